@@ -1,4 +1,4 @@
-//===- Pipelines.cpp - the whole compiler on one page -----------------------===//
+//===- Pipelines.cpp - the stages of the compiler ---------------------------===//
 #include "tilewright/Pipelines.h"
 #include "dialects/Graph/Graph.h"
 #include "dialects/HLS/HLS.h"

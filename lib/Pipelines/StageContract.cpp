@@ -1,4 +1,4 @@
-//===- StageContract.cpp - what IR a pass takes ----------------------------------===//
+//===- StageContract.cpp - checks the IR that a pass accepts ---------------------===//
 //
 // Tests: test/Pipelines/stage-contract.mlir, test/Conformance/passes
 //
@@ -12,7 +12,7 @@ using namespace mlir;
 namespace tilewright {
 namespace {
 
-/// The dialects, between spaces, that an IR of the form has no op of.
+/// Returns the dialects, separated by spaces, of which IR of the form has no ops.
 llvm::StringLiteral strangersTo(IRForm form) {
   switch (form) {
   case IRForm::Graph:
@@ -20,7 +20,7 @@ llvm::StringLiteral strangersTo(IRForm form) {
   case IRForm::Tensors:
     return " tw memref vector llvm nvvm tw_plan tw_hls cf ";
   case IRForm::Buffers:
-    return " tw tensor nvvm cf "; // instructions are ops of llvm in kernels already
+    return " tw tensor nvvm cf "; // kernels already contain instructions as ops of llvm
   }
   llvm_unreachable("all forms are above");
 }
@@ -37,12 +37,12 @@ llvm::StringLiteral describe(IRForm form) {
   llvm_unreachable("all forms are above");
 }
 
-/// Whether a value of `type` is none of the form.
+/// Returns true if a value of `type` does not belong to the form.
 bool isStrange(Type type, IRForm form) {
   return form == IRForm::Buffers ? isa<TensorType>(type) : isa<BaseMemRefType>(type);
 }
 
-/// The first op of `function` that is not of `form`; null: there is none.
+/// Returns the first op of `function` that is not of `form`; null if there is none.
 Operation *strangerIn(func::FuncOp function, IRForm form) {
   const llvm::StringLiteral strangers = strangersTo(form);
   Operation *found = nullptr;

@@ -1,4 +1,4 @@
-//===- AttentionEmitter.cpp - what the code of attention and of its gradient is made of ---===//
+//===- AttentionEmitter.cpp - common code of attention and its gradient -------------------===//
 #include "lib/Vector/AttentionEmitter.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -71,7 +71,7 @@ Value AttentionEmitter::matrix(Value value, int64_t which) {
 }
 
 Value AttentionEmitter::slice(Value value, ArrayRef<OpFoldResult> offsets, ArrayRef<OpFoldResult> sizes) {
-  // Constant offsets as attributes: they are part of the type, and later folding takes them for known.
+  // Use attributes for constant offsets: they are part of the type, and later folding treats them as known.
   SmallVector<OpFoldResult> strides(offsets.size(), fold(1)), starts(offsets);
   (void)foldDynamicIndexList(starts);
   return memref::SubViewOp::create(builder, loc, value, starts, sizes, strides);

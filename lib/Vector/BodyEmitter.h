@@ -28,14 +28,14 @@ public:
 
   /// True if the accumulators passed to emitStep() were initialized with the identity.
   bool fromIdentity = false;
-  /// Accumulators that began with the identity never hold a NaN where the combining op passes over it: the maximum of
-  /// such a one, `best`, and `x` is a comparison and a selection, one instruction on x86. Null for other combiners.
+  /// Returns the maximum (or minimum) of such an accumulator, `best`, and `x` as a comparison and a selection, which is
+  /// one instruction on x86: the accumulator is never NaN if the combiner ignores NaN. Null for other combiners.
   mlir::Value numberExtreme(mlir::OpBuilder &builder, mlir::Operation *combiner, mlir::Value x, mlir::Value best);
 
   mlir::Value sumOfProducts(mlir::OpBuilder &builder, mlir::Operation &combiner, const mlir::IRMapping &values);
 
-  /// One step at the current place: what it reads of the outputs, the body, the stores. The outputs `combined`, in
-  /// rising order, are not read and stored: their accumulators are taken, and given back as vectors.
+  /// Emits one step at the current indices: reads of the outputs, the body, the stores. The outputs `combined`, in
+  /// ascending order, are neither read nor stored: their values are those of `accumulators`, and returned as vectors.
   llvm::SmallVector<mlir::Value> emitElements(mlir::OpBuilder &builder, const mlir::IRMapping &values, mlir::Value mask,
                                               llvm::ArrayRef<unsigned> combined = {},
                                               mlir::ValueRange accumulators = {});

@@ -145,14 +145,14 @@ public:
   }
 
 private:
-  /// to = a b, with b in panels, or as it lies (`columnsFirst`: transposed) for a few rows, which read it once.
+  /// Computes to = a b. `b` is in panels, or not packed for few rows, which read it once (`columnsFirst`: transposed).
   void product(Value a, Value b, Value to, bool columnsFirst) {
     if (!direct)
       return multiply(a, b, to);
     sumProducts(a, b, to, {"ik", columnsFirst ? "jk" : "kj"}, "ij", 3);
   }
 
-  /// The greater of a score and `best`. It passes over NaN, whose power is NaN again and the row's sum, too.
+  /// Returns the greater of a score and `best`. It ignores NaN: the exponential of NaN, and so the row's sum, is NaN.
   static Value greater(OpBuilder &b, Location at, Value x, Value best) {
     return arith::MaxNumFOp::create(b, at, best, x, arith::FastMathFlags::nsz);
   }

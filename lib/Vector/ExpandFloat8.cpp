@@ -1,4 +1,4 @@
-//===- ExpandFloat8.cpp - --tw-expand-float8: conversions of 8-bit floats in integers ----===//
+//===- ExpandFloat8.cpp - --tw-expand-float8: lowers conversions of 8-bit floats to integer ops -===//
 //
 // Before:
 //   %y = arith.extf %x : vector<16xf8E5M2> to vector<16xf32>
@@ -7,10 +7,10 @@
 //   %1 = arith.extui %0, arith.shli %1, 8 : vector<16xi16>, arith.bitcast %2 : ... to vector<16xf16>
 //   %y = arith.extf %3 : vector<16xf16> to vector<16xf32>
 //
-// Neither llvm nor the CPUs have these types: their values are bytes. Each of them is an f16, so they go to f32 through
-// one. From f32 they are rounded to nearest even in the bits; f8E4M3FN, which has no infinities, becomes its largest
-// number beyond it and NaN of NaN alone, and f8E5M2 becomes infinite, as torch has both. Scalars and vectors of any
-// shape, to and from floats of any width.
+// Neither LLVM nor the CPUs have these types: their values are bytes. Each value is representable in f16, so the
+// conversion to f32 goes through f16. From f32, the bits are rounded to nearest even. f8E4M3FN has no infinities:
+// overflow gives its largest number, and only NaN gives NaN; in f8E5M2 overflow gives infinity. Both are as in torch.
+// Operands are scalars and vectors of any shape, to and from floats of any width.
 //
 // Test: test/Vector/expand-float8.mlir, test/Python/test_float8.py
 //
@@ -29,28 +29,28 @@ using namespace mlir;
 namespace tilewright::vector_stage {
 namespace {
 
-/// `element` for each lane of `like`.
+/// Returns `element` with the shape of `like`.
 Type lanesOf(Type like, Type element) {
   auto shaped = dyn_cast<ShapedType>(like);
   return shaped ? Type(shaped.clone(element)) : element;
 }
 
-/// What there is in `type`, an f8E4M3FN or f8E5M2, and where.
+/// The bit fields of `type`, an f8E4M3FN or f8E5M2.
 struct Format {
   explicit Format(Type type)
       : isE4m3(isa<Float8E4M3FNType>(type)), mantissa(isE4m3 ? 3 : 2), bias(isE4m3 ? 7 : 15),
         largest(isE4m3 ? 0x7e : 0x7c) {}
   bool isE4m3;
   int64_t mantissa, bias;
-  int64_t largest; ///< what overflow becomes: 448, or infinity
+  int64_t largest; ///< result of overflow: 448, or infinity
 };
 
 bool isFloat8(Type type) { return isa<Float8E4M3FNType, Float8E5M2Type>(getElementTypeOrSelf(type)); }
 
-/// Writes the integer arithmetic of one conversion.
+/// Emits the integer arithmetic of one conversion.
 struct Bits {
   ImplicitLocOpBuilder &b;
-  Type like; ///< has the lanes
+  Type like; ///< a type with the shape
 
   Type lanes(Type element) { return lanesOf(like, element); }
   Type integers(unsigned width) { return lanes(b.getIntegerType(width)); }
@@ -77,16 +77,16 @@ struct Bits {
   Value select(Value condition, Value yes, Value no) { return arith::SelectOp::create(b, condition, yes, no); }
 };
 
-/// To f32.
+/// Emits the conversion to f32.
 Value extended(ImplicitLocOpBuilder &b, Value x) {
   const Format format(getElementTypeOrSelf(x.getType()));
   Bits bits{b, x.getType()};
   Type f32 = bits.lanes(b.getF32Type()), f16 = bits.lanes(b.getF16Type());
   Value byte = arith::BitcastOp::create(b, bits.integers(8), x);
   Value word = arith::ExtUIOp::create(b, bits.integers(16), byte);
-  if (!format.isE4m3) // the upper half of an f16
+  if (!format.isE4m3) // its bits are the upper half of an f16
     return arith::ExtFOp::create(b, f32, arith::BitcastOp::create(b, f16, bits.left(word, 8)).getResult());
-  // The same places of an f16 with one bit more of exponent, whose bias is 8 more.
+  // The bits of an f16 with one more exponent bit, whose bias is 8 larger.
   Value magnitude = bits.mask(word, 0x7f), sign = bits.left(bits.mask(word, 0x80), 8);
   Value isNan = bits.compare(arith::CmpIPredicate::eq, magnitude, 0x7f);
   Value number = bits.select(isNan, bits.with(word, 0x7e00), bits.left(magnitude, 7));
@@ -94,17 +94,17 @@ Value extended(ImplicitLocOpBuilder &b, Value x) {
   return arith::MulFOp::create(b, arith::ExtFOp::create(b, f32, half), bits.real(256));
 }
 
-/// From f32.
+/// Emits the conversion from f32.
 Value rounded(ImplicitLocOpBuilder &b, Value x, Type to) {
   const Format format(getElementTypeOrSelf(to));
-  const int64_t dropped = 23 - format.mantissa, least = 1 - format.bias; // of a normal number: its exponent
+  const int64_t dropped = 23 - format.mantissa, least = 1 - format.bias; // exponent of the smallest normal number
   Bits bits{b, x.getType()};
   Value all = arith::BitcastOp::create(b, bits.integers(32), x), magnitude = bits.mask(all, 0x7fffffff);
-  // Normal numbers: half of the last place, less one where that is even, and the other bias.
+  // Normal numbers: add half of the last place, less one if the number is even, and change the bias.
   Value even = bits.mask(bits.right(magnitude, dropped), 1);
   Value normal = arith::AddIOp::create(b, bits.add(magnitude, (int64_t(1) << (dropped - 1)) - 1), even);
   normal = bits.add(bits.right(normal, dropped), -((127 - format.bias) << format.mantissa));
-  // Denormal ones: in a sum with a number whose last place is theirs.
+  // Denormal numbers: add a number whose last place is that of the denormals.
   const int64_t unit = (127 + least - format.mantissa + 23) << 23;
   Value large = arith::BitcastOp::create(b, x.getType(), bits.constant(all.getType(), unit));
   Value sum = arith::AddFOp::create(b, arith::BitcastOp::create(b, x.getType(), magnitude), large);
@@ -117,7 +117,8 @@ Value rounded(ImplicitLocOpBuilder &b, Value x, Type to) {
   return arith::BitcastOp::create(b, to, arith::TruncIOp::create(b, bits.integers(8), made));
 }
 
-/// Integers to and from f32 first: what makes one conversion of two has put an integer's into an 8-bit float.
+/// Converts between integers and 8-bit floats through f32. Folding two conversions into one may have created a direct
+/// conversion.
 void goThroughF32(Operation *op) {
   ImplicitLocOpBuilder b(op->getLoc(), op);
   if (isa<arith::SIToFPOp, arith::UIToFPOp>(op) && isFloat8(op->getResult(0).getType())) {

@@ -1,10 +1,10 @@
-//===- ExpandLoops.cpp - scans, sorts and scatters as plain loops --------------------===//
+//===- ExpandLoops.cpp - lowers scans, sorts and scatters to loops -------------------===//
 //
 // scan: ScanLoops.h.
 // scatter: ScatterLoops.h.
-// sort: each row by a stable bottom-up merge sort of (value, index) pairs in scratch memory; NaN counts as largest. Few
-// of many elements (topk) are found in one pass that inserts what comes before the last of those kept. Bytes are
-// counted: how many come before says where each goes.
+// sort: each row by a stable bottom-up merge sort of (value, index) pairs in scratch memory; NaN counts as largest.
+// For few of many elements (topk), one pass inserts each element that precedes the last of those kept. Bytes are
+// sorted by counting: the number of preceding elements is the position of each element.
 //
 // Test: test/Vector/expand-loops.mlir
 //
@@ -38,7 +38,7 @@ public:
     if (element.isInteger(8) && (typeOf(in).isDynamicDim(dim) || typeOf(in).getDimSize(dim) >= 64))
       return sortBytes(sort);
     OpFoldResult count = memref::getMixedSize(builder, loc, in, dim);
-    // Two pairs of buffers: a merge reads one and writes the other.
+    // Two pairs of buffers: a merge reads from one and writes to the other.
     Value n = size(in, dim);
     Value keys = pairBuffer(count, element), order = pairBuffer(count, builder.getI64Type());
     nest(extentsBut(in, dim), [&](SmallVector<Value> at) {
@@ -84,12 +84,13 @@ public:
   }
 
 private:
-  /// Whether `kept` of `all` elements are rather inserted one by one: at worst each is compared with all that are kept.
+  /// Returns true if `kept` of `all` elements are best found by insertion: at worst each is compared with all those
+  /// kept.
   static bool keepsFew(int64_t all, int64_t kept) {
     return !ShapedType::isDynamic(kept) && kept >= 1 && kept <= 64 && (ShapedType::isDynamic(all) || all >= 4 * kept);
   }
 
-  /// The outputs themselves hold what is kept, in order.
+  /// Keeps the sorted elements in the outputs themselves.
   void sortFew(tile::SortOp sort) {
     Value in = sort.getInputs()[0], values = sort.getOutputs()[0], places = sort.getOutputs()[1];
     int64_t dim = sort.getDim();
@@ -104,7 +105,8 @@ private:
         at[dim] = j;
         memref::StoreOp::create(builder, loc, value, to, at);
       };
-      // Element `j` of the row, `x`, goes in front of those behind it, which move up to `free`.
+      // Inserts element `j` of the row, `x`, in front of those that it precedes, which move by one, up to index
+      // `free`.
       auto insert = [&](Value x, Value j, Value free) {
         auto moves = scf::WhileOp::create(
             builder, loc, TypeRange{builder.getIndexType()}, ValueRange{free},
@@ -158,14 +160,14 @@ private:
     Value counts = memref::AllocOp::create(builder, loc, MemRefType::get({256}, number));
     Value zero = arith::ConstantIntOp::create(builder, loc, number, 0);
     Value one = arith::ConstantIntOp::create(builder, loc, number, 1);
-    // The place of a byte among all, in ascending order.
+    // The rank of a byte among all values, in ascending order.
     auto rankOf = [&](Value byte) -> Value {
       if (!sort->hasAttr("tw.unsigned"))
         byte = arith::XOrIOp::create(builder, loc, byte,
                                      arith::ConstantIntOp::create(builder, loc, builder.getI8Type(), -128));
       return arith::IndexCastUIOp::create(builder, loc, builder.getIndexType(), byte);
     };
-    // What `counts` has at `rank`, and there is one more of it.
+    // Returns the entry of `counts` at `rank`, and increments it.
     auto take = [&](Value rank) {
       Value old = memref::LoadOp::create(builder, loc, counts, rank);
       memref::StoreOp::create(builder, loc, arith::AddIOp::create(builder, loc, old, one), counts, rank);
@@ -224,7 +226,7 @@ private:
     return memref::AllocOp::create(builder, loc, MemRefType::get(shape, element), dynamic);
   }
 
-  /// `a` comes strictly before `b`. A NaN is larger than every number.
+  /// Returns whether `a` comes strictly before `b`. A NaN is larger than every number.
   Value before(Value a, Value b, bool descending) {
     if (descending)
       std::swap(a, b);

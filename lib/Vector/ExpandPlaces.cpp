@@ -1,4 +1,4 @@
-//===- ExpandPlaces.cpp - computed places are checked ---------------------------===//
+//===- ExpandPlaces.cpp - checks computed indices -------------------------------===//
 //
 // Before:
 //   func @kernel_0(..., %scratch: memref<?xi8>) attributes {tw.checks} {
@@ -8,9 +8,10 @@
 //   %outside = ... ; %p = arith.select %outside, %c0, %place
 //   scf.if %outside { memref.store 1, %number, %limit to %status }
 //
-// The runtime clears the status before the kernel and looks at it behind it (lib/Runtime/Host/Walk.cpp). A vector of
-// places is tested as a whole; which lane it was is found out on the rare way. In a function without tw.checks, as
-// tools have them, places are clamped and nothing is told. tw_tile.divisor is checked alike: the status is 2 then.
+// The runtime clears the status before the kernel and reads it afterwards (lib/Runtime/Host/Walk.cpp). A vector of
+// indices is tested as a whole; the failing lane is determined only in the error path. In a function without
+// tw.checks, as tools use it, indices are clamped and no error is reported. tw_tile.divisor is checked alike, with
+// status 2.
 //
 // Test: test/Vector/expand-places.mlir
 //
@@ -89,7 +90,7 @@ private:
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(&branch.getThenRegion().front());
     if (isVector) {
-      // As unsigned numbers the ones outside are above zero, negative ones far above.
+      // As unsigned numbers, indices outside are greater than zero, and negative ones are very large.
       auto wide = VectorType::get(cast<VectorType>(number.getType()).getShape(), builder.getI64Type());
       number = arith::SelectOp::create(builder, loc, outside, number, none);
       number = arith::IndexCastOp::create(builder, loc, wide, number);

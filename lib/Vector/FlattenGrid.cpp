@@ -1,4 +1,4 @@
-//===- FlattenGrid.cpp - a kernel does a share of its tiles --------------------===//
+//===- FlattenGrid.cpp - passes a kernel its share of the tiles ----------------===//
 //
 // Before:
 //   func @kernel_0(..., %out) { scf.forall (%i, %j) = (0, 0) to (M, N) step (64, 48) { ... } }
@@ -6,8 +6,8 @@
 //   func @kernel_0(..., %out, %begin: index, %end: index) attributes {tw.grid = affine_map<()[s0] -> (...)>} {
 //     scf.for %t = %begin to %end { %i, %j = delinearize %t; ... } }
 //
-// The grid, the number of tiles, is an affine map of the kernel's index arguments. The last loop of the forall runs
-// fastest. A kernel without a forall has grid 1 and runs when begin is 0.
+// The grid, the number of tiles, is an affine map of the kernel's index arguments. The last loop of the forall is the
+// fastest. A kernel without a forall has grid 1 and is executed if begin is 0.
 //
 // Test: test/Vector/flatten-grid.mlir
 //

@@ -1,4 +1,4 @@
-//===- KeepRoundings.cpp - --tw-keep-roundings: no rounding may go any more -----//
+//===- KeepRoundings.cpp - --tw-keep-roundings: forbids to drop roundings -------//
 //
 // Before:
 //   %1 = arith.extf %0 fastmath<contract> : f16 to f32
@@ -7,9 +7,9 @@
 //   %1 = arith.extf %0 : f16 to f32
 //   %2 = arith.mulf %1, %1 : f32
 //
-// The flag says that a rounding is the compiler's own and may be dropped between fused ops. Under rounding = "eager"
-// none may, so the pass runs before fusion; products in elementwise loops are rounded before they are added, too. Once
-// fusion is done the flag has nothing left to say.
+// The flag marks roundings that the compiler introduced and may drop between fused ops. Under rounding = "eager" it
+// may drop none, so the pass runs before fusion; products in elementwise loops are also rounded before they are added.
+// After fusion the flag has no more use.
 //
 // Test: test/Vector/keep-roundings.mlir
 //
@@ -26,7 +26,7 @@ using namespace mlir;
 namespace tilewright::vector_stage {
 namespace {
 
-/// A loop without reductions, or no loop.
+/// Returns true if `parent` is a loop without reductions, or not a loop.
 bool isElementwise(Operation *parent) {
   auto loop = dyn_cast_or_null<linalg::LinalgOp>(parent);
   return !loop || loop.getNumReductionLoops() == 0;

@@ -1,4 +1,4 @@
-//===- RowMaker.h - the op whose rows only a scatter reads -------------------------===//
+//===- RowMaker.h - finds the op whose rows only a scatter reads -------------------===//
 #ifndef TILEWRIGHT_LIB_VECTOR_ROWMAKER_H
 #define TILEWRIGHT_LIB_VECTOR_ROWMAKER_H
 
@@ -7,11 +7,11 @@
 
 namespace tilewright::vector_stage {
 
-/// Whether neighbours in the last dimension are neighbours in memory.
+/// Returns true if the last dimension is contiguous.
 bool hasDenseRows(mlir::MemRefType type);
 
-/// What makes the source, on buffers, for this scatter alone, from operands whose rows are dense: it need not be
-/// stored. Null where there is no such op.
+/// Returns the op that computes the source, on buffers, for this scatter alone, from operands with dense rows: its
+/// result need not be stored. Null if there is no such op.
 mlir::linalg::GenericOp rowMakerOf(tile::ScatterOp scatter);
 
 } // namespace tilewright::vector_stage

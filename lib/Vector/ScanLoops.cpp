@@ -1,12 +1,13 @@
-//===- ScanLoops.cpp - running sums and extremes as loops -------------------------===//
+//===- ScanLoops.cpp - lowers running sums and extremes to loops ------------------===//
 //
 // Before:  tw_tile.scan max {dim = 1} ins(%x) outs(%y)
 // After:   for each row { a = -inf; for j { a = max(a, x[j]); y[j] = a } }
 //
-// Along another dimension than the last, 16 elements of that are one vector, and those left over one with a mask. Along
-// the last, what is exact in any order (extremes, sums of integers) is done 16 elements at a time: those of 1, 2, 4, 8
-// and 16 elements by moving lanes, which do not wait for each other, and then with what came before, which does. As
-// eager has it, a running sum or product of f32 is kept in f64.
+// If the scan is not along the last dimension, 16 elements of the last dimension form a vector, and a masked vector
+// handles the tail. Along the last dimension, operations that are exact in any order (extremes, integer sums) process
+// 16 elements at a time: first within the vector, in four shuffle steps (2, 4, 8, 16 elements) that do not depend on
+// the previous vector, then with the running value, which does. As in eager, a running sum or product of f32 is kept
+// in f64.
 //
 // Tests: test/Vector/expand-loops.mlir, test/Python/ops/test_extremes.py
 //
@@ -50,7 +51,7 @@ public:
       }
       if (byLanes)
         return row(at);
-      // Columns: vectors of them, and what is left.
+      // Columns: whole vectors of them, then the remaining ones.
       Value end = size(rank - 1), whole = wholeVectors(end);
       loop(constant(0), whole, lanes, [&](Value column) {
         at[rank - 1] = column;
@@ -79,7 +80,7 @@ private:
     return arith::SubIOp::create(builder, loc, count, rest);
   }
 
-  /// Is it known that nothing is from `from` to `to`?
+  /// Returns true if the range from `from` to `to` is known to be empty.
   static bool isNone(Value from, Value to) {
     std::optional<int64_t> known = getConstantIntValue(from);
     return known && known == getConstantIntValue(to);
@@ -89,7 +90,7 @@ private:
       LoopNest::loop(from, to, constant(step), body);
   }
 
-  /// `body` for each element of the dimensions from `next` to `end` but the scan's.
+  /// Emits `body` for each element of the dimensions from `next` to `end`, except the scan's.
   void over(int64_t next, SmallVector<Value> &at, int64_t end, function_ref<void()> body) {
     if (next == end)
       return body();
@@ -101,7 +102,8 @@ private:
     });
   }
 
-  /// The scan from `from` to `to` of what `before` is a number of, or a vector of columns. Returns its last value.
+  /// Emits the scan from `from` to `to`, for one number or a vector of columns, as `before` is. Returns its last
+  /// value.
   Value along(SmallVector<Value> at, Value from, Value to, Value before) {
     auto made = scf::ForOp::create(builder, loc, from, to, constant(1), ValueRange{before});
     OpBuilder::InsertionGuard guard(builder);
@@ -113,7 +115,7 @@ private:
     return made.getResult(0);
   }
 
-  /// The columns from `from` on, fewer than a vector has lanes.
+  /// Scans the columns from `from` on, fewer than a vector has lanes.
   void rest(SmallVector<Value> at, Value from, Value end) {
     if (isNone(from, end))
       return;
@@ -124,7 +126,7 @@ private:
     mask = {};
   }
 
-  /// A row, in vectors of its elements.
+  /// Scans a row in vectors of its elements.
   void row(SmallVector<Value> at) {
     Value end = size(dim), whole = wholeVectors(end);
     auto made =
@@ -149,7 +151,7 @@ private:
     along(at, whole, end, last);
   }
 
-  /// As `type`, the wide one or a vector of it.
+  /// Loads an element as `type`: the wide type or a vector of it.
   Value load(ArrayRef<Value> at, Type type) {
     Value x;
     if (!isa<VectorType>(type))
@@ -176,7 +178,7 @@ private:
 
   Value combine(Value a, Value b) { return arith::getReductionOp(reductionOf(kind, wide), builder, loc, a, b); }
 
-  /// What changes nothing, as `type`: the wide one or a vector of it.
+  /// Returns the identity of the reduction as `type`: the wide type or a vector of it.
   Value identity(Type type) {
     TypedAttr value = arith::getIdentityValueAttr(reductionOf(kind, wide), wide, builder, loc);
     if (auto vector = dyn_cast<VectorType>(type))
@@ -188,7 +190,7 @@ private:
   tile::ScanKind kind;
   int64_t dim, rank;
   Type element, wide;
-  Value mask; ///< of the columns that there are
+  Value mask; ///< of the existing columns
 };
 
 } // namespace

@@ -1,4 +1,4 @@
-//===- ScanLoops.h - running sums and extremes as loops ---------------------------===//
+//===- ScanLoops.h - lowers running sums and extremes to loops --------------------===//
 #ifndef TILEWRIGHT_LIB_VECTOR_SCANLOOPS_H
 #define TILEWRIGHT_LIB_VECTOR_SCANLOOPS_H
 
@@ -7,7 +7,7 @@
 
 namespace tilewright::vector_stage {
 
-/// The reduction that a scan of such a kind does, of numbers of `element`.
+/// Returns the reduction of a scan of this kind, for numbers of type `element`.
 mlir::arith::AtomicRMWKind reductionOf(tile::ScanKind kind, mlir::Type element);
 
 /// Replaces a scan on buffers by loops.

@@ -1,18 +1,19 @@
-//===- ScatterLoops.cpp - writes to places that indices say, as loops --------------===//
+//===- ScatterLoops.cpp - lowers scatters to loops ---------------------------------===//
 //
 // Before:  tw_tile.scatter add ins(%source, %index) outs(%out)
 // After:   for each element of the source, in order { at = index; if inside { out[at] += source } }
 //
-// In order, so that of several writes to one place the last stays. Where the innermost dimension is no index's (rows
-// that are added to a table's), each row is one elementwise op, which becomes vectors:
+// The order is kept, so that the last of several writes to one position remains. If the innermost dimension is not
+// indexed (rows that are added to rows of a table), each row is one elementwise op, which is vectorized:
 //
 //   at = none; held: a row on the stack
 //   for i { if at != index[i] { out[at] = held; at = index[i]; held = out[at] }; held += source[i] }
 //   out[at] = held
 //
-// What several rows one after the other go to (a bag of embeddings) is held in registers meanwhile: constant places of
-// the stack become values. Of longer rows than there are registers for, the rest goes to memory. What makes the rows
-// for this scatter alone is computed in it (RowMaker.h), and rows of tables that indices say are fetched ahead.
+// If consecutive rows have the same destination (a bag of embeddings), the row is held in registers: accesses to the
+// stack with constant indices are promoted to values. If a row is longer than the registers allow, the rest is
+// accumulated in memory. An op that computes the rows only for this scatter is fused into it (RowMaker.h), and rows of
+// indexed tables are prefetched.
 //
 // Tests: test/Vector/expand-loops.mlir, test/Python/ops/test_scatter_makers.py
 //
@@ -30,7 +31,7 @@ using namespace mlir;
 namespace tilewright::vector_stage {
 namespace {
 
-constexpr int64_t vectorBytes = 64, blockBytes = 4 * vectorBytes; ///< of a block no loop is made (VectorizeLoops.cpp)
+constexpr int64_t vectorBytes = 64, blockBytes = 4 * vectorBytes; ///< a block needs no loop (VectorizeLoops.cpp)
 constexpr int64_t heldBytes = 4 * blockBytes;                     ///< half of AVX-512's registers
 
 class ScatterLoops : LoopNest {
@@ -58,19 +59,19 @@ public:
   }
 
 private:
-  /// Some columns of a row, and where they are held.
+  /// Some columns of a row, and the buffer that holds them.
   struct Block {
     int64_t first, width;
     Value held;
   };
 
-  /// Where an element goes, and whether it is inside of the result.
+  /// The destination of an element, and whether it is within the result.
   struct Place {
     SmallVector<Value> to;
     Value inside;
   };
 
-  /// Of the source's element at `at`. A place that an index says and that is none is told.
+  /// Returns the destination of the source's element at `at`, and emits a report if an index is out of range.
   Place placeOf(ArrayRef<Value> at, int64_t dims) {
     SmallVector<Value> indices;
     for (auto [operand, map] : llvm::zip_equal(op.getInputs().drop_front(), op.getIndexMaps())) {
@@ -103,7 +104,7 @@ private:
     return place;
   }
 
-  /// A place out of range is not written: memory of others stays whole.
+  /// Emits the scatter of one element. An index out of range is not written, so that no other memory is changed.
   void element(ArrayRef<Value> at) {
     Place place = placeOf(at, typeOf(out).getRank());
     OpBuilder::InsertionGuard guard(builder);
@@ -120,7 +121,7 @@ private:
     memref::StoreOp::create(builder, loc, value, out, place.to);
   }
 
-  /// What follows happens where `condition` holds.
+  /// Moves the insertion point into a branch that is executed if `condition` is true.
   void enter(Value condition) {
     auto branch = scf::IfOp::create(builder, loc, TypeRange(), condition, /*withElse=*/false);
     builder.setInsertionPointToStart(&branch.getThenRegion().front());
@@ -164,8 +165,8 @@ private:
     });
   }
 
-  /// The columns of a row that are held while it does not change, as many as there are registers for: whole vectors and
-  /// halves, quarters... of one, because a load with a mask keeps a row on the stack.
+  /// Returns the columns of a row that are held while its index does not change, limited by the number of registers:
+  /// whole vectors, and halves, quarters... of one, because a masked load would keep the row on the stack.
   SmallVector<Block> heldBlocks(int64_t width) {
     Type element = typeOf(out).getElementType();
     const int64_t bytes = std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8);
@@ -186,7 +187,7 @@ private:
     return blocks;
   }
 
-  /// What `blocks` hold goes to `before` and what stands at `to` is held, unless they are the same.
+  /// If `before` and `to` differ, stores `blocks` to row `before` and loads row `to` into them.
   void change(ArrayRef<Block> blocks, ValueRange before, ValueRange to) {
     Value changes;
     for (auto [a, b] : llvm::zip_equal(before, to)) {
@@ -200,7 +201,7 @@ private:
       copy(part(out, to, block.first, block.width), block.held);
   }
 
-  /// What `blocks` hold goes to `to`, unless that is none.
+  /// Stores `blocks` to row `to`, unless `to` is negative.
   void release(ArrayRef<Block> blocks, ValueRange to) {
     OpBuilder::InsertionGuard guard(builder);
     enter(arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sge, to.front(), constant(0)));
@@ -215,7 +216,7 @@ private:
         [](OpBuilder &body, Location loc, ValueRange elements) { linalg::YieldOp::create(body, loc, elements[0]); });
   }
 
-  /// The columns of the source's row at `at` from `first` on are to what stands in `to`. `known`: commonInputs(at).
+  /// Combines the columns from `first` on of the source's row at `at` with those in `to`. `known`: commonInputs(at).
   void meet(ArrayRef<Value> at, IRMapping known, int64_t first, Value to) {
     const int64_t width = typeOf(to).getShape().back();
     AffineMap along = builder.getMultiDimIdentityMap(1);
@@ -237,7 +238,7 @@ private:
                               });
   }
 
-  /// What `maker` makes of `elements`, the inputs that are not `known`.
+  /// Emits the body of `maker` with `elements`, the inputs that are not `known`, and returns its result.
   Value made(IRMapping &known, ArrayRef<Value> at, int64_t first, ValueRange elements) {
     const unsigned last = maker.getNumLoops() - 1;
     unsigned next = 0;
@@ -260,13 +261,13 @@ private:
     return known.lookupOrDefault(maker.getBlock()->getTerminator()->getOperand(0));
   }
 
-  /// Where `input` is read for the row at `at`.
+  /// Returns the indices at which `input` is read for the row at `at`.
   SmallVector<Value> placesOf(OpOperand *input, ArrayRef<Value> at) {
     return llvm::map_to_vector(maker.getMatchingIndexingMap(input).getResults(),
                                [&](AffineExpr expr) { return evaluate(expr, at, {}); });
   }
 
-  /// The block arguments of `maker` that all of the row at `at` has in common, loaded.
+  /// Returns the block arguments of `maker` that are uniform over the row at `at`, loaded.
   IRMapping commonInputs(ArrayRef<Value> at) {
     IRMapping known;
     for (OpOperand *input : maker.getDpsInputOperands())
@@ -276,8 +277,8 @@ private:
     return known;
   }
 
-  /// Rows of tables that indices say come from anywhere in memory, and a core has a few of them under way: those of
-  /// some iterations ahead are asked for.
+  /// Prefetches rows of indexed tables some iterations ahead: they may be anywhere in memory, and a core has only a
+  /// few loads in flight.
   void prefetchRows(ArrayRef<Value> at) {
     constexpr int64_t ahead = 16, lineBytes = 64, mostLines = 16;
     const unsigned last = maker.getNumLoops() - 1;
@@ -292,7 +293,7 @@ private:
       there[last - 1] = arith::MinUIOp::create(
           builder, loc, arith::AddIOp::create(builder, loc, there[last - 1], constant(ahead)), end);
       IRMapping known = commonInputs(there);
-      // What says the row, and whether it depends on the column.
+      // Collect the ops that compute the row, and check that they do not depend on the column.
       SetVector<Operation *> slice;
       BackwardSliceOptions options;
       options.filter = [&](Operation *inner) { return inner->getBlock() == maker.getBlock(); };
@@ -334,7 +335,7 @@ private:
     }
   }
 
-  /// `width` columns of `memref` at `rows`, from `first` on.
+  /// Returns `width` columns of `memref` at `rows`, from `first` on.
   Value part(Value memref, ValueRange rows, int64_t first, int64_t width) {
     SmallVector<OpFoldResult> offsets = getAsOpFoldResult(rows), sizes(rows.size() + 1, builder.getIndexAttr(1));
     SmallVector<OpFoldResult> strides(sizes.size(), builder.getIndexAttr(1));
@@ -344,15 +345,15 @@ private:
     return memref::SubViewOp::create(builder, loc, row, memref, offsets, sizes, strides);
   }
 
-  /// What stands where `value` has met `old`.
+  /// Returns the new element at a position where `value` is scattered to `old`.
   Value met(Value value, Value old) {
     if (Value replaces = beats(value, old))
       return arith::SelectOp::create(builder, loc, replaces, value, old);
     return kind == tile::ScatterKind::Set ? value : combine(old, value);
   }
 
-  /// Of a maximum or a minimum: is `value` the new one? A NaN is, and stays. Few elements are, so that what does not
-  /// wait for a store to the same place is quick. Null for other kinds.
+  /// Returns whether `value` replaces `old` in a maximum or a minimum; a NaN does, and stays. Few elements do, so that
+  /// most iterations do not wait for a store to the same position. Null for other kinds.
   Value beats(Value value, Value old) {
     if (kind != tile::ScatterKind::Max && kind != tile::ScatterKind::Min)
       return {};
@@ -366,7 +367,7 @@ private:
     return arith::OrIOp::create(builder, loc, better, isNan);
   }
 
-  /// A sum or a product.
+  /// Returns the sum or product of `a` and `b`.
   Value combine(Value a, Value b) {
     const tile::ScanKind reduction = kind == tile::ScatterKind::Add ? tile::ScanKind::Sum : tile::ScanKind::Prod;
     return arith::getReductionOp(reductionOf(reduction, a.getType()), builder, loc, a, b);
@@ -375,7 +376,7 @@ private:
   tile::ScatterOp op;
   Value source, out;
   tile::ScatterKind kind;
-  linalg::GenericOp maker; ///< of the source's rows, for this scatter alone
+  linalg::GenericOp maker; ///< computes the source's rows, for this scatter only
 };
 } // namespace
 

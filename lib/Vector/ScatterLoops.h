@@ -1,4 +1,4 @@
-//===- ScatterLoops.h - writes to places that indices say, as loops ----------------===//
+//===- ScatterLoops.h - lowers scatters to loops -----------------------------------===//
 #ifndef TILEWRIGHT_LIB_VECTOR_SCATTERLOOPS_H
 #define TILEWRIGHT_LIB_VECTOR_SCATTERLOOPS_H
 
@@ -6,7 +6,7 @@
 
 namespace tilewright::vector_stage {
 
-/// Replaces a scatter on buffers by loops, and what makes its rows for it alone with it.
+/// Replaces a scatter on buffers by loops, and fuses the op that computes its rows if nothing else reads them.
 void expandScatter(tile::ScatterOp scatter);
 
 } // namespace tilewright::vector_stage

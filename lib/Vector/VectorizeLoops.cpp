@@ -1,4 +1,4 @@
-//===- VectorizeLoops.cpp - structured ops on buffers become vector loops --------===//
+//===- VectorizeLoops.cpp - lowers structured ops on buffers to vector loops -----===//
 //
 // Before:
 //   linalg.generic {add; exp} ins(%a: memref<1x770xf32>, %b: memref<770xf32>) outs(%c: memref<1x770xf32>)
@@ -7,9 +7,9 @@
 //     scf.for %j = 0 to 768 step 16 { vector.load %a, %b; exp; vector.store %c }
 //     masked step for the last 2 columns }
 //
-// LoopVectorizer.h says how the loop is chosen; TransposedLoops.h has ops whose operands lie across each other,
-// InterleavedLoops.h those whose innermost loop is a few elements.
-// linalg.fill, copy and every other linalg op on memrefs go the same way.
+// LoopVectorizer.h describes how the loop is selected; TransposedLoops.h handles ops with transposed operands,
+// InterleavedLoops.h ops whose innermost loop has few iterations. linalg.fill, copy and all other linalg ops on
+// memrefs are lowered in the same way.
 //
 // Test: test/Vector/vectorize-loops.mlir
 //
@@ -82,8 +82,8 @@ private:
     enterParallel(depth + 1);
   }
 
-  /// Runs `step(mask)` over the vector loop: whole vectors, then the masked rest. `carried` are values that each step
-  /// takes and gives back.
+  /// Emits `step(mask)` over the vector loop: whole vectors, then the masked tail. `carried` are values that each step
+  /// takes and returns.
   SmallVector<Value> overVectorLoop(SmallVector<Value> carried,
                                     function_ref<SmallVector<Value>(ValueRange, Value)> step) {
     if (choice.loop < 0)
@@ -91,7 +91,7 @@ private:
     return overVectorRange(zero, sizes[choice.loop], carried, step);
   }
 
-  /// The same over [from, from + size).
+  /// Like overVectorLoop(), over [from, from + size).
   SmallVector<Value> overVectorRange(Value from, OpFoldResult size, SmallVector<Value> carried,
                                      function_ref<SmallVector<Value>(ValueRange, Value)> step) {
     std::optional<int64_t> constant = getConstantIntValue(size);
@@ -144,7 +144,7 @@ private:
     return llvm::to_vector_of<Value>(branch.getResults());
   }
 
-  /// Accumulators `a` and `b`, both begun with the identity, combined as the op combines an element.
+  /// Combines accumulators `a` and `b`, both initialized with the identity, as the op combines an element.
   Value combine(Operation *combiner, Value a, Value b) {
     if (Value extreme = body.numberExtreme(builder, combiner, a, b))
       return extreme;
@@ -152,8 +152,8 @@ private:
     return builder.create(state)->getResult(0);
   }
 
-  /// overVectorRange() of a reduction: long ranges in `chains` sets of accumulators, because one waits for its own last
-  /// step. `identities` are what the further sets begin with.
+  /// Emits overVectorRange() of a reduction. Long ranges use `chains` sets of accumulators, because each set waits for
+  /// its own previous step. `identities` are the initial values of the additional sets.
   SmallVector<Value> overChains(Value from, OpFoldResult size, SmallVector<Value> carried, ValueRange identities,
                                 ArrayRef<Operation *> combiners,
                                 function_ref<SmallVector<Value>(ValueRange, Value)> step) {
@@ -187,7 +187,7 @@ private:
     }
     SmallVector<Value> totals;
     for (size_t number = 0; number < outputs; ++number) {
-      SmallVector<Value> parts; // in pairs, and these in pairs
+      SmallVector<Value> parts; // combined pairwise
       for (int64_t chain = 0; chain < chains; ++chain)
         parts.push_back(loop.getResult(chain * outputs + number));
       while (parts.size() > 1) {
@@ -203,7 +203,7 @@ private:
     return overVectorRange(end, apply(d0 % wide), totals, step);
   }
 
-  /// Reduction loops around one step, the accumulators carried.
+  /// Emits the reduction loops around one step, with the accumulators as iteration arguments.
   SmallVector<Value> overReductions(size_t depth, SmallVector<Value> carried,
                                     function_ref<SmallVector<Value>(ValueRange)> step) {
     if (depth == reductions.size())
@@ -222,7 +222,7 @@ private:
     return llvm::to_vector_of<Value>(nest.getResults());
   }
 
-  /// Every combined result is a sum of floats.
+  /// Returns true if every combined result is a sum of floats.
   bool sumsFloats() {
     for (unsigned number : combined)
       if (!isa_and_nonnull<arith::AddFOp>(combinerOf(op, number)))
@@ -230,8 +230,8 @@ private:
     return true;
   }
 
-  /// overReductions() for sums of floats: each inner loop, and each `partialSum` steps of a long one, is summed from
-  /// zero and then added, so that the error grows with the logarithm of the number of elements.
+  /// Emits overReductions() for sums of floats. Each inner loop, and each `partialSum` steps of a long one, is summed
+  /// from zero and then added, so that the error grows with the logarithm of the number of elements.
   static constexpr int64_t partialSum = 16;
   SmallVector<Value> overPartialSums(size_t depth, SmallVector<Value> carried,
                                      function_ref<SmallVector<Value>(ValueRange)> step) {
@@ -269,7 +269,7 @@ private:
       return fromZero(sums, [&](SmallVector<Value> zeros) { return overPartialSums(depth + 1, zeros, step); });
     };
     Value end = valueOf(sizes[loop]);
-    // Sums of sums: `block` elements are added up at a time, a sixteenth of them at a time within.
+    // Sums of sums: `block` elements are summed at a time, in sub-blocks of a sixteenth.
     std::function<SmallVector<Value>(Value, Value, int64_t, SmallVector<Value>)> over = [&](Value from, Value to,
                                                                                             int64_t block,
                                                                                             SmallVector<Value> totals) {
@@ -283,7 +283,7 @@ private:
         return fromZero(sums, [&](SmallVector<Value> zeros) { return over(first, last, block / partialSum, zeros); });
       });
     };
-    int64_t block = partialSum * partialSum; // of a size that is not known
+    int64_t block = partialSum * partialSum; // if the size is unknown
     if (std::optional<int64_t> size = getConstantIntValue(sizes[loop]))
       for (block = 1; *size > 2 * partialSum * block;)
         block *= partialSum;
@@ -301,8 +301,8 @@ private:
     });
   }
 
-  /// Vectors of a loop that is not reduced, inside of which reductions run: `chains` vectors side by side while there
-  /// are so many, then one at a time. Each line is read in longer pieces, and no sum waits for its own last step.
+  /// Emits vectors along a parallel loop, with the reductions inside: `chains` adjacent vectors while there are
+  /// enough, then one at a time. Each row is read in longer pieces, and no sum waits for its own previous step.
   void columnVectors() {
     std::optional<int64_t> constant =
         choice.loop < 0 ? std::optional<int64_t>(1) : getConstantIntValue(sizes[choice.loop]);
@@ -333,7 +333,7 @@ private:
     });
   }
 
-  /// The reductions of `count` vectors from `first` on.
+  /// Emits the reductions of `count` vectors from `first` on.
   void reduceColumns(Value first, int64_t count, Value mask) {
     IRMapping uniform;
     const unsigned outputs = combined.size();
@@ -377,11 +377,11 @@ private:
     return arith::ConstantOp::create(builder, loc, value);
   }
 
-  /// All lanes of `value` in one.
+  /// Combines all lanes of `value` to one.
   Value combineLanes(Operation *combiner, Value value) {
     if (!isa<arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp, arith::MinNumFOp>(combiner))
       return vector::ReductionOp::create(builder, loc, kindOf(combiner), value, arith::FastMathFlags::reassoc);
-    // Half with half: upstream's vector.reduction of extremes is a scalar chain.
+    // Combine the two halves: upstream lowers vector.reduction of extremes to a scalar chain.
     for (int64_t width = cast<VectorType>(value.getType()).getDimSize(0); width > 1; width /= 2) {
       SmallVector<int64_t> low = llvm::to_vector(llvm::seq<int64_t>(0, width / 2)),
                            high = llvm::to_vector(llvm::seq<int64_t>(width / 2, width));
@@ -405,8 +405,8 @@ private:
         .Default([](auto) { return vector::CombiningKind::AND; });
   }
 
-  /// Long float sums are made of blocks of this many vectors, and of one block per row when rows are summed too: the
-  /// error of a block grows with the additions of one lane, that of the whole with the number of blocks.
+  /// Long float sums consist of blocks of this many vectors, and of at least one block per row if rows are summed,
+  /// too. The error of a block grows with the additions of one lane, that of the total with the number of blocks.
   static constexpr int64_t sumVectors = 128;
   int64_t sumBlock() const { return sumVectors * choice.lanes; }
 
@@ -417,7 +417,7 @@ private:
     return sumsFloats();
   }
 
-  /// Of `totals`, to which each block's own sum is added; a sixteenth of a larger block is a block within.
+  /// Adds the sum of each block to `totals`; a larger block is summed in sub-blocks of a sixteenth.
   SmallVector<Value> overBlocks(int64_t block, Value from, OpFoldResult to, ValueRange totals, ValueRange identities,
                                 ArrayRef<Operation *> combiners,
                                 function_ref<SmallVector<Value>(ValueRange, Value)> step) {
@@ -441,7 +441,7 @@ private:
     return llvm::to_vector_of<Value>(blocks.getResults());
   }
 
-  /// The blocks of the vector loop that are added up last: few where the size is known, and else a million's two.
+  /// Returns the size of the outermost blocks: there are few if the size is known, else two per million elements.
   int64_t largestBlock() {
     int64_t block = sumBlock() * partialSum * partialSum;
     if (std::optional<int64_t> size = getConstantIntValue(sizes[choice.loop]))
@@ -496,8 +496,8 @@ private:
   BodyEmitter body;
   OpBuilder builder;
   Location loc;
-  const int64_t chains;          ///< vectors that a long reduction sums side by side
-  const int64_t straightVectors; ///< so many need no loop: the epilogue of a panel is two or three
+  const int64_t chains;          ///< accumulators of a long reduction
+  const int64_t straightVectors; ///< up to this many vectors are unrolled; the epilogue of a panel has two or three
   Value zero;
   SmallVector<OpFoldResult> sizes;
   SmallVector<unsigned> parallel, reductions;
@@ -515,7 +515,7 @@ struct VectorizeLoops : impl::VectorizeLoopsBase<VectorizeLoops> {
     SmallVector<linalg::LinalgOp> ops;
     kernel.walk([&](linalg::LinalgOp op) { ops.push_back(op); });
     for (linalg::LinalgOp op : ops) {
-      // A tile inserted where it was computed.
+      // A tile that is inserted where it was computed.
       if (auto copy = dyn_cast<linalg::CopyOp>(*op); copy && copy.getInputs()[0] == copy.getOutputs()[0]) {
         copy.erase();
         continue;
@@ -527,8 +527,8 @@ struct VectorizeLoops : impl::VectorizeLoopsBase<VectorizeLoops> {
   }
 
 private:
-  /// Reductions may be summed in another order until here, where one has been chosen: LLVM must not choose others for
-  /// loops of other lengths, or schedules of one class (tw.space) would differ in a bit.
+  /// Reductions may be reassociated up to this point, where an order has been chosen. LLVM must not choose other
+  /// orders for loops of other lengths, or schedules of one class (tw.space) would differ in a bit.
   static void keepOrderOfSums(func::FuncOp kernel) {
     kernel.walk([](arith::ArithFastMathInterface op) {
       const arith::FastMathFlagsAttr has = op.getFastMathFlagsAttr();
@@ -541,7 +541,8 @@ private:
 };
 } // namespace
 
-/// How many times more elements than of 32 bits a vector has of everything that the op reads, computes and writes.
+/// Returns by how much a vector may be longer than one of 32-bit elements, given the widest type that the op reads,
+/// computes or writes.
 static int64_t narrowness(linalg::LinalgOp op) {
   unsigned widest = 1;
   auto see = [&](Type type) {
@@ -561,7 +562,8 @@ LogicalResult emitLoops(linalg::LinalgOp op, int64_t lanes) {
   for (Value operand : op->getOperands())
     if (isa<TensorType>(operand.getType()))
       return op.emitOpError("is still on tensors: run --tw-bufferize-kernels first");
-  // The place of a tile in the whole, as tiling wrote it: adding and multiplying have vector forms.
+  // Expand the index of a tile in the whole tensor, as tiling created it: additions and multiplications have vector
+  // forms.
   for (auto apply : llvm::make_early_inc_range(op.getBlock()->getOps<affine::AffineApplyOp>())) {
     OpBuilder builder(apply);
     std::optional<SmallVector<Value, 8>> expanded =

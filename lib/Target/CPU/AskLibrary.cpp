@@ -1,4 +1,4 @@
-//===- AskLibrary.cpp - what has no formula goes to the library, lane by lane -----===//
+//===- AskLibrary.cpp - calls the library for each lane where there is no formula -===//
 //
 // Test: test/Target/CPU/expand-math.mlir, test/Unit/Math
 //
@@ -11,7 +11,7 @@ using namespace mlir;
 
 namespace tilewright::cpu {
 
-/// `x` as one row of lanes; a scalar stays.
+/// Returns `x` as a vector of rank 1; scalars are unchanged.
 static Value flattened(OpBuilder &b, Location loc, Value x) {
   auto type = dyn_cast<VectorType>(x.getType());
   if (!type || type.getRank() == 1)
@@ -26,7 +26,7 @@ Value anyLane(Lanes mask) {
   return mask.make<vector::ReductionOp>(vector::CombiningKind::OR, flat).value;
 }
 
-/// `call` on scalars of f64 or f32.
+/// Emits `call` on scalars of f64 or f32.
 static Value askOne(OpBuilder &b, Location loc, ValueRange scalars, LibraryCall call) {
   if (scalars.front().getType().isF64())
     return call(b, loc, scalars);
@@ -47,7 +47,7 @@ static Value askLibrary(OpBuilder &b, Location loc, ArrayRef<Lanes> operands, Li
         end = arith::ConstantIndexOp::create(b, loc, flat.getNumElements());
   auto loop = scf::ForOp::create(b, loc, zero, end, step, rows.front(),
                                  [&](OpBuilder &b, Location loc, Value i, ValueRange sofar) {
-                                   rows.front() = sofar[0]; // later lanes are still the operand's
+                                   rows.front() = sofar[0]; // later lanes still hold the operand
                                    SmallVector<Value> scalars;
                                    for (Value row : rows)
                                      scalars.push_back(vector::ExtractOp::create(b, loc, row, OpFoldResult(i)));

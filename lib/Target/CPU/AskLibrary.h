@@ -1,4 +1,4 @@
-//===- AskLibrary.h - what has no formula goes to the library, lane by lane -------===//
+//===- AskLibrary.h - calls the library for each lane where there is no formula ---===//
 //
 // Before:
 //   unlessLarge<math::SinOp>(x, 1e5, fast)
@@ -6,7 +6,7 @@
 //   %any = vector.reduction <or>, (|%x| > 1e5)
 //   scf.if %any { scf.for %i = 0 to lanes { math.sin %x[%i] : f64 } } else { %fast }
 //
-// f32 asks in f64 and narrows what it gets.
+// Operands of f32 are extended to f64, and the result is truncated.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_TARGET_CPU_ASKLIBRARY_H
@@ -16,13 +16,13 @@
 
 namespace tilewright::cpu {
 
-/// Whether a lane of `mask` is set.
+/// Returns true if any lane of `mask` is set.
 mlir::Value anyLane(Lanes mask);
 
 /// A scalar function of f64.
 using LibraryCall = llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Location, mlir::ValueRange)>;
 
-/// `fast`, unless a lane of `mask` is set: then what `call` makes of each lane of the operands.
+/// Returns `fast`, or if a lane of `mask` is set, the result of `call` for each lane of the operands.
 Lanes unlessAny(Lanes mask, llvm::ArrayRef<Lanes> operands, Lanes fast, LibraryCall call);
 
 template <typename OpTy> Lanes unlessAny(Lanes mask, llvm::ArrayRef<Lanes> operands, Lanes fast) {
@@ -32,7 +32,7 @@ template <typename OpTy> Lanes unlessAny(Lanes mask, llvm::ArrayRef<Lanes> opera
                    });
 }
 
-/// `fast`, unless a lane of `x` is beyond the limit.
+/// Returns `fast`, or the library's results if the magnitude of a lane of `x` is above the limit.
 template <typename OpTy> Lanes unlessLarge(Lanes x, double limit, Lanes fast) {
   return unlessAny<OpTy>(greater(abs(x), limit), x, fast);
 }

@@ -1,7 +1,7 @@
-//===- CpuTarget.cpp - the cpu tenant -------------------------------------------------===//
+//===- CpuTarget.cpp - the cpu target -------------------------------------------------===//
 //
-// AVX-512, AMX and AVX2 machines: the machine description (CPUID, caches, one measured fact) decides vector width,
-// registers and layouts; kernels become object code through LLVM, compiled on all cores in parallel.
+// Compiles for AVX-512, AMX and AVX2 machines. The machine description (CPUID, caches, one measured property) decides
+// vector width, registers and layouts; LLVM compiles kernels to object code on all cores in parallel.
 //
 //===----------------------------------------------------------------------===//
 #include "mlir/Pass/PassManager.h"
@@ -75,7 +75,7 @@ public:
   }
 
 private:
-  /// configure() has checked the name.
+  /// Returns the machine's shape; configure() has checked the name.
   static MachineShape shapeOf(const Options &options) {
     MachineShape shape = llvm::cantFail(describeHost(options.cpu)).shape;
     if (options.threads > 0)

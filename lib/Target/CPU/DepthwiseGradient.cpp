@@ -10,9 +10,9 @@
 //     line:
 //       14 x 4 loads of %g, 16 x 4 of %x; 14 x 12 fma into 12 sums from zero, which are added to %w } } }
 //
-// Vectors run over channels. A vector of the input is loaded once for all taps that it lies under, one of the gradient
-// for all taps of a line of the window. Sums of a few pixels are added to those before them in memory: the error of a
-// long sum grows with the number of these.
+// Vectors run over channels. A vector of the input is loaded once for all taps that use it, a vector of the gradient
+// once for all taps of a line of the window. Sums of a few pixels are added to the previous sums in memory, so that
+// the error of a long sum grows with the number of these partial sums.
 //
 // Test: test/Target/CPU/depthwise-gradient.mlir
 //
@@ -28,9 +28,9 @@ using namespace mlir;
 namespace tilewright::cpu {
 namespace {
 
-/// Pixels whose products are one sum.
+/// Pixels whose products form one partial sum.
 constexpr int64_t pixelsPerSum = 14;
-/// Vectors of channels side by side, taps of a line at once: as many as registers hold.
+/// Vectors of channels, and taps of a line, at a time: limited by the registers.
 constexpr int64_t mostChannelVectors = 4, mostGradientTaps = 8;
 
 class GradientEmitter : WindowLoops {
@@ -43,7 +43,7 @@ public:
                               llvm::bit_floor<uint64_t>(std::max<int64_t>(channels, 1)));
     vectorType = VectorType::get({lanes}, element);
     taps = std::min(pixels.kernel, mostGradientTaps);
-    // Sums, the pixels of the input under one of the gradient, and that one.
+    // Registers hold the sums, the pixels of the input for one pixel of the gradient, and that pixel.
     vectors = std::clamp<int64_t>((registers - 1) / (2 * taps + 1), 1, mostChannelVectors);
     vectors = std::min(vectors, std::max<int64_t>(channels / lanes, 1));
   }
@@ -71,7 +71,7 @@ private:
     return {image, part, tapLine, tap, sum(channel, v * lanes)};
   }
 
-  /// The part's gradient of `vectors` vectors of channels.
+  /// Computes the part's gradient for `vectors` vectors of channels.
   void ofChannels(Value channel) {
     Value none = zero();
     loop(constant(0), constant(lines.kernel), [&](Value tapLine) {
@@ -117,7 +117,7 @@ private:
     });
   }
 
-  /// The products of a block of pixels with the taps firstTap + [from, to) of a line of the window.
+  /// Adds the products of a block of pixels with the taps firstTap + [from, to) of a line of the window.
   void addProducts(const PixelBlock &block, Value channel, Value tapLine, Value firstTap, int64_t from, int64_t to) {
     SmallVector<Value> sums((to - from) * vectors, zero());
     std::map<int64_t, SmallVector<Value>> inputs;

@@ -1,4 +1,4 @@
-//===- EmulateTiles.cpp - AMX tiles as vectors ---------------------------------------===//
+//===- EmulateTiles.cpp - lowers AMX tiles to vectors --------------------------------===//
 //
 // Before:
 //   %c = amx.tile_mulf %a, %b, %acc : !amx.tile<16x32xbf16>, !amx.tile<16x32xbf16>, !amx.tile<16x16xf32>
@@ -6,10 +6,9 @@
 //   memref.store %a, %b, %acc to buffers of the stack; scf.for %m { scf.for %pair {
 //     acc[m] += a[m][2 pair] * b[pair][0, 2, 4, ...] + a[m][2 pair + 1] * b[pair][1, 3, 5, ...] } }
 //
-// A tile is a vector of rows. Every machine can so run the kernels of TileKernel.h; speed does not matter here.
-// Products are summed in f32, even k before odd, as TDPBF16PS and TDPFP16PS do, but denormals are kept (Intel SDM,
-// TDPBF16PS).
-// Bytes (amx.tile_muli) are widened to i32, four k a step.
+// A tile is a vector of rows. This allows every machine to run the kernels of TileKernel.h; speed does not matter
+// here. Products are summed in f32, even k before odd, as in TDPBF16PS and TDPFP16PS, but denormals are kept (Intel
+// SDM, TDPBF16PS). Bytes (amx.tile_muli) are widened to i32, four k per step.
 //
 // Test: test/Target/CPU/emulate-tiles.mlir
 //
@@ -33,7 +32,7 @@ Value constantIndex(OpBuilder &builder, Location loc, int64_t value) {
   return arith::ConstantIndexOp::create(builder, loc, value);
 }
 
-/// Indices of row `row` of a tile in memory: `stride` elements from row to row, counted in the innermost dimension.
+/// Returns the indices of row `row` of a tile in memory. Rows are `stride` elements apart in the innermost dimension.
 SmallVector<Value> rowPlace(OpBuilder &builder, Location loc, ValueRange indices, Value stride, int64_t row) {
   SmallVector<Value> place(indices);
   Value offset = arith::MulIOp::create(builder, loc, stride, constantIndex(builder, loc, row));
@@ -84,7 +83,7 @@ struct EmulateStore : OpConversionPattern<amx::TileStoreOp> {
   }
 };
 
-/// Rows of the operands in buffers of the stack, and of the sums as a value again.
+/// Stores the rows of operands in buffers on the stack, and loads the rows of the sums as a value.
 struct SpilledTiles {
   SpilledTiles(Operation *op, ConversionPatternRewriter &rewriter) : op(op), rewriter(rewriter), loc(op->getLoc()) {}
 
@@ -121,7 +120,7 @@ struct SpilledTiles {
   Location loc;
 };
 
-/// acc[m] += a[m][k] * b[k / group][k % group, ...]: `group` consecutive k lie side by side in a row of b.
+/// acc[m] += a[m][k] * b[k / group][k % group, ...]: `group` consecutive k are adjacent in a row of b.
 template <typename OpT> struct EmulateMultiply : OpConversionPattern<OpT> {
   using OpConversionPattern<OpT>::OpConversionPattern;
   LogicalResult matchAndRewrite(OpT op, typename OpT::Adaptor adaptor,

@@ -1,4 +1,4 @@
-//===- ExpandContractions.cpp - products, convolutions and packs as vector code --===//
+//===- ExpandContractions.cpp - lowers products, convolutions and packs to vectors -===//
 //
 // Before:
 //   tw_tile.matmul {panel = 48, group = 1} ins(%a: memref<64x768xf32>, %b: memref<1x768x48xf32>)
@@ -8,11 +8,12 @@
 //     %acc:24 = scf.for %k = 0 to 768 iter_args(24 x vector<16xf32>) { 3 loads of %b, 8 broadcasts of %a, 24 fma }
 //     24 stores }
 //
-// MicroKernel.h has the blocks. A convolution is the same block with three reduction loops (kh, kw, c) and pixels as
-// rows. bf16 operands packed in pairs run on AMX tiles where the machine has them (TileKernel.h), else by vdpbf16ps;
-// bytes packed in fours on AMX tiles or by vpdpbusd, bytes packed in pairs by vpmaddwd; f16 in pairs on AMX tiles, in
-// two parts where they are of bf16 (SplitKernel.h); an A that lies k x rows is turned for tiles (TurnedKernel.h).
-// PackPanels.h has packs, PackWindows.h the windows of few channels, WindowKernels.h convolutions of narrow groups.
+// MicroKernel.h describes the blocks. A convolution uses the same block with three reduction loops (kh, kw, c) and
+// pixels as rows. bf16 operands packed in pairs use AMX tiles if the machine has them (TileKernel.h), else vdpbf16ps;
+// bytes packed in fours use AMX tiles or vpdpbusd, bytes packed in pairs vpmaddwd; f16 in pairs use AMX tiles, in two
+// parts if the tiles are bf16 (SplitKernel.h). A transposed A (k x rows) is transposed for tiles (TurnedKernel.h).
+// Packs are in PackPanels.h, windows of few channels in PackWindows.h, convolutions with small groups in
+// WindowKernels.h.
 //
 // Tests: test/Target/CPU/expand-contractions.mlir, test/Target/CPU/amx.mlir, test/Target/CPU/int8.mlir
 //
@@ -103,8 +104,8 @@ public:
     op->erase();
   }
 
-  /// Which batch of B a product that was not tiled reads for `batch`; a number out of range, of which a kernel without
-  /// tiles cannot tell, reads the first.
+  /// Returns which batch of B a product that was not tiled reads for `batch`. An index out of range reads the first
+  /// one, as a kernel without tiles cannot report it.
   Value chosenBatch(tile::MatmulOp matmul, Value batch) {
     Value number = memref::LoadOp::create(builder, loc, matmul.getInputs()[2], batch);
     number = arith::IndexCastOp::create(builder, loc, builder.getIndexType(), number);
@@ -126,11 +127,11 @@ public:
     bool merged = conv.getMergedWidth() > 0;
     int64_t channels = typeOf(in).getDimSize(3);
     if (merged) {
-      // A window's row is one run of elements: width and channels become one dimension.
+      // A window's row is contiguous: width and channels become one dimension.
       SmallVector<ReassociationIndices> together{{0}, {1}, {2, 3}};
       in = memref::CollapseShapeOp::create(builder, loc, in, together);
     }
-    // A window of one pixel: all lines of the tile are one long line.
+    // A window of one pixel: all lines of the tile form one long line.
     bool flat = !merged && isPixelwise(conv) && isOneRun(in) && isOneRun(out);
     int64_t pixels = flat ? 1 : 2; // the dimension of pixels
     if (flat) {
@@ -193,7 +194,8 @@ public:
     op->erase();
   }
 
-  /// A convolution whose whole window is one reduction: the product of the windows of a line, gathered, and the weight.
+  /// Computes a convolution whose whole window is one reduction as the product of a line's gathered windows and the
+  /// weight.
   void convolutionOfWindows(tile::ConvolutionOp conv) {
     Value w = conv.getInputs()[1], out = conv.getOutputs()[0];
     Type element = typeOf(w).getElementType();
@@ -210,7 +212,7 @@ public:
     const int64_t known = getConstantIntValue(pixels).value_or(0);
     if (!tileRows)
       tileRows = rowsOfTiles(pixels);
-    // So many windows at a time that they, the weight and the results share the first-level cache.
+    // Gather as many windows at a time as fit the first-level cache together with the weight and the results.
     constexpr int64_t blockBytes = 16 * 1024;
     const int64_t windowBytes = windows.depth * element.getIntOrFloatBitWidth() / 8, tilesRows = 2 * tileRows;
     int64_t block = std::max<int64_t>(blockBytes / windowBytes / tilesRows, 1) * tilesRows;
@@ -257,27 +259,27 @@ public:
   }
 
 private:
-  /// `most`, or as many as there are from `at` to `end`.
+  /// Returns the smaller of `most` and the number of elements from `at` to `end`.
   OpFoldResult fewer(int64_t most, Value at, OpFoldResult end) {
     AffineExpr d0 = builder.getAffineDimExpr(0), d1 = builder.getAffineDimExpr(1);
     return affine::makeComposedFoldedAffineMin(
         builder, loc, AffineMap::get(2, 0, {builder.getAffineConstantExpr(most), d1 - d0}, builder.getContext()),
         {OpFoldResult(at), end});
   }
-  /// A result pixel is computed of the one pixel at its place.
+  /// Returns true if each result pixel depends only on the input pixel at its position.
   bool isPixelwise(tile::ConvolutionOp conv) {
     Value w = conv.getInputs()[1];
     return typeOf(w).getDimSize(1) == 1 && typeOf(w).getDimSize(2) == 1 &&
            llvm::all_of(conv.getStrides(), [](int64_t stride) { return stride == 1; });
   }
-  /// Lines and their pixels follow each other without gaps.
+  /// Returns true if the lines and their pixels are contiguous.
   static bool isOneRun(Value image) {
     std::optional<int64_t> line = staticStride(image, 1), pixel = staticStride(image, 2);
     int64_t width = typeOf(image).getDimSize(2);
     return line && pixel && !ShapedType::isDynamic(width) && *line == width * *pixel;
   }
 
-  /// A product with B packed in `group` runs on AMX tiles.
+  /// Returns true if a product with B packed in `group` uses AMX tiles.
   bool onTiles(Value b, int64_t group) {
     Type element = typeOf(b).getElementType();
     if (element.isInteger(8))
@@ -285,7 +287,8 @@ private:
     return group == 2 && (element.isF16() ? options.amxF16 : options.amx);
   }
 
-  /// From which row on access.rowsDone is still to be called; null: it never was.
+  /// Emits the kernel. Returns the first row that access.rowsDone must still be called for; null if it was never
+  /// called.
   Value emit(BlockAccess &access, OpFoldResult rows, int64_t panel, int64_t group) {
     access.tileRows = tileRows;
     auto kernel = op->getParentOfType<func::FuncOp>();
@@ -318,7 +321,7 @@ private:
     return {};
   }
 
-  /// The argument of the kernel that `value` is a part of; null when it is something else.
+  /// Returns the kernel's argument that `value` is a view of; null if it is not one.
   static BlockArgument argumentBehind(Value value) {
     while (Operation *op = value.getDefiningOp()) {
       if (!isa<memref::SubViewOp, memref::CastOp, memref::CollapseShapeOp, memref::ExpandShapeOp, memref::ViewOp,
@@ -329,16 +332,16 @@ private:
     return dyn_cast<BlockArgument>(value);
   }
 
-  /// A kernel's last argument, of bytes.
+  /// Returns true if this is the kernel's last argument and has bytes as elements.
   static bool isScratch(BlockArgument argument) {
     auto type = dyn_cast<MemRefType>(argument.getType());
     return type && type.getElementType().isInteger(8) &&
            argument.getArgNumber() + 1 == argument.getOwner()->getNumArguments();
   }
 
-  /// The loop right behind `matmul` over all rows of its result, when a part of it can run as soon as its rows are
-  /// there: it reads of the result nothing but the row it is at, and writes nothing that the product still reads.
-  /// What stands between the two moves in front of `matmul`.
+  /// Returns the loop directly after `matmul` over all rows of its result, if a part of it can run as soon as its rows
+  /// are complete: it reads only the current row of the result, and writes nothing that the product still reads. Ops
+  /// between the two are moved before `matmul`.
   scf::ForOp rowLoopBehind(tile::MatmulOp matmul) {
     Value a = matmul.getInputs()[0], b = matmul.getInputs()[1], c = matmul.getOutputs()[0];
     if (!onTiles(b, matmul.getGroup()))
@@ -357,7 +360,7 @@ private:
     if (!loop || !loop.getInitArgs().empty() || !isConstantIntValue(loop.getLowerBound(), 0) ||
         !isConstantIntValue(loop.getStep(), 1) || getAsOpFoldResult(loop.getUpperBound()) != rows)
       return {};
-    // Scratch memory may serve the product and, later, the loop.
+    // Scratch memory may be used by the product and later by the loop.
     BlockArgument ofA = argumentBehind(a), ofB = argumentBehind(b);
     if (!ofA || !ofB || isScratch(ofA) || isScratch(ofB))
       return {};
@@ -389,7 +392,7 @@ private:
         legal &= written && written != ofA && written != ofB;
       }
     });
-    // A part of the result under another name would not be seen above.
+    // The checks above would not see an alias of a part of the result.
     for (Operation *user : c.getUsers())
       legal &= !isa<ViewLikeOpInterface>(user);
     if (!legal)
@@ -416,7 +419,7 @@ private:
                                            {OpFoldResult(at), OpFoldResult(offset)});
   }
 
-  /// Loops over `extents`, their variables in `ivs`, around `body`.
+  /// Emits loops over `extents` with induction variables `ivs` around `body`.
   void nest(ArrayRef<Value> extents, SmallVector<Value> &ivs, function_ref<void()> body) {
     if (ivs.size() == extents.size())
       return body();
@@ -454,7 +457,7 @@ private:
   int64_t tileRows; ///< see BlockAccess
 };
 
-/// The rows of tiles for the products of a kernel, when these would choose different ones; else 0.
+/// Returns the rows of tiles for all products of a kernel, if they would choose different ones; else 0.
 int64_t commonTileRows(ArrayRef<Operation *> ops) {
   std::optional<int64_t> common;
   for (Operation *op : ops) {

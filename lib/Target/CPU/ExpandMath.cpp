@@ -1,4 +1,4 @@
-//===- ExpandMath.cpp - --tw-cpu-expand-math: math becomes polynomials ------------===//
+//===- ExpandMath.cpp - --tw-cpu-expand-math: math to polynomials -----------------===//
 //
 // Before:
 //   %y = math.exp %x : vector<16xf32>
@@ -10,12 +10,12 @@
 // After:
 //   %0 = vector.extract %x[0], math.cbrt %0 : f64 ... vector.insert     (the library's, four times)
 //
-// f32 scalars and vectors of any shape are expanded with the ULP stated in ExpandMath.h, exp and exp2 with the flag afn
-// to 17 bits only (what is rounded to 16 bits); f64 vectors with those of ExpandMath64.h; remainders of vectors
-// exactly. f64 scalars stay for --convert-math-to-libm, and f64 vectors of what has no formula (cbrt, most powers) are
-// unrolled into them. What the CPU has instructions for stays: sqrt, fma, absf, copysign, floor, ceil, round,
-// roundeven, trunc. The rounding of f64 to bf16 goes through f32 as everywhere, by integers with `bf16-denormals`.
-//
+// f32 scalars and vectors of any shape are expanded with the errors stated in ExpandMath.h; exp and exp2 with the flag
+// afn only to 17 bits (for results that are rounded to 16 bits). f64 vectors have the errors in ExpandMath64.h, and
+// remainders of vectors are exact. f64 scalars are left for --convert-math-to-libm, and f64 vectors without a formula
+// (cbrt, most powers) are unrolled to scalars. Ops for which the CPU has instructions are unchanged: sqrt, fma, absf,
+// copysign, floor, ceil, round, roundeven, trunc. f64 is rounded to bf16 through f32 as everywhere, with integers if
+// `bf16-denormals`.
 // Test: test/Target/CPU/expand-math.mlir, test/Unit/Math
 //
 //===----------------------------------------------------------------------===//
@@ -37,12 +37,12 @@ namespace tilewright {
 namespace cpu {
 namespace {
 
-/// Nothing where there is no formula. `shortened`: the op carries afn, what it gives is rounded to 16 bits.
+/// Returns nothing if there is no formula. `shortened`: the op has the flag afn, its result is rounded to 16 bits.
 using Expander = std::function<std::optional<Lanes>(ArrayRef<Lanes>, bool shortened)>;
 
 bool isVectorOfDouble(Type type) { return isa<VectorType>(type) && getElementTypeOrSelf(type).isF64(); }
 
-/// One math op on f32, or on a vector of f64, becomes what `expander` makes of its operands.
+/// Replaces a math op on f32, or on a vector of f64, by the result of `expander`.
 struct ExpandOp : RewritePattern {
   ExpandOp(StringRef op, Expander expander, MLIRContext *context)
       : RewritePattern(op, 2, context), expander(std::move(expander)) {}
@@ -67,7 +67,7 @@ struct ExpandOp : RewritePattern {
   Expander expander;
 };
 
-/// One math op on a vector of f64, without a formula, becomes one per lane.
+/// Replaces a math op on a vector of f64 without a formula by one op per lane.
 struct UnrollDouble : RewritePattern {
   UnrollDouble(MLIRContext *context) : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
   LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
@@ -95,7 +95,7 @@ struct UnrollDouble : RewritePattern {
   }
 };
 
-/// x^y for the exponents that models have, which need no logarithm. torch takes the square root for 0.5, too.
+/// Returns x^y for common exponents, which need no logarithm. torch uses the square root for 0.5, too.
 std::optional<Lanes> knownPower(Lanes x, Lanes y) {
   FloatAttr scalar;
   DenseElementsAttr splat;
@@ -130,7 +130,7 @@ void populateExpansions(RewritePatternSet &patterns, bool avx512) {
   auto add = [&]<typename OpTy>(OpTy *, Expander expander) {
     patterns.add(std::make_unique<ExpandOp>(OpTy::getOperationName(), std::move(expander), patterns.getContext()));
   };
-  // Of f32, of vectors of f64.
+  // Arguments: the function for f32, and for vectors of f64.
 #define TW_EXPAND(OP, SINGLE, DOUBLE)                                                                                  \
   add((math::OP *)nullptr, [avx512](ArrayRef<Lanes> x, bool shortened) -> std::optional<Lanes> {                       \
     (void)avx512, (void)shortened;                                                                                     \
@@ -167,7 +167,7 @@ void populateExpansions(RewritePatternSet &patterns, bool avx512) {
 #undef TW_EXPAND
 }
 
-/// f32 to bf16, to the nearest, ties to even, by integers: vcvtneps2bf16 takes denormals for 0.
+/// Rounds f32 to bf16, to nearest, ties to even, with integers: vcvtneps2bf16 treats denormals as 0.
 Lanes roundToBrain(Lanes x) {
   ImplicitLocOpBuilder &b = *x.builder;
   Lanes bits = x.asInteger(), last = shiftRight(bits, 16) & 1;
@@ -176,7 +176,7 @@ Lanes roundToBrain(Lanes x) {
   return high.make<arith::BitcastOp>(x.like(b.getBF16Type()), high.value);
 }
 
-/// a / (1 + e^z), the shape of sigmoid and silu, where vrcp14ps is there to replace the division.
+/// Returns true for a / (1 + e^z), the form of sigmoid and silu, if vrcp14ps can replace the division.
 bool isLogistic(arith::DivFOp op) {
   auto type = dyn_cast<VectorType>(op.getType());
   auto sum = op.getRhs().getDefiningOp<arith::AddFOp>();
@@ -204,7 +204,7 @@ struct ExpandMath : impl::ExpandMathBase<ExpandMath> {
         op.erase();
       });
     getOperation().walk([](arith::RemFOp op) {
-      auto type = dyn_cast<VectorType>(op.getType()); // of scalars fmodf is as quick
+      auto type = dyn_cast<VectorType>(op.getType()); // for scalars, fmodf is as fast
       if (!type || type.isScalable() || !(type.getElementType().isF32() || type.getElementType().isF64()))
         return;
       OpBuilder at(op);

@@ -1,8 +1,8 @@
-//===- ExpandMath.h - the functions that --tw-cpu-expand-math knows -------------===//
+//===- ExpandMath.h - the functions that --tw-cpu-expand-math expands -----------===//
 //
-// Each takes f32 lanes and gives f32 lanes. "n ULP" is the largest error against the exact value, in units of the
-// last place of the exact value rounded to f32; test/Unit/Math checks each number. Everywhere: NaN gives NaN, results
-// below the smallest normal number are right denormals, zeros keep their sign where the function is odd.
+// Each function takes and returns f32 lanes. "n ULP" is the maximum error against the exact value, in units of the
+// last place of the exact value rounded to f32; test/Unit/Math checks each number. For all functions: NaN gives NaN,
+// results below the smallest normal number are correct denormals, and zeros keep their sign if the function is odd.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_TARGET_CPU_EXPANDMATH_H
@@ -14,13 +14,13 @@ namespace tilewright::cpu {
 
 enum class LogBase { E, Two, Ten };
 
-/// x 2^n where `keep` is true, else 0, by AVX-512: of 16 lanes of f32, 8 of f64.
+/// Returns x 2^n if `keep` is true, else 0, by an AVX-512 instruction: for 16 lanes of f32 or 8 of f64.
 mlir::Value scaleByInstruction(mlir::ImplicitLocOpBuilder &b, mlir::Value x, mlir::Value n, mlir::Value keep);
-/// A logarithm's `result`, where x is none that has a formula (0, infinite, negative, NaN) what it is there.
+/// Returns a logarithm's `result`, or the special value for an x without a formula (0, infinity, negative, NaN).
 Lanes logWithSpecials(Lanes x, Lanes result);
 
-// ExpandMathExp.cpp: in f32, for hot loops.
-/// 0.9 ULP; 1.5 without AVX-512. `shortened`: to 2^-17, for what is rounded to 16 bits.
+// ExpandMathExp.cpp: computed in f32, for hot loops.
+/// 0.9 ULP; 1.5 without AVX-512. `shortened`: to 2^-17, for results that are rounded to 16 bits.
 Lanes expandExp(Lanes x, bool avx512, bool shortened = false);
 Lanes expandLogistic(Lanes a, Lanes d);                         ///< a / d with d = 1 + e^z: 1.1 ULP, 0 below 2^-125 a
 Lanes expandExp2(Lanes x, bool avx512, bool shortened = false); ///< 1.2 ULP, or 2^-18
@@ -49,9 +49,9 @@ Lanes expandAcosh(Lanes x);
 Lanes expandAtanh(Lanes x);
 Lanes expandCbrt(Lanes x);
 Lanes expandErfc(Lanes x);
-/// C's fmod of vectors, exactly.
+/// C's fmod of vectors, exact.
 Lanes expandRemainder(Lanes x, Lanes y);
-/// `y` is f64: an integer exponent of 32 bits fits.
+/// `y` is f64, so that it can hold an integer exponent of 32 bits.
 Lanes expandPow(Lanes x, Lanes y);
 
 } // namespace tilewright::cpu

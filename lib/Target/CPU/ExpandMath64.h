@@ -1,8 +1,8 @@
 //===- ExpandMath64.h - functions of f64 in vectors -------------------------------===//
 //
-// Each takes f64 lanes and gives f64 lanes. "n ULP" is the largest error against the exact value in units of the last
-// place of f64; test/Unit/Math checks each number. Everywhere: NaN gives NaN, results below the smallest normal number
-// are right denormals, zeros keep their sign where the function is odd.
+// Each function takes and returns f64 lanes. "n ULP" is the maximum error against the exact value in units of the last
+// place of f64; test/Unit/Math checks each number. For all functions: NaN gives NaN, results below the smallest normal
+// number are correct denormals, and zeros keep their sign if the function is odd.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_TARGET_CPU_EXPANDMATH64_H
@@ -12,7 +12,7 @@
 
 namespace tilewright::cpu::f64 {
 
-inline constexpr double ln2High = 0x1.62e42fefa39efp-1, ln2Low = 0x1.abc9e3b39803fp-56; ///< together ln 2
+inline constexpr double ln2High = 0x1.62e42fefa39efp-1, ln2Low = 0x1.abc9e3b39803fp-56; ///< their sum is ln 2
 
 // ExpandMath64Exp.cpp
 Lanes exp(Lanes x, bool avx512);  ///< 1.0 ULP
@@ -41,7 +41,7 @@ Lanes cos(Lanes x);            ///< 0.9 ULP
 Lanes tan(Lanes x);            ///< 2.3 ULP
 
 // ExpandMathRemainder.cpp
-Lanes remainder(Lanes x, Lanes y); ///< C's fmod of vectors, exactly.
+Lanes remainder(Lanes x, Lanes y); ///< C's fmod of vectors, exact
 
 } // namespace tilewright::cpu::f64
 

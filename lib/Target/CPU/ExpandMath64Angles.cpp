@@ -1,11 +1,11 @@
-//===- ExpandMath64Angles.cpp - angles and their functions in f64 -----------------===//
+//===- ExpandMath64Angles.cpp - trigonometric and inverse functions of f64 --------===//
 //
-//   atan(least / most) = pi/4 + atan((least - most) / (least + most)) where the quotient is above 1/2
-//   asin(x) = pi/2 - 2 asin(sqrt((1 - x) / 2)) above 1/2
-//   sin(x): x = n pi/2 + r, |r| <= pi/4: n's last two bits say which of sin(r), cos(r) it is, and the sign
+//  atan(least / most) = pi/4 + atan((least - most) / (least + most)) if the quotient is above 1/2
+//  asin(x) = pi/2 - 2 asin(sqrt((1 - x) / 2)) above 1/2
+//  sin(x): x = n pi/2 + r, |r| <= pi/4: the last two bits of n select sin(r) or cos(r), and the sign
 //
-// pi/4 and pi/2 have two or three parts. Angles above 1e9 ask the library, lane by lane. Numbers in braces come from
-// tools/dev/fit_polynomials.py (NAME_53).
+// pi/4 and pi/2 have two or three parts. For angles above 1e9 the library is called for each lane. Coefficients in
+// braces come from tools/dev/fit_polynomials.py (NAME_53).
 //
 // Test: test/Target/CPU/expand-math.mlir, test/Unit/Math
 //
@@ -24,10 +24,11 @@ constexpr double quarterPi = halfPi / 2, quarterPiLow = halfPiMiddle / 2;
 constexpr double twoByPi = 0.636619772367581343076;
 constexpr double fastLimit = 1e9;
 
-/// `quarters` pi/4 + `rest`.
+/// Returns `quarters` pi/4 + `rest`.
 Lanes angleOf(Lanes quarters, Lanes rest) { return fma(quarters, quarterPi, fma(quarters, quarterPiLow, rest)); }
 
-/// atan(most > least ? least / most : 1), turned by what `steep` and `behind` say: the angle of the point they are of.
+/// Returns the angle of a point from atan(least / most) (1 if they are equal), its octant `steep`, and the side
+/// `behind`.
 Lanes angleOf(Lanes least, Lanes most, Lanes steep, std::optional<Lanes> behind) {
   Lanes same = equal(least, most); // both 0, or both infinite
   Lanes wide = select(same, greater(most, 0.0), greater(least, most * 0.5));
@@ -50,7 +51,7 @@ Lanes angleOf(Lanes least, Lanes most, Lanes steep, std::optional<Lanes> behind)
 
 struct HalfArc {
   Lanes beyond;     ///< |x| > 1/2
-  Lanes high, rest; ///< their sum is asin(|x|), or where `beyond` acos(|x|)
+  Lanes high, rest; ///< their sum is asin(|x|), or acos(|x|) if `beyond`
 };
 
 HalfArc halfArcOf(Lanes x) {
@@ -66,8 +67,8 @@ HalfArc halfArcOf(Lanes x) {
 }
 
 struct Turned {
-  Lanes quadrant; ///< its last two bits
-  Lanes sin, cos; ///< of what is left
+  Lanes quadrant; ///< the last two bits are the quadrant
+  Lanes sin, cos; ///< of the reduced argument
 };
 
 Turned turnedOf(Lanes x, int quarters) {
@@ -75,7 +76,7 @@ Turned turnedOf(Lanes x, int quarters) {
   Lanes shifted = fma(x, twoByPi, shift), n = shifted - shift;
   Lanes far = fma(n, -halfPi, x); // exact
   Lanes step = n * halfPiMiddle, r = far - step, u = r * r;
-  // What r lacks: by its own rounding, by the product's, and of pi/2.
+  // The error of r: by its own rounding, by that of the product, and of pi/2.
   Lanes rest = fma(n, -halfPiLow, ((far - r) - step) - fma(n, halfPiMiddle, -step));
   Lanes near = fma(u, -0.5, 1.0), lost = fma(u, -0.5, 1.0 - near);
   Lanes sin = r + fma(rest, near,
@@ -103,7 +104,7 @@ Lanes atan(Lanes x) {
   return copySign(angleOf(select(steep, one, a), select(steep, a, one), steep, std::nullopt), x);
 }
 
-// Large coordinates are made smaller, so that their sum is a number.
+// Large coordinates are scaled down, so that their sum does not overflow.
 Lanes atan2(Lanes y, Lanes x) {
   Lanes ay = abs(y), ax = abs(x), steep = greater(ay, ax);
   Lanes least = select(steep, ax, ay), most = select(steep, ay, ax);
@@ -113,7 +114,7 @@ Lanes atan2(Lanes y, Lanes x) {
   return select(equal(x, x), select(equal(y, y), angle, y), x);
 }
 
-// pi/2 - arc, without rounding the arc, and with what pi/2 - high loses.
+// pi/2 - arc, without rounding the arc, and with the rounding error of pi/2 - high.
 Lanes asin(Lanes x) {
   auto [beyond, high, rest] = halfArcOf(x);
   Lanes left = halfPi - high, lost = (halfPi - left) - high;

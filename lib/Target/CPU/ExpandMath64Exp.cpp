@@ -1,10 +1,10 @@
-//===- ExpandMath64Exp.cpp - exp and its kin, tanh, erf of f64 --------------------===//
+//===- ExpandMath64Exp.cpp - exponentials, tanh, erf of f64 -----------------------===//
 //
 //   exp(x) = 2^n e^r, n = round(x / ln 2), r = x - n ln 2 in two steps, the first of them exact
 //
-// sinh and tanh are made of expm1, which keeps its relative precision near 0; erf near 0 is x + x p(x^2), and else
-// 1 - exp(-x^2) p(t) with t = (x - 3) / (x + 3), erfc is exp(-x^2) p(t) / (1 + 2x). Numbers in braces come from
-// tools/dev/fit_polynomials.py (NAME_53).
+// sinh and tanh are based on expm1, which keeps its relative precision near 0. erf near 0 is x + x p(x^2), and
+// otherwise 1 - exp(-x^2) p(t) with t = (x - 3) / (x + 3); erfc is exp(-x^2) p(t) / (1 + 2x). Coefficients in braces
+// come from tools/dev/fit_polynomials.py (NAME_53).
 //
 // Test: test/Target/CPU/expand-math.mlir, test/Unit/Math
 //
@@ -19,14 +19,15 @@ namespace {
 
 constexpr double log2E = 1.44269504088896340736;
 
-/// Where n is added, 2^n's bits are the sum's, moved by 52.
+/// After this is added to n, the bits of 2^n are those of the sum, shifted by 52.
 constexpr double shift = roundingShift64 + 1023;
 Lanes powerOfTwo(Lanes shifted) { return shiftLeft(shifted.asInteger(), 52).asFloat(); }
 
 constexpr int64_t wide = 8; ///< lanes of vscalefpd
 
-/// p 2^n where `keep` is true, else 0; p is near 1, n whole and within 1100 of 0. By vscalefpd for vectors of 8 or 16,
-/// else by two powers of two, of which the first gives a normal number, so that a denormal result is rounded once.
+/// Returns p 2^n if `keep` is true, else 0; p is near 1, n an integer within 1100 of 0. Uses vscalefpd for vectors of
+/// 8 or 16, else two powers of two, of which the first gives a normal number, so that a denormal result is rounded
+/// once.
 Lanes scaled(Lanes p, Lanes n, Lanes keep, bool avx512) {
   auto type = dyn_cast<VectorType>(p.type());
   if (avx512 && type && type.getRank() == 1 && type.getDimSize(0) == wide)
@@ -49,20 +50,20 @@ Lanes scaled(Lanes p, Lanes n, Lanes keep, bool avx512) {
 
 Lanes reduceByLn2(Lanes x, Lanes n) { return fma(n, -ln2Low, fma(n, -ln2High, x)); }
 
-/// e^r for |r| <= ln 2 / 2.
+/// Returns e^r for |r| <= ln 2 / 2.
 Lanes expUnit(Lanes r) {
   return polynomial(r, {1.0, 1.0, 0.50000000000000011, 0.16666666666666669, 0.041666666666624087, 0.0083333333333300581,
                         0.0013888888917234206, 0.00019841269863069374, 2.4801521264122017e-05, 2.7557268435517562e-06,
                         2.7620103584886963e-07, 2.5100397137931663e-08});
 }
 
-/// True for NaN, too: lanes below `bound` give 0 and must not compute a denormal number, which is slow.
+/// Also true for NaN. Lanes below `bound` give 0 and must not compute a denormal number, which is slow.
 Lanes notBelow(Lanes x, double bound) {
   return x.make<arith::CmpFOp>(arith::CmpFPredicate::UGE, x.value, x.number(bound).value);
 }
 
-/// (e^x - 1) / 4, which is a number wherever e^x / 2 is; -0.25 below -40. n is 0 for |x| < 1/2, so that little cancels
-/// in 2^n e^r - 1.
+/// Returns (e^x - 1) / 4, which is finite if e^x / 2 is; -0.25 below -40. n is 0 for |x| < 1/2, so that there is
+/// little cancellation in 2^n e^r - 1.
 Lanes quarterExpM1(Lanes x) {
   x = clamp(x, -40.0, 710.5);
   constexpr double quarter = shift - 2;
@@ -75,16 +76,16 @@ Lanes quarterExpM1(Lanes x) {
   return fma(scale, fma(r * r, p, r), scale - 0.25);
 }
 
-/// Below this x + O(x^2) is x.
+/// Below this bound, x + O(x^2) rounds to x.
 constexpr double tiny = 0x1p-54;
 
-/// exp(-s) for s in [0, 36].
+/// Returns exp(-s) for s in [0, 36].
 Lanes expOfSquare(Lanes s) {
   Lanes shifted = fma(s, -log2E, shift);
   return expUnit(reduceByLn2(-s, shifted - shift)) * powerOfTwo(shifted);
 }
 
-/// erf(x) for |x| <= 1.
+/// Returns erf(x) for |x| <= 1.
 Lanes erfNearZero(Lanes a) {
   Lanes u = a * a;
   return fma(
@@ -124,8 +125,8 @@ Lanes expM1(Lanes x) {
   return select(less(abs(x), tiny), x, half + half);
 }
 
-// With m = e^a - 1: (m + m / (m + 1)) / 2, or where that adds two numbers with errors of their own, m - m^2 / 2(m + 1).
-// m / 4 is a number everywhere: where m is infinite the quotient is 0.
+// With m = e^a - 1: (m + m / (m + 1)) / 2, or m - m^2 / 2(m + 1) if both summands would have an error. m / 4 is always
+// finite: if m is infinite, the quotient is 0.
 Lanes sinh(Lanes x) {
   Lanes a = abs(x), quarter = quarterExpM1(a), quotient = quarter / fma(quarter, 4.0, 1.0), half = quarter * 2.0;
   Lanes small = fma(-(half + half), quotient * 2.0, half + half), large = fma(quotient, 2.0, half);
@@ -139,7 +140,7 @@ Lanes cosh(Lanes x, bool avx512) {
   return half + 0.25 / half;
 }
 
-// With h = (e^2a - 1) / 2: h / (h + 1), or for small ones h - h^2 / (h + 1). Above 22 it is 1.
+// With h = (e^2a - 1) / 2: h / (h + 1), or for small h: h - h^2 / (h + 1). Above 22 the result is 1.
 Lanes tanh(Lanes x) {
   Lanes a = abs(x), half = quarterExpM1(atMost(a, 22.0) * 2.0) * 2.0, quotient = half / (half + 1.0);
   Lanes near = select(less(a, 0.375), fma(-half, quotient, half), quotient);
@@ -159,8 +160,8 @@ Lanes erf(Lanes x) {
   return copySign(select(less(a, 1.0), small, large), x);
 }
 
-// 1 - erf(x) where erf(x) is below 1/2. The square has 106 bits here: where the result is small, a part in 2^53 of the
-// square is many ULP of it.
+// 1 - erf(x) if erf(x) is below 1/2. The square has 106 bits here: if the result is small, a relative error of 2^-53
+// in the square is many ULP of the result.
 Lanes erfc(Lanes x, bool avx512) {
   Lanes a = atMost(abs(x), 27.3), s = a * a, low = fma(a, a, -s);
   Lanes p =

@@ -1,10 +1,10 @@
-//===- ExpandMath64Log.cpp - logarithms of f64, and what is made of them ----------===//
+//===- ExpandMath64Log.cpp - logarithms of f64 and functions based on them --------===//
 //
 //   log(x) = e ln 2 + log(1 + f), x = 2^e (1 + f), 1 + f in [sqrt(1/2), sqrt(2))
 //   log(1 + f) = f - h + s (h + z p(z)), h = f^2 / 2, s = f / (f + 2), z = s^2
 //
-// the second from log((1 + s) / (1 - s)) = 2 s + s^3 p(s^2), so that the largest term has no error. Numbers come from
-// tools/dev/fit_polynomials.py (log_53).
+// The second formula comes from log((1 + s) / (1 - s)) = 2 s + s^3 p(s^2); the largest term then has no error.
+// Coefficients come from tools/dev/fit_polynomials.py (log_53).
 //
 // Test: test/Target/CPU/expand-math.mlir, test/Unit/Math
 //
@@ -18,12 +18,12 @@ namespace {
 
 constexpr uint64_t rootHalfBits = 0x3fe6a09e667f3bcd, mantissaBits = 0x000fffffffffffff;
 
-/// `e` for bits - rootHalfBits.
+/// Returns `e` for bits - rootHalfBits.
 Lanes exponentOf(Lanes offset) {
   return (shiftRight(offset, 52) + offset.integer(0x4338000000000000)).asFloat() - roundingShift64;
 }
 
-/// e log_b(2) + log_b(1 + f).
+/// Returns e log_b(2) + log_b(1 + f).
 Lanes combine(Lanes e, Lanes f, LogBase base) {
   Lanes s = f / (f + 2.0), z = s * s, h = f * f * 0.5;
   Lanes p = polynomial(z, {0.66666666666666696, 0.39999999999899449, 0.28571428626001449, 0.22222211130557901,
@@ -38,7 +38,7 @@ Lanes combine(Lanes e, Lanes f, LogBase base) {
   return fma(e, high, fma(natural, 0.434294481903251827651, e * low));
 }
 
-/// log(a) + ln 2 is asinh(a) and acosh(a) here, and a^2 may be too large.
+/// Above this bound, asinh(a) and acosh(a) are log(a) + ln 2, and a^2 may overflow.
 constexpr double vast = 0x1p28;
 
 } // namespace
@@ -53,8 +53,8 @@ Lanes log(Lanes x, LogBase base) {
   return logWithSpecials(x, combine(e, f, base));
 }
 
-// e is that of the rounded 1 + x, f = 2^-e (1 + x) - 1 of the exact one. 2^-1024 is a denormal number: it comes from
-// 2^-1022 by a product.
+// e is the exponent of the rounded 1 + x, f = 2^-e (1 + x) - 1 uses the exact one. 2^-1024 is a denormal number: it is
+// computed as a product with 2^-1022.
 Lanes log1p(Lanes x) {
   Lanes sum = x + 1.0, bits = sum.asInteger();
   Lanes offset = bits - bits.integer(rootHalfBits);

@@ -1,8 +1,9 @@
 //===- ExpandMathDouble.cpp - functions of f32 computed in f64 --------------------===//
 //
-// pow needs a logarithm with 33 bits, and formulas such as log(x + sqrt(x^2 + 1)) cancel: in f64, with polynomials
-// good to 2^-34 or better, every one is right to the last bit but for rare ties. Twice the vectors, no second thought.
-// Denormal f32 numbers are normal f64 numbers, and truncf rounds to denormals and infinity.
+// pow needs a logarithm with 33 bits, and formulas such as log(x + sqrt(x^2 + 1)) have cancellation. In f64, with
+// polynomials that are accurate to 2^-34 or better, every result is correct to the last bit except for rare ties, at
+// the cost of twice the vectors. Denormal f32 numbers are normal f64 numbers, and truncf rounds to denormals and
+// infinity.
 //
 // Numbers in braces come from tools/dev/fit_polynomials.py.
 //
@@ -18,10 +19,10 @@ namespace {
 
 constexpr double ln2 = 0.693147180559945309417, log2E = 1.44269504088896340736;
 constexpr double pi = 3.14159265358979323846, halfPi = pi / 2;
-/// Below this, x + O(x^3) is x.
+/// Below this bound, x + O(x^3) rounds to x.
 constexpr double tiny = 0x1p-13;
 
-/// 2^n e^r for the n in the low bits of `shifted`.
+/// Returns 2^n e^r for the n in the low bits of `shifted`.
 Lanes scaledExp(Lanes shifted, Lanes r) {
   Lanes p = polynomial(r, {1.0000000000000129, 0.99999999999989442, 0.49999999999455952, 0.16666666667820401,
                            0.041666667033508235, 0.0083333330042879971, 0.0013888802663309396, 0.00019841594634931197,
@@ -43,7 +44,7 @@ Lanes exp2Of(Lanes x) {
   return scaledExp(shifted, (x - (shifted - shift)) * ln2);
 }
 
-/// log(x) for x that is no denormal f64 number.
+/// Returns log(x) for x that is not a denormal f64 number.
 Lanes log64(Lanes x) {
   constexpr uint64_t rootHalfBits = 0x3fe6a09e667f3bcd;
   Lanes bits = x.asInteger(), offset = bits - bits.integer(rootHalfBits);
@@ -56,7 +57,7 @@ Lanes log64(Lanes x) {
   return logWithSpecials(x, fma(e, ln2, f * p));
 }
 
-/// atan(t) for t in [0, 1].
+/// Returns atan(t) for t in [0, 1].
 Lanes atanUnit(Lanes t) {
   return t *
          polynomial(t * t, {0.99999999994123556, -0.33333331571213282, 0.19999912051666638, -0.14283980766073395,
@@ -137,8 +138,8 @@ Lanes expandErfc(Lanes single) {
   return select(less(x, 0.0), 2.0 - result, result).narrowed();
 }
 
-// |x|^y = 2^(y log2 |x|), then C's special cases: 1^y and x^0 are 1 even for NaN; a negative x wants an integer y,
-// and an odd one makes the result negative.
+// |x|^y = 2^(y log2 |x|), then C's special cases: 1^y and x^0 are 1 even for NaN; a negative x requires an integer y,
+// and an odd y makes the result negative.
 Lanes expandPow(Lanes single, Lanes y) {
   Lanes x = single.widened(), a = abs(x);
   Lanes result = exp2Of(log64(a) * log2E * y);

@@ -1,9 +1,9 @@
-//===- ExpandMathExp.cpp - exp and its kin, tanh, erf ---------------------------===//
+//===- ExpandMathExp.cpp - exponentials, tanh, erf ------------------------------===//
 //
 //   exp(x) = 2^n e^r, n = round(x / ln 2), r = x - n ln 2 in two steps
 //
-// Numbers in braces come from tools/dev/fit_polynomials.py, under the function's name. Clamps come first, so that no
-// later step can leave the range of the integer tricks.
+// Coefficients in braces come from tools/dev/fit_polynomials.py, under the function's name. Inputs are clamped first,
+// so that the integer arithmetic on bits stays in range.
 //
 // Test: test/Target/CPU/expand-math.mlir, test/Unit/Math
 //
@@ -18,10 +18,10 @@ namespace tilewright::cpu {
 namespace {
 
 constexpr double expLog2E = 1.44269504088896340736;
-constexpr double ln2High = 0x1.62e430p-1, ln2Low = -0x1.05c610p-29; // their sum is ln 2 to 2^-54
+constexpr double ln2High = 0x1.62e430p-1, ln2Low = -0x1.05c610p-29; // their sum is ln 2 with an error of 2^-54
 
-/// x 2^n by vscalefps where `keep` is true, right for every n, else 0; a float n saves its conversion. Null when there
-/// is none of this width.
+/// Returns x 2^n by vscalefps if `keep` is true, else 0; correct for every n, and a float n needs no conversion.
+/// Returns nothing if there is no instruction for this width.
 std::optional<Lanes> scaleSingle(Lanes x, Lanes n, Lanes keep) {
   auto type = dyn_cast<VectorType>(x.type());
   if (!type || type.getRank() != 1 || type.isScalable() || type.getDimSize(0) != 16)
@@ -31,7 +31,7 @@ std::optional<Lanes> scaleSingle(Lanes x, Lanes n, Lanes keep) {
 
 Lanes reduceByLn2(Lanes x, Lanes n) { return fma(n, -ln2Low, fma(n, -ln2High, x)); }
 
-/// A quotient by vrcp14ps and a Newton step where the target has them; `b` must be far from 0 and infinity. LLVM wants
+/// Divides by vrcp14ps and a Newton step if the target has them; `b` must be far from 0 and infinity. LLVM requires
 /// both flags for it.
 Lanes quickDivide(Lanes a, Lanes b) {
   return a.make<arith::DivFOp>(a.value, b.value, arith::FastMathFlags::arcp | arith::FastMathFlags::ninf);
@@ -52,11 +52,12 @@ Value scaleByInstruction(ImplicitLocOpBuilder &b, Value x, Value n, Value keep) 
       .getResult(0);
 }
 
-// With vscalefps: bounds, n, r, degree 6, scale: 13 instructions. Without: n is even, so that 2^(n/2) comes from one
-// shift of the bits that hold n/2 and is multiplied twice: the product of two normal numbers first, so that a denormal
-// result is rounded once. |r| is up to ln 2 then, hence degree 8: 18 instructions.
-// Below -104 the result is 0, and no lane there may compute one: results that underflow take Intel's cores some 270
-// cycles a vector, and the scores that a mask takes away are such numbers.
+// With vscalefps: bounds, n, r, degree 6, scale: 13 instructions. Without: n is even, so that 2^(n/2) is one shift of
+// the bits that hold n/2 and is multiplied twice: the product of two normal numbers comes first, so that a denormal
+// result is rounded once. |r| is then up to ln 2, hence degree 8: 18 instructions.
+//
+// Below -104 the result is 0, and no lane may compute it by underflow: results that underflow take Intel's cores about
+// 270 cycles per vector, and masked attention scores are such numbers.
 Lanes expandExp(Lanes x, bool avx512, bool shortened) {
   constexpr double vanishes = -104.0;
   Lanes keep = x.make<arith::CmpFOp>(arith::CmpFPredicate::UGE, x.value, x.number(vanishes).value);
@@ -80,15 +81,15 @@ Lanes expandExp(Lanes x, bool avx512, bool shortened) {
   return select(keep, p * scale * scale, 0.0);
 }
 
-// vdivps takes 16 cycles on vectors of 16, as long as all of exp. Where d is so large that its reciprocal would be
-// denormal, the quotient is 0.
+// vdivps takes 16 cycles for 16 lanes, as long as all of exp. If d is so large that its reciprocal would be denormal,
+// the quotient is 0.
 Lanes expandLogistic(Lanes a, Lanes d) {
   constexpr double limit = 0x1p125;
   return select(greater(d, limit), a * 0.0, quickDivide(a, atMost(d, limit)));
 }
 
 // x - n is exact, and lanes below -151 give 0, as above. With vscalefps: bounds, n, f, degree 6, scale: 11
-// instructions. Without, n is even.
+// instructions. Without it, n is even.
 Lanes expandExp2(Lanes x, bool avx512, bool shortened) {
   Lanes keep = x.make<arith::CmpFOp>(arith::CmpFPredicate::UGE, x.value, x.number(-151.0).value);
   x = atMost(x, 129.0);
@@ -111,7 +112,7 @@ Lanes expandExp2(Lanes x, bool avx512, bool shortened) {
   return select(keep, p * scale * scale, 0.0);
 }
 
-// 2^n q + 2^n - 1 with q = e^r - 1, all of it halved: 2^127 is a number, 2^128 is not. Below -18 the result is -1.
+// 2^n q + 2^n - 1 with q = e^r - 1, all halved: 2^127 is representable, 2^128 is not. Below -18 the result is -1.
 Lanes expandExpM1(Lanes x) {
   Lanes bounded = clamp(x, -18.0, 89.0);
   constexpr double shift = roundingShift32 + 126;
@@ -124,9 +125,10 @@ Lanes expandExpM1(Lanes x) {
   return copySign(half + half, x); // the sum is +0 for -0
 }
 
-// Near 0 x + x^3 p(x^2); above 0.6 1 - 2 / (e^2a + 1), which shrinks the error of e^2a. There half of r is reduced, so
-// that 2 a is never formed, and p has powers of two in its coefficients. At 9.02 the result is 1. Both are computed,
-// one is taken. (A rational function of x is a third shorter, but is off by 5 ULP, and passes 1.)
+// Near 0: x + x^3 p(x^2). Above 0.6: 1 - 2 / (e^2a + 1), which reduces the error of e^2a. There half of the argument
+// is reduced, so that 2 a is never computed, and the coefficients of p include powers of two. At 9.02 the result is 1.
+// Both formulas are computed and one is selected. (A rational function of x is a third shorter, but has an error of 5
+// ULP, and exceeds 1.)
 Lanes expandTanh(Lanes x) {
   Lanes a = abs(x), u = x * x;
   Lanes p = polynomial(u, {-0.333332986, 0.133319363, -0.0537847169, 0.0207986254, -0.00589796668});
@@ -141,8 +143,9 @@ Lanes expandTanh(Lanes x) {
   return copySign(select(less(a, 0.6), small, large), x);
 }
 
-// Near 0 x + x p(x^2), where the error must be relative to x; above 1.1 1 - p(|x|)^4: the fourth root of erfc is
-// nearly a straight line. Both are computed, one is taken. At 4 and above 1 it is: who adds 1 to erf wants -1 + 1.
+// Near 0: x + x p(x^2), where the error must be relative to x. Above 1.1: 1 - p(|x|)^4, because the fourth root of
+// erfc is nearly a straight line. Both are computed and one is selected. From 4 on the result is exactly 1, so that 1
+// + erf(-x) is 0.
 Lanes expandErf(Lanes x) {
   Lanes a = abs(x), u = x * x;
   Lanes small = fma(a,

@@ -2,7 +2,8 @@
 //
 //   log(x) = e ln 2 + log(1 + f), x = 2^e (1 + f), 1 + f in [sqrt(1/2), sqrt(2))
 //
-// so that near 1 e is 0 and the result keeps its relative precision. Numbers come from tools/dev/fit_polynomials.py.
+// so that e is 0 near 1 and the result keeps its relative precision. Coefficients come from
+// tools/dev/fit_polynomials.py.
 //
 // Test: test/Target/CPU/expand-math.mlir, test/Unit/Math
 //
@@ -31,7 +32,7 @@ BaseConstants constantsOf(LogBase base) {
   return {scale, high, two - high, one, scale - one};
 }
 
-/// e log_b(2) + log_b(1 + f). Small terms are summed first.
+/// Returns e log_b(2) + log_b(1 + f). Small terms are summed first.
 Lanes combine(Lanes e, Lanes f, LogBase base) {
   BaseConstants c = constantsOf(base);
   SmallVector<double> tail{-0.5,        0.333333313,  -0.250008196, 0.200012416,  -0.166234091,
@@ -49,7 +50,7 @@ Lanes combine(Lanes e, Lanes f, LogBase base) {
 } // namespace
 
 Lanes logWithSpecials(Lanes x, Lanes result) {
-  result = select(less(x, INFINITY), result, x); // infinity and NaN give themselves
+  result = select(less(x, INFINITY), result, x); // infinity and NaN return themselves
   Lanes outside = select(equal(x, 0.0), x.number(-INFINITY), NAN);
   return select(greater(x, 0.0), result, outside);
 }
@@ -66,8 +67,8 @@ Lanes expandLog(Lanes x, LogBase base) {
   return logWithSpecials(x, combine(e, f, base));
 }
 
-// e is that of the rounded 1 + x, f = 2^-e (1 + x) - 1 of the exact one. 2^-128 is a denormal number: it comes from
-// 2^-126 by a product.
+// e is the exponent of the rounded 1 + x, f = 2^-e (1 + x) - 1 uses the exact one. 2^-128 is a denormal number: it is
+// computed as a product with 2^-126.
 Lanes expandLog1p(Lanes x) {
   Lanes sum = x + 1.0, bits = sum.asInteger();
   Lanes offset = bits - bits.integer(rootHalfBits);

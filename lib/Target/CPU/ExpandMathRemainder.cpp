@@ -1,21 +1,22 @@
-//===- ExpandMathRemainder.cpp - the remainder of a division, exactly -------------===//
+//===- ExpandMathRemainder.cpp - the exact remainder of a division ----------------===//
 //
-// C's fmod has no error: x - trunc(x / y) y, where the quotient may have hundreds of bits. In f64 each step takes off
-// up to `bits` + 1 of them:
+// C's fmod is exact: x - trunc(x / y) y, where the quotient may have hundreds of bits. In f64, each step removes up to
+// `bits` + 1 of them:
 //
 //   r = |x|
 //   while any lane has r >= |y|:
 //     s = |y| 2^e, e = max(0, exponent of r - exponent of |y| - bits)
 //     r -= trunc(r / s) s
 //
-// Of f32 (26 bits) s has the 24 bits of y, and r those of multiples of y's or x's last one, below 2^27 s: the
-// quotient is told from the next integer by 2^-24 at least, so that it is not rounded up to it, and the product and the
+// For f32 (26 bits), s has the 24 bits of y, and r is a multiple of the last place of y or x, below 2^27 s. The
+// quotient differs from the next integer by at least 2^-24, so it is not rounded up to it, and the product and the
 // difference are exact.
 //
-// Of f64 (51 bits) the quotient is below 2^52, where every integer is a number: rounding does not pass one, but may
-// reach the next, so that the truncated quotient is right or one too large. r is not below s, so that it is a multiple
-// of s's last place, as r - q s is, which lies in [-s, s): it is a number, and FMA gives it. Below 0 it has s added,
-// which is exact for the same reason. That needs |y| to be a normal number: else the library is asked.
+// For f64 (51 bits), the quotient is below 2^52, where every integer is representable: rounding cannot pass an
+// integer, but may reach the next one, so the truncated quotient is correct or one too large. As r is not below s, it
+// is a multiple of the last place of s, and so is r - q s, which is in [-s, s): it is representable, and FMA computes
+// it exactly. If it is negative, s is added, which is exact for the same reason. This requires that |y| is a normal
+// number; otherwise the library is called.
 //
 // Most vectors need one step.
 //
@@ -32,7 +33,7 @@ namespace tilewright::cpu {
 
 constexpr int bitsOfSingle = 26, bitsOfDouble = 51;
 
-/// `r` without as many multiples of `divisor` as one quotient of `bits` + 1 bits holds.
+/// Returns `r` minus as many multiples of `divisor` as a quotient of `bits` + 1 bits can hold.
 static Lanes oneStep(Lanes r, Lanes divisor, int bits) {
   Lanes apart = shiftRight(r.asInteger(), 52) - shiftRight(divisor.asInteger(), 52);
   Lanes excess = apart - apart.integer(bits);
@@ -43,7 +44,7 @@ static Lanes oneStep(Lanes r, Lanes divisor, int bits) {
   return bits == bitsOfSingle ? left : select(less(left, 0.0), left + scaled, left);
 }
 
-/// The remainder of magnitudes; NaN where y is below `least` or x infinite.
+/// Returns the remainder of magnitudes; NaN if y is below `least` or x is infinite.
 static Lanes remainderOf(Lanes x, Lanes y, double least, int bits) {
   ImplicitLocOpBuilder &builder = *x.builder;
   Lanes defined = less(x, INFINITY) & equal(atLeast(y, least), y);

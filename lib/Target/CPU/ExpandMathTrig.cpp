@@ -1,10 +1,10 @@
 //===- ExpandMathTrig.cpp - sin, cos, tan ------------------------------------------===//
 //
-//   x = n pi/2 + r, |r| <= pi/4: n's last two bits say which of sin(r), cos(r) it is, and the sign
+//  x = n pi/2 + r, |r| <= pi/4: the last two bits of n select sin(r) or cos(r), and the sign
 //
-// r comes from three steps with FMA, exact enough below 1e5 (pi/2 in three parts has 72 bits; the first step is
-// exact, as both sides are multiples of the last bit of pi/2). If any lane is larger, the whole vector goes through
-// a branch that asks the library in f64, lane by lane.
+// r is computed in three steps with FMA, which is exact enough below 1e5 (pi/2 in three parts has 72 bits; the first
+// step is exact, because both sides are multiples of the last bit of pi/2). If any lane is larger, the whole vector
+// takes a branch that calls the library in f64 for each lane.
 //
 // Test: test/Target/CPU/expand-math.mlir, test/Unit/Math
 //
@@ -20,7 +20,7 @@ namespace {
 constexpr double fastLimit = 1e5, twoByPi = 0.636619772367581343076;
 constexpr double rightAngle = 1.57079632679489661923, rightAngleRest = 6.12323399573676603587e-17;
 
-/// sin(x + quarters pi/2)
+/// Returns sin(x + quarters pi/2).
 Lanes sine(Lanes x, int quarters) {
   constexpr float high = rightAngle, middle = rightAngle - high;
   constexpr double low = rightAngle - high - middle + rightAngleRest;
@@ -41,7 +41,7 @@ Lanes sine(Lanes x, int quarters) {
 Lanes expandSin(Lanes x) { return unlessLarge<math::SinOp>(x, fastLimit, sine(x, 0)); }
 Lanes expandCos(Lanes x) { return unlessLarge<math::CosOp>(x, fastLimit, sine(x, 1)); }
 
-// In f64, where pi/2 in two parts is enough.
+// Computed in f64, where pi/2 in two parts is enough.
 Lanes expandTan(Lanes single) {
   Lanes x = single.widened();
   Lanes shifted = fma(x, twoByPi, roundingShift64), n = shifted - roundingShift64;

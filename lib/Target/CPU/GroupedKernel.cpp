@@ -1,4 +1,4 @@
-//===- GroupedKernel.cpp - convolutions of narrow groups --------------------------===//
+//===- GroupedKernel.cpp - convolutions with small groups -------------------------===//
 //
 // Before (depthwise: a channel of input and a filter a group):
 //   tw_tile.grouped_convolution {strides = [1, 1], padding = [1, 1], ...} ins(%x: memref<1x56x56x144xf32>,
@@ -10,13 +10,15 @@
 //         3 loads of %w[%kh, 0...2, 0, %f], 16 of %x[0, line, pixel, %f]; 42 fma }
 //       14 stores } }
 //
-// Vectors run over filters. A vector of the input is loaded once for all the pixels whose windows it stands in, one of
-// the weight once for all pixels of a block. Taps outside of the image are left out: by the bounds of the loop over kh,
-// along the line by leaving out their products where the line's size is known, else by bounds of a loop over kw for the
-// pixels near its ends. Two ways for filters to meet channels:
-//   spread: a vector holds several groups; it meets a vector of their channels, each in all lanes of its group
-//   broadcast: a vector holds filters of one group, which meet one channel at a time
-// The last vector of a line of filters overlaps the one before it, so that nothing is masked.
+// Vectors run over filters. A vector of the input is loaded once for all pixels whose windows contain it, a vector of
+// the weight once for all pixels of a block. Taps outside of the image are skipped: by the bounds of the loop over kh;
+// along the line by omitting their products if the line's size is known, else by bounds of a loop over kw for the
+// pixels near its ends. There are two ways to multiply filters with channels:
+//
+//  spread: a vector holds several groups, and is multiplied by a vector that repeats each group's channel in its lanes
+//  broadcast: a vector holds filters of one group, and is multiplied by one channel at a time
+//
+// The last vector of a line of filters overlaps the previous one, so that no masks are needed.
 //
 // Test: test/Target/CPU/grouped-convolution.mlir
 //
@@ -33,14 +35,14 @@ using namespace mlir;
 namespace tilewright::cpu {
 namespace {
 
-/// Taps along a line that share the loads of one pass over its pixels; more would hold too many weights.
+/// Taps along a line that share the loads of one pass over its pixels; more would need too many registers for weights.
 constexpr int64_t mostTapsAtOnce = 8;
-/// Pixels of a block: enough sums that none waits for its own last step.
+/// Pixels of a block: enough sums that none waits for its own previous step.
 constexpr int64_t mostPixels = 14;
-/// A channel less than this many is a step of code, more are a loop.
+/// Up to this many channels are unrolled; more are a loop.
 constexpr int64_t mostChannelSteps = 8;
-/// A longer sum is made of sums of about so many products, of some channels of a line of the window: its error grows
-/// with these, not with all of it.
+/// A longer sum consists of partial sums of about this many products, of some channels of a line of the window: its
+/// error grows with the size of a partial sum, not with that of the whole.
 constexpr int64_t longSum = 64;
 
 class GroupedEmitter : WindowLoops {
@@ -119,7 +121,8 @@ private:
     return {};
   }
 
-  /// The results of `block` for `vectors` vectors of filters from `filter` on, whose channels begin at `channel`.
+  /// Computes the results of `block` for `vectors` vectors of filters from `filter` on, whose channels start at
+  /// `channel`.
   void convolve(const PixelBlock &block, Value filter, Value channel) {
     Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(vectorType));
     SmallVector<Value> zeros(block.count * vectors, zero);
@@ -159,7 +162,7 @@ private:
     });
   }
 
-  /// Channels of the groups that begin at `group`: `count` of each, from `first` (and `firstAt`, where it is not null)
+  /// Channels of the groups that start at `group`: `count` of each, from `first` (plus `firstAt`, if it is not null)
   /// on.
   struct Channels {
     Value group;
@@ -168,12 +171,12 @@ private:
     int64_t count;
   };
 
-  /// The line of the window that is computed: in the input and in the weight.
+  /// The current line of the window: its index in the input and in the weight.
   struct WindowLine {
     Value inLine, tapLine;
   };
 
-  /// `sums` and the products of one line of the window.
+  /// Returns `sums` plus the products of one line of the window.
   SmallVector<Value> windowLine(const PixelBlock &block, Value filter, const Channels &channel,
                                 SmallVector<Value> sums) {
     if (hasLongLine())
@@ -188,9 +191,9 @@ private:
     return sums;
   }
 
-  /// windowLine() of many taps. Those that meet the image for all pixels of the block are a loop over groups of them;
-  /// what the pixels near an end of the line have besides, as many at most as a block has pixels, a loop for each
-  /// pixel.
+  /// windowLine() for many taps. Taps that are in the image for all pixels of the block are a loop over groups of
+  /// taps. The remaining taps of pixels near an end of the line, at most as many as a block has pixels, are a loop for
+  /// each pixel.
   SmallVector<Value> longWindowLine(const PixelBlock &block, Value filter, const Channels &channel,
                                     SmallVector<Value> sums) {
     Value width = size(in, 2);
@@ -200,7 +203,7 @@ private:
       moved.count = from.count;
       return moved;
     };
-    // The first pixel is the last to begin in the image, the last one the first to end.
+    // The first pixel is the last whose taps enter the image; the last pixel is the first whose taps leave it.
     Value begin = smaller(tapsInside(pixels, leftOf(0), width).first, constant(pixels.kernel));
     Value end = larger(tapsInside(pixels, leftOf(block.count - 1), width).second, begin);
     Value grouped = apply(d0() + (d1() - d0()).floorDiv(taps) * taps, {begin, end});
@@ -225,7 +228,7 @@ private:
     return sums;
   }
 
-  /// The taps firstTapHere + [from, to).
+  /// Adds the products of the taps firstTapHere + [from, to).
   SmallVector<Value> overChannels(const PixelBlock &block, Value filter, const Channels &part, Value firstTapHere,
                                   int64_t from, int64_t to, SmallVector<Value> sums) {
     if (spread) {
@@ -245,8 +248,8 @@ private:
     return carry(constant(0), constant(part.count), sums, one);
   }
 
-  /// One channel of each group: `number` from `channel` on, `weightChannel` of the weight. Each pixel of the input
-  /// once, for all pairs of a result's pixel and a tap that it lies under.
+  /// Adds the products of one channel of each group: `number` from `channel` on, `weightChannel` of the weight. Each
+  /// pixel of the input is loaded once for all pairs of a result pixel and a tap that use it.
   SmallVector<Value> products(const PixelBlock &block, Value filter, Value channel, int64_t number, Value weightChannel,
                               Value firstTapHere, int64_t from, int64_t to, SmallVector<Value> sums) {
     const int64_t stride = pixels.stride, dilation = pixels.dilation;
@@ -277,7 +280,7 @@ private:
     return sums;
   }
 
-  /// What the lanes of a vector of filters meet at `pixel` of the input's line.
+  /// Returns the input values that a vector of filters is multiplied by, at `pixel` of the input's line.
   Value inputVector(Value pixel, Value channel, int64_t number) {
     if (!spread) {
       Value x = memref::LoadOp::create(builder, loc, in, ValueRange{image, window.inLine, pixel, sum(channel, number)});
@@ -301,15 +304,15 @@ private:
   tile::GroupedConvolutionOp op;
   Value in, weight, out;
   Type element, inElement;
-  int64_t channels, filters;         ///< channels of a group, all filters
+  int64_t channels, filters;         ///< channels of a group, number of filters
   int64_t groups = 1, perGroup = 1;  ///< filters of a group
-  int64_t lanes = 1, vectors = 1;    ///< of a step
+  int64_t lanes = 1, vectors = 1;    ///< per step
   int64_t blockPixels = 1, taps = 1; ///< of a block, of a pass over it
   bool spread = false;               ///< a vector holds several groups
-  int64_t channelsApart = 0; ///< so many channels of a line of the window are summed on their own; 0: all in one sum
+  int64_t channelsApart = 0; ///< channels of a line of the window in a partial sum; 0: all in one sum
   VectorType vectorType;
   Value image, outLine, inLine; ///< inLine: of the window's first line
-  Value firstTap, endTap;       ///< lines of the window that meet the image
+  Value firstTap, endTap;       ///< lines of the window that are inside of the image
   WindowLine window;
 };
 

@@ -3,8 +3,8 @@
 //   Lanes r = fma(n, -ln2, x);      // math.fma
 //   Lanes y = r * r + 1.0;          // arith.mulf, arith.addf, a splat constant
 //
-// A Lanes is an SSA value of f32, f64, i32, i64 or i1, or a vector of them of any shape, together with where its
-// users are inserted. Everything here is lane-wise; nothing depends on how many lanes there are.
+// A Lanes is an SSA value of f32, f64, i32, i64 or i1, or a vector of them of any shape, with the builder that inserts
+// its users. All functions are elementwise and independent of the number of lanes.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_TARGET_CPU_MATHLANES_H
@@ -28,14 +28,14 @@ struct Lanes {
     return {builder, OpTy::create(*builder, builder->getLoc(), std::forward<Args>(args)...)};
   }
 
-  /// This shape with another element.
+  /// Returns this shape with another element type.
   mlir::Type like(mlir::Type other) const {
     if (auto vector = mlir::dyn_cast<mlir::VectorType>(type()))
       return vector.clone(other);
     return other;
   }
 
-  /// A constant of this type.
+  /// Returns a constant of this type.
   Lanes number(double constant) const {
     mlir::TypedAttr attr = builder->getFloatAttr(element(), constant);
     return splat(attr);
@@ -87,7 +87,7 @@ inline Lanes fma(Lanes a, double b, double c) { return fma(a, a.number(b), a.num
 inline Lanes abs(Lanes a) { return a.make<mlir::math::AbsFOp>(a.value); }
 inline Lanes sqrt(Lanes a) { return a.make<mlir::math::SqrtOp>(a.value); }
 inline Lanes roundToEven(Lanes a) { return a.make<mlir::math::RoundEvenOp>(a.value); }
-/// The magnitude of `a` with the sign of `b`.
+/// Returns the magnitude of `a` with the sign of `b`.
 inline Lanes copySign(Lanes a, Lanes b) { return a.make<mlir::math::CopySignOp>(a.value, b.value); }
 
 inline Lanes operator&(Lanes a, Lanes b) { return a.make<mlir::arith::AndIOp>(a.value, b.value); }
@@ -95,10 +95,10 @@ inline Lanes operator&(Lanes a, uint64_t b) { return a & a.integer(b); }
 inline Lanes operator^(Lanes a, Lanes b) { return a.make<mlir::arith::XOrIOp>(a.value, b.value); }
 inline Lanes operator|(Lanes a, Lanes b) { return a.make<mlir::arith::OrIOp>(a.value, b.value); }
 inline Lanes shiftLeft(Lanes a, int by) { return a.make<mlir::arith::ShLIOp>(a.value, a.integer(by).value); }
-/// Copies the sign bit in.
+/// Arithmetic shift: copies the sign bit.
 inline Lanes shiftRight(Lanes a, int by) { return a.make<mlir::arith::ShRSIOp>(a.value, a.integer(by).value); }
 
-/// Ordered comparison: false where a lane is NaN.
+/// Ordered comparison: false if a lane is NaN.
 inline Lanes less(Lanes a, Lanes b) {
   return a.make<mlir::arith::CmpFOp>(mlir::arith::CmpFPredicate::OLT, a.value, b.value);
 }
@@ -112,7 +112,7 @@ inline Lanes equal(Lanes a, Lanes b) {
                      : a.make<mlir::arith::CmpIOp>(mlir::arith::CmpIPredicate::eq, a.value, b.value);
 }
 inline Lanes equal(Lanes a, double b) { return equal(a, a.number(b)); }
-/// True where a lane is NaN, too.
+/// Also true if a lane is NaN.
 inline Lanes differs(Lanes a, Lanes b) {
   return a.make<mlir::arith::CmpFOp>(mlir::arith::CmpFPredicate::UNE, a.value, b.value);
 }
@@ -122,12 +122,12 @@ inline Lanes select(Lanes condition, Lanes a, Lanes b) {
 inline Lanes select(Lanes condition, double a, Lanes b) { return select(condition, b.number(a), b); }
 inline Lanes select(Lanes condition, Lanes a, double b) { return select(condition, a, a.number(b)); }
 
-/// `x`, but not below or above; NaN stays. One instruction each: vmaxps and vminps give their second operand for NaN.
+/// `x` limited by a bound; NaN stays NaN. One instruction each: vmaxps and vminps return their second operand for NaN.
 inline Lanes atLeast(Lanes x, double bound) { return select(less(x, bound), bound, x); }
 inline Lanes atMost(Lanes x, double bound) { return select(greater(x, bound), bound, x); }
 inline Lanes clamp(Lanes x, double low, double high) { return atMost(atLeast(x, low), high); }
 
-/// c[0] + x c[1] + x^2 c[2] + ... by Horner's rule, one FMA per degree.
+/// Returns c[0] + x c[1] + x^2 c[2] + ... by Horner's rule, one FMA per degree.
 inline Lanes polynomial(Lanes x, llvm::ArrayRef<double> c) {
   Lanes sum = x.number(c.back());
   for (double next : llvm::reverse(c.drop_back()))

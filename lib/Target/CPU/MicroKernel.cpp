@@ -48,14 +48,14 @@ NextBlock nextBlock(OpBuilder &builder, Location loc, const BlockAccess &access,
 }
 
 int64_t rowsPerBlock(int64_t vectors, int64_t registers, int64_t others) {
-  // Accumulators, one vector of B per column, one broadcast of A.
+  // Registers: accumulators, one vector of B per column, one broadcast of A.
   int64_t rows = (registers - vectors - 1 - others) / vectors;
   if (rows >= 8)
     rows = vectors == 2 ? std::min<int64_t>(rows, 14) : vectors == 1 ? std::min<int64_t>(rows, 16) : 8;
   return std::max<int64_t>(rows, 1);
 }
 
-/// All rows, for the reduction range that `emitter` is set to.
+/// Emits all rows for the reduction range that `emitter` is set to.
 static void emitRows(OpBuilder &builder, Location loc, PanelEmitter &emitter, OpFoldResult rows, int64_t blockRows) {
   std::optional<int64_t> constant = getConstantIntValue(rows);
   Value total = getValueOrCreateConstantIndexOp(builder, loc, rows);
@@ -72,13 +72,14 @@ static void emitRows(OpBuilder &builder, Location loc, PanelEmitter &emitter, Op
     builder.setInsertionPointToStart(loop.getBody());
     emitter.block(blockRows, loop.getInductionVar());
   }
-  // The rest: a static one in one block; else 8, 4, 2, 1 rows, as its binary digits say.
+  // Remaining rows: if their number is static, one block; else blocks of 8, 4, 2, 1 rows according to its binary
+  // digits.
   if (constant) {
     if (int64_t rest = *constant % blockRows)
       emitter.block(rest, emitter.constant(*constant - rest));
     return;
   }
-  // A block for each number of rows, where these are few enough: B is read once for them.
+  // If a block has few rows, emit a case for each number of remaining rows: B is read once for them.
   if (blockRows <= 8) {
     Value rest = apply(d0 % blockRows), first = apply(d0 - d0 % blockRows);
     auto sizes = llvm::to_vector(llvm::seq<int64_t>(1, blockRows));
@@ -96,7 +97,7 @@ static void emitRows(OpBuilder &builder, Location loc, PanelEmitter &emitter, Op
   for (int64_t step = llvm::PowerOf2Ceil(blockRows); step >= 1; step /= 2) {
     if (step >= blockRows)
       continue;
-    // First row of this step: everything above its binary digit has been done.
+    // The first row of this step: all rows of higher binary digits have been computed.
     AffineExpr done = (d0 - d0 % blockRows) + (d0 % blockRows) - (d0 % blockRows) % (2 * step);
     Value bit = apply(((d0 % blockRows) % (2 * step)).floorDiv(step));
     Value some = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, bit, emitter.constant(0));
@@ -108,7 +109,7 @@ static void emitRows(OpBuilder &builder, Location loc, PanelEmitter &emitter, Op
   }
 }
 
-/// min(begin + reductionBlock, depth).
+/// Returns min(begin + reductionBlock, depth).
 static Value blockEnd(OpBuilder &builder, Location loc, Value begin, Value depth, int64_t reductionBlock) {
   AffineExpr d0 = builder.getAffineDimExpr(0), d1 = builder.getAffineDimExpr(1);
   return getValueOrCreateConstantIndexOp(
@@ -118,7 +119,7 @@ static Value blockEnd(OpBuilder &builder, Location loc, Value begin, Value depth
                                           {OpFoldResult(begin), OpFoldResult(depth)}));
 }
 
-/// `body` inside the loops of all reductions but the innermost, whose places the emitter is told.
+/// Emits `body` inside the loops of all reductions but the innermost, and sets the emitter's outerPlaces.
 static void overOuter(OpBuilder &builder, Location loc, PanelEmitter &emitter, const BlockAccess &access,
                       SmallVector<Value> &ivs, function_ref<void()> body) {
   if (ivs.size() + 1 == access.reductionSizes.size()) {
@@ -140,8 +141,9 @@ Value onStack(OpBuilder &builder, Location loc, ArrayRef<int64_t> sizes, Type el
   return memref::AllocaOp::create(builder, loc, MemRefType::get(sizes, element), builder.getI64IntegerAttr(64));
 }
 
-/// Where to copy A, block of k by block of k, when its rows are neighbours and its k are not (a transposed A): read in
-/// place, each k would be another line, often of another page, of which a block of rows takes a part. Null: in place.
+/// Returns the buffer into which A is copied for each K-block if A is transposed (its rows are contiguous and its k
+/// are not): read in place, each k would be on another line, often of another page, of which a block of rows uses only
+/// a part. Null: A is read in place.
 static Value packedLhs(OpBuilder &builder, Location loc, const BlockAccess &access, OpFoldResult rows,
                        int64_t blockRows, Product product) {
   constexpr int64_t mostBytes = 256 * 1024;
@@ -168,8 +170,8 @@ int64_t mostRows(OpFoldResult rows) {
   return most;
 }
 
-/// Of the 64 sets of the first-level cache, those that neighbouring rows of A fall into at one k: few where rows lie a
-/// power of two apart. Null: all, or A is not read in place.
+/// Returns the number of the 64 sets of the first-level cache that adjacent rows of A map to at one k: few if the row
+/// stride is a power of two. Null: all, or A is not read in place.
 static std::optional<int64_t> setsOfRows(const BlockAccess &access) {
   constexpr int64_t setsBytes = 4096, lineBytes = 64;
   auto type = cast<MemRefType>(access.lhs.getType());
@@ -182,11 +184,11 @@ static std::optional<int64_t> setsOfRows(const BlockAccess &access) {
   return setsBytes / std::gcd(bytes, setsBytes);
 }
 
-/// `most`, or fewer where so many rows of A would drive each other out of the sets of the first-level cache that they
-/// share: as many then as leave a way to B, and of all blocks about the same number. 14 rows 4096 bytes apart took 1.3
-/// to 1.8 times as long as 7 (1x1 convolutions of 1024 channels in f32, Zen 4), 8 as long as 7.
+/// Returns `most`, or fewer if that many rows of A would evict each other from the sets of the first-level cache that
+/// they share: then as many as leave one way for B, in blocks of about equal size. 14 rows with a stride of 4096 bytes
+/// took 1.3 to 1.8 times as long as 7 (1x1 convolutions of 1024 channels in f32, Zen 4), 8 as long as 7.
 static int64_t rowsKept(const BlockAccess &access, int64_t most, OpFoldResult rows) {
-  constexpr int64_t ways = 8; // at least, of 32 KB or more
+  constexpr int64_t ways = 8; // at least, in caches of 32 KB or more
   std::optional<int64_t> sets = setsOfRows(access);
   if (!sets || most <= ways * *sets)
     return most;
@@ -195,8 +197,8 @@ static int64_t rowsKept(const BlockAccess &access, int64_t most, OpFoldResult ro
   return all && *all > 0 ? llvm::divideCeil(*all, llvm::divideCeil(*all, kept)) : kept;
 }
 
-/// Operands narrower than f32 are widened block of k by block of k, A once for all panels of the task and B once for
-/// all rows, where that is less work than to widen them at each use.
+/// Prepares to widen operands narrower than f32 for each K-block, A once for all panels of the task and B once for all
+/// rows, if that is less work than widening them at each use.
 static void widenBlocks(OpBuilder &builder, Location loc, PanelEmitter &emitter, const BlockAccess &access,
                         OpFoldResult rows, int64_t blockRows, int64_t columns) {
   constexpr int64_t mostBytes = 256 * 1024;
@@ -212,13 +214,13 @@ static void widenBlocks(OpBuilder &builder, Location loc, PanelEmitter &emitter,
     emitter.wideRhs = onStack(builder, loc, {depth, columns}, builder.getF32Type());
 }
 
-/// emitPanels() once the reduction counts steps; `depth` is K in elements.
+/// Emits emitPanels() after the reduction was converted to steps; `elements` is K in elements.
 static void emitSteps(OpBuilder &builder, Location loc, BlockAccess &access, OpFoldResult rows, int64_t vectors,
                       int64_t lanes, int64_t registers, Product product, Value elements) {
   PanelEmitter emitter(builder, loc, access, vectors, lanes, product, elements);
   const int64_t reductionBlock = access.reductionBlock;
   emitter.totalRows = getConstantIntValue(rows).value_or(0);
-  // vpdpbusd's column sums and the 128 that makes them.
+  // Other registers: the column sums of vpdpbusd, and the constant 128 that computes them.
   int64_t blockRows = rowsPerBlock(vectors, registers, product == Product::ByteDot ? vectors + 1 : 0);
   if (access.blockRows > 0 && access.blockRows < tile::wholeBlocks)
     blockRows = std::min(blockRows, access.blockRows);
@@ -227,7 +229,7 @@ static void emitSteps(OpBuilder &builder, Location loc, BlockAccess &access, OpF
   emitter.packed = packedLhs(builder, loc, access, rows, blockRows, product);
   if (product == Product::Fma)
     widenBlocks(builder, loc, emitter, access, rows, blockRows, vectors * lanes);
-  // A block of B serves all lines of an image while it is in the first-level cache.
+  // A block of B is used for all lines of an image while it is in the first-level cache.
   auto everyLine = [&](function_ref<void()> body) { access.overLines ? access.overLines(body) : body(); };
   auto everyPanel = [&] {
     if (emitter.packed)
@@ -249,7 +251,7 @@ static void emitSteps(OpBuilder &builder, Location loc, BlockAccess &access, OpF
   Value depth = access.reductionSizes.back();
   std::optional<int64_t> constant = getConstantIntValue(depth);
   if (access.runsApart()) {
-    // C = 0, then one pass for each step of the outer loops, itself cut into blocks.
+    // C = 0, then one pass for each step of the outer loops, in K-blocks.
     access.overPanels([&] { everyLine([&] { emitter.clear(rows); }); });
     SmallVector<Value> ivs;
     return overOuter(builder, loc, emitter, access, ivs, [&] {
@@ -289,7 +291,7 @@ void emitPanels(OpBuilder &builder, Location loc, BlockAccess &access, OpFoldRes
   auto steps = [&] { emitSteps(builder, loc, access, rows, vectors, lanes, registers, product, elements); };
   if (!access.overLines || access.runsApart())
     return steps();
-  // Sums stay in registers through all reductions: a line after the other.
+  // Sums stay in registers through all reductions, so lines are computed one after the other.
   auto lines = std::exchange(access.overLines, nullptr);
   lines(steps);
 }

@@ -64,7 +64,7 @@ private:
     return succeeded(typeOf(in).getStridesAndOffset(strides, offset)) && strides[dim] == 1;
   }
 
-  /// Every element of every panel is one of the input.
+  /// Returns true if every element of every panel is an element of the input.
   bool nothingMissing() {
     std::optional<int64_t> k = getConstantIntValue(depth), n = getConstantIntValue(columns),
                            rows = getConstantIntValue(depthOuter);
@@ -87,7 +87,7 @@ private:
     });
   }
 
-  /// Where the input holds (k, column).
+  /// Returns the input's indices for (k, column).
   SmallVector<Value> inAt(ArrayRef<Value> ivs, Value k, Value column) {
     SmallVector<Value> at(canonical);
     for (int64_t dim = 0; dim < batches; ++dim)
@@ -104,7 +104,7 @@ private:
     return at;
   }
 
-  /// `count` elements from `at` on, of which all (`whole`) or `validOf()` are there.
+  /// Loads `count` elements from `at` on, of which all (`whole`) or `validOf()` exist.
   Value loadMasked(ArrayRef<Value> at, int64_t count, bool whole, function_ref<Value()> validOf) {
     VectorType type = VectorType::get({count}, element);
     if (whole)
@@ -115,7 +115,7 @@ private:
     return vector::MaskedLoadOp::create(builder, loc, type, in, at, mask, zero(type));
   }
 
-  /// Columns are contiguous: vectors of columns, `group` rows interleaved.
+  /// Packs contiguous columns: vectors of columns, with `group` rows interleaved.
   void rowsOfColumns(ArrayRef<Value> ivs) {
     loop(constant(0), depthOuter, 1, [&](Value k) {
       for (int64_t j = 0; j < panel; j += lanes) {
@@ -138,9 +138,9 @@ private:
     });
   }
 
-  /// k is contiguous: squares of `lanes` columns by `lanes` units of k, transposed in registers. Columns behind the
-  /// last are zero. Their loads, whose masks are empty, are at the last one's place: where no memory is behind the
-  /// matrix, such a load takes hundreds of cycles (attention of 6 keys 90,112 wide: 18 ms, 1.7 now, Zen 5).
+  /// Packs contiguous k: squares of `lanes` columns by `lanes` units of k, transposed in registers. Columns after the
+  /// last are zero. Their loads, whose masks are empty, use the address of the last column: if no memory is mapped
+  /// beyond the matrix, such a load takes hundreds of cycles (attention of 6 keys 90,112 wide: 18 ms, 1.7 now, Zen 5).
   void squares(ArrayRef<Value> ivs) {
     AffineExpr d0 = builder.getAffineDimExpr(0);
     Value whole = getValueOrCreateConstantIndexOp(
@@ -158,7 +158,7 @@ private:
       square(ivs, j, whole, *known % lanes);
   }
 
-  /// `lanes` columns from the panel's column `j` on by `count` units of k.
+  /// Packs `lanes` columns from the panel's column `j` on by `count` units of k.
   void square(ArrayRef<Value> ivs, int64_t j, Value k, int64_t count) {
     Value element0 = times(k, group);
     bool whole = nothingMissing() && count == lanes;
@@ -189,7 +189,7 @@ private:
     }
   }
 
-  /// One row of the panel, element by element.
+  /// Packs one row of the panel, element by element.
   void scalarRow(ArrayRef<Value> ivs, Value kOuter) {
     loop(constant(0), constant(panel), 1, [&](Value j) {
       Value column = arith::AddIOp::create(builder, loc, firstColumn, j);

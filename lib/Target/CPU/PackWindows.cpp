@@ -1,4 +1,4 @@
-//===- PackWindows.cpp - the windows of a line, one after the other ------------------===//
+//===- PackWindows.cpp - gathers the windows of a line -------------------------------===//
 #include "lib/Target/CPU/PackWindows.h"
 #include "lib/Target/CPU/TileKernel.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -14,8 +14,8 @@ using namespace mlir;
 namespace tilewright::cpu {
 namespace {
 
-/// Whole vectors of a gathered window are stored. One is put together of the lines of the window that it holds parts
-/// of, each loaded as if the vector began in it, with a mask: what is not asked for is not touched.
+/// Stores whole vectors of a gathered window. Each vector is combined from the lines of the window that it has parts
+/// of; each line is loaded with a mask as if the vector began in it, so that no other memory is accessed.
 class WindowPacker {
 public:
   WindowPacker(OpBuilder &builder, Location loc, const WindowLine &line, Value first, Value packed)
@@ -24,7 +24,7 @@ public:
         lanes(tileRowBytes * 8 / element.getIntOrFloatBitWidth()), type(VectorType::get({lanes}, element)) {}
 
   void run(OpFoldResult count) {
-    // A mask serves several windows.
+    // Each mask is used for several windows.
     constexpr int64_t together = 4;
     Value all = getValueOrCreateConstantIndexOp(builder, loc, count);
     Value whole = apply(builder.getAffineDimExpr(0).floorDiv(together) * together, {all});
@@ -49,7 +49,7 @@ private:
     return arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(masks, ArrayRef<bool>(bits)));
   }
 
-  /// The windows from `from` to `to`, `together` at a time.
+  /// Gathers the windows from `from` to `to`, `together` at a time.
   void windows(Value from, Value to, int64_t together) {
     auto loop = scf::ForOp::create(builder, loc, from, to, constant(together));
     OpBuilder::InsertionGuard guard(builder);
@@ -59,7 +59,7 @@ private:
     for (int64_t at = 0; at < line.depth; at += lanes) {
       SmallVector<Value> vectors(together, zero);
       for (int64_t number = 0; number < line.height; ++number) {
-        // The line's elements lie in the window from `begin` on.
+        // The line's elements are at `begin` in the window.
         const int64_t begin = number * line.lineElements;
         const int64_t low = std::max(begin - at, int64_t(0)), high = std::min(begin + line.lineElements - at, lanes);
         if (low >= high)

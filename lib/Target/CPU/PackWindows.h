@@ -1,9 +1,9 @@
-//===- PackWindows.h - the windows of a line, one after the other --------------------===//
+//===- PackWindows.h - gathers the windows of a line ---------------------------------===//
 //
 // A window of few channels has lines of few elements: 7 pixels of 3 channels are 21 of the 32 bf16 that a matrix unit
-// multiplies at a time, and begin anywhere. Gathered, the 7 lines are 147 of 160, and each window begins at a line of
-// the cache. A block of windows is gathered into the kernel's stack frame for all panels of filters; what is left of
-// the last step is zero, as the weight's is.
+// multiplies at a time, and start at any address. Gathered, the 7 lines are 147 of 160 elements, and each window
+// starts at a cache line. A block of windows is gathered into the kernel's stack frame for all panels of filters; the
+// rest of the last step is zero, as in the weight.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_TARGET_CPU_PACKWINDOWS_H
@@ -17,9 +17,9 @@ namespace tilewright::cpu {
 struct WindowLine {
   mlir::Value image;            ///< batch x lines x (pixels * channels)
   mlir::Value batch, line;      ///< the first line of the windows, in `image`
-  int64_t height, lineElements; ///< of a window: its lines, and the elements of one
-  int64_t lineStep, pixelStep;  ///< from a line of a window to the next, in lines; from a window to the next
-  int64_t depth;                ///< elements of a gathered window: whole vectors of the matrix unit's depth
+  int64_t height, lineElements; ///< of a window: its lines, and the elements of a line
+  int64_t lineStep, pixelStep;  ///< strides: between lines of a window, in lines; between windows, in elements
+  int64_t depth;                ///< elements of a gathered window: a multiple of the matrix unit's depth
 };
 
 /// Gathers `count` windows from `first` on into `packed`, windows x depth.

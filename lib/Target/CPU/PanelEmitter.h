@@ -1,7 +1,7 @@
-//===- PanelEmitter.h - one block of rows by one panel --------------------------------===//
+//===- PanelEmitter.h - one block of rows times one panel -----------------------------===//
 //
-// What MicroKernel.cpp's loops run over: a block of rows in registers, the copies of operands it reads (A's rows side
-// by side, blocks of k in f32), and what it fetches ahead.
+// The body of the loops in MicroKernel.cpp: a block of rows in registers, the copies of operands that it reads (packed
+// rows of A, K-blocks in f32), and its prefetches.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_TARGET_CPU_PANELEMITTER_H
@@ -31,7 +31,7 @@ public:
 
   Value constant(int64_t value) { return arith::ConstantIndexOp::create(builder, loc, value); }
 
-  /// One block of `rows` rows (static) beginning at row `first`.
+  /// Emits one block of `rows` rows (static) starting at row `first`.
   void block(int64_t rows, Value first) {
     SmallVector<Value> rowIndex;
     for (int64_t row = 0; row < rows; ++row)
@@ -51,8 +51,8 @@ public:
       }
   }
 
-  /// The rows [0, rows) of A at the innermost reduction's [innermostBegin, innermostEnd), block by block: what a block
-  /// reads at each k lies behind what it read before.
+  /// Packs the rows [0, rows) of A at the innermost reduction's [innermostBegin, innermostEnd), block by block: the
+  /// elements that a block reads at consecutive k are contiguous.
   void packLhs(int64_t rows) {
     const int64_t blockRows = packedRows();
     auto loop = scf::ForOp::create(builder, loc, blockBegin(), innermostEnd, constant(1));
@@ -76,7 +76,7 @@ public:
       copy(constant(rows / blockRows), rows % blockRows);
   }
 
-  /// Rows of A at the block of k, in f32.
+  /// Converts the rows of A at the K-block to f32.
   void widenLhs(Value rows) {
     Value begin = blockBegin();
     auto overRows = scf::ForOp::create(builder, loc, constant(0), rows, constant(1));
@@ -107,7 +107,7 @@ public:
       copy(whole, innermostEnd, 1);
   }
 
-  /// The current panel of B at the block of k, in f32.
+  /// Converts the current panel of B at the K-block to f32.
   void widenRhs() {
     auto loop = scf::ForOp::create(builder, loc, blockBegin(), innermostEnd, constant(1));
     OpBuilder::InsertionGuard guard(builder);
@@ -120,7 +120,7 @@ public:
     }
   }
 
-  /// C = 0.
+  /// Emits C = 0.
   void clear(OpFoldResult rows) {
     Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(vectorType));
     auto loop =
@@ -131,22 +131,22 @@ public:
       store(zero, loop.getInductionVar(), v);
   }
 
-  /// Bounds of the innermost reduction loop, and whether C already holds the sum of what came before.
+  /// Bounds of the innermost reduction loop, and whether C already holds the sum of the previous K-blocks.
   Value innermostBegin, innermostEnd;
   bool accumulate = false;
-  SmallVector<Value> outerPlaces; ///< of the outer reduction loops, when they run around the rows
-  int64_t totalRows = 0;          ///< of the tile, about; 0: nothing is fetched ahead
-  Value packed;                   ///< where packLhs() puts A (blocks x k x rows of a block); null: A is read in place
-  Value wideLhs, wideRhs; ///< where widenLhs() and widenRhs() put a block of k in f32; null: widened where it is read
+  SmallVector<Value> outerPlaces; ///< indices of the outer reduction loops, if they run around the rows
+  int64_t totalRows = 0;          ///< of the tile, approximately; 0: no prefetch
+  Value packed;                   ///< packed A (blocks x k x rows of a block); null: A is read in place
+  Value wideLhs, wideRhs; ///< K-blocks converted to f32; null: converted where they are read
 
 private:
   int64_t packedRows() const { return cast<MemRefType>(packed.getType()).getDimSize(2); }
 
-  /// This block's share of the block of B that comes next, into the second-level cache: from the third it comes too
-  /// slowly for the first rows that read it. Where a line of an image after the other reads all of a panel, it is the
-  /// next panel's at the same k; where each block serves all lines, the block behind this one.
-  /// One step's after every few steps of this block: more at a time than the core has buffers for misses would hold up
-  /// its own reads of A until they have come from memory.
+  /// Plans the prefetch of this block's share of the next block of B into the second-level cache: from the third level
+  /// it arrives too slowly for the first rows that read it. If each line of an image reads all of a panel, the next
+  /// block is the next panel at the same k; if each block is used for all lines, it is the following block. One step
+  /// is fetched after every few steps of this block: if more misses were outstanding than the core has buffers for,
+  /// its own reads of A would have to wait for them.
   void planAhead(int64_t rows, Value first) {
     ahead.reset();
     const int64_t total = access.rowsBefore ? access.rowsInTask : totalRows;
@@ -172,7 +172,7 @@ private:
     if (innermostBegin)
       next.steps = arith::AddIOp::create(builder, loc, innermostBegin, next.steps);
     int64_t steps = llvm::divideCeil(block * rows, total);
-    // Rows before this block, in blocks: not negative.
+    // Number of row blocks before this one; not negative.
     Value before = arith::DivUIOp::create(builder, loc, from, constant(rows));
     Value share = arith::MulIOp::create(builder, loc, before, constant(steps));
     Value place = arith::AddIOp::create(builder, loc, next.steps, share);
@@ -180,7 +180,7 @@ private:
       ahead = Ahead{next.panel, place, std::max<int64_t>(1, block / steps)};
       return;
     }
-    // Sums stay in registers through loops around the innermost one.
+    // Sums stay in registers through the loops around the innermost one.
     for (int64_t step = 0; step < steps; ++step)
       fetch(next.panel, step == 0 ? place : arith::AddIOp::create(builder, loc, place, constant(step)).getResult());
   }
@@ -191,9 +191,9 @@ private:
                                  /*isDataCache=*/true);
   }
 
-  /// Elements of B in a vector.
+  /// Returns the number of elements of B in a vector.
   int64_t rhsWidth() const { return group * lanes; }
-  /// Where the vectors of the row of B's `panel` at reduction `ivs` begin.
+  /// Returns the indices of the vectors of the row of B's `panel` at reduction `ivs`.
   SmallVector<SmallVector<Value>> rhsVectors(Value panel, ValueRange ivs) {
     SmallVector<SmallVector<Value>> places(vectors, access.rhsAt(builder, panel, ivs));
     for (int64_t v = 1; v < vectors; ++v)
@@ -231,7 +231,7 @@ private:
           to = innermost ? innermostEnd : access.reductionSizes[depth];
     if (!innermost)
       return over(from, to, 1, std::move(carried), each);
-    // The last step alone may have fewer k than B's groups.
+    // Only the last step can have fewer k than a group of B.
     std::optional<int64_t> tail = partialStep();
     const Value end = tail ? arith::MinUIOp::create(builder, loc, to, constant(*tail)).getResult() : to;
     wholeSteps = tail.has_value();
@@ -253,7 +253,7 @@ private:
     return over(last, to, 1, std::move(sums), each);
   }
 
-  /// The last step of the innermost reduction where it has fewer k than the others and A's k are neighbours.
+  /// Returns the last step of the innermost reduction if it has fewer k than the others and A's k are contiguous.
   std::optional<int64_t> partialStep() const {
     std::optional<int64_t> known = getConstantIntValue(depth);
     if (product == Product::Fma || product == Product::PairFma || !known || *known % group == 0 ||
@@ -294,7 +294,7 @@ private:
     return next;
   }
 
-  /// Pairs of k in B, of which `b` holds a vector for each vector of columns, in f32.
+  /// Multiplies pairs of k of B in f32; `b` holds a vector of pairs for each vector of columns.
   SmallVector<Value> stepOfPairs(ArrayRef<Value> accumulators, ArrayRef<Value> b, ArrayRef<Value> ivs,
                                  ArrayRef<Value> rowIndex) {
     SmallVector<Value> sums(accumulators);
@@ -351,7 +351,7 @@ private:
     llvm_unreachable("all products are handled");
   }
 
-  /// A's element of row `number` of the block, `row` of the tile, in every lane.
+  /// Broadcasts A's element of row `number` of the block, `row` of the tile, to all lanes.
   Value broadcastOne(int64_t number, Value row, ArrayRef<Value> ivs) {
     Value a;
     if (packed)
@@ -365,7 +365,7 @@ private:
 
   Value blockBegin() { return innermostBegin ? innermostBegin : constant(0); }
 
-  /// All reductions, the innermost at `k`.
+  /// Returns the indices of all reductions, with the innermost at `k`.
   SmallVector<Value> reductionAt(Value k) {
     SmallVector<Value> ivs(outerPlaces);
     ivs.resize(access.reductionSizes.size() - 1, constant(0));
@@ -373,12 +373,12 @@ private:
     return ivs;
   }
 
-  /// The place of `k` in the block of k.
+  /// Returns the index of `k` in the K-block.
   Value inBlock(Value k) {
     return innermostBegin ? arith::SubIOp::create(builder, loc, k, innermostBegin).getResult() : k;
   }
 
-  /// A number or a vector of them in f32.
+  /// Converts a number or a vector of numbers to f32.
   Value widened(Value value) {
     if (getElementTypeOrSelf(value).isF32())
       return value;
@@ -388,7 +388,8 @@ private:
     return arith::ExtFOp::create(builder, loc, type, value);
   }
 
-  /// The `group` consecutive k of A's `row`, in every lane; any numbers beyond the last k, where B holds zeros.
+  /// Broadcasts the `group` consecutive k of A's `row` to all lanes; values beyond the last k are arbitrary, as B is
+  /// zero there.
   Value broadcastGroup(Value row, ArrayRef<Value> ivs) {
     SmallVector<Value> at(ivs);
     Value k = arith::MulIOp::create(builder, loc, ivs.back(), constant(group));
@@ -458,11 +459,11 @@ private:
   VectorType vectorType;
   Product product;
   int64_t group;           ///< k of a step
-  bool wholeSteps = false; ///< steps that are emitted have all their k
+  bool wholeSteps = false; ///< all emitted steps have all their k
   Value depth;             ///< K in elements; the innermost reduction runs over steps
   Value packedBlock;
 
-  /// What is fetched while a block of rows is computed: a step of `panel` from `place` on after `every` steps.
+  /// The prefetches while a block of rows is computed: a step of `panel`, from `place` on, after `every` steps.
   struct Ahead {
     Value panel, place;
     int64_t every;

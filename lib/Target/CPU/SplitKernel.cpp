@@ -19,7 +19,7 @@ namespace {
 constexpr int64_t splitStep = 32;       ///< k of a tile
 constexpr int64_t splitBlock = 192;     ///< k that are split at a time
 constexpr int64_t splitRows = 256;      ///< rows of A that are split at a time, at most
-constexpr int64_t splitRowPadding = 32; ///< between rows of A, which would share sets of the cache
+constexpr int64_t splitRowPadding = 32; ///< between rows of A, which would otherwise map to the same cache sets
 
 class SplitEmitter {
 public:
@@ -30,7 +30,7 @@ public:
     rhs = onStack(builder, loc, {splitBlock, 2 * panel}, builder.getBF16Type());
   }
 
-  /// `count` rows from row `first` on.
+  /// Computes `count` rows from row `first` on.
   void rows(Value first, OpFoldResult count) {
     Value all = getValueOrCreateConstantIndexOp(builder, loc, count);
     clearSums(builder, loc, access, first, all, panel);
@@ -65,7 +65,7 @@ private:
     body(made.getInductionVar());
   }
 
-  /// The block of `count` k at `from`: C += A B.
+  /// Computes C += A B for the block of `count` k at `from`.
   void block(Value first, OpFoldResult rows, Value from, Value count) {
     splitLhs(first, getValueOrCreateConstantIndexOp(builder, loc, rows), from, count);
     Value steps = getValueOrCreateConstantIndexOp(
@@ -119,7 +119,7 @@ private:
     });
   }
 
-  /// A step of A's `row` whose k are no neighbours.
+  /// Gathers a step of A's `row` whose k are not contiguous.
   Value gathered(Value row, Value k, Value left, Value zero) {
     Value end = arith::MinSIOp::create(builder, loc, left, constant(splitStep));
     auto made = scf::ForOp::create(builder, loc, constant(0), end, constant(1), zero);
@@ -132,7 +132,8 @@ private:
     return made.getResult(0);
   }
 
-  /// `steps` tiles of the current panel from k `from` on; what comes next is fetched into the second-level cache.
+  /// Splits `steps` tiles of the current panel from k `from` on, and prefetches the next ones into the second-level
+  /// cache.
   void splitRhs(Value from, Value steps) {
     Value pairs = arith::ShRUIOp::create(builder, loc, from, constant(1));
     VectorType type = VectorType::get({splitStep}, builder.getF16Type());
@@ -158,7 +159,7 @@ private:
     });
   }
 
-  /// The high and low parts of f16 numbers.
+  /// Returns the high and low parts of f16 numbers.
   std::pair<Value, Value> partsOf(Value numbers) {
     auto of = cast<VectorType>(numbers.getType());
     VectorType floats = of.clone(builder.getF32Type()), bits = of.clone(builder.getI32Type());

@@ -14,8 +14,8 @@ using namespace mlir;
 namespace tilewright::cpu {
 namespace {
 
-/// What becomes of C: the product; itself and the product, of which no row and no k is outside of what can be read; and
-/// that of numbers in two parts.
+/// What happens to C: it becomes the product; the product is added to it, where all rows and k can be read; or the
+/// product of numbers in two parts is added to it.
 enum class TileSums { Product, Added, AddedInParts };
 
 class TileEmitter {
@@ -78,7 +78,7 @@ public:
     inside(when(arith::CmpIPredicate::eq, rowsOfTile), [&] { wholeRest(whole); });
   }
 
-  Value rowsLeft; ///< from here on, when access.rowsDone was called; else null
+  Value rowsLeft; ///< rows from here on are left when access.rowsDone was called; else null
 
 private:
   using Tiles = SmallVector<Value>;
@@ -99,7 +99,7 @@ private:
     return memref::ExtractStridedMetadataOp::create(builder, loc, value).getStrides()[dim];
   }
 
-  /// A pad of the kernel's stack frame for A or for C, made once per function.
+  /// Returns a pad in the kernel's stack frame for A or for C, allocated once per function.
   Value pad(Type of) {
     bool sums = of == sumElement;
     Value &have = sums ? outPad : lhsPad;
@@ -122,7 +122,7 @@ private:
     builder.setInsertionPointToStart(&branch.getThenRegion().front());
     body();
   }
-  /// `body` if N leaves the current panel whole, or if it does not.
+  /// Emits `body` under the condition that N fills the current panel, or that it does not.
   void inPanel(bool whole, function_ref<void()> body) {
     if (access.wholePanels)
       return body();
@@ -132,7 +132,7 @@ private:
            body);
   }
 
-  /// One tile of rows that is whole, from `first` on.
+  /// Computes one tile of rows that is complete, from `first` on.
   void wholeRest(Value first) {
     auto tiles = [&] { return sums(adds ? load(1, first) : zeros(1), 1, first, Value()); };
     access.overPanels([&] {
@@ -142,7 +142,7 @@ private:
     });
   }
 
-  /// Rows in blocks of two tiles up to `end` in panels that N leaves whole.
+  /// Computes rows in blocks of two tiles up to `end`, in panels that N fills.
   void wholeBlocks(Value end) {
     auto everyBlock = [&](function_ref<Tiles(Value)> tilesOf) {
       access.overPanels([&] {
@@ -175,7 +175,7 @@ private:
         fetchFrom = Value();
         return tiles;
       });
-    // Even blocks of k, of one length where K can be cut so.
+    // Use even K-blocks, of one length if K is divisible.
     int64_t block = tileReductionBlock;
     bool even = false;
     if (known) {
@@ -222,7 +222,7 @@ private:
       });
   }
 
-  /// overlappedBlocks() where there are any; without them no row is done.
+  /// Emits overlappedBlocks() if there are any; without them, rowsDone is not called.
   void whenThereAre(Value end, function_ref<void()> blocks) {
     const int64_t blockRows = 2 * rowsOfTile;
     if (std::optional<int64_t> known = getConstantIntValue(end)) {
@@ -234,8 +234,8 @@ private:
     inside(arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sgt, end, zero), blocks);
   }
 
-  /// The last block of k, `count` steps: what is done with C's rows (access.rowsDone) while the tile unit is busy with
-  /// the next 32, a few rows with each step. Those of the last block of rows are left.
+  /// Emits the last K-block, of `count` steps: calls access.rowsDone for C's rows while the tile unit computes the
+  /// next 32 rows, a few rows in each step. The rows of the last block are left.
   void overlappedBlocks(Value end, const SmallVector<Value> &places, Value from, Value to, int64_t count) {
     const int64_t blockRows = 2 * rowsOfTile;
     fetchFrom = from;
@@ -264,7 +264,8 @@ private:
     fetchFrom = Value();
   }
 
-  /// One block of `count` row tiles of which `valid` rows are there; C goes through the pad, A too if `padRows`.
+  /// Computes one block of `count` row tiles of which `valid` rows exist; C goes through the pad, and so does A if
+  /// `padRows`.
   void padded(int64_t count, Value first, Value valid, bool padRows) {
     if (padRows)
       clearPad();
@@ -314,15 +315,15 @@ private:
           amx::TileLoadOp::create(builder, loc, accumulatorType, access.out, outAt(i, first), outRowStride));
     return tiles;
   }
-  /// What a block of k begins with: C as it is, but nothing at the first k.
+  /// Returns the initial accumulators of a K-block: C, or zero at the first k.
   Tiles begin(Value from, Value first) { return isConstantIntValue(from, 0) ? zeros(2) : load(2, first); }
   void store(const Tiles &tiles, int64_t count, Value first) {
     for (int64_t i = 0; i < count * vectors; ++i)
       amx::TileStoreOp::create(builder, loc, access.out, outAt(i, first), tiles[i], outRowStride);
   }
 
-  /// `tiles` and all of the product; of `count` row tiles from `first` on, of which `validRows` can be read (null:
-  /// all).
+  /// Returns `tiles` plus the whole product, for `count` row tiles from `first` on, of which `validRows` can be read
+  /// (null: all).
   Tiles sums(Tiles tiles, int64_t count, Value first, Value validRows) {
     if (split)
       return splitSteps(tiles, count, first);
@@ -331,7 +332,7 @@ private:
     return reduce(0, tiles, {}, count, first, constant(0), depthWhole, validRows);
   }
 
-  /// The loops around the innermost reduction, with all of it inside: the steps of `from` .. `to` and the tail.
+  /// Emits the loops around the innermost reduction with all of it inside: the steps of `from` .. `to` and the tail.
   Tiles reduce(size_t level, Tiles tiles, SmallVector<Value> ivs, int64_t count, Value first, Value from, Value to,
                Value validRows) {
     if (level + 1 == access.reductionSizes.size()) {
@@ -355,7 +356,7 @@ private:
     return llvm::to_vector_of<Value>(loop.getResults());
   }
 
-  /// Steps over whole tiles of A where it lies, else through the pad.
+  /// Emits steps over whole tiles of A, read in place if its k are contiguous, else through the pad.
   Tiles steps(Tiles tiles, SmallVector<Value> ivs, int64_t count, Value first, Value from, Value to) {
     if (!lhsDepthContiguous)
       return paddedSteps(tiles, ivs, count, first, from, to, constant(count * rowsOfTile));
@@ -369,7 +370,7 @@ private:
     });
   }
 
-  /// All steps of numbers in two parts: each tile is loaded as few times as eight tile registers allow.
+  /// Emits all steps of numbers in two parts. Tiles are loaded as rarely as eight tile registers allow.
   Tiles splitSteps(Tiles tiles, int64_t count, Value first) {
     auto loop = scf::ForOp::create(builder, loc, constant(0), depth, constant(2 * tileDepth), tiles);
     OpBuilder::InsertionGuard guard(builder);
@@ -399,7 +400,7 @@ private:
     });
   }
 
-  /// The k beyond the last whole tile; no step when there are none.
+  /// Emits the k beyond the last whole tile; no step if there are none.
   Tiles tail(Tiles tiles, SmallVector<Value> ivs, int64_t count, Value first, Value valid) {
     return paddedSteps(tiles, ivs, count, first, depthWhole, depth, valid);
   }
@@ -412,8 +413,8 @@ private:
     return a;
   }
 
-  /// So few steps of a product whose B is at hand need no loop: the heads of attention have two. (Not those that fetch
-  /// ahead: each step would do it in code of its own.)
+  /// Up to this many steps of a product whose B is in the cache are unrolled: attention heads have two. (Products that
+  /// prefetch are not unrolled, because each step would repeat that code.)
   static constexpr int64_t straightSteps = 2;
 
   Tiles over(const Tiles &tiles, ArrayRef<Value> ivs, Value from, Value to,
@@ -440,8 +441,8 @@ private:
     return llvm::to_vector_of<Value>(loop.getResults());
   }
 
-  /// This step's share of the block of B that comes next, into the second-level cache: from the third it comes too
-  /// slowly for the first rows that read it. All blocks of rows together fetch it once.
+  /// Prefetches this step's share of the next block of B into the second-level cache: from the third level it arrives
+  /// too slowly for the first rows that read it. All blocks of rows together fetch it once.
   void fetchAhead(Value first, ArrayRef<Value> at) {
     if (!fetchFrom || rowBlocks < 1 || access.rhsNear)
       return;
@@ -454,7 +455,7 @@ private:
     };
     NextBlock next = nextBlock(builder, loc, access, fetchDepth / group);
     Value from = add(divided(fetchFrom, group), next.steps);
-    // Rows of groups of k; a step reads 16 of them.
+    // Rows of B are groups of k; a step reads 16 of them.
     int64_t rows = llvm::divideCeil(tileRows, rowBlocks), share = fetchDepth / tileDepth * rows;
     Value step = divided(arith::SubIOp::create(builder, loc, at.back(), fetchFrom), tileDepth);
     Value place = add(add(from, times(divided(first, 2 * rowsOfTile), share)), times(step, rows));
@@ -502,7 +503,8 @@ private:
     vector::StoreOp::create(builder, loc, zero, a, ValueRange{loop.getInductionVar(), constant(0)});
   }
 
-  /// `valid` rows of A's step at `at` into the pad, zero beyond the last k. Rows beyond stay as clearPad() left them.
+  /// Copies `valid` rows of A's step at `at` to the pad, with zeros beyond the last k. Other rows keep the zeros of
+  /// clearPad().
   void copyToPad(Value first, ArrayRef<Value> at, Value valid) {
     Value a = pad(element);
     Value left = arith::SubIOp::create(builder, loc, depth, at.back());
@@ -539,10 +541,10 @@ private:
   amx::TileType accumulatorType, lhsType, rhsType;
   Value lhsRowStride, rhsRowStride, outRowStride, depth, depthWhole, lhsPad, outPad;
   bool adds, split, lhsDepthContiguous = false, hasTail = false;
-  std::function<void(Value)> duringStep; ///< with each step, at this k
-  int64_t rowBlocks = 0;                 ///< of 32 rows in the task, about
-  Value fetchFrom;                       ///< first k of the block under way; null: nothing is fetched ahead
-  int64_t fetchDepth = 0;                ///< its k
+  std::function<void(Value)> duringStep; ///< called in each step, with its k
+  int64_t rowBlocks = 0;                 ///< blocks of 32 rows in the task, approximately
+  Value fetchFrom;                       ///< first k of the current K-block; null: no prefetch
+  int64_t fetchDepth = 0;                ///< number of k of the current K-block
 };
 } // namespace
 

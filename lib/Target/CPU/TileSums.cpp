@@ -1,4 +1,4 @@
-//===- TileSums.cpp - what kernels share that add to C block of k by block of k -------===//
+//===- TileSums.cpp - helpers for kernels that accumulate in C over K-blocks ----------===//
 #include "lib/Target/CPU/TileSums.h"
 #include "lib/Target/CPU/TileKernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,4 +1,4 @@
-//===- TurnedKernel.cpp - products on tiles of an A that lies k x rows ---------------===//
+//===- TurnedKernel.cpp - products on tiles of a transposed A (k x rows) -------------===//
 #include "lib/Target/CPU/TurnedKernel.h"
 #include "lib/Target/CPU/PackPanels.h"
 #include "lib/Target/CPU/TileKernel.h"
@@ -17,9 +17,9 @@ namespace tilewright::cpu {
 namespace {
 
 constexpr int64_t turnedStep = 32;       ///< k of a tile
-constexpr int64_t turnedBlock = 256;     ///< k that are turned at a time
-constexpr int64_t turnedRows = 256;      ///< rows that are turned at a time, at most
-constexpr int64_t turnedRowPadding = 32; ///< between rows, which would share sets of the cache
+constexpr int64_t turnedBlock = 256;     ///< k that are transposed at a time
+constexpr int64_t turnedRows = 256;      ///< rows that are transposed at a time, at most
+constexpr int64_t turnedRowPadding = 32; ///< between rows, which would otherwise map to the same cache sets
 
 class TurnedEmitter {
 public:
@@ -30,13 +30,13 @@ public:
     lhs = onStack(builder, loc, {rows, turnedBlock + turnedRowPadding}, element);
   }
 
-  /// `count` rows from row `first` on.
+  /// Computes `count` rows from row `first` on.
   void rows(Value first, OpFoldResult count) {
     clearSums(builder, loc, access, first, getValueOrCreateConstantIndexOp(builder, loc, count), panel);
     std::optional<int64_t> known = getConstantIntValue(depth);
     if (known && *known <= turnedBlock)
       return block(first, count, constant(0), depth);
-    // Blocks of even lengths, where they are known.
+    // Use blocks of even lengths if K is known.
     const int64_t each =
         known ? llvm::alignTo(llvm::divideCeil(*known, llvm::divideCeil(*known, turnedBlock)), turnedStep)
               : turnedBlock;
@@ -58,7 +58,7 @@ private:
     body(made.getInductionVar());
   }
 
-  /// The block of `count` k at `from`: C += A B.
+  /// Computes C += A B for the block of `count` k at `from`.
   void block(Value first, OpFoldResult rows, Value from, Value count) {
     turn(first, getValueOrCreateConstantIndexOp(builder, loc, rows), from, count);
     AffineExpr d0 = builder.getAffineDimExpr(0);
@@ -88,7 +88,7 @@ private:
     addTiles(builder, loc, part, rows, panel);
   }
 
-  /// `rows` rows from `first` on and `count` k from `from` on, 16 rows by 32 k at a time.
+  /// Transposes `rows` rows from `first` on and `count` k from `from` on, 16 rows by 32 k at a time.
   void turn(Value first, Value rows, Value from, Value count) {
     std::optional<int64_t> knownRows = getConstantIntValue(rows), knownDepth = getConstantIntValue(depth);
     const bool whole = knownRows && *knownRows % tileRows == 0 && knownDepth && *knownDepth % turnedStep == 0;

@@ -1,4 +1,4 @@
-//===- WindowKernels.h - convolutions of narrow groups, and a gradient of theirs -------===//
+//===- WindowKernels.h - grouped convolutions and the depthwise gradient ---------------===//
 #ifndef TILEWRIGHT_LIB_TARGET_CPU_WINDOWKERNELS_H
 #define TILEWRIGHT_LIB_TARGET_CPU_WINDOWKERNELS_H
 
@@ -6,7 +6,7 @@
 
 namespace tilewright::cpu {
 
-/// Each replaces `op` (on memrefs) by loops of vectors of `lanes` f32 with `registers` vector registers.
+/// Each function replaces `op` (on memrefs) by loops over vectors of `lanes` f32, with `registers` vector registers.
 void expandGroupedConvolution(tile::GroupedConvolutionOp op, int64_t lanes, int64_t registers);
 void expandDepthwiseGradient(tile::DepthwiseGradientOp op, int64_t lanes, int64_t registers);
 

@@ -1,7 +1,8 @@
 //===- WindowLoops.h - loops over lines of windows ---------------------------------===//
 //
-// What convolutions that read their input without a padded copy share: short names for index arithmetic and loops,
-// which taps of a window meet the image, and the pixels of a line in blocks of which the code knows that.
+// Common code of convolutions that read their input without a padded copy: short names for index arithmetic and loops,
+// the taps of a window that are inside of the image, and loops over blocks of pixels for which this is known at
+// compile time.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_TARGET_CPU_WINDOWLOOPS_H
@@ -11,19 +12,19 @@
 
 namespace tilewright::cpu {
 
-/// Pixels side by side that are computed together.
+/// Adjacent pixels that are computed together.
 struct PixelBlock {
   mlir::Value first;          ///< in the tile
-  int64_t count = 1;          ///< how many
-  mlir::Value left;           ///< the first pixel of the first window, in the input; may lie in front of it
+  int64_t count = 1;          ///< number of pixels
+  mlir::Value left;           ///< the first pixel of the first window, in the input; may be in front of it
   mlir::Value fromTap, toTap; ///< the taps along the line, for one pixel near an end of a line of unknown size
-  /// Tap `tap` of pixel `pixel` lies in the image.
+  /// Returns whether tap `tap` of pixel `pixel` is in the image.
   std::function<bool(int64_t pixel, int64_t tap)> meets = [](int64_t, int64_t) { return true; };
 };
 
 class WindowLoops {
 public:
-  /// Of one dimension of the window.
+  /// The parameters of one dimension of the window.
   struct Steps {
     int64_t kernel, stride, dilation, padding;
   };
@@ -43,35 +44,36 @@ protected:
   mlir::Value apply(mlir::AffineExpr expr, llvm::ArrayRef<mlir::Value> dims);
   mlir::AffineExpr d0() { return builder.getAffineDimExpr(0); }
   mlir::AffineExpr d1() { return builder.getAffineDimExpr(1); }
-  /// inside(iv) for from, from + step, ... below `to`; none or one of them is no loop where both are known.
+  /// Emits inside(iv) for from, from + step, ... below `to`; no loop for zero or one iteration, if the bounds are
+  /// known.
   void loop(mlir::Value from, mlir::Value to, llvm::function_ref<void(mlir::Value)> inside, int64_t step = 1);
-  /// A loop that carries sums.
+  /// Emits a loop with sums as iteration arguments.
   llvm::SmallVector<mlir::Value>
   carry(mlir::Value from, mlir::Value to, llvm::ArrayRef<mlir::Value> sums,
         llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, llvm::ArrayRef<mlir::Value>)> inside,
         int64_t step = 1);
-  /// [0, count) in steps of `step`, which `count` holds once at least; the last one overlaps where it has to.
+  /// Emits [0, count) in steps of `step`; `count` is at least one step, and the last step overlaps if necessary.
   void overlapping(int64_t count, int64_t step, llvm::function_ref<void(mlir::Value)> inside);
 
   //===-- windows -------------------------------------------------------------===//
-  /// The taps [first, second) of the window that begins at `place` of `size` pixels (or lines) that lie among them.
+  /// Returns the taps [first, second) of the window starting at `place` that are within `size` pixels (or lines).
   std::pair<mlir::Value, mlir::Value> tapsInside(const Steps &steps, mlir::Value place, mlir::Value size);
-  /// `body` for the `count` pixels from `firstPixel` on (null: 0) of a line that meets lines of `width` pixels, at most
-  /// `most` at a time. Of known sizes: even blocks, those in the middle of the image a loop. Otherwise: one pixel at a
-  /// time near the ends of the image, blocks of `most` between.
+  /// Emits `body` for the `count` pixels from `firstPixel` on (null: 0) of a line. The input lines have `width`
+  /// pixels, and a block has at most `most`. If sizes are known: even blocks, with a loop for those in the middle of
+  /// the image. Otherwise: one pixel at a time near the ends of the image, and blocks of `most` in between.
   void overPixels(mlir::Value firstPixel, mlir::Value count, mlir::Value width, int64_t most,
                   llvm::function_ref<void(const PixelBlock &)> body);
-  /// More taps along a line than this are a loop: code that is made tap by tap, and once more for each pixel near an
-  /// end of the line, grows with the square of their number.
+  /// More taps along a line than this are a loop: unrolled code for each tap, repeated for each pixel near an end of
+  /// the line, grows with the square of their number.
   static constexpr int64_t mostUnrolledTaps = 32;
   bool hasLongLine() const { return pixels.kernel > mostUnrolledTaps; }
-  /// overPixels() for lines of the window with many taps: blocks of `most` pixels from the first on, and one at a time
-  /// what is left. The body finds out which taps meet the image.
+  /// Emits overPixels() for windows with many taps along a line: blocks of `most` pixels, then the remaining pixels
+  /// one at a time. The body determines which taps are in the image.
   void overPixelsOfLongLines(mlir::Value firstPixel, mlir::Value count, int64_t most,
                              llvm::function_ref<void(const PixelBlock &)> body);
-  /// The one pixel of `block` as a window that begins at `tap`.
+  /// Returns the pixel of `block` as a window that begins at `tap`.
   PixelBlock fromTap(const PixelBlock &block, mlir::Value tap);
-  /// Vectors side by side in memory, from `place` on.
+  /// Loads contiguous elements from `place` on as a vector.
   mlir::Value loadVector(mlir::Value memory, llvm::ArrayRef<mlir::Value> place, mlir::VectorType computed);
 
   mlir::OpBuilder builder;
