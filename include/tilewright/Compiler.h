@@ -48,7 +48,7 @@ struct Options {
   std::string tune = "records";
   std::string records;        ///< folder of the records; empty: defaultRecordsFolder()
   bool deterministic = false; ///< tuned schedules keep the default's order of sums: no bit of a result changes
-  std::string weights; ///< for target hls: "embedded" in the design, "external" as ports; empty: by size
+  std::string weights;        ///< for target hls: "embedded" in the design, "external" as ports; empty: by size
   /// The caller guarantees that the sizes fit at every call (torch.compile's guards check them): no size is checked.
   bool sizesHold = false;
   bool portable = false; ///< generate code for every CPU with these instruction sets, not only for the host

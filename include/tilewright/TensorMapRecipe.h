@@ -4,8 +4,8 @@
 // compiled program stores the recipe; each launch makes the map from its buffers and sizes. In the table of kernels, a
 // recipe is one word:
 //
-//  0:bf16:128:64*512,128*1*s0       buffer 0 of the launch, swizzled by 128 bytes; a box has 64 of 512 contiguous
-//                                  elements, of 128 of the rows, whose number is the launch's size 0
+//   0:bf16:128:64*512,128*1*s0       buffer 0 of the launch, swizzled by 128 bytes; a box has 64 of the 512 elements
+//                                    of a row, for 128 of the rows, whose number is the launch's size 0
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_TENSORMAPRECIPE_H

@@ -150,7 +150,7 @@ struct ReplayedTable {
   double spread = 1;                       ///< median / best, of all measured schedules; "best" below is also of all
   double initial = 1, quick = 1, full = 1; ///< best / chosen; geometric mean over the runs
   double quickMeasurements = 0, fullMeasurements = 0;
-  double agreed = 1;    ///< share of pairs of tunings in a tier with the same schedule, or times within 2%; mean of both tiers
+  double agreed = 1;    ///< share of pairs of tunings in a tier that choose the same schedule, or times within 2%
   double falseWins = 0; ///< share of tunings that chose another schedule when all have the default's time
   double slower = 0;    ///< share of all tunings whose choice is more than 1% slower than the default
   int lost = 0;         ///< tunings without a result

@@ -213,7 +213,7 @@ private:
   /// The unit of scores and their maxima. Raw: as the product computes them; they are scaled when a weight is computed
   /// from the difference to the maximum (the difference is exact, and 0 for the maximum). Masked scores are scaled
   /// before. Binary: powers of 2, e^x = 2^(x log2 e). Natural: used if a mask is added, because it may contain the
-  /// lowest finite number, and rows of nothing else still have weights.
+  /// lowest finite number; rows with only such scores still have weights.
   enum class Unit { Raw, Binary, Natural } unit;
   bool once = false;   ///< all keys are one block
   bool direct = false; ///< few rows: keys and values are read without packing

@@ -1,8 +1,8 @@
 //===- ExpandMath64Angles.cpp - trigonometric and inverse functions of f64 --------===//
 //
-//  atan(least / most) = pi/4 + atan((least - most) / (least + most)) if the quotient is above 1/2
-//  asin(x) = pi/2 - 2 asin(sqrt((1 - x) / 2)) above 1/2
-//  sin(x): x = n pi/2 + r, |r| <= pi/4: the last two bits of n select sin(r) or cos(r), and the sign
+//   atan(least / most) = pi/4 + atan((least - most) / (least + most)) if the quotient is above 1/2
+//   asin(x) = pi/2 - 2 asin(sqrt((1 - x) / 2)) above 1/2
+//   sin(x): x = n pi/2 + r, |r| <= pi/4: the last two bits of n select sin(r) or cos(r), and the sign
 //
 // pi/4 and pi/2 have two or three parts. For angles above 1e9 the library is called for each lane. Coefficients in
 // braces come from tools/dev/fit_polynomials.py (NAME_53).
@@ -27,7 +27,7 @@ constexpr double fastLimit = 1e9;
 /// Returns `quarters` pi/4 + `rest`.
 Lanes angleOf(Lanes quarters, Lanes rest) { return fma(quarters, quarterPi, fma(quarters, quarterPiLow, rest)); }
 
-/// Returns the angle of a point from atan(least / most) (1 if they are equal), its octant `steep`, and the side
+/// Returns the angle of a point: atan(least / most), or of 1 for equal ones that are not 0, reflected by `steep` and
 /// `behind`.
 Lanes angleOf(Lanes least, Lanes most, Lanes steep, std::optional<Lanes> behind) {
   Lanes same = equal(least, most); // both 0, or both infinite

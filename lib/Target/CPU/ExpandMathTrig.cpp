@@ -1,6 +1,6 @@
 //===- ExpandMathTrig.cpp - sin, cos, tan ------------------------------------------===//
 //
-//  x = n pi/2 + r, |r| <= pi/4: the last two bits of n select sin(r) or cos(r), and the sign
+//   x = n pi/2 + r, |r| <= pi/4: the last two bits of n select sin(r) or cos(r), and the sign
 //
 // r is computed in three steps with FMA, which is exact enough below 1e5 (pi/2 in three parts has 72 bits; the first
 // step is exact, because both sides are multiples of the last bit of pi/2). If any lane is larger, the whole vector

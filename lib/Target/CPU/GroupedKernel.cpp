@@ -14,10 +14,8 @@
 // the weight once for all pixels of a block. Taps outside of the image are skipped: by the bounds of the loop over kh;
 // along the line by omitting their products if the line's size is known, else by bounds of a loop over kw for the
 // pixels near its ends. There are two ways to multiply filters with channels:
-//
-//  spread: a vector holds several groups, and is multiplied by a vector that repeats each group's channel in its lanes
-//  broadcast: a vector holds filters of one group, and is multiplied by one channel at a time
-//
+//   spread: a vector holds several groups; it is multiplied by a vector that repeats a channel in all lanes of a group
+//   broadcast: a vector holds filters of one group; it is multiplied by one channel at a time
 // The last vector of a line of filters overlaps the previous one, so that no masks are needed.
 //
 // Test: test/Target/CPU/grouped-convolution.mlir
@@ -309,7 +307,7 @@ private:
   int64_t lanes = 1, vectors = 1;    ///< per step
   int64_t blockPixels = 1, taps = 1; ///< of a block, of a pass over it
   bool spread = false;               ///< a vector holds several groups
-  int64_t channelsApart = 0; ///< channels of a line of the window in a partial sum; 0: all in one sum
+  int64_t channelsApart = 0;         ///< channels of a line of the window in a partial sum; 0: all in one sum
   VectorType vectorType;
   Value image, outLine, inLine; ///< inLine: of the window's first line
   Value firstTap, endTap;       ///< lines of the window that are inside of the image

@@ -137,7 +137,7 @@ public:
   SmallVector<Value> outerPlaces; ///< indices of the outer reduction loops, if they run around the rows
   int64_t totalRows = 0;          ///< of the tile, approximately; 0: no prefetch
   Value packed;                   ///< packed A (blocks x k x rows of a block); null: A is read in place
-  Value wideLhs, wideRhs; ///< K-blocks converted to f32; null: converted where they are read
+  Value wideLhs, wideRhs;         ///< K-blocks converted to f32; null: converted where they are read
 
 private:
   int64_t packedRows() const { return cast<MemRefType>(packed.getType()).getDimSize(2); }
