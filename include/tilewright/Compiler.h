@@ -162,7 +162,7 @@ public:
   /// the parent. The child must neither compile with the session nor destroy it; it creates its own.
   bool isOfThisProcess() const;
 
-  /// Compiles @main of `module`, which is modified stage by stage. Errors name the op, its types and the user's line.
+  /// Compiles @main of `module`, which is consumed stage by stage. Errors name the op, its types and the user's line.
   llvm::Expected<std::shared_ptr<Program>> compile(mlir::ModuleOp module, const Options &options);
 
   /// Lowers `module` in place to the end of `stage` (graph, structured, tiled, vector, target, runtime). `after` is

@@ -53,7 +53,7 @@ void buildGraphStage(mlir::OpPassManager &pm, int64_t threads = 0);
 struct KernelLimits {
   int64_t mostProducts = 4;     ///< products whose results are combined elementwise
   int64_t columnsToSpan = 2048; ///< columns of a product at most, if a reduction over whole rows follows in its kernel
-  bool readSlices = false; ///< kernels that differ only in the slices they read are shared: a launch has the offsets
+  bool readSlices = false;    ///< kernels that differ only in the slices they read are shared: a launch has the offsets
   bool computePieces = false; ///< elementwise producers of parts of a concatenation are in its kernel
   bool fuseSingleAttention = true; ///< f32 attention is one kernel; else its products and its softmax are separate
 };
