@@ -1,4 +1,4 @@
-//===- DriverApi.cpp - NVIDIA's driver, opened at run time ------------------------------===//
+//===- DriverApi.cpp - the NVIDIA driver, loaded at run time ----------------------------===//
 //
 // Test: test/Unit/Driver/DriverTest.cpp
 //
@@ -16,7 +16,7 @@ constexpr const char *remedy = "; without a GPU, device \"emulated\" runs the ke
 
 struct Opened {
   Api api = {};
-  std::string error; ///< empty: `api` is whole
+  std::string error; ///< empty: `api` is complete
 };
 
 template <class F> bool find(void *library, const char *name, F &function) {
@@ -40,7 +40,7 @@ Opened open() {
     if (!find(library, entry, function) && !missing)
       missing = entry;
   };
-  // cuda.h gives later versions of some functions their plain names.
+  // cuda.h maps the plain names of some functions to later versions.
   need("cuInit", api.init);
   need("cuDriverGetVersion", api.driverVersion);
   need("cuDeviceGetCount", api.deviceCount);
@@ -127,7 +127,7 @@ bool Api::hasGraphs() const {
 }
 
 const Api *api(std::string &error) {
-  // Never closed: torch and others hold the driver, too.
+  // Never closed, because torch and other libraries use the driver as well.
   static const Opened &opened = *new Opened(open());
   error = opened.error;
   return error.empty() ? &opened.api : nullptr;

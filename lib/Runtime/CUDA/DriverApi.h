@@ -1,8 +1,9 @@
-//===- DriverApi.h - NVIDIA's driver, opened at run time --------------------------------===//
+//===- DriverApi.h - the NVIDIA driver, loaded at run time ------------------------------===//
 //
-// The entries of the CUDA driver API that Tilewright calls, found in libcuda.so.1 with dlsym: neither a toolkit nor a
-// driver is needed to build or to start. Names, types and numbers are those of NVIDIA's "CUDA Driver API" reference.
-// TILEWRIGHT_LIBCUDA=PATH opens another library instead; the tests bring one that runs kernels on ptx-check.
+// The entry points of the CUDA driver API that Tilewright calls, resolved in libcuda.so.1 with dlsym, so that neither
+// building nor starting requires a toolkit or a driver. Names, types and numbers are those of NVIDIA's "CUDA Driver
+// API" reference. TILEWRIGHT_LIBCUDA=PATH loads another library instead; the tests provide one that runs kernels in
+// ptx-check.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_CUDA_DRIVERAPI_H
@@ -27,12 +28,12 @@ using Graph = struct GraphTag *;
 using GraphNode = struct GraphNodeTag *;
 using GraphExec = struct GraphExecTag *;
 
-// Codes that are told apart.
+// Error codes that need separate handling.
 constexpr Code kOutOfMemory = 2, kNotReady = 600, kNoBinaryForDevice = 209, kInvalidPtx = 218, kUnsupportedPtx = 222;
 
 // CUdevice_attribute
 constexpr int kCapabilityMajor = 75, kCapabilityMinor = 76, kSharedOptIn = 97, kMemoryPools = 115;
-// CUpointer_attribute, and CUmemorytype of a device
+// CUpointer_attribute, and the CUmemorytype of a device
 constexpr int kPointerMemoryType = 2, kPointerOrdinal = 9;
 constexpr uint32_t kHostMemory = 1, kDeviceMemory = 2;
 // CUfunction_attribute, CUmemPool_attribute, CUevent_flags
@@ -131,8 +132,8 @@ struct Api {
   std::string explain(Code code) const;
 };
 
-/// The process's driver, opened and initialized by the first call. Null with a reason in `error`: there is none, it is
-/// too old, or it finds no device. Thread-safe.
+/// Returns the process's driver, which the first call loads and initializes. Returns null with a reason in `error` if
+/// there is no driver, it is too old, or it finds no device. Thread-safe.
 const Api *api(std::string &error);
 
 } // namespace tilewright::runtime::driver

@@ -10,30 +10,31 @@
 
 namespace tilewright::runtime {
 
-/// A device with its primary context, which torch uses, too. It is released with its last user.
+/// A device with its primary context, which torch uses as well. The context is released with its last user.
 class DriverContext {
 public:
-  /// Null with a reason in `error`: no driver, no such device, no memory for a context.
+  /// Returns null with a reason in `error`: no driver, no such device, no memory for a context.
   static std::shared_ptr<DriverContext> of(int ordinal, std::string &error);
   ~DriverContext();
 
-  /// The compute capability of a device, 90 for 9.0, without a context on it; 0: there is none, or no driver.
+  /// Returns a device's compute capability (90 for 9.0) without creating a context, or 0 if there is no device or
+  /// driver.
   static int capabilityOf(int ordinal);
 
   const driver::Api &api;
   const int ordinal;
   int capability = 0;  ///< 90 for 9.0
-  int sharedOptIn = 0; ///< bytes of dynamic shared memory that a kernel may ask for
-  bool pools = false;  ///< it allocates in the order of a stream
+  int sharedOptIn = 0; ///< maximum bytes of dynamic shared memory of a kernel
+  bool pools = false;  ///< the device supports stream-ordered allocation
   std::string name;    ///< "NVIDIA H200"
 
   /// "cuda:0 (NVIDIA H200, sm_90)"
   std::string describe() const;
   driver::Context handle() const { return context; }
-  /// False in a child that was forked from the process that made the context: CUDA does not work there.
+  /// Returns false in a child forked from the process that created the context, because CUDA does not work there.
   bool isOfThisProcess() const { return generation == forkGeneration(); }
 
-  /// Makes the context the thread's current one while it lives; refuses in a forked child.
+  /// Makes the context the thread's current one during the object's lifetime; fails in a forked child.
   class Current {
   public:
     Current(const DriverContext &context, std::string &error);

@@ -1,4 +1,4 @@
-//===- DriverProgram.cpp - a plan's kernels on a GPU, by the driver ---------------------===//
+//===- DriverProgram.cpp - run a plan's kernels on a GPU through the NVIDIA driver ------===//
 //
 // Tests: test/Unit/Driver/DriverTest.cpp, test/Python/test_cuda_driver.py
 //
@@ -21,7 +21,7 @@ uint64_t aligned(uint64_t bytes) { return (bytes + slabAlignment - 1) / slabAlig
 bool isMemoryError(driver::Code code) { return code == driver::kOutOfMemory; }
 } // namespace
 
-/// One call: what it has placed, and the device that a walk works on.
+/// One call: the addresses of its buffers, and the device on which the steps are executed.
 class DriverProgram::Call final : public GridDevice {
 public:
   Call(DriverProgram &program, driver::Stream stream) : program(program), api(program.context->api), stream(stream) {}
@@ -30,12 +30,12 @@ public:
       program.context->pools ? api.freeAsync(slab, stream) : api.free(slab);
   }
 
-  /// Finds where the tensors lie, and how much of a slab the call needs for the rest.
+  /// Finds out where the tensors are stored, and how large a slab the call needs for the rest.
   bool survey(const void *const *inputs, void *const *outputs, const GridPlan::Sized &sized, std::string &error);
   bool allocate(CallersMemory *memory, std::string &error);
-  /// Copies what lies elsewhere into the slab, and clears the statuses.
+  /// Copies tensors that kernels cannot access directly into the slab, and clears the statuses.
   bool fill(std::string &error);
-  /// Copies results out and sends the statuses to the host.
+  /// Copies results back and starts the copy of the statuses to the host.
   bool finish(std::string &error);
 
   bool copy(int32_t step, uint64_t to, uint64_t from, uint64_t bytes, std::string &error) override;
@@ -52,12 +52,12 @@ public:
   const driver::Stream stream;
   GridPlaces places;
   std::vector<GridLaunch> checked;
-  bool waits = false;           ///< the host has to wait for the call's end
-  LaunchGraph *graph = nullptr; ///< steps go there, and not into the stream
+  bool waits = false;           ///< the host must wait for the end of the call
+  LaunchGraph *graph = nullptr; ///< steps are added to this graph instead of the stream
 
 private:
   struct Staged {
-    void *home; ///< the caller's
+    void *home; ///< the caller's memory
     uint64_t *place;
     uint64_t bytes, offset;
     bool onHost, read, written;
@@ -87,7 +87,7 @@ bool DriverProgram::Call::place(const void *data, int64_t bytes, bool read, bool
   int ordinal = -1;
   int attributes[] = {driver::kPointerMemoryType, driver::kPointerOrdinal};
   void *values[] = {&type, &ordinal};
-  // A pointer that the driver does not know leaves both as zeros.
+  // A pointer unknown to the driver leaves both values 0.
   if (!good(api.pointerAttributes(2, attributes, values, place), "to ask where a tensor lies", error))
     return false;
   const bool onHost = type != driver::kDeviceMemory;
@@ -98,7 +98,7 @@ bool DriverProgram::Call::place(const void *data, int64_t bytes, bool read, bool
   }
   if (!onHost && place % bufferAlignment == 0)
     return true;
-  // Pages that the driver does not know have been read when a copy's call returns; the others are read later.
+  // A copy from pageable memory has read its source when the call returns; a copy from pinned memory reads it later.
   waits |= onHost && (written || type == driver::kHostMemory);
   staged.push_back({const_cast<void *>(data), &place, uint64_t(bytes), slabBytes, onHost, read, written});
   slabBytes += aligned(uint64_t(bytes));
@@ -164,8 +164,8 @@ bool DriverProgram::Call::fill(std::string &error) {
 bool DriverProgram::Call::copy(int32_t step, uint64_t to, uint64_t from, uint64_t bytes, std::string &error) {
   if (to == from || bytes == 0)
     return true;
-  // What one copy reads it must not write: where the two overlap, pieces no longer than their distance are copied one
-  // after the other, from the end where nothing is overwritten that is still to be read.
+  // The source and destination of one copy must not overlap. If the two overlap, copy pieces no longer than their
+  // distance one after the other, starting at the end where no unread bytes are overwritten.
   const uint64_t distance = to > from ? to - from : from - to;
   for (uint64_t done = 0; done < bytes;) {
     const uint64_t piece = std::min(bytes - done, distance);
@@ -324,7 +324,7 @@ bool DriverProgram::load(const std::string &ptx, const std::string &cubin, std::
               context->describe() + " has " + std::to_string(context->sharedOptIn) + " for a block";
       return false;
     }
-    constexpr uint32_t without = 48 * 1024; // asking
+    constexpr uint32_t without = 48 * 1024; // without an opt-in
     if (kernel.shared > without &&
         (result = api.setFunctionAttribute(function, driver::kMaxDynamicShared, int(kernel.shared))) != 0) {
       error = "kernel " + kernel.name + " cannot have " + std::to_string(kernel.shared) +
@@ -378,7 +378,7 @@ DriverProgram::~DriverProgram() {
 
 void DriverProgram::repack() {
   if (!context->isOfThisProcess())
-    return; // another thread of the parent may have had the lock
+    return; // another thread of the parent may have held the lock at the fork
   std::lock_guard lock(mutex);
   isPacked = false;
 }
@@ -443,10 +443,10 @@ bool DriverProgram::pack(Call &call, const void *const *inputs, const uint64_t *
   auto wait = [&](driver::Event event) {
     return call.good(api.waitEvent(call.stream, event, 0), "to wait for a stream", error);
   };
-  if (current) // made in the order of another stream, perhaps
+  if (current) // packed perhaps in another stream
     return call.stream == madeOn || wait(made);
   for (auto [stream, event] : uses)
-    if (stream != call.stream && !wait(event)) // it may still read the old ones
+    if (stream != call.stream && !wait(event)) // the stream may still read the old packs
       return false;
   if (!plan->walkOnce(call.places, call, error) || !mark(made, call, error))
     return false;
@@ -479,7 +479,7 @@ bool DriverProgram::walkAsGraph(Call &call, const std::shared_ptr<const GridPlan
     call.graph = graph.get();
     const bool walked = plan->walk(*sized, call.places, call, error);
     call.graph = nullptr;
-    // A copy onto itself is no step; a walk that is another for it gets a graph of its own.
+    // A copy onto itself adds no node. If that makes the traversal differ from the graph, build a new graph.
     const bool isOther = walked && graph->isOther();
     if (walked && !isOther && graph->run(call.stream, error))
       return true;

@@ -1,16 +1,16 @@
-//===- DriverProgram.h - a plan's kernels on a GPU, by the driver -----------------------===//
+//===- DriverProgram.h - run a plan's kernels on a GPU through the NVIDIA driver --------===//
 //
-// A call puts the plan's steps into a stream and does not wait for them, unless a result goes to the host's memory.
-// Everything that the call needs besides the caller's tensors lies in one slab:
+// A call enqueues the plan's steps into a stream and does not wait for them, unless a result is copied to host
+// memory. One slab holds everything that the call needs besides the caller's tensors:
 //
 //   | arena | a status of each launch that checks its indices | copies of host and of unaligned tensors |
 //
-// With `asGraph` a call whose symbols are those of the call before it puts all its steps into the stream as one CUDA
-// graph (LaunchGraph.h), unless CUDA_LAUNCH_BLOCKING is set.
+// With `asGraph`, a call whose symbols equal those of the previous call enqueues all its steps as one CUDA graph
+// (LaunchGraph.h), unless CUDA_LAUNCH_BLOCKING is set.
 //
-// Tensors may lie on the device or on the host: the driver tells which. What kernels say of indices out of range
-// is read once the device has come so far: by the call itself where it waits, else by a later call of the program.
-// CUDA_LAUNCH_BLOCKING=1 makes every launch wait, so that a failure names its kernel.
+// Tensors may be on the device or on the host; the driver reports which. Out-of-range indices that kernels report are
+// read once the device has finished: by the call itself if it waits, otherwise by a later call of the program.
+// CUDA_LAUNCH_BLOCKING=1 makes every launch wait, so that an error names the kernel that failed.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_CUDA_DRIVERPROGRAM_H
@@ -33,19 +33,19 @@ namespace tilewright::runtime {
 
 class DriverProgram {
 public:
-  /// `cubin` may be empty. Where the driver refuses it, why is in `cubinRefused`, and it compiles the PTX. Null with a
-  /// reason in `error`.
+  /// `cubin` may be empty. If the driver rejects it, the reason is in `cubinRefused`, and the driver compiles the
+  /// PTX. Returns null with a reason in `error`.
   static std::unique_ptr<DriverProgram> create(std::unique_ptr<GridPlan> plan, const std::string &ptx,
                                                const std::string &cubin, std::shared_ptr<DriverContext> context,
                                                bool asGraph, std::string &cubinRefused, std::string &error);
-  /// Waits for the device to be done with the program.
+  /// Waits until the device has finished with the program.
   ~DriverProgram();
 
-  /// As Program::run. `memory` (may be null) says on which stream, and may give the slab.
+  /// Like Program::run. `memory` (may be null) gives the stream, and may provide the slab.
   bool run(const void *const *inputs, void *const *outputs, const int64_t *symbols, const uint64_t *versions,
            CallersMemory *memory, std::string &error);
 
-  /// Packed buffers are made anew by the next call.
+  /// Makes the next call recompute the packed buffers.
   void repack();
   int64_t packedBytes();
 
@@ -54,45 +54,45 @@ public:
 private:
   class Call;
 
-  /// Statuses of a call on their way to the host.
+  /// Statuses of a call whose copy to the host may still be in progress.
   struct Told {
     driver::Event event = nullptr;
-    int64_t *statuses = nullptr; ///< three each, pinned
+    int64_t *statuses = nullptr; ///< three per launch, in pinned memory
     size_t capacity = 0;
-    std::vector<GridLaunch> launches; ///< that they are of
+    std::vector<GridLaunch> launches; ///< the launches of the statuses
   };
 
   DriverProgram() = default;
   bool load(const std::string &ptx, const std::string &cubin, std::string &cubinRefused, std::string &error);
   bool pack(Call &call, const void *const *inputs, const uint64_t *versions, std::string &error);
-  /// Puts the call's steps into its stream.
+  /// Enqueues the call's steps into its stream.
   bool walk(Call &call, const std::shared_ptr<const GridPlan::Sized> &sized, std::string &error);
   bool walkAsGraph(Call &call, const std::shared_ptr<const GridPlan::Sized> &sized, std::string &error);
-  /// Records `event`, made where it is null, in the call's stream.
+  /// Records `event`, which is created if it is null, in the call's stream.
   bool mark(driver::Event &event, const Call &call, std::string &error) const;
-  /// The first status of `told` that is not 0 as an error.
+  /// Returns false with an error if a status of `told` is not 0; the error describes the first such status.
   static bool read(const Told &told, std::string &error);
-  /// Reads what has arrived; false where an earlier call failed.
+  /// Reads the statuses that have arrived; returns false if an earlier call failed.
   bool readArrived(std::string &error);
   std::string failure(const char *what, driver::Code code) const;
 
   std::shared_ptr<DriverContext> context;
   std::unique_ptr<GridPlan> plan;
   driver::Module module = nullptr;
-  std::vector<driver::Function> functions; ///< by kernel
+  std::vector<driver::Function> functions; ///< by index of the kernel
   driver::Address constants = 0;
   bool blocking = false, asGraph = false;
 
-  std::mutex mutex; ///< one call at a time puts its work into its stream
+  std::mutex mutex; ///< held while a call enqueues its work
   std::vector<driver::Address> packed;
   std::vector<std::pair<const void *, uint64_t>> packedFrom; ///< pointers and versions of the inputs of once steps
   bool isPacked = false;
-  driver::Event made = nullptr; ///< behind the once steps, on
+  driver::Event made = nullptr; ///< recorded after the once steps, in the stream:
   driver::Stream madeOn = nullptr;
-  std::map<driver::Stream, driver::Event> uses; ///< behind the last call of each stream that read packed buffers
+  std::map<driver::Stream, driver::Event> uses; ///< recorded after each stream's last call that read packed buffers
   std::list<Told> underway, idle;
-  std::vector<LaunchParameters> parameters, onceParameters; ///< by number of the step
-  std::shared_ptr<const GridPlan::Sized> lastSized;         ///< of the call before
+  std::vector<LaunchParameters> parameters, onceParameters; ///< by index of the step
+  std::shared_ptr<const GridPlan::Sized> lastSized;         ///< of the previous call
   std::unique_ptr<LaunchGraph> graph;
   std::shared_ptr<const GridPlan::Sized> graphOf;
 };

@@ -1,4 +1,4 @@
-//===- EmulatedDevice.cpp - a plan's kernels on ptx-check's interpreter ---------------===//
+//===- EmulatedDevice.cpp - run a plan's kernels in ptx-check's interpreter -----------===//
 #include "lib/Runtime/CUDA/EmulatedDevice.h"
 #include "lib/Runtime/CUDA/SaveLaunch.h"
 #include "tilewright/PtxTensorMap.h"
@@ -10,7 +10,7 @@
 namespace tilewright::runtime {
 namespace {
 
-/// Memory of the device: zero, so that a run is the same each time.
+/// Memory of the device, cleared so that runs are reproducible.
 class Block {
 public:
   explicit Block(size_t bytes)
@@ -27,7 +27,7 @@ private:
 
 void *pointer(uint64_t address) { return reinterpret_cast<void *>(address); }
 
-/// The map of a launch whose buffer lies at `data`, or an error.
+/// Encodes the tensor map of a launch whose buffer is at `data`, or returns an error.
 std::optional<ptx::TensorMap> encode(const TensorMapRecipe &recipe, const void *data, const int64_t *sizes,
                                      std::string &error) {
   MapShape shape;
@@ -45,7 +45,7 @@ std::optional<ptx::TensorMap> encode(const TensorMapRecipe &recipe, const void *
 
 } // namespace
 
-/// What one call has: where its buffers lie, and copies of those that begin at no multiple of 16 bytes.
+/// State of one call: the addresses of its buffers, and copies of buffers that are not aligned to 16 bytes.
 class EmulatedDevice::Call final : public GridDevice {
 public:
   explicit Call(const EmulatedDevice &device) : device(device) {}
@@ -94,12 +94,12 @@ public:
 
 private:
   struct Staged {
-    void *home; ///< null: it is not written back
+    void *home; ///< null: not written back
     size_t bytes;
     Block copy;
   };
 
-  /// `data` itself where kernels can read it, else a copy.
+  /// Appends `data` itself to `list` if kernels can access it, otherwise the address of a copy.
   bool place(const void *data, int64_t bytes, bool written, const std::string &name, std::vector<uint64_t> &list,
              std::string &error) {
     list.push_back(reinterpret_cast<uint64_t>(data));
@@ -127,7 +127,7 @@ private:
 };
 
 bool EmulatedDevice::Call::launch(const GridLaunch &launch, std::string &error) {
-  // One allocation for each place: an operand that is also a result is one buffer.
+  // One allocation per address: an operand that is also a result is one buffer.
   std::map<uint64_t, uint64_t> bounds;
   ptx::Memory memory;
   std::vector<ptx::Argument> arguments;

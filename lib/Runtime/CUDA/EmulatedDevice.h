@@ -1,8 +1,8 @@
-//===- EmulatedDevice.h - a plan's kernels on ptx-check's interpreter -----------------===//
+//===- EmulatedDevice.h - run a plan's kernels in ptx-check's interpreter -------------===//
 //
-// A device whose memory is the host's: kernels get the caller's pointers as they are, and every access is checked
-// against the buffer of the launch that it belongs to. What the checker finds fails the call. With the environment
-// variable TILEWRIGHT_SAVE_LAUNCHES=FOLDER every launch is saved there for ptx-check.
+// A device that uses the host's memory: kernels get the caller's pointers unchanged, and every access is checked
+// against the buffers of its launch. An error that the checker finds fails the call. If the environment variable
+// TILEWRIGHT_SAVE_LAUNCHES=FOLDER is set, every launch is saved there for ptx-check.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_CUDA_EMULATEDDEVICE_H
@@ -19,11 +19,11 @@ namespace tilewright::runtime {
 
 class EmulatedDevice {
 public:
-  /// Null with a reason in `error`: PTX that cannot be read, or that does not have a kernel of the plan.
+  /// Returns null with a reason in `error` if the PTX cannot be parsed or lacks a kernel of the plan.
   static std::unique_ptr<EmulatedDevice> create(std::unique_ptr<GridPlan> plan, std::string ptx, std::string &error);
 
-  /// Walks the plan. `symbols` has a value per symbol. False with a reason in `error`; what outputs then hold is
-  /// undefined.
+  /// Runs the plan. `symbols` has a value per symbol. Returns false with a reason in `error`; the contents of the
+  /// outputs are then undefined.
   bool run(const void *const *inputs, void *const *outputs, const int64_t *symbols, std::string &error) const;
 
   int32_t numOutputs() const { return plan->plan().numOutputs; }
@@ -34,7 +34,7 @@ private:
   class Call;
 
   std::unique_ptr<GridPlan> plan;
-  std::string text; ///< of the module
+  std::string text; ///< PTX of the module
   std::unique_ptr<ptx::Module> module;
 };
 

@@ -1,4 +1,4 @@
-//===- GridPlan.cpp - a plan whose kernels run as grids, for any device -----------------===//
+//===- GridPlan.cpp - a plan whose kernels run as grids, on any device ------------------===//
 #include "lib/Runtime/CUDA/GridPlan.h"
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 namespace tilewright::runtime {
 namespace {
 
-/// Whether every launch of the kernels has what their tensor maps name.
+/// Returns true if every launch has the buffers and sizes that its kernel's tensor maps refer to.
 bool haveMapped(const std::vector<plan::Step> &steps, const std::vector<GridKernel> &kernels) {
   for (const plan::Step &step : steps)
     if (step.kind == plan::Step::Kind::Launch)
@@ -40,7 +40,7 @@ bool shapeOfMap(const TensorMapRecipe &recipe, const int64_t *sizes, MapShape &s
   if (!recipe.elements(sizes, shape.sizes, error))
     return false;
   using Element = TensorMapRecipe::Element;
-  uint64_t bytes = recipe.element == Element::I8 ? 1 : recipe.element == Element::F32 ? 4 : 2; // of an element
+  uint64_t bytes = recipe.element == Element::I8 ? 1 : recipe.element == Element::F32 ? 4 : 2; // bytes of an element
   for (size_t i = 0; i < shape.sizes.size(); ++i) {
     shape.box.push_back(recipe.dimensions[i].box);
     if (__builtin_mul_overflow(bytes, uint64_t(shape.sizes[i]), &bytes)) {

@@ -1,7 +1,7 @@
-//===- GridPlan.h - a plan whose kernels run as grids, for any device -------------------===//
+//===- GridPlan.h - a plan whose kernels run as grids, on any device --------------------===//
 //
-// What the emulated device and the driver's have in common: the plan checked against its table of kernels, its sizes
-// filled in per call, and the walk over its steps, which tells a device what to copy and what to launch.
+// The common part of the emulated device and the CUDA device: the plan validated against its kernel table, its sizes
+// computed per call, and the traversal of its steps, which requests copies and launches from a device.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_CUDA_GRIDPLAN_H
@@ -18,10 +18,10 @@
 
 namespace tilewright::runtime {
 
-/// Kernels rely on it (DeviceCode.h).
+/// Kernels rely on this alignment (DeviceCode.h).
 constexpr uint64_t bufferAlignment = 16;
 
-/// As DeviceKernel in include/tilewright/DeviceCode.h.
+/// Corresponds to DeviceKernel in include/tilewright/DeviceCode.h.
 struct GridKernel {
   std::string name;
   uint32_t threads = 0, shared = 0;
@@ -30,80 +30,80 @@ struct GridKernel {
 
 /// A buffer of a launch.
 struct GridBuffer {
-  uint64_t address = 0; ///< as the device sees it
-  uint64_t bytes = 0;   ///< at most so many from there are touched
+  uint64_t address = 0; ///< in the device's address space
+  uint64_t bytes = 0;   ///< upper bound of the bytes that the launch accesses from there
 };
 
-/// A launch with all that a kernel's parameters are made of.
+/// A launch with all the data for its kernel's parameters.
 struct GridLaunch {
   const GridKernel *kernel = nullptr;
   const plan::Step *step = nullptr;
-  int32_t callee = 0;  ///< the kernel's number
-  int32_t number = 0;  ///< of the step, in plan.once or plan.steps
-  bool once = false;   ///< which of them
-  uint32_t grid = 0;   ///< blocks
+  int32_t callee = 0;  ///< index of the kernel
+  int32_t number = 0;  ///< index of the step in plan.once or plan.steps
+  bool once = false;   ///< the step is in plan.once
+  uint32_t grid = 0;   ///< number of blocks
   bool checks = false; ///< it has a status
   const int64_t *sizes = nullptr;
   size_t numSizes = 0;
   std::vector<GridBuffer> buffers;
 
-  /// "kernel k is launched by add [step 3]", where whoever knows the user's lines puts them in the place of "[step 3]".
+  /// Returns "kernel k is launched by add [step 3]"; callers may replace "[step 3]" by the user's line.
   std::string origin() const;
-  /// "index 7 is out of range for a dimension of size 5, in embedding [step 3]": what a status says.
+  /// Returns the message of a status: "index 7 is out of range for a dimension of size 5, in embedding [step 3]".
   std::string outOfRange(const int64_t *status) const;
-  /// " [step 3]"; of a once step nothing.
+  /// Returns " [step 3]", or an empty string for a once step.
   std::string place() const;
 };
 
-/// A tensor map with its sizes known.
+/// The shape of a tensor map after its sizes have been evaluated.
 struct MapShape {
   std::vector<uint32_t> sizes, box; ///< elements, the fastest dimension first
-  std::vector<uint64_t> strides;    ///< bytes, of the dimensions from the second on
+  std::vector<uint64_t> strides;    ///< in bytes, from the second dimension on
 };
-/// False with a reason in `error`.
+/// Returns false with a reason in `error`.
 bool shapeOfMap(const TensorMapRecipe &recipe, const int64_t *sizes, MapShape &shape, std::string &error);
 
-/// Where a call's buffers lie on the device.
+/// The device addresses of a call's buffers.
 struct GridPlaces {
-  std::vector<uint64_t> inputs, outputs, packed; ///< by number
+  std::vector<uint64_t> inputs, outputs, packed; ///< by index
   uint64_t arena = 0, constants = 0;
 };
 
-/// Does what a walk comes to. Both return false with a reason in `error`, which ends the walk.
+/// Executes the steps of a traversal. Both functions return false with a reason in `error`, which ends the traversal.
 class GridDevice {
 public:
   virtual ~GridDevice() = default;
-  /// `step` is the number of the copy's step. The two may overlap.
+  /// `step` is the index of the copy's step. Source and destination may overlap.
   virtual bool copy(int32_t step, uint64_t to, uint64_t from, uint64_t bytes, std::string &error) = 0;
   virtual bool launch(const GridLaunch &launch, std::string &error) = 0;
 };
 
 class GridPlan {
 public:
-  /// `kernels` are plan.kernels, in order. Null with a reason in `error`: an invalid plan, a tensor map of a buffer or
-  /// size that a launch does not have, packed buffers whose sizes depend on symbols.
+  /// `kernels` corresponds to plan.kernels, in order. Returns null with a reason in `error` for an invalid plan, a
+  /// tensor map that refers to a buffer or size that a launch does not have, or packed buffers of symbolic size.
   static std::unique_ptr<GridPlan> create(plan::Plan plan, std::vector<GridKernel> kernels, std::string &error);
 
   /// The plan's steps with the symbols of a call, and the bytes of the caller's tensors.
   struct Sized {
     Frame frame;
-    std::vector<int64_t> inputs, outputs; ///< by number; -1: the plan has no such buffer
+    std::vector<int64_t> inputs, outputs; ///< by index; -1: the plan has no such buffer
     size_t checks = 0;                    ///< launches that have a status
   };
-  /// Null with a reason in `error`. `symbols` has a value per symbol.
+  /// Returns null with a reason in `error`. `symbols` has a value per symbol.
   std::shared_ptr<const Sized> sized(const int64_t *symbols, std::string &error) const;
 
-  /// By number of a step, those it has to wait for (Frame.h), and no others.
+  /// Returns, by index of a step, the steps that it must wait for (Frame.h), without transitive dependences.
   std::vector<std::vector<uint32_t>> stepsBefore(const Sized &sized) const;
 
-  /// Walks plan.once or the sized steps.
+  /// Traverses plan.once or the sized steps.
   bool walkOnce(const GridPlaces &places, GridDevice &device, std::string &error) const;
   bool walk(const Sized &sized, const GridPlaces &places, GridDevice &device, std::string &error) const;
 
   const plan::Plan &plan() const { return program; }
   const std::vector<GridKernel> &kernels() const { return table; }
   const std::vector<int64_t> &packedBytes() const { return packed; }
-  /// Inputs by number: once steps read it; kernels write it for the caller.
+  /// Flags per input: once steps read it (readOnce); kernels write it in place (inPlace).
   const std::vector<bool> &readOnce() const { return onceInputs; }
   const std::vector<bool> &inPlace() const { return written; }
   size_t onceChecks() const { return checksOfOnce; }
@@ -114,11 +114,11 @@ private:
 
   plan::Plan program;
   std::vector<GridKernel> table;
-  std::vector<int64_t> packed; ///< bytes by slot
+  std::vector<int64_t> packed; ///< bytes by packed slot
   std::vector<bool> onceInputs, written;
   Frame onceFrame;
   size_t checksOfOnce = 0;
-  mutable ForkSafe<std::shared_ptr<const Sized>> last; ///< of the last call
+  mutable ForkSafe<std::shared_ptr<const Sized>> last; ///< of the previous call
 };
 
 } // namespace tilewright::runtime

@@ -37,7 +37,7 @@ LaunchGraph::~LaunchGraph() {
   if (!context->isOfThisProcess())
     return;
   if (exec)
-    context->api.destroyGraphExec(exec); // one that still runs goes when it is done
+    context->api.destroyGraphExec(exec); // a graph that still runs is destroyed when it has finished
   if (graph)
     context->api.destroyGraph(graph);
 }
@@ -58,13 +58,13 @@ LaunchGraph::Node *LaunchGraph::next(int32_t step, bool isCopy) {
 
 std::vector<driver::GraphNode> LaunchGraph::waitsFor(int32_t step, bool isCopy) const {
   std::vector<driver::GraphNode> result;
-  // A step's copies in several pieces come one after the other.
+  // If a step's copy is split into pieces, they are executed in sequence.
   if (const int32_t own = lastOfSteps[size_t(step)]; isCopy && own >= 0)
     return {nodes[size_t(own)].node};
   for (uint32_t earlier : before[size_t(step)])
     if (const int32_t last = lastOfSteps[earlier]; last >= 0)
       result.push_back(nodes[size_t(last)].node);
-    else // a copy onto itself has no node, and who waits for it waits for what it waits for
+    else // a copy onto itself has no node: wait for its predecessors instead
       for (driver::GraphNode node : waitsFor(int32_t(earlier), false))
         result.push_back(node);
   return result;

@@ -1,8 +1,8 @@
 //===- LaunchGraph.h - the steps of a call as one CUDA graph ------------------------------===//
 //
-// A call builds it from the steps of a walk; later calls walk again, write into its nodes what has changed, and launch
-// it whole. Steps wait for those alone whose memory they share (`stepsBefore`), so that others may run beside each
-// other.
+// The first call builds the graph from its traversal of the steps. Later calls traverse the steps again, update the
+// nodes that have changed, and launch the whole graph. A step waits only for steps with which it shares memory
+// (`stepsBefore`), so that independent steps may run concurrently.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_CUDA_LAUNCHGRAPH_H
@@ -18,8 +18,8 @@ namespace tilewright::runtime {
 
 class LaunchGraph {
 public:
-  /// `before` has, by number of a step, the numbers of those it waits for. The driver has graphs.
-  /// Null with a reason in `error`.
+  /// `before` has, by index of a step, the indices of the steps that it waits for. The driver must support graphs.
+  /// Returns null with a reason in `error`.
   static std::unique_ptr<LaunchGraph> create(std::shared_ptr<DriverContext> context,
                                              std::vector<std::vector<uint32_t>> before, std::string &error);
   ~LaunchGraph();
@@ -32,14 +32,14 @@ public:
     void **parameters = nullptr;
   };
 
-  /// The next step of a walk. `changed`: some parameter is not what it was at the last walk. Steps have to come as they
-  /// did at the first walk; where they do not, `isOther()` is true at the walk's end, and only a new graph helps. False
-  /// with a reason in `error`.
+  /// Adds or updates the next step of a traversal. `changed`: some parameter differs from the last traversal. Steps
+  /// must come in the order of the first traversal; otherwise `isOther()` is true at the end, and a new graph is
+  /// needed. Returns false with a reason in `error`.
   bool launch(int32_t step, const Kernel &kernel, bool changed, std::string &error);
   bool copy(int32_t step, uint64_t to, uint64_t from, uint64_t bytes, std::string &error);
   bool isOther() const { return other || (exec && position != nodes.size()); }
 
-  /// Ends the walk and puts the graph into a stream.
+  /// Ends the traversal and launches the graph into a stream.
   bool run(driver::Stream stream, std::string &error);
 
 private:
@@ -53,9 +53,9 @@ private:
 
   LaunchGraph() = default;
   bool good(driver::Code code, const char *what, std::string &error) const;
-  /// The node that comes next in a walk behind the first; null: the walk is another.
+  /// Returns the next node in a traversal after the first, or null if the traversal differs from the first.
   Node *next(int32_t step, bool isCopy);
-  /// The nodes that a step waits for.
+  /// Returns the nodes that a step waits for.
   std::vector<driver::GraphNode> waitsFor(int32_t step, bool isCopy) const;
   Node &add(int32_t step, bool isCopy);
 
@@ -63,9 +63,9 @@ private:
   std::vector<std::vector<uint32_t>> before;
   driver::Graph graph = nullptr;
   driver::GraphExec exec = nullptr;
-  std::vector<Node> nodes;          ///< in the order of the walk
-  std::vector<int32_t> lastOfSteps; ///< by number of a step: its last node, or -1
-  size_t position = 0;              ///< of the walk
+  std::vector<Node> nodes;          ///< in the order of the traversal
+  std::vector<int32_t> lastOfSteps; ///< by index of a step: its last node, or -1
+  size_t position = 0;              ///< of the traversal
   bool other = false;
 };
 

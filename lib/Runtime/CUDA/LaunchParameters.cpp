@@ -1,4 +1,4 @@
-//===- LaunchParameters.cpp - what a launch gives its kernel, kept between calls ----------===//
+//===- LaunchParameters.cpp - a launch's kernel parameters, kept between calls ------------===//
 //
 // Tests: test/Unit/Driver/DriverTest.cpp, test/Python/test_cuda_driver.py (TensorMaps: `chip`)
 //
@@ -30,7 +30,7 @@ LaunchParameters::Outcome LaunchParameters::set(const driver::Api &api, const Gr
       pointers.push_back(&word);
     for (driver::TensorMap &map : maps)
       pointers.push_back(&map);
-    pointers.push_back(nullptr); // a kernel may have no parameters
+    pointers.push_back(nullptr); // so that data() is valid for a kernel without parameters
   }
   bool moved = fresh, changed = fresh;
   auto write = [&](size_t at, uint64_t value, bool &differs) {

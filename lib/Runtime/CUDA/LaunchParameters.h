@@ -1,4 +1,4 @@
-//===- LaunchParameters.h - what a launch gives its kernel, kept between calls ------------===//
+//===- LaunchParameters.h - a launch's kernel parameters, kept between calls --------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_CUDA_LAUNCHPARAMETERS_H
 #define TILEWRIGHT_LIB_RUNTIME_CUDA_LAUNCHPARAMETERS_H
 
@@ -10,14 +10,14 @@
 
 namespace tilewright::runtime {
 
-/// The parameters of a step's launch as cuLaunchKernel takes them: addresses of buffers, sizes, the address of a status
-/// where the launch checks, tensor maps. Laid out by the first call; a later one writes what has changed, and tensor
-/// maps are encoded again only where their buffer has moved or a size is another.
+/// The parameters of a step's launch in the form cuLaunchKernel takes: addresses of buffers, sizes, the address of a
+/// status if the launch checks indices, and tensor maps. The first call builds the list; later calls update changed
+/// values, and encode tensor maps again only if their buffer has moved or a size has changed.
 class LaunchParameters {
 public:
   enum class Outcome { Same, Changed, Failed };
 
-  /// Failed: a reason is in `error`.
+  /// Failed means that a reason is in `error`.
   Outcome set(const driver::Api &api, const GridLaunch &launch, uint64_t status, std::string &error);
 
   void **data() { return pointers.data(); }
@@ -25,9 +25,9 @@ public:
 private:
   bool encode(const driver::Api &api, const GridLaunch &launch, std::string &error);
 
-  std::vector<uint64_t> words;         ///< addresses, sizes, the status
-  std::vector<driver::TensorMap> maps; ///< of these words
-  std::vector<void *> pointers;        ///< to each word and map; empty: nothing is laid out
+  std::vector<uint64_t> words;         ///< addresses, sizes, address of the status
+  std::vector<driver::TensorMap> maps; ///< tensor maps of these buffers and sizes
+  std::vector<void *> pointers;        ///< to each word and map; empty: not built yet
 };
 
 } // namespace tilewright::runtime

@@ -1,4 +1,4 @@
-//===- SaveLaunch.cpp - a launch of the emulated device as files for ptx-check -----------===//
+//===- SaveLaunch.cpp - save a launch of the emulated device for ptx-check ---------------===//
 //
 // Test: test/Python/test_ptx_mutations.py
 //
@@ -17,7 +17,7 @@
 namespace tilewright::runtime {
 namespace {
 
-/// A one-dimensional array of bytes in NumPy's format, version 1.
+/// Writes a one-dimensional array of bytes in NumPy's format, version 1.
 void writeBytes(std::ofstream &file, const uint8_t *data, uint64_t bytes) {
   std::string header = "{'descr': '|u1', 'fortran_order': False, 'shape': (" + std::to_string(bytes) + ",), }";
   header.resize((10 + header.size() + 1 + 63) / 64 * 64 - 11, ' ');
@@ -28,7 +28,7 @@ void writeBytes(std::ofstream &file, const uint8_t *data, uint64_t bytes) {
   file.write(reinterpret_cast<const char *>(data), std::streamsize(bytes));
 }
 
-/// The first number that is free: others may write to the folder at the same time.
+/// Creates a folder with the first unused number; other processes may write to the parent folder at the same time.
 std::filesystem::path makeFolder(const std::string &folder, const std::string &kernel) {
   std::filesystem::create_directories(folder);
   for (int number = 0;; ++number) {
@@ -51,7 +51,8 @@ template <typename Number, size_t size> std::string listOf(const std::array<Numb
   return list + "]";
 }
 
-/// As ptx-check's launch files have it (docs/targets/ptx-check.md); empty where it is of no buffer in `names`.
+/// Returns the map in the format of ptx-check's launch files (docs/targets/ptx-check.md), or an empty string if it
+/// refers to no buffer in `names`.
 std::string tensorMapText(const ptx::TensorMap &map, const std::map<uint64_t, std::string> &names) {
   static constexpr const char *elements[] = {"u8", "u16", "u32", "s32", "u64", "s64", "f16", "f32", "f64", "bf16"};
   auto buffer = names.upper_bound(map.base);

@@ -1,4 +1,4 @@
-//===- SaveLaunch.h - a launch of the emulated device as files for ptx-check -------------===//
+//===- SaveLaunch.h - save a launch of the emulated device for ptx-check -----------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_CUDA_SAVELAUNCH_H
 #define TILEWRIGHT_LIB_RUNTIME_CUDA_SAVELAUNCH_H
 
@@ -10,9 +10,9 @@
 namespace tilewright::runtime {
 
 /// Writes `<folder>/<number>-<kernel>/`: kernels.ptx, launch.json and a .npy of bytes for each buffer as it is before
-/// the launch, so that `ptx-check kernels.ptx --args launch.json` repeats it. Numbers go on where the folder's end.
-/// `arguments` are those of the launch: eight bytes each, of which those that are the address of an allocation in
-/// `memory` become that buffer. False with a reason.
+/// the launch, so that `ptx-check kernels.ptx --args launch.json` repeats it. Numbers continue after the folder's
+/// existing ones. `arguments` are those of the launch, eight bytes each; an argument that is the address of an
+/// allocation in `memory` is saved as that buffer. Returns false with a reason.
 bool saveLaunch(const std::string &folder, const std::string &ptx, const ptx::Memory &memory, const ptx::Launch &launch,
                 const std::vector<ptx::Argument> &arguments, std::string &error);
 

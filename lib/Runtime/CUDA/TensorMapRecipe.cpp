@@ -1,4 +1,4 @@
-//===- TensorMapRecipe.cpp - how a launch's tensor map is made ----------------------===//
+//===- TensorMapRecipe.cpp - how to encode a launch's tensor map --------------------===//
 //
 // Tests: test/Unit/Compiler/TensorMapRecipeTest.cpp, test/Target/CUDA/wgmma.mlir
 //
@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view names[] = {"f16", "bf16", "i8", "f32"}; // by Element
 constexpr uint32_t mostDimensions = 5, mostBox = 256, mostSizes = 64;
 
-/// The next part of `text` up to `end`, or all of it.
+/// Removes and returns the part of `text` before `end`, or all of `text`.
 std::string_view part(std::string_view &text, char end) {
   size_t at = text.find(end);
   std::string_view taken = text.substr(0, at);

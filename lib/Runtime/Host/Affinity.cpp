@@ -1,4 +1,4 @@
-//===- Affinity.cpp - which CPUs this process may use ---------------------===//
+//===- Affinity.cpp - the CPUs that this process may use ------------------===//
 #include "lib/Runtime/Host/Affinity.h"
 
 #include <cerrno>
@@ -8,7 +8,7 @@ namespace tilewright::runtime {
 
 std::vector<int> allowedCpus() {
   std::vector<int> cpus;
-  // The kernel refuses a mask shorter than its own; grow until it fits.
+  // The kernel rejects a mask shorter than its own, so grow the mask until it fits.
   for (size_t count = 1024; count <= 1024 * 64; count *= 4) {
     size_t bytes = CPU_ALLOC_SIZE(count);
     std::vector<unsigned long> mask((bytes + sizeof(unsigned long) - 1) / sizeof(unsigned long), 0);

@@ -6,15 +6,15 @@
 
 namespace tilewright::runtime {
 
-/// Numbers of the logical CPUs the calling thread may run on (affinity mask, hence cpuset). Empty only if the kernel
-/// refuses to tell.
+/// Returns the indices of the logical CPUs on which the calling thread may run (affinity mask, hence cpuset). Empty
+/// only if the system call fails.
 std::vector<int> allowedCpus();
 
-/// How many there are, at least 1. Asks the kernel at most ten times a second per thread.
+/// Returns the number of these CPUs, at least 1. Makes the system call at most ten times a second per thread.
 int allowedCpuCount();
 
-/// Threads to use for a request of `requested`: 0 or less means OMP_NUM_THREADS (its first number), or else every
-/// allowed CPU. Never more than the allowed CPUs, never less than 1.
+/// Returns the number of threads for a request of `requested`: 0 or less means OMP_NUM_THREADS (its first number), or
+/// else every allowed CPU. Always between 1 and the number of allowed CPUs.
 int clipThreads(int requested);
 
 } // namespace tilewright::runtime

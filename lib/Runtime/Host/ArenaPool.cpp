@@ -1,4 +1,4 @@
-//===- ArenaPool.cpp - scratch memory lent to calls -----------------------===//
+//===- ArenaPool.cpp - pool of scratch memory for calls -------------------===//
 #include "lib/Runtime/Host/ArenaPool.h"
 #include "lib/Runtime/Host/BlockPool.h"
 #include "lib/Runtime/Host/ProcessWide.h"
@@ -7,18 +7,18 @@ namespace tilewright::runtime {
 
 ArenaPool &ArenaPool::process() { return processWide<ArenaPool, &ArenaPool::mutex>(); }
 
-/// Whether a block of so many bytes, rounded, is the pool of blocks' (which keeps none larger than its most).
+/// Returns true if a block of this rounded size comes from the block pool (which keeps none above its maximum).
 static bool isShared(int64_t bytes) { return bytes >= ArenaPool::large && bytes <= BlockPool::most; }
 
 bool ArenaPool::borrow(int64_t bytes, Memory &block) {
   bytes = Memory::sizeFor(bytes);
   if (isShared(bytes))
     return BlockPool::process().take(bytes, block);
-  Memory tooSmall; // freed before the allocation below, outside of the lock
+  Memory tooSmall; // freed before the allocation below, without the lock
   {
     std::lock_guard<std::mutex> lock(mutex);
     if (!idle.empty()) {
-      // The smallest that is large enough; if none is, the largest makes room for a larger one.
+      // Choose the smallest that is large enough; if none is, replace the largest by a larger one.
       size_t best = 0;
       for (size_t i = 1; i < idle.size(); ++i) {
         bool fits = idle[i].size() >= bytes, bestFits = idle[best].size() >= bytes;

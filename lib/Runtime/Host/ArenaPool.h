@@ -1,9 +1,9 @@
-//===- ArenaPool.h - scratch memory lent to calls -------------------------===//
+//===- ArenaPool.h - pool of scratch memory for calls ---------------------===//
 //
-// Each call borrows one block for as long as it runs, so that calls at the same time never share one. Blocks are
-// kept between calls, warm in cache; there are never more of them than there were calls at once. Large ones come from
-// the pool of blocks and go back there (BlockPool.h): what one graph's intermediates lay in is where packs and results
-// of the next lie, the saved activations of a training step for one.
+// Each call borrows one block while it runs, so that concurrent calls never share one. Blocks are kept between calls,
+// warm in cache; their number never exceeds the maximum number of concurrent calls. Large blocks are taken from and
+// returned to the block pool (BlockPool.h). The memory of one graph's intermediates is thus reused for the packs and
+// results of the next graph, such as the saved activations of a training step.
 //
 // Tests: test/Unit/Host/BlockPoolTest.cpp
 //
@@ -25,16 +25,16 @@ public:
   /// The pool that all executables of the process share.
   static ArenaPool &process();
 
-  /// Lends a block of at least `bytes` bytes, contents undefined. False when the system has not that much.
+  /// Lends a block of at least `bytes` bytes with undefined contents. Returns false if the allocation fails.
   bool borrow(int64_t bytes, Memory &block);
 
-  /// Takes a borrowed block back.
+  /// Returns a borrowed block to the pool.
   void giveBack(Memory &&block);
 
-  /// Frees every smaller block that is not lent.
+  /// Frees all idle blocks of this pool.
   void trim();
 
-  /// Bytes of smaller blocks kept that are not lent.
+  /// Returns the bytes of this pool's idle blocks.
   int64_t idleBytes();
 
 private:

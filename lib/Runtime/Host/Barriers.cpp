@@ -1,7 +1,7 @@
-//===- Barriers.cpp - where the threads of a call must meet ---------------===//
+//===- Barriers.cpp - barriers between the steps of a call ----------------===//
 //
-// Walks the steps and remembers what was touched since the last barrier. Steps that thread 0 does alone need no
-// barrier among themselves.
+// Visits the steps in order and records the memory accessed since the last barrier. Steps that only thread 0 executes
+// need no barrier between them.
 //
 //   k0: grid 16, writes A       |
 //   k1: grid 16, writes B       | touches nothing of k0: no barrier
@@ -19,7 +19,7 @@ namespace {
 struct Access {
   Frame::Operand operand;
   bool write;
-  bool anywhere; ///< an in-place input: may be the memory of any other tensor of the caller
+  bool anywhere; ///< an in-place input, which may share memory with any tensor of the caller
 };
 
 bool isCallers(const Access &access) {
@@ -40,7 +40,7 @@ bool conflicts(const std::vector<Access> &earlier, const Access &access) {
   return false;
 }
 
-/// What a step touches and others may write.
+/// Returns the operands of a step that other steps may conflict with; constants are never written.
 std::vector<Access> accessesOf(const Frame &frame, size_t step, const std::vector<bool> &writes,
                                const std::vector<bool> &mayAlias) {
   std::vector<Access> result;
@@ -57,11 +57,11 @@ std::vector<Access> accessesOf(const Frame &frame, size_t step, const std::vecto
 } // namespace
 
 void placeBarriers(Frame &frame, const std::vector<bool> &writes, const std::vector<bool> &mayAlias) {
-  std::vector<Access> byAll, byFirst, current; // since the last barrier: by all threads, by thread 0 alone
+  std::vector<Access> byAll, byFirst, current; // since the last barrier: by all threads, by thread 0 only
   bool afterHost = false;
   for (size_t i = 0; i < frame.steps.size(); ++i) {
     Frame::Step &step = frame.steps[i];
-    // A host function may do anything, so nothing runs beside it.
+    // A host function may access anything, so no other step may run concurrently.
     bool host = step.kind == plan::Step::Kind::Host;
     step.barrierBefore = (host && !byAll.empty()) || (afterHost && !step.serial);
     current = accessesOf(frame, i, writes, mayAlias);
@@ -90,7 +90,7 @@ std::vector<std::vector<uint32_t>> stepsBefore(const Frame &frame, size_t planSt
   const size_t count = frame.steps.size();
   std::vector<std::vector<uint32_t>> result(planSteps);
   std::vector<std::vector<Access>> accesses(count);
-  std::vector<std::vector<bool>> followed(count); // by step: the earlier ones that it comes behind
+  std::vector<std::vector<bool>> followed(count); // by step: the earlier steps that it follows
   for (size_t i = 0; i < count; ++i) {
     accesses[i] = accessesOf(frame, i, writes, mayAlias);
     followed[i].resize(i);

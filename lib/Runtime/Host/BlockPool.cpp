@@ -1,4 +1,4 @@
-//===- BlockPool.cpp - large blocks of memory, kept for the next that needs one --===//
+//===- BlockPool.cpp - pool of large blocks of memory ----------------------------===//
 #include "lib/Runtime/Host/BlockPool.h"
 #include "lib/Runtime/Host/ProcessWide.h"
 #include "lib/Runtime/Host/ReadyPages.h"
@@ -46,8 +46,8 @@ void BlockPool::lend(int64_t bytes) {
     flood = ebb = lent;
 }
 
-/// With the lock held: puts huge pages of kept blocks, the largest first, in the place of fresh ones from `done` on.
-/// False when memory is lost.
+/// Replaces fresh pages of `block` from `done` on by huge pages of kept blocks, the largest first. Returns false if
+/// memory is lost. The lock must be held.
 bool BlockPool::assemble(Memory &block, int64_t done) {
   while (done + Memory::hugePageBytes <= block.size() && !kept.empty() &&
          kept.rbegin()->first >= Memory::hugePageBytes) {
@@ -63,14 +63,14 @@ bool BlockPool::assemble(Memory &block, int64_t done) {
       return false;
     }
     if (moved == 0)
-      break; // the system does not move pages
+      break; // the system cannot move pages
     done += moved;
   }
   return true;
 }
 
 void BlockPool::trim(int64_t bytes) {
-  std::vector<Memory> freed; // after the lock
+  std::vector<Memory> freed; // destroyed after the lock is released
   std::lock_guard<std::mutex> lock(mutex);
   shrink(std::max<int64_t>(0, held - bytes), freed);
 }
@@ -93,11 +93,11 @@ void BlockPool::give(Memory &&block) {
   const int64_t bytes = given.size();
   if (bytes < smallest)
     return;
-  std::vector<Memory> dropped; // freed after the lock
+  std::vector<Memory> dropped; // freed after the lock is released
   std::lock_guard<std::mutex> lock(mutex);
   lent -= bytes;
   ebb = std::min(ebb, lent);
-  // What was given last is warm, and makes room for itself.
+  // The block returned last is warm in cache: prefer it to blocks that are kept already.
   const int64_t allowed = std::min(most, std::max(flood, lastFlood) - lent);
   if (bytes > allowed) {
     dropped.push_back(std::move(given));

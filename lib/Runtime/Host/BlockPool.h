@@ -1,9 +1,9 @@
-//===- BlockPool.h - large blocks of memory, kept for the next that needs one --===//
+//===- BlockPool.h - pool of large blocks of memory ----------------------------===//
 //
-// Fresh pages cost more than the work on them: results of a call and packs that replace others are about as large as
-// those that were given back before. Where no block of the size is kept, the huge pages of others become one: what
-// activations lay in is where gradients lie next, whatever their sizes. So much is kept that what is lent and what is
-// kept come to what was lent at once not long ago, and half a GiB at most.
+// Fresh pages cost more than the work on them. The results of a call, and packs that replace others, are about as
+// large as blocks that were returned before, so the pool keeps such blocks. If no kept block has the requested size,
+// a new block is assembled from the huge pages of others: gradients then reuse the memory of activations, whatever
+// their sizes. Lent and kept bytes together are limited to the recent maximum of lent bytes, kept bytes to 512 MiB.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_HOST_BLOCKPOOL_H
@@ -24,32 +24,32 @@ public:
 
   static BlockPool &process();
 
-  /// At least `bytes` bytes, and little more, contents undefined. False when the system has not that much.
+  /// Lends at least `bytes` bytes, and little more, with undefined contents. Returns false if the allocation fails.
   bool take(int64_t bytes, Memory &block);
 
-  /// Keeps `block`, or frees it.
+  /// Returns `block` to the pool, which keeps or frees it.
   void give(Memory &&block);
 
-  /// take() whose block comes back with its last holder. Null when the system has not that much.
+  /// Like take(), but the block returns to the pool with its last owner. Returns null if the allocation fails.
   std::shared_ptr<Memory> share(int64_t bytes);
 
-  /// Frees the largest blocks kept, until `bytes` are freed or none is left.
+  /// Frees the largest kept blocks until `bytes` are freed or none is left.
   void trim(int64_t bytes);
 
-  /// Bytes kept that nobody holds.
+  /// Returns the bytes of the kept blocks.
   int64_t idleBytes();
 
 private:
   void lend(int64_t bytes);
   bool assemble(Memory &block, int64_t done);
-  /// With the lock held: moves the largest blocks to `dropped` until at most `bytes` are kept.
+  /// Moves the largest blocks to `dropped` until at most `bytes` are kept. The lock must be held.
   void shrink(int64_t bytes, std::vector<Memory> &dropped);
 
   std::mutex mutex;
   std::multimap<int64_t, Memory> kept; ///< by size
-  int64_t held = 0;                    ///< bytes of them
-  // Bytes lent: now; the most since the last ebb; the most between that and the one before; the least since the most.
-  // There is an ebb where less than half of the most is lent, and more again.
+  int64_t held = 0;                    ///< total bytes of `kept`
+  // Lent bytes: now; the maximum since the last ebb; the maximum between the two ebbs before; the minimum since the
+  // maximum. An ebb occurs when the lent bytes fall below half of the maximum and then rise again.
   int64_t lent = 0, flood = 0, lastFlood = 0, ebb = 0;
 };
 

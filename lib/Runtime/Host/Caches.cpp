@@ -23,7 +23,7 @@ static void setCacheLevel(MachineDescription &machine, int level, int64_t bytes,
   }
 }
 
-/// The deterministic cache leaf: 4 of Intel, 0x8000001D of AMD, which share one format. False when it is not there.
+/// Reads the deterministic cache leaf: 4 on Intel, 0x8000001D on AMD, with one format. Returns false if absent.
 static bool readCacheLeaf(unsigned leaf, MachineDescription &machine) {
   bool found = false;
   for (unsigned index = 0; index < 16; ++index) {
@@ -33,7 +33,7 @@ static bool readCacheLeaf(unsigned leaf, MachineDescription &machine) {
     unsigned type = a & 0x1F, level = (a >> 5) & 7;
     if (type == 0)
       return found;
-    if (type == 2) // instructions
+    if (type == 2) // an instruction cache
       continue;
     int64_t ways = (b >> 22) + 1, partitions = ((b >> 12) & 0x3FF) + 1, line = (b & 0xFFF) + 1,
             lineSets = int64_t(c) + 1;
@@ -43,7 +43,7 @@ static bool readCacheLeaf(unsigned leaf, MachineDescription &machine) {
   return found;
 }
 
-/// First line of a small file of the system; empty when it cannot be read.
+/// Returns the first line of a small system file, or an empty string if it cannot be read.
 static std::string readSystemLine(const std::string &path) {
   char line[256] = "";
   if (FILE *file = fopen(path.c_str(), "re")) {
@@ -86,7 +86,7 @@ void describeCpus(MachineDescription &machine) {
   for (int cpu : cpus) {
     std::string topology = systemCpuFolder(cpu) + "/topology/";
     std::string core = readSystemLine(topology + "core_id");
-    // An unreadable CPU counts as a core of its own.
+    // A CPU without readable topology counts as a separate core.
     cores.insert(core.empty() ? "cpu" + std::to_string(cpu)
                               : readSystemLine(topology + "physical_package_id") + ":" + core);
   }

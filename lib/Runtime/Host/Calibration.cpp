@@ -1,7 +1,7 @@
 //===- Calibration.cpp - the constants of this machine's cost model --------------===//
 //
-// Peaks and bandwidths are those of MachinePeaks.h. What a task costs is the time of a plan of kernels of many tasks
-// that do nothing; what a kernel costs, of kernels that keep each thread busy for a known time.
+// Peaks and bandwidths come from MachinePeaks.h. The cost of a task is measured by a plan whose kernels have many
+// empty tasks; the cost of a kernel, by kernels that keep each thread busy for a known time.
 //
 // Test: test/Unit/Host/CalibrationTest.cpp
 //
@@ -19,7 +19,7 @@ namespace {
 
 constexpr int64_t busyNanoseconds = 2000;
 
-/// Tasks of a kernel that does nothing, and of one that keeps its thread busy.
+/// Kernels with empty tasks, and with tasks that keep their thread busy.
 void doNothing(void *const *, const int64_t *, int64_t begin, int64_t end, void *) {
   for (int64_t task = begin; task < end; ++task)
     __asm__ volatile("" ::: "memory");
@@ -31,8 +31,8 @@ void keepBusy(void *const *, const int64_t *, int64_t begin, int64_t end, void *
       __asm__ volatile("" ::: "memory");
 }
 
-/// Nanoseconds of a kernel of `tasks` tasks in a plan of such kernels, each of which waits for the one before; 0 when
-/// the plan cannot run.
+/// Returns the nanoseconds of a kernel with `tasks` tasks in a plan of such kernels, each of which waits for the
+/// previous one; 0 if the plan cannot run.
 double timeOfKernel(tilewright_kernel_fn function, int64_t tasks, int threads) {
   constexpr int64_t bytes = 64, kernels = 64;
   plan::Plan plan;
@@ -74,7 +74,7 @@ MachineRates defaultRates(const MachineDescription &machine) {
   const InstructionSets &sets = machine.sets;
   const bool wide = sets.avx512f && sets.avx512bw && sets.avx512vl && sets.avx512dq;
   MachineRates rates;
-  // Servers with AMX run at some 2.5 GHz; CPUs whose dot products are at full rate, at over 4.
+  // Servers with AMX run at about 2.5 GHz; CPUs with full-rate dot products at over 4 GHz.
   rates.f32 = !wide ? 100 : machine.bf16DotFullRate ? 285 : 157;
   rates.bf16 = sets.amxBf16 ? 2200 : machine.bf16DotFullRate ? 2 * rates.f32 : rates.f32;
   rates.f16 = sets.amxFp16 ? rates.bf16 : sets.amxBf16 ? rates.bf16 / 3 : rates.f32;
@@ -89,7 +89,7 @@ MachineRates measureRates() {
     return MachineRates();
   MachineRates rates = defaultRates(machine);
   const int threads = std::max(1, machine.logicalCpus);
-  // The best of three: a neighbour can halve all of one.
+  // Use the best of three rounds, because other load on the machine can halve all rates of one.
   MachinePeaks peaks;
   for (int round = 0; round < 3; ++round) {
     MachinePeaks more = measurePeaks(threads);
@@ -129,7 +129,7 @@ std::string rateIdentity() {
   memcpy(brand, words, sizeof words);
   unsigned a = 0, b = 0, c = 0, d = 0;
   __get_cpuid(1, &a, &b, &c, &d);
-  // Not the CPUs that affinity leaves: a process on one core asks for the same file.
+  // Use all CPUs, not only the allowed ones, so that a process restricted to one core reads the same file.
   return std::string(brand) + "|" + std::to_string(a) + "|" + std::to_string(sysconf(_SC_NPROCESSORS_CONF)) + "|" +
          std::to_string(machine.l1dBytes) + "|" + std::to_string(machine.l2Bytes) + "|" +
          std::to_string(machine.l3Bytes) + "|" + std::to_string(machine.l3Cpus) + "|" + machine.features;

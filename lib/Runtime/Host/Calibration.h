@@ -1,7 +1,7 @@
 //===- Calibration.h - the constants of this machine's cost model ----------------===//
 //
-// What lib/Tiled's model of a schedule's time asks for, measured (about two seconds), or, before anybody has asked for
-// that, taken from the description of the machine.
+// The rates that lib/Tiled's cost model of schedules needs. They are measured (about two seconds) or, before a
+// measurement, derived from the machine description.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_HOST_CALIBRATION_H
@@ -12,13 +12,13 @@
 
 namespace tilewright::runtime {
 
-/// Rounded rates of machines with these instruction sets. Of the machine that is described alone: the same on any host.
+/// Returns rounded rates of machines with these instruction sets. They do not depend on the host.
 MachineRates defaultRates(const MachineDescription &machine);
 
-/// Rounded rates of the host, measured on all threads the process may use.
+/// Returns rounded rates of the host, measured on all threads that the process may use.
 MachineRates measureRates();
 
-/// What tells hosts apart whose rates may differ: CPU, cores, caches.
+/// Returns a key of the properties on which a host's rates depend: CPU, cores, caches.
 std::string rateIdentity();
 
 } // namespace tilewright::runtime

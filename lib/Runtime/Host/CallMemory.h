@@ -1,6 +1,6 @@
 //===- CallMemory.h - the memory of one call over a frame ------------------===//
 //
-// One block holds all a call needs beside the caller's tensors:
+// One block holds all the memory that a call needs besides the caller's tensors:
 //
 //   [arena, 64-byte aligned][scratch of thread 0][scratch of thread 1]...[claims][operand pointers]
 //
@@ -12,7 +12,7 @@
 
 namespace tilewright::runtime {
 
-/// What a call works with: whose steps they are, what they call, and where the spaces of its operands lie.
+/// The data of a call: its plan, the functions that the steps call, and the base pointers of its operands' spaces.
 struct CallContext {
   const plan::Plan &plan;
   const Kernel *kernels;
@@ -27,19 +27,19 @@ struct CallContext {
 
 class CallMemory {
 public:
-  /// Threads that a call over `frame` has work for, of `threads` that it may use.
+  /// Returns how many of the `threads` available threads have work in a call over `frame`.
   static int usefulThreads(const Frame &frame, int threads);
 
   CallMemory(const Frame &frame, int threads);
 
-  /// Bytes of the block; negative when they do not fit into 64 bits.
+  /// Returns the bytes of the block; negative if they exceed 64 bits.
   int64_t bytes() const { return totalBytes; }
 
-  /// What to tell the caller when there is no such block.
+  /// Returns the error message for a failed allocation of the block.
   std::string shortage() const;
 
-  /// Walks steps [begin, end) of the frame, from a barrier to a barrier; `block` has bytes() bytes, 64-byte aligned.
-  /// False with a reason in `error`.
+  /// Executes steps [begin, end) of the frame, where `begin` and `end` are at barriers. `block` has bytes() bytes and
+  /// is 64-byte aligned. Returns false with a reason in `error`.
   bool walk(uint8_t *block, size_t begin, size_t end, const CallContext &call, std::string &error) const;
 
 private:

@@ -1,4 +1,4 @@
-//===- ClipThreads.cpp - how many threads a call gets ----------------------===//
+//===- ClipThreads.cpp - number of threads of a call -----------------------===//
 #include "lib/Runtime/Host/Affinity.h"
 #include "lib/Runtime/Host/Futex.h"
 

@@ -16,7 +16,7 @@
 
 namespace tilewright::runtime {
 
-/// All executables of the process.
+/// The list of all executables of the process.
 class Executable::Registry {
 public:
   static Registry &process() { return processWide<Registry, &Registry::mutex>(); }
@@ -31,7 +31,7 @@ public:
     std::erase(all, executable);
   }
 
-  /// No executable holds `set` for later calls.
+  /// Makes all executables drop `set` for later calls.
   void forget(const PackedSet &set) {
     std::lock_guard<std::mutex> lock(mutex);
     for (Executable *executable : all)
@@ -39,7 +39,7 @@ public:
   }
 
 private:
-  std::mutex mutex; // taken before any executable's
+  std::mutex mutex; // locked before any executable's mutex
   std::vector<Executable *> all;
 };
 
@@ -85,7 +85,7 @@ std::unique_ptr<Executable> Executable::create(plan::Plan plan, std::vector<Kern
       return nullptr;
     }
     memcpy(self.constants.data(), bytes.data(), bytes.size());
-    std::vector<uint8_t>().swap(bytes); // one copy is enough
+    std::vector<uint8_t>().swap(bytes); // frees the second copy
   }
   std::vector<std::string> identities;
   for (const Kernel &kernel : self.kernels)
@@ -133,7 +133,7 @@ bool Executable::checkSymbols(const int64_t *symbols, std::string &error) const 
   return true;
 }
 
-/// The frame and the packs as they are; false when there is no frame for these symbols yet.
+/// Looks up the frame and the current packs; returns false if there is no frame for these symbols yet.
 bool Executable::lookUp(const int64_t *symbols, FramePointer &frame, SnapshotPointer &packs) {
   StateLock lock(*this);
   packs = snapshot;
@@ -195,7 +195,7 @@ std::vector<StepTime> Executable::times(const int64_t *symbols, std::string &err
         written += bytes;
         continue;
       }
-      if (step.checks) // it reads at indices: of a table not more than it writes
+      if (step.checks) // loads at indices: reads no more of a table than it writes
         bytes = std::min(bytes, value(program.buffers[step.operands.back().buffer].bytes));
       read += bytes;
       if (buffer.kind != plan::Buffer::Kind::Arena && buffer.kind != plan::Buffer::Kind::Output)
@@ -222,7 +222,7 @@ bool Executable::isCurrent(const PackSnapshot &packs, const void *const *inputs,
   return true;
 }
 
-/// Runs the group's steps into new memory; null with a reason in `error`.
+/// Runs the group's steps into new memory. Returns null with a reason in `error`.
 std::shared_ptr<Memory> Executable::pack(const PackGroup &group, const void *const *inputs, int threads,
                                          std::string &error) {
   std::shared_ptr<Memory> memory = BlockPool::process().share(group.bytes);
@@ -238,8 +238,8 @@ std::shared_ptr<Memory> Executable::pack(const PackGroup &group, const void *con
   return memory;
 }
 
-/// Offers the caller to release the inputs whose last reader is group `last`. What it releases is known by a number in
-/// the stamps from then on.
+/// Calls `releaseInput` for the inputs whose last reader is group `last`. In stamps, a released input is then
+/// identified by a number.
 void Executable::releasePacked(size_t last, const void *const *inputs, PackSnapshot &packs) {
   static std::atomic<uint64_t> numbers{0};
   for (int32_t input : groups[last].inputs) {
@@ -271,7 +271,7 @@ void Executable::releasePacked(size_t last, const void *const *inputs, PackSnaps
   }
 }
 
-/// Packs what has changed and publishes a new snapshot. Calls under way keep theirs.
+/// Packs what has changed and publishes a new snapshot. Running calls keep their snapshots.
 bool Executable::refreshPacks(const void *const *inputs, const InputIdentity *identities, int threads,
                               SnapshotPointer &packs, std::string &error) {
   PackLock packing(*this);
@@ -303,8 +303,8 @@ bool Executable::refreshPacks(const void *const *inputs, const InputIdentity *id
               std::to_string(input == group.inputs.end() ? group.inputs.front() : *input) + "]";
       ok = false;
     } else if (!gone) {
-      // What was found shares the memory only if it holds the same bytes: a new tensor may lie where another one was,
-      // and look the same to its fingerprint.
+      // Reuse the memory of `found` only if the packed bytes are equal: a new tensor may have the address and the
+      // fingerprint of an older one.
       auto set = std::make_shared<PackedSet>();
       set->stamps = std::move(stamps);
       set->memory = pack(group, inputs, threads, error);
@@ -328,7 +328,7 @@ bool Executable::refreshPacks(const void *const *inputs, const InputIdentity *id
     if (histories[i].changing && !fresh->sets[i])
       fresh->changing.push_back(i);
   if (!ok)
-    fresh->epoch = packs->epoch; // not all are new; those that are, and whose originals may be gone, stay
+    fresh->epoch = packs->epoch; // not all packs are new; keep the new ones, whose inputs may be released
   packs = fresh;
   StateLock lock(*this);
   snapshot = std::move(fresh);
@@ -345,7 +345,7 @@ static bool checkPointers(const std::vector<int32_t> &needed, const void *const 
   return true;
 }
 
-/// The next call packs what `set` has anew. Calls under way keep theirs.
+/// Makes the next call pack the groups of `set` again. Running calls keep their snapshots.
 void Executable::forget(const PackedSet &set) {
   StateLock lock(*this);
   if (!snapshot)
@@ -362,13 +362,13 @@ void Executable::forget(const PackedSet &set) {
   snapshot = std::move(fresh);
 }
 
-/// Others that packed it, for other sizes or in another mode, and may never be called again, need not keep it.
+/// Drops outdated sets that other executables hold (for other sizes or modes) and may never use again.
 void Executable::forgetOutdated(const PackGroup &group, const std::vector<InputStamp> &stamps) {
   if (auto old = PackCache::process().outdated(group.recipe, stamps))
     Registry::process().forget(*old);
 }
 
-/// What changes hands between the stretches of one call: the caller's memory, and packs that serve this call alone.
+/// Allocates and releases memory between the stretches of a call: the caller's, and packs for this call only.
 class Executable::Exchange {
 public:
   /// `memory` may be null.
@@ -407,7 +407,7 @@ public:
       memory->release(stretch.inputs);
   }
 
-  std::vector<void *> packed; ///< pointers of packed buffers; null: this call packs them when they are needed
+  std::vector<void *> packed; ///< pointers of packed buffers; null: this call packs them before their first use
 
 private:
   Executable &self;
@@ -416,11 +416,11 @@ private:
   void *const *outputs;
   int threads;
   CallersMemory *memory;
-  std::vector<std::shared_ptr<Memory>> ownPacks; ///< by group: what this call has packed
-  std::vector<int32_t> buffersLeft;              ///< by group: packed buffers that are still to be read
+  std::vector<std::shared_ptr<Memory>> ownPacks; ///< by group: packed by this call
+  std::vector<int32_t> buffersLeft;              ///< by group: packed buffers that later steps read
 };
 
-/// Borrows memory for one walk over `frame` and walks it: in one go, or with `exchange` stretch by stretch.
+/// Borrows memory and executes `frame` as a whole, or stretch by stretch if there is an `exchange`.
 bool Executable::runFrame(const Frame &frame, const void *const *inputs, void *const *outputs, void *const *packed,
                           int threads, std::string &error, std::atomic<int64_t> *times, Exchange *exchange) {
   threads = CallMemory::usefulThreads(frame, frame.parallelism == 1 ? 1 : clipThreads(threads));

@@ -5,8 +5,8 @@
 //   if (!executable || !executable->run(inputs, outputs, symbols, /*threads=*/0, error))
 //     report(error);
 //
-// A call looks its frame up by the symbols' values, borrows an arena, and walks the steps on its threads, which meet
-// at barriers. With one thread it touches neither the team nor an atomic. Any number of calls may run at once.
+// A call looks up its frame by the symbols' values, borrows an arena, and executes the steps on its threads, which
+// synchronize at barriers. A call with one thread uses neither the team nor atomics. Calls may run concurrently.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_HOST_EXECUTOR_H
@@ -25,64 +25,64 @@ namespace tilewright::runtime {
 /// A step of the plan in a profile.
 struct StepTime {
   const plan::Step *step = nullptr;
-  int64_t nanoseconds = 0; ///< of all threads together, of all calls
-  int64_t flops = 0;       ///< of one call, contractions only
-  int64_t bytes = 0;       ///< of the buffers that one call reads or writes
-  int64_t kept = 0;        ///< of those, what no step of the call made: packed weights, constants, arguments
+  int64_t nanoseconds = 0; ///< summed over all threads and calls
+  int64_t flops = 0;       ///< of the contractions in one call
+  int64_t bytes = 0;       ///< total size of the buffers that one call reads or writes
+  int64_t kept = 0;        ///< the part of `bytes` that no step of the call wrote: packed weights, constants, arguments
 };
 
 class Executable {
 public:
   ~Executable();
 
-  /// Takes a plan, which is verified here, and the functions behind plan.kernels and plan.hostFunctions, in their
-  /// order. Null with a reason in `error` when the plan is invalid or a function is missing. What `keepAlive` holds
-  /// (the JIT's code) lives as long as the executable.
+  /// Verifies `plan` and creates an executable from it and from the functions of plan.kernels and plan.hostFunctions,
+  /// in their order. Returns null with a reason in `error` if the plan is invalid or a function is missing.
+  /// `keepAlive` (the JIT's code) is kept alive as long as the executable.
   static std::unique_ptr<Executable> create(plan::Plan plan, std::vector<Kernel> kernels,
                                             std::vector<HostFunction> hostFunctions, std::string &error,
                                             std::shared_ptr<void> keepAlive = nullptr);
 
   /// Runs the plan. `inputs` and `outputs` have a pointer per input and output of the plan (null for empty tensors),
-  /// `symbols` a value per symbol, in elements as the plan means them. `threads` of 0 or less is the default, see
-  /// clipThreads(). `identities` has one entry per input, or is null: then a packed parameter is known by its pointer
-  /// and its fingerprint alone. With `memory` the pointers of outputs are read after memory->take() has set them. False
-  /// with a reason in `error`; what outputs then hold is undefined.
+  /// `symbols` a value per symbol, in elements. If `threads` is 0 or less, the default is used, see clipThreads().
+  /// `identities` has one entry per input, or is null; packed parameters are then identified only by their pointers
+  /// and fingerprints. With `memory`, pointers of outputs are read after memory->take() has set them. Returns false
+  /// with a reason in `error`; the contents of the outputs are then undefined.
   bool run(const void *const *inputs, void *const *outputs, const int64_t *symbols, int threads, std::string &error,
            const InputIdentity *identities = nullptr, CallersMemory *memory = nullptr);
 
-  /// Packs, in a thread of its own, what run() would pack of these inputs, until all is packed or run() comes, which
-  /// packs the rest. A null pointer is an input that is not known yet. What they point to has to stay until
-  /// endPackAhead() or run() returns. Does nothing after onPacked(), and where there is one thread or little to pack.
+  /// Starts a thread that packs what run() would pack for these inputs, until all is packed or run() is called, which
+  /// packs the rest. A null pointer denotes an input that is not known yet. The inputs' memory must stay valid until
+  /// endPackAhead() or run() returns. Does nothing after onPacked(), with one thread, or if there is little to pack.
   void packAhead(std::vector<const void *> inputs, std::vector<InputIdentity> identities);
 
-  /// Returns when the thread of packAhead() reads no input any more.
+  /// Waits until the thread of packAhead() no longer reads any input.
   void endPackAhead();
 
-  /// The next run() packs every parameter anew: for writes that leave version and fingerprint alone.
+  /// Makes the next run() pack every parameter again, for writes that change neither version nor fingerprint.
   void repack();
 
-  /// `release` is asked about every input of which packedInputs() is true when it has been packed; set it before the
-  /// first run(). It is called by the thread that packs, which holds no lock that run() of a current pack takes.
+  /// Sets `release`, which is called for every input for which packedInputs() is true when it has been packed. Call
+  /// this before the first run(). The packing thread then holds no lock that run() takes when all packs are current.
   void onPacked(ReleaseInput release) { releaseInput = std::move(release); }
 
-  /// Per input of the plan: once steps read it, and no other step does.
+  /// Flags per input of the plan: once steps read it, and no other step does.
   const std::vector<bool> &packedInputs() const { return packedOnly; }
 
   const plan::Plan &plan() const { return program; }
 
-  /// From now on calls are timed step by step (true), or no longer. Not while a call is under way.
+  /// Starts (true) or stops timing each step of calls. Must not be called while a call is running.
   void profile(bool on);
 
-  /// What the steps took since profile(true), and what they do at sizes `symbols`. Empty without a profile.
+  /// Returns the time of each step since profile(true), and its work at sizes `symbols`. Empty without a profile.
   std::vector<StepTime> times(const int64_t *symbols, std::string &error);
 
-  /// Bytes of arena a call with these symbols needs; -1 with a reason in `error`.
+  /// Returns the bytes of arena that a call with these symbols needs; -1 with a reason in `error`.
   int64_t arenaBytes(const int64_t *symbols, std::string &error);
 
-  /// Bytes of packed parameters now held.
+  /// Returns the bytes of packed parameters that are currently held.
   int64_t packedBytes();
 
-  /// How many times once steps have run, counted by group: for tests and reports.
+  /// Returns how many groups of once steps have been packed so far, for tests and reports.
   int64_t packCount() const { return packings.load(std::memory_order_relaxed); }
 
 private:
@@ -121,22 +121,22 @@ private:
   std::vector<bool> packedOnly; ///< by input
   ReleaseInput releaseInput;
   size_t packedSlots = 0;
-  std::vector<size_t> groupOf;  ///< by packed buffer
+  std::vector<size_t> groupOf;  ///< by index of a packed buffer
   std::vector<bool> packInputs; ///< by input: once steps read it
 
   static constexpr size_t maxFrames = 8;
-  ForkMutex stateMutex;             ///< guards the two below, for a few instructions only (StateLock)
+  ForkMutex stateMutex;             ///< guards the next two members, held for a few instructions only (StateLock)
   std::vector<FramePointer> frames; ///< most recently used first
   SnapshotPointer snapshot;
 
-  std::atomic<bool> ahead{false};    ///< the thread of packAhead() may be there
+  std::atomic<bool> ahead{false};    ///< the thread of packAhead() may be running
   std::shared_ptr<Ahead> aheadState; ///< set before `ahead`
 
   ForkMutex packMutex;                ///< one thread packs (PackLock); never taken while stateMutex is held
   std::vector<PackHistory> histories; ///< by group, guarded by packMutex
   std::atomic<uint64_t> epoch{0};
   std::atomic<int64_t> packings{0};
-  std::unique_ptr<std::atomic<int64_t>[]> busy; ///< by step, while there is a profile
+  std::unique_ptr<std::atomic<int64_t>[]> busy; ///< by step, while profiling is on
 };
 
 } // namespace tilewright::runtime

@@ -1,7 +1,7 @@
 //===- ExecutorLocks.h - the two locks of an executable ---------------------===//
 //
-// Where another thread held one when this process was forked, what it guards begins anew: frames are resolved and
-// parameters packed again.
+// If another thread held a lock when this process was forked, the data that it guards is reset: frames are resolved
+// and parameters packed again.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_HOST_EXECUTORLOCKS_H
@@ -11,7 +11,7 @@
 
 namespace tilewright::runtime {
 
-/// Held for frames and snapshot.
+/// Guards the frames and the snapshot.
 class Executable::StateLock {
 public:
   explicit StateLock(Executable &executable) : executable(executable) {

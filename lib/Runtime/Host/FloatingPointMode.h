@@ -1,4 +1,4 @@
-//===- FloatingPointMode.h - kernels raise no exception of their host's ------------===//
+//===- FloatingPointMode.h - kernels raise no floating-point exceptions ------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_HOST_FLOATINGPOINTMODE_H
 #define TILEWRIGHT_LIB_RUNTIME_HOST_FLOATINGPOINTMODE_H
 
@@ -6,9 +6,9 @@
 
 namespace tilewright::runtime {
 
-/// In its scope no floating-point exception traps on this thread, nor on workers of a job that it starts; at its end the
-/// thread's MXCSR is what it was, flags and all. Kernels compute in lanes that nobody reads, so that their exceptions
-/// say nothing about the caller's numbers. Rounding and denormals stay the caller's. Costs some cycles.
+/// Masks floating-point exceptions on this thread, and on the workers of a job that it starts, during its lifetime.
+/// The destructor restores the thread's MXCSR, including flags. Kernels compute in unused lanes, whose exceptions are
+/// unrelated to the caller's data. The caller's rounding mode and handling of denormals stay in effect.
 class NoFloatingPointTraps {
 public:
   NoFloatingPointTraps() : before(_mm_getcsr()) {

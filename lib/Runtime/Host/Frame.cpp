@@ -9,7 +9,7 @@
 namespace tilewright::runtime {
 namespace {
 
-/// Copies smaller than this are done by thread 0: a barrier costs more.
+/// Thread 0 alone performs smaller copies, because a barrier would cost more.
 constexpr int64_t parallelCopyBytes = 256 * 1024;
 
 class FrameResolver {
@@ -43,7 +43,7 @@ private:
     numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
   }
 
-  /// A value that must not be negative; -1 after an error.
+  /// Returns a value that must not be negative, or -1 after an error.
   int64_t value(const plan::Expr &expr, const std::string &where, const char *what) {
     std::string problem;
     int64_t result = plan::evaluate(expr, symbols, problem);
@@ -59,7 +59,7 @@ private:
     slots = bufferSlots(plan);
     bytes.assign(plan.buffers.size(), 0);
     for (size_t i = 0; i < plan.buffers.size(); ++i) {
-      // Frames of once steps know no symbols; the buffers such steps use do not depend on any.
+      // Frames of once steps have no symbols; the buffers that such steps use depend on none.
       if (!symbols && !plan.buffers[i].bytes.isSymbolFree())
         continue;
       bytes[i] = value(plan.buffers[i].bytes, "buffer " + std::to_string(i), "size in bytes");
@@ -68,7 +68,7 @@ private:
     }
     std::vector<plan::LiveRange> live = plan::liveRanges(steps, plan.buffers.size());
     std::vector<plan::ArenaRequest> requests(plan.buffers.size());
-    const plan::LiveRange everywhere{0, INT32_MAX}; // with guard pages no buffer lies over another
+    const plan::LiveRange everywhere{0, INT32_MAX}; // with guard pages, no buffers overlap
     for (size_t i = 0; i < plan.buffers.size(); ++i)
       if (plan.buffers[i].kind == plan::Buffer::Kind::Arena)
         requests[i] = {bytes[i], GuardedOperands::wanted() && !live[i].empty() ? everywhere : live[i]};
@@ -189,7 +189,7 @@ private:
   std::vector<int32_t> slots;
   std::vector<int64_t> bytes;
   std::vector<bool> writes;
-  std::vector<bool> mayAlias; ///< per input number: it is written in place
+  std::vector<bool> mayAlias; ///< per input: it is written in place
   plan::ArenaLayout layout;
   size_t position = 0;
 };
@@ -218,7 +218,7 @@ bool resolveFrame(const plan::Plan &plan, const int64_t *symbols, Frame &frame, 
   std::vector<const plan::Step *> steps;
   for (const plan::Step &step : plan.steps)
     steps.push_back(&step);
-  const int64_t none = 0; // a null pointer would mean that no symbol is known
+  const int64_t none = 0; // because a null pointer means that the symbols are unknown
   if (error = plan::brokenGuard(plan, symbols); !error.empty())
     return false;
   return resolveFrame(plan, steps, symbols ? symbols : &none, frame, error);

@@ -1,7 +1,7 @@
-//===- Futex.h - sleep on a word, wake the sleepers -----------------------===//
+//===- Futex.h - wait on a word and wake the waiting threads --------------===//
 //
 // The two system calls, and the wait that the thread team and its barrier share: spin for a moment, because the next
-// kernel is mostly microseconds away, then sleep, because the machine may have other work.
+// kernel usually starts within microseconds, then sleep, because the machine may have other work.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_HOST_FUTEX_H
@@ -17,18 +17,18 @@
 
 namespace tilewright::runtime {
 
-/// Nanoseconds a thread spins before it sleeps: longer than Dynamo's guards take between two calls (140 us around a
-/// small model), after which a sleeping thread would come late by as much again.
+/// Nanoseconds a thread spins before it sleeps: longer than Dynamo's guards take between two calls (140 us for a
+/// small model). A thread that sleeps during that time would add a delay of similar length.
 inline constexpr int64_t spinNanoseconds = 200'000;
 
-/// Nanoseconds of a clock that never goes back.
+/// Returns the nanoseconds of a monotonic clock.
 inline int64_t monotonicNanoseconds() {
   timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return int64_t(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
 }
 
-/// Tells the core that this is a spin loop.
+/// Hints to the core that this is a spin loop.
 inline void spinPause() { __builtin_ia32_pause(); }
 
 /// Sleeps while `word` holds `expected`. May return early.
@@ -42,13 +42,14 @@ inline void futexWakeAll(std::atomic<uint32_t> &word) {
   syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
 }
 
-/// A word that threads wait on, and how many of them sleep. The waker stores the word and then looks at `sleepers`;
-/// the sleeper counts itself and then looks at the word: with both in one total order no wake-up is lost.
+/// A word that threads wait on, and the number of sleeping threads. The waking thread stores the word and then reads
+/// `sleepers`; a waiting thread increments `sleepers` and then reads the word. Because of the total order, no wake-up
+/// is lost.
 struct alignas(64) Signal {
   std::atomic<uint32_t> word{0};
   std::atomic<uint32_t> sleepers{0};
 
-  /// Publishes `value`, and what was written before, to every waiting thread.
+  /// Publishes `value`, and all earlier writes, to every waiting thread.
   void set(uint32_t value) {
     word.store(value, std::memory_order_seq_cst);
     if (sleepers.load(std::memory_order_seq_cst) != 0)

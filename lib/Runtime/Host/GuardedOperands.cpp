@@ -1,4 +1,4 @@
-//===- GuardedOperands.cpp - every buffer of a call ends at a page that nobody may touch ---===//
+//===- GuardedOperands.cpp - guard pages after every buffer of a call ----------------------===//
 #include "lib/Runtime/Host/GuardedOperands.h"
 
 #include <algorithm>
@@ -102,7 +102,7 @@ bool GuardedOperands::finish(std::string &error) const {
               std::to_string(region.bytes) + " bytes";
       return false;
     }
-    if (memcmp(region.original, region.copy, size_t(region.bytes)) != 0) // what is not written may be read-only
+    if (memcmp(region.original, region.copy, size_t(region.bytes)) != 0) // unwritten buffers may be read-only
       memcpy(region.original, region.copy, size_t(region.bytes));
   }
   return true;

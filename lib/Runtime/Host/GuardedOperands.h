@@ -1,10 +1,10 @@
-//===- GuardedOperands.h - every buffer of a call ends at a page that nobody may touch ---===//
+//===- GuardedOperands.h - guard pages after every buffer of a call ----------------------===//
 //
-// With TILEWRIGHT_GUARD_PAGES=1 in the environment each buffer that the steps of a call touch (inputs, outputs, packed
-// parameters, constants, arena) is copied into pages of its own for the walk, and back. Behind its end, and before its
-// first page, lies a page without access: a kernel that reads or writes outside dies there with SIGSEGV, where it
-// would have found a neighbour. What is written into the rest of the first page, or between an end and the next
-// multiple of 64 bytes, is an error of the call.
+// With TILEWRIGHT_GUARD_PAGES=1 in the environment, each buffer that the steps of a call access (inputs, outputs,
+// packed parameters, constants, arena) is copied into separate pages for the call, and back afterwards. A page
+// without access rights follows its end, and another precedes its first page: a kernel that reads or writes out of
+// bounds fails there with SIGSEGV instead of accessing a neighbouring buffer. Writes into the rest of the first page,
+// or between the end and the next multiple of 64 bytes, are an error of the call.
 //
 // For tests (test/Unit/Host/GuardedOperandsTest.cpp, test/Conformance/onnx): a call is many times as slow.
 //
@@ -18,33 +18,33 @@ namespace tilewright::runtime {
 
 class GuardedOperands {
 public:
-  /// Whether the process wants guard pages: the environment, read once, or what a test has set.
+  /// Returns true if guard pages are enabled, by the environment, which is read once, or by a test.
   static bool wanted() { return wish(); }
   static void want(bool on) { wish() = on; }
 
-  /// Moves the memory behind operands [begin, end) of `frame`, to which `pointers` point, and sets these.
+  /// Moves the memory of operands [begin, end) of `frame`, whose addresses are `pointers`, and updates the pointers.
   GuardedOperands(const Frame &frame, size_t begin, size_t end, void **pointers);
   ~GuardedOperands();
   GuardedOperands(const GuardedOperands &) = delete;
   GuardedOperands &operator=(const GuardedOperands &) = delete;
 
-  /// False with a reason in `error`: there is not enough memory.
+  /// Returns false with a reason in `error` if there is not enough memory.
   bool isReady(std::string &error) const;
 
-  /// Copies what has been written back. False where something was written outside of a buffer.
+  /// Copies written data back. Returns false if something was written outside a buffer.
   bool finish(std::string &error) const;
 
 private:
-  /// Memory that operands share: of one buffer, or of several that lie over each other.
+  /// Memory that operands share: one buffer, or several overlapping ones.
   struct Region {
     uint8_t *original = nullptr, *pages = nullptr, *copy = nullptr;
     int64_t bytes = 0, mapped = 0;
-    int32_t step = 0; ///< that touches it first
+    int32_t step = 0; ///< the first step that accesses it
   };
   static bool &wish();
   bool map(Region &region, bool aligned);
 
-  std::vector<Region> regions; ///< by the address of the original
+  std::vector<Region> regions; ///< sorted by address of the original
   bool ready = true;
 };
 

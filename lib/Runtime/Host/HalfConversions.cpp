@@ -1,4 +1,4 @@
-//===- HalfConversions.cpp - roundings that LLVM leaves to a library ---------===//
+//===- HalfConversions.cpp - conversions that LLVM lowers to library calls ---===//
 #include "lib/Runtime/Host/HalfConversions.h"
 
 #include <cmath>
@@ -11,11 +11,11 @@ static uint16_t truncateToBfloat(float value) {
   uint32_t bits;
   memcpy(&bits, &value, sizeof bits);
   if (value != value)
-    return uint16_t(bits >> 16 | 0x40); // quiet
+    return uint16_t(bits >> 16 | 0x40); // make a NaN quiet
   return uint16_t((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
 }
 
-// LLVM passes a bfloat or half result in xmm0, as C++ passes a float whose low half holds the bits.
+// LLVM passes a bfloat or half result in xmm0, as C++ passes a float whose low half has the bits.
 static float asLowHalf(uint16_t half) {
   uint32_t bits = half;
   float result;
@@ -25,7 +25,7 @@ static float asLowHalf(uint16_t half) {
 
 float truncSfBf2(float value) { return asLowHalf(truncateToBfloat(value)); }
 
-/// Rounds to odd, so that rounding what it gives again rounds once.
+/// Rounds to odd, so that a second rounding gives the same result as a single rounding of `value`.
 static float toOdd(double value) {
   float narrow = float(value);
   if (double(narrow) != value && value == value && std::isfinite(narrow)) {

@@ -1,7 +1,7 @@
-//===- HalfConversions.h - roundings that LLVM leaves to a library -----------===//
+//===- HalfConversions.h - conversions that LLVM lowers to library calls -----===//
 //
-// Each gives the 16 bits of its result in the low half of a float: LLVM passes a bfloat or half result in xmm0, as C++
-// passes a float.
+// Each function returns its 16-bit result in the low half of a float, because LLVM passes a bfloat or half result in
+// xmm0, as C++ passes a float.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_HOST_HALFCONVERSIONS_H
@@ -11,7 +11,7 @@ namespace tilewright::runtime {
 
 float truncSfBf2(float value);  ///< __truncsfbf2: to bfloat16
 float truncDfBf2(double value); ///< __truncdfbf2
-float truncDfHf2(double value); ///< __truncdfhf2: to IEEE's half; machines without AVX512-FP16 have it from float alone
+float truncDfHf2(double value); ///< __truncdfhf2: to IEEE half; without AVX512-FP16 only float converts directly
 
 } // namespace tilewright::runtime
 

@@ -1,4 +1,4 @@
-//===- HeapPages.cpp - free pages of the C library's heaps go back to the system --===//
+//===- HeapPages.cpp - return free pages of the C library's heaps to the system ---===//
 //
 // Test: test/Unit/Host/BlockPoolTest.cpp
 //
@@ -11,7 +11,7 @@
 
 namespace tilewright::runtime {
 
-/// Bytes of the process in memory, 0 where the system does not say.
+/// Returns the process's resident bytes, or 0 if the system does not report them.
 static int64_t resident() {
   long pages = 0;
   if (std::FILE *file = std::fopen("/proc/self/statm", "r")) {

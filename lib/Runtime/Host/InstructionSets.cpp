@@ -1,4 +1,4 @@
-//===- InstructionSets.cpp - which instructions this CPU has ----------------===//
+//===- InstructionSets.cpp - the instruction sets of this CPU ---------------===//
 #include "lib/Runtime/Host/InstructionSets.h"
 
 #include <cpuid.h>
@@ -50,7 +50,7 @@ uint64_t maskOf(const InstructionSets &sets) {
 InstructionSets hostInstructionSets() {
   InstructionSets sets;
   unsigned a = 0, b = 0, c = 0, d = 0;
-  if (!__get_cpuid(1, &a, &b, &c, &d) || !hasBit(c, 27)) // without OSXSAVE there is no AVX to speak of
+  if (!__get_cpuid(1, &a, &b, &c, &d) || !hasBit(c, 27)) // AVX requires OSXSAVE
     return sets;
   unsigned xcr0 = 0, xcr0High = 0;
   __asm__ volatile("xgetbv" : "=a"(xcr0), "=d"(xcr0High) : "c"(0));

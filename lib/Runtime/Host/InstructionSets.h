@@ -1,4 +1,4 @@
-//===- InstructionSets.h - which instructions this CPU has ------------------===//
+//===- InstructionSets.h - the instruction sets of this CPU -----------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_HOST_INSTRUCTIONSETS_H
 #define TILEWRIGHT_LIB_RUNTIME_HOST_INSTRUCTIONSETS_H
 
@@ -16,13 +16,13 @@ struct InstructionSets {
   bool amxTile = false, amxBf16 = false, amxInt8 = false, amxFp16 = false;
 };
 
-/// One instruction set and LLVM's name of it.
+/// An instruction set and LLVM's name for it.
 struct InstructionSet {
   bool InstructionSets::*member;
   const char *name;
 };
 
-/// All of them, in a fixed order.
+/// All instruction sets, in a fixed order.
 struct InstructionSetList {
   const InstructionSet *first;
   int count;
@@ -31,14 +31,14 @@ struct InstructionSetList {
 };
 InstructionSetList instructionSets();
 
-/// The sets as bits, in the order of instructionSets().
+/// Returns the sets as a bit mask, in the order of instructionSets().
 uint64_t maskOf(const InstructionSets &sets);
 
-/// The host's instruction sets, from CPUID and XCR0.
+/// Returns the host's instruction sets, from CPUID and XCR0.
 InstructionSets hostInstructionSets();
 
-/// Asks the kernel to let this process use AMX tile data; needed once before the first tile instruction. True when
-/// permitted (or permitted before), false on machines and kernels without AMX.
+/// Asks the kernel to allow this process to use AMX tile data; required once before the first tile instruction.
+/// Returns true if permission is granted (now or before), false on machines and kernels without AMX.
 bool requestAmxPermission();
 
 } // namespace tilewright::runtime

@@ -1,4 +1,4 @@
-//===- Kernel.h - what the steps of a plan call ---------------------------===//
+//===- Kernel.h - the functions that steps of a plan call -----------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_HOST_KERNEL_H
 #define TILEWRIGHT_LIB_RUNTIME_HOST_KERNEL_H
 
@@ -12,11 +12,11 @@ namespace tilewright::runtime {
 /// A kernel's machine code.
 struct Kernel {
   tilewright_kernel_fn function = nullptr;
-  std::string identity; ///< names the code (the hash of its IR and machine); lets executables share packed parameters
+  std::string identity; ///< hash of the code's IR and machine; lets executables share packed parameters
 };
 
-/// A function of the host program that a plan calls by name. It returns null or an error text, which must live until
-/// the next call of the function. It runs on the thread that called run().
+/// A function of the host program that a plan calls by name. It returns null or an error text, which must stay valid
+/// until the next call of the function. It runs on the thread that called run().
 struct HostFunction {
   const char *(*call)(void *context, void *const *buffers, const int64_t *sizes) = nullptr;
   void *context = nullptr;

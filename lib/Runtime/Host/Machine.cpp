@@ -1,4 +1,4 @@
-//===- Machine.cpp - what this CPU can do ---------------------------------===//
+//===- Machine.cpp - description of the CPU -------------------------------===//
 #include "lib/Runtime/Host/Machine.h"
 #include "lib/Runtime/Host/Caches.h"
 
@@ -37,10 +37,10 @@ std::string featureString(const InstructionSets &sets) {
   for (const InstructionSet &row : instructionSets())
     if (sets.*row.member)
       text += (text.empty() ? "+" : ",+") + std::string(row.name);
-  // A CPU's name promises LLVM more than the sets that covers() asks for: SSE4A, which AMD alone has, is of no use
-  // here.
+  // In LLVM, a CPU's name implies more features than covers() checks, such as SSE4A, which only AMD has and kernels
+  // do not need.
   text += (text.empty() ? "" : ",") + std::string("-sse4a");
-  // Kernels choose their vectors' width themselves; LLVM's tuning for some CPUs would rather see 256 bits.
+  // Kernels choose the vector width themselves; LLVM's tuning for some CPUs prefers 256 bits.
   return sets.avx512f ? text + ",-prefer-256-bit" : text;
 }
 

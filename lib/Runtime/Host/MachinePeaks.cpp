@@ -1,7 +1,7 @@
-//===- MachinePeaks.cpp - what a machine can do at most -------------------===//
+//===- MachinePeaks.cpp - peak rates of a machine -------------------------===//
 //
-// Loops on registers (RegisterLoops.h), and loops that only read. All threads run one loop at the same time; the best
-// of several rounds counts, since interrupts and neighbours only take away.
+// Measures loops on registers (RegisterLoops.h) and loops that only read memory. All threads run one loop at the same
+// time. The result is the best of several rounds, since interrupts and other load only lower the rate.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Runtime/Host/MachinePeaks.h"
@@ -35,7 +35,7 @@ const RegisterLoop *f32Loop(const InstructionSets &sets) {
   return sets.avx512f ? &fma512 : sets.avx2 && sets.fma ? &fma256 : nullptr;
 }
 
-/// Operations per second of all threads: rounds of about a millisecond.
+/// Returns the operations per second of all threads, measured in rounds of about a millisecond.
 double measureLoop(const RegisterLoop *loop, int threads) {
   if (!loop)
     return 0;
@@ -58,7 +58,7 @@ double measureLoop(const RegisterLoop *loop, int threads) {
         },
         &job);
     int64_t spent = std::max<int64_t>(1, monotonicNanoseconds() - start);
-    if (spent < 1'000'000) { // too short for the clock and the start of the threads
+    if (spent < 1'000'000) { // too short compared with the clock's resolution and thread start-up
       count *= 2;
       continue;
     }
@@ -90,7 +90,7 @@ __attribute__((target("avx512f"))) void readAllWide(const uint8_t *data, int64_t
     __asm__ volatile("" : "+v"(sum));
 }
 
-/// Bytes per second that all threads read, each its own `bytes` again and again.
+/// Returns the bytes per second that all threads read. Each thread reads `bytes` bytes repeatedly.
 double measureReading(uint8_t *data, int64_t bytes, int threads, bool wide) {
   struct Job {
     uint8_t *data;
@@ -132,7 +132,8 @@ MachinePeaks measurePeaks(int threads) {
   if (!sets.avx2)
     return peaks;
   int ran = ThreadTeam::process().run(threads, [](void *, int, int) {}, nullptr);
-  // Half of a core's own caches; of the shared one an eighth, as much as neighbours may leave; for DRAM four times it.
+  // Read half of a core's private caches, an eighth of the shared L3 (the rest may be in use), and for DRAM four
+  // times L3.
   int64_t l3 = std::max<int64_t>(machine.l3Bytes / 8 / ran, 2 * machine.l2Bytes);
   int64_t dram = std::min<int64_t>(std::max<int64_t>(machine.l3Bytes, 32 << 20) * 4, int64_t(512) << 20);
   Memory memory;

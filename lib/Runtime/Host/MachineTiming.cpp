@@ -1,8 +1,8 @@
-//===- MachineTiming.cpp - what CPUID does not tell -----------------------===//
+//===- MachineTiming.cpp - machine properties that CPUID does not report ---===//
 //
-// Whether vdpbf16ps is as fast as an FMA: yes on Zen 4 and 5, a quarter on Intel servers with AMX. Two loops on
-// registers (RegisterLoops.h); the best of many short, alternating rounds, so that interrupts, frequency steps and a
-// busy neighbour touch some rounds and not the result.
+// Measures the rate of vdpbf16ps relative to an FMA: equal on Zen 4 and 5, a quarter on Intel servers with AMX. Runs
+// two loops on registers (RegisterLoops.h) in many short, alternating rounds and takes the best, so that interrupts,
+// frequency changes and other load affect some rounds but not the result.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Runtime/Host/Machine.h"

@@ -1,4 +1,4 @@
-//===- Memory.cpp - aligned memory that reports its own failure -----------===//
+//===- Memory.cpp - aligned memory whose allocation may fail --------------===//
 #include "lib/Runtime/Host/Memory.h"
 
 #include <cstdlib>
@@ -33,8 +33,8 @@ bool Memory::allocate(int64_t bytes, Memory &memory) {
     memory = std::move(block);
     return true;
   }
-  // Map one huge page too much and give back what lies before and after the aligned part. The rest behind the last
-  // whole huge page stays in small ones: BERT-base's packs would grow by a quarter.
+  // Map one extra huge page and unmap the bytes before and after the aligned part. The remainder after the last whole
+  // huge page uses small pages: rounding it up would make BERT-base's packs a quarter larger.
   int64_t rounded = (bytes + smallPageBytes - 1) / smallPageBytes * smallPageBytes;
   size_t mapped = size_t(rounded + hugePageBytes);
   void *address = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -49,7 +49,7 @@ bool Memory::allocate(int64_t bytes, Memory &memory) {
     munmap(reinterpret_cast<void *>(end), first + mapped - end);
   block.base = reinterpret_cast<uint8_t *>(aligned);
   block.capacity = rounded;
-  madvise(block.base, size_t(rounded / hugePageBytes * hugePageBytes), MADV_HUGEPAGE); // a hint: refusal is no error
+  madvise(block.base, size_t(rounded / hugePageBytes * hugePageBytes), MADV_HUGEPAGE); // a hint: failure is no error
   memory = std::move(block);
   return true;
 }
@@ -59,7 +59,7 @@ int64_t Memory::takePages(int64_t offset, Memory &other) {
   if (whole < other.capacity)
     munmap(other.base + whole, size_t(other.capacity - whole));
   other.capacity = whole;
-  // One by one: a block that was put together before is several mappings, and a call moves pages of one.
+  // Move pages one by one: an assembled block consists of several mappings, and mremap moves pages of only one.
   int64_t moved = 0;
   bool possible = true, lost = false;
   while (possible && other.capacity > 0 && offset + moved + hugePageBytes <= capacity) {
@@ -68,7 +68,7 @@ int64_t Memory::takePages(int64_t offset, Memory &other) {
     if (possible) {
       other.capacity -= hugePageBytes;
       moved += hugePageBytes;
-    } else { // a failure may leave nothing there
+    } else { // after a failure the range may be unmapped
       lost = mmap(to, hugePageBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != to;
     }
   }

@@ -1,4 +1,4 @@
-//===- Memory.h - aligned memory that reports its own failure -------------===//
+//===- Memory.h - aligned memory whose allocation may fail ----------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_HOST_MEMORY_H
 #define TILEWRIGHT_LIB_RUNTIME_HOST_MEMORY_H
 
@@ -10,8 +10,9 @@
 
 namespace tilewright::runtime {
 
-/// A block of bytes, 64-byte aligned; from 2 MiB on aligned to 2 MiB and offered to the kernel for huge pages, but
-/// for what is left over, which would cost up to 2 MiB more. Contents are undefined. Movable, freed at its end.
+/// A block of bytes, 64-byte aligned. From 2 MiB on it is aligned to 2 MiB, and the kernel is asked to use huge
+/// pages, except for the remainder after the last whole one, which would cost up to 2 MiB more. Contents are
+/// undefined. Movable; the destructor frees it.
 class Memory {
 public:
   static constexpr int64_t hugePageBytes = int64_t(2) << 20;
@@ -24,20 +25,20 @@ public:
   }
   ~Memory();
 
-  /// How large a block of `bytes` is made: near a huge page as large as one, which can become a part of other blocks.
+  /// Returns the allocated size for `bytes`: sizes near a huge page are rounded up to one, which can be reused.
   static int64_t sizeFor(int64_t bytes) {
     return bytes >= hugePageBytes / 8 * 5 && bytes < hugePageBytes ? hugePageBytes : bytes;
   }
 
-  /// Allocates `bytes` (0 gives an empty block with a null pointer). False when the system has not that much.
+  /// Allocates `bytes` (0 gives an empty block with a null pointer). Returns false if the allocation fails.
   static bool allocate(int64_t bytes, Memory &memory);
 
-  /// Moves huge pages from the end of `other` to this block's bytes from `offset` on, a multiple of their size, as many
-  /// as there are and fit; what they hold is undefined. `other` shrinks, and loses what lies behind its last whole huge
-  /// page. How many bytes have been moved (0: the system does not), or -1 when a part of this block is lost.
+  /// Moves huge pages from the end of `other` to this block from `offset` on, a multiple of their size, as many as
+  /// are available and fit; their contents are undefined. `other` shrinks, and loses the bytes after its last whole
+  /// huge page. Returns the number of bytes moved (0: not supported), or -1 if a part of this block is lost.
   int64_t takePages(int64_t offset, Memory &other);
 
-  /// Gives the block away, as adopt() takes it.
+  /// Transfers ownership of the block, which adopt() takes over.
   OutputMemory release() {
     OutputMemory given{base, capacity};
     base = nullptr;
@@ -52,7 +53,7 @@ public:
   }
 
   uint8_t *data() const { return base; }
-  /// Usable bytes: what was asked for, rounded up.
+  /// Returns the usable bytes: the requested size, rounded up.
   int64_t size() const { return capacity; }
 
 private:

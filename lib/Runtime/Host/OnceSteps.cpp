@@ -1,4 +1,4 @@
-//===- OnceSteps.cpp - all packed buffers of a plan, made once --------------===//
+//===- OnceSteps.cpp - pack all packed buffers of a plan once ---------------===//
 #include "lib/Runtime/Host/OnceSteps.h"
 #include "lib/Runtime/Host/CallMemory.h"
 #include "lib/Runtime/Host/FloatingPointMode.h"

@@ -1,9 +1,10 @@
-//===- PackAhead.cpp - parameters are packed before the first call comes ---===//
+//===- PackAhead.cpp - pack parameters before the first call ---------------===//
 //
-// Between the compiler's return and the first call torch makes guards, some tenths of a second on one core. Packing
-// reads and writes every parameter of a large model, about as long. So it begins at once, in one thread of its own, and
-// stops when a call comes, which packs the rest with all its threads. Nothing waits for more than one group, mostly one
-// weight. What it has packed is judged by the call like any pack: by place, version and fingerprint.
+// Between the return of the compiler and the first call, torch builds guards, which takes some tenths of a second on
+// one core. Packing reads and writes every parameter of a large model and takes about as long. It therefore starts at
+// once, in one separate thread, and stops at the first call, which packs the rest with all its threads. A call waits
+// for at most one group, usually one weight. The call validates these packs like any other: by address, version and
+// fingerprint.
 //
 // Tests: test/Unit/Host/PackAheadTest.cpp, test/Python/test_pack_ahead.py
 //
@@ -19,12 +20,12 @@
 
 namespace tilewright::runtime {
 
-/// Below this a thread is not worth starting.
+/// Minimum bytes for which a thread is worth starting.
 static constexpr int64_t leastBytes = int64_t(4) << 20;
 
-/// Outlives the executable in a thread that is about to end.
+/// Shared with the packing thread, which may outlive the executable when it is about to end.
 struct Executable::Ahead {
-  const uint64_t generation = forkGeneration(); ///< in a child of the process the thread is not there
+  const uint64_t generation = forkGeneration(); ///< a child process does not have the thread
   std::atomic<bool> stop{false};
   std::mutex mutex;
   std::condition_variable ended;
@@ -37,20 +38,20 @@ struct Executable::Ahead {
   }
 };
 
-/// Packs group `i` unless somebody has. False: it makes no sense to go on.
+/// Packs group `i` unless it is packed already. Returns false if packing should stop.
 bool Executable::packGroupAhead(size_t i, const void *const *inputs, const InputIdentity *identities) {
   const PackGroup &group = groups[i];
   if (isReleased(group, inputs, identities))
-    return true; // unknown here
+    return true; // the caller has the data of a released input's packs
   auto set = std::make_shared<PackedSet>();
   set->stamps = stampInputs(group, inputs, identities);
   if (PackCache::process().find(group.recipe, set->stamps))
-    return true; // the call shares it
+    return true; // the call shares the existing set
   forgetOutdated(group, set->stamps);
   std::string error;
   set->memory = pack(group, inputs, /*threads=*/1, error);
   if (!set->memory)
-    return false; // the call says why
+    return false; // the call reports the error
   PackLock packing(*this);
   StateLock lock(*this);
   if (snapshot->sets[i])
@@ -81,7 +82,7 @@ void Executable::packAhead(std::vector<const void *> inputs, std::vector<InputId
   try {
     std::thread(std::move(work)).detach();
   } catch (const std::system_error &) {
-    return; // no thread is to be had: the call packs
+    return; // no thread is available: the call packs
   }
   aheadState = std::move(state);
   ahead.store(true, std::memory_order_release);

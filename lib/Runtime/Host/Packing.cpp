@@ -1,4 +1,4 @@
-//===- Packing.cpp - parameters in the layout the kernels want ------------===//
+//===- Packing.cpp - parameters in the layout that kernels read -----------===//
 #include "lib/Runtime/Host/Packing.h"
 #include "lib/Runtime/Host/ProcessWide.h"
 #include "lib/Runtime/Plan/Hash.h"
@@ -17,7 +17,7 @@ uint64_t fingerprint(const void *data, int64_t bytes) {
   const auto *first = static_cast<const uint8_t *>(data);
   uint64_t hash = uint64_t(bytes);
   for (int64_t i = 0; i < lines; ++i) {
-    // The last one ends where the data ends; the others start on cache lines when the data does.
+    // The last line ends at the end of the data; the others are cache-line aligned if the data is.
     int64_t offset = i == lines - 1 ? bytes - line : (bytes - line) / (lines - 1) * i / line * line;
     hash = plan::hashBytes(first + offset, line, hash);
   }
@@ -74,8 +74,9 @@ bool isCurrent(const PackGroup &group, const PackedSet *set, const void *const *
 // Groups
 //===----------------------------------------------------------------------===//
 
-/// What the group computes, apart from where: its steps as a plan of their own, with buffers numbered by first use
-/// and without labels, and the identities of the kernels. Empty when something in it cannot be named.
+/// Returns a description of what the group computes, independent of buffers' locations: its steps as a separate plan,
+/// with buffers numbered by first use and without labels, and its kernels' identities. Empty if a part has no
+/// identity.
 static std::string makeRecipe(const plan::Plan &plan, const PackGroup &group,
                               const std::vector<std::string> &kernelIdentities) {
   plan::Plan recipe;
@@ -97,7 +98,7 @@ static std::string makeRecipe(const plan::Plan &plan, const PackGroup &group,
         plan::Buffer buffer = plan.buffers[operand.buffer];
         if (buffer.kind == plan::Buffer::Kind::Constant)
           return "";
-        // Inputs are numbered by their place in the group, which is also the order of the stamps.
+        // Inputs are numbered by their position in the group, which is also the order of the stamps.
         auto place = std::find(group.inputs.begin(), group.inputs.end(), int32_t(buffer.index));
         buffer.index = buffer.kind == plan::Buffer::Kind::Input ? place - group.inputs.begin() : 0;
         recipe.buffers.push_back(buffer);
@@ -145,7 +146,7 @@ static bool fillPackGroup(const plan::Plan &plan, const std::vector<int32_t> &sl
 
 bool makePackGroups(const plan::Plan &plan, const std::vector<std::string> &kernelIdentities,
                     std::vector<PackGroup> &groups, std::string &error) {
-  // Steps that touch the same packed buffer belong together: union-find over steps, by the buffer's first step.
+  // Group steps that access the same packed buffer: union-find over steps, by the buffer's first step.
   std::vector<size_t> parent(plan.once.size());
   std::iota(parent.begin(), parent.end(), size_t(0));
   auto root = [&](size_t step) {
@@ -206,7 +207,7 @@ PackCache::Key PackCache::makeKey(const std::string &recipe, const std::vector<I
   return key;
 }
 
-/// The set made of inputs that lie there, if they have not changed or if they have.
+/// Returns the set made from inputs at these addresses, whether or not they have changed since.
 std::shared_ptr<const PackedSet> PackCache::atPlace(const std::string &recipe, const std::vector<InputStamp> &stamps) {
   if (recipe.empty())
     return nullptr;

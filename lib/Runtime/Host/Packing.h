@@ -1,8 +1,8 @@
-//===- Packing.h - parameters in the layout the kernels want --------------===//
+//===- Packing.h - parameters in the layout that kernels read -------------===//
 //
-// The `once` steps of a plan, cut into groups that share a packed buffer (mostly one step, one weight). The result
-// of a group is a PackedSet: its memory and the stamps of the inputs it was made of. A set never changes; when an
-// input has changed a new set takes its place, while calls under way go on reading the old one.
+// The `once` steps of a plan are divided into groups that share a packed buffer (usually one step, one weight). The
+// result of a group is a PackedSet: its memory and the stamps of the inputs from which it was made. A set is
+// immutable; when an input has changed, a new set replaces it, while running calls continue to read the old one.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_HOST_PACKING_H
@@ -18,15 +18,15 @@
 
 namespace tilewright::runtime {
 
-/// What the caller knows of an input that once steps read: where its data lies and a number that grows when it is
-/// written (torch's version counter). A null `data` says that the caller has released the input's memory; `version` is
-/// then the number it was released by (see ReleaseInput), and only packs made before can stand for it.
+/// The caller's identification of an input that once steps read: the address of its data, and a number that grows
+/// with each write (torch's version counter). If `data` is null, the caller has released the input's memory;
+/// `version` is then the number passed at its release (see ReleaseInput), and only existing packs can represent it.
 struct InputIdentity {
   const void *data = nullptr;
   uint64_t version = 0;
 };
 
-/// What a pack remembers of an input it was made of; of a released one (data is null) the number alone.
+/// The state of an input when a pack was made from it. For a released input (data is null) only `version` is used.
 struct InputStamp {
   const void *data = nullptr;
   uint64_t version = 0;
@@ -34,87 +34,87 @@ struct InputStamp {
   bool operator==(const InputStamp &) const = default;
 };
 
-/// A hash of up to 8 cache lines of `bytes` bytes at `data`: the first, the last, the others evenly spaced. It sees
-/// writes that leave the version alone, unless they are sparse.
+/// Returns a hash of up to 8 cache lines of the `bytes` bytes at `data`: the first, the last, the others evenly
+/// spaced. It detects writes that do not change the version, unless they are sparse.
 uint64_t fingerprint(const void *data, int64_t bytes);
 
 /// The packed buffers of one group.
 struct PackedSet {
-  std::shared_ptr<const Memory> memory; ///< sets that differ in stamps alone share it
+  std::shared_ptr<const Memory> memory; ///< shared by sets that differ only in stamps
   std::vector<InputStamp> stamps;       ///< in the order of PackGroup::inputs
 };
 
 struct PackGroup {
   std::vector<const plan::Step *> steps;
-  std::vector<int32_t> slots;       ///< numbers of the packed buffers it makes
-  std::vector<int64_t> slotOffsets; ///< where each starts in PackedSet::memory, in bytes
-  std::vector<int32_t> inputs;      ///< numbers of the plan's inputs it reads
+  std::vector<int32_t> slots;       ///< indices of the packed buffers that it writes
+  std::vector<int64_t> slotOffsets; ///< start of each in PackedSet::memory, in bytes
+  std::vector<int32_t> inputs;      ///< indices of the plan's inputs that it reads
   std::vector<int64_t> inputBytes;
   int64_t bytes = 0;
   Frame frame;
-  std::string recipe; ///< equal recipes on equal inputs give equal sets; empty: not to be shared
+  std::string recipe; ///< equal recipes on equal inputs give equal sets; empty: must not be shared
 
-  /// Sets the pointers of its packed buffers, which lie in `memory`; null: they are nowhere.
+  /// Sets the pointers of the group's packed buffers, which are in `memory`, or to null if `memory` is null.
   void point(std::vector<void *> &pointers, const Memory *memory) const {
     for (size_t k = 0; k < slots.size(); ++k)
       pointers[slots[k]] = memory ? memory->data() + slotOffsets[k] : nullptr;
   }
 };
 
-/// Asked while packing, as soon as every pack that reads `input` is made and when no other step reads it: true when the
-/// caller has released the memory at `data`. From then on it passes a null pointer and `number` as the version, and
-/// holds `packs` as long as the input lives: nothing can make them again.
+/// Called while packing, as soon as every pack that reads `input` exists, if no other step reads it. Returns true if
+/// the caller has released the memory at `data`. From then on the caller passes a null pointer and `number` as the
+/// version, and keeps `packs` alive as long as the input, because they cannot be made again.
 using ReleaseInput = std::function<bool(int32_t input, const void *data, uint64_t number,
                                         std::vector<std::shared_ptr<const PackedSet>> packs)>;
 
-/// What a group has seen of its inputs. A parameter that is trained is written between calls: its pack serves one call,
-/// which makes it right before the steps that read it and gives it back behind them. Once two calls find the same,
-/// packs stay.
+/// The changes of a group's inputs. A parameter in training is written between calls: its pack serves one call, which
+/// makes it right before the steps that read it and frees it after them. Once two calls see the same stamps, packs
+/// are kept.
 struct PackHistory {
   std::vector<InputStamp> stamps; ///< at the last packing
   bool changing = false;
 
-  /// The group is about to be packed of inputs with these stamps.
+  /// Records that the group is about to be packed from inputs with these stamps.
   void note(const std::vector<InputStamp> &now) {
     changing = !stamps.empty() && stamps != now;
     stamps = now;
   }
 };
 
-/// All groups' current sets, as one immutable value that a call holds while it runs.
+/// The current sets of all groups, as one immutable value that a call holds while it runs.
 struct PackSnapshot {
   std::vector<std::shared_ptr<const PackedSet>> sets; ///< by group; null before the first packing
   std::vector<void *> pointers;                       ///< by packed buffer
-  uint64_t epoch = 0;                                 ///< of the last forced repacking
-  std::vector<size_t> changing;                       ///< groups without a set: each call packs for itself
+  uint64_t epoch = 0;                                 ///< number of forced repackings before it
+  std::vector<size_t> changing;                       ///< groups without a set: each call makes its own pack
 };
 
-/// Cuts plan.once of a verified plan into groups. `kernelIdentities` name each kernel's machine code ("" is unknown
-/// and forbids sharing). False with a reason in `error`.
+/// Divides plan.once of a verified plan into groups. `kernelIdentities` identify each kernel's machine code ("" means
+/// unknown and prevents sharing). Returns false with a reason in `error`.
 bool makePackGroups(const plan::Plan &plan, const std::vector<std::string> &kernelIdentities,
                     std::vector<PackGroup> &groups, std::string &error);
 
-/// The stamps of a group's inputs as they are now. `identities` may be null: then the pointers count alone.
+/// Returns the current stamps of a group's inputs. If `identities` is null, `inputs` identifies them.
 std::vector<InputStamp> stampInputs(const PackGroup &group, const void *const *inputs, const InputIdentity *identities);
 
-/// Whether `set` (null: no) still stands for the inputs. Allocates nothing.
+/// Returns true if `set` is not null and matches the inputs' current state. Allocates nothing.
 bool isCurrent(const PackGroup &group, const PackedSet *set, const void *const *inputs,
                const InputIdentity *identities);
 
-/// Whether the data of an input of the group is gone, so that it cannot be packed anew.
+/// Returns true if the data of an input of the group was released, so that it cannot be packed again.
 bool isReleased(const PackGroup &group, const void *const *inputs, const InputIdentity *identities);
 
-/// Per input of the plan: its memory is read by once steps alone.
+/// Returns a flag per input of the plan: only once steps read its memory.
 std::vector<bool> packedOnlyInputs(const plan::Plan &plan, const std::vector<PackGroup> &groups);
 
-/// Packed sets shared between executables: the classes of one model, forward and backward, need one packing of a
-/// weight. It holds no set alive.
+/// Packed sets shared between executables: the forward and backward graphs of one model, compiled for several size
+/// classes, need only one pack of a weight. The cache holds weak references.
 class PackCache {
 public:
   static PackCache &process();
   std::shared_ptr<const PackedSet> find(const std::string &recipe, const std::vector<InputStamp> &stamps);
   void publish(const std::string &recipe, const std::shared_ptr<const PackedSet> &set);
-  /// A set of the same inputs as they were before; null when nobody holds one.
+  /// Returns a set made from the same inputs before they changed; null if none is alive.
   std::shared_ptr<const PackedSet> outdated(const std::string &recipe, const std::vector<InputStamp> &stamps);
 
 private:

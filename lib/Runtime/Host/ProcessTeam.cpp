@@ -1,4 +1,4 @@
-//===- ProcessTeam.cpp - the thread team that a process shares -------------===//
+//===- ProcessTeam.cpp - the thread team shared by a process ---------------===//
 #include "lib/Runtime/Host/Affinity.h"
 #include "lib/Runtime/Host/ThreadTeam.h"
 #include "tilewright/ForkGeneration.h"
@@ -7,11 +7,11 @@
 
 namespace tilewright::runtime {
 
-/// How many fork()s lie between the first process and this one. Constant-initialized: no static constructor.
+/// Number of fork()s between the first process and this one. Constant-initialized: no static constructor.
 static std::atomic<uint64_t> forks{0};
 
 uint64_t forkGeneration() {
-  // A call's way leads here: a static that is there costs a load.
+  // Every call executes this: an initialized static costs only a load.
   [[maybe_unused]] static const int registered =
       pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1, std::memory_order_relaxed); });
   return forks.load(std::memory_order_relaxed);

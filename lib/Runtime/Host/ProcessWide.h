@@ -1,4 +1,4 @@
-//===- ProcessWide.h - the one pool or cache that all executables of a process share ---===//
+//===- ProcessWide.h - a pool or cache that all executables of a process share ---------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_HOST_PROCESSWIDE_H
 #define TILEWRIGHT_LIB_RUNTIME_HOST_PROCESSWIDE_H
 
@@ -7,8 +7,8 @@
 
 namespace tilewright::runtime {
 
-/// The process's T. Leaked on purpose: a thread may still run while statics are destroyed. Its `mutex` is held over
-/// fork(), so that the child finds it whole and the lock free.
+/// Returns the process's single T. Leaked on purpose, because a thread may still run while statics are destroyed. Its
+/// `mutex` is held during fork(), so that the child gets a consistent object and an unlocked mutex.
 template <typename T, std::mutex T::*mutex> T &processWide() {
   static T *one = [] {
     auto *fresh = new T;

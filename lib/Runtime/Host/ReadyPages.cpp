@@ -1,4 +1,4 @@
-//===- ReadyPages.cpp - pages that the system has given before they are needed ---===//
+//===- ReadyPages.cpp - memory pages that are faulted in before they are needed ---===//
 #include "lib/Runtime/Host/ReadyPages.h"
 #include "lib/Runtime/Host/Affinity.h"
 #include "lib/Runtime/Host/ProcessWide.h"
@@ -19,7 +19,7 @@ static constexpr uint64_t nobody = ~uint64_t(0);
 
 ReadyPages &ReadyPages::process() { return processWide<ReadyPages, &ReadyPages::mutex>(); }
 
-/// Writes to each page, small ones if need be.
+/// Writes to each page, also if the pages are small.
 static void touch(Memory &memory) {
   for (int64_t at = 0; at < memory.size(); at += 4096)
     *static_cast<volatile uint8_t *>(memory.data() + at) = 0;
@@ -38,7 +38,7 @@ void ReadyPages::bring(int64_t bytes) {
     std::thread([this, generation] { work(generation); }).detach();
     worker = generation;
   } catch (const std::system_error &) {
-    wanted = 0; // no thread is to be had: pages come when they are needed
+    wanted = 0; // no thread is available: pages are faulted in when they are needed
   }
 }
 
@@ -55,14 +55,14 @@ void ReadyPages::work(uint64_t generation) {
         touch(piece);
       lock.lock();
       if (!made)
-        wanted = 0; // who needs it says so
+        wanted = 0; // the allocation that needs the memory reports the error
       if (!made || drops != before)
         continue;
       wanted -= bytes;
       ready += piece.size();
       pieces.push_back(std::move(piece));
     }
-    // Looks now and then: a condition variable does not survive fork().
+    // Poll, because a condition variable does not survive fork().
     for (auto waited = 0 * nap; waited < patience && wanted == 0 && !pieces.empty(); waited += nap) {
       lock.unlock();
       std::this_thread::sleep_for(nap);
@@ -95,7 +95,7 @@ int64_t ReadyPages::moveTo(Memory &block) {
     ready -= before - piece.size();
     if (piece.size() == 0)
       pieces.pop_back();
-    if (moved <= 0) { // the system does not move pages: none of these are of use
+    if (moved <= 0) { // the system cannot move pages, so these are useless
       clear();
       return moved < 0 ? -1 : done;
     }

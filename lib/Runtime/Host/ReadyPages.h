@@ -1,8 +1,8 @@
-//===- ReadyPages.h - pages that the system has given before they are needed ---===//
+//===- ReadyPages.h - memory pages that are faulted in before they are needed ---===//
 //
-// The first write to a page of fresh memory waits until the system, or the host below it, has found and cleared one:
-// for the packs of a large model's parameters up to several times as long as packing takes. While torch restores a
-// graph, on one core, another can wait for them.
+// The first write to a page of fresh memory waits until the system, or the hypervisor, has found and cleared one. For
+// the packs of a large model's parameters this takes up to several times as long as packing. While torch restores a
+// graph on one core, another core can fault pages in.
 //
 // Tests: test/Unit/Host/ReadyPagesTest.cpp, test/Python/test_pack_ahead.py
 //
@@ -22,18 +22,18 @@ class ReadyPages {
 public:
   static ReadyPages &process();
 
-  /// Begins to bring `bytes` more into memory, in a thread of its own, and returns. Less than 4 MiB are left to who
-  /// needs them, and so is everything where the process has one CPU. What nobody takes within a minute goes back.
+  /// Starts a separate thread that faults in `bytes` more, and returns. Does nothing for less than 4 MiB, or if the
+  /// process has one CPU. Pages that are not used within a minute are freed.
   void bring(int64_t bytes);
 
-  /// Puts pages that are there in the place of the first ones of `block`. How many bytes, or -1 when a part of `block`
-  /// is lost.
+  /// Replaces the first pages of `block` by pages that are ready. Returns the number of bytes, or -1 if a part of
+  /// `block` is lost.
   int64_t moveTo(Memory &block);
 
-  /// Nobody needs the rest: it goes back.
+  /// Frees the pages that are left, because no one needs them.
   void drop();
 
-  /// Bytes that are there and were not taken.
+  /// Returns the bytes that are ready and not yet used.
   int64_t waiting();
 
 private:
@@ -42,10 +42,10 @@ private:
 
   std::mutex mutex;
   std::vector<Memory> pieces;
-  std::atomic<int64_t> ready{0};  ///< bytes of them
-  int64_t wanted = 0;             ///< bytes still to bring
-  uint64_t drops = 0;             ///< how often the rest went back
-  uint64_t worker = ~uint64_t(0); ///< the generation of the process whose thread brings them; ~0: none does
+  std::atomic<int64_t> ready{0};  ///< total bytes of `pieces`
+  int64_t wanted = 0;             ///< bytes still to fault in
+  uint64_t drops = 0;             ///< number of times that the rest was freed
+  uint64_t worker = ~uint64_t(0); ///< generation of the process whose thread is working; ~0: no thread is
 };
 
 } // namespace tilewright::runtime

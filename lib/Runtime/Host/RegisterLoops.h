@@ -1,7 +1,8 @@
-//===- RegisterLoops.h - multiplications and additions on registers alone -===//
+//===- RegisterLoops.h - multiply-add loops on registers only -------------===//
 //
-// What the machine's speed is measured with (MachineTiming.cpp, MachinePeaks.cpp): independent sums, so that neither
-// latency nor the loop counts, of small ordinary numbers, because zeros draw less power and clock higher.
+// Loops for measuring the machine's speed (MachineTiming.cpp, MachinePeaks.cpp). The accumulators are independent, so
+// that neither latency nor loop overhead matters. The operands are small normal numbers, because zeros draw less
+// power and permit a higher clock rate.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_HOST_REGISTERLOOPS_H
@@ -11,19 +12,19 @@
 
 namespace tilewright::runtime {
 
-/// A loop that needs the instruction set its name says.
+/// A loop that requires the instruction set in its name.
 struct RegisterLoop {
   void (*run)(int64_t count);
-  int64_t operations; ///< of one time around; a multiplication and an addition are two
+  int64_t operations; ///< per iteration; a multiplication and an addition count as two
 
-  /// Nanoseconds of `count` times around.
+  /// Returns the nanoseconds of `count` iterations.
   int64_t time(int64_t count) const;
 };
 
 extern const RegisterLoop fma512, fma256; ///< vfmadd231ps
 extern const RegisterLoop bf16Dot512;     ///< vdpbf16ps
 extern const RegisterLoop byteDot512;     ///< vpdpbusd
-/// tdpbf16ps and tdpbssd; after requestAmxPermission().
+/// tdpbf16ps and tdpbssd; require requestAmxPermission().
 extern const RegisterLoop bf16Tiles, byteTiles;
 
 } // namespace tilewright::runtime

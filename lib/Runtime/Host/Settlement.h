@@ -1,4 +1,4 @@
-//===- Settlement.h - who does a job: the worker it was given to, or nobody ---===//
+//===- Settlement.h - decide whether a worker or the caller takes a job -------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_HOST_SETTLEMENT_H
 #define TILEWRIGHT_LIB_RUNTIME_HOST_SETTLEMENT_H
 
@@ -7,15 +7,15 @@
 
 namespace tilewright::runtime {
 
-/// Jobs are numbered as they are given. The worker settles one before it begins, the caller when it does without it;
-/// the first of them has it. A worker may lose its core between waking for a job and settling it, until later jobs are
-/// settled, too: what is older than the last one settled is nobody's.
+/// Jobs are numbered in order. The worker settles a job before it begins; the caller settles it to cancel it. Whoever
+/// is first succeeds. A worker may lose its core between waking up for a job and settling it, until later jobs are
+/// settled, too; jobs older than the last settled one can therefore no longer be settled.
 class Settlement {
 public:
-  /// Whether this call is the one that settles job `ticket`.
+  /// Settles job `ticket`. Returns false if that job or a later one was settled before.
   bool settle(uint32_t ticket) {
     uint32_t last = settled.load(std::memory_order_relaxed);
-    return static_cast<int32_t>(ticket - last) > 0 && // numbers begin again after the greatest
+    return static_cast<int32_t>(ticket - last) > 0 && // numbers wrap around
            settled.compare_exchange_strong(last, ticket, std::memory_order_acq_rel);
   }
 

@@ -1,4 +1,4 @@
-//===- Stretches.cpp - a long call in parts between which memory changes hands --===//
+//===- Stretches.cpp - parts of a long call between which memory is released ----===//
 #include "lib/Runtime/Host/Stretches.h"
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 namespace tilewright::runtime {
 namespace {
 
-/// Which steps touch a tensor of the caller, and how much of it.
+/// The steps that access a buffer, and the number of bytes accessed.
 struct Use {
   size_t first = SIZE_MAX, last = 0;
   int64_t bytes = 0;

@@ -1,9 +1,10 @@
-//===- Stretches.h - a long call in parts between which memory changes hands ----===//
+//===- Stretches.h - parts of a long call between which memory is released ------===//
 //
-// A backward graph reads what the forward graph saved and writes gradients as large. A caller that makes all results
-// before the call and keeps all arguments until it has ended holds both at once; and so it is with packs of parameters
-// that are trained, which serve one call. The steps are cut at barriers into stretches, between which arguments and
-// packs that no later step reads can be given back, and results and packs that the next ones touch are made:
+// A backward graph reads the activations that the forward graph saved, and writes gradients of similar size. A caller
+// that allocates all results before the call and keeps all arguments until it ends holds both at once. The same holds
+// for packs of parameters in training, which serve one call. The steps are therefore divided at barriers into
+// stretches. Between stretches, arguments and packs that no later step reads are released, and results and packs that
+// the next stretch accesses are allocated:
 //
 //   steps        0     1     2   |   3     4     5          | barrier, where 2 and 3 meet
 //   saved a   ---read--read      |                          a is given back here,
@@ -17,9 +18,9 @@
 
 namespace tilewright::runtime {
 
-/// The stretches of `frame`, at least one. Each but the last gives back inputs and packed buffers of `worthwhile` bytes
-/// or more, while outputs and packed buffers of as many bytes are still to come. Inputs that `stay`, by number, are not
-/// given back: once steps read them.
+/// Returns the stretches of `frame`, at least one. Each but the last releases inputs and packed buffers of at least
+/// `worthwhile` bytes, if outputs and packed buffers of as many bytes are allocated later. Inputs with a flag in
+/// `stay` are not released, because once steps read them.
 std::vector<Frame::Stretch> cutIntoStretches(const Frame &frame, const std::vector<bool> &stay, int32_t numOutputs,
                                              int32_t numPacked, int64_t worthwhile = int64_t(8) << 20);
 

@@ -1,4 +1,4 @@
-//===- ThreadTeam.cpp - the threads that walk a plan ----------------------===//
+//===- ThreadTeam.cpp - the threads that execute a plan -------------------===//
 #include "lib/Runtime/Host/ThreadTeam.h"
 #include "lib/Runtime/Host/Settlement.h"
 #include "tilewright/ForkGeneration.h"
@@ -11,14 +11,14 @@
 
 namespace tilewright::runtime {
 
-/// One worker's mailbox. Its signal counts the jobs given to it; stopTicket asks it to end. A job is settled once: the
-/// worker takes it, or the caller takes it back.
+/// A worker with its queue. The signal counts the jobs given to it; stopTicket asks it to end. Each job is settled
+/// once: the worker takes it, or the caller takes it back.
 struct ThreadTeam::Worker {
   Signal jobs;
   Settlement settlement;
   ThreadTeam *team = nullptr;
   int thread = 0;
-  uint32_t ticket = 0; ///< the caller's count of jobs given
+  uint32_t ticket = 0; ///< number of jobs that the caller has given
   pthread_t handle{};
 };
 
@@ -37,7 +37,7 @@ bool ThreadTeam::tryEnter() {
   if (!state.compare_exchange_strong(seen, generation << 1 | 1, std::memory_order_acquire))
     return false;
   if (forked) {
-    // The workers, and perhaps a caller that was busy, stayed in the parent process. Their memory is given up.
+    // The workers, and perhaps a caller inside the team, are only in the parent process. Leak their memory.
     workerCount = 0;
     running.store(0, std::memory_order_relaxed);
     new (&finished) Signal;
@@ -59,14 +59,14 @@ void *ThreadTeam::workerMain(void *argument) {
     if (_mm_getcsr() != team.job.controlWord)
       _mm_setcsr(team.job.controlWord);
     team.job.function(team.job.context, worker->thread, team.job.threads);
-    // The last one ends the job; afterwards nobody may look at team.job.
+    // The last worker ends the job; afterwards no worker may access team.job.
     uint32_t ended = team.finished.word.load(std::memory_order_relaxed) + 1;
     if (team.running.fetch_sub(1, std::memory_order_acq_rel) == 1)
       team.finished.set(ended);
   }
 }
 
-/// Starts workers until there are `wanted`; returns how many there are. The team is entered.
+/// Starts workers until there are `wanted`; returns their number. The team must be entered.
 int ThreadTeam::ensureWorkers(int wanted) {
   if (workerCount >= wanted)
     return wanted;
@@ -131,7 +131,7 @@ int ThreadTeam::runJob(int threads, Function function, void *context, bool all) 
   return threads;
 }
 
-/// The team is entered.
+/// Stops and joins all workers. The team must be entered.
 void ThreadTeam::stopWorkers() {
   for (int i = 0; i < workerCount; ++i)
     workers[i]->jobs.set(stopTicket);

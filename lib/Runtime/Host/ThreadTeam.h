@@ -1,12 +1,12 @@
-//===- ThreadTeam.h - the threads that walk a plan ------------------------===//
+//===- ThreadTeam.h - the threads that execute a plan ---------------------===//
 //
 // A call enters the team once and leaves it once. The caller is thread 0.
 //
 //   ThreadTeam::process().run(8, [](void *context, int thread, int threads) { ... }, &call);
 //
-// Between calls the workers spin for 200 us and then sleep. They block every signal, so that handlers (Python's too)
-// run on the program's own threads. A team that is busy is never waited for: a second caller, or a call from inside,
-// does its work alone. After fork() the child finds an empty team and starts its own workers.
+// Between calls the workers spin for 200 us and then sleep. They block every signal, so that handlers (including
+// Python's) run on the program's own threads. A call never waits for a busy team: a second caller, or a nested call,
+// works alone. After fork() the child has an empty team and starts new workers.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_HOST_THREADTEAM_H
@@ -24,7 +24,7 @@ public:
   using Function = void (*)(void *context, int thread, int threads);
 
   ThreadTeam();
-  /// Stops and joins the workers. No run() may be under way.
+  /// Stops and joins the workers. No run() may be active.
   ~ThreadTeam();
   ThreadTeam(const ThreadTeam &) = delete;
   ThreadTeam &operator=(const ThreadTeam &) = delete;
@@ -32,19 +32,19 @@ public:
   /// The team that all executables of the process share. Never destroyed: its workers sleep until the process ends.
   static ThreadTeam &process();
 
-  /// Runs `function` on up to `threads` threads (0 or less: the default, see clipThreads) and returns, when all are
-  /// done, how many there were: fewer than asked for when the CPUs or the system's threads do not suffice, 1 when the
-  /// team is busy. Workers take over the caller's floating-point mode (flush denormals, rounding).
+  /// Runs `function` on up to `threads` threads (0 or less: the default, see clipThreads) and returns the number of
+  /// threads when all have finished. It is less than requested if there are too few CPUs or threads, and 1 if the
+  /// team is busy. Workers use the caller's floating-point mode (flush denormals, rounding).
   int run(int threads, Function function, void *context);
 
-  /// runUnclipped() whose `function` divides the work itself: workers that have not begun when the caller's part is
-  /// done never begin, so that a caller does not wait for threads that the system keeps from running.
+  /// Like runUnclipped(), for a `function` that divides the work itself: workers that have not begun when the
+  /// caller's part is finished never begin, so that the caller does not wait for threads that are not scheduled.
   int runHelped(int threads, Function function, void *context);
 
-  /// Joins the workers; the next run() starts new ones. No effect while a run() is under way.
+  /// Joins the workers; the next run() starts new ones. No effect while a run() is active.
   void shutdown();
 
-  /// The same run without the clip by allowed CPUs: for tests of oversubscription.
+  /// Like run(), but the number of threads may exceed the allowed CPUs, for tests of oversubscription.
   int runUnclipped(int threads, Function function, void *context);
 
   static constexpr int maxThreads = 1024;
@@ -68,7 +68,7 @@ private:
 
   alignas(64) std::atomic<uint64_t> state{0}; ///< fork generation * 2 + busy
   Job job;                                    ///< written by the caller before the workers are signalled
-  alignas(64) std::atomic<int> running{0};    ///< workers not yet done with the job
+  alignas(64) std::atomic<int> running{0};    ///< workers that have not finished the job
   Signal finished;                            ///< counts finished jobs
   int workerCount = 0;                        ///< guarded by `state`
   std::unique_ptr<Worker *[]> workers;

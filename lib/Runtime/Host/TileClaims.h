@@ -1,8 +1,8 @@
-//===- TileClaims.h - who does which tiles of a call ----------------------===//
+//===- TileClaims.h - distribution of a call's tiles over threads ---------===//
 //
-// Every thread has a share of every step, contiguous and the same in each call. It takes its share from the front, a
-// quarter of what is left at a time; threads that have nothing else to do take from the back of the others' shares.
-// So a thread that the system keeps from running, or that started late, does not hold up the call.
+// Every thread has a share of every step, contiguous and the same in each call. It takes tiles from the front of its
+// share, a quarter of the rest at a time; threads without other work take from the back of the others' shares.
+// Threads that are not scheduled, or that start late, therefore do not delay the call.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_HOST_TILECLAIMS_H
@@ -25,17 +25,17 @@ class TileClaims {
 public:
   static constexpr int64_t maxGrid = UINT32_MAX;
 
-  /// Bytes for the shares of `threads` threads in `steps` steps; a multiple of 64.
+  /// Returns the bytes for the shares of `threads` threads in `steps` steps; a multiple of 64.
   static int64_t bytes(int64_t steps, int threads) { return rowBytes(steps) * threads; }
 
-  /// No shares: one thread does everything.
+  /// Creates no shares: one thread executes everything.
   TileClaims() = default;
 
-  /// Shares in `memory`, of bytes() bytes and 64-byte aligned, undefined until share() has been called for all steps.
+  /// Creates shares in `memory`, which has bytes() bytes, 64-byte aligned; share() must be called for all steps.
   TileClaims(void *memory, int64_t steps, int threads)
       : memory(static_cast<uint8_t *>(memory)), row(rowBytes(steps)), threads(threads) {}
 
-  /// Divides the `grid` tiles of `step`, at most maxGrid. Before the threads start.
+  /// Divides the `grid` tiles of `step`, at most maxGrid. Must be called before the threads start.
   void share(int64_t step, int64_t grid) {
     int64_t share = grid / threads, rest = grid % threads, begin = 0;
     for (int thread = 0; thread < threads; ++thread) {
@@ -45,10 +45,10 @@ public:
     }
   }
 
-  /// Tiles of the thread's own share that nobody has taken; empty when there are none.
+  /// Takes tiles of the thread's own share that are not taken yet; empty if there are none.
   Tiles own(int64_t step, int thread) { return take(step, thread, true); }
 
-  /// Tiles of the share of `victim`.
+  /// Takes tiles of the share of `victim`.
   Tiles steal(int64_t step, int victim) { return take(step, victim, false); }
 
 private:
@@ -57,7 +57,7 @@ private:
     return reinterpret_cast<std::atomic<uint64_t> *>(memory + row * thread) + step;
   }
 
-  // Only which tiles are whose is settled here: what they read was made visible before (Walk::finish).
+  // Relaxed order suffices, because earlier barriers made the tiles' inputs visible (Walk::finish).
   Tiles take(int64_t step, int thread, bool front) {
     std::atomic<uint64_t> &left = *word(step, thread);
     uint64_t seen = left.load(std::memory_order_relaxed);

@@ -1,4 +1,4 @@
-//===- Walk.cpp - one call's way through a stretch of a frame -------------===//
+//===- Walk.cpp - one call's execution of a stretch of a frame ------------===//
 #include "lib/Runtime/Host/Walk.h"
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 
 namespace tilewright::runtime {
 
-/// Does tiles [begin, end) of `step`. False when a host function failed.
+/// Executes tiles [begin, end) of `step`. Returns false if a host function failed.
 bool Walk::perform(const Frame::Step &step, int64_t begin, int64_t end, int thread) {
   void *const *buffers = pointers + step.firstOperand;
   const int64_t *sizes = frame.sizes.data() + step.firstSize;
@@ -67,7 +67,7 @@ bool Walk::alone() {
   return !indexFailed.load(std::memory_order_relaxed);
 }
 
-/// `tiles` of `step` are done. The thread that does the last ones before a barrier lets the others pass.
+/// Counts `tiles` finished tiles of `step`. The thread that finishes the last tile before a barrier wakes the others.
 void Walk::count(const Frame::Step &step, int64_t tiles) {
   if (tiles == 0)
     return;
@@ -75,7 +75,7 @@ void Walk::count(const Frame::Step &step, int64_t tiles) {
     barriersPassed.set(barriersPassed.word.load(std::memory_order_relaxed) + 1);
 }
 
-/// What is left of the share that `owner` has of the step; the owner takes it from the front, others from the back.
+/// Executes the rest of `owner`'s share of the step. The owner takes them from the front, others from the back.
 void Walk::executeShare(size_t i, int thread, int owner) {
   int64_t tiles = 0;
   for (;;) {
@@ -88,7 +88,7 @@ void Walk::executeShare(size_t i, int thread, int owner) {
   count(frame.steps[i], tiles);
 }
 
-/// Returns when all tiles of the steps [first, end), which have no barrier between them, are done.
+/// Waits until all tiles of the steps [first, end), between which there is no barrier, are finished.
 void Walk::finish(size_t first, size_t end, int thread, int threads) {
   int64_t goal = frame.steps[first].tilesToBarrier;
   auto done = [&] { return tilesDone.load(std::memory_order_acquire) >= goal; };
@@ -116,7 +116,7 @@ void Walk::walkShare(int thread, int threads) {
     if (step.serial) {
       if (thread != 0)
         continue;
-      // Behind a step that failed thread 0 only counts, up to the barrier where the others find the failure.
+      // After a failed step, thread 0 only counts, up to the barrier at which the other threads see the failure.
       if (failedStep.load(std::memory_order_relaxed) > i && !execute(step, 0, step.grid, 0))
         failedStep.store(i, std::memory_order_relaxed);
       count(step, 1);
@@ -124,7 +124,7 @@ void Walk::walkShare(int thread, int threads) {
     }
     executeShare(i, thread, thread);
   }
-  // What is left is for the caller to wait for.
+  // The caller waits for the remaining tiles.
   if (thread == 0 && first < endStep)
     finish(first, endStep, thread, threads);
 }

@@ -1,8 +1,8 @@
-//===- Walk.h - one call's way through a stretch of a frame ---------------===//
+//===- Walk.h - one call's execution of a stretch of a frame --------------===//
 //
-// Every thread walks all its steps, does its share of each, helps the others where the frame says that all must be done
-// with what came before, and waits for what others still do. Tiles do not depend on who does them: nor do results.
-// The calling thread waits for tiles and not for threads: one that comes late finds nothing left to do.
+// Every thread visits all steps, executes its share of each, helps other threads before a barrier, and waits for the
+// tiles that others still execute. Results do not depend on which thread executes a tile. The calling thread waits
+// for tiles, not for threads: a thread that starts late finds no tiles left.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_HOST_WALK_H
@@ -18,23 +18,23 @@ namespace tilewright::runtime {
 
 class Walk {
 public:
-  /// Walks steps [begin, end) of `frame`: before the first and behind the last there are barriers, or nothing.
-  /// `pointers` has one entry per frame operand, `scratch` frame.scratchBytes for each thread.
+  /// Executes steps [begin, end) of `frame`. Both ends must be at a barrier or at an end of the frame. `pointers` has
+  /// one entry per frame operand, `scratch` frame.scratchBytes for each thread.
   Walk(const Frame &frame, size_t begin, size_t end, const Kernel *kernels, const HostFunction *hostFunctions,
        void *const *pointers, uint8_t *scratch)
       : frame(frame), firstStep(begin), endStep(end), kernels(kernels), hostFunctions(hostFunctions),
         pointers(pointers), scratch(scratch), tilesDone(begin ? frame.steps[begin - 1].tilesToBarrier : 0) {}
 
-  /// Walks on the calling thread. False when a host function failed.
+  /// Executes the steps on the calling thread. Returns false if a host function failed.
   bool alone();
 
-  /// Walks on up to `threads` threads of `team`, whose shares are kept in `claims`.
+  /// Executes the steps on up to `threads` threads of `team`, whose shares are stored in `claims`.
   bool together(ThreadTeam &team, int threads, TileClaims claims);
 
-  /// Adds the nanoseconds that threads work on step i of the plan to busy[i]; null: no clock is read.
+  /// Adds the nanoseconds that threads spend on step i of the plan to busy[i]; with null, no clock is read.
   void profile(std::atomic<int64_t> *busy) { this->busy = busy; }
 
-  /// After a failure: which step of `plan`, and what its host function said or which index was out of range.
+  /// Returns, after a failure, a message with the step of `plan` and the host function's error or the index.
   std::string errorText(const plan::Plan &plan) const;
 
 private:
@@ -55,17 +55,17 @@ private:
   std::atomic<int64_t> *busy = nullptr;
   const char *message = nullptr; ///< of the host function that failed
   int32_t failedCallee = -1;
-  /// The step that failed. Threads look at it at barriers only, and leave at the first barrier behind that step.
+  /// The step that failed. Threads check it only at barriers, and return at the first barrier after that step.
   std::atomic<size_t> failedStep{SIZE_MAX};
-  /// The first index out of range, or division by 0, that a kernel told of. The walk goes on: kernels take place 0 and
-  /// divide by 1 instead.
+  /// The first out-of-range index or division by 0 that a kernel reported. Execution continues: kernels use index 0
+  /// and divide by 1 instead.
   std::atomic<bool> indexFailed{false};
   bool isDivision = false;
   int64_t badIndex = 0, badSize = 0;
   int32_t indexStep = -1;
   TileClaims claims;
   alignas(64) std::atomic<int64_t> tilesDone;
-  Signal barriersPassed; ///< counts them
+  Signal barriersPassed; ///< number of barriers passed
 };
 
 } // namespace tilewright::runtime

@@ -1,4 +1,4 @@
-//===- Codegen.cpp - LLVM modules become object code ----------------------===//
+//===- Codegen.cpp - compile LLVM modules to object code ------------------===//
 #include "lib/Runtime/Jit/Codegen.h"
 #include "lib/Runtime/Jit/CrashNet.h"
 #include "lib/Runtime/Jit/OneLaneStores.h"
@@ -43,12 +43,12 @@ void completeNative(MachineDescription &machine) {
   if (!machine.native)
     return;
   machine.llvmCpu = llvm::sys::getHostCPUName().str();
-  // All features, the absent ones with a minus: the name alone may promise what a hypervisor hides.
+  // List all features, the absent ones with a minus: the CPU's name may imply features that a hypervisor hides.
   std::vector<std::string> features;
   for (const auto &feature : llvm::sys::getHostCPUFeatures())
     features.push_back((feature.second ? "+" : "-") + feature.first().str());
   std::sort(features.begin(), features.end()); // the string is part of cache keys
-  // Kernels choose their vectors' width themselves.
+  // Kernels choose the vector width themselves.
   if (machine.sets.avx512f)
     features.push_back("-prefer-256-bit");
   machine.features = llvm::join(features, ",");
@@ -99,7 +99,7 @@ static llvm::Error optimizeModule(llvm::Module &module, llvm::TargetMachine &tar
   return llvm::Error::success();
 }
 
-/// Keeps the errors of code generation, which LLVM would print before it ends the process.
+/// Collects errors of code generation, which LLVM would otherwise print before it ends the process.
 class ErrorKeeper : public llvm::DiagnosticHandler {
 public:
   explicit ErrorKeeper(std::string &errors) : errors(errors) {}
@@ -117,7 +117,7 @@ private:
   std::string &errors;
 };
 
-/// Optimizes `module` and writes it as `type` into `bytes`.
+/// Optimizes `module` and writes it to `bytes` in the format `type`.
 static llvm::Error emitFile(llvm::Module *module, llvm::TargetMachine &target, const CodegenOptions &options,
                             llvm::CodeGenFileType type, llvm::SmallVectorImpl<char> &bytes) {
   module->setTargetTriple(target.getTargetTriple());

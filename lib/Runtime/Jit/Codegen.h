@@ -1,4 +1,4 @@
-//===- Codegen.h - LLVM modules become object code ------------------------===//
+//===- Codegen.h - compile LLVM modules to object code --------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_JIT_CODEGEN_H
 #define TILEWRIGHT_LIB_RUNTIME_JIT_CODEGEN_H
 
@@ -15,44 +15,44 @@
 
 namespace tilewright::runtime {
 
-/// The middle end's passes. Kernels come vectorized and tiled, so that a few clean-up passes do; O3 costs ten times
-/// as much and undoes register blocks.
+/// The passes of the middle end. Kernels are already vectorized and tiled, so a few clean-up passes suffice; O3 takes
+/// ten times as long and breaks up register blocks.
 inline constexpr llvm::StringLiteral defaultPasses =
     "function(sroa,instcombine<no-verify-fixpoint>,simplifycfg,early-cse,"
     "loop-mssa(licm),instcombine<no-verify-fixpoint>)";
 
 struct CodegenOptions {
-  std::string passes = defaultPasses.str(); ///< a pipeline as `opt -passes=` reads it; empty runs none
+  std::string passes = defaultPasses.str(); ///< a pipeline in the syntax of `opt -passes=`; an empty string runs none
   llvm::CodeGenOptLevel level = llvm::CodeGenOptLevel::Default;
-  bool contract = true; ///< a multiply and an add become an FMA; false: only where both carry the flag
+  bool contract = true; ///< fuse a multiply and an add into an FMA; false: only if both have the flag
 };
 
-/// Fills in LLVM's name of the host CPU and its full feature string when `machine` is the native one.
+/// Fills in LLVM's name of the host CPU and its full feature string if `machine` is the native one.
 void completeNative(MachineDescription &machine);
 
-/// Makes the code of `machine` run on every CPU that has machine.sets: a CPU's name promises LLVM more than these.
-/// Instructions are still ordered for the CPU it names, the host's when it is the native one.
+/// Restricts the code of `machine` to CPUs that have machine.sets, because a CPU's name implies more features in
+/// LLVM. Instructions are still scheduled for the named CPU, or for the host if `machine` is the native one.
 void restrictToSets(MachineDescription &machine);
 
-/// A target machine for `machine`: position-independent code, a multiply and an add become an FMA where the IR says
-/// nothing against it. One target machine serves one thread at a time.
+/// Creates a target machine for `machine` that emits position-independent code and, with `contract`, fuses a multiply
+/// and an add into an FMA unless the IR forbids it. Only one thread at a time may use a target machine.
 llvm::Expected<std::unique_ptr<llvm::TargetMachine>> createTargetMachine(const MachineDescription &machine,
                                                                          const CodegenOptions &options = {});
 
-/// Optimizes `module` and emits an ELF object. Takes over the module's triple and data layout. The error text names
-/// the module and, for invalid IR, the verifier's complaint.
+/// Optimizes `module` and emits an ELF object. Replaces the module's triple and data layout. The error names the
+/// module and, for invalid IR, contains the verifier's message.
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
 compileToObject(std::unique_ptr<llvm::Module> module, llvm::TargetMachine &target, const CodegenOptions &options = {});
 
-/// The same as text in the machine's assembly language.
+/// Optimizes `module` in the same way and emits assembly text.
 llvm::Expected<std::string> compileToAssembly(std::unique_ptr<llvm::Module> module, llvm::TargetMachine &target,
                                               const CodegenOptions &options = {});
 
-/// Makes one module in the context it is given: parses bitcode, translates from MLIR...
+/// Creates a module in the given context, for example by parsing bitcode or translating from MLIR.
 using ModuleMaker = llvm::unique_function<llvm::Expected<std::unique_ptr<llvm::Module>>(llvm::LLVMContext &)>;
 
-/// Compiles every module on up to `threads` threads, each with its own context and target machine. The objects are in
-/// the order of `makers`; of several errors all are joined.
+/// Compiles every module on up to `threads` threads, each with a separate context and target machine. The objects are
+/// in the order of `makers`. If several modules fail, the error joins all errors.
 llvm::Expected<std::vector<std::unique_ptr<llvm::MemoryBuffer>>> compileInParallel(std::vector<ModuleMaker> makers,
                                                                                    const MachineDescription &machine,
                                                                                    int threads,

@@ -21,29 +21,29 @@
 
 namespace tilewright::runtime {
 
-/// Leaked when the work crashes: threads that stand still refer to it.
+/// Is leaked if the work crashes, because the stopped threads still refer to it.
 struct CrashCatcher {
   llvm::function_ref<void()> work;
   sem_t ended;
   std::atomic<bool> crashed{false};
-  std::atomic<bool> told{false}; ///< `text` is whole
+  std::atomic<bool> told{false}; ///< `text` is complete
   char text[512] = "";
 };
 
 namespace {
 
-// In the thread's static block: the handlers read it, and may not allocate.
+// In the static TLS block, because the signal handlers read it and must not allocate.
 [[gnu::tls_model("initial-exec")]] thread_local CrashCatcher *current = nullptr;
 
 constexpr int fatalSignals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
 constexpr int numSignals = std::size(fatalSignals);
-constexpr size_t stackBytes = size_t(64) << 20; ///< reserved, not taken
+constexpr size_t stackBytes = size_t(64) << 20; ///< reserved address space, not committed
 constexpr size_t signalStackBytes = size_t(64) << 10;
 
 struct sigaction before[numSignals];
 std::new_handler newHandlerBefore = nullptr;
 
-/// Ends this thread's part in the process.
+/// Stops this thread forever.
 [[noreturn]] void standStill(CrashCatcher *catcher) {
   if (!catcher->crashed.exchange(true)) {
     catcher->told.store(true, std::memory_order_release);
@@ -82,7 +82,7 @@ void onSignal(int number, siginfo_t *info, void *context) {
     describe(catcher, nameOf(number));
     standStill(catcher);
   }
-  // Another thread's: as if this handler were not there.
+  // A signal of another thread: do what would happen without this handler.
   for (int i = 0; i < numSignals; ++i) {
     if (fatalSignals[i] != number)
       continue;
@@ -91,14 +91,14 @@ void onSignal(int number, siginfo_t *info, void *context) {
     if (before[i].sa_handler != SIG_DFL && before[i].sa_handler != SIG_IGN)
       return before[i].sa_handler(number);
     sigaction(number, &before[i], nullptr);
-    if (info->si_code <= 0) // sent, not met: it does not come again by itself
+    if (info->si_code <= 0) // sent by a process, not raised by an instruction: it does not recur by itself
       raise(number);
   }
 }
 
 void onFatalError(void *, const char *reason, bool) {
   if (CrashCatcher *catcher = current) {
-    char text[sizeof catcher->text] = "fatal error: "; // no memory is taken: there may be none
+    char text[sizeof catcher->text] = "fatal error: "; // allocates nothing: there may be no memory left
     strncat(text, reason, sizeof text - strlen(text) - 1);
     describe(catcher, text);
     standStill(catcher);
@@ -115,8 +115,8 @@ void onNoMemory() {
   throw std::bad_alloc();
 }
 
-/// The handlers stand while compilers run, and for good behind a crash: other threads of the compiler that crashed may
-/// follow.
+/// Installs the handlers while compilers run. After a crash they stay installed, because other threads of the crashed
+/// compiler may crash later.
 class Handlers {
 public:
   void install() {
@@ -139,7 +139,7 @@ public:
     for (int i = 0; i < numSignals; ++i) {
       struct sigaction now;
       sigaction(fatalSignals[i], nullptr, &now);
-      if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == onSignal) // else somebody has set theirs since
+      if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == onSignal) // else replaced since
         sigaction(fatalSignals[i], &before[i], nullptr);
     }
     if (std::get_new_handler() == onNoMemory)
@@ -156,7 +156,7 @@ Handlers &handlers() {
   return *made;
 }
 
-/// A stack for the handlers of this thread, whose own may be used up.
+/// A separate stack for the signal handlers of this thread, because its normal stack may be exhausted.
 class SignalStack {
 public:
   SignalStack() {
@@ -185,7 +185,7 @@ private:
 
 void *runWork(void *argument) {
   auto *catcher = static_cast<CrashCatcher *>(argument);
-  _mm_setcsr(_MM_MASK_MASK); // a caller may trap exceptions of floats; folding constants divides by 0
+  _mm_setcsr(_MM_MASK_MASK); // the caller may trap floating-point exceptions, and constant folding divides by 0
   {
     CrashScope scope(catcher);
     try {
@@ -224,7 +224,7 @@ bool runCaught(llvm::function_ref<void()> work, std::string &crash) {
   pthread_attr_setstacksize(&attributes, stackBytes);
   const bool started = pthread_create(&thread, &attributes, runWork, catcher) == 0;
   pthread_attr_destroy(&attributes);
-  if (!started) // no threads, no net
+  if (!started) // without a thread, a crash is not caught
     work();
   else
     while (sem_wait(&catcher->ended) != 0) {

@@ -2,11 +2,12 @@
 //
 //   std::string crash;
 //   if (!runCaught([&] { ... the compiler ... }, crash))
-//     // it crashed: "signal 11 (Segmentation fault)"; what it worked on must be leaked, since its threads stand still
+//     // it crashed: "signal 11 (Segmentation fault)"; its data must be leaked, since stopped threads still use it
 //
-// The work runs on a thread of its own. A fatal signal, a fatal error of LLVM or a lack of memory on that thread, or on
-// one that carries the same CrashScope, stops that thread for good, with whatever locks and memory it holds, and wakes
-// the caller. Nothing is unwound or jumped over. Signals of other threads go to whoever handled them before.
+// The work runs on a separate thread. A fatal signal, a fatal error of LLVM or a failed allocation on that thread, or
+// on a thread with the same CrashScope, stops that thread forever without releasing its locks and memory, and wakes
+// the caller. The stack is not unwound, and there is no longjmp. Signals of other threads go to the previous
+// handlers.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_JIT_CRASHNET_H
@@ -19,10 +20,10 @@ namespace tilewright::runtime {
 
 struct CrashCatcher;
 
-/// The catcher of the calling thread, null where there is none.
+/// Returns the catcher of the calling thread, or null if there is none.
 CrashCatcher *currentCatcher();
 
-/// In its scope crashes of this thread, a helper of the compiler, are those of `catcher`.
+/// While it is alive, crashes of this thread (a helper thread of the compiler) are attributed to `catcher`.
 class CrashScope {
 public:
   explicit CrashScope(CrashCatcher *catcher);
@@ -33,8 +34,8 @@ private:
   CrashCatcher *outer;
 };
 
-/// Runs `work` and returns true; false when it crashed, with what happened in `crash`. Inside of other caught work it
-/// runs in place.
+/// Runs `work` and returns true, or returns false with a description in `crash` if it crashed. Inside other caught
+/// work, `work` runs on the calling thread.
 bool runCaught(llvm::function_ref<void()> work, std::string &crash);
 
 } // namespace tilewright::runtime

@@ -1,4 +1,4 @@
-//===- Jit.cpp - machine code in this process -----------------------------===//
+//===- Jit.cpp - load machine code into this process ----------------------===//
 #include "lib/Runtime/Jit/Jit.h"
 #include "lib/Runtime/Jit/PerfMap.h"
 #include "tilewright/ForkMutex.h"
@@ -23,11 +23,11 @@ struct Jit::Session {
   explicit Session(std::unique_ptr<orc::ExecutorProcessControl> control)
       : execution(std::move(control)), linking(execution) {}
   ~Session() {
-    // Kernels run no destructors, so nothing can fail that anyone could act on.
+    // Kernels have no destructors, so no error here needs handling.
     llvm::consumeError(execution.endSession());
   }
 
-  /// What ORC reports beside the error it returns, since the last call.
+  /// Returns the messages that ORC reported since the last call in addition to the errors it returned.
   std::string takeReports() { return std::exchange(*reports.lock(), ""); }
 
   ForkSafe<std::string> reports;
@@ -70,7 +70,7 @@ llvm::Expected<std::unique_ptr<Jit>> Jit::create(llvm::ArrayRef<HostSymbol> symb
     add(symbol);
   for (const HostSymbol &symbol : symbols)
     add(symbol);
-  // In a library of their own, so that an object may bring its own version of one of them.
+  // The symbols are in a separate library, so that an object may define its own version of one of them.
   auto host = session.execution.createJITDylib("host");
   if (!host)
     return host.takeError();

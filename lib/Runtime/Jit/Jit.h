@@ -1,10 +1,10 @@
-//===- Jit.h - machine code in this process -------------------------------===//
+//===- Jit.h - load machine code into this process ------------------------===//
 //
 //   LLVM module --compileToObject--> object code --Jit::addObject--> linked --lookup--> function pointer
 //
-// Object code is plain ELF and goes through the disk cache; compiling and loading are therefore apart. A Jit holds
-// the code of one artifact: kernels of two models may have the same names. Names are visible to perf with
-// TILEWRIGHT_PERF_MAP=1 and to gdb with TILEWRIGHT_DEBUGGER=1.
+// Object code is plain ELF and is stored in the disk cache; compiling and loading are therefore separate. A Jit holds
+// the code of one artifact, because kernels of two models may have the same names. TILEWRIGHT_PERF_MAP=1 makes the
+// names visible to perf, and TILEWRIGHT_DEBUGGER=1 to gdb.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_JIT_JIT_H
@@ -21,7 +21,7 @@
 
 namespace tilewright::runtime {
 
-/// A function or datum of the host that generated code may refer to by name.
+/// A function or variable of the host that generated code may refer to by name.
 struct HostSymbol {
   std::string name;
   void *address = nullptr;
@@ -31,18 +31,18 @@ class Jit {
 public:
   ~Jit();
 
-  /// An empty Jit. Generated code finds `symbols`, the math and memory functions of kernelSymbols(), then whatever
-  /// the process exports.
+  /// Creates an empty Jit. Generated code resolves names in `symbols`, then in the math and memory functions of
+  /// kernelSymbols(), then in the symbols that the process exports.
   static llvm::Expected<std::unique_ptr<Jit>> create(llvm::ArrayRef<HostSymbol> symbols = {});
 
   /// Adds an ELF object for the host. It is linked at the first lookup of one of its names.
   llvm::Error addObject(std::unique_ptr<llvm::MemoryBuffer> object);
 
-  /// The address of an exported symbol, valid as long as this Jit lives. The error says which name is missing, and
-  /// who refers to it.
+  /// Returns the address of an exported symbol, valid during the lifetime of this Jit. The error names the missing
+  /// symbol and the code that refers to it.
   llvm::Expected<void *> lookup(llvm::StringRef name);
 
-  /// The same for several names at once, in their order; much cheaper than one by one.
+  /// Looks up several names at once and returns the addresses in their order; much cheaper than separate lookups.
   llvm::Expected<std::vector<void *>> lookupAll(llvm::ArrayRef<std::string> names);
 
 private:
@@ -51,8 +51,8 @@ private:
   std::unique_ptr<Session> session;
 };
 
-/// What kernels may call besides each other: memcpy and its kin, single and double precision math, and the
-/// conversions of half and bfloat16 that LLVM leaves to a library.
+/// The functions that kernels may call besides each other: memcpy and similar functions, math in single and double
+/// precision, and the conversions of half and bfloat16 that LLVM lowers to library calls.
 llvm::ArrayRef<HostSymbol> kernelSymbols();
 
 } // namespace tilewright::runtime

@@ -21,7 +21,7 @@
 
 namespace tilewright::runtime {
 
-/// The only lane of a constant mask.
+/// Returns the lane that is set in a constant mask with exactly one lane set.
 static std::optional<unsigned> onlyLane(const llvm::Value *mask) {
   auto *constant = llvm::dyn_cast<llvm::Constant>(mask);
   auto *type = llvm::dyn_cast<llvm::FixedVectorType>(mask->getType());

@@ -12,7 +12,7 @@ namespace tilewright::runtime {
 
 static llvm::Error writePerfLines(llvm::jitlink::LinkGraph &graph) {
   std::string path = "/tmp/perf-" + std::to_string(getpid()) + ".map";
-  // Anyone may write to /tmp: never follow a link laid there.
+  // Any user may write to /tmp, so do not follow a symbolic link there.
   int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0644);
   FILE *file = descriptor >= 0 ? fdopen(descriptor, "a") : nullptr;
   if (!file)

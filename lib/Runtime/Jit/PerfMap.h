@@ -1,6 +1,6 @@
 //===- PerfMap.h - names of generated code for perf -----------------------===//
 //
-// Linux perf reads /tmp/perf-<pid>.map for code that is in no file: a line "address size name" per function.
+// Linux perf reads /tmp/perf-<pid>.map for code that is in no file. Each line has the form "address size name".
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_JIT_PERFMAP_H
@@ -10,8 +10,8 @@
 
 namespace tilewright::runtime {
 
-/// Appends a line for each function that is linked. Files that cannot be written are passed over silently: this is an
-/// aid, asked for with TILEWRIGHT_PERF_MAP=1.
+/// Appends a line for each linked function. Ignores files that cannot be written, because the map is only a debugging
+/// aid that the user enables with TILEWRIGHT_PERF_MAP=1.
 class PerfMapPlugin : public llvm::orc::LinkGraphLinkingLayer::Plugin {
 public:
   void modifyPassConfig(llvm::orc::MaterializationResponsibility &responsibility, llvm::jitlink::LinkGraph &graph,

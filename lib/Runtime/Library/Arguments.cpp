@@ -1,4 +1,4 @@
-//===- Arguments.cpp - what a caller gives is what the model takes ------------===//
+//===- Arguments.cpp - check a caller's tensors against the model's signature ---===//
 #include "lib/Runtime/Library/Model.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ std::string nameOf(const char *what, size_t i, const Tensor &tensor) {
   return std::string(what) + " " + std::to_string(i) + " (" + tensor.name + ")";
 }
 
-/// Bytes of a dense tensor; -1 when they do not fit into 63 bits.
+/// Returns the bytes of a dense tensor, or -1 if they exceed 63 bits.
 int64_t bytesOf(const CallerTensor &tensor) {
   int64_t bytes = dtypes[tensor.dtype].bytes;
   for (int32_t dim = 0; dim < tensor.rank; ++dim)
@@ -29,7 +29,7 @@ int64_t bytesOf(const CallerTensor &tensor) {
   return bytes;
 }
 
-/// Whether elements lie one behind the other in row-major order; strides of dimensions of size 1 do not matter.
+/// Returns true if the tensor is contiguous in row-major order; strides of dimensions of size 1 are ignored.
 bool isDense(const CallerTensor &tensor) {
   int64_t expected = 1;
   for (int32_t dim = tensor.rank - 1; dim >= 0; --dim) {
@@ -62,8 +62,8 @@ bool tilewright_model::checkInput(size_t i, const CallerTensor &tensor) {
   return true;
 }
 
-/// Sets `symbol` to what makes the linear `expr` the size of dimension `dim` of input `i`, and checks its range. Where
-/// nothing does, to the nearest below: then the sizes are not those expected.
+/// Solves the linear `expr` for `symbol`, given the size of dimension `dim` of input `i`, and checks the symbol's
+/// range. If there is no exact solution, rounds down; the comparison of sizes then fails.
 bool tilewright_model::findSymbol(size_t symbol, const plan::Expr &expr, size_t i, size_t dim, int64_t size) {
   std::string problem;
   symbols[symbol] = 0;
@@ -82,7 +82,7 @@ bool tilewright_model::findSymbol(size_t symbol, const plan::Expr &expr, size_t 
               std::to_string(range.min) + (range.max == INT64_MAX ? " or more" : " to " + std::to_string(range.max)));
 }
 
-/// The values of the symbols: of sizes that are nothing but a symbol, then of those that are computed from one.
+/// Computes the symbols' values, first from sizes that are just a symbol, then from sizes computed from one symbol.
 bool tilewright_model::findSymbols(const CallerTensor *inputs) {
   std::vector<bool> known(symbols.size(), false);
   for (bool bare : {true, false})
@@ -112,7 +112,7 @@ bool tilewright_model::expectedSizes(size_t i, bool output, int64_t *sizes) {
   return true;
 }
 
-/// Finds the values of the symbols and compares all sizes with them.
+/// Computes the values of the symbols and compares all sizes with them.
 bool tilewright_model::checkSizes(const CallerTensor *inputs) {
   if (!inputs && description.numInputs != 0)
     return fail("the model has " + std::to_string(description.numInputs) +
@@ -132,7 +132,7 @@ bool tilewright_model::checkSizes(const CallerTensor *inputs) {
                     textOf(inputs[i].sizes, inputs[i].rank) + "; expected " + description.inputs[i].text + ", here " +
                     textOf(expected, inputs[i].rank));
   }
-  // Sizes that have a frame have been checked.
+  // Symbols with a cached frame have already passed the guards.
   auto isOfCall = [&](const auto &frame) { return frame->symbols == symbols; };
   if (plan.guards.empty() || std::any_of(frames.begin(), frames.end(), isOfCall))
     return true;
@@ -173,7 +173,7 @@ bool tilewright_model::checkOutput(size_t i, const CallerTensor &tensor) {
   return checkMemory(i, true, tensor);
 }
 
-/// Results must not lie over anything else: kernels read some of it after they have begun to write.
+/// Checks that results overlap no other tensor: kernels may read an input after they have begun to write a result.
 bool tilewright_model::checkOverlap(const CallerTensor *inputs, const CallerTensor *outputs) {
   auto overlap = [](const CallerTensor &a, const CallerTensor &b) {
     const auto x = reinterpret_cast<uintptr_t>(a.data), y = reinterpret_cast<uintptr_t>(b.data);

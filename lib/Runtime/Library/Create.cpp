@@ -1,4 +1,4 @@
-//===- Create.cpp - an instance is made and ended ---------------------------===//
+//===- Create.cpp - create and destroy an instance --------------------------===//
 #include "lib/Runtime/Host/Affinity.h"
 #include "lib/Runtime/Host/InstructionSets.h"
 #include "lib/Runtime/Library/Model.h"
@@ -27,7 +27,7 @@ bool tilewright_model::fail(std::string text) {
   return false;
 }
 
-/// The instruction sets of `variant` that this CPU or its system lacks; empty: none.
+/// Returns the instruction sets of `variant` that this CPU or its system lacks, or an empty string.
 static std::string missingSets(const Variant &variant) {
   const uint64_t missing = variant.instructionSets & ~runtime::maskOf(runtime::hostInstructionSets());
   std::string names;
@@ -46,8 +46,8 @@ static bool usesAmx(const Variant &variant) {
   return false;
 }
 
-/// Sets `variant` to the one for `cpu`, or to the first that runs here. Before any kernel runs: an instruction that the
-/// CPU lacks ends the process.
+/// Sets `variant` to the one for `cpu`, or to the first that this CPU can run. Must come before any kernel runs,
+/// because an unsupported instruction ends the process.
 bool tilewright_model::chooseVariant(const char *cpu) {
   std::string offered, lacking;
   bool amxRefused = false;
@@ -83,7 +83,8 @@ static std::vector<plan::Expr> exprsOf(const Tensor &tensor) {
   return exprs;
 }
 
-/// What of the description is not in the plan: numbers of tensors and symbols, places of weights; empty: nothing.
+/// Returns the inconsistency between the description and the plan (indices of tensors and symbols, ranges of
+/// weights), or an empty string.
 static std::string misfit(const Description &description, const Variant &variant, const plan::Plan &plan) {
   const std::span inputs(description.inputs, description.numInputs),
       outputs(description.outputs, description.numOutputs);
@@ -129,7 +130,7 @@ bool tilewright_model::readPlan() {
   return true;
 }
 
-/// Sets `weights` to those of the library, or maps the file.
+/// Sets `weights` to those in the library, or maps the file.
 bool tilewright_model::findWeights(const char *path, bool verify) {
   weights = description.weightData;
   if (description.weightsFile) {
@@ -137,7 +138,7 @@ bool tilewright_model::findWeights(const char *path, bool verify) {
     if (name.empty())
       return fail("the weights of this model are in the file '" + std::string(description.weightsFile) +
                   "'; give its path in options.weights_file");
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); // a pipe would be waited for
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); // opening a pipe would block
     if (file < 0)
       return fail("cannot open the weights '" + name + "': " + strerror(errno));
     const off_t size = lseek(file, 0, SEEK_END);
@@ -165,7 +166,7 @@ bool tilewright_model::findWeights(const char *path, bool verify) {
   return true;
 }
 
-/// As the JIT: what is asked for, else OMP_NUM_THREADS, else all CPUs of the process; never more than these.
+/// Follows the JIT: `requested`, else OMP_NUM_THREADS, else all CPUs of the process, which is also the maximum.
 static int threadsFor(int requested) {
   const size_t allowed = runtime::allowedCpus().size();
   const int most = allowed ? int(std::min<size_t>(allowed, runtime::ThreadTeam::maxThreads)) : 1;

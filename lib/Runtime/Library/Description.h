@@ -1,8 +1,8 @@
-//===- Description.h - what an ahead-of-time library holds beside its code --===//
+//===- Description.h - the data of an ahead-of-time library besides its code ---===//
 //
-// The compiler writes one Description into every library (lib/Compiler/Library), as constants of the object file; the
-// runtime that is linked into the library reads it. Both are built from these sources, so that the layout agrees.
-// Nothing in it is ever written.
+// The compiler writes one Description into every library (lib/Compiler/Library), as constants of the object file. The
+// runtime that is linked into the library reads it. Both are built from this header, so that the layouts agree. The
+// data is read-only.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_LIBRARY_DESCRIPTION_H
@@ -15,11 +15,11 @@
 
 namespace tilewright::library {
 
-/// Element types by the numbers that the generated header gives them.
+/// Element types with the same numbers as in the generated header.
 enum class DType : int32_t { Bool, U8, I8, I16, I32, I64, F16, BF16, F32, F64, U16, U32, U64 };
 inline constexpr int numDTypes = 13;
 
-/// Of an element type: numpy's name, the name in C ("F32"), and the bytes of an element.
+/// An element type's name in numpy, its name in C ("F32"), and the bytes of an element.
 struct DTypeInfo {
   const char *name, *shortName;
   int64_t bytes;
@@ -31,7 +31,7 @@ inline constexpr DTypeInfo dtypes[numDTypes] = {
     {"int64", "I64", 8}, {"float16", "F16", 2}, {"bfloat16", "BF16", 2}, {"float32", "F32", 4}, {"float64", "F64", 8},
     {"uint16", "U16", 2}, {"uint32", "U32", 4}, {"uint64", "U64", 8}};
 
-/// The most dimensions a tensor of the caller may have.
+/// The maximum rank of a caller's tensor.
 inline constexpr int maxRank = 8;
 
 /// An item of a plan::Expr.
@@ -48,51 +48,51 @@ struct SizeExpr {
 struct Tensor {
   const char *name;
   int32_t dtype, rank;
-  const int64_t *sizes; ///< -1 where the size is symbolic
-  const char *text;     ///< for people: "float32 [batch, 64]"
+  const int64_t *sizes; ///< -1 for a symbolic size
+  const char *text;     ///< for error messages: "float32 [batch, 64]"
   const SizeExpr *exprs;
-  int64_t number;  ///< among the plan's inputs or outputs
+  int64_t number;  ///< index among the plan's inputs or outputs
   int64_t inPlace; ///< 1: an input that a call writes
 };
 
-/// An input of the plan whose data are weights of the library.
+/// An input of the plan whose data is part of the library's weights.
 struct Weight {
   int64_t number, offset, bytes;
 };
 
-/// Of how weights lie in a file: this header, then their bytes.
+/// The header of a file of weights; the weights follow it.
 struct WeightsFileHeader {
   char magic[16]; ///< "TilewrightWeight"
-  uint8_t id[32]; ///< of the library's Description
-  uint64_t bytes; ///< of the weights behind the header
-  uint64_t hash;  ///< plan::hashBytes() of them, for callers who want to know
+  uint8_t id[32]; ///< equal to the weightsId of the library's Description
+  uint64_t bytes; ///< of the weights after the header
+  uint64_t hash;  ///< plan::hashBytes() of the weights, for optional verification
 };
 inline constexpr char weightsMagic[17] = "TilewrightWeight";
 
 /// The model's code for one kind of CPU.
 struct Variant {
-  const char *cpu;          ///< the machine compiled for
-  uint64_t instructionSets; ///< runtime::maskOf() of those the kernels use
-  const uint8_t *plan;      ///< as plan::serialize() wrote it
+  const char *cpu;          ///< the machine that the code was compiled for
+  uint64_t instructionSets; ///< runtime::maskOf() of the sets that the kernels use
+  const uint8_t *plan;      ///< written by plan::serialize()
   uint64_t planBytes;
-  const tilewright_kernel_fn *kernels; ///< in the plan's order
+  const tilewright_kernel_fn *kernels; ///< in the order of the plan
   uint64_t numKernels;
-  const Weight *weights; ///< places in the weights that all variants share
+  const Weight *weights; ///< ranges of the weights, which all variants share
   uint64_t numWeights;
 };
 
 struct Description {
   uint64_t abi; ///< TILEWRIGHT_ABI_VERSION
   const char *model;
-  const Variant *variants; ///< one at least, the most instruction sets first: an instance takes the first it can run
+  const Variant *variants; ///< at least one, most instruction sets first: an instance uses the first it can run
   uint64_t numVariants;
   const Tensor *inputs;
   uint64_t numInputs;
   const Tensor *outputs;
   uint64_t numOutputs;
-  const uint8_t *weightData; ///< null: they are in a file
+  const uint8_t *weightData; ///< null: the weights are in a file
   uint64_t weightBytes;
-  const char *weightsFile; ///< the name it was written by; null: weightData has them
+  const char *weightsFile; ///< the file's name when it was written; null: the weights are in weightData
   const uint8_t *weightsId;
 };
 
@@ -109,12 +109,12 @@ struct CallerOptions {
   int32_t threads;
   const char *weightsFile;
   const char *cpu;       ///< null: the first variant this CPU can run
-  int32_t verifyWeights; ///< not 0: create() reads all of the weights' file, and refuses a damaged one
+  int32_t verifyWeights; ///< not 0: create() reads the whole file of weights and rejects a damaged one
 };
 
 } // namespace tilewright::library
 
-// What the functions of the generated header call. They are local to the library.
+// Functions that the generated header calls. They are local to the library.
 extern "C" {
 struct tilewright_model;
 tilewright_model *tilewright_library_create(const tilewright::library::Description *description,

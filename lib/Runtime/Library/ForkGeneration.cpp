@@ -1,6 +1,6 @@
-//===- ForkGeneration.cpp - tells a process from the one it was forked from ---===//
+//===- ForkGeneration.cpp - distinguish a process from its parent -------------===//
 //
-// A handler of pthread_atfork would stay behind when the library is unloaded.
+// A pthread_atfork handler would remain registered after the library is unloaded.
 //
 //===----------------------------------------------------------------------===//
 #include "tilewright/ForkGeneration.h"

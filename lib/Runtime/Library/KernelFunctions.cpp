@@ -1,6 +1,6 @@
-//===- KernelFunctions.cpp - what kernels call and libm does not have ---------===//
+//===- KernelFunctions.cpp - functions that kernels call and libm lacks -------===//
 //
-// The JIT gives kernels the same (lib/Runtime/Jit/KernelSymbols.cpp): results are the same.
+// The JIT provides the same functions (lib/Runtime/Jit/KernelSymbols.cpp), so that results are the same.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Runtime/Host/HalfConversions.h"

@@ -1,8 +1,8 @@
 //===- Model.h - an instance of an ahead-of-time library's model ------------===//
 //
-// The plan, its frames and its walk are those of the JIT (lib/Runtime/Plan, lib/Runtime/Host); what the JIT shares
-// between the programs of a process (thread team, pools, packs) an instance has for itself. So a library keeps no
-// state: all of it hangs on its instances, and goes with them.
+// The plan, its frames and the traversal of steps are those of the JIT (lib/Runtime/Plan, lib/Runtime/Host). Objects
+// that the JIT shares between the programs of a process (thread team, pools, packs) are separate for each instance. A
+// library therefore has no global state: all state belongs to instances and is released with them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_LIBRARY_MODEL_H
@@ -22,20 +22,20 @@ struct tilewright_model {
   explicit tilewright_model(const tilewright::library::Description &description) : description(description) {}
   ~tilewright_model();
 
-  /// Everything that is done once: reads the plan, maps weights, packs them. False with a reason in `error`.
+  /// Reads the plan, maps the weights, packs them. Returns false with a reason in `error`.
   bool create(const tilewright::library::CallerOptions &options);
 
-  /// Fills in dtype, rank and sizes of `outputs` for inputs of these dtypes, ranks and sizes. False: `error`.
+  /// Computes dtype, rank and sizes of `outputs` from those of `inputs`. Returns false with a reason in `error`.
   bool shape(const tilewright::library::CallerTensor *inputs, tilewright::library::CallerTensor *outputs);
 
-  /// False with a reason in `error`; what the outputs then hold is undefined.
+  /// Returns false with a reason in `error`; the contents of the outputs are then undefined.
   bool run(const tilewright::library::CallerTensor *inputs, const tilewright::library::CallerTensor *outputs);
 
-  /// The machine whose code this instance runs.
+  /// Returns the machine whose code this instance runs.
   const char *cpu() const { return variant->cpu; }
 
-  /// One call of an instance: calls of one instance run one after the other. A process that was forked in the middle of
-  /// another thread's call finds the instance as it was between two calls.
+  /// Holds the instance's lock during one call: calls of one instance run one after the other. In a process that was
+  /// forked during another thread's call, the instance is reset to its state between two calls.
   class Turn {
   public:
     explicit Turn(tilewright_model &model) : model(model) {
@@ -50,7 +50,7 @@ struct tilewright_model {
     tilewright_model &model;
   };
 
-  std::string error; ///< of the last call that failed
+  std::string error; ///< of the last failed call
 
 private:
   using Sizes = std::vector<tilewright::plan::Expr>; ///< of one tensor
@@ -77,25 +77,25 @@ private:
   bool walk(const tilewright::runtime::Frame &frame, const void *const *inputs, void *const *outputs);
 
   const tilewright::library::Description &description;
-  const tilewright::library::Variant *variant = nullptr; ///< of the description: set by create()
+  const tilewright::library::Variant *variant = nullptr; ///< in the description; set by create()
   tilewright::plan::Plan plan;
   std::vector<tilewright::runtime::Kernel> kernels;
   std::vector<Sizes> inputSizes, outputSizes;
   const uint8_t *weights = nullptr;
-  void *mapping = nullptr; ///< of the weights' file
+  void *mapping = nullptr; ///< of the file of weights
   size_t mappingBytes = 0;
-  std::vector<const void *> inputPointers; ///< by the plan's number; weights stay, the caller's change with each call
+  std::vector<const void *> inputPointers; ///< by the plan's index; only weights stay the same between calls
   std::vector<void *> outputPointers;
-  tilewright::runtime::PackedBuffers packed; ///< none where the weights came packed
+  tilewright::runtime::PackedBuffers packed; ///< empty if the weights are stored packed
   tilewright::runtime::Memory memory;        ///< of calls
   int threads = 1;
   tilewright::runtime::ThreadTeam team;
-  tilewright::runtime::ForkMutex mutex; ///< held by a call
+  tilewright::runtime::ForkMutex mutex; ///< held during a call
   tilewright::library::ProcessGeneration generation;
 
   static constexpr size_t maxFrames = 8;
   std::vector<std::unique_ptr<tilewright::runtime::Frame>> frames; ///< most recently used first
-  std::vector<int64_t> symbols;                                    ///< of the call
+  std::vector<int64_t> symbols;                                    ///< of the current call
 };
 
 #endif

@@ -1,4 +1,4 @@
-//===- ProcessGeneration.h - a load that tells a process from its parent ----===//
+//===- ProcessGeneration.h - detect a fork with one load --------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_LIBRARY_PROCESSGENERATION_H
 #define TILEWRIGHT_LIB_RUNTIME_LIBRARY_PROCESSGENERATION_H
 
@@ -10,8 +10,8 @@
 
 namespace tilewright::library {
 
-/// forkGeneration() without its system call: the number is in a page that the system gives to a child as zeros. Where
-/// it does not (Linux before 4.14), each call asks for the process.
+/// Computes forkGeneration() without a system call: the number is in a page that the system zeroes in a forked child.
+/// If the system does not support that (Linux before 4.14), each call asks for the process id.
 class ProcessGeneration {
 public:
   ProcessGeneration() {
@@ -35,7 +35,7 @@ public:
       return runtime::forkGeneration();
     uint64_t known = number->load(std::memory_order_relaxed);
     if (known == 0)
-      number->store(known = runtime::forkGeneration(), std::memory_order_relaxed); // all threads find the same
+      number->store(known = runtime::forkGeneration(), std::memory_order_relaxed); // all threads compute the same value
     return known;
   }
 

@@ -9,8 +9,8 @@
 using namespace tilewright;
 using namespace tilewright::library;
 
-/// What the parent's call was changing when this process was forked is made anew. What it points to is given up: it may
-/// be half freed.
+/// Reinitializes the data that the parent's call was changing when this process was forked. The old objects are
+/// leaked, because they may be partly freed.
 void tilewright_model::forgetTornCall() {
   const size_t count = plan.symbols.size();
   new (&error) std::string;
@@ -19,7 +19,7 @@ void tilewright_model::forgetTornCall() {
   new (&symbols) std::vector<int64_t>(count);
 }
 
-/// The frame of the call's symbols; null with a reason in `error`.
+/// Returns the frame for the call's symbols, or null with a reason in `error`.
 const runtime::Frame *tilewright_model::frameOf() {
   for (size_t i = 0; i < frames.size(); ++i)
     if (frames[i]->symbols == symbols) {
@@ -43,7 +43,7 @@ bool tilewright_model::walk(const runtime::Frame &frame, const void *const *inpu
   runtime::CallContext call{plan, kernels.data(), nullptr, inputs, outputs, packed.pointers.data(), nullptr, &team};
   if (layout.walk(memory.data(), 0, frame.steps.size(), call, error))
     return true;
-  error.resize(std::min(error.size(), error.rfind(" [step "))); // of use to the JIT alone: labels have the user's line
+  error.resize(std::min(error.size(), error.rfind(" [step "))); // only the JIT uses it: labels have the user's line
   return false;
 }
 

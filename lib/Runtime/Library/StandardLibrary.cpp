@@ -1,18 +1,19 @@
-//===- StandardLibrary.cpp - the few functions behind the C++ headers ---------===//
+//===- StandardLibrary.cpp - the functions of libstdc++ that the runtime needs ---===//
 //
-// The runtime uses std::vector, std::string and std::unique_ptr, which are templates: compiled here without exceptions
-// and with _GLIBCXX_EXTERN_TEMPLATE=0, they need of libstdc++ no more than memory and a way to fail. Both are here,
-// local to the library: libstdc++ is neither linked nor loaded, and a host program's own is not disturbed.
+// The runtime uses std::vector, std::string and std::unique_ptr. Compiled without exceptions and with
+// _GLIBCXX_EXTERN_TEMPLATE=0, these templates need only memory allocation and error functions from libstdc++. Both
+// are defined here, local to the library: libstdc++ is neither linked nor loaded, and a host program's own copy is
+// not affected.
 //
-// Memory that a model needs for data comes from Memory.h, which reports its failure; what comes from here is small
-// (lists of steps, texts), and a process that cannot have it ends.
+// Large data of a model is allocated by Memory.h, which reports failure. Allocations here are small (lists of steps,
+// strings); if one fails, the process ends.
 //
 //===----------------------------------------------------------------------===//
 #include <cstdlib>
 #include <new>
 
 static void *allocate(size_t bytes, size_t alignment) {
-  // aligned_alloc wants whole multiples of the alignment.
+  // aligned_alloc requires a multiple of the alignment.
   return alignment <= __STDCPP_DEFAULT_NEW_ALIGNMENT__
              ? malloc(bytes ? bytes : 1)
              : aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
@@ -45,7 +46,7 @@ namespace std {
 
 const nothrow_t nothrow{};
 
-// Names of <bits/functexcept.h>. They are reached by mistakes of the runtime alone.
+// Names from <bits/functexcept.h>. Only a bug in the runtime can reach them.
 [[noreturn]] void __throw_bad_alloc() { abort(); }
 [[noreturn]] void __throw_bad_array_new_length() { abort(); }
 [[noreturn]] void __throw_length_error(const char *) { abort(); }

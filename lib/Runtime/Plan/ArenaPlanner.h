@@ -1,14 +1,14 @@
 //===- ArenaPlanner.h - offsets of the scratch buffers of one call --------===//
 //
-// Buffers that are never alive together share memory:
+// Buffers whose lifetimes do not overlap share memory:
 //
 //   step        0   1   2   3
 //   a  100 B    |---|                 a -> 0
 //   b  200 B        |-------|         b -> 128
 //   c   64 B            |---|         c -> 0    (a is dead)
 //
-// Greedy by size: the largest buffer first, each into the smallest gap between the placed buffers alive at the same
-// time. Two buffers used by the same step count as alive together.
+// The algorithm is greedy by size: it places the largest buffer first, each into the smallest gap between the placed
+// buffers whose lifetimes overlap. The lifetimes of two buffers used by the same step overlap.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_PLAN_ARENAPLANNER_H
@@ -21,7 +21,7 @@ namespace tilewright::plan {
 /// Every offset in an arena is a multiple of this many bytes.
 inline constexpr int64_t arenaAlignment = 64;
 
-/// First and last index into Plan::steps that uses a buffer; -1 and -1 when none does.
+/// The first and last index into Plan::steps that uses a buffer; -1 and -1 if no step does.
 struct LiveRange {
   int32_t first = -1, last = -1;
   bool empty() const { return first < 0; }
@@ -30,10 +30,10 @@ struct LiveRange {
   }
 };
 
-/// When each of `buffers` buffers is alive while `steps` run in order.
+/// Returns the live range of each of the `buffers` buffers when `steps` run in order.
 std::vector<LiveRange> liveRanges(const std::vector<const Step *> &steps, size_t buffers);
 
-/// A buffer to place: its size in bytes and when it is alive. An empty range or a size of 0 takes no room.
+/// A buffer to place: its size in bytes and its live range. An empty range or a size of 0 needs no memory.
 struct ArenaRequest {
   int64_t bytes = 0;
   LiveRange live;
@@ -44,7 +44,7 @@ struct ArenaLayout {
   int64_t total = 0;            ///< bytes of the arena
 };
 
-/// Places the requests. False, with a reason in `error`, for a negative size or a total beyond 64 bits.
+/// Assigns offsets. Returns false with a reason in `error` for a negative size or a total beyond 64 bits.
 bool planArena(const std::vector<ArenaRequest> &requests, ArenaLayout &layout, std::string &error);
 
 } // namespace tilewright::plan

@@ -1,7 +1,7 @@
 //===- Expr.cpp - integer expressions over the symbols of a plan ----------===//
 //
-// A postfix program on a small fixed stack. Every operation checks for overflow: a size that wraps around would
-// become a small allocation and a large write.
+// Evaluates postfix programs on a small fixed stack. Every operation checks for overflow, because a size that wraps
+// around would become a small allocation and a large write.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Runtime/Plan/Plan.h"
@@ -46,7 +46,7 @@ int64_t linearSymbol(const Expr &expr) {
   return symbol;
 }
 
-/// One binary operation; false when the result does not fit or the divisor is zero.
+/// Applies one binary operation. Returns false if the result overflows or the divisor is zero.
 static bool applyBinary(Expr::Op op, int64_t lhs, int64_t rhs, int64_t &result) {
   switch (op) {
   case Expr::Op::Add:

@@ -1,6 +1,6 @@
-//===- Hash.h - a quick 64-bit hash of bytes ------------------------------===//
+//===- Hash.h - fast 64-bit hash of bytes ---------------------------------===//
 //
-// Guards plan images against damage and tells changed parameters from unchanged ones. Not for adversaries.
+// The hash detects damaged plan images and changed parameters. It is not secure against deliberate collisions.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_PLAN_HASH_H
@@ -12,15 +12,15 @@
 
 namespace tilewright::plan {
 
-/// Folds one 64-bit word into a running hash. A bijection of `hash` for a fixed word and of the word for a fixed
-/// hash, so that changing one word always changes the result.
+/// Folds one 64-bit word into a running hash. The function is bijective in `hash` for a fixed word and in the word
+/// for a fixed hash, so that changing one word always changes the result.
 inline uint64_t mixHash(uint64_t hash, uint64_t word) {
   hash ^= word;
   hash *= 0x9E3779B97F4A7C15ull;
   return hash ^ (hash >> 32);
 }
 
-/// The hash of `size` bytes at `data`, the same on every machine.
+/// Returns the hash of `size` bytes at `data`, which is the same on every machine.
 inline uint64_t hashBytes(const void *data, size_t size, uint64_t seed = 0) {
   const auto *bytes = static_cast<const unsigned char *>(data);
   uint64_t hash = mixHash(seed ^ 0xA0761D6478BD642Full, size);

@@ -1,10 +1,10 @@
 //===- Plan.h - what the runtime executes ---------------------------------===//
 //
-// The serialized twin of the tw_plan dialect: buffers, and steps that launch kernels on them. It names no MLIR
-// type, so that ahead-of-time libraries and sanitizer builds can read it.
+// A plan is the serialized counterpart of the tw_plan dialect: buffers, and steps that launch kernels on them. It
+// names no MLIR type, so that ahead-of-time libraries and sanitizer builds can read it.
 //
-// Sizes are expressions over the plan's symbols (s0, s1, ...): a call brings the symbols' values, the runtime
-// evaluates the expressions once per set of values and keeps the result.
+// Sizes are expressions over the plan's symbols (s0, s1, ...). A call passes the symbols' values. The runtime
+// evaluates the expressions once per set of values and caches the results.
 //
 //   plan {
 //     symbols = 1
@@ -25,22 +25,22 @@
 namespace tilewright::plan {
 
 /// An integer expression over the plan's symbols, as a postfix program.
-/// Division and modulus are floor division and its modulus; a divisor of zero is an error of the call.
+/// Division rounds down, and the modulus has the sign of the divisor; a divisor of zero is an error of the call.
 struct Expr {
   enum class Op : uint8_t { Const, Symbol, Add, Mul, FloorDiv, CeilDiv, Mod, Max, Min };
   struct Item {
     Op op;
-    int64_t value = 0; ///< the constant, or the symbol's number
+    int64_t value = 0; ///< the constant, or the symbol's index
   };
   std::vector<Item> items;
 
-  /// The deepest stack a program may need; verify() refuses more.
+  /// The maximum depth of a program's stack; verify() rejects deeper programs.
   static constexpr int maxDepth = 64;
 
   static Expr constant(int64_t value) { return {{{Op::Const, value}}}; }
   static Expr symbol(int64_t index) { return {{{Op::Symbol, index}}}; }
   bool isConstant() const { return items.size() == 1 && items[0].op == Op::Const; }
-  /// True when the value depends on no symbol.
+  /// Returns true if the value depends on no symbol.
   bool isSymbolFree() const {
     for (const Item &item : items)
       if (item.op == Op::Symbol)
@@ -51,19 +51,19 @@ struct Expr {
 
 struct Buffer {
   enum class Kind : uint8_t {
-    Input,    ///< a tensor of the caller; `index` is its number
-    Output,   ///< a tensor the caller made; `index` is its number
+    Input,    ///< a tensor of the caller; `index` is its position
+    Output,   ///< a tensor that the caller allocated; `index` is its position
     Arena,    ///< scratch memory of one call, alive from its first to its last use in `steps`
-    Packed,   ///< made by a `once` step, kept between calls
-    Constant, ///< bytes of the plan itself: `index` is the offset in Plan::constants
+    Packed,   ///< written by a `once` step, kept between calls
+    Constant, ///< bytes stored in the plan: `index` is the offset in Plan::constants
   };
   Kind kind = Kind::Arena;
   int64_t index = 0;
   Expr bytes;
-  bool inPlace = false; ///< an Input that steps may write (the caller wants the mutation)
+  bool inPlace = false; ///< an Input that steps may write, because the model mutates it
 };
 
-/// A buffer operand of a step: a buffer and the byte offset where the operand starts in it.
+/// A buffer operand of a step: a buffer and the byte offset of the operand in it.
 struct Operand {
   int32_t buffer = 0;
   Expr offset; ///< empty means 0
@@ -78,18 +78,18 @@ struct Step {
   Kind kind = Kind::Launch;
   int32_t callee = 0;            ///< index into Plan::kernels (Launch) or Plan::hostFunctions (Host)
   std::vector<Operand> operands; ///< in the kernel's order
-  uint64_t writes = 0;           ///< bit i: operand i is written (i < 64; later ones count as written)
+  uint64_t writes = 0;           ///< bit i: operand i is written (i < 64; operands from 64 on count as written)
   std::vector<Expr> sizes;       ///< index arguments of the kernel
   Expr grid;                     ///< number of tiles; 1 runs on thread 0 alone
   Expr scratchBytes;             ///< per thread
-  Expr bytes;                    ///< of a Copy
-  bool checks = false;           ///< a Launch that tells of indices out of range at the start of its scratch
-  Expr flops;                    ///< of its contractions, for profiles
+  Expr bytes;                    ///< number of bytes of a Copy
+  bool checks = false;           ///< a Launch that writes an out-of-range index to the start of its scratch
+  Expr flops;                    ///< number of operations of its contractions, for profiles
   std::string label;             ///< for profiles and error messages: op names
   std::string schedule;          ///< for profiles: the tile sizes
 };
 
-/// Whether the step may write its operand `i`. The second operand of a copy always is.
+/// Returns true if the step may write its operand `i`. A copy writes its second operand.
 inline bool writesOperand(const Step &step, size_t i) {
   if (step.kind == Step::Kind::Copy)
     return i == 1;
@@ -102,7 +102,7 @@ struct Symbol {
   int64_t max = INT64_MAX;
 };
 
-/// `lhs` is `rhs`, or at least it, at every call: else the sizes of its tensors do not fit together.
+/// A condition that each call must satisfy: `lhs` equals `rhs`, or is at least `rhs`.
 struct Guard {
   Expr lhs, rhs;
   bool atLeast = false;
@@ -122,31 +122,32 @@ struct Plan {
   int32_t numOutputs = 0;
 };
 
-/// Every index in range, every Expr well-formed (stack discipline, known symbols), no read of an arena buffer before
-/// it is written, no write to an Input unless it is declared inPlace. `once` steps read inputs, constants and packed
-/// buffers, write packed buffers and depend on no symbol. Returns an empty string or the error.
+/// Checks that every index is in range, that every Expr is well-formed (stack discipline, known symbols), that no
+/// arena buffer is read before it is written, and that no Input is written unless it is declared inPlace. `once`
+/// steps must read only inputs, constants and packed buffers, write packed buffers and depend on no symbol. Returns
+/// an empty string or the error.
 std::string verify(const Plan &plan);
 
-/// The same for one expression over `numSymbols` symbols. An empty expression is well-formed and means 0.
+/// Checks one expression over `numSymbols` symbols in the same way. An empty expression is well-formed and means 0.
 std::string verify(const Expr &expr, size_t numSymbols);
 
-/// The one symbol that a size `a * symbol + b` is made of; -1: `expr` is another expression.
+/// Returns the symbol of a size of the form `a * symbol + b`, or -1 if `expr` has another form.
 int64_t linearSymbol(const Expr &expr);
 
-/// The value of `expr`, or 0 and an error in `error` (non-empty: division by zero, overflow). `expr` is verified, and
-/// `symbols` holds a value for each symbol of its plan (may be null when there is none).
+/// Returns the value of `expr`, or 0 with an error in `error` (division by zero, overflow). `expr` must be verified.
+/// `symbols` has a value for each symbol of the plan (may be null if there is none).
 int64_t evaluate(const Expr &expr, const int64_t *symbols, std::string &error);
 
-/// An empty string where all guards of `plan` hold for these symbols, or which one does not.
+/// Returns an empty string if all guards of `plan` hold for these symbols, otherwise a message.
 std::string brokenGuard(const Plan &plan, const int64_t *symbols);
 
-/// The bytes of `buffer`, whose size depends on no symbol; -1 with a reason in `error` when that is no possible size.
+/// Returns the bytes of `buffer`, whose size depends on no symbol, or -1 with a reason in `error`.
 int64_t fixedBytes(const Buffer &buffer, std::string &error);
 
-/// A self-describing little-endian image with a magic, a version and a trailing hash; no pointers.
+/// Returns a self-describing little-endian image with a magic number, a version and a trailing hash.
 std::vector<uint8_t> serialize(const Plan &plan);
 
-/// Reads what serialize() wrote. Anything truncated, foreign or altered gives an error, never a crash.
+/// Reads an image that serialize() wrote. Truncated, foreign or altered data gives an error, never a crash.
 bool deserialize(const uint8_t *data, size_t size, Plan &plan, std::string &error);
 
 } // namespace tilewright::plan

@@ -1,9 +1,9 @@
-//===- Serialize.cpp - the image of a plan --------------------------------===//
+//===- Serialize.cpp - serialization of plans -----------------------------===//
 //
 //   "TWPLAN\r\n"  u32 ABI version  u32 zero  u64 payload bytes  payload  u64 hash of all before
 //
-// All numbers little-endian. A list is a u32 count and its elements; a count is believed only after a look at how
-// many bytes are left, so a damaged one can neither allocate much nor read outside.
+// All numbers are little-endian. A list is a u32 count followed by its elements. The reader compares a count with the
+// number of remaining bytes, so that a damaged count causes neither a large allocation nor an out-of-bounds read.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Runtime/Plan/Hash.h"
@@ -64,7 +64,7 @@ public:
   }
 };
 
-/// Reads front to back; after the first error every read gives zeroes and empty lists.
+/// Reads from front to back. After the first error every read returns zeros and empty lists.
 class PlanReader {
 public:
   PlanReader(const uint8_t *data, size_t size, std::string &error) : next(data), left(size), error(error) {}
@@ -87,7 +87,7 @@ public:
     left -= sizeof value;
     return value;
   }
-  /// A count of elements that take at least `least` bytes each.
+  /// Reads the count of a list whose elements take at least `least` bytes each.
   uint32_t count(size_t least) {
     auto value = number<uint32_t>();
     if (value > left / least) {

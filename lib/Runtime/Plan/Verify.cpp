@@ -1,7 +1,7 @@
-//===- Verify.cpp - what every plan must satisfy --------------------------===//
+//===- Verify.cpp - invariants of plans -----------------------------------===//
 //
-// Run after reading an image and before the executor believes a plan: afterwards no index needs a check. What
-// depends on the values of the symbols (ranges of operands, sizes) is checked when a frame is resolved.
+// Runs after an image is read and before the executor uses the plan, so that the executor need not check indices.
+// Properties that depend on the values of symbols (ranges of operands, sizes) are checked when a frame is resolved.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Runtime/Plan/Plan.h"
@@ -9,7 +9,7 @@
 namespace tilewright::plan {
 namespace {
 
-/// Walks the plan once and keeps the first error.
+/// Visits the plan once and keeps the first error.
 class Verifier {
 public:
   explicit Verifier(const Plan &plan) : plan(plan), written(plan.buffers.size(), false) {}
@@ -153,7 +153,8 @@ private:
     }
     if (!error.empty())
       return;
-    // Reads first: a step that reads what only it writes reads garbage. Operands from 64 on may be either.
+    // Check reads first: a step that reads a buffer written only by that step reads undefined values. Operands from
+    // 64 on may be read or written.
     for (size_t i = 0; i < count && i < 64; ++i)
       if (!writesOperand(step, i))
         verifyRead(step.operands[i].buffer, where, once);
