@@ -1,21 +1,22 @@
-//===- ApplyRecords.cpp - measured schedules replace those that the model chose ------------------===//
+//===- ApplyRecords.cpp - replace schedules of the model by measured ones ------------------------===//
 //
 // Before:  func @kernel_0(...) attributes {tw.schedule = {tiles = array<i64: 64, 96>, time = "352 us, L3"}}
 // After:   func @kernel_0(...) attributes {tw.schedule = {tiles = array<i64: 128, 48>, order = 1 : i64, record =
 // "5f0a1c22"}}
 //
-// for a kernel that the folder `records` has a record of (Records.h); others stay as they are. A kernel with symbolic
-// sizes has a record for each class of sizes (SizeClasses.h). Where their schedules differ it becomes one for each:
+// for a kernel that has a record (Records.h) in the folder `records`; others stay unchanged. A kernel with symbolic
+// sizes has a record for each class of sizes (SizeClasses.h). If their schedules differ, there is one kernel for
+// each:
 //
 // Before:  func @kernel_0(%n: index, ...) attributes {tw.schedule = ...}          call @kernel_0(...)
 // After:   func @kernel_0(%n: index, ...) attributes {tw.schedule = ..., tw.sizes_between = array<i64: 17, -1>}
 //          func @kernel_0_to_16(%n: index, ...) attributes {tw.schedule = ..., tw.sizes_between = array<i64: 0, 16>}
 //                                                     call @kernel_0(...) {tw.other_sizes = [@kernel_0_to_16]}
 //
-// and the plan launches the one whose range has the product of a call's sizes. With `strict` a kernel
-// that has a space and no record is an error. Where there are records of a kernel that do not hold here, a warning says
-// why, once in a process. With `deterministic` a record whose schedule sums in another order than
-// the default's is not used. With `stamp` kernels are told their keys, for the tuner.
+// and the plan launches the kernel whose range contains the product of a call's sizes. With `strict`, a kernel that
+// has a space and no record is an error. If there are records of a kernel that are not valid here, a warning gives
+// the reason, once per process. With `deterministic`, a record whose schedule sums in another order than the
+// default's is not used. With `stamp`, kernels get their keys as attributes, for the tuner.
 //
 // Tests: test/Tuner/tune.test, test/Tuner/size-classes.test
 //
@@ -87,7 +88,7 @@ struct ApplyRecords : impl::ApplyRecordsBase<ApplyRecords> {
         split(kernel, parts);
     }
     tellIgnored(missed);
-    // Spaces are stamped for `strict` alone where nobody asks for them.
+    // `strict` needs the spaces; remove them unless they were requested.
     if (!stamp)
       for (auto kernel : getOperation().getOps<func::FuncOp>())
         for (StringRef name : {"tw.space", "tw.wide_space", "tw.predicted"})
@@ -95,22 +96,22 @@ struct ApplyRecords : impl::ApplyRecordsBase<ApplyRecords> {
   }
 
 private:
-  /// A schedule and the sizes it is for.
+  /// A schedule and the range of sizes for which it is used.
   struct Part {
     int64_t least, most;
     DictionaryAttr schedule;
   };
 
-  /// Whether what `record` chose is another schedule than the default here. Where rates were measured anew since, its
-  /// default may not be the one here: then what it chose is applied whatever it was, and in deterministic mode nothing
-  /// is, since the order of the sums of the default here is in no record.
+  /// Returns true if the choice of `record` may differ from the default schedule here. If rates were measured again
+  /// since, the record's default may differ from the default here: then the choice is applied in any case, except in
+  /// deterministic mode, because the record lacks the order of summation of the default here.
   bool replacesDefault(const KernelRecord &record) const {
     if (record.rates != rates)
       return !deterministic;
     return record.chosen != record.initial && !(deterministic && record.chosenClass != record.initialClass);
   }
 
-  /// Says once in a process that there are records of these very kernels, and why they do not hold.
+  /// Warns once per process that there are records of these kernels that are not valid, and why.
   void tellIgnored(ArrayRef<RecordKey> missed) {
     if (missed.empty() || !llvm::sys::fs::exists(records))
       return;
@@ -146,7 +147,7 @@ private:
     return SmallVector<std::optional<SizeClass>>(sizeClasses());
   }
 
-  /// Equal but for the records they are from.
+  /// Returns true if the schedules are equal except for their records.
   static bool sameSchedule(DictionaryAttr a, DictionaryAttr b) {
     auto without = [](DictionaryAttr schedule) {
       NamedAttrList list(schedule);
@@ -166,7 +167,7 @@ private:
     signalPassFailure();
   }
 
-  /// `kernel` stays for the largest sizes; each of the others becomes a kernel beside it.
+  /// Keeps `kernel` for the largest sizes and clones it for each of the other parts.
   void split(func::FuncOp kernel, ArrayRef<Part> parts) {
     Builder builder(&getContext());
     SymbolTable symbols(getOperation());
@@ -191,7 +192,7 @@ private:
     });
   }
 
-  /// `schedule` with what `record` has chosen.
+  /// Returns `schedule` with the choice of `record`.
   FailureOr<DictionaryAttr> scheduleOf(func::FuncOp kernel, DictionaryAttr schedule, const KernelRecord &record,
                                        const RecordKey &key) {
     auto bad = [&]() -> FailureOr<DictionaryAttr> {

@@ -1,4 +1,4 @@
-//===- Bench.h - where schedules of a kernel are raced -------------------------------===//
+//===- Bench.h - measures schedules of a kernel --------------------------------------===//
 #ifndef TILEWRIGHT_LIB_TUNER_BENCH_H
 #define TILEWRIGHT_LIB_TUNER_BENCH_H
 
@@ -6,25 +6,25 @@
 
 namespace tilewright::tuner {
 
-/// What became of one schedule in a race.
+/// The result of one schedule in a race.
 struct Lane {
-  std::vector<double> nanoseconds; ///< one per round; empty where it failed
-  std::string failure;             ///< why it has no times: it did not compile, crashed, hung, gave wrong numbers
+  std::vector<double> nanoseconds; ///< one per round; empty if the schedule failed
+  std::string failure;             ///< why there are no times: it did not compile, crashed, hung, gave wrong results
 };
 
-/// A device: the machine itself by worker processes, or a recorded table.
+/// A device that runs schedules: worker processes on this machine, or a recorded table.
 class Bench {
 public:
   virtual ~Bench() = default;
 
-  /// Runs each of `points` once in each of `rounds` rounds, in an order that changes from round to round. A point that
-  /// cannot be run costs its lane alone. `deadline`: nanoseconds that one run may take; 0: none is known yet.
+  /// Runs each of `points` once in each of `rounds` rounds, in an order that changes from round to round. A point
+  /// that cannot run affects only its lane. `deadline`: maximum nanoseconds of one run; 0: not known yet.
   virtual std::vector<Lane> race(const std::vector<SchedulePoint> &points, int rounds, double deadline) = 0;
 
-  /// Empty when the point's results are within the numbers rule, else what is wrong.
+  /// Returns an empty string if the point's results satisfy the numbers rule, otherwise a description of the error.
   virtual std::string check(const SchedulePoint &point) = 0;
 
-  /// No more is to be measured: the user has interrupted, or the time is over.
+  /// Returns true if measuring must stop: the user interrupted it, or the time limit is reached.
   virtual bool stopped() { return false; }
 };
 

@@ -7,7 +7,7 @@
 
 namespace tilewright::tuner {
 
-/// 32 hexadecimal digits.
+/// Returns a hash of `text` as 32 hexadecimal digits.
 inline std::string digest(llvm::StringRef text) {
   llvm::BLAKE3 hash;
   hash.update(text);

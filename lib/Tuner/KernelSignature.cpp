@@ -1,4 +1,4 @@
-//===- KernelSignature.cpp - by what a record knows its kernel again -------------------------===//
+//===- KernelSignature.cpp - how a record identifies its kernel ------------------------------===//
 //
 // Test: test/Tuner/signatures.mlir
 //
@@ -14,7 +14,7 @@ using namespace mlir;
 namespace tilewright::tuner {
 
 KernelSignature signatureOf(func::FuncOp kernel) {
-  // A copy without what is said of it: attributes of functions are few, its body is what is long.
+  // Clone the kernel to remove descriptive attributes; the cost is small compared with printing the body.
   OwningOpRef<func::FuncOp> copy = kernel.clone();
   for (StringRef name : {"tw.schedule", "tw.space", "tw.wide_space", "tw.predicted", "tw.ops", "tw.flops",
                          "tw.signature", "tw.family", "tw.sizes_of_family", "tw.epoch", "tw.why_default"})

@@ -1,7 +1,8 @@
-//===- KernelSignature.h - by what a record knows its kernel again --------------------------===//
+//===- KernelSignature.h - how a record identifies its kernel -------------------------------===//
 //
-// The text of a kernel after layouts were chosen, without its name, places, schedule and what is said of it for people:
-// equal texts make equal code from equal schedules. Its family is the same text with every number replaced by '#'.
+// The signature is the kernel's IR after layouts are chosen, without name, locations, schedule and descriptive
+// attributes: kernels with equal texts get equal code from equal schedules. The family is the same text with every
+// number replaced by '#'.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_TUNER_KERNELSIGNATURE_H
@@ -16,12 +17,12 @@ namespace tilewright::tuner {
 
 struct KernelSignature {
   std::string exact, family;  ///< hashes, hexadecimal
-  std::vector<int64_t> sizes; ///< of the arguments' and results' types, in order; -1 for symbolic ones
+  std::vector<int64_t> sizes; ///< of the types of arguments and results, in order; -1 if symbolic
 };
 
 KernelSignature signatureOf(mlir::func::FuncOp kernel);
 
-/// A hash of the sources that shape kernels such as `kernel` on `target`; another after one of them has changed.
+/// Returns a hash of the sources that generate kernels like `kernel` for `target`; it changes when they do.
 std::string epochOf(llvm::StringRef target, mlir::func::FuncOp kernel);
 
 } // namespace tilewright::tuner

@@ -1,4 +1,4 @@
-//===- RecordTexts.cpp - records, for people and for teams ------------------------------------------------===//
+//===- RecordTexts.cpp - records as text for users --------------------------------------------------------===//
 //
 // Test: test/Tuner/tune.test
 //
@@ -39,7 +39,7 @@ std::string recordsDigest(llvm::StringRef folder) {
   return tuner::digest(llvm::join(files, ""));
 }
 
-/// Milliseconds that finding one of `records` takes, the median; 0 for none.
+/// Returns the median milliseconds of looking up one of `records`; 0 if there are none.
 static double lookUpTime(const RecordStore &store, llvm::ArrayRef<KernelRecord> records) {
   using Clock = std::chrono::steady_clock;
   std::vector<double> times;

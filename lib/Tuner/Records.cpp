@@ -1,4 +1,4 @@
-//===- Records.cpp - what was measured, kept in files -----------------------------------------===//
+//===- Records.cpp - measured schedules, stored in files --------------------------------------===//
 //
 // Test: test/Unit/Tuner/RecordsTest.cpp
 //
@@ -31,7 +31,7 @@ json::Array pair(llvm::StringRef a, llvm::StringRef b) {
   return json::Array{json::Value(a.str()), json::Value(b.str())};
 }
 
-/// Holds the folder's lock while it lives; waits for it.
+/// Waits for the folder's lock and holds it during the object's lifetime.
 class FolderLock {
 public:
   explicit FolderLock(llvm::StringRef folder) {
@@ -75,7 +75,7 @@ llvm::Error writeWhole(const std::string &path, llvm::StringRef text) {
   return llvm::createStringError(problem, "cannot write the record '%s'", path.c_str());
 }
 
-/// The seen of both, each schedule once as `first` has it.
+/// Merges the measured schedules of `second` into `first`; entries of `first` win.
 void unite(KernelRecord &first, const KernelRecord &second) {
   for (const SeenSchedule &seen : second.seen)
     if (llvm::none_of(first.seen, [&](auto &other) { return other.schedule == seen.schedule; }))

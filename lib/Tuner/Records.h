@@ -1,9 +1,10 @@
-//===- Records.h - what was measured, kept in files -----------------------------------------===//
+//===- Records.h - measured schedules, stored in files --------------------------------------===//
 //
-// A record is one JSON file, "<hash of its key>.json", written whole or not at all. Its key is all that decides whether
-// it still holds: the kernel's signature (its IR after layouts were chosen, without names and places), the target, the
-// machine and the epoch of the code generator (a hash of the sources that shape this kind of kernel, Epochs.h). What is
-// read is checked by a checksum; a damaged file is a miss with a reason, never used.
+// A record is one JSON file, "<hash of its key>.json", written atomically. Its key contains everything that decides
+// whether the record is still valid: the kernel's signature (its IR after layouts are chosen, without names and
+// locations), the target, the machine and the epoch of the code generator (a hash of the sources that generate this
+// kind of kernel, Epochs.h). A checksum protects the contents; a damaged file counts as missing, with a reason, and
+// is never used.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_TUNER_RECORDS_H
@@ -31,13 +32,13 @@ struct RecordKey {
 
 struct KernelRecord {
   RecordKey key;
-  std::string rates;                     ///< Target::ratesKey(): `initial` is the default where they are the same
-  std::string family;                    ///< the signature's, with all sizes left open
-  std::vector<int64_t> sizes;            ///< those left open, in order
-  std::string operations;                ///< for people
+  std::string rates;                     ///< Target::ratesKey(): with equal rates, `initial` is the default schedule
+  std::string family;                    ///< the signature's family, without sizes
+  std::vector<int64_t> sizes;            ///< the sizes that `family` lacks, in order
+  std::string operations;                ///< for people to read
   std::string initial;                   ///< the default schedule
-  std::string chosen;                    ///< the one to use; equal to `initial` where nothing was better
-  std::string initialClass, chosenClass; ///< orders of sums (ScheduleSpace::numericsClass)
+  std::string chosen;                    ///< the schedule to use; equal to `initial` if none was better
+  std::string initialClass, chosenClass; ///< orders of summation (ScheduleSpace::numericsClass)
   std::string tier, verdict;
   int64_t measurements = 0;
   double initialNanoseconds = 0, noise = 0;
@@ -48,25 +49,25 @@ struct KernelRecord {
 };
 
 llvm::json::Value toJson(const KernelRecord &record);
-/// Nothing, with the reason in `why`, for what is not a record of this format, or is damaged.
+/// Returns nothing, with the reason in `why`, if the text is damaged or not a record in this format.
 std::optional<KernelRecord> fromJson(llvm::StringRef text, std::string &why);
 
-/// A folder of records. Several processes may use it at once.
+/// A folder of records. Several processes may use it at the same time.
 class RecordStore {
 public:
   explicit RecordStore(std::string folder) : folder(std::move(folder)) {}
 
-  /// The record of `key`; nothing with the reason in `why`: none, damaged, of another key.
+  /// Returns the record of `key`, or nothing with the reason in `why`: missing, damaged, of another key.
   std::optional<KernelRecord> find(const RecordKey &key, std::string &why) const;
 
-  /// Keeps `record`: one that is there already and was measured more often stays, what each has seen is put together.
-  /// `replace`: the new one decides.
+  /// Stores `record`. If a record with more measurements exists, it stays; the schedules that both have measured are
+  /// merged. With `replace`, the new record's choice is used.
   llvm::Error store(const KernelRecord &record, bool replace) const;
 
-  /// All that can be read; the names of damaged files with the reason go to `damaged`.
+  /// Returns all readable records; appends the names of damaged files with the reasons to `damaged`.
   std::vector<KernelRecord> all(std::vector<std::string> *damaged = nullptr) const;
 
-  /// nearestRecords() of all().
+  /// Returns nearestRecords() of all().
   std::vector<KernelRecord> neighbours(const KernelRecord &of, size_t most) const;
 
   std::string path(const RecordKey &key) const;
@@ -75,11 +76,11 @@ private:
   std::string folder;
 };
 
-/// Why what was measured on `measured` does not hold on `here`, two different keys of machines.
+/// Returns why measurements on `measured` do not apply to `here`, the keys of two different machines.
 std::string otherMachine(llvm::StringRef measured, llvm::StringRef here);
 
-/// Of `records` those of the same family, target and machine as `of`, the nearest sizes first, at most `most`; sizes
-/// are compared by their logarithms.
+/// Returns those of `records` with the same family, target and machine as `of`, the nearest sizes first, at most
+/// `most`. The distance of sizes is the difference of their logarithms.
 std::vector<KernelRecord> nearestRecords(llvm::ArrayRef<KernelRecord> records, const KernelRecord &of, size_t most);
 
 } // namespace tilewright::tuner

@@ -1,4 +1,4 @@
-//===- Replay.cpp - the tuner on recorded tables --------------------------------------------------------===//
+//===- Replay.cpp - run the tuner on recorded tables ----------------------------------------------------===//
 //
 // Test: test/Unit/Tuner/TableTest.cpp, test/Tuner/replay.test
 //
@@ -12,7 +12,7 @@ namespace tilewright {
 namespace tuner {
 namespace {
 
-/// The table's own time of `point`; 0: none.
+/// Returns the recorded time of `point`, or 0 if there is none.
 double timeOf(const Table &table, const SchedulePoint &point) {
   for (size_t i = 0; i < table.searched.points.size(); ++i)
     if (table.searched.points[i] == point)
@@ -59,7 +59,7 @@ struct Tunings {
   }
 };
 
-/// What were best for other tables of the same knobs, the nearest sizes first.
+/// Returns the best schedules of other tables with the same knobs, the nearest sizes first.
 std::vector<SchedulePoint> neighboursOf(const Table &table, const std::vector<Table> &all) {
   std::vector<std::pair<double, SchedulePoint>> near;
   for (const Table &other : all) {
@@ -117,7 +117,7 @@ llvm::Expected<std::vector<ReplayedTable>> replayTables(llvm::StringRef folder, 
     row.spread = median(good) / best;
     row.initial = best / timeOf(table, table.searched.space.initial());
     Tunings quick, full, transfer;
-    // A device on which all schedules take as long: whatever wins there wins by noise.
+    // A device on which all schedules take the same time: whatever wins there wins by noise.
     Table flat = table;
     for (double &time : flat.nanoseconds)
       time = time > 0 ? best : 0;

@@ -1,4 +1,4 @@
-//===- ScheduleSpace.cpp - points of a space, by propagation of its constraints ------===//
+//===- ScheduleSpace.cpp - enumerate a space by constraint propagation ---------------===//
 //
 // Test: test/Unit/Tuner/ScheduleSpaceTest.cpp
 //
@@ -20,22 +20,22 @@ constexpr int64_t most = INT64_MAX / 4;
 
 int64_t times(int64_t a, int64_t b) { return a != 0 && b > most / a ? most : a * b; }
 
-/// The product that a constraint is about, when knobs from `known` on take whichever value makes it smallest, or
-/// largest.
+/// Returns the smallest (or, with `largest`, the largest) value of the constraint's product when the knobs from
+/// `known` on are free.
 int64_t bound(const Constraint &constraint, const std::vector<Knob> &knobs, const SchedulePoint &point, size_t known,
               bool largest) {
   const bool product = constraint.kind == Constraint::Kind::ProductAtMost;
   int64_t total = product ? constraint.factor : 1;
   for (size_t i = 0; i < constraint.knobs.size(); ++i) {
     size_t knob = constraint.knobs[i];
-    const bool takeLast = product == largest; // numbers of tasks fall as tiles grow
+    const bool takeLast = product == largest; // numbers of tasks decrease as tiles grow
     int64_t value = knob < known ? point[knob] : takeLast ? knobs[knob].values.back() : knobs[knob].values.front();
     total = times(total, product ? value : ceilDiv(constraint.sizes[i], std::max<int64_t>(value, 1)));
   }
   return total;
 }
 
-/// The least that the sum may be, when knobs from `known` on have their first values.
+/// Returns the smallest possible sum, in which the knobs from `known` on have their first values.
 int64_t leastSum(const Constraint &constraint, const std::vector<Knob> &knobs, const SchedulePoint &point,
                  size_t known) {
   int64_t total = 0;
@@ -116,7 +116,7 @@ std::vector<SchedulePoint> ScheduleSpace::points(int64_t *visited) const {
     }
   };
   extend(extend, 0);
-  // What the target does by itself is a schedule, whatever the constraints say of the others.
+  // The target's default is always a point, even if it violates a constraint.
   SchedulePoint own = initial();
   auto place = std::lower_bound(found.begin(), found.end(), own);
   if (place == found.end() || *place != own)

@@ -1,4 +1,4 @@
-//===- Search.cpp - races of schedules ----------------------------------------------------===//
+//===- Search.cpp - search for the best schedule by measurement ---------------------------===//
 //
 // Test: test/Unit/Tuner/SearchTest.cpp
 //
@@ -17,9 +17,9 @@ namespace {
 
 constexpr int screeningRounds = 11, mostScreeningRounds = 100, finalRounds = 25, mostFinalRounds = 100, finalists = 4,
               batch = 8;
-/// What all lanes of a screening race may take together: of rounds beyond the first eleven.
+/// Maximum time of all lanes of a screening race together, which limits rounds after the first eleven.
 constexpr double screeningNanoseconds = 1e9;
-/// Of the schedules that are raced first, so many are spread over the space, in the tiers quick and full.
+/// Number of the schedules raced first that are spread over the space, in the tiers quick and full.
 constexpr int spreadOfQuick = 3, spreadOfFull = 27;
 
 class Searcher {
@@ -37,7 +37,7 @@ public:
 
   SearchResult run() {
     result.best = own;
-    result.measurements = 1; // the default is always in the race
+    result.measurements = 1; // the default is in every race
     raced.insert(own);
     if (kernel.points.size() < 2) {
       result.decided = true;
@@ -58,7 +58,7 @@ public:
     std::vector<SchedulePoint> first = firstByModel(std::min(early - 1, 4));
     append(first, alternatives());
     first.resize(std::min<size_t>(first.size(), 9));
-    // What is raced first follows from no measurement: two tunings know the same of it.
+    // The first race does not depend on measurements, so that two tunings start with the same schedules.
     spread(first, toSpread);
     measure(first, early);
     std::vector<SchedulePoint> joined = together();
@@ -67,7 +67,7 @@ public:
     joined.resize(std::min<size_t>(joined.size(), 3));
     measure(joined, early);
     while (result.measurements < early && !over()) {
-      // All at once: each look at noisy results is where two tunings may part.
+      // Choose all at once: each decision from noisy results is one where two tunings may diverge.
       std::vector<SchedulePoint> next = promising(early - result.measurements);
       if (next.empty())
         break;
@@ -102,7 +102,7 @@ private:
     return kernel.predicted.empty() || found == numberOf.end() ? 0 : kernel.predicted[found->second];
   }
 
-  /// Whether the model tells the values of knob `knob` apart.
+  /// Returns true if the model predicts different times for the values of knob `knob`.
   bool isModelled(size_t knob) const {
     if (kernel.predicted.empty())
       return false;
@@ -115,7 +115,8 @@ private:
     return false;
   }
 
-  /// The neighbours', then those that the model ranks first; knobs it says nothing of stay as the default has them.
+  /// Returns the neighbours' schedules, then those with the best predicted times; other knobs keep the default's
+  /// values.
   std::vector<SchedulePoint> firstByModel(int count) const {
     std::vector<SchedulePoint> list;
     for (const SchedulePoint &point : options.neighbours)
@@ -130,7 +131,7 @@ private:
         ranked.push_back({predicted(point), point});
     }
     std::stable_sort(ranked.begin(), ranked.end(), [](auto &a, auto &b) { return a.first < b.first; });
-    // Without a model: evenly over the space.
+    // Without a model, sample the space evenly.
     if (kernel.predicted.empty())
       for (size_t i = 0, step = std::max<size_t>(1, ranked.size() / 7); i < ranked.size(); i += step)
         append(list, {ranked[i].second});
@@ -143,7 +144,7 @@ private:
     return list;
   }
 
-  /// The default with one other value of a knob that the model says nothing of.
+  /// Returns the default with one other value of a knob that the model does not cover.
   std::vector<SchedulePoint> alternatives() const {
     std::vector<SchedulePoint> list;
     for (size_t knob = 0; knob < own.size(); ++knob)
@@ -156,9 +157,9 @@ private:
     return list;
   }
 
-  /// Appends `count` points that are far from those in `list`, from each other and from the default: each time the one
-  /// whose nearest is farthest, in parts of the knobs' ladders (Johnson, Moore, Ylvisaker: Minimax and maximin distance
-  /// designs, 1990).
+  /// Appends `count` points that are far from those in `list`, from each other and from the default: each time the
+  /// point with the largest distance to its nearest neighbour, relative to the knobs' ranges (Johnson, Moore,
+  /// Ylvisaker: Minimax and maximin distance designs, 1990).
   void spread(std::vector<SchedulePoint> &list, int count) const {
     auto distance = [&](const SchedulePoint &a, const SchedulePoint &b) {
       double sum = 0;
@@ -192,7 +193,8 @@ private:
     }
   }
 
-  /// One knob of `point` a step up or down its ladder, of those that the model knows or of the others.
+  /// Returns the neighbours of `point` that differ by one step of one knob, among those that the model covers or the
+  /// others.
   std::vector<SchedulePoint> around(const SchedulePoint &point, bool known) const {
     std::vector<SchedulePoint> list;
     for (size_t knob = 0; knob < own.size(); ++knob) {
@@ -211,7 +213,7 @@ private:
     return list;
   }
 
-  /// The best, with each knob as it helped where it alone was changed, there or elsewhere.
+  /// Returns the best point, with each knob set to a value that helped when only that knob was changed.
   std::vector<SchedulePoint> together() const {
     std::map<SchedulePoint, double> seen{{own, 1}};
     for (const auto &[point, measured] : ratios)
@@ -220,7 +222,7 @@ private:
     SchedulePoint combined = from;
     size_t changed = 0;
     for (size_t knob = 0; knob < own.size(); ++knob) {
-      double least = 1.01; // what is nearly as good in one knob may be better with the rest
+      double least = 1.01; // a value that is nearly as good may be better combined with others
       for (const auto &[point, time] : seen) {
         SchedulePoint before = point;
         before[knob] = from[knob];
@@ -237,7 +239,7 @@ private:
     return {combined};
   }
 
-  /// So many: what the surrogate expects most of, and for a quarter of them steps around the best.
+  /// Returns `count` points: those with the largest expected improvement, and a quarter of them around the best.
   std::vector<SchedulePoint> promising(int count) {
     const int nearby = std::max(1, count / 4);
     std::vector<size_t> numbers;
@@ -272,12 +274,12 @@ private:
           unknown = number;
         }
       }
-      if (most < 1e-4) // where least is known instead
+      if (most < 1e-4) // choose the point with the largest uncertainty instead
         chosen = unknown;
       if (chosen == kernel.points.size())
         break;
       list.push_back(kernel.points[chosen]);
-      // As if it had been measured: the next one lies elsewhere.
+      // Treat it as measured, so that the next point is chosen elsewhere.
       numbers.push_back(chosen);
       seen.push_back(std::exp(surrogate.at(chosen).mean));
     }
@@ -300,7 +302,7 @@ private:
     return found;
   }
 
-  /// The default, `list` and the default again.
+  /// Races the default, `list` and the default again.
   std::vector<Lane> race(const std::vector<SchedulePoint> &list, int rounds) {
     std::vector<SchedulePoint> all{own};
     all.insert(all.end(), list.begin(), list.end());
@@ -337,8 +339,8 @@ private:
     }
   }
 
-  /// More rounds may still change who wins: none has raced, or the best one's interval reaches over the least gain that
-  /// counts, or the noise still asks for more than that of it.
+  /// Returns true if more rounds may still change the winner: none has raced, or the best one's interval contains the
+  /// smallest relevant gain, or the noise demands a larger gain.
   bool isOpen(const std::vector<Measured> &finals) const {
     if (finals.empty())
       return true;
@@ -356,7 +358,7 @@ private:
       lane.nanoseconds.insert(lane.nanoseconds.end(), more.nanoseconds.begin(), more.nanoseconds.end());
   }
 
-  /// `list` as raced between the default's two lanes, the fastest first.
+  /// Returns `list` as raced between the default's two lanes, the fastest first.
   static std::vector<Measured> sortedRatios(const std::vector<SchedulePoint> &list, const std::vector<Lane> &lanes) {
     std::vector<Measured> sorted;
     for (size_t i = 0; i < list.size(); ++i)
@@ -432,7 +434,7 @@ private:
   const SchedulePoint own;
   const int budget;
   std::map<SchedulePoint, size_t> numberOf;
-  std::vector<bool> modelled; ///< per knob: the model tells its values apart
+  std::vector<bool> modelled; ///< per knob: the model distinguishes its values
   std::set<SchedulePoint> raced;
   std::map<SchedulePoint, Measured> ratios;
   double incumbent = 0; ///< nanoseconds of the default
@@ -468,7 +470,7 @@ std::vector<Lane> steadyRace(Bench &bench, const std::vector<SchedulePoint> &poi
     if (kept.front().nanoseconds.size() == size_t(rounds))
       return kept;
   }
-  // Fewer rounds give wider intervals, which is fair as long as there are enough for one.
+  // Fewer rounds give wider intervals, which is acceptable while there are enough for an interval.
   if (kept.front().nanoseconds.size() >= std::max<size_t>(6, size_t(rounds) / 2))
     return kept;
   if (!bench.stopped())
@@ -486,7 +488,7 @@ SchedulePoint bestByModel(const Searched &kernel, bool deterministic) {
     return best;
   const SchedulePoint own = best;
   const std::string ownClass = kernel.space.numericsClass(own);
-  // Of those that the model ranks alike, the one with most of the default's values.
+  // Among points with equal predictions, choose the one with the most values of the default.
   auto likeness = [&](const SchedulePoint &point) {
     size_t same = 0;
     for (size_t knob = 0; knob < own.size(); ++knob)

@@ -1,4 +1,4 @@
-//===- SizeClasses.cpp - kernels with symbolic sizes are tuned for few, some and many -----------===//
+//===- SizeClasses.cpp - classes of symbolic sizes that are tuned separately --------------------===//
 #include "lib/Tuner/SizeClasses.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -27,7 +27,7 @@ std::string SizeClass::text() const {
 }
 
 llvm::ArrayRef<SizeClass> sizeClasses() {
-  // Decoding and small batches; what fits the second-level cache beside weights; all that is longer.
+  // Decoding and small batches; sizes whose data fits in the L2 cache together with weights; everything larger.
   static constexpr SizeClass all[] = {{0, 16, 8}, {17, 128, 64}, {129, INT64_MAX, 512}};
   return all;
 }
@@ -45,7 +45,7 @@ std::optional<std::vector<int64_t>> sizesIn(const SizeClass &wanted, llvm::Array
                                             llvm::ArrayRef<SizeRange> ranges) {
   std::vector<int64_t> sizes(given.begin(), given.end());
   std::vector<bool> fixed(sizes.size(), false);
-  // A size that reaches an end of its range stays there, and the others take what it leaves.
+  // A size that reaches an end of its range is fixed there, and the others are scaled further.
   for (size_t round = 0; round <= sizes.size(); ++round) {
     double others = 1, own = 1;
     size_t free = 0;

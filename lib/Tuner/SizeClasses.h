@@ -1,8 +1,8 @@
-//===- SizeClasses.h - kernels with symbolic sizes are tuned for few, some and many -------------===//
+//===- SizeClasses.h - classes of symbolic sizes that are tuned separately ----------------------===//
 //
-// The class of a kernel's call is that of all its symbolic sizes multiplied with each other: the tokens of a batch, the
-// images, the rows. Each class has a record of its own, and where they chose different schedules the kernel is compiled
-// once for each (ApplyRecords.cpp) and the plan launches the one that a call's sizes are for.
+// The class of a kernel's call depends on the product of all its symbolic sizes, such as the tokens of a batch, the
+// images, or the rows. Each class has a separate record. If their schedules differ, the kernel is compiled once for
+// each (ApplyRecords.cpp), and the plan launches the one for the call's sizes.
 //
 // Tests: test/Unit/Tuner/SizeClassesTest.cpp, test/Tuner/size-classes.test
 //
@@ -21,26 +21,26 @@ namespace tilewright::tuner {
 
 struct SizeClass {
   int64_t least, most;
-  int64_t typical; ///< what it is measured at
+  int64_t typical; ///< the size at which it is measured
 
   std::string text() const; ///< "to 16", "17 to 128", "from 129"
   bool operator==(const SizeClass &other) const { return least == other.least; }
 };
 
-/// All of them, without gaps, from 0 on.
+/// Returns all classes, which cover the numbers from 0 on without gaps.
 llvm::ArrayRef<SizeClass> sizeClasses();
 
 const SizeClass &sizeClassOf(llvm::ArrayRef<int64_t> sizes);
 
-/// The signature of a kernel for calls of `of`.
+/// Returns the signature of a kernel for calls in the class `of`.
 std::string signatureIn(const std::string &signature, const SizeClass &of);
 
 struct SizeRange {
   int64_t least = 0, most = INT64_MAX;
 };
 
-/// `given`, scaled alike within their `ranges` so that they are of the class `wanted`; nothing where the ranges have no
-/// such sizes.
+/// Returns `given`, scaled by a common factor within their `ranges` to be in the class `wanted`; nothing if no sizes
+/// in the ranges are.
 std::optional<std::vector<int64_t>> sizesIn(const SizeClass &wanted, llvm::ArrayRef<int64_t> given,
                                             llvm::ArrayRef<SizeRange> ranges);
 

@@ -1,4 +1,4 @@
-//===- Statistics.cpp - what a race of schedules has shown ----------------------------===//
+//===- Statistics.cpp - statistics of a race of schedules -----------------------------===//
 //
 // Test: test/Unit/Tuner/StatisticsTest.cpp
 //
@@ -21,8 +21,8 @@ double median(std::vector<double> values) {
   return (*std::max_element(values.begin(), values.begin() + long(middle)) + upper) / 2;
 }
 
-/// So many of n ordered values lie outside of the interval on either side: the largest k with
-/// P(Binomial(n, 1/2) < k) <= 0.025.
+/// Returns how many of n ordered values are outside the interval on either side: the largest k with P(Binomial(n,
+/// 1/2) < k) <= 0.025.
 static size_t outside(size_t n) {
   double probability = std::exp2(-double(n)), sum = 0;
   for (size_t k = 0; k < n; ++k) {
@@ -55,7 +55,7 @@ double noiseOf(const std::vector<double> &first, const std::vector<double> &seco
 double marginOf(double noise) { return std::max(0.02, 3 * noise); }
 
 bool wins(const Ratio &ratio, double noise) {
-  // The median beyond the margin, and the interval beyond no difference at all.
+  // The median must exceed the margin, and the interval must exclude 1.
   return ratio.median < 1 - marginOf(noise) && ratio.high < 1;
 }
 

@@ -1,7 +1,7 @@
-//===- Statistics.h - what a race of schedules has shown ------------------------------===//
+//===- Statistics.h - statistics of a race of schedules -------------------------------===//
 //
-// Times of one round are taken right after each other, so what slows the machine slows all of a round: schedules are
-// compared by the median of the ratios within rounds, never by their times.
+// The times of one round are measured in immediate succession, so a slowdown of the machine affects the whole round:
+// schedules are compared by the median of the ratios within rounds, never by their times.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_TUNER_STATISTICS_H
@@ -13,22 +13,22 @@ namespace tilewright::tuner {
 
 double median(std::vector<double> values);
 
-/// The median of time / base over rounds, and an interval that holds the true one in 95 of 100 races: the order
-/// statistics of the sign test (Conover, Practical Nonparametric Statistics, 3.2). With fewer than six rounds there is
-/// no such interval; it is then all that was seen.
+/// The median of time / base over rounds, and a 95% confidence interval: the order statistics of the sign test
+/// (Conover, Practical Nonparametric Statistics, 3.2). Fewer than six rounds give no such interval; it is then the
+/// range of all ratios.
 struct Ratio {
   double median = 1, low = 1, high = 1;
 };
 
 Ratio ratioOf(const std::vector<double> &times, const std::vector<double> &base);
 
-/// How much a schedule seems to differ from itself, as a fraction of its time, from its two places in a race.
+/// Returns the apparent difference of a schedule from itself, as a fraction of its time, from its two lanes.
 double noiseOf(const std::vector<double> &first, const std::vector<double> &second);
 
-/// What a challenger must be faster by: 2%, or three times the noise.
+/// Returns the relative gain that a challenger needs: 2%, or three times the noise.
 double marginOf(double noise);
 
-/// Wholly beyond the margin.
+/// Returns true if the gain exceeds the margin and the interval excludes 1.
 bool wins(const Ratio &ratio, double noise);
 
 } // namespace tilewright::tuner

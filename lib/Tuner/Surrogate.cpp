@@ -12,9 +12,9 @@
 
 namespace tilewright::tuner {
 
-/// Measurements of one schedule differ by so much of their logarithm.
+/// Standard deviation of the logarithm of repeated measurements of one schedule.
 static constexpr double noise = 0.02;
-/// What hyperparameters may be; the first value of each list is where they start.
+/// Candidate values of hyperparameters; the first value of each list is the initial one.
 static constexpr double scaleValues[] = {0.6, 0.2, 0.35, 1.2, 4}, beliefValues[] = {1, 0.5, 0};
 static constexpr size_t fewestForScales = 24;
 
@@ -30,7 +30,7 @@ Surrogate::Surrogate(const Searched &kernel, const std::vector<size_t> &numbers,
   }
   for (double ratio : ratios)
     logarithms.push_back(std::log(ratio));
-  // A few points say little of the scales, and what they seem to say is mostly noise: two tunings would part there.
+  // Few points determine the scales poorly, mostly from noise, and two tunings would diverge there.
   if (numbers.size() < fewestForScales) {
     scales.assign(kernel.space.knobs.size(), scaleValues[0]);
     belief = kernel.predicted.empty() ? 0 : beliefValues[0];
@@ -40,8 +40,8 @@ Surrogate::Surrogate(const Searched &kernel, const std::vector<size_t> &numbers,
   }
 }
 
-/// One hyperparameter at a time, twice over: the mean of its values, each as likely as the measurements are with it.
-/// The likeliest value would jump where two are nearly alike, and two tunings part there.
+/// Sets one hyperparameter at a time, in two passes, to the mean of its values weighted by likelihood. The most
+/// likely value would jump where two are nearly equal, and two tunings would diverge there.
 void Surrogate::choose() {
   scales.assign(kernel.space.knobs.size(), scaleValues[0]);
   belief = kernel.predicted.empty() ? 0 : beliefValues[0];
@@ -80,7 +80,7 @@ double Surrogate::kernelOf(const std::vector<double> &a, const std::vector<doubl
   return variance * std::exp(-distance / 2);
 }
 
-/// Sets offset, variance, factor and weights; the logarithm of the likelihood, but for a constant.
+/// Sets offset, variance, factor and weights. Returns the log likelihood up to a constant.
 double Surrogate::fit() {
   const size_t n = numbers.size();
   std::vector<double> targets;

@@ -1,8 +1,9 @@
-//===- Surrogate.h - what schedules that were not measured may take ---------------------===//
+//===- Surrogate.h - predict the times of unmeasured schedules --------------------------===//
 //
-// A Gaussian process over the logarithm of measured / predicted time, with a squared exponential kernel on the knobs'
-// ladders (Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006, algorithm 2.1). Each knob's length
-// scale, and how far the model is believed, are those of a few that make the measurements most likely, knob by knob.
+// A Gaussian process over the logarithm of measured / predicted time, with a squared exponential kernel on the
+// positions of the knobs' values (Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006, algorithm
+// 2.1). The length scale of each knob, and the weight of the cost model, are averages of candidate values weighted by
+// likelihood, one hyperparameter at a time.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_TUNER_SURROGATE_H
@@ -14,7 +15,7 @@ namespace tilewright::tuner {
 
 class Surrogate {
 public:
-  /// `ratios`: measured time of points[i] of `kernel`, by its number there, to the default's.
+  /// `ratios`: time of points[numbers[i]] of `kernel` relative to the default's.
   Surrogate(const Searched &kernel, const std::vector<size_t> &numbers, const std::vector<double> &ratios);
 
   struct Guess {
@@ -22,7 +23,7 @@ public:
   };
   Guess at(size_t number) const;
 
-  /// By how much, in parts of the time, point `number` is expected to be faster than a ratio of `best`.
+  /// Returns the expected improvement of point `number` over a ratio of `best`, as a fraction of the time.
   double expectedImprovement(size_t number, double best) const;
 
 private:
@@ -35,10 +36,10 @@ private:
   std::vector<std::vector<double>> features; ///< of every point
   std::vector<size_t> numbers;
   std::vector<double> logarithms; ///< of the measured ratios
-  std::vector<double> scales;     ///< of the knobs
-  double belief = 1;              ///< in the model: the part of its logarithm that is taken off
+  std::vector<double> scales;     ///< per knob
+  double belief = 1;              ///< weight of the cost model: the part of its logarithm that is subtracted
   double offset = 0, variance = 1;
-  std::vector<double> factor, weights; ///< the Cholesky factor, row by row, and K^-1 y
+  std::vector<double> factor, weights; ///< the Cholesky factor in row-major order, and K^-1 y
 };
 
 } // namespace tilewright::tuner

@@ -1,4 +1,4 @@
-//===- Table.cpp - every schedule of a kernel, measured once -----------------------------------------===//
+//===- Table.cpp - recorded times of every schedule of a kernel --------------------------------------===//
 //
 // Test: test/Unit/Tuner/TableTest.cpp
 //
@@ -25,7 +25,7 @@ namespace json = llvm::json;
 namespace tilewright::tuner {
 namespace {
 
-/// "matmul_add-512x768-768x768": what can stand in a file's name.
+/// Returns a valid file name such as "matmul_add-512x768-768x768".
 std::string fileName(const Table &table) {
   std::string name;
   for (char c : table.operations)
@@ -56,7 +56,7 @@ class SimulatedBench final : public Bench {
 public:
   SimulatedBench(const Table &table, const Disturbance &disturbance, uint64_t seed)
       : table(table), disturbance(disturbance), random(seed) {
-    // Which schedules fail is the same for all runs of this device.
+    // All runs of this device have the same failing schedules.
     std::uniform_real_distribution<double> uniform;
     for (size_t i = 0; i < table.searched.points.size(); ++i) {
       number[table.searched.points[i]] = i;

@@ -1,7 +1,7 @@
-//===- Table.h - every schedule of a kernel, measured once -------------------------------------------===//
+//===- Table.h - recorded times of every schedule of a kernel ----------------------------------------===//
 //
-// A whole space with its times, recorded on a machine (`tilewright tune --record-tables`): the tuner is tried on it as
-// on a device, with noise and faults put in, where nobody has that machine.
+// A whole space with its times, recorded on a machine (`tilewright tune --record-tables`). It simulates that machine,
+// with added noise and faults, for tests of the tuner on other machines.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_TUNER_TABLE_H
@@ -14,29 +14,29 @@
 namespace tilewright::tuner {
 
 struct Table {
-  std::string name; ///< of its file, without ".json"
+  std::string name; ///< the file's name, without ".json"
   std::string operations, family, machine;
   std::vector<int64_t> sizes;
   Searched searched;
-  std::vector<double> nanoseconds; ///< per point; 0: it cannot be run
-  std::vector<double> outside;     ///< the same of schedules that the space leaves out
+  std::vector<double> nanoseconds; ///< per point; 0: it cannot run
+  std::vector<double> outside;     ///< times of schedules that the space excludes
 };
 
 /// Writes `table` into `folder` under a name made of its operations and sizes.
 llvm::Error writeTable(const Table &table, llvm::StringRef folder);
 
-/// All tables of `folder`, by name.
+/// Returns all tables of `folder`, sorted by name.
 llvm::Expected<std::vector<Table>> readTables(llvm::StringRef folder);
 
-/// What a simulated device does beside taking the table's time.
+/// The deviations of a simulated device from the table's times.
 struct Disturbance {
   double noise = 0.01;  ///< standard deviation of the logarithm of a time
-  double drift = 0.01;  ///< the same of a round, of all its times together
-  double spikes = 0.02; ///< of times: something else ran, it took half as long again
-  double faults = 0;    ///< of schedules: they crash, hang or are killed
+  double drift = 0.01;  ///< standard deviation of the logarithm of a factor common to a round's times
+  double spikes = 0.02; ///< fraction of times that take half as long again because other work ran
+  double faults = 0;    ///< fraction of schedules that crash, hang or are killed
 };
 
-/// The table as a device; the same seed, the same times.
+/// Returns the table as a device; equal seeds give equal times.
 std::unique_ptr<Bench> simulatedBench(const Table &table, const Disturbance &disturbance, uint64_t seed);
 
 } // namespace tilewright::tuner

@@ -40,7 +40,7 @@ std::string escaped(llvm::StringRef text) {
   return out;
 }
 
-/// Schedules as seen, the fastest first: the median of ratios to the default and its interval, on a common scale.
+/// Draws the measured schedules, the fastest first: median ratio to the default and interval, on one scale.
 void drawSeen(llvm::raw_ostream &out, const TunedKernel &row) {
   constexpr double left = 330, width = 480, step = 20;
   double least = 1, most = 1;
@@ -76,7 +76,7 @@ void drawSeen(llvm::raw_ostream &out, const TunedKernel &row) {
 }
 } // namespace
 
-/// The tuning at one list of sizes; `id` is of its kernels' headings.
+/// Draws the tuning at one list of sizes; `id` is the prefix of its kernels' headings.
 static void drawTuning(llvm::raw_ostream &out, const TuneReport &report, const std::string &id) {
   if (!report.sizes.empty())
     out << "<h2>At " << report.sizesText().substr(0, report.sizesText().size() - 2) << "</h2>\n";

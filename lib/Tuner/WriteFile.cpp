@@ -1,4 +1,4 @@
-//===- WriteFile.cpp - a file, or why there is none --------------------------------------------------===//
+//===- WriteFile.cpp - write a file with error handling ----------------------------------------------===//
 #include "lib/Tuner/WriteFile.h"
 #include "llvm/Support/raw_ostream.h"
 

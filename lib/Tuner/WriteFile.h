@@ -1,4 +1,4 @@
-//===- WriteFile.h - a file, or why there is none ---------------------------------------------------===//
+//===- WriteFile.h - write a file with error handling -----------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_TUNER_WRITEFILE_H
 #define TILEWRIGHT_LIB_TUNER_WRITEFILE_H
 
@@ -13,7 +13,7 @@ class raw_ostream;
 
 namespace tilewright::tuner {
 
-/// What `write` prints, in the file at `path`. A full disk is an error like any other, and not the process's end.
+/// Writes the output of `write` to the file at `path`. A full disk gives an error and does not end the process.
 llvm::Error writeFile(const std::string &path, llvm::function_ref<void(llvm::raw_ostream &)> write);
 
 } // namespace tilewright::tuner
