@@ -1,7 +1,7 @@
-//===- AssemblePtx.cpp - machine code of a GPU from PTX, by ptxas where there is one ----===//
+//===- AssemblePtx.cpp - machine code of a GPU from PTX, by ptxas if available ----------===//
 //
-// An entry of the cache is "TWCB 1\n", three lines (the PTX's digest, the chip, ptxas's version), the number of kernels
-// on a fourth, and the cubin.
+// A cache entry is "TWCB 1
+// ", three lines (the PTX's digest, the chip, ptxas's version), a fourth with the number of kernels, and the cubin.
 //
 // Test: test/Python/test_cuda_driver.py
 //
@@ -28,7 +28,7 @@ namespace {
 constexpr llvm::StringLiteral cubinMagic = "TWCB 1";
 constexpr unsigned secondsToAnswer = 20, secondsToAssemble = 600;
 
-/// What a program says, on both streams; nothing where it does not run or ends with an error, which is in `problem`.
+/// Returns the output of a program on both streams, or nothing with the reason in `problem` on failure.
 std::optional<std::string> outputOf(llvm::ArrayRef<std::string> command, unsigned seconds, std::string &problem) {
   llvm::SmallString<128> file;
   if (std::error_code code = llvm::sys::fs::createTemporaryFile("tilewright-ptxas", "log", file)) {
@@ -52,13 +52,13 @@ std::optional<std::string> outputOf(llvm::ArrayRef<std::string> command, unsigne
 }
 
 struct Assembler {
-  std::string path;    ///< empty: there is none
-  std::string version; ///< all that it says of itself
-  bool splits = false; ///< it takes the kernels of a module on several cores
-  std::string problem; ///< it is there and cannot be used
+  std::string path;    ///< empty if there is no ptxas
+  std::string version; ///< the complete output of --version
+  bool splits = false; ///< it can assemble the kernels of a module on several cores
+  std::string problem; ///< why an existing ptxas cannot be used
 };
 
-/// ptxas in wheels of the folder that this library's package lies in.
+/// Returns the path of ptxas in a wheel in the folder where this library's package is installed.
 std::string besideThePackage() {
   Dl_info info{};
   if (!dladdr(reinterpret_cast<const void *>(&besideThePackage), &info) || !info.dli_fname)
@@ -93,7 +93,7 @@ std::string findAssembler() {
   return "";
 }
 
-/// The assembler there is now, asked once for what it is.
+/// Returns the current assembler; its version is queried only once.
 const Assembler &assembler() {
   // Leaked on purpose: threads may compile while statics are destroyed.
   static auto *assemblers = new runtime::ForkSafe<std::map<std::string, Assembler>>;
@@ -114,7 +114,7 @@ const Assembler &assembler() {
   return made;
 }
 
-/// `sm_90a` where the PTX is for that chip alone, else the chip's own name.
+/// Returns `sm_90a` if the PTX is only for that chip, otherwise the chip's plain name.
 std::string chipOf(llvm::StringRef ptx, int capability) {
   const std::string plain = "sm_" + std::to_string(capability);
   llvm::StringRef target = ptx.split(".target ").second.take_until([](char c) { return c == ',' || llvm::isSpace(c); });
@@ -127,7 +127,7 @@ std::string onOneLine(llvm::StringRef text) {
   return llvm::join(lines, "; ");
 }
 
-/// Runs ptxas; empty with the reason in `problem`.
+/// Runs ptxas. Returns the cubin, or an empty string with the reason in `problem`.
 std::string assemble(const Assembler &ptxas, llvm::StringRef ptx, const std::string &chip, size_t kernels,
                      std::string &problem) {
   llvm::SmallString<128> in, out;

@@ -1,7 +1,7 @@
-//===- BuildIdentity.cpp - which build of a library is loaded ---------------===//
+//===- BuildIdentity.cpp - identify the build of a loaded library -----------===//
 //
-// A linker's build id (a note in the loaded image) is a hash of the library. Where there is none, the file's size and
-// time of change stand for it.
+// The linker's build id (a note in the loaded image) is a hash of the library. If there is none, the file's size and
+// modification time are used.
 //
 // Test: test/Unit/Compiler/BuildIdentityTest.cpp
 //
@@ -20,7 +20,7 @@ struct BuildIdSearch {
   std::string id;
 };
 
-/// The build id among the notes of one segment.
+/// Returns the build id in the notes of one segment.
 std::string buildIdIn(const char *notes, size_t size) {
   auto padded = [](size_t n) { return (n + 3) / 4 * 4; };
   for (size_t at = 0; at + sizeof(ElfW(Nhdr)) <= size;) {

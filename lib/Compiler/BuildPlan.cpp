@@ -1,4 +1,4 @@
-//===- BuildPlan.cpp - @main becomes the runtime's program -------------------------===//
+//===- BuildPlan.cpp - convert @main to the runtime's program ----------------------===//
 //
 // Before:
 //   func @main(%x: tensor<128x768xf32>, %w: tensor<768x768xf32> {tw.static}) {
@@ -9,11 +9,11 @@
 //     tw_plan.buffer 0 input 0 ... ; 1 input 1 ; 2 packed 0 ; 3 output 0
 //     tw_plan.launch once @pack_0 [1, 2] ... ; tw_plan.launch @kernel_0 [0, 2, 3] ... }
 //
-// A reshape is the buffer it reshapes: all tensors between kernels are dense. So is a dense slice that kernels read,
-// from a byte on (`at`). Results that no kernel computes in place (an argument returned, one value returned twice) are
-// copied. A result that shall be written into an argument (tw.into) is, by the kernel that makes it, where nobody reads
-// the argument later and that kernel reads no element of it after it has written it (tw.over,
-// lib/Structured/MarkInPlace.cpp); otherwise it is copied there at the end.
+// A reshape shares the buffer of its operand, because all tensors between kernels are dense. So does a dense slice
+// that kernels read, with a byte offset (`at`). Results that no kernel computes in place (a returned argument, a
+// value that is returned twice) are copied. A result to be written into an argument (tw.into) is written in place by
+// the kernel that computes it if nothing reads the argument later and that kernel reads no element of it after it has
+// written it (tw.over, lib/Structured/MarkInPlace.cpp); otherwise the result is copied there at the end.
 //
 // Tests: test/Runtime/build-plan.mlir, test/Runtime/build-plan-in-place.mlir
 //
@@ -55,7 +55,7 @@ public:
       if (isa<RankedTensorType>(argument.getType()))
         if (failed(define(argument, plan::BufferKind::Input, inputs++)))
           return failure();
-    // Which call computes an output in place: the first return of its value.
+    // Find the call that computes each output in place: the first return of its value.
     auto terminator = cast<func::ReturnOp>(main.getBody().front().getTerminator());
     SmallVector<std::pair<Value, int64_t>> copies, writes;
     for (auto [position, returned] : llvm::enumerate(terminator.getOperands())) {
@@ -101,7 +101,7 @@ public:
     }
     if (failed(copyInto(writes)))
       return failure();
-    // Buffers come first.
+    // Move buffers to the beginning.
     Block &block = program.getBody().front();
     Operation *anchor = nullptr;
     for (Operation &op : llvm::make_early_inc_range(block))
@@ -122,7 +122,7 @@ private:
     return slice && tile::denseSliceOffset(slice);
   }
 
-  /// The tensor whose buffer an operand lies in, and the byte where it begins.
+  /// Returns the tensor whose buffer contains an operand, and the operand's byte offset in it.
   static std::pair<Value, int64_t> placeOf(Value value) {
     int64_t bytes = 0;
     while (Operation *op = value.getDefiningOp()) {
@@ -152,13 +152,13 @@ private:
     return value;
   }
 
-  /// The tensor argument of this number.
+  /// Returns the tensor argument with index `number`.
   BlockArgument inputArgument(int64_t number) {
     auto isTensor = [](BlockArgument argument) { return isa<RankedTensorType>(argument.getType()); };
     return *std::next(llvm::make_filter_range(main.getArguments(), isTensor).begin(), number);
   }
 
-  /// The calls that read `value` or a view of it; false where something else does.
+  /// Collects the calls that read `value` or a view of it. Returns false if another op reads it.
   static bool readersOf(Value value, llvm::SmallSetVector<Operation *, 4> &readers) {
     for (Operation *user : value.getUsers()) {
       if (isa<func::CallOp>(user))
@@ -169,7 +169,7 @@ private:
     return true;
   }
 
-  /// What only the caller reads is computed last, behind the readers of what it is written over.
+  /// Moves calls whose results only the caller reads to the end, after the readers of overwritten arguments.
   void computeLate(ArrayRef<std::pair<Value, int64_t>> writes) {
     llvm::SmallSetVector<Operation *, 4> makers;
     for (auto [returned, input] : writes)
@@ -182,7 +182,7 @@ private:
       maker->moveBefore(main.getBody().front().getTerminator());
   }
 
-  /// Lets the kernel that computes `returned` write it into the argument, where that is right.
+  /// Lets the kernel that computes `returned` write it directly into the argument, if that is correct.
   void inPlace(Value returned, int64_t input) {
     Value source = behindViews(returned);
     BlockArgument argument = inputArgument(input);
@@ -207,8 +207,8 @@ private:
     inputOf[source] = argument;
   }
 
-  /// Copies what no kernel has written in place. A source that is an argument, which may be written too, first lies
-  /// in memory of its own.
+  /// Copies results that no kernel has written in place. If a source is an argument, which may itself be written, it
+  /// is first copied to separate memory.
   LogicalResult copyInto(ArrayRef<std::pair<Value, int64_t>> writes) {
     SmallVector<std::tuple<Value, int64_t, AffineMap, int64_t>> late;
     for (auto [value, input] : writes) {
@@ -312,13 +312,13 @@ private:
                           : define(result, once ? plan::BufferKind::Packed : plan::BufferKind::Arena,
                                    once ? packed++ : arena++)))
         return failure();
-      if (operands.size() < 64) // later ones count as written
+      if (operands.size() < 64) // operands from 64 on count as written
         writes |= uint64_t(1) << operands.size();
       operands.push_back(bufferByValue[result]);
     }
     DenseI64ArrayAttr startsAttr;
     if (llvm::any_of(starts, [](int64_t start) { return start != 0; })) {
-      starts.resize(operands.size(), 0); // results begin where their buffers do
+      starts.resize(operands.size(), 0); // results start at the beginning of their buffers
       startsAttr = builder.getDenseI64ArrayAttr(starts);
     }
     auto make = [&](StringRef kernel) {
@@ -340,7 +340,7 @@ private:
   unsigned symbols = 0;
   int64_t buffers = 0, arena = 0, packed = 0, constants = 0;
   llvm::DenseMap<Value, int64_t> bufferByValue, outputOf;
-  llvm::DenseMap<Value, BlockArgument> inputOf; ///< of results that are written over arguments
+  llvm::DenseMap<Value, BlockArgument> inputOf; ///< results that overwrite arguments
   SmallVector<plan::BufferOp> bufferOps;
 };
 
@@ -353,14 +353,14 @@ struct BuildPlan : impl::BuildPlanBase<BuildPlan> {
 };
 
 struct FinishPlan : impl::FinishPlanBase<FinishPlan> {
-  /// The grid of `launch` where the product of its sizes is at least `least` and at most `most` (-1: any); else 0, and
-  /// the runtime leaves the launch out.
+  /// Returns the grid of `launch` if the product of its sizes is at least `least` and at most `most` (-1: unlimited),
+  /// otherwise 0, so that the runtime skips the launch.
   static AffineMapAttr onlyBetween(plan::LaunchOp launch, int64_t least, int64_t most) {
     MLIRContext *context = launch.getContext();
     AffineExpr one = getAffineConstantExpr(1, context), product = one;
     for (AffineExpr size : launch.getSizes().getResults())
       product = product * size;
-    // 1 where product <= bound, else 0, as affine expressions have it: no tensor has `huge` elements.
+    // 1 if product <= bound, otherwise 0, as an affine expression: no tensor has `huge` elements.
     auto upTo = [&](int64_t bound) {
       constexpr int64_t huge = int64_t(1) << 50;
       return (getAffineConstantExpr(huge, context) - product.floorDiv(bound + 1)).floorDiv(huge);
@@ -378,7 +378,7 @@ struct FinishPlan : impl::FinishPlanBase<FinishPlan> {
       auto kernel = getOperation().lookupSymbol<func::FuncOp>(launch.getKernel());
       if (!kernel)
         return;
-      // The kernel's maps are over its index arguments; `sizes` says what these are.
+      // The kernel's maps use its index arguments; `sizes` maps these to the plan's symbols.
       auto compose = [&](StringRef name, int64_t absent) {
         auto map = kernel->getAttrOfType<AffineMapAttr>(name);
         AffineMap sizes = launch.getSizes();

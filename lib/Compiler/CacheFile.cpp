@@ -96,7 +96,7 @@ CacheFileState readCacheFile(const std::string &path, llvm::StringRef key, std::
     reason = "writable by another user";
     return CacheFileState::Damaged;
   }
-  // Copied, not mapped: a mapped file that another process cuts off later would kill this one.
+  // Read, not mapped: if another process truncates a mapped file later, accesses would crash this process.
   auto size = size_t(status.st_size);
   if (size < sizeof(CacheFileTrailer)) {
     reason = "truncated or foreign (no trailer)";

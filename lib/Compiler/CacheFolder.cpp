@@ -1,4 +1,4 @@
-//===- CacheFolder.cpp - what is in the object cache, for people -------------===//
+//===- CacheFolder.cpp - explain the contents of the object cache ------------===//
 //
 // Test: test/Tools/cache.test
 //
@@ -31,7 +31,7 @@ static std::vector<CacheEntry> entriesOf(const ObjectCache &cache) {
     entry.used = found.used;
     std::unique_ptr<llvm::MemoryBuffer> bytes;
     switch (readCacheFile(found.path, found.key, bytes, entry.problem)) {
-    case CacheFileState::Absent: // another process has just pruned it
+    case CacheFileState::Absent: // another process has just deleted it
       if (entry.problem.empty())
         return;
       break;
@@ -55,7 +55,7 @@ llvm::Expected<std::vector<CacheEntry>> listCache(std::string &folder) {
   return entriesOf(**cache);
 }
 
-/// The names of the parts in which two keys are not the same.
+/// Returns the names of the parts that differ between two keys.
 static std::vector<std::string> differences(const CacheEntry &a, const CacheEntry &b) {
   std::vector<std::string> names;
   for (const auto &[name, value] : a.parts) {

@@ -1,4 +1,4 @@
-//===- CalibrationFile.cpp - a host's rates, kept beside the object cache -------------===//
+//===- CalibrationFile.cpp - a host's measured rates, stored in the cache folder ------===//
 //
 // Test: test/Unit/Compiler/CalibrationFileTest.cpp
 //

@@ -1,7 +1,7 @@
-//===- CalibrationFile.h - a host's rates, kept beside the object cache ---------------===//
+//===- CalibrationFile.h - a host's measured rates, stored in the cache folder --------===//
 //
 // <cache folder>/calibration/<key>: the text of MachineRates.h with the trailer of CacheFile.h. The key names CPU,
-// cores, caches and the versions of Tilewright and LLVM, so that a home shared by several machines has a file for each.
+// cores, caches and the versions of Tilewright and LLVM, so machines that share a home have separate files.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_COMPILER_CALIBRATIONFILE_H
@@ -14,13 +14,13 @@
 
 namespace tilewright {
 
-/// The rates of the host called `identity` that were kept in `folder`; nothing where there are none that can be read.
+/// Returns the rates of the host `identity` stored in `folder`, or nothing if none can be read.
 std::optional<MachineRates> loadRates(const std::string &folder, const std::string &identity);
 
-/// Keeps them, all or nothing; any number of processes may. False with a sentence in `reason`.
+/// Stores the rates atomically; several processes may do so at once. Returns false with a sentence in `reason`.
 bool storeRates(const std::string &folder, const std::string &identity, const MachineRates &rates, std::string &reason);
 
-/// Where they are kept.
+/// Returns the path of the file.
 std::string ratesPath(const std::string &folder, const std::string &identity);
 
 } // namespace tilewright

@@ -1,4 +1,4 @@
-//===- CaughtThreads.cpp - the compiler behind the net of lib/Runtime/Jit/CrashNet.h ----===//
+//===- CaughtThreads.cpp - catch crashes of the compiler (lib/Runtime/Jit/CrashNet.h) ---===//
 //
 // Test: test/Python/test_crashes.py
 //
@@ -30,7 +30,7 @@ Crashes &crashes() {
   return *made;
 }
 
-/// The stage that some compiler entered last: of several at once any of theirs.
+/// The last stage that a compiler has entered; with concurrent compiles, the stage of any of them.
 std::atomic<const char *> lastStage{""};
 } // namespace
 
@@ -118,7 +118,7 @@ static void crash(llvm::StringRef kind) {
 }
 
 void enterStage(llvm::StringRef stage) {
-  lastStage.store(stage.data()); // a literal
+  lastStage.store(stage.data()); // a string literal, thus null-terminated
   static const char *planted = getenv("TILEWRIGHT_PLANT_CRASH");
   if (!planted)
     return;

@@ -1,4 +1,4 @@
-//===- CaughtThreads.h - the compiler behind the net of lib/Runtime/Jit/CrashNet.h ------===//
+//===- CaughtThreads.h - catch crashes of the compiler (lib/Runtime/Jit/CrashNet.h) -----===//
 #ifndef TILEWRIGHT_LIB_COMPILER_CAUGHTTHREADS_H
 #define TILEWRIGHT_LIB_COMPILER_CAUGHTTHREADS_H
 
@@ -10,7 +10,7 @@
 
 namespace tilewright {
 
-/// The threads of an MLIR context: a crash in a task is one of the compile that has started it.
+/// The thread pool of an MLIR context: a crash in a task is attributed to the compile that started the task.
 class CaughtThreads : public llvm::ThreadPoolInterface {
 public:
   void wait() override { pool.wait(); }
@@ -23,16 +23,17 @@ private:
   llvm::DefaultThreadPool pool;
 };
 
-/// What the compiler is about to do, for the message of a crash. For tests, TILEWRIGHT_PLANT_CRASH=<stage>:<kind> lets
-/// it crash there: signal, abort, fatal, memory, stack, division, or thread (a signal in a helper thread).
+/// Sets the stage that the compiler is about to run, for the message of a crash. For tests,
+/// TILEWRIGHT_PLANT_CRASH=<stage>:<kind> makes it crash there: signal, abort, fatal, memory, stack, division, or
+/// thread (a signal in a helper thread).
 void enterStage(llvm::StringRef stage);
 
-/// Why nothing is compiled any more; success where no compiler of this process has crashed.
+/// Returns an error if a compiler of this process has crashed, after which nothing is compiled.
 llvm::Error earlierCrash();
-/// The error of a crash, which is remembered and told to the handler of onCompilerCrash.
+/// Records a crash, passes it to the handler of onCompilerCrash, and returns its error.
 llvm::Error noteCrash(const std::string &crash);
 
-/// The result of `work`, or a CompilerCrash. `crashed` is set then: what `work` refers to must be leaked.
+/// Returns the result of `work`, or a CompilerCrash. Sets `crashed` in that case: what `work` uses must be leaked.
 template <typename Result, typename Work> Result caught(bool &crashed, Work work) {
   if (llvm::Error earlier = earlierCrash())
     return std::move(earlier);

@@ -1,6 +1,6 @@
-//===- CheckReference.cpp - every kernel through two targets, compared ----------------------===//
+//===- CheckReference.cpp - compare every kernel with the reference target ------------------===//
 //
-// Kernels are formed before targets part, so their boundaries are the same for all, and tensors between them are plain.
+// Kernels are formed before target-specific stages, so all targets have the same kernels with plain tensors between.
 //
 //   watched, by the target:                            judge, by the reference and in plain loops:
 //   @main(%x) {                                        @main(%x, %given_a, %given_b) {
@@ -8,8 +8,8 @@
 //     %b = call @kernel_1(%a)                            %b = call @kernel_1(%given_a)
 //     return %b, %a, %b }                                return %a, %b }
 //
-// The target runs first; its results are what the judges' kernels are given. So each kernel is judged on the inputs it
-// had, and an error shows at the kernel that made it.
+// The target runs first; its kernels' results are the inputs of the judges' kernels. Each kernel is thus judged on
+// the inputs that it had, and an error is reported for the kernel that caused it.
 //
 // Test: test/Python/test_check.py
 //
@@ -35,7 +35,7 @@ struct WatchedResult {
   unsigned call = 0;  ///< results of one call are judged together
   ElementKind kind;
   std::vector<plan::Expr> sizes;
-  std::vector<plan::Expr> reductions; ///< lengths of the kernel's reductions, one by one
+  std::vector<plan::Expr> reductions; ///< the length of each of the kernel's reductions
 };
 
 struct FreeAligned {
@@ -58,7 +58,7 @@ public:
 
   bool run(const void *const *given, void *const *wanted, const int64_t *symbols, const uint64_t *versions, int threads,
            std::string &error, CallersMemory *caller) override {
-    std::vector<int32_t> all(outputs); // none is given back: the reference reads every input at the end
+    std::vector<int32_t> all(outputs); // release nothing: the reference reads every input at the end
     std::iota(all.begin(), all.end(), 0);
     if (caller && !caller->take(all, error))
       return false;
@@ -121,7 +121,7 @@ std::string linesOf(Location loc) {
     return WalkResult::advance();
   });
   std::string text;
-  for (auto [file, line] : lines.getArrayRef().take_back(4)) // the newest op's last
+  for (auto [file, line] : lines.getArrayRef().take_back(4)) // at most four, the newest op's last
     text += ", " + file.str() + ":" + std::to_string(line);
   return text;
 }
@@ -135,7 +135,7 @@ ElementKind kindOf(Type type) {
   return kind;
 }
 
-/// The sizes of a loop's dimensions that an op reduces over, in the kernel's index arguments.
+/// Returns the sizes of an op's reduction dimensions, in terms of the kernel's index arguments.
 SmallVector<AffineExpr> reducedSizes(Operation *op) {
   SmallVector<AffineExpr> sizes;
   auto add = [&](Value value, int64_t dim) {
@@ -159,7 +159,7 @@ SmallVector<AffineExpr> reducedSizes(Operation *op) {
     if (!reduced.empty())
       sizes.push_back(product);
   } else if (auto attention = dyn_cast<tile::AttentionOp>(op)) {
-    for (unsigned dim : {1, 2, 3}) // whatever the order: keys and columns
+    for (unsigned dim : {1, 2, 3}) // in any order: keys and columns
       add(attention.getInputs()[1], dim);
   } else if (auto gradient = dyn_cast<tile::AttentionGradientOp>(op)) {
     for (unsigned operand : {0, 1})
@@ -168,7 +168,7 @@ SmallVector<AffineExpr> reducedSizes(Operation *op) {
   } else if (auto scan = dyn_cast<tile::ScanOp>(op)) {
     add(scan.getInputs()[0], scan.getDim());
   } else if (auto scatter = dyn_cast<tile::ScatterOp>(op)) {
-    AffineExpr product = getAffineConstantExpr(1, op->getContext()); // all may meet in one place
+    AffineExpr product = getAffineConstantExpr(1, op->getContext()); // all updates may be to one element
     for (AffineExpr size : tile::sizesOf(scatter.getInputs()[0]))
       product = product * size;
     sizes.push_back(product);
@@ -176,7 +176,7 @@ SmallVector<AffineExpr> reducedSizes(Operation *op) {
   return sizes;
 }
 
-/// What is known of each kernel result in @main, in order.
+/// Returns descriptions of the kernels' results in @main, in order.
 llvm::Expected<std::vector<WatchedResult>> describeResults(ModuleOp module, func::FuncOp main) {
   std::vector<WatchedResult> results;
   unsigned symbols = tile::indexArguments(main).size(), number = 0;
@@ -211,7 +211,7 @@ llvm::Expected<std::vector<WatchedResult>> describeResults(ModuleOp module, func
   return results;
 }
 
-/// @main also returns every kernel's results.
+/// Makes @main also return every kernel's results; with `onlyThese`, return only these.
 void returnKernelResults(func::FuncOp main, bool onlyThese) {
   Operation *terminator = main.getBody().front().getTerminator();
   SmallVector<Value> values;
@@ -224,7 +224,7 @@ void returnKernelResults(func::FuncOp main, bool onlyThese) {
   main.removeResAttrsAttr();
 }
 
-/// Kernels read others' results from new arguments of @main.
+/// Replaces kernels' operands that are results of other kernels by new arguments of @main.
 LogicalResult giveKernelResults(func::FuncOp main) {
   unsigned symbols = tile::indexArguments(main).size();
   for (auto call : llvm::to_vector(main.getOps<func::CallOp>()))
@@ -240,7 +240,7 @@ LogicalResult giveKernelResults(func::FuncOp main) {
   return success();
 }
 
-/// From the structured stage to a program.
+/// Compiles a module at the end of the structured stage to a program.
 llvm::Expected<std::shared_ptr<Program>> finishProgram(ModuleOp module, Target &target, const Options &options) {
   if (llvm::Error failed = lowerStructured(module, target, options))
     return llvm::createStringError("check=reference, target " + target.name() + ": " +

@@ -1,4 +1,4 @@
-//===- CheckReference.h - every kernel through two targets, compared ------------------------===//
+//===- CheckReference.h - compare every kernel with the reference target --------------------===//
 #ifndef TILEWRIGHT_LIB_COMPILER_CHECKREFERENCE_H
 #define TILEWRIGHT_LIB_COMPILER_CHECKREFERENCE_H
 
@@ -7,8 +7,8 @@
 
 namespace tilewright {
 
-/// A program for `target` that checks each of its kernels against the reference in every call; a call in which one
-/// differs fails and says which. `module` is at the end of the structured stage; `options` are configured for `target`.
+/// Compiles a program for `target` that checks each of its kernels against the reference in every call; a call in
+/// which one differs fails and names it. `module` is at the end of the structured stage; `options` are for `target`.
 llvm::Expected<std::shared_ptr<Program>> compileChecked(mlir::ModuleOp module, Target &target, const Options &options);
 
 } // namespace tilewright

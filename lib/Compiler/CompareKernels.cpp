@@ -1,4 +1,4 @@
-//===- CompareKernels.cpp - is a kernel's result within its bound? ------------------------===//
+//===- CompareKernels.cpp - check that a kernel's result is within its bound --------------===//
 #include "lib/Compiler/CompareKernels.h"
 #include "tilewright/NumberText.h"
 #include "llvm/ADT/Twine.h"
@@ -17,7 +17,7 @@ int64_t elementCount(llvm::ArrayRef<int64_t> sizes) {
   return count;
 }
 
-/// The distance between neighbours just above 1.
+/// Returns the difference between 1 and the next larger number.
 double spacing(const llvm::fltSemantics &floats) {
   return std::ldexp(1.0, 1 - int(llvm::APFloat::semanticsPrecision(floats)));
 }
@@ -66,7 +66,7 @@ std::string compareIntegers(const ComparedResult &r, int64_t count, llvm::String
   return std::to_string(wrong) + " of " + std::to_string(count) + " elements differ; " + elementText(r, first, target);
 }
 
-/// NaN or an infinity that neither run of the reference has; or a number where both have one of these.
+/// Returns true if `got` is a NaN or an infinity that neither reference run has, or a number where both do.
 bool isMisplaced(double got, double exact, double plain) {
   auto same = [&](double other) {
     return std::isnan(got) ? std::isnan(other) : std::isinf(got) ? got == other : std::isfinite(other);

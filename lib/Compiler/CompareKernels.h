@@ -1,17 +1,18 @@
-//===- CompareKernels.h - is a kernel's result within its bound? --------------------------===//
+//===- CompareKernels.h - check that a kernel's result is within its bound ----------------===//
 //
-// The bound of check=reference. One kernel, three runs on the same inputs: `got` by the target that is checked, `exact`
-// by the reference (f64 within the kernel), `plain` by the reference's loops in the kernel's own precision. Plain
-// stands where eager stands in the numbers rule of design.md:
+// The error bound of check=reference. A kernel runs three times on the same inputs: `got` on the checked target,
+// `exact` on the reference (f64 within the kernel), `plain` with the reference's loops in the kernel's own precision.
+// Plain takes the role of eager in the numbers rule (docs/conformance.md):
 //
 //   RMS(got - exact) <= 2 * max(RMS(plain - exact), (eps + eps32 * sqrt(R)) * S)
 //
-// with eps of the result's dtype, eps32 = 2^-23 (narrow floats accumulate in f32), R the length of the kernel's
-// reductions together, S the largest RMS among the kernel's exact results; 3 in place of 2 below 1000 elements; f64
-// itself: 1e-12 S. Plain makes the bound follow cancellation and steep functions; the second term is the least that
-// rounding a sum of R terms costs, for when plain was lucky. No single element may err by more than 32 times the larger
-// of the bound and what its own magnitude and plain's error there suggest: that finds the one wrong element in a
-// million. NaN and infinities stand where exact or plain has them; integers equal exact or plain.
+// where eps is that of the result's dtype, eps32 = 2^-23 (narrow floats accumulate in f32), R the total length of the
+// kernel's reductions, and S the largest RMS among the kernel's exact results. The factor is 3 instead of 2 below
+// 1000 elements; for f64 the bound is 1e-12 S. With plain, the bound adapts to cancellation and steep functions; the
+// second term is the minimum error of rounding a sum of R terms, in case plain is accidentally accurate. The error of
+// a single element may be at most 32 times the larger of the bound and the value derived from the element's magnitude
+// and plain's error there: this detects one wrong element in a million. NaN and infinities must be where exact or
+// plain has them; integers must equal exact or plain.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_COMPILER_COMPAREKERNELS_H
@@ -24,7 +25,7 @@
 
 namespace tilewright {
 
-/// What the elements of a buffer are.
+/// The type of a buffer's elements.
 struct ElementKind {
   std::string name;                           ///< as MLIR prints it
   const llvm::fltSemantics *floats = nullptr; ///< null: integers
@@ -39,11 +40,11 @@ struct ComparedResult {
   const void *got = nullptr, *exact = nullptr, *plain = nullptr;
 };
 
-/// Empty when `result` is within the bound, else what is wrong with it: the errors, the worst element, both values.
+/// Returns an empty string if `result` is within the bound, otherwise its errors, the worst element and both values.
 std::string compareResult(const ComparedResult &result, double reductionLength, double largestRms,
                           llvm::StringRef target);
 
-/// The RMS of the finite elements.
+/// Returns the RMS of the finite elements.
 double rmsOf(const ElementKind &kind, llvm::ArrayRef<int64_t> sizes, const void *buffer);
 
 } // namespace tilewright

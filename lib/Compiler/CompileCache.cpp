@@ -1,7 +1,7 @@
 //===- CompileCache.cpp - whole compilations in the object cache ------------===//
 //
-// An entry is "TWCR", a version, the report's numbers, its decisions and lines, and the artifact. Numbers are 64 bits,
-// little-endian; texts and lists have their length in front. What is read is checked, never trusted.
+// An entry is "TWCR", a version, the report's numbers, its decisions and lines, and the artifact. Numbers are 64
+// bits, little-endian; strings and lists are prefixed by their length. The reader validates everything it reads.
 //
 // Test: test/Python/test_cache.py, test/Unit/Compiler/ObjectCacheTest.cpp
 //
@@ -23,7 +23,7 @@ using namespace mlir;
 
 namespace tilewright {
 
-/// One ObjectCache per folder and process, with the warnings that nobody has told yet.
+/// One ObjectCache per folder and process, with the warnings that have not been reported yet.
 class ProcessCache {
 public:
   explicit ProcessCache(const std::string &folder) {
@@ -60,7 +60,7 @@ namespace {
 constexpr llvm::StringLiteral entryMagic = "TWCR";
 constexpr uint64_t entryVersion = 2;
 
-/// Feeds a key with what is printed to it.
+/// A stream that adds its output to a key.
 class KeyStream final : public llvm::raw_ostream {
 public:
   explicit KeyStream(llvm::BLAKE3 &hash) : llvm::raw_ostream(/*unbuffered=*/false), hash(hash) {}
@@ -90,7 +90,7 @@ public:
   std::string out;
 };
 
-/// After the first failed read all others fail, too.
+/// Reads an entry's fields. After the first failed read all later reads fail.
 class EntryReader {
 public:
   explicit EntryReader(llvm::StringRef bytes) : rest(bytes) {}
@@ -126,7 +126,7 @@ private:
   bool good = true;
 };
 
-/// Why this compilation bypasses the cache; empty where it does not.
+/// Returns why this compilation bypasses the cache, or an empty string if it does not.
 std::string reasonToBypass(const Options &options) {
   if (!options.cache)
     return "off: options={\"cache\": False} or TILEWRIGHT_CACHE=0";
@@ -137,7 +137,7 @@ std::string reasonToBypass(const Options &options) {
   return "";
 }
 
-/// A part of a key as it is stored and shown.
+/// Returns a part of a key in the form that is stored and shown: a line of text, or a digest.
 std::string forPeople(llvm::StringRef value) {
   if (value.size() <= 2000 && llvm::all_of(value, [](char c) { return llvm::isPrint(c) || c == '\n'; })) {
     std::string line = value.rtrim().str();
@@ -192,7 +192,7 @@ CompileCache::CompileCache(ModuleOp module, const Options &options, Target &targ
   add("rounding", options.rounding);
   if (!options.scheduleFile.empty()) {
     auto file = llvm::MemoryBuffer::getFile(options.scheduleFile);
-    add("schedules", file ? (*file)->getBuffer() : "unreadable"); // which is an error of the stage that reads it
+    add("schedules", file ? (*file)->getBuffer() : "unreadable"); // reported as an error by the stage that reads it
   }
   if (std::string records = recordsDigest(options.records); !records.empty()) {
     add("records", records);
@@ -294,7 +294,7 @@ std::string CompileCache::encode(const CompileReport &report, llvm::StringRef ar
   return std::move(writer.out);
 }
 
-/// The beginning of an entry, which tells of it.
+/// Reads the beginning of an entry, which describes it.
 static bool readHead(EntryReader &reader, CacheEntry &entry, int64_t &distinctKernels) {
   if (reader.text() != entryMagic || reader.number() != entryVersion)
     return false;

@@ -1,7 +1,7 @@
-//===- CompilerPages.cpp - memory that compiling took and running does not need ----===//
+//===- CompilerPages.cpp - release memory that only compiling needs ----------------===//
 //
-// Segments of a loaded image that may not be written are as they are in its file: the system may forget them at any
-// time, and is told to do so now. Segments that are written hold relocated pointers and stay.
+// Segments of a loaded image without write permission equal the file's contents, so the system can drop their pages
+// at any time; this file asks it to do so now. Writable segments contain relocated pointers and are kept.
 //
 // Test: test/Unit/Compiler/CompilerPagesTest.cpp
 //
@@ -29,7 +29,7 @@ bool isTraced() {
   return true; // unknown
 }
 
-/// Whether relocations were written into the code itself.
+/// Returns true if the code itself contains relocations.
 bool hasTextRelocations(const dl_phdr_info &image, const ElfW(Phdr) & segment) {
   for (auto *entry = reinterpret_cast<const ElfW(Dyn) *>(image.dlpi_addr + segment.p_vaddr); entry->d_tag != DT_NULL;
        ++entry)
@@ -53,7 +53,7 @@ int dropImage(dl_phdr_info *image, size_t, void *) {
     uintptr_t begin = (image->dlpi_addr + segment.p_vaddr + page - 1) / page * page;
     uintptr_t end = (image->dlpi_addr + segment.p_vaddr + segment.p_filesz) / page * page;
     if (begin < end)
-      madvise(reinterpret_cast<void *>(begin), end - begin, MADV_DONTNEED); // a hint: refusal is no error
+      madvise(reinterpret_cast<void *>(begin), end - begin, MADV_DONTNEED); // a hint: failure is no error
   }
   return 0;
 }

@@ -1,6 +1,6 @@
-//===- DeviceCode.cpp - kernels of a GPU and their plan, for tenants -------------------===//
+//===- DeviceCode.cpp - kernels of a GPU and their plan, for targets -------------------===//
 //
-// The image is HostArtifact's: the plan, a line per kernel of it ("name threads shared maps..."), and the PTX.
+// The image has the format of HostArtifact: the plan, a line per kernel ("name threads shared maps..."), and the PTX.
 //
 // Tests: test/Target/CUDA, test/Python/test_cuda.py
 //
@@ -35,11 +35,11 @@ public:
 
   bool run(const void *const *inputs, void *const *outputs, const int64_t *symbols, const uint64_t *, int,
            std::string &error, CallersMemory *memory) override {
-    // All results at once: what is emulated spares no memory.
+    // Allocate all results at once: the emulated device need not save memory.
     return takeAll(device->numOutputs(), memory, error) &&
            (device->run(inputs, outputs, symbols, error) || withLine(error, report.stepLines));
   }
-  void repack() override {} // packs are made anew at every call
+  void repack() override {} // every call packs again
 
 private:
   std::unique_ptr<runtime::EmulatedDevice> device;
@@ -65,7 +65,7 @@ llvm::Error refused(const std::string &why) {
   return llvm::createStringError("the compiled program cannot be loaded: %s", why.c_str());
 }
 
-/// The number in "cuda", "cuda:1" or "", which is the first.
+/// Returns the ordinal in "cuda:1", or 0 for "cuda" and "".
 std::optional<int> ordinalOf(StringRef device) {
   int ordinal = 0;
   if (device.empty() || device == "cuda")

@@ -1,4 +1,4 @@
-//===- FixedPoint.cpp - the passes of lib/Graph/Fixed as calls that return errors -----===//
+//===- FixedPoint.cpp - run the passes of lib/Graph/Fixed and return errors -----------===//
 #include "tilewright/FixedPoint.h"
 #include "lib/Compiler/RunPasses.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -9,7 +9,7 @@ using namespace mlir;
 namespace tilewright {
 namespace {
 
-/// An error with what the pass has said, without the places that it names itself.
+/// Runs a pass and returns its errors without locations, which the messages themselves contain.
 llvm::Error runFixedPass(ModuleOp module, llvm::function_ref<void(OpPassManager &)> build) {
   PassManager pm(module.getContext(), ModuleOp::getOperationName());
   build(pm);

@@ -1,4 +1,4 @@
-//===- GraphIR.cpp - is this module a graph that can be compiled? ------------===//
+//===- GraphIR.cpp - check that a module is a graph that can be compiled -----===//
 //
 // Tests: test/Tools/no-main.mlir, test/Tools/sizes-of-graphs.test
 //
@@ -12,7 +12,7 @@ using namespace mlir;
 namespace tilewright {
 namespace {
 
-/// What is wrong with the sizes of `type`, in a graph of `symbols` symbols; empty: nothing.
+/// Returns what is wrong with the sizes of `type` in a graph with `symbols` symbols, or an empty string.
 std::string problemOf(Type type, unsigned symbols) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor || (tensor.hasStaticShape() && !tensor.getEncoding()))
@@ -36,7 +36,7 @@ std::string problemOf(Type type, unsigned symbols) {
   return "";
 }
 
-/// "file.mlir:3: ", or nothing.
+/// Returns "file.mlir:3: ", or an empty string.
 std::string lineOf(Location loc) {
   auto file = loc->findInstanceOf<FileLineColLoc>();
   return file ? (file.getFilename().getValue() + ":" + Twine(file.getLine()) + ": ").str() : "";
@@ -48,14 +48,14 @@ std::string textOf(Type type) {
   return text;
 }
 
-/// Whether passes know tensors of `element`.
+/// Returns true if passes support tensors of `element`.
 bool isElement(Type element) {
   if (auto integer = dyn_cast<IntegerType>(element))
     return !integer.isSigned() && integer.getWidth() >= 1 && integer.getWidth() <= 64;
   return isa<Float16Type, BFloat16Type, Float32Type, Float64Type, Float8E4M3FNType, Float8E5M2Type>(element);
 }
 
-/// Why no value of `type` is part of a graph; empty: it may be.
+/// Returns why a graph cannot have values of `type`, or an empty string.
 std::string strangeness(Type type) {
   if (isa<IndexType>(type))
     return "";
@@ -67,7 +67,7 @@ std::string strangeness(Type type) {
   return "";
 }
 
-/// What no pass can take: values that are neither tensors nor sizes, calls, regions around ops of the graph.
+/// Rejects IR that no pass supports: values that are neither tensors nor sizes, calls, regions around ops.
 llvm::Error checkForm(func::FuncOp main) {
   auto refuse = [&](Location loc, const Twine &what) {
     return llvm::createStringError(lineOf(loc) + what.str());

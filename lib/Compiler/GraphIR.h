@@ -1,4 +1,4 @@
-//===- GraphIR.h - is this module a graph that can be compiled? --------------===//
+//===- GraphIR.h - check that a module is a graph that can be compiled -------===//
 #ifndef TILEWRIGHT_COMPILER_GRAPHIR_H
 #define TILEWRIGHT_COMPILER_GRAPHIR_H
 
@@ -7,9 +7,9 @@
 
 namespace tilewright {
 
-/// Success if `module` has @main, whose arguments are the symbolic sizes (index) and then tensors, and each tensor's
-/// sizes are numbers or expressions over these symbols. Readers write such graphs; hand-written ones may not be. The
-/// error names the line and the type, and how it is written.
+/// Succeeds if `module` has @main, whose arguments are the symbolic sizes (index) and then tensors, and if each
+/// tensor's sizes are numbers or expressions over these symbols. Importers write such graphs; hand-written ones may
+/// be wrong. The error names the line and the type, and shows the correct form.
 llvm::Error checkGraph(mlir::ModuleOp module);
 
 } // namespace tilewright

@@ -10,19 +10,19 @@
 
 namespace tilewright {
 
-/// Parts of an image of packHostArtifact(), which they point into.
+/// Parts of an image of packHostArtifact(), into which they point.
 struct HostArtifact {
-  llvm::StringRef plan;        ///< as plan::serialize() wrote it
+  llvm::StringRef plan;        ///< written by plan::serialize()
   llvm::StringRef kernelNames; ///< a line per kernel of the plan, see nameKernels() in HostCode.cpp
   llvm::SmallVector<llvm::StringRef> objects;
 };
 
 std::string packHostArtifact(const HostArtifact &parts);
 
-/// The parts of `image`; an error when it is truncated.
+/// Returns the parts of `image`, or an error if it is truncated.
 llvm::Expected<HostArtifact> readHostArtifact(llvm::StringRef image);
 
-/// The plan of `parts`; an error when it cannot be read.
+/// Returns the plan of `parts`, or an error if it cannot be read.
 llvm::Expected<plan::Plan> planOf(const HostArtifact &parts);
 
 } // namespace tilewright

@@ -1,4 +1,4 @@
-//===- HostCode.cpp - machine code for this kind of host, for tenants ------------------===//
+//===- HostCode.cpp - machine code for this kind of host, for targets ------------------===//
 #include "tilewright/HostCode.h"
 #include "lib/Compiler/CalibrationFile.h"
 #include "lib/Compiler/HostArtifact.h"
@@ -67,7 +67,7 @@ public:
   }
 
 private:
-  /// Empty without versions.
+  /// Returns an empty list without versions.
   llvm::SmallVector<runtime::InputIdentity, 64> identify(const void *const *inputs, const uint64_t *versions) const {
     llvm::SmallVector<runtime::InputIdentity, 64> identities;
     for (int32_t input = 0; versions && input < executable->plan().numInputs; ++input)
@@ -95,7 +95,8 @@ static llvm::Expected<runtime::MachineDescription> describe(StringRef cpu, bool 
   return machine;
 }
 
-/// What calibrateHost() kept for this host, read once in a process: all its schedules come from the same numbers.
+/// Returns the rates that calibrateHost() stored for this host. They are read once per process, so that all its
+/// schedules use the same rates.
 static const std::optional<MachineRates> &keptRates() {
   static const std::optional<MachineRates> kept = []() -> std::optional<MachineRates> {
     std::string error, folder = defaultCacheFolder(error);
@@ -126,7 +127,7 @@ llvm::Expected<HostMachine> describeHost(StringRef cpu) {
   host.fma = machine->sets.avx2 && machine->sets.fma;
   host.threads = machine->logicalCpus;
   const runtime::InstructionSets &sets = machine->sets;
-  // What the cost model and the choice of instructions look at is part of the code.
+  // The properties that the cost model and instruction selection use determine the code, so they are in the key.
   host.key += "|l2=" + std::to_string(machine->l2Bytes) + "|l3=" + std::to_string(machine->l3Bytes) +
               "|dot=" + std::to_string(machine->bf16DotFullRate);
   bool wide = sets.avx512f && sets.avx512bw && sets.avx512vl && sets.avx512dq;
@@ -138,8 +139,8 @@ llvm::Expected<HostMachine> describeHost(StringRef cpu) {
   host.shape.rates = runtime::defaultRates(*machine);
   if (machine->native && keptRates())
     host.shape.rates = *keptRates();
-  // TILEWRIGHT_EMULATE_AMX=1 runs tile kernels as vectors on any AVX-512 machine: for tests. "bf16": as if there were
-  // no tiles of f16.
+  // TILEWRIGHT_EMULATE_AMX=1 runs tile kernels as vectors on any AVX-512 machine, for tests. "bf16" does so without
+  // f16 tiles.
   const char *emulate = std::getenv("TILEWRIGHT_EMULATE_AMX");
   const bool allTiles = wide && emulate && StringRef(emulate) == "1";
   host.shape.emulateAmx = allTiles || (wide && emulate && StringRef(emulate) == "bf16");
@@ -211,7 +212,7 @@ static runtime::CodegenOptions codegenOptions(const Options &options) {
   return codegen;
 }
 
-/// Kernels in as many modules as there are threads, of about equal size.
+/// Compiles kernels in as many modules as there are threads, of about equal size.
 static llvm::Expected<std::vector<std::unique_ptr<llvm::MemoryBuffer>>> compileKernels(ModuleOp module,
                                                                                        const Options &options) {
   llvm::Expected<runtime::MachineDescription> machine = describe(options.cpu, options.portable);
@@ -257,8 +258,8 @@ static llvm::Expected<std::vector<std::unique_ptr<llvm::MemoryBuffer>>> compileK
   return runtime::compileInParallel(std::move(makers), *machine, threads, codegenOptions(options));
 }
 
-/// What each kernel computes, and for which machine, as a hash: programs whose packing kernels are equal share their
-/// packs. "" for kernels that once steps do not call, and for those that refer to something outside of themselves.
+/// Returns a hash of each kernel's code and machine: programs with equal packing kernels share their packs. The hash
+/// is "" for kernels that once steps do not call, and for those that refer to other symbols.
 static std::string nameKernels(ModuleOp module, const plan::Plan &plan, const Options &options) {
   llvm::Expected<HostMachine> host = describeHost(options.cpu);
   if (!host) {

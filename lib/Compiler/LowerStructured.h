@@ -6,7 +6,7 @@
 
 namespace tilewright {
 
-/// Runs the stages tiled, or all from tiled to target, on `module`; errors have the stage's text.
+/// Runs the stage tiled, or all stages from tiled to target, on `module`. Errors contain the diagnostics.
 llvm::Error lowerStructured(mlir::ModuleOp module, Target &target, const Options &options, bool onlyTiled = false);
 
 } // namespace tilewright

@@ -1,4 +1,4 @@
-//===- ObjectCache.cpp - compiled code kept on disk -----------------------===//
+//===- ObjectCache.cpp - disk cache of compiled code ----------------------===//
 #include "lib/Compiler/ObjectCache.h"
 #include "lib/Compiler/CacheFile.h"
 
@@ -58,7 +58,7 @@ std::string defaultCacheFolder(std::string &error) {
   std::string folder = variable("TILEWRIGHT_CACHE_DIR");
   if (!folder.empty())
     return folder;
-  // The XDG specification has relative paths ignored.
+  // The XDG specification requires relative paths to be ignored.
   folder = variable("XDG_CACHE_HOME");
   if (folder.empty() || folder.front() != '/') {
     if (variable("HOME").empty()) {
@@ -70,7 +70,7 @@ std::string defaultCacheFolder(std::string &error) {
   return folder + "/tilewright";
 }
 
-/// Why code must not be loaded from `folder`; empty when it may.
+/// Returns why code must not be loaded from `folder`, or an empty string if it may.
 static std::string refuseFolder(const std::string &folder) {
   if (std::error_code code = fs::create_directories(folder, /*IgnoreExisting=*/true, fs::perms::owner_all))
     return "the cache folder " + folder + " cannot be made (" + code.message() +
@@ -113,7 +113,7 @@ void ObjectCache::warnOnce(const std::string &kind, const std::string &text) {
 // Entries
 //===----------------------------------------------------------------------===//
 
-/// A key becomes a path, so it may hold nothing but hexadecimal digits.
+/// A key is used in a path, so it must consist of hexadecimal digits.
 static bool isKey(llvm::StringRef key) {
   return key.size() >= 16 && key.size() <= 128 && llvm::all_of(key, [](char c) { return llvm::isHexDigit(c); });
 }
@@ -122,7 +122,7 @@ std::string ObjectCache::entryPath(llvm::StringRef key) const {
   return directory + "/" + key.take_front(2).str() + "/" + key.str();
 }
 
-/// Moves a damaged entry aside, where a person can look at it, so that it is rebuilt.
+/// Moves a damaged entry to the quarantine folder for inspection, so that it is rebuilt.
 void ObjectCache::quarantine(const std::string &path, llvm::StringRef key, const std::string &reason) {
   std::string folder = directory + "/quarantine";
   (void)fs::create_directory(folder, /*IgnoreExisting=*/true, fs::perms::owner_all);
@@ -142,7 +142,7 @@ std::unique_ptr<llvm::MemoryBuffer> ObjectCache::load(llvm::StringRef key) {
     quarantine(path, key, reason);
   if (state != CacheFileState::Valid)
     return nullptr;
-  utimensat(AT_FDCWD, path.c_str(), nullptr, 0); // recently used; a read-only folder just ages
+  utimensat(AT_FDCWD, path.c_str(), nullptr, 0); // mark as recently used; in a read-only folder entries just age
   return bytes;
 }
 
@@ -157,7 +157,7 @@ bool ObjectCache::store(llvm::StringRef key, llvm::StringRef bytes) {
   }
   bool full = false;
   {
-    // Looking at all entries is slow; do it after every sixteenth of the limit that was written, and at first.
+    // Visiting all entries is slow, so prune at first and then after each sixteenth of the limit has been written.
     auto state = seen.lock();
     state->notes.erase(key.str());
     full = state->bytesSincePrune == 0 || state->bytesSincePrune > options.maxBytes / 16;
@@ -199,7 +199,7 @@ std::string ObjectCache::explain(llvm::StringRef key) {
                          : reason);
 }
 
-/// Calls `visit` for every entry; deletes temporary files that a killed process left an hour ago.
+/// Calls `visit` for every entry; deletes temporary files of killed processes that are older than an hour.
 static void visitEntries(const std::string &directory, llvm::function_ref<void(ObjectCacheEntry)> visit) {
   std::error_code code;
   for (fs::directory_iterator folder(directory, code), end; folder != end && !code; folder.increment(code)) {

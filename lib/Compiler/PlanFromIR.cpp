@@ -1,4 +1,4 @@
-//===- PlanFromIR.cpp - tw_plan.program as the runtime reads it --------------------===//
+//===- PlanFromIR.cpp - convert tw_plan.program to the runtime's plan --------------===//
 #include "lib/Compiler/PlanFromIR.h"
 #include "dialects/Graph/Decisions.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -10,7 +10,7 @@ using namespace mlir;
 namespace tilewright {
 namespace {
 
-/// `expr` as a postfix program.
+/// Appends `expr` as a postfix program.
 void append(AffineExpr expr, plan::Expr &out) {
   using Op = plan::Expr::Op;
   switch (expr.getKind()) {
@@ -36,7 +36,7 @@ void append(AffineExpr expr, plan::Expr &out) {
   out.items.push_back({op});
 }
 
-/// The elements of `value` as they lie in memory: booleans one byte each.
+/// Returns the elements of `value` in memory layout, in which booleans take one byte each.
 std::vector<uint8_t> bytesOf(ElementsAttr value) {
   auto dense = cast<DenseElementsAttr>(value);
   Type element = dense.getElementType();
@@ -54,7 +54,7 @@ std::vector<uint8_t> bytesOf(ElementsAttr value) {
   return bytes;
 }
 
-/// A schedule in one line: "tiles 64x48, time 9.3 us, L2".
+/// Returns a schedule in one line: "tiles 64x48, time 9.3 us, L2".
 std::string textOf(DictionaryAttr schedule) {
   std::string text;
   llvm::raw_string_ostream stream(text);

@@ -1,4 +1,4 @@
-//===- PlanFromIR.h - tw_plan.program as the runtime reads it ----------------------===//
+//===- PlanFromIR.h - convert tw_plan.program to the runtime's plan ----------------===//
 #ifndef TILEWRIGHT_LIB_COMPILER_PLANFROMIR_H
 #define TILEWRIGHT_LIB_COMPILER_PLANFROMIR_H
 
@@ -9,20 +9,20 @@
 
 namespace tilewright {
 
-/// The serializable plan of `program`.
+/// Returns the serializable plan of `program`.
 llvm::Expected<plan::Plan> planFromIR(plan::ProgramOp program);
 
-/// That of `module`, verified.
+/// Returns the verified plan of the program in `module`.
 llvm::Expected<plan::Plan> planOf(mlir::ModuleOp module);
 
-/// The user's line of each launch, or only of those that check indices; "" for others. As the plan of `module` counts
-/// steps.
+/// Returns the user's line of each step of the plan of `module`; with `onlyChecked`, only of launches that check
+/// indices. Steps without a line have "".
 std::vector<std::string> stepLines(mlir::ModuleOp module, bool onlyChecked = false);
 
-/// "[step 7]" at the end of a call's error becomes the user's line of `lines`. Returns false, as the call does.
+/// Replaces "[step 7]" at the end of a call's error by the user's line from `lines`. Always returns false.
 bool withLine(std::string &error, llvm::ArrayRef<std::string> lines);
 
-/// Result `result` of `map`, which is over symbols only.
+/// Converts result `result` of `map`, which uses only symbols.
 plan::Expr exprFrom(mlir::AffineMap map, unsigned result = 0);
 
 } // namespace tilewright

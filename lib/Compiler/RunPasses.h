@@ -1,4 +1,4 @@
-//===- RunPasses.h - a pipeline whose errors are text --------------------------------------===//
+//===- RunPasses.h - run a pipeline and return its errors as text --------------------------===//
 #ifndef TILEWRIGHT_LIB_COMPILER_RUNPASSES_H
 #define TILEWRIGHT_LIB_COMPILER_RUNPASSES_H
 
@@ -10,8 +10,8 @@
 
 namespace tilewright {
 
-/// Runs `pm` on `module`. None where it succeeds; else what its passes have said, without the places that are not in
-/// the messages themselves, which may be nothing.
+/// Runs `pm` on `module`. Returns nothing on success; otherwise the errors of its passes, without locations, which
+/// may be an empty text.
 inline std::optional<std::string> errorsOf(mlir::PassManager &pm, mlir::ModuleOp module) {
   std::string text;
   mlir::ScopedDiagnosticHandler handler(module.getContext(), [&](mlir::Diagnostic &diagnostic) {

@@ -1,4 +1,4 @@
-//===- Session.cpp - stage by stage from a graph to a program --------------------------===//
+//===- Session.cpp - compile a graph stage by stage to a program -----------------------===//
 #include "dialects/Graph/Decisions.h"
 #include "dialects/Graph/Graph.h"
 #include "lib/Compiler/CheckReference.h"
@@ -51,12 +51,12 @@ struct Session::State {
 Session::Session() : state(std::make_unique<State>()) {}
 Session::~Session() {
   if (state->crashed)
-    (void)state.release(); // threads of it stand still
+    (void)state.release(); // stopped threads still use it
 }
 MLIRContext &Session::context() { return state->context; }
 bool Session::isOfThisProcess() const { return state->generation == runtime::forkGeneration(); }
 
-/// A pass would wait for threads that are not there.
+/// In a forked child, a pass would wait for threads that exist only in the parent.
 static llvm::Error requireThisProcess(const Session &session) {
   if (session.isOfThisProcess())
     return llvm::Error::success();
@@ -72,7 +72,7 @@ double since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
-/// Collects the diagnostics of a stage: an error must reach the caller with its text, not the terminal. Warnings go to
+/// Collects the errors of a stage, which are returned to the caller and not printed. Warnings are appended to
 /// `warnings`.
 class ErrorText {
 public:
@@ -99,7 +99,7 @@ struct Stage {
   llvm::unique_function<void(OpPassManager &)> build;
 };
 
-/// Those that are still to run.
+/// Returns the stages that remain to run.
 std::vector<Stage> stagesOf(Target &target, const Options &options) {
   std::vector<Stage> stages;
   stages.push_back({"graph", [&](OpPassManager &pm) {
@@ -133,7 +133,7 @@ llvm::Error runStage(ModuleOp module, Stage &stage, std::vector<std::string> &wa
                                  errors.text.empty() ? "failed without a message" : errors.text.c_str());
 }
 
-/// Where the next graph's stages go: the first graph of the process into `directory` itself, others into graph-1,
+/// Returns the folder for the dumps of the next graph: `directory` for the first graph of the process, then graph-1,
 /// graph-2, ... in it.
 std::string nextDumpFolder(const std::string &directory) {
   if (directory.empty())
@@ -158,7 +158,7 @@ llvm::Error dump(ModuleOp module, StringRef directory, size_t number, StringRef 
   return llvm::Error::success();
 }
 
-/// Decisions of the structured stage, from the module's attribute.
+/// Copies decisions of the structured stage from the module's attribute to the report.
 void collectDecisions(ModuleOp module, CompileReport &report) {
   auto decisions = module->getAttrOfType<ArrayAttr>("tw.decisions");
   if (!decisions)
@@ -172,7 +172,7 @@ void collectDecisions(ModuleOp module, CompileReport &report) {
 }
 } // namespace
 
-/// The target of `options`, which are checked and completed.
+/// Returns the target of `options`, and validates and completes the options.
 static llvm::Expected<Target *> chooseTarget(Options &options) {
   std::string error;
   Target *target = findTarget(options.target, error);
@@ -183,7 +183,7 @@ static llvm::Expected<Target *> chooseTarget(Options &options) {
   if (!options.check.empty() && options.check != "reference")
     return llvm::createStringError("check is 'reference' or empty, not '%s'", options.check.c_str());
   if (!options.check.empty())
-    options.cache = false; // a checked program is three
+    options.cache = false; // a checked program consists of three programs
   if (!target->hasDevices() && !(options.arch.empty() && options.device.empty()))
     return llvm::createStringError("target '%s' takes no %s: it runs on the host's CPU", options.target.c_str(),
                                    options.arch.empty() ? "device" : "arch");
@@ -199,8 +199,7 @@ static llvm::Expected<Target *> chooseTarget(Options &options) {
   return target;
 }
 
-/// An error unless there is a model: stages take its graph, or what an earlier stage has made of it, and passes rely
-/// on it.
+/// Returns an error if the module has no model: stages and passes require a graph, or the result of an earlier stage.
 static llvm::Error requireModel(ModuleOp module, const Options &options) {
   if (!options.startAt.empty())
     return checkStageIR(module, options.startAt);
@@ -297,7 +296,7 @@ llvm::Expected<std::shared_ptr<Program>> Session::compileHere(ModuleOp module, c
     }
   }
   report.stepLines = stepLines(module);
-  releaseCompilerMemory(); // MLIR's, before LLVM's is needed
+  releaseCompilerMemory(); // free MLIR's memory before LLVM needs memory
   enterStage("codegen");
   auto start = Clock::now();
   llvm::Expected<std::string> artifact = target->emit(module, options);

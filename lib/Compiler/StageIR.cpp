@@ -1,7 +1,7 @@
-//===- StageIR.cpp - is this IR what a stage leaves behind? -----------------===//
+//===- StageIR.cpp - check that IR is valid at the end of a stage -----------===//
 //
-// IR that was saved, edited and comes back (Options::startAt). Passes rely on what the stages before them have done:
-// IR of another stage must be refused by name, before a pass meets it.
+// Checks IR that was saved, possibly edited, and is compiled further (Options::startAt). Passes rely on the results
+// of earlier stages, so IR of another stage must be rejected with its name before a pass processes it.
 //
 // Tests: test/Tools/start-at.mlir, test/Unit/Compiler/StageIRTest.cpp
 //
@@ -20,10 +20,10 @@ using namespace mlir;
 namespace tilewright {
 namespace {
 
-/// The dialects that are alive when a stage ends (include/tilewright/Pipelines.h).
+/// The dialects that exist at the end of a stage (include/tilewright/Pipelines.h).
 struct StageDialects {
   llvm::StringLiteral stage;
-  llvm::StringLiteral dialects; ///< between spaces
+  llvm::StringLiteral dialects; ///< each between two spaces
 };
 constexpr StageDialects alive[] = {
     {"graph", " tw func "},
@@ -35,13 +35,13 @@ constexpr StageDialects alive[] = {
 
 bool has(const StageDialects &stage, StringRef dialect) { return stage.dialects.contains((" " + dialect + " ").str()); }
 
-/// "file.mlir:3: ", or nothing.
+/// Returns "file.mlir:3: ", or an empty string.
 std::string lineOf(Operation *op) {
   auto file = op->getLoc()->findInstanceOf<FileLineColLoc>();
   return file ? (file.getFilename().getValue() + ":" + Twine(file.getLine()) + ": ").str() : "";
 }
 
-/// Constants that were too long to print are gone.
+/// Rejects constants whose elements were elided when the IR was printed.
 llvm::Error checkConstants(ModuleOp module) {
   Operation *emptied = nullptr;
   module->walk([&](Operation *op) {
@@ -58,7 +58,7 @@ llvm::Error checkConstants(ModuleOp module) {
                                  lineOf(emptied).c_str());
 }
 
-/// @main until the vector stage has made a plan of it.
+/// Checks that there is @main, or from the vector stage on a plan.
 llvm::Error checkModel(ModuleOp module, StringRef stage) {
   const bool planned = stage == "vector" || stage == "target";
   if (planned ? !module.getOps<plan::ProgramOp>().empty() : module.lookupSymbol<func::FuncOp>("main") != nullptr)

@@ -1,4 +1,4 @@
-//===- StageIR.h - is this IR what a stage leaves behind? -------------------===//
+//===- StageIR.h - check that IR is valid at the end of a stage -------------===//
 #ifndef TILEWRIGHT_COMPILER_STAGEIR_H
 #define TILEWRIGHT_COMPILER_STAGEIR_H
 
@@ -7,10 +7,10 @@
 
 namespace tilewright {
 
-/// Success if `module` may be continued as IR of the end of `stage` (a name of stageNames()): its model is there, and
-/// no op lies in a dialect that only other stages have, and constants have their elements. Dialects of no stage of the
-/// house are a tenant's, and are allowed. The error names the first op that does not belong, its line, and the stages
-/// that it belongs to.
+/// Succeeds if `module` may be continued as IR of the end of `stage` (a name of stageNames()): it contains the model,
+/// no op is in a dialect that only other stages have, and constants have their elements. Dialects that belong to no
+/// built-in stage belong to a target and are allowed. The error names the first invalid op, its line, and the stages
+/// in which it is valid.
 llvm::Error checkStageIR(mlir::ModuleOp module, llvm::StringRef stage);
 
 } // namespace tilewright

@@ -29,15 +29,15 @@ struct TargetList {
   }
 };
 
-/// Never destroyed: LLVM closes plug-ins when the process ends, and their targets' code is gone then.
+/// Never destroyed: LLVM unloads plug-ins when the process ends, and the code of their targets no longer exists then.
 runtime::ForkSafe<TargetList> &targetList() {
   static auto *list = new runtime::ForkSafe<TargetList>;
   return *list;
 }
 
-/// Why `path` is no plug-in; empty: it is, and has registered its target.
+/// Loads a plug-in, which registers its target. Returns why `path` is no plug-in, or an empty string.
 std::string loadPlugin(llvm::StringRef path) {
-  // A plug-in would bring, or look for, an LLVM of its own, and see none of ours.
+  // A plug-in would need a separate LLVM, and could not use the hidden one in this library.
   if (TILEWRIGHT_HAS_LLVM_INSIDE)
     return "this Tilewright comes from a wheel, which has LLVM linked into it and hidden; plug-ins need one built from "
            "source with LLVM as a library";
@@ -52,8 +52,8 @@ std::string loadPlugin(llvm::StringRef path) {
   return "";
 }
 
-/// Our own targets and the plug-ins, once. A plug-in that does not load is told at once: a model that names another
-/// target, or none, would never say that the one of the user is missing.
+/// Registers the built-in targets and the plug-ins, once. A plug-in that fails to load is reported immediately,
+/// because a model that uses another target would never report it.
 void loadTargets() {
   {
     auto list = targetList().lock();

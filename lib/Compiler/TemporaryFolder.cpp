@@ -1,4 +1,4 @@
-//===- TemporaryFolder.cpp - a folder that does not outlive its process for long -------===//
+//===- TemporaryFolder.cpp - a temporary folder that is removed even after a crash -----===//
 #include "lib/Compiler/TemporaryFolder.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
@@ -18,7 +18,7 @@ namespace tilewright {
 namespace {
 
 constexpr llvm::StringLiteral lockName = "owner";
-/// Between a folder and the lock in it there is a moment.
+/// Minimum age of folders to remove, because a folder is created shortly before its lock file.
 constexpr time_t leastAge = 60;
 
 std::string joined(const std::string &folder, const llvm::Twine &name) {
@@ -27,7 +27,7 @@ std::string joined(const std::string &folder, const llvm::Twine &name) {
   return path.str().str();
 }
 
-/// Whether the folder is of this user, and no process holds it any more.
+/// Returns true if the folder belongs to this user and no process holds its lock.
 bool isLeftBehind(const std::string &folder) {
   struct stat status;
   if (lstat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode) || status.st_uid != geteuid() ||
@@ -58,7 +58,7 @@ llvm::Expected<std::unique_ptr<TemporaryFolder>> TemporaryFolder::make(const std
   llvm::SmallString<128> in(parent), made;
   if (parent.empty())
     llvm::sys::path::system_temp_directory(/*ErasedOnReboot=*/true, in);
-  if (std::error_code code = fs::make_absolute(in)) // relative ones would be made where temporary files are
+  if (std::error_code code = fs::make_absolute(in)) // relative paths would be created in the folder for temporary files
     return llvm::createStringError(code, "cannot find the folder '%s'", in.c_str());
   removeLeftBehind(in.str().str(), prefix);
   if (std::error_code code = fs::createUniqueDirectory(llvm::Twine(joined(in.str().str(), prefix)), made))

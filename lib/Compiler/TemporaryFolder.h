@@ -1,7 +1,7 @@
-//===- TemporaryFolder.h - a folder that does not outlive its process for long ---------===//
+//===- TemporaryFolder.h - a temporary folder that is removed even after a crash -------===//
 //
-// A process that is killed removes nothing. Its folders hold a file that it has locked as long as it lives: the next
-// that makes such a folder removes those whose lock is free.
+// A killed process removes nothing. Each folder therefore contains a file that its process locks for its lifetime;
+// the next process that creates such a folder removes folders whose lock is free.
 //
 // Test: test/Unit/Compiler/TemporaryFolderTest.cpp
 //
@@ -18,10 +18,10 @@ namespace tilewright {
 
 class TemporaryFolder {
 public:
-  /// A new folder "<prefix>-<random>" in `parent`; empty: in the system's folder for temporary files.
+  /// Creates a folder "<prefix>-<random>" in `parent`, or in the system's temporary folder if that is empty.
   static llvm::Expected<std::unique_ptr<TemporaryFolder>> make(const std::string &prefix,
                                                                const std::string &parent = "");
-  /// Removes it with all that is in it.
+  /// Removes the folder and its contents.
   ~TemporaryFolder();
   TemporaryFolder(const TemporaryFolder &) = delete;
   TemporaryFolder &operator=(const TemporaryFolder &) = delete;

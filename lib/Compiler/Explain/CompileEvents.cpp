@@ -1,4 +1,4 @@
-//===- CompileEvents.cpp - what passes tell while a model is compiled ----------------===//
+//===- CompileEvents.cpp - record pass times and remarks during a compile ------------===//
 //
 // Test: test/Python/test_explain_html.py
 //
@@ -30,12 +30,12 @@ private:
 CompileEvents::CompileEvents(MLIRContext &context) : context(context) {
   remark::RemarkCategories categories;
   categories.passed = categories.missed = "fusion";
-  // It only fails for patterns that are none.
+  // Fails only for invalid patterns.
   (void)remark::enableOptimizationRemarks(context, std::make_unique<PlaceStreamer>(places),
                                           std::make_unique<remark::RemarkEmittingPolicyAll>(), categories);
   context.registerActionHandler([this](llvm::function_ref<void()> transform, const tracing::Action &action) {
     const auto *execution = dyn_cast<PassExecutionAction>(&action);
-    // What runs passes over functions is a pass, too, without a flag.
+    // The adaptor that runs function passes is itself a pass without a flag.
     if (!execution || execution->getPass().getArgument().empty())
       return transform();
     auto begin = std::chrono::steady_clock::now();

@@ -1,6 +1,6 @@
-//===- CompileEvents.h - what passes tell while a model is compiled ------------------===//
+//===- CompileEvents.h - record pass times and remarks during a compile --------------===//
 //
-// The time of every pass, and the remarks of kernel formation with their places.
+// Records the time of every pass, and the locations of the remarks of kernel formation.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_COMPILER_EXPLAIN_COMPILEEVENTS_H
@@ -15,21 +15,21 @@
 namespace tilewright::explain {
 
 struct PassTime {
-  std::string name;        ///< its flag: tw-form-kernels
-  double milliseconds = 0; ///< of all runs; passes over functions may run on several threads at once
+  std::string name;        ///< its command-line flag, such as tw-form-kernels
+  double milliseconds = 0; ///< of all runs; function passes may run on several threads concurrently
   int64_t runs = 0;
 };
 
-/// While it lives it listens to the context; no other listener may be there.
+/// Listens to the context during its lifetime; there must be no other listener.
 class CompileEvents {
 public:
   explicit CompileEvents(mlir::MLIRContext &context);
   ~CompileEvents();
 
-  /// The passes that ran since the last call, in order of their first run.
+  /// Returns the passes that ran since the last call, in order of their first run.
   std::vector<PassTime> takePasses();
 
-  /// Where the remarks about fusion were made, in order.
+  /// Returns the locations of the remarks about fusion, in order.
   const std::vector<mlir::Location> &fusionPlaces() const { return places; }
 
 private:

@@ -1,6 +1,6 @@
-//===- Explain.cpp - compiles a model and tells how ----------------------------------===//
+//===- Explain.cpp - compile a model and record how ----------------------------------===//
 //
-// Stage by stage, as Session::compile does; after each its text is taken, with the operations each line comes from.
+// Compiles stage by stage, as Session::compile does, and records each stage's text with the origins of each line.
 //
 // Test: test/Python/test_explain_html.py
 //
@@ -38,10 +38,10 @@ public:
     if (llvm::Error failed = lower())
       return std::move(failed);
     std::string problem;
-    Target *target = findTarget(record.options.target, problem); // lowerTo has found it
+    Target *target = findTarget(record.options.target, problem); // lowerTo has found it before
     if (llvm::Error failed = target->configure(record.options))
       return std::move(failed);
-    // "native" says little.
+    // "native" is not informative.
     if (llvm::Expected<HostMachine> host = describeHost(record.options.cpu))
       record.machine = StringRef(host->key).split('|').first.str();
     else
@@ -75,7 +75,7 @@ private:
     return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
   }
 
-  /// Through all stages that are to run.
+  /// Runs all remaining stages and records them.
   llvm::Error lower() {
     CompileEvents events(session.context());
     record.stages.push_back({printStage("model", module, origins), 0, {}});
@@ -92,7 +92,7 @@ private:
     });
   }
 
-  /// Each remark of kernel formation is also a decision; earlier decisions, of other passes, have none.
+  /// Attaches remarks to decisions. Each remark of kernel formation is a decision; earlier ones have none.
   void takeDecisions(const CompileEvents &events) {
     auto decisions = dyn_cast_or_null<ArrayAttr>(module->removeAttr("tw.decisions"));
     if (!decisions)
@@ -109,8 +109,8 @@ private:
     }
   }
 
-  /// What is in a kernel that its launch does not name: an operation that was merged into another one. Constants and
-  /// fills are no sign of it, since equal ones are one.
+  /// Collects operations in a kernel that its launch does not name, because they were merged into another operation.
+  /// Constants and fills are skipped, since equal ones are merged.
   void findMembers() {
     for (auto function : module.getOps<func::FuncOp>())
       function.walk([&](Operation *op) {
@@ -129,7 +129,7 @@ private:
     }
   }
 
-  /// The type of what a kernel multiplies says which peak is its roof.
+  /// Records the operand type of a kernel's contraction, which determines the peak rate for its roof.
   void findDtypes() {
     for (auto function : module.getOps<func::FuncOp>())
       function.walk([&](linalg::LinalgOp op) {
@@ -141,7 +141,7 @@ private:
       });
   }
 
-  /// The assembly, from whose lines `.loc` leads to those of the last stage.
+  /// Records the assembly, whose `.loc` directives refer to lines of the last stage.
   llvm::Error assemble(Target &target) {
     locateInText(module);
     PassManager passes(module.getContext(), ModuleOp::getOperationName());

@@ -16,7 +16,7 @@ namespace {
 using llvm::json::Array;
 using llvm::json::Object;
 
-/// Members of a record that this process has written: they are there.
+/// These members always exist, because this process has written the record.
 llvm::StringRef text(const Object &object, llvm::StringRef name) { return object.getString(name).value_or(""); }
 int64_t integer(const Object &object, llvm::StringRef name) { return object.getInteger(name).value_or(0); }
 double number(const Object &object, llvm::StringRef name) { return object.getNumber(name).value_or(0); }
@@ -28,7 +28,7 @@ template <typename Visit> void each(const Object &record, llvm::StringRef name, 
         visit(*object);
 }
 
-/// "9.3 us", or nothing.
+/// Returns "9.3 us", or "-" if the time is missing.
 std::string timeOf(const Object &kernel, llvm::StringRef name, int64_t launches) {
   std::optional<double> microseconds = kernel.getNumber(name);
   if (!microseconds)

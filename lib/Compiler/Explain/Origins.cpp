@@ -1,4 +1,4 @@
-//===- Origins.cpp - which lines of every stage come from one operation --------------===//
+//===- Origins.cpp - map lines of every stage to the model's operations --------------===//
 //
 // Test: test/Python/test_explain_html.py
 //

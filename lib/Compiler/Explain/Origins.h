@@ -1,7 +1,7 @@
-//===- Origins.h - which lines of every stage come from one operation ----------------===//
+//===- Origins.h - map lines of every stage to the model's operations ----------------===//
 //
-// Passes keep locations, and fuse those of operations that become one. So each operation of the model gets a number,
-// written around the location it has; a line of a later stage comes from those whose numbers are in its location:
+// Passes preserve locations, and fuse those of operations that are merged. Each operation of the model therefore gets
+// a number, which is wrapped around its location; the origins of a later line are the numbers in its location:
 //
 //   %3 = tw.matmul ...      loc("tw.origin 2"("aten.mm"("model.py":12:0)))
 //   linalg.generic {...}    loc(fused["tw.origin 2"(...), "tw.origin 3"(...)])      the set {2, 3}
@@ -18,24 +18,24 @@
 
 namespace tilewright::explain {
 
-/// An operation of the model as it was read.
+/// An operation of the model as it was imported.
 struct Origin {
   std::string operation; ///< tw.matmul
-  std::string label;     ///< what the frontend called it: an ATen overload, a node of ONNX; may be empty
-  std::string file;      ///< of the user's; empty: not known
+  std::string label;     ///< the frontend's name: an ATen overload, an ONNX node; may be empty
+  std::string file;      ///< the user's file; empty if unknown
   int64_t line = 0;
 };
 
 class Origins {
 public:
-  /// Numbers the operations of `module`, from 0, in the order they are printed. Functions and their ends are none.
+  /// Numbers the operations of `module`, from 0, in the order of printing. Functions and terminators get no number.
   explicit Origins(mlir::ModuleOp module);
 
   const std::vector<Origin> &all() const { return origins; }
 
-  /// The number of the set of origins in `loc`; -1: none.
+  /// Returns the index of the set of origins in `loc`; -1 if there are none.
   int setOf(mlir::Location loc);
-  /// The sets, each sorted and without repetition, by number.
+  /// Returns the sets by index, each sorted and without repetition.
   const std::vector<std::vector<int>> &sets() const { return allSets; }
 
 private:

@@ -1,7 +1,8 @@
-//===- Page.cpp - records as one HTML file that loads nothing ------------------------===//
+//===- Page.cpp - records as one self-contained HTML file ----------------------------===//
 //
-// Records hold names and texts of strangers. They are data of the page: JSON in which no character can end the element
-// it stands in. The page's policy allows its own script and style alone, by their hashes, and nothing to be loaded.
+// Records contain names and texts from untrusted sources. They are embedded as JSON without any character that could
+// end the enclosing element. The page's policy allows only its own script and style, by their hashes, and nothing
+// else is loaded.
 //
 // Tests: test/Python/test_explain_html.py, test/Python/test_explain_browser.py
 //
@@ -16,7 +17,7 @@
 namespace tilewright {
 namespace {
 
-/// `json` without characters that HTML knows; in JSON these stand in strings only.
+/// Appends `json` without characters that are special in HTML; in JSON these occur only in strings.
 void append(std::string &out, llvm::StringRef json) {
   for (char c : json)
     switch (c) {
@@ -34,7 +35,7 @@ void append(std::string &out, llvm::StringRef json) {
     }
 }
 
-/// As a policy names the text of an element.
+/// Returns the hash of an element's text in the form that the policy uses.
 std::string hashOf(llvm::StringRef text) {
   return "'sha256-" + llvm::encodeBase64(llvm::SHA256::hash(llvm::arrayRefFromStringRef(text))) + "'";
 }

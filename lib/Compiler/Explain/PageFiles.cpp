@@ -1,6 +1,6 @@
-//===- PageFiles.cpp - the page's own files, as they are in Page/ --------------------===//
+//===- PageFiles.cpp - the page's files, unchanged from Page/ ------------------------===//
 //
-// They lie in libTilewright as bytes, so that they are wherever it is. CMake gives their folder.
+// The files are embedded in libTilewright, so that they are always available. CMake passes their folder.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Compiler/Explain/PageFiles.h"

@@ -1,4 +1,4 @@
-//===- PageFiles.h - the page's own files, as they are in Page/ ----------------------===//
+//===- PageFiles.h - the page's files, unchanged from Page/ --------------------------===//
 #ifndef TILEWRIGHT_LIB_COMPILER_EXPLAIN_PAGEFILES_H
 #define TILEWRIGHT_LIB_COMPILER_EXPLAIN_PAGEFILES_H
 
@@ -7,10 +7,10 @@
 
 namespace tilewright::explain {
 
-/// page.html: {{policy}}, {{style}}, {{data}} and {{script}} stand for its parts.
+/// Returns page.html, in which {{policy}}, {{style}}, {{data}} and {{script}} are placeholders.
 llvm::StringRef pageTemplate();
 llvm::StringRef pageStyle();
-/// All scripts, in the order in which they need each other.
+/// Returns all scripts, in the order of their dependences.
 std::string pageScript();
 
 } // namespace tilewright::explain

@@ -15,18 +15,18 @@ using namespace mlir;
 namespace tilewright::explain {
 namespace {
 
-/// What stands in the schedule of a launch.
+/// Reads the predicted time from a launch's schedule.
 void readSchedule(plan::LaunchOp launch, KernelRecord &kernel) {
   auto schedule = launch->getAttrOfType<DictionaryAttr>("tw.schedule");
   auto time = schedule ? schedule.getAs<StringAttr>("time") : StringAttr();
   if (!time)
     return;
-  auto [expected, bound] = time.getValue().split(" us, "); // as describeCost() in lib/Tiled says it
+  auto [expected, bound] = time.getValue().split(" us, "); // the format of describeCost() in lib/Tiled
   double microseconds;
   if (!expected.getAsDouble(microseconds)) {
     kernel.expectedMicroseconds = microseconds;
     kernel.bound = bound.str();
-    // It stands apart now.
+    // The time has a separate field now, so remove it from the text.
     const std::string told = "time " + time.str();
     if (size_t at = kernel.schedule.find(told); at != std::string::npos) {
       const bool first = at < 2;
@@ -35,7 +35,7 @@ void readSchedule(plan::LaunchOp launch, KernelRecord &kernel) {
   }
 }
 
-/// Steps of the program in `module`, as `plan` counts them.
+/// Visits the steps of the program in `module` in the order of `plan`.
 template <typename Visit> void eachStep(ModuleOp module, bool once, Visit visit) {
   for (auto program : module.getOps<plan::ProgramOp>())
     for (Operation &op : program.getBody().front()) {
@@ -45,7 +45,7 @@ template <typename Visit> void eachStep(ModuleOp module, bool once, Visit visit)
     }
 }
 
-/// Sizes in the arena and elsewhere; false with a problem where they cannot be computed.
+/// Computes sizes in the arena and elsewhere. Returns false with a problem if they cannot be computed.
 bool recordMemory(const plan::Plan &plan, const std::vector<int64_t> &symbols, PlanRecord &record) {
   std::vector<const plan::Step *> steps;
   for (const plan::Step &step : plan.steps)
@@ -163,8 +163,8 @@ llvm::Error addMeasurement(std::vector<KernelRecord> &kernels, const plan::Plan 
     KernelRecord &kernel = kernels[step.callee];
     kernel.measuredMicroseconds = kernel.measuredMicroseconds.value_or(0) +
                                   double(time.nanoseconds) / 1000 / double(measured.calls) / measured.threads;
-    // As python/tilewright/bench/roof.py: the second-level cache where the buffers fit into it, else the last one;
-    // DRAM for weights when those of a call would not find themselves in the last one again.
+    // Same model as python/tilewright/bench/roof.py: L2 if the buffers fit into it, otherwise the last-level cache;
+    // DRAM for weights if those of a whole call do not stay in the last-level cache.
     double peak = kernel.dtype == "i8" ? peaks.int8 : kernel.dtype == "bf16" || kernel.dtype == "f16" ? peaks.bf16 : 0;
     if (peak == 0)
       peak = peaks.f32;
@@ -185,7 +185,7 @@ void addCodeSizes(std::vector<KernelRecord> &kernels, llvm::StringRef artifact) 
   if (!parts)
     return llvm::consumeError(parts.takeError());
   for (llvm::StringRef object : parts->objects) {
-    auto aligned = llvm::MemoryBuffer::getMemBufferCopy(object, "kernels"); // which it may not be in the artifact
+    auto aligned = llvm::MemoryBuffer::getMemBufferCopy(object, "kernels"); // in the artifact it may be unaligned
     auto file = llvm::object::ObjectFile::createObjectFile(*aligned);
     if (!file) {
       llvm::consumeError(file.takeError());

@@ -9,18 +9,18 @@
 
 namespace tilewright::explain {
 
-/// Steps and memory of `plan`, which `module` holds, where the first symbols have the values `symbols`.
+/// Returns the steps and memory of `plan`, the program in `module`, with the values `symbols` for the first symbols.
 PlanRecord recordPlan(mlir::ModuleOp module, const plan::Plan &plan, llvm::ArrayRef<int64_t> symbols, Origins &origins);
 
-/// Distinct kernels in the order of their first launch. `dtypes` are those of their contractions' operands.
+/// Returns the distinct kernels in the order of their first launch. `dtypes` are those of contractions' operands.
 std::vector<KernelRecord> recordKernels(mlir::ModuleOp module, const plan::Plan &plan, const PlanRecord &steps,
                                         const llvm::StringMap<std::string> &dtypes, const Origins &origins);
 
-/// Adds what was measured; an error where it is of another plan.
+/// Adds measured times. Returns an error if they belong to another plan.
 llvm::Error addMeasurement(std::vector<KernelRecord> &kernels, const plan::Plan &plan,
                            const ExplainMeasurement &measured);
 
-/// Adds the sizes of the kernels' code in an artifact of Target::emit(); of targets with other artifacts: nothing.
+/// Adds the sizes of the kernels' code in an artifact of Target::emit(). Ignores artifacts of other formats.
 void addCodeSizes(std::vector<KernelRecord> &kernels, llvm::StringRef artifact);
 
 } // namespace tilewright::explain

@@ -1,4 +1,4 @@
-//===- ReadRecord.cpp - is this JSON a record? ---------------------------------------===//
+//===- ReadRecord.cpp - check that JSON is a record ----------------------------------===//
 //
 // Test: test/Tools/explain.mlir
 //

@@ -1,7 +1,7 @@
-//===- Record.h - what is told of a compile, as plain data ---------------------------===//
+//===- Record.h - the record of a compile as plain data ------------------------------===//
 //
-// The one place that says what a record holds; WriteRecord.cpp gives its parts their names in JSON. Times are in
-// milliseconds or, of kernels, in microseconds; "set" is a number of Origins::sets(), -1: none.
+// The only definition of a record's contents; WriteRecord.cpp defines the names in JSON. Times are in milliseconds
+// or, for kernels, in microseconds; "set" is an index into Origins::sets(), or -1 for none.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_COMPILER_EXPLAIN_RECORD_H
@@ -15,7 +15,7 @@
 
 namespace tilewright::explain {
 
-/// Raised when a part of a record changes its name or its meaning.
+/// Is increased when a part of a record changes its name or meaning.
 inline constexpr int recordFormat = 1;
 
 struct SourceLine {
@@ -23,11 +23,11 @@ struct SourceLine {
   std::string text;
 };
 
-/// Lines of a file of the user's.
+/// Lines of one of the user's files.
 struct SourceFile {
   std::string name;
-  std::vector<SourceLine> lines; ///< those that operations come from, and their neighbours
-  std::string problem;           ///< why there is no text; or empty
+  std::vector<SourceLine> lines; ///< the lines of operations, and neighbouring lines
+  std::string problem;           ///< why there is no text, or empty
 };
 
 struct StageRecord {
@@ -36,20 +36,20 @@ struct StageRecord {
   std::vector<PassTime> passes;
 };
 
-/// A distinct kernel, all its launches in a call together.
+/// A distinct kernel, with all its launches in a call.
 struct KernelRecord {
   std::string name, operations, schedule;
-  bool once = false;                          ///< it packs parameters, at the first call
+  bool once = false;                          ///< it packs parameters, in the first call
   int64_t launches = 0;                       ///< per call
-  std::optional<double> expectedMicroseconds; ///< by the cost model, of one launch
-  std::string bound;                          ///< what limits it, by the cost model: compute, L2, ...
-  std::string dtype;                          ///< of the operands of its contraction; empty: it has none
+  std::optional<double> expectedMicroseconds; ///< predicted by the cost model, for one launch
+  std::string bound;                          ///< its limiting resource in the cost model: compute, L2, ...
+  std::string dtype;                          ///< of its contraction's operands; empty if it has none
   int64_t flops = 0;                          ///< of its contractions
   int64_t bytes = 0;                          ///< of the buffers it reads and writes
-  int64_t codeBytes = -1;                     ///< -1: not known
+  int64_t codeBytes = -1;                     ///< -1 if unknown
   std::vector<int> origins;                   ///< sorted
   std::optional<double> measuredMicroseconds; ///< mean over threads
-  std::optional<double> roofMicroseconds;     ///< what it would take at the roof
+  std::optional<double> roofMicroseconds;     ///< the time at the machine's peak rates
 };
 
 struct EdgeRecord {
@@ -62,7 +62,7 @@ struct StepRecord {
   int set = -1;
 };
 
-/// A buffer in the arena: it is there from step `first` to step `last`.
+/// A buffer in the arena, which is alive from step `first` to step `last`.
 struct BufferRecord {
   int64_t number = 0, offset = 0, bytes = 0;
   int first = 0, last = 0;
@@ -78,15 +78,15 @@ struct PlanRecord {
   std::vector<StepRecord> once, steps;
   std::vector<BufferRecord> arena;
   int64_t arenaBytes = 0, inputBytes = 0, outputBytes = 0, packedBytes = 0, constantBytes = 0;
-  std::string problem; ///< why sizes are missing; or empty
+  std::string problem; ///< why sizes are missing, or empty
 };
 
 struct Record {
   std::string model;
   Options options;     ///< completed by the target
-  std::string machine; ///< what LLVM calls the CPU; empty: not known
+  std::string machine; ///< LLVM's name of the CPU; empty if unknown
   std::vector<SourceFile> sources;
-  std::vector<StageRecord> stages; ///< as it was read ("model"), then each stage, then "assembly"
+  std::vector<StageRecord> stages; ///< the imported model ("model"), then each stage, then "assembly"
   std::vector<KernelRecord> kernels;
   std::vector<EdgeRecord> edges;
   PlanRecord plan;
@@ -94,13 +94,13 @@ struct Record {
   bool measured = false;
 };
 
-/// As JSON.
+/// Returns the record as JSON.
 std::string writeRecord(const Record &record, const Origins &origins);
 
-/// What writeRecord() wrote, maybe long ago and elsewhere; an error for what is no record, or one of another format.
+/// Reads a record that writeRecord() wrote, perhaps on another machine. Returns an error for other data or formats.
 llvm::Expected<llvm::json::Object> readRecord(llvm::StringRef json);
 
-/// The lines that `origins` come from: of `modelFile`, and of Python files.
+/// Returns the lines from which `origins` come, in `modelFile` and in Python files.
 std::vector<SourceFile> readSources(const Origins &origins, llvm::StringRef modelFile);
 
 } // namespace tilewright::explain

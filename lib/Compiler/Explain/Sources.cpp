@@ -1,7 +1,7 @@
-//===- Sources.cpp - the user's lines that operations come from ----------------------===//
+//===- Sources.cpp - the user's lines from which operations come ---------------------===//
 //
-// A model file names the files of its source, and it may be a stranger's: only text of Python files is shown, only near
-// lines that are named, and never much of it.
+// A model file names its source files and may be untrusted: only text of Python files is shown, only near the named
+// lines, and limited in length.
 //
 // Test: test/Python/test_explain_html.py
 //
@@ -19,7 +19,7 @@ constexpr int64_t neighbours = 4;
 constexpr uint64_t mostBytes = 4 << 20;
 constexpr size_t mostColumns = 400;
 
-/// Fills in the text of `file`, whose lines `wanted` are asked for.
+/// Reads the text of `file` near the lines `wanted`.
 void read(SourceFile &file, const std::set<int64_t> &wanted, bool isModel) {
   llvm::StringRef name = file.name;
   std::set<int64_t> shown;

@@ -32,7 +32,7 @@ std::vector<std::string> linesOf(StringRef text) {
   return lines;
 }
 
-/// What an assembler's line is about.
+/// The kind of an assembly line.
 enum class Line { Text, Place, Debug };
 
 Line kindOf(StringRef trimmed) {
@@ -62,7 +62,7 @@ StageText printStage(StringRef name, ModuleOp module, Origins &origins) {
     auto function = dyn_cast<FunctionOpInterface>(op);
     if (!function || function.isExternal())
       return;
-    // Behind the last operation follows the closing brace.
+    // The closing brace follows the last operation.
     size_t last = line;
     function->walk([&](Operation *inner) {
       if (auto at = places.find(inner); at != places.end())
@@ -88,7 +88,7 @@ StageText readAssembly(StringRef assembly, const StageText &lowered) {
   stage.name = "assembly";
   int set = -1;
   bool debug = false;
-  StringRef function; // the last one announced
+  StringRef function; // of the latest .type directive
   for (StringRef line : llvm::split(assembly, '\n')) {
     line = line.rtrim();
     StringRef trimmed = line.ltrim();
@@ -101,7 +101,7 @@ StageText readAssembly(StringRef assembly, const StageText &lowered) {
       rest.split(' ').first.getAsInteger(10, place);
       set = place > 0 && place <= lowered.sets.size() ? lowered.sets[place - 1] : -1;
     }
-    // ".type kernel_0,@function" comes before the label of the function.
+    // ".type kernel_0,@function" precedes the label of the function.
     if (auto [name, type] = trimmed.split(','); name.consume_front(".type") && type == "@function")
       function = name.trim();
     if (debug || kind != Line::Text || trimmed.empty())

@@ -9,22 +9,22 @@ namespace tilewright::explain {
 struct StageText {
   struct Function {
     std::string name;
-    size_t first = 0, last = 0; ///< lines, counted from 0
+    size_t first = 0, last = 0; ///< indices of lines, from 0
   };
   std::string name;
   std::vector<std::string> lines;
-  std::vector<int> sets; ///< per line, of Origins; -1: none
+  std::vector<int> sets; ///< per line, index into Origins::sets(); -1 for none
   std::vector<Function> functions;
 };
 
-/// `module` as it is printed, constants of more than 64 elements left out.
+/// Returns `module` as it is printed, without constants of more than 64 elements.
 StageText printStage(llvm::StringRef name, mlir::ModuleOp module, Origins &origins);
 
-/// From now on the locations of `module` are its lines in `text`, which printStage() has just made of it.
+/// Sets the locations of `module` to its lines in `text`, which printStage() has just created from it.
 void locateInText(mlir::ModuleOp module);
 
-/// Assembly of a module that locateInText() has marked, and `lowered` is the text of. Its lines come from those that
-/// `.loc` directives name; these and what else is for debuggers are left out.
+/// Reads the assembly of a module that locateInText() has processed and whose text is `lowered`. `.loc` directives
+/// map its lines to those of `lowered`. They and other debug directives are omitted.
 StageText readAssembly(llvm::StringRef assembly, const StageText &lowered);
 
 } // namespace tilewright::explain

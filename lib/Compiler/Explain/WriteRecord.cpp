@@ -1,6 +1,6 @@
 //===- WriteRecord.cpp - a record as JSON --------------------------------------------===//
 //
-// Texts come from files of strangers: they may hold anything, but become UTF-8 here.
+// Texts come from untrusted files and may contain any bytes; they are converted to UTF-8 here.
 //
 // Test: test/Python/test_explain_html.py
 //

@@ -56,7 +56,7 @@ private:
 
   Constant *record(llvm::ArrayRef<Constant *> fields) { return llvm::ConstantStruct::getAnon(context, fields); }
 
-  /// A constant in the object code.
+  /// Adds a constant to the object code.
   Constant *constant(Constant *value, unsigned alignment) {
     auto *global = new llvm::GlobalVariable(module, value->getType(), /*isConstant=*/true,
                                             llvm::GlobalValue::PrivateLinkage, value);
@@ -127,8 +127,8 @@ private:
     return array(rows);
   }
 
-  /// Defines <model>_<name>, which calls the runtime's function of that name, `first` (when not null) before its own
-  /// arguments.
+  /// Defines <model>_<name>, which calls the runtime's function of that name with `first` (if it is not null) before
+  /// its own arguments.
   void forward(llvm::StringRef name, llvm::Type *result, std::vector<llvm::Type *> types, Constant *first = nullptr) {
     auto *function = llvm::Function::Create(llvm::FunctionType::get(result, types, false),
                                             llvm::GlobalValue::ExternalLinkage, interface.model + "_" + name, module);

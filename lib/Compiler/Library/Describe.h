@@ -8,30 +8,30 @@
 
 namespace tilewright::library {
 
-/// What becomes a Variant.
+/// The contents of a Variant.
 struct VariantContents {
   std::string cpu;
   uint64_t instructionSets = 0;
   std::vector<uint8_t> plan;                    ///< serialized, without constants
   std::vector<LibraryManifest::Kernel> kernels; ///< in the plan's order
-  std::string prefix;                           ///< of the kernels' names in the object code
+  std::string prefix;                           ///< prefix of the kernels' names in the object code
   std::vector<Weight> weights;
-  bool packed = true; ///< weights lie as the kernels read them; else create() packs them
+  bool packed = true; ///< weights are in the layout that kernels read; otherwise create() packs them
 };
 
-/// What becomes a Description, beside the interface.
+/// The contents of a Description in addition to the interface.
 struct Contents {
   std::vector<VariantContents> variants; ///< the most instruction sets first
   std::vector<uint8_t> weightData;       ///< of all variants
-  std::string weightsFile;               ///< empty: the data are in the library
+  std::string weightsFile;               ///< empty if the weights are in the library
   std::vector<uint8_t> weightsId;
 };
 
-/// The module that defines the functions of the header, and the Description they pass to the runtime.
+/// Returns a module that defines the functions of the header, and the Description that they pass to the runtime.
 std::unique_ptr<llvm::Module> describeLibrary(llvm::LLVMContext &context, const Interface &interface,
                                               const Contents &contents);
 
-/// Names of the functions of the header.
+/// Returns the names of the functions of the header.
 std::vector<std::string> exportedNames(const Interface &interface);
 
 } // namespace tilewright::library

@@ -1,6 +1,6 @@
 //===- Header.cpp - the C header of a library ----------------------------------------===//
 //
-// Structs and functions are those of lib/Runtime/Library/Description.h under the model's name.
+// Structs and functions are those of lib/Runtime/Library/Description.h, with the model's name as a prefix.
 //
 // Test: test/Python/test_library.py compiles it as C and as C++
 //
@@ -11,8 +11,8 @@
 namespace tilewright::library {
 namespace {
 
-/// {m} is the model's name, {M} the same in capitals; {signature}, {dtypes}, {weights}, {cpus}, {inputs} and {outputs}
-/// follow.
+/// {m} is replaced by the model's name, {M} by the name in capitals; {signature}, {dtypes}, {weights}, {cpus},
+/// {inputs} and {outputs} are generated.
 constexpr const char *headerText = R"(/* {m}.h: a model compiled by Tilewright. Plain C; include it from C or C++.
  *
 {signature} *
@@ -111,7 +111,7 @@ void replaceAll(std::string &text, llvm::StringRef from, llvm::StringRef to) {
     text.replace(at, from.size(), to);
 }
 
-/// Text that ends no comment and no line.
+/// Returns the text without characters that could end a comment or a line.
 std::string commentText(llvm::StringRef text) {
   std::string clean;
   for (char c : text)
@@ -152,7 +152,7 @@ std::string writeHeader(const Interface &interface, const Contents &contents) {
   replaceAll(text, "{signature}", signatureOf(interface));
   replaceAll(text, "{dtypes}", constants);
   replaceAll(text, "{weights}", weights);
-  // Not by name: libraries of the same model for other CPUs may lie beside this one and have the same header.
+  // Do not list the CPUs: libraries of the same model for other CPUs may be in the same folder and share the header.
   replaceAll(text, "{cpus}",
              "  const char *cpu; /* NULL: the first that this CPU can run of those the library has code for, which\n"
              "                      `tilewright inspect` lists; or one of them */\n");

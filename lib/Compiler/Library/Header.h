@@ -6,7 +6,7 @@
 
 namespace tilewright::library {
 
-/// The text of <model>.h.
+/// Returns the text of <model>.h.
 std::string writeHeader(const Interface &interface, const Contents &contents);
 
 } // namespace tilewright::library

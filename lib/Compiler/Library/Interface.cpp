@@ -1,4 +1,4 @@
-//===- Interface.cpp - what a caller of a library sees of its model ----------------===//
+//===- Interface.cpp - the interface of a library's model --------------------------===//
 #include "lib/Compiler/Library/Interface.h"
 #include "dialects/Graph/Graph.h"
 #include "lib/Compiler/Library/ReservedNames.h"
@@ -41,7 +41,7 @@ std::optional<DType> dtypeOf(Type type) {
   return std::nullopt;
 }
 
-/// A size with the symbols' names: "2*batch + 1".
+/// Returns a size with the symbols' names, such as "2*batch + 1".
 std::string textOf(AffineExpr size, ArrayRef<plan::Symbol> symbols, bool inside = false) {
   if (auto constant = dyn_cast<AffineConstantExpr>(size))
     return std::to_string(constant.getValue());
@@ -136,7 +136,7 @@ private:
                                    int(number));
   }
 
-  /// The runtime takes each symbol from a size that is the symbol, or a linear function of it.
+  /// Checks that each symbol follows from a size that is the symbol or a linear function of it.
   llvm::Expected<Interface> checkSymbols() {
     for (auto [number, symbol] : llvm::enumerate(made.symbols)) {
       auto tells = [number = int64_t(number)](const plan::Expr &size) { return plan::linearSymbol(size) == number; };
@@ -160,7 +160,7 @@ std::string InterfaceTensor::text() const {
   return std::string(dtypes[int(dtype)].name) + " [" + llvm::join(sizeTexts, ", ") + "]";
 }
 
-/// Whether a header of this name would declare something that C, C++ or the headers of the C library have.
+/// Returns true if a header of this name would declare a name that C, C++ or the headers of the C library declare.
 static bool isReserved(StringRef name) {
   static const llvm::StringSet<> known = [] {
     llvm::StringSet<> names;

@@ -1,9 +1,10 @@
-//===- Link.cpp - object code becomes a library, in process ------------------------===//
+//===- Link.cpp - link object code to a library within the process -----------------===//
 //
-// A shared library must name the libraries it needs, and the linker wants to see them. There may be no C library to
-// link with on this machine, and its versions are no concern of the result: stubs stand for libc, libm and libpthread,
-// shared libraries with these names and empty functions, made here of what a model may use. A reference is then without
-// a version, and means the oldest one at run time. What is not in the lists below is an error of linking.
+// A shared library must name the libraries that it needs, and the linker must read them. This machine may have no C
+// library to link with, and the result must not depend on its version. Stubs therefore replace libc, libm and
+// libpthread: shared libraries with these names and empty functions, generated here for all functions that a model
+// may use. References then have no version, which selects the oldest one at run time. Functions that are not in the
+// lists below cause link errors.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Compiler/Library/Link.h"
@@ -48,7 +49,7 @@ constexpr Stub stubs[] = {
      "roundf sin sincos sincosf sinf sinh sinhf sqrt sqrtf tan tanf tanh tanhf tgamma tgammaf trunc truncf"},
 };
 
-/// Writes one of the linker's inputs.
+/// Writes an input file of the linker.
 llvm::Expected<std::string> writeInput(const TemporaryFolder &scratch, llvm::StringRef name, llvm::StringRef bytes) {
   std::string file = scratch.file(name);
   std::error_code code;
@@ -63,18 +64,18 @@ llvm::Expected<std::string> writeInput(const TemporaryFolder &scratch, llvm::Str
   return file;
 }
 
-/// Runs lld, which keeps state while it runs.
+/// Runs lld, which has global state while it runs.
 llvm::Error runLinker(const std::vector<std::string> &arguments) {
   static auto *mutex = new runtime::ForkMutex;
   static bool usable = true;
   if (mutex->lock())
-    usable = false; // it was at work in another thread when this process was forked
+    usable = false; // another thread was linking when this process was forked
   auto unlock = llvm::make_scope_exit([] { mutex->unlock(); });
   if (!usable)
     return llvm::createStringError(
         "the linker failed before in this process, or was at work when the process was forked; compile the "
         "library in a fresh process");
-  // One thread: a forked child has none of the threads that lld would keep.
+  // Use one thread, because a forked child lacks the threads that lld would keep.
   std::vector<const char *> pointers{"ld.lld", "--threads=1"};
   for (const std::string &argument : arguments)
     pointers.push_back(argument.c_str());
@@ -87,7 +88,7 @@ llvm::Error runLinker(const std::vector<std::string> &arguments) {
   return llvm::createStringError("linking failed: %s", llvm::StringRef(said).trim().str().c_str());
 }
 
-/// An object file of empty functions.
+/// Returns an object file with empty functions.
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> emptyFunctions(llvm::StringRef names) {
   llvm::LLVMContext context;
   auto module = std::make_unique<llvm::Module>("stub", context);
@@ -125,7 +126,7 @@ llvm::Expected<std::string> makeStub(const TemporaryFolder &scratch, const Stub 
 
 struct CopyConfig final : llvm::objcopy::ConfigManager {};
 
-/// Makes every symbol of the object at `path` local but `exported`: two models in one program do not meet.
+/// Makes every symbol of the object at `path` local except `exported`, so that models in one program do not conflict.
 llvm::Expected<std::string> withLocalNames(llvm::StringRef path, llvm::ArrayRef<std::string> exported) {
   auto file = llvm::MemoryBuffer::getFile(path);
   if (!file)
@@ -205,7 +206,7 @@ llvm::Error writeFile(llvm::StringRef path, llvm::StringRef bytes) {
 }
 
 llvm::Expected<std::vector<std::string>> withPrefix(llvm::ArrayRef<llvm::StringRef> objects, llvm::StringRef prefix) {
-  std::vector<std::unique_ptr<llvm::MemoryBuffer>> buffers; // aligned, as ELF's readers want it
+  std::vector<std::unique_ptr<llvm::MemoryBuffer>> buffers; // aligned, as LLVM's ELF reader requires
   std::vector<std::unique_ptr<llvm::object::ObjectFile>> files;
   llvm::StringMap<std::string> names;
   for (llvm::StringRef image : objects) {

@@ -1,4 +1,4 @@
-//===- Link.h - object code becomes a library, in process --------------------------===//
+//===- Link.h - link object code to a library within the process -------------------===//
 #ifndef TILEWRIGHT_LIB_COMPILER_LIBRARY_LINK_H
 #define TILEWRIGHT_LIB_COMPILER_LIBRARY_LINK_H
 
@@ -6,20 +6,20 @@
 
 namespace tilewright::library {
 
-/// Links `objects` (ELF images) with the runtime of libraries and writes the file at `path`, which exports the
-/// functions `exported` and nothing else. LLVM's lld is part of Tilewright; of the system nothing is asked but a folder
-/// for temporary files. The error is what the linker said.
+/// Links `objects` (ELF images) with the runtime of libraries and writes the file at `path`, which exports only the
+/// functions `exported`. Uses LLVM's lld, which is part of Tilewright, and needs nothing from the system but a folder
+/// for temporary files. The error contains the linker's messages.
 llvm::Error linkLibrary(LibraryOptions::Kind kind, llvm::ArrayRef<llvm::StringRef> objects,
                         llvm::ArrayRef<std::string> exported, llvm::StringRef path);
 
-/// `objects` with `prefix` before the name of every function and variable that one of them defines for all to see, so
-/// that they can be linked beside others with the same names.
+/// Returns `objects` with `prefix` added to the names of all global functions and variables that one of them defines,
+/// so that they can be linked with other objects that have the same names.
 llvm::Expected<std::vector<std::string>> withPrefix(llvm::ArrayRef<llvm::StringRef> objects, llvm::StringRef prefix);
 
-/// Writes a file whole, or not at all.
+/// Writes a file atomically.
 llvm::Error writeFile(llvm::StringRef path, llvm::StringRef bytes);
 
-/// The archive of the runtime (lib/Runtime/Library).
+/// Returns the archive of the runtime (lib/Runtime/Library).
 llvm::StringRef runtimeArchive();
 
 } // namespace tilewright::library

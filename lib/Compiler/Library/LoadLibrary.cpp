@@ -1,4 +1,4 @@
-//===- LoadLibrary.cpp - calls the functions of a library's header --------------------===//
+//===- LoadLibrary.cpp - call the functions of a library's header ---------------------===//
 //
 // Tests: test/Unit/Compiler/LoadedLibraryTest.cpp, test/Python/test_library.py
 //
@@ -14,7 +14,7 @@ namespace tilewright {
 
 using namespace library;
 
-/// The functions of the header, and the instance they are called with.
+/// The functions of the header, and the instance that they use.
 struct LoadedLibrary::Functions {
   tilewright_model *(*create)(const CallerOptions *, char *, size_t) = nullptr;
   void (*destroy)(tilewright_model *) = nullptr;
@@ -29,7 +29,7 @@ LoadedLibrary::LoadedLibrary() : functions(std::make_unique<Functions>()) {}
 
 LoadedLibrary::~LoadedLibrary() {
   if (functions->model)
-    functions->destroy(functions->model); // the code stays: its threads may still be on their way out
+    functions->destroy(functions->model); // the code stays loaded, because its threads may still be ending
 }
 
 static llvm::Error loadFailed(llvm::StringRef path, const std::string &why) {
@@ -39,7 +39,7 @@ static llvm::Error loadFailed(llvm::StringRef path, const std::string &why) {
 llvm::Expected<std::unique_ptr<LoadedLibrary>>
 LoadedLibrary::load(llvm::StringRef path, const LibraryManifest &manifest, int threads, const std::string &cpu) {
   llvm::SmallString<128> absolute(path);
-  if (std::error_code code = llvm::sys::fs::make_absolute(absolute)) // a bare name would be searched for
+  if (std::error_code code = llvm::sys::fs::make_absolute(absolute)) // dlopen would search for a bare name
     return loadFailed(path, code.message());
   const llvm::StringRef name = llvm::sys::path::filename(absolute), folder = llvm::sys::path::parent_path(absolute);
   if (std::none_of(manifest.files.begin(), manifest.files.end(),
@@ -81,7 +81,7 @@ LoadedLibrary::load(llvm::StringRef path, const LibraryManifest &manifest, int t
     if (file.role == "weights")
       weights = (folder + "/" + file.name).str();
   CallerOptions options{threads, weights.empty() ? nullptr : weights.c_str(), cpu.empty() ? nullptr : cpu.c_str(),
-                        /*verifyWeights=*/0}; // verifyFiles() has
+                        /*verifyWeights=*/0}; // verifyFiles() has verified them
   char text[512] = "";
   f.model = f.create(&options, text, sizeof text);
   if (!f.model)

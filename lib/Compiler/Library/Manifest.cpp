@@ -1,4 +1,4 @@
-//===- Manifest.cpp - what a library is, as JSON -------------------------------------===//
+//===- Manifest.cpp - description of a library as JSON -------------------------------===//
 #include "lib/Compiler/Library/Manifest.h"
 #include "lib/Runtime/Host/InstructionSets.h"
 #include "tilewright/NumberText.h"

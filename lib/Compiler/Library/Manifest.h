@@ -1,4 +1,4 @@
-//===- Manifest.h - what a library is, as JSON ---------------------------------------===//
+//===- Manifest.h - description of a library as JSON ---------------------------------===//
 #ifndef TILEWRIGHT_LIB_COMPILER_LIBRARY_MANIFEST_H
 #define TILEWRIGHT_LIB_COMPILER_LIBRARY_MANIFEST_H
 
@@ -6,21 +6,21 @@
 
 namespace tilewright::library {
 
-/// What writeManifest() writes and readManifest() reads.
+/// The format version of writeManifest() and readManifest().
 inline constexpr int64_t manifestFormat = 3;
 
-/// A file of the library, by its name in its folder.
+/// A file of the library, identified by its name in the library's folder.
 struct ManifestFile {
   std::string role, name; ///< "library", "header", "weights"
   uint64_t bytes = 0;
   std::string blake3; ///< of its bytes, 64 hexadecimal digits
 };
 
-/// The text of <model>.json. `module` is the hash of the graph that was compiled, `threads` what it was planned for.
+/// Returns the text of <model>.json. `module` is the hash of the compiled graph, `threads` the number planned for.
 std::string writeManifest(const Interface &interface, const Contents &contents, llvm::ArrayRef<ManifestFile> files,
                           llvm::StringRef target, llvm::StringRef module, int threads);
 
-/// BLAKE3 of `bytes`, 32 bytes.
+/// Returns the BLAKE3 hash of `bytes`, 32 bytes.
 std::vector<uint8_t> hashOf(llvm::ArrayRef<uint8_t> bytes);
 
 } // namespace tilewright::library

@@ -1,4 +1,4 @@
-//===- ReadManifest.cpp - <model>.json as it was written ------------------------------===//
+//===- ReadManifest.cpp - read <model>.json -------------------------------------------===//
 //
 // Tests: test/Unit/Compiler/LoadedLibraryTest.cpp, test/Python/test_library.py
 //
@@ -20,7 +20,7 @@ using llvm::json::Path;
 using llvm::json::Value;
 
 namespace {
-/// A size is a number, or text.
+/// A size is a number or a string.
 struct SizeText {
   std::string text;
 };
@@ -99,7 +99,7 @@ static bool fromJSON(const Value &value, LibraryManifest &manifest, Path path) {
          map.map("files", manifest.files);
 }
 
-/// Whether every array and object of the text lies less deep than the parser, which recurses, can go.
+/// Returns true if the nesting of arrays and objects is within the limit of the recursive parser.
 static bool isShallow(llvm::StringRef text) {
   int depth = 0;
   for (char c : text) {
@@ -111,7 +111,7 @@ static bool isShallow(llvm::StringRef text) {
 }
 
 llvm::Expected<LibraryManifest> readManifest(llvm::StringRef path) {
-  // A library beside one of another kind has a manifest of its own: model.a.json.
+  // If a folder has libraries of two kinds, the second has a separate manifest such as model.a.json.
   llvm::SmallString<128> file(path);
   file += ".json";
   if (!llvm::sys::fs::exists(file)) {

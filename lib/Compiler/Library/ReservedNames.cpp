@@ -1,6 +1,6 @@
 //===- ReservedNames.cpp - names that a C header cannot declare --------------===//
 //
-// A fixed list: a model is called the same wherever it is compiled.
+// The list is fixed, so that a model gets the same name on every machine.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Compiler/Library/ReservedNames.h"

@@ -4,8 +4,8 @@
 
 namespace tilewright::library {
 
-/// Keywords of C and C++, and what the headers and libraries of C and POSIX define, with blanks between; without names
-/// that end in _t, all of which are POSIX's.
+/// Returns keywords of C and C++, and the names that the headers and libraries of C and POSIX define, separated by
+/// blanks. Names that end in _t are not listed, because POSIX reserves all of them.
 const char *reservedNames();
 
 } // namespace tilewright::library

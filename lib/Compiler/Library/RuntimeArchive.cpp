@@ -1,6 +1,6 @@
 //===- RuntimeArchive.cpp - the runtime of libraries, as bytes ---------------------===//
 //
-// So that it is wherever libTilewright is. CMake builds the archive first and gives its path.
+// The archive is embedded, so that it is always available to libTilewright. CMake passes its path.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Compiler/Library/Link.h"

@@ -1,4 +1,4 @@
-//===- Weights.cpp - what a library's plan reads that its caller does not give ------===//
+//===- Weights.cpp - data of a library's plan that its caller does not provide ------===//
 //
 // Before:                                   After, packed here:
 //   inputs: 0 x, 1 w (bound)                  inputs: 0 x, 1 nothing, 2 constant 0, 3 packed 0
@@ -6,7 +6,7 @@
 //   once: packed 0 = pack(w)
 //   step: y = kernel(x, packed 0, constant 0) step: y = kernel(x, input 3, input 2)
 //
-// The runtime then knows one kind of weights, reads them where they lie and copies none; processes share their pages.
+// The runtime thus has only one kind of weights, which it reads without copying; processes share the pages.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Compiler/Library/Weights.h"
@@ -34,7 +34,7 @@ public:
       if (buffer.kind != plan::Buffer::Kind::Constant)
         continue;
       std::string problem;
-      const int64_t bytes = plan::evaluate(buffer.bytes, nullptr, problem); // verified: inside of the constants
+      const int64_t bytes = plan::evaluate(buffer.bytes, nullptr, problem); // verified: within the constants
       parts.push_back({plan.numInputs, constants.data() + buffer.index, size_t(bytes)});
       becomeInput(buffer);
     }
@@ -50,7 +50,7 @@ public:
 
 private:
   struct Part {
-    int64_t number; ///< among the plan's inputs
+    int64_t number; ///< index among the plan's inputs
     const void *data;
     size_t bytes;
   };
@@ -60,7 +60,7 @@ private:
     buffer.index = plan.numInputs++;
   }
 
-  /// A caller's tensor may be another at every call.
+  /// Checks that no once step reads a caller's tensor, which may change with every call.
   llvm::Error checkOnceSteps() {
     for (const plan::Step &step : plan.once)
       for (const plan::Operand &operand : step.operands) {
@@ -109,7 +109,7 @@ private:
     return llvm::Error::success();
   }
 
-  /// Gives what the plan still reads to the library's weights.
+  /// Adds the parts that the plan still reads to the library's weights.
   void keep() {
     std::vector<bool> read(plan.numInputs, false);
     for (const std::vector<plan::Step> *steps : {&plan.once, &plan.steps})

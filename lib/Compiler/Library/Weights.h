@@ -1,4 +1,4 @@
-//===- Weights.h - what a library's plan reads that its caller does not give --------===//
+//===- Weights.h - data of a library's plan that its caller does not provide --------===//
 #ifndef TILEWRIGHT_LIB_COMPILER_LIBRARY_WEIGHTS_H
 #define TILEWRIGHT_LIB_COMPILER_LIBRARY_WEIGHTS_H
 
@@ -8,16 +8,16 @@
 
 namespace tilewright::library {
 
-/// An input of the plan whose data the library has.
+/// An input of the plan whose data the library contains.
 struct BoundInput {
   size_t input;
   llvm::ArrayRef<char> bytes;
 };
 
-/// The weights of a library as they will lie, equal ones once: variants share what they read alike.
+/// The weights of a library in their final layout. Equal weights are stored once, so that variants share them.
 class WeightStore {
 public:
-  /// Where `bytes` lie: a multiple of 64.
+  /// Stores `bytes` and returns their offset, a multiple of 64.
   int64_t place(llvm::ArrayRef<uint8_t> bytes);
   std::vector<uint8_t> take() { return std::move(data); }
 
@@ -26,9 +26,9 @@ private:
   std::multimap<uint64_t, std::pair<size_t, size_t>> places; ///< hash of the bytes -> offset and size
 };
 
-/// Moves the constants of the verified `plan` and `bound` into `variant` and `store`. They become inputs that
-/// the library gives. With `packHere`, which says that the code runs on this CPU, the once steps are run now, and what
-/// they make become weights in the place of what they read; else variant.packed is false, and they run in create().
+/// Moves the constants of the verified `plan` and `bound` into `variant` and `store`. They become inputs that the
+/// library provides. With `packHere`, which requires that the code runs on this CPU, the once steps run now, and
+/// their results become weights instead of their inputs; otherwise variant.packed is false, and create() runs them.
 llvm::Error takeWeights(plan::Plan &plan, llvm::ArrayRef<BoundInput> bound, const HostArtifact &artifact, bool packHere,
                         VariantContents &variant, WeightStore &store);
 

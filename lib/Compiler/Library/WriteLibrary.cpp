@@ -1,4 +1,4 @@
-//===- WriteLibrary.cpp - a module becomes a library, a header and a manifest ---------===//
+//===- WriteLibrary.cpp - write a module as a library, a header and a manifest --------===//
 //
 //   @main --readInterface--> Interface --------------------------------+--> model.h, model.json
 //   for each CPU:                                                      |
@@ -37,7 +37,7 @@ namespace {
 
 using namespace library;
 
-/// More than this lies too far from the code that refers to it.
+/// Larger data would be out of reach of the code that refers to it.
 constexpr uint64_t mostEmbeddedBytes = uint64_t(1500) << 20;
 
 class LibraryWriter {
@@ -55,7 +55,7 @@ public:
     if (!machines)
       return machines.takeError();
     for (const runtime::MachineDescription &machine : *machines) {
-      OwningOpRef<ModuleOp> copy = module.clone(); // every CPU has schedules and layouts of its own
+      OwningOpRef<ModuleOp> copy = module.clone(); // schedules and layouts depend on the CPU
       if (machines->size() > 1)
         options.cpu = machine.name;
       if (llvm::Error failed = compile(*copy, machine))
@@ -72,7 +72,7 @@ public:
 
 private:
   llvm::Error prepare() {
-    // Later ones have settled what is packed once, which is wrong for weights that are inputs here.
+    // Later stages have decided what is packed once, which is wrong for weights that are inputs here.
     if (!options.startAt.empty() && options.startAt != "graph" && options.startAt != "structured")
       return llvm::createStringError("a library is made from IR of the stages graph and structured; later IR, such as "
                                      "that of '%s', no longer says which inputs may change between calls: continue it "
@@ -89,8 +89,7 @@ private:
       return read.takeError();
     interface = std::move(*read);
     interface.model = identifierFrom(library.model.empty() ? llvm::sys::path::filename(library.path) : library.model);
-    // What has no data is an input like others: it may be another tensor at every call, so that packing it once is
-    // wrong.
+    // Tensors without data are normal inputs: they may change with every call, so packing them once would be wrong.
     size_t number = 0;
     for (BlockArgument argument : main.getArguments())
       if (isa<RankedTensorType>(argument.getType()) && !weightOf(library.weights, number++))
@@ -118,8 +117,8 @@ private:
     return llvm::Error::success();
   }
 
-  /// The machines that `cpus`, a list of names with commas, has; those with the most instruction sets first, because an
-  /// instance takes the first it can run.
+  /// Returns the machines in `cpus`, a comma-separated list of names, in descending order of instruction sets,
+  /// because an instance uses the first variant it can run.
   static llvm::Expected<std::vector<runtime::MachineDescription>> machinesFor(StringRef cpus) {
     std::vector<runtime::MachineDescription> machines;
     llvm::SmallVector<StringRef> names;
@@ -148,13 +147,13 @@ private:
     if (llvm::Error failed = session.lowerTo(copy, "target", options, [&](StringRef stage) { tell(stage, machine); }))
       return failed;
     std::string problem;
-    Target *target = findTarget(options.target, problem); // lowerTo has found it
+    Target *target = findTarget(options.target, problem); // lowerTo has found it before
     if (target->hasDevices())
       return llvm::createStringError(
           "target '%s' makes code for a device, and no ahead-of-time library is of that yet; "
           "use --target=cpu, or --emit=ptx",
           options.target.c_str());
-    if (llvm::Error failed = target->configure(options)) // emit() asks for no schedules: those are applied
+    if (llvm::Error failed = target->configure(options)) // emit() needs no schedules, which are already applied
       return failed;
     llvm::Expected<std::string> emitted = target->emit(copy, options);
     if (!emitted)
@@ -175,7 +174,7 @@ private:
     return takeObjects(parts->objects, variant);
   }
 
-  /// Makes `plan` the library's: without constants, with its weights apart.
+  /// Converts `plan` to that of the library: without constants, and with separate weights.
   llvm::Error takePlan(plan::Plan plan, ModuleOp copy, const HostArtifact &parts,
                        const runtime::MachineDescription &machine, VariantContents &variant) {
     if (!plan.hostFunctions.empty())
@@ -188,7 +187,7 @@ private:
     if (llvm::Error failed = takeWeights(plan, bound, parts, packHere, variant, store))
       return failed;
     tell("weights", machine);
-    // An error text of a call ends with the label of its step.
+    // The error text of a call ends with the label of its step.
     for (auto [step, line] : llvm::zip(plan.steps, stepLines(copy, /*onlyChecked=*/true)))
       if (!line.empty())
         step.label += " (" + line + ")";
@@ -207,7 +206,7 @@ private:
     return llvm::Error::success();
   }
 
-  /// Kernels for several CPUs have the same names.
+  /// Adds the objects, with a prefix for further CPUs, because kernels for all CPUs have the same names.
   llvm::Error takeObjects(llvm::ArrayRef<StringRef> emitted, VariantContents &variant) {
     if (size_t number = contents.variants.size(); number > 1) {
       variant.prefix = "variant_" + std::to_string(number) + "_";
@@ -225,7 +224,7 @@ private:
     llvm::LLVMContext context;
     std::unique_ptr<llvm::Module> described = describeLibrary(context, interface, contents);
     runtime::MachineDescription machine;
-    machine.llvmCpu = "x86-64"; // create() runs before the CPU has been asked
+    machine.llvmCpu = "x86-64"; // create() runs before the CPU is checked
     runtime::CodegenOptions codegen;
     codegen.passes.clear();
     auto target = runtime::createTargetMachine(machine, codegen);
@@ -255,7 +254,8 @@ private:
         return llvm::createStringError(code, "cannot make the folder '%s': %s", folder.str().c_str(),
                                        code.message().c_str());
     }
-    // All files are written beside where they go, and renamed when all are whole: what was there stays until then.
+    // Write all files to a temporary folder next to the output and rename them when all are complete, so older files
+    // stay until then.
     const StringRef parent = folder.empty() ? StringRef(".") : folder;
     auto made = TemporaryFolder::make("." + llvm::sys::path::filename(library.path).str() + ".making", parent.str());
     if (!made)
@@ -295,16 +295,16 @@ private:
     if (llvm::Error failed = publish(manifest))
       return failed;
     if (!*taken)
-      llvm::sys::fs::remove(own); // of when the other library was there
+      llvm::sys::fs::remove(own); // from a time when the other library existed
     return llvm::Error::success();
   }
 
-  /// Whether `manifest` is that of another library than `file`, which is still there. What both have to share, their
-  /// header and their weights, must be the same then.
+  /// Returns true if `manifest` belongs to another library than `file` that still exists. Files that both share
+  /// (header and weights) must then be equal.
   llvm::Expected<bool> isOfAnotherLibrary(StringRef manifest, StringRef file) const {
     llvm::Expected<LibraryManifest> read = readManifest(manifest);
     if (!read) {
-      llvm::consumeError(read.takeError()); // there is none, or it is no manifest
+      llvm::consumeError(read.takeError()); // there is no manifest, or it is invalid
       return false;
     }
     SmallString<128> other(llvm::sys::path::parent_path(library.path));
@@ -323,7 +323,7 @@ private:
     return true;
   }
 
-  /// Moves the files to where they belong, the manifest at `manifest` last: it has their hashes.
+  /// Moves the files to the output folder, the manifest at `manifest` last because it has their hashes.
   llvm::Error publish(StringRef manifest) {
     std::vector<std::string> names;
     for (const ManifestFile &file : files)
@@ -365,7 +365,7 @@ private:
   std::vector<std::string> objects; ///< of all variants
   std::string graphHash;
   std::vector<ManifestFile> files;
-  std::unique_ptr<TemporaryFolder> making; ///< where files are until all are there
+  std::unique_ptr<TemporaryFolder> making; ///< contains the files until all are complete
 };
 
 } // namespace

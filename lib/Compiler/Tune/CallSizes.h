@@ -12,20 +12,20 @@
 
 namespace tilewright {
 
-/// `expr` with `symbols` filled in; nothing where it is no constant then, or negative.
+/// Returns `expr` with `symbols` substituted; nothing if the result is not constant or is negative.
 std::optional<int64_t> evaluateSize(mlir::AffineExpr expr, llvm::ArrayRef<int64_t> symbols);
 
-/// What `main` was compiled for, of each of its symbolic sizes.
+/// Returns the range of each symbolic size for which `main` was compiled.
 std::vector<tuner::SizeRange> sizeRanges(mlir::func::FuncOp main);
 
-/// `given` for the symbolic sizes of `main`, within their ranges; 8 where none is given.
+/// Returns `given` for the symbolic sizes of `main`, clamped to their ranges; 8 for those that are not given.
 std::vector<int64_t> sizesOfCall(mlir::func::FuncOp main, llvm::ArrayRef<int64_t> given);
 
-/// The sizes that a model is tuned at: `given`, then one list for each other class that its ranges have. One empty list
-/// where it has no symbolic sizes.
+/// Returns the lists of sizes at which a model is tuned: `given`, then one list for each other class within its
+/// ranges. If the model has no symbolic sizes, returns one empty list.
 std::vector<std::vector<int64_t>> sizesToTuneAt(mlir::func::FuncOp main, llvm::ArrayRef<int64_t> given);
 
-/// The class of a call of `kernel` when the model's symbolic sizes are `sizes`; nothing for a kernel that has none.
+/// Returns the class of a call of `kernel` if the model's symbolic sizes are `sizes`; nothing without symbolic sizes.
 std::optional<tuner::SizeClass> sizeClassOfKernel(const KernelModule &kernel, llvm::ArrayRef<int64_t> sizes);
 
 } // namespace tilewright

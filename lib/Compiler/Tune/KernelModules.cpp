@@ -1,4 +1,4 @@
-//===- KernelModules.cpp - a kernel of a model as a model of its own ---------------------------===//
+//===- KernelModules.cpp - a kernel of a model as a separate model -----------------------------===//
 //
 //   @main(%x, %w {tw.static}) {                    @main(%a, %w {tw.static}) {
 //     %a = call @kernel_0(%x)                        %b = call @kernel_1(%a, %w)
@@ -21,7 +21,7 @@ using namespace mlir;
 namespace tilewright {
 namespace {
 
-/// `value` comes from parameters alone, by views of them.
+/// Returns true if `value` is a parameter or a view of one.
 bool isParameter(Value value, func::FuncOp main) {
   if (auto argument = dyn_cast<BlockArgument>(value))
     return main.getArgAttr(argument.getArgNumber(), graph::staticAttrName) != nullptr;
@@ -30,13 +30,13 @@ bool isParameter(Value value, func::FuncOp main) {
          isParameter(op->getOperand(0), main);
 }
 
-/// What a module of its own makes anew: memory for results, and numbers.
+/// Returns true for values that a separate module recreates: memory for results, and numbers.
 bool isMadeAnew(Value value) {
   return !isa<RankedTensorType>(value.getType()) || value.getDefiningOp<tensor::EmptyOp>() ||
          value.getDefiningOp<arith::ConstantOp>();
 }
 
-/// Leaves of @main one call of `kernel`, its operands as arguments; false where a size of one is not known.
+/// Reduces @main to one call of `kernel` with its operands as arguments. Returns false if a size of one is unknown.
 bool reduceToCall(func::FuncOp main, StringRef kernel) {
   Block &body = main.getBody().front();
   func::CallOp call;

@@ -1,4 +1,4 @@
-//===- KernelModules.h - a kernel of a model as a model of its own ----------------------------===//
+//===- KernelModules.h - a kernel of a model as a separate model ------------------------------===//
 #ifndef TILEWRIGHT_LIB_COMPILER_TUNE_KERNELMODULES_H
 #define TILEWRIGHT_LIB_COMPILER_TUNE_KERNELMODULES_H
 
@@ -13,13 +13,13 @@ namespace tilewright {
 
 struct KernelModule {
   std::string name, operations;
-  int64_t calls = 0;                        ///< in the model
-  mlir::OwningOpRef<mlir::ModuleOp> module; ///< null where a size of what it reads is born inside the model
+  int64_t calls = 0;                        ///< number of calls in the model
+  mlir::OwningOpRef<mlir::ModuleOp> module; ///< null if a size of an operand is only known inside the model
 };
 
-/// Of `module` at the end of the structured stage each kernel by itself: @main keeps its symbolic sizes, calls the
-/// kernel once and gives back what it gives. What the kernel read of others is an argument; what it read of parameters
-/// stays one of them, so that it is packed as in the model.
+/// Extracts each kernel from `module`, which is at the end of the structured stage: @main keeps its symbolic sizes,
+/// calls the kernel once and returns its results. Operands that other kernels computed become arguments; operands
+/// that are parameters stay parameters, so that they are packed as in the model.
 std::vector<KernelModule> kernelModules(mlir::ModuleOp module);
 
 } // namespace tilewright

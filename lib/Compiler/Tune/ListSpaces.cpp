@@ -1,4 +1,4 @@
-//===- ListSpaces.cpp - the schedules that the kernels of a model may have, for people -----------------------===//
+//===- ListSpaces.cpp - list the possible schedules of a model's kernels -------------------------------------===//
 //
 // Test: test/Tuner/tune.test, test/Python/test_tuning.py
 //

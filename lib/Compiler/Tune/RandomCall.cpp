@@ -1,4 +1,4 @@
-//===- RandomCall.cpp - a call of a program with made-up inputs -----------------------------------===//
+//===- RandomCall.cpp - a call of a program with random inputs ------------------------------------===//
 #include "lib/Compiler/Tune/RandomCall.h"
 #include "dialects/Tile/Sizes.h"
 #include "lib/Compiler/Tune/CallSizes.h"
@@ -14,7 +14,7 @@ namespace {
 
 int64_t widthOf(Type element) { return std::max<int64_t>(1, llvm::divideCeil(element.getIntOrFloatBitWidth(), 8)); }
 
-/// Random elements; long buffers repeat a block, so that filling them takes no time.
+/// Fills a buffer with random elements. Long buffers repeat a block, so that filling them is fast.
 void fill(char *to, int64_t count, Type element, std::mt19937_64 &random) {
   const int64_t width = widthOf(element), block = std::min<int64_t>(count, 1 << 16);
   for (int64_t i = 0; i < block; ++i) {

@@ -1,7 +1,7 @@
-//===- RandomCall.h - a call of a program with made-up inputs ------------------------------------===//
+//===- RandomCall.h - a call of a program with random inputs -------------------------------------===//
 //
-// Of a module at the end of the structured stage: floats uniform in [-1, 1), integers and booleans 0 or 1, which is
-// within the range of any index. Results of all programs of one call go into the same memory.
+// For a module at the end of the structured stage: floats are uniform in [-1, 1); integers and booleans are 0 or 1,
+// which is in the range of any index. All programs of one call write their results to the same memory.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_COMPILER_TUNE_RANDOMCALL_H
@@ -13,10 +13,10 @@ namespace tilewright {
 
 class RandomCall {
 public:
-  /// `sizes`: of the symbolic sizes in order; those that are not given are 8 within their ranges.
+  /// `sizes` are the symbolic sizes in order; missing ones are 8, clamped to their ranges.
   static llvm::Expected<RandomCall> make(mlir::ModuleOp module, llvm::ArrayRef<int64_t> sizes);
 
-  /// Runs `program` once, and says what went wrong.
+  /// Runs `program` once and returns its error.
   llvm::Error run(Program &program, int threads);
 
   llvm::ArrayRef<int64_t> symbolValues() const { return symbols; }

@@ -1,4 +1,4 @@
-//===- RecordTables.cpp - every schedule of every kernel of a model, measured ---------------------------------===//
+//===- RecordTables.cpp - measure every schedule of every kernel of a model -----------------------------------===//
 //
 // Test: test/Tuner/replay.test
 //
@@ -13,7 +13,7 @@ using namespace mlir;
 
 namespace tilewright {
 
-/// What `point` has other than the default has, in words that are alike in spaces of other knobs.
+/// Returns the changes of `point` from the default, in a form that is comparable between spaces with different knobs.
 static std::string changesOf(const ScheduleSpace &space, const SchedulePoint &point) {
   std::string text;
   for (auto [knob, value] : llvm::zip_equal(space.knobs, point))
@@ -22,8 +22,9 @@ static std::string changesOf(const ScheduleSpace &space, const SchedulePoint &po
   return text;
 }
 
-/// Nanoseconds of `points`, 0 of those that cannot be run. In groups, each with the default `own`, to whose time all
-/// are scaled: the machine's speed changes while it lasts. `reference`: the default's time, set by the first group.
+/// Returns the nanoseconds of `points`, 0 for those that cannot run. The points are measured in groups, each with the
+/// default `own`, and are scaled to its time, because the machine's speed varies. `reference` is the default's time,
+/// set by the first group.
 static llvm::Expected<std::vector<double>> timesOf(WorkerBench &bench, TuneSession &tuner,
                                                    llvm::ArrayRef<SchedulePoint> points, const SchedulePoint &own,
                                                    double &reference, const std::string &what) {
@@ -71,7 +72,7 @@ llvm::Error recordTables(Session &session, ModuleOp module, const Options &given
     table.sizes = kernel.record.sizes;
     table.machine = kernel.record.key.machine;
     table.searched = kernel.searched;
-    // What the space leaves out, measured apart from it; of the table it is the rest that one might have searched.
+    // Measure the schedules that the space excludes separately. They complete the table.
     std::vector<SchedulePoint> outside;
     std::set<std::string> inside;
     for (const SchedulePoint &point : points)

@@ -1,4 +1,4 @@
-//===- RecordsFolder.cpp - where tuning records lie -------------------------------------------------------===//
+//===- RecordsFolder.cpp - the folder of tuning records ---------------------------------------------------===//
 #include "lib/Compiler/ObjectCache.h"
 #include "tilewright/Tuner.h"
 #include "llvm/Support/FileSystem.h"

@@ -1,7 +1,8 @@
 //===- TunableKernels.cpp - the kernels of a model with their spaces and keys -------------------------------===//
 //
-// Keys are those of the kernels in the model (tw-apply-records sees them there); a kernel that would have another one
-// by itself, because its operands lie otherwise, is not tuned: what is measured must be what the model runs.
+// Keys are those of the kernels in the model, where tw-apply-records uses them. A kernel whose key changes in a
+// separate module, because its operands have another layout there, is not tuned: measurements must apply to the
+// model.
 //
 // Test: test/Tuner/tune.test
 //
@@ -22,7 +23,7 @@ std::string textOf(func::FuncOp kernel, StringRef name) {
   return value ? value.str() : "";
 }
 
-/// A copy of `module` as it is when its schedules have been applied, with what the tuner wants to know on its kernels.
+/// Returns a copy of `module` with its schedules applied, and with attributes for the tuner on its kernels.
 llvm::Expected<OwningOpRef<ModuleOp>> stamped(ModuleOp module, Target &target, Options options) {
   OwningOpRef<ModuleOp> copy = module.clone();
   options.tune = "stamp";
@@ -121,7 +122,7 @@ static std::string entryOf(const TunableKernel &kernel, const ScheduleSpace &spa
   if (point.empty() || point == space.initial())
     return "";
   std::vector<int64_t> tiles = kernel.tiles;
-  std::string others; // each with a comma before it
+  std::string others; // each preceded by a comma
   for (size_t i = 0; i < point.size(); ++i) {
     StringRef name = space.knobs[i].name;
     size_t row = 0;

@@ -11,25 +11,25 @@ namespace tilewright {
 
 struct TunableKernel {
   KernelModule kernel;
-  tuner::Searched searched;   ///< no points: it has but one schedule
-  ScheduleSpace wide;         ///< with what `searched` leaves out; no knobs: nothing
+  tuner::Searched searched;   ///< no points: it has only one schedule
+  ScheduleSpace wide;         ///< also contains schedules that `searched` excludes; no knobs: there are none
   tuner::KernelRecord record; ///< key, family, sizes and the default schedule
-  std::vector<int64_t> tiles; ///< the default's, which points change
-  std::string refusal;        ///< why it cannot be tuned by itself; empty: it can
-  std::string signature;      ///< without a class of sizes; the key of `record` has it with one
+  std::vector<int64_t> tiles; ///< of the default schedule, which points change
+  std::string refusal;        ///< why it cannot be tuned separately; empty: it can
+  std::string signature;      ///< without a class of sizes, which the key of `record` includes
 };
 
-/// Of `module` at the end of the structured stage, each distinct kernel.
+/// Returns each distinct kernel of `module`, which is at the end of the structured stage.
 llvm::Expected<std::vector<TunableKernel>> tunableKernels(mlir::ModuleOp module, Target &target,
                                                           const Options &options);
 
-/// From now on `kernels` are those that are called when the model's symbolic sizes are `sizes`: with keys of their
-/// classes of sizes (lib/Tuner/SizeClasses.h), and records that say nothing yet.
+/// Changes `kernels` to those called when the model's symbolic sizes are `sizes`: with the keys of their classes of
+/// sizes (lib/Tuner/SizeClasses.h) and empty records.
 void beginAtSizes(std::vector<TunableKernel> &kernels, llvm::ArrayRef<int64_t> sizes);
 
-/// The entry of a schedule file for `kernel` with `point`: {"tiles": [64, 96], "order": 1}. Empty for the default.
+/// Returns the schedule file's entry for `kernel` with `point`: {"tiles": [64, 96], "order": 1}; "" for the default.
 std::string scheduleEntry(const TunableKernel &kernel, const SchedulePoint &point);
-/// The same for a point of kernel.wide.
+/// Returns the entry for a point of kernel.wide.
 std::string wideScheduleEntry(const TunableKernel &kernel, const SchedulePoint &point);
 
 /// Lowers the graph `module` to the end of the structured stage, in place.

@@ -1,8 +1,8 @@
-//===- TuneDesign.cpp - designs of target hls at more and more multipliers ---------------------------------------===//
+//===- TuneDesign.cpp - designs of target hls with increasing numbers of multipliers -----------------------------===//
 //
-// The target's own search (lib/Target/HLS) makes the fastest design of a number of multipliers, and refuses one whose
-// arrays need more block memories than there are: more copies of an operator need more banks. Here the number goes up a
-// ladder, so that the fastest that has enough of both is found, and what each more buys is seen.
+// The target's own search (lib/Target/HLS) finds the fastest design for a number of multipliers, and rejects it if
+// its arrays need more block memories than available: more copies of an operator need more banks. This file tries
+// increasing numbers, to find the fastest design that fits both limits and to show the gain of each step.
 //
 // Test: test/Tuner/tune-design.test
 //
@@ -20,7 +20,7 @@ using namespace mlir;
 namespace tilewright {
 namespace {
 
-/// "dsp=2560,bram=600" without its dsp, and that number; 0: none is said.
+/// Removes dsp from "dsp=2560,bram=600" and stores its number in `dsp`, which stays unchanged if there is none.
 std::string withoutDsp(StringRef budget, int64_t &dsp) {
   llvm::SmallVector<StringRef> parts, others;
   budget.split(parts, ',', -1, /*KeepEmpty=*/false);
@@ -32,7 +32,7 @@ std::string withoutDsp(StringRef budget, int64_t &dsp) {
   return llvm::join(others, ",");
 }
 
-/// One design; its numbers from its report.
+/// Creates one design and returns the numbers in its report.
 llvm::Expected<DesignPoint> design(Session &session, ModuleOp graph, Options options, const std::string &others,
                                    int64_t dsp) {
   options.tune = "off";
@@ -64,7 +64,7 @@ llvm::Expected<DesignPoint> design(Session &session, ModuleOp graph, Options opt
   return point;
 }
 
-/// "the nearest that fits is --budget dsp=5" at the end of a refusal.
+/// Returns the number in "the nearest that fits is --budget dsp=5" at the end of a refusal, or 0.
 int64_t nearestThatFits(StringRef refusal) {
   int64_t dsp = 0;
   size_t at = refusal.rfind("dsp=");
@@ -81,7 +81,7 @@ llvm::Expected<std::vector<DesignPoint>> tuneDesign(Session &session, ModuleOp m
   const std::string others = withoutDsp(options.budget, most);
   int64_t least = 1;
   if (most == 0)
-    most = int64_t(1) << 30; // the part will say what it has
+    most = int64_t(1) << 30; // the limits of the part apply
   std::vector<DesignPoint> points;
   const double step = std::sqrt(2.0);
   for (double offered = 1; !(tune.interrupted && tune.interrupted());) {
@@ -90,20 +90,20 @@ llvm::Expected<std::vector<DesignPoint>> tuneDesign(Session &session, ModuleOp m
     if (!made) {
       std::string why = llvm::toString(made.takeError());
       int64_t next = nearestThatFits(why);
-      // The first one says how many the model needs at least, and what else is wrong with it.
+      // The first refusal reports the minimum that the model needs, and any other error.
       if (points.empty() && next > dsp && next <= most) {
         least = next;
         offered = double(next);
         continue;
       }
-      // The part has fewer: "is more than xcu280 has, which is 9024".
+      // The part has fewer multipliers: "is more than xcu280 has, which is 9024".
       int64_t there = 0;
       if (size_t at = why.rfind("has, which is ");
           at != std::string::npos && !StringRef(why).substr(at + 14).getAsInteger(10, there) && there < dsp) {
         most = there;
         continue;
       }
-      if (points.empty() && next > most && dsp != most) { // told of the budget that was given
+      if (points.empty() && next > most && dsp != most) { // report the error for the given budget
         offered = double(most);
         continue;
       }

@@ -1,14 +1,12 @@
-//===- TuneModel.cpp - the kernels of a model, those that matter first -------------------------------------===//
+//===- TuneModel.cpp - tune the kernels of a model, the most important first -------------------------------===//
 //
-// 1. The model to the end of the structured stage; each distinct kernel as a module of its own.
-// 2. A profile of the untuned model says which kernels its time goes to.
-// 3. Each of them is searched (lib/Tuner/Search.h) on worker processes, the largest share first, until the time is
-// over.
-// 4. The whole model with all that was found races the untuned one. If it is not faster there, the finds are taken
-// back.
-// 5. A record for each kernel, also where the default stays.
-// A model with symbolic sizes goes through 2 to 5 once for each class of sizes that it can be called with
-// (lib/Tuner/SizeClasses.h), that of the given sizes first; the time is shared among them.
+// 1. Lower the model to the end of the structured stage, and extract each distinct kernel into a separate module.
+// 2. Profile the untuned model to find the kernels with the largest shares of its time.
+// 3. Search each of them (lib/Tuner/Search.h) on worker processes, the largest share first, until the time limit.
+// 4. Race the whole model with all found schedules against the untuned one. If it is not faster, discard them.
+// 5. Store a record for each kernel, also if the default stays.
+// A model with symbolic sizes goes through steps 2 to 5 once for each class of sizes with which it can be called
+// (lib/Tuner/SizeClasses.h), starting with the class of the given sizes. The classes share the time limit.
 //
 // Tests: test/Tuner/tune.test, test/Tuner/size-classes.test
 //
@@ -60,7 +58,7 @@ public:
   }
 
 private:
-  /// One class of sizes: `share` is the time it may take.
+  /// Tunes at one class of sizes; `share` is the time that it may take.
   llvm::Error tuneAtSizes(const tuner::RecordStore &store, double share) {
     readRecords(store);
     if (allRecorded())
@@ -93,7 +91,7 @@ private:
       order[i] = i;
     std::stable_sort(order.begin(), order.end(),
                      [&](size_t a, size_t b) { return report.kernels[a].share > report.kernels[b].share; });
-    // A part of the time is the last race's.
+    // Reserve a part of the time for the last race.
     const double end = secondsSpent() + share;
     seconds = secondsSpent() + std::max(share - lastRace, share / 2);
     size_t done = 0;
@@ -132,7 +130,7 @@ private:
     return kernel.refusal.empty() && kernel.searched.points.size() >= 2;
   }
 
-  /// Of a target whose device is not here: what its model expects, of the default and of the first in its order.
+  /// Reports, for a target whose device is not present, the predicted times of the default and of the best schedules.
   TuneReport ranked() {
     for (const TunableKernel &kernel : kernels) {
       TunedKernel &row = report.kernels.emplace_back();
@@ -161,7 +159,7 @@ private:
     return std::move(report);
   }
 
-  /// What is there when the tuning begins.
+  /// Reads the records that exist when tuning begins.
   void readRecords(const tuner::RecordStore &store) {
     std::string why;
     recorded.clear();
@@ -170,7 +168,7 @@ private:
     others = store.all();
   }
 
-  /// Every kernel that can be tuned has a record: the report says so, and nothing is compiled or measured.
+  /// Returns true if every tunable kernel has a record: the report says so, and nothing is compiled or measured.
   bool allRecorded() {
     if (tune.again || tune.replay > 0)
       return false;
@@ -270,7 +268,7 @@ private:
     for (const auto &[point, reason] : result.failures)
       row.failures.emplace_back(space.print(point), reason);
     if (interrupted() || !result.decided)
-      return; // half a search decides nothing for others
+      return; // an incomplete search yields no record for others
     chosen[kernel.kernel.name] = scheduleEntry(kernel, result.best);
     tuner::KernelRecord &record = kernel.record;
     record.chosen = row.chosen;
@@ -287,9 +285,9 @@ private:
     fresh.push_back(&kernel);
   }
 
-  /// Races what `record` has chosen with the default again, and says how far the ratio is from the recorded one.
+  /// Races the choice of `record` against the default again, and reports the deviation from the recorded ratio.
   void replay(const TunableKernel &kernel, const tuner::KernelRecord &record, TunedKernel &row) {
-    // The same kernels at every replay of the same part.
+    // The hash selects the same kernels at every replay of the same part.
     uint64_t drawn = 0;
     if (StringRef(record.key.hash()).take_front(8).getAsInteger(16, drawn) ||
         double(drawn) >= tune.replay * double(uint64_t(1) << 32)) {
@@ -334,7 +332,7 @@ private:
         << numberText("recorded with %.3f, drift %+.1f%%", recorded, 100 * (ratio.median / recorded - 1));
   }
 
-  /// A schedule file with all that was found.
+  /// Returns a schedule file with all schedules that were found.
   std::string allChosen() const {
     std::string text;
     for (const auto &[name, entry] : chosen)
@@ -343,7 +341,7 @@ private:
     return text.empty() ? "" : text + "}";
   }
 
-  /// The whole model, tuned against untuned; then the records.
+  /// Races the whole tuned model against the untuned one, then stores the records.
   llvm::Error raceModels(const BenchSubject &subject, const tuner::RecordStore &store, double total) {
     report.verdict = "nothing was changed";
     if (!allChosen().empty() && !interrupted()) {
@@ -354,7 +352,7 @@ private:
       const SchedulePoint untuned, tuned{1};
       double incumbent = 0;
       std::string wrong;
-      bool measured = true; // else another tuning decides
+      bool measured = true; // otherwise a later tuning decides
       std::vector<tuner::Lane> lanes = tuner::steadyRace(**model, {untuned, tuned, untuned}, 11, incumbent, wrong);
       if (lanes.empty() || lanes[1].nanoseconds.empty()) {
         if (!lanes.empty())
@@ -388,19 +386,19 @@ private:
     for (TunableKernel *kernel : fresh) {
       if (kernel->record.verdict.empty())
         continue;
-      // A full disk loses the record, not what was found.
+      // If the disk is full, the record is lost, but not the result.
       if (llvm::Error failed = store.store(kernel->record, tune.again))
         report.problems.push_back(llvm::toString(std::move(failed)));
     }
     return llvm::Error::success();
   }
 
-  static constexpr double smallShare = 0.005;               ///< of the time: what is less is not measured by tier quick
+  static constexpr double smallShare = 0.005;               ///< of the time: tier quick ignores kernels below
   static constexpr double lastRace = 25;                    ///< seconds
   std::map<std::string, std::string> chosen;                ///< entries of a schedule file by kernel
   std::vector<std::optional<tuner::KernelRecord>> recorded; ///< per kernel
-  std::vector<tuner::KernelRecord> others;                  ///< all that were there: neighbours are among them
-  std::vector<TunableKernel *> fresh;                       ///< those that were measured now
+  std::vector<tuner::KernelRecord> others;                  ///< all existing records, among them the neighbours
+  std::vector<TunableKernel *> fresh;                       ///< the kernels measured in this tuning
   TuneReport report;
 };
 } // namespace

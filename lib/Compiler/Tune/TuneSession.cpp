@@ -1,4 +1,4 @@
-//===- TuneSession.cpp - what a tuning of a model is made of -------------------------------------------------===//
+//===- TuneSession.cpp - the parts of a tuning of a model ----------------------------------------------------===//
 //
 // Test: test/Tuner/tune.test
 //
@@ -69,7 +69,7 @@ llvm::Error TuneSession::prepare() {
 }
 
 llvm::Error TuneSession::requireWorker() {
-  // The first answer of a process that loads libraries from a cold disk.
+  // The process may have to load libraries from a cold disk before its first answer.
   constexpr double deadline = 60;
   llvm::Expected<llvm::json::Object> answer = workers->runner.ask(llvm::json::Object{{"do", "hello"}}, deadline);
   return answer ? llvm::Error::success() : llvm::make_error<NoTuneWorker>(llvm::toString(answer.takeError()));

@@ -1,4 +1,4 @@
-//===- TuneSession.h - what a tuning of a model is made of --------------------------------------------------===//
+//===- TuneSession.h - the parts of a tuning of a model -----------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_COMPILER_TUNE_TUNESESSION_H
 #define TILEWRIGHT_LIB_COMPILER_TUNE_TUNESESSION_H
 
@@ -11,7 +11,7 @@
 
 namespace tilewright {
 
-/// A worker's death must not be the tuner's: SIGPIPE is ignored while this lives.
+/// Ignores SIGPIPE during its lifetime, so that the death of a worker does not end the tuner.
 class WithoutSigpipe {
 public:
   WithoutSigpipe();
@@ -23,25 +23,24 @@ private:
 
 llvm::Error writeModule(mlir::ModuleOp module, const std::string &path);
 
-/// The kernels of a model, workers, and a clock.
+/// The kernels of a model, worker processes, and a clock.
 class TuneSession {
 public:
   TuneSession(Session &session, mlir::ModuleOp module, const Options &given, const TuneOptions &tune);
 
-  /// Lowers the model, finds its kernels and starts nothing yet; an error where the target has no
-  /// spaces.
+  /// Lowers the model and finds its kernels, without starting workers. Returns an error if the target has no spaces.
   llvm::Error prepare();
 
-  /// An error (NoTuneWorker) unless a worker answers.
+  /// Returns an error (NoTuneWorker) unless a worker answers.
   llvm::Error requireWorker();
 
-  /// A bench of `kernel`; the workers are told of it. `wide`: its points are of kernel.wide.
+  /// Returns a bench for `kernel`, which is loaded into the workers. `wide`: its points are of kernel.wide.
   llvm::Expected<std::unique_ptr<WorkerBench>> benchOf(const TunableKernel &kernel, bool wide = false);
   llvm::Expected<std::unique_ptr<WorkerBench>> makeBench(BenchSubject subject, const std::string &name);
 
   double secondsSpent() const;
   bool interrupted() const { return tune.interrupted && tune.interrupted(); }
-  /// Whether schedules run here; else the target's model ranks them.
+  /// Returns true if schedules run on this machine; otherwise the target's model ranks them.
   bool isMeasured() const { return !target->hasDevices(); }
   bool isOver() const { return interrupted() || secondsSpent() > seconds; }
 
@@ -49,8 +48,8 @@ public:
   mlir::ModuleOp module;
   Options options;
   const TuneOptions &tune;
-  double seconds;             ///< after so many nothing more is begun
-  std::vector<int64_t> sizes; ///< of the model's symbolic sizes, that are measured at
+  double seconds;             ///< time limit, after which no more work is started
+  std::vector<int64_t> sizes; ///< values of the model's symbolic sizes for the measurements
   std::unique_ptr<TemporaryFolder> folder;
 
 private:

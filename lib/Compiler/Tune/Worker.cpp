@@ -1,19 +1,19 @@
-//===- Worker.cpp - the process in which schedules are compiled or measured -------------------------===//
+//===- Worker.cpp - the process that compiles and measures schedules --------------------------------===//
 //
-// One JSON object a line. Requests on standard input:
+// One JSON object per line. Requests on standard input:
 //   {"do": "hello"}
 //   {"do": "load", "module": FILE, "target": .., "cpu": .., "threads": N, "sizes": [..]}
 //   {"do": "build", "schedule": FILE or "", "artifact": FILE}
 //   {"do": "race", "artifacts": [FILES], "rounds": N, "limit": NANOSECONDS}
 //   {"do": "check", "schedule": FILE or ""}
 //   {"do": "profile", "artifact": FILE}
-// Answers on standard output: {"ok": ..} or {"error": TEXT} ends a request; a race says {"lane": N} before it first
-// runs that program, so that whoever listens knows which one crashed or hangs.
+// Answers on standard output: {"ok": ..} or {"error": TEXT} ends a request. A race prints {"lane": N} before it first
+// runs that program, so that the tuner can identify the program that crashed or hangs.
 //
-// TILEWRIGHT_TUNE_TIMES=made-up runs every program, but answers with times that follow from the schedule's text and the
-// symbolic sizes: for tests, which must not depend on how quiet a machine is.
-// TILEWRIGHT_TUNE_FAULT="crash:TEXT", "hang:TEXT" or "kill:TEXT" makes runs of artifacts whose name holds TEXT fail:
-// for tests.
+// TILEWRIGHT_TUNE_TIMES=made-up runs every program, but answers with times computed from the schedule's text and the
+// symbolic sizes: for tests, which must not depend on the load of a machine.
+// TILEWRIGHT_TUNE_FAULT="crash:TEXT", "hang:TEXT" or "kill:TEXT" makes runs of artifacts whose name contains TEXT
+// fail: for tests.
 //
 // Test: test/Tuner/tune.test
 //
@@ -55,8 +55,8 @@ void say(const json::Value &value) {
   llvm::outs().flush();
 }
 
-/// Of a race whose times tests make up, a number that follows from the schedule in the artifact's name:
-/// "artifact-3-64-48" is of schedule "-64-48"; of whole models "-1" is the tuned one, faster than the untuned "".
+/// Returns an artificial time for tests, computed from the schedule in the artifact's name: "artifact-3-64-48" has
+/// schedule "-64-48". For whole models, "-1" is the tuned one, which is faster than the untuned "".
 double madeUpTime(llvm::StringRef artifact, llvm::ArrayRef<int64_t> symbols) {
   llvm::StringRef schedule = llvm::sys::path::filename(artifact).split('-').second.ltrim("0123456789");
   if (schedule.empty() || schedule == "-1")
@@ -67,7 +67,7 @@ double madeUpTime(llvm::StringRef artifact, llvm::ArrayRef<int64_t> symbols) {
   return 1000 + double(llvm::djbHash(schedule, seed) % 1000);
 }
 
-/// What tests plant; see above.
+/// Executes a fault that a test requests; see above.
 void fault(llvm::StringRef artifact) {
   const char *planted = std::getenv("TILEWRIGHT_TUNE_FAULT");
   if (!planted)
@@ -168,7 +168,7 @@ private:
     return made.get();
   }
 
-  /// Each program in each round as often as takes a tenth of a millisecond, in an order that turns with the rounds.
+  /// Runs each program in each round as often as fits into a tenth of a millisecond, in an order that varies.
   llvm::Expected<json::Value> race(const json::Object &request) {
     const int64_t rounds = request.getInteger("rounds").value_or(1);
     const double limit = request.getNumber("limit").value_or(0);
@@ -183,14 +183,13 @@ private:
     }
     std::vector<std::vector<double>> times(lanes.size());
     std::vector<std::string> failures(lanes.size());
-    // Calls of a round, of all lanes alike, so that none sees its inputs in another state of the caches than the
-    // others.
+    // Number of calls per round, equal for all lanes, so that all find their inputs in the same state of the caches.
     int64_t calls = 1;
     const bool madeUp = std::getenv("TILEWRIGHT_TUNE_TIMES") != nullptr;
     for (size_t lane = 0; lane < lanes.size(); ++lane) {
       say(json::Object{{"lane", int64_t(lane)}});
       fault(names[lane]);
-      // The first call packs parameters; then the quickest of up to three counts, for others may have the machine.
+      // The first call packs parameters; then take the fastest of up to three calls, to exclude other load.
       double once = 0;
       for (int warm = 0; warm < 4 && failures[lane].empty(); ++warm) {
         auto start = Clock::now();
@@ -201,7 +200,7 @@ private:
         if (warm >= 1 && (limit <= 0 || once <= limit))
           break;
       }
-      // The first lane is what the limit was taken from.
+      // The limit was derived from the time of the first lane.
       if (failures[lane].empty() && limit > 0 && once > limit && names[lane] != names[0] && !madeUp)
         failures[lane] = "it takes more than three times the default's time";
       if (failures[lane].empty())
@@ -212,7 +211,7 @@ private:
       times[lane].assign(size_t(rounds), madeUpTime(names[lane], call->symbolValues()));
     for (int64_t round = 0; round < rounds && !madeUp; ++round)
       for (size_t turn = 0; turn < lanes.size(); ++turn) {
-        // Forth in one round, back in the next: what drifts within a round cancels.
+        // Reverse the order in every other round, so that drift within a round cancels out.
         const size_t place = round % 2 ? lanes.size() - 1 - turn : turn;
         const size_t lane = (place + size_t(round / 2)) % lanes.size();
         if (!failures[lane].empty())

@@ -1,4 +1,4 @@
-//===- WorkerBench.cpp - races on this machine -------------------------------------------------------------===//
+//===- WorkerBench.cpp - races of schedules on this machine ------------------------------------------------===//
 //
 // Test: test/Tuner/tune.test, test/Tuner/tune-faults.test
 //
@@ -15,7 +15,7 @@ namespace json = llvm::json;
 
 namespace tilewright {
 
-/// Seconds: reading a module, compiling a schedule, and what a first run may take beside the schedule itself.
+/// In seconds: for reading a module, compiling a schedule, and a first run in addition to the schedule's own time.
 static constexpr double loadDeadline = 120, buildDeadline = 60, runDeadline = 20;
 
 Workers::Workers(const std::vector<std::string> &command, unsigned count) : runner(command) {
@@ -76,7 +76,7 @@ void WorkerBench::build(const std::vector<SchedulePoint> &points) {
       continue;
     }
     llvm::SmallString<128> name(folder);
-    // The schedule's text in the name: planted faults of tests find it.
+    // The name contains the schedule, by which tests select artifacts for faults.
     std::string label;
     for (int64_t value : point)
       label += "-" + std::to_string(value);
@@ -106,7 +106,7 @@ void WorkerBench::build(const std::vector<SchedulePoint> &points) {
 std::vector<tuner::Lane> WorkerBench::race(const std::vector<SchedulePoint> &points, int rounds, double deadline) {
   build(points);
   std::vector<tuner::Lane> lanes(points.size());
-  std::vector<size_t> left; // numbers of points that can still be run
+  std::vector<size_t> left; // indices of points that can still run
   for (size_t i = 0; i < points.size(); ++i) {
     lanes[i].failure = built[points[i]].failure;
     if (lanes[i].failure.empty())
@@ -116,13 +116,13 @@ std::vector<tuner::Lane> WorkerBench::race(const std::vector<SchedulePoint> &poi
     json::Array artifacts;
     for (size_t number : left)
       artifacts.push_back(built[points[number]].artifact);
-    size_t at = 0; // the lane that was begun last
+    size_t at = 0; // the lane that started last
     const double one = runDeadline + 4 * deadline * 1e-9;
     llvm::Expected<json::Object> answer = workers.runner.ask(
         json::Object{{"do", "race"}, {"artifacts", std::move(artifacts)}, {"rounds", rounds}, {"limit", deadline}}, one,
         [&](const json::Object &line, double &limit) {
           at = size_t(line.getInteger("lane").value_or(0));
-          // All rounds of all lanes; what takes under a tenth of a millisecond is run up to 64 times.
+          // Limit for all rounds of all lanes; fast programs run up to 64 times per round.
           if (at >= left.size())
             limit = runDeadline + double(rounds) * double(left.size()) * std::max(deadline * 2e-9, 0.05) * 64;
         });
@@ -139,7 +139,7 @@ std::vector<tuner::Lane> WorkerBench::race(const std::vector<SchedulePoint> &poi
       return lanes;
     }
     std::string why = llvm::toString(answer.takeError());
-    if (at >= left.size()) { // in the rounds: nobody knows which
+    if (at >= left.size()) { // during the rounds, so the failing lane is unknown
       for (size_t number : left)
         lanes[number].failure = "the race was lost: " + why;
       return lanes;

@@ -1,4 +1,4 @@
-//===- WorkerBench.h - races on this machine ------------------------------------------------------------===//
+//===- WorkerBench.h - races of schedules on this machine -----------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_COMPILER_TUNE_WORKERBENCH_H
 #define TILEWRIGHT_LIB_COMPILER_TUNE_WORKERBENCH_H
 
@@ -12,35 +12,35 @@
 
 namespace tilewright {
 
-/// The processes of one tuning: some that compile, side by side, and one that measures, alone.
+/// The processes of one tuning: some that compile concurrently, and one that measures alone.
 struct Workers {
   Workers(const std::vector<std::string> &command, unsigned builders);
   std::vector<std::unique_ptr<WorkerProcess>> builders;
   WorkerProcess runner;
 };
 
-/// What a bench is about: a module at the end of the structured stage in a file.
+/// The subject of a bench: a file with a module at the end of the structured stage.
 struct BenchSubject {
-  std::string module;                                         ///< file
-  std::vector<int64_t> sizes;                                 ///< of the symbolic sizes
+  std::string module;                                         ///< path of the file
+  std::vector<int64_t> sizes;                                 ///< values of the symbolic sizes
   std::function<std::string(const SchedulePoint &)> schedule; ///< the schedule file's text for a point; "" for none
 };
 
-/// Compiles points in the builders, races them in the runner.
+/// Compiles points in the builders and races them in the runner.
 class WorkerBench final : public tuner::Bench {
 public:
-  /// Files go to `folder`. `stop`: true when no more is to be measured.
+  /// Files are written to `folder`. `stop` returns true when measuring must end.
   WorkerBench(Workers &workers, const Options &options, BenchSubject subject, std::string folder,
               std::function<bool()> stop);
 
-  /// Tells the workers of the subject; an error when it cannot be called at all.
+  /// Loads the subject into the workers. Returns an error if it cannot be called at all.
   llvm::Error load();
 
   std::vector<tuner::Lane> race(const std::vector<SchedulePoint> &points, int rounds, double deadline) override;
   std::string check(const SchedulePoint &point) override;
   bool stopped() override { return stop && stop(); }
 
-  /// Nanoseconds of each kernel of the default's run, by name.
+  /// Returns the nanoseconds of each kernel by name, for a run with the default schedules.
   llvm::Expected<std::map<std::string, double>> profile();
 
 private:
@@ -48,7 +48,7 @@ private:
     std::string artifact, failure;
   };
   void build(const std::vector<SchedulePoint> &points);
-  /// A file with the schedule of `point`; "" where there is nothing to say.
+  /// Returns a file with the schedule of `point`, or "" if no file is needed.
   llvm::Expected<std::string> scheduleFile(const SchedulePoint &point);
 
   Workers &workers;

@@ -1,4 +1,4 @@
-//===- WorkerProcess.cpp - a process that compiles or measures, and may die -----------------------------===//
+//===- WorkerProcess.cpp - a process that compiles or measures, and may crash ---------------------------===//
 //
 // Test: test/Tuner/tune-faults.test
 //
@@ -54,7 +54,7 @@ llvm::Error WorkerProcess::start() {
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, in[0], STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, out[1], STDOUT_FILENO);
-  // What a crash prints is told by its exit status; stack traces of candidates help nobody.
+  // The exit status reports a crash; stack traces of candidate schedules are not useful.
   posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
   std::vector<char *> arguments;
   for (std::string &word : command)
@@ -77,9 +77,9 @@ llvm::Error WorkerProcess::start() {
   return llvm::Error::success();
 }
 
-/// What the process died of.
+/// Returns an error with the reason of the process's death.
 llvm::Error WorkerProcess::died() {
-  // Its end of the pipe is closed; it is about to be waited for.
+  // Its end of the pipe is closed, so the process has ended or will end soon.
   int status = 0;
   for (int i = 0; i < 200; ++i) {
     pid_t done = waitpid(process, &status, WNOHANG);
@@ -102,7 +102,7 @@ llvm::Expected<json::Object> WorkerProcess::exchange(const json::Object &request
                                                      llvm::function_ref<void(const json::Object &, double &)> onLine) {
   std::string text = jsonText(json::Value(json::Object(request))) + "\n";
   for (size_t sent = 0; sent < text.size();) {
-    // A worker that died makes this fail, not the tuner: SIGPIPE is ignored by tuneModel().
+    // If a worker died, this call fails and the tuner continues: tuneModel() ignores SIGPIPE.
     ssize_t count = write(toWorker, text.data() + sent, text.size() - sent);
     if (count < 0 && errno == EINTR)
       continue;
@@ -120,7 +120,7 @@ llvm::Expected<json::Object> WorkerProcess::exchange(const json::Object &request
       if (!object) {
         if (!value)
           llvm::consumeError(value.takeError());
-        continue; // something that a library printed
+        continue; // output of a library
       }
       if (auto error = object->getString("error"))
         return llvm::createStringError(error->str());

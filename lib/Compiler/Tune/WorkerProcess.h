@@ -1,4 +1,4 @@
-//===- WorkerProcess.h - a process that compiles or measures, and may die ------------------------------===//
+//===- WorkerProcess.h - a process that compiles or measures, and may crash ----------------------------===//
 #ifndef TILEWRIGHT_LIB_COMPILER_TUNE_WORKERPROCESS_H
 #define TILEWRIGHT_LIB_COMPILER_TUNE_WORKERPROCESS_H
 
@@ -11,21 +11,21 @@
 
 namespace tilewright {
 
-/// Runs `command` (lib/Compiler/Tune/Worker.cpp) and asks it. A process that crashes, hangs or is killed is an error of
-/// the request it was at; the next request starts a new one, which is told what the last `load` was.
+/// Starts `command` (lib/Compiler/Tune/Worker.cpp) and sends it requests. If the process crashes, hangs or is killed,
+/// its current request fails; the next request starts a new process and repeats the last `load`.
 class WorkerProcess {
 public:
   explicit WorkerProcess(std::vector<std::string> command) : command(std::move(command)) {}
   ~WorkerProcess();
   WorkerProcess(const WorkerProcess &) = delete;
 
-  /// The answer to `request`. `deadline` in seconds, from one line of the answer to the next; `onLine` is told of the
-  /// lines before the last and may change it.
+  /// Returns the answer to `request`. `deadline` is the maximum number of seconds between two lines of the answer.
+  /// `onLine` is called for the lines before the last and may change the deadline.
   llvm::Expected<llvm::json::Object>
   ask(llvm::json::Object request, double deadline,
       llvm::function_ref<void(const llvm::json::Object &, double &deadline)> onLine = nullptr);
 
-  /// The same of a `load`, which is repeated for each new process.
+  /// Sends a `load` request, which is repeated for each new process.
   llvm::Expected<llvm::json::Object> load(llvm::json::Object request, double deadline);
 
   void stop();
@@ -37,10 +37,10 @@ private:
   llvm::Error died();
 
   std::vector<std::string> command;
-  std::string loaded; ///< the last `load`, as it was sent
+  std::string loaded; ///< the last `load` request
   double loadDeadline = 60;
   int process = -1, toWorker = -1, fromWorker = -1;
-  std::string pending; ///< read, not yet a line
+  std::string pending; ///< bytes read after the last complete line
 };
 
 } // namespace tilewright
