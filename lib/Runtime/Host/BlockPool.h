@@ -48,7 +48,7 @@ private:
   std::mutex mutex;
   std::multimap<int64_t, Memory> kept; ///< by size
   int64_t held = 0;                    ///< total bytes of `kept`
-  // Lent bytes: now; the maximum since the last ebb; the maximum between the two ebbs before; the minimum since the
+  // Lent bytes: now; the maximum since the last ebb; the maximum between the last two ebbs; the minimum since the
   // maximum. An ebb occurs when the lent bytes fall below half of the maximum and then rise again.
   int64_t lent = 0, flood = 0, lastFlood = 0, ebb = 0;
 };

@@ -1,4 +1,4 @@
-//===- FloatingPointMode.h - kernels raise no floating-point exceptions ------------===//
+//===- FloatingPointMode.h - mask floating-point traps in kernels ------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_HOST_FLOATINGPOINTMODE_H
 #define TILEWRIGHT_LIB_RUNTIME_HOST_FLOATINGPOINTMODE_H
 
