@@ -374,8 +374,9 @@ struct FinishPlan : impl::FinishPlanBase<FinishPlan> {
   }
 
   void runOnOperation() override {
+    SymbolTable symbols(getOperation());
     getOperation().walk([&](plan::LaunchOp launch) {
-      auto kernel = getOperation().lookupSymbol<func::FuncOp>(launch.getKernel());
+      auto kernel = symbols.lookup<func::FuncOp>(launch.getKernel());
       if (!kernel)
         return;
       // The kernel's maps use its index arguments; `sizes` maps these to the plan's symbols.

@@ -272,8 +272,8 @@ static std::string nameKernels(ModuleOp module, const plan::Plan &plan, const Op
       packs[step.callee] = true;
   std::string names;
   for (auto [name, wanted] : llvm::zip_equal(plan.kernels, packs)) {
-    auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
-    if (wanted && function &&
+    auto function = wanted ? module.lookupSymbol<LLVM::LLVMFuncOp>(name) : LLVM::LLVMFuncOp();
+    if (function &&
         !function.walk([](LLVM::AddressOfOp) { return WalkResult::interrupt(); }).wasInterrupted()) {
       std::string text = host->key + "|" + options.rounding + "|";
       llvm::raw_string_ostream stream(text);

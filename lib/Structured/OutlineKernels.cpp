@@ -204,16 +204,16 @@ public:
     kernel.setSymName("k");
     kernel->print(stream, OpPrintingFlags().useLocalScope().assumeVerified().enableDebugInfo(false));
     kernel.setSymName(name);
-    auto [entry, isNew] = kernelByText.try_emplace(text, name);
+    auto [entry, isNew] = kernelByText.try_emplace(text, kernel);
     if (isNew) {
       kernel->setAttr("tw.ops", builder.getStringAttr(ops));
       ++count;
     } else {
-      noteLocations(module.lookupSymbol<func::FuncOp>(entry->second), kernel);
+      noteLocations(entry->second, kernel);
       kernel.erase();
     }
-    auto call =
-        func::CallOp::create(builder, builder.getFusedLoc(fusedLocations), entry->second, resultTypes, operands);
+    auto call = func::CallOp::create(builder, builder.getFusedLoc(fusedLocations), entry->second.getSymName(),
+                                     resultTypes, operands);
     call->setAttr("tw.ops", builder.getStringAttr(ops));
     for (auto [from, to] : llvm::zip_equal(results, call.getResults()))
       from.replaceUsesWithIf(to, [&](OpOperand &use) { return !isMember(use.getOwner()); });
@@ -302,7 +302,7 @@ private:
   SmallVector<Operation *> members;
   llvm::SmallPtrSet<Operation *, 16> memberSet;
   llvm::DenseSet<Operation *> operandSlices; ///< stay in @main
-  llvm::StringMap<std::string> kernelByText;
+  llvm::StringMap<func::FuncOp> kernelByText;
   llvm::MapVector<Operation *, SmallVector<Location>> locations; ///< of ops that are equal to one that is kept
   llvm::DenseMap<AffineExpr, Value> valueByExpr;
   SmallVector<std::pair<Value, Value>> aliases; ///< index values equal to a canonical one

@@ -213,9 +213,11 @@ public:
           if (auto first = operand.getDefiningOp<func::CallOp>(); first && join(first, second))
             break;
     }
+    llvm::DenseSet<Attribute> called;
+    module.walk([&](func::CallOp call) { called.insert(call.getCalleeAttr().getAttr()); });
     for (StringAttr name : joined)
-      if (auto kernel = symbols.lookup<func::FuncOp>(name); SymbolTable::symbolKnownUseEmpty(kernel, module))
-        symbols.erase(kernel);
+      if (!called.contains(name))
+        symbols.erase(symbols.lookup(name));
   }
 
 private:
