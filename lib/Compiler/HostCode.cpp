@@ -273,8 +273,7 @@ static std::string nameKernels(ModuleOp module, const plan::Plan &plan, const Op
   std::string names;
   for (auto [name, wanted] : llvm::zip_equal(plan.kernels, packs)) {
     auto function = wanted ? module.lookupSymbol<LLVM::LLVMFuncOp>(name) : LLVM::LLVMFuncOp();
-    if (function &&
-        !function.walk([](LLVM::AddressOfOp) { return WalkResult::interrupt(); }).wasInterrupted()) {
+    if (function && !function.walk([](LLVM::AddressOfOp) { return WalkResult::interrupt(); }).wasInterrupted()) {
       std::string text = host->key + "|" + options.rounding + "|";
       llvm::raw_string_ostream stream(text);
       function->print(stream, OpPrintingFlags().useLocalScope());
