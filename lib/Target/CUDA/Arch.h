@@ -1,4 +1,4 @@
-//===- Arch.h - the architectures that the target cuda knows ---------------------------===//
+//===- Arch.h - the architectures that the target cuda supports ------------------------===//
 #ifndef TILEWRIGHT_LIB_TARGET_CUDA_ARCH_H
 #define TILEWRIGHT_LIB_TARGET_CUDA_ARCH_H
 
@@ -7,39 +7,39 @@
 
 namespace tilewright::cuda {
 
-/// What tensor cores multiply besides bf16, f16 and int8.
+/// Element formats that the tensor cores multiply in addition to bf16, f16 and int8.
 struct TensorFormats {
-  bool tf32 = true;   ///< operands of f32, rounded to it
+  bool tf32 = true;   ///< f32 operands, rounded to tf32
   bool float8 = true; ///< e4m3 and e5m2
 };
 
 struct Arch {
   llvm::StringLiteral name;
-  int64_t sharedBytes;      ///< that a block may have
-  llvm::StringLiteral note; ///< what code for it leaves unused; empty: nothing
-  // A card of it, for estimates (ProductSpace.cpp):
+  int64_t sharedBytes;      ///< maximum per block
+  llvm::StringLiteral note; ///< features of the architecture that generated code does not use; empty if none
+  // A typical card of the architecture, for the cost model (ProductSpace.cpp):
   int64_t multiprocessors;
   double gigahertz;
-  double halfFlops;  ///< floating point operations of 16 bits a cycle and multiprocessor, by mma.sync
-  double groupFlops; ///< the same by wgmma; 0: it has none, and no TMA
-  double deviceRate; ///< bytes a nanosecond from the card's memory
-  double cacheBytes; ///< of the second-level cache
-  bool float8;       ///< its tensor cores multiply e4m3 and e5m2
-  /// Products of f32 may round their operands to tf32, which has 10 bits behind the point: `+tf32` behind the name.
+  double halfFlops;  ///< 16-bit floating-point operations per cycle and multiprocessor with mma.sync
+  double groupFlops; ///< the same with wgmma; 0 if the architecture has neither wgmma nor TMA
+  double deviceRate; ///< bytes per nanosecond from the card's memory
+  double cacheBytes; ///< size of the L2 cache
+  bool float8;       ///< the tensor cores multiply e4m3 and e5m2
+  /// Products of f32 may round their operands to tf32, which has a 10-bit mantissa. Selected by the suffix `+tf32`.
   bool tf32 = false;
   TensorFormats formats() const { return {tf32, float8}; }
 };
 
 inline constexpr llvm::StringLiteral defaultArch = "sm_80";
 
-/// What stands behind an architecture's name where f32 may be multiplied as tf32.
+/// The suffix of an architecture's name that allows f32 products to be computed in tf32.
 inline constexpr llvm::StringLiteral tf32Suffix = "+tf32";
 
-/// The architecture of that name, `sm_80` or `sm_80+tf32`; the error names those there are.
+/// Returns the architecture with this name, such as `sm_80` or `sm_80+tf32`. The error lists the supported names.
 llvm::Expected<Arch> findArch(llvm::StringRef name);
 
-/// The architecture for a chip of this compute capability (90 for 9.0): its own, else the newest whose PTX it takes,
-/// else `defaultArch`.
+/// Returns the architecture for a chip of this compute capability (90 for 9.0): the exact match, otherwise the newest
+/// one whose PTX the chip accepts, otherwise `defaultArch`.
 llvm::StringRef archOfCapability(int capability);
 
 } // namespace tilewright::cuda

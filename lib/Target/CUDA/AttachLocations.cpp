@@ -1,13 +1,13 @@
-//===- AttachLocations.cpp - the user's lines as debug locations of kernels ----------------===//
+//===- AttachLocations.cpp - the user's source lines as debug locations of kernels ---------===//
 //
 //   llvm.fadd %a, %b loc(fused["model.py":12:0, ...])
 //
-// becomes, in a kernel whose scope is of another file,
+// becomes, in a kernel whose scope belongs to another file,
 //
 //   llvm.fadd %a, %b loc(fused<#llvm.di_lexical_block_file<scope = #kernel, file = "model.py">>["model.py":12:0])
 //
-// which LLVM prints as `.loc 1 12 0` before the instructions. LLVM's passes ignore locations, so that the code is the
-// same with and without.
+// LLVM prints this as `.loc 1 12 0` before the instructions. LLVM's passes ignore locations, so the code is the same
+// with and without them.
 //
 // Test: test/Target/CUDA/locations.mlir, test/Python/test_cuda_locations.py
 //

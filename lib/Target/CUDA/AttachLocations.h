@@ -1,4 +1,4 @@
-//===- AttachLocations.h - the user's lines as debug locations of kernels -----------------===//
+//===- AttachLocations.h - the user's source lines as debug locations of kernels ----------===//
 #ifndef TILEWRIGHT_LIB_TARGET_CUDA_ATTACHLOCATIONS_H
 #define TILEWRIGHT_LIB_TARGET_CUDA_ATTACHLOCATIONS_H
 
@@ -6,9 +6,9 @@
 
 namespace tilewright::cuda {
 
-/// Gives every llvm.func of `module` a debug scope and every operation in it the file and line of the user's that its
-/// location names, so that the PTX has .file and .loc directives; operations without one keep none. Line directives
-/// alone are asked for: no debug sections, and a target without `debug`.
+/// Gives every llvm.func of `module` a debug scope, and every operation in it the user's file and line from its
+/// location, so that the PTX has .file and .loc directives. Operations without a user location have none. Emits line
+/// directives only: no debug sections, and no `debug` in the PTX target.
 void attachLocations(mlir::ModuleOp module);
 
 } // namespace tilewright::cuda

@@ -1,4 +1,4 @@
-//===- Attention.cpp - a kernel that is attention of a shape that tensor cores take -----===//
+//===- Attention.cpp - a kernel with one attention whose shape tensor cores support -----===//
 #include "lib/Target/CUDA/Attention.h"
 
 using namespace mlir;
@@ -6,7 +6,7 @@ using namespace mlir;
 namespace tilewright::cuda {
 
 static constexpr int64_t mostWarps = 4;
-/// Sums of more do not fit the registers of a thread.
+/// The sums of larger heads do not fit the registers of a thread.
 static constexpr int64_t largestHead = 256;
 
 int64_t Attention::sizeOf(Operand operand, unsigned dim) const {
@@ -85,7 +85,7 @@ Schedule chooseAttention(const Attention &attention) {
   warps = std::min<int64_t>(mostWarps, llvm::PowerOf2Ceil(uint64_t(warps)));
   schedule.threads = warps * warpSize;
   schedule.m = warps * rowsOfWarp;
-  // Two stages of keys and values are 32 KB, or a little more for rows that lie an odd number of chunks apart.
+  // Two stages of keys and values take 32 KB, or slightly more if the row stride is an odd number of chunks.
   int64_t size = std::max(attention.headSize, attention.valueSize);
   schedule.n = size <= 64 ? 64 : size <= 128 ? 32 : 16;
   schedule.stages = 2;
@@ -129,7 +129,7 @@ std::string whyNotAttention(const Schedule &schedule, const Attention &attention
   if (bytes > mostShared)
     return "it needs " + std::to_string(bytes) + " bytes of shared memory, and a block has " +
            std::to_string(mostShared);
-  // Queries, sums, scores, and what addresses and statistics take.
+  // Registers for queries, sums and scores, and for addresses and statistics.
   int64_t queries = attention.keepsQueriesShared() ? 4 : filledUp(attention.headSize) / 4;
   int64_t used = queries + attention.valueSize / 2 + schedule.n / 2 + 60;
   if (used > registers)

@@ -1,4 +1,4 @@
-//===- Attention.h - a kernel that is attention of a shape that tensor cores take -------===//
+//===- Attention.h - a kernel with one attention whose shape tensor cores support -------===//
 #ifndef TILEWRIGHT_LIB_TARGET_CUDA_ATTENTION_H
 #define TILEWRIGHT_LIB_TARGET_CUDA_ATTENTION_H
 
@@ -8,45 +8,45 @@
 
 namespace tilewright::cuda {
 
-/// A warp's rows: those of one m16n8k16.
+/// The number of rows of a warp: the rows of one m16n8k16.
 inline constexpr int64_t rowsOfWarp = 16;
-/// Bytes of shared memory of a block of any architecture that is emitted, where a launch asks for them.
+/// Bytes of shared memory that a block can use on every supported architecture if the launch requests them.
 inline constexpr int64_t mostShared = 99 * 1024;
-/// The numbers of a head as shared memory has them: zeros to what one mma takes.
+/// Returns the size of a head in shared memory: padded with zeros to a multiple of the depth of one mma.
 inline int64_t filledUp(int64_t size) { return int64_t(llvm::alignTo(uint64_t(size), 16)); }
 
-/// The one attention of a kernel, of bf16 or f16, whose operands are the kernel's arguments.
+/// The only attention of a kernel, of bf16 or f16, whose operands are the kernel's arguments.
 struct Attention {
-  mutable tile::AttentionOp op; ///< mutable: ops read themselves by functions that are not const
+  mutable tile::AttentionOp op; ///< mutable because the op's accessors are not const
   int64_t headSize;             ///< of queries and keys
   int64_t valueSize;            ///< of values and the result
-  int64_t queryHeads;           ///< of each head of keys and values
-  int64_t groupedRows;          ///< rows of all query heads of a head of keys where they are few, else 0
+  int64_t queryHeads;           ///< query heads per head of keys and values
+  int64_t groupedRows;          ///< rows of all query heads of a key head if there are only a few, else 0
 
   enum Operand : unsigned { Query, Key, Value, Result };
-  /// Where dimension `dim` of (batch, head, row, column) lies in an operand.
+  /// Returns the dimension of an operand's tensor that corresponds to `dim` of (batch, head, row, column).
   int64_t position(Operand operand, unsigned dim) const {
     auto places = op.getPermutations();
     return places ? (*places)[operand * 4 + dim] : dim;
   }
   int64_t sizeOf(Operand operand, unsigned dim) const;
-  /// Queries of a large head stay in shared memory: registers do not have them all beside the sums.
+  /// Queries of a large head stay in shared memory, because registers cannot hold them in addition to the sums.
   bool keepsQueriesShared() const { return headSize > 192; }
 };
 
-/// The attention of `kernel` for tensor cores, or null with the reason.
+/// Returns the attention of `kernel` for tensor cores, or null with the reason.
 std::optional<Attention> matchAttention(mlir::func::FuncOp kernel, std::string &reason);
 
-/// A schedule for it: rows of queries for a block, 16 for each warp, and keys at a time.
+/// Returns a schedule for `attention`: the query rows of a block, 16 per warp, and the keys per step.
 Schedule chooseAttention(const Attention &attention);
-/// The tiles of a block in shared memory: of one stage, and queries behind all of them. Heads are filled up with zeros
-/// to what one mma takes.
+/// The tiles of a block in shared memory: keys and values of one stage, and the queries, which are stored after all
+/// stages. Heads are padded with zeros to a multiple of the depth of one mma.
 SharedTile tileOfKeys(const Schedule &schedule, const Attention &attention);
 SharedTile tileOfValues(const Schedule &schedule, const Attention &attention);
 SharedTile tileOfQueries(const Schedule &schedule, const Attention &attention);
-/// What they take together, in bytes.
+/// Returns the total size of these tiles in bytes.
 int64_t sharedBytes(const Schedule &schedule, const Attention &attention);
-/// Why a schedule cannot be emitted; empty: it can.
+/// Returns why a schedule cannot be emitted, or an empty string if it can.
 std::string whyNotAttention(const Schedule &schedule, const Attention &attention);
 
 } // namespace tilewright::cuda

@@ -1,4 +1,4 @@
-//===- AttentionCode.cpp - what attention and its gradient share on tensor cores --------===//
+//===- AttentionCode.cpp - code shared by attention and its gradient on tensor cores ----===//
 #include "lib/Target/CUDA/AttentionCode.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 

@@ -1,4 +1,4 @@
-//===- AttentionCode.h - what attention and its gradient share on tensor cores ----------===//
+//===- AttentionCode.h - code shared by attention and its gradient on tensor cores ------===//
 #ifndef TILEWRIGHT_LIB_TARGET_CUDA_ATTENTIONCODE_H
 #define TILEWRIGHT_LIB_TARGET_CUDA_ATTENTIONCODE_H
 
@@ -6,10 +6,10 @@
 
 namespace tilewright::cuda {
 
-/// Numbers of f32, tiles of rows of a head, and masks.
+/// Arithmetic on f32 values, tiles of rows of a head, and masks.
 class AttentionCode : protected TileCode {
 protected:
-  /// An operand of four dimensions, (batch, head, row, column), each of which lies somewhere in the tensor.
+  /// An operand with the dimensions (batch, head, row, column). `places` gives the tensor's dimension of each.
   struct Operand {
     mlir::Value tensor;
     llvm::ArrayRef<int64_t> places;
@@ -18,8 +18,8 @@ protected:
   struct Rows {
     Operand operand;
     mlir::Value batch, head;
-    mlir::Value count;   ///< rows that there are
-    int64_t columns = 0; ///< numbers of a row
+    mlir::Value count;   ///< the number of rows
+    int64_t columns = 0; ///< elements per row
   };
 
   AttentionCode(ThreadKernel &kernel, mlir::Type element);
@@ -29,23 +29,23 @@ protected:
   mlir::Value times(mlir::Value a, mlir::Value b);
   mlir::Value plus(mlir::Value a, mlir::Value b);
   mlir::Value minus(mlir::Value a, mlir::Value b);
-  /// exp(a - b).
+  /// Returns exp(a - b).
   mlir::Value expOfDifference(mlir::Value a, mlir::Value b);
-  /// Two numbers in the type of the operands, as a fragment.
+  /// Converts two f32 values to the operands' type and packs them into a fragment.
   mlir::Value packed(llvm::ArrayRef<mlir::Value> two);
 
   mlir::Value size(const Operand &operand, unsigned dim);
-  /// `at` in the order that the tensor has.
+  /// Returns the indices `at` in the order of the tensor's dimensions.
   static llvm::SmallVector<mlir::Value> placed(const Operand &operand, std::array<mlir::Value, 4> at);
   mlir::Value globalAddress(const Operand &operand, std::array<mlir::Value, 4> at);
-  /// Copies `tile.rows` rows from `first` on into a tile by cp.async: zeros behind the last row, and behind the last
-  /// column where the tile has more.
+  /// Copies `tile.rows` rows, starting at row `first`, into a tile by cp.async. Rows past the last row, and columns of
+  /// the tile past the last column, are filled with zeros.
   void copyRows(const SharedTile &tile, mlir::Value slot, const Rows &rows, mlir::Value first);
-  /// The first number of a chunk, or of the row where it lies behind the last one and is not `inside`.
+  /// Returns the first column of a chunk. A chunk past the last column gets column 0 and is not `inside`.
   mlir::Value columnOf(mlir::Value chunk, const SharedTile &tile, int64_t columns, mlir::Value &inside);
 
-  /// A score that a mask changes at (batch, head, query, key): what is added, or -inf where a boolean says no. The mask
-  /// has the last dimensions of those, or ones.
+  /// Applies a mask to the score at (batch, head, query, key): adds its value, or returns -inf where a boolean mask is
+  /// false. The mask has the last of these four dimensions; each may have the size 1.
   mlir::Value masked(mlir::Value score, mlir::Value mask, std::array<mlir::Value, 4> at);
 
   mlir::Type f32;

@@ -1,4 +1,4 @@
-//===- AttentionGradient.cpp - a kernel that is the gradient of attention, for tensor cores ---===//
+//===- AttentionGradient.cpp - a kernel with one gradient of attention, for tensor cores ------===//
 //
 // Tests: test/Target/CUDA/attention-gradient.mlir, test/Python/test_cuda_attention_gradient.py
 //
@@ -115,7 +115,7 @@ std::string whyNotAttentionGradient(const Schedule &schedule, const AttentionGra
            std::to_string(schedule.m);
   if (schedule.threads > 1024)
     return "a block has at most 1024 threads";
-  // Threads share the statistics of a row: as many as are lanes of one warp.
+  // The threads are divided evenly over the rows for their statistics; the threads of one row are in one warp.
   if (schedule.n % 16 != 0 || schedule.threads % schedule.n != 0 || schedule.threads / schedule.n > warpSize ||
       !llvm::isPowerOf2_64(uint64_t(schedule.threads / schedule.n)))
     return "rows at a time are " + std::to_string(schedule.n) +
@@ -126,8 +126,8 @@ std::string whyNotAttentionGradient(const Schedule &schedule, const AttentionGra
   if (bytes > mostShared)
     return "it needs " + std::to_string(bytes) + " bytes of shared memory, and a block has " +
            std::to_string(mostShared);
-  // Sums, own rows, scores and their gradients, and what addresses and statistics take (ptxas: 192 and 128 numbers
-  // spill, 128 and 128 do not).
+  // Registers for the sums, the own rows, the scores and their gradients, and for addresses and statistics (with ptxas,
+  // head sizes of 192 and 128 spill, 128 and 128 do not).
   constexpr int64_t others = 90;
   int64_t sums = (gradient.headSize + gradient.valueSize) / 2, own = keepsOwnRows(gradient) ? sums / 2 : 8;
   int64_t used = sums + own + rowsAtOnce(schedule, gradient) + others;

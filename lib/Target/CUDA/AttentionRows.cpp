@@ -1,4 +1,4 @@
-//===- AttentionRows.cpp - rows of attention in a warp's registers: their softmax -----------===//
+//===- AttentionRows.cpp - rows of attention in a warp's registers, and their softmax -------===//
 #include "lib/Target/CUDA/AttentionRows.h"
 #include "dialects/Tile/Sizes.h"
 #include "mlir/Dialect/Math/IR/Math.h"

@@ -1,8 +1,9 @@
-//===- AttentionRows.h - rows of attention in a warp's registers: their softmax -------------===//
+//===- AttentionRows.h - rows of attention in a warp's registers, and their softmax ---------===//
 //
-// What attention is whichever instruction multiplies: which rows a block, a warp and a thread have, the online softmax
-// of a tile of scores, and what is stored in the end. A warp has 16 rows; of each eight of their columns a thread has
-// two in each of two rows, as mma.sync and wgmma give sums and take the left operand.
+// The parts of attention that do not depend on the multiply instruction: the assignment of rows to blocks, warps and
+// threads, the online softmax of a tile of scores, and the stores of the results. A warp has 16 rows. In each group of
+// eight columns a thread has two columns of each of two rows, which is the layout of mma.sync and wgmma for the
+// accumulator and for the left operand.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_TARGET_CUDA_ATTENTIONROWS_H
@@ -13,48 +14,50 @@
 
 namespace tilewright::cuda {
 
-/// The base of what emits attention. The state of a thread's rows: sums, for both rows the maximum, and this thread's
-/// part of both totals.
+/// The base class of the emitters of attention. The state of a thread's rows has the sums, the maximum of both rows,
+/// and this thread's part of both totals.
 class AttentionRows : protected AttentionCode {
 protected:
   AttentionRows(ThreadKernel &kernel, Attention attention);
 
   struct Row {
     mlir::Value head, place;
-    mlir::Value valid; ///< null: always; a row that is not is the last one
+    mlir::Value valid; ///< null: always; an invalid row is clamped to the last row
   };
 
   Operand operand(Attention::Operand which) { return {attention.op.getInputs()[which], places[which]}; }
   mlir::Value sizeOf(Attention::Operand which, unsigned dim) { return size(operand(which), dim); }
   mlir::Value columns() { return sizeOf(Attention::Key, 2); }
 
-  /// Which head and rows are this block's, and which two rows this thread's: of warp `warp`.
+  /// Computes the head and the rows of this block, and the two rows of this thread in warp `warp`.
   void placeRows();
-  /// Row `number` of those that blocks share.
+  /// Returns row `number` of the rows that are divided among blocks.
   Row placeOf(mlir::Value number);
-  /// How many columns a row of this block sees at most.
+  /// Returns an upper bound on the columns that any row of this block attends to.
   mlir::Value columnsSeen();
-  /// The state before the first tile.
+  /// Returns the state before the first tile.
   llvm::SmallVector<mlir::Value> beginning();
-  /// Products of queries and a tile of keys become weights of values; the state becomes that of the larger maxima.
+  /// Converts scores (queries times a tile of keys) to softmax weights in place, and rescales the state to the new
+  /// maxima.
   void weigh(mlir::Value tile, llvm::MutableArrayRef<mlir::Value> scores, llvm::MutableArrayRef<mlir::Value> state);
   void write(llvm::SmallVector<mlir::Value> state);
 
   Attention attention;
-  llvm::SmallVector<int64_t, 4> places[4]; ///< of each operand and the result
+  llvm::SmallVector<int64_t, 4> places[4]; ///< dimensions of each operand and the result
   mlir::Value batch, keyHead, blockRow, warpRow;
-  mlir::Value firstHead; ///< of this block: of keys where rows are of a group of heads, else of queries
-  mlir::Value rows;      ///< that blocks share
-  mlir::Value pair;      ///< the first of the two columns of each eight that are this thread's
+  mlir::Value firstHead; ///< of this block: a key head if rows are grouped over query heads, else a query head
+  mlir::Value rows;      ///< number of rows that are divided among blocks
+  mlir::Value pair;      ///< this thread's first column of each group of eight
   std::array<Row, 2> row;
 
 private:
-  /// The four lanes that share a row, combined.
+  /// Combines the values of the four lanes that share a row.
   mlir::Value inQuad(mlir::Value value, llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> combine);
-  /// `max`, or 0 for a row that has seen nothing, so that its exponentials are 0.
+  /// Returns `max`, or 0 for a row without visible columns, so that its exponentials are 0.
   mlir::Value orZero(mlir::Value max);
   void addMask(mlir::Value firstColumn, llvm::MutableArrayRef<mlir::Value> scores);
-  /// -inf for columns behind the last one and, where it is causal, behind the row. Tiles that need it are few.
+  /// Sets the scores to -inf for columns past the last one and, with a causal mask, past the row. Only a small number
+  /// of tiles needs this, so it is in a branch.
   void hideUnseen(mlir::Value tile, mlir::Value firstColumn, llvm::MutableArrayRef<mlir::Value> scores);
 };
 

@@ -1,4 +1,4 @@
-//===- Contraction.cpp - a kernel that is a sum of products with what follows it --------===//
+//===- Contraction.cpp - a kernel with one contraction and its epilogue -----------------===//
 #include "lib/Target/CUDA/Contraction.h"
 #include "dialects/Tile/Rows.h"
 #include "dialects/Tile/Sizes.h"
@@ -59,7 +59,7 @@ int64_t Contraction::bytesOfTiles(const Schedule &schedule) {
   return int64_t(tile(lhs(), schedule.m) + tile(rhs(), schedule.n));
 }
 
-/// The body is so far + a * b, each of them extended or not.
+/// Returns true if the body computes accumulator + a * b, with or without extensions of a and b.
 static bool isSumOfProducts(linalg::LinalgOp op) {
   Block &body = *op.getBlock();
   Operation *sum = body.getTerminator()->getOperand(0).getDefiningOp();
@@ -90,8 +90,8 @@ static bool isZeroFill(Value value) {
   return whole && whole.getValue().isZero();
 }
 
-/// For each value that `kernel` returns, which loop of `op` each of its dimensions is, where all of them are computed
-/// from `op`'s result element by element; else null with the reason.
+/// Returns, for each value that `kernel` returns, the loop of `op` that indexes each dimension, if all of them are
+/// computed elementwise from `op`'s result. Otherwise returns null with the reason.
 static std::optional<SmallVector<SmallVector<unsigned>>> placesOfResults(func::FuncOp kernel, linalg::LinalgOp op,
                                                                          std::string &reason) {
   SmallVector<Operation *> members;
@@ -99,7 +99,7 @@ static std::optional<SmallVector<SmallVector<unsigned>>> placesOfResults(func::F
     if (isa<linalg::LinalgOp>(other) && !isa<linalg::FillOp>(other) &&
         (&other == op.getOperation() || op->isBeforeInBlock(&other)))
       members.push_back(&other);
-  // Each has one loop for each dimension of C, and reads C at its own place.
+  // Each member has one loop per dimension of C, and reads C at the indices of these loops.
   std::optional<tile::RowMap> rows = tile::computeRows(members, reason);
   if (!rows)
     return std::nullopt;
@@ -136,10 +136,10 @@ static std::optional<SmallVector<SmallVector<unsigned>>> placesOfResults(func::F
   return places;
 }
 
-/// Finds the places of all that follows the product where rows are reduced, too: every op runs over loops of the
-/// product, and reductions over its columns alone.
+/// Finds the result indices of an epilogue with row reductions: every op must iterate over loops of the product, and
+/// reduce over its columns only.
 static bool findRowSums(func::FuncOp kernel, Contraction &found, std::string &reason) {
-  DenseMap<Value, SmallVector<unsigned>> places; // of each dimension, the product's loop
+  DenseMap<Value, SmallVector<unsigned>> places; // for each dimension, the product's loop
   auto setPlaces = [&](OpResult result, ArrayRef<unsigned> loops) {
     auto op = cast<linalg::LinalgOp>(result.getOwner());
     for (AffineExpr expr : op.getMatchingIndexingMap(op.getDpsInitOperand(result.getResultNumber())).getResults()) {
@@ -259,8 +259,8 @@ std::optional<Contraction> matchContraction(func::FuncOp kernel, std::string &re
 std::optional<Schedule> chooseFma(Contraction contraction) {
   int64_t m = contraction.likelySizeOf(contraction.rows), n = contraction.likelySizeOf(contraction.columns),
           k = contraction.likelySizeOf(contraction.depth);
-  // A tile that is mostly empty, or read once, gains nothing; but a large operand, which threads of their own would
-  // read in lines apart from each other, is read side by side.
+  // A tile that is mostly empty, or read only once, gains nothing. The exception is a large operand: separate threads
+  // would read it in distant cache lines, and a tile reads it in contiguous runs.
   constexpr int64_t large = 64 * 1024;
   if ((m < 4 && n * k * contraction.likelySizeOf(contraction.batches) < large) || n < 8 || k < 8)
     return std::nullopt;
@@ -297,7 +297,7 @@ std::string whyNotFma(const Schedule &schedule, Contraction contraction) {
   int64_t bytes = 2 * contraction.bytesOfTiles(schedule);
   if (bytes > mostStaticShared)
     return "it needs " + text(bytes) + " bytes of shared memory, and a block has " + text(mostStaticShared);
-  // Sums so far and of a step, what is loaded, and what addresses take; 64 bits are two registers.
+  // Registers for the accumulators, the sums of one step, the loaded elements, and addresses. A 64-bit value takes two.
   int64_t words = std::max<int64_t>(1, bytesInMemory(getElementTypeOrSelf(contraction.op->getResult(0).getType())) / 4);
   int64_t used = words * (2 * schedule.tileM * schedule.tileN + 2 * (schedule.tileM + schedule.tileN)) +
                  words * (schedule.m + schedule.n) * schedule.k / threads + 40;

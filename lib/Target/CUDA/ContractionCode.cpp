@@ -1,4 +1,4 @@
-//===- ContractionCode.cpp - where a block's tile of a contraction lies -----------------===//
+//===- ContractionCode.cpp - the position of a block's tile of a contraction ------------===//
 #include "lib/Target/CUDA/ContractionCode.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -33,7 +33,7 @@ Value ContractionCode::tiles() {
 }
 
 Value ContractionCode::blocks() {
-  // Tiles of a cluster are taken together.
+  // The tiles of a cluster are assigned together.
   return elements.multiply(divideUp(tiles(), schedule.cluster * schedule.inTurn), index(schedule.cluster));
 }
 
@@ -58,7 +58,7 @@ void ContractionCode::takeTile(Value number) {
 
 void ContractionCode::takeInBands(Value &row, Value &column, Value rows, Value columns) {
   Value number = elements.add(elements.multiply(row, columns), column), height = index(schedule.raster);
-  Value tiles = elements.multiply(columns, height); // of a band; the last may have fewer rows
+  Value tiles = elements.multiply(columns, height); // of a band; the last band may have fewer rows
   Value band = arith::DivUIOp::create(builder, loc, number, tiles);
   Value inBand = arith::RemUIOp::create(builder, loc, number, tiles);
   Value first = elements.multiply(band, height);
@@ -112,7 +112,7 @@ void ContractionCode::write(Value row, Value column, ArrayRef<Value> sums) {
   for (auto [number, sum] : llvm::enumerate(sums)) {
     setLoops(places, contraction.columns, elements.add(column, index(int64_t(number))));
     Value mine = sum;
-    if (type != mine.getType()) // of i8, whose sums wrap the same
+    if (type != mine.getType()) // i8: the sums were accumulated in i32 and are truncated, which wraps the same way
       mine = arith::TruncIOp::create(builder, loc, type, mine);
     elements.provide(contraction.op->getResult(0), [mine](ArrayRef<Value>) { return mine; });
     for (auto [result, of] : llvm::zip_equal(kernel.results(), contraction.results)) {
@@ -120,7 +120,7 @@ void ContractionCode::write(Value row, Value column, ArrayRef<Value> sums) {
       made.push_back({elements.element(result.first, at), result.second, at});
     }
   }
-  // All is computed before any of it is stored: a result may be written over an operand.
+  // Compute all results before storing any: a result may be stored over an operand.
   for (Made &each : made)
     elements.store(each.value, each.destination, each.at, kernel.pointers[each.destination]);
 }
@@ -139,7 +139,7 @@ int64_t ContractionCode::fragmentsTogether(int64_t tilesN, Value columns) {
     if (!of.empty() && of.back() == contraction.columns.back())
       narrowest = std::min<int64_t>(
           narrowest, memoryType(getElementTypeOrSelf(result.first.getType())).getIntOrFloatBitWidth() / 8);
-  // Lanes have two columns as it is.
+  // A lane already has two adjacent columns.
   int64_t together = std::min<int64_t>(4, storeBytes / narrowest / 2);
   while (together > 1 && (tilesN % together != 0 || !dividesEvenly(columns, 2 * together)))
     together /= 2;
@@ -149,8 +149,8 @@ int64_t ContractionCode::fragmentsTogether(int64_t tilesN, Value columns) {
 SmallVector<Value> ContractionCode::exchange(Value lane, ArrayRef<Value> sums) {
   SmallVector<Value> all(sums);
   const size_t fragments = sums.size() / 2;
-  // Lanes are a matrix of fragments and lanes, turned over by halves: for each bit of the lane's number half of what it
-  // has changes places with what the lane has whose number differs in it.
+  // This transposes a matrix of fragments and lanes by halves: for each bit of the lane's number, a lane exchanges half
+  // of its values with the lane whose number differs in this bit.
   for (size_t bit = 1; bit < fragments; bit *= 2) {
     Value isHigh = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne,
                                          remainder(quotient(lane, int64_t(bit)), 2), index(0));
@@ -175,8 +175,8 @@ void ContractionCode::writeFragments(Value lane, Value firstRow, Value firstColu
     return writeRows(lane, firstRow, fragments, sums);
   Value rows = extentOf(contraction.rows), columns = extentOf(contraction.columns);
   const int64_t exchanged = fragmentsTogether(fragments.tilesN, columns);
-  // Lane l has rows l / 4 and l / 4 + 8 of each 16 x 8, columns 2 (l % 4) and the next; of `exchanged` fragments one,
-  // and of its columns as many times two.
+  // Lane l has rows l / 4 and l / 4 + 8 of each 16 x 8 fragment, and columns 2 (l % 4) and the next. After the exchange
+  // it has one of `exchanged` fragments, with `exchanged` times two columns.
   Value rowInTile = quotient(lane, 4), inFour = remainder(lane, 4);
   Value columnInTile = elements.add(elements.multiply(remainder(inFour, exchanged), index(8)),
                                     elements.multiply(quotient(inFour, exchanged), index(2 * exchanged)));
@@ -192,7 +192,7 @@ void ContractionCode::writeFragments(Value lane, Value firstRow, Value firstColu
         for (int64_t fragment = j; fragment < j + exchanged; ++fragment)
           llvm::append_range(mine, sums.slice(size_t((i * fragments.tilesN + fragment) * 4 + half * 2), 2));
         mine = exchange(lane, mine);
-        // As many columns at a time as are all inside or all outside.
+        // Store as many columns at a time as are either all inside or all outside.
         const auto together = int64_t(wholeColumns || evenColumns ? mine.size() : 1);
         for (int64_t first = 0; first < int64_t(mine.size()); first += together) {
           Value at = elements.add(column, index(first)), inside;

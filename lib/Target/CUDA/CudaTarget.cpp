@@ -1,8 +1,8 @@
-//===- CudaTarget.cpp - the cuda tenant ---------------------------------------------------===//
+//===- CudaTarget.cpp - the target cuda ---------------------------------------------------===//
 //
-// NVIDIA GPUs through PTX. It takes the kernels as the structured stage formed them, and the plan as it is for all
-// targets; a schedule lays each kernel over a grid, and what one thread does is written from it (EmitThreads.cpp).
-// LLVM's NVPTX backend makes PTX in this process. docs/decisions/0028-cuda.md, docs/targets/cuda.md.
+// NVIDIA GPUs through PTX. The kernels of the structured stage and the plan are those of all targets. A schedule maps
+// each kernel to a grid, and the code of one thread is emitted from it (EmitThreads.cpp). LLVM's NVPTX backend
+// generates PTX in this process. docs/decisions/0028-cuda.md, docs/targets/cuda.md.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CUDA/EmitPtx.h"
@@ -51,7 +51,7 @@ public:
     return llvm::Error::success();
   }
 
-  /// All devices of an architecture, the emulated one too, run the same PTX.
+  /// All devices of an architecture, including the emulated one, run the same PTX.
   std::string machineKey(const Options &options) override { return options.arch; }
 
   void buildGraph(OpPassManager &pm, const Options &options) override {
@@ -59,8 +59,9 @@ public:
       pm.addNestedPass<func::FuncOp>(createWidenFloat8({/*to=*/"f16"}));
   }
 
-  /// Schedules on tensor cores have one product, whose sums are all of a thread's registers; a norm behind it joins
-  /// later, where a tile has whole rows (JoinRows.cpp). What they do not take would be a thread's for each element.
+  /// Schedules for tensor cores have one product, whose sums take all of a thread's registers. A norm after it is
+  /// joined later, if a tile can have whole rows (JoinRows.cpp). A kernel with several products would be computed by
+  /// one thread per element.
   KernelLimits kernelLimits() const override {
     return {/*mostProducts=*/1, /*columnsToSpan=*/0, /*readSlices=*/false, /*computePieces=*/false, /*fuseSingleAttention=*/false};
   }
@@ -88,11 +89,11 @@ public:
   void buildVector(OpPassManager &pm, const Options &) override {
     pm.addPass(createBuildPlan());
     pm.addPass(createEmitThreads());
-    // What a thread computes is written out again and again: most of it goes before the patterns look at it.
+    // The emitted code has many repeated expressions; CSE removes most of them before the patterns run.
     auto &kernel = pm.nest<func::FuncOp>();
     kernel.addPass(createCSEPass());
     GreedyRewriteConfig config;
-    config.setUseTopDownTraversal(false); // the same, in a third of the time
+    config.setUseTopDownTraversal(false); // the same result in a third of the time
     kernel.addPass(createCanonicalizerPass(config));
     kernel.addPass(createCSEPass());
     pm.addPass(createFinishPlan());
@@ -107,7 +108,7 @@ public:
   }
 
   llvm::Expected<std::string> emit(ModuleOp module, const Options &options) override {
-    // Artifacts are kept under keys without locations: they have none.
+    // Cached artifacts have keys without locations, so they must not contain any.
     llvm::Expected<std::string> ptx = ptxOf(module, options, /*locations=*/false);
     if (!ptx)
       return ptx.takeError();

@@ -1,10 +1,10 @@
-//===- DescribeCudaSpaces.cpp - the schedules that a kernel of cuda may have --------------===//
+//===- DescribeCudaSpaces.cpp - the search spaces of the kernels of the target cuda -------===//
 //
 // Before:  func @kernel_0(...) attributes {tw.schedule = {kind = "mma", block = array<i64: 64, 64, 32>, ...}}
 // After:   func @kernel_0(...) attributes {tw.schedule = ..., tw.space = "{\"knobs\": [{\"name\": \"warp_m\", ...",
 //            tw.predicted = array<f64: 5120.0, ...>}
 //
-// For products on tensor cores (ProductSpace.h, WgmmaSpace.h); the other kernels have one schedule.
+// Only products on tensor cores (ProductSpace.h, WgmmaSpace.h) have a space; every other kernel has a single schedule.
 //
 // Test: test/Target/CUDA/product-space.mlir
 //
