@@ -169,7 +169,7 @@ void Elements::inScope(llvm::function_ref<void()> body) {
 }
 
 Elements::Address Elements::address(Value pointer, Type stored, ArrayRef<Value> at, ArrayRef<Value> extents) {
-  // Neighbours are told as such: a known number of elements behind the same address, which LLVM merges accesses by.
+  // For adjacent elements, use a constant offset from a common address. LLVM merges such accesses.
   SmallVector<Value> places(at);
   int64_t further = 0;
   if (auto sum = at.empty() ? arith::AddIOp() : at.back().getDefiningOp<arith::AddIOp>())
@@ -180,7 +180,7 @@ Elements::Address Elements::address(Value pointer, Type stored, ArrayRef<Value> 
   Location loc = kernel.getLoc();
   Value linear = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), linearize(places, extents));
   Value begin = LLVM::GEPOp::create(builder, loc, pointer.getType(), stored, pointer, ArrayRef<LLVM::GEPArg>{linear});
-  // Tensors begin at multiples of 16 bytes, and so do lines that are as many elements long.
+  // Tensors begin at multiples of 16 bytes, and so do rows whose length is a multiple of 16 bytes.
   constexpr uint64_t most = 16;
   const uint64_t bytes = stored.getIntOrFloatBitWidth() / 8;
   uint64_t alignment = bytes;
@@ -229,7 +229,7 @@ Value Elements::element(Value tensor, ArrayRef<Value> at) {
     value = source->second(at);
   else if (auto result = dyn_cast<OpResult>(tensor))
     value = compute(result, at);
-  else // A destination: nobody has written it yet.
+  else // a destination, which has not been written yet
     value = arith::ConstantOp::create(builder, tensor.getLoc(),
                                       builder.getZeroAttr(cast<ShapedType>(tensor.getType()).getElementType()));
   remember(tensor, at, value);
@@ -308,7 +308,7 @@ Value Elements::pad(tensor::PadOp op, ArrayRef<Value> at) {
       continue;
     }
     Value moved = low == constant(0) ? place : arith::SubIOp::create(builder, loc, place, low).getResult();
-    // A place before the beginning is a very large unsigned number.
+    // An index before the beginning is a very large unsigned number.
     Value fits = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, moved, size(op.getSource(), dim));
     inside = inside ? arith::AndIOp::create(builder, loc, inside, fits).getResult() : fits;
     from.push_back(moved);
@@ -379,8 +379,8 @@ Value Elements::place(Value number, Value limit, bool fromEnd) {
   return arith::SelectOp::create(builder, loc, outside, none, place);
 }
 
-/// `number` as a place, counted from the end where it is negative and may be; one that is outside is told, and no place
-/// of a tensor.
+/// Converts `number` to an index. A negative number counts from the end if `fromEnd`. Reports an index out of range and
+/// returns one that is outside of the tensor.
 Value Elements::placeOrNone(Value number, Value limit, bool fromEnd) {
   Location loc = kernel.getLoc();
   Value place = number;
@@ -401,7 +401,7 @@ Value Elements::placeOrNone(Value number, Value limit, bool fromEnd) {
   return place;
 }
 
-/// The first thread that finds an index out of range writes what it is.
+/// The first thread that finds an index out of range writes its value to the status.
 void Elements::tell(Value number, Value limit) {
   Location loc = kernel.getLoc();
   Type i64 = builder.getI64Type();
@@ -426,7 +426,7 @@ void Elements::tell(Value number, Value limit) {
   }
 }
 
-/// A scalar of the kernel's own body, which follows from its sizes.
+/// Returns a scalar of the kernel's body, which is computed from its sizes only.
 Value Elements::outer(OpFoldResult given) {
   if (auto attribute = dyn_cast<Attribute>(given))
     return constant(cast<IntegerAttr>(attribute).getInt());

@@ -1,12 +1,12 @@
 //===- Elements.h - the value of one element of a tensor, as one thread computes it ----===//
 //
-// A kernel's tensors are functions of places. Asked for an element, this writes the code that computes it where the
-// builder stands, from the elements that it needs in turn:
+// A kernel's tensors are functions of indices. For a requested element, this class emits the code that computes it at
+// the builder's insertion point, from the elements that it needs in turn:
 //
 //   element(%r, [i, j])  with  %r = linalg.generic {exp(a - b)} ins(%x, %m)      (maps (i, j), (i))
 //     ->  %a = load x[i * 512 + j] ;  %b = element(%m, [i]) ;  arith.subf, math.exp
 //
-// An element that has been computed where the new code can see it is not computed again. Places are of type index.
+// An element is not computed again if an earlier computation dominates the new code. Indices are of type index.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_TARGET_CUDA_ELEMENTS_H
@@ -24,46 +24,47 @@ class Elements {
 public:
   using Source = std::function<mlir::Value(llvm::ArrayRef<mlir::Value> at)>;
 
-  /// `sizes` are the values of the kernel's index arguments, `status` where indices out of range are told, or null.
-  /// The builder stands at the end of the entry block of the new function, which has a terminator neither yet nor later
-  /// above: what only depends on `sizes` is put there.
+  /// `sizes` are the values of the kernel's index arguments. Indices out of range are reported in `status`, which may
+  /// be null. The builder must be at the end of the entry block of the new function. The block must have no terminator
+  /// before this point, neither now nor later: code that depends only on `sizes` is inserted here.
   Elements(mlir::OpBuilder &builder, mlir::func::FuncOp kernel, llvm::ArrayRef<mlir::Value> sizes, mlir::Value status);
 
-  /// From now on elements of `tensor` are what `source` gives.
+  /// Makes `source` provide the elements of `tensor` from now on.
   void provide(mlir::Value tensor, Source source) { provided[tensor] = std::move(source); }
-  /// Elements of `tensor` lie at `pointer`, dense and row-major.
+  /// Loads the elements of `tensor` from memory at `pointer`, which is dense and row-major.
   void provideMemory(mlir::Value tensor, mlir::Value pointer);
 
-  /// The element of `tensor` at `at`. When there is no way to compute it, an error of its op and a zero.
+  /// Returns the element of `tensor` at `at`. If it cannot be computed, emits an error at its op and returns zero.
   mlir::Value element(mlir::Value tensor, llvm::ArrayRef<mlir::Value> at);
   void store(mlir::Value value, mlir::Value tensor, llvm::ArrayRef<mlir::Value> at, mlir::Value pointer);
 
-  /// The caller knows that `place` is a multiple of `of`: accesses there are merged, which takes that they are aligned.
+  /// Declares that `place` is a multiple of `of`: accesses there are merged, which requires that they are aligned.
   void assumeMultiple(mlir::Value place, int64_t of) { multiples[place] = of; }
 
-  /// What the loop body of `op` yields at `loops`, where the results so far are `sofar`.
+  /// Returns the values that the loop body of `op` yields at the indices `loops` with the accumulators `sofar`.
   llvm::SmallVector<mlir::Value> yielded(mlir::linalg::LinalgOp op, llvm::ArrayRef<mlir::Value> loops,
                                          llvm::ArrayRef<mlir::Value> sofar);
 
-  /// Whether the source's element at `loops` goes to the places of `at` in the dimensions `searched`; null: to all. A
-  /// number that is no place is told.
+  /// Returns whether the source's element at `loops` is scattered to the indices `at` in the dimensions `searched`;
+  /// null means always. Reports an index that is out of range.
   mlir::Value meets(tile::ScatterOp scatter, llvm::ArrayRef<mlir::Value> loops, llvm::ArrayRef<mlir::Value> at,
                     llvm::ArrayRef<unsigned> searched);
 
-  /// Computes what `body` asks for in a region of its own: the elements of it are forgotten behind it.
+  /// Calls `body` for code in a separate region: elements that are computed in it are not reused after it.
   void inScope(llvm::function_ref<void()> body);
 
   mlir::Value constant(int64_t value);
-  /// Size `dim` of `tensor`.
+  /// Returns the size of dimension `dim` of `tensor`.
   mlir::Value size(mlir::Value tensor, int64_t dim);
-  /// How far a loop of `op` runs, told by an operand that it indexes alone; null where there is none.
+  /// Returns the extent of a loop of `op`, from an operand with a dimension that this loop alone indexes, or null if
+  /// there is none.
   mlir::Value loopExtent(mlir::linalg::LinalgOp op, unsigned loop);
-  /// The number of elements.
+  /// Returns the number of elements.
   mlir::Value count(mlir::Value tensor);
   mlir::Value evaluate(mlir::AffineExpr expr, llvm::ArrayRef<mlir::Value> dims);
   mlir::Value add(mlir::Value a, mlir::Value b);
   mlir::Value multiply(mlir::Value a, mlir::Value b);
-  /// The place of the element `linear` of a row-major block of these extents.
+  /// Returns the indices of the element `linear` of a row-major block of these extents.
   llvm::SmallVector<mlir::Value> delinearize(mlir::Value linear, llvm::ArrayRef<mlir::Value> extents);
   mlir::Value linearize(llvm::ArrayRef<mlir::Value> at, llvm::ArrayRef<mlir::Value> extents);
   llvm::SmallVector<mlir::Value> extents(mlir::Value tensor);
@@ -73,7 +74,7 @@ public:
 private:
   using Key = std::vector<const void *>;
 
-  /// Where the element of a dense tensor at `pointer` lies.
+  /// The address of an element of a dense tensor at `pointer`.
   struct Address {
     mlir::Value pointer;
     unsigned alignment; ///< bytes
@@ -89,7 +90,7 @@ private:
   mlir::Value sort(mlir::OpResult result, llvm::ArrayRef<mlir::Value> at);
   mlir::Value groupedConvolution(mlir::Operation *op, llvm::ArrayRef<mlir::Value> at);
   mlir::Value depthwiseGradient(mlir::Operation *op, llvm::ArrayRef<mlir::Value> at);
-  /// `body` for 0 ... extent - 1, given each and the value so far, which it returns anew.
+  /// Emits a loop over 0 ... extent - 1. `body` gets the index and the accumulator, and returns the new accumulator.
   mlir::Value inOrder(mlir::Value extent, mlir::Value initial,
                       llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> body);
   mlir::Value placeOrNone(mlir::Value number, mlir::Value limit, bool fromEnd);
@@ -109,22 +110,23 @@ private:
   llvm::SmallVector<mlir::Value> sizes;
   mlir::Value status;
   llvm::DenseMap<mlir::Value, Source> provided;
-  llvm::DenseMap<mlir::Value, int64_t> multiples; ///< that places are known to be of
+  llvm::DenseMap<mlir::Value, int64_t> multiples; ///< known divisors of indices
   std::vector<std::map<Key, mlir::Value>> scopes;
-  mlir::Operation *anchor; ///< in the entry block: what only depends on sizes stands before it
+  mlir::Operation *anchor; ///< in the entry block; code that depends only on sizes is inserted before it
   std::map<int64_t, mlir::Value> constants;
   llvm::DenseMap<mlir::AffineExpr, mlir::Value> sizeValues;
-  llvm::DenseMap<mlir::Value, mlir::Value> outers; ///< scalars of the kernel's own body, in the new function
+  llvm::DenseMap<mlir::Value, mlir::Value> outers; ///< values in the new function of scalars in the kernel's body
   bool broken = false;
 };
 
-/// `x` after a scatter's `y` has come to it.
+/// Returns `x` combined with the scattered value `y`.
 mlir::Value combineScattered(mlir::OpBuilder &b, mlir::Location loc, tile::ScatterKind kind, mlir::Value x,
                              mlir::Value y);
 
-/// A tensor's element as it lies in memory: a boolean is a byte, and so is a float of 8 bits, which llvm has not.
+/// Returns the type of a tensor's element in memory: a boolean or an 8-bit float is an i8, because LLVM has no 8-bit
+/// float type.
 mlir::Type memoryType(mlir::Type element);
-/// From a value to what lies in memory, and back: `word` is of memoryType(element).
+/// Converts a value to its type in memory, and back; `word` is of memoryType(element).
 mlir::Value toMemory(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value);
 mlir::Value fromMemory(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value word, mlir::Type element);
 

@@ -1,13 +1,14 @@
 //===- ElementsOfSort.cpp - elements of sorted rows, as one thread computes them ----------===//
 //
-// Element r of a sorted row is the one of rank r. Its key is found bit by bit, the highest first: of the elements whose
-// higher bits are those found so far, those with a zero come first; where they are too few for r, the bit is one. Then
-// it is the one of its equals that has as many of them before it as are left of r, so equals keep their order.
+// Element r of a sorted row is the element of rank r. Its key is found bit by bit, from the highest one: among the
+// elements whose higher bits equal those found so far, elements with a zero come first; if there are too few of them
+// for r, the bit is one. Among the elements with this key, the result is the one preceded by as many equal keys as
+// remain of r, so the sort is stable.
 //
-//   keys are integers of the same order: of floats the sign bit is set, or all bits are turned where it was; NaN has
-//   all bits set; -0 is 0. Descending: all bits are turned.
+//   Keys are unsigned integers of the same order. For floats the sign bit is set, or all bits are inverted if it was
+//   set; NaN has all bits set; -0 is 0. For a descending sort all bits are inverted.
 //
-// A row may have any length and needs no memory; it is read once for each bit, by each thread.
+// A row may have any length and needs no extra memory; each thread reads it once per bit.
 //
 // Test: test/Target/CUDA/sort.mlir, test/Python/test_cuda_matrix.py
 //
@@ -21,7 +22,7 @@ using namespace mlir;
 namespace tilewright::cuda {
 namespace {
 
-/// An integer of as many bits, unsigned, in the order that `op` sorts.
+/// Returns an unsigned integer of the same width whose order is that of `op`.
 Value orderOf(OpBuilder &b, tile::SortOp op, Value value) {
   Location loc = op.getLoc();
   Type type = value.getType();
@@ -63,7 +64,7 @@ Value Elements::sort(OpResult result, ArrayRef<Value> at) {
     return from;
   };
   auto positions = cast<OpResult>(sort->getResult(1));
-  if (result != positions) { // where it is says the other result, found once for both
+  if (result != positions) { // the index is the other result; it is computed once and shared
     Value position = element(positions, at);
     return element(input, placed(arith::IndexCastOp::create(builder, loc, builder.getIndexType(), position)));
   }
@@ -85,7 +86,7 @@ Value Elements::sort(OpResult result, ArrayRef<Value> at) {
     Value found = loop.getRegionIterArg(0), rank = loop.getRegionIterArg(1);
     Value left = arith::SubIOp::create(builder, loc, constant(bits.getWidth() - 1), loop.getInductionVar());
     Value shift = bits.getWidth() == 1 ? zero : arith::IndexCastOp::create(builder, loc, bits, left).getResult();
-    // The bits so far and a zero. Of a boolean there are none so far.
+    // The bits found so far, followed by a zero. A boolean has none found so far.
     Value begins = bits.getWidth() == 1 ? zero : arith::ShLIOp::create(builder, loc, found, one).getResult();
     Value count = inOrder(length, constant(0), [&](Value place, Value sofar) {
       Value high = arith::ShRUIOp::create(builder, loc, key(place), shift);
@@ -98,7 +99,7 @@ Value Elements::sort(OpResult result, ArrayRef<Value> at) {
     scf::YieldOp::create(builder, loc, next);
   });
   Value found = loop.getResult(0), rank = loop.getResult(1);
-  // Of its equals the one that has `rank` of them before it.
+  // Find the element with this key that has `rank` equal keys before it.
   auto search = scf::ForOp::create(builder, loc, constant(0), length, constant(1), ValueRange{rank, constant(0)});
   inScope([&] {
     builder.setInsertionPointToStart(search.getBody());

@@ -3,8 +3,8 @@
 //   linalg.generic ins(%x) outs(%fill)  (d0, d1) -> (d0, d1), (d0)      element i of a sum over rows
 //     ->  scf.for %j: %a = load x[i, j] ; %sofar + %a
 //
-// Loops that the result does not run over are loops in order. Sums of floats are made in parts, so that errors do not
-// add up along all of a row.
+// Loops that do not index the result are sequential loops. Sums of floats are computed in parts, so that rounding
+// errors do not accumulate along a whole row.
 //
 // Tests: test/Target/CUDA/emit-threads.mlir, test/Python/test_cuda.py (test_long_sums_of_positive_numbers)
 //
@@ -19,7 +19,7 @@ using namespace mlir;
 
 namespace tilewright::cuda {
 
-/// Terms that one sum of floats takes one after the other, at most.
+/// The maximum number of terms that one sum of floats adds sequentially.
 static constexpr int64_t longestSum = 32;
 
 Value Elements::loopExtent(linalg::LinalgOp op, unsigned loop) {
@@ -33,7 +33,7 @@ Value Elements::loopExtent(linalg::LinalgOp op, unsigned loop) {
   return {};
 }
 
-/// Whether every result is a sum of floats: what was there plus something else.
+/// Returns true if every result is a sum of floats: the accumulator plus another value.
 static bool addsUp(linalg::LinalgOp op) {
   Operation *yield = op.getBlock()->getTerminator();
   for (auto [argument, value] : llvm::zip_equal(op.getRegionOutputArgs(), yield->getOperands())) {
@@ -44,7 +44,7 @@ static bool addsUp(linalg::LinalgOp op) {
   return true;
 }
 
-/// One thread computes all of it: the loops that the result does not run over are loops in order.
+/// Computes one element in one thread: the loops that do not index the result are sequential.
 Value Elements::structured(linalg::LinalgOp op, unsigned number, ArrayRef<Value> at) {
   SmallVector<Value> loops(op.getNumLoops());
   AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(number));
@@ -102,8 +102,8 @@ Value Elements::structured(linalg::LinalgOp op, unsigned number, ArrayRef<Value>
       });
       return SmallVector<Value>(loop.getResults());
     };
-    // Sums of floats: each loop, and each part of a long one, adds up on its own, so that errors do not add up along
-    // all.
+    // Sums of floats: each loop, and each part of a long loop, has a separate sum, so that rounding errors do not
+    // accumulate along all of them.
     std::function<SmallVector<Value>(size_t, SmallVector<Value>)> nest = [&](size_t depth, SmallVector<Value> carried) {
       if (depth == reduced.size())
         return yielded(op, loops, carried);

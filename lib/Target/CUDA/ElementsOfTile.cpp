@@ -1,10 +1,11 @@
 //===- ElementsOfTile.cpp - elements of scans and scatters, as one thread computes them --===//
 //
 //   scan:     element (i, j) = x[i, 0] + ... + x[i, j], in order
-//   scatter:  element p = old[p], then what the source has for p, in order: the thread looks through all of the source
-//             that may go there. No atomics, and the same result in each run.
+//   scatter:  element p = old[p], then the source elements scattered to p, in order: the thread searches all of the
+//             source that may be scattered to p. No atomics, and the same result in each run.
 //
-// Loops of a scatter that say directly where they write are no loops: only what indices decide is searched.
+// No loop is emitted for a source dimension that directly indexes the destination: only dimensions that the index
+// tensors determine are searched.
 //
 // Test: test/Python/test_cuda.py (test_scan, test_scatter)
 //
@@ -38,7 +39,7 @@ Value combineByKind(OpBuilder &b, Location loc, tile::ScanKind kind, Value x, Va
   return x;
 }
 
-/// `a` may be null, which is true.
+/// Returns `a` and `b`; a null `a` is true.
 Value both(OpBuilder &builder, Location loc, Value a, Value b) {
   return a ? arith::AndIOp::create(builder, loc, a, b).getResult() : b;
 }
@@ -80,7 +81,7 @@ Value Elements::scan(Operation *op, ArrayRef<Value> at) {
   Type type = cast<ShapedType>(op->getResult(0).getType()).getElementType(), wide = type;
   if (type.isBF16() || type.isF16())
     wide = builder.getF32Type();
-  // As eager has it: a running sum or product of f32 is kept in f64.
+  // As in eager, a running sum or product of f32 is kept in f64.
   if (type.isF32() && (scan.getKind() == tile::ScanKind::Sum || scan.getKind() == tile::ScanKind::Prod))
     wide = builder.getF64Type();
   auto load = [&](Value place) -> Value {
@@ -124,7 +125,7 @@ Value Elements::scatter(Operation *op, ArrayRef<Value> at) {
   SmallVector<Value> loops(cast<ShapedType>(source.getType()).getRank());
   AffineMap map = scatter.getDestMap();
   Value reached;
-  SmallVector<unsigned> searched; // dimensions of the destination that a loop does not say directly
+  SmallVector<unsigned> searched; // dimensions of the destination that no loop indexes directly
   for (auto [dim, expr] : llvm::enumerate(map.getResults())) {
     auto loop = dyn_cast<AffineDimExpr>(expr);
     if (!loop || loops[loop.getPosition()]) {

@@ -1,9 +1,9 @@
 //===- ElementsOfWindows.cpp - elements of grouped convolutions, as one thread computes them ===//
 //
-//   grouped_convolution: element (n, y, x, f) = sum over its group's channels under the taps that meet the input
-//   depthwise_gradient:  element (n, p, kh, kw, c) = sum over the pixels of part p whose tap meets the input
+//   grouped_convolution: element (n, y, x, f) = sum over its group's channels under the taps that are inside the input
+//   depthwise_gradient:  element (n, p, kh, kw, c) = sum over the pixels of part p whose tap is inside the input
 //
-// Each line of a window adds up on its own, so that errors do not add up along all of it.
+// Each line of a window has a separate sum, so that rounding errors do not accumulate along the whole window.
 //
 // Tests: test/Target/CUDA/grouped-convolution.mlir, test/Python/test_cuda_matrix.py
 //
@@ -43,14 +43,15 @@ struct Sums {
 
 } // namespace
 
-/// The line or pixel of the input under `tap` of the window at `place`, and in `inside` whether the input has it.
+/// Returns the index of the input's line or pixel under `tap` of the window at `place`. Updates `inside` with whether
+/// the index is inside the input.
 template <typename Op>
 static Value underTap(OpBuilder &b, Elements &elements, Op op, int64_t dim, Value place, Value tap, Value extent,
                       Value &inside) {
   Location loc = op.getLoc();
   Value reach = elements.add(elements.multiply(place, elements.constant(op.getStrides()[dim])),
                              elements.multiply(tap, elements.constant(op.getDilations()[dim])));
-  // A place before the first is a very large number.
+  // An index before the first one is a very large unsigned number.
   Value at = arith::SubIOp::create(b, loc, reach, elements.constant(op.getPadding()[dim]));
   Value fits = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, at, extent);
   inside = inside ? arith::AndIOp::create(b, loc, inside, fits).getResult() : fits;

@@ -1,18 +1,18 @@
 //===- EmitAttention.cpp - the schedule `attention`: online softmax on tensor cores --------===//
 //
-// A block has rows of queries of one head, 16 for each warp, and walks over the keys. Tiles of keys and values go
+// A block has rows of queries of one head, 16 per warp, and iterates over the keys. Tiles of keys and values pass
 // through a ring of slots in shared memory, by cp.async. Queries, scores, weights and sums stay in registers:
 //
 //   load queries ; sums = 0, max = -inf, total = 0
-//   for tiles of keys: wait for the oldest ; barrier ; load the next into the slot that all have left
-//     scores = queries x keys (mma) * scale + mask, -inf where not seen
+//   for tiles of keys: wait for the oldest ; barrier ; load the next into the slot that all warps have released
+//     scores = queries x keys (mma) * scale + mask, -inf if hidden
 //     max' = max of max and scores ; weights = exp(scores - max') ; sums, total *= exp(max - max') ; total += weights
 //     sums += weights x values (mma)
-//   result = sums / total, 0 for a row that sees nothing ; logsumexp = max + log total
+//   result = sums / total, 0 for a row without visible keys ; logsumexp = max + log total
 //
-// The fragments of two neighbouring tiles of scores are those of the left operand of the second product, so weights
-// need no shared memory. Where all heads that share keys have few rows (a step of decoding), a block has those of all
-// of them, so that keys are read once. exp is ex2.approx, within 2 ulp.
+// The fragments of two adjacent tiles of scores have the layout of the second product's left operand, so the weights
+// need no shared memory. If all query heads that share keys have only a few rows (a decoding step), a block has the
+// rows of all of them, so that keys are read once. exp is ex2.approx, with an error of at most 2 ulp.
 //
 // Tests: test/Target/CUDA/attention.mlir, test/Python/test_cuda_attention.py
 //
@@ -48,7 +48,7 @@ public:
       return address(shared, elements.multiply(number, index(slotBytes)));
     };
     auto load = [&](Value tile) {
-      // Behind the last tile there is nothing to load, but a group to count.
+      // Past the last tile there is nothing to load, but an empty group keeps the count of groups.
       when(isLess(tile, tiles), [&] {
         Value to = slot(tile);
         Value first = elements.multiply(tile, index(schedule.n));
@@ -76,7 +76,7 @@ public:
   }
 
 private:
-  /// The left operand of the first product, four words for each 16 numbers of a head.
+  /// Loads the left operand of the first product: four words per 16 elements of a head.
   SmallVector<SmallVector<Value>> loadQueries() {
     SmallVector<SmallVector<Value>> words;
     for (int64_t depth = 0; depth < keys.columns; depth += 16) {
@@ -96,7 +96,7 @@ private:
     return words;
   }
 
-  /// The same where they stay in shared memory: part of the first group of copies.
+  /// Copies queries that stay in shared memory, as part of the first group of copies.
   void copyQueries() {
     SharedTile tile = tileOfQueries(schedule, attention);
     forChunks(tile, shared, [&](Value rowInTile, Value chunk, Value to) {
@@ -106,7 +106,7 @@ private:
     });
   }
 
-  /// `queries`: none where they are in shared memory.
+  /// `queries` is empty if the queries are in shared memory.
   void step(ArrayRef<SmallVector<Value>> queries, Value tile, Value slot, SmallVector<Value> &state) {
     SmallVector<Value> scores(size_t(schedule.n / 2), zero);
     auto four = [](MutableArrayRef<Value> all, int64_t number) { return all.slice(size_t(number) * 4, 4); };
@@ -136,8 +136,8 @@ private:
     }
   }
 
-  SharedTile keys, values; ///< of a stage
-  Value shared;            ///< all stages, then queries
+  SharedTile keys, values; ///< of one stage
+  Value shared;            ///< all stages, then the queries
 };
 
 } // namespace

@@ -1,21 +1,21 @@
 //===- EmitAttentionGradient.cpp - the schedule `attention` of a gradient, on tensor cores -----===//
 //
-// One launch has two kinds of blocks, of one head each, that differ in which rows are theirs:
+// One launch has two kinds of blocks, each for one head. They differ in the rows that they own:
 //
-//   own keys, values    walk over queries and gradients of the result:  dK = scale * sums of dS' Q,  dV = sums of P' dO
-//   own queries, dO     walk over keys and values:                      dQ = scale * sums of dS K
+//   own keys, values    iterate over queries and result gradients:  dK = scale * sums of dS' Q,  dV = sums of P' dO
+//   own queries, dO     iterate over keys and values:               dQ = scale * sums of dS K
 //
 //   load own rows ; sums = 0
-//   for tiles of the others: wait for the oldest ; barrier ; load the next into the slot that all have left
-//     P  = exp(own_1 x other_1 (mma) * scale + mask - log-sum-exp), 0 where not seen
+//   for tiles of the others: wait for the oldest ; barrier ; load the next into the slot that all warps have released
+//     P  = exp(own_1 x other_1 (mma) * scale + mask - log-sum-exp), 0 if hidden
 //     dS = P * (own_2 x other_2 (mma) - delta)                      delta = sum(dO * O) of the query's row
 //     dV's sums += P' x dO ; the other sums += dS x other_1 (mma)
 //
-// P and dS are turned over where keys are the own rows, so that fragments of scores are those of the left operand of
-// the second product in both kinds: no score goes through memory. Scores are computed once in each kind, seven products
-// instead of five, and no block adds to what another writes: bits repeat, and there are no atomics. A query's
-// statistics (its log-sum-exp, +inf where nothing is seen, and delta) are computed where its row is loaded. Dao,
-// FlashAttention-2, 2023, algorithm 2, has the order of the first kind.
+// If the own rows are keys, P and dS are transposed, so that in both kinds the fragments of scores have the layout of
+// the second product's left operand: no score goes through memory. Both kinds compute the scores, which makes seven
+// products instead of five, but no block adds to the result of another: results are bitwise reproducible, without
+// atomics. A query's statistics (delta, and its log-sum-exp, or +inf if it has no visible keys) are computed when its
+// row is loaded. The order of the first kind is that of Dao, FlashAttention-2, 2023, algorithm 2.
 //
 // Tests: test/Target/CUDA/attention-gradient.mlir, test/Python/test_cuda_attention_gradient.py
 //
@@ -98,7 +98,8 @@ private:
       copyRows(tiles.own[which], shared, ownRows(which), blockRow);
     NVVM::CpAsyncCommitGroupOp::create(builder, loc);
 
-    // Queries see keys up to their own number: keys begin with the first query that does, and queries end there.
+    // With a causal mask a query sees the keys up to its own index. The loop starts at the first query that sees the
+    // block's keys, or ends after the last key that the block's queries see.
     Value first = causal() && ofKeys ? quotient(blockRow, schedule.n) : index(0);
     Value seen = causal() && !ofKeys ? minimum(otherCount, elements.add(blockRow, index(schedule.m))) : otherCount;
     Value end = divideUp(seen, schedule.n);
@@ -141,8 +142,8 @@ private:
       write(2, all.drop_front(ofHead), Value());
   }
 
-  /// The same number, of which nothing is known: what depends on it is computed where it is used. Places in tiles,
-  /// which would all be computed before the loop, take a hundred registers that the sums need.
+  /// Returns `value` hidden from the optimizer, so that expressions of it are computed where they are used. Otherwise
+  /// all offsets in tiles would be computed before the loop, in a hundred registers that the sums need.
   Value forgotten(Value value) {
     Type i32 = builder.getI32Type();
     auto made = LLVM::InlineAsmOp::create(builder, loc, TypeRange(i32), ValueRange(toI32(value)), "mov.b32 $0, $1;",
@@ -156,7 +157,7 @@ private:
     return address(shared, elements.add(index(tiles.slots), elements.multiply(number, index(tiles.slotBytes))));
   }
 
-  /// Behind the last tile there is nothing to load, but a group to count.
+  /// Loads a tile. Past the last tile there is nothing to load, but an empty group keeps the count of groups.
   void load(Value tile, Value end) {
     when(isLess(tile, end), [&] {
       Value slot = slotOf(tile), first = elements.multiply(tile, index(schedule.n));
@@ -168,7 +169,7 @@ private:
     NVVM::CpAsyncCommitGroupOp::create(builder, loc);
   }
 
-  /// The statistics of a tile of queries, by as many threads for each as there are.
+  /// Computes the statistics of a tile of queries. The threads of the block are divided evenly over the queries.
   void loadStatistics(Value slot, Value first) {
     const int64_t sharing = schedule.threads / schedule.n;
     Value inTile = quotient(kernel.thread, sharing), part = remainder(kernel.thread, sharing);
@@ -190,14 +191,14 @@ private:
     return address(slot, elements.add(index(tiles.statistics), elements.multiply(row, index(8))));
   }
 
-  /// The log-sum-exp of a query; +inf where it is infinite, so that all of its weights are 0.
+  /// Returns the log-sum-exp of a query, or +inf if it is -inf, so that all of its weights are 0.
   Value baseOf(Value place) {
     Value sum = elements.element(gradient.op.getInputs()[Of::LogSumExp], {batch, head, place});
     Value none = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ, sum, lowest);
     return arith::SelectOp::create(builder, loc, none, number(std::numeric_limits<double>::infinity()), sum);
   }
 
-  /// sum(dO * O) of a query's row, by `sharing` neighbouring lanes, of which this is number `part`.
+  /// Returns sum(dO * O) of a query's row, computed by `sharing` adjacent lanes; this lane is number `part`.
   Value deltaOf(Value place, Value part, int64_t sharing) {
     const int64_t chunks = gradient.valueSize / chunkElements;
     auto loop = scf::ForOp::create(builder, loc, index(0), index(int64_t(llvm::divideCeil(chunks, sharing))), index(1),
@@ -224,7 +225,7 @@ private:
     return total;
   }
 
-  /// Sixteen bytes of a row, as f32.
+  /// Loads sixteen bytes of a row as f32.
   SmallVector<Value> loadChunk(unsigned which, Value place, Value column) {
     Value from = globalAddress(operand(which), {batch, head, place, column});
     Type words = VectorType::get({4}, builder.getI32Type()), narrow = VectorType::get({chunkElements}, element);
@@ -247,7 +248,7 @@ private:
     return all.slice(size_t(number) * 4, 4);
   }
 
-  /// Own rows times `atOnce` of a tile's from `from` on: fragments of 16 x 8.
+  /// Multiplies the own rows by `atOnce` rows of a tile, starting at `from`. Returns fragments of 16 x 8.
   SmallVector<Value> product(unsigned which, Value slot, int64_t from) {
     SmallVector<Value> made(size_t(atOnce / 2), zero);
     for (int64_t depth = 0; depth < tiles.own[which].columns; depth += 16) {
@@ -261,7 +262,7 @@ private:
     return made;
   }
 
-  /// sums += left (own rows x atOnce, rounded) times rows of a tile from `from` on.
+  /// Adds left (own rows x atOnce, rounded) times the rows of a tile from `from` on to `sums`.
   void accumulate(MutableArrayRef<Value> left, unsigned which, Value slot, int64_t from, MutableArrayRef<Value> sums) {
     SharedTile turned = tiles.far[which];
     turned.alongK = false;
@@ -286,7 +287,7 @@ private:
       part(elements.add(elements.multiply(tile, index(schedule.n)), index(from)), slot, from, sums);
   }
 
-  /// `atOnce` rows of a tile from `from` on, which is row `begin` of the operands.
+  /// Processes `atOnce` rows of a tile, starting at `from`, which is row `begin` of the operands.
   void part(Value begin, Value slot, int64_t from, MutableArrayRef<Value> sums) {
     Value first = elements.add(begin, pair);
     SmallVector<Value> weights = product(0, slot, from);
@@ -311,7 +312,7 @@ private:
     accumulate(slopes, 0, slot, from, sums.take_front(ofHead));
   }
 
-  /// Those of the two of eight queries from `eight` on that are this thread's.
+  /// Returns the statistics of this thread's two queries in the group of eight that starts at `eight`.
   SmallVector<Statistics> statisticsOfPair(Value slot, int64_t eight) {
     Value from = statisticsOf(slot, elements.add(pair, index(eight)));
     Value loaded = LLVM::LoadOp::create(builder, loc, VectorType::get({4}, f32), from, /*alignment=*/16);
@@ -322,7 +323,7 @@ private:
     return {{all[0], all[1]}, {all[2], all[3]}};
   }
 
-  /// The place in the tile's rows, from the thread's first on, of score `position`.
+  /// Returns the row in the tile, relative to the thread's first row, of the score with index `position`.
   static int64_t placeInTile(size_t position) { return int64_t(position / 4 * 8 + position % 2); }
 
   void addMask(Value first, MutableArrayRef<Value> scores) {
@@ -337,8 +338,8 @@ private:
     }
   }
 
-  /// -inf behind the last row of the other operands and, where it is causal, for keys behind the query. Tiles that need
-  /// it are few.
+  /// Sets scores to -inf past the last row of the other operands and, with a causal mask, for keys after the query.
+  /// Only a small number of tiles needs this, so it is in a branch.
   void hideUnseen(Value begin, Value first, MutableArrayRef<Value> scores) {
     const bool ragged = !dividesEvenly(otherCount, schedule.n);
     if (!ragged && !causal())
@@ -378,7 +379,7 @@ private:
     llvm::copy(branch.getResults(), scores.begin());
   }
 
-  /// `factor`: null for one.
+  /// `factor` is null for 1.
   void write(unsigned result, ArrayRef<Value> sums, Value factor) {
     for (auto [value, destination] : kernel.results()) {
       if (cast<OpResult>(value).getResultNumber() != result)
@@ -405,20 +406,20 @@ private:
 
   struct Row {
     Value place;
-    Value valid; ///< null: always; a row that is not is the last one
+    Value valid; ///< null: always; an invalid row is clamped to the last row
   };
 
   AttentionGradient gradient;
   GradientTiles tiles;
-  int64_t atOnce; ///< rows of a tile whose scores are in registers together
+  int64_t atOnce; ///< rows of a tile whose scores are in registers at the same time
   Value shared;
-  Value pair; ///< the first of the two of each eight of the other rows that are this thread's
-  // Of the kind of block that is emitted:
-  bool ofKeys = false; ///< keys are its own, else queries
+  Value pair; ///< this thread's first of each group of eight other rows; it has two
+  // For the kind of block that is being emitted:
+  bool ofKeys = false; ///< the own rows are keys, else queries
   Value ownCount, otherCount, batch, head, warpRow;
   std::array<Row, 2> row; ///< of this thread
   SmallVector<SmallVector<Value>> own[2];
-  SmallVector<Statistics> statistics; ///< of both rows where queries are own
+  SmallVector<Statistics> statistics; ///< of both rows if the own rows are queries
 };
 
 } // namespace

@@ -1,15 +1,17 @@
 //===- EmitFma.cpp - the schedule `fma`: sums of products in registers --------------------===//
 //
-// A block computes a tile of C, each thread a smaller tile of it in registers. Tiles of A and B lie in shared memory, k
-// by k, in two places in turn; the elements of the next ones are loaded while the sums of this one are computed:
+// A block computes a tile of C, and each thread a smaller tile of it in registers. Tiles of A and B are in shared
+// memory, one row per k, in two buffers used alternately. The elements of the next tiles are loaded while the current
+// ones are multiplied:
 //
 //   store tile 0 ; barrier
 //   for k tiles: load tile + 1 into registers ; for each k: read tileM of A and tileN of B, all products
-//                sums += the step's ; store tile + 1 into the other place ; barrier
+//                sums += the step's ; store tile + 1 into the other buffer ; barrier
 //   each sum goes through what the kernel computes from C (Elements.h), and is stored
 //
-// An element of A or B is what Elements.h computes for its place, so operands may be windows of a convolution, padded,
-// gathered or computed. f32 stays f32. Each step adds up on its own, so that errors do not add up along all of k.
+// Elements.h computes each element of A or B from its indices, so operands may be windows of a convolution, padded,
+// gathered or computed. f32 stays f32. Each step has a separate sum, so that rounding errors do not accumulate along
+// all of k.
 //
 // Tests: test/Target/CUDA/fma.mlir, test/Python/test_cuda.py
 //
@@ -34,7 +36,7 @@ public:
     Side b = describe(contraction.rhs(), contraction.columns, schedule.n, code.columnOrigin);
     Value depth = code.extentOf(contraction.depth);
     Value tiles = divideUp(depth, schedule.k);
-    // Where there is nothing to sum up there is nothing to load.
+    // With an empty reduction there is nothing to load.
     Value there = getConstantIntValue(depth) ? Value() : isLess(index(0), depth);
     when(there, [&] {
       storeTile(a, index(0), loadTile(a, index(0), depth));
@@ -48,7 +50,7 @@ public:
     elements.inScope([&] {
       builder.setInsertionPointToStart(loop.getBody());
       Value tile = loop.getInductionVar(), after = elements.add(tile, index(1));
-      // The last tile is loaded once more, for nobody.
+      // The last tile is loaded a second time, and this copy is not used.
       Value last = arith::SubIOp::create(builder, loc, tiles, index(1));
       Value next = arith::MinUIOp::create(builder, loc, after, last);
       SmallVector<Value> nextA = loadTile(a, next, depth), nextB = loadTile(b, next, depth);
@@ -76,17 +78,17 @@ private:
     AffineMap map;
     Type stored;
     ArrayRef<unsigned> loops; ///< of the rows or columns
-    Value extent;             ///< their product
-    Value origin;             ///< of the tile in it
-    int64_t size;             ///< of the tile in rows or columns
-    int64_t pitch;            ///< from k to k, in elements
-    bool alongK;              ///< neighbours in memory are neighbours in k
+    Value extent;             ///< product of the loops' sizes
+    Value origin;             ///< of the block's tile
+    int64_t size;             ///< of the tile, in rows or columns
+    int64_t pitch;            ///< distance from one k to the next, in elements
+    bool alongK;              ///< adjacent elements in memory are adjacent in k
     Value shared;             ///< the first tile
     Value first;              ///< this thread's first row or column in the tile
-    int64_t mine = 0;         ///< how many it has
+    int64_t mine = 0;         ///< the number of this thread's rows or columns
   };
 
-  /// `place`, or the last one where it is behind all of them.
+  /// Returns `place`, clamped to the last index.
   Value clamped(Value place, Value extent, int64_t by) {
     if (dividesEvenly(extent, by))
       return place;
@@ -116,7 +118,7 @@ private:
     return side;
   }
 
-  /// Element `number` of a tile: its k, and its row or column.
+  /// Returns the k, and the row or column, of element `number` of a tile.
   std::pair<Value, Value> placeInTile(const Side &side, Value number) {
     if (side.alongK)
       return {remainder(number, schedule.k), quotient(number, schedule.k)};
@@ -132,7 +134,7 @@ private:
       SmallVector<Value> from =
           code.placeOf(side.map, side.loops, at, contraction.depth, clamped(k, depth, schedule.k));
       Value value = toMemory(builder, loc, elements.element(side.tensor, from));
-      if (!dividesEvenly(depth, schedule.k)) { // beyond the sum's end there are zeros
+      if (!dividesEvenly(depth, schedule.k)) { // zeros past the end of the reduction
         Value none = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(side.stored));
         value = arith::SelectOp::create(builder, loc, isLess(k, depth), value, none);
       }
@@ -141,7 +143,7 @@ private:
     return values;
   }
 
-  /// The address of an element of a tile in shared memory.
+  /// Returns the address of an element of a tile in shared memory.
   Value address(const Side &side, Value which, Value k, Value place) {
     Value row = elements.add(elements.multiply(which, index(schedule.k)), k);
     Value linear = elements.add(elements.multiply(row, index(side.pitch)), place);
@@ -168,7 +170,8 @@ private:
     return values;
   }
 
-  /// A product of floats and the sum that it is a term of are rounded once, as tensor cores do.
+  /// Allows a product of floats and its addition to the sum to be contracted to an fma, which rounds once as tensor
+  /// cores do.
   static void fuse(Operation *op) {
     auto allow = [](auto floats) { floats.setFastmath(floats.getFastmath() | arith::FastMathFlags::contract); };
     if (auto product = dyn_cast<arith::MulFOp>(op))
@@ -198,7 +201,8 @@ private:
     Value firstRow = elements.multiply(quotient(kernel.thread, across), index(schedule.tileM));
     Value firstColumn = elements.multiply(remainder(kernel.thread, across), index(schedule.tileN));
     Value rows = code.extentOf(contraction.rows), columns = code.extentOf(contraction.columns);
-    // Columns of a thread are all inside or all outside where that is known, else one is or is not.
+    // A thread stores all its columns under one condition if the number of columns is a multiple of tileN, else one by
+    // one.
     int64_t together = dividesEvenly(columns, schedule.tileN) ? schedule.tileN : 1;
     for (int64_t i = 0; i < schedule.tileM; ++i) {
       Value row = elements.add(code.rowOrigin, elements.add(firstRow, index(i)));

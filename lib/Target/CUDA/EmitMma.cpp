@@ -1,15 +1,15 @@
 //===- EmitMma.cpp - the schedule `mma`: products on tensor cores by mma.sync --------------===//
 //
-// A block computes a tile of C. Tiles of A and B go through a ring of `stages` slots in shared memory, by cp.async of
-// 16, 8 or 4 bytes, as the operand's rows begin at multiples of them, else element by element:
+// A block computes a tile of C. Tiles of A and B pass through a ring of `stages` slots in shared memory. They are
+// loaded by cp.async of 16, 8 or 4 bytes, according to the alignment of the operand's rows, or else element by element:
 //
 //   load tiles 0 ... stages - 2
-//   for k tiles: wait for the oldest ; barrier ; load tile + stages - 1 into the slot that all have left ;
+//   for k tiles: wait for the oldest ; barrier ; load tile + stages - 1 into the slot that all warps have released ;
 //                for each 16 k: ldmatrix A and B, mma.m16n8k16
 //   each pair of sums goes through what the kernel computes from C (Elements.h), and is stored
 //
-// How a tile lies in its slot: TileCode.h. Beyond the edges of A and B there are zeros, beyond those of C nothing is
-// stored.
+// TileCode.h describes the layout of a tile in its slot. Past the edges of A and B there are zeros; past those of C
+// nothing is stored.
 //
 // Tests: test/Target/CUDA/product.mlir, test/Python/test_cuda.py
 //
@@ -47,7 +47,7 @@ public:
       return address(shared, elements.multiply(number, index(slotBytes)));
     };
     auto load = [&](Value tile) {
-      // Behind the last tile there is nothing to load, but a group to count.
+      // Past the last tile there is nothing to load, but an empty group keeps the count of groups.
       Value there = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, tile, tiles);
       when(there, [&] {
         Value to = slot(tile);
@@ -76,22 +76,22 @@ public:
       next = addsTiles(product) ? code.added(next, sumsOfTile) : sumsOfTile;
       scf::YieldOp::create(builder, loc, next);
     });
-    // The groups that are still there are empty.
+    // The groups that are still pending are empty.
     code.writeFragments(lane, warpRow, warpColumn, {tilesM(), tilesN(), /*rowStep=*/16},
                         SmallVector<Value>(loop.getResults()));
     return success();
   }
 
 private:
-  /// A or B: where it lies in memory, and its tile in a slot.
+  /// A or B: its position in memory, and its tile in a slot.
   struct Operand : SharedTile {
     Value tensor, pointer;
     AffineMap map;
-    ArrayRef<unsigned> rowLoops, columnLoops; ///< of the whole; neighbours of the last column loop lie side by side
+    ArrayRef<unsigned> rowLoops, columnLoops; ///< of the whole operand; the last column loop is contiguous in memory
     Value origin;                             ///< of the tile in m or n
-    Value rowExtent, columnExtent;            ///< of the whole
+    Value rowExtent, columnExtent;            ///< of the whole operand
     int64_t
-        unit; ///< elements that lie side by side, at multiples of their bytes, for cp.async; 0: it takes none of them
+        unit; ///< contiguous, aligned elements per cp.async; 0 if cp.async cannot be used
   };
 
   int64_t tilesM() const { return schedule.m / schedule.warpsM / 16; }
@@ -111,7 +111,7 @@ private:
     made.rowExtent = code.extentOf(made.rowLoops);
     made.columnExtent = code.extentOf(made.columnLoops);
     made.origin = origin;
-    // All but the last dimension lie multiples of a unit apart, and a unit has neighbours of one of them.
+    // The strides of all but the last dimension must be multiples of a unit, and a unit must be within one dimension.
     auto type = cast<ShapedType>(made.tensor.getType());
     int64_t last = type.getShape().back();
     auto isUnit = [&](int64_t unit) {
@@ -148,7 +148,7 @@ private:
                                ArrayRef<LLVM::GEPArg>{linear});
   }
 
-  /// Null where `row` and `column` are inside whatever they are.
+  /// Returns the condition that `row` and `column` are inside the operand, or null if it is always true.
   Value insideOf(const Operand &operand, Value row, Value column) {
     Value inside;
     if (!dividesEvenly(operand.rowExtent, operand.rows))
@@ -158,7 +158,7 @@ private:
     return inside;
   }
 
-  /// A unit by cp.async. Rows are multiples of it, so it is inside or outside.
+  /// Copies a unit by cp.async. Row lengths are multiples of a unit, so a unit is either inside or outside.
   void copyInside(const Operand &operand, Value row, Value column, Value to) {
     Value inside = insideOf(operand, row, column);
     if (inside) {
@@ -168,7 +168,7 @@ private:
     copyBytes(operand.unit * operand.elementBytes, to, globalAddress(operand, row, column), inside);
   }
 
-  /// A chunk's elements one by one, zeros where there are none.
+  /// Loads a chunk element by element, with zeros for elements outside of the operand.
   void gatherChunk(const Operand &operand, Value row, Value column, Value to) {
     Type bits = builder.getIntegerType(unsigned(bytesOf(element)) * 8);
     auto type = VectorType::get({chunkElements}, bits);
@@ -220,7 +220,7 @@ LogicalResult emitMma(ThreadKernel &kernel) {
     reason = whyNotOnTensorCores(*product, TensorFormats());
   if (!reason.empty())
     return kernel.from.emitOpError("its schedule `mma` does not fit: ") << reason;
-  // The architecture has been asked when the schedule was chosen.
+  // The architecture's shared memory was checked when the schedule was chosen.
   if (std::string wrong = whyNotMma(kernel.schedule, *product, INT64_MAX); !wrong.empty())
     return kernel.from.emitOpError("its schedule `mma` cannot be: ") << wrong;
   return MmaEmitter(kernel, std::move(*product)).run();

@@ -38,15 +38,15 @@ using namespace mlir;
 namespace tilewright::cuda {
 namespace {
 
-/// The oldest PTX that has what kernels of all architectures use, and pragmas that say which bytes of a load count:
-/// merged loads may reach beyond the end of a tensor, within 16 bytes. Drivers read it from CUDA 12.3 on; mma of 8-bit
-/// floats is one version younger.
+/// The oldest PTX version that has the instructions of all architectures, and the pragma for the bytes of a load that
+/// are used: merged loads may extend past the end of a tensor, within 16 bytes. NVIDIA drivers support it since CUDA
+/// 12.3. mma of 8-bit floats needs the next version.
 constexpr llvm::StringLiteral ptxVersion = "+ptx83", ptxWithFloat8 = "+ptx84";
 
-/// Whether inline assembly is a warp's product of 8-bit floats.
+/// Returns true if inline assembly is an mma.sync of 8-bit floats.
 bool multipliesFloat8(llvm::StringRef assembly) { return assembly.starts_with("mma.sync") && assembly.contains(".e"); }
 
-/// What the module's code is written in.
+/// Returns the PTX version that the module's code needs.
 llvm::StringRef versionFor(ModuleOp module) {
   const bool float8 =
       module
@@ -72,7 +72,7 @@ llvm::Expected<std::unique_ptr<llvm::TargetMachine>> createMachine(const Arch &a
     return llvm::createStringError("this LLVM has no NVPTX backend: " + error);
   std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
       triple, arch.name, version, llvm::TargetOptions(), llvm::Reloc::PIC_, std::nullopt,
-      llvm::CodeGenOptLevel::Default)); // Aggressive numbers values twice more, and finds none
+      llvm::CodeGenOptLevel::Default)); // Aggressive runs value numbering twice more, and finds nothing
   if (!machine)
     return llvm::createStringError("this LLVM knows no GPU " + arch.name);
   return machine;
@@ -84,11 +84,11 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   llvm::CGSCCAnalysisManager components;
   llvm::ModuleAnalysisManager modules;
   llvm::PipelineTuningOptions tuning;
-  tuning.LoopVectorization = false; // a thread has no vectors, but for loads and stores, which are merged later
+  tuning.LoopVectorization = false; // a thread has no vectors except for loads and stores, which are merged later
   tuning.SLPVectorization = false;
-  // A kernel stores each of its results once: to find that out takes a third of all passes where a thread has a
-  // hundred. Instructions of a kernel are combined eight times, which is more than half of what is left: the first,
-  // third, fourth and last time find the same.
+  // A kernel stores each result once, so dead store elimination finds nothing, but takes a third of the time of all
+  // passes if a thread has a hundred stores. InstCombine runs eight times on a kernel, which is more than half of the
+  // remaining time; its first, third, fourth and last runs are sufficient.
   llvm::PassInstrumentationCallbacks callbacks;
   llvm::DenseMap<const llvm::Function *, int> combined;
   callbacks.registerShouldRunOptionalPassCallback([&](StringRef pass, llvm::Any unit) {
@@ -107,7 +107,7 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3).run(module, modules);
 }
 
-/// Inline assembly of a kernel is for whole warps: no copy of it goes to where some of their lanes are.
+/// Marks inline assembly as convergent: it needs whole warps, so it must not be duplicated into divergent branches.
 void keepWarpsTogether(llvm::Module &module) {
   for (llvm::Function &function : module)
     for (llvm::Instruction &instruction : llvm::instructions(function))
@@ -121,7 +121,8 @@ bool isProductOfFloat8(const llvm::Instruction &instruction) {
   return text && multipliesFloat8(text->getAsmString());
 }
 
-/// ptxas copies loops of such products, which have two sets of sums, until their registers spill.
+/// Prevents ptxas from unrolling loops of 8-bit float products, which have two sets of sums, until their registers
+/// spill.
 void keepLoopsOfFloat8(llvm::Module &module) {
   for (llvm::Function &function : module) {
     if (llvm::none_of(llvm::instructions(function), isProductOfFloat8))
@@ -134,7 +135,7 @@ void keepLoopsOfFloat8(llvm::Module &module) {
   }
 }
 
-/// What is called and is no instruction.
+/// Returns an error for a called function that is not an instruction.
 llvm::Error refuseCalls(llvm::Module &module) {
   for (llvm::Function &function : module)
     if (function.isDeclaration() && !function.isIntrinsic())
@@ -146,7 +147,8 @@ llvm::Error refuseCalls(llvm::Module &module) {
 /// Ops of a module that are emitted together.
 using Part = SmallVector<Operation *>;
 
-/// Neighbouring kernels, each with what it uses, so that parts share nothing that is defined; one part where some do.
+/// Splits the module into groups of consecutive kernels, each with the symbols that it uses. Groups share no
+/// definitions; if kernels do, there is only one group.
 SmallVector<Part> partsOf(ModuleOp module, size_t most) {
   Part all;
   SmallVector<Operation *> kernels;
@@ -223,7 +225,8 @@ llvm::Expected<std::string> emitPart(const Part &part, Location loc, const Arch 
 
 llvm::Expected<std::string> emitPtx(ModuleOp module, const Arch &arch, bool locations) {
   MLIRContext *context = module.getContext();
-  // Numbers of files are a module's own. Else parts are the same on every machine, so that the text is.
+  // File numbers are unique only within a module, so with locations there is one part. Otherwise the parts do not
+  // depend on the machine, so that the text does not either.
   constexpr size_t mostParts = 64;
   const SmallVector<Part> parts = partsOf(module, locations ? 1 : mostParts);
   const llvm::StringRef version = versionFor(module);

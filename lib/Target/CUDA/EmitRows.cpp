@@ -1,18 +1,18 @@
 //===- EmitRows.cpp - the schedule `rows`: threads that share a row of a kernel ----------===//
 //
-// A kernel's rows (dialects/Tile/Rows.h) are the leading dimensions of what it computes; softmax and norms reduce what
-// lies behind them and read it again. Each row is one group's, a warp or a block:
+// A kernel's rows (dialects/Tile/Rows.h) are the leading dimensions of its results; softmax and norms reduce the
+// remaining dimensions and read them again. Each row belongs to one group of threads, a warp or a block:
 //
 //   softmax, 7 x 512 bf16, {group = 32, vector = 8}: lane l has the elements 8 l ... 8 l + 7 and 256 + 8 l ... of a row
-//     load them (once: every op asks for the same places) ; max in registers ; five shuffles ; exp, sum ; five shuffles
+//     load them (once: every op uses the same indices) ; max in registers ; five shuffles ; exp, sum ; five shuffles
 //     ; divide, store
 //
-// What a product reads again and again (the weights of attention) goes to shared memory first.
+// An operand that a product reads repeatedly (the weights of attention) is stored in shared memory first.
 //
-// A group of more than a warp passes through shared memory: a slot per warp, one barrier for each reduction. Of a
-// cluster's blocks, which share a longer row, all threads read all slots, those of other blocks by distributed shared
-// memory, in the same order; a block ends behind the others' last look. Rows that are too long for registers, or of
-// symbolic size, are read in a loop, once for each op.
+// A group of more than a warp reduces through shared memory: one slot per warp, and one barrier per reduction. If the
+// blocks of a cluster share a longer row, all threads read all slots in the same order, those of other blocks by
+// distributed shared memory; a block exits only after the others' last reads. Rows that are too long for registers, or
+// of symbolic size, are read in a loop, once per op.
 //
 // Tests: test/Target/CUDA/softmax.mlir, test/Target/CUDA/long-rows.mlir, test/Target/CUDA/rows-cluster.mlir
 //
@@ -29,7 +29,7 @@ using namespace mlir;
 namespace tilewright::cuda {
 namespace {
 
-/// A longer row is summed up in chunks of so many elements.
+/// A longer row is summed in chunks of this many elements.
 constexpr int64_t chunkLength = 16;
 
 class RowEmitter {
@@ -40,7 +40,8 @@ public:
 
   LogicalResult run(Operation *anchor) {
     placeRow(anchor->getResult(0));
-    // All reductions pass through two places in turn: who is at the second barrier from here has read the first.
+    // Reductions alternate between two buffers: a thread at the second barrier from here has finished reading the
+    // first.
     int64_t reservedBytes = kernel.schedule.turned ? kernel.schedule.threads * 8
                             : group > warpSize     ? kernel.schedule.group / warpSize * 8
                                                    : 0;
@@ -66,7 +67,7 @@ public:
     for (auto [value, destination] : kernel.results())
       if (failed(describe(value, destination)))
         return failure();
-    // All that lies at the same places is computed before any of it is stored: a result may be written over an operand.
+    // Compute all results at the same indices before storing any: a result may be stored over an operand.
     for (size_t first = 0; first < outputs.size();) {
       size_t end = first + 1;
       while (end < outputs.size() && outputs[end].extents == outputs[first].extents)
@@ -74,7 +75,7 @@ public:
       write(ArrayRef(outputs).slice(first, end - first));
       first = end;
     }
-    if (cluster > 1 && reduces) // others may still look at what this block has left for them
+    if (cluster > 1 && reduces) // other blocks may still read this block's slots
       inAssembly("barrier.cluster.wait;", "~{memory}", {}, Type());
     if (cluster > 1)
       kernel.to->setAttr("tw_cuda.cluster", builder.getI64IntegerAttr(cluster));
@@ -84,7 +85,7 @@ public:
   }
 
 private:
-  /// Neighbouring elements of a row that are one thread's: the places of the first dimensions and of the first element.
+  /// Adjacent elements of a row that belong to one thread: the indices of the first element.
   struct Place {
     SmallVector<Value> at;
     Value valid; ///< null: always
@@ -92,10 +93,10 @@ private:
 
   Value index(int64_t value) { return elements.constant(value); }
 
-  /// Which row is this thread's.
+  /// Computes the row of this thread.
   void placeRow(Value result) {
     int64_t perBlock = rowsOfBlock();
-    // Turned, neighbouring threads have neighbouring rows; else they share one.
+    // If `turned`, consecutive threads have consecutive rows, otherwise they share one row.
     int64_t neighbours = kernel.schedule.turned ? perBlock : group;
     Value quotient = arith::DivUIOp::create(builder, loc, kernel.thread, index(neighbours));
     Value remainder = arith::RemUIOp::create(builder, loc, kernel.thread, index(neighbours));
@@ -125,10 +126,10 @@ private:
     kernel.setGrid(total.ceilDiv(perBlock) * cluster);
   }
 
-  /// Or one, which other blocks have as well.
+  /// Returns the rows of a block; with a cluster this is 1, and other blocks share the row.
   int64_t rowsOfBlock() { return kernel.schedule.threads / kernel.schedule.group; }
 
-  /// All that `op` reduces lies in one row.
+  /// Returns true if all that `op` reduces is in one row.
   bool reducesRow(linalg::LinalgOp op) {
     auto found = rows.rowOfLoop.find(op);
     if (found == rows.rowOfLoop.end() || op.getNumReductionLoops() == 0 || isProduct(op))
@@ -187,7 +188,7 @@ private:
     }
   }
 
-  /// A product of the kernel reads all of the row that `op` makes for each element of its own.
+  /// Returns true if a product of the kernel reads the whole row that `op` computes for each of its elements.
   bool isMultiplied(linalg::LinalgOp op) {
     return rows.rowOfLoop.contains(op) && op->getNumResults() == 1 && !isa<linalg::FillOp>(op) &&
            llvm::any_of(op->getUsers(), [](Operation *user) {
@@ -196,7 +197,7 @@ private:
            });
   }
 
-  /// The row that `op` makes goes to shared memory, where all threads of the group find it.
+  /// Stores the row that `op` computes in shared memory, where all threads of the group can read it.
   void share(linalg::LinalgOp op) {
     OpResult result = op->getResult(0);
     auto type = cast<RankedTensorType>(result.getType());
@@ -218,7 +219,7 @@ private:
     }
     int64_t perBlock = rowsOfBlock();
     if (inRow.empty() || !type.hasStaticShape() || kernel.sharedBytes + size * perBlock * 8 > mostStaticShared)
-      return; // each reader computes what it needs
+      return; // each reader computes the elements it needs
     Value base = kernel.allocateShared(size * perBlock * stored.getIntOrFloatBitWidth() / 8);
     Value first = elements.multiply(rowInBlock, index(size));
     auto slot = [this, base, first, stored, extents](ArrayRef<Value> places) -> Value {
@@ -257,7 +258,7 @@ private:
     return slotsInTurn[1];
   }
 
-  /// What all threads of the group have, combined; each of them gets it.
+  /// Combines the values of all threads of the group; each thread gets the result.
   Value inGroup(Operation *combiner, Value value) {
     if (kernel.schedule.turned)
       return acrossWarps(combiner, value);
@@ -266,7 +267,7 @@ private:
       return value;
     if (cluster > 1)
       return inCluster(combiner, value);
-    // A slot per warp; each warp then reads all of them.
+    // Each warp writes a slot, then reads all slots.
     Type type = value.getType(), stored = memoryType(type);
     int64_t warps = group / warpSize;
     Value slots = nextSlots();
@@ -295,8 +296,8 @@ private:
     return reduceInWarp(builder, loc, combiner, others);
   }
 
-  /// The same where blocks of a cluster share the row, of what each warp has combined: a slot per warp in each block. A
-  /// lane reads the slots of one number, block by block, so that all threads add up in the same order.
+  /// inGroup() if the blocks of a cluster share the row: each block has one slot per warp. A lane reads the slots with
+  /// one index, block by block, so that all threads add in the same order.
   Value inCluster(Operation *combiner, Value value) {
     Type type = value.getType();
     const unsigned width = type.getIntOrFloatBitWidth();
@@ -339,7 +340,7 @@ private:
     return reduceInWarp(builder, loc, combiner, all);
   }
 
-  /// Without a result where `result` is null.
+  /// Emits inline assembly, without a result if `result` is null.
   Value inAssembly(StringRef text, StringRef constraints, ValueRange operands, Type result) {
     auto made = LLVM::InlineAsmOp::create(builder, loc, result ? TypeRange(result) : TypeRange(), operands, text,
                                           constraints, /*has_side_effects=*/true, /*is_align_stack=*/false,
@@ -347,8 +348,8 @@ private:
     return result ? made.getRes() : Value();
   }
 
-  /// The same where the group is one thread of each warp: each has a slot, in the order of the lanes, and reads those
-  /// of its group.
+  /// inGroup() if a group has one thread of each warp: each thread has a slot, in the order of the lanes, and reads the
+  /// slots of its group.
   Value acrossWarps(Operation *combiner, Value value) {
     if (group == 1)
       return value;
@@ -390,8 +391,8 @@ private:
   using Body = llvm::function_ref<SmallVector<Value>(Place &, SmallVector<Value>)>;
   using Merge = llvm::function_ref<SmallVector<Value>(ArrayRef<Value>, ArrayRef<Value>)>;
 
-  /// Calls `body` for every place of a block of these extents that is this thread's. With `merge` a long row is summed
-  /// up in chunks, each from `carried`, so that errors do not add up along it.
+  /// Calls `body` for each of this thread's indices in a block of these extents. With `merge`, a long row is summed in
+  /// chunks, each starting from `carried`, so that rounding errors do not accumulate along it.
   SmallVector<Value> overRow(SmallVector<Value> extents, SmallVector<Value> carried, Body body, Merge merge = nullptr) {
     if (!extents.empty()) {
       std::optional<int64_t> last = getConstantIntValue(extents.back());
@@ -432,7 +433,7 @@ private:
     return SmallVector<Value>(outer.getResults());
   }
 
-  /// The next multiple of the group: a loop over the places of all its threads has as many rounds for each.
+  /// Rounds up to a multiple of the group size, so that a loop has the same number of iterations for all threads.
   Value roundedUp(Value count, std::optional<int64_t> known) {
     if (known)
       return index(llvm::alignTo(*known, group));
@@ -440,7 +441,8 @@ private:
     return elements.multiply(arith::DivUIOp::create(builder, loc, more, index(group)), index(group));
   }
 
-  /// A loop over the group's places from `begin` to `end`; `whole`: none of them is behind `count`.
+  /// Emits a loop over the group's linear indices from `begin` to `end`. `whole` means that none of them is past
+  /// `count`.
   SmallVector<Value> loopOver(Value begin, Value end, ArrayRef<Value> extents, Value count, bool whole,
                               SmallVector<Value> carried, Body body) {
     auto loop = scf::ForOp::create(builder, loc, begin, end, index(group), carried);
@@ -462,8 +464,8 @@ private:
     return SmallVector<Value>(loop.getResults());
   }
 
-  /// This thread's places of a block of these extents, the same values each time: what an op has loaded or computed
-  /// there is the next op's, too.
+  /// Returns this thread's indices in a block of these extents, the same values on each call, so that the next op
+  /// reuses the elements that an earlier op has loaded or computed.
   std::vector<Place> &placesOf(ArrayRef<Value> extents, int64_t count) {
     std::vector<const void *> key;
     for (Value extent : extents)
@@ -480,7 +482,7 @@ private:
     return places;
   }
 
-  /// A result: the places of its rows are set, those inside a row are `inRow`.
+  /// A result. The indices of the row dimensions are set in `at`; `inRow` lists the dimensions inside a row.
   struct Output {
     Value value;
     BlockArgument destination;
@@ -518,7 +520,7 @@ private:
     body();
   }
 
-  /// Outputs of the same extents in a row.
+  /// Writes consecutive outputs with the same extents.
   void write(ArrayRef<Output> outputs) {
     struct Made {
       Value element;
@@ -560,14 +562,14 @@ private:
   Location loc;
   tile::RowMap rows;
   int64_t vector, cluster;
-  int64_t group; ///< threads that share a row, of all blocks of a cluster
-  Value lane;    ///< of the group
+  int64_t group; ///< threads that share a row, in all blocks of a cluster
+  Value lane;    ///< number in the group
   Value rowInBlock;
   Value rowValid; ///< null: always
   SmallVector<Value> place;
   std::vector<Output> outputs;
-  std::array<Value, 2> slotsInTurn; ///< shared memory of reductions
-  std::string whyNot;               ///< the schedule does not fit
+  std::array<Value, 2> slotsInTurn; ///< shared memory of reductions, used alternately
+  std::string whyNot;               ///< why the schedule does not fit
   std::map<std::vector<const void *>, std::vector<Place>> known;
   std::map<std::pair<const void *, int64_t>, Value> neighbours;
 };

@@ -3,16 +3,16 @@
 // Before (the gradient of an embedding: old[index[i, j], k] += source[i, j, k]):
 //   %r = tw_tile.scatter add {dest_map = (i, j, k)[s] -> (s, k)} ins(%source, %index) outs(%old)
 //       tw.schedule = {kind = "scatter", threads = 256, vector = 4}
-// After, of a warp, which has row s of the destination, or up to eight times 32 vectors of it:
+// After, for one warp, which has row s of the destination, or up to eight times 32 vectors of it:
 //   sums = old[s, its elements]
-//   for first in 0 .. I*J step 32 {                  // a lane looks at one place of the source each
+//   for first in 0 .. I*J step 32 {                  // each lane tests one index of the source
 //     hits = vote.ballot(index[first + lane] == s)
 //     while hits { n = lowest bit; sums += source[first + n, its elements]; hits &= hits - 1 } }
 //   the row = sums
 //
-// What is searched for is decided by the index tensors, and those do not depend on a row's own loops, so that a warp
-// finds what 32 threads would search for each; source elements are taken in their order, as the op says. A thread of
-// the schedule `elements` looks through all of the source for one element.
+// The index tensors alone determine the searched elements, and they do not depend on the loops within a row. So a warp
+// searches once, where 32 separate threads would each search. Source elements are added in their order, as the op
+// requires. In the schedule `elements`, a thread searches all of the source for one element.
 //
 // Test: test/Target/CUDA/scatter.mlir, test/Python/test_cuda.py (test_scatter_rows)
 //
@@ -104,7 +104,7 @@ private:
     return all;
   }
 
-  /// Pieces of a row, one for a warp each, and the grid.
+  /// Computes the pieces of a row, one per warp, and sets the grid.
   void layOut() {
     MLIRContext *context = builder.getContext();
     AffineExpr length = getAffineConstantExpr(1, context), count = length;
@@ -123,7 +123,7 @@ private:
     kernel.setGrid((count * length.ceilDiv(perPiece)).ceilDiv(schedule.threads / warpSize));
   }
 
-  /// For each of the lane's elements what `make` gives, asked in a branch where its place lies inside of the row.
+  /// Calls `make` for each of the lane's elements, in a branch if its index may be outside of the row.
   SmallVector<Value> guarded(llvm::function_ref<Value(ArrayRef<Value> at, Value sum)> make, ValueRange sofar = {}) {
     SmallVector<Value> made;
     for (int64_t group = 0; group < groups; ++group) {
@@ -162,7 +162,8 @@ private:
 
   Value zero() { return arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type)); }
 
-  /// Where the source's element number `place` of the free loops lies; the direct loops are the destination's `at`.
+  /// Returns the loop indices of the source's element `place` in the free loops; the direct loops have the
+  /// destination's indices `at`.
   SmallVector<Value> loopsAt(Value place, ArrayRef<Value> at) {
     SmallVector<Value> loops(cast<ShapedType>(source.getType()).getRank());
     for (auto [loop, value] : llvm::zip_equal(rows.free, elements.delinearize(place, freeExtents)))
@@ -188,7 +189,7 @@ private:
     return SmallVector<Value>(loop.getResults());
   }
 
-  /// Whether the source's element number `mine` goes to this warp's row.
+  /// Returns whether the source's element number `mine` is scattered to this warp's row.
   Value hit(Value mine, Value count) {
     Value exists = isLess(mine, count);
     auto branch = scf::IfOp::create(builder, loc, builder.getI1Type(), exists, /*withElse=*/true);
@@ -209,7 +210,7 @@ private:
     return NVVM::VoteSyncOp::create(builder, loc, builder.getI32Type(), everyone, vote, NVVM::VoteSyncKind::ballot);
   }
 
-  /// Takes what the bits of state[0] stand for, the lowest first.
+  /// Processes the elements whose bits are set in state[0], from the lowest one.
   SmallVector<Value> takeAll(Value begin, ArrayRef<Value> state) {
     auto loop = scf::WhileOp::create(
         builder, loc, TypeRange(ValueRange(state)), state,
@@ -249,7 +250,7 @@ private:
         sums);
   }
 
-  static constexpr int64_t mostGroups = 8; ///< vectors of a row that a lane has
+  static constexpr int64_t mostGroups = 8; ///< vectors of a row per lane
 
   const ScatterRows &rows;
   tile::ScatterOp scatter;
@@ -257,11 +258,11 @@ private:
   Type type;
   int64_t vector;
   int64_t groups = 1, perPiece = 0;
-  bool whole = false; ///< rows fall into pieces
+  bool whole = false; ///< the row length is a multiple of the piece length
   SmallVector<Value> extents, freeExtents, rowExtents;
   Value rowLength, pieces;
-  SmallVector<Value> row; ///< the warp's: places in the searched dimensions
-  Value lane, first;      ///< first: the lane's first place in the row
+  SmallVector<Value> row; ///< indices of the warp's row in the searched dimensions
+  Value lane, first;      ///< first: the lane's first index in the row
 };
 
 } // namespace

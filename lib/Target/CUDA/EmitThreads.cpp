@@ -1,4 +1,4 @@
-//===- EmitThreads.cpp - --tw-cuda-emit-threads: what one thread of a grid does --------===//
+//===- EmitThreads.cpp - --tw-cuda-emit-threads: code of one thread of a grid ----------===//
 //
 // Before:
 //   func @kernel_0(%x: tensor<128x96xf32>, %y: tensor<128x96xf32>) -> tensor<128x96xf32>
@@ -9,9 +9,9 @@
 //       attributes {tw_cuda.threads = 256, tw.grid = affine_map<() -> (12)>} {
 //     %g = block * 256 + thread ; scf.if %g < 3072 { %i, %j = delinearize %g * 4 ; four loads, exp, stores } }
 //
-// Parameters: a pointer per tensor, 16-byte aligned, then the sizes as i64, then the status where indices are checked,
-// then tensor maps by value (include/tilewright/DeviceCode.h). How a kernel is laid over the grid is in its schedule
-// (Schedule.h): this file has the frame and the schedule `elements`; EmitRows.cpp has `rows`, EmitMma.cpp `mma`.
+// Parameters: one pointer per tensor, 16-byte aligned; the sizes as i64; the status if indices are checked; tensor maps
+// by value (include/tilewright/DeviceCode.h). The kernel's schedule (Schedule.h) says how it is mapped to the grid.
+// This file has the common frame and the schedule `elements`; EmitRows.cpp has `rows`, EmitMma.cpp `mma`.
 //
 // Test: test/Target/CUDA/emit-threads.mlir
 //
@@ -75,7 +75,7 @@ LogicalResult emitElements(ThreadKernel &kernel) {
     for (AffineExpr size : tile::sizesOf(sample))
       total = total * size;
     groups.push_back(total.floorDiv(vector));
-    // Groups of neighbours are what is counted.
+    // The count is in groups of adjacent elements.
     if (vector > 1)
       extents.back() = elements.constant(cast<ShapedType>(sample.getType()).getShape().back() / vector);
     Value count = elements.constant(1);
@@ -87,7 +87,7 @@ LogicalResult emitElements(ThreadKernel &kernel) {
       builder.setInsertionPointToStart(&branch.getThenRegion().front());
       SmallVector<Value> at = elements.delinearize(number, extents);
       Value first = at.empty() ? Value() : elements.multiply(at.back(), elements.constant(vector));
-      // All is computed before any of it is stored: a result may be written over an operand.
+      // Compute all results before storing any: a result may be stored over an operand.
       struct Made {
         Value value;
         BlockArgument destination;
@@ -108,7 +108,7 @@ LogicalResult emitElements(ThreadKernel &kernel) {
     });
     begin = end;
   }
-  // The most groups; where sizes are not known, their sum is enough.
+  // Use the maximum of the groups; if sizes are unknown, their sum is an upper bound.
   AffineExpr all = groups.front();
   for (AffineExpr other : ArrayRef(groups).drop_front()) {
     auto a = dyn_cast<AffineConstantExpr>(all), b = dyn_cast<AffineConstantExpr>(other);
@@ -123,8 +123,8 @@ LogicalResult emitElements(ThreadKernel &kernel) {
 
 namespace {
 
-/// Whether places of all tensors, and all that counts loops, fit 32 bits, signed, with room for a block beyond the end.
-/// Places that are read from tensors or computed by the kernel's own arithmetic may be anything.
+/// Returns true if the indices of all tensors, and all loop counters, fit signed 32 bits, with space for a block past
+/// the end. Indices that are read from tensors, or computed by the kernel's own arithmetic, may have any value.
 bool fitsInt32(func::FuncOp kernel) {
   constexpr int64_t most = (int64_t(1) << 31) - (1 << 20);
   auto fitsAll = [](ArrayRef<int64_t> sizes) {
@@ -132,7 +132,7 @@ bool fitsInt32(func::FuncOp kernel) {
     for (int64_t size : sizes) {
       if (ShapedType::isDynamic(size) || size >= most)
         return false;
-      // Beside a size of zero the others still count loops.
+      // If one size is zero, loops over the others still have their counts.
       product *= std::max<int64_t>(size, 1);
       if (product >= most)
         return false;
@@ -167,7 +167,7 @@ bool fitsInt32(func::FuncOp kernel) {
   return fits;
 }
 
-/// By kernel: the arguments that share memory with another argument of a launch.
+/// Returns, for each kernel, the arguments that share memory with another argument in some launch.
 llvm::StringMap<llvm::SmallDenseSet<unsigned>> sharedArguments(ModuleOp module) {
   llvm::StringMap<llvm::SmallDenseSet<unsigned>> shared;
   module.walk([&](plan::LaunchOp launch) {
@@ -179,7 +179,7 @@ llvm::StringMap<llvm::SmallDenseSet<unsigned>> sharedArguments(ModuleOp module) 
   return shared;
 }
 
-/// Kernels come from formation, and from people's files.
+/// Checks the signature: kernels come from kernel formation, and from files that users write.
 LogicalResult checkSignature(func::FuncOp kernel) {
   auto wrong = [&] {
     return kernel.emitOpError(
@@ -198,7 +198,7 @@ LogicalResult checkSignature(func::FuncOp kernel) {
   return success();
 }
 
-/// Tensor maps of a kernel: of both operands of a product, of all three of attention.
+/// Returns the number of tensor maps of a kernel: both operands of a product, or all three of attention.
 unsigned mapsOf(const Schedule &schedule) {
   if (schedule.kind == Schedule::Kind::Attention)
     return schedule.consumers > 0 ? 3 : 0;

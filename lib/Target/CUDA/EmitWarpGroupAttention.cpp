@@ -1,19 +1,19 @@
 //===- EmitWarpGroupAttention.cpp - attention on sm_90 by TMA and wgmma ---------------------===//
 //
-// The schedule `attention` with `consumers`. A block has 64 rows of queries of one head for each warp group that
-// multiplies; its first warp group loads, one thread of it. Queries stay in shared memory; tiles of keys and values go
+// The schedule `attention` with `consumers`. A block has 64 rows of queries of one head per consumer warp group; one
+// thread of its first warp group, the producer, loads. Queries stay in shared memory. Tiles of keys and values pass
 // through a ring of `stages` slots, each with two mbarriers:
 //
-//   loads:       TMA of queries ; for tiles of keys: wait until the slot is empty ; TMA of keys and values
-//   multiplies:  for tiles of keys that the block's rows see: wait until the slot is full
+//   producer:    TMA of queries ; for tiles of keys: wait until the slot is empty ; TMA of keys and values
+//   consumers:   for tiles of keys that the block's rows see: wait until the slot is full
 //                  scores = queries x keys (wgmma, both in shared memory) ; wait
 //                  scores become weights, sums are scaled (AttentionRows.h)
 //                  sums += weights x values (wgmma, weights in registers) ; wait ; the slot is empty: each warp arrives
 //                result = sums / total
 //
 // Both products read a tile as it lies in memory: keys along k, values along their columns, which wgmma turns over.
-// While one warp group computes weights, the other multiplies.
-//
+// Both products read a tile in its layout in memory: keys are contiguous along k, and values along their columns, which
+// wgmma transposes. While one warp group computes weights, the other multiplies.
 // Tests: test/Target/CUDA/attention-wgmma.mlir, test/Python/test_cuda_attention_wgmma.py
 //
 //===----------------------------------------------------------------------===//
@@ -28,7 +28,7 @@ using namespace mlir;
 namespace tilewright::cuda {
 namespace {
 
-/// TMA, mbarriers and wgmma for an emitter that has another base.
+/// TMA, mbarriers and wgmma for an emitter that derives from another base class.
 struct WarpGroups : WarpGroupCode {
   explicit WarpGroups(ThreadKernel &kernel) : WarpGroupCode(kernel) {}
   using WarpGroupCode::arrive, WarpGroupCode::arriveExpecting, WarpGroupCode::first, WarpGroupCode::initialise,
@@ -44,7 +44,7 @@ public:
         queries(tileOfHead(kernel.schedule, attention, Attention::Query)),
         keys(tileOfHead(kernel.schedule, attention, Attention::Key)),
         values(tileOfHead(kernel.schedule, attention, Attention::Value)) {
-    // Numbers of warps are of those that multiply; the first warp group's are never used.
+    // Warps are numbered within the consumers; the producer's numbers are never used.
     warp = elements.add(warp, index(-(warpGroupSize / warpSize)));
   }
 
@@ -75,7 +75,7 @@ public:
     });
     SmallVector<Attribute> recipes;
     for (auto operand : {Attention::Query, Attention::Key, Attention::Value}) {
-      std::string reason; // there was none when the schedule was asked
+      std::string reason; // empty: the schedule was checked when it was chosen
       recipes.push_back(builder.getStringAttr(
           recipeOf(attention, operand, tileOfHead(schedule, attention, operand).rows, reason)->text()));
     }
@@ -86,13 +86,13 @@ public:
 private:
   Value i32(int64_t value) { return arith::ConstantIntOp::create(builder, loc, value, 32); }
 
-  /// With one warp group that multiplies a thread may have all registers there are: nothing is to be shared.
+  /// Moves registers between producer and consumers. A single consumer warp group can have the maximum without this.
   void share(int64_t registers, NVVM::SetMaxRegisterAction action) {
     if (schedule.consumers > 1)
       NVVM::SetMaxRegisterOp::create(builder, loc, uint32_t(registers), action);
   }
 
-  // Queries, slots, and mbarriers behind them.
+  // The queries, the slots, and after them the mbarriers.
   int64_t slotBytes() const { return keys.bytes() + values.bytes(); }
   int64_t behindSlots() const { return queries.bytes() + slotBytes() * schedule.stages; }
   Value keysOf(Value slot) { return groups.inSlot(shared, slotBytes(), slot, queries.bytes()); }
@@ -101,7 +101,7 @@ private:
   Value empty(Value slot) { return groups.inSlot(shared, 8, slot, behindSlots() + 8 * schedule.stages); }
   Value queriesFull() { return groups.inSlot(shared, 8, i32(0), behindSlots() + 16 * schedule.stages); }
 
-  /// Rows of a head from `first` on, in boxes.
+  /// Loads rows of a head, starting at `first`, in boxes.
   void loadRows(const HeadTile &tile, Value to, Attention::Operand which, Value head, Value first, Value barrier) {
     for (int64_t box = 0; box < tile.boxes; ++box) {
       SmallVector<Value> at = placed(operand(which), {batch, head, first, index(box * lineBytes / 2)});
@@ -122,7 +122,7 @@ private:
     elements.inScope([&] {
       builder.setInsertionPointToStart(loop.getBody());
       WarpGroups::Place now{loop.getRegionIterArg(0), loop.getRegionIterArg(1)};
-      // In the first round: of the phase before the first, which has ended.
+      // In the first round this waits for the phase before the first, which counts as ended.
       groups.wait(empty(now.slot), arith::XOrIOp::create(builder, loc, now.parity, i32(1)));
       groups.arriveExpecting(full(now.slot), slotBytes());
       Value row = elements.multiply(loop.getInductionVar(), index(schedule.n));
@@ -169,7 +169,7 @@ private:
     write(SmallVector<Value>(loop.getResults().drop_front(numPlaces)));
   }
 
-  /// Scores in the operands' type, four words for each 16 keys: the left operand as registers have it.
+  /// Returns the scores in the operands' type, four words per 16 keys, in the layout of a left operand in registers.
   SmallVector<Value> weights(ArrayRef<Value> scores) {
     SmallVector<Value> words;
     for (size_t first = 0; first < scores.size(); first += 2) {
@@ -193,7 +193,7 @@ LogicalResult emitWarpGroupAttention(ThreadKernel &kernel) {
   std::optional<Attention> attention = matchAttention(kernel.from, reason);
   if (!attention)
     return kernel.from.emitOpError("its schedule `attention` with consumers does not fit: ") << reason;
-  // The architecture has been asked when the schedule was chosen.
+  // The architecture's shared memory was checked when the schedule was chosen.
   if (std::string wrong = whyNotWarpGroupAttention(kernel.schedule, *attention, INT64_MAX); !wrong.empty())
     return kernel.from.emitOpError("its schedule `attention` with consumers cannot be: ") << wrong;
   return WarpGroupAttentionEmitter(kernel, *attention).run();

@@ -1,23 +1,25 @@
 //===- EmitWgmma.cpp - the schedule `wgmma`: products on sm_90 by TMA and wgmma -------------===//
 //
-// A block computes a tile of C. Its first warp group loads, one thread of it; each of the others multiplies its rows of
-// the tile. Tiles of A and B go through a ring of `stages` slots in shared memory, each with two mbarriers:
+// A block computes a tile of C. One thread of its first warp group, the producer, loads. Each of the other warp groups,
+// the consumers, multiplies its rows of the tile. Tiles of A and B pass through a ring of `stages` slots in shared
+// memory, each with two mbarriers:
 //
-//   loads:       for k tiles: wait until the slot is empty ; say how many bytes will come ; TMA of A and B
-//   multiplies:  for k tiles: wait until the slot is full ; wgmma ; wait for the products before these ;
-//                             the slot before this is empty: each warp arrives
+//   producer:    for k tiles: wait until the slot is empty ; announce the number of bytes ; TMA of A and B
+//   consumers:   for k tiles: wait until the slot is full ; wgmma ; wait for the previous products ;
+//                             the previous slot is empty: each warp arrives
 //                             (8-bit floats: wait for these products ; add their sums to the others in f32)
 //                wait for the last ; each pair of sums goes through what the kernel computes from C, and is stored
 //
-// A slot has lines of 128 bytes, swizzled, as the operand lies in memory: lines along k, or lines of 64 rows of A (of
-// columns of B), 64 of k for each box. wgmma reads both. Beyond the edges TMA fills in zeros; nothing is stored there.
+// A slot has swizzled lines of 128 bytes, in the operand's layout in memory: lines along k, or lines of 64 rows of A
+// (columns of B), 64 values of k per box. wgmma reads both layouts. Past the edges TMA fills in zeros; nothing is
+// stored there.
 //
-// Blocks of a cluster have tiles under each other, and need the same tile of B: each loads its part of it to all of
-// them. A slot is empty then when the warps of all blocks have arrived, in each block; and a block ends with the
-// others, which may still write to it.
+// Blocks of a cluster have tiles in the same column, and need the same tile of B: each block loads its part of it into
+// all of them. A slot is then empty when the warps of all blocks have arrived at the mbarrier of each block. A block
+// exits together with the others, because they may still write to it.
 //
-// With `in_turn` both take the block's tiles one after the other through the same ring: while the sums of one are
-// stored, the first slots of the next are loaded.
+// With `in_turn`, producer and consumers process the block's tiles one after the other through the same ring: while the
+// sums of one tile are stored, the first slots of the next are loaded.
 //
 // Tests: test/Target/CUDA/wgmma.mlir, test/Python/test_cuda_wgmma.py
 //
@@ -88,17 +90,17 @@ public:
   }
 
 private:
-  /// A or B: its map, and its tile in a slot.
+  /// A or B: its tensor map, and its tile in a slot.
   struct Operand {
     MappedOperand mapped;
     TensorMapRecipe recipe;
     Value map;
     const Value *origin;    ///< of the block's tile in m or n
-    int64_t side;           ///< of what a block loads, in m or n
-    int64_t parts = 1;      ///< of the tile, each of which one block of the cluster loads
-    int64_t slotOffset = 0; ///< where it begins in a slot
+    int64_t side;           ///< extent of the part that one block loads, in m or n
+    int64_t parts = 1;      ///< of the tile; each block of the cluster loads one
+    int64_t slotOffset = 0; ///< offset in a slot
     int64_t bytes() const { return parts * side * lineBytes; }
-    /// Of a line of k and as many rows as a line has, where lines are along rows.
+    /// Returns the bytes of one box if lines are along rows: lineElements() values of k by one line.
     int64_t boxBytes() const { return lineElements(mapped.element) * lineBytes; }
   };
 
@@ -121,20 +123,20 @@ private:
     return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, value, index(number));
   }
 
-  /// With one warp group that multiplies a thread may have all registers there are: nothing is to be shared.
+  /// Moves registers between producer and consumers. A single consumer warp group can have the maximum without this.
   void share(int64_t registers, NVVM::SetMaxRegisterAction action) {
     if (schedule.consumers > 1)
       NVVM::SetMaxRegisterOp::create(builder, loc, uint32_t(registers), action);
   }
 
-  // Behind the slots lie their mbarriers.
+  // The mbarriers are stored after the slots.
   Value full(Value slot) { return inSlot(shared, 8, slot, slotBytes * schedule.stages); }
   Value empty(Value slot) { return inSlot(shared, 8, slot, (slotBytes + 8) * schedule.stages); }
   Value tileOf(const Operand &operand, Value slot, int64_t offset = 0) {
     return inSlot(shared, slotBytes, slot, operand.slotOffset + offset);
   }
 
-  /// `body` for each of the block's tiles, which is the contraction's then; it changes `state`.
+  /// Emits `body` for each of the block's tiles, with that tile selected in `code`; `body` updates `state`.
   void forTiles(SmallVector<Value> state, llvm::function_ref<void(MutableArrayRef<Value>)> body) {
     if (schedule.inTurn == 1)
       return body(state);
@@ -149,7 +151,7 @@ private:
     });
   }
 
-  /// This warp has read a slot: told to the block whose number is the lane's.
+  /// Signals that this warp has read a slot; in a cluster, to the block whose rank is the lane's number.
   void leave(Value slot, Value lane) {
     if (schedule.cluster > 1)
       arriveAt(empty(slot), toI32(lane));
@@ -165,7 +167,7 @@ private:
     });
   }
 
-  /// All of the sum's k of a tile, from a place in the ring on; the place behind it.
+  /// Loads all k of a tile, starting at a position in the ring. Returns the position after it.
   Place loadTile(const Operand &a, const Operand &b, Place place) {
     auto loop = scf::ForOp::create(builder, loc, index(0), tiles, index(1), ValueRange{place.slot, place.parity});
     keepRolled(loop);
@@ -173,7 +175,7 @@ private:
       builder.setInsertionPointToStart(loop.getBody());
       Place now{loop.getRegionIterArg(0), loop.getRegionIterArg(1)};
       Value turned = arith::XOrIOp::create(builder, loc, now.parity, arith::ConstantIntOp::create(builder, loc, 1, 32));
-      wait(empty(now.slot), turned); // of the first round: of the phase before the first, which has ended
+      wait(empty(now.slot), turned); // first round: the phase before the first, which counts as ended
       arriveExpecting(full(now.slot), slotBytes);
       Value depth = elements.multiply(loop.getInductionVar(), index(schedule.k));
       for (const Operand *operand : {&a, &b})
@@ -195,7 +197,7 @@ private:
     return {loop.getResult(0), loop.getResult(1)};
   }
 
-  /// Where a box begins, the fastest dimension first.
+  /// Returns the origin of a box, the fastest dimension first.
   SmallVector<Value> placeOf(const Operand &operand, Value side, Value depth) {
     return llvm::map_to_vector(operand.mapped.runs, [&](const MappedOperand::Run &run) {
       return toI32(run.part == MappedOperand::Part::Side    ? side
@@ -214,14 +216,14 @@ private:
 
   Place multiplyTile(const Operand &a, const Operand &b, Place place) {
     Value inGroup = remainder(kernel.thread, warpGroupSize), lane = remainder(inGroup, warpSize);
-    // Numbers of warp groups are of all of it: the first loads.
+    // Warp groups are numbered from the first one of the block, which is the producer.
     Value group = elements.add(quotient(kernel.thread, warpGroupSize), index(-1));
     const int64_t rows = schedule.m / schedule.consumers;
     Value firstRow = elements.multiply(group, index(rows));
-    Value rowBytes = toI32(elements.multiply(firstRow, index(lineBytes))); // 64 rows of either kind are 64 lines
+    Value rowBytes = toI32(elements.multiply(firstRow, index(lineBytes))); // 64 rows of either layout are 64 lines
     Type sumType = elementOf(product).isInteger() ? Type(builder.getI32Type()) : builder.getF32Type();
     Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(sumType));
-    Value arrives = isLess(lane, index(schedule.cluster)); // a lane for each block
+    Value arrives = isLess(lane, index(schedule.cluster)); // one lane per block
     SmallVector<Value> initial{place.slot, place.parity, place.slot};
     const size_t numPlaces = initial.size();
     initial.append(size_t(rows * schedule.n / warpGroupSize), zero);
@@ -265,7 +267,7 @@ private:
     SmallVector<Value> sums(loop.getResults().drop_front(numPlaces));
     if (!addsTiles(product))
       waitForGroups(0, sums);
-    if (schedule.inTurn > 1 && !addsTiles(product)) { // else nobody waits for the last slot
+    if (schedule.inTurn > 1 && !addsTiles(product)) { // otherwise nothing waits for the last slot
       Value any = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, tiles, index(0));
       when(both(arrives, any), [&] { leave(loop.getResult(2), lane); });
     }

@@ -1,10 +1,10 @@
 //===- Exponentials.cpp - exp by the GPU's ex2.approx ---------------------------------------===//
 //
-//   exp(x) = 2^t (1 + l ln 2), t = x log2(e) rounded, l = what is left of it
+//   exp(x) = 2^t (1 + l ln 2), t = x log2(e) rounded, l = the remainder
 //
-// in eight instructions, within 3 ULP (ex2.approx: 2; the PTX ISA's table of errors), where the CPU's polynomial takes
-// twenty: a softmax of rows in registers would wait for arithmetic, not for memory. Below -104 the result is 0, above
-// 89 infinite: the bounds keep l a number. NaN stays NaN.
+// This takes eight instructions, within 3 ULP (ex2.approx: 2; the PTX ISA's table of errors). The CPU's polynomial
+// takes twenty, and would make a softmax of rows in registers compute-bound instead of memory-bound. Below -104 the
+// result is 0, above 89 infinity: these bounds keep l finite. NaN stays NaN.
 //
 // Test: test/Target/CUDA/softmax.mlir, test/Python/test_cuda.py (test_exponentials)
 //

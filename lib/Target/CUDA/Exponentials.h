@@ -6,7 +6,7 @@
 
 namespace tilewright::cuda {
 
-/// Rewrites each math.exp of an f32 scalar.
+/// Rewrites each math.exp of an f32 scalar to ex2.approx.
 void expandExponentials(mlir::func::FuncOp kernel);
 
 } // namespace tilewright::cuda

@@ -1,4 +1,4 @@
-//===- JoinRows.cpp - a norm behind a product goes into the product's kernel --------------===//
+//===- JoinRows.cpp - join a norm after a product with the product's kernel ---------------===//
 //
 // Before:
 //   %h = call @kernel_0(%x, %w, %r, %into)       // h = x w' + r: rows of 256
@@ -6,11 +6,11 @@
 // After:
 //   %h, %n = call @kernel_0_rows(%x, %w, %r, %g, %into, %to)
 //
-// A block's tile then has all columns of its rows, so that a row's sums, and what is computed from them, are in the
-// registers of four lanes: h is not read again, and not written where nothing else reads it.
+// A block's tile then has all columns of its rows, so that a row's sums, and the values computed from them, are in the
+// registers of four lanes. h is not read again, and is stored only if another op reads it.
 //
-// Only where the tile can be so wide (256 columns), sizes are known, and the model expects both kernels to take more
-// time. Wider rows stay apart: docs/decisions/0036-norms-behind-products.md
+// This is done only if a tile can have all columns (at most 256), sizes are known, and the cost model predicts more
+// time for two kernels. Wider rows keep separate kernels: docs/decisions/0036-norms-behind-products.md
 //
 // Tests: test/Target/CUDA/join-rows.mlir, test/Python/test_cuda_matrix.py (norm-behind-*)
 //
@@ -36,7 +36,8 @@ struct Timed {
   double nanoseconds;
 };
 
-/// The schedule on tensor cores that the model has first, of those that have code for the kernel.
+/// Returns the fastest schedule on tensor cores, according to the cost model, among those that can be emitted for the
+/// kernel.
 std::optional<Timed> fastest(Contraction product, const Arch &arch) {
   std::optional<Timed> best;
   auto take = [&](Schedule schedule, double nanoseconds) {
@@ -57,7 +58,7 @@ public:
   Join(func::CallOp first, func::CallOp second, SymbolTable &symbols)
       : first(first), second(second), symbols(symbols), builder(first.getContext()) {}
 
-  /// Whether both are kernels, and nothing that stands between them reads what the first makes.
+  /// Returns true if both are kernels of the right form, and no op between them reads the first one's result.
   bool possible() {
     product = symbols.lookup<func::FuncOp>(first.getCallee());
     rows = symbols.lookup<func::FuncOp>(second.getCallee());
@@ -75,7 +76,7 @@ public:
            llvm::all_of(first.getResult(0).getUsers(), [&](Operation *user) { return waits(user); });
   }
 
-  /// Finds the joined kernel's arguments. Returns what tells it from others: neighbouring layers share one.
+  /// Finds the joined kernel's arguments. Returns a key of the joined kernel, which equal layers of a model share.
   std::string layOut() {
     std::string name = product.getName().str() + " " + rows.getName().str();
     keeps = llvm::any_of(first.getResult(0).getUsers(), [&](Operation *user) { return user != second; });
@@ -101,7 +102,7 @@ public:
     return keeps ? name + " and between" : name;
   }
 
-  /// The joined kernel, which nothing calls yet.
+  /// Returns the joined kernel, which has no calls yet.
   func::FuncOp make() {
     const unsigned inputsOfRows = rows.getNumArguments() - rows.getNumResults();
     const unsigned inputsOfProduct = product.getNumArguments() - 1;
@@ -149,17 +150,17 @@ public:
     return made;
   }
 
-  /// Bytes between the kernels that are not moved where they are joined.
+  /// Returns the bytes that need not be moved between the kernels if they are joined.
   int64_t bytesSpared() {
     auto type = cast<RankedTensorType>(product.getResultTypes()[0]);
     return type.getNumElements() * std::max<int64_t>(1, type.getElementTypeBitWidth() / 8) * (keeps ? 1 : 2);
   }
 
-  /// Puts a call of the joined kernel where the second one is.
+  /// Replaces the second call by a call of the joined kernel.
   void replace(func::FuncOp made) {
     builder.setInsertionPoint(second);
     const unsigned inputs = made.getNumArguments() - made.getNumResults();
-    for (Value &destination : MutableArrayRef(operands).drop_front(inputs)) // each has memory of its own
+    for (Value &destination : MutableArrayRef(operands).drop_front(inputs)) // each destination has a separate buffer
       if (auto empty = destination.getDefiningOp<tensor::EmptyOp>())
         destination = builder.clone(*empty)->getResult(0);
     auto call = func::CallOp::create(builder, second.getLoc(), made, operands);
@@ -175,7 +176,7 @@ public:
   }
 
 private:
-  /// Whether `user` of what the product makes stands behind the second kernel, or can be put there.
+  /// Returns true if `user`, which reads the product's result, is after the second kernel or can be moved there.
   bool waits(Operation *user) {
     if (user == second || second->isBeforeInBlock(user))
       return true;
@@ -195,9 +196,9 @@ private:
   SymbolTable &symbols;
   OpBuilder builder;
   func::FuncOp product, rows;
-  SmallVector<BlockArgument> taken; ///< what the joined kernel's arguments were
+  SmallVector<BlockArgument> taken; ///< original argument of each of the joined kernel's arguments
   SmallVector<Value> operands;
-  bool keeps = false; ///< what the product makes, for others that read it
+  bool keeps = false; ///< the product's result is also a result of the joined kernel, for other readers
 };
 
 class Joiner {
@@ -221,7 +222,7 @@ public:
   }
 
 private:
-  /// Whether they were joined.
+  /// Joins the two kernels if possible. Returns true if it did.
   bool join(func::CallOp first, func::CallOp second) {
     Join both(first, second, symbols);
     if (!both.possible())
@@ -237,7 +238,7 @@ private:
     return true;
   }
 
-  /// The joined kernel with its schedule; null: it has none, or two kernels take less time.
+  /// Returns the joined kernel with its schedule, or null if it has none or two kernels take less time.
   func::FuncOp kernelOf(Join &both, func::FuncOp product) {
     std::string reason;
     std::optional<Timed> apart = fastest(*matchContraction(product, reason), arch);
@@ -258,8 +259,8 @@ private:
   ModuleOp module;
   SymbolTable symbols;
   const Arch &arch;
-  std::map<std::string, func::FuncOp> kernels; ///< of what was asked for so far
-  llvm::SetVector<StringAttr> joined;          ///< names of kernels that may have no call left
+  std::map<std::string, func::FuncOp> kernels; ///< joined kernels by key
+  llvm::SetVector<StringAttr> joined;          ///< names of kernels that may have no calls left
 };
 
 } // namespace

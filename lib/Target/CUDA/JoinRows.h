@@ -1,4 +1,4 @@
-//===- JoinRows.h - a norm behind a product goes into the product's kernel ----------------===//
+//===- JoinRows.h - join a norm after a product with the product's kernel -----------------===//
 #ifndef TILEWRIGHT_LIB_TARGET_CUDA_JOINROWS_H
 #define TILEWRIGHT_LIB_TARGET_CUDA_JOINROWS_H
 
@@ -7,8 +7,8 @@
 
 namespace tilewright::cuda {
 
-/// Joins kernels of `module` that reduce rows with those of the products that make the rows, where a block's tile can
-/// have whole rows and the model expects less time. The joined kernels get their schedules.
+/// Joins kernels of `module` that reduce rows with the kernels of the products that compute these rows, if a block's
+/// tile can have whole rows and the cost model predicts less time. Sets the schedules of the joined kernels.
 void joinRows(mlir::ModuleOp module, const Arch &arch);
 
 } // namespace tilewright::cuda

@@ -1,4 +1,4 @@
-//===- KernelSpace.cpp - the schedules that a kernel may have, by the kind of the one it has --===//
+//===- KernelSpace.cpp - the search space of a kernel, by the kind of its schedule ------------===//
 #include "lib/Target/CUDA/KernelSpace.h"
 #include "lib/Target/CUDA/ProductSpace.h"
 #include "lib/Target/CUDA/WgmmaSpace.h"

@@ -1,4 +1,4 @@
-//===- KernelSpace.h - the schedules that a kernel may have, by the kind of the one it has ----===//
+//===- KernelSpace.h - the search space of a kernel, by the kind of its schedule --------------===//
 #ifndef TILEWRIGHT_LIB_TARGET_CUDA_KERNELSPACE_H
 #define TILEWRIGHT_LIB_TARGET_CUDA_KERNELSPACE_H
 
@@ -8,16 +8,16 @@
 
 namespace tilewright::cuda {
 
-/// The space of a kernel that has more than one schedule of its kind: a product on tensor cores, `mma` or `wgmma`.
+/// The search space of a kernel with more than one schedule of its kind: a product on tensor cores, `mma` or `wgmma`.
 class KernelSpace {
 public:
-  /// Null where `initial`, the kernel's schedule, is the only one.
+  /// Returns the space, or null if `initial`, the kernel's schedule, is the only point.
   static std::optional<KernelSpace> of(mlir::func::FuncOp kernel, const Schedule &initial, const Arch &arch);
 
   Schedule at(const SchedulePoint &point) const;
-  /// What the model expects of it, in nanoseconds.
+  /// Returns the time in nanoseconds that the cost model predicts.
   double nanosecondsOf(const Schedule &schedule) const;
-  /// Why it cannot be emitted; empty: it can.
+  /// Returns why the schedule cannot be emitted, or an empty string if it can.
   std::string whyNot(const Schedule &schedule) const;
 
   ScheduleSpace space;

@@ -6,9 +6,9 @@
 
 namespace tilewright::cuda {
 
-/// math.sin, math.cos and math.tan of an f32 that has been widened to f64 and is 2 or more in magnitude become integer
-/// arithmetic and polynomials: within 1e-9 of the exact value, relative for tan and near the zeros; NaN for infinities
-/// and NaN. It is what --tw-cpu-expand-math leaves to a library.
+/// Expands math.sin, math.cos and math.tan of an f32 that was widened to f64 and has a magnitude of 2 or more to
+/// integer arithmetic and polynomials. The error is at most 1e-9, relative for tan and near the zeros; infinities and
+/// NaN give NaN. These are the ops that --tw-cpu-expand-math leaves to a library.
 void expandLargeAngles(mlir::func::FuncOp kernel);
 
 } // namespace tilewright::cuda

@@ -1,7 +1,7 @@
-//===- LowerToNvvm.cpp - --tw-cuda-lower-to-nvvm: thread code becomes llvm functions -----===//
+//===- LowerToNvvm.cpp - --tw-cuda-lower-to-nvvm: convert thread code to llvm functions --===//
 //
-// One conversion for all dialects alive at this point. `index` is as wide as `tw_cuda.index` of the kernel says: 32
-// bits where all its places fit, which saves half the instructions that compute addresses.
+// One conversion for all dialects that exist at this point. The width of `index` is the kernel's attribute
+// `tw_cuda.index`: 32 bits if all its indices fit, which saves half of the instructions that compute addresses.
 //
 // Test: test/Target/CUDA/product.mlir
 //
@@ -30,7 +30,7 @@ namespace tilewright {
 namespace cuda {
 namespace {
 
-/// What NVPTX cannot select ends the process there, so it is refused here.
+/// Refuses ops that NVPTX cannot select, because it would end the process.
 LogicalResult refuseFunctions(func::FuncOp kernel) {
   bool possible = true;
   kernel.walk([&](Operation *op) {
@@ -44,7 +44,7 @@ LogicalResult refuseFunctions(func::FuncOp kernel) {
   return success(possible);
 }
 
-/// NVPTX has rsqrt.approx alone; ExpandMath has taken those of f32.
+/// Expands rsqrt: NVPTX has only rsqrt.approx. ExpandMath has already expanded rsqrt of f32.
 void expandRsqrt(func::FuncOp kernel) {
   SmallVector<math::RsqrtOp> found;
   kernel.walk([&](math::RsqrtOp op) { found.push_back(op); });
@@ -105,10 +105,10 @@ struct LowerToNvvm : impl::LowerToNvvmBase<LowerToNvvm> {
         if (auto blocks = kernel->getAttrOfType<IntegerAttr>("tw_cuda.cluster"))
           kernel->setAttr(NVVM::NVVMDialect::getClusterDimAttrName(),
                           builder.getDenseI32ArrayAttr({int32_t(blocks.getInt())}));
-        // Else ptxas spills for a third block where a thread could have all registers of two.
+        // Without this ptxas spills to fit a third block, although a thread can have all registers of two blocks.
         if (kernel->hasAttr("tw_cuda.many_registers"))
           kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), builder.getI32IntegerAttr(1));
-        // Tensor maps are read where they are: TMA takes no copy.
+        // TMA reads tensor maps in place: it accepts no copy.
         for (unsigned i = 0; i < kernel.getNumArguments(); ++i)
           if (kernel.getArgAttr(i, LLVM::LLVMDialect::getByValAttrName()))
             kernel.setArgAttr(i, NVVM::NVVMDialect::getGridConstantAttrName(), builder.getUnitAttr());

@@ -1,7 +1,7 @@
-//===- MathWithCode.h - what the math dialect has code for ------------------------------===//
+//===- MathWithCode.h - ops of the math dialect that can be lowered ---------------------===//
 //
-// The one list that --tw-cuda-select-schedule refuses by, with the user's line, and --tw-cuda-lower-to-nvvm by, before
-// NVPTX ends the process over an op that it cannot select.
+// --tw-cuda-select-schedule uses this list to refuse ops with the user's line, and --tw-cuda-lower-to-nvvm to refuse
+// them before NVPTX ends the process at an op that it cannot select.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_TARGET_CUDA_MATHWITHCODE_H
@@ -11,8 +11,8 @@
 
 namespace tilewright::cuda {
 
-/// Whether a scalar op of floats of any width has code without a polynomial of --tw-cpu-expand-math, which is for f32:
-/// NVPTX selects it, or --tw-cuda-lower-to-nvvm writes it with ops that NVPTX selects.
+/// Returns true if a scalar float op of any width can be lowered without a polynomial of --tw-cpu-expand-math, which
+/// supports only f32: NVPTX selects it, or --tw-cuda-lower-to-nvvm expands it to ops that NVPTX selects.
 inline bool hasCodeOfItsOwn(mlir::Operation *op) {
   using namespace mlir::math;
   return llvm::isa<SqrtOp, RsqrtOp, FmaOp, AbsFOp, CopySignOp, FloorOp, CeilOp, RoundOp, RoundEvenOp, TruncOp, IsNaNOp,

@@ -1,16 +1,16 @@
-//===- OverrideCudaSchedules.cpp - the user's schedules replace the chosen ones ----------===//
+//===- OverrideCudaSchedules.cpp - replace chosen schedules by the user's ----------------===//
 //
-// The file (option schedule_file), with knobs as `tilewright tune --list --target=cuda` has them; those that it does
+// The file (option schedule_file) has the knobs that `tilewright tune --list --target=cuda` prints; knobs that it does
 // not name keep their values:
 //   { "kernel_0": {"warp_m": 32, "warp_n": 64, "warps_m": 4, "warps_n": 2, "k": 32, "stages": 3}, "matmul*": {"k": 64}
 //   }
 // Before:  func @kernel_0(...) attributes {tw.schedule = {kind = "mma", block = array<i64: 64, 64, 32>, ...}}
 // After:   func @kernel_0(...) attributes {tw.schedule = {kind = "mma", block = array<i64: 128, 128, 32>, ...}}
 //
-// Of attention `consumers` chooses between wgmma (1 or 2 warp groups) and mma.sync (0):
+// For attention, `consumers` selects wgmma (1 or 2 warp groups) or mma.sync (0):
 //   { "attention*": {"consumers": 0} }
 //
-// What cannot be obeyed is an error that names the file, the entry and the reason.
+// An entry that cannot be applied is an error that names the file, the entry and the reason.
 //
 // Tests: test/Target/CUDA/product-space.mlir, test/Target/CUDA/attention-wgmma.mlir
 //
@@ -28,7 +28,7 @@ namespace tilewright {
 namespace cuda {
 namespace {
 
-/// Attention with as many warp groups that multiply as the entry says, or by mma.sync; or why not.
+/// Chooses attention with the entry's number of consumer warp groups, or mma.sync. Returns why it cannot.
 std::string chooseConsumers(const llvm::json::Object &entry, const Attention &attention, const Arch &arch,
                             Schedule &schedule) {
   std::optional<int64_t> consumers = entry.getInteger("consumers");

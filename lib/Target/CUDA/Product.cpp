@@ -1,4 +1,4 @@
-//===- Product.cpp - contractions that tensor cores take ---------------------------------===//
+//===- Product.cpp - contractions that tensor cores support ------------------------------===//
 #include "lib/Target/CUDA/Product.h"
 #include "lib/Target/CUDA/TileCode.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,4 +1,4 @@
-//===- Product.h - contractions that tensor cores take -----------------------------------===//
+//===- Product.h - contractions that tensor cores support --------------------------------===//
 #ifndef TILEWRIGHT_LIB_TARGET_CUDA_PRODUCT_H
 #define TILEWRIGHT_LIB_TARGET_CUDA_PRODUCT_H
 
@@ -7,25 +7,26 @@
 
 namespace tilewright::cuda {
 
-/// What it multiplies: A's elements. B has the same, or of 8-bit floats the other.
+/// The element types of the operands. B has the type of A, or one 8-bit float has the other 8-bit float.
 mlir::Type elementOf(Contraction product);
 mlir::Type rhsElementOf(Contraction product);
 
-/// Why tensor cores that multiply `formats` do not compute it; empty: they do, by a schedule `mma`.
+/// Returns why tensor cores that multiply `formats` do not support the product, or an empty string if a schedule `mma`
+/// does.
 std::string whyNotOnTensorCores(Contraction product, TensorFormats formats);
 
-inline constexpr int64_t mostRegisters = 255;  ///< of a thread
-inline constexpr int64_t aroundRegisters = 40; ///< of them for what addresses take
+inline constexpr int64_t mostRegisters = 255;  ///< per thread
+inline constexpr int64_t aroundRegisters = 40; ///< of these, for addresses
 
-/// Sums of 8-bit floats are of 13 or 14 bits behind the point in tensor cores: those of a tile of k are begun anew, and
-/// added to the others in f32. So a thread has sums of the tile and of all.
+/// Tensor cores accumulate 8-bit floats with 13 or 14 fraction bits. So the sums of each K-block start at zero, and are
+/// added to the accumulators in f32: a thread has two sets of sums.
 bool addsTiles(Contraction product);
 inline int64_t setsOfSums(Contraction product) { return addsTiles(product) ? 2 : 1; }
 
-/// A thread's registers, about: so many sets of sums, a step's fragments, and what is around them.
+/// Returns the approximate registers of a thread: `sets` sets of sums, the fragments of a step, and addresses.
 int64_t registersOf(const Schedule &schedule, int64_t sets);
 
-/// Why a schedule cannot be emitted on such a block; empty: it can.
+/// Returns why a schedule cannot be emitted for this much shared memory, or an empty string if it can.
 std::string whyNotMma(const Schedule &schedule, Contraction product, int64_t sharedBytes);
 
 } // namespace tilewright::cuda

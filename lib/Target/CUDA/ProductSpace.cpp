@@ -1,10 +1,10 @@
-//===- ProductSpace.cpp - the schedules that tensor cores may have for a product ---------===//
+//===- ProductSpace.cpp - search space and cost model of a product on tensor cores -------===//
 //
-// The space of the schedule `mma`, and the model that ranks it. A multiprocessor takes as many blocks as their shared
-// memory and registers leave room for. A step over k of those it has takes as long as the slowest of: the tensor cores'
-// products, ldmatrix and what writes shared memory, the tiles' way from the second-level cache, and the latency of that
-// way over the stages that hide it. Blocks come in waves; the last one may be short. The whole takes at least what its
-// operands and results take from the card's memory.
+// The space of the schedule `mma`, and its cost model. A multiprocessor runs as many blocks as fit its shared memory
+// and registers. The time of a step over k of these blocks is the maximum of: the products on the tensor cores,
+// ldmatrix and the writes of shared memory, the transfer of the tiles from the L2 cache, and the latency of this
+// transfer divided by the stages that hide it. Blocks run in waves; the last one may be partial. The total is at least
+// the time that operands and results take from the card's memory.
 //
 // Test: test/Target/CUDA/product-space.mlir, test/Python/test_cuda.py
 //
@@ -21,7 +21,7 @@ namespace {
 
 enum Knobs : size_t { warpM, warpN, warpsM, warpsN, depth, stages, raster };
 
-/// The powers of two from `first` to `last`, and `also`.
+/// Returns the powers of two from `first` to `last`, and `also`.
 std::vector<int64_t> powers(int64_t first, int64_t last, int64_t also) {
   std::vector<int64_t> values{also};
   for (int64_t value = first; value <= last; value *= 2)
@@ -31,7 +31,7 @@ std::vector<int64_t> powers(int64_t first, int64_t last, int64_t also) {
   return values;
 }
 
-/// A tile that is not larger than twice what there is.
+/// Returns the largest useful tile: `size` rounded up to a power of two, within `least` and `most`.
 int64_t mostOf(int64_t size, int64_t least, int64_t most) {
   return std::clamp<int64_t>(int64_t(llvm::PowerOf2Ceil(uint64_t(std::max<int64_t>(size, 1)))), least, most);
 }
@@ -50,7 +50,7 @@ public:
     if (left > 0)
       cycles += cyclesOf(int64_t(llvm::divideCeil(left, arch.multiprocessors)));
     const double moving = bytesMoved(sizes, schedule, wave, arch) / arch.deviceRate;
-    // Of two that take as long, the one that moves less where there is much to move.
+    // If two schedules take the same time, prefer the one that moves less, if operands are large.
     constexpr double aside = 0.05;
     return std::max(cycles / arch.gigahertz, moving) + (sizes.operands() > arch.cacheBytes ? aside * moving : 0);
   }
@@ -58,7 +58,7 @@ public:
 private:
   int64_t warps() const { return schedule.warpsM * schedule.warpsN; }
 
-  /// Blocks that a multiprocessor has at a time.
+  /// Returns the number of blocks that a multiprocessor runs at a time.
   int64_t blocksTogether() const {
     constexpr int64_t registerFile = 65536, mostThreads = 1536, mostBlocks = 16, reserved = 1024;
     const int64_t shared = (schedule.m + schedule.n) * schedule.k * bytes * schedule.stages + reserved;
@@ -67,10 +67,10 @@ private:
                                           mostThreads / schedule.threads, mostBlocks}));
   }
 
-  /// Of so many blocks on one multiprocessor, from their start to their end.
+  /// Returns the cycles of `blocks` blocks on one multiprocessor, from start to end.
   double cyclesOf(int64_t blocks) const {
-    // Bytes a cycle and multiprocessor of shared memory, and from the second-level cache; cycles of that cache's
-    // latency, and of a block's start and end; of the tensor cores each is one warp's at a time.
+    // Bytes per cycle and multiprocessor of shared memory, and from the L2 cache; cycles of the latency of that cache,
+    // and of a block's start and end; the number of tensor cores, each used by one warp at a time.
     constexpr double sharedRate = 128, cacheRate = 48, latency = 700, aside = 1500, cores = 4, barrier = 80;
     const double there = double(blocks), tile = double((schedule.m + schedule.n) * schedule.k * bytes);
     const double rate = arch.halfFlops * 2 / double(bytes) * std::min(1.0, there * double(warps()) / cores);
@@ -98,7 +98,7 @@ double bytesMoved(const ProductSizes &sizes, const Schedule &schedule, int64_t t
     return once + results;
   const auto rows = double(llvm::divideCeil(m, schedule.m)), columns = double(llvm::divideCeil(n, schedule.n));
   const double tiles = rows * columns, wave = std::min(double(together), tiles);
-  double tall, wide; // of a wave, in tiles
+  double tall, wide; // size of a wave, in tiles
   if (schedule.raster > 1) {
     tall = std::min(double(schedule.raster), rows);
     wide = std::min(std::ceil(wave / tall), columns);
@@ -133,7 +133,7 @@ ScheduleSpace spaceOfMma(Contraction product, const Arch &arch, const Schedule &
   const bool wholeRows = !product.rowSums.empty(); // of one warp
   const int64_t m = mostOf(product.likelySizeOf(product.rows), unit, most),
                 n = mostOf(product.likelySizeOf(product.columns), unit, most);
-  // All but one of the slots are on their way at a time: more than there are tiles to load are of no use.
+  // All slots but one are being loaded at a time: more slots than tiles plus one are useless.
   const int64_t tiles = int64_t(llvm::divideCeil(product.likelySizeOf(product.depth), 2 * step));
   std::vector<int64_t> slots{2, 3, 4, 5, initial.stages};
   llvm::erase_if(slots, [&](int64_t number) { return number > std::max<int64_t>(initial.stages, tiles + 1); });
@@ -159,7 +159,7 @@ ScheduleSpace spaceOfMma(Contraction product, const Arch &arch, const Schedule &
   atMost(m, {{1, {warpM, warpsM}}}, "a tile has not many more rows than there are");
   atMost(n, {{1, {warpN, warpsN}}}, "a tile has not many more columns than there are");
   atMost(mostWarps, {{1, {warpsM, warpsN}}}, "a block has at most 512 threads");
-  // registersOf(), times a warp's threads.
+  // registersOf(), times the threads of a warp.
   atMost((mostRegisters - aroundRegisters) * warpSize,
          {{setsOfSums(product), {warpM, warpN}}, {warpSize / 4, {warpM}}, {warpSize / 4, {warpN}}},
          "sums and fragments fit a thread's registers");
@@ -196,7 +196,7 @@ Schedule chooseMma(Contraction product, const Arch &arch, int64_t parts) {
   for (const SchedulePoint &point : spaceOfMma(product, arch, best).points()) {
     const Schedule schedule = scheduleOf(point);
     const double time = Estimate(schedule, sizes, arch).nanoseconds();
-    // Of equals the one whose loads have more time.
+    // Among equal times, prefer more stages, which give loads more time.
     if (time >= least * 0.999 && !(time <= least && schedule.stages > best.stages))
       continue;
     least = time;

@@ -1,4 +1,4 @@
-//===- ProductSpace.h - the schedules that tensor cores may have for a product -----------===//
+//===- ProductSpace.h - search space and cost model of a product on tensor cores ---------===//
 #ifndef TILEWRIGHT_LIB_TARGET_CUDA_PRODUCTSPACE_H
 #define TILEWRIGHT_LIB_TARGET_CUDA_PRODUCTSPACE_H
 
@@ -8,32 +8,32 @@
 
 namespace tilewright::cuda {
 
-/// The space of `product`, of which whyNotOnTensorCores() is empty: tiles of a warp, warps, k of a step, stages. None
-/// of its points is refused by whyNotMma(), but for `initial` where it is.
+/// Returns the space of `product`, for which whyNotOnTensorCores() must be empty: the tile of a warp, the warps, the k
+/// of a step, the stages. whyNotMma() accepts all points, except possibly `initial`.
 ScheduleSpace spaceOfMma(Contraction product, const Arch &arch, const Schedule &initial);
 
 Schedule scheduleOf(const SchedulePoint &point);
 
-/// What the model expects of it on a card of `arch`, in nanoseconds. Sizes that are not known are taken for 1024. With
-/// `parts` its sum is in so many, each a product of a batch (SplitSums.h).
+/// Returns the time in nanoseconds that the cost model predicts on a card of `arch`. Unknown sizes count as 1024. With
+/// `parts` the reduction is split into as many parts, each a product of a batch (SplitSums.h).
 double nanosecondsOfMma(const Schedule &schedule, Contraction product, const Arch &arch, int64_t parts = 1);
 
-/// What a model of a product knows of its sizes.
+/// The sizes of a product in the cost model.
 struct ProductSizes {
   int64_t m, n, k, batches;
   int64_t bytes, resultBytes;                                                   ///< of an element
-  int64_t sets;                                                                 ///< of sums, that a thread has
-  double operands() const { return double(bytes) * double(k) * double(m + n); } ///< bytes, of one of the batch
+  int64_t sets;                                                                 ///< sets of sums that a thread has
+  double operands() const { return double(bytes) * double(k) * double(m + n); } ///< bytes, for one of the batch
 };
-/// Those of `product`, whose sum is in so many parts; unknown ones are taken for 1024.
+/// Returns the sizes of `product` with its reduction split into `parts`; unknown sizes count as 1024.
 ProductSizes sizesOf(Contraction product, int64_t parts);
-/// Bytes from the card's memory where so many tiles of `schedule` are computed together: each operand once where the
-/// second-level cache holds it, else what each wave of tiles reads.
+/// Returns the bytes read from the card's memory if `together` tiles of `schedule` are computed at a time: each operand
+/// once if the L2 cache holds both, otherwise what each wave of tiles reads.
 double bytesMoved(const ProductSizes &sizes, const Schedule &schedule, int64_t together, const Arch &arch);
-/// The rows of tiles in a band that are worth a try: one, and eight where operands do not fit the second-level cache.
+/// Returns the candidates for the rows of tiles in a band: one, and eight if the operands do not fit the L2 cache.
 std::vector<int64_t> rastersFor(const ProductSizes &sizes, const Arch &arch);
 
-/// The point that the model ranks first.
+/// Returns the point with the least predicted time.
 Schedule chooseMma(Contraction product, const Arch &arch, int64_t parts = 1);
 
 } // namespace tilewright::cuda

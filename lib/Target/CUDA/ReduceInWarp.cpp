@@ -1,6 +1,6 @@
-//===- ReduceInWarp.cpp - partial results of the lanes of a warp become one ------------===//
+//===- ReduceInWarp.cpp - combine the partial results of the lanes of a warp -----------===//
 //
-// By a butterfly of five shuffles, so that every lane has the result: the order is the same in each run.
+// A butterfly of five shuffles gives every lane the result. The order of additions is the same in each run.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CUDA/ThreadKernel.h"

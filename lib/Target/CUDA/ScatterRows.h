@@ -7,15 +7,15 @@
 
 namespace tilewright::cuda {
 
-/// Dimensions of the destination are searched for or said by a loop of the source (`direct`); the source's other loops
-/// are `free`, and the index tensors depend on these alone.
+/// Dimensions of the destination are either determined by the index tensors (`searched`) or indexed by a loop of the
+/// source (`direct`). The source's other loops are `free`; the index tensors depend only on these.
 struct ScatterRows {
   tile::ScatterOp op;
   llvm::SmallVector<unsigned> searched = {}, direct = {};
   llvm::SmallVector<unsigned> loopOfDirect = {}, free = {};
 };
 
-/// The kernel as one scatter of rows; null with the reason where it is none.
+/// Returns the kernel as one scatter of rows, or null with the reason if it is not one.
 std::optional<ScatterRows> matchScatterRows(mlir::func::FuncOp kernel, std::string &reason);
 
 } // namespace tilewright::cuda

@@ -1,4 +1,4 @@
-//===- Schedule.cpp - how a kernel is laid over a grid, as data ------------------------===//
+//===- Schedule.cpp - how a kernel is mapped to a grid, as data ------------------------===//
 #include "lib/Target/CUDA/Schedule.h"
 #include "mlir/IR/BuiltinAttributes.h"
 
@@ -65,7 +65,7 @@ void setSchedule(func::FuncOp kernel, const Schedule &schedule) {
   kernel->setAttr(attrName, parts.getDictionary(kernel.getContext()));
 }
 
-/// Whether the rows of every result fall into vectors.
+/// Returns true if the rows of every result are multiples of `vector`.
 static bool inVectors(func::FuncOp kernel, int64_t vector) {
   return vector == 1 || llvm::all_of(kernel.getResultTypes(), [&](Type type) {
            auto shaped = dyn_cast<ShapedType>(type);
@@ -93,7 +93,7 @@ std::optional<Schedule> getSchedule(func::FuncOp kernel) {
     return llvm::all_of(values.asArrayRef(), [](int64_t value) { return value > 0; });
   };
   bool whole = false;
-  constexpr int64_t mostNeighbours = 32; // each is written out
+  constexpr int64_t mostNeighbours = 32; // each is unrolled
   if (kind && number("threads", schedule.threads)) {
     if ((kind == "elements" || kind == "scatter") && number("vector", schedule.vector)) {
       schedule.kind = kind == "elements" ? Schedule::Kind::Elements : Schedule::Kind::Scatter;
