@@ -1,7 +1,7 @@
 //===- SelectCudaSchedule.cpp - --tw-cuda-select-schedule -----------------------------------===//
 //
-// Each kernel gets a schedule (Schedule.h) from its sizes and the architecture. What the tenant cannot compute is
-// refused with op, type, reason and the user's line: every such op of the module, not only the first.
+// Gives each kernel a schedule (Schedule.h) according to its sizes and the architecture. Ops that the target does not
+// support are refused with op, type, reason and the user's line: all of them in the module, not only the first.
 //
 // Tests: test/Target/CUDA/refusals.mlir, test/Target/CUDA/product.mlir, test/Target/CUDA/softmax.mlir
 //
@@ -32,7 +32,7 @@ namespace tilewright {
 namespace cuda {
 namespace {
 
-/// Why `op` of a kernel's body has no code; empty: it has.
+/// Returns why `op` of a kernel's body cannot be emitted, or an empty string if it can.
 std::string whyNot(Operation *op) {
   if (isa<linalg::LinalgOp>(op)) {
     std::string reason;
@@ -43,7 +43,7 @@ std::string whyNot(Operation *op) {
         reason = "its body has control flow";
       else if (isa<tile::ReportOp>(inner))
         reason = "it writes at computed places";
-      else if (isa<arith::RemFOp>(inner)) // LLVM's x - trunc(x / y) * y is none for large quotients
+      else if (isa<arith::RemFOp>(inner)) // LLVM's expansion x - trunc(x / y) * y is wrong for large quotients
         reason = "the remainder of floats has no exact implementation";
       else if (isa<math::MathDialect>(inner->getDialect()) && inner->getOperand(0).getType().isF64() &&
                !hasCodeOfItsOwn(inner))
@@ -54,7 +54,7 @@ std::string whyNot(Operation *op) {
   if (isa<tensor::EmptyOp, tensor::PadOp, tensor::InsertSliceOp, tensor::ExtractSliceOp, tensor::ExpandShapeOp,
           tensor::CollapseShapeOp, tensor::CastOp, affine::AffineApplyOp, func::ReturnOp, tensor::YieldOp, tile::ScanOp,
           tile::ScatterOp, tile::SortOp, tile::GroupedConvolutionOp, tile::DepthwiseGradientOp, tile::AttentionOp,
-          tile::AttentionGradientOp>(op)) // of attention: with a schedule
+          tile::AttentionGradientOp>(op)) // attention and its gradient: with a schedule
     return "";
   if (auto number = dyn_cast<arith::ConstantOp>(op)) {
     auto dense = dyn_cast<ElementsAttr>(number.getValue());
@@ -65,7 +65,7 @@ std::string whyNot(Operation *op) {
   return "the target has no schedule for it";
 }
 
-/// "softmax of tensor<7x512xf64>".
+/// Returns, for example, "softmax of tensor<7x512xf64>".
 std::string describeWithType(Operation *op) {
   std::string text;
   llvm::raw_string_ostream stream(text);
@@ -78,7 +78,7 @@ std::string describeWithType(Operation *op) {
   return text;
 }
 
-/// Tells of everything in the kernel that has no code.
+/// Emits an error for every op in the kernel that cannot be emitted.
 LogicalResult refuseOps(func::FuncOp kernel) {
   bool possible = true;
   for (Operation &op : kernel.getBody().front())
@@ -132,7 +132,7 @@ public:
     return schedule;
   }
 
-  /// Blocks of a cluster that share a row of the kernel, which is read again for what its reductions give.
+  /// Returns a schedule with a cluster of blocks per row, if the kernel reads its rows again after reducing them.
   std::optional<Schedule> chooseCluster() {
     std::string reason;
     if (arch.groupFlops == 0 || !hasReductions() || matchContraction(kernel, reason))
@@ -149,7 +149,7 @@ private:
     return llvm::any_of(members, [](Operation *op) { return cast<linalg::LinalgOp>(op).getNumReductionLoops() > 0; });
   }
 
-  /// An op that runs over a row depends on one that has reduced it.
+  /// Returns true if an op that iterates over a row depends on an op that has reduced it.
   bool readsAgain(const tile::RowMap &rows) {
     llvm::SmallPtrSet<Operation *, 16> behind;
     for (Operation *member : members) {
@@ -168,7 +168,8 @@ private:
     return std::max<int64_t>(1, cast<ShapedType>(type).getElementTypeBitWidth() / 8);
   }
 
-  /// Neighbours that make 16 bytes of the narrowest operand, as far as all of `sizes` are multiples of them.
+  /// Returns the number of adjacent elements that make 16 bytes of the narrowest operand, as far as it divides all
+  /// `sizes`.
   int64_t vectorOf(ArrayRef<int64_t> sizes) {
     int64_t narrowest = 16;
     for (Type type : kernel.getArgumentTypes())
@@ -181,7 +182,7 @@ private:
     return vector;
   }
 
-  /// The last size of each result.
+  /// Returns the last size of each result.
   SmallVector<int64_t> lastSizes() {
     SmallVector<int64_t> sizes;
     for (Type type : kernel.getResultTypes()) {
@@ -191,7 +192,7 @@ private:
     return sizes;
   }
 
-  /// The loops of `op` that lie in a row.
+  /// Returns the loops of `op` that are within a row.
   static SmallVector<unsigned> loopsInRow(linalg::LinalgOp op, const tile::RowMap &rows) {
     SmallVector<unsigned> loops;
     for (auto [loop, row] : llvm::enumerate(rows.rowOfLoop.lookup(op)))
@@ -200,10 +201,10 @@ private:
     return loops;
   }
 
-  /// Threads should share a row where its reductions run over neighbours, or where what they give is read all over the
-  /// row. Each op has to be one that they can share.
+  /// Returns true if threads should share a row: its reductions iterate over adjacent or at least 64 elements, or their
+  /// results are read across the row. Each op must be one whose row threads can share.
   bool wantsRows(const tile::RowMap &rows) {
-    constexpr int64_t many = 64; // elements of a reduction that are too many for one thread
+    constexpr int64_t many = 64; // more elements of a reduction should be shared by several threads
     bool wanted = false;
     for (Operation *member : members) {
       auto op = cast<linalg::LinalgOp>(member);
@@ -246,7 +247,7 @@ private:
   }
 
   Schedule chooseRows(const tile::RowMap &rows) {
-    constexpr int64_t unknown = 4096; // elements of a row of symbolic size
+    constexpr int64_t unknown = 4096; // assumed elements of a row of symbolic size
     Schedule schedule;
     schedule.kind = Schedule::Kind::Rows;
     SmallVector<int64_t> last;
@@ -267,7 +268,7 @@ private:
         last.push_back(ranges[loops.back()]);
       longest = std::max(longest, size);
     }
-    // A result's last dimension in the row may be another loop than the op's last.
+    // A result's last dimension in the row may be another loop than the last one of the op.
     for (int64_t size : lastSizes())
       if (size != 1)
         last.push_back(size);
@@ -292,11 +293,11 @@ private:
     return schedule;
   }
 
-  /// How many blocks share a row on sm_90: so many that a long row stays in registers and is read once, and more where
-  /// the card would have nothing else to do. What a product reads again lies in one block.
+  /// Returns the number of blocks that share a row on sm_90: enough that a long row stays in registers and is read
+  /// once, and more if multiprocessors would be idle. A row that a product reads again must be in one block.
   int64_t clusterFor(const tile::RowMap &rows, int64_t longest, int64_t groups, int64_t vector) {
-    constexpr int64_t most = 8;          // blocks of a cluster that every chip of sm_90 can hold
-    constexpr int64_t ofBlock = 8 << 10; // elements for which a block of its own is worth a barrier of the cluster
+    constexpr int64_t most = 8;          // blocks of a cluster that every sm_90 chip supports
+    constexpr int64_t ofBlock = 8 << 10; // elements that justify one more block and the cluster's barrier
     if (arch.groupFlops == 0 ||
         llvm::any_of(members, [](Operation *op) { return isProduct(cast<linalg::LinalgOp>(op)); }))
       return 1;
@@ -325,15 +326,16 @@ private:
     return blocks;
   }
 
-  static constexpr int64_t mostThreads = 1024; ///< of a block
+  static constexpr int64_t mostThreads = 1024; ///< per block
 
   func::FuncOp kernel;
   const Arch &arch;
-  bool neighbours = false; ///< a reduction runs over what lies side by side
+  bool neighbours = false; ///< a reduction iterates over adjacent elements
   SmallVector<Operation *> members;
 };
 
-/// Attention, or its gradient, with a schedule on tensor cores: its own, or one that is chosen here.
+/// Selects a schedule on tensor cores for attention or its gradient: the one it already has, or one that is chosen
+/// here. Returns true if there is one.
 bool takesTensorCores(func::FuncOp kernel, const Arch &arch) {
   std::string reason;
   std::optional<Schedule> schedule;
@@ -367,7 +369,7 @@ struct SelectCudaSchedule : impl::SelectCudaScheduleBase<SelectCudaSchedule> {
       getOperation().emitError() << llvm::toString(known.takeError());
       return signalPassFailure();
     }
-    // Attention that tensor cores do not take is what it is made of: products, and a softmax of rows between them.
+    // Attention that tensor cores do not support is decomposed into products and a softmax of rows between them.
     OpPassManager decompose(func::FuncOp::getOperationName());
     decompose.addPass(createDecomposeTile());
     decompose.addPass(createCanonicalizerPass());
@@ -387,7 +389,7 @@ struct SelectCudaSchedule : impl::SelectCudaScheduleBase<SelectCudaSchedule> {
         possible &= succeeded(refuseOps(kernel));
     if (!possible)
       return signalPassFailure();
-    // A row that a cluster holds is read once; cut in parts it would be read for each reduction.
+    // A row in a cluster's registers is read once; split into parts, it would be read once per reduction.
     for (auto kernel : getOperation().getOps<func::FuncOp>())
       if (kernel->hasAttr("tw.kernel") && !kernel->hasAttr("tw.schedule"))
         if (std::optional<Schedule> cluster = Selection(kernel, *known).chooseCluster())

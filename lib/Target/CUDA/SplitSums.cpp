@@ -1,4 +1,4 @@
-//===- SplitSums.cpp - long sums of few results, in parts ---------------------------------===//
+//===- SplitSums.cpp - split long reductions with a small number of results into parts ----===//
 //
 // Before:
 //   %r = call @kernel_0(%x, %w, %b, %into)       // x: 3 x 4096, w: 256 x 4096; r = gelu(x w' + b): 16 tiles of 16 x 16
@@ -6,12 +6,12 @@
 //   %x1 = tensor.expand_shape %x [[0], [1, 2]] : 3 x 8 x 512            // views: nothing is copied
 //   %w1 = tensor.expand_shape %w [[0], [1, 2]] : 256 x 8 x 512
 //   %p = call @kernel_0_parts(%x1, %w1, %empty) : 8 x 3 x 256 x f32     // a batch of 8 products: 128 tiles
-//   %r = call @kernel_0(%p, %b, %into)                                  // adds the parts up, in order; what followed
+//   %r = call @kernel_0(%p, %b, %into)                                  // adds the parts in order; then the epilogue
 //
-// The parts are kernels as others: any schedule of products takes them. The partial sums lie in the arena, and are
-// added in the same order in every run: there are no atomics. docs/decisions/0034-split-sums.md
+// The kernels of the parts have any schedule of products. The partial sums are stored in the arena, and are added in
+// the same order in every run: there are no atomics. docs/decisions/0034-split-sums.md
 //
-// So are long reductions to few results, which one block or a few would compute:
+// Long reductions with a small number of results, which would occupy only a few blocks, are split in the same way:
 //
 //   %r = call @kernel_0(%x, %into)               // x: 65536 x 64, added up over its rows
 //   ->  %p = call @kernel_0_parts(%x as 256 x 256 x 64, %empty) : 256 x 64 x f32 ; %r = call @kernel_0(%p, %into)
@@ -34,10 +34,10 @@ using namespace mlir;
 namespace tilewright::cuda {
 namespace {
 
-/// Terms of a part at least, and what their number is a multiple of: rows of operands still begin at 128 bytes.
+/// The least terms of a part, and the unit of their number, which keeps the rows of operands at multiples of 128 bytes.
 constexpr int64_t leastTerms = 256, termsUnit = 128;
 
-/// Which dimension of an operand's tensor a loop runs over, or -1.
+/// Returns the dimension of an operand's tensor that a loop indexes, or -1.
 int64_t dimensionOf(linalg::LinalgOp op, OpOperand *operand, unsigned loop) {
   for (auto [dim, expr] : llvm::enumerate(op.getMatchingIndexingMap(operand).getResults()))
     if (auto single = dyn_cast<AffineDimExpr>(expr); single && single.getPosition() == loop)
@@ -45,15 +45,15 @@ int64_t dimensionOf(linalg::LinalgOp op, OpOperand *operand, unsigned loop) {
   return -1;
 }
 
-/// What `op`'s body takes from the kernel around it.
+/// Returns the values of the kernel that `op`'s body captures.
 llvm::SetVector<Value> capturedBy(linalg::LinalgOp op) {
   llvm::SetVector<Value> captured;
   getUsedValuesDefinedAbove(op->getRegion(0), captured);
   return captured;
 }
 
-/// Whether cutting `loop` of `op` is a matter of views: every operand is the kernel's, and has the loop as one of its
-/// dimensions or not at all.
+/// Returns true if `loop` of `op` can be split by views: every operand is an argument of the kernel, and has the loop
+/// as one of its dimensions or not at all.
 bool canCut(linalg::LinalgOp op, unsigned loop) {
   return op->getNumResults() == 1 && combinerOf(op, 0) &&
          llvm::all_of(capturedBy(op),
@@ -66,7 +66,7 @@ bool canCut(linalg::LinalgOp op, unsigned loop) {
          });
 }
 
-/// What the model expects of the product in so many parts, in nanoseconds.
+/// Returns the predicted time in nanoseconds of the product in `parts` parts.
 double timeOf(Contraction &product, const Arch &arch, int64_t parts) {
   double time;
   if (arch.groupFlops > 0 && whyNotOnWarpGroups(product, arch.formats()).empty())
@@ -75,13 +75,13 @@ double timeOf(Contraction &product, const Arch &arch, int64_t parts) {
     time = nanosecondsOfMma(chooseMma(product, arch, parts), product, arch, parts);
   if (parts == 1)
     return time;
-  // The second kernel: it begins when the first has ended, and reads what that has written.
+  // The second kernel starts after the first has ended, and reads its results.
   const int64_t results =
       product.sizeOf(product.batches) * product.sizeOf(product.rows) * product.sizeOf(product.columns);
   return time + secondKernel + double(results * parts * 4) / arch.deviceRate;
 }
 
-/// The same of a product by the schedule `fma`, which has no model: two blocks for each multiprocessor.
+/// Returns the number of parts for the schedule `fma`, which has no cost model: two blocks per multiprocessor.
 int64_t partsOfFma(Contraction &product, const Arch &arch) {
   std::optional<Schedule> schedule = chooseFma(product);
   if (!schedule || !whyNotFma(*schedule, product).empty())
@@ -94,16 +94,16 @@ int64_t partsOfFma(Contraction &product, const Arch &arch) {
   while (2 * parts * blocks <= 2 * arch.multiprocessors && terms % (2 * parts * termsUnit) == 0 &&
          terms / (2 * parts) >= leastTerms)
     parts *= 2;
-  return parts >= 4 ? parts : 1; // less is not worth a kernel
+  return parts >= 4 ? parts : 1; // fewer parts do not justify a kernel
 }
 
-/// In how many parts; 1: it stays whole.
+/// Returns the number of parts; 1 means that the product is not split.
 int64_t partsOf(func::FuncOp kernel, Contraction &product, const Arch &arch) {
   if (product.depth.size() != 1 || !sizesAreKnown(kernel) || !canCut(product.op, product.depth[0]))
     return 1;
   if (!whyNotOnTensorCores(product, arch.formats()).empty())
     return partsOfFma(product, arch);
-  constexpr double worth = 0.8; // of the time of one kernel; the model is a model
+  constexpr double worth = 0.8; // of the time of one kernel: a margin for errors of the cost model
   const int64_t terms = product.sizeOf(product.depth);
   int64_t best = 1;
   if (terms < 2 * leastTerms)
@@ -117,9 +117,9 @@ int64_t partsOf(func::FuncOp kernel, Contraction &product, const Arch &arch) {
   return best;
 }
 
-/// A reduction that few blocks would compute: which of its loops to cut, and in how many parts; 1: none.
+/// Returns the loop of a reduction to split and the number of parts, if it would occupy too few blocks; 1 part if not.
 std::pair<unsigned, int64_t> partsOfReduction(func::FuncOp kernel, linalg::LinalgOp op, const Arch &arch) {
-  constexpr int64_t leastElements = 128 * 1024, leastTerms = 256; // of the whole, and of a part
+  constexpr int64_t leastElements = 128 * 1024, leastTerms = 256; // of the whole reduction; of a part
   const std::pair<unsigned, int64_t> whole{0, 1};
   Type type = getElementTypeOrSelf(op->getResult(0).getType());
   if (!sizesAreKnown(kernel) || type.isBF16() || type.isF16() || isProduct(op))
@@ -127,7 +127,7 @@ std::pair<unsigned, int64_t> partsOfReduction(func::FuncOp kernel, linalg::Linal
   SmallVector<int64_t> ranges = op.getStaticLoopRanges();
   int64_t results = 1, terms = 1;
   unsigned longest = 0;
-  bool neighbours = false; // lie in a row: then a row has a warp or a block, else a warp has 32 of them
+  bool neighbours = false; // terms are contiguous: then a warp or a block has one row, else a warp has 32 rows
   for (auto [loop, kind] : llvm::enumerate(op.getIteratorTypesArray())) {
     (kind == utils::IteratorType::reduction ? terms : results) *= ranges[loop];
     if (kind != utils::IteratorType::reduction)
@@ -141,9 +141,9 @@ std::pair<unsigned, int64_t> partsOfReduction(func::FuncOp kernel, linalg::Linal
   if (results * terms < leastElements || !canCut(op, longest))
     return whole;
   const int64_t blocks = neighbours ? results : int64_t(llvm::divideCeil(results, warpSize));
-  // Two blocks for each multiprocessor, as far as parts stay long.
+  // Two blocks per multiprocessor, as long as the parts keep enough terms.
   const int64_t most = std::min(2 * arch.multiprocessors / std::max<int64_t>(blocks, 1), terms / leastTerms);
-  constexpr int64_t leastParts = 4; // less is not worth a kernel
+  constexpr int64_t leastParts = 4; // fewer do not justify a kernel
   for (int64_t parts = std::min(most, ranges[longest]); parts >= leastParts; --parts)
     if (ranges[longest] % parts == 0)
       return {longest, parts};
@@ -200,7 +200,7 @@ public:
   }
 
 private:
-  /// The kernel that makes the parts: a batch of products.
+  /// Returns the kernel that computes the parts: a batch of products.
   func::FuncOp makeParts() {
     Location loc = op.getLoc();
     SmallVector<Type> types;
@@ -221,7 +221,7 @@ private:
     builder.setInsertionPointToStart(body);
     Value neutral = arith::ConstantOp::create(builder, loc, *arith::getNeutralElement(combinerOf(op, 0)));
     Value fill = linalg::FillOp::create(builder, loc, neutral, body->getArgument(inputs)).getResult(0);
-    // The parts are one more loop, the last, over which operands and result run.
+    // The parts are one additional loop, the last, which indexes operands and result.
     const unsigned part = op.getNumLoops();
     AffineExpr partExpr = builder.getAffineDimExpr(part);
     SmallVector<AffineMap> maps;
@@ -252,7 +252,7 @@ private:
     return made;
   }
 
-  /// The kernel becomes the sum of its parts, its first argument, and what followed the product.
+  /// Turns the kernel into the sum of the parts, its new first argument, and the epilogue of the product.
   void addUp() {
     Location loc = op.getLoc();
     (void)kernel.insertArgument(0, partial, {}, loc);
@@ -315,11 +315,11 @@ private:
   func::FuncOp kernel;
   linalg::LinalgOp op;
   int64_t parts;
-  std::string name; ///< of the op, towards people
+  std::string name; ///< of the op, in messages
   OpBuilder builder;
   RankedTensorType partial;
   SmallVector<unsigned> sides; ///< the kernel's arguments that are operands
-  SmallVector<int64_t> dims;   ///< of each, the dimension of the loop that is cut, or -1
+  SmallVector<int64_t> dims;   ///< for each, the dimension of the loop that is split, or -1
   SmallVector<unsigned> unused;
 };
 

@@ -1,4 +1,4 @@
-//===- SplitSums.h - long sums of few results, in parts -----------------------------------===//
+//===- SplitSums.h - split long reductions with a small number of results into parts ------===//
 #ifndef TILEWRIGHT_LIB_TARGET_CUDA_SPLITSUMS_H
 #define TILEWRIGHT_LIB_TARGET_CUDA_SPLITSUMS_H
 
@@ -7,9 +7,9 @@
 
 namespace tilewright::cuda {
 
-/// Cuts sums of products on tensor cores in parts, each a product of a batch, where the tiles of the result are too few
-/// for the card: where the model says that the parts and the kernel that adds them up take less time than one kernel.
-/// Kernels that have a schedule stay as they are.
+/// Splits the reductions of products on tensor cores into parts, each a product of a batch, if the result has too few
+/// tiles to occupy the card, and the cost model predicts less time for the parts and the kernel that adds them. Kernels
+/// that already have a schedule are unchanged.
 void splitSums(mlir::ModuleOp module, const Arch &arch);
 
 } // namespace tilewright::cuda

@@ -1,4 +1,4 @@
-//===- ThreadCode.cpp - arithmetic and conditions of what one thread does ---------------===//
+//===- ThreadCode.cpp - arithmetic and conditions in the code of one thread -------------===//
 #include "lib/Target/CUDA/ThreadCode.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

@@ -1,4 +1,4 @@
-//===- ThreadCode.h - arithmetic and conditions of what one thread does -----------------===//
+//===- ThreadCode.h - arithmetic and conditions in the code of one thread ---------------===//
 #ifndef TILEWRIGHT_LIB_TARGET_CUDA_THREADCODE_H
 #define TILEWRIGHT_LIB_TARGET_CUDA_THREADCODE_H
 
@@ -7,7 +7,7 @@
 
 namespace tilewright::cuda {
 
-/// The base of what emits products: places are values of type index.
+/// The base class of the emitters of products. Indices are values of type index.
 class ThreadCode {
 protected:
   explicit ThreadCode(ThreadKernel &kernel)
@@ -20,13 +20,13 @@ protected:
   mlir::Value quotient(mlir::Value value, int64_t by);
   mlir::Value toI32(mlir::Value value);
   mlir::Value isLess(mlir::Value a, mlir::Value b);
-  /// Both; either may be null, which is true.
+  /// Returns `a` and `b`; a null operand is true.
   mlir::Value both(mlir::Value a, mlir::Value b);
-  /// Whether it is known that `extent` is a multiple of `by`.
+  /// Returns true if `extent` is known to be a multiple of `by`.
   bool dividesEvenly(mlir::Value extent, int64_t by);
-  /// LLVM counts a block of assembly, or a thread's many loads, as little, and would unroll the loop.
+  /// Prevents unrolling of the loop: LLVM underestimates the cost of inline assembly, or of many loads.
   void keepRolled(mlir::scf::ForOp loop);
-  /// Code under a condition, or always where it is null.
+  /// Emits code under a condition, or unconditionally if it is null.
   void when(mlir::Value condition, llvm::function_ref<void()> body);
 
   ThreadKernel &kernel;

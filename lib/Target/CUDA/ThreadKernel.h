@@ -1,4 +1,4 @@
-//===- ThreadKernel.h - a kernel while it becomes what one thread does -----------------===//
+//===- ThreadKernel.h - a kernel while it is converted to the code of one thread -------===//
 #ifndef TILEWRIGHT_LIB_TARGET_CUDA_THREADKERNEL_H
 #define TILEWRIGHT_LIB_TARGET_CUDA_THREADKERNEL_H
 
@@ -9,12 +9,13 @@ namespace tilewright::cuda {
 
 /// Address spaces of pointers.
 inline constexpr unsigned globalSpace = 1, sharedSpace = 3;
-/// Bytes of shared memory that a block may have without asking for more.
+/// Bytes of shared memory that a block has without an explicit request.
 inline constexpr int64_t mostStaticShared = 48 * 1024;
-/// A thread keeps so many elements of a row in registers; more are read again by each op.
+/// The number of elements of a row that a thread keeps in registers. Each op reads longer rows again.
 inline constexpr int64_t mostOfRowInRegisters = 32;
 
-/// What the files that emit kernels share. `from` is the kernel on tensors, `to` the function that the builder fills.
+/// State shared by the files that emit kernels. `from` is the kernel on tensors, `to` the function that the builder
+/// fills.
 struct ThreadKernel {
   ThreadKernel(mlir::func::FuncOp from, mlir::func::FuncOp to, const Schedule &schedule, mlir::OpBuilder &builder,
                Elements &elements)
@@ -25,23 +26,24 @@ struct ThreadKernel {
   mlir::OpBuilder &builder;
   Elements &elements;
   llvm::DenseMap<mlir::Value, mlir::Value> pointers; ///< by tensor argument of `from`
-  mlir::Value block, thread;                         ///< their numbers, of type index
-  int64_t sharedBytes = 0;                           ///< of the static array, which begins at a multiple of 16
-  int64_t dynamicBytes = 0;                          ///< of what a launch adds, at a multiple of 1024
+  mlir::Value block, thread;                         ///< their indices, of type index
+  int64_t sharedBytes = 0;                           ///< of the static array, which is aligned to 16
+  int64_t dynamicBytes = 0;                          ///< of dynamic shared memory, aligned to 1024
   llvm::SmallVector<mlir::Value> maps;               ///< parameters that are tensor maps: pointers
 
   mlir::Location loc() { return from.getLoc(); }
-  /// What `from` returns, and the arguments that it is written to.
+  /// Returns the values that `from` returns, and the arguments that they are stored to.
   llvm::SmallVector<std::pair<mlir::Value, mlir::BlockArgument>> results();
-  /// `bytes` of shared memory that nothing else of the kernel uses, a pointer to them in address space 3.
+  /// Allocates `bytes` of shared memory for exclusive use and returns a pointer in address space 3.
   mlir::Value allocateShared(int64_t bytes);
-  /// A pointer to `bytes` of shared memory, of any number that the device has; of a kernel's calls the largest counts.
+  /// Returns a pointer to `bytes` of dynamic shared memory, up to the device's limit. All calls of a kernel share one
+  /// allocation of the largest size.
   mlir::Value dynamicShared(int64_t bytes);
-  /// The grid: the number of blocks, over the kernel's index arguments.
+  /// Sets the grid: the number of blocks, as an expression of the kernel's index arguments.
   void setGrid(mlir::AffineExpr blocks);
 };
 
-/// Each emits the whole body; the error is of an op of `from`.
+/// Each function emits the whole body; errors are at an op of `from`.
 mlir::LogicalResult emitElements(ThreadKernel &kernel);
 mlir::LogicalResult emitRows(ThreadKernel &kernel);
 mlir::LogicalResult emitScatter(ThreadKernel &kernel);
@@ -51,16 +53,17 @@ mlir::LogicalResult emitFma(ThreadKernel &kernel);
 mlir::LogicalResult emitAttention(ThreadKernel &kernel);
 mlir::LogicalResult emitWarpGroupAttention(ThreadKernel &kernel);
 
-/// A sum of products that reads two operands again and again, each without a loop of the result: a product of matrices,
-/// which has no schedule `rows`. A matrix times a vector reads the matrix once, and has.
+/// Returns true for a sum of products that reads both operands repeatedly, each of which lacks a loop of the result: a
+/// matrix product, which cannot have the schedule `rows`. A matrix-vector product reads the matrix once, so it can.
 bool isProduct(mlir::linalg::LinalgOp op);
 
-/// The op that combines two partial results of `op`'s result `number`, or null: the body yields combiner(so far, new).
+/// Returns the op that combines two partial results of `op`'s result `number`: the body yields combiner(accumulator,
+/// new). Returns null if there is none.
 mlir::Operation *combinerOf(mlir::linalg::LinalgOp op, unsigned number);
 
-/// Combines `value` of the lanes of a warp by the op `combiner`; each lane gets all of it.
+/// Combines `value` of all lanes of a warp by the op `combiner`; each lane gets the result.
 mlir::Value reduceInWarp(mlir::OpBuilder &builder, mlir::Location loc, mlir::Operation *combiner, mlir::Value value);
-/// `value` of the lane whose number differs in the bits of `mask`.
+/// Returns `value` of the lane whose number is this lane's xor `mask`.
 mlir::Value shuffle(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, int32_t mask);
 mlir::Value combine(mlir::OpBuilder &builder, mlir::Operation *combiner, mlir::Value a, mlir::Value b);
 

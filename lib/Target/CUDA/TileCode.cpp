@@ -1,4 +1,4 @@
-//===- TileCode.cpp - tiles of matrices in shared memory, and tensor cores on them ------===//
+//===- TileCode.cpp - matrix tiles in shared memory, and tensor cores that read them ----===//
 #include "lib/Target/CUDA/TileCode.h"
 #include "lib/Target/CUDA/Contraction.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -21,7 +21,7 @@ Value TileCode::address(Value pointer, Value offset) {
 Value TileCode::chunkOffset(int64_t chunks, Value row, Value chunk) {
   Value mixed = chunk;
   if (chunks % 2 == 0) {
-    // As many rows as make 128 bytes have the same number: their chunks are in different banks as they are.
+    // Rows that share a line of 128 bytes have the same number: their chunks are already in different banks.
     Value number = chunks >= 8 ? row : quotient(row, 8 / chunks);
     mixed = arith::XOrIOp::create(builder, loc, chunk, remainder(number, std::min<int64_t>(chunks, 8)));
   }
@@ -58,7 +58,7 @@ void TileCode::copyBytes(int64_t size, Value to, Value from, Value inside) {
     Value none = arith::ConstantIntOp::create(builder, loc, 0, 32);
     bytes = arith::SelectOp::create(builder, loc, inside, all, none);
   }
-  // Only sixteen bytes may go around the first-level cache.
+  // Only copies of 16 bytes can bypass the L1 cache.
   auto cache = size == chunkBytes ? NVVM::LoadCacheModifierKind::CG : NVVM::LoadCacheModifierKind::CA;
   NVVM::CpAsyncOp::create(builder, loc, to, from, uint32_t(size), cache, bytes);
 }
@@ -116,7 +116,7 @@ Value TileCode::asFragment(Value word) {
   return LLVM::BitcastOp::create(builder, loc, VectorType::get({2}, builder.getF16Type()), word);
 }
 
-/// mma of 8-bit floats, which the nvvm dialect does not know.
+/// Emits mma of 8-bit floats, which the nvvm dialect does not have.
 static Value multiplyFloat8(OpBuilder &builder, Location loc, Type result, Type left, Type right, ValueRange a,
                             ValueRange b, ValueRange sums) {
   SmallVector<Value> operands(a);
@@ -138,7 +138,7 @@ void TileCode::multiply(ValueRange a, ValueRange b, MutableArrayRef<Value> sums)
                                           : NVVM::MMATypes::bf16;
   Type sum = sums.front().getType();
   auto four = LLVM::LLVMStructType::getLiteral(builder.getContext(), {sum, sum, sum, sum});
-  // Sums of integers wrap, as those of a loop do.
+  // Sums of integers wrap, as in a loop.
   std::optional<NVVM::MMAIntOverflow> overflow;
   if (isInteger)
     overflow = NVVM::MMAIntOverflow::wrapped;

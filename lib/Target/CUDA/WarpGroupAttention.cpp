@@ -1,4 +1,4 @@
-//===- WarpGroupAttention.cpp - attention that warp groups take, with TMA and wgmma -------===//
+//===- WarpGroupAttention.cpp - attention by warp groups, with TMA and wgmma --------------===//
 #include "lib/Target/CUDA/WarpGroupAttention.h"
 #include "dialects/Tile/Sizes.h"
 
@@ -88,7 +88,7 @@ std::string whyNotWarpGroupAttention(const Schedule &schedule, const Attention &
       return reason;
   if (int64_t bytes = bytesOfWarpGroups(schedule, attention); bytes > sharedBytes)
     return "it needs " + text(bytes) + " bytes of shared memory, and a block has " + text(sharedBytes);
-  // Sums, scores, weights, and what addresses and statistics take.
+  // Registers for sums, scores and weights, and for addresses and statistics.
   const int64_t used = attention.valueSize / 2 + schedule.n / 2 + schedule.n / 4 + 48;
   if (used > consumerRegisters)
     return "it needs about " + text(used) + " registers, and a thread has " + text(consumerRegisters);

@@ -1,4 +1,4 @@
-//===- WarpGroupCode.cpp - TMA, mbarriers and wgmma in what one thread does ----------------===//
+//===- WarpGroupCode.cpp - TMA, mbarriers and wgmma in the code of one thread --------------===//
 #include "lib/Target/CUDA/WarpGroupCode.h"
 #include "lib/Target/CUDA/WarpGroupProduct.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -39,7 +39,7 @@ void WarpGroupCode::assembly(StringRef text, StringRef constraints, ValueRange o
     sum = LLVM::ExtractValueOp::create(builder, loc, made.getRes(), ArrayRef<int64_t>{int64_t(number)});
 }
 
-/// The constraints of registers that go in and out.
+/// Returns the constraints of registers that are inputs and outputs.
 static std::string inPlace(ArrayRef<Value> sums) {
   std::string constraints;
   for (Value sum : sums)
@@ -70,14 +70,15 @@ void WarpGroupCode::arriveExpecting(Value barrier, int64_t bytes) {
 }
 
 void WarpGroupCode::wait(Value barrier, Value parity) {
-  // try_wait may give up before the phase has ended.
+  // try_wait may return before the phase has completed.
   assembly("{\n\t.reg .pred done;\nagain:\n\tmbarrier.try_wait.parity.shared::cta.b64 done, [$0], $1;\n\t"
            "@!done bra again;\n\t}",
            "r,r,~{memory}", {barrier, parity});
 }
 
 void WarpGroupCode::load(Value to, Value map, ArrayRef<Value> at, Value barrier, int64_t blocks) {
-  // A block alone is a cluster, and its shared memory the cluster's. LLVM's intrinsic would convert addresses for it.
+  // A single block is also a cluster, so its shared memory is the cluster's. LLVM's intrinsic would add address
+  // conversions.
   SmallVector<Value> operands{to, map, barrier};
   std::string constraints = "r,l,r", place;
   for (Value each : at) {
@@ -99,9 +100,10 @@ void WarpGroupCode::load(Value to, Value map, ArrayRef<Value> at, Value barrier,
 }
 
 Value WarpGroupCode::descriptorOf(const Matrix &matrix) {
-  // Sixteenths of bytes: the start in bits 0-13, the leading offset in 16-29, the stride offset in 32-45; 1 in 62: the
-  // swizzle of 128 bytes. Eight lines follow each other, so it is 1024 bytes to the next eight. In a cluster's second
-  // block a GPU's addresses have a bit above those of the start, which would be one of the leading offset.
+  // All offsets are in units of 16 bytes: the start in bits 0-13, the leading offset in 16-29, the stride offset in
+  // 32-45; 1 in bit 62 selects the swizzle of 128 bytes. Groups of eight lines are contiguous, so the stride is 1024
+  // bytes. In a cluster's second block an address has a bit above those of the start, which must not become part of the
+  // leading offset.
   constexpr int64_t swizzle128 = int64_t(1) << 62, eightLines = 8 * lineBytes, startBits = (1 << 14) - 1;
   const int64_t leading = matrix.alongK ? 16 : matrix.lineBytes;
   Value start = LLVM::PtrToIntOp::create(builder, loc, builder.getI32Type(), matrix.start);
@@ -116,7 +118,7 @@ void WarpGroupCode::multiply(Type element, Type rhsElement, ArrayRef<Matrix> lef
                              int64_t steps, MutableArrayRef<Value> sums, bool anew) {
   const bool integers = element.isInteger();
   const int64_t depth = groupDepthBytes * 8 / element.getIntOrFloatBitWidth();
-  // From one product's k to the next, in sixteenths of bytes: in a line, or as many lines further.
+  // The offset of a step's k, in units of 16 bytes: within a line, or by whole lines.
   auto placeOf = [&](const Matrix &matrix, int64_t step) {
     constexpr int64_t stepsOfLine = lineBytes / groupDepthBytes;
     if (!matrix.alongK)
@@ -154,7 +156,7 @@ void WarpGroupCode::multiply(Type element, Type rhsElement, ArrayRef<Matrix> lef
     std::string registers;
     for (int64_t i = 0; i < each; ++i)
       registers += (i ? ", $" : "$") + std::to_string(int64_t(group) * each + i);
-    // Signs, which integers have not, and what is turned over: of 16 bits only.
+    // The signs, which integers do not have, and the transposes, which only 16-bit types have.
     std::string tail = ", 1, 1";
     if (element.getIntOrFloatBitWidth() == 16)
       tail += std::string(matrix.alongK ? ", 0" : ", 1") + (right.alongK ? ", 0" : ", 1");

@@ -1,4 +1,4 @@
-//===- WarpGroupProduct.cpp - contractions that warp groups take, with TMA and wgmma ------===//
+//===- WarpGroupProduct.cpp - contractions by warp groups, with TMA and wgmma -------------===//
 #include "lib/Target/CUDA/WarpGroupProduct.h"
 #include "dialects/Tile/Sizes.h"
 #include "lib/Target/CUDA/TileCode.h"
@@ -26,7 +26,7 @@ std::optional<MappedOperand> mapOperand(Contraction product, OpOperand *operand,
     return std::nullopt;
   };
   Value tensor = operand->get();
-  // Where a sum has others, its loops of one round are always at 0: the windows of a convolution of 1 x 1.
+  // Ignores reduction loops of one iteration if there are others: their index is always 0, as in a 1 x 1 convolution.
   MLIRContext *context = product.op.getContext();
   SmallVector<int64_t> ranges = product.op.getStaticLoopRanges();
   SmallVector<unsigned> depth = llvm::filter_to_vector(product.depth, [&](unsigned loop) { return ranges[loop] != 1; });
@@ -70,7 +70,7 @@ std::optional<MappedOperand> mapOperand(Contraction product, OpOperand *operand,
     return fail("an operand has more dimensions than a tensor map");
   if (runs.back().part == MappedOperand::Part::Batch)
     return fail("neighbours of an operand are of different products");
-  // So all strides but the first are multiples of 16 bytes.
+  // With this, all strides but the first are multiples of 16 bytes.
   const Type element = elementOf(product);
   if (runs.back().factor % (chunkBytes / bytesOf(element)) != 0)
     return fail("rows of an operand begin at no multiples of 16 bytes");
@@ -95,7 +95,7 @@ TensorMapRecipe MappedOperand::recipe(uint32_t buffer, int64_t side) const {
                                        : TensorMapRecipe::Element::BF16;
   made.swizzle = uint32_t(lineBytes);
   for (const Run &run : runs) {
-    // A box has a line of what is contiguous, and of the other direction all that a tile takes.
+    // A box has one line in the contiguous direction, and the whole extent of a tile in the other.
     int64_t box = run.part == Part::Batch ? 1 : run.part == Part::Side && alongK ? side : lineElements(element);
     made.dimensions.push_back({uint32_t(box), run.factor, {run.sizes.begin(), run.sizes.end()}});
   }

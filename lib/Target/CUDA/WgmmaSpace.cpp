@@ -1,9 +1,9 @@
-//===- WgmmaSpace.cpp - the schedules that warp groups may have for a product -------------===//
+//===- WgmmaSpace.cpp - search space and cost model of a product by warp groups -----------===//
 //
-// The space of the schedule `wgmma`, and the model that ranks it: that of `mma` (ProductSpace.cpp), with wgmma's rate.
-// A step over k takes as long as the slowest of the tensor cores' products, of shared memory, which each wgmma reads A
-// and B from and TMA writes, of the tiles' way from the second-level cache, and of that way's latency over the stages
-// that hide it. Blocks that take several tiles in turn begin once, and have the next tile's operands when they come to
+// The space of the schedule `wgmma`, and its cost model: that of `mma` (ProductSpace.cpp), with the rate of wgmma. The
+// time of a step over k is the maximum of: the products on the tensor cores, shared memory, from which each wgmma reads
+// A and B and to which TMA writes, the transfer of the tiles from the L2 cache, and its latency divided by the stages
+// that hide it. Blocks that compute several tiles start once, and already have the next tile's operands when they reach
 // it.
 //
 // Test: test/Target/CUDA/wgmma.mlir, test/Python/test_cuda_wgmma.py
@@ -36,28 +36,28 @@ public:
     if (left > 0)
       cycles += cyclesOf(int64_t(llvm::divideCeil(left, arch.multiprocessors)));
     const double moving = bytesMoved(sizes, schedule, wave, arch) / arch.deviceRate;
-    // Of two that take as long, the one that moves less where there is much to move.
+    // If two schedules take the same time, prefer the one that moves less, if operands are large.
     constexpr double aside = 0.05;
     return std::max(cycles / arch.gigahertz, moving) + (sizes.operands() > arch.cacheBytes ? aside * moving : 0);
   }
 
 private:
-  /// Blocks that a multiprocessor has at a time.
+  /// Returns the number of blocks that a multiprocessor runs at a time.
   int64_t blocksTogether() const {
     constexpr int64_t registerFile = 65536, reserved = 1024;
-    // Three warp groups are launched with all the registers that there are.
+    // Three warp groups are launched with all registers of the multiprocessor.
     const int64_t registers =
         schedule.consumers > 1 ? registerFile : registersOfConsumer(schedule, sizes.sets) * schedule.threads;
     return std::max<int64_t>(
         1, std::min((arch.sharedBytes + reserved) / (bytesOfRing(schedule) + reserved), registerFile / registers));
   }
 
-  /// Of so many blocks on one multiprocessor, from their start to their end.
+  /// Returns the cycles of `blocks` blocks on one multiprocessor, from start to end.
   double cyclesOf(int64_t blocks) const {
-    // As in ProductSpace.cpp; what a step costs besides is the wait for its tiles.
+    // As in ProductSpace.cpp; the additional cost of a step is the wait for its tiles.
     constexpr double sharedRate = 128, cacheRate = 48, latency = 800, aside = 2000, wait = 40;
     const double there = double(blocks), tile = double((schedule.m + schedule.n) * schedule.k * bytes);
-    // Of B's tile a block asks the cache for its part; what it waits for the others is a guess.
+    // A block reads only its part of B's tile from the L2 cache. The cost of the wait for other blocks is a guess.
     const double asked = double((schedule.m + schedule.n / schedule.cluster) * schedule.k * bytes);
     const double others = schedule.cluster > 1 ? 20 : 0;
     const double multiply =
@@ -84,7 +84,8 @@ std::vector<int64_t> with(std::vector<int64_t> values, int64_t also) {
   return values;
 }
 
-/// How many tiles a block may take in turn: as long as there are blocks for the whole card, of tiles of a usual size.
+/// Returns the candidates for the number of tiles per block, as long as tiles of the usual size give blocks to the
+/// whole card.
 std::vector<int64_t> turnsFor(Contraction product, const Arch &arch) {
   constexpr int64_t usual = 128;
   const ProductSizes sizes = sizesOf(product, /*parts=*/1);
@@ -107,7 +108,7 @@ ScheduleSpace spaceOfWgmma(Contraction product, const Arch &arch, const Schedule
   if (!product.rowSums.empty())
     widths = {initial.n};
   const int64_t least = widths.front(), rows = initial.m / initial.consumers;
-  // More slots than there are tiles to load are of no use.
+  // More slots than tiles are useless.
   const int64_t tiles =
       int64_t(llvm::divideCeil(product.likelySizeOf(product.depth), lineElements(elementOf(product))));
   std::vector<int64_t> slots{2, 3, 4, 5, 6, 8};
@@ -119,7 +120,7 @@ ScheduleSpace spaceOfWgmma(Contraction product, const Arch &arch, const Schedule
                  {"stages", with(slots, initial.stages), initial.stages}};
   space.knobs.push_back({"raster", rastersFor(sizesOf(product, /*parts=*/1), arch), initial.raster});
   space.knobs.push_back({"in_turn", with(turnsFor(product, arch), initial.inTurn), initial.inTurn});
-  // Two blocks need two tiles under each other.
+  // Two blocks need two tiles in the same column.
   std::vector<int64_t> clusters{1};
   if (product.likelySizeOf(product.rows) > groupRows)
     clusters.push_back(2);
@@ -132,7 +133,7 @@ ScheduleSpace spaceOfWgmma(Contraction product, const Arch &arch, const Schedule
     constraint.why = std::move(why);
     space.constraints.push_back(std::move(constraint));
   };
-  // What whyNotWgmma() says of the parts that blocks of a cluster load.
+  // The condition of whyNotWgmma() on the parts that the blocks of a cluster load.
   const int64_t unit = 2 * (b && !b->alongK ? lineElements(elementOf(product)) : 8);
   for (int64_t width : space.knobs[columns].values)
     if (width % unit != 0) {
@@ -186,7 +187,7 @@ Schedule chooseWgmma(Contraction product, const Arch &arch, int64_t parts) {
   for (const SchedulePoint &point : spaceOfWgmma(product, arch, best).points()) {
     const Schedule schedule = wgmmaAt(product, point);
     const double time = Estimate(schedule, sizes, arch).nanoseconds();
-    // Of equals the one whose loads have more time.
+    // Among equal times, prefer more stages, which give loads more time.
     if (time >= least * 0.999 && !(time <= least && schedule.stages > best.stages))
       continue;
     least = time;

@@ -1,4 +1,4 @@
-//===- WgmmaSpace.h - the schedules that warp groups may have for a product ---------------===//
+//===- WgmmaSpace.h - search space and cost model of a product by warp groups -------------===//
 #ifndef TILEWRIGHT_LIB_TARGET_CUDA_WGMMASPACE_H
 #define TILEWRIGHT_LIB_TARGET_CUDA_WGMMASPACE_H
 
@@ -8,17 +8,17 @@
 
 namespace tilewright::cuda {
 
-/// The space of `product`, of which whyNotOnWarpGroups() is empty: rows of a warp group, warp groups, columns, stages.
-/// None of its points is refused by whyNotWgmma(), but for `initial` where it is.
+/// Returns the space of `product`, for which whyNotOnWarpGroups() must be empty: rows of a warp group, warp groups,
+/// columns, stages. whyNotWgmma() accepts all points, except possibly `initial`.
 ScheduleSpace spaceOfWgmma(Contraction product, const Arch &arch, const Schedule &initial);
 
 Schedule wgmmaAt(Contraction product, const SchedulePoint &point);
 
-/// What the model expects of it on a card of `arch`, in nanoseconds. Sizes that are not known are taken for 1024. With
-/// `parts` its sum is in so many, each a product of a batch (SplitSums.h).
+/// Returns the time in nanoseconds that the cost model predicts on a card of `arch`. Unknown sizes count as 1024. With
+/// `parts` the reduction is split into as many parts, each a product of a batch (SplitSums.h).
 double nanosecondsOfWgmma(const Schedule &schedule, Contraction product, const Arch &arch, int64_t parts = 1);
 
-/// The point that the model ranks first.
+/// Returns the point with the least predicted time.
 Schedule chooseWgmma(Contraction product, const Arch &arch, int64_t parts = 1);
 
 } // namespace tilewright::cuda

@@ -1,13 +1,13 @@
-//===- WriteRows.cpp - what follows a product where a kernel reduces its rows -------------===//
+//===- WriteRows.cpp - the epilogue of a product in a kernel that reduces its rows --------===//
 //
-// Of a tile with all columns, four lanes of a warp have a row of sums between them, in registers:
+// In a tile with all columns, four lanes of a warp together have a row of sums in registers:
 //
 //   h[c] = what the reductions read at each column c of the lane
-//   s    = sum over c of h[c] * h[c]; s += that of the lane with another lowest bit; += with another second bit
+//   s    = sum over c of h[c] * h[c]; s += that of the lane with the other lowest bit; += with the other second bit
 //   store f(h[c], s) for each c
 //
-// One reduction after the other, in the kernel's order: a variance is one of differences from the mean that is there.
-// The order of additions is the same in each run.
+// Reductions run one after the other, in the kernel's order: a variance uses differences from the mean that was
+// computed before. The order of additions is the same in each run.
 //
 // Tests: test/Target/CUDA/join-rows.mlir, test/Python/test_cuda_matrix.py (norm-behind-*)
 //
@@ -31,7 +31,8 @@ void ContractionCode::writeRows(Value lane, Value firstRow, const Fragments &fra
       Value inTile = elements.add(firstRow, elements.add(index(i * fragments.rowStep + half * 8), rowInTile));
       Value row = elements.add(rowOrigin, inTile), inside;
       if (!wholeRows) {
-        // Lanes below the last row compute it, too, as all of a warp exchange numbers, and store nothing.
+        // Lanes past the last row compute it too, because all lanes of a warp take part in the exchange, but store
+        // nothing.
         inside = isLess(row, rows);
         row = arith::MinUIOp::create(builder, loc, row, elements.add(rows, index(-1)));
       }
