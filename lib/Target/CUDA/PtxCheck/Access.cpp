@@ -1,7 +1,7 @@
-//===- Access.cpp - a lane touches memory -------------------------------------------------===//
+//===- Access.cpp - checks of a lane's memory access --------------------------------------===//
 //
-// Every access of every instruction comes through here: the space behind a generic address, bounds by object,
-// alignment, what was never written, races. After a finding the kernel goes on: a load gives zero, a store does
+// Every memory access of every instruction is checked here: the space of a generic address, bounds per object,
+// alignment, uninitialized memory, races. The kernel continues after a finding: a load gives zero, a store does
 // nothing.
 //
 //===----------------------------------------------------------------------===//
@@ -269,7 +269,8 @@ void Exec::acquire() {
   warp.acquired = VectorClock();
 }
 
-/// Shared memory has the same addresses in every block: there a block's number is part of the key.
+/// The key of an address in Grid::released. Shared memory has the same addresses in every block, so the key contains
+/// the block's number.
 static uint64_t releaseKey(const Block &block, uint64_t address) {
   if ((address & kWindowMask) == kSharedWindow)
     address &= ~kWindowMask;
@@ -292,7 +293,7 @@ void Exec::publish(uint64_t address) {
     from = block.serial;
     return;
   }
-  // Seen from this block, what the address carried so far is another block's.
+  // In this block's clock, the clock that the address had so far belongs to another block.
   VectorClock joined = warp.released;
   joined.join(clock, false, from);
   clock = std::move(joined);
@@ -305,7 +306,7 @@ void Exec::observe(uint64_t address) {
     return;
   const auto &[clock, from] = found->second;
   warp.acquired.join(clock, from == block.serial, from);
-  // What other blocks know of this one.
+  // Add what other blocks know of this block.
   for (uint32_t i = 0; i < kAgents; ++i) {
     auto mine = clock.others.find(uint64_t(block.serial) * kAgents + i);
     if (mine != clock.others.end())

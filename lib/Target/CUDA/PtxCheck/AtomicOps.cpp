@@ -1,6 +1,6 @@
 //===- AtomicOps.cpp - atom and red -------------------------------------------------------------------------===//
 //
-// Relaxed where nothing is said. Lanes that hit the same address go one behind the other, the lowest first.
+// Relaxed by default. Lanes that access the same address are processed sequentially, the lowest lane first.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CUDA/PtxCheck/Formats.h"
@@ -12,7 +12,7 @@
 namespace tilewright::ptx {
 namespace {
 
-/// T f(T old, T b), or T f(T old, T b, T c, int) of a cas; a red has no result.
+/// The operation is T f(T old, T b), or T f(T old, T b, T c, int) for cas. A red has no result.
 template <class T, class F, bool hasResult, bool hasThird> void runAtomic(Exec &e, const Instr &in) {
   uint32_t first = hasResult ? 1 : 0;
   Cell<T> *result = hasResult ? e.row<Cell<T>>(in, 0) : nullptr;

@@ -1,8 +1,8 @@
 //===- BarrierOps.cpp - the barriers of a block, and the end of threads ------------------------------------------===//
 //
-// A barrier counts threads, by whole warps where the instruction is .aligned. What each brings is known to all that
-// wait when it completes. A thread that exits while others wait for it is a finding; then they wait no longer for it,
-// as on the hardware.
+// A barrier counts threads; if the instruction is .aligned it counts whole warps. When it completes, the clocks of all
+// arrivals are joined into those of all waiting threads. A thread that exits while others wait for it is a finding;
+// then they stop waiting for it, as on the hardware.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CUDA/PtxCheck/Lanes.h"
@@ -21,7 +21,8 @@ enum : uint32_t {
   HasPredicate = Popc | All | Any
 };
 
-/// Threads that a barrier without a count waits for: whole warps, but for those that are gone.
+/// Returns the threads that a barrier without a count waits for: those of all warps that have not exited, counted as
+/// whole warps.
 uint32_t allThreads(const Block &block) {
   uint32_t threads = 0;
   for (const Warp &warp : block.warps)
@@ -151,7 +152,7 @@ void exitLanes(Exec &e, uint32_t mask) {
     settleCluster(*e.block.cluster);
   if (!e.warp.done())
     return;
-  // The last of the warp: who waits for it?
+  // The warp's last threads have exited: check the barriers that wait for them.
   for (uint32_t number = 0; number < e.block.barriers.size(); ++number) {
     Barrier &barrier = e.block.barriers[number];
     uint32_t all = allThreads(e.block);

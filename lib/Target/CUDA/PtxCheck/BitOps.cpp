@@ -56,7 +56,7 @@ template <class T> void addCounts(Table &table, const std::string &bits, const s
             }));
 }
 
-/// Bits of a from place b, c of them; what lies above is zero or the field's sign.
+/// bfe and bfi: fields of c bits from bit b on. The bits above an extracted field are zero or the field's sign.
 template <class T> void addFields(Table &table, const std::string &bits, const std::string &letter) {
   using S = std::make_signed_t<T>;
   constexpr uint32_t width = 8 * sizeof(T);

@@ -8,25 +8,25 @@
 
 namespace tilewright::ptx {
 
-/// Bytes that lie together on both sides.
+/// Bytes that are contiguous in shared and in global memory.
 struct BulkPiece {
   uint64_t shared = 0, global = 0;
   uint32_t bytes = 0;
-  bool inside = true; ///< of the tensor; else `global` means nothing
+  bool inside = true; ///< of the tensor; otherwise `global` is meaningless
 };
 
 enum Reduction : uint32_t { ReduceAdd = 1, ReduceMin, ReduceMax, ReduceAnd, ReduceOr, ReduceXor };
 
-/// Where a byte of shared memory lies under a swizzle of 32, 64 or 128 bytes: the 16-byte chunk's number is changed by
-/// the number of its 128-byte line.
+/// Returns the address in shared memory of a byte under a swizzle of 32, 64 or 128 bytes: the number of its 16-byte
+/// chunk is xored with the number of its 128-byte line.
 inline uint64_t swizzled(uint64_t address, uint32_t bytes) {
   return address ^ ((address >> 7 & (bytes / 16 - 1)) << 4);
 }
 
 void forPieces(const BulkCopy &copy, const std::function<void(const BulkPiece &)> &take);
-/// Zeroes, or NaN where the map says so.
+/// Fills bytes outside of the tensor with zeros, or with NaN if the map says so.
 void fillOutside(const TensorMap &map, uint8_t *to, uint32_t bytes);
-/// Whether elements of a type can be reduced so.
+/// Returns true if elements of this type support the reduction.
 bool canReduce(TensorMap::Element element, uint32_t operation);
 /// Reduces elements of the copy's type into `to`.
 void reduceBytes(const BulkCopy &copy, uint8_t *to, const uint8_t *from, uint32_t bytes);

@@ -1,8 +1,9 @@
 //===- BulkOps.cpp - cp.async.bulk, with and without tensor maps ----------------------------------------===//
 //
-// A load takes place when no thread can go on without it, a store when its group is waited for, and at the latest when
-// its block ends. Until then source and target are marked. All go through the async proxy. The agent of a load is its
-// mbarrier: who has seen the phase complete is behind it. A tensor map is a ptx::TensorMap.
+// A load is executed when no thread can continue without it, a store when its group is waited for, and at the latest
+// when its block ends. Until then its source and destination are marked as in use. All accesses go through the async
+// proxy. The agent of a load is its mbarrier: a thread that has seen the phase complete is ordered after the load. A
+// tensor map is a ptx::TensorMap.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CUDA/PtxCheck/Bulk.h"
@@ -28,7 +29,7 @@ Accessor accessorOf(const Exec &e, const BulkCopy &copy, uint16_t flags) {
   return who;
 }
 
-/// Notes the copy's accesses as going on; false where it cannot take place.
+/// Records the copy's accesses as in progress. Returns false if the copy is invalid.
 bool begin(Exec &e, uint32_t lane, const BulkCopy &copy) {
   bool load = copy.direction == BulkCopy::Direction::Load;
   if (!e.inShared(lane, copy.shared, copy.bytes, copy.tensor ? 128 : 16, "the shared side of the copy"))
@@ -41,7 +42,7 @@ bool begin(Exec &e, uint32_t lane, const BulkCopy &copy) {
     uint64_t address = piece.global;
     GlobalObject *object = e.objectAt(address, piece.bytes);
     if (!object || (!load && object->allocation->constant)) {
-      uint64_t last = address + piece.bytes - 1; // its size is no alignment
+      uint64_t last = address + piece.bytes - 1; // one byte: the size of the piece is not an alignment
       good = e.locate(lane, space, last, 1, load ? Access::Read : Access::Write) != nullptr && object;
       return;
     }
@@ -74,7 +75,7 @@ bool readMap(Exec &e, const Instr &in, uint32_t lane, uint32_t operand, uint32_t
     e.find(Kind::Misaligned, lane, "the address of a tensor map must be a multiple of 64");
     return false;
   }
-  // In two halves: its size is no alignment.
+  // In two halves, because the size of the map is not its alignment.
   if (!(data = e.locate(lane, space, address, 64, Access::Read)) ||
       !e.locate(lane, space, address += 64, 64, Access::Read))
     return false;
@@ -105,7 +106,7 @@ bool checkMbarrier(Exec &e, uint32_t lane, const BulkCopy &copy) {
   Accessor who = e.accessor(lane, Epoch::Strong);
   if (const Epoch *other = copy.block->shadow.write(who, copy.mbarrier, 8))
     e.noteRace(lane, Space::Shared, copy.mbarrier, *other, true, true);
-  else if (!who.isAfter(found->second.init)) // which strong accesses of others may have hidden
+  else if (!who.isAfter(found->second.init)) // strong accesses of other threads may have hidden it
     e.noteRace(lane, Space::Shared, copy.mbarrier, found->second.init, true, true);
   if (!found->second.shown)
     e.find(Kind::MissingProxyFence, lane,
@@ -114,7 +115,7 @@ bool checkMbarrier(Exec &e, uint32_t lane, const BulkCopy &copy) {
   return true;
 }
 
-/// A load for each block that the mask names, to the same places in all.
+/// Starts a load for each block in the mask, to the same addresses in all of them.
 void loadInto(Exec &e, uint32_t lane, const BulkCopy &copy, uint32_t ranks) {
   const std::vector<Block *> &blocks = e.block.cluster->blocks;
   if (!ranks || ranks >> blocks.size())
@@ -199,7 +200,7 @@ void prefetchTensor(Exec &e, const Instr &in) {
 }
 void nothing(Exec &, const Instr &) {}
 
-/// The source of a store has been read.
+/// Reads the source of a store.
 void capture(Exec &e, uint32_t lane, BulkCopy &copy) {
   if (copy.read)
     return;
@@ -308,7 +309,7 @@ bool deliverLoad(Grid &grid) {
   return true;
 }
 
-/// Loads that have come, and no thread has seen the phase end.
+/// Reports completed loads whose phase no thread has seen complete.
 static void findUnseen(Exec &e) {
   for (const auto &[address, mbarrier] : e.block.mbarriers) {
     bool seen = !mbarrier.lastLoad.block;

@@ -1,8 +1,8 @@
-//===- BulkPieces.cpp - which bytes a bulk copy moves ----------------------------------------===//
+//===- BulkPieces.cpp - the bytes that a bulk copy moves -------------------------------------===//
 //
-// A box lies in shared memory without gaps, its first dimension fastest; under a swizzle its rows have 32, 64 or 128
-// bytes and the 16-byte chunks of a row change places by the row's number. What lies outside of the tensor is filled
-// by a load and left out by a store.
+// A box is contiguous in shared memory, its first dimension fastest. Under a swizzle its rows have 32, 64 or 128 bytes,
+// and the 16-byte chunks of a row are permuted by the row's number. A load fills bytes outside of the tensor, and a
+// store skips them.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CUDA/PtxCheck/Bulk.h"
@@ -18,7 +18,7 @@ void forPieces(const BulkCopy &copy, const std::function<void(const BulkPiece &)
   const TensorMap &map = copy.map;
   uint32_t size = map.elementBytes(), row = map.box[0] * size, rows = copy.bytes / row;
   int64_t first = copy.at[0], width = map.dims[0];
-  // Bytes of a row that lie inside, between these two.
+  // The bytes of a row between `low` and `high` are inside.
   uint32_t low = uint32_t(std::clamp<int64_t>(-first, 0, map.box[0])) * size;
   uint32_t high = uint32_t(std::clamp<int64_t>(width - first, 0, map.box[0])) * size;
   for (uint32_t number = 0; number < rows; ++number) {
@@ -86,7 +86,7 @@ template <class T> static void reduceAll(uint32_t operation, uint8_t *to, const 
     std::memcpy(to + at, &a, sizeof(T));
   }
 }
-/// Sums, minima and maxima of floats, rounded to their format.
+/// Computes sums, minima and maxima of floats, rounded to their format.
 static void reduceFloats(uint32_t operation, const Format &format, uint32_t size, uint8_t *to, const uint8_t *from,
                          uint32_t bytes) {
   for (uint32_t at = 0; at + size <= bytes; at += size) {

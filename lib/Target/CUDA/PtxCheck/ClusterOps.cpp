@@ -1,9 +1,9 @@
 //===- ClusterOps.cpp - blocks of a cluster: addresses, and their barrier -----------------------------===//
 //
-// An address in another block's shared memory has the block's rank plus one above its bits (kRankShift); mapa makes it.
-// The cluster's barrier waits for all threads that have not exited. A block that ends must be behind all that others
-// did in its shared memory: something that its threads waited for must have come after it.
-//
+// An address in another block's shared memory has the block's rank plus one above its bits (kRankShift); mapa creates
+// such addresses. The cluster's barrier waits for all threads that have not exited. The end of a block must be ordered
+// after all accesses of other blocks to its shared memory: its threads must have waited for something that came after
+// them.
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CUDA/PtxCheck/Lanes.h"
 #include "lib/Target/CUDA/PtxCheck/Table.h"
@@ -14,8 +14,8 @@ namespace {
 enum : uint32_t { Relaxed = ModUser };
 constexpr uint64_t kOffsetMask = (uint64_t(1) << kRankShift) - 1;
 
-/// The address of the same place in the block with a rank. The own block's keeps its form, which .shared::cta takes
-/// too.
+/// mapa: the corresponding address in the block with the given rank. An address in the own block keeps its form, which
+/// .shared::cta also accepts.
 template <class Word> void mapAddress(Exec &e, const Instr &in) {
   Word *to = e.row<Word>(in, 0);
   const Word *from = e.row<Word>(in, 1);

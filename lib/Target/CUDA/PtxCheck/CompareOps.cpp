@@ -1,7 +1,7 @@
 //===- CompareOps.cpp - setp, set, selp, slct ---------------------------------------------------------===//
 //
-// setp.CMP{.BOOL}.type p{|q}, a, b{, c}: p = (a CMP b) BOOL c, q = !(a CMP b) BOOL c. A comparison of floats with u at
-// its end is also true where an operand is NaN.
+// setp.CMP{.BOOL}.type p{|q}, a, b{, c}: p = (a CMP b) BOOL c, q = !(a CMP b) BOOL c. A float comparison with the
+// suffix u is also true if an operand is NaN.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CUDA/PtxCheck/Formats.h"
@@ -103,7 +103,7 @@ template <class T> void runSetp(Exec &e, const Instr &in) {
       q[lane] = joined(in.mods, !value, other);
   });
 }
-/// Pairs: two predicates, or with one that says both.
+/// setp on pairs: one predicate per half; without q only that of the low half.
 template <class T> void runSetpPair(Exec &e, const Instr &in) {
   uint32_t *p = e.row<uint32_t>(in, 0);
   uint32_t second = e.operand(in, 1);
@@ -119,7 +119,7 @@ template <class T> void runSetpPair(Exec &e, const Instr &in) {
       q[lane] = joined(in.mods, high, other);
   });
 }
-/// set.CMP.dtype.stype: all ones, or 1.0f for a dtype of f32.
+/// set.CMP.dtype.stype: all ones, or 1.0f if dtype is f32.
 template <class T, bool Float> void runSet(Exec &e, const Instr &in) {
   uint32_t *d = e.row<uint32_t>(in, 0);
   const Cell<T> *a = e.row<Cell<T>>(in, 1), *b = e.row<Cell<T>>(in, 2);

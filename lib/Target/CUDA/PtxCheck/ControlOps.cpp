@@ -6,7 +6,7 @@
 namespace tilewright::ptx {
 namespace {
 
-constexpr uint64_t kMaxLocal = 1 << 20; ///< bytes of a thread's stack
+constexpr uint64_t kMaxLocal = 1 << 20; ///< per thread
 
 void branchTable(Exec &e, const Instr &in) {
   const std::vector<uint32_t> &targets = e.grid.code.tables[in.target];
@@ -41,7 +41,7 @@ void call(Exec &e, const Instr &in) {
   const CallSite &site = code.calls[in.target];
   const CodeFunction &callee = code.functions[site.function];
   uint32_t pc = e.pc;
-  if (uint32_t stay = e.fragment->mask & ~e.mask) { // the guard keeps some: they go on behind the call
+  if (uint32_t stay = e.fragment->mask & ~e.mask) { // lanes that the guard masks continue after the call
     leave(e, stay, pc + 1);
   }
   Fragment &fragment = *e.fragment;

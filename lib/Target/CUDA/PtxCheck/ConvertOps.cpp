@@ -1,7 +1,7 @@
 //===- ConvertOps.cpp - cvt between numbers ------------------------------------------------------------===//
 //
-// To an integer: rounded, then clamped to its range; NaN becomes 0, or the sign bit where either side has 64 bits. To a
-// float: rounded as the instruction says.
+// Conversions to integers round, then clamp to the range; NaN becomes 0, or the sign bit if either side has 64 bits.
+// Conversions to floats round as the instruction says.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CUDA/PtxCheck/Formats.h"
@@ -43,7 +43,7 @@ template <class D, class S> D toInteger(uint32_t mods, S source) {
     return std::numeric_limits<D>::max();
   return D(x);
 }
-/// An integer of 64 bits in double, to odd.
+/// Converts a 64-bit integer to double, rounded to odd.
 template <class S> double exactOrOdd(S source) {
   if constexpr (kIsInteger<S> && sizeof(S) == 8) {
     uint64_t magnitude = source < 0 ? 0 - uint64_t(source) : uint64_t(source);
@@ -60,7 +60,7 @@ template <class D, class S> D toFloat(uint32_t mods, S source) {
   double x = exactOrOdd(source);
   if (mods & ModFtz && std::is_same_v<S, float>)
     x = flushed(float(x));
-  if (mods & ModHigh) // to a whole number, in the same format
+  if (mods & ModHigh) // round to a whole number in the same format
     x = whole(x, mods);
   if (mods & ModSat)
     x = x > 0 ? std::min(x, 1.0) : 0.0;
@@ -94,13 +94,13 @@ template <class D, class S> D toNarrower(uint32_t mods, S source) {
   return D(x);
 }
 
-/// A narrow integer is extended to its register.
+/// The register type that a narrow integer is extended to.
 template <class D>
 using Kept = std::conditional_t<sizeof(D) >= 4, D, std::conditional_t<std::is_signed_v<D>, int32_t, uint32_t>>;
 
 enum class Way { Integers, ToInteger, Widen, Same, Narrow };
 
-/// The opcodes of one pair of types; no template, since there are 144 pairs.
+/// Adds the opcodes of one pair of types. Not a template, because there are 144 pairs.
 void addOpcodes(Table &table, Way way, const std::string &types, const std::string &signature, Handler run) {
   auto add = [&](const std::string &middle, uint32_t mods) {
     table.add("cvt" + middle + types, signature.c_str(), run, mods);
@@ -117,7 +117,7 @@ void addOpcodes(Table &table, Way way, const std::string &types, const std::stri
     return;
   case Way::ToInteger:
     return combine("", {wholes, flush, saturate}, "", add);
-  case Way::Same: // to a whole number: ModHigh
+  case Way::Same: // with ModHigh: round to a whole number
     combine("", {wholes, flush, saturate}, "",
             [&](const std::string &middle, uint32_t mods) { add(middle, mods | ModHigh); });
     [[fallthrough]];

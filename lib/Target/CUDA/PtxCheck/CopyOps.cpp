@@ -1,8 +1,8 @@
 //===- CopyOps.cpp - cp.async and its groups
 //-------------------------------------------------------------------------------------===//
 //
-// The bytes move as late as the program allows: when the thread that asked waits for their group. Until then whoever
-// touches the target, or writes the source, has a finding. A copy that nobody waits for never takes place.
+// A copy is executed as late as the program allows: when its thread waits for the copy's group. Until then any access
+// of the destination, and any write to the source, is a finding. A copy that is never waited for is never executed.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CUDA/PtxCheck/Lanes.h"
@@ -47,7 +47,7 @@ void copy(Exec &e, const Instr &in) {
     }
     if (pending.read) {
       from[lane] = source;
-      // Fewer bytes than an access has: bounds count for those that are read.
+      // Fewer bytes than an access has: only the bytes that are read are checked for bounds.
       if (e.objectAt(source, pending.read) == nullptr) {
         e.locate(lane, global, source, pending.read, Access::Read);
         pending.read = 0;
@@ -75,7 +75,7 @@ void commit(Exec &e, const Instr &) {
 }
 
 void waitFor(Exec &e, uint32_t allowed, bool all) {
-  bool followed = false; // an mbarrier shows the copies to others, lanes of this warp too
+  bool followed = false; // an mbarrier makes the copies visible to other threads, also in this warp
   forLanes(e.mask, [&](uint32_t lane) {
     Lane &state = e.warp.lanes[lane];
     while (state.groups.size() > allowed) {
@@ -95,8 +95,8 @@ void waitFor(Exec &e, uint32_t allowed, bool all) {
   });
   e.warp.clock.own[e.warp.index] += followed;
 }
-/// cp.async.mbarrier.arrive: the mbarrier waits for all copies that the thread has asked for so far. The arrival is one
-/// more than was expected, but with .noinc.
+/// cp.async.mbarrier.arrive: the mbarrier waits for all earlier copies of the thread. The arrival is in addition to the
+/// expected ones, except with .noinc.
 void arriveBehind(Exec &e, const Instr &in) {
   forLanes(e.mask, [&](uint32_t lane) {
     AsyncArrival arrival;

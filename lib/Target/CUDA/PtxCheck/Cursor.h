@@ -1,6 +1,6 @@
-//===- Cursor.h - the parser's place in the text ----------------------------------------===//
+//===- Cursor.h - the parser's position in the text -------------------------------------===//
 //
-// Takes token by token, and keeps the place in the user's program that .loc and //@tw comments gave last.
+// Consumes tokens one by one, and keeps the last source location that .loc and //@tw comments gave.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_TARGET_CUDA_PTXCHECK_CURSOR_H
@@ -11,7 +11,7 @@
 
 namespace tilewright::ptx {
 
-/// Thrown where the text is not what it should be, with the reason in the cursor's error.
+/// Thrown if the text is invalid; the reason is in the cursor's error.
 struct Refusal {};
 
 class Cursor {
@@ -85,7 +85,7 @@ protected:
         return;
     syntax.places.push_back(text);
   }
-  /// LLVM writes .file behind the functions that name it.
+  /// Collects .file directives first, because LLVM writes them after the functions that use them.
   void findFiles() {
     for (size_t i = 0; i + 2 < tokens.size(); ++i)
       if (tokens[i].kind == Token::Kind::Word && tokens[i].text == ".file" &&
@@ -110,11 +110,11 @@ protected:
     }
     linePlace = files.count(file) ? files[file] : "file" + std::to_string(file);
     linePlace += ":" + std::to_string(line) + (column ? ":" + std::to_string(column) : "");
-    if (!line) // of no line of the user's
+    if (!line) // no line of the user's program
       linePlace.clear();
     notePlace();
   }
-  /// What follows belongs to no place any more.
+  /// The statements that follow have no source location.
   void forgetPlace() {
     linePlace.clear();
     commentPlace.clear();
@@ -125,7 +125,7 @@ protected:
   std::string &error;
   std::vector<Token> tokens;
   size_t at = 0;
-  uint32_t place = 0; ///< the present one, in Syntax::places
+  uint32_t place = 0; ///< the current one, in Syntax::places
 
 private:
   std::map<uint32_t, std::string> files;

@@ -1,8 +1,8 @@
-//===- Decode.cpp - syntax to code ---------------------------------------------------------------===//
+//===- Decode.cpp - convert syntax to code -------------------------------------------------------===//
 //
-// Looks every instruction up in the table, checks its operands against the signature, gives registers rows and
-// variables places. Shared variables are laid out with gaps between them, so that an access past one is never inside
-// the next.
+// Looks up every instruction in the table, checks its operands against the signature, and assigns rows to registers and
+// addresses to variables. Shared variables have gaps between them, so that an access past the end of one is never
+// inside the next.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CUDA/PtxCheck/Handlers.h"
@@ -33,7 +33,7 @@ public:
     reserveDynamic();
     try {
       enlist(*function);
-      for (uint32_t i = 0; i < code->functions.size(); ++i) // grows as calls are met
+      for (uint32_t i = 0; i < code->functions.size(); ++i) // grows when a call is decoded
         decodeFunction(i);
       placeDynamic(dynamicShared);
     } catch (const Refusal &) {
@@ -55,7 +55,7 @@ private:
 
   void placeShared(const Variable &variable, uint64_t &place) {
     if (variable.unsized) {
-      place = ~uint64_t(0); // with the dynamic memory, when all others have their place
+      place = ~uint64_t(0); // placed with the dynamic memory, after all other variables
       dynamicAlign = std::max(dynamicAlign, variable.align);
       return;
     }
@@ -64,10 +64,10 @@ private:
     place = sharedTop;
     code->shared.push_back({variable.name, place, variable.bytes});
     code->staticShared = aligned(code->staticShared, variable.align) + variable.bytes;
-    // A gap of whole rounds of the banks.
+    // Leave a gap, up to a multiple of 128 bytes: one round of all banks.
     sharedTop = aligned(sharedTop + variable.bytes + 128, 128);
   }
-  /// The dynamic shared memory lies behind room for all static variables of the module.
+  /// Reserves space for all static shared variables of the module; the dynamic shared memory follows it.
   void reserveDynamic() {
     uint64_t room = kSharedBase;
     auto count = [&](const std::vector<Variable> &variables) {
@@ -92,7 +92,7 @@ private:
         return i;
     CodeFunction made;
     made.syntax = &syntaxOf;
-    made.frameBytes = 16; // null is no variable
+    made.frameBytes = 16; // 0 is no variable's address
     for (const RegisterName &name : syntaxOf.registers) {
       made.rowOf.push_back(made.rows);
       made.rows += name.bits == 64 ? 2 : name.bits == 128 ? 4 : 1;
@@ -134,7 +134,7 @@ private:
     current->rows += wide ? 2 : 1;
     return row;
   }
-  /// The value of a variable's name: its address in its own space.
+  /// Returns the value of a variable's name: its address in its own space.
   uint64_t addressOf(const Statement &at, const Term &term, Space *space = nullptr) {
     const Variable &variable =
         term.kind == Term::Kind::Local ? current->syntax->variables[term.index] : syntax.variables[term.index];
@@ -154,7 +154,7 @@ private:
       fail(at, "the variable '" + variable.name + "' is not defined in this module");
     return globals[term.index] + term.bits;
   }
-  /// What the name of a shared variable has above its bits.
+  /// Returns the bits above the address in the value of a shared variable's name.
   uint64_t ownBlock(const Term &term) const {
     const Variable &variable =
         term.kind == Term::Kind::Local ? current->syntax->variables[term.index] : syntax.variables[term.index];
@@ -238,8 +238,8 @@ private:
     }
   }
 
-  /// Two operands: the row of the base, and whether it has 64 bits. The space is the variable's where the opcode has
-  /// none.
+  /// Decodes a memory operand to the row of its base, and a mark whether the base has 64 bits. If the opcode has no
+  /// space, the variable gives it.
   void memory(const Statement &at, const Term &term, Instr &in, std::vector<uint32_t> &sources,
               std::vector<uint32_t> &marks) {
     if (term.kind != Term::Kind::Address || term.parts.size() != 1)
@@ -260,7 +260,7 @@ private:
     marks.push_back(1);
   }
 
-  /// [map, {c0, c1}]: the row of the map's address, then those of the coordinates.
+  /// Decodes [map, {c0, c1}] to the row of the map's address, then the rows of the coordinates.
   void tensorPlace(const Statement &at, const Term &term, unsigned coordinates, Instr &in,
                    std::vector<uint32_t> &sources, std::vector<uint32_t> &marks) {
     if (term.kind != Term::Kind::Address || term.parts.size() != 2 || term.parts[1].kind != Term::Kind::Vector ||
@@ -290,7 +290,7 @@ private:
 
   void decodeFunction(uint32_t index) {
     functionIndex = index;
-    // enlist() may move the list: work on a copy.
+    // enlist() may reallocate the list, so this works on a copy.
     CodeFunction working = code->functions[index];
     current = &working;
     working.entry = uint32_t(code->instrs.size());
@@ -302,7 +302,7 @@ private:
       decodeStatement(function.body[statementIndex]);
     }
     starts.push_back(uint32_t(code->instrs.size()));
-    Instr end; // control may run off the end
+    Instr end; // control may reach the end without ret
     end.run = leaveFunction;
     end.flags = FlagControl;
     statementIndex = function.body.empty() ? 0 : uint32_t(function.body.size() - 1);
@@ -324,7 +324,7 @@ private:
   void decodeStatement(const Statement &at) {
     uint32_t guard = at.guard < 0 ? kNoRow : value(at, registerTerm(uint32_t(at.guard)), 'p');
     const Form *form = table().find(at.opcode);
-    // One opcode for two lists of operands: wgmma with A in registers.
+    // wgmma with A in registers: the same opcode with another list of operands.
     if (form && form->flags & FlagMatrix && at.terms.size() > 1 && at.terms[1].kind == Term::Kind::Vector)
       form = table().find(at.opcode + kRegistersForm);
     if (!form)
@@ -375,7 +375,7 @@ private:
         optional = true;
         continue;
       }
-      if (letter == 'W') { // may be missing in the middle
+      if (letter == 'W') { // an optional operand in the middle
         if (at.terms.size() - term <= signature.size() - i - 1)
           continue;
         letter = 'w';
@@ -421,12 +421,12 @@ private:
     for (uint32_t row : sources)
       if (row == kNoRow)
         fail(at, at.opcode + ": '_' where a value is wanted");
-    // A sink as the first result: give it a row that nobody reads.
+    // Give a sink as the first result a row that nothing reads.
     for (size_t i = 0; i < results.size(); ++i)
       if (results[i] == kNoRow && (i == 0 || in.count > 1))
         results[i] = temporary(true);
-    // Behind the operands: by memory operand whether its base has 64 bits, and where results are of any width (x),
-    // whether each has.
+    // The marks after the operands say for each memory operand whether its base has 64 bits, and for a form with
+    // results of any width (x) whether each result has.
     if (signature.find('x') != std::string::npos)
       marks.insert(marks.end(), wides.begin(), wides.end());
     emit(in, at, results, sources, marks);
@@ -444,7 +444,7 @@ private:
     emit(in, at, {}, {value(at, at.terms[0], 'w')});
   }
 
-  /// mov: a value, a variable's address, a special register, or a vector packed or unpacked.
+  /// Decodes mov: a value, a variable's address, a special register, or a vector packed or unpacked.
   void decodeMove(const Statement &at, Instr &in) {
     if (at.terms.size() != 2)
       fail(at, at.opcode + ": expected two operands");
@@ -478,7 +478,7 @@ private:
       in.run = unpackVector;
       return emit(in, at, results, {value(at, from, letter)});
     }
-    if (at.opcode.back() == '4' || at.opcode.back() == '2') // floats take decimal immediates
+    if (at.opcode.back() == '4' || at.opcode.back() == '2') // floats accept decimal immediates
       letter = at.opcode.compare(0, 5, "mov.f") != 0 ? letter : bits == 64 ? 'g' : bits == 32 ? 'f' : letter;
     emit(in, at, {value(at, to, letter)}, {value(at, from, letter)});
   }

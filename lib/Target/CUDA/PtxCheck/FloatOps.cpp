@@ -1,8 +1,8 @@
 //===- FloatOps.cpp - arithmetic of f32 and f64 --------------------------------------------------===//
 //
-// f32 is computed in double and rounded as the instruction says (Formats.h). f64 rounds to nearest with the host's own
-// instructions; its directed roundings take the exact error's sign. The approximate functions (.approx) give the
-// double's value rounded: the hardware may differ by the error that the ISA states for each.
+// f32 is computed in double and rounded as the instruction says (Formats.h). f64 rounds to nearest with the host's
+// instructions; its directed roundings use the sign of the exact error. The approximate functions (.approx) return the
+// rounded result in double; the hardware may differ by the error that the ISA states for each.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CUDA/PtxCheck/Formats.h"
@@ -20,11 +20,11 @@ float out(uint32_t mods, double exact) {
   if (mods & ModFtz)
     value = flushed(value);
   if (mods & ModSat)
-    value = value > 0 ? std::min(value, 1.0f) : 0.0f; // NaN too becomes 0
+    value = value > 0 ? std::min(value, 1.0f) : 0.0f; // NaN also becomes 0
   return value;
 }
 
-/// A double next to `value` if the error says that the mode does not round there.
+/// Returns `value`, or the adjacent double if the mode rounds in the direction of the error.
 double directed(double value, double error, uint32_t mods) {
   Round round = Round(mods & ModRound);
   if (round == Round::Near || error == 0 || !std::isfinite(value))
@@ -37,7 +37,7 @@ double directed(double value, double error, uint32_t mods) {
     return std::nextafter(value, INFINITY);
   return value;
 }
-/// What a + b lacks of the exact sum.
+/// Returns the rounding error of a + b.
 double sumError(double a, double b) {
   double sum = a + b, part = sum - a;
   return (a - (sum - part)) + (b - part);

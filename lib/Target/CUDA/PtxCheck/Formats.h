@@ -1,7 +1,8 @@
 //===- Formats.h - rounding to the floating-point formats of PTX -------------------===//
 //
-// Every operation below double precision is computed in double, rounded to odd where double cannot hold it, and rounded
-// once more to its format. Rounding to odd keeps that exact: 53 bits are more than 2 * 24 + 2.
+// Every operation below double precision is computed in double, rounded to odd if double cannot represent the result,
+// and rounded again to its format. Rounding to odd first makes the second rounding correct, because 53 bits are more
+// than 2 * 24 + 2.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_TARGET_CUDA_PTXCHECK_FORMATS_H
@@ -16,12 +17,12 @@ namespace tilewright::ptx {
 enum class Round : uint8_t { Near, Zero, Down, Up, Away }; ///< .rn .rz .rm .rp .rna
 
 struct Format {
-  int mantissa;      ///< bits behind the leading one
+  int mantissa;      ///< bits after the leading one
   int least;         ///< exponent of the smallest normal number
-  uint32_t greatest; ///< the largest finite number's bits, without sign
-  uint32_t infinity; ///< its bits; 0: there is none, NaN stands for it
+  uint32_t greatest; ///< bits of the largest finite number, without sign
+  uint32_t infinity; ///< its bits; 0: the format has none and uses NaN instead
   uint32_t nan;      ///< the canonical one
-  int sign;          ///< the sign's place
+  int sign;          ///< position of the sign bit
 };
 inline constexpr Format kSingle = {23, -126, 0x7f7fffff, 0x7f800000, 0x7fffffff, 31};
 inline constexpr Format kHalf = {10, -14, 0x7bff, 0x7c00, 0x7fff, 15};
@@ -30,7 +31,8 @@ inline constexpr Format kTensor = {10, -126, 0x3fbff, 0x3fc00, 0x3ffff, 18}; ///
 inline constexpr Format kE4M3 = {3, -6, 0x7e, 0, 0x7f, 7};
 inline constexpr Format kE5M2 = {2, -14, 0x7b, 0x7c, 0x7f, 7};
 
-/// The bits of x, rounded. `saturate`: what is too large becomes the largest finite number (.satfinite).
+/// Returns the bits of x, rounded. With `saturate` (.satfinite), values that are too large become the largest finite
+/// number.
 inline uint32_t encode(double x, const Format &format, Round round = Round::Near, bool saturate = false) {
   uint64_t bits = std::bit_cast<uint64_t>(x);
   uint32_t sign = uint32_t(bits >> 63);
@@ -53,7 +55,7 @@ inline uint32_t encode(double x, const Format &format, Round round = Round::Near
     shift += format.least - exponent;
     effective = format.least;
   }
-  if (shift > 60) { // far below the smallest number: only that it is not zero counts
+  if (shift > 60) { // far below the smallest number: it only matters that it is not zero
     fraction = fraction ? 1 : 0;
     shift = 60;
   }
@@ -100,14 +102,14 @@ inline double decode(uint32_t bits, const Format &format) {
 
 inline float halfToFloat(uint16_t bits) {
   uint32_t sign = uint32_t(bits & 0x8000) << 16, magnitude = bits & 0x7fff;
-  // The magnitude in float's places is 2^112 times too small; NaN and infinity keep their exponent of ones.
+  // The magnitude, placed in the bits of a float, is 2^112 times too small. NaN and infinity keep an exponent of ones.
   float scaled = std::bit_cast<float>(magnitude << 13) * std::bit_cast<float>(uint32_t(254 - 15) << 23);
   uint32_t result = magnitude >= 0x7c00 ? 0x7f800000u | magnitude << 13 : std::bit_cast<uint32_t>(scaled);
   return std::bit_cast<float>(sign | result);
 }
 inline float brainToFloat(uint16_t bits) { return std::bit_cast<float>(uint32_t(bits) << 16); }
 
-/// a + b, rounded to odd: exact, or with the last bit set.
+/// Returns a + b rounded to odd: exact, or with the last bit set.
 inline double sumToOdd(double a, double b) {
   double sum = a + b;
   if (!std::isfinite(sum))
@@ -119,7 +121,7 @@ inline double sumToOdd(double a, double b) {
   return std::bit_cast<double>(bits);
 }
 
-/// A quotient or root in double with the sign of what it lacks: rounded to odd.
+/// Rounds to odd a quotient or root that was computed in double, given the sign of its remainder.
 inline double withRemainder(double value, double remainder) {
   uint64_t bits = std::bit_cast<uint64_t>(value);
   if (!std::isfinite(value) || value == 0 || remainder == 0 || (bits & 1))
@@ -138,7 +140,7 @@ inline double rootToOdd(double a) {
   return std::isfinite(value) && value != 0 ? withRemainder(value, std::fma(-value, value, a)) : value;
 }
 
-/// To single precision, NaN made canonical.
+/// Rounds to single precision; NaN becomes the canonical NaN.
 inline float toSingle(double x, Round round = Round::Near) {
   if (round == Round::Near) {
     float value = float(x);

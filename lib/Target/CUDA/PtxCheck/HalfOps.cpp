@@ -1,4 +1,4 @@
-//===- HalfOps.cpp - arithmetic of f16 and bf16, single and in pairs --------------------------------===//
+//===- HalfOps.cpp - arithmetic of f16 and bf16, scalar and packed ----------------------------------===//
 //
 // Each operation is exact (or rounded to odd) in double and rounded once to its format.
 //
@@ -33,7 +33,7 @@ template <class T> T rounded(uint32_t mods, double x) {
   return T(uint16_t(bits));
 }
 
-/// Handlers of an operation on single values and on pairs in 32 bits.
+/// Handlers of an operation on scalars and on pairs in 32 bits.
 template <class T, class F> struct Pairs {
   static uint32_t two(uint32_t m, uint32_t a) { return both(F{}(m, T(uint16_t(a))), F{}(m, T(uint16_t(a >> 16)))); }
   static uint32_t both(T low, T high) { return uint32_t(uint16_t(low)) | uint32_t(uint16_t(high)) << 16; }

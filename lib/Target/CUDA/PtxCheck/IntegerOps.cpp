@@ -1,7 +1,7 @@
 //===- IntegerOps.cpp - integer arithmetic ---------------------------------------------------===//
 //
-// Wraps around as the ISA says; division by zero gives all ones, its remainder the dividend, which is what the hardware
-// gives where the ISA leaves it open.
+// Arithmetic wraps as the ISA says. Division by zero gives all ones, and its remainder is the dividend; the ISA leaves
+// this undefined, and it is what the hardware gives.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CUDA/PtxCheck/Lanes.h"
@@ -81,7 +81,7 @@ template <class T> void addType(Table &table, const std::string &type) {
   }
 }
 
-/// Four (two) products of bytes, added up.
+/// Sums of four (or two) products of bytes.
 template <class A, class B> auto dotFour() {
   return [](uint32_t a, uint32_t b, uint32_t c) {
     for (int i = 0; i < 4; ++i)

@@ -1,7 +1,7 @@
-//===- Lanes.h - a function of scalars made an instruction of a warp -----------------===//
+//===- Lanes.h - convert a function of scalars to an instruction of a warp -----------===//
 //
 // map<uint32_t, uint32_t, uint32_t>([](uint32_t a, uint32_t b) { return a + b; }) is the handler of add.u32. A function
-// that takes one more argument, first, gets the modifiers there.
+// with one more parameter, the first, gets the modifiers there.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_TARGET_CUDA_PTXCHECK_LANES_H
@@ -17,12 +17,12 @@
 
 namespace tilewright::ptx {
 
-/// Sixteen bits that are an f16 or a bf16, and one that is a predicate.
+/// 16-bit values that are an f16 or a bf16, and a value that is a predicate.
 enum class Half : uint16_t {};
 enum class Brain : uint16_t {};
 enum class Flagged : uint8_t {};
 
-/// The number that `x` stands for.
+/// Returns the number that `x` represents.
 template <class T> double asNumber(T x) {
   if constexpr (std::is_same_v<T, Half>)
     return halfToFloat(uint16_t(x));
@@ -78,7 +78,7 @@ template <class R, class... A, class F> Handler map(F) {
   return [](Exec &e, const Instr &in) { eachLane<F, R, A...>(e, in, std::index_sequence_for<A...>{}); };
 }
 
-/// Calls f(lane) for the active lanes.
+/// Calls f(lane) for each active lane.
 template <class F> void forLanes(uint32_t mask, F f) {
   for (; mask; mask &= mask - 1)
     f(uint32_t(std::countr_zero(mask)));

@@ -1,7 +1,7 @@
-//===- Lexer.cpp - the words of PTX ------------------------------------------------===//
+//===- Lexer.cpp - the tokens of PTX -----------------------------------------------===//
 //
-// An opcode with its modifiers is one word (ld.shared::cta.b32), as is a special register (%tid.x). Comments are
-// dropped, but for those that begin with //@tw: they tell the place in the user's program of what follows.
+// An opcode with its modifiers is one word (ld.shared::cta.b32), and so is a special register (%tid.x). Comments are
+// dropped, except those that begin with //@tw: they give the source location of the statements that follow.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CUDA/PtxCheck/Lexer.h"

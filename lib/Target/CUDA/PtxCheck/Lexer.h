@@ -1,4 +1,4 @@
-//===- Lexer.h - the words of PTX --------------------------------------------------===//
+//===- Lexer.h - the tokens of PTX -------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_TARGET_CUDA_PTXCHECK_LEXER_H
 #define TILEWRIGHT_LIB_TARGET_CUDA_PTXCHECK_LEXER_H
 
@@ -11,13 +11,13 @@ namespace tilewright::ptx {
 struct Token {
   enum class Kind : uint8_t { Word, Integer, Float32, Float64, String, Mark, Place, End };
   Kind kind = Kind::End;
-  std::string text;  ///< a Word may hold dots and "::"; a Mark is one character; a Place is the text of a //@tw comment
+  std::string text;  ///< a Word may have dots and "::"; a Mark is one character; a Place is the text of a //@tw comment
   uint64_t bits = 0; ///< of a number
   uint32_t line = 0, column = 0;
 };
 
-/// The tokens of `text`, the last of kind End. False with "<line>:<column>: ..." at a character that no token starts
-/// with.
+/// Splits `text` into tokens; the last one has the kind End. Returns false with "<line>:<column>: ..." at a character
+/// that cannot start a token.
 bool tokenize(const std::string &text, std::vector<Token> &tokens, std::string &error);
 
 } // namespace tilewright::ptx
