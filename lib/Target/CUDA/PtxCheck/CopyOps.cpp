@@ -1,5 +1,4 @@
-//===- CopyOps.cpp - cp.async and its groups
-//-------------------------------------------------------------------------------------===//
+//===- CopyOps.cpp - cp.async and its groups ----------------------------------------===//
 //
 // A copy is executed as late as the program allows: when its thread waits for the copy's group. Until then any access
 // of the destination, and any write to the source, is a finding. A copy that is never waited for is never executed.

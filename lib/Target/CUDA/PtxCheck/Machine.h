@@ -245,8 +245,8 @@ struct Exec {
   /// access the own block.
   Block *ownerOf(uint32_t lane, uint64_t &address, bool anyBlock);
   GlobalObject *objectAt(uint64_t address, uint64_t bytes);
-  /// Returns the address of the memory operand at `operand` for a lane; `number` selects the instruction's first or
-  /// second address.
+  /// Returns a lane's address of the memory operand at `operand`, the instruction's first, second or third one
+  /// (`number`).
   uint64_t address(const Instr &in, uint32_t operand, uint32_t lane, uint32_t number = 0) const;
   void noteRace(uint32_t lane, Space space, uint64_t address, const Epoch &other, bool write, bool read);
 
@@ -267,13 +267,13 @@ struct Exec {
 void runGrid(Grid &grid);
 /// Ends lanes of the running fragment.
 void exitLanes(Exec &e, uint32_t mask);
-/// Keeps the lanes of `mask` in a new fragment at `pc`, and removes them from the running fragment.
+/// Moves the lanes of `mask` from the running fragment to a new one at `pc`.
 void leave(Exec &e, uint32_t mask, uint32_t pc);
 /// Makes waiting threads check their condition again.
 void wake(Block &block);
 /// Executes one of the bulk loads in flight. Returns false if there is none.
 bool deliverLoad(Grid &grid);
-/// Completes what a block leaves pending at its end: copies and products that no thread waited for.
+/// Reports and completes what a block leaves pending at its end: copies and products that no thread waited for.
 void endBlock(Grid &grid, Block &block);
 void endBulk(Exec &e);
 void endMatrixJobs(Exec &e);

@@ -1,14 +1,14 @@
-//===- MatrixDescriptor.h - where a wgmma finds an operand in shared memory ---------------------===//
+//===- MatrixDescriptor.h - the position of a wgmma operand in shared memory --------------------===//
 //
 // 64 bits: start address, leading and stride byte offsets, each divided by 16, in bits 0-13, 16-29 and 32-45; the base
 // offset in 49-51; the swizzle in 62-63 (0 none, 1: 128, 2: 64, 3: 32 bytes). Under a swizzle of S bytes:
 //
-//   k is contiguous    8 rows of S bytes follow each other; the next 8 rows lie the stride offset behind
-//   rows are (transposed)  8 values of k with S bytes of rows each follow each other; the next 8 values of k lie the
-//                      stride offset behind, the next S bytes of rows the leading offset
+//   k is contiguous    8 rows of S bytes are contiguous; the next 8 rows are at the stride offset
+//   rows are (transposed)  8 values of k with S bytes of rows each are contiguous; the next 8 values of k are at the
+//                      stride offset, the next S bytes of rows at the leading offset
 //
-// Without a swizzle, blocks of 8 rows (or values of k) times 16 bytes lie the leading offset apart along k and the
-// stride offset apart along the rows.
+// Without a swizzle, blocks of 8 rows (or values of k) times 16 bytes have the leading offset as distance along k and
+// the stride offset as distance along the rows.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_TARGET_CUDA_PTXCHECK_MATRIXDESCRIPTOR_H
@@ -18,7 +18,7 @@
 
 namespace tilewright::ptx {
 
-/// Some rows of an operand, 32 bytes of k long.
+/// Some rows of an operand, with 32 bytes of k each.
 struct MatrixDescriptor {
   uint64_t bits = 0;
   uint32_t firstRow = 0, rows = 0;
@@ -35,15 +35,15 @@ struct MatrixDescriptor {
   std::string problem() const {
     if (bits >> 49 & 7)
       return "a base offset of " + std::to_string(bits >> 49 & 7) + ", and the checker knows only 0";
-    // The pattern begins where the bits that the swizzle reads are 0.
+    // The swizzle pattern begins where the address bits that it reads are 0.
     if (uint32_t span = swizzle(); span && start() >> 7 & (span / 16 - 1))
       return "the address is not in the first line of the " + std::to_string(8 * span) +
              " bytes after which the swizzle repeats, and the base offset is 0";
     return "";
   }
 
-  /// Calls take(address, row, k) for every 16 bytes. `row` counts from 0; `k` is a byte of the row where k is
-  /// contiguous, else a number of an element, and the 16 bytes are those of eight rows.
+  /// Calls take(address, row, k) for every 16 bytes. `row` counts from 0. If k is contiguous, `k` is a byte offset in
+  /// the row; otherwise it is an element index, and the 16 bytes belong to eight rows.
   template <class F> void forChunks(F take) const {
     uint32_t span = swizzle();
     auto give = [&](uint64_t address, uint32_t row, uint32_t k) {
@@ -58,7 +58,7 @@ struct MatrixDescriptor {
         continue;
       }
       for (uint32_t k = 0; k < 16; ++k) {
-        uint32_t byte = r * 2; // in the direction of the rows
+        uint32_t byte = r * 2; // along the rows
         uint64_t address = span ? byte / span * uint64_t(leading()) + byte % span + k % 8 * span + k / 8 * stride()
                                 : byte / 16 * uint64_t(stride()) + k % 8 * 16 + k / 8 * leading();
         give(start() + address, row, k);

@@ -6,7 +6,7 @@
 
 namespace tilewright::ptx {
 
-// Elements: how many a word holds, and their values.
+// Element formats: the elements per word, and their values.
 struct F16 {
   static constexpr uint32_t kCount = 2;
   static double get(uint32_t word, uint32_t i) { return halfToFloat(uint16_t(word >> (16 * i))); }
@@ -15,7 +15,7 @@ struct BF16 {
   static constexpr uint32_t kCount = 2;
   static double get(uint32_t word, uint32_t i) { return brainToFloat(uint16_t(word >> (16 * i))); }
 };
-struct TF32 { // the low 13 bits are not looked at
+struct TF32 { // the low 13 bits are ignored
   static constexpr uint32_t kCount = 1;
   static double get(uint32_t word, uint32_t) { return std::bit_cast<float>(word & ~0x1fffu); }
 };

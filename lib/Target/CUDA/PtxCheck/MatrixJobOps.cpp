@@ -1,9 +1,9 @@
 //===- MatrixJobOps.cpp - wgmma ------------------------------------------------------------------------===//
 //
-// Four warps share a wgmma.mma_async; each computes the 16 rows of D that lie in its registers, so that they need not
-// run together. A product takes place at the wait for its group. Until then its registers must not be touched, and its
-// parts of shared memory are marked as being read through the async proxy. That all four warps came, with the same
-// operands, is checked by number.
+// Four warps share a wgmma.mma_async. Each computes the 16 rows of D in its registers, so that the warps need not run
+// together. A product is executed at the wait for its group. Until then its registers must not be accessed, and its
+// parts of shared memory are marked as being read through the async proxy. Counters check that all four warps execute
+// each product, with the same operands.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CUDA/PtxCheck/Lanes.h"
@@ -18,7 +18,7 @@ namespace tilewright::ptx {
 namespace {
 
 enum : uint32_t { RegistersA = ModUser, HalfSum = ModUser * 2, Transposable = ModUser * 4, Integers = ModUser * 8 };
-constexpr uint32_t kWords = 8; ///< of a row of A or column of B: 32 bytes of k
+constexpr uint32_t kWords = 8; ///< of a row of A or a column of B: 32 bytes of k
 
 using Rows = std::vector<std::array<uint32_t, kWords>>;
 
@@ -95,7 +95,7 @@ template <class A, class B, Sum sum> void multiply(Exec &e, const MatrixJob &job
   }
 }
 
-//===--- what is in flight ---===//
+//===--- products in flight ---===//
 void markRegisters(Warp &warp, const Code &code) {
   warp.inFlight.clear();
   auto mark = [&](const MatrixJob &job) {
@@ -110,7 +110,7 @@ void markRegisters(Warp &warp, const Code &code) {
   std::for_each(warp.jobs.begin(), warp.jobs.end(), mark);
 }
 
-/// Notes the reads as going on; false where the operand cannot be read.
+/// Records the reads as in progress. Returns false if the operand cannot be read.
 bool beginReads(Exec &e, const MatrixDescriptor &matrix, const char *name) {
   std::string problem = matrix.problem();
   if (!problem.empty()) {
@@ -136,7 +136,7 @@ bool beginReads(Exec &e, const MatrixDescriptor &matrix, const char *name) {
   return good;
 }
 
-/// The four warps of a group must all come, with the same operands.
+/// Checks that all four warps of a group execute the product, with the same operands.
 void meetGroup(Exec &e, const MatrixJob &job) {
   uint32_t group = e.warp.index / 4;
   if (group * 4 + 4 > e.block.warps.size()) {

@@ -1,5 +1,4 @@
-//===- MatrixMoveOps.cpp - ldmatrix and stmatrix
-//------------------------------------------------------------------------===//
+//===- MatrixMoveOps.cpp - ldmatrix and stmatrix ------------------------------------===//
 //
 // Matrices of 8 rows of 16 bytes. Lane 8 * m + r gives the address of row r of matrix m; lane t holds the elements 2 *
 // (t % 4) and the next of row t / 4, of the transposed matrix with .trans.
@@ -11,7 +10,7 @@
 namespace tilewright::ptx {
 namespace {
 
-/// The element of the matrix that lane holds in its low (high) half.
+/// Computes the row and column of the matrix element in the low (high) half of a lane's register.
 void place(uint32_t lane, uint32_t half, bool transposed, uint32_t &row, uint32_t &column) {
   row = lane / 4;
   column = lane % 4 * 2 + half;

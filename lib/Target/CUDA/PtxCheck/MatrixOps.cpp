@@ -1,5 +1,4 @@
-//===- MatrixOps.cpp - mma.sync
-//---------------------------------------------------------------------------------------------===//
+//===- MatrixOps.cpp - mma.sync -----------------------------------------------------===//
 //
 // D = A * B + C on fragments spread over a warp. With E elements in a register, g = lane / 4 and t = lane % 4:
 //
@@ -7,8 +6,8 @@
 //   B, register r, element i: row t * E + i + r * 4 * E, column g
 //   C and D: rows g and g + 8, columns 2 * t and 2 * t + 1
 //
-// which holds for every shape m16n8kX. Products of floats are exact; they are added in double in the order of k and
-// with C rounded once. The hardware's order and truncation differ; a kernel must not rely on either.
+// This holds for every shape m16n8kX. Products of floats are exact. They are added in double in the order of k, and the
+// sum with C is rounded once. The hardware's order and truncation differ; a kernel must not rely on either.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CUDA/PtxCheck/Lanes.h"
@@ -21,7 +20,7 @@
 namespace tilewright::ptx {
 namespace {
 
-/// `wordsA` registers hold A, half as many B. The accumulators are f32, f16 (two to a register) or s32.
+/// `wordsA` registers hold A, half as many hold B. The accumulators are f32, f16 (two per register) or s32.
 template <class A, class B, Sum sum, uint32_t wordsA> void multiply(Exec &e, const Instr &in) {
   constexpr uint32_t E = A::kCount, K = 4 * E * (wordsA / 2), wordsB = wordsA / 2, wordsC = sum == Sum::F16 ? 2 : 4;
   using T = decltype(A::get(0, 0));

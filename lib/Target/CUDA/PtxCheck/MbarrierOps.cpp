@@ -1,8 +1,9 @@
 //===- MbarrierOps.cpp - mbarrier, proxy fences, setmaxnreg ----------------------------------------===//
 //
-// A phase completes when all arrivals have come and all bytes that were announced. What an arrival knows is known to
-// who sees its phase complete. try_wait suspends the thread until something happens, and sometimes says no at once: a
-// kernel must ask again. The state of a phase is its number in the low half, the arrivals it lacked in the high half.
+// A phase completes when all expected arrivals and bytes have come. The clocks of the arrivals are joined into the
+// clock of a thread that sees the phase complete. try_wait suspends the thread until something happens, and sometimes
+// returns false immediately, because a kernel must retry. The state of a phase has its number in the low half, and the
+// missing arrivals in the high half.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CUDA/PtxCheck/Lanes.h"
@@ -23,7 +24,7 @@ enum : uint32_t {
 };
 constexpr uint32_t kMaxCount = (1u << 20) - 1;
 
-/// One of the own block.
+/// Returns an mbarrier of the own block.
 Mbarrier *ownMbarrierAt(Exec &e, const Instr &in, uint32_t operand, uint32_t lane, uint64_t &address) {
   Block *owner = nullptr;
   Mbarrier *found = mbarrierAt(e, in, operand, lane, address, owner);
@@ -143,7 +144,7 @@ template <int sign> void changeBytes(Exec &e, const Instr &in) {
   });
 }
 
-/// Whether a warp is behind all that completed a phase.
+/// Returns true if a warp is ordered after everything that completed a phase.
 bool isKnown(const VectorClock &clock, const VectorClock &completed) {
   for (uint32_t i = 0; i < kAgents; ++i)
     if (clock.own[i] < completed.own[i])
@@ -179,7 +180,7 @@ void wait(Exec &e, const Instr &in) {
                "the state is of phase " + std::to_string(phase) + ", and the mbarrier is in phase " +
                    std::to_string(mbarrier->phase) + ": only the present and the last one can be asked for");
     }
-    // Nothing orders this thread behind the end of the phase: it may as well have come too early.
+    // Nothing orders this thread after the end of the phase, so it might as well have tested too early.
     if (complete && !isKnown(e.warp.clock, mbarrier->completed) && (e.grid.draw() & 3) == 0)
       complete = false, early = true;
     done |= uint32_t(complete) << lane;
@@ -218,12 +219,13 @@ void fenceProxy(Exec &e, const Instr &) {
 void fenceInit(Exec &e, const Instr &) {
   for (auto &[address, mbarrier] : e.block.mbarriers)
     mbarrier.shown |= mbarrier.init.warp == e.warp.index && (e.mask >> mbarrier.init.lane & 1);
-  // A relaxed arrival at the cluster's barrier carries it on. (That what else came before goes along hides races.)
+  // A relaxed arrival at the cluster's barrier makes it visible. (This also publishes earlier accesses, which hides
+  // races.)
   if (e.block.cluster->blocks.size() > 1)
     e.release();
 }
 
-/// Registers of a thread as launched: what the block's threads can have, in steps of 8.
+/// Returns the registers per thread at the launch: the maximum for the block's threads, in steps of 8.
 uint32_t launchedRegisters(const Exec &e) {
   uint32_t warps = uint32_t(e.block.warps.size());
   return std::min(255u, 65536 / (warps * kLanes) / 8 * 8);
@@ -236,7 +238,7 @@ void setRegisters(Exec &e, const Instr &in) {
   uint32_t wanted = e.row<uint32_t>(in, 0)[0], lane = uint32_t(std::countr_zero(e.mask)), pc = e.pc;
   uint32_t present = registersOf(e, e.warp), pool = launchedRegisters(e) * uint32_t(e.block.warps.size()), used = 0;
   for (const Warp &warp : e.block.warps)
-    used += &warp == &e.warp ? 0 : registersOf(e, warp); // those that ended keep theirs until the block ends
+    used += &warp == &e.warp ? 0 : registersOf(e, warp); // warps that exited keep theirs until the block ends
   if (wanted < 24 || wanted > 256 || wanted % 8)
     e.find(Kind::BadOperand, lane,
            "the number of registers is " + std::to_string(wanted) + ", and it must be a multiple of 8 in 24 to 256");
@@ -244,7 +246,7 @@ void setRegisters(Exec &e, const Instr &in) {
     e.find(Kind::RegisterBudget, lane,
            std::string(in.mods & Increase ? "increases" : "decreases") + " to " + std::to_string(wanted) +
                " registers, and the threads have " + std::to_string(present));
-  else if (used + wanted > pool) { // until others give theirs up
+  else if (used + wanted > pool) { // wait until other warps release registers
     e.fragment->state = Fragment::State::Waiting;
     return;
   } else {
@@ -272,7 +274,7 @@ Mbarrier *mbarrierAt(Exec &e, const Instr &in, uint32_t operand, uint32_t lane, 
   Accessor who = e.accessor(lane, Epoch::Strong);
   if (const Epoch *other = owner->shadow.write(who, address, 8))
     e.noteRace(lane, Space::Shared, address, *other, true, true);
-  else if (!who.isAfter(found->second.init)) // which strong accesses of others may have hidden
+  else if (!who.isAfter(found->second.init)) // strong accesses of other threads may have hidden it
     e.noteRace(lane, Space::Shared, address, found->second.init, true, true);
   return &found->second;
 }
@@ -294,7 +296,7 @@ void arriveAsync(Grid &grid, AsyncArrival &arrival) {
   mbarrier.arriving.own[mbarrier.agent] = agent.epoch.clock;
   for (const PendingCopy &copy : arrival.copies) {
     agent.epoch.pc = copy.pc;
-    uint32_t &known = mbarrier.arriving.own[arrival.warp]; // of those that the thread has waited for itself
+    uint32_t &known = mbarrier.arriving.own[arrival.warp]; // of the copies that the thread itself has waited for
     known = std::max(known, *copy.done);
     e.finish(agent, copy);
   }

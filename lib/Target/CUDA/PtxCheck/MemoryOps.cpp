@@ -1,8 +1,8 @@
 //===- MemoryOps.cpp - ld, st, fences, prefetch ----------------------------------------------------------===//
 //
-// The operators that only steer caches (.nc, .cg, eviction priorities, prefetch sizes) change nothing here. A strong
-// access does not race with its like; with .acquire or .release, or with a fence beside it, it orders what other warps
-// did.
+// Modifiers that only control caches (.nc, .cg, eviction priorities, prefetch sizes) have no effect here. A strong
+// access does not race with another strong access. With .acquire or .release, or next to a fence, it orders the
+// accesses of other warps.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CUDA/PtxCheck/Lanes.h"
@@ -31,7 +31,7 @@ void count(Exec &e, const Instr &in, const uint64_t *addresses, uint32_t bytes) 
     e.countGlobal(addresses, bytes);
 }
 
-/// The bytes that a pragma names, run by run; the others may lie outside of the allocation.
+/// Reads the runs of bytes that a pragma marks as used; the other bytes may be outside of the allocation.
 void readUsed(Exec &e, const Instr &in, uint32_t lane, uint64_t address, uint32_t bytes, uint8_t *values) {
   for (uint32_t begin = 0; begin < bytes;) {
     if (!(in.usedBytes >> begin & 1)) {

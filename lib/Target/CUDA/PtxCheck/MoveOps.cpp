@@ -8,7 +8,7 @@
 namespace tilewright::ptx {
 namespace {
 
-/// Widths in words of 32 bits, from Instr::bytes.
+/// Copies registers; the width in 32-bit words comes from Instr::bytes.
 void copyRows(Exec &e, const Instr &in) {
   uint32_t words = std::max(1u, in.bytes / 4u);
   uint32_t *to = e.row<uint32_t>(in, 0);
@@ -38,7 +38,7 @@ template <uint64_t window, bool toGeneric> void convertAddress(Exec &e, const In
   });
 }
 
-/// Shared memory of the own block.
+/// isspacep.shared: the shared memory of the own block.
 void isOwnShared(Exec &e, const Instr &in) {
   uint32_t *to = e.row<uint32_t>(in, 0);
   const uint64_t *from = e.row<uint64_t>(in, 1);

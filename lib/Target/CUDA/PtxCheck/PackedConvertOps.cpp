@@ -1,7 +1,6 @@
-//===- PackedConvertOps.cpp - cvt to and from pairs, fp8 and tf32
-//------------------------------------------------------------------===//
+//===- PackedConvertOps.cpp - cvt to and from pairs, fp8 and tf32 -------------------===//
 //
-// Of a pair the first source goes into the high half: cvt.rn.bf16x2.f32 d, a, b gives d = {high: a, low: b}.
+// The first source of a pair goes into the high half: cvt.rn.bf16x2.f32 d, a, b gives d = {high: a, low: b}.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CUDA/PtxCheck/Formats.h"

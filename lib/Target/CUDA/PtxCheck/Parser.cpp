@@ -1,8 +1,8 @@
 //===- Parser.cpp - PTX text to syntax ---------------------------------------------===//
 //
-// Reads what LLVM's NVPTX backend prints and what people write by hand: nested scopes (inline assembly, call sequences)
-// with names of their own, labels used before they stand, branch tables. Debug sections are skipped. Each refusal says
-// line and column.
+// Parses the output of LLVM's NVPTX backend and handwritten PTX: nested scopes (inline assembly, call sequences) with
+// local names, labels that are used before their definition, branch tables. Debug sections are skipped. Each error has
+// a line and a column.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CUDA/PtxCheck/Cursor.h"
@@ -15,7 +15,7 @@
 namespace tilewright::ptx {
 namespace {
 
-/// The bits of a fundamental type (".f32"), 0 for another word. A packed one counts as a whole.
+/// Returns the bits of a fundamental type (".f32"), or 0 for another word. A packed type counts as a whole.
 unsigned bitsOf(const std::string &type) {
   if (type == ".pred")
     return 1;
@@ -76,7 +76,7 @@ private:
       skipBraces();
     } else if (text == ".visible" || text == ".extern" || text == ".weak" || text == ".common") {
       isExtern = text == ".extern";
-      return; // the next word says what it is
+      return; // the next word is the directive itself
     } else if (text == ".entry" || text == ".func")
       function(text == ".entry");
     else if (text == ".global" || text == ".const" || text == ".shared")
@@ -120,7 +120,7 @@ private:
 
   using Names = std::map<std::string, Term>;
 
-  /// What follows .shared and kin, to the semicolon or, for parameters, to the comma.
+  /// Parses what follows .shared and similar directives, up to the semicolon or, for parameters, up to the comma.
   Variable variable(Space space) {
     Variable made;
     made.space = space;
@@ -209,7 +209,7 @@ private:
   };
   struct PendingLabel {
     uint32_t statement, term;
-    std::vector<uint32_t> scopes; ///< open when it was used, outermost first
+    std::vector<uint32_t> scopes; ///< open scopes at the use, outermost first
     Token where;
   };
 
@@ -266,7 +266,7 @@ private:
     else if (token.text == ".blocksareclusters")
       fail(token, "grids that count clusters cannot be run yet");
     else if (token.text == ".explicitcluster")
-      ; // the launch says how many blocks a cluster has
+      ; // the launch gives the number of blocks of a cluster
     else if (token.text == ".pragma")
       skipTo(";");
     else if (token.text != ".noreturn")
@@ -317,7 +317,7 @@ private:
     --at;
     instruction();
   }
-  /// "used_bytes_mask 0xfff" says which bytes the next load uses; other pragmas say nothing here.
+  /// "used_bytes_mask 0xfff" gives the bytes that the next load uses; other pragmas are ignored.
   void pragma() {
     const std::string prefix = "used_bytes_mask ";
     Token token = peek();
@@ -415,7 +415,7 @@ private:
         made.bits += integer();
       else if (is("-"))
         made.bits += integer();
-      while (accept(",")) // a tensor's coordinates
+      while (accept(",")) // the coordinates of a tensor
         made.parts.push_back(term(depth + 1));
       expect("]");
       return made;
@@ -454,7 +454,7 @@ private:
     made.name = token.text;
     return made;
   }
-  /// A variable as a value may have a constant behind it: mov.b64 %rd1, tile+16.
+  /// Parses the constant that may follow a variable used as a value: mov.b64 %rd1, tile+16.
   Term plus(Term made) {
     if ((made.kind == Term::Kind::Local || made.kind == Term::Kind::Global) && accept("+"))
       made.bits = integer();
@@ -508,7 +508,7 @@ private:
   Names globals;
   FunctionSyntax *current = nullptr;
   std::vector<Scope> scopes;  ///< all of the function
-  std::vector<uint32_t> open; ///< those that are open
+  std::vector<uint32_t> open; ///< indices of the open scopes
   std::vector<PendingLabel> pending;
   std::vector<PendingTable> pendingTables;
   uint32_t usedBytes = ~0u; ///< of the next instruction

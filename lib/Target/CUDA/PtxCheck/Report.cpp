@@ -1,4 +1,4 @@
-//===- Report.cpp - findings, and how they are told -----------------------------------------===//
+//===- Report.cpp - findings, and their text ------------------------------------------------===//
 #include "lib/Target/CUDA/PtxCheck/Machine.h"
 
 #include <nlohmann/json.hpp>

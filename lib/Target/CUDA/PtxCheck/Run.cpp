@@ -10,7 +10,7 @@ std::string shown(const Dimensions &size) {
   return std::to_string(size[0]) + "x" + std::to_string(size[1]) + "x" + std::to_string(size[2]);
 }
 
-/// The blocks of a cluster: the launch's, else the kernel's, else one.
+/// Returns the blocks per cluster: the launch's if set, else the kernel's, else one.
 Dimensions clusterOf(const Code &code, const Launch &launch) {
   if (launch.cluster[0] || launch.cluster[1] || launch.cluster[2])
     return launch.cluster;
@@ -38,7 +38,7 @@ std::string clusterRefusal(const Code &code, const Launch &launch) {
   return "";
 }
 
-/// What no device would launch; empty when all is well.
+/// Returns why a device would refuse the launch, or an empty string if it would not.
 std::string refusal(const Code &code, const Launch &launch, const std::vector<Argument> &arguments) {
   const FunctionSyntax &kernel = *code.functions[0].syntax;
   const Dimensions &block = launch.block;
@@ -92,7 +92,7 @@ std::unique_ptr<Module> Module::read(const std::string &text, const std::string 
     return nullptr;
   for (const Variable &variable : module->tree->variables)
     if (variable.space == Space::Global || variable.space == Space::Const) {
-      // Room to align the first byte.
+      // Reserve space to align the first byte.
       std::vector<uint8_t> &bytes = module->storage[variable.name];
       bytes.resize(variable.bytes + variable.align);
       std::copy(variable.initial.begin(), variable.initial.end(), module->variable(variable.name).first);

@@ -1,8 +1,8 @@
-//===- Scheduler.cpp - which warp runs next, and for how long ----------------------------===//
+//===- Scheduler.cpp - selection of the next warp to run, and for how long ---------------===//
 //
-// Adversarial: warps of the resident blocks take turns in an order and for lengths that the seed draws. Within a warp
-// the fragment at the deepest call and the lowest place runs, so that parted lanes meet again; now and then another
-// does, so that lanes which wait for each other make progress.
+// The scheduler is adversarial: resident blocks' warps run in an order and for lengths drawn from the seed. Within a
+// warp the fragment with the deepest call and the lowest address runs, so that diverged lanes merge again. Sometimes
+// another fragment runs, so that lanes that wait for each other make progress.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CUDA/PtxCheck/Machine.h"
@@ -22,7 +22,7 @@ bool samePlace(const Fragment &a, const Fragment &b) {
   return true;
 }
 
-/// Joins fragments at the same place, and puts the one to run last. False: none can run.
+/// Merges fragments at the same instruction, and moves the one to run to the end. Returns false if none can run.
 bool choose(Grid &grid, Warp &warp) {
   auto &list = warp.fragments;
   for (size_t i = 0; i < list.size(); ++i)
@@ -59,7 +59,7 @@ uint32_t required(const Exec &e, const Instr &in) {
   return e.row<uint32_t>(in, uint32_t(in.results + in.sources) - 1)[lane] & e.warp.existing;
 }
 
-/// Findings on sources that have no value; they count as having one from then on.
+/// Reports source registers without a value; they count as written from then on.
 void checkSources(Exec &e, const Instr &in) {
   for (uint32_t i = in.results; i < uint32_t(in.results) + in.sources; ++i) {
     uint32_t row = e.operand(in, i);
@@ -88,20 +88,20 @@ void setWritten(Exec &e, const Instr &in) {
   for (uint32_t i = 0; i < in.results; ++i)
     if (uint32_t row = e.operand(in, i); row != kNoRow && !(row & kPool)) {
       e.written(row) = (e.written(row) & ~e.mask) | mask;
-      // Compilers put moves anywhere: ptxas removes them.
+      // Moves do not count: compilers insert them anywhere, and ptxas removes them.
       if (uint32_t at = e.fragment->base + row; at < e.warp.unfenced.size() && !(in.flags & (FlagMove | FlagMatrix)))
         e.warp.unfenced[at] = 1;
     }
 }
 
-/// Runs a warp for some instructions. False: it could do nothing.
+/// Runs a warp for up to `quantum` instructions. Returns false if it could not run any.
 bool runWarp(Grid &grid, Block &block, Warp &warp, uint32_t quantum) {
   bool moved = false;
   const Code &code = grid.code;
   while (quantum) {
     if (warp.done() || !choose(grid, warp))
       return moved;
-    bool alone = warp.fragments.size() == 1; // else it may meet another after any instruction
+    bool alone = warp.fragments.size() == 1; // otherwise it may merge with another after any instruction
     Exec e{grid, block, warp, &warp.fragments.back()};
     e.operands = code.operands.data();
     while (quantum) {
@@ -153,7 +153,7 @@ bool runWarp(Grid &grid, Block &block, Warp &warp, uint32_t quantum) {
       if (in.flags & FlagControl) {
         e.again = false;
         in.run(e, in);
-        break; // fragments may have come and gone
+        break; // fragments may have been added or removed
       }
       in.run(e, in);
       setWritten(e, in);
@@ -165,7 +165,8 @@ bool runWarp(Grid &grid, Block &block, Warp &warp, uint32_t quantum) {
   return moved;
 }
 
-/// No fragment of the warp is ready. Those that wait for lanes which cannot come any more go on alone, with a finding.
+/// Called if no fragment of the warp is ready. Fragments that wait for lanes which can no longer come continue alone,
+/// with a finding.
 bool breakDivergence(Grid &grid, Block &block, Warp &warp) {
   for (size_t i = 0; i < warp.fragments.size(); ++i) {
     if (warp.fragments[i].state != Fragment::State::Converging)
@@ -190,7 +191,7 @@ bool breakDivergence(Grid &grid, Block &block, Warp &warp) {
            std::to_string(std::popcount(missing)) + " of the warp's threads that the instruction needs are elsewhere" +
                (warp.exited & required(e, in) ? ", some have exited" : ""),
            other.block ? &other : nullptr);
-    // Run it with the lanes that are here: the state says that convergence was given up.
+    // Run it with the present lanes: the state says that convergence was given up.
     in.run(e, in);
     if (!(in.flags & FlagControl)) {
       setWritten(e, in);
@@ -257,7 +258,7 @@ void startCluster(Grid &grid, const std::vector<uint32_t> &order) {
     start(grid, cluster);
 }
 
-/// Blocks whose warps are all done end; their memory stays as long as others of the cluster run.
+/// Ends blocks whose warps have all exited; their memory remains while other blocks of the cluster run.
 void endBlocks(Grid &grid) {
   for (auto &block : grid.running)
     if (!block->ended &&
@@ -346,7 +347,7 @@ void runGrid(Grid &grid) {
     for (Warp *warp : ready)
       moved |= runWarp(grid, *warp->block, *warp, 16 + uint32_t(grid.draw() & 511));
     endBlocks(grid);
-    // Late, but not for ever: bulk loads come when nothing else moves, or when threads only ask for them.
+    // Bulk loads are delivered late, but not never: when nothing else can run, or when threads only poll for them.
     if (!moved || grid.polls > 4 * ready.size()) {
       grid.polls = 0;
       if (deliverLoad(grid))

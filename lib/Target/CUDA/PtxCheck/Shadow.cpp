@@ -1,7 +1,7 @@
-//===- Shadow.cpp - who touched memory last, and what orders it -----------------------===//
+//===- Shadow.cpp - the last accesses of memory, and their order ----------------------===//
 //
-// At most four reads of a run are kept: an earlier one that the new one is ordered behind gives way, else one in turn.
-// What is forgotten can hide a race, never make one up.
+// A run keeps at most four reads. A new read replaces an earlier one that is ordered before it, otherwise one in turn.
+// A dropped read can hide a race, but never causes a false one.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CUDA/PtxCheck/Shadow.h"
@@ -57,7 +57,7 @@ void Shadow::split(uint64_t at, uint64_t bytes) {
   shift = wanted;
 }
 
-/// Two accesses that are both strong (atomic, volatile, relaxed...) do not race.
+/// Two strong accesses (atomic, volatile, relaxed...) do not race.
 static bool bothStrong(const Epoch &a, const Epoch &b) { return a.flags & b.flags & Epoch::Strong; }
 
 static bool races(const Accessor &who, const Epoch &earlier) {

@@ -1,7 +1,7 @@
-//===- Syntax.h - a PTX module as written, names resolved --------------------------===//
+//===- Syntax.h - a PTX module as written, with resolved names ---------------------===//
 //
-// What the parser makes of the text: functions with registers, variables and a list of statements. Scopes are gone: a
-// register, a variable or a label is a number. What an instruction means is not known here (Decode.cpp).
+// The result of the parser: functions with registers, variables and a list of statements. Scopes are resolved: a
+// register, a variable or a label is an index. Instructions are not interpreted here (Decode.cpp).
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_TARGET_CUDA_PTXCHECK_SYNTAX_H
@@ -58,20 +58,20 @@ struct Term {
 };
 
 struct Statement {
-  int32_t guard = -1; ///< a register
+  int32_t guard = -1; ///< a register, or -1
   bool guardNegated = false;
   std::string opcode; ///< "ld.global.v4.b32"
   std::vector<Term> terms;
   uint32_t line = 0, column = 0;
   uint32_t place = 0;       ///< in Syntax::places
-  uint32_t usedBytes = ~0u; ///< of a load: .pragma "used_bytes_mask"
+  uint32_t usedBytes = ~0u; ///< for a load: .pragma "used_bytes_mask"
 };
 
 struct FunctionSyntax {
   std::string name;
   bool entry = false, defined = false;
   std::vector<RegisterName> registers;
-  std::vector<Variable> variables; ///< results, then formals, then the rest
+  std::vector<Variable> variables; ///< results, then formals, then the others
   std::vector<Statement> body;
   std::map<std::string, std::vector<uint32_t>> tables; ///< .branchtargets: statements
   std::vector<uint32_t> requiredThreads, maximalThreads, requiredCluster;
@@ -93,7 +93,8 @@ struct Syntax {
   }
 };
 
-/// False with "<file>:<line>:<column>: ..." where the text is not PTX that the checker reads.
+/// Parses `text`. Returns false with "<file>:<line>:<column>: ..." if the text is not PTX that the interpreter
+/// supports.
 bool parse(const std::string &text, const std::string &file, Syntax &syntax, std::string &error);
 
 } // namespace tilewright::ptx

@@ -1,4 +1,4 @@
-//===- Table.cpp - the instructions that there are ----------------------------------------===//
+//===- Table.cpp - the supported instructions ---------------------------------------------===//
 #include "lib/Target/CUDA/PtxCheck/Table.h"
 
 namespace tilewright::ptx {

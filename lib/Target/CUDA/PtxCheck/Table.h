@@ -1,13 +1,13 @@
-//===- Table.h - the instructions that there are -------------------------------------===//
+//===- Table.h - the supported instructions ------------------------------------------===//
 //
-// An entry is an opcode with all its modifiers, as written: "mul.wide.u32". What has no entry is refused by name. The
-// signature gives the operands, results before '=', by one letter each:
+// An entry is an opcode with all its modifiers, as written: "mul.wide.u32". An opcode without an entry is refused by
+// name. The signature has one letter per operand, with results before '=':
 //
 //   p predicate   h 16 bits   w 32 bits   d 64 bits   q 128 bits   f f32   g f64   x a register of any width
 //   v at most 32 bits   n the low 32 bits of any register
-//   W like w, but may be missing in the middle
-//   m address in memory   2t address of an element of a tensor map with two coordinates   4w a vector of four   ? what
-//   follows may be missing   | (behind a result p) a second one by p|q
+//   W like w, but may be omitted in the middle of the list
+//   m address in memory   2t address of an element of a tensor map with two coordinates   4w a vector of four
+//   ? the following operands are optional   | (after a result p) an optional second predicate, as p|q
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_TARGET_CUDA_PTXCHECK_TABLE_H
@@ -31,7 +31,7 @@ struct Form {
   bool isSigned = false;
 };
 
-/// Behind the opcode of a form whose second operand is a vector, where there is one without too.
+/// Suffix of the opcode of a form whose second operand is a vector, if there is another form without one.
 inline constexpr const char *kRegistersForm = "/registers";
 
 class Table {
@@ -54,17 +54,17 @@ private:
   std::unordered_map<std::string, Form> forms;
 };
 
-/// A word of an opcode and the modifiers it stands for.
+/// A word of an opcode and its modifiers.
 struct Choice {
   const char *text;
   uint32_t mods;
 };
-/// Every way to take one of each list, in order: "add" x {"", ".rn"} x {"", ".ftz"} -> add, add.rn, add.ftz,
-/// add.rn.ftz.
+/// Calls `take` for all combinations of one element of each list, in order: "add" x {"", ".rn"} x {"", ".ftz"} -> add,
+/// add.rn, add.ftz, add.rn.ftz.
 void combine(const std::string &stem, std::initializer_list<std::initializer_list<Choice>> lists,
              const std::string &type, const std::function<void(const std::string &opcode, uint32_t mods)> &take);
 
-/// All instructions; built at the first call.
+/// Returns the table of all instructions, which is built at the first call.
 const Table &table();
 
 void addIntegerForms(Table &table);

@@ -1,4 +1,4 @@
-//===- TensorMap.cpp - what a tensor map may say ------------------------------------------===//
+//===- TensorMap.cpp - validity of a tensor map -------------------------------------------===//
 //
 // The limits of cuTensorMapEncodeTiled without interleaving.
 //

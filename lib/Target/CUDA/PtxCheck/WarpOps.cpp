@@ -1,5 +1,4 @@
-//===- WarpOps.cpp - shfl, vote, match, redux, elect
-//---------------------------------------------------------------===//
+//===- WarpOps.cpp - shfl, vote, match, redux, elect --------------------------------===//
 #include "lib/Target/CUDA/PtxCheck/Lanes.h"
 #include "lib/Target/CUDA/PtxCheck/Table.h"
 
