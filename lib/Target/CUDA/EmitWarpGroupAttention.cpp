@@ -11,9 +11,9 @@
 //                  sums += weights x values (wgmma, weights in registers) ; wait ; the slot is empty: each warp arrives
 //                result = sums / total
 //
-// Both products read a tile as it lies in memory: keys along k, values along their columns, which wgmma turns over.
 // Both products read a tile in its layout in memory: keys are contiguous along k, and values along their columns, which
 // wgmma transposes. While one warp group computes weights, the other multiplies.
+//
 // Tests: test/Target/CUDA/attention-wgmma.mlir, test/Python/test_cuda_attention_wgmma.py
 //
 //===----------------------------------------------------------------------===//

@@ -1,6 +1,6 @@
 //===- LargeAngles.cpp - sine, cosine and tangent of large angles -------------------------===//
 //
-//   x = m 2^e with a 24-bit integer m.  x 2/pi modulo 4 needs only 96 bits of 2/pi, starting e - 3 bits before the
+//   x = m 2^e with a 24-bit integer m.  x 2/pi modulo 4 needs only 96 bits of 2/pi, starting e - 1 bits after the
 //   binary point: the bits before them give multiples of 4, the bits after them are too small to matter.
 //
 // The product of m, shifted to the top of a word, with 192 bits of 2/pi is exact. Its seven words are shifted by e, so

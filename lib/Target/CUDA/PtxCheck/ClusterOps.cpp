@@ -4,6 +4,7 @@
 // such addresses. The cluster's barrier waits for all threads that have not exited. The end of a block must be ordered
 // after all accesses of other blocks to its shared memory: its threads must have waited for something that came after
 // them.
+//
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CUDA/PtxCheck/Lanes.h"
 #include "lib/Target/CUDA/PtxCheck/Table.h"
