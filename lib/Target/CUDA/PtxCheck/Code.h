@@ -61,7 +61,7 @@ struct Instr {
   uint8_t count = 1;                                     ///< number of elements
   uint32_t usedBytes = ~0u;                              ///< for a load: a bit per byte that is really read
   int64_t offset = 0, secondOffset = 0, thirdOffset = 0; ///< of the addresses
-  uint32_t target = 0;                                   ///< a program counter, or the index of a table or a call
+  uint32_t target = 0;                                   ///< a program counter, a table, a call or a special register
   uint32_t statement = 0, function = 0;
 };
 
