@@ -1,12 +1,12 @@
-//===- AcceptModel.cpp - --tw-hls-accept-model: is there hardware for all of this? ----===//
+//===- AcceptModel.cpp - --tw-hls-accept-model: reject models without a hardware form ---===//
 //
 // Before:
 //   func @main(%x: tensor<4x8xf32> {tw.name = "x"}) -> ... ; func private @kernel_0 ...
-// After: the same, and on the module what the plan forgets:
+// After: the same, and the module has the names and types of ports, which the plan does not keep:
 //   tw_hls.inputs = [["x", tensor<4x8xf32>]], tw_hls.outputs = [...]
 //
-// Everything that has no hardware form is told in one error: sizes that are not fixed, with their symbols, and ops and
-// element types, with the user's lines.
+// One error lists everything that has no hardware form: sizes that are not fixed, with their symbols, and ops and
+// element types, with the user's source lines.
 //
 // Test: test/Target/HLS/accept-model.mlir
 //
@@ -29,7 +29,7 @@ namespace tilewright {
 namespace tilewright::hls {
 namespace {
 
-/// Named as in the model, or by their number.
+/// Returns [name, type] of each port. Names are those of the model, or else the port's number.
 SmallVector<Attribute> describePorts(func::FuncOp main, TypeRange types, StringRef fallback,
                                      function_ref<StringAttr(unsigned)> nameOf) {
   Builder builder(main.getContext());

@@ -1,4 +1,4 @@
-//===- ApplySchedules.cpp - --tw-hls-apply-schedules: linalg to the loops a schedule says ---===//
+//===- ApplySchedules.cpp - --tw-hls-apply-schedules: lower linalg to loops by schedules ----===//
 //
 // Before:
 //   linalg.contract {tw_hls.schedule = #tw_hls.schedule<order = [0, 2, 1], unroll = [1, 1, 4], ii = 1>}
@@ -9,11 +9,11 @@
 //   } {tw_hls.loop = #tw_hls.loop<label = "matmul_u", unroll = 4>}
 //   } {tw_hls.loop = #tw_hls.loop<label = "matmul_j", ii = 1>} ...
 //
-// The loops of `order` are outside, the last one pipelined; the copies of `unroll` lie inside it, unrolled whole. The
-// loops around the pipelined one are flattened with it. A sum with `tw_hls.initial` reads that instead of its array in
-// the first iteration. Arrays inside a kernel become tw_hls.buffer, named after the op that fills them. An op without a
-// schedule keeps its own order and is not unrolled. With `block = [0, 4]`, all that lies in a loop over blocks of four
-// iterations of loop 0: %i * 4 + %i_. Accesses of slices and reshapes become accesses of their arrays.
+// The loops of `order` are outside, the last one pipelined; the copies of `unroll` are inside it, fully unrolled. The
+// loops around the pipelined one are flattened with it. A sum with `tw_hls.initial` reads that value instead of its
+// array in the first iteration. Arrays inside a kernel become tw_hls.buffer, named after the op that fills them. An op
+// without a schedule keeps its loop order and is not unrolled. With `block = [0, 4]`, the nest is inside a loop over
+// blocks of four iterations of loop 0: %i * 4 + %i_. Accesses of slices and reshapes become accesses of their arrays.
 //
 // Test: test/Target/HLS/apply-schedules.mlir
 //
@@ -72,7 +72,7 @@ public:
       builder.setInsertionPointToStart(made.getBody());
       sizes[loop] = size;
     }
-    // What stays outside: loops of more than one trip; at least one, so that there is something to pipeline.
+    // Outer loops are those with more than one trip; at least one is needed as the pipelined loop.
     SmallVector<int64_t> outer;
     for (int64_t loop : order)
       if (sizes[loop] > unroll[loop])
@@ -93,13 +93,14 @@ public:
   }
 
 private:
-  /// Iterations between two that accumulate into one element: those of the loops inside all reductions.
+  /// Computes the distance of two iterations that accumulate into one element: the trips of the loops inside all
+  /// reductions.
   void findDistance(ArrayRef<int64_t> outer) {
     if (op.getNumReductionLoops() == 0 || op.getNumDpsInits() != 1)
       return;
     Value sum = arrayOf(op.getDpsInits()[0]);
     if (llvm::any_of(op.getDpsInputs(), [&](Value input) { return arrayOf(input) == sum; }))
-      return; // it may read what another iteration has just written
+      return; // an input may read what another iteration has just written
     AffineMap result = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
     int64_t iterations = 1;
     for (int64_t loop : llvm::reverse(outer)) {
@@ -127,7 +128,7 @@ private:
     return simplifyAffineMap(map);
   }
 
-  /// True in the first iteration of all reductions.
+  /// Emits a condition that is true in the first iteration of all reductions.
   Value isFirst() {
     Value first;
     for (auto [loop, kind] : llvm::enumerate(op.getIteratorTypesArray())) {
@@ -181,11 +182,11 @@ private:
   SmallVector<int64_t> sizes, order, unroll, block;
   int64_t ii = 1, distance = 0;
   std::string label;
-  SmallVector<AffineExpr> indexOf; ///< per loop of the op: its index as a sum over `ivs`
+  SmallVector<AffineExpr> indexOf; ///< per loop of the op: its index as an expression of `ivs`
   SmallVector<Value> ivs;
 };
 
-/// A linalg op or a copy that writes every element over itself.
+/// Returns true if `op` is a linalg op or a copy that writes every element to its own location.
 bool copiesOntoItself(Operation *op) {
   if (auto copy = dyn_cast<memref::CopyOp>(op))
     return copy.getSource() == copy.getTarget();
@@ -198,7 +199,7 @@ bool copiesOntoItself(Operation *op) {
          yield->getOperand(0) == generic.getBlock()->getArgument(0);
 }
 
-/// The op that first fills `array`.
+/// Returns the op that first fills `array`.
 Operation *makerOf(Value array) {
   Operation *first = nullptr;
   for (Operation *user : array.getUsers()) {
@@ -211,7 +212,7 @@ Operation *makerOf(Value array) {
   return first;
 }
 
-/// Arrays of the kernel's own become tw_hls.buffer.
+/// Replaces the local arrays of a kernel by tw_hls.buffer.
 void nameArrays(func::FuncOp kernel) {
   NameTable names;
   SmallVector<memref::AllocOp> allocations;

@@ -1,9 +1,9 @@
-//===- BankLimits.cpp - schedules that do not ask for more banks than there may be ----------===//
+//===- BankLimits.cpp - limit schedules to the available number of banks --------------------===//
 //
-// Two nests of a kernel share an array of 4 x 64 x 64. One has 4 copies along the first and 64 along the last
-// dimension, the other 64 along the second: each is served by 256 or 64 banks, both together by 16384. Vendors' tools
-// split an array into at most 4096. Banks are counted as --tw-hls-build-design chooses them (Banks.cpp), from the maps
-// of the nests before they are loops.
+// Example: two nests of a kernel share an array of 4 x 64 x 64. The first has 4 copies along the first and 64 along the
+// last dimension, the second has 64 along the second. Each alone needs 256 or 64 banks, both together 16384. Vendors'
+// tools split an array into at most 4096 banks. Banks are counted as --tw-hls-build-design chooses them (Banks.cpp),
+// from the indexing maps of the nests before they become loops.
 //
 // Test: test/Target/HLS/bank-limits.mlir
 //
@@ -21,7 +21,8 @@ using namespace mlir;
 namespace tilewright::hls {
 namespace {
 
-/// Arguments at the two ends of a channel are one array: what one kernel writes and one other reads in the same shape.
+/// Groups the arguments at the two ends of a channel, which are one array: one kernel writes it, and one other kernel
+/// reads it in the same shape.
 llvm::EquivalenceClasses<const void *> channelsOf(ModuleOp module) {
   llvm::EquivalenceClasses<const void *> same;
   llvm::DenseMap<int64_t, SmallVector<BlockArgument>> readers, writers;

@@ -1,4 +1,4 @@
-//===- BankLimits.h - schedules that do not ask for more banks than there may be ------------===//
+//===- BankLimits.h - limit schedules to the available number of banks ----------------------===//
 #ifndef TILEWRIGHT_TARGET_HLS_BANKLIMITS_H
 #define TILEWRIGHT_TARGET_HLS_BANKLIMITS_H
 
@@ -9,18 +9,18 @@
 
 namespace tilewright::hls {
 
-/// What the copies of nests ask of the arrays that kernels share or keep.
+/// The banks that the unrolled copies of nests need in the arrays that kernels share or keep.
 class BankDemand {
 public:
-  /// `nests`, numbered as they stand there, of the kernels that the plan of `module` launches.
+  /// `nests` belong to the kernels that the plan of `module` launches; a nest is identified by its index in this list.
   BankDemand(mlir::ModuleOp module, llvm::ArrayRef<mlir::linalg::LinalgOp> nests);
 
-  /// An array that would have more than `mostBanks` banks with these copies per loop of each nest.
+  /// Returns an array that would have more than `mostBanks` banks with these copies per loop of each nest.
   std::optional<size_t> overfull(llvm::ArrayRef<llvm::ArrayRef<int64_t>> unrolls) const;
-  /// Would this one, if `nest` had other copies?
+  /// Returns true if `array` would have more than `mostBanks` banks after `nest` changes its copies to `instead`.
   bool isOverfull(size_t array, llvm::ArrayRef<llvm::ArrayRef<int64_t>> unrolls, size_t nest,
                   llvm::ArrayRef<int64_t> instead) const;
-  /// The nests that ask for banks of an array, each once.
+  /// Returns the nests that need banks of an array, each once.
   llvm::ArrayRef<size_t> nestsOf(size_t array) const { return arrays[array].nests; }
 
 private:

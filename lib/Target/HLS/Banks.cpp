@@ -1,8 +1,8 @@
-//===- Banks.cpp - how many banks an array needs -------------------------------------===//
+//===- Banks.cpp - number of banks that an array needs -------------------------------===//
 //
-// An access x[4 * i + u] in a loop over u that is unrolled by 4 needs 4 banks, cyclic: u says the bank. An array that
-// is passed on has the banks of the most demanding of its users: their least common multiple along each dimension.
-// Loads and stores of whole rows ask for enough banks to keep a port of 512 bits busy.
+// An access x[4 * i + u] in a loop over u that is unrolled by 4 needs 4 cyclic banks; u selects the bank. An array that
+// is passed to tasks gets the least common multiple of the banks that its users need, along each dimension. Tasks that
+// load and store whole rows need enough banks to keep a port of 512 bits busy.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/HLS/Banks.h"
@@ -23,14 +23,14 @@ namespace {
 
 using Factors = SmallVector<int64_t>;
 
-/// Copies of the body of the loop of `iv`; 1: it is not unrolled.
+/// Returns the number of copies of the body of the loop with counter `iv`; 1 if it is not unrolled.
 int64_t copiesOf(Value iv) {
   affine::AffineForOp loop = affine::getForInductionVarOwner(iv);
   auto attribute = loop ? loop->getAttrOfType<LoopAttr>(loopAttrName) : LoopAttr();
   return attribute ? attribute.getUnroll() : 1;
 }
 
-/// The coefficient of dimension `position` in a linear expression; 0: it is not there.
+/// Returns the coefficient of dimension `position` in a linear expression; 0 if it does not occur.
 int64_t coefficientOf(AffineExpr expr, unsigned position) {
   if (auto dim = dyn_cast<AffineDimExpr>(expr))
     return dim.getPosition() == position;
@@ -81,7 +81,8 @@ public:
     return success();
   }
 
-  /// Arguments of the callee in the order of the task's operands: kernels take what they read first.
+  /// Returns arguments of the callee in the order of the task's operands: a kernel's first arguments are those it
+  /// reads.
   static SmallVector<Value> argumentsOf(TaskOp task, func::FuncOp function) {
     return SmallVector<Value>(function.getArguments().begin(), function.getArguments().end());
   }
@@ -105,8 +106,9 @@ private:
         factors[dim] = banksWithCopies(factors[dim], shape[dim], expr, position, copiesOf(operand));
   }
 
-  /// A task that moves rows takes 512 bits a cycle where its arrays have a bank for every two elements of that. More
-  /// banks than twice what the kernels need, and banks that would be almost empty, are not made for it.
+  /// Adds banks for a task that moves rows. It moves 512 bits per cycle if its arrays have one bank per two elements of
+  /// a word. It never adds more than twice the larger of its own and the kernels' number of banks, nor banks that would
+  /// be almost empty.
   void needForMover(func::FuncOp function) {
     SmallVector<Value> arrays;
     int64_t width = 0;
@@ -128,7 +130,7 @@ private:
       for (int64_t wanted = width / portsOfBank; wanted > 1; wanted /= 2) {
         const int64_t banks = std::lcm(factors.back(), wanted);
         const int64_t inBank = type.getNumElements() / (banks * others);
-        const bool isFull = inBank >= 256 || inBank <= 2 * elementsOfWord(type); // or LUTs hold it
+        const bool isFull = inBank >= 256 || inBank <= 2 * elementsOfWord(type); // or it is stored in LUTs
         if (banks > 2 * std::max(factors.back(), wanted) || banks > shape.back() || banks * others > mostBanks ||
             !isFull)
           continue;

@@ -29,7 +29,7 @@ std::optional<AffineAccess> affineAccess(Operation *user, Value array) {
   return std::nullopt;
 }
 
-/// The loop over blocks around an op.
+/// Returns the loop over blocks around an op, or null.
 affine::AffineForOp blockLoopOf(Operation *op) {
   affine::AffineForOp loop;
   for (Operation *parent = op->getParentOp(); parent; parent = parent->getParentOp())
@@ -38,7 +38,7 @@ affine::AffineForOp blockLoopOf(Operation *op) {
   return loop;
 }
 
-/// An expression with `operand`'s dimensions at a number.
+/// Returns `expr`, an index of `access`, with `number` in place of `operand`.
 AffineExpr withOperandAt(AffineExpr expr, const AffineAccess &access, Value operand, int64_t number) {
   for (auto [position, its] : llvm::enumerate(access.operands))
     if (its == operand)
@@ -47,7 +47,7 @@ AffineExpr withOperandAt(AffineExpr expr, const AffineAccess &access, Value oper
   return simplifyAffineExpr(expr, access.map.getNumDims(), access.map.getNumSymbols());
 }
 
-/// Is a sum of non-negative multiples of loops' counters below `limit` in all iterations?
+/// Returns true if `expr` is a sum of non-negative multiples of loop counters and below `limit` in all iterations.
 bool isBelow(AffineExpr expr, const AffineAccess &access, int64_t limit) {
   if (auto constant = dyn_cast<AffineConstantExpr>(expr))
     return constant.getValue() >= 0 && constant.getValue() < limit;
@@ -73,7 +73,7 @@ bool isBelow(AffineExpr expr, const AffineAccess &access, int64_t limit) {
   return constant && constant.getValue() < limit;
 }
 
-/// The type of a block; none if its banks are not the same in all blocks.
+/// Returns the type of a block, or null if its banks are not the same in all blocks.
 MemRefType blockType(MemRefType type, int64_t dim, int64_t size) {
   SmallVector<int64_t> shape(type.getShape());
   shape[dim] = size;
@@ -115,7 +115,7 @@ std::optional<ArrayBlocks> blocksOf(BlockArgument array) {
       blocks.dim = dim;
       blocks.size = step.getValue();
     }
-    // Another access may have found the dimension; this one has to go by it, too.
+    // The dimension may come from another access; this access must move along it with the blocks, too.
     if (blocks.dim < 0 || withOperandAt(access->map.getResult(blocks.dim), *access, loop.getInductionVar(), 0) ==
                               withOperandAt(access->map.getResult(blocks.dim), *access, loop.getInductionVar(), 1))
       return std::nullopt;

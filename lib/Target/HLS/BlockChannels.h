@@ -10,17 +10,17 @@ namespace tilewright::hls {
 /// How a task goes over an array: `size` elements along dimension `dim` in each iteration of its loop over blocks.
 struct ArrayBlocks {
   int64_t dim = 0, size = 0;
-  mlir::MemRefType type; ///< of one block, with its banks
+  mlir::MemRefType type; ///< type of one block, with its banks
 
   bool operator==(const ArrayBlocks &other) const {
     return dim == other.dim && size == other.size && type == other.type;
   }
 };
 
-/// None: some accesses are outside of the loop over blocks, or beyond the block at hand.
+/// Returns the blocks of `array`, or none if an access is outside of the loop over blocks or beyond the current block.
 std::optional<ArrayBlocks> blocksOf(mlir::BlockArgument array);
 
-/// Accesses of the argument become accesses of a block that each iteration locks; the argument becomes the queue.
+/// Replaces accesses of the argument by accesses of a block that each iteration locks; the argument becomes the queue.
 void lockBlocks(mlir::BlockArgument array, const ArrayBlocks &blocks, StreamType queue, bool writes);
 
 } // namespace tilewright::hls

@@ -1,11 +1,11 @@
-//===- BlockGroups.cpp - nests that could hand on blocks of their results ------------------===//
+//===- BlockGroups.cpp - nests that could pass on their results in blocks ------------------===//
 //
 //   tmp[i][j] += a[i][k] * b[k][j];   y[i][j] += tmp[i][k] * c[k][j];
 //
-// The second nest reads tmp by rows, which the first one could make by rows: with i outermost in both, the second works
-// on some rows while the first makes the next. A sum may go outside, too: z[i][j] += e[i][k] * f[k][j] reads columns of
-// e and rows of f where k is outermost, and adds in the same order as before. From each loop of each nest, the loops of
-// the nests around follow through the arrays between them.
+// The second nest reads tmp by rows, and the first one can compute it by rows. If i is outermost in both, the second
+// works on some rows while the first computes the next ones. A reduction loop may be outermost, too: with k outermost,
+// z[i][j] += e[i][k] * f[k][j] reads columns of e and rows of f, and adds in the same order as before. Starting from
+// each loop of each nest, the corresponding loops of neighboring nests follow from the arrays between them.
 //
 // Test: test/Target/HLS/select-blocks.mlir
 //
@@ -21,13 +21,13 @@ using namespace mlir;
 namespace tilewright::hls {
 namespace {
 
-/// An array that one nest writes and one reads: per dimension the loop that walks along it, or -1.
+/// An array that one nest writes and another reads. Per dimension, the loop that moves along it, or -1.
 struct BlockChannel {
   size_t from, to;
   SmallVector<int64_t> written, read;
 };
 
-/// Per dimension of a map the loop that it is.
+/// Returns per result of a map the loop that it is equal to, or -1.
 SmallVector<int64_t> loopsOf(AffineMap map) {
   SmallVector<int64_t> loops;
   for (AffineExpr expr : map.getResults()) {
@@ -40,7 +40,7 @@ SmallVector<int64_t> loopsOf(AffineMap map) {
   return loops;
 }
 
-/// How a nest uses an array, if with one operand and nowhere in its body.
+/// Returns the operand that is the nest's only use of an array, or null if there are other uses or one in its body.
 OpOperand *onlyOperand(linalg::LinalgOp op, Value array) {
   OpOperand *found = nullptr;
   int uses = 0;
@@ -55,7 +55,7 @@ bool isParallel(linalg::LinalgOp op, int64_t loop) {
   return op.getIteratorTypesArray()[loop] == utils::IteratorType::parallel;
 }
 
-/// May the loop be outside of all others without another order of additions?
+/// Returns true if the loop may be outside of all others without changing the order of additions.
 bool mayBeOutermost(linalg::LinalgOp op, int64_t loop) {
   for (int64_t before = 0; before < loop; ++before)
     if (!isParallel(op, loop) && !isParallel(op, before))
@@ -68,7 +68,7 @@ std::vector<BlockChannel> channelsOf(ModuleOp module, ArrayRef<BlockNest> nests)
     size_t launch, argument;
   };
   std::map<int64_t, std::vector<Use>> writers, readers;
-  llvm::DenseSet<int64_t> inside; // buffers of the plan that are no port
+  llvm::DenseSet<int64_t> inside; // arena buffers of the plan, which are no ports
   module.walk([&](plan::BufferOp buffer) {
     if (buffer.getKind() == plan::BufferKind::Arena)
       inside.insert(buffer.getNumber());
@@ -134,7 +134,7 @@ std::vector<BlockGroup> blockGroups(ModuleOp module, ArrayRef<BlockNest> nests) 
           const bool may = follows >= 0 && mayBeOutermost(opOf(other), follows);
           auto known = group.loops.find(other);
           if (known != group.loops.end())
-            fits &= may && known->second == follows; // or a member waits for an array of another
+            fits &= may && known->second == follows; // otherwise a member waits for an array of another
           else if (may) {
             group.loops[other] = follows;
             open.push_back(other);
@@ -150,7 +150,7 @@ std::vector<BlockGroup> blockGroups(ModuleOp module, ArrayRef<BlockNest> nests) 
 
 std::vector<GroupChoice> groupChoices(ArrayRef<SmallVector<Choice>> members, ArrayRef<SmallVector<size_t>> after,
                                       int64_t blocks) {
-  std::vector<int64_t> limits; // of the slowest member's block
+  std::vector<int64_t> limits; // cycles of the slowest member's block
   for (ArrayRef<Choice> choices : members)
     for (const Choice &choice : choices)
       limits.push_back(choice.blockCycles);
@@ -159,7 +159,7 @@ std::vector<GroupChoice> groupChoices(ArrayRef<SmallVector<Choice>> members, Arr
   std::vector<GroupChoice> all;
   for (int64_t limit : limits)
     for (int64_t hurry :
-         {1, 2, 4, 8, 16}) { // small members may be quicker than the slowest: the first block comes sooner
+         {1, 2, 4, 8, 16}) { // small members may be faster than the slowest: the first block is ready sooner
       GroupChoice group;
       int64_t slowest = 0, path = 0;
       std::vector<int64_t> end(members.size(), 0);

@@ -1,4 +1,4 @@
-//===- BlockGroups.h - nests that could hand on blocks of their results --------------------===//
+//===- BlockGroups.h - nests that could pass on their results in blocks --------------------===//
 #ifndef TILEWRIGHT_TARGET_HLS_BLOCKGROUPS_H
 #define TILEWRIGHT_TARGET_HLS_BLOCKGROUPS_H
 
@@ -11,30 +11,31 @@
 
 namespace tilewright::hls {
 
-/// A launch of a kernel that is one nest, started once.
+/// A launch of a kernel that consists of one nest and is launched once.
 struct BlockNest {
   size_t nest, launch;
   mlir::linalg::LinalgOp op;
 };
 
-/// Nests, by number, each with a loop that could be its outermost, block by block: what one writes in a block, the next
-/// reads in the same block, all along the group.
+/// Nests, by index, each with a loop that could be its outermost and iterate over blocks. Along the group, what one
+/// nest writes in a block is read by the next nest in the same block.
 struct BlockGroup {
-  std::map<size_t, int64_t> loops; ///< per nest, in the order of their launches
-  int64_t extent = 0;              ///< trips of all these loops
+  std::map<size_t, int64_t> loops; ///< per nest, in launch order
+  int64_t extent = 0;              ///< trip count of all these loops
 };
 
-/// Every group of at least two of these nests that has no array which a member must wait for.
+/// Returns every group of at least two of these nests in which no member must wait for a whole array of another.
 std::vector<BlockGroup> blockGroups(mlir::ModuleOp module, llvm::ArrayRef<BlockNest> nests);
 
-/// What a group could cost: total cycles and multipliers, and per member the number of its choice.
+/// One way to schedule a group: total cycles and multipliers, and per member the index of its choice.
 struct GroupChoice {
   int64_t cycles = 0, dsp = 0;
   std::vector<size_t> picked;
 };
 
-/// Members, in order, with choices in blocks, and which earlier members each waits for: ever more multipliers, ever
-/// fewer cycles. Members run side by side, so each takes as few multipliers as keep up with the slowest.
+/// Returns ways to schedule a group, with increasing multipliers and decreasing cycles. `members` has the choices in
+/// blocks of each member, `after` the earlier members that each waits for. Members run in parallel, so each gets the
+/// fewest multipliers that keep up with the slowest.
 std::vector<GroupChoice> groupChoices(llvm::ArrayRef<llvm::SmallVector<Choice>> members,
                                       llvm::ArrayRef<llvm::SmallVector<size_t>> after, int64_t blocks);
 

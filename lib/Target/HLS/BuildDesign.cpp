@@ -1,4 +1,4 @@
-//===- BuildDesign.cpp - --tw-hls-build-design: the plan becomes a top function --------------===//
+//===- BuildDesign.cpp - --tw-hls-build-design: convert the plan to a top function -----------===//
 //
 // Before:
 //   tw_plan.program ... { buffer 0 input 0 ; buffer 1 output 0 ; launch @kernel_0 [0, 1] writes 2 }
@@ -11,10 +11,10 @@
 //       tw_hls.task @softmax reads(%x_0) writes(%y_0)
 //       tw_hls.task @store_y reads(%y_0) writes(%y) } }
 //
-// Every reader of a plan's buffer has an array of its own, so that channels have one producer and one consumer: a load
-// writes all of them, and what a kernel makes for several readers goes through a task that copies. Where a reader sees
-// the elements in another shape, that copy reshapes. Banks of an array are what its accesses in unrolled loops need,
-// the same for a channel and for the arguments at its two ends.
+// Every reader of a plan's buffer has a separate array, so that channels have one producer and one consumer: a load
+// task writes all of them, and a kernel's result with several readers goes through a task that copies it. If a reader
+// sees the elements in another shape, that copy reshapes. The banks of an array are those that its accesses in unrolled
+// loops need. They are the same for a channel and for the arguments at its two ends.
 //
 // Test: test/Target/HLS/design.mlir
 //
@@ -41,7 +41,7 @@ namespace tilewright {
 namespace tilewright::hls {
 namespace {
 
-/// Does the kernel write what this value is, by itself or through another view?
+/// Returns true if the kernel writes `array`, directly or through a view.
 bool isWritten(Value array) {
   return llvm::any_of(array.getUsers(), [&](Operation *user) {
     if (auto store = dyn_cast<affine::AffineStoreOp>(user))
@@ -54,7 +54,7 @@ bool isWritten(Value array) {
 
 MemRefType chipType(ShapedType type) { return MemRefType::get(type.getShape(), type.getElementType()); }
 
-/// One who reads a buffer of the plan: an argument of a launch, or an output port.
+/// A reader of a buffer of the plan: an argument of a launch, or an output port.
 struct Reader {
   int64_t launch = -1, argument = 0, output = -1;
   MemRefType type;
@@ -91,7 +91,7 @@ public:
   }
 
 private:
-  /// The names and types of ports that --tw-hls-accept-model has kept.
+  /// Returns the names and types of ports that --tw-hls-accept-model has recorded.
   std::vector<std::pair<std::string, MemRefType>> portsOf(StringRef attribute) {
     std::vector<std::pair<std::string, MemRefType>> ports;
     if (auto kept = module->getAttrOfType<ArrayAttr>(attribute))
@@ -155,7 +155,7 @@ private:
       operands.emplace_back(op.getBuffers().size());
     }
     for (auto [number, buffer] : llvm::enumerate(buffers)) {
-      // The port's shape is the user's, the array on the chip has the kernel's.
+      // The port has the user's shape, the array on the chip has the kernel's.
       if (buffer.op.getKind() == plan::BufferKind::Output) {
         addOutput(buffer, buffer.op.getIndex());
         if (buffer.writer >= 0)
@@ -176,7 +176,8 @@ private:
     return success();
   }
 
-  /// The plan's mask has 64 bits; behind them, what the kernel's body does.
+  /// Returns true if the launch writes the argument. The plan's mask has 64 bits; later arguments are looked up in the
+  /// kernel's body.
   bool writesArgument(plan::LaunchOp op, size_t argument) {
     if (argument < 64)
       return op.getWrites() >> argument & 1;
@@ -192,7 +193,7 @@ private:
 
   void nameKernels() {
     symbols.take("model");
-    for (auto *ports : {&inputs, &outputs}) // a port would hide a function of its name
+    for (auto *ports : {&inputs, &outputs}) // a port would hide a function of the same name
       for (auto &[name, type] : *ports)
         symbols.take(name);
     llvm::StringMap<std::string> names;
@@ -233,7 +234,7 @@ private:
       }
   }
 
-  /// A kernel's parameters are called after what its first launch passes.
+  /// Names a kernel's parameters after the buffers that its first launch passes.
   void nameParameters() {
     for (plan::LaunchOp launch : llvm::reverse(launches))
       for (auto [argument, number] : llvm::enumerate(launch.getBuffers()))
@@ -269,7 +270,7 @@ private:
 
   Value array(StringRef name, MemRefType type, Location loc, ElementsAttr value = {}) {
     std::string unique = locals.take(name);
-    while (value) { // it lies beside the functions
+    while (value) { // a constant's array is at file scope: its name must differ from the functions' names
       std::string symbol = symbols.take(unique);
       if (symbol == unique)
         break;
@@ -278,7 +279,7 @@ private:
     return BufferOp::create(builder, loc, type, builder.getStringAttr(unique), value);
   }
 
-  /// The array of a reader, known to its launch; or the output port itself.
+  /// Creates the array of a reader and passes it to its launch, or returns the output port.
   Value place(PlanBuffer &buffer, const Reader &reader, ElementsAttr value = {}) {
     if (reader.output >= 0)
       return top.getArgument(inputs.size() + reader.output);
@@ -293,7 +294,7 @@ private:
     TaskOp::create(builder, loc, symbol, from, to);
   }
 
-  /// What readers of an input or a constant see.
+  /// Creates the arrays that the readers of an input or a constant see.
   void feed(PlanBuffer &buffer) {
     Location loc = buffer.op.getLoc();
     if (auto value = buffer.op.getValue()) {
@@ -331,7 +332,7 @@ private:
     for (PlanBuffer &buffer : buffers)
       if (buffer.writer == int64_t(number)) {
         made.push_back(&buffer);
-        // A single reader of the same shape reads what the kernel writes.
+        // A single reader of the same shape reads the kernel's array directly.
         const Reader &first = buffer.readers.front();
         bool direct = buffer.readers.size() == 1 && first.output < 0 && first.type == buffer.type;
         Value chip = direct ? place(buffer, first) : array(buffer.name + "_chip", buffer.type, loc);

@@ -1,10 +1,10 @@
-//===- ChooseTogether.cpp - one schedule per nest, all under one budget ---------------------===//
+//===- ChooseTogether.cpp - one schedule per nest under a common budget ---------------------===//
 //
-// The least weighted sum of cycles comes from dynamic programming over the multipliers. Launches that run side by side
-// share time, and a sum does not know: after each round, the nests of a launch count as much less as the longest path
-// through it is shorter than the longest of all, so that multipliers move to where time is spent. The round with the
-// shortest path is taken. Nests may give multipliers back, as long as their number times the path becomes less, and
-// path and slowest launch at most 5 % longer.
+// Dynamic programming over the number of multipliers finds the smallest weighted sum of cycles. A sum ignores that
+// launches run in parallel. After each round, the weights of a launch's nests are therefore scaled by the longest path
+// through it over the longest path of all, which moves multipliers to the critical path. The round with the shortest
+// path wins. Nests may then give multipliers back as long as the product of multipliers and path decreases, and the
+// path and the slowest launch become at most 5 % longer.
 //
 // Test: test/Target/HLS/choose-together.mlir
 //
@@ -19,7 +19,7 @@ namespace {
 
 using Picked = llvm::SmallVector<size_t>;
 
-/// The least sum of cycles x weight.
+/// Returns the choices with the least sum of cycles x weight within the budget; empty if none fit.
 Picked leastSum(llvm::ArrayRef<NestCosts> nests, llvm::ArrayRef<double> weights, int64_t budget) {
   constexpr double never = std::numeric_limits<double>::infinity();
   std::vector<double> least(budget + 1, 0);
@@ -49,10 +49,10 @@ Picked leastSum(llvm::ArrayRef<NestCosts> nests, llvm::ArrayRef<double> weights,
   return picked;
 }
 
-/// How long launches take with these choices.
+/// Times of the launches with these choices.
 struct Times {
   int64_t latency = 0, slowest = 0;
-  std::vector<int64_t> through; ///< per launch: the longest path that it is on
+  std::vector<int64_t> through; ///< per launch: the longest path through it
 
   Times(llvm::ArrayRef<NestCosts> nests, llvm::ArrayRef<LaunchStep> steps, llvm::ArrayRef<size_t> picked) {
     std::vector<int64_t> cycles(steps.size()), end(steps.size()), tail(steps.size());

@@ -1,6 +1,6 @@
-//===- Cost.cpp - cycles and resources of hardware, estimated --------------------------===//
+//===- Cost.cpp - estimated cycles and resources of hardware ---------------------------===//
 //
-// Cycles of a pipelined nest: depth + II * (iterations - 1) + 2. What an operator costs is in Estimate/Operators.cpp.
+// Cycles of a pipelined nest: depth + II * (iterations - 1) + 2. Estimate/Operators.cpp has the costs of operators.
 //
 // Test: test/Target/HLS/design.mlir
 //
@@ -22,7 +22,8 @@ using namespace mlir;
 namespace tilewright::hls {
 namespace {
 
-/// Cycles of the statements of a block one after another, and their multipliers; nests are appended.
+/// Estimates cycles and multipliers of a block whose statements run one after another; its nests are appended to
+/// `nests`.
 struct BlockEstimator {
   std::vector<NestEstimate> &nests;
   bool shares;
@@ -52,7 +53,7 @@ struct BlockEstimator {
     at.getBody()->walk([&](affine::AffineForOp inner) {
       estimate.copies *= inner.getConstantUpperBound() - inner.getConstantLowerBound();
     });
-    const int64_t sharers = shares ? std::max<int64_t>(1, estimate.ii) : 1; // one operator serves the II's cycles
+    const int64_t sharers = shares ? std::max<int64_t>(1, estimate.ii) : 1; // one operator serves all cycles of the II
     const int64_t sharedOperands = sharers > 1 ? 2 * body.operators : 0;
     estimate.dsp = llvm::divideCeil(body.dsp, sharers);
     estimate.lut = llvm::divideCeil(body.lut, sharers) + sharedOperands * sharedOperand().lut + nestControl().lut;
@@ -63,7 +64,7 @@ struct BlockEstimator {
     return estimate;
   }
 
-  /// A loop over blocks: what is in it, as often.
+  /// Estimates a loop over blocks: the cost of its contents, as often as it iterates.
   NestEstimate blocks(affine::AffineForOp loop) {
     std::vector<NestEstimate> inside;
     const int64_t trips = loop.getConstantUpperBound();
@@ -113,8 +114,8 @@ struct BlockEstimator {
   }
 };
 
-/// Of a memory of `depth` words in one piece. A block is a memory of 512 words of 36 bits, or of more, narrower ones:
-/// 1024 of 18, 2048 of 9, ... (AMD UG573, UG473); wider words and deeper memories take several.
+/// Returns the block memories of one memory of `depth` words. A block memory has 512 words of 36 bits, or more words
+/// that are narrower: 1024 of 18, 2048 of 9, ... (AMD UG573, UG473). Wider words and deeper memories take several.
 int64_t blocksFor(int64_t depth, int64_t width) {
   constexpr int64_t bitsInLuts = 1024;
   if (depth * width <= bitsInLuts)
@@ -128,13 +129,13 @@ int64_t blocksFor(int64_t depth, int64_t width) {
 
 int64_t widthOf(Type element) { return element.isIndex() ? 32 : element.getIntOrFloatBitWidth(); }
 
-/// When the tasks of a design end, one after another as what they read becomes ready.
+/// Computes when the tasks of a design end; each starts when its operands are ready.
 class Chain {
 public:
   void add(TaskOp task, int64_t cycles, int64_t blocks) { steps.push_back({task, cycles, blocks}); }
 
   int64_t latency() {
-    // A queue of blocks that is full holds up who writes it, which comes before who reads it: until nothing changes.
+    // A full queue of blocks delays its writer, which precedes its reader in the list. Iterate until nothing changes.
     bool changes = true;
     while (changes) {
       changes = false;
@@ -159,7 +160,8 @@ private:
   }
 
   bool advance(const Step &step) {
-    // A reader of a queue begins when an element has been written and read, and ends no sooner: what the Verilog does.
+    // As in the Verilog, a reader of a queue begins when one element has been written and read, and ends after its
+    // writer.
     constexpr int64_t queueLatency = 2;
     int64_t start = 0, end = 0;
     TaskOp task = step.task;
@@ -168,7 +170,7 @@ private:
       if (isa<StreamType>(value.getType()) && !isBlocks(value))
         end = std::max(end, ended.lookup(value) + queueLatency);
     }
-    // A block is read when it has been handed on, and written when a memory has been given back.
+    // A block is read after its writer has passed it on, and written after a reader has released a memory.
     bool changes = false;
     const int64_t each = step.cycles / step.blocks;
     std::vector<int64_t> ends;
@@ -202,11 +204,12 @@ private:
   }
 
   std::vector<Step> steps;
-  llvm::DenseMap<Value, int64_t> ready, ended; ///< of what tasks write: when a reader may begin, when all is there
+  llvm::DenseMap<Value, int64_t> ready, ended; ///< of tasks' results: when a reader may begin, when all is complete
   llvm::DenseMap<Value, std::vector<int64_t>> handedOn, givenBack; ///< of queues of blocks, per block
 };
 
-/// Of an unrolled loop whose copies add to one element, one after another: cycles that each but the first adds; else 0.
+/// Returns the cycles that each copy after the first adds in an unrolled loop whose copies add to one element in turn,
+/// or 0.
 int64_t chainThrough(affine::AffineForOp loop) {
   int64_t longest = 0;
   loop.walk([&](affine::AffineStoreOp store) {
@@ -219,7 +222,7 @@ int64_t chainThrough(affine::AffineForOp loop) {
   return longest;
 }
 
-/// Is the product added, with others or alone, to the element that the sum replaces?
+/// Returns true if the product is added, alone or with others, to the element that the sum replaces.
 bool isAccumulated(Value product) {
   while (product.hasOneUse()) {
     Operation *user = *product.user_begin();
@@ -236,7 +239,7 @@ bool isAccumulated(Value product) {
   return false;
 }
 
-/// Does the task move data to or from a port?
+/// Returns true if the task moves data to or from a port.
 bool usesPort(TaskOp task) { return llvm::any_of(task->getOperands(), llvm::IsaPred<BlockArgument>); }
 
 } // namespace
@@ -263,7 +266,7 @@ OperatorCost operatorCost(Operation *op) {
   if (isa<FloatType>(type) || isa<FloatType>(op->getResult(0).getType()))
     return floatOperator(op->getName().stripDialect(), isa<FloatType>(type) ? type.getIntOrFloatBitWidth() : 32);
   if (isa<arith::MulIOp>(op)) {
-    // What was widened just before is multiplied as wide as it was.
+    // Operands that have just been widened are multiplied in their original width.
     unsigned width = 0;
     for (Value operand : op->getOperands()) {
       Operation *from = operand.getDefiningOp();
@@ -372,7 +375,7 @@ DesignEstimate estimateDesign(func::FuncOp top, bool shares) {
       const int64_t blocks = blockMemories(cast<MemRefType>(buffer.getMemory().getType()));
       if (buffer.getValue())
         design.romBram += blocks;
-      else // a channel is two arrays: one is filled while the other is read
+      else // a channel has two arrays: one is filled while the other is read
         design.channelBram += 2 * blocks, design.oneCallBram -= blocks;
       design.total.uram += 2 * ultraMemories(cast<MemRefType>(buffer.getMemory().getType()));
     }

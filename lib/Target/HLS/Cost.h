@@ -1,4 +1,4 @@
-//===- Cost.h - cycles and resources of hardware, estimated ----------------------------===//
+//===- Cost.h - estimated cycles and resources of hardware -----------------------------===//
 #ifndef TILEWRIGHT_TARGET_HLS_COST_H
 #define TILEWRIGHT_TARGET_HLS_COST_H
 
@@ -14,79 +14,79 @@
 
 namespace tilewright::hls {
 
-/// May this op be an adder of lookup tables (tw_hls.fabric)?
+/// Returns true if this op may be an adder of lookup tables (tw_hls.fabric).
 bool mayBeInFabric(mlir::Operation *op);
 
-/// The row of the table of operators (Estimate/Operators.h) for an op of a design.
+/// Returns the row of the table of operators (Estimate/Operators.h) for an op of a design.
 OperatorCost operatorCost(mlir::Operation *op);
 
-/// A loop body without inner loops, or with unrolled ones.
+/// A loop body without inner loops, or with unrolled inner loops.
 struct BodyCost {
   int64_t depth = 0; ///< cycles from the first load to the last store
   int64_t dsp = 0, lut = 0, ff = 0;
-  int64_t operators = 0; ///< that could be shared
+  int64_t operators = 0; ///< operators that could be shared
   int64_t macs = 0;      ///< products that are added to an element of an array
 };
 BodyCost bodyCost(mlir::Block &body);
 
-/// Cycles of the longest way from `from` to `to` in one block; -1: there is none.
+/// Returns the cycles of the longest path from `from` to `to` in one block, or -1 if there is no path.
 int64_t chainLatency(mlir::Value from, mlir::Value to);
 
-/// Cycles of a pipelined nest: `iterations` that begin `ii` apart, each `depth` long, and two to enter and leave.
+/// Returns the cycles of a pipelined nest: one of `iterations` starts every `ii` cycles, each has `depth` cycles, and
+/// entering and leaving take two.
 int64_t nestCycles(int64_t iterations, int64_t ii, int64_t depth);
 
-/// Cycles of a block: those of what is done in it, and two to take its memories and to hand them on.
+/// Returns the cycles of a block: `inside` for its contents, and two to acquire and release its memories.
 int64_t blockCycles(int64_t inside);
-/// Cycles of a loop over blocks, none of which begins before the one before has ended.
+/// Returns the cycles of a loop over blocks, each of which begins after the previous one has ended.
 int64_t blockLoopCycles(int64_t blocks, int64_t inside);
-/// Does the loop go over blocks, outside of the nest and not flattened with it?
+/// Returns true if the loop iterates over blocks, is outside of the nest, and is not flattened with it.
 bool isBlockLoop(mlir::affine::AffineForOp loop);
 
-/// Block memories of 18 kbit for an array: each bank of its own, small ones in LUTs.
+/// Returns the block memories of 18 kbit for an array; each bank is separate, and small banks are in LUTs.
 int64_t blockMemories(mlir::MemRefType type);
-/// UltraRAMs for an array that lies in them.
+/// Returns the UltraRAMs of an array that is stored in them.
 int64_t ultraMemories(mlir::MemRefType type);
-/// Block memories of a queue.
+/// Returns the block memories of a queue.
 int64_t blockMemories(StreamType type);
 
 /// A loop nest of a task.
 struct NestEstimate {
   std::string label;
   int64_t iterations = 0, ii = 0, copies = 1, cycles = 0, dsp = 0, lut = 0, ff = 0;
-  int64_t blocks = 1; ///< of its iterations, one after another
+  int64_t blocks = 1; ///< blocks of its iterations, one after another
   int64_t macs = 0;   ///< products added to elements, in all iterations
 };
 /// A task: its nests run one after another.
 struct TaskEstimate {
   std::string name;
   int64_t cycles = 0, dsp = 0, bram = 0, lut = 0, ff = 0;
-  int64_t blocks = 1; ///< it hands on its results in so many
+  int64_t blocks = 1; ///< number of blocks in which it passes on its results
   std::vector<NestEstimate> nests;
 };
-/// A queue between two tasks, of elements or of blocks.
+/// A queue of elements or of blocks between two tasks.
 struct QueueEstimate {
   std::string name, type, from, to;
   int64_t depth = 0, bram = 0;
 };
-/// Of a design's Verilog: lookup tables and registers of its text, not of a synthesis of the C++.
+/// Lookup tables and registers of a design's Verilog text, not of a synthesis of the C++.
 struct RtlEstimate {
   int64_t lut = 0, ff = 0;
 };
-/// A design: `latency` of one call, the longest chain of tasks; `kernelLatency` the same if ports took no time, all
-/// inputs being on the chip; `interval` between two calls, the slowest task.
+/// A design. `latency` of one call is the longest chain of tasks; `kernelLatency` is the same if all inputs are on the
+/// chip and ports take no time; `interval` between two calls is the slowest task.
 struct DesignEstimate {
   int64_t latency = 0, kernelLatency = 0, interval = 0, channelBram = 0, romBram = 0;
   int64_t macs = 0;        ///< products added to elements, in one call
-  int64_t oneCallBram = 0; ///< where calls do not overlap, as in Verilog: channels are there once
+  int64_t oneCallBram = 0; ///< if calls do not overlap, as in Verilog: each channel exists once
   int64_t lut = 0, ff = 0;
   Resources total;
   std::optional<RtlEstimate> rtl;
   std::vector<TaskEstimate> tasks;
   std::vector<QueueEstimate> queues;
 
-  /// Multiply-accumulates per multiplier and cycle where calls follow each other as fast as they can, and of one call
-  /// whose inputs are on the chip; 0 without multipliers. A float32 one takes 2 or 3 DSP for the product alone:
-  /// Operators.h.
+  /// Multiply-accumulates per multiplier and cycle, when calls follow each other as fast as they can, and for one call
+  /// whose inputs are on the chip; 0 without multipliers. A float32 product alone takes 2 or 3 DSP: see Operators.h.
   double dspEfficiency() const { return perDsp(interval); }
   double dspEfficiencyOfOneCall() const { return perDsp(kernelLatency); }
 
@@ -95,7 +95,7 @@ private:
     return total.dsp > 0 && cycles > 0 ? double(macs) / double(total.dsp) / double(cycles) : 0;
   }
 };
-/// `shares`: an operator serves all cycles of an II, as in HLS tools; the Verilog has one for each use.
+/// With `shares`, one operator serves all cycles of an II, as in HLS tools; the Verilog has one operator for each use.
 DesignEstimate estimateDesign(mlir::func::FuncOp top, bool shares = true);
 
 } // namespace tilewright::hls

@@ -1,4 +1,4 @@
-//===- Cpp.cpp - what C++ calls types and functions ----------------------------------===//
+//===- Cpp.cpp - C++ names of types and functions ------------------------------------===//
 #include "lib/Target/HLS/Cpp.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -47,7 +47,7 @@ std::optional<std::string> mathFunction(Operation *op) {
           .Case("powf", "pow")
           .Case("roundeven", "rint")
           .Case("copysign", "copysign")
-          .Case("rsqrt", "rsqrt") // 1 / sqrt(x), see the printer
+          .Case("rsqrt", "rsqrt") // printed as 1 / sqrt(x)
           .Default("");
   if (name.empty() || op->getNumResults() != 1)
     return std::nullopt;

@@ -1,4 +1,4 @@
-//===- Cpp.h - what C++ calls types and functions ------------------------------------===//
+//===- Cpp.h - C++ names of types and functions --------------------------------------===//
 #ifndef TILEWRIGHT_TARGET_HLS_CPP_H
 #define TILEWRIGHT_TARGET_HLS_CPP_H
 
@@ -10,20 +10,21 @@
 
 namespace tilewright::hls {
 
-/// "float" for f32, "int8_t" for i8, "ap_int<5>" for i5, "half" for f16, "bool" for i1, "int" for index; empty: none.
+/// Returns "float" for f32, "int8_t" for i8, "ap_int<5>" for i5, "half" for f16, "bool" for i1, "int" for index; empty:
+/// none.
 std::string cppType(mlir::Type element);
 
-/// "expf" for math.exp on f32, "exp" on f64; none: there is no such function in C++.
+/// Returns "expf" for math.exp on f32, "exp" on f64, or none if C++ has no such function.
 std::optional<std::string> mathFunction(mlir::Operation *op);
 
-/// "1.5f", "-INFINITY", "NAN".
+/// Returns a literal such as "1.5f", "-INFINITY" or "NAN".
 std::string floatLiteral(const llvm::APFloat &value, mlir::Type type);
-/// "7", "-3", "true".
+/// Returns a literal such as "7", "-3" or "true".
 std::string integerLiteral(const llvm::APInt &value, mlir::Type type);
-/// A product of numbers that have half its width, or less: it cannot overflow.
+/// Returns true for a product of numbers with at most half its width: it cannot overflow.
 bool isProductOfHalves(mlir::Operation &op);
 
-/// " (file.py:3)" of an op, or nothing.
+/// Returns the source line of an op, such as " (file.py:3)", or an empty string.
 std::string lineOf(mlir::Operation *op);
 
 } // namespace tilewright::hls

@@ -9,7 +9,7 @@ using namespace mlir;
 namespace tilewright::hls {
 namespace {
 
-/// The place of element number `linear` in an array of this shape.
+/// Returns the index of element number `linear` in an array of this shape.
 SmallVector<AffineExpr> placeOf(AffineExpr linear, ArrayRef<int64_t> shape) {
   SmallVector<AffineExpr> place(shape.size());
   for (int64_t dim = int64_t(shape.size()) - 1; dim >= 0; --dim) {
@@ -52,7 +52,7 @@ func::FuncOp makeMover(ModuleOp module, StringRef name, Type from, TypeRange to,
   func::ReturnOp::create(builder, loc);
   builder.setInsertionPointToStart(&function.front());
 
-  // Walk the array on the chip in its own shape: the port is linear for the printer anyway.
+  // Iterate over the array on the chip in its own shape; the printer linearizes the port's index anyway.
   auto fromType = cast<MemRefType>(from), toType = cast<MemRefType>(to.front());
   ArrayRef<int64_t> shape = memoryOf(fromType) == Memory::Dram ? toType.getShape() : fromType.getShape();
   SmallVector<Value> ivs;
@@ -74,8 +74,8 @@ func::FuncOp makeMover(ModuleOp module, StringRef name, Type from, TypeRange to,
   auto mapFor = [&](MemRefType type) {
     SmallVector<AffineExpr> place = type.getShape() == shape ? own : placeOf(linear, type.getShape());
     place.truncate(type.getRank());
-    // As the constructors of expressions fold it: simplifyAffineMap() writes a remainder as a difference, of which no
-    // tool sees the bank.
+    // Keep the expressions as their constructors fold them: simplifyAffineMap() writes a remainder as a difference, and
+    // tools do not recognize the bank in that form.
     return AffineMap::get(ivs.size(), 0, place, builder.getContext());
   };
   Value element = affine::AffineLoadOp::create(builder, loc, function.getArgument(0), mapFor(fromType), ivs);

@@ -8,20 +8,20 @@
 
 namespace tilewright::hls {
 
-/// Accesses of a bank in one cycle.
+/// Accesses per cycle that a bank allows.
 inline constexpr int64_t portsOfBank = 2;
-/// Elements that a port moves in one cycle: 512 bits.
+/// Returns the number of elements that a port moves in one cycle: 512 bits.
 int64_t elementsOfWord(mlir::MemRefType type);
 
-/// `type` as a port sees it, in memory off the chip.
+/// Returns `type` in memory outside of the chip, as a port sees it.
 mlir::MemRefType inDram(mlir::MemRefType type);
 
-/// A function @name(from, to...) that copies the elements of `from`, in row-major order, into every `to`; shapes may
-/// differ, numbers of elements not. It copies one element a cycle until widenMovers().
+/// Creates a function @name(from, to...) that copies the elements of `from`, in row-major order, into every `to`.
+/// Shapes may differ, numbers of elements may not. It copies one element per cycle until widenMovers() runs.
 mlir::func::FuncOp makeMover(mlir::ModuleOp module, llvm::StringRef name, mlir::Type from, mlir::TypeRange to,
                              mlir::Location loc);
 
-/// Lets the tasks of `top` that move data between arrays copy as many elements a cycle as the banks along the last
+/// Lets the tasks of `top` that move data between arrays copy as many elements per cycle as the banks along the last
 /// dimension have ports, at most 512 bits.
 void widenMovers(mlir::func::FuncOp top);
 

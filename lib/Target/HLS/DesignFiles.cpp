@@ -1,4 +1,4 @@
-//===- DesignFiles.cpp - what lies in a design's folder beside kernel.cpp ------------------===//
+//===- DesignFiles.cpp - files of a design in addition to kernel.cpp -----------------------===//
 #include "lib/Target/HLS/DesignFiles.h"
 #include "dialects/HLS/HLS.h"
 #include "lib/Target/HLS/Cpp.h"
@@ -19,7 +19,7 @@ int64_t bytesOf(MemRefType type) {
   return std::max<int64_t>(1, type.getNumElements()) * int64_t(llvm::divideCeil(bits, 8));
 }
 
-/// Enough for the arrays of the design and of its tasks, and for sanitizers' gaps between them.
+/// Returns a stack size for the arrays of the design and of its tasks, and for sanitizers' gaps between them.
 int64_t stackBytes(func::FuncOp top) {
   int64_t bytes = 0;
   auto count = [&](BufferOp buffer) {
@@ -42,7 +42,7 @@ std::string arrayPointer(StringRef name, MemRefType type) {
 
 } // namespace
 
-/// What the integers of ports stand for, in a model of fixed point: a type per port.
+/// Prints a type per port of a fixed-point model: the values that the port's integers represent.
 static std::string printFormats(func::FuncOp top) {
   auto fixed = top->getParentOfType<ModuleOp>()->getAttrOfType<DictionaryAttr>(fixedAttrName);
   if (!fixed)
@@ -224,7 +224,7 @@ std::vector<DesignFile> checkHeaders() {
 #include "CheckHeaders.inc"
   };
   std::vector<DesignFile> files;
-  for (const auto &header : texts) // the test bench needs its header with the vendor's tool, too
+  for (const auto &header : texts) // the vendor's tool needs the test bench's header, too
     files.push_back({(header.name == "tilewright_bench.h" ? "" : "check/") + header.name.str(), header.text.str()});
   return files;
 }

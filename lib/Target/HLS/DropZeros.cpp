@@ -1,11 +1,11 @@
-//===- DropZeros.cpp - kernels that multiply by zeros -----------------------------------------===//
+//===- DropZeros.cpp - remove multiplications by zeros from kernels ---------------------------===//
 //
-//   %z = arith.constant dense<0> : tensor<64xi32>                 of weights that are symmetric, the zero points
+//   %z = arith.constant dense<0> : tensor<64xi32>                 the zero points of symmetric weights
 //   %s = call @sums(%x) ; %y = call @layer(%x, %w, %s, %z)        in which out = conv(x, w) - s * z
 // becomes
 //   %y = call @layer(%x, %w)                                      in which out = conv(x, w)
 //
-// Sums of what a layer reads are large: they take a copy of it in block memories, and a task.
+// Sums over a layer's input are expensive: they need a task, and a copy of the input in block memories.
 //
 // Test: test/Target/HLS/drop-zeros.mlir
 //
@@ -38,7 +38,7 @@ bool isZeros(Value value) {
   return type && type.getElementType().isInteger() && matchPattern(value, m_Zero());
 }
 
-/// In the bodies that read `argument`, its elements are zeros.
+/// Replaces the elements of `argument` by zeros in the bodies that read it. Returns true if anything changed.
 bool putZeros(BlockArgument argument) {
   bool changes = false;
   for (OpOperand &use : argument.getUses()) {
@@ -56,7 +56,7 @@ bool putZeros(BlockArgument argument) {
   return changes;
 }
 
-/// Arguments of a kernel that nothing reads are passed no more.
+/// Removes the arguments of a kernel that nothing reads, and the operands of its calls.
 void dropArguments(func::FuncOp kernel, ArrayRef<func::CallOp> calls) {
   llvm::BitVector unused(kernel.getNumArguments());
   for (BlockArgument argument : kernel.getArguments())
@@ -68,7 +68,7 @@ void dropArguments(func::FuncOp kernel, ArrayRef<func::CallOp> calls) {
     call->eraseOperands(unused);
 }
 
-/// Results of a kernel that no call's user reads are not made; tells whether there were any.
+/// Removes the results of a kernel that are unused in all calls. Returns true if there were any.
 bool dropResults(func::FuncOp kernel, ArrayRef<func::CallOp> calls) {
   llvm::BitVector unused(kernel.getNumResults(), true);
   for (func::CallOp call : calls)
@@ -92,7 +92,7 @@ bool dropResults(func::FuncOp kernel, ArrayRef<func::CallOp> calls) {
   return true;
 }
 
-/// Kernels have no effect but their results.
+/// Erases unused calls: a kernel has no effect except its results.
 void dropCalls(func::FuncOp main) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(main.front())))
     if (op.use_empty() && (isa<func::CallOp>(op) || isOpTriviallyDead(&op)))
@@ -119,7 +119,7 @@ void dropZeros(func::FuncOp main) {
     dropArguments(kernel, calls);
   }
   dropCalls(main);
-  // From the last kernel to the first: what one does without, another need not make.
+  // From the last kernel to the first: an operand that one no longer needs may be an unused result of another.
   SmallVector<Operation *> kernels = llvm::to_vector(llvm::make_first_range(callsOf(main)));
   for (Operation *function : llvm::reverse(kernels)) {
     auto kernel = cast<func::FuncOp>(function);

@@ -6,7 +6,7 @@
 
 namespace tilewright::hls {
 
-/// Kernels of @main that every call gives integers of zero do without them, and without what they are multiplied by.
+/// Removes operands that are integer zeros in every call from kernels of @main, and the values multiplied by them.
 void dropZeros(mlir::func::FuncOp main);
 
 } // namespace tilewright::hls

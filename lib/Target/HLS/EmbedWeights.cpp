@@ -6,10 +6,10 @@
 // After:
 //   func @main(%x: ...) { %0 = arith.constant dense<...> loc("w") ...       and the module has tw_hls.embedded = [0]
 //
-// A kernel of constants that only moves elements (a permutation, a slice), or adds and multiplies integers, is carried
-// out here. Without a wish of the user's, weights are embedded when all together take at most half of the block memories
-// in the budget. A design with its weights in ROMs needs no port and no cycle for them. Where they take more, the large
-// ones become ports again after that, arranged as kernels read them, behind the model's inputs:
+// A kernel of constants that only moves elements (a permutation, a slice), or adds and multiplies integers, is
+// evaluated here. By default, weights are embedded if all of them together take at most half of the block memories in
+// the budget. A design with its weights in ROMs needs no port and no cycles to load them. If they take more, the large
+// ones become ports again after that evaluation, in the layout that kernels read, after the model's inputs:
 //   func @main(%x: ..., %w: tensor<4x6xf32> {tw.name = "w"})      and the module has tw_hls.arranged = [dense<...>]
 //
 // Test: test/Target/HLS/embed-weights.mlir
@@ -35,8 +35,8 @@ namespace tilewright {
 namespace tilewright::hls {
 namespace {
 
-/// What `op` makes of `value`: element `place` of the result is the one at `map(place)`; null if it does more than
-/// that.
+/// Returns the result of `op` for the input `value`: its element at index `place` is the input's at `map(place)`. Null
+/// if `op` does more than move elements.
 DenseElementsAttr moved(linalg::GenericOp op, DenseElementsAttr value) {
   auto result = dyn_cast<RankedTensorType>(op.getResult(0).getType());
   if (op.getNumDpsInputs() != 1 || op.getNumDpsInits() != 1 || op.getNumReductionLoops() != 0 || !result ||
@@ -69,7 +69,7 @@ DenseElementsAttr constantOf(Value value, const KnownTensors &known = KnownTenso
   return constant ? dyn_cast<DenseElementsAttr>(constant.getValue()) : DenseElementsAttr();
 }
 
-/// The result of an op on constants; null for what is not carried out here.
+/// Returns the result of an op on constants; null if it is not evaluated here.
 DenseElementsAttr evaluate(Operation &op, const KnownTensors &known = KnownTensors()) {
   if (auto fill = dyn_cast<linalg::FillOp>(op))
     return evaluateFill(fill);
@@ -88,7 +88,7 @@ DenseElementsAttr evaluate(Operation &op, const KnownTensors &known = KnownTenso
   return generic ? moved(generic, value) : DenseElementsAttr();
 }
 
-/// The result of a call whose kernel does nothing but that.
+/// Returns the result of a call whose kernel only computes on constants; null otherwise.
 DenseElementsAttr evaluate(func::CallOp call, func::FuncOp kernel) {
   KnownTensors known;
   for (auto [operand, argument] : llvm::zip(call.getOperands(), kernel.getArguments()))
@@ -102,7 +102,7 @@ DenseElementsAttr evaluate(func::CallOp call, func::FuncOp kernel) {
   return known.lookup(kernel.front().getTerminator()->getOperand(0));
 }
 
-/// Block memories of all weights, each in one bank.
+/// Returns the block memories of all weights, each in one bank.
 int64_t blocksOf(ArrayRef<ElementsAttr> weights) {
   int64_t blocks = 0;
   for (ElementsAttr weight : weights)
@@ -175,7 +175,7 @@ private:
       if (!value)
         continue;
       OpBuilder builder(&op);
-      auto source = op.getOperand(0).getDefiningOp<arith::ConstantOp>(); // whose name it takes over, with all its elements
+      auto source = op.getOperand(0).getDefiningOp<arith::ConstantOp>(); // keeps the name if all its elements remain
       if (source && cast<ShapedType>(source.getType()).getNumElements() != value.getNumElements())
         source = nullptr;
       auto constant = arith::ConstantOp::create(builder, source ? source.getLoc() : op.getLoc(), value);
@@ -188,7 +188,7 @@ private:
         kernel.erase();
   }
 
-  /// Constants of more than so many block memories come from outside, as the kernels read them.
+  /// Turns constants of more than `mostBlocks` block memories into inputs, in the layout that the kernels read.
   void arrangePorts(func::FuncOp main, int64_t mostBlocks) {
     Builder builder(&getContext());
     SmallVector<Attribute> values;

@@ -1,8 +1,8 @@
-//===- EvaluateConstants.cpp - kernels of constants, carried out while compiling -------------===//
+//===- EvaluateConstants.cpp - evaluate kernels of constants at compile time -----------------===//
 //
-// The sum of an int8 weight over its inputs, which zero points are multiplied by, and a weight in the order in which
-// its kernel reads it are the same in every call. The body becomes a list of steps on 64-bit registers, which is
-// carried out once for each element of the loops: a layer has millions of them.
+// Two examples are the sum of an int8 weight over its inputs, which is multiplied by zero points, and a weight in the
+// layout that its kernel reads: both are the same in every call. The body becomes a list of steps on 64-bit registers,
+// which runs once per iteration of the loops, because a layer has millions of iterations.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/HLS/EvaluateConstants.h"
@@ -16,7 +16,7 @@ using namespace mlir;
 namespace tilewright::hls {
 namespace {
 
-/// More iterations than that are left to the hardware.
+/// Kernels with more iterations are not evaluated; the hardware computes them.
 constexpr int64_t mostIterations = int64_t(1) << 26;
 
 enum class StepKind { Add, Subtract, Multiply, SignExtend, ZeroExtend };
@@ -27,7 +27,7 @@ struct Step {
   unsigned to, left, right, width;
 };
 
-/// What a register of `width` bits holds, read as a signed number.
+/// Returns the low `width` bits of `value`, read as a signed number.
 int64_t wrapped(int64_t value, unsigned width) {
   const unsigned unused = 64 - width;
   return int64_t(uint64_t(value) << unused) >> unused;
@@ -38,10 +38,10 @@ bool hasBytes(Type element) {
   return width >= 8 && width <= 64 && width % 8 == 0;
 }
 
-/// The elements of a tensor, and how far apart those of neighbouring iterations lie.
+/// The elements of a tensor, and the stride between neighboring iterations of each loop.
 struct Elements {
   std::vector<char> bytes;
-  unsigned width = 0; ///< bytes of one
+  unsigned width = 0; ///< bytes of one element
   SmallVector<int64_t> strides;
 
   int64_t at(int64_t index) const {
@@ -76,7 +76,7 @@ void fill(Elements &elements, DenseElementsAttr value) {
     memcpy(&elements.bytes[at], raw.data(), elements.width);
 }
 
-/// A body as steps; its arguments are the first registers.
+/// A body as a list of steps; its arguments are the first registers.
 class Steps {
 public:
   explicit Steps(Block &body) : registers(body.getNumArguments(), 0) {
@@ -135,7 +135,7 @@ private:
     return true;
   }
 
-  /// Is there a register for it? A constant, which may lie outside of the body, gets one.
+  /// Returns true if the value has a register. A constant, which may be defined outside of the body, gets one here.
   bool isNumbered(Value value) {
     APInt constant;
     if (!numbers.contains(value) && matchPattern(value, m_ConstantInt(&constant)) && constant.getBitWidth() <= 64) {

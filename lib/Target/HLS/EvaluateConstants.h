@@ -1,4 +1,4 @@
-//===- EvaluateConstants.h - kernels of constants, carried out while compiling ---------------===//
+//===- EvaluateConstants.h - evaluate kernels of constants at compile time -------------------===//
 #ifndef TILEWRIGHT_TARGET_HLS_EVALUATECONSTANTS_H
 #define TILEWRIGHT_TARGET_HLS_EVALUATECONSTANTS_H
 
@@ -10,11 +10,11 @@ namespace tilewright::hls {
 
 using KnownTensors = llvm::DenseMap<mlir::Value, mlir::DenseElementsAttr>;
 
-/// The result of `op` where all that it reads is in `known`: of integers that are added, subtracted, multiplied and
-/// converted, or of elements of any type that are only moved. Null: it does something else.
+/// Returns the result of `op` if all its inputs are in `known`. The body may add, subtract, multiply and convert
+/// integers, or only move elements of any type. Null if it does anything else.
 mlir::DenseElementsAttr evaluateGeneric(mlir::linalg::GenericOp op, const KnownTensors &known);
 
-/// What `op` fills a tensor with, an integer that is a constant; null otherwise.
+/// Returns the tensor that `op` fills with a constant integer; null otherwise.
 mlir::DenseElementsAttr evaluateFill(mlir::linalg::FillOp op);
 
 } // namespace tilewright::hls

@@ -1,7 +1,7 @@
-//===- FixedReport.cpp - what range analysis says of a design of fixed point ---------------===//
+//===- FixedReport.cpp - results of range analysis for a fixed-point design ----------------===//
 //
-// From the module's attribute tw.fixed, which --tw-fixed-point has left: per rounding the width of the exact value, the
-// bits that it needs before the point and has, and the most that it is off.
+// The data is in the module's attribute tw.fixed, which --tw-fixed-point sets: per rounding the width of the exact
+// value, the bits before the point that it needs and has, and its largest error.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/HLS/DesignFiles.h"

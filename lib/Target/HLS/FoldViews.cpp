@@ -1,4 +1,4 @@
-//===- FoldViews.cpp - accesses of the array itself, not of a view of it ------------------===//
+//===- FoldViews.cpp - access arrays directly, not through views --------------------------===//
 //
 // Before:
 //   %v = memref.subview %a[0, 4] [8, 3] [1, 2] : memref<8x12xf32> to memref<8x3xf32, strided<[12, 2], offset: 4>>
@@ -21,7 +21,7 @@ namespace {
 
 using Place = SmallVector<AffineExpr>;
 
-/// Where in `view`'s source the element at `place` of its result lies.
+/// Returns the index in `view`'s source of the element at index `place` of `view`.
 FailureOr<Place> placeInSource(memref::SubViewOp view, ArrayRef<AffineExpr> place) {
   if (llvm::any_of(view.getStaticOffsets(), ShapedType::isDynamic) ||
       llvm::any_of(view.getStaticStrides(), ShapedType::isDynamic))
@@ -74,7 +74,7 @@ FailureOr<Place> placeInSource(Operation *view, ArrayRef<AffineExpr> place) {
   return failure();
 }
 
-/// Sizes that are not fixed have no place that a map could say.
+/// Returns true if operand and result have static shapes. With other shapes, no map can describe the index.
 bool isStatic(Operation *view) {
   auto has = [](Value value) {
     auto type = dyn_cast<MemRefType>(value.getType());
@@ -83,7 +83,7 @@ bool isStatic(Operation *view) {
   return has(view->getOperand(0)) && has(view->getResult(0));
 }
 
-/// The array below `view` and the place in it; as far as that is known.
+/// Returns the array below `view` and the index map in it, as far as the views are known.
 std::pair<Value, AffineMap> below(Value view, AffineMap map) {
   while (Operation *op = view.getDefiningOp()) {
     if (!isa<ViewLikeOpInterface>(op) || !isStatic(op))

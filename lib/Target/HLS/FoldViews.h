@@ -1,4 +1,4 @@
-//===- FoldViews.h - accesses of the array itself, not of a view of it --------------------===//
+//===- FoldViews.h - access arrays directly, not through views ----------------------------===//
 #ifndef TILEWRIGHT_TARGET_HLS_FOLDVIEWS_H
 #define TILEWRIGHT_TARGET_HLS_FOLDVIEWS_H
 
@@ -6,11 +6,11 @@
 
 namespace tilewright::hls {
 
-/// The array that `view` is a part or a reshape of; itself if it is none.
+/// Returns the array that `view` is a part or a reshape of, or `view` itself if it is no view.
 mlir::Value arrayOf(mlir::Value view);
 
-/// Every affine load and store of a view (a slice, a reshape) becomes one of its array, so that banks can be chosen per
-/// array. Views that begin at a place known only at run time stay.
+/// Replaces every affine load and store of a view (a slice, a reshape) by one of its array, so that banks can be chosen
+/// per array. Views with an offset that is known only at run time stay.
 void foldViews(mlir::func::FuncOp kernel);
 
 } // namespace tilewright::hls

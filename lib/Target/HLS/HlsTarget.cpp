@@ -1,7 +1,7 @@
-//===- HlsTarget.cpp - the hls tenant: C++ for a vendor's high-level synthesis -----------------===//
+//===- HlsTarget.cpp - the hls target: C++ for a vendor's high-level synthesis -----------------===//
 //
-// It makes files, not programs: a task per kernel under verified directives (dialects/HLS), with a test bench and a
-// report. Why so: docs/decisions/0027-hls-designs.md.
+// This target writes files, not programs: a task per kernel with verified directives (dialects/HLS), a test bench and a
+// report. docs/decisions/0027-hls-designs.md has the reasons.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/HLS/HLS.h"
@@ -128,10 +128,10 @@ private:
                                    "compile model.pt2 --target=hls -o folder/");
   }
 
-  /// An error if the design needs more than it may use.
+  /// Returns an error if the design needs more than the budget.
   static llvm::Error overBudget(const DesignEstimate &design, const Options &options) {
     const Resources budget = llvm::cantFail(readBudget(options.budget, *llvm::cantFail(findPart(options.part))));
-    if (design.total.dsp > budget.dsp) // loops that have no schedule are not chosen under the budget
+    if (design.total.dsp > budget.dsp) // loops without a schedule were not chosen under the budget
       return llvm::createStringError(
           "the budget cannot be met: this design needs dsp=%lld, and the budget has dsp=%lld; "
           "the nearest that fits is --budget dsp=%lld",
@@ -150,7 +150,7 @@ private:
     return llvm::Error::success();
   }
 
-  /// The top function of a design that is verified whatever the session does.
+  /// Returns the top function of a design. The design is always verified, even if the session's verifier is off.
   static llvm::Expected<func::FuncOp> topOf(ModuleOp module) {
     std::string parts;
     module.walk([&](memref::SubViewOp view) { // banks are chosen per array, not per view

@@ -9,10 +9,10 @@ using namespace mlir;
 namespace tilewright::hls {
 namespace {
 
-/// The op that accumulates into the array right after `fill`, or null: something else touches it first.
+/// Returns the op that accumulates into the array right after `fill`, or null if another op accesses it first.
 linalg::LinalgOp accumulatorOf(linalg::FillOp fill) {
   Value array = fill.getDpsInits()[0];
-  // Of an array with views, others than those who name it may touch it.
+  // If the array has views, ops may access it without using its value directly.
   if (array.getDefiningOp<ViewLikeOpInterface>() || llvm::any_of(array.getUsers(), llvm::IsaPred<ViewLikeOpInterface>))
     return {};
   for (Operation *op = fill->getNextNode(); op; op = op->getNextNode()) {

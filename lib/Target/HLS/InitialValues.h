@@ -6,11 +6,12 @@
 
 namespace tilewright::hls {
 
-/// On a linalg op that accumulates: what its result holds before the first iteration. The array need not be filled.
+/// Attribute of a linalg op that accumulates: the value of its result before the first iteration. The array need not be
+/// filled.
 inline constexpr llvm::StringLiteral initialAttrName = "tw_hls.initial";
 
-/// Every fill whose array goes into one accumulating op next is erased, and that op has its value as `tw_hls.initial`:
-/// a nest over the whole array less.
+/// Erases every fill whose array is next used by one accumulating op, and sets the value as `tw_hls.initial` of that
+/// op. This saves a nest over the whole array.
 void absorbFills(mlir::func::FuncOp kernel);
 
 } // namespace tilewright::hls

@@ -1,12 +1,12 @@
-//===- Names.cpp - names that C++ takes, each once ---------------------------------===//
+//===- Names.cpp - unique names that are valid in C++ ------------------------------===//
 #include "lib/Target/HLS/Names.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 
 namespace tilewright::hls {
 namespace {
-/// Words that C++ or the printed files use themselves: keywords, macros, functions that the printer calls, its helpers
-/// and the names of the test bench.
+/// Words that C++ or the printed files use themselves: keywords, macros, functions that the printer calls, its helpers,
+/// and names in the test bench.
 constexpr llvm::StringLiteral reserved[] = {"EOF",
                                             "FILE",
                                             "HUGE_VAL",

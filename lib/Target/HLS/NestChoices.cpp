@@ -1,10 +1,10 @@
 //===- NestChoices.cpp - the schedules that a loop nest may have ---------------------------===//
 //
-// Order: a reduction goes outside of the parallel loops that walk along the result's last dimensions, so that two
-// additions to one element are as many iterations apart as an addition takes; each element still adds in the same
-// order. Copies: of the innermost two loops by divisors of their sizes; where the result has one loop only, of the
-// innermost reduction, too: the copies add one after another, and as many fit as the iterations between two additions
-// to one element leave time for. A nest in blocks does all that within a block.
+// Order: a reduction is outside of the parallel loops along the result's last dimensions, so that two additions to one
+// element are as many iterations apart as an addition takes. Each element still adds in the same order. Copies: the
+// innermost two loops are unrolled by divisors of their sizes. If the result has only one loop, the innermost reduction
+// is unrolled, too. Its copies add one after another, so their number is limited by the iterations between two
+// additions to one element. A nest in blocks does all of this within a block.
 //
 // Test: test/Target/HLS/select-schedules.mlir
 //
@@ -18,9 +18,10 @@ using namespace mlir;
 namespace tilewright::hls {
 namespace {
 
-/// More copies than this along one loop would need more banks than tools allow, in two dimensions.
+/// Largest numbers of copies: of one loop (more in two dimensions exceed the banks that tools allow), in total, of a
+/// reduction.
 constexpr int64_t mostCopies = 64, mostCopiesTogether = 1024, mostReductionCopies = 16;
-/// Reductions have so many iterations between two additions to one element, where sizes allow.
+/// Wanted number of iterations between two additions to one element of a reduction, if the sizes allow it.
 constexpr int64_t wantedDistance = 1024;
 
 SmallVector<int64_t> divisors(int64_t number) {
@@ -31,7 +32,7 @@ SmallVector<int64_t> divisors(int64_t number) {
   return all;
 }
 
-/// The parallel loops that walk along the result's last dimensions, the last dimension first.
+/// Returns the parallel loops along the result's last dimensions, the last dimension first.
 SmallVector<int64_t> loopsAlongResult(linalg::LinalgOp op) {
   SmallVector<int64_t> loops;
   AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
@@ -41,7 +42,7 @@ SmallVector<int64_t> loopsAlongResult(linalg::LinalgOp op) {
   return loops;
 }
 
-/// Cycles between two additions to one element of a result; 0: nothing is accumulated.
+/// Returns the cycles between two additions to one element of a result; 0 if nothing is accumulated.
 int64_t recurrence(linalg::LinalgOp op) {
   int64_t longest = 0;
   Block &body = *op.getBlock();
@@ -51,7 +52,7 @@ int64_t recurrence(linalg::LinalgOp op) {
   return longest;
 }
 
-/// Accesses of one array in an iteration, over the two ports that a bank has.
+/// Returns the cycles that an iteration's accesses of one array take with two ports per bank.
 int64_t portInterval(linalg::LinalgOp op) {
   llvm::DenseMap<Value, int64_t> accesses;
   int64_t most = 1;
@@ -63,7 +64,7 @@ int64_t portInterval(linalg::LinalgOp op) {
   return most;
 }
 
-/// Loads of one array from within the body, at places that no map says: no choice of banks keeps them apart.
+/// Returns the most loads of one array in the body. No map describes their indices, so banks cannot separate them.
 int64_t scatteredLoads(linalg::LinalgOp op) {
   llvm::DenseMap<Value, int64_t> loads;
   int64_t most = 0;
@@ -84,7 +85,7 @@ SmallVector<Choice> choicesOf(linalg::LinalgOp op, bool shares, std::optional<Bl
   BodyCost body = bodyCost(*op.getBlock());
   body.depth += 2; // load and store
 
-  // What lies inside the reductions.
+  // Loops inside the reductions.
   SmallVector<int64_t> inside;
   int64_t distance = 1;
   for (int64_t loop : along)
@@ -103,7 +104,7 @@ SmallVector<Choice> choicesOf(linalg::LinalgOp op, bool shares, std::optional<Bl
   for (int64_t loop : along)
     if (copied.size() < 2)
       copied.push_back(loop);
-  int64_t reduction = -1; // the innermost one, copied where the result has one loop only
+  int64_t reduction = -1; // the innermost one, copied if the result has only one loop
   for (int64_t loop : order)
     if (op.getIteratorTypesArray()[loop] == utils::IteratorType::reduction && sizes[loop] > 1)
       reduction = loop;
@@ -136,13 +137,13 @@ SmallVector<Choice> choicesOf(linalg::LinalgOp op, bool shares, std::optional<Bl
     }
     for (int64_t loop : inside)
       apart *= sizes[loop] / unroll[loop];
-    // The terms of one iteration are added in a row.
+    // The terms of one iteration are added one after another.
     const int64_t terms = reduction < 0 ? 1 : unroll[reduction];
     const int64_t chain = between == 0 ? 0 : between + (terms - 1) * (between - 1);
     if ((body.dsp == 0 && copies > 16) || copies > mostCopiesTogether || (iterations == 1 && copies > 1))
-      continue; // wires and banks are not free either, and something has to be pipelined
+      continue; // wires and banks have a cost, too, and one loop has to be pipelined
     if (terms > 1 && chain > apart)
-      continue; // waiting for additions, fewer copies are as fast
+      continue; // additions are the bottleneck: fewer copies are as fast
     choice.ii = std::max({int64_t(1), ports, int64_t(llvm::divideCeil(scattered * copies, 2)),
                           chain == 0 ? 1 : int64_t(llvm::divideCeil(chain, apart))});
     choice.cycles = nestCycles(iterations, choice.ii, body.depth + (terms - 1) * std::max<int64_t>(0, between - 1));
@@ -156,7 +157,7 @@ SmallVector<Choice> choicesOf(linalg::LinalgOp op, bool shares, std::optional<Bl
     choice.unroll = unroll;
     all.push_back(std::move(choice));
   }
-  // Those that cost more and are no faster are dropped.
+  // Drop choices that cost more and are no faster.
   llvm::sort(all, [](const Choice &a, const Choice &b) {
     return std::tie(a.dsp, a.cycles, a.unroll) < std::tie(b.dsp, b.cycles, b.unroll);
   });

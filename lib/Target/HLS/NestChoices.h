@@ -7,7 +7,7 @@
 
 namespace tilewright::hls {
 
-/// A nest runs block after block: `size` iterations of its loop `loop` each time.
+/// A nest runs block after block; each block has `size` iterations of loop `loop`.
 struct BlockLoop {
   int64_t loop, size;
 };
@@ -15,10 +15,11 @@ struct BlockLoop {
 struct Choice {
   llvm::SmallVector<int64_t> order, unroll;
   int64_t ii = 1, cycles = 0, dsp = 0;
-  int64_t blockCycles = 0; ///< of one block, where there are blocks
+  int64_t blockCycles = 0; ///< cycles of one block, if there are blocks
 };
 
-/// Ever more multipliers, ever fewer cycles. `shares`: one serves all cycles between two iterations.
+/// Returns schedules with increasing multipliers and decreasing cycles. With `shares`, one multiplier serves all cycles
+/// of an II.
 llvm::SmallVector<Choice> choicesOf(mlir::linalg::LinalgOp op, bool shares, std::optional<BlockLoop> block = {});
 
 } // namespace tilewright::hls

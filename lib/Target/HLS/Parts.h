@@ -1,4 +1,4 @@
-//===- Parts.h - devices and what they have -----------------------------------------===//
+//===- Parts.h - devices and their resources ----------------------------------------===//
 #ifndef TILEWRIGHT_TARGET_HLS_PARTS_H
 #define TILEWRIGHT_TARGET_HLS_PARTS_H
 
@@ -9,23 +9,23 @@
 
 namespace tilewright::hls {
 
-/// What a design uses, or may use: multipliers (DSP slices), block memories of 18 kbit and of 288 kbit.
+/// Resources that a design uses or may use: multipliers (DSP slices), block memories of 18 kbit and of 288 kbit.
 struct Resources {
   int64_t dsp = 0, bram = 0, uram = 0;
 };
 
-/// A device that vendors' tools know.
+/// A device that the vendors' tools support.
 struct Part {
-  llvm::StringLiteral name;   ///< in --part
-  llvm::StringLiteral device; ///< as the vendor's tool calls it
+  llvm::StringLiteral name;   ///< name for --part
+  llvm::StringLiteral device; ///< name in the vendor's tool
   Resources has;
   int64_t lut; ///< lookup tables
 };
 
-/// The part of that name; the error lists those that are known.
+/// Returns the part of that name; the error lists the known parts.
 llvm::Expected<const Part *> findPart(llvm::StringRef name);
 
-/// "dsp=2560,bram=2016" over what the part has. Errors name the word that is wrong.
+/// Applies a text such as "dsp=2560,bram=2016" to the part's resources. Errors quote the wrong word.
 llvm::Expected<Resources> readBudget(llvm::StringRef text, const Part &part);
 
 } // namespace tilewright::hls

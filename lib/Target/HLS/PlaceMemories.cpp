@@ -1,17 +1,17 @@
-//===- PlaceMemories.cpp - --tw-hls-place-memories: large arrays into URAM ------------------===//
+//===- PlaceMemories.cpp - --tw-hls-place-memories: move large arrays to URAM ---------------===//
 //
-// Before, where the arrays of a design take more block memories than the budget has:
+// Before, if the arrays of a design take more block memories than the budget has:
 //   %h = tw_hls.buffer "h" : memref<4x8192xf32, #tw_hls.partition<cyclic 4, none>, #tw_hls.memory<bram>>
 // After:
 //   %h = tw_hls.buffer "h" : memref<4x8192xf32, #tw_hls.partition<cyclic 4, none>, #tw_hls.memory<uram>>
 //
-// An UltraRAM has 4096 words of 72 bits (AMD UG573), eight times a block memory of 18 kbit, and begins with zeros: ROMs
-// stay where they are. Arrays that take the most block memories for each UltraRAM go first, and no more of them than
-// needed. An array and what tasks call it by are one.
+// An UltraRAM has 4096 words of 72 bits (AMD UG573), eight times a block memory of 36 bits x 512. It starts with zeros,
+// so ROMs are not moved. Arrays with the most block memories per UltraRAM are moved first, and only as many as needed.
+// An array and the task arguments that it is passed to are one memory.
 //
-// Where every access takes the same element of each bank, a bank needs no address of its own: elements of all banks lie
-// side by side in words (memory<uram_words>, array_reshape in C++), so that nine bytes share a word of 72 bits. Block
-// memories hold words, too (memory<bram_words>), which is tried first.
+// If every access uses the same element of each bank, a bank needs no separate address. The elements of all banks are
+// then concatenated to words (memory<uram_words>, array_reshape in C++), so that nine bytes share a word of 72 bits.
+// Block memories can hold words, too (memory<bram_words>), which is tried first.
 //
 // Test: test/Target/HLS/place-memories.mlir
 //
@@ -34,14 +34,14 @@ namespace tilewright {
 namespace tilewright::hls {
 namespace {
 
-/// Arrays that are one memory: a channel, and the arguments of the tasks that it is handed to.
+/// Arrays that are one memory: a channel, and the arguments of the tasks that it is passed to.
 struct Group {
   SmallVector<Value> values;
-  int64_t blocks = 0, blockWords = 0; ///< what it takes in block memories, bank by bank and in words
+  int64_t blocks = 0, blockWords = 0; ///< block memories, with separate banks and with words
   int64_t banks = 0, words = 0;       ///< the same in UltraRAMs
   bool mayMove = true;
   bool mayBeWords = false;
-  int64_t ultra = 0; ///< what it takes of UltraRAMs in the better way that it may lie there
+  int64_t ultra = 0; ///< UltraRAMs in the better of the two forms
 };
 
 MemRefType movedType(MemRefType type, Memory memory) { return withMemory(type, banksOf(type), memory); }
@@ -50,7 +50,7 @@ llvm::MapVector<const void *, Group> groupsOf(func::FuncOp top) {
   auto module = top->getParentOfType<ModuleOp>();
   llvm::EquivalenceClasses<const void *> same;
   llvm::MapVector<const void *, Group> groups;
-  llvm::MapVector<Operation *, int64_t> calls; // of functions
+  llvm::MapVector<Operation *, int64_t> calls; // number of tasks per function
   auto isArray = [](Value value) {
     auto type = dyn_cast<MemRefType>(value.getType());
     return type && memoryOf(type) == Memory::Bram;
@@ -77,7 +77,7 @@ llvm::MapVector<const void *, Group> groupsOf(func::FuncOp top) {
     group.words += times * ultraMemories(movedType(type, Memory::UramWords));
     group.mayMove &= mayMove;
   };
-  // A channel is two arrays; one inside of a task is one for each of the tasks.
+  // A channel is two arrays; an array inside of a function exists once per task that calls it.
   top.walk([&](BufferOp buffer) { add(buffer.getMemory(), 2, !buffer.getValue()); });
   for (auto [operation, times] : calls) {
     auto function = cast<func::FuncOp>(operation);

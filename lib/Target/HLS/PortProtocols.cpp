@@ -1,4 +1,4 @@
-//===- PortProtocols.cpp - --tw-hls-port-protocols: ports that are no memory of the host -----===//
+//===- PortProtocols.cpp - --tw-hls-port-protocols: ports other than host memory -------------===//
 //
 // Before, with ports="x=stream s=axi_lite":
 //   func @model(%x: memref<8x6xf32, dram> {tw_hls.interface = <name = "x", protocol = axi_master, bundle = "gmem0">},
@@ -8,9 +8,9 @@
 //   func @model(%x: !tw_hls.stream<f32, 48> {tw_hls.interface = <name = "x", protocol = stream>}, %s: f32 ...)
 //   func @load_x(%from: !tw_hls.stream<f32, 48>, %to) { for i, j: %v = tw_hls.read %from ; store %v, %to[%i, %j] }
 //
-// A port has one task, which goes over it in row-major order, an element an iteration: the order of a stream. What a
-// stream brings or takes in a call are the elements of the port's tensor; its depth is their number, so that a bench
-// can fill it ahead. An axi_lite port is a register of the control bundle, an input of one element.
+// A port has one task, which accesses it in row-major order, one element per iteration: the order of a stream. In one
+// call, a stream transfers the elements of the port's tensor. Its depth is their number, so that a test bench can fill
+// it in advance. An axi_lite port is a register of the control bundle, for an input of one element.
 //
 // Test: test/Target/HLS/port-protocols.mlir, test/Conformance/hls/designs/streams.mlir
 //
@@ -35,7 +35,7 @@ class Ports {
 public:
   explicit Ports(func::FuncOp top) : top(top), module(top->getParentOfType<ModuleOp>()) {}
 
-  /// `wanted`: "x=stream".
+  /// Applies one port setting such as "x=stream".
   LogicalResult change(StringRef wanted) {
     auto [name, word] = wanted.split('=');
     std::optional<Protocol> protocol = symbolizeProtocol(word);

@@ -15,7 +15,7 @@ using namespace mlir;
 namespace tilewright::hls {
 namespace {
 
-/// What C++ has under several names, or not at all. Printed where the text uses it.
+/// A function that C++ has under several names, or not at all. It is printed if the text calls it.
 struct Helper {
   llvm::StringLiteral name, text;
 };
@@ -86,7 +86,7 @@ std::string streamType(StreamType type) {
 std::string printConstant(StringRef name, MemRefType type, ElementsAttr value) {
   std::string text = "static const " + printArray(name, type) + " =";
   Type element = type.getElementType();
-  // A brace at the begin and the end of every row, plane, ...
+  // Every row, plane, ... begins and ends with a brace.
   SmallVector<int64_t> pieces{1};
   for (int64_t size : llvm::reverse(type.getShape()))
     pieces.push_back(pieces.back() * size);

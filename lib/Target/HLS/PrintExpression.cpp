@@ -36,7 +36,7 @@ StringRef signOf(Operation &op) {
 
 } // namespace
 
-/// "x[i][j]", or "x[i * 20 + j]" of a port.
+/// Returns "x[i][j]", or "x[i * 20 + j]" for a port.
 std::string FunctionPrinter::access(Value array, ValueRange places) {
   auto type = cast<MemRefType>(array.getType());
   std::string text = use(array);
@@ -66,12 +66,12 @@ std::string FunctionPrinter::use(Value value) {
   return "0";
 }
 
-/// As an operand of an operator: in parentheses unless it is a name, a call or a literal.
+/// Returns `value` as an operand of an operator: in parentheses unless it is a name, a call or a literal.
 std::string FunctionPrinter::operand(Value value) {
   std::string text = use(value);
   if (text.find(' ') == std::string::npos && (text.empty() || text.front() != '-'))
     return text;
-  // One pair of parentheses or brackets from a name to the end needs no more.
+  // No parentheses are needed if one pair of parentheses or brackets extends from a name to the end.
   int open = 0;
   bool top = false;
   for (char c : text) {
@@ -82,7 +82,7 @@ std::string FunctionPrinter::operand(Value value) {
   return top ? "(" + text + ")" : text;
 }
 
-/// The same of a place that a map says.
+/// The same for an index that a map describes.
 std::string FunctionPrinter::access(Value array, AffineMap map, ValueRange operands) {
   auto type = cast<MemRefType>(array.getType());
   if (memoryOf(type) == Memory::Dram) {
@@ -130,8 +130,8 @@ std::string FunctionPrinter::asUnsigned(Value value) {
   return "(unsigned " + std::string(value.getType().isInteger(64) ? "long long" : "int") + ")" + operand(value);
 }
 
-/// "(ap_int<37>)((ap_int<16>)a * (ap_int<12>)b)": what was widened just before is multiplied as wide as it was, since
-/// that is the multiplier that hardware has. Of widths that are C++'s own its int does.
+/// Returns "(ap_int<37>)((ap_int<16>)a * (ap_int<12>)b)": operands that have just been widened are multiplied in their
+/// original width, which gives the smaller multiplier. The widths of C++'s own types use plain C++ arithmetic.
 std::optional<std::string> FunctionPrinter::narrowProduct(Operation &op) {
   const unsigned width = op.getResult(0).getType().getIntOrFloatBitWidth();
   if (!isa<arith::MulIOp>(op) || llvm::is_contained({1u, 8u, 16u, 32u, 64u}, width))
@@ -151,8 +151,8 @@ std::optional<std::string> FunctionPrinter::narrowProduct(Operation &op) {
   return "(" + cppType(op.getResult(0).getType()) + ")(" + sides[0] + " * " + sides[1] + ")";
 }
 
-/// Narrow integers are computed as int by C++: the result is cut to the type. What wraps around in the IR and may not
-/// in C++ is computed without a sign.
+/// C++ computes narrow integers as int, so the result is cast to the type. Operations that wrap around in the IR, but
+/// have undefined overflow in C++, are computed as unsigned.
 std::string FunctionPrinter::binary(Operation &op, StringRef sign) {
   Type type = op.getResult(0).getType();
   auto integer = dyn_cast<IntegerType>(type);
@@ -162,7 +162,7 @@ std::string FunctionPrinter::binary(Operation &op, StringRef sign) {
   const unsigned width = integer ? integer.getWidth() : 0;
   const bool isShift = isa<arith::ShLIOp, arith::ShRSIOp>(op),
              isNative = llvm::is_contained({8u, 16u, 32u, 64u}, width);
-  if (isShift && isNative && !matchPattern(op.getOperand(1), m_Constant())) // IR has no value for a longer shift
+  if (isShift && isNative && !matchPattern(op.getOperand(1), m_Constant())) // a longer shift is poison in the IR
     right = "(" + right + " & " + std::to_string(width - 1) + ")";
   const bool mayWrap =
       isNative && (isa<arith::ShLIOp>(op) ||
@@ -179,7 +179,7 @@ std::string FunctionPrinter::binary(Operation &op, StringRef sign) {
   return "(" + cppType(type) + ")(" + text + ")";
 }
 
-/// Of integers by their bits as numbers without a sign.
+/// Returns an operation on the bits of integers as unsigned numbers.
 std::string FunctionPrinter::unsignedBinary(Operation &op) {
   Type type = op.getResult(0).getType();
   if (type.isIndex() && isa<arith::DivUIOp, arith::RemUIOp>(op)) // indices are not negative
@@ -227,7 +227,7 @@ std::string FunctionPrinter::expression(Operation &op) {
     if (StringRef sign = signOf(op); !sign.empty())
       return binary(op, sign);
     if (auto select = dyn_cast<arith::SelectOp>(op)) {
-      // The vendor's types and literals have no common one.
+      // The vendor's types and literals have no common type.
       const std::string type = cppType(select.getType());
       auto side = [&](Value value) {
         const bool typed = StringRef(type).starts_with("ap_") && matchPattern(value, m_Constant());
@@ -281,7 +281,7 @@ std::string FunctionPrinter::expression(Operation &op) {
     }
     if (name == "negf")
       return "-" + operand(op.getOperand(0));
-    // Where a literal has another type than the helper's other operand, the helper is told which.
+    // If a literal's type differs from the type of the helper's other operand, the template argument is explicit.
     Type result = op.getResult(0).getType();
     const bool isPlain = result.isF32() || result.isF64() || result.isInteger(32) || result.isIndex();
     const std::string typed = isPlain ? "" : "<" + cppType(result) + ">";
@@ -298,7 +298,7 @@ std::string FunctionPrinter::expression(Operation &op) {
       if (std::string text = unsignedBinary(op); !text.empty())
         return text;
     if (llvm::is_contained({"extf", "truncf", "sitofp", "fptosi", "extsi", "trunci", "index_cast"}, name)) {
-      // A boolean is one bit: as a signed number it is 0 or -1.
+      // A boolean has one bit: as a signed number it is 0 or -1.
       if ((name == "extsi" || name == "sitofp") && op.getOperand(0).getType().isInteger(1))
         return "(" + cppType(op.getResult(0).getType()) + ")-(int)" + operand(op.getOperand(0));
       if (name == "trunci" && op.getResult(0).getType().isInteger(1))

@@ -7,7 +7,7 @@
 //   #pragma HLS loop_flatten
 //         y[i][j] = (k == 0 ? 0.0f : y[i][j]) + a[i][k] * b[k][j];
 //
-// A pragma comes from an attribute of the IR, never from here.
+// Every pragma comes from an attribute of the IR; the printer makes no decisions.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/HLS/PrintFunction.h"
@@ -25,10 +25,10 @@ using namespace mlir;
 namespace tilewright::hls {
 namespace {
 
-/// Longer expressions get a name.
+/// Longer expressions are assigned to a variable.
 constexpr size_t longestExpression = 110;
 
-/// Arrays that a loop's body reads and writes.
+/// Returns the arrays that a loop's body both reads and writes.
 SmallVector<Value> accumulated(Block &body) {
   llvm::SmallSetVector<Value, 2> read, both;
   body.walk([&](affine::AffineLoadOp load) { read.insert(load.getMemRef()); });
@@ -91,7 +91,7 @@ void FunctionPrinter::print() {
 
 void FunctionPrinter::pragmas(Value array, StringRef name) {
   auto type = dyn_cast<MemRefType>(array.getType());
-  if (auto stream = dyn_cast<StreamType>(array.getType())) // of its blocks
+  if (auto stream = dyn_cast<StreamType>(array.getType())) // type of its blocks
     type = dyn_cast<MemRefType>(stream.getElement());
   if (!type)
     return;
@@ -124,7 +124,7 @@ void FunctionPrinter::block(Block &block) {
     statement(op);
 }
 
-/// An op that may be written where its one use is: nothing between the two can change its value.
+/// Returns true if the op may be written at its only use: nothing between the two can change its value.
 bool FunctionPrinter::foldable(Operation &op) {
   if (op.getNumResults() != 1 || op.getNumRegions() != 0)
     return false;
@@ -136,7 +136,7 @@ bool FunctionPrinter::foldable(Operation &op) {
   const bool isLoad = isa<affine::AffineLoadOp, memref::LoadOp>(op);
   if (!isLoad && !isMemoryEffectFree(&op))
     return false;
-  // A load must come before the next write; what holds it must, too, so the whole tree lies before it.
+  // A load must precede the next write, and so must the expressions that contain it: check the whole expression tree.
   Operation *last = &op;
   while (last->getNumResults() == 1 && last->getResult(0).hasOneUse() &&
          (*last->getResult(0).user_begin())->getBlock() == op.getBlock() && isMemoryEffectFree(last) | (last == &op))
@@ -154,14 +154,14 @@ void FunctionPrinter::define(Value value, const std::string &text) {
   written[value] = name;
 }
 
-/// A sum by an adder of lookup tables: a pragma names the variable that it goes into.
+/// Defines a sum that is computed by an adder of lookup tables: a pragma names the result variable.
 void FunctionPrinter::defineInFabric(Operation &op, const std::string &text) {
   Value sum = op.getResult(0);
   std::string name = names.take("t" + std::to_string(temporaries++));
   indent();
   out << cppType(sum.getType()) << " " << name << ";\n#pragma HLS bind_op variable=" << name
       << " op=" << (isa<arith::SubFOp>(op) ? "fsub" : "fadd")
-      << " impl=fabric latency=" << operatorCost(&op).latency - 1 << "\n"; // without the cycle that takes the result
+      << " impl=fabric latency=" << operatorCost(&op).latency - 1 << "\n"; // without the cycle of the result
   indent();
   out << name << " = " << text << ";\n";
   written[sum] = name;
@@ -174,9 +174,9 @@ void FunctionPrinter::statement(Operation &op) {
     auto type = cast<MemRefType>(buffer.getMemory().getType());
     std::string name = names.take(buffer.getName());
     written[buffer.getMemory()] = name;
-    if (!buffer.getValue()) { // ROMs lie in weights.h
-      // A register is read, too, where its first value is chosen by a condition that compilers do not follow. What
-      // tasks hand on has no value of its own: a dataflow region may not set one.
+    if (!buffer.getValue()) { // ROMs are in weights.h
+      // A register gets an initial value, because it may be read before its first write under a condition that
+      // compilers cannot analyze. Arrays between tasks get none, because a dataflow region may not initialize them.
       const bool isRegister =
           type.getNumElements() == 1 && llvm::any_of(buffer.getMemory().getUsers(), [](Operation *user) {
             return isa<affine::AffineLoadOp, memref::LoadOp>(user);
@@ -263,7 +263,7 @@ void FunctionPrinter::statement(Operation &op) {
     return;
   }
   if (isa<affine::AffineYieldOp, scf::YieldOp>(op))
-    return; // by the op around it
+    return; // printed by the enclosing op
   if (op.getNumResults() == 1) {
     std::string text = expression(op);
     if (text.empty()) {
@@ -281,7 +281,7 @@ void FunctionPrinter::statement(Operation &op) {
   problems.insert(op.getName().getStringRef().str() + lineOf(&op));
 }
 
-/// Variables for what a loop or a branch hands on.
+/// Declares variables for the values that a loop or a branch carries or returns.
 void FunctionPrinter::carried(Operation &op, ValueRange initial, ValueRange inside) {
   for (auto [index, result] : llvm::enumerate(op.getResults())) {
     std::string name = names.take("t" + std::to_string(temporaries++));
@@ -299,7 +299,7 @@ void FunctionPrinter::carried(Operation &op, ValueRange initial, ValueRange insi
 void FunctionPrinter::yield(Operation &terminator, ValueRange targets) {
   if (targets.empty())
     return;
-  // All are computed before any is assigned.
+  // Compute all values before assigning any.
   SmallVector<std::string> values;
   for (Value value : terminator.getOperands()) {
     std::string text = use(value);

@@ -13,14 +13,14 @@
 
 namespace tilewright::hls {
 
-/// Prints one function. Values that are used once and cost nothing to move are written where they are used.
+/// Prints one function. Values that are used once and can be moved for free are written where they are used.
 class FunctionPrinter {
 public:
-  /// Ops without a form in C++ go into `problems`, by their names and lines.
+  /// Ops without a form in C++ are added to `problems` with their names and source lines.
   FunctionPrinter(mlir::func::FuncOp function, llvm::raw_ostream &out, std::set<std::string> &problems);
 
   void print();
-  /// The names of the arguments.
+  /// Returns the names of the arguments.
   std::vector<std::string> argumentNames();
 
 private:

@@ -1,4 +1,4 @@
-//===- QueueAccess.cpp - an array of a task becomes a queue --------------------------------===//
+//===- QueueAccess.cpp - replace an array of a task by a queue -----------------------------===//
 //
 // Test: test/Target/HLS/stream-channels.mlir, test/Target/HLS/port-protocols.mlir
 //

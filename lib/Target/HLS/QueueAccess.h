@@ -1,4 +1,4 @@
-//===- QueueAccess.h - an array of a task becomes a queue ----------------------------------===//
+//===- QueueAccess.h - replace an array of a task by a queue -------------------------------===//
 #ifndef TILEWRIGHT_TARGET_HLS_QUEUEACCESS_H
 #define TILEWRIGHT_TARGET_HLS_QUEUEACCESS_H
 
@@ -6,7 +6,8 @@
 
 namespace tilewright::hls {
 
-/// `access`, the only load or store of the argument `array`, becomes a read or a write of it; it becomes the queue.
+/// Replaces `access`, the only load or store of the argument `array`, by a read or write of `queue`; the argument
+/// becomes the queue.
 void accessQueue(mlir::BlockArgument array, mlir::Operation *access, StreamType queue);
 
 } // namespace tilewright::hls

@@ -1,6 +1,6 @@
-//===- ReplayDataflow.cpp - how deep queues must be ----------------------------------------===//
+//===- ReplayDataflow.cpp - required depths of queues --------------------------------------===//
 //
-// Test: test/Target/HLS/stream-channels.mlir, test/Conformance/hls (a depth less is a deadlock on threads)
+// Test: test/Target/HLS/stream-channels.mlir, test/Conformance/hls (with one less, threads deadlock)
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/HLS/ReplayDataflow.h"
@@ -8,7 +8,7 @@
 namespace tilewright::hls {
 namespace {
 
-/// Where a task is.
+/// The position of a task.
 struct Place {
   size_t nest = 0, access = 0;
   int64_t iteration = 0;
@@ -41,7 +41,7 @@ public:
   }
 
 private:
-  /// As far as the task can go; true if that is anywhere.
+  /// Advances a task as far as possible. Returns true if it moved.
   bool advance(size_t number) {
     const ReplayTask &task = tasks[number];
     Place &place = places[number];
@@ -73,7 +73,7 @@ private:
     return true;
   }
 
-  /// What the next access of a stuck task is; null: it waits for an array.
+  /// Returns the next access of a stuck task, or null if it waits for an array.
   const ReplayNest::Access *nextAccess(size_t number) const {
     const Place &place = places[number];
     for (size_t other : tasks[number].after)
@@ -82,7 +82,7 @@ private:
     return &tasks[number].nests[place.nest].accesses[place.access];
   }
 
-  /// The task that a stuck task waits for: who makes its array, fills its queue, or empties it.
+  /// Returns the task that a stuck task waits for: the one that computes its array, fills its queue, or empties it.
   size_t awaited(size_t number) const {
     if (const ReplayNest::Access *access = nextAccess(number))
       return access->writes ? reader[access->queue] : writer[access->queue];
@@ -92,7 +92,7 @@ private:
     return number;
   }
 
-  /// All are stuck. Following who waits for whom ends in a circle; one of its full queues becomes deeper.
+  /// All tasks are stuck. Following who waits for whom ends in a cycle; the shallowest full queue in it becomes deeper.
   bool deepen() {
     size_t at = 0;
     while (places[at].done)
@@ -100,7 +100,7 @@ private:
     for (size_t step = 0; step < tasks.size(); ++step) {
       at = awaited(at);
       if (places[at].done)
-        return false; // an element is read that its writer has not left
+        return false; // an element is read that its finished writer has not written
     }
     int64_t *shallowest = nullptr;
     for (size_t step = 0; step < tasks.size(); ++step, at = awaited(at))
@@ -115,7 +115,7 @@ private:
   const std::vector<ReplayTask> &tasks;
   std::vector<Place> places;
   std::vector<int64_t> depth, held;
-  std::vector<size_t> writer, reader; ///< tasks, by queue
+  std::vector<size_t> writer, reader; ///< tasks, indexed by queue
 };
 
 } // namespace

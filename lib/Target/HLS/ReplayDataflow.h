@@ -1,4 +1,4 @@
-//===- ReplayDataflow.h - how deep queues must be ------------------------------------------===//
+//===- ReplayDataflow.h - required depths of queues ----------------------------------------===//
 #ifndef TILEWRIGHT_TARGET_HLS_REPLAYDATAFLOW_H
 #define TILEWRIGHT_TARGET_HLS_REPLAYDATAFLOW_H
 
@@ -8,7 +8,7 @@
 
 namespace tilewright::hls {
 
-/// Some iterations of a task, each of which reads and writes these queues by one element, in this order.
+/// Iterations of a task, each of which reads or writes one element of these queues, in this order.
 struct ReplayNest {
   struct Access {
     size_t queue;
@@ -18,15 +18,15 @@ struct ReplayNest {
   std::vector<Access> accesses;
 };
 
-/// A task: it begins when the tasks of `after` are done (it reads an array of theirs), and runs its nests in order.
+/// A task. It begins when the tasks in `after` have ended (it reads their arrays), and runs its nests in order.
 struct ReplayTask {
   std::vector<size_t> after;
   std::vector<ReplayNest> nests;
 };
 
-/// Depths, at least those given, with which the tasks end: the replay lets every task go as far as it can, and where
-/// all are stuck, the shallowest full queue of those who wait for each other in a circle becomes one deeper. Empty: no
-/// depths help, a queue is read that nobody fills.
+/// Returns queue depths, at least those given, with which all tasks end. The replay advances every task as far as
+/// possible. If all are stuck, the shallowest full queue in a cycle of waiting tasks becomes one deeper. Empty if no
+/// depths help, because a queue is read that no task fills.
 std::vector<int64_t> sizeQueues(const std::vector<ReplayTask> &tasks, std::vector<int64_t> least);
 
 } // namespace tilewright::hls
