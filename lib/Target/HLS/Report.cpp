@@ -1,4 +1,4 @@
-//===- Report.cpp - what a design costs, for people and for programs -----------------------===//
+//===- Report.cpp - reports of a design's costs, for people and for programs ---------------===//
 #include "lib/Target/HLS/DesignFiles.h"
 #include "tilewright/JsonText.h"
 #include "tilewright/NumberText.h"

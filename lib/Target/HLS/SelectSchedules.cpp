@@ -5,11 +5,11 @@
 // After, with 20 multipliers for it:
 //   linalg.contract {tw_hls.schedule = #tw_hls.schedule<order = [0, 2, 1], unroll = [1, 4, 1], ii = 1>} ...
 //
-// A fill of what a sum goes into next becomes that sum's `tw_hls.initial`. What schedules a nest may have:
-// NestChoices.h. All nests are chosen together (ChooseTogether.h), first each by itself. Then groups of nests that
-// could hand on blocks of their results (BlockGroups.h) are tried, with several sizes of blocks: a group runs side by
-// side and is one nest to the choice. The group that shortens the whole most is kept, then the next of what is left.
-// Choices that together ask for more banks of an array than tools make are struck (BankLimits.h).
+// A fill whose array a sum uses next becomes that sum's `tw_hls.initial`. NestChoices.h has the possible schedules of a
+// nest. All nests are chosen together (ChooseTogether.h), first without groups. Then groups of nests that could pass on
+// their results in blocks (BlockGroups.h) are tried, with several block sizes. The nests of a group run in parallel,
+// and the group counts as one nest. The group that shortens the whole most is kept, then the next among the remaining
+// ones. Choices that together need more banks of an array than tools allow are removed (BankLimits.h).
 //
 // Test: test/Target/HLS/select-schedules.mlir, test/Target/HLS/select-blocks.mlir
 //
@@ -39,10 +39,10 @@ namespace {
 struct Nest {
   linalg::LinalgOp op;
   int64_t launches = 1;
-  SmallVector<Choice> choices; ///< ever more multipliers, ever fewer cycles
+  SmallVector<Choice> choices; ///< with increasing multipliers and decreasing cycles
 };
 
-/// Per launch of the plan, in order: the nests of its kernel, and which launches make what it reads.
+/// Returns per launch of the plan, in order: the nests of its kernel, and the launches that compute its operands.
 SmallVector<LaunchStep> stepsOf(ModuleOp module, ArrayRef<Nest> nests) {
   SmallVector<LaunchStep> steps;
   llvm::DenseMap<int64_t, size_t> writerOf;
@@ -62,7 +62,7 @@ SmallVector<LaunchStep> stepsOf(ModuleOp module, ArrayRef<Nest> nests) {
   return steps;
 }
 
-/// A group of nests in blocks of one size.
+/// A group of nests with blocks of one size.
 struct Blocked {
   BlockGroup group;
   int64_t size = 0;
@@ -70,10 +70,10 @@ struct Blocked {
   std::vector<GroupChoice> choices;
 };
 
-/// A choice for all nests: those of groups in blocks, others by themselves.
+/// Choices for all nests: of the groups in blocks, and of the other nests.
 struct Selection {
   std::vector<Blocked> groups;
-  SmallVector<size_t> picked; ///< per nest, of its own choices or of those of its member
+  SmallVector<size_t> picked; ///< per nest: index of its own choice, or of its member's choice
   int64_t latency = 0;        ///< before multipliers are given back
 };
 
@@ -89,7 +89,7 @@ public:
     candidates = blockGroups(module, blockNests);
   }
 
-  /// Empty if the budget has not even room for one copy of every operator.
+  /// Returns none if the budget does not suffice for one copy of every operator.
   std::optional<Selection> select(bool blocks) {
     std::optional<Selection> best = choose({});
     if (!best || !blocks)
@@ -117,13 +117,13 @@ public:
   }
 
 private:
-  /// More choices for all nests together than this would take too long.
+  /// Limits the choices for all nests together, because more of them would take too long.
   static constexpr int mostTries = 48;
-  /// Of one group, so many sizes of blocks are tried.
+  /// Number of block sizes that are tried for a group.
   static constexpr size_t mostSizes = 4;
   static constexpr int64_t mostBlocks = 128;
 
-  /// Does the kernel consist of this nest?
+  /// Returns true if the kernel consists of this nest.
   static bool isWhole(linalg::LinalgOp op) {
     return llvm::all_of(*op->getBlock(), [&](Operation &other) {
       return &other == op || isa<func::ReturnOp>(other) || other.hasTrait<OpTrait::ConstantLike>();
@@ -136,7 +136,7 @@ private:
     });
   }
 
-  /// Which members of a group each waits for, by their places in it.
+  /// Returns per member of a group the members that it waits for, as indices in the group.
   SmallVector<SmallVector<size_t>> orderOf(const BlockGroup &group) const {
     llvm::DenseMap<size_t, size_t> placeOfLaunch;
     for (const BlockNest &nest : blockNests)
@@ -150,7 +150,7 @@ private:
     return after;
   }
 
-  /// The group with the sizes of blocks that make it quickest with the multipliers that its nests have now.
+  /// Returns the group with the block sizes that make it fastest with the multipliers that its nests have now.
   SmallVector<Blocked> sizesOf(const BlockGroup &group, const Selection &now) const {
     int64_t dsp = 0;
     for (auto [nest, loop] : group.loops)
@@ -180,9 +180,9 @@ private:
     return best;
   }
 
-  /// The best choice with these groups, each as one nest; none if a group would wait for itself.
+  /// Returns the best choice with these groups, each as one nest; none if a group would wait for itself.
   std::optional<Selection> choose(std::vector<Blocked> groups) const {
-    // Nests, then groups; a launch is of its nests, or of its group.
+    // `costs` has the nests outside of groups, then the groups. A launch belongs to its nests or to its group.
     SmallVector<NestCosts> costs;
     std::vector<int64_t> costOf(nests.size(), -1);
     std::vector<size_t> unitOf(steps.size());
@@ -201,7 +201,7 @@ private:
       for (const GroupChoice &choice : blocked.choices)
         its.choices.push_back({choice.cycles, choice.dsp});
     }
-    // Units of launches, in an order in which each comes behind what it waits for.
+    // Units of launches; inOrder() then sorts them so that each follows those that it waits for.
     std::vector<LaunchStep> units(groups.size());
     for (auto [number, blocked] : llvm::enumerate(groups))
       units[number].nests.push_back(firstGroup + number);
@@ -242,7 +242,7 @@ private:
     return selection;
   }
 
-  /// Units behind all that they wait for; none if some wait for each other.
+  /// Sorts units so that each follows those that it waits for; none if there is a cycle.
   static std::optional<SmallVector<LaunchStep>> inOrder(ArrayRef<LaunchStep> units) {
     SmallVector<LaunchStep> ordered;
     std::vector<int64_t> place(units.size(), -1);
@@ -298,7 +298,7 @@ struct HlsSelectSchedules : impl::HlsSelectSchedulesBase<HlsSelectSchedules> {
     if (nests.empty())
       return;
     std::optional<Selection> selection = selectWithin(nests, resources->dsp);
-    // Additions in lookup tables take no multipliers; where they leave too few, they take multipliers after all.
+    // Additions in lookup tables take no multipliers. If they need too many tables, they use multipliers after all.
     if (fabric && selection && tablesOf(nests, *selection) > (*device)->lut / 2) {
       for (Nest &nest : nests) {
         setFabric(nest.op, false);
@@ -323,8 +323,9 @@ struct HlsSelectSchedules : impl::HlsSelectSchedulesBase<HlsSelectSchedules> {
   }
 
 private:
-  /// The best selection whose arrays have no more banks than tools make. Where one would have more, what a nest of its
-  /// asks for is struck from that nest's choices, of the nest that loses least, until all fit.
+  /// Returns the best selection whose arrays have no more banks than tools allow. If an array would have more, the
+  /// choices that cause this are removed from one of its nests, the one that loses the least time, until all arrays
+  /// fit.
   std::optional<Selection> selectWithin(MutableArrayRef<Nest> nests, int64_t dsp) {
     SmallVector<linalg::LinalgOp> ops;
     for (const Nest &nest : nests)
@@ -348,7 +349,7 @@ private:
       std::optional<size_t> loser;
       double least = 0;
       for (size_t nest : demand.nestsOf(*array)) {
-        std::optional<int64_t> cycles; // of its quickest choice that fits
+        std::optional<int64_t> cycles; // of its fastest choice that fits
         for (const Choice &choice : nests[nest].choices)
           if (!isOverfull(nest, choice))
             cycles = std::min(cycles.value_or(choice.cycles), choice.cycles);
@@ -366,11 +367,11 @@ private:
         struck -= choices.size();
       }
       if (struck == 0 && !std::exchange(inBlocks, false))
-        return selection; // --tw-hls-build-design tells
+        return selection; // --tw-hls-build-design reports the error
     }
   }
 
-  /// What each nest was given.
+  /// Returns the choice of each nest.
   static SmallVector<const Choice *> pickedBy(ArrayRef<Nest> nests, const Selection &selection) {
     SmallVector<const Choice *> choices;
     for (auto [number, nest] : llvm::enumerate(nests))
@@ -381,8 +382,8 @@ private:
     return choices;
   }
 
-  /// Additions of f32, the width that the table of operators has a row for, beside products: a nest whose multipliers
-  /// count nothing would take as many adders as it could.
+  /// Marks f32 additions, the only width with a row in the table of operators, in nests that also have products. A nest
+  /// without multipliers would otherwise use as many adders as possible.
   static void setFabric(linalg::LinalgOp op, bool fabric) {
     Block &body = *op.getBlock();
     const bool adds = llvm::any_of(body, [](Operation &inner) { return mayBeInFabric(&inner); });
@@ -392,7 +393,7 @@ private:
       op->setAttr(fabricAttrName, UnitAttr::get(op->getContext()));
   }
 
-  /// Lookup tables of all operators.
+  /// Returns the lookup tables of all operators.
   static int64_t tablesOf(ArrayRef<Nest> nests, const Selection &selection) {
     int64_t tables = 0;
     for (auto [nest, choice] : llvm::zip(nests, pickedBy(nests, selection))) {

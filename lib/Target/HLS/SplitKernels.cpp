@@ -1,4 +1,4 @@
-//===- SplitKernels.cpp - --tw-hls-split-kernels: a kernel of several nests becomes several -----===//
+//===- SplitKernels.cpp - --tw-hls-split-kernels: split a kernel of several nests ---------------===//
 //
 // Before:
 //   func @kernel_0(%a, %b, %c) { %sum = alloc; linalg.contract ins(%a, %b) outs(%sum); linalg.generic ins(%sum)
@@ -8,10 +8,10 @@
 //   func @kernel_0_1(%sum, %c) { linalg.generic ins(%sum) outs(%c) }
 //   tw_plan.launch @kernel_0_0 [0, 1, 3] ; tw_plan.launch @kernel_0_1 [3, 2]
 //
-// The nests of a kernel run one after another, and those of tasks side by side. A kernel is split where that takes no
-// copies: each array of its own is written by one nest and read by one later, each argument is used by one nest.
-// Kernels that are launched twice, and those with loops, views or copies of arrays, stay whole, as do those without a
-// reduction, which are as quick as their arrays are long.
+// The nests of a kernel run one after another, those of separate tasks run in parallel. A kernel is split if this needs
+// no copies: each local array is written by one nest and read by one later nest, and each argument is used by one nest.
+// Kernels that are launched twice, and those with loops, views or copies of arrays, are not split. Neither are kernels
+// without a reduction, whose time is given by the sizes of their arrays.
 //
 // Test: test/Target/HLS/split-kernels.mlir
 //
@@ -37,13 +37,13 @@ namespace tilewright {
 namespace tilewright::hls {
 namespace {
 
-/// A nest with the fills of what it adds to.
+/// A nest with the fills of its accumulators.
 struct Stage {
-  SmallVector<Operation *> ops; ///< the nest is the last
+  SmallVector<Operation *> ops; ///< the nest is the last one
   llvm::SetVector<Value> reads, writes;
 };
 
-/// Arrays that an op uses, within its body, too.
+/// Adds the arrays that an op uses, including those in its body.
 void addArrays(Operation *op, Stage &stage) {
   auto nest = cast<linalg::LinalgOp>(op);
   op->walk([&](Operation *inner) {
@@ -56,7 +56,7 @@ void addArrays(Operation *op, Stage &stage) {
   });
 }
 
-/// The nests of a kernel, in order; empty if it stays whole.
+/// Returns the nests of a kernel, in order; empty if it is not split.
 SmallVector<Stage> stagesOf(func::FuncOp kernel) {
   SmallVector<Stage> stages;
   SmallVector<Operation *> fills;
@@ -82,7 +82,7 @@ SmallVector<Stage> stagesOf(func::FuncOp kernel) {
   const bool allFilled = llvm::all_of(fills, [](Operation *fill) { return fill == nullptr; });
   if (stages.size() < 2 || !reduces || !allFilled)
     return {};
-  // One nest writes an array of the kernel's own and one reads it; an argument belongs to one.
+  // A local array must be written by one nest and read by another; an argument must be used by only one.
   llvm::MapVector<Value, SmallVector<std::pair<size_t, bool>>> uses;
   for (auto [number, stage] : llvm::enumerate(stages)) {
     for (Value array : stage.writes)
@@ -98,7 +98,7 @@ SmallVector<Stage> stagesOf(func::FuncOp kernel) {
   return stages;
 }
 
-/// Places in order of `writes` of a launch.
+/// Returns the mask `writes` of a launch that reads its first `reads` arguments and writes the others.
 int64_t maskOf(size_t reads, size_t arguments) {
   int64_t mask = 0;
   for (size_t argument = reads; argument < arguments; ++argument)
@@ -123,7 +123,7 @@ public:
   }
 
 private:
-  /// A buffer of the plan for an array of the kernel's.
+  /// Adds a buffer of the plan for a local array of the kernel.
   void addBuffer(memref::AllocOp alloc) {
     int64_t number = 0, index = 0;
     plan::BufferOp last;

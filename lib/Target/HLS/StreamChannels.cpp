@@ -1,15 +1,15 @@
-//===- StreamChannels.cpp - --tw-hls-stream-channels: arrays in one order become queues -------===//
+//===- StreamChannels.cpp - --tw-hls-stream-channels: replace arrays by queues ----------------===//
 //
 // Before:
 //   %a = tw_hls.buffer "a" : memref<8x6xf32> ; task @load_x writes(%a) ; task @exp reads(%a)
 // After:
 //   %a = tw_hls.stream "a" : !tw_hls.stream<f32, 2>
 //
-// where the writer stores each element once and the reader loads each once, both in row-major order and one an
-// iteration. An array whose writer and reader both go over it in the same blocks becomes a queue of blocks
+// This holds if the writer stores each element once and the reader loads each once, both in row-major order and one per
+// iteration. If writer and reader both access an array in the same blocks, it becomes a queue of blocks
 // (BlockChannels.h). A kernel that is launched twice keeps its arrays. Then the whole region is replayed, element by
-// element, to find depths with which no task waits for ever: a queue beside a longer way of arrays becomes as deep as
-// it must. At last, tasks that move data to and from arrays use all ports of their banks.
+// element, to find depths with which no task waits forever: a queue in parallel to a longer path through arrays becomes
+// as deep as necessary. Finally, tasks that move data between arrays use all ports of their banks.
 //
 // Test: test/Target/HLS/stream-channels.mlir
 //
@@ -33,7 +33,7 @@ namespace tilewright {
 namespace tilewright::hls {
 namespace {
 
-/// The one access of `array`, if that is a load (or a store, for `store`), and null if there are others.
+/// Returns the only access of `array` if it is a load (or with `store`, a store); null otherwise.
 Operation *onlyAccess(Value array, bool store) {
   if (!array.hasOneUse())
     return nullptr;
@@ -45,7 +45,8 @@ Operation *onlyAccess(Value array, bool store) {
   return isa<affine::AffineLoadOp>(user) ? user : nullptr;
 }
 
-/// True if the access visits the elements of its array in row-major order, each once, in loops that are not unrolled.
+/// Returns true if the access visits each element of its array once, in row-major order, in loops that are not
+/// unrolled.
 bool inOrder(Operation *access, MemRefType type, AffineMap map, ValueRange operands) {
   SmallVector<affine::AffineForOp> loops;
   for (Operation *parent = access->getParentOp(); !isa<func::FuncOp>(parent); parent = parent->getParentOp()) {
@@ -57,7 +58,7 @@ bool inOrder(Operation *access, MemRefType type, AffineMap map, ValueRange opera
       return false;
     loops.push_back(loop);
   }
-  // The access's place and the number of the iteration, both over the loops' counters.
+  // The access's linear index and the number of the iteration, both as expressions of the loop counters.
   Builder builder(access->getContext());
   SmallVector<AffineExpr> counters(map.getNumInputs());
   AffineExpr number = builder.getAffineConstantExpr(0);
@@ -103,7 +104,7 @@ public:
   }
 
 private:
-  /// The argument that `channel` is passed for, of the task that writes or reads it; null if its function has several
+  /// Returns the argument through which a task writes or reads `channel`; null if the task's function has several
   /// calls.
   BlockArgument argumentOf(Value channel, bool writes) {
     for (auto [task, function] : llvm::zip(tasks, functions)) {
@@ -139,7 +140,7 @@ private:
     streams.push_back({made, written, read});
   }
 
-  /// If both ends go over the array in the same blocks.
+  /// Replaces the array by a queue of blocks if writer and reader access it in the same blocks.
   void streamBlocks(BufferOp buffer, BlockArgument written, BlockArgument read) {
     std::optional<ArrayBlocks> blocks = blocksOf(written);
     if (!blocks || !(blocksOf(read) == blocks))
@@ -174,8 +175,8 @@ private:
           return;
         const size_t queue = queueOf(read ? read.getStream() : write.getStream(), write != nullptr);
         if (queue == streams.size())
-          return; // a port, which nobody waits for in here
-        // Ops of one loop body take turns; those of other nests come before or after.
+          return; // a port, for which no task waits
+        // Ops of one loop body alternate; those of other nests come before or after.
         std::vector<ReplayNest> &nests = replay[number].nests;
         if (nests.empty() || lastBlock != op->getBlock()) {
           int64_t iterations = 1;
@@ -210,8 +211,9 @@ private:
     return llvm::find_if(streams, is) - streams.begin();
   }
 
-  /// A block is two queues to the replay: the memory is taken by the writer before it begins and given back by the
-  /// reader, which is as deep as the queue; what was written is there when the writer has ended a block.
+  /// Models a queue of blocks as two queues of the replay. The first, as deep as the queue of blocks, has the memories:
+  /// the writer acquires one before it begins a block, and the reader releases it. The second has the content, which is
+  /// available when the writer has ended a block.
   void addLocks(func::FuncOp function, std::vector<ReplayNest> &nests) {
     ReplayNest before, behind;
     int64_t blocks = 1;
@@ -255,7 +257,7 @@ struct HlsStreamChannels : impl::HlsStreamChannelsBase<HlsStreamChannels> {
       if (function->hasAttr(topAttrName)) {
         if (failed(Streamer(function).run()))
           return signalPassFailure();
-        widenMovers(function); // what is an array now, stays one
+        widenMovers(function); // the arrays that are left remain arrays
       }
   }
 };

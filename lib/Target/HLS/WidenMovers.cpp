@@ -1,9 +1,9 @@
-//===- WidenMovers.cpp - tasks that move data, more than one element a cycle ---------------===//
+//===- WidenMovers.cpp - move more than one element per cycle ------------------------------===//
 //
 //   load_x_j: for (j < 6) { to[i][j] = from[i * 6 + j]; }
 // with one bank along j, of two ports, becomes
 //   load_x_j: for (j < 3) { for (u < 2) { to[i][j * 2 + u] = from[i * 6 + j * 2 + u]; } }
-// A word lies in one row of each array, so that arrays of different shapes need no new row within it:
+// A word is within one row of each array, so arrays of different shapes need no change of rows within a word:
 //   copy_x_j: for (j < 3) { for (u < 2) { to[i / 2][(i % 2 * 6 + j * 2) % 4 + u] = from[i][j * 2 + u]; } }
 //
 // Test: test/Target/HLS/design.mlir, test/Target/HLS/widen-movers.mlir
@@ -20,7 +20,7 @@ using namespace mlir;
 namespace tilewright::hls {
 namespace {
 
-/// One element a cycle becomes two, one for each port, of each bank along the last dimension, at most 512 bits.
+/// Moves two elements per cycle, one per port, for each bank along the last dimension, up to 512 bits.
 void widen(func::FuncOp function) {
   affine::AffineForOp innermost;
   function.walk([&](affine::AffineForOp loop) {
@@ -55,7 +55,7 @@ void widen(func::FuncOp function) {
     op.moveBefore(inner.getBody()->getTerminator());
   for (Operation &op : llvm::make_early_inc_range(*inner.getBody())) {
     builder.setInsertionPoint(&op);
-    // The place where the word begins, and so many elements along the last dimension.
+    // The index where the word begins, plus the element's number along the last dimension.
     auto compose = [&](AffineMap map, OperandRange operands, SmallVector<Value> &values) {
       SmallVector<AffineExpr> dims;
       for (Value operand : operands) {

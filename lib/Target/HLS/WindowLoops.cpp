@@ -1,4 +1,4 @@
-//===- WindowLoops.cpp - --tw-hls-window-loops: convolutions of groups as structured loops ----===//
+//===- WindowLoops.cpp - --tw-hls-window-loops: grouped convolutions as structured loops ------===//
 //
 // Before:
 //   %0 = tw_tile.grouped_convolution {padding = [1, 1], strides = [2, 2], ...}
@@ -9,9 +9,9 @@
 //   %0 = linalg.generic {(n, y, x, c, i, j) -> p[n, 2 y + i, 2 x + j, c], w[i, j, 0, c], z[n, y, x, c]} { multiply, add
 //   }
 //
-// Loops that a schedule can reorder, copy and pipeline (SelectSchedules.cpp), where --tw-decompose-tile has a branch at
-// every tap. Groups of several channels or filters get loops of their own, over views of the operands. Terms are added
-// in the same order. A negative padding and sizes that are not known are left to --tw-decompose-tile.
+// A schedule can reorder, unroll and pipeline these loops (SelectSchedules.cpp), whereas --tw-decompose-tile emits a
+// branch at every tap. Groups of several channels or filters get separate loops, over views of the operands. Terms are
+// added in the same order. Convolutions with negative padding or unknown sizes are left to --tw-decompose-tile.
 //
 // Test: test/Target/HLS/window-loops.mlir
 //
@@ -48,7 +48,8 @@ public:
   }
 
   void run() {
-    // n, y, x, group, filter, then the taps and channels that are summed; no loops for one filter or channel a group.
+    // Loops n, y, x, group, filter, then reductions over taps and channels. One filter or channel per group has no
+    // loop.
     const bool manyFilters = filters > 1, manyChannels = channels > 1;
     unsigned loops = 0;
     auto loop = [&] { return b.getAffineDimExpr(loops++); };
@@ -105,7 +106,7 @@ public:
 private:
   static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
-  /// Dimension `last` of `rank` stands for itself and one behind it.
+  /// Returns the reassociation of a dimension `last` of `rank` with a new dimension after it.
   static SmallVector<ReassociationIndices> reassociation(int64_t rank, int64_t last) {
     SmallVector<ReassociationIndices> all;
     for (int64_t dim = 0; dim < rank; ++dim)
@@ -113,7 +114,7 @@ private:
     return all;
   }
 
-  /// The last dimension as groups of `inner`; as it is where a group has one.
+  /// Splits the last dimension into groups of `inner` elements; returns the value unchanged if `inner` is 1.
   Value split(Value value, int64_t dim, int64_t inner) {
     if (inner == 1)
       return value;
@@ -125,7 +126,7 @@ private:
                                          reassociation(type.getRank(), dim));
   }
 
-  /// The input with zeros where windows reach beyond it.
+  /// Returns the input, padded with zeros as far as windows extend beyond it.
   Value padded() {
     Value image = op.getInputs()[0];
     SmallVector<int64_t> shape(input.getShape());

@@ -1,4 +1,4 @@
-//===- Words.cpp - arrays whose banks may lie side by side in words --------------------------===//
+//===- Words.cpp - arrays whose banks can be concatenated to words ---------------------------===//
 //
 //   for i (unrolled by 16): w[k, j * 16 + i]          16 banks along j: one word, whose address is k and j
 //   for i (unrolled by 16): w[k, j + i]               no: 16 elements of two words that a shift by j picks
@@ -18,14 +18,14 @@ using namespace mlir;
 namespace tilewright::hls {
 namespace {
 
-/// One dimension of an access: a place that is a multiple of the banks, and elements from there on.
+/// One dimension of an access: its first index, and the number of elements from there on.
 struct Span {
   int64_t elements = 1;
   bool isAligned = true; ///< it begins with the first bank
-  bool isWhole = true;   ///< there is no element between that is not taken
+  bool isWhole = true;   ///< it has no gaps
 };
 
-/// A linear expression as a coefficient for each dimension, and a constant in the end.
+/// Returns a linear expression as a coefficient for each dimension, followed by a constant.
 std::optional<SmallVector<int64_t>> linear(AffineMap map, unsigned result) {
   SmallVector<int64_t> coefficients;
   if (map.getNumSymbols() > 0 ||
@@ -35,7 +35,7 @@ std::optional<SmallVector<int64_t>> linear(AffineMap map, unsigned result) {
   return coefficients;
 }
 
-/// How an access with these coefficients goes over a dimension of `banks` banks.
+/// Returns the span of an access with these coefficients along a dimension of `banks` banks.
 Span spanOf(ArrayRef<int64_t> coefficients, OperandRange operands, int64_t banks) {
   Span span;
   int64_t together = 1;
@@ -69,7 +69,7 @@ bool takesWholeWords(MemRefType type, AffineMap map, OperandRange operands, bool
       words *= span.elements;
       continue;
     }
-    if (span.elements == 1 && !writes) // its word is read, and it is picked from that
+    if (span.elements == 1 && !writes) // its word is read, and the element is selected
       continue;
     if (!span.isAligned || (writes && !span.isWhole))
       return false;

@@ -1,4 +1,4 @@
-//===- Words.h - arrays whose banks may lie side by side in words ----------------------------===//
+//===- Words.h - arrays whose banks can be concatenated to words -----------------------------===//
 #ifndef TILEWRIGHT_TARGET_HLS_WORDS_H
 #define TILEWRIGHT_TARGET_HLS_WORDS_H
 
@@ -6,8 +6,8 @@
 
 namespace tilewright::hls {
 
-/// Does each nest that uses this array take at most two words an iteration, one for each port, and write whole ones? A
-/// word is an element of every bank.
+/// Returns true if each nest that uses this array accesses at most two words per iteration, one per port, and only
+/// writes whole words. A word is one element of every bank.
 bool takesWholeWords(mlir::Value array);
 
 } // namespace tilewright::hls

@@ -1,12 +1,12 @@
-//===- AddressProducts.cpp - products on the way to places in arrays ------------------------===//
+//===- AddressProducts.cpp - products in the computation of addresses -----------------------===//
 //
-// A row's number times the words of a row, plus the place in the row. What synthesis makes of it, as its reports of
-// public designs list it:
-//  - a sum or a difference of two shifts, where the constant is one of two powers of two;
-//  - one multiply-add in a DSP, where one sum takes the product and both become known together (`ahead` says where
-//  not);
-//  - else a product of its own, in logic while both operands are narrow, in a DSP beyond.
-// An index divided by a number of banks is a product by the reciprocal, one bit wider than the index.
+// An address is a row's number times the words of a row, plus the index in the row. According to its reports of public
+// designs, synthesis implements the product as
+//  - a sum or a difference of two shifts, if the constant is one of two powers of two;
+//  - one multiply-add in a DSP, if one sum takes the product and both are known at the same time (`ahead`
+//    is set where they are not);
+//  - otherwise a separate product, in logic while both operands are narrow, in a DSP beyond that.
+// An index divided by a number of banks is a product by the reciprocal, which is one bit wider than the index.
 //
 // Test: test/Python/test_hls_score.py
 //
@@ -18,9 +18,9 @@
 namespace tilewright::hls {
 namespace {
 
-/// A product of its own lies in logic below that many bits of its constant.
+/// A separate product is in logic if its constant has fewer bits than this.
 constexpr int64_t bitsInDsp = 10;
-/// Operands wider than one DSP takes are those of divisions in 64 bits.
+/// Operands with more bits than one DSP takes come from divisions in 64 bits.
 constexpr int64_t bitsOfOneDsp = 18;
 
 bool isTwoShifts(uint64_t factor) {

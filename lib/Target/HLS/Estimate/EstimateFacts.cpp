@@ -14,15 +14,15 @@ namespace {
 
 constexpr int64_t enterAndLeave = 1; ///< cycles around a nest, a call, an iteration of a loop that is not pipelined
 
-/// Operators, with quick additions and products for addresses as rows of their own. Steps that run side by side have
-/// operators each, steps that run one after another share them.
+/// Name for quick additions, which are counted separately from other additions. Steps that run in parallel have
+/// separate operators, steps that run one after another share them.
 constexpr const char *quickName = "quick addition";
-/// Each place has its own operators; control is of one nest.
+/// Operators that are not shared: each address has separate ones, and control belongs to one nest.
 constexpr const char *unshared[] = {"address", "address in logic", "wide quotient", "nest", "shared operand"};
 
 OperatorCounts operatorsOf(const NestFacts &nest, const NestSchedule &schedule) {
   OperatorCounts counts;
-  const int64_t sharers = std::max<int64_t>(1, schedule.ii); // one operator serves II iterations
+  const int64_t sharers = std::max<int64_t>(1, schedule.ii); // one operator serves the II's cycles
   for (const auto &[name, count] : nest.operators) {
     int64_t plain = count;
     if (name == "addf" && schedule.quickAdditions > 0) {
@@ -38,7 +38,7 @@ OperatorCounts operatorsOf(const NestFacts &nest, const NestSchedule &schedule) 
       counts["shared operand"] += sharers > 1 ? 2 * count : 0;
   counts["nest"] += nest.trips.empty() ? 0 : 1;
   counts.merge(addressOperators(nest));
-  // A full bank needs all quotients in each cycle.
+  // A bank whose ports are always busy needs all quotients in each cycle.
   if (auto wide = counts.find("wide quotient"); wide != counts.end() && !schedule.portsAreFull)
     wide->second = ceilDiv(wide->second, sharers);
   return counts;
@@ -60,8 +60,8 @@ struct DesignTimer {
     int64_t begin, end;
   };
 
-  /// Steps wait for those before them that use an array of theirs, be it only to read: its ports are taken. Those that
-  /// begin together are one state of the task, which ends with the last of them.
+  /// Steps wait for earlier steps that use the same array, even if both only read it, because its ports are taken.
+  /// Steps that begin together are one state of the task, which ends with the last of them.
   std::vector<Span> spansOf(const std::vector<StepFacts> &steps) const {
     std::map<size_t, size_t> free;
     std::vector<size_t> states;
@@ -162,7 +162,7 @@ struct DesignTimer {
   }
 };
 
-/// Gives accesses of these arrays one port.
+/// Gives accesses of these arrays one port each.
 void takeOnePort(std::vector<StepFacts> &steps, const std::set<size_t> &arrays) {
   for (StepFacts &step : steps) {
     for (ArrayAccess &access : step.nest.arrays)
@@ -172,7 +172,7 @@ void takeOnePort(std::vector<StepFacts> &steps, const std::set<size_t> &arrays) 
   }
 }
 
-/// An array outside of the design has two ports; tasks that run side by side get one each.
+/// Divides ports: an array outside of the design has two, and tasks that run in parallel get one each.
 DesignFacts withPorts(DesignFacts design) {
   std::set<size_t> used, divided;
   for (const TaskFacts &task : design.tasks) {
@@ -191,8 +191,8 @@ DesignFacts withPorts(DesignFacts design) {
 } // namespace
 
 MemoryCost memoryCost(int64_t words, int64_t bits, int64_t copies) {
-  // A block is 512 words of 36 bits; up to 16384 words take a power of two of them. One UltraRAM is 4096 words of 72
-  // bits, which is taken where blocks would be half empty.
+  // A block is 512 words of 36 bits; memories of up to 10240 words take a power of two of them. One UltraRAM is 4096
+  // words of 72 bits. It is used for memories that fill more than half of its words.
   constexpr int64_t wordsInLuts = 128, wordsOfBlock = 512, bitsOfBlock = 36, wordsOfUram = 4096, bitsOfUram = 72;
   const int64_t all = words * copies;
   if (words <= wordsInLuts)
@@ -224,7 +224,7 @@ FactsEstimate estimateFacts(const DesignFacts &given) {
   for (const ArrayFacts &array : design.arrays) {
     using Kind = ArrayFacts::Kind;
     if (array.kind != Kind::Local && array.kind != Kind::Channel && array.kind != Kind::Rom)
-      continue; // registers hold an element that only the next iterations use
+      continue; // a register holds an element for the next iterations only
     MemoryCost cost = memoryCost(array.words, array.bits, array.kind == ArrayFacts::Kind::Channel ? 2 : 1);
     estimate.bram += cost.bram * array.banks;
     estimate.uram += cost.uram * array.banks;

@@ -1,10 +1,10 @@
-//===- Operators.cpp - what each operator of a design costs ----------------------------------===//
+//===- Operators.cpp - costs of the operators of a design ------------------------------------===//
 //
-// For UltraScale+ at 300 MHz. Multipliers, lookup tables and flip-flops of f32 additions, products, exponentials and of
-// the quick addition are what public synthesis reports list for them (Stream-HLS, FPGA 2025 data), which list none for
-// divisions and roots. What lies around them, registers and multiplexers, is fitted to the fitted half of the public
-// designs (test/Conformance/hls/hls_score.py), weighed by 1 / size: on loads, stores, products, places, nests, shared
-// operands and queues. Rows of other widths and the functions that no public design uses are assumptions.
+// The table is for UltraScale+ at 300 MHz. Multipliers, lookup tables and flip-flops of f32 additions, products,
+// exponentials and of the quick addition are those of public synthesis reports (Stream-HLS, FPGA 2025 data), which list
+// none for divisions and roots. The registers and multiplexers around them, on loads, stores, products, addresses,
+// nests, shared operands and queues, are fitted to one half of the public designs (test/Conformance/hls/hls_score.py),
+// weighted by 1 / size. Rows of other widths, and of functions that no public design uses, are assumptions.
 //
 // Test: test/Python/test_hls_score.py
 //
@@ -42,7 +42,7 @@ OperatorCost floatOperator(std::string_view name, unsigned width) {
   const Row *row = std::find_if(std::begin(kFloat), std::end(kFloat), [&](const Row &its) { return its.name == name; });
   if (row == std::end(kFloat))
     return {1, 0, int64_t(width), int64_t(width)};
-  // Adders and shifters grow with the number of digits.
+  // Adders and shifters grow with the number of bits.
   return {row->latency,
           width == 64   ? row->wide
           : width == 16 ? row->half

@@ -1,4 +1,4 @@
-//===- Operators.h - what each operator of a design costs --------------------------------===//
+//===- Operators.h - costs of the operators of a design ----------------------------------===//
 #ifndef TILEWRIGHT_TARGET_HLS_ESTIMATE_OPERATORS_H
 #define TILEWRIGHT_TARGET_HLS_ESTIMATE_OPERATORS_H
 
@@ -12,25 +12,25 @@ struct OperatorCost {
   int64_t latency = 0, dsp = 0, lut = 0, ff = 0;
 };
 
-/// An operator by the name that its op has in MLIR, on numbers of `width` bits; names of the table's rows are float
-/// operators. What is not in the table is a line of logic: one cycle.
+/// Returns an operator by the name of its op in MLIR, on numbers of `width` bits; the table has float operators. An
+/// operator that is not in the table takes one cycle of logic.
 OperatorCost floatOperator(std::string_view name, unsigned width);
 
-/// A product of integers of that width.
+/// Returns a product of integers of that width.
 OperatorCost integerProduct(unsigned width);
 
-/// Any other integer operator of that width: an adder, a comparison, a shift.
+/// Returns any other integer operator of that width: an adder, a comparison, a shift.
 OperatorCost integerOperator(unsigned width);
 
-/// An addition that is slow to place and quick to finish, which a sum takes whose next term waits for it.
+/// An addition with a short latency and more logic, for sums whose next term waits for it.
 OperatorCost quickAddition();
 
-/// A product by a literal that is a double and has no exact float (`x * 0.1`): widened, multiplied in f64, narrowed.
+/// A product by a double literal that is not exact in float (`x * 0.1`): widened, multiplied in f64, narrowed.
 OperatorCost productByDouble();
 
-/// A place in an array that rows of a length other than a power of two need: one product.
+/// The product in an address whose row length is no power of two.
 OperatorCost addressProduct();
-/// The same without a DSP, and the product of 64 by 66 bits that a division of an index in 64 bits takes.
+/// The same without a DSP, and the product of 64 by 66 bits for a division of a 64-bit index.
 OperatorCost addressInLogic();
 OperatorCost wideQuotient();
 
@@ -39,8 +39,8 @@ OperatorCost loadOperator();
 OperatorCost storeOperator();
 OperatorCost queueOperator();
 
-/// What is around operators: the counters and states of a nest, a choice between operands of an operator that several
-/// use in turn, one of several queues side by side.
+/// Logic around operators: counters and states of a nest, the selection of operands for a shared operator, and one of
+/// several parallel queues.
 OperatorCost nestControl();
 OperatorCost sharedOperand();
 OperatorCost queueLane();

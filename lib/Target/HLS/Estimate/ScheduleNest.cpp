@@ -1,9 +1,9 @@
 //===- ScheduleNest.cpp - the II and the depth of a loop nest ------------------------------===//
 //
-// The II is the largest of what was asked for, of accesses to one bank over its two ports, of accesses to one queue,
-// and of operators between two visits to one element over the iterations between them. Where that last one is in the
-// way, the additions that the element goes through become quick ones. A sum that may be added as a tree is one as a
-// whole: the element that waits goes through its levels.
+// The II is the largest of: the requested II, the accesses to one bank over its two ports, the accesses to one queue,
+// and the latency of operators between two visits to one element over the iterations between them. If the last one is
+// the limit, the additions on the element's path become quick ones. A sum that may be reassociated is one tree, and the
+// element that the next iteration waits for passes through its levels.
 //
 // Test: test/Python/test_hls_score.py
 //
@@ -15,9 +15,9 @@
 namespace tilewright::hls {
 namespace {
 
-/// A quick addition whose result goes straight into the next one.
+/// Cycles of a quick addition whose result is the next one's operand.
 constexpr int64_t quickBetween = 4;
-/// A store and the load that follows it.
+/// Cycles of a store and the load that follows it.
 constexpr int64_t intoArray = 2;
 
 int64_t countOf(const OperatorCounts &counts, const char *name) {
@@ -82,8 +82,8 @@ NestSchedule scheduleNest(const NestFacts &nest, bool reassociates) {
   for (const QueueAccess &access : nest.queues)
     schedule.ii = std::max(schedule.ii, access.count);
   const int64_t slow = factsOperator("addf").latency;
-  // An element that is written back in each iteration is known to the next one, unless others of its bank are written,
-  // too.
+  // An element that is written back in each iteration is forwarded to the next one, unless other elements of its bank
+  // are written, too.
   const bool othersAreWritten = std::any_of(nest.arrays.begin(), nest.arrays.end(), [](const ArrayAccess &access) {
     return access.loads > 1 && access.stores > 1 && access.together > 0;
   });
@@ -97,8 +97,8 @@ NestSchedule scheduleNest(const NestFacts &nest, bool reassociates) {
       const int64_t others = chain - terms * slow - memory("load") - memory("store");
       const int64_t levels = reassociates ? levelsInTree(nest, terms) : terms,
                     sums = additionsOf(nest.operators) / terms;
-      // An iteration goes by way of the array. With others in between, the next addition takes a result in the cycle
-      // that ends the last.
+      // An element passes from one iteration to the next through the array. With other iterations in between, an
+      // addition takes its operand in the cycle in which the previous addition ends.
       const auto slowChain = [&](int64_t through) {
         return distance > 1 ? through * (slow - 1) + others + intoArray
                             : through * slow + others + (memory("load") > 0 ? 1 : 0);
@@ -109,7 +109,7 @@ NestSchedule scheduleNest(const NestFacts &nest, bool reassociates) {
                 : memory("load") > 0 && othersAreWritten ? intoArray + 1
                                                          : 0);
       };
-      // Where the II has to grow all the same, there is time for additions out of the tree (one witness).
+      // If the II has to grow anyway, there is time for additions outside of the tree (seen in one design).
       int64_t apart = 0;
       if (reassociates && distance > 1 && quickChain(levelsApart(terms)) <= distance * schedule.ii)
         apart = sumsApart(nest.columns, sums);
@@ -117,8 +117,7 @@ NestSchedule scheduleNest(const NestFacts &nest, bool reassociates) {
       chain = slowChain(most);
       if (nest.asked && reassociates && chain > distance * (distance > 1 ? schedule.ii : nest.ii)) {
         const int64_t raised = std::max(schedule.ii, ceilDiv(quickChain(most), distance)), time = distance * raised;
-        // Quick are those that the element goes through; of one sum, if even they cannot keep the II that was asked
-        // for.
+        // Additions on the element's path become quick; only those of one sum if slow ones fit the raised II.
         schedule.depth -= levels * (slow - quickAddition().latency);
         const auto inTime = [&](int64_t through) { return distance > 1 && slowChain(through) <= time; };
         if (inTime(most))
@@ -127,9 +126,9 @@ NestSchedule scheduleNest(const NestFacts &nest, bool reassociates) {
           schedule.quickAdditions += apart * most + (inTime(levels) ? 0 : (sums - apart) * levels);
         chain = quickChain(most);
         if (distance == 1) {
-          // The others are shared within the II; of trees of more than four terms by one more where that leaves a rest.
-          // Of four terms, the one addition beside the element has a single level's cycles, and products little more
-          // than half of the II.
+          // The other additions are shared within the II. Trees of more than four terms need one more adder if the II
+          // does not divide them. With four terms, the one addition that is not on the element's path has the cycles of
+          // a single level, and products have little more than half of the II.
           const int64_t slowOnes = sums * (terms - levels), products = countOf(nest.operators, "mulf");
           const bool fourTerms = terms == 4 && !othersAreWritten;
           if (fourTerms)

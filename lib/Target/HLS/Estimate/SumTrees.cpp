@@ -1,6 +1,6 @@
-//===- SumTrees.cpp - how sums are added up -------------------------------------------------===//
+//===- SumTrees.cpp - order of additions in sums --------------------------------------------===//
 //
-// Read off the order in which reports of public designs list additions, and which of them are quick.
+// The rules are derived from the order in which reports of public designs list additions, and which of them are quick.
 //
 // Test: test/Python/test_hls_score.py
 //
@@ -11,7 +11,7 @@
 namespace tilewright::hls {
 namespace {
 
-/// The first of `leaves` that are halved until three are left, which are added one after another.
+/// Returns the levels of the first of `leaves`, halved until at most three are left, which are added one after another.
 int64_t levelsOfFirst(int64_t leaves) {
   int64_t levels = 0;
   for (; leaves > 3; leaves /= 2)
@@ -19,18 +19,19 @@ int64_t levelsOfFirst(int64_t leaves) {
   return levels + leaves - 1;
 }
 
-/// The element is the first of the larger half. Of three leaves the other two are added first.
+/// The element is the first of the larger half. With three leaves, the other two are added first.
 int64_t levelsOf(int64_t leaves) { return leaves == 3 ? 1 : 1 + levelsOfFirst(ceilDiv(leaves, 2)); }
 
-/// Some have it in the smaller half: along the last index where each term is read under a condition of its own, and
-/// sums of what is there before the element, not products (one witness).
+/// Returns true if the element is in the smaller half. This is so along the last index if each term is read under a
+/// separate condition, and for sums without products (seen in one design).
 bool inSmallerHalf(const NestFacts &nest) {
   return (nest.columns.conditions && nest.columns.lastIndex) || !nest.operators.count("mulf");
 }
 
-/// Each element begins under a condition of its own, and the next one's keeps its first addition out of the tree; none
-/// follows the last. Along the last index neither the first stays out nor the last but one of an even number, and none
-/// where places are bits side by side.
+/// Returns how many sums of a row have their first addition outside of the tree. Each element begins under a separate
+/// condition, and that of the next element keeps its first addition outside; the last element has no successor. Along
+/// the last index, the first stays inside, and so does the last but one of an even number; all do if the count is a
+/// power of two, so that indices are concatenated bits.
 int64_t apartOfRow(const SumColumns &columns) {
   if (columns.conditions)
     return 0;

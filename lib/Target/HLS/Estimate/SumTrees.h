@@ -1,4 +1,4 @@
-//===- SumTrees.h - how sums are added up -------------------------------------------------===//
+//===- SumTrees.h - order of additions in sums --------------------------------------------===//
 #ifndef TILEWRIGHT_TARGET_HLS_ESTIMATE_SUMTREES_H
 #define TILEWRIGHT_TARGET_HLS_ESTIMATE_SUMTREES_H
 
@@ -6,13 +6,13 @@
 
 namespace tilewright::hls {
 
-/// Additions that an element goes through in the tree of it and of the terms that are added to it, `terms` to each.
+/// Returns the additions that an element passes through in the tree of itself and the `terms` that are added to it.
 int64_t levelsInTree(const NestFacts &nest, int64_t terms);
 
-/// The same where its first addition comes before the tree.
+/// The same if the element's first addition precedes the tree.
 int64_t levelsApart(int64_t terms);
 
-/// How many of `sums` have their first addition before the tree.
+/// Returns how many of `sums` have their first addition before the tree.
 int64_t sumsApart(const SumColumns &columns, int64_t sums);
 
 } // namespace tilewright::hls

@@ -1,8 +1,8 @@
-//===- TimeDataflow.cpp - when the tasks of a design end -----------------------------------===//
+//===- TimeDataflow.cpp - end times of the tasks of a design -------------------------------===//
 //
-// Each task goes on through its iterations as far as its queues let it. Only iterations that touch a queue are looked
-// at: a loop counter that all conditions fix takes that value and no other. Times of all elements of a queue are kept,
-// so that a task may run ahead of its readers as far as the depth allows.
+// Each task runs through its iterations as far as its queues allow. Only iterations that access a queue are visited: a
+// loop counter that is fixed by conditions of all accesses takes only those values. The times of all elements of a
+// queue are kept, so that a task may run ahead of its readers as far as the depth allows.
 //
 // Test: test/Python/test_hls_score.py
 //
@@ -15,7 +15,7 @@
 namespace tilewright::hls {
 namespace {
 
-/// The iterations of a nest that touch a queue, in order.
+/// The iterations of a nest that access a queue, in order.
 class Iterations {
 public:
   explicit Iterations(const NestFacts &nest) : nest(nest), values(nest.trips.size()), at(nest.trips.size(), 0) {
@@ -31,7 +31,7 @@ public:
   bool atEnd() const { return done; }
   const std::vector<size_t> &accesses() const { return active; }
 
-  /// Counted as if no iteration were left out.
+  /// Returns the number of the iteration; skipped iterations are counted, too.
   int64_t number() const {
     int64_t flat = 0;
     for (size_t loop = 0; loop < counters.size(); ++loop)
@@ -45,7 +45,7 @@ public:
   }
 
 private:
-  /// The one value of a counter for which a condition on it alone holds.
+  /// Returns the only value of a counter for which a condition on it alone holds.
   static std::optional<int64_t> fixedBy(const QueueAccess &access, size_t loop) {
     for (const Condition &condition : access.when)
       if (!condition.orMore && condition.terms.size() == 1 && condition.terms[0].first == loop)
@@ -115,7 +115,7 @@ private:
   bool done = false;
 };
 
-/// When each element went in and out.
+/// The times at which each element was written and read.
 struct QueueTimes {
   std::vector<int64_t> in, out;
 };
@@ -123,7 +123,7 @@ struct QueueTimes {
 struct Runner {
   const TimedTask *task = nullptr;
   size_t nest = 0;
-  int64_t clock = -1; ///< when the nest began; -1: not yet
+  int64_t clock = -1; ///< when the nest began; -1 if it has not begun
   int64_t late = 0;   ///< cycles that this nest has waited for queues
   std::optional<Iterations> iterations;
   bool done = false;
@@ -204,7 +204,7 @@ private:
     return true;
   }
 
-  /// One iteration, if its queues allow it.
+  /// Executes one iteration if its queues allow it.
   bool iterate(Runner &runner, const TimedNest &nest) {
     int64_t start = runner.clock + runner.iterations->number() * nest.ii + runner.late;
     const int64_t planned = start;

@@ -1,4 +1,4 @@
-//===- TimeDataflow.h - when the tasks of a design end -------------------------------------===//
+//===- TimeDataflow.h - end times of the tasks of a design ---------------------------------===//
 #ifndef TILEWRIGHT_TARGET_HLS_ESTIMATE_TIMEDATAFLOW_H
 #define TILEWRIGHT_TARGET_HLS_ESTIMATE_TIMEDATAFLOW_H
 
@@ -6,10 +6,11 @@
 
 namespace tilewright::hls {
 
-/// A nest with its schedule: an iteration begins `ii` after the one before, or later if it has to wait; it reads queues
-/// at once and writes them `depth` later; `after` cycles pass between its last iteration and what follows.
+/// A nest with its schedule: an iteration begins `ii` cycles after the previous one, or later if it has to wait. It
+/// reads queues at once and writes them `depth` cycles later; `after` cycles pass between its last iteration and the
+/// next nest.
 struct TimedNest {
-  const NestFacts *facts = nullptr; ///< null: `cycles` pass
+  const NestFacts *facts = nullptr; ///< null if just `cycles` pass
   int64_t ii = 1, depth = 1, after = 0, cycles = 0;
 };
 struct TimedTask {
@@ -17,8 +18,8 @@ struct TimedTask {
   std::vector<TimedNest> nests;
 };
 
-/// The cycle in which the last task ends, if all begin as soon as the arrays that they read are written; `ends` of
-/// each. -1: they wait for each other for ever.
+/// Returns the cycle in which the last task ends, if each begins as soon as the arrays that it reads are written;
+/// `ends` receives the end of each task. -1 if tasks wait for each other forever.
 int64_t timeDataflow(const std::vector<TimedTask> &tasks, const std::vector<QueueFacts> &queues,
                      std::vector<int64_t> *ends = nullptr);
 

@@ -1,9 +1,9 @@
-//===- BankPorts.cpp - which banks accesses touch, and which of them can share a port -------===//
+//===- BankPorts.cpp - banks that accesses use, and accesses that can share a port ----------===//
 //
-// A load of 16 elements side by side into 12 banks puts each of its copies into another bank in every iteration. Each
-// copy at a port of its own would make 16 ports per bank, which no memory has. But the copies never meet in a bank:
-// counted out over all iterations, copies get ports so that those of one port never meet, and a bank is wired to those
-// copies only that ever come to it.
+// Example: a load of 16 adjacent elements from 12 banks accesses another bank in every iteration with each of its
+// copies. A separate port for each copy would be 16 ports per bank, which no memory has. But most copies never access a
+// bank at the same time. All iterations are enumerated; copies that share a port never access the same bank at once,
+// and a bank is connected only to the copies that access it.
 //
 // Tests: test/Target/HLS/rtl-banks.mlir, test/Conformance/hls (rtl)
 //
@@ -25,7 +25,7 @@ std::pair<int64_t, int64_t> bankAndWord(ArrayRef<int64_t> place, ArrayRef<int64_
   return {bank, word};
 }
 
-/// The bank of an access whose counters go on by whole rounds of the banks.
+/// Returns the bank of an access if all its counters' factors are multiples of the number of banks; otherwise none.
 static std::optional<int64_t> onlyBank(const Step &step, ArrayRef<int64_t> banks) {
   int64_t bank = 0;
   for (auto [place, its] : llvm::zip(step.at, banks)) {
@@ -44,7 +44,7 @@ std::map<size_t, BankUse> bankUses(const PipelineNest &nest, ArrayRef<size_t> nu
     words *= inside;
   }
   std::vector<std::map<int64_t, std::set<int64_t>>> touched(numbers.size()); // words, by bank
-  std::set<std::pair<size_t, size_t>> meet;                                  // of those that begin in one stage
+  std::set<std::pair<size_t, size_t>> meet;                                  // pairs that access a bank at once, of those that begin in one stage
   std::vector<int64_t> place(banks.size());
   std::vector<std::vector<size_t>> in(count);
   const bool counted = forEachIteration(nest, [&](ArrayRef<int64_t> counters) {
@@ -78,7 +78,7 @@ std::map<size_t, BankUse> bankUses(const PipelineNest &nest, ArrayRef<size_t> nu
       for (int64_t bank = 0; bank < count; ++bank)
         use.banks.push_back(bank);
     use.words.resize(use.banks.size(), words);
-    // The first port at which it never meets another.
+    // Find the first port at which it conflicts with no other access.
     std::set<size_t> taken;
     for (size_t before = 0; before < index; ++before) {
       const BankUse &other = uses[numbers[before]];

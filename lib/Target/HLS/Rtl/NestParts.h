@@ -1,4 +1,4 @@
-//===- NestParts.h - what the operations of a nest are made of ------------------------------===//
+//===- NestParts.h - hardware parts of the operations of a nest -----------------------------===//
 #ifndef TILEWRIGHT_TARGET_HLS_RTL_NESTPARTS_H
 #define TILEWRIGHT_TARGET_HLS_RTL_NESTPARTS_H
 
@@ -7,28 +7,28 @@
 
 namespace tilewright::hls {
 
-/// Of a nest, counted into `parts`.
+/// Counts the parts of a nest in `parts`.
 class NestParts {
 public:
   NestParts(const PipelineNest &nest, RtlParts &parts);
 
-  /// Bits of a step's result that anything depends on: tools leave the others out.
+  /// Returns the bits of a step's result that anything depends on; tools remove the others.
   int64_t bitsOf(size_t number) const { return wanted[number]; }
 
-  /// A multiplexer makes the step's result, and its lookup tables have room for a gate behind it: where a sum begins.
+  /// States that a multiplexer computes the step's result and can absorb a gate after it, as at the beginning of a sum.
   void hasRoom(size_t number) { roomy.insert(number); }
 
-  /// Counts an operation; returns how many of the registers behind it lie within multipliers.
+  /// Counts an operation. Returns how many of the registers after it are within multipliers.
   int64_t operation(size_t number);
 
-  /// Counts the adders of a place, in the stage where it is needed. `prefix` is the nest's.
+  /// Counts the adders of an index, in the stage where it is needed. `prefix` is the nest's.
   void place(const IndexSum &place, const std::string &prefix, int64_t stage);
 
 private:
   void findWanted();
   bool isConstant(const Step &step, size_t operand) const;
   bool isZero(const Step &step, size_t operand) const;
-  /// The lowest bits of an operand that are known to be 0: of what is shifted up.
+  /// Returns the number of lowest bits of an operand that are known to be 0 because it was shifted left.
   int64_t zeros(const Step &step, size_t operand) const;
 
   const PipelineNest &nest;

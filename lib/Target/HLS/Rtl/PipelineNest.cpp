@@ -1,8 +1,8 @@
 //===- PipelineNest.cpp - a loop nest as a pipeline of stages ------------------------------===//
 //
-// Unrolled loops are written out, each operation begins as soon as its operands are there, with the latencies of
-// Cost.cpp, and loads as late as what needs them allows: the cycles between a load and the store of the same element
-// are what keeps iterations apart. Whether they are far enough apart is counted out here, iteration by iteration.
+// Unrolled loops are expanded. Each operation begins as soon as its operands are ready, with the latencies of Cost.cpp.
+// Loads begin as late as their users allow, because the cycles between a load and the store of the same element limit
+// how soon iterations can follow each other. This file checks that distance by enumerating all iterations.
 //
 // Tests: test/Target/HLS/rtl.mlir, test/Conformance/hls (rtl)
 //
@@ -53,7 +53,7 @@ public:
   void schedule() {
     for (Step &step : nest.steps)
       nest.depth = std::max(nest.depth, step.ready());
-    // Loads as late as possible, and what takes no time behind them.
+    // Start loads as late as possible, and operations without latency with them.
     std::vector<int64_t> latest(nest.steps.size(), nest.depth);
     for (size_t number = nest.steps.size(); number-- > 0;) {
       Step &step = nest.steps[number];
@@ -70,7 +70,7 @@ public:
     }
   }
 
-  /// Elements that an iteration writes and a later one reads must have been written by then.
+  /// Checks that elements that an iteration writes and a later one reads have been written by then.
   void checkDistances() {
     for (Step &store : nest.steps)
       for (Step &load : nest.steps)
@@ -94,7 +94,7 @@ private:
       problems.push_back(text);
   }
 
-  /// Copies of a body ask the same again: what counts is how far apart the two places are.
+  /// Caches distanceOf(): copies of a body repeat the query, and only the difference of the two indices matters.
   std::optional<int64_t> distanceOnce(const Step &store, const Step &load) {
     std::vector<int64_t> key;
     bool moves = false, same = true;
@@ -114,7 +114,8 @@ private:
     return found->second;
   }
 
-  /// Iterations between one that writes an element and the first behind it that reads it; none: it never happens.
+  /// Returns the iterations from one that writes an element to the first later one that reads it; none if there is
+  /// none.
   std::optional<int64_t> distanceOf(const Step &store, const Step &load) {
     std::unordered_map<int64_t, int64_t> written;
     std::optional<int64_t> least;
@@ -152,7 +153,7 @@ private:
     return place;
   }
 
-  /// An index as multiples of counters.
+  /// Returns an index as a sum of multiples of counters.
   std::optional<IndexSum> placeOf(Value value) {
     if (auto found = places.find(value); found != places.end())
       return found->second;
@@ -218,7 +219,7 @@ private:
     return nest.steps.size() - 1;
   }
 
-  /// The step that gives `value`.
+  /// Returns the step that computes `value`.
   size_t stepOf(Operation *user, Value value) {
     if (auto found = made.find(value); found != made.end())
       return found->second;
@@ -277,7 +278,7 @@ private:
       for (Value operand : op.getOperands())
         step.operands.push_back(stepOf(&op, operand));
     }
-    if (step.memory) // one after another, as they stand
+    if (step.memory) // queue accesses keep their order
       for (const Step &other : nest.steps)
         if (other.memory == step.memory)
           return problem(&op, "an iteration takes or puts two elements of one queue");
@@ -308,16 +309,16 @@ private:
       if (other.memory != step.memory || other.kind != Step::Kind::Store)
         continue;
       stored = true;
-      if (other.at == step.at) { // what this iteration has written itself
+      if (other.at == step.at) { // the value that this iteration has written
         made[load.getResult()] = other.operands[0];
         return;
       }
       if (!areApart(other.at, step.at)) {
         step.start = std::max(step.start, other.start + 1);
-        break; // stores before it have been made by then
+        break; // earlier stores have been executed by then
       }
     }
-    if (!stored) // the same element for several copies
+    if (!stored) // several copies load the same element
       for (auto [number, other] : llvm::enumerate(nest.steps))
         if (other.kind == Step::Kind::Load && other.memory == step.memory && other.at == step.at) {
           made[load.getResult()] = number;
@@ -335,12 +336,12 @@ private:
     for (Step &other : nest.steps)
       if (other.memory == step.memory && other.kind == Step::Kind::Store && other.at == step.at)
         other.overwritten = true;
-      else if (other.memory == step.memory && !areApart(other.at, step.at)) // nor is it read too late
+      else if (other.memory == step.memory && !areApart(other.at, step.at)) // it must not precede earlier loads
         step.start = std::max(step.start, other.kind == Step::Kind::Store ? other.start + 1 : other.ready());
     add(std::move(step));
   }
 
-  /// Never the same element in one iteration.
+  /// Returns true if the indices are never the same element in one iteration.
   static bool areApart(const std::vector<IndexSum> &a, const std::vector<IndexSum> &b) {
     for (auto [left, right] : llvm::zip(a, b))
       if (IndexSum{left.factors, 0} == IndexSum{right.factors, 0} && left.constant != right.constant)

@@ -14,16 +14,16 @@
 
 namespace tilewright::hls {
 
-/// A place along one dimension: multiples of the nest's counters and of the quotients made of them, and a constant.
+/// An index along one dimension: multiples of the nest's counters and of quotients of them, plus a constant.
 struct IndexSum {
-  std::vector<int64_t> factors; ///< none beyond its end
+  std::vector<int64_t> factors; ///< zero beyond its end
   int64_t constant = 0;
 
   int64_t factor(size_t number) const { return number < factors.size() ? factors[number] : 0; }
   bool operator==(const IndexSum &other) const;
 };
 
-/// A sum that is not negative, divided by a constant: its quotient, or what is left.
+/// A non-negative sum divided by a constant: the quotient or the remainder.
 struct Quotient {
   IndexSum of;
   int64_t by = 1;
@@ -31,20 +31,20 @@ struct Quotient {
   bool operator==(const Quotient &other) const = default;
 };
 
-/// One operation of an iteration, of one copy of the body where loops are unrolled. It begins `start` cycles behind the
-/// iteration, and its result is there `latency` cycles later.
+/// One operation of an iteration, and of one copy of the body if loops are unrolled. It begins `start` cycles after the
+/// iteration does, and its result is ready `latency` cycles later.
 struct Step {
   enum class Kind { Constant, Counter, Compute, Load, Store, Read, Write };
   Kind kind = Kind::Compute;
   mlir::Operation *op = nullptr;
   mlir::Value memory;           ///< the array or queue
-  std::vector<IndexSum> at;     ///< of an element of it; of a Counter its one value
-  std::vector<size_t> operands; ///< numbers of other steps; a store's or write's one is what it puts there
+  std::vector<IndexSum> at;     ///< index of its element; the value of a Counter
+  std::vector<size_t> operands; ///< indices of other steps; of a store or write, the value
   llvm::APInt constant;
-  unsigned width = 0, bits = 0; ///< of the type, and of the numbers it can be: what was widened keeps its bits
+  unsigned width = 0, bits = 0; ///< of the type, and of its possible values, which an extension keeps
   int64_t start = 0, latency = 0;
-  bool overwritten = false; ///< a store that a later one of the same iteration makes vain
-  bool bypassed = false;    ///< a load that may come in the cycle in which its element is written
+  bool overwritten = false; ///< a store that a later one of the same iteration overwrites
+  bool bypassed = false;    ///< a load that may be in the cycle in which its element is written
   int64_t ready() const { return start + latency; }
 };
 
@@ -53,31 +53,31 @@ struct Counter {
   int64_t from = 0, trips = 1;
 };
 
-/// Counters from the outermost; iterations begin `ii` cycles apart and take `depth` cycles each.
+/// Counters are ordered from the outermost; an iteration begins every `ii` cycles and takes `depth` cycles.
 struct PipelineNest {
   std::string label;
   std::vector<Counter> counters;
-  std::vector<Quotient> quotients; ///< numbered behind the counters; each of those before it
+  std::vector<Quotient> quotients; ///< numbered after the counters; each may use earlier ones
   std::vector<Step> steps;
   int64_t ii = 1, depth = 0, iterations = 1;
 };
 
-/// A sum where counters and quotients have these values.
+/// Returns the value of a sum for these values of counters and quotients.
 int64_t valueOf(const IndexSum &place, llvm::ArrayRef<int64_t> counters);
 
-/// Puts the values of all quotients behind those of the counters.
+/// Writes the values of all quotients after those of the counters.
 void fillQuotients(const PipelineNest &nest, llvm::MutableArrayRef<int64_t> counters);
 
-/// Calls `visit` with the values of all counters and quotients, in order; false, and no call, if that took too long.
+/// Calls `visit` with the values of all counters and quotients, in order. Returns false without a call if too many.
 bool forEachIteration(const PipelineNest &nest, llvm::function_ref<void(llvm::ArrayRef<int64_t>)> visit);
 
-/// The least and the largest value of a sum.
+/// Returns the least and the largest value of a sum.
 std::pair<int64_t, int64_t> rangeOf(const PipelineNest &nest, const IndexSum &place);
 
-/// The nest that begins with `loop`. Problems, each with its line, are added; the nest is of no use then.
+/// Returns the nest that begins with `loop`. Adds problems with their source lines; the nest is invalid then.
 PipelineNest pipelineNest(mlir::affine::AffineForOp loop, std::vector<std::string> &problems);
 
-/// "matmul (model.mlir:3): ": what a problem is about.
+/// Returns the location of a problem, such as "matmul (model.mlir:3): ".
 std::string whereOf(mlir::Operation *op);
 
 } // namespace tilewright::hls

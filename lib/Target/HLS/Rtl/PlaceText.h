@@ -1,4 +1,4 @@
-//===- PlaceText.h - places of elements as Verilog, without divisions ----------------------===//
+//===- PlaceText.h - indices of elements as Verilog, without divisions ---------------------===//
 #ifndef TILEWRIGHT_TARGET_HLS_RTL_PLACETEXT_H
 #define TILEWRIGHT_TARGET_HLS_RTL_PLACETEXT_H
 
@@ -6,37 +6,37 @@
 
 namespace tilewright::hls {
 
-/// A function of few bits of counters, written out.
+/// A function of at most 8 bits of counters, as a table.
 struct PlaceTable {
-  std::vector<size_t> counters; ///< that it depends on
-  std::vector<unsigned> bits;   ///< of each
-  unsigned width = 1;           ///< of a value
-  std::string text;             ///< a constant; the value of counters {a, b} begins at bit {a, b} * stride()
-  std::vector<std::optional<int64_t>> values; ///< the same by {a, b}; none where these never are
+  std::vector<size_t> counters; ///< counters that it depends on
+  std::vector<unsigned> bits;   ///< bits of each counter
+  unsigned width = 1;           ///< bits of a value
+  std::string text;             ///< a constant; the value of counters {a, b} begins at bit {a, b} * stride
+  std::vector<std::optional<int64_t>> values; ///< the same by {a, b}; none if these never occur
   unsigned indexBits() const;
   unsigned strideBits() const; ///< log2 of the bits from value to value
-  /// By value, the one {a, b} that has it; nothing where a value up to `most` has several or none.
+  /// Returns by value the only {a, b} that has it; none if a value up to `most` has several or none.
   std::optional<std::vector<int64_t>> onlyCodes(int64_t most) const;
 };
 
-/// Bits of an unsigned number up to `most`, at least one.
+/// Returns the bits of an unsigned number up to `most`, at least one.
 unsigned bitsUpTo(int64_t most);
 
-/// The values of `function` for all values of the counters that `places` depend on; none where these have more than 8
-/// bits, more than lookup tables of six inputs make well.
+/// Tabulates `function` for all values of the counters that `places` depend on. None if these have more than 8 bits,
+/// because larger tables of six-input lookup tables are inefficient.
 std::optional<PlaceTable> tabulate(const PipelineNest &nest, llvm::ArrayRef<IndexSum> places, unsigned width,
                                    llvm::function_ref<int64_t(llvm::ArrayRef<int64_t>)> function);
 
-/// `name` * factor as shifts and additions: a multiplier of the chip is not for places. Each term is as wide as what it
-/// stands in.
+/// Returns `name` * factor as shifts and additions, because indices should not use the chip's multipliers. Each term
+/// takes the width of the enclosing expression.
 std::string timesConstant(const std::string &name, int64_t factor);
 
-/// The quotient of the unsigned wire `name`, at most `most`, by a constant: a shift, or a product with the reciprocal,
-/// wide enough to be exact; as an expression of `width` bits and that width.
+/// Divides the unsigned wire `name`, which is at most `most`, by a constant: a shift, or a product with the reciprocal
+/// that is wide enough to be exact. Returns the expression and the `width` of the quotient.
 std::pair<std::string, unsigned> quotientText(const std::string &name, int64_t most, int64_t by);
 
-/// The value whose number the lowest `bits` of the wire `number` are; values with their numbers, in order. A tree of
-/// multiplexers: of a chain of comparisons tools make several times the lookup tables.
+/// Selects the value whose number is in the lowest `bits` of the wire `number`; `values` are sorted by number. The
+/// result is a tree of multiplexers: tools need several times the lookup tables for a chain of comparisons.
 std::string multiplexerText(llvm::StringRef number, unsigned bits,
                             llvm::ArrayRef<std::pair<int64_t, std::string>> values);
 

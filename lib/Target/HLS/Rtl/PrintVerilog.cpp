@@ -1,9 +1,9 @@
 //===- PrintVerilog.cpp - a design as Verilog ------------------------------------------------===//
 //
-// One module: every nest of every task (VerilogNest.cpp), the memories and queues between them, and who begins when.
-// A task begins when the arrays that it reads are complete, its nests run one after another, and the design is done
-// when all tasks are: what the chain of Cost.cpp reckons with. `start` is one cycle; calls do not overlap, so that an
-// array between two tasks is there once.
+// One module contains every nest of every task (VerilogNest.cpp), the memories and queues between them, and the
+// control. A task begins when the arrays that it reads are complete, its nests run one after another, and the design is
+// done when all tasks are. This is what the chain of Cost.cpp assumes. `start` is one cycle. Calls do not overlap, so
+// an array between two tasks exists once.
 //
 // Tests: test/Target/HLS/rtl.mlir, test/Conformance/hls (rtl)
 //
@@ -103,7 +103,7 @@ private:
     queues.push_back(std::move(queue));
   }
 
-  /// A task with its nests, before banks are settled.
+  /// A task with its nests, before the banks are final.
   struct PlannedTask {
     TaskOp task;
     std::string name;
@@ -139,8 +139,8 @@ private:
     planned.push_back(std::move(plan));
   }
 
-  /// Elements of one bank that are written in the same cycle: what no memory of lookup tables can do, so that the bank
-  /// becomes several. Block memories have two ports, registers as many as needed.
+  /// Splits banks of which several elements are written in the same cycle, because a memory of lookup tables has one
+  /// write port. Block memories have two ports, registers as many as needed.
   void splitBanks(RtlArray &array) {
     if (array.inRegisters() || array.inBlocks() || array.value)
       return;
@@ -177,7 +177,7 @@ private:
     const std::string &name = plan.name;
     RtlWorld &world = plan.world;
     std::vector<PipelineNest> &pipelines = plan.pipelines;
-    // Every array has a place for every nest, whether that uses it or not.
+    // Every array has an entry for every nest, even if the nest does not use it.
     for (auto [number, nest] : llvm::enumerate(pipelines)) {
       for (auto &array : arrays) {
         array->reads.emplace_back();
@@ -186,7 +186,7 @@ private:
       const std::string prefix = name + "_" + std::to_string(number);
       printNest(nest, prefix, world, text, problems);
     }
-    // Who begins when.
+    // The start conditions.
     std::string all = "started";
     for (Value value : task.getReads())
       if (RtlArray *array = arrayOf.lookup(value); array && !array->value)
@@ -208,7 +208,7 @@ private:
                   ";\n  always @(posedge clk) " + name + "_finished <= ~reset & ~begin_now & " + name +
                   "_complete;\n  assign " + name + "_complete = ~begin_now & (" + name + "_finished | " + name +
                   "_done);\n";
-    text.parts.gates(3 + int64_t(pipelines.size())); // who begins when
+    text.parts.gates(3 + int64_t(pipelines.size())); // start conditions
     text.parts.ff += 2;
     for (Value value : task.getWrites())
       filledBy[value] = name;
@@ -232,7 +232,7 @@ private:
     std::string assigns;
     for (auto &port : ports) {
       if (port->lanes == 0)
-        continue; // nobody reads it
+        continue; // no task reads it
       const std::string bus = "[" + std::to_string(port->lanes * port->width - 1) + ":0]";
       all += ",\n  output wire " + port->name + "_on, output wire [31:0] " + port->name + "_at, " +
              (port->isOutput ? "output" : "input") + " wire " + bus + " " + port->name + "_data";

@@ -15,7 +15,7 @@ struct Verilog {
   int64_t lut = 0, ff = 0; ///< estimated, of this text (RtlParts.h)
 };
 
-/// Of integers. An error names everything that has no form in Verilog, with its line.
+/// Prints a design of integers. An error names everything that has no form in Verilog, with its source line.
 llvm::Expected<Verilog> printVerilog(mlir::func::FuncOp top);
 
 } // namespace tilewright::hls

@@ -1,11 +1,11 @@
-//===- RtlParts.cpp - what Verilog is made of: lookup tables and registers, counted ---------===//
+//===- RtlParts.cpp - count the lookup tables and registers of Verilog ----------------------===//
 //
-// The estimate's lookup tables (Estimate/Operators.h) are those of a vendor's synthesis of C++. These are those of our
-// Verilog on a device with lookup tables of six inputs, carry chains, shift registers of up to 32 bits and memories of
-// 32 words of 14 bits in eight lookup tables (AMD UG574): an adder of n bits takes n of them, a comparison of n bits
-// with another n, and so on. Each rule is of one kind of part; none knows a design.
+// The lookup tables of Estimate/Operators.h are those of a vendor's synthesis of C++. This file counts those of our
+// Verilog, on a device with lookup tables of six inputs, carry chains, shift registers of up to 32 bits, and memories
+// of 32 words of 14 bits in eight lookup tables (AMD UG574). An adder of n bits takes n of them, a comparison of n bits
+// another n, and so on. Each rule is for one kind of part, independent of designs.
 //
-// Test: test/Conformance/hls (rtl), which compares them with what yosys makes.
+// Test: test/Conformance/hls (rtl), which compares the counts with those of yosys.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/HLS/Rtl/RtlParts.h"
@@ -17,7 +17,7 @@ using llvm::divideCeilSigned;
 namespace tilewright::hls {
 
 void RtlParts::adder(int64_t bits) { lut += bits; }
-/// The carry chain takes the number itself; where the constant has a one, it is inverted in front of the chain.
+/// The carry chain takes the number directly; lookup tables invert the bits where the constant has a one.
 void RtlParts::addConstant(int64_t bits) { lut += bits / 2; }
 void RtlParts::lessThan(int64_t bits) { lut += bits + 1; }
 void RtlParts::equal(int64_t bits) {
@@ -25,34 +25,34 @@ void RtlParts::equal(int64_t bits) {
 }
 void RtlParts::equalConstant(int64_t bits) { lut += divideCeilSigned(bits, 6) + (bits > 6 ? 1 : 0); }
 void RtlParts::gates(int64_t bits) { lut += bits; }
-/// A lookup table has room for two more ways, with their bits.
+/// A lookup table can add two more ways with their select bits.
 void RtlParts::select(int64_t ways, int64_t bits) { lut += ways < 2 ? 0 : divideCeilSigned(ways - 1, 2) * bits; }
-/// A lookup table has four ways and two bits of the number, others join these by the next two; a single way is left for
-/// the next level. Multiplexers of the slice would join them, too, but of their use yosys knows only seven inputs in
-/// all.
+/// A lookup table selects from four ways by two bits of the number, and the next two bits select among these. A single
+/// remaining way moves to the next level. Multiplexers of the slice could be used, too, but yosys uses them only for
+/// functions of seven inputs.
 void RtlParts::pick(int64_t ways, int64_t bits) {
   for (; ways > 1; ways = divideCeilSigned(ways, 4))
     lut += (ways + 2) / 4 * bits;
 }
-/// Four ways in the last lookup table take all its inputs.
+/// Four ways in the last lookup table use all its inputs.
 bool RtlParts::pickHasRoom(int64_t ways) {
   while (ways > 4)
     ways = divideCeilSigned(ways, 4);
   return ways == 2 || ways == 3;
 }
-/// Multiplexers of four ways, two bits of the distance a level.
+/// Multiplexers of four ways: each level shifts by two bits of the distance.
 void RtlParts::shift(int64_t bits) {
   lut += bits * divideCeilSigned(llvm::Log2_64_Ceil(uint64_t(std::max<int64_t>(2, bits))), 2);
 }
-/// Wide products add up those of several multipliers; narrow ones without multipliers add up a row for each bit.
+/// Wide products add the results of several multipliers; narrow products without multipliers add a row for each bit.
 void RtlParts::product(int64_t width, int64_t bits, int64_t multipliers) {
   lut += multipliers == 0 ? width * width : (multipliers - 1) * bits / 2;
 }
-/// Six inputs are one lookup table; seven and eight two and four, which multiplexers of the slice join.
+/// Six inputs need one lookup table; seven and eight need two and four, joined by multiplexers of the slice.
 void RtlParts::table(int64_t inputs, int64_t bits) { lut += bits * (int64_t(1) << std::max<int64_t>(0, inputs - 6)); }
 
 void RtlParts::chain(int64_t length, int64_t bits) {
-  constexpr int64_t shortest = 3, longest = 32; // of a shift register in a lookup table
+  constexpr int64_t shortest = 3, longest = 32; // lengths of a shift register in a lookup table
   if (length >= shortest)
     lut += divideCeilSigned(length, longest) * bits;
   else
@@ -60,7 +60,7 @@ void RtlParts::chain(int64_t length, int64_t bits) {
 }
 
 void RtlParts::memory(int64_t words, int64_t bits, int64_t readPorts) {
-  constexpr int64_t tables = 8; // of a slice: 32 words of 14 bits, or 64 of 7
+  constexpr int64_t tables = 8; // in a slice: 32 words of 14 bits, or 64 of 7
   const int64_t pieces =
       words <= 32 ? divideCeilSigned(bits, 14) : divideCeilSigned(words, 64) * divideCeilSigned(bits, 7);
   lut += std::max<int64_t>(1, readPorts) * pieces * tables;

@@ -1,6 +1,6 @@
 //===- VerilogBench.cpp - the test bench of a design in Verilog ------------------------------===//
 //
-// Ports are memories that give an element, or several side by side, a cycle behind the one in which they are asked.
+// Ports are memories that deliver an element, or several adjacent ones, one cycle after the request.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/HLS/Rtl/VerilogBench.h"

@@ -8,8 +8,8 @@
 
 namespace tilewright::hls {
 
-/// A module `test_bench` that reads ../data/input_N.bin, calls the design, and compares every element with
-/// ../data/output_N.bin: it prints the cycles of the call, then PASS or FAIL.
+/// Prints a module `test_bench` that reads ../data/input_N.bin, calls the design, and compares every element with
+/// ../data/output_N.bin. It prints the cycles of the call, then PASS or FAIL.
 std::string printVerilogBench(mlir::func::FuncOp top, const std::vector<std::unique_ptr<RtlPort>> &ports);
 
 } // namespace tilewright::hls

@@ -8,7 +8,7 @@
 
 namespace tilewright::hls {
 
-/// `of` gives an operand as a signed expression, `bits` as the unsigned bits of its type.
+/// Prints an operation. `of` returns an operand as a signed expression, `bits` as the unsigned bits of its type.
 std::string expressionText(mlir::Operation *op, llvm::function_ref<std::string(size_t)> of,
                            llvm::function_ref<std::string(size_t)> bits);
 
