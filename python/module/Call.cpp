@@ -1,7 +1,7 @@
-//===- Call.cpp - a compiled graph as Python calls it ---------------------------------===//
+//===- Call.cpp - a compiled graph that Python calls ----------------------------------===//
 //
-// A call: symbols from integer arguments and sizes; pointers of the inputs, each checked against its type; results
-// allocated; the program run without the GIL; the graph's results put together.
+// A call computes symbols from integer arguments and sizes, reads the pointers of the inputs and checks their types,
+// allocates the results, runs the program without the GIL, and returns the graph's results.
 //
 //===----------------------------------------------------------------------===//
 #include "python/module/Call.h"
@@ -37,7 +37,7 @@ GraphCall::ShapesPointer GraphCall::evaluate(const std::vector<int64_t> &values)
         throw py::value_error("tilewright: " + spec.name + ": dimension " + std::to_string(dim) +
                               " would have the size " + std::to_string(size));
       fresh->strides[first + dim] = stride;
-      stride *= std::max<int64_t>(size, 1); // torch's strides of tensors without elements
+      stride *= std::max<int64_t>(size, 1); // as torch does for tensors without elements
       elements *= size;
     }
     return elements * int64_t(scalarTypeSize(spec.dtype));
@@ -67,13 +67,13 @@ static std::string listOf(const int64_t *values, int64_t count) {
 }
 
 namespace {
-/// A tensor argument read and checked against its specification.
+/// Reads a tensor argument and checks it against its specification.
 class InputReader {
 public:
   explicit InputReader(GraphCall &call) : call(call) {}
 
-  /// `version` is set for parameters: torch's counter, or the number that a released one is known by.
-  /// `copied`: the dense copy that stands for it, if any.
+  /// Sets `version` for parameters: torch's counter, or the number that identifies a released one. Sets `copied` to the
+  /// dense copy that replaces the argument, if there is one.
   const void *read(const TensorSpec &spec, py::handle object, const int64_t *sizes, const int64_t *strides,
                    uint64_t &version, py::object &copied) {
     DLTensor tensor;
@@ -99,7 +99,7 @@ public:
         return nullptr;
       }
       PyErr_Clear();
-      if (!object.attr("_is_zerotensor")().cast<bool>()) // autograd's zeros, which a copy gives memory
+      if (!object.attr("_is_zerotensor")().cast<bool>()) // autograd's zeros get memory by a copy
         throw py::value_error("tilewright: argument " + spec.name +
                               " has elements but no memory (a fake or wrapper tensor?)");
       same = false;
@@ -108,7 +108,7 @@ public:
       version = versionOf(object);
     if (same)
       return static_cast<const char *>(tensor.data) + tensor.byteOffset;
-    // Another order in memory than the program was compiled for.
+    // The tensor's layout differs from the one that the program was compiled for.
     ++call.copies;
     copied = call.makeDense(object, py::cast(std::vector<int64_t>(sizes, sizes + rank)),
                             py::cast(std::vector<int64_t>(strides, strides + rank)));
@@ -174,7 +174,7 @@ static const char *const releasedRemedy =
     "; make the first call of every graph that uses it before the frozen ones, give "
     "it memory again (p.data = ...), or leave freeze out";
 
-/// Throws what `error` says. "[input 7]" at its end stands for a released parameter.
+/// Throws an exception for `error`. The suffix "[input 7]" identifies a released parameter.
 void GraphCall::raise(std::string error, const std::vector<py::object> &held, const Shapes &shapes) const {
   size_t at = error.rfind(" [input "), input = 0;
   if (at != std::string::npos && sscanf(error.c_str() + at, " [input %zu]", &input) == 1 && input < inputs.size() &&
@@ -202,10 +202,10 @@ void GraphCall::freeze(const std::vector<bool> &wanted, py::object release) {
   if (!program)
     return;
   settled = false;
-  // The program lives in this object: it needs no share of it.
+  // This object owns the program, so the program needs no share of it.
   program->onPacked([this, wanted, release](size_t input, const void *data, uint64_t number,
                                             std::vector<std::shared_ptr<const void>> packs) {
-    // Only the first call has the turn: later ones may run side by side, each with pointers of its own.
+    // Only the first call is exclusive: later ones may run in parallel, each with separate pointers.
     if (settled.load(std::memory_order_acquire) || input >= wanted.size() || !wanted[input])
       return false;
     py::gil_scoped_acquire gil;
@@ -214,7 +214,7 @@ void GraphCall::freeze(const std::vector<bool> &wanted, py::object release) {
       int64_t bytes = release(input, reinterpret_cast<uintptr_t>(data), std::move(released)).cast<int64_t>();
       releasedBytes += size_t(std::max<int64_t>(bytes, 0));
 #ifdef __GLIBC__
-      // What is freed inside of the heap is no page of the system's yet.
+      // The heap does not return freed memory to the system by itself.
       if (releasedBytes > size_t(32) << 20) {
         releasedBytes = 0;
         malloc_trim(0);
@@ -243,7 +243,7 @@ py::list GraphCall::run(py::list arguments) {
     return runSettled(held);
   bool torn;
   {
-    py::gil_scoped_release release; // whoever has the turn needs it
+    py::gil_scoped_release release; // the thread that holds the lock needs the GIL
     torn = settling.lock();
   }
   auto unlock = llvm::make_scope_exit([&] { settling.unlock(); });
@@ -262,7 +262,7 @@ py::list GraphCall::run(py::list arguments) {
 void GraphCall::tellWritten(const std::vector<py::object> &held,
                             const std::vector<std::pair<size_t, py::object>> &copied) {
   if (copied.empty())
-    return; // the program wrote where the arguments lie, and AOTAutograd counts their versions
+    return; // the program wrote into the arguments' own memory, and AOTAutograd counts their versions
   py::list arguments, copies;
   for (const TensorSpec &output : outputs)
     if (output.into >= 0) {
@@ -300,13 +300,13 @@ py::object GraphCall::makeResult(const Shapes &shapes, size_t output, void *&dat
                     shapes.bytes[output], data);
 }
 
-/// One call on a GPU: its work goes into torch's current stream, its scratch memory comes from torch's allocator, which
-/// reuses it in the order of that stream. Its methods take the GIL.
+/// One call on a GPU. Its work is submitted to torch's current stream. Its scratch memory comes from torch's allocator,
+/// which reuses it in the order of that stream. Its methods acquire the GIL.
 class OnDevice final : public CallersMemory {
 public:
   explicit OnDevice(const GraphCall &call) : call(call) {}
 
-  bool take(const std::vector<int32_t> &, std::string &) override { return true; } // they have been made
+  bool take(const std::vector<int32_t> &, std::string &) override { return true; } // results are allocated already
   void release(const std::vector<int32_t> &) override {}
 
   uint64_t stream() override {
@@ -325,7 +325,7 @@ public:
       slab = call.makeOnDevice("uint8", std::vector<int64_t>{bytes}, std::vector<int64_t>{1});
       return addressOf(slab);
     } catch (py::error_already_set &) {
-      return nullptr; // the program asks the driver, and says so if that has none either
+      return nullptr; // the program asks the driver, and reports an error if that fails, too
     }
   }
 
@@ -334,10 +334,10 @@ private:
   py::object slab;
 };
 
-/// One call that lets go of its arguments as they are read. Its methods take the GIL.
+/// One call that releases its arguments as they are read. Its methods acquire the GIL.
 class LettingGo final : public CallersMemory {
 public:
-  /// `copies`: inputs, and the dense copies that stand for them.
+  /// `copies`: inputs with the dense copies that replace them.
   LettingGo(const GraphCall &call, GraphCall::ShapesPointer shapes, std::vector<py::object> &held,
             std::vector<std::pair<size_t, py::object>> &copies, std::vector<py::object> &tensors,
             std::vector<void *> &results)
@@ -375,7 +375,7 @@ public:
     }
   }
 
-  /// Throws what making a result has thrown.
+  /// Rethrows an exception from the allocation of a result.
   void rethrow() const {
     if (failure)
       std::rethrow_exception(failure);
@@ -388,7 +388,7 @@ private:
   std::vector<std::pair<size_t, py::object>> &copies;
   std::vector<py::object> &tensors;
   std::vector<void *> &results;
-  std::vector<int> readers; ///< by argument: inputs that are still to be read
+  std::vector<int> readers; ///< by argument: inputs that have not been read
   std::exception_ptr failure;
 };
 
@@ -410,7 +410,7 @@ py::list GraphCall::runSettled(std::vector<py::object> &held) {
   InputReader reader(*this);
   std::vector<const void *> pointers(inputs.size());
   std::vector<uint64_t> versions(inputs.size(), 0);
-  std::vector<std::pair<size_t, py::object>> copied; // inputs, and the dense copies that stand for them
+  std::vector<std::pair<size_t, py::object>> copied; // inputs with the dense copies that replace them
   int64_t seed = 0;
   const int64_t *sizes = shapes->sizes.data(), *strides = shapes->strides.data();
   size_t nextConstant = 0;
@@ -425,7 +425,7 @@ py::list GraphCall::runSettled(std::vector<py::object> &held) {
       pointers[i] = reader.read(inputs[i], object, sizes, strides, versions[i], copy);
       if (copy)
         copied.push_back({i, std::move(copy)});
-      // Without memory and not empty: a released parameter, which only packs stand for.
+      // A tensor with elements but without memory is a released parameter, of which only packs are left.
       if (!pointers[i] && versions[i] != 0 && inputs[i].isStatic && !(i < packedInputs.size() && packedInputs[i]) &&
           py::hasattr(object, releasedAttribute))
         throw std::runtime_error(released(inputs[i], sizes, object) + "this graph reads it unpacked" + releasedRemedy);
@@ -437,7 +437,7 @@ py::list GraphCall::runSettled(std::vector<py::object> &held) {
   std::vector<void *> results(outputs.size());
   std::vector<py::object> tensors;
   for (const TensorSpec &output : outputs)
-    if (output.into < 0) // these come last
+    if (output.into < 0) // outputs with `into` come last
       tensors.emplace_back();
   std::optional<LettingGo> memory;
   std::optional<OnDevice> onDevice;

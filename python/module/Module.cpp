@@ -21,7 +21,7 @@ struct DtypeName {
   std::string name;
 };
 
-/// Errors of the importer become _tilewright.Refused, crashes of the compiler Crashed, all others RuntimeError.
+/// Errors of the importer become _tilewright.Refused, crashes of the compiler become Crashed, all others RuntimeError.
 class Refused : public std::runtime_error {
   using runtime_error::runtime_error;
 };
@@ -29,7 +29,7 @@ class Crashed : public std::runtime_error {
   using runtime_error::runtime_error;
 };
 
-/// What the compiler could not do; `module`, if it crashed, stays as it is for good.
+/// Throws the error of a compile. If the compiler crashed, `module` is leaked, because it cannot be destroyed safely.
 [[noreturn]] void throwFailure(llvm::Error error, mlir::OwningOpRef<mlir::ModuleOp> &module) {
   const bool crashed = error.isA<CompilerCrash>();
   std::string text = llvm::toString(std::move(error));
@@ -92,11 +92,12 @@ Arg argFrom(py::handle value) {
   throw Refused("an argument of type " + std::string(py::str(py::type::of(value))) + " is not supported");
 }
 
-/// One compiler per thread, never destroyed: interpreters end with threads still alive. A forked child has one of its
-/// own: the parent's waits for threads that are not there, and destroying it would, too.
+/// Returns the thread's compiler. It is never destroyed, because interpreters end while threads are still alive. A
+/// forked child gets a new one: the parent's waits for threads that do not exist in the child, even when it is
+/// destroyed.
 Session &session() {
   thread_local Session *instance = nullptr;
-  thread_local bool renewed = false; // a session that crashed is locked; a new one still reads and writes IR
+  thread_local bool renewed = false; // a crashed session is locked; a new one can still read and write IR
   const bool crashed = compilerHasCrashed() && !renewed;
   if (!instance || !instance->isOfThisProcess() || crashed) {
     instance = new Session;
@@ -105,13 +106,13 @@ Session &session() {
   return *instance;
 }
 
-/// NoTuneWorker as an exception.
+/// The exception for NoTuneWorker.
 class NoWorker : public std::runtime_error {
 public:
   using std::runtime_error::runtime_error;
 };
 
-/// GraphBuilder as Python sees it, and what it takes to call the result.
+/// The Python interface of GraphBuilder, with the data that calls of the result need.
 class Graph {
 public:
   Graph() : builder(session().context()) {}
@@ -151,8 +152,8 @@ public:
     return valueOf(builder.addNode(target, list, named, metas, stack));
   }
 
-  /// Each: (reference, dtype, strides, input that it is written into or -1), the last ones written into inputs. Returns
-  /// which are dense.
+  /// Sets the results. Each is (reference, dtype, strides, input that it is written into or -1); those that are written
+  /// into inputs are last. Returns which of them are dense.
   std::vector<bool> setOutputs(py::handle list) {
     std::vector<OutputSpec> specs;
     for (py::handle item : list) {
@@ -184,7 +185,7 @@ public:
     return result;
   }
 
-  /// The record of a compile (tilewright/Explain.h), which is another one than compile()'s.
+  /// Returns the record of a separate compile (tilewright/Explain.h), not of compile()'s.
   std::string explain(const Options &options, const std::string &name) {
     finish();
     mlir::OwningOpRef<mlir::ModuleOp> copy = module->clone();
@@ -196,8 +197,8 @@ public:
     return std::move(*record);
   }
 
-  /// Tunes a copy of the graph at `tier` ("quick" or "full") in processes that `worker` starts; the lines of the
-  /// report.
+  /// Tunes a copy of the graph at `tier` ("quick" or "full") in processes that `worker` starts. Returns the lines of
+  /// the report.
   std::vector<std::string> tune(const Options &options, const std::string &tier, std::vector<std::string> worker,
                                 std::vector<int64_t> sizes) {
     finish();
@@ -209,7 +210,7 @@ public:
     how.sizes = std::move(sizes);
     std::vector<std::string> lines;
     how.progress = [&](const std::string &line, size_t, size_t, double) { lines.push_back(line); };
-    // Ctrl-C ends the search; what was measured is kept, and the exception is raised when it has returned.
+    // Ctrl-C ends the search. Measurements are kept, and the exception is raised when the search has returned.
     how.interrupted = [] {
       py::gil_scoped_acquire held;
       return PyErr_CheckSignals() != 0;
@@ -244,7 +245,7 @@ public:
     auto types = function.getFunctionType();
     unsigned symbols = types.getNumInputs() - inputs.size() - builderNeededSeed;
     auto fill = [](TensorSpec &spec, mlir::Type type) {
-      // The function's types are physical: position i holds logical dimension order[i].
+      // The function's types are physical: position i has the logical dimension order[i].
       auto sizes = graph::sizesOf(mlir::cast<mlir::RankedTensorType>(type));
       std::vector<mlir::AffineExpr> logical(sizes.size());
       for (size_t i = 0; i < sizes.size(); ++i)
@@ -320,7 +321,7 @@ py::dict reportOf(const GraphCall &call) {
   return report;
 }
 
-/// A dictionary per step, since profile(True); flops and bytes of a call like the last one.
+/// Returns a dictionary per step since profile(True); flops and bytes are those of a call like the last one.
 py::list timesOf(const GraphCall &call) {
   py::list list;
   if (!call.program)
@@ -344,7 +345,7 @@ py::list timesOf(const GraphCall &call) {
 PYBIND11_MODULE(_tilewright, m) {
   py::register_exception<NoWorker>(m, "NoTuneWorker", PyExc_RuntimeError);
   m.doc() = "The compiler behind the package tilewright; private.";
-  // Some of eager's operators raise IndexError, others (gather, scatter) RuntimeError: who expects either finds it.
+  // Some of eager's operators raise IndexError, others (gather, scatter) RuntimeError. This class is caught as either.
   m.attr("IndexOutOfRange") = py::reinterpret_steal<py::object>(
       PyErr_NewException("tilewright.IndexOutOfRange",
                          py::make_tuple(py::handle(PyExc_IndexError), py::handle(PyExc_RuntimeError)).ptr(), nullptr));
@@ -475,7 +476,7 @@ PYBIND11_MODULE(_tilewright, m) {
       .def_readonly("calls", &GraphCall::calls)
       .def_readonly("copies", &GraphCall::copies);
 
-  releaseCompilerMemory(); // loading has touched every relocation of LLVM
+  releaseCompilerMemory(); // loading has modified every page with a relocation of LLVM
 
   m.def(
       "import_exported",

@@ -1,11 +1,11 @@
-//===- PackAhead.cpp - parameters of a graph packed before its first call ------------===//
+//===- PackAhead.cpp - pack the parameters of a graph before its first call ----------===//
 #include "python/module/Call.h"
 
 namespace py = pybind11;
 
 namespace tilewright::python {
 
-/// The tensor's memory, if it is laid out as the program reads it; null: it is not, or it has none.
+/// Returns the tensor's memory if it has the layout that the program reads; null if it does not, or has no memory.
 static const void *dataOf(const TensorSpec &spec, py::handle object) {
   DLTensor tensor;
   if (exchange().tensorFromObject(object.ptr(), &tensor) != 0) {

@@ -2,7 +2,7 @@
 //
 //   ProfilerSpan span(name);   // lasts to the end of the scope
 //
-// torch tells in a module variable whether a profiler runs, so that a call without one pays for one look at it.
+// A module variable of torch states whether a profiler runs, so a call without one only costs a lookup.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_PYTHON_MODULE_PROFILERSPAN_H

@@ -109,7 +109,7 @@ bool hasType(const DLTensor &tensor, ScalarType type) {
 uint64_t versionOf(py::handle tensor) {
   static PyObject *name = PyUnicode_InternFromString("_version");
   PyObject *version = PyObject_GetAttr(tensor.ptr(), name);
-  if (!version) { // inference tensors have none
+  if (!version) { // inference tensors have no counter
     PyErr_Clear();
     return 0;
   }

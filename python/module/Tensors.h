@@ -1,7 +1,7 @@
 //===- Tensors.h - torch tensors through DLPack's C exchange API ----------------===//
 //
-// torch.Tensor.__dlpack_c_exchange_api__ is a capsule with function pointers that read a tensor's pointer, sizes and
-// strides in some 40 ns and make tensors from memory of our own. Nothing here links torch.
+// torch.Tensor.__dlpack_c_exchange_api__ is a capsule with function pointers. They read a tensor's pointer, sizes and
+// strides in about 40 ns, and create tensors from memory that Tilewright owns. This file does not link torch.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_PYTHON_MODULE_TENSORS_H
@@ -47,20 +47,20 @@ struct DLPackExchangeAPI {
   int (*currentStream)(int32_t, int32_t, void **);
 };
 
-/// torch's table, found at the first use.
+/// Returns torch's table, which is looked up at the first use.
 const DLPackExchangeAPI &exchange();
 
 DLDataType dlpackType(ScalarType type);
-/// Whether the tensor has elements of the type.
+/// Returns true if the tensor's elements have the type.
 bool hasType(const DLTensor &tensor, ScalarType type);
-/// "float32" and so on, for messages.
+/// Returns "float32" and so on, for messages.
 std::string dlpackTypeName(DLDataType type);
 
-/// A new CPU tensor of uninitialized memory, 64-byte aligned. `data` is set to its memory.
+/// Creates a CPU tensor of uninitialized memory with 64-byte alignment. `data` is set to its memory.
 pybind11::object makeTensor(ScalarType type, const int64_t *sizes, const int64_t *strides, int64_t rank, int64_t bytes,
                             void *&data);
 
-/// torch's counter of writes to the tensor; 0 for inference tensors, which have none.
+/// Returns torch's counter of writes to the tensor; 0 for inference tensors, which have none.
 uint64_t versionOf(pybind11::handle tensor);
 
 } // namespace tilewright::python

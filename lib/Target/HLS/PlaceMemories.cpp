@@ -5,9 +5,9 @@
 // After:
 //   %h = tw_hls.buffer "h" : memref<4x8192xf32, #tw_hls.partition<cyclic 4, none>, #tw_hls.memory<uram>>
 //
-// An UltraRAM has 4096 words of 72 bits (AMD UG573), eight times a block memory of 36 bits x 512. It starts with zeros,
-// so ROMs are not moved. Arrays with the most block memories per UltraRAM are moved first, and only as many as needed.
-// An array and the task arguments that it is passed to are one memory.
+// An UltraRAM has 4096 words of 72 bits (AMD UG573), sixteen times a block memory of 18 kbit. It starts with zeros, so
+// ROMs are not moved. Arrays with the most block memories per UltraRAM are moved first, and only as many as needed. An
+// array and the task arguments that it is passed to are one memory.
 //
 // If every access uses the same element of each bank, a bank needs no separate address. The elements of all banks are
 // then concatenated to words (memory<uram_words>, array_reshape in C++), so that nine bytes share a word of 72 bits.

@@ -1,4 +1,4 @@
-//===- LowerKernelABI.cpp - kernels take the runtime's five arguments -------------===//
+//===- LowerKernelABI.cpp - lower kernels to the runtime's five arguments ---------===//
 //
 // Before:
 //   func @kernel_0(%n: index, %a: memref<?x768xf32>, %out: memref<?x768xf32>, %begin: index, %end: index,
@@ -27,7 +27,7 @@ namespace tilewright {
 namespace host {
 namespace {
 
-/// A dense memref of `type` at `pointer`, as the descriptor that conversion to LLVM expects.
+/// Returns a dense memref of `type` at `pointer`, as the descriptor that the conversion to LLVM expects.
 Value denseMemref(OpBuilder &builder, Location loc, MemRefType type, Value pointer, ArrayRef<Value> sizes,
                   const LLVMTypeConverter &converter) {
   Type descriptorType = converter.convertType(type);
@@ -47,7 +47,7 @@ Value denseMemref(OpBuilder &builder, Location loc, MemRefType type, Value point
   return UnrealizedConversionCastOp::create(builder, loc, type, value).getResult(0);
 }
 
-/// Whether the last three arguments are begin and end, of the grid, and scratch memory.
+/// Returns true if the last three arguments are begin and end of the grid, and scratch memory.
 bool hasGridAndScratch(func::FuncOp kernel) {
   ArrayRef<Type> types = kernel.getArgumentTypes();
   auto *scratch = types.size() < 3 ? nullptr : types.end() - 1;
@@ -56,8 +56,8 @@ bool hasGridAndScratch(func::FuncOp kernel) {
          isa<IndexType>(scratch[-2]);
 }
 
-/// Whether each buffer of `kernel` whose type leaves sizes open says by tw.sizes how they follow from the index
-/// arguments.
+/// Checks that each buffer of `kernel` with dynamic sizes has the attribute tw.sizes, which computes the sizes from the
+/// index arguments.
 LogicalResult checkSizes(func::FuncOp kernel) {
   ArrayRef<Type> types = kernel.getArgumentTypes().drop_back(3); // begin, end and scratch
   const auto indices = static_cast<unsigned>(llvm::count_if(types, llvm::IsaPred<IndexType>));
@@ -94,7 +94,7 @@ void lowerKernel(func::FuncOp kernel) {
     load.setInvariant(true);
     return load;
   };
-  // begin, end and scratch are the last three.
+  // The last three arguments are begin, end and scratch.
   SmallVector<Value> sizes;
   for (BlockArgument argument : body.getArguments().take_front(old - 3))
     if (isa<IndexType>(argument.getType())) {

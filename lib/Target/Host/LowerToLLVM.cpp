@@ -1,7 +1,7 @@
-//===- LowerToLLVM.cpp - kernels become llvm functions ------------------------------===//
+//===- LowerToLLVM.cpp - convert kernels to LLVM functions --------------------------===//
 //
-// One conversion for all dialects alive at this point, so that no cast is left between two partial ones. Vector
-// reductions may reassociate; multiply and add become one FMA where both allow contraction.
+// One conversion handles all dialects that are left, so that no cast remains between two partial conversions. Vector
+// reductions may reassociate; a multiplication and an addition become one FMA if both allow contraction.
 //
 // Test: test/Target/Host/lower-kernel-abi.mlir
 //
@@ -39,7 +39,7 @@ namespace {
 struct LowerToLLVM : impl::LowerToLLVMBase<LowerToLLVM> {
   void runOnOperation() override {
     MLIRContext *context = &getContext();
-    // Vector ops that have no direct LLVM form first, on the vector level.
+    // First lower vector ops that have no direct LLVM form to other vector ops.
     {
       RewritePatternSet patterns(context);
       vector::populateVectorMaskOpLoweringPatterns(patterns);

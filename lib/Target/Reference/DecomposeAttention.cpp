@@ -1,9 +1,9 @@
-//===- DecomposeAttention.cpp - what attention and its gradient mean --------------------//
+//===- DecomposeAttention.cpp - the meaning of attention and its gradient ------------===//
 //
 // scores[b, h, l, s] = scale * sum_d q[b, h, l, d] * k[b, h / r, s, d] + mask, -inf where masked or not causal
 // m = max_s scores; e = exp(scores - m); n = sum_s e; result = (sum_s e * v) / n; logsumexp = m + log n
 //
-// A row that sees nothing gives zeros, and -inf as its logsumexp. The gradient's formulas are at the op.
+// A row without unmasked scores gives zeros, and -inf as its logsumexp. The op has the gradient's formulas.
 //
 // Test: test/Target/Reference/decompose-tile.mlir
 //
@@ -19,11 +19,11 @@ using namespace mlir;
 namespace tilewright::reference {
 namespace {
 
-/// Generics over the four canonical dimensions of attention's operands.
+/// Emits generics over the four canonical dimensions of attention's operands.
 struct AttentionParts {
   OpBuilder &b;
   Location loc;
-  Type f; // scores are computed in it
+  Type f; // the type of scores
   SmallVector<int64_t> where;
 
   AttentionParts(OpBuilder &b, Operation *op, Value query, std::optional<ArrayRef<int64_t>> permutations)
@@ -41,7 +41,7 @@ struct AttentionParts {
   AffineMap map(unsigned dims, ArrayRef<AffineExpr> results) {
     return AffineMap::get(dims, 0, results, b.getContext());
   }
-  /// The map of an operand whose canonical dimensions are read at these expressions.
+  /// Returns the map of an operand that is accessed at these expressions of its canonical dimensions.
   AffineMap placed(unsigned operand, unsigned dims, ArrayRef<AffineExpr> canonical) {
     SmallVector<AffineExpr> results(4);
     for (unsigned d = 0; d < 4; ++d)
@@ -57,7 +57,7 @@ struct AttentionParts {
                                        arith::FastMathFlagsAttr::get(at.getContext(), arith::FastMathFlags::contract))
                      .getResult();
   }
-  /// `x` in `type`, which may be narrower.
+  /// Returns `x` converted to `type`, which may be narrower.
   Value rounded(OpBuilder &at, Value x, Type type) {
     if (type == f)
       return x;
@@ -78,7 +78,7 @@ struct AttentionParts {
                                      })
         .getResult(0);
   }
-  /// The sum over the last loop of what the two inputs give each other as factors, from 0 on.
+  /// Returns the sum of products of the two inputs over the last loop, starting from 0.
   Value products(Value x, AffineMap xMap, Value y, AffineMap yMap, ArrayRef<OpFoldResult> sizes, AffineMap to) {
     return generic({x, y}, {xMap, yMap, to}, filled(sizes, 0), 1, [&](OpBuilder &in, ValueRange a) {
       Value product = arith::MulFOp::create(in, loc, wide(in, a[0]), wide(in, a[1]));
@@ -86,12 +86,13 @@ struct AttentionParts {
     });
   }
 
-  /// scale * Q K^T + mask, -inf where masked or not causal; a head of queries reads the key's head `keyHead`.
+  /// Returns scale * Q K^T + mask, -inf where masked or not causal. A head of queries reads the head `keyHead` of the
+  /// keys.
   Value maskedScores(Value query, Value key, Value mask, AffineExpr keyHead, ArrayRef<OpFoldResult> sizes, double scale,
                      bool causal) {
     AffineExpr d0, d1, d2, d3, d4;
     bindDims(b.getContext(), d0, d1, d2, d3, d4);
-    // Loops: b, h, l, s and d reduced.
+    // Loops: b, h, l, s, and d as reduction.
     Value scores = products(query, placed(0, 5, {d0, d1, d2, d4}), key, placed(1, 5, {d0, keyHead, d3, d4}), sizes,
                             map(5, {d0, d1, d2, d3}));
     AffineMap scoreMap = map(4, {d0, d1, d2, d3});
@@ -155,7 +156,7 @@ SmallVector<Value> decomposeAttention(OpBuilder &b, tile::AttentionOp op) {
   Value max = parts.generic(
       {masked}, {scoreMap, rowMap}, parts.filled(rowSizes, -infinity), 1,
       [&](OpBuilder &in, ValueRange a) { return arith::MaximumFOp::create(in, loc, a[1], a[0]).getResult(); });
-  auto orZero = [&](OpBuilder &in, Value m) { // so that a row of -inf alone has exponentials of 0
+  auto orZero = [&](OpBuilder &in, Value m) { // a row of -inf only has exponentials of 0
     Value none = arith::CmpFOp::create(in, loc, arith::CmpFPredicate::OEQ, m, parts.number(in, -infinity));
     return arith::SelectOp::create(in, loc, none, parts.number(in, 0), m).getResult();
   };
@@ -167,7 +168,7 @@ SmallVector<Value> decomposeAttention(OpBuilder &b, tile::AttentionOp op) {
   Value sum = parts.generic({exp}, {scoreMap, rowMap}, parts.filled(rowSizes, 0), 1, [&](OpBuilder &in, ValueRange a) {
     return arith::AddFOp::create(in, loc, a[1], a[0]).getResult();
   });
-  // Loops: b, h, l, dv and s reduced.
+  // Loops: b, h, l, dv, and s as reduction.
   Value weighted = parts.products(exp, parts.map(5, {d0, d1, d2, d4}), value, parts.placed(2, 5, {d0, keyHead, d4, d3}),
                                   resultSizes, parts.map(5, {d0, d1, d2, d3}));
   Value result =
@@ -212,7 +213,7 @@ SmallVector<Value> decomposeAttentionGradient(OpBuilder &b, tile::AttentionGradi
                             Value weight = math::ExpOp::create(in, loc, arith::SubFOp::create(in, loc, a[0], sum));
                             return arith::SelectOp::create(in, loc, none, parts.number(in, 0), weight).getResult();
                           });
-  // Loops: b, h, l and dv reduced; b, h, l, s and dv reduced.
+  // Loops of delta: b, h, l, and dv as reduction; of dp: b, h, l, s, and dv as reduction.
   Value delta = parts.products(result, parts.placed(3, 4, {d0, d1, d2, d3}), grad, parts.placed(4, 4, {d0, d1, d2, d3}),
                                rowSizes, parts.map(4, {d0, d1, d2}));
   Value dp = parts.products(grad, parts.placed(4, 5, {d0, d1, d2, d4}), value, parts.placed(2, 5, {d0, d1, d3, d4}),
@@ -223,7 +224,7 @@ SmallVector<Value> decomposeAttentionGradient(OpBuilder &b, tile::AttentionGradi
                              slope = arith::MulFOp::create(in, loc, slope, parts.number(in, scale));
                              return arith::MulFOp::create(in, loc, a[0], slope).getResult();
                            });
-  // Loops: b, h, a row of the gradient, its columns, and the other side of the scores reduced.
+  // Loops: b, h, a row of the gradient, its columns, and the other side of the scores as reduction.
   AffineMap across = parts.map(5, {d0, d1, d4, d2}), along = parts.map(5, {d0, d1, d2, d4});
   auto gradient = [&](unsigned number, Value factor, AffineMap factorMap, Value with, unsigned operand) {
     Value to = op.getOutputs()[number];

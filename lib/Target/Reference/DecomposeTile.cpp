@@ -1,4 +1,4 @@
-//===- DecomposeTile.cpp - --tw-decompose-tile: tw_tile ops to plain loops -----//
+//===- DecomposeTile.cpp - --tw-decompose-tile: lower tw_tile ops to plain loops ---===//
 //
 // Before:
 //   %r = tw_tile.scan sum {dim = 1} ins(%x) outs(%empty)
@@ -7,7 +7,7 @@
 //     %p = tensor.extract %out[%i, max(%j - 1, 0)]
 //     ... tensor.insert
 //
-// Attention becomes generics over the whole score matrix. Nothing here is fast; it says what the ops mean.
+// Attention becomes generics over the whole score matrix. The result is slow; it defines the meaning of the ops.
 //
 // Test: test/Target/Reference/decompose-tile.mlir
 //
@@ -32,7 +32,7 @@ namespace {
 using IntPredicate = arith::CmpIPredicate;
 using FloatPredicate = arith::CmpFPredicate;
 
-/// A builder with short names for what loop bodies hold.
+/// A builder with short names for the ops of loop bodies.
 struct Emitter {
   OpBuilder &b;
   Location loc;
@@ -45,7 +45,7 @@ struct Emitter {
   Value extract(Value tensor, ValueRange at) { return tensor::ExtractOp::create(b, loc, tensor, at); }
   Value insert(Value x, Value tensor, ValueRange at) { return tensor::InsertOp::create(b, loc, x, tensor, at); }
 
-  /// Loops over `shape`, carrying tensors.
+  /// Emits loops over `shape` that carry tensors.
   SmallVector<Value> loops(Value shape, ValueRange carried,
                            function_ref<SmallVector<Value>(Emitter, ValueRange at, ValueRange carried)> body) {
     int64_t rank = cast<RankedTensorType>(shape.getType()).getRank();
@@ -65,7 +65,7 @@ struct Emitter {
   Value extended(Value x, Type element) {
     return x.getType() == element ? x : arith::ExtFOp::create(b, loc, element, x).getResult();
   }
-  /// sum + term(), or `sum` where `inside` is false.
+  /// Returns sum + term(), or `sum` if `inside` is false.
   Value addInside(Value inside, Value sum, function_ref<Value(Emitter)> term) {
     auto branch = scf::IfOp::create(b, loc, sum.getType(), inside, /*withElse=*/true);
     OpBuilder::InsertionGuard guard(b);
@@ -122,7 +122,7 @@ SmallVector<Value> decomposeScan(Emitter e, tile::ScanOp op) {
   });
 }
 
-/// x stands before y in the order asked for, positions deciding between equals. NaN counts as largest.
+/// Returns true if x precedes y in the requested order; positions decide between equal elements. NaN is the largest.
 Value standsBefore(Emitter e, Value x, Value xAt, Value y, Value yAt, bool descending, bool isUnsigned) {
   Value before, equal;
   if (isa<FloatType>(x.getType())) {
@@ -143,7 +143,7 @@ Value standsBefore(Emitter e, Value x, Value xAt, Value y, Value yAt, bool desce
   return arith::OrIOp::create(e.b, e.loc, before, arith::AndIOp::create(e.b, e.loc, equal, earlier));
 }
 
-/// Each element goes to the place that the number of elements before it gives.
+/// Stores each element at the index that is the number of elements before it.
 SmallVector<Value> decomposeSort(Emitter e, tile::SortOp op) {
   Value input = op.getInputs()[0];
   uint64_t dim = op.getDim();
@@ -216,7 +216,7 @@ SmallVector<Value> decomposeScatter(Emitter e, tile::ScatterOp op) {
   });
 }
 
-/// Writes to `place` the line and pixel of the input under a tap of a result's window; true where they are inside.
+/// Writes to `place` the line and pixel of the input under a tap of a result's window; returns true if they are inside.
 template <typename Op>
 Value windowPlace(Emitter e, Op op, ValueRange window, ValueRange tap, Value input, SmallVectorImpl<Value> &place) {
   Value inside;
@@ -230,7 +230,7 @@ Value windowPlace(Emitter e, Op op, ValueRange window, ValueRange tap, Value inp
   return inside;
 }
 
-/// Each result is the sum over the taps that meet the input.
+/// Each result is the sum over the taps that are inside the input.
 SmallVector<Value> decomposeGroupedConvolution(Emitter e, tile::GroupedConvolutionOp op) {
   Value input = op.getInputs()[0], weight = op.getInputs()[1];
   auto weightType = cast<RankedTensorType>(weight.getType());
@@ -257,7 +257,7 @@ SmallVector<Value> decomposeGroupedConvolution(Emitter e, tile::GroupedConvoluti
   });
 }
 
-/// Each result is the sum over the pixels of its part whose tap meets the input.
+/// Each result is the sum over the pixels of its part whose tap is inside the input.
 SmallVector<Value> decomposeDepthwiseGradient(Emitter e, tile::DepthwiseGradientOp op) {
   Value input = op.getInputs()[0], grad = op.getInputs()[1];
   Type element = cast<RankedTensorType>(op.getOutputs()[0].getType()).getElementType();
@@ -280,7 +280,7 @@ SmallVector<Value> decomposeDepthwiseGradient(Emitter e, tile::DepthwiseGradient
   });
 }
 
-/// Attention, or its gradient, of f64, or of f32.
+/// Returns true for attention or its gradient with elements of `bits` bits.
 bool isAttentionOf(Operation *op, unsigned bits) {
   return isa<tile::AttentionOp, tile::AttentionGradientOp>(op) &&
          getElementTypeOrSelf(op->getOperand(0).getType()).getIntOrFloatBitWidth() == bits;

@@ -1,4 +1,4 @@
-//===- DecomposeTile.h - tw_tile ops in terms of simpler ones -------------------//
+//===- DecomposeTile.h - decompose tw_tile ops into simpler ones -------------===//
 #ifndef TILEWRIGHT_TARGET_REFERENCE_DECOMPOSETILE_H
 #define TILEWRIGHT_TARGET_REFERENCE_DECOMPOSETILE_H
 
@@ -7,7 +7,7 @@
 
 namespace tilewright::reference {
 
-/// Attention over the whole score matrix: contraction, row softmax, contraction. Results as the op's.
+/// Emits attention over the whole score matrix: contraction, row softmax, contraction. The results are those of the op.
 llvm::SmallVector<mlir::Value> decomposeAttention(mlir::OpBuilder &b, tile::AttentionOp op);
 llvm::SmallVector<mlir::Value> decomposeAttentionGradient(mlir::OpBuilder &b, tile::AttentionGradientOp op);
 

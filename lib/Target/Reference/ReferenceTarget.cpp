@@ -1,11 +1,11 @@
-//===- ReferenceTarget.cpp - the reference tenant: plain loops, f64 accumulation ------===//
+//===- ReferenceTarget.cpp - the reference target: plain loops, f64 accumulation ------===//
 //
-// The slow oracle. It takes the kernels as the structured stage formed them and says what they mean: every float
-// between a kernel's operands and its results is f64, every op is a plain loop in the order of its indices, scalar
-// functions are the C library's. No schedule, no packing, no vectors; only the plan, the kernel ABI and the loader are
-// cpu's too.
+// The slow oracle. It executes the kernels that the structured stage formed, and defines their meaning: every float
+// between a kernel's operands and its results is f64, every op is a plain loop in the order of its indices, and scalar
+// functions are the C library's. It has no schedules, packing or vectors. Only the plan, the kernel ABI and the loader
+// are shared with the target cpu.
 //
-// `plain` is the same without the widening: kernels in their own precision, the yardstick for what an error is
+// `plain` is the same without the widening: kernels compute in their own precision. It is the yardstick for errors
 // (lib/Compiler/CompareKernels.h).
 //
 //===----------------------------------------------------------------------===//
@@ -44,7 +44,7 @@ public:
 
   std::string machineKey(const Options &options) override { return llvm::cantFail(describeHost(options.cpu)).key; }
 
-  /// Kernels stay whole: each runs on one thread.
+  /// Kernels are not divided: each runs on one thread.
   void buildTiled(OpPassManager &pm, const Options &) override {
     auto &kernel = pm.nest<func::FuncOp>();
     kernel.addPass(createDecomposeTile());

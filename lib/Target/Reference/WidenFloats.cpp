@@ -1,4 +1,4 @@
-//===- WidenFloats.cpp - --tw-widen-floats: every intermediate float in f64 ----//
+//===- WidenFloats.cpp - --tw-widen-floats: compute every intermediate float in f64 ---===//
 //
 // Before:
 //   func.func @main(%x: tensor<4xbf16>) -> tensor<4xbf16> {
@@ -11,8 +11,8 @@
 //     %2 = linalg.generic ins(%1) { truncf; truncf } : tensor<4xbf16>
 //     return %2
 //
-// Roundings that the compiler may drop (fastmath<contract>) are dropped; those the user wrote go through the narrow
-// type and back. Values from here are what the other targets are checked against.
+// Roundings that the compiler may drop (fastmath<contract>) are dropped; roundings that the user wrote convert to the
+// narrow type and back. The other targets are checked against these values.
 //
 // Test: test/Target/Reference/widen-floats.mlir
 //
@@ -38,7 +38,7 @@ Type widened(Type type) {
   return isNarrowFloat(type) ? Float64Type::get(type.getContext()) : type;
 }
 
-/// One step at a time, through f32: that is what every machine can do.
+/// Converts through f32 in single steps, which every machine supports.
 Value convertFloat(OpBuilder &b, Location loc, Value x, Type to) {
   unsigned from = x.getType().getIntOrFloatBitWidth(), target = to.getIntOrFloatBitWidth();
   if ((from < 32 && target == 64) || (from == 64 && target < 32))
@@ -85,7 +85,7 @@ struct Widener {
     return flags && bitEnumContainsAny(flags.getValue(), arith::FastMathFlags::contract);
   }
 
-  /// Casts between floats, and from integers, keep the user's rounding only. True when `op` was one.
+  /// Widens casts between floats and from integers, and keeps only the user's roundings. Returns true if `op` was one.
   bool widenCast(OpBuilder &b, Operation &op) {
     if (auto ext = dyn_cast<arith::ExtFOp>(op); ext && isa<FloatType>(ext.getType())) {
       values.map(ext.getResult(), convertFloat(b, ext.getLoc(), values.lookup(ext.getIn()), widened(ext.getType())));

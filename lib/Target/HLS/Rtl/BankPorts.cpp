@@ -44,7 +44,7 @@ std::map<size_t, BankUse> bankUses(const PipelineNest &nest, ArrayRef<size_t> nu
     words *= inside;
   }
   std::vector<std::map<int64_t, std::set<int64_t>>> touched(numbers.size()); // words, by bank
-  std::set<std::pair<size_t, size_t>> meet;                                  // pairs that access a bank at once, of those that begin in one stage
+  std::set<std::pair<size_t, size_t>> meet;                                  // in one stage, in one bank
   std::vector<int64_t> place(banks.size());
   std::vector<std::vector<size_t>> in(count);
   const bool counted = forEachIteration(nest, [&](ArrayRef<int64_t> counters) {

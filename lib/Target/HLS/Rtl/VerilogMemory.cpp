@@ -1,11 +1,11 @@
-//===- VerilogMemory.cpp - the text of memories and queues ----------------------------------===//
+//===- VerilogMemory.cpp - print memories and queues as Verilog -----------------------------===//
 //
 //   (* ram_style = "block" *) reg [7:0] w_chip_mem_0 [0:383];
 //   always @(posedge clk) if (w_chip_mem_0_w0_on) w_chip_mem_0[w_chip_mem_0_w0_at] <= w_chip_mem_0_w0_data;
 //   always @(posedge clk) if (w_chip_mem_0_r0_on) w_chip_mem_0_r0_q <= w_chip_mem_0[w_chip_mem_0_r0_at];
 //
-// A bank is a memory with a port for what is written and a port for what is read, which nests take in turn: what tools
-// make block memories and memories of lookup tables of. Which of the two, the estimate has decided.
+// A bank is a memory with a port for writes and a port for reads, which nests use in turn. Tools implement this form as
+// block memories or as memories of lookup tables; the estimate decides which of the two.
 //
 // Tests: test/Target/HLS/rtl.mlir, test/Target/HLS/rtl-banks.mlir, test/Conformance/hls (rtl)
 //
@@ -49,7 +49,7 @@ template <typename Requests> std::string either(Requests &requests, auto field) 
   return all;
 }
 
-/// By whose turn it is: the last where it is nobody's; of many, whose turns are never the same, a sum of gates.
+/// Selects by the enables, the last if none is set. More than two requests, whose enables never coincide, use gates.
 template <typename Requests> std::string chosen(Requests &requests, unsigned width, auto field) {
   std::string all;
   if (requests.size() > 2) {
@@ -65,7 +65,7 @@ template <typename Requests> std::string chosen(Requests &requests, unsigned wid
 
 template <typename Request> using Ports = std::vector<std::vector<Request>>;
 
-/// What all nests ask of a bank, by port.
+/// Returns the requests of all nests to a bank, by port.
 template <typename OfNests> auto usedPortsOfBank(OfNests &ofNests, int64_t bank) {
   Ports<typename OfNests::value_type::mapped_type::value_type> ports;
   for (auto &nest : ofNests)
@@ -75,7 +75,7 @@ template <typename OfNests> auto usedPortsOfBank(OfNests &ofNests, int64_t bank)
           ports.resize(request.port + 1);
         ports[request.port].push_back(request);
       }
-  llvm::erase_if(ports, [](auto &requests) { return requests.empty(); }); // a port of other banks
+  llvm::erase_if(ports, [](auto &requests) { return requests.empty(); }); // ports of other banks
   return ports;
 }
 
@@ -138,8 +138,8 @@ private:
     }
   }
 
-  /// A block memory has two ports in all. Where several elements are written at a time, those ports are for reading,
-  /// too, with one address each; so many of them. No nest may do both then.
+  /// Returns the number of shared ports. A block memory has two ports in total. If several elements are written at a
+  /// time, reads use the same ports and addresses. This needs nests that do not both read and write the bank.
   size_t sharedPorts(int64_t bank, size_t writes, size_t reads) const {
     if (!array.inBlocks() || writes < 2)
       return 0;
@@ -155,26 +155,26 @@ private:
       parts.ff += int64_t(reads.size()) * (array.inBlocks() ? 0 : bits);
     if (array.inBlocks())
       return;
-    if (array.isConstants()) // what reads them takes them in
+    if (array.isConstants()) // their readers absorb them
       return;
     if (array.value)
       return parts.rom(words, bits, int64_t(reads.size()));
     if (!array.inRegisters() && words > 1 && writes.size() == 1)
       return parts.memory(words, bits, int64_t(reads.size()));
-    int64_t ways = 0; // to all words
+    int64_t ways = 0; // of all words
     for (const std::vector<BankWrite> &requests : writes)
       for (const BankWrite &request : requests) {
         ways += request.words;
         if (words > 1 && parts.first(request.enable + " word " + request.address))
           parts.gates(request.words);
       }
-    int64_t readers = 0; // of registers each has its own way to them
+    int64_t readers = 0; // each reader of a register selects separately
     for (const std::vector<BankRead> &requests : reads)
       readers += array.inRegisters() ? int64_t(requests.size()) : 1;
     parts.registers(words, bits, ways, readers);
   }
 
-  /// Who has a port: which of several, and what it gives.
+  /// Counts the selection among the requests of a port.
   template <typename Requests> void countPort(Requests &requests, int64_t bits, auto field) {
     if (requests.size() < 2)
       return;
@@ -204,7 +204,7 @@ private:
     declarations << "  reg " << word << " " << base << "_q;\n";
     out << "  always @(posedge clk) if (" << base << "_on) " << base << "_q <= " << name << "[" << place << "_at];\n";
     std::string data = base + "_q";
-    if (array.bypassed && writes > 0) { // what is written in the cycle of the read
+    if (array.bypassed && writes > 0) { // forward what is written in the cycle of the read
       declarations << "  reg " << base << "_new;\n  reg " << word << " " << base << "_is;\n";
       std::string same = "1'b0", its = name + "_w0_data";
       for (size_t write = 0; write < writes; ++write) {

@@ -1,4 +1,4 @@
-//===- VerilogMemory.h - the text of memories and queues ------------------------------------===//
+//===- VerilogMemory.h - print memories and queues as Verilog -------------------------------===//
 #ifndef TILEWRIGHT_TARGET_HLS_RTL_VERILOGMEMORY_H
 #define TILEWRIGHT_TARGET_HLS_RTL_VERILOGMEMORY_H
 
@@ -6,10 +6,10 @@
 
 namespace tilewright::hls {
 
-/// The memories of an array, with ports that its nests take in turn.
+/// Prints the memories of an array, with ports that its nests use in turn.
 void printMemories(RtlArray &array, RtlText &text);
 
-/// A queue, with its head in front: what is put can be taken two cycles later.
+/// Prints a queue whose head can be read at any time; an element can be taken two cycles after it was put.
 void printQueue(RtlQueue &queue, RtlText &text);
 
 } // namespace tilewright::hls

@@ -1,11 +1,11 @@
-//===- VerilogNest.cpp - the text of one pipelined nest --------------------------------------===//
+//===- VerilogNest.cpp - print one pipelined nest as Verilog ---------------------------------===//
 //
 //   assign gemm_0_valid_0 = gemm_0_running;                              // stage 0: an iteration begins
 //   assign gemm_0_s7 = gemm_0_s5_3 + gemm_0_s6;                          // stage 4: a sum ...
 //   always @(posedge clk) if (gemm_0_go_4) gemm_0_s7_r <= gemm_0_s7;     // ... and the register behind it
 //
-// A value that is needed later than it is there is handed on from stage to stage. Where a queue is empty or full, the
-// stages up to that one wait, and those behind it go on.
+// Registers pass a value on from its stage to later stages that need it. If a queue is empty or full, the stages up to
+// its access wait, and later stages continue.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/HLS/Rtl/VerilogNest.h"
@@ -39,7 +39,7 @@ public:
     for (size_t number = 0; number < nest.steps.size(); ++number)
       step(number);
     ports();
-    // What is handed on from stage to stage.
+    // Registers that pass values on from stage to stage.
     for (auto &[name, last] : delayed) {
       const auto &[width, from] = declared[name];
       for (int64_t stage = from; stage < last; ++stage)
@@ -50,7 +50,7 @@ public:
   }
 
 private:
-  /// Stages in which a queue may make the nest wait.
+  /// Finds the stages in which a queue may make the nest wait.
   void findWaits() {
     for (const Step &step : nest.steps) {
       if (step.kind == Step::Kind::Read)
@@ -60,7 +60,7 @@ private:
     }
   }
 
-  /// Which banks each access touches, at which port.
+  /// Finds the banks that each access uses, and its ports.
   void findPorts() {
     std::map<std::pair<RtlArray *, bool>, std::vector<size_t>> accesses;
     for (auto [number, step] : llvm::enumerate(nest.steps))
@@ -73,7 +73,7 @@ private:
 
   std::string valid(int64_t stage) const { return prefix + "valid_" + text(stage); }
 
-  /// Whether what is in `stage` goes on.
+  /// Returns the condition under which the values in `stage` move on; empty if they always do.
   std::string go(int64_t stage) const {
     auto next = waits.lower_bound(stage);
     return next == waits.end() ? "" : prefix + "go_" + text(next->first);
@@ -93,7 +93,7 @@ private:
     out << always(stage) << to << " <= " << from << ";\n";
   }
 
-  /// Registers from stage to stage: a chain ends where its value is needed, and where other queues make it wait.
+  /// Counts registers from stage to stage: a chain ends where its value is used, and where another queue may stop it.
   void countChain(const std::string &name, const std::set<int64_t> &stages) {
     const int64_t from = declared[name].second;
     int64_t width = declared[name].first, length = lead[name];
@@ -131,7 +131,7 @@ private:
            (behind == waits.end() ? "" : prefix + "go_" + text(behind->first) + " & ") + "~(" + valid(next->first) +
                " & (" + any + "))");
     }
-    parts.gates(4 + int64_t(waits.size())); // running, ended, and whether stages go on
+    parts.gates(4 + int64_t(waits.size())); // running, ended, and the conditions of the stages
     parts.ff += 3 + nest.depth;
     if (nest.ii > 1) {
       parts.gates(2 + bitsFor(nest.ii));
@@ -194,7 +194,7 @@ private:
     if (nest.ii > 1)
       out << "      " << prefix << "phase <= 0;\n";
     out << "      if (" << prefix << "last) " << prefix << "running <= 1'b0;\n";
-    // As an odometer: the innermost counter always, another when those inside it begin anew.
+    // Like an odometer: the innermost counter always advances, another one when those inside it start again.
     std::string carry;
     for (size_t number = nest.counters.size(); number-- > 0;) {
       const Counter &counter = nest.counters[number];
@@ -204,7 +204,7 @@ private:
       carry += (carry.empty() ? "" : " & ") + end;
     }
     out << "    end\n";
-    // Which stages hold an iteration.
+    // The stages that contain an iteration.
     for (int64_t stage = 1; stage < nest.depth; ++stage) {
       const std::string before = go(stage - 1), own = go(stage);
       reg("", valid(stage));
@@ -226,7 +226,7 @@ private:
         << ";\n  always @(posedge clk) " << prefix << "done <= ~reset & " << prefix << "ended;\n";
   }
 
-  /// A declared name in a later stage.
+  /// Returns the name of a declared value in a later stage.
   std::string at(const std::string &name, int64_t stage) {
     const int64_t from = declared[name].second;
     int64_t &last = delayed[name];
@@ -235,13 +235,13 @@ private:
     return stageName(name, stage, from);
   }
 
-  /// The value of a step in a stage.
+  /// Returns the value of a step in a stage.
   std::string value(size_t number, int64_t stage) {
     const Step &step = nest.steps[number];
     if (step.kind == Step::Kind::Constant) {
       llvm::SmallString<24> digits;
       step.constant.abs().toString(digits, 10, /*Signed=*/false);
-      const unsigned bits = std::max(2u, step.bits + 1); // the least of a type has no positive counterpart
+      const unsigned bits = std::max(2u, step.bits + 1); // the minimum of a type has no positive counterpart
       return std::string(step.constant.isNegative() ? "(-" : "") + text(bits) + "'sd" + digits.str().str() +
              (step.constant.isNegative() ? ")" : "");
     }
@@ -252,11 +252,11 @@ private:
 
   std::string sum(const IndexSum &place, int64_t stage) { return sumOf(place, stage, "(", " + 0)"); }
 
-  /// A sum that is an address, of as many bits as that has: products by constants are shifts and additions, since a
-  /// multiplier of the chip is not for places.
+  /// Returns an index as an address with the width of that address. Products by constants are shifts and additions,
+  /// because indices should not use the chip's multipliers.
   std::string address(const IndexSum &place, int64_t stage) { return sumOf(place, stage, "", ""); }
 
-  /// `before` and `behind` stand around what is shifted: `+ 0` makes it 32 bits wide first.
+  /// `before` and `behind` enclose an operand that is shifted: `+ 0` makes it 32 bits wide first.
   std::string sumOf(const IndexSum &place, int64_t stage, const std::string &before, const std::string &behind) {
     operations.place(place, prefix, stage);
     std::string all;
@@ -276,7 +276,7 @@ private:
     return index;
   }
 
-  /// A wire `name` of a function of counters, as a table; false where that would be large.
+  /// Defines a wire `name` by a table over counters; returns false if the table would be large.
   bool table(const std::string &name, unsigned width, ArrayRef<IndexSum> places, int64_t stage,
              llvm::function_ref<int64_t(ArrayRef<int64_t>)> function) {
     std::optional<PlaceTable> made = tabulate(nest, places, width, function);
@@ -292,7 +292,7 @@ private:
     return true;
   }
 
-  /// A place divided by a constant: the quotient and what is left.
+  /// Divides an index by a constant; returns the quotient and the remainder.
   std::pair<std::string, std::string> divided(const std::string &name, const IndexSum &place, int64_t by,
                                               int64_t stage) {
     const int64_t most = rangeOf(nest, place).second;
@@ -302,7 +302,7 @@ private:
       return {its, "1'd0"};
     auto [whole, width] = quotientText(its, most, by);
     if (!llvm::isPowerOf2_64(uint64_t(by)))
-      parts.adder(3 * int64_t(bitsUpTo(most))); // the reciprocal has few ones, and the rest is a difference
+      parts.adder(3 * int64_t(bitsUpTo(most))); // the reciprocal has few ones, and the remainder is a difference
     wire("[" + text(width - 1) + ":0]", name + "_by", whole);
     wire(bits, name + "_left", its + " - (" + timesConstant(name + "_by", by) + ")");
     return {name + "_by", name + "_left"};
@@ -314,7 +314,7 @@ private:
         [&](size_t operand) { return bitsOf(step.operands[operand], step.start); });
   }
 
-  /// The bits of a step's type, exactly as many: a wire of its own.
+  /// Returns a separate wire with exactly the bits of a step's type.
   std::string bitsOf(size_t number, int64_t stage) {
     const std::string name = prefix + "b" + text(number) + "_" + text(stage);
     if (plain.insert(name).second)
@@ -378,14 +378,14 @@ private:
     return valid(stage) + (moves.empty() ? "" : " & " + moves);
   }
 
-  /// A load or a store of an array on the chip.
+  /// Prints a load or a store of an array on the chip.
   void element(size_t number) {
     const Step &step = nest.steps[number];
     RtlArray &array = *world.arrays[step.memory];
     if (step.overwritten)
       return;
     const bool isLoad = step.kind == Step::Kind::Load;
-    // Registers are read when the element is used, memories a cycle before.
+    // Registers are read when the element is used, memories one cycle earlier.
     const int64_t stage = isLoad && array.inRegisters() ? step.ready() : step.start;
     const BankUse &use = uses.at(number);
     const std::string place = prefix + "a" + text(number), which = place + "_bank";
@@ -420,13 +420,13 @@ private:
     }
   }
 
-  /// Wires for the word of an element and, where that changes, for its bank; returns by which number that wire means
-  /// each of the banks that are touched.
+  /// Defines wires for the word of an element and, if it varies, for its bank. Returns the number by which the bank's
+  /// wire identifies each of the banks that are used.
   std::vector<int64_t> findPlace(const Step &step, const RtlArray &array, const BankUse &use, const std::string &place,
                                  const std::string &which, int64_t stage) {
     const bool known = use.banks.size() == 1;
     const unsigned addressBits = bitsUpTo(array.words() - 1);
-    // Where counters go on by whole rounds of the banks, the word is a sum, too.
+    // If all factors of the counters are multiples of the banks, the word is a sum, too.
     const bool isSum = llvm::all_of(llvm::enumerate(step.at), [&](auto its) {
       const int64_t banks = array.banks[its.index()];
       return its.value().constant >= 0 &&
@@ -458,7 +458,7 @@ private:
       auto function = [&](auto at) { return index(both(at).first); };
       if (known)
         return use.banks;
-      // Without a table in front of them, multiplexers have two bits of the number in every lookup table, not all.
+      // Without a table before it, each lookup table of a multiplexer depends on two bits of the number, not on all.
       if (auto made = tabulate(nest, step.at, bitsUpTo(last), function))
         if (auto codes = made->onlyCodes(last)) {
           wire("[" + text(made->indexBits() - 1) + ":0]", which, "{" + indexOf(*made, stage) + "}");
@@ -492,7 +492,7 @@ private:
     return use.banks;
   }
 
-  /// The number of the bank when the element has come from it.
+  /// Returns the bank's number in the cycle in which the element arrives.
   std::string chosen(const std::string &which, unsigned bits, const RtlArray &array, int64_t stage) {
     if (array.inRegisters())
       return which;
@@ -504,7 +504,7 @@ private:
     return which + "_r";
   }
 
-  /// Lanes of a port lie side by side.
+  /// Connects ports; the lanes of a port are adjacent elements.
   void ports() {
     for (auto &[port, steps] : portLanes) {
       const Step &first = nest.steps[steps[0]];
@@ -562,12 +562,12 @@ private:
   std::map<int64_t, std::vector<std::string>> waits;
   std::vector<std::string> counters;
   std::map<size_t, std::string> names;
-  std::map<size_t, BankUse> uses;                               ///< of loads and stores on the chip
-  std::map<std::string, std::pair<unsigned, int64_t>> declared; ///< bits, and the stage in which it is there
-  std::map<std::string, int64_t> delayed;                       ///< the last stage that needs it
-  std::map<std::string, std::set<int64_t>> needed;              ///< all that need it
-  std::map<std::string, int64_t> narrow;                        ///< bits that are needed of it
-  std::map<std::string, int64_t> lead;                          ///< registers in front of the first of these
+  std::map<size_t, BankUse> uses;                               ///< of loads and stores of arrays on the chip
+  std::map<std::string, std::pair<unsigned, int64_t>> declared; ///< bits, and the stage in which it is defined
+  std::map<std::string, int64_t> delayed;                       ///< the last stage that uses it
+  std::map<std::string, std::set<int64_t>> needed;              ///< all stages that use it
+  std::map<std::string, int64_t> narrow;                        ///< bits of it that are used
+  std::map<std::string, int64_t> lead;                          ///< registers before the first of these
   std::map<RtlPort *, std::vector<size_t>> portLanes;
   std::set<std::string> plain;
 };
