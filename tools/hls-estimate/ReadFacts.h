@@ -1,4 +1,4 @@
-//===- ReadFacts.h - designs as JSON ------------------------------------------------------===//
+//===- ReadFacts.h - read designs from JSON -----------------------------------------------===//
 #ifndef TILEWRIGHT_TOOLS_HLS_ESTIMATE_READFACTS_H
 #define TILEWRIGHT_TOOLS_HLS_ESTIMATE_READFACTS_H
 
@@ -8,7 +8,7 @@
 
 namespace tilewright::hls {
 
-/// The designs of a file of test/Conformance/hls/public (its README says what is in it). False and why.
+/// Reads the designs of a file of test/Conformance/hls/public, whose README describes the format. False with a reason.
 bool readFacts(const std::string &path, std::vector<DesignFacts> &designs, std::string &error);
 
 } // namespace tilewright::hls

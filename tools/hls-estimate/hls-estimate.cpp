@@ -1,6 +1,6 @@
 //===- hls-estimate.cpp - cycles and resources of designs that are described as JSON --------===//
 //
-// Prints one line of JSON for each design. Exit status: 0 all estimated, 2 a file could not be read.
+// Prints one line of JSON for each design. Exit status: 0 if all are estimated, 2 if a file could not be read.
 //
 // Test: test/Python/test_hls_score.py
 //

@@ -1,4 +1,4 @@
-//===- LaunchFile.cpp - the launch that a JSON file describes ---------------------------===//
+//===- LaunchFile.cpp - read the description of a launch from JSON ----------------------===//
 #include "tools/ptx-check/LaunchFile.h"
 
 #include "lib/Target/CUDA/PtxCheck/Formats.h"
@@ -20,7 +20,7 @@ struct Refusal {
   std::string why;
 };
 
-constexpr uint64_t kAlign = 256, kGap = 1 << 16; ///< nothing lies that near to a buffer
+constexpr uint64_t kAlign = 256, kGap = 1 << 16; ///< unused bytes around a buffer
 
 struct Element {
   const char *name, *type;
@@ -38,7 +38,7 @@ const Element &elementOf(const std::string &name) {
   throw Refusal{"unknown dtype '" + name + "'; there are f64 f32 f16 bf16 e4m3 e5m2 s64 u64 s32 u32 s16 u16 s8 u8"};
 }
 
-/// The bytes of a number in an element's format.
+/// Returns the bits of a number in an element's format.
 uint64_t bitsOf(const Element &element, const Json &number) {
   std::string name = element.name;
   if (name[0] == 's')
@@ -73,7 +73,7 @@ void fill(LaunchFile::Buffer &buffer, const Element &element, const std::string 
   if (how == "zeros" || how == "uninitialised") {
     buffer.initialised = how == "zeros";
     if (!buffer.initialised)
-      std::fill(buffer.array.bytes.begin(), buffer.array.bytes.end(), 0xff); // NaN where it is a float
+      std::fill(buffer.array.bytes.begin(), buffer.array.bytes.end(), 0xff); // NaN for floats
     return;
   }
   std::mt19937_64 random(seed);
@@ -118,8 +118,8 @@ void readBuffer(LaunchFile::Buffer &buffer, const Json &value, const std::string
   fill(buffer, element, value.value("fill", "zeros"), value.value("seed", uint64_t(0)));
 }
 
-/// {"tensor_map": {"buffer": name, "dtype": ..., "dims": [...], "strides": [...], "box": [...]}}: what kernels get in
-/// place of the driver's map.
+/// {"tensor_map": {"buffer": name, "dtype": ..., "dims": [...], "strides": [...], "box": [...]}} is the argument that
+/// kernels get in place of the driver's map.
 Argument tensorMapOf(const Json &value, std::vector<LaunchFile::Buffer> &buffers) {
   for (const auto &[key, unused] : value.items())
     if (key != "buffer" && key != "offset" && key != "dtype" && key != "dims" && key != "strides" && key != "box" &&
@@ -237,7 +237,7 @@ bool readLaunchFile(const std::string &path, LaunchFile &launch, std::string &er
   }
   size_t slash = path.rfind('/');
   try {
-    // What is not wanted is copied and shown by recursion.
+    // Parsed values are copied and printed by recursion, so their depth is limited.
     Json root = Json::parse(file, [](int depth, Json::parse_event_t, Json &) {
       if (depth > mostDepth)
         throw Refusal{"more than " + std::to_string(mostDepth) + " lists and objects in each other"};

@@ -1,4 +1,4 @@
-//===- LaunchFile.h - the launch that a JSON file describes ---------------------------===//
+//===- LaunchFile.h - read the description of a launch from JSON ----------------------===//
 #ifndef TILEWRIGHT_TOOLS_PTXCHECK_LAUNCHFILE_H
 #define TILEWRIGHT_TOOLS_PTXCHECK_LAUNCHFILE_H
 
@@ -9,9 +9,9 @@ namespace tilewright::ptx {
 
 struct LaunchFile {
   struct Buffer {
-    std::string name, out;       ///< out: the .npy file to write it to; "": none
-    Array array;                 ///< what was read or filled in
-    std::vector<uint8_t> memory; ///< holds the bytes that the kernel sees, aligned as a device's allocation is
+    std::string name, out;       ///< out: the .npy file to write it to; "" if none
+    Array array;                 ///< elements that were read or filled in
+    std::vector<uint8_t> memory; ///< has the bytes that the kernel sees, with the alignment of a device's allocation
     bool initialised = true;
     uint8_t *data();
   };
@@ -21,7 +21,7 @@ struct LaunchFile {
   Memory memory;
 };
 
-/// Reads docs/targets/ptx-check.md's format. Paths are relative to the file's folder. False with a reason.
+/// Reads the format of docs/targets/ptx-check.md. Paths are relative to the file's folder. Returns false with a reason.
 bool readLaunchFile(const std::string &path, LaunchFile &launch, std::string &error);
 
 } // namespace tilewright::ptx

@@ -1,4 +1,4 @@
-//===- Npy.cpp - .npy files as bytes ------------------------------------------------===//
+//===- Npy.cpp - read and write .npy files as bytes ---------------------------------===//
 #include "tools/ptx-check/Npy.h"
 
 #include <cstdio>

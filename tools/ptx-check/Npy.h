@@ -1,4 +1,4 @@
-//===- Npy.h - .npy files as bytes ------------------------------------------------===//
+//===- Npy.h - read and write .npy files as bytes ---------------------------------===//
 #ifndef TILEWRIGHT_TOOLS_PTXCHECK_NPY_H
 #define TILEWRIGHT_TOOLS_PTXCHECK_NPY_H
 
@@ -9,12 +9,12 @@
 namespace tilewright::ptx {
 
 struct Array {
-  std::string type; ///< numpy's: "<f4"
+  std::string type; ///< dtype as numpy writes it: "<f4"
   std::vector<uint64_t> shape;
   std::vector<uint8_t> bytes;
 };
 
-/// C order, little endian. False with a reason.
+/// Arrays are in C order, little endian. Both functions return false with a reason on failure.
 bool readNpy(const std::string &path, Array &array, std::string &error);
 bool writeNpy(const std::string &path, const Array &array, std::string &error);
 

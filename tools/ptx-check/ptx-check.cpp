@@ -1,6 +1,6 @@
-//===- ptx-check.cpp - runs a kernel of a PTX file without a GPU, and checks it ------------===//
+//===- ptx-check.cpp - run a kernel of a PTX file without a GPU, and check it --------------===//
 //
-// Exit status: 0 no finding, 1 findings, 2 the kernel could not be run.
+// Exit status: 0 no findings, 1 findings, 2 the kernel could not be run.
 //
 //===----------------------------------------------------------------------===//
 #include "tools/ptx-check/LaunchFile.h"

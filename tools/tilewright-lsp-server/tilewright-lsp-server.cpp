@@ -1,7 +1,7 @@
 //===- tilewright-lsp-server.cpp - IR in an editor --------------------------===//
 //
-// Speaks the language server protocol on standard input and output: errors as one types, definitions and uses of
-// values and symbols, hover. docs/how-to/work-on-ir.md sets editors up.
+// Implements the language server protocol on standard input and output: errors while typing, definitions and uses of
+// values and symbols, hover. docs/how-to/work-on-ir.md describes how to set up editors.
 //
 // Test: test/Tools/lsp-server.test
 //

@@ -1,9 +1,9 @@
-//===- tilewright-reduce.cpp - the smallest IR that still fails -------------===//
+//===- tilewright-reduce.cpp - reduce IR to the smallest that still fails ---===//
 //
 //   tilewright-reduce model.mlir --reduction-tree='traversal-mode=0 test=fails.sh'
 //
-// MLIR's reducer with every dialect of Tilewright: it drops what the test, a program that exits with 1 for interesting
-// IR, does not need. docs/how-to/work-on-ir.md has an example.
+// MLIR's reducer with every dialect of Tilewright. It removes all IR that is not needed by the test, a program that
+// exits with 1 for interesting IR. docs/how-to/work-on-ir.md has an example.
 //
 // Test: test/Tools/reduce.test
 //

@@ -1,7 +1,8 @@
 //===- Bench.cpp - tilewright bench: the Python package's benchmark --------------------===//
 //
-// Its peers are Python programs, so that this command hands over to `python3 -m tilewright.bench`. TILEWRIGHT_PYTHON
-// names another interpreter, the one torch is installed for; in a build tree the package beside this program is used.
+// The programs that it compares with are Python programs, so this command becomes `python3 -m tilewright.bench`.
+// TILEWRIGHT_PYTHON names another interpreter, the one for which torch is installed. In a build tree the package next
+// to this program is used.
 //
 // Test: test/Tools/bench.test
 //

@@ -4,25 +4,25 @@
 
 namespace tilewright::driver {
 
-/// `tilewright bench ...`: becomes python3 -m tilewright.bench.
+/// `tilewright bench ...`: replaces the process by python3 -m tilewright.bench.
 int runBench(int argc, const char *const *argv);
-/// `tilewright cache ...`: looks at the object cache.
+/// `tilewright cache ...`: lists, explains and prunes the object cache.
 int runCache(int argc, const char *const *argv);
-/// `tilewright calibrate`: measures and keeps the host's rates.
+/// `tilewright calibrate`: measures and stores the host's rates.
 int runCalibrate(int argc, const char *const *argv);
 /// `tilewright compile ...`: argv[0] is "compile". Returns the exit status: 0, 1 for an error, 2 for a wrong flag.
 int runCompile(int argc, const char *const *argv);
-/// `tilewright explain model.pt2`: what became of a model, as text or as a page.
+/// `tilewright explain model.pt2`: shows how a model was compiled, as text or as a page.
 int runExplain(int argc, const char *const *argv);
 /// `tilewright inspect model.so`: prints its manifest.
 int runInspect(int argc, const char *const *argv);
-/// `tilewright run ...`, likewise.
+/// `tilewright run ...`: compiles a model and calls it; the exit status is that of compile.
 int runRun(int argc, const char *const *argv);
 
-/// `tilewright tune model.pt2`: searches schedules, and looks after the records of them.
+/// `tilewright tune model.pt2`: searches schedules, and manages their records.
 int runTune(int argc, const char *const *argv);
 
-/// `tilewright machine`: the machine description, a line each.
+/// `tilewright machine`: prints the machine description, one entry per line.
 int runMachine(int argc, const char *const *argv);
 
 } // namespace tilewright::driver

@@ -1,9 +1,10 @@
 //===- Compile.cpp - tilewright compile model.pt2 --emit=<stage> --------------------===//
 //
-// Reads a program of torch.export, or a module whose @main speaks `tw`, lowers it to the end of a stage and prints it;
-// `--emit=asm` prints the target's own language, for cuda PTX (`--emit=ptx`, too). `--emit=shared`, `static` and `obj`
-// write a library, its C header and a manifest. A target that makes files (hls) fills the folder of -o with a design.
-// `--start-at=<stage>` continues what `--emit=<stage>` has printed. On a terminal each step is told when it is done.
+// Reads a program of torch.export, or a module whose @main has `tw` ops, lowers it to the end of a stage and prints it.
+// `--emit=asm` prints the target's assembly, which is PTX for cuda (`--emit=ptx`, too). `--emit=shared`, `static` and
+// `obj` write a library, its C header and a manifest. A target that writes files (hls) fills the folder of -o with a
+// design. `--start-at=<stage>` continues from the output of `--emit=<stage>`. On a terminal each finished step is
+// reported.
 //
 // Tests: test/Tools/compile.mlir, test/Tools/start-at.mlir, test/Tools/compile-library.mlir
 //
@@ -32,7 +33,7 @@ namespace cl = llvm::cl;
 namespace tilewright::driver {
 namespace {
 
-/// The flags live only while the command runs; those that LLVM's static constructors have registered are dropped.
+/// The flags exist only while the command runs; flags that LLVM's static constructors registered are dropped.
 struct CompileFlags {
   cl::OptionCategory category{"Flags of compile"};
   cl::opt<std::string> input{cl::Positional, cl::desc("<model.pt2, in.mlir, or - for MLIR on standard input>"),
@@ -115,7 +116,7 @@ int fail(const llvm::Twine &text) {
   return 1;
 }
 
-/// What --emit calls a kind of library.
+/// The name of a kind of library in --emit.
 struct LibraryName {
   LibraryOptions::Kind kind;
   llvm::StringLiteral name;
@@ -124,7 +125,7 @@ constexpr LibraryName libraryNames[] = {{LibraryOptions::Kind::Object, "obj"},
                                         {LibraryOptions::Kind::Static, "static"},
                                         {LibraryOptions::Kind::Shared, "shared"}};
 
-/// What --emit takes.
+/// Returns the values that --emit accepts.
 std::vector<std::string> names(llvm::ArrayRef<llvm::StringLiteral> stages) {
   std::vector<std::string> all(stages.begin(), stages.end());
   all.push_back("asm");
@@ -142,7 +143,7 @@ std::optional<LibraryOptions::Kind> libraryKind(llvm::StringRef emit) {
   return std::nullopt;
 }
 
-/// The one whose files end so; null: none does.
+/// Returns the kind of library whose files end in `suffix`; null if there is none.
 const LibraryName *librarySuffixed(llvm::StringRef suffix) {
   for (const LibraryName &library : libraryNames)
     if (suffix == suffixOf(library.kind))
@@ -150,8 +151,8 @@ const LibraryName *librarySuffixed(llvm::StringRef suffix) {
   return nullptr;
 }
 
-/// Where the files of a library go, without suffix: into the folder -o names (it ends in / or is there) by the input's
-/// name, or beside the file it names.
+/// Returns the path of a library's files without suffix. If -o is a folder (it ends in / or exists), the name is the
+/// input's; otherwise the files are next to the file that -o names.
 std::string libraryPath(llvm::StringRef output, llvm::StringRef input) {
   namespace path = llvm::sys::path;
   llvm::SmallString<128> result(output);
@@ -173,11 +174,11 @@ int runCompile(int argc, const char *const *argv) {
   if (!cl::ParseCommandLineOptions(argc, argv, "Lowers a model to a stage of the compiler.\n", &llvm::errs()))
     return 2;
 
-  // -o model.so says enough.
+  // -o model.so implies the kind of library.
   if (const LibraryName *library = librarySuffixed(llvm::sys::path::extension(flags.output));
       library && !flags.emit.getNumOccurrences())
     flags.emit = library->name.str();
-  // What can be wrong with the flags is said before the file is read.
+  // Report wrong flags before the file is read.
   bool wantsAssembly = flags.emit == "asm" || flags.emit == "ptx" || flags.emit == "cpp";
   std::optional<LibraryOptions::Kind> kind = libraryKind(flags.emit);
   if (!wantsAssembly && !kind && !llvm::is_contained(stageNames(), llvm::StringRef(flags.emit)))
@@ -238,7 +239,7 @@ int runCompile(int argc, const char *const *argv) {
   tell("read");
   ModuleOp module = *model->module;
 
-  ModelFile floats; // before it became fixed point
+  ModelFile floats; // the model before it became fixed point
   if (!flags.fixed.empty()) {
     floats.module = OwningOpRef<ModuleOp>(cast<ModuleOp>(module->clone()));
     attachWeights(*model);
@@ -299,7 +300,7 @@ int runCompile(int argc, const char *const *argv) {
   if (!out)
     return fail(problem);
   if (wantsAssembly) {
-    // lowerTo completed a copy of the options; print wants them complete, too.
+    // lowerTo completed a copy of the options; print needs them complete, too.
     if (llvm::Error error = target->configure(options))
       return fail(llvm::toString(std::move(error)));
     llvm::Expected<std::string> text = target->print(module, options);

@@ -1,4 +1,4 @@
-//===- Design.cpp - the folder of a design -----------------------------------------------===//
+//===- Design.cpp - write the folder of a design -----------------------------------------===//
 //
 // Test: test/Tools/hls.test
 //
@@ -28,15 +28,15 @@ namespace path = llvm::sys::path;
 namespace tilewright::driver {
 namespace {
 
-/// At the top of a design: who made it, and its list of files, by which a later run knows what it may replace.
+/// The report at the top of a design has its maker and its list of files, which a later run may replace.
 constexpr llvm::StringLiteral mark = "report.json", filesKey = "files";
 
-/// As the dialect tw_hls describes them: the elements of a weight; which tensors have become part of the design; the
+/// Attributes of the dialect tw_hls: the elements of a weight; the tensors that have become part of the design; the
 /// elements of ports that the model does not have.
 constexpr llvm::StringLiteral valueAttrName = "tw_hls.value", embeddedAttrName = "tw_hls.embedded",
                               arrangedAttrName = "tw_hls.arranged";
 
-/// What a design is written into until it is whole begins with this name.
+/// Prefix of the folder into which a design is written until it is complete.
 constexpr llvm::StringLiteral aside = ".tilewright-design";
 
 std::string parentOf(llvm::StringRef folder) {
@@ -44,7 +44,7 @@ std::string parentOf(llvm::StringRef folder) {
   return parent.empty() ? "." : parent.str();
 }
 
-/// The files that the report in `folder` lists; nothing where it is no report of ours.
+/// Returns the files that the report in `folder` lists, or none if it is no report of Tilewright.
 std::optional<llvm::StringSet<>> listedFiles(llvm::StringRef folder) {
   llvm::SmallString<128> at(folder);
   path::append(at, mark);
@@ -67,7 +67,7 @@ std::optional<llvm::StringSet<>> listedFiles(llvm::StringRef folder) {
   return files;
 }
 
-/// The first entry below `folder` that is neither a listed file nor a folder of listed files; "" if there is none.
+/// Returns the first entry below `folder` that is neither a listed file nor a folder of listed files, or "".
 std::string strangerIn(llvm::StringRef folder, const llvm::StringSet<> &files) {
   std::error_code code;
   for (fs::recursive_directory_iterator at(folder, code, /*follow_symlinks=*/false), end; at != end && !code;
@@ -84,7 +84,7 @@ std::string strangerIn(llvm::StringRef folder, const llvm::StringSet<> &files) {
   return code ? code.message() : "";
 }
 
-/// Adds the list of all files to the report, which is one of them.
+/// Adds the list of all files to the report; the report is one of them.
 void listFiles(std::vector<DesignFile> &files) {
   for (DesignFile &report : files) {
     if (report.path != mark)
@@ -99,7 +99,7 @@ void listFiles(std::vector<DesignFile> &files) {
   }
 }
 
-/// Adds to the reports of a design of fixed point what its test bench's data showed.
+/// Adds the errors measured on the test bench's data to the reports of a fixed-point design.
 void addErrors(std::vector<DesignFile> &files, llvm::ArrayRef<FixedError> errors) {
   if (errors.empty())
     return;
@@ -191,7 +191,7 @@ void attachWeights(ModelFile &model) {
     if (!type)
       continue;
     const char *elements = static_cast<const char *>(model.weight(tensor++));
-    // Packed bits are another form than the file's bytes.
+    // Elements of less than a byte are packed differently in the attribute and in the file.
     if (!elements || !type.hasStaticShape() || type.getElementTypeBitWidth() % 8 != 0 || type.getNumElements() == 0)
       continue;
     const size_t bytes = type.getNumElements() * type.getElementTypeBitWidth() / 8;
@@ -200,8 +200,8 @@ void attachWeights(ModelFile &model) {
   }
 }
 
-/// Makes `made` the folder `place`; what was there is removed. At each moment one of the two is there: a process that
-/// is killed leaves the older design or the new one.
+/// Renames the folder `made` to `place`; an older `place` is removed. One of the two exists at each moment, so a killed
+/// process leaves either the older design or the new one.
 static std::error_code putInPlace(const std::string &made, const std::string &place) {
   if (renameat2(AT_FDCWD, made.c_str(), AT_FDCWD, place.c_str(), RENAME_NOREPLACE) == 0)
     return {};
@@ -209,7 +209,7 @@ static std::error_code putInPlace(const std::string &made, const std::string &pl
     return fs::remove_directories(made, /*IgnoreErrors=*/false);
   if (errno != EINVAL && errno != ENOSYS)
     return std::error_code(errno, std::generic_category());
-  // A file system without these: for a moment neither is there, and the older one lies beside.
+  // The file system does not support these flags: for a moment neither is at `place`, and the older one is next to it.
   const std::string older = made + ".older";
   const bool replaces = fs::exists(place);
   if (replaces)
@@ -223,7 +223,7 @@ static std::error_code putInPlace(const std::string &made, const std::string &pl
   return replaces ? fs::remove_directories(older, /*IgnoreErrors=*/false) : std::error_code();
 }
 
-/// Removes what killed processes have left of designs in `parent`; a design takes no hour.
+/// Removes unfinished designs of killed processes in `parent`, which are more than an hour old.
 static void removeLeftBehind(llvm::StringRef parent) {
   std::vector<std::string> found;
   std::error_code code;
@@ -248,7 +248,7 @@ llvm::Error writeDesign(Session &session, ModelFile &model, const ModelFile &flo
   Options options = given;
   if (llvm::Error failed = session.lowerTo(module, "target", options))
     return failed;
-  if (llvm::Error failed = target.configure(options)) // lowerTo has completed a copy
+  if (llvm::Error failed = target.configure(options)) // lowerTo completed a copy
     return failed;
   llvm::Expected<std::vector<DesignFile>> files = target.files(module, options);
   if (!files)
@@ -265,7 +265,7 @@ llvm::Error writeDesign(Session &session, ModelFile &model, const ModelFile &flo
   listFiles(*files);
 
   const std::string place = folder.rtrim('/').str();
-  // Beside the folder, so that renaming it crosses no file system: relative names would go where temporary files are.
+  // A temporary folder must be next to the design, so that renaming does not cross file systems.
   llvm::SmallString<128> beside(parentOf(folder)), made;
   std::error_code unplaced = fs::make_absolute(beside);
   if (!unplaced)
@@ -283,7 +283,7 @@ llvm::Error writeDesign(Session &session, ModelFile &model, const ModelFile &flo
     if (llvm::Error failed = writeFile(made, file))
       return drop(std::move(failed));
   fs::setPermissions(made, static_cast<fs::perms>(fs::all_all & ~fs::getUmask()));
-  // Again, since compiling takes a while. The older design is dropped when the new one has its place.
+  // Check again, since compiling takes a while. The older design is removed after the new one has replaced it.
   if (llvm::Error changed = checkDesignFolder(place))
     return drop(std::move(changed));
   if (std::error_code code = putInPlace(made.str().str(), place))

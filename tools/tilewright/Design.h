@@ -1,4 +1,4 @@
-//===- Design.h - the folder of a design -------------------------------------------------===//
+//===- Design.h - write the folder of a design -------------------------------------------===//
 #ifndef TILEWRIGHT_TOOLS_TILEWRIGHT_DESIGN_H
 #define TILEWRIGHT_TOOLS_TILEWRIGHT_DESIGN_H
 
@@ -8,31 +8,31 @@
 
 namespace tilewright::driver {
 
-/// An error where writeDesign() could not put a design there: no folder named, a file in its place, a folder of
-/// something else's, a parent that is not there or not writable.
+/// Returns an error if writeDesign() could not write a design there: no folder is named, it is a file, it has other
+/// contents, or its parent does not exist or is not writable.
 llvm::Error checkDesignFolder(llvm::StringRef folder);
 
-/// Tells the module of `model` the elements of its weights, so that a target can make them part of a design.
+/// Attaches the elements of its weights to the module of `model`, so that a target can make them part of a design.
 void attachWeights(ModelFile &model);
 
-/// Compiles `model` for a target that makes files, and writes them with the data of a test bench into `folder`. They
-/// are written aside and take their place at the end: what fails leaves nothing. A design of before is replaced.
-/// `floats` is the model before it became fixed point; without a module where it did not.
+/// Compiles `model` for a target that writes files, and writes them with the data of a test bench into `folder`. They
+/// are written to a temporary folder that is renamed at the end, so a failure leaves nothing. An older design is
+/// replaced. `floats` is the model before it became fixed point, without a module if it did not.
 llvm::Error writeDesign(Session &session, ModelFile &model, const ModelFile &floats, Target &target,
                         const Options &options, llvm::StringRef folder);
 
-/// How far the results of a design of fixed point lie from those of its float model in double precision.
+/// The difference between a fixed-point design's results and those of its float model in double precision.
 struct FixedError {
   double rms = 0, largest = 0;
 };
 
 struct DesignData {
   std::vector<DesignFile> files;
-  std::vector<FixedError> errors; ///< per result; empty: the model is no fixed point
+  std::vector<FixedError> errors; ///< per result; empty if the model is not fixed point
 };
 
-/// The data of a test bench: seeded inputs but those tensors whose numbers are in `embedded`, then the elements of
-/// `arranged`; the reference's results, and how far from them a result may be. Consumes copies of `module`.
+/// Returns the data of a test bench: seeded inputs except the tensors with indices in `embedded`, followed by the
+/// elements of `arranged`; the reference's results, and the allowed error of each result. Consumes copies of `module`.
 llvm::Expected<DesignData> makeDesignData(const ModelFile &model, mlir::ModuleOp module, const ModelFile &floats,
                                           llvm::ArrayRef<int64_t> embedded, llvm::ArrayRef<mlir::Attribute> arranged);
 

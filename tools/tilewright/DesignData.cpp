@@ -1,9 +1,10 @@
 //===- DesignData.cpp - inputs and results for the test bench of a design ------------------===//
 //
-// data/input_N.bin, data/output_N.bin: elements as they lie in memory. data/output_N.bound: how large the root of the
-// mean square of the differences may be, by the numbers rule: twice (three times below 1000 elements) the error of the
-// cpu target against the reference, or an eps of what the results are like, but at most the root of eps of that (half
-// the digits: a target that is wrong must not make a bound that anything meets); 0 for integers.
+// data/input_N.bin and data/output_N.bin have the elements as stored in memory. data/output_N.bound is the largest
+// allowed root of the mean square of the differences, by the numbers rule: twice (three times below 1000 elements) the
+// error of the cpu target against the reference, or an eps of the results' magnitude. It is at most sqrt(eps) of that
+// magnitude, half the digits, so that a wrong cpu target does not produce a bound that any result satisfies. It is 0
+// for integers.
 //
 //===----------------------------------------------------------------------===//
 #include "Design.h"
@@ -24,8 +25,8 @@ using namespace mlir;
 namespace tilewright::driver {
 namespace {
 
-/// Whether result `number` of `main` is made of floats somewhere: a comparison or a cast is another one where a value
-/// lies so near to its threshold that the rounding of a sum decides.
+/// Returns true if result `number` of `main` depends on floats: a comparison or a cast may differ if a value is so
+/// close to its threshold that the rounding of a sum decides.
 bool followsFromFloats(mlir::func::FuncOp main, size_t number) {
   SmallVector<Value> left{main.getBody().front().getTerminator()->getOperand(unsigned(number))};
   llvm::SmallPtrSet<mlir::Operation *, 16> seen;
@@ -39,8 +40,8 @@ bool followsFromFloats(mlir::func::FuncOp main, size_t number) {
   return false;
 }
 
-/// Integers of more than one bit from -100 to 99, so that sums and products have something to do; one in eight over
-/// the whole width, so that they overflow, too.
+/// Fills integers of more than one bit with values from -100 to 99, so that sums and products are not trivial. One in
+/// eight has a value from the whole range, so that there is overflow, too.
 void fillIntegers(HostTensor &tensor, std::mt19937_64 &random) {
   if (!tensor.element.isInteger() || tensor.element.isInteger(1))
     return;
@@ -62,7 +63,7 @@ llvm::Expected<Results> runOn(llvm::StringRef target, ModuleOp module, const Run
   std::vector<void *> pointers;
   for (HostTensor &result : results)
     pointers.push_back(result.bytes.data());
-  // A session of its own is not needed: a module is compiled in its own context.
+  // Compile a copy in a separate session, whose context then has the module.
   Session session;
   OwningOpRef<ModuleOp> own;
   std::string text;
@@ -95,7 +96,7 @@ double valueAt(const HostTensor &tensor, int64_t index) {
   return value.convertToDouble();
 }
 
-/// The root of the mean square of what `at` says of every element, where that is finite.
+/// Returns the root of the mean square of `at` over all elements for which it is finite.
 double rms(int64_t count, llvm::function_ref<double(int64_t)> at) {
   double squares = 0;
   int64_t finite = 0;

@@ -1,6 +1,7 @@
-//===- Explain.cpp - tilewright explain model.pt2: what became of a model ----------------===//
+//===- Explain.cpp - tilewright explain model.pt2: how a model was compiled --------------===//
 //
-// As text; --html FILE: one page for a browser, --json FILE: the same for programs. --measure calls the model, too.
+// Prints text. --html FILE writes a page for a browser, --json FILE the same for programs. --measure calls the model,
+// too.
 //
 // Tests: test/Tools/explain.mlir, test/Python/test_explain_html.py
 //
@@ -24,7 +25,7 @@ namespace cl = llvm::cl;
 namespace tilewright::driver {
 namespace {
 
-/// The flags live only while the command runs; those that LLVM's static constructors have registered are dropped.
+/// The flags exist only while the command runs; flags that LLVM's static constructors registered are dropped.
 struct ExplainFlags {
   cl::OptionCategory category{"Flags of explain"};
   cl::opt<std::string> input{
@@ -62,8 +63,8 @@ int failExplain(const llvm::Twine &text) {
   return 1;
 }
 
-/// Compiles a copy of `model` and calls it: once to pack its parameters, then `flags.calls` times, of
-/// which it takes each step's median.
+/// Compiles a copy of `model` and calls it: once to pack its parameters, then `flags.calls` times. Returns the median
+/// time of each step.
 llvm::Expected<ExplainMeasurement> measure(const ModelFile &model, Session &session, const Options &options,
                                            ExplainFlags &flags, std::vector<int64_t> &symbols) {
   OwningOpRef<ModuleOp> copy = model.module.get().clone();
@@ -90,9 +91,9 @@ llvm::Expected<ExplainMeasurement> measure(const ModelFile &model, Session &sess
     return program.takeError();
   symbols = inputs->symbols;
   ExplainMeasurement measured;
-  std::vector<std::vector<int64_t>> times; // by step, of all calls
+  std::vector<std::vector<int64_t>> times; // by step, for all calls
   for (int call = 0; call <= flags.calls; ++call) {
-    (*program)->profile(call > 0); // begins anew
+    (*program)->profile(call > 0); // resets the times
     std::string error;
     if (!(*program)->run(inputs->pointers.data(), pointers.data(), symbols.data(), nullptr, flags.threads, error,
                          nullptr))
@@ -113,7 +114,7 @@ llvm::Expected<ExplainMeasurement> measure(const ModelFile &model, Session &sess
   return measured;
 }
 
-/// The text of the file; "-" is standard input.
+/// Returns the text of the file; "-" is standard input.
 llvm::Expected<std::string> readText(llvm::StringRef path) {
   std::string problem;
   auto buffer = openInputFile(path, &problem);
@@ -135,7 +136,7 @@ llvm::Error write(llvm::StringRef path, llvm::StringRef text) {
   return llvm::Error::success();
 }
 
-/// The record of the model that the flags name.
+/// Returns the record of the model that the flags name.
 llvm::Expected<std::string> explain(ExplainFlags &flags) {
   Session session;
   auto model = readModelFile(flags.input, session.context());
@@ -161,7 +162,7 @@ llvm::Expected<std::string> explain(ExplainFlags &flags) {
   return explainCompile(session, *model->module, options, explain);
 }
 
-/// What is asked of the record.
+/// Writes or prints the record in the requested forms.
 llvm::Error show(llvm::StringRef record, llvm::StringRef against, ExplainFlags &flags) {
   if (!flags.json.empty())
     if (llvm::Error failed = write(flags.json, record))
@@ -190,7 +191,7 @@ int runExplain(int argc, const char *const *argv) {
   cl::HideUnrelatedOptions(flags.category);
   if (!cl::ParseCommandLineOptions(argc, argv, "Compiles a model and tells what became of it.\n", &llvm::errs()))
     return 2;
-  // What can be wrong with the flags is said before the model is compiled.
+  // Report wrong flags before the model is compiled.
   std::string against, problem;
   if (!flags.against.empty()) {
     if (flags.html.empty())
@@ -206,7 +207,7 @@ int runExplain(int argc, const char *const *argv) {
   if (!findTarget(flags.target, problem))
     return failExplain(problem);
 
-  // A record is shown as it is.
+  // A record is shown unchanged.
   llvm::Expected<std::string> record =
       llvm::sys::path::extension(flags.input) == ".json" ? readText(flags.input) : explain(flags);
   if (!record)

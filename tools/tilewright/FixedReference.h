@@ -1,4 +1,4 @@
-//===- FixedReference.h - a design of fixed point beside its float model -------------------===//
+//===- FixedReference.h - compare a fixed-point design with its float model ----------------===//
 #ifndef TILEWRIGHT_TOOLS_TILEWRIGHT_FIXEDREFERENCE_H
 #define TILEWRIGHT_TOOLS_TILEWRIGHT_FIXEDREFERENCE_H
 
@@ -13,18 +13,19 @@ using RunGraph = llvm::function_ref<llvm::Expected<Results>(mlir::ModuleOp, cons
 
 class FixedReference {
 public:
-  /// `fixed` has been made of `floats` (--tw-fixed-point), and its integers are those that programs have.
+  /// `fixed` was made from `floats` (--tw-fixed-point), and its integers have been widened to those of programs.
   FixedReference(mlir::ModuleOp fixed, const ModelFile &floats);
 
-  /// Elements from -1 to 1, in the inputs' formats. Those that the float model's type cannot hold are rounded to it.
+  /// Fills inputs with elements from -1 to 1 in their formats, rounded to numbers that the float model's type can
+  /// represent.
   void fill(std::vector<HostTensor> &inputs) const;
 
-  /// How far `results` lie from what the float model, all of it in double precision, makes of the same inputs.
+  /// Returns the errors of `results` against the float model, computed in double precision, for the same inputs.
   llvm::Expected<std::vector<FixedError>> compare(const std::vector<HostTensor> &inputs, const Results &results,
                                                   RunGraph run) const;
 
 private:
-  /// Bits behind the point and width of a tensor; none: it is one of integers in the float model, too.
+  /// Width and fraction bits of a tensor; none if the float model has integers there, too.
   struct Point {
     int width = 0, fraction = 0;
   };

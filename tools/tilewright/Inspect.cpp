@@ -1,7 +1,7 @@
-//===- Inspect.cpp - tilewright inspect model.so: what a library is ---------------------===//
+//===- Inspect.cpp - tilewright inspect model.so: describe a library --------------------===//
 //
-// From its manifest: inputs, outputs, symbolic sizes, weights, kernels, what CPU it needs and whether this one has it;
-// whether the files beside the manifest are those that were written with it.
+// Prints from the manifest: inputs, outputs, symbolic sizes, weights, kernels, the CPU that is needed, and whether this
+// one is sufficient. Also checks that the files next to the manifest are those that were written with it.
 //
 // Test: test/Tools/inspect.test
 //

@@ -1,4 +1,4 @@
-//===- LibraryCall.cpp - a compiled model, called on files -----------------------------===//
+//===- LibraryCall.cpp - call a library with tensors from files ------------------------===//
 //
 // Test: test/Python/test_library.py
 //
@@ -13,7 +13,7 @@
 namespace tilewright::driver {
 namespace {
 
-/// Elements by the numbers of the generated header.
+/// Element types by the numbers of the generated header.
 struct Dtypes {
   explicit Dtypes(mlir::MLIRContext *context) {
     mlir::Builder b(context);
@@ -25,7 +25,7 @@ struct Dtypes {
              b.getIntegerType(16, /*isSigned=*/false), b.getIntegerType(32, /*isSigned=*/false),
              b.getIntegerType(64, /*isSigned=*/false)};
   }
-  /// -1: there is none of this name.
+  /// Returns the number of a dtype, or -1 if none has this name.
   int32_t numberOf(llvm::StringRef name) const {
     for (auto [number, type] : llvm::enumerate(types))
       if (dtypeNameOf(type) == name)

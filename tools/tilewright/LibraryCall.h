@@ -1,4 +1,4 @@
-//===- LibraryCall.h - a compiled model, called on files -------------------------------===//
+//===- LibraryCall.h - call a library with tensors from files --------------------------===//
 #ifndef TILEWRIGHT_TOOLS_TILEWRIGHT_LIBRARYCALL_H
 #define TILEWRIGHT_TOOLS_TILEWRIGHT_LIBRARYCALL_H
 
@@ -10,8 +10,8 @@ namespace tilewright::driver {
 
 class LibraryCall {
 public:
-  /// Loads the library at `path`, with its code for `cpu` (empty: the best this CPU can run), and reads `files`, each
-  /// "NAME=x.npy", one per input. Errors name the input.
+  /// Loads the library at `path` with its code for `cpu` (empty: the best that this CPU can run), and reads `files`,
+  /// each "NAME=x.npy", one per input. Errors name the input.
   static llvm::Expected<std::unique_ptr<LibraryCall>> prepare(llvm::StringRef path, llvm::ArrayRef<std::string> files,
                                                               int threads, const std::string &cpu);
   llvm::Error run();

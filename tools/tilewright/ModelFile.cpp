@@ -1,4 +1,4 @@
-//===- ModelFile.cpp - a model as the driver's commands read it -------------------===//
+//===- ModelFile.cpp - read a model for the driver's commands ---------------------===//
 //
 // Test: test/Tools/compile.mlir, test/Tools/exported.test, test/Tools/onnx.test
 //
@@ -14,7 +14,7 @@ using namespace mlir;
 namespace tilewright::driver {
 namespace {
 
-/// What a file is that is not MLIR, as far as its first bytes tell.
+/// Describes a file that is not MLIR by its first bytes; empty if it may be MLIR.
 std::string otherFormat(llvm::StringRef bytes) {
   if (bytes.trim().empty())
     return "is empty";
@@ -23,7 +23,7 @@ std::string otherFormat(llvm::StringRef bytes) {
   return "";
 }
 
-/// As readModelFile(), before sizes are narrowed.
+/// Reads a model like readModelFile(), but does not narrow sizes.
 llvm::Expected<ModelFile> readAsWritten(llvm::StringRef path, MLIRContext &context,
                                         llvm::ArrayRef<DynamicSize> dynamic) {
   ModelFile model;
@@ -76,7 +76,7 @@ llvm::Expected<ModelFile> readAsWritten(llvm::StringRef path, MLIRContext &conte
 llvm::Expected<ModelFile> readModelFile(llvm::StringRef path, MLIRContext &context,
                                         llvm::ArrayRef<DynamicSize> dynamic) {
   llvm::Expected<ModelFile> model = readAsWritten(path, context, dynamic);
-  if (model && !model->onnx) // whose reader has known of them
+  if (model && !model->onnx) // its reader has handled them
     if (llvm::Error failed = narrowSizes(*model->module, dynamic))
       return std::move(failed);
   return model;

@@ -1,4 +1,4 @@
-//===- ModelFile.h - a model as the driver's commands read it --------------------===//
+//===- ModelFile.h - read a model for the driver's commands ----------------------===//
 #ifndef TILEWRIGHT_TOOLS_TILEWRIGHT_MODELFILE_H
 #define TILEWRIGHT_TOOLS_TILEWRIGHT_MODELFILE_H
 
@@ -11,20 +11,20 @@ namespace tilewright::driver {
 
 struct ModelFile {
   mlir::OwningOpRef<mlir::ModuleOp> module;
-  std::unique_ptr<ExportedModel> exported; ///< has the weights' memory; null for others, as is
+  std::unique_ptr<ExportedModel> exported; ///< owns the weights' memory; null for other formats, as is `onnx`
   std::unique_ptr<OnnxModel> onnx;
 
-  /// Per tensor argument of @main its elements, null where they are the caller's to give; none of MLIR.
+  /// Per tensor argument of @main its elements, null if the caller has to pass them; empty for MLIR.
   llvm::ArrayRef<const void *> weights() const {
     return exported ? exported->weights() : onnx ? onnx->weights() : llvm::ArrayRef<const void *>();
   }
-  /// Those of argument `index`, or null.
+  /// Returns the elements of argument `index`, or null.
   const void *weight(size_t index) const { return index < weights().size() ? weights()[index] : nullptr; }
 };
 
-/// Reads MLIR, an ONNX model or a .pt2 of torch.export, told apart by name and first bytes; "-" is standard input, MLIR
-/// only. Sizes among `dynamic` get that range, or become symbolic where the format lets them. Of MLIR that does not
-/// parse the places are printed to standard error, as the parser finds them.
+/// Reads MLIR, an ONNX model or a .pt2 of torch.export, which are distinguished by name and first bytes; "-" is
+/// standard input, for MLIR only. The sizes in `dynamic` get that range, or become symbolic if the format allows it. If
+/// MLIR does not parse, the parser prints the errors with their locations to standard error.
 llvm::Expected<ModelFile> readModelFile(llvm::StringRef path, mlir::MLIRContext &context,
                                         llvm::ArrayRef<DynamicSize> dynamic = {});
 

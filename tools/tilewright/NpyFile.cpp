@@ -1,4 +1,4 @@
-//===- NpyFile.cpp - tensors in files of NumPy ---------------------------------------===//
+//===- NpyFile.cpp - read and write tensors in NumPy files ---------------------------===//
 //
 //   "\x93NUMPY" major minor, u16 (2.0 and later: u32) bytes of the header, then
 //   {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), } and spaces, a newline, the elements.
@@ -47,13 +47,13 @@ NpyDtype npyDtypeOf(mlir::Type element) {
   return {(isUnsigned ? "uint" : "int") + std::to_string(bits), order + (isUnsigned ? "u" : "i") + bytes};
 }
 
-/// What follows `'key':` in the header.
+/// Returns the text after `'key':` in the header.
 StringRef valueOf(StringRef header, StringRef key) {
   size_t at = header.find(("'" + key + "'").str());
   return at == StringRef::npos ? "" : header.substr(at).split(':').second.ltrim();
 }
 
-/// The sizes in "(3, 4), ..."; nullopt where it says something else, or more than `most` bytes of elements.
+/// Returns the sizes in "(3, 4), ..."; nullopt if the text is invalid, or the elements have more than `most` bytes.
 std::optional<std::vector<int64_t>> sizesIn(StringRef text, uint64_t width, uint64_t most) {
   std::vector<int64_t> sizes;
   uint64_t total = width;
@@ -78,7 +78,7 @@ std::optional<std::vector<int64_t>> sizesIn(StringRef text, uint64_t width, uint
   return total <= most ? std::optional(sizes) : std::nullopt;
 }
 
-/// The elements of a column-major array, row by row.
+/// Copies the elements of a column-major array in row-major order.
 void copyToRows(HostTensor &tensor, const char *columns) {
   unsigned width = tensor.width(), rank = tensor.sizes.size();
   std::vector<int64_t> place(rank, 0), strides(rank, 1);
@@ -104,7 +104,7 @@ llvm::Error HostTensor::allocate(int64_t least) {
     text += (text.empty() ? "" : "x") + std::to_string(size);
     fits &= size >= 0 && !__builtin_mul_overflow(total, size, &total);
   }
-  static int64_t taken = 0; // by all tensors of the program, which stay
+  static int64_t taken = 0; // by all tensors of the program, which are never freed
   const int64_t memory = int64_t(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
   fits = fits && total <= memory - taken;
   try {
@@ -141,7 +141,7 @@ llvm::Expected<HostTensor> readNpy(StringRef path, mlir::Type element) {
   NpyDtype wanted = npyDtypeOf(element);
   StringRef descr = valueOf(header, "descr");
   descr = descr.consume_front("'") ? descr.take_until([](char c) { return c == '\''; }) : descr.take_front(20);
-  // NumPy writes raw bytes with either sign of order.
+  // NumPy writes raw bytes with either byte-order character.
   bool same =
       descr == wanted.descr || (wanted.descr[1] == 'V' && descr.drop_front(!descr.empty()) == wanted.descr.substr(1));
   if (!same)

@@ -1,4 +1,4 @@
-//===- NpyFile.h - tensors in files of NumPy -------------------------------------===//
+//===- NpyFile.h - read and write tensors in NumPy files -------------------------===//
 #ifndef TILEWRIGHT_TOOLS_TILEWRIGHT_NPYFILE_H
 #define TILEWRIGHT_TOOLS_TILEWRIGHT_NPYFILE_H
 
@@ -9,11 +9,11 @@
 
 namespace tilewright::driver {
 
-/// A dense tensor of the program, row-major.
+/// A dense tensor of the program, in row-major order.
 struct HostTensor {
   mlir::Type element;
   std::vector<int64_t> sizes;
-  std::vector<uint8_t> bytes; ///< at least one, so that an empty tensor has an address
+  std::vector<uint8_t> bytes; ///< at least one byte, so that an empty tensor has an address
 
   unsigned width() const { return std::max(1u, element.getIntOrFloatBitWidth() / 8); }
   int64_t count() const {
@@ -22,15 +22,15 @@ struct HostTensor {
       total *= size;
     return total;
   }
-  /// Makes `bytes`, zeros, at least `least`; an error where the machine has not as much memory, or a size is negative.
+  /// Allocates `bytes` with zeros, at least `least`. Fails if the machine has too little memory, or a size is negative.
   llvm::Error allocate(int64_t least = 64);
 };
 
-/// The name of a dtype as NumPy and torch say it: "float32"; "bfloat16" and "float8_..." are bytes to NumPy.
+/// Returns the name of a dtype in NumPy and torch: "float32"; "bfloat16" and "float8_..." are raw bytes in NumPy.
 std::string dtypeNameOf(mlir::Type element);
 
-/// Reads a .npy file, in either order of elements, whose dtype must be `element`'s; bfloat16 is '<V2', float8 '|V1'.
-/// Errors name the file and say what it has.
+/// Reads a .npy file, row-major or column-major, whose dtype must be `element`'s; bfloat16 is '<V2', float8 '|V1'.
+/// Errors name the file and describe its contents.
 llvm::Expected<HostTensor> readNpy(llvm::StringRef path, mlir::Type element);
 
 /// Writes a .npy file of format 1.0.

@@ -1,4 +1,4 @@
-//===- Progress.cpp - where a command is, for people who watch --------------------------===//
+//===- Progress.cpp - report the progress of a command ----------------------------------===//
 //
 //   [0.1 s] graph (znver5)
 //   [0.4 s] structured (znver5)

@@ -1,4 +1,4 @@
-//===- Progress.h - where a command is, for people who watch ----------------------------===//
+//===- Progress.h - report the progress of a command ------------------------------------===//
 #ifndef TILEWRIGHT_TOOLS_TILEWRIGHT_PROGRESS_H
 #define TILEWRIGHT_TOOLS_TILEWRIGHT_PROGRESS_H
 
@@ -8,16 +8,16 @@
 
 namespace tilewright::driver {
 
-/// Writes lines to standard error, each with the seconds since it was made: "[1.2 s] structured". Only where that is a
-/// terminal, so that scripts and logs see results and errors alone.
+/// Writes lines to standard error, each with the seconds since construction: "[1.2 s] structured". It writes only to a
+/// terminal, so that scripts and logs contain only results and errors.
 class Progress {
 public:
   Progress();
 
-  /// `what` has been done.
+  /// Reports that `what` is done.
   void done(llvm::StringRef what) const;
 
-  /// That a library lies at `path`, from its manifest: its files and their sizes, its kernels, its CPUs.
+  /// Reports the library at `path`, from its manifest: its files and their sizes, its kernels, its CPUs.
   llvm::Error summary(llvm::StringRef path) const;
 
 private:

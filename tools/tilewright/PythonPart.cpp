@@ -1,4 +1,4 @@
-//===- PythonPart.cpp - commands whose work is done in the Python package ------------------------===//
+//===- PythonPart.cpp - find Python for commands of the Python package ---------------------------===//
 //
 // Test: test/Tools/bench.test, test/Tuner/report.test
 //

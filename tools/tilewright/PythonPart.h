@@ -1,4 +1,4 @@
-//===- PythonPart.h - commands whose work is done in the Python package --------------------------===//
+//===- PythonPart.h - find Python for commands of the Python package -----------------------------===//
 #ifndef TILEWRIGHT_TOOLS_TILEWRIGHT_PYTHONPART_H
 #define TILEWRIGHT_TOOLS_TILEWRIGHT_PYTHONPART_H
 
@@ -7,8 +7,8 @@
 
 namespace tilewright::driver {
 
-/// The interpreter that TILEWRIGHT_PYTHON names, or python3; an error where there is none. In a build tree the package
-/// beside this program comes first on its path from now on (PYTHONPATH of this process).
+/// Returns the interpreter that TILEWRIGHT_PYTHON names, or python3; fails if there is none. In a build tree, the
+/// package next to this program is put first in PYTHONPATH of this process.
 llvm::Expected<std::string> findPython();
 
 } // namespace tilewright::driver

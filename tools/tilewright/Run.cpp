@@ -1,11 +1,11 @@
 //===- Run.cpp - tilewright run model.pt2: compile a graph and call it once ------------------===//
 //
-// A library (model.so) is loaded and called as it is.
+// A library (model.so) is loaded and called without compiling.
 //
-// Inputs come from .npy files, --input NAME=FILE each, and results go to the folder --output. Without files inputs are
-// random and the same for the same --seed: floats uniform in [-1, 1], integers 0 or 1 (any index is in range then),
-// booleans 0 or 1. Of every result its type, sizes and a checksum are printed: the sum of the elements and the
-// sum of their magnitudes. --check runs every kernel through the reference, too.
+// Inputs come from .npy files, each --input NAME=FILE, and results are written to the folder --output. Without files,
+// inputs are random and depend only on --seed: floats are uniform in [-1, 1], integers are 0 or 1, so that they are
+// valid as indices, and booleans are 0 or 1. For every result its type, sizes and a checksum are printed: the sum of
+// the elements and the sum of their magnitudes. --check also compares every kernel with the reference.
 //
 // Test: test/Tools/run.mlir, test/Python/test_exported.py
 //
@@ -32,7 +32,7 @@ namespace cl = llvm::cl;
 namespace tilewright::driver {
 namespace {
 
-/// The flags live only while the command runs; those that LLVM's static constructors have registered are dropped.
+/// The flags exist only while the command runs; flags that LLVM's static constructors registered are dropped.
 struct RunFlags {
   cl::OptionCategory category{"Flags of run"};
   cl::opt<std::string> input{cl::Positional,
@@ -85,7 +85,7 @@ int failRun(const llvm::Twine &text) {
 
 int failRun(llvm::Error error) { return failRun(llvm::toString(std::move(error))); }
 
-/// `once` at least one time, and as often as --repeat says; with that the median of the times is printed.
+/// Calls `once` as often as --repeat says, at least once. With --repeat, prints the median of the times.
 llvm::Error repeat(int times, llvm::function_ref<llvm::Error()> once) {
   std::vector<double> milliseconds;
   for (int call = 0; call < std::max(times, 1); ++call) {
@@ -103,7 +103,7 @@ llvm::Error repeat(int times, llvm::function_ref<llvm::Error()> once) {
   return llvm::Error::success();
 }
 
-/// What is asked of results: files, and that they are as expected.
+/// Writes the results to files and compares them with expected ones, as the flags say.
 int finish(llvm::ArrayRef<HostTensor> results, llvm::ArrayRef<std::string> names, RunFlags &flags) {
   if (!flags.output.empty())
     if (llvm::Error unwritten = writeResults(results, names, flags.output))
@@ -125,7 +125,7 @@ int runOnce(const ModelFile &model, Session &session, RunFlags &flags) {
     return failRun(inputs.takeError());
   std::vector<HostTensor> outputs;
   std::vector<std::string> names;
-  std::string noResult; // why there is no memory for a result: a call may know better
+  std::string noResult; // why a result could not be allocated; the error of a call is more precise
   for (auto [index, type] : llvm::enumerate(main.getResultTypes()))
     if (auto tensorType = dyn_cast<RankedTensorType>(type)) {
       llvm::Expected<HostTensor> tensor = tensorOf(tensorType, inputs->symbols);

@@ -1,7 +1,7 @@
-//===- RunInputs.cpp - what `tilewright run` calls a model with -----------------------===//
+//===- RunInputs.cpp - inputs of a model for `tilewright run` -------------------------===//
 //
-// A model's sizes follow from the inputs as in torch.compile: a size that is a symbol gives its value, then those that
-// are a linear function of one symbol, and at last every size must be what the symbols say.
+// The values of symbols are derived from the inputs as in torch.compile: first from sizes that are a single symbol,
+// then from sizes that are a linear function of one unknown symbol. Finally every size must agree with the symbols.
 //
 // Test: test/Tools/run.mlir, test/Python/test_exported.py
 //
@@ -28,7 +28,7 @@ struct TensorArgument {
   std::string name;
   RankedTensorType type;
   const void *weight = nullptr;
-  bool isSeed = false; ///< of a model with random numbers: its last argument, which no file gives
+  bool isSeed = false; ///< the last argument of a model with random numbers, for which there is no file
 };
 
 std::vector<TensorArgument> tensorArguments(const ModelFile &model, func::FuncOp main) {
@@ -56,7 +56,7 @@ std::optional<int64_t> evaluate(AffineExpr size, ArrayRef<int64_t> symbols) {
   return known ? std::optional(known.getValue()) : std::nullopt;
 }
 
-/// "float32[s0, 4]".
+/// Returns a text such as "float32[s0, 4]".
 std::string describe(RankedTensorType type, Symbols symbols) {
   std::string text = dtypeNameOf(type.getElementType()) + "[";
   llvm::raw_string_ostream out(text);
@@ -77,7 +77,7 @@ std::string describe(const HostTensor &tensor) {
   return text + "]";
 }
 
-/// The values of the symbols that a size, together with those known, determines.
+/// Sets the value of a symbol if it is the only unknown one in a size.
 void solve(AffineExpr size, int64_t value, std::vector<std::optional<int64_t>> &symbols) {
   int unknown = -1;
   unsigned unknowns = 0;
@@ -100,7 +100,7 @@ void solve(AffineExpr size, int64_t value, std::vector<std::optional<int64_t>> &
 
 using GivenTensors = std::vector<std::pair<const TensorArgument *, const HostTensor *>>;
 
-/// That no symbol is out of its range, or which dimension makes it so.
+/// Checks that no symbol is out of its range. The error names the dimension that causes it.
 llvm::Error checkRanges(Symbols declared, const GivenTensors &given, ArrayRef<int64_t> values) {
   for (auto [argument, tensor] : given)
     for (auto [dim, size] : llvm::enumerate(graph::sizesOf(argument->type)))
@@ -176,7 +176,7 @@ void fillRandom(HostTensor &tensor, std::mt19937_64 &random) {
   }
 }
 
-/// The tensors of the files, by the argument's number.
+/// Returns the tensors of the files, by the argument's number.
 llvm::Expected<std::map<size_t, HostTensor>> readFiles(ArrayRef<TensorArgument> arguments, Symbols symbols,
                                                        ArrayRef<std::string> files) {
   std::vector<std::string> names;
@@ -261,7 +261,7 @@ llvm::Expected<RunInputs> makeInputs(const ModelFile &model, func::FuncOp main, 
       fillRandom(*tensor, random);
       inputs.tensors.push_back(std::move(*tensor));
     }
-    inputs.pointers.push_back(inputs.tensors.back().bytes.data()); // stays where it is when the tensor moves
+    inputs.pointers.push_back(inputs.tensors.back().bytes.data()); // stays valid when the tensor is moved
   }
   return inputs;
 }

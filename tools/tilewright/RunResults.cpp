@@ -1,4 +1,4 @@
-//===- RunResults.cpp - results of `tilewright run`, printed and written --------------===//
+//===- RunResults.cpp - print, compare and write results of `tilewright run` ----------===//
 //
 // Test: test/Tools/run.mlir, test/Python/test_exported.py
 //
@@ -43,7 +43,7 @@ void printResult(const HostTensor &tensor, size_t number, StringRef name) {
   llvm::outs() << "] sum " << numberText("%.5g", sum) << " magnitude " << numberText("%.5g", magnitude) << "\n";
 }
 
-/// The file of a result: its name, with '_' for what a file's name may not have.
+/// Returns the file name of a result: its name, with '_' for characters that a file name may not have.
 std::string fileOf(StringRef name, size_t number, llvm::StringSet<> &taken) {
   std::string file = name.empty() ? std::to_string(number) : name.str();
   for (char &c : file)
@@ -67,7 +67,7 @@ std::string placeOf(const HostTensor &tensor, int64_t index) {
   return "[" + place + "]";
 }
 
-/// How the tensors differ; empty: no more than `tolerance`. Adds to `said` by how much.
+/// Returns the difference of the tensors; empty if it is at most `tolerance`, and then `said` describes it.
 std::string difference(const HostTensor &got, const HostTensor &wanted, double tolerance, llvm::raw_ostream &said) {
   if (got.sizes != wanted.sizes)
     return "its sizes are [" +
@@ -102,7 +102,7 @@ std::string difference(const HostTensor &got, const HostTensor &wanted, double t
       worst = i;
     }
   }
-  // One division: an expected RMS of 0 allows no error at all.
+  // A single division could divide by 0: an expected RMS of 0 allows no error at all.
   const double error = std::sqrt(errors), allowed = tolerance * std::sqrt(squares);
   if (error > allowed)
     return numberText("its RMS error is %.2e of the RMS of what is expected, %.2e is allowed (--tolerance); worst ",

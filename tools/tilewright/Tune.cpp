@@ -7,7 +7,7 @@
 //   ... tilewright tune --record-tables=DIR model.mlir | --replay-tables=DIR   every schedule measured; the tuner tried
 //   on it
 //
-// `tilewright tune --worker` is what it starts to compile and to measure (lib/Compiler/Tune/Worker.cpp).
+// `tilewright tune --worker` is the process that compiles and measures (lib/Compiler/Tune/Worker.cpp).
 //
 // Tests: test/Tuner/tune.test, test/Tuner/tune-faults.test, test/Tuner/replay.test, test/Tuner/report.test
 //
@@ -38,7 +38,7 @@ namespace cl = llvm::cl;
 namespace tilewright::driver {
 namespace {
 
-/// The flags live only while the command runs; those that LLVM's static constructors have registered are dropped.
+/// The flags exist only while the command runs; flags that LLVM's static constructors registered are dropped.
 struct TuneFlags {
   cl::OptionCategory category{"Flags of tune"};
   cl::opt<std::string> input{
@@ -119,7 +119,7 @@ int failTune(const llvm::Twine &text) {
 }
 int failTune(llvm::Error error) { return failTune(llvm::toString(std::move(error))); }
 
-/// Why `sizes` are not values of the model's symbolic sizes; empty: they are.
+/// Returns why `sizes` are not values of the model's symbolic sizes; empty if they are.
 std::string misfitOf(llvm::ArrayRef<int64_t> sizes, ModuleOp module) {
   auto main = module.lookupSymbol<mlir::func::FuncOp>("main");
   if (!main)
@@ -139,12 +139,12 @@ std::string misfitOf(llvm::ArrayRef<int64_t> sizes, ModuleOp module) {
 volatile std::sig_atomic_t interruptions = 0;
 
 void onInterrupt(int) {
-  // The second one ends the process as usual.
+  // The second interruption ends the process as usual.
   if (++interruptions > 1)
     std::signal(SIGINT, SIG_DFL);
 }
 
-/// "12 tables, geometric means: tier 0 0.900, ...".
+/// Prints a line such as "12 tables, geometric means: tier 0 0.900, ...".
 void printMeans(const std::vector<const ReplayedTable *> &rows) {
   auto mean = [&](double ReplayedTable::*score, size_t *counted = nullptr) {
     double logarithms = 0;
@@ -194,7 +194,7 @@ int replay(const TuneFlags &flags) {
       << ", " << options.runs << " tunings of each\n";
   out << "schedules outside spread tier 0  quick (measured)   full (measured)  transfer agreed false slower lost  "
          "table\n";
-  // What is hard to miss says little: means are of all, and of large spaces in which schedules matter.
+  // Easy spaces are not informative: print means of all spaces, and of large ones in which schedules matter.
   constexpr int64_t large = 200;
   constexpr double wide = 1.5;
   std::vector<const ReplayedTable *> all, hard;
@@ -259,7 +259,7 @@ int writeText(const std::string &path, llvm::StringRef text) {
   return code ? failTune("cannot write '" + path + "': " + code.message()) : 0;
 }
 
-/// What --report asks for, by its ending: a page, the numbers as JSON, or a chart, which the Python package draws.
+/// Writes the report in the form of the file's ending: a page, the numbers as JSON, or a chart drawn by the package.
 int writeReport(llvm::StringRef path, llvm::function_ref<std::string()> page, const llvm::json::Value &numbers) {
   std::string json = jsonText(numbers, 2) + "\n";
   if (path.ends_with(".json"))
@@ -283,7 +283,7 @@ int writeReport(llvm::StringRef path, llvm::function_ref<std::string()> page, co
   return failTune("no chart is drawn" + (why.empty() ? "" : ": " + why) + "; --report=FILE.html needs no Python");
 }
 
-/// Target hls has an estimator instead of a machine.
+/// Tunes designs of the target hls, with the estimator in place of a machine.
 int tuneDesigns(Session &session, ModuleOp module, const Options &options, const TuneOptions &how, TuneFlags &flags) {
   llvm::Expected<std::vector<DesignPoint>> points = tuneDesign(session, module, options, how);
   if (!points)
@@ -440,7 +440,7 @@ llvm::Error tuneFirst(Session &session, ModuleOp module, const Options &options,
   return llvm::Error::success();
 }
 
-/// `explain KEY`, `merge DIR`, ... as the flags that they stand for. A file of the verb's name is a model.
+/// Returns `explain KEY`, `merge DIR`, ... as the equivalent flags. If a file has the verb's name, it is a model.
 static std::vector<std::string> withoutVerb(int argc, const char *const *argv) {
   std::vector<std::string> arguments(argv, argv + argc);
   if (argc < 2 || llvm::sys::fs::exists(arguments[1]))
@@ -456,7 +456,7 @@ static std::vector<std::string> withoutVerb(int argc, const char *const *argv) {
     flag += "=" + arguments[2];
     arguments.erase(arguments.begin() + 2);
   } else if (verb != "explain") {
-    flag += "="; // no folder, which is told
+    flag += "="; // no folder, which is reported as an error
   }
   arguments[1] = flag;
   return arguments;

@@ -1,4 +1,4 @@
-//===- Tune.h - tuning on the way of another command --------------------------------------------------===//
+//===- Tune.h - tuning as a part of another command ---------------------------------------------------===//
 #ifndef TILEWRIGHT_TOOLS_TILEWRIGHT_TUNE_H
 #define TILEWRIGHT_TOOLS_TILEWRIGHT_TUNE_H
 
@@ -6,10 +6,10 @@
 
 namespace tilewright::driver {
 
-/// How `tilewright tune` and `compile --tune=` start workers and are interrupted.
+/// Returns how `tilewright tune` and `compile --tune=` start workers and are interrupted.
 TuneOptions tuneOptions();
 
-/// Tunes a copy of `module` at `tier`, quick or full, and tells on standard error what it does.
+/// Tunes a copy of `module` at `tier`, quick or full, and reports its progress on standard error.
 llvm::Error tuneFirst(Session &session, mlir::ModuleOp module, const Options &options, llvm::StringRef tier);
 
 } // namespace tilewright::driver

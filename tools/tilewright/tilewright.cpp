@@ -1,4 +1,4 @@
-//===- tilewright.cpp - the driver: one program, a command a task -----------------===//
+//===- tilewright.cpp - the driver: one program with a command per task -----------===//
 //
 //   tilewright compile model.pt2 --emit=structured
 //   tilewright run model.pt2 --input x=x.npy --output results
@@ -20,7 +20,7 @@ namespace {
 struct Command {
   llvm::StringLiteral name, summary;
   int (*run)(int argc, const char *const *argv);
-  /// It runs no kernels: whatever crashes is the compiler. Other commands have the net of each compile alone.
+  /// The command runs no kernels, so every crash is the compiler's. Other commands catch crashes of each compile only.
   bool onlyCompiles = false;
 };
 
@@ -58,7 +58,7 @@ void printUsage(llvm::raw_ostream &os) {
 
 int main(int argc, char **argv) {
   llvm::StringRef name = argc > 1 ? argv[1] : "";
-  // What the compiler held may not be destroyed, and the threads of it stand still.
+  // After a crash, the compiler's objects may not be destroyed, and its threads are blocked.
   tilewright::onCompilerCrash([&](const std::string &message) {
     llvm::errs() << "tilewright " << name << ": " << message << "\ntilewright: this command repeats it:";
     for (int i = 0; i < argc; ++i)
