@@ -202,7 +202,7 @@ void GraphCall::freeze(const std::vector<bool> &wanted, py::object release) {
   if (!program)
     return;
   settled = false;
-  // This object owns the program, so the program needs no share of it.
+  // This object owns the program, so the callback may refer to it without a share in its ownership.
   program->onPacked([this, wanted, release](size_t input, const void *data, uint64_t number,
                                             std::vector<std::shared_ptr<const void>> packs) {
     // Only the first call is exclusive: later ones may run in parallel, each with separate pointers.

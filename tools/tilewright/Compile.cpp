@@ -1,9 +1,9 @@
 //===- Compile.cpp - tilewright compile model.pt2 --emit=<stage> --------------------===//
 //
 // Reads a program of torch.export, or a module whose @main has `tw` ops, lowers it to the end of a stage and prints it.
-// `--emit=asm` prints the target's assembly, which is PTX for cuda (`--emit=ptx`, too). `--emit=shared`, `static` and
-// `obj` write a library, its C header and a manifest. A target that writes files (hls) fills the folder of -o with a
-// design. `--start-at=<stage>` continues from the output of `--emit=<stage>`. On a terminal each finished step is
+// `--emit=asm` prints the target's own language, which is PTX for cuda (`--emit=ptx`, too). `--emit=shared`, `static`
+// and `obj` write a library, its C header and a manifest. A target that writes files (hls) fills the folder of -o with
+// a design. `--start-at=<stage>` continues from the output of `--emit=<stage>`. On a terminal each finished step is
 // reported.
 //
 // Tests: test/Tools/compile.mlir, test/Tools/start-at.mlir, test/Tools/compile-library.mlir

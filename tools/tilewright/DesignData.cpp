@@ -4,7 +4,7 @@
 // allowed root of the mean square of the differences, by the numbers rule: twice (three times below 1000 elements) the
 // error of the cpu target against the reference, or an eps of the results' magnitude. It is at most sqrt(eps) of that
 // magnitude, half the digits, so that a wrong cpu target does not produce a bound that any result satisfies. It is 0
-// for integers.
+// for integers that do not depend on floats.
 //
 //===----------------------------------------------------------------------===//
 #include "Design.h"
@@ -63,7 +63,7 @@ llvm::Expected<Results> runOn(llvm::StringRef target, ModuleOp module, const Run
   std::vector<void *> pointers;
   for (HostTensor &result : results)
     pointers.push_back(result.bytes.data());
-  // Compile a copy in a separate session, whose context then has the module.
+  // Compile a copy that is parsed in the context of a separate session.
   Session session;
   OwningOpRef<ModuleOp> own;
   std::string text;

@@ -102,7 +102,7 @@ std::string difference(const HostTensor &got, const HostTensor &wanted, double t
       worst = i;
     }
   }
-  // A single division could divide by 0: an expected RMS of 0 allows no error at all.
+  // Compare without dividing by the expected RMS: if it is 0, no error is allowed.
   const double error = std::sqrt(errors), allowed = tolerance * std::sqrt(squares);
   if (error > allowed)
     return numberText("its RMS error is %.2e of the RMS of what is expected, %.2e is allowed (--tolerance); worst ",

@@ -2,10 +2,10 @@
 //
 //   tilewright tune model.pt2 --tier=quick        measures, and writes records
 //   tilewright tune --list model.pt2              knobs, constraints and numbers of schedules
-//   tilewright tune --target=hls model.mlir       designs at more and more multipliers, by the estimator
+//   tilewright tune --target=hls model.mlir       designs with increasing multipliers, by the estimator
 //   tilewright tune explain [KEY] | merge DIR | import DIR | export DIR | replay MODEL   records; also --explain=KEY
-//   ... tilewright tune --record-tables=DIR model.mlir | --replay-tables=DIR   every schedule measured; the tuner tried
-//   on it
+//   tilewright tune --record-tables=DIR model.mlir   measures every schedule
+//   tilewright tune --replay-tables=DIR              tests the tuner on these measurements
 //
 // `tilewright tune --worker` is the process that compiles and measures (lib/Compiler/Tune/Worker.cpp).
 //

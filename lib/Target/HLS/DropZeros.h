@@ -1,4 +1,4 @@
-//===- DropZeros.h - kernels that multiply by zeros -------------------------------------------===//
+//===- DropZeros.h - remove multiplications by zeros from kernels --------------------------===//
 #ifndef TILEWRIGHT_TARGET_HLS_DROPZEROS_H
 #define TILEWRIGHT_TARGET_HLS_DROPZEROS_H
 
