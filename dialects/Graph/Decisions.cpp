@@ -1,4 +1,4 @@
-//===- Decisions.cpp - what a pass decided, for the user's report ----------===//
+//===- Decisions.cpp - decisions of passes, for the user's report ----------===//
 #include "dialects/Graph/Decisions.h"
 
 using namespace mlir;

@@ -1,6 +1,6 @@
-//===- Decisions.h - what a pass decided, for the user's report ------------===//
+//===- Decisions.h - decisions of passes, for the user's report ------------===//
 //
-// The attribute tw.decisions, of a function and later of the module, is an array of
+// The attribute tw.decisions of a function, and later of the module, is an array of
 //   {fused = false, subject = "matmul with gelu", reason = "...", where = "model.py:12"}
 //
 //===----------------------------------------------------------------------===//
@@ -12,10 +12,10 @@
 
 namespace tilewright::graph {
 
-/// The user's file:line of `loc`, or "".
+/// Returns the user's "file:line" of `loc`, or "" if `loc` has none.
 std::string sourceLine(mlir::Location loc);
 
-/// An element of tw.decisions.
+/// Returns an element of tw.decisions.
 mlir::Attribute decisionAttr(mlir::Builder &builder, bool fused, llvm::StringRef subject, llvm::StringRef reason,
                              mlir::Location loc);
 

@@ -1,4 +1,4 @@
-//===- Elements.cpp - on which elements an op of the elementwise table has a meaning ===//
+//===- Elements.cpp - valid element types of elementwise ops ------------------------===//
 //
 // Tests: test/Graph/invalid.mlir, test/Python/ops/test_refused_by_eager.py
 //

@@ -1,4 +1,4 @@
-//===- Elements.h - on which elements an op of the elementwise table has a meaning -===//
+//===- Elements.h - valid element types of elementwise ops -------------------------===//
 #ifndef TILEWRIGHT_DIALECTS_GRAPH_ELEMENTS_H
 #define TILEWRIGHT_DIALECTS_GRAPH_ELEMENTS_H
 
@@ -6,9 +6,10 @@
 
 namespace tilewright::graph {
 
-/// Whether `op`, of the elementwise table, computes with elements of type `element`: square roots are of floats, shifts
-/// of integers, and booleans have no remainder. elementwise_c3 for the verifier, a refusal for the importers; stage 2
-/// has a scalar form for what is true here.
+/// Returns true if `op`, an op of the elementwise table, is defined on elements of type `element`: square roots need
+/// floats, shifts need integers, and remainders of booleans are undefined. The verifier reports elementwise_c3
+/// otherwise, and the importers refuse the operator. Stage 2 has a scalar form of every combination that is accepted
+/// here.
 bool hasMeaning(mlir::Operation *op, mlir::Type element);
 
 } // namespace tilewright::graph

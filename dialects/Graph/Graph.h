@@ -14,10 +14,10 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace tilewright::graph {
-/// elementwise_c1 and elementwise_c2, for every op of the table.
+/// Verifies elementwise_c1 and elementwise_c2, for every op of the table.
 mlir::LogicalResult verifyElementwise(mlir::Operation *op);
 
-/// Marks the ops of the elementwise table (GraphOps.td): operands broadcast to the one result.
+/// Marks the ops of the elementwise table (GraphOps.td), whose operands are broadcast to the single result.
 template <typename ConcreteType> class Elementwise : public mlir::OpTrait::TraitBase<ConcreteType, Elementwise> {
 public:
   static mlir::LogicalResult verifyTrait(mlir::Operation *op) { return verifyElementwise(op); }
@@ -41,51 +41,52 @@ struct SymbolicSize {
   int64_t min = 0, max = INT64_MAX;
 };
 
-/// Those of `function`, in the order of its `index` arguments; one without a name is called s0, s1, ... by its place.
+/// Returns the symbolic sizes of `function`, in the order of its `index` arguments. Unnamed ones are called s0, s1, ...
+/// by position.
 llvm::SmallVector<SymbolicSize> symbolicSizesOf(mlir::FunctionOpInterface function);
 
-/// On ops that read or write at computed places: negative indices do not count from the end, they are errors.
+/// On ops that read or write at computed indices: negative indices do not count from the end but are errors.
 inline constexpr llvm::StringLiteral fromStartAttrName = "tw.from_start";
-/// On @main: relations of its symbolic sizes that each call checks (lib/Graph/GuardSizes.cpp).
+/// On @main: relations between its symbolic sizes that each call checks (lib/Graph/GuardSizes.cpp).
 inline constexpr llvm::StringLiteral guardsAttrName = "tw.guards";
-/// Argument attribute (unit): a parameter or buffer, the same tensor at every call.
+/// Argument attribute (unit): a parameter or buffer, which is the same tensor in every call.
 inline constexpr llvm::StringLiteral staticAttrName = "tw.static";
 /// Argument and result attribute (string): the name the user gave.
 inline constexpr llvm::StringLiteral nameAttrName = "tw.name";
-/// On a result of @main: the number of the tensor argument whose memory it shall be written into.
+/// On a result of @main: the number of the tensor argument into whose memory the result is written.
 inline constexpr llvm::StringLiteral intoAttrName = "tw.into";
 
-/// What passes decided and why, for the report: on the function in the graph stage, later on the module.
+/// Decisions of passes with their reasons, for the report: on the function in the graph stage, later on the module.
 inline constexpr llvm::StringLiteral decisionsAttrName = "tw.decisions";
-/// Discardable unit attribute of convolutions and pooling that --tw-propagate-layout has turned: shapes are
-/// N x spatial x C, weights spatial x C/groups x F (transposed: spatial x C x F/groups).
+/// Discardable unit attribute of convolutions and pooling ops that --tw-propagate-layout has made channels-last: shapes
+/// are N x spatial x C, weights spatial x C/groups x F (transposed convolutions: spatial x C x F/groups).
 inline constexpr llvm::StringLiteral channelsLastAttrName = "tw.channels_last";
-/// On a tw.cast: it is the importer's, inside the meaning of another op. Its rounding may be dropped where ops fuse, as
-/// those between ops may.
+/// On a tw.cast that the importer inserted as part of another op's definition. Its rounding may be omitted where ops
+/// fuse, like the rounding between ops.
 inline constexpr llvm::StringLiteral implicitAttrName = "tw.implicit";
 
-/// The sizes of `type` as affine expressions over the function's symbols; constants where they are static.
+/// Returns the sizes of `type` as affine expressions over the function's symbols; static sizes are constants.
 llvm::SmallVector<mlir::AffineExpr> sizesOf(mlir::RankedTensorType type);
 
-/// The normal form of a size: equal sizes are the same expression then.
+/// Returns the normal form of a size. Equal sizes have the same normal form.
 mlir::AffineExpr canonicalSize(mlir::AffineExpr size);
 
-/// The number of elements of `type`, in normal form.
+/// Returns the number of elements of `type`, in normal form.
 mlir::AffineExpr elementCount(mlir::RankedTensorType type);
 
-/// The tensor type with these sizes (brought into normal form): constants become static dimensions, anything else `?`
-/// with the encoding.
+/// Returns the tensor type with these sizes in normal form: constants become static dimensions, all others `?` with the
+/// encoding.
 mlir::RankedTensorType tensorWithSizes(llvm::ArrayRef<mlir::AffineExpr> sizes, mlir::Type elementType);
 
-/// True when the sizes are the same expressions.
+/// Returns true if the sizes are the same expressions.
 bool sameShape(mlir::RankedTensorType a, mlir::RankedTensorType b);
 
-/// The 8-bit floats that graphs have, or a tensor of them.
+/// Returns true for the supported 8-bit floats, and for tensors of them.
 inline bool isFloat8(mlir::Type type) {
   return mlir::isa<mlir::Float8E4M3FNType, mlir::Float8E5M2Type>(mlir::getElementTypeOrSelf(type));
 }
 
-/// `type` with another element type.
+/// Returns `type` with another element type.
 mlir::RankedTensorType withElementType(mlir::RankedTensorType type, mlir::Type elementType);
 
 } // namespace tilewright::graph

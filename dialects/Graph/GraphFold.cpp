@@ -1,4 +1,4 @@
-//===- GraphFold.cpp - identities and compositions of views -----------------------------===//
+//===- GraphFold.cpp - fold identity views and compositions of views --------------------===//
 //
 //   reshape, permute, broadcast, slice that change nothing   ->  the input
 //   reshape(reshape(x))                                      ->  reshape(x)
@@ -6,7 +6,7 @@
 //   broadcast(broadcast(x))                                  ->  broadcast(x)
 //   slice(slice(x))                                          ->  slice(x), offsets and strides combined
 //
-// Compositions happen in place: the op takes over its producer's operand.
+// Compositions are folded in place: the op takes its producer's operand.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/GraphVerify.h"

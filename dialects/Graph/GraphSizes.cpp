@@ -1,7 +1,7 @@
-//===- GraphSizes.cpp - symbolic sizes in one normal form ---------------------===//
+//===- GraphSizes.cpp - normal form of symbolic sizes -------------------------===//
 //
-// A size is a polynomial over atoms; an atom is a symbol, or a floordiv, ceildiv or mod of polynomials. Two sizes are
-// equal exactly when their normal forms are the same expression:
+// A size is a polynomial over atoms. An atom is a symbol, or a floordiv, ceildiv or mod of polynomials. Two sizes are
+// equal exactly if their normal forms are the same expression:
 //
 //   s1 * (s0 * 2) + s0          ->  s0 + s0 * s1 * 2
 //   (s0 * 8 + 3) floordiv 4     ->  s0 * 2
@@ -20,7 +20,7 @@ struct SizeTerm {
   int64_t factor = 0;
   std::vector<AffineExpr> atoms;
 };
-/// Terms by the printed form of their atoms: an order that does not depend on pointers.
+/// Maps the printed form of the atoms to a term, so that the order does not depend on pointers.
 using SizePolynomial = std::map<std::vector<std::string>, SizeTerm>;
 
 std::string sizeKey(AffineExpr expr) {
@@ -30,7 +30,7 @@ std::string sizeKey(AffineExpr expr) {
   }
   std::string text;
   llvm::raw_string_ostream(text) << expr;
-  return "~" + text; // after the symbols
+  return "~" + text; // sorted after the symbols
 }
 
 void addTerm(SizePolynomial &sum, const std::vector<std::string> &key, const SizeTerm &term, int64_t times = 1) {
@@ -66,7 +66,7 @@ AffineExpr rebuild(const SizePolynomial &sum, MLIRContext *context) {
   AffineExpr result;
   for (const auto &[key, term] : sum) {
     if (term.atoms.empty())
-      continue; // the constant goes last
+      continue; // the constant is added last
     AffineExpr product;
     for (AffineExpr atom : term.atoms)
       product = product ? product * atom : atom;
@@ -80,7 +80,7 @@ AffineExpr rebuild(const SizePolynomial &sum, MLIRContext *context) {
 
 SizePolynomial asPolynomial(AffineExpr expr);
 
-/// Takes the atoms of `divisor` out of those of `term`; false where one is not among them.
+/// Removes the atoms of `divisor` from `term`. Returns false if the term lacks one of them.
 bool divideAtoms(std::vector<std::string> &key, SizeTerm &term, const std::vector<std::string> &divisor) {
   for (const std::string &name : divisor) {
     auto found = llvm::find(key, name);
@@ -92,8 +92,8 @@ bool divideAtoms(std::vector<std::string> &key, SizeTerm &term, const std::vecto
   return true;
 }
 
-/// Moves the terms of `sum` that the one term `divisor` divides into `whole`, divided. Of a constant that a number does
-/// not divide the rest stays.
+/// Moves every term of `sum` that the single term `divisor` divides into `whole`, as its quotient. The remainder of a
+/// constant term stays in `sum`.
 void splitMultiples(SizePolynomial &sum, const SizePolynomial &divisor, SizePolynomial &whole) {
   const auto &[atoms, single] = *divisor.begin();
   for (auto it = sum.begin(); it != sum.end();) {
@@ -122,7 +122,7 @@ SizePolynomial atomOf(AffineExpr expr) {
   return {{{sizeKey(expr)}, {1, {expr}}}};
 }
 
-/// The divisor of a size is never 0 or less.
+/// Returns the normal form of a floordiv, ceildiv or mod. The divisor of a size is always positive.
 SizePolynomial quotientOf(AffineExprKind kind, AffineExpr lhs, AffineExpr rhs) {
   MLIRContext *context = lhs.getContext();
   SizePolynomial numerator = asPolynomial(lhs), divisor = asPolynomial(rhs), whole;
@@ -135,7 +135,7 @@ SizePolynomial quotientOf(AffineExprKind kind, AffineExpr lhs, AffineExpr rhs) {
   }
   if (single)
     splitMultiples(numerator, divisor, whole);
-  // The rest is 0, or a constant in [0, d).
+  // Whether the remainder is 0, or a constant in [0, d).
   bool small = numerator.empty() || (constant && numerator.size() == 1 && numerator.begin()->first.empty());
   if (single && small)
     return kind == AffineExprKind::Mod ? numerator : whole;

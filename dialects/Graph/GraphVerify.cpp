@@ -1,7 +1,7 @@
-//===- GraphVerify.cpp - constraints of the elementwise ops, sources and views ----===//
+//===- GraphVerify.cpp - constraints of elementwise ops, sources and views --------===//
 //
 // Messages begin with the constraint's label: "'tw.matmul' op matmul_c3: lhs K is 4 but rhs K is 5". The functions of
-// test/Graph/invalid.mlir have the same names.
+// test/Graph/invalid.mlir are named after the labels.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/GraphVerify.h"
@@ -20,10 +20,10 @@ std::optional<int64_t> constantOf(AffineExpr expr) {
 }
 
 namespace {
-/// Where the verifier that runs in this thread notes what it leaves open; null: nobody asks.
+/// Where the verifier that runs in this thread records the rules it cannot decide; null if nobody requests them.
 thread_local SmallVectorImpl<SizeRule> *openRules = nullptr;
 
-/// a - b where it is a number; notes the rule otherwise.
+/// Returns a - b if it is a constant, otherwise records the rule in `openRules`.
 std::optional<int64_t> knownDifference(AffineExpr a, AffineExpr b, bool atLeast) {
   std::optional<int64_t> difference = a == b ? 0 : constantOf(canonicalSize(a - b));
   if (!difference && openRules)
@@ -226,7 +226,7 @@ LogicalResult RandomOp::verify() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult ReshapeOp::verify() {
-  // Sizes that both have need not be multiplied, so that a rule says of one size what it must be.
+  // Drops the sizes that both shapes have, so that a rule states directly what a single size must be.
   Sizes before = sizesOf(getInput()), after;
   for (AffineExpr size : sizesOf(getResult())) {
     auto *same = llvm::find(before, size);
@@ -288,7 +288,7 @@ LogicalResult SliceOp::verify() {
     std::optional<int64_t> first = constantOf(offset), count = constantOf(size), all = constantOf(whole);
     if (count == 0)
       continue;
-    if (first && count && all) { // numbers that may not fit into 64 bits
+    if (first && count && all) { // sums of these constants may overflow 64 bits
       int64_t last = 0;
       if (*count > 0 && (__builtin_mul_overflow(*count - 1, stride, &last) ||
                          __builtin_add_overflow(*first, last, &last) || last >= *all))
@@ -296,7 +296,7 @@ LogicalResult SliceOp::verify() {
                                 << *count << " from " << *first << " on by " << stride;
       continue;
     }
-    AffineExpr end = canonicalSize(offset + (size - 1) * stride + 1); // of no elements not behind the next ones
+    AffineExpr end = canonicalSize(offset + (size - 1) * stride + 1); // an empty slice may end anywhere up to the size
     if (surelyBelow(whole, end))
       return broken(*this, 2) << "dimension " << i << " of size " << printSize(whole) << " ends before element "
                               << printSize(canonicalSize(end - 1));

@@ -1,4 +1,4 @@
-//===- GraphVerify.h - what the verifiers of tw share ---------------------------===//
+//===- GraphVerify.h - shared functions of the tw verifiers ---------------------===//
 #ifndef TILEWRIGHT_DIALECTS_GRAPH_GRAPHVERIFY_H
 #define TILEWRIGHT_DIALECTS_GRAPH_GRAPHVERIFY_H
 
@@ -15,29 +15,29 @@ inline Sizes sizesOf(mlir::Value value) { return sizesOf(tensorOf(value)); }
 inline mlir::Type elementOf(mlir::Value value) { return tensorOf(value).getElementType(); }
 inline int64_t rankOf(mlir::Value value) { return tensorOf(value).getRank(); }
 
-/// The size as a number where it is one.
+/// Returns the value of a constant size, or nullopt.
 std::optional<int64_t> constantOf(mlir::AffineExpr expr);
-/// For sizes that must be equal: true where they are numbers that differ, or differ by a number. What symbols decide is
-/// a rule of the op that is verified (SizeRules.h).
+/// For sizes that must be equal: returns true if they are different constants or differ by a nonzero constant. A
+/// difference that depends on symbols becomes a rule of the verified op (SizeRules.h).
 bool surelyDiffer(mlir::AffineExpr a, mlir::AffineExpr b);
-/// The same for a size `a` that must be at least `b`.
+/// Likewise for a size `a` that must be at least `b`.
 bool surelyBelow(mlir::AffineExpr a, mlir::AffineExpr b);
 /// "2x(s0)x64"
 std::string printSizes(llvm::ArrayRef<mlir::AffineExpr> sizes);
 std::string printSize(mlir::AffineExpr size);
 
-/// `op` fails constraint `number`: "matmul_c3: ...".
+/// Reports that `op` violates constraint `number`: "matmul_c3: ...".
 mlir::InFlightDiagnostic broken(mlir::Operation *op, unsigned number);
 mlir::InFlightDiagnostic broken(mlir::Operation *op, llvm::StringRef label, unsigned number);
 
-/// 0 <= dim < rank, else constraint `number`.
+/// Checks 0 <= dim < rank; otherwise reports constraint `number`.
 mlir::LogicalResult checkDim(mlir::Operation *op, unsigned number, int64_t dim, int64_t rank);
-/// All in range and distinct, else constraint `number`.
+/// Checks that all dimensions are in range and distinct; otherwise reports constraint `number`.
 mlir::LogicalResult checkDims(mlir::Operation *op, unsigned number, llvm::ArrayRef<int64_t> dims, int64_t rank);
-/// The sizes of `value` are `expected`, else constraint `number`.
+/// Checks that the sizes of `value` are `expected`; otherwise reports constraint `number`.
 mlir::LogicalResult checkSizes(mlir::Operation *op, unsigned number, llvm::StringRef what, mlir::Value value,
                                llvm::ArrayRef<mlir::AffineExpr> expected);
-/// `from` broadcasts to `to` by numpy's rule.
+/// Returns true if `from` broadcasts to `to` by numpy's rule.
 bool broadcasts(llvm::ArrayRef<mlir::AffineExpr> from, llvm::ArrayRef<mlir::AffineExpr> to);
 
 } // namespace tilewright::graph

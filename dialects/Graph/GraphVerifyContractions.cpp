@@ -31,7 +31,7 @@ LogicalResult MatmulOp::verify() {
 
 namespace {
 
-/// Entries per spatial dimension; positive where it must be.
+/// Checks that there is one entry per spatial dimension, each at least `least`.
 LogicalResult checkEntries(Operation *op, unsigned number, StringRef what, ArrayRef<int64_t> values, int64_t spatial,
                            int64_t least) {
   if (int64_t(values.size()) != spatial)
@@ -53,13 +53,14 @@ LogicalResult checkRanks(Operation *op, Value input, Value other) {
 } // namespace
 
 namespace {
-/// The sizes in torch's order, N x C x spatial, when those of `op` are channels-last.
+/// Returns the sizes in torch's order, N x C x spatial, also if `op` is channels-last.
 Sizes plainOrder(Operation *op, Sizes sizes) {
   if (op->hasAttr(channelsLastAttrName) && sizes.size() >= 3)
     std::rotate(sizes.begin() + 1, sizes.end() - 1, sizes.end());
   return sizes;
 }
-/// A weight's sizes in torch's order, F x C x spatial (C x F x spatial, transposed), when they are spatial x C x F.
+/// Returns a weight's sizes in torch's order, F x C x spatial (transposed: C x F x spatial), also if they are spatial x
+/// C x F.
 Sizes plainWeight(Operation *op, Sizes sizes, bool transposed = false) {
   if (!op->hasAttr(channelsLastAttrName) || sizes.size() < 3)
     return sizes;
@@ -68,7 +69,7 @@ Sizes plainWeight(Operation *op, Sizes sizes, bool transposed = false) {
     std::swap(sizes[0], sizes[1]);
   return sizes;
 }
-/// And back.
+/// The inverse of plainOrder().
 Sizes givenOrder(Operation *op, Sizes plain) {
   if (op->hasAttr(channelsLastAttrName) && plain.size() >= 3)
     std::rotate(plain.begin() + 1, plain.begin() + 2, plain.end());
@@ -167,13 +168,13 @@ LogicalResult AttentionGradientOp::verify() {
 }
 
 namespace {
-/// One dimension of a pool.
+/// The parameters of a pool in one dimension.
 struct PoolWindow {
   int64_t kernel, stride, padding, dilation;
 };
 
-/// `count` windows over `size` elements are as many as torch makes, by ceil_mode or without: the last one begins inside
-/// the input or the padding before it, and no window fits behind it.
+/// Returns true if `count` windows over `size` elements are what torch computes with or without ceil_mode: the last
+/// window begins inside the input or its leading padding, and no further window fits.
 bool windowsFit(AffineExpr size, AffineExpr count, const PoolWindow &w) {
   if (w.kernel < 1 || w.stride < 1 || w.dilation < 1)
     return true;

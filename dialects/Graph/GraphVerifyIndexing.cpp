@@ -10,7 +10,7 @@ bool isIndexType(Value value) {
   return elementOf(value).isSignlessInteger(64) || elementOf(value).isSignlessInteger(32);
 }
 
-/// The shape that the index tensors have together.
+/// Returns the shape to which the index tensors broadcast.
 Sizes indexShape(ValueRange indices) {
   Sizes shape;
   for (Value index : indices) {
@@ -24,7 +24,7 @@ Sizes indexShape(ValueRange indices) {
   return shape;
 }
 
-/// take_c1 and take_c3 (put_c1); gives the shape that tw.take has.
+/// Checks take_c1 and take_c3 (put_c1). Returns the shape of tw.take's result.
 FailureOr<Sizes> checkIndices(Operation *op, Value input, ValueRange indices, int64_t dim, unsigned rangeLabel,
                               unsigned typeLabel) {
   int64_t rank = rankOf(input), count = indices.size();
@@ -49,7 +49,7 @@ FailureOr<Sizes> checkIndices(Operation *op, Value input, ValueRange indices, in
   return shape;
 }
 
-/// `value` is not larger than `whole` in dimensions other than `dim`, else constraint `number`.
+/// Checks that `value` is not larger than `whole` in any dimension except `dim`; otherwise reports constraint `number`.
 LogicalResult checkWithin(Operation *op, unsigned number, StringRef what, Value value, Value whole, int64_t dim) {
   Sizes sizes = sizesOf(value), all = sizesOf(whole);
   if (llvm::any_of(sizes, [](AffineExpr size) { return constantOf(size) == 0; }))

@@ -17,7 +17,8 @@ Sizes reducedSizes(Value input, ArrayRef<int64_t> dims, bool keepdim) {
   return result;
 }
 
-/// 1 <= rank <= the input's; weight and bias have the normalized shape; the statistics have ones there.
+/// Checks that 1 <= rank <= the input's rank, that weight and bias have the normalized shape, and that the statistics
+/// have size 1 in the normalized dimensions.
 LogicalResult verifyNorm(Operation *op, Value input, Value weight, Value bias, int64_t rank, Value result,
                          ValueRange statistics) {
   int64_t inputRank = rankOf(input);

@@ -1,4 +1,4 @@
-//===- Sizes.cpp - products of symbolic sizes and what a reshape does to them -===//
+//===- Sizes.cpp - products of symbolic sizes, and dimension groups of reshapes ---===//
 #include "dialects/Graph/Sizes.h"
 #include "dialects/Graph/Graph.h"
 #include "llvm/ADT/STLExtras.h"
@@ -67,7 +67,7 @@ SmallVector<ReshapeGroup> reshapeGroups(ArrayRef<AffineExpr> from, ArrayRef<Affi
   SmallVector<ReshapeGroup> groups;
   unsigned i = 0, j = 0;
   while (i < from.size() && j < to.size()) {
-    // The shortest pair of runs with equal products.
+    // Find the shortest pair of runs with equal products.
     unsigned bestFrom = 0, bestTo = 0;
     unsigned longest = (from.size() - i) + (to.size() - j);
     for (unsigned total = 2; total <= longest && !bestFrom; ++total)

@@ -1,4 +1,4 @@
-//===- Sizes.h - products of symbolic sizes and what a reshape does to them ---===//
+//===- Sizes.h - products of symbolic sizes, and dimension groups of reshapes ---===//
 #ifndef TILEWRIGHT_DIALECTS_GRAPH_SIZES_H
 #define TILEWRIGHT_DIALECTS_GRAPH_SIZES_H
 
@@ -8,20 +8,21 @@
 
 namespace tilewright::graph {
 
-/// True when the products of the sizes are the same.
+/// Returns true if the products of the sizes are equal.
 bool sameNumElements(llvm::ArrayRef<mlir::AffineExpr> a, llvm::ArrayRef<mlir::AffineExpr> b);
 
-/// One step of a reshape: these neighbouring dimensions become those; the products of their sizes are equal.
+/// One group of a reshape: the adjacent dimensions `from` become the dimensions `to`. The products of their sizes are
+/// equal.
 struct ReshapeGroup {
   llvm::SmallVector<int64_t, 2> from, to;
 };
 
-/// The finest grouping that explains the reshape; empty when only the total number of elements is known to agree.
-/// Unit dimensions at the end join the last group. Shapes of rank 0 give no groups and have no need of them.
+/// Returns the finest grouping that explains the reshape, or an empty list if only the total numbers of elements are
+/// known to be equal. Trailing unit dimensions join the last group. Shapes of rank 0 need no groups and have none.
 llvm::SmallVector<ReshapeGroup> reshapeGroups(llvm::ArrayRef<mlir::AffineExpr> from,
                                               llvm::ArrayRef<mlir::AffineExpr> to);
 
-/// The range of `expr`, from those of its symbols by their numbers; infinite where nothing is known.
+/// Returns the range of `expr`, given the ranges of its symbols by number; unknown bounds are infinite.
 std::pair<double, double> rangeOf(mlir::AffineExpr expr,
                                   llvm::function_ref<std::pair<double, double>(unsigned)> rangeOfSymbol);
 

@@ -77,7 +77,7 @@ AffineMap PartitionAttr::getAffineMap() const {
   return AffineMap::getMultiDimIdentityMap(getKinds().size(), getContext());
 }
 
-/// Banks do not change where an element is for a program: indices mean what they say.
+/// Banks do not change the logical indices of elements, so the layout is an identity map.
 bool PartitionAttr::isIdentity() const { return true; }
 
 int64_t PartitionAttr::getBanks(unsigned dim, int64_t size) const {

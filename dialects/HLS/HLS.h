@@ -23,31 +23,31 @@
 
 namespace tilewright::hls {
 
-/// Of affine.for, function arguments and linalg ops; see the dialect's description.
+/// Attributes of affine.for, function arguments and linalg ops; see the dialect's description.
 inline constexpr llvm::StringLiteral loopAttrName = "tw_hls.loop";
 inline constexpr llvm::StringLiteral interfaceAttrName = "tw_hls.interface";
 inline constexpr llvm::StringLiteral scheduleAttrName = "tw_hls.schedule";
 inline constexpr llvm::StringLiteral fabricAttrName = "tw_hls.fabric";
 
-/// On an argument of @main: the elements that it has in every call, a weight's; and on the module, after
-/// --tw-hls-embed-weights: which of the model's tensor arguments, by number, are constants of the design, and the
-/// elements of the ports behind the model's own.
+/// `valueAttrName`, on an argument of @main: a weight's elements, which are constant in every call. On the module after
+/// --tw-hls-embed-weights: `embeddedAttrName` lists the numbers of the model's tensor arguments that are constants of
+/// the design, and `arrangedAttrName` the elements of the ports that follow the model's own.
 inline constexpr llvm::StringLiteral valueAttrName = "tw_hls.value", embeddedAttrName = "tw_hls.embedded",
                                      arrangedAttrName = "tw_hls.arranged";
 
-/// Vendors' tools split an array into no more parts.
+/// The largest number of banks into which vendors' tools partition an array.
 inline constexpr int64_t mostBanks = 4096;
 
-/// A name that C++ takes: letters, digits and '_', no digit first.
+/// Returns true if C++ accepts the name: letters, digits and '_', not beginning with a digit.
 bool isIdentifier(llvm::StringRef name);
 
-/// `type` with these banks, in this memory.
+/// Returns `type` with these banks, in this memory.
 mlir::MemRefType withMemory(mlir::MemRefType type, PartitionAttr banks, Memory memory);
-/// Null: the type has no partition as its layout.
+/// Returns the partition that is the type's layout, or null.
 PartitionAttr banksOf(mlir::MemRefType type);
-/// Arrays without a memory space lie in bram.
+/// Returns the memory of `type`. Arrays without a memory space are in bram.
 Memory memoryOf(mlir::MemRefType type);
-/// UltraRAM, each bank in memories of its own, or elements of all banks side by side in a word.
+/// UltraRAM: either separate memories per bank, or one word that holds an element of every bank.
 inline bool isUltra(Memory memory) { return memory == Memory::Uram || memory == Memory::UramWords; }
 inline bool hasWords(Memory memory) { return memory == Memory::BramWords || memory == Memory::UramWords; }
 

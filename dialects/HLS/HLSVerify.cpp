@@ -1,4 +1,4 @@
-//===- HLSVerify.cpp - what tw_hls promises the vendor's tool ----------------===//
+//===- HLSVerify.cpp - constraints of tw_hls that vendors' tools rely on -----===//
 //
 // Each constraint has a label of HLSOps.td in its message and a case in test/HLS/invalid.mlir.
 //
@@ -69,7 +69,7 @@ LogicalResult verifySchedule(Operation *op, ScheduleAttr schedule) {
   return success();
 }
 
-/// The users of a channel or a port among the tasks of one dataflow region.
+/// The tasks of one dataflow region that write and read a channel or a port.
 struct Users {
   TaskOp writer, reader;
 };

@@ -37,12 +37,12 @@ LogicalResult ProgramOp::verify() {
     return emitOpError("program_c3: ") << getSymbols().size() << " symbols, " << getMins().size() << " least and "
                                        << getMaxs().size() << " largest sizes";
   for (auto [min, max] : llvm::zip_equal(getMins(), getMaxs()))
-    if (min > max) // a number that is no size, as a start counted from the end, may be negative
+    if (min > max) // a symbol that is not a size, such as a start counted from the end, may be negative
       return emitOpError("program_c3: a size from ") << min << " to " << max;
   return success();
 }
 
-/// `map` gives `results` numbers (any number when -1) of the symbols of the program `op` stands in.
+/// Checks that `map` has `results` results (any number if -1), and uses only symbols of the program that contains `op`.
 static LogicalResult verifyMap(Operation *op, StringRef constraint, StringRef name, AffineMap map, int64_t results) {
   size_t symbols = cast<ProgramOp>(op->getParentOp()).getSymbols().size();
   if (map.getNumDims() != 0 || map.getNumSymbols() > symbols)
@@ -92,7 +92,7 @@ LogicalResult LaunchOp::verify() {
 
 LogicalResult CopyOp::verify() { return verifyMap(*this, "copy_c1", "bytes", getBytes(), 1); }
 
-/// Checks which buffers `launch` writes to.
+/// Checks the buffers that `launch` writes.
 static LogicalResult verifyWrites(LaunchOp launch, ArrayRef<BufferOp> buffers) {
   for (auto [position, number] : llvm::enumerate(launch.getBuffers())) {
     if (position >= 64 || !(launch.getWrites() >> position & 1))

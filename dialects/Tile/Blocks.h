@@ -1,4 +1,4 @@
-//===- Blocks.h - sizes that the choice of a schedule and what carries it out agree on -----===//
+//===- Blocks.h - block sizes shared by schedule selection and code generation -------------===//
 #ifndef TILEWRIGHT_DIALECTS_TILE_BLOCKS_H
 #define TILEWRIGHT_DIALECTS_TILE_BLOCKS_H
 
@@ -6,13 +6,14 @@
 
 namespace tilewright::tile {
 
-/// A product of f16 on tiles of bf16 with at most so many rows multiplies in f32: to split B takes longer.
+/// A product of f16 on bf16 tiles with at most this many rows is computed in f32, because splitting B would take
+/// longer.
 inline constexpr int64_t rowsNotSplit = 8;
 
-/// Attention computes scores of so many keys at a time,
+/// The number of keys for which attention computes scores at a time.
 inline constexpr int64_t attentionKeys = 512;
 
-/// and of so many rows: two tiles of the matrix unit.
+/// The number of rows for which attention computes scores at a time: two tiles of the matrix unit.
 inline constexpr int64_t attentionRows = 32;
 
 } // namespace tilewright::tile

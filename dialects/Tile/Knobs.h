@@ -1,6 +1,6 @@
-//===- Knobs.h - what a kernel's schedule says beside its tiles -----------------------------===//
+//===- Knobs.h - entries of a kernel's schedule in addition to its tiles --------------------===//
 //
-// Integers of the dictionary tw.schedule on the kernel, each absent where the pass that reads it goes by its own rule.
+// Integers of the kernel's dictionary tw.schedule. If one is absent, the pass that reads it applies its own rule.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_DIALECTS_TILE_KNOBS_H
@@ -10,18 +10,18 @@
 
 namespace tilewright::tile {
 
-inline constexpr llvm::StringLiteral orderKnob = "order";   ///< of tasks (lib/Tiled/ApplySchedule.cpp)
-inline constexpr llvm::StringLiteral depthKnob = "depth";   ///< of a product's blocks (lib/Target/CPU/MicroKernel.h)
-inline constexpr llvm::StringLiteral blockKnob = "block";   ///< rows of a product in registers, the same
-inline constexpr llvm::StringLiteral chainsKnob = "chains"; ///< of a reduction (lib/Vector/VectorizeLoops.cpp)
-inline constexpr llvm::StringLiteral straightKnob = "straight"; ///< vectors without a loop, the same
-inline constexpr llvm::StringLiteral keysKnob = "keys"; ///< of attention, at a time (lib/Vector/ExpandAttention.cpp)
-inline constexpr llvm::StringLiteral scoresKnob = "scores"; ///< rows of them at a time, the same
+inline constexpr llvm::StringLiteral orderKnob = "order";   ///< order of tasks (lib/Tiled/ApplySchedule.cpp)
+inline constexpr llvm::StringLiteral depthKnob = "depth";   ///< K-block of a product (lib/Target/CPU/MicroKernel.h)
+inline constexpr llvm::StringLiteral blockKnob = "block";   ///< register block's rows (lib/Target/CPU/MicroKernel.h)
+inline constexpr llvm::StringLiteral chainsKnob = "chains"; ///< accumulators of a reduction (VectorizeLoops.cpp)
+inline constexpr llvm::StringLiteral straightKnob = "straight"; ///< unrolled vectors (lib/Vector/VectorizeLoops.cpp)
+inline constexpr llvm::StringLiteral keysKnob = "keys"; ///< attention's keys at a time (lib/Vector/ExpandAttention.cpp)
+inline constexpr llvm::StringLiteral scoresKnob = "scores"; ///< attention's score rows at a time (ExpandAttention.cpp)
 
-/// `block`: as many rows as registers and the first-level cache keep.
+/// Value of `block` for as many rows as registers and the first-level cache hold.
 inline constexpr int64_t wholeBlocks = 16;
 
-/// The value of `knob` in the schedule of `kernel`, or `otherwise`.
+/// Returns the value of `knob` in the schedule of `kernel`, or `otherwise`.
 inline int64_t knobOr(mlir::func::FuncOp kernel, llvm::StringRef knob, int64_t otherwise) {
   auto schedule = kernel ? kernel->getAttrOfType<mlir::DictionaryAttr>("tw.schedule") : mlir::DictionaryAttr();
   auto value = schedule ? schedule.getAs<mlir::IntegerAttr>(knob) : mlir::IntegerAttr();

@@ -1,4 +1,4 @@
-//===- NamedKernels.cpp - the kernels that a user's file of schedules names -----===//
+//===- NamedKernels.cpp - kernels that a user's schedule file names -------------===//
 //
 // Tests: test/Tiled/override-schedules.mlir, test/Tiled/apply-scripts.mlir
 //

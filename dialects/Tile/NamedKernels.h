@@ -1,4 +1,4 @@
-//===- NamedKernels.h - the kernels that a user's file of schedules names -----===//
+//===- NamedKernels.h - kernels that a user's schedule file names -------------===//
 #ifndef TILEWRIGHT_DIALECTS_TILE_NAMEDKERNELS_H
 #define TILEWRIGHT_DIALECTS_TILE_NAMEDKERNELS_H
 
@@ -9,14 +9,14 @@
 
 namespace tilewright::tile {
 
-/// Whether `key` may name any number of kernels, of other graphs too, and so none.
+/// Returns true if `key` is a pattern, which may match any number of kernels, also of other graphs, or none.
 bool isPattern(llvm::StringRef key);
 
-/// The entries of a user's schedule file, an object of JSON: patterns first, so that an entry of a kernel's own name
-/// has the last word. The error says what is wrong behind "schedule file '...' ".
+/// Returns the entries of a user's schedule file, a JSON object. Patterns come first, so that an entry with a kernel's
+/// own name overrides them. The error continues the text "schedule file '...' ".
 llvm::Expected<std::vector<std::pair<std::string, llvm::json::Value>>> readScheduleFile(llvm::StringRef file);
 
-/// What `kernel` computes, as the report and dumps show it: "matmul+add+gelu".
+/// Returns what `kernel` computes, as the report and dumps show it: "matmul+add+gelu".
 llvm::StringRef opsOf(mlir::func::FuncOp kernel);
 
 /// The kernels of a module that have a schedule.
@@ -24,10 +24,11 @@ class NamedKernels {
 public:
   explicit NamedKernels(mlir::ModuleOp module);
 
-  /// Those that `key` names: a kernel's name, its ops, or a pattern over them. The error is of a pattern that is none.
+  /// Returns the kernels that `key` names by a kernel's name, its ops, or a pattern over the ops. Fails on an invalid
+  /// pattern.
   llvm::Expected<llvm::SmallVector<mlir::func::FuncOp>> find(llvm::StringRef key) const;
 
-  /// All of them, for an error: "kernel_0 (matmul+add), kernel_1 (softmax)".
+  /// Lists all kernels, for an error message: "kernel_0 (matmul+add), kernel_1 (softmax)".
   std::string list() const;
 
 private:

@@ -7,7 +7,7 @@ using namespace mlir;
 
 namespace tilewright::tile {
 
-/// True when the accumulator's new part is a product of the two inputs.
+/// Returns true if the value added to the accumulator is a product of the two inputs.
 static bool multiplies(linalg::LinalgOp op) {
   for (Operation &inner : op.getBlock()->without_terminator())
     if (isa<arith::MulFOp, arith::MulIOp>(inner) && inner.getOperand(0) != inner.getOperand(1))
@@ -31,7 +31,8 @@ std::string describe(Operation *op) {
   return op->getName().stripDialect().str();
 }
 
-/// A map over `loops` dimensions that reads loop `which[i]` in dimension i, or the whole dimension where it is -1.
+/// Returns a map over `loops` dimensions that reads loop `which[i]` in dimension i, or the whole dimension if
+/// `which[i]` is -1.
 static AffineMap readMap(int64_t loops, ArrayRef<int64_t> which, MLIRContext *context) {
   SmallVector<AffineExpr> exprs;
   for (int64_t loop : which)
@@ -96,8 +97,8 @@ AffineMap operandMap(OpOperand &operand) {
   return readMap(loops, which, context);
 }
 
-/// Rows of the result dimensions of `op` as its users in the cluster read them; -1 where one needs it whole.
-/// Returns false when two users disagree in a way that no tile can serve.
+/// Returns, per dimension of the result, the row by which its users in the cluster read it, or -1 if a user needs the
+/// whole dimension or two users disagree. `used` is false if the cluster has no user.
 static SmallVector<int64_t> rowsOfResult(OpResult result, const llvm::DenseMap<Operation *, SmallVector<int64_t>> &rows,
                                          bool &used) {
   auto rank = cast<ShapedType>(result.getType()).getRank();
@@ -158,7 +159,7 @@ std::optional<RowMap> computeRows(ArrayRef<Operation *> members, std::string &re
           mine = mine == other ? mine : -1;
       first = false;
     }
-    // The rows this member can be cut by: those that one of its loops runs over.
+    // This member can be tiled only along the leading rows that one of its loops iterates over.
     int64_t prefix = 0;
     while (llvm::is_contained(rowOfLoop, prefix))
       ++prefix;

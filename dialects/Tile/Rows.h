@@ -1,8 +1,8 @@
 //===- Rows.h - which structured ops can be tiled together ---------------------===//
 //
-// A cluster is a set of structured ops that one kernel executes tile by tile. Its anchor is its last op; the leading
-// dimensions of the anchor's first result that can be cut into tiles, with every member computing just its own tile,
-// are the cluster's rows. Everything a member needs beyond its rows it needs whole.
+// A cluster is a set of structured ops that one kernel executes tile by tile. Its last op is the anchor. The cluster's
+// rows are the leading dimensions of the anchor's first result along which every member can be tiled so that it
+// computes only its own tile. A member reads dimensions other than its rows as a whole.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_DIALECTS_TILE_ROWS_H
@@ -14,29 +14,30 @@
 
 namespace tilewright::tile {
 
-/// The rows of a cluster: for each member, which row (a dimension of the anchor's result) each of its loops runs
-/// over, or -1 for a loop that runs whole.
+/// The rows of a cluster: for each member, the row (a dimension of the anchor's result) that each of its loops iterates
+/// over, or -1 for an untiled loop.
 struct RowMap {
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<int64_t>> rowOfLoop;
   int64_t numRows = 0;
 };
 
-/// The rows of `members` (linalg ops in program order, the last one the anchor), or nothing with the reason why the
+/// Returns the rows of `members` (linalg ops in program order, the anchor last), or nullopt with the reason why the
 /// members cannot be tiled together.
 std::optional<RowMap> computeRows(llvm::ArrayRef<mlir::Operation *> members, std::string &reason);
 
-/// How `operand` of a linalg op or a tiled tw_tile op is read from the op's parallel and reduction loops; a dimension
-/// that is read whole is a constant. An empty map: the op cannot be tiled.
+/// Returns the map from the op's parallel and reduction loops to the elements of `operand`, of a linalg op or a
+/// tileable tw_tile op. A dimension that is read as a whole is a constant. An empty map means that the op cannot be
+/// tiled.
 mlir::AffineMap operandMap(mlir::OpOperand &operand);
-/// The same for a result.
+/// Likewise for a result.
 mlir::AffineMap resultMap(mlir::OpResult result);
-/// Number of loops of such an op, 0 if it cannot be tiled.
+/// Returns the number of loops of such an op, or 0 if it cannot be tiled.
 int64_t numLoops(mlir::Operation *op);
 
-/// A contraction or convolution: the root a kernel has at most one of.
+/// Returns true for a contraction or convolution, of which a kernel has at most one.
 bool isContractionRoot(mlir::Operation *op);
 
-/// What to call `op` towards people: the tw op it came from, or its own name.
+/// Returns a name of `op` for messages: the tw op it was lowered from, or its own name.
 std::string describe(mlir::Operation *op);
 
 } // namespace tilewright::tile

@@ -1,8 +1,8 @@
 //===- Sizes.h - sizes as expressions over a function's index arguments -------===//
 //
-// After the graph stage nobody asks a tensor for its size (tensor.dim): sizes are values. Each tensor argument of
-// @main and of a kernel carries `tw.sizes`, an affine map from the function's index arguments (symbol k is the k-th
-// argument of type index) to the argument's sizes; the size of anything else follows from how it was made.
+// After the graph stage no op asks a tensor for its size (tensor.dim): sizes are values. Each tensor argument of @main
+// and of a kernel has `tw.sizes`, an affine map from the function's index arguments (symbol k is the k-th argument of
+// type index) to the argument's sizes. The sizes of other values follow from their producers.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_DIALECTS_TILE_SIZES_H
@@ -17,21 +17,22 @@ namespace tilewright::tile {
 /// Argument attribute: AffineMapAttr from the function's index arguments to the argument's sizes.
 inline constexpr llvm::StringLiteral sizesAttrName = "tw.sizes";
 
-/// The index `value` over the index arguments of its function, or null when it depends on something else.
+/// Returns the index `value` as an expression over its function's index arguments, or null if it depends on anything
+/// else.
 mlir::AffineExpr exprOf(mlir::Value value);
-/// The same for an attribute or a value.
+/// Likewise for an attribute or a value.
 mlir::AffineExpr exprOf(mlir::OpFoldResult value, mlir::MLIRContext *context);
 
-/// Size `dim` of the tensor or memref `value`, or null when it cannot be told.
+/// Returns size `dim` of the tensor or memref `value`, or null if it is unknown.
 mlir::AffineExpr sizeOf(mlir::Value value, int64_t dim);
 
-/// All sizes of `value`; empty when one cannot be told (and the rank is not 0).
+/// Returns all sizes of `value`, or an empty list if one is unknown (or the rank is 0).
 llvm::SmallVector<mlir::AffineExpr> sizesOf(mlir::Value value);
 
-/// The index arguments of `function`, in order.
+/// Returns the index arguments of `function`, in order.
 llvm::SmallVector<mlir::Value> indexArguments(mlir::FunctionOpInterface function);
 
-/// `expr` over `symbols` as a value or constant at the builder's position.
+/// Materializes `expr` over `symbols` as a value or constant at the builder's insertion point.
 mlir::OpFoldResult materialize(mlir::OpBuilder &builder, mlir::Location loc, mlir::AffineExpr expr,
                                mlir::ValueRange symbols);
 

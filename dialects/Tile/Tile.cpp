@@ -23,7 +23,7 @@ void TileDialect::initialize() {
 }
 
 namespace {
-/// On memrefs an op reads its inputs and reads and writes its outputs; on tensors it has no effect.
+/// Adds the effects of an op on memrefs: it reads its inputs, and reads and writes its outputs. On tensors it has none.
 void bufferEffects(DestinationStyleOpInterface op,
                    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
   for (OpOperand &operand : op->getOpOperands()) {
@@ -35,7 +35,7 @@ void bufferEffects(DestinationStyleOpInterface op,
   }
 }
 
-/// Bufferize by the destination-style rule: each result is its output operand's buffer.
+/// Bufferizes by the destination-style rule: each result is its output operand's buffer.
 template <typename OpTy>
 struct DestinationModel : bufferization::DstBufferizableOpInterfaceExternalModel<DestinationModel<OpTy>, OpTy> {
   LogicalResult bufferize(Operation *op, RewriterBase &rewriter, const bufferization::BufferizationOptions &options,
@@ -61,7 +61,7 @@ struct DestinationModel : bufferization::DstBufferizableOpInterfaceExternalModel
     bufferization::replaceOpWithBufferizedValues(rewriter, op, outputs);
     return success();
   }
-  /// Scatter and kin read what the destination holds; the others overwrite it.
+  /// Scatter reads the elements of its destination; the other ops overwrite them.
   bool bufferizesToMemoryRead(Operation *op, OpOperand &operand, const bufferization::AnalysisState &) const {
     return !cast<DestinationStyleOpInterface>(op).isDpsInit(&operand) || isa<ScatterOp>(op);
   }

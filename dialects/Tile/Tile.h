@@ -18,12 +18,12 @@
 #include "dialects/Tile/TileOps.h.inc"
 
 namespace tilewright::tile {
-/// Whether the innermost elements of the source stay neighbours, at the places that they have in the source.
+/// Returns true if the innermost elements of the source stay adjacent, at the same innermost index as in the source.
 bool writesRows(ScatterOp scatter);
-/// What tw_tile.divisor gives of `divisor`: 1 for 0. In `isZero`, where given, whether it is 0.
+/// Computes tw_tile.divisor of `divisor`: 1 if it is 0. `isZero`, if not null, receives whether it is 0.
 mlir::Value divideByOne(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value divisor,
                         mlir::Value *isZero = nullptr);
-/// One-shot bufferization of the tw_tile ops (external models; call before any context is used).
+/// Registers one-shot bufferization of the tw_tile ops as external models; call it before any context is used.
 void registerBufferizableOpInterfaceExternalModels(mlir::DialectRegistry &registry);
 } // namespace tilewright::tile
 

@@ -1,7 +1,8 @@
-//===- TileTiling.cpp - a tile of a tw_tile op is the op on tiles -------------===//
+//===- TileTiling.cpp - TilingInterface of the tw_tile ops --------------------===//
 //
-// TilingInterface of matmul, the convolutions, pack and attention. Loops are the parallel dimensions of the first
-// result (for attention batch, head, row; for pack the leading dimensions and the panel); everything else stays whole.
+// A tile of matmul, a convolution, pack or attention is the same op on tiles of its operands. The loops are the
+// parallel dimensions of the first result (attention: batch, head, row; pack: the leading dimensions and the panel).
+// Other dimensions are not tiled.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/Rows.h"
@@ -18,7 +19,7 @@ namespace {
 
 using Folds = SmallVector<OpFoldResult>;
 
-/// The whole of `value`: offsets 0, all sizes, strides 1.
+/// Returns offsets and sizes that cover all of `value`.
 void wholeOf(OpBuilder &builder, Location loc, Value value, Folds &offsets, Folds &sizes) {
   auto type = cast<ShapedType>(value.getType());
   offsets.assign(type.getRank(), builder.getIndexAttr(0));
@@ -27,7 +28,7 @@ void wholeOf(OpBuilder &builder, Location loc, Value value, Folds &offsets, Fold
     sizes.push_back(tensor::getMixedSize(builder, loc, value, dim));
 }
 
-/// wholeOf(), but of the leading dimensions as much as `offsets` and `sizes` say.
+/// Like wholeOf(), but the leading dimensions have the given `offsets` and `sizes`.
 void leadingOf(OpBuilder &builder, Location loc, Value value, ArrayRef<OpFoldResult> offsets,
                ArrayRef<OpFoldResult> sizes, Folds &cutOffsets, Folds &cutSizes) {
   wholeOf(builder, loc, value, cutOffsets, cutSizes);
@@ -217,7 +218,7 @@ FailureOr<TilingResult> GroupedConvolutionOp::getTiledImplementation(OpBuilder &
                                              {sliceOf(builder, loc, getInputs()[0], inOffsets, inSizes),
                                               sliceOf(builder, loc, getInputs()[1], wOffsets, wSizes),
                                               sliceOf(builder, loc, getOutputs()[0], outOffsets, outSizes)});
-  // Where the tile lies says which taps meet the input.
+  // The tile's position determines which taps are inside the input.
   if (succeeded(tiled)) {
     auto tile = cast<GroupedConvolutionOp>(tiled->tiledOps[0]);
     OpBuilder::InsertionGuard guard(builder);
@@ -299,7 +300,7 @@ FailureOr<TilingResult> PackOp::getTiledImplementation(OpBuilder &builder, Array
     inOffsets[getPermutation()[dim]] = offsets[dim];
     inSizes[getPermutation()[dim]] = sizes[dim];
   }
-  // Columns: the last panel may be cut short by N.
+  // Columns: N may truncate the last panel.
   int64_t column = getPermutation().back();
   AffineExpr d0 = builder.getAffineDimExpr(0), d1 = builder.getAffineDimExpr(1), d2 = builder.getAffineDimExpr(2);
   OpFoldResult n = inSizes[column];
@@ -319,7 +320,7 @@ LogicalResult PackOp::getResultTilePosition(OpBuilder &builder, unsigned, ArrayR
 
 //===--- attention: loops batch, head, row ------------------------------------===//
 
-/// Where canonical dimension `dim` of operand `which` (0 query, 1 key, 2 value, 3 result) lies.
+/// Returns the dimension of operand `which` (0 query, 1 key, 2 value, 3 result) that holds canonical dimension `dim`.
 template <typename Op> static int64_t placeOf(Op op, int64_t which, int64_t dim) {
   std::optional<ArrayRef<int64_t>> permutations = op.getPermutations();
   return permutations ? (*permutations)[which * 4 + dim] : dim;
@@ -372,7 +373,7 @@ FailureOr<TilingResult> AttentionOp::getTiledImplementation(OpBuilder &builder, 
     operands.push_back(sliceOf(builder, loc, getOutputs()[number], o, s));
   }
   FailureOr<TilingResult> tiled = tiledClone(builder, *this, operands);
-  // A causal tile must know which row it begins with.
+  // A causal tile needs the index of its first row.
   if (succeeded(tiled) && getCausal())
     cast<AttentionOp>(tiled->tiledOps[0])
         .getFirstRowMutable()

@@ -1,6 +1,6 @@
 //===- TileVerify.cpp - constraints of the tw_tile ops -----------------------===//
 //
-// Only sizes that both sides know as numbers are compared: tiles have sizes that follow from loops.
+// Sizes are compared only if both are constants, because the sizes of tiles may depend on loops.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/Tile.h"
@@ -10,7 +10,7 @@ using namespace mlir;
 namespace tilewright::tile {
 namespace {
 
-/// `op` fails constraint `number`: "tile_matmul_c1: ...".
+/// Reports that `op` violates constraint `number`: "tile_matmul_c1: ...".
 InFlightDiagnostic broken(Operation *op, int number) {
   return op->emitOpError() << "tile_" << op->getName().stripDialect() << "_c" << number << ": ";
 }
@@ -18,11 +18,11 @@ InFlightDiagnostic broken(Operation *op, int number) {
 ShapedType shapeOf(Value value) { return cast<ShapedType>(value.getType()); }
 int64_t rankOf(Value value) { return shapeOf(value).getRank(); }
 
-/// Both known and different, or the first smaller.
+/// Return true if both sizes are constants and differ, or the first is smaller.
 bool differ(int64_t a, int64_t b) { return !ShapedType::isDynamic(a) && !ShapedType::isDynamic(b) && a != b; }
 bool less(int64_t a, int64_t b) { return !ShapedType::isDynamic(a) && !ShapedType::isDynamic(b) && a < b; }
 
-/// `a` * `by`, unknown where `a` is.
+/// Returns `a` * `by`, or dynamic if `a` is dynamic.
 int64_t scaled(int64_t a, int64_t by) { return ShapedType::isDynamic(a) ? a : a * by; }
 
 bool isPermutation(ArrayRef<int64_t> numbers, int64_t rank) {
@@ -35,7 +35,7 @@ bool isPermutation(ArrayRef<int64_t> numbers, int64_t rank) {
   return static_cast<int64_t>(numbers.size()) == rank;
 }
 
-/// One number of operands, and on tensors a result for each output.
+/// Checks the numbers of operands, and that an op on tensors has one result per output.
 LogicalResult checkOperands(Operation *op, OperandRange inputs, OperandRange outputs, ArrayRef<size_t> numInputs,
                             size_t numOutputs) {
   if (!llvm::is_contained(numInputs, inputs.size()) || outputs.size() != numOutputs)
@@ -52,7 +52,7 @@ LogicalResult checkOperands(Operation *op, OperandRange inputs, OperandRange out
   return success();
 }
 
-/// Along `dim` the type may be cut; elsewhere both have the same sizes.
+/// Returns true if the sizes may be equal in all dimensions but `except`.
 bool sameSizes(ShapedType a, ShapedType b, int64_t except = -1) {
   if (a.getRank() != b.getRank())
     return false;
@@ -119,7 +119,7 @@ LogicalResult ConvolutionOp::verify() {
   return success();
 }
 
-/// Two numbers, all of them at least 1.
+/// Returns true for two numbers that are both at least 1.
 static bool arePositive(ArrayRef<int64_t> two) {
   return two.size() == 2 && llvm::all_of(two, [](int64_t v) { return v >= 1; });
 }
@@ -174,7 +174,7 @@ LogicalResult PackOp::verify() {
   return success();
 }
 
-/// Attention's `permutations`, of `count` operands of rank 4.
+/// Checks attention's `permutations`, which describe `count` operands of rank 4.
 template <typename Op> static LogicalResult checkPlaces(Op op, std::optional<ArrayRef<int64_t>> places, int64_t count) {
   if (places && static_cast<int64_t>(places->size()) != 4 * count)
     return broken(op, 1) << "permutations has " << places->size() << " numbers; expected 4 for each of " << count

@@ -1,4 +1,4 @@
-//===- Views.h - ops that give the same memory another type --------------------------------===//
+//===- Views.h - ops that change only the type of a buffer ---------------------------------===//
 #ifndef TILEWRIGHT_DIALECTS_TILE_VIEWS_H
 #define TILEWRIGHT_DIALECTS_TILE_VIEWS_H
 
@@ -7,14 +7,14 @@
 
 namespace tilewright::tile {
 
-/// Behind the op lie the elements of its operand, all of them, where they were. What a call makes for its caller may be
-/// returned through any number of these, so that all who ask have one answer.
+/// Returns true if the op's result has all the elements of its operand, unmoved. A result of a call may be returned
+/// through any number of such ops, so all passes that follow returned values use this function.
 inline bool isViewOfAll(mlir::Operation *op) {
   return mlir::isa<mlir::tensor::ExpandShapeOp, mlir::tensor::CollapseShapeOp, mlir::tensor::CastOp>(op);
 }
 
-/// Of a slice whose elements lie one after the other in its source, how many elements of the source come before them;
-/// nothing for slices with gaps or sizes that are not known.
+/// Returns the number of elements of the source before the slice, if the slice is contiguous in its source; nullopt if
+/// it has gaps or its sizes are unknown.
 inline std::optional<int64_t> denseSliceOffset(mlir::tensor::ExtractSliceOp slice) {
   mlir::ArrayRef<int64_t> source = slice.getSourceType().getShape();
   if (!slice.getSourceType().hasStaticShape() || !slice.getType().hasStaticShape() ||
@@ -22,7 +22,7 @@ inline std::optional<int64_t> denseSliceOffset(mlir::tensor::ExtractSliceOp slic
       llvm::any_of(slice.getStaticStrides(), [](int64_t stride) { return stride != 1; }))
     return std::nullopt;
   int64_t offset = 0, elements = 1;
-  bool whole = true; // dimensions behind this one are
+  bool whole = true; // whether the inner dimensions are taken whole
   for (size_t dim = source.size(); dim-- > 0;) {
     const int64_t size = slice.getStaticSizes()[dim];
     if (!whole && size != 1)
