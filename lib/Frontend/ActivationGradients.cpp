@@ -1,6 +1,6 @@
 //===- ActivationGradients.cpp - gradients of activation functions ------------------===//
 //
-// All formulas are computed in f32 for f16 and bf16, and rounded once.
+// For f16 and bf16, all formulas are computed in f32 and rounded once.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Frontend/Node.h"
@@ -14,7 +14,7 @@ Value grad(Node &n) { return n.cast(n.tensor(0, "grad_output"), n.accumulator(n.
 Value saved(Node &n, llvm::StringRef name = "self") { return n.cast(n.tensor(1, name), n.accumulator(n.element())); }
 Value zero(Node &n) { return n.scalar(0, n.accumulator(n.element())); }
 Value done(Node &n, Value value) { return n.cast(value, n.element()); }
-/// 1 - x
+/// Returns 1 - x.
 Value oneMinus(Node &n, Value x) { return n.op<SubOp>({n.scalar(1, n.elementOf(x)), x}); }
 
 Results geluBackward(Node &n) {
@@ -53,7 +53,7 @@ Results tanhBackward(Node &n) {
   return done(n, n.op<MulOp>({g, oneMinus(n, n.op<MulOp>({y, y}))}));
 }
 
-/// grad where `keep`, else 0
+/// Returns `g` where `keep` is true, and 0 elsewhere.
 Results masked(Node &n, Value keep, Value g) { return done(n, n.where(keep, g, zero(n))); }
 
 Results thresholdBackward(Node &n) {
@@ -66,7 +66,7 @@ Results thresholdBackward(Node &n) {
   return n.where(small, n.scalar(0, n.element()), n.cast(g, n.element()));
 }
 
-/// low < x < high
+/// Returns low < x < high.
 Value between(Node &n, Value x, double low, double high) {
   Type t = n.elementOf(x);
   return n.op<LogicalAndOp>({n.compare<GtOp>(x, n.scalar(low, t)), n.compare<LtOp>(x, n.scalar(high, t))});
@@ -82,7 +82,7 @@ Results hardtanhBackward(Node &n) {
 
 Results hardsigmoidBackward(Node &n) {
   Value g = grad(n), x = saved(n);
-  // eager's kernel has this constant in float32, for float64 as well
+  // Eager's kernel has this constant in float32, also for float64.
   return masked(n, between(n, x, -3, 3), n.op<MulOp>(g, double(1.0f / 6.0f)));
 }
 

@@ -19,10 +19,10 @@ Results gelu(Node &n) {
   return approximate == "tanh" ? n.op<GeluTanhOp>({x}) : n.op<GeluOp>({x});
 }
 
-/// `x` in the type its formula is computed in.
+/// Casts `x` to the type in which its formula is computed.
 Value wide(Node &n, Value x) { return n.cast(x, n.accumulator(n.element())); }
 
-/// min(max(x + 3, 0), 6)
+/// Returns min(max(x + 3, 0), 6).
 Value relu6OfShifted(Node &n, Value x) { return n.op<MinimumOp>(n.op<MaximumOp>(n.op<AddOp>(x, 3.0), 0.0), 6.0); }
 
 Results hardsigmoid(Node &n) {
@@ -77,7 +77,7 @@ Results celu(Node &n) {
   return n.cast(n.where(n.compare<GtOp>(x, n.scalar(0, n.elementOf(x))), x, negative), n.element());
 }
 
-/// log(1 + exp(beta x)) / beta, the line above the threshold.
+/// log(1 + exp(beta x)) / beta below the threshold, and x above it.
 Results softplus(Node &n) {
   Value x = wide(n, n.tensor(0, "self"));
   double beta = n.number(1, "beta", 1.0), threshold = n.number(2, "threshold", 20.0);
@@ -95,7 +95,7 @@ Results mish(Node &n) {
   return n.cast(n.op<MulOp>({x, n.op<TanhOp>({n.op<Log1pOp>({n.op<ExpOp>({x})})})}), n.element());
 }
 
-/// min(0, x) - log1p(exp(-|x|)); the second result is a buffer that CPU kernels leave to the backward pass.
+/// min(0, x) - log1p(exp(-|x|)). The second result is a buffer that CPU kernels save for the backward pass.
 Results logSigmoid(Node &n) {
   Value x = wide(n, n.tensor(0, "self"));
   Value small = n.op<ExpOp>({n.op<NegOp>({n.op<AbsOp>({x})})});
@@ -122,19 +122,19 @@ Results logit(Node &n) {
   return n.cast(n.op<LogOp>({n.op<DivOp>({x, n.op<SubOp>({one, x})})}), n.element());
 }
 
-/// hardshrink(self, lambd) and softshrink(self, lambd), which moves what is left towards 0.
+/// hardshrink(self, lambd), and softshrink(self, lambd), which also moves the remaining elements towards 0.
 template <bool soft> Results shrink(Node &n) {
   Value x = n.cast(n.tensor(0, "self"), n.accumulator(n.element()));
   double edge = n.number(1, "lambd", 0.5);
   if (n.failed())
     return n.refused();
-  // Eager rounds the edge of hardshrink to the element type, that of softshrink not.
+  // Eager rounds hardshrink's threshold to the element type, but not softshrink's.
   auto edgeAt = [&](double at) {
     return n.cast(n.scalar(at, soft ? n.elementOf(x) : n.element()), n.elementOf(x));
   };
   Value high = edgeAt(edge), low = edgeAt(-edge);
   Value above = soft ? n.op<SubOp>({x, high}) : x, below = soft ? n.op<SubOp>({x, low}) : x;
-  Value nan = n.op<MulOp>(x, 0.0); // 0, and NaN of a NaN
+  Value nan = n.op<MulOp>(x, 0.0); // 0, or NaN if x is NaN
   Value rest = soft ? nan : n.where(n.compare<EqOp>(x, x), n.scalar(0, n.elementOf(x)), x);
   return n.cast(n.where(n.compare<GtOp>(x, high), above, n.where(n.compare<LtOp>(x, low), below, rest)), n.element());
 }
@@ -150,7 +150,7 @@ Results threshold(Node &n) {
   return n.where(small, n.broadcast(n.scalar(value, n.elementOf(x)), n.sizesIn(x)), x);
 }
 
-/// x > 0: x, else weight * x, one weight or one per channel.
+/// x > 0: x, else weight * x, with a single weight or one per channel.
 Results prelu(Node &n) {
   Value x = n.tensor(0, "self"), weight = n.tensor(1, "weight");
   if (n.failed())
@@ -158,7 +158,7 @@ Results prelu(Node &n) {
   return n.where(n.compare<GtOp>(x, n.scalar(0, n.elementOf(x))), x, n.op<MulOp>({x, weight}));
 }
 
-/// a * sigmoid(b) of the two halves.
+/// a * sigmoid(b), where a and b are the two halves of x.
 Results glu(Node &n) {
   Value x = n.tensor(0, "self");
   int64_t dim = n.dim(1, "dim", n.rankOf(x), -1);

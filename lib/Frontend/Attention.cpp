@@ -1,7 +1,7 @@
 //===- Attention.cpp - scaled dot product attention and its gradient ---------------------===//
 //
-// Forward is one tw.attention; backward one tw.attention_gradient, which computes the probabilities again from the
-// saved logsumexp.
+// The forward pass is one tw.attention, and the backward pass one tw.attention_gradient, which recomputes the
+// probabilities from the saved logsumexp.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Frontend/Node.h"
@@ -9,10 +9,11 @@
 namespace tilewright {
 namespace {
 
-/// What scores are multiplied by: a constant, or 1 / sqrt of a symbolic head size, by which the query is multiplied.
+/// The factor of the scores: a constant, or for a symbolic head size the value 1 / sqrt(size), by which the query is
+/// multiplied.
 struct Scale {
   double constant = 1;
-  Value factor; ///< in the type that scores are accumulated in; null: none
+  Value factor; ///< in the type in which scores are accumulated; null: none
 };
 
 Scale scaleOr(Node &n, unsigned index, Value query) {
@@ -27,8 +28,8 @@ Scale scaleOr(Node &n, unsigned index, Value query) {
   return {1, n.op<DivOp>({n.scalar(1, wide), n.op<SqrtOp>({n.indexScalar(width, wide)})})};
 }
 
-/// Multiplies the query by a scale that is no constant. Scores are scaled before they are rounded, and so is a query
-/// that stands for them: not in 16 bits, nor `others`.
+/// Multiplies the query by a scale that is not constant. Scores must be scaled before they are rounded, so the scaled
+/// query is not rounded to 16 bits, and `others` get its type.
 void apply(Node &n, const Scale &scale, Value &query, ArrayRef<Value *> others) {
   if (!scale.factor)
     return;
@@ -45,7 +46,7 @@ Results attend(Node &n, Value q, Value k, Value v, Value mask, Scale scale, bool
     return n.refuse("query, key and value need one rank between 2 and 4");
   const Type element = n.elementOf(q);
   apply(n, scale, q, {&k, &v});
-  // Missing leading dimensions are ones.
+  // Leading dimensions are added with size 1.
   int64_t rank = n.rankOf(q);
   auto rank4 = [&](Value value) {
     while (n.rankOf(value) < 4)

@@ -1,6 +1,6 @@
 //===- BatchNorms.cpp - batch normalization and its gradient -------------------------------===//
 //
-// The per-channel vectors come first, so that one multiply and one add remain per element:
+// The per-channel vectors are computed first, so that each element needs one multiplication and one addition:
 //
 //   scale = weight rstd,  shift = bias - mean scale,  y = x scale + shift
 //
@@ -10,7 +10,7 @@
 namespace tilewright {
 namespace {
 
-/// All dimensions but the channels (1).
+/// Returns all dimensions except the channels (dimension 1).
 SmallVector<int64_t> otherDims(int64_t rank) {
   SmallVector<int64_t> dims = allDims(rank);
   if (rank > 1)
@@ -18,15 +18,15 @@ SmallVector<int64_t> otherDims(int64_t rank) {
   return dims;
 }
 
-/// A channel vector beside an input of `rank`.
+/// Reshapes a channel vector so that it broadcasts to an input of `rank`.
 Value channels(Node &n, Value vector, int64_t rank) { return n.alongDim(vector, 0, rank - 1); }
 
-/// What (x - mean) is multiplied by.
+/// Returns the factor of (x - mean).
 Value scaleOf(Node &n, Value rstd, Value weight, Type compute) {
   return weight ? n.op<MulOp>({n.cast(weight, compute), rstd}) : rstd;
 }
 
-/// x scale + shift for the channel vectors mean and rstd.
+/// Computes x scale + shift from the channel vectors mean and rstd.
 Value normalize(Node &n, Value x, Value mean, Value rstd, Value weight, Value bias, Type compute) {
   int64_t rank = n.rankOf(x);
   Value scale = scaleOf(n, rstd, weight, compute);
@@ -36,8 +36,8 @@ Value normalize(Node &n, Value x, Value mean, Value rstd, Value weight, Value bi
   return n.cast(n.op<AddOp>({scaled, channels(n, shift, rank)}), n.element(0));
 }
 
-/// (x - mean) scale + bias: of elements that are all alike, whose rstd is as large as eps allows, x scale + shift would
-/// leave the error of mean scale.
+/// Computes (x - mean) scale + bias. If all elements are equal, rstd is as large as eps allows, and in x scale + shift
+/// the rounding error of mean scale would remain.
 Value normalizeCentered(Node &n, Value x, Value mean, Value rstd, Value weight, Value bias, Type compute) {
   int64_t rank = n.rankOf(x);
   Value scale = scaleOf(n, rstd, weight, compute);
@@ -48,7 +48,7 @@ Value normalizeCentered(Node &n, Value x, Value mean, Value rstd, Value weight, 
 
 Value rstdOf(Node &n, Value variance, double eps) { return n.op<RsqrtOp>({n.op<AddOp>(variance, eps)}); }
 
-/// A result that torch leaves empty in inference.
+/// Returns a result that torch leaves empty in inference.
 Value emptyResult(Node &n, unsigned i) {
   return i < n.resultCount() && n.type(i) ? n.full(n.scalar(0, n.element(i)), n.type(i)) : Value();
 }
@@ -65,8 +65,8 @@ Results batchNormInference(Node &n) {
   return {y, emptyResult(n, 1), emptyResult(n, 2)};
 }
 
-/// input, weight, bias, running_mean, running_var, training, momentum, eps -> y, mean, rstd and, functional, the new
-/// running statistics
+/// input, weight, bias, running_mean, running_var, training, momentum, eps -> y, mean, rstd, and for the functional
+/// overload the new running statistics
 Results batchNormWith(Node &n, Value runningMean, Value runningVariance, bool training, double momentum, double eps) {
   Value x = n.tensor(0, "input"), weight = n.optionalTensor(1, "weight"), bias = n.optionalTensor(2, "bias");
   if (n.failed())

@@ -1,10 +1,10 @@
-//===- Comparisons.cpp - comparisons, logic and choice ----------------------------===//
+//===- Comparisons.cpp - comparisons, logical ops and selection -------------------===//
 #include "lib/Frontend/Node.h"
 
 namespace tilewright {
 namespace {
 
-/// Operands meet in torch.result_type; the result is boolean.
+/// Operands are converted to torch.result_type; the result is boolean.
 template <typename OpT> Results comparison(Node &n) {
   constexpr std::pair<unsigned, llvm::StringRef> operands[] = {{0, "self"}, {1, "other"}};
   Type compute = n.promoted(operands);

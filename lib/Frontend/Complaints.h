@@ -1,4 +1,4 @@
-//===- Complaints.h - all that keeps a model file from being compiled --------------------------===//
+//===- Complaints.h - all reasons why a model file cannot be compiled --------------------------===//
 #ifndef TILEWRIGHT_LIB_FRONTEND_COMPLAINTS_H
 #define TILEWRIGHT_LIB_FRONTEND_COMPLAINTS_H
 
@@ -9,7 +9,7 @@
 
 namespace tilewright {
 
-/// What a reader finds wrong with a model, each thing once, told all at once.
+/// Collects the problems that a reader finds in a model, without duplicates, and reports them in one error.
 class Complaints {
 public:
   void add(std::string problem) {

@@ -1,6 +1,6 @@
-//===- CompositeActivations.cpp - functions of elements that plain exports have ---------===//
+//===- CompositeActivations.cpp - elementwise functions of plain exports ----------------===//
 //
-//   selu(x)                    elu(x, alpha, scale) with numbers of its own
+//   selu(x)                    elu(x, alpha, scale) with constants alpha and scale
 //   cosine_similarity(a, b)    sum(a * b) / (|a| * |b|)
 //
 // Test: test/Python/test_plain_exports.py
@@ -15,7 +15,7 @@ Type computeType(Node &n) { return n.accumulator(n.element()); }
 
 Value negativeOf(Node &n, Value x) { return n.op<MinimumOp>(x, 0.0); }
 
-/// alpha * (exp(x) - 1) where x < 0, times `scale`.
+/// alpha * (exp(x) - 1) where x < 0, else x; times `scale`.
 Results selu(Node &n) {
   constexpr double alpha = 1.6732632423543772848170429916717, scale = 1.0507009873554804934193349852946;
   Value x = n.cast(n.tensor(0, "self"), computeType(n));
@@ -26,7 +26,7 @@ Results selu(Node &n) {
   return n.cast(n.where(n.compare<GtOp>(x, zero), n.op<MulOp>(x, scale), below), n.element());
 }
 
-/// prelu(self, weight): a slope per channel, or one.
+/// prelu(self, weight) with one slope per channel, or a single one.
 Results preluOf(Node &n) {
   Value x = n.tensor(0, "self"), weight = n.tensor(1, "weight");
   if (!n.demand(n.rankOf(weight) <= 1, "its weight is not of rank 1"))
@@ -38,12 +38,12 @@ Results preluOf(Node &n) {
   return n.cast(n.where(n.compare<GtOp>(wide, n.scalar(0, compute)), wide, below), n.element());
 }
 
-/// log_sigmoid(self): the first result of what the table has.
+/// log_sigmoid(self): the first result of the table's log_sigmoid_forward.
 Results logSigmoidOnly(Node &n) {
   return importAs(n, "aten.log_sigmoid_forward.default", {argumentOf(n, 0, "self")}, {n.type(), RankedTensorType()});
 }
 
-/// rrelu(self, lower, upper, training): outside of training, the mean of the slopes.
+/// rrelu(self, lower, upper, training): in inference, the slope is the mean of lower and upper.
 Results randomRelu(Node &n) {
   Value x = n.cast(n.tensor(0, "self"), computeType(n));
   double lower = n.number(1, "lower", 1.0 / 8), upper = n.number(2, "upper", 1.0 / 3);
@@ -53,7 +53,7 @@ Results randomRelu(Node &n) {
   return n.cast(n.where(n.compare<GeOp>(x, n.scalar(0, n.elementOf(x))), x, below), n.element());
 }
 
-/// one_hot(self, num_classes), of which torch has read the number where it is -1.
+/// one_hot(self, num_classes). The result's type has the number of classes, which torch has determined if it was -1.
 Results oneHot(Node &n) {
   Value x = n.tensor(0, "self");
   if (!n.demand(n.type().getRank() == n.rankOf(x) + 1, "it gives one dimension more"))
@@ -63,7 +63,7 @@ Results oneHot(Node &n) {
   return n.cast(n.compare<EqOp>(n.unsqueeze(n.cast(x, n.i64()), n.rankOf(x)), classes), n.element());
 }
 
-/// isclose(self, other, rtol, atol, equal_nan): |a - b| <= atol + rtol * |b|, or the same infinity.
+/// isclose(self, other, rtol, atol, equal_nan): |a - b| <= atol + rtol * |b|, or both are the same infinity.
 Results isClose(Node &n) {
   Type element = n.promoted({{0, "self"}, {1, "other"}});
   Value a = n.operand(0, "self", element), b = n.operand(1, "other", element);
@@ -81,7 +81,7 @@ Results isClose(Node &n) {
   return n.op<LogicalOrOp>({close, both}, n.i1());
 }
 
-/// cosine_similarity(x1, x2, dim, eps): the squares of both lengths are at least eps * eps.
+/// cosine_similarity(x1, x2, dim, eps): both squared lengths are at least eps * eps.
 Results cosineSimilarity(Node &n) {
   Type compute = computeType(n);
   Value a = n.cast(n.tensor(0, "x1"), compute), b = n.cast(n.tensor(1, "x2"), compute);
@@ -101,7 +101,7 @@ Results cosineSimilarity(Node &n) {
   return n.cast(n.reduce(ReduceKind::Sum, n.op<MulOp>({direction(a), direction(b)}), {dim}, false), n.element());
 }
 
-/// std_mean and var_mean take apart what the table has; aminmax(self, dim, keepdim) is two reductions.
+/// aminmax(self, dim, keepdim), as two reductions.
 Results leastAndGreatest(Node &n) {
   Value x = n.tensor(0, "self");
   SmallVector<int64_t> dims =

@@ -1,6 +1,6 @@
-//===- CompositeNorms.cpp - norms that plain exports have -------------------------------===//
+//===- CompositeNorms.cpp - norms of plain exports --------------------------------------===//
 //
-//   batch_norm(x, w, b, mean, var, false, ...)    an op of the table with its arguments in other places
+//   batch_norm(x, w, b, mean, var, false, ...)    an op of the table with its arguments in another order
 //   linalg_vector_norm(x, 2, [1])                 sqrt(sum(x * x, 1))
 //
 // Test: test/Python/test_plain_exports.py
@@ -28,7 +28,7 @@ Results batchNorm(Node &n) {
                    argumentOf(n, 7, "eps")});
 }
 
-/// group_norm(input, num_groups, weight, bias, eps); sizes follow from the input.
+/// group_norm(input, num_groups, weight, bias, eps). The table's op gets no sizes; it reads them from the input.
 Results groupNorm(Node &n) {
   RankedTensorType none;
   return importAs(n, "aten.native_group_norm.default",
@@ -37,7 +37,8 @@ Results groupNorm(Node &n) {
                   {n.type(), none, none});
 }
 
-/// The `order`-norm of `x` over `dims`, in the type that sums are kept in; of infinite order the largest magnitude.
+/// Returns the `order`-norm of `x` over `dims`, in the accumulator's type. The norm of infinite order is the largest
+/// magnitude, that of order -infinity the smallest.
 Value normOf(Node &n, Value x, double order, ArrayRef<int64_t> dims, bool keepdim, Type compute) {
   Value magnitude = n.op<AbsOp>({n.cast(x, compute)});
   auto sum = [&](Value terms) { return n.reduce(ReduceKind::Sum, terms, dims, keepdim); };
@@ -52,7 +53,7 @@ Value normOf(Node &n, Value x, double order, ArrayRef<int64_t> dims, bool keepdi
   return n.op<PowOp>(sum(n.op<PowOp>(magnitude, order)), 1 / order);
 }
 
-/// A norm of vectors: (self, order, dim, keepdim)
+/// A vector norm: (self, order, dim, keepdim)
 Results vectorNorm(Node &n, llvm::StringRef name) {
   Value x = n.tensor(0, "self");
   double order = n.has(1, name) ? n.number(1, name) : 2;
@@ -66,7 +67,7 @@ Results vectorNorm(Node &n, llvm::StringRef name) {
 Results linalgVectorNorm(Node &n) { return vectorNorm(n, "ord"); }
 Results scalarNorm(Node &n) { return vectorNorm(n, "p"); }
 
-/// linalg_norm(self, ord, dim, keepdim), where it is one of vectors.
+/// linalg_norm(self, ord, dim, keepdim); only vector norms are supported.
 Results linalgNorm(Node &n) {
   Value x = n.tensor(0, "self");
   if (n.has(1, "ord") && (!n.isNumber(1, "ord") || n.dims(2, "dim", n.rankOf(x)).size() != 1))
@@ -74,7 +75,7 @@ Results linalgNorm(Node &n) {
   return vectorNorm(n, "ord");
 }
 
-/// _weight_norm(v, g, dim): v * g / |v|, of which norms are taken over all dimensions but `dim` (-1: over all).
+/// _weight_norm(v, g, dim): v * g / |v|, with norms over all dimensions but `dim` (-1: over all dimensions).
 Results weightNorm(Node &n) {
   Value v = n.tensor(0, "v"), g = n.tensor(1, "g");
   int64_t dim = n.integer(2, "dim", 0);

@@ -1,9 +1,9 @@
-//===- CompositeViews.cpp - shapes and orders that plain exports have -------------------===//
+//===- CompositeViews.cpp - views and reorderings of plain exports ----------------------===//
 //
-//   tile(x, [2])                 repeat of a shorter list
+//   tile(x, [2])                 repeat, with a list that may be shorter than the rank
 //   movedim(x, 0, -1)            a permutation
 //   pixel_shuffle(x, r)          [c r r, h, w] -> [c, h r, w r], a permutation between two views
-//   pad(x, [1, 1], "reflect")    a place per element, then one taken row each
+//   pad(x, [1, 1], "reflect")    a source index per element, then tw.take along each dimension
 //
 // Test: test/Python/test_plain_exports.py
 //
@@ -24,7 +24,7 @@ Results reshaped(Node &n) {
   return n.failed() ? n.refused() : n.reshape(x, n.type());
 }
 
-/// tile(self, dims): as repeat, of which the list may not be the shorter one.
+/// tile(self, dims): like repeat, but `dims` may have fewer entries than the tensor has dimensions.
 Results tile(Node &n) {
   Value x = n.tensor(0, "self");
   const Arg *dims = n.find(1, "dims");
@@ -70,7 +70,7 @@ Results narrow(Node &n) {
                   {argumentOf(n, 0, "self"), argumentOf(n, 1, "dim"), argumentOf(n, 2, "start"), Arg(), int64_t(1)});
 }
 
-/// repeat_interleave(self, repeats, dim): each element several times, one behind the other.
+/// repeat_interleave(self, repeats, dim): repeats each element, with its copies adjacent.
 Results repeatInterleave(Node &n) {
   Value x = n.tensor(0, "self");
   AffineExpr times = n.size(1, "repeats");
@@ -88,7 +88,7 @@ Results repeatInterleave(Node &n) {
   return n.reshape(n.broadcast(n.unsqueeze(x, dim + 1), sizes), n.type());
 }
 
-/// meshgrid(tensors, indexing): "xy" exchanges the first two dimensions.
+/// meshgrid(tensors, indexing): "xy" swaps the first two dimensions.
 Results meshgrid(Node &n) {
   SmallVector<Value> axes = n.tensors(0, "tensors");
   bool exchange = n.text(1, "indexing", "ij") == "xy" && axes.size() > 1;
@@ -104,7 +104,7 @@ Results meshgrid(Node &n) {
   return grids;
 }
 
-/// pixel_shuffle(self, upscale_factor), and back.
+/// pixel_shuffle(self, upscale_factor), or with `back` pixel_unshuffle.
 template <bool back> Results pixelShuffle(Node &n) {
   Value x = n.tensor(0, "self");
   int64_t r = n.integer(1, back ? "downscale_factor" : "upscale_factor");
@@ -129,8 +129,8 @@ template <bool back> Results pixelShuffle(Node &n) {
   return n.reshape(n.permute(n.reshape(x, shape), order), n.type());
 }
 
-/// Rows of `x` along `dim` with `low` more in front and so many behind that there are `size`; `reflect`: mirrored at
-/// the edge's element, else the edge's element again, or (`circular`) from the other end.
+/// Pads `x` along `dim` with `low` elements in front, and with as many behind as `size` requires. `reflect` mirrors the
+/// elements at the edge element, `circular` continues at the opposite end, and other modes repeat the edge element.
 Value padDim(Node &n, Value x, int64_t dim, int64_t low, AffineExpr size, llvm::StringRef mode) {
   AffineExpr whole = n.sizesIn(x)[dim];
   Value last = n.indexScalar(canonicalSize(whole - 1), n.i64()), zero = n.scalarInt(0, n.i64());
@@ -171,7 +171,7 @@ Results pad(Node &n) {
   return result;
 }
 
-/// broadcast_tensors(tensors): their results' types say to what.
+/// broadcast_tensors(tensors): the result types give the shape.
 Results broadcastTensors(Node &n) {
   SmallVector<Value> tensors = n.tensors(0, "tensors");
   if (!n.demand(n.resultCount() == tensors.size(), "it gives one result per tensor"))
@@ -181,7 +181,7 @@ Results broadcastTensors(Node &n) {
   return tensors;
 }
 
-/// hstack and vstack: along a dimension, of tensors that have at least as many.
+/// hstack and vstack: concatenates along `dim`, after adding leading dimensions to tensors of smaller rank.
 template <int64_t dim> Results stackAlong(Node &n) {
   SmallVector<Value> tensors = n.tensors(0, "tensors");
   const int64_t rank = n.type().getRank();
@@ -189,7 +189,7 @@ template <int64_t dim> Results stackAlong(Node &n) {
     return n.refused();
   for (Value &tensor : tensors) {
     tensor = n.cast(tensor, n.element());
-    while (n.rankOf(tensor) < rank) // vectors are rows, numbers are vectors
+    while (n.rankOf(tensor) < rank) // vectors become rows, and 0-d tensors vectors
       tensor = n.unsqueeze(tensor, 0);
     if (!n.demand(n.rankOf(tensor) == rank, "its tensors have other ranks"))
       return n.refused();

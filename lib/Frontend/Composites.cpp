@@ -1,12 +1,12 @@
-//===- Composites.cpp - ops that torch takes apart, as plain exports have them ------------===//
+//===- Composites.cpp - ops of plain exports that torch decomposes otherwise --------------===//
 //
-// torch.compile and tilewright.export decompose these before they reach us; files of torch.export.save alone do not.
-// Most are an op of the table with its arguments in other places:
+// torch.compile and tilewright.export decompose these before importing; only files of torch.export.save contain them.
+// Most are an op of the table with its arguments in another order:
 //
 //   conv2d(x, w, b, stride, padding, dilation, groups)
 //   convolution(x, w, b, stride, padding, dilation, transposed = false, output_padding = [0], groups)
 //
-// They are no part of importTable(): what is there is kept whole by the decompositions.
+// They are not part of importTable(), because the decompositions keep every op of that table.
 //
 // Test: test/Python/test_plain_exports.py
 //
@@ -46,7 +46,8 @@ Results plainConvolution(Node &n) {
                    argumentOf(n, 5, "dilation", listOf(1)), false, listOf(0), argumentOf(n, 6, "groups", int64_t(1))});
 }
 
-/// The same with padding "valid" or "same": of an even window torch pads one more behind, which tw.convolution cannot.
+/// Likewise with padding "valid" or "same". For an even window torch pads one more element behind, which tw.convolution
+/// does not support.
 Results convolutionPadded(Node &n) {
   Value weight = n.tensor(1, "weight");
   std::string how = n.text(4, "padding", "valid");
@@ -86,7 +87,7 @@ template <int64_t spatial> Results maxPool(Node &n) {
                    argumentOf(n, 5, "ceil_mode", false)});
 }
 
-/// max_pool1d: of rows of height 1.
+/// max_pool1d: a pool over images of height 1.
 Results maxPoolOfLines(Node &n) {
   Value x = n.tensor(0, "self");
   auto number = [&](unsigned index, llvm::StringRef name, int64_t otherwise) {
@@ -124,13 +125,13 @@ Results dropout(Node &n) {
   return importAs(n, "aten.native_dropout.default", {argumentOf(n, 0, "input"), argumentOf(n, 1, "p"), true});
 }
 
-/// to(...) and type_as: whatever they are told, the result's type says what became of it.
+/// to(...) and type_as: the arguments are ignored, because the result's type gives the dtype.
 Results toResult(Node &n) {
   Value x = n.tensor(0, "self");
   return n.failed() ? n.refused() : n.convert(x, n.element());
 }
 
-/// matmul of numpy: vectors become matrices, leading dimensions broadcast.
+/// matmul by numpy's rule: vectors become matrices, and leading dimensions broadcast.
 Results matmul(Node &n) {
   Value a = n.tensor(0, "self"), b = n.tensor(1, "other");
   if (!n.demand(n.rankOf(a) > 0 && n.rankOf(b) > 0, "a product of 0-d tensors"))
@@ -147,7 +148,7 @@ Results matmul(Node &n) {
       one = one * size;
     return canonicalSize(one);
   };
-  if (columns.empty()) // one matrix: all leading dimensions are rows
+  if (columns.empty()) // a single matrix: all leading dimensions are rows
     return n.reshape(n.matmul(n.reshape(a, {product(rows, m), depth}), b), n.type());
   SmallVector<AffineExpr> lead = sizesOf(n.type());
   const size_t rank = std::max(rows.size(), columns.size());
@@ -162,7 +163,7 @@ Results matmul(Node &n) {
   return n.reshape(n.matmul(batched(a, m, depth), batched(b, depth, k)), n.type());
 }
 
-/// diff(self, n, dim, prepend, append): of neighbours, once.
+/// diff(self, n, dim, prepend, append): differences of adjacent elements; n must be 1.
 Results difference(Node &n) {
   Value x = n.tensor(0, "self"), before = n.optionalTensor(3, "prepend"), behind = n.optionalTensor(4, "append");
   if (n.failed())
@@ -193,8 +194,8 @@ Results einsumNode(Node &n) {
   return einsum(n, equation, operands);
 }
 
-/// masked_scatter(self, mask, source): the k-th true element takes the k-th of the source. Where the source has fewer, the place
-/// is out of range.
+/// masked_scatter(self, mask, source): the k-th true element is replaced by the k-th element of the source. If the
+/// source has fewer elements, the index is out of range.
 Results maskedScatter(Node &n) {
   Value x = n.tensor(0, "self"), mask = n.tensor(1, "mask"), source = n.tensor(2, "source");
   if (!n.demand(n.element().isIntOrFloat() && n.elementOf(mask) == n.i1(), "its mask is not boolean"))
@@ -212,7 +213,7 @@ Results maskedScatter(Node &n) {
                  n.broadcast(n.cast(x, n.element()), sizes));
 }
 
-/// Other names of ops of the table, with the same arguments.
+/// Registers other names of ops of the table that have the same arguments.
 void registerSynonyms(Table &t) {
   static constexpr std::pair<llvm::StringLiteral, llvm::StringLiteral> names[] = {
       {"absolute", "abs"},

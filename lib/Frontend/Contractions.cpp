@@ -11,8 +11,8 @@ Results matrixProduct(Node &n) {
   return n.matmul(a, b);
 }
 
-/// beta * self + alpha * product, rounded once to the result's type; beta = 0 ignores self, NaN and all. `product` has the
-/// type of the accumulator.
+/// beta * self + alpha * product, rounded once to the result's type. beta = 0 ignores self, including its NaNs.
+/// `product` has the accumulator's type.
 Value scaledAddition(Node &n, Value self, Value product, double beta, double alpha) {
   if (alpha != 1.0)
     product = n.op<MulOp>(product, alpha);
@@ -56,7 +56,7 @@ Results dot(Node &n) {
   return n.reshape(n.matmul(n.unsqueeze(a, 0), n.unsqueeze(b, 1)), n.type());
 }
 
-/// linear(input, weight, bias): all leading dimensions become rows.
+/// linear(input, weight, bias): all leading dimensions are rows.
 Results linear(Node &n) {
   Value x = n.tensor(0, "input"), weight = n.tensor(1, "weight"), bias = n.optionalTensor(2, "bias");
   if (n.failed())

@@ -13,7 +13,7 @@ Results convert(Node &n) {
   return n.convert(x, n.element());
 }
 
-/// Views and copies change no value; where torch's result has another shape (expand_as), broadcast.
+/// copy(self, src): casts `src`, and broadcasts it to the result's shape.
 Results copyInto(Node &n) {
   Value source = n.tensor(1, "src");
   if (n.failed())
@@ -21,7 +21,7 @@ Results copyInto(Node &n) {
   return n.broadcast(n.cast(source, n.element()), sizesOf(n.type()));
 }
 
-/// Checks that hold whenever the guards do.
+/// An assertion that holds whenever the guards hold, so nothing is emitted.
 Results nothing(Node &n) { return Results::none(); }
 
 } // namespace

@@ -1,10 +1,10 @@
 //===- Convolutions.cpp - convolution and its gradients --------------------------------===//
 //
-// convolution_backward becomes, per gradient that is asked for,
+// convolution_backward becomes, per requested gradient,
 //
-//   input   tw.convolution of the result's gradient with the same weight, transposed turned over; output_padding makes
-//           up for the rows that the forward stride skipped
-//   weight  tw.convolution_weight_grad (for a transposed convolution the roles of input and gradient change)
+//   input   tw.convolution of the result's gradient by the same weight, with `transposed` inverted; output_padding adds
+//           the rows that the forward stride skipped
+//   weight  tw.convolution_weight_grad (for a transposed convolution input and gradient exchange their roles)
 //   bias    tw.reduce sum over all dimensions but the channels
 //
 //===----------------------------------------------------------------------===//
@@ -41,7 +41,7 @@ Window readWindow(Node &n, unsigned first, int64_t spatial) {
   return w;
 }
 
-/// Loops over a window must know its size.
+/// Refuses a kernel of symbolic size, because window loops need constant sizes.
 void checkKernel(Node &n, Value weight) {
   for (AffineExpr size : ArrayRef(n.sizesIn(weight)).drop_front(2))
     if (!::mlir::isa<AffineConstantExpr>(size))
@@ -68,7 +68,7 @@ Results convolution(Node &n) {
     return n.refused();
   bool batched = n.rankOf(input) == spatial + 2;
   SmallVector<AffineExpr> sizes = sizesOf(n.type());
-  // Of no input channels torch makes no output channels, whatever the weight says.
+  // If there are no input channels, torch returns no output channels, whatever the weight's shape.
   if (llvm::is_contained(sizes, n.constantSize(0)))
     return n.full(n.scalar(0, n.element()), n.type());
   if (!batched) {
@@ -107,12 +107,12 @@ Results convolutionBackward(Node &n) {
       AffineExpr reached = (n.sizesIn(grad)[i + 2] - 1) * w.stride[i] + n.constantSize(1) +
                            (n.sizesIn(weight)[i + 2] - 1) * w.dilation[i] - n.constantSize(2 * w.padding[i]);
       AffineExpr missing = canonicalSize(n.sizesIn(input)[i + 2] - reached);
-      // Symbolic: as much as the stride can have skipped; the surplus is cut off below.
+      // Symbolic size: pad by the most that the stride can skip. The surplus is sliced off below.
       auto constant = ::mlir::dyn_cast<AffineConstantExpr>(missing);
       back.outputPadding[i] = constant ? constant.getValue() : w.stride[i] - 1;
       sizes[i + 2] = constant ? sizes[i + 2] : canonicalSize(reached + (w.stride[i] - 1));
     }
-    // Padding of a stride or more makes room for windows that no element of the input has made.
+    // Output padding of at least a stride adds windows that no input element contributed to; they are sliced off below.
     for (int64_t i = 0; i < spatial && w.transposed; ++i)
       sizes[i + 2] = canonicalSize(sizes[i + 2] + w.outputPadding[i] / w.stride[i]);
     gradInput = convolve(n, tensorWithSizes(sizes, n.elementOf(input)), grad, weight, back);

@@ -1,10 +1,11 @@
-//===- Creation.cpp - tensors from nothing --------------------------------------------------===//
+//===- Creation.cpp - ops that create tensors -----------------------------------------------===//
 #include "lib/Frontend/Node.h"
 
 namespace tilewright {
 namespace {
 
-/// start + i * step in the result's type: by integers where start and step are, else in double as torch does.
+/// start + i * step in the result's type, computed in integers if start and step are integers, otherwise in double like
+/// torch.
 Results range(Node &n, unsigned startIndex, int stepIndex) {
   bool isFloat = isa<FloatType>(n.element());
   auto isInteger = [&](int index, llvm::StringRef name) {
@@ -34,7 +35,7 @@ Results arangeStep(Node &n) { return range(n, 0, 2); }
 /// prims.iota(length, *, start, step, dtype)
 Results primsIota(Node &n) { return range(n, 1, 2); }
 
-/// linspace(start, end, steps): from both ends to the middle, as torch does.
+/// linspace(start, end, steps), computed from both ends to the middle, like torch.
 Results linspace(Node &n) {
   if (!n.isNumber(0, "start") || !n.isNumber(1, "end"))
     return n.refuse("ends that are tensors are not supported");
@@ -49,7 +50,7 @@ Results linspace(Node &n) {
   double step = steps > 1 ? (end - start) / double(steps - 1) : 0;
   Value up = n.op<AddOp>(n.op<MulOp>(i, step), start);
   Value down = n.op<AddOp>(n.op<MulOp>(n.op<AddOp>(i, -double(steps - 1)), step), end);
-  if (steps <= 1) // the start, of one
+  if (steps <= 1) // a single step gives the start
     return n.cast(up, n.element());
   return n.cast(n.where(n.compare<LtOp>(i, n.scalar(double(steps / 2), t)), up, down), n.element());
 }
@@ -86,7 +87,7 @@ Results scalarTensor(Node &n) {
   return value;
 }
 
-/// column - row compared with the diagonal, for the last two dimensions.
+/// Compares column - row with the diagonal, in the last two dimensions.
 template <typename OpT> Results triangle(Node &n) {
   Value x = n.tensor(0, "self");
   Value diagonal = n.has(1, "diagonal") ? n.operand(1, "diagonal", n.i64()) : n.scalarInt(0, n.i64());

@@ -1,4 +1,4 @@
-//===- DynamicSizes.cpp - ranges of symbolic sizes, by the user's word ----------------===//
+//===- DynamicSizes.cpp - ranges of symbolic sizes that the user states ---------------===//
 //
 // Before: @main(%n: index {tw.symbol = "n", tw.min = 1, tw.max = 1024}, %x: tensor<?x8xf32> {tw.name = "x"})
 // After x:0=2..512:        {tw.symbol = "n", tw.min = 2, tw.max = 512}
@@ -83,7 +83,7 @@ private:
     return attribute ? attribute.getInt() : otherwise;
   }
 
-  /// The argument of @main that the size at `place` is.
+  /// Returns the number of @main's argument that is the size at `place`.
   llvm::Expected<unsigned> symbolOf(const DynamicSize::Place &place) {
     std::vector<std::string> names;
     for (BlockArgument argument : main.getArguments()) {

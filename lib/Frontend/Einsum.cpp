@@ -1,7 +1,7 @@
-//===- Einsum.cpp - products by letters -----------------------------------------------===//
+//===- Einsum.cpp - einsum as matrix products -----------------------------------------===//
 //
-//   "bhid,bhjd->bhij"    two operands are one tw.matmul: letters of both that stay are its batch, letters of both that
-//                        leave are summed, the others are rows and columns
+//   "bhid,bhjd->bhij"    two operands become one tw.matmul: shared letters that are needed later are its batch, other
+//                        shared letters are summed, and the remaining letters are rows and columns
 //
 // Test: test/Python/test_plain_exports.py, test/Conformance/onnx (Einsum)
 //
@@ -17,7 +17,8 @@ struct Equation {
   SmallVector<char> result;
 };
 
-/// "ij,jk->ik": letters per operand; "..." is refused by the caller's count of letters, but for leading ones.
+/// Parses "ij,jk->ik" into the letters of each operand, or returns nullopt if these do not fit the ranks. "..." is
+/// supported.
 std::optional<Equation> parseEquation(llvm::StringRef text, ArrayRef<int64_t> ranks) {
   Equation equation;
   std::string plain;
@@ -30,7 +31,7 @@ std::optional<Equation> parseEquation(llvm::StringRef text, ArrayRef<int64_t> ra
   inputs.split(parts, ',');
   if (parts.size() != ranks.size())
     return std::nullopt;
-  constexpr char firstHidden = 1; // letters that "..." stands for, counted from the right
+  constexpr char firstHidden = 1; // the letters that "..." represents, counted from the right
   int64_t most = 0;
   auto expand = [&](llvm::StringRef part, int64_t hidden) -> std::optional<SmallVector<char>> {
     SmallVector<char> letters;
@@ -64,7 +65,7 @@ std::optional<Equation> parseEquation(llvm::StringRef text, ArrayRef<int64_t> ra
     equation.result = *letters;
     return equation;
   }
-  // Without a right side: hidden letters, then in order those that are there once.
+  // Without "->", the result has the hidden letters, then in alphabetical order those that occur once.
   std::map<char, int> counts;
   for (const auto &letters : equation.operands)
     for (char letter : letters)
@@ -77,7 +78,8 @@ std::optional<Equation> parseEquation(llvm::StringRef text, ArrayRef<int64_t> ra
   return equation;
 }
 
-/// Two operands at a time: dimensions that both have are multiplied, those that nobody needs any more are summed.
+/// Contracts two operands at a time: shared dimensions are multiplied, and dimensions that are no longer needed are
+/// summed.
 class Einsum {
 public:
   struct Part {
@@ -86,7 +88,7 @@ public:
   };
   Einsum(Node &n, ArrayRef<char> result) : n(n), result(result) {}
 
-  /// A letter that is there twice becomes its diagonal.
+  /// Replaces dimensions with the same letter by their diagonal.
   Part withoutTwins(Part part) {
     for (size_t i = 0; i < part.letters.size(); ++i)
       for (size_t j = part.letters.size() - 1; j > i; --j) {
@@ -103,7 +105,7 @@ public:
     return part;
   }
 
-  /// Dimensions in the order of `letters`, those that are missing with size 1.
+  /// Orders the dimensions by `letters`; missing ones get size 1.
   Value aligned(const Part &part, ArrayRef<char> letters) {
     SmallVector<int64_t> order;
     SmallVector<AffineExpr> sizes;

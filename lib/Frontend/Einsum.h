@@ -1,4 +1,4 @@
-//===- Einsum.h - products by letters -------------------------------------------------===//
+//===- Einsum.h - einsum as matrix products -------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_FRONTEND_EINSUM_H
 #define TILEWRIGHT_LIB_FRONTEND_EINSUM_H
 
@@ -6,10 +6,9 @@
 
 namespace tilewright {
 
-/// numpy's einsum of `operands`, from left to right: "bij,bjk->bik". "..." stands for dimensions that broadcast;
-/// without
-/// "->" the result has the letters that are there once, in order. Refuses, and gives none, where the equation is not
-/// one or does not fit the operands.
+/// Computes numpy's einsum of `operands`, from left to right: "bij,bjk->bik". "..." represents dimensions that
+/// broadcast. Without "->" the result has the letters that occur once, in alphabetical order. Refuses the node, with no
+/// results, if the equation is invalid or does not fit the operands.
 Results einsum(Node &n, llvm::StringRef equation, ArrayRef<Value> operands);
 
 } // namespace tilewright

@@ -1,4 +1,4 @@
-//===- Elementwise.cpp - arithmetic, one element at a time ----------------------===//
+//===- Elementwise.cpp - elementwise arithmetic ---------------------------------===//
 #include "lib/Frontend/Node.h"
 #include <limits>
 
@@ -17,7 +17,7 @@ template <typename OpT> Results unary(Node &n) {
   return n.cast(n.op<OpT>({n.cast(x, compute)}), n.element());
 }
 
-/// f(x) that leaves integers alone.
+/// f(x) of floats; integers stay unchanged.
 template <typename OpT> Results rounding(Node &n) {
   Value x = n.tensor(0, "self");
   if (n.failed() || !isa<FloatType>(n.element()))
@@ -33,8 +33,8 @@ template <typename OpT, Numbers numbers = Numbers::Rounded> Results binary(Node 
   return n.cast(n.op<OpT>({a, b}), n.element());
 }
 
-/// x + alpha * y, and with `reversed` operands y - alpha * x (rsub). As eager does it, alpha is rounded to the result's type,
-/// and of the rest only the sum.
+/// x + alpha * y, and with `reversed` operands y - alpha * x (rsub). Like eager, alpha is rounded to the result's type,
+/// and of the other steps only the sum is rounded.
 template <typename OpT, bool reversed> Results scaledSum(Node &n) {
   Type compute = n.computeType(n.element(), {{0, "self"}, {1, "other"}, {2, "alpha"}}, Numbers::Rounded);
   Value a = n.operand(0, "self", compute), b = n.operand(1, "other", compute);
@@ -101,7 +101,7 @@ Results power(Node &n) {
       return n.cast(result, n.element());
   }
   if (n.isNumber(0, "self") && n.element().isF32() && n.type().getRank() == 0)
-    compute = n.f64(); // Node::isWide
+    compute = n.f64(); // see Node::isWide
   Value a = n.operand(0, "self", compute), b = n.operand(1, "exponent", compute);
   if (n.failed())
     return n.refused();
@@ -113,7 +113,7 @@ Results square(Node &n) {
   return n.op<MulOp>({x, x});
 }
 
-/// x clamped; a NaN among the bounds or in x wins, as maximum and minimum do.
+/// Clamps x. A NaN in a bound or in x gives NaN, as in maximum and minimum.
 Results clamp(Node &n) {
   bool lower = n.has(1, "min"), upper = n.has(2, "max");
   Type compute = n.computeType(n.element(), {{0, "self"}, {1, "min"}, {2, "max"}}, Numbers::Rounded);
@@ -137,7 +137,7 @@ template <typename OpT> Results clampOneSide(Node &n) {
   return n.cast(n.op<OpT>({x, bound}), n.element());
 }
 
-/// The value of a float comparison's operands, kept out of NaN: fmax and fmin take the other operand.
+/// fmax and fmin: if one operand is NaN, the result is the other operand.
 template <typename OpT> Results ignoringNan(Node &n) {
   Value a = n.operand(0, "self", n.element()), b = n.operand(1, "other", n.element());
   if (n.failed())
@@ -162,7 +162,7 @@ template <typename OpT> Results addProduct(Node &n) {
   return n.cast(n.op<AddOp>({self, n.op<OpT>({a, b})}), n.element());
 }
 
-/// a * b + c, what torch's decompositions make of addcdiv and addcmul with a value
+/// a * b + c, to which torch's decompositions lower addcdiv and addcmul with a value
 Results fma(Node &n) {
   Type compute = n.accumulator(n.element());
   Value a = n.operand(0, "a", compute), b = n.operand(1, "b", compute), c = n.operand(2, "c", compute);
@@ -171,7 +171,7 @@ Results fma(Node &n) {
   return n.cast(n.op<AddOp>({n.op<MulOp>({a, b}), c}), n.element());
 }
 
-/// self + weight * (end - self), from the nearer end as torch does.
+/// self + weight * (end - self), computed from the nearer end like torch.
 Results lerp(Node &n) {
   Type compute = n.accumulator(n.element());
   Value self = n.operand(0, "self", compute), end = n.operand(1, "end", compute),
@@ -192,12 +192,12 @@ Results frac(Node &n) {
   return n.op<SubOp>({x, n.op<TruncOp>({x})});
 }
 
-/// x - floor-like parts of two values kept apart from zero: |a| with b's sign.
+/// Returns |a| with b's sign.
 Results copysign(Node &n) {
   Value a = n.operand(0, "self", n.element()), b = n.operand(1, "other", n.element());
   if (n.failed() || !isa<FloatType>(n.element()))
     return n.refuse("the sign of an integer result is not supported");
-  // 1 / b tells -0.0 from 0.0.
+  // 1 / b distinguishes -0.0 from 0.0.
   Value magnitude = n.op<AbsOp>({a});
   Value zero = n.scalar(0, n.element());
   Value negative = n.op<LogicalOrOp>({n.compare<LtOp>(b, zero), n.compare<LtOp>(n.op<ReciprocalOp>({b}), zero)});
@@ -209,11 +209,11 @@ Results hypot(Node &n) {
   Value a = n.op<AbsOp>({n.operand(0, "self", compute)}), b = n.op<AbsOp>({n.operand(1, "other", compute)});
   if (n.failed())
     return n.refused();
-  // large * sqrt(1 + (small / large)^2), where large is not 0 or infinite
+  // large * sqrt(1 + (small / large)^2), unless large is 0 or infinite
   Value large = n.op<MaximumOp>({a, b}), small = n.op<MinimumOp>({a, b});
   Value ratio = n.op<DivOp>({small, large});
   Value root = n.op<SqrtOp>({n.op<AddOp>(n.op<MulOp>({ratio, ratio}), 1.0)});
-  Value infinite = n.op<LogicalOrOp>({n.op<IsinfOp>({a}, n.i1()), n.op<IsinfOp>({b}, n.i1())}); // beside NaN, too
+  Value infinite = n.op<LogicalOrOp>({n.op<IsinfOp>({a}, n.i1()), n.op<IsinfOp>({b}, n.i1())}); // also with a NaN
   Value length = n.where(n.compare<EqOp>(large, n.scalar(0, compute)), large, n.op<MulOp>({large, root}));
   return n.cast(n.where(infinite, n.scalar(std::numeric_limits<double>::infinity(), compute), length), n.element());
 }

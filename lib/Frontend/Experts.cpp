@@ -1,9 +1,9 @@
-//===- Experts.cpp - products of rows in groups, of plain exports -----------------------===//
+//===- Experts.cpp - grouped matrix products of plain exports ---------------------------===//
 //
 //   _grouped_mm(x [rows, I], matrices [groups, I, O], ends [groups])    rows up to ends[0] by matrices[0], and so on
 //
-// Rows are gathered into blocks of one group each, and a block is multiplied by the matrix that it chooses: decision
-// 0020, whose Python (python/tilewright/decomposed/groups.py) does the same for graphs that torch.compile gives us.
+// Rows are gathered into blocks that belong to one group each, and each block is multiplied by its group's matrix:
+// decision 0020. python/tilewright/decomposed/groups.py does the same for graphs from torch.compile.
 //
 // Test: test/Python/test_plain_exports.py
 //
@@ -13,25 +13,25 @@
 namespace tilewright {
 namespace {
 
-constexpr int64_t most = 64;    ///< rows of a block that serve a matrix well
-constexpr int64_t unknown = 16; ///< rows of a block where their number is a symbol
+constexpr int64_t most = 64;    ///< most rows of a block
+constexpr int64_t unknown = 16; ///< rows of a block if the number of rows is symbolic
 
-/// Entries of a tensor of rank 1, or rows of another, at places of any rank.
+/// Takes entries of a tensor of rank 1, or rows of another tensor, at indices of any rank.
 Value at(Node &n, Value x, Value places) { return take(n, x, {places}, 0); }
 
-/// Numbers that are at least 0, divided by a power of 2.
+/// Divides integers of at least 0 by a power of 2.
 Value quotient(Node &n, Value x, int64_t by) {
   return by == 1 ? x : n.op<ShiftRightOp>({x, n.scalarInt(llvm::Log2_64(by), n.i64())});
 }
 
-/// How many of the first ends are at most each of `numbers`: the group that a number falls into, at most the last.
+/// Counts the ends, except the last, that are at most each of `numbers`: the group of that number.
 Value groupOf(Node &n, Value ends, AffineExpr groups, Value numbers) {
   Value first = n.sliceDim(ends, 0, n.constantSize(0), canonicalSize(groups - 1));
   Value behind = n.cast(n.compare<LeOp>(n.unsqueeze(first, 0), n.unsqueeze(numbers, 1)), n.i64());
   return n.reduce(ReduceKind::Sum, behind, {1}, false);
 }
 
-/// (self, mat2, offs, bias, out_dtype), of which a custom operator of transformers has the first three.
+/// (self, mat2, offs, bias, out_dtype); transformers' custom operator has the first three.
 Results groupedProduct(Node &n) {
   Value x = n.tensor(0, "self"), matrices = n.tensor(1, "mat2");
   if (!n.demand(n.has(2, "offs"), "groups of which no ends are given") || !n.demand(!n.has(3, "bias"), "with a bias"))
@@ -56,7 +56,7 @@ Results groupedProduct(Node &n) {
   lengths = quotient(n, lengths, size);
   Value blockEnds = ScanOp::create(n.builder, n.loc, lengths.getType(), lengths, ScanKind::Sum, 0);
   Value blockStarts = n.op<SubOp>({blockEnds, lengths});
-  // No more are needed, whatever the lengths. The last of the groups takes blocks that nobody needs.
+  // An upper bound for all lengths. Surplus blocks are computed with the last group's matrix and are not used.
   AffineExpr blocks = size > 1 ? canonicalSize(count.floorDiv(size) + groups) : count;
   Value block = n.iota({blocks}, 0, n.i64()), row = n.iota({count}, 0, n.i64());
   Value group = groupOf(n, blockEnds, groups, block);
@@ -75,7 +75,7 @@ Results groupedProduct(Node &n) {
   return n.where(n.unsqueeze(inGroup, 1), found, n.scalar(0, n.element()));
 }
 
-/// histc(self, bins, min, max): counts between given edges.
+/// histc(self, bins, min, max): counts the elements in each bin between the given edges.
 Results histogram(Node &n) {
   Value x = n.tensor(0, "self");
   int64_t bins = n.integer(1, "bins", 100);
@@ -92,7 +92,7 @@ Results histogram(Node &n) {
   Value inside = n.op<LogicalAndOp>({n.compare<LeOp>(lowest, flat), n.compare<LeOp>(flat, highest)}, n.i1());
   Value bin = n.op<MinimumOp>({n.cast(place, n.i64()), n.scalarInt(bins - 1, n.i64())});
   bin = n.op<MaximumOp>({bin, n.scalarInt(0, n.i64())});
-  bin = n.where(inside, bin, n.scalarInt(bins, n.i64())); // a NaN is in no bin
+  bin = n.where(inside, bin, n.scalarInt(bins, n.i64())); // a NaN belongs to no bin
   Value zeros = n.broadcast(n.scalar(0, n.f32()), {n.constantSize(bins + 1)});
   Value ones = n.broadcast(n.scalar(1, n.f32()), {count});
   Value counts = ScatterOp::create(n.builder, n.loc, zeros.getType(), zeros, bin, ones, 0, ScatterKind::Add);

@@ -1,9 +1,9 @@
-//===- ExportedGuards.cpp - what torch.export assumes of the sizes of inputs ----------===//
+//===- ExportedGuards.cpp - torch.export's assumptions about the sizes of inputs ------===//
 //
 //   (L['y'].size()[0] % 8) == 0 and L['x'].size()[0] <= 40
 //
-// is two comparisons. Sizes of inputs become their expressions over the symbols, and the range of the difference of the
-// two sides decides. What it leaves open each call checks (tw.guards).
+// has two comparisons. Sizes of inputs are replaced by their expressions over the symbols, and the range of the
+// difference of both sides decides. Each call checks the comparisons that remain undecided (tw.guards).
 //
 // Test: test/Python/test_exported.py
 //
@@ -17,10 +17,10 @@ using llvm::StringRef;
 namespace tilewright {
 namespace {
 
-/// A file may say anything: what is larger is not worked out.
+/// Limits of the guards that are parsed, because a file may contain any text.
 constexpr size_t longest = 4096, mostProducts = 8, mostSums = 16, deepest = 64;
 
-/// `text` with each "L['x'].size()[0]" in terms of symbols; nullopt where it speaks of something else.
+/// Replaces each "L['x'].size()[0]" in `text` by an expression over symbols; nullopt if `text` refers to anything else.
 std::optional<std::string> inSymbols(StringRef text, InputSize sizeOf) {
   constexpr StringRef name = "L['", size = "'].size()[";
   std::string result;
@@ -50,7 +50,7 @@ struct Comparison {
   StringRef lhs, sign, rhs;
 };
 
-/// Splits at the one comparison that is in no parentheses.
+/// Splits `text` at its comparison outside parentheses.
 std::optional<Comparison> comparisonIn(StringRef text) {
   int depth = 0;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -63,7 +63,8 @@ std::optional<Comparison> comparisonIn(StringRef text) {
   return std::nullopt;
 }
 
-/// Whether the comparison follows from the ranges; else `rule` is what a call has to check, null where that is no rule.
+/// Returns true if the comparison follows from the ranges. Otherwise `rule` is what a call has to check, or null if no
+/// rule expresses it.
 bool follows(const Comparison &comparison, const llvm::StringMap<SizeSymbol> &symbols, MLIRContext *context,
              graph::SizeRule &rule) {
   llvm::Expected<AffineExpr> lhs = parseSize(comparison.lhs, symbols, context),
@@ -80,7 +81,7 @@ bool follows(const Comparison &comparison, const llvm::StringMap<SizeSymbol> &sy
     return constant && constant.getValue() <= value;
   };
   StringRef sign = comparison.sign;
-  if (sign == "!=") // of 0 or 1: torch treats them apart, and runs them all the same
+  if (sign == "!=") // comparison with 0 or 1: torch specializes these sizes, but also runs them
     return low > 0 || high < 0 || isAtMost(b, 1);
   if (sign == "==") {
     rule = {a, b, false};

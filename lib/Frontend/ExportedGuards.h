@@ -1,4 +1,4 @@
-//===- ExportedGuards.h - what torch.export assumes of the sizes of inputs -----------===//
+//===- ExportedGuards.h - torch.export's assumptions about the sizes of inputs -------===//
 #ifndef TILEWRIGHT_LIB_FRONTEND_EXPORTEDGUARDS_H
 #define TILEWRIGHT_LIB_FRONTEND_EXPORTEDGUARDS_H
 
@@ -8,13 +8,13 @@
 
 namespace tilewright {
 
-/// The text of size `dim` of the user's input `name`, for parseSize(); nullopt: there is none.
+/// Returns the text of size `dim` of the user's input `name`, for parseSize(), or nullopt if it does not exist.
 using InputSize = llvm::function_ref<std::optional<std::string>(llvm::StringRef name, unsigned dim)>;
 
-/// What a guard says that does not follow from the ranges of the symbols becomes `rules`, with its text; the result is
-/// the part that is no such rule, or "". A guard is Python's text, as torch.export writes it: "L['x'].size()[0] <= 40".
-/// That a size is not 0 or 1 counts as proven, as in torch, which runs such sizes; so does what is said of something
-/// else than sizes.
+/// Adds the comparisons in `guard` that do not follow from the ranges of the symbols to `rules`, with their text.
+/// Returns a part that no rule can express, or "". A guard is Python text as torch.export writes it: "L['x'].size()[0]
+/// <= 40". Comparisons that say that a size is not 0 or 1 count as proven, as in torch, which runs such sizes; so do
+/// comparisons of anything other than sizes.
 std::string readGuard(llvm::StringRef guard, const llvm::StringMap<SizeSymbol> &symbols, InputSize sizeOf,
                       mlir::MLIRContext *context, std::vector<std::pair<graph::SizeRule, std::string>> &rules);
 

@@ -1,14 +1,14 @@
-//===- ExportedMemory.cpp - ops in place, as plain exports have them ---------------------===//
+//===- ExportedMemory.cpp - in-place ops of plain exports --------------------------------===//
 //
 //   %y = mul(%x, 2)            memory 0
 //   %r = select(%y, 0, 1)      a view of y
 //   %s = add_(%r, 1)           %r = add(%r, 1)
 //                              %y = select_scatter(%y, %r, 0, 1)
 //                              %s = alias(%r)
-//   %t = exp(%v)               of another view v of y, made before: v is made again first
+//   %t = exp(%v)               reads v, an older view of y: v is computed again first
 //
-// Views are known by the ops that torch names so (pytorch.org/docs/stable/tensor_view.html); whether reshape,
-// contiguous and their like gave a view follows from the strides of their tensors.
+// The ops in torch's list of views (pytorch.org/docs/stable/tensor_view.html) return views. Whether reshape, contiguous
+// and similar ops returned a view follows from the strides of their tensors.
 //
 // Test: test/Python/test_plain_exports.py
 //
@@ -24,27 +24,27 @@ using exported::ArgumentList;
 using exported::Size;
 using exported::TensorName;
 
-/// The name of an op without namespace and overload: "relu_" of "aten.relu_.default".
+/// Returns the name of an op without namespace and overload: "relu_" for "aten.relu_.default".
 static llvm::StringRef baseName(llvm::StringRef target) { return target.split('.').second.split('.').first; }
 
 static bool isOneOf(llvm::StringRef name, llvm::StringRef list) { return list.contains((" " + name + " ").str()); }
 
-/// Always views of their first argument, of real numbers.
+/// For real numbers, these always return views of their first argument.
 static constexpr llvm::StringLiteral views =
     " adjoint alias as_strided broadcast_to chunk conj conj_physical detach diagonal expand expand_as "
     "lift lift_fresh mT moveaxis movedim narrow numpy_T permute positive resolve_conj resolve_neg select "
     "slice split split_with_sizes squeeze swapaxes swapdims t tensor_split transpose unbind unflatten "
     "unfold unsqueeze view view_as ";
-/// Views where nothing has to be moved, copies otherwise.
+/// These return a view if no element has to be moved, otherwise a copy.
 static constexpr llvm::StringLiteral reshapes = " flatten ravel reshape reshape_as _reshape_alias _unsafe_view ";
 static constexpr llvm::StringLiteral conversions = " contiguous to type_as ";
-/// Views of more than their first argument, or of it in ways that are not followed.
+/// These return views of several arguments, or views of the first that are not analysed.
 static constexpr llvm::StringLiteral unclearOps =
     " _conj atleast_1d atleast_2d atleast_3d broadcast_tensors channel_shuffle dsplit hsplit imag "
     "meshgrid pin_memory real unsafe_chunk unsafe_split unsafe_split_with_sizes view_as_complex "
     "view_as_real vsplit ";
 
-/// In place, of the shape alone.
+/// In-place ops that change only the shape.
 static constexpr llvm::StringLiteral shapers =
     " as_strided_ resize_ resize_as_ set_ squeeze_ swapaxes_ swapdims_ t_ transpose_ unsqueeze_ ";
 
@@ -75,7 +75,7 @@ const exported::TensorMeta *ExportedMemory::metaOf(const std::string &name) cons
   return found == graph.tensors.end() ? nullptr : &found->second;
 }
 
-/// Whether the elements lie one after the other; of the outermost dimension only the stride counts.
+/// Returns true if the tensor is contiguous. The size of the outermost dimension is ignored.
 static bool isContiguous(const exported::TensorMeta &meta) {
   int64_t expected = 1;
   for (size_t i = meta.sizes.size(); i-- > 0;) {
@@ -91,8 +91,8 @@ static bool isContiguous(const exported::TensorMeta &meta) {
   return true;
 }
 
-/// Whether a tensor can get other sizes where it lies (ATen's computeStride): dimensions that lie behind each other
-/// without gaps are one, and each of these must be made of new ones. nullopt: sizes are symbolic.
+/// Returns true if a tensor can be reshaped without a copy (ATen's computeStride): adjacent dimensions without gaps are
+/// merged, and each merged dimension must be a product of new sizes. Returns nullopt if sizes are symbolic.
 static std::optional<bool> canReshape(const exported::TensorMeta &before, const exported::TensorMeta &after) {
   llvm::SmallVector<int64_t> sizes, strides, wanted;
   auto numbers = [](const std::vector<Size> &from, llvm::SmallVectorImpl<int64_t> &to) {
@@ -127,7 +127,7 @@ static std::optional<bool> canReshape(const exported::TensorMeta &before, const 
 
 std::optional<bool> ExportedMemory::isView(const exported::Node &node, unsigned result) const {
   llvm::StringRef name = baseName(node.target);
-  if (name == "einsum") { // two operands are multiplied, one may be turned alone
+  if (name == "einsum") { // two operands are multiplied; a single one may only be transposed
     const auto *operands = node.positional.size() > 1 ? std::get_if<ArgumentList>(&node.positional[1]) : nullptr;
     return operands && operands->size() > 1 ? std::optional(false) : std::nullopt;
   }
@@ -142,11 +142,11 @@ std::optional<bool> ExportedMemory::isView(const exported::Node &node, unsigned 
     for (const auto &[key, value] : node.named)
       if (key == "train")
         train = std::get_if<bool>(&value);
-    return train && !*train ? std::optional(true) : std::nullopt; // in training a view where nothing is dropped
+    return train && !*train ? std::optional(true) : std::nullopt; // in training, a view if nothing is dropped
   }
   const bool reshape = isOneOf(name, reshapes);
   if (!reshape && !isOneOf(name, conversions))
-    return false; // ops of the table and their like make memory of their own
+    return false; // other ops allocate their results
   const auto *to = result < node.results.size() ? std::get_if<TensorName>(&node.results[result]) : nullptr;
   const exported::TensorMeta *before = firstTensor(node) ? metaOf(firstTensor(node)->name) : nullptr;
   const exported::TensorMeta *after = to ? metaOf(to->name) : nullptr;
@@ -159,9 +159,9 @@ std::optional<bool> ExportedMemory::isView(const exported::Node &node, unsigned 
   };
   if (llvm::any_of(node.positional, isTrue) ||
       llvm::any_of(node.named, [&](const auto &argument) { return isTrue(argument.second); }))
-    return std::nullopt; // copy=True, or something that does not count
+    return std::nullopt; // copy=True, or a flag without effect
   if (before->sizes == after->sizes)
-    return before->strides == after->strides; // else what it gives was put in order
+    return before->strides == after->strides; // if the strides differ, the elements were copied
   if (reshape && isContiguous(*before))
     return true;
   return reshape ? canReshape(*before, *after) : std::nullopt;
@@ -176,7 +176,7 @@ void ExportedMemory::see(const exported::Node &node) {
     const TensorName *self = firstTensor(node);
     auto parent = self ? tensors.find(self->name) : tensors.end();
     std::optional<bool> view = isView(node, i);
-    const bool known = tensors.contains(tensor->name); // of a file that gives a name twice, nothing is clear
+    const bool known = tensors.contains(tensor->name); // if a file defines a name twice, its views are unclear
     if (known)
       view = std::nullopt;
     if (view == std::optional(true) && parent != tensors.end()) {
@@ -210,7 +210,7 @@ ExportedMemory::Nodes ExportedMemory::stale(const Argument &argument) {
     }
     for (Tensor *tensor : llvm::reverse(path)) {
       again.push_back(tensor->maker);
-      // All views that the node gives are made again.
+      // The node computes all of its views again.
       for (const Argument &result : tensor->maker->results)
         if (const auto *other = std::get_if<TensorName>(&result))
           if (auto found = tensors.find(other->name); found != tensors.end())
@@ -220,7 +220,7 @@ ExportedMemory::Nodes ExportedMemory::stale(const Argument &argument) {
   return again;
 }
 
-/// An argument of a node by position or name, else None.
+/// Returns an argument of a node by position or name, or None.
 static Argument argumentOf(const exported::Node &node, size_t index, llvm::StringRef name) {
   if (index < node.positional.size())
     return node.positional[index];
@@ -230,7 +230,7 @@ static Argument argumentOf(const exported::Node &node, size_t index, llvm::Strin
   return {};
 }
 
-/// The number of a dimension, by default 0.
+/// Returns the dimension given by argument `index` or "dim", by default 0.
 static int64_t dimOf(const exported::Node &node, size_t index) {
   Argument given = argumentOf(node, index, "dim");
   const auto *known = std::get_if<int64_t>(&given);
@@ -284,7 +284,7 @@ exported::Node ExportedMemory::inverse(const std::string &child) const {
               {whole, part, argumentOf(maker, 1, "dim"), argumentOf(maker, 2, "start"), argumentOf(maker, 3, "end"),
                std::holds_alternative<std::monostate>(step) ? Argument(int64_t(1)) : step});
   }
-  if (name == "narrow") // the part says where it ends
+  if (name == "narrow") // the size of the part determines the end
     return is("aten.slice_scatter.default", {whole, part, argumentOf(maker, 1, "dim"), argumentOf(maker, 2, "start")});
   if (name == "unbind")
     return is("aten.select_scatter.default", {whole, part, dimOf(maker, 1), int64_t(tensor.result)});
@@ -297,7 +297,7 @@ exported::Node ExportedMemory::inverse(const std::string &child) const {
       const auto *size =
           meta && dim >= 0 && dim < int64_t(meta->sizes.size()) ? std::get_if<int64_t>(&meta->sizes[dim]) : nullptr;
       if (!size || __builtin_add_overflow(offset, *size, &offset))
-        return node; // a part that nobody uses has no size here, and a symbolic one cannot be added up
+        return node; // an unused part has no size here, and a symbolic size cannot be added
     }
     return is("aten.slice_scatter.default", {whole, part, dim, offset});
   }
@@ -307,7 +307,7 @@ exported::Node ExportedMemory::inverse(const std::string &child) const {
       isOneOf(name, reshapes) || isOneOf(name, conversions)) {
     const bool same = before->sizes == after->sizes && before->strides == after->strides;
     if (isOneOf(name, " expand expand_as broadcast_to as_strided diagonal ") && !same)
-      return node; // elements that several places share, and some that no place has
+      return node; // some elements share an address, or have none in the view
     ArgumentList sizes;
     for (const Size &size : before->sizes)
       sizes.push_back(number(size));

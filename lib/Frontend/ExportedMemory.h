@@ -1,4 +1,4 @@
-//===- ExportedMemory.h - ops in place, as plain exports have them -----------------------===//
+//===- ExportedMemory.h - in-place ops of plain exports ----------------------------------===//
 #ifndef TILEWRIGHT_LIB_FRONTEND_EXPORTEDMEMORY_H
 #define TILEWRIGHT_LIB_FRONTEND_EXPORTEDMEMORY_H
 
@@ -9,48 +9,50 @@
 
 namespace tilewright {
 
-/// Follows which tensors of a graph are views of which, and says by what nodes without effects writes in place are the
-/// same. Told of the nodes in their order; what it gives back is to be imported in its order, each node giving a new
-/// value to the names of its results.
+/// Tracks which tensors of a graph are views of which, and replaces in-place writes by nodes without side effects. The
+/// nodes must be passed in their order, and the returned nodes imported in their order; each assigns a new value to the
+/// names of its results.
 class ExportedMemory {
 public:
-  /// The program must outlive it.
+  /// `program` must outlive the object.
   explicit ExportedMemory(const exported::Program &program);
 
   using Nodes = llvm::SmallVector<const exported::Node *>;
 
-  /// The op without a name's last underscore ("aten.relu.default" of "aten.relu_.default"); empty: `target` writes
-  /// nothing in place.
+  /// Returns the op without the trailing underscore of its name ("aten.relu.default" for "aten.relu_.default"), or ""
+  /// if `target` writes nothing in place.
   static std::string functional(llvm::StringRef target);
 
-  /// Views whose memory was written since they were made, among the tensors named by `argument`: to be made again.
+  /// Returns the nodes that compute the stale views in `argument`, whose memory was written after they were made.
   Nodes stale(const exported::Argument &argument);
 
-  /// A node that writes nothing.
+  /// Records a node that writes nothing.
   void see(const exported::Node &node);
 
-  /// What a node that writes its first argument in place is the same as; empty, and `why` says so: nothing.
+  /// Returns the nodes that replace a node which writes its first argument in place, or no nodes with the reason in
+  /// `why`.
   Nodes write(const exported::Node &node, std::string &why);
 
 private:
-  /// A tensor of the graph: its memory's first, or a view of `parent` that `maker` gives.
+  /// A tensor of the graph: the first tensor of its memory, or a view of `parent` that `maker` computes.
   struct Tensor {
     std::string parent;
     const exported::Node *maker = nullptr;
     unsigned result = 0;
     size_t memory = 0;
-    unsigned version = 0; ///< of the memory when it was made
+    unsigned version = 0; ///< version of the memory when the tensor was computed
   };
   struct Memory {
     unsigned version = 0;
-    bool unclear = false; ///< others may be parts of it, or it of theirs
+    bool unclear = false; ///< the memory may overlap other memories
     bool caller = false;  ///< an input or a weight
   };
 
   const exported::TensorMeta *metaOf(const std::string &name) const;
-  /// Whether result `result` of `node` is a view of its first tensor; nullopt: nobody knows.
+  /// Returns true if result `result` of `node` is a view of its first tensor; nullopt if that is unknown.
   std::optional<bool> isView(const exported::Node &node, unsigned result) const;
-  /// The node that gives `child`'s parent with what is now in `child`; empty target: there is none.
+  /// Returns the node that computes `child`'s parent with the current elements of `child`; its target is "" if there is
+  /// none.
   exported::Node inverse(const std::string &child) const;
   const exported::Node *keep(exported::Node node) {
     made.push_back(std::move(node));
@@ -62,7 +64,7 @@ private:
   const exported::Graph &graph;
   llvm::StringMap<Tensor> tensors;
   std::vector<Memory> memories;
-  std::deque<exported::Node> made; ///< addresses stay
+  std::deque<exported::Node> made; ///< a deque, so that addresses stay valid
 };
 
 } // namespace tilewright

@@ -1,8 +1,8 @@
-//===- ExportedModel.cpp - the nodes of a .pt2 file through GraphBuilder ----------===//
+//===- ExportedModel.cpp - import the nodes of a .pt2 file through GraphBuilder ---===//
 //
-// The walk over a program of torch.export, as python/tilewright/walker.py walks over an fx graph: the same table, the
-// same reasons. Sizes need no ops here: torch has written what every symbolic int is, so that the nodes which compute
-// them are passed over.
+// Walks over a program of torch.export, like python/tilewright/walker.py over an fx graph, with the same table and the
+// same reasons. Sizes need no ops here, because torch writes the expression of every symbolic int; nodes that compute
+// them are skipped.
 //
 // Test: test/Python/test_exported.py, test/Tools/exported.test
 //
@@ -38,7 +38,7 @@ namespace {
 using exported::Argument;
 using exported::Input;
 
-/// Why a tensor cannot be an input, or "".
+/// Returns why a tensor cannot be an input, or "".
 std::string unsupportedTensor(const exported::TensorMeta &meta) {
   if (!meta.strided)
     return "its layout is sparse; only strided tensors are supported";
@@ -51,7 +51,7 @@ std::string unsupportedTensor(const exported::TensorMeta &meta) {
 
 TensorMeta metaOf(const exported::TensorMeta &meta, ScalarType dtype) { return {dtype, meta.sizes}; }
 
-/// The elements of a weight one after the other.
+/// Copies the elements of a weight to row-major order.
 std::vector<uint8_t> rowMajor(const exported::Weight &weight) {
   unsigned width = exported::elementBytes(weight.meta.dtype), rank = weight.meta.sizes.size();
   std::vector<int64_t> sizes, strides, place(rank, 0);
@@ -76,7 +76,7 @@ std::vector<uint8_t> rowMajor(const exported::Weight &weight) {
   return bytes;
 }
 
-/// One import: hands everything to a GraphBuilder and gathers what it refuses.
+/// One import: passes everything to a GraphBuilder and collects what it refuses.
 class ProgramWalker {
 public:
   ProgramWalker(const exported::Program &program, mlir::MLIRContext &context, std::vector<const void *> &weights,
@@ -106,7 +106,7 @@ public:
     auto main = (*module)->lookupSymbol<mlir::func::FuncOp>("main");
     for (auto [i, name] : llvm::enumerate(outputNames))
       main.setResultAttr(i, graph::nameAttrName, mlir::StringAttr::get(main.getContext(), name));
-    weights.resize(weights.size() + builderSeed, nullptr); // the seed is the caller's
+    weights.resize(weights.size() + builderSeed, nullptr); // the caller passes the seed
     return module;
   }
 
@@ -123,7 +123,7 @@ private:
       exported::visitTensors(output.value, use);
   }
 
-  /// Those of the user's inputs: a call finds their values in the sizes of its tensors.
+  /// Adds the symbols of the user's inputs: a call reads their values from the sizes of its tensors.
   void addSymbols() {
     llvm::SetVector<llvm::StringRef> symbols;
     for (const Input &input : program.inputs) {
@@ -152,7 +152,8 @@ private:
     }
   }
 
-  /// What the ranges of the symbols do not say each call checks. What cannot be checked is refused.
+  /// Turns guards that the ranges of the symbols do not imply into checks of each call. Refuses guards that cannot be
+  /// checked.
   void checkGuards() {
     llvm::StringSet<> names;
     for (const Input &input : program.inputs)
@@ -208,11 +209,11 @@ private:
       elements = built->layout.dense ? reinterpret_cast<const uint8_t *>(weight->storage.view.data()) +
                                            std::get<int64_t>(weight->meta.offset) * scalarTypeSize(dtype)
                                      : copies.back().data();
-    static const char nothing = 0; // an empty tensor has an address, too
+    static const char nothing = 0; // empty tensors also need an address
     weights.push_back(weight && !elements ? static_cast<const void *>(&nothing) : elements);
   }
 
-  /// An argument as GraphBuilder takes it; nullopt with a reason where it cannot.
+  /// Converts an argument for GraphBuilder; returns nullopt with a reason if that is impossible.
   std::optional<Arg> argOf(const Argument &argument, std::string &why) {
     if (const auto *tensor = std::get_if<exported::TensorName>(&argument)) {
       auto found = values.find(tensor->name);
@@ -261,7 +262,7 @@ private:
            std::holds_alternative<exported::Foreign>(result);
   }
 
-  /// The results of a node as GraphBuilder takes them; a reason where it cannot.
+  /// Converts the types of a node's results for GraphBuilder; returns a reason if that is impossible.
   std::string metasOf(const exported::Node &node, std::vector<std::optional<TensorMeta>> &metas) {
     for (const Argument &result : node.results) {
       const auto *tensor = std::get_if<exported::TensorName>(&result);
@@ -277,8 +278,8 @@ private:
     return "";
   }
 
-  /// as_strided reads the memory of its tensor: says how that lies there, and counts the offset from its first element
-  /// (lib/Frontend/Strided.cpp). A tensor that is a part of others' memory has gaps, and is refused there.
+  /// as_strided reads the memory of its tensor: adds the tensor's strides, and makes the offset relative to its first
+  /// element (lib/Frontend/Strided.cpp). A tensor that is part of another's memory has gaps, and is refused there.
   std::string addMemory(const exported::Node &node, ArgList &args, std::vector<std::pair<std::string, Arg>> &kwargs) {
     const auto *self = node.positional.empty() ? nullptr : std::get_if<exported::TensorName>(&node.positional[0]);
     if (!self)
@@ -306,7 +307,7 @@ private:
     return "";
   }
 
-  /// A node as the program has it. One that writes in place becomes several that do not.
+  /// Imports a node of the program. A node that writes in place is replaced by several that do not.
   void addNode(const exported::Node &node) {
     for (const Argument &argument : node.positional)
       refresh(argument);
@@ -324,7 +325,7 @@ private:
       emit(*plain);
   }
 
-  /// Makes views whose memory has been written again.
+  /// Computes views again whose memory was written since.
   void refresh(const Argument &argument) {
     for (const exported::Node *view : memory.stale(argument))
       emit(*view);
@@ -345,7 +346,7 @@ private:
            why;
   }
 
-  /// `follows`: it needs a result of a node that was refused, which is reason enough.
+  /// `follows`: the node needs a result of a refused node, so no further reason is reported.
   void refuse(const exported::Node &node, const std::string &why, bool follows) {
     if (!follows)
       complaints.add(reasonAt(node, why));
@@ -353,9 +354,9 @@ private:
       exported::visitTensors(result, [&](const std::string &name) { refused.insert(name); });
   }
 
-  /// A node without effects.
+  /// Imports a node without side effects.
   void emit(const exported::Node &node) {
-    // Symbolic numbers are known where they are used.
+    // Symbolic numbers need no op; their expressions are used directly.
     if (!node.results.empty() && llvm::all_of(node.results, isNumber))
       return;
     std::vector<Frame> frames;
