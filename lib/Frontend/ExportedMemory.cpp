@@ -307,7 +307,7 @@ exported::Node ExportedMemory::inverse(const std::string &child) const {
       isOneOf(name, reshapes) || isOneOf(name, conversions)) {
     const bool same = before->sizes == after->sizes && before->strides == after->strides;
     if (isOneOf(name, " expand expand_as broadcast_to as_strided diagonal ") && !same)
-      return node; // some elements share an address, or have none in the view
+      return node; // positions may share an element, and elements may be missing
     ArgumentList sizes;
     for (const Size &size : before->sizes)
       sizes.push_back(number(size));

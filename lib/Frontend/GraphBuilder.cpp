@@ -1,4 +1,4 @@
-//===- GraphBuilder.cpp - the public face of the importer -----------------------===//
+//===- GraphBuilder.cpp - the importer's public interface -----------------------===//
 #include "tilewright/GraphBuilder.h"
 #include "dialects/Graph/Elements.h"
 #include "lib/Frontend/Node.h"
@@ -33,7 +33,7 @@ llvm::Error GraphBuilder::addSymbol(llvm::StringRef name, int64_t min, int64_t m
 
 namespace {
 
-/// The type of the tensor as it lies in memory, and the way back to the logical order.
+/// Returns the type of the tensor in its memory order, with dimensions permuted by `layout`.
 RankedTensorType physicalType(RankedTensorType logical, const DenseLayout &layout) {
   SmallVector<AffineExpr> sizes = sizesOf(logical), physical;
   for (unsigned dim : layout.order)
@@ -59,8 +59,8 @@ llvm::Expected<SmallVector<AffineExpr>> parseAll(Importer &im, const std::vector
   return result;
 }
 
-/// Why an op of 8-bit floats is refused; empty: it moves them, converts them, compares them or multiplies matrices.
-/// torch computes nothing else in them.
+/// Returns why an op on 8-bit floats is refused, or "" if it only moves, converts or compares them, or multiplies
+/// matrices. torch has no other implementations for these types.
 std::string whyNotInFloat8(Operation &op) {
   if (isa<CastOp, ConstantOp, ReshapeOp, PermuteOp, BroadcastOp, SliceOp, FlipOp, PadOp, ConcatOp, WhereOp, TakeOp,
           GatherOp, EqOp, NeOp>(op) ||
@@ -76,7 +76,7 @@ std::string whyNotInFloat8(Operation &op) {
          (isa<MatmulOp>(op) ? ", as in eager; torch._scaled_mm has one" : ", as in eager; cast to a wider float first");
 }
 
-/// Why an op is refused for what its operands' elements are; empty: it is not.
+/// Returns why an op is refused because of its operands' element types, or "".
 std::string whyNotInElements(Operation &op) {
   if (op.hasTrait<Elementwise>())
     for (Value computed : op.getOperands().drop_front(isa<WhereOp>(op) ? 1 : 0))
@@ -199,7 +199,7 @@ llvm::Expected<int64_t> GraphBuilder::addNode(llvm::StringRef target, const ArgL
     return id;
   }
 
-  // Forget what was written, and stand in for the results.
+  // Erase the ops that were written, and use placeholders as the results.
   while (!written.empty() && &written.back() != before)
     written.back().erase();
   SmallVector<Value, 2> placeholders;
@@ -298,7 +298,7 @@ llvm::Expected<OwningOpRef<ModuleOp>> GraphBuilder::finish() {
     im.function->setAttr(guardsAttrName, b.getArrayAttr(im.guards));
   if (im.seed)
     im.function.setArgAttr(inputs - 1, nameAttrName, b.getStringAttr("seed"));
-  // Readers may have written values that nobody asked for.
+  // Importing functions may have written values that are not used.
   IRRewriter rewriter(&im.context);
   (void)runRegionDCE(rewriter, im.module->getBodyRegion());
   std::string diagnostics;

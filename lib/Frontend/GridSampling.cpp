@@ -1,7 +1,7 @@
-//===- GridSampling.cpp - images that are read between their pixels --------------------===//
+//===- GridSampling.cpp - interpolated reads of images ---------------------------------===//
 //
-// Of each coordinate a place among the pixels; of each corner around the place (2 per dimension, 4 where cubic) a
-// weight and a taken pixel, which is 0 outside of the image where it is padded by zeros.
+// Each coordinate gives a position between pixels. Each corner around the position (2 per dimension; cubic: 4) has a
+// weight and a pixel, which is 0 outside the image if the padding mode is zeros.
 //
 // Test: test/Python/test_plain_exports.py, test/Conformance/onnx (GridSample)
 //
@@ -15,7 +15,7 @@ namespace {
 using Mode = GridSampling::Mode;
 using Padding = GridSampling::Padding;
 
-/// An element of a dimension's sum: which pixel, as a number in the grid's type, and its weight (null: 1).
+/// A term of one dimension's sum: the index of a pixel, in the grid's type, and its weight (null: 1).
 struct Tap {
   Value place, weight;
 };
@@ -55,7 +55,7 @@ private:
   Value last(size_t k) { return n.indexScalar(canonicalSize(sizes[k] - 1), type); }
   Value count(size_t k) { return n.indexScalar(sizes[k], type); }
 
-  /// -1 to 1 as a place among the pixels.
+  /// Converts coordinate `k` from [-1, 1] to a pixel position.
   Value among(size_t k) {
     Value from = n.op<AddOp>(coordinates[k], 1.0);
     if (how.alignCorners)
@@ -70,7 +70,7 @@ private:
       return place;
     if (how.padding == Padding::Border)
       return clipped(place, k);
-    // Mirrored at the outermost pixels' middles, or edges, as often as is needed.
+    // Reflect at the centers of the outermost pixels (align_corners), or at their outer edges, as often as necessary.
     if (how.alignCorners && sizes[k] == n.constantSize(1))
       return n.op<MulOp>(place, 0.0);
     double low = how.alignCorners ? 0 : -0.5;
@@ -94,7 +94,7 @@ private:
     Value before = n.op<SubOp>({number(1), behind});
     if (how.mode == Mode::Linear)
       return {{low, before}, {n.op<AddOp>(low, 1.0), behind}};
-    SmallVector<Tap> taps; // each of them is padded for itself
+    SmallVector<Tap> taps; // padded separately
     Value weights[] = {cubicWeight(n, n.op<AddOp>(behind, 1.0), true), cubicWeight(n, behind, false),
                        cubicWeight(n, before, false), cubicWeight(n, n.op<AddOp>(before, 1.0), true)};
     for (int step = -1; step <= 2; ++step)
@@ -102,7 +102,7 @@ private:
     return taps;
   }
 
-  /// All combinations of one tap of each dimension.
+  /// Adds all combinations of one tap per dimension to `sum`.
   void add(ArrayRef<SmallVector<Tap>> taps, SmallVectorImpl<Tap> &chosen, Value &sum) {
     if (chosen.size() < taps.size()) {
       for (const Tap &tap : taps[chosen.size()]) {
@@ -120,7 +120,7 @@ private:
       Value here =
           n.op<LogicalAndOp>({n.compare<LeOp>(number(0), tap.place), n.compare<LeOp>(tap.place, last(k))}, n.i1());
       inside = inside ? n.op<LogicalAndOp>({inside, here}, n.i1()) : here;
-      indices.push_back(n.cast(n.where(here, tap.place, number(0)), n.i64())); // of a NaN, too
+      indices.push_back(n.cast(n.where(here, tap.place, number(0)), n.i64())); // also for a NaN
       if (tap.weight)
         weight = weight ? n.op<MulOp>({weight, tap.weight}) : tap.weight;
     }
@@ -138,7 +138,7 @@ private:
 
   Node &n;
   const GridSampling &how;
-  Type type; ///< of places: f32, or f64
+  Type type; ///< of positions: f32 or f64
   SmallVector<AffineExpr> sizes, outputs;
   Value pixels;
   SmallVector<Value> coordinates;
@@ -154,7 +154,7 @@ Results gridSampler(Node &n) {
   return n.failed() ? n.refused() : Results(result);
 }
 
-/// affine_grid_generator(theta [N, d, d + 1], size, align_corners): theta applied to each pixel's place.
+/// affine_grid_generator(theta [N, d, d + 1], size, align_corners): applies theta to each pixel's position.
 Results affineGrid(Node &n) {
   Value theta = n.tensor(0, "theta");
   SmallVector<AffineExpr> size = n.sizes(1, "size");

@@ -1,4 +1,4 @@
-//===- Importer.h - the module being built and its values --------------------===//
+//===- Importer.h - the module under construction and its values -------------===//
 #ifndef TILEWRIGHT_LIB_FRONTEND_IMPORTER_H
 #define TILEWRIGHT_LIB_FRONTEND_IMPORTER_H
 
@@ -14,7 +14,7 @@
 
 namespace tilewright {
 
-/// What a GraphBuilder has built so far.
+/// The state of a GraphBuilder.
 struct Importer {
   explicit Importer(mlir::MLIRContext &context);
 
@@ -26,14 +26,15 @@ struct Importer {
   llvm::DenseMap<int64_t, llvm::SmallVector<mlir::Value, 2>> values;
   int64_t nextId = 0;
   unsigned refusedNodes = 0;
-  mlir::Value seed; ///< the hidden last argument, once a random op asked for it
+  mlir::Value seed; ///< the hidden last argument; null until a random op needs it
   int64_t randomStreams = 0;
-  /// Sizes that symbols make equal or not are taken as equal, and every call checks it. Of torch's graphs all is known.
+  /// If true, sizes that may be equal for some symbols are assumed to be equal, and every call checks it. torch's
+  /// graphs have guards already.
   bool guardsSizes = false;
-  llvm::DenseSet<mlir::AffineExpr> varying;  ///< symbols that the user wants to vary: they are no number
-  llvm::SmallVector<mlir::Attribute> guards; ///< of what no op says (lib/Graph/GuardSizes.cpp)
+  llvm::DenseSet<mlir::AffineExpr> varying;  ///< symbols that must not be fixed to a number, because the user wants them to vary
+  llvm::SmallVector<mlir::Attribute> guards; ///< guards that follow from no op (lib/Graph/GuardSizes.cpp)
 
-  /// The value of an input or node; null when there is none.
+  /// Returns the value of an input or node, or null if there is none.
   mlir::Value valueOf(ValueRef ref) const {
     auto found = values.find(ref.id);
     return found == values.end() || ref.result >= found->second.size() ? mlir::Value() : found->second[ref.result];
@@ -43,14 +44,15 @@ struct Importer {
   mlir::Value seedArgument();
 };
 
-/// bool is i1, uint8 ui8 (and wider unsigned likewise), other integers signless.
+/// Returns i1 for bool, ui8 for uint8 (likewise wider unsigned integers), and signless types for other integers.
 mlir::Type elementTypeOf(ScalarType type, mlir::MLIRContext *context);
-/// The dtype as torch prints it, from an element type.
+/// Returns the dtype of an element type, as torch prints it.
 std::string dtypeName(mlir::Type elementType);
-/// The same for a tensor: "float32[2, s0, 768]".
+/// Likewise for a tensor: "float32[2, s0, 768]".
 std::string tensorName(mlir::RankedTensorType type);
 
-/// The order in which the dimensions lie in memory, outermost first; not dense: row-major order and dense = false.
+/// Returns the memory order of the dimensions, outermost first. If they are not dense, returns row-major order and
+/// dense = false.
 DenseLayout layoutOf(llvm::ArrayRef<mlir::AffineExpr> sizes, llvm::ArrayRef<mlir::AffineExpr> strides);
 
 } // namespace tilewright

@@ -1,7 +1,7 @@
-//===- Indexing.cpp - reads at computed places ----------------------------------------------===//
+//===- Indexing.cpp - reads at computed indices ---------------------------------------------===//
 //
-// aten.index with neighbouring index tensors is tw.take at their first dimension. Where they stand apart, torch puts
-// the indexed dimensions first: the tensor is permuted so, then they are neighbours.
+// aten.index with adjacent index tensors becomes tw.take at their first dimension. If they are not adjacent, torch puts
+// the indexed dimensions first, so the tensor is permuted in this way and the index tensors become adjacent.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Frontend/Indexing.h"
@@ -103,7 +103,7 @@ Results gather(Node &n) {
   return n.reshape(made, n.type());
 }
 
-/// take(self, index): the tensor is flat.
+/// take(self, index): reads the flattened tensor.
 Results takeFlat(Node &n) {
   Value x = n.tensor(0, "self"), indices = asIndex(n, n.tensor(1, "index"));
   if (n.failed())

@@ -1,8 +1,8 @@
-//===- Interpolation.cpp - images of other sizes ----------------------------------------===//
+//===- Interpolation.cpp - image resizing -----------------------------------------------===//
 //
-// upsample_{nearest,nearest_exact,linear,bilinear,trilinear,bicubic}: one dimension after the other, each a few taken
-// rows times weights. Places and weights are computed, in f32 as eager does (ATen/native/UpSample.h), from the number
-// of the result's element, so that sizes may be symbolic:
+// upsample_{nearest,nearest_exact,linear,bilinear,trilinear,bicubic} handles one dimension at a time: up to four taken
+// rows are multiplied by weights and added. Positions and weights are computed from the index of the result's element,
+// in f32 as in eager (ATen/native/UpSample.h), so that sizes may be symbolic:
 //
 //   place  = scale * (i + 0.5) - 0.5            align_corners: scale * i;  nearest: floor(scale * i)
 //   linear : x[low] * (1 - t) + x[low + 1] * t  low = floor(place), t = place - low
@@ -30,17 +30,17 @@ namespace {
 
 enum class Mode { Nearest, NearestExact, Linear, Cubic };
 
-/// One dimension that gets another size.
+/// A dimension that is resized.
 struct Resized {
   int64_t dim;
   AffineExpr from, to;
-  std::optional<double> factor; ///< what the user wrote, by which eager goes then
+  std::optional<double> factor; ///< given by the user, and then used instead of the ratio of sizes
   bool alignCorners;
 };
 
 Value inF32(Node &n, AffineExpr size) { return n.indexScalar(size, n.f32()); }
 
-/// Elements of the input per element of the result.
+/// Returns the number of input elements per result element.
 Value scaleOf(Node &n, const Resized &r) {
   Value one = n.scalar(1, n.f32());
   if (r.alignCorners) {
@@ -53,7 +53,7 @@ Value scaleOf(Node &n, const Resized &r) {
   return n.op<DivOp>({inF32(n, r.from), inF32(n, r.to)});
 }
 
-/// The rows of `x` at `place` + `step`, kept inside of the tensor.
+/// Takes the rows of `x` at `place` + `step`, clamped to the tensor.
 Value rowsAt(Node &n, Value x, const Resized &r, Value place, int64_t step) {
   Value index = n.cast(place, n.i64());
   if (step)
@@ -86,7 +86,7 @@ Value resize(Node &n, Value x, const Resized &r, Mode mode) {
   return n.op<AddOp>({near, far});
 }
 
-/// The numbers in an argument that is a list or one number, if any.
+/// Returns the numbers in an argument, which may be a list, a number or missing.
 SmallVector<double> numbersIn(Node &n, const Arg *arg) {
   SmallVector<double> numbers;
   auto add = [&](const Arg &one) {
@@ -107,7 +107,7 @@ SmallVector<double> numbersIn(Node &n, const Arg *arg) {
   return numbers;
 }
 
-/// (input, output_size, [align_corners], scale_factors), or with a factor for each dimension: scales_d, scales_h,
+/// (input, output_size, [align_corners], scale_factors), or with one factor per dimension: scales_d, scales_h,
 /// scales_w.
 template <Mode mode, int64_t spatial> Results upsample(Node &n) {
   Value x = n.tensor(0, "input");

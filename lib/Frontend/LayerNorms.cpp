@@ -10,7 +10,7 @@
 namespace tilewright {
 namespace {
 
-/// native_layer_norm(input, normalized_shape, weight, bias, eps); layer_norm gives the first result alone.
+/// native_layer_norm(input, normalized_shape, weight, bias, eps); layer_norm has only the first result.
 Results layerNorm(Node &n) {
   Value x = n.tensor(0, "input"), weight = n.optionalTensor(2, "weight"), bias = n.optionalTensor(3, "bias");
   int64_t rank = n.sizes(1, "normalized_shape").size();
@@ -29,7 +29,7 @@ Results layerNorm(Node &n) {
   auto op = LayerNormOp::create(n.builder, n.loc, TypeRange{n.type(0), rows, rows}, x, weight, bias,
                                 n.builder.getI64IntegerAttr(rank), n.builder.getF64FloatAttr(eps));
   SmallVector<Value> results{op.getResult(), op.getMean(), op.getRstd()};
-  for (unsigned i = 1; i < n.resultCount(); ++i) // fewer rows when there is nothing to normalize
+  for (unsigned i = 1; i < n.resultCount(); ++i) // fewer rows if nothing is normalized
     if (n.type(i) && n.type(i) != results[i].getType())
       results[i] = n.type(i).getNumElements() == 0 ? n.full(n.scalar(0, n.element(i)), n.type(i)) : results[i];
   return results;
@@ -68,7 +68,7 @@ Results layerNormBackward(Node &n) {
   return {dx, dw, db};
 }
 
-/// _fused_rms_norm(input, normalized_shape, weight, eps) -> output, rstd; rms_norm gives the first alone.
+/// _fused_rms_norm(input, normalized_shape, weight, eps) -> output, rstd; rms_norm has only the first result.
 Results rmsNorm(Node &n) {
   Value x = n.tensor(0, "input"), weight = n.optionalTensor(2, "weight");
   int64_t rank = n.sizes(1, "normalized_shape").size();

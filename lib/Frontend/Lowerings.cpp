@@ -1,7 +1,7 @@
-//===- Lowerings.cpp - operators whose users say in MLIR what they are ------------------------===//
+//===- Lowerings.cpp - operators that the user defines in MLIR --------------------------------===//
 //
-// tilewright.lowering(text, *tensors): `text` is a function of tw ops whose arguments have the tensors' types; its ops
-// take the node's place. Python's register_lowering() asks the user for it, once per node.
+// tilewright.lowering(text, *tensors): `text` is a function of tw ops whose arguments have the tensors' types. Its ops
+// replace the node. Python's register_lowering() asks the user for it, once per node.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Frontend/Node.h"
@@ -20,7 +20,7 @@ std::string typesOf(TypeRange types) {
   return "(" + text + ")";
 }
 
-/// The only function of the parsed text, or null after a refusal.
+/// Returns the only function of the parsed text, or null after refusing the node.
 func::FuncOp onlyFunction(Node &n, ModuleOp module) {
   auto functions = llvm::to_vector(module.getOps<func::FuncOp>());
   if (functions.size() != 1 || functions[0].isExternal() || !llvm::hasSingleElement(functions[0].getBody()) ||

@@ -1,4 +1,4 @@
-//===- Node.cpp - writing ops with inferred types ------------------------------===//
+//===- Node.cpp - emit ops with inferred types ---------------------------------===//
 #include "lib/Frontend/Node.h"
 #include "dialects/Graph/SizeRules.h"
 
@@ -50,7 +50,7 @@ SmallVector<Value> Node::agreeing(ArrayRef<Value> operands) {
     for (auto [i, size] : llvm::enumerate(sizesIn(operand))) {
       AffineExpr &slot = shape[rank - rankOf(operand) + i];
       AffineExpr both = slot == one ? size : size == one ? slot : agreed(slot, size);
-      slot = both ? both : slot; // what surely differs broadcastSizes() refuses
+      slot = both ? both : slot; // broadcastSizes() refuses sizes that always differ
     }
   for (Value &operand : fitted) {
     SmallVector<AffineExpr> sizes = sizesIn(operand);
@@ -65,7 +65,7 @@ SmallVector<Value> Node::agreeing(ArrayRef<Value> operands) {
 }
 
 Value Node::withSizes(Value value, ArrayRef<AffineExpr> sizes) {
-  // The reshape's own rule is of the product: two sizes could differ.
+  // The reshape alone implies only equal products of sizes, and two sizes could differ individually.
   for (auto [own, size] : llvm::zip_equal(sizesIn(value), sizes))
     if (own != size)
       require(isa<AffineConstantExpr>(own) ? size : own, isa<AffineConstantExpr>(own) ? own : size);
@@ -233,7 +233,7 @@ Value Node::matmul(Value lhs, Value rhs, Type element) {
   SmallVector<AffineExpr> sizes = sizesIn(lhs);
   if (!demand(rankOf(lhs) >= 2 && rankOf(rhs) >= 2, "a product of matrices needs two dimensions"))
     return lhs;
-  bool empty = sizes.back() == constantSize(0); // a sum of nothing
+  bool empty = sizes.back() == constantSize(0); // a sum over an empty dimension
   sizes.back() = sizesIn(rhs).back();
   Type type = element ? element : elementOf(lhs);
   if (empty)
@@ -280,7 +280,7 @@ Value Node::concat(ArrayRef<Value> values, int64_t dim) {
   for (Value &value : fitted) {
     SmallVector<AffineExpr> own = sizes;
     own[dim] = sizesIn(value)[dim];
-    bool fits = true; // what surely differs the verifier tells
+    bool fits = true; // the verifier reports sizes that always differ
     for (auto [size, wanted] : llvm::zip_equal(sizesIn(value), own))
       fits &= bool(agreed(size, wanted));
     value = fits ? withSizes(value, own) : value;

@@ -1,7 +1,7 @@
-//===- Node.h - one node of the reader, and what it takes to write it in tw -----===//
+//===- Node.h - a node under import, with methods that emit tw ops --------------===//
 //
 // The functions of the table get a Node. They read the arguments by position and name (fx omits defaults, and passes
-// keyword-only ones by name), check failed(), then write ops with the methods below, which infer the result types:
+// keyword-only arguments by name), check failed(), then emit ops with the methods below, which infer the result types:
 //
 //   Results silu(Node &n) {
 //     Value x = n.tensor(0, "self");
@@ -10,7 +10,8 @@
 //     return n.op<SiluOp>({n.cast(x, n.element())});
 //   }
 //
-// After a refusal readers return harmless values, so a function may read everything before it asks failed().
+// After a refusal the reading methods return valid dummy values, so a function may read all arguments before it checks
+// failed().
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_FRONTEND_NODE_H
@@ -25,7 +26,7 @@ namespace tilewright {
 using namespace mlir;
 using namespace tilewright::graph;
 
-/// The values of a node's results; a null value is a result nobody may use.
+/// The values of a node's results; a null value is a result that must not be used.
 class Results {
 public:
   Results(Value value) : values{value} {}
@@ -35,9 +36,9 @@ public:
   SmallVector<Value, 4> values;
 };
 
-/// How eager reads a number that stands beside tensors of f16 or bf16: rounded to their type first (sums, comparisons,
-/// remainders, powers), or not (products, quotients). ATen's CPU kernels decide it op by op; test_numbers_beside_halves.py
-/// compares each.
+/// How eager reads a number in an op with f16 or bf16 tensors: rounded to their type first (sums, comparisons,
+/// remainders, powers), or not (products, quotients). ATen's CPU kernels differ from op to op;
+/// test_numbers_beside_halves.py compares each.
 enum class Numbers { Rounded, Unrounded };
 
 class Node {
@@ -54,8 +55,8 @@ public:
 
   //===--- refusing ---===//
   bool failed() const { return !reason.empty(); }
-  /// Refuses where `holds` is false; true as long as nothing has been refused. torch has checked the calls of its own
-  /// graphs; a file may say anything, and no function may read behind what there is.
+  /// Refuses the node if `holds` is false. Returns true if nothing has been refused so far. torch has checked the calls
+  /// of its own graphs, but a file may contain any call, so every function must check the bounds of what it reads.
   bool demand(bool holds, const llvm::Twine &why) {
     if (!holds)
       refuse(why);
@@ -75,28 +76,28 @@ public:
   bool isTensor(unsigned index, llvm::StringRef name) const;
   bool isNumber(unsigned index, llvm::StringRef name) const; ///< bool, int, float or symbolic
   Value tensor(unsigned index, llvm::StringRef name);
-  Value optionalTensor(unsigned index, llvm::StringRef name); ///< null where None
+  Value optionalTensor(unsigned index, llvm::StringRef name); ///< null if None
   SmallVector<Value> tensors(unsigned index, llvm::StringRef name);
   SmallVector<Value> optionalTensors(unsigned index, llvm::StringRef name);
   int64_t integer(unsigned index, llvm::StringRef name, std::optional<int64_t> otherwise = std::nullopt);
   double number(unsigned index, llvm::StringRef name, std::optional<double> otherwise = std::nullopt);
   bool flag(unsigned index, llvm::StringRef name, bool otherwise = false);
   std::string text(unsigned index, llvm::StringRef name, llvm::StringRef otherwise = "");
-  SmallVector<int64_t> integers(unsigned index, llvm::StringRef name); ///< empty where None
+  SmallVector<int64_t> integers(unsigned index, llvm::StringRef name); ///< empty if None
   SmallVector<bool> flags(unsigned index, llvm::StringRef name);
   AffineExpr size(unsigned index, llvm::StringRef name);
   SmallVector<AffineExpr> sizes(unsigned index, llvm::StringRef name);
-  /// A dimension, counted from the end where negative, of a tensor of `rank`.
+  /// Returns a dimension of a tensor of `rank`; negative numbers count from the end.
   int64_t dim(unsigned index, llvm::StringRef name, int64_t rank, std::optional<int64_t> otherwise = std::nullopt);
-  /// Dimensions, sorted; all of them where none are given.
+  /// Returns dimensions, sorted; all of them if none are given.
   SmallVector<int64_t> dims(unsigned index, llvm::StringRef name, int64_t rank);
   int64_t wrapDim(int64_t dim, int64_t rank);
-  /// A tensor or a number, as a tensor of `element`.
+  /// Returns an argument that is a tensor or a number, as a tensor of `element`.
   Value operand(unsigned index, llvm::StringRef name, Type element);
 
   //===--- types ---===//
   unsigned resultCount() const { return types.size(); }
-  /// Null where the result is no tensor.
+  /// Returns the type of a result, or null if the result is not a tensor.
   RankedTensorType type(unsigned result = 0) const { return result < types.size() ? types[result] : missingType(); }
   Type element(unsigned result = 0) const {
     RankedTensorType of = type(result);
@@ -106,18 +107,18 @@ public:
   Type f64() const { return Float64Type::get(&importer.context); }
   Type i64() const { return IntegerType::get(&importer.context, 64); }
   Type i1() const { return IntegerType::get(&importer.context, 1); }
-  /// f32 for f16 and bf16, else the type itself.
+  /// Returns f32 for f16 and bf16, else the type itself.
   Type accumulator(Type element) const { return isa<Float16Type, BFloat16Type>(element) ? f32() : element; }
-  /// A type that orders values as `element` does, and signed unless that is uint64.
+  /// Returns a type that orders values as `element` does. It is signed unless `element` is uint64.
   Type ordered(Type element);
-  /// The type in which eager computes an elementwise op whose result is `result`. With Numbers::Unrounded it is f32 where
-  /// rounding a number or a wider 0-d tensor, behind the first operand, to f16 or bf16 would change it; f64 for a number that
-  /// follows from one kept in f64 (isWide).
+  /// Returns the type in which eager computes an elementwise op whose result is `result`. With Numbers::Unrounded it is
+  /// f32 if an operand after the first is a wider 0-d tensor, or a number that f16 or bf16 cannot represent exactly. It
+  /// is f64 for a 0-d f32 result with an operand that was computed in f64 (isWide).
   Type computeType(Type result, ArrayRef<std::pair<unsigned, llvm::StringRef>> operands, Numbers numbers) const;
-  /// An f32 number (0-d) that was computed in f64, as what follows from it shall be: an optimizer's 1 - 0.999 ** step,
-  /// which eager computes with Python's floats, has four digits in f32.
+  /// Returns true for an f32 number (0-d) that was computed in f64. Values that depend on it are computed in f64, too:
+  /// an optimizer's 1 - 0.999 ** step, which eager computes with Python's floats, has only four digits in f32.
   static bool isWide(Value value);
-  /// torch.result_type of these arguments.
+  /// Returns torch.result_type of these arguments.
   Type promoted(ArrayRef<std::pair<unsigned, llvm::StringRef>> operands);
   AffineExpr constantSize(int64_t value) const { return getAffineConstantExpr(value, &importer.context); }
 
@@ -126,42 +127,43 @@ public:
   static Type elementOf(Value value) { return typeOf(value).getElementType(); }
   static int64_t rankOf(Value value) { return typeOf(value).getRank(); }
   SmallVector<AffineExpr> sizesIn(Value value) const { return sizesOf(typeOf(value)); }
-  /// The common shape of operands by numpy's rule.
+  /// Returns the common shape of the operands by numpy's rule.
   SmallVector<AffineExpr> broadcastSizes(ValueRange operands);
-  /// The operands with one expression for each size of the common shape, where calls check that sizes fit
+  /// Returns the operands with equal expressions for equal sizes of the common shape, if calls check that sizes fit
   /// (Importer::guardsSizes).
   SmallVector<Value> agreeing(ArrayRef<Value> operands);
-  /// `value` with these sizes, each of which is its own, or is required to be.
+  /// Returns `value` with these sizes. A guard is added for each that differs from the value's own size.
   Value withSizes(Value value, ArrayRef<AffineExpr> sizes);
-  /// Of two sizes, neither of them 1, the one to go on with: numbers before symbols; null: they surely differ.
+  /// Returns the size to use for two sizes other than 1 that must be equal: numbers before symbols; null if they
+  /// differ, or must not be assumed to be equal.
   AffineExpr agreed(AffineExpr a, AffineExpr b) const;
-  /// Whether all sizes of two shapes are, or may be, equal.
+  /// Returns true if all sizes of two shapes are, or may be, equal.
   bool agree(ArrayRef<AffineExpr> a, ArrayRef<AffineExpr> b) const {
     return a.size() == b.size() &&
            llvm::all_of(llvm::zip(a, b), [&](auto pair) { return bool(agreed(std::get<0>(pair), std::get<1>(pair))); });
   }
-  /// Every call checks that `lhs` is `rhs`, or at least it; refuses what never holds.
+  /// Makes every call check that `lhs` equals `rhs`, or is at least `rhs`. Refuses a condition that never holds.
   void require(AffineExpr lhs, AffineExpr rhs, bool atLeast = false);
-  /// An elementwise op; the element type is the last operand's unless given.
+  /// Emits an elementwise op; the element type is the last operand's unless given.
   template <typename OpT> Value op(ArrayRef<Value> operands, Type element = {}) {
     Type resultElement = element ? element : elementOf(operands.back());
     SmallVector<Value> fitted = agreeing(operands);
     auto resultType = tensorWithSizes(broadcastSizes(fitted), resultElement);
     return OpT::create(builder, loc, TypeRange{resultType}, ValueRange(fitted)).getResult();
   }
-  /// An elementwise op on a tensor and a number.
+  /// Emits an elementwise op on a tensor and a number.
   template <typename OpT> Value op(Value lhs, double rhs, Type element = {}) {
     return op<OpT>({lhs, scalar(rhs, elementOf(lhs))}, element ? element : elementOf(lhs));
   }
   template <typename OpT> Value compare(Value lhs, Value rhs) { return op<OpT>({lhs, rhs}, i1()); }
-  /// A conversion inside the meaning of an op: between neighbours that fuse its rounding may be dropped.
+  /// Emits a conversion inside the definition of an op. Its rounding may be omitted if its neighbours fuse.
   Value cast(Value value, Type element);
-  /// The conversion that the user wrote.
+  /// Emits a conversion that the user wrote.
   Value convert(Value value, Type element);
   Value scalar(double value, Type element);
   Value scalarInt(int64_t value, Type element);
   Value indexScalar(AffineExpr value, Type element);
-  /// The number of elements along `dims` (all: every dimension) as a 0-d tensor.
+  /// Returns the number of elements along `dims` (all: every dimension) as a 0-d tensor.
   Value countAlong(Value value, ArrayRef<int64_t> dims, Type element);
   Value reshape(Value value, ArrayRef<AffineExpr> sizes);
   Value reshape(Value value, RankedTensorType like) { return reshape(value, sizesOf(like)); }
@@ -169,7 +171,7 @@ public:
   Value transpose(Value value, int64_t a, int64_t b);
   Value broadcast(Value value, ArrayRef<AffineExpr> sizes);
   Value unsqueeze(Value value, int64_t dim);
-  /// `value` (rank 1, along `dim` of `rank` dimensions) with ones around it.
+  /// Returns `value` (rank 1) as dimension `dim` of a tensor of `rank`, whose other sizes are 1.
   Value alongDim(Value value, int64_t dim, int64_t rank);
   Value reduce(ReduceKind kind, Value value, ArrayRef<int64_t> dims, bool keepdim, Type element = {});
   Value matmul(Value lhs, Value rhs, Type element = {});
@@ -182,7 +184,7 @@ public:
 
 private:
   Value harmless();
-  /// Of a result that the graph does not have; refuses.
+  /// Refuses a node with a result that the graph does not have.
   RankedTensorType missingType() const {
     if (reason.empty())
       reason = "it gives more results than the graph has for it";
@@ -193,7 +195,7 @@ private:
   ArrayRef<RankedTensorType> types;
 };
 
-/// Dimensions 0 .. rank-1.
+/// Returns the dimensions 0 .. rank-1.
 SmallVector<int64_t> allDims(int64_t rank);
 
 } // namespace tilewright

@@ -1,4 +1,4 @@
-//===- NodeArguments.cpp - reading a node's arguments --------------------------===//
+//===- NodeArguments.cpp - read the arguments of a node ------------------------===//
 #include "lib/Frontend/Node.h"
 
 namespace tilewright {
@@ -34,7 +34,7 @@ bool Node::isNumber(unsigned index, llvm::StringRef name) const {
                  std::holds_alternative<double>(*arg) || std::holds_alternative<SymbolicInt>(*arg));
 }
 
-/// A 0-d constant for readers that have refused: what is written with it is erased.
+/// Returns a 0-d constant for nodes that were refused; the ops that use it are erased.
 Value Node::harmless() {
   auto type = RankedTensorType::get({}, f32());
   return ConstantOp::create(builder, loc, type, cast<TypedAttr>(DenseElementsAttr::get(type, 0.0f)));

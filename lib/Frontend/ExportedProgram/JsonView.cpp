@@ -1,4 +1,4 @@
-//===- JsonView.cpp - a value of a JSON document, and where it stands -------------===//
+//===- JsonView.cpp - a JSON value and its position in the document ---------------===//
 #include "lib/Frontend/ExportedProgram/JsonView.h"
 
 #include <limits>

@@ -1,7 +1,8 @@
-//===- JsonView.h - a value of a JSON document, and where it stands --------------===//
+//===- JsonView.h - a JSON value and its position in the document ----------------===//
 //
-// Reads what should be there. The first thing that is not sets the error, with its place in the document; from then on
-// every read gives zeroes and empty lists, so that a reader may ask once at its end.
+// Reads values that are required to exist. The first one that is missing or has another type sets the error, with its
+// position in the document. From then on every read returns zeros and empty lists, so that a reader may check for
+// errors once, at its end.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_FRONTEND_EXPORTEDPROGRAM_JSONVIEW_H
@@ -18,26 +19,26 @@ namespace tilewright::exported {
 
 class JsonView {
 public:
-  /// `error`, empty as long as all is well, outlives the view, as `value` does.
+  /// `value` and `error` (empty as long as there is no error) must outlive the view.
   JsonView(const nlohmann::json &value, std::string place, std::string &error)
       : value(&value), place(std::move(place)), error(&error) {}
 
   bool ok() const { return error->empty(); }
-  /// Says that `what` is wrong here.
+  /// Reports that `what` is wrong at this position.
   void fail(const std::string &what) const;
 
-  /// A member that must be there.
+  /// Returns a required member.
   JsonView operator[](const char *key) const;
-  /// A member that may be missing or null.
+  /// Returns a member, which may be missing or null.
   std::optional<JsonView> find(const char *key) const;
-  /// The only member of an object, as torch writes unions: {"as_int": 3}.
+  /// Returns the only member of an object; torch writes unions in this form: {"as_int": 3}.
   std::pair<std::string, JsonView> alternative() const;
   std::vector<JsonView> list() const;
   std::vector<std::pair<std::string, JsonView>> members() const;
 
   int64_t integer() const;
   bool flag() const;
-  double number() const; ///< "Infinity", "-Infinity" and "NaN" are numbers, too
+  double number() const; ///< also accepts "Infinity", "-Infinity" and "NaN"
   std::string text() const;
 
 private:

@@ -1,13 +1,13 @@
-//===- Program.h - a program of torch.export, as its .pt2 file has it ------------===//
+//===- Program.h - a program of torch.export, as stored in its .pt2 file ---------===//
 //
-// Plain structures, of which nothing is MLIR's, torch's or Python's: nodes as they are, what is known of every tensor,
-// what the inputs and outputs stand for, and where in the file the elements of parameters, buffers and constants lie.
+// Plain structures without types of MLIR, torch or Python: the nodes, unchanged; what is known about every tensor; the
+// meanings of the inputs and outputs; and the elements of parameters, buffers and constants in the file.
 //
 //   std::string error;
 //   std::optional<exported::Program> program = exported::readProgram(bytes, error);
 //
-// The format is that of torch 2.8 and later (schema version 8, torch/_export/serde/schema.py). The one pickle in such a
-// file, data/sample_inputs/model.pt, is never looked at.
+// The format is that of torch 2.8 and later (schema version 8, torch/_export/serde/schema.py). The only pickle in such
+// a file, data/sample_inputs/model.pt, is never read.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_FRONTEND_EXPORTEDPROGRAM_PROGRAM_H
@@ -23,7 +23,7 @@
 
 namespace tilewright::exported {
 
-/// A number, or sympy's srepr of an expression over the program's symbols.
+/// An integer, or sympy's srepr of an expression over the program's symbols.
 using Size = std::variant<int64_t, std::string>;
 
 struct TensorMeta {
@@ -44,26 +44,26 @@ struct DtypeName {
 struct SizeValue {
   Size size;
 };
-/// What no tensor program can take: "a graph", "a symbolic float"...
+/// An argument that no tensor program can have: "a graph", "a symbolic float"...
 struct Foreign {
   std::string what;
 };
 struct Argument;
 using ArgumentList = std::vector<Argument>;
-/// None, bool, int, float, a name (string, device, layout, memory format), dtype, tensor, symbolic int, list.
+/// None, bool, int, float, name (string, device, layout, memory format), dtype, tensor, symbolic int, or list.
 struct Argument : std::variant<std::monostate, bool, int64_t, double, std::string, DtypeName, TensorName, SizeValue,
                                Foreign, ArgumentList> {
   using variant::variant;
 };
 
-/// Where the user's program is.
+/// A position in the user's program.
 struct Place {
   std::string file;
   int line = 0;
   std::string function;
 };
 
-/// Calls `see` with the name of each tensor in `argument`, of lists likewise.
+/// Calls `see` with the name of each tensor in `argument`, including those in lists.
 template <typename See> void visitTensors(const Argument &argument, See &&see) {
   if (const auto *tensor = std::get_if<TensorName>(&argument))
     see(tensor->name);
@@ -87,35 +87,35 @@ struct Graph {
 
 struct Input {
   enum class Kind {
-    Parameter, ///< `weight` is its name in the model, as are those of
+    Parameter, ///< `weight` is its name in the model, as for buffers and constants
     Buffer,
     Constant,
-    User,  ///< an argument of the model's
-    Fixed, ///< an argument that was a number or None when the model was exported, and is so for ever; or a token of
-           ///< torch's, by which effects are kept in order
+    User,  ///< an argument of the model
+    Fixed, ///< an argument that was a number or None when the model was exported, and is therefore constant; or one of
+           ///< torch's tokens, which order side effects
   };
   Kind kind = Kind::User;
-  std::string name;   ///< of the graph's value, and of the user's argument
+  std::string name;   ///< of the graph's value and the user's argument
   std::string weight; ///< a key of Program::weights
-  Argument value;     ///< what the graph has for it: a tensor, or a symbolic int
+  Argument value;     ///< the graph's value: a tensor or a symbolic int
 };
 
 struct Output {
   enum class Kind { User, Mutation, Token };
   Kind kind = Kind::User;
-  std::string name; ///< of the result ("0", "hidden.1", "logits"), or of what is written
+  std::string name; ///< of the result ("0", "hidden.1", "logits"), or of the written input or buffer
   Argument value;
 };
 
-/// The elements of a parameter, buffer or constant: its storage, of which `meta` has offset and strides. All elements
-/// lie in `storage`, and sizes, strides and offset are numbers of at least 0.
+/// A parameter, buffer or constant. `meta` has its offset and strides in `storage`. All its elements are inside
+/// `storage`, and its sizes, strides and offset are integers of at least 0.
 struct Weight {
   TensorMeta meta;
   Bytes storage;
 };
 
 struct Range {
-  std::optional<int64_t> low, high; ///< inclusive; none: infinite
+  std::optional<int64_t> low, high; ///< inclusive; nullopt: infinite
 };
 
 struct Program {
@@ -124,15 +124,15 @@ struct Program {
   std::vector<Output> outputs;
   std::map<std::string, Weight> weights;
   std::map<std::string, Range> ranges; ///< by symbol
-  std::vector<std::string> guards;     ///< on inputs, in Python: "L['x'].size()[0] <= 40"
+  std::vector<std::string> guards;     ///< on inputs, as Python text: "L['x'].size()[0] <= 40"
   std::string torchVersion;
 };
 
-/// The program in the bytes of a .pt2 file, which must outlive it. On failure nullopt, and `error` says what is wrong
-/// and, where the user can do something, what.
+/// Reads the program from the bytes of a .pt2 file, which must outlive it. On failure returns nullopt, and `error` says
+/// what is wrong and, if the user can fix it, how.
 std::optional<Program> readProgram(std::string_view file, std::string &error);
 
-/// Bytes of one element of a dtype; 0: no dtype that has plain elements.
+/// Returns the bytes of one element of a dtype, or 0 if the dtype's elements are not plain numbers.
 unsigned elementBytes(const std::string &dtype);
 
 } // namespace tilewright::exported

@@ -1,4 +1,4 @@
-//===- ReadGraph.cpp - nodes, their arguments, and what is known of tensors ----------===//
+//===- ReadGraph.cpp - nodes, their arguments, and tensor metadata -------------------===//
 #include "lib/Frontend/ExportedProgram/Reader.h"
 #include "lib/Frontend/ExportedProgram/SizeText.h"
 
@@ -8,7 +8,7 @@ namespace tilewright::exported {
 namespace {
 
 struct DtypeRow {
-  int64_t code; ///< torch/_export/serde/schema.py, ScalarType: not c10's numbers
+  int64_t code; ///< ScalarType of torch/_export/serde/schema.py; c10's numbers are different
   const char *name;
   unsigned bytes;
 };
@@ -60,7 +60,7 @@ template <typename Read> ArgumentList listOf(const JsonView &view, Read &&read) 
   return list;
 }
 
-/// {"as_name": n} or {"as_int": 3}.
+/// Reads {"as_name": n} or {"as_int": 3}.
 Argument readSymbolicInt(const JsonView &view, const SizesByName &sizes) {
   auto [kind, value] = view.alternative();
   if (kind == "as_int")
@@ -78,7 +78,7 @@ Argument readSymbolicInt(const JsonView &view, const SizesByName &sizes) {
   return SizeValue{found->second};
 }
 
-/// A symbolic float or bool that is a number after all, or none.
+/// Reads a symbolic float or bool: a number if it is a constant, otherwise `Foreign`.
 Argument readSymbolicOther(const JsonView &view, const char *what) {
   auto [kind, value] = view.alternative();
   if (kind == "as_float")
@@ -105,7 +105,7 @@ bool isTorchs(const std::string &file) {
          file.find("dist-packages/torch/") != file.npos;
 }
 
-/// The innermost frame of a trace that is not torch's own: lines like `File "model.py", line 7, in forward`.
+/// Returns the innermost frame of a trace that is not in torch: lines like `File "model.py", line 7, in forward`.
 std::optional<Place> placeIn(const std::string &trace) {
   std::optional<Place> found;
   for (size_t at = trace.find("File \""); at != trace.npos; at = trace.find("File \"", at)) {
@@ -129,7 +129,7 @@ std::optional<Place> placeIn(const std::string &trace) {
   return found;
 }
 
-/// What a node gives. Lists of tensors stand in place of their elements.
+/// Reads a node's results. Lists of tensors are replaced by their elements.
 void readResults(const JsonView &view, const Graph &graph, const SizesByName &sizes, std::vector<Argument> &results) {
   for (const JsonView &output : view.list()) {
     Argument result = readArgument(output, graph, sizes);
@@ -151,7 +151,7 @@ Node readNode(const JsonView &view, const Graph &graph, const SizesByName &sizes
     constexpr int64_t keyword = 2;
     std::optional<JsonView> kind = input.find("kind");
     Argument value = readArgument(input["arg"], graph, sizes);
-    // An argument behind one that was given by name is given by name.
+    // Arguments after one that was passed by name are passed by name, too.
     if ((kind && kind->integer() == keyword) || !node.named.empty())
       node.named.push_back({input["name"].text(), std::move(value)});
     else
@@ -177,8 +177,8 @@ void addPrefix(Argument &argument, const std::string &prefix) {
       addPrefix(item, prefix);
 }
 
-/// wrap_with_set_grad_enabled(flag, graph, arguments...), a part of a model under torch.no_grad(): its nodes in its
-/// place, their tensors with a prefix, between other names for what goes in and out.
+/// Reads wrap_with_set_grad_enabled(flag, graph, arguments...), a part of a model under torch.no_grad(). The inner
+/// nodes are inlined: their tensors get a prefix, and the graph's inputs and outputs are aliased to the outer names.
 void readNested(const JsonView &view, Graph &graph, const SizesByName &sizes, unsigned depth) {
   std::vector<JsonView> inputs = view["inputs"].list();
   auto [kind, argument] =

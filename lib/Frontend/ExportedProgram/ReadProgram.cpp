@@ -1,4 +1,4 @@
-//===- ReadProgram.cpp - a .pt2 file from its first byte to a Program ------------------===//
+//===- ReadProgram.cpp - read a .pt2 file into a Program -------------------------------===//
 #include "lib/Frontend/ExportedProgram/Reader.h"
 
 namespace tilewright::exported {
@@ -8,7 +8,7 @@ constexpr uint64_t largestText = uint64_t(1) << 30;
 constexpr int64_t schemaMajor = 8;
 constexpr const char *again = "save it with torch.export.save of torch 2.8 or later, or with tilewright.export";
 
-/// The text of a small entry below the root, or "".
+/// Returns the text of a small entry below the root, or "".
 std::string textOf(const ZipArchive &archive, const std::string &name) {
   std::string ignored;
   const ZipArchive::Entry *entry = archive.find(name);
@@ -16,7 +16,7 @@ std::string textOf(const ZipArchive &archive, const std::string &name) {
   return bytes ? std::string(bytes->view.substr(0, 80)) : "";
 }
 
-/// Why the archive is no .pt2, or "".
+/// Returns why the archive is not a .pt2 file, or "".
 std::string otherArchive(const ZipArchive &archive, const std::string &root) {
   auto has = [&](const std::string &name) { return archive.find(name) || archive.find(root + "/" + name); };
   if (textOf(archive, root + "/archive_format") == "pt2")
@@ -30,7 +30,7 @@ std::string otherArchive(const ZipArchive &archive, const std::string &root) {
   return std::string("it is a zip archive, but no .pt2; ") + again;
 }
 
-/// The name of the one model in the archive, without folder and ".json"; "" with a reason.
+/// Returns the name of the archive's only model, without folder and ".json", or "" with the reason in `error`.
 std::string modelIn(const ZipArchive &archive, const std::string &root, std::string &error) {
   std::string prefix = root + "/models/", all;
   std::vector<std::string> names;

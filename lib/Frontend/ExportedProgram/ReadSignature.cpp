@@ -1,4 +1,4 @@
-//===- ReadSignature.cpp - what the graph's inputs and outputs stand for --------------===//
+//===- ReadSignature.cpp - meanings of the graph's inputs and outputs -----------------===//
 #include "lib/Frontend/ExportedProgram/Reader.h"
 
 namespace tilewright::exported {
@@ -57,8 +57,8 @@ Output readOutput(const JsonView &view, const Graph &graph, const SizesByName &s
   return output;
 }
 
-/// The names of a pytree's leaves, in order: keys of dicts and of classes that torch writes like dicts, else numbers.
-/// Anything unexpected ends the walk: then names are only numbers.
+/// Collects the names of a pytree's leaves, in order: keys of dicts, and of classes that torch serializes like dicts,
+/// otherwise numbers. Any unexpected node ends the walk, and then all names are numbers.
 class LeafNames {
 public:
   std::vector<std::string> names;

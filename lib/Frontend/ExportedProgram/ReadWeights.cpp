@@ -1,4 +1,4 @@
-//===- ReadWeights.cpp - parameters, buffers and constants, in the file ----------------===//
+//===- ReadWeights.cpp - parameters, buffers and constants of the file -----------------===//
 #include "lib/Frontend/ExportedProgram/Reader.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@ namespace {
 
 constexpr uint64_t mostInflated = uint64_t(1) << 32;
 
-/// What is wrong with `meta` as a description of elements in `bytes` bytes, or "".
+/// Returns what is wrong with `meta` as a description of elements in `bytes` bytes, or "".
 std::string checkExtent(const TensorMeta &meta, uint64_t bytes) {
   if (!meta.strided)
     return "its layout is not strided; make it dense before it is exported";
@@ -33,7 +33,7 @@ std::string checkExtent(const TensorMeta &meta, uint64_t bytes) {
   if (!fits || __builtin_add_overflow(last, 1, &elements) || __builtin_mul_overflow(elements, width, &elements) ||
       uint64_t(elements) > bytes)
     return "it has more elements than its " + std::to_string(bytes) + " bytes hold";
-  // A stretched tensor is copied, and may be larger than its storage, but not without end.
+  // An expanded tensor is copied. It may be larger than its storage, but only up to a limit.
   const int64_t mostBytes = std::max<int64_t>(bytes, int64_t(1) << 30);
   int64_t total = width;
   for (const Size &size : meta.sizes)
@@ -43,8 +43,8 @@ std::string checkExtent(const TensorMeta &meta, uint64_t bytes) {
 }
 
 struct WeightFolder {
-  const char *name;   ///< below data/
-  const char *config; ///< behind the model's name
+  const char *name;   ///< subfolder of data/
+  const char *config; ///< suffix of the model's name
 };
 
 class WeightReader {
@@ -59,7 +59,7 @@ public:
   bool run(const std::string &config) {
     nlohmann::json document;
     if (!archive.find(folder + config))
-      return true; // the model has none; what the signature asks for is missed there
+      return true; // none in the model; readWeights reports missing ones
     if (!readJson(archive, folder + config, document, error))
       return false;
     JsonView view(document, folder + config, error);
@@ -102,7 +102,7 @@ private:
   Program &program;
   std::string &error;
   std::set<std::string> wanted;
-  std::map<std::string, Bytes> read; ///< tied weights share an entry
+  std::map<std::string, Bytes> read; ///< by path; tied weights share an entry
 };
 
 std::string describe(const TensorMeta &meta) {

@@ -1,4 +1,4 @@
-//===- Reader.h - the parts of a .pt2 file, each read in a file of its own ----------===//
+//===- Reader.h - functions that read the parts of a .pt2 file ----------------------===//
 #ifndef TILEWRIGHT_LIB_FRONTEND_EXPORTEDPROGRAM_READER_H
 #define TILEWRIGHT_LIB_FRONTEND_EXPORTEDPROGRAM_READER_H
 
@@ -10,22 +10,23 @@ namespace tilewright::exported {
 /// Values of a graph's symbolic ints, by name.
 using SizesByName = std::map<std::string, Size>;
 
-/// {"as_int": n} or {"as_expr": ...}.
+/// Reads {"as_int": n} or {"as_expr": ...}.
 Size readSize(const JsonView &view);
 TensorMeta readTensorMeta(const JsonView &view);
-/// A member of the schema's union Argument. Names of tensors must be keys of `graph.tensors`.
+/// Reads a member of the schema's union Argument. Names of tensors must be keys of `graph.tensors`.
 Argument readArgument(const JsonView &view, const Graph &graph, const SizesByName &sizes);
-/// graph_module.graph: its tensors, its symbolic ints into `sizes`, and its nodes.
+/// Reads graph_module.graph: its tensors and nodes, and its symbolic ints into `sizes`.
 void readGraph(const JsonView &view, Graph &graph, SizesByName &sizes);
-/// graph_module: what its inputs and outputs stand for.
+/// Reads the meanings of the inputs and outputs from graph_module.
 void readSignature(const JsonView &view, Program &program, const SizesByName &sizes);
-/// The configurations of a model's weights and constants, and their elements. `root` is the archive's first folder.
+/// Reads the configurations of a model's weights and constants, and their elements. `root` is the archive's first
+/// folder.
 bool readWeights(const ZipArchive &archive, const std::string &root, const std::string &model, Program &program,
                  std::string &error);
-/// An entry as JSON; false with a reason where it is not.
+/// Parses an entry as JSON; returns false with the reason in `error` on failure.
 bool readJson(const ZipArchive &archive, const std::string &name, nlohmann::json &value, std::string &error);
 
-/// torch's name of a number in the schema's enumeration; "" for an unknown one.
+/// Returns torch's name for a dtype number of the schema, or "" if the number is unknown.
 std::string dtypeNameOf(int64_t code);
 
 } // namespace tilewright::exported

@@ -1,4 +1,4 @@
-//===- SizeText.cpp - whether a size's text is one that may be evaluated -----------===//
+//===- SizeText.cpp - check that the text of a size is cheap to evaluate -----------===//
 #include "lib/Frontend/ExportedProgram/SizeText.h"
 
 #include <algorithm>
@@ -12,14 +12,15 @@ constexpr unsigned deepest = 24;
 constexpr size_t longest = 4096;
 constexpr double mostTerms = 256;
 
-/// Walks `Head(argument, ...)`, where an argument is another, a name, a number, a quoted text or `name=value`.
+/// Walks over `Head(argument, ...)`, where an argument is another such term, a name, a number, a quoted text or
+/// `name=value`.
 class SizeWalker {
 public:
   explicit SizeWalker(std::string_view text) : rest(text) {}
 
   std::string problem;
 
-  /// How many terms the expression multiplies out to, at most.
+  /// Returns an upper bound for the number of terms of the expanded expression.
   double terms(unsigned depth) {
     if (depth > deepest)
       return fail("nests too deep");
@@ -90,7 +91,7 @@ private:
     rest.remove_prefix(size);
     return result;
   }
-  /// Of `Integer(3)`; anything else counts as a large one.
+  /// Returns the value of `Integer(3)`; any other text counts as a large exponent.
   static double exponentOf(std::string_view text) {
     constexpr std::string_view head = "Integer(";
     if (!text.starts_with(head))

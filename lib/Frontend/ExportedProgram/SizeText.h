@@ -1,4 +1,4 @@
-//===- SizeText.h - whether a size's text is one that may be evaluated ------------===//
+//===- SizeText.h - check that the text of a size is cheap to evaluate ------------===//
 #ifndef TILEWRIGHT_LIB_FRONTEND_EXPORTEDPROGRAM_SIZETEXT_H
 #define TILEWRIGHT_LIB_FRONTEND_EXPORTEDPROGRAM_SIZETEXT_H
 
@@ -7,8 +7,9 @@
 
 namespace tilewright::exported {
 
-/// What is wrong with sympy's srepr of a size, or "": it must nest at most 24 deep and multiply out to at most 256
-/// terms, so that no file makes the compiler work for ever. Heads are not judged here: the importer knows which it has.
+/// Returns what is wrong with sympy's srepr of a size, or "". The expression must nest at most 24 deep and expand to at
+/// most 256 terms, so that no file makes the compiler run forever. Unknown heads are not reported here, but by the
+/// importer.
 std::string checkSizeText(std::string_view text);
 
 } // namespace tilewright::exported
