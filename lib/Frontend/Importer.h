@@ -31,7 +31,7 @@ struct Importer {
   /// If true, sizes that may be equal for some symbols are assumed to be equal, and every call checks it. torch's
   /// graphs have guards already.
   bool guardsSizes = false;
-  llvm::DenseSet<mlir::AffineExpr> varying;  ///< symbols that must not be fixed to a number, because the user wants them to vary
+  llvm::DenseSet<mlir::AffineExpr> varying;  ///< symbols that may not be fixed to a number
   llvm::SmallVector<mlir::Attribute> guards; ///< guards that follow from no op (lib/Graph/GuardSizes.cpp)
 
   /// Returns the value of an input or node, or null if there is none.

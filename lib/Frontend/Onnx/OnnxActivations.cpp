@@ -5,7 +5,7 @@
 namespace tilewright {
 namespace {
 
-/// f(x), computed in f32 where x is f16 or bf16.
+/// f(x), computed in f32 if x is f16 or bf16.
 Results widened(OnnxNode &n, llvm::function_ref<Value(Value)> f) {
   Value x = n.in(0);
   if (n.failed())
@@ -41,7 +41,7 @@ Results prelu(OnnxNode &n) {
   });
 }
 
-/// alpha * (e^x - 1) below 0, all of it times gamma.
+/// alpha * (e^x - 1) below 0, otherwise x; both times gamma.
 Results exponentialUnit(OnnxNode &n, double alpha, double gamma, double divisor) {
   return widened(n, [&](Value x) {
     Value inner = divisor == 1 ? x : n.op<DivOp>(x, divisor);
@@ -129,7 +129,8 @@ Results swiGlu(OnnxNode &n) {
   return n.op<MulOp>({gate, b});
 }
 
-/// Softmax's axis: from operator set 13 on one dimension, before all from `axis` on as one.
+/// Applies `f` along softmax's axis: a single dimension from operator set 13 on, before that all dimensions from `axis`
+/// on, flattened.
 Results overRows(OnnxNode &n, llvm::function_ref<Value(Value, int64_t)> f) {
   Value x = n.in(0);
   bool flattens = n.version < 13;

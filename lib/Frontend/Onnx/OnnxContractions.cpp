@@ -1,4 +1,4 @@
-//===- OnnxContractions.cpp - products of matrices ------------------------------------===//
+//===- OnnxContractions.cpp - matrix products -----------------------------------------===//
 #include "lib/Frontend/Einsum.h"
 #include "lib/Frontend/Onnx/OnnxNode.h"
 #include "lib/Frontend/Onnx/OnnxTable.h"

@@ -1,7 +1,8 @@
-//===- OnnxConvolutions.cpp - convolutions, and the windows they share with pools -----===//
+//===- OnnxConvolutions.cpp - convolutions, and the windows of convolutions and pools ---===//
 //
-// ONNX pads before and behind by different amounts; tw.convolution takes one amount for both. Where they differ, tw.pad
-// comes first. A transposed convolution is made whole, then cropped (or grown, by output_padding) to what is asked for.
+// ONNX pads each side by a separate amount; tw.convolution has one amount for both sides. If they differ, a tw.pad
+// comes first. A transposed convolution is computed without padding, then cropped (or extended, by output_padding) to
+// the requested size.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Frontend/Onnx/OnnxTable.h"
@@ -88,7 +89,7 @@ Results transposed(OnnxNode &n) {
       auto total = dyn_cast<AffineConstantExpr>(canonicalSize(full + outside[i] - target));
       if (!n.demand(bool(total), "its padding follows from a symbolic size"))
         return n.refused();
-      int64_t all = total.getValue(), half = std::max<int64_t>(all, 0) / 2; // what is missing stands behind
+      int64_t all = total.getValue(), half = std::max<int64_t>(all, 0) / 2; // missing elements are added behind
       before = mode == "SAME_UPPER" ? half : std::max<int64_t>(all, 0) - half;
       behind = all - before;
     }
@@ -132,7 +133,7 @@ OnnxWindows readWindows(OnnxNode &n, Value x, ArrayRef<int64_t> kernel) {
     n.demand(std::abs(before) < (1 << 30) && std::abs(behind) < (1 << 30), "its pads are out of range");
     auto known = dyn_cast<AffineConstantExpr>(size);
     if (mode == "SAME_UPPER" || mode == "SAME_LOWER") {
-      int64_t total = span - 1; // enough where the stride is 1, whatever the size
+      int64_t total = span - 1; // if the stride is 1, this holds for any size
       if (w.stride[i] != 1 && !known) {
         if (!n.demand(span >= w.stride[i] && !ceil, "its windows leave gaps along a symbolic size"))
           return w;

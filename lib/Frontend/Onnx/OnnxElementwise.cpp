@@ -5,7 +5,7 @@
 namespace tilewright {
 namespace {
 
-/// Before operator set 7 operands broadcast only where an attribute said so.
+/// Refuses the attribute broadcast, by which operands broadcast before operator set 7.
 void checkBroadcast(OnnxNode &n) {
   if (n.version < 7 && n.integer("broadcast", 0))
     n.refuse("the attribute broadcast of operator sets before 7 is not supported");
@@ -18,7 +18,7 @@ template <typename OpT> Results unary(OnnxNode &n) {
   return n.op<OpT>({x});
 }
 
-/// f(x) that leaves integers alone.
+/// f(x) of floats; integers stay unchanged.
 template <typename OpT> Results rounding(OnnxNode &n) {
   Value x = n.in(0);
   if (n.failed() || !isa<FloatType>(n.elementOf(x)))
@@ -50,7 +50,7 @@ Results divide(OnnxNode &n) {
   return isa<FloatType>(n.elementOf(a)) ? n.op<DivOp>({a, b}) : n.op<DivTruncOp>({a, b});
 }
 
-/// The sign of the remainder is the divisor's, with fmod the dividend's.
+/// The remainder has the divisor's sign, or with fmod the dividend's.
 Results modulo(OnnxNode &n) {
   Value a = n.in(0), b = n.in(1);
   bool fmod = n.integer("fmod", 0);
@@ -59,7 +59,7 @@ Results modulo(OnnxNode &n) {
   return fmod ? n.op<FmodOp>({a, b}) : n.op<RemainderOp>({a, b});
 }
 
-/// base ** exponent in the base's type; the exponent may have another.
+/// base ** exponent in the base's type; the exponent may have another type.
 Results power(OnnxNode &n) {
   checkBroadcast(n);
   Value base = n.in(0), exponent = n.in(1);
@@ -140,8 +140,8 @@ Results logicalNot(OnnxNode &n) {
   return n.op<LogicalNotOp>({x}, n.i1());
 }
 
-/// A conversion that the model asks for. To 8-bit floats numbers that are too large become the largest one, unless
-/// saturate is 0.
+/// A conversion that the model requests. Numbers that are too large for an 8-bit float become its largest number,
+/// unless saturate is 0.
 Results convertTo(OnnxNode &n, onnx::ElementType type, Type element) {
   if (isNarrow(type)) {
     n.narrowResult = type;
@@ -168,7 +168,7 @@ Results castLike(OnnxNode &n) {
   return n.failed() ? n.refused() : convertTo(n, onnx::ElementType::Undefined, like.getElementType());
 }
 
-/// Of integers -min is min: their largest number is not left out by the bounds' defaults.
+/// Clamps x to the bounds that are given.
 Results clip(OnnxNode &n) {
   Value x = n.in(0), low, high;
   Type element = n.elementOf(x);

@@ -1,8 +1,8 @@
-//===- OnnxFolding.cpp - nodes that are computed when the model is compiled -----------===//
+//===- OnnxFolding.cpp - nodes that are evaluated when the model is compiled ----------===//
 //
-// Exports compute shapes by nodes: Shape, Gather, Concat, Reshape. Integers are expressions over the symbolic sizes
-// here, so that such a computation stays exact where sizes are symbolic; floats are numbers, rounded to their type
-// after every node. What is not here, or has too many elements, is written in tw like any other node.
+// Exported models compute shapes with nodes: Shape, Gather, Concat, Reshape. Here, integers are expressions over the
+// symbolic sizes, so that such a computation stays exact if sizes are symbolic. Floats are numbers, rounded to their
+// type after every node. Nodes that are not handled here, or have too many elements, are imported as tw ops.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Frontend/Onnx/OnnxSizes.h"
@@ -24,7 +24,7 @@ int64_t countOf(ArrayRef<int64_t> sizes) {
   return count;
 }
 
-/// Places of an operand of sizes `from` for every element of `to`, by numpy's rule.
+/// Returns, for every element of `to`, the index in an operand of sizes `from`, by numpy's rule.
 SmallVector<size_t> broadcastPlaces(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
   SmallVector<size_t> places;
   int64_t count = countOf(to);
@@ -43,7 +43,7 @@ SmallVector<size_t> broadcastPlaces(ArrayRef<int64_t> from, ArrayRef<int64_t> to
   return places;
 }
 
-/// The elements of `from` at `places`, as a tensor of `sizes`.
+/// Returns the elements of `from` at `places`, as a tensor of `sizes`.
 Known picked(const Known &from, ArrayRef<size_t> places, ArrayRef<int64_t> sizes) {
   Known result{from.element, SmallVector<int64_t>(sizes), {}, {}};
   for (size_t place : places)
@@ -65,7 +65,7 @@ std::optional<SmallVector<int64_t>> broadcastSizes(ArrayRef<int64_t> a, ArrayRef
   return countOf(sizes) <= mostKnown ? std::optional(sizes) : std::nullopt;
 }
 
-/// Both operands at every element of the result; nullopt where one cannot be combined.
+/// Combines the operands' elements for every element of the result; nullopt if a pair cannot be combined.
 Folded combine(const Known &a, const Known &b, Type element,
                llvm::function_ref<AffineExpr(AffineExpr, AffineExpr)> integers,
                llvm::function_ref<double(double, double)> numbers) {
@@ -94,7 +94,7 @@ Folded combine(const Known &a, const Known &b, Type element,
   return result;
 }
 
-/// f of constants only.
+/// Applies `f` to constants only.
 template <typename F> auto constantsOnly(F f) {
   return [f](AffineExpr a, AffineExpr b) -> AffineExpr {
     auto x = knownSize(a), y = knownSize(b);
@@ -108,7 +108,7 @@ template <typename F> auto constantsOnly(F f) {
 Folded arithmetic(OnnxNode &n, const Known &a, const Known &b) {
   llvm::StringRef op = n.node.op;
   Type element = a.element, i1 = n.i1();
-  // Only types in which nothing wraps around; shapes are of these.
+  // Only types whose arithmetic does not wrap around in practice; shapes have these types.
   bool plain = a.isFloat() || element.isInteger(64) || element.isInteger(1) || element.isInteger(32);
   if (!plain)
     return std::nullopt;
@@ -128,7 +128,7 @@ Folded arithmetic(OnnxNode &n, const Known &a, const Known &b) {
             return {};
           if (auto dividend = knownSize(x))
             return getAffineConstantExpr(*dividend / *divisor, x.getContext());
-          // Rounded towards zero is rounded down where nothing is negative.
+          // For nonnegative numbers, rounding towards zero is rounding down.
           return *divisor > 0 && rangeOf(x, n.importer.symbols).first >= 0 ? x.floorDiv(*divisor) : AffineExpr();
         },
         std::divides<double>());
@@ -155,7 +155,7 @@ Folded arithmetic(OnnxNode &n, const Known &a, const Known &b) {
   if (op == "Equal")
     return combine(
         a, b, i1,
-        [](AffineExpr x, AffineExpr y) -> AffineExpr { // a size is at least 1: it is never -1 or 0
+        [](AffineExpr x, AffineExpr y) -> AffineExpr { // a size is at least 1, never -1 or 0
           auto p = knownSize(x), q = knownSize(y);
           if (p && q)
             return getAffineConstantExpr(*p == *q, x.getContext());
@@ -256,7 +256,7 @@ Known ofShape(OnnxNode &n, ArrayRef<AffineExpr> sizes) {
   return {n.i64(), {int64_t(sizes.size())}, std::vector<AffineExpr>(sizes.begin(), sizes.end()), {}};
 }
 
-/// Row-major places of a part along one dimension.
+/// Returns the part of `x` with the indices `kept` along one dimension.
 Folded alongDim(const Known &x, int64_t dim, ArrayRef<int64_t> kept) {
   SmallVector<int64_t> sizes = x.sizes;
   int64_t inner = 1, outer = 1, size = x.sizes[dim];
@@ -371,7 +371,7 @@ Folded sliced(OnnxNode &n, Known x) {
   return x;
 }
 
-/// The same elements under the sizes that a function of the table gives: it is asked by a value of this type.
+/// Returns the same elements with the new sizes of a Reshape, Unsqueeze, Squeeze or similar node.
 Folded reshaped(OnnxNode &n, const Known &x) {
   llvm::StringRef op = n.node.op;
   SmallVector<AffineExpr> sizes;
@@ -489,7 +489,7 @@ Folded where(const Known &condition, const Known &yes, const Known &no) {
   return result;
 }
 
-/// The value of a Constant, whose attribute has it in one of many ways.
+/// Folds a Constant, whose value is in one of several attributes.
 bool foldConstant(OnnxNode &n) {
   if (const onnx::Attribute *value = n.attribute("value")) {
     if (value->kind == onnx::Attribute::Kind::Tensor) {
@@ -591,7 +591,7 @@ bool foldOnnx(OnnxNode &n) {
   if (result && !n.failed())
     n.knownResults.push_back(std::move(*result));
   else
-    n.reason.clear(); // whoever writes it in tw says it better
+    n.reason.clear(); // the import as tw ops gives a better reason
   return !n.knownResults.empty();
 }
 

@@ -1,4 +1,4 @@
-//===- OnnxGraph.cpp - values that are known, and values in the module --------------===//
+//===- OnnxGraph.cpp - constant values, and values in the module --------------------===//
 #include "lib/Frontend/Onnx/OnnxGraph.h"
 #include "lib/Frontend/Node.h"
 #include "lib/Frontend/Onnx/OnnxNarrow.h"
@@ -81,7 +81,7 @@ llvm::Expected<Value> OnnxGraph::addParameter(llvm::StringRef name, Type element
   auto built = builder.addInput(name, meta, {}, /*isStatic=*/true);
   if (!built)
     return built.takeError();
-  static const char nothing = 0; // an empty tensor has an address, too
+  static const char nothing = 0; // empty tensors also need an address
   weights.push_back(elements ? elements : &nothing);
   return importer.valueOf(built->value);
 }

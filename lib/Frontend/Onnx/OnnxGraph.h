@@ -1,8 +1,8 @@
-//===- OnnxGraph.h - the values of an ONNX graph while it is imported ---------------===//
+//===- OnnxGraph.h - values of an ONNX graph during the import ----------------------===//
 //
-// A value of the model is one or more of: an initializer in the file, elements known when the model is compiled (what
-// shapes are computed with), and a value of the module being built. Only what a node reads as a tensor is written into
-// the module; an initializer becomes a parameter then.
+// A value of the model is one or more of: an initializer in the file, elements that are known at compile time (with
+// which shapes are computed), and a value in the module under construction. Only values that a node reads as tensors
+// are added to the module; an initializer becomes a parameter at that point.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_FRONTEND_ONNX_ONNXGRAPH_H
@@ -14,8 +14,8 @@
 
 namespace tilewright {
 
-/// Elements that the importer knows: integers and booleans as expressions over the symbolic sizes, floats as numbers
-/// (already rounded to their type).
+/// Elements that are known at compile time: integers and booleans as expressions over the symbolic sizes, floats as
+/// numbers (already rounded to their type).
 struct KnownElements {
   mlir::Type element;
   llvm::SmallVector<int64_t> sizes;
@@ -24,24 +24,24 @@ struct KnownElements {
 
   bool isFloat() const { return llvm::isa<mlir::FloatType>(element); }
   size_t count() const { return isFloat() ? numbers.size() : integers.size(); }
-  /// The integers where none is symbolic.
+  /// Returns the integers if none of them is symbolic.
   std::optional<llvm::SmallVector<int64_t>> constants() const;
 };
 
-/// More elements are not computed with when the model is compiled.
+/// The most elements of a tensor that is folded at compile time.
 constexpr int64_t mostKnown = 1 << 16;
 
 struct OnnxValue {
-  mlir::Value value;                    ///< null: not written yet
+  mlir::Value value;                    ///< null: not in the module yet
   const onnx::Tensor *tensor = nullptr; ///< an initializer, or the value of a Constant
   std::optional<KnownElements> known;
   mlir::RankedTensorType type;
-  /// Its elements' type where that is narrow: they are bytes in the module then, one each (OnnxNarrow.h).
+  /// The elements' type if it is narrow. In the module they are then bytes, one per element (OnnxNarrow.h).
   onnx::ElementType narrow = onnx::ElementType::Undefined;
-  bool refused = false; ///< the result of a node that cannot be imported, or of one that follows from such
+  bool refused = false; ///< result of a node that cannot be imported, or that depends on one
 };
 
-/// The names that nodes see: those of a graph, and behind them those of the graph around it.
+/// The names that are visible to nodes: those of their graph, then those of the enclosing graphs.
 struct OnnxScope {
   const OnnxScope *around = nullptr;
   llvm::StringMap<OnnxValue *> values;
@@ -53,18 +53,19 @@ struct OnnxScope {
   }
 };
 
-/// True for 8-bit floats and what is narrower than a byte; the types that hold them in the module.
+/// Returns true for 8-bit floats and for types of less than a byte; storageOf() returns the type that stores them in
+/// the module.
 bool isNarrow(onnx::ElementType type);
 ScalarType storageOf(onnx::ElementType narrow);
 
-/// The element type of an ONNX type; null: Tilewright has none such, or it is narrow.
+/// Returns the element type of an ONNX type, or null if Tilewright has no such type or it is narrow.
 mlir::Type elementTypeOf(onnx::ElementType type, mlir::MLIRContext *context);
-/// The same as GraphBuilder names it.
+/// Likewise as a ScalarType of GraphBuilder.
 std::optional<ScalarType> scalarTypeOf(onnx::ElementType type);
-/// `number` as `type` has it.
+/// Returns `number` rounded to `type`.
 double roundedTo(double number, mlir::FloatType type);
 
-/// The module being built and the memory of its parameters.
+/// The module under construction and the addresses of its parameters.
 class OnnxGraph {
 public:
   OnnxGraph(mlir::MLIRContext &context, std::vector<const void *> &weights, std::list<std::vector<uint8_t>> &copies)
@@ -77,13 +78,13 @@ public:
     storage.emplace_back();
     return &storage.back();
   }
-  /// The elements, where they are known or can be read; null otherwise.
+  /// Returns the elements if they are known or can be read, otherwise null.
   const KnownElements *known(OnnxValue &value);
-  /// The value in the module, written there where it is not yet.
+  /// Returns the value in the module, after adding it if necessary.
   llvm::Expected<mlir::Value> materialize(OnnxValue &value, llvm::StringRef name);
-  /// A tensor argument that the caller gives.
+  /// Adds a tensor argument that the caller passes.
   llvm::Expected<mlir::Value> addInput(llvm::StringRef name, const TensorMeta &meta);
-  /// The name by which GraphBuilder knows a value.
+  /// Returns a new reference by which GraphBuilder finds the value.
   ValueRef refOf(mlir::Value value) {
     ValueRef ref{importer.nextId++, 0};
     importer.values[ref.id] = {value};

@@ -1,11 +1,11 @@
-//===- OnnxIndexing.cpp - elements read and written at computed places ---------------===//
+//===- OnnxIndexing.cpp - reads and writes at computed indices -----------------------===//
 #include "lib/Frontend/Onnx/OnnxNode.h"
 #include "lib/Frontend/Onnx/OnnxTable.h"
 
 namespace tilewright {
 namespace {
 
-/// Places as i64, counted from the start also where they are negative.
+/// Converts indices to i64, and makes negative ones count from the start.
 Value fromStart(OnnxNode &n, Value index, AffineExpr size) {
   Value place = n.cast(index, n.i64());
   Value behind = n.op<AddOp>({place, n.indexScalar(size, n.i64())});
@@ -30,7 +30,7 @@ Results gatherElements(OnnxNode &n) {
                                 fromStart(n, index, n.sizesIn(x)[dim]), dim));
 }
 
-/// The columns of index tuples as tensors of their own, behind those that count along `batch` leading dimensions.
+/// Returns the columns of index tuples as separate tensors, after those that enumerate the `batch` leading dimensions.
 SmallVector<Value> tuples(OnnxNode &n, Value x, Value index, int64_t batch) {
   int64_t rank = n.rankOf(index), width = rank > 0 ? n.staticSize(index, rank - 1) : 0;
   SmallVector<Value> columns;
@@ -100,7 +100,7 @@ Results scatterNd(OnnxNode &n) {
   return Value(PutOp::create(n.builder, n.loc, x.getType(), x, source, columns, 0, *kind));
 }
 
-/// Negative places count from the end, and those out of range are off everywhere.
+/// Negative indices count from the end. Indices out of range give the off value everywhere.
 Results oneHot(OnnxNode &n) {
   Value index = n.in(0), values = n.in(2);
   const KnownElements *depth = n.known(1);
@@ -122,7 +122,7 @@ Results oneHot(OnnxNode &n) {
   return n.where(n.compare<EqOp>(n.iota(sizes, dim, n.i64()), place), value(1), value(0));
 }
 
-/// Rows whose condition holds; it must be known, or the result's size would not be.
+/// Selects the rows whose condition holds. The condition must be known, because the result's size depends on it.
 Results compress(OnnxNode &n) {
   Value x = n.in(0);
   SmallVector<int64_t> condition = n.integersIn(1, "condition"), kept;
@@ -142,7 +142,7 @@ Results compress(OnnxNode &n) {
   return n.failed() ? n.refused() : Results(result);
 }
 
-/// Rows of the update are written into the cache from a place of each batch on; "circular" goes on at the start.
+/// Writes the rows of the update into the cache, from a start index per batch on. "circular" wraps around at the end.
 Results tensorScatter(OnnxNode &n) {
   Value cache = n.in(0), update = n.in(1), places = n.optionalIn(2);
   int64_t dim = n.axis(n.integer("axis", -2), n.rankOf(cache));
@@ -158,7 +158,7 @@ Results tensorScatter(OnnxNode &n) {
   return Value(ScatterOp::create(n.builder, n.loc, cache.getType(), cache, index, update, dim, ScatterKind::Set));
 }
 
-/// Each element goes to the place that MaxPool took it from, counted in the whole result.
+/// Moves each element to the index from which MaxPool took it; indices refer to the flattened result.
 Results maxUnpool(OnnxNode &n) {
   Value x = n.in(0), index = n.in(1);
   SmallVector<int64_t> kernel = n.integers("kernel_shape"), stride = n.integers("strides"), pads = n.integers("pads");
@@ -167,7 +167,7 @@ Results maxUnpool(OnnxNode &n) {
     return n.refused();
   stride.resize(spatial, 1);
   pads.resize(2 * spatial, 0);
-  SmallVector<AffineExpr> pooled = {n.sizesIn(x)[0], n.sizesIn(x)[1]}; // what the indices count in
+  SmallVector<AffineExpr> pooled = {n.sizesIn(x)[0], n.sizesIn(x)[1]}; // the shape that the indices refer to
   SmallVector<int64_t> before(spatial + 2, 0), behind(spatial + 2, 0);
   for (int64_t i = 0; i < spatial; ++i)
     pooled.push_back(canonicalSize((n.sizesIn(x)[i + 2] - 1) * stride[i] + kernel[i] - pads[i] - pads[i + spatial]));

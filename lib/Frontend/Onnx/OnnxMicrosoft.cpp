@@ -1,8 +1,8 @@
-//===- OnnxMicrosoft.cpp - operators of com.microsoft that onnxruntime's tools write -----===//
+//===- OnnxMicrosoft.cpp - com.microsoft operators that onnxruntime's tools emit ---------===//
 //
-// onnxruntime's optimizers join what exporters take apart: a bias and its GELU, a residual and its norm, a whole
-// attention. These operators are documented in onnxruntime's docs/ContribOperators.md; where it says less than the
-// kernels do, the kernels count.
+// onnxruntime's optimizers fuse what exporters decompose: a bias and its GELU, a residual and its norm, a whole
+// attention. The operators are documented in onnxruntime's docs/ContribOperators.md; where it is incomplete, this file
+// follows the kernels.
 //
 // Test: test/Python/test_onnx_microsoft.py
 //
@@ -36,7 +36,7 @@ Results quickGelu(OnnxNode &n) {
   return n.cast(n.op<MulOp>({wide, n.op<SigmoidOp>({n.op<MulOp>(wide, alpha)})}), element);
 }
 
-/// `activation` of what a fused product or convolution gives; "" is none.
+/// Applies `activation`, of a fused product or convolution, to its result; "" is none.
 Value activated(OnnxNode &n, Value x, const std::string &activation, ArrayRef<double> parameters) {
   auto parameter = [&](size_t i, double otherwise) { return i < parameters.size() ? parameters[i] : otherwise; };
   Type element = n.elementOf(x);
@@ -60,7 +60,7 @@ Value activated(OnnxNode &n, Value x, const std::string &activation, ArrayRef<do
   return x;
 }
 
-/// Batch dimensions of A or B that stand behind the rows come first.
+/// Moves the batch dimensions of A or B, which come after the rows, to the front.
 Value batchFirst(OnnxNode &n, Value x) {
   int64_t rank = n.rankOf(x);
   if (!n.demand(rank >= 2, "transBatchA and transBatchB need matrices"))
@@ -113,7 +113,7 @@ Results gemmFastGelu(OnnxNode &n) {
   return n.failed() ? n.refused() : Results(geluOf(n, result, true));
 }
 
-/// Conv(X, W, B), plus Z, and an activation.
+/// Conv(X, W, B), plus Z, followed by an activation.
 Results fusedConv(OnnxNode &n) {
   Results plain = onnxTable().find("Conv")->second(n);
   Value more = n.optionalIn(3);
@@ -127,7 +127,7 @@ Results fusedConv(OnnxNode &n) {
 
 //===--- norms ---===//
 
-/// Of rows: layer norm, or without `centred` RMS norm.
+/// Normalizes rows: layer norm, or without `centred` RMS norm.
 Results normOfRows(OnnxNode &n, Value x, Value gamma, Value beta, double eps, bool centred, Value sum) {
   int64_t rank = n.rankOf(x);
   if (!n.demand(rank > 0 && n.rankOf(gamma) == 1 && (!beta || n.rankOf(beta) == 1), "its gamma or beta is no vector"))
@@ -176,7 +176,7 @@ Results simplifiedNorm(OnnxNode &n) {
   return n.failed() ? n.refused() : Results({all.values[0], all.values[2]});
 }
 
-/// The embeddings of words, places and segments, summed and normalized; and how many words each row has.
+/// The sum of the embeddings of words, positions and segments, normalized; and the number of words of each row.
 Results embedNorm(OnnxNode &n) {
   Value ids = n.in(0), segments = n.optionalIn(1), words = n.in(2), places = n.in(3), segmentTable = n.optionalIn(4),
         gamma = n.in(5), beta = n.in(6), mask = n.optionalIn(7), positions = n.optionalIn(8);
@@ -201,7 +201,7 @@ Results embedNorm(OnnxNode &n) {
 
 //===--- attention ---===//
 
-/// B x L x (H D) as B x H x L x D.
+/// Reshapes B x L x (H D) to B x H x L x D.
 Value splitHeads(OnnxNode &n, Value x, int64_t heads) {
   SmallVector<AffineExpr> sizes = n.sizesIn(x);
   if (!n.demand(sizes.size() == 3, "its input is not of rank 3"))
@@ -215,12 +215,13 @@ Value splitHeads(OnnxNode &n, Value x, int64_t heads) {
 struct FusedAttention {
   Value q, k, v;     ///< B x H x L x D
   Value past;        ///< 2 x B x H x P x D, or null
-  AffineExpr before; ///< P, where there is a past
+  AffineExpr before; ///< P, or null without a past
   double filter = -10000;
   bool causal = false;
 };
 
-/// What is added to scores for a mask of onnxruntime's: of lengths [B] or [2 B], of keys [B, T], or of pairs.
+/// Returns the bias on scores of one of onnxruntime's masks: lengths [B] or [2 B], keys [B, T], or pairs of query and
+/// key.
 Value maskBias(OnnxNode &n, const FusedAttention &a, Value mask) {
   Type element = n.elementOf(a.q);
   SmallVector<AffineExpr> m = n.sizesIn(mask);
@@ -231,7 +232,7 @@ Value maskBias(OnnxNode &n, const FusedAttention &a, Value mask) {
     auto column = [&](Value lengths) { return n.reshape(n.cast(lengths, n.i64()), {batch, one, one, one}); };
     if (m[0] != canonicalSize(batch * 2) || m[0] == batch) {
       seen = n.compare<LtOp>(place, column(mask));
-    } else { // ends, then starts
+    } else { // the ends come first, then the starts
       Value ends = n.sliceDim(mask, 0, n.constantSize(0), batch), starts = n.sliceDim(mask, 0, batch, batch);
       seen = n.op<LogicalAndOp>({n.compare<LtOp>(place, column(ends)), n.compare<GeOp>(place, column(starts))}, n.i1());
     }
@@ -242,7 +243,7 @@ Value maskBias(OnnxNode &n, const FusedAttention &a, Value mask) {
       mask = n.reshape(mask, {m[0], one, m[1], m[2]});
     else if (!n.demand(m.size() == 4, "its mask has more than 4 dimensions"))
       return mask;
-    if (m.size() == 4) // of the largest sizes: the rows of this call are those behind the past
+    if (m.size() == 4) // of the maximal sizes: this call's rows follow the past
       mask = n.sliceDim(n.sliceDim(mask, 3, n.constantSize(0), keys), 2, a.before ? a.before : n.constantSize(0),
                         n.sizesIn(a.q)[2]);
     seen = n.compare<GtOp>(n.cast(mask, n.i64()), n.scalarInt(0, n.i64()));
@@ -250,7 +251,7 @@ Value maskBias(OnnxNode &n, const FusedAttention &a, Value mask) {
   return n.where(seen, n.scalar(0, element), n.scalar(a.filter, element));
 }
 
-/// softmax(scale Q K^T + bias) V, its heads joined.
+/// softmax(scale Q K^T + bias) V, with the heads joined.
 Value attended(OnnxNode &n, const FusedAttention &a, Value bias, double scale) {
   Type element = n.elementOf(a.q);
   if (!n.demand(isa<FloatType>(element) && !element.isF64(), "its elements are no floats of 32 bits or fewer"))
@@ -382,7 +383,7 @@ Results multiHead(OnnxNode &n) {
   return n.failed() ? n.refused() : Results({result, a.k, a.v});
 }
 
-/// RotaryEmbedding(input, position_ids, cos_cache, sin_cache): the caches are of all places.
+/// RotaryEmbedding(input, position_ids, cos_cache, sin_cache): the caches cover all positions.
 Results rotary(OnnxNode &n) {
   Value x = n.in(0), places = n.in(1), cosine = n.in(2), sine = n.in(3);
   bool interleaved = n.integer("interleaved", 0), flat = n.rankOf(x) == 3;
@@ -406,7 +407,7 @@ Results rotary(OnnxNode &n) {
   turned = turned ? turned : width;
   if (!n.demand(turned == 2 * half && turned <= width, "its caches do not fit a head"))
     return n.refused();
-  if (n.rankOf(places) == 1) // the first place of every row
+  if (n.rankOf(places) == 1) // the first position of every row
     places = n.op<AddOp>({n.iota({n.constantSize(1), s[1]}, 1, n.i64()), n.cast(places, n.i64())});
   auto angles = [&](Value cache) { return n.unsqueeze(n.take(cache, places, 0), 2); };
   cosine = angles(cosine);

@@ -1,4 +1,4 @@
-//===- OnnxModel.cpp - .onnx files, and the files beside them --------------------------===//
+//===- OnnxModel.cpp - .onnx files, and files of external data -------------------------===//
 //
 // Test: test/Tools/onnx.test, test/Python/test_onnx.py
 //
@@ -16,10 +16,10 @@ namespace tilewright {
 struct OnnxModel::State {
   std::string path;
   std::unique_ptr<llvm::MemoryBuffer> file;
-  std::map<std::string, std::unique_ptr<llvm::MemoryBuffer>> beside; ///< files of external data
+  std::map<std::string, std::unique_ptr<llvm::MemoryBuffer>> beside; ///< files of external data, by name
   onnx::Model model;
   std::vector<const void *> weights;
-  std::list<std::vector<uint8_t>> copies; ///< of constants that are not in the file as they are
+  std::list<std::vector<uint8_t>> copies; ///< of constants that the file stores in another form
   std::list<onnx::Node> nodes;            ///< of functions, with the attributes of their calls
 };
 
@@ -27,7 +27,7 @@ OnnxModel::OnnxModel(std::unique_ptr<State> state) : state(std::move(state)) {}
 OnnxModel::~OnnxModel() = default;
 
 bool OnnxModel::looksOnnx(llvm::StringRef path, llvm::StringRef bytes) {
-  // ir_version comes first in what all known writers write: field 1, varint, a small number.
+  // All known writers write ir_version first: field 1, varint, a small number.
   return path.ends_with_insensitive(".onnx") ||
          (bytes.size() > 2 && bytes[0] == 0x08 && bytes[1] > 0 && bytes[1] < 0x20);
 }
@@ -44,7 +44,7 @@ llvm::Expected<std::unique_ptr<OnnxModel>> OnnxModel::open(llvm::StringRef path)
   if (folder.empty())
     folder = ".";
   State &s = *state;
-  // The reader has looked at the name; a link may still lead out of the folder.
+  // The reader has checked the name, but a symbolic link may still point outside the folder.
   auto open = [&](const std::string &name, std::string &why) -> std::optional<std::string_view> {
     auto known = s.beside.find(name);
     if (known == s.beside.end()) {

@@ -1,8 +1,8 @@
-//===- OnnxNarrow.cpp - 8-bit floats and elements below a byte ------------------------===//
+//===- OnnxNarrow.cpp - 8-bit floats and elements smaller than a byte -----------------===//
 //
-// A float is looked up in the table of all its type's numbers. The other way its magnitude is compared with the middles
-// between neighbouring numbers: how many it exceeds is its code. A middle itself goes to the even code: where that is
-// the lower one, the float behind the middle stands in the table of middles.
+// A float code is decoded by a table of all numbers of its type. A number is encoded by comparing its magnitude with
+// the midpoints between adjacent numbers: the number of midpoints that it reaches is its code. A midpoint itself must
+// round to the even code. If that is the lower one, the table has the next float after the midpoint instead.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Frontend/Onnx/OnnxNarrow.h"
@@ -84,7 +84,7 @@ Value narrowToNumbers(OnnxNode &n, Value bytes, T type) {
 
 Value numbersToNarrow(OnnxNode &n, Value numbers, T type, bool saturate) {
   Type i32 = n.builder.getI32Type(), storage = elementTypeOf(storageOf(type), &n.importer.context);
-  if (auto range = narrowRange(type)) { // what is out of range wraps around, as other integers do
+  if (auto range = narrowRange(type)) { // integers out of range wrap around, like other integers
     unsigned bits = onnx::elementBits(type);
     Value integer = n.convert(numbers, i32);
     Value low = n.op<BitwiseAndOp>({integer, n.scalarInt((1 << bits) - 1, i32)});
@@ -119,10 +119,10 @@ Value numbersToNarrow(OnnxNode &n, Value numbers, T type, bool saturate) {
       {n.compare<LtOp>(x, zero),
        n.op<LogicalAndOp>({n.compare<EqOp>(x, zero), n.compare<LtOp>(n.op<ReciprocalOp>({x}), zero)}, n.i1())},
       n.i1());
-  if (unsignedZero) // no -0: that code is NaN, which also stands for what is too large
+  if (unsignedZero) // there is no -0: its code is NaN, which also represents overflow
     negative = n.op<LogicalAndOp>({negative, n.compare<GtOp>(code, n.scalarInt(0, i32))}, n.i1());
   Value signedCode = n.where(negative, n.op<AddOp>(code, double(sign)), code);
-  // Four bits have no NaN: it becomes -0, as the package onnx has it.
+  // 4-bit floats have no NaN: it becomes -0, as in the Python package onnx.
   unsigned notANumber = unsignedZero || four ? sign : largest + (type == T::F8E5M2 ? 2 : 1);
   if (unsignedZero && !saturate)
     signedCode = n.where(n.compare<GtOp>(code, n.scalarInt(largest, i32)), n.scalarInt(sign, i32), signedCode);

@@ -1,7 +1,7 @@
-//===- OnnxNarrow.h - 8-bit floats and elements below a byte --------------------------===//
+//===- OnnxNarrow.h - 8-bit floats and elements smaller than a byte -------------------===//
 //
-// The machine computes with none of them: in the module and at the door they are bytes, one element each (int4 and int2
-// as int8, all others as uint8), and they become numbers where a node computes with them.
+// No target computes with these types. In the module and at its interface they are bytes, one per element (int4 and
+// int2 as int8, all others as uint8); nodes that compute with them convert them to numbers.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_FRONTEND_ONNX_ONNXNARROW_H
@@ -11,17 +11,17 @@
 
 namespace tilewright {
 
-/// The elements of an initializer, one a byte.
+/// Returns the elements of an initializer, one per byte.
 std::vector<uint8_t> narrowBytes(const onnx::Tensor &tensor);
 
-/// The least and largest number of a narrow integer type; nullopt of floats.
+/// Returns the smallest and largest number of a narrow integer type, or nullopt for floats.
 std::optional<std::pair<int64_t, int64_t>> narrowRange(onnx::ElementType type);
 
-/// Bytes as f32 numbers; exact.
+/// Converts bytes to f32 numbers, exactly.
 Value narrowToNumbers(OnnxNode &n, Value bytes, onnx::ElementType type);
 
-/// Numbers rounded to the nearest (ties to even) as bytes. Floats beyond the largest number become it where `saturate`,
-/// else what the type has for them: an infinity or NaN. Refuses float8_e8m0, whose rounding is its own.
+/// Rounds numbers to the nearest (ties to even), as bytes. Floats beyond the largest number become that number if
+/// `saturate`, otherwise the type's infinity or NaN. Refuses float8_e8m0, which is rounded differently.
 Value numbersToNarrow(OnnxNode &n, Value numbers, onnx::ElementType type, bool saturate);
 
 } // namespace tilewright

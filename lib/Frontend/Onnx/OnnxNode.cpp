@@ -1,4 +1,4 @@
-//===- OnnxNode.cpp - reading inputs and attributes, and ops that many nodes write ----===//
+//===- OnnxNode.cpp - read inputs and attributes, and emit common ops -----------------===//
 #include "lib/Frontend/Onnx/OnnxNode.h"
 #include "lib/Frontend/Onnx/OnnxNarrow.h"
 

@@ -1,7 +1,7 @@
-//===- OnnxNode.h - one node of an ONNX graph, and what it takes to write it in tw ---===//
+//===- OnnxNode.h - one ONNX node under import, with methods that emit tw ops --------===//
 //
-// The functions of the table (OnnxTable.h) get an OnnxNode. They read inputs and attributes, check failed(), and write
-// ops with Node's methods, which infer the result types; what the ATen table has whole goes through call():
+// The functions of the table (OnnxTable.h) get an OnnxNode. They read inputs and attributes, check failed(), and emit
+// ops with Node's methods, which infer the result types. Operators that the ATen table has are imported through call():
 //
 //   Results softplus(OnnxNode &n) {
 //     Value x = n.in(0);
@@ -10,7 +10,8 @@
 //     return n.call("aten.softplus.default", {n.ref(x)}, n.typeOf(x));
 //   }
 //
-// After a refusal readers return harmless values, so a function may read everything before it asks failed().
+// After a refusal the reading methods return valid dummy values, so a function may read everything before it checks
+// failed().
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_FRONTEND_ONNX_ONNXNODE_H
@@ -21,7 +22,7 @@
 
 namespace tilewright {
 
-/// Arguments that Node wants and an ONNX node does not have. A base, so that they are there before Node is.
+/// Arguments that Node expects and an ONNX node does not have. They are in a base class to be constructed before Node.
 struct NoArguments {
   ArgList args;
   std::vector<std::pair<std::string, Arg>> kwargs;
@@ -36,29 +37,29 @@ public:
   OnnxGraph &graph;
   OnnxScope &scope;
   const onnx::Node &node;
-  int64_t version; ///< of the operator set that the node's domain is imported with
+  int64_t version; ///< of the operator set that the model imports for the node's domain
 
   //===--- inputs ---===//
   unsigned inputCount() const { return node.inputs.size(); }
   bool given(unsigned index) const { return index < node.inputs.size() && !node.inputs[index].empty(); }
-  /// The input as a tensor; refuses where it is not given.
+  /// Returns the input as a tensor; refuses the node if it is not given.
   Value in(unsigned index);
-  /// The same where it may be of a narrow type: bytes then, as narrowOf says.
+  /// Likewise for an input that may have a narrow type, whose bytes are returned then; see narrowOf().
   Value anyIn(unsigned index);
   onnx::ElementType narrowOf(unsigned index);
-  /// As numbers: in f32 where it is narrow.
+  /// Returns the input as numbers, in f32 if its type is narrow.
   Value numbersOf(unsigned index);
   Value optionalIn(unsigned index) { return given(index) ? in(index) : Value(); }
   SmallVector<Value> allIn(unsigned first = 0);
-  /// The elements, where they are known when the model is compiled; null otherwise.
+  /// Returns the elements if they are known at compile time, otherwise null.
   const KnownElements *known(unsigned index);
-  /// The type of an input, without writing it into the module; null after a refusal.
+  /// Returns the type of an input without adding it to the module, or null after a refusal.
   RankedTensorType typeIn(unsigned index);
-  /// Integers of an input that must be known: numbers, or with sizes expressions over the symbols.
+  /// Return the integers of an input that must be known: as numbers, or as expressions over the symbols (sizesFrom).
   SmallVector<int64_t> integersIn(unsigned index, llvm::StringRef what);
   SmallVector<AffineExpr> sizesFrom(unsigned index, llvm::StringRef what);
   SmallVector<double> numbersIn(unsigned index, llvm::StringRef what);
-  /// Attribute `name` before version `since`, the input from then on; nullopt: not given.
+  /// Returns the attribute `name` before version `since`, and from then on the input; nullopt if it is not given.
   std::optional<SmallVector<int64_t>> axes(unsigned index, int64_t since, llvm::StringRef name = "axes");
   bool wantsOutput(unsigned index) const { return index < node.outputs.size() && !node.outputs[index].empty(); }
 
@@ -73,16 +74,16 @@ public:
   SmallVector<int64_t> integers(llvm::StringRef name);
   SmallVector<double> numbers(llvm::StringRef name);
   SmallVector<std::string> texts(llvm::StringRef name);
-  /// The type that an attribute names by its number, and its element type.
+  /// Returns the type that an attribute names by its number. elementNamed() returns its element type.
   onnx::ElementType typeNamed(llvm::StringRef name, std::optional<onnx::ElementType> otherwise = std::nullopt) {
     return onnx::ElementType(integer(name, otherwise ? std::optional<int64_t>(int64_t(*otherwise)) : std::nullopt));
   }
   Type elementNamed(llvm::StringRef name, std::optional<onnx::ElementType> otherwise = std::nullopt);
-  /// A dimension, counted from the end where negative.
+  /// Returns a dimension; negative numbers count from the end.
   int64_t axis(int64_t value, int64_t rank);
 
   //===--- writing ---===//
-  /// A node of the ATen table; `types` are those of its results.
+  /// Imports a node of the ATen table; `types` are those of its results.
   SmallVector<Value> callAll(llvm::StringRef target, const ArgList &args, ArrayRef<RankedTensorType> types);
   Value call(llvm::StringRef target, const ArgList &args, RankedTensorType type) {
     return callAll(target, args, {type})[0];
@@ -95,20 +96,19 @@ public:
     return items;
   }
   Value pad(Value value, ArrayRef<int64_t> low, ArrayRef<int64_t> high, Attribute filler = {});
-  /// Rows of `value` at `indices` (any rank) along `dim`; indices may count from the end.
+  /// Takes rows of `value` at `indices` (any rank) along `dim`; negative indices count from the end.
   Value take(Value value, Value indices, int64_t dim);
   Value meanOf(Value value, ArrayRef<int64_t> dims, bool keepdim);
-  /// A tensor of constant integers, by one or a few fused ops.
+  /// Returns a tensor of constant numbers.
   Value vector(ArrayRef<int64_t> values, Type element);
   Value vector(ArrayRef<double> values, Type element);
-  /// The two halves of x * sigmoid-like things need no name; `refuse` names what is wrong.
   bool isStatic(Value value) { return typeOf(value).hasStaticShape(); }
   int64_t staticSize(Value value, int64_t dim);
   SmallVector<Value> many(std::initializer_list<Value> values) { return SmallVector<Value>(values); }
 
-  /// Elements of results that are known when the model is compiled, set by folding.
+  /// Elements of results that are known at compile time; set by folding.
   SmallVector<std::optional<KnownElements>> knownResults;
-  /// Of results that are narrow.
+  /// The type of narrow results.
   onnx::ElementType narrowResult = onnx::ElementType::Undefined;
   const onnx::Tensor *constantResult = nullptr; ///< of Constant
 
@@ -116,7 +116,8 @@ private:
   OnnxValue *slot(unsigned index);
 };
 
-/// numpy's matmul: batch dimensions broadcast, vectors are rows or columns that leave the result.
+/// numpy's matmul: batch dimensions broadcast, and vectors become rows or columns whose dimension is removed from the
+/// result.
 Value onnxProduct(OnnxNode &n, Value a, Value b);
 
 } // namespace tilewright

@@ -1,7 +1,7 @@
 //===- OnnxNorms.cpp - normalizations ------------------------------------------------===//
 //
-// LayerNormalization and RMSNormalization whose scale has the normalized shape are one op of tw; others, and those over
-// channels, are written out.
+// LayerNormalization and RMSNormalization whose scale has the normalized shape are one op of tw. Others, and norms over
+// channels, are decomposed.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Frontend/Onnx/OnnxNode.h"
@@ -14,7 +14,7 @@ struct Moments {
   Value mean, rstd, centred;
 };
 
-/// (x - mean) / sqrt(variance + eps) along `dims`, which stay with size 1.
+/// Returns the mean, 1 / sqrt(variance + eps) and x - mean along `dims`, which keep size 1.
 Moments momentsOf(OnnxNode &n, Value x, ArrayRef<int64_t> dims, double eps) {
   SmallVector<AffineExpr> sizes = n.sizesIn(x);
   for (int64_t dim : dims)
@@ -29,7 +29,7 @@ bool hasShape(OnnxNode &n, Value value, ArrayRef<AffineExpr> sizes) {
   return !value || ArrayRef<AffineExpr>(n.sizesIn(value)) == sizes;
 }
 
-/// What it computes in: stash_type is f32 in nearly all models.
+/// Returns the type of the computation: stash_type, which is f32 in nearly all models.
 Type stashType(OnnxNode &n, Type element) {
   Type stash = n.elementNamed("stash_type", onnx::ElementType::F32);
   return element.isF64() ? element : n.accumulator(stash);
@@ -90,7 +90,7 @@ Results rmsNorm(OnnxNode &n) {
   return n.op<MulOp>({normal, scale});
 }
 
-/// (x - mean) * rstd * scale + bias with a number of each per channel.
+/// (x - mean) * rstd * scale + bias, with one value of each per channel.
 Value perChannel(OnnxNode &n, Value x, Value mean, Value variance, Value scale, Value bias, double eps) {
   Type element = n.elementOf(x), compute = n.accumulator(element);
   int64_t rank = n.rankOf(x);
@@ -144,7 +144,7 @@ Results instanceNorm(OnnxNode &n) {
   return n.cast(n.op<AddOp>({n.op<MulOp>({normal, along(scale)}), along(bias)}), element);
 }
 
-/// Scale and bias are per group before operator set 21, per channel from then on.
+/// Before operator set 21, scale and bias are per group; from then on per channel.
 Results groupNorm(OnnxNode &n) {
   Value x = n.in(0), scale = n.in(1), bias = n.in(2);
   double eps = n.number("epsilon", 1e-5);
@@ -181,13 +181,13 @@ Results meanVariance(OnnxNode &n) {
     return n.refused();
   Type element = n.elementOf(x);
   Value wide = n.cast(x, n.accumulator(element));
-  // The operator's own definition: the deviation, not the variance, is kept from 0.
+  // The operator's definition adds the epsilon to the deviation, not to the variance.
   Value mean = n.meanOf(wide, dims, true), squares = n.meanOf(n.op<MulOp>({wide, wide}), dims, true);
   Value deviation = n.op<SqrtOp>({n.op<SubOp>({squares, n.op<MulOp>({mean, mean})})});
   return n.cast(n.op<DivOp>({n.op<SubOp>({wide, mean}), n.op<AddOp>(deviation, 1e-9)}), element);
 }
 
-/// x / norm, and 0 where the norm is 0.
+/// x / norm, or 0 if the norm is 0.
 Results lpNorm(OnnxNode &n) {
   Value x = n.in(0);
   int64_t dim = n.axis(n.integer("axis", -1), n.rankOf(x)), p = n.integer("p", 2);
@@ -202,7 +202,7 @@ Results lpNorm(OnnxNode &n) {
   return n.cast(n.where(n.compare<EqOp>(norm, zero), zero, n.op<DivOp>({wide, norm})), element);
 }
 
-/// In training elements are dropped at random, which no two implementations do alike: only rates of 0 are taken.
+/// In training, elements are dropped at random, which differs between implementations. Only a rate of 0 is supported.
 Results dropout(OnnxNode &n) {
   Value x = n.in(0);
   double ratio = n.version < 12 ? n.number("ratio", 0.5) : 0.5;

@@ -1,4 +1,4 @@
-//===- OnnxOrder.cpp - nodes in the order of what they read --------------------------===//
+//===- OnnxOrder.cpp - topological order of nodes ------------------------------------===//
 #include "lib/Frontend/Onnx/OnnxOrder.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -8,7 +8,7 @@
 namespace tilewright {
 namespace {
 
-/// Calls `use` with what `node` reads, the graphs in it included.
+/// Calls `use` with every name that `node` reads, including reads in its graphs.
 void eachRead(const onnx::Node &node, llvm::function_ref<void(const std::string &)> use) {
   for (const std::string &input : node.inputs)
     if (!input.empty())
@@ -33,7 +33,7 @@ std::vector<const onnx::Node *> inOrderOfUse(const std::vector<onnx::Node> &node
   std::vector<const onnx::Node *> order;
   enum : uint8_t { Waiting, Open, Done };
   std::vector<uint8_t> states(nodes.size(), Waiting);
-  std::vector<std::pair<size_t, std::vector<size_t>>> stack; ///< nodes, and those before them that are to be visited
+  std::vector<std::pair<size_t, std::vector<size_t>>> stack; ///< nodes, and their producers still to be visited
   auto open = [&](size_t node) {
     states[node] = Open;
     std::vector<size_t> before;

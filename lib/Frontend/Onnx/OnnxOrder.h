@@ -1,4 +1,4 @@
-//===- OnnxOrder.h - nodes in the order of what they read ----------------------------===//
+//===- OnnxOrder.h - topological order of nodes --------------------------------------===//
 #ifndef TILEWRIGHT_LIB_FRONTEND_ONNX_ONNXORDER_H
 #define TILEWRIGHT_LIB_FRONTEND_ONNX_ONNXORDER_H
 
@@ -6,9 +6,9 @@
 
 namespace tilewright {
 
-/// The nodes with each behind those whose results it reads, itself or a graph in it. Files should have them so; some
-/// tools write casts at the end. What is in order stays as it is, and so does a cycle: its first node reads what is
-/// given by none before it.
+/// Returns the nodes ordered so that each comes after the producers of what it, or a graph in it, reads. Files should
+/// be ordered in this way, but some tools append casts at the end. Nodes that are in order keep it. A cycle is not
+/// resolved: its first node reads a value that no node before it produces.
 std::vector<const onnx::Node *> inOrderOfUse(const std::vector<onnx::Node> &nodes);
 
 } // namespace tilewright

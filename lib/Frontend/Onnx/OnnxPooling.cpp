@@ -1,7 +1,7 @@
-//===- OnnxPooling.cpp - the largest, mean or norm of windows ------------------------===//
+//===- OnnxPooling.cpp - maximum, mean or norm of windows ----------------------------===//
 //
-// A mean that leaves padding out, or whose windows are dilated or padded unevenly, is a sum divided by a count, both
-// convolutions by ones; the count is of ones where the input (with count_include_pad, or its padding) is.
+// A mean that excludes padding, or whose windows are dilated or padded unevenly, is a sum divided by a count. Both are
+// convolutions by ones; the count's input is 1 inside the input (with count_include_pad also in its padding).
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Frontend/Onnx/OnnxTable.h"
@@ -16,7 +16,7 @@ bool checkInput(OnnxNode &n, Value x) {
                                  "it has " + llvm::Twine(rank - 2) + " spatial dimensions; 1 to 3 are supported");
 }
 
-/// Sums of the windows, channel by channel.
+/// Returns the sums of the windows, per channel.
 Value windowSums(OnnxNode &n, Value x, OnnxWindows w) {
   SmallVector<AffineExpr> sizes = n.sizesIn(x), planes = {sizes[0] * sizes[1], n.constantSize(1)},
                           ones(2, n.constantSize(1));
@@ -50,7 +50,7 @@ Results averagePool(OnnxNode &n) {
   plane[0] = plane[1] = n.constantSize(1);
   Value ones = n.broadcast(n.scalar(1, compute), plane);
   OnnxWindows counted = w;
-  if (includePad) { // the padding counts, what ceil_mode adds does not
+  if (includePad) { // count the padding, but not what ceil_mode adds
     OnnxWindows asked = w;
     asked.more.assign(w.more.size(), 0);
     ones = paddedFor(n, ones, asked, n.builder.getFloatAttr(compute, 1.0));
@@ -88,7 +88,7 @@ Attribute lowestOf(OnnxNode &n, Type element) {
                                                                        : llvm::APInt::getSignedMinValue(width));
 }
 
-/// Indices count in the whole tensor, row-major or with the last spatial dimensions column-major.
+/// Converts indices in a plane to indices in the whole tensor: row-major, or with the last two dimensions column-major.
 Value indicesOf(OnnxNode &n, Value x, Value planePlaces, bool columns) {
   SmallVector<AffineExpr> sizes = n.sizesIn(x), resultSizes = n.sizesIn(planePlaces);
   AffineExpr plane = n.constantSize(1);
@@ -122,7 +122,7 @@ Results maxPool(OnnxNode &n) {
   Type element = n.elementOf(x);
   bool narrow = element.isInteger(8) || element.isUnsignedInteger(8);
   Value input = narrow ? n.cast(x, n.builder.getI32Type()) : x;
-  // A window of tw.max_pool is padded by at most half of it.
+  // tw.max_pool supports a padding of at most half a window.
   for (auto [low, kernel] : llvm::zip_equal(w.low, w.kernel))
     symmetric &= low >= 0 && 2 * low <= kernel;
   if (wantsIndices && !symmetric)
@@ -161,7 +161,7 @@ Results globalMax(OnnxNode &n) {
   return n.failed() ? n.refused() : Results(n.reduce(ReduceKind::Max, x, dims, true));
 }
 
-/// x / (bias + alpha / size * sum of squares of the neighbouring channels) ^ beta
+/// x / (bias + alpha / size * sum of squares of the adjacent channels) ^ beta
 Results localResponse(OnnxNode &n) {
   Value x = n.in(0);
   int64_t size = n.integer("size"), rank = n.rankOf(x);

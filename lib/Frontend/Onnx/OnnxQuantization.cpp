@@ -1,8 +1,8 @@
-//===- OnnxQuantization.cpp - bytes for numbers, and products of bytes ----------------===//
+//===- OnnxQuantization.cpp - quantization to bytes, and products of bytes ------------===//
 //
-// x / scale is a division here, rounded half to even, as the operator says: a product with 1 / scale falls on the other
-// side of some ties. Bytes become numbers by tw.dequantize, so that products of such can become products of bytes
-// (--tw-match-quantized).
+// x / scale is a division rounded half to even, as the operator specifies: a product with 1 / scale would round some
+// ties to the other side. Bytes are converted to numbers by tw.dequantize, so that products of them can become products
+// of bytes (--tw-match-quantized).
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Frontend/Onnx/OnnxNarrow.h"
@@ -12,7 +12,8 @@
 namespace tilewright {
 namespace {
 
-/// A scale or zero point next to `x`: a number, a vector along `axis`, or one per block of `block` elements there.
+/// Reshapes a scale or zero point to broadcast with `x`: a number, a vector along `axis`, or one per block of `block`
+/// elements of `axis`.
 Value besides(OnnxNode &n, Value value, Value x, int64_t axis, int64_t block) {
   int64_t rank = n.rankOf(x);
   if (n.rankOf(value) == 0)
@@ -24,7 +25,7 @@ Value besides(OnnxNode &n, Value value, Value x, int64_t axis, int64_t block) {
   int64_t dim = n.axis(axis, rank);
   if (!n.demand(block > 0 && n.rankOf(value) == rank, "its scales are neither one, nor a vector, nor per block"))
     return value;
-  // Each scale is repeated over its block; the last block may be cut.
+  // Each scale is repeated over its block; the last block may be partial.
   SmallVector<AffineExpr> sizes = n.sizesIn(value), repeated = sizes;
   sizes.insert(sizes.begin() + dim + 1, n.constantSize(1));
   repeated[dim] = repeated[dim] * block;
@@ -44,7 +45,8 @@ std::optional<std::pair<double, double>> rangeOf(Type element) {
   return element.isUnsignedInteger() ? std::pair(0.0, span - 1) : std::pair(-span / 2, span / 2 - 1);
 }
 
-/// round(x / scale) + zero point within the range of `element`, or of `narrow`; `zero` is a number there.
+/// round(x / scale) + zero point within the range of `element`, or of `narrow`; `zero` has been converted to a number
+/// then.
 Value quantized(OnnxNode &n, Value x, Value scale, Value zero, Type element, onnx::ElementType narrow = {}) {
   Type compute = n.elementOf(x).isF64() ? n.f64() : n.f32();
   Value ratio = n.op<DivOp>({n.cast(x, compute), n.cast(scale, compute)});
@@ -83,7 +85,7 @@ Results dequantizeLinear(OnnxNode &n) {
   Value scale = n.in(1), zero = n.given(2) ? n.numbersOf(2) : Value();
   bool narrow = isNarrow(n.narrowOf(0));
   onnx::ElementType integers = narrowRange(n.narrowOf(0)) ? n.narrowOf(0) : onnx::ElementType::Undefined;
-  // Narrow integers are bytes already, of the same numbers.
+  // Narrow integers are stored as bytes with the same values.
   Value x = narrow && integers == onnx::ElementType::Undefined ? n.numbersOf(0) : n.anyIn(0);
   int64_t axis = n.integer("axis", 1), block = n.integer("block_size", 0);
   if (n.failed())
@@ -107,7 +109,7 @@ Results dequantizeLinear(OnnxNode &n) {
   return n.cast(n.op<MulOp>({number, n.cast(by, compute)}), element);
 }
 
-/// A scale and a zero point for the range of x, widened to hold 0.
+/// Computes a scale and a zero point for the range of x, extended to include 0.
 Results dynamicQuantize(OnnxNode &n) {
   Value x = n.in(0);
   if (n.failed())
@@ -121,7 +123,7 @@ Results dynamicQuantize(OnnxNode &n) {
   return {quantized(n, x, scale, zero, u8), scale, zero};
 }
 
-/// Bytes less their zero points, as i32; `dim` is that of zero points that are a vector.
+/// Returns bytes minus their zero points, as i32; `dim` is the dimension of a zero point vector.
 Value centred(OnnxNode &n, Value x, Value zero, int64_t dim) {
   Type i32 = n.builder.getI32Type();
   x = n.cast(x, i32);

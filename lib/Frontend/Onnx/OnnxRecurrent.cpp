@@ -1,7 +1,7 @@
-//===- OnnxRecurrent.cpp - LSTM, GRU and RNN, step by step ----------------------------===//
+//===- OnnxRecurrent.cpp - unrolled LSTM, GRU and RNN ---------------------------------===//
 //
-// The products with the inputs of all steps are one; then every step is written out, so that the length of the sequence
-// must be known. Rows that are shorter than it (sequence_lens) keep their state and give 0; a reverse direction reads
+// One product computes the input parts of all steps; then every step is unrolled, so the length of the sequence must be
+// known. Rows that are shorter (sequence_lens) keep their state and give 0 after their end. The reverse direction reads
 // each row from its own end.
 //
 //===----------------------------------------------------------------------===//
@@ -11,7 +11,7 @@
 namespace tilewright {
 namespace {
 
-constexpr int64_t longest = 512; ///< steps that are written out
+constexpr int64_t longest = 512; ///< most unrolled steps
 
 struct Recurrence {
   Value x, weights, recurrent, bias, lengths, hidden, cell, peepholes; ///< hidden and cell: of all directions
@@ -43,19 +43,19 @@ Value clipped(OnnxNode &n, const Recurrence &r, Value x) {
   return r.clip > 0 ? n.op<MinimumOp>(n.op<MaximumOp>(x, -r.clip), r.clip) : x;
 }
 
-/// Part `k` of `count` along the last dimension.
+/// Returns part `k`, of `size` elements, along the last dimension.
 Value partOf(OnnxNode &n, Value x, int64_t k, int64_t size) {
   return n.sliceDim(x, n.rankOf(x) - 1, n.constantSize(k * size), n.constantSize(size));
 }
 
-/// Slice `direction` of a tensor whose first dimension counts directions, without that dimension.
+/// Returns slice `direction` of a tensor whose first dimension is the direction, without that dimension.
 Value ofDirection(OnnxNode &n, Value x, int64_t direction) {
   SmallVector<AffineExpr> sizes = n.sizesIn(x);
   sizes.erase(sizes.begin());
   return n.reshape(n.sliceDim(x, 0, n.constantSize(direction), n.constantSize(1)), sizes);
 }
 
-/// Rows in their own reversed order: the first lengths[b] steps of each.
+/// Reverses the first lengths[b] steps of each row.
 Value reversed(OnnxNode &n, Value x, Value lengths) {
   if (!lengths)
     return FlipOp::create(n.builder, n.loc, x.getType(), x, n.builder.getDenseI64ArrayAttr({0}));
@@ -109,7 +109,7 @@ StepState rnnStep(OnnxNode &n, const Recurrence &r, Value inputs, StepState stat
   return {activated(n, f[0], clipped(n, r, sums)), {}};
 }
 
-/// One direction: every step's result (steps x batch x size) and the last state.
+/// Computes one direction: every step's result (steps x batch x size) and the last state.
 std::pair<Value, StepState> runDirection(OnnxNode &n, const Recurrence &r, int64_t direction, bool backwards) {
   Type element = n.elementOf(r.x);
   AffineExpr batch = n.sizesIn(r.x)[1], size = n.constantSize(r.size);

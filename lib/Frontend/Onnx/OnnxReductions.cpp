@@ -1,7 +1,7 @@
-//===- OnnxReductions.cpp - sums, extremes and places of extremes, and running sums --===//
+//===- OnnxReductions.cpp - reductions, indices of extremes, and running sums --------===//
 //
-// axes is an attribute before operator set 13 (ReduceSum) or 18 (the others), an input from then on; no axes are all of
-// them, or with noop_with_empty_axes none.
+// axes is an attribute before operator set 13 (ReduceSum) or 18 (the others), and an input from then on. Without axes
+// all dimensions are reduced, or with noop_with_empty_axes none.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Frontend/Onnx/OnnxNode.h"
@@ -33,7 +33,7 @@ Reduction read(OnnxNode &n, int64_t since) {
   return r;
 }
 
-/// after(reduce(before(x))), in f32 where x is f16 or bf16.
+/// after(reduce(before(x))), in f32 if x is f16 or bf16.
 Results reduced(OnnxNode &n, ReduceKind kind, llvm::function_ref<Value(Value)> before,
                 llvm::function_ref<Value(Value, const Reduction &)> after, int64_t since = 18) {
   Reduction r = read(n, since);
@@ -77,7 +77,7 @@ Results reduceMean(OnnxNode &n) {
   });
 }
 
-/// The largest is taken out, so that nothing overflows; where it is infinite, 0 is.
+/// The maximum is subtracted, so that nothing overflows; an infinite maximum is replaced by 0.
 Results reduceLogSumExp(OnnxNode &n) {
   Reduction r = read(n, 18);
   if (n.failed())
@@ -102,7 +102,7 @@ Results reduceLogSumExp(OnnxNode &n) {
   return n.cast(result, element);
 }
 
-/// Of no elements the result is the type's end, as far as it goes; booleans are "any" and "all".
+/// The extreme of no elements is an infinity of the float type. Booleans are reduced by "any" and "all".
 template <ReduceKind kind> Results extreme(OnnxNode &n) {
   Reduction r = read(n, 18);
   if (n.failed())
@@ -128,7 +128,7 @@ template <ReduceKind kind> Results extreme(OnnxNode &n) {
   return n.reduce(kind, r.x, r.dims, r.keepdims);
 }
 
-/// With select_last_index the first of the reversed order.
+/// With select_last_index, the first extreme of the reversed input is used.
 template <ReduceKind kind> Results place(OnnxNode &n) {
   Value x = n.in(0);
   int64_t dim = n.axis(n.integer("axis", 0), n.rankOf(x));
@@ -169,7 +169,7 @@ template <ScanKind kind> Results running(OnnxNode &n) {
                : value;
   };
   Value result = turned(x);
-  if (exclusive) { // what stands before: one place later, the first is that of nothing
+  if (exclusive) { // shift by one element; the first sum is that of no elements
     SmallVector<int64_t> low(n.rankOf(x), 0), high(n.rankOf(x), 0);
     low[dim] = 1;
     high[dim] = -1;
@@ -182,12 +182,12 @@ template <ScanKind kind> Results running(OnnxNode &n) {
   return turned(result);
 }
 
-/// Values and i64 indices; before operator set 10 k is an attribute.
+/// Returns values and i64 indices; before operator set 10, k is an attribute.
 Results topK(OnnxNode &n) {
   Value x = n.in(0);
   int64_t dim = n.axis(n.integer("axis", -1), n.rankOf(x));
   bool largest = n.integer("largest", 1);
-  n.integer("sorted", 1); // either way they come sorted
+  n.integer("sorted", 1); // read only; the results are always sorted
   SmallVector<int64_t> k;
   if (n.version < 10)
     k.push_back(n.integer("k"));

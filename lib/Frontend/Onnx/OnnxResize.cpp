@@ -1,7 +1,7 @@
-//===- OnnxResize.cpp - images of other sizes ------------------------------------------===//
+//===- OnnxResize.cpp - image resizing -------------------------------------------------===//
 //
-// Resizing is one step per axis. Places and weights are known when the model is compiled: the result is a sum of a few
-// taken rows times weights, and a product with a matrix of weights where there are many (antialias).
+// Each axis is resized in a separate step. Positions and weights are known at compile time: the result is a sum of a
+// few taken rows times weights, or for many rows (antialias) a product with a matrix of weights.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Frontend/GridSampling.h"
@@ -19,13 +19,13 @@ struct ResizeMode {
   bool antialias = false, excludeOutside = false;
 };
 
-/// One axis: from `size` to `count` elements.
+/// An axis that is resized from `size` to `count` elements.
 struct ResizedAxis {
   int64_t dim = 0, size = 0, count = 0;
   double scale = 1, start = 0, end = 1; ///< start and end: of the region of interest
 };
 
-/// The place in the input of element `y` of the result.
+/// Returns the position in the input of element `y` of the result.
 double placeOf(const ResizeMode &m, const ResizedAxis &a, double y) {
   double length = a.scale * double(a.size), last = double(a.size) - 1;
   if (m.coordinates == "align_corners")
@@ -37,7 +37,7 @@ double placeOf(const ResizeMode &m, const ResizedAxis &a, double y) {
   if (m.coordinates == "pytorch_half_pixel" && length == 1)
     return -0.5;
   double place = (y + 0.5) / a.scale - 0.5;
-  if (m.coordinates == "half_pixel_symmetric") // the centres of both stay above each other
+  if (m.coordinates == "half_pixel_symmetric") // keeps the centers of both aligned
     place += double(a.size) / 2 * (1 - double(a.count) / length);
   return place;
 }
@@ -49,7 +49,8 @@ double cubicAt(double x, double a) {
   return x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
 }
 
-/// Weights of the neighbours of a place that is `ratio` in (0, 1] behind its left one; how many follows from the mode.
+/// Returns the weights of the neighbours of a position that is `ratio` in (0, 1] after its left neighbour; the mode
+/// determines their number.
 SmallVector<double> weightsOf(const ResizeMode &m, double ratio, double scale) {
   bool cubic = m.mode == "cubic";
   double reach = cubic ? 2 : 1, narrow = m.antialias ? std::min(scale, 1.0) : 1;
@@ -151,7 +152,7 @@ Value resizeAxis(OnnxNode &n, Value x, const ResizeMode &m, const ResizedAxis &a
   return result;
 }
 
-/// An axis of symbolic sizes: the places and weights are computed at a call, in f64.
+/// An axis with symbolic sizes: positions and weights are computed in each call, in f64.
 struct SymbolicAxis {
   int64_t dim = 0;
   AffineExpr size, count;
@@ -209,7 +210,7 @@ private:
     return place;
   }
 
-  /// 1 where the nearest element is the one above.
+  /// Returns 1 if the nearest element is the next higher one.
   Value roundUp(Value ratio) {
     Value up = m.nearest == "round_prefer_floor"  ? n.compare<GtOp>(ratio, number(0.5))
                : m.nearest == "round_prefer_ceil" ? n.compare<GeOp>(ratio, number(0.5))
@@ -218,7 +219,8 @@ private:
     return n.cast(up, n.f64());
   }
 
-  /// Of a neighbour `tap` elements behind the left one: it is at most 1 away, or between 1 and 2.
+  /// Returns the weight of the neighbour `tap` elements after the left one, at a distance `d` of at most 1, or between
+  /// 1 and 2.
   Value cubicWeight(Value d, int64_t tap) {
     const double c = m.cubic;
     auto times = [&](Value value, double by) { return n.op<MulOp>({value, number(by)}); };
@@ -266,7 +268,7 @@ Results resizeAll(OnnxNode &n, Value x, const ResizeMode &m, ArrayRef<ResizedAxi
   return n.failed() ? n.refused() : Results(n.cast(result, element));
 }
 
-/// floor(scale * size) is an expression where the scale is a fraction of small numbers, as it is written in f32.
+/// floor(scale * size) is an affine expression if the scale, in f32, is a fraction with a small denominator.
 std::optional<SymbolicAxis> symbolicAxis(OnnxNode &n, int64_t dim, AffineExpr size, double scale) {
   for (int64_t under = 1; under <= 64; ++under) {
     const double over = std::round(scale * double(under));
@@ -279,7 +281,7 @@ std::optional<SymbolicAxis> symbolicAxis(OnnxNode &n, int64_t dim, AffineExpr si
 
 Results resize(OnnxNode &n) {
   Value x = n.in(0);
-  bool first = n.version < 11; // inputs X and scales, no modes of coordinates
+  bool first = n.version < 11; // inputs X and scales, no coordinate modes
   ResizeMode m;
   m.mode = n.text("mode", "nearest");
   m.coordinates = first ? "asymmetric" : n.text("coordinate_transformation_mode", "half_pixel");
@@ -314,7 +316,7 @@ Results resize(OnnxNode &n) {
   for (auto [i, dim] : llvm::enumerate(axes)) {
     bool whole = region.empty() || (region[i] == 0 && region[i + axes.size()] == 1);
     if (whole && policy == "stretch" && (bySize ? sizes[i] == n.sizesIn(x)[dim] : scales[i] == 1))
-      continue; // also where the size is symbolic
+      continue; // even if the size is symbolic
     ResizedAxis a;
     a.dim = dim;
     if (!bySize && !n.demand(scales[i] > 0 && scales[i] < 1e6, "a scale is out of range"))

@@ -1,4 +1,4 @@
-//===- OnnxShapes.cpp - the same elements in another shape or order, and made ones ----===//
+//===- OnnxShapes.cpp - reshapes, reorderings and created tensors ---------------------===//
 #include "lib/Frontend/Onnx/OnnxSizes.h"
 #include "lib/Frontend/Onnx/OnnxTable.h"
 #include "lib/Frontend/Windows.h"
@@ -164,9 +164,9 @@ Results tile(OnnxNode &n) {
   return n.reshape(n.broadcast(n.reshape(x, apart), stretched), sizes);
 }
 
-/// Elements around: copies of rows, taken at the places that the mode names.
+/// Pads with copies of rows, taken at the indices that the mode defines.
 Value padByRows(OnnxNode &n, Value x, int64_t dim, int64_t low, int64_t high, llvm::StringRef mode) {
-  // Negative amounts cut elements off, and what is added repeats those that are left.
+  // Negative amounts remove elements, and the padding repeats the remaining ones.
   const int64_t first = std::max<int64_t>(0, -low);
   int64_t size = n.staticSize(x, dim) - first - std::max<int64_t>(0, -high);
   low = std::max<int64_t>(0, low);
@@ -235,7 +235,7 @@ Results pad(OnnxNode &n) {
                                                     : Attribute(n.builder.getIntegerAttr(element, int64_t(number)));
       return n.pad(x, low, high, attribute);
     }
-    // Where the padded mask is 0 stands the filler, which is known at a call only.
+    // If the filler is known only at the call, it is selected where the padded mask is 0.
     Value inside = n.pad(n.broadcast(n.scalarInt(1, n.i1()), n.sizesIn(x)), low, high);
     return n.where(inside, n.pad(x, low, high), n.reshape(n.cast(filler, element), ArrayRef<AffineExpr>()));
   }
@@ -247,7 +247,7 @@ Results pad(OnnxNode &n) {
   return n.failed() ? n.refused() : Results(x);
 }
 
-/// start + i * delta; its length must be known, its numbers need not.
+/// start + i * delta. The length must be known at compile time, the numbers need not.
 Results range(OnnxNode &n) {
   const KnownElements *start = n.known(0), *limit = n.known(1), *delta = n.known(2);
   if (!start || !limit || !delta || start->count() != 1 || limit->count() != 1 || delta->count() != 1) {
@@ -314,7 +314,7 @@ Results eyeLike(OnnxNode &n) {
   return n.cast(diagonal, element);
 }
 
-/// first - second * cos(2 pi i / n) + third * cos(4 pi i / n), computed now.
+/// first - second * cos(2 pi i / n) + third * cos(4 pi i / n), computed at compile time.
 Results window(OnnxNode &n, double first, double second, double third) {
   SmallVector<int64_t> size = n.integersIn(0, "size");
   bool periodic = n.integer("periodic", 1);
@@ -376,7 +376,7 @@ Results spaceToDepth(OnnxNode &n) {
   return n.reshape(x, {s[0], s[1] * (block * block), h, w});
 }
 
-/// Blocks put back into an image, which is the sum of them where they overlap.
+/// Reassembles an image from blocks, and adds them where they overlap.
 Results columnsToImage(OnnxNode &n) {
   Value x = n.in(0);
   SmallVector<AffineExpr> image = n.sizesFrom(1, "image_shape");
@@ -408,7 +408,7 @@ Results columnsToImage(OnnxNode &n) {
   return n.failed() ? n.refused() : Results(made);
 }
 
-/// The middle of the input, or the input in the middle of zeros.
+/// Crops the input around its center, or pads it with zeros on both sides.
 Results centerCropPad(OnnxNode &n) {
   Value x = n.in(0);
   SmallVector<int64_t> wanted = n.integersIn(1, "shape"), axes = n.integers("axes");
@@ -428,7 +428,7 @@ Results centerCropPad(OnnxNode &n) {
   return n.pad(x, low, high);
 }
 
-/// The first lengths[i] elements of each row in reversed order, the rest as it is.
+/// Reverses the first lengths[i] elements of each row, and keeps the rest unchanged.
 Results reverseSequence(OnnxNode &n) {
   Value x = n.in(0), lengths = n.in(1);
   int64_t batch = n.axis(n.integer("batch_axis", 1), n.rankOf(x)),

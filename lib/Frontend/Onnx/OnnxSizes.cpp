@@ -1,11 +1,11 @@
-//===- OnnxSizes.cpp - arithmetic with sizes that reshapes and slices share ----------===//
+//===- OnnxSizes.cpp - size arithmetic of reshapes and slices ------------------------===//
 #include "lib/Frontend/Onnx/OnnxSizes.h"
 #include "lib/Frontend/SizeExpression.h"
 
 namespace tilewright {
 namespace {
 
-/// A start or end within [0, size].
+/// Returns a start or end of a slice, clamped to [low, size + highOffset] where it is constant.
 AffineExpr bounded(OnnxNode &n, AffineExpr at, AffineExpr size, int64_t low, int64_t highOffset) {
   constexpr int64_t farAway = INT32_MAX;
   auto index = knownSize(at), whole = knownSize(size);
@@ -17,7 +17,7 @@ AffineExpr bounded(OnnxNode &n, AffineExpr at, AffineExpr size, int64_t low, int
     return size + highOffset;
   if (index && *index <= -farAway)
     return n.constantSize(low);
-  // That it lies inside tw.slice states; where the ranges of the symbols do not say it, each call checks it.
+  // tw.slice requires that the bound is inside; each call checks it unless the ranges of the symbols prove it.
   const bool fromEnd = rangeOf(canonicalSize(at), n.importer.symbols).second < 0;
   return fromEnd ? canonicalSize(size + at) : at;
 }
@@ -47,7 +47,7 @@ SmallVector<AffineExpr> reshapedSizes(OnnxNode &n, ArrayRef<AffineExpr> from, Ar
       return sizes;
     }
   }
-  // The product of the constants, and what they multiply; `skip` counts for nothing.
+  // Returns the product of the constant factors, and appends the other factors to `symbols`. Entry `skip` is ignored.
   auto factors = [&](ArrayRef<AffineExpr> list, int64_t skip, SmallVector<AffineExpr> &symbols) {
     int64_t product = 1;
     SmallVector<AffineExpr> todo;
@@ -88,7 +88,7 @@ SmallVector<AffineExpr> reshapedSizes(OnnxNode &n, ArrayRef<AffineExpr> from, Ar
         n.refuse("its sizes are those of one value of a size that is to vary");
     return sizes;
   }
-  if (!below.empty() && denominator != 0) { // that it divides without a rest tw.reshape states
+  if (!below.empty() && denominator != 0) { // tw.reshape requires that the quotient is exact
     AffineExpr over = n.constantSize(numerator), under = n.constantSize(denominator);
     for (AffineExpr symbol : above)
       over = over * symbol;
@@ -124,7 +124,7 @@ SlicedDim slicedDim(OnnxNode &n, AffineExpr start, AffineExpr end, int64_t step,
   if (step > 0) {
     first = bounded(n, start, size, 0, 0);
     last = bounded(n, end, size, 0, 0);
-  } else { // from `first` down to behind `last`
+  } else { // from `first` down to the element after `last`
     first = bounded(n, start, size, -1, -1);
     last = bounded(n, end, size, -1, -1);
   }
@@ -132,7 +132,7 @@ SlicedDim slicedDim(OnnxNode &n, AffineExpr start, AffineExpr end, int64_t step,
   AffineExpr span = canonicalSize(step > 0 ? last - first : first - last);
   if (auto constant = knownSize(span))
     result.count = n.constantSize(*constant <= 0 ? 0 : (*constant + width - 1) / width);
-  else // what is negative is an error of the call
+  else // a negative count is an error of the call
     result.count = canonicalSize(width == 1 ? span : span.ceilDiv(width));
   result.first = result.count == n.constantSize(0) ? n.constantSize(0) : canonicalSize(first);
   return result;

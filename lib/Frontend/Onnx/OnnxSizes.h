@@ -1,4 +1,4 @@
-//===- OnnxSizes.h - arithmetic with sizes that reshapes and slices share ------------===//
+//===- OnnxSizes.h - size arithmetic of reshapes and slices --------------------------===//
 #ifndef TILEWRIGHT_LIB_FRONTEND_ONNX_ONNXSIZES_H
 #define TILEWRIGHT_LIB_FRONTEND_ONNX_ONNXSIZES_H
 
@@ -6,29 +6,30 @@
 
 namespace tilewright {
 
-/// The number that a size is; nullopt: it is symbolic.
+/// Returns the value of a constant size, or nullopt if it is symbolic.
 std::optional<int64_t> knownSize(AffineExpr size);
 
-/// The sizes that Reshape means: 0 is the input's (unless `allowZero`), -1 what remains. Refuses through `n`.
+/// Returns the sizes that Reshape defines: 0 copies the input's (unless `allowZero`), -1 is the remaining one. Refuses
+/// through `n`.
 SmallVector<AffineExpr> reshapedSizes(OnnxNode &n, ArrayRef<AffineExpr> from, ArrayRef<AffineExpr> wanted,
                                       bool allowZero);
 
-/// One dimension of a slice: `count` elements from `first` on, every `step`th; backwards where step is negative.
+/// One dimension of a slice: `count` elements from `first` on, every `step`th; backwards if step is negative.
 struct SlicedDim {
   AffineExpr first, count;
   int64_t step = 1;
 };
-/// What ONNX's start, end and step mean along a dimension of `size` elements. Refuses where the ranges of the symbols
-/// do not say it.
+/// Returns the meaning of ONNX's start, end and step along a dimension of `size` elements. Refuses invalid steps.
 SlicedDim slicedDim(OnnxNode &n, AffineExpr start, AffineExpr end, int64_t step, AffineExpr size);
 
-/// The slices that a Slice node asks for, by dimension.
+/// Returns the slices that a Slice node requests, by dimension.
 std::optional<SmallVector<std::pair<int64_t, SlicedDim>>> readSlices(OnnxNode &n, ArrayRef<AffineExpr> sizes);
 
-/// The sizes of a Split's parts along `dim`.
+/// Returns the sizes of a Split's parts; `size` is that of the split dimension.
 SmallVector<AffineExpr> splitSizes(OnnxNode &n, AffineExpr size);
 
-/// Numpy's rule for two shapes. Sizes that symbols may make equal are; the op that broadcasts states it.
+/// Broadcasts two shapes by numpy's rule. Sizes that may be equal for some symbols are assumed equal; the op that
+/// broadcasts checks it.
 std::optional<SmallVector<AffineExpr>> broadcastShapes(OnnxNode &n, ArrayRef<AffineExpr> a, ArrayRef<AffineExpr> b);
 
 } // namespace tilewright

@@ -1,4 +1,4 @@
-//===- OnnxTable.cpp - all families of operators together ---------------------------===//
+//===- OnnxTable.cpp - the table of all operator families ---------------------------===//
 #include "lib/Frontend/Onnx/OnnxTable.h"
 
 namespace tilewright {

@@ -1,4 +1,4 @@
-//===- OnnxTable.h - one table: ONNX operator -> how to write it in tw ---------------===//
+//===- OnnxTable.h - the table from ONNX operators to import functions ---------------===//
 #ifndef TILEWRIGHT_LIB_FRONTEND_ONNX_ONNXTABLE_H
 #define TILEWRIGHT_LIB_FRONTEND_ONNX_ONNXTABLE_H
 
@@ -9,18 +9,18 @@ namespace tilewright {
 class OnnxNode;
 class Results;
 
-/// Writes one node in tw, as its operator set's version means it; returns n.refuse(...) where it cannot.
+/// Imports one node as its operator set's version defines it; returns n.refuse(...) if that is impossible.
 using OnnxImporting = Results (*)(OnnxNode &);
-/// By operator; those of other domains than ai.onnx as "domain.operator".
+/// Maps operators to functions. Operators of domains other than ai.onnx are "domain.operator".
 using OnnxTable = llvm::StringMap<OnnxImporting>;
 
-/// The whole table, made once.
+/// Returns the whole table, which is built once.
 const OnnxTable &onnxTable();
 
-/// Computes a node whose inputs are known when the model is compiled (n.knownResults, or n.constantResult); false where
-/// it cannot, and the node is written in tw then.
+/// Computes a node whose inputs are known at compile time (n.knownResults, or n.constantResult). Returns false if that
+/// is impossible; the node is imported as tw ops then.
 bool foldOnnx(OnnxNode &node);
-/// True for the operators that are always computed then, and are in no table: Shape and the like.
+/// Returns true for operators that are always folded and are not in the table: Shape and similar.
 bool isFoldedOnly(llvm::StringRef op);
 
 // One function per family, in a file of the same name.
@@ -38,7 +38,7 @@ void registerOnnxLosses(OnnxTable &table);
 void registerOnnxResize(OnnxTable &table);
 void registerOnnxRecurrent(OnnxTable &table);
 void registerOnnxAttention(OnnxTable &table);
-/// Behind the others: some of its operators are theirs.
+/// Must be called last, because it uses functions of the other families.
 void registerOnnxMicrosoft(OnnxTable &table);
 
 } // namespace tilewright

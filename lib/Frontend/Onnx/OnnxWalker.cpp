@@ -1,8 +1,8 @@
-//===- OnnxWalker.cpp - the nodes of an ONNX graph through the table ------------------===//
+//===- OnnxWalker.cpp - import the nodes of an ONNX graph -----------------------------===//
 //
-// The walk over a graph: names of sizes become symbols, inputs arguments, and every node is computed now (shapes, and
-// what follows from them), replaced by the model's own function of that name, or written by the table. What is refused
-// is gathered; nodes that follow from it are passed over, but for those that the table does not have at all.
+// Walks over a graph: names of sizes become symbols, and inputs become arguments. Every node is folded (shapes, and
+// what depends on them), replaced by the model's own function of that name, or imported by the table. Refusals are
+// collected. Nodes that depend on a refused node are skipped, unless the table lacks their operator.
 //
 // Test: test/Tools/onnx.test, test/Python/test_onnx.py
 //
@@ -22,8 +22,8 @@ namespace {
 
 constexpr int64_t oldestOpset = 1, newestOpset = 28;
 constexpr unsigned deepestCalls = 16;
-constexpr int64_t mostSteps = 256;    ///< of a loop, which is written out
-constexpr size_t mostNodes = 1 << 17; ///< loops and functions multiply
+constexpr int64_t mostSteps = 256;    ///< of a loop, which is unrolled
+constexpr size_t mostNodes = 1 << 17; ///< loops and functions multiply nodes
 
 class OnnxWalker {
 public:
@@ -59,7 +59,7 @@ public:
     auto main = (*module)->lookupSymbol<func::FuncOp>("main");
     for (auto [i, output] : llvm::enumerate(model.graph.outputs))
       main.setResultAttr(i, graph::nameAttrName, StringAttr::get(main.getContext(), output.name));
-    weights.resize(weights.size() + needsSeed, nullptr); // the seed is the caller's
+    weights.resize(weights.size() + needsSeed, nullptr); // the caller passes the seed
     return module;
   }
 
@@ -72,7 +72,7 @@ private:
     }
   }
 
-  /// A name for `size` of an input: the model's, or one of its place.
+  /// Returns a symbol name for `size` of an input: the model's name, or one made of the input and the dimension.
   static std::string symbolOf(const onnx::Size &size, const std::string &input, size_t dim) {
     std::string name =
         std::holds_alternative<std::string>(size) ? std::get<std::string>(size) : input + "_" + std::to_string(dim);
@@ -82,7 +82,8 @@ private:
     return llvm::isDigit(name[0]) ? "_" + name : name;
   }
 
-  /// The sizes at the places of `dynamic` become one symbol: that of the first which has one, else a new one.
+  /// Makes the sizes at the places of `dynamic` one symbol: that of the first one that is symbolic, otherwise a new
+  /// one.
   void makeDynamic(const DynamicSize &dynamic) {
     std::vector<onnx::Size *> sizes;
     std::string name;
@@ -104,7 +105,7 @@ private:
     for (onnx::Size *size : sizes) {
       const onnx::Size before = *size;
       if (std::holds_alternative<std::string>(before))
-        for (onnx::ValueInfo &info : inputs) // every other size of that name is the same one
+        for (onnx::ValueInfo &info : inputs) // sizes of the same name are equal
           for (onnx::Size &other : info.sizes ? *info.sizes : noSizes)
             if (other == before)
               other = name;
@@ -132,7 +133,7 @@ private:
   }
 
   void addInput(const onnx::ValueInfo &input, OnnxScope &scope) {
-    if (model.graph.initializers.count(input.name)) // a default of the model's that stays
+    if (model.graph.initializers.count(input.name)) // a default value of the model, which stays constant
       return;
     OnnxValue *value = graph.make();
     scope.values[input.name] = value;
@@ -227,7 +228,7 @@ private:
     setResults(node, n, results, folded, scope);
   }
 
-  /// What `write` makes of a node, each op of which must verify: a file may join what does not fit.
+  /// Calls `write` for a node and verifies each op that it emits, because a file may combine operands that do not fit.
   Results written(OnnxNode &n, OnnxImporting write) {
     Block &block = graph.importer.function.front();
     Operation *before = block.empty() ? nullptr : &block.back();
@@ -269,7 +270,7 @@ private:
     }
   }
 
-  /// A call of the model's own function: its nodes stand in the call's place.
+  /// Inlines a call of one of the model's own functions.
   void call(const onnx::Node &node, const onnx::Function &function, OnnxScope &scope, unsigned depth) {
     OnnxScope inner;
     for (auto [i, name] : llvm::enumerate(function.inputs))
@@ -279,7 +280,7 @@ private:
     for (const onnx::Node *original : inOrderOfUse(function.nodes)) {
       expanded.push_back(*original);
       onnx::Node &copy = expanded.back();
-      for (std::string &input : copy.inputs) // an input that the call leaves out
+      for (std::string &input : copy.inputs) // an input that the call omits
         if (!input.empty() && !inner.find(input) && llvm::is_contained(function.inputs, input))
           input.clear();
       for (auto entry = copy.attributes.begin(); entry != copy.attributes.end();) {
@@ -315,7 +316,7 @@ private:
     }
   }
 
-  /// An If whose condition is known is the one of its graphs. False where it is not known.
+  /// Imports the chosen graph of an If whose condition is known. Returns false if the condition is unknown.
   bool branch(const onnx::Node &node, OnnxScope &scope, const onnx::Opsets &opsets, unsigned depth) {
     OnnxValue *condition = node.inputs.empty() ? nullptr : scope.find(node.inputs[0]);
     const KnownElements *known = condition && !condition->refused ? graph.known(*condition) : nullptr;
@@ -337,7 +338,7 @@ private:
     return true;
   }
 
-  /// The values that one step of a loop's body gives; nullopt after a refusal.
+  /// Returns the values that one step of a loop's body computes, or nullopt after a refusal.
   std::optional<SmallVector<OnnxValue *>> step(const onnx::Graph &body, ArrayRef<OnnxValue *> inputs, OnnxScope &scope,
                                                const onnx::Opsets &opsets, unsigned depth) {
     OnnxScope inner;
@@ -355,7 +356,7 @@ private:
     return results;
   }
 
-  /// Scan, and Loop whose count is known: its steps are written out one after the other.
+  /// Unrolls a Scan, or a Loop whose trip count is known.
   void loop(const onnx::Node &node, OnnxScope &scope, const onnx::Opsets &opsets, int64_t version, unsigned depth) {
     for (const std::string &input : node.inputs)
       if (const OnnxValue *value = input.empty() ? nullptr : scope.find(input); value && value->refused)
@@ -370,7 +371,7 @@ private:
     refuseResults(node, scope);
   }
 
-  /// The graph `body` of a loop, if it takes `inputs` values and gives at least `results`.
+  /// Returns the graph `body` of a loop, if it has `inputs` inputs and at least `results` outputs.
   const onnx::Graph *bodyOf(OnnxNode &n, size_t inputs, size_t results) {
     const onnx::Attribute *body = n.attribute("body");
     n.demand(body && body->graph, "it has no body");
@@ -387,7 +388,7 @@ private:
     return n.scalar(0, n.f32());
   }
 
-  /// What each step gave, joined along a new dimension.
+  /// Stacks the results of all steps along a new dimension.
   Value stacked(OnnxNode &n, ArrayRef<Value> parts, int64_t axis, bool backwards) {
     SmallVector<Value> rows;
     for (Value part : parts)
@@ -523,7 +524,7 @@ private:
       complaints.add(llvm::toString(layouts.takeError()));
   }
 
-  /// What the file says of an output must be what its nodes give.
+  /// Checks that an output has the type and sizes that the file declares.
   void checkOutput(const onnx::ValueInfo &output, RankedTensorType type, onnx::ElementType narrow) {
     Type element = isNarrow(output.type) && output.type == narrow ? elementTypeOf(storageOf(narrow), context)
                    : narrow == onnx::ElementType::Undefined       ? elementTypeOf(output.type, context)
@@ -552,9 +553,9 @@ private:
   }
 
   const onnx::Model &model;
-  std::vector<onnx::ValueInfo> inputs; ///< of the model, with the sizes that are to vary
+  std::vector<onnx::ValueInfo> inputs; ///< of the model, with their dynamic sizes
   std::vector<onnx::Size> noSizes;
-  llvm::StringMap<std::pair<int64_t, int64_t>> ranges; ///< by symbol: where the user gave one
+  llvm::StringMap<std::pair<int64_t, int64_t>> ranges; ///< by symbol, if the user gave one
   std::list<onnx::Node> &expanded;
   MLIRContext *context;
   OnnxGraph graph;

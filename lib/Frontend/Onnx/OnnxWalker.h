@@ -1,4 +1,4 @@
-//===- OnnxWalker.h - a module of an ONNX model ----------------------------------------===//
+//===- OnnxWalker.h - import an ONNX model as a module ---------------------------------===//
 #ifndef TILEWRIGHT_LIB_FRONTEND_ONNX_ONNXWALKER_H
 #define TILEWRIGHT_LIB_FRONTEND_ONNX_ONNXWALKER_H
 
@@ -11,9 +11,9 @@
 
 namespace tilewright {
 
-/// The module of `model`; `weights` become those of its tensor arguments, null where the caller gives them. `nodes` and
-/// `copies` keep what the module's weights point to besides the model. Sizes of inputs that are among `dynamic` become
-/// symbols, whatever the file says of them. Errors list all that cannot be compiled.
+/// Returns the module of `model`. `weights` receives the addresses of its tensor arguments, null for those that the
+/// caller passes. `nodes` and `copies` own what the module's weights refer to in addition to the model. Sizes of inputs
+/// that are in `dynamic` become symbols, even if the file states constants. Errors list all problems.
 llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> importOnnx(const onnx::Model &model, std::list<onnx::Node> &nodes,
                                                              mlir::MLIRContext &context,
                                                              std::vector<const void *> &weights,

@@ -1,4 +1,4 @@
-//===- OnnxWindows.h - what convolutions and pools say of their windows --------------===//
+//===- OnnxWindows.h - windows of convolutions and pools -----------------------------===//
 #ifndef TILEWRIGHT_LIB_FRONTEND_ONNX_ONNXWINDOWS_H
 #define TILEWRIGHT_LIB_FRONTEND_ONNX_ONNXWINDOWS_H
 
@@ -6,13 +6,13 @@
 
 namespace tilewright {
 
-/// Windows over the last dimensions of N x C x spatial; one entry per spatial dimension.
+/// Windows over the spatial dimensions of N x C x spatial; the lists have one entry per spatial dimension.
 struct OnnxWindows {
-  SmallVector<int64_t> kernel, stride, dilation, low, high; ///< low, high: padding before and behind
-  SmallVector<int64_t> more; ///< elements behind the padding that ceil_mode's last window reaches
+  SmallVector<int64_t> kernel, stride, dilation, low, high; ///< low, high: padding before and after
+  SmallVector<int64_t> more; ///< elements after the padding that ceil_mode's last window reaches
   SmallVector<AffineExpr> count;
-  /// Where padding follows from a symbolic size: low and high are the most it may be, and of what is padded by them the
-  /// windows see `length` elements from `start` on; null: all.
+  /// Set if the padding depends on a symbolic size: low and high are then its upper bounds, and the windows cover
+  /// `length` elements of the padded input from `start` on. Null: the whole padded input.
   SmallVector<AffineExpr> start, length;
   bool symmetric() const {
     return low == high && llvm::all_of(more, [](int64_t m) { return m == 0; }) &&
@@ -24,13 +24,13 @@ struct OnnxWindows {
 /// `x`.
 OnnxWindows readWindows(OnnxNode &n, Value x, ArrayRef<int64_t> kernel = {});
 
-/// `x` with the spatial padding of `w` around it.
+/// Returns `x` with the spatial padding of `w`.
 Value paddedFor(OnnxNode &n, Value x, const OnnxWindows &w, Attribute filler = {});
 
-/// N x C x spatial with `channels` and the counts of `w`.
+/// Returns the type N x C x spatial with `channels` and the window counts of `w`.
 RankedTensorType windowedType(OnnxNode &n, Value x, AffineExpr channels, const OnnxWindows &w);
 
-/// Convolution of x by weight, padding and all; no bias.
+/// Emits a convolution of x by weight, including the padding, without bias.
 Value convolve(OnnxNode &n, Value x, Value weight, const OnnxWindows &w, int64_t groups);
 
 } // namespace tilewright

@@ -1,13 +1,13 @@
-//===- Model.h - a model, as its .onnx file has it ---------------------------------===//
+//===- Model.h - a model, as stored in its .onnx file ------------------------------===//
 //
-// Plain structures, of which nothing is MLIR's or protobuf's: nodes as they are, what is known of inputs and outputs,
-// and where the elements of the initializers lie.
+// Plain structures without types of MLIR or protobuf: the nodes, unchanged; what is known about inputs and outputs; and
+// the elements of the initializers in the file.
 //
 //   std::string error;
 //   std::optional<onnx::Model> model = onnx::readModel(bytes, openFile, error);
 //
-// The format is onnx-ml.proto of the package onnx 1.23 (protobuf, IR version 14); fields that are not named here are
-// passed over. Strings and raw elements stay in the file's bytes.
+// The format is onnx-ml.proto of the package onnx 1.23 (protobuf, IR version 14). Fields that are not declared here are
+// skipped. Strings and raw elements refer to the file's bytes.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_FRONTEND_ONNXMODEL_MODEL_H
@@ -25,7 +25,7 @@
 
 namespace tilewright::onnx {
 
-/// TensorProto.DataType, by its numbers in the file.
+/// TensorProto.DataType, with its numbers in the file.
 enum class ElementType : int32_t {
   Undefined = 0,
   F32 = 1,
@@ -58,31 +58,31 @@ enum class ElementType : int32_t {
   F6E3M2 = 28,
 };
 
-/// "float32" for F32, "int4" for I4 and so on; "type 77" for a number that is none.
+/// Returns "float32" for F32, "int4" for I4 and so on, or "type 77" for an unknown number.
 std::string elementTypeName(ElementType type);
-/// Bits of one element in a file; 0: none that is a plain number (strings, unknown types).
+/// Returns the bits of one element in a file, or 0 if it is not a plain number (strings, unknown types).
 unsigned elementBits(ElementType type);
 
-/// The elements of an initializer or of an attribute: dense, row-major, little-endian; elements below 8 bits are
-/// packed, the first one lowest.
+/// The elements of an initializer or of an attribute: dense, row-major, little-endian. Elements of less than 8 bits are
+/// packed, beginning with the lowest bits.
 struct Tensor {
   std::string name;
   ElementType type = ElementType::Undefined;
   std::vector<int64_t> sizes;
-  std::string_view bytes;                   ///< exactly those of the elements; none of strings
-  std::shared_ptr<const std::string> owner; ///< of `bytes`; null: the model's file or one beside it
+  std::string_view bytes;                   ///< exactly those of the elements; empty for strings
+  std::shared_ptr<const std::string> owner; ///< of `bytes`; null: the model's file or a file of external data
   int64_t count() const;
 };
 
-/// A number, a name that several sizes may share, or nothing known.
+/// A number, a name that several sizes may share, or an unknown size.
 using Size = std::variant<std::monostate, int64_t, std::string>;
 
-/// An input, an output or a value between nodes.
+/// An input, an output or an intermediate value.
 struct ValueInfo {
   std::string name;
-  std::string foreign; ///< "a sequence", where it is no tensor
+  std::string foreign; ///< "a sequence" or similar if it is not a tensor
   ElementType type = ElementType::Undefined;
-  std::optional<std::vector<Size>> sizes; ///< nullopt: not even the rank is known
+  std::optional<std::vector<Size>> sizes; ///< nullopt: even the rank is unknown
 };
 
 struct Graph;
@@ -97,13 +97,13 @@ struct Attribute {
   std::vector<double> numbers;
   std::vector<int64_t> integers;
   std::vector<std::string> texts;
-  std::string reference; ///< inside a function: the function's attribute that it has the value of
+  std::string reference; ///< inside a function: the function's attribute whose value is used
 };
 
 struct Node {
-  std::string op, domain, overload, name; ///< domain "" is ONNX's own ("ai.onnx" is read as "")
+  std::string op, domain, overload, name; ///< "" is ONNX's own domain ("ai.onnx" is read as "")
   std::vector<std::string> inputs;        ///< "": not given
-  std::vector<std::string> outputs;       ///< "": not asked for
+  std::vector<std::string> outputs;       ///< "": not used
   std::map<std::string, Attribute> attributes;
 };
 
@@ -112,19 +112,19 @@ struct Graph {
   std::vector<Node> nodes;
   std::map<std::string, Tensor> initializers;
   std::vector<ValueInfo> inputs, outputs;
-  std::map<std::string, ValueInfo> values;     ///< of what stands between nodes, where the file says it
-  std::vector<std::string> sparseInitializers; ///< by name; they are not read
+  std::map<std::string, ValueInfo> values;     ///< of intermediate values, if the file has them
+  std::vector<std::string> sparseInitializers; ///< names only; they are not read
 };
 
-/// Versions of operator sets by domain.
+/// Maps domains to versions of operator sets.
 using Opsets = std::map<std::string, int64_t>;
 
 /// An operator that the model itself defines.
 struct Function {
   std::string domain, name, overload;
   std::vector<std::string> inputs, outputs;
-  std::vector<std::string> attributes;       ///< that have no default
-  std::map<std::string, Attribute> defaults; ///< of those that have one
+  std::vector<std::string> attributes;       ///< those without a default
+  std::map<std::string, Attribute> defaults; ///< of the other attributes
   std::vector<Node> nodes;
   Opsets opsets;
 };
@@ -137,12 +137,12 @@ struct Model {
   std::vector<Function> functions;
 };
 
-/// Opens a file beside the model by the name that the model has for it, which is relative and has no "..". The bytes
-/// live as long as the model. On failure nullopt and why.
+/// Opens a file of external data by the name in the model, which is relative and contains no "..". The bytes are valid
+/// as long as the model. On failure returns nullopt, with the reason in `error`.
 using OpenFile = std::function<std::optional<std::string_view>(const std::string &name, std::string &error)>;
 
-/// The model in the bytes of an .onnx file, which must outlive it. On failure nullopt, and `error` says what is wrong
-/// and, where the user can do something, what.
+/// Reads the model from the bytes of an .onnx file, which must outlive it. On failure returns nullopt, and `error` says
+/// what is wrong and, if the user can fix it, how.
 std::optional<Model> readModel(std::string_view file, const OpenFile &open, std::string &error);
 
 } // namespace tilewright::onnx

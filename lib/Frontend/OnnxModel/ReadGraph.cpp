@@ -1,4 +1,4 @@
-//===- ReadGraph.cpp - nodes, attributes, and what is known of values ----------------===//
+//===- ReadGraph.cpp - nodes, attributes, and types of values ------------------------===//
 //
 // Test: test/Unit/OnnxModel
 //
@@ -16,7 +16,7 @@ Size readSize(pbf_reader message) {
   while (message.next())
     if (message.tag() == 1) {
       int64_t number = message.get_int64();
-      if (number < 0 || number > (int64_t(1) << 48)) // some writers say "unknown" by -1
+      if (number < 0 || number > (int64_t(1) << 48)) // some writers use -1 for unknown sizes
         size = std::monostate();
       else
         size = number;
@@ -94,7 +94,7 @@ ValueInfo readValueInfo(pbf_reader message) {
 
 Attribute readAttribute(pbf_reader message, std::string &name, const OpenFile &open, unsigned depth) {
   using Kind = Attribute::Kind;
-  // AttributeProto.AttributeType by its numbers.
+  // Indexed by AttributeProto.AttributeType.
   static constexpr Kind kinds[] = {Kind::None,    Kind::Float,   Kind::Int,     Kind::String,  Kind::Tensor,
                                    Kind::Graph,   Kind::Floats,  Kind::Ints,    Kind::Strings, Kind::Foreign,
                                    Kind::Foreign, Kind::Foreign, Kind::Foreign, Kind::Foreign, Kind::Foreign};
@@ -227,7 +227,7 @@ Graph readGraph(pbf_reader message, const OpenFile &open, unsigned depth) {
       graph.values.try_emplace(name, std::move(value));
       break;
     }
-    case 15: { // SparseTensorProto: its values' name is the initializer's
+    case 15: { // SparseTensorProto: the name is that of its values
       pbf_reader sparse = message.get_message();
       std::string name;
       while (sparse.next())

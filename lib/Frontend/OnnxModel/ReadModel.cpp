@@ -107,7 +107,7 @@ Model readAll(std::string_view file, const OpenFile &open) {
     throw BadModel("its IR version is " + std::to_string(model.irVersion) + "; those up to " +
                    std::to_string(newestIr) + " are read");
   if (model.opsets.empty())
-    model.opsets[""] = 1; // as files of IR version 1 and 2 mean it
+    model.opsets[""] = 1; // the default of files with IR version 1 and 2
   return model;
 }
 

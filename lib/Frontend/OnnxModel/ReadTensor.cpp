@@ -1,8 +1,8 @@
 //===- ReadTensor.cpp - the elements of initializers and attributes ------------------===//
 //
-// TensorProto has them in one of three places: raw_data (the bytes as they are), a list of numbers by type (float_data,
-// int32_data for all of at most 32 bits, int64_data, double_data, uint64_data), or a file beside the model
-// (external_data: location, offset, length). Sizes and bytes must fit each other exactly.
+// A TensorProto stores them in one of three ways: raw_data (the bytes), a list of numbers by type (float_data,
+// int32_data for all types of at most 32 bits, int64_data, double_data, uint64_data), or a separate file
+// (external_data: location, offset, length). The sizes must match the number of bytes exactly.
 //
 // Test: test/Unit/OnnxModel
 //
@@ -57,13 +57,13 @@ const TypeRow *rowOf(ElementType type) {
   return nullptr;
 }
 
-/// Bytes that `count` elements take.
+/// Returns the number of bytes of `count` elements.
 uint64_t bytesOf(ElementType type, uint64_t count) {
   unsigned bits = elementBits(type);
   return bits >= 8 ? count * (bits / 8) : (count * bits + 7) / 8;
 }
 
-/// What stands in external_data.
+/// The entries of external_data.
 struct External {
   std::string location;
   uint64_t offset = 0;
@@ -80,7 +80,7 @@ uint64_t numberOf(const std::string &text, const std::string &tensor) {
   return value;
 }
 
-/// A name that stays in the model's folder.
+/// Checks that a file name stays in the model's folder.
 void checkLocation(const std::string &location, const std::string &tensor) {
   std::string_view rest = location;
   bool inside = !location.empty() && location[0] != '/' && location.find('\\') == std::string::npos &&
@@ -95,7 +95,7 @@ void checkLocation(const std::string &location, const std::string &tensor) {
                    "', which is not a file in the model's folder; such paths are not followed");
 }
 
-/// Numbers of a typed list become bytes as soon as the type is known, which may stand behind them.
+/// Numbers of typed lists. They are converted to bytes when the type is known, which may come after them in the file.
 struct NumberLists {
   std::vector<float> floats;
   std::vector<int64_t> integers; ///< int32_data, int64_data and uint64_data
@@ -127,7 +127,7 @@ std::string bytesFrom(const NumberLists &lists, ElementType type) {
     case 16:
       append<uint16_t>(bytes, lists.integers);
       break;
-    default: // below 8 bits an entry has the elements of a byte
+    default: // below 8 bits, an entry has the elements of one byte
       append<uint8_t>(bytes, lists.integers);
     }
   }
@@ -237,7 +237,7 @@ Tensor readTensor(protozero::pbf_reader message, const OpenFile &open) {
       throw BadModel(quoted(tensor.name) + " has sizes that no tensor has");
   }
   count = empty ? 0 : count;
-  if (!elementBits(tensor.type)) // strings; whoever wants such elements is refused there
+  if (!elementBits(tensor.type)) // strings; nodes that need their elements are refused
     return tensor;
   uint64_t needed = bytesOf(tensor.type, count);
   auto checkBytes = [&](uint64_t found) {

@@ -1,7 +1,7 @@
-//===- Reader.h - the parts of an .onnx file, each read in a file of its own ---------===//
+//===- Reader.h - functions that read the parts of an .onnx file ---------------------===//
 //
-// What is wrong with a file is thrown inside the room, as protozero throws what is wrong with its encoding; readModel
-// catches both.
+// Errors in a file are thrown as exceptions inside this library, like protozero's exceptions for invalid encodings;
+// readModel catches both.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_FRONTEND_ONNXMODEL_READER_H
@@ -16,23 +16,23 @@ struct BadModel : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Of a field that is there, but not as its type is encoded.
+/// Reports a field that is not encoded as its type requires.
 [[noreturn]] inline void refuseEncoding() { throw BadModel("a field has another type than ONNX says"); }
 
 } // namespace tilewright::onnx
 
-// What protozero asserts of its caller a damaged file can break.
+// A damaged file can violate what protozero asserts about its caller.
 #define protozero_assert(holds) ((holds) ? void() : tilewright::onnx::refuseEncoding())
 #include <protozero/pbf_reader.hpp>
 
 namespace tilewright::onnx {
 
-/// Deeper graphs in graphs, or types in types, are refused.
+/// The deepest nesting of graphs in graphs, or types in types, that is accepted.
 constexpr unsigned deepest = 32;
 
-/// The next field as text.
+/// Returns the next field as text.
 std::string readText(protozero::pbf_reader &field);
-/// Integers of a repeated field, packed or one by one, added to `list`.
+/// Appends the integers of a repeated field, packed or not, to `list`.
 void readIntegers(protozero::pbf_reader &field, std::vector<int64_t> &list);
 
 Tensor readTensor(protozero::pbf_reader message, const OpenFile &open);
