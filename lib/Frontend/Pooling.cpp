@@ -1,4 +1,4 @@
-//===- Pooling.cpp - windows that keep their largest or their mean ---------------------------===//
+//===- Pooling.cpp - maximum and average pooling ---------------------------------------------===//
 #include "lib/Frontend/Node.h"
 
 namespace tilewright {
@@ -13,7 +13,7 @@ SmallVector<int64_t> perDim(Node &n, unsigned index, llvm::StringRef name, int64
     values.resize(spatial, values[0]);
   const int64_t least = name == "padding" ? 0 : 1;
   for (int64_t value : values)
-    if (value < least) // eager's own words differ from op to op
+    if (value < least) // eager's message differs from op to op
       n.refuse(llvm::Twine(name) + " should be at least " + llvm::Twine(least) + ", but is " + llvm::Twine(value));
   if (int64_t(values.size()) != spatial)
     n.refuse(llvm::Twine(name) + " has " + llvm::Twine(values.size()) + " entries for " + llvm::Twine(spatial) +
@@ -21,7 +21,7 @@ SmallVector<int64_t> perDim(Node &n, unsigned index, llvm::StringRef name, int64
   return values;
 }
 
-/// `value` with a batch dimension; pools take unbatched inputs too.
+/// Adds a batch dimension to an unbatched `value`, which pools also accept.
 Value batched(Node &n, Value value, int64_t spatial) {
   return n.rankOf(value) == spatial + 1 ? n.unsqueeze(value, 0) : value;
 }
@@ -97,8 +97,8 @@ template <int64_t spatial> Results avgPool(Node &n) {
   return averagePool(n, x, n.type(), kernel, stride, padding, includePad, divisor, spatial);
 }
 
-/// Means along `dim` over windows from floor(i * in / out) to ceil((i + 1) * in / out), as a product with a matrix of
-/// shares [in, out].
+/// Returns averages along `dim` over windows from floor(i * in / out) to ceil((i + 1) * in / out), as a product with a
+/// weight matrix [in, out].
 Value averageUnequal(Node &n, Value x, int64_t dim, AffineExpr out) {
   AffineExpr in = n.sizesIn(x)[dim];
   Value inSize = n.indexScalar(in, n.i64()), outSize = n.indexScalar(out, n.i64()), one = n.scalarInt(1, n.i64());
@@ -119,7 +119,7 @@ Value averageUnequal(Node &n, Value x, int64_t dim, AffineExpr out) {
   return n.transpose(n.reshape(product, sizes), dim, last);
 }
 
-/// Windows are regular where the output's size divides the input's; an output of 1 is a mean.
+/// Windows are regular if the output's size divides the input's size. An output size of 1 is a mean.
 template <int64_t spatial> Results adaptiveAvgPool(Node &n) {
   Value x = n.tensor(0, "self");
   if (!n.demand(n.rankOf(x) > spatial && n.type().getRank() == n.rankOf(x), "too few dimensions"))

@@ -1,8 +1,8 @@
 //===- Quantization.cpp - torch's quantized_decomposed ops ----------------------------===//
 //
-// What torch.ao.quantization.fx._decomposed computes, operation by operation, so that integers are equal to eager's.
-// Bytes have ops of their own: tw.quantize is few instructions, since its bounds are a byte's; tw.dequantize is what
-// --tw-match-quantized looks for in front of products. Wider integers are arithmetic that exists.
+// Computes the same as torch.ao.quantization.fx._decomposed, operation by operation, so that integers are equal to
+// eager's. Bytes have separate ops: tw.quantize takes few instructions, because its bounds are those of a byte, and
+// --tw-match-quantized looks for tw.dequantize before products. Wider integers use arithmetic ops.
 //
 //===----------------------------------------------------------------------------===//
 #include "lib/Frontend/Node.h"
@@ -10,7 +10,7 @@
 namespace tilewright {
 namespace {
 
-/// A tensor of one element as 0-d.
+/// Returns a tensor of one element as a 0-d tensor.
 Value single(Node &n, unsigned index, llvm::StringRef name) {
   Value value = n.tensor(index, name);
   if (n.failed())
@@ -22,7 +22,7 @@ Value single(Node &n, unsigned index, llvm::StringRef name) {
   return n.reshape(value, ArrayRef<AffineExpr>());
 }
 
-/// clamp(x, quant_min, quant_max) in the result's type; both follow argument `index`.
+/// clamp(x, quant_min, quant_max) in the result's type; the bounds are arguments `index` and `index` + 1.
 Value clamped(Node &n, Value x, unsigned index) {
   double low = n.number(index, "quant_min"), high = n.number(index + 1, "quant_max");
   if (n.failed())
@@ -30,7 +30,7 @@ Value clamped(Node &n, Value x, unsigned index) {
   return n.cast(n.op<MinimumOp>(n.op<MaximumOp>(x, low), high), n.element());
 }
 
-/// round(x * inverse) + zero, clamped: `inverse` is of f32.
+/// round(x * inverse) + zero, clamped; `inverse` is f32.
 Value quantized(Node &n, Value x, Value inverse, Value zero, unsigned rangeIndex) {
   double low = n.number(rangeIndex, "quant_min"), high = n.number(rangeIndex + 1, "quant_max");
   if (n.failed())
@@ -49,7 +49,7 @@ Value quantized(Node &n, Value x, Value inverse, Value zero, unsigned rangeIndex
 
 Value reciprocal(Node &n, Value scale) { return n.op<DivOp>({n.scalar(1.0, n.elementOf(scale)), scale}); }
 
-/// Bytes stay whole; wider integers become floats before they are shifted, as torch has it.
+/// Bytes have an integer zero point; wider integers are converted to floats before it is subtracted, like torch.
 Value dequantized(Node &n, Value x, Value scale, Value zero) {
   Type from = n.elementOf(x), i32 = IntegerType::get(&n.importer.context, 32);
   if (from.isInteger(8))
@@ -60,7 +60,7 @@ Value dequantized(Node &n, Value x, Value scale, Value zero) {
 
 //===--- one scale for the tensor ---===//
 
-/// `make` of the tensor, its scale and its zero point, which are numbers.
+/// Calls `make` with the tensor, its scale and its zero point, which are numbers.
 Results withNumbers(Node &n, llvm::function_ref<Value(Value x, double scale, int64_t zero)> make) {
   Value x = n.tensor(0, "input");
   double scale = n.number(1, "scale");
@@ -70,7 +70,7 @@ Results withNumbers(Node &n, llvm::function_ref<Value(Value x, double scale, int
   return make(x, scale, zero);
 }
 
-/// The same where they are tensors.
+/// Likewise for a scale and zero point that are tensors.
 Results withTensors(Node &n, llvm::function_ref<Value(Value x, Value scale, Value zero)> make) {
   Value x = n.tensor(0, "input"), scale = single(n, 1, "scale"), zero = single(n, 2, "zero_point");
   if (n.failed())
@@ -103,7 +103,7 @@ Results dequantizePerTensorTensor(Node &n) {
 
 //===--- one scale for each channel ---===//
 
-/// Scales or zero points along `axis` of `rank` dimensions.
+/// Reshapes scales or zero points to broadcast along `axis` of `rank` dimensions.
 Value perChannel(Node &n, Value value, int64_t axis, int64_t rank) {
   if (n.rankOf(value) != 1) {
     n.refuse("scales and zero points of rank " + llvm::Twine(n.rankOf(value)) + "; expected one number per channel");
@@ -112,7 +112,7 @@ Value perChannel(Node &n, Value value, int64_t axis, int64_t rank) {
   return n.alongDim(value, axis, rank);
 }
 
-/// Reasons that hold for the four ops below.
+/// Refuses parameter types that none of the four ops below supports.
 bool acceptsParameters(Node &n, Value scales, Value zeros) {
   if (!n.elementOf(scales).isF32())
     n.refuse("scales of " + dtypeName(n.elementOf(scales)) + "; expected float32");
@@ -145,7 +145,7 @@ Results dequantizePerChannel(Node &n) {
     return n.refused();
   if (n.elementOf(x).isInteger(8))
     return dequantized(n, x, scales, zeros ? zeros : n.scalarInt(0, IntegerType::get(&n.importer.context, 32)));
-  // The difference is one of integers here.
+  // Here the difference is computed in integers.
   Value difference = zeros ? n.op<SubOp>({n.cast(x, n.i64()), n.cast(zeros, n.i64())}) : x;
   return n.cast(n.op<MulOp>({n.cast(difference, n.f32()), scales}), n.element());
 }
@@ -158,7 +158,8 @@ Results quantizePerToken(Node &n) {
     return n.refused();
   Type f64 = n.f64(), compute = n.elementOf(scales).isF64() ? f64 : n.f32();
   Value product = n.op<MulOp>({n.cast(x, compute), n.cast(reciprocal(n, scales), compute)});
-  // The sum is rounded to f32 once; in f64 it cannot become one with the product in an FMA, which rounds elsewhere.
+  // The sum is rounded to f32 once. In f64 it cannot be fused with the product into an FMA, which would round
+  // differently.
   Value sum = n.cast(n.op<AddOp>({n.cast(product, f64), n.cast(zeros, f64)}), compute);
   Value result = clamped(n, n.op<RoundOp>({sum}), 3);
   return n.failed() ? n.refused() : Results(result);
@@ -177,7 +178,8 @@ Results dequantizePerToken(Node &n) {
 
 //===--- scales and zero points of a tensor at hand ---===//
 
-/// The least and the greatest element of each row (`rows`) or of all, and 0, in f32, which holds what narrow floats do.
+/// Returns the minimum and the maximum, extended to include 0, of each row (`rows`) or of the tensor. They are in f32,
+/// which represents f16 and bf16 exactly.
 std::pair<Value, Value> rangeOf(Node &n, Value x, bool rows) {
   auto dims = rows ? SmallVector<int64_t>{n.rankOf(x) - 1} : llvm::to_vector(llvm::seq<int64_t>(0, n.rankOf(x)));
   auto least = n.cast(n.reduce(ReduceKind::Min, x, dims, rows), n.f32());
@@ -186,10 +188,10 @@ std::pair<Value, Value> rangeOf(Node &n, Value x, bool rows) {
   return {n.op<MinimumOp>({least, zero}), n.op<MaximumOp>({greatest, zero})};
 }
 
-/// What an operation in the type of `x` leaves of a result in f32.
+/// Rounds a result in f32 to the type of `x`, as an operation in that type does.
 Value roundedAs(Node &n, Value value, Value x) { return n.convert(n.convert(value, n.elementOf(x)), n.f32()); }
 
-/// A float tensor with elements, of at least one dimension where there is a scale for each row.
+/// Returns the input, a float tensor, which must have at least one dimension if there is a scale per row.
 Value measurable(Node &n, bool rows) {
   Value x = n.tensor(0, "input");
   if (n.failed())

@@ -1,7 +1,7 @@
 //===- Random.cpp - random numbers and dropout ------------------------------------------------===//
 //
-// All random ops of a graph draw from the hidden last argument `seed`, each with its own stream. The numbers are not
-// torch's, their distribution is.
+// All random ops of a graph draw from the hidden last argument `seed`, each with a separate stream. The numbers differ
+// from torch's; their distribution is the same.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Frontend/Node.h"
@@ -14,18 +14,18 @@ Value draw(Node &n, RandomKind kind, ArrayRef<AffineExpr> sizes, Type element) {
                           n.importer.randomStreams++, kind);
 }
 
-/// Uniform numbers to compare a probability with.
+/// Draws uniform numbers for comparison with a probability.
 Value drawUniform(Node &n, ArrayRef<AffineExpr> sizes) {
   return draw(n, RandomKind::Uniform, sizes, n.element().isF64() ? n.f64() : n.f32());
 }
 
-/// Uniform numbers are drawn in the result's type: rounded from a wider one some would be 1.
+/// Uniform numbers are drawn in the result's type, because rounding a wider type would give some ones.
 template <RandomKind kind> Results distribution(Node &n) {
   bool inType = isa<FloatType>(n.element()) && (kind == RandomKind::Uniform || n.element().isF64());
   return n.cast(draw(n, kind, sizesOf(n.type()), inType ? n.element() : n.f32()), n.element());
 }
 
-/// u < p as numbers
+/// Draws u < p, as numbers.
 Results bernoulli(Node &n) {
   Value x = n.tensor(0, "self");
   if (n.failed())
@@ -37,7 +37,7 @@ Results bernoulli(Node &n) {
   return n.cast(n.compare<LtOp>(drawn, p), n.element());
 }
 
-/// `x` times a number, shifted right, its low bits, on i64.
+/// Arithmetic on i64 tensors.
 struct Integers {
   Node &n;
   Value times(Value x, int64_t y) { return n.op<MulOp>({x, n.scalarInt(y, n.i64())}); }
@@ -48,8 +48,8 @@ struct Integers {
   }
 };
 
-/// Integers in [0, count), each as likely as any other within 2^-32: the high part of random bits times `count`. No
-/// remainder is taken, which would favour small numbers, and be slow.
+/// Draws integers in [0, count) whose probabilities are equal within 2^-32: the high part of random bits times `count`.
+/// A remainder would favor small numbers, and would be slow.
 Value belowCount(Node &n, uint64_t count) {
   Integers i{n};
   Value bits = draw(n, RandomKind::Bits, sizesOf(n.type()), n.i64());
@@ -58,7 +58,7 @@ Value belowCount(Node &n, uint64_t count) {
     Value carry = i.shiftedRight(i.times(i.lowBits(bits, 32), int64_t(count)), 32);
     return i.shiftedRight(i.plus(high, carry), 32);
   }
-  // 120 bits times 64 in digits of 30 bits, whose products and sums fit into i64.
+  // Multiplies 120 bits by 64 bits, in digits of 30 bits, whose products and sums fit into i64.
   constexpr int64_t digit = 30;
   Value more = draw(n, RandomKind::Bits, sizesOf(n.type()), n.i64());
   Value random[] = {i.lowBits(bits, digit), i.lowBits(i.shiftedRight(bits, digit), digit), i.lowBits(more, digit),

@@ -1,9 +1,9 @@
-//===- Recurrent.cpp - LSTM, GRU and RNN of plain exports, step by step -----------------===//
+//===- Recurrent.cpp - unrolled LSTM, GRU and RNN of plain exports ----------------------===//
 //
 //   lstm(x [T, B, I], (h, c), weights)   one product of all x, then for each step a product of h [B, H] and the gates
 //
-// Every step is written out, so that the length of the sequence must be known. Gates lie in the weights as torch has
-// them: LSTM input, forget, cell, output; GRU reset, update, new.
+// Every step is unrolled, so the length of the sequence must be known. The weights have torch's gate order: LSTM input,
+// forget, cell, output; GRU reset, update, new.
 //
 // Test: test/Python/test_plain_exports.py
 //
@@ -13,19 +13,19 @@
 namespace tilewright {
 namespace {
 
-constexpr int64_t longest = 512; ///< steps that are written out
+constexpr int64_t longest = 512; ///< most unrolled steps
 
 enum class Cell { Lstm, Gru, Tanh, Relu };
 
 int64_t gatesOf(Cell cell) { return cell == Cell::Lstm ? 4 : cell == Cell::Gru ? 3 : 1; }
 
-/// The weights of a layer in one direction: [gates * H, I], [gates * H, H], [gates * H] twice or none.
+/// The weights of a layer in one direction: [gates * H, I], [gates * H, H], and either two biases [gates * H] or none.
 struct Weights {
   Value input, hidden, inputBias, hiddenBias;
 };
 
 struct State {
-  Value hidden, memory; ///< [B, H]; memory of an LSTM alone
+  Value hidden, memory; ///< [B, H]; `memory` for LSTMs only
 };
 
 struct Step {
@@ -36,14 +36,14 @@ struct Step {
   Value part(Value gates, int64_t k) { return n.sliceDim(gates, 1, canonicalSize(size * k), size); }
   Value plus(Value a, Value b) { return b ? n.op<AddOp>({a, b}) : a; }
 
-  /// `given`: of the input, with its bias.
+  /// Computes one step. `given` is the part of the gates that depends on the input, with its bias.
   State run(Value given, const Weights &w, State state) {
     Value own = plus(n.matmul(state.hidden, n.transpose(w.hidden, 0, 1)), w.hiddenBias);
     if (cell == Cell::Gru) {
       auto gate = [&](int64_t k) { return n.op<SigmoidOp>({n.op<AddOp>({part(given, k), part(own, k)})}); };
       Value reset = gate(0), update = gate(1);
       Value fresh = n.op<TanhOp>({n.op<AddOp>({part(given, 2), n.op<MulOp>({reset, part(own, 2)})})});
-      // fresh + update * (hidden - fresh), as torch writes it
+      // fresh + update * (hidden - fresh), in torch's order of operations
       return {n.op<AddOp>({fresh, n.op<MulOp>({update, n.op<SubOp>({state.hidden, fresh})})}), {}};
     }
     Value sums = n.op<AddOp>({given, own});
@@ -58,14 +58,14 @@ struct Step {
   }
 };
 
-/// Number `k` along the first dimension, without it.
+/// Returns entry `k` along the first dimension, without that dimension.
 Value entry(Node &n, Value x, int64_t k) {
   SmallVector<AffineExpr> sizes = n.sizesIn(x);
   sizes.erase(sizes.begin());
   return n.reshape(n.sliceDim(x, 0, n.constantSize(k), n.constantSize(1)), sizes);
 }
 
-/// Over the steps of `x` [T, B, I], the last first where `backwards`; every step's hidden state [T, B, H].
+/// Runs over the steps of `x` [T, B, I], from the last one if `backwards`. Returns every step's hidden state [T, B, H].
 Value runLayer(Step &step, Value x, const Weights &w, State &state, int64_t steps, bool backwards) {
   Node &n = step.n;
   SmallVector<AffineExpr> sizes = n.sizesIn(x);

@@ -1,6 +1,6 @@
-//===- Reductions.cpp - sums, extremes, variances along dimensions -------------------===//
+//===- Reductions.cpp - sums, extremes and variances along dimensions ----------------===//
 //
-// A reduction of f16 or bf16 is computed in f32 and rounded once: the input is cast, the result is cast back.
+// Reductions of f16 or bf16 are computed in f32 and rounded once: the input is cast, and the result is cast back.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Frontend/Node.h"
@@ -30,7 +30,7 @@ template <ReduceKind kind, bool hasDims> Results reduction(Node &n) {
   return n.reduce(kind, n.cast(r.input, n.element()), r.dims, r.keepdim);
 }
 
-/// prod.dim_int(self, dim, keepdim) names one dimension.
+/// prod.dim_int(self, dim, keepdim) has a single dimension.
 Results prodAlong(Node &n) { return reduction<ReduceKind::Prod, true>(n); }
 
 template <bool hasDims> Results mean(Node &n) {
@@ -42,7 +42,7 @@ template <bool hasDims> Results mean(Node &n) {
   return n.cast(n.op<DivOp>({sum, n.countAlong(r.input, r.dims, compute)}), n.element());
 }
 
-/// any and all of the elements that are not zero; uint8 stays uint8.
+/// any and all: nonzero elements are true; uint8 stays uint8.
 template <ReduceKind kind, bool hasDims> Results logicalReduction(Node &n) {
   Reduced r = readReduced(n, hasDims);
   if (n.failed())
@@ -80,8 +80,8 @@ template <ReduceKind kind> Results extremeWithIndex(Node &n) {
   return {n.reshape(value, n.type(0)), n.reshape(index, n.type(1))};
 }
 
-/// Variance and mean; correction is 1 unless given (var.dim's unbiased: 0 or 1). float32 is summed in float64, as eager's
-/// kernel does (std_var_kernel): a mean near 0 of elements that are not has no error of theirs.
+/// Returns variance and mean. The correction is 1 unless given (var.dim's unbiased: 0 or 1). float32 is summed in
+/// float64, as in eager's kernel (std_var_kernel), so that a mean near 0 has no rounding error of larger elements.
 std::pair<Value, Value> varianceOf(Node &n, Reduced r, double correction) {
   Type compute = n.accumulator(n.element());
   if (compute.isF32() && n.element().isF32())
@@ -135,7 +135,7 @@ Results varianceAndMean(Node &n) {
   return {n.cast(var, n.element(0)), n.cast(mean, n.element(1))};
 }
 
-/// log(sum(exp(x))) with the largest taken out; infinite maxima stay out of the difference.
+/// log(sum(exp(x))), computed after subtracting the maximum. Infinite maxima are not subtracted.
 Results logsumexp(Node &n) {
   Reduced r = readReduced(n, true);
   if (n.failed())

@@ -1,7 +1,7 @@
-//===- ScaledProducts.cpp - products of 8-bit floats with scales --------------------------===//
+//===- ScaledProducts.cpp - scaled products of 8-bit floats -------------------------------===//
 //
-// _scaled_mm(a, b, scale_a, scale_b): a product that is summed in f32, times the scales, plus a bias, and rounded once.
-// Scales are one number for each operand, or one for each row of a and one for each column of b.
+// _scaled_mm(a, b, scale_a, scale_b): a product with f32 sums is multiplied by the scales, a bias is added, and the
+// result is rounded once. Scales are one number per operand, or one per row of a and one per column of b.
 //
 // Test: test/Python/test_float8.py
 //
@@ -11,7 +11,7 @@
 namespace tilewright {
 namespace {
 
-/// One number, whatever its rank.
+/// Returns true for a single number of any rank.
 bool isOne(Node &n, Value scale) {
   return llvm::all_of(n.sizesIn(scale), [&](AffineExpr size) { return size == n.constantSize(1); });
 }
@@ -32,7 +32,7 @@ Results scaledProduct(Node &n) {
                     "; both must be float32");
   if (!isa<FloatType>(n.element()) || n.element().isF64())
     return n.refuse("a result of " + dtypeName(n.element()) + "; give out_dtype bfloat16, float16 or float32");
-  // The CPU divides by it and a GPU multiplies; of wider results both ignore it.
+  // The CPU divides by scale_result and a GPU multiplies; both ignore it for wider results.
   if (ofResult && isFloat8(n.element()))
     return n.refuse("scale_result, by which eager divides on a CPU and multiplies on a GPU; scale in float32 and cast");
   const AffineExpr one = n.constantSize(1);

@@ -16,7 +16,7 @@ template <ScanKind kind> Results scan(Node &n) {
   return n.cast(x, n.element());
 }
 
-/// cummax and cummin: the running extreme, and the last place that had it. A NaN stays from where it is met.
+/// cummax and cummin: the running extreme, and the last index that has it. After a NaN all results are NaN.
 template <ScanKind kind> Results runningExtreme(Node &n) {
   Value x = n.tensor(0, "self");
   int64_t dim = n.dim(1, "dim", n.rankOf(x));
@@ -85,7 +85,8 @@ Results argsort(Node &n) {
   return sortAlong(n, x, dim, descending, std::nullopt);
 }
 
-/// topk(self, k, dim, largest, sorted): always sorted. Of a symbolic k, the first of all.
+/// topk(self, k, dim, largest, sorted): always sorted. For a symbolic k everything is sorted, and the first k are
+/// taken.
 Results topk(Node &n) {
   Value x = n.tensor(0, "self");
   AffineExpr k = n.size(1, "k");

@@ -1,4 +1,4 @@
-//===- Scatters.cpp - writes at computed places ----------------------------------------------===//
+//===- Scatters.cpp - writes at computed indices ---------------------------------------------===//
 #include "lib/Frontend/Indexing.h"
 
 namespace tilewright {
@@ -13,7 +13,7 @@ std::optional<ScatterKind> kindNamed(llvm::StringRef name) {
       .Default(std::nullopt);
 }
 
-/// tw.scatter, the source cut to the index's shape as torch does.
+/// Emits tw.scatter. Like in torch, the source is cropped to the index's shape.
 Results scatterWith(Node &n, ScatterKind kind) {
   Value x = n.tensor(0, "self"), indices = asIndex(n, n.tensor(2, "index"));
   int64_t dim = n.dim(1, "dim", n.rankOf(x));
@@ -63,7 +63,7 @@ Results indexPut(Node &n) {
   if (n.failed())
     return n.refused();
   values = n.cast(values, n.element());
-  // x[mask] = one value is a choice.
+  // x[mask] = value, with a single value, is a select.
   if (indices.size() == 1 && indices[0] && n.elementOf(indices[0]).isInteger(1) &&
       elementCount(n.typeOf(values)) == n.constantSize(1) && !accumulate) {
     SmallVector<AffineExpr> sizes = n.sizesIn(indices[0]);

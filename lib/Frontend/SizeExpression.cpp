@@ -9,9 +9,9 @@ using llvm::StringRef;
 namespace tilewright {
 namespace {
 
-/// A number that sizes give: `over` / `under`. Sizes that Python computes with floats (`int(1.5 * n)`) are known
-/// exactly where each float between is: fractions by powers of two are. `rounded`: one that is not, n / 3, of which no
-/// more is known than between which integers it is.
+/// A number computed from sizes: `over` / `under`. Sizes that Python computes with floats (`int(1.5 * n)`) are exact if
+/// each intermediate float is, that is a fraction with a power of two as its denominator. `rounded`: the float may be
+/// inexact (n / 3), but it is between the same integers as the exact quotient.
 struct Fraction {
   AffineExpr over;
   int64_t under = 1;
@@ -19,8 +19,8 @@ struct Fraction {
 };
 
 /// Recursive descent: sum := product (('+'|'-') product)*, product := unary (('*'|'//'|'%') unary)*,
-/// unary := '-' unary | power, power := atom ('**' number)?, atom := number | name | name '(' arguments ')' | '(' sum
-/// ')'.
+/// unary := '-' unary | power, power := atom ('**' number)?,
+/// atom := number | name | name '(' arguments ')' | '(' sum ')'.
 class SizeParser {
 public:
   SizeParser(StringRef text, const llvm::StringMap<SizeSymbol> &symbols, MLIRContext *context)
@@ -74,7 +74,7 @@ private:
       else if (eat("%"))
         value = modulo(value, unary());
       else if (peek().starts_with("/") && eat("/"))
-        value = divide(value, unary()); // sympy's, of what divides
+        value = divide(value, unary()); // sympy's quotient, which is exact
       else
         return value;
     }
@@ -125,7 +125,7 @@ private:
     return {found->second.expr};
   }
 
-  /// A float: its products with sizes are exact where few bits are behind its point.
+  /// Parses a float. Its products with sizes are exact if it has few fractional bits.
   Fraction fraction(StringRef text) {
     constexpr int64_t most = 1 << 20;
     double value;
@@ -188,13 +188,13 @@ private:
                 "Max and Min, and floats made integers by TruncToInt, FloorToInt and CeilToInt");
   }
 
-  /// `value`, of which the text says that it is an integer.
+  /// Returns `value`, which must be an integer.
   AffineExpr integer(const Fraction &value) {
     if (value.under != 1)
       fail("a fraction is where an integer must be");
     return value.over;
   }
-  /// Whether no rounding is behind `value`.
+  /// Fails if `value` was rounded; returns true if there is no error.
   bool exact(const Fraction &value) {
     if (value.rounded)
       fail("a quotient that is rounded is computed with");
@@ -211,7 +211,7 @@ private:
       return number(1);
     return small(a.over * b.over, a.under * b.under);
   }
-  /// Lowest terms, where the numerator is a constant or a multiple by one.
+  /// Reduces a fraction, if the numerator is known to be a multiple of 2.
   Fraction small(AffineExpr over, int64_t under) {
     while (under % 2 == 0 && over.isMultipleOf(2)) {
       over = graph::canonicalSize(over.floorDiv(2));
@@ -244,7 +244,7 @@ private:
       return small(over, a.under * divisor.getValue());
     return {over, a.under * divisor.getValue(), /*rounded=*/true};
   }
-  /// Of a quotient below 2^52 the correctly rounded float is between the same integers.
+  /// A quotient below 2^52 that is correctly rounded to a float is between the same integers as the exact quotient.
   Fraction toInteger(StringRef name, const Fraction &value) {
     if (value.under == 1)
       return value;
@@ -258,7 +258,7 @@ private:
     return {value.over.floorDiv(under)};
   }
 
-  /// The larger (or smaller) of two, where the ranges decide.
+  /// Returns the larger (or smaller) of two numbers, if the ranges of the symbols decide.
   Fraction extreme(const Fraction &a, const Fraction &b, bool larger) {
     Fraction difference = add(a, times(number(-1), b));
     auto [low, high] = rangeOf(graph::canonicalSize(difference.over), symbols);

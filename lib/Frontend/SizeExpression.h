@@ -15,11 +15,11 @@ struct SizeSymbol {
 };
 
 /// Parses what sympy's str() or srepr() prints (`s0*12`, `(s0 + 1)//2`, `FloorDiv(s0, 2)`, `Mod(s0, 8)`,
-/// `Mul(Integer(2), Symbol('s0'))`) over `symbols`. Max and Min are decided by the symbols' ranges or refused.
+/// `Mul(Integer(2), Symbol('s0'))`) over `symbols`. Max and Min are refused unless the symbols' ranges decide them.
 llvm::Expected<mlir::AffineExpr> parseSize(llvm::StringRef text, const llvm::StringMap<SizeSymbol> &symbols,
                                            mlir::MLIRContext *context);
 
-/// The range of `expr`; infinite where nothing is known.
+/// Returns the range of `expr`; unknown bounds are infinite.
 std::pair<double, double> rangeOf(mlir::AffineExpr expr, const llvm::StringMap<SizeSymbol> &symbols);
 
 } // namespace tilewright

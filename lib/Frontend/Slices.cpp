@@ -1,9 +1,9 @@
-//===- Slices.cpp - parts of a tensor, and writing parts ----------------------------===//
+//===- Slices.cpp - reads and writes of parts of a tensor ---------------------------===//
 //
-// torch's slice clamps its bounds; the result's type already says how many elements remain. The offset follows:
+// torch's slice clamps its bounds, and the result's type gives the number of elements that remain. The offset follows:
 //
 //   start >= 0        offset = start
-//   start < 0         offset = size + start, at least 0: which of the two, torch has guarded for this graph
+//   start < 0         offset = size + start, or 0 if that is negative; torch's guards have fixed which of the two
 //
 // Tests: test/Python/ops/test_sizes.py, test/Python/ops/test_strided.py
 //
@@ -19,7 +19,8 @@ AffineExpr startOf(Node &n, unsigned index, llvm::StringRef name) {
   return n.has(index, name) ? n.size(index, name) : n.constantSize(0);
 }
 
-/// Where a slice of `size` elements may end: each way in which its end may have been clamped. `end` is null for none.
+/// Returns all expressions that the end of a slice of `size` elements may have after clamping. A null `end` is the
+/// size.
 SmallVector<AffineExpr> endsOf(Node &n, AffineExpr end, AffineExpr size) {
   SmallVector<AffineExpr> ends{size};
   if (!end)
@@ -32,7 +33,7 @@ SmallVector<AffineExpr> endsOf(Node &n, AffineExpr end, AffineExpr size) {
   return ends;
 }
 
-/// The offset of a slice along a dimension of `size` elements that keeps `kept` of them, each `step`th.
+/// Returns the offset of a slice along a dimension of `size` elements that keeps `kept` of them, every `step`th.
 AffineExpr offsetOf(Node &n, AffineExpr start, AffineExpr size, AffineExpr kept, AffineExpr end = {},
                     int64_t step = 1) {
   AffineExpr zero = n.constantSize(0);
@@ -43,7 +44,7 @@ AffineExpr offsetOf(Node &n, AffineExpr start, AffineExpr size, AffineExpr kept,
     return start;
   if (high >= 0)
     n.refuse("a start that may be negative or not: its range does not say");
-  // Before the first element or not? Ranges may say, and so does the number of elements that are kept.
+  // The ranges may prove whether the start is before the first element, and so may the number of kept elements.
   AffineExpr offset = canonicalSize(size + start);
   auto [first, last] = rangeOf(offset, n.importer.symbols);
   if (first >= 0)
@@ -60,7 +61,7 @@ AffineExpr offsetOf(Node &n, AffineExpr start, AffineExpr size, AffineExpr kept,
   return zero;
 }
 
-/// The place of element `index` of `size`, which torch has checked to be there.
+/// Returns the offset of element `index` of `size`. torch has checked that it exists.
 AffineExpr placeOf(Node &n, AffineExpr index, AffineExpr size) {
   auto [low, high] = rangeOf(index, n.importer.symbols);
   if (low < 0 && high >= 0)
@@ -68,7 +69,7 @@ AffineExpr placeOf(Node &n, AffineExpr index, AffineExpr size) {
   return low >= 0 ? index : canonicalSize(size + index);
 }
 
-/// offsetOf() for the arguments `start` and, behind it, `end` of `n`.
+/// Calls offsetOf() for the arguments `start` (number `index`) and `end` of `n`.
 AffineExpr offsetOfArguments(Node &n, unsigned index, AffineExpr size, AffineExpr kept, int64_t step) {
   AffineExpr start = startOf(n, index, "start"),
              end = n.has(index + 1, "end") ? n.size(index + 1, "end") : AffineExpr();
@@ -84,7 +85,7 @@ Results slice(Node &n) {
   return n.sliceDim(x, dim, offsetOfArguments(n, 2, n.sizesIn(x)[dim], kept, step), kept, step);
 }
 
-/// One index along `dim`, the dimension dropped.
+/// Selects one index along `dim`, and removes the dimension.
 Value selectAt(Node &n, Value x, int64_t dim, AffineExpr index) {
   if (!n.demand(n.rankOf(x) > 0, "a tensor without dimensions has no parts"))
     return x;
@@ -103,7 +104,7 @@ Results select(Node &n) {
   return selectAt(n, x, dim, index);
 }
 
-/// split, chunk and their like: the results' types say where to cut.
+/// split, chunk and similar: the results' types give the sizes of the parts.
 Results split(Node &n, unsigned dimIndex) {
   Value x = n.tensor(0, "self");
   int64_t dim = n.dim(dimIndex, "dim", n.rankOf(x), 0);
@@ -133,16 +134,16 @@ Results unbind(Node &n) {
   return parts;
 }
 
-/// `base` with `size` elements along `dim`, `step` apart from `offset` on, replaced: what stands before, `part`, what
-/// stands after.
+/// Replaces `size` elements of `base` along `dim`, from `offset` on with stride `step`, by `part`: concatenates the
+/// elements before, the replaced part, and the elements after.
 Results replaceAlong(Node &n, Value base, Value part, int64_t dim, AffineExpr offset, AffineExpr size, int64_t step) {
   AffineExpr whole = n.sizesIn(base)[dim], rows = canonicalSize(size - 1), after = canonicalSize(offset + size);
   SmallVector<Value> pieces;
   if (offset != n.constantSize(0))
     pieces.push_back(n.sliceDim(base, dim, n.constantSize(0), offset));
   if (step > 1) {
-    // Rows of `step` elements, the first of each replaced, but for the last element of the part, whose row may be cut
-    // off.
+    // View the range as rows of `step` elements, and replace the first of each. The last element of the part is handled
+    // separately, because its row may be incomplete.
     const AffineExpr inRows = canonicalSize(rows * step);
     if (rows != n.constantSize(0)) {
       SmallVector<AffineExpr> sizes = n.sizesIn(base);
@@ -186,7 +187,7 @@ Results selectScatter(Node &n) {
   return replaceAlong(n, base, n.unsqueeze(n.cast(part, n.element()), dim), dim, offset, n.constantSize(1), 1);
 }
 
-/// Zeros of the result's type.
+/// Returns zeros of the result's type.
 Value zeros(Node &n) { return n.full(n.scalarInt(0, n.element()), n.type()); }
 
 /// slice_backward(grad, input_sizes, dim, start, end, step)
@@ -212,8 +213,8 @@ Results selectBackward(Node &n) {
   return replaceAlong(n, zeros(n), n.unsqueeze(grad, dim), dim, offset, n.constantSize(1), 1);
 }
 
-/// unfold(self, dimension, size, step): windows along a dimension, their elements last. They overlap, so that tw.slice
-/// cannot say them.
+/// unfold(self, dimension, size, step): windows along a dimension, with their elements as the last dimension. They may
+/// overlap, which tw.slice cannot express.
 Results unfold(Node &n) {
   Value x = n.tensor(0, "self");
   int64_t dim = n.dim(1, "dimension", n.rankOf(x)), step = n.integer(3, "step");
@@ -233,14 +234,14 @@ Results unfold(Node &n) {
   return n.permute(windows, order);
 }
 
-/// The diagonal reads with strides that tw.slice cannot say.
+/// tw.slice cannot express the strides of a diagonal.
 Results diagonal(Node &n) {
   Value x = n.tensor(0, "self");
   int64_t offset = n.integer(1, "offset", 0);
   int64_t a = n.dim(2, "dim1", n.rankOf(x), 0), b = n.dim(3, "dim2", n.rankOf(x), 1);
   if (!n.demand(n.rankOf(x) > 1 && a != b && n.type().getRank() + 1 == n.rankOf(x), "a diagonal is of two dimensions"))
     return n.refused();
-  // The two dimensions go last, are indexed together by iota and iota + offset.
+  // The two dimensions are moved to the end, and indexed together by iota and iota + offset.
   SmallVector<int64_t> order;
   for (int64_t dim : allDims(n.rankOf(x)))
     if (dim != a && dim != b)

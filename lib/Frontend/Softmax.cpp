@@ -9,7 +9,7 @@ template <bool logarithm, bool safe> Results softmax(Node &n) {
   int64_t dim = n.dim(1, "dim", n.rankOf(x));
   if (n.failed())
     return n.refused();
-  // half_to_float (or _safe_softmax's dtype) converts before.
+  // half_to_float (or _safe_softmax's dtype) converts before the softmax.
   x = n.cast(x, n.element());
   bool scalar = n.rankOf(x) == 0;
   if (scalar)

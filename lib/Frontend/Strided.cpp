@@ -1,13 +1,13 @@
-//===- Strided.cpp - reads and writes of memory by strides --------------------------===//
+//===- Strided.cpp - strided reads and writes of memory -----------------------------===//
 //
-// as_strided means memory, of which a graph of values has none. python/tilewright/strided.py hands over the value whose
-// memory it is, with its strides; laid out in one dimension it is the memory. A window of it is a view where its
-// strides are nested:
+// as_strided refers to memory, but a graph of values has none. python/tilewright/strided.py passes the value that the
+// memory belongs to, with its strides; flattened in memory order, that value is the memory. A window of it is a view if
+// its strides are nested:
 //
 //   as_strided(memory of 576, [2, 3, 4, 4], [288, 36, 6, 1], 7)
-//     = memory as [2][8][6][6], of it [0:2, 0:3, 1:5, 1:5]
+//     = memory reshaped to [2][8][6][6], then its slice [0:2, 0:3, 1:5, 1:5]
 //
-// and is gathered at computed places where they are not (windows that overlap).
+// Other windows, such as overlapping ones, are gathered at computed indices.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Frontend/Node.h"
@@ -20,10 +20,11 @@ struct Window {
   AffineExpr offset;
 };
 
-/// Memory seen as counts[0] x counts[1] x ..., and the part of it that a window is: from first[i] on, kept[i] of them.
+/// A window as a part of memory of shape counts[0] x counts[1] x ...: kept[i] elements from first[i] on in each
+/// dimension.
 struct NestedWindow {
   SmallVector<AffineExpr> counts, first, kept;
-  SmallVector<int64_t> dims; ///< the window's dimension that walks along each count; the last may have none
+  SmallVector<int64_t> dims; ///< the window's dimension for each count; the last may have none
 };
 
 std::optional<int64_t> constantOf(AffineExpr expr) {
@@ -31,7 +32,7 @@ std::optional<int64_t> constantOf(AffineExpr expr) {
   return constant ? std::optional(constant.getValue()) : std::nullopt;
 }
 
-/// a / b where b divides a for sure.
+/// Returns a / b if b is known to divide a.
 std::optional<AffineExpr> exactQuotient(AffineExpr a, AffineExpr b) {
   if (constantOf(b) == 0)
     return std::nullopt;
@@ -39,12 +40,13 @@ std::optional<AffineExpr> exactQuotient(AffineExpr a, AffineExpr b) {
   return canonicalSize(quotient * b) == canonicalSize(a) ? std::optional(quotient) : std::nullopt;
 }
 
-/// A dimension along which the window moves.
+/// Returns true if the window has several elements at different addresses along the dimension.
 bool moves(const Window &window, unsigned dim) {
   return constantOf(window.sizes[dim]) != 1 && constantOf(window.strides[dim]) != 0;
 }
 
-/// The dimensions along which it moves, the largest stride first; none where strides do not divide each other.
+/// Returns the dimensions for which moves() is true, the largest stride first, or nullopt if the strides do not divide
+/// each other.
 std::optional<SmallVector<int64_t>> nestedOrder(const Window &window) {
   SmallVector<int64_t> left, order;
   for (unsigned dim = 0; dim < window.sizes.size(); ++dim)
@@ -98,7 +100,7 @@ std::optional<NestedWindow> nest(Node &n, const Window &window, AffineExpr total
   return nested;
 }
 
-/// The place in memory of each element of the window.
+/// Returns the index in memory of each element of the window.
 Value placesOf(Node &n, const Window &window) {
   Value places = n.indexScalar(window.offset, n.i64());
   int64_t rank = window.sizes.size();
@@ -109,7 +111,7 @@ Value placesOf(Node &n, const Window &window) {
   return places;
 }
 
-/// The window of `memory`, a tensor of one dimension.
+/// Reads the window of `memory`, a tensor of one dimension.
 Value readWindow(Node &n, Value memory, const Window &window) {
   AffineExpr one = n.constantSize(1);
   if (std::optional<NestedWindow> nested = nest(n, window, n.sizesIn(memory).front())) {
@@ -130,7 +132,7 @@ Value readWindow(Node &n, Value memory, const Window &window) {
   return taken;
 }
 
-/// `memory` with `part` written over the window.
+/// Returns `memory` with `part` written to the window.
 Value writeWindow(Node &n, Value memory, Value part, const Window &window) {
   std::optional<NestedWindow> nested = nest(n, window, n.sizesIn(memory).front());
   if (nested && nested->counts == nested->kept) {
@@ -150,7 +152,7 @@ Value writeWindow(Node &n, Value memory, Value part, const Window &window) {
                        ValueRange{n.reshape(placesOf(n, window), {count})}, 0, ScatterKind::Set);
 }
 
-/// `self` as its memory: its dimensions by falling strides, then as one.
+/// Returns the memory of `self`: its dimensions sorted by decreasing strides, then flattened.
 Value memoryOf(Node &n, Value self) {
   Window all{n.sizesIn(self), n.sizes(~0u, "memory"), n.constantSize(0)};
   AffineExpr total = elementCount(n.typeOf(self));
@@ -185,7 +187,7 @@ Window windowOf(Node &n, unsigned first, StringRef size, StringRef stride, Strin
   return window;
 }
 
-/// Refuses what lies outside of `memory`, where that is known.
+/// Refuses a window that is known to exceed `memory`.
 void checkInside(Node &n, const Window &window, Value memory) {
   std::optional<int64_t> last = constantOf(window.offset), total = constantOf(n.sizesIn(memory).front());
   for (auto [size, stride] : llvm::zip_equal(window.sizes, window.strides)) {
@@ -199,7 +201,7 @@ void checkInside(Node &n, const Window &window, Value memory) {
     n.refuse("it reaches outside of the " + llvm::Twine(*total) + " elements that are its argument's memory");
 }
 
-/// as_strided(self, size, stride, storage_offset), and the strides of self as `memory`
+/// as_strided(self, size, stride, storage_offset); `memory` has the strides of self
 Results asStrided(Node &n) {
   Value self = n.tensor(0, "self");
   Window window = windowOf(n, 1, "size", "stride", "storage_offset");
@@ -219,8 +221,8 @@ Results asStrided(Node &n) {
   return n.failed() ? n.refused() : Results(readWindow(n, memory, window));
 }
 
-/// as_strided_scatter(self, src, size, stride, storage_offset): `self` is what the memory holds before, of which the
-/// result is the window self_size, self_stride, self_offset.
+/// as_strided_scatter(self, src, size, stride, storage_offset): `self` is the memory's previous contents. The result is
+/// its window self_size, self_stride, self_offset.
 Results asStridedScatter(Node &n) {
   Value self = n.tensor(0, "self"), part = n.cast(n.tensor(1, "src"), n.element());
   Window window = windowOf(n, 2, "size", "stride", "storage_offset"),

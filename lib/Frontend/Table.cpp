@@ -1,4 +1,4 @@
-//===- Table.cpp - one table: ATen overload -> how to write it in tw -----------===//
+//===- Table.cpp - the table from ATen overloads to import functions -----------===//
 #include "lib/Frontend/Table.h"
 
 namespace tilewright {

@@ -1,4 +1,4 @@
-//===- Table.h - one table: ATen overload -> how to write it in tw -------------===//
+//===- Table.h - the table from ATen overloads to import functions -------------===//
 #ifndef TILEWRIGHT_LIB_FRONTEND_TABLE_H
 #define TILEWRIGHT_LIB_FRONTEND_TABLE_H
 
@@ -9,17 +9,18 @@ namespace tilewright {
 class Node;
 class Results;
 
-/// Writes one node in tw. Reads all arguments first; returns n.refuse(...) where it cannot.
+/// Imports one node. Reads all arguments first; returns n.refuse(...) if the node cannot be imported.
 using Importing = Results (*)(Node &);
 using Table = llvm::StringMap<Importing>;
 
-/// What GraphBuilder::loweringTarget becomes.
+/// Imports GraphBuilder::loweringTarget.
 Results importLowering(Node &node);
 
-/// The whole table, made once.
+/// Returns the whole table, which is built once.
 const Table &importTable();
 
-/// Ops that only plain files of torch.export have, since everything else that calls us decomposes them; made once.
+/// Returns the ops that occur only in plain files of torch.export, because all other callers decompose them. Built
+/// once.
 const Table &compositeTable();
 
 // One function per family, in a file of the same name.
@@ -46,7 +47,7 @@ void registerScatters(Table &table);
 void registerCreation(Table &table);
 void registerRandom(Table &table);
 void registerQuantization(Table &table);
-// Of composites:
+// Composite ops:
 void registerCompositeNorms(Table &table);
 void registerCompositeViews(Table &table);
 void registerInterpolation(Table &table);

@@ -1,11 +1,11 @@
-//===- Views.cpp - other shapes and orders of the same elements --------------------===//
+//===- Views.cpp - reshapes and reorderings ----------------------------------------===//
 #include "lib/Frontend/Indexing.h"
 #include "lib/Frontend/SizeExpression.h"
 
 namespace tilewright {
 namespace {
 
-/// The result's type says everything.
+/// Reshapes to the result's type.
 Results reshapeToResult(Node &n) {
   Value x = n.tensor(0, "self");
   if (n.failed())
@@ -13,7 +13,7 @@ Results reshapeToResult(Node &n) {
   return n.reshape(x, n.type());
 }
 
-/// view.dtype: only a change of name, not of bits.
+/// view.dtype: only supported if the dtype does not change.
 Results viewDtype(Node &n) {
   Value x = n.tensor(0, "self");
   if (n.failed() || n.elementOf(x) == n.element())
@@ -54,7 +54,7 @@ Results expand(Node &n) {
   return n.broadcast(x, sizesOf(n.type()));
 }
 
-/// Tile by a broadcast to [r0, d0, r1, d1, ...] and a reshape.
+/// Repeats by a broadcast to [r0, d0, r1, d1, ...] and a reshape.
 Results repeat(Node &n) {
   Value x = n.tensor(0, "self");
   SmallVector<AffineExpr> times = n.sizes(1, "repeats");
@@ -77,7 +77,7 @@ Results concatenate(Node &n) {
   if (n.failed() || all.empty())
     return n.refuse("an empty list of tensors");
   int64_t rank = n.type().getRank();
-  for (Value value : all) // a tensor of shape [0] joins anything
+  for (Value value : all) // like torch, ignore tensors of shape [0]
     if (n.rankOf(value) == rank && !(rank != 1 && n.sizesIn(value).size() == 1))
       kept.push_back(n.cast(value, n.element()));
   int64_t dim = n.dim(1, "dim", rank, 0);
@@ -109,8 +109,8 @@ Results flip(Node &n) {
   return Value(FlipOp::create(n.builder, n.loc, x.getType(), x, n.builder.getDenseI64ArrayAttr(dims)));
 }
 
-/// roll(x, s) along a dimension is its last s elements followed by the rest. Of a size or a shift that is a symbol the
-/// places are computed: how often the shift goes round is not known.
+/// roll(x, s) along a dimension is its last s elements followed by the rest. If a size or a shift is symbolic, the
+/// shift modulo the size is unknown, and indices are computed.
 Results roll(Node &n) {
   Value x = n.tensor(0, "self");
   SmallVector<AffineExpr> shifts = n.sizes(1, "shifts");
@@ -148,8 +148,9 @@ Results roll(Node &n) {
   return n.reshape(result, n.type());
 }
 
-/// `x` with `low` and so many elements behind its own as make `size` of them, all `filler`, of a dimension whose pads
-/// are symbols. Where a range does not say whether it is padded or cropped, places outside of x are computed.
+/// Pads `x` along a dimension with symbolic pads: `low` elements in front, and as many behind as `size` requires, all
+/// `filler`. If the ranges do not prove whether it is padded or cropped, indices are computed, and those outside x give
+/// `filler`.
 Value padBySymbols(Node &n, Value x, int64_t dim, AffineExpr low, AffineExpr high, AffineExpr size, Value filler) {
   const AffineExpr own = n.sizesIn(x)[dim];
   const auto [leastLow, mostLow] = rangeOf(low, n.importer.symbols);
@@ -183,7 +184,7 @@ Value padBySymbols(Node &n, Value x, int64_t dim, AffineExpr low, AffineExpr hig
   return n.where(n.reshape(inside, along), take(n, x, {place}, dim), filler);
 }
 
-/// torch counts pads from the last dimension.
+/// torch's list of pads begins with the last dimension.
 Results constantPad(Node &n) {
   Value x = n.tensor(0, "self");
   SmallVector<AffineExpr> pads = n.sizes(1, "pad");

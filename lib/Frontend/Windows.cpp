@@ -1,7 +1,7 @@
-//===- Windows.cpp - windows of images as columns, of plain exports ---------------------===//
+//===- Windows.cpp - im2col and col2im of plain exports ---------------------------------===//
 //
-//   im2col(x [n, c, h, w], [a, b])    -> [n, c a b, l]: all windows of a x b, one after the other
-//   col2im                            back: each pixel is the sum of what windows have of it
+//   im2col(x [n, c, h, w], [a, b])    -> [n, c a b, l]: all windows of a x b, in row-major order
+//   col2im                            the inverse: each pixel is the sum of its copies in the windows
 //
 // Test: test/Python/test_plain_exports.py, test/Python/test_onnx_references.py
 //
@@ -16,7 +16,7 @@ namespace {
 struct WindowShape {
   SmallVector<int64_t> kernel, dilation, padding, stride;
 
-  /// From four arguments, of two numbers each.
+  /// Reads four arguments of two numbers each.
   static WindowShape read(Node &n, unsigned first) {
     WindowShape w{n.integers(first, "kernel_size"), n.integers(first + 1, "dilation"), n.integers(first + 2, "padding"),
                   n.integers(first + 3, "stride")};
@@ -67,7 +67,7 @@ Results columnsOfImage(Node &n) {
     x = PadOp::create(n.builder, n.loc, tensorWithSizes(sizes, element), x, n.builder.getDenseI64ArrayAttr(edges),
                       n.builder.getDenseI64ArrayAttr(edges), zero);
   }
-  // The width first: [n, c, h, columns, b], then [n, c, rows, a, columns, b].
+  // The width is handled first: [n, c, h, columns, b], then [n, c, rows, a, columns, b].
   for (int i = 1; i >= 0; --i) {
     AffineExpr count = n.constantSize(counts[i]), width = n.constantSize(w.kernel[i]);
     Value starts = n.op<MulOp>(n.iota({count, n.constantSize(1)}, 0, n.i64()), double(w.stride[i]));
@@ -94,18 +94,19 @@ Results imageOfColumns(Node &n) {
   return n.failed() ? n.refused() : n.reshape(image, n.type());
 }
 
-/// `x` [.., kernel, count, ..] with the windows of the two dimensions from `dim` on put back into one of w.size.
+/// Adds the windows of `x` [.., kernel, count, ..], in the two dimensions from `dim` on, up into one dimension of
+/// w.size.
 Value foldedAlong(Node &n, Value x, int64_t dim, const FoldedWindows &w) {
   SmallVector<AffineExpr> sizes = n.sizesIn(x);
   const AffineExpr count = sizes[dim + 1], kernel = sizes[dim];
   if (w.stride == w.kernel && w.dilation == 1 && w.low == 0 && canonicalSize(count * kernel - w.size) == 0) {
-    SmallVector<int64_t> order = allDims(sizes.size()); // windows that neither overlap nor leave gaps
+    SmallVector<int64_t> order = allDims(sizes.size()); // windows without overlaps and gaps
     std::swap(order[dim], order[dim + 1]);
     sizes.erase(sizes.begin() + dim);
     sizes[dim] = w.size;
     return n.reshape(n.permute(x, order), sizes);
   }
-  // Pixel p is element k of window i where i * stride + k * dilation is p + low.
+  // Pixel p is element k of window i if i * stride + k * dilation is p + low.
   Type index = n.i64();
   AffineExpr one = n.constantSize(1);
   Value place = n.op<AddOp>(n.iota({w.size, one}, 0, index), double(w.low));

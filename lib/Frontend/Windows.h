@@ -1,4 +1,4 @@
-//===- Windows.h - images put back together from their windows -----------------------===//
+//===- Windows.h - images as sums of their windows -----------------------------------===//
 #ifndef TILEWRIGHT_LIB_FRONTEND_WINDOWS_H
 #define TILEWRIGHT_LIB_FRONTEND_WINDOWS_H
 
@@ -6,15 +6,16 @@
 
 namespace tilewright {
 
-/// The windows along one dimension of an image. Window i has the pixels i * stride + k * dilation - low, k < kernel,
-/// of which those outside the image are dropped.
+/// The windows along one dimension of an image. Window i has the pixels i * stride + k * dilation - low for k < kernel;
+/// pixels outside the image are ignored.
 struct FoldedWindows {
   int64_t kernel, stride, dilation, low, high; ///< low, high: pixels of padding before and behind
   AffineExpr size;                             ///< of the image
 };
 
-/// [n, c, sizes..] of `x` [n, c * kernels, windows]: each pixel is the sum of what all windows have of it, in f32 for
-/// f16 and bf16. One of `windows` per dimension of the image. Requires that `x` has as many windows as fit.
+/// Returns the image [n, c, sizes..] of `x` [n, c * kernels, windows]: each pixel is the sum of its copies in all
+/// windows, computed in f32 for f16 and bf16. `windows` has one entry per dimension of the image. Requires that `x` has
+/// as many windows as fit.
 Value imageOfWindows(Node &n, Value x, ArrayRef<FoldedWindows> windows);
 
 } // namespace tilewright
