@@ -41,8 +41,7 @@ struct SymbolicSize {
   int64_t min = 0, max = INT64_MAX;
 };
 
-/// Returns the symbolic sizes of `function`, in the order of its `index` arguments. Unnamed ones are called s0, s1, ...
-/// by position.
+/// Returns the symbolic sizes of `function`, in the order of its `index` arguments. Default names are s0, s1, ...
 llvm::SmallVector<SymbolicSize> symbolicSizesOf(mlir::FunctionOpInterface function);
 
 /// On ops that read or write at computed indices: negative indices do not count from the end but are errors.

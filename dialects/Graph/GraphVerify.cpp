@@ -20,7 +20,7 @@ std::optional<int64_t> constantOf(AffineExpr expr) {
 }
 
 namespace {
-/// Where the verifier that runs in this thread records the rules it cannot decide; null if nobody requests them.
+/// The list to which the verifier in this thread adds the rules that it cannot decide; null if they are not requested.
 thread_local SmallVectorImpl<SizeRule> *openRules = nullptr;
 
 /// Returns a - b if it is a constant, otherwise records the rule in `openRules`.

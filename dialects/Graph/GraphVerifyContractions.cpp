@@ -59,8 +59,7 @@ Sizes plainOrder(Operation *op, Sizes sizes) {
     std::rotate(sizes.begin() + 1, sizes.end() - 1, sizes.end());
   return sizes;
 }
-/// Returns a weight's sizes in torch's order, F x C x spatial (transposed: C x F x spatial), also if they are spatial x
-/// C x F.
+/// Returns a weight's sizes in torch's order, F x C x spatial (transposed: C x F x spatial), from spatial x C x F.
 Sizes plainWeight(Operation *op, Sizes sizes, bool transposed = false) {
   if (!op->hasAttr(channelsLastAttrName) || sizes.size() < 3)
     return sizes;

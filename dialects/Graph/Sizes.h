@@ -11,8 +11,7 @@ namespace tilewright::graph {
 /// Returns true if the products of the sizes are equal.
 bool sameNumElements(llvm::ArrayRef<mlir::AffineExpr> a, llvm::ArrayRef<mlir::AffineExpr> b);
 
-/// One group of a reshape: the adjacent dimensions `from` become the dimensions `to`. The products of their sizes are
-/// equal.
+/// A group of a reshape: the adjacent dimensions `from` become the dimensions `to`, with an equal product of sizes.
 struct ReshapeGroup {
   llvm::SmallVector<int64_t, 2> from, to;
 };

@@ -47,7 +47,7 @@ mlir::MemRefType withMemory(mlir::MemRefType type, PartitionAttr banks, Memory m
 PartitionAttr banksOf(mlir::MemRefType type);
 /// Returns the memory of `type`. Arrays without a memory space are in bram.
 Memory memoryOf(mlir::MemRefType type);
-/// UltraRAM: either separate memories per bank, or one word that holds an element of every bank.
+/// isUltra: UltraRAM of either layout. hasWords: a word holds an element of each bank; otherwise banks are separate.
 inline bool isUltra(Memory memory) { return memory == Memory::Uram || memory == Memory::UramWords; }
 inline bool hasWords(Memory memory) { return memory == Memory::BramWords || memory == Memory::UramWords; }
 

@@ -6,8 +6,7 @@
 
 namespace tilewright::tile {
 
-/// A product of f16 on bf16 tiles with at most this many rows is computed in f32, because splitting B would take
-/// longer.
+/// A product of f16 on bf16 tiles with at most this many rows is computed in f32: splitting B would take longer.
 inline constexpr int64_t rowsNotSplit = 8;
 
 /// The number of keys for which attention computes scores at a time.

@@ -24,8 +24,7 @@ class NamedKernels {
 public:
   explicit NamedKernels(mlir::ModuleOp module);
 
-  /// Returns the kernels that `key` names by a kernel's name, its ops, or a pattern over the ops. Fails on an invalid
-  /// pattern.
+  /// Returns the kernels that `key` names: by name, by ops, or by a pattern over the ops. Fails on an invalid pattern.
   llvm::Expected<llvm::SmallVector<mlir::func::FuncOp>> find(llvm::StringRef key) const;
 
   /// Lists all kernels, for an error message: "kernel_0 (matmul+add), kernel_1 (softmax)".

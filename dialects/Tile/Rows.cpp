@@ -31,8 +31,7 @@ std::string describe(Operation *op) {
   return op->getName().stripDialect().str();
 }
 
-/// Returns a map over `loops` dimensions that reads loop `which[i]` in dimension i, or the whole dimension if
-/// `which[i]` is -1.
+/// Returns a map over `loops` dimensions that reads dimension i by loop `which[i]`, or as a whole if that is -1.
 static AffineMap readMap(int64_t loops, ArrayRef<int64_t> which, MLIRContext *context) {
   SmallVector<AffineExpr> exprs;
   for (int64_t loop : which)

@@ -17,8 +17,7 @@ namespace tilewright::tile {
 /// Argument attribute: AffineMapAttr from the function's index arguments to the argument's sizes.
 inline constexpr llvm::StringLiteral sizesAttrName = "tw.sizes";
 
-/// Returns the index `value` as an expression over its function's index arguments, or null if it depends on anything
-/// else.
+/// Returns the index `value` over its function's index arguments, or null if it depends on anything else.
 mlir::AffineExpr exprOf(mlir::Value value);
 /// Likewise for an attribute or a value.
 mlir::AffineExpr exprOf(mlir::OpFoldResult value, mlir::MLIRContext *context);

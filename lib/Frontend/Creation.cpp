@@ -4,8 +4,7 @@
 namespace tilewright {
 namespace {
 
-/// start + i * step in the result's type, computed in integers if start and step are integers, otherwise in double like
-/// torch.
+/// start + i * step in the result's type: in integers if start and step are integers, otherwise in double like torch.
 Results range(Node &n, unsigned startIndex, int stepIndex) {
   bool isFloat = isa<FloatType>(n.element());
   auto isInteger = [&](int index, llvm::StringRef name) {

@@ -17,8 +17,7 @@ struct Equation {
   SmallVector<char> result;
 };
 
-/// Parses "ij,jk->ik" into the letters of each operand, or returns nullopt if these do not fit the ranks. "..." is
-/// supported.
+/// Parses "ij,jk->ik" (also with "...") into each operand's letters; returns nullopt if these do not fit the ranks.
 std::optional<Equation> parseEquation(llvm::StringRef text, ArrayRef<int64_t> ranks) {
   Equation equation;
   std::string plain;
@@ -78,8 +77,7 @@ std::optional<Equation> parseEquation(llvm::StringRef text, ArrayRef<int64_t> ra
   return equation;
 }
 
-/// Contracts two operands at a time: shared dimensions are multiplied, and dimensions that are no longer needed are
-/// summed.
+/// Contracts two operands at a time: shared dimensions are multiplied, and those no longer needed are summed.
 class Einsum {
 public:
   struct Part {

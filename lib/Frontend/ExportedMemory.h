@@ -29,8 +29,7 @@ public:
   /// Records a node that writes nothing.
   void see(const exported::Node &node);
 
-  /// Returns the nodes that replace a node which writes its first argument in place, or no nodes with the reason in
-  /// `why`.
+  /// Returns the nodes that replace one that writes its first argument in place, or none with the reason in `why`.
   Nodes write(const exported::Node &node, std::string &why);
 
 private:
@@ -51,8 +50,7 @@ private:
   const exported::TensorMeta *metaOf(const std::string &name) const;
   /// Returns true if result `result` of `node` is a view of its first tensor; nullopt if that is unknown.
   std::optional<bool> isView(const exported::Node &node, unsigned result) const;
-  /// Returns the node that computes `child`'s parent with the current elements of `child`; its target is "" if there is
-  /// none.
+  /// Returns the node that writes `child` back into its parent. The node's target is "" if that is not supported.
   exported::Node inverse(const std::string &child) const;
   const exported::Node *keep(exported::Node node) {
     made.push_back(std::move(node));

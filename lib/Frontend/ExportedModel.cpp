@@ -152,8 +152,7 @@ private:
     }
   }
 
-  /// Turns guards that the ranges of the symbols do not imply into checks of each call. Refuses guards that cannot be
-  /// checked.
+  /// Turns guards that the symbols' ranges do not imply into checks of each call, and refuses uncheckable ones.
   void checkGuards() {
     llvm::StringSet<> names;
     for (const Input &input : program.inputs)

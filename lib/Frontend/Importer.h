@@ -51,8 +51,7 @@ std::string dtypeName(mlir::Type elementType);
 /// Likewise for a tensor: "float32[2, s0, 768]".
 std::string tensorName(mlir::RankedTensorType type);
 
-/// Returns the memory order of the dimensions, outermost first. If they are not dense, returns row-major order and
-/// dense = false.
+/// Returns the memory order of the dimensions, outermost first; row-major and dense = false if there are gaps.
 DenseLayout layoutOf(llvm::ArrayRef<mlir::AffineExpr> sizes, llvm::ArrayRef<mlir::AffineExpr> strides);
 
 } // namespace tilewright

@@ -10,8 +10,7 @@
 //     return n.op<SiluOp>({n.cast(x, n.element())});
 //   }
 //
-// After a refusal the reading methods return valid dummy values, so a function may read all arguments before it checks
-// failed().
+// After a refusal the reading methods return dummy values, so a function may read everything before it checks failed().
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_FRONTEND_NODE_H

@@ -158,8 +158,7 @@ Results quantizePerToken(Node &n) {
     return n.refused();
   Type f64 = n.f64(), compute = n.elementOf(scales).isF64() ? f64 : n.f32();
   Value product = n.op<MulOp>({n.cast(x, compute), n.cast(reciprocal(n, scales), compute)});
-  // The sum is rounded to f32 once. In f64 it cannot be fused with the product into an FMA, which would round
-  // differently.
+  // The sum is rounded to f32 once. In f64 it cannot be fused with the product into an FMA with other rounding.
   Value sum = n.cast(n.op<AddOp>({n.cast(product, f64), n.cast(zeros, f64)}), compute);
   Value result = clamped(n, n.op<RoundOp>({sum}), 3);
   return n.failed() ? n.refused() : Results(result);
@@ -176,7 +175,7 @@ Results dequantizePerToken(Node &n) {
   return n.cast(n.op<MulOp>({difference, n.cast(scales, n.f64())}), n.element());
 }
 
-//===--- scales and zero points of a tensor at hand ---===//
+//===--- scales and zero points computed from a tensor ---===//
 
 /// Returns the minimum and the maximum, extended to include 0, of each row (`rows`) or of the tensor. They are in f32,
 /// which represents f16 and bf16 exactly.

@@ -85,8 +85,7 @@ Results argsort(Node &n) {
   return sortAlong(n, x, dim, descending, std::nullopt);
 }
 
-/// topk(self, k, dim, largest, sorted): always sorted. For a symbolic k everything is sorted, and the first k are
-/// taken.
+/// topk(self, k, dim, largest, sorted): always sorted. For a symbolic k all elements are sorted, then sliced.
 Results topk(Node &n) {
   Value x = n.tensor(0, "self");
   AffineExpr k = n.size(1, "k");

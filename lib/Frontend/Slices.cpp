@@ -19,8 +19,7 @@ AffineExpr startOf(Node &n, unsigned index, llvm::StringRef name) {
   return n.has(index, name) ? n.size(index, name) : n.constantSize(0);
 }
 
-/// Returns all expressions that the end of a slice of `size` elements may have after clamping. A null `end` is the
-/// size.
+/// Returns the expressions that a slice's end may have after clamping to `size` elements. A null `end` is the size.
 SmallVector<AffineExpr> endsOf(Node &n, AffineExpr end, AffineExpr size) {
   SmallVector<AffineExpr> ends{size};
   if (!end)

@@ -20,8 +20,7 @@ struct Window {
   AffineExpr offset;
 };
 
-/// A window as a part of memory of shape counts[0] x counts[1] x ...: kept[i] elements from first[i] on in each
-/// dimension.
+/// A window in memory of shape counts[0] x counts[1] x ...: kept[i] elements from first[i] on in dimension i.
 struct NestedWindow {
   SmallVector<AffineExpr> counts, first, kept;
   SmallVector<int64_t> dims; ///< the window's dimension for each count; the last may have none
@@ -45,8 +44,7 @@ bool moves(const Window &window, unsigned dim) {
   return constantOf(window.sizes[dim]) != 1 && constantOf(window.strides[dim]) != 0;
 }
 
-/// Returns the dimensions for which moves() is true, the largest stride first, or nullopt if the strides do not divide
-/// each other.
+/// Returns the dimensions with moves(), the largest stride first, or nullopt if strides do not divide each other.
 std::optional<SmallVector<int64_t>> nestedOrder(const Window &window) {
   SmallVector<int64_t> left, order;
   for (unsigned dim = 0; dim < window.sizes.size(); ++dim)

@@ -19,8 +19,7 @@ Results importLowering(Node &node);
 /// Returns the whole table, which is built once.
 const Table &importTable();
 
-/// Returns the ops that occur only in plain files of torch.export, because all other callers decompose them. Built
-/// once.
+/// Returns the ops that only plain files of torch.export have; other callers decompose them. Built once.
 const Table &compositeTable();
 
 // One function per family, in a file of the same name.

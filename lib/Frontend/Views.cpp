@@ -149,7 +149,7 @@ Results roll(Node &n) {
 }
 
 /// Pads `x` along a dimension with symbolic pads: `low` elements in front, and as many behind as `size` requires, all
-/// `filler`. If the ranges do not prove whether it is padded or cropped, indices are computed, and those outside x give
+/// `filler`. If the ranges do not prove whether it is padded or cropped, indices are computed; outside of x they give
 /// `filler`.
 Value padBySymbols(Node &n, Value x, int64_t dim, AffineExpr low, AffineExpr high, AffineExpr size, Value filler) {
   const AffineExpr own = n.sizesIn(x)[dim];

@@ -94,8 +94,7 @@ Results imageOfColumns(Node &n) {
   return n.failed() ? n.refused() : n.reshape(image, n.type());
 }
 
-/// Adds the windows of `x` [.., kernel, count, ..], in the two dimensions from `dim` on, up into one dimension of
-/// w.size.
+/// Folds dimensions `dim` and `dim` + 1 of `x` [.., kernel, count, ..] into one of w.size, and adds overlaps.
 Value foldedAlong(Node &n, Value x, int64_t dim, const FoldedWindows &w) {
   SmallVector<AffineExpr> sizes = n.sizesIn(x);
   const AffineExpr count = sizes[dim + 1], kernel = sizes[dim];

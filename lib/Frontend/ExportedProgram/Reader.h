@@ -19,8 +19,7 @@ Argument readArgument(const JsonView &view, const Graph &graph, const SizesByNam
 void readGraph(const JsonView &view, Graph &graph, SizesByName &sizes);
 /// Reads the meanings of the inputs and outputs from graph_module.
 void readSignature(const JsonView &view, Program &program, const SizesByName &sizes);
-/// Reads the configurations of a model's weights and constants, and their elements. `root` is the archive's first
-/// folder.
+/// Reads a model's weights and constants, and their configurations. `root` is the archive's first folder.
 bool readWeights(const ZipArchive &archive, const std::string &root, const std::string &model, Program &program,
                  std::string &error);
 /// Parses an entry as JSON; returns false with the reason in `error` on failure.

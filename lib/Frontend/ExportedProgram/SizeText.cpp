@@ -12,8 +12,7 @@ constexpr unsigned deepest = 24;
 constexpr size_t longest = 4096;
 constexpr double mostTerms = 256;
 
-/// Walks over `Head(argument, ...)`, where an argument is another such term, a name, a number, a quoted text or
-/// `name=value`.
+/// Walks over `Head(argument, ...)`; an argument is another term, a name, a number, a quoted text or `name=value`.
 class SizeWalker {
 public:
   explicit SizeWalker(std::string_view text) : rest(text) {}

@@ -8,8 +8,7 @@
 namespace tilewright::exported {
 
 /// Returns what is wrong with sympy's srepr of a size, or "". The expression must nest at most 24 deep and expand to at
-/// most 256 terms, so that no file makes the compiler run forever. Unknown heads are not reported here, but by the
-/// importer.
+/// most 256 terms, so that no file makes the compiler run forever. The importer reports unknown heads.
 std::string checkSizeText(std::string_view text);
 
 } // namespace tilewright::exported

@@ -43,8 +43,7 @@ public:
   /// Returns the entry, or null if there is none.
   const Entry *find(std::string_view name) const;
 
-  /// Returns the bytes of an entry. Memory for deflated entries is allocated while they are inflated, at most `limit`
-  /// bytes.
+  /// Returns the bytes of an entry. Memory of deflated entries grows during inflation, to at most `limit` bytes.
   std::optional<Bytes> read(const Entry &entry, uint64_t limit, std::string &error) const;
 
 private:

@@ -129,8 +129,8 @@ Results swiGlu(OnnxNode &n) {
   return n.op<MulOp>({gate, b});
 }
 
-/// Applies `f` along softmax's axis: a single dimension from operator set 13 on, before that all dimensions from `axis`
-/// on, flattened.
+/// Applies `f` along softmax's axis. Before operator set 13 this is not one dimension, but all from `axis` on,
+/// flattened.
 Results overRows(OnnxNode &n, llvm::function_ref<Value(Value, int64_t)> f) {
   Value x = n.in(0);
   bool flattens = n.version < 13;

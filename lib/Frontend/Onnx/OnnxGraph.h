@@ -53,8 +53,7 @@ struct OnnxScope {
   }
 };
 
-/// Returns true for 8-bit floats and for types of less than a byte; storageOf() returns the type that stores them in
-/// the module.
+/// Returns true for 8-bit floats and types of less than a byte; storageOf() is the type that stores them in the module.
 bool isNarrow(onnx::ElementType type);
 ScalarType storageOf(onnx::ElementType narrow);
 

@@ -10,8 +10,7 @@
 //     return n.call("aten.softplus.default", {n.ref(x)}, n.typeOf(x));
 //   }
 //
-// After a refusal the reading methods return valid dummy values, so a function may read everything before it checks
-// failed().
+// After a refusal the reading methods return dummy values, so a function may read everything before it checks failed().
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_FRONTEND_ONNX_ONNXNODE_H
@@ -116,8 +115,7 @@ private:
   OnnxValue *slot(unsigned index);
 };
 
-/// numpy's matmul: batch dimensions broadcast, and vectors become rows or columns whose dimension is removed from the
-/// result.
+/// numpy's matmul: batch dimensions broadcast; vectors become matrices, and the added dimensions are removed again.
 Value onnxProduct(OnnxNode &n, Value a, Value b);
 
 } // namespace tilewright

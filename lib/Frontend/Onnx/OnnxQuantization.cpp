@@ -45,8 +45,7 @@ std::optional<std::pair<double, double>> rangeOf(Type element) {
   return element.isUnsignedInteger() ? std::pair(0.0, span - 1) : std::pair(-span / 2, span / 2 - 1);
 }
 
-/// round(x / scale) + zero point within the range of `element`, or of `narrow`; `zero` has been converted to a number
-/// then.
+/// round(x / scale) + zero point within the range of `element`, or of `narrow`; `zero` has been converted to a number.
 Value quantized(OnnxNode &n, Value x, Value scale, Value zero, Type element, onnx::ElementType narrow = {}) {
   Type compute = n.elementOf(x).isF64() ? n.f64() : n.f32();
   Value ratio = n.op<DivOp>({n.cast(x, compute), n.cast(scale, compute)});

@@ -9,8 +9,7 @@ namespace tilewright {
 /// Returns the value of a constant size, or nullopt if it is symbolic.
 std::optional<int64_t> knownSize(AffineExpr size);
 
-/// Returns the sizes that Reshape defines: 0 copies the input's (unless `allowZero`), -1 is the remaining one. Refuses
-/// through `n`.
+/// Returns Reshape's sizes: 0 copies the input's (unless `allowZero`), -1 is the remaining one. Refuses through `n`.
 SmallVector<AffineExpr> reshapedSizes(OnnxNode &n, ArrayRef<AffineExpr> from, ArrayRef<AffineExpr> wanted,
                                       bool allowZero);
 
