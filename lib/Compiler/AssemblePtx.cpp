@@ -1,7 +1,7 @@
 //===- AssemblePtx.cpp - machine code of a GPU from PTX, by ptxas if available ----------===//
 //
-// A cache entry is "TWCB 1
-// ", three lines (the PTX's digest, the chip, ptxas's version), a fourth with the number of kernels, and the cubin.
+// A cache entry is the line "TWCB 1", three lines (the PTX's digest, the chip, ptxas's version), a fourth with the
+// number of kernels, and the cubin.
 //
 // Test: test/Python/test_cuda_driver.py
 //
