@@ -61,17 +61,30 @@ class Left:
         return f"{self.function}: at {self.file}:{self.line}: {self.reason}"
 
 
-def _left_of(metrics) -> Left | None:
-    """What failed in this trace, in Dynamo's words without its own line numbers."""
-    if not metrics.fail_reason or metrics.is_forward is False:
-        return None
-    function = Function(metrics.co_name or "?", metrics.co_filename or "?", metrics.co_firstlineno or 0)
+def _plain_reason(text: str) -> str:
+    """Dynamo's explanation of a failure on one line, without its debug context."""
     said = []
-    for part in metrics.fail_reason.split("***"):
+    for part in text.split("***"):
         lines = [line.strip() for line in part.split("Developer debug context")[0].splitlines() if line.strip()]
         said.append(" ".join(line for line in lines if "report an issue" not in line))
-    file, line = metrics.fail_user_frame_filename, metrics.fail_user_frame_lineno
-    return Left(function, " ".join(filter(None, said)), file or function.file, line or function.line)
+    return " ".join(filter(None, said))
+
+
+def _left_of(metrics) -> Left | None:
+    """The function of this trace, if Dynamo compiled nothing of it: the trace failed, or, from torch 2.15 on, the graph broke before
+    its first op."""
+    if metrics.is_forward is False:
+        return None
+    function = Function(metrics.co_name or "?", metrics.co_filename or "?", metrics.co_firstlineno or 0)
+    if metrics.fail_reason:
+        file, line = metrics.fail_user_frame_filename, metrics.fail_user_frame_lineno
+        return Left(function, _plain_reason(metrics.fail_reason), file or function.file, line or function.line)
+    if metrics.graph_op_count == 0:
+        for entry in dynamo.graph_break_reasons:
+            frame = entry.user_stack[-1]
+            if (frame.filename, frame.name) == (function.file, function.name):
+                return Left(function, _plain_reason(entry.reason), frame.filename, frame.lineno or function.line)
+    return None
 
 
 def _breaks_in(functions: set[tuple[str, str]]) -> list[Break]:
