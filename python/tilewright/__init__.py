@@ -11,11 +11,12 @@ from .exported import ExportError, export
 from .lowerings import LoweringError, register_lowering
 from .report import repack, report
 
-IndexOutOfRange = _tilewright.IndexOutOfRange  # an IndexError and a RuntimeError: eager's operators raise either
+IndexOutOfRange = _tilewright.IndexOutOfRange  # Derives from IndexError and RuntimeError: eager's operators raise either of them.
 
 
 def _register_backend() -> None:
-    """torch finds the backend's name by the entry point of an installed package; a package that is only on sys.path has none."""
+    """Registers the backend's name if no installed package has an entry point for it, for example if the package is
+    only on sys.path."""
     if not any(point.name == "tilewright" for point in entry_points(group="torch_dynamo_backends")):
         from torch._dynamo.backends import registry
 
@@ -31,13 +32,19 @@ __version__ = "0.1.0"
 
 
 def calibrate() -> str:
-    """Measures this machine for two seconds, best while it does nothing else, and keeps the rates beside the object cache:
-    processes that start from then on choose schedules by them. Returns the rates."""
+    """Measures the rates of this machine for two seconds and stores them next to the object cache.
+
+    Processes that start later choose schedules by these rates. The machine should be idle meanwhile. Returns the
+    rates.
+    """
     return _tilewright.calibrate()
 
 
 def import_to_text(gm, _inputs=None, static=()) -> str:
-    """The tw module of an ATen graph whose nodes carry fake tensors; raises with all reasons where ops are refused."""
+    """Returns the text of the tw module of an ATen graph whose nodes carry fake tensors.
+
+    Raises a RuntimeError with all reasons if the importer refuses ops.
+    """
     from .walker import walk
 
     imported = walk(gm, static)

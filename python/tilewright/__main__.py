@@ -1,4 +1,5 @@
-"""python -m tilewright explain SCRIPT [ARGUMENT...]: runs a program and tells what torch.compile and Tilewright made of it."""
+"""python -m tilewright explain SCRIPT [ARGUMENT...]: runs a program and reports what torch.compile and Tilewright
+compiled."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ import tilewright
 
 
 def _every_compile_is_ours():
-    """torch.compile(...) without a backend, or with another one, is given to Tilewright."""
+    """Makes every torch.compile call use the backend Tilewright, whichever backend, mode and options it names."""
     original = torch.compile
 
     def compile(model=None, **arguments):

@@ -1,12 +1,14 @@
-"""What torch keeps of compilations after `torch._dynamo.reset()`, and lets go of here (120 to 200 KB of each, with any backend):
+"""Releases memory that torch still holds after `torch._dynamo.reset()`: 120 to 200 KB per compilation, with any backend.
 
-- For each object that a guard compares by identity Dynamo makes a finalizer, which holds all that the guards of that compilation
-  are made of (`CheckFunctionManager.id_ref` of torch/_dynamo/guards.py). Most of these objects are classes and functions, which stay.
-- Fake parameters have fake gradients where the parameters have some (torch/_subclasses/meta_utils.py): a ring from a fake tensor
-  through its mode, the mode's sizes, the parameter and its gradient in C++ back to it, which Python's collector does not see.
-- The results of fake operations are kept for all sizes that there ever were (`FakeTensorMode.cache`).
+- For each object that a guard compares by identity, Dynamo makes a finalizer that references all data from which the guards of that
+  compilation are made (`CheckFunctionManager.id_ref` of torch/_dynamo/guards.py). Most of these objects are classes and functions,
+  which are never freed.
+- Fake parameters have fake gradients if the parameters have gradients (torch/_subclasses/meta_utils.py). They form a reference cycle:
+  fake tensor, its mode, the mode's sizes, the parameter, and its gradient, which references the fake tensor from C++. Python's garbage
+  collector does not see the last reference.
+- The results of fake operations are cached for all sizes that ever occurred (`FakeTensorMode.cache`).
 
-test/Conformance/growth.py measures it, tests are in test/Python/test_after_reset.py.
+test/Conformance/growth.py measures this memory. Tests: test/Python/test_after_reset.py.
 """
 
 from __future__ import annotations
@@ -17,29 +19,31 @@ from torch._dynamo.guards import CheckFunctionManager, DeletedGuardManagerWrappe
 from torch._guards import TracingContext
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-FAKE_RESULTS = 1000  # some MB of them are worth their memory
+FAKE_RESULTS = 1000  # results kept at most; they occupy some MB
 
 
 def _is_over(manager: CheckFunctionManager) -> bool:
-    """Whether its compiled code is gone (or not kept yet): then `invalidate`, all that its finalizers call, does nothing."""
+    """Returns whether the compiled code of `manager` is gone or not stored yet: its finalizers call only
+    `invalidate`, which then does nothing."""
     guards = getattr(manager, "guard_manager", None)
     return isinstance(guards, DeletedGuardManagerWrapper) or (guards is not None and getattr(guards, "cache_entry", manager) is None)
 
 
 class Leftovers:
-    """What stays of the compilations of a process."""
+    """State of torch that outlives the compilations of a process."""
 
     def __init__(self):
-        self._over = weakref.WeakSet()  # managers that were over at the last reset: not of code that is being kept just now
+        self._over = weakref.WeakSet()  # managers that were over at the last reset; code that is being stored just now is not among them
         self._shapes = weakref.WeakSet()  # the ShapeEnv of each compilation since the last reset
 
     def watch(self, context: TracingContext | None) -> None:
-        """A compilation begins. Dynamo has traced it with another fake mode than the context's, of the same sizes."""
+        """Records the sizes of a compilation that begins. Dynamo traced it with another fake mode than the context's,
+        but with the same sizes."""
         if context is not None and context.fake_mode is not None and context.fake_mode.shape_env is not None:
             self._shapes.add(context.fake_mode.shape_env)
 
     def drop(self) -> None:
-        """torch._dynamo.reset() has forgotten all compilations."""
+        """Drops the state. Called by torch._dynamo.reset() after it has forgotten all compilations."""
         self._drop_finalizers()
         for shapes in list(self._shapes):
             for tracked in shapes.tracked_fakes or ():
@@ -51,7 +55,7 @@ class Leftovers:
             FakeTensorMode.cache_clear()
 
     def _drop_finalizers(self) -> None:
-        """Those of compilations that are over, and were at the last reset."""
+        """Detaches the finalizers of compilations that are over now and were over at the last reset."""
         over = weakref.WeakSet()
         for finalizer, info in list(getattr(weakref.finalize, "_registry", {}).items()):
             manager = getattr(getattr(info.func, "func", None), "__self__", None)

@@ -1,4 +1,4 @@
-"""One compile for every batch of a convolution."""
+"""A context manager that lets one compile serve every batch size of a convolution."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ import contextlib
 
 @contextlib.contextmanager
 def any_batch():
-    """Around the first call of a compiled model whose batch is marked dynamic:
+    """Prevents a guard on the batch size during the first call of a compiled model whose batch is marked dynamic:
 
         torch._dynamo.mark_dynamic(images, 0, min=2, max=256)
         with tilewright.any_batch():
             compiled(images)
 
-    While it traces a CPU convolution, torch asks which of eager's implementations would run, and the answer is a guard
-    on batch >= 16 in f32 (oneDNN, NNPACK: aten/src/ATen/native/Convolution.cpp). No backend is asked, and none can take
-    it back. Here both are switched off for the process until the block ends; what runs in eager meanwhile is
-    slower, and computes the same within rounding.
+    While torch traces a CPU convolution, it asks which of eager's implementations would run. The answer is a guard on
+    batch >= 16 in f32 (oneDNN, NNPACK: aten/src/ATen/native/Convolution.cpp). A backend can neither prevent nor
+    remove this guard. This context manager switches both implementations off for the process until the block ends.
+    Meanwhile, convolutions in eager are slower; their results are equal within rounding.
     """
     import torch
 
-    # torch.backends.mkldnn.flags would set TF32 modes too, and warn where there is no Intel GPU.
+    # torch.backends.mkldnn.flags would also set TF32 modes, and it warns on machines without an Intel GPU.
     before = torch._C._get_mkldnn_enabled()
     torch._C._set_mkldnn_enabled(False)
     try:

@@ -1,7 +1,9 @@
-"""What torch asserts of data (one_hot's classes, the `info` of factorizations): the tensor is one more result of the program, and
-is looked at after the call. What the program writes into arguments is written by then.
+"""Checks of data that torch asserts (one_hot's classes, the `info` of factorizations).
 
-On a GPU a look would wait for the call: there the op runs in eager.
+The checked tensor becomes an additional result of the program and is inspected after the call. By then, the
+program has already written into its arguments.
+
+On a GPU the inspection would wait for the call to finish. There, the op runs in eager.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ ASSERTS = (aten._assert_async.default, aten._assert_async.msg)
 
 @dataclass
 class Check:
-    """What looks at a tensor after a call. `frames`: where the user's program asks for it."""
+    """Base class of checks that inspect a tensor after a call. `frames`: the locations in the user's program that
+    request the check."""
 
     frames: list[Frame]
 
@@ -33,7 +36,7 @@ class Check:
 
 @dataclass
 class Holds(Check):
-    """RuntimeError where the tensor is false, as `aten._assert_async` gives it."""
+    """Raises a RuntimeError if the tensor is false, as `aten._assert_async` does."""
 
     said: str
 
@@ -44,7 +47,8 @@ class Holds(Check):
 
 @dataclass
 class NoErrors(Check):
-    """torch.linalg.LinAlgError where one of LAPACK's `info` is not 0, as `aten._linalg_check_errors` gives it."""
+    """Raises a torch.linalg.LinAlgError if one of LAPACK's `info` values is not 0, as `aten._linalg_check_errors`
+    does."""
 
     api: str
     is_matrix: bool
@@ -58,12 +62,12 @@ class NoErrors(Check):
 
 
 def is_checked(node: fx.Node) -> bool:
-    """Whether `node` is a check of data."""
+    """Returns whether `node` is a check of data."""
     return node.target in ASSERTS or (node.target is torch.ops.higher_order.with_effects and node.args[1] is aten._linalg_check_errors.default)
 
 
 def check_of(node: fx.Node, frames: list[Frame]):
-    """Of a check of data the node of the tensor, and what to do with the tensor after the call."""
+    """Returns the node of the tensor that `node` checks, and the Check to apply to that tensor after the call."""
     if node.target in ASSERTS:
         return node.args[0], Holds(frames, node.args[1] if len(node.args) > 1 else "Expected Tensor with single nonzero value, but got zero")
     _, _, info, api, *rest = node.args
@@ -71,12 +75,12 @@ def check_of(node: fx.Node, frames: list[Frame]):
 
 
 def is_token(node: fx.Node) -> bool:
-    """Whether the argument only orders effects: it is no tensor at a call."""
+    """Returns whether the argument only orders effects. Such an argument is not a tensor at a call."""
     return all(user.target is torch.ops.higher_order.with_effects and user.args[0] is node and node not in user.args[1:] for user in node.users)
 
 
 def asserting(call, checks: list):
-    """`call`, whose last results are for `checks`."""
+    """Wraps `call`: applies `checks` to its last results and returns the others."""
 
     def run(arguments):
         results = call(arguments)

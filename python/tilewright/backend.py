@@ -1,4 +1,4 @@
-"""torch.compile(model, backend="tilewright"): graphs from AOTAutograd, compiled or refused with reasons."""
+"""torch.compile(model, backend="tilewright"): compiles graphs from AOTAutograd, or refuses ops with reasons."""
 
 from __future__ import annotations
 
@@ -30,15 +30,18 @@ from .written_views import view_what_is_written
 
 
 class UnsupportedError(RuntimeError):
-    """Raised under options={"strict": True}: some ops would run in eager."""
+    """Raised under options={"strict": True} if some ops would run in eager."""
 
 
 class CompileError(RuntimeError):
-    """A graph was imported, and compiling it failed: a mistake of Tilewright's."""
+    """Raised if a graph was imported but could not be compiled: a bug of Tilewright."""
 
 
 def compile_whole(gm, options, static, report, keep, watch=None, **layouts) -> Program | Imported:
-    """The compiled graph, or what was refused. `layouts`: what walk() shall know of arguments and results."""
+    """Compiles the whole graph. Returns the program, or the Imported with its refusals.
+
+    `layouts`: keyword arguments of walk() about the layouts of arguments and results.
+    """
     if crashes.has_crashed():
         if options.strict:
             raise CompileError(crashes.what_crashed())
@@ -47,11 +50,11 @@ def compile_whole(gm, options, static, report, keep, watch=None, **layouts) -> P
     imported = walk(gm, static, report.name, asserts=True, **layouts)
     if imported.refusals:
         return imported
-    imported.lets_go = report.kind == "backward"  # saved activations are freed as gradients are made
+    imported.lets_go = report.kind == "backward"  # saved activations are freed while gradients are computed
     try:
         program = Program(imported, options, f"tilewright: {report.name} ({report.kind})", keep)
     except RuntimeError as error:
-        again = walk(gm, static, report.name, asserts=True, **layouts)  # compiling has consumed it
+        again = walk(gm, static, report.name, asserts=True, **layouts)  # the failed compile consumed the first import
         folder = reproducer.write(gm, again.graph.text(), options, error)
         said = f"{error}\ntilewright: a script that repeats this, and the IR, are in {folder}"
         if isinstance(error, _tilewright.Crashed) and not options.strict:
@@ -70,7 +73,7 @@ def compile_whole(gm, options, static, report, keep, watch=None, **layouts) -> P
 
 
 def compile_parts(gm, options, static, refusals, report, keep, orders, freezer=None) -> Parts:
-    """Compiled segments between eager ones."""
+    """Compiles the graph in segments, with eager segments between them."""
     from .partition import copy_where_no_view_is, is_free
 
     refused = {r.node for r in refusals}
@@ -114,13 +117,15 @@ def compile_parts(gm, options, static, refusals, report, keep, orders, freezer=N
 
 def compile_graph(gm: fx.GraphModule, example_inputs, *, kind: str, options: CompileOptions, keep: bool, origin: Origin,
                   freezer=None, traced=(), apart=frozenset()):  # fmt: skip
-    """AOTAutograd's compiler for one graph. `traced`: Dynamo's results of it, `apart` the numbers of those that
-    are in no argument's memory."""
+    """Compiles one graph for AOTAutograd.
+
+    `traced`: the results of Dynamo's graph. `apart`: the indices of those results that do not alias an argument.
+    """
     if freezer is not None:
         check_kind(kind)
     context = TracingContext.try_get()
     metadata = context.fw_metadata if context is not None else None
-    of_forward = metadata if kind != "backward" else None  # what AOTAutograd says of this graph's arguments and results
+    of_forward = metadata if kind != "backward" else None  # AOTAutograd's metadata of this graph's arguments and results
     static = set(of_forward.static_input_indices or ()) if of_forward is not None else set()
     flex.expand(gm)
     pairs.lower(gm)
@@ -137,7 +142,7 @@ def compile_graph(gm: fx.GraphModule, example_inputs, *, kind: str, options: Com
     if kind == "backward":
         strides = saved_strides(gm, example_inputs)
     elif kind == "forward" and of_forward is not None and context.output_strides is not None:
-        tokens = len(of_forward.tokens)  # of effects: they come first, and AOTAutograd does not count them
+        tokens = len(of_forward.tokens)  # tokens of effects come first, and AOTAutograd does not count them
         first_saved = of_forward.num_forward + tokens
         strides = channels_last_saved(gm, first_saved)
     if of_forward is not None:
@@ -151,7 +156,8 @@ def compile_graph(gm: fx.GraphModule, example_inputs, *, kind: str, options: Com
     else:
         result = compile_whole(gm, options, static, report, keep, watch, strides=strides, first_saved=first_saved)
     if isinstance(result, Imported):
-        # Eager's kernels do not always give the strides that are in the graph of decomposed ops, so that all are looked at.
+        # The strides of eager's kernels may differ from those in the graph of decomposed ops. Therefore the strides
+        # of all results are checked.
         strides, first_saved = dense(for_user), MOST
         moved = {n.name for n in gm.graph.nodes if is_transfer(n)}
         untold = [r for r in result.refusals if r.node not in moved and not r.chosen]
@@ -190,7 +196,7 @@ def tilewright(gm: fx.GraphModule, example_inputs, *, options: dict | None = Non
             inference_compiler=door(functools.partial(compiler, kind="inference")),
             decompositions=WhenTraced(chosen.random == "eager"),
             partition_fn=min_cut_rematerialization_partition,
-            # The checks compare what a program makes of its arguments with what others make of them.
+            # The checks compare a program's results for its arguments with those of another execution.
             keep_inference_input_mutations=not chosen.check and freezer is None,
         )(gm, example_inputs)
     if freezer is not None:
@@ -198,5 +204,5 @@ def tilewright(gm: fx.GraphModule, example_inputs, *, options: dict | None = Non
     return look.around(compiled, gm, chosen.strict)
 
 
-tilewright.reset = leftovers.drop  # torch._dynamo.reset() calls it
+tilewright.reset = leftovers.drop  # torch._dynamo.reset() calls this attribute
 beforehand.watch(tilewright)

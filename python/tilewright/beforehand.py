@@ -1,11 +1,13 @@
-"""Work that a compile will need later starts when Dynamo starts to trace, seconds before Dynamo calls the backend.
+"""Starts work that a compile needs later when Dynamo starts to trace, seconds before Dynamo calls the backend.
 
-torch reports the start of a compile (`torch._dynamo.on_compile_start`), but not the frame and the backend: these are locals of
-Dynamo's `_compile` (torch/_dynamo/convert_frame.py). With a torch that keeps them elsewhere, the work starts when the backend is called.
+torch reports the start of a compile (`torch._dynamo.on_compile_start`), but not its frame and backend. These are
+locals of Dynamo's `_compile` (torch/_dynamo/convert_frame.py). With a version of torch that stores them elsewhere,
+the work starts when the backend is called.
 
-torch calls start callbacks while it holds the lock that counts compiles, and a lazily compiled backward graph starts inside the
-user's function, where Dynamo still traces every frame that runs. A callback that Dynamo traces would start a compile, which waits
-for that lock for ever. The callback therefore runs with Dynamo disabled, and never raises. Test: test/Python/test_training_steps.py
+torch calls start callbacks while it holds the lock that counts compiles. A lazily compiled backward graph starts
+inside the user's function, where Dynamo still traces every frame that runs. If Dynamo traced a callback, it would
+start a compile that waits for this lock for ever. The callback therefore runs with Dynamo disabled, and never raises.
+Test: test/Python/test_training_steps.py
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ log = logging.getLogger(__name__)
 
 
 def _compiling() -> tuple[object, dict] | None:
-    """The backend, and the locals of the frame, of the compile that this thread is in."""
+    """Returns the backend and the frame's locals of the compile that the current thread executes, or None."""
     code = getattr(getattr(convert_frame, "_compile", None), "__code__", None)
     frame = sys._getframe(1)
     while frame is not None and frame.f_code is not code:
@@ -41,7 +43,8 @@ def _compiling() -> tuple[object, dict] | None:
 
 
 def _options(backend, ours) -> CompileOptions | None:
-    """What the user chose, where `ours` is what all wrappers of `backend` call in the end."""
+    """Returns the options that the user chose, if the function that `backend` wraps, directly or indirectly, is
+    `ours`."""
     keywords: dict = {}
     while backend is not None and backend is not ours:
         keywords = getattr(backend, "kwargs", keywords)
@@ -51,18 +54,19 @@ def _options(backend, ours) -> CompileOptions | None:
     try:
         return read_options(keywords.get("options"), keywords.get("mode"))
     except (TypeError, ValueError):
-        return None  # the backend will say so
+        return None  # the backend itself raises this error
 
 
 def _key() -> None:
-    """What AOTAutogradCache's key is made of: torch's digest, and a module that it looks for Triton's kernels with."""
+    """Prepares the inputs of AOTAutogradCache's key: torch's digest, and a module that torch imports to find Triton's
+    kernels."""
     restore_torch_key()
     if has_triton_package():
         import torch._inductor.codegen.wrapper  # noqa: F401
 
 
 def watch(ours) -> None:
-    """Prepares from now on each compile for the backend `ours`. `torch._dynamo.reset()` ends that."""
+    """Prepares each later compile for the backend `ours`, until `torch._dynamo.reset()` is called."""
     if any(getattr(callback, "backend", None) is ours for callback in callback_handler.start_callbacks):
         return
 
@@ -71,7 +75,8 @@ def watch(ours) -> None:
         if options is None:
             return
         if options.cache:
-            # No daemon: one that waits for the interpreter's lock when that ends is unwound through torch's C++, which aborts.
+            # Not a daemon thread: if it waits for the GIL while the interpreter exits, it is unwound through torch's
+            # C++, which aborts.
             threading.Thread(target=_key).start()
         for value in list(found[1].values()):
             if isinstance(value, nn.Module):
@@ -81,7 +86,7 @@ def watch(ours) -> None:
         try:
             if arguments.callback_trigger is CallbackTrigger.DYNAMO:
                 prepare(_compiling())
-        except Exception:  # a module may override parameters(), or have no attributes yet: the compile itself does not depend on this
+        except Exception:  # a module may override parameters() or have no attributes yet; the compile itself does not depend on this
             log.debug("tilewright: a compile could not be prepared", exc_info=True)
 
     callback = torch._dynamo.disable(begins, reason="it runs while torch holds a lock that a compile takes")

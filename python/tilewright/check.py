@@ -1,12 +1,13 @@
-"""check="eager": a graph node by node, each compiled alone and compared with torch on the same arguments.
+"""check="eager": compiles each node of a graph separately and compares it with torch on the same arguments.
 
-torch computes every node of the graph; its values go on to the next node, so that an error shows at the node that makes
-it. Where `check="reference"` finds mistakes of a target, this finds those of the importer and the lowerings.
+torch computes every node of the graph, and its values are the arguments of the next nodes. An error therefore shows
+at the node that causes it. `check="reference"` finds bugs of a target; this check finds bugs of the importer and the
+lowerings.
 
-The bound is the numbers rule: against the node run in float64, the RMS error may be twice (below 1000 elements three
-times) the largest of torch's own error and eps times the RMS; float64 itself 1e-12 of the RMS. Integers and booleans
-equal torch's, or those of the float64 run. Not compared: random numbers, memory without contents, and what refuses to be
-compiled alone (`EagerCheck.unchecked` says why).
+The bound is the numbers rule. The reference is the node run in float64. The RMS error may be twice (below 1000
+elements, three times) the largest of torch's own error and eps times the RMS. For float64 itself, the bound is 1e-12
+of the RMS. Integers and booleans must equal those of torch or of the float64 run. Not compared are random numbers,
+memory without contents, and nodes that cannot be compiled alone (`EagerCheck.unchecked` has the reasons).
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ POSITIONS = {aten.sort.default: "sort", aten.sort.stable: "sort", aten.topk.defa
 
 
 class CheckError(RuntimeError):
-    """A node whose values are not torch's."""
+    """Raised at a node whose values differ from torch's."""
 
 
 def rms(x: torch.Tensor) -> float:
@@ -35,7 +36,7 @@ def rms(x: torch.Tensor) -> float:
 
 
 def widened(value):
-    """Arguments for the float64 run: tensors and dtypes."""
+    """Converts arguments for the float64 run: tensors and dtypes."""
     if isinstance(value, torch.Tensor):
         return value.double() if value.is_floating_point() else value
     if isinstance(value, torch.dtype):
@@ -56,7 +57,7 @@ def worst_element(got, want, error) -> str:
 
 
 def difference(got: torch.Tensor, want: torch.Tensor, exact: torch.Tensor) -> str:
-    """What is wrong with `got`, or ''. `exact` is the float64 run's."""
+    """Returns a description of the error of `got`, or '' if it is correct. `exact` is the result of the float64 run."""
     if got.dtype != want.dtype or got.shape != want.shape:
         return f"it is {got.dtype}{list(got.shape)}, torch's {want.dtype}{list(want.shape)}"
     if not got.numel():
@@ -86,7 +87,8 @@ def difference(got: torch.Tensor, want: torch.Tensor, exact: torch.Tensor) -> st
 
 
 def compile_alone(node: fx.Node, root, options):
-    """A program of `node` alone with its arguments' nodes, or the reason why there is none."""
+    """Compiles `node` alone, with placeholders for its arguments. Returns (program, argument nodes, ""), or (None,
+    argument nodes, reason)."""
     from .compiled import build
 
     graph, inputs, copies = fx.Graph(), [], {}
@@ -102,7 +104,7 @@ def compile_alone(node: fx.Node, root, options):
         placeholder(source)
     made = graph.node_copy(node, placeholder)
     value = node.meta["val"]
-    if node.target in VIEWS:  # a view of an argument would be made by torch
+    if node.target in VIEWS:  # torch, not the program, would make a view of an argument; a clone makes it a computed result
         view, made = made, graph.call_function(aten.clone.default, (made,))
         made.meta["val"], made.meta["stack_trace"] = value, view.meta.get("stack_trace")
     results = [made]
@@ -120,7 +122,7 @@ def compile_alone(node: fx.Node, root, options):
 
 
 class EagerCheck:
-    """Called like the program of the whole graph, which it runs once all nodes have passed."""
+    """Is called like the program of the whole graph, and runs it after all nodes have passed."""
 
     def __init__(self, gm: fx.GraphModule, call, options):
         self.gm, self.call = gm, call
@@ -157,7 +159,7 @@ class EagerCheck:
         got = program([values[n] for n in inputs])
         try:
             exact = tensors_of(node.target(*widened(args), **widened(kwargs)))
-        except (RuntimeError, NotImplementedError):  # an op that has no float64
+        except (RuntimeError, NotImplementedError):  # the op has no float64 version
             exact = [widened(w) for w in tensors_of(want)]
         wanted = [(w, e) for w, e in zip(tensors_of(want), exact) if isinstance(w, torch.Tensor)]
         for number, (ours, (theirs, precise)) in enumerate(zip(got, wanted, strict=True)):

@@ -1,7 +1,8 @@
-"""What the backend returns for a graph: a callable that torch's AOTAutogradCache, aot_compile and save_cache_artifacts keep.
+"""The callable that the backend returns for a graph. torch's AOTAutogradCache, aot_compile and save_cache_artifacts
+can store it.
 
-Kept is what was imported, not machine code: where it is loaded it is imported and compiled again, which the object cache
-answers in milliseconds on the machine that compiled it, and which is right on any other.
+The stored form is the imported graph, not machine code. The loading process compiles it again. On the machine that
+compiled it, the object cache answers in milliseconds; on any other machine, the code is compiled for that machine.
 """
 
 from __future__ import annotations
@@ -31,12 +32,12 @@ from .written_arguments import apart_from
 
 
 def fresh_seed() -> int:
-    """One number per call from torch's generator: torch.manual_seed reproduces it."""
+    """Returns one number per call from torch's generator, so that torch.manual_seed reproduces it."""
     return int(torch.empty((), dtype=torch.int64).random_())
 
 
 def make_dense(tensor: torch.Tensor, sizes: list[int], strides: list[int]) -> torch.Tensor:
-    """A copy with these strides."""
+    """Returns a copy with these strides."""
     result = torch.empty_strided(sizes, strides, dtype=tensor.dtype, device=tensor.device)
     with torch.no_grad():
         result.copy_(tensor)
@@ -44,7 +45,7 @@ def make_dense(tensor: torch.Tensor, sizes: list[int], strides: list[int]) -> to
 
 
 def on_device(device: torch.device):
-    """Makes results and scratch memory of calls on a GPU, from torch's own allocator."""
+    """Returns a function that allocates results and scratch memory of calls on a GPU, from torch's allocator."""
 
     def make(dtype: str, sizes: list[int], strides: list[int]) -> torch.Tensor:
         return torch.empty_strided(sizes, strides, dtype=getattr(torch, dtype), device=device)
@@ -53,8 +54,10 @@ def on_device(device: torch.device):
 
 
 def written(arguments: list, copies: list) -> None:
-    """After a call that has written into arguments: copies dense copies that it was given for arguments back into these. AOTAutograd
-    counts the new version of each argument that its graph writes, once, as eager does."""
+    """Copies the dense copies, which a call received instead of arguments and has written, back into these arguments.
+
+    AOTAutograd counts the new version of each argument that its graph writes, once, as eager does.
+    """
     for argument, copy in zip(arguments, copies):
         if copy is not None:
             with torch.no_grad(), torch.autograd._unsafe_preserve_version_counter(argument):
@@ -62,7 +65,7 @@ def written(arguments: list, copies: list) -> None:
 
 
 def changing(call, indices: list[int], change):
-    """`call`, which takes what `change` makes of these of its arguments."""
+    """Wraps `call`: replaces the arguments at `indices` by the result of `change`."""
 
     def run(arguments):
         for index in indices:
@@ -73,8 +76,10 @@ def changing(call, indices: list[int], change):
 
 
 def giving_tokens(call, tokens: int, count: int):
-    """`call`, which takes `count` arguments, `tokens` of them for effects. torch hands these over to a graph that it has
-    compiled, and not to one from its cache."""
+    """Wraps `call`, which takes `count` arguments, of which the first `tokens` order effects.
+
+    torch passes these tokens to a graph that it has compiled, but not to a graph from its cache.
+    """
 
     def run(arguments):
         if len(arguments) == count:
@@ -86,7 +91,7 @@ def giving_tokens(call, tokens: int, count: int):
 
 
 def build(imported: Imported, options: CompileOptions) -> _tilewright.GraphCall:
-    """Compiles what was imported without refusals."""
+    """Compiles a graph that was imported without refusals."""
     if unbound := imported.graph.symbols[len(imported.symbol_sources) :]:
         raise RuntimeError(f"tilewright: the symbols {', '.join(unbound)} are read, and no argument gives them a value: a mistake of Tilewright's")
     options = options.on(imported.device)
@@ -105,12 +110,12 @@ def build(imported: Imported, options: CompileOptions) -> _tilewright.GraphCall:
 
 
 class Program:
-    """A graph or segment compiled whole."""
+    """A graph or segment that is compiled as a whole."""
 
     def __init__(self, imported: Imported, options: CompileOptions, title: str, keep: bool):
-        """`keep`: it may be pickled later. `title` names its calls in profiles."""
+        """Compiles `imported`. `keep`: whether it may be pickled later. `title`: the name of its calls in profiles."""
         self.options, self.title = options, title
-        with _disable_current_modes():  # a constant on a GPU is copied to the host for it: AOTAutograd's fake tensors have no data
+        with _disable_current_modes():  # pickling copies constants from a GPU to the host: AOTAutograd's fake tensors have no data
             self.kept = pickle.dumps(imported) if keep else None
         native = options.on(imported.device).native()
         record = imported.graph.explain(native, title) if options.record else ""
@@ -131,7 +136,7 @@ class Program:
     def restored(kept: bytes, options: CompileOptions, title: str) -> Program:
         imported = pickle.loads(kept)
         if has_moved():
-            kept = pickle.dumps(imported)  # before compiling consumes it
+            kept = pickle.dumps(imported)  # before the compilation consumes it
         program = Program(imported, options, title, keep=False)
         program.kept = kept
         return program
@@ -146,27 +151,28 @@ class Program:
 
 
 class Segment(torch.nn.Module):
-    """A compiled segment called like the submodule it replaces."""
+    """A compiled segment that is called like the submodule it replaces."""
 
     def __init__(self, program: Program, single: bool, dtypes: list, written: list[int]):
-        """`written`: numbers of the arguments that it writes."""
+        """`written`: indices of the arguments that it writes."""
         super().__init__()
         self.program, self.single, self.dtypes, self.written = program, single, dtypes, written
 
     def forward(self, *arguments):
         if self.written:
             arguments = apart_from(self.written, arguments)
-        # An eager op may give another dtype than torch's meta function says (batch norm's statistics in bf16).
+        # An eager op may return another dtype than torch's meta function states (batch norm's statistics in bf16).
         results = self.program.run([a.to(d) if isinstance(a, torch.Tensor) and a.dtype != d else a
                                     for a, d in zip(arguments, self.dtypes, strict=True)])  # fmt: skip
         return results[0] if self.single else tuple(results)
 
 
 class Parts:
-    """Compiled segments between eager ones."""
+    """Compiled segments with eager segments between them."""
 
     def __init__(self, module: fx.GraphModule, orders: dict[int, tuple[int, ...]]):
-        """`orders`: how dimensions of results lie in memory, where the segments may give another order."""
+        """`orders`: for results that the segments may return with another order of dimensions in memory, the order
+        that is required."""
         self.module, self.orders = module, orders
 
     def run(self, arguments: list):
@@ -174,7 +180,7 @@ class Parts:
         arguments.clear()
         results = self.module(*held)
         if any(isinstance(r, torch.Tensor) and r.is_complex() for r in results):
-            # No views of pairs: AOTAutograd would take these for what the results are views of.
+            # No views of pairs: AOTAutograd would mistake their bases for those of the results.
             results = [r.detach() if isinstance(r, torch.Tensor) and r.is_complex() else r for r in results]
         if self.orders:
             results = list(results)
@@ -190,7 +196,7 @@ _warned: set = set()
 
 
 def warn_of(refusals: list) -> None:
-    """Tells once per process what runs in eager."""
+    """Warns once per process about the ops that run in eager."""
     text = describe(refusals)
     if text and text not in _warned:
         _warned.add(text)
@@ -199,29 +205,29 @@ def warn_of(refusals: list) -> None:
 
 @dataclass
 class CompiledGraph(OutputCode):
-    """AOTAutograd's boxed convention: it empties the list it is given."""
+    """A compiled graph with AOTAutograd's boxed calling convention: it empties the list of its arguments."""
 
     report: GraphReport
     body: Program | Parts | None
-    tokens: int = 0  # arguments and results that order effects, and come first
+    tokens: int = 0  # number of leading arguments and results that order effects
     argument_count: int = 0
     payload: bytes = field(default=b"", repr=False)
 
     def __post_init__(self):
-        self._boxed_call = True  # on the instance: AOTAutograd looks there
+        self._boxed_call = True  # on the instance, where AOTAutograd reads it
         self.begin()
 
     def __call__(self, inputs):
         return self.run(inputs)
 
     def begin(self) -> None:
-        """Once there is a body, compiled or loaded."""
+        """Initializes the call after the body was compiled or loaded."""
         self.run = self.body.run
         if self.report.kind == "backward":
             give_back_at_steps()
 
     def pack_ahead(self) -> None:
-        """Parameters are packed while torch makes guards: those of the first call are known already."""
+        """Packs parameters while torch makes guards. The parameters of the first call are known at that time."""
         ahead_of_time = functorch_config.force_autograd_cache  # no call follows
         if isinstance(self.body, Program) and self.report.kind != "backward" and not ahead_of_time:
             self.body.call.pack_ahead(list(arguments()))
@@ -229,17 +235,17 @@ class CompiledGraph(OutputCode):
     # -- torch's caches ------------------------------------------------------
 
     def prepare_for_serialization(self) -> None:
-        """Called on a shallow copy of what is in use."""
+        """Pickles the body. torch calls it on a shallow copy of the graph in use."""
         try:
             self.payload = pickle.dumps(self.body)
         except BypassAOTAutogradCache:
             raise
-        except Exception as error:  # whatever an eager segment holds
+        except Exception as error:  # an eager segment may hold any object
             raise BypassAOTAutogradCache(f"tilewright: {self.report.name} ({self.report.kind}) cannot be kept: {error}") from error
         self.body = self.run = None
 
     def post_compile(self, example_inputs, constants, graph_kwargs) -> None:
-        """Called where it was loaded."""
+        """Restores the body after this graph was loaded."""
         frames = moved_frames(self.report.origin, current())
         with moving(frames):
             self.body, self.payload = pickle.loads(self.payload), b""
@@ -256,4 +262,4 @@ class CompiledGraph(OutputCode):
         add(self.report)
 
     def set_triton_bundle(self, triton_bundle) -> None:
-        """There is none."""
+        """Does nothing: there are no Triton kernels."""

@@ -1,5 +1,8 @@
-"""A crash of the compiler (a signal, an assertion, no memory) ends the compile and not the process: the graph runs in eager, with
-one warning that names the reproducer. No graph of this process is compiled from then on."""
+"""Handles crashes of the compiler (a signal, an assertion, out of memory): a crash ends the compile but not the
+process.
+
+The graph runs in eager, with one warning that names the reproducer. No further graph of this process is compiled.
+"""
 
 from __future__ import annotations
 
@@ -11,21 +14,21 @@ from . import _tilewright, compiled
 from .report import describe
 from .walker import Imported, Refusal
 
-_said: list[str] = []  # of the first crash
+_said: list[str] = []  # the text of the first crash
 
 
 def has_crashed() -> bool:
-    """Whether a compiler of this process has crashed."""
+    """Returns whether a compiler of this process has crashed."""
     return _tilewright.compiler_has_crashed()
 
 
 def what_crashed() -> str:
-    """The text of the first crash."""
+    """Returns the text of the first crash."""
     return _said[0] if _said else "the compiler has crashed in this process"
 
 
 def left_to_eager(gm: fx.GraphModule, said: str) -> Imported:
-    """What walk() gives of a graph of which no op is compiled. The first time there is a warning."""
+    """Returns an Imported that refuses every op of the graph. The first call warns."""
     nodes = [n for n in gm.graph.nodes if n.op == "call_function"]
     refusals = [Refusal(n.name, "", said, follows=i > 0) for i, n in enumerate(nodes)]
     if not _said:

@@ -1,4 +1,4 @@
-"""tilewright bench: how fast, against whom, and where the time goes.
+"""tilewright bench: measures speed against other programs, and the time of each kernel.
 
     tilewright bench --goals                                   the table of the goals; hours with every peer
     tilewright bench bert resnet50 --dtype bf16 --peers eager inductor

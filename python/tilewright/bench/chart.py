@@ -1,4 +1,4 @@
-"""A PNG: each workload's ratios, one bar for each peer, 1 is as fast as Tilewright."""
+"""Draws each workload's ratios as a PNG: one bar for each peer; a ratio of 1 means as fast as Tilewright."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .race import Race
 
 
 def draw(races: list[Race], path: Path) -> None:
-    """Needs matplotlib (pip install tilewright[bench])."""
+    """Writes the chart to `path`. Requires matplotlib (pip install tilewright[bench])."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -16,7 +16,7 @@ def draw(races: list[Race], path: Path) -> None:
 
     races = [race for race in races if any(e.ratio for e in race.entries.values())]
     peers = list(dict.fromkeys(p for race in races for p in race.entries if not p.startswith("tilewright")))
-    # A row has a line for each of its peers, and half of one before the next row.
+    # A row has a line for each of its peers, and a gap of half a line before the next row.
     shown = [[(peer, race.entries[peer]) for peer in peers if peer in race.entries and not race.entries[peer].failed and race.entries[peer].ratio] for race in races]
     begins = [0.0]
     for entries in shown:

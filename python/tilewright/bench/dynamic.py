@@ -1,7 +1,9 @@
-"""One compile for every number of rows, against a compile for each: `tilewright bench --dynamic 3072x768`.
+"""Compares one compile for every number of rows with a compile for each number: `tilewright bench --dynamic
+3072x768`.
 
-A linear layer of `columns` x `depth`, its rows marked dynamic, and the same layer compiled for each number of rows, called
-in turns. Both without Dynamo's guards. One row is not among them: torch compiles a size of one apart, as a constant.
+The workload is a linear layer of `columns` x `depth`, once with its rows marked dynamic and once compiled for each
+number of rows. The two are called alternately, both without Dynamo's guards. One row is not measured: torch always
+specializes a size of one.
 """
 
 from __future__ import annotations
@@ -21,13 +23,14 @@ ROWS = (7, 16, 33, 100, 128, 197, 512)
 @dataclass
 class DynamicRow:
     rows: int
-    seconds: float  # of the compile for this number of rows
-    ratio: float  # its time over that of the one with dynamic rows, median over rounds
+    seconds: float  # of the program compiled for this number of rows
+    ratio: float  # its time over the time of the program with dynamic rows, median over rounds
     error: float  # largest difference of the two results, over the largest result
 
 
 def program(layer: torch.nn.Module, x: torch.Tensor, dynamic: bool):
-    """What the backend returned for `layer`, as a function of x; with `dynamic`, of any number of rows."""
+    """Returns the program that the backend made for `layer`, as a function of x. If `dynamic`, it accepts any number
+    of rows."""
     torch._dynamo.reset()
     work = Workload(layer, {"input": x}, native=True, dynamic={"input": 0} if dynamic else {})
     arguments: list = []

@@ -1,4 +1,4 @@
-"""The rows that must be reached: what runs, against whom, and the bar on machines without and with AMX."""
+"""The rows that must be reached: the workloads, the peers, and the bars on machines without and with AMX."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from .race import Race
 from .workloads import GEMM_SHAPES
 
-ROOF = 0.95  # of the roof: a row holds where its kernels reach this share of it
+ROOF = 0.95  # share of the roof; a row holds if its kernels reach it
 BEST = ("inductor", "inductor-freezing", "inductor-autotune")
 
 
 @dataclass(frozen=True)
 class Bar:
-    """Times as fast as `against` (the best of these peers); `worst` is for the least of several workloads."""
+    """The required ratio: how many times as fast as the best of the peers `against`. The `worst` fields bound the
+    least ratio of several workloads."""
 
     against: tuple[str, ...]
     plain: float  # without AMX
@@ -30,7 +31,7 @@ class Goal:
     workloads: tuple[str, ...]
     bars: tuple[Bar, ...]
     measure: str = "speed"  # speed, first, peak, frozen-peak, backend, native or sweep
-    each: bool = True  # every workload has to reach the bar; else their geometric mean, and the worst `worst`
+    each: bool = True  # if True, every workload has to reach the bar; else their geometric mean, and the worst one `worst`
 
     def peers(self) -> list[str]:
         ours = ["tilewright"] + ["tilewright-frozen"] * (self.measure == "frozen-peak")
@@ -83,7 +84,7 @@ def geometric_mean(values: list[float]) -> float:
 
 @dataclass
 class Verdict:
-    """One bar of one goal, measured."""
+    """The measurement of one bar of a goal."""
 
     goal: str
     against: str
@@ -92,8 +93,8 @@ class Verdict:
     worst: float = 0.0  # least of the workloads
     worst_bar: float = 0.0
     worst_name: str = ""
-    short: tuple[str, ...] = ()  # workloads that miss the bar in speed: the roof may speak for them
-    roof: float = 0.0  # their share of the roof, the least where each has to reach the bar, else the geometric mean; 0: not measured
+    short: tuple[str, ...] = ()  # workloads that miss the speed bar; they may hold by their share of the roof
+    roof: float = 0.0  # share of the roof of `short`: the least if each workload has to reach the bar, else the geometric mean; 0: not measured
 
     @property
     def held(self) -> bool:
@@ -101,7 +102,7 @@ class Verdict:
 
 
 def judge(goal: Goal, races: list[Race], amx: bool) -> list[Verdict]:
-    """A verdict for each bar whose peers ran. `races` are the goal's workloads'."""
+    """Returns a verdict for each bar whose peers ran. `races`: the races of the goal's workloads."""
     verdicts = []
     for bar in goal.bars:
         ratios = {race.workload: ratio for race in races if (ratio := _ratio(goal, race, bar.against)) is not None}

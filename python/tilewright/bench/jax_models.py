@@ -1,4 +1,4 @@
-"""The blocks, products and single operations in JAX, with the weights of the torch model."""
+"""JAX versions of the blocks, products and single operations, with the weights of the torch model."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from .workloads import EncoderBlock, Workload
 
 
 def translate(work: Workload) -> Callable:
-    """A jitted program of the same numbers; peers.Unavailable for models that are not written down here."""
+    """Returns a jitted program that computes the same as `work`. Raises peers.Unavailable for models that are not
+    implemented here."""
     import jax
     import jax.numpy as jnp
     import numpy

@@ -1,4 +1,4 @@
-"""How each program runs a workload. A peer takes a Workload and returns a function without arguments."""
+"""Defines how each program runs a workload. A peer takes a Workload and returns a function without arguments."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .workloads import Workload
 
 
 class Unavailable(RuntimeError):
-    """The peer is not installed, or cannot run this workload; the text says which."""
+    """Raised if the peer is not installed or cannot run this workload; the text states the reason."""
 
 
 def _train(work: Workload, model: Callable) -> Callable:
@@ -24,7 +24,7 @@ def _train(work: Workload, model: Callable) -> Callable:
         result = model(**work.inputs)
         result = result[0] if not isinstance(result, torch.Tensor) else result
         result = result if result.dtype == torch.float64 else result.float()
-        # Weights of their own for all elements: behind a layer norm the sum of squares has no gradient.
+        # Each element has a different weight: behind a layer norm, a plain sum of squares has no gradient.
         weights = torch.arange(result.numel(), dtype=result.dtype).cos().view(result.shape)
         (result * weights).mean().backward()
         return parameters[0].grad
@@ -76,7 +76,7 @@ def _mark(work: Workload) -> None:
 
 
 class _Recorder:
-    """A compiled graph that remembers the arguments of its first call."""
+    """A compiled graph that records the arguments of its first call."""
 
     def __init__(self, inner: Callable):
         self.inner, self.arguments = inner, None
@@ -89,7 +89,7 @@ class _Recorder:
 
 
 def _native(compiled: Callable, recorders: list[_Recorder]) -> Callable:
-    """What the backend returned, without Dynamo's guards and AOTAutograd's wrappers."""
+    """Returns the function that the backend returned, without Dynamo's guards and AOTAutograd's wrappers."""
     compiled()
     if len(recorders) != 1:
         raise Unavailable(f"{len(recorders)} graphs where one was expected")
@@ -101,9 +101,9 @@ def tilewright(work: Workload, **options) -> Callable:
     from .. import backend
 
     _mark(work)
-    if work.optimizer:  # torch breaks the graph inside
+    if work.optimizer:  # torch breaks the graph inside the optimizer
         return _update(work, lambda step: torch.compile(step, backend="tilewright", options={"strict": True, **options}))
-    # Without fullgraph, as the peers: it costs a call 2 us. worker.py looks for breaks.
+    # Without fullgraph, as for the other peers: it costs 2 us per call. worker.py checks for graph breaks.
     model = torch.compile(work.model, backend="tilewright", options={"strict": True, **options})
     if not work.native:
         return _program(work, model)
@@ -117,7 +117,7 @@ def tilewright(work: Workload, **options) -> Callable:
 
     backend.CompiledGraph = record
     try:
-        with functorch_config.patch(enable_autograd_cache=False):  # a restored graph would not be seen here
+        with functorch_config.patch(enable_autograd_cache=False):  # a restored graph would not be recorded
             return _native(_program(work, model), recorders)
     finally:
         backend.CompiledGraph = original
@@ -203,7 +203,7 @@ def jax(work: Workload) -> Callable:
 
 
 def exact(work: Workload) -> Callable:
-    """Eager in float64: what errors are measured against."""
+    """Runs the workload in eager in float64, the reference for errors."""
     return eager(work.cast(torch.float64))
 
 

@@ -1,4 +1,5 @@
-"""Fresh processes, one for each peer, that take turns: A-B-C-A-B-C. What counts is the median of the ratios of a round."""
+"""Runs one fresh process for each peer, alternately: A-B-C-A-B-C. The result is the median of the ratios of the
+rounds."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from pathlib import Path
 
 @dataclass
 class Entry:
-    """One peer's part in a race."""
+    """The result of one peer in a race."""
 
     peer: str
     failed: str = ""
@@ -47,13 +48,13 @@ class Race:
         return asdict(self)
 
     def ratio(self, *peers: str) -> float | None:
-        """Against the best of `peers` that ran: the least of the ratios."""
+        """Returns the ratio to the fastest of `peers` that ran: the least of their ratios."""
         ran = [self.entries[p].ratio for p in peers if p in self.entries and not self.entries[p].failed]
         return min(ran) if ran else None
 
 
 class Process:
-    """A worker.py of one peer on `threads` cores."""
+    """A process that executes worker.py for one peer on `threads` cores."""
 
     def __init__(self, peer: str, threads: int, caches: Path):
         environment = dict(os.environ, OMP_NUM_THREADS=str(threads), TORCHINDUCTOR_CACHE_DIR=str(caches / "inductor"),
@@ -93,14 +94,14 @@ class Process:
 
 
 def interval(values: list[float]) -> tuple[float, float]:
-    """Of the median, at 95%, from the order statistics (normal approximation of the binomial)."""
+    """Returns the 95% interval of the median, from the order statistics (normal approximation of the binomial)."""
     ordered, count = sorted(values), len(values)
     reach = 0.98 * count**0.5
     return ordered[max(0, int(count / 2 - reach))], ordered[min(count - 1, int(count / 2 + reach))]
 
 
 def exact_file(workload: str, dtype: str, threads: int, folder: Path) -> Path | None:
-    """The first result in float64, made by a process of its own."""
+    """Returns a file with the first result in float64, computed in a separate process, or None if that fails."""
     path = folder / f"exact-{workload.replace(':', '-')}-{dtype}.pt"
     if not path.exists():
         with Process("exact", threads, folder) as process:
@@ -112,8 +113,11 @@ def exact_file(workload: str, dtype: str, threads: int, folder: Path) -> Path | 
 
 def run(workload: str, dtype: str, threads: int, peers: list[str], seconds: float = 2.0, warm: bool = False,
         errors: bool = True, processes: dict[str, Process] | None = None, cold: bool = False) -> Race:  # fmt: skip
-    """`seconds` of rounds for each peer; `cold`: the second-level caches are flooded before each call. `processes` are
-    used again, and not closed, where given."""
+    """Races `peers` on one workload, with `seconds` of rounds for each peer.
+
+    `cold`: flood the second-level caches before each call. `processes`: existing processes to use; they are not
+    closed.
+    """
     race = Race(workload, dtype, threads, cold=cold)
     with tempfile.TemporaryDirectory(prefix="tilewright-bench-") as folder:
         caches = Path(folder)
@@ -172,8 +176,10 @@ def _rounds(race: Race, runners: dict[str, Process], seconds: float, least: int 
 
 
 def sweep(workload: str, dtype: str, threads: int, peers: list[str]) -> tuple[Race, dict[str, dict]]:
-    """32 sequence lengths through one model marked dynamic: total seconds, compiling included; and what each peer's
-    worker answered."""
+    """Runs 32 sequence lengths through one model with a dynamic sequence.
+
+    Returns the race, whose times are total seconds including compiling, and the answer of each peer's worker.
+    """
     race, answers = Race(workload, dtype, threads), {}
     for peer in peers:
         with tempfile.TemporaryDirectory(prefix="tilewright-bench-") as folder, Process(peer, threads, Path(folder)) as process:

@@ -1,4 +1,4 @@
-"""Lines for people: races, goals, the machine."""
+"""Formats races, goals and the machine as text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RACE_HEADER = (f"{'workload':18} {'dtype':5} T {'peer':18} {'ms':>10} {'ratio':>
 
 
 def describe_machine() -> dict:
-    """What ran where."""
+    """Returns the CPU, the number of cores, the version of torch, AMX support and the operating system."""
     model = next((line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), platform.processor())
     return {"cpu": model, "cores": len(os.sched_getaffinity(0)), "torch": torch.__version__, "amx": _tilewright.has_amx(),
             "system": platform.platform(terse=True)}  # fmt: skip
@@ -51,7 +51,8 @@ def _verdict_line(verdict: Verdict) -> str:
 
 
 def run_goals(words: list[str], peers: list[str], threads: int, seconds: float, machine: dict) -> tuple[list[Race], list[Verdict]]:
-    """Runs the goals whose title has one of `words` (all without words), and prints each as it is known."""
+    """Runs the goals whose title contains one of `words` (all goals if it is empty), and prints each result when it
+    is available."""
     races: dict[tuple[str, str], Race] = {}
     verdicts: list[Verdict] = []
     for goal in GOALS:
@@ -83,7 +84,7 @@ def run_goals(words: list[str], peers: list[str], threads: int, seconds: float, 
 
 
 def _alone(goal: Goal, races: list[Race], machine: dict, threads: int) -> list[Verdict]:
-    """Bars of a goal that no peer is part of."""
+    """Returns the verdicts of the bars that do not involve a peer."""
     ours = races[0].entries["tilewright"]
     if ours.failed:
         return []
@@ -107,7 +108,7 @@ def _share_of_peak(roof: dict) -> float:
 
 
 def _roofs(names: tuple[str, ...], dtype: str, threads: int) -> list[dict]:
-    """What `tilewright bench --per-kernel` says of these workloads, in a process of its own."""
+    """Runs `tilewright bench --per-kernel` for these workloads in a separate process and returns its results."""
     with tempfile.TemporaryDirectory(prefix="tilewright-bench-") as folder:
         answer = Path(folder) / "roofs.json"
         run_again = [sys.executable, "-m", "tilewright.bench", *names, "--dtype", dtype, "--threads", str(threads)]
@@ -119,11 +120,11 @@ def _roofs(names: tuple[str, ...], dtype: str, threads: int) -> list[dict]:
 
 
 def _races(goal: Goal, peers: list[str], threads: int, seconds: float, known: dict) -> list[Race]:
-    """The races of a goal's workloads; those already run with the same peers are used again."""
+    """Returns the races of a goal's workloads. Reuses those in `known` that ran with the same peers."""
     result = []
     shared: dict[str, Process] = {}
     folder = None
-    if len(goal.workloads) > 6:  # many small ones: one process per peer for all of them
+    if len(goal.workloads) > 6:  # many small workloads: one process per peer for all of them
         folder = tempfile.TemporaryDirectory(prefix="tilewright-bench-")
         shared = {peer: Process(peer, threads, Path(folder.name)) for peer in peers}
     try:

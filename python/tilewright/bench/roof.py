@@ -1,10 +1,10 @@
-"""What this machine can do at most, and each kernel's share of it.
+"""Measures the peak rates of this machine and each kernel's share of them.
 
-Peaks are measured by the library (lib/Runtime/Host/MachinePeaks.cpp) on the threads that the kernels use; a kernel's
-roof is the larger of its flops over the peak of its dtype and its bytes over the bandwidth of the cache that is taken
-to hold them: a core's second-level cache where they fit into it, else the last-level cache. Weights, constants and
-arguments come from DRAM where those of one call are more than twice the last-level cache: none is there still when
-the next call wants it.
+The library measures the peaks (lib/Runtime/Host/MachinePeaks.cpp) on the threads that the kernels use. A kernel's
+roof is the larger of two times: its flops over the peak of its dtype, and its bytes over the bandwidth of the cache
+that is assumed to hold them. This is a core's second-level cache if the bytes fit into it, else the last-level cache.
+Weights, constants and arguments are counted at the bandwidth of DRAM if those of one call are larger than twice the
+last-level cache: the next call finds none of them in the cache.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .workloads import Workload
 
 @dataclass
 class KernelRow:
-    """One distinct kernel of a model, all its launches together."""
+    """One distinct kernel of a model, with all its launches summed."""
 
     operations: str
     schedule: str
@@ -37,16 +37,17 @@ class KernelRow:
 
 
 def peaks(threads: int) -> dict[str, float]:
-    """FLOP/s and bytes/s of `threads` threads: f32, bf16, int8, l1, l2, l3, dram; 0 for what the CPU does not have."""
+    """Returns FLOP/s and bytes/s of `threads` threads: f32, bf16, int8, l1, l2, l3, dram. A rate that the CPU does
+    not have is 0."""
     return _tilewright.machine_peaks(threads)
 
 
 def measure(work: Workload, dtype: str, threads: int, calls: int = 20) -> tuple[list[KernelRow], float, dict[str, float]]:
-    """Rows by falling time, seconds per call of the whole, and the peaks measured beside it."""
+    """Returns the rows in order of falling time, the seconds per call of the whole program, and the measured peaks."""
     from .peers import tilewright
 
     torch.set_num_threads(threads)
-    torch._dynamo.reset()  # else the ninth linear layer of a process is one recompile too many, and runs in eager
+    torch._dynamo.reset()  # without it, the ninth linear layer of a process exceeds the recompile limit and runs in eager
     earlier = report()
     work.native = False
     program = tilewright(work)
@@ -86,13 +87,13 @@ def _roof(step: dict, dtype: str, limits: dict[str, float], streamed: bool) -> f
 
 
 def share(rows: list[KernelRow]) -> float:
-    """Of all kernels of a call together: seconds at the roof over seconds."""
+    """Returns the roof's share of all kernels of a call together: seconds at the roof over measured seconds."""
     busy = sum(row.seconds for row in rows)
     return sum(row.roof for row in rows) / busy if busy else 0.0
 
 
 def table(rows: list[KernelRow], seconds: float, limits: dict[str, float], most: int = 30) -> str:
-    """For people."""
+    """Formats the rows as text, at most `most` of them."""
     busy = sum(row.seconds for row in rows)
     lines = ["peaks: " + ", ".join(f"{name} {value / 1e9:.0f} G{'B' if name in ('l1', 'l2', 'l3', 'dram') else 'FLOP'}/s"
                                    for name, value in limits.items() if value and not name.endswith("_bytes")),

@@ -1,7 +1,9 @@
-"""Draws what `tilewright tune --report=FILE.json` wrote: python -m tilewright.bench.tuning_chart FILE.json CHART.png
+"""Draws the file that `tilewright tune --report=FILE.json` wrote: python -m tilewright.bench.tuning_chart FILE.json
+CHART.png
 
-A tuning of the cpu: for each kernel the schedules that were measured, the median of their times over the default's with its
-95% interval, the chosen one marked. Designs of target hls: latency in cycles over multipliers, those that no other beats in both marked.
+For a tuning of the cpu, the chart shows the measured schedules of each kernel: the median of their times over the
+default's with its 95% interval. The chosen schedule is marked. For designs of target hls, it shows latency in cycles
+over multipliers. Designs that no other design beats in both are marked.
 """
 
 from __future__ import annotations
@@ -52,7 +54,7 @@ def _designs(plt, tuning: dict):
 
 
 def draw(tuning: dict, path: str) -> None:
-    """Needs matplotlib (pip install tilewright[bench])."""
+    """Writes the chart to `path`. Requires matplotlib (pip install tilewright[bench])."""
     import matplotlib
 
     matplotlib.use("Agg")

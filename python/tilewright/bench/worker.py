@@ -1,4 +1,4 @@
-"""One process that runs workloads through one peer, told what to do by lines of JSON on its standard input.
+"""A process that runs workloads through one peer. It reads commands as lines of JSON from its standard input.
 
     {"do": "start", "workload": "bert", "dtype": "f32", "peer": "eager", "threads": 2}   -> first, peak, rss, ...
     {"do": "time", "side": 0.05, "settle": 0.02, "cold": false}                          -> seconds per call
@@ -15,16 +15,16 @@ import time
 
 
 def _memory() -> dict[str, int]:
-    """Peak and present resident bytes of this process."""
+    """Returns the peak and the current resident bytes of this process."""
     with open("/proc/self/status") as status:
         fields = dict(line.split(":", 1) for line in status)
     return {"peak": int(fields["VmHWM"].split()[0]) << 10, "rss": int(fields["VmRSS"].split()[0]) << 10}
 
 
 class Worker:
-    """The program now running, and what is known of it."""
+    """The current program, its first result and its measured times."""
 
-    flood = None  # written between calls of the cold regime
+    flood = None  # buffer that is written between calls with cold caches
 
     def start(self, workload: str, dtype: str, peer: str, threads: int) -> dict:
         import torch
@@ -59,8 +59,11 @@ class Worker:
         return (time.perf_counter() - began) / calls
 
     def _cold_seconds(self, calls: int) -> float:
-        """Of one call, the median of `calls`. Between them all threads write four times what their second-level caches
-        hold: weights and inputs come from beyond."""
+        """Returns the seconds of one call: the median of `calls` calls.
+
+        Between calls, all threads together write a buffer of four times the second-level cache per thread, so that
+        weights and inputs are not in these caches.
+        """
         import torch
 
         if self.flood is None:
@@ -75,8 +78,11 @@ class Worker:
         return statistics.median(times)
 
     def time(self, side: float, settle: float, cold: bool = False) -> dict:
-        """Calls for about `settle` seconds that do not count, then for about `side`: threads of OpenMP programs spin
-        for some 15 ms after their last work, on the cores that the next program needs."""
+        """Measures for about `side` seconds, after about `settle` seconds of calls that are not counted.
+
+        Threads of OpenMP programs spin for some 15 ms after their last work, on the cores that the next program
+        needs.
+        """
         self._seconds(max(1, int(settle / self.once)))
         if cold:
             return {"seconds": self._cold_seconds(max(3, int(side / self.once / 2)))}
@@ -85,7 +91,8 @@ class Worker:
         return {"seconds": seconds}
 
     def sweep(self, workload: str, dtype: str, peer: str, threads: int, lengths: list[int]) -> dict:
-        """One model at every sequence length, the sequence marked dynamic: seconds of a first and of a second pass."""
+        """Runs one model with a dynamic sequence at every sequence length. Returns the seconds of a first and of a
+        second pass."""
         import torch
 
         from .peers import PEERS
@@ -126,13 +133,13 @@ class Worker:
 
 def main() -> None:
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what libraries print is no answer
+    os.dup2(2, 1)  # output of libraries must not mix with the answers
     worker = Worker()
     for line in sys.stdin:
         request = json.loads(line)
         try:
             answer = getattr(worker, request.pop("do"))(**request)
-        except Exception as error:  # the race goes on without this peer, and says why
+        except Exception as error:  # the race continues without this peer and reports the reason
             answer = {"failed": f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else ''}"}
         print(json.dumps(answer), file=answers, flush=True)
 

@@ -1,4 +1,5 @@
-"""What is measured. Every workload is made from a seed, so that each peer's process has the same weights and inputs."""
+"""The measured workloads. Every workload is made from a seed, so that each peer's process has the same weights and
+inputs."""
 
 from __future__ import annotations
 
@@ -19,9 +20,9 @@ class Workload:
     model: Callable
     inputs: dict[str, torch.Tensor]
     training: bool = False  # forward and backward, gradients of all parameters
-    optimizer: Callable | None = None  # of parameters: its step is what is run, on those of the model
+    optimizer: Callable | None = None  # makes an optimizer of the model's parameters; the workload is its step
     native: bool = False  # time what the backends return, without Dynamo's guards
-    flops: int = 0  # of one call, where it is one matrix product
+    flops: int = 0  # of one call, if it is one matrix product
     dynamic: dict[str, int] = field(default_factory=dict)  # input -> dimension that varies
     name: str = ""  # its key in WORKLOADS
 
@@ -33,7 +34,7 @@ class Workload:
 
 
 def first_tensor(result) -> torch.Tensor:
-    """The result that errors are measured on."""
+    """Returns the tensor of a result on which errors are measured."""
     while not isinstance(result, torch.Tensor):
         result = result[0]
     return result
@@ -50,7 +51,7 @@ def bert(batch: int = 1, tokens: int = 128, layers: int = 0, training: bool = Fa
     from transformers import BertConfig, BertModel
 
     config = BertConfig(**_layers("num_hidden_layers", layers))
-    if training:  # dropout draws other numbers in every program
+    if training:  # each program draws different random numbers for dropout
         config.hidden_dropout_prob = config.attention_probs_dropout_prob = 0.0
     return Workload(BertModel(config), {"input_ids": torch.randint(0, config.vocab_size, (batch, tokens))}, training)
 
@@ -69,12 +70,12 @@ def vit(layers: int = 0) -> Workload:
 
 
 def update(make: Callable) -> Workload:
-    """An optimizer's step on BERT-base's parameters."""
+    """Returns the workload of an optimizer's step on BERT-base's parameters."""
     return Workload(bert().model, {}, optimizer=make)
 
 
 def resnet50(batch: int = 1, channels_last: bool = True, training: bool = False) -> Workload:
-    """Channels-last by default: what eager is fastest with."""
+    """Uses channels-last by default, the fastest layout in eager."""
     from transformers import ResNetConfig, ResNetForImageClassification
 
     model, pixels = ResNetForImageClassification(ResNetConfig(num_labels=1000)), torch.randn(batch, 3, 224, 224)
@@ -119,7 +120,7 @@ class VideoBlock(torch.nn.Module):
 
 
 class VideoNet(torch.nn.Module):
-    """The layers of a residual network of 18 layers in space and time. Source: Tran et al., "A Closer Look at Spatiotemporal
+    """A residual network of 18 layers in space and time. Source: Tran et al., "A Closer Look at Spatiotemporal
     Convolutions for Action Recognition", 2018 (R3D)."""
 
     def __init__(self):
@@ -170,7 +171,7 @@ def mlp(batch: int = 256) -> Workload:
     return Workload(torch.nn.Sequential(*layers), {"input": torch.randn(batch, 1024)})
 
 
-# -- matrix products: rows x columns x depth, as a linear layer
+# -- matrix products as linear layers: rows x columns x depth
 
 
 def gemm(shape: str) -> Workload:
@@ -178,7 +179,7 @@ def gemm(shape: str) -> Workload:
     return Workload(torch.nn.Linear(depth, columns), {"input": torch.randn(rows, depth)}, flops=2 * rows * columns * depth)
 
 
-# -- single operations, bound by memory; a chain of elementwise ones
+# -- single memory-bound operations, and a chain of elementwise operations
 
 
 def _operation(function: Callable, **inputs: torch.Tensor) -> Workload:
@@ -216,7 +217,7 @@ def chain() -> Workload:
 
 
 def empty() -> Workload:
-    """An almost empty graph: what a call costs."""
+    """Returns an almost empty graph, which measures the overhead of a call."""
     return _operation(lambda x: x + 1, x=torch.zeros(16))
 
 
@@ -262,7 +263,8 @@ WORKLOADS: dict[str, Callable[[], Workload]] = {
 
 
 def make(name: str, dtype: str, seed: int = 0) -> Workload:
-    """The workload called `name` (a key of WORKLOADS, or gemm:MxNxK). Raises KeyError with the names there are."""
+    """Returns the workload `name` (a key of WORKLOADS, or gemm:MxNxK). Raises a KeyError that lists the names if it
+    is unknown."""
     torch.manual_seed(seed)
     if name.startswith("gemm:"):
         work = gemm(name.removeprefix("gemm:"))

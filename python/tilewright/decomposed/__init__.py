@@ -1,7 +1,8 @@
-"""Tilewright's own decompositions into ops that the importer has: one file per family, each with a TABLE.
+"""Tilewright's own decompositions into ops that the importer supports: one file per family, each with a TABLE.
 
-A function of a TABLE takes what the overload takes, and may return NotImplemented: then the op stays as it is. So may
-decompositions of overloads that the importer takes whole, of the cases that it refuses.
+A function of a TABLE takes the arguments of the overload. It may return NotImplemented, and then the op is not
+decomposed. A decomposition may also exist for an overload that the importer supports, for the cases that the
+importer refuses.
 """
 
 from __future__ import annotations
@@ -15,8 +16,11 @@ from . import scatters, searches, special, windows
 
 
 def _fresh(decomposition):
-    """No overload of a TABLE gives an argument itself: what ends as its argument (a scan of one element) is a copy. What a
-    decomposition makes lies where its first tensor does."""
+    """Wraps a decomposition so that its result is never an argument itself, and is on the right device.
+
+    If the result is an argument (a scan of one element), it is copied, because no overload of a TABLE returns its
+    argument. Tensors that the decomposition creates are on the device of its first tensor.
+    """
 
     @functools.wraps(decomposition)
     def run(*args, **kwargs):
@@ -38,7 +42,7 @@ def own() -> dict:
 
 
 def of_libraries() -> dict:
-    """Of the custom operators that the libraries imported so far have."""
+    """Returns decompositions of the custom operators of the libraries that are imported so far."""
     found = {}
     for name, fn in groups.OF_LIBRARIES.items():
         space, _, op = name.partition("::")

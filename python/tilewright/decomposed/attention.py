@@ -1,12 +1,14 @@
-"""Attention that is taken apart.
+"""Decompositions of attention.
 
-The overloads that torch takes for tensors on a GPU (flash, efficient, cuDNN's) become the CPU's, which the importer has: they
-differ in what they hand to their gradient, and so forward and gradient go together. Random draws of dropped weights stay torch's.
+The overloads that torch uses for tensors on a GPU (flash, efficient, cuDNN's) become the CPU's, which the importer
+supports. Their forward operators return different tensors for the gradient. Therefore forward and gradient are
+decomposed together. torch still draws the random numbers of dropout.
 
-Gradients of queries with more heads than keys and values: these are repeated.
+For gradients of queries with more heads than keys and values, the keys and values are repeated.
 
-float64: torch's fake tensors give the row sums that the forward graph keeps as float32 for every dtype, and so a compiled
-graph hands them over; eager's kernel keeps them in float64. The gradients of float64 therefore compute the weights anew.
+float64: the forward graph returns the row sums for the gradient. torch's fake tensors declare them as float32 for
+every dtype, and so a compiled graph returns float32. Eager's kernel keeps them in float64. The gradients of float64
+therefore recompute the weights.
 """
 
 from __future__ import annotations
@@ -19,14 +21,15 @@ aten = torch.ops.aten
 
 
 def of_grouped_heads(grad, query, key, value, out, logsumexp, dropout_p, is_causal, *, attn_mask=None, scale=None):
-    """Keys and values are repeated for each head of queries; the heads that read one share its gradient."""
+    """Repeats keys and values for each head of queries, and sums the gradients of the query heads that share a key
+    head."""
     heads, few = query.shape[1], key.shape[1]
 
     def repeated(x):
         batch, _, rows, columns = x.shape
         return x.unsqueeze(2).expand(batch, few, heads // few, rows, columns).reshape(batch, heads, rows, columns)
 
-    def summed(x):  # laid out as torch's own: heads inside of rows
+    def summed(x):  # in torch's layout: heads inside rows
         batch, _, rows, columns = x.shape
         of_rows = x.transpose(1, 2).reshape(batch, rows, few, heads // few, columns).sum(3)
         return of_rows.contiguous().transpose(1, 2)
@@ -37,7 +40,7 @@ def of_grouped_heads(grad, query, key, value, out, logsumexp, dropout_p, is_caus
 
 
 def of_all_pairs(grad_out, query, key, value, out, is_causal, *, attn_mask=None, scale=None):
-    """The weights of every pair, and what follows from them: the gradients by query, key, value and mask."""
+    """Computes the attention weights of every pair. Returns the gradients by query, key, value and mask."""
     scale = scale if scale is not None else 1.0 / math.sqrt(query.shape[-1])
     scores = (query @ key.transpose(-1, -2)) * scale
     if is_causal:
@@ -45,7 +48,7 @@ def of_all_pairs(grad_out, query, key, value, out, is_causal, *, attn_mask=None,
         scores = scores.masked_fill(later, -math.inf)
     if attn_mask is not None:
         scores = scores.masked_fill(attn_mask.logical_not(), -math.inf) if attn_mask.dtype == torch.bool else scores + attn_mask
-    nothing = scores.amax(-1, keepdim=True) == -math.inf  # such a row's result is 0
+    nothing = scores.amax(-1, keepdim=True) == -math.inf  # the result of such a row is 0
     weights = torch.softmax(scores, -1).masked_fill(nothing, 0.0)
     step = grad_out @ value.transpose(-1, -2)
     of_scores = weights * (step - (grad_out * out).sum(-1, keepdim=True))
@@ -70,18 +73,23 @@ def flash_attention_backward(grad, query, key, value, out, logsumexp, dropout_p,
 
 
 def _nothing(query, count):
-    """Seeds and offsets of draws that nobody makes, tables of lengths and weights that nobody asks for."""
+    """Returns empty tensors for results that are not used: seeds and offsets of random draws, tables of lengths,
+    weights."""
     return [torch.empty(0, dtype=torch.int64, device=query.device) for _ in range(count)]
 
 
 def _with_lengths(query, key, out, logsumexp):
-    """What flash and cuDNN's give: lengths of sequences, the longest ones, two parts of a seed, a mask for finding faults."""
+    """Returns the results of flash and cuDNN's overloads: sequence lengths, longest sequences, two parts of a seed, a
+    debug mask."""
     of_queries, of_keys, seed, offset, mask = _nothing(query, 5)
     return out, logsumexp, of_queries, of_keys, query.shape[2], key.shape[2], seed, offset, mask
 
 
 def _plain(query, key, value, dropout_p, is_causal) -> bool:
-    """What the CPU's overload takes, too. A causal mask begins at the first key there, in some of the others at the last."""
+    """Returns whether the CPU's overload supports the arguments, too.
+
+    Its causal mask is aligned to the first key; that of some other overloads to the last key.
+    """
     known = all(x.dim() == 4 and x.dtype in (torch.float32, torch.float16, torch.bfloat16) for x in (query, key, value))
     return known and dropout_p == 0.0 and (not is_causal or query.shape[2] == key.shape[2])
 
@@ -91,7 +99,7 @@ def _attend(query, key, value, mask, is_causal, scale):
 
 
 def _gradients(grad, query, key, value, out, logsumexp, mask, is_causal, scale):
-    """Traced, it comes to flash_attention_backward()."""
+    """Computes the gradients. When traced, this operator is decomposed by flash_attention_backward()."""
     return aten._scaled_dot_product_flash_attention_for_cpu_backward.default(
         grad, query, key, value, out, logsumexp, 0.0, is_causal, attn_mask=mask, scale=scale)  # fmt: skip
 
@@ -111,7 +119,7 @@ def flash_backward(grad, query, key, value, out, logsumexp, cum_seq_q, cum_seq_k
 
 
 def _to_blocks(logsumexp):
-    """The efficient kernel's rows of sums have a multiple of 32 places."""
+    """Pads the rows of logsumexp to a multiple of 32 elements, as the efficient kernel does."""
     more = -logsumexp.shape[-1] % 32
     return torch.nn.functional.pad(logsumexp, (0, more)) if not isinstance(more, int) or more else logsumexp
 

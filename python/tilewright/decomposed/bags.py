@@ -1,6 +1,7 @@
-"""Sums, means and largest elements of bags of a table's rows (embedding_bag), and their gradients.
+"""Sums, means and maxima of bags of a table's rows (embedding_bag), and their gradients.
 
-Bags stand one behind the other: `offsets` says where each begins. Each element's bag is a running count of the begins before it.
+Bags are contiguous and in order: `offsets` has the start of each. An element's bag is the running count of the
+starts before it.
 """
 
 from __future__ import annotations
@@ -18,24 +19,25 @@ SUM, MEAN, MAX = 0, 1, 2
 
 
 def _of_counts(index, length, amounts=None):
-    """How often each of `length` numbers is in `index`, or the sum of its amounts."""
+    """Returns how often each of the numbers below `length` occurs in `index`, or the sum of its amounts."""
     amounts = torch.ones_like(index, dtype=torch.int64) if amounts is None else amounts
     return torch.zeros(length, dtype=torch.int64).index_add(0, index, amounts)
 
 
 def _bags(indices, offsets):
-    """The bag of each element, in 32 bits where they are enough."""
+    """Returns the bag of each element, in 32 bits if these suffice."""
     count = indices.shape[0]
     dtype = torch.int32 if statically_known_true(count < 2**31) else torch.int64
-    before = torch.where(torch.arange(count + 1) == 0, -1, 0).to(dtype)  # an empty bag at the end begins behind the last element
+    before = torch.where(torch.arange(count + 1) == 0, -1, 0).to(dtype)  # an empty bag at the end starts behind the last element
     begins = before.index_add(0, offsets.to(torch.int64), torch.ones_like(offsets, dtype=dtype))
-    # Elements before the first bag are an error that is raised behind the call: index_add() takes no negative numbers.
+    # Elements before the first bag are an error that is raised after the call. index_add() does not accept negative
+    # indices.
     return begins.cumsum(0, dtype=dtype).narrow(0, 0, count).clamp_min(0)
 
 
 def embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=SUM, sparse=False, per_sample_weights=None,
                   include_last_offset=False, padding_idx=-1):  # fmt: skip
-    """(the bags' rows, each element's bag, how many elements each bag has, of which rows the largest elements are)"""
+    """Returns (the bags' rows, each element's bag, the number of elements of each bag, the rows of the maxima)."""
     if weight.dim() != 2 or indices.dim() != 1 or not weight.is_floating_point():
         return NotImplemented
     count = indices.shape[0]
@@ -48,7 +50,8 @@ def embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=SUM, 
         demand(offsets.diff() >= 0, "offsets of embedding_bag must not fall: each bag begins where the one before ends")
     bags = _bags(indices, offsets)
     total, columns = offsets.shape[0], weight.shape[1]
-    # Eager's kernels for the CPU count no elements of sums, and with these tables they need no element's bag either.
+    # Eager's CPU kernels do not count the elements of sums. With tables of unit stride they do not need each
+    # element's bag either.
     plain = mode == SUM and weight.device.type == "cpu"
     strides = [weight.stride(1), 1 if per_sample_weights is None else per_sample_weights.stride(0)]
     dense = all(statically_known_true(stride == 1) for stride in strides)
@@ -64,7 +67,7 @@ def embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=SUM, 
         held = rows if inside is None else torch.where(inside[:, None], rows, least)
         bags = bags.to(torch.int64)
         largest = torch.full([total, columns], least, dtype=held.dtype).scatter_reduce(0, bags[:, None].expand(held.shape), held, "amax")
-        # The first of equal ones.
+        # Ties give the first of the equal elements.
         at = torch.arange(held.shape[0], dtype=torch.int64)[:, None]
         first = torch.where(held == largest.index_select(0, bags), at, held.shape[0] - 1)
         places = torch.full([total, columns], held.shape[0] - 1, dtype=torch.int64)
@@ -89,7 +92,8 @@ def embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=SUM, 
 
 def dense_backward(grad, indices, offset2bag, bag_size, maximum_indices, num_weights, scale_grad_by_freq, mode, per_sample_weights=None,
                    padding_idx=-1):  # fmt: skip
-    # By frequency torch divides by the count of another row (indices_data[i] of EmbeddingBag.cpp): its own numbers are its to make.
+    # With scale_grad_by_freq, torch divides by the count of another row (indices_data[i] of EmbeddingBag.cpp); that
+    # case is left to eager.
     if scale_grad_by_freq or not some(num_weights, *grad.shape, *indices.shape, *offset2bag.shape):
         return NotImplemented
     wide = widened(grad)
@@ -109,7 +113,7 @@ def dense_backward(grad, indices, offset2bag, bag_size, maximum_indices, num_wei
 
 
 def _named(indices, offsets, offset2bag):
-    """Each element's bag, which a forward pass may have left out."""
+    """Returns each element's bag, which the forward pass may have omitted."""
     return _bags(indices, offsets) if none(offset2bag.shape[0]) and not none(indices.shape[0]) else offset2bag
 
 

@@ -30,7 +30,8 @@ def as_strided_copy(x, size, stride, storage_offset=None):
 
 
 def channel_shuffle(x, groups):
-    """torch's own is a view where there is nothing to move; the op is a copy."""
+    """Shuffles channels. The result is always a copy, as the op's is; torch's decomposition returns a view if nothing
+    moves."""
     if x.dim() < 3 or groups == 0:
         return NotImplemented
     grouped = x.reshape([x.shape[0], groups, x.shape[1] // groups, *x.shape[2:]])
@@ -38,7 +39,7 @@ def channel_shuffle(x, groups):
 
 
 def diagonal_scatter(x, src, offset=0, dim1=0, dim2=1):
-    """The diagonal's rows and columns, indexed together."""
+    """Writes `src` to the diagonal, by indexing its rows and columns together."""
     dim1, dim2 = dim1 % x.dim(), dim2 % x.dim()
     rest = [d for d in range(x.dim()) if d not in (dim1, dim2)]
     order = [dim1, dim2, *rest]
@@ -54,7 +55,7 @@ def put(x, index, source, accumulate=False):
 
 
 def triangle_indices(lower: bool):
-    """Rows and columns of a triangle: known when the graph is made."""
+    """Returns a function for the rows and columns of a triangle, which are known when the graph is made."""
 
     def indices(row, col, offset=0, *, dtype=torch.int64, layout=None, device=None, pin_memory=None):
         if not all(isinstance(v, int) for v in (row, col, offset)) or row * col > 1 << 16:
@@ -68,12 +69,12 @@ def triangle_indices(lower: bool):
 
 
 def efficient_zero(size, *, dtype=None, layout=None, device=None, pin_memory=None):
-    """torch's tensor of zeros without memory, of which gradients of gradients are made."""
+    """Returns zeros in memory for torch's zero tensor without memory, which second-order gradients use."""
     return torch.zeros(size, dtype=dtype, device=device)
 
 
 def zeros_as(x, other, *, self_num_batch_dims=0):
-    """A tangent of `other` for each of x's batch: how it lies in memory is nobody's business but forward mode's."""
+    """Returns zeros for a tangent of `other` for each batch of x. Only forward mode depends on its layout."""
     if self_num_batch_dims == 0:
         return torch.zeros_like(other)
     return other.new_zeros([*x.shape[:self_num_batch_dims], *other.shape])

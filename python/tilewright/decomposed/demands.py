@@ -1,7 +1,7 @@
-"""What eager refuses because of the data: asserted in the graph, and looked at after the call (asserts.py).
+"""Checks of data for which eager raises errors: asserted in the graph, and inspected after the call (asserts.py).
 
-Eager's kernels for GPUs divide by 0 in silence and assert on the device at most, where an assert of ours would cut the graph: nothing is
-asked there but what would be written to wrong places.
+Eager's GPU kernels divide by 0 silently, or at most assert on the device. On a GPU, an assert of ours would split
+the graph. Therefore only data that would cause writes to wrong addresses is checked there.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ aten = torch.ops.aten
 
 
 def demand(holds: torch.Tensor, said: str, on_gpus: bool = False) -> None:
-    """RuntimeError with this text at a call where `holds` has a false element."""
+    """Raises a RuntimeError with the text `said` at a call in which `holds` has a false element."""
     if holds.device.type == "cpu" or on_gpus:
         aten._assert_async.msg(holds.all() if holds.dim() else holds, said)
 

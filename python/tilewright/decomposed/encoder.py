@@ -1,8 +1,10 @@
-"""The layers of torch.nn's transformer that eager calls as one operator in inference (its fast path): multi-head attention, and
-an encoder's layer. Their kernels are torch's own; taken apart they are products, attention and norms, which fuse.
+"""Layers of torch.nn's transformer that eager calls as one operator in inference (its fast path): multi-head attention,
+and an encoder layer.
 
-A mask is true where a key is not looked at: `kind` 0 is of rows and keys [L, S], 1 of a batch's keys [B, S], 2 of both [B, H, L, S]. One that
-is no boolean is so where it is not 0, as eager's kernel reads it.
+Their kernels are torch's own. Decomposed, they are products, attention and norms, which fuse.
+
+A mask is true at keys that are ignored. `kind` 0 has the shape [L, S] (rows, keys), 1 has [B, S] (keys of each
+batch), 2 has [B, H, L, S]. In a mask that is not boolean, every value other than 0 is true, as in eager's kernel.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ aten = torch.ops.aten
 
 
 def _keep(mask, kind, query, keys: int):
-    """True where a key is looked at, to broadcast to [B, H, L, S]; None: everywhere."""
+    """Returns a mask that is true at keys that are attended to and broadcasts to [B, H, L, S], or None if all are."""
     if mask is None:
         return None
     mask = mask.to(torch.bool).logical_not()
@@ -44,7 +46,7 @@ def multi_head_attention(query, key, value, embed_dim, num_head, qkv_weight, qkv
     keep = _keep(mask, mask_type, query, key.shape[1])
     if not need_weights:
         found = F.scaled_dot_product_attention(q, k, v, attn_mask=keep)
-        if keep is not None:  # a row of no keys is NaN here, where attention gives 0
+        if keep is not None:  # a row without keys is NaN here, whereas attention gives 0
             found = torch.where(keep.any(-1, keepdim=True), found, math.nan)
         weights = query.new_empty(0)
     else:

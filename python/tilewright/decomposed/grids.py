@@ -1,4 +1,4 @@
-"""The gradients of an image or a volume that is read between its elements at places of a grid."""
+"""Gradients of grid_sample: an image or a volume that is interpolated at the positions of a grid."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import torch
 aten = torch.ops.aten
 
 BILINEAR, NEAREST, BICUBIC = 0, 1, 2
-A = -0.75  # of torch's cubic convolution
+A = -0.75  # the parameter of torch's cubic convolution
 ZEROS, BORDER, REFLECTION = 0, 1, 2
 
 
 def _reflected(at, size, align: bool):
-    """`at` thrown back at the edges as often as need be, and the sign of the derivative of that."""
+    """Returns `at` reflected at the edges as often as needed, and the sign of the derivative."""
     low, high = (0.0, size - 1.0) if align else (-0.5, size - 0.5)
     span = high - low
     if span == 0:
@@ -29,7 +29,7 @@ def _reflected(at, size, align: bool):
 
 
 def _place(coordinate, size, padding: int, align: bool):
-    """Where -1 ... 1 lies among `size` elements, and the derivative of that."""
+    """Maps a coordinate in -1 ... 1 to a position among `size` elements. Returns the position and its derivative."""
     scale = (size - 1) / 2 if align else size / 2
     at = (coordinate + 1) * scale if align else ((coordinate + 1) * size - 1) / 2
     if padding == ZEROS:
@@ -42,7 +42,8 @@ def _place(coordinate, size, padding: int, align: bool):
 
 
 def _cubic(part):
-    """The weights of the four neighbours of a place `part` behind the second, and their derivatives (Keys, 1981)."""
+    """Returns the weights of the four neighbours of a position `part` behind the second one, and their derivatives
+    (Keys, 1981)."""
     near = lambda x: ((A + 2) * x - (A + 3)) * x * x + 1
     far = lambda x: ((A * x - 5 * A) * x + 8 * A) * x - 4 * A
     of_near = lambda x: (3 * (A + 2) * x - 2 * (A + 3)) * x
@@ -56,9 +57,12 @@ def _product(factors):
 
 
 def _neighbours(coordinate, size, mode: int, padding: int, align: bool):
-    """Of each of the elements along a dimension that a place is made of: where it lies, its weight, and what that changes by when
-    the place moves (None: by nothing); and the derivative of the place by the coordinate."""
-    if mode == BICUBIC:  # each is brought into the image by itself
+    """Returns the elements along a dimension from which a position is interpolated, and the derivative of the
+    position by the coordinate.
+
+    For each element: its index, its weight, and the derivative of the weight by the position (None: zero).
+    """
+    if mode == BICUBIC:  # padding applies to each neighbour separately
         at, scale = _place(coordinate, size, ZEROS, align)
         first = at.floor()
         taps = [first + step for step in (-1, 0, 1, 2)]
@@ -81,7 +85,7 @@ def _gradients(spatial: int):
         known = all(isinstance(s, int) and s > 0 for s in (c, *sizes, *grid.shape[1:-1]))
         if not known or image.dtype not in (torch.float32, torch.float64):
             return NotImplemented
-        # The grid's last coordinate is the image's first dimension.
+        # The grid's last coordinate is the image's first spatial dimension.
         along = [_neighbours(grid[..., spatial - 1 - dim], size, mode, padding, align) for dim, size in enumerate(sizes)]
         pixels, flat = image.reshape(n, c, -1), grad.reshape(n, c, -1)
         of_image, of_places = torch.zeros_like(pixels, memory_format=torch.contiguous_format), [0] * spatial

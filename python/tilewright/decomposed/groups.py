@@ -1,5 +1,8 @@
-"""Products of rows in groups, each with a matrix of its own (the experts of a mixture): rows are brought into blocks of one group,
-and each block is multiplied by the matrix that it chooses, which the compiler reads where it lies."""
+"""Products of rows in groups, with one matrix per group (the experts of a mixture).
+
+Rows are gathered into blocks of one group. Each block is multiplied by the matrix of its group, which the compiler
+reads in place.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,8 @@ import torch
 
 aten = torch.ops.aten
 
-MOST = 64  # rows of a block that serve a matrix well
-UNKNOWN = 16  # rows of a block where their number is a symbol
+MOST = 64  # rows of a block at most; more do not use a matrix better
+UNKNOWN = 16  # rows of a block if the number of rows is a symbol
 
 
 @dataclass
@@ -18,11 +21,11 @@ class Blocks:
     """`ends` says where each group's rows end. Each block's group; which rows it has; which of its places are rows of its group;
     and where each row has gone."""
 
-    group: torch.Tensor  # [blocks]
-    rows: torch.Tensor  # [blocks, size]
-    inside: torch.Tensor  # [blocks, size]
-    place: torch.Tensor  # [rows], of all places
-    in_group: torch.Tensor  # [rows]: behind the last end there are rows of no group
+    group: torch.Tensor  # [blocks]: each block's group
+    rows: torch.Tensor  # [blocks, size]: the rows of each block
+    inside: torch.Tensor  # [blocks, size]: whether the position has a row of the block's group
+    place: torch.Tensor  # [rows]: the position of each row among the positions of all blocks
+    in_group: torch.Tensor  # [rows]: false for rows behind the last end, which are in no group
 
 
 def _blocks(ends, count, groups: int, size: int) -> Blocks:
@@ -31,9 +34,9 @@ def _blocks(ends, count, groups: int, size: int) -> Blocks:
     lengths = (ends - starts + size - 1) // size
     block_ends = lengths.cumsum(0)
     block_starts = block_ends - lengths
-    blocks = count // size + groups if size > 1 else count  # no more are needed, whatever the lengths
+    blocks = count // size + groups if size > 1 else count  # an upper bound for all lengths
     at, row = torch.arange(blocks, dtype=torch.int64), torch.arange(count, dtype=torch.int64)
-    # The last of the groups takes blocks that nobody needs.
+    # Unused blocks belong to the last group.
     group = (block_ends[:-1] <= at[:, None]).sum(1)
     first = starts[group] + (at - block_starts[group]) * size
     rows = first[:, None] + torch.arange(size, dtype=torch.int64)
@@ -44,7 +47,7 @@ def _blocks(ends, count, groups: int, size: int) -> Blocks:
 
 
 def _size(count, groups: int, share: float) -> int:
-    """A power of 2 of rows for a block, at most `share` of the mean group."""
+    """Returns a power of 2, the rows of a block: at most `share` of the mean group size."""
     if not isinstance(count, int):
         return UNKNOWN
     size = 1
@@ -81,7 +84,8 @@ def grouped_mm_fallback(x, matrices, offs):
 
 
 def grouped_mm_fallback_backward(x, matrices, offs, grad):
-    """The gradient of a matrix adds up the products of its blocks, no more of which than twice the groups."""
+    """Computes the gradients by x and the matrices. The gradient of a matrix is the sum of the products of its
+    blocks; there are at most twice as many blocks as groups."""
     if not _known(x, matrices):
         return NotImplemented
     count, groups = x.shape[0], matrices.shape[0]
@@ -96,7 +100,7 @@ def grouped_mm_fallback_backward(x, matrices, offs, grad):
 
 
 TABLE = {aten._grouped_mm.default: grouped_mm}
-# Custom operators, which exist when the library is imported that has them.
+# Custom operators. They exist only after their library is imported.
 OF_LIBRARIES = {
     "transformers::grouped_mm_fallback": grouped_mm_fallback,
     "transformers::grouped_mm_fallback_backward": grouped_mm_fallback_backward,

@@ -1,4 +1,4 @@
-"""What sums of 16-bit floats are kept in."""
+"""The accumulator dtype of 16-bit floats."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ import torch
 
 
 def widened(x: torch.Tensor) -> torch.Tensor:
-    """x, in f32 where it is bf16 or f16."""
+    """Returns x, converted to f32 if it is bf16 or f16."""
     return x.float() if x.dtype in (torch.bfloat16, torch.float16) else x

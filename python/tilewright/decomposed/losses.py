@@ -1,7 +1,7 @@
-"""Gradients of losses by class: each element is compared with its row's target, within the kernel that reads it.
+"""Gradients of losses by class: each element is compared with its row's target within the kernel that reads it.
 
-torch's own decompositions scatter into zeros as large as the input and multiply: two tensors more, 190 MB each for the
-words of 12 sentences of 128.
+torch's own decompositions scatter into zeros as large as the input and multiply. This takes two additional tensors
+of 190 MB each for the vocabulary of 12 sentences of 128 tokens.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ MEAN = 1  # torch.nn._reduction.get_enum("mean")
 
 
 def nll_loss_backward(grad, x, target, weight, reduction, ignore_index, total_weight):
-    """The gradient of x [classes], [rows, classes] or [rows, classes, h, w]: -grad * weight at the target, 0 elsewhere."""
+    """Returns the gradient of x [classes], [rows, classes] or [rows, classes, h, w]: -grad * weight at the target, 0
+    elsewhere."""
     dim = 0 if x.dim() < 2 else 1
     if x.dim() == 1 and target.dim() == 1:
         target = target[0]
