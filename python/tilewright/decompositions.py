@@ -1,4 +1,4 @@
-"""torch's own decompositions for the long tail, minus every overload that the importer takes whole."""
+"""torch's decompositions for rarely used operators, without the overloads that the importer supports."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from .decomposed import of_libraries, own
 
 
 def native_group_norm_backward(grad_output, input, mean, rstd, gamma, N, C, HxW, group, output_mask):
-    """torch's own divides by the elements of a group: of none it cannot."""
+    """Handles empty inputs, for which torch's decomposition divides by zero: it divides by the number of elements of
+    a group."""
     import torch
     from torch._decomp import get_decompositions
 
     if input.numel() != 0:
         op = torch.ops.aten.native_group_norm_backward.default
         return get_decompositions([op])[op](grad_output, input, mean, rstd, gamma, N, C, HxW, group, output_mask)
-    # Sums over no elements are 0; the mean of none may be NaN, and a weight's gradient is multiplied by it.
+    # Sums over no elements are 0. The mean of no elements may be NaN, and it is a factor of the weight's gradient.
     of_groups = (0 * mean * rstd).view(N, group).sum(0)
     weight = of_groups.unsqueeze(1).expand(group, C // group).reshape(C).contiguous()
     gradients = (input.new_zeros(input.shape), weight, input.new_zeros(C))
@@ -25,22 +26,25 @@ def native_group_norm_backward(grad_output, input, mean, rstd, gamma, N, C, HxW,
 
 
 def batch_norm_backward(grad, x, weight, running_mean, running_var, save_mean, save_var, update, eps, output_mask, reserve):
-    """`save_var` is what native_batch_norm_backward takes as the inverse deviation; of `reserve` the CPU has nothing."""
+    """Calls native_batch_norm_backward, to which `save_var` is the inverse deviation. `reserve` is empty on the CPU."""
     import torch
 
     backward = torch.ops.aten.native_batch_norm_backward.default
     return backward(grad, x, weight, running_mean, running_var, save_mean, save_var, update, eps, output_mask)
 
 
-_registered: dict = {}  # by name of the overload: the user's
+_registered: dict = {}  # the user's functions, by name of the overload
 
 
 def register(op, function, what: str, table: dict):
-    """Puts `function`, the `what` of operator `op`, into `table`; without it, what does so when called with it. Overloads go
-    by name: who defines an operator anew (a cell run twice) has other objects, and torch deletes the old ones when it likes."""
+    """Stores `function`, the `what` of operator `op`, in `table`. If it is None, returns a decorator that does so.
+
+    The key is the overload's name: if a user redefines an operator (by running a cell twice), it has new objects,
+    and torch may delete the old ones at any time.
+    """
     import torch
 
-    op = getattr(op, "_opoverload", op)  # of what torch.library.custom_op makes of a function
+    op = getattr(op, "_opoverload", op)  # torch.library.custom_op makes an object with this attribute
     if isinstance(op, torch._ops.OpOverloadPacket):
         overloads = op.overloads()
         if len(overloads) != 1:
@@ -57,21 +61,24 @@ def register(op, function, what: str, table: dict):
 
 
 def register_decomposition(op, decomposition=None):
-    """Tells how an operator, mostly one of torch.library's, is made of others: graphs that are compiled from then on have
-    these instead of a call into torch. `op` is an overload (torch.ops.mylib.scale.default) or an operator with one;
-    `decomposition` takes its arguments and returns its results. Without it, a decorator::
+    """Registers a decomposition of an operator, usually one of torch.library's, into other operators.
+
+    Graphs that are compiled later contain these operators instead of a call into torch. `op` is an overload
+    (torch.ops.mylib.scale.default) or an operator with one overload. `decomposition` takes its arguments and returns
+    its results. Without it, a decorator::
 
         @tilewright.register_decomposition(torch.ops.mylib.scale)
         def scale(x, factor):
             return x * factor
 
     Gradients come from torch.library.register_autograd, whose operators may be registered likewise. Raises TypeError
-    where `op` is no operator of torch's, ValueError where it has several overloads."""
+    if `op` is not a torch operator, and ValueError if it has several overloads.
+    """
     return register(op, decomposition, "decomposition", _registered)
 
 
 def registered_digest() -> str:
-    """What tells the user's decompositions and lowerings from others, for caches."""
+    """Returns a digest of the user's decompositions and lowerings, for keys of caches."""
     from .function_digest import digest_of
     from .lowerings import registered as lowerings
 
@@ -81,13 +88,13 @@ def registered_digest() -> str:
 
 
 def decompositions() -> dict:
-    """For AOTAutograd: torch's and ours, those of libraries that are loaded, and the user's."""
+    """Returns the decompositions for AOTAutograd: torch's, Tilewright's, those for loaded libraries, and the user's."""
     named = {_overload(name): function for name, function in _registered.items()}
     return _of_torch() | of_libraries() | {op: function for op, function in named.items() if op is not None}
 
 
 def _overload(name: str):
-    """The one that is called so now; None where the operator is gone."""
+    """Returns the overload that has this name now, or None if the operator is gone."""
     import torch
 
     try:
@@ -97,9 +104,11 @@ def _overload(name: str):
 
 
 class WhenTraced(Mapping):
-    """The ops that AOTAutograd decomposes: decompositions() without those that the walker decomposes (whole.py), and, where
-    `eager_random` is set, without those that draw random numbers. The table is made when the first op is looked up: a graph that
-    torch's cache restores needs none (0.1 s)."""
+    """The ops that AOTAutograd decomposes: decompositions() without those that the walker decomposes (whole.py).
+
+    If `eager_random` is set, ops that draw random numbers are excluded, too. The table is made when the first op
+    is looked up, because a graph that torch's cache restores does not need it (0.1 s).
+    """
 
     def __init__(self, eager_random: bool = False):
         self.eager_random = eager_random
@@ -141,7 +150,7 @@ def _of_torch() -> dict:
         try:
             table.update(get_decompositions([op]))
         except RuntimeError:
-            pass  # this torch has no decomposition for it
+            pass  # this version of torch has no decomposition for it
     table[aten.native_group_norm_backward.default] = native_group_norm_backward
     table[aten.batch_norm_backward.default] = batch_norm_backward
     known = set(_tilewright.known_targets())

@@ -1,8 +1,8 @@
-"""Graphs with tensors on several devices: a program for each, and copies between them that nobody waits for too early.
+"""Splits graphs with tensors on several devices: one program for each device, and asynchronous copies between them.
 
 Before:                             After:
     h = linear(x, w)    # cuda:0        h = linear(x, w)
-    c = h.to("cpu")                     s = start_to_host(h)   # to pinned memory, behind what makes h
+    c = h.to("cpu")                     s = start_to_host(h)   # to pinned memory, after h is computed
     g = relu(h)                         g = relu(h)
     r = exp(c)          # cpu           c = arrived(s)         # the host waits here
                                         r = exp(c)
@@ -21,12 +21,12 @@ aten = torch.ops.aten
 
 
 def to_gpu(tensor: torch.Tensor, device: torch.device, dtype: torch.dtype) -> torch.Tensor:
-    """Asynchronous: torch keeps the pinned memory until the copy has read it."""
+    """Copies to a GPU asynchronously. torch keeps the pinned memory until the copy has read it."""
     return (tensor if tensor.is_pinned() else tensor.pin_memory()).to(device, non_blocking=True).to(dtype)
 
 
 def start_to_host(tensor: torch.Tensor, device: torch.device, dtype: torch.dtype):
-    """The copy in pinned memory, and the event behind it."""
+    """Starts a copy to pinned memory. Returns the result and the event that is recorded after the copy."""
     tensor = tensor.to(dtype)
     result = torch.empty_like(tensor, device=device, pin_memory=True)
     result.copy_(tensor, non_blocking=True)
@@ -36,7 +36,7 @@ def start_to_host(tensor: torch.Tensor, device: torch.device, dtype: torch.dtype
 
 
 def arrived(started) -> torch.Tensor:
-    """What start_to_host() began."""
+    """Waits for the copy that start_to_host() began, and returns its result."""
     result, event = started
     event.synchronize()
     return result
@@ -47,12 +47,13 @@ def is_transfer(node: fx.Node) -> bool:
 
 
 def is_number(value) -> bool:
-    """A number in a tensor of the CPU goes with a call for any device."""
+    """Returns whether the tensor is a 0-d tensor on the CPU. A call for any device takes such a number as an
+    argument."""
     return value.device.type == "cpu" and value.dim() == 0
 
 
 def device_of_node(node: fx.Node) -> torch.device | None:
-    """Where a node's result is; None for what is no tensor."""
+    """Returns the device of a node's result, or None if it is not a tensor."""
     value = node.meta.get("val")
     for each in value if isinstance(value, (list, tuple)) else [value]:
         if isinstance(each, torch.Tensor):
@@ -61,7 +62,7 @@ def device_of_node(node: fx.Node) -> torch.device | None:
 
 
 def devices_of(gm: fx.GraphModule) -> set[torch.device]:
-    """Where the graph's tensors are, but for arguments that are numbers."""
+    """Returns the devices of the graph's tensors, except arguments that are numbers."""
 
     def goes_along(node: fx.Node) -> bool:
         value = node.meta.get("val")
@@ -71,7 +72,7 @@ def devices_of(gm: fx.GraphModule) -> set[torch.device]:
 
 
 def mixes(node: fx.Node) -> str:
-    """Why an op cannot be one of a program for one device, or ''."""
+    """Returns why an op cannot be part of a program for one device, or ''."""
     values = [node.meta.get("val"), *(n.meta.get("val") for n in node.all_input_nodes)]
     found = {str(v.device) for each in values for v in (each if isinstance(each, (list, tuple)) else [each])
              if isinstance(v, torch.Tensor) and not is_number(v)}  # fmt: skip
@@ -79,8 +80,8 @@ def mixes(node: fx.Node) -> str:
 
 
 def make_transfers(gm: fx.GraphModule) -> list[str]:
-    """Copies between the CPU and a GPU become asynchronous ones, with the wait where the host first reads. Returns what to say of
-    each."""
+    """Makes copies between the CPU and a GPU asynchronous; the host waits where it first reads the result. Returns a
+    description of each."""
     told = []
     for node in list(gm.graph.nodes):
         if node.target not in (aten._to_copy.default, torch.ops.prims.device_put.default) or not node.users:
@@ -109,15 +110,18 @@ def make_transfers(gm: fx.GraphModule) -> list[str]:
 
 
 def is_fixed(node: fx.Node) -> bool:
-    """Writes, random numbers and what is no op of ATen's stay where they are among the others."""
+    """Returns whether an op keeps its position in the graph: writes, random numbers and ops that are not ATen's do."""
     op = node.target
     return not is_transfer(node) and (not isinstance(op, torch._ops.OpOverload) or op._schema.is_mutable
                                       or torch.Tag.nondeterministic_seeded in op.tags)  # fmt: skip
 
 
 def gather(gm: fx.GraphModule) -> None:
-    """Puts ops for one device together, as far as what they read allows: fewer programs. Copies to the host begin as early as they
-    can, those to a GPU when the host has nothing else to do, and the host waits for one when nothing else is left at all."""
+    """Groups ops for one device as far as their dependences allow, to get fewer programs.
+
+    Copies to the host begin as early as possible. Copies to a GPU begin when the host has no other work. The host
+    waits for a copy only when nothing else is left.
+    """
     nodes = [n for n in gm.graph.nodes if n.op == "call_function"]
     number = {node: i for i, node in enumerate(nodes)}
     waits_for = {node: {n for n in node.all_input_nodes if n in number} for node in nodes}

@@ -1,9 +1,10 @@
 """The strides that eager gives to a graph's results.
 
-Ops are taken apart on the way here, and torch's decompositions do not always give the strides of the op itself
-(log_sigmoid of a transposed tensor, 2 ** x with dimensions of size 1, adaptive pooling in channels-last). Dynamo has
-traced the ops whole: its fake results have eager's strides, but for a few ops whose fake results are wrong, too. Copies
-that correct() adds to Dynamo's graph give their results the strides that eager's have.
+Ops are decomposed before compilation, and torch's decompositions do not always have the strides of the op itself
+(log_sigmoid of a transposed tensor, 2 ** x with dimensions of size 1, adaptive pooling in channels-last). Dynamo
+traces the ops before they are decomposed. Its fake results have eager's strides, except for a few ops whose fake
+results are wrong, too. For these ops, correct() adds copies to Dynamo's graph that give their results the strides of
+eager.
 
 Tests: test/Python/test_result_strides.py, and every result of test/Conformance/opinfo.
 """
@@ -17,7 +18,8 @@ from .outputs import expressions_of, named, result_chain, shared_memory
 
 
 def _is_unpooling(node: fx.Node) -> bool:
-    """torch's fake unpooling gives dense strides whatever its argument has; the kernel keeps channels-last."""
+    """Returns whether `node` is an unpooling. Its fake result always has dense strides, but the kernel keeps
+    channels-last."""
     return "max_unpool" in getattr(node.target, "__name__", "")
 
 
@@ -28,13 +30,14 @@ def _has_strides_of(tensor: torch.Tensor, format: torch.memory_format) -> bool:
 
 
 def _is_channels_last(tensor: torch.Tensor) -> bool:
-    """at::Tensor::suggest_memory_format: how eager's kernels allocate a result like `tensor`."""
+    """Returns whether eager's kernels allocate a result like `tensor` in channels-last
+    (at::Tensor::suggest_memory_format)."""
     formats = {4: torch.channels_last, 5: torch.channels_last_3d}
     return tensor.dim() in formats and _has_strides_of(tensor, formats[tensor.dim()])
 
 
 def _channels_last_of_shuffled(node: fx.Node, value: torch.Tensor) -> bool:
-    """channel_shuffle keeps channels-last; torch's fake result is contiguous."""
+    """Adds a copy in channels-last, which channel_shuffle keeps; torch's fake result is contiguous."""
     if value.dim() != 4 or not _is_channels_last(value):
         return False
     with node.graph.inserting_after(node):
@@ -45,7 +48,8 @@ def _channels_last_of_shuffled(node: fx.Node, value: torch.Tensor) -> bool:
 
 
 def _dense_input_of_batch_norm(node: fx.Node, value: torch.Tensor) -> bool:
-    """batch_norm gives a contiguous or channels-last result; torch's fake one has the strides of its argument."""
+    """Adds a contiguous copy of batch_norm's argument. The op gives a contiguous or channels-last result; torch's
+    fake result has the strides of its argument."""
     if _is_channels_last(value) or _has_strides_of(value, torch.contiguous_format):
         return False
     with node.graph.inserting_before(node):
@@ -55,7 +59,7 @@ def _dense_input_of_batch_norm(node: fx.Node, value: torch.Tensor) -> bool:
     return True
 
 
-# Of an op's node and its fake first argument: whether it has added a copy.
+# Functions of an op's node and its fake first argument. Each returns whether it has added a copy.
 CORRECTIONS = {
     torch.channel_shuffle: _channels_last_of_shuffled, torch.native_channel_shuffle: _channels_last_of_shuffled,
     torch.nn.functional.batch_norm: _dense_input_of_batch_norm, torch.batch_norm: _dense_input_of_batch_norm,
@@ -71,10 +75,10 @@ def _is_corrected(node: fx.Node) -> bool:
 
 
 def correct(gm: fx.GraphModule) -> set[fx.Node]:
-    """Adds the copies to Dynamo's graph; the nodes whose fake results do not say what eager's strides are."""
+    """Adds the copies to Dynamo's graph. Returns the nodes whose fake results do not have eager's strides."""
     found: set[fx.Node] = set()
     changed = False
-    for node in gm.graph.nodes:  # the copies behind a node among them
+    for node in gm.graph.nodes:  # iterates over the copies behind a node, too
         corrected = _is_corrected(node)
         changed |= corrected
         if corrected or _is_unpooling(node) or not found.isdisjoint(node.all_input_nodes):
@@ -85,7 +89,8 @@ def correct(gm: fx.GraphModule) -> set[fx.Node]:
 
 
 def results_of(gm: fx.GraphModule) -> list:
-    """The fake results of Dynamo's graph, which is corrected; None for what is no tensor and for what they do not say."""
+    """Corrects Dynamo's graph and returns its fake results: None for results that are not tensors or whose strides
+    are unknown."""
     imprecise = correct(gm)
     output = gm.graph.output_node()
     values = output.args[0] if isinstance(output.args[0], (list, tuple)) else [output.args[0]]
@@ -94,9 +99,11 @@ def results_of(gm: fx.GraphModule) -> list:
 
 
 def told(gm: fx.GraphModule, fakes: list, first: int, first_saved: int) -> dict[fx.Node, tuple]:
-    """Strides for results of an AOTAutograd graph, of which the user's begin at number `first`, that are no views of
-    arguments or of each other. Other names of one that are saved for the backward graph, from number `first_saved` on,
-    are as it is (outputs.laid_out)."""
+    """Returns eager's strides for results of an AOTAutograd graph that are not views of arguments or of each other.
+
+    `first`: the index of the user's first result. `first_saved`: the index of the first result that is saved for
+    the backward graph. A saved alias of a result gets the strides of that result (outputs.laid_out).
+    """
     output = gm.graph.output_node()
     values, found = output.args[0], {}
     shared = shared_memory(values)
@@ -114,7 +121,7 @@ def told(gm: fx.GraphModule, fakes: list, first: int, first_saved: int) -> dict[
 
 
 def differing(strides: dict[fx.Node, tuple]) -> dict[fx.Node, tuple]:
-    """Those that are not what AOTAutograd's graph says."""
+    """Returns the strides that differ from those in AOTAutograd's graph."""
 
     def differs(held, theirs) -> bool:
         ours, theirs, sizes = (expressions_of(of) for of in (held.stride(), theirs, held.shape))
@@ -128,7 +135,8 @@ def _hints(sizes) -> list:
 
 
 def dense(strides: dict[fx.Node, tuple]) -> dict[fx.Node, tuple]:
-    """Those of tensors without gaps and without elements that share memory: what Parts can make of another order."""
+    """Returns the strides of tensors without gaps and without overlapping elements, which Parts can produce from
+    another order."""
     found = {}
     for node, wanted in strides.items():
         sizes, steps = _hints(node.meta["val"].shape), _hints(wanted)
@@ -143,14 +151,14 @@ def dense(strides: dict[fx.Node, tuple]) -> dict[fx.Node, tuple]:
 
 
 def in_order(tensor: torch.Tensor, order: tuple[int, ...]) -> torch.Tensor:
-    """Dense, with its dimensions in memory in this order, the fastest last."""
+    """Returns `tensor` as dense, with its dimensions in memory in this order, the fastest last."""
     if tensor.permute(order).is_contiguous():
         return tensor
     return torch.empty_permuted(tensor.shape, order, dtype=tensor.dtype, device=tensor.device).copy_(tensor)
 
 
 def orders_of(gm: fx.GraphModule, strides: dict[fx.Node, tuple]) -> dict[int, tuple[int, ...]]:
-    """By number of the result: the order of its dimensions in memory, where `strides`, all dense, has it."""
+    """Returns, by index of the result, the order of its dimensions in memory. `strides` has only dense strides."""
     output = gm.graph.output_node()
     steps = {number: _hints(strides[value]) for number, value in enumerate(output.args[0]) if value in strides}
     return {number: tuple(sorted(range(len(of)), key=lambda d, of=of: -of[d])) for number, of in steps.items()}

@@ -1,4 +1,4 @@
-"""What torch.compile made of a program, function by function: for people, and as JSON for tools."""
+"""An explanation of how torch.compile compiled a program, function by function, as text or as JSON."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from .origin import Origin, function_name
 
 @dataclass
 class Compile:
-    """One trace of a function, its graphs and what it cost."""
+    """One trace of a function, with its graphs and its time."""
 
     compile_id: str
-    reason: str = ""  # the guard that failed, so that the function was traced again
+    reason: str = ""  # the guard that failed and caused the recompilation
     failure: str = ""
     seconds: float | None = None
     aot_seconds: float | None = None
@@ -25,7 +25,7 @@ class Compile:
 
 @dataclass
 class Function:
-    """A function of the user's, or a part of one behind a graph break."""
+    """A function of the user, or the part of one behind a graph break."""
 
     name: str
     file: str
@@ -38,7 +38,7 @@ class Function:
 
 @dataclass
 class Break:
-    """Where Dynamo could not go on in one graph."""
+    """A graph break of Dynamo."""
 
     reason: str
     file: str
@@ -50,7 +50,7 @@ class Break:
 
 @dataclass
 class Left:
-    """A function that torch.compile leaves to eager from its start: no backend sees any of it."""
+    """A function that torch.compile leaves to eager from its start: no backend sees any part of it."""
 
     function: Function
     reason: str
@@ -62,7 +62,7 @@ class Left:
 
 
 def _plain_reason(text: str) -> str:
-    """Dynamo's explanation of a failure on one line, without its debug context."""
+    """Returns Dynamo's explanation of a failure on one line, without its debug context."""
     said = []
     for part in text.split("***"):
         lines = [line.strip() for line in part.split("Developer debug context")[0].splitlines() if line.strip()]
@@ -71,8 +71,10 @@ def _plain_reason(text: str) -> str:
 
 
 def _left_of(metrics) -> Left | None:
-    """The function of this trace, if Dynamo compiled nothing of it: the trace failed, or, from torch 2.15 on, the graph broke before
-    its first op."""
+    """Returns the function of this trace if Dynamo compiled nothing of it, else None.
+
+    Either the trace failed, or, from torch 2.15 on, the graph broke before its first op.
+    """
     if metrics.is_forward is False:
         return None
     function = Function(metrics.co_name or "?", metrics.co_filename or "?", metrics.co_firstlineno or 0)
@@ -88,7 +90,7 @@ def _left_of(metrics) -> Left | None:
 
 
 def _breaks_in(functions: set[tuple[str, str]]) -> list[Break]:
-    """Graph breaks on whose stack one of the functions (file, name) is."""
+    """Returns the graph breaks that have one of the functions (file, name) on their stack."""
     found = {}
     for entry in dynamo.graph_break_reasons:
         stack = [(frame.filename, function_name(frame.name)) for frame in entry.user_stack]
@@ -100,7 +102,8 @@ def _breaks_in(functions: set[tuple[str, str]]) -> list[Break]:
 
 
 class Explanation:
-    """All functions that were traced for the graphs of a report, and those of the model (None: any) that were left to eager whole."""
+    """All functions that were traced for the graphs of a report, and the functions of the model (None: of any) that
+    were left to eager entirely."""
 
     def __init__(self, graphs: list, model=None):
         self.functions: list[Function] = []
@@ -123,7 +126,7 @@ class Explanation:
         self.left = list(left.values())
         for graph in graphs:
             origin = graph.origin
-            if origin.compile_id not in by_id:  # torch has forgotten it, or it was given to the backend directly
+            if origin.compile_id not in by_id:  # torch has dropped it, or the graph was passed to the backend directly
                 function = self._function(by_place, (origin.function or graph.name, origin.file, origin.line))
                 function.compiles.append(Compile(origin.compile_id))
                 by_id[origin.compile_id or f"{id(graph)}"] = function.compiles[-1]

@@ -1,4 +1,4 @@
-"""tilewright.export: a model as a .pt2 file that the tilewright program reads without Python."""
+"""tilewright.export: writes a model as a .pt2 file that the tilewright program reads without Python."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from .decompositions import decompositions
 
 
 class ExportError(RuntimeError):
-    """A model cannot be compiled without Python: the text lists every reason."""
+    """Raised if a model cannot be compiled without Python. The text lists every reason."""
 
 
 def _table() -> dict:
-    """What run_decompositions() decomposes: ops made of others, and what torch.compile has decomposed, minus what the
-    importer takes whole."""
+    """Returns the table for run_decompositions(): composite ops and the ops that torch.compile decomposes, without
+    those that the importer supports."""
     known = set(_tilewright.known_targets())
     composite = {op: fn for op, fn in torch.export.default_decompositions().items() if str(op) not in known}
     return composite | decompositions()
@@ -26,15 +26,17 @@ def _table() -> dict:
 def export(model, inputs, path, *, kwargs=None, dynamic_shapes=None):
     """Exports `model` for ahead-of-time use: `tilewright compile PATH`, `tilewright run PATH --input NAME=x.npy`.
 
-    `model` is a torch.nn.Module, run as it stands: call model.eval() first where it matters. `inputs` is the tuple of
-    example arguments and `kwargs` those given by name; sizes are fixed to theirs but where `dynamic_shapes` names them,
-    as torch.export.export takes it: `{"x": {0: torch.export.Dim("batch", max=512)}}`, with examples of at least 2 there,
-    since torch fixes a size of 1. `path` is the file to write, *.pt2, with the parameters in it. Returns the
-    torch.export.ExportedProgram that was written.
+    `model` is a torch.nn.Module, in its current mode: call model.eval() first if the mode matters. `inputs` is the
+    tuple of example arguments, and `kwargs` has those given by name. Sizes are fixed to those of the examples, except
+    the ones that `dynamic_shapes` names in the format of torch.export.export: `{"x": {0: torch.export.Dim("batch",
+    max=512)}}`. A dynamic size must be at least 2 in the example, because torch fixes a size of 1. `path` is the file
+    to write, *.pt2; it contains the parameters. Returns the torch.export.ExportedProgram that was written.
 
-    The ops that Tilewright takes whole stay whole, others are decomposed as for torch.compile. Raises ExportError where
-    something of the model cannot be compiled without Python (each op with its reason and the line of your program), and
-    what torch.export.export raises where it cannot trace the model. Nothing is written then."""
+    Ops that Tilewright supports are kept; the others are decomposed as for torch.compile. Raises ExportError if a
+    part of the model cannot be compiled without Python (the text has each op with its reason and the line of the
+    user's program), and the errors of torch.export.export if it cannot trace the model. In both cases no file is
+    written.
+    """
     path = os.fspath(path)
     if not path.endswith(".pt2"):
         raise ValueError(f"tilewright: the path {path!r} does not end in .pt2")

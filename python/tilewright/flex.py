@@ -1,12 +1,14 @@
-"""torch's flex_attention, whose scores and masks are functions of places, as products and a softmax around these functions.
+"""Expands torch's flex_attention, whose scores and masks are functions of indices, into products and a softmax around
+these functions.
 
     out = flex_attention(q, k, v, score_mod, (..., mask_mod), scale)
     ->
-    scores = score_mod((q @ k.mT) * scale, b, h, m, n)          of all places at once: b is [B, 1, 1, 1], h [1, H, 1, 1] ...
+    scores = score_mod((q @ k.mT) * scale, b, h, m, n)          for all indices at once: b is [B, 1, 1, 1], h [1, H, 1, 1] ...
     out = softmax(where(mask_mod(b, h, m, n), scores, -inf)) @ v
 
-A row of which nothing is taken gives 0. Eager does the same with torch.vmap. The blocks of the mask say nothing that mask_mod does not.
-Test: test/Python/test_flex_attention.py."""
+A row whose elements are all masked gives 0. Eager computes the same with torch.vmap. The block mask is ignored,
+because it contains no information beyond mask_mod. Test: test/Python/test_flex_attention.py.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,8 @@ from .rewriting import Rewriter
 aten = torch.ops.aten
 OP = torch.ops.higher_order.flex_attention
 
-# What a function of places may do besides elementwise ops: the same with all places as with one.
+# Ops that a function of indices may contain besides elementwise ops: their results for all indices at once equal
+# those for single ones.
 ALSO = {
     aten.index.Tensor, aten._to_copy.default, aten.clone.default, aten.alias.default, aten.detach.default, aten.where.self, aten.scalar_tensor.default,
     aten.full.default, aten.new_ones.default, aten.new_zeros.default, aten.new_full.default,
@@ -29,7 +32,7 @@ ALSO = {
 
 
 def is_of_places(body: fx.GraphModule) -> bool:
-    """Whether a function of places does only what may be done with all at once."""
+    """Returns whether a function of indices contains only ops that can be applied to all indices at once."""
     calls = [node for node in body.graph.nodes if node.op == "call_function"]
     return (all(torch.Tag.pointwise in getattr(node.target, "tags", ()) or node.target in ALSO for node in calls)
             and all(node.op in ("call_function", "placeholder", "output") for node in body.graph.nodes))  # fmt: skip
@@ -40,7 +43,7 @@ class Expansion(Rewriter):
         return getattr(self.gm, str(node.target))
 
     def apply(self, node: fx.Node, *arguments) -> fx.Node:
-        """What a function of places, which `node` names, gives of these."""
+        """Emits the ops of the function of indices that `node` names, applied to `arguments`. Returns its result."""
         inner, values = self.body(node).graph, {}
         places = iter(arguments)
         for step in inner.nodes:
@@ -59,12 +62,13 @@ class Expansion(Rewriter):
         return known if isinstance(known, int) else self.emit(aten.sym_size.int, tensor, dim)
 
     def place(self, tensor: fx.Node, of: int, dim: int) -> fx.Node:
-        """0, 1, ... along dimension `dim` of scores, as many as `tensor` has in `of`."""
+        """Emits the indices 0, 1, ... along dimension `dim` of the scores, as many as the size of `tensor` in
+        dimension `of`."""
         numbers = self.emit(aten.arange.start_step, 0, self.size(tensor, of), 1, dtype=torch.int32, device=tensor.meta["val"].device, pin_memory=False)
         return self.emit(aten.view.default, numbers, [-1 if d == dim else 1 for d in range(4)])
 
     def heads(self, tensor: fx.Node, query: fx.Node) -> fx.Node:
-        """Keys or values [B, H, N, E] for each head and batch of the queries: as [B H, N, E]."""
+        """Emits keys or values [B, H, N, E], repeated for each head and batch of the queries, as [B H, N, E]."""
         groups = query.meta["val"].shape[1] // tensor.meta["val"].shape[1]
         batch, keys, width = self.size(query, 0), self.size(tensor, 2), self.size(tensor, 3)
         if groups != 1:
@@ -101,13 +105,14 @@ class Expansion(Rewriter):
         for user in list(node.users):
             number = user.args[1]
             made = out if number == 0 else self.of_rows(taken, largest, empty, number)
-            made.meta["val"] = user.meta["val"]  # in eager's strides
+            made.meta["val"] = user.meta["val"]  # with eager's strides
             user.replace_all_uses_with(made)
             self.graph.erase_node(user)
         self.graph.erase_node(node)
 
     def of_rows(self, taken: fx.Node, largest: fx.Node, empty: fx.Node, number: int) -> fx.Node:
-        """The logarithm to base 2 of each row's sum (1), or what its largest score is there (2)."""
+        """Emits the logarithm to base 2 of each row's sum of exponentials (number 1), or each row's largest score in
+        that base (number 2)."""
         made = largest
         if number == 1:
             shift = self.emit(aten.where.self, empty, self.emit(aten.zeros_like.default, largest), largest)
@@ -117,7 +122,8 @@ class Expansion(Rewriter):
 
 
 def expand(gm: fx.GraphModule) -> None:
-    """Rewrites the attention of a graph on the CPU, in place; what does otherwise with places stays."""
+    """Rewrites the attention ops of a graph on the CPU, in place. Leaves those with other functions of indices
+    unchanged."""
     nodes = [node for node in gm.graph.nodes if node.op == "call_function" and node.target is OP]
     if not nodes:
         return

@@ -1,9 +1,9 @@
-"""options={"freeze": True}: parameters that only packing reads give their memory back once they are packed.
+"""options={"freeze": True}: parameters that are read only by packing are freed after they are packed.
 
-    compile   Freezer.watch: which arguments may go, and why the others stay; the class of those that may is changed now,
-              since torch makes its guards after the backend has compiled
-    1st call  the runtime packs weight by weight and asks about each before the next: Freezer.release
-    later     a released parameter is the number of its packs, which it holds (docs/decisions/0009-freeze.md)
+    compile   Freezer.watch decides which arguments may be released and why the others are kept. The class of the former is changed
+              now, since torch makes its guards after the backend has compiled
+    1st call  the runtime packs weight by weight, and calls Freezer.release for each before it packs the next
+    later     a released parameter holds a reference to its packs (docs/decisions/0009-freeze.md)
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from torch._guards import TracingContext
 
 _ATTRIBUTE = "_tilewright_released"
 _lock = threading.Lock()
-_readers: weakref.WeakValueDictionary = weakref.WeakValueDictionary()  # (id, storage) -> a graph that reads it unpacked
+_readers: weakref.WeakValueDictionary = weakref.WeakValueDictionary()  # (storage, id of a call) -> a call that reads it unpacked
 
-# What tells about a tensor without reading it: allowed on released parameters, too.
+# Attributes that do not read memory: allowed on released parameters, too.
 _METADATA = {
     "dim", "size", "stride", "numel", "nelement", "element_size", "storage_offset", "ndimension", "is_floating_point",
     "is_complex", "is_contiguous", "is_signed", "__hash__", "__len__", "requires_grad_", "__dir__",
@@ -34,7 +34,7 @@ _PROPERTIES = {
 
 
 class ReleasedError(RuntimeError):
-    """A parameter was read or written whose memory `freeze` has given back."""
+    """Raised if a parameter is read or written after `freeze` has released its memory."""
 
 
 def _describe(tensor: torch.Tensor) -> str:
@@ -53,12 +53,13 @@ def _refuse(function, tensor):
 
 
 def _dispatch(function, args, kwargs):
-    """Runs a function of torch on parameters that may be released: refused unless it looks at no memory."""
+    """Runs a torch function on parameters that may be released. Refuses it for released ones unless it accesses no
+    memory."""
     name = getattr(function, "__name__", "")
     allowed = name in _METADATA
     if name in ("__get__", "__set__", "__delete__"):
         prop = getattr(getattr(function, "__self__", None), "__name__", "")
-        # `p.data = tensor` brings new memory; a compiled graph then packs that.
+        # `p.data = tensor` assigns new memory, which a compiled graph then packs.
         allowed = prop in _PROPERTIES if name == "__get__" else prop in ("data", "grad", "requires_grad")
         if name == "__set__" and prop == "data" and _ATTRIBUTE in vars(args[0]):
             delattr(args[0], _ATTRIBUTE)
@@ -73,7 +74,8 @@ def _dispatch(function, args, kwargs):
 
 
 class Releasable:
-    """What a parameter's class becomes when its memory may be released. Until it is, torch sees no difference."""
+    """Base of the class that a parameter gets if its memory may be released. Before the release, torch sees no
+    difference."""
 
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
@@ -117,7 +119,7 @@ _CLASSES = {torch.nn.Parameter: ReleasableParameter, torch.Tensor: ReleasableBuf
 
 @dataclass
 class Kept:
-    """A parameter that stayed in memory, and why."""
+    """A parameter that was kept in memory, and the reason."""
 
     name: str
     bytes: int
@@ -126,7 +128,7 @@ class Kept:
 
 @dataclass
 class FreezeReport:
-    """What became of one graph's parameters."""
+    """The released and the kept parameters of one graph."""
 
     released: list[str] = field(default_factory=list)
     released_bytes: int = 0
@@ -143,20 +145,20 @@ class FreezeReport:
 
 
 def _path(source: str) -> str:
-    """L['self']._modules['0']._parameters['weight'] as users write it: 0.weight."""
+    """Returns L['self']._modules['0']._parameters['weight'] as users write it: 0.weight."""
     parts = re.findall(r"_(?:modules|parameters|buffers)\['([^']*)'\]", source)
     return ".".join(parts) or source
 
 
 def _raw(tensor):
-    """Metadata and storage of a parameter, whatever its class."""
+    """Returns a parameter's bytes of storage, its own bytes and the use count of its storage, whatever its class is."""
     with torch._C.DisableTorchFunctionSubclass():
         storage = tensor.untyped_storage()
         return storage.nbytes(), tensor.numel() * tensor.element_size(), torch._C._storage_Use_Count(storage._cdata)
 
 
 class Freezer:
-    """The parameters of one graph that Dynamo handed over."""
+    """The parameters of one graph that Dynamo passed to the backend."""
 
     def __init__(self, gm, example_inputs):
         self.tensors: list = []
@@ -173,7 +175,8 @@ class Freezer:
         self.report = FreezeReport()
 
     def begin(self, gm, metadata) -> None:
-        """AOTAutograd's graph, whose arguments are Dynamo's inputs in their order, or none of them is known."""
+        """Prepares for AOTAutograd's graph. If its arguments are not Dynamo's inputs in their order, no parameter is
+        known."""
         self.blocked = {}
         placeholders = [n for n in gm.graph.nodes if n.op == "placeholder"]
         shapes = [getattr(n.meta.get("val"), "shape", None) for n in placeholders]
@@ -190,8 +193,11 @@ class Freezer:
                 self.blocked[index] = "the graph writes it"
 
     def of_segment(self, arguments, elsewhere: set[int]):
-        """A function that decides about the parameters of one compiled segment. `arguments`: per argument the number of
-        the graph's, -1: born in the graph; `elsewhere`: those that other segments read, too."""
+        """Returns a function that decides about the parameters of one compiled segment.
+
+        `arguments`: for each argument, the index of the graph's argument, or -1 for a value computed in the graph.
+        `elsewhere`: the indices of those that other segments read, too.
+        """
 
         def watch(call, imported):
             blocked = {n: "another segment of the graph reads it" for n in elsewhere} | self.blocked
@@ -201,8 +207,11 @@ class Freezer:
         return watch
 
     def watch(self, call, imported, arguments, blocked) -> None:
-        """Decides about every parameter that `call` takes. `arguments`: per argument of the call the number of Dynamo's
-        input, or -1; `blocked`: reasons by that number."""
+        """Decides about every parameter that `call` takes.
+
+        `arguments`: for each argument of the call, the index of Dynamo's input, or -1. `blocked`: reasons by that
+        index.
+        """
         packed = call.packed_inputs or [False] * len(imported.inputs)
         watched: dict[int, tuple] = {}
         for index, argument in enumerate(imported.inputs):
@@ -236,25 +245,26 @@ class Freezer:
             call.freeze(wanted, lambda index, data, left: self.release(*watched[index], data, left))
 
     def done(self) -> None:
-        """Compiled: from here on the graph keeps no parameter alive."""
+        """Drops the references to the parameters after the compilation, so that the graph does not keep them alive."""
         self.tensors = []
 
     def keep(self, name: str, tensor, reason: str) -> None:
         self.report.kept.append(Kept(name, _raw(tensor)[1], reason))
 
     def release(self, reference, name: str, data: int, left) -> int:
-        """The runtime has packed an input of the first call: gives its memory back. Returns the bytes, 0: it stays."""
+        """Releases the memory of an input that the runtime has packed in the first call. Returns the released bytes,
+        or 0 if it is kept."""
         tensor = reference()
         if tensor is None:
             return 0
         with torch._C.DisableTorchFunctionSubclass(), torch.no_grad():
             if tensor.data_ptr() != data:
-                return 0  # another tensor than the one that was compiled for
+                return 0  # another tensor than the one at compile time
             if reason := shared(tensor):
                 self.keep(name, tensor, reason)
                 return 0
             nbytes = tensor.numel() * tensor.element_size()
-            # Not storage.resize_(0): the memory may belong to a file or to numpy, which cannot be resized.
+            # Not storage.resize_(0): memory that belongs to a file or to numpy cannot be resized.
             empty = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device=tensor.device)
             empty.untyped_storage().resize_(0)
             left.name = name
@@ -266,11 +276,11 @@ class Freezer:
 
 
 def shared(tensor) -> str:
-    """Who else needs the tensor's memory, or ''."""
+    """Returns why the tensor's memory is also needed elsewhere, or ''."""
     storage_bytes, nbytes, uses = _raw(tensor)
     if storage_bytes != nbytes:
         return f"it is part of a storage of {storage_bytes} bytes"
-    if uses > 2:  # the parameter and the storage object that was asked
+    if uses > 2:  # two uses: the parameter and the storage object of this query
         return "other tensors share its storage (a tied weight, a view, a state_dict that is held)"
     if find_reader(tensor):
         return "a kernel of another graph reads it unpacked"
@@ -283,7 +293,7 @@ def _key(tensor):
 
 
 def note_reader(tensor, call) -> None:
-    """Remembers, while `call` lives, that one of its kernels reads the tensor's storage."""
+    """Records, while `call` is alive, that one of its kernels reads the tensor's storage."""
     with _lock:
         _readers[(_key(tensor), id(call))] = call
 
@@ -295,7 +305,7 @@ def find_reader(tensor) -> bool:
 
 
 def check_kind(kind: str) -> None:
-    """Freezing is for inference."""
+    """Raises a RuntimeError unless `kind` is inference."""
     if kind != "inference":
         raise RuntimeError("tilewright: options={'freeze': True} is for inference, and this graph trains: its parameters "
                            "require gradients. Call the model under torch.no_grad() or torch.inference_mode() (and in "

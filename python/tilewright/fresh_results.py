@@ -1,8 +1,8 @@
-"""Results that share no memory with arguments.
+"""Makes results share no memory with arguments.
 
-A decomposition may end in a view of its argument where the op that it stands for gives a tensor of its own (an op of
-torch.library declared as functional, a copy that is the identity). Before: `return (t(%x),)`; after: `return
-(clone(t(%x)),)`, where AOTAutograd says that the result is no alias. Test: test/Python/test_custom_ops.py
+A decomposition may return a view of its argument although the op that it replaces returns a new tensor (an op of
+torch.library that is declared as functional, a copy that is the identity). Before: `return (t(%x),)`; after:
+`return (clone(t(%x)),)`, if AOTAutograd states that the result is no alias. Test: test/Python/test_custom_ops.py
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .outputs import view_chain
 
 
 def apart_from_arguments(gm: fx.GraphModule, fakes: list) -> set[int]:
-    """Numbers of the results of Dynamo's graph, `fakes`, that lie in no argument's memory."""
+    """Returns the indices of the results of Dynamo's graph, `fakes`, that do not share memory with an argument."""
     if any(n.op == "get_attr" for n in gm.graph.nodes):
         return set()
     arguments = [n.meta.get("example_value") for n in gm.graph.nodes if n.op == "placeholder"]
@@ -24,11 +24,14 @@ def apart_from_arguments(gm: fx.GraphModule, fakes: list) -> set[int]:
 
 
 def separate(gm: fx.GraphModule, metadata, first: int, apart: set[int]) -> None:
-    """Copies results of an AOTAutograd graph that are arguments, or views of them, and shall not be. The user's begin at
-    number `first`. `metadata`: its ViewAndMutationMeta, which counts some views as tensors of their own (of several by one op), so
-    that `apart` has the numbers of those of the user's that Dynamo found to be so, too."""
+    """Copies results of an AOTAutograd graph that are arguments, or views of them, and must not be.
+
+    `first`: the index of the user's first result. `metadata`: the graph's ViewAndMutationMeta. It counts some
+    views as separate tensors (several views by one op). Therefore `apart` has the indices of the user's results
+    that Dynamo also found to be separate.
+    """
     if not all(isinstance(m, PlainTensorMeta) for m in metadata.subclass_fw_graph_out_meta):
-        return  # several results of the graph make one of the user's
+        return  # several results of the graph form one result of the user
     output = gm.graph.output_node()
     values, copied = list(output.args[0]), False
     for number, info in enumerate(metadata.output_info, first):

@@ -1,9 +1,9 @@
-"""A digest of all that a user's Python function depends on, for keys of caches between processes.
+"""A digest of everything that a user's Python function depends on, for keys of caches between processes.
 
-Read are the code, defaults and closure of the function, the globals that its code names, and so on for the functions, classes and
-modules found there. Modules of torch, of the standard library and of this package count by name: their versions are elsewhere in
-the keys. A value that cannot be pickled makes a digest of this process alone, so that no other process takes its results.
-Test: test/Python/test_function_digest.py
+The digest covers the code, defaults and closure of the function, the globals that its code names, and recursively the
+functions and classes found there. Modules of torch, of the standard library and of this package count by name,
+because the keys contain their versions separately. A value that cannot be pickled makes the digest specific to this
+process, so that no other process uses its results. Test: test/Python/test_function_digest.py
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import types
 
 import torch
 
-# Packages whose contents follow from what is in the key already.
+# Packages whose versions are already part of the key.
 _KNOWN = {*sys.stdlib_module_names, "torch", "tilewright"}
 
 
@@ -28,8 +28,8 @@ def _is_known(module: str | None) -> bool:
 class _Digest:
     def __init__(self):
         self.hash = hashlib.sha256()
-        self.seen: dict[int, int] = {}  # id -> number of first visit: recursive functions end
-        self.kept: list = []  # what is in `seen` stays alive, so that no other object gets its id
+        self.seen: dict[int, int] = {}  # id -> number of the first visit; ends the recursion for recursive functions
+        self.kept: list = []  # keeps the objects in `seen` alive, so that no other object gets their ids
 
     def text(self, *parts) -> None:
         self.hash.update("\x1f".join(map(str, parts)).encode() + b"\x1e")
@@ -93,7 +93,7 @@ class _Digest:
         self.names(function.__code__, function.__globals__)
 
     def names(self, code: types.CodeType, names: dict) -> None:
-        """The globals that `code` and the code within it name, and their attributes where they are modules."""
+        """Adds the globals that `code` and the code within it name, and their attributes if they are modules."""
         for name in code.co_names:
             if name not in names:
                 continue
@@ -132,16 +132,16 @@ class _Digest:
             return self.add(vars(value))  # an instance of a plain class
         try:
             self.hash.update(pickle.dumps(value, protocol=4))
-        except Exception:  # whatever its __reduce__ raises
+        except Exception:  # its __reduce__ may raise anything
             self.here(value)
 
     def here(self, value) -> None:
-        """This object of this process."""
+        """Adds the identity of this object in this process."""
         self.text(os.getpid(), id(value))
 
 
 def digest_of(functions: dict) -> str:
-    """`functions` by name."""
+    """Returns the digest of `functions`, which are given by name."""
     digest = _Digest()
     for name in sorted(functions):
         digest.text(name)

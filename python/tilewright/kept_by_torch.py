@@ -1,7 +1,10 @@
-"""torch's AOTAutogradCache for graphs of this backend: a second process neither differentiates nor decomposes them again.
+"""torch's AOTAutogradCache for graphs of this backend: a second process neither differentiates nor decomposes them
+again.
 
-The cache keeps what SerializableAOTDispatchCompiler returns where "bundled" entries are switched on; its key knows the
-graph and torch's settings, but not the compiler, so that a tag with ours goes into it."""
+The cache stores what SerializableAOTDispatchCompiler returns if "bundled" entries are switched on. Its key
+contains the graph and torch's settings, but not the compiler. Therefore a tag that identifies Tilewright is added
+to the key.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +29,9 @@ from .torch_key import restore_torch_key
 
 
 def keeps(options: CompileOptions) -> bool:
-    """Whether compiled graphs may outlive the process. Checks compare with the graph at hand, freezing with its parameters."""
-    ahead = functorch_config.force_autograd_cache  # aot_compile: what is compiled will be saved
+    """Returns whether compiled graphs may outlive the process. Checks need the current graph, and freezing its
+    parameters."""
+    ahead = functorch_config.force_autograd_cache  # aot_compile: the compiled code will be saved
     if ahead and (options.check or options.freeze):
         name = "check" if options.check else "freeze"
         raise ValueError(f"tilewright: a function compiled with options[{name!r}] cannot be saved; leave it out")
@@ -37,7 +41,8 @@ def keeps(options: CompileOptions) -> bool:
 
 @functools.cache
 def identity() -> str:
-    """This build of Tilewright: its library and its Python files, which decide what is imported."""
+    """Returns a digest of this build of Tilewright: its library and its Python files, which determine what is
+    imported."""
     digest = hashlib.sha256(_tilewright.build_identity().encode())
     for name, path in own_files():
         digest.update(name.encode() + path.read_bytes())
@@ -45,15 +50,22 @@ def identity() -> str:
 
 
 def own_files() -> list[tuple[str, pathlib.Path]]:
-    """The package's Python files. In a build tree its folders are links, which rglob does not enter: the files are sought where they lie."""
+    """Returns the package's Python files.
+
+    In a build tree, its folders are links, which rglob does not enter. Therefore the search starts at the resolved
+    folder.
+    """
     folder = pathlib.Path(__file__).resolve().parent
     return [(str(path.relative_to(folder)), path) for path in sorted(folder.rglob("*.py"))]
 
 
 class _LazyBackward:
-    """torch compiles a backward graph at its first call, outside of the backend's, saves the cache entry right after the
-    compiler returns, and then runs the end callbacks, while it holds a lock that a compile takes: beforehand.py says why these
-    run with Dynamo disabled."""
+    """Switches bundled cache entries on for backward graphs that are compiled lazily.
+
+    torch compiles a backward graph at its first call, outside of the backend's call, and saves the cache entry
+    right after the compiler returns. Then it runs the end callbacks while it holds a lock that a compile takes.
+    beforehand.py explains why these callbacks run with Dynamo disabled.
+    """
 
     def __init__(self):
         self.patch = None
@@ -77,7 +89,7 @@ _lazy_backward = _LazyBackward()
 
 
 def _contents(options: CompileOptions) -> str:
-    """Of the files that options name, and of the records of schedules: they may change under their names."""
+    """Returns digests of the files that options name and of the schedule records, because their contents may change."""
     records = "" if options.tune == "off" else _tilewright.records_digest(options.records)
     if not options.schedule_file:
         return records
@@ -89,8 +101,11 @@ def _contents(options: CompileOptions) -> str:
 
 @contextlib.contextmanager
 def kept_by_torch(options: CompileOptions, arguments: str = ""):
-    """What wraps compilers of this backend so that AOTAutogradCache takes their results, and the settings for it. `arguments`:
-    what the graph relies on of them, beyond what torch's key has."""
+    """Sets up AOTAutogradCache. Yields a function that wraps compilers of this backend so that the cache accepts
+    their results.
+
+    `arguments`: properties of the arguments on which the graph relies and that torch's key does not contain.
+    """
     if not keeps(options):
         yield lambda compiler: compiler
         return
@@ -105,7 +120,7 @@ def kept_by_torch(options: CompileOptions, arguments: str = ""):
     tag = torch.compiler.config.cache_key_tag
     restore_torch_key()
     with (
-        # For its key torch imports Inductor's backends (0.6 s), of whose passes this one uses none.
+        # To compute its key, torch imports Inductor's backends (0.6 s). This backend uses none of their passes.
         mock.patch.object(codecache, "init_backend_registration", lambda: None),
         torch.compiler.config.patch(
             cache_key_tag=f"{tag} tilewright {identity()} {registered_digest()} {options} {_contents(options)}{arguments}"

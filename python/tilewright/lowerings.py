@@ -1,4 +1,4 @@
-"""Operators whose users say in MLIR what they are."""
+"""Operators that the user defines in MLIR."""
 
 from __future__ import annotations
 
@@ -8,19 +8,21 @@ from torch import fx
 from . import _tilewright
 from .decompositions import register
 
-registered: dict = {}  # by name of the overload: the user's functions
+registered: dict = {}  # the user's functions, by name of the overload
 
 
 class LoweringError(ValueError):
-    """A registered lowering does not fit the operator."""
+    """Raised if a registered lowering does not fit the operator."""
 
 
 def register_lowering(op, lowering=None):
-    """Tells in MLIR what an operator, mostly one of torch.library's, is: its calls become the ops of a function of the
-    dialect `tw` (dialects/Graph/GraphOps.td). `op` is an overload or an operator with one. `lowering` takes the call's
-    arguments, in the place of each tensor its type as text ("tensor<4x7xf32>"), and as the keyword `results` the list of
-    the results' types; it returns the text. The function's arguments are the call's tensors, in their order. Without
-    `lowering`, a decorator::
+    """Defines an operator, usually one of torch.library's, in MLIR: its calls become the ops of a function of the
+    dialect `tw` (dialects/Graph/GraphOps.td).
+
+    `op` is an overload or an operator with one overload. `lowering` takes the call's arguments, with each tensor
+    replaced by its type as text ("tensor<4x7xf32>"), and as the keyword `results` the list of the results' types. It
+    returns the text of the function, whose arguments are the call's tensors in their order. Without `lowering`, a
+    decorator::
 
         @tilewright.register_lowering(torch.ops.mylib.scale)
         def scale(x, factor, *, results):
@@ -31,14 +33,16 @@ def register_lowering(op, lowering=None):
                   return %y : {results[0]}
                 }}'''
 
-    Results are rounded as the ops say; a symbolic size stands in the type. Gradients come from
-    torch.library.register_autograd, whose operators may be registered likewise. Raises TypeError where `op` is no operator of
-    torch's, ValueError where it has several overloads; compiling raises LoweringError where the text does not fit the call."""
+    Results are rounded as the ops state; a symbolic size is part of the type. Gradients come from
+    torch.library.register_autograd, whose operators may be registered likewise. Raises TypeError if `op` is not a
+    torch operator, and ValueError if it has several overloads. Compiling raises LoweringError if the text does not
+    fit the call.
+    """
     return register(op, lowering, "lowering", registered)
 
 
 def import_lowering(walker, node: fx.Node, metas: list, where: list) -> int:
-    """Imports `node`, whose operator is registered; the number that its results have."""
+    """Imports `node`, whose operator is registered. Returns the number of its results in the walker's graph."""
     tensors = []
 
     def described(value):

@@ -1,4 +1,4 @@
-"""The options of torch.compile(..., options=...): their defaults, from TILEWRIGHT_* too, and what is refused."""
+"""The options of torch.compile(..., options=...): their defaults, also from TILEWRIGHT_*, and their checks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import torch._inductor.config
 
 from . import _tilewright
 
-# Modes of torch.compile that are options here.
+# Modes of torch.compile that are equivalent to options.
 MODES = {
     "max-autotune": {"tune": "quick"},
     "max-autotune-no-cudagraphs": {"tune": "quick"},
@@ -22,14 +22,14 @@ MODES = {
 
 
 def _option(default, help: str, *, native: bool = True, values: tuple = (), older: str = ""):
-    """`native`: the compiler has an option of this name; `older`: another environment variable that sets it."""
+    """`native`: the compiler has an option of this name. `older`: another environment variable that sets it."""
     return field(default=default, metadata={"help": help, "native": native, "values": values, "older": older})
 
 
 @dataclass(frozen=True)
 class CompileOptions:
-    """Every option. Its default comes from the environment variable TILEWRIGHT_<NAME> where that is set.
-    docs/reference/options.md is made of these declarations (tools/dev/write_options_doc.py)."""
+    """Every option. The environment variable TILEWRIGHT_<NAME>, if set, gives its default. docs/reference/options.md
+    is generated from these declarations (tools/dev/write_options_doc.py)."""
 
     strict: bool = _option(False, "raises an error that names all operators which would run in eager, instead of one warning", native=False)
     target: str = _option("cpu", "the target to generate code for: `cpu`, `cuda`, `reference` (a slow interpreter in f64), or that of a plug-in")
@@ -57,11 +57,11 @@ class CompileOptions:
                              "first difference", native=False, values=("", "reference", "eager"))  # fmt: skip
 
     def chosen(self) -> dict:
-        """What is not the default."""
+        """Returns the options that differ from the default."""
         return {f.name: value for f in fields(self) if (value := getattr(self, f.name)) != f.default}
 
     def on(self, device: torch.device) -> CompileOptions:
-        """The options for a graph whose tensors are on `device`: those of a GPU choose the target cuda."""
+        """Returns the options for a graph whose tensors are on `device`. A GPU selects the target cuda."""
         if device.type == "cpu":
             if self.cuda_graph and self.target != "cuda":
                 warnings.warn("tilewright: CUDA graphs (options['cuda_graph'], mode='reduce-overhead') are of a GPU; a graph whose tensors "
@@ -140,7 +140,7 @@ def _check_values(result: CompileOptions) -> None:
 
 
 def read_options(options: dict | None, mode: str | None) -> CompileOptions:
-    """Checks the arguments of torch.compile; errors name what exists."""
+    """Checks the arguments of torch.compile and returns the options. Errors list the names that exist."""
     if mode in MODES:
         options = MODES[mode] | (options or {})
     elif mode not in (None, "", "default"):

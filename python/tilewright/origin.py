@@ -1,4 +1,4 @@
-"""Where a graph comes from: the user's function that Dynamo traced, and the model whose parameters it reads."""
+"""The origin of a graph: the user's function that Dynamo traced, and the model whose parameters the graph reads."""
 
 from __future__ import annotations
 
@@ -26,14 +26,16 @@ class Origin:
     file: str = ""
     line: int = 0
     tensors: list = field(default_factory=list, repr=False)  # weak references to parameters and buffers
-    frames: list[Frame | None] = field(default_factory=list, repr=False)  # of each node of Dynamo's graph the user's innermost
+    frames: list[Frame | None] = field(default_factory=list, repr=False)  # for each node of Dynamo's graph, the innermost frame of the user
 
     def __getstate__(self):
         return vars(self) | {"tensors": []}
 
     def belongs_to(self, model) -> bool:
-        """Whether it was compiled for `model`: a module or function, compiled or not. A module is known by its parameters;
-        what has none, by its code."""
+        """Returns whether the graph was compiled for `model`: a module or function, compiled or not.
+
+        A module is identified by its parameters; one without parameters, by its code.
+        """
         model = getattr(model, "_orig_mod", model)
         if not isinstance(model, torch.nn.Module):
             return self.is_of(getattr(model, "_torchdynamo_orig_callable", model))
@@ -43,18 +45,19 @@ class Origin:
         return any(self.is_of(module.forward) for module in model.modules())
 
     def is_of(self, function) -> bool:
-        """Whether it was traced from the code of `function`, from its start or behind a graph break."""
+        """Returns whether the graph was traced from the code of `function`, from its start or behind a graph break."""
         code = getattr(function, "__code__", None)
         return code is not None and code.co_filename == self.file and code.co_name == function_name(self.function)
 
 
 def function_name(name: str) -> str:
-    """The user's function of which Dynamo traced a part: torch_dynamo_resume_in_forward_at_7 is of forward."""
+    """Returns the name of the user's function of which Dynamo traced a part: forward for
+    torch_dynamo_resume_in_forward_at_7."""
     return _RESUMED.sub(r"\1", name)
 
 
 def _traced_code():
-    """The code object that Dynamo is at, or None outside of a trace."""
+    """Returns the code object that Dynamo is tracing, or None outside of a trace."""
     from torch._dynamo.symbolic_convert import InstructionTranslator
 
     try:
@@ -64,15 +67,17 @@ def _traced_code():
 
 
 def innermost_frame(node: fx.Node) -> Frame | None:
-    """Where the user's program calls what the node does; None where torch does not say."""
+    """Returns the frame of the user's program that calls the node's operation, or None if torch does not record it."""
     trace = node.meta.get("stack_trace") or node.stack_trace or ""
     found = _FRAME.search(trace, max(trace.rfind('File "'), 0))
     return (found[1], int(found[2]), found[3].strip()) if found else None
 
 
 def moved_frames(before: Origin, now: Origin) -> dict[Frame, Frame]:
-    """Where frames of a graph that was kept lie in this program: torch's cache takes functions for equal that stand in
-    other lines or files, and their graphs have the same nodes."""
+    """Maps frames of a cached graph to the frames in this program.
+
+    torch's cache considers functions equal that are in other lines or files; their graphs have the same nodes.
+    """
     if len(before.frames) != len(now.frames):
         return {}
     return {old: new for old, new in zip(before.frames, now.frames) if old and new and old != new}
@@ -83,7 +88,7 @@ _moved: contextvars.ContextVar[dict[Frame, Frame]] = contextvars.ContextVar("til
 
 @contextlib.contextmanager
 def moving(frames: dict[Frame, Frame]):
-    """While what was kept of a graph is read."""
+    """Sets the map of frames while the data of a cached graph is read."""
     token = _moved.set(frames)
     try:
         yield
@@ -92,18 +97,18 @@ def moving(frames: dict[Frame, Frame]):
 
 
 def has_moved() -> bool:
-    """Whether what is being read was kept by a program with other lines."""
+    """Returns whether the data that is being read was cached by a program with other lines."""
     return bool(_moved.get())
 
 
 def now_at(frames: list[Frame]) -> list[Frame]:
-    """Where frames that were kept lie in this program."""
+    """Maps cached frames to their positions in this program."""
     moved = _moved.get()
     return [moved.get(frame, frame) for frame in map(tuple, frames)] if moved else frames
 
 
 def origin_of(gm: fx.GraphModule, example_inputs) -> Origin:
-    """Of the graph that the backend is being given."""
+    """Returns the origin of the graph that is being passed to the backend."""
     code, compile_id = _traced_code(), CompileContext.current_compile_id()
     tensors = [weakref.ref(t) for t in example_inputs if isinstance(t, torch.nn.Parameter | torch.nn.Buffer)]
     result = Origin(str(compile_id or ""), tensors=tensors, frames=[innermost_frame(node) for node in gm.graph.nodes])
@@ -117,7 +122,8 @@ _current: contextvars.ContextVar[tuple[Origin, list]] = contextvars.ContextVar("
 
 @contextlib.contextmanager
 def entered(origin: Origin, arguments: list):
-    """While torch compiles graphs of `origin`, or restores them from its cache. `arguments`: Dynamo's."""
+    """Sets the origin while torch compiles graphs of `origin`, or restores them from its cache. `arguments`: those of
+    Dynamo's graph."""
     token = _current.set((origin, arguments))
     try:
         yield
@@ -130,5 +136,5 @@ def current() -> Origin:
 
 
 def arguments() -> list:
-    """Of the first call, as far as Dynamo knows them while it compiles; empty outside of that."""
+    """Returns the arguments of the first call, as far as Dynamo knows them while it compiles. Empty at other times."""
     return _current.get()[1]

@@ -1,4 +1,4 @@
-"""What each result of a graph is: a tensor of the program, an argument, a view of one, a number or None."""
+"""Classifies each result of a graph: a tensor of the program, an argument, a view of one, a number or None."""
 
 from __future__ import annotations
 
@@ -16,19 +16,20 @@ from .sizes import stride_expression
 
 aten = torch.ops.aten
 
-# Results that are views of an argument are made by torch from the argument itself: no copy, and aliasing as in eager.
+# torch makes results that are views of an argument from the argument itself: without a copy, and with eager's
+# aliasing.
 VIEWS = {
     aten.t.default, aten.transpose.int, aten.permute.default, aten.view.default, aten.expand.default,
     aten.unsqueeze.default, aten.squeeze.default, aten.squeeze.dim, aten.squeeze.dims, aten.slice.Tensor,
     aten.select.int, aten.alias.default, aten.detach.default, aten.diagonal.default, aten.unfold.default, aten.as_strided.default,
     aten._unsafe_view.default, TO_COMPLEX, TO_REAL,
 }  # fmt: skip
-# Ops that give several views, of which operator.getitem takes one.
+# Ops that return several views, one of which is selected by operator.getitem.
 VIEW_LISTS = {aten.split.Tensor, aten.split_with_sizes.default, aten.unbind.int}
 
 
 def view_of(node: fx.Node) -> fx.Node | None:
-    """What `node` is a view of."""
+    """Returns the node of which `node` is a view, or None."""
     if node.op != "call_function" or not node.args or not isinstance(node.args[0], fx.Node):
         return None
     source = node.args[0]
@@ -38,7 +39,7 @@ def view_of(node: fx.Node) -> fx.Node | None:
 
 
 def view_chain(node: fx.Node) -> list[fx.Node]:
-    """The views that lead to `node`, last, from what is no view, first."""
+    """Returns the views from the node that is not a view (first) to `node` (last)."""
     chain = [node]
     while (source := view_of(chain[-1])) is not None:
         chain.append(source)
@@ -46,8 +47,8 @@ def view_chain(node: fx.Node) -> list[fx.Node]:
 
 
 def first_equal_view(node: fx.Node) -> fx.Node:
-    """The first node that makes the same view as `node` of the same tensor. AOTAutograd repeats the views of a tensor that the
-    program has written."""
+    """Returns the first node that makes the same view as `node` of the same tensor. AOTAutograd repeats the views of
+    a tensor that the program has written."""
     if (source := view_of(node)) is None:
         return node
     equal = (user for user in first_equal_view(source).users if user.target is node.target and user.args[1:] == node.args[1:] and user.kwargs == node.kwargs)
@@ -55,8 +56,10 @@ def first_equal_view(node: fx.Node) -> fx.Node:
 
 
 def result_chain(node: fx.Node) -> list[fx.Node]:
-    """view_chain(), from the last tensor that eager does not call a view: the result of _unsafe_view() is the base of its own
-    views, unless it is a view of an argument."""
+    """Returns view_chain() from the last tensor that eager does not consider a view.
+
+    The result of _unsafe_view() is the base of its own views, unless it is a view of an argument.
+    """
     chain = view_chain(node)
     if chain[0].op == "placeholder":
         return chain
@@ -65,25 +68,27 @@ def result_chain(node: fx.Node) -> list[fx.Node]:
 
 
 def shared_memory(values) -> set[fx.Node]:
-    """Dense results of ops that several of `values` are, or are views of: in eager these lie in one memory."""
+    """Returns the dense results of ops that several of `values` are, or are views of. In eager, these values share
+    memory."""
     roots = Counter(result_chain(v)[0] for v in values if isinstance(v, fx.Node))
     return {root for root, count in roots.items() if count > 1 and root.op == "call_function"
             and isinstance(held := root.meta.get("val"), torch.Tensor) and is_non_overlapping_and_dense_or_false(held)}  # fmt: skip
 
 
-# Another name for the same elements.
+# Ops whose result is an alias with the same elements.
 NAMES = {aten.alias.default, aten.detach.default}
 
 
 def named(node: fx.Node) -> fx.Node:
-    """What `node` is another name for."""
+    """Returns the node of which `node` is an alias."""
     while node.op == "call_function" and node.target in NAMES:
         node = node.args[0]
     return node
 
 
 def replay(chain: list[fx.Node], index: int, symbols: list[str], of_results: bool = False) -> Replay:
-    """The views of `chain` on argument `index`, or on that result of the program."""
+    """Returns the recipe for the views of `chain`, on argument `index`, or on that result of the program if
+    `of_results`."""
 
     def resolve(value):
         if isinstance(value, fx.Node):
@@ -96,13 +101,16 @@ def replay(chain: list[fx.Node], index: int, symbols: list[str], of_results: boo
 
     steps = [(n.target, [resolve(a) for a in n.args[1:]], {k: resolve(v) for k, v in n.kwargs.items()}) for n in chain[1:]]
     if any(n.target is TO_COMPLEX for n in chain[1:]):
-        steps.append((aten.detach.default, [], {}))  # else AOTAutograd finds a base of other elements than the argument's
+        steps.append((aten.detach.default, [], {}))  # without it, AOTAutograd finds a base with another dtype than the argument's
     return Replay(steps, index, of_results)
 
 
 def laid_out(values, strides: dict[fx.Node, tuple], first_saved: int):
-    """Each result with its strides (None: it is no tensor): `strides` has those that are not its fake tensor's; from
-    number `first_saved` on a result stands for what it is another name for."""
+    """Yields each result with its strides (None: it is not a tensor).
+
+    `strides` has those that differ from the fake tensor's. From index `first_saved` on, a result is replaced by
+    the node of which it is an alias.
+    """
     for number, value in enumerate(values):
         if number >= first_saved and isinstance(value, fx.Node):
             value = named(value)
@@ -111,18 +119,22 @@ def laid_out(values, strides: dict[fx.Node, tuple], first_saved: int):
 
 
 def expressions_of(sizes) -> list:
-    """Sizes or strides to compare without a guard; of sizes that follow from data there can be none."""
+    """Returns sizes or strides as expressions that can be compared without a guard. Sizes that depend on data cannot
+    have guards."""
     return [s.node.expr if isinstance(s, torch.SymInt) else s for s in sizes]
 
 
 def _count(tensor: torch.Tensor) -> int:
-    """Elements, in the traced call."""
+    """Returns the number of elements in the traced call."""
     return math.prod(s.node.hint or 1 if isinstance(s, torch.SymInt) else s for s in tensor.shape)
 
 
 def shows_most(root: fx.Node, view: torch.Tensor, layout) -> bool:
-    """Whether `view`, of a result of an op, has gaps or shared elements in memory, and most of the result is in it: the
-    result is made, as in eager, and nothing is copied. Of small parts alone the part is computed."""
+    """Returns whether `view`, of a result of an op, has gaps or overlapping elements, and covers at least half of
+    that result.
+
+    If so, the whole result is computed, as in eager, and nothing is copied. Otherwise only the part is computed.
+    """
     whole = root.meta.get("val")
     return (root.op == "call_function" and isinstance(whole, torch.Tensor) and expressions_of(layout) == expressions_of(view.stride())
             and is_non_overlapping_and_dense_or_false(whole) and not is_non_overlapping_and_dense_or_false(view)
@@ -133,7 +145,7 @@ def recipes_for(walker, values):
     """Sets the program's outputs and walker.result.recipes."""
     result, symbols = walker.result, walker.result.symbols
     wanted: list = []  # (ref, dtype, strides, -1) of the program's outputs
-    position: dict = {}  # (id, result, strides) -> output of the program
+    position: dict = {}  # (id, result, strides) -> index of the program's output
     pending = []
     shared = shared_memory(values[: walker.first_saved])
 
@@ -169,7 +181,7 @@ def recipes_for(walker, values):
             argument = walker.arguments[chain[0]]
             result.returned.add(argument)
             if argument in result.viewed:
-                del chain[1]  # it is viewed as real already
+                del chain[1]  # the argument is already viewed as real
             pending.append(("compute", 0, replay(chain, argument, symbols)))
         elif value.target is TO_COMPLEX:
             root = chain[0]
@@ -178,7 +190,7 @@ def recipes_for(walker, values):
             root = chain[0].meta["val"]
             pending.append(("compute", 0, replay(chain, output(chain[0], root, root.stride()), symbols, of_results=True)))
         else:
-            whole = chain[0] if len(chain) == 1 else value  # an equal view before it
+            whole = chain[0] if len(chain) == 1 else value  # use an equal view before it
             pending.append(("tensor", output(whole, held, layout), (held.shape, layout)))
     for value in walker.conditions:
         held = value.meta["val"]

@@ -1,4 +1,4 @@
-"""How ops of complex tensors are done with pairs (pairs.py)."""
+"""Rules that express ops of complex tensors with pairs of real numbers (pairs.py)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ def rank(node: fx.Node) -> int:
 
 
 def dim_of(node: fx.Node, dim: int) -> int:
-    """From the front: behind it there is one more in pairs. The dimension 0 that torch allows of a tensor of none is not the pairs'."""
+    """Returns `dim` counted from the front, because pairs have one more dimension at the end.
+
+    Raises Unknown for a 0-d tensor: torch allows its dimension 0, but that of the pairs is another one.
+    """
     if not rank(node):
         raise Unknown
     return dim % rank(node)
@@ -77,7 +80,7 @@ def multiply(p: Pairs, node, x, y):
         a = p.last(x)
         return p.together(p.emit(mul, a, y.real), p.emit(mul, a, y.imag))
     (a, b), (c, d) = p.parts(x), p.parts(y)
-    if b is None or d is None:  # a real one
+    if b is None or d is None:  # one factor is real
         return p.emit(mul, p.pair(y), a) if b is None else p.emit(mul, p.pair(x), c)
     real = p.calculate(sub, p.calculate(mul, a, c), p.calculate(mul, b, d))
     return p.together(real, p.calculate(add, p.calculate(mul, a, d), p.calculate(mul, b, c)))
@@ -101,7 +104,7 @@ def compare(p: Pairs, node, x, number):
 
 @rule(aten.sgn.default)
 def sign(p: Pairs, node, x):
-    """z / |z|, and 0 of 0."""
+    """Computes z / |z|, and 0 for 0."""
     size = p.emit(aten.hypot.default, *p.parts(x))
     return p.emit(aten.where.self, p.emit(aten.eq.Scalar, size, 0), p.emit(aten.zeros_like.default, p.pair(x)), p.emit(aten.div.Tensor, p.pair(x), size))
 
@@ -170,14 +173,14 @@ def product(p: Pairs, node, x, y):
     return p.together(p.last(real), p.last(imaginary))
 
 
-# -- one by one --------------------------------------------------------------------
+# -- elementwise ------------------------------------------------------------------
 
 
 @rule(aten.clone.default, aten.alias.default, aten.detach.default, aten.lift_fresh_copy.default, aten.resolve_conj.default)
 def same(p: Pairs, node, x, *, memory_format=None):
     if node.target is not aten.clone.default:
         return p.pair(x)
-    # In which strides matters to results alone, which have those of the complex graph.
+    # The strides matter only for results, which get those of the complex graph.
     return p.emit(aten.clone.default, p.pair(x), memory_format=torch.contiguous_format)
 
 
@@ -203,7 +206,7 @@ def choose(p: Pairs, node, condition, x, y):
 def view(p: Pairs, node, x, sizes):
     try:
         return p.emit(aten.view.default, p.pair(x), [*sizes, 2])
-    except (RuntimeError, ValueError):  # pairs lie otherwise than the numbers would
+    except (RuntimeError, ValueError):  # the strides of the pairs do not allow the view
         return p.emit(aten.reshape.default, p.pair(x), [*sizes, 2])
 
 
@@ -309,7 +312,7 @@ def flip(p: Pairs, node, x, dims):
 @rule(aten.cat.default)
 def concatenate(p: Pairs, node, tensors, dim=0):
     if any(t.meta["val"].dim() != rank(node) for t in tensors):
-        raise Unknown  # torch's old empty tensors of one dimension
+        raise Unknown  # torch's legacy empty tensors of one dimension
     return p.emit(aten.cat.default, [p.pair(t) for t in tensors], dim_of(node, dim))
 
 
@@ -320,7 +323,7 @@ def stack(p: Pairs, node, tensors, dim=0):
 
 @rule(aten.split.Tensor, aten.split_with_sizes.default, aten.unbind.int)
 def split(p: Pairs, node, x, *rest, **keywords):
-    """The results are read by operator.getitem alone."""
+    """Splits pairs. Only operator.getitem may read the results."""
     rest = list(rest)
     at = 0 if node.target is aten.unbind.int else 1
     dim = dim_of(x, rest[at] if len(rest) > at else keywords.get("dim", 0))
@@ -388,7 +391,7 @@ def roll(p: Pairs, node, x, shifts, dims=()):
     return p.emit(aten.roll.default, p.pair(x), shifts, [dim_of(x, d) for d in dims])
 
 
-# -- of one number ------------------------------------------------------------------------------
+# -- filled with one number ----------------------------------------------------------------------
 
 
 def filled(p: Pairs, node, sizes, number) -> fx.Node:
@@ -426,7 +429,7 @@ def zeros(p: Pairs, node, sizes, **keywords):
 
 
 def alike(p: Pairs, x: fx.Node, number, keywords: dict) -> fx.Node:
-    """Of x's sizes, whose symbols are in no list of arguments."""
+    """Returns a tensor with the sizes of x; symbols of these sizes are in no list of arguments."""
     if not is_complex(p.of):
         return p.emit(p.of.target, p.emit(aten.select.int, p.pair(x), rank(x), 0), *p.of.args[1:], **keywords)
     if isinstance(number, fx.Node):

@@ -1,12 +1,14 @@
-"""Complex numbers as pairs of real ones: what a graph does with complex tensors is done with real ones whose last dimension has 2
-elements, as torch.view_as_real shows them.
+"""Lowers complex numbers to pairs of real ones: ops on complex tensors become ops on real tensors whose last dimension
+has 2 elements, as torch.view_as_real returns them.
 
     z: c64[8, 4] = view_as_complex(x: f32[8, 4, 2])          a: f32[8, 4] = select(x, -1, 0) ...
     r: c64[8, 4] = mul(z, w: c64[8, 4])               ->     r: f32[8, 4, 2] = cat([a * c - b * d, a * d + b * c], -1)
     return view_as_real(r)                                   return r
 
-Complex arguments and results are viewed so at a call. What has no form in pairs (Fourier transforms, eigenvalues) stays, and what reads
-complex numbers of it, in eager's own strides; in front of it are views. Test: test/Python/test_complex.py."""
+Complex arguments and results are viewed as pairs at a call. Ops without a rule for pairs (Fourier transforms,
+eigenvalues), and ops that read complex results of these, stay complex, with eager's strides. Views convert their
+arguments. Test: test/Python/test_complex.py.
+"""
 
 from __future__ import annotations
 
@@ -24,21 +26,21 @@ from .rewriting import Rewriter
 aten = torch.ops.aten
 TO_REAL, TO_COMPLEX = aten.view_as_real.default, aten.view_as_complex.default
 
-Real = fx.Node  # of a tensor [..., 2]
-RULES: dict[object, Callable] = {}  # of an overload: what makes the pairs of its result, or a real result
+Real = fx.Node  # a tensor [..., 2]
+RULES: dict[object, Callable] = {}  # for each overload, a function that returns the pairs of its result, or a real result
 
 
 class Unknown(Exception):
-    """This case of an op has no form in pairs."""
+    """Raised if this case of an op has no form in pairs."""
 
 
 def is_written_by(node: fx.Node, user: fx.Node) -> bool:
-    """Whether `user` writes pairs into the argument `node`."""
+    """Returns whether `user` writes pairs into the argument `node`."""
     return user.target is aten.copy_.default and user.args[0] is node and user.args[1].target is TO_COMPLEX and not node.meta["val"].is_conj()
 
 
 def is_viewed(node: fx.Node) -> bool:
-    """Whether only the pairs of a complex argument are read and written."""
+    """Returns whether the graph reads and writes only the pairs of a complex argument."""
     value = node.meta.get("val")
     if node.op != "placeholder" or not isinstance(value, torch.Tensor) or not value.dtype.is_complex:
         return False
@@ -47,17 +49,18 @@ def is_viewed(node: fx.Node) -> bool:
 
 
 def is_result(node: fx.Node) -> bool:
-    """Whether the node shows the caller pairs as complex numbers, or the argument that they are written into."""
+    """Returns whether the node only converts pairs to a complex result, or to the value that is written into an
+    argument."""
     return node.target is TO_COMPLEX and all(user.op == "output" or is_written_by(user.args[0], user) for user in node.users)
 
 
 def of_pairs(strides) -> list:
-    """The strides that complex numbers of such strides have as pairs."""
+    """Returns the strides as pairs of complex numbers with these strides."""
     return [*(2 * stride for stride in strides), 1]
 
 
 def strides_of_pairs(root: fx.Node, shown: fx.Node, layout) -> list:
-    """In which strides pairs, of which `shown` is a view as complex numbers in `layout`, are made."""
+    """Returns the strides of pairs of which `shown`, with the strides `layout`, is a view as complex numbers."""
     held = root.meta.get("complex")  # the fake tensor of the complex graph
     if shown.args[0] is not root:
         layout = held.stride() if held is not None else ()
@@ -67,7 +70,7 @@ def strides_of_pairs(root: fx.Node, shown: fx.Node, layout) -> list:
 
 
 def shown_as_pairs(tensor: torch.Tensor) -> torch.Tensor:
-    """A complex tensor, or a fake one, whose conjugate may be pending."""
+    """Returns the pairs of a complex tensor, fake or not. Resolves a lazy conjugate."""
     return torch.view_as_real(tensor.resolve_conj())
 
 
@@ -85,20 +88,20 @@ def rule(*ops):
 
 
 class Pairs(Rewriter):
-    """Rewrites a graph."""
+    """Rewrites the complex ops of a graph."""
 
     def __init__(self, gm: fx.GraphModule):
         super().__init__(gm)
-        self.pairs: dict[fx.Node, Real] = {}  # of complex nodes
-        self.made: dict[fx.Node, fx.Node] = {}  # complex nodes that stand for pairs, where one is asked for
+        self.pairs: dict[fx.Node, Real] = {}  # the pairs of complex nodes
+        self.made: dict[fx.Node, fx.Node] = {}  # complex nodes made from pairs, for ops that need a complex value
 
     def result(self, op, *args, **kwargs):
-        if op is TO_COMPLEX and args[0].stride(-1) != 1:  # the fake pairs are not laid out as the pairs will be: strides_of_pairs()
+        if op is TO_COMPLEX and args[0].stride(-1) != 1:  # the strides of the fake pairs are preliminary: strides_of_pairs()
             return op(args[0].contiguous())
         return shown_as_pairs(*args) if op is TO_REAL else op(*args, **kwargs)
 
     def pair(self, value) -> Real:
-        """The pairs of a complex node, or those of a real one."""
+        """Returns the pairs of a complex node, or of a real one with zeros as imaginary parts."""
         if not is_complex(value):
             return self.emit(aten.cat.default, [last := self.last(value), self.emit(aten.zeros_like.default, last)], -1)
         if value not in self.pairs:
@@ -106,11 +109,12 @@ class Pairs(Rewriter):
         return self.pairs[value]
 
     def last(self, node: fx.Node) -> fx.Node:
-        """With a dimension of 1 behind."""
+        """Appends a dimension of size 1."""
         return self.emit(aten.unsqueeze.default, node, node.meta["val"].dim())
 
     def parts(self, value) -> tuple:
-        """The real part and the imaginary one, each with a dimension of 1 behind, or numbers. None: there is no such part."""
+        """Returns the real and the imaginary part, each with an appended dimension of size 1, or as numbers. None:
+        there is no such part."""
         if isinstance(value, complex):
             return value.real, value.imag
         if not isinstance(value, fx.Node):
@@ -125,7 +129,7 @@ class Pairs(Rewriter):
         return self.emit(aten.cat.default, [real, imaginary], -1)
 
     def calculate(self, op, a, b):
-        """a `op` b of parts, one of which is a tensor."""
+        """Returns a `op` b for two parts; at least one of them is a tensor."""
         if a is None or b is None:
             if op is aten.mul.Tensor:
                 return None
@@ -135,20 +139,21 @@ class Pairs(Rewriter):
         return self.emit(op, b, a) if op is not aten.sub.Tensor else self.emit(aten.add.Tensor, self.emit(aten.neg.default, b), a)
 
     def of_dtype(self, node: fx.Node, dtype: torch.dtype) -> fx.Node:
-        """A tensor of no dimensions, which does not promote others, has one in pairs."""
+        """Casts to `dtype`: a 0-d tensor does not promote others, but its pairs, which have a dimension, would."""
         return node if node.meta["val"].dtype == dtype else self.emit(aten._to_copy.default, node, dtype=dtype)
 
     def complex_node(self, node: fx.Node) -> fx.Node:
-        """What an op that has no form in pairs, or the caller, gets for a complex node."""
+        """Returns the complex node for an op without a form in pairs, or for the caller."""
         if node not in self.pairs or self.pairs[node].target is TO_REAL and self.pairs[node].args[0] is node:
             return node
         if node not in self.made:
             self.made[node] = self.emit(TO_COMPLEX, self.pairs[node])
-            self.made[node].meta["val"] = node.meta["val"]  # in eager's strides
+            self.made[node].meta["val"] = node.meta["val"]  # with eager's strides
         return self.made[node]
 
     def lay_out(self, made: fx.Node, held: torch.Tensor) -> None:
-        """Notes which complex numbers pairs are, and gives new ones the strides of these: views of them follow."""
+        """Records the complex tensor of the pairs `made`, and gives new pairs the strides of that tensor, which their
+        views depend on."""
         if "complex" in made.meta:
             return
         made.meta["complex"], pairs = held, made.meta["val"]
@@ -157,7 +162,7 @@ class Pairs(Rewriter):
                 made.meta["val"] = torch.empty_strided(pairs.shape, of_pairs(held.stride()), dtype=pairs.dtype, device=pairs.device)
 
     def constant(self, node: fx.Node) -> Real:
-        """A complex tensor of the graph itself."""
+        """Returns the pairs of a complex constant of the graph."""
         value = operator.attrgetter(str(node.target))(self.gm)
         name = str(node.target).replace(".", "_") + "_pairs"
         with unset_fake_temporarily():
@@ -177,7 +182,7 @@ class Pairs(Rewriter):
             count = len(self.emitted)
             try:
                 made = RULES[node.target](self, node, *node.args, **node.kwargs)
-            except (Unknown, RuntimeError, ValueError):  # or torch takes no such pairs: a view of other strides
+            except (Unknown, RuntimeError, ValueError):  # the last two: torch rejects the pairs, e.g. a view of their strides
                 if gone := self.take_back(count):
                     self.pairs = {n: p for n, p in self.pairs.items() if p not in gone}
             else:
@@ -208,7 +213,7 @@ class Pairs(Rewriter):
 
 
 def lower(gm: fx.GraphModule) -> None:
-    """Rewrites a graph of which some values are complex, in place."""
+    """Rewrites the complex values of a graph as pairs, in place."""
     if any(is_complex(v) for node in gm.graph.nodes for v in _results(node)):
         from . import pair_rules  # noqa: F401: it fills RULES
 

@@ -1,4 +1,4 @@
-"""Graphs with ops that Tilewright does not have: compiled segments with eager ones between them."""
+"""Splits graphs with ops that Tilewright does not compile: compiled segments with eager ones between them."""
 
 from __future__ import annotations
 
@@ -16,23 +16,28 @@ from .written_arguments import keep_views_with_writes
 
 
 def is_free(node: fx.Node) -> bool:
-    """Nodes that belong wherever they are used: sizes and parts of tuples."""
+    """Returns whether the node is a size or another symbolic number. Such a node belongs to whatever segment
+    surrounds it."""
     return isinstance(node.meta.get("val"), (torch.SymInt, torch.SymBool, torch.SymFloat))
 
 
 def sink_waits(gm: fx.GraphModule) -> None:
-    """Moves each wait for a collective to right before what first reads its result: what stands between runs meanwhile."""
+    """Moves each wait for a collective to right before the first reader of its result. The ops between run during the
+    collective."""
     position = {node: number for number, node in enumerate(gm.graph.nodes)}
     for node in reversed(gm.graph.nodes):
         if str(node.target) == "_c10d_functional.wait_tensor.default" and node.users:
             first = min(node.users, key=position.__getitem__)
             first.prepend(node)
-            position[node] = position[first] - 0.5  # a wait may read what another waited for
+            position[node] = position[first] - 0.5  # a wait may read the result of another wait
 
 
 def tell_symbols(gm: fx.GraphModule) -> None:
-    """Lets split_module() hand each segment the symbols of what it reads: it asks for those under Dynamo's name of a fake value.
-    Such as no argument of the graph is stay unsaid, because it would look for the node that finds them."""
+    """Makes split_module() pass the symbols of its inputs to each segment.
+
+    It looks for them in the metadata entry in which Dynamo stores fake values. Values with symbols that are not
+    arguments of the graph are left out, because split_module() would search for the node that defines them.
+    """
     values = {node: node.meta["val"] for node in gm.graph.nodes if node.meta.get("val") is not None}
     arguments = {value.node.expr for node, value in values.items() if node.op == "placeholder" and isinstance(value, torch.SymInt)}
     known = {expr for expr in arguments if isinstance(expr, sympy.Symbol)}
@@ -42,8 +47,8 @@ def tell_symbols(gm: fx.GraphModule) -> None:
 
 
 def split(gm: fx.GraphModule, refused: set[str]) -> tuple[fx.GraphModule, dict[str, bool]]:
-    """Cuts `gm` into segments, in order: compiled ones for one device each, and eager ones. Returns the split module and, per
-    submodule, whether it is to be compiled."""
+    """Splits `gm` into segments, in order: compiled ones for one device each, and eager ones. Returns the split
+    module and, for each submodule, whether it is compiled."""
     sink_waits(gm)
     tell_symbols(gm)
     segment, compiled = 0, []
@@ -71,8 +76,12 @@ def split(gm: fx.GraphModule, refused: set[str]) -> tuple[fx.GraphModule, dict[s
 
 
 def copy_where_no_view_is(eager: fx.GraphModule) -> None:
-    """Views in a segment of eager become reshapes: results of other segments, and of some kernels of eager, have other strides than
-    their fake tensors, so that no view of that shape may be had. So may conjugates be pending where their fake tensors' are not."""
+    """Replaces views in an eager segment by reshapes.
+
+    Results of other segments, and of some kernels of eager, have other strides than their fake tensors, so that a
+    view of that shape may be impossible. Likewise, they may have a pending conjugate that their fake tensors do
+    not have.
+    """
     for node in eager.graph.find_nodes(op="call_function", target=torch.ops.aten.view.default):
         node.target = torch.ops.aten.reshape.default
     for node in eager.graph.find_nodes(op="call_function", target=torch.ops.aten.view_as_real.default):

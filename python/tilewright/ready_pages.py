@@ -1,4 +1,4 @@
-"""Memory for packed parameters is brought in while torch still works on the graph (lib/Runtime/Host/ReadyPages.h)."""
+"""Touches memory for packed parameters while torch still works on the graph (lib/Runtime/Host/ReadyPages.h)."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from torch.utils.weak import WeakIdKeyDictionary
 from . import _tilewright
 from .options import CompileOptions
 
-# Names of the functions in Dynamo's graphs whose parameters are packed.
+# Names of functions in Dynamo's graphs that read packed parameters.
 _PRODUCTS = {"linear", "addmm", "mm", "matmul", "bmm", "baddbmm", "conv1d", "conv2d", "conv3d"}
 
-_asked: WeakIdKeyDictionary = WeakIdKeyDictionary()  # parameters whose packs memory was brought for
+_asked: WeakIdKeyDictionary = WeakIdKeyDictionary()  # parameters for whose packs memory was requested
 
 
 def _may_be_packed(value) -> bool:
@@ -22,7 +22,7 @@ def _may_be_packed(value) -> bool:
 
 
 def operands(gm: fx.GraphModule, example_inputs) -> Iterator[torch.Tensor]:
-    """The parameters on the CPU that are operands of products or convolutions."""
+    """Yields the parameters on the CPU that are operands of products or convolutions."""
     placeholders = [node for node in gm.graph.nodes if node.op == "placeholder"]
     values = dict(zip(placeholders, example_inputs))
     for node in gm.graph.nodes:
@@ -35,16 +35,18 @@ def operands(gm: fx.GraphModule, example_inputs) -> Iterator[torch.Tensor]:
 
 
 def weights(module: nn.Module) -> Iterator[torch.Tensor]:
-    """The parameters of a model that nobody has traced yet that are likely to be packed: not tables of embeddings.
+    """Yields the parameters of a model, not traced yet, that are likely to be packed. Tables of embeddings are not.
 
-    The module is the user's: it may override parameters(), or be under construction and have no `_parameters` yet."""
+    The module is the user's: it may override parameters(), or be under construction and have no `_parameters` yet.
+    """
     for part in nn.Module.modules(module):
         if not isinstance(part, (nn.Embedding, nn.EmbeddingBag)):
             yield from filter(_may_be_packed, list(vars(part).get("_parameters", {}).values()))
 
 
 def bring(parameters: Iterable[torch.Tensor], options: CompileOptions) -> None:
-    """Begins to bring in as much as packs of `parameters` will need, each once in the process. Who needs none has them not looked up."""
+    """Starts to touch as much memory as packs of `parameters` need, once per parameter and process. If the options do
+    not need packs, the parameters are not iterated."""
     if options.freeze or options.target != "cpu":
         return
     bytes = 0

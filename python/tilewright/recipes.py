@@ -1,7 +1,9 @@
-"""How a result of a graph that is no tensor of the program is made at a call: from arguments, sizes and tensors.
+"""Recipes for results of a graph that are not tensors of the program: how a call makes them from arguments, sizes and
+tensors.
 
-Each is called as recipe(arguments, values of the symbols, tensors of the program), and can be pickled: torch keeps
-compiled functions between processes (python/tilewright/code.py)."""
+A recipe is called as recipe(arguments, values of the symbols, tensors of the program). It can be pickled, because
+torch stores compiled functions for other processes (python/tilewright/compiled.py).
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from torch.utils._sympy.printers import PythonPrinter
 
 from . import _tilewright
 
-# What Python's text of an expression calls, as torch prints it for its guards.
+# Functions that occur in the Python text of expressions, as torch prints it for its guards.
 HELPERS = {"math": math, "torch": torch, "max": max, "min": min, "abs": abs, "round": round,
            "CeilDiv": lambda a, b: -(-a // b)}  # fmt: skip
 
@@ -40,7 +42,7 @@ class Expression:
 
 
 def expression_of(expr: sympy.Expr, symbols: list[str]) -> Expression:
-    """`expr` as a function of `symbols`; refused where it says more than these."""
+    """Returns `expr` as a function of `symbols`. Raises Refused if it contains other symbols or unknown functions."""
     functions = {type(part).__name__ for part in sympy.preorder_traversal(expr) if part.args} - {"Add", "Mul", "Pow"}
     unknown = sorted(f for f in functions if f not in HELPERS and not hasattr(PythonPrinter, "_print_" + f))
     unknown += sorted({str(s) for s in expr.free_symbols} - set(symbols))
@@ -51,7 +53,7 @@ def expression_of(expr: sympy.Expr, symbols: list[str]) -> Expression:
 
 @dataclass(slots=True)
 class Number:
-    """A number that follows from the symbols, or from nothing."""
+    """A number that is constant or depends on symbols."""
 
     value: object
 
@@ -60,7 +62,7 @@ class Number:
 
 
 def _settle(value, values):
-    """`value` with its expressions evaluated."""
+    """Returns `value` with its expressions evaluated."""
     if isinstance(value, Expression):
         return value(*values)
     if isinstance(value, list):
@@ -69,7 +71,7 @@ def _settle(value, values):
 
 
 def operator_named(name: str):
-    """The overload that prints as `name` ("aten.view.default"), or a function of Python's module operator."""
+    """Returns the overload that prints as `name` ("aten.view.default"), or a function of Python's module operator."""
     if name.startswith("operator."):
         return getattr(operator, name.removeprefix("operator."))
     found = torch.ops
@@ -79,13 +81,13 @@ def operator_named(name: str):
 
 
 def name_of(target) -> str:
-    """The name that operator_named() takes."""
+    """Returns the name from which operator_named() finds `target`."""
     return str(target) if isinstance(target, torch._ops.OpOverload) else f"operator.{target.__name__}"
 
 
 @dataclass(slots=True)
 class Replay:
-    """The views of an argument, or of a tensor of the program, made by torch: in eager's memory."""
+    """Views of an argument, or of a tensor of the program, that torch makes: they share its memory, as in eager."""
 
     steps: list[tuple]  # (op, positional arguments after the tensor, others)
     index: int
@@ -94,7 +96,7 @@ class Replay:
     def __call__(self, arguments, values, tensors):
         tensor = (tensors if self.of_results else arguments)[self.index]
         if tensor.requires_grad:
-            tensor = tensor.detach()  # otherwise a view's _base is the tensor itself, as in eager
+            tensor = tensor.detach()  # without it, a view's _base would not be the tensor itself, as it is in eager
         for target, args, kwargs in self.steps:
             tensor = target(tensor, *_settle(args, values), **{k: _settle(v, values) for k, v in kwargs.items()})
         return tensor
@@ -109,7 +111,8 @@ class Replay:
 
 @dataclass(slots=True)
 class StridedCopy:
-    """A tensor of the program in strides that are not those of a dense one: stretched dimensions are shared."""
+    """A copy of a tensor of the program with strides that are not dense. Elements along an expanded dimension are
+    shared."""
 
     position: int
     sizes: list

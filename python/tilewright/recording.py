@@ -1,4 +1,4 @@
-"""What the importer was told of a graph, to be told again in another process."""
+"""Records the calls of the importer for a graph, so that another process can repeat them."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from .origin import now_at
 
 
 class RecordedGraph:
-    """A _tilewright.Graph that pickles as the calls that made it."""
+    """A _tilewright.Graph that is pickled as the calls that made it."""
 
     def __init__(self):
         self.graph = _tilewright.Graph()
-        self.steps: list[tuple] | None = []  # (method, arguments); None once compiled
-        self.symbols: list[str] = []  # that a program of this graph reads at a call, in order
+        self.steps: list[tuple] | None = []  # (method, arguments); None after compiling
+        self.symbols: list[str] = []  # symbols that a program of this graph reads at a call, in order
 
     def _told(self, method: str, *arguments):
         result = getattr(self.graph, method)(*arguments)

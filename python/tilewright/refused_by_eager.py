@@ -1,10 +1,10 @@
-"""Calls that eager refuses although torch traces them: the node is left to eager, which raises its own error at the call.
+"""Detects calls that torch traces but eager refuses. The node is left to eager, which raises its own error at the call.
 
-Fake tensors check less than eager's kernels do. Two things are asked: rules that depend on values, sizes and pairs of dtypes
-(RULES), and whether eager has a kernel for dtypes out of the usual (USUAL), which is tried once on a few elements. What a later
-torch allows is then compiled, too.
+Fake tensors check less than eager's kernels do. Two checks are made: rules that depend on values, sizes and pairs of
+dtypes (RULES), and whether eager has a kernel for dtypes that are not in USUAL. The latter is tried once on a few
+elements, so that calls which a later version of torch allows are compiled, too.
 
-Test: test/Python/ops/test_refused_by_eager.py; all inputs that torch's own tests expect to be refused:
+Test: test/Python/ops/test_refused_by_eager.py. All inputs that torch's own tests expect to be refused:
 test/Conformance/opinfo/errors.py.
 """
 
@@ -25,7 +25,7 @@ FLOATS = frozenset({torch.float32, torch.float64, torch.float16, torch.bfloat16}
 HALVES = frozenset({torch.float16, torch.bfloat16})
 WIDE = FLOATS - HALVES
 FEW = 3  # elements along each dimension of a trial
-MOST = 1 << 16  # elements of a trial with the sizes of the graph
+MOST = 1 << 16  # elements of a trial at most, with the sizes of the graph
 
 
 def _none(size) -> bool:
@@ -36,7 +36,8 @@ def is_bool(value) -> bool:
     return isinstance(value, bool) or isinstance(value, torch.Tensor) and value.dtype == torch.bool
 
 
-# -- rules: each takes the arguments of the op, and returns the reason of a refusal, or '' ------------------------------------
+# -- rules: each takes the arguments of the op, and returns the reason of a refusal, or ''
+# ------------------------------------
 
 
 def difference(x, other=None, **_) -> str:
@@ -68,7 +69,7 @@ def soft_margin(x, *_, **__) -> str:
 
 
 def convolution(x, weight, bias, stride, padding, dilation, transposed, output_padding, groups) -> str:
-    """aten/src/ATen/native: output padding must be smaller than either stride or dilation."""
+    """Output padding must be smaller than either stride or dilation (aten/src/ATen/native)."""
     if not transposed:
         return ""
     count = x.dim() - 2
@@ -78,7 +79,8 @@ def convolution(x, weight, bias, stride, padding, dilation, transposed, output_p
 
 
 def parameters_of(x, parameters) -> str:
-    """aten/src/ATen/native/mixed_data_type.h: parameters are of the input's dtype, or float32 beside bf16 and f16."""
+    """Parameters have the input's dtype, or float32 for an input of bf16 or f16
+    (aten/src/ATen/native/mixed_data_type.h)."""
     dtypes = {p.dtype for p in parameters if isinstance(p, torch.Tensor)}
     if dtypes <= {x.dtype} or x.dtype in HALVES and dtypes == {torch.float32}:
         return ""
@@ -131,7 +133,8 @@ RULES = {
     "relu": without_bools, "mvlgamma": without_bools, "soft_margin_loss": soft_margin,
 }  # fmt: skip
 
-# The dtypes that eager's kernels of these ops take on every device and in every torch; others are tried.
+# The dtypes that eager's kernels of these ops support on every device and in every version of torch. Others are
+# tried.
 _TAKES = (
     (
         INTEGERS | {torch.bool},
@@ -174,8 +177,11 @@ _tried: dict[tuple, str] = {}
 
 
 def _trial(op: torch._ops.OpOverload, values, keywords, most: int) -> str | None:
-    """What eager says of the op when it is called with tensors of these dtypes and at most `most` elements along each
-    dimension: '' where it has a kernel, None where these are no arguments of the op."""
+    """Calls the op in eager with tensors of these dtypes and at most `most` elements along each dimension.
+
+    Returns '' if it succeeds, the reason if there is no kernel, and None if these arguments are invalid for the
+    op.
+    """
 
     def few(value):
         if isinstance(value, torch.Tensor):
@@ -194,7 +200,8 @@ def _trial(op: torch._ops.OpOverload, values, keywords, most: int) -> str | None
 
 
 def _missing_kernel(op: torch._ops.OpOverload, values, keywords) -> str:
-    """Few elements say it at once, but a window may be larger than they are."""
+    """Returns the reason if eager has no kernel, else ''. Tries few elements first; these are too few if a window is
+    larger than they are."""
     said = _trial(op, values, keywords, FEW)
     if said is None:
         tensors = [v for v in pytree.tree_leaves((values, keywords)) if isinstance(v, torch.Tensor)]
@@ -204,7 +211,7 @@ def _missing_kernel(op: torch._ops.OpOverload, values, keywords) -> str:
 
 
 def reason_of(op: torch._ops.OpOverload, values, keywords: Mapping) -> str:
-    """Why eager refuses the call of `op` with these arguments (fake tensors, or real ones), or ''."""
+    """Returns why eager refuses the call of `op` with these arguments (fake tensors or real ones), or ''."""
     if op.namespace != "aten":
         return ""
     name = op._opname
@@ -225,12 +232,12 @@ def reason_of(op: torch._ops.OpOverload, values, keywords: Mapping) -> str:
 
 
 def _is_asked(op) -> bool:
-    """Whether there is anything to ask of a call of the op."""
+    """Returns whether there is a check for calls of the op."""
     return isinstance(op, torch._ops.OpOverload) and (op._opname in RULES or _usual(op._opname) is not None)
 
 
 def reason_of_node(node: fx.Node) -> str:
-    """reason_of() of a node, whose arguments have values in meta["val"]."""
+    """Returns reason_of() for a node, whose arguments have values in meta["val"]."""
     if not _is_asked(node.target):
         return ""
     values, keywords = pytree.tree_map(lambda a: a.meta.get("val") if isinstance(a, fx.Node) else a, (node.args, node.kwargs))
@@ -238,7 +245,7 @@ def reason_of_node(node: fx.Node) -> str:
 
 
 def asking(op: torch._ops.OpOverload, decomposition):
-    """`decomposition` of `op`, which leaves calls whole that eager refuses."""
+    """Wraps `decomposition` of `op` so that calls that eager refuses are not decomposed."""
     if not _is_asked(op):
         return decomposition
 

@@ -1,4 +1,4 @@
-"""What was compiled, what was not, and why: tilewright.report()."""
+"""tilewright.report(): what was compiled, what was not, and why."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _graphs: deque = deque(maxlen=1000)
 
 
 def describe(refusals) -> str:
-    """A line for each op that runs in eager."""
+    """Returns one line for each op that runs in eager."""
     lines = []
     for refusal in refusals:
         if refusal.follows:
@@ -35,7 +35,7 @@ def describe(refusals) -> str:
 
 @dataclass
 class GraphReport:
-    """One graph that torch.compile handed over."""
+    """The report of one graph that torch.compile passed to the backend."""
 
     name: str
     kind: str  # inference, forward or backward
@@ -48,12 +48,12 @@ class GraphReport:
     frozen: object = None  # FreezeReport under options={"freeze": True}
     origin: Origin = field(default_factory=Origin)
     restored: bool = False  # by torch's AOTAutogradCache or from a saved function: AOTAutograd did not run
-    compiled: list[bytes] = field(default_factory=list, repr=False)  # each compiled segment's report, pickled: a fifth of the memory
-    records: list[str] = field(default_factory=list, repr=False)  # under options={"record": True}, of each compiled segment
-    references: list = field(default_factory=list, repr=False)  # weak ones to the GraphCalls: a report keeps no code alive
+    compiled: list[bytes] = field(default_factory=list, repr=False)  # each compiled segment's report; pickled, a fifth of the memory
+    records: list[str] = field(default_factory=list, repr=False)  # the record of each compiled segment, under options={"record": True}
+    references: list = field(default_factory=list, repr=False)  # weak references to the GraphCalls: a report keeps no code alive
 
     def watch(self, call) -> None:
-        """Takes in a compiled segment."""
+        """Adds a compiled segment to the report."""
         self.compiled.append(pickle.dumps(call.report()))
         if call.record:
             self.records.append(call.record)
@@ -61,25 +61,25 @@ class GraphReport:
 
     @property
     def calls(self) -> list:
-        """The GraphCalls that still live."""
+        """The GraphCalls that are still alive."""
         return [call for reference in self.references if (call := reference()) is not None]
 
     def __getstate__(self):
         return vars(self) | {"compiled": [], "records": [], "references": [], "frozen": None}
 
     def packed_bytes(self) -> int:
-        """Memory of packed parameters; graphs may share it."""
+        """Returns the bytes of packed parameters. Graphs may share them."""
         return sum(call.packed_bytes() for call in self.calls)
 
     def kernels(self) -> int:
         return sum(program.get("kernels", 0) for program in self.details())
 
     def details(self) -> list[dict]:
-        """Of each compiled segment, as it was compiled."""
+        """Returns the report of each compiled segment, from the time when it was compiled."""
         return [pickle.loads(report) for report in self.compiled]
 
     def to_dict(self) -> dict:
-        """All of it, for JSON."""
+        """Returns the whole report as a dict for JSON."""
         details = self.details()
         return {"name": self.name, "kind": self.kind, "nodes": self.nodes, "segments": self.segments,
                 "eager_segments": self.eager_segments, "refusals": [vars(r) for r in self.refusals],
@@ -116,9 +116,10 @@ class GraphReport:
 
 
 class Report(list):
-    """Reports of graphs. Printed, it says for each function of the user's what became of it: see explanation.py."""
+    """A list of reports of graphs. As text, it describes for each function of the user how it was compiled: see
+    explanation.py."""
 
-    model = None  # whose they are
+    model = None  # the model of the graphs; None: all graphs
 
     def explanation(self):
         from .explanation import Explanation
@@ -141,7 +142,8 @@ class Report(list):
 
 
 def add(graph: GraphReport) -> None:
-    """Files the report; TORCH_LOGS=tilewright prints it, tlparse shows it among the artifacts of TORCH_TRACE."""
+    """Adds the report to the list. TORCH_LOGS=tilewright prints it, and tlparse shows it among the artifacts of
+    TORCH_TRACE."""
     with _lock:
         _graphs.append(graph)
     log.info("%s", graph)
@@ -150,7 +152,8 @@ def add(graph: GraphReport) -> None:
 
 
 def report(model=None, clear: bool = False) -> Report:
-    """What Tilewright compiled so far, oldest first: for `model` (a module or function, compiled or not), or all of it."""
+    """Returns what Tilewright compiled so far, oldest first: for `model` (a module or function, compiled or not), or
+    for all models."""
     with _lock:
         result = Report(graph for graph in _graphs if model is None or graph.origin.belongs_to(model))
         result.model = model
@@ -160,10 +163,11 @@ def report(model=None, clear: bool = False) -> Report:
 
 
 def repack(model=None) -> None:
-    """Forget the packed parameters: call it after sparse writes to `.data`, which torch's version counters miss.
+    """Drops the packed parameters. Call it after sparse writes to `.data`, which torch's version counters do not
+    count.
 
-    Packs may be shared between models (tied weights), so that all are forgotten, whichever `model` is given; each is
-    packed anew at its next call.
+    Models may share packs (tied weights). Therefore the packs of all models are dropped, whichever `model` is
+    given. Each is packed again at its next call.
     """
     del model
     with _lock:

@@ -1,4 +1,4 @@
-"""When compiling fails: a folder with a script that repeats it, the imported IR and the error."""
+"""Writes a folder after a failed compilation: a script that repeats it, the imported IR and the error."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .options import CompileOptions
 
 
 def _input_text(value) -> str:
-    """A Python expression that makes an argument like `value`."""
+    """Returns a Python expression that makes an argument like `value`."""
     if not isinstance(value, torch.Tensor):
         return repr(value.node.hint if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)) else value)
 
@@ -24,7 +24,7 @@ def _input_text(value) -> str:
 
 
 def script(gm: fx.GraphModule, options: CompileOptions) -> str:
-    """A program that hands the graph to the backend alone."""
+    """Returns a program that compiles only this graph with the backend."""
     inputs = [n.meta.get("val") for n in gm.graph.nodes if n.op == "placeholder"]
     constants = {str(n.target): getattr(gm, str(n.target), None) for n in gm.graph.nodes if n.op == "get_attr"}
     lines = ["import torch", "from torch import device, inf, nan, tensor  # noqa: F401", "",
@@ -50,7 +50,7 @@ def write(gm: fx.GraphModule, ir: str, options: CompileOptions, error: Exception
                        ("error.txt", lambda: "".join(traceback.format_exception(error)))):  # fmt: skip
         try:
             text = make()
-        except Exception as trouble:  # the error itself matters more
+        except Exception as trouble:  # the original error is more important
             text = f"# this file could not be made: {trouble!r}\n"
         (folder / name).write_text(text)
     return folder

@@ -1,4 +1,4 @@
-"""Nodes that stand for others in a graph of fake tensors."""
+"""Replaces nodes of a graph of fake tensors by others."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ KEPT = ("stack_trace", "nn_module_stack", "seq_nr", "partitioner_tag")
 
 
 def values_of(argument):
-    """What torch's fake tensors take for an argument of a node."""
+    """Returns `argument` with each node replaced by its fake tensor."""
     return fx.map_arg(argument, lambda node: node.meta["val"])
 
 
 class Rewriter:
-    """Makes nodes, with fake tensors and the user's lines, before the node `of` that is rewritten."""
+    """Emits nodes, with fake tensors and the user's stack trace, before the node `of` that is rewritten."""
 
     def __init__(self, gm: fx.GraphModule):
         self.gm, self.graph = gm, gm.graph
@@ -34,7 +34,7 @@ class Rewriter:
         return node
 
     def take_back(self, count: int) -> set[fx.Node]:
-        """Erases what was emitted after the first `count` nodes."""
+        """Erases the nodes that were emitted after the first `count` nodes."""
         gone = self.emitted[count:]
         del self.emitted[count:]
         for node in reversed(gone):
@@ -42,5 +42,5 @@ class Rewriter:
         return set(gone)
 
     def result(self, op, *args, **kwargs):
-        """What `op` makes of fake tensors."""
+        """Returns the result of `op` for fake tensors."""
         return op(*args, **kwargs)

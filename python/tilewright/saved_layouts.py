@@ -1,8 +1,9 @@
-"""The strides of what a forward graph keeps for its backward graph: nobody else sees them, so they may be what suits both.
+"""The strides of results that a forward graph saves for its backward graph. No other code reads them, so their strides
+can suit both graphs.
 
-Images between convolutions are computed in channels-last (lib/Graph/PropagateLayout.cpp); returned in the strides that
-eager would give them, each would be transposed on its way out, and back on its way into the backward graph. AOTAutograd
-takes other strides through TracingContext.output_strides.
+Images between convolutions are computed in channels-last (lib/Graph/PropagateLayout.cpp). With eager's strides, each
+would be transposed when the forward graph returns it, and transposed back when the backward graph reads it.
+AOTAutograd accepts other strides through TracingContext.output_strides.
 """
 
 from __future__ import annotations
@@ -15,14 +16,15 @@ from .outputs import named
 aten = torch.ops.aten
 
 CONVOLUTIONS = {aten.convolution.default}
-# What makes other images of images, by its own rule of which dimension is which.
+# Ops that may change which dimension of an image is which.
 REARRANGE = {aten.permute.default, aten.transpose.int, aten.t.default, aten.view.default, aten._unsafe_view.default,
              aten.reshape.default, aten.expand.default, aten.as_strided.default, aten.bmm.default, aten.matmul.default,
              aten.movedim.int}  # fmt: skip
 
 
 def _images(gm: fx.GraphModule) -> set[fx.Node]:
-    """Nodes whose results are images: of a convolution in the plane, or made of such a one without rearranging it."""
+    """Returns nodes whose results are images: results of a 2D convolution, or computed from images without
+    rearranging dimensions."""
     found: set[fx.Node] = set()
     for node in gm.graph.nodes:
         if node.op != "call_function" or node.target in REARRANGE:
@@ -37,10 +39,11 @@ def _images(gm: fx.GraphModule) -> set[fx.Node]:
 
 
 def channels_last_saved(gm: fx.GraphModule, first_saved: int) -> dict[fx.Node, tuple[int, ...]]:
-    """Strides for results of a forward graph from number `first_saved` on, which are saved for its backward graph.
+    """Returns strides for results of a forward graph from index `first_saved` on, which are saved for its backward
+    graph.
 
-    Only images (N x C x H x W) that eager would give in the order of their dimensions, of sizes that are known but for
-    N, and that are not results for the user as well.
+    Only images (N x C x H x W) are included that are contiguous in eager, have known sizes except N, and are not
+    also results for the user.
     """
     output = gm.graph.output_node()
     results = list(output.args[0])
@@ -61,8 +64,8 @@ def channels_last_saved(gm: fx.GraphModule, first_saved: int) -> dict[fx.Node, t
 
 
 def saved_strides(gm: fx.GraphModule, example_inputs) -> dict[fx.Node, tuple]:
-    """Strides of a backward graph's arguments where they are not those of its placeholders: what channels_last_saved()
-    said, as AOTAutograd hands it on."""
+    """Returns the strides of a backward graph's arguments that differ from those of its placeholders: the strides
+    that channels_last_saved() returned, as AOTAutograd passes them."""
     found = {}
     placeholders = [n for n in gm.graph.nodes if n.op == "placeholder"]
     for node, example in zip(placeholders, example_inputs):

@@ -1,8 +1,10 @@
-"""Arguments that share memory, of graphs that write arguments: each call looks whether they lie as they did when it was compiled.
+"""Checks arguments that share memory, for graphs that write arguments: each call compares the overlaps with those at
+compile time.
 
-Neither Dynamo's guards nor torch's cache know where arguments lie (with fixed sizes): a function compiled for `f(a, b)` and then
-called as `f(x[:4], x[2:6])` would read what it has not written yet. Such a call runs in eager, with a warning. Graphs that were
-compiled for arguments that share memory have entries of their own in the cache.
+With fixed sizes, neither Dynamo's guards nor torch's cache consider the addresses of arguments. A function that was
+compiled for `f(a, b)` and is then called as `f(x[:4], x[2:6])` would read values before it has written them. Such a
+call runs in eager, with a warning. Graphs that were compiled for arguments that share memory have separate cache
+entries.
 
 Test: test/Python/test_shared_arguments.py
 """
@@ -22,7 +24,7 @@ from torch._subclasses import FakeTensor
 
 
 def _writes(node: fx.Node) -> bool:
-    """Whether a node of Dynamo's graph may write an argument."""
+    """Returns whether a node of Dynamo's graph may write an argument."""
     if node.op == "call_method":
         return str(node.target).endswith("_") and not str(node.target).endswith("__")
     if node.op != "call_function":
@@ -38,14 +40,15 @@ _IN_PLACE = {operator.iadd, operator.isub, operator.imul, operator.itruediv, ope
 
 
 def _is_static(node: fx.Node) -> bool:
-    """Whether the argument is a parameter, a buffer or marked as staying where it is."""
+    """Returns whether the argument is a parameter, a buffer or marked as static, so that its address does not change."""
     fake, source = node.meta.get("example_value"), getattr(node, "_dynamo_source", None)
     of_module = source is not None and is_from_unspecialized_nn_module_source(source)
     return of_module or isinstance(fake, torch.nn.Parameter) or getattr(fake, "_dynamo_static_input_type", None) is not None
 
 
 def overlaps(tensors: Iterable[tuple[int, torch.Tensor]], written: frozenset[int]) -> tuple:
-    """For each pair of which one is written and that shares elements: their numbers, and where in their memory they lie."""
+    """Returns, for each pair that shares elements and of which one is written: their indices and their positions in
+    memory."""
     spans = []
     for number, tensor in tensors:
         if tensor.layout != torch.strided or tensor._is_zerotensor() or not tensor.numel():
@@ -68,13 +71,13 @@ def overlaps(tensors: Iterable[tuple[int, torch.Tensor]], written: frozenset[int
 class Lookout:
     """What each call of a graph looks at."""
 
-    numbers: tuple[int, ...] = ()  # of the arguments; none: it writes none that another one could lie in
+    numbers: tuple[int, ...] = ()  # indices of the arguments to check; empty: no argument that is written can overlap another one
     written: frozenset[int] = frozenset()
-    expected: tuple | None = ()  # overlaps() of the arguments that it is compiled for; None: no call fits
-    fixed: bool = False  # their sizes are
+    expected: tuple | None = ()  # overlaps() of the arguments at compile time; None: no call is valid
+    fixed: bool = False  # whether their sizes are fixed
 
     def around(self, compiled: Callable, gm: fx.GraphModule, strict: bool) -> Callable:
-        """`compiled`, of `gm`, and a look before each call."""
+        """Wraps `compiled`, the compiled form of `gm`, with the check before each call."""
         if not self.numbers:
             return compiled
         names = [node.name for node in gm.graph.find_nodes(op="placeholder")]
@@ -83,7 +86,7 @@ class Lookout:
         def call(*arguments):
             nonlocal warned, seen
             places = [arguments[number].data_ptr() for number in self.numbers] if self.fixed and not self.expected else None
-            if places is not None and places == seen:  # where the last call's lay, which fitted
+            if places is not None and places == seen:  # the addresses of the last call, which was valid
                 return compiled(*arguments)
             found = overlaps(((number, arguments[number]) for number in self.numbers), self.written)
             if found == self.expected:
@@ -105,23 +108,25 @@ class Lookout:
 
 
 def lookout(gm: fx.GraphModule, examples: Sequence) -> Lookout:
-    """What calls of Dynamo's graph `gm`, compiled for the arguments `examples`, have to look at. Parameters and buffers stay
-    where they are."""
+    """Returns the check for calls of Dynamo's graph `gm`, compiled for the arguments `examples`.
+
+    Parameters and buffers are not checked, because their addresses do not change.
+    """
     placeholders = gm.graph.find_nodes(op="placeholder")
     looked_at = {number: example for number, (node, example) in enumerate(zip(placeholders, examples))
                  if isinstance(example, torch.Tensor) and not _is_static(node)}  # fmt: skip
     if len(looked_at) < 2 or any(isinstance(example, FakeTensor) for example in looked_at.values()):
-        return Lookout()  # what is compiled ahead of its first call has nothing to compare with
+        return Lookout()  # compiled ahead of its first call: there are no addresses to compare with
     fakes = [placeholders[number].meta["example_value"] for number in looked_at]
     inference = any(example.is_inference() for example in looked_at.values())
-    if inference:  # its tensors count no versions
+    if inference:  # inference tensors have no version counters
         written = frozenset(looked_at) if any(map(_writes, gm.graph.nodes)) else frozenset()
-    else:  # tracing the graph has written the fake ones
+    else:  # tracing the graph has written the fake tensors
         written = frozenset(number for number, fake in zip(looked_at, fakes) if fake._version > 0)
     if not written:
         return Lookout()
     expected = overlaps(looked_at.items(), written)
     if expected and inference:
-        expected = None  # AOTAutograd sees smaller memory than calls have
+        expected = None  # AOTAutograd sees smaller storages than those of calls
     fixed = all(isinstance(size, int) for fake in fakes for size in (*fake.shape, *fake.stride()))
     return Lookout(tuple(looked_at), written, expected, fixed)

@@ -1,14 +1,15 @@
-"""Sizes and strides of symbols as the importer reads them: sympy's text, after what torch's guards say of them.
+"""Symbolic sizes and strides for the importer: sympy's text, simplified by the equations in torch's guards.
 
     guards of the graph                           size                  read as
     Eq((s0 + 1)//2, 4)                            (s0 + 1)//2           4
     Eq(2*(s0//4), s0//2), Eq(4*(s0//4), s0)       s0, s0//2             4*(s0//4), 2*(s0//4)
     Eq(s0//4, s1), the graph has both symbols     s0//4                 s1
 
-A guard holds before the graph runs; torch itself rewrites only lone symbols by one. Without that the importer would see two
-operands whose sizes are not known to be the same (rotary positions of a symbolic head, the joins of a U-net). The guards are
-solved as linear equations of symbols and of functions of them, without fractions, so that products of equal sizes are equal, too.
-Axioms of the ShapeEnv, and what torch asserts of symbols that follow from data, are read like guards.
+A guard holds before the graph runs. torch itself uses a guard only to replace single symbols. Without this
+simplification, the importer would see two operands whose sizes are not known to be equal (rotary positions of a
+symbolic head, the joins of a U-net). The guards are solved as linear equations of symbols and of functions of them,
+without fractions, so that products of equal sizes are equal, too. Axioms of the ShapeEnv, and torch's assertions
+about symbols that depend on data, are used like guards.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 
 def _is_one(size: torch.SymInt) -> bool:
-    """Whether torch has made a guard of this composed size being 1, to broadcast it."""
+    """Returns whether torch has added the guard that this composed size is 1, to broadcast it."""
     expr = size.node.expr
     return not expr.is_number and not expr.is_Symbol and size.node.hint in (None, 1) and statically_known_true(size == 1)
 
 
 def _is_factor(one: sympy.Expr, term: sympy.Expr) -> bool:
-    """Whether the term is a multiple of `one`, which may be in functions of it, too."""
+    """Returns whether the term is a multiple of `one`. `one` may occur within functions in the term, too."""
     return any(factor.as_base_exp()[0] == one for factor in sympy.Mul.make_args(term))
 
 
@@ -38,23 +39,30 @@ def _has_extreme(expr: sympy.Expr) -> bool:
 
 
 class _Equalities:
-    """What the guards of a ShapeEnv say to be equal, solved: what stands for symbols, and for functions such as s0//4."""
+    """The solved equations of a ShapeEnv's guards: replacements for symbols, and for functions such as s0//4."""
 
     def __init__(self, facts: list, replace=lambda expr: expr, symbols: frozenset = frozenset()):
-        """`facts` hold. `replace` does what torch knows of lone symbols: those that it has replaced are no symbols of graphs.
-        `symbols` are those of the graph: what stands for a size has no others, but for its own."""
-        self.symbols, self.count = symbols, 0  # _count_of_facts() when it was made
+        """Solves the equations in `facts`.
+
+        `replace` applies torch's replacements of single symbols; replaced symbols do not occur in graphs.
+        `symbols` are those of the graph: the replacement of a size contains only these and the size's own symbols.
+        """
+        self.symbols, self.count = symbols, 0  # count: _count_of_facts() at construction
         self.solved: dict[sympy.Expr, sympy.Expr] = {}
-        self.outside: set[sympy.Expr] = set()  # of them, what is left as it is within functions
-        self.known: dict[sympy.Expr, sympy.Expr] = {}  # what was asked for before
+        self.outside: set[sympy.Expr] = set()  # keys of `solved` that are not replaced within functions
+        self.known: dict[sympy.Expr, sympy.Expr] = {}  # cache of apply()
         for fact in facts:
             if isinstance(fact, sympy.Eq) and fact.lhs.is_integer and fact.rhs.is_integer:
                 self.solve(self.read(replace(fact.lhs - fact.rhs)))
 
     def solve(self, zero: sympy.Expr) -> None:
-        """Solves `zero` = 0 for the most composed of what has the least factor and stands in no other term, or but within functions
-        there. By no other symbols than it has itself and the graph has, and by no Max or Min, which the importer cannot always
-        decide: sizes that it could read before would become unreadable."""
+        """Solves `zero` = 0 for one symbol or function.
+
+        Candidates have the least factor and occur in no other term, except within functions. Preferred is one that
+        does not occur in others at all, then the most complex one. The solution contains only symbols of the graph
+        and of the candidate, and no Max or Min: the importer cannot always decide these, and sizes that it could read
+        before would become unreadable.
+        """
         terms = [term.as_coeff_Mul() for term in sympy.Add.make_args(zero)]
         least = sympy.gcd([factor for factor, _ in terms])
         lone = [(one, factor) for factor, one in terms if abs(factor) == least and (one.is_Symbol or one.is_Function)
@@ -73,7 +81,7 @@ class _Equalities:
 
     def learn(self, one: sympy.Expr, value: sympy.Expr) -> None:
         self.solved[one] = value
-        for _ in range(2):  # what has been read anew may have come into its own value
+        for _ in range(2):  # a replaced value may contain its own key again
             self.outside = {key for key, value in self.solved.items() if key.is_Symbol or value.has(key)}
             self.solved = {key: self.read(value) for key, value in self.solved.items()}
 
@@ -81,7 +89,8 @@ class _Equalities:
         return sympy.expand(self.replace(expr, outside=True))
 
     def replace(self, expr: sympy.Expr, outside: bool) -> sympy.Expr:
-        """Within functions not what is in its own value: s0 is 4*(s0//4), and s0//4 may be 8*((s0//4 + 7)//8)."""
+        """Applies the replacements. Within functions, leaves keys that occur in their own value: s0 is 4*(s0//4), and
+        s0//4 may be 8*((s0//4 + 7)//8)."""
         found = self.solved.get(expr)
         if found is not None and (outside or expr not in self.outside):
             return found
@@ -99,7 +108,7 @@ class _Equalities:
         return found
 
 
-_equalities: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # of a ShapeEnv, by the symbols of a graph
+_equalities: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # ShapeEnv -> the symbols of a graph -> _Equalities
 _symbols: contextvars.ContextVar[frozenset] = contextvars.ContextVar("tilewright_symbols", default=frozenset())
 
 
@@ -114,13 +123,13 @@ def of_graph(symbols):
 
 
 def _count_of_facts(shape_env) -> int:
-    """It grows with _facts_of(), which is not collected for each size that is read."""
+    """Returns a number that grows with _facts_of(), so that the facts need not be collected for each size."""
     asserts = getattr(shape_env, "deferred_runtime_asserts", {}).values()
     return len(shape_env.guards) + len(getattr(shape_env, "axioms", ())) + sum(map(len, asserts))
 
 
 def _facts_of(shape_env) -> list[sympy.Expr]:
-    """The expressions that hold whenever a graph of `shape_env` runs."""
+    """Returns the expressions that hold whenever a graph of `shape_env` runs."""
     facts = [guard.expr for guard in shape_env.guards]
     facts += [expr for expr, holds in getattr(shape_env, "axioms", {}).items() if holds is True or holds == sympy.true]
     for asserts in getattr(shape_env, "deferred_runtime_asserts", {}).values():
@@ -129,7 +138,7 @@ def _facts_of(shape_env) -> list[sympy.Expr]:
 
 
 def _text(node: torch.SymNode, expr: sympy.Expr) -> int | str:
-    """The expression, after the guards."""
+    """Returns the expression, simplified by the guards, as an int or as text."""
     if not expr.is_number and node.shape_env is not None:
         by_symbols, symbols = _equalities.setdefault(node.shape_env, {}), _symbols.get()
         known, count = by_symbols.get(symbols), _count_of_facts(node.shape_env)
@@ -142,7 +151,7 @@ def _text(node: torch.SymNode, expr: sympy.Expr) -> int | str:
 
 
 def expression(size) -> int | str:
-    """A size as an int or as sympy's text."""
+    """Returns a size as an int or as sympy's text."""
     if isinstance(size, int):
         return size
     if _is_one(size):
@@ -151,8 +160,11 @@ def expression(size) -> int | str:
 
 
 def stride_expression(stride) -> int | str:
-    """A stride as an int or as sympy's text. torch says max(1, size), so that no stride of an empty tensor is 0: there
-    nobody sees it."""
+    """Returns a stride as an int or as sympy's text.
+
+    torch uses max(1, size), so that no stride of an empty tensor is 0. The maximum is dropped, because strides of
+    empty tensors have no effect.
+    """
     if isinstance(stride, int):
         return stride
     node, expr = stride.node, stride.node.expr

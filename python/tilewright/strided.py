@@ -1,4 +1,5 @@
-"""as_strided reads memory, of which a graph of values has none: which value it is that lies there, and how."""
+"""Imports as_strided, which reads memory, into graphs of values: finds the value that is stored in that memory, and
+its strides."""
 
 from __future__ import annotations
 
@@ -13,10 +14,10 @@ TARGETS = {aten.as_strided.default, aten.as_strided_scatter.default}
 
 
 def _source(node: fx.Node) -> fx.Node | None:
-    """What `node` is a view of, of the same dtype."""
+    """Returns the node of the same dtype of which `node` is a view, or None."""
     if node.op != "call_function" or not node.args or not isinstance(node.args[0], fx.Node):
         return None
-    if node.target is operator.getitem:  # one of the parts that a split makes
+    if node.target is operator.getitem:  # one of the parts of a split
         return _source(node.args[0])
     if not isinstance(node.target, torch._ops.OpOverload):
         return None
@@ -27,15 +28,18 @@ def _source(node: fx.Node) -> fx.Node | None:
 
 
 def memory_of(node: fx.Node) -> fx.Node:
-    """The value whose memory `node` is, or is a view of."""
+    """Returns the value whose memory `node` is, or is a view of."""
     while (source := _source(node)) is not None:
         node = source
     return node
 
 
 def arguments(node: fx.Node) -> tuple[list, dict]:
-    """The node's arguments with the value in memory for its view, offsets counted from that value's first element, and
-    as `memory` its strides; for the scatter also which window of it the view was."""
+    """Returns the node's arguments with its view replaced by the value in memory.
+
+    Offsets are relative to that value's first element. The keyword `memory` has its strides. For the scatter,
+    other keywords have the window of the value that the view was.
+    """
     names = [a.name for a in node.target._schema.arguments]
     given = dict(zip(names, node.args)) | node.kwargs
     view = given["self"]

@@ -1,8 +1,9 @@
-"""Floats that follow from sizes, `x / (x.shape[1] / 3)`, as numbers of the graph.
+"""Imports floats that are computed from sizes, `x / (x.shape[1] / 3)`, as numbers of the graph.
 
-A node of Python's arithmetic on such floats becomes an op of ATen on float64 tensors without dimensions, where an op of ATen
-reads it; who asks for sizes alone (`int(n * 0.5)`) knows them by their expressions. Before: `%d = truediv(%n, 3)`, `div.Tensor(%x, %d)`;
-after: `%a = full([], n)`, `%b = full([], 3)`, `%d = div.Tensor(%a, %b)`, `div.Tensor(%x, %d)`. Test: test/Python/ops/test_sizes.py
+A node of Python's arithmetic on such floats becomes an ATen op on 0-d float64 tensors if an ATen op reads it. Sizes
+computed from floats (`int(n * 0.5)`) are known by their expressions. Before: `%d = truediv(%n, 3)`, `div.Tensor(%x,
+%d)`; after: `%a = full([], n)`, `%b = full([], 3)`, `%d = div.Tensor(%a, %b)`, `div.Tensor(%x, %d)`. Test:
+test/Python/ops/test_sizes.py
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from . import _tilewright
 
 _NUMBER = ("float64", [])
 
-# What Python computes, as an op on as many numbers.
+# Python's operations as ATen ops on the same operands.
 _OPS = {
     operator.add: "aten.add.Tensor", operator.sub: "aten.sub.Tensor", operator.mul: "aten.mul.Tensor",
     operator.truediv: "aten.div.Tensor", operator.pow: "aten.pow.Tensor_Tensor", operator.neg: "aten.neg.default",
@@ -30,8 +31,8 @@ _OPS |= {
 
 
 def number_of(walker, value) -> _tilewright.Ref:
-    """`value` (a node, an int or a float) as a number of the graph that `walker` imports; refused where it follows from more
-    than sizes."""
+    """Returns `value` (a node, an int or a float) as a number of the graph that `walker` imports. Raises Refused if
+    it depends on more than sizes."""
     if not isinstance(value, fx.Node):
         return _full(walker, float(value))
     if value in walker.refs:

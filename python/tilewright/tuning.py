@@ -1,4 +1,4 @@
-"""options={"tune": "quick"}: a graph's kernels are raced before it is compiled; docs/tuning.md."""
+"""options={"tune": "quick"}: measures schedules of a graph's kernels before the graph is compiled; docs/tuning.md."""
 
 from __future__ import annotations
 
@@ -13,13 +13,15 @@ from .options import CompileOptions
 
 log = logging.getLogger("tilewright")
 
-# The workers load the extension alone: torch is not needed to compile or measure, and takes a second to import.
+# The workers load only the extension. They do not need torch, which takes a second to import.
 _WORKER = "import sys; sys.path.insert(0, sys.argv[1]); import _tilewright; _tilewright.tune_worker()"
 
 
 def _interpreter() -> str:
-    """A Python of this version: where Python is embedded, sys.executable is empty or the host program, which would start
-    itself. Empty where there is none."""
+    """Returns a Python interpreter of this version, or '' if there is none.
+
+    If Python is embedded, sys.executable is empty or the host program, which must not be started again.
+    """
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     for found in [sys.executable, *(os.path.join(prefix, "bin", version) for prefix in (sys.exec_prefix, sys.base_exec_prefix))]:
         if found and os.path.basename(found).startswith(("python", "pypy")) and os.access(found, os.X_OK):
@@ -28,9 +30,12 @@ def _interpreter() -> str:
 
 
 def tune(graph, options: CompileOptions, sizes: list[int]) -> list[str]:
-    """Searches schedules for the kernels of `graph` that have no record yet, and writes records. `sizes`: of its symbolic
-    sizes, in order, to measure at. Returns a line per
-    kernel and one of the whole graph. Targets other than cpu have nothing that can be measured: a ValueError."""
+    """Searches schedules for the kernels of `graph` that have no record yet, and writes records.
+
+    `sizes`: values of its symbolic sizes, in order, with which kernels are measured. Returns a line for each
+    kernel and one for the whole graph. Raises a ValueError for targets other than cpu, which have no schedules
+    that can be measured.
+    """
     if options.target != "cpu":
         raise ValueError(f"tilewright: options['tune'] = {options.tune!r} measures kernels on the CPU; target {options.target!r} "
                          "has no schedules that can be measured. Leave it out")  # fmt: skip

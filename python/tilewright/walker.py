@@ -1,4 +1,4 @@
-"""Hands the nodes of an fx graph to the C++ importer, one by one, as they are."""
+"""Passes the nodes of an fx graph to the C++ importer, one by one."""
 
 from __future__ import annotations
 
@@ -24,41 +24,41 @@ MOST = 2**63 - 1
 
 @dataclass
 class Refusal:
-    """A node that cannot be imported, and why."""
+    """A node that cannot be imported, and the reason."""
 
     node: str
     target: str
     reason: str
     where: str = ""
-    follows: bool = False  # only because an argument of it was refused
-    chosen: bool = False  # an option asks for it
+    follows: bool = False  # only because one of its arguments was refused
+    chosen: bool = False  # because an option requires it
 
 
 @dataclass
 class Imported:
-    """A graph handed over: what it takes to compile and call it."""
+    """An imported graph, with the data that is needed to compile and to call it."""
 
     graph: RecordedGraph
     refusals: list[Refusal] = field(default_factory=list)
     argument_count: int = 0
-    inputs: list[int] = field(default_factory=list)  # per input of the program: the argument
+    inputs: list[int] = field(default_factory=list)  # for each input of the program, the index of the argument
     constants: list[torch.Tensor] = field(default_factory=list)
     symbols: list[str] = field(default_factory=list)
-    hints: list[int] = field(default_factory=list)  # per symbol declared, its value in the traced call: what tuning measures at
+    hints: list[int] = field(default_factory=list)  # for each declared symbol, its value in the traced call, at which tuning measures
     symbol_sources: list[tuple[int, int, int, int]] = field(default_factory=list)
     recipes: list[tuple[str, int, object]] = field(default_factory=list)
-    asserted: list = field(default_factory=list)  # what looks at each of the last results after a call: asserts.py
+    asserted: list = field(default_factory=list)  # checks of the last results after a call: asserts.py
     copied_inputs: list[str] = field(default_factory=list)
-    names: list[str] = field(default_factory=list)  # per input of the program
-    negatives: list[int] = field(default_factory=list)  # arguments whose signs are pending: torch's lazy negatives
-    viewed: list[int] = field(default_factory=list)  # complex arguments that it takes as pairs: pairs.py
-    returned: set[int] = field(default_factory=set)  # arguments that results are, or are views of
-    device: torch.device = torch.device("cpu")  # where its tensors are
-    lets_go: bool = False  # a call lets go of arguments as they are read: nobody else needs them
+    names: list[str] = field(default_factory=list)  # for each input of the program
+    negatives: list[int] = field(default_factory=list)  # arguments that are torch's lazy negatives
+    viewed: list[int] = field(default_factory=list)  # complex arguments that are passed as pairs: pairs.py
+    returned: set[int] = field(default_factory=set)  # arguments that are results, or that results are views of
+    device: torch.device = torch.device("cpu")  # the device of its tensors
+    lets_go: bool = False  # a call frees arguments after they are read, since nothing else needs them
 
 
 def finite(bound, otherwise: int) -> int:
-    """A bound of a range as an int."""
+    """Returns a bound of a range as an int, or `otherwise` if it is not an integer."""
     return int(bound) if bound.is_Integer else otherwise
 
 
@@ -67,7 +67,7 @@ def dtype_name(dtype: torch.dtype) -> str:
 
 
 def frames(node: fx.Node, cache: dict) -> list[tuple[str, int, str]]:
-    """The user's stack of a node, innermost last."""
+    """Returns the user's stack frame of a node as a list; it is empty if torch does not record it."""
     trace = node.meta.get("stack_trace") or node.stack_trace or ""
     found = cache.get(trace)
     if found is None:
@@ -77,21 +77,21 @@ def frames(node: fx.Node, cache: dict) -> list[tuple[str, int, str]]:
 
 
 def readable(target) -> str:
-    """An operator as torch prints it, a function of Python's by its module and name."""
+    """Returns an operator's name as torch prints it, or a Python function's module and name."""
     if isinstance(target, (str, torch._ops.OpOverload)) or not hasattr(target, "__name__"):
         return str(target)
     return f"{(getattr(target, '__module__', None) or '').lstrip('_')}.{target.__name__}".lstrip(".")
 
 
 def meta_of(value):
-    """(dtype, sizes) of a fake tensor, None for anything else."""
+    """Returns (dtype, sizes) of a tensor, or None for any other value."""
     if isinstance(value, torch.Tensor):
         return dtype_name(value.dtype), [expression(s) for s in value.shape]
     return None
 
 
 def symbolic_sizes(value) -> list[torch.SymInt]:
-    """Among the sizes and strides of a node's value, or values, and the value itself."""
+    """Returns the symbolic sizes and strides of a node's value, or values, and the value itself if it is a symbol."""
     found = []
     for each in value if isinstance(value, (list, tuple)) else [value]:
         sizes = (*each.shape, *each.stride()) if isinstance(each, torch.Tensor) and each.layout == torch.strided else (each,)
@@ -100,18 +100,18 @@ def symbolic_sizes(value) -> list[torch.SymInt]:
 
 
 def writes_argument(node: fx.Node) -> bool:
-    """copy_ into an argument; returned, it is that argument."""
+    """Returns whether the node is a copy_ into an argument. If it is returned, the result is that argument."""
     return (node.target is torch.ops.aten.copy_.default and isinstance(node.args[0], fx.Node) and node.args[0].op == "placeholder"
             and isinstance(node.args[1], fx.Node) and all(user.op == "output" for user in node.users))  # fmt: skip
 
 
 def is_random(target: torch._ops.OpOverload) -> bool:
-    """Whether the op draws from torch's generator."""
+    """Returns whether the op draws from torch's generator."""
     return torch.Tag.nondeterministic_seeded in target.tags
 
 
 def device_of(gm: fx.GraphModule) -> torch.device:
-    """Where a graph runs: on the GPU of its first tensor that is on one, else on the CPU."""
+    """Returns the device of a graph: the GPU of its first tensor that is on one, else the CPU."""
     for node in gm.graph.nodes:
         value = node.meta.get("val")
         if isinstance(value, torch.Tensor) and value.device.type == "cuda":
@@ -123,7 +123,7 @@ _FLOAT8 = (torch.float8_e4m3fn, torch.float8_e5m2)
 
 
 def unsupported_tensor(value, device: torch.device | None) -> str:
-    """Why a tensor cannot be one of a graph that runs on `device`, or ''. None: on any."""
+    """Returns why a tensor cannot be part of a graph that runs on `device` (None: on any device), or ''."""
     if not isinstance(value, torch.Tensor):
         return f"it is {type(value).__name__}, not a tensor"
     if value.layout != torch.strided:
@@ -157,11 +157,11 @@ class Walker:
         self.reasons: dict[fx.Node, str] = {}
         self.frame_cache: dict[str, list] = {}
         self.arguments: dict[fx.Node, int] = {}
-        self.numbers: dict[fx.Node, tuple[int, list]] = {}  # input of the program and its strides there
+        self.numbers: dict[fx.Node, tuple[int, list]] = {}  # index of the program's input, and its strides there
         self.writes: list = []  # results that are written into inputs
-        self.conditions: list[fx.Node] = []  # of asserts
-        self.unknown: set[str] = set()  # symbols that follow from contents
-        self.found: set[str] = set()  # those of them that a node in eager gives a value
+        self.conditions: list[fx.Node] = []  # tensors that asserts check
+        self.unknown: set[str] = set()  # symbols that depend on the contents of tensors
+        self.found: set[str] = set()  # the symbols in `unknown` that a node in eager defines
 
     # -- arguments ---------------------------------------------------------
 
@@ -195,7 +195,7 @@ class Walker:
     # -- symbols -----------------------------------------------------------
 
     def find_symbols(self, placeholders):
-        """Declares every symbol of the inputs and solves for its value at a call; the symbols."""
+        """Declares every symbol of the inputs and finds the equation for its value at a call. Returns the symbols."""
         equations = []  # (sympy expression, argument, dim)
         shape_env = None
         for index, node in enumerate(placeholders):
@@ -220,7 +220,7 @@ class Walker:
                             a, b = expr.as_poly(unknown[0]).all_coeffs()
                             known[unknown[0]] = (index, dim, int(a), int(b))
                         except Exception:
-                            pass  # not linear: another equation may do
+                            pass  # not linear: another equation may determine it
         for symbol, source in known.items():
             self.declare(symbol, shape_env, 0 if source[1] >= 0 else -MOST)
             self.result.symbols.append(str(symbol))
@@ -229,7 +229,7 @@ class Walker:
         return known.keys()
 
     def declare(self, symbol, shape_env, least: int):
-        """Tells the importer of a symbol that is at least `least`: 0 for a size."""
+        """Declares a symbol that is at least `least`: 0 for a size."""
         low, high = least, MOST
         if shape_env is not None and symbol in shape_env.var_to_range:
             bounds = shape_env.var_to_range[symbol]
@@ -239,13 +239,14 @@ class Walker:
         self.graph.symbol(str(symbol), max(low, least), min(high, MOST))
 
     def declare_unknown(self):
-        """Symbols that follow from contents: for the segments behind the op that finds them they are arguments like others."""
+        """Declares symbols that depend on the contents of tensors. They are ordinary arguments of the segments behind
+        the op that defines them."""
         for node in self.gm.graph.nodes:
             for size in symbolic_sizes(node.meta.get("val")):
                 self.declare_symbols_of(size)
 
     def unbound(self, value) -> set[str]:
-        """Symbols in `value`, a node's, that no argument and no node before it gives a value at a call."""
+        """Returns the symbols in `value`, a node's, that neither an argument nor an earlier node defines at a call."""
         symbols = {str(symbol) for size in symbolic_sizes(value) for symbol in size.node.expr.free_symbols}
         return symbols - {*self.result.symbols, *self.found} if symbols else symbols
 
@@ -258,7 +259,7 @@ class Walker:
     # -- inputs ------------------------------------------------------------
 
     def add_input(self, node: fx.Node, name: str, value, argument: int, is_static: bool):
-        # A number in a tensor of the CPU is copied to the GPU with the call, as torch does.
+        # A 0-d tensor on the CPU is copied to the GPU at the call, as in torch.
         here = value.device if value.device.type == "cpu" and value.dim() == 0 else self.device
         reason = unsupported_tensor(value, here)
         if not reason and value.is_neg() and any(writes_argument(user) for user in node.users):
@@ -283,7 +284,7 @@ class Walker:
             self.result.copied_inputs.append(name)
 
     def add_pairs(self, node: fx.Node, argument: int):
-        """A complex argument: what is read of it are its pairs."""
+        """Adds a complex argument, of which only the pairs are read."""
         reads = [user for user in node.users if user.target is TO_REAL]
         held = self.strides.pop(node, None)
         if held is not None:
@@ -294,7 +295,8 @@ class Walker:
             self.refs.update(dict.fromkeys(reads, self.refs[node]))
 
     def refuse_argument(self, node: fx.Node, name: str, value, reason: str):
-        """The ops that read it follow; the line is that of the first."""
+        """Refuses an argument. The ops that read it are refused as a consequence. The reported line is that of the
+        first one."""
         self.reasons[node] = reason
         where = [f for user in node.users for f in self.frames_of(user)[-1:]]
         place = f"{where[0][0]}:{where[0][1]}" if where else ""
@@ -311,7 +313,7 @@ class Walker:
             if is_viewed(node):
                 self.add_pairs(node, index)
             elif isinstance(value, torch.Tensor) and node.users and not is_token(node):
-                # What is written is no parameter from which packs are made once.
+                # A written argument is not a parameter that can be packed once.
                 is_static = index in self.static and not any(writes_argument(user) for user in node.users)
                 self.add_input(node, node.name, value, index, is_static)
         for node in self.gm.graph.nodes:
@@ -320,7 +322,7 @@ class Walker:
                 for part in str(node.target).split("."):
                     value = getattr(value, part, None)
                 if isinstance(value, FakeTensor) and value.numel() == 0:
-                    with unset_fake_temporarily():  # what torch.tensor([], device="cuda") leaves
+                    with unset_fake_temporarily():  # torch.tensor([], device="cuda") leaves such a constant
                         value = torch.empty(value.shape, dtype=value.dtype, device=value.device)
                 if isinstance(value, torch.Tensor):
                     before = len(self.result.inputs)
@@ -331,8 +333,8 @@ class Walker:
     # -- nodes -------------------------------------------------------------
 
     def stand_in(self, node: fx.Node):
-        """Makes the result of a node that runs in eager an input, as it is one of the segment behind it, so that what reads
-        it is judged for itself."""
+        """Makes the result of a node that runs in eager an input, as it is in the next segment. Its readers can then
+        be imported or refused for their own reasons."""
         value = node.meta.get("val")
         if not isinstance(value, torch.Tensor) or unsupported_tensor(value, self.device):
             return
@@ -352,7 +354,7 @@ class Walker:
         self.result.refusals.append(Refusal(node.name, readable(node.target), reason, place, follows, chosen))
 
     def add_write(self, node: fx.Node):
-        """AOTAutograd's last nodes write new values into arguments: results that lie there."""
+        """Adds a write into an argument, one of AOTAutograd's last nodes, as a result that is stored there."""
         into, source = node.args[:2]
         held = into.meta["val"]
         if is_viewed(into):
@@ -368,7 +370,8 @@ class Walker:
             self.arguments[node] = self.arguments[into]
 
     def add_assert(self, node: fx.Node) -> None:
-        """The tensor is one more result. The token of an effect of torch's is the one before, which is None at a call."""
+        """Adds the tensor that an assert checks as an additional result. The op's effect token is replaced by the
+        previous token, which is None at a call."""
         tensor, check = check_of(node, self.frames_of(node))
         tokens = [user for user in node.users if user.target is operator.getitem and user.args[1] == 0]
         missing = tensor if tensor not in self.refs else node.args[0] if tokens and node.args[0] not in self.arguments else None
@@ -384,7 +387,7 @@ class Walker:
         if self.device is None and (is_transfer(node) or mixes(node)):
             return self.refuse(node, mixes(node) or "it copies between devices")
         if unbound := self.unbound(value):
-            # What this node finds is an argument of the segments behind it.
+            # The segments behind this node take its symbols as arguments.
             self.found |= unbound
             what = f"its value {value}" if isinstance(value, torch.SymInt) else f"the size {', '.join(sorted(unbound))} of its result"
             return self.refuse(node, f"{what} follows from the contents of a tensor")
@@ -398,21 +401,21 @@ class Walker:
             return
         if node.target is operator.getitem:
             source, index = node.args
-            if node in self.arguments:  # the token of an effect
+            if node in self.arguments:  # an effect token
                 return
             if source in self.lists:
                 self.refs[node] = _tilewright.Ref(self.lists[source], index)
             elif source not in self.reasons or node.users:
                 self.refuse(node, f"its argument {source.name} runs in eager", follows=True)
             return
-        if isinstance(value, torch.SymInt):  # a size is known by its expression
+        if isinstance(value, torch.SymInt):  # the expression of a size is known
             return
         if isinstance(value, int) and not isinstance(value, bool):
             return
         if isinstance(value, (torch.SymBool, torch.SymFloat, bool, float)) and not node.users:
             return
         if isinstance(value, (torch.SymFloat, float)) and not isinstance(node.target, torch._ops.OpOverload):
-            return  # Python's arithmetic: known where it is read
+            return  # Python's arithmetic is imported where its result is read
         if not isinstance(node.target, torch._ops.OpOverload):
             self.refuse(node, f"{readable(node.target)} is not an ATen operator")
             return
@@ -492,11 +495,11 @@ class Walker:
 
 def walk(gm: fx.GraphModule, static=(), name: str = "graph", strides: dict[fx.Node, tuple] | None = None,
          first_saved: int = MOST, anywhere: bool = False, asserts: bool = False, eager_random: bool = False) -> Imported:  # fmt: skip
-    """Imports `gm`, whose nodes carry fake tensors in meta["val"]. Refusals are listed in the result.
+    """Imports `gm`, whose nodes carry fake tensors in meta["val"]. The result lists the refusals.
 
-    `strides` are those of arguments and results that do not have the strides of their fake tensors. Results from number
-    `first_saved` on are for a backward graph alone and may share memory with each other. With `anywhere` tensors may be on
-    several devices: only the refusals count. With `asserts` the caller looks at the results that torch's asserts demand.
-    With `eager_random` ops that draw random numbers are refused.
+    `strides` has the strides of arguments and results that differ from those of their fake tensors. Results from
+    index `first_saved` on are only for a backward graph and may share memory with each other. If `anywhere`, tensors
+    may be on several devices, and only the refusals are valid. If `asserts`, the caller checks the results that
+    torch's asserts require. If `eager_random`, ops that draw random numbers are refused.
     """
     return Walker(gm, set(static), name, strides or {}, first_saved, anywhere, asserts, eager_random).walk()

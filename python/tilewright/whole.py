@@ -1,8 +1,8 @@
-"""Elementwise functions that are hundreds of ops (erfinv, digamma, Bessel's): AOTAutograd keeps them whole, and the importer gets
-their parts, which are traced once per dtype.
+"""Elementwise functions that decompose into hundreds of ops (erfinv, digamma, Bessel functions).
 
-Taken apart while a graph is traced, each part would be traced like the user's ops, which takes milliseconds of each where sizes
-are symbols: an erfinv took seconds.
+AOTAutograd does not decompose them. The walker imports their decomposition, which is traced once per dtype. If
+AOTAutograd decomposed them, it would trace each of these ops like the user's ops. This takes milliseconds per op
+if sizes are symbols: seconds for one erfinv.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from . import _tilewright
 from .decomposed import special
 
 TABLE = special.TABLE
-_SIZE = 7919  # stands for the elements of whatever sizes the result has
+_SIZE = 7919  # a size in the traced decomposition that is replaced by the sizes of the result
 
 
 @dataclass(frozen=True)
 class _Operand:
-    """A tensor argument: all that the parts follow from."""
+    """The properties of a tensor argument on which the decomposition depends."""
 
     dtype: torch.dtype
     scalar: bool
@@ -32,7 +32,7 @@ class _Operand:
 
 @functools.cache
 def _parts(op, arguments: tuple) -> fx.Graph | None:
-    """The parts of `op` of one-dimensional tensors; None where it is not taken apart."""
+    """Returns the decomposition of `op` on one-dimensional tensors, or None if it is not decomposed."""
     from .decompositions import decompositions
 
     with FakeTensorMode():
@@ -49,7 +49,7 @@ def _parts(op, arguments: tuple) -> fx.Graph | None:
 
 
 def add(walker, node: fx.Node, where: list):
-    """Imports `node`, whose target is in TABLE, part by part; what its result is known by."""
+    """Imports `node`, whose target is in TABLE, as its decomposition. Returns the reference of its result."""
     from .walker import dtype_name, meta_of
 
     held = [a.meta.get("val") if isinstance(a, fx.Node) else a for a in node.args]
@@ -66,7 +66,7 @@ def add(walker, node: fx.Node, where: list):
     shape = [walker.argument(s) for s in result.shape]
 
     def stretched(value, tensor):
-        """Argument `value` as large as the result."""
+        """Expands argument `value` to the sizes of the result."""
         ref = walker.argument(value)
         dtype, own = meta_of(tensor)
         if tensor.dim() == 0 or own == sizes:

@@ -1,12 +1,14 @@
-"""Split graphs that write their arguments: each segment sees which of its arguments share memory with one that it writes.
+"""Handles split graphs that write their arguments, so that each segment sees which of its arguments share memory with
+one that it writes.
 
-A compiled segment stores a new value into an argument where that lies, and relies on no other argument lying there. Splitting breaks
-this where a view that one segment makes of an argument becomes an argument of the segment that writes it. Before:
+A compiled segment stores the new value of an argument in that argument's memory, and assumes that no other argument
+shares this memory. Splitting breaks the assumption if a view that one segment makes of an argument becomes an
+argument of the segment that writes it. Before:
 
     segment 0: %t = permute(%x)      eager: %z = fft(%t)      segment 1(%x, %t, %z): copy_(%x, add(%z, %t))
 
-After: segment 1 makes `%t` itself from `%x`. Memory that only the operators know of (an operator in eager returns its argument) is
-looked up at the call, and read from a copy. Test: test/Python/test_written_arguments.py
+After: segment 1 makes `%t` itself from `%x`. Aliases that only operators create (an operator in eager returns its
+argument) are detected at the call and replaced by copies. Test: test/Python/test_written_arguments.py
 """
 
 from __future__ import annotations
@@ -19,8 +21,10 @@ from .walker import writes_argument
 
 
 def keep_views_with_writes(gm: fx.GraphModule, number: dict[fx.Node, int]) -> None:
-    """Copies views of arguments that the graph writes into each segment that reads them from another. `number`: the segment
-    of each node; the copies get theirs."""
+    """Copies views of arguments that the graph writes into each segment that reads them from another one.
+
+    `number`: the segment of each node. The copies are added to it.
+    """
     written = {node.args[0] for node in gm.graph.nodes if node.op == "call_function" and writes_argument(node)}
     if not written:
         return
@@ -43,7 +47,7 @@ def keep_views_with_writes(gm: fx.GraphModule, number: dict[fx.Node, int]) -> No
 
 
 def _storage(value) -> int:
-    """What tells memory from other memory; 0: a tensor has none of its own (sparse ones, subclasses)."""
+    """Returns the address of a tensor's storage, or 0 if it has none (sparse tensors, subclasses)."""
     if isinstance(value, torch.Tensor) and value.layout == torch.strided and value.numel():
         try:
             return value.untyped_storage().data_ptr()
@@ -53,13 +57,15 @@ def _storage(value) -> int:
 
 
 def apart_from(written: list[int], arguments: list) -> list:
-    """The arguments of a segment that writes those of numbers `written`: others in the memory of these are copied."""
+    """Returns the arguments of a segment that writes those at the indices `written`, with other arguments in the same
+    memory copied."""
     storages = {_storage(arguments[index]) for index in written} - {0}
     return [a.clone() if index not in written and _storage(a) in storages else a for index, a in enumerate(arguments)]
 
 
 def write(into: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
-    """`copy_` of a segment in eager. AOTAutograd counts the new version of what its graph writes."""
+    """Executes `copy_` of a segment in eager. AOTAutograd counts the new version of each argument that its graph
+    writes."""
     if _storage(value) == _storage(into):
         value = value.clone()
     with torch.no_grad(), torch.autograd._unsafe_preserve_version_counter(into):
@@ -67,7 +73,7 @@ def write(into: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
 
 
 def write_unseen(eager: fx.GraphModule) -> None:
-    """Replaces `copy_` into arguments of the split graph in a segment that runs in eager by write()."""
+    """Replaces `copy_` into arguments of the split graph by write(), in a segment that runs in eager."""
     for node in eager.graph.find_nodes(op="call_function", target=torch.ops.aten.copy_.default):
         node.target = write
     eager.recompile()

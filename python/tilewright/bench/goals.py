@@ -94,7 +94,7 @@ class Verdict:
     worst_bar: float = 0.0
     worst_name: str = ""
     short: tuple[str, ...] = ()  # workloads that miss the speed bar; they may hold by their share of the roof
-    roof: float = 0.0  # share of the roof of `short`: the least if each workload has to reach the bar, else the geometric mean; 0: not measured
+    roof: float = 0.0  # share of the roof of `short`: the least if `each`, else the geometric mean; 0: not measured
 
     @property
     def held(self) -> bool:

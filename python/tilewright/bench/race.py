@@ -25,7 +25,7 @@ class Entry:
     backend: float = 0.0  # seconds in Tilewright's stages
     warm_backend: float = 0.0
     compiles: int = 0  # of a sweep
-    peak: int = 0  # bytes resident at most, up to the first result
+    peak: int = 0  # largest resident bytes up to the first result
     rss: int = 0
     seconds: float = 0.0  # median of a call
     ratio: float = 0.0  # this peer's time over Tilewright's, median over rounds

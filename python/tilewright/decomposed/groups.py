@@ -18,8 +18,7 @@ UNKNOWN = 16  # rows of a block if the number of rows is a symbol
 
 @dataclass
 class Blocks:
-    """`ends` says where each group's rows end. Each block's group; which rows it has; which of its places are rows of its group;
-    and where each row has gone."""
+    """An assignment of rows to blocks, made from `ends`, the end of each group's rows."""
 
     group: torch.Tensor  # [blocks]: each block's group
     rows: torch.Tensor  # [blocks, size]: the rows of each block

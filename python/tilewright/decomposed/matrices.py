@@ -1,4 +1,5 @@
-"""Factorizations of small matrices, step by step; larger ones are LAPACK's. Results lie column by column, as LAPACK's do."""
+"""Factorizations of small matrices as explicit steps. Larger matrices are left to LAPACK. Results are column-major,
+as LAPACK's are."""
 
 from __future__ import annotations
 
@@ -8,12 +9,12 @@ import torch
 
 aten = torch.ops.aten
 
-LARGEST = 16  # each step of a larger one is its own pass over memory, which LAPACK does better
-LARGEST_TRIANGLE = 128  # in blocks of LARGEST, which multiply
+LARGEST = 16  # each step of a larger matrix is a separate pass over memory; LAPACK is faster
+LARGEST_TRIANGLE = 128  # solved in blocks of LARGEST, with products between them
 
 
 def of_small(function):
-    """`function` of matrices (the first argument) of known sizes up to LARGEST."""
+    """Restricts `function` to matrices (the first argument) of known sizes up to LARGEST."""
 
     @functools.wraps(function)
     def whole(a, *arguments, **keywords):
@@ -34,7 +35,7 @@ def _at(n):
 
 
 def _triangular(a, b, upper: bool, unit: bool):
-    """The x of a x = b: each row found is taken out of those that are left."""
+    """Returns the solution x of a x = b. Each row that is found is eliminated from the remaining rows."""
     n = a.shape[-1]
     if n == 0:
         return b.new_empty([*torch.broadcast_shapes(a.shape[:-2], b.shape[:-2]), *b.shape[-2:]])
@@ -47,14 +48,14 @@ def _triangular(a, b, upper: bool, unit: bool):
 
 
 def _triangular_by_blocks(a, b, upper: bool, unit: bool):
-    """The same of larger matrices: the blocks of the diagonal are inverted, all at once, and what is found is taken out of the
-    blocks of rows that are left by a product."""
+    """Returns the solution for larger matrices. The diagonal blocks are inverted together; each block of rows that is
+    found is eliminated from the remaining ones by a product."""
     if upper:
         return _triangular_by_blocks(a.flip(-1, -2), b.flip(-2), False, unit).flip(-2)
     n, size = a.shape[-1], LARGEST
     count = (n + size - 1) // size
     missing = count * size - n
-    if missing:  # rows of the identity behind it
+    if missing:  # padding: rows of the identity
         behind = torch.diag_embed(torch.cat([a.new_zeros(n), a.new_ones(missing)]))
         a, b = aten.constant_pad_nd(a, [0, missing, 0, missing]) + behind, aten.constant_pad_nd(b, [0, 0, 0, missing])
     places = [slice(i * size, (i + 1) * size) for i in range(count)]
@@ -97,7 +98,7 @@ def cholesky_inverse(factor, upper=False):
 
 @of_small
 def cholesky_ex(a, *, upper=False, check_errors=False):
-    """A column at a time; info is the order of the first minor that is not positive, whose column ends it."""
+    """Factorizes column by column. info is the order of the first minor that is not positive."""
     if check_errors:
         return NotImplemented
     n, at = a.shape[-1], _at(a.shape[-1])
@@ -113,7 +114,8 @@ def cholesky_ex(a, *, upper=False, check_errors=False):
 
 
 def _factor(a, pivot: bool = True):
-    """L and U in one, the rows that were exchanged (from 1), and which pivot was the first to be 0."""
+    """Returns L and U in one matrix, the pivot rows (counted from 1), and the number of the first pivot that is 0, or
+    0."""
     m, n = a.shape[-2:]
     rows, columns = _at(m), _at(n)
     pivots, info = [], torch.zeros(a.shape[:-2], dtype=torch.int64)
@@ -144,7 +146,7 @@ def lu_factor_ex(a, *, pivot=True, check_errors=False):
 
 
 def _order(pivots, m: int):
-    """Which row of the matrix each row of the factors was."""
+    """Returns the original index of each row of the factors."""
     rows = _at(m)
     order = rows.expand([*pivots.shape[:-1], m])
     for k in range(pivots.shape[-1]):
@@ -163,7 +165,7 @@ def _unpacked(factors):
 
 
 def _permutation(pivots, m: int, dtype):
-    """P with P L U = A."""
+    """Returns P with P L U = A."""
     return (_order(pivots, m).unsqueeze(-2) == _at(m)[:, None]).to(dtype)
 
 
@@ -182,7 +184,7 @@ def linalg_lu(a, *, pivot=True):
 
 
 def _solve(factors, pivots, b, transposed: bool):
-    """The x of P L U x = b, or of the transposed product."""
+    """Returns the solution x of P L U x = b, or of the transposed equation."""
     n = factors.shape[-1]
     order = _order(pivots, n)
     batch = torch.broadcast_shapes(b.shape[:-2], factors.shape[:-2])
@@ -202,7 +204,8 @@ def lu_solve(factors, pivots, b, *, left=True, adjoint=False):
 
 
 def _turned(a):
-    """LAPACK is given a row-major matrix as its transpose, which what is saved for a backward graph follows."""
+    """Returns whether `a` is row-major. eager passes such a matrix to LAPACK as its transpose, and saves the factors
+    of that transpose for the backward graph."""
     return a.is_contiguous()
 
 

@@ -1,5 +1,8 @@
-"""Group norm of images in channels-last memory: each channel's mean and variance are taken first, down the columns of memory, and
-then those of a group are put together, so that the image is turned neither way. Formulas of Chan, Golub and LeVeque (1983)."""
+"""Group norm of images in channels-last memory.
+
+The mean and variance of each channel are computed first, down the columns of memory, and then combined for each
+group. The image is therefore never transposed. Formulas: Chan, Golub and LeVeque (1983).
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ def _channels_last(x) -> bool:
 
 
 def group_norm(x, weight, bias, N, C, HxW, group, eps):
-    """(the result, N x group means, N x group inverse deviations)"""
+    """Returns (the result, N x group means, N x group inverse deviations)."""
     if not _channels_last(x) or not x.is_floating_point():
         return NotImplemented
     plane, each = x.shape[2:], C // group

@@ -1,4 +1,5 @@
-"""Elementwise ops, ranges, distances and losses where torch's own decomposition loses digits, or where it has none."""
+"""Elementwise ops, ranges, distances and losses for which torch's decomposition is imprecise, or for which torch has
+none."""
 
 from __future__ import annotations
 
@@ -12,13 +13,13 @@ aten = torch.ops.aten
 
 
 def soft_margin_loss_backward(grad, x, target, reduction=1):
-    """The derivative by sigmoid(-z), not sigmoid(z) - 1."""
+    """Computes the derivative with sigmoid(-z), not with sigmoid(z) - 1."""
     result = -target * grad * torch.sigmoid(-target * x)
     return result / x.numel() if reduction == 1 else result
 
 
 def ndtr(x):
-    """By erfc: 1 + erf(x) is 0 far below where this is."""
+    """Uses erfc: 1 + erf(x) is already 0 where the result is still positive."""
     wide = x if x.is_floating_point() else x.to(torch.get_default_dtype())
     return 0.5 * torch.erfc(wide * -0.7071067811865476)
 
@@ -31,7 +32,8 @@ def round_decimals(x, *, decimals):
 
 
 def linspace(start, end, steps, *, dtype=None, layout=None, device=None, pin_memory=None):
-    """From both ends to the middle; of integers the ends are truncated first and each number again."""
+    """Computes the numbers from both ends to the middle. For integers, the ends are truncated first, and then each
+    number."""
     dtype = dtype or torch.get_default_dtype()
     whole = not dtype.is_floating_point
     tensors = any(isinstance(v, torch.Tensor) for v in (start, end))
@@ -55,7 +57,7 @@ def ldexp(x, other):
 
 
 def angle(x):
-    """Of real numbers: pi for negative ones."""
+    """Returns the angle of real numbers: pi for negative ones."""
     if x.is_complex():
         return NotImplemented
     wide = x if x.is_floating_point() else x.to(torch.get_default_dtype())
@@ -68,7 +70,7 @@ def dist(x, other, p=2.0):
 
 
 def addbmm(x, batch1, batch2, *, beta=1, alpha=1):
-    """The batches lie side by side in one product."""
+    """Concatenates the batches along the summed dimension, which makes one product."""
     b, m, k = batch1.shape
     wide = batch1.transpose(0, 1).reshape(m, b * k)
     return torch.addmm(x, wide, batch2.reshape(b * k, -1), beta=beta, alpha=alpha)
@@ -86,7 +88,7 @@ def trilinear(i1, i2, i3, expand1, expand2, expand3, sumdim, unroll_dim=1):
 
 
 def _distance(difference, p):
-    """The p-norm of the last dimension; of none it is 0, and torch takes the largest of no element that has no rows."""
+    """Returns the p-norm of the last dimension, and 0 if that is empty. torch cannot take the largest of no elements."""
     if any(isinstance(size, int) and size == 0 for size in difference.shape):
         return difference.sum(-1)
     return torch.linalg.vector_norm(difference, ord=p, dim=-1)
@@ -106,7 +108,7 @@ def pdist(x, p=2.0):
             return x.new_zeros(0)
         first, second = constant([i for i, _ in pairs]), constant([j for _, j in pairs])
     else:
-        # Pairs of i begin at i (2 n - 1 - i) / 2. The root in float64 is at most one off.
+        # The pairs of i start at i (2 n - 1 - i) / 2. The root in float64 is off by at most one.
         number = torch.arange(n * (n - 1) // 2, dtype=torch.int64)
         first = ((2 * n - 1 - ((2 * n - 1) * (2 * n - 1) - 8 * number).double().sqrt()) / 2).to(torch.int64)
         first = first - (first * (2 * n - 1 - first) // 2 > number).to(torch.int64)
@@ -116,14 +118,15 @@ def pdist(x, p=2.0):
 
 
 def _of_distances(grad, difference, p, distance):
-    """Of the p-norm of the last dimension by the difference: torch's subgradient, 0 where the distance is 0."""
+    """Returns the gradient of the p-norm of the last dimension by the difference: torch's subgradient, 0 where the
+    distance is 0."""
     grad, distance = grad.unsqueeze(-1), distance.unsqueeze(-1)
     size, sign = difference.abs(), difference.sign()
     if p == 0:
         return torch.zeros_like(difference * grad)
     if p == 1:
         return grad * sign
-    if p == float("inf"):  # of this difference: the one that made the distances may have been rounded once with what made its operands
+    if p == float("inf"):  # compare with this difference, not with `distance`, whose difference may have been rounded differently
         return torch.where(size == size.amax(-1, keepdim=True), grad * sign, 0.0)
     apart = distance != 0
     if p == 2:
@@ -141,7 +144,8 @@ def cdist_backward(grad, x1, x2, p, distances):
 
 
 def pdist_backward(grad, x, p, distances):
-    """As of all pairs, of which each has its distance in the list of those with the smaller number first."""
+    """Sums the gradients of all pairs. The distance of a pair is stored once, in the list of pairs with the smaller
+    number first."""
     n, width = x.shape
     if isinstance(n, int):
         if n > 256:
@@ -161,7 +165,7 @@ def pdist_backward(grad, x, p, distances):
 
 
 def logcumsumexp(x, dim):
-    """Sums of 1, 2, 4, ... elements, each of two halves."""
+    """Computes sums of 1, 2, 4, ... elements, each from two halves."""
     if x.dim() == 0:
         return x.clone()
     if not isinstance(x.shape[dim], int) or x.dtype.is_complex:
@@ -172,11 +176,11 @@ def logcumsumexp(x, dim):
         gap = torch.full_like(wide.narrow(dim, 0, step), -float("inf"))
         wide = torch.logaddexp(wide, torch.cat([gap, wide.narrow(dim, 0, size - step)], dim))
         step *= 2
-    return wide.to(x.dtype).contiguous()  # as the op's result is: views of it may be saved for a gradient
+    return wide.to(x.dtype).contiguous()  # contiguous, as the op's result is: views of it may be saved for a gradient
 
 
 def weight_norm_interface_backward(grad, v, g, norms, dim):
-    """Of g v / |v|, the norms taken over all dimensions but `dim`."""
+    """Returns the gradients of g v / |v|, whose norms are taken over all dimensions but `dim`."""
     others = [d for d in range(v.dim()) if d != dim % v.dim()]
     part, v, g = (t.to(norms.dtype) for t in (grad, v, g))
     along = (part * v).sum(others, keepdim=True)

@@ -1,4 +1,4 @@
-"""What takes a sorted row: medians, the k-th value, the most frequent one."""
+"""Ops that are computed by sorting rows: medians, the k-th value, the most frequent value."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ aten = torch.ops.aten
 
 
 def _take(values, indices, place, dim, keepdim):
-    """The element at `place`, of one per row, of sorted values and their indices."""
+    """Returns the elements at index `place`, one per row, of sorted values and their indices."""
     at = place if isinstance(place, torch.Tensor) else torch.full((1,) * values.dim(), place, dtype=torch.int64)
     at = at.expand([1 if d == dim else size for d, size in enumerate(values.shape)])
     found = [part.gather(dim, at) for part in (values, indices)]
@@ -18,7 +18,7 @@ def _take(values, indices, place, dim, keepdim):
 
 
 def _rows(of_row):
-    """A number is its own row."""
+    """Wraps a function of rows: a 0-d tensor is its own row."""
 
     def whole(x, *arguments, **keywords):
         if x.dim():
@@ -37,7 +37,7 @@ def kthvalue(x, k, dim=-1, keepdim=False):
 
 
 def median_dim(x, dim, keepdim=False):
-    """The lower of two; NaN, which is sorted to the end, where there is any."""
+    """Returns the lower of two middle elements, or NaN, which is sorted to the end, if the row has one."""
     if not some(x.shape[dim]):
         return NotImplemented
     dim %= x.dim()
@@ -70,7 +70,7 @@ def _of_all(of_dim):
 
 
 def mode(x, dim=-1, keepdim=False):
-    """Of the sorted row the first of the longest runs of equal elements; the last place that has it."""
+    """Returns the first of the longest runs of equal elements of the sorted row, and the last index of that value."""
     if not some(x.shape[dim]):
         return NotImplemented
     if x.dtype is torch.bool:

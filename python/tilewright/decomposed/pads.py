@@ -1,4 +1,4 @@
-"""The gradient of an edge that is repeated: what the copies get is added to the edge."""
+"""The gradient of replication padding: the gradients of the copies are added to that of the edge."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ aten = torch.ops.aten
 
 
 def _along(grad, dim: int, low: int, high: int, size: int):
-    """The gradient along one dimension of `size` that got `low` copies in front and `high` behind; negative amounts were cropped."""
+    """Returns the gradient along one dimension of `size` that got `low` copies in front and `high` behind. Negative
+    amounts were cropped."""
     length = grad.shape[dim]
     front, behind = max(low, 0), max(high, 0)
     kept = length - front - behind
-    if not isinstance(kept, int):  # at least 1, as eager demands of an edge; a guard would ask whether it is 1
+    if not isinstance(kept, int):  # at least 1, as eager requires of an edge; a comparison with 1 would add a guard
         made = grad.narrow(dim, front, kept)
         for begin, copies, before in ((0, front, 0), (length - behind, behind, kept - 1)):
             if copies:
                 edge = grad.narrow(dim, begin, copies).sum(dim, keepdim=True)
                 made = made + aten.constant_pad_nd(edge, [0, 0] * (grad.dim() - 1 - dim) + [before, kept - 1 - before])
         return made
-    if kept < 1:  # more was cropped at one end than there was
+    if kept < 1:  # more was cropped at one end than the dimension had
         places = [min(max(at - low, 0), size - 1) for at in range(length)]
         return grad.new_zeros([size if d == dim else s for d, s in enumerate(grad.shape)]).index_add(dim, constant(places), grad)
     if kept == 1 and front + behind > 0:

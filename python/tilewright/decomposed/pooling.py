@@ -1,4 +1,5 @@
-"""Pools with windows of unequal size: the windows are read by computed places, the shorter ones masked. And the gradients of pools."""
+"""Pools with windows of unequal size, and the gradients of pools. The windows are read at computed indices; the
+shorter ones are masked."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ def _known(*sizes) -> bool:
 
 
 def _differ(shape, spatial: int, output) -> bool:
-    """Whether the windows are so many that some may differ from the others; where all are alike, the importer has them."""
+    """Returns whether windows may have different sizes. Pools with windows of equal size are left to the importer."""
     sizes = list(shape[-spatial:])
     if not _counted(sizes, output):
         return False
@@ -28,13 +29,13 @@ def _differ(shape, spatial: int, output) -> bool:
 
 
 def _counted(sizes, output) -> bool:
-    """Whether the number of windows is known, and no size is 0."""
+    """Returns whether the number of windows is known and no size is 0."""
     return all(isinstance(out, int) and out > 0 for out in output) and some(*sizes)
 
 
 def _windows(x: torch.Tensor, output, filler):
-    """x's windows as [..., out..., k...], `filler` beyond a window's end; the places [out..., k...] in the plane; the lengths
-    [out...]."""
+    """Returns the windows of x as [..., out..., k...], with `filler` behind a window's end; the indices [out...,
+    k...] in the plane; and the lengths [out...]."""
     spatial = len(output)
     sizes = x.shape[-spatial:]
     places, insides, lengths, index = 0, None, 1, []
@@ -42,7 +43,7 @@ def _windows(x: torch.Tensor, output, filler):
         at = torch.arange(out, dtype=torch.int64)
         start = at * size // out
         length = (at * size + size + out - 1) // out - start
-        # Of a symbolic size: at most as much.
+        # For a symbolic size, an upper bound.
         longest = max(-((-(o + 1) * size) // out) - o * size // out for o in range(out)) if isinstance(size, int) else size // out + 2
         step = torch.arange(longest, dtype=torch.int64)
         shape = [1] * (2 * spatial)
@@ -84,7 +85,7 @@ def _largest(spatial: int):
 
 
 def _fractional(spatial: int):
-    """Windows of one size at places that the samples, one per image, channel and dimension, decide."""
+    """Pools windows of one size whose positions depend on the samples, one per image, channel and dimension."""
 
     def pool(x, kernel_size, output_size, random_samples):
         sizes = x.shape[-spatial:]
@@ -96,7 +97,8 @@ def _fractional(spatial: int):
         index = [torch.arange(e, dtype=torch.int64).reshape([-1 if d == i else 1 for d in range(rank)]) for i, e in enumerate((n, c))]
         places = 0
         for dim, (size, out, k) in enumerate(zip(sizes, output_size, kernel_size)):
-            # Of images the last dimension's comes first, of volumes the first's; there may be samples for more images.
+            # The samples of an image begin with the last dimension, those of a volume with the first. There may be
+            # more samples than images.
             sample = random_samples[:n, :, 1 - dim if spatial == 2 else dim].unsqueeze(-1)
             alpha = float(size - k) / (out - 1) if out > 1 else 0.0
             at = torch.arange(out, dtype=torch.int64)
@@ -118,7 +120,7 @@ def _fractional(spatial: int):
 
 
 def _unpool(spatial: int):
-    """As torch's, in the memory format of the input."""
+    """Unpools as torch's decomposition does, in the memory format of the input."""
     from torch._decomp.decompositions import max_unpool2d, max_unpool3d
 
     whole = max_unpool2d if spatial == 2 else max_unpool3d
@@ -134,29 +136,29 @@ def _unpool(spatial: int):
     return unpool
 
 
-FEW = 64  # steps of windows that overlap, each of which is added
+FEW = 64  # steps of overlapping windows at most; each step is one addition
 
 
 def _spread(x, dim: int, kernel: int, stride: int, padding: int, size: int):
-    """Along `dim`, each element to all places of its window; the sums of what meets at a place."""
+    """Adds each element, along `dim`, to all indices of its window."""
     out = x.shape[dim]
     apart = x.unsqueeze(dim + 1)
     if kernel <= stride:
         apart = apart.expand([*x.shape[: dim + 1], kernel, *x.shape[dim + 1 :]])
     behind = [0] * (2 * (x.dim() - 1 - dim))
     apart = aten.constant_pad_nd(apart, [*behind, 0, stride - apart.shape[dim + 1]]).flatten(dim, dim + 1)
-    if kernel > stride:  # place p of the padded line is in the windows that begin at p, p - 1, ..., p - kernel + 1
+    if kernel > stride:  # index p of the padded line is in the windows that begin at p, p - 1, ..., p - kernel + 1
         length = (out - 1) * stride + kernel
         line = aten.constant_pad_nd(apart, [*behind, kernel - 1, kernel - stride])
         apart = line.narrow(dim, 0, length)
         for step in range(1, kernel):
             apart = apart + line.narrow(dim, step, length)
-    reach = max(padding + size - apart.shape[dim], 0) if _known(size, out) else max(kernel, stride)  # at least as far as that
+    reach = max(padding + size - apart.shape[dim], 0) if _known(size, out) else max(kernel, stride)  # at least what is missing
     return aten.constant_pad_nd(apart, [*behind, 0, reach]).narrow(dim, padding, size)
 
 
 def _lengths(size, out, kernel: int, stride: int, padding: int, with_padding: bool, dtype):
-    """How many elements each window averages."""
+    """Returns the number of elements that each window averages."""
     if not _known(size, out):
         return _symbolic_lengths(size, out, kernel, stride, padding, with_padding, dtype)
     begins = [o * stride - padding for o in range(out)]
@@ -173,7 +175,7 @@ def _symbolic_lengths(size, out, kernel: int, stride: int, padding: int, with_pa
 
 
 def _of_averages(spatial: int):
-    """The gradient of an average pool."""
+    """Returns a function for the gradient of an average pool."""
 
     def gradient(grad, x, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override):
         kernel, stride, padding = ([*v] if len(v) == spatial else [*v] * spatial for v in (kernel, stride or kernel, padding))
@@ -198,7 +200,8 @@ def _of_averages(spatial: int):
 
 
 def _of_adaptive_averages(spatial: int):
-    """The weights of each dimension's places in each window are known."""
+    """Returns a function for the gradient of an adaptive average pool: products with the weights of each window's
+    elements."""
 
     def gradient(grad, x):
         sizes, outs = x.shape[-spatial:], grad.shape[-spatial:]
@@ -228,7 +231,7 @@ def _of_adaptive_averages(spatial: int):
 
 
 def _of_largest(spatial: int):
-    """What a window's largest element gets, at the places in the plane that its pool gave."""
+    """Returns a function for the gradient of a max pool, which is added at the indices that the pool returned."""
 
     def gradient(grad, x, *rest):
         indices = rest[-1]
@@ -242,7 +245,8 @@ def _of_largest(spatial: int):
 
 
 def _laid_out_as(x, made):
-    """In the memory format that torch gives results of adaptive pools and the gradient of a pool's input."""
+    """Returns `made` in the memory format that torch uses for results of adaptive pools and for the gradient of a
+    pool's input."""
     from torch._prims_common import suggest_memory_format
 
     return made.contiguous(memory_format=suggest_memory_format(x)) if x.dim() == 4 else made.contiguous()

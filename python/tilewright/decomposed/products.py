@@ -1,4 +1,5 @@
-"""Products with one column: a sum over each row reads the matrix once, a product would compute a panel of columns."""
+"""Products with one column, as a sum over each row: it reads the matrix once, while a product would compute a panel
+of columns."""
 
 from __future__ import annotations
 
@@ -8,7 +9,8 @@ aten = torch.ops.aten
 
 
 def _by_rows(a) -> bool:
-    """Whether the rows of `a`, more than one, lie side by side in memory. In 16 bits instructions on pairs are quicker."""
+    """Returns whether `a` has more than one row and its rows are contiguous. For 16-bit floats, instructions on pairs
+    are faster."""
     return a.device.type == "cpu" and a.dtype in (torch.float32, torch.float64) and a.stride(-1) == 1 and a.shape[-2] != 1
 
 

@@ -1,4 +1,4 @@
-"""Distributions from uniform and normal numbers."""
+"""Distributions computed from uniform and normal numbers."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ aten = torch.ops.aten
 
 
 def _like(x, draw):
-    """Numbers of draw(), which are f32 or f64, as x's dtype."""
+    """Returns numbers of draw(), which are f32 or f64, in the shape of x."""
     wide = x.dtype if x.dtype in (torch.float32, torch.float64) else torch.float32
     return draw(torch.empty_like(x, dtype=wide))
 
 
 def _uniform(x):
-    """With the digits of x's dtype, where this is a float: rounded from a wider one some numbers would be 1."""
+    """Returns uniform numbers. For 16-bit floats they have the precision of x's dtype; rounded from a wider dtype,
+    some would be 1."""
     if x.dtype in (torch.float16, torch.bfloat16):
         return torch.rand_like(x).to(torch.float32)
     return _like(x, torch.rand_like)
@@ -36,7 +37,8 @@ def uniform(x, from_=0.0, to=1.0, generator=None, **ends):
 
 
 def exponential(x, lambd=1.0, generator=None):
-    """No number is 0, by which multinomial() would divide: the least is half of what eager's uniform numbers have beside 1."""
+    """Returns exponential numbers, none of which is 0, because multinomial() divides by them. The least is half the
+    distance of eager's uniform numbers from 1."""
     if generator is not None:
         return NotImplemented
     uniform = _like(x, torch.rand_like)
@@ -62,7 +64,7 @@ def normal_functional(x, mean=0.0, std=1.0, generator=None):
 
 
 def normal_tensor(mean, std=1.0, generator=None):
-    """Of means, of deviations, or of both."""
+    """Draws numbers for a tensor of means, of deviations, or both."""
     if generator is not None:
         return NotImplemented
     if isinstance(std, torch.Tensor):
@@ -80,7 +82,8 @@ def normal_sized(mean, std, size, generator=None, *, dtype=None, layout=None, de
 
 
 def multinomial(probabilities, count, replacement=False, generator=None):
-    """Without replacement the largest of p / e for exponential e; with it the place of uniform numbers among the sums."""
+    """Draws indices. Without replacement: the largest of p / e for exponential e. With it: the positions of uniform
+    numbers in the running sums."""
     if generator is not None or not isinstance(count, int):
         return NotImplemented
     demand((probabilities >= 0) & (probabilities < float("inf")), "probability tensor contains either `inf`, `nan` or element < 0")

@@ -1,4 +1,4 @@
-"""Writes at computed places that the importer refuses: other ways to reduce, without the old values, of 0-d tensors."""
+"""Scatters that the importer refuses: other reductions, without the old values, of 0-d tensors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .sizes import none, some
 
 aten = torch.ops.aten
 
-EXTREMES = {"amax": min, "amin": max}  # the end of a dtype's range that any value replaces
+EXTREMES = {"amax": min, "amin": max}  # selects the end of a dtype's range that any value replaces
 
 
 def _identity(dtype: torch.dtype, reduce: str):
@@ -27,7 +27,7 @@ def _identity(dtype: torch.dtype, reduce: str):
 
 
 def _as_bytes(reduce: str) -> str:
-    """What a reduction is on booleans as bytes that are 0 or 1."""
+    """Returns the reduction that is equivalent on booleans as bytes of 0 or 1."""
     return {"sum": "amax", "prod": "amin"}.get(reduce, reduce)
 
 
@@ -38,7 +38,7 @@ def scatter_reduce(x, dim, index, src, reduce, *, include_self=True):
         made = aten.scatter_reduce.two(x.to(torch.uint8), dim, index, src.to(torch.uint8), _as_bytes(reduce), include_self=include_self)
         return made.to(torch.bool)
     if include_self and reduce != "mean":
-        return NotImplemented  # the importer's
+        return NotImplemented  # compiled by the importer
     base = x if include_self else aten.scatter.value(x, dim, index, _identity(x.dtype, reduce))
     if reduce != "mean":
         return aten.scatter_reduce.two(base, dim, index, src, reduce)
@@ -73,13 +73,16 @@ def index_copy(x, dim, index, source):
 
 
 def gather(x, dim, index, *, sparse_grad=False):
-    """Of nothing nothing is read."""
+    """Returns an empty tensor if the index is empty."""
     return x.new_empty(index.shape) if isinstance(index.numel(), int) and index.numel() == 0 else NotImplemented
 
 
 def _at_true(x, begin: int, mask, values, accumulate: bool):
-    """`x` with values in the order of the true elements of `mask`, which is of its dimensions from `begin` on. That there are as many is
-    asserted of the data."""
+    """Returns `x` with `values`, in order, at the true elements of `mask`, which covers the dimensions from `begin`
+    on.
+
+    The number of values is checked against the data.
+    """
     front, rest = list(x.shape[:begin]), list(x.shape[begin + mask.dim() :])
     values = values.reshape([1] * (len(front) + 1 + len(rest) - values.dim()) + list(values.shape))
     flat, count = mask.reshape(-1), values.shape[begin]
@@ -88,12 +91,12 @@ def _at_true(x, begin: int, mask, values, accumulate: bool):
         if not all(isinstance(s, int) for s in (*values.shape, *mask.shape)):
             said = "shape mismatch: value tensor cannot be broadcast to the elements that the mask chooses"
         fits = flat.sum() == count
-        if not isinstance(count, int):  # one value is for all elements
+        if not isinstance(count, int):  # a single value is written to all elements
             fits = fits | (torch.full((), count, dtype=torch.int64, device=x.device) == 1)
         demand(fits, said, on_gpus=True)
         if none(count):
             return x.clone(memory_format=torch.contiguous_format)
-        if not some(count):  # something to read where there is no value
+        if not some(count):  # add an element, so that there is one to read
             values = torch.cat([values, values.new_zeros([*values.shape[:begin], 1, *values.shape[begin + 1 :]])], begin)
         values = values.index_select(begin, (flat.cumsum(0) - 1).clamp_max(count - 1).clamp_min(0))
     old = x.reshape([*front, flat.shape[0], *rest])
@@ -102,7 +105,8 @@ def _at_true(x, begin: int, mask, values, accumulate: bool):
 
 
 def index_put(x, indices, values, accumulate=False):
-    """Whole dimensions may be skipped; a mask of leading dimensions with one value per element of the rest is a choice."""
+    """Writes at a boolean mask; whole dimensions may be skipped. A mask of leading dimensions with values for the
+    rest becomes a `where`."""
     masks = [i for i in indices if i is not None and i.dtype in (torch.bool, torch.uint8)]
     if not masks:
         if accumulate and x.dtype is torch.bool:
@@ -119,7 +123,8 @@ def index_put(x, indices, values, accumulate=False):
 
 
 def masked_scatter(x, mask, source):
-    """The k-th true element takes the k-th of the source. That it has as many is asserted of the data."""
+    """Writes the k-th element of the source to the k-th true element. The number of elements of the source is checked
+    against the data."""
     mask, x = torch.broadcast_tensors(mask, x)
     flat, given = mask.reshape(-1), source.numel()
     demand(flat.sum() <= given, "Number of elements of source < number of ones in mask", on_gpus=True)
@@ -130,7 +135,7 @@ def masked_scatter(x, mask, source):
 
 
 def embedding_renorm(weight, indices, max_norm, norm_type):
-    """Rows that are read are scaled to at most `max_norm`."""
+    """Scales rows that are read to a norm of at most `max_norm`."""
     norms = torch.linalg.vector_norm(weight, ord=norm_type, dim=1)
     read = torch.zeros_like(norms, dtype=torch.bool).index_put([indices.reshape(-1)], torch.ones((), dtype=torch.bool))
     scale = torch.where(read & (norms > max_norm), max_norm / (norms + 1e-7), 1.0)
@@ -138,7 +143,8 @@ def embedding_renorm(weight, indices, max_norm, norm_type):
 
 
 def segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, axis=0, unsafe=False, initial=None):
-    """Each element's segment by a search among the segments' ends; an empty one has the reduction's own first value."""
+    """Reduces segments. A search among the segments' ends finds each element's segment. An empty segment has the
+    reduction's identity."""
     if indices is not None or axis != (lengths if lengths is not None else offsets).dim() - 1:
         return NotImplemented
     if lengths is not None and not unsafe:
@@ -151,7 +157,7 @@ def segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, ax
     sizes = [ends.shape[-1] if d == axis else s for d, s in enumerate(data.shape)]
     kind = {"max": "amax", "min": "amin"}.get(reduce, reduce)
     first = data.new_full(sizes, _identity(data.dtype, kind) if initial is None else initial)
-    # What lies behind the last end belongs to none.
+    # Elements behind the last end are in no segment.
     inside = (at < ends.narrow(-1, ends.shape[-1] - 1, 1)).reshape(segment.shape + (1,) * (data.dim() - segment.dim()))
     data = torch.where(inside, data, _identity(data.dtype, kind))
     if kind != "mean":
@@ -162,13 +168,14 @@ def segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, ax
 
 
 def masked_scatter_backward(grad, mask, sizes):
-    """The gradient of the source: element k is that of the k-th place of the mask; those that were not written have 0."""
+    """Returns the gradient of the source: element k is that of the k-th true element. Elements that were not written
+    have 0."""
     count = 1
     for size in sizes:
         count = count * size
     mask = mask.expand(grad.shape).reshape(-1)
     place = mask.to(torch.int64).cumsum(0) - 1
-    place = torch.where(mask & (place < count), place, count)  # one more place takes what nobody wants
+    place = torch.where(mask & (place < count), place, count)  # one additional element receives the others
     found = grad.new_zeros(count + 1).scatter(0, place, grad.reshape(-1))
     return found[:count].reshape(sizes)
 

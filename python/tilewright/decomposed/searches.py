@@ -1,4 +1,4 @@
-"""Where values belong in sorted rows: binary search, all values in step; what such counts tell."""
+"""Binary search of values in sorted rows, for all values at once, and ops that are computed from such counts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ aten = torch.ops.aten
 
 
 def _search(rows, values, right: bool, sorter=None):
-    """The number of elements of the sorted `rows` before each of `values` ([..., n] and [..., m])."""
+    """Returns the number of elements of the sorted `rows` before each of `values` ([..., n] and [..., m])."""
     size = rows.shape[-1]
     if not isinstance(size, int):
         return None
@@ -20,7 +20,7 @@ def _search(rows, values, right: bool, sorter=None):
         if sorter is not None:
             inside = sorter.gather(-1, inside)
         held = rows[inside] if rows.dim() == 1 else rows.gather(-1, inside)
-        # A NaN belongs behind everything.
+        # NaN is sorted to the end.
         after = ~(held > values) if right else ~(held >= values)
         after = after & (low < high)
         low, high = torch.where(after, middle + 1, low), torch.where(after, high, middle)
@@ -53,7 +53,7 @@ def bucketize(values, boundaries, *, out_int32=False, right=False):
 
 
 def nonzero_static(x, *, size, fill_value=-1):
-    """The k-th place is where the count of those so far comes to k + 1."""
+    """Finds the k-th nonzero element where the running count reaches k + 1."""
     if not all(isinstance(s, int) for s in [*x.shape, size]):
         return NotImplemented
     flat = (x != 0).reshape(-1)
@@ -70,7 +70,8 @@ def nonzero_static(x, *, size, fill_value=-1):
 
 
 def histc(x, bins=100, min=0, max=0):
-    """Counts between given edges. Equal edges stand for the least and the greatest element, which have to be finite: eager checks."""
+    """Counts elements between given edges. Equal edges mean the least and the greatest element, which have to be
+    finite; eager checks that."""
     if min == max or not x.is_floating_point():
         return NotImplemented
     flat = x.reshape(-1)

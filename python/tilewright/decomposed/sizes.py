@@ -1,4 +1,4 @@
-"""What is known of sizes while a graph is traced, of which some are symbols."""
+"""Facts about sizes, some of them symbols, that are known while a graph is traced."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 
 def some(*sizes) -> bool:
-    """Whether none of them is 0, at any call."""
+    """Returns whether none of the sizes is 0 at any call."""
     return all(statically_known_true(size > 0) for size in sizes)
 
 
 def none(*sizes) -> bool:
-    """Whether one of them is 0, at each call."""
+    """Returns whether one of the sizes is 0 at each call."""
     return any(statically_known_true(size == 0) for size in sizes)

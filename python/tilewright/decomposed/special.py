@@ -1,6 +1,7 @@
-"""Special functions of one variable and Chebyshev's polynomials, in float64, rounded once.
+"""Special functions of one variable and Chebyshev polynomials, computed in float64 and rounded once.
 
-What has a series of its own (special_series.py) is that near 0 and another one beyond; the rest follows from exp, log and erf.
+Some functions have two Chebyshev series (special_series.py), one near 0 and one beyond. The others follow from
+exp, log and erf.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ aten = torch.ops.aten
 
 
 def rounded(function):
-    """`function` of float64 tensors as one of torch's: integers as the default dtype."""
+    """Wraps a `function` of float64 tensors with torch's dtype rules: integers become the default dtype."""
 
     @functools.wraps(function)
     def whole(*arguments):
@@ -33,7 +34,7 @@ def rounded(function):
 
 
 def chebyshev(t, coefficients):
-    """Clenshaw's sum."""
+    """Returns the value of a Chebyshev series at t, by Clenshaw's algorithm."""
     ahead, next_ = torch.zeros_like(t), torch.zeros_like(t)
     twice = t * 2
     for c in reversed(coefficients[1:]):
@@ -74,7 +75,7 @@ def _bessel_k(order: int, scaled: bool):
 
 
 def _waves(order: int, x):
-    """P, Q and the phase of both kinds beyond 8."""
+    """Returns P, Q, the phase and the amplitude of Bessel functions of both kinds beyond 8."""
     p, q = (table.P0_FAR, table.Q0_FAR) if order == 0 else (table.P1_FAR, table.Q1_FAR)
     t = 128 / (x * x) - 1
     return chebyshev(t, p), chebyshev(t, q) / x, x - (2 * order + 1) * math.pi / 4, torch.sqrt(2 / (math.pi * x))
@@ -127,12 +128,12 @@ def _erfcx(x):
 
 
 def _inverse_erfc(z):
-    """The x with erfc(x) = z for z in (0, 1]: Winitzki's guess, made better by Halley's step three times."""
+    """Returns the x with erfc(x) = z for z in (0, 1]: Winitzki's approximation, refined by three Halley steps."""
     logarithm = torch.log(z) + torch.log1p(1 - z)
     part = 2 / (math.pi * 0.147) + logarithm / 2
     x = torch.sqrt(torch.sqrt(part * part - logarithm / 0.147) - part)
     for _ in range(3):
-        # erfc(x) / erfc'(x) with the exponential taken out, which would underflow
+        # erfc(x) / erfc'(x) without the exponential factor, which would underflow
         wrong = (_erfcx(x) - z * torch.exp(x * x)) * (-math.sqrt(math.pi) / 2)
         x = x - wrong / (1 + x * wrong)
     return x
@@ -142,7 +143,7 @@ def _erfinv(y):
     a = y.abs()
     small = a < 0.5
     x = _inverse_erfc(torch.where(small, 0.5, 1 - a).clamp_min(1e-300))
-    # Below a half 1 - a has lost digits: Newton with erf itself.
+    # Below 0.5, 1 - a has lost digits: Halley's method with erf itself.
     near = a * (0.886226925452758 + 0.2320136665346546 * a * a)
     for _ in range(4):
         wrong = (torch.erf(near) - a) * torch.exp(near * near) * (math.sqrt(math.pi) / 2)
@@ -158,7 +159,7 @@ def _ndtri(p):
     return torch.where((p >= 0) & (p <= 1), torch.where(p < 0.5, -x, x), math.nan)
 
 
-SHIFT = 8  # arguments below go up by so much, where Stirling's series holds
+SHIFT = 8  # smaller arguments are increased by this number, to where Stirling's series is precise
 STIRLING = [1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400]
 
 
@@ -180,7 +181,7 @@ def _lgamma_positive(x):
 
 
 def _away(x):
-    """The distance to the next integer, signed: sin(pi x) is exact by it."""
+    """Returns the signed distance to the nearest integer, from which sin(pi x) is exact."""
     return x - torch.round(x)
 
 
@@ -214,7 +215,8 @@ BERNOULLI = [1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 
 
 
 def _zeta(s: int, q):
-    """The sum of (q + k) ** -s over k from 0 on, q positive: ten terms, and Euler and Maclaurin's sum of the rest."""
+    """Returns the sum of (q + k) ** -s over k >= 0 for positive q: ten terms, and the Euler-Maclaurin formula for the
+    rest."""
     total = torch.zeros_like(q)
     for k in range(10):
         total = total + (q + k) ** -float(s)
@@ -231,7 +233,7 @@ def _zeta(s: int, q):
 
 
 def _cotangent_derivative(n: int, x):
-    """The n-th derivative of pi cot(pi x): a polynomial of the cotangent."""
+    """Returns the n-th derivative of pi cot(pi x), a polynomial of the cotangent."""
     polynomial = [0.0, 1.0]
     for _ in range(n):  # c' = -pi (1 + c c)
         slope = [k * c for k, c in enumerate(polynomial)][1:]
@@ -253,7 +255,8 @@ def _polygamma(n, x):
 
 
 def _half_or_whole(x, count, kind: str):
-    """Chebyshev's polynomials of the first to fourth kind by the angle whose cosine x is, or the hyperbolic one."""
+    """Returns Chebyshev polynomials of the first to fourth kind, from the angle whose cosine is x, or from the
+    hyperbolic one."""
     n = torch.trunc(count) if isinstance(count, torch.Tensor) else torch.full_like(x, float(int(count)))
     x, n = torch.broadcast_tensors(x, n)
     inner = x.clamp(-1, 1)

@@ -1,4 +1,4 @@
-"""Images read between their pixels."""
+"""Images interpolated between their pixels."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def _unnormalized(grid, size: int, align: bool):
 
 
 def _reflected(at, size: int, align: bool):
-    """Mirrored at the border as often as it takes."""
+    """Mirrors `at` at the borders as often as needed."""
     low, span = (0.0, float(size - 1)) if align else (-0.5, float(size))
     if span <= 0:
         return torch.zeros_like(at)
@@ -34,7 +34,7 @@ def _placed(grid, size: int, padding: int, align: bool):
 
 
 def grid_sampler_3d(x, grid, interpolation_mode, padding_mode, align_corners):
-    """Nearest or trilinear; what lies outside is 0 unless the padding says otherwise."""
+    """Samples nearest or trilinear. Elements outside are 0 unless the padding maps them inside."""
     n, channels, *sizes = x.shape
     if interpolation_mode > 1 or not all(isinstance(s, int) for s in sizes) or 0 in sizes:
         return NotImplemented
@@ -73,8 +73,11 @@ def _of_torch():
 
 
 def grid_sampler_2d(x, grid, interpolation_mode, padding_mode, align_corners):
-    """Nearest or bilinear. torch's decomposition, which cubic ones get, reads the first pixel for what lies outside and multiplies it by 0:
-    NaN, where that is NaN."""
+    """Samples nearest or bilinear; bicubic uses torch's decomposition.
+
+    For a position outside, torch's decomposition reads the first pixel and multiplies it by 0, which is NaN if
+    that pixel is NaN.
+    """
     n, channels, height, width = x.shape
     if interpolation_mode > 1 or not all(isinstance(s, int) and s > 0 for s in (height, width)) or height * width >= 2**31:
         return _of_torch()(x, grid, interpolation_mode, padding_mode, align_corners)
@@ -86,7 +89,7 @@ def grid_sampler_2d(x, grid, interpolation_mode, padding_mode, align_corners):
 
     def read(column, row):
         inside = (column >= 0) & (column <= width - 1) & (row >= 0) & (row <= height - 1)
-        row, column = (torch.where(inside, at, 0.0).to(torch.int32) for at in (row, column))  # of a NaN, too
+        row, column = (torch.where(inside, at, 0.0).to(torch.int32) for at in (row, column))  # also for NaN positions
         place = (row * width + column).to(torch.int64).reshape(n, 1, -1)
         values = pixels.gather(2, place.expand(n, channels, place.shape[2]))
         return torch.where(inside.reshape(n, 1, -1), values, 0.0)
