@@ -69,7 +69,7 @@ def overlaps(tensors: Iterable[tuple[int, torch.Tensor]], written: frozenset[int
 
 @dataclass
 class Lookout:
-    """What each call of a graph looks at."""
+    """The check that each call of a graph makes."""
 
     numbers: tuple[int, ...] = ()  # indices of the arguments to check; empty: no argument that is written can overlap another one
     written: frozenset[int] = frozenset()

@@ -114,7 +114,7 @@ _symbols: contextvars.ContextVar[frozenset] = contextvars.ContextVar("tilewright
 
 @contextlib.contextmanager
 def of_graph(symbols):
-    """Within it sizes are read for a graph whose arguments have `symbols`, sympy's."""
+    """Sets the symbols (sympy's) of the graph for which sizes are read."""
     token = _symbols.set(frozenset(symbols))
     try:
         yield

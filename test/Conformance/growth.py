@@ -1,6 +1,6 @@
-"""How the memory of a process grows: 20,000 calls of a compiled model, then 200 compilations of it, inference and training
-in turn, after as many as there are kinds of them. torch itself keeps some of every compilation (tilewright/after_reset.py says
-what), so the same is printed for the backend aot_eager.
+"""Measures how the memory of a process grows: 20,000 calls of a compiled model, then 200 compilations of it, inference
+and training alternately, after as many as there are kinds of them. torch itself keeps memory of every compilation
+(see tilewright/after_reset.py). For comparison, the same can be printed for the backend aot_eager.
 
     python test/Conformance/growth.py [--calls N] [--compiles N] [--backend tilewright]
 """
@@ -15,11 +15,11 @@ import warnings
 from harness.resident import kibibytes
 
 
-SIZES = 97  # of the batch; odd, so that each comes with and without gradients
+SIZES = 97  # of the batch; odd, so that each size occurs with and without gradients
 
 
 def resident() -> int:
-    """KiB of the process in memory."""
+    """Returns the KiB of the process in memory."""
     gc.collect()
     return kibibytes("VmRSS")
 

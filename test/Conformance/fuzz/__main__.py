@@ -1,17 +1,18 @@
-"""Random graphs against Tilewright: docs/conformance.md says what is drawn and compared.
+"""Compiles random graphs with Tilewright and compares the results: docs/conformance.md describes what is drawn and
+compared.
 
     python test/Conformance/fuzz run --seed S --graphs N   graphs S, S + 1, ...
     python test/Conformance/fuzz run --metamorphic ...     the same graphs with identities before some operands
     python test/Conformance/fuzz run --through onnx ...    the same graphs through a file: pt2, onnx or mlir
     python test/Conformance/fuzz case SEED                 one graph, in this process: for gdb
     python test/Conformance/fuzz reduce SEED               a small script that shows its failure
-    python test/Conformance/fuzz share                     some hundred graphs, those of this commit, and as many of images
-    python test/Conformance/fuzz full                      the graphs that table.json is to have, those that it has not first
-    python test/Conformance/fuzz table --results FILE      writes what a run found into table.json
-    python test/Conformance/fuzz summary [--results FILE]  what the table says, or a run found
+    python test/Conformance/fuzz share                     some hundred graphs that depend on the commit, and as many of images
+    python test/Conformance/fuzz full                      the graphs that table.json is to have, missing ones first
+    python test/Conformance/fuzz table --results FILE      writes the results of a run into table.json
+    python test/Conformance/fuzz summary [--results FILE]  prints a summary of the table, or of a run
     python test/Conformance/fuzz planted                   which planted bugs are found
 
---results FILE keeps what a run found, and the same command again goes on from there.
+--results FILE stores the results of a run; the same command again continues that run.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ sys.path[:0] = [str(here), str(here.parent.parent / "Python"), str(here.parent /
 import built  # noqa: E402, F401
 
 os.environ.setdefault("TILEWRIGHT_CACHE", "0")  # each graph is compiled
-os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # no thread of torch's waits busily
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # torch's threads do not busy-wait
 warnings.filterwarnings("ignore")
 
 import ledger  # noqa: E402
@@ -39,19 +40,19 @@ from generate import IMAGES  # noqa: E402
 from shares import commit  # noqa: E402
 from states import verdict  # noqa: E402
 
-CHUNK = 25  # graphs that a worker is asked for at once
+CHUNK = 25  # graphs per request to a worker
 SHARE_GRAPHS, SHARE_SECONDS, IMAGES_SECONDS = 400, 45, 30
 FULL_SEED, FULL_GRAPHS = 400000, 20000
 HANG = 90  # seconds for a graph
 
 
 def asked(start: int, count: int, metamorphic: bool = False, through: str = "") -> dict:
-    """What a worker is sent."""
+    """Returns the request that is sent to a worker."""
     return {"entry": "m" * metamorphic + str(start), "limit": count, "through": through}
 
 
 def run_graphs(first: int, count: int, processes: int, seconds: float, results: Path | None = None, later=(), **how) -> dict:
-    """seed -> Outcome. What `results` has is not run again; the seeds `later` come behind all others."""
+    """Runs graphs and returns seed -> Outcome. Graphs in `results` are not run again; the seeds `later` are run last."""
     from pool import Pool
 
     found = tally.load(results) if results is not None else {}
@@ -79,17 +80,17 @@ def run_graphs(first: int, count: int, processes: int, seconds: float, results: 
 
 
 def run_until_failure(first: int, count: int, processes: int) -> tuple[int, str | None]:
-    """How many graphs were run until one failed, and what it says."""
+    """Returns the number of graphs that were run until one failed, and the description of the failure."""
     from pool import Pool
 
-    few = 5  # graphs at once, so that the first failure is soon told
+    few = 5  # graphs per request, so that the first failure is reported soon
     runner = Pool(here / "worker.py", lambda start: asked(start, few), processes, 1e9, HANG)
     lines, ran = [], 0
 
     def tell(start: int, outcomes: dict, reason: str) -> None:
         nonlocal ran
         ran += len(outcomes)
-        # A machine that is busy with something else hangs, too.
+        # A hang may also be caused by other load on the machine.
         lines.extend(tally.line(start + index, outcome) for index, outcome in outcomes.items()
                      if tally.failed(outcome) and outcome.state != "hang")  # fmt: skip
         if lines:
@@ -116,7 +117,7 @@ def run_case(seed: int, verbose: bool, metamorphic: bool, through: str) -> int:
 
 
 def share_seed() -> int:
-    """Of this commit."""
+    """Returns the seed of this commit."""
     return int(hashlib.sha256(commit().encode()).hexdigest()[:8], 16)
 
 

@@ -1,4 +1,4 @@
-"""Grows a graph node by node, running it in its dtypes and in float64: what ops are drawn from, and what keeps it tame."""
+"""Grows a graph node by node and runs it in its dtypes and in float64: draws operands and limits sizes and numbers."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from program import FLOATS, NAME, Input, Node, Program, strided
 SIZES = (1, 2, 3, 5, 7, 8, 13, 15, 16, 17, 23, 31, 32, 33, 63, 64, 65, 127, 128, 129)
 INEXACT = ("uniform", "below", "far")
 MOST = 1 << 14  # elements of a value
-MAGNITUDE = 8.0  # beyond it a node scales
+MAGNITUDE = 8.0  # results with larger numbers are scaled
 
 
 class Lost(Exception):
-    """A write left what cannot be undone: the graph is drawn anew."""
+    """Raised if a write cannot be undone. The graph is drawn again."""
 
 
 @dataclass
@@ -53,7 +53,7 @@ class Value:
 
 
 def overlaps(tensor: torch.Tensor) -> bool:
-    """Whether two elements share memory."""
+    """Returns whether two elements share memory."""
     return any(s == 0 and n > 1 for n, s in zip(tensor.shape, tensor.stride()))
 
 
@@ -67,7 +67,7 @@ class Builder:
         self.main = rng.choices((torch.float32, torch.float64, torch.bfloat16, torch.float16, torch.int64), (60, 10, 11, 7, 5))[0]
         if program.mode == "gradient" and self.main not in (torch.float32, torch.float64):
             self.main = torch.float32
-        self.mixed = rng.random() < 0.25  # other dtypes come in, too
+        self.mixed = rng.random() < 0.25  # other dtypes occur, too
         self.sizes = [rng.choice(SIZES) for _ in range(rng.randint(2, 4))]
         if rng.random() < 0.04:
             self.sizes.append(0)
@@ -95,7 +95,7 @@ class Builder:
         return found
 
     def layout(self, shape) -> tuple[list, int]:
-        """Strides and offset."""
+        """Returns strides and offset."""
         rng, rank = self.rng, len(shape)
         order = list(range(rank))
         kind = rng.random()
@@ -143,7 +143,7 @@ class Builder:
     # Operands.
 
     def chosen(self, candidates: list[Value]) -> Value:
-        """One of them, rather a late one, that nobody uses yet, and not an input."""
+        """Returns one of the candidates. Late ones, unused ones and computed ones are more likely."""
         likely = [(1 + i / len(candidates)) * (4 if v.computed and v.uses == 0 else 2 if v.computed else 1) for i, v in enumerate(candidates)]
         return self.rng.choices(candidates, likely)[0]
 
@@ -184,10 +184,10 @@ class Builder:
         return self.input(shape, dtype, "dyadic" if exact and dtype in FLOAT else "")
 
     def of_shape(self, shape, dtype, numbers: str = "", parameter: float = 0.0) -> Value:
-        """A value of just this shape: for weights, indices, updates."""
+        """Returns a value of exactly this shape: for weights, indices, updates."""
         need(torch.Size(shape).numel() <= 1 << 16)
         if not numbers:
-            # What padding and inserted zeros times NaN are, eager's own kernels do not agree on: weights are finite.
+            # Eager's kernels disagree about padding and inserted zeros times NaN: weights are finite.
             candidates = [v for v in self.values if list(v.shape) == list(shape) and v.dtype == dtype and bool(v.tensor.isfinite().all())]
             if candidates and self.rng.random() < 0.5 - parameter / 2:
                 return self.chosen(candidates)
@@ -208,7 +208,7 @@ class Builder:
             torch.set_default_dtype(torch.float32)
 
     def emit_text(self, name: str, text: str, keeps: bool = False, operands=None, writes: Value | None = None) -> Value:
-        """Appends a node, and gives its first result. `keeps`: exact operands give exact results."""
+        """Appends a node and returns its first result. `keeps`: exact operands give exact results."""
         used = operands or [v for v in self.values if v.name in set(NAME.findall(text))]
         try:
             results, wide = self.run(text, False), self.run(text, True)
@@ -226,7 +226,7 @@ class Builder:
                 raise Lost if writes is not None else Unsuitable
         exactly = [keeps and all(v.exact for v in used) and (not r.is_floating_point() or same(r, w)) for r, w in zip(results, wide)]
         for r, k in zip(results, exactly):
-            if not r.is_floating_point() and not k:  # whole numbers that follow from rounded ones could differ rightly
+            if not r.is_floating_point() and not k:  # integers computed from rounded numbers may differ legitimately
                 raise Lost if writes is not None else Unsuitable
         names = [f"v{self.counter + i}" for i in range(len(results))]
         self.counter += len(results)
@@ -243,7 +243,7 @@ class Builder:
         return made[0]
 
     def tame(self, value: Value) -> None:
-        """Large numbers are scaled by a power of 2."""
+        """Scales large numbers by a power of 2."""
         if not value.dtype.is_floating_point or value.numel() == 0:
             return
         largest = value.wide.nan_to_num(0, 0, 0).abs().max().item()
@@ -252,7 +252,7 @@ class Builder:
             self.emit_text("scale", f"{value.name} * {factor!r}", keeps=True)
 
     def apply(self, op: Op) -> None:
-        """Draws the op's arguments, and runs it."""
+        """Draws the op's arguments and runs the op."""
         drawn: dict = {}
         for name, draw in op.draws.items():
             drawn[name] = draw(self, drawn)
@@ -265,7 +265,8 @@ class Builder:
             self.tame(v)
 
     def may_write(self, target: Value) -> bool:
-        """In place: not where elements share memory, nor into what asks for gradients."""
+        """Returns whether a write in place is allowed: not into overlapping elements, and not into tensors that
+        require gradients."""
         if any(v.expanded for v in self.values if v.memory() == target.memory()):
             return False
         return not any(i.gradient and v.memory() == target.memory() for i in self.program.inputs for v in self.values if v.name == i.name)

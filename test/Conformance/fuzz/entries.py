@@ -1,10 +1,10 @@
-"""The same graph through a file and the tilewright program: an exported model, an ONNX file, or MLIR.
+"""Runs the same graph through a file and the tilewright program: an exported model, an ONNX file, or MLIR.
 
-What the program gives is judged as what torch.compile gives is. Files take dense arguments and have no strides, gradients
-or memory that results share: results are laid out as eager's before they are compared.
+The results of the program are judged like those of torch.compile. Files take dense arguments and have no strides,
+gradients or results that share memory. Results are converted to eager's layout before they are compared.
 
     pt2     tilewright.export, then `tilewright run model.pt2`
-    onnx    torch.onnx.export; onnxruntime judges what differs: where it differs as well, the exporter is to blame
+    onnx    torch.onnx.export; onnxruntime checks differences: if its results differ as well, the exporter is at fault
     mlir    `tilewright compile model.pt2 --emit=graph`, then `tilewright run` of that text
 """
 
@@ -30,15 +30,15 @@ SECONDS = 60
 
 
 class Refused(Exception):
-    """Not compiled, with a reason."""
+    """Raised if the program refuses the file, with a reason."""
 
 
 class NotExported(Exception):
-    """torch makes no file of the graph."""
+    """Raised if torch cannot write a file of the graph."""
 
 
 def as_inference(program: Program) -> Program:
-    """What of a graph a file can have."""
+    """Returns the parts of a graph that a file can represent."""
     return replace(program, mode="inference", inputs=[replace(i, gradient=False) for i in program.inputs])
 
 
@@ -60,7 +60,7 @@ def command(*words) -> str:
 
 
 def as_array(tensor: torch.Tensor) -> np.ndarray:
-    """bfloat16 is bytes to NumPy."""
+    """Returns a NumPy array. bfloat16 becomes bytes."""
     dense = tensor.detach().contiguous()
     return dense.view(torch.int16).numpy().view("V2") if dense.dtype == torch.bfloat16 else dense.numpy()
 
@@ -72,7 +72,8 @@ def as_tensor(array: np.ndarray) -> torch.Tensor:
 
 
 def laid_out(tensor: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
-    """The same elements laid out as `like`; what has another shape or dtype, or differs between elements that share memory, as it is."""
+    """Returns the same elements in the layout of `like`. Returns `tensor` unchanged if its shape or dtype differs, or
+    if elements that share memory have different values."""
     if tensor.shape != like.shape or tensor.dtype != like.dtype:
         return tensor
     if not tensor.numel():
@@ -87,7 +88,7 @@ def laid_out(tensor: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
 
 
 class FromFile:
-    """One program, exported once, in the place of judge.Compiled."""
+    """A program that is exported once; a replacement of judge.Compiled."""
 
     fakes: list = []
     apart: set[int] = set()
@@ -96,10 +97,10 @@ class FromFile:
         self.program, self.through = program, through
         self.folder = tempfile.TemporaryDirectory(prefix="fuzz-")
         self.path: Path | None = None
-        self.peer = False  # onnxruntime in the program's place
+        self.peer = False  # run onnxruntime instead of the program
         self.names: list[str] = []
-        self.results: list[torch.Tensor] = []  # of the last call, as the program gave them
-        self.constants: dict[str, torch.Tensor] = {}  # of the graph itself, which MLIR has as arguments
+        self.results: list[torch.Tensor] = []  # of the last call, as the program returned them
+        self.constants: dict[str, torch.Tensor] = {}  # constants of the graph, which are arguments in MLIR
         self.declared: list[str] = []  # dtypes of the results of an ONNX file
 
     def run(self, program: Program) -> Run:
@@ -160,7 +161,7 @@ class FromFile:
 
 
 def exporter_differs(compiled: FromFile, wrong: Wrong, judged) -> bool:
-    """Whether the file says what is wrong: by the dtypes of its results, or by what onnxruntime makes of it."""
+    """Returns whether the file itself is wrong, according to the dtypes of its results or to onnxruntime."""
     if wrong.kind == "dtype":
         return [str(t.dtype).removeprefix("torch.") for t in compiled.results] == compiled.declared
     compiled.peer = True

@@ -1,4 +1,4 @@
-"""A graph from a seed: inputs, 5 to 40 ops, some of the results."""
+"""Generates a graph from a seed: inputs, 5 to 40 ops, some of the results."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from operations import OPS, images
 from program import Program
 
 MOST_OUTPUTS = 8
-IMAGES = 10**10  # graphs of seeds from here on are of images
+IMAGES = 10**10  # seeds from here on generate graphs of images
 
 
 def weights(rng: random.Random, ops: list[Op]) -> list[float]:
-    """How often this graph takes each op: some families of ops are rare in it, others frequent."""
+    """Returns how often this graph uses each op. Each op is rare in some graphs and frequent in others."""
     liking = {op.name: rng.choice((0.2, 1, 1, 3)) for op in ops}
     return [op.weight * liking[op.name] * (0.35 if op.writes else 1) for op in ops]
 
 
 def generate(seed: int) -> Program:
-    """The same graph each time."""
+    """Generates a graph. Equal seeds give equal graphs."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for attempt in range(50):
@@ -58,14 +58,14 @@ def grow(program: Program, rng: random.Random) -> None:
         try:
             builder.apply(op)
         except Unsuitable:
-            # Nodes that were made for its operands go; whatever they wrote is new.
+            # Remove the nodes that were made for its operands. They have written only new values.
             del program.nodes[state[0] :], program.inputs[state[1] :], builder.values[state[2] :]
             builder.counter = state[3]
     choose_outputs(program, builder, rng)
 
 
 def choose_outputs(program: Program, builder: Builder, rng: random.Random) -> None:
-    """Results that nobody uses, and a few others: also inputs' own views and values that are written later."""
+    """Chooses unused results and a few others, including views of inputs and values that are written later."""
     used = {name for node in program.nodes for name in node.uses()}
     results = [name for node in program.nodes for name in node.results]
     if not results:
@@ -78,7 +78,7 @@ def choose_outputs(program: Program, builder: Builder, rng: random.Random) -> No
 
 
 def prune(program: Program) -> None:
-    """Without the nodes and inputs that no output needs; what is written in place keeps the writes."""
+    """Removes the nodes and inputs that no output needs. Writes in place are kept."""
     while True:
         used = set(program.outputs) | {name for node in program.nodes for name in node.uses()}
         kept = [n for n in program.nodes if set(n.results) & used or "_(" in n.text]
@@ -94,7 +94,7 @@ def outputs_of(program: Program):
 
 
 def backward(program: Program) -> None:
-    """Whether eager has gradients of this graph at all."""
+    """Checks that eager has gradients of this graph."""
     tensors = program.tensors()
     module = program.module(tensors)
     results = module(*[tensors[i.name] for i in program.inputs if not i.parameter])

@@ -1,5 +1,5 @@
-"""Metamorphic graphs: a graph with identities put before some of its operands. It means what the graph meant, and the compiler sees
-other layouts, splits, orders of rows, paddings, views and dtypes."""
+"""Metamorphic graphs: identities are inserted before some operands of a graph. The meaning of the graph does not
+change, but the compiler sees other layouts, splits, orders of rows, paddings, views and dtypes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from program import Node, Program
 
-MOST = 5  # identities of a graph
+MOST = 5  # identities of a graph at most
 ROWS = "({0} if V.dim() else V.clone())"
 ANY = [
     "V.clone()", "torch.stack([V, V])[1]", "torch.cat([V.unsqueeze(0), V.unsqueeze(0)]).select(0, 1)", "V.flatten().reshape(V.shape)",
@@ -22,7 +22,8 @@ NUMBERS = ["torch.where(V.isfinite(), V + 0 * V, V)", "V.to(torch.float64).to(to
 
 
 def changed(program: Program) -> Program:
-    """`program` with up to MOST identities; itself where it writes in place, because a copy is written otherwise than a view."""
+    """Returns `program` with up to MOST identities. Returns it unchanged if it writes in place, because writing to a
+    copy differs from writing to a view."""
     if any(node.writes() for node in program.nodes):
         return program
     draw = random.Random(program.seed)

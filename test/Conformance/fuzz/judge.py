@@ -1,4 +1,4 @@
-"""Runs one graph: eager with one thread and with two, float64, and compiled, and compares them."""
+"""Runs one graph in eager with one thread and with two, in float64, and compiled, and compares the results."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from tilewright.fresh_results import apart_from_arguments
 
 
 DRAWS = 12
-FAR = 100  # times the allowed error: no luck
+FAR = 100  # times the allowed error; an error that large is not random
 
 
 @dataclass
 class Run:
-    """What a call gave: results, gradients and the inputs afterwards, and in whose memory each result lies."""
+    """The results of a call, the gradients, the inputs afterwards, and which memory each result shares."""
 
     tensors: list
     aliases: list
@@ -48,7 +48,8 @@ def weights_of(tensor: torch.Tensor) -> torch.Tensor:
 
 def call(program: Program, how=None, wide: bool = False, noisy: int | None = None, fake: FakeTensorMode | None = None,
          dense: bool = False) -> Run:  # fmt: skip
-    """`how`: what makes a callable of a module. `dense`: inputs without gaps and shared elements."""
+    """Calls a program. `how`: makes a callable of a module. `dense`: use inputs without gaps and overlapping
+    elements."""
     tensors = program.tensors(wide, fake)
     if dense:
         tensors = {n: t.detach().clone(memory_format=torch.contiguous_format).requires_grad_(t.requires_grad) for n, t in tensors.items()}
@@ -57,7 +58,7 @@ def call(program: Program, how=None, wide: bool = False, noisy: int | None = Non
     tensors |= {name: parameters.get(name, tensor) for name, tensor in tensors.items()}
     arguments = [tensors[i.name] for i in program.inputs if not i.parameter]
     if wide:
-        torch.set_default_dtype(torch.float64)  # what integers become
+        torch.set_default_dtype(torch.float64)  # the dtype that integers become
     try:
         with torch.set_grad_enabled(program.mode == "gradient"):
             if noisy is not None:
@@ -78,7 +79,7 @@ def call(program: Program, how=None, wide: bool = False, noisy: int | None = Non
 
 
 def derivatives(program: Program, results: list, inputs: list) -> list:
-    """The gradients by all inputs of the sum of the results weighted by fixed numbers."""
+    """Returns the gradients by all inputs of the sum of the results, weighted by fixed numbers."""
     asked = [v for v in inputs if v.requires_grad and v.is_leaf]
     differentiable = [v for v in results if v.requires_grad and v.is_floating_point()]
     if not asked or not differentiable:
@@ -88,14 +89,17 @@ def derivatives(program: Program, results: list, inputs: list) -> list:
 
 
 class Compiled:
-    """One program compiled by a backend: the same code for other sizes, where they are symbols. Each program is other code,
-    so that Dynamo need not be reset between them (which would take as long as a graph)."""
+    """A program compiled by a backend. The same code is called for other sizes if sizes are symbols.
+
+    Each program is separate code, so that Dynamo need not be reset between programs; a reset takes as long as a
+    graph.
+    """
 
     def __init__(self, program: Program, using):
         self.program, self.module, self.first = program, None, None
         self.using = torch._dynamo.lookup_backend(using) if isinstance(using, str) else using
-        self.fakes: list = []  # Dynamo's results: what it tells a backend
-        self.apart: set[int] = set()  # the numbers of those in no argument's memory
+        self.fakes: list = []  # Dynamo's fake results, which the backend sees
+        self.apart: set[int] = set()  # indices of results that do not share memory with an argument
 
     def backend(self, gm, inputs):
         self.fakes = results_of(gm)
@@ -110,7 +114,7 @@ class Compiled:
             self.first = module
             self.module = torch.compile(module, backend=self.backend, fullgraph=True, dynamic=self.program.mode == "dynamic")
         for name, parameter in list(module.named_parameters()):
-            setattr(self.first, name, parameter)  # those of this draw
+            setattr(self.first, name, parameter)  # the parameters of this draw
         return self.module
 
 
@@ -119,9 +123,12 @@ def hints(sizes) -> list[int]:
 
 
 def told(program: Program, index: int, ours: torch.Tensor, fakes: list) -> bool:
-    """Whether tensor `index` of a run is laid out as torch's fake tensors say, who tell a compiler what results are. They
-    do not always say what eager's kernels do (log_sigmoid of a transposed tensor, pixel_unshuffle of nothing), nor
-    Dynamo's what those outside of it say (lerp of a stretched tensor)."""
+    """Returns whether tensor `index` of a run has the layout of torch's fake tensors, from which a compiler takes the
+    layout of results.
+
+    They do not always agree with eager's kernels (log_sigmoid of a transposed tensor, pixel_unshuffle of an empty
+    tensor), nor do Dynamo's with those outside of it (lerp of an expanded tensor).
+    """
     with FakeTensorMode(allow_non_fake_inputs=True) as mode:
         known = [call(program, fake=mode).tensors[index], fakes[index] if index < len(fakes) else None]
         return any(fake is not None and hints(fake.shape) == list(ours.shape)
@@ -129,7 +136,7 @@ def told(program: Program, index: int, ours: torch.Tensor, fakes: list) -> bool:
 
 
 def rule_for_graphs(program: Program, got: Run, runs: list[Run], exact: Run, compiled: Compiled) -> set[str]:
-    """Compares all; how it was judged. Raises what is wrong."""
+    """Compares all tensors. Returns how they were judged. Raises Wrong if one is wrong."""
     want = runs[0]
     if len(got.aliases) != len(want.aliases) or got.gradients != want.gradients:
         raise Wrong("structure", f"{len(got.aliases)} results and {got.gradients} gradients, eager gives {len(want.aliases)} and {want.gradients}")
@@ -140,11 +147,11 @@ def rule_for_graphs(program: Program, got: Run, runs: list[Run], exact: Run, com
             check_metadata(ours, theirs, f"{what}: {theirs.dtype}{list(theirs.shape)}")
         except Wrong as wrong:
             if wrong.kind == "strides" and what.startswith("gradient"):
-                continue  # nobody promises these: aot_eager's differ, too, where a tangent has other strides than eager's
+                continue  # strides of gradients are not specified: aot_eager's differ, too, if a tangent has other strides than eager's
             if wrong.kind not in ("strides", "shape") or not told(program, index, ours, compiled.fakes):
                 raise
             words.add("told")
-    # Dynamo may say of a result that eager's kernel does not make (dropout that drops nothing) that it is made.
+    # Dynamo may treat a result as new although eager's kernel returns its argument (dropout with probability 0).
     made = [i for i, (ours, theirs) in enumerate(zip(got.aliases, want.aliases)) if ours < 0 <= theirs < len(program.inputs) and i in compiled.apart]
     words |= {"told"} if made else set()
     if [-1 if i in made else alias for i, alias in enumerate(want.aliases)] != got.aliases:
@@ -159,7 +166,7 @@ def rule_for_graphs(program: Program, got: Run, runs: list[Run], exact: Run, com
         ours = plain(got.tensors[index])
         what = f"{what}: {ours.dtype}{list(ours.shape)}"
         own = [plain(run.tensors[index]) for run in runs]
-        if ours.is_floating_point():  # where eager itself is not as float64 is (gelu of infinity is NaN), either is right
+        if ours.is_floating_point():  # if eager itself differs from float64 (gelu of infinity is NaN), both are accepted
             own_error = kinds(own[0]) != kinds(precise[index])
             ours = torch.where(own_error & (kinds(ours) == kinds(precise[index])), own[0], ours)
         try:
@@ -174,12 +181,12 @@ def rule_for_graphs(program: Program, got: Run, runs: list[Run], exact: Run, com
 
 
 def kinds(tensor: torch.Tensor) -> torch.Tensor:
-    """Per element: a number, NaN or one of the infinities."""
+    """Classifies each element: a number, NaN or one of the infinities."""
     return tensor.isnan() * 4 + tensor.isposinf() * 2 + tensor.isneginf() * 1
 
 
 def check_with_noise(ours, own, noisy, exact, what: str, wrong: Wrong) -> None:
-    """The rule again, with the error that noise gives beside eager's."""
+    """Applies the rule again with the error that noise causes in addition to eager's."""
     finite = ours.isfinite() & exact.isfinite()
     error = rms((ours.double() - exact)[finite])
     allowed = max(rms((run.double() - exact)[finite & run.isfinite()]) for run in own + noisy)
@@ -193,8 +200,8 @@ def factor_of(tensor) -> int:
 
 
 def holds_over_draws(program: Program, compiled: Compiled) -> bool:
-    """Whether the rule holds for the results of several draws of the inputs together: eager's error of few numbers may be
-    small by luck."""
+    """Returns whether the rule holds for the results of several draws of the inputs together. For few numbers,
+    eager's error may be small by chance."""
     pooled: dict[int, list] = {}
     for draw in range(1, 1 + DRAWS):
         other = Program.from_json(program.to_json())
@@ -218,7 +225,8 @@ def holds_over_draws(program: Program, compiled: Compiled) -> bool:
 
 
 def judged(program: Program, compiled: Compiled, runs: list[Run], exact: Run) -> set[str]:
-    """rule_for_graphs, over several draws where that says no by little, and by what eager makes of dense inputs."""
+    """Applies rule_for_graphs. Small violations are judged over several draws, and other numbers against eager on
+    dense inputs."""
     got = compiled.run(program)
     try:
         return rule_for_graphs(program, got, runs, exact, compiled)
@@ -228,19 +236,20 @@ def judged(program: Program, compiled: Compiled, runs: list[Run], exact: Run) ->
         other = of_dense_inputs(program, runs, exact) if wrong.kind in ("numbers", "numbers, far", "NaN") else None
         if other is None:
             raise
-        try:  # where eager itself gives other numbers of the same ones in other strides (a gradient of batch_norm), either is right
+        try:  # if eager's result depends on the strides (a gradient of batch_norm), either result is accepted
             return rule_for_graphs(program, got, *other, compiled) | {"dense"}
         except Wrong:
             raise wrong from None
 
 
 def resized(program: Program) -> Program | None:
-    """The same graph for arguments of other sizes: equal sizes become equal sizes, those of parameters stay."""
+    """Returns the same graph for arguments of other sizes: equal sizes stay equal, and sizes of parameters do not
+    change."""
     fixed = {n for i in program.inputs if i.parameter for n in i.shape} | {0, 1}
     known = sorted({n for i in program.inputs for n in i.shape} - fixed)
     if not known:
         return None
-    larger = lambda n: n + 2 + 3 * known.index(n) if n in known else n  # noqa: E731: places that were inside stay inside
+    larger = lambda n: n + 2 + 3 * known.index(n) if n in known else n  # noqa: E731: valid indices stay valid
     other = Program.from_json(program.to_json())
     for i in other.inputs:
         if i.numbers.startswith("order"):
@@ -257,8 +266,8 @@ def resized(program: Program) -> Program | None:
 
 
 class ExactTrigamma(TorchDispatchMode):
-    """polygamma(1, x) of positive numbers by Hurwitz' zeta, as torch has the others: its own kernel has a relative error of
-    5e-10 in float64 (against mpmath)."""
+    """polygamma(1, x) of positive numbers by Hurwitz' zeta function, which torch uses for the other orders. torch's
+    kernel for order 1 has a relative error of 5e-10 in float64 (against mpmath)."""
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         if func is torch.ops.aten.polygamma.default and args[0] == 1 and bool((args[1] > 0).all()):
@@ -267,7 +276,8 @@ class ExactTrigamma(TorchDispatchMode):
 
 
 def truth(program: Program, dense: bool = False) -> Run:
-    """In float64; attention by its products and its softmax: the kernel of eager's gives 0 where a few scores are all NaN."""
+    """Runs the program in float64. Attention is computed by its products and its softmax, because eager's kernel
+    gives 0 where a few scores are all NaN."""
     with sdpa_kernel(SDPBackend.MATH), ExactTrigamma():
         return call(program, wide=True, dense=dense)
 
@@ -277,8 +287,8 @@ def references(program: Program, dense: bool = False) -> tuple[list[Run], Run]:
 
 
 def of_dense_inputs(program: Program, runs: list[Run], exact: Run) -> tuple[list[Run], Run] | None:
-    """What references() gives where the same numbers lie in inputs without gaps and shared elements, with its results laid
-    out as those of `runs` and `exact`; None where they lie so already."""
+    """Returns references() for the same numbers in dense inputs, with results in the layouts of those of `runs` and
+    `exact`. Returns None if the inputs are already dense."""
     if all(t.is_contiguous() for t in program.tensors().values()):
         return None
 
@@ -293,7 +303,7 @@ def of_dense_inputs(program: Program, runs: list[Run], exact: Run) -> tuple[list
 
 
 def examine(program: Program, using) -> str:
-    """Compiles, runs and compares; '' or how it was judged. Raises what is wrong."""
+    """Compiles, runs and compares. Returns '' or how the graph was judged. Raises Wrong if it is wrong."""
     runs, exact = references(program)
     compiled = Compiled(program, using)
     words = judged(program, compiled, runs, exact)
@@ -314,7 +324,8 @@ def examine(program: Program, using) -> str:
 
 
 def judge_file(program: Program, through: str, eager_ran=lambda: None) -> Outcome:
-    """The graph through a file (entries.py): native, refused or wrong; "torch" where it makes no such file, or a wrong one."""
+    """Judges the graph through a file (entries.py): native, refused or wrong; "torch" if torch writes no file, or a
+    wrong one."""
     from entries import FromFile, NotExported, Refused, as_inference, exporter_differs, writes_an_input
 
     with warnings.catch_warnings():
@@ -342,7 +353,8 @@ def judge_file(program: Program, through: str, eager_ran=lambda: None) -> Outcom
 
 
 def judge(program: Program, using=None, eager_ran=lambda: None) -> Outcome:
-    """native or fallback where it is right; `reason` says how it was judged. `eager_ran` is called when eager has survived."""
+    """Judges a graph: native or fallback if it is right. `reason` states how it was judged. `eager_ran` is called
+    after eager has finished."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -366,9 +378,11 @@ def judge(program: Program, using=None, eager_ran=lambda: None) -> Outcome:
 
 
 def torch_fails_alike(program: Program, error: Exception) -> bool:
-    """Whether torch.compile with a backend that calls eager's kernels fails in the same manner. A fake tensor that is
-    contiguous where eager's result is not (copysign) makes contiguous() a view: one backend misses strides, one aliasing,
-    one cannot go on."""
+    """Returns whether torch.compile with a backend that calls eager's kernels fails in the same manner.
+
+    If a fake tensor is contiguous but eager's result is not (copysign), contiguous() becomes a view. Depending on
+    the backend, this shows as wrong strides, wrong aliasing or an error.
+    """
     layout = ("strides", "aliasing")
     try:
         examine(program, "aot_eager")

@@ -1,10 +1,10 @@
-"""table.json: the state of every graph that runs have found, by which seeds have it, and what was drawn in them.
+"""table.json: the state of every graph that runs have judged, as lists of seeds, and counts of the drawn ops.
 
     {"runs": {"3df5416": 7725}, "states": {"native": "300000-300011 300013", "fallback: aten.x.default": "300012"},
      "ops": {"abs": 51}, "words": {"mode inference": 9, "noise": 2}}
 
-Seeds stand for graphs as long as the generator is the one that `generator` is a digest of: another draws other graphs.
-harness/states.py says what a state is.
+A seed identifies a graph as long as the generator does not change; `generator` is its digest. harness/states.py
+defines states.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from states import State, state_of
 from verdict import PASSING, Outcome
 
 PATH = Path(__file__).with_name("table.json")
-PROBES = range(0, 6400, 100)  # the graphs that the digest is made of
+PROBES = range(0, 6400, 100)  # the graphs from which the digest is computed
 
 
 @functools.cache
@@ -34,7 +34,7 @@ def generator() -> str:
 
 
 def spelled(seeds) -> str:
-    """1 2 3 7 is "1-3 7"."""
+    """Formats seeds as ranges: 1 2 3 7 is "1-3 7"."""
     runs: list[list[int]] = []
     for seed in sorted(seeds):
         if runs and seed == runs[-1][1] + 1:
@@ -61,13 +61,13 @@ def states(table: dict) -> dict[int, State]:
 
 
 def plain(outcome: Outcome) -> Outcome:
-    """Without the ops that were drawn, which stand beside those that fell back, and without addresses."""
+    """Removes the drawn ops, which are listed with those that fell back, and addresses."""
     ops = [re.sub(" at 0x[0-9a-f]+", "", op) for op in outcome.ops if not op.startswith(("op ", "mode "))]
     return Outcome(outcome.state, outcome.reason, ops=ops)
 
 
 def merged(table: dict, found: dict[int, Outcome], commit: str) -> dict:
-    """The table with what a run found. What was drawn in a graph is counted once."""
+    """Merges the results of a run into the table. The drawn ops of a graph are counted once."""
     if table["generator"] != generator():
         table = empty()
     known = states(table)

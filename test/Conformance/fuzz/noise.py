@@ -1,17 +1,19 @@
-"""The numbers rule for whole graphs: what rounding each op once may do to the results.
+"""The numbers rule for whole graphs: how much the rounding of each op may change the results.
 
-The rule allows each op an error of eps of its result, and measures a whole model by eager's own error. Of a random graph that
-is not enough: eager's error of a few numbers may be 0 by luck, and where a graph subtracts what is almost equal, errors that
-each op may have grow. So where a result misses the rule, the graph is run in float64 with each op's results multiplied by
-1 + eps u, u random in [-1, 1] (for float64 itself 1e-12 in place of eps, as in the rule), a number of times: Monte Carlo
-arithmetic. The error which that gives counts like eager's own. Results that are exact in any order of evaluation, views and
-writes in place are left alone. The gradients that an op gives of its operands are results of it, too.
+The rule allows each op an error of eps of its result, and measures a whole model by eager's own error. This does not
+suffice for random graphs: for few numbers, eager's error may be 0 by chance, and if a graph subtracts almost equal
+numbers, the allowed errors of ops grow. Therefore, if a result violates the rule, the graph is run several times in
+float64 with each op's results multiplied by 1 + eps u, for random u in [-1, 1] (for float64 itself, 1e-12 replaces
+eps, as in the rule). This is Monte Carlo arithmetic. The resulting error counts like eager's own. Results that are
+exact in any order of evaluation, views and writes in place get no noise. The gradients that an op computes of its
+operands are results of it, too.
 
-In every second run u follows from the number: what is computed of equal operands is rounded alike, so that the errors of a sum
-of few different numbers (inputs that are multiples of 1/4, normalized) are as many times one error, not a random walk.
+In every second run u is a function of the number: results computed from equal operands get equal errors. The error of
+a sum of few different numbers (normalized inputs that are multiples of 1/4) is then a multiple of one error, not a
+random walk.
 
-An op is one of ATen's: `kl_div(log_softmax(x), softmax(x))` is several, whose terms cancel, and attention is its products
-and its softmax, whose scores are rounded before the exponential makes their errors grow.
+An op is one of ATen's: `kl_div(log_softmax(x), softmax(x))` is several ops whose terms cancel, and attention is its
+products and its softmax, whose scores are rounded before the exponential amplifies their errors.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 RUNS = 8
 
-# Ops of ATen that move, choose or make numbers without rounding them.
+# ATen ops that move, choose or create numbers without rounding them.
 EXACT = set("""
     abs amax amin arange argmax argmin as_strided as_strided_copy bitwise_not cat ceil clamp clamp_max clamp_min clone constant_pad_nd copy
     copysign diag_embed embedding empty empty_like empty_strided eye fill flip floor full full_like gather hardtanh heaviside index index_put
@@ -40,7 +42,8 @@ def noisy_eps(dtype: str) -> float:
 
 
 def drawn_by_number(tensor: torch.Tensor, seed: int) -> torch.Tensor:
-    """A number of [-1, 1) for each element of a float64 tensor, the same for equal elements: bits mixed as hashes do."""
+    """Returns a number of [-1, 1) for each element of a float64 tensor, the same for equal elements. The bits are
+    mixed as in a hash."""
     bits = (tensor.contiguous() + 0.0).view(torch.int64) ^ (seed * 0x9E3779B97F4A7C15 & (1 << 63) - 1)
     for _ in range(2):
         bits = bits * 0x5851F42D4C957F2D
@@ -49,7 +52,7 @@ def drawn_by_number(tensor: torch.Tensor, seed: int) -> torch.Tensor:
 
 
 class EachOp(TorchDispatchMode):
-    """Results of ATen's ops get noise."""
+    """Adds noise to the results of ATen's ops."""
 
     def __init__(self, noise):
         super().__init__()
@@ -67,7 +70,7 @@ class EachOp(TorchDispatchMode):
 
 
 class Noisy:
-    """A program's float64 module, node by node, with noise."""
+    """A program's float64 module that is run node by node, with noise."""
 
     def __init__(self, program: Program, seed: int):
         self.program, self.generator = program, torch.Generator().manual_seed(seed)
@@ -77,15 +80,15 @@ class Noisy:
         if not tensor.is_floating_point():
             return tensor
         if self.by_number and tensor.dtype == torch.float64:
-            self.drawn += 1  # the errors of two ops are not alike
+            self.drawn += 1  # two ops must not have equal errors
             u = drawn_by_number(tensor, self.drawn)
         else:
             u = torch.rand(tensor.shape, generator=self.generator, dtype=torch.float64) * 2 - 1
         return tensor * (1 + eps * u)
 
     def with_noisy_gradients(self, node, scope: dict, eps: float) -> dict:
-        """The node's operands, whose gradients from it get noise: they are results of its dtype (a sum in f32 of what an f64
-        number was added to). What it writes is left alone."""
+        """Returns the node's operands such that the gradients that it computes get noise in its dtype (a sum in f32
+        to which an f64 number was added). Nodes that write are left unchanged."""
         if node.writes():
             return {}
         operands = {n: scope[n] for n in node.uses() if isinstance(scope.get(n), torch.Tensor) and scope[n].requires_grad}
@@ -109,7 +112,7 @@ class Noisy:
             else:
                 found = eval(text, scope)
             for name, result, keeps, dtype in zip(node.results, list(found) if node.many else [found], node.exact, node.dtypes):
-                rounded = any(node.exact) and not keeps and dtype in floats  # beside others that are exact
+                rounded = any(node.exact) and not keeps and dtype in floats  # a rounded result among exact ones
                 scope[name] = self.noise(result, noisy_eps(dtype)) if rounded else result
         return [scope[name] for name in self.program.outputs]
 

@@ -1,9 +1,11 @@
-"""How an op is declared: a call as text, and for each name in it how it is drawn. A family's file lists its ops.
+"""Declarations of ops: a call as text, and for each name in it a function that draws it. The file of a family lists its
+ops.
 
     Op("add", "torch.add({x}, {y}, alpha={a})", x=number(), y=partner("x"), a=scalar(), exact=True)
 
-A draw is a function of the builder and of what was drawn before, and gives a value or text. `exact`: of exact operands the
-results are exact, too (exact: every order of evaluation gives the same numbers). `weight`: how often it is taken.
+A draw is a function of the builder and of the earlier draws, and returns a value or text. `exact`: exact operands
+give exact results (exact: every order of evaluation gives the same numbers). `weight`: the relative frequency of the
+op.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ def op(name: str, call: str, exact: bool = False, weight: float = 1.0, writes: s
 
 
 class Unsuitable(Exception):
-    """This op cannot be drawn here; another is."""
+    """Raised if this op cannot be drawn here. Another op is drawn."""
 
 
 def need(condition) -> None:
@@ -49,7 +51,7 @@ def need(condition) -> None:
 
 
 def value(dtypes=NUMBER, ranks=(0, 5), exact=False, where=None, guard: str = "") -> Callable:
-    """One that exists, or a new input. `guard`: text that brings any number into the op's domain, with {x} for it."""
+    """Draws an existing value or a new input. `guard`: text that maps any number {x} into the op's domain."""
 
     def draw(b, drawn):
         found = b.pick(dtypes, ranks, exact, where)
@@ -79,7 +81,7 @@ def boolean(**keywords) -> Callable:
 
 
 def partner(of: str, dtypes=None, exact=False, guard: str = "") -> Callable:
-    """One that broadcasts with operand `of`; None: of any dtype of its kind."""
+    """Draws a value that broadcasts with operand `of`. `dtypes` None: any dtype of its kind."""
 
     def draw(b, drawn):
         found = b.partner(drawn[of], dtypes, exact)
@@ -89,7 +91,7 @@ def partner(of: str, dtypes=None, exact=False, guard: str = "") -> Callable:
 
 
 def new(shape: Callable, dtype=None, numbers: str = "", parameter: float = 0.0) -> Callable:
-    """A value of the shape and dtype that functions of what was drawn say."""
+    """Draws a value whose shape and dtype are functions of the earlier draws."""
 
     def draw(b, drawn):
         kind = dtype(drawn) if callable(dtype) and not isinstance(dtype, torch.dtype) else dtype or drawn["x"].dtype
@@ -110,7 +112,7 @@ def scalar(*values) -> Callable:
 
 
 def dim(of: str = "x", last: float = 0.3) -> Callable:
-    """A dimension of operand `of`, counted from either end."""
+    """Draws a dimension of operand `of`, counted from either end."""
 
     def draw(b, drawn):
         rank = drawn[of].dim()
@@ -121,7 +123,7 @@ def dim(of: str = "x", last: float = 0.3) -> Callable:
 
 
 def dims(of: str = "x") -> Callable:
-    """Some dimensions."""
+    """Draws some dimensions."""
 
     def draw(b, drawn):
         rank = drawn[of].dim()
@@ -132,7 +134,7 @@ def dims(of: str = "x") -> Callable:
 
 
 def index(of: str = "x", along: str = "d") -> Callable:
-    """A place along a dimension."""
+    """Draws an index along a dimension."""
 
     def draw(b, drawn):
         size = drawn[of].shape[drawn[along]]
@@ -147,5 +149,5 @@ def flag(p: float = 0.5) -> Callable:
 
 
 def same(name: str, then: Callable) -> Callable:
-    """What `then` makes of operand `name`."""
+    """Applies `then` to operand `name`."""
     return lambda b, drawn: then(b, drawn[name])

@@ -1,12 +1,13 @@
-"""Bugs planted on purpose, one at a time: does the fuzzer find them?
+"""Deliberately planted bugs, one at a time, to check that the fuzzer finds them.
 
-Those of Python are monkeypatches here. Those of C++ are in planted/bugs.patch, each behind planted("name") of planted/planted.h:
+Bugs in Python are monkeypatches in this file. Those in C++ are in planted/bugs.patch, each behind planted("name") of
+planted/planted.h:
 
     git worktree add --detach ../planted && cd ../planted && git apply test/Conformance/fuzz/planted/bugs.patch
     (build there as always, then here:)
     PYTHONPATH=../planted/build/python python test/Conformance/fuzz planted
 
-A compiler without the patch finds no C++ bug, for it has none. FUZZ_PLANTED names the bug to both.
+A compiler without the patch has no C++ bugs, and none is found. FUZZ_PLANTED names the bug to both.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import os
 
 import torch
 
-# C++, by room: lib/Frontend, lib/Structured, lib/Vector, lib/Runtime.
+# C++, by library: lib/Frontend, lib/Structured, lib/Vector, lib/Runtime.
 COMPILED = {
     "dropped-scale": "index_add forgets alpha",
     "cast-rounds": "a cast from float to integer rounds up instead of towards zero",
@@ -36,14 +37,14 @@ COMPILED = {
 
 
 def lost_alias():
-    """Results that are views of one memory get memory of their own."""
+    """Gives results that are views of the same memory separate memory."""
     from tilewright import outputs
 
     outputs.shared_memory = lambda values: set()
 
 
 def lost_write():
-    """What is written into a dense copy of an argument is not written into the argument."""
+    """Does not copy the dense copy of an argument that was written back into the argument."""
     from tilewright import compiled
 
     def written(arguments, copies):
@@ -53,7 +54,7 @@ def lost_write():
 
 
 def order_off_by_one():
-    """kthvalue takes the next larger element."""
+    """Makes kthvalue return the next larger element."""
     from tilewright.decomposed import order
 
     right = order.kthvalue
@@ -65,7 +66,7 @@ def order_off_by_one():
 
 
 def search_side():
-    """bucketize looks from the other side."""
+    """Makes bucketize search from the other side."""
     from tilewright.decomposed import searches
 
     right = searches.bucketize
@@ -74,14 +75,14 @@ def search_side():
 
 
 def scatter_identity():
-    """Scattered extremes begin with 0."""
+    """Makes scattered extremes start with 0."""
     from tilewright.decomposed import scatters
 
     scatters._identity = lambda dtype, reduce: 0
 
 
 def strides_of_parts():
-    """Every result is row-major."""
+    """Makes every result row-major."""
     from tilewright import outputs
 
     right = outputs.laid_out
@@ -101,7 +102,7 @@ PYTHON = {
 
 
 def plant(name: str) -> None:
-    """In a worker, before any graph. C++ reads the name itself."""
+    """Plants a bug in a worker, before any graph. C++ reads the name itself."""
     if name in PYTHON:
         PYTHON[name]()
     elif name and name not in COMPILED:

@@ -1,4 +1,5 @@
-"""A random graph as data: inputs, one line of Python a node, outputs. What runs is the same text that a reduced script has."""
+"""A random graph as data: inputs, one line of Python per node, outputs. A reduced script contains the same text that
+is run here."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ MODES = ("inference", "gradient", "dynamic")
 
 @dataclass
 class Input:
-    """A strided tensor and how its numbers are drawn: see numbers()."""
+    """A strided tensor and the distribution of its numbers: see numbers()."""
 
     name: str
     dtype: str
@@ -29,7 +30,7 @@ class Input:
     gradient: bool = False
 
     def extent(self) -> int:
-        """Elements of its memory."""
+        """Returns the number of elements of its memory."""
         if 0 in self.shape:
             return self.offset
         return self.offset + 1 + sum((n - 1) * s for n, s in zip(self.shape, self.strides))
@@ -37,20 +38,21 @@ class Input:
 
 @dataclass
 class Node:
-    """`results` = `text`, of the op `op`. `exact`: per result, whether every order of evaluation gives the same numbers."""
+    """`results` = `text`, of the op `op`. `exact`: for each result, whether every order of evaluation gives the same
+    numbers."""
 
     op: str
     results: list
     text: str
     exact: list
     dtypes: list
-    many: bool = False  # the call gives a tuple
+    many: bool = False  # the call returns a tuple
 
     def uses(self) -> list[str]:
         return list(dict.fromkeys(NAME.findall(self.text)))
 
     def writes(self) -> bool:
-        """Whether it writes into an operand: a method of torch's whose name ends so."""
+        """Returns whether it writes into an operand: such methods of torch have names that end with an underscore."""
         return re.search(r"[a-z0-9]_\(|out=", self.text) is not None
 
     def line(self) -> str:
@@ -65,7 +67,7 @@ class Program:
     inputs: list = field(default_factory=list)
     nodes: list = field(default_factory=list)
     outputs: list = field(default_factory=list)
-    draw: int = 0  # of the inputs' numbers
+    draw: int = 0  # selects the numbers of the inputs
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
@@ -78,7 +80,7 @@ class Program:
         return made
 
     def source(self, wide: bool = False) -> str:
-        """A module whose forward is the graph. `wide`: in float64."""
+        """Returns the text of a module whose forward is the graph. `wide`: in float64."""
         arguments = [i.name for i in self.inputs if not i.parameter]
         lines = ["class Graph(torch.nn.Module):", f"    def forward({', '.join(['self', *arguments])}):"]
         lines += [f"        {i.name} = self.{i.name}" for i in self.inputs if i.parameter]
@@ -88,7 +90,7 @@ class Program:
         return FLOATS.sub("torch.float64", text) if wide else text
 
     def module(self, tensors: dict, wide: bool = False) -> torch.nn.Module:
-        """The module with its parameters from `tensors`."""
+        """Returns the module with its parameters from `tensors`."""
         scope = {"torch": torch, "F": torch.nn.functional}
         exec(compile(self.source(wide), f"<graph {self.seed}>", "exec"), scope)
         made = scope["Graph"]()
@@ -100,23 +102,24 @@ class Program:
         return made
 
     def tensors(self, wide: bool = False, fake=None) -> dict:
-        """The inputs, the same numbers each time; or without numbers in the fake mode `fake`."""
+        """Returns the inputs, with the same numbers each time, or without numbers in the fake mode `fake`."""
         made = {}
         for i in self.inputs:
             if fake is not None:
                 base = torch.empty(i.extent(), dtype=getattr(torch, i.dtype))
                 tensor = base.as_strided(i.shape, i.strides, i.offset)
             else:
-                draw = 0 if i.parameter else self.draw  # a compiled module keeps its own
+                draw = 0 if i.parameter else self.draw  # a compiled module keeps its parameters
                 seed = draw * 0x9E3779B1 + self.seed * 1000 + int(i.name[1:])
-                tensor = strided(i, torch.Generator().manual_seed(seed % 2**32), wide)  # torch looks at 32 bits
+                tensor = strided(i, torch.Generator().manual_seed(seed % 2**32), wide)  # torch uses 32 bits of the seed
             made[i.name] = tensor.requires_grad_() if i.gradient else tensor
         return made
 
 
 def numbers(kind: str, shape, dtype: torch.dtype, generator) -> torch.Tensor:
-    """Contiguous numbers. uniform: in [-2, 2]; below: in [-4, -0.5]; far: in [6, 7]; dyadic: multiples of 1/4 in [-2, 2]; special: with NaN and infinities; integers:
-    small; index:N: in [0, N); order:D:N: along D the first places of a random order of N; bits: any."""
+    """Returns contiguous numbers of a kind. uniform: in [-2, 2]; below: in [-4, -0.5]; far: in [6, 7]; dyadic:
+    multiples of 1/4 in [-2, 2]; special: with NaN and infinities; integers: small; index:N: in [0, N); order:D:N:
+    along D the first elements of a random permutation of N; bits: any."""
     word, _, rest = kind.partition(":")
     if word == "order":
         dim, most = (int(r) for r in rest.split(":"))

@@ -1,4 +1,5 @@
-"""Makes a failing graph small: fewer results, nodes and inputs, smaller sizes, plainer inputs, while it fails in the same manner."""
+"""Reduces a failing graph: fewer results, nodes and inputs, smaller sizes, simpler inputs, as long as it fails in the
+same manner."""
 
 from __future__ import annotations
 
@@ -50,7 +51,7 @@ def copied(program: Program) -> Program:
 
 
 def values_of(program: Program) -> dict[str, torch.Tensor]:
-    """Every value, as eager computes it."""
+    """Returns every value as eager computes it."""
     scope = {"torch": torch, "F": torch.nn.functional, **{n: t.detach() for n, t in program.tensors().items()}}
     for node in program.nodes:
         found = eval(node.text, scope)
@@ -70,14 +71,14 @@ def with_fewer_outputs(program: Program) -> Iterator[Program]:
 
 
 def with_fewer_nodes(program: Program) -> Iterator[Program]:
-    """A node's results become inputs, or its operand takes the place of its result."""
+    """Yields programs in which a node's results become inputs, or its operand replaces its result."""
     try:
         values = values_of(program)
     except Exception:
         return
     for node in reversed(program.nodes):
         if set(node.results) & set(program.outputs) and len(program.nodes) > 1 and len(node.results) == 1:
-            other = copied(program)  # the operands are the results
+            other = copied(program)  # the operands become the results
             other.nodes = [n for n in other.nodes if n.results != node.results]
             operands = [u for u in node.uses() if u in values]
             other.outputs = list(dict.fromkeys([o for o in other.outputs if o not in node.results] + operands))
@@ -146,7 +147,7 @@ STEPS: tuple[Callable, ...] = (with_fewer_outputs, with_fewer_nodes, with_plaine
 
 
 def reduced(program: Program, judge: Callable[[Program], Outcome], tell=print) -> tuple[Program, Outcome]:
-    """The smallest program found that fails as this one does."""
+    """Returns the smallest program found that fails in the same manner as this one, and its outcome."""
     first = judge(program)
     if first.state not in FAILING:
         return program, first

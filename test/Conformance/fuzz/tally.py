@@ -1,4 +1,4 @@
-"""What runs found, and the summary of it."""
+"""Results of runs, and their summary."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ def load(path: Path | None) -> dict[int, Outcome]:
 
 
 def missing(found, first: int, count: int, most: int) -> list[tuple[int, int]]:
-    """What is not in `found` of the seeds first, first + 1, ...: as (seed, count) of at most `most` graphs in a row."""
+    """Returns the seeds first, first + 1, ... that are not in `found`, as (seed, count) of at most `most` consecutive
+    graphs."""
     made: list[tuple[int, int]] = []
     for seed in range(first, first + count):
         if seed in found:
@@ -41,7 +42,7 @@ def line(seed: int, outcome: Outcome) -> str:
 
 
 def show(table: dict) -> None:
-    """Of a table (ledger.py)."""
+    """Prints the summary of a table (ledger.py)."""
     states, fallen, seeds = Counter(), Counter(), set()
     for text, spelled in table["states"].items():
         word, _, reasons = text.partition(": ")

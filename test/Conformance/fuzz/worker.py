@@ -1,9 +1,10 @@
-"""A process that runs graphs for harness/pool.py: a line of JSON in, a line per graph out. It may crash or hang; the pool does not.
+"""A process that runs graphs for harness/pool.py. It reads a line of JSON per request and writes a line per graph. It
+may crash or hang; the pool handles this.
 
     {"entry": "1200", "limit": 50, "after": -1, ...}      graphs 1200 to 1249
     {"entry": "m1200", "limit": 50, "after": -1, ...}     the same graphs with identities (identities.py)
     {"entry": "1200", "through": "onnx", ...}             the same graphs through a file (entries.py)
-    {"entry": "/tmp/one.json", "limit": 1, "after": -1}   the graph of a file: what reduces asks
+    {"entry": "/tmp/one.json", "limit": 1, "after": -1}   the graph of a file: the request of reduce.py
 """
 
 from __future__ import annotations
@@ -31,9 +32,9 @@ def main() -> None:
     from verdict import Outcome
 
     torch.set_num_threads(1)
-    gc.freeze()  # half of the time would go into looking at torch's own modules
+    gc.freeze()  # otherwise half of the time would be spent on collecting torch's own modules
     gc.set_threshold(50_000, 20, 50)
-    torch._dynamo.guards.profile_guard_manager = lambda *arguments: 0.0  # flushes the caches of the machine for each graph, to log a time
+    torch._dynamo.guards.profile_guard_manager = lambda *arguments: 0.0  # it flushes the machine's caches for each graph, to log a time
     plant(os.environ.get("FUZZ_PLANTED", ""))
     say(ready=True)
     for asked in questions():

@@ -1,4 +1,4 @@
-"""Makes the built package importable here and in the workers, where it is not installed."""
+"""Makes the built package importable here and in the workers if it is not installed."""
 
 import os
 import sys

@@ -1,4 +1,5 @@
-"""The worker's end of pool.py: lines of JSON in on stdin, lines out by what open_channel() gives."""
+"""The worker's side of pool.py: requests are lines of JSON on stdin; open_channel() returns the function that writes
+answers."""
 
 from __future__ import annotations
 
@@ -8,11 +9,11 @@ import resource
 import sys
 from collections.abc import Callable, Iterator
 
-MEMORY = 12 << 30  # bytes of address space: more is an error of the sample, not the end of the machine
+MEMORY = 12 << 30  # bytes of address space: beyond, the sample gets an error, and the machine stays usable
 
 
 def open_channel() -> Callable:
-    """`say(**fields)`; what others print goes with the errors."""
+    """Returns `say(**fields)`. Output of libraries is redirected to stderr."""
     channel = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

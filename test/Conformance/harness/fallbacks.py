@@ -1,4 +1,4 @@
-"""What ran in eager, from tilewright.report()."""
+"""Names of the ops that ran in eager, from tilewright.report()."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from verdict import short
 
 
 def fallback_name(refusal) -> str:
-    """A word for the table: the op, or why there is none."""
+    """Returns a word for the table: the op, or the reason."""
     if "complex" in refusal.reason:
         return "complex"
     if "contents of a tensor" in refusal.reason or "_assert_scalar" in refusal.target or refusal.target.startswith("<built-in"):

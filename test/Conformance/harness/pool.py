@@ -1,4 +1,5 @@
-"""Worker processes: what crashes, hangs or takes too much memory costs its sample, and a new worker goes on behind it."""
+"""Worker processes. If one crashes, hangs or uses too much memory, only its sample is lost, and a new worker
+continues with the next."""
 
 from __future__ import annotations
 
@@ -19,13 +20,13 @@ from pathlib import Path
 from verdict import Outcome, short
 
 START = 300  # seconds until a worker is ready
-SAMPLES = 2000  # what torch keeps of each compile adds up
-STARTED = Outcome("crash", "")  # of a sample until the worker says otherwise
-IN_EAGER = Outcome("eager", "")  # while eager alone runs: should the worker end there, no compiler is to blame
+SAMPLES = 2000  # torch keeps memory of each compile
+STARTED = Outcome("crash", "")  # state of a sample until the worker reports another one
+IN_EAGER = Outcome("eager", "")  # state while only eager runs: if the worker ends then, no compiler is at fault
 
 
 class Gone(Exception):
-    """The worker ended, or was stopped: the state and why."""
+    """Raised if the worker ended or was stopped: the state and the reason."""
 
     def __init__(self, state: str, reason: str):
         super().__init__(reason)
@@ -48,7 +49,7 @@ class Worker:
         self.process.stdin.flush()
 
     def read(self, limit: float) -> dict:
-        """The next line, within `limit` seconds."""
+        """Returns the next line, within `limit` seconds."""
         until = time.monotonic() + limit
         while b"\n" not in self.buffer:
             left = until - time.monotonic()
@@ -78,9 +79,12 @@ class Worker:
 
 
 class Pool:
-    """Runs cases on `count` workers that run `script`; `ask(case)` is what one is sent of a case, to which `after` is added, the
-    sample behind which it shall begin; `hang`: seconds for a sample. `tell(case, results, reason)` gets {sample: Outcome} of
-    each, from one thread at a time. A worker is replaced after so many `samples`."""
+    """Runs cases on `count` workers that run `script`.
+
+    `ask(case)` returns the request for a case; the entry `after` is added, the sample behind which the worker
+    begins. `hang`: seconds for a sample. `tell(case, results, reason)` gets {sample: Outcome} of each case, from
+    one thread at a time. A worker is replaced after `samples` samples.
+    """
 
     def __init__(self, script: Path, ask: Callable[[object], dict], count: int, seconds: float, hang: float, samples: int = SAMPLES):
         self.script, self.ask, self.count, self.hang, self.samples = script, ask, count, hang, samples
@@ -89,7 +93,7 @@ class Pool:
         self.left: queue.SimpleQueue = queue.SimpleQueue()
 
     def run(self, cases: list, tell: Callable[[object, dict, str], None]) -> int:
-        """How many cases were left when the time was over."""
+        """Runs the cases. Returns how many were left when the time was over."""
         for case in cases:
             self.left.put(case)
         with ThreadPoolExecutor(self.count) as threads:
@@ -117,7 +121,7 @@ class Pool:
                     worker = None
                     started = [i for i, outcome in results.items() if outcome is STARTED or outcome is IN_EAGER]
                     in_eager = bool(started) and results[started[0]] is IN_EAGER
-                    if not started:  # it died without having begun a sample: another would, too
+                    if not started:  # it ended before it began a sample: a new worker would, too
                         reason = ""
                     after = started[0] if started else -1
                     results[after] = Outcome("eager" if in_eager else gone.state, gone.reason, gone.reason)

@@ -1,4 +1,5 @@
-"""Which entries the default run has of a long list: those whose name hashes to 0, the same ones for every commit."""
+"""Selects the entries of the default run from a long list: those whose name hashes to 0, the same ones for every
+commit."""
 
 from __future__ import annotations
 
@@ -13,10 +14,10 @@ def commit() -> str:
 
 
 def rank(name: str) -> int:
-    """Where the name stands in an order that is arbitrary, but fixed."""
+    """Returns the position of a name in an arbitrary but fixed order."""
     return int(hashlib.sha256(name.encode()).hexdigest(), 16)
 
 
 def share(names, parts: int) -> list[str]:
-    """About one of `parts` of the entries."""
+    """Returns about one of `parts` of the entries."""
     return [name for name in names if rank(name) % parts == 0]

@@ -1,6 +1,6 @@
-"""The state of a case as a table has it, and which of two is worse.
+"""The state of a case as it is stored in a table, and comparisons of states.
 
-A state is a word of verdict.STATES; behind a colon stand the ops that fall back, or the reasons of what fails.
+A state is a word of verdict.STATES. A colon and the ops that fall back, or the reasons of failures, may follow.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class State:
 
 
 def state_of(outcomes: list[Outcome]) -> State:
-    """Of a case: that of its worst sample, with the reasons of all such."""
+    """Returns the state of a case: that of its worst samples, with the reasons of all of these."""
     if not outcomes:
         return State("eager")
     word = min((o.state for o in outcomes), key=STATES.index)
@@ -36,7 +36,7 @@ def state_of(outcomes: list[Outcome]) -> State:
 
 
 def worse(found: State, expected: State) -> str:
-    """Why `found`, perhaps of some samples only, is worse than `expected`, or ''."""
+    """Returns why `found`, possibly of some samples only, is worse than `expected`, or ''."""
     if found.word in FAILING and found.word != expected.word:
         return f"{found}; expected is {expected}"
     if found.word in ("refused", "fallback") and STATES.index(found.word) < STATES.index(expected.word):
@@ -47,12 +47,13 @@ def worse(found: State, expected: State) -> str:
 
 
 def better(found: State, expected: State) -> str:
-    """Why the table is out of date when `found` is of all samples, or ''."""
+    """Returns why the table is out of date if `found` covers all samples, or ''."""
     return f"{found}; the table says {expected}" if found != expected and not worse(found, expected) else ""
 
 
 def verdict(name: str, results: dict, expected: dict, complete: bool) -> int:
-    """Compares {case: outcomes} with the table's {case: State} and says what is worse; with all samples, also what is better."""
+    """Compares {case: outcomes} with the table's {case: State} and prints what is worse; with all samples, also what
+    is better."""
     bad = known = 0
     for case, outcomes in results.items():
         if case not in expected:

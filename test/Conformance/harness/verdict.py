@@ -1,4 +1,4 @@
-"""What became of a sample or a case, worst first, and how results are compared with eager's."""
+"""States of samples and cases, worst first, and comparisons of results with eager's."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from dataclasses import asdict, dataclass, field
 import torch
 from numbers_rule import rms
 
-# A case is as bad as its worst sample. "refused": with a reason, of files alone; "torch": torch.compile itself cannot, aot_eager fails alike; "eager": nor can eager.
+# A case has the state of its worst sample. "refused": with a reason, only for files. "torch": torch.compile itself
+# fails, as aot_eager fails in the same manner. "eager": eager fails, too.
 STATES = ("crash", "hang", "memory", "wrong", "error", "refused", "fallback", "native", "torch", "eager")
 PASSING = ("fallback", "native")
 FAILING = ("crash", "hang", "memory", "wrong", "error")
@@ -17,8 +18,11 @@ FAILING = ("crash", "hang", "memory", "wrong", "error")
 
 @dataclass
 class Outcome:
-    """Of one sample: see verdict.STATES; `reason` is short for the table, `detail` for who reads it; `ops` fell back;
-    `facts`: what else the harness wants told of it."""
+    """The outcome of one sample.
+
+    `state`: see STATES. `reason`: short, for the table. `detail`: for the reader. `ops`: the ops that fell back.
+    `facts`: further data that the harness reports.
+    """
 
     state: str
     reason: str = ""
@@ -31,7 +35,7 @@ class Outcome:
 
 
 class Wrong(Exception):
-    """A result that is not eager's: `kind` is a word for the table."""
+    """Raised if a result differs from eager's. `kind` is a word for the table."""
 
     def __init__(self, kind: str, text: str):
         super().__init__(text)
@@ -39,7 +43,7 @@ class Wrong(Exception):
 
 
 def short(text: str) -> str:
-    """A reason for the table: no numbers, no paths, one line."""
+    """Returns a reason for the table: no numbers, no paths, one line."""
     line = next((s for s in text.strip().splitlines() if s.strip()), "")
     line = re.sub(r"(/[\w.+-]+)+", "PATH", line)
     line = re.sub(r"0x[0-9a-f]+", "ADDRESS", line)
@@ -48,7 +52,7 @@ def short(text: str) -> str:
 
 
 def plain(tensor: torch.Tensor) -> torch.Tensor:
-    """The same numbers as a dense real tensor."""
+    """Returns the same numbers as a dense real tensor."""
     tensor = tensor.detach()
     if tensor.layout != torch.strided:
         tensor = tensor.to_dense()
@@ -70,7 +74,7 @@ def check_metadata(got, want, what: str) -> None:
         strides = [(a, b) for a, b, size in zip(got.stride(), want.stride(), got.shape) if size > 1]
         if any(a != b for a, b in strides):
             raise Wrong("strides", f"{what}: strides {got.stride()}, eager gives {want.stride()}")
-        # A part of an intermediate value may be made alone, in memory that begins and ends with it.
+        # A part of an intermediate value may be computed alone, in memory of exactly its extent.
         extent = 1 + sum((size - 1) * stride for size, stride in zip(got.shape, got.stride()))
         alone = got.storage_offset() == 0 and got.untyped_storage().nbytes() == extent * got.element_size()
         if got.storage_offset() != want.storage_offset() and not alone:
@@ -78,18 +82,19 @@ def check_metadata(got, want, what: str) -> None:
 
 
 def check_numbers(got, runs, exact, largest: float, what: str) -> None:
-    """The numbers rule (docs/conformance.md) for one result; `runs`: eager's with one thread and with two, `exact`: float64's."""
+    """Applies the numbers rule (docs/conformance.md) to one result. `runs`: eager's with one thread and with two,
+    `exact`: float64's."""
     want = runs[0]
     if not got.numel():
         return
     if not got.is_floating_point():
-        # What follows from comparing floats may be as float64 has it.
+        # Results of comparing floats may also equal those of float64.
         wrong = (got != want) & (got != exact.to(want.dtype))
         if wrong.any():
             raise Wrong("integers", f"{what}: {int(wrong.sum())} of {got.numel()} differ: {got[wrong][:3].tolist()}, eager gives "
                                     f"{want[wrong][:3].tolist()}")  # fmt: skip
         return
-    # At a pole eager may give a number of rounding alone, of which float64 has nothing: infinity is right as well.
+    # At a pole, eager may give a finite number that consists of rounding error: infinity is accepted as well.
     pole = got.isinf() & want.isfinite() & exact.isfinite() & ((want.double() - exact).abs() > exact.abs() / 2)
     if pole.any():
         got, want, exact, runs = got[~pole], want[~pole], exact[~pole], [run[~pole] for run in runs]
@@ -118,7 +123,7 @@ def same_numbers(a: torch.Tensor, b: torch.Tensor) -> bool:
 
 
 def distance(a: torch.Tensor, b: torch.Tensor) -> float:
-    """How far apart the distribution functions of two samples are: 0 to 1."""
+    """Returns the largest difference between the distribution functions of two samples: 0 to 1."""
     a, b = (plain(t).flatten().double().sort().values for t in (a, b))
     at = torch.cat([a, b])
     below = [torch.searchsorted(s, at, right=True) / max(s.numel(), 1) for s in (a, b)]
@@ -126,8 +131,11 @@ def distance(a: torch.Tensor, b: torch.Tensor) -> float:
 
 
 def check_distribution(got, draws, what: str) -> None:
-    """Kolmogorov and Smirnov's test of two samples, which draws of one distribution fail once in a million times; where
-    elements follow each other (a channel is dropped whole), `draws` of eager differ as much."""
+    """Applies the two-sample Kolmogorov-Smirnov test.
+
+    Draws of one distribution fail it once in a million times. If elements depend on each other (a channel is
+    dropped as a whole), the `draws` of eager differ as much from each other.
+    """
     n = got.numel()
     if n < 8 or any(plain(t).isnan().any() for t in (got, *draws)):
         return

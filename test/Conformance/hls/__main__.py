@@ -1,6 +1,6 @@
-"""Designs of target hls, each compiled, run and linted: docs/targets/hls.md says what is checked.
+"""Compiles, runs and lints designs of target hls: docs/targets/hls.md describes what is checked.
 
-    python test/Conformance/hls one gemm_small [folder]   one design; prints what was said, keeps it in the folder
+    python test/Conformance/hls one gemm_small [folder]   one design; prints all output, keeps it in the folder
     python test/Conformance/hls run 'gemm.*'               those designs; exit 1 if one fails
     python test/Conformance/hls run                        the small ones, as CI does; all with TILEWRIGHT_TEST_FULL
     python test/Conformance/hls table [--dsp N]            all designs; prints the two tables of docs/targets/hls.md
@@ -26,13 +26,14 @@ from hls_chart import BUDGETS, draw, points_of  # noqa: E402
 from hls_score import points, print_score  # noqa: E402
 from hls_trial import DESIGNS, Result, all_names, trial  # noqa: E402
 
-# Without --full: a product, one matrix read by two tasks, reductions, windows, bytes, other shapes, a queue
-# that is deep, integers that wrap around, a ROM, slices and a frame around, padding, a whole model of torch with
-# its weights, two stages of a residual network with all that its layers are given and with weights as ports, and two in
+# Without --full: a product, one matrix read by two tasks, reductions, windows, bytes, other shapes, a deep queue,
+# integers that wrap around, a ROM, slices and padding with a frame, a whole model of torch with its weights, two
+# stages of a residual network with the inputs of its layers as results and with weights as ports, and two designs in
 # fixed point.
 SMALL = ["gemm_small", "atax_small", "softmax", "conv", "attention", "int8", "elementwise", "residual", "integers", "constant", "slices", "padded_pool", "lenet_int8", "resnet_small_int8_inner", "resnet_small_int8_ports", "fixed_mlp", "fixed_pooled", "attention_block", "streams"]
 
-# Public co-simulated designs of Stream-HLS (FPGA 2025 artifact, xcu280, 3.33 ns): cycles and multipliers, by our budget.
+# Public co-simulated designs of Stream-HLS (FPGA 2025 artifact, xcu280, 3.33 ns): cycles and multipliers, by our
+# budget.
 PUBLIC = {
     "gemm": {220: (330.1e3, 194), 2560: (24.1e3, 2552)},
     "2mm": {220: (378.3e3, 222), 2560: (36.4e3, 1942)},
@@ -45,7 +46,7 @@ PUBLIC = {
 
 
 def times_public(name: str, budget: int, cycles: int, dsp: int) -> str:
-    """Cycles x multipliers over those of the public design; nothing where there is none for this budget."""
+    """Returns cycles x multipliers over those of the public design, or '' if there is none for this budget."""
     point = PUBLIC.get(name, {}).get(budget)
     return f"{cycles * dsp / (point[0] * point[1]):.2f}" if point else ""
 

@@ -1,4 +1,4 @@
-"""Multipliers against cycles of designs at several budgets, with the public points beside them, as a picture."""
+"""Draws multipliers against cycles of designs at several budgets, together with public points."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ BUDGETS = (55, 110, 220, 640, 2560, 9024)
 
 
 def points_of(name: str, budgets) -> list[tuple[int, int]]:
-    """(multipliers, cycles without ports) at each budget that is enough; those that another point beats in both are left out."""
+    """Returns (multipliers, cycles without ports) at each sufficient budget, without points that another one beats in
+    both."""
     found = set()
     with tempfile.TemporaryDirectory() as scratch:
         for budget in budgets:
@@ -27,7 +28,7 @@ def points_of(name: str, budgets) -> list[tuple[int, int]]:
 
 
 def front(points) -> list[tuple[int, int]]:
-    """Those that no other point is better than, by multipliers."""
+    """Returns the Pareto front, in order of multipliers."""
     best: list[tuple[int, int]] = []
     for point in sorted(points):
         if not best or point[1] < best[-1][1]:

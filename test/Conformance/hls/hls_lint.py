@@ -1,14 +1,14 @@
-"""Rules that vendors' tools have for dataflow designs, checked on the C++ text and its header.
+"""Checks the C++ text of a design and its header against rules that vendors' tools have for dataflow designs.
 
 Each complaint begins with the rule's name:
   region     a dataflow region holds declarations and calls only: no condition, no loop, no early exit
   channel    a local array or stream has one task that writes it and, after that, one that reads it
-  port       a port of the top function is used by one task; every memory port has a bundle of its own
+  port       a port of the top function is used by one task; every memory port has its own bundle
   bounds     loops have constant bounds and count up
   pipeline   a pipelined loop holds no loop that is not unrolled
   partition  an array has at most 4096 banks, each factor is at most the dimension's size
-  name       a pragma names a variable of its function; labels are there once
-  storage    no array of a function is static, nothing is allocated; constants lie in weights.h
+  name       a pragma names a variable of its function; labels occur once
+  storage    no array of a function is static, nothing is allocated; constants are in weights.h
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Function:
 
 
 def split(text: str) -> list[str]:
-    """At commas that are not inside < >."""
+    """Splits at commas that are not inside < >."""
     parts, depth, part = [], 0, ""
     for c in text:
         depth += (c == "<") - (c == ">")
@@ -58,7 +58,7 @@ def functions_of(text: str) -> dict[str, Function]:
 
 
 def constants_of(text: str) -> dict[str, list[int]]:
-    """Arrays beside the functions, which are ROMs: their sizes."""
+    """Returns the sizes of arrays outside of functions, which are ROMs."""
     found = {}
     for line in text.splitlines():
         if (match := ARRAY.match(line)) and match[1]:
@@ -164,7 +164,7 @@ def lint_body(function: Function, constants) -> list[str]:
 
 
 def lint(text: str, weights: str = "") -> list[str]:
-    """Of kernel.cpp and, where there is one, weights.h."""
+    """Returns the complaints about kernel.cpp and, if there is one, weights.h."""
     functions, constants = functions_of(text), constants_of(weights)
     tops = [f for f in functions.values() if any(line.startswith("#pragma HLS dataflow") for line in f.lines)]
     complaints = [] if len(tops) == 1 else [f"region: {len(tops)} functions have a dataflow region, expected 1"]

@@ -1,4 +1,5 @@
-"""A design in Verilog: simulated with its data, its cycles compared with the estimate, its parts counted by yosys."""
+"""Checks a design in Verilog: simulates it with its data, compares its cycles with the estimate, and counts its parts
+with yosys."""
 
 from __future__ import annotations
 
@@ -12,14 +13,14 @@ from pathlib import Path
 from hls_trial import DESIGNS, flags_of, generate, run, said
 
 NAMES = sorted(path.stem for path in DESIGNS.glob("rtl_*.mlir"))
-# Enough multipliers for each of them.
+# Enough multipliers for each design.
 BUDGET = "dsp=10"
-# Without --full: a product with what follows it, queues, a ROM, two results, windows, a sum, fixed point.
+# Without --full: a product with its consumer, queues, a ROM, two results, windows, a sum, fixed point.
 SMALL = ["rtl_chain", "rtl_compare", "rtl_conv", "rtl_fixed_constant", "rtl_fixed_mlp", "rtl_gemm_bias_relu", "rtl_max", "rtl_residual", "rtl_table"]
-COUNTED = {"rtl_fixed_constant", "rtl_gemm_bias_relu", "rtl_residual"}  # of those, by yosys: others take it up to a minute each
-# What a block memory is made of: AMD's RAMB36 is two of 18 kbit.
+COUNTED = {"rtl_fixed_constant", "rtl_gemm_bias_relu", "rtl_residual"}  # those of SMALL that yosys counts; others take up to a minute each
+# Block memory by cell: AMD's RAMB36 is two of 18 kbit.
 BLOCKS = {"RAMB18E2": 1, "RAMB36E2": 2}
-# Lookup tables of a cell (AMD UG574): whole slices of eight, and parts of them.
+# Lookup tables per cell (AMD UG574): whole slices of eight, and parts of them.
 TABLES = {r"LUT\d": 1, r"INV": 1, r"SRL\w+": 1, r"RAM(32M16|64M8|32X16DR8|64X8SW|256X1D|512X1S)": 8, r"RAM(32M|64M|128X1D|256X1S)": 4, r"RAM(32X1D|64X1D|128X1S)": 2, r"RAM(32X1S|64X1S)": 1}
 
 
@@ -35,12 +36,12 @@ class Simulated:
     parts: dict[str, int] = dataclasses.field(default_factory=dict)  # by yosys: dsp, bram, lut, ff
 
     def off(self) -> float:
-        """Of the estimate, from the cycles that the Verilog takes."""
+        """Returns the relative error of the estimate, against the cycles that the Verilog takes."""
         return abs(self.report["latency"] - self.cycles) / self.cycles
 
 
 def missing() -> str:
-    """Why nothing can be simulated here; empty where it can."""
+    """Returns why nothing can be simulated here, or ''."""
     return "" if shutil.which("iverilog") else "there is no iverilog (Debian: iverilog)"
 
 
@@ -60,8 +61,8 @@ def simulate(folder: Path, result: Simulated) -> None:
 
 
 def needs_depths(folder: Path, result: Simulated) -> None:
-    """Queues deeper than two, which is the least, are as deep as they must be: with one place less the design takes longer,
-    or does not end."""
+    """Checks that queues deeper than two, the minimum, have the least sufficient depth: with one element less, the
+    design takes longer or does not end."""
     verilog, bench = ((folder / "rtl" / name).read_text() for name in ("model.v", "test_bench.v"))
     (folder / "rtl" / "patient.v").write_text(bench.replace("100000000", str(2 * result.cycles)))
     for name, depth in re.findall(r"assign (\w+)_full = \1_held == (\d+);", verilog):
@@ -78,7 +79,8 @@ def needs_depths(folder: Path, result: Simulated) -> None:
 
 
 def count_parts(text: str) -> dict[str, int]:
-    """Of what `stat` of yosys prints. Memories, shift registers and inverters are lookup tables, too."""
+    """Returns the counts in the output of yosys' `stat`. Memories, shift registers and inverters are lookup tables,
+    too."""
     cells = {name: int(count) for name, count in re.findall(r"^ +([A-Z]\w+) +(\d+)$", text, re.M)}
     luts = sum(count * tables for name, count in cells.items() for pattern, tables in TABLES.items() if re.fullmatch(pattern, name))
     return {"dsp": cells.get("DSP48E2", 0), "bram": sum(cells.get(name, 0) * blocks for name, blocks in BLOCKS.items()), "lut": luts, "ff": sum(count for name, count in cells.items() if name.startswith("FD"))}
@@ -95,7 +97,8 @@ def synthesise(folder: Path, result: Simulated) -> None:
 
 
 def compare_parts(parts: dict[str, int], report: dict) -> list[str]:
-    """Multipliers and block memories are the estimate's, lookup tables within 30 % of what the report says of the Verilog."""
+    """Compares parts: multipliers and block memories equal the estimate; lookup tables are within 30 % of the
+    report's number for the Verilog."""
     expected = {"dsp": report["dsp"], "bram": report["one_call_bram"]}
     failures = [f"{kind}: yosys has {parts[kind]}, and the estimate is {its}" for kind, its in expected.items() if parts[kind] != its]
     if not abs(report["rtl"]["lut"] - parts["lut"]) <= MOST_OFF * parts["lut"]:

@@ -1,7 +1,8 @@
-"""The estimator of target hls against public co-simulated designs (public/README.md says where the numbers are from).
+"""Compares the estimator of target hls with public co-simulated designs (public/README.md states the sources of the
+numbers).
 
-Every second design of each file, by its place in it, is the fitted half: constants of the estimator may be chosen by
-looking at it. The others are held out.
+Every second design of each file, by its position, is in the fitted half: constants of the estimator may be chosen
+with it. The others are held out.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ class Point:
     estimate: dict
 
     def error(self, of: str) -> float:
-        """Share by which the estimate is off; of cycles, a design that never ends in the estimate is off by all of it."""
+        """Returns the relative error of the estimate. If a design does not end in the estimate, the error of its
+        cycles is 1."""
         measured = self.truth[of]
         return abs(self.estimate[of] - measured) / measured if measured else float(self.estimate[of] != 0)
 
@@ -44,8 +46,8 @@ def points(folder: Path = PUBLIC, program: Path = PROGRAM) -> list[Point]:
 
 
 def summary(some: list[Point]) -> dict[str, float]:
-    """In percent: median and 90th percentile of the error of cycles; designs with exact DSP, with BRAM within 20 %; median
-    errors of LUT and FF."""
+    """Returns percentages: median and 90th percentile of the error of cycles, designs with exact DSP, with BRAM
+    within 20 %, and median errors of LUT and FF."""
     cycles = sorted(point.error("cycles") for point in some)
     share = lambda good: 100 * sum(good(point) for point in some) / len(some)  # noqa: E731
     return {

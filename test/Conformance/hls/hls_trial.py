@@ -1,4 +1,5 @@
-"""One design through every check: compiled by two compilers, run on its data with sanitizers and on threads, linted."""
+"""Checks one design: compiles it with two compilers, runs it on its data with sanitizers and on threads, and lints
+it."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ from hls_lint import lint
 here = Path(__file__).resolve().parent
 DESIGNS = here / "designs"
 PROGRAM = here.parents[2] / "build" / "bin" / "tilewright"
-# Vendors' pragmas and the labels of loops mean nothing to these compilers.
+# These compilers ignore vendors' pragmas and the labels of loops.
 STRICT = ["-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas", "-Wno-unused-label", "-I.", "-Icheck"]
 SOURCES = ["kernel.cpp", "test_bench.cpp"]
 LIMIT = 300
@@ -56,11 +57,11 @@ def generate(model: Path, folder: Path, *flags: str) -> subprocess.CompletedProc
 
 
 def shallower(folder: Path, program: str) -> list[str]:
-    """Queues are as deep as they must be: with one element less in any, the tasks wait for each other for ever."""
+    """Checks that queues have the least sufficient depth: with one element less in any of them, the tasks deadlock."""
     text = (folder / "check" / "dataflow_check.cpp").read_text()
     failures = []
     for depth, name in re.findall(r"hls::stream<[^;]*, (\d+)> (\w+)\(", text):
-        if depth == "2":  # the least that is printed
+        if depth == "2":  # the least depth that is printed
             continue
         ran = run([f"./{program}"], folder, TILEWRIGHT_SHALLOWER=name)
         if ran.returncode != 3 or "deadlock:" not in ran.stderr:
@@ -69,7 +70,8 @@ def shallower(folder: Path, program: str) -> list[str]:
 
 
 def damaged(folder: Path) -> list[str]:
-    """Of a design whose weights are ports: with a bit of each of its bytes turned over, no file of them passes."""
+    """Checks, for a design whose weights are ports, that each weight file is read: with a bit of each byte flipped,
+    no run passes."""
     files = sorted((folder / "data").glob("input_*.bin"))
     if len(files) < 2 or not (folder / "run_g_").exists():
         return []
@@ -85,7 +87,7 @@ def damaged(folder: Path) -> list[str]:
 
 
 def integers_of_cpu(model: Path, folder: Path) -> list[str]:
-    """Results that are integers are in data/ what the cpu target makes of the same seeded input, bit for bit."""
+    """Checks that integer results in data/ equal those of the cpu target for the same seeded input, bit for bit."""
     if not model.stem.endswith("_inner"):
         return []
     ran = run([PROGRAM, "run", model, "--seed=0", "--output", folder / "cpu"], folder)
@@ -108,7 +110,7 @@ def lint_folder(folder: Path) -> list[str]:
 
 
 def check(name: str, folder: Path) -> Result:
-    """Every check of a design that lies in `folder`."""
+    """Runs every check of a design in `folder`."""
     result = Result(name)
     result.report = json.loads((folder / "report.json").read_text())
     builds = {
@@ -117,7 +119,7 @@ def check(name: str, folder: Path) -> Result:
         "threads": ["g++", *STRICT, "-DTILEWRIGHT_THREADS", *SOURCES, "check/dataflow_check.cpp", "-pthread"],
     }
     if vendor := vendor_headers(result.report):
-        # In the place of ours; only the queues stay.
+        # The vendor's headers replace ours, except that of the queues.
         (folder / "vendor").mkdir()
         shutil.copy(folder / "check" / "hls_stream.h", folder / "vendor")
         builds["vendor's headers"] = ["g++", "-std=c++17", "-O1", "-w", "-I.", "-Ivendor", "-isystem", vendor, *SOURCES, "-pthread"]
@@ -140,19 +142,21 @@ def check(name: str, folder: Path) -> Result:
 
 
 def flags_of(model: Path) -> tuple[str, ...]:
-    """What a design's first line asks for: // flags: --fixed 16,6"""
+    """Returns the flags in a design's first line: // flags: --fixed 16,6"""
     first = model.read_text().splitlines()[0]
     return tuple(first.removeprefix("// flags:").split()) if first.startswith("// flags:") else ()
 
 
 def vendor_headers(report: dict) -> Path | None:
-    """Of a design of fixed point: the vendor's ap_int.h and ap_fixed.h, which hls4ml carries, where that is installed."""
+    """Returns, for a design of fixed point, the folder of the vendor's ap_int.h and ap_fixed.h, which hls4ml
+    contains, if it is installed."""
     found = importlib.util.find_spec("hls4ml") if "fixed" in report else None
     return Path(found.origin).parent / "templates" / "vivado" / "ap_types" if found else None
 
 
 def off(report: dict) -> list[str]:
-    """Of a design of fixed point: results lie as near to the float model's as range analysis has proved."""
+    """Checks that the results of a design of fixed point are as close to the float model's as range analysis has
+    proved."""
     fixed = report.get("fixed") or {"errors": [], "proved": []}
     if len(fixed["errors"]) != len(fixed["proved"]):
         return [f"fixed: {len(fixed['errors'])} results compared, {len(fixed['proved'])} proved"]
@@ -160,7 +164,7 @@ def off(report: dict) -> list[str]:
 
 
 def trial(name: str, *flags: str, keep: Path | None = None) -> Result:
-    """A design of the folder designs/ or of torch_models.py, by its name."""
+    """Checks a design of the folder designs/ or of torch_models.py, by its name."""
     with tempfile.TemporaryDirectory() as scratch:
         folder, model = keep or Path(scratch) / name, DESIGNS / f"{name}.mlir"
         if name not in torch_models.NAMES:

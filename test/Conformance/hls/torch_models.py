@@ -1,4 +1,4 @@
-"""Models of torch that become designs: exported with seeded weights, in f32 or with layers quantized to int8."""
+"""torch models that become designs: exported with seeded weights, in f32 or with layers quantized to int8."""
 
 from __future__ import annotations
 
@@ -9,32 +9,32 @@ from pathlib import Path
 tests = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(tests.parent / "build" / "python"), str(tests / "Python")]
 
-# Models of which target hls makes fixed point, and in which formats. Modes and layers of all kinds.
+# Models that target hls compiles to fixed point, and their formats, with all kinds of modes and layers.
 FIXED = {
     "fixed_mlp": ["--fixed", "16,6"],
     "fixed_lenet": ["--fixed", "12,5,AP_RND_CONV", "--fixed", "7=16,8"],
     "fixed_residual_block": ["--fixed", "14,4,AP_TRN"],
     "fixed_pooled": ["--fixed", "10,4", "--fixed", "input=8,1", "--fixed", "4=12,4"],
 }
-# What is asked of a model beside the command's own flags, the last of each kind being the one that counts: ResNet-18 fits
-# at some budgets only (more multipliers need more banks), and with its inner results on a larger part.
+# Flags of a model in addition to the command's own; the last of each kind counts. ResNet-18 fits at some budgets only
+# (more multipliers need more banks), and with its inner results on a larger part.
 FLAGS = {
     "resnet18_int8": ["--budget", "dsp=1300"],
     "resnet18_int8_inner": ["--budget", "dsp=1300", "--part=xcu250"],
     "resnet_small_int8_ports": ["--weights=external"],
 } | FIXED
-# With the ending _inner: what each quantized layer is given is a result, too. With _ports: every weight is a port.
+# With the ending _inner, the inputs of each quantized layer are results, too. With _ports, every weight is a port.
 NAMES = ["attention_block", "encoder", "encoder_int8", "lenet", "lenet_int8", "mlp", "mlp_int8", "residual_block", "residual_block_int8"]
 NAMES += ["resnet18_int8", "resnet18_int8_inner", "resnet_small_int8", "resnet_small_int8_inner", "resnet_small_int8_ports", *FIXED]
 
 
 def make(name: str):
-    """The model in eval mode, not quantized, and its input."""
+    """Returns the model in eval mode, not quantized, and its input."""
     import torch
     from torch import nn
 
     class Block(nn.Module):
-        """Two convolutions and a way around them; where sizes change, that has a convolution, too."""
+        """Two convolutions and a shortcut. If sizes change, the shortcut has a convolution, too."""
 
         def __init__(self, channels: int, to: int, stride: int = 1):
             super().__init__()
@@ -46,7 +46,8 @@ def make(name: str):
             return torch.relu(self.second(torch.relu(self.first(x))) + self.around(x))
 
     def resnet(stem: int, stages: list[int], blocks: int):
-        """ResNet for images of 32x32: no pooling in front, stages of blocks that halve the image from the second on."""
+        """Returns a ResNet for images of 32x32: no pooling at the start, stages of blocks that halve the image from
+        the second on."""
         layers, channels = [nn.Conv2d(3, stem, 3, padding=1), nn.ReLU()], stem
         for number, to in enumerate(stages):
             for block in range(blocks):
@@ -55,7 +56,7 @@ def make(name: str):
         return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(channels, 10))
 
     class Attending(nn.Module):
-        """Attention of a text to itself with projections, the way around it and a norm."""
+        """Self-attention with projections, a residual connection and a norm."""
 
         def __init__(self, width: int, heads: int):
             super().__init__()
@@ -91,7 +92,7 @@ def make(name: str):
 
 
 def with_inner_results(model):
-    """The model with what each quantized layer is given, in uint8, as results behind its own."""
+    """Returns the model with the inputs of each quantized layer, in uint8, as additional results."""
     import torch
     from quantized_layers import Quantized, q
     from torch import nn
@@ -108,7 +109,7 @@ def with_inner_results(model):
             return self.model(x), *inner
 
     class Giving(nn.Module):
-        """A quantized layer that writes down its operand."""
+        """A quantized layer that records its operand."""
 
         def __init__(self, layer):
             super().__init__()
@@ -128,7 +129,7 @@ def with_inner_results(model):
 
 
 def export(name: str, path: Path) -> None:
-    """Writes the .pt2 of a name in NAMES."""
+    """Writes the .pt2 file of a name in NAMES."""
     warnings.simplefilter("ignore")
     import torch
     from quantized_layers import quantize

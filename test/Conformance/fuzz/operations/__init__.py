@@ -1,4 +1,4 @@
-"""The ops, a file per family."""
+"""The ops, one file per family."""
 
 from operations import casts, contractions, elementwise, indexing, integers, mutations, reductions, rows, views, windows
 

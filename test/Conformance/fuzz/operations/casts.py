@@ -1,4 +1,4 @@
-"""Dtypes, and tensors made from nothing."""
+"""Casts, and ops that create tensors."""
 
 import torch
 from op import ANY, BOOL, FLOAT, INT, choice, exact, number, op, partner, scalar, value

@@ -12,7 +12,7 @@ def wide(b, drawn):
 
 
 def right(b, drawn):
-    """A right operand of a product of matrices: [K, N], or with the batch of the left one."""
+    """Returns the shape of a right operand of a matrix product: [K, N], or with the batch of the left one."""
     x = drawn["x"]
     batch = list(x.shape[:-2]) if b.rng.random() < 0.5 else []
     batch = [1 if b.rng.random() < 0.15 else n for n in batch]
@@ -52,7 +52,7 @@ def scores(b, drawn):
 
 two, three, many = floating(ranks=(2, 2)), floating(ranks=(3, 3)), floating(ranks=(2, 5))
 heads = floating(ranks=(3, 4), where=lambda v: v.numel() > 0)
-P = 0.5  # how often a weight is a parameter
+P = 0.5  # the probability that a weight is a parameter
 
 OPS = [
     op("matmul", "{x} @ {y}", x=many, y=new(right, parameter=0.3), weight=4),

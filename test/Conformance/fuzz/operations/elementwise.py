@@ -1,4 +1,4 @@
-"""Element by element: functions of one number, of two, of three, choices by a mask."""
+"""Elementwise ops: functions of one number, of two, of three, and selection by a mask."""
 
 from op import ANY, BF16, BOOL, F16, F32, FLOAT, NUMBER, boolean, choice, exact, floating, number, op, partner, scalar, value
 
@@ -7,7 +7,7 @@ POSITIVE = "({x}.abs() + 0.5)"
 UNIT = "(torch.tanh({x}) * 0.875)"
 BETWEEN = "(torch.sigmoid({x}) * 0.75 + 0.125)"
 
-# Functions of any number; of some numbers only.
+# Functions that are defined for all numbers, and for some numbers only.
 ANYWHERE = ("sin cos tanh sigmoid erf erfc atan asinh sinc").split()
 GUARDED = {
     BOUNDED: "exp exp2 expm1 sinh cosh".split(),
@@ -19,7 +19,7 @@ ACTIVATIONS = {
     "relu": "", "relu6": "", "gelu": "", "silu": "", "mish": "", "softplus": "", "elu": "", "selu": "", "celu": "", "leaky_relu": "",
     "hardtanh": "", "hardswish": "", "hardsigmoid": "", "logsigmoid": "", "softsign": "", "tanhshrink": "", "softshrink": "",
 }  # fmt: skip
-STEPS = "floor ceil round trunc sign frac signbit".split()  # these jump: of exact numbers only
+STEPS = "floor ceil round trunc sign frac signbit".split()  # discontinuous: applied to exact numbers only
 COMPARISONS = "eq ne lt le gt ge".split()
 TESTS = "isnan isinf isfinite isposinf isneginf".split()
 
@@ -41,7 +41,7 @@ OPS += [
     op("logit", "torch.logit({x})", x=floating(guard=BETWEEN), weight=0.4),
     op("i0", "torch.special.i0e({x})", x=floating(), weight=0.2),
     op("ndtr", "torch.special.ndtr({x})", x=floating(), weight=0.2),
-    # Not of f64: eager's derivatives of digamma have nine digits there, and are no truth.
+    # Not for f64: eager's derivatives of digamma have nine digits there, which is too few for a reference.
     op("polygamma", "torch.polygamma(1, {x})", x=value((F32, BF16, F16), guard=POSITIVE), weight=0.15, modes=("inference", "dynamic")),
     op("digamma", "torch.digamma({x})", x=value((F32, BF16, F16), guard=POSITIVE), weight=0.4),
     op("hardshrink", "F.hardshrink({x}, 0.5)", x=exact(FLOAT), exact=True, weight=0.3),

@@ -1,4 +1,4 @@
-"""Images that go through layers like those of vision models: what the graphs of seeds from generate.IMAGES on are drawn from."""
+"""Ops on images, like the layers of vision models. The graphs of seeds from generate.IMAGES on use them."""
 
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ IMAGE = floating(ranks=(4, 4), where=lambda v: v.numel() > 0)
 
 
 def beside(b, drawn):
-    """An image of the same size, of any number of channels."""
+    """Draws an image of the same size, with any number of channels."""
     x = drawn["x"]
     return b.pick((x.dtype,), (4, 4), where=lambda v: v.shape[0] == x.shape[0] and v.shape[2:] == x.shape[2:] and v.shape[1] <= 40)
 
@@ -23,7 +23,7 @@ def some_channels(b, drawn):
 
 
 def groups(b, drawn):
-    """Of so many elements that a norm's gradient is more than what rounding leaves of 0."""
+    """Draws a number of groups with so many elements each that a norm's gradient is not only rounding error."""
     channels, elements = drawn["x"].shape[1], drawn["x"].numel() // drawn["x"].shape[0]
     found = [g for g in (1, 2, 4, channels) if channels % g == 0 and elements // g >= 8]
     need(found)

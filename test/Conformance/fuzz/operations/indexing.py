@@ -1,15 +1,15 @@
-"""Gathering, scattering, ordering."""
+"""Gathering, scattering and sorting."""
 
 from op import ANY, FLOAT, I32, I64, INT, choice, dim, exact, flag, need, new, number, op, scalar, value
 
-# Where equal elements stand, eager chooses which one a gradient goes to.
+# For equal elements, the choice which one gets the gradient is eager's.
 VALUES = ("inference", "dynamic")
 row = value(ANY, ranks=(1, 5), where=lambda v: v.numel() > 0)
 numbers = number(ranks=(1, 5), where=lambda v: v.numel() > 0)
 
 
 def places(of="x", negative=False):
-    """Whole numbers below the size of the dimension: any."""
+    """Draws indices below the size of the dimension, possibly repeated."""
 
     def draw(b, drawn):
         n = drawn[of].shape[drawn["d"]]
@@ -20,7 +20,7 @@ def places(of="x", negative=False):
 
 
 def alike(distinct=False, shorter=True):
-    """Indices of a gather or scatter along d; `distinct`: no two of one row are equal."""
+    """Draws indices of a gather or scatter along d. `distinct`: the indices of a row differ."""
 
     def draw(b, drawn):
         x, d = drawn["x"], drawn["d"] % drawn["x"].dim()
@@ -32,7 +32,7 @@ def alike(distinct=False, shorter=True):
 
 
 def rows_of(distinct=False):
-    """Indices of the first dimension."""
+    """Draws indices of the first dimension."""
 
     def draw(b, drawn):
         n = drawn["x"].shape[0]
@@ -44,7 +44,7 @@ def rows_of(distinct=False):
 
 
 def column(b, drawn):
-    """Indices of the second dimension that go with those of the first."""
+    """Draws indices of the second dimension, one for each index of the first."""
     need(drawn["x"].shape[1])
     return b.of_shape(list(drawn["i"].shape), I64, f"index:{drawn['x'].shape[1]}")
 

@@ -1,4 +1,4 @@
-"""Whole numbers and bits."""
+"""Integers and bits."""
 
 from op import BOOL, INT, boolean, choice, integer, op, partner, scalar, value
 

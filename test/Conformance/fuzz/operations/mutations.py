@@ -8,7 +8,7 @@ def write(name, call, weight=0.5, exact=True, x=None, **draws):
 
 
 def alike(b, drawn):
-    """What broadcasts to x's own shape."""
+    """Draws a value that broadcasts to x's shape."""
     return b.of_shape(list(drawn["x"].shape) if b.rng.random() < 0.7 else list(drawn["x"].shape[1:]), drawn["x"].dtype)
 
 

@@ -1,4 +1,4 @@
-"""Over dimensions: sums, extrema, moments, norms; and running ones."""
+"""Reductions over dimensions: sums, extrema, moments, norms, and running ones."""
 
 import torch
 from op import ANY, FLOAT, INT, choice, dim, dims, exact, flag, floating, number, op, scalar, value
@@ -13,7 +13,8 @@ def several(v):
 
 
 def several_bounded(v):
-    """The mean of an infinity is that infinity or, where an element comes behind it, eager's Welford makes it NaN."""
+    """Excludes infinities: the mean of an infinity is that infinity, or NaN in eager's Welford algorithm if an
+    element follows it."""
     return several(v) and not bool(torch.isinf(v.tensor).any())
 
 

@@ -18,7 +18,7 @@ def last(b, drawn):
 
 
 def rest(of="x"):
-    """The trailing dimensions that a layer norm takes."""
+    """Draws the trailing dimensions of a layer norm."""
 
     def draw(b, drawn):
         rank = drawn[of].dim()

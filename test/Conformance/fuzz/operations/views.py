@@ -1,4 +1,4 @@
-"""Views, copies of views, joining and padding."""
+"""Views, copies of views, concatenation and padding."""
 
 from op import ANY, FLOAT, choice, dim, dims, index, need, op, same, scalar, value
 
@@ -12,7 +12,7 @@ def permutation(b, drawn):
 
 
 def split_size(b, x):
-    """A shape of as many elements: dimensions merged and split."""
+    """Returns a shape with the same number of elements: dimensions are merged and split."""
     shape = list(x.shape)
     if len(shape) > 1 and b.rng.random() < 0.6:
         at = b.rng.randrange(len(shape) - 1)
@@ -34,7 +34,7 @@ def slice_of(b, n):
 
 
 def sliced(b, drawn):
-    """An index with slices, numbers, an ellipsis or None."""
+    """Draws an index with slices, numbers, an ellipsis or None."""
     x, parts = drawn["x"], []
     for n in x.shape[: b.rng.randint(1, x.dim())]:
         roll = b.rng.random()
@@ -62,7 +62,7 @@ def expanded(b, drawn):
 
 
 def alike(b, drawn):
-    """Another one that can be joined along a dimension."""
+    """Draws another value that can be concatenated along a dimension."""
     x, d = drawn["x"], drawn["d"] % drawn["x"].dim()
 
     def fits(v):

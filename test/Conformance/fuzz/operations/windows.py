@@ -1,4 +1,4 @@
-"""Convolutions, pooling, resizing."""
+"""Convolutions, pooling and resizing."""
 
 from op import choice, floating, need, new, op, scalar
 
@@ -8,7 +8,7 @@ def size(b, n, most=5):
 
 
 def window(rank):
-    """A kernel's size, not more than the image."""
+    """Draws the size of a kernel, at most that of the image."""
     return lambda b, d: [size(b, n) for n in d["x"].shape[-rank:]]
 
 
