@@ -1,10 +1,10 @@
-"""One compilation for every length: models of test/Conformance/transformers, with the length of their text marked dynamic,
-are called with 2, 3, ... 256 tokens. What is compiled after the first call counts against them; results of some lengths
+"""Checks that one compilation serves every length: models of test/Conformance/transformers, whose text length is marked
+dynamic, are called with 2, 3, ... 256 tokens. Compilations after the first call are counted. Results of some lengths
 are compared with eager's by the numbers rule.
 
     python test/Conformance/lengths.py [NAME ...] [--to 256]
 
-Each model runs in a process of its own; without names all run that read text alone.
+Each model runs in a separate process. Without names, all models that read only text run.
 """
 
 import argparse
@@ -23,7 +23,7 @@ COMPARED = (2, 3, 16, 33, 100, 255)
 
 
 def with_length(arguments: dict, length: int) -> dict:
-    """`arguments`, drawn for 17 tokens, for another number of them."""
+    """Returns `arguments`, which were drawn for 17 tokens, for another number of tokens."""
     import torch
     from inputs import LENGTH, right_padded
 
@@ -38,7 +38,7 @@ def with_length(arguments: dict, length: int) -> dict:
 
 
 def with_positions(settings: dict, last: int) -> dict:
-    """A configuration's arguments for texts of `last` tokens: small ones have few positions."""
+    """Returns a configuration's arguments for texts of `last` tokens: small configurations have few positions."""
     made = {}
     for name, value in settings.items():
         if isinstance(value, dict):
@@ -73,7 +73,7 @@ def measure(name: str, last: int, using: str) -> dict:
     architecture = architectures()[name]
     trial = Trial(dataclasses.replace(architecture, arguments=with_positions(architecture.arguments, last)), "inference")
     drawn = trial.arguments(0)
-    while last > 2:  # some have few positions
+    while last > 2:  # some models have few positions
         try:
             trial.eager(with_length(drawn, last))
             break
@@ -94,7 +94,7 @@ def measure(name: str, last: int, using: str) -> dict:
 
 
 def known() -> list[str]:
-    """Architectures that are given tokens and nothing else of their length."""
+    """Returns the architectures whose only arguments that depend on the length are tokens."""
     from families import decoders, text
 
     return [one.name for family in (text, decoders) for one in family.ARCHITECTURES if one.has("inference")]
@@ -124,7 +124,7 @@ def main() -> int:
     for name in names:
         found = run(name, "tilewright")
         if found is None:
-            unable += run(name, "aot_eager") is None  # a length is no symbol to this model (its window, a list of lengths)
+            unable += run(name, "aot_eager") is None  # the length is not a symbol in this model (its window, a list of lengths)
             continue
         right = "right" if not found["missed"] else f"not by the numbers rule: {found['missed'][:3]}"
         beyond = found["again"]

@@ -1,11 +1,13 @@
-"""How long each operation takes of a million elements, of eager's time: the tables of test/Python/ops, one op at a time.
+"""Measures each operation's time on a million elements relative to eager's: the tables of test/Python/ops, one op at a
+time.
 
     python test/Conformance/op_speed.py [--rows 'sort.*'] [--dtype f32] [--elements 1048576] [--threads N] [--calls 9] [--all]
 
-A row that is a function of a size gets the size at which the larger of its inputs and its results have so many elements.
-Eager and ours are called in turn; printed is the median of the ratios (below 1: ours is quicker) of those above --bar, 2. Some functions of
-a million elements make a thousand (a row, a diagonal) in less time than any compiled call takes, for Dynamo's checks of its arguments:
-beside a row above the bar stands what backend="eager", which calls the same ops, takes.
+A row that is a function of a size gets the size at which the larger of its inputs and its results has that many
+elements. Eager and Tilewright are called alternately. Rows whose median ratio is above --bar, 2, are printed (below
+1, Tilewright is faster). Some functions of a million elements compute only a thousand (a row, a diagonal), in less
+time than any compiled call takes for Dynamo's checks of its arguments. Therefore, rows above the bar also show the
+time of backend="eager", which calls the same ops.
 """
 
 import argparse
@@ -32,7 +34,7 @@ from ops import size_table, table  # noqa: E402
 from ops.test_tables import DTYPES, make  # noqa: E402
 
 ALL_DTYPES = {**DTYPES, "i8": torch.int8, "i16": torch.int16}
-LARGEST = 1 << 24  # sizes that are tried
+LARGEST = 1 << 24  # largest size that is tried
 
 
 def elements(row) -> int:
@@ -42,7 +44,8 @@ def elements(row) -> int:
 
 
 def sized(build, wanted: int):
-    """What `build` makes for the least power of two with so many elements, then as near as a tenth."""
+    """Returns the result of `build` for the least size with that many elements, to a tenth: powers of two first, then
+    a bisection."""
     size = 64
     while elements(build(size)) < wanted and size < LARGEST:
         size *= 2
@@ -54,7 +57,7 @@ def sized(build, wanted: int):
 
 
 def rows(dtype: torch.dtype, wanted: int):
-    """name -> what makes (function, inputs...)."""
+    """Returns name -> a function that makes (function, inputs...)."""
     side = round(wanted**0.5)
     found = {}
     for kind in ("PRODUCTS", "CONVOLUTIONS", "POOLS", "NORMS", "INDEXING", "ATTENTION", "MORE", "OVERLOADS"):
@@ -71,7 +74,7 @@ def rows(dtype: torch.dtype, wanted: int):
 
 
 def paired(ours, eager, inputs, calls: int) -> tuple[float, float]:
-    """The median of ours over eager's, both called in turn, and eager's median in milliseconds."""
+    """Returns the median ratio of our time to eager's, both called alternately, and eager's median in milliseconds."""
     ratios, theirs = [], []
     for _ in range(calls):
         times = []
@@ -96,7 +99,7 @@ def main() -> int:
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     ratios: dict[str, float] = {}
-    calls: dict[str, float] = {}  # of rows above the bar: with backend="eager"
+    calls: dict[str, float] = {}  # the ratio with backend="eager", for rows above the bar
     for name, build in rows(ALL_DTYPES[options.dtype], options.elements).items():
         if not re.search(options.rows, name):
             continue

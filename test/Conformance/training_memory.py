@@ -1,12 +1,13 @@
-"""How much memory a training step takes at its peak, against eager's.
+"""Measures the peak memory of a training step, compared with eager's.
 
     python test/Conformance/training_memory.py [--models bert gpt2 ...] [--steps 6] [--cold]
 
-Each backend trains in a process of its own: forward, loss, backward, AdamW, `zero_grad(set_to_none=True)`. Of each step
-after the sixth, when heaps and pools have settled, the peak of the process's resident memory is taken (Linux counts it; it is
-set back before each step), and the median printed in MB: of the whole process, and beyond what the process holds between
-steps with no gradients. "ever" is the peak of all steps, the first ones included, which trace and compile or load. The
-process that is measured finds its caches warm: what tracing and compiling leave in a process that does them is no step's.
+Each backend trains in a separate process: forward, loss, backward, AdamW, `zero_grad(set_to_none=True)`. In each step
+after the sixth, when heaps and pools have settled, the peak of the process's resident memory is read (Linux counts
+it; it is reset before each step). The median is printed in MB: of the whole process, and beyond the memory that the
+process holds between steps without gradients. "ever" is the peak of all steps, including the first ones, which trace
+and compile or load. The measured process finds its caches filled: memory that tracing and compiling leave behind
+belongs to no step.
 """
 
 import argparse
@@ -50,7 +51,7 @@ def vit(batch: int):
 def mlp(batch: int):
     import torch
 
-    class Layers(torch.nn.Module):  # Dynamo passes over a Sequential's own forward() (torch/_dynamo/trace_rules.py)
+    class Layers(torch.nn.Module):  # Dynamo skips Sequential's own forward() (torch/_dynamo/trace_rules.py)
         def __init__(self):
             super().__init__()
             self.layers = torch.nn.Sequential(*[m for _ in range(8) for m in (torch.nn.Linear(2048, 2048), torch.nn.GELU())])
@@ -91,7 +92,7 @@ def measure(name: str, backend: str, steps: int) -> dict:
         gc.collect()
         rest = kibibytes("VmRSS") << 10
         with open("/proc/self/clear_refs", "w") as file:
-            file.write("5")  # the peak is what it is now
+            file.write("5")  # resets the peak to the current memory
         value = loss()
         value.backward()
         optimizer.step()

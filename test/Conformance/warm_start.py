@@ -1,11 +1,12 @@
-"""The first call in a second process, caches filled: how long after Dynamo has traced is the first result there?
+"""Measures the first call in a second process, with filled caches: the time from the end of Dynamo's tracing to the
+first result.
 
     python test/Conformance/warm_start.py [--processes 5] [--layers 12]
 
-BERT-base, 128 tokens, float32. A first process fills torch's and our caches in a folder of this run; each further one
-times its first call. Of that, Dynamo's part is what comes before the backend is called and between the backend and the
-first call of what it gave (guards and code); the rest is ours and AOTAutograd's: the graph found again, machine code
-loaded, parameters packed, the model run. Medians are printed.
+BERT-base, 128 tokens, float32. A first process fills torch's and our caches in a folder of this run; each further
+process times its first call. Dynamo's part of it is the time before the backend is called, and the time between the
+backend and the first call of its result (guards and code). The rest is Tilewright's and AOTAutograd's: finding the
+graph, loading machine code, packing parameters, running the model. Medians are printed.
 """
 
 import argparse
@@ -44,7 +45,7 @@ def measure(layers: int) -> dict:
 
         return run
 
-    backend._torchdynamo_orig_backend = tilewright  # as wrappers tell Dynamo whose backend this is
+    backend._torchdynamo_orig_backend = tilewright  # the attribute by which Dynamo finds a wrapped backend
     compiled = torch.compile(model, backend=backend, fullgraph=True)
     with torch.no_grad():
         start = time.perf_counter()

@@ -27,7 +27,7 @@ from hls_score import points, print_score  # noqa: E402
 from hls_trial import DESIGNS, Result, all_names, trial  # noqa: E402
 
 # Without --full: a product, one matrix read by two tasks, reductions, windows, bytes, other shapes, a deep queue,
-# integers that wrap around, a ROM, slices and padding with a frame, a whole model of torch with its weights, two
+# integers that wrap around, a ROM, slices with a frame around them, padding, a whole model of torch with its weights, two
 # stages of a residual network with the inputs of its layers as results and with weights as ports, and two designs in
 # fixed point.
 SMALL = ["gemm_small", "atax_small", "softmax", "conv", "attention", "int8", "elementwise", "residual", "integers", "constant", "slices", "padded_pool", "lenet_int8", "resnet_small_int8_inner", "resnet_small_int8_ports", "fixed_mlp", "fixed_pooled", "attention_block", "streams"]

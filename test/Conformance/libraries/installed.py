@@ -1,4 +1,4 @@
-"""The libraries in build/libraries, of which the project's own environment knows nothing."""
+"""The libraries in build/libraries, which are not part of the project's environment."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from pathlib import Path
 here = Path(__file__).resolve().parent
 FOLDER = here.parents[2] / "build" / "libraries"
 
-# Ops of torchvision that it wants to exist: its wheels are built for CUDA, and without that library none does.
+# Ops that torchvision requires to exist. Its wheels are built for CUDA, and without the CUDA library none of its ops
+# exists.
 OPERATORS = (
     "nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor", "qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
     "deform_conv2d(Tensor input, Tensor weight, Tensor offset, Tensor mask, Tensor bias, SymInt stride_h, SymInt stride_w, SymInt pad_h, SymInt pad_w, "
@@ -18,26 +19,26 @@ OPERATORS = (
 
 
 def install() -> int:
-    """The exit status of pip."""
+    """Installs the libraries. Returns the exit status of pip."""
     command = [sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-deps", "--upgrade", "--target", str(FOLDER)]
     return subprocess.run([*command, "-r", str(here / "requirements.txt")]).returncode
 
 
 def demand() -> None:
-    """Exits where the libraries are not installed."""
+    """Exits if the libraries are not installed."""
     if not (FOLDER / "timm").is_dir():
         sys.exit("the libraries are not installed: python test/Conformance/libraries install")
 
 
 def make_importable() -> None:
-    """Puts the libraries on sys.path. Exits where they are not installed."""
+    """Puts the libraries on sys.path. Exits if they are not installed."""
     demand()
     if str(FOLDER) in sys.path:
         return
     sys.path.append(str(FOLDER))
     try:
         import torchvision  # noqa: F401
-    except RuntimeError:  # its compiled ops are not there
+    except RuntimeError:  # its compiled ops are missing
         import torch
 
         library = torch.library.Library("torchvision", "DEF")
@@ -48,4 +49,4 @@ def make_importable() -> None:
             del sys.modules[name]
 
 
-_kept: list = []  # a library's operators go with it
+_kept: list = []  # keeps the torch.library object alive: its operators are removed with it

@@ -1,4 +1,4 @@
-"""What is run: models of libraries, small or of few layers, with random weights."""
+"""The models of libraries that are run: small ones or ones of few layers, with random weights."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from torch import nn
 
 
 def made(module: str, name: str, /, *arguments, **keywords) -> nn.Module:
-    """What a module, imported now, makes by this name."""
+    """Imports a module and calls its function or class `name`."""
     return getattr(importlib.import_module(module), name)(*arguments, **keywords)
 
 
 class Positional(nn.Module):
-    """Calls a model with arguments by their order: libraries name them as they like."""
+    """Calls a model with positional arguments, because libraries name them differently."""
 
     def __init__(self, model: nn.Module):
         super().__init__()
@@ -32,8 +32,11 @@ class Positional(nn.Module):
 
 @dataclass(frozen=True)
 class LibraryModel:
-    """`make` builds it; `inputs` are drawn.Drawn, or what is given as it is, in the order of its arguments or by their names;
-    the modes that it does not have stand in `without` with the reason."""
+    """A model of a library.
+
+    `make` builds it. `inputs` are drawn.Drawn objects or fixed values, in the order of its arguments or by their
+    names. `without` has the modes that it does not support, with the reason.
+    """
 
     name: str
     make: Callable[[], nn.Module]

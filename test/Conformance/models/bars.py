@@ -1,4 +1,5 @@
-"""The bars of a run: how many architectures are right and native, the ops that they fall back on, and what breaks graphs."""
+"""The bars of a run: how many architectures are right and native, the ops that they fall back on, and the causes of
+graph breaks."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def run_cases(subject: Subject, chosen: list[Case], options, seconds: float) -> 
 
 
 def more_breaks(subject: Subject, results: dict) -> int:
-    """Says where a case of the table has more graph breaks than there."""
+    """Prints the cases that have more graph breaks than in the table."""
     known, bad = expected.rows(subject.table), 0
     for case, outcomes in results.items():
         found = expected.row(outcomes)
@@ -76,7 +76,7 @@ def more_breaks(subject: Subject, results: dict) -> int:
 
 
 def main(subject: Subject, description: str) -> int:
-    """The exit status of the command that sys.argv asks for."""
+    """Runs the command in sys.argv. Returns its exit status."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("command", choices=["case", "share", "full", "run", "table", "summary"])
     parser.add_argument("entry", nargs="?")

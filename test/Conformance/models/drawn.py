@@ -1,4 +1,4 @@
-"""Arguments of a model as data: shapes and ranges, of which a generator draws tensors."""
+"""Arguments of a model as data: shapes and ranges, from which a generator draws tensors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import torch
 
 @dataclass(frozen=True)
 class Drawn:
-    """Of this shape: normal floats, or with `high` integers below it, perhaps ascending in a row."""
+    """A tensor of this shape: normal floats, or integers below `high`, sorted along the last dimension if
+    `ascending`."""
 
     shape: tuple
     high: int = 0
@@ -24,7 +25,7 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Given:
-    """These numbers."""
+    """A tensor of these numbers."""
 
     values: tuple
 
@@ -41,7 +42,7 @@ def integers(high, *shape) -> Drawn:
 
 
 def boxes(high, *shape) -> Drawn:
-    """Left, upper, right and lower edges."""
+    """Returns boxes: left, upper, right and lower edges."""
     return Drawn(shape, high, ascending=True)
 
 

@@ -1,4 +1,4 @@
-"""A model in float64, wherever its code asks for less."""
+"""Runs a model in float64, even where its code requests a narrower dtype."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ CASTS = {getattr(torch.Tensor, name) for name in ("float", "half", "bfloat16")}
 
 
 class Widened(TorchFunctionMode):
-    """Every float dtype that a function is asked for is float64: `x.float()`, `softmax(x, dtype=torch.float32)`."""
+    """Replaces every float dtype that a function is called with by float64: `x.float()`, `softmax(x,
+    dtype=torch.float32)`."""
 
     def __torch_function__(self, function, types, arguments=(), keywords=None):
         if function in CASTS:

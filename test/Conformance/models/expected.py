@@ -1,9 +1,9 @@
-"""table.json: the expected state of every case, an architecture a line.
+"""table.json: the expected state of every case, one line per architecture.
 
     "bert": {"inference": {"state": "native", "graphs": 1, "breaks": 0}, "training": {"state": "native", "graphs": 1,
         "breaks": 0}},
 
-harness/states.py says what a state is.
+harness/states.py defines states.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from verdict import Outcome
 
 
 def count(outcomes: list[Outcome], name: str) -> int:
-    """Graphs, or graph breaks, of all samples of a case."""
+    """Returns the number of graphs, or of graph breaks, of all samples of a case."""
     values = [o.facts.get(name) or 0 for o in outcomes]
     return sum(sum(v.values()) if isinstance(v, dict) else v for v in values)
 

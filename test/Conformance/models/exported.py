@@ -1,4 +1,5 @@
-"""The mode `exported`: a file of torch.export.save as it is, compiled and called by the program, without Python and torch."""
+"""The mode `exported`: a file of torch.export.save, unchanged, is compiled and called by the program, without Python
+and torch."""
 
 from __future__ import annotations
 
@@ -21,11 +22,11 @@ SECONDS = 200  # for one call
 
 
 class Refused(Exception):
-    """The program says why it does not take the file."""
+    """Raised if the program refuses the file, with the reason."""
 
 
 class Untaken(Exception):
-    """torch.export does not take the model."""
+    """Raised if torch.export refuses the model."""
 
 
 def to_numpy(tensor: torch.Tensor):
@@ -37,7 +38,7 @@ def from_numpy(array) -> torch.Tensor:
 
 
 def without_caches(model) -> None:
-    """Results that are no tensors, of which a file has none."""
+    """Switches off results that are not tensors, which a file cannot have."""
     for part in model.modules():
         if hasattr(getattr(part, "config", None), "use_cache"):
             part.config.use_cache = False
@@ -48,7 +49,8 @@ def tensors_in(arguments: dict) -> dict:
 
 
 class ExportedModel:
-    """`model` exported for `arguments`; called with others of the same sizes. Lives in a folder of its own until it is left."""
+    """`model` exported for `arguments`; it can be called with others of the same sizes. Its files are in a temporary
+    folder."""
 
     def __init__(self, model, arguments: dict):
         self.folder = tempfile.TemporaryDirectory()
@@ -84,24 +86,25 @@ class ExportedModel:
             raise Wrong("crash", f"the program ends with {done.returncode}: {done.stderr[-500:]}")
         found = {file.stem: from_numpy(np.load(file)) for file in (folder / "results").iterdir()}
         with torch.no_grad():
-            eager = self.model(**tensors_in(arguments))  # for its class and the order of what is in it
+            eager = self.model(**tensors_in(arguments))  # for its class and the order of its contents
         names = named_tensors(eager)
         if sorted(found) != sorted(names):
             raise Wrong("structure", f"results {sorted(found)[:6]} where eager has {sorted(names)[:6]}")
-        # A file has no strides: they are made eager's.
+        # A file has no strides: results are converted to eager's strides.
         return {name: torch.empty_strided(eager.shape, eager.stride(), dtype=found[name].dtype).copy_(found[name])
                 if eager.shape == found[name].shape else found[name] for name, eager in names.items()}  # fmt: skip
 
 
 def refused(error: Refused) -> Outcome:
-    """With the ops, or the reason, for which the program does not take the file."""
+    """Returns the outcome of a refused file, with the ops or the reason."""
     text = str(error)
     ops = sorted(set(re.findall(r"\b((?:aten|prims|transformers|torchvision|_operator)\.\w+(?:\.\w+)?)[( ]", text)))
     return Outcome("refused", " | ".join(ops) or short(text.replace("error: ", "")), text)
 
 
 def judge_exported(trial, every: list, compare_all) -> Outcome:
-    """`compare_all(forward)` gives seconds and the number of results that were judged over many draws."""
+    """Judges an exported model. `compare_all(forward)` returns seconds and the number of results that were judged
+    over several draws."""
     before = time.monotonic()
     try:
         with ExportedModel(trial.model, every[0][0]) as forward:

@@ -1,4 +1,4 @@
-"""The cases of a harness of whole models: an entry in a mode."""
+"""The cases of a harness of whole models: pairs of an entry and a mode."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ class Case:
 
 
 def all_cases(known: dict, names: Iterable[str], modes: Iterable[str] = MODES) -> list[Case]:
-    """Of these entries of `known`, in those of the modes that they have."""
+    """Returns the cases of these entries of `known`, in those of the modes that they have."""
     return [Case(name, mode) for name in names for mode in modes if known[name].has(mode)]

@@ -1,4 +1,4 @@
-"""The tensors in what a model gives, by name: in classes of transformers such as caches, too."""
+"""The tensors in a model's results, by name, including those in transformers' classes such as caches."""
 
 from __future__ import annotations
 

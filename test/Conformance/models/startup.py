@@ -1,4 +1,4 @@
-"""What a process, and a fresh model, get before models are compared."""
+"""Preparations of a process, and of a fresh model, before models are compared."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from torch import nn
 
 
 def prepare_process() -> None:
-    """What every process of a harness sets before it imports a library of models."""
-    os.environ["HF_HUB_OFFLINE"] = "1"  # nothing is downloaded
+    """Sets up a process of a harness before it imports a library of models."""
+    os.environ["HF_HUB_OFFLINE"] = "1"  # prevents downloads
     os.environ.setdefault("TILEWRIGHT_CACHE", "0")  # each case is compiled
     warnings.filterwarnings("ignore")
     torch.set_num_threads(1)
-    # Past the limit of recompiles Dynamo would silently call eager.
+    # Beyond the limit of recompiles, Dynamo would silently call eager.
     torch._dynamo.config.fail_on_recompile_limit_hit = True
 
 
 @torch.no_grad()
 def spread_constants(model: nn.Module) -> None:
-    """Parameters and statistics that a fresh model has all equal get some noise: biases of 0 would hide that they are not
-    added."""
+    """Adds noise to parameters and statistics whose elements are all equal in a fresh model: biases of 0 would hide
+    that they are not added."""
     for module in model.modules():
         if isinstance(module, nn.modules.batchnorm._NormBase) and module.running_mean is not None:
             module.running_mean.normal_(0, 0.1)
@@ -33,7 +33,7 @@ def spread_constants(model: nn.Module) -> None:
 
 
 def without_randomness(model: nn.Module) -> None:
-    """What is dropped at random cannot be compared."""
+    """Switches random dropping off, because its results cannot be compared."""
     for module in model.modules():
         if isinstance(module, (nn.MultiheadAttention, nn.RNNBase)):
             module.dropout = 0.0

@@ -1,4 +1,4 @@
-"""What a harness of whole models runs."""
+"""The description of a harness of whole models."""
 
 from __future__ import annotations
 
@@ -11,9 +11,13 @@ from pool import SAMPLES
 
 @dataclass(frozen=True)
 class Subject:
-    """`folder` has worker.py and table.json; `architectures()` gives what is run by name (trial.Architecture); `prepare()` is called once by
-    each process before it runs a model; the default run's share is one architecture of `parts`, in so many seconds; a worker is replaced after so many
-    `samples`, and stopped where one takes longer than `hang` seconds."""
+    """What a harness runs, and how.
+
+    `folder` has worker.py and table.json. `architectures()` returns the architectures by name
+    (trial.Architecture). Each process calls `prepare()` once before it runs a model. The default run's share is
+    one architecture of `parts`, limited to `share_seconds`. A worker is replaced after `samples` samples, and
+    stopped if one takes longer than `hang` seconds.
+    """
 
     folder: Path
     architectures: Callable[[], dict]
@@ -29,7 +33,7 @@ class Subject:
 
 
 def by_name(declared: Iterable) -> dict:
-    """Architectures by their names, no two of which are the same."""
+    """Returns architectures by their names. Raises a ValueError if a name occurs twice."""
     found: dict = {}
     for one in declared:
         if one.name in found:

@@ -1,4 +1,4 @@
-"""Runs one case: eager with one thread and with two, float64, and the compiled model, twice, and compares them."""
+"""Runs one case in eager with one thread and with two, in float64, and compiled, twice, and compares the results."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from verdict import Outcome, Wrong, check_distribution, check_metadata, check_nu
 import tilewright
 from tilewright.backend import tilewright as backend
 
-DRAWS = 12  # a result that misses the numbers rule is judged again over so many draws together
-ROUNDINGS = 24  # tries of what may tip a result over
+DRAWS = 12  # a result that violates the numbers rule is judged again over this many draws together
+ROUNDINGS = 24  # tries of small changes that may change a result discontinuously
 NEW_TOKENS = 6
-CACHES = ("dynamic", "static")  # the samples of `generate`
+CACHES = ("dynamic", "static")  # the samples of the mode `generate`
 
 Results = dict[str, torch.Tensor]
 
@@ -40,7 +40,7 @@ class Architecture(Protocol):
     def build(self) -> torch.nn.Module: ...
 
     def draw(self, model: torch.nn.Module, mode: str, seed: int) -> dict:
-        """The arguments of one call in a mode; with another seed of other numbers."""
+        """Returns the arguments of one call in a mode. Another seed gives other numbers."""
 
 
 def seed_all(seed: int) -> None:
@@ -51,13 +51,13 @@ def seed_all(seed: int) -> None:
 
 @dataclass
 class Trial:
-    """A model in a mode; `sample` is an index into CACHES where the mode is to generate."""
+    """A model in a mode. `sample` is an index into CACHES if the mode is `generate`."""
 
     architecture: Architecture
     mode: str
     sample: int = 0
     model: torch.nn.Module = None
-    wide: torch.nn.Module = None  # in float64
+    wide: torch.nn.Module = None  # the model in float64
     start: dict = field(default_factory=dict)
 
     def __post_init__(self):
@@ -71,7 +71,7 @@ class Trial:
         return self.architecture.draw(self.model, self.mode, seed)
 
     def call(self, model, forward, arguments: dict, seed: int = 0) -> Results:
-        """What one call gives, begun with the buffers of the start."""
+        """Returns the results of one call, which begins with the buffers of the start."""
         with torch.no_grad():
             for name, buffer in model.named_buffers():
                 if name in self.start:
@@ -88,8 +88,8 @@ class Trial:
             return named_tensors(forward(**arguments))
 
     def step(self, model, forward, arguments: dict) -> Results:
-        """The results, the loss, the gradients and the buffers afterwards. No gradient counts as 0: torch.compile gives the one
-        for the other where a result does not enter the loss."""
+        """Returns the results, the loss, the gradients and the buffers afterwards. A missing gradient counts as 0:
+        torch.compile may return either if a result does not contribute to the loss."""
         model.zero_grad(set_to_none=True)
         out = forward(**arguments)
         results = named_tensors(out, "results")
@@ -123,7 +123,7 @@ class Trial:
         return self.call(self.model, self.model.forward, arguments, seed)
 
     def exact(self, arguments: dict) -> Results | None:
-        """In float64, or None where eager cannot."""
+        """Returns the results in float64, or None if eager does not support it."""
         try:
             with in_float64():
                 return self.call(self.wide, self.wide.forward, widen(arguments))
@@ -133,12 +133,13 @@ class Trial:
     def compiled(self, using):
         torch._dynamo.reset()
         counters.clear()
-        # model.forward for generate(), which itself calls the model; the model where it is called directly, as users do
+        # generate() calls the model, so its forward is compiled; otherwise the model is compiled and called directly,
+        # as users do
         return torch.compile(self.model.forward if self.mode == "generate" else self.model, backend=using)
 
 
 def weighted_sum(value) -> torch.Tensor:
-    """A loss of all results by which one can derive, weighted by fixed numbers."""
+    """Returns a loss of all differentiable results, weighted by fixed numbers."""
     total = 0
     for out in differentiable(value):
         weights = torch.linspace(0.5, 1.5, out.numel(), dtype=torch.float64).reshape(out.shape).to(out.dtype)
@@ -165,7 +166,7 @@ def largest_of(exact: Results) -> float:
 
 
 def compare(got: Results, runs: list[Results], exact: Results | None, draws: list[Results]) -> list[str]:
-    """Raises what is wrong; gives the names of results that miss the numbers rule."""
+    """Raises Wrong if a result is wrong. Returns the names of results that violate the numbers rule."""
     want = runs[0]
     same_names(got, want)
     if exact is None or {n: t.shape for n, t in exact.items()} != {n: t.shape for n, t in want.items()}:
@@ -188,16 +189,19 @@ def compare(got: Results, runs: list[Results], exact: Results | None, draws: lis
 
 
 def random_draws(trial: Trial, arguments: dict, run: Results) -> list[Results]:
-    """Eager's runs with other seeds, if these give other numbers."""
+    """Returns eager's runs with other seeds if these give other numbers, else an empty list."""
     others = [with_threads(1, trial.eager, arguments, seed) for seed in (1, 2, 3)]  # `run` had one, too
     same = all(list(o) == list(run) and all(same_numbers(o[n], run[n]) for n in run) for o in others)
     return [] if same else [run, *others]
 
 
 def check_draws(trial: Trial, forward, names: list[str]) -> None:
-    """The numbers rule for results over many draws of the arguments, their errors taken together: of one draw all errors of a
-    network may follow from those of a few early numbers, and eager's be small by luck. The other results are judged again, too,
-    each draw for itself but for numbers: a draw may show what is wrong otherwise."""
+    """Applies the numbers rule to results over several draws of the arguments, with their errors pooled.
+
+    In one draw, all errors of a network may be caused by those of a few early numbers, and eager's may be small by
+    chance. The other results are judged again in each draw, except for their numbers, because a draw may show
+    other errors.
+    """
     pooled = []
     for seed in range(1, 1 + DRAWS):
         arguments = trial.arguments(seed)
@@ -226,8 +230,12 @@ def check_draws(trial: Trial, forward, names: list[str]) -> None:
 
 
 def jumps(trial: Trial, arguments: dict, name: str, error: float) -> bool:
-    """Whether in float64, too, a result changes by about `error` when parameters and arguments change by a few of f32's roundings:
-    it hangs on which of two almost equal elements is the largest (a pool's gradient), and either is right."""
+    """Returns whether a result also changes by about `error` in float64 if parameters and arguments change by a few
+    of f32's roundings.
+
+    Such a result depends on which of two almost equal elements is the largest (a pool's gradient), and either is
+    accepted.
+    """
     exact = trial.exact(arguments)
     if exact is None:
         return False
@@ -262,8 +270,8 @@ def facts(seconds: float) -> dict:
 
 
 def compare_all(trial: Trial, forward, every: list) -> tuple[float, int]:
-    """Compares the compiled model's results for all arguments in `every`; gives the seconds of the first call, and how many
-    results were judged over many draws."""
+    """Compares the compiled model's results for all arguments in `every`. Returns the seconds of the first call and
+    the number of results that were judged over several draws."""
     missed, seconds = [], None
     for arguments, runs, exact, draws in every:
         before = time.monotonic()
@@ -317,7 +325,7 @@ def judge(case: Case, architecture: Architecture, sample: int = 0) -> Outcome:
 
 
 def torch_fails_alike(trial: Trial, every: list, wrong: bool) -> bool:
-    """Whether torch.compile with a backend that calls eager's kernels fails, too: in the same manner."""
+    """Returns whether torch.compile with a backend that calls eager's kernels fails in the same manner."""
     try:
         run_compiled(trial, "aot_eager", every)
     except Wrong:

@@ -1,4 +1,5 @@
-"""What a worker of a harness of whole models does: a line of JSON in, a line per sample out. It may crash or hang; harness/pool.py does not.
+"""The loop of a worker of a harness of whole models. It reads a line of JSON per request and writes a line per
+sample. It may crash or hang; harness/pool.py handles this.
 
     {"entry": "bert", "mode": "training", "after": -1}
 """

@@ -1,11 +1,11 @@
-"""ONNX's own backend tests through `tilewright run`: docs/conformance.md says what is compared.
+"""Runs ONNX's own backend tests with `tilewright run`: docs/conformance.md describes what is compared.
 
-    python test/Conformance/onnx case node/test_abs    one case; prints what was said
+    python test/Conformance/onnx case node/test_abs    one case; prints its output
     python test/Conformance/onnx share                 a tenth of the cases
     python test/Conformance/onnx full                  all cases against table.json
     python test/Conformance/onnx run 'test_conv.*'     those cases; prints their states
     python test/Conformance/onnx table                 runs all cases and writes table.json
-    python test/Conformance/onnx summary               what table.json says
+    python test/Conformance/onnx summary               a summary of table.json
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def load() -> dict:
 
 
 def compare(names) -> int:
-    """What is worse than the table, or better."""
+    """Prints the cases whose state differs from the table. Returns the exit status."""
     expected, begin = load(), time.monotonic()
     found = run_all(names)
     bad = 0

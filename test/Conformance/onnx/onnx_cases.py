@@ -1,5 +1,5 @@
-"""The cases that the package onnx makes: models of one node each ("node") and small ones ("simple"), with inputs and the outputs
-that its reference gives. Nothing of them is kept in this repository."""
+"""The cases that the package onnx generates: models of one node each ("node") and small ones ("simple"), with inputs
+and the outputs of its reference. They are not stored in this repository."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Case:
 
 @cache
 def all_cases() -> dict[str, Case]:
-    """By name; "node/test_abs"."""
+    """Returns the cases by name, such as "node/test_abs"."""
     cases = {}
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
@@ -43,7 +43,7 @@ def as_array(value):
 
 
 def loaded(test) -> Case | None:
-    """A case in memory; some of the package's are files. Those that are downloaded are left out."""
+    """Returns a case in memory, or None for a case that would be downloaded. Some of the package's cases are files."""
     if test.model is not None:
         data = [([as_array(i) for i in inputs], [as_array(o) for o in outputs]) for inputs, outputs in test.data_sets or []]
         return Case(test.name, test.model, data, test.rtol, test.atol)

@@ -1,6 +1,7 @@
-"""What a model of float16 gives in float64, by the package's own reference: the judge where ours misses the expected float16 numbers.
+"""Computes a model of float16 in float64 with the package's own reference, to judge results that differ from the
+expected float16 numbers.
 
-numpy sums float16 in float16, so that some expected results are further from the truth than the tolerance is wide.
+numpy sums float16 in float16. The error of some expected results is therefore larger than the tolerance.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def widen_graph(graph: onnx.GraphProto) -> None:
 
 
 def is_finer(case: Case, inputs: list, number: int, got: np.ndarray, want: np.ndarray) -> bool:
-    """True where result `number`, of float16, is nearer to float64's than the expected one is, or as near."""
+    """Returns whether result `number`, of float16, is at least as close to float64's result as the expected one."""
     if want.dtype != np.float16:
         return False
     model = onnx.ModelProto()

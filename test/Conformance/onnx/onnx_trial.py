@@ -1,9 +1,9 @@
-"""One case through the door: `tilewright run model.onnx`, its outputs compared with the package's.
+"""Runs one case with `tilewright run model.onnx` and compares its outputs with the package's.
 
-A state is a word and a reason: "pass"; "pass: constant axes" where these inputs of the model had to be made initializers (a compiled
-model has them when it is compiled); "refused: ..." where the door says what it does not have; "finer", which does not count as a pass,
-where a float16 result misses the expected one and is nearer to float64's than that is (onnx_exact.py); "wrong", "error", "crash" and "hang"
-are bugs.
+A state is a word and a reason. "pass"; "pass: constant axes" if these inputs of the model had to become initializers
+(a compiled model needs them at compile time); "refused: ..." if the program reports what it does not support;
+"finer", which does not count as a pass, if a float16 result differs from the expected one but is closer to float64's
+(onnx_exact.py). "wrong", "error", "crash" and "hang" are bugs.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MUST_BE_KNOWN = re.compile(r"\('([^']*)'\) must be known when the model is compi
 
 
 def ancestors(model: onnx.ModelProto, name: str) -> set[str]:
-    """The inputs of the graph that a value follows from."""
+    """Returns the inputs of the graph on which a value depends."""
     made = {output: node for node in model.graph.node for output in node.output}
     inputs = {value.name for value in model.graph.input}
     found, seen, todo = set(), set(), [name]
@@ -42,7 +42,7 @@ def ancestors(model: onnx.ModelProto, name: str) -> set[str]:
 
 
 def with_constants(case: Case, inputs: list, constants: set[str]) -> onnx.ModelProto:
-    """The model with these inputs as initializers."""
+    """Returns the model with these inputs as initializers."""
     model = onnx.ModelProto()
     model.CopyFrom(case.model)
     for value, array in zip(case.model.graph.input, inputs, strict=False):
@@ -56,7 +56,7 @@ def with_constants(case: Case, inputs: list, constants: set[str]) -> onnx.ModelP
 
 
 def reason_of(text: str) -> str:
-    """The first refusal, without names of values and paths."""
+    """Returns the first refusal, without names of values and paths."""
     lines = [line.strip() for line in text.splitlines() if line.startswith("  ")]
     line = lines[0] if lines else (text.strip().splitlines() or ["no message"])[-1]
     line = re.sub(r" \(operator set \d+\)( '[^']*')?", "", line)
@@ -65,21 +65,21 @@ def reason_of(text: str) -> str:
 
 
 def is_numpys(dtype: np.dtype) -> bool:
-    """Not one of ml_dtypes'."""
+    """Returns whether the dtype is one of numpy's, not of ml_dtypes."""
     return dtype.isbuiltin == 1
 
 
 def same(got: np.ndarray, want: np.ndarray, case: Case) -> str:
-    """Why a result is not the expected one, or ''. The package's own tolerances, and its way to compare."""
+    """Returns why a result differs from the expected one, or ''. Uses the package's tolerances and its comparison."""
     want = np.asarray(want)
     if got.shape != want.shape:
         return f"its shape is {got.shape}, expected is {want.shape}"
     if not is_numpys(want.dtype) and got.dtype.itemsize == want.dtype.itemsize and got.dtype.kind in "Viu":
-        got = got.view(want.dtype)  # bfloat16, and narrow types, which are bytes at the door
+        got = got.view(want.dtype)  # bfloat16 and narrow types, which the program writes as bytes
     if got.dtype != want.dtype:
         return f"its dtype is {got.dtype}, expected is {want.dtype}"
     rtol = case.rtol
-    if want.dtype.name == "bfloat16":  # two units in the last place, as the package's own runner
+    if want.dtype.name == "bfloat16":  # two units in the last place, as in the package's own runner
         rtol = max(rtol, 2**-6)
     if not is_numpys(want.dtype):
         got, want = got.astype(np.float32), want.astype(np.float32)
@@ -99,7 +99,7 @@ def call(model: onnx.ModelProto, arrays: dict, folder: Path) -> subprocess.Compl
             array = array.view(np.dtype("V2"))
         elif array.dtype.name in ("int4", "int2"):
             array = array.astype(np.int8)
-        elif not is_numpys(array.dtype):  # 8-bit floats and what is narrower are bytes at the door
+        elif not is_numpys(array.dtype):  # the program reads 8-bit floats and narrower types as bytes
             array = array.view(np.uint8)
         np.save(folder / f"{number}.npy", array)
         command += ["--input", f"{name}={folder / f'{number}.npy'}"]
@@ -110,7 +110,7 @@ def attempt(case: Case, inputs: list, outputs: list, constants: set[str]) -> str
     names = [value.name for value in case.model.graph.input if value.name not in {t.name for t in case.model.graph.initializer}]
     arrays = {name: array for name, array in zip(names, inputs, strict=False) if name not in constants}
     if any(not hasattr(array, "dtype") or array.dtype.kind in "OUS" for array in arrays.values()):
-        arrays = {}  # sequences and strings have no .npy; the door says what it makes of such models
+        arrays = {}  # sequences and strings have no .npy; the program reports what it does with such models
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         try:
@@ -135,7 +135,7 @@ def attempt(case: Case, inputs: list, outputs: list, constants: set[str]) -> str
 
 
 def run(case: Case, details: bool = False) -> str:
-    """The state of a case; with `details` everything that was said."""
+    """Returns the state of a case; with `details`, all output."""
     constants: set[str] = set()
     state = "pass"
     for inputs, outputs in case.data:

@@ -1,14 +1,15 @@
-"""ONNX graphs with symbolic sizes, called inside and outside of the equations that they need.
+"""Calls ONNX graphs with symbolic sizes, at sizes that fulfil the equations that they need and at others.
 
     python test/Conformance/onnx_sizes share                 a few hundred calls
     python test/Conformance/onnx_sizes run --graphs 500      500 graphs, 200 calls each
-    python test/Conformance/onnx_sizes one 17                graph 17; prints what came of it
+    python test/Conformance/onnx_sizes one 17                graph 17; prints its result
     python test/Conformance/onnx_sizes show 17               its nodes
 
-Each graph becomes a library, and each call runs with a page without access behind every buffer (inputs and results here,
-weights, constants and the arena by TILEWRIGHT_GUARD_PAGES). A finding is: another result than the reference's, a result
-where the reference refuses, a refusal at the sizes that the graph was made for, or a process that dies. Refusals of sizes
-that the reference takes (it lets a size of 1 broadcast, and cuts slices at the end) are counted, and no finding.
+Each graph becomes a library. In each call, a page without access follows every buffer (inputs and results in this
+program; weights, constants and the arena by TILEWRIGHT_GUARD_PAGES). Findings are: a result that differs from the
+reference's, a result where the reference refuses, a refusal at the sizes for which the graph was made, and a process
+that dies. Refusals of sizes that the reference accepts are counted, but are not findings: the reference lets a size
+of 1 broadcast, and cuts slices at the end.
 """
 
 from __future__ import annotations
@@ -30,11 +31,11 @@ import size_trial  # noqa: E402
 
 os.environ["TILEWRIGHT_GUARD_PAGES"] = "1"
 
-FIRST = 0  # graph of the share
+FIRST = 0  # first graph of the share
 
 
 def in_process(seed: int, calls: int) -> dict:
-    """Of a process of its own, which may die."""
+    """Runs a graph in a separate process, which may die, and returns its result."""
     command = [sys.executable, str(here), "one", str(seed), "--calls", str(calls), "--json"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=600)

@@ -1,7 +1,8 @@
-"""Random ONNX graphs whose inputs have symbolic sizes, with numbers baked in that fit only some of them.
+"""Random ONNX graphs whose inputs have symbolic sizes, with constants that fit only some of these sizes.
 
-A graph is made for base sizes, at which every node fits; weights, shapes, splits and bounds are numbers of these. At other
-sizes some equations hold and others do not. No base size is 1: that a symbolic size of 1 broadcasts is not supported, and told.
+A graph is made for base sizes, at which every node is valid. Weights, shapes, splits and bounds are computed from
+these. At other sizes, some equations hold and others do not. No base size is 1: broadcasting a symbolic size of 1
+is not supported, and is reported.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ OPSET = 18
 
 
 class Unfit(Exception):
-    """The node that was drawn does not fit the values there are."""
+    """Raised if the drawn node does not fit the existing values."""
 
 
 class GraphMaker:
@@ -307,7 +308,8 @@ class GraphMaker:
         self.emit("LayerNormalization", [x, self.weight(shape[-1]), self.weight(shape[-1])], shape, axis=-1)
 
     def resize(self):
-        """Of images alone (onnxruntime takes no other), where rounding in f32 chooses no element and lengths are integers."""
+        """Adds a resize of images (onnxruntime supports no others), such that rounding in f32 does not select
+        elements and lengths are integers."""
         x, shape = self.pick(4)
         how = {"mode": "linear", "coordinate_transformation_mode": self.random.choice(["half_pixel", "asymmetric"]), "axes": [2, 3]}
         if self.random.random() < 0.5:
@@ -380,7 +382,8 @@ class GraphMaker:
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=10)
 
     def calls(self, count: int):
-        """Values of the symbols: the base sizes first, then some that keep parts of the equations and some that keep none."""
+        """Yields values of the symbols: the base sizes first, then some that fulfil a part of the equations and some
+        that fulfil none."""
         yield dict(self.symbols)
         for _ in range(count - 1):
             sizes = dict(self.symbols)

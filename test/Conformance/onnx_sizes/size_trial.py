@@ -1,4 +1,4 @@
-"""One graph: compiled as a library, called at many sizes in guarded memory, and compared with the reference."""
+"""Compiles one graph as a library, calls it at many sizes in guarded memory, and compares it with the reference."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
 
 
 class Guarded:
-    """Memory of `count` floats that ends at a page without access."""
+    """Memory of `count` floats that is followed by a page without access."""
 
     def __init__(self, count: int):
         page = mmap.PAGESIZE
@@ -75,7 +75,7 @@ class Library:
         self.outputs = function("num_outputs")()
 
     def call(self, arrays: list[np.ndarray]) -> tuple[list[np.ndarray] | None, str]:
-        """Results, or None and the error."""
+        """Returns the results and '', or None and the error."""
         given, memory = (Tensor * max(1, len(arrays)))(), []
         for tensor, array in zip(given, arrays):
             held = Guarded(array.size)
@@ -103,7 +103,7 @@ class Library:
 
 
 class Reference:
-    """onnxruntime where it is there, else the package onnx's own evaluator."""
+    """onnxruntime if it is installed, else the package onnx's evaluator."""
 
     def __init__(self, model: onnx.ModelProto):
         if onnxruntime:
@@ -121,7 +121,7 @@ class Reference:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 return self.session.run(None, feeds)
-        except Exception:  # whatever it raises, it refuses
+        except Exception:  # any exception is a refusal
             return None
 
 
@@ -138,13 +138,13 @@ def differs(mine: np.ndarray, expected: np.ndarray) -> str:
 
 
 def trial(seed: int, count: int) -> dict:
-    """What came of graph `seed`: counts, and findings."""
+    """Returns the result of graph `seed`: counts, and findings."""
     maker = GraphMaker(seed)
     model = maker.make()
     result = {"calls": 0, "same": 0, "both refuse": 0, "refused here alone": 0, "findings": [], "not compiled": ""}
     try:
         reference = Reference(model)
-    except Exception as error:  # a graph that the reference does not load is none
+    except Exception as error:  # a graph that the reference does not load is skipped
         result["not compiled"] = f"reference: {str(error).splitlines()[0][:150]}"
         return result
     with tempfile.TemporaryDirectory() as folder:

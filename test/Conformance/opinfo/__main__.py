@@ -1,14 +1,14 @@
-"""torch's op_db against Tilewright: docs/conformance.md says what is compared.
+"""Compiles the operators of torch's op_db with Tilewright: docs/conformance.md describes what is compared.
 
     python test/Conformance/opinfo case ENTRY [--dtype f32] [--mode forward] [--sample N]   one case, in this process
     python test/Conformance/opinfo share                     a sample of every entry in every mode
     python test/Conformance/opinfo full                      every sample of every case in the table
     python test/Conformance/opinfo run --entries 'conv.*'    those entries
-    python test/Conformance/opinfo table --results FILE      writes what a run found into table.json
+    python test/Conformance/opinfo table --results FILE      writes the results of a run into table.json
     python test/Conformance/opinfo summary --results FILE    the bars of a run
     python test/Conformance/opinfo core                      the core ATen overloads
 
---results FILE keeps what a run found, and the same command again goes on from there.
+--results FILE stores the results of a run; the same command again continues that run.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def run_cases(chosen: list[Case], options, limit: int, seed: str, seconds: float
 
 
 def core() -> int:
-    """Where each core ATen overload is native, taken apart by torch, or left to eager."""
+    """Counts the core ATen overloads that are native, decomposed by torch, or left to eager."""
     import torch
     from tilewright import _tilewright
     from tilewright.decompositions import decompositions

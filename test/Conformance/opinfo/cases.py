@@ -1,4 +1,4 @@
-"""What is run: an entry of torch's op_db with a dtype in a mode; its samples; and which cases the default run has."""
+"""The cases: an entry of torch's op_db with a dtype in a mode; their samples; and the cases of the default run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DTYPES = {
 MODES = ("forward", "gradient", "dynamic")
 GRADIENT_DTYPES = ("f32", "f64")
 
-# What torch.testing compares with these is undefined contents.
+# Entries whose results have undefined contents.
 CONTENTS_UNDEFINED = {"empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided"}
 
 
@@ -37,28 +37,29 @@ def call(op, *arguments, **keywords):
 
 
 def entries() -> dict:
-    """name -> OpInfo; variants of one function are name/variant."""
+    """Returns name -> OpInfo. Variants of one function are name/variant."""
     from torch.testing._internal import common_methods_invocations as invocations
 
-    invocations.wrapper_set_seed = call  # the harness seeds; torch.compile does not trace what does
+    invocations.wrapper_set_seed = call  # the harness sets the seed; torch.compile cannot trace the original function
     return {info.name + (f"/{info.variant_test_name}" if info.variant_test_name else ""): info for info in invocations.op_db}
 
 
 def has(info, dtype: str, mode: str) -> bool:
-    """Whether torch says that the entry takes this dtype in this mode."""
+    """Returns whether torch declares that the entry supports this dtype in this mode."""
     if mode == "gradient":
         return info.supports_autograd and dtype in GRADIENT_DTYPES and DTYPES[dtype] in info.supported_backward_dtypes("cpu")
     return DTYPES[dtype] in info.supported_dtypes("cpu")
 
 
 def all_cases(names, dtypes, modes) -> list[Case]:
-    """In the order in which they are run: an entry's cases together."""
+    """Returns the cases in the order in which they are run: those of an entry are adjacent."""
     known = entries()
     return [Case(name, dtype, mode) for name in names for mode in modes for dtype in dtypes if has(known[name], dtype, mode)]
 
 
 def default_cases(known: Iterable[Case]) -> list[Case]:
-    """Of `known` one case of every entry in every mode: of f32 where there is one, else of the first dtype in DTYPES."""
+    """Returns from `known` one case of every entry in every mode: that of f32 if there is one, else that of the first
+    dtype in DTYPES."""
     order = list(DTYPES)
     first: dict[tuple[str, str], Case] = {}
     for case in sorted(known, key=lambda case: order.index(case.dtype)):
@@ -67,7 +68,7 @@ def default_cases(known: Iterable[Case]) -> list[Case]:
 
 
 def samples(info, case: Case, seed: int = 0) -> list:
-    """The entry's samples, the same each time; with another seed of other numbers."""
+    """Returns the entry's samples, the same each time. Another seed gives other numbers."""
     random.seed(seed)
     numpy.random.seed(seed)
     torch.manual_seed(seed)
@@ -75,12 +76,12 @@ def samples(info, case: Case, seed: int = 0) -> list:
 
 
 def drawn_anew(info, case: Case, index: int):
-    """A function of a seed: sample `index` with other numbers."""
+    """Returns a function of a seed that gives sample `index` with other numbers."""
     return lambda seed: samples(info, case, seed)[index]
 
 
 def chosen(count: int, limit: int, seed: str) -> list[int]:
-    """At most `limit` of `count` samples (0: all), spread evenly from a start that `seed` decides."""
+    """Returns at most `limit` of `count` samples (0: all), spread evenly from a start that `seed` determines."""
     if limit == 0 or count <= limit:
         return list(range(count))
     start = int(hashlib.sha256(seed.encode()).hexdigest(), 16) % count

@@ -1,9 +1,11 @@
-"""torch's other test data against Tilewright: modules, optimizers, higher-order operators, autograd functions, custom operators.
+"""Compiles torch's other test data with Tilewright: modules, optimizers, higher-order operators, autograd functions,
+custom operators.
 
     python test/Conformance/opinfo/databases.py [--only REGEX | --share] [--from modules,optimizers,operators] [--verbose]
 
-Each case is run by eager with one and with two threads, in float64, and compiled; the numbers rule decides (docs/conformance.md).
-One line per case that is not right where aot_eager is, and a last line with the counts; with --verbose a line for each.
+Each case is run in eager with one and with two threads, in float64, and compiled. The numbers rule decides
+(docs/conformance.md). Prints one line per case that fails although aot_eager passes, and a last line with the counts;
+with --verbose, a line for each case.
 """
 
 from __future__ import annotations
@@ -35,11 +37,11 @@ from verdict import FAILING, Outcome, short  # noqa: E402
 
 import tilewright  # noqa: E402
 
-# A run of a program of its own state: `run(wrap, wide, seed)` calls what `wrap` makes of the function, in float64 if `wide`,
+# Runs a program that has state: `run(wrap, wide, seed)` calls the function that `wrap` returns, in float64 if `wide`,
 # with the numbers of `seed`.
 Run = Callable[[Callable, bool, int], list]
-PARTS = 12  # the share is one entry of so many
-FEW, DRAWS = 8, 16  # so few elements are judged over so many draws: one sum may have any error
+PARTS = 12  # the share is one entry of this many
+FEW, DRAWS = 8, 16  # results of at most FEW elements are judged over DRAWS draws, because one sum may have any error
 
 
 def outcome_of(run: Run, options: dict | None = None) -> Outcome:
@@ -86,7 +88,8 @@ def module_inputs(info, training: bool, seed: int) -> list:
 
 
 def of_modules(only: re.Pattern, limit: int) -> Iterator[tuple[str, Outcome]]:
-    """module_db in float32, in evaluation and in training, with the gradients of parameters and arguments in training."""
+    """Yields the cases of module_db in float32, in evaluation and in training, with the gradients of parameters and
+    arguments in training."""
     from torch.testing._internal.common_modules import module_db
 
     for info in module_db:
@@ -126,14 +129,14 @@ def module_run(info, number: int, training: bool, wrap, wide: bool, seed: int) -
 
 
 def of_optimizers(only: re.Pattern, _: int) -> Iterator[tuple[str, Outcome]]:
-    """optim_db: five compiled steps on a small model, with each set of options."""
+    """Yields the cases of optim_db: five compiled steps on a small model, with each set of options."""
     from torch.testing._internal.common_optimizers import optim_db
 
     for info in optim_db:
         for number, made in enumerate(info.optim_inputs_func(device="cpu")):
             name = f"{info.name} {number} {made.desc}"
             if only.search(name) and not info.only_supports_sparse_grads:
-                # Muon rounds to bf16 in the float64 run, too.
+                # Muon rounds to bf16 also in the float64 run.
                 yield name, outcome_of(functools.partial(optimizer_run, info, made), {"rounding": "eager"})
 
 
@@ -160,7 +163,7 @@ def optimizer_run(info, made, wrap, wide: bool, seed: int) -> list:
 
 
 def of_operators(only: re.Pattern, _: int) -> Iterator[tuple[str, Outcome]]:
-    """hop_db, autograd_function_db and custom_op_db, forward and gradients in float32."""
+    """Yields the cases of hop_db, autograd_function_db and custom_op_db, forward and gradients in float32."""
     from torch.testing._internal import autograd_function_db, custom_op_db, hop_db
 
     cases.entries()
@@ -180,7 +183,7 @@ def of_operators(only: re.Pattern, _: int) -> Iterator[tuple[str, Outcome]]:
 
 
 def names() -> list[str]:
-    """Of all entries."""
+    """Returns the names of all entries."""
     from torch.testing._internal import autograd_function_db, common_modules, common_optimizers, custom_op_db, hop_db
 
     databases = (common_modules.module_db, common_optimizers.optim_db, hop_db.hop_db, autograd_function_db.autograd_function_db, custom_op_db.custom_op_db)

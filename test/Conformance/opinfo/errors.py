@@ -1,10 +1,11 @@
-"""Inputs that eager refuses: a compiled call must end with an error of the same type, or of the type that aot_eager's has.
+"""Inputs that eager refuses: a compiled call must raise an error of the same type, or of the type that aot_eager raises.
 
     python test/Conformance/opinfo/errors.py [--only REGEX | --share] [--from errors,modules,dtypes]
 
-errors: op_db's error inputs. modules: module_db's. dtypes: op_db's samples in dtypes that eager has no kernel for. One line
-per input that a compiled program answers, or refuses in another way, and a last line with the counts. Inputs that aot_eager
-answers, too, are torch's: it leaves out or changes what eager would have refused before any backend is asked.
+errors: op_db's error inputs. modules: module_db's. dtypes: op_db's samples in dtypes for which eager has no kernel.
+Prints one line per input for which a compiled program returns a result or raises another error, and a last line with
+the counts. Inputs for which aot_eager also returns a result are attributed to torch: it removes or changes the
+refused operation before any backend is called.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def of_operators(only: re.Pattern) -> Iterator[Refused]:
             continue
         try:
             given = list(info.error_inputs("cpu"))
-        except Exception:  # some make their inputs for a device that is not here
+        except Exception:  # some create their inputs on a device that this machine does not have
             continue
         for number, each in enumerate(given):
             sample = each.sample_input
@@ -71,12 +72,13 @@ def of_modules(only: re.Pattern) -> Iterator[Refused]:
 
 DTYPES = {torch.float32: "f32", torch.float64: "f64", torch.float16: "f16", torch.bfloat16: "bf16", torch.int64: "i64", torch.int32: "i32",
           torch.int16: "i16", torch.int8: "i8", torch.uint8: "u8", torch.bool: "bool"}  # fmt: skip
-SAMPLES = 3  # of an entry and a dtype
-PARTS = 60  # the share is one entry of so many
+SAMPLES = 3  # samples of an entry and a dtype
+PARTS = 60  # the share is one entry of this many
 
 
 def of_dtypes(only: re.Pattern) -> Iterator[Refused]:
-    """Samples whose tensors of the entry's first dtype become of one that the entry lacks."""
+    """Yields samples whose tensors of the entry's first dtype are converted to a dtype that the entry does not
+    support."""
     for info in op_db:
         if not only.search(info.full_name):
             continue
@@ -101,7 +103,7 @@ def of_dtypes(only: re.Pattern) -> Iterator[Refused]:
 
 
 def ending(function, case: Refused) -> type | None:
-    """The type of the error that a call ends with; None: it ended well."""
+    """Returns the type of the error that a call raises, or None if it returns."""
 
     def copied(value):
         return value.detach().clone().requires_grad_(value.requires_grad) if isinstance(value, torch.Tensor) and value.layout == torch.strided else value
@@ -115,7 +117,8 @@ def ending(function, case: Refused) -> type | None:
 
 
 def judge(case: Refused) -> str:
-    """'' where the compiled call ends as it should; 'answered' where eager itself does, 'torch' where aot_eager does."""
+    """Returns '' if the compiled call ends as it should, 'answered' if eager itself returns a result, 'torch' if
+    aot_eager does."""
     eager = ending(case.function, case)
     if eager is None:
         return "answered"
@@ -143,7 +146,7 @@ def main() -> int:
     only = re.compile(f"^({'|'.join(map(re.escape, share(names, PARTS)))})$" if arguments.share else arguments.only)
     torch.set_num_threads(1)
     warnings.filterwarnings("ignore")
-    logging.disable(logging.ERROR)  # torch says of each refusal where it was met
+    logging.disable(logging.ERROR)  # torch logs the location of each refusal
     sources = {"errors": of_operators, "modules": of_modules, "dtypes": of_dtypes}
     counts = collections.Counter()
     for case in (found for of in arguments.sources.split(",") for found in sources[of](only)):

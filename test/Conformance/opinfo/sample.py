@@ -1,4 +1,4 @@
-"""Runs one sample: eager with one thread and with two, float64, and the compiled function, and compares them."""
+"""Runs one sample in eager with one thread and with two, in float64, and compiled, and compares the results."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ WIDE = {torch.float32: torch.float64, torch.bfloat16: torch.float64, torch.float
         torch.complex32: torch.complex128}  # fmt: skip
 
 
-FEW, DRAWS = 100, 12  # results of at most so many elements are judged over so many draws
+FEW, DRAWS = 100, 12  # results of at most FEW elements are judged over DRAWS draws
 
 
 @dataclass
 class Run:
-    """What a call gave: all tensors, other values, and which results lie in the memory of which inputs or results."""
+    """The results of a call: all tensors, other values, and which results share memory with which inputs or results."""
 
     tensors: list
     others: list
@@ -35,7 +35,8 @@ class Run:
 
 
 def fresh(value, wide: bool = False):
-    """A copy with the same strides and shared memory; of leaves that ask for gradients where the originals do."""
+    """Returns a copy with the same strides and shared memory. Copies of tensors that require gradients are leaves
+    that require gradients."""
     memo: dict = {}
     copies: dict = {}
 
@@ -72,12 +73,12 @@ def call(function, info, sample, gradient: bool, wide: bool = False, seed: int =
         aliases.append(known.index(held) if held is not None and held in known else -1)
         known.append(held)
     gradients = derivatives(info, sample, result, inputs) if gradient else []
-    results = tensors + gradients + inputs  # inputs, for they may have been written
+    results = tensors + gradients + inputs  # inputs, because the call may have written them
     return Run([v.detach() for v in results], [v for v in leaves if not isinstance(v, torch.Tensor)], structure, aliases, len(gradients))
 
 
 def derivatives(info, sample, result, inputs) -> list:
-    """The gradients by all inputs of the sum of the results weighted by fixed numbers."""
+    """Returns the gradients by all inputs of the sum of the results, weighted by fixed numbers."""
     asked = [v for v in inputs if v.requires_grad]
     if sample.output_process_fn_grad is not None:
         result = sample.output_process_fn_grad(result)
@@ -92,11 +93,11 @@ def derivatives(info, sample, result, inputs) -> list:
     return [v for v in found if v is not None]
 
 
-SEEDS = 8  # of eager's runs of what draws random numbers: few windows at random places are often the same
+SEEDS = 8  # of eager's runs of ops that draw random numbers; few windows at random positions are often equal
 
 
 def random_draws(info, sample, run: Run, gradient: bool) -> list[Run]:
-    """Eager's runs with other seeds, if these give other numbers."""
+    """Returns eager's runs with other seeds if these give other numbers, else an empty list."""
     others = [call(info.op, info, sample, gradient, seed=1)]
     drawn = torch.get_rng_state()
     torch.manual_seed(1)
@@ -108,7 +109,7 @@ def random_draws(info, sample, run: Run, gradient: bool) -> list[Run]:
 
 
 def check_places(info, sample, got: Run, want: Run, index: int) -> bool:
-    """Whether result `index`, places of elements, differs from eager's only among elements of equal value."""
+    """Returns whether result `index`, indices of elements, differs from eager's only among elements of equal value."""
     if info.name == "argsort" and index == 0 and isinstance(sample.input, torch.Tensor) and sample.input.dim():
         ours, theirs, x = got.tensors[0], want.tensors[0], sample.input.detach()
         dim = sample.kwargs.get("dim", next((a for a in sample.args if not isinstance(a, bool)), -1))
@@ -175,10 +176,10 @@ def compiled_run(info, case: Case, sample, using) -> Run:
 
 
 def measured(info, case: Case, sample) -> tuple[list[Run], Run | None]:
-    """Eager's runs with one thread and with two, and float64's, None where there is no such kernel."""
+    """Returns eager's runs with one thread and with two, and the run in float64, or None if there is no such kernel."""
     gradient = case.mode == "gradient"
     runs = [with_threads(n, lambda: call(info.op, info, sample, gradient)) for n in (1, 2)]
-    torch.set_default_dtype(torch.float64)  # what integers become
+    torch.set_default_dtype(torch.float64)  # the dtype that integers become
     try:
         return runs, call(info.op, info, sample, gradient, wide=DTYPES[case.dtype] in WIDE)
     except Exception:
@@ -188,8 +189,8 @@ def measured(info, case: Case, sample) -> tuple[list[Run], Run | None]:
 
 
 def holds_over_draws(info, case: Case, again) -> bool:
-    """Whether the numbers rule holds for results of few elements when their numbers are drawn anew, `again(seed)`: eager's
-    error of one number may be 0 by luck, that of many is not."""
+    """Returns whether the numbers rule holds for results of few elements if their numbers are drawn again,
+    `again(seed)`. eager's error of one number may be 0 by chance, but not that of many."""
     pooled: list[list] = []
     for seed in range(1, 1 + DRAWS):
         sample = again(seed)
@@ -238,7 +239,7 @@ def judge(info, case: Case, sample, again=None) -> Outcome:
 
 
 def torch_fails_alike(info, case, sample, runs, exact, draws, wrong: bool) -> bool:
-    """Whether torch.compile with a backend that calls eager's kernels fails, too: in the same manner."""
+    """Returns whether torch.compile with a backend that calls eager's kernels fails in the same manner."""
     try:
         compare(info, case, sample, compiled_run(info, case, sample, "aot_eager"), runs, exact, draws)
     except Wrong:

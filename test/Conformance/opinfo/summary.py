@@ -24,7 +24,7 @@ def counts(results: Results) -> Counter:
 
 
 def of_entries(results: Results) -> dict[str, list[Outcome]]:
-    """Per entry, the outcomes of samples that torch.compile can run at all."""
+    """Returns for each entry the outcomes of samples that torch.compile can run."""
     found = defaultdict(list)
     for case, outcomes in results.items():
         found[case.entry] += [o for o in outcomes if o.state not in ("torch", "eager")]
@@ -56,7 +56,8 @@ def rows(results: Results) -> list[tuple[str, str]]:
 
 
 def blockers(results: Results) -> list[tuple[int, int, str, list]]:
-    """Per op: how many entries only it makes non-native, how many have it at all, the op, and which."""
+    """Returns for each op: the number of entries that are not native only because of it, the number of entries that
+    contain it, the op, and these entries."""
     have, alone = defaultdict(set), defaultdict(set)
     for entry, outcomes in of_entries(select(results, "forward", MAIN)).items():
         ops = {op for o in outcomes for op in o.ops}

@@ -1,9 +1,9 @@
-"""table.json: the expected state of every case, a line an entry.
+"""table.json: the expected state of every case, one line per entry.
 
     "abs": {"forward": {"native": "f32 i64"}, "gradient": {"native": "f32"}},
     "angle": {"forward": {"fallback: aten.angle.default": "f32", "eager": "bool"}},
 
-harness/states.py says what a state is.
+harness/states.py defines states.
 """
 
 from __future__ import annotations

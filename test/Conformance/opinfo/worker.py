@@ -1,4 +1,5 @@
-"""A process that runs cases for pool.py: a line of JSON in, a line per sample out. It may crash or hang; the pool does not.
+"""A process that runs cases for pool.py. It reads a line of JSON per request and writes a line per sample. It may
+crash or hang; the pool handles this.
 
     {"entry": "add", "dtype": "f32", "mode": "forward", "limit": 5, "seed": "", "after": -1}
 """

@@ -1,11 +1,11 @@
-"""Mutated .mlir files: tilewright-opt and `tilewright compile` end with a result or an error, never with a signal.
+"""Mutated .mlir files: tilewright-opt and `tilewright compile` must end with a result or an error, never with a signal.
 
     python test/Conformance/passes/mutations.py [--files N] [--seed N] [--jobs N] [--bin build/bin] [--keep FOLDER]
 
-Each file is one of the tests' (and of models/) with one to four tokens, types, sizes or attributes changed. Files of a graph
-go through all stages and through `tilewright compile`; others through the passes of their RUN line. One line per crash, with
-the file, which --keep keeps. Parsers of LLVM crash on `array<index: ...>` and on iterator types that are no strings, which are
-never written.
+Each file is one of the tests' (or of models/) with one to four tokens, types, sizes or attributes changed. Files of a
+graph are run through all stages and through `tilewright compile`; others through the passes of their RUN line. Prints
+one line per crash, with the file, which --keep stores. LLVM's parsers crash on `array<index: ...>` and on iterator
+types that are not strings, so these are never generated.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 STAGES = ["--tw-stage-graph", "--tw-stage-structured", "--tw-stage-tiled", "--tw-stage-vector", "--tw-stage-cpu"]
 FOLDERS = ["Graph", "Structured", "Tiled", "Vector", "HLS", "Plan", "Tile", "Pipelines", "Runtime", "Target", "Tools"]
-BATCH = 25  # files of a process of tilewright-opt
-LIMIT = 120  # seconds of a process
+BATCH = 25  # files per process of tilewright-opt
+LIMIT = 120  # seconds for a process
 
 TYPES = ["f32", "f64", "f16", "bf16", "i1", "i8", "ui8", "i16", "ui16", "i32", "ui32", "i64", "ui64", "f8E4M3FN", "f8E5M2", "index", "i4", "si32",
          "complex<f32>", "tensor<4xf32>", "vector<4xf32>", "memref<4xf32>", "none", "i128"]  # fmt: skip
@@ -56,7 +56,7 @@ def without_comments(text: str) -> str:
 
 
 def seeds() -> list[Seed]:
-    """The parts of the tests' files, with the passes that their RUN lines name."""
+    """Returns the parts of the tests' files, with the passes that their RUN lines name."""
     found = []
     files = [file for folder in FOLDERS for file in sorted((ROOT / "test" / folder).rglob("*.mlir"))] + sorted((HERE / "models").glob("*.mlir"))
     for file in files:
@@ -69,7 +69,7 @@ def seeds() -> list[Seed]:
 
 
 def replace(draw: random.Random, text: str, pattern: re.Pattern, make) -> str:
-    """One match of `pattern` becomes what `make` gives of it."""
+    """Replaces one match of `pattern` by the result of `make`."""
     matches = list(pattern.finditer(text))
     if not matches:
         return text
@@ -78,12 +78,12 @@ def replace(draw: random.Random, text: str, pattern: re.Pattern, make) -> str:
 
 
 def drawn(known: list[Seed], what: str) -> Seed:
-    """The seed that `what` names: the same one when files are added, for nearly all names."""
+    """Returns the seed for the name `what`. For nearly all names, it does not change if files are added."""
     return max(known, key=lambda seed: zlib.crc32(f"{what} {seed.name}".encode()))
 
 
 def mutate(draw: random.Random, text: str, other: str) -> str:
-    """`text` with one to four changes, each of a kind that parses as often as not; `other` lends lines."""
+    """Returns `text` with one to four changes, of kinds about half of which parse. Lines of `other` may be inserted."""
     for _ in range(draw.randint(1, 4)):
         kind = draw.randrange(10)
         if kind == 0:
@@ -99,7 +99,7 @@ def mutate(draw: random.Random, text: str, other: str) -> str:
             text = replace(draw, text, DIMENSION, lambda size: draw.choice(["0", "1", "2", "3", "5", "8", "64", "?", "4294967296"]))
         elif kind == 6:
             element = draw.choice(TYPES)
-            if draw.random() < 0.5:  # everywhere, so that types agree
+            if draw.random() < 0.5:  # everywhere, so that types match
                 old = draw.choice(ELEMENT.findall(text) or ["f32"])
                 text = re.sub(rf"\b{re.escape(old)}\b", element, text)
             else:
@@ -132,7 +132,7 @@ def ended_by_signal(command: list[str]) -> str | None:
 
 
 class Trial:
-    """Some files of one seed's kind, through one process where nothing crashes."""
+    """Runs files with the same passes, in one process if nothing crashes."""
 
     def __init__(self, bin: Path, keep: Path):
         self.opt, self.tilewright, self.keep = str(bin / "tilewright-opt"), str(bin / "tilewright"), keep
@@ -143,7 +143,7 @@ class Trial:
         return path
 
     def through_opt(self, passes: list[str], files: list[tuple[str, str]]) -> list[str]:
-        """Crashes of tilewright-opt, file by file only where the whole batch ends by a signal."""
+        """Returns the crashes of tilewright-opt. Runs file by file only if the whole batch ends with a signal."""
         whole = self.write(f"batch-{files[0][0]}", "\n// -----\n".join(text for _, text in files))
         said = ended_by_signal([self.opt, str(whole), "--split-input-file", "--allow-unregistered-dialect=false", *passes, "-o", "/dev/null"])
         whole.unlink()
@@ -169,7 +169,8 @@ class Trial:
 
 
 def run(files: int, seed: int, bin: Path, jobs: int, keep: Path, only: Container[int] | None = None) -> Iterator[str]:
-    """The crashes, a line each. `only` names the files, of all that `seed` makes, that are tried."""
+    """Yields the crashes, one line each. `only` has the numbers of the files, among those that `seed` generates, that
+    are run."""
     known, trial = seeds(), Trial(bin, keep)
     groups: dict[tuple, list[tuple[str, str]]] = {}
     compiled = []

@@ -1,10 +1,10 @@
-"""Passes in orders that nobody meant: tilewright-opt ends with a result or an error, never with a signal.
+"""Passes in unusual orders: tilewright-opt must end with a result or an error, never with a signal.
 
     python test/Conformance/passes/orders.py [--orders N] [--seed N] [--jobs N] [--opt build/bin/tilewright-opt]
 
-Pairs: each pass behind each stage (and behind each stage of the other targets) of the models in models/. Orders: a few
-passes and stages, drawn. With --orders 0 pairs alone. One line per crash, with the command that repeats it; exit status 1
-if there was one.
+Pairs: each pass after each stage (and after each stage of the other targets) of the models in models/. Orders: a few
+passes and stages, drawn at random. With --orders 0, only pairs are run. Prints one line per crash, with the command
+that repeats it; exit status 1 if there was one.
 """
 
 from __future__ import annotations
@@ -20,29 +20,29 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 STAGES = ["tw-stage-graph", "tw-stage-structured", "tw-stage-tiled", "tw-stage-vector", "tw-stage-cpu"]
-# What a file, and not a pass, is missing for: they end with an error on any IR.
+# Passes that need a file: without it, they end with an error on any IR.
 NEEDS_FILE = {"tw-override-schedules", "tw-apply-scripts", "tw-cuda-override-schedules"}
-LIMIT = 120  # seconds of a command
+LIMIT = 120  # seconds for a command
 
 
 def passes() -> list[str]:
-    """All passes of Passes.td."""
+    """Returns all passes of Passes.td."""
     text = (ROOT / "include/tilewright/Passes.td").read_text()
     return [name for name in re.findall(r': Pass<"([^"]+)"', text) if name not in NEEDS_FILE]
 
 
 def models() -> list[Path]:
-    """The IR that passes are run on."""
+    """Returns the files whose IR the passes are run on."""
     return sorted((HERE / "models").glob("*.mlir"))
 
 
 def pairs() -> list[tuple[Path, list[str]]]:
-    """Each pass behind each prefix of the stages."""
+    """Returns each pass after each prefix of the stages."""
     return [(model, [*STAGES[:done], name]) for model in models() for done in range(len(STAGES) + 1) for name in [*passes(), *STAGES]]
 
 
 def orders(count: int, seed: int) -> list[tuple[Path, list[str]]]:
-    """Drawn orders: stages in order for a while, then anything."""
+    """Returns drawn orders: some stages in order, then any passes."""
     draw, found = random.Random(seed), []
     everything = [*passes(), *STAGES, *STAGES, "canonicalize", "cse"]
     for _ in range(count):
@@ -53,7 +53,7 @@ def orders(count: int, seed: int) -> list[tuple[Path, list[str]]]:
 
 
 def crash_of(opt: str, model: Path, order: list[str]) -> str | None:
-    """The command and what it said, where it ended by a signal."""
+    """Returns the command and its output if it ended with a signal, else None."""
     command = [opt, str(model), *(f"--{name}" for name in order), "-o", "/dev/null"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, errors="replace")

@@ -1,12 +1,14 @@
-"""Random programs with views, writes, operators in eager, graph breaks and branches: compiled, they do what eager does.
+"""Random programs with views, writes, operators in eager, graph breaks and branches: compiled, they must do what eager
+does.
 
     python test/Conformance/programs run --seed S --programs N [--jobs J]   programs S, S + 1, ...
     python test/Conformance/programs case SEED                              one, with its text
-    python test/Conformance/programs peer SEED                              one, by aot_eager alone
+    python test/Conformance/programs peer SEED                              one, with aot_eager only
     python test/Conformance/programs share                                  one in twenty of those that are known to be right
 
-Compared are the values, strides and offsets of results and arguments after each of two calls, which of them share memory and
-are views, and how often arguments were written. A program on which aot_eager differs as well is torch's.
+The values, strides and offsets of results and arguments are compared after each of two calls, and which of them share
+memory and are views, and how often arguments were written. A program on which aot_eager differs as well is attributed
+to torch.
 """
 
 from __future__ import annotations
@@ -35,13 +37,13 @@ from shares import share  # noqa: E402
 
 import tilewright  # noqa: E402, F401
 
-CALLS = (0, 100)  # seeds of the arguments of each call
-CHUNK = 40  # programs of a process
-FIRST, KNOWN, PARTS = 1000, 1000, 20  # programs that are known to be right, of which the share is one of so many
+CALLS = (0, 100)  # seeds of the arguments, one for each call
+CHUNK = 40  # programs per process
+FIRST, KNOWN, PARTS = 1000, 1000, 20  # programs that are known to be right; the share is one of PARTS
 
 
 def function_of(program: Program):
-    """The program as a function whose lines errors can show."""
+    """Returns the program as a function whose lines errors can show."""
     file = f"<program {program.seed}>"
     linecache.cache[file] = (len(program.source), None, program.source.splitlines(keepends=True), file)
     scope = {"torch": torch}
@@ -54,13 +56,14 @@ def plain(tensor: torch.Tensor) -> list:
 
 
 def described(tensors: list[torch.Tensor], first: int) -> list:
-    """All that is compared of these, of which the first `first` are arguments."""
+    """Returns all compared properties of these tensors, the first `first` of which are arguments."""
     storages = [t.untyped_storage().data_ptr() if t.numel() else None for t in tensors]
     found = []
     for number, tensor in enumerate(tensors):
         strides = [s for s, size in zip(tensor.stride(), tensor.shape) if size > 1] if tensor.numel() else []
         shared = [other for other in range(len(tensors)) if storages[other] is not None and storages[other] == storages[number]]
-        # A dense part of an intermediate value is made alone: what lies in no argument has places among each other.
+        # A dense part of an intermediate value is computed alone: offsets of tensors outside of arguments are
+        # relative to each other.
         origin = 0 if shared and shared[0] < first else min((tensors[other].storage_offset() for other in shared), default=tensor.storage_offset())
         offset = tensor.storage_offset() - origin
         found.append((str(tensor.dtype), tuple(tensor.shape), strides, offset, shared, plain(tensor), tensor._version if number < first else 0))
@@ -68,7 +71,7 @@ def described(tensors: list[torch.Tensor], first: int) -> list:
 
 
 def is_same(got, want) -> bool:
-    """A graph counts its writes of an argument as one."""
+    """Compares two tensors. A graph counts its writes of an argument as one."""
     return got[:-1] == want[:-1] and (got[-1] > 0) == (want[-1] > 0) and got[-1] <= want[-1]
 
 
@@ -77,7 +80,7 @@ def agree(ours: list, eager: list) -> bool:
 
 
 def run(function, program: Program) -> list:
-    """What each call leaves, or the error that it ends with."""
+    """Returns the state after each call, or the error that it raises."""
     seen = []
     for seed in CALLS:
         arguments = [argument(*given, seed + number) for number, given in enumerate(program.arguments)]
@@ -96,7 +99,7 @@ def by_peer(function, program: Program) -> list:
 
 
 def judged(program: Program) -> tuple[str, str]:
-    """(right, wrong, torch or eager; what differs)"""
+    """Returns (right, wrong, torch or eager; the difference)."""
     function = function_of(program)
     eager = run(function, program)
     if any(len(call) < len(program.arguments) + 1 for call in eager):
@@ -123,7 +126,7 @@ def of_seeds(seeds: Sequence[int]) -> tuple[collections.Counter, list[str]]:
 
 
 def in_process(seeds: Sequence[int]) -> tuple[collections.Counter, list[str], int, str]:
-    """of_seeds() in a process of its own; how that process ended, and the end of what it said."""
+    """Runs of_seeds() in a separate process. Returns its result, its exit status, and the end of its output."""
     done = subprocess.run([sys.executable, str(here), "chunk", *map(str, seeds)], capture_output=True, text=True)
     counts, said = collections.Counter(), []
     for line in done.stdout.splitlines():
@@ -137,7 +140,8 @@ def in_process(seeds: Sequence[int]) -> tuple[collections.Counter, list[str], in
 
 
 def in_processes(seeds: Sequence[int]) -> tuple[collections.Counter, list[str]]:
-    """of_seeds() in one process, or, where that dies, in one process each. A death is a finding unless aot_eager dies alike."""
+    """Runs of_seeds() in one process, or, if that dies, in one process each. A death is a finding unless aot_eager
+    dies, too."""
     counts, said, ended, why = in_process(seeds)
     if not ended:
         return counts, said

@@ -1,7 +1,7 @@
 """Draws a program: views, writes in place, operators that run in eager, graph breaks and branches on data.
 
-Statements are run as they are drawn, so that a program is one that eager takes. All numbers are small integers, in floats
-too, so that results are equal to the last bit in whatever order they are computed.
+Statements are executed while they are drawn, so that eager accepts the program. All numbers are small integers, in
+floats too, so that results are equal to the last bit in any order of computation.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import torch
 
 DTYPES = ("float32", "float64", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool", "complex64")
 SIZES = (1, 2, 3, 4, 6)
-MOST = 400  # elements of a value
-TRIES = 12  # statements drawn for one that eager takes
+MOST = 400  # elements of a value at most
+TRIES = 12  # tries to draw a statement that eager accepts
 
 if not hasattr(torch.ops.tilewright_programs, "double"):
     LIBRARY = torch.library.Library("tilewright_programs", "DEF")
@@ -35,7 +35,7 @@ class Program:
 
 
 def argument(sizes, dtype: str, layout: str, seed: int) -> torch.Tensor:
-    """A tensor of small integers, laid out as `layout` says."""
+    """Returns a tensor of small integers with the layout `layout`."""
     made = torch.randint(0, 4, sizes, generator=torch.Generator().manual_seed(seed)).to(getattr(torch, dtype))
     if layout == "transposed":
         return made.mT.contiguous().mT if made.dim() > 1 else made
@@ -47,7 +47,7 @@ def argument(sizes, dtype: str, layout: str, seed: int) -> torch.Tensor:
 
 
 class Drawing:
-    """The program as far as it is drawn, and its values."""
+    """The part of the program that is drawn so far, and its values."""
 
     def __init__(self, seed: int):
         self.draw = random.Random(seed)
@@ -66,7 +66,7 @@ class Drawing:
     def number(self) -> int:
         return self.draw.choice((0, 1, 1, 2, 3))
 
-    # -- statements; each is text, and the name of what it makes ----------------
+    # -- statements; each returns text and the name of its result ----------------
 
     def view(self) -> tuple[str, str]:
         x = self.pick()
@@ -109,7 +109,7 @@ class Drawing:
         return draw.choice(forms), ""
 
     def eager(self) -> tuple[str, str]:
-        """What no compiled segment has."""
+        """Draws an operator that is not compiled."""
         if self.draw.random() < 0.4:
             x = self.pick(lambda value: value.numel() and torch._debug_has_internal_overlap(value) != 1)
             return f"torch.ops.tilewright_programs.fill({x}, {self.number()})", ""
@@ -117,7 +117,7 @@ class Drawing:
         return f"{new} = torch.ops.tilewright_programs.double({self.pick()})", new
 
     def leave(self) -> tuple[str, str]:
-        """A graph break, or a branch on data."""
+        """Draws a graph break, or a branch on data."""
         x, draw = self.pick(lambda value: value.numel() > 0), self.draw
         write, _ = self.write()
         forms = ["torch._dynamo.graph_break()", f"if {x}.sum().abs() > {draw.randint(0, 6)}:\n        {write}",
@@ -132,7 +132,7 @@ class Drawing:
                 trial = {"torch": torch, **self.values}
                 exec(text.replace("\n    ", "\n"), trial)
             except Exception:
-                continue  # eager does not take it: whatever it has written stays as it is, values do not decide what is drawn
+                continue  # eager refuses it; values that it has written stay, because they do not affect the drawing
             made = trial.get(new) if new else None
             if new and (not isinstance(made, torch.Tensor) or made.numel() > MOST or made.dim() > 5):
                 continue
@@ -145,7 +145,7 @@ class Drawing:
 
 
 def drawn(seed: int) -> Program:
-    """The program of `seed`."""
+    """Returns the program of `seed`."""
     drawing = Drawing(seed)
     draw, arguments = drawing.draw, []
     dtype = draw.choice(DTYPES)

@@ -1,13 +1,14 @@
-"""A mutation campaign for ptx-check: kernels of ours, each made wrong in one place, must be found out.
+"""A mutation campaign for ptx-check: kernels of Tilewright, each changed at one place, must be detected as wrong.
 
     export PYTHONPATH=build/python
     python test/Conformance/ptx_mutations run --seed 0 --count 440   # draws and tries; writes table.json with --table
     python test/Conformance/ptx_mutations share --seconds 40         # a part of the draws of table.json
-    python test/Conformance/ptx_mutations one 'softmax: index: ...'  # one mutation by its key: what the checker says
+    python test/Conformance/ptx_mutations one 'softmax: index: ...'  # one mutation by its key: what the checker reports
     python test/Conformance/ptx_mutations sites                      # how many there are, by kernel and kind
 
-A mutation is found when ptx-check has a finding, or else when the result misses the numbers rule. What survives is argued to be equivalent in
-equivalent.json, or counts as missed. A finding on an unchanged kernel fails every command.
+A mutation is found if ptx-check has a finding, or else if the result violates the numbers rule. Mutations that
+survive are shown to be equivalent in equivalent.json, or count as missed. A finding on an unchanged kernel fails
+every command.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from shares import rank  # noqa: E402
 
 EQUIVALENT, TABLE = HERE / "equivalent.json", HERE / "table.json"
 BAR = 0.95
-SHARE, LEAST = 60, 0.7  # mutations of a share; what is found of them at least, those of changed kernels that are equivalent among them
+SHARE, LEAST = 60, 0.7  # mutations of a share; the least fraction to be found; equivalents of changed kernels count as missed
 
 
 def sites_of(folder: Path, names: list[str]) -> list[Site]:
@@ -44,7 +45,7 @@ def sites_of(folder: Path, names: list[str]) -> list[Site]:
 
 
 def check_unchanged(folder: Path, names: list[str], seeds=(0, 1, 2)) -> int:
-    """Prints findings on kernels as they are; their number."""
+    """Prints findings on unchanged kernels. Returns their number."""
     count = 0
     for name in names:
         launch = json.loads((folder / name / "launch.json").read_text())
@@ -61,7 +62,7 @@ def argued() -> dict[str, str]:
 
 
 def try_all(folder: Path, chosen: list[Site], seconds: float) -> list[tuple[Site, Verdict]]:
-    """In threads, until the time is over."""
+    """Tries mutations in threads until the time is over."""
     until = time.monotonic() + seconds
 
     def one(pair):
@@ -73,7 +74,7 @@ def try_all(folder: Path, chosen: list[Site], seconds: float) -> list[tuple[Site
 
 
 def score(results: list[tuple[Site, Verdict]]) -> tuple[dict, list[tuple[Site, Verdict]]]:
-    """Counts by kind, and what was missed."""
+    """Returns counts by kind, and the missed mutations."""
     known = argued()
     counts: dict[str, Counter] = defaultdict(Counter)
     missed = []
@@ -88,7 +89,7 @@ def score(results: list[tuple[Site, Verdict]]) -> tuple[dict, list[tuple[Site, V
 
 
 def show(results: list[tuple[Site, Verdict]]) -> float:
-    """Prints the table; the part found of those that are not equivalent."""
+    """Prints the table. Returns the found fraction of the mutations that are not equivalent."""
     counts, missed = score(results)
     columns = ("finding", "numbers", "equivalent", "survived", "refused")
     print("| kind | mutations | by a finding | by the numbers alone | equivalent | missed | refused |")
@@ -111,7 +112,8 @@ def show(results: list[tuple[Site, Verdict]]) -> float:
 
 
 def try_share(folder: Path, every: list[Site], seconds: float) -> int:
-    """What table.json says is found must be found; where kernels have changed since, others are drawn."""
+    """Checks that the mutations that table.json lists as found are found. If kernels have changed since, others are
+    drawn."""
     known = set(json.loads(TABLE.read_text())["found"])
     order = sorted(every, key=lambda s: rank(s.key))
     chosen = [s for s in order if s.key in known]
@@ -149,7 +151,7 @@ def main() -> int:
 def act(words, folder: Path) -> int:
     names = words.kernels or all_names()
     if words.command == "share" and not words.kernels:
-        # Compiling all would take longer than trying them.
+        # Compiling all kernels would take longer than trying the mutations.
         names = sorted(names, key=rank)[:6]
     if words.command == "one":
         names = [words.key.split(":")[0]]

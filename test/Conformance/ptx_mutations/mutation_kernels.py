@@ -1,7 +1,8 @@
-"""The kernels that are made wrong: compiled from torch functions, each with one launch, its buffers, and what it shall give.
+"""The kernels that are mutated: compiled from torch functions, each with one launch, its buffers, and its expected
+result.
 
-`make` runs a function on the emulated device with TILEWRIGHT_SAVE_LAUNCHES set, and keeps the launch whose result is the function's;
-beside it lies what the numbers rule needs: the result in float64 and the error that it allows.
+`make` runs a function on the emulated device with TILEWRIGHT_SAVE_LAUNCHES set, and keeps the launch whose result
+is the function's. It also stores the data for the numbers rule: the result in float64 and the allowed error.
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[3]
 BUILD = Path(os.environ.get("TILEWRIGHT_BUILD", ROOT / "build"))
 CHECKER = BUILD / "bin" / "ptx-check"
-WRITTEN = {"wgmma": "gemm-wgmma", "wgmma-cluster": "gemm-wgmma-cluster"}  # by hand: test/Tools/Inputs/ptx
+WRITTEN = {"wgmma": "gemm-wgmma", "wgmma-cluster": "gemm-wgmma-cluster"}  # written by hand: test/Tools/Inputs/ptx
 
 
 @dataclass
 class Kernel:
     make: object  # () -> (function, inputs)
     schedule: dict = field(default_factory=dict)
-    rows: bool = False  # their number is a symbol
+    rows: bool = False  # the number of rows is a symbol
     arch: str = "sm_80"
 
 
@@ -47,7 +48,7 @@ def kernels() -> dict[str, Kernel]:
     attend = F.scaled_dot_product_attention
     causal = lambda q, k, v: attend(q, k, v, is_causal=True)  # noqa: E731
     grouped = lambda q, k, v: attend(q, k, v, enable_gqa=True)  # noqa: E731
-    # Scores below 0, so that keys of zeros behind the last one would weigh more than those that are.
+    # Scores are below 0, so that zero keys behind the last one would weigh more than the real keys.
     heads = lambda *shapes: tuple((torch.randn(*s) + shift).to(bf16) for s, shift in zip(shapes, (0.5, -0.5, 0)))  # noqa: E731
     gelu = lambda a, b, c: F.gelu(a @ b + c)  # noqa: E731
     residual = lambda a, b, c, d: F.relu(a @ b + c) + d  # noqa: E731
@@ -63,7 +64,7 @@ def kernels() -> dict[str, Kernel]:
         "convolution": Kernel(lambda: (lambda x, w, b: F.relu(F.conv2d(x, w, b, padding=1)), (
             matrix(2, 32, 9, 11).to(memory_format=torch.channels_last), matrix(24, 32, 3, 3).to(memory_format=torch.channels_last), matrix(24)))),
         "convolution-f32": Kernel(lambda: (lambda x, w: F.conv2d(x, w, stride=2), (torch.randn(1, 5, 12, 13), torch.randn(9, 5, 3, 3)))),
-        # Warp groups: more steps along k than the ring has slots, so that each is filled again.
+        # Warp groups: more steps along k than slots in the ring, so that each slot is filled again.
         "groups": Kernel(lambda: (matmul, (matrix(136, 448), matrix(448, 128))), {**groups, "stages": 2}, arch="sm_90a"),
         "groups-gelu": Kernel(lambda: (gelu, (matrix(100, 1024, dtype=f16), matrix(1024, 136, dtype=f16), matrix(136, dtype=f16))), arch="sm_90a"),
         "groups-residual": Kernel(lambda: (residual, (matrix(72, 456), matrix(96, 456).t(), matrix(96), matrix(72, 96))), {**groups, "consumers": 1}, arch="sm_90a"),
@@ -152,7 +153,8 @@ def finish(here: Path, buffer: str, dtype: str, allowed: float, report: str) -> 
 
 
 def make_written(name: str, folder: Path) -> None:
-    """TMA, mbarriers and wgmma: a ring of three stages that goes round more than twice."""
+    """Fills the folder for a kernel with TMA, mbarriers and wgmma: a ring of three stages that wraps around more than
+    twice."""
     here = folder / name
     shutil.rmtree(here, ignore_errors=True)
     here.mkdir(parents=True)
@@ -175,7 +177,7 @@ def make_written(name: str, folder: Path) -> None:
     np.save(here / "exact.npy", exact.reshape(-1))
     run = subprocess.run([CHECKER, here / "kernels.ptx", "--args", here / "launch.json"], capture_output=True, text=True, timeout=120)
     assert run.returncode == 0, run.stdout + run.stderr
-    # Products of bf16 are exact; their sums are rounded once for each of k / 16 steps.
+    # Products of bf16 are exact; their sums are rounded once in each of k / 16 steps.
     allowed = 2 * float(np.finfo(np.float32).eps) * float(np.sqrt(np.square(exact).mean()))
     finish(here, "C", "float32", allowed, run.stdout)
 

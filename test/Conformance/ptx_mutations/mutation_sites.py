@@ -1,6 +1,6 @@
-"""Where a kernel can be made wrong, and how: single changes of its PTX or of its launch, by kind.
+"""Mutation sites of a kernel: single changes of its PTX or of its launch, by kind.
 
-Index arithmetic is what an address is computed of: the backward slice, over integer instructions, of the registers in brackets.
+Index arithmetic is the backward slice, over integer instructions, of the registers in address brackets.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ INVERSE = {"lt": "le", "le": "lt", "gt": "ge", "ge": "gt", "eq": "ne", "ne": "eq
 
 @dataclass(frozen=True)
 class Site:
-    """One change: line `line` (from 0) of the text becomes `new`; or, with line -1, of the launch."""
+    """One change: line `line` (from 0) of the text becomes `new`; if `line` is -1, the launch is changed."""
 
     case: str
     kind: str
     line: int
     old: str
     new: str
-    twin: int = 0  # which of the lines that read like `old`
+    twin: int = 0  # index among the lines with the same text
 
     @property
     def key(self) -> str:
-        """The same as long as the line and its place among its like are."""
+        """A key that does not change as long as the line and its index among equal lines do not."""
         return f"{self.case}: {self.kind}: {self.old} -> {self.new or 'nothing'} #{self.twin}"
 
     def rank(self, seed: int) -> str:
@@ -46,14 +46,14 @@ def squeezed(line: str) -> str:
 
 
 def body_of(lines: list[str], kernel: str) -> range:
-    """The lines of a kernel, from its .entry to its brace."""
+    """Returns the lines of a kernel, from its .entry to its closing brace."""
     begin = next(i for i, line in enumerate(lines) if re.search(rf"\.entry\s+{re.escape(kernel)}\b", line))
     end = next(i for i in range(begin, len(lines)) if lines[i].startswith("}"))
     return range(begin, end)
 
 
 def index_lines(lines: list[str], body: range) -> set[int]:
-    """Integer instructions whose results reach an address."""
+    """Returns the integer instructions whose results reach an address."""
     made = defaultdict(list)  # register -> lines that write it
     wanted: list[str] = []
     for i in body:
@@ -80,7 +80,7 @@ def index_lines(lines: list[str], body: range) -> set[int]:
 
 
 def other_numbers(value: int) -> list[int]:
-    """What a wrong constant would be: next to it, half, twice."""
+    """Returns plausible wrong constants: adjacent ones, half, twice."""
     return sorted({n for n in (value - 1, value + 1, value // 2, value * 2) if n != value})
 
 
@@ -89,7 +89,7 @@ def shifted(value: int) -> list[int]:
 
 
 def changed_numbers(text: str, choose) -> list[str]:
-    """`text` with its last number replaced by each that `choose` offers."""
+    """Returns `text` with its last number replaced by each of the numbers that `choose` returns."""
     numbers = list(NUMBER.finditer(text))
     if not numbers:
         return []
@@ -98,7 +98,7 @@ def changed_numbers(text: str, choose) -> list[str]:
 
 
 def without_branch(lines: list[str], i: int) -> list[tuple[int, str]]:
-    """A spinning wait becomes a look: the branch back, within the two lines behind it, goes."""
+    """Turns a spinning wait into a single test: removes the branch back, which is in the next two lines."""
     for j in (i + 1, i + 2):
         if re.match(r"^\s*@!?%p\w*\s+bra", lines[j]):
             return [(j, "")]
@@ -106,7 +106,7 @@ def without_branch(lines: list[str], i: int) -> list[tuple[int, str]]:
 
 
 def of_statement(lines: list[str], i: int, m, phases: set[str], indices: set[int], matrices: bool):
-    """(kind, line, what it becomes) of the statement in line i."""
+    """Yields (kind, line, replacement) for the statement in line i."""
     line, guard, op, operands = lines[i], m[2], m[3], m[4]
     if re.match(r"(cp\.async|wgmma|cp\.async\.bulk)\.wait_(group|all)", op):
         yield "wait", i, ""
@@ -171,7 +171,7 @@ def of_statement(lines: list[str], i: int, m, phases: set[str], indices: set[int
 
 
 def phase_registers(lines: list[str], body: range) -> set[str]:
-    """What try_wait.parity compares with, and what that is a copy of."""
+    """Returns the registers that try_wait.parity compares with, and those of which they are copies."""
     found = set()
     for i in body:
         if "_wait.parity" in lines[i]:
@@ -180,7 +180,7 @@ def phase_registers(lines: list[str], body: range) -> set[str]:
 
 
 def of_launch(case: str, launch: dict):
-    """Tensor maps and shared memory of the launch."""
+    """Yields changes of tensor maps and of the shared memory of the launch."""
     if size := launch.get("dynamic_shared"):
         for new in (size - 16, size // 2, size * 3 // 4):
             yield Site(case, "size", -1, f"dynamic_shared {size}", f"dynamic_shared {new}")
@@ -217,7 +217,7 @@ def sites(case: str, text: str, launch: dict) -> list[Site]:
 
 
 def mutate(text: str, launch: dict, site: Site) -> tuple[str, dict]:
-    """The text and the launch with the site's change."""
+    """Returns the text and the launch with the site's change."""
     if site.line < 0:
         launch = copy.deepcopy(launch)
         words = site.new.split()
@@ -233,7 +233,7 @@ def mutate(text: str, launch: dict, site: Site) -> tuple[str, dict]:
 
 
 def draw(every: list[Site], seed: int, count: int) -> list[Site]:
-    """`count` sites: kinds have equal shares as far as they have sites, and within a kind cases have."""
+    """Returns `count` sites. Kinds get equal shares as far as they have sites, and so do cases within a kind."""
     shelves: dict[str, list[Site]] = {}
     for kind in KINDS:
         cases = defaultdict(list)

@@ -1,4 +1,4 @@
-"""One changed kernel on ptx-check: does a finding tell, or do the numbers?"""
+"""Runs one changed kernel in ptx-check: is it detected by a finding, or by its numbers?"""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from mutation_kernels import CHECKER
 from mutation_sites import Site, mutate
 
-SEEDS = (0, 1, 2)  # of the order of blocks and warps, until something is found
+SEEDS = (0, 1, 2)  # of the order of blocks and warps; tried until something is found
 
 
 @dataclass
@@ -29,7 +29,7 @@ def numbers_of(data: np.ndarray, dtype: str) -> np.ndarray:
 
 
 def wrong(data: np.ndarray, exact: np.ndarray, expected: dict) -> str:
-    """What the numbers rule says against a result, or nothing."""
+    """Returns how a result violates the numbers rule, or ''."""
     got = numbers_of(data, expected["dtype"])[: exact.size]
     if not np.issubdtype(got.dtype, np.floating):
         return f"{(got != exact).sum()} of {exact.size} integers differ" if (got != exact).any() else ""
@@ -42,7 +42,8 @@ def wrong(data: np.ndarray, exact: np.ndarray, expected: dict) -> str:
 
 
 def run_once(here: Path, text: str, launch: dict, seed: int) -> tuple[int, dict | str]:
-    """Exit status and report (or why there is none) of a kernel with the buffers of the folder above `here`."""
+    """Returns the exit status and the report (or the reason why there is none) of a kernel with the buffers in the
+    parent folder of `here`."""
     launch = dict(launch, buffers={name: dict(b, file="../" + b["file"]) if "file" in b else b for name, b in launch["buffers"].items()})
     here.mkdir(exist_ok=True)
     (here / "kernels.ptx").write_text(text)

@@ -1,13 +1,14 @@
-"""Architectures of `transformers`, whole and small, against Tilewright: docs/conformance.md says what is compared.
+"""Compiles small models of the architectures of `transformers` with Tilewright: docs/conformance.md describes what is
+compared.
 
     python test/Conformance/transformers case bert [--mode training]   one case, in this process
     python test/Conformance/transformers share                   some architectures, the same ones each time
     python test/Conformance/transformers full                    every case of the table
     python test/Conformance/transformers run --entries 'qwen.*'  those architectures
-    python test/Conformance/transformers table --results FILE    writes what a run found into table.json
+    python test/Conformance/transformers table --results FILE    writes the results of a run into table.json
     python test/Conformance/transformers summary --results FILE  the bars of a run
 
---results FILE keeps what a run found, and the same command again goes on from there.
+--results FILE stores the results of a run; the same command again continues that run.
 """
 
 from __future__ import annotations

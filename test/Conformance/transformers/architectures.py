@@ -1,4 +1,4 @@
-"""What is run: a small model of each architecture of `transformers`, in the modes that it has."""
+"""The models that are run: a small one of each architecture of `transformers`, in the modes that it supports."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ from torch import nn
 
 @dataclass(frozen=True)
 class Architecture:
-    """A class of `transformers` with the arguments of its configuration; `inputs` overrides what inputs.py would give; the
-    modes that it does not have stand in `without` with the reason."""
+    """A class of `transformers` with the arguments of its configuration.
+
+    `inputs` overrides the arguments that inputs.py draws. `without` has the modes that it does not support, with
+    the reason.
+    """
 
     name: str
     model: str
@@ -50,7 +53,8 @@ def architectures() -> dict[str, Architecture]:
 
 
 def without_dropout(config) -> None:
-    """Sets every probability of dropping to 0, in the parts of a configuration, too: what is random cannot be compared."""
+    """Sets every dropout probability to 0, also in parts of a configuration, because random results cannot be
+    compared."""
     for name, value in list(vars(config).items()):
         if hasattr(value, "to_dict"):
             without_dropout(value)
@@ -63,7 +67,7 @@ def without_dropout(config) -> None:
 
 
 def within_vocabulary(config) -> None:
-    """Special tokens of large models' vocabularies are not in small ones'."""
+    """Replaces special tokens of large vocabularies that are not in small ones."""
     for part in [config, *(v for v in vars(config).values() if hasattr(v, "to_dict"))]:
         size = getattr(part, "vocab_size", None)
         for place, name in enumerate(("pad_token_id", "bos_token_id", "eos_token_id", "decoder_start_token_id",

@@ -1,4 +1,4 @@
-"""Arguments for a model by general rules: from the names that its forward() has and from its configuration."""
+"""Arguments for a model by general rules: from the parameter names of its forward() and from its configuration."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ BATCH, LENGTH = 2, 17
 
 
 def part(config, *names):
-    """The part of a configuration with one of these names, or the whole."""
+    """Returns the part of a configuration with one of these names, or the whole."""
     return next((getattr(config, n) for n in names if getattr(config, n, None) is not None), config)
 
 
 def tokens(config, generator, length: int = LENGTH) -> torch.Tensor:
-    """None of the special ones, which stand first in small vocabularies."""
+    """Returns tokens that are not special tokens, which are the first ones in small vocabularies."""
     return torch.randint(5, config.vocab_size, (BATCH, length), generator=generator)
 
 
@@ -34,7 +34,8 @@ def image(config, generator) -> torch.Tensor:
 
 
 def labels(model, config, arguments: dict, generator) -> torch.Tensor | None:
-    """What forward() wants by the name of its class; None where the loss is made of the results instead."""
+    """Returns the labels that forward() expects, by the name of its class, or None if the loss is computed from the
+    results instead."""
     name = type(model).__name__
     ids = arguments.get("decoder_input_ids", arguments.get("input_ids"))
     if name.endswith(("SequenceClassification", "ImageClassification", "AudioClassification", "WithTeacher")):
@@ -55,7 +56,7 @@ def parameters_of(model) -> set[str]:
 
 
 def draw(model, given: dict, mode: str, seed: int) -> dict:
-    """The arguments of one call, with those of `given` in place of what follows from the names; with another seed of other numbers."""
+    """Returns the arguments of one call. `given` overrides the drawn arguments. Another seed gives other numbers."""
     generator = torch.Generator().manual_seed(seed)
     config, takes = model.config, parameters_of(model)
     text = config.get_text_config()

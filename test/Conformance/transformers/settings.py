@@ -1,4 +1,4 @@
-"""What the harness runs, and what every process of it sets before it runs a model."""
+"""The settings of the harness, and of each of its processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""diffusers: networks that denoise, and those that make images of what these work on."""
+"""diffusers: networks that denoise, and networks that convert between images and the latents that these denoise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PyTorch Geometric: networks and convolutions of graphs of 40 nodes and 120 edges."""
+"""PyTorch Geometric: networks and convolutions on graphs of 40 nodes and 120 edges."""
 
 from __future__ import annotations
 

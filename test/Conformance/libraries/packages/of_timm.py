@@ -1,4 +1,4 @@
-"""timm: the smallest model of each of its files, by the size of the images that it takes."""
+"""timm: the smallest model of each of its files, measured by the size of its images."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""vit-pytorch: transformers of images, volumes, films and series."""
+"""vit-pytorch: transformers for images, volumes, videos and series."""
 
 from __future__ import annotations
 

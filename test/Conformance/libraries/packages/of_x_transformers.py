@@ -1,4 +1,4 @@
-"""x-transformers: a decoder with each of the changes that papers have proposed."""
+"""x-transformers: a decoder with each of the library's variations from papers."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The architectures, as data: a file per family."""
+"""The architectures, as data: one file per family."""
