@@ -1,4 +1,4 @@
-"""Chromium without a window, driven over a pipe by its DevTools protocol: no package and no port is needed."""
+"""Controls headless Chromium over a pipe with its DevTools protocol, without a package and without a port."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MISSING = "there is no Chromium here (Debian: apt-get install chromium-headless-
 
 
 class Browser:
-    """One page. Used as a context: `with Browser(width=1400) as page: page.open(path)`."""
+    """One page, used as a context: `with Browser(width=1400) as page: page.open(path)`."""
 
     def __init__(self, width=1400, height=900, dark=False, timeout=180):
         self.size, self.dark, self.deadline = (width, height), dark, time.monotonic() + timeout
@@ -29,7 +29,7 @@ class Browser:
         self.reader, from_browser = os.pipe()
         command = [PROGRAM, "--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe", "--hide-scrollbars",
                    f"--user-data-dir={self.profile}", f"--window-size={self.size[0]},{self.size[1]}", "about:blank"]  # fmt: skip
-        # The protocol is spoken over descriptors 3 and 4.
+        # The protocol uses the file descriptors 3 and 4.
         plumbing = f"exec 3<&{to_browser} 4>&{from_browser}; exec \"$@\""
         self.process = subprocess.Popen(["bash", "-c", plumbing, "bash", *command], pass_fds=(to_browser, from_browser),
                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
@@ -108,7 +108,7 @@ class Browser:
                 raise TimeoutError(expression)
 
     def click(self, selector: str, index: int = 0) -> None:
-        """As a mouse does, near the left end of the element: rows may be wider than what is in sight."""
+        """Clicks like a mouse, near the left end of the element, because rows may be wider than the visible part."""
         at = self.value(f"""(() => {{ const box = document.querySelectorAll({json.dumps(selector)})[{index}]?.getBoundingClientRect();
             return box && [box.left + Math.min(box.width / 2, 20), (box.top + box.bottom) / 2]; }})()""")
         assert at, f"there is no {selector} [{index}]"

@@ -1,4 +1,5 @@
-"""Tests need build/python on PYTHONPATH, or the package installed; tools/test.sh and ctest see to it."""
+"""Makes the package importable: tests need build/python on PYTHONPATH, or the package installed. tools/test.sh and
+ctest set this up."""
 
 import os
 import pathlib
@@ -17,11 +18,12 @@ except ImportError:
     sys.path.insert(0, str(built))
 
 
-# The user's own cache is not for tests; what one run compiles, its other tests may load.
+# Tests do not use the user's cache. Tests of one run share a cache.
 _cache = tempfile.TemporaryDirectory(prefix="tilewright-cache-")
 os.environ["TILEWRIGHT_CACHE_DIR"] = _cache.name
-os.environ["TILEWRIGHT_PTXAS"] = "off"  # the fake CUDA driver takes PTX
-# Nor is torch's: a graph that it has is not imported again (test_kept_by_torch.py has processes of its own).
+os.environ["TILEWRIGHT_PTXAS"] = "off"  # the fake CUDA driver accepts PTX
+# Tests do not use torch's cache either: a graph that it contains is not imported again (test_kept_by_torch.py uses
+# separate processes).
 os.environ["TORCHINDUCTOR_AUTOGRAD_CACHE"] = "0"
 
 
@@ -30,7 +32,7 @@ VERIFIED = ("ops", "test_models.py", "test_training.py", "test_training_attentio
 
 @pytest.fixture(autouse=True)
 def fresh(request, monkeypatch):
-    # The IR is verified after every pass; and nothing is loaded from the cache.
+    # Verifies the IR after every pass, and loads nothing from the cache.
     if request.path.parent.name in VERIFIED or request.path.name in VERIFIED:
         monkeypatch.setenv("TILEWRIGHT_VERIFY", "1")
     torch.manual_seed(0)
@@ -39,8 +41,8 @@ def fresh(request, monkeypatch):
     torch._dynamo.reset()
 
 
-# Of these files tools/test.sh runs one case in so many, those whose name says so (harness/shares.py); with --full, all. A run by hand
-# has all of them, too.
+# tools/test.sh runs one of so many cases of these files, selected by name (harness/shares.py); with --full, all. A
+# manual run also has all of them.
 SHARES = {
     "ops/test_tables.py": 3, "ops/test_sizes.py": 3, "ops/test_grouped_convolutions.py": 3, "ops/test_quantized.py": 3,
     "ops/test_attention_dtypes.py": 3, "ops/test_contractions.py": 3, "test_reference.py": 3, "test_training_attention.py": 3,

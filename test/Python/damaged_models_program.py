@@ -1,9 +1,10 @@
-"""Imports a .pt2 file many times, each time with something else in its graph changed, and checksums that are right.
+"""Imports a .pt2 file many times, each time with another change of its graph, and with correct checksums.
 
     python damaged_models_program.py FILE SCRATCH COUNT [SEED]
 
-Every import gives a module or is refused with a reason; the last line counts both. A crash or a hang is the caller's to see:
-SCRATCH is then the file that was tried."""
+Every import must return a module or be refused with a reason; the last line counts both. The caller detects
+crashes and hangs: SCRATCH is then the file that was imported.
+"""
 
 import json
 import random
@@ -44,7 +45,7 @@ class Damager:
         self.integers = [p for p in self.paths if type(at(self.good, p)) is int]
         self.names = [p for p in self.paths if p[-1] == "name"]
         self.targets = [p for p in self.paths if p[-1] == "target"]
-        # A third of what is tried is of plain exports alone: ops that are taken apart, and some that write in place.
+        # A third of the changes only affects plain exports: ops that are decomposed, and some that write in place.
         apart = _tilewright.composite_targets() + [f"aten.{op}" for op in IN_PLACE] * 3
         self.known = _tilewright.known_targets() + apart * 2
 
@@ -65,7 +66,7 @@ class Damager:
                 else:
                     place[path[-1]] = at(self.good, other)
             except (KeyError, IndexError, TypeError):
-                pass  # an earlier change has taken the place away
+                pass  # an earlier change has removed this element
         return json.dumps(model)
 
 

@@ -1,5 +1,5 @@
 """One of two gloo processes of test_distributed.py: trains a model with torch.distributed, compiled and in eager, and
-writes what came out. The same seeds everywhere: what differs is who computes.
+writes the results. All processes use the same seeds, so that results differ only by the distribution of the work.
 
     RANK=0 WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=... python distributed_program.py CASE RESULT
 """
@@ -43,7 +43,7 @@ class Model(nn.Module):
 
 
 def data(dtype, rank: int | None):
-    """The batches of one rank, or of all ranks where `rank` is None."""
+    """Returns the batches of one rank, or of all ranks if `rank` is None."""
     generator = torch.Generator().manual_seed(7)
     inputs = torch.randn(STEPS, dist.get_world_size(), BATCH, WIDTH, generator=generator)
     targets = torch.randint(0, 5, (STEPS, dist.get_world_size(), BATCH), generator=generator)
@@ -57,7 +57,7 @@ def full(tensor) -> torch.Tensor:
 
 
 def train(model, inputs, targets, run) -> list[torch.Tensor]:
-    """Losses, the last step's gradients and the parameters."""
+    """Returns the losses, the last step's gradients and the parameters."""
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
     results = []
     for x, target in zip(inputs, targets):
@@ -126,7 +126,7 @@ def pipeline(dtype, door):
 
 
 def collectives(dtype, door):
-    """Functional collectives inside of the graph."""
+    """Runs functional collectives inside the graph."""
     import torch.distributed._functional_collectives as functional
 
     def step(x, w):
@@ -143,7 +143,7 @@ CASES = {"ddp": ddp, "fsdp": fsdp, "tensor_parallel": tensor_parallel, "pipeline
 
 
 def broken(_dtype, door):
-    """Rank 1 leaves before its collective: rank 0 gets an error, not a wait without end."""
+    """Ends rank 1 before its collective: rank 0 must get an error instead of waiting for ever."""
     from datetime import timedelta
 
     import torch.distributed._functional_collectives as functional
@@ -170,8 +170,8 @@ def main(case: str, path: str) -> None:
     graphs = [(g.kind, g.segments, [(r.target, r.reason) for r in g.refusals]) for g in tilewright.report()]
     torch.save({"ours": ours, "eager": eager, "exact": exact, "graphs": graphs}, path)
     dist.destroy_process_group()
-    # Gloo's threads go on (torch keeps the group); one that still drops a tensor while the interpreter ends aborts the process: pytorch's
-    # pull request 179291. How processes end that compile is test_pack_ahead.py's to say.
+    # Gloo's threads continue, because torch keeps the group. A thread that drops a tensor while the interpreter ends
+    # aborts the process: pytorch's pull request 179291. test_pack_ahead.py tests how compiling processes end.
     sys.stdout.flush()
     os._exit(0)
 

@@ -1,4 +1,4 @@
-"""What test_cuda_driver.py runs in a process of its own, whose CUDA driver is the fake one (test/FakeCuda).
+"""Cases of test_cuda_driver.py, which run in a separate process whose CUDA driver is the fake one (test/FakeCuda).
 
     TILEWRIGHT_LIBCUDA=build/lib/libtilewright_fake_cuda.so python test/Python/driver_program.py NAME...
 
@@ -44,7 +44,7 @@ def same(results, others):
 
 
 def on_both(fn, *inputs, **options):
-    """The results on the driver's device, the same as the emulated one's."""
+    """Returns the results on the driver's device, and checks that they equal the emulated device's."""
     found = []
     for device in ("cuda", "emulated"):
         torch._dynamo.reset()
@@ -58,7 +58,7 @@ def on_both(fn, *inputs, **options):
 
 
 def network():
-    """Products on tensor cores, rows, elementwise; another call with other numbers and another size."""
+    """Products on tensor cores, rows, elementwise ops; another call with other numbers and another size."""
     w0, b0, w1 = torch.randn(96, 64).bfloat16(), torch.randn(96).bfloat16(), torch.randn(24, 96).bfloat16()
 
     def fn(x):
@@ -70,7 +70,8 @@ def network():
             continue
         on_both(fn, torch.randn(48, 64).bfloat16(), arch=arch)
     torch._dynamo.reset()
-    # The chip's own architecture, named to the device that has no chip: another one adds rows up in another order.
+    # The chip's own architecture, passed to the device without a chip: another architecture sums rows in another
+    # order.
     own = {"arch": "sm_90a"} if "9.0" in os.environ.get("TILEWRIGHT_FAKE_CUDA", "") else {}
     call, other = compiled(fn, "cuda"), compiled(fn, "emulated", **own)
     with torch.no_grad():
@@ -80,7 +81,7 @@ def network():
 
 
 def chip():
-    """The chip's own architecture is chosen, and its tensor maps are the driver's."""
+    """The chip's own architecture is selected, and its tensor maps are made by the driver."""
     a, b = torch.randn(256, 128).bfloat16(), torch.randn(384, 128).bfloat16()
     found = on_both(lambda a, b: (F.linear(a, b),), a, b, arch="sm_90a")
     torch._dynamo.reset()
@@ -101,7 +102,7 @@ def attention():
 
 
 def forked():
-    """A child says what to do, also where another thread of its parent was inside a call."""
+    """A forked child reports what to do, even if another thread of its parent was inside a call."""
     model = compiled(lambda x: (x.sin() * 2,), "cuda")
     x, stop = torch.randn(64, 64), threading.Event()
     model(x)
@@ -150,7 +151,7 @@ def training():
 
 
 def parameters():
-    """What is made of parameters once is made again when they change."""
+    """Values that are computed once from parameters are computed again if these change."""
     model = torch.nn.Sequential(torch.nn.Conv2d(8, 16, 3), torch.nn.BatchNorm2d(16)).eval()
     x = torch.randn(1, 8, 10, 10)
     call, other = compiled(model, "cuda"), compiled(model, "emulated")
@@ -175,7 +176,7 @@ def in_place():
 
 
 def random():
-    """Random numbers are drawn by the kernels, from a seed that lies on the host."""
+    """The kernels draw random numbers, from a seed on the host."""
     found = []
     for device in ("cuda", "emulated"):
         torch._dynamo.reset()
@@ -227,7 +228,7 @@ def resnet():
 
 
 def tensors_on_the_gpu():
-    """Graphs whose tensors are on a GPU are compiled for it. There is none for torch here, so that tensors are fake."""
+    """Graphs whose tensors are on a GPU are compiled for it. torch has no GPU here, so the tensors are fake."""
     from torch._subclasses import FakeTensorMode
     from torch.fx.experimental.proxy_tensor import make_fx
 
@@ -266,8 +267,11 @@ def tensors_on_the_gpu():
 
 
 def mixed():
-    """A graph on the CPU and on a GPU is a program for each, and copies between them. There is no GPU for torch here: tensors are fake
-    while it is cut, and at the call what would be on the GPU is on the host, which the fake driver copies from."""
+    """A graph on the CPU and on a GPU becomes one program for each, with copies between them.
+
+    torch has no GPU here. Tensors are fake while the graph is split. At the call, tensors for the GPU are on the
+    host, from which the fake driver copies.
+    """
     from dataclasses import replace
 
     from torch._subclasses import FakeTensorMode
@@ -300,7 +304,7 @@ def mixed():
     def fn(x, w, y, bias):
         h = torch.relu(x @ w)
         c = h.to("cpu")
-        g = torch.exp(h * 2) + bias  # while h is copied; bias is a number of the CPU
+        g = torch.exp(h * 2) + bias  # while h is copied; bias is a 0-d tensor on the CPU
         r = torch.tanh(c + y).to("cuda:0", torch.bfloat16)
         return [g + r, c + 1, r.argsort(stable=True)]
 
@@ -332,7 +336,7 @@ def mixed():
 
 
 def mixed_ops():
-    """An op whose own tensors are on two devices runs in eager, and is told; copies are not."""
+    """An op whose tensors are on two devices runs in eager and is reported; copies are not reported."""
     from torch._subclasses import FakeTensorMode
     from torch.fx.experimental.proxy_tensor import make_fx
 
@@ -352,7 +356,7 @@ def mixed_ops():
 
 
 def reduced_overhead():
-    """A CUDA graph is what mode="reduce-overhead" asks for; each call gives results of its own."""
+    """mode="reduce-overhead" uses a CUDA graph. The results of each call are separate tensors."""
     weight = torch.randn(24, 16)
     call = torch.compile(lambda x: (F.relu(F.linear(x, weight)), x.sum()), backend="tilewright", mode="reduce-overhead")
     with warnings.catch_warnings(record=True) as told, torch.no_grad():

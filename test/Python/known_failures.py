@@ -1,4 +1,5 @@
-"""Tests that fail today and why: each is an expected failure, so that its mending shows as XPASS and is taken off."""
+"""Tests that currently fail, with the reasons. Each is an expected failure: after a fix it shows as XPASS and is
+removed from the list."""
 
 KNOWN: dict[str, str] = {
     **{

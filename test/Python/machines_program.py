@@ -1,6 +1,6 @@
-"""Products, attention and convolutions at sizes around every tile, in f32, bf16, f16 and int8: run by test_machines.py on the
-machine that TILEWRIGHT_CPU or TILEWRIGHT_EMULATE_AMX names; `machines_program.py f16` runs those of f16 alone. Prints the number of
-checks at the end."""
+"""Products, attention and convolutions at sizes around every tile, in f32, bf16, f16 and int8. test_machines.py runs
+it on the machine that TILEWRIGHT_CPU or TILEWRIGHT_EMULATE_AMX names. `machines_program.py f16` runs only those of
+f16. Prints the number of checks at the end."""
 
 import copy
 import sys
@@ -29,15 +29,17 @@ def check(function, arguments, module=None):
     checks += 1
 
 
-# rows, columns, depth: 1, below, at and above tiles of 8, 16 and 32 and of blocks of k; the last two are what AMX kernels
-# round and write row by row while they compute later rows, with one block of k and with several.
+# rows, columns, depth: 1, below, at and above tiles of 8, 16 and 32 and of blocks of k. AMX kernels round and write
+# the results of the last two row by row while they compute later rows, with one block of k and with several.
 products = [(1, 1, 1), (1, 100, 70), (5, 40, 33), (8, 48, 256), (17, 16, 31), (31, 33, 32), (32, 32, 64), (33, 97, 47),
             (64, 64, 600), (300, 40, 2100), (100, 96, 256), (128, 64, 768)]
 attentions = [(1, 3, 40, 64), (2, 2, 130, 48), (1, 1, 700, 33)]
-# few channels, whose windows tiles gather (more pixels in a line than are gathered at once, one channel), and more
+# few channels, whose windows are gathered (more pixels in a line than are gathered at once, one channel), and more
+# channels
 convolutions = [(1, 3, 20, 24, 7, 2, 3), (1, 3, 75, 40, 5, 1, 1), (2, 1, 37, 70, (3, 4), (1, 3), 2), (1, 20, 13, 36, 3, 1, 1),
                 (1, 33, 9, 17, 1, 2, 0), (2, 16, 8, 8, (2, 5), (1, 2), 0)]
-# groups, channels and filters of each: depthwise, two filters a channel, groups in a vector and of vectors
+# groups, channels and filters of each: depthwise, two filters per channel, groups within a vector and of several
+# vectors
 grouped = [(40, 1, 1, 3, 1, 1), (9, 1, 1, 7, 2, 3), (12, 1, 2, 5, 1, 2), (10, 4, 4, 3, 1, 1), (3, 8, 8, 3, 2, 1), (2, 40, 40, 3, 1, 1),
            (3, 5, 3, 3, 1, 0)]
 
@@ -47,7 +49,7 @@ def module_weight(window, dtype):
 
 
 def depthwise_gradient(stride, padding):
-    """Of the weight and the input."""
+    """Returns the gradient of the weight and the input."""
 
     def gradients(x, w):
         y = F.conv2d(x, w, None, stride, padding, 1, 40)
@@ -58,7 +60,7 @@ def depthwise_gradient(stride, padding):
 
 
 def attention_gradient(q, k, v):
-    """Of the sum of the squares of the result, halved."""
+    """Returns the gradient of half the sum of the squares of the result."""
     result, logsumexp = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(q, k, v, 0.0, True)
     return torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward(result, q, k, v, result, logsumexp, 0.0, True)
 
@@ -67,7 +69,7 @@ only_f16 = sys.argv[1:] == ["f16"]
 for dtype in (torch.float16,) if only_f16 else (torch.float32, torch.bfloat16, torch.float16):
     for m, n, k in products:
         check(None, [torch.randn(m, k, dtype=dtype)], torch.nn.Linear(k, n, dtype=dtype))
-        # Neither side a parameter, the left one transposed.
+        # Neither operand is a parameter; the left one is transposed.
         check(torch.matmul, [torch.randn(k, m, dtype=dtype).t(), torch.randn(k, n, dtype=dtype)])
     for shape in attentions:
         check(lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True),
@@ -82,7 +84,7 @@ for dtype in (torch.float16,) if only_f16 else (torch.float32, torch.bfloat16, t
         check(depthwise_gradient(stride, padding), [torch.randn(2, 40, 13, 30, dtype=dtype), module_weight(window, dtype)])
     check(None, [torch.randn(9, 129, dtype=dtype)],
           torch.nn.Sequential(torch.nn.Linear(129, 65), torch.nn.GELU(), torch.nn.LayerNorm(65)).to(dtype))
-    # Rows enough for the product and the norm behind it to be one kernel.
+    # Enough rows for the product and the norm behind it to form one kernel.
     check(None, [torch.randn(1057, 40, dtype=dtype)],
           torch.nn.Sequential(torch.nn.Linear(40, 70), torch.nn.LayerNorm(70)).to(dtype))
 for m, n, k in products:  # denormal f16 numbers (below 2^-14) and large ones
@@ -90,7 +92,7 @@ for m, n, k in products:  # denormal f16 numbers (below 2^-14) and large ones
 
 
 def check_bytes(product, a, b):
-    """`product` of bytes with zero points 5 and -3: sums are exact, so two roundings are left."""
+    """Checks `product` of bytes with zero points 5 and -3. The sums are exact; only two roundings remain."""
     global checks
     q = torch.ops.quantized_decomposed
 

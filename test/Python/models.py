@@ -1,4 +1,4 @@
-"""The models of facts/models-ops.md, small, and what AOTAutograd makes of them."""
+"""Small versions of the models of facts/models-ops.md, and the graphs that AOTAutograd makes of them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,8 @@ MODELS = {"bert": bert, "gpt2": gpt2, "llama": llama, "vit": vit, "resnet50": re
 
 
 class Tied(nn.Module):
-    """GPT-2's tie: one table embeds and, transposed, projects. With `twice` the inner weight is used twice, once transposed."""
+    """GPT-2's tied weights: one table is used for the embedding and, transposed, for the projection. With `twice`,
+    the inner weight is used twice, once transposed."""
 
     def __init__(self, twice=False):
         super().__init__()
@@ -69,7 +70,7 @@ def first_tensor(value):
 
 
 def graphs_of(name, dtype=torch.float32, training=False, dynamic=False, decompose=True):
-    """[(kind, import text or error)] of every graph that the model gives."""
+    """Returns [(kind, import text or error)] of every graph of the model."""
     import tilewright
     from tilewright.decompositions import decompositions
 

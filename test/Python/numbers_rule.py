@@ -1,4 +1,4 @@
-"""The numbers rule of the design: against float64, at most twice eager's error (three times for few elements)."""
+"""The numbers rule: against float64, the error is at most twice eager's (three times for few elements)."""
 
 from __future__ import annotations
 
@@ -38,8 +38,11 @@ def with_threads(count, fn, *args):
 
 
 def assert_numbers(results, eager, reference, relax_integers=False, names=(), eps=0.0):
-    """`eager`: one list of results per eager run; `reference`: of the float64 run; `names` of the first results; `eps`: of what
-    operands are rounded to by an option, where it is larger than the results'."""
+    """Checks results by the numbers rule.
+
+    `eager`: one list of results per eager run. `reference`: the results of the float64 run. `names`: names of the
+    first results. `eps`: that of the dtype to which an option rounds operands, if it is larger than the results'.
+    """
     assert len(results) == len(eager[0]), f"{len(results)} results where eager gives {len(eager[0])}"
     largest = max((rms(torch.nan_to_num(r, 0, 0, 0)) for r in reference if r.is_floating_point()), default=0.0)
     for index, (got, want, exact) in enumerate(zip(results, eager[0], reference)):
@@ -69,14 +72,14 @@ def assert_numbers(results, eager, reference, relax_integers=False, names=(), ep
 
 
 def compiled_strictly(fn, **arguments):
-    """`fn` whole by Tilewright, or an error."""
+    """Compiles `fn` as a whole, or raises an error."""
     from tilewright.backend import tilewright
 
     return torch.compile(fn, backend=tilewright, options={"strict": True}, fullgraph=True, **arguments)
 
 
 def check(fn, *inputs, relax_integers=False, dynamic=None, eps=0.0):
-    """Compiles `fn` strictly and compares; inputs may be of any dtype and stride."""
+    """Compiles `fn` strictly and compares. Inputs may have any dtype and strides."""
     from tilewright.backend import tilewright
 
     torch._dynamo.reset()
@@ -91,14 +94,15 @@ FEW, DRAWS = 100, 12
 
 
 def assert_over_draws(runs):
-    """assert_numbers() of the results of several draws together. `runs`: of each draw ours, eager's and float64's."""
+    """Applies assert_numbers() to the results of several draws together. `runs`: for each draw, the results of
+    Tilewright, eager and float64."""
     ours, eager, exact = ([torch.cat([t.flatten() for t in results]) for results in zip(*which)] for which in zip(*runs))
     assert_numbers(ours, [eager], exact)
 
 
 def check_drawn(fn, draw, **arguments):
-    """check() of what `draw()` gives. Results of few elements that miss the rule are judged again over some draws together:
-    eager's error of one number may be 0 by luck (docs/conformance.md)."""
+    """Applies check() to `draw()`. Results of few elements that violate the rule are judged again over several draws
+    together, because eager's error of one number may be 0 by chance (docs/conformance.md)."""
     try:
         check(fn, draw(), **arguments)
     except AssertionError as error:
@@ -113,7 +117,7 @@ def check_drawn(fn, draw, **arguments):
 
 
 def check_gradient(fn, *inputs):
-    """The same for the gradients by all floating inputs, of the sum of fn's results weighted by fixed numbers."""
+    """Checks the gradients by all floating-point inputs of the sum of fn's results, weighted by fixed numbers."""
     from tilewright.backend import tilewright
 
     torch._dynamo.reset()

@@ -1,4 +1,4 @@
-"""Quantization by hand, as PT2E's convert writes it: uint8 activations per tensor, int8 weights per channel."""
+"""Manual quantization in the form of PT2E's convert: uint8 activations per tensor, int8 weights per channel."""
 
 import torch
 from torch import nn
@@ -8,7 +8,7 @@ q = torch.ops.quantized_decomposed
 
 
 class Quantized(nn.Module):
-    """A linear layer or convolution; the range of its input is that of one run."""
+    """A linear layer or convolution. The range of its input was measured in one run."""
 
     def __init__(self, layer: nn.Module, low: float, high: float):
         super().__init__()
@@ -25,7 +25,7 @@ class Quantized(nn.Module):
         self.convolution = dict(stride=layer.stride, padding=layer.padding) if isinstance(layer, nn.Conv2d) else None
 
     def operands(self, x):
-        if x.dtype == torch.float64:  # the ops accept float32 alone
+        if x.dtype == torch.float64:  # the ops accept only float32
             x = (torch.clamp(torch.round(x / self.scale) + self.zero, 0, 255) - self.zero) * self.scale
             return x, self.weight.double() * self.scales.view(-1, *[1] * (self.weight.dim() - 1))
         x = q.quantize_per_tensor(x, self.scale, self.zero, 0, 255, torch.uint8)
@@ -40,7 +40,7 @@ class Quantized(nn.Module):
 
 
 def quantize(model, x):
-    """`model`, its linear layers and convolutions replaced by Quantized ones; the ranges are those of `x`."""
+    """Replaces the linear layers and convolutions of `model` by Quantized ones. The ranges are those of a run on `x`."""
     ranges = {}
     for path, layer in model.named_modules():
         if isinstance(layer, (nn.Linear, nn.Conv2d)):

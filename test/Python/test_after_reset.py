@@ -1,4 +1,4 @@
-"""What is left of compilations after torch._dynamo.reset(): python/tilewright/after_reset.py."""
+"""Memory that compilations still hold after torch._dynamo.reset(): python/tilewright/after_reset.py."""
 
 import gc
 import weakref
@@ -16,7 +16,7 @@ from tilewright.backend import tilewright as backend
 
 
 def managers() -> set[int]:
-    """Those that finalizers hold."""
+    """Returns the ids of the guard managers that finalizers hold."""
     owners = [getattr(getattr(info.func, "func", None), "__self__", None) for info in weakref.finalize._registry.values()]
     return {id(owner) for owner in owners if isinstance(owner, CheckFunctionManager)}
 
@@ -31,7 +31,7 @@ def train(model, rows: int) -> torch.Tensor:
 def start():
     torch._dynamo.reset()
     for _ in range(2):
-        leftovers.drop()  # a reset calls it where something was compiled since the last one
+        leftovers.drop()  # a reset calls it if something was compiled since the last one
 
 
 def test_finalizers_of_guards_that_are_over_are_dropped():
@@ -40,13 +40,13 @@ def test_finalizers_of_guards_that_are_over_are_dropped():
     for rows in range(2, 8):
         train(model, rows)
         torch._dynamo.reset()
-    assert len(managers()) > before  # the last: not of code that is being kept just now
+    assert len(managers()) > before  # managers that were over at the last reset; code that is being stored just now is not dropped
     leftovers.drop()
     assert len(managers()) == before
 
 
 def test_finalizers_of_living_guards_stay():
-    """Guards compare by identity: once an object is gone, another one may have its address."""
+    """Guards compare by identity: after an object is freed, another one may have its address."""
     first = torch.nn.Linear(8, 4)
     held = {"model": first}
 
@@ -82,12 +82,12 @@ def test_fake_parameters_with_gradients_are_freed():
 
     watching.reset = backend.reset
     model = torch.nn.Linear(8, 4)
-    for rows in range(2, 6):  # there are gradients from the second on
+    for rows in range(2, 6):  # gradients exist from the second call on
         torch.compile(model, backend=watching, dynamic=False)(torch.ones(rows, 8)).sum().backward()
         torch._dynamo.reset()
         gc.collect()
     assert model.weight.grad is not None
-    assert len(seen) <= 1  # the last, of which a finalizer still holds the guards
+    assert len(seen) <= 1  # the last one: a finalizer still holds its guards
 
 
 def test_gradients_of_the_model_stay():

@@ -1,5 +1,5 @@
-"""The overloads of attention that torch takes for tensors on a GPU: numbers on the CPU, which has none of them, and graphs of fake
-tensors."""
+"""The overloads of attention that torch uses for tensors on a GPU: their numbers, computed on the CPU, which has none
+of them, and graphs of fake tensors."""
 
 import math
 
@@ -69,7 +69,7 @@ def traced(fn, *shapes, dtype=torch.bfloat16):
 @pytest.mark.parametrize("heads_of_keys", [6, 2])
 @pytest.mark.parametrize("kind", KINDS)
 def test_graphs_on_a_gpu_are_imported_whole(kind, heads_of_keys):
-    """Gradients of grouped heads, too, are taken apart where the CPU's are."""
+    """Gradients of grouped heads are decomposed, like the CPU's."""
     run, op, back = KINDS[kind]
     of_queries, of_keys = (2, 6, 40, 16), (2, heads_of_keys, 40, 16)
 
@@ -92,7 +92,7 @@ def test_a_causal_mask_of_another_end_stays_torchs():
     assert any(node.target is FLASH for node in gm.graph.nodes)
 
 
-# Without a GPU torch cannot index a tensor that would be on one: these are decompositions that do not.
+# Without a GPU, torch cannot index a tensor that would be on one. These decompositions do not index tensors.
 @pytest.mark.parametrize("fn", [
     lambda x: aten._cdist_forward(x, x, 2.0, None), lambda x: aten.kthvalue(x, 3)[0], lambda x: aten.mode(x)[0],
     lambda x: aten.index_reduce(x, 0, x.select(0, 0).long().abs().clamp(max=7), x, "amax"),

@@ -1,4 +1,4 @@
-"""The door: options, strict mode, fallback, report, mutation, aliasing, dynamic sizes, random numbers."""
+"""The backend: options, strict mode, fallback, report, mutation, aliasing, dynamic sizes, random numbers."""
 
 import warnings
 
@@ -152,14 +152,14 @@ def test_results_that_are_inputs_views_none_or_repeated():
 
 
 def test_a_kernel_of_many_operands():
-    """More than a word has bits."""
+    """More operands than a word has bits."""
     from numbers_rule import check
 
     check(lambda *xs: (torch.cat(xs, 1), torch.stack(xs), sum(xs)), *[torch.randn(3, 5) for _ in range(100)])
 
 
 def test_packs_that_are_results():
-    """What is made of parameters alone is made once, but given in every call."""
+    """Values computed only from parameters are computed once, but returned in every call."""
     model = torch.nn.Linear(17, 33)
 
     def forward(x):

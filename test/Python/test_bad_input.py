@@ -1,4 +1,4 @@
-"""Bad input: one clear error that says what is wrong, where, and what to do. Nothing crashes."""
+"""Bad input leads to one clear error that states what is wrong, where, and what to do. Nothing crashes."""
 
 import pathlib
 import subprocess
@@ -21,7 +21,7 @@ def run(fn, *arguments, **options):
 
 
 def program(fn, *arguments, dynamic=False):
-    """The compiled program of `fn` itself, without torch's guards in front of it."""
+    """Returns the compiled program of `fn` without torch's guards."""
     from torch._dynamo.backends.common import aot_autograd
 
     seen = []
@@ -182,7 +182,7 @@ def test_truncated_module(tmp_path):
         assert done.returncode == 1 and done.stderr, cut
 
 
-# -- what torch asserts of data ------------------------------------------------------
+# -- data that torch asserts -----------------------------------------------------
 
 
 def classes(index, weight):
@@ -206,7 +206,8 @@ def test_an_assert_is_raised_as_torch_does(dynamic):
 
 
 def test_an_assert_between_parts():
-    """The first in a program that ops in eager surround, the second of what one of these makes."""
+    """The first assert is in a program that is surrounded by ops in eager. The second one checks the result of such
+    an op."""
 
     def function(x):
         torch._assert_async(x.sum() > 0, "the sum is not positive")
@@ -244,7 +245,7 @@ def inverse(x):
 
 @pytest.mark.parametrize("training", [False, True])
 def test_a_singular_matrix(training):
-    """What checks `info` is an effect of torch's, with a token."""
+    """The check of `info` is an effect of torch's, with a token."""
     torch._dynamo.reset()
     compiled = torch.compile(inverse, backend="tilewright", fullgraph=True, options={"strict": True})
     x = torch.eye(3) * 2 + 1
@@ -263,7 +264,7 @@ def test_several_effects_in_order():
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        # Of 17 x 17 the inverse is LAPACK's, and so is its token.
+        # The inverse of 17 x 17 is LAPACK's, and so is its token.
         for fn, n in ((both, 3), (both, 17), (lambda x, y: both(x, y) + torch.fft.fft(torch.linalg.inv(x)).real, 3),
                       (lambda x, y: torch.linalg.cholesky(both(x, y)) * torch.linalg.inv(x[:3, :3]).sum(), 17)):  # fmt: skip
             torch._dynamo.reset()

@@ -1,4 +1,4 @@
-"""tilewright bench: its arithmetic on numbers that are known, and one small race of real processes. No time is judged."""
+"""tilewright bench: its arithmetic on known numbers, and one small race of real processes. Times are not judged."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_a_race_of_processes():
     assert ours.ratio == 1.0 and eager.low <= eager.ratio <= eager.high
     assert 0 < ours.error < 1e-5 and ours.backend > 0 and ours.warm > 0 and ours.peak > 1 << 20
     other = result.entries["openvino"]
-    assert other.failed or other.ratio > 0  # left out, with the reason, where it is not installed
+    assert other.failed or other.ratio > 0  # left out, with the reason, if it is not installed
 
 
 def test_a_cold_race_floods_the_caches():
@@ -122,7 +122,7 @@ def test_a_cold_race_floods_the_caches():
 def test_what_fails_is_left_out_and_named():
     result = run("cross-entropy", "f32", 1, ["tilewright", "openvino"], seconds=0.1, errors=False)
     failed = result.entries["openvino"].failed
-    assert "OpConversionFailure" in failed or "Unavailable" in failed  # it cannot, or is not installed
+    assert "OpConversionFailure" in failed or "Unavailable" in failed  # unsupported, or not installed
     assert not result.entries["tilewright"].failed
 
 

@@ -1,4 +1,5 @@
-"""The object cache: a second process compiles nothing, what is damaged is compiled again, and the report says why."""
+"""The object cache: a second process compiles nothing, damaged entries are compiled again, and the report states the
+reason."""
 
 import json
 import os
@@ -36,7 +37,7 @@ PROGRAM = textwrap.dedent("""
 
 @pytest.fixture
 def process(tmp_path):
-    """Compiles one graph in a process of its own; the cache is in tmp_path / "cache"."""
+    """Compiles one graph in a separate process, with the cache in tmp_path / "cache"."""
 
     def run(options=None, lines_above=0):
         source = tmp_path / "program.py"
@@ -52,7 +53,7 @@ def process(tmp_path):
 
 @pytest.fixture
 def here(monkeypatch, tmp_path):
-    """Compiles one graph in this process; the cache is in tmp_path / "cache"."""
+    """Compiles one graph in this process, with the cache in tmp_path / "cache"."""
     monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", str(tmp_path / "cache"))
     x, w = torch.randn(5, 32), torch.randn(32, 48)
 
@@ -82,7 +83,7 @@ def test_second_process_compiles_nothing(process, tmp_path):
     assert second["bits"] == first["bits"]
     assert second["cached_kernels"] == first["distinct_kernels"] > 0 and first["cached_kernels"] == 0
     assert len(entries(tmp_path / "cache")) == 1
-    # Line numbers are not part of the key, and are those of the source at hand.
+    # Line numbers are not part of the key; they are those of the current source.
     lines = [[int(d.pop("where").rsplit(":", 1)[1]) for d in details["decisions"]] for details in (first, second)]
     assert lines[0] and lines[1] == [line + 7 for line in lines[0]]
     assert second["decisions"] == first["decisions"]

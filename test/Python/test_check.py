@@ -1,4 +1,4 @@
-"""check="reference" and check="eager": clean models pass, and injected errors are found where they are."""
+"""check="reference" and check="eager": correct models pass, and injected errors are found at their location."""
 
 import os
 import pathlib
@@ -64,7 +64,7 @@ def test_gradients_and_dynamic_sizes_pass_reference():
 
 
 def run_broken(what, ops, dtype="float32", target="broken"):
-    """two_layers in a process of its own with a broken target; what it printed."""
+    """Runs two_layers in a separate process with a broken target. Returns its output."""
     environment = dict(os.environ, TILEWRIGHT_PLUGINS=str(BROKEN), TILEWRIGHT_TEST_BREAK=what, TILEWRIGHT_TEST_BREAK_OPS=ops,
                        TILEWRIGHT_CHECK="reference", TILEWRIGHT_TARGET=target)  # fmt: skip
     code = f"""
@@ -82,7 +82,7 @@ print("clean")
 
 @pytest.fixture(scope="module")
 def unbroken():
-    """What a process says whose target breaks nothing."""
+    """Returns the output of a process whose target breaks nothing."""
     if not BROKEN.exists():
         pytest.fail(f"{BROKEN} was not built")
     return run_broken("nothing", "")
@@ -132,7 +132,7 @@ def test_training_and_dynamic_sizes_pass_eager():
 
 
 class SwappedGraph:
-    """tilewright's graph whose importer takes one op for another."""
+    """A tilewright graph whose importer swaps ops."""
 
     swaps = {}
 
@@ -168,7 +168,7 @@ def test_wrong_importer_row_is_found(monkeypatch, wrong, right, fn):
 
 
 def test_wrong_view_is_found(monkeypatch):
-    """A view of an argument is made by torch in a compiled graph; alone it goes through the importer."""
+    """In a compiled graph, torch makes a view of an argument; alone, the view is imported."""
     from tilewright import _tilewright
     from tilewright.check import CheckError
 

@@ -1,6 +1,8 @@
-"""What a compile makes grows with the model alone: not with the steps of a recurrence whose kernels are equal, nor with the length of a window.
+"""The size of a compilation depends only on the model: not on the number of steps of a recurrence whose kernels are
+equal, nor on the length of a window.
 
-Counts of kernels and of operations, not times: they are the same on every machine.
+The tests count kernels and operations and do not measure times, so that they give the same result on every
+machine.
 """
 
 import os
@@ -27,7 +29,7 @@ def kernels(text):
 
 
 class Recurrence(torch.nn.Module):
-    """An LSTM layer, step by step, whose steps read rows of one product and whose results are stacked."""
+    """An LSTM layer, unrolled, whose steps read rows of one product and whose results are stacked."""
 
     def __init__(self):
         super().__init__()
@@ -70,7 +72,8 @@ def test_a_long_recurrence_is_right(tmp_path):
 
 
 class Scan(torch.nn.Module):
-    """A state that decays, whose values at all steps are stacked along `dim`: the last one is cut into parallel tasks."""
+    """A decaying state whose values at all steps are stacked along `dim`. The concatenation is split into parallel
+    tasks."""
 
     def __init__(self, dim):
         super().__init__()
@@ -86,7 +89,7 @@ class Scan(torch.nn.Module):
 
 @pytest.mark.parametrize("dim", [0, 1, -1])
 def test_many_results_of_a_scan_are_right(dim):
-    """One-shot bufferization compared 256 insertions of one kernel with each other for two minutes."""
+    """One-shot bufferization took two minutes to compare 256 insertions of one kernel with each other."""
     torch.manual_seed(0)
     model, x, decay = Scan(dim), torch.randn(2, 256, 2048), torch.rand(2, 256, 2048)
     ours = torch.compile(model, backend="tilewright", options={"strict": True})(x, decay)

@@ -1,4 +1,5 @@
-"""Complex numbers as pairs (python/tilewright/pairs.py): what is native, and what stays with views around it."""
+"""Complex numbers as pairs (python/tilewright/pairs.py): ops that are native, and ops that stay complex, with views
+around them."""
 
 import warnings
 
@@ -15,7 +16,7 @@ def z(*sizes, seed=0, dtype=torch.complex64):
 
 
 def rotary(x, angles):
-    """Positions as Llama's own code has them."""
+    """Applies rotary positions in the form of Llama's own code."""
     turned = torch.view_as_complex(x.float().reshape(*x.shape[:-1], -1, 2)) * angles[:, None]
     return torch.view_as_real(turned).flatten(3).type_as(x)
 
@@ -129,7 +130,7 @@ def test_an_argument_that_is_written():
 
 
 def test_fourier_transforms_stay():
-    """And what is between them, in eager's strides; in front and behind is compiled."""
+    """The ops between the transforms stay complex, too, in eager's strides; those before and after them are compiled."""
 
     def function(x, w):
         return torch.fft.irfft(torch.fft.rfft(x * 2) * w).relu()

@@ -1,10 +1,11 @@
-"""The harnesses stand on one sys.path when pytest runs their tests together: no two of their modules may have one name."""
+"""The harnesses share one sys.path when pytest runs their tests together: no two of their modules may have the same
+name."""
 
 from collections import Counter
 from pathlib import Path
 
 conformance = Path(__file__).parent.parent / "Conformance"
-PROCESSES = ("__main__", "worker")  # each is started as a process of its own
+PROCESSES = ("__main__", "worker")  # each is started as a separate process
 
 
 def modules():

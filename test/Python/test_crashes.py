@@ -1,4 +1,5 @@
-"""A crash inside the compiler is an error with a reproducer; the graph runs in eager, with one warning that names it."""
+"""A crash inside the compiler becomes an error with a reproducer. The graph runs in eager, with one warning that
+names the reproducer."""
 
 import os
 import pathlib
@@ -84,7 +85,7 @@ for i in range(2):
 
 
 def test_a_signal_of_the_program_s_own_is_not_caught(tmp_path):
-    """After a compile handlers are what they were: faulthandler's, and the system's."""
+    """After a compile, the previous signal handlers are restored: faulthandler's, and the system's."""
     script = """
 import ctypes, faulthandler, torch, tilewright
 faulthandler.enable()
@@ -96,7 +97,7 @@ ctypes.string_at(0)
 
 
 def test_of_the_program(tmp_path):
-    """tilewright compile and run: an error, and no signal."""
+    """tilewright compile and run report an error and do not end with a signal."""
     (tmp_path / "m.mlir").write_text("func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n  %0 = tw.exp %x : (tensor<4xf32>) -> tensor<4xf32>\n  return %0 : tensor<4xf32>\n}\n")
     for words in (["compile", tmp_path / "m.mlir", "--emit=target"], ["run", tmp_path / "m.mlir"], ["compile", tmp_path / "m.mlir", "-o", tmp_path / "m.so"]):
         for kind in ("signal", "fatal", "memory"):

@@ -1,4 +1,5 @@
-"""Target cuda on the emulated device: every kernel is executed by ptx-check, without a finding, and keeps the numbers rule."""
+"""Target cuda on the emulated device: ptx-check executes every kernel without a finding, and results keep the numbers
+rule."""
 
 import copy
 import os
@@ -82,7 +83,7 @@ def test_product_of_f32_is_f32():
     check(lambda a, b, c: F.gelu(a @ b + c) * 2, torch.randn(3, 300), torch.randn(300, 65), torch.randn(65))
     check(torch.matmul, torch.randn(2, 3, 24, 32), torch.randn(2, 3, 40, 32).transpose(-1, -2))
     check(lambda a, b: F.relu(a @ b), *product(70, 64, 72, torch.float32), dynamic=True)
-    # Beyond the sum's end there is nothing to multiply infinities with.
+    # Beyond the end of the sum, infinities are not multiplied with anything.
     a, b = torch.randn(20, 37), torch.randn(37, 20)
     a[3, 36], b[5, 7] = float("inf"), float("nan")
     check(lambda a, b: a @ b, a, b)
@@ -90,7 +91,7 @@ def test_product_of_f32_is_f32():
 
 @pytest.mark.parametrize("turned_b", [False, True])
 def test_product_of_int8_on_tensor_cores(turned_b):
-    """Sums wrap; copied by 16 numbers where they lie along k, else gathered."""
+    """Sums wrap. Operands that are contiguous along k are copied 16 numbers at a time, others are gathered."""
     a, b = product(129, 72, 144, torch.float64, turned_b=turned_b)
     check(lambda a, b: a @ b, (a * 40).to(torch.int8), (b * 40).to(torch.int8))
     check(torch.matmul, torch.full((2, 17, 70), -128, dtype=torch.int8), torch.full((2, 70, 16), 127, dtype=torch.int8))
@@ -219,12 +220,12 @@ def test_functions_of_float64_that_need_no_polynomial():
 
 
 def test_long_sums_of_positive_numbers():
-    """2304 terms each: their errors must not add up along all of them."""
+    """With 2304 terms each, rounding errors must not accumulate along all of them."""
     check(lambda x, w: F.conv2d(x, w, padding=1), torch.rand(1, 256, 8, 8), torch.rand(8, 256, 3, 3))
 
 
 def test_remainder_of_floats_is_refused():
-    """LLVM's own is none where the quotient is large."""
+    """LLVM's frem is wrong for large quotients."""
     with pytest.raises(Exception, match="the remainder of floats has no exact implementation"):
         torch.compile(torch.fmod, backend=tilewright, fullgraph=True)(torch.randn(9), torch.randn(9))
 
@@ -273,7 +274,8 @@ func.func @main(%x: tensor<{m}x{k}x{type}> {{tw.name = "x"}}, %w: tensor<{k}x{n}
 @pytest.mark.parametrize("sizes", [(128, 160, 96), (100, 130, 70), (17, 300, 64)])
 @pytest.mark.parametrize("type", ["bf16", "f16"])
 def test_drawn_schedules(tmp_path, sizes, type):
-    """Whatever the space has is emitted, runs without a finding and is right: `--check` compares with the reference."""
+    """Every schedule of the space is emitted, runs without a finding and is right: `--check` compares with the
+    reference."""
     m, n, k = sizes
     model = tmp_path / "m.mlir"
     model.write_text(PRODUCT.format(m=m, n=n, k=k, type=type))
@@ -288,7 +290,7 @@ def test_drawn_schedules(tmp_path, sizes, type):
 
 
 def find_ptxas():
-    """ptxas of a CUDA root, of PATH or of triton's wheel."""
+    """Returns ptxas of a CUDA root, of PATH or of triton's wheel, or None."""
     if found := shutil.which("ptxas") or shutil.which("/usr/local/cuda/bin/ptxas"):
         return found
     try:
@@ -316,7 +318,7 @@ def test_ptxas_spills_nothing(arch, name, tmp_path):
 
 
 def test_reductions_over_outer_dimensions():
-    """Few results of many elements each, none of them neighbours: the lanes of a warp have different results."""
+    """Few results of many elements each, which are not contiguous: the lanes of a warp compute different results."""
     x = torch.randn(2, 24, 112, 112).to(memory_format=torch.channels_last)
     check(lambda v: v.sum((0, 2, 3)), x)
     x = torch.randn(2, 40, 44, 24)
@@ -358,7 +360,7 @@ def test_scan():
 
 
 def test_exponentials():
-    """By ex2.approx: all magnitudes, what vanishes, denormal results, infinities and NaN."""
+    """Computed with ex2.approx: all magnitudes, underflow, denormal results, infinities and NaN."""
     x = torch.cat([torch.linspace(-110, 95, 2999), torch.tensor([0.0, -0.0, -103.9, -87.5, 88.7, 88.8, 1e30, -1e30, float("inf"), -float("inf"), float("nan")])])
     torch._dynamo.reset()
     got, exact = torch.compile(torch.exp, backend=tilewright, options={"strict": True})(x), x.double().exp()
@@ -383,8 +385,8 @@ def test_scatter():
 
 @pytest.mark.parametrize("width", [1, 5, 96, 256, 1100])
 def test_scatter_rows(width):
-    """A warp for each row of the destination: rows of one element, shorter and longer than all lanes have, also in parts; rows that
-    several places go to, and none."""
+    """One warp per row of the destination: rows of one element, rows shorter and longer than all lanes hold, also in
+    parts; rows that several indices write, and rows that none writes."""
     index = torch.randint(0, 37, (3, 50))
     index[0, 0] = -1
     x, source = torch.randn(37, width), torch.randn(3, 50, width)

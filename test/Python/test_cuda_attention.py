@@ -1,4 +1,4 @@
-"""Attention on tensor cores on the emulated device: executed by ptx-check, without a finding, by the numbers rule."""
+"""Attention on tensor cores of the emulated device: executed by ptx-check without a finding, by the numbers rule."""
 
 import pytest
 import torch
@@ -34,7 +34,7 @@ def test_plain_and_causal(dtype, size):
 
 @pytest.mark.parametrize("size", [8, 16, 32, 40, 72, 80, 96, 112, 160, 256])
 def test_other_head_sizes(size, tmp_path, monkeypatch):
-    """Filled up to what one mma takes; above 192 queries stay in shared memory."""
+    """Sizes are padded to the operand of an mma. Above 192, queries stay in shared memory."""
     check(attend(), *operands(40, 70, size))
     check(attend(is_causal=True), *operands(70, 70, size, dtype=torch.float16))
     check(attend(enable_gqa=True), *operands(2, 50, size, heads=6, key_heads=2))
@@ -63,7 +63,7 @@ def test_rows_that_see_nothing():
     compiled = torch.compile(lambda q, k, v, mask: F.scaled_dot_product_attention(q, k, v, mask), backend="tilewright")
     out = compiled(q, k, v, mask)
     assert out.isfinite().all() and (out[:, :, 5] == 0).all()
-    # The lowest number is no infinity: what is hidden by it counts, where nothing else does.
+    # The lowest finite number is not an infinity: elements that it masks count if there are no others.
     q, k, v = q.float().half(), k.half(), v.half()
     lowest = torch.zeros(32, 64)
     lowest[7] = lowest[:, 9] = torch.finfo(torch.float32).min
@@ -73,7 +73,7 @@ def test_rows_that_see_nothing():
 
 @pytest.mark.parametrize("rows", [1, 3, 80])
 def test_grouped_heads(rows):
-    """A step of decoding: the heads that share keys are rows of one block."""
+    """A decoding step: the heads that share keys are rows of one block."""
     q, k, v = operands(rows, 90, heads=8, key_heads=2)
     check(attend(enable_gqa=True), q, k, v)
     mask = torch.rand(rows, 90) > 0.3
@@ -88,7 +88,7 @@ def test_a_step_of_decoding():
 
 
 def test_operands_as_projections_give_them():
-    """Heads lie between rows and numbers, and so they do in the result."""
+    """The dimension of heads is between rows and numbers, also in the result."""
     def forward(q, k, v):
         q, k, v = (x.view(2, 40, 3, 64).transpose(1, 2) for x in (q, k, v))
         return F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).reshape(2, 40, 192)

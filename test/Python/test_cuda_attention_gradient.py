@@ -1,4 +1,5 @@
-"""The gradient of attention on tensor cores on the emulated device: executed by ptx-check, without a finding, by the numbers rule."""
+"""The gradient of attention on tensor cores of the emulated device: executed by ptx-check without a finding, by the
+numbers rule."""
 
 import pytest
 import torch
@@ -17,7 +18,7 @@ def emulated(monkeypatch, tmp_path):
 
 
 def check_on_tensor_cores(tmp_path, fn, *inputs):
-    """The last graph is the backward one: one kernel of it is the gradient."""
+    """Checks that one kernel of the last graph, the backward one, is the gradient of attention."""
     check_gradient(fn, *inputs)
     assert "attention" in kinds(tmp_path)
 
@@ -30,13 +31,14 @@ def test_plain(tmp_path, dtype, rows, columns):
 
 @pytest.mark.parametrize("rows, columns", [(96, 96), (70, 70), (96, 40), (40, 96), (130, 130)])
 def test_causal(tmp_path, rows, columns):
-    """Keys that no query sees have a gradient of zero."""
+    """Keys that no query attends to have a gradient of zero."""
     check_on_tensor_cores(tmp_path, attend(is_causal=True, scale=0.2), *operands(rows, columns))
 
 
 @pytest.mark.parametrize("size", [8, 16, 40, 64, 72, 80, 96, 128])
 def test_head_sizes(tmp_path, size):
-    """To 64 numbers a thread keeps its own rows; above, shared memory does. Values of another size: attention-gradient.mlir."""
+    """Up to 64 numbers, a thread keeps its rows in registers; above, they are in shared memory. Values of another
+    size: attention-gradient.mlir."""
     check_on_tensor_cores(tmp_path, attend(), *operands(40, 70, size))
     check_on_tensor_cores(tmp_path, attend(is_causal=True), *operands(70, 70, size, heads=1, key_heads=1))
 
@@ -59,7 +61,7 @@ def test_masks(tmp_path, rows):
 
 
 def test_rows_that_see_nothing():
-    """They have no weights: nothing comes from them, and nothing goes there, as in forward."""
+    """Rows whose keys are all masked have no weights: they get no gradient and contribute none, as in forward."""
     q, k, v = (x.requires_grad_() for x in operands(32, 64))
     mask = torch.rand(32, 64) > 0.3
     mask[5] = False

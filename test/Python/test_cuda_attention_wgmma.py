@@ -1,4 +1,5 @@
-"""Attention on sm_90a by wgmma and TMA on the emulated device: executed by ptx-check, without a finding, by the numbers rule."""
+"""Attention on sm_90a with wgmma and TMA on the emulated device: executed by ptx-check without a finding, by the
+numbers rule."""
 
 import json
 import os
@@ -28,7 +29,7 @@ def hopper(monkeypatch, tmp_path):
 
 
 def consumers(tiled):
-    """Of attention: its warp groups that multiply, 0 for mma.sync."""
+    """Returns the number of consumer warp groups of attention, 0 for mma.sync."""
     schedule = re.search(r'tw.schedule = \{([^}]*kind = "attention"[^}]*)\}', tiled)[1]
     found = re.search(r"consumers = (\d+)", schedule)
     return int(found[1]) if found else 0
@@ -49,7 +50,7 @@ def test_plain_and_causal(dtype, size, tmp_path):
 
 
 def test_a_ring_that_begins_anew(tmp_path):
-    """More tiles of keys than slots; of causal blocks the last walks over more tiles than the first."""
+    """More tiles of keys than slots. The last causal block iterates over more tiles than the first."""
     check_by_wgmma(tmp_path, 2, attend(), *operands(100, 601, heads=1, key_heads=1))
     check_by_wgmma(tmp_path, 2, attend(is_causal=True), *operands(300, 300, 192, heads=1, key_heads=1))
 
@@ -68,7 +69,7 @@ OTHER_VALUES = """func.func @main(%q: tensor<1x2x{rows}x{size}xf16>, %k: tensor<
 
 @pytest.mark.parametrize("size, value_size", [(192, 128), (64, 128), (40, 24), (256, 64), (64, 256)])
 def test_values_of_another_size(size, value_size, tmp_path):
-    """As MLIR: PyTorch makes products of such calls on the CPU before a backend sees them."""
+    """The test uses MLIR, because PyTorch decomposes such calls on the CPU into products before a backend sees them."""
     model = tmp_path / "m.mlir"
     model.write_text(OTHER_VALUES.format(rows=70, size=size, values=value_size))
     query, key, value = torch.randn(1, 2, 70, size).half(), torch.randn(1, 1, 90, size).half(), torch.randn(1, 1, 90, value_size).half()
@@ -106,7 +107,7 @@ def test_rows_that_see_nothing(tmp_path):
 
 
 def test_operands_as_projections_give_them(tmp_path):
-    """Heads lie between rows and numbers, and so they do in the maps."""
+    """The dimension of heads is between rows and numbers, also in the tensor maps."""
     def forward(q, k, v):
         q, k, v = (x.view(2, 70, 2, 64).transpose(1, 2) for x in (q, k, v))
         return F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).reshape(2, 70, 128)
@@ -123,7 +124,7 @@ def test_symbolic_lengths(tmp_path):
 
 
 def test_what_stays_with_mma(tmp_path):
-    """Few queries would leave most rows of a wgmma empty."""
+    """With few queries, most rows of a wgmma would be empty."""
     check_by_wgmma(tmp_path, 0, attend(), *operands(40, 130))
     check_by_wgmma(tmp_path, 0, attend(enable_gqa=True), *operands(1, 90, heads=8, key_heads=2))
 
@@ -171,7 +172,8 @@ DAMAGE = {
 
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_the_checker_sees_damage(damage, tmp_path):
-    """The kernel as it is has no finding in any order of its warps; without any one of its parts it has. Four slots of 32 KB, six tiles."""
+    """The unchanged kernel has no finding in any order of its warps; without any one of its parts it has. Four slots
+    of 32 KB, six tiles."""
     pattern, change, expected = DAMAGE[damage]
     shapes = {"Q": [1, 1, 130, 64], "K": [1, 1, 650, 64], "V": [1, 1, 650, 64], "R": [1, 1, 130, 64]}
     types = {name: f"tensor<{'x'.join(map(str, shape))}xbf16>" for name, shape in shapes.items()}

@@ -1,4 +1,5 @@
-"""The driver's device, without a GPU: kernels go through CUDA's driver API, into a driver that runs them on ptx-check."""
+"""The driver's device, without a GPU: kernels are passed to CUDA's driver API, to a driver that runs them in
+ptx-check."""
 
 import os
 import pathlib
@@ -99,7 +100,8 @@ def test_code_for_another_chip_is_refused():
 
 @pytest.fixture
 def assembler(tmp_path):
-    """What stands for ptxas: the fake driver takes its cubins. Returns the file that its runs are told in, and the environment."""
+    """Installs a fake ptxas whose cubins the fake driver accepts. Returns the file in which its runs are recorded,
+    and the environment."""
     script, told = tmp_path / "ptxas", tmp_path / "told"
     told.touch()
     script.write_text(f"""#!/bin/sh
@@ -132,10 +134,10 @@ def test_ptxas_assembles_and_what_it_makes_is_kept(assembler):
 def test_a_chip_has_its_own_cubin(assembler):
     told, environment = assembler
     assert_good("chip", settings="capability=9.0", **environment)
-    assert "-arch=sm_90a " in told.read_text()  # the program's PTX is for that chip alone
+    assert "-arch=sm_90a " in told.read_text()  # the program's PTX is only for that chip
     told.write_text("")
     assert_good("network", settings="capability=8.6", **environment)
-    assert "-arch=sm_86 " in told.read_text()  # the program's PTX is for sm_80 and later ones
+    assert "-arch=sm_86 " in told.read_text()  # the program's PTX is for sm_80 and later
 
 
 def test_where_ptxas_fails_the_driver_compiles(assembler, tmp_path):
@@ -149,7 +151,7 @@ def test_where_ptxas_fails_the_driver_compiles(assembler, tmp_path):
 
 
 def test_where_the_driver_takes_no_cubin_it_compiles():
-    """A real cubin, which the fake driver does not know."""
+    """A real cubin, which the fake driver does not accept."""
     ptxas = find_ptxas()
     if not ptxas:
         pytest.skip("there is no ptxas: neither a CUDA root nor triton's wheel")
@@ -159,7 +161,7 @@ def test_where_the_driver_takes_no_cubin_it_compiles():
 
 
 def test_what_a_device_refuses_stays_in_the_cache(tmp_path):
-    """The device is at fault, not the entry: it is an error, and nothing is put aside or compiled again."""
+    """The device is at fault, not the entry: it is an error, and the entry is neither quarantined nor compiled again."""
     cache = {"TILEWRIGHT_CACHE_DIR": str(tmp_path)}
     assert_good("network", **cache)
     code, _, errors = run("network", settings="fail=cuModuleLoadDataEx:1:222", **cache)

@@ -1,5 +1,6 @@
-"""8-bit floats on the emulated GPU: products by mma on sm_89 and by wgmma on sm_90a, before them as products of f16; conversions by the chip's
-instructions. Every kernel without a finding of ptx-check, by the numbers rule, and taken by ptxas without spills."""
+"""8-bit floats on the emulated GPU: products with mma on sm_89 and with wgmma on sm_90a, on older chips as products
+of f16; conversions with the chip's instructions. Every kernel runs without a finding of ptx-check, keeps the
+numbers rule, and is assembled by ptxas without spills."""
 
 import os
 import re
@@ -36,7 +37,7 @@ def newest(tmp_path, stage):
 
 
 def on_tensor_cores(tmp_path, kind):
-    """The schedules of what was compiled last."""
+    """Checks the kinds of schedules of the last compilation."""
     assert re.findall(r'tw.schedule = \{[^}]*kind = "(\w+)"', newest(tmp_path, "tiled")) == [kind]
 
 
@@ -70,17 +71,17 @@ def test_what_follows_is_in_the_kernel(arch, following, tmp_path):
 
 
 def test_rows_at_no_multiple_of_16_bytes(arch, tmp_path):
-    """TMA takes none of them: mma does, which gathers what cp.async does not take."""
+    """TMA supports none of these; mma does, with a gather where cp.async is not possible."""
     check_scaled(*operands(100, 130, 70), torch.rand(100, 1), torch.rand(1, 130), torch.randn(130).bfloat16(), out=torch.float32)
     on_tensor_cores(tmp_path, "mma")
     a, b = operands(40, 48, 64)
-    check_scaled(a, b.contiguous(), *ONE_SCALE)  # b lies along its columns
+    check_scaled(a, b.contiguous(), *ONE_SCALE)  # b is contiguous along its columns
     on_tensor_cores(tmp_path, "mma")
 
 
 @pytest.mark.parametrize("arch", ["sm_80", "sm_86"])
 def test_chips_that_multiply_none(arch, tmp_path, monkeypatch):
-    """They multiply f16, of which all 8-bit floats are."""
+    """These chips multiply f16, which represents all 8-bit floats."""
     monkeypatch.setenv("TILEWRIGHT_ARCH", arch)
     check_scaled(*operands(40, 48, 64, (E5M2, E4M3)), torch.rand(40, 1), torch.rand(1, 48), torch.randn(48).bfloat16())
     kinds = re.findall(r'tw.schedule = \{[^}]*kind = "(\w+)"', newest(tmp_path, "tiled"))
@@ -89,7 +90,7 @@ def test_chips_that_multiply_none(arch, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("arch", ["sm_80", "sm_89"])
 def test_conversions(arch, monkeypatch):
-    """By cvt from sm_89 on, which saturates; before, in integers."""
+    """Uses cvt from sm_89 on, which saturates; on older chips, integer instructions."""
     monkeypatch.setenv("TILEWRIGHT_ARCH", arch)
     floats = torch.cat([all_floats()[:: 1 if FULL else 41], torch.tensor([61439.99, 61440, -61440, 57344, 464, 465, -500, 1e30])])
     for kind in (E4M3, E5M2):
@@ -111,7 +112,7 @@ def test_moved(arch):
 def test_sizes(arch, sizes, kinds, tmp_path):
     for out in (torch.float32, torch.bfloat16, torch.float16):
         check_scaled(*operands(*sizes, kinds), torch.rand(sizes[0], 1) + 0.5, torch.rand(1, sizes[1]) + 0.5, out=out)
-        # A long sum of few results is one of parts, which other kernels add up.
+        # A long sum with few results is split into parts, which other kernels add.
         assert ARCHES[arch] in re.findall(r'tw.schedule = \{[^}]*kind = "(\w+)"', newest(tmp_path, "tiled"))
 
 
@@ -131,8 +132,8 @@ func.func @main(%x: tensor<{m}x{k}xf8E4M3FN>, %w: tensor<{n}x{k}xf8E5M2>) -> ten
 
 @pytest.mark.parametrize("sizes", [(128, 160, 384), pytest.param((300, 272, 640), marks=full)])
 def test_drawn_schedules(arch, sizes, tmp_path):
-    """Whatever the space has is emitted, runs without a finding and is right: `--check` compares with the reference. ptxas, where there is one,
-    takes it without spills and without a notice that it serializes wgmma."""
+    """Every schedule of the space is emitted, runs without a finding and is right: `--check` compares with the
+    reference. ptxas, if there is one, assembles it without spills and without a notice that it serializes wgmma."""
     m, n, k = sizes
     model, driver = tmp_path / "m.mlir", [PROGRAM]
     model.write_text(PRODUCT.format(m=m, n=n, k=k))

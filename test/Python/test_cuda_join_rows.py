@@ -1,4 +1,5 @@
-"""Norms behind products on the emulated device: one kernel where a block's tile has whole rows, two elsewhere; by the numbers rule."""
+"""Norms after products on the emulated device: one kernel if a block's tile has whole rows, else two; by the numbers
+rule."""
 
 import os
 
@@ -28,7 +29,7 @@ def kept(x, w, residual, gain):
 
 
 def kernels(tmp_path):
-    """The kinds of the last graph's kernels."""
+    """Returns the kinds of the last graph's kernels."""
     return schedules(max((tmp_path / "dump").rglob("*-tiled.mlir"), key=lambda file: file.stat().st_mtime_ns))
 
 
@@ -65,7 +66,7 @@ def test_layers_share_a_kernel(arch, tmp_path):  # noqa: F811
 
 
 def test_batches_and_large_values(arch, tmp_path):  # noqa: F811
-    """Each row has its own mean, of numbers far from zero: the variance is one of differences from it."""
+    """Each row has its own mean, of numbers far from zero: the variance is computed from differences from that mean."""
     torch.manual_seed(1)
     a, b = torch.randn(3, 50, 40).bfloat16(), torch.randn(3, 40, 64).bfloat16() / 8
     check(lambda a, b: F.layer_norm((a @ b).float() + 1000, [64]), a, b)

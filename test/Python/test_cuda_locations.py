@@ -1,4 +1,4 @@
-"""PTX with the user's lines: the same code as without, and findings that name a line."""
+"""PTX with the user's lines: the code is the same as without, and findings name a line."""
 
 import pathlib
 import re
@@ -15,7 +15,8 @@ pytestmark = pytest.mark.skipif(not PROGRAM.exists(), reason="tilewright was not
 
 
 def code(ptx):
-    """What a GPU sees, declarations first: kernels with locations are one module, others one each, where labels count functions."""
+    """Returns the code without locations, declarations first. Kernels with locations are one module, others one each,
+    and labels count functions."""
     lines = [re.sub(r"\$L__BB\d+_", "$L__BB_", line) for line in ptx.splitlines()]
     lines = [line for line in lines if not ONLY_LOCATIONS.match(line) and not line.endswith(" has been demoted")]
     declared = [line for line in lines if line.startswith(".extern .shared")]
@@ -24,7 +25,7 @@ def code(ptx):
 
 @pytest.mark.parametrize("name", ["product", "softmax", "attention", "fma", "convolution", "long-rows", "product-i8"])
 def test_locations_change_no_code(name, tmp_path, monkeypatch):
-    """What is printed has them; what is kept and run has not."""
+    """Printed PTX has locations; cached and executed PTX does not."""
     monkeypatch.setenv("TILEWRIGHT_SAVE_LAUNCHES", str(tmp_path / "launches"))
     monkeypatch.setenv("TILEWRIGHT_CACHE", "0")
     model = ROOT / "test" / "Target" / "CUDA" / f"{name}.mlir"

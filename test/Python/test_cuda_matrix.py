@@ -1,6 +1,6 @@
-"""Every kind of kernel of the target cuda, as a table: each row for sm_80 and for sm_90a is executed by ptx-check without a finding,
-keeps the numbers rule against float64, and is taken by ptxas without spills and without a notice that it serializes wgmma.
-Kernels of one thread per element, which nothing better fits, may spill."""
+"""Every kind of kernel of the target cuda, as a table. Each row is executed for sm_80 and for sm_90a by ptx-check
+without a finding, keeps the numbers rule against float64, and is assembled by ptxas without spills and without a
+notice that it serializes wgmma. Kernels of one thread per element, the fallback schedule, may spill."""
 
 import functools
 import re
@@ -18,8 +18,11 @@ ROWS = {}
 
 
 def row(name, fn, *inputs, gradient=False, kinds=None):
-    """`inputs` are called for each run; `kinds` of schedules by arch, of which the kernels must have at least these. Rows whose
-    name says tf32 have the option."""
+    """Adds a row to the table.
+
+    `inputs` are called for each run. `kinds`: the kinds of schedules by arch that the kernels must at least have.
+    Rows whose name has tf32 set that option.
+    """
     assert name not in ROWS, name
     compare = check_gradient if gradient else functools.partial(check, eps=2.0**-10) if "tf32" in name else check
     ROWS[name] = (fn, inputs, compare, kinds or {})
@@ -31,7 +34,7 @@ def random(*shape, dtype=F32):
     return lambda: torch.randn(shape).to(dtype)
 
 
-# Products: every size with every type, turned in every way, with everything that may follow, and in batches.
+# Products: every size with every type, all transpositions, all epilogues, and batches.
 
 EPILOGUES = {
     "plain": lambda y, bias, residual: y,
@@ -74,7 +77,7 @@ for sizes in ((128, 128, 128), (17, 64, 264)):
 for name, dtype in TYPES.items():
     row(f"product-{name}-batched", torch.matmul, random(3, 24, 32, dtype=dtype), random(3, 32, 40, dtype=dtype))
 
-# Long sums of few results, in parts. Those of 16 rows and more are cut for all targets, before kernels are formed.
+# Long sums of few results, in parts. Those of 16 rows and more are split for all targets, before kernels are formed.
 
 for name, dtype in TYPES.items():
     row(f"split-{name}", lambda a, b: a @ b, random(3, 4096, dtype=dtype), random(4096, 64, dtype=dtype))
@@ -128,7 +131,7 @@ for dims in (0, 1, 2, (0, 1), (0, 2), (1, 2), (0, 1, 2)):
     row(f"reductions-{dims}", lambda x, dims=dims: (x.sum(dims), x.mean(dims), x.amax(dims)), random(6, 17, 33))
     if isinstance(dims, int):
         row(f"reductions-bf16-{dims}", lambda x, dims=dims: (x.sum(dims), x.amin(dims)), random(6, 17, 33, dtype=BF16))
-# Long ones to few results, in parts.
+# Long reductions to few results, in parts.
 for name, shape, dims in (("columns", (4096, 40), 0), ("channels", (8, 16, 32, 36), (0, 2, 3)), ("middle", (2, 8192, 9), 1)):
     row(f"split-reduction-{name}", lambda x, dims=dims: (x * 2).sum(dims), random(*shape))
     row(f"split-reduction-{name}-int", lambda x, dims=dims: x.sum(dims), lambda shape=shape: torch.randint(-9, 9, shape))
@@ -160,7 +163,7 @@ row("convolution-transposed-groups", lambda x, w: F.conv_transpose2d(x, w, strid
 row("convolution-gradient", lambda x, w: F.conv2d(x, w, padding=1), random(1, 8, 7, 7), random(16, 8, 3, 3), gradient=True)
 
 
-# Order: equals keep theirs, NaN is the largest, -0 equals 0.
+# Sorting: the order of equal elements is kept, NaN is the largest, -0 equals 0.
 
 
 def special(*shape):
@@ -191,7 +194,7 @@ def arch(request, monkeypatch, tmp_path):
 
 
 def schedules(tiled):
-    """The kind of each kernel's schedule."""
+    """Returns the kind of each kernel's schedule."""
     return dict(re.findall(r'func.func (?:private )?@(\w+)\(.*?tw.schedule = \{[^}]*kind = "(\w+)"', tiled.read_text()))
 
 
@@ -226,7 +229,7 @@ def test_row(name, arch, tmp_path, monkeypatch):
 
 
 def test_tf32_follows_torch(monkeypatch, tmp_path, arch):
-    """f32 stays f32, but where the option or torch's own precision says otherwise; the option wins."""
+    """f32 is kept, unless the option or torch's own precision says otherwise. The option has priority."""
     inputs = torch.randn(40, 48), torch.randn(48, 56)
 
     def kinds(**options):
@@ -250,7 +253,7 @@ def test_tf32_follows_torch(monkeypatch, tmp_path, arch):
 
 @pytest.mark.parametrize("raster", [2, 3, 8])
 def test_tiles_in_bands(raster, arch, tmp_path, monkeypatch):
-    """Blocks take every tile once, also those of the last band, whose rows may be fewer."""
+    """Blocks compute every tile once, including those of the last band, which may have fewer rows."""
     (tmp_path / "s.json").write_text('{"*": {"raster": %d, %s}}' % (raster, '"n": 64, "group_m": 64, "consumers": 1' if arch == "sm_90a" else '"warp_m": 16, "warps_m": 2'))
     monkeypatch.setenv("TILEWRIGHT_SCHEDULE_FILE", str(tmp_path / "s.json"))
     torch.manual_seed(1)

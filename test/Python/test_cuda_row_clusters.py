@@ -1,5 +1,5 @@
-"""Long rows on sm_90a: the blocks of a cluster share one, which is read once; right by the numbers rule, without a finding of ptx-check, and without
-spills."""
+"""Long rows on sm_90a: the blocks of a cluster share a row, which is read once. The results keep the numbers rule,
+without a finding of ptx-check and without spills."""
 
 import os
 import re
@@ -19,7 +19,7 @@ BF16 = torch.bfloat16
 
 @pytest.fixture
 def tiled(monkeypatch, tmp_path):
-    """The kernels of what was compiled last."""
+    """Returns a function for the path of the last compilation's kernels."""
     for name, value in (("TARGET", "cuda"), ("DEVICE", "emulated"), ("ARCH", "sm_90a"), ("DUMP", str(tmp_path / "dump"))):
         monkeypatch.setenv(f"TILEWRIGHT_{name}", value)
     return lambda: max((tmp_path / "dump").rglob("*-tiled.mlir"), key=lambda file: file.stat().st_mtime_ns)
@@ -40,7 +40,7 @@ CASES = [("softmax", 8, 40000, torch.float32), ("layer-norm", 9, 33000, BF16), (
 if FULL:
     CASES += [(name, rows, columns, dtype) for name in NORMS for rows, columns, dtype in
               ((200, 32768 + 8, BF16), (8, 128256, torch.float32), (8, 262144, BF16), (5, 16387, torch.float32), (8, 50257, torch.float32))]  # fmt: skip
-    CASES += [(name, 2, 20000, torch.float64) for name in ("layer-norm", "rms-norm", "sum-and-greatest")]  # exp of f64 has no code
+    CASES += [(name, 2, 20000, torch.float64) for name in ("layer-norm", "rms-norm", "sum-and-greatest")]  # exp of f64 is not supported
 
 
 @pytest.mark.parametrize("name,rows,columns,dtype", CASES)
@@ -60,7 +60,7 @@ def test_cross_entropy(tiled, tmp_path):
 
 
 def ptx_of(rows, columns, folder, schedule=""):
-    """Of a softmax."""
+    """Returns the PTX of a softmax."""
     source, ptx = folder / "softmax.mlir", folder / "softmax.ptx"
     source.write_text(f"""func.func @main(%x: tensor<{rows}x{columns}xf32>) -> tensor<{rows}x{columns}xf32> {{
       %s = tw.softmax %x {{dim = 1 : i64}} : tensor<{rows}x{columns}xf32> -> tensor<{rows}x{columns}xf32>
@@ -72,7 +72,8 @@ def ptx_of(rows, columns, folder, schedule=""):
 
 @pytest.mark.parametrize("rows,columns,blocks", [(500, 16384, 1), (500, 32768, 1), (500, 32772, 2), (500, 65540, 4), (500, 262144, 8), (1, 16384, 2), (16, 131072, 8), (500, 262148, 1)])
 def test_how_many_blocks(rows, columns, blocks, tmp_path):
-    """As many as hold the row, or more where there are few rows; a row too long for eight is read again."""
+    """As many blocks as hold the row, or more if there are few rows. A row that is too long for eight blocks is read
+    again."""
     text = ptx_of(rows, columns, tmp_path)
     found = re.search(r"\.reqnctapercluster (\d+)", text)
     assert int(found[1] if found else 1) == blocks

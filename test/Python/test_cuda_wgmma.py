@@ -1,4 +1,5 @@
-"""Products for sm_90a on the emulated device: by TMA and wgmma where tensor maps can tell the operands, without a finding, by the numbers rule."""
+"""Products for sm_90a on the emulated device: with TMA and wgmma if tensor maps can describe the operands, without a
+finding, by the numbers rule."""
 
 import copy
 import json
@@ -24,12 +25,12 @@ def hopper(monkeypatch, tmp_path):
 
 
 def dumped(tmp_path, stage):
-    """What the last graph was at a stage."""
+    """Returns the IR of the last graph at a stage."""
     return max((tmp_path / "dump").rglob(f"*-{stage}.mlir"), key=lambda file: file.stat().st_mtime_ns).read_text()
 
 
 def kinds(tmp_path):
-    """Of the schedules of the kernels that were compiled last."""
+    """Returns the kinds of schedules of the last compilation's kernels."""
     return re.findall(r'tw.schedule = \{[^}]*kind = "(\w+)"', dumped(tmp_path, "tiled"))
 
 
@@ -49,7 +50,7 @@ def test_every_order(dtype, turned_a, turned_b, tmp_path):
 def test_edges(tmp_path):
     check_by_wgmma(tmp_path, lambda a, b: a @ b, *product(100, 136, 72, torch.bfloat16))
     check_by_wgmma(tmp_path, lambda a, b: a @ b, *product(1, 8, 8, torch.bfloat16))
-    # An odd number of columns, whose sums are stored one by one.
+    # An odd number of columns, whose sums are stored individually.
     check_by_wgmma(tmp_path, lambda a, b: a @ b, *product(70, 37, 24, torch.bfloat16, turned_b=True))
 
 
@@ -74,14 +75,14 @@ def test_few_rows(rows, tmp_path):
 
 def test_batches(tmp_path):
     check_by_wgmma(tmp_path, torch.matmul, torch.randn(3, 40, 48).bfloat16(), torch.randn(3, 48, 56).bfloat16())
-    # Two loops of the batch are one dimension of the map.
+    # Two loops of the batch form one dimension of the map.
     check_by_wgmma(tmp_path, torch.matmul, torch.randn(2, 3, 24, 32).half(), torch.randn(2, 3, 40, 32).half().transpose(-1, -2))
-    # Two loops of rows are one dimension, too.
+    # Two loops of rows form one dimension, too.
     check_by_wgmma(tmp_path, F.linear, torch.randn(2, 35, 48).bfloat16(), torch.randn(56, 48).bfloat16(), torch.randn(56).bfloat16())
 
 
 def test_convolution_of_one_place(tmp_path):
-    """In channels-last order it is a product; windows of more, or steps, are not."""
+    """In channels-last order it is a product. Convolutions with larger windows or strides are not."""
     x, w, b = torch.randn(2, 16, 9, 11).bfloat16().to(memory_format=torch.channels_last), torch.randn(24, 16, 1, 1).bfloat16(), torch.randn(24).bfloat16()
     check_by_wgmma(tmp_path, lambda x, w, b: F.relu(F.conv2d(x, w, b)), x, w, b)
     check(lambda x, w, b: F.conv2d(x, w, b, stride=2), x, w, b)
@@ -95,7 +96,8 @@ def test_results_in_another_order(tmp_path):
 
 
 def run_dynamic(fn, pairs):
-    """`fn` of each pair by one compiled program: dimension 0 of what `pairs` say is symbolic."""
+    """Runs `fn` on each of `pairs` with one compiled program. Dimension 0 of the tensors that a pair names is
+    symbolic."""
     torch._dynamo.reset()
     compiled = torch.compile(fn, backend=tilewright, options={"strict": True})
     for tensors, symbolic in pairs:
@@ -105,7 +107,7 @@ def run_dynamic(fn, pairs):
 
 
 def test_symbolic_rows(tmp_path):
-    """The maps are made from the sizes of the call."""
+    """The tensor maps are made from the sizes of the call."""
     b = torch.randn(64, 72).bfloat16()
     run_dynamic(lambda a, b: F.relu(a @ b), [((a, b), [a]) for rows in (70, 5, 200, 64) for a in [torch.randn(rows, 64).bfloat16()]])
     assert kinds(tmp_path) == ["wgmma"]
@@ -117,19 +119,19 @@ def test_symbolic_rows(tmp_path):
 
 
 def test_sum_of_symbolic_length(tmp_path):
-    """Where both operands have it as their slow dimension, its steps are counted when the kernel runs."""
+    """If the summed dimension is the slow dimension of both operands, its steps are counted at run time."""
     run_dynamic(lambda a, b: a.t() @ b, [((a, b), [a, b]) for k in (40, 64, 150, 2) for a, b in [(torch.randn(k, 72).bfloat16(), torch.randn(k, 64).bfloat16())]])
     assert kinds(tmp_path) == ["wgmma"]
 
 
 def test_all_sizes_symbolic(tmp_path):
-    """Strides that are not known to be multiples of 16 bytes have no map."""
+    """Strides that are not known to be multiples of 16 bytes cannot have a tensor map."""
     check(lambda a, b: a @ b, *product(70, 64, 72, torch.bfloat16), dynamic=True)
     assert kinds(tmp_path) == ["mma"]
 
 
 def test_int8(tmp_path):
-    """Where both operands lie along the sum; wgmma turns bytes over as little as ldmatrix does. Sums wrap."""
+    """Both operands must be contiguous along the sum: wgmma cannot transpose bytes, nor can ldmatrix. Sums wrap."""
     for sizes in [(129, 72, 144), (17, 40, 32), (300, 264, 272)]:
         a, b = product(*sizes, torch.float64, turned_b=True)
         check_by_wgmma(tmp_path, lambda a, b: a @ b, (a * 40).to(torch.int8), (b * 40).to(torch.int8))
@@ -142,7 +144,7 @@ def test_int8_that_does_not_lie_along_the_sum(tmp_path):
 
 
 def test_infinities_stay_in_their_sums(tmp_path):
-    """What fills a tile behind the sum's end is zero on both sides."""
+    """Elements of a tile behind the end of the sum are zero in both operands."""
     a, b = product(70, 64, 72, torch.bfloat16)
     a[3, 71], b[5, 7] = float("inf"), float("nan")
     check_by_wgmma(tmp_path, lambda a, b: a @ b, a, b)
@@ -162,7 +164,8 @@ def test_schedules(schedule, turned_b, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("sizes", [(256, 264, 96), (104, 136, 72), (17, 304, 64)])
 def test_drawn_schedules(tmp_path, sizes):
-    """Whatever the space has is emitted, runs without a finding and is right: `--check` compares with the reference."""
+    """Every schedule of the space is emitted, runs without a finding and is right: `--check` compares with the
+    reference."""
     m, n, k = sizes
     model = tmp_path / "m.mlir"
     model.write_text(PRODUCT.format(m=m, n=n, k=k, type="bf16"))
@@ -196,7 +199,8 @@ DAMAGE = {
 
 
 def check_damaged(tmp_path, pattern, change, expected, grid=3, **schedule):
-    """The kernel as it is has no finding in any order of its warps; without any one of its parts it has. A slot has 24 KB."""
+    """Checks that the unchanged kernel has no finding in any order of its warps, and that without any one of its
+    parts it has. A slot has 24 KB."""
     schedule = {"group_m": 64, "consumers": 2, "n": 64, "stages": 3} | schedule
     rows = schedule["group_m"] * schedule["consumers"]
     (tmp_path / "m.mlir").write_text(PRODUCT.format(m=100, n=136, k=392, type="bf16"))
@@ -225,7 +229,7 @@ def test_the_checker_sees_damage(damage, tmp_path):
     check_damaged(tmp_path, *DAMAGE[damage])
 
 
-# Of blocks that take two tiles in turn: what a tile alone would not need.
+# For blocks that compute two tiles one after the other: parts that a single tile would not need.
 DAMAGE_IN_TURN = {
     "nothing": (r"", "", ""),
     "the last slot of a tile is never empty": (r"(wgmma\.wait_group\.sync\.aligned 0;(?s:.)*?)mbarrier\.arrive\.shared::cta\.b64 [^\n]*", r"\1", "deadlock"),
@@ -238,7 +242,7 @@ def test_the_checker_sees_damage_in_turn(damage, tmp_path):
     check_damaged(tmp_path, *DAMAGE_IN_TURN[damage], grid=2, in_turn=2)
 
 
-# Of blocks of a cluster, each of which loads its half of B to both: what a block alone would not need.
+# For blocks of a cluster, each of which loads its half of B to both: parts that a single block would not need.
 DAMAGE_IN_CLUSTERS = {
     "nothing": (r"", "", ""),
     "the other block is not told of an empty slot": (r"(mapa\.shared::cluster\.u32 there, [^,]*), [^;]*;", r"\1, 0;", "deadlock"),
@@ -260,7 +264,8 @@ def test_the_checker_sees_damage_in_clusters(damage, in_turn, tmp_path):
     {"group_m": 64, "consumers": 1, "n": 128}, {"group_m": 128, "consumers": 1, "n": 128}, {"group_m": 64, "consumers": 2, "n": 256},
     {"group_m": 64, "consumers": 1, "n": 128, "in_turn": 3}, {"group_m": 64, "consumers": 1, "n": 128, "raster": 2}])  # fmt: skip
 def test_clusters(schedule, tmp_path, monkeypatch):
-    """Odd numbers of tiles: a cluster's last block may lie below the last row, and its blocks take as many tiles in turn."""
+    """Odd numbers of tiles: a cluster's last block may be below the last row, and its blocks compute the same number
+    of tiles."""
     (tmp_path / "s.json").write_text(json.dumps({"*": {"stages": 3, "cluster": 2} | schedule}))
     monkeypatch.setenv("TILEWRIGHT_SCHEDULE_FILE", str(tmp_path / "s.json"))
     for sizes, turned_b in [((300, 328, 200), False), ((64, 136, 64), False), ((200, 136, 72), True), ((5, 8, 72), True)]:
@@ -292,7 +297,7 @@ def test_clusters_that_cannot_be(schedule, why, tmp_path):
 
 @pytest.mark.parametrize("schedule", [{"in_turn": 2, "consumers": 2}, {"in_turn": 3, "consumers": 1}, {"in_turn": 64, "consumers": 2, "raster": 2}])
 def test_tiles_in_turn(schedule, tmp_path, monkeypatch):
-    """A block takes some tiles one after the other, the last blocks fewer, or one block all of them."""
+    """A block computes some tiles one after the other, the last blocks fewer, or one block all of them."""
     (tmp_path / "s.json").write_text(json.dumps({"*": {"group_m": 64, "n": 64, "stages": 2} | schedule}))
     monkeypatch.setenv("TILEWRIGHT_SCHEDULE_FILE", str(tmp_path / "s.json"))
     check_by_wgmma(tmp_path, lambda a, b: F.gelu(a @ b), torch.randn(2, 300, 72).bfloat16(), torch.randn(2, 72, 200).bfloat16())

@@ -1,4 +1,4 @@
-"""Operators of torch.library: called in eager between segments, or compiled as what the user says that they are made of."""
+"""Operators of torch.library: called in eager between segments, or compiled as the user's decomposition or lowering."""
 
 import pytest
 import torch
@@ -25,7 +25,7 @@ def define_scale():
 
 @pytest.fixture
 def library(monkeypatch):
-    """mylib::scale, with a fake implementation and a gradient; what is registered is forgotten afterwards."""
+    """Defines mylib::scale, with a fake implementation and a gradient. Registrations are removed afterwards."""
     monkeypatch.setattr(decompositions, "_registered", {})
     define_scale()
     tilewright.report(clear=True)
@@ -104,20 +104,21 @@ def test_a_decomposition_that_ends_in_a_view_gives_a_tensor_of_its_own(monkeypat
 
 @pytest.fixture
 def lowered(library, monkeypatch):
-    """Registers what it is given, until the test ends."""
+    """Registers lowerings until the test ends."""
     monkeypatch.setattr(lowerings, "registered", {})
     return lambda function: tilewright.register_lowering(library, function)
 
 
 @pytest.mark.parametrize("how", ["decomposition", "lowering"])
 def test_operator_that_is_defined_again(lowered, library, how):
-    """As in a notebook, where a cell is run twice: other objects stand for the operator, and the old ones go when they go."""
+    """As in a notebook in which a cell is run twice: the operator has new objects, and the old ones are freed at some
+    later time."""
     if how == "lowering":
         lowered(scale_and_one)
     else:
         tilewright.register_decomposition(library, lambda x, factor: x * factor + 1)
     define_scale()
-    del torch.ops.tilewright_test.scale  # as when the first definition is collected after the second
+    del torch.ops.tilewright_test.scale  # as if the first definition were collected after the second
     assert torch.ops.tilewright_test.scale is not library
     compiled = torch.compile(model, backend="tilewright", fullgraph=True, options={"strict": True})
     x = torch.randn(4, 7)

@@ -1,4 +1,5 @@
-"""Processes that are killed and disks that are full while the compiler writes: nothing is lost, nothing half-written is read."""
+"""Processes that are killed and disks that are full while the compiler writes: nothing is lost, and no partially
+written file is read."""
 
 import os
 import pathlib
@@ -17,7 +18,7 @@ pytestmark = pytest.mark.skipif(not pathlib.Path(DRIVER).exists(), reason="tilew
 
 
 def model(number: int) -> str:
-    """One whose code depends on `number`."""
+    """Returns a model whose code depends on `number`."""
     return f"""
 func.func @main(%x: tensor<4x{8 + number}xf32>) -> tensor<4xf32> {{
   %e = tw.exp %x : (tensor<4x{8 + number}xf32>) -> tensor<4x{8 + number}xf32>

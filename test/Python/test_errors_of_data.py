@@ -1,4 +1,4 @@
-"""What eager refuses because of the data is refused by the compiled program, too: no value is made up."""
+"""If eager refuses a call because of its data, the compiled program refuses it, too, and returns no invented value."""
 
 import pytest
 import torch
@@ -13,13 +13,13 @@ PLACES = torch.tensor([[[[0, 3], [9, 15]], [[1, 2], [8, 12]]]])
 
 
 def with_place(place):
-    """PLACES with another one in the first channel."""
+    """Returns PLACES with another index in the first channel."""
     places = PLACES.clone()
     places[0, 0, 1, 1] = place
     return places
 
 
-# The function, arguments that it takes, arguments that it refuses, and what eager's error and ours have in common.
+# The function, arguments that it accepts, arguments that it refuses, and the common part of eager's error and ours.
 REFUSED = {
     "floor_divide": (lambda a, b: a // b, (COUNTS, torch.tensor([2, 3, -4])), (COUNTS, torch.tensor([2, 0, 1])), "ZeroDivisionError"),
     "div trunc": (lambda a, b: torch.div(a, b, rounding_mode="trunc"), (COUNTS, torch.tensor([2, 3, -4])), (COUNTS, torch.tensor([2, 0, 1])), "ZeroDivisionError"),
@@ -68,7 +68,8 @@ def test_what_eager_refuses(name):
 
 
 def test_offsets_that_fall():
-    """Eager refuses them or makes values up, as the mode and the processor's kernels have it; the compiled program always refuses."""
+    """Eager refuses them or returns invented values, depending on the mode and the processor's kernels. The compiled
+    program always refuses."""
     weight, rows = torch.eye(4), torch.tensor([0, 1, 3])
     for mode in ("sum", "mean", "max"):
         torch._dynamo.reset()

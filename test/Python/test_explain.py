@@ -1,4 +1,5 @@
-"""tilewright.report(), python -m tilewright explain, torch's logs, and what is written where compiling fails."""
+"""tilewright.report(), python -m tilewright explain, torch's logs, and the files that are written after a failed
+compilation."""
 
 import gc
 import json
@@ -72,7 +73,7 @@ def test_explain_forces_the_backend(tmp_path):
 
 
 class LeftToEager(torch.nn.Module):
-    """What Dynamo gives to no backend: a recurrent layer, and a loop that it cannot trace on from."""
+    """Code that Dynamo passes to no backend: a recurrent layer, and a loop that it cannot trace."""
 
     def __init__(self):
         super().__init__()
@@ -90,7 +91,7 @@ def breaks_in_a_loop(x):
 
 def test_functions_that_no_backend_sees_are_told():
     torch._dynamo.reset()
-    tilewright.report(clear=True)  # of graphs before the reset, whose numbers are given again
+    tilewright.report(clear=True)  # of graphs before the reset, whose numbers are used again
     model, other = LeftToEager(), torch.nn.Linear(4, 4)
     torch.compile(model, backend="tilewright")(torch.randn(3, 4))
     torch.compile(breaks_in_a_loop, backend="tilewright")(torch.randn(3))
@@ -129,7 +130,7 @@ def test_report_of_one_model():
 
 
 def test_report_keeps_no_code_alive():
-    """A program that compiles again and again does not grow by what it has thrown away."""
+    """The memory of a program that compiles repeatedly does not grow by the code that it has dropped."""
     tilewright.report(clear=True)
     model = torch.nn.Linear(4, 4)
     with torch.no_grad():
@@ -143,7 +144,7 @@ def test_report_keeps_no_code_alive():
 
 @pytest.mark.parametrize("dynamic", [False, True])
 def test_failed_compile_leaves_a_reproducer(tmp_path, monkeypatch, dynamic):
-    """The script fails like the program did; mended, it runs."""
+    """The script fails like the program did; after the cause is fixed, it runs."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     schedules = tmp_path / "schedules.json"
     schedules.write_text("{ this is no JSON")
@@ -164,7 +165,7 @@ def test_failed_compile_leaves_a_reproducer(tmp_path, monkeypatch, dynamic):
 
 
 def test_page_of_a_program(tmp_path):
-    """Both graphs of the program are in it, with its lines."""
+    """The page contains both graphs of the program, with its lines."""
     run(tmp_path, "-m", "tilewright", "explain", "--html", "page.html", "program.py")
     page = (tmp_path / "page.html").read_text()
     records = json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1])["records"]

@@ -1,5 +1,5 @@
-"""The page of tilewright explain in a browser: it loads, clicks and keys do what they say, and 500 kernels are no more work
-for the document than five."""
+"""The page of tilewright explain in a browser: it loads, clicks and keys work, and the document has no more elements
+for 500 kernels than for five."""
 
 # ruff: noqa: F811 (fixtures of the other file)
 import copy
@@ -57,7 +57,7 @@ def test_clicks_and_keys(browser, exported, record):
     assert all("tw.gelu" in row for row in pane_rows(browser, 1, ".hit")) and len(pane_rows(browser, 1, ".hit")) == 2
     assert browser.value("document.querySelector('#status').textContent").startswith("2 operations: tw.gelu (aten.gelu.default)")
     assert pane_rows(browser, 2, ".hit") and pane_rows(browser, 3, ".hit")
-    # n goes to the next marked line of the level that was used last.
+    # n moves to the next marked line of the level that was used last.
     marked = pane_rows(browser, 1, ".hit")
     browser.value("document.querySelectorAll('.list')[1].focus()")
     for row in (*marked, marked[0]):
@@ -65,7 +65,7 @@ def test_clicks_and_keys(browser, exported, record):
         assert pane_rows(browser, 1, ".at") == [row]
     browser.press("Escape")
     assert not pane_rows(browser, 1, ".hit") + pane_rows(browser, 1, ".chosen")
-    # The search goes on in the level that is used.
+    # The search continues in the level that is used.
     browser.press("/")
     assert browser.value("document.activeElement.id") == "search"
     browser.call("Input.insertText", text="softmax_is_not_there")
@@ -78,7 +78,7 @@ def test_clicks_and_keys(browser, exported, record):
     stage = next(one for one in record["stages"] if one["name"] == "vector")
     assert pane_rows(browser, 1)[0] == "1" + stage["lines"][0]
 
-    # Titles sort; a kernel opens where its code begins.
+    # Clicking a title sorts; a kernel opens at the start of its code.
     browser.click("#tab-kernels")
     browser.click(".table .head button", len(texts(browser, ".table .head button")) - 1)
     last = "[...document.querySelectorAll('.table .row')].sort((a, b) => a.dataset.row - b.dataset.row).map((row) => row.lastChild.textContent)"
@@ -88,7 +88,7 @@ def test_clicks_and_keys(browser, exported, record):
     kernel = max(record["kernels"], key=lambda one: one["code_bytes"])
     assert any(f"{kernel['name']}:" in row for row in pane_rows(browser, 3, ".at"))
 
-    # Edges that are not fused, with their reasons; the search keeps some of them.
+    # Edges that are not fused, with their reasons; the search filters them.
     browser.press("4")
     unfused = [edge for edge in record["edges"] if not edge["fused"]]
     shown = texts(browser, ".table .row")
@@ -146,7 +146,7 @@ def test_hostile_names_do_nothing(browser, tmp_path):
 
 
 def large(record: dict, times: int) -> dict:
-    """The record of a model so many times as large."""
+    """Returns the record of a model that is `times` as large."""
     big = copy.deepcopy(record)
     count, sets = len(record["origins"]), len(record["sets"])
     big["origins"] = record["origins"] * times
@@ -204,7 +204,7 @@ def test_levels(browser, exported):
 
 
 def test_several_graphs(browser, record, tmp_path):
-    """As report().html() writes them: one is shown, the others can be chosen."""
+    """A page written by report().html(): one graph is shown, and the others can be selected."""
     other = {**record, "model": "another", "kernels": record["kernels"][:1]}
     (tmp_path / "page.html").write_text(tilewright._tilewright.explain_page([json.dumps(record), json.dumps(other)], ""))
     show(browser, tmp_path / "page.html", "#view=kernels")
