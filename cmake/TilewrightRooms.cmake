@@ -1,9 +1,10 @@
-# A room is a folder of lib/ or dialects/ compiled into one object library; all rooms together make libTilewright.so.
+# A component ("room" in the names below) is a folder of lib/ or dialects/ that is compiled into one object library.
+# libTilewright.so is linked from all components.
 #
 #   tilewright_room(<name> [PLAIN] [DEPENDS target...] [EXCEPT folder...])
 #
-# takes every .cpp below the calling folder, but not those in a folder that is a room of its own. PLAIN rooms include no MLIR header (they get sanitizer builds);
-# the others share one precompiled header.
+# compiles every .cpp file below the calling folder, except those in a folder that is a component itself. PLAIN components
+# include no MLIR header, so that they can be built with sanitizers. The others share one precompiled header.
 include_guard(GLOBAL)
 
 find_program(CCACHE ccache)

@@ -28,7 +28,7 @@ function(tilewright_callers)
   set_property(GLOBAL APPEND PROPERTY TILEWRIGHT_CALLERS ${ARGN})
 endfunction()
 
-# tilewright_link_llvm_statically(<library>): called after every room and caller is declared.
+# tilewright_link_llvm_statically(<library>): must be called after every component and caller is declared.
 function(tilewright_link_llvm_statically library)
   file(GLOB archives "${LLVM_LIBRARY_DIR}/libMLIR*.a" "${LLVM_LIBRARY_DIR}/libLLVM*.a")
   list(APPEND archives "${LLVM_LIBRARY_DIR}/liblldELF.a" "${LLVM_LIBRARY_DIR}/liblldCommon.a")

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Checks the include rule of the house: who may see whom.
+"""Checks the layering: which library may include headers of which other library.
 
-A stage's room sees itself, its input and output dialects and the public headers; never another stage. Only
-lib/Pipelines names all stages' passes, only lib/Compiler sees the runtime. Tools, the Python module and the docs come
-in by the front door, include/tilewright. Tests may open any room.
+A stage includes its own headers, the dialects of its input and output, and the public headers, but never those of another stage.
+Only lib/Pipelines names the passes of all stages, and only lib/Compiler includes the runtime. Tools, the Python module and the
+examples use include/tilewright alone. Tests may include any header.
 
     python3 tools/dev/check_includes.py [repository]
 """
@@ -18,8 +18,8 @@ FORK = {"tilewright/ForkGeneration.h", "tilewright/ForkMutex.h"}  # locks that a
 TEXTS = {"tilewright/JsonText.h", "tilewright/NumberText.h"}  # numbers as text, in every locale
 RATES = {"tilewright/MachineRates.h"}  # plain numbers: the runtime measures them, the cost model reads them
 
-# Room: what it may include besides itself, as path prefixes. Reasons stand where a line is not plain from the rule.
-ROOMS = {
+# Each library with the path prefixes that it may include in addition to its own. A comment gives the reason if the rule does not explain an entry.
+LIBRARIES = {
     "dialects/Graph": set(),
     "dialects/Tile": {*TEXTS},
     "dialects/Plan": set(),
@@ -48,7 +48,7 @@ ROOMS = {
     # Linked into every ahead-of-time library, never into libTilewright.
     "lib/Runtime/Library": {"lib/Runtime/Host", "lib/Runtime/Plan", *RUNTIME_ABI, *FORK},
     "lib/Runtime/Jit": {"lib/Runtime/Host", "lib/Runtime/Plan", *RUNTIME_ABI, *FORK},
-    # Frames are plans with their symbols filled in, whoever walks them; the emulated device is ptx-check's interpreter.
+    # Frames are plans with their symbols filled in, regardless of what walks them; the emulated device is ptx-check's interpreter.
     "lib/Runtime/CUDA": {"lib/Runtime/Plan", "lib/Runtime/Host/Frame.h", "tilewright/CallersMemory.h", "tilewright/PtxChecker.h",
                          "tilewright/PtxTensorMap.h", "tilewright/TensorMapRecipe.h", *RUNTIME_ABI, *FORK},
     "lib/Tuner": {"dialects/Schedule", "dialects/Tile", "tilewright"},
@@ -65,20 +65,20 @@ OURS = ("lib/", "dialects/", "tilewright/", "tools/", "python/", "test/")
 INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]')
 
 
-def room_of(path: str) -> str | None:
-    """The longest room that holds `path`; lib/Target/* is one room per tenant."""
+def library_of(path: str) -> str | None:
+    """Returns the innermost library that contains `path`; each folder of lib/Target is one, for its target."""
     parts = path.split("/")
     for length in range(len(parts) - 1, 0, -1):
         prefix = "/".join(parts[:length])
-        if prefix in ROOMS:
+        if prefix in LIBRARIES:
             return prefix
-        if length > 1 and "/".join(parts[: length - 1]) + "/*" in ROOMS:
+        if length > 1 and "/".join(parts[: length - 1]) + "/*" in LIBRARIES:
             return prefix
     return None
 
 
-def allowed_in(room: str) -> set[str]:
-    return ROOMS.get(room) or ROOMS.get(room.rsplit("/", 1)[0] + "/*") or set()
+def allowed_in(library: str) -> set[str]:
+    return LIBRARIES.get(library) or LIBRARIES.get(library.rsplit("/", 1)[0] + "/*") or set()
 
 
 def complaints(root: Path) -> list[str]:
@@ -88,28 +88,28 @@ def complaints(root: Path) -> list[str]:
             if path.suffix not in (".h", ".cpp"):
                 continue
             name = path.relative_to(root).as_posix()
-            room = room_of(name)
-            if room is None:
-                found.append(f"{name}: in no room of tools/dev/check_includes.py; add its folder to ROOMS")
+            library = library_of(name)
+            if library is None:
+                found.append(f"{name}: its folder is in no library of tools/dev/check_includes.py; add it to LIBRARIES")
                 continue
             for number, line in enumerate(path.read_text().splitlines(), 1):
                 match = INCLUDE.match(line)
                 if not match or not match.group(1).startswith(OURS):
                     continue
                 target = match.group(1)
-                if target.startswith(room + "/") or (room == "include" and target.startswith("tilewright/")):
+                if target.startswith(library + "/") or (library == "include" and target.startswith("tilewright/")):
                     continue
-                if any(target == a or target.startswith(a + "/") for a in allowed_in(room)):
+                if any(target == a or target.startswith(a + "/") for a in allowed_in(library)):
                     continue
-                may = ", ".join(sorted(allowed_in(room))) or "nothing else"
-                found.append(f"{name}:{number}: {room} may not include {target}; besides itself it may: {may}")
+                may = ", ".join(sorted(allowed_in(library))) or "nothing else"
+                found.append(f"{name}:{number}: {library} may not include {target}; besides itself it may: {may}")
     return found
 
 
 def main() -> int:
     root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parents[2]
     found = complaints(root)
-    print("\n".join(found) if found else "check_includes: every room keeps to itself")
+    print("\n".join(found) if found else "check_includes: every library includes only what it may")
     return 1 if found else 0
 
 

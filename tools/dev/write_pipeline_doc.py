@@ -10,7 +10,7 @@ STAGES = [
     ("graph", "tw ops with torch's meaning; views collapsed, convolutions channels-last."),
     ("structured", "linalg and tw_tile on tensors; @main calls kernels, equal kernels are one function."),
     ("tiled", "the weight is packed once into panels of 48 columns; each kernel is one scf.forall over tiles."),
-    ("vector", "memrefs and vectors; temporaries lie in the thread's scratch; @main is the runtime's program."),
+    ("vector", "memrefs and vectors; temporaries are in the thread's scratch memory; @main is the runtime's program."),
 ]
 INTRO = """# The pipeline, stage by stage
 

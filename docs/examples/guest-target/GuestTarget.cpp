@@ -1,6 +1,6 @@
 //===- GuestTarget.cpp - a target in a plug-in: cpu with smaller tasks -----------------------===//
 //
-// It takes the house's pipelines and puts one pass of its own between the choice of a schedule and its application:
+// It uses Tilewright's pipelines and puts one pass of its own between the choice of a schedule and its application:
 //
 //   attributes {tw.schedule = {tiles = array<i64: 128, 48>}}   ->   {tiles = array<i64: 16, 48>}
 //

@@ -33,7 +33,7 @@ struct FuseSiblings : PassWrapper<FuseSiblings, OperationPass<ModuleOp>> {
     for (Operation &op : llvm::make_early_inc_range(main.getBody().front())) {
       auto second = dyn_cast<func::CallOp>(op);
       if (!second) {
-        if (first && llvm::is_contained(first->getUsers(), &op)) // it stands before the second call
+        if (first && llvm::is_contained(first->getUsers(), &op)) // it is before the second call
           first = {};
         continue;
       }
