@@ -1,15 +1,17 @@
-//===- GraphOps.td - the model graph with torch's meaning ------------------===//
+//===- GraphOps.td - the model graph with torch's semantics ----------------===//
 //
-// tw: tensors in, tensors out, no memory. Types are builtin ranked tensors. A dimension whose size is symbolic is
-// `?` in the shape, and the tensor's encoding is an affine map from the function's symbols to all sizes:
+// Ops of the tw dialect take and return values of builtin ranked tensor types and have no side effects on memory. A
+// dimension with a symbolic size is `?` in the shape. The encoding of the tensor's type is then an affine map from the
+// symbols of the function to all sizes:
 //
 //   tensor<?x768xf32, affine_map<()[s0] -> (s0, 768)>>
 //
-// so equal sizes are equal expressions. Symbol k of the map is the k-th `index` argument of the function that
-// carries `tw.symbol`. Booleans are i1, unsigned bytes ui8, other integers signless and signed in meaning.
+// Therefore equal sizes are equal expressions. Symbol k of the map is the k-th `index` argument of the function that
+// has the attribute `tw.symbol`. Booleans are i1 and unsigned bytes are ui8. All other integers are signless and are
+// interpreted as signed.
 //
-// Constraints are numbered per op (`matmul_c1`): the verifier's message and the function of test/Graph/invalid.mlir
-// carry the same label.
+// Constraints are numbered per op (`matmul_c1`). The verifier's message and the function in test/Graph/invalid.mlir
+// have the same label.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_DIALECTS_GRAPH_GRAPHOPS
@@ -26,11 +28,12 @@ def TW_Dialect : Dialect {
   let hasConstantMaterializer = 1;
   let name = "tw";
   let cppNamespace = "::tilewright::graph";
-  let summary = "The model graph with torch's meaning";
+  let summary = "The model graph with torch's semantics";
   let description = [{
-    One op is what a user of torch would call one operation. Kept whole are the ops that later stages have kernels
-    for (matmul, convolution, attention, softmax, normalizations, pooling, gather/scatter, sort, random); the rest is
-    elementwise, reductions and views. `tw` knows no layout, no schedule and no target.
+    The dialect represents a model at the level of torch operators. Operators for which later stages have kernels
+    (matmul, convolution, attention, softmax, normalizations, pooling, gather/scatter, sort, random) are one op each.
+    All other operators are expressed by elementwise ops, reductions and views. Ops of `tw` are independent of
+    layouts, schedules and targets.
   }];
 }
 
@@ -39,12 +42,12 @@ defvar TW_Tensor = AnyRankedTensor;
 class TW_Op<string mnemonic, list<Trait> traits = []> : Op<TW_Dialect, mnemonic, !listconcat([Pure], traits)>;
 
 //===----------------------------------------------------------------------===//
-// Elementwise ops: operands are broadcast to the result's shape by numpy's rule
+// Elementwise ops: operands are broadcast to the result's shape by NumPy's broadcasting rules
 //===----------------------------------------------------------------------===//
 
 class DeclareOpTrait<string trait> : NativeOpTrait<trait> { let cppNamespace = "::tilewright::graph"; }
 
-/// The one table of elementwise ops. `what` is the scalar meaning.
+/// The base class of all elementwise ops. `what` describes the operation on scalars.
 class TW_Elementwise<string mnemonic, dag ins, string what> : TW_Op<mnemonic, [DeclareOpTrait<"Elementwise">]>,
     Arguments<ins>, Results<(outs TW_Tensor:$result)> {
   let summary = what;
@@ -152,7 +155,7 @@ def TW_DequantizeOp : TW_Elementwise<"dequantize", (ins TW_Tensor:$input, TW_Ten
 def TW_ConstantOp : TW_Op<"constant", [ConstantLike, AllTypesMatch<["value", "result"]>]> {
   let summary = "A tensor known at compile time";
   let description = [{
-    0-d constants are how scalar arguments of torch's ops arrive.
+    Scalar arguments of torch operators are imported as 0-d constants.
 
         %c = tw.constant dense<1.0> : tensor<f32>
   }];
@@ -187,9 +190,10 @@ def TW_RandomKind : I32EnumAttr<"RandomKind", "distribution", [
 def TW_RandomOp : TW_Op<"random"> {
   let summary = "Random numbers from Philox 4x32-10, one counter per element";
   let description = [{
-    `seed` is a tensor<1xi64> given anew to each call; `stream` tells apart the random ops of one graph.
-    uniform is in [0, 1) with 24 bits (53 in f64), normal by Box-Muller, bits are 64 random bits as i64.
-    Source: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
+    `seed` is an argument whose value changes with each call. `stream` is a number that distinguishes the random ops
+    of one graph. `uniform` gives numbers in [0, 1) with 24 random bits (53 in f64), `normal` uses the Box-Muller
+    transform, and `bits` gives 64 random bits as i64. Source: Salmon et al., "Parallel random numbers: as easy as 1,
+    2, 3", SC 2011.
     1. (random_c1) `seed` is tensor<1xi64>.
   }];
   let arguments = (ins TW_Tensor:$seed, I64Attr:$stream, TW_RandomKind:$kind);
@@ -208,17 +212,17 @@ class TW_View<string mnemonic, dag extra> : TW_Op<mnemonic>, Arguments<!con((ins
   let hasVerifier = 1;
 }
 def TW_ReshapeOp : TW_View<"reshape", (ins)> {
-  let summary = "The same elements in row-major order under another shape";
+  let summary = "The same elements in row-major order, with another shape";
   let description = "1. (reshape_c1) both shapes have equally many elements, where that is known.";
   let hasFolder = 1;
 }
 def TW_PermuteOp : TW_View<"permute", (ins DenseI64ArrayAttr:$permutation)> {
-  let summary = "result dimension i is input dimension permutation[i]";
+  let summary = "Transpose: dimension i of the result is dimension permutation[i] of the input";
   let description = "1. (permute_c1) `permutation` is one of the input's rank. 2. (permute_c2) the result's shape is the input's, permuted.";
   let hasFolder = 1;
 }
 def TW_BroadcastOp : TW_View<"broadcast", (ins)> {
-  let summary = "Repeat by numpy's rule: aligned at the last dimension, sizes of 1 stretch";
+  let summary = "Repeat dimensions of size 1 by NumPy's broadcasting rules, aligned at the last dimension";
   let description = "1. (broadcast_c1) the input's shape broadcasts to the result's.";
   let hasFolder = 1;
 }
@@ -226,24 +230,26 @@ def TW_SliceOp : TW_View<"slice", (ins AffineMapAttr:$offsets, DenseI64ArrayAttr
   let summary = "result[i] = input[offsets + i * strides]; the result's type gives the sizes";
   let description = [{
     `offsets` maps the function's symbols to one offset per dimension, e.g. affine_map<()[s0] -> (0, s0 - 1)>.
-    1. (slice_c1) one offset and one positive stride per dimension. 2. (slice_c2) equal ranks and element types; the last element
-    lies inside the input.
+    1. (slice_c1) there is one offset, which is not negative, and one positive stride per dimension.
+    2. (slice_c2) input and result have equal ranks and element types, and the last element is inside the input.
   }];
   let hasFolder = 1;
 }
 def TW_FlipOp : TW_View<"flip", (ins DenseI64ArrayAttr:$dims)> {
-  let summary = "Reverse the order along `dims`";
+  let summary = "Reverse the order of elements along `dims`";
   let description = "1. (flip_c1) `dims` are in range and distinct; the type does not change.";
 }
 def TW_PadOp : TW_View<"pad", (ins DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high, TypedAttrInterface:$value)> {
-  let summary = "Surround with a constant; negative amounts crop";
+  let summary = "Pad with a constant; negative amounts crop";
   let description = "1. (pad_c1) one low and one high amount per dimension. 2. (pad_c2) each size is the input's plus low plus high. "
     "3. (pad_c3) negative amounts, together, are not more than the size.";
 }
 def TW_ConcatOp : TW_Op<"concat"> {
-  let summary = "Join along `dim`";
+  let summary = "Concatenate tensors along `dim`";
   let description = [{
-    1. (concat_c1) at least one operand, `dim` in range. 2. (concat_c2) equal ranks, element types and sizes but for `dim`.
+    1. (concat_c1) there is at least one operand, and `dim` is in range.
+    2. (concat_c2) ranks, element types and the sizes of all dimensions except `dim` are equal; the result's size of
+       `dim` is the sum of the operands' sizes.
   }];
   let arguments = (ins Variadic<TW_Tensor>:$inputs, I64Attr:$dim);
   let results = (outs TW_Tensor:$result);
@@ -262,11 +268,13 @@ def TW_ReduceKind : I32EnumAttr<"ReduceKind", "combining function", [
 }
 
 def TW_ReduceOp : TW_Op<"reduce"> {
-  let summary = "Combine along `dims`";
+  let summary = "Reduce along `dims` with a combining function";
   let description = [{
-    max and min let NaN win. Floats accumulate in f32 (f64 for f64), integers in the result's type.
-    1. (reduce_c1) `dims` are in range and distinct. 2. (reduce_c2) the result's shape is the input's with `dims`
-    removed, or 1 there with `keepdim`. 3. (reduce_c3) max, min: same element type; any, all: the result is i1.
+    `max` and `min` propagate NaN. Floats are accumulated in f32 (f64 for f64), integers in the result's type.
+    1. (reduce_c1) `dims` are in range and distinct.
+    2. (reduce_c2) the result's shape is the input's shape without `dims`; with `keepdim`, these dimensions have size
+       1.
+    3. (reduce_c3) `max` and `min` keep the element type; the result of `any` and `all` is i1.
   }];
   let arguments = (ins TW_Tensor:$input, TW_ReduceKind:$kind, DenseI64ArrayAttr:$dims, UnitAttr:$keepdim);
   let results = (outs TW_Tensor:$result);
@@ -274,7 +282,7 @@ def TW_ReduceOp : TW_Op<"reduce"> {
   let hasVerifier = 1;
 }
 def TW_ArgReduceOp : TW_Op<"arg_reduce"> {
-  let summary = "Index (i64) of the first largest or smallest element along `dim`; NaN wins";
+  let summary = "Index (i64) of the first largest or smallest element along `dim`, or of the first NaN";
   let description = "1. (arg_reduce_c1) kind is max or min, `dim` in range. 2. (arg_reduce_c2) shape as of tw.reduce, i64 result.";
   let arguments = (ins TW_Tensor:$input, TW_ReduceKind:$kind, I64Attr:$dim, UnitAttr:$keepdim);
   let results = (outs TW_Tensor:$result);
@@ -282,7 +290,7 @@ def TW_ArgReduceOp : TW_Op<"arg_reduce"> {
   let hasVerifier = 1;
 }
 def TW_VarMeanOp : TW_Op<"var_mean"> {
-  let summary = "Variance (divided by n - correction) and mean along `dims`, in two passes";
+  let summary = "Variance (with the divisor n - correction) and mean along `dims`, computed in two passes";
   let description = "1. (var_mean_c1) as reduce_c1. 2. (var_mean_c2) both results' shapes as reduce_c2.";
   let arguments = (ins TW_Tensor:$input, DenseI64ArrayAttr:$dims, F64Attr:$correction, UnitAttr:$keepdim);
   let results = (outs TW_Tensor:$variance, TW_Tensor:$mean);
@@ -290,10 +298,11 @@ def TW_VarMeanOp : TW_Op<"var_mean"> {
   let hasVerifier = 1;
 }
 def TW_SoftmaxOp : TW_Op<"softmax"> {
-  let summary = "softmax or, with `log`, log-softmax along `dim`";
+  let summary = "Softmax along `dim`, or log-softmax with `log`";
   let description = [{
-    With `safe`, a row of -inf alone gives zeros (torch's _safe_softmax) instead of NaN.
-    1. (softmax_c1) `dim` in range, floats. 2. (softmax_c2) the result's shape is the input's.
+    With `safe`, a row whose elements are all -inf gives zeros instead of NaN (torch's _safe_softmax).
+    1. (softmax_c1) `dim` is in range, and the elements are floats.
+    2. (softmax_c2) the result has the input's shape.
   }];
   let arguments = (ins TW_Tensor:$input, I64Attr:$dim, UnitAttr:$log, UnitAttr:$safe);
   let results = (outs TW_Tensor:$result);
@@ -303,10 +312,12 @@ def TW_SoftmaxOp : TW_Op<"softmax"> {
 def TW_LayerNormOp : TW_Op<"layer_norm", [AttrSizedOperandSegments]> {
   let summary = "(x - mean) * rstd * weight + bias over the last `rank` dimensions";
   let description = [{
-    Results: the output, and mean and rstd (f32 for bf16/f16 inputs is torch's choice: the types say) with the
-    normalized dimensions kept as 1. Unused results cost nothing.
-    1. (layer_norm_c1) 1 <= rank <= input rank. 2. (layer_norm_c2) weight and bias, where given, have the normalized shape.
-    3. (layer_norm_c3) output as input; mean and rstd have 1 in the normalized dimensions.
+    The results are the output, the mean and the reciprocal standard deviation. In the last two, the normalized
+    dimensions have size 1, and the element type is that of the result's type (torch uses f32 for bf16 and f16
+    inputs). Results without users add no cost.
+    1. (layer_norm_c1) 1 <= rank <= input rank.
+    2. (layer_norm_c2) weight and bias, if present, have the normalized shape.
+    3. (layer_norm_c3) the output has the input's shape; mean and rstd have size 1 in the normalized dimensions.
   }];
   let arguments = (ins TW_Tensor:$input, Optional<TW_Tensor>:$weight, Optional<TW_Tensor>:$bias, I64Attr:$rank, F64Attr:$eps);
   let results = (outs TW_Tensor:$result, TW_Tensor:$mean, TW_Tensor:$rstd);
@@ -316,8 +327,9 @@ def TW_LayerNormOp : TW_Op<"layer_norm", [AttrSizedOperandSegments]> {
 def TW_RMSNormOp : TW_Op<"rms_norm"> {
   let summary = "x * rsqrt(mean(x^2) + eps) * weight over the last `rank` dimensions";
   let description = [{
-    1. (rms_norm_c1) 1 <= rank <= input rank. 2. (rms_norm_c2) weight, where given, has the normalized shape.
-    3. (rms_norm_c3) output as input; rstd has 1 in the normalized dimensions.
+    1. (rms_norm_c1) 1 <= rank <= input rank.
+    2. (rms_norm_c2) weight, if present, has the normalized shape.
+    3. (rms_norm_c3) the output has the input's shape; rstd has size 1 in the normalized dimensions.
   }];
   let arguments = (ins TW_Tensor:$input, Optional<TW_Tensor>:$weight, I64Attr:$rank, F64Attr:$eps);
   let results = (outs TW_Tensor:$result, TW_Tensor:$rstd);
@@ -329,7 +341,7 @@ def TW_ScanKind : I32EnumAttr<"ScanKind", "combining function", [
   let cppNamespace = "::tilewright::graph";
 }
 def TW_ScanOp : TW_Op<"scan"> {
-  let summary = "Running combination along `dim` (cumsum, cumprod, cummax, cummin)";
+  let summary = "Cumulative sum, product, maximum or minimum along `dim`";
   let description = "1. (scan_c1) `dim` in range. 2. (scan_c2) the result's shape is the input's.";
   let arguments = (ins TW_Tensor:$input, TW_ScanKind:$kind, I64Attr:$dim);
   let results = (outs TW_Tensor:$result);
@@ -337,10 +349,11 @@ def TW_ScanOp : TW_Op<"scan"> {
   let hasVerifier = 1;
 }
 def TW_SortOp : TW_Op<"sort"> {
-  let summary = "Stable sort along `dim`: values and i64 indices; NaN counts as largest";
+  let summary = "Stable sort along `dim` that returns values and i64 indices; NaN is the largest value";
   let description = [{
-    With `k` only the first k are kept (topk).
-    1. (sort_c1) `dim` in range; k, where given, not above the size. 2. (sort_c2) both results have the input's shape, k at `dim`.
+    With `k`, only the first k elements are returned (topk).
+    1. (sort_c1) `dim` is in range; `k`, if present, is not negative and not larger than the size of `dim`.
+    2. (sort_c2) both results have the input's shape, with size k in dimension `dim` if `k` is present.
   }];
   let arguments = (ins TW_Tensor:$input, I64Attr:$dim, UnitAttr:$descending, OptionalAttr<I64Attr>:$k);
   let results = (outs TW_Tensor:$values, TW_Tensor:$indices);
@@ -353,12 +366,16 @@ def TW_SortOp : TW_Op<"sort"> {
 //===----------------------------------------------------------------------===//
 
 def TW_MatmulOp : TW_Op<"matmul"> {
-  let summary = "result[b, m, n] = sum_k lhs[b, m, k] * rhs[b, k, n], batch dimensions equal";
+  let summary = "Batched matrix product: result[b, m, n] = sum_k lhs[b, m, k] * rhs[b, k, n]";
   let description = [{
-    Floats accumulate in f32 (f64 for f64), integers in the result's type.
-    1. (matmul_c1) equal ranks of at least 2. 2. (matmul_c2) equal batch dimensions. 3. (matmul_c3) lhs K equals rhs K.
-    4. (matmul_c4) the result is batch x M x N. 5. (matmul_c5) lhs and rhs have one element type; f8E4M3FN and f8E5M2
-    may be mixed, and give f32, f16 or bf16. Bytes (i8) may give an i32 result: --tw-match-quantized writes it.
+    Floats are accumulated in f32 (f64 for f64), integers in the result's type. The result of i8 operands may be i32,
+    as in the products that --tw-match-quantized creates.
+    1. (matmul_c1) the ranks are equal and at least 2.
+    2. (matmul_c2) the batch dimensions are equal.
+    3. (matmul_c3) K of lhs equals K of rhs.
+    4. (matmul_c4) the result is batch x M x N.
+    5. (matmul_c5) lhs and rhs have the same element type; f8E4M3FN and f8E5M2 may be mixed, and their result is f32,
+       f16 or bf16.
   }];
   let arguments = (ins TW_Tensor:$lhs, TW_Tensor:$rhs);
   let results = (outs TW_Tensor:$result);
@@ -366,12 +383,15 @@ def TW_MatmulOp : TW_Op<"matmul"> {
   let hasVerifier = 1;
 }
 def TW_ConvolutionOp : TW_Op<"convolution"> {
-  let summary = "Convolution (cross-correlation) of input N x C x spatial with weight F x C/groups x spatial";
+  let summary = "Convolution (cross-correlation) of an input N x C x spatial with a weight F x C/groups x spatial";
   let description = [{
-    With `transposed` the weight is C x F/groups x spatial and the op is the gradient of a convolution by its input.
-    1. (convolution_c1) input and weight have rank 2 + d, d = 1, 2 or 3. 2. (convolution_c2) stride, padding, dilation and
-    output_padding have d entries, stride and dilation positive. 3. (convolution_c3) groups divides C and F and the weight's
-    channels fit. 4. (convolution_c4) the result's sizes follow from these.
+    With `transposed`, the weight is C x F/groups x spatial, and the op computes the gradient of a convolution with
+    respect to its input. A negative padding crops the input.
+    1. (convolution_c1) input and weight have rank 2 + d, where d is 1, 2 or 3.
+    2. (convolution_c2) stride, padding, dilation and output_padding have d entries; strides and dilations are
+       positive, output paddings not negative.
+    3. (convolution_c3) `groups` divides C and F, and the input has the number of channels that the weight requires.
+    4. (convolution_c4) the result has the sizes that follow from the operands and attributes.
   }];
   let arguments = (ins TW_Tensor:$input, TW_Tensor:$weight, DenseI64ArrayAttr:$stride, DenseI64ArrayAttr:$padding,
     DenseI64ArrayAttr:$dilation, UnitAttr:$transposed, DenseI64ArrayAttr:$output_padding, I64Attr:$groups);
@@ -380,9 +400,10 @@ def TW_ConvolutionOp : TW_Op<"convolution"> {
   let hasVerifier = 1;
 }
 def TW_ConvolutionWeightGradOp : TW_Op<"convolution_weight_grad"> {
-  let summary = "Gradient of tw.convolution by its weight, from the input and the result's gradient";
+  let summary = "Gradient of tw.convolution with respect to its weight, from the input and the result's gradient";
   let description = [{
-    1. (convolution_weight_grad_c1) as convolution_c1, c2 with the roles input, result gradient and weight.
+    1. (convolution_weight_grad_c1) the constraints convolution_c1 and convolution_c2 hold for the input, the gradient
+       of the result and the weight; the weight's channels are those of the gradient and of the input.
   }];
   let arguments = (ins TW_Tensor:$input, TW_Tensor:$grad, DenseI64ArrayAttr:$stride, DenseI64ArrayAttr:$padding,
     DenseI64ArrayAttr:$dilation, I64Attr:$groups);
@@ -391,13 +412,16 @@ def TW_ConvolutionWeightGradOp : TW_Op<"convolution_weight_grad"> {
   let hasVerifier = 1;
 }
 def TW_AttentionOp : TW_Op<"attention"> {
-  let summary = "softmax(scale * Q K^T + mask) V, row by row, never the whole score matrix";
+  let summary = "softmax(scale * Q K^T + mask) V, without storing the whole score matrix";
   let description = [{
-    query B x H x L x D, key B x Hk x S x D, value B x Hk x S x Dv with H a multiple of Hk (grouped heads); mask, where
-    given, is boolean (true: attend) or float (added) and broadcasts to B x H x L x S. `causal` lets row i see columns up to i.
-    `logsumexp` is B x H x L in f32: log of the sum of exponentials of a row, for the backward pass.
-    1. (attention_c1) ranks are 4 and B, D, S agree. 2. (attention_c2) H is a multiple of Hk. 3. (attention_c3) the mask broadcasts.
-    4. (attention_c4) result B x H x L x Dv, logsumexp B x H x L.
+    The query is B x H x L x D, the key B x Hk x S x D and the value B x Hk x S x Dv. H is a multiple of Hk (grouped
+    heads). The mask, if present, is boolean (true: attend) or float (added to the scores), and broadcasts to
+    B x H x L x S. With `causal`, row i attends to columns up to i. `logsumexp` is B x H x L in f32: the logarithm of
+    the sum of exponentials of a row, which the backward pass reads.
+    1. (attention_c1) all ranks are 4, and the sizes B, D and S are equal in all operands.
+    2. (attention_c2) H is a multiple of Hk.
+    3. (attention_c3) the mask broadcasts.
+    4. (attention_c4) the result is B x H x L x Dv, logsumexp is B x H x L.
   }];
   let arguments = (ins TW_Tensor:$query, TW_Tensor:$key, TW_Tensor:$value, Optional<TW_Tensor>:$mask, F64Attr:$scale, UnitAttr:$causal);
   let results = (outs TW_Tensor:$result, TW_Tensor:$logsumexp);
@@ -406,11 +430,14 @@ def TW_AttentionOp : TW_Op<"attention"> {
 }
 
 def TW_AttentionGradientOp : TW_Op<"attention_gradient"> {
-  let summary = "Gradients of tw.attention by its query, key and value";
+  let summary = "Gradients of tw.attention with respect to its query, key and value";
   let description = [{
-    `result` and `logsumexp` are those of the attention, `grad` is the gradient of the result; shapes as there, with H = Hk.
-    Scores are computed again, never the whole matrix of them. Rows of an infinite logsumexp attend to nothing and give nothing.
-    1. (attention_gradient_c1) ranks are 4 and B, H, D, S, Dv agree. 2. (attention_gradient_c2) the mask broadcasts.
+    `result` and `logsumexp` are the results of the attention, and `grad` is the gradient of `result`. Shapes are
+    those of tw.attention with H = Hk. The scores are recomputed without storing the whole matrix. Rows with an
+    infinite logsumexp attend to no key and contribute nothing to the gradients.
+    1. (attention_gradient_c1) all ranks are 4 (logsumexp: 3), and the sizes B, H, L, D, S and Dv are equal in all
+       operands.
+    2. (attention_gradient_c2) the mask broadcasts.
     3. (attention_gradient_c3) the gradients have the shapes of query, key and value.
   }];
   let arguments = (ins TW_Tensor:$query, TW_Tensor:$key, TW_Tensor:$value, TW_Tensor:$result, TW_Tensor:$grad, TW_Tensor:$logsumexp,
@@ -425,11 +452,13 @@ def TW_AttentionGradientOp : TW_Op<"attention_gradient"> {
 //===----------------------------------------------------------------------===//
 
 def TW_MaxPoolOp : TW_Op<"max_pool"> {
-  let summary = "Largest element of each window, and its flat index in the input's spatial plane (i64)";
+  let summary = "Largest element of each window, and its linear index (i64) in the spatial dimensions of the input";
   let description = [{
-    1. (max_pool_c1) input N x C x spatial (d = 1, 2, 3), attributes have d entries. 2. (max_pool_c2) both results have
-    one shape, with the input's N and C. 3. (max_pool_c3) there are as many windows as the arithmetic of torch gives, in
-    ceil_mode or not: the last one begins inside the input or the padding before it.
+    1. (max_pool_c1) the input is N x C x spatial with d = 1, 2 or 3 spatial dimensions, and the attributes have d
+       entries.
+    2. (max_pool_c2) both results have the same shape, with the input's N and C.
+    3. (max_pool_c3) the number of windows is the number that torch computes with or without ceil_mode: the last
+       window begins inside the input or the padding before it.
   }];
   let arguments = (ins TW_Tensor:$input, DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$stride, DenseI64ArrayAttr:$padding, DenseI64ArrayAttr:$dilation);
   let results = (outs TW_Tensor:$result, TW_Tensor:$indices);
@@ -437,11 +466,13 @@ def TW_MaxPoolOp : TW_Op<"max_pool"> {
   let hasVerifier = 1;
 }
 def TW_AvgPoolOp : TW_Op<"avg_pool"> {
-  let summary = "Mean of each window";
+  let summary = "Mean of the elements of each window";
   let description = [{
-    `count_include_pad` divides by the window's size with padding; `divisor`, where given, replaces both: by 1 it is the
-    sum of each window, of integers as well.
-    1. (avg_pool_c1) as max_pool_c1 and c2. 2. (avg_pool_c2) as max_pool_c3.
+    The sum of a window is divided by the number of its elements; with `count_include_pad`, elements of the padding
+    count. `divisor`, if present, replaces this number. With a divisor of 1 the op computes the sum of each window,
+    also of integers.
+    1. (avg_pool_c1) the constraints max_pool_c1 and max_pool_c2 hold.
+    2. (avg_pool_c2) the constraint max_pool_c3 holds.
   }];
   let arguments = (ins TW_Tensor:$input, DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$stride, DenseI64ArrayAttr:$padding,
     UnitAttr:$count_include_pad, OptionalAttr<I64Attr>:$divisor);
@@ -457,11 +488,14 @@ def TW_AvgPoolOp : TW_Op<"avg_pool"> {
 def TW_TakeOp : TW_Op<"take"> {
   let summary = "Advanced indexing: result[.., i.., ..] = input[.., indices[0][i..], indices[1][i..], .., ..]";
   let description = [{
-    The index tensors (i64 or i32, broadcast together to shape I) index the input dimensions `dim` to `dim + count - 1`,
-    which I replaces. embedding, index_select and aten.index with neighbouring indices arrive as this. Negative indices
-    count from the end; an index out of range is an error of the call naming the op, the index and the size.
-    1. (take_c1) `dim` and the number of index tensors fit the input's rank, and these broadcast together. 2. (take_c2) the result's shape is the
-    input's with those dimensions replaced by I. 3. (take_c3) index tensors are i64 or i32.
+    The index tensors (i64 or i32) are broadcast to a common shape I. They index the dimensions `dim` to `dim + count
+    -
+      1` of the input. In the result, the dimensions of I replace these. The operators embedding, index_select and aten.index with adjacent indices are imported as this op. Negative indices count from the end, unless the op has the attribute `tw.from_start`.
+      If an index is out of range, the call fails with an error that names the op, the index and the size.
+    1. (take_c1) `dim` and the number of index tensors fit the input's rank, and the index tensors broadcast to one
+       shape.
+    2. (take_c2) the result has the input's shape with the indexed dimensions replaced by I.
+    3. (take_c3) index tensors are i64 or i32.
   }];
   let arguments = (ins TW_Tensor:$input, Variadic<TW_Tensor>:$indices, I64Attr:$dim);
   let results = (outs TW_Tensor:$result);
@@ -469,7 +503,7 @@ def TW_TakeOp : TW_Op<"take"> {
   let hasVerifier = 1;
 }
 def TW_GatherOp : TW_Op<"gather"> {
-  let summary = "torch.gather: result[i, j] = input[index[i, j], j] for dim 0";
+  let summary = "Gather as torch.gather: result[i, j] = input[index[i, j], j] for dim 0";
   let description = "1. (gather_c1) `dim` in range, equal ranks. 2. (gather_c2) the result has the index's shape. 3. (gather_c3) the index is i64 or i32. "
     "4. (gather_c4) in other dimensions than `dim` the index is not larger than the input.";
   let arguments = (ins TW_Tensor:$input, TW_Tensor:$index, I64Attr:$dim);
@@ -483,7 +517,7 @@ def TW_ScatterKind : I32EnumAttr<"ScatterKind", "how a written value meets the o
   let cppNamespace = "::tilewright::graph";
 }
 def TW_ScatterOp : TW_Op<"scatter"> {
-  let summary = "torch.scatter: result = input, then result[index[i, j], j] meets source[i, j] for dim 0";
+  let summary = "Scatter as torch.scatter: combine input[index[i, j], j] with source[i, j] for dim 0, in a copy of input";
   let description = "1. (scatter_c1) `dim` in range, equal ranks. 2. (scatter_c2) the result has the input's type. 3. (scatter_c3) source has the index's shape. "
     "4. (scatter_c4) as gather_c4.";
   let arguments = (ins TW_Tensor:$input, TW_Tensor:$index, TW_Tensor:$source, I64Attr:$dim, TW_ScatterKind:$kind);
@@ -492,10 +526,11 @@ def TW_ScatterOp : TW_Op<"scatter"> {
   let hasVerifier = 1;
 }
 def TW_PutOp : TW_Op<"put"> {
-  let summary = "Advanced indexed write (index_put): result = input, then result at the indices of tw.take meets source";
+  let summary = "Advanced indexed write (index_put): combine a copy of input with source at the indices of tw.take";
   let description = [{
-    1. (put_c1) as take_c1 and take_c3. 2. (put_c2) source broadcasts to the shape tw.take would give. 3. (put_c3) the
-    result has the input's type.
+    1. (put_c1) the constraints take_c1 and take_c3 hold.
+    2. (put_c2) the source broadcasts to the shape of tw.take's result, and has the input's element type.
+    3. (put_c3) the result has the input's type.
   }];
   let arguments = (ins TW_Tensor:$input, TW_Tensor:$source, Variadic<TW_Tensor>:$indices, I64Attr:$dim, TW_ScatterKind:$kind);
   let results = (outs TW_Tensor:$result);

@@ -1,6 +1,6 @@
-//===- Passes.td - every pass of the compiler --------------------------------===//
+//===- Passes.td - all passes of the compiler ---------------------------------===//
 //
-// One entry per pass, in the order the data flows. The files that implement them open with the IR before and after.
+// Passes are grouped by stage and target. The file that implements a pass begins with the IR before and after it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_PASSES
@@ -13,7 +13,7 @@ include "mlir/Pass/PassBase.td"
 //===----------------------------------------------------------------------===//
 
 def FixedPoint : Pass<"tw-fixed-point", "::mlir::ModuleOp"> {
-  let summary = "A graph of floats becomes one of integers with a binary point, exact up to a rounding per layer";
+  let summary = "Convert a graph of floats to fixed-point integers, exact except for one rounding per layer";
   let options = [
     Option<"formats", "formats", "std::string", "\"16,6\"",
            "W,I,Q,O as of ap_fixed, and those of inputs, weights, layers and results by name: 16,6 fc1=8,3">,
@@ -21,41 +21,41 @@ def FixedPoint : Pass<"tw-fixed-point", "::mlir::ModuleOp"> {
 }
 
 def WidenIntegers : Pass<"tw-widen-integers", "::mlir::func::FuncOp"> {
-  let summary = "Integers of any width become those that programs have, with the same values";
+  let summary = "Convert integers of any width to 8, 16, 32 or 64 bits without changing their values";
 }
 
 def GuardSizes : Pass<"tw-guard-sizes", "::mlir::func::FuncOp"> {
-  let summary = "Relations of symbolic sizes that the ops need are proved, or become guards that each call checks";
+  let summary = "Prove the relations between symbolic sizes that ops require, or emit guards that each call checks";
 }
 
 def CollapseViews : Pass<"tw-collapse-views", "::mlir::func::FuncOp"> {
-  let summary = "Push reshapes down through elementwise ops, norms and reductions until they meet and cancel";
+  let summary = "Move reshapes past elementwise ops, norms and reductions so that they cancel";
 }
 
 def MatchQuantized : Pass<"tw-match-quantized", "::mlir::func::FuncOp"> {
-  let summary = "Products and convolutions of dequantized bytes become integer ones, scaled afterwards";
+  let summary = "Convert products and convolutions of dequantized 8-bit integers to integer ops with a scaled result";
 }
 
 def WidenFloat8 : Pass<"tw-widen-float8", "::mlir::func::FuncOp"> {
-  let summary = "Operands of products of 8-bit floats become wider ones, for targets that multiply no such";
+  let summary = "Widen 8-bit float operands of products, for targets that cannot multiply this type";
   let options = [Option<"to", "to", "std::string", "\"f16\"", "f16 or bf16">];
 }
 
 def NarrowSoftmax : Pass<"tw-narrow-softmax", "::mlir::func::FuncOp"> {
-  let summary = "Of a log-softmax that is read by gathers alone, only what they read is computed";
+  let summary = "Compute only the gathered elements of a log-softmax that is read by gathers alone";
 }
 
 def SplitKeys : Pass<"tw-split-keys", "::mlir::func::FuncOp"> {
-  let summary = "Attention of a few rows over many keys is computed in parts of the keys";
+  let summary = "Split attention of few rows and many keys into parts of the keys, so that all threads have tasks";
   let options = [Option<"threads", "threads", "int64_t", "8", "that share the tasks">];
 }
 
 def PropagateLayout : Pass<"tw-propagate-layout", "::mlir::func::FuncOp"> {
-  let summary = "Make convolutions channels-last and sink the permutes until they meet and cancel";
+  let summary = "Convert convolutions to channels-last and sink the permutes so that they cancel";
 }
 
 def SplitDepth : Pass<"tw-split-depth", "::mlir::func::FuncOp"> {
-  let summary = "3-d convolutions become ones in planes, over the channels of all planes that a result meets";
+  let summary = "Convert 3-D convolutions to 2-D ones that read the input planes as concatenated channels";
 }
 
 //===----------------------------------------------------------------------===//
@@ -63,7 +63,7 @@ def SplitDepth : Pass<"tw-split-depth", "::mlir::func::FuncOp"> {
 //===----------------------------------------------------------------------===//
 
 def RecordSizes : Pass<"tw-record-sizes", "::mlir::func::FuncOp"> {
-  let summary = "The sizes of @main's tensor arguments, from their types' encodings, become argument attributes";
+  let summary = "Record the sizes in the type encodings of @main's tensor arguments as argument attributes";
 }
 
 def LowerGraph : Pass<"tw-lower-graph", "::mlir::func::FuncOp"> {
@@ -74,20 +74,20 @@ def LowerGraph : Pass<"tw-lower-graph", "::mlir::func::FuncOp"> {
 }
 
 def VerifyStructured : Pass<"tw-verify-structured"> {
-  let summary = "Contract of the structured stage: only linalg, tw_tile, tensor, arith, math, affine and func remain";
+  let summary = "Check that only linalg, tw_tile, tensor, arith, math, affine and func ops remain";
 }
 
 def InlineElementwise : Pass<"tw-inline-elementwise", "::mlir::func::FuncOp"> {
-  let summary = "Merge chains of elementwise generics into one loop body";
+  let summary = "Merge chains of elementwise linalg.generic ops into one loop body";
 }
 
 def MaterializeViews : Pass<"tw-materialize-views", "::mlir::func::FuncOp"> {
-  let summary = "A slice that is returned or reshaped is copied, so that all tensors between kernels are dense";
+  let summary = "Copy slices for which a view does not suffice, so that all tensors between kernels are dense";
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect", "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
 }
 
 def FormKernels : Pass<"tw-form-kernels", "::mlir::ModuleOp"> {
-  let summary = "Cluster the ops of @main and outline each cluster as a kernel; equal kernels become one";
+  let summary = "Cluster the ops of @main, outline each cluster as a kernel, and merge equal kernels";
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
   let options = [Option<"mostProducts", "most-products", "int64_t", "4", "Products that a kernel may have">,
     Option<"columnsToSpan", "columns-to-span", "int64_t", "2048",
@@ -99,7 +99,7 @@ def FormKernels : Pass<"tw-form-kernels", "::mlir::ModuleOp"> {
 }
 
 def MarkInPlace : Pass<"tw-mark-in-place", "::mlir::ModuleOp"> {
-  let summary = "Which results of a kernel may be written over which of its operands";
+  let summary = "Mark the operands of a kernel that its results may overwrite";
 }
 
 //===----------------------------------------------------------------------===//
@@ -107,7 +107,7 @@ def MarkInPlace : Pass<"tw-mark-in-place", "::mlir::ModuleOp"> {
 //===----------------------------------------------------------------------===//
 
 def ResolveLayouts : Pass<"tw-resolve-layouts", "::mlir::ModuleOp"> {
-  let summary = "Contractions read packed panels; packing is lifted out of the kernels";
+  let summary = "Convert contractions to read packed panels, and hoist the packing out of the kernels";
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::tensor::TensorDialect", "::tilewright::tile::TileDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect"];
   let options = [
     Option<"vectorLanes", "vector-lanes", "int64_t", "16", "f32 lanes of the widest vector">,
@@ -120,7 +120,7 @@ def ResolveLayouts : Pass<"tw-resolve-layouts", "::mlir::ModuleOp"> {
     Option<"int8Depth", "int8-depth", "int64_t", "2", "k of packed bytes are padded to a multiple of this">];
 }
 
-// What the cost model is told of the machine.
+// Options of the passes that use the cost model: properties of the machine.
 defvar costOptions = [
     Option<"threads", "threads", "int64_t", "2", "threads to plan for">,
     Option<"cacheBytes", "cache-bytes", "int64_t", "1048576", "second-level cache of one core">,
@@ -130,17 +130,17 @@ defvar costOptions = [
     Option<"splitF16", "split-f16", "bool", "false", "each task of an f16 product splits its rows of A">];
 
 def SelectSchedule : Pass<"tw-select-schedule", "::mlir::func::FuncOp"> {
-  let summary = "Stamp a schedule on each kernel, from its sizes and the machine";
+  let summary = "Select a schedule for each kernel from its sizes and the machine description";
   let options = costOptions;
 }
 
 def DescribeSpaces : Pass<"tw-describe-spaces", "::mlir::func::FuncOp"> {
-  let summary = "Say which schedules each kernel may have, and what the cost model expects of them";
+  let summary = "Attach to each kernel its schedule space and the times that the cost model predicts for it";
   let options = costOptions;
 }
 
 def ApplyRecords : Pass<"tw-apply-records", "::mlir::ModuleOp"> {
-  let summary = "Schedules that were measured replace those that were selected";
+  let summary = "Replace selected schedules by measured ones from the tuning records";
   let options = [
     Option<"records", "records", "std::string", "\"\"", "the folder of tuning records; empty: none">,
     Option<"target", "target", "std::string", "\"cpu\"", "the target that kernels are compiled for">,
@@ -152,33 +152,33 @@ def ApplyRecords : Pass<"tw-apply-records", "::mlir::ModuleOp"> {
 }
 
 def OverrideSchedules : Pass<"tw-override-schedules", "::mlir::ModuleOp"> {
-  let summary = "Schedules of the user's file replace those that were selected";
+  let summary = "Replace selected schedules by those of the user's schedule file";
   let options = [Option<"file", "file", "std::string", "", "JSON: a kernel's name or ops -> {\"tiles\": [...], \"order\": 1}">];
 }
 
 def ApplyScripts : Pass<"tw-apply-scripts", "::mlir::ModuleOp"> {
-  let summary = "A transform-dialect script cuts the kernels that it names, in the place of their schedules";
+  let summary = "Tile the kernels that a transform-dialect script names with that script, not with their schedules";
   let dependentDialects = ["::mlir::transform::TransformDialect", "::mlir::affine::AffineDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect"];
   let options = [Option<"file", "file", "std::string", "", "MLIR: transform.named_sequence with tw.kernels">];
 }
 
 def ApplySchedule : Pass<"tw-apply-schedule", "::mlir::func::FuncOp"> {
-  let summary = "Cut each kernel into parallel tiles, all members in one scf.forall, as its schedule says";
+  let summary = "Tile each kernel into parallel tasks, all its ops in one scf.forall, as its schedule specifies";
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect"];
 }
 
 def MergeReductions : Pass<"tw-merge-reductions", "::mlir::func::FuncOp"> {
-  let summary = "An elementwise op and the reduction along the rows of what it computes become one pass";
+  let summary = "Merge reductions along rows with the elementwise ops that produce the rows";
   let dependentDialects = ["::mlir::linalg::LinalgDialect"];
 }
 
 def BuildPlan : Pass<"tw-build-plan", "::mlir::ModuleOp"> {
-  let summary = "@main, calls of kernels and views, becomes the runtime's program";
+  let summary = "Convert @main, which consists of kernel calls and views, to a tw_plan.program";
   let dependentDialects = ["::tilewright::plan::PlanDialect"];
 }
 
 def FinishPlan : Pass<"tw-finish-plan", "::mlir::ModuleOp"> {
-  let summary = "Grids and scratch sizes of the lowered kernels enter the program's launches";
+  let summary = "Set the grids, scratch sizes and schedules of launches from the lowered kernels";
 }
 
 //===----------------------------------------------------------------------===//
@@ -186,12 +186,12 @@ def FinishPlan : Pass<"tw-finish-plan", "::mlir::ModuleOp"> {
 //===----------------------------------------------------------------------===//
 
 def BufferizeKernels : Pass<"tw-bufferize-kernels", "::mlir::ModuleOp"> {
-  let summary = "One-shot bufferization of the kernels; destinations are arguments, nothing is copied";
+  let summary = "Bufferize the kernels with One-Shot Bufferize; results are stored in destination arguments";
   let dependentDialects = ["::mlir::bufferization::BufferizationDialect", "::mlir::memref::MemRefDialect", "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect"];
 }
 
 def ExpandAttention : Pass<"tw-expand-attention", "::mlir::func::FuncOp"> {
-  let summary = "tw_tile.attention on buffers becomes online softmax over blocks of keys";
+  let summary = "Lower tw_tile.attention (by online softmax) and its gradient on buffers to loops over blocks of keys";
   let options = [
     Option<"bf16Group", "bf16-group", "int64_t", "1", "consecutive k of one column kept together for bf16 operands">,
     Option<"bf16Depth", "bf16-depth", "int64_t", "1", "k of packed bf16 operands are padded to a multiple of this">,
@@ -201,27 +201,27 @@ def ExpandAttention : Pass<"tw-expand-attention", "::mlir::func::FuncOp"> {
 }
 
 def ExpandLoops : Pass<"tw-expand-loops", "::mlir::func::FuncOp"> {
-  let summary = "tw_tile.scan, sort and scatter on buffers become plain loops";
+  let summary = "Lower tw_tile.scan, sort and scatter on buffers to loops";
   let dependentDialects = ["::mlir::vector::VectorDialect", "::mlir::affine::AffineDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect"];
 }
 
 def FlattenGrid : Pass<"tw-flatten-grid", "::mlir::func::FuncOp"> {
-  let summary = "The kernel's scf.forall becomes a loop over a share [begin, end) of its tiles";
+  let summary = "Convert the kernel's scf.forall to a loop over a range [begin, end) of its tiles";
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect"];
 }
 
 def PlaceScratch : Pass<"tw-place-scratch", "::mlir::func::FuncOp"> {
-  let summary = "Allocations inside a kernel become views of its per-thread scratch memory";
+  let summary = "Convert allocations inside a kernel to views of its per-thread scratch memory";
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect"];
 }
 
 def ExpandPlaces : Pass<"tw-expand-places", "::mlir::func::FuncOp"> {
-  let summary = "tw_tile.place becomes a test that the number is in range, told to the runtime where it is not";
+  let summary = "Lower tw_tile.place, divisor and report to checks whose failure is reported to the runtime";
   let dependentDialects = ["::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect", "::mlir::vector::VectorDialect"];
 }
 
 def VectorizeLoops : Pass<"tw-vectorize-loops", "::mlir::func::FuncOp"> {
-  let summary = "Structured ops on buffers become loops of vectors with masked tails";
+  let summary = "Lower structured ops on buffers to loops over vectors with masked tails";
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
     "::mlir::vector::VectorDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect", "::mlir::ub::UBDialect"];
   let options = [Option<"lanes", "lanes", "int64_t", "16", "elements of a vector">];
@@ -232,7 +232,7 @@ def VectorizeLoops : Pass<"tw-vectorize-loops", "::mlir::func::FuncOp"> {
 //===----------------------------------------------------------------------===//
 
 def ExpandContractions : Pass<"tw-cpu-expand-contractions", "::mlir::func::FuncOp"> {
-  let summary = "tw_tile.matmul, convolution and pack become register-blocked micro-kernels";
+  let summary = "Lower tw_tile.matmul, convolution and pack to register-blocked micro-kernels";
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::amx::AMXDialect", "::mlir::x86vector::X86VectorDialect", "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
     "::mlir::vector::VectorDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect"];
   let options = [Option<"lanes", "lanes", "int64_t", "16", "f32 elements of a vector">,
@@ -244,13 +244,13 @@ def ExpandContractions : Pass<"tw-cpu-expand-contractions", "::mlir::func::FuncO
 }
 
 def EmulateTiles : Pass<"tw-cpu-emulate-tiles", "::mlir::func::FuncOp"> {
-  let summary = "amx ops become vectors and loops, for machines without tiles";
+  let summary = "Lower amx ops to vectors and loops, for machines without AMX";
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
     "::mlir::ub::UBDialect", "::mlir::vector::VectorDialect"];
 }
 
 def ExpandMath : Pass<"tw-cpu-expand-math", "::mlir::func::FuncOp"> {
-  let summary = "math ops on f32, and on vectors of f64, become polynomials with stated ULP";
+  let summary = "Lower math ops on f32, and on vectors of f64, to polynomials with stated error bounds in ULP";
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect",
     "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
   let options = [Option<"avx512", "avx512", "bool", "false", "vscalefps may be used on vectors of 16 f32, vscalefpd on 8 f64">,
@@ -258,16 +258,16 @@ def ExpandMath : Pass<"tw-cpu-expand-math", "::mlir::func::FuncOp"> {
 }
 
 //===----------------------------------------------------------------------===//
-// Target: what all tenants on the host's CPU end with
+// Target: the last passes of all targets on the host's CPU
 //===----------------------------------------------------------------------===//
 
 def LowerToLLVM : Pass<"tw-host-lower-to-llvm", "::mlir::ModuleOp"> {
-  let summary = "Kernels become llvm functions: one conversion of vector, memref, arith, math, cf and func";
+  let summary = "Lower kernels to llvm functions in one conversion of all remaining dialects";
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
 def LowerKernelABI : Pass<"tw-host-lower-kernel-abi", "::mlir::ModuleOp"> {
-  let summary = "Kernels take the runtime's five arguments (RuntimeABI.h) and become llvm functions";
+  let summary = "Change the signature of kernels to the five arguments of the runtime (RuntimeABI.h)";
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect", "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect"];
 }
 
@@ -276,12 +276,12 @@ def LowerKernelABI : Pass<"tw-host-lower-kernel-abi", "::mlir::ModuleOp"> {
 //===----------------------------------------------------------------------===//
 
 def ExpandFloat8 : Pass<"tw-expand-float8"> {
-  let summary = "Conversions from and to f8E4M3FN and f8E5M2 become arithmetic on their bits";
+  let summary = "Lower conversions from and to f8E4M3FN and f8E5M2 to integer ops on their bits";
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
 def KeepRoundings : Pass<"tw-keep-roundings"> {
-  let summary = "Take the flag that allows dropping a rounding off arith.extf and arith.truncf";
+  let summary = "Remove the flag that allows dropping a rounding from arith.extf and arith.truncf";
 }
 
 def SplitReshapes : Pass<"tw-split-reshapes"> {
@@ -294,35 +294,35 @@ def SplitReshapes : Pass<"tw-split-reshapes"> {
 //===----------------------------------------------------------------------===//
 
 def SelectCudaSchedule : Pass<"tw-cuda-select-schedule", "::mlir::ModuleOp"> {
-  let summary = "Stamp a schedule of the cuda tenant on each kernel; refuse, all at once, those that it has none for";
+  let summary = "Select a schedule of the target cuda for each kernel, and report all unsupported ops together";
   let options = [Option<"arch", "arch", "std::string", "\"sm_80\"", "what the kernels are for">];
 }
 
 def OverrideCudaSchedules : Pass<"tw-cuda-override-schedules", "::mlir::ModuleOp"> {
-  let summary = "Replace chosen schedules of the cuda tenant by those of a user's file";
+  let summary = "Replace selected schedules of the target cuda by those of the user's schedule file";
   let options = [Option<"file", "file", "std::string", "\"\"", "JSON; empty: nothing is replaced">,
                  Option<"arch", "arch", "std::string", "\"sm_80\"", "what the kernels are for">];
 }
 
 def DescribeCudaSpaces : Pass<"tw-cuda-describe-spaces", "::mlir::func::FuncOp"> {
-  let summary = "Say which schedules each kernel of the cuda tenant may have, and what the model expects of them";
+  let summary = "Attach to each kernel its schedule space on the target cuda and the predictions of the cost model";
   let options = [Option<"arch", "arch", "std::string", "\"sm_80\"", "what the kernels are for">];
 }
 
 def EmitThreads : Pass<"tw-cuda-emit-threads", "::mlir::ModuleOp"> {
-  let summary = "Kernels on tensors become what one thread of a grid does, as their schedules say";
+  let summary = "Convert kernels on tensors to the code of one thread of a grid, as their schedules specify";
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
     "::mlir::math::MathDialect", "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect", "::mlir::ub::UBDialect",
     "::mlir::vector::VectorDialect"];
 }
 
 def ConvertFloat8 : Pass<"tw-cuda-convert-float8", "::mlir::func::FuncOp"> {
-  let summary = "Conversions between f32 and 8-bit floats by the instructions of sm_89 and later";
+  let summary = "Lower conversions between f32 and 8-bit floats to instructions of sm_89 and later";
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect"];
 }
 
 def LowerToNvvm : Pass<"tw-cuda-lower-to-nvvm", "::mlir::ModuleOp"> {
-  let summary = "Thread code becomes kernels of the llvm and nvvm dialects; index is 32 bits wide where sizes allow";
+  let summary = "Lower thread code to kernels in the llvm and nvvm dialects, with a 32-bit index if sizes allow";
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect"];
 }
 
@@ -338,7 +338,7 @@ def WidenFloats : Pass<"tw-widen-floats", "::mlir::func::FuncOp"> {
 }
 
 def DecomposeTile : Pass<"tw-decompose-tile", "::mlir::func::FuncOp"> {
-  let summary = "Expand tw_tile ops into linalg and plain loops over tensors";
+  let summary = "Lower tw_tile ops to linalg ops and plain loops over tensors";
   let options = [Option<"wideAttentionOnly", "wide-attention-only", "bool", "false", "attention in f64 and nothing else">,
     Option<"singleAttention", "single-attention", "bool", "false", "attention in f32 with it">,
     Option<"divisors", "divisors", "bool", "false", "tw_tile.divisor too, without its check">];
@@ -351,17 +351,17 @@ def DecomposeTile : Pass<"tw-decompose-tile", "::mlir::func::FuncOp"> {
 //===----------------------------------------------------------------------===//
 
 def HlsWindowLoops : Pass<"tw-hls-window-loops", "::mlir::func::FuncOp"> {
-  let summary = "Convolutions of groups in the plane become structured loops over a padded input";
+  let summary = "Lower 2-D grouped convolutions to linalg ops over a padded input";
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
 }
 
 def HlsAcceptModel : Pass<"tw-hls-accept-model", "::mlir::ModuleOp"> {
-  let summary = "Refuse what has no hardware form, all of it at once, and keep the names of the model's tensors";
+  let summary = "Report everything without a hardware form in one error, and record the names of the ports";
   let dependentDialects = ["::tilewright::hls::HLSDialect"];
 }
 
 def HlsEmbedWeights : Pass<"tw-hls-embed-weights", "::mlir::ModuleOp"> {
-  let summary = "Weights of the model file become constants of the design, where block memories hold them";
+  let summary = "Convert weights of the model file to constants of the design if they fit into block memories";
   let options = [Option<"part", "part", "std::string", "\"xcu280\"", "the device">,
     Option<"budget", "budget", "std::string", "\"\"", "as of --tw-hls-select-schedules">,
     Option<"place", "place", "std::string", "\"\"", "embedded, external, or empty: by size">];
@@ -369,12 +369,12 @@ def HlsEmbedWeights : Pass<"tw-hls-embed-weights", "::mlir::ModuleOp"> {
 }
 
 def HlsSplitKernels : Pass<"tw-hls-split-kernels", "::mlir::ModuleOp"> {
-  let summary = "A kernel of several nests becomes a kernel for each, where no array has to be copied for that";
+  let summary = "Split kernels of several loop nests into one kernel per nest if this needs no copies of arrays";
   let dependentDialects = ["::tilewright::hls::HLSDialect", "::tilewright::plan::PlanDialect"];
 }
 
 def HlsSelectSchedules : Pass<"tw-hls-select-schedules", "::mlir::ModuleOp"> {
-  let summary = "Choose loop order and unrolling of every nest under a budget of resources";
+  let summary = "Select the loop order and unrolling of every loop nest under a budget of resources";
   let options = [Option<"part", "part", "std::string", "\"xcu280\"", "the device">,
     Option<"budget", "budget", "std::string", "\"\"", "resource=count, between commas: dsp, bram, uram, lut, ff">,
     Option<"blocks", "blocks", "bool", "false", "kernels hand on blocks of their results, and run side by side">,
@@ -384,30 +384,30 @@ def HlsSelectSchedules : Pass<"tw-hls-select-schedules", "::mlir::ModuleOp"> {
 }
 
 def HlsApplySchedules : Pass<"tw-hls-apply-schedules", "::mlir::func::FuncOp"> {
-  let summary = "Each linalg op becomes the loop nest that its schedule says";
+  let summary = "Lower each linalg op to the loop nest that its schedule specifies";
   let dependentDialects = ["::tilewright::hls::HLSDialect", "::mlir::affine::AffineDialect"];
 }
 
 def HlsBuildDesign : Pass<"tw-hls-build-design", "::mlir::ModuleOp"> {
-  let summary = "The plan becomes a top function: ports, buffers and a dataflow region of tasks";
+  let summary = "Convert the plan to a top function with ports, buffers and a dataflow region of tasks";
   let dependentDialects = ["::tilewright::hls::HLSDialect", "::mlir::affine::AffineDialect", "::mlir::memref::MemRefDialect"];
 }
 
 def HlsPlaceMemories : Pass<"tw-hls-place-memories", "::mlir::ModuleOp"> {
-  let summary = "Arrays beyond the block memories of the budget go into URAM";
+  let summary = "Move arrays to UltraRAM if a design needs more block memories than its budget";
   let options = [Option<"part", "part", "std::string", "\"xcu280\"", "the device">,
     Option<"budget", "budget", "std::string", "\"\"", "as of --tw-hls-select-schedules">];
   let dependentDialects = ["::tilewright::hls::HLSDialect"];
 }
 
 def HlsPortProtocols : Pass<"tw-hls-port-protocols", "::mlir::ModuleOp"> {
-  let summary = "Ports become streams and registers, where the user says so";
+  let summary = "Convert the ports that the user names to streams and registers";
   let options = [Option<"ports", "ports", "std::string", "\"\"", "name=axi_master, name=axi_lite or name=stream, with spaces between">];
   let dependentDialects = ["::tilewright::hls::HLSDialect"];
 }
 
 def HlsStreamChannels : Pass<"tw-hls-stream-channels", "::mlir::ModuleOp"> {
-  let summary = "Buffers that are written and read once, in one order, become streams";
+  let summary = "Convert buffers that are written and read once, in the same order, to streams";
   let dependentDialects = ["::tilewright::hls::HLSDialect", "::mlir::affine::AffineDialect"];
 }
 
