@@ -192,8 +192,8 @@ def TW_RandomOp : TW_Op<"random"> {
   let description = [{
     `seed` is an argument whose value changes with each call. `stream` is a number that distinguishes the random ops
     of one graph. `uniform` gives numbers in [0, 1) with 24 random bits (53 in f64), `normal` uses the Box-Muller
-    transform, and `bits` gives 64 random bits as i64. Source: Salmon et al., "Parallel random numbers: as easy as 1,
-    2, 3", SC 2011.
+    transform, and `bits` gives 64 random bits as i64.
+    Source: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
     1. (random_c1) `seed` is tensor<1xi64>.
   }];
   let arguments = (ins TW_Tensor:$seed, I64Attr:$stream, TW_RandomKind:$kind);
@@ -488,10 +488,11 @@ def TW_AvgPoolOp : TW_Op<"avg_pool"> {
 def TW_TakeOp : TW_Op<"take"> {
   let summary = "Advanced indexing: result[.., i.., ..] = input[.., indices[0][i..], indices[1][i..], .., ..]";
   let description = [{
-    The index tensors (i64 or i32) are broadcast to a common shape I. They index the dimensions `dim` to `dim + count
-    -
-      1` of the input. In the result, the dimensions of I replace these. The operators embedding, index_select and aten.index with adjacent indices are imported as this op. Negative indices count from the end, unless the op has the attribute `tw.from_start`.
-      If an index is out of range, the call fails with an error that names the op, the index and the size.
+    The index tensors (i64 or i32) are broadcast to a common shape I. They index the dimensions `dim` to
+    `dim + count - 1` of the input. In the result, the dimensions of I replace these. The operators embedding,
+    index_select and aten.index with adjacent indices are imported as this op. Negative indices count from the end,
+    unless the op has the attribute `tw.from_start`. If an index is out of range, the call fails with an error that
+    names the op, the index and the size.
     1. (take_c1) `dim` and the number of index tensors fit the input's rank, and the index tensors broadcast to one
        shape.
     2. (take_c2) the result has the input's shape with the indexed dimensions replaced by I.
@@ -517,7 +518,7 @@ def TW_ScatterKind : I32EnumAttr<"ScatterKind", "how a written value meets the o
   let cppNamespace = "::tilewright::graph";
 }
 def TW_ScatterOp : TW_Op<"scatter"> {
-  let summary = "Scatter as torch.scatter: combine input[index[i, j], j] with source[i, j] for dim 0, in a copy of input";
+  let summary = "Scatter as torch.scatter: for dim 0, combine source[i, j] into a copy of input at [index[i, j], j]";
   let description = "1. (scatter_c1) `dim` in range, equal ranks. 2. (scatter_c2) the result has the input's type. 3. (scatter_c3) source has the index's shape. "
     "4. (scatter_c4) as gather_c4.";
   let arguments = (ins TW_Tensor:$input, TW_Tensor:$index, TW_Tensor:$source, I64Attr:$dim, TW_ScatterKind:$kind);

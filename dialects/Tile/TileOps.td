@@ -1,7 +1,8 @@
-//===- TileOps.td - what linalg cannot say in tiles ------------------------===//
+//===- TileOps.td - structured ops that linalg does not have ----------------===//
 //
-// Destination-style ops on tensors, and after bufferization on memrefs (then without results). Each implements
-// TilingInterface where a tile of its result is the same op on tiles of its operands.
+// The structured ops are destination-style ops on tensors and, after bufferization, on memrefs (then without results).
+// An op implements TilingInterface if a tile of its result can be computed by the same op on tiles of its operands.
+// tw_tile.place, divisor and report are scalar ops for the bodies of other ops.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_DIALECTS_TILE_TILEOPS
@@ -20,12 +21,12 @@ include "mlir/Interfaces/InferTypeOpInterface.td"
 def Tile_Dialect : Dialect {
   let name = "tw_tile";
   let cppNamespace = "::tilewright::tile";
-  let summary = "Structured ops that linalg cannot express in tiles";
+  let summary = "Structured ops on tiles that linalg cannot express";
 }
 
 def Tile_Shaped : AnyTypeOf<[AnyRankedTensor, AnyStridedMemRef]>;
 
-/// `outs` operands come last; on tensors there is one result for each.
+/// The base class of destination-style ops. The `outs` operands are last. On tensors, each has one result.
 class Tile_Op<string mnemonic, list<Trait> traits = []> : Op<Tile_Dialect, mnemonic, !listconcat([
     AttrSizedOperandSegments, DestinationStyleOpInterface,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>], traits)> {
@@ -40,17 +41,24 @@ class Tile_Op<string mnemonic, list<Trait> traits = []> : Op<Tile_Dialect, mnemo
 def Tile_MatmulOp : Tile_Op<"matmul", [DeclareOpInterfaceMethods<TilingInterface,
     ["getLoopIteratorTypes", "getIterationDomain", "getTiledImplementation", "getResultTilePosition",
      "generateResultTileValue", "getIterationDomainTileFromResultTile"]>]> {
-  let summary = "C[b, m, n] = sum_k A[b, m, k] * B[b, k, n], B packed in column panels";
+  let summary = "Matrix product C[b, m, n] = sum_k A[b, m, k] * B[b, k, n], with B packed in column panels";
   let description = [{
-    B is b x panels x K/`group` x (`panel` * group): panel p holds columns p * panel ...; `group` consecutive k of one
-    column lie side by side (1 for f32, 2 for bf16 dot products and AMX). Columns past N and rows past K hold zero. C
-    accumulates nothing: it is overwritten.
-    Batch dimensions b (any number) lead; B has all of them or none. `lhs_permutation` says where the canonical
-    dimensions b..., m, k lie in A (a transposed A is read through its strides).
-    A third input, integers for the one batch dimension, chooses: batch b is multiplied by B[chosen[b]] (experts whose rows
-    were brought together). A tile of one batch has a slice of B in its place. With `from_end` they may count from the end.
-    1. (tile_matmul_c1) A has the rank of C, and lhs_permutation is a permutation. 2. (tile_matmul_c2) B's packed sizes cover K and N. 3. (tile_matmul_c3) C is f32, f64 or i32.
-    4. (tile_matmul_c4) what chooses is one integer for each batch of C, of rank 3; B is of rank 4, with as many batches as are known.
+    The shape of B is b x panels x K/`group` x (`panel` * group). Panel p contains the columns from p * panel on, and
+    `group` consecutive k of one column are adjacent in memory (1 for f32, 2 for bf16 and f16, 2 or 4 for bytes).
+    Columns beyond N and rows beyond K are zero. The op overwrites C and does not accumulate into it.
+
+    Any number of batch dimensions b precede the others. B has all of them or none. `lhs_permutation` maps the
+    canonical dimensions b..., m, k to dimensions of A, so that a transposed A is read through its strides.
+
+    An optional third input contains an integer for each index of the single batch dimension and selects a matrix:
+    batch b is multiplied by B[chosen[b]] (experts whose rows were grouped). A tile of one batch has a slice of B
+    instead of this input. With `from_end`, negative integers count from the end.
+
+    1. (tile_matmul_c1) A has the rank of C, and lhs_permutation is a permutation.
+    2. (tile_matmul_c2) the packed sizes of B cover K and N.
+    3. (tile_matmul_c3) the element type of C is f32, f64 or i32.
+    4. (tile_matmul_c4) with a third input, C has rank 3, B has rank 4 and a static number of batches, and the input
+       has one integer for each batch of C.
   }];
   let arguments = (ins Variadic<Tile_Shaped>:$inputs, Variadic<Tile_Shaped>:$outputs, I64Attr:$panel, I64Attr:$group,
     DenseI64ArrayAttr:$lhs_permutation, UnitAttr:$from_end);
@@ -60,17 +68,23 @@ def Tile_MatmulOp : Tile_Op<"matmul", [DeclareOpInterfaceMethods<TilingInterface
 def Tile_ConvolutionOp : Tile_Op<"convolution", [DeclareOpInterfaceMethods<TilingInterface,
     ["getLoopIteratorTypes", "getIterationDomain", "getTiledImplementation", "getResultTilePosition",
      "generateResultTileValue", "getIterationDomainTileFromResultTile"]>]> {
-  let summary = "Two-dimensional convolution in channels-last, weights packed in column panels";
+  let summary = "2-D convolution in channels-last, with weights packed in column panels";
   let description = [{
-    input N x H x W x C (already padded), weight panels x KH x KW x C/`group` x (`panel` * group), result N x OH x OW x F.
+    The input is N x H x W x C and already padded, the weight is panels x KH x KW x C/`group` x (`panel` * group), and
+    the result is N x OH x OW x F:
     out[n, oh, ow, f] = sum in[n, oh*sh + kh*dh, ow*sw + kw*dw, c] * w[f / panel, kh, kw, c, f % panel].
-    With `merged_width` = KW > 0 the weight is panels x KH x (KW*C)/`group` x (`panel` * group): where dilation leaves no
-    gaps, the KW pixels of a window's row are KW*C consecutive elements of the input, one reduction instead of two.
-    With `merged_height` = KH as well it is panels x (KH*KW*C)/`group` x (`panel` * group), one reduction for all: the
-    windows of a line are gathered for it, which pays where KW*C fills a part of a matrix unit's depth.
-    1. (tile_convolution_c1) input and result are rank 4, weight rank 5, 4 with a merged width, 3 with both merged.
-    2. (tile_convolution_c2) a merged width has dilation 1, a merged height a merged width. 3. (tile_convolution_c3) sizes
-    agree, as far as known.
+
+    With `merged_width` = KW > 0, the weight is panels x KH x (KW*C)/`group` x (`panel` * group). If the dilation is
+    1, the KW pixels of a row of the window are KW*C consecutive elements of the input, so that two reduction loops
+    become one. If `merged_height` = KH is given too, the weight is panels x (KH*KW*C)/`group` x (`panel` * group),
+    with one reduction loop over the whole window. For this, the windows of a line are gathered in a buffer, which is
+    faster if KW*C fills only a part of the reduction dimension of a matrix unit.
+
+    1. (tile_convolution_c1) input and result have rank 4; the weight has rank 5, rank 4 with a merged width, or rank
+       3 if both are merged; strides and dilations are two positive numbers each.
+    2. (tile_convolution_c2) a merged width requires dilation 1 of the width, and a merged height requires a merged
+       width.
+    3. (tile_convolution_c3) the static sizes of input, weight and result fit.
   }];
   let arguments = (ins Variadic<Tile_Shaped>:$inputs, Variadic<Tile_Shaped>:$outputs, DenseI64ArrayAttr:$strides,
     DenseI64ArrayAttr:$dilations, I64Attr:$panel, I64Attr:$group, DefaultValuedAttr<I64Attr, "0">:$merged_width,
@@ -80,21 +94,27 @@ def Tile_ConvolutionOp : Tile_Op<"convolution", [DeclareOpInterfaceMethods<Tilin
 
 def Tile_GroupedConvolutionOp : Tile_Op<"grouped_convolution", [DeclareOpInterfaceMethods<TilingInterface,
     ["getLoopIteratorTypes", "getIterationDomain", "getTiledImplementation", "getResultTilePosition"]>]> {
-  let summary = "Two-dimensional convolution of narrow groups (one channel: depthwise) in channels-last";
+  let summary = "2-D convolution with few channels per group (one channel: depthwise) in channels-last";
   let description = [{
-    input N x H x W x (G*C) as it is, weight KH x KW x C x (G*F) of the result's type, result N x OH x OW x (G*F).
-    out[n, oh, ow, f] = sum in[n, oh*sh + kh*dh - ph, ow*sw + kw*dw - pw, (f / F)*C + c] * w[kh, kw, c, f]; what lies
-    outside of the input counts as zero, so there is no padded copy. A negative padding crops. A tile says by `first`
-    at which line and pixel of the result it begins.
-    1. (tile_grouped_convolution_c1) all of rank 4, the weight of known sizes, input and result of known channels.
-    2. (tile_grouped_convolution_c2) two positive strides and dilations, two paddings; `first` has two numbers or none.
-    3. (tile_grouped_convolution_c3) the channels of input and result are those of the same number of groups.
+    The input is N x H x W x (G*C) without padding, the weight is KH x KW x C x (G*F) and has the result's element
+    type, and the result is N x OH x OW x (G*F):
+    out[n, oh, ow, f] = sum in[n, oh*sh + kh*dh - ph, ow*sw + kw*dw - pw, (f / F)*C + c] * w[kh, kw, c, f].
+
+    Elements outside of the input are zero, so that no padded copy is needed. A negative padding crops the input. In a
+    tile, `first` contains the row and the column of the whole result at which the tile begins.
+
+    1. (tile_grouped_convolution_c1) all operands have rank 4, the weight has a static shape, and the channels of
+       input and result are static.
+    2. (tile_grouped_convolution_c2) there are two positive strides, two positive dilations and two paddings; `first`
+       has two numbers or none.
+    3. (tile_grouped_convolution_c3) input, weight and result have the same number of groups; weight and result have
+       the same float type.
   }];
   let arguments = (ins Variadic<Tile_Shaped>:$inputs, Variadic<Index>:$first, Variadic<Tile_Shaped>:$outputs,
     DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations, DenseI64ArrayAttr:$padding);
   let assemblyFormat = "attr-dict `ins` `(` $inputs `:` type($inputs) `)` (`first` `(` $first^ `)`)? `outs` `(` $outputs `:` type($outputs) `)` (`->` type($results)^)?";
   let extraClassDeclaration = destination # [{
-    /// Of the input and of the result.
+    /// Returns the number of groups of the input, which is also that of the result.
     int64_t getGroups() {
       auto sizeOf = [](::mlir::Value v, int64_t dim) { return ::llvm::cast<::mlir::ShapedType>(v.getType()).getDimSize(dim); };
       return sizeOf(getInputs()[0], 3) / sizeOf(getInputs()[1], 2);
@@ -104,14 +124,20 @@ def Tile_GroupedConvolutionOp : Tile_Op<"grouped_convolution", [DeclareOpInterfa
 
 def Tile_DepthwiseGradientOp : Tile_Op<"depthwise_gradient", [DeclareOpInterfaceMethods<TilingInterface,
     ["getLoopIteratorTypes", "getIterationDomain", "getTiledImplementation", "getResultTilePosition"]>]> {
-  let summary = "Gradient of the weight of a depthwise convolution in channels-last, from each part of each image";
+  let summary = "Gradient of a depthwise convolution's weight in channels-last, separately for each part of each image";
   let description = [{
-    input N x H x W x C as it is, gradient of the convolution's result N x OH x OW x C; result N x parts x KH x KW x C.
-    out[n, p, kh, kw, c] = sum over the lines oh of part p (`lines` of them from p * lines on, as far as there are) and all
-    pixels ow of in[n, oh*sh + kh*dh - ph, ow*sw + kw*dw - pw, c] * grad[n, oh, ow, c]; what lies outside of the input
-    counts as zero. The parts are added up behind it. A tile says by `first_part` at which part it begins.
-    1. (tile_depthwise_gradient_c1) ranks 4, 4 and 5, known channels and kernel, all of as many channels.
-    2. (tile_depthwise_gradient_c2) two positive strides and dilations, two paddings, some lines a part.
+    The input is N x H x W x C without padding, the gradient of the convolution's result is N x OH x OW x C, and the
+    result is N x parts x KH x KW x C:
+    out[n, p, kh, kw, c] = sum in[n, oh*sh + kh*dh - ph, ow*sw + kw*dw - pw, c] * grad[n, oh, ow, c].
+
+    The sum is over the rows oh of part p, which are at most `lines` rows from p * lines on, and over all columns ow.
+    Elements outside of the input are zero. A later op adds the parts. In a tile, `first_part` is the first part of
+    the tile.
+
+    1. (tile_depthwise_gradient_c1) the ranks are 4, 4 and 5; the channels and the sizes of the kernel are static; all
+       operands have the same number of channels; the result is of floats.
+    2. (tile_depthwise_gradient_c2) there are two positive strides, two positive dilations and two paddings, and
+       `lines` is at least 1.
   }];
   let arguments = (ins Variadic<Tile_Shaped>:$inputs, Optional<Index>:$first_part, Variadic<Tile_Shaped>:$outputs,
     DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations, DenseI64ArrayAttr:$padding, I64Attr:$lines);
@@ -120,12 +146,13 @@ def Tile_DepthwiseGradientOp : Tile_Op<"depthwise_gradient", [DeclareOpInterface
 
 def Tile_PackOp : Tile_Op<"pack", [DeclareOpInterfaceMethods<TilingInterface,
     ["getLoopIteratorTypes", "getIterationDomain", "getTiledImplementation", "getResultTilePosition"]>]> {
-  let summary = "Column panels of a matrix, as tw_tile.matmul and tw_tile.convolution read them";
+  let summary = "Pack a matrix into the column panels that tw_tile.matmul and tw_tile.convolution read";
   let description = [{
-    input b x K x N -> b x panels x K/group x (panel * group), zero beyond K and N. `permutation` says where the canonical
-    dimensions b..., k, n lie in the input. With `inner` = 2 the two dimensions before K (a convolution's KH and KW) lie
-    inside the panels: KH x KW x C x F -> panels x KH x KW x C/group x (panel * group).
-    1. (tile_pack_c1) the result's sizes cover the input's.
+    An input b x K x N becomes b x panels x K/group x (panel * group), with zeros beyond K and N. `permutation` maps
+    the canonical dimensions b..., k, n to dimensions of the input. With `inner` = 2, the two dimensions before K (KH
+    and KW of a convolution) are inside the panels: KH x KW x C x F becomes panels x KH x KW x C/group x (panel *
+    group).
+    1. (tile_pack_c1) `permutation` is a permutation, and the result's sizes cover the input's sizes.
   }];
   let arguments = (ins Variadic<Tile_Shaped>:$inputs, Variadic<Tile_Shaped>:$outputs, I64Attr:$panel, I64Attr:$group,
     DenseI64ArrayAttr:$permutation, DefaultValuedAttr<I64Attr, "0">:$inner);
@@ -134,13 +161,15 @@ def Tile_PackOp : Tile_Op<"pack", [DeclareOpInterfaceMethods<TilingInterface,
 
 def Tile_AttentionOp : Tile_Op<"attention", [DeclareOpInterfaceMethods<TilingInterface,
     ["getLoopIteratorTypes", "getIterationDomain", "getTiledImplementation", "getResultTilePosition"]>]> {
-  let summary = "softmax(scale * Q K^T + mask) V by online softmax over blocks of keys";
+  let summary = "Attention softmax(scale * Q K^T + mask) V by online softmax over blocks of keys";
   let description = [{
-    inputs: query B x H x L x D, key B x Hk x S x D, value B x Hk x S x Dv and, with four of them, an additive f32 or boolean
-    (i8) mask that broadcasts to B x H x L x S. outputs: result B x H x L x Dv and log-sum-exp B x H x L (f32). `permutations` holds, for query, key, value and
-    result, where the canonical four dimensions lie in the operand (4 numbers each). `causal`: row i (`first_row` + i in
-    a tile) sees columns up to i. A grouped head h reads key head h / (H / Hk).
-    1. (tile_attention_c1) ranks as above. 2. (tile_attention_c2) H is a multiple of Hk.
+    The inputs are the query B x H x L x D, the key B x Hk x S x D, the value B x Hk x S x Dv and optionally a mask,
+    additive in f32 or boolean as i8, that broadcasts to B x H x L x S. The outputs are the result B x H x L x Dv and
+    the log-sum-exp B x H x L (f32). `permutations` maps the four canonical dimensions to dimensions of the operand:
+    four numbers each for query, key, value and result. With `causal`, row i attends to columns up to i; in a tile,
+    row i of the tile is row `first_row` + i. A grouped head h reads key head h / (H / Hk).
+    1. (tile_attention_c1) the operands have the ranks above, and `permutations` consists of permutations.
+    2. (tile_attention_c2) H is a multiple of Hk.
   }];
   let arguments = (ins Variadic<Tile_Shaped>:$inputs, Optional<Index>:$first_row, Variadic<Tile_Shaped>:$outputs, F64Attr:$scale, UnitAttr:$causal,
     OptionalAttr<DenseI64ArrayAttr>:$permutations);
@@ -149,14 +178,18 @@ def Tile_AttentionOp : Tile_Op<"attention", [DeclareOpInterfaceMethods<TilingInt
 
 def Tile_AttentionGradientOp : Tile_Op<"attention_gradient", [DeclareOpInterfaceMethods<TilingInterface,
     ["getLoopIteratorTypes", "getIterationDomain", "getTiledImplementation", "getResultTilePosition"]>]> {
-  let summary = "Gradients of tw_tile.attention by its query, key and value, from its result and log-sum-exp";
+  let summary = "Gradients of tw_tile.attention with respect to query, key and value, from its result and log-sum-exp";
   let description = [{
-    inputs: query B x H x L x D, key B x H x S x D, value B x H x S x Dv, result and its gradient B x H x L x Dv, log-sum-exp
-    B x H x L (f32) and, with seven of them, the mask of the attention. outputs: the gradients of query, key and value.
-    `permutations` holds, for the five operands of rank 4 in front and for the outputs, where the canonical four dimensions lie
-    in the operand. With P = exp(scale * Q K^T + mask - logsumexp), 0 where masked and in rows of an infinite logsumexp:
-    dV = P^T dO, dS = P * (dO V^T - sum(dO * O)), dQ = scale * dS K, dK = scale * dS^T Q. Tiles are whole heads.
-    1. (tile_attention_gradient_c1) ranks as above, one number of heads.
+    The inputs are the query B x H x L x D, the key B x H x S x D, the value B x H x S x Dv, the result and its
+    gradient B x H x L x Dv, the log-sum-exp B x H x L (f32) and optionally the mask of the attention. The outputs are
+    the gradients of query, key and value. `permutations` maps the four canonical dimensions to dimensions of the
+    operand: four numbers each for the first five inputs and the three outputs. Tiles are whole heads.
+
+    P = exp(scale * Q K^T + mask - logsumexp), where P is 0 at masked elements and in rows with an infinite logsumexp.
+    The gradients are dV = P^T dO, dS = P * (dO V^T - sum(dO * O)), dQ = scale * dS K, dK = scale * dS^T Q.
+
+    1. (tile_attention_gradient_c1) the operands have the ranks above and the same number of heads, and `permutations`
+       consists of permutations.
   }];
   let arguments = (ins Variadic<Tile_Shaped>:$inputs, Variadic<Tile_Shaped>:$outputs, F64Attr:$scale, UnitAttr:$causal,
     OptionalAttr<DenseI64ArrayAttr>:$permutations);
@@ -168,13 +201,13 @@ def Tile_ScanKind : I32EnumAttr<"ScanKind", "combining function", [
   let cppNamespace = "::tilewright::tile";
 }
 def Tile_ScanOp : Tile_Op<"scan"> {
-  let summary = "Running combination along `dim`; one input, one output of the same shape";
+  let summary = "Cumulative sum, product, maximum or minimum along `dim`; input and output have one shape";
   let description = "1. (tile_scan_c1) `dim` in range, shapes equal.";
   let arguments = (ins Variadic<Tile_Shaped>:$inputs, Variadic<Tile_Shaped>:$outputs, Tile_ScanKind:$kind, I64Attr:$dim);
   let assemblyFormat = "$kind attr-dict `ins` `(` $inputs `:` type($inputs) `)` `outs` `(` $outputs `:` type($outputs) `)` (`->` type($results)^)?";
 }
 def Tile_SortOp : Tile_Op<"sort"> {
-  let summary = "Stable sort along `dim`: outputs are values and i64 indices, cut to their size along `dim`";
+  let summary = "Stable sort along `dim`: outputs are values and i64 indices, truncated to their size along `dim`";
   let description = "NaN counts as largest. 1. (tile_sort_c1) `dim` in range; the outputs' size there is at most the input's.";
   let arguments = (ins Variadic<Tile_Shaped>:$inputs, Variadic<Tile_Shaped>:$outputs, I64Attr:$dim, UnitAttr:$descending);
   let assemblyFormat = "attr-dict `ins` `(` $inputs `:` type($inputs) `)` `outs` `(` $outputs `:` type($outputs) `)` (`->` type($results)^)?";
@@ -185,12 +218,17 @@ def Tile_ScatterKind : I32EnumAttr<"ScatterKind", "how a written value meets the
   let cppNamespace = "::tilewright::tile";
 }
 def Tile_ScatterOp : Tile_Op<"scatter"> {
-  let summary = "Write or combine source elements at indexed places of the destination, in row-major order of the source";
+  let summary = "Write or combine source elements at indexed positions of the destination, in row-major order";
   let description = [{
-    inputs: source (its shape is the iteration space d0, d1, ...), then index tensors, each read through its map of `index_maps`
-    from the iteration space; the values read are s0, s1, ... The element goes to dest[`dest_map`(d0, ...)[s0, ...]].
-    Negative index values count from the end of the dimension. The one output is the destination, already holding the old values.
-    1. (tile_scatter_c1) one map per index tensor. 2. (tile_scatter_c2) `dest_map` has the destination's rank of results, the source's of dimensions, a symbol for each index.
+    The first input is the source, whose shape is the iteration space d0, d1, ...; the others are index tensors. Each
+    index tensor is read through its map in `index_maps`, which is from the iteration space. The values that are read
+    are s0, s1, ..., and the element of the source is combined with dest[`dest_map`(d0, ...)[s0, ...]]. Negative index
+    values count from the end of the dimension, unless the op has the attribute `tw.from_start`. The only output is
+    the destination, which contains the old values before the op. Elements are processed in row-major order of the
+    source.
+    1. (tile_scatter_c1) there is one map per index tensor.
+    2. (tile_scatter_c2) `dest_map` has one result per dimension of the destination, one dimension per dimension of
+       the source, and one symbol per index tensor.
   }];
   let arguments = (ins Variadic<Tile_Shaped>:$inputs, Variadic<Tile_Shaped>:$outputs, AffineMapArrayAttr:$index_maps,
     AffineMapAttr:$dest_map, Tile_ScatterKind:$kind);
@@ -198,10 +236,11 @@ def Tile_ScatterOp : Tile_Op<"scatter"> {
 }
 
 def Tile_PlaceOp : Op<Tile_Dialect, "place", [Pure, SameOperandsAndResultType, Elementwise, Scalarizable, Vectorizable, Tensorizable]> {
-  let summary = "A place inside [0, limit) from a number of the user's";
+  let summary = "Convert a computed number to an index in [0, limit), and report numbers out of range";
   let description = [{
-    With `from_end` a negative number counts from the end. A number outside of the range gives place 0, and the call of the kernel
-    fails with it: programs that index out of range are told so, and no memory of others is touched.
+    With `from_end`, a negative number counts from the end. If the number is out of range, the result is 0, and the
+    call of the kernel fails with an error that contains the number. Therefore a program that indexes out of range
+    gets an error, and no memory outside of the indexed tensor is accessed.
   }];
   let arguments = (ins SignlessIntegerOrIndexLike:$number, SignlessIntegerOrIndexLike:$limit, UnitAttr:$from_end);
   let results = (outs SignlessIntegerOrIndexLike:$place);
@@ -209,7 +248,7 @@ def Tile_PlaceOp : Op<Tile_Dialect, "place", [Pure, SameOperandsAndResultType, E
 }
 
 def Tile_DivisorOp : Op<Tile_Dialect, "divisor", [Pure, SameOperandsAndResultType, Elementwise, Scalarizable, Vectorizable, Tensorizable]> {
-  let summary = "What an integer may be divided by: 1 for 0, and the call of the kernel fails";
+  let summary = "Replace the divisor 0 of an integer division by 1 and make the call of the kernel fail";
   let description = "The call ends with eager's ZeroDivisionError. Device code divides by 1 in silence, as eager's kernels for GPUs do.";
   let arguments = (ins SignlessIntegerLike:$divisor);
   let results = (outs SignlessIntegerLike:$result);
@@ -217,7 +256,7 @@ def Tile_DivisorOp : Op<Tile_Dialect, "divisor", [Pure, SameOperandsAndResultTyp
 }
 
 def Tile_ReportOp : Op<Tile_Dialect, "report", [MemoryEffects<[MemWrite]>]> {
-  let summary = "Let the call of the kernel fail: the number is no place below the limit";
+  let summary = "Make the call of the kernel fail because the number is not an index below the limit";
   let description = "What tw_tile.place does for reads, for writes that are skipped.";
   let arguments = (ins Index:$number, Index:$limit);
   let assemblyFormat = "$number `below` $limit attr-dict";
