@@ -232,7 +232,7 @@ def VectorizeLoops : Pass<"tw-vectorize-loops", "::mlir::func::FuncOp"> {
 //===----------------------------------------------------------------------===//
 
 def ExpandContractions : Pass<"tw-cpu-expand-contractions", "::mlir::func::FuncOp"> {
-  let summary = "Lower tw_tile.matmul, convolution and pack to register-blocked micro-kernels";
+  let summary = "Lower tw_tile.matmul, pack and the convolution ops to register-blocked micro-kernels";
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::amx::AMXDialect", "::mlir::x86vector::X86VectorDialect", "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
     "::mlir::vector::VectorDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect"];
   let options = [Option<"lanes", "lanes", "int64_t", "16", "f32 elements of a vector">,
