@@ -17,7 +17,7 @@ namespace {
 uintptr_t streamOf(void *stream) { return reinterpret_cast<uintptr_t>(stream); }
 void *pointer(uint64_t address) { return reinterpret_cast<void *>(address); }
 
-/// What PTX for "sm_90a" runs on.
+/// Returns true if a device of `capability` can run PTX text for the target that its .target directive names.
 bool runsOn(const std::string &text, int capability) {
   const size_t at = text.find(".target sm_");
   if (at == std::string::npos)
@@ -142,7 +142,7 @@ ENTRY Code cuModuleLoadDataEx(Module **module, const void *image, unsigned count
   if (call.code != success)
     return call.code;
   std::string text(static_cast<const char *>(image)), error;
-  // What the tests' ptxas makes: the PTX behind a line of its own.
+  // The tests' ptxas writes a cubin as this first line followed by the PTX.
   if (const std::string cubin = "fake cubin\n"; text.starts_with(cubin))
     text.erase(0, cubin.size());
   auto fresh = std::make_unique<Module>();
@@ -383,7 +383,7 @@ ENTRY Code cuEventRecord(Event *event, void *stream) {
   return success;
 }
 
-/// The first time the device has not come so far; the second time it has.
+/// Reports an event as not ready at the first query and as complete at the second.
 ENTRY Code cuEventQuery(Event *event) {
   Call call("cuEventQuery");
   if (call.code != success)

@@ -1,19 +1,19 @@
 //===- Fake.h - a CUDA driver that runs kernels on ptx-check ------------------------------===//
 //
-// libtilewright_fake_cuda.so has the entries of libcuda.so.1 that lib/Runtime/CUDA/DriverApi.h finds, for machines
-// without a GPU: device memory is the host's, and a launch is run by ptx-check's interpreter. It is as strict as the
-// driver, or more so:
+// libtilewright_fake_cuda.so has the entry points of libcuda.so.1 that lib/Runtime/CUDA/DriverApi.h loads, for
+// machines without a GPU. Device memory is host memory, and ptx-check's interpreter executes launches. The fake driver
+// is at least as strict as the NVIDIA driver:
 //
-//   - work put into a stream is done as late as may be: when somebody waits for it. New memory is filled with 0xA5.
-//   - copies outside of an allocation, kernels that ptx-check objects to and launches with too much shared memory fail.
-//     A kernel's failure is kept and returned by every later call.
-//   - without a current context nothing works.
-//   - a graph's nodes run in the order that is farthest from the one they were added in.
+//   - work in a stream is executed as late as possible: when a caller waits for it. New memory is filled with 0xA5.
+//   - copies outside of an allocation, kernels with ptx-check findings and launches with too much shared memory fail.
+//     A kernel's failure is sticky: every later call returns it.
+//   - calls without a current context fail.
+//   - a graph's nodes run in the valid order that differs most from the order in which they were added.
 //
 // TILEWRIGHT_FAKE_CUDA="devices=2,capability=9.0,memory=1048576,version=12040,fail=cuMemAllocAsync:2:2,fault=kernel_0"
-// sets what there is: bytes of each device; the second call of cuMemAllocAsync returns 2; running kernel_0 fails.
-// fakeCudaSet() changes it, "mended" forgets a kernel's failure, and calls are counted from there on. fakeCudaReport()
-// returns what has been called and what is not given back yet, as JSON.
+// sets the configuration: `memory` is bytes per device, `fail` makes the second call of cuMemAllocAsync return 2,
+// `fault` makes kernel_0 fail. fakeCudaSet() changes the configuration and resets the call counts; "mended" clears a
+// kernel's failure. fakeCudaReport() returns the calls and the resources that are not yet released, as JSON.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_TEST_FAKECUDA_FAKE_H
@@ -44,7 +44,7 @@ struct Context {
 
 struct Allocation {
   uint64_t bytes = 0;
-  int ordinal = 0; ///< -1: the host's, pinned
+  int ordinal = 0; ///< the device; -1: pinned host memory
 };
 
 struct Module {
@@ -55,13 +55,13 @@ struct Module {
 struct Function {
   Module *module = nullptr;
   std::string name;
-  int dynamicShared = 48 * 1024; ///< most that a launch may ask for
+  int dynamicShared = 48 * 1024; ///< limit for a launch
 };
 
 struct Event {
-  uint64_t ticket = 0;  ///< of the last record; 0: none
-  uintptr_t stream = 0; ///< where
-  bool asked = false;   ///< since then
+  uint64_t ticket = 0;  ///< of the last cuEventRecord; 0: none
+  uintptr_t stream = 0; ///< where it was recorded
+  bool asked = false;   ///< queried since the last record
 };
 
 using Work = std::function<Code()>;
@@ -76,38 +76,38 @@ struct Graph {
   std::vector<std::unique_ptr<GraphNode>> nodes;
 };
 
-/// A graph as it was instantiated.
+/// An instantiated graph.
 struct GraphExec {
   Graph *of = nullptr;
   std::map<GraphNode *, Work> works;
-  std::vector<GraphNode *> order; ///< that they run in
+  std::vector<GraphNode *> order; ///< execution order
 };
 
-/// Work in the order of a stream.
+/// The pending work of a stream, in order.
 struct Queue {
-  std::deque<std::pair<uint64_t, Work>> work; ///< with tickets
-  uint64_t done = 0;                          ///< the last ticket that was
+  std::deque<std::pair<uint64_t, Work>> work; ///< with its tickets
+  uint64_t done = 0;                          ///< the last ticket that was executed
 };
 
 class Driver {
 public:
   static Driver &get();
 
-  /// Begins a call: counts it. Not success: the call returns that.
+  /// Begins and counts a call. If the result is not `success`, the call must return it.
   Code enter(const char *name, bool needsContext = true);
   Context *current() const;
   std::vector<Context *> &contextStack() const;
 
   Code allocate(uint64_t bytes, int ordinal, uint64_t &address);
   Code release(uint64_t address, int ordinal);
-  /// The allocation that holds all of [address, address + bytes).
+  /// Returns the allocation that contains all of [address, address + bytes).
   const Allocation *find(uint64_t address, uint64_t bytes) const;
 
   uint64_t put(uintptr_t stream, Work work);
-  /// Copies a launch's parameters. Not success: it is no launch.
+  /// Checks a launch and copies its parameters into `work`. Returns an error if the launch is invalid.
   Code prepare(Function *function, std::array<uint32_t, 3> grid, std::array<uint32_t, 3> block, uint32_t shared,
                void **parameters, Work &work);
-  /// Does the stream's work up to a ticket.
+  /// Executes the stream's work up to and including `ticket`.
   Code drain(uintptr_t stream, uint64_t ticket = UINT64_MAX);
   Code drainAll();
   Code runKernel(const Function &function, const tilewright::ptx::Launch &launch,
@@ -118,11 +118,11 @@ public:
   void forgetCalls();
 
   std::recursive_mutex mutex;
-  // What there is.
+  // The configuration.
   int devices = 1, major = 8, minor = 0, version = 12040;
   uint64_t memory = UINT64_MAX;
   bool pools = true;
-  // What is in use.
+  // The state.
   bool initialized = false;
   Code sticky = success;
   std::map<int, Context> contexts;
@@ -142,7 +142,7 @@ private:
   uint64_t tickets = 0, used = 0;
 };
 
-/// A call: the driver locked, and what the call returns before it begins.
+/// Holds the driver's lock during a call. `code` is the result of Driver::enter().
 struct Call {
   explicit Call(const char *name, bool needsContext = true)
       : driver(Driver::get()), lock(driver.mutex), code(driver.enter(name, needsContext)) {}
@@ -151,7 +151,7 @@ struct Call {
   Code code;
 };
 
-/// Whether all of it lies in memory of a device.
+/// Returns true if all bytes are in one allocation of device memory.
 bool onDevice(const Driver &driver, uint64_t address, size_t bytes);
 
 } // namespace fake

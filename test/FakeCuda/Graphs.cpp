@@ -1,6 +1,6 @@
-//===- Graphs.cpp - the fake driver's functions of CUDA graphs --------------------------------===//
+//===- Graphs.cpp - CUDA graph functions of the fake driver --------------------------------===//
 //
-// Signatures as in NVIDIA's "CUDA Driver API" reference; the first version of a kernel node's parameters.
+// Signatures follow NVIDIA's "CUDA Driver API" reference, with version 1 of the kernel node parameters.
 //
 //===----------------------------------------------------------------------===//
 #include "test/FakeCuda/Fake.h"
@@ -38,7 +38,7 @@ Code kernelWork(Driver &driver, const KernelNodeParameters &kernel, Work &work) 
                                        kernel.shared, kernel.parameters, work);
 }
 
-/// One row between two places of a device: what Tilewright asks for.
+/// Prepares a device-to-device copy of one row, the only kind that Tilewright uses. Returns an error for other copies.
 Code copyWork(Driver &driver, const CopyParameters &copy, void *context, Work &work) {
   for (const CopySide &side : {copy.from, copy.to})
     if (side.x || side.y || side.z || side.level || side.type != 2 || side.reserved ||
@@ -71,7 +71,7 @@ Code add(Driver &driver, Graph *graph, GraphNode **node, GraphNode *const *befor
   return success;
 }
 
-/// Of the nodes that may run, always the one that was added last.
+/// Returns an execution order: among the nodes that are ready, the one that was added last runs first.
 std::vector<GraphNode *> lateOrder(const Graph &graph) {
   std::vector<GraphNode *> order;
   auto done = [&](GraphNode *node) { return std::find(order.begin(), order.end(), node) != order.end(); };
@@ -164,7 +164,7 @@ ENTRY Code cuGraphExecMemcpyNodeSetParams(GraphExec *exec, GraphNode *node, cons
   return copyWork(call.driver, *copy, context, exec->works[node]);
 }
 
-/// What is launched is not changed by what is set later.
+/// Copies the nodes' work, so that parameters that are set later do not change this launch.
 ENTRY Code cuGraphLaunch(GraphExec *exec, void *stream) {
   Call call("cuGraphLaunch");
   if (call.code != success)

@@ -1,7 +1,7 @@
-//===- BrokenTarget.cpp - cpu with one mistake, for tests of check=reference ----------------===//
+//===- BrokenTarget.cpp - the target cpu with one bug, for tests of check=reference -------------===//
 //
-// TILEWRIGHT_TEST_BREAK names what is broken: "sign" turns the last addition of the kernels whose ops end with
-// TILEWRIGHT_TEST_BREAK_OPS into a subtraction; "element" stores one wrong element into the first result of these.
+// TILEWRIGHT_TEST_BREAK selects the bug, in the kernels whose op list ends with TILEWRIGHT_TEST_BREAK_OPS: "sign"
+// replaces the last addition with a subtraction; "element" stores one wrong element into the first result.
 //
 //===----------------------------------------------------------------------===//
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -39,7 +39,7 @@ struct BreakKernel : PassWrapper<BreakKernel, OperationPass<func::FuncOp>> {
     last.erase();
   }
 
-  /// The generic that makes the first result adds 2^-6 at one place.
+  /// Adds 2^-6 to the element of the first result whose indices are all 3.
   void changeElement() {
     auto result = getOperation().getBody().front().getTerminator()->getOperand(0);
     auto generic = cast<linalg::GenericOp>(result.getDefiningOp());

@@ -1,6 +1,6 @@
 //===- GuestTarget.cpp - a target in a plug-in: cpu with smaller tasks -----------------------===//
 //
-// It uses Tilewright's pipelines and puts one pass of its own between the choice of a schedule and its application:
+// The target uses Tilewright's pipelines and adds one pass between the choice of a schedule and its application:
 //
 //   attributes {tw.schedule = {tiles = array<i64: 128, 48>}}   ->   {tiles = array<i64: 16, 48>}
 //
@@ -18,9 +18,9 @@ using namespace mlir;
 
 namespace {
 
-constexpr int64_t mostRows = 16; ///< of a task
+constexpr int64_t mostRows = 16; ///< largest number of rows in a task
 
-/// The outermost tile of kernels that are cut in two dimensions or more.
+/// Limits the outermost tile size of kernels whose schedules tile two or more dimensions.
 struct CutTasks : PassWrapper<CutTasks, OperationPass<func::FuncOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(CutTasks)
 
@@ -56,7 +56,7 @@ public:
     return llvm::Error::success();
   }
 
-  /// Equal keys share cached code: what the guest does differently is part of it.
+  /// Returns the cache key of this target's code. The suffix keeps the code of the target `cpu` from being reused.
   std::string machineKey(const tilewright::Options &options) override {
     return llvm::cantFail(tilewright::describeHost(options.cpu)).key + "|guest 1|" + std::to_string(options.threads);
   }

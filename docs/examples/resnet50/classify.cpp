@@ -1,5 +1,5 @@
-// ./classify image.ppm...: the likeliest class of each image. An instance of the model for each of two threads, which
-// take the images in turn.
+// ./classify image.ppm... prints the most likely class of each image. Two threads, each with its own instance of
+// the model, take the images from a shared counter.
 #include "images.h"
 #include "resnet50.h"
 

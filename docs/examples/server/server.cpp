@@ -1,9 +1,9 @@
-// Serves the library of classify.mlir by HTTP. Requests that wait at the same time are one call of the model.
+// Serves the library of classify.mlir over HTTP. Requests that wait at the same time are batched into one call.
 //
 //   POST /classify    [[1, 0], [0, 1]]   ->   [[0.84, 0.08, 0.07], [0.07, 0.08, 0.85]]
 //   GET  /statistics                     ->   {"calls": 3, "requests": 32, "points": 40}
 //
-//   ./server [PORT [MILLISECONDS]]: a call waits so long for company after its first request; by default it does not.
+//   ./server [PORT [MILLISECONDS]]: MILLISECONDS is the time that a call waits for more requests (default: 0).
 #include "classify.h"
 
 #include <algorithm>
@@ -19,12 +19,12 @@
 #include <thread>
 
 using nlohmann::json;
-using Points = std::vector<float>; // rows, one after the other
+using Points = std::vector<float>; // row-major, `width` numbers per point
 
 constexpr int64_t width = 2, classes = 3, mostPoints = 4096;
-constexpr size_t mostBytes = size_t(mostPoints) * width * 40; // of a request: longer numbers say nothing more
+constexpr size_t mostBytes = size_t(mostPoints) * width * 40; // limit of a request: 40 characters per number suffice
 
-// One instance of the model and one thread that calls it.
+// Owns one instance of the model and the thread that calls it.
 class Batcher {
 public:
   struct Statistics {
@@ -118,12 +118,12 @@ private:
   std::deque<Request> queue;
   Statistics counted;
   bool stopping = false;
-  std::thread worker; // last: it uses the others
+  std::thread worker; // declared last because it uses the other members
 };
 
-// The points of a request; throws what is wrong with it.
+// Parses the points of a request; throws an error that describes an invalid request.
 static Points pointsFrom(const std::string &body) {
-  // While it is read: printing, or only ending, lists that are nested 100,000 deep takes more than a thread's stack.
+  // Depth is checked during parsing: printing or destroying lists nested 100,000 deep would overflow the stack.
   json rows = json::parse(body, [](int depth, json::parse_event_t event, json &) {
     if (depth > 1 && (event == json::parse_event_t::array_start || event == json::parse_event_t::object_start))
       throw std::invalid_argument("expected a list of points, which are lists of numbers, and nothing in them");
@@ -150,7 +150,7 @@ static json rowsOf(const Points &values) {
 }
 
 int main(int argc, char **argv) {
-  sigset_t ends; // waited for by a thread of their own: a handler may do next to nothing
+  sigset_t ends; // handled by a separate thread with sigwait, since a signal handler may call little
   sigemptyset(&ends);
   sigaddset(&ends, SIGINT);
   sigaddset(&ends, SIGTERM);
@@ -166,10 +166,10 @@ int main(int argc, char **argv) {
   {
     Batcher batcher(model, std::chrono::milliseconds(argc > 2 ? atoi(argv[2]) : 0));
     httplib::Server server;
-    server.new_task_queue = [] { return new httplib::ThreadPool(64); }; // each waits for its result
-    server.set_payload_max_length(mostBytes);                           // 413 beyond
-    server.set_tcp_nodelay(true); // else an answer's second packet waits 40 ms for the client to confirm the first
-    server.set_socket_options([](int socket) {                          // httplib's own let two servers share a port
+    server.new_task_queue = [] { return new httplib::ThreadPool(64); }; // each thread waits for its result
+    server.set_payload_max_length(mostBytes);                           // longer requests get status 413
+    server.set_tcp_nodelay(true); // else a response's second packet waits 40 ms for the client's ACK
+    server.set_socket_options([](int socket) {                          // httplib's default allows a shared port
       int yes = 1;
       setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
     });
@@ -177,7 +177,7 @@ int main(int argc, char **argv) {
       try {
         Points points = pointsFrom(request.body);
         response.set_content(rowsOf(batcher.submit(std::move(points)).get()).dump() + "\n", "application/json");
-      } catch (const std::runtime_error &failed) { // of the model
+      } catch (const std::runtime_error &failed) { // thrown by the model
         response.status = 500;
         response.set_content(std::string(failed.what()) + "\n", "text/plain");
       } catch (const std::exception &wrong) {
@@ -205,7 +205,7 @@ int main(int argc, char **argv) {
       server.listen_after_bind();
     } else {
       fprintf(stderr, "cannot listen on port %s\n", argc > 1 ? argv[1] : "8080");
-      kill(getpid(), SIGTERM); // for the thread above
+      kill(getpid(), SIGTERM); // ends the thread that waits for signals
     }
     ender.join();
   }

@@ -1,11 +1,11 @@
-//===- FuseSiblings.cpp - two elementwise kernels that do not need each other become one -----===//
+//===- FuseSiblings.cpp - fuses two elementwise kernels that are independent ---------===//
 //
 // Before:  %a = call @kernel_0(%x, %p)                 // relu
 //          %b = call @kernel_1(%y, %q)                 // exp
 // After:   %ab:2 = call @kernel_0_and_kernel_1(%x, %y, %p, %q)
 //
-// One barrier and one round of tasks less. The kernels walk results of the same fixed sizes, so that one schedule cuts
-// both.
+// This saves one barrier and one round of tasks. Both kernels' results have the same static shape, so one schedule
+// tiles both.
 //
 // Test: test/Python/test_research.py
 //
@@ -33,7 +33,7 @@ struct FuseSiblings : PassWrapper<FuseSiblings, OperationPass<ModuleOp>> {
     for (Operation &op : llvm::make_early_inc_range(main.getBody().front())) {
       auto second = dyn_cast<func::CallOp>(op);
       if (!second) {
-        if (first && llvm::is_contained(first->getUsers(), &op)) // it is before the second call
+        if (first && llvm::is_contained(first->getUsers(), &op)) // this user precedes the second call
           first = {};
         continue;
       }
@@ -44,11 +44,11 @@ struct FuseSiblings : PassWrapper<FuseSiblings, OperationPass<ModuleOp>> {
 private:
   func::FuncOp kernelOf(func::CallOp call) { return getOperation().lookupSymbol<func::FuncOp>(call.getCallee()); }
 
-  /// What the kernel computes, when that is one elementwise op on its arguments.
+  /// Returns the kernel's op if the kernel is one elementwise op on its arguments, else null.
   linalg::GenericOp genericOf(func::FuncOp kernel) {
     auto ops = kernel.getBody().front().without_terminator();
     auto generic = llvm::hasSingleElement(ops) ? dyn_cast<linalg::GenericOp>(*ops.begin()) : nullptr;
-    // Loops over the result as it lies, so that two kernels with results of one type have the same loops.
+    // The loops follow the result's dimensions in order, so two kernels with equal result types have the same loops.
     bool plain = generic && generic.getNumReductionLoops() == 0 &&
                  llvm::all_of(generic.getDpsInitsMutable(), [&](OpOperand &operand) {
                    return generic.getMatchingIndexingMap(&operand).isIdentity();
@@ -71,7 +71,7 @@ private:
     func::CallOp calls[] = {first, second};
     func::FuncOp kernels[] = {kernelOf(first), kernelOf(second)};
     OpBuilder builder(kernels[0]);
-    // Inputs of both, then the tensors that both write.
+    // The inputs of both kernels, then the outputs of both.
     SmallVector<Value> operands;
     SmallVector<std::pair<func::FuncOp, unsigned>> arguments;
     auto take = [&](bool written) {
@@ -118,7 +118,7 @@ private:
     return call;
   }
 
-  /// One op of both kernels' ops: their loops are the same, their bodies stand one behind the other.
+  /// Returns one op that computes both kernels' ops. Their loops are the same, so their bodies are concatenated.
   linalg::GenericOp join(OpBuilder &builder, ArrayRef<func::FuncOp> kernels, IRMapping &mapping) {
     linalg::GenericOp parts[] = {genericOf(kernels[0]), genericOf(kernels[1])};
     SmallVector<Value> inputs, outputs;

@@ -1,5 +1,5 @@
-// Compiled for the host and to PTX by test_ptx_check.py; both must give the same bits. Each thread fills 40 elements of
-// o.
+// test_ptx_check.py compiles this file for the host and to PTX; both must compute the same bits. Each thread writes 40
+// elements of `o`.
 using bf = __bf16;
 using hf = _Float16;
 using u64 = unsigned long;

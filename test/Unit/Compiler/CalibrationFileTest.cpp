@@ -1,4 +1,4 @@
-//===- CalibrationFileTest.cpp - rates kept in a file ---------------------===//
+//===- CalibrationFileTest.cpp - rates stored in a file -------------------===//
 #include "lib/Compiler/CalibrationFile.h"
 
 #include "llvm/Support/FileSystem.h"

@@ -76,7 +76,7 @@ TEST(CompareKernels, PlainShowsWhatTheFormulaCosts) {
 
 TEST(CompareKernels, OneWrongElementOfMany) {
   Runs<float> runs(4000000);
-  // Plain errs everywhere by so much that the RMS says nothing about one element.
+  // The errors of `plain` are so large everywhere that one wrong element does not change the RMS noticeably.
   for (float &x : runs.plain)
     x += 1e-3f;
   runs.got[123] += 1;
@@ -87,7 +87,7 @@ TEST(CompareKernels, NotANumberAndInfinities) {
   Runs<float> runs(100);
   runs.got[11] = notANumber;
   EXPECT_NE(runs.compare().find("element [2, 1]: cpu gives nan"), std::string::npos) << runs.compare();
-  runs.plain[11] = notANumber; // its own precision overflows there
+  runs.plain[11] = notANumber; // the dtype of `plain` overflows there
   EXPECT_EQ(runs.compare(), "");
   runs.exact[12] = runs.plain[12] = -infinity;
   runs.got[12] = infinity;
@@ -112,7 +112,7 @@ TEST(CompareKernels, IntegersEqualOneOfTheTwo) {
   EXPECT_NE(runs.compare().find("i32[20, 5]: 1 of 100 elements differ; element [2, 3]: cpu gives -5"),
             std::string::npos)
       << runs.compare();
-  runs.plain[13] = -5; // born from comparing rounded floats
+  runs.plain[13] = -5; // the integer came from a comparison of rounded floats
   EXPECT_EQ(runs.compare(), "");
 }
 

@@ -1,4 +1,4 @@
-//===- CompilerPagesTest.cpp - code that is dropped comes back ------------------------===//
+//===- CompilerPagesTest.cpp - dropped code pages are read back -----------------------===//
 #include "mlir/IR/Builders.h"
 #include "mlir/Parser/Parser.h"
 #include "tilewright/Compiler.h"

@@ -1,4 +1,4 @@
-//===- DeviceCodeTest.cpp - what the checker finds names the user's line ------------------===//
+//===- DeviceCodeTest.cpp - findings of the checker name the user's line ------------------===//
 #include "tilewright/DeviceCode.h"
 #include "lib/Compiler/PlanFromIR.h"
 #include "mlir/Parser/Parser.h"
@@ -13,7 +13,7 @@ constexpr char graph[] = R"(
     return %0 : tensor<64xf32>
   })";
 
-/// All threads write the first number.
+/// A kernel with a race: all threads write the first element.
 constexpr char racing[] = R"(
 .version 8.0
 .target sm_80

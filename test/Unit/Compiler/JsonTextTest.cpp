@@ -1,4 +1,4 @@
-// JSON of every depth: an error, not the end of the process. (In every locale: test/Python/test_locale.py.)
+// Deeply nested JSON is an error and does not end the process. test/Python/test_locale.py tests the parser in locales.
 #include "tilewright/JsonText.h"
 
 #include <gtest/gtest.h>

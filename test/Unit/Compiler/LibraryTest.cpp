@@ -1,7 +1,7 @@
 //===- LibraryTest.cpp - ahead-of-time libraries compute what the JIT computes -----===//
 //
-// Every graph is compiled twice, by Session::compile and by writeLibrary, and called on the same inputs; all bytes of
-// all results are equal. The library is loaded as a program would load it, and called by its exported names.
+// Each graph is compiled by Session::compile and by writeLibrary, and both are called on the same inputs; all bytes of
+// all results must be equal. The test loads the library as a program would, and calls its exported functions.
 //
 //===----------------------------------------------------------------------===//
 #include "tilewright/Library.h"
@@ -32,7 +32,7 @@ using library::CallerTensor;
 
 namespace {
 
-/// A folder for one test's files.
+/// A temporary folder for one test's files.
 struct Folder {
   Folder() { EXPECT_FALSE(llvm::sys::fs::createUniqueDirectory("tilewright-library-test", path)); }
   ~Folder() { llvm::sys::fs::remove_directories(path); }
@@ -95,7 +95,7 @@ Tensor tensorOf(RankedTensorType type, ArrayRef<int64_t> symbols) {
   return tensor;
 }
 
-/// Floats in [-1, 1), integers 0 to 3, which are indices in range.
+/// Fills a tensor with floats in [-1, 1) or integers 0 to 3, which are valid indices.
 void fill(Tensor &tensor, Type element, std::mt19937_64 &random) {
   for (size_t at = 0; at < tensor.bytes.size(); at += tensor.width) {
     uint64_t bits = element.isInteger(1) ? random() % 2 : random() % 4;
@@ -120,14 +120,14 @@ CallerTensor callerTensor(Tensor &tensor, library::DType dtype) {
 
 struct Graph {
   std::string text;
-  std::vector<int64_t> symbols = {}; ///< of the call
+  std::vector<int64_t> symbols = {}; ///< values of the call
   std::vector<size_t> weights = {};  ///< tensor arguments that become weights of the library
   bool external = false;
   bool packed = true;
   int threads = 2;
 };
 
-/// A graph compiled both ways, with inputs.
+/// A graph that is compiled both ways, with its inputs and the expected results.
 class Both {
 public:
   explicit Both(Graph given) : graph(std::move(given)) {
@@ -146,7 +146,7 @@ public:
     options.cache = false;
   }
 
-  /// What the JIT computes, into `expected`.
+  /// Runs the graph with the JIT and stores the results in `expected`.
   void runJit() {
     OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(graph.text, &session.context());
     auto program = session.compile(*module, options);
@@ -177,7 +177,7 @@ public:
     ASSERT_FALSE(bool(failed)) << llvm::toString(std::move(failed));
   }
 
-  /// The caller's tensors for `loaded`; outputs have memory of their own in `memory`.
+  /// Makes the caller's tensors for `loaded`. `memory` owns the memory of the outputs.
   void arguments(const Loaded &loaded, std::vector<CallerTensor> &in, std::vector<CallerTensor> &out,
                  std::vector<Tensor> &memory) {
     for (size_t i = 0; i < inputs.size(); ++i)
@@ -230,7 +230,7 @@ void compare(const Graph &graph) {
   both.runLibrary(loaded, 1);
 }
 
-/// A constant of random f32, as MLIR's hexadecimal text.
+/// Returns a constant of random f32 values as MLIR's hexadecimal text.
 std::string randomConstant(int64_t rows, int64_t columns, unsigned seed) {
   std::mt19937 random{seed};
   std::string bytes;
@@ -324,7 +324,7 @@ func.func @main(%n: index {tw.symbol = "n"}, %x: tensor<32xf32> {tw.name = "x"},
   %l = tw.add %k, %k : (tensor<i64>, tensor<i64>) -> tensor<i64>
   return %y, %f, %l : tensor<32xf32>, tensor<?xf32, #n>, tensor<i64> })",
              {0}});
-  both.expected.erase(both.expected.begin()); // is no output, but written into x
+  both.expected.erase(both.expected.begin()); // this result is written into the input x, it is no output of the library
   const std::vector<uint8_t> before = both.inputs[0].bytes;
   ASSERT_NO_FATAL_FAILURE(both.runJit());
   const std::vector<uint8_t> after = both.inputs[0].bytes;
@@ -354,7 +354,7 @@ TEST(Library, ChildOfFork) {
   both.arguments(loaded, in, out, memory);
   EXPECT_EQ(loaded.run(model, in.data(), out.data()), 0);
   pid_t child = fork();
-  if (child == 0) { // the instance's workers stayed with the parent
+  if (child == 0) { // a child of fork() has none of the instance's worker threads
     std::fill(memory[0].bytes.begin(), memory[0].bytes.end(), 0);
     bool right = loaded.run(model, in.data(), out.data()) == 0 && memory[0].bytes == both.expected[0].bytes;
     _exit(right ? 0 : 1);
@@ -365,7 +365,7 @@ TEST(Library, ChildOfFork) {
   loaded.destroy(model);
 }
 
-/// Object code that calls everything the JIT gives kernels by name, and `extra`.
+/// Returns object code that calls each function that the JIT resolves for kernels by name, and `extra`.
 std::unique_ptr<llvm::MemoryBuffer> callingObject(const char *extra = nullptr) {
   llvm::LLVMContext context;
   auto module = std::make_unique<llvm::Module>("calls", context);
@@ -378,7 +378,7 @@ std::unique_ptr<llvm::MemoryBuffer> callingObject(const char *extra = nullptr) {
   if (extra)
     builder.CreateCall(module->getOrInsertFunction(extra, type));
   builder.CreateRetVoid();
-  for (llvm::Function &function : *module) // a call of a known name would be folded, or be invalid
+  for (llvm::Function &function : *module) // LLVM would fold a call of a known function, or reject it
     if (llvm::StringRef name = function.getName(); name.consume_front("called_"))
       function.setName("\1" + name.str());
   runtime::MachineDescription machine;
@@ -390,7 +390,7 @@ std::unique_ptr<llvm::MemoryBuffer> callingObject(const char *extra = nullptr) {
   return object;
 }
 
-/// What the JIT gives kernels by name is in the libraries that a library needs, or in its own runtime.
+/// Each function that the JIT resolves by name is in a library that a compiled library links, or in its own runtime.
 TEST(Library, HasWhatKernelsMayCall) {
   Folder folder;
   auto link = [&](const llvm::MemoryBuffer &object) {
@@ -411,7 +411,7 @@ TEST(Library, PacksAreMadeOnceForAllInstances) {
   ASSERT_NO_FATAL_FAILURE(both.writeFiles());
   std::string manifest = (*llvm::MemoryBuffer::getFile(both.folder.file("net.json")))->getBuffer().str();
   EXPECT_NE(manifest.find("\"weights_packed\": true"), std::string::npos);
-  // The bias as it was, and the weight as packed, whose rows are filled up; not the weight itself.
+  // The file has the unpacked bias and the packed weight with padded rows, but not the unpacked weight.
   size_t at = manifest.find("\"weight_bytes\": ");
   int64_t bytes = std::stoll(manifest.substr(at + strlen("\"weight_bytes\": ")));
   EXPECT_GE(bytes, (64 * 96 + 96) * 4);
@@ -451,7 +451,7 @@ TEST(Library, InstancesOnSeveralThreads) {
     thread.join();
 }
 
-/// A call of the symbolic model that is wrong in one way.
+/// Calls of the symbolic model, each with one mistake.
 class Mistakes : public testing::Test {
 protected:
   void SetUp() override {
@@ -562,11 +562,11 @@ TEST(Library, WeightsFileOfAnotherModel) {
   };
   EXPECT_TRUE(llvm::StringRef(problemWith(write(good.substr(1)).c_str())).contains("use the file that was written"));
   std::string other = good;
-  other[20] ^= 1; // of the id
+  other[20] ^= 1; // a byte of the id
   EXPECT_TRUE(llvm::StringRef(problemWith(write(other).c_str())).contains("holds the weights of another model"));
 }
 
-/// What writeLibrary says of a graph it cannot compile; it leaves no file behind.
+/// Returns writeLibrary's error for a graph that it cannot compile, and checks that no file was written.
 std::string problemOf(const std::string &text, const std::string &target = "cpu") {
   Folder folder;
   Session session;

@@ -1,4 +1,4 @@
-//===- LoadedLibraryTest.cpp - manifests that are not as they were written ------------===//
+//===- LoadedLibraryTest.cpp - manifests that were changed after writing -------------===//
 #include "tilewright/LoadedLibrary.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
@@ -77,7 +77,7 @@ TEST_F(Manifest, FilesLieInItsFolder) {
   }
 }
 
-/// 1,000 manifests with bytes changed, left out or cut: an error, or a manifest whose library is not loaded.
+/// Reading each of 1,000 damaged manifests returns an error, or a manifest whose library is not loaded.
 TEST_F(Manifest, MutationsAreErrors) {
   std::mt19937 random(1);
   auto below = [&](size_t limit) { return std::uniform_int_distribution<size_t>(0, limit - 1)(random); };

@@ -1,4 +1,4 @@
-//===- ObjectCacheTest.cpp - compiled code kept on disk -------------------===//
+//===- ObjectCacheTest.cpp - cache of compiled code on disk ---------------===//
 #include "lib/Compiler/ObjectCache.h"
 
 #include "llvm/Support/FileSystem.h"
@@ -93,7 +93,7 @@ TEST_F(ObjectCacheTest, TruncationAtEveryByteIsAMiss) {
     EXPECT_FALSE(llvm::sys::fs::exists(entry()));
     EXPECT_TRUE(llvm::sys::fs::exists(folder + "/quarantine/" + someKey));
   }
-  EXPECT_EQ(warnings.size(), 1u); // once, not forty times
+  EXPECT_EQ(warnings.size(), 1u); // one warning for forty loads
   EXPECT_NE(cache.explain(someKey).find("truncated"), std::string::npos) << cache.explain(someKey);
   EXPECT_TRUE(cache.store(someKey, "machine code"));
   EXPECT_EQ(loaded(cache), "machine code");
@@ -112,7 +112,7 @@ TEST_F(ObjectCacheTest, AlteredForeignAndSwappedEntriesAreMisses) {
   }
   overwrite(entry(), std::string(1000, 'x'));
   EXPECT_EQ(loaded(cache), "<miss>");
-  overwrite(entry(), contents(entry(otherKey))); // valid, but another's
+  overwrite(entry(), contents(entry(otherKey))); // a valid entry of another key
   EXPECT_EQ(loaded(cache), "<miss>");
   ASSERT_EQ(symlink(entry(otherKey).c_str(), entry().c_str()), 0);
   EXPECT_EQ(loaded(cache), "<miss>");
@@ -181,7 +181,7 @@ TEST_F(ObjectCacheTest, PruneDropsTheLeastRecentlyUsed) {
   EXPECT_EQ(entries, 2);
 }
 
-// Two processes publish and read the same few keys; a reader sees a whole value or none.
+// Two processes store and load the same keys; a reader gets a complete value or a miss.
 TEST_F(ObjectCacheTest, TwoProcessesAtOnce) {
   auto work = [&](char mine) {
     ObjectCache cache(options());

@@ -1,4 +1,4 @@
-// Folders of processes that were killed go with the next one.
+// A new temporary folder removes the folders of killed processes.
 #include "lib/Compiler/TemporaryFolder.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ protected:
 
   std::unique_ptr<TemporaryFolder> make() { return llvm::cantFail(TemporaryFolder::make("work", parent)); }
 
-  /// As if it were made an hour ago.
+  /// Sets the times of `path` to an hour ago.
   static void age(const fs::path &path) {
     timespec times[2] = {{time(nullptr) - 3600, 0}, {time(nullptr) - 3600, 0}};
     ASSERT_EQ(utimensat(AT_FDCWD, path.c_str(), times, 0), 0);
@@ -62,7 +62,7 @@ TEST_F(TemporaryFolderTest, OfAKilledProcessGoesWithTheNext) {
   ASSERT_GT(read(ends[0], text, sizeof text - 1), 0);
   const fs::path left = text;
   age(left);
-  auto first = make(); // its owner lives
+  auto first = make(); // the owner of `left` is alive
   EXPECT_TRUE(fs::exists(left / "x"));
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);

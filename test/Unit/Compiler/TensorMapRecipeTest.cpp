@@ -1,4 +1,4 @@
-//===- TensorMapRecipeTest.cpp - tensor maps of launches, and tables of kernels that lie --===//
+//===- TensorMapRecipeTest.cpp - tensor maps of launches, and invalid tables of kernels ---===//
 #include "lib/Runtime/CUDA/EmulatedDevice.h"
 
 #include <gtest/gtest.h>
@@ -56,14 +56,14 @@ TEST(TensorMapRecipe, SizesAreThoseOfTheCall) {
   std::string error;
   const int64_t sizes[] = {7, 0};
   ASSERT_TRUE(recipeOf("0:bf16:128:64*512,128*3*s0,1*2*s1").elements(sizes, counts, error));
-  EXPECT_EQ(counts, (std::vector<uint32_t>{512, 21, 1})); // nothing is loaded of what has no elements
+  EXPECT_EQ(counts, (std::vector<uint32_t>{512, 21, 1})); // nothing is loaded from an empty tensor
   for (int64_t size : {int64_t(-1), int64_t(1) << 32, INT64_MAX}) {
     EXPECT_FALSE(recipeOf("0:bf16:128:64*1*s0").elements(&size, counts, error));
     EXPECT_NE(error.find("more elements in a dimension than the 4294967295"), std::string::npos);
   }
 }
 
-/// A device with one launch of `kernel_0`, of a buffer of 1024 bytes and one size.
+/// Returns a device with one launch of `kernel_0`, which has a buffer of 1024 bytes and one size.
 static std::unique_ptr<runtime::EmulatedDevice> deviceWith(const std::string &recipe, uint32_t shared,
                                                            std::string &error) {
   plan::Plan plan;

@@ -1,4 +1,4 @@
-//===- DriverTest.cpp - calls with tensors on a GPU, by the fake driver ----------------------===//
+//===- DriverTest.cpp - calls with GPU tensors on the fake driver ---------------------------===//
 #include "test/Unit/Driver/FakeDriver.h"
 #include <cmath>
 #include <cstring>
@@ -105,7 +105,7 @@ TEST_F(Driver, AFailureIsToldWithTheKernelsOrigin) {
             0u)
       << error;
   EXPECT_TRUE(llvm::StringRef(error).ends_with("kernel kernel_0 is launched by add (layer.py:12)")) << error;
-  // One that runs and fails poisons the context: every later call says so.
+  // A kernel that fails during execution poisons the context: every later call returns its error.
   fake.set("fault=kernel_0");
   EXPECT_TRUE(run(*program, {in.data()}, {out.data()})) << error;
   fake.synchronize(0);

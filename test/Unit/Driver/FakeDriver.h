@@ -1,4 +1,4 @@
-//===- FakeDriver.h - the fake CUDA driver as tests use it -------------------------------------===//
+//===- FakeDriver.h - test interface of the fake CUDA driver -----------------------------------===//
 #ifndef TILEWRIGHT_TEST_UNIT_DRIVER_FAKEDRIVER_H
 #define TILEWRIGHT_TEST_UNIT_DRIVER_FAKEDRIVER_H
 
@@ -18,19 +18,19 @@ namespace tilewright {
 
 class FakeDriver {
 public:
-  /// The driver that the process opens, with two devices.
+  /// Returns the driver that this process loads, with two devices.
   static FakeDriver &get() {
     static FakeDriver driver;
     return driver;
   }
 
-  /// As TILEWRIGHT_FAKE_CUDA.
+  /// Changes settings; the syntax is that of TILEWRIGHT_FAKE_CUDA.
   void set(const std::string &settings) { entry<void (*)(const char *)>("fakeCudaSet")(settings.c_str()); }
 
   int64_t count(const char *function) { return report().getObject("calls")->getInteger(function).value_or(0); }
   int64_t launches(const char *kernel) { return report().getObject("launches")->getInteger(kernel).value_or(0); }
 
-  /// What is not given back.
+  /// Describes the resources that are not released.
   std::string held() {
     llvm::json::Object all = report();
     all.erase("calls");
@@ -61,7 +61,7 @@ private:
     entry<int (*)(unsigned)>("cuInit")(0);
     for (int ordinal : {0, 1})
       entry<int (*)(void **, int)>("cuDevicePrimaryCtxRetain")(&contexts[ordinal], ordinal);
-    entry<int (*)(void *)>("cuCtxPushCurrent_v2")(contexts[0]); // as torch has it
+    entry<int (*)(void *)>("cuCtxPushCurrent_v2")(contexts[0]); // as torch does
   }
   template <class F> F entry(const char *name) { return reinterpret_cast<F>(dlsym(library, name)); }
   llvm::json::Object report() {
@@ -71,7 +71,7 @@ private:
   void *library = nullptr, *contexts[2] = {};
 };
 
-/// Numbers in a device's memory, which is the host's.
+/// A tensor in device memory, which is host memory in the fake driver.
 template <class T> class DeviceTensor {
 public:
   DeviceTensor(FakeDriver &fake, const std::vector<T> &values, int ordinal = 0)
@@ -84,7 +84,7 @@ public:
   T *data() { return reinterpret_cast<T *>(address); }
   void set(const std::vector<T> &values) { std::memcpy(data(), values.data(), count * sizeof(T)); }
   std::vector<T> now() { return std::vector<T>(data(), data() + count); }
-  /// After the default stream's work.
+  /// Returns the elements after the work of the default stream.
   std::vector<T> wait() {
     fake.synchronize(0);
     return now();
@@ -103,7 +103,7 @@ inline std::vector<float> numbers(size_t count) {
   return values;
 }
 
-/// A caller with a stream and memory of its own.
+/// A caller that provides a stream and memory.
 struct Caller final : CallersMemory {
   explicit Caller(FakeDriver &fake) : slab(fake, std::vector<float>(1 << 16, 0)) {}
   bool take(const std::vector<int32_t> &, std::string &) override { return true; }
@@ -117,7 +117,7 @@ struct Caller final : CallersMemory {
   int64_t asked = 0;
 };
 
-/// Programs of target cuda on the fake driver.
+/// Runs programs of the target `cuda` on the fake driver.
 class DriverTest : public ::testing::Test {
 protected:
   void SetUp() override { fake.set("mended"); }

@@ -1,4 +1,4 @@
-//===- GraphTest.cpp - calls as CUDA graphs, by the fake driver ------------------------------===//
+//===- GraphTest.cpp - calls as CUDA graphs on the fake driver -------------------------------===//
 #include "test/Unit/Driver/FakeDriver.h"
 
 namespace tilewright {
@@ -6,7 +6,7 @@ namespace {
 
 using Graphs = DriverTest;
 
-/// Two kernels that need nothing of each other, and one that needs both.
+/// Two independent kernels, and one that reads the results of both.
 constexpr char branches[] = R"(
   func.func @main(%x: tensor<48x16xf32>, %y: tensor<16x48xf32>) -> tensor<48x48xf32> {
     %a = tw.matmul %x, %y : (tensor<48x16xf32>, tensor<16x48xf32>) -> tensor<48x48xf32>
@@ -34,7 +34,7 @@ TEST_F(Graphs, ACallLikeTheOneBeforeItIsOneGraph) {
   auto program = compile(branches, "cuda", /*cudaGraph=*/true);
   ASSERT_TRUE(program) << refusal;
   Branches tensors(fake);
-  Caller caller(fake); // whose slab lies where it lay
+  Caller caller(fake); // its slab has the same address in every call
   fake.set("");
   ASSERT_TRUE(run(*program, {tensors.x.data(), tensors.y.data()}, {tensors.out.data()}, &caller)) << error;
   const int64_t kernels = fake.count("cuLaunchKernel");
@@ -55,7 +55,7 @@ TEST_F(Graphs, ACallLikeTheOneBeforeItIsOneGraph) {
   EXPECT_EQ(fake.count("cuGraphInstantiateWithFlags"), 1);
   EXPECT_EQ(fake.count("cuGraphExecKernelNodeSetParams"), 0) << "nothing has changed";
 
-  // One node alone writes the result.
+  // Only one node writes the result, so one node is updated for another output tensor.
   ASSERT_TRUE(run(*program, {tensors.x.data(), tensors.y.data()}, {tensors.other.data()}, &caller)) << error;
   EXPECT_EQ(fake.count("cuGraphExecKernelNodeSetParams"), 1);
   EXPECT_EQ(fake.count("cuGraphInstantiateWithFlags"), 1);

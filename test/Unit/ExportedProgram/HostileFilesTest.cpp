@@ -1,7 +1,8 @@
 //===- HostileFilesTest.cpp - a thousand damaged .pt2 files, under the sanitizers -----------===//
 //
-// Each is made from a good file by a seed: bytes changed, the end cut off, or the JSON in it changed and the archive
-// packed again with right checksums. The reader gives a program or an error; of a program every element is touched.
+// A seed derives each file from a valid one: bytes are changed, the end is cut off, or its JSON is changed and the
+// archive is packed again with correct checksums. The reader must return a program or an error. The test reads every
+// element of a program's weights.
 //
 //===----------------------------------------------------------------------===//
 #include "Perceptron.h"
@@ -18,7 +19,7 @@ namespace {
 
 using Random = std::mt19937;
 
-/// Walks over all elements of a weight as the importer does.
+/// Reads all elements of a weight in the order of the importer.
 uint64_t touch(const Weight &weight) {
   uint64_t sum = 0, width = elementBytes(weight.meta.dtype), count = 1;
   std::vector<int64_t> sizes, strides, place(weight.meta.sizes.size(), 0);
@@ -109,13 +110,13 @@ std::string changedText(const std::string &text, Random &random) {
 std::string damaged(const std::string &file, const std::vector<Part> &parts, Random &random) {
   std::string result = file;
   switch (random() % 6) {
-  case 0: // cut off
+  case 0: // truncation
     return result.substr(0, random() % result.size());
-  case 1: // some bytes, anywhere
+  case 1: // bytes at random offsets
     for (unsigned count = 1 + random() % 8; count > 0; --count)
       result[random() % result.size()] = char(random());
     return result;
-  case 2: { // some bytes of the directory and the records behind it
+  case 2: { // bytes around the last directory entry, up to the end
     size_t from = result.rfind("PK\1\2", result.size() - 1), span = result.size() - from;
     from -= std::min<size_t>(from, 1000);
     span = result.size() - from;
@@ -144,7 +145,7 @@ TEST(HostileFiles, AThousandGiveAProgramOrAnError) {
   uint64_t sum = 0;
   for (unsigned seed = 0; seed < 1000; ++seed) {
     Random random(seed);
-    // On the heap and without slack, so that a read behind the end is seen.
+    // A heap block of the exact size lets the sanitizer detect a read past the end.
     std::string made = damaged(file, parts, random);
     std::vector<char> bytes(made.begin(), made.end());
     bytes.shrink_to_fit();
@@ -157,7 +158,7 @@ TEST(HostileFiles, AThousandGiveAProgramOrAnError) {
         sum += touch(weight);
   }
   RecordProperty("read", int(read));
-  EXPECT_GT(read, 50u); // changes of what nobody reads
+  EXPECT_GT(read, 50u); // changes of bytes that the reader ignores
   EXPECT_GT(refused, 500u);
   EXPECT_GT(sum, 0u);
 }

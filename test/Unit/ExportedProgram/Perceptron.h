@@ -1,4 +1,4 @@
-//===- Perceptron.h - a .pt2 of torch's for tests, whole and in parts ------------===//
+//===- Perceptron.h - a .pt2 file of torch for tests, and its entries ------------===//
 #ifndef TILEWRIGHT_TEST_UNIT_EXPORTEDPROGRAM_PERCEPTRON_H
 #define TILEWRIGHT_TEST_UNIT_EXPORTEDPROGRAM_PERCEPTRON_H
 
@@ -11,7 +11,7 @@
 
 namespace tilewright::exported::test {
 
-/// The bytes of test/Tools/Inputs/perceptron.pt2.
+/// Returns the bytes of test/Tools/Inputs/perceptron.pt2.
 inline std::string perceptron() {
   std::ifstream file(TILEWRIGHT_TEST_INPUTS "/perceptron.pt2", std::ios::binary);
   std::ostringstream bytes;
@@ -20,7 +20,7 @@ inline std::string perceptron() {
   return bytes.str();
 }
 
-/// Its entries, to be changed and packed again.
+/// Returns the entries of the archive, so that tests can change and repack them.
 inline std::vector<Part> perceptronParts() {
   std::string file = perceptron(), error;
   std::optional<ZipArchive> archive = ZipArchive::open(file, error);
@@ -31,7 +31,7 @@ inline std::vector<Part> perceptronParts() {
   return parts;
 }
 
-/// The first `from` in the entry whose name ends in `entry` becomes `to`.
+/// Replaces the first `from` by `to` in the entry whose name ends with `entry`.
 inline std::vector<Part> replaced(std::vector<Part> parts, const std::string &entry, const std::string &from,
                                   const std::string &to) {
   bool done = false;

@@ -1,4 +1,4 @@
-//===- ReadProgramTest.cpp - what the reader of .pt2 files makes of good and bad files -----===//
+//===- ReadProgramTest.cpp - reading valid and invalid .pt2 files --------------------------===//
 #include "Perceptron.h"
 #include "lib/Frontend/ExportedProgram/SizeText.h"
 
@@ -138,7 +138,7 @@ TEST(ZipArchive, OverlappingEntriesAreRefused) {
   writer.add({"a", "aaaa"});
   std::string first = writer.directory;
   writer.add({"b", "bbbb"});
-  // The second entry's place in the directory: that of the first one.
+  // In the directory, the second entry gets the offset of the first one.
   std::string &directory = writer.directory;
   for (unsigned i = 0; i < 4; ++i)
     directory[first.size() + 42 + i] = '\0';
@@ -155,7 +155,7 @@ TEST(ZipArchive, AnEntryThatHoldsAnotherIsRefused) {
   std::string inner = zip({{"b", "bbbb"}});
   ZipWriter writer;
   writer.add({"a", inner});
-  uint64_t inside = 30 + 1; // behind the header and the name of "a"
+  uint64_t inside = 30 + 1; // after the header and the name of "a"
   ZipWriter other;
   other.add({"b", "bbbb"});
   std::string entry = other.directory;

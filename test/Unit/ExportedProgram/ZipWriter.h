@@ -1,4 +1,4 @@
-//===- ZipWriter.h - zip files for tests, right or wrong ------------------------===//
+//===- ZipWriter.h - valid and invalid zip files for tests ----------------------===//
 #ifndef TILEWRIGHT_TEST_UNIT_EXPORTEDPROGRAM_ZIPWRITER_H
 #define TILEWRIGHT_TEST_UNIT_EXPORTEDPROGRAM_ZIPWRITER_H
 
@@ -14,7 +14,7 @@ struct Part {
   bool deflate = false;
 };
 
-/// Writes stored or deflated entries with right checksums, without ZIP64 records.
+/// Writes stored or deflated entries with correct checksums, without ZIP64 records.
 class ZipWriter {
 public:
   std::string file, directory;
@@ -44,7 +44,7 @@ public:
     std::string data = part.deflate ? packed(part.bytes) : part.bytes;
     uint32_t checksum = uint32_t(crc32(0, reinterpret_cast<const Bytef *>(part.bytes.data()), uInt(part.bytes.size())));
     auto header = [&](std::string &to) {
-      put(to, 20, 2);                   // the version that is needed
+      put(to, 20, 2);                   // minimum version
       put(to, 0, 2);                    // flags
       put(to, part.deflate ? 8 : 0, 2); // method
       put(to, 0, 4);                    // time

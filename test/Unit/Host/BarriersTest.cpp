@@ -1,4 +1,4 @@
-//===- BarriersTest.cpp - where the threads of a call must meet -----------===//
+//===- BarriersTest.cpp - barriers between the steps of a call ------------===//
 #include "PlanBuilder.h"
 #include "lib/Runtime/Host/Frame.h"
 
@@ -24,7 +24,7 @@ struct BarriersTest : testing::Test {
   void step(std::vector<int32_t> buffers, uint64_t writes, int64_t grid = 8) {
     plan.steps.push_back(launchStep(0, std::move(buffers), writes, Expr::constant(grid)));
   }
-  /// One character per step: '|' where a barrier stands before it.
+  /// Returns one character per step: '|' if there is a barrier before the step.
   std::string barriers() {
     Frame frame;
     std::string error;
@@ -35,7 +35,7 @@ struct BarriersTest : testing::Test {
       text += step.barrierBefore ? '|' : '.';
     return text;
   }
-  /// Per step of the plan the steps that it waits for, where steps run beside each other: "0: 1: 2:0,1 ".
+  /// Lists for each step of the plan the steps that it waits for when steps run concurrently: "0: 1: 2:0,1 ".
   std::string waits() {
     Frame frame;
     std::string error, text;
@@ -82,7 +82,7 @@ TEST_F(BarriersTest, WriteAfterReadAndWriteAfterWrite) {
   EXPECT_EQ(barriers(), ".|||");
 }
 
-// arena[1] takes the place of arena[0], which is dead: only the bytes tell that the two meet.
+// arena[1] reuses the memory of arena[0], which is dead. Only the byte ranges show the dependence.
 TEST_F(BarriersTest, ArenaMemoryUsedAgain) {
   step({in[0], arena[0]}, 2);
   step({arena[0], out[0]}, 2);

@@ -1,4 +1,4 @@
-//===- BlockPoolTest.cpp - large blocks of memory, kept ------------------------===//
+//===- BlockPoolTest.cpp - pool of large memory blocks -------------------------===//
 #include "lib/Runtime/Host/BlockPool.h"
 #include "lib/Runtime/Host/ArenaPool.h"
 #include "tilewright/OutputMemory.h"
@@ -56,7 +56,7 @@ TEST(OutputMemory, IdleMemoryIsFreed) {
   giveOutputMemory(other);
   const int64_t all = freeIdleMemory(0);
   EXPECT_GE(all, 9 * mebi);
-  EXPECT_LE(freeIdleMemory(1), all - 6 * mebi); // a whole block, the largest
+  EXPECT_LE(freeIdleMemory(1), all - 6 * mebi); // the largest block, as a whole
   EXPECT_EQ(freeIdleMemory(int64_t(1) << 40), 0);
   EXPECT_EQ(static_cast<uint8_t *>(held.data)[5 * mebi - 1], 7);
   giveOutputMemory(held);
@@ -109,7 +109,7 @@ TEST(BlockPool, PagesOfOtherSizesAreUsedAgain) {
   for (Memory &block : blocks)
     pool.give(std::move(block));
   EXPECT_GE(pool.idleBytes(), 36 * mebi);
-  // 17 MiB: eight huge pages of blocks with three each; then what is left, in a block that is larger.
+  // Each block of 17 MiB is assembled from the huge pages of several returned blocks, which have three each.
   std::vector<Memory> others(2);
   for (Memory &other : others) {
     ASSERT_TRUE(pool.take(17 * mebi, other));
@@ -119,7 +119,7 @@ TEST(BlockPool, PagesOfOtherSizesAreUsedAgain) {
   for (const Memory &other : others)
     for (int64_t i = 0; i < 17 * mebi; i += 4096)
       ASSERT_EQ(other.data()[i], 2);
-  // Blocks that were put together are taken apart again.
+  // Blocks that were merged are split again.
   for (Memory &other : others)
     pool.give(std::move(other));
   Memory large;
@@ -139,8 +139,7 @@ TEST(BlockPool, WhatNearlyFillsAHugePageGetsOne) {
   EXPECT_EQ(block.data(), place);
 }
 
-/// As in training: what one step lends at most is what the next will; when the program goes on with less, the rest
-/// goes.
+/// Training steps need the same peak of lent memory each. If later steps need less, the pool releases the surplus.
 TEST(BlockPool, KeepsWhatWasLentNotLongAgo) {
   BlockPool pool;
   auto step = [&](int blocks) {
@@ -159,7 +158,7 @@ TEST(BlockPool, KeepsWhatWasLentNotLongAgo) {
   step(3);
   step(3);
   EXPECT_EQ(pool.idleBytes(), 12 * mebi);
-  // What is lent counts: with 8 MiB out, 4 more are kept.
+  // Lent blocks count towards the limit: with 8 MiB lent, 4 MiB are kept.
   std::vector<Memory> out(2);
   for (Memory &block : out)
     ASSERT_TRUE(pool.take(4 * mebi, block));
@@ -174,10 +173,10 @@ TEST(OutputMemory, TheHeapGivesFreePagesBack) {
   for (size_t i = 0; i < blocks.size(); ++i) {
     blocks[i].assign(1000, 'a');
     if (i % 64 == 63)
-      between[i / 64].assign(1000, 'b'); // so that it cannot shrink by itself
+      between[i / 64].assign(1000, 'b'); // keeps the heap from shrinking by itself
   }
   blocks.clear();
-  const int64_t held = trimHeap(INT64_MAX); // nothing is asked for
+  const int64_t held = trimHeap(INT64_MAX); // requests no trimming
   ASSERT_GT(held, 60 * mebi);
   EXPECT_LT(trimHeap(0), held - 30 * mebi);
   EXPECT_EQ(between.back().back(), 'b');

@@ -1,4 +1,4 @@
-//===- ExecutorTest.cpp - plans run with kernels written in C++ -----------===//
+//===- ExecutorTest.cpp - plans whose kernels are written in C++ ----------===//
 #include "lib/Runtime/Host/Executor.h"
 #include "PlanBuilder.h"
 
@@ -23,7 +23,7 @@ static void reverse(void *const *buffers, const int64_t *sizes, int64_t begin, i
     static_cast<float *>(buffers[1])[i] = static_cast<const float *>(buffers[0])[sizes[0] - 1 - i];
 }
 
-/// out[tile] = in[tile] + packed[tile], by way of the thread's scratch.
+/// out[tile] = in[tile] + packed[tile], computed in the thread's scratch memory.
 static void addPacked(void *const *buffers, const int64_t *, int64_t begin, int64_t end, void *scratch) {
   for (int64_t i = begin; i < end; ++i) {
     auto *mine = static_cast<volatile float *>(scratch);
@@ -229,7 +229,7 @@ TEST(Executor, FailingHostFunctionStopsAllThreads) {
 // Packed parameters
 //===----------------------------------------------------------------------===//
 
-/// out = in + (weight + 1), the bracket packed once. 4096 floats.
+/// out = in + (weight + 1) for 4096 floats; weight + 1 is packed once.
 static plan::Plan packPlan() {
   plan::Plan plan;
   plan.numInputs = 2;
@@ -250,7 +250,7 @@ struct PackFixture : testing::Test {
     EXPECT_TRUE(executable) << error;
     return executable;
   }
-  /// Runs and checks against the value that all of the weight has.
+  /// Runs `executable` and checks that every element of the result is `expected`.
   void expectSum(Executable &executable, float expected, int threads = 2) {
     const void *inputs[] = {in.data(), frozen ? nullptr : weight.data()};
     InputIdentity identities[] = {{in.data(), 0}, {inputs[1], version}};
@@ -272,7 +272,7 @@ TEST_F(PackFixture, PacksOnceAndAgainWhenSomethingChanged) {
   expectSum(*executable, 12, 1);
   EXPECT_EQ(executable->packCount(), 1);
   EXPECT_EQ(executable->packedBytes(), 4096 * 4);
-  weight.assign(4096, 2); // like p.data.add_(1): the version does not tell
+  weight.assign(4096, 2); // like p.data.add_(1), which does not change the version
   expectSum(*executable, 13);
   EXPECT_EQ(executable->packCount(), 2);
   ++version;
@@ -284,7 +284,7 @@ TEST_F(PackFixture, PacksOnceAndAgainWhenSomethingChanged) {
   EXPECT_EQ(executable->packCount(), 4);
 }
 
-/// A parameter that is trained has another value at every call: its pack is not kept between them.
+/// A parameter that is being trained changes before every call, so its pack is not kept between calls.
 TEST_F(PackFixture, PacksOfWhatChangesServeOneCall) {
   auto executable = make();
   expectSum(*executable, 12);
@@ -303,7 +303,7 @@ TEST_F(PackFixture, PacksOfWhatChangesServeOneCall) {
   EXPECT_EQ(executable->packCount(), 5);
 }
 
-/// What another executable keeps of a parameter as it was (the same model for other sizes) is of no use to anybody.
+/// If a parameter changes, the outdated packs that other executables hold (the same model for other sizes) are freed.
 TEST_F(PackFixture, OutdatedPacksOfOthersAreGivenBack) {
   auto first = make("code-trained"), second = make("code-trained");
   expectSum(*first, 12);
@@ -338,7 +338,7 @@ TEST_F(PackFixture, ReleasedOriginals) {
   EXPECT_FALSE(executable->run(inputs, outputs, nullptr, 1, error));
   EXPECT_NE(error.find("released, and there is no pack of it"), std::string::npos) << error;
 
-  // What is released is known by its number; its packs live as long as somebody holds them.
+  // A released parameter is identified by its number. Its packs exist as long as there is a reference to them.
   std::vector<std::shared_ptr<const PackedSet>> kept;
   auto release = [&](int32_t input, const void *data, uint64_t number, auto packs) {
     EXPECT_EQ(input, 1);
@@ -357,7 +357,7 @@ TEST_F(PackFixture, ReleasedOriginals) {
   expectSum(*executable, 12);
   EXPECT_EQ(executable->packCount(), 1);
 
-  // Another executable finds the pack by the number, and by no other.
+  // Another executable finds the pack by this number only.
   executable = nullptr;
   auto second = make("code-released");
   expectSum(*second, 12);
@@ -370,7 +370,7 @@ TEST_F(PackFixture, ReleasedOriginals) {
   EXPECT_FALSE(make("code-released")->run(inputs, outputs, nullptr, 1, error, gone));
 }
 
-/// The memory of the executable's pack, as it tells who might release the original.
+/// Runs `executable` and returns the memory of its pack, which the onPacked() callback receives.
 static const void *packMemory(PackFixture &fixture, Executable &executable, float expected) {
   const void *memory = nullptr;
   executable.onPacked([&](int32_t, const void *, uint64_t, auto packs) {
@@ -389,7 +389,7 @@ TEST_F(PackFixture, EqualKernelsShareOnePack) {
   EXPECT_NE(packMemory(*this, *other, 12), shared);
 }
 
-// Another tensor may lie where one was that is gone, and differ from it where no fingerprint looks.
+// A new tensor may have the address of a freed one, and differ only in bytes that the fingerprint does not read.
 TEST_F(PackFixture, EqualFingerprintsShareNoPack) {
   auto first = make("code-1"), second = make("code-1");
   const void *shared = packMemory(*this, *first, 12);
@@ -443,7 +443,7 @@ TEST(Packing, FingerprintSeesFirstAndLastBytes) {
   EXPECT_EQ(fingerprint(nullptr, 0), fingerprint(data.data(), 0));
 }
 
-/// Tells in its status of elements from 7 on.
+/// Reports an element of 7 or more in its status, and computes addOne().
 static void checkIndex(void *const *buffers, const int64_t *sizes, int64_t begin, int64_t end, void *scratch) {
   auto *status = static_cast<int64_t *>(scratch);
   for (int64_t i = begin; i < end; ++i)
@@ -476,6 +476,6 @@ TEST(Executor, IndexOutOfRangeFailsTheCallAndOnlyThat) {
       if (!ok) {
         EXPECT_EQ(error, "index 42 is out of range for a dimension of size 7, in gather [step 2]");
       }
-      EXPECT_EQ(out[0], last + 2); // the walk went to its end
+      EXPECT_EQ(out[0], last + 2); // the remaining steps ran
     }
 }

@@ -1,4 +1,4 @@
-// Locks that a forked child can take: ForkMutex and ForkSafe.
+// Tests ForkMutex and ForkSafe, locks that a child of fork() can take.
 #include "tilewright/ForkMutex.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ using namespace tilewright::runtime;
 
 namespace {
 
-/// Runs `body` in a child of this process, which has a minute; whether it returned true.
+/// Runs `body` in a child process with a time limit of one minute. Returns true if `body` returned true.
 template <typename Body> bool inChild(Body body) {
   const pid_t child = fork();
   if (child == 0) {
@@ -25,7 +25,7 @@ template <typename Body> bool inChild(Body body) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/// Holds a lock in another thread while it lives.
+/// Holds a lock in another thread during the lifetime of this object.
 template <typename Take, typename Give> class HeldElsewhere {
 public:
   HeldElsewhere(Take take, Give give)
@@ -83,7 +83,7 @@ TEST(ForkMutexTest, AChildTakesOverALockThatAThreadOfItsParentHolds) {
   EXPECT_TRUE(inChild([&] {
     const bool torn = mutex.lock();
     mutex.unlock();
-    const bool again = mutex.lock(); // now it is the child's
+    const bool again = mutex.lock(); // the child now owns the mutex
     mutex.unlock();
     return torn && !again;
   }));

@@ -1,4 +1,4 @@
-//===- GuardedOperandsTest.cpp - kernels that leave their buffers are found ---===//
+//===- GuardedOperandsTest.cpp - detects accesses outside of buffers ----------===//
 #include "lib/Runtime/Host/GuardedOperands.h"
 #include "PlanBuilder.h"
 #include "lib/Runtime/Host/Executor.h"
@@ -12,7 +12,7 @@ using plan::Expr;
 
 namespace {
 
-/// out[i] = sum of operands at i, but operand `where` at i + `offset`; the last operand is written.
+/// out[i] = sum of the operands at i, except that operand `where` is accessed at i + `offset`. Operand 3 is `out`.
 template <int where, int offset>
 void planted(void *const *buffers, const int64_t *, int64_t begin, int64_t end, void *) {
   for (int64_t i = begin; i < end; ++i) {
@@ -30,9 +30,9 @@ void copyOut(void *const *buffers, const int64_t *, int64_t begin, int64_t end, 
     static_cast<float *>(buffers[1])[i] = static_cast<const float *>(buffers[0])[i];
 }
 
-constexpr int64_t count = 48; // a multiple of what the widest access reads
+constexpr int64_t count = 48; // a multiple of the widest vector
 
-/// Runs planted: on an input, a constant, an arena buffer and an output.
+/// Runs planted() on an input, a constant, an arena buffer and an output.
 bool run(Kernel kernel, std::string &error) {
   plan::Plan plan;
   plan.numInputs = plan.numOutputs = 1;

@@ -35,7 +35,7 @@ TEST(Machine, OverridesAreWhatTheySay) {
   EXPECT_EQ(v4.vectorBytes, 64);
   EXPECT_FALSE(v4.sets.avx512bf16);
   EXPECT_TRUE(zen5.bf16DotFullRate && !zen5.sets.amxTile);
-  EXPECT_NE(zen5.features.find("-sse4a"), std::string::npos); // covers() does not ask for it
+  EXPECT_NE(zen5.features.find("-sse4a"), std::string::npos); // covers() does not check sse4a
   EXPECT_TRUE(!rapids.bf16DotFullRate && rapids.sets.amxTile && rapids.sets.amxBf16 && rapids.sets.amxInt8);
   EXPECT_EQ(rapids.llvmCpu, "sapphirerapids");
   EXPECT_FALSE(rapids.sets.amxFp16);

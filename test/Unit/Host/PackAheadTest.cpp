@@ -25,7 +25,7 @@ static void copy(void *const *buffers, const int64_t *, int64_t begin, int64_t e
 }
 
 namespace {
-/// Out k = weight k + 1, packed once: two weights of 4 MiB.
+/// Output k = weight k + 1, where the sum is packed once. There are two weights of 4 MiB.
 struct PackAhead : testing::Test {
   static constexpr int64_t count = 1 << 20, weights = 2;
 
@@ -35,7 +35,7 @@ struct PackAhead : testing::Test {
     executable = make("");
   }
 
-  /// `identity` names the machine code that packs; without it nothing is shared.
+  /// `identity` names the machine code of the packing kernel; packs are shared only if it is not empty.
   std::unique_ptr<Executable> make(const std::string &identity) {
     plan::Plan plan;
     plan.numInputs = plan.numOutputs = weights;
@@ -56,7 +56,7 @@ struct PackAhead : testing::Test {
   std::vector<const void *> inputs() const { return {tensors[0].data(), tensors[1].data()}; }
   std::vector<InputIdentity> identities() const { return {{tensors[0].data(), version}, {tensors[1].data(), version}}; }
 
-  /// Until `packed` packs are there.
+  /// Waits until `packed` packs exist.
   void waitFor(int64_t packed) { waitFor(*executable, packed); }
   void waitFor(Executable &executable, int64_t packed) {
     while (executable.packedBytes() < packed * count * 4)
@@ -89,7 +89,7 @@ TEST_F(PackAhead, TheCallFindsItDone) {
 
 TEST_F(PackAhead, TheCallPacksTheRest) {
   executable->packAhead(inputs(), identities());
-  expectResults(2, 3); // it comes before, while or after the thread packs
+  expectResults(2, 3); // the call may run before, during or after packing
   EXPECT_EQ(executable->packCount(), 2);
   EXPECT_EQ(executable->packedBytes(), 2 * count * 4);
 }
@@ -117,11 +117,11 @@ TEST_F(PackAhead, OtherTensorsThanWerePackedAhead) {
   expectResults(2, 3);
 }
 
-/// A model that is compiled again after a step of training (a guard of its loss) held two packs of each weight.
+/// Regression: a model that a guard recompiled after a training step held two packs of each weight.
 TEST_F(PackAhead, OthersDoNotKeepWhatIsOutdated) {
   executable = make("add one");
   expectResults(2, 3);
-  ++version; // as an optimizer writes
+  ++version; // as after an optimizer step
   std::unique_ptr<Executable> again = make("add one");
   again->packAhead(inputs(), identities());
   waitFor(*again, 2);
@@ -132,7 +132,7 @@ TEST_F(PackAhead, OthersDoNotKeepWhatIsOutdated) {
 
 TEST_F(PackAhead, DestroyedWithoutACall) {
   executable->packAhead(inputs(), identities());
-  executable.reset(); // the sanitizers see whether the thread reads what is gone
+  executable.reset(); // the sanitizers detect reads of freed memory by the thread
 }
 
 TEST_F(PackAhead, WhoMayReleaseParametersPacksInTheCall) {

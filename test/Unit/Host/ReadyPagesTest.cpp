@@ -1,4 +1,4 @@
-//===- ReadyPagesTest.cpp - pages that are there before they are needed --------===//
+//===- ReadyPagesTest.cpp - pages that are allocated before their use ----------===//
 #include "lib/Runtime/Host/ReadyPages.h"
 #include "lib/Runtime/Host/Affinity.h"
 #include "lib/Runtime/Host/BlockPool.h"
@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64_t mebi = int64_t(1) << 20;
 
-/// Until `bytes` are there; ten seconds at most.
+/// Waits until `bytes` are ready, at most ten seconds. Returns true if they are.
 bool comes(int64_t bytes) {
   for (int i = 0; i < 1000 && ReadyPages::process().waiting() != bytes; ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -48,11 +48,11 @@ TEST_F(ReadyPagesTest, BlocksTakeWhatIsThere) {
 
 TEST_F(ReadyPagesTest, TheRestGoesBack) {
   ReadyPages::process().bring(64 * mebi);
-  ReadyPages::process().drop(); // some may be on its way
+  ReadyPages::process().drop(); // some pages may be in preparation
   EXPECT_EQ(ReadyPages::process().waiting(), 0);
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   EXPECT_EQ(ReadyPages::process().waiting(), 0);
-  ReadyPages::process().bring(8 * mebi); // and it goes on working
+  ReadyPages::process().bring(8 * mebi); // later requests work
   EXPECT_TRUE(comes(8 * mebi));
 }
 

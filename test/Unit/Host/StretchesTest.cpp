@@ -29,8 +29,8 @@ void turnAndAdd(void *const *buffers, const int64_t *sizes, int64_t begin, int64
         static_cast<const float *>(buffers[0])[sizes[0] - 1 - i] + static_cast<const float *>(buffers[1])[i];
 }
 
-/// A backward graph in small: carried = carried reversed + saved[layer], gradient[layer] = carried + 1, over s0 floats.
-/// Output 4 is touched by no step.
+/// A small backward graph over s0 floats: carried = reversed(carried) + saved[layer], gradient[layer] = carried + 1.
+/// No step accesses output 4.
 plan::Plan backwardPlan() {
   plan::Plan plan;
   plan.symbols = {{"length", 0, int64_t(1) << 30}};
@@ -64,7 +64,7 @@ TEST(Stretches, EndWhereInputsHaveBeenReadAndOutputsAreToCome) {
   ASSERT_EQ(stretches.size(), size_t(layers + 1));
   size_t begin = 0;
   for (int i = 0; i <= layers; ++i) {
-    // There is a barrier before each gradient, none before the step that carries on behind it.
+    // There is a barrier before each gradient, but none before the following step, which computes `carried`.
     std::vector<int32_t> inputs{i}, outputs{i - 1};
     if (i == 0)
       inputs = {0, layers}, outputs = {layers};
@@ -86,7 +86,7 @@ TEST(Stretches, AreOneWhereLittleChangesHands) {
   }
 }
 
-/// Makes outputs when they are asked for, and destroys inputs that are given back.
+/// Allocates outputs when they are requested, and destroys inputs that are returned.
 class Watched final : public CallersMemory {
 public:
   Watched(std::vector<std::vector<float>> &inputs, std::vector<void *> &outputs, int64_t length, int refused)

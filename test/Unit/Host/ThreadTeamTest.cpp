@@ -1,4 +1,4 @@
-//===- ThreadTeamTest.cpp - the threads that walk a plan ------------------===//
+//===- ThreadTeamTest.cpp - the threads that execute a plan ---------------===//
 #include "lib/Runtime/Host/ThreadTeam.h"
 #include "lib/Runtime/Host/Affinity.h"
 #include "lib/Runtime/Host/Settlement.h"
@@ -46,7 +46,7 @@ TEST(ThreadTeam, HelpersThatHaveNotBegunAreNotWaitedFor) {
         team.runHelped(
             4, [](void *context, int thread, int threads) { (*static_cast<Body *>(context))(thread, threads); }, &body),
         4);
-    EXPECT_EQ(inside, 0); // whoever began has ended
+    EXPECT_EQ(inside, 0); // every thread that began has finished
     EXPECT_GE(calls, 1);
     EXPECT_LE(calls, 4);
   }
@@ -58,12 +58,12 @@ TEST(ThreadTeam, WhoSettlesFirstHasTheJob) {
   EXPECT_FALSE(settlement.settle(1));
   EXPECT_TRUE(settlement.settle(2));
   EXPECT_TRUE(settlement.settle(3));
-  EXPECT_FALSE(settlement.settle(2)); // woken for it, and late by more than a job
+  EXPECT_FALSE(settlement.settle(2)); // a helper that was woken for job 2 and is late by more than one job
   EXPECT_FALSE(settlement.settle(1));
   EXPECT_TRUE(settlement.settle(4));
   EXPECT_TRUE(settlement.settle(4u + INT32_MAX));
   EXPECT_TRUE(settlement.settle(UINT32_MAX - 1));
-  EXPECT_TRUE(settlement.settle(1)); // numbers begin again
+  EXPECT_TRUE(settlement.settle(1)); // job numbers wrap around
   EXPECT_FALSE(settlement.settle(UINT32_MAX - 1));
 }
 
@@ -80,7 +80,7 @@ TEST(ThreadTeam, WakesSleepers) {
   std::atomic<int> total{0};
   for (int i = 0; i < 5; ++i) {
     onTeam(team, 3, [&](int, int) { ++total; });
-    usleep(2000); // far longer than workers spin
+    usleep(2000); // much longer than workers spin
   }
   EXPECT_EQ(total, 15);
 }

@@ -1,4 +1,4 @@
-//===- TileClaimsTest.cpp - who does which tiles of a call ----------------===//
+//===- TileClaimsTest.cpp - assigns a call's tiles to threads -------------===//
 #include "lib/Runtime/Host/TileClaims.h"
 
 #include <gtest/gtest.h>
@@ -64,7 +64,7 @@ TEST(TileClaims, EveryTileOnceUnderContention) {
     }
   };
   std::vector<std::thread> running;
-  for (int thread = 1; thread < threads; ++thread) // thread 0 never comes
+  for (int thread = 1; thread < threads; ++thread) // thread 0 never starts
     running.emplace_back(work, thread);
   for (std::thread &thread : running)
     thread.join();

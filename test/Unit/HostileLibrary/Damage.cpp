@@ -1,4 +1,4 @@
-//===- Damage.cpp - changes files at random ---------------------------------------------===//
+//===- Damage.cpp - random changes of files ---------------------------------------------===//
 #include "test/Unit/HostileLibrary/Damage.h"
 #include <nlohmann/json.hpp>
 
@@ -18,7 +18,7 @@ std::string damagedBytes(const std::string &bytes, Random &random) {
     case 0:
       changed[at] = char(random());
       break;
-    case 1: // a number that is larger than anything, or negative
+    case 1: // an integer that is the maximum, or -1 if signed
       for (size_t i = at; i < std::min(at + 8, changed.size()); ++i)
         changed[i] = char(0xFF);
       break;
@@ -40,7 +40,7 @@ std::string damagedBytes(const std::string &bytes, Random &random) {
   return changed;
 }
 
-/// All values in `value`, itself among them.
+/// Appends `value` and all values in it to `all`.
 static void collect(json &value, std::vector<json *> &all) {
   all.push_back(&value);
   if (value.is_structured())
@@ -81,7 +81,7 @@ std::string damagedJson(const std::string &text, Random &random) {
       if (value.is_string())
         value = value.get<std::string>() + std::string(1 + below(random, 200), char('a' + random() % 26));
       break;
-    default: { // what stands in another place; a copy, because that may lie within
+    default: { // another value of the document, copied because it may be a part of `value`
       json other = *all[below(random, all.size())];
       value = std::move(other);
     }

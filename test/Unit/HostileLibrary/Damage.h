@@ -1,4 +1,4 @@
-//===- Damage.h - changes files at random, the same for the same seed -------------------===//
+//===- Damage.h - random changes of files, determined by a seed -------------------------===//
 #ifndef TILEWRIGHT_TEST_UNIT_HOSTILELIBRARY_DAMAGE_H
 #define TILEWRIGHT_TEST_UNIT_HOSTILELIBRARY_DAMAGE_H
 
@@ -7,10 +7,10 @@
 
 using Random = std::mt19937;
 
-/// `bytes` with some of them changed, left out, repeated or cut off; never as they were.
+/// Returns `bytes` with some of them changed, removed, repeated or cut off. The result always differs from `bytes`.
 std::string damagedBytes(const std::string &bytes, Random &random);
 
-/// JSON whose values and keys are other ones: numbers out of range, texts of other places, values left out.
+/// Returns JSON with other values: numbers out of range, other strings, values of other keys, values removed.
 std::string damagedJson(const std::string &text, Random &random);
 
 #endif

@@ -1,7 +1,7 @@
-//===- HostileLibraryTest.cpp - libraries and manifests that are not as they were written ---===//
+//===- HostileLibraryTest.cpp - damaged libraries and manifests -----------------------------===//
 //
-// A real library (a compiled graph with external weights) is changed a thousand times, and so is its manifest. What
-// reads them is compiled with sanitizers: an error, or a library that computes what it computed before; never a crash.
+// The library of a compiled graph with external weights is damaged in a thousand ways, and so is its manifest. The code
+// that reads them, compiled with sanitizers, must report an error or compute the original results, and never crash.
 //
 //===----------------------------------------------------------------------===//
 #include "mlir/IR/BuiltinOps.h"
@@ -32,7 +32,7 @@ func.func @main(%n: index {tw.symbol = "batch", tw.min = 1 : i64, tw.max = 64 : 
   return %y : tensor<?x24xf32, #out>
 })";
 
-/// In place of the file that is there: a library that is loaded keeps what it has mapped.
+/// Writes a new file and renames it to `path`, so that a loaded library keeps its mapping of the old file.
 void write(const std::string &path, const std::string &bytes) {
   std::error_code code;
   llvm::raw_fd_ostream(path + ".new", code) << bytes;
@@ -40,7 +40,7 @@ void write(const std::string &path, const std::string &bytes) {
   ASSERT_FALSE(llvm::sys::fs::rename(path + ".new", path));
 }
 
-/// What became of a thousand changes.
+/// The outcomes of a thousand changes.
 struct Tally {
   int refused = 0, ran = 0;
 };
@@ -73,7 +73,7 @@ struct HostileLibrary : testing::Test {
         .str();
   }
 
-  /// What `tilewright run` does: the manifest, the library, a call. The result's bytes.
+  /// Reads the manifest, loads the library and calls it, as `tilewright run` does. Returns the elements of the result.
   llvm::Expected<std::vector<float>> call() const {
     llvm::Expected<LibraryManifest> manifest = readManifest(file("m.so"));
     if (!manifest)
@@ -94,7 +94,7 @@ struct HostileLibrary : testing::Test {
     return y;
   }
 
-  /// Calls what is there in place of `name`, a thousand times something else.
+  /// Replaces the file `name` by a thousand changed versions and calls the library with each.
   Tally tryThousand(const std::string &name, llvm::function_ref<std::string(const std::string &, Random &)> change) {
     const std::string good = bytesOf(name);
     llvm::Expected<std::vector<float>> expected = call();
@@ -114,7 +114,7 @@ struct HostileLibrary : testing::Test {
       EXPECT_EQ(*made, *expected) << "seed " << seed;
     }
     write(file(name), good);
-    EXPECT_TRUE(bool(call())); // what was there at first is taken still
+    EXPECT_TRUE(bool(call())); // the original file is still accepted
     return tally;
   }
 
@@ -124,7 +124,7 @@ struct HostileLibrary : testing::Test {
 
 } // namespace
 
-/// The system's loader, which trusts what it reads, sees none of them.
+/// All damaged libraries are rejected before the system's loader, which does not validate files, opens them.
 TEST_F(HostileLibrary, ThousandLibrariesAreRefused) {
   Tally tally = tryThousand("m.so", damagedBytes);
   EXPECT_EQ(tally.refused, 1000);
@@ -140,9 +140,9 @@ TEST_F(HostileLibrary, ThousandManifestsOfChangedBytes) {
   EXPECT_GT(tally.refused, 500);
 }
 
-/// JSON still, so that more of it is read: numbers, texts and whole values are others.
+/// The manifests are still valid JSON, so the reader gets further: numbers, strings and whole values are changed.
 TEST_F(HostileLibrary, ThousandManifestsOfChangedValues) {
   Tally tally = tryThousand("m.json", damagedJson);
   EXPECT_GT(tally.refused, 200);
-  EXPECT_GT(tally.ran, 50); // changes of what is for people
+  EXPECT_GT(tally.ran, 50); // changes of informative values
 }

@@ -1,8 +1,8 @@
-//===- HostileWeightsTest.cpp - what a library's own runtime reads --------------------------===//
+//===- HostileWeightsTest.cpp - damaged files for a library's runtime------------------------===//
 //
-// A C program has no manifest: what it gives to create() is a path. The runtime that lies in every library is compiled
-// here with sanitizers, under a description and kernels written by hand; the file of weights and the image of the plan
-// are changed a thousand times.
+// A C program passes only a path to create() and reads no manifest. This test compiles the runtime that is a part of
+// every library with sanitizers, and links it with a handwritten description and kernels. The file of weights and the
+// image of the plan are changed a thousand times.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Runtime/Library/Description.h"
@@ -24,14 +24,14 @@ using plan::Buffer;
 using plan::Expr;
 namespace fs = std::filesystem;
 
-/// Memory that cannot be had is null, as without sanitizers.
+/// Makes failed allocations return null, as without sanitizers.
 extern "C" const char *__asan_default_options() { return "allocator_may_return_null=1"; }
 
 namespace {
 
 constexpr int64_t rows = 64, columns = 4, tableBytes = rows * columns * 4, placesBytes = rows * 8;
 
-/// The weights are a table, which a once step copies, and for each of its rows the one that is read in its place.
+/// The weights are a table, which a `once` step copies, and `places`: for each row, the index of the row that is read.
 void pack(void *const *buffers, const int64_t *, int64_t, int64_t, void *) {
   memcpy(buffers[1], buffers[0], tableBytes);
 }
@@ -43,7 +43,7 @@ void add(void *const *buffers, const int64_t *sizes, int64_t, int64_t, void *scr
   auto *y = static_cast<float *>(buffers[3]);
   for (int64_t r = 0; r < sizes[0]; ++r) {
     const int64_t place = places[r % rows];
-    if (place < 0 || place >= rows) { // as generated code tells it
+    if (place < 0 || place >= rows) { // generated code reports the error in this form
       const int64_t status[3] = {1, place, rows};
       memcpy(scratch, status, sizeof status);
       return;
@@ -53,7 +53,7 @@ void add(void *const *buffers, const int64_t *sizes, int64_t, int64_t, void *scr
   }
 }
 
-/// Of a plan that may say anything of its buffers.
+/// A kernel for damaged plans, whose buffers may have any size.
 void nothing(void *const *, const int64_t *, int64_t, int64_t, void *) {}
 
 plan::Plan makePlan() {
@@ -77,7 +77,7 @@ plan::Plan makePlan() {
   return plan;
 }
 
-/// What the compiler writes into a library, by hand.
+/// The handwritten equivalent of the data that the compiler writes into a library.
 struct Model {
   std::vector<uint8_t> image = plan::serialize(makePlan());
   tilewright_kernel_fn kernels[2] = {pack, add};
@@ -123,7 +123,7 @@ struct HostileWeights : testing::Test {
     std::ofstream(path, std::ios::binary).write(bytes.data(), std::streamsize(bytes.size()));
   }
 
-  /// Makes an instance and calls it; the result, or nothing and why.
+  /// Creates an instance and calls it. Returns the result, or an empty vector and the error in `problem`.
   std::vector<float> call(const Model &model, std::string &problem, bool verify = false) {
     char error[512] = "";
     const std::string name = path.string();
@@ -158,7 +158,7 @@ TEST_F(HostileWeights, AreReadAsWritten) {
     EXPECT_EQ(y[r * columns], 0.5f + float((rows - 1 - r % rows) * columns));
 }
 
-/// A damaged file is refused, or its numbers are others: indices among them are checked where they are used.
+/// A damaged file is rejected, or its elements differ. Damaged indices are checked where they are used.
 TEST_F(HostileWeights, AThousandFiles) {
   Model model;
   const std::string good = model.weightsFile();
@@ -171,7 +171,7 @@ TEST_F(HostileWeights, AThousandFiles) {
     EXPECT_EQ(y.empty(), !problem.empty()) << "seed " << seed;
     (y.empty() ? refused : ran) += 1;
     outOfRange += problem.find("out of range") != std::string::npos;
-    // Whoever asks for it is told of every change.
+    // The option `verify` detects every change.
     EXPECT_TRUE(call(model, problem, /*verify=*/true).empty()) << "seed " << seed;
     EXPECT_NE(problem.find("m.weights"), std::string::npos) << problem;
   }
@@ -185,7 +185,7 @@ TEST_F(HostileWeights, WhatIsNoFile) {
   std::string problem;
   EXPECT_TRUE(call(model, problem).empty());
   EXPECT_NE(problem.find("cannot open the weights"), std::string::npos);
-  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0); // nobody writes into it
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0); // a pipe without a writer
   EXPECT_TRUE(call(model, problem).empty());
   EXPECT_NE(problem.find("use the file that was written with the library"), std::string::npos) << problem;
   path = folder;
@@ -193,7 +193,7 @@ TEST_F(HostileWeights, WhatIsNoFile) {
   EXPECT_NE(problem, "");
 }
 
-/// The image of a plan with its hash set right, as no damage leaves it: create() believes none of it.
+/// Images of plans with damage but a correct hash: create() must validate everything else.
 TEST_F(HostileWeights, AThousandPlans) {
   Model model;
   write(model.weightsFile());
@@ -215,7 +215,7 @@ TEST_F(HostileWeights, AThousandPlans) {
   EXPECT_GT(refused, 300);
 }
 
-/// A description that does not fit its plan.
+/// Descriptions that do not match their plan.
 TEST_F(HostileWeights, DescriptionsOfOtherPlans) {
   Model good;
   write(good.weightsFile());

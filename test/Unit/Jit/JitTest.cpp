@@ -15,7 +15,7 @@
 
 using namespace tilewright::runtime;
 
-/// float name(const float *data, i64 count): the sum of function(x) over data; no function: of x.
+/// Builds float name(const float *data, i64 count), the sum of function(x) over data; without a function, the sum of x.
 static std::unique_ptr<llvm::Module> makeSumModule(llvm::LLVMContext &context, const std::string &name,
                                                    const char *function = nullptr) {
   auto module = std::make_unique<llvm::Module>(name, context);
@@ -132,7 +132,7 @@ TEST(Codegen, InvalidModulesAndPassesAreErrors) {
   EXPECT_NE(llvm::toString(object.takeError()).find("no-such-pass"), std::string::npos);
 }
 
-// LLVM would print what its code generator refuses and end the process.
+// By default, LLVM prints errors of the code generator and ends the process.
 TEST(Codegen, RefusedCodeIsAnError) {
   auto target = expectValue(createTargetMachine(hostMachine()));
   llvm::LLVMContext context;
@@ -177,7 +177,7 @@ TEST(Codegen, ParallelEqualsSerial) {
   EXPECT_EQ(llvm::toString(failed.takeError()), "the maker failed");
 }
 
-// What machine the code is for shows in the code; nothing of it is run here.
+// The code shows which machine it is for. The test does not execute it.
 TEST(Codegen, EveryNamedMachineCompiles) {
   for (const std::string &name : machineNames()) {
     MachineDescription machine;
@@ -191,7 +191,7 @@ TEST(Codegen, EveryNamedMachineCompiles) {
 }
 
 TEST(Jit, BfloatConversionRoundsToNearestEven) {
-  // short name(float *x): the bits of bfloat(*x), by way of the library function where the CPU has no instruction.
+  // short name(float *x): the bits of bfloat(*x). Without a CPU instruction, a library function converts.
   llvm::LLVMContext context;
   auto module = std::make_unique<llvm::Module>("to_bf16", context);
   llvm::IRBuilder<> builder(context);

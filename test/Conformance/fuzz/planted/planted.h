@@ -1,6 +1,6 @@
 //===- planted.h - which bug of test/Conformance/fuzz/planted is on -------===//
 //
-// Only the patches beside this file include it, and nothing that is built for users applies them.
+// Only the patches in this folder include this file. No build for users applies these patches.
 #pragma once
 
 #include <cstdlib>
