@@ -1,7 +1,7 @@
-//===- Math64Test.cpp - functions of vectors of f64 keep their ULP -----------------===//
+//===- Math64Test.cpp - error bounds of functions on f64 vectors -------------------===//
 //
-// As in MathTest.cpp, compared with libm in long double, which has 11 bits more. TILEWRIGHT_MATH_SAMPLES sets how many
-// numbers of each exponent that matters are tried.
+// As in MathTest.cpp, but the reference is libm in long double, which has 11 more bits. TILEWRIGHT_MATH_SAMPLES sets
+// the number of samples for each exponent at which functions are neither trivial nor infinite.
 //
 //===----------------------------------------------------------------------===//
 #include "MathKernel.h"
@@ -22,11 +22,11 @@ struct Random {
     z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
     return z ^ (z >> 31);
   }
-  /// In [0, 1).
+  /// Returns a number in [0, 1).
   double unit() { return double(bits() >> 11) * 0x1p-53; }
 };
 
-/// Numbers that few random ones come near.
+/// Numbers that random samples rarely come close to.
 const double specials[] = {0.0,
                            -0.0,
                            INFINITY,
@@ -55,8 +55,8 @@ const double specials[] = {0.0,
                            0x1p53 + 2,
                            1e22};
 
-/// Every exponent and sign, many of those where functions are neither 0 nor x nor infinite, and what lies around the
-/// places where a formula ends.
+/// Returns samples of every exponent and sign, more of them at exponents where functions are neither 0 nor x nor
+/// infinite, and numbers near the boundaries between formulas.
 const std::vector<double> &samples() {
   static const std::vector<double> all = [] {
     const char *text = getenv("TILEWRIGHT_MATH_SAMPLES");
@@ -107,7 +107,7 @@ const std::vector<double> &samples() {
       for (int step = -400; step <= 400; ++step)
         for (double sign : {1.0, -1.0})
           found.push_back(sign * fromBits(std::bit_cast<uint64_t>(center) + step));
-    // Multiples of pi/2, where sines and cosines nearly vanish.
+    // Multiples of pi/2, where a sine or cosine is almost 0.
     for (int64_t n = 1; n < 600'000'000; n += n / 64 + 1)
       for (int step = -1; step <= 1; ++step)
         found.push_back(fromBits(std::bit_cast<uint64_t>(double(n * 1.57079632679489661923132169163975144L)) + step));
@@ -149,7 +149,7 @@ TEST_P(Unary64, StaysWithinItsUlp) {
 
 long double rsqrtOf(long double x) { return 1 / std::sqrt(x); }
 
-// The bounds are those of ExpandMath64.h; rsqrt is a square root and a division.
+// ExpandMath64.h states these bounds; rsqrt is a square root and a division.
 const Function functions[] = {
     {"exp", std::exp, 1.0},     {"exp2", std::exp2, 1.0},   {"expm1", std::expm1, 1.3}, {"sinh", std::sinh, 1.7},
     {"cosh", std::cosh, 1.4},   {"tanh", std::tanh, 1.6},   {"erf", std::erf, 1.3},     {"erfc", std::erfc, 3.6},
@@ -167,7 +167,7 @@ INSTANTIATE_TEST_SUITE_P(Math, Unary64,
 
 using Pairs = std::vector<std::pair<double, double>>;
 
-/// Each special value with each, and each with numbers of any size.
+/// Returns all pairs of special values, and pairs of a special value and a random number of any size.
 Pairs specialPairs() {
   Pairs pairs;
   Random random;
@@ -206,7 +206,7 @@ void checkBinary(const char *op, Pairs pairs, long double (*exactOf)(double, dou
     }
 }
 
-// Quotients of all sizes; those next to an integer are where a rounded one goes wrong.
+// Tests quotients of all sizes. Near an integer, a rounded quotient would give a wrong remainder.
 TEST(Binary64, RemainderIsExact) {
   Pairs pairs = specialPairs();
   Random random;
@@ -248,7 +248,7 @@ TEST(Binary64, Atan2) {
       "atan2", std::move(pairs), [](double a, double b) { return std::atan2((long double)a, (long double)b); }, 2.0);
 }
 
-// What has no formula, and scalars, are the library's.
+// Vectors of few lanes and scalars may use the library's functions, and must agree with vectors of 16 lanes.
 TEST(Shapes64, ScalarsAndFewLanesAgree) {
   std::vector<double> x;
   for (int i = 0; i < 48 * 7; ++i)

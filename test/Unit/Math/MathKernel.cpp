@@ -1,6 +1,6 @@
-//===- MathKernel.cpp - one function of --tw-cpu-expand-math, compiled -------------===//
+//===- MathKernel.cpp - compiles one function of --tw-cpu-expand-math --------------===//
 //
-// TILEWRIGHT_MATH_ASM names a folder that gets the assembly of each.
+// TILEWRIGHT_MATH_ASM names a folder into which the assembly of each function is written.
 //
 //===----------------------------------------------------------------------===//
 #include "MathKernel.h"
@@ -33,7 +33,7 @@ mlir::MLIRContext &sharedContext() {
   return *context;
 }
 
-/// for i in 0..n step lanes: out[i] = op(x[i], y[i])
+/// Returns MLIR text that computes: for i in 0..n step lanes: out[i] = op(x[i], y[i])
 std::string kernelText(const std::string &op, int operands, const std::string &element, int lanes) {
   std::string type = lanes == 1 ? element : "vector<" + std::to_string(lanes) + "x" + element + ">";
   std::string expression;

@@ -1,4 +1,4 @@
-//===- MathKernel.h - one function of --tw-cpu-expand-math, compiled and compared -===//
+//===- MathKernel.h - tests of compiled functions of --tw-cpu-expand-math ---------===//
 #ifndef TILEWRIGHT_TEST_UNIT_MATH_MATHKERNEL_H
 #define TILEWRIGHT_TEST_UNIT_MATH_MATHKERNEL_H
 
@@ -11,14 +11,14 @@
 
 namespace tilewright {
 
-/// Machine code that stays loaded, and the function in it.
+/// A compiled function, and the JIT that owns its code.
 template <typename Float> struct Compiled {
   std::unique_ptr<runtime::Jit> jit;
   void (*run)(const Float *, const Float *, Float *, int64_t) = nullptr;
 };
 
-/// The address of out[i] = op(x[i], y[i]) in `jit`; null where this machine cannot run it. `op` is a math op's name,
-/// "remf", "sigmoid", or a name with "_short", which gets the flag afn. Vectors of `lanes`, or scalars for 1.
+/// Returns the address of a function in `jit` that computes out[i] = op(x[i], y[i]), or null if this machine cannot run
+/// it. `op` is a math op's name, "remf", "sigmoid", or a name with "_short", which gets the flag afn. 1 lane: scalars.
 void *compileKernel(const std::string &op, int operands, const char *element, int lanes, const char *machine,
                     std::unique_ptr<runtime::Jit> &jit);
 
@@ -29,7 +29,7 @@ bool compileOp(const std::string &op, int operands, int lanes, const char *machi
   return address;
 }
 
-/// |got - exact| in units of the last place at `exact`; 0 for equal specials, infinite for different ones.
+/// Returns |got - exact| in ULP of `exact`; 0 for equal special values, infinity for different ones.
 template <typename Float, typename Wide> double ulpError(Float got, Wide exact) {
   using Limits = std::numeric_limits<Float>;
   if (std::isnan(exact) || std::isnan(got))
@@ -38,7 +38,7 @@ template <typename Float, typename Wide> double ulpError(Float got, Wide exact) 
   if (std::isinf(rounded) || std::isinf(got)) {
     if (rounded == got)
       return 0;
-    // The largest numbers may round either way.
+    // Near the largest number, the result may round to it or to infinity.
     Wide largest = Limits::max(), last = largest * Limits::epsilon() / 2;
     return std::isinf(exact) || std::fabs(exact) > largest + 3 * last || std::fabs(Wide(got)) < largest - 8 * last
                ? INFINITY
@@ -50,7 +50,7 @@ template <typename Float, typename Wide> double ulpError(Float got, Wide exact) 
   return double(std::fabs(Wide(got) - exact) / std::ldexp(Wide(1), exponent - (Limits::digits - 1)));
 }
 
-/// The sample that was farthest off.
+/// The sample with the largest error.
 template <typename Float, typename Wide> struct Worst {
   double ulp = 0;
   Float x = 0, y = 0, got = 0;

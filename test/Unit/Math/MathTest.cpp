@@ -1,8 +1,7 @@
-//===- MathTest.cpp - the functions of --tw-cpu-expand-math keep their ULP -------===//
+//===- MathTest.cpp - error bounds of the functions of --tw-cpu-expand-math ------===//
 //
-// Each function of f32 is compiled for this machine, run over every exponent, both signs and the special values, and
-// compared with libm in double. TILEWRIGHT_MATH_STRIDE sets the step through the 2^32 bit patterns (an odd number; 1:
-// all).
+// Each f32 function is compiled for this machine and compared with libm in double over every exponent, both signs and
+// the special values. TILEWRIGHT_MATH_STRIDE sets the step through the 2^32 bit patterns (an odd number; 1 tests all).
 //
 //===----------------------------------------------------------------------===//
 #include "MathKernel.h"
@@ -16,7 +15,7 @@ namespace {
 
 float fromBits(uint32_t bits) { return std::bit_cast<float>(bits); }
 
-/// Bit patterns at an odd stride, then what the stride may miss.
+/// Returns the bit patterns at an odd stride, and values that the stride may skip.
 std::vector<float> sampleFloats(uint64_t stride) {
   std::vector<float> samples{0.0f,
                              -0.0f,
@@ -100,11 +99,11 @@ TEST_P(Unary, StaysWithinItsUlp) {
 
 double rsqrtOf(double x) { return 1 / std::sqrt(x); }
 
-/// Below 2^-125 the kernel gives 0: x is kept out of there.
+/// The kernel flushes results below 2^-125 to 0; the test checks these arguments separately.
 double sigmoidOf(double x) { return 1 / (1 + std::exp(-x)); }
 
-/// The bound is that of its steps: 1.5 ULP of exp, and half a ULP each of the sum and of the quotient. Without AVX-512 the
-/// quotient is a division (2.01 ULP at -78.35); with it 1.1 ULP is what vrcp14ps gives.
+/// The bound is the sum over the steps: 1.5 ULP for exp, and 0.5 ULP each for the sum and the quotient. Without
+/// AVX-512, the quotient is a division (2.01 ULP at -78.35). With AVX-512, vrcp14ps gives 1.1 ULP.
 TEST(Sigmoid, IsExactWhereItIsNormalAndZeroBelow) {
   Compiled<float> compiled;
   ASSERT_TRUE(compileOp("sigmoid", 1, 16, "native", compiled));
@@ -121,9 +120,9 @@ TEST(Sigmoid, IsExactWhereItIsNormalAndZeroBelow) {
   }
 }
 
-// The bounds are those of ExpandMath.h; rsqrt is a square root and a division.
+// ExpandMath.h states these bounds; rsqrt is a square root and a division.
 const Function functions[] = {
-    {"exp_short", std::exp, 100}, {"exp2_short", std::exp2, 60}, // what is rounded to 16 bits: 2^-17.5 and 2^-18.4
+    {"exp_short", std::exp, 100}, {"exp2_short", std::exp2, 60}, // for 16-bit results: 2^-17.5 and 2^-18.4
     {"exp", std::exp, 1.5},       {"exp2", std::exp2, 1.2},      {"expm1", std::expm1, 1.6}, {"tanh", std::tanh, 2.0},
     {"erf", std::erf, 1.4},       {"erfc", std::erfc, 0.6},      {"log", std::log, 1.2},     {"log2", std::log2, 1.2},
     {"log10", std::log10, 1.2},   {"log1p", std::log1p, 1.5},    {"sin", std::sin, 1.6},     {"cos", std::cos, 1.6},
@@ -181,7 +180,7 @@ TEST(Binary, Fpowi) { checkBinary("fpowi", std::pow, 0.6, true); }
 TEST(Binary, Remf) { checkBinary("remf", static_cast<double (*)(double, double)>(std::fmod), 0, false); }
 TEST(Binary, Atan2) { checkBinary("atan2", std::atan2, 0.6, false); }
 
-// Scalars and odd widths go through the same formulas.
+// Scalars and vectors of odd widths use the same formulas.
 TEST(Shapes, ScalarsAndOtherWidthsAgree) {
   std::vector<float> x;
   for (int i = 0; i < 48 * 7; ++i)

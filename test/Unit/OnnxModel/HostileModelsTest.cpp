@@ -1,8 +1,8 @@
 //===- HostileModelsTest.cpp - a thousand damaged .onnx files, under the sanitizers ----------===//
 //
-// Each is made from a good file by a seed: bytes changed, taken out or put in twice, the end cut off, or numbers of the
-// encoding (lengths, sizes, types) made large. The reader gives a model or an error; of a model every byte of every
-// tensor is touched.
+// A seed derives each file from a valid one: bytes are changed, removed or repeated, the end is cut off, or numbers of
+// the encoding (lengths, sizes, types) are made large. The reader must return a model or an error. The test reads every
+// byte of every tensor of a model.
 //
 //===----------------------------------------------------------------------===//
 #include "SmallModel.h"
@@ -21,28 +21,28 @@ std::string damaged(std::string file, Random &random) {
   auto anywhere = [&] { return random() % file.size(); };
   for (unsigned count = 1 + random() % 4; count > 0; --count)
     switch (random() % 6) {
-    case 0: // cut off
+    case 0: // truncation
       if (random() % 4 == 0)
         file.resize(1 + anywhere());
       break;
     case 1:
       file[anywhere()] = char(random());
       break;
-    case 2: // one bit: another field, another wire type, another length
+    case 2: // one bit: changes a field, a wire type or a length
       file[anywhere()] ^= char(1 << random() % 8);
       break;
-    case 3: { // a part once more, or somewhere else
+    case 3: { // a repeated part
       size_t from = anywhere(), length = random() % std::min<size_t>(64, file.size() - from);
       file.insert(anywhere(), file.substr(from, length));
       break;
     }
-    case 4: { // taken out
+    case 4: { // a removed part
       size_t from = anywhere();
       if (file.size() > 40)
         file.erase(from, random() % std::min<size_t>(16, file.size() - from));
       break;
     }
-    default: { // a number of ten bytes, as large as they get
+    default: { // a large integer in the varint encoding
       static const std::string numbers[] = {"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "\xff\xff\xff\xff\x0f",
                                             "\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01", "\xff\xff\xff\xff\x07"};
       file.replace(anywhere(), 1, numbers[random() % 4]);
@@ -76,7 +76,7 @@ TEST(HostileModels, AThousandGiveAModelOrAnError) {
   uint64_t sum = 0;
   for (unsigned seed = 0; seed < 1000; ++seed) {
     Random random(seed);
-    // On the heap and without slack, so that a read behind the end is seen.
+    // A heap block of the exact size lets the sanitizer detect a read past the end.
     std::string made = damaged(file, random);
     std::vector<char> bytes(made.begin(), made.end());
     bytes.shrink_to_fit();
@@ -88,7 +88,7 @@ TEST(HostileModels, AThousandGiveAModelOrAnError) {
       sum += touch(model->graph);
   }
   RecordProperty("read", int(read));
-  EXPECT_GT(read, 50u); // changes of what nobody reads
+  EXPECT_GT(read, 50u); // changes of bytes that the reader ignores
   EXPECT_GT(refused, 500u);
   EXPECT_GT(sum, 0u);
 }

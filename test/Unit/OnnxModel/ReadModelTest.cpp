@@ -1,4 +1,4 @@
-//===- ReadModelTest.cpp - what the reader of .onnx files makes of good and bad files -----===//
+//===- ReadModelTest.cpp - reading valid and invalid .onnx files --------------------------===//
 #include "SmallModel.h"
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ TEST(ReadModel, ReadsAllOfAModel) {
   EXPECT_EQ(branch.graph->nodes[0].op, "Relu");
   EXPECT_EQ(model->graph.nodes[3].attributes.at("axes").integers, (std::vector<int64_t>{-1, 0}));
   EXPECT_EQ(model->graph.initializers.at("w").bytes, weights);
-  // In the file, not a copy of it.
+  // The bytes refer to the file and are no copy.
   EXPECT_GE(model->graph.initializers.at("w").bytes.data(), file.data());
   EXPECT_LT(model->graph.initializers.at("w").bytes.data(), file.data() + file.size());
   EXPECT_EQ(model->graph.initializers.at("e").bytes.size(), 8u);
@@ -73,7 +73,7 @@ TEST(ReadModel, ReadsNothingBehindAnExternalFile) {
 }
 
 TEST(ReadModel, RefusesDeepNesting) {
-  // 200 graphs in graphs, from the inside out.
+  // 200 nested graphs, built from the innermost one.
   std::string graph;
   for (int depth = 0; depth < 200; ++depth) {
     std::string outer;

@@ -1,4 +1,4 @@
-//===- SmallModel.h - an .onnx file with a bit of everything, written here ------------===//
+//===- SmallModel.h - builds an .onnx file with one of each kind of field -------------===//
 #ifndef TILEWRIGHT_TEST_UNIT_ONNXMODEL_SMALLMODEL_H
 #define TILEWRIGHT_TEST_UNIT_ONNXMODEL_SMALLMODEL_H
 
@@ -15,7 +15,7 @@ inline void message(protozero::pbf_writer &to, unsigned field, const Fields &fie
   fields(inner);
 }
 
-/// A TensorProto of float32 with raw elements.
+/// Writes a TensorProto of float32 with raw elements.
 inline Fields rawTensor(std::string name, std::vector<int64_t> sizes, std::string bytes) {
   return [=](protozero::pbf_writer &tensor) {
     tensor.add_packed_int64(1, sizes.begin(), sizes.end());
@@ -25,7 +25,7 @@ inline Fields rawTensor(std::string name, std::vector<int64_t> sizes, std::strin
   };
 }
 
-/// A TensorProto of float32 in a file beside the model.
+/// Writes a TensorProto of float32 whose elements are in a file next to the model.
 inline Fields externalTensor(std::string name, std::string location, std::string offset, std::string length) {
   return [=](protozero::pbf_writer &tensor) {
     tensor.add_int64(1, 2); // sizes need not be packed
@@ -40,7 +40,7 @@ inline Fields externalTensor(std::string name, std::string location, std::string
   };
 }
 
-/// A ValueInfoProto of a float32 tensor [n, 2].
+/// Writes a ValueInfoProto of a float32 tensor [n, 2].
 inline Fields batched(std::string name) {
   return [=](protozero::pbf_writer &value) {
     value.add_string(1, name);
@@ -79,7 +79,7 @@ inline Fields attribute(std::string name, int32_t type, Fields value) {
   };
 }
 
-/// The graph's own fields, and `more` in the model beside it.
+/// Returns a model with the fields `graph` in its graph and `more` in the model itself.
 inline std::string modelWith(const Fields &graph, const Fields &more = {}) {
   std::string bytes;
   protozero::pbf_writer model(bytes);
@@ -94,7 +94,7 @@ inline std::string modelWith(const Fields &graph, const Fields &more = {}) {
 
 inline const std::string weights = std::string(16, '\x3f');
 
-/// Gemm, If with two graphs, a call of a function of its own; initializers raw, typed and external.
+/// Returns a model with Gemm, If with two graphs, a call of a model function, and raw, typed and external initializers.
 inline std::string smallModel() {
   auto branch = [](std::string op) -> Fields {
     return [=](protozero::pbf_writer &attribute) {
@@ -149,7 +149,7 @@ inline std::string smallModel() {
       });
 }
 
-/// A file beside the model: exactly 12 bytes of "data/w.bin".
+/// Opens a file next to the model. The only file is "data/w.bin" with 12 bytes.
 inline std::optional<std::string_view> openBeside(const std::string &name, std::string &why) {
   static const char data[12] = {};
   if (name == "data/w.bin")

@@ -6,7 +6,7 @@
 
 using namespace tilewright::plan;
 
-// No two buffers that are alive together overlap; offsets are aligned; the total covers all.
+// Buffers with overlapping lifetimes do not overlap in memory, offsets are aligned, and the total size covers all.
 TEST(ArenaPlanner, LiveBuffersNeverOverlap) {
   std::mt19937 random(1);
   for (int round = 0; round < 300; ++round) {

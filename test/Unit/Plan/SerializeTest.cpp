@@ -92,7 +92,7 @@ TEST(Guards, TheFirstThatDoesNotHoldIsTold) {
 TEST(Serialize, TruncationAtEveryByte) {
   std::vector<uint8_t> image = serialize(examplePlan());
   for (size_t size = 0; size < image.size(); ++size) {
-    std::vector<uint8_t> cut(image.begin(), image.begin() + size); // its own block, so that a sanitizer sees overruns
+    std::vector<uint8_t> cut(image.begin(), image.begin() + size); // a separate block, so sanitizers detect overruns
     Plan read;
     std::string error;
     EXPECT_FALSE(deserialize(cut.data(), cut.size(), read, error));
@@ -121,7 +121,7 @@ TEST(Serialize, ForeignVersionSaysSo) {
   EXPECT_NE(error.find("version"), std::string::npos);
 }
 
-// Behind a valid hash anything may stand; reading it must end in a plan or an error, and verify() likewise.
+// An image with a valid hash may be damaged. Reading it must give a plan or an error, and verify() must not crash.
 TEST(Serialize, DamageBehindAValidHash) {
   std::vector<uint8_t> image = serialize(examplePlan());
   std::mt19937 random(7);

@@ -1,6 +1,6 @@
 //===- AsyncTest.cpp - mbarrier and bulk copies, one instruction at a time -------------------===//
 //
-// Expected values are worked out by hand from the ISA's text.
+// The expected values are derived by hand from the text of the PTX ISA.
 //
 //===----------------------------------------------------------------------===//
 #include "Kernels.h"
@@ -13,7 +13,7 @@ namespace {
 
 const std::string kBar = ".shared .align 8 .b8 bar[16];\n";
 
-/// Lane 0's words of `out` after a body that leaves them in %r10 and behind.
+/// Runs `body` in one thread and stores `results` registers, beginning with %r10, in `out`.
 Outcome single(const std::string &body, uint32_t results) {
   std::string text = "mov.b32 %r1, bar;\n" + body;
   for (uint32_t i = 0; i < results; ++i)
@@ -22,7 +22,7 @@ Outcome single(const std::string &body, uint32_t results) {
 }
 
 TEST(Mbarrier, PhasesAndPendingCounts) {
-  // A count of 3: three arrivals complete phase 0. The state holds the arrivals that lacked before.
+  // With a count of 3, three arrivals complete phase 0. The state holds the arrivals that were pending before.
   Outcome outcome =
       single("mbarrier.init.shared.b64 [%r1], 3;\n"
              "mbarrier.arrive.shared.b64 %rd1, [%r1];\n"
@@ -43,7 +43,7 @@ TEST(Mbarrier, PhasesAndPendingCounts) {
 }
 
 TEST(Mbarrier, DropsAndBytes) {
-  // 2 arrivals, one of them leaves for good: the next phase needs one. Bytes hold a phase up.
+  // Of 2 arrivals, one is a drop, so the next phase needs one arrival. Pending bytes delay the end of a phase.
   Outcome outcome = single("mbarrier.init.b64 [bar], 2;\nmbarrier.arrive_drop.shared.b64 _, [%r1];\n"
                            "mbarrier.arrive.expect_tx.shared.b64 _, [%r1], 48;\n"
                            "mbarrier.test_wait.parity.shared.b64 %p1, [%r1], 0;\nselp.b32 %r10, 1, 0, %p1;\n"
@@ -70,7 +70,7 @@ TEST(Mbarrier, Misuse) {
   EXPECT_EQ(misuses(init + "mbarrier.arrive.expect_tx.shared.b64 _, [%r1], 1048576;\n"), 1u);
   EXPECT_EQ(misuses(init + "mbarrier.arrive.shared.b64 %rd1, [%r1];\nmbarrier.arrive.shared.b64 _, [%r1];\n"
                            "mbarrier.test_wait.shared.b64 %p1, [%r1], %rd1;\n"),
-            1u); // two phases ago
+            1u); // the state is two phases old
   EXPECT_EQ(single("mbarrier.init.shared.b64 [%r1], 0;\n", 0).count(Kind::BadOperand), 1u);
   EXPECT_EQ(single("mbarrier.init.shared.b64 [%r1+4], 1;\n", 0).count(Kind::Misaligned), 1u);
   EXPECT_EQ(single("mbarrier.init.shared.b64 [%r1+16], 1;\n", 0).count(Kind::OutOfBounds), 1u);
@@ -80,7 +80,7 @@ TEST(Mbarrier, Misuse) {
 }
 
 TEST(Mbarrier, AWarpsArrivalsAreOfOnePhase) {
-  // 32 lanes arrive. A count of 32 or 64 takes them all, one of 31 leaves the last to the next phase.
+  // 32 lanes arrive. A count of 32 or 64 takes them all in one phase; with 31, the last arrival is in the next phase.
   auto misuses = [](const char *count) {
     return runBody("mov.u32 %r1, %tid.x;\nsetp.ne.u32 %p1, %r1, 0;\n@!%p1 mbarrier.init.shared.b64 [bar], " +
                        std::string(count) + ";\nbar.sync 0;\nmbarrier.arrive.shared.b64 _, [bar];\n",
@@ -113,11 +113,11 @@ TEST(Mbarrier, OrdersWhatCameBefore) {
     Outcome bad = runBody(wrong, threads(64, 1, seed), 64, {}, kBar + ".shared .align 16 .b8 s[128];\n");
     found += bad.count(Kind::Race) + bad.count(Kind::UninitialisedMemory) != 0;
   }
-  EXPECT_GE(found, 4u); // else the reader happened to come late
+  EXPECT_GE(found, 4u); // in the other orders the reader ran after the writer
 }
 
 //===--- copies ---===//
-/// A kernel of 32 threads with a tensor map, its address in %rd1; s has 1024 bytes, %r3 is the thread's word of it.
+/// Runs a kernel of 32 threads with a tensor map at %rd1. s has 1024 bytes; %r3 is the address of the thread's word.
 Outcome withMap(const std::string &body, const TensorMap &map, std::vector<uint32_t> &tensor) {
   std::string text =
       ".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 out, .param .align 64 .b8 "
@@ -132,7 +132,7 @@ Outcome withMap(const std::string &body, const TensorMap &map, std::vector<uint3
   std::unique_ptr<Module> module = Module::read(text, "test.ptx", outcome.error);
   if (!module)
     return outcome;
-  outcome.out.reserve(1024); // what goes past it is not in another allocation
+  outcome.out.reserve(1024); // accesses past the end hit no other allocation
   outcome.out.assign(32, 77);
   Memory memory;
   memory.add(outcome.out.data(), 128, "out");
@@ -143,7 +143,7 @@ Outcome withMap(const std::string &body, const TensorMap &map, std::vector<uint3
     outcome.report = *report;
   return outcome;
 }
-/// 3 rows of 12 words, of which 10 belong to the tensor; the word at row i and column j is 100 * i + j.
+/// Returns 3 rows of 12 words, of which 10 belong to the tensor. The word at row i and column j is 100 * i + j.
 std::vector<uint32_t> threeRows() {
   std::vector<uint32_t> tensor;
   tensor.reserve(1024);
@@ -195,7 +195,7 @@ TEST(Bulk, SwizzlesMoveChunksByTheirLine) {
   Outcome outcome = withMap(kInit + load + kAwait + "add.s32 %r3, %r3, 128;\n" + kOut, map, tensor);
   ASSERT_EQ(outcome.error, "");
   EXPECT_TRUE(outcome.report.findings.empty()) << outcome.report.text();
-  for (uint32_t i = 0; i < 32; ++i) // the second line: halves of a row change places
+  for (uint32_t i = 0; i < 32; ++i) // in the second line, the halves of a row are swapped
     EXPECT_EQ(outcome.out[i], 32 + (i ^ 4)) << i;
 }
 

@@ -1,4 +1,4 @@
-//===- ChecksTest.cpp - what is found, and what is not, in small kernels ------------------===//
+//===- ChecksTest.cpp - findings of the checker in small kernels --------------------------===//
 #include "Kernels.h"
 
 using namespace tilewright::ptx;
@@ -7,7 +7,7 @@ using namespace tilewright::ptx::test;
 namespace {
 
 const std::string kShared = ".shared .align 16 .b8 s[256];\n";
-/// %r1 = thread, %r2 = 4 * thread, %r3 = its word of s, %rd1 = its word of out.
+/// %r1 = thread, %r2 = 4 * thread, %r3 = address of its word of s, %rd1 = address of its word of out.
 const std::string kPlaces = "mov.u32 %r1, %tid.x;\nshl.b32 %r2, %r1, 2;\nmov.b32 %r3, s;\nadd.s32 %r3, %r3, "
                             "%r2;\nmul.wide.u32 %rd1, %r1, 4;\nadd.s64 %rd1, %rd1, %rd30;\n";
 
@@ -27,7 +27,7 @@ TEST(Check, ReversalThroughSharedMemory) {
 }
 
 TEST(Check, ARaceIsFoundInEitherOrder) {
-  // Warp 0 writes, warp 1 reads, whatever runs first.
+  // Warp 0 writes and warp 1 reads, in either order.
   std::string body = kPlaces + "mov.b32 %r5, 0;\nst.shared.b32 [%r3], %r1;\nbar.sync 0;\nsetp.lt.u32 %p1, %r1, "
                                "32;\n@%p1 st.shared.b32 [s], %r5;\n@!%p1 ld.shared.b32 %r4, [s];\n";
   for (uint64_t seed = 0; seed < 8; ++seed)
@@ -58,7 +58,7 @@ TEST(Check, BlocksRaceOnGlobalMemoryUnlessTheyAreAtomic) {
   EXPECT_EQ(right.out[0], 192u);
 }
 
-// The last block to come adds up what all have written: ordered by a fence on both sides of the counter.
+// The last block adds up the values of all blocks. A fence before and after the atomic counter orders the accesses.
 TEST(Check, FencesAndAtomicsOrderBlocks) {
   std::string write = "mov.u32 %r1, %ctaid.x;\nmul.wide.u32 %rd1, %r1, 4;\nadd.s64 %rd1, %rd1, %rd30;\nadd.s32 %r2, "
                       "%r1, 1;\nst.global.b32 [%rd1+64], %r2;\n";
@@ -83,7 +83,7 @@ TEST(Check, Bounds) {
       << past.report.text();
   EXPECT_EQ(runBody("mov.b64 %rd1, 0;\nld.b32 %r1, [%rd1];\n", threads(1)).count(Kind::OutOfBounds), 1u);
   EXPECT_EQ(runBody("ld.global.b32 %r1, [%rd30+2];\n", threads(1)).count(Kind::Misaligned), 1u);
-  // Behind one shared variable is never the next one.
+  // An access past the end of a shared variable is an error, even if another variable follows.
   EXPECT_EQ(runBody("mov.b32 %r1, 0;\nst.shared.b32 [s+256], %r1;\n", threads(1), 8, {},
                     kShared + ".shared .align 16 .b8 t[256];\n")
                 .count(Kind::OutOfBounds),
@@ -100,7 +100,7 @@ TEST(Check, Uninitialised) {
   Outcome wrong = runBody("add.s32 %r1, %r2, 1;\n", threads(1));
   ASSERT_EQ(wrong.count(Kind::UninitialisedRegister), 1u);
   EXPECT_NE(wrong.report.findings[0].message.find("%r2"), std::string::npos);
-  // A move is no use; what follows is.
+  // A move of an uninitialized register is no finding; a use of its result is.
   EXPECT_TRUE(runBody("mov.b32 %r1, %r2;\n", threads(1)).report.findings.empty());
   EXPECT_EQ(runBody("mov.b32 %r1, %r2;\nst.global.b32 [%rd30], %r1;\n", threads(1)).count(Kind::UninitialisedRegister),
             1u);
@@ -108,7 +108,7 @@ TEST(Check, Uninitialised) {
 
 TEST(Check, Barriers) {
   std::string half = "mov.u32 %r1, %tid.x;\nsetp.lt.u32 %p1, %r1, 16;\n";
-  // Lanes that part and wait at two barriers; lanes that leave.
+  // Lanes of a warp that diverge and wait at two barriers; lanes that exit.
   std::string parted = half + "@%p1 bra $other;\nbar.sync 0;\nbra $end;\n$other:\nbar.sync 1;\n$end:\n";
   EXPECT_GE(runBody(parted, threads(32)).count(Kind::BarrierDivergence), 1u);
   for (uint64_t seed = 0; seed < 4; ++seed) {
@@ -179,7 +179,7 @@ TEST(Warp, ShufflesVotesAndReductions) {
     const uint32_t *got = &outcome.out[8 * lane];
     EXPECT_EQ(got[0], lane ^ 1);
     EXPECT_EQ(got[1], lane < 2 ? lane : lane - 2);
-    EXPECT_EQ(got[2], lane % 8 < 4 ? lane + 4 : lane); // segments of eight
+    EXPECT_EQ(got[2], lane % 8 < 4 ? lane + 4 : lane); // segments of eight lanes
     EXPECT_EQ(got[3], lane / 8 * 8 + 1);
     EXPECT_EQ(got[4], 0xc0000000u);
     EXPECT_EQ(got[5], 496u);
@@ -188,7 +188,7 @@ TEST(Warp, ShufflesVotesAndReductions) {
 }
 
 TEST(Control, CallsLoopsAndTables) {
-  // f(n) = n < 2 ? 1 : n * f(n - 1), called with another depth in each lane; then a table of branches.
+  // f(n) = n < 2 ? 1 : n * f(n - 1), called with a different depth in each lane; then a branch table.
   std::string function =
       ".visible .func (.param .b32 r) f(.param .b32 x) {\n.reg .b32 %q<4>;\n.reg .pred %p;\nld.param.b32 %q1, "
       "[x];\nmov.b32 %q2, 1;\nsetp.lt.s32 %p, %q1, 2;\n@%p bra $done;\n"
@@ -213,13 +213,13 @@ TEST(Control, CallsLoopsAndTables) {
 }
 
 TEST(Check, ALoadIsJudgedByTheBytesThatItUses) {
-  // Words 60 to 63 of 63 words: the last is not there.
+  // The load reads words 60 to 63 of 63 words; the last is out of bounds.
   std::string load = "ld.global.v4.b32 {%r1, %r2, %r3, %r4}, [%rd30+240];\nst.global.b32 [%rd30], %r1;\n";
   EXPECT_EQ(runBody(load, threads(1), 63).count(Kind::OutOfBounds), 1u);
   Outcome right = runBody(".pragma \"used_bytes_mask 0xfff\";\n" + load, threads(1), 63);
   EXPECT_EQ(right.error, "");
   EXPECT_TRUE(right.report.findings.empty()) << right.report.text();
-  // It is of the next instruction only, and of the bytes that it names.
+  // The pragma applies to the next instruction only, and to the bytes in its mask.
   EXPECT_EQ(runBody(".pragma \"used_bytes_mask 0xfff\";\n" + load + load, threads(1), 63).count(Kind::OutOfBounds), 1u);
   EXPECT_EQ(runBody(".pragma \"used_bytes_mask 0xf00f\";\n" + load, threads(1), 63).count(Kind::OutOfBounds), 1u);
 }

@@ -1,6 +1,6 @@
 //===- ClusterTest.cpp - blocks of a cluster: addresses, barrier, mbarriers, multicast -----------===//
 //
-// Expected values are worked out by hand from the ISA's text.
+// The expected values are derived by hand from the text of the PTX ISA.
 //
 //===----------------------------------------------------------------------===//
 #include "Kernels.h"
@@ -24,7 +24,7 @@ std::string replaced(std::string text, const std::string &from, const std::strin
 }
 
 TEST(Cluster, SpecialRegisters) {
-  // A grid of 4 x 2 in clusters of 2 x 2: two clusters. Every block stores six words at its number in the grid.
+  // A grid of 4 x 2 in clusters of 2 x 2 has two clusters. Every block stores six words, indexed by its number.
   const char *names[] = {"%cluster_ctarank", "%clusterid.x",  "%cluster_ctaid.x",
                          "%cluster_ctaid.y", "%nclusterid.x", "%cluster_nctarank"};
   std::string body = "mov.u32 %r1, %ctaid.x;\nmov.u32 %r2, %ctaid.y;\nmad.lo.u32 %r3, %r2, 4, %r1;\nmul.wide.u32 "
@@ -47,7 +47,8 @@ TEST(Cluster, SpecialRegisters) {
   EXPECT_EQ(alone.out[0], 1u);
 }
 
-// A GPU's second block has a bit there: a descriptor of wgmma that took it for one of its own read elsewhere.
+// On a GPU, shared addresses of the second block have a bit above the offset. A wgmma descriptor that included this bit
+// in one of its fields read other memory.
 TEST(Cluster, NamesOfSharedVariablesHaveBitsAboveThePlace) {
   const std::string body =
       ".shared .align 4 .b32 s[4];\nmov.u32 %r1, s;\nshr.u32 %r2, %r1, 24;\nmov.u32 %r3, %ctaid.x;\n"
@@ -81,7 +82,7 @@ TEST(Cluster, LaunchesThatNoDeviceTakes) {
             std::string::npos);
 }
 
-/// Two blocks of 32 threads. Each thread writes 100 * rank + tid into its block's s, and reads its neighbour's.
+/// Two blocks of 32 threads. Each thread writes 100 * rank + tid into its block's s, and reads the other block's s.
 const std::string kShared = ".shared .align 16 .b8 s[128];\n.shared .align 8 .b8 bar[16];\n";
 const std::string kSync = "barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n";
 const std::string kBegin = "mov.u32 %r1, %tid.x;\nmov.u32 %r2, %cluster_ctarank;\nmad.lo.u32 %r3, %r2, 100, %r1;\n"
@@ -94,7 +95,7 @@ const std::string kRead = "ld.shared::cluster.b32 %r9, [%r8];\n", kOut = "st.glo
 Outcome pair(const std::string &body, uint64_t seed = 0, uint32_t block = 32) {
   return runBody(body, clusters({2, 1, 1}, {2, 1, 1}, block, seed), 1024, {}, kShared);
 }
-/// In how many of eight orders there is a finding of one of the kinds.
+/// Returns in how many of eight thread orders there is a finding of one of the kinds.
 uint32_t orders(const std::string &body, std::initializer_list<Kind> kinds) {
   uint32_t found = 0;
   for (uint64_t seed = 0; seed < 8; ++seed) {
@@ -111,7 +112,7 @@ uint32_t orders(const std::string &body, std::initializer_list<Kind> kinds) {
 TEST(Cluster, ReadsItsNeighboursMemory) {
   const std::string write = "st.shared.b32 [%r5], %r3;\n";
   for (const std::string &read :
-       {kMap + kRead, // by rank; by a generic address; as an atomic
+       {kMap + kRead, // by shared::cluster address, by generic address, by an atomic
         std::string(
             "cvt.u64.u32 %rd2, %r5;\ncvta.shared.u64 %rd2, %rd2;\nmapa.u64 %rd3, %rd2, %r6;\nld.b32 %r9, [%rd3];\n"),
         kMap + "mov.b32 %r10, 0;\natom.shared::cluster.add.u32 %r9, [%r8], %r10;\n"})
@@ -130,7 +131,7 @@ TEST(Cluster, ReadsItsNeighboursMemory) {
   EXPECT_EQ(orders(replaced(relaxed, "barrier.cluster", "fence.acq_rel.cluster;\nbarrier.cluster"), {Kind::Race}), 0u);
   // The last barrier keeps a block alive until the other has read.
   EXPECT_EQ(orders(kBegin + write + kSync + kMap + kRead + kOut, {Kind::ExitedBlock}), 8u);
-  // A barrier of the block does not.
+  // A barrier within the block does not.
   EXPECT_EQ(orders(kBegin + write + kSync + kMap + kRead + kOut + "bar.sync 0;\n", {Kind::ExitedBlock}), 8u);
 }
 
@@ -141,8 +142,8 @@ TEST(Cluster, AddressesAreChecked) {
   EXPECT_EQ(pair(replaced(body, "[%r8]", "[%r8+128]")).count(Kind::OutOfBounds), 1u);
   EXPECT_EQ(pair(replaced(body, "[%r8]", "[%r8+2]")).count(Kind::Misaligned), 1u);
   EXPECT_EQ(pair(replaced(body, "%r5, %r6;", "%r5, 2;")).count(Kind::BadOperand), 1u);
-  EXPECT_GE(pair(replaced(body, "[%r8]", "[%r8+67108864]")).count(Kind::OutOfBounds), 1u); // four ranks on
-  // The own rank's address is the own address, for .shared::cta too; getctarank tells whose it is.
+  EXPECT_GE(pair(replaced(body, "[%r8]", "[%r8+67108864]")).count(Kind::OutOfBounds), 1u); // the address of a rank four higher
+  // mapa with a block's own rank gives its own address, also for .shared::cta. getctarank gives the rank.
   Outcome own = pair(kBegin +
                      "st.shared.b32 [%r5], %r3;\nmapa.shared::cluster.u32 %r8, %r5, %r2;\nld.shared.b32 %r9, "
                      "[%r8];\n" +
@@ -166,11 +167,11 @@ TEST(Cluster, TheBarrierCountsThreads) {
       pair("barrier.cluster.arrive;\nbarrier.cluster.arrive;\nbarrier.cluster.wait;\n").count(Kind::BarrierMismatch),
       1u);
   EXPECT_EQ(pair("barrier.cluster.wait;\n").count(Kind::BarrierMismatch), 1u);
-  // Half a warp at an aligned one.
+  // Half of a warp at an aligned barrier.
   EXPECT_GE(pair(kBegin + "setp.gt.u32 %p3, %r1, 15;\n@%p3 bra $e;\nbarrier.cluster.arrive.aligned;\n$e:\n")
                 .count(Kind::BarrierDivergence),
             1u);
-  // The other block waits for something else, and for ever.
+  // The other block waits forever for an mbarrier.
   Outcome stuck = pair(kBegin +
                        "@!%p2 bra $c;\n@!%p1 mbarrier.init.shared.b64 [%r20], 1;\nbar.sync 0;\n$w:\n"
                        "mbarrier.try_wait.parity.shared.b64 %p3, [%r20], 0;\n@!%p3 bra $w;\n$c:\n" +
@@ -199,16 +200,16 @@ TEST(Cluster, ArrivesAtAnothersMbarrier) {
   std::string early = replaced(body, "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p3, [%r20], 0;\n", "");
   early = replaced(early, "@!%p3 bra $wait;\n", "");
   EXPECT_EQ(orders(early, {Kind::Race, Kind::UninitialisedMemory}), 8u);
-  // Without the wait nothing keeps block 0 until the others have written.
+  // Without the wait, block 0 may exit before block 1 has written.
   EXPECT_EQ(orders(replaced(body, receive, "$wait:\n$end:\n"), {Kind::ExitedBlock}), 8u);
-  // Without the cluster's barrier the mbarrier may not be there yet.
+  // Without the cluster's barrier, the mbarrier may not be initialized yet.
   EXPECT_EQ(orders(replaced(body, "barrier.cluster.arrive.relaxed.aligned;\nbarrier.cluster.wait.aligned;\n", ""),
                    {Kind::MbarrierMisuse, Kind::Race}),
             8u);
   EXPECT_EQ(orders(replaced(body, "@!%p1 fence.mbarrier_init.release.cluster;\n", ""), {Kind::Race}), 8u);
   EXPECT_GE(pair(replaced(body, "b64 _, [%r21]", "b64 %rd5, [%r21]")).count(Kind::BadOperand), 1u);
   EXPECT_GE(pair(replaced(body, "[%r20], 32", "[%r20], 31")).count(Kind::MbarrierMisuse), 1u);
-  // Another's mbarrier cannot be waited for.
+  // A block cannot wait for the mbarrier of another block.
   EXPECT_GE(pair(kBegin + init +
                  "mov.b32 %r9, 0;\nmapa.shared::cluster.u32 %r21, %r20, %r9;\n"
                  "mbarrier.test_wait.parity.b64 %p3, [%r21], 0;\n$wait:\n")
@@ -216,7 +217,7 @@ TEST(Cluster, ArrivesAtAnothersMbarrier) {
             1u);
 }
 
-/// Two blocks with an mbarrier each; the first loads 128 bytes for both.
+/// Two blocks have one mbarrier each. The first block loads 128 bytes for both.
 const std::string kPrepare = "@!%p1 mbarrier.init.shared.b64 [%r20], 1;\n@!%p1 fence.mbarrier_init.release.cluster;\n"
                              "@!%p1 mbarrier.arrive.expect_tx.shared.b64 _, [%r20], 128;\n" +
                              kSync;
@@ -246,11 +247,11 @@ TEST(Cluster, AMulticastFillsAllBlocks) {
   EXPECT_GE(run(replaced(body, "%h1, 3", "%h1, 0")).count(Kind::BadOperand), 1u);
   EXPECT_GE(run(replaced(body, kAwait, "")).count(Kind::AsyncNotWaited), 1u);
   EXPECT_GE(run(replaced(body, "[%rd31], 128", "[%rd31], 112")).count(Kind::Deadlock), 1u);
-  for (uint64_t seed = 0; seed < 8; ++seed) { // the other block's mbarrier may not be there yet
+  for (uint64_t seed = 0; seed < 8; ++seed) { // the other block's mbarrier may be uninitialized
     Outcome early = run(replaced(body, kSync, ""), seed);
     EXPECT_GE(early.count(Kind::MbarrierMisuse) + early.count(Kind::Race), 1u);
   }
-  // The copy's bytes and its mbarrier are of one block.
+  // The destination and the mbarrier of a copy must be in the same block.
   std::string mixed =
       replaced(body, ".multicast::cluster [%r21], [%rd31], 128, [%r20], %h1", " [%r22], [%rd31], 128, [%r20]");
   mixed = replaced(mixed, "mov.b16 %h1, 3;\n", "mov.b32 %r21, s;\nmapa.shared::cluster.u32 %r22, %r21, 1;\n");
@@ -258,7 +259,7 @@ TEST(Cluster, AMulticastFillsAllBlocks) {
 }
 
 TEST(Cluster, ATensorsBoxForAllBlocks) {
-  // 8 x 4 words of a tensor of 10 x 3, from row 1 on: rows behind the last are zeroes, in both blocks.
+  // Loads a box of 8 x 4 words of a tensor of 10 x 3, beginning at row 1. Rows past the end are 0 in both blocks.
   std::vector<uint32_t> tensor(1024);
   for (uint32_t i = 0; i < 36; ++i)
     tensor[i] = i / 12 * 100 + i % 12;
@@ -289,7 +290,7 @@ TEST(Cluster, ATensorsBoxForAllBlocks) {
 }
 
 TEST(AsyncCopy, AnMbarrierWaitsForCopies) {
-  // 32 threads copy four words each; the mbarrier has as many arrivals.
+  // 32 threads copy four words each; the mbarrier expects 32 arrivals.
   std::vector<uint32_t> in(128);
   for (uint32_t i = 0; i < 128; ++i)
     in[i] = i + 1;
@@ -298,7 +299,7 @@ TEST(AsyncCopy, AnMbarrierWaitsForCopies) {
                             "setp.ne.u32 %p1, %r1, 0;\n@!%p1 mbarrier.init.shared.b64 [%r20], 32;\nbar.sync 0;\n"
                             "cp.async.cg.shared.global [%r4], [%rd2], 16;\n";
   const std::string arrive = "cp.async.mbarrier.arrive.noinc.shared.b64 [%r20];\n";
-  // Each thread reads what the one behind it has copied.
+  // Each thread reads a word that the next thread has copied.
   const std::string rest =
       "add.s32 %r5, %r1, 1;\nand.b32 %r5, %r5, 31;\nshl.b32 %r6, %r5, 4;\nadd.s32 %r6, %r6, %r3;\n"
       "ld.shared.b32 %r7, [%r6];\nshl.b32 %r8, %r1, 2;\ncvt.u64.u32 %rd3, %r8;\nadd.s64 %rd3, %rd3, "
@@ -316,10 +317,10 @@ TEST(AsyncCopy, AnMbarrierWaitsForCopies) {
     }
   };
   right(begin + arrive + kAwait + rest);
-  // Without .noinc the arrival is one that nobody else counts: the threads arrive themselves.
+  // Without .noinc, the arrival of the copies does not reduce the expected count: each thread must arrive, too.
   const std::string more = "cp.async.mbarrier.arrive.shared::cta.b64 [%r20];\n";
   right(begin + more + "mbarrier.arrive.shared.b64 _, [%r20];\n" + kAwait + rest);
-  // Waiting for the group as well does no harm.
+  // An additional wait for the group is allowed.
   right(begin + arrive + "cp.async.wait_all;\n" + kAwait + rest);
   EXPECT_GE(run(begin + arrive + rest).count(Kind::AsyncNotWaited), 1u);
   EXPECT_GE(run(begin + "mbarrier.arrive.shared.b64 _, [%r20];\n" + kAwait + rest).count(Kind::AsyncNotWaited), 1u);
@@ -330,7 +331,7 @@ TEST(AsyncCopy, AnMbarrierWaitsForCopies) {
 }
 
 TEST(Bulk, ReductionsWithoutATensorMap) {
-  // 32 words of shared memory, thread i's is i + 1, into 100 + i.
+  // Reduces 32 words of shared memory, i + 1 in thread i, into global words 100 + i.
   std::vector<uint32_t> in(1, 0);
   auto run = [&](const std::string &operation, const std::string &word, uint32_t first) {
     std::string body =

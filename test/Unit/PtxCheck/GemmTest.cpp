@@ -1,7 +1,7 @@
-//===- GemmTest.cpp - a whole tensor-core kernel, right and with planted defects --------===//
+//===- GemmTest.cpp - a tensor-core kernel, correct and with planted defects ------------===//
 //
-// test/Tools/Inputs/ptx/gemm-bf16.ptx: ldmatrix, mma.sync, three stages of cp.async, rows filled with zeroes. Each
-// defect is a change of its text; the checker must find every one, and nothing in the kernel as it is.
+// test/Tools/Inputs/ptx/gemm-bf16.ptx uses ldmatrix, mma.sync, three stages of cp.async, and zero-filled rows. Each
+// defect is a change of its text. The checker must find every defect, and nothing in the unchanged kernel.
 //
 //===----------------------------------------------------------------------===//
 #include "Kernels.h"
@@ -18,7 +18,7 @@ namespace {
 
 struct Problem {
   uint32_t m, n, k;
-  std::vector<uint16_t> a, b; ///< with room behind, so that what goes past one is not in the next
+  std::vector<uint16_t> a, b; ///< padded, so that an access past the end does not hit the next buffer
   std::vector<float> c;
   Problem(uint32_t m, uint32_t n, uint32_t k) : m(m), n(n), k(k), a((m + 64) * k), b((n + 64) * k), c((m + 64) * n) {
     std::mt19937 random(7);
@@ -49,7 +49,7 @@ std::optional<Report> multiply(const std::string &text, Problem &problem, uint64
              error);
 }
 
-/// Every element within what single precision loses on a sum of that size.
+/// Returns true if the error of every element is within the f32 rounding error of a sum of that size.
 bool isProduct(const Problem &problem) {
   for (uint32_t i = 0; i < problem.m; ++i)
     for (uint32_t j = 0; j < problem.n; ++j) {
@@ -82,8 +82,8 @@ TEST(Gemm, EqualsADoubleLoopAndHasNoFinding) {
 struct Defect {
   const char *name;
   std::string from, to;
-  uint32_t which;          ///< of the occurrences of `from`, from 0
-  std::vector<Kind> kinds; ///< one of these must be among the findings; empty: there must be none
+  uint32_t which;          ///< index among the occurrences of `from`
+  std::vector<Kind> kinds; ///< one of these must be found; empty: there must be no finding
 };
 
 const std::vector<Defect> &defects() {
@@ -120,7 +120,7 @@ const std::vector<Defect> &defects() {
        "selp.b32 %r14, 16, 0, %p1;",
        "mov.b32 %r14, 16;",
        0,
-       {}}, // equivalent: reads row 0 for rows that nobody stores
+       {}}, // equivalent: reads row 0 for rows that are never stored
       {"RowNotClamped", "selp.b32 %r13, %r13, 0, %p2;", "mov.b32 %r15, 16;", 0, {Kind::OutOfBounds}},
       {"OneTileTooMany",
        "setp.lt.u32 %p6, %r36, %r22;",

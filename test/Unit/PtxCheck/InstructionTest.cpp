@@ -1,7 +1,7 @@
-//===- InstructionTest.cpp - one instruction each, results worked out by hand ---------===//
+//===- InstructionTest.cpp - single instructions with results found by hand -----------===//
 //
-// The sources stand in %r1.., %h1.., %rd1.. or %p1.., the result is the first register named. All cases run in one warp
-// of 32 lanes and in one of 5, so that both the whole-warp path and the masked one are taken.
+// The sources are in %r1.., %h1.., %rd1.. or %p1..; the result is the first register in the text. All cases run in a
+// warp of 32 lanes and in a warp of 5, which test the full-warp path and the masked path.
 //
 //===----------------------------------------------------------------------===//
 #include "Kernels.h"
@@ -25,7 +25,7 @@ std::string hex(uint64_t value) {
   return text;
 }
 
-/// Runs the cases in one kernel; each writes 8 bytes.
+/// Runs the cases in one kernel. Each case writes 8 bytes.
 void check(const std::vector<Case> &cases) {
   std::string body;
   for (size_t i = 0; i < cases.size(); ++i) {
@@ -57,7 +57,7 @@ void check(const std::vector<Case> &cases) {
     body += "st.global.b64 " + address + ", %rd0;\n";
   }
   for (uint32_t lanes : {32u, 5u}) {
-    // Every lane stores the same value: lane 0 alone, to be no race.
+    // All lanes compute the same value. Only lane 0 stores it, to avoid a race.
     std::string guarded = body;
     for (size_t at = 0; (at = guarded.find("st.global", at)) != std::string::npos; at += 20)
       guarded.insert(at, "@%p7 ");
@@ -137,7 +137,7 @@ TEST(Instruction, Bits) {
   });
 }
 
-// 1 + 2^-24 lies halfway between 1 and the next float, 0x3f800001.
+// 1 + 2^-24 is the midpoint of 1 and the next float, 0x3f800001.
 TEST(Instruction, RoundingOfSingle) {
   check({
       {"add.rn.f32 %r0, %r1, %r2", {0x3f800000, 0x33800000}, 0x3f800000},
@@ -145,7 +145,7 @@ TEST(Instruction, RoundingOfSingle) {
       {"add.rm.f32 %r0, %r1, %r2", {0x3f800000, 0x33800000}, 0x3f800000},
       {"add.rp.f32 %r0, %r1, %r2", {0x3f800000, 0x33800000}, 0x3f800001},
       {"add.rm.f32 %r0, %r1, %r2", {0xbf800000, 0xb3800000}, 0xbf800001},
-      // Too far apart for one double: 2^100 + 2^-100.
+      // A double cannot represent 2^100 + 2^-100 exactly.
       {"add.rp.f32 %r0, %r1, %r2", {0x71800000, 0x0d800000}, 0x71800001},
       {"sub.rz.f32 %r0, %r1, %r2", {0x71800000, 0x0d800000}, 0x717fffff},
       {"mul.rn.f32 %r0, %r1, %r2", {0x3f800001, 0x3f800001}, 0x3f800002},

@@ -1,4 +1,4 @@
-//===- Kernels.h - small kernels made and run for tests -----------------------------===//
+//===- Kernels.h - builds and runs small kernels for tests --------------------------===//
 #ifndef TILEWRIGHT_TEST_UNIT_PTXCHECK_KERNELS_H
 #define TILEWRIGHT_TEST_UNIT_PTXCHECK_KERNELS_H
 
@@ -10,7 +10,7 @@
 
 namespace tilewright::ptx::test {
 
-/// A kernel `k` with pointers `out` and `in` in %rd30 and %rd31, and registers of every kind.
+/// Returns a kernel `k` with pointers `out` and `in` in %rd30 and %rd31, and registers of every kind.
 inline std::string kernel(const std::string &body, const std::string &before = "") {
   return ".version 8.0\n.target sm_80\n.address_size 64\n" + before +
          "\n.visible .entry k(.param .u64 out, .param .u64 in) {\n"
@@ -22,7 +22,7 @@ inline std::string kernel(const std::string &body, const std::string &before = "
 struct Outcome {
   Report report;
   std::vector<uint32_t> out;
-  std::string error; ///< of a kernel that could not be run
+  std::string error; ///< why the kernel could not be run
 
   uint64_t count(Kind kind) const {
     uint64_t found = 0;
@@ -41,7 +41,7 @@ inline Outcome runText(const std::string &text, Launch launch = {}, size_t outWo
     return outcome;
   outcome.out.assign(outWords, 0);
   in.resize(std::max<size_t>(in.size(), 1));
-  // Vectors of 16 bytes must be aligned.
+  // Both buffers are aligned to 16 bytes, which vector accesses need.
   Memory memory;
   memory.add(outcome.out.data(), outcome.out.size() * 4, "out");
   memory.add(in.data(), in.size() * 4, "in");

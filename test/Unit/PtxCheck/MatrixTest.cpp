@@ -1,7 +1,7 @@
 //===- MatrixTest.cpp - mma.sync of every type, ldmatrix and stmatrix, cp.async alone -----------===//
 //
-// Small whole numbers, so that every product and sum is exact. Where an element lies among the lanes is worked out here
-// once more, from the tables of the ISA: by row and column, not by register.
+// The elements are small integers, so every product and sum is exact. The mapping of elements to lanes is derived here
+// independently from the tables of the ISA: by row and column, not by register.
 //
 //===----------------------------------------------------------------------===//
 #include "Kernels.h"
@@ -18,7 +18,7 @@ struct Type {
   const char *name;
   uint32_t bits;
   bool isSigned;
-  uint32_t codes[4]; ///< of 0, 1, 2, 3
+  uint32_t codes[4]; ///< encodings of 0, 1, 2, 3
 };
 const Type kTypes[] = {{"f16", 16, true, {0, 0x3c00, 0x4000, 0x4200}},
                        {"bf16", 16, true, {0, 0x3f80, 0x4000, 0x4040}},
@@ -163,7 +163,7 @@ TEST(Matrix, DoubleMma) {
 
 const std::string kTile = ".shared .align 16 .b8 s[1024];\n";
 
-// Element (r, c) of the tile of 32 x 8 is 8 r + c: two to a word.
+// Element (r, c) of the tile of 32 x 8 is 8 r + c. A word holds two elements.
 TEST(Matrix, LdmatrixAndStmatrix) {
   for (bool transposed : {false, true}) {
     std::string trans = transposed ? ".trans" : "";
@@ -177,7 +177,7 @@ TEST(Matrix, LdmatrixAndStmatrix) {
             ".shared.b16 {%r10, %r11, %r12, %r13}, [%r2];\nmul.wide.u32 %rd1, %r1, 32;\nadd.s64 %rd1, %rd1, "
             "%rd30;\nst.global.b32 [%rd1], %r10;\nst.global.b32 [%rd1+4], %r11;\nst.global.b32 [%rd1+8], "
             "%r12;\nst.global.b32 [%rd1+12], %r13;\n";
-    // Stored again behind, and read as rows.
+    // stmatrix stores the registers after the tile; the rows are then read.
     body += "stmatrix.sync.aligned.m8n8.x4" + trans +
             ".shared.b16 [%r2+512], {%r10, %r11, %r12, %r13};\nbar.warp.sync -1;\nld.shared.v4.b32 {%r14, %r15, %r16, "
             "%r17}, [%r2+512];\nst.global.b32 [%rd1+16], %r14;\nst.global.b32 [%rd1+28], %r17;\n";
@@ -211,7 +211,7 @@ TEST(Copy, ArrivesAtTheWaitAndFillsWithZeroes) {
   Outcome source =
       runBody(copy + "mov.b32 %r5, 0;\nst.global.b32 [%rd31], %r5;\n" + wait + read, threads(1), 8, {11, 22}, kTile);
   EXPECT_EQ(source.count(Kind::AsyncNotWaited), 1u) << source.report.text();
-  // The wait of one thread is not another's.
+  // A thread's wait does not cover the copies of other threads.
   Outcome other = runBody(copy + "bar.warp.sync -1;\n" + wait + read, threads(2), 8, {11, 22}, kTile);
   EXPECT_GE(other.count(Kind::AsyncNotWaited), 1u) << other.report.text();
 }

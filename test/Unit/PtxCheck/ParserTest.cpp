@@ -1,4 +1,4 @@
-//===- ParserTest.cpp - refusals name their place; damaged text does no harm -----------------===//
+//===- ParserTest.cpp - errors name their location; damaged text is harmless -----------------===//
 #include "Kernels.h"
 
 #include <random>
@@ -52,7 +52,7 @@ TEST(Parser, PlacesComeFromLocAndComments) {
   ASSERT_EQ(outcome.report.findings.size(), 1u);
   EXPECT_EQ(outcome.report.findings[0].here.place, "model.py:12:3 op=add");
   EXPECT_EQ(outcome.report.findings[0].here.line, 15u);
-  // LLVM names files at the end; column 0 is none, and line 0 no place.
+  // LLVM emits .file at the end. Column 0 means no column, and line 0 no location.
   auto place = [](const std::string &loc) {
     return runText(kernel(loc + "add.s32 %r1, %r2, 1;\n") +
                        "\t.section\t.debug_macinfo\t{\t}\n\t.file\t1 \"late.py\"\n",
@@ -65,7 +65,7 @@ TEST(Parser, PlacesComeFromLocAndComments) {
   EXPECT_EQ(place(".loc 1 12 0\n.loc 1 0 0\n"), "");
 }
 
-// Text with bytes changed, taken away or put twice: read and run, or refused; the sanitizers watch.
+// Text with changed, removed or repeated bytes is run or rejected. The sanitizers detect invalid accesses.
 TEST(Parser, DamagedTextDoesNoHarm) {
   std::string whole = readInput("gemm-bf16.ptx");
   std::mt19937 random(3);

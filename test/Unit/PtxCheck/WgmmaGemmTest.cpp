@@ -1,7 +1,7 @@
-//===- WgmmaGemmTest.cpp - a kernel with TMA, mbarriers and wgmma, right and with defects ---===//
+//===- WgmmaGemmTest.cpp - a kernel with TMA, mbarriers and wgmma, with and without bugs ----===//
 //
-// test/Tools/Inputs/ptx/gemm-wgmma.ptx: a producer warp group, a ring of three stages, two consumer warp groups. Each
-// defect is a change of its text that the checker must find; the kernel as it is has no finding.
+// test/Tools/Inputs/ptx/gemm-wgmma.ptx has a producer warp group, a ring of three stages, and two consumer warp groups.
+// Each defect is a change of its text that the checker must find. The unchanged kernel has no finding.
 //
 //===----------------------------------------------------------------------===//
 #include "Kernels.h"
@@ -30,7 +30,7 @@ struct Product {
         x = uint16_t(std::bit_cast<uint32_t>(float(int32_t(random())) * 0x1p-31f) >> 16);
   }
   static double value(uint16_t bits) { return std::bit_cast<float>(uint32_t(bits) << 16); }
-  /// The driver wants bases at multiples of 16 bytes; vectors begin there.
+  /// The driver requires a base address that is a multiple of 16; std::vector allocates such addresses.
   TensorMap map(const std::vector<uint16_t> &matrix, uint32_t rows) const {
     return tensorMap(TensorMap::Element::BF16, matrix.data(), {k, rows}, {k * 2}, {64, uint16_t(boxRows)}, swizzle);
   }
@@ -54,7 +54,7 @@ struct Product {
         *module, memory, launch,
         {argument(map(a, m)), argument(map(b, n)), argument(c.data()), argument(n), argument(k / 64)}, error);
   }
-  /// Every element within what single precision loses on a sum of that size.
+  /// Returns true if the error of every element is within the f32 rounding error of a sum of that size.
   bool isRight() const {
     for (uint32_t i = 0; i < m; ++i)
       for (uint32_t j = 0; j < n; ++j) {
@@ -92,7 +92,7 @@ TEST(WgmmaGemm, AnotherSwizzleGivesOtherNumbers) {
   EXPECT_FALSE(product.isRight());
 }
 
-// Whatever stands in the text: an error or findings, never a crash (the sanitizers watch).
+// Damaged text gives an error or findings, never a crash. The sanitizers detect invalid accesses.
 TEST(WgmmaGemm, DamagedTextDoesNoHarm) {
   std::string whole = readInput("gemm-wgmma.ptx"), error;
   std::mt19937 random(5);
@@ -100,7 +100,7 @@ TEST(WgmmaGemm, DamagedTextDoesNoHarm) {
   for (int round = 0; round < 24; ++round) {
     std::string text = whole;
     size_t begin = text.find("mbarrier.init"), end = text.find("st.global");
-    for (int change = 0; change < 2; ++change) // digits become others: registers, offsets, sizes, counts
+    for (int change = 0; change < 2; ++change) // changes digits: registers, offsets, sizes, counts
       for (size_t at = begin + random() % (end - begin); at < end; ++at)
         if (isdigit(uint8_t(text[at]))) {
           text[at] = char('0' + random() % 10);
@@ -109,13 +109,13 @@ TEST(WgmmaGemm, DamagedTextDoesNoHarm) {
     Product product(128, 128, 192);
     read += product.run(text, uint64_t(round), error, 1500).has_value();
   }
-  EXPECT_GE(read, 5u); // the others are refused
+  EXPECT_GE(read, 5u); // the others are rejected
 }
 
 struct Defect {
   const char *name;
   std::string from, to;
-  uint32_t which; ///< of the occurrences of `from`, from 0
+  uint32_t which; ///< index among the occurrences of `from`
   std::vector<Kind> kinds;
 };
 
@@ -234,7 +234,7 @@ TEST_P(PlantedInWgmma, IsFound) {
     at = text.find(defect.from, at + 1);
   ASSERT_NE(at, std::string::npos) << defect.from;
   text.replace(at, defect.from.size(), defect.to);
-  // Who is late differs by seed; some defects need the right one to be.
+  // The seed determines which threads are late. Some defects show only in certain orders.
   bool found = false;
   std::string told;
   for (uint64_t seed = 1; seed <= 4 && !found; ++seed) {

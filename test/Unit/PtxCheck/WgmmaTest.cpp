@@ -1,6 +1,6 @@
-//===- WgmmaTest.cpp - wgmma in its types, layouts and operands ------------------------------===//
+//===- WgmmaTest.cpp - types, layouts and operands of wgmma ----------------------------------===//
 //
-// Small integers, exact in every type, laid out by hand as the ISA's canonical layouts say; D is compared with a loop.
+// The elements are small integers, exact in every type, in the canonical layouts of the ISA. A loop computes D again.
 //
 //===----------------------------------------------------------------------===//
 #include "Kernels.h"
@@ -10,7 +10,7 @@ using namespace tilewright::ptx::test;
 
 namespace {
 
-/// -2 to 2 in a type.
+/// A type and its encodings of -2 to 2.
 struct Element {
   const char *name;
   uint32_t bytes;
@@ -27,21 +27,21 @@ struct Case {
   const char *name;
   Element element;
   uint32_t swizzle;
-  bool transposed; ///< both
-  bool registers;  ///< A
+  bool transposed; ///< A and B are transposed
+  bool registers;  ///< A is in registers
   int scaleB = 1;
 };
 
 int valueA(uint32_t row, uint32_t k) { return int((row * 7 + k * 3 + row * k) % 5) - 2; }
 int valueB(uint32_t column, uint32_t k) { return int((column * 5 + k * 2 + column * k) % 5) - 2; }
 
-/// Where an element lies: k contiguous with the offsets 256 (512, 1024) between groups of 8 rows and 128 between
-/// halves of k, or the rows contiguous.
+/// Returns the byte offset of an element. If k is contiguous, groups of 8 rows have a stride of 256 bytes (512 or 1024
+/// for wider swizzles), and halves of k one of 128 without a swizzle. Otherwise, the rows are contiguous.
 uint32_t placeOf(const Case &test, uint32_t row, uint32_t k) {
   uint32_t byte = k * test.element.bytes, span = test.swizzle, at;
   if (!test.transposed)
     at = span ? row / 8 * 8 * span + row % 8 * span + byte : row / 8 * 256 + row % 8 * 16 + byte / 16 * 128 + byte % 16;
-  else if (span) // 64 rows of the matrix are 128 bytes: under a narrower swizzle they are 128 / span blocks, 4096 apart
+  else if (span) // 64 rows of the matrix are 128 bytes, or 128 / span blocks with a stride of 4096 bytes
     at = row * 2 / span * 4096 + row * 2 % span + k % 8 * span + k / 8 * 8 * span;
   else
     at = row / 8 * 256 + row % 8 * 2 + k % 8 * 16 + k / 8 * 128;
@@ -55,7 +55,7 @@ std::string hex(uint64_t value) {
   return text;
 }
 
-constexpr uint32_t kB = 16384; ///< where B lies
+constexpr uint32_t kB = 16384; ///< offset of B
 
 std::string textOf(const Case &test, bool fence, bool proxy, bool wait) {
   uint32_t span = test.swizzle;
@@ -63,7 +63,7 @@ std::string textOf(const Case &test, bool fence, bool proxy, bool wait) {
   uint64_t mode = span == 128 ? 1 : span == 64 ? 2 : span == 32 ? 3 : 0;
   uint64_t descriptor = leading / 16 << 16 | stride / 16 << 32 | mode << 62;
   std::string type = test.element.name, text = "mov.u32 %r1, %tid.x;\nmov.b32 %r2, s;\n";
-  // 32 KB of `in` to shared memory, 256 bytes by each thread.
+  // Copies 32 KB of `in` to shared memory, 256 bytes per thread.
   text += "mul.wide.u32 %rd1, %r1, 256;\nadd.s64 %rd1, %rd1, %rd31;\nshl.b32 %r3, %r1, 8;\nadd.s32 %r3, %r3, %r2;\n";
   for (int i = 0; i < 16; ++i)
     text += "ld.global.v4.b32 {%r4, %r5, %r6, %r7}, [%rd1+" + std::to_string(16 * i) + "];\nst.shared.v4.b32 [%r3+" +
@@ -78,7 +78,7 @@ std::string textOf(const Case &test, bool fence, bool proxy, bool wait) {
             "[%r11+256];\nld.shared.b32 %r15, [%r11+128];\nld.shared.b32 %r16, [%r11+384];\n";
   }
   bool integers = type == "s8";
-  // D begins as 3 everywhere.
+  // All elements of D are initially 3.
   for (int i = 20; i < 24; ++i)
     text += "mov.b32 %r" + std::to_string(i) + ", " + (integers ? "3" : "0x40400000") + ";\n";
   if (!integers)
@@ -158,18 +158,18 @@ TEST(WgmmaChecks, FencesAndWaits) {
   EXPECT_GE(count(plain, true, false, true, Kind::MissingProxyFence), 1u);
   EXPECT_GE(count(plain, true, true, false, Kind::RegisterInFlight), 1u);
   EXPECT_GE(count(plain, true, true, true, Kind::BarrierDivergence, 96), 1u);
-  // A register of A that changes while the product may still read it; it may be read.
+  // A register of A may be read, but not written, before the wait, since the product may still read it.
   std::string text = textOf(registers, true, true, true), wait = "wgmma.wait_group.sync.aligned 0;\n";
   std::string written = text, read = text;
   written.insert(text.find(wait), "add.s32 %r13, %r13, 1;\n");
   read.insert(text.find(wait), "add.s32 %r40, %r13, 1;\n");
   EXPECT_EQ(runText(written, threads(128), 512, inputOf(registers)).count(Kind::RegisterInFlight), 1u);
   EXPECT_EQ(runText(read, threads(128), 512, inputOf(registers)).report.findings.size(), 0u);
-  // Shared memory that changes before the wait.
+  // A write to shared memory before the wait.
   std::string store = textOf(plain, true, true, true);
   store.insert(store.find(wait), "st.shared.b32 [s+16384], %r1;\n");
   EXPECT_GE(runText(store, threads(128), 512, inputOf(plain)).count(Kind::AsyncNotWaited), 1u);
-  // A start address in the middle of the swizzle's pattern.
+  // A start address inside of the swizzle pattern.
   std::string moved = textOf(plain, true, true, true);
   moved.insert(moved.find("setp.eq"), "add.s64 %rd2, %rd2, 8;\n");
   EXPECT_GE(runText(moved, threads(128), 512, inputOf(plain)).count(Kind::BadOperand), 1u);

@@ -6,7 +6,7 @@
 using namespace tilewright;
 using namespace tilewright::tiled;
 
-/// 2 MiB of second-level cache, as servers with AMX have.
+/// Returns a machine with a second-level cache of 2 MiB, as servers with AMX have.
 static CostMachine server() {
   CostMachine machine;
   machine.rates.f32 = 181;
@@ -37,7 +37,7 @@ static ProductShape bf16Product(int64_t m, int64_t n, int64_t k) {
   return shape;
 }
 
-// What was measured, on two threads: 1.22, 1.06 and 1.00 times the best with 32, 64 and 128 rows.
+// On two threads, 32, 64 and 128 rows took 1.22, 1.06 and 1.00 times the best measured time.
 TEST(CostModel, MoreRowsReadWeightsLessOften) {
   ProductShape shape = f32Product(128, 4096, 1024);
   auto time = [&](int64_t rows) { return costOfProduct(shape, {rows, 1}, server()).nanoseconds; };
@@ -46,7 +46,7 @@ TEST(CostModel, MoreRowsReadWeightsLessOften) {
   EXPECT_GT(time(64), 1.01 * time(128));
 }
 
-// Measured 1.96 times as long: rows that the second-level cache does not keep are read again for each panel.
+// Rows that do not fit into the second-level cache are read again for each panel: 1.96 times the time was measured.
 TEST(CostModel, RowsThatDoNotStayCost) {
   ProductShape shape = bf16Product(2048, 2048, 2048);
   EXPECT_GT(costOfProduct(shape, {512, 1}, server()).nanoseconds,
@@ -59,11 +59,11 @@ TEST(CostModel, ADeepProductTakesSeveralPanels) {
   EXPECT_GT(tiles.panels, 1);
 }
 
-// 197 rows in tiles of 128 took 1.35 times as long as in one: weights were read twice.
+// 197 rows in tiles of 128 took 1.35 times as long as in one tile, since weights were read twice.
 TEST(CostModel, AnyRowsTakeTilesThatServeMany) {
   EXPECT_EQ(chooseTilesForAnyRows(f32Product(128, 3072, 768), 256, server()).rows, 256);
   EXPECT_GE(chooseTilesForAnyRows(bf16Product(128, 3072, 768), 512, server()).rows, 256);
-  // Whole blocks, whatever the caches keep: 170 rows at a time took 1.4 times as long.
+  // Tiles are whole blocks, regardless of cache sizes: tiles of 170 rows took 1.4 times as long.
   EXPECT_EQ(chooseTilesForAnyRows(bf16Product(128, 768, 3072), 170, server()).rows, 128);
 }
 
@@ -75,7 +75,7 @@ TEST(CostModel, ThreadsComeOutEven) {
     ProductTiles tiles = chooseProductTiles(shape, 32, 256, machine);
     int64_t tasks = (shape.m + tiles.rows - 1) / tiles.rows * ((shape.panels + tiles.panels - 1) / tiles.panels);
     EXPECT_GE(tasks, threads);
-    // Within a third of the work of one thread over all of them.
+    // The time is at most 1.34 times an even share of one thread's time.
     CostMachine alone = machine;
     alone.threads = 1;
     EXPECT_LT(costOfProduct(shape, tiles, machine).nanoseconds * double(threads),
@@ -84,7 +84,7 @@ TEST(CostModel, ThreadsComeOutEven) {
 }
 
 TEST(CostModel, TasksOfAnEvenGridCostAsCountedOneByOne) {
-  // More tasks than are counted, and as many: the same time for twice the rows.
+  // Above a limit, tasks are not counted one by one. Twice the rows must take twice the time on both sides of it.
   CostMachine machine = server();
   ProductShape shape = f32Product(64 * 64, 48 * 2, 256), twice = f32Product(2 * 64 * 64, 48 * 2, 256);
   double once = costOfProduct(shape, {64, 1}, machine).nanoseconds - machine.rates.kernel;
@@ -101,7 +101,7 @@ TEST(CostModel, PreparedOperandsAreShared) {
 
 TEST(CostModel, SaysWhatTakesTheTime) {
   EXPECT_EQ(costOfProduct(f32Product(1024, 1024, 1024), {128, 1}, server()).bound, Bound::Compute);
-  // One row: weights from the shared cache, and from memory where they do not fit.
+  // With one row, weights come from the shared cache, or from memory if they do not fit.
   EXPECT_EQ(costOfProduct(f32Product(1, 4096, 1024), {1, 1}, server()).bound, Bound::L3);
   EXPECT_EQ(costOfProduct(f32Product(1, 32768, 4096), {1, 1}, server()).bound, Bound::Dram);
   EXPECT_EQ(costOfProduct(f32Product(8, 48, 64), {8, 1}, server()).bound, Bound::Tasks); // one task for two threads
@@ -111,10 +111,10 @@ TEST(CostModel, SaysWhatTakesTheTime) {
 
 TEST(CostModel, GrainsAreSharedWhenItPays) {
   CostMachine machine = server();
-  // A kernel of a few microseconds is left to one thread; a large one takes the largest tasks.
+  // One thread computes a kernel of a few microseconds; a large kernel uses the largest tasks.
   EXPECT_EQ(chooseGrain(4096, 8, 16384, machine), 16384);
   EXPECT_EQ(chooseGrain(1 << 24, 12, 16384, machine), 16384);
-  // 20000 elements in tasks of 16384 would leave one thread most of the work.
+  // With 20000 elements in tasks of 16384, one thread would have most of the work.
   machine.rates.kernel = 100;
   EXPECT_LT(chooseGrain(20000, 12, 16384, machine), 16384);
   EXPECT_LT(costOfElements(20000, 12, 4096, machine).nanoseconds,
@@ -129,7 +129,7 @@ TEST(MachineRates, TextAndBack) {
   ASSERT_TRUE(parseRates(printRates(rates), read));
   EXPECT_EQ(printRates(read), printRates(rates));
   EXPECT_NEAR(read.f32 / rates.f32, 1, 0.1);
-  // A grid: what differs by a few percent is, away from its steps, the same.
+  // Rates are rounded to a grid, so rates that differ by a few percent usually have the same text.
   MachineRates near = rates;
   near.f32 *= 0.98;
   EXPECT_EQ(printRates(near), printRates(rates));

@@ -1,4 +1,4 @@
-//===- RecordsTest.cpp - records are whole, or not used ---------------------------------===//
+//===- RecordsTest.cpp - damaged records are not used -----------------------------------===//
 #include "lib/Tuner/Records.h"
 #include "tilewright/Tuner.h"
 #include "llvm/Support/FileSystem.h"
@@ -60,7 +60,7 @@ TEST_F(Records, ComeBackAsTheyWere) {
   std::optional<KernelRecord> found = store.find(record().key, why);
   ASSERT_TRUE(found) << why;
   EXPECT_EQ(text(*found), text(record()));
-  // Another epoch, machine or kernel is a miss.
+  // A key with another kernel, target, machine or epoch is a miss.
   for (auto change : {&RecordKey::signature, &RecordKey::target, &RecordKey::machine, &RecordKey::epoch}) {
     RecordKey key = record().key;
     key.*change += "x";
@@ -78,13 +78,13 @@ TEST_F(Records, DamagedOnesAreNeverUsed) {
   for (int i = 0; i < 1000; ++i) {
     std::string damaged = whole;
     switch (i % 3) {
-    case 0: // cut off
+    case 0: // truncation
       damaged.resize(random() % damaged.size());
       break;
     case 1: // one bit
       damaged[random() % damaged.size()] ^= char(1 << (random() % 8));
       break;
-    case 2: // a part twice
+    case 2: // a repeated part
       damaged.insert(random() % damaged.size(), damaged.substr(random() % damaged.size(), 1 + random() % 20));
       break;
     }
@@ -96,7 +96,7 @@ TEST_F(Records, DamagedOnesAreNeverUsed) {
       EXPECT_FALSE(why.empty());
       continue;
     }
-    // White space and the like may change; what is said may not.
+    // Damage to white space may go unnoticed; the contents must be the same.
     EXPECT_EQ(text(*found), text(record())) << damaged;
     ++same;
   }

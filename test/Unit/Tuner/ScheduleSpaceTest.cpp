@@ -7,7 +7,7 @@
 
 using namespace tilewright;
 
-/// A product of 64 x 192, panels of 48.
+/// Returns the space of a product of 64 x 192 with panels of 48 columns.
 static ScheduleSpace product() {
   ScheduleSpace space;
   space.knobs = {{"tile0", {8, 16, 32, 64}, 32},
@@ -24,7 +24,7 @@ TEST(ScheduleSpace, EnumeratesWhatMeetsEveryConstraint) {
   ScheduleSpace space = product();
   int64_t visited = 0;
   std::vector<SchedulePoint> points = space.points(&visited);
-  // By hand: all combinations, each constraint as it is said.
+  // The expected points: all combinations, with each constraint checked directly.
   std::vector<SchedulePoint> expected;
   for (int64_t rows : {8, 16, 32, 64})
     for (int64_t columns : {48, 96, 192})
@@ -35,14 +35,14 @@ TEST(ScheduleSpace, EnumeratesWhatMeetsEveryConstraint) {
             expected.push_back({rows, columns, order, depth});
         }
   EXPECT_EQ(points, expected);
-  // Cut early: 64 rows of 96 columns are never completed.
+  // The enumeration prunes early: 64 rows of 96 columns are never completed to points.
   EXPECT_LT(visited, 4 + 12 + 24 + 48);
 }
 
 TEST(ScheduleSpace, TheDefaultIsAlwaysThere) {
   ScheduleSpace space = product();
   space.knobs[0].initial = 64;
-  space.knobs[1].initial = 192; // breaks both limits
+  space.knobs[1].initial = 192; // violates both limits
   std::vector<SchedulePoint> points = space.points();
   EXPECT_TRUE(std::is_sorted(points.begin(), points.end()));
   EXPECT_TRUE(std::find(points.begin(), points.end(), space.initial()) != points.end());
@@ -50,7 +50,7 @@ TEST(ScheduleSpace, TheDefaultIsAlwaysThere) {
   EXPECT_FALSE(space.contains({64, 192, 0, 64}));
 }
 
-/// Stages of tiles of rows and columns in a memory of 2048 bytes.
+/// Returns a space of tiles with several stages, which must fit into a memory of 2048 bytes.
 static ScheduleSpace staged() {
   ScheduleSpace space;
   space.knobs = {{"rows", {16, 32, 64}, 16}, {"columns", {16, 32, 64, 128}, 16}, {"stages", {2, 3, 4}, 2}};

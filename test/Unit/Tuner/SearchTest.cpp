@@ -1,4 +1,4 @@
-//===- SearchTest.cpp - the search on made-up devices --------------------------------===//
+//===- SearchTest.cpp - search on simulated devices ----------------------------------===//
 #include "lib/Tuner/Search.h"
 #include "lib/Tuner/Surrogate.h"
 
@@ -12,7 +12,7 @@ using namespace tilewright::tuner;
 
 namespace {
 
-/// tile0 x tile1 x order x depth; the model knows the tiles.
+/// Returns a space of tile0 x tile1 x order x depth; the model's predictions depend on the tiles only.
 Searched kernel() {
   Searched made;
   made.space.knobs = {{"tile0", {8, 16, 32, 64, 128, 256}, 32},
@@ -193,7 +193,7 @@ TEST(Surrogate, LearnsWhatTheModelDoesNotKnow) {
     ratios.push_back(truth(searched.points[i]) / 1000);
   }
   Surrogate surrogate(searched, numbers, ratios);
-  // Against what the model says, scaled as well as it can be.
+  // Compares the surrogate's error with the error of the model's predictions after the best scaling.
   double offset = 0, error = 0, byModel = 0;
   const double count = double(searched.points.size());
   auto distance = [&](size_t i) { return std::log(truth(searched.points[i]) / searched.predicted[i]); };
@@ -204,7 +204,7 @@ TEST(Surrogate, LearnsWhatTheModelDoesNotKnow) {
     error += std::abs(surrogate.at(i).mean - std::log(truth(searched.points[i]) / 1000)) / count;
   }
   EXPECT_LT(error, byModel * 2 / 3);
-  // What was measured is known, what lies far from it is not.
+  // At a measured point, the deviation is small and no improvement is expected.
   EXPECT_LT(surrogate.at(numbers[3]).deviation, 0.02);
   EXPECT_NEAR(surrogate.expectedImprovement(numbers[3], 0.5), 0, 1e-6);
 }

@@ -1,4 +1,4 @@
-//===- SizeClassesTest.cpp - few, some and many -------------------------------------------===//
+//===- SizeClassesTest.cpp - classes of sizes ---------------------------------------------===//
 #include "lib/Tuner/SizeClasses.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ TEST(SizeClasses, multiplySizes) {
   EXPECT_EQ(sizeClassOf({4, 32}).text(), "17 to 128");
   EXPECT_EQ(sizeClassOf({4, 33}).text(), "from 129");
   EXPECT_EQ(sizeClassOf({0, 1000}).text(), "to 16");
-  EXPECT_EQ(sizeClassOf({INT64_MAX, 3}).text(), "from 129"); // and no overflow
+  EXPECT_EQ(sizeClassOf({INT64_MAX, 3}).text(), "from 129"); // the product does not overflow
 }
 
 TEST(SizeClasses, sizesAreScaledAlike) {

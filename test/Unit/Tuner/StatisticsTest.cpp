@@ -1,4 +1,4 @@
-//===- StatisticsTest.cpp - medians, intervals and who wins -----------------------===//
+//===- StatisticsTest.cpp - medians, intervals and winners ------------------------===//
 #include "lib/Tuner/Statistics.h"
 
 #include <cmath>
@@ -15,7 +15,7 @@ TEST(Statistics, Median) {
 }
 
 TEST(Statistics, IntervalsOfTheSignTest) {
-  // Nine ratios 0.91 ... 0.99: the second and the eighth (P(Binomial(9, 1/2) < 2) = 0.0195).
+  // For nine ratios 0.91 ... 0.99, the interval is from the second to the eighth (P(Binomial(9, 1/2) < 2) = 0.0195).
   std::vector<double> base(9, 1), times;
   for (int i = 1; i <= 9; ++i)
     times.push_back(0.90 + 0.01 * i);
@@ -23,7 +23,7 @@ TEST(Statistics, IntervalsOfTheSignTest) {
   EXPECT_DOUBLE_EQ(ratio.median, 0.95);
   EXPECT_DOUBLE_EQ(ratio.low, 0.92);
   EXPECT_DOUBLE_EQ(ratio.high, 0.98);
-  // Six: from the least to the largest; fewer show no more than that.
+  // For six or fewer ratios, the interval is from the smallest to the largest.
   EXPECT_DOUBLE_EQ(ratioOf({1, 2, 3, 4, 5, 6}, std::vector<double>(6, 1)).high, 6);
   EXPECT_DOUBLE_EQ(ratioOf({1, 2, 3}, {1, 1, 1}).low, 1);
 }
@@ -44,7 +44,7 @@ TEST(Statistics, IntervalsHoldTheMedianInNineteenOfTwenty) {
 }
 
 TEST(Statistics, PairingTakesTheMachinesSpeedOut) {
-  // The machine slows down by half; one schedule is 10% faster in every round.
+  // The machine becomes slower in each round; one schedule is 10% faster in every round.
   std::vector<double> base, times;
   for (int i = 0; i < 10; ++i) {
     base.push_back(100 + 10 * i);

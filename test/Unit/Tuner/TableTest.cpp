@@ -12,7 +12,7 @@ using namespace tilewright::tuner;
 
 namespace {
 
-/// A product of 512 x 768 with a landscape whose best the model does not know.
+/// Returns a table for a product of 512 x 768 whose fastest schedule the model does not predict.
 Table table(int64_t rows = 512) {
   Table made;
   made.operations = "matmul";
@@ -110,7 +110,7 @@ TEST_F(Tables, ReplayTellsHowNearItComes) {
 }
 
 TEST_F(Tables, NoFalseWinsInAThousandRaces) {
-  // Every schedule takes as long: a winner would be noise.
+  // All schedules take the same time, so a winner would be noise.
   Table made = table();
   std::fill(made.nanoseconds.begin(), made.nanoseconds.end(), 1e6);
   int wrong = 0;
