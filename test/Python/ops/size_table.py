@@ -1,7 +1,7 @@
-"""Ops of several dimensions at a size: a row is name -> what makes (function, inputs...) for the size n.
+"""Tables of ops of several dimensions: a row maps a name to a function that returns (function, inputs...) for the size n.
 
-n is the dimension that is vectorised, tiled or run over. Addends are positive where a sum has few results: where terms
-cancel, no order of additions but eager's meets a bound on the result."""
+n is the size of the dimension that is vectorized, tiled or reduced. The addends of sums with few results are positive: if terms cancel,
+only eager's order of additions satisfies an error bound on the result."""
 
 import torch
 import torch.nn.functional as F
@@ -22,7 +22,7 @@ def below(limit, *shape):
 
 
 def places(n, count):
-    """`count` different places of n."""
+    """Returns `count` different indices below n."""
     return torch.randperm(n)[:count]
 
 
@@ -101,7 +101,7 @@ ATTENTION = {
     "grouped": lambda n: attention(n, 7, 8, heads=4, enable_gqa=True),
 }  # fmt: skip
 
-MORE = {  # reductions, scans, sorts and views that the table of rows by name does not have
+MORE = {  # reductions, scans, sorts and views that ops/table.py does not have
     "sum_middle": lambda n: (lambda v: v.sum(1), p(3, n, 5)), "sum_two": lambda n: (lambda v: v.sum((0, 2)), p(3, n, 5)), "sum_ends": lambda n: (lambda v: v.sum((0, 2)), p(4, 5, n)), "prod": lambda n: (torch.prod, p(n) + 0.5),
     "all_dim": lambda n: (lambda v: (v > -1).all(-1), x(3, n)), "var_outer": lambda n: (lambda v: v.var((0, 2), correction=0), x(4, n, 5)), "softmax_middle": lambda n: (lambda v: v.softmax(1), x(3, n, 5)), "safe_softmax": lambda n: (lambda v: aten._safe_softmax(v, -1), x(3, n)),
     "argsort": lambda n: (lambda v: torch.argsort(v, dim=-1, stable=True), x(3, n)), "argsort_descending": lambda n: (lambda v: torch.argsort(v, dim=0, descending=True, stable=True), x(n, 3)), "topk_all": lambda n: (lambda v: v.topk(v.shape[-1])[0], x(3, n)),
@@ -129,7 +129,7 @@ def of_i(fn):
     return lambda n: (fn, below(64, 3, n))
 
 
-OVERLOADS = {  # called by name: torch's own functions lead to others
+OVERLOADS = {  # called by name, because torch's public functions call other overloads
     "bitwise_scalar": of_i(lambda v: (aten.bitwise_and.Scalar(v, 13), aten.bitwise_or.Scalar(v, 13), aten.bitwise_xor.Scalar(v, 13))),
     "and_or_xor_scalar": of_i(lambda v: (aten.__and__.Scalar(v, 13), aten.__or__.Scalar(v, 13), aten.__xor__.Scalar(v, 13))),
     "and_or_xor": lambda n: (lambda v, a: (aten.__and__.Tensor(v, a), aten.__or__.Tensor(v, a), aten.__xor__.Tensor(v, a)), below(64, 3, n), below(64, n)),
@@ -153,7 +153,7 @@ OVERLOADS = {  # called by name: torch's own functions lead to others
     "contiguous": of_x(lambda v: aten.contiguous.default(v.t()) + 1), "where_scalars": of_x(lambda v: (aten.where.ScalarOther(v > 0, v, 0.5), aten.where.ScalarSelf(v > 0, 0.5, v), aten.where.Scalar(v > 0, 0.5, 1.5))),
 }  # fmt: skip
 
-GRADIENTS = {  # of all floating inputs
+GRADIENTS = {  # with respect to all floating-point inputs
     "softmax": lambda n: (lambda v: v.softmax(-1), x(3, n)), "softmax_first": lambda n: (lambda v: v.softmax(0), x(n, 5)), "log_softmax": lambda n: (lambda v: v.log_softmax(-1), x(3, n)),
     "layer_norm": NORMS["layer_norm"], "group_norm": NORMS["group_norm"], "batch_norm": lambda n: (lambda v, w, b: F.batch_norm(v, None, None, w, b, training=True), x(4, n, 3), p(n), x(n)),
     "rms_norm": NORMS["rms_norm"], "mm": PRODUCTS["mm_all"], "linear": PRODUCTS["linear"], "bmm": PRODUCTS["bmm"], "mv": PRODUCTS["mv"], "conv1d": CONVOLUTIONS["conv1d"], "conv2d": CONVOLUTIONS["conv2d"],

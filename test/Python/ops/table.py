@@ -1,4 +1,4 @@
-"""Every imported op, as functions to check: one table. A row is name -> (function, input kinds, dtypes).
+"""Tables of functions that test every imported op. A row is name -> (function, input kinds, dtypes).
 
 Input kinds: `x` any number, `p` positive, `u` in (-1, 1), `g` above 1, `i` small integers, `n` integers that are not
 zero, `b` booleans."""

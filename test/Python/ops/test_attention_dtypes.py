@@ -1,4 +1,4 @@
-"""Attention in f16, in f64, which the cpu's online softmax does not take (it is taken apart), and of few rows."""
+"""Tests attention in f16, with few rows, and in f64, which is decomposed because the CPU's online softmax does not support it."""
 
 import pytest
 import torch
@@ -37,7 +37,7 @@ def test_attention_gradient_in_f64():
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 def test_rows_that_tiles_of_two_shapes_would_cut(dtype):
-    """32 rows and what is left: 28 make two tiles of 14. Both in one kernel were more tiles than there are registers."""
+    """Tests tiles of 32 rows with a tail: 28 rows are two tiles of 14. Both shapes in one kernel needed more tiles than there are registers."""
     for rows in (45, 60, 62, 92):
         check(F.scaled_dot_product_attention, *[torch.randn(1, 2, rows, 64).to(dtype) for _ in range(3)])
 
@@ -45,7 +45,7 @@ def test_rows_that_tiles_of_two_shapes_would_cut(dtype):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("rows", [1, 2, 3, 5])
 def test_decoding(dtype, rows):
-    """A few rows read keys and values where they lie; 512 keys are a block."""
+    """A few rows read keys and values without a copy, in blocks of 512 keys."""
     for keys, size in ((1, 8), (17, 20), (512, 64), (513, 16), (1030, 33)):
         q, k, v = (torch.randn(2, h, n, size).to(dtype) for h, n in ((4, rows), (2, keys), (2, keys)))
         check(lambda q, k, v: F.scaled_dot_product_attention(q, k, v, enable_gqa=True), q, k, v)
@@ -57,7 +57,7 @@ def test_decoding(dtype, rows):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("tokens_first", [False, True])
 def test_decoding_in_parts_of_the_keys(dtype, tokens_first):
-    """Few heads and many keys: each part counts as much as its log-sum-exp says."""
+    """With few heads and many keys, the keys are split into parts, whose results are weighted by their log-sum-exp."""
     for rows, keys in ((1, 2048), (3, 1536)):
         q, k, v = (torch.randn(1, h, n, 24).to(dtype) for h, n in ((2, rows), (1, keys), (1, keys)))
         if tokens_first:
@@ -70,9 +70,9 @@ def test_decoding_in_parts_of_the_keys(dtype, tokens_first):
 
         check(attend, q, k, v)
         seen = torch.rand(rows, keys) > 0.2
-        seen[:, : keys // 2] = False  # whole parts of nothing
+        seen[:, : keys // 2] = False  # whole parts are masked
         check(lambda q, k, v: attend(q, k, v, seen), q, k, v)
-        seen[0] = False  # a row of nothing
+        seen[0] = False  # a row is masked
         check(lambda q, k, v: attend(q, k, v, seen), q, k, v)
         added = torch.randn(1, 2, 1, keys)
         added[..., 700:] = torch.finfo(dtype).min
@@ -80,18 +80,18 @@ def test_decoding_in_parts_of_the_keys(dtype, tokens_first):
 
 
 def test_a_row_of_the_least_number_is_averaged():
-    """What libraries add where nothing may be attended to: not -inf, but the least number; eager averages such rows."""
+    """Libraries mask with the lowest finite number instead of -inf. If it masks a whole row, eager averages the values."""
     for rows in (1, 40):
         q, k, v = (torch.randn(1, 2, n, 16) for n in (rows, 50, 50))
         mask = torch.zeros(rows, 50)
         mask[0] = torch.finfo(torch.float32).min
         check(F.scaled_dot_product_attention, q, k, v, mask)
-        mask[0, :] = -torch.inf  # and here nothing is left
+        mask[0, :] = -torch.inf  # masks the row completely
         check(F.scaled_dot_product_attention, q, k, v, mask)
 
 
 def test_nan_and_infinite_scores():
-    """The maximum passes over NaN; the row is NaN all the same."""
+    """The row maximum ignores NaN, but the result of the row must be NaN."""
     q, k, v = (torch.randn(1, 1, n, 16) for n in (40, 50, 50))
     q[0, 0, 3, 2] = torch.nan
     q[0, 0, 5] = torch.inf
@@ -102,7 +102,7 @@ def test_nan_and_infinite_scores():
 
 @pytest.mark.parametrize("order", [(0, 1, 3, 2), (0, 3, 1, 2), (3, 2, 0, 1)])
 def test_a_result_whose_reader_wants_columns_before_rows(order):
-    """Found by fuzz (graph 200046): the reader's permutation was told to kernels that write rows of a head before its columns."""
+    """Found by fuzz (graph 200046): the consumer's permutation was applied to kernels that write the rows of a head before its columns."""
     x = [torch.randn(2, 3, n, 24) for n in (20, 23, 23)]
     weight = torch.randn((2, 3, 20, 24)[order[3]], 2)
 
@@ -116,7 +116,7 @@ def test_a_result_whose_reader_wants_columns_before_rows(order):
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.float16])
 def test_heads_of_symbolic_size(dtype, causal):
-    """The scale is 1 / sqrt of a size that a call has."""
+    """The scale is 1 / sqrt of a size that is known at the call."""
     torch._dynamo.reset()
     fn = lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=causal)  # noqa: E731
     compiled = compiled_strictly(fn, dynamic=True)
@@ -127,6 +127,6 @@ def test_heads_of_symbolic_size(dtype, causal):
                 values = [v.detach().clone().requires_grad_(wanted) for v in values]
                 out = run(*values)
                 gradients = torch.autograd.grad(out, values, torch.ones_like(out)) if wanted else []
-                return [out.detach(), *(g.contiguous() for g in gradients)]  # nobody promises strides of these
+                return [out.detach(), *(g.contiguous() for g in gradients)]  # torch does not guarantee the strides of gradients
 
             assert_numbers(results(compiled, inputs), [results(fn, inputs)], results(fn, [x.double() for x in inputs]))

@@ -1,7 +1,7 @@
-"""Every pair of torch's dtypes, of the values at their edges: by torch.compile, a .pt2, ONNX's Cast and MLIR, bit for bit eager's.
+"""Tests casts between every pair of torch's dtypes at their limits, by torch.compile, .pt2, ONNX's Cast and MLIR: bitwise equal to eager.
 
-Where eager is undefined (NaN, and what is outside of an integer's range, by the C++ standard) a result only has to be the same
-wherever the element stands in a tensor: in a vector, in what is left of one, alone."""
+If eager's result is undefined (NaN and values outside of an integer's range, by the C++ standard), a value must only have the same result
+at every index of a tensor: in a vector, in the tail of one, and alone."""
 
 import math
 import pathlib
@@ -22,11 +22,11 @@ MLIR = {torch.bool: "i1", torch.uint8: "ui8", torch.int8: "i8", torch.int16: "i1
         torch.uint32: "ui32", torch.uint64: "ui64", torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32", torch.float64: "f64",
         torch.float8_e4m3fn: "f8E4M3FN", torch.float8_e5m2: "f8E5M2"}  # fmt: skip
 BYTES = {torch.bfloat16: ("V2", torch.int16), torch.float8_e4m3fn: ("V1", torch.uint8), torch.float8_e5m2: ("V1", torch.uint8)}
-PLACES = 61  # elements of a tensor beside those at the edges: a vector's, and what is left
+PLACES = 61  # additional elements of a tensor, which fill vectors and a tail
 
 
 def values_of(dtype):
-    """Values at the edges of every integer type, as far as `dtype` has them, and its own extremes."""
+    """Returns the values near the limits of every integer type that `dtype` can represent, and its own extremes."""
     if dtype is torch.bool:
         return torch.tensor([False, True])
     ends = [0, 1, 2, 3, 100]
@@ -43,7 +43,7 @@ def values_of(dtype):
 
 
 def is_defined(values, to):
-    """Where eager's conversion of `values` is defined."""
+    """Returns a mask of the `values` whose conversion to `to` is defined in eager."""
     if not values.is_floating_point() or to.is_floating_point or to is torch.bool:
         return torch.ones(len(values), dtype=torch.bool)
     info, exact = torch.iinfo(to), [float(v) for v in values.double()]
@@ -51,7 +51,7 @@ def is_defined(values, to):
 
 
 def bits(tensor):
-    """Elements whose bits are compared; every NaN is one."""
+    """Returns the bits of the elements as integers. All NaNs have the same bits."""
     if tensor.dtype is torch.bool:
         return tensor.to(torch.uint8)
     raw = tensor.view({1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}[tensor.itemsize]).clone()
@@ -61,7 +61,7 @@ def bits(tensor):
 
 
 def spread(values):
-    """Each of `values` at several places of a longer tensor."""
+    """Returns a longer tensor with each of `values` at several indices."""
     raw = values.view(torch.uint8).reshape(len(values), -1)
     return torch.cat([raw, raw.repeat(1 + PLACES // len(values), 1).flip(0), raw[:1]]).flatten().view(values.dtype)
 
@@ -74,7 +74,7 @@ def check(values, results, targets, what):
         wrong = (got != exact) & defined
         pairs = list(zip(values[wrong].double().tolist(), result.double()[wrong].tolist(), want.double()[wrong].tolist(), strict=True))
         assert not wrong.any(), f"{what}: {values.dtype} to {to}: (value, ours, eager's) {pairs[:8]}"
-        # One result for one value, wherever it stands.
+        # A value has the same result at every index.
         seen = {}
         for bit, number in zip(bits(values).tolist(), got.tolist(), strict=True):
             assert seen.setdefault(bit, number) == number, f"{what}: {values.dtype} to {to}: another result at another place"
@@ -89,7 +89,7 @@ def from_numpy(array, dtype):
 
 
 def run(model, values, targets, folder, as_bytes=False):
-    """Results of a model file, named y0, y1, ..."""
+    """Returns the results y0, y1, ... of a model file."""
     np.save(folder / "x.npy", values.view(torch.uint8).numpy() if as_bytes else to_numpy(values))
     done = subprocess.run([PROGRAM, "run", model, "--input", f"x={folder}/x.npy", "--output", folder / "results"], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
@@ -141,7 +141,7 @@ def test_onnx(source, tmp_path):
     names = {torch.bool: "BOOL", torch.float32: "FLOAT", torch.float64: "DOUBLE", torch.float8_e4m3fn: "FLOAT8E4M3FN", torch.float8_e5m2: "FLOAT8E5M2"}
     kind = lambda dtype: getattr(onnx.TensorProto, names.get(dtype, str(dtype).removeprefix("torch.").upper()))  # noqa: E731
     values = spread(values_of(source))
-    # ONNX saturates what float8 has no value for.
+    # ONNX saturates values outside of float8's range.
     targets = [to for to in DTYPES if to != source and to.itemsize >= (1 if not to.is_floating_point else 2)]
     nodes = [onnx.helper.make_node("Cast", ["x"], [f"y{i}"], to=kind(to)) for i, to in enumerate(targets)]
     graph = onnx.helper.make_graph(nodes, "casts", [onnx.helper.make_tensor_value_info("x", kind(source), [len(values)])],

@@ -1,5 +1,5 @@
-"""Operations whose input lies in channels-last memory, alone and behind a convolution: in whatever order they are computed, numbers
-and strides are eager's."""
+"""Tests ops with a channels-last input, alone and after a convolution. For any loop order, results must satisfy the numbers rule and
+have eager's strides."""
 
 import pytest
 import torch
@@ -59,7 +59,7 @@ def test_of_volumes(op):
     check_gradient(op, x)
 
 
-# Without indices and gradients eager's max_pool1d alone gives contiguous results; torch's meta function does not know it.
+# Only eager's max_pool1d without indices and gradients gives contiguous results; torch's meta function differs.
 @pytest.mark.parametrize("op", [lambda x: F.max_pool1d(x, 3, 2, 1).contiguous(), lambda x: F.max_pool1d(x, 2, return_indices=True), lambda x: F.avg_pool1d(x, 3, 2, 1)])
 def test_of_lines(op):
     check(lambda x: op(x.transpose(1, 2)), torch.randn(2, 19, 24))
@@ -69,7 +69,7 @@ def test_of_lines(op):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("sizes, groups", [((2, 12, 5, 7), 3), ((3, 12, 5, 7), 12), ((2, 12, 5, 7), 1), ((1, 64, 33, 17), 8), ((2, 6, 3, 4, 5), 2)])
 def test_group_norm(sizes, groups, dtype):
-    """Each channel's statistics first, then a group's, which lie far from each other here."""
+    """Computes each channel's statistics first and then the group's; in this test, the means of channels differ a lot."""
     last = torch.channels_last if len(sizes) == 4 else torch.channels_last_3d
     x = (torch.randn(sizes) * 3 + 7 * torch.randn(sizes[1]).view(-1, *[1] * (len(sizes) - 2))).to(dtype).to(memory_format=last)
     weight, bias = torch.randn(sizes[1]), torch.randn(sizes[1])

@@ -1,4 +1,4 @@
-"""Products, convolutions, attention, pools and their gradients."""
+"""Tests products, convolutions, attention, pools and their gradients."""
 
 import pytest
 import torch
@@ -11,7 +11,7 @@ SIZES = [(1, 1, 1), (1, 64, 64), (17, 33, 15), (64, 64, 64), (130, 257, 67)]
 
 
 def test_long_sums_of_few_rows():
-    """Found by fuzz (graph 202449): 750 positive products were summed one behind the other, with 3.7 times eager's error."""
+    """Found by fuzz (graph 202449): 750 positive products were summed sequentially, with 3.7 times eager's error."""
     for k, size in ((750, 15), (512, 64), (700, 31)):
         a, b = torch.rand(k, size) + 1, torch.rand(k, size) + 1
         check(lambda a, b: a.mT @ b, a, b)
@@ -21,7 +21,7 @@ def test_long_sums_of_few_rows():
 @pytest.mark.parametrize("m,n,k", SIZES)
 def test_products(m, n, k, dtype):
     a, b, c = torch.randn(m, k).to(dtype), torch.randn(k, n).to(dtype), torch.randn(n).to(dtype)
-    if m * n * k == 1:  # one element: where terms cancel, no order of additions but eager's meets a bound on the result
+    if m * n * k == 1:  # one element: if terms cancel, only eager's order of additions satisfies an error bound on the result
         a, b, c = a.abs(), b.abs(), c.abs()
     check(torch.mm, a, b)
     check(torch.addmm, c, a, b)
@@ -47,7 +47,7 @@ def test_product_scales_and_gradient():
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("rows", [1, 7, 64, 130])
 def test_products_side_by_side(rows, dtype):
-    """Products of equal sizes whose results are combined run in one kernel: gated layers, cells of recurrent nets."""
+    """Products of equal sizes whose results are combined are one kernel, as in gated layers and recurrent cells."""
     x, y = torch.randn(rows, 65).to(dtype), torch.randn(rows, 40).to(dtype)
     g, u, r = (torch.randn(1100, k).to(dtype) for k in (65, 65, 40))
     b = torch.randn(1100).to(dtype)
@@ -55,7 +55,7 @@ def test_products_side_by_side(rows, dtype):
     check(lambda x, y, g, r, b: torch.tanh(F.linear(x, g, b) + F.linear(y, r)), x, y, g, r, b)
     check(lambda x, g, u: torch.stack([F.linear(x, g) + F.linear(x, u), F.linear(x, u)]), x, g, u)
     check(lambda x, y, g, u, r: F.linear(x, g) * F.linear(x, u) - F.linear(y, r).sigmoid(), x, y, g, u, r)
-    if rows > 1:  # one element: where terms cancel, no order of additions but eager's meets a bound on the result
+    if rows > 1:  # one element: if terms cancel, only eager's order of additions satisfies an error bound on the result
         check(lambda x, g, u: (F.linear(x, g) * F.linear(x, u)).sum(-1), x, g, u)
 
 
@@ -80,7 +80,7 @@ def test_convolution(name, dtype):
 
 @pytest.mark.parametrize("dtype, channels", [(torch.float32, 1024), (torch.bfloat16, 2048), (torch.float16, 2048)])
 def test_rows_that_share_sets_of_the_cache(dtype, channels):
-    """Pixels 4096 bytes apart: fewer of them at a time (lib/Target/CPU/MicroKernel.cpp)."""
+    """If pixels have a stride of 4096 bytes, the kernel processes fewer of them at a time (lib/Target/CPU/MicroKernel.cpp)."""
     x, w = torch.randn(1, channels, 7, 6).to(dtype), torch.randn(64, channels, 1, 1).to(dtype)
     check(F.conv2d, x.contiguous(memory_format=torch.channels_last), w)
     check(lambda x, w: F.conv2d(x, w, stride=2), x[:, : channels // 2].contiguous(memory_format=torch.channels_last), w[:, : channels // 2])
@@ -90,7 +90,7 @@ def test_rows_that_share_sets_of_the_cache(dtype, channels):
 @pytest.mark.parametrize("options", [{"padding": 0}, {"padding": 1}, {"stride": 2}, {"groups": 2}, {"groups": 8, "padding": 1}, {"dilation": 2}], ids=str)
 @pytest.mark.parametrize("k", [1, 2, 3])
 def test_windows_of_some_channels(k, options, dtype):
-    """Of an image that the kernel reads where it lies, with other channels' elements between its pixels."""
+    """The kernel reads an image that is a slice of channels without a copy: its pixels are not contiguous."""
     x, w = torch.randn(2, 4, 11, 13).to(dtype), torch.randn(16, 4, 3, 3).to(dtype)
     v = torch.randn(8, 8 // options.get("groups", 1), k, k).to(dtype)
     parts = {"first": lambda y: y[:, :8], "last": lambda y: y[:, 8:], "each second": lambda y: y[:, ::2], "lines": lambda y: y[:, :8, 1:-1, ::2]}
@@ -102,7 +102,7 @@ def test_windows_of_some_channels(k, options, dtype):
 
 
 def test_gradient_of_an_image_beside_another():
-    """The part of the joined images' gradient that the transposed convolution takes (a U-net's)."""
+    """Tests the slice of the concatenated images' gradient that a transposed convolution reads, as in a U-Net."""
     x, up, w = torch.randn(2, 32, 8, 8), torch.randn(32, 16, 2, 2), torch.randn(16, 32, 3, 3)
     skip = torch.randn(2, 16, 16, 16)
     check_gradient(lambda x, up, skip, w: F.conv2d(torch.cat([F.conv_transpose2d(x, up, stride=2), skip], 1), w, padding=1), x, up, skip, w)
@@ -110,7 +110,7 @@ def test_gradient_of_an_image_beside_another():
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_odd_windows(dtype):
-    """A line of a window has 21 elements, so its last pair is half; an infinity beside the window does no harm (in oneDNN's it does)."""
+    """A line of a window has 21 elements; its last pair is incomplete. An infinity next to the window must not matter (it does in oneDNN)."""
     x, w = torch.randn(1, 3, 20, 41).to(dtype), torch.randn(64, 3, 7, 7).to(dtype)
     x = x.contiguous(memory_format=torch.channels_last)
     check(lambda x, w: F.conv2d(x, w, stride=2), x, w)
@@ -145,7 +145,7 @@ def test_convolutions_in_space(name):
     convolution = lambda x, w: F.conv3d(x, w, **options)  # noqa: E731
     check(convolution, x, w)
     check(convolution, x.bfloat16(), w.bfloat16())
-    if weight[3:] != (1, 1):  # there eager's strides depend on the number of threads
+    if weight[3:] != (1, 1):  # otherwise eager's strides depend on the number of threads
         check(convolution, x.contiguous(memory_format=torch.channels_last_3d), w)
     check_gradient(convolution, x, w)
 
@@ -155,7 +155,7 @@ def test_convolutions_in_space(name):
 def test_transposed_convolutions_in_space(name, output_padding):
     options, weight = IN_SPACE[name]
     if output_padding and options.get("stride", 1) == 1 and options.get("dilation", 1) == 1:
-        return  # torch refuses it
+        return  # torch rejects this
     groups = options.get("groups", 1)
     x, w = torch.randn(2, weight[0], 4, 5, 6), torch.randn(weight[0], weight[1] if groups > 1 else 3, *weight[2:])
     larger = [min(output_padding, max(s, d) - 1) for s, d in zip(*(v if isinstance(v, tuple) else (v,) * 3
@@ -167,7 +167,7 @@ def test_transposed_convolutions_in_space(name, output_padding):
 
 @pytest.mark.parametrize("dims", [(0,), (2,), (0, 3, 4), (0, 2, 3, 4)])
 def test_convolutions_in_space_of_symbolic_sizes(dims):
-    """A depth and a batch that are symbols together are not split into planes."""
+    """A convolution whose depth and batch are both symbols is not split into planes."""
     block = lambda x, v, w: F.conv3d(F.relu(F.conv3d(x, v, padding=1)), w, stride=2, padding=1)  # noqa: E731
     v, w = torch.randn(8, 3, 3, 3, 3), torch.randn(4, 8, 3, 3, 3)
     torch._dynamo.reset()
@@ -181,7 +181,7 @@ def test_convolutions_in_space_of_symbolic_sizes(dims):
 
 
 def test_residual_block_in_space():
-    """Norms between the convolutions are computed in the order of these."""
+    """Norms between convolutions are computed in the dimension order of the convolutions."""
     norm = lambda y: F.batch_norm(y, None, None, training=True)  # noqa: E731
     block = lambda x, v, w: F.relu(norm(F.conv3d(F.relu(norm(F.conv3d(x, v, padding=1))), w, padding=1)) + x).mean((2, 3, 4))  # noqa: E731
     x, v, w = torch.randn(2, 8, 4, 6, 6), torch.randn(8, 8, 3, 3, 3), torch.randn(8, 8, 3, 3, 3)
@@ -215,12 +215,12 @@ def test_pools():
     check(lambda x: F.adaptive_avg_pool2d(x, 4), torch.randn(2, 3, 16, 8))
     check(lambda x: F.adaptive_avg_pool2d(x, 1), x.abs().contiguous(memory_format=torch.channels_last))
     for fn in (lambda x: F.max_pool2d(x, 3, 2, 1), lambda x: F.max_pool2d(x, 5, 2, 2, ceil_mode=True), lambda x: F.max_pool2d(x, 3, 3)):
-        check(fn, x, dynamic=True)  # where the last window ends is not known
+        check(fn, x, dynamic=True)  # the end of the last window is not known
     check_gradient(lambda x: F.max_pool2d(x, 3, 2, 1), x)
 
 
 def test_pool_of_channels_last():
-    """Means near zero: the sums cancel."""
+    """The means are near zero because the terms of the sums cancel."""
     check(lambda x: F.adaptive_avg_pool2d(x, 1), torch.randn(2, 3, 17, 19).contiguous(memory_format=torch.channels_last))
 
 
@@ -230,7 +230,7 @@ def test_norms():
     check(lambda x, w, b, m, v: F.batch_norm(x, m, v, w, b), x, w, b, torch.randn(6), torch.rand(6) + 0.5)
     check(lambda x, w, b: F.batch_norm(x, None, None, w, b, training=True), x, w, b)
     check_gradient(lambda x, w, b: F.batch_norm(x, None, None, w, b, training=True), x, w, b)
-    # Found by fuzz (graph 202070): of elements that are all alike nothing but the bias is left.
+    # Found by fuzz (graph 202070): if all elements are equal, the result is the bias.
     check(lambda x, w, b: F.batch_norm(x.expand(33, 6), None, None, w, b, training=True), torch.randn(6), w, b)
     check_gradient(lambda x, w, b: F.layer_norm(x, (7,), w, b), x, torch.randn(7), torch.randn(7))
     check_gradient(lambda x, w, b: F.group_norm(x, 3, w, b), x, w, b)
@@ -239,7 +239,7 @@ def test_norms():
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("columns,depth", [(96, 64), (70, 800), (64, 512)])
 def test_one_compile_for_any_number_of_rows(dtype, columns, depth):
-    """Rows are dynamic: whole blocks of the micro-kernels, every rest, and what follows the product beside it."""
+    """The number of rows is dynamic: tests whole blocks of the micro-kernels, every tail, and an epilogue."""
     torch.manual_seed(0)
     torch._dynamo.reset()
     weight, bias = torch.randn(columns, depth).to(dtype), torch.randn(columns).to(dtype)

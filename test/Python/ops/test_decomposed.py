@@ -1,4 +1,4 @@
-"""python/tilewright/decomposed: each op whole by Tilewright, against eager by the numbers rule."""
+"""Tests that python/tilewright/decomposed computes each op without fallbacks and within the numbers rule."""
 
 import pytest
 import torch
@@ -12,7 +12,7 @@ IMAGE, VOLUME = torch.randn(2, 3, 7, 5), torch.randn(2, 3, 5, 6, 7)
 TIES = torch.tensor([[3.0, 1, 3, 1, 2], [float("nan"), 2, 2, 1, 0], [5, 5, 5, 5, 5]])
 NUMBERS = torch.randint(-3, 4, (6, 9))
 INDEX = torch.tensor([4, 0, 0, 2])
-BAGGED, BAGS = torch.tensor([1, 0, 4, 4, 2, 2, 2, 0, 3, 1, 2, 2]), torch.tensor([0, 3, 3, 4, 10, 12])  # the second and the last are empty
+BAGGED, BAGS = torch.tensor([1, 0, 4, 4, 2, 2, 2, 0, 3, 1, 2, 2]), torch.tensor([0, 3, 3, 4, 10, 12])  # bags 1 and 5 are empty
 MASK = torch.rand(5, 7) > 0.5
 GRID, GRID_3D = torch.rand(2, 4, 6, 2) * 2.6 - 1.3, torch.rand(2, 3, 4, 5, 3) * 2.6 - 1.3
 SORTED = torch.randn(9).sort().values
@@ -79,7 +79,7 @@ def test_images_read_between_places(mode, padding, align):
 
 
 def test_a_large_image_in_bf16():
-    """Its pixels' numbers are no numbers of bf16."""
+    """bf16 cannot represent the pixels' indices."""
     x, grid = torch.randn(1, 2, 130, 131).bfloat16(), torch.rand(1, 40, 50, 2).bfloat16() * 2 - 1
     ours = torch.compile(lambda x, g: F.grid_sample(x, g, align_corners=False), backend="tilewright", fullgraph=True)(x, grid)
     exact = F.grid_sample(x.double(), grid.double(), align_corners=False)
@@ -98,14 +98,14 @@ def test_what_lies_outside_of_an_image_is_zero_whatever_its_pixels_are(mode):
 
 
 def test_a_small_gradient_of_soft_margin_loss():
-    """sigmoid(z) - 1 has no digits left where the derivative is small."""
+    """If the derivative is small, the cancellation in sigmoid(z) - 1 loses all digits."""
     target = torch.ones(9)
     check_gradient(lambda x: F.soft_margin_loss(x, target), torch.linspace(5, 30, 9))
     check_gradient(lambda x: F.soft_margin_loss(x, target[0]), torch.tensor(17.5))
 
 
 def test_second_derivatives():
-    """Of forward mode over reverse mode torch makes zeros without memory."""
+    """For forward mode over reverse mode, torch makes zero tensors without memory."""
     weight = torch.randn(5, 4)
 
     def energy(v):
@@ -118,7 +118,7 @@ def test_second_derivatives():
 
 
 def test_a_recurrence_of_parameters_compiles():
-    """Each term reads two before it: what is asked of all paths is asked for ever."""
+    """Each term reads the two previous ones. A search over all paths would take exponential time."""
 
     class Recurrence(torch.nn.Module):
         def __init__(self):
@@ -237,7 +237,7 @@ def test_gradient_of_masked_scatter():
 
 
 class Experts(torch.nn.Module):
-    """Rows in groups, as mixtures of experts have them: the last rows belong to none."""
+    """Multiplies rows in groups, as mixtures of experts do. The last rows belong to no group."""
 
     def __init__(self, groups, depth, width, turned, dtype=torch.float32):
         super().__init__()
@@ -304,7 +304,7 @@ def test_gradients_of_grid_sample(padding, align):
 def test_gradient_of_attention_of_grouped_heads(causal):
     query, key, value = (torch.randn(2, heads, 21, 8) for heads in (4, 2, 2))
     check_gradient(lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=causal, enable_gqa=True), query, key, value)
-    # As models have them: a row has its heads beside each other.
+    # As in models, the heads of a row are contiguous.
     rows = [t.transpose(1, 2).contiguous() for t in (query, key, value)]
     check_gradient(lambda q, k, v: F.scaled_dot_product_attention(
         q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2), is_causal=causal, enable_gqa=True), *rows)  # fmt: skip
@@ -335,7 +335,7 @@ WEIGHTS = torch.rand(7) + 0.5
 @pytest.mark.parametrize("reduction", ("mean", "sum", "none"))
 @pytest.mark.parametrize("weight_of", (None, WEIGHTS), ids=("", "weighted"))
 def test_gradients_of_losses_by_class(weight_of, reduction):
-    """Elements are compared with their row's target: no zeros as large as the input are scattered into."""
+    """The gradient compares indices with the row's target instead of scattering into a zero tensor of the input's size."""
     weight = lambda x: None if weight_of is None else weight_of.to(x.dtype)  # noqa: E731
     check_gradient(lambda x: F.cross_entropy(x, CLASSES, weight(x), reduction=reduction), X)
     check_gradient(lambda x: F.cross_entropy(x, CLASSES.abs() % 7, weight(x), ignore_index=2, reduction=reduction, label_smoothing=0.1), X)
@@ -349,7 +349,7 @@ def test_gradient_of_a_loss_where_nothing_counts():
 
 
 def test_gradient_of_infinite_logits_is_zero_off_the_target():
-    """Eager writes the target's element alone: 0 times an infinite gradient is not added to the others."""
+    """Eager writes the target's element only: 0 times an infinite gradient must not be added to other elements."""
     x = torch.randn(3, 4, requires_grad=True)
     step = torch.compile(lambda x: F.nll_loss(x, torch.tensor([1, 2, 0]), reduction="none") * float("inf"), backend="tilewright")
     step(x).sum().backward()

@@ -1,4 +1,4 @@
-"""Layers of torch.nn's transformer in inference, which eager calls as one operator each: whole by Tilewright, by the numbers rule."""
+"""Tests torch.nn's transformer layers in inference, which eager calls as one operator each: no fallbacks, within the numbers rule."""
 
 import pytest
 import torch
@@ -11,7 +11,7 @@ X, Y = torch.randn(3, 9, 64), torch.randn(3, 7, 64)
 PADDING = torch.zeros(3, 9, dtype=torch.bool)
 PADDING[1, 5:] = True
 NOTHING = PADDING.clone()
-NOTHING[2] = True  # all keys of a batch
+NOTHING[2] = True  # masks all keys of a batch element
 CAUSAL = nn.Transformer.generate_square_subsequent_mask(9)
 
 CASES = {
@@ -24,7 +24,7 @@ ATTENTION = {"weights": (True, True, None, None), "no weights": (False, True, No
 
 
 class Attention(nn.Module):
-    """nn.MultiheadAttention's fast path, which Dynamo does not take."""
+    """Calls the operator of nn.MultiheadAttention's fast path, which Dynamo does not trace."""
 
     def __init__(self, weights, average, mask, kind):
         super().__init__()
@@ -53,7 +53,7 @@ def check(make, fast, *inputs, **others):
         wide = make().double().eval()
         wide.load_state_dict(model.state_dict())
         exact = leaves(wide(*widen(list(inputs)), **{name: widen(x) for name, x in others.items()}))
-    assert any(fast in target for target in seen), seen  # else what is tested is not there any more
+    assert any(fast in target for target in seen), seen  # otherwise the test no longer covers the operator
     assert_numbers(got, eager, exact)
 
 

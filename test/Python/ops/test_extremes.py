@@ -1,4 +1,4 @@
-"""The largest and smallest of rows: few of many elements, and of rows that are long and few."""
+"""Tests the largest and smallest elements of rows: a few of many elements, and few long rows."""
 
 import pytest
 import torch
@@ -7,7 +7,7 @@ from numbers_rule import check, compiled_strictly
 
 
 def special(shape, dtype):
-    """Many equal elements; of floats NaN and infinities, and a row of nothing but -inf."""
+    """Returns a tensor with many equal elements; in float dtypes, also NaN, infinities and a row of -inf only."""
     x = (torch.randn(shape, generator=torch.Generator().manual_seed(0)) * 3).to(dtype)
     if dtype.is_floating_point and x.numel():
         rows = x.view(-1, shape[-1])
@@ -23,7 +23,7 @@ def same(a, b):
 @pytest.mark.parametrize("largest", [True, False])
 @pytest.mark.parametrize("count", [1, 3, 64, 65, 75, 300])
 def test_topk(count, largest, dtype):
-    """Up to 64 of four times as many are inserted one by one, others are sorted."""
+    """Up to 64 elements, if a row has at least four times as many, are inserted one by one; otherwise the row is sorted."""
     x = special((5, 300), dtype)
     for dim, of in ((1, x), (0, x.t().contiguous())):
         values, places = compiled_strictly(lambda v, dim=dim: v.topk(count, dim, largest))(of)
@@ -41,7 +41,7 @@ def test_topk_of_a_size_that_is_a_symbol():
 @pytest.mark.parametrize("shape", [(8192,), (1, 65536), (3, 8192), (2, 4112), (4099,), (64, 128)])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64, torch.int32, torch.uint8, torch.bool])
 def test_places_of_extremes(shape, dtype):
-    """The first of equal elements, and NaN before all numbers, wherever in its row a line of lanes has it."""
+    """The result is the first of equal elements, and NaN before all numbers, at any index of a row."""
     x = special(shape, dtype) if dtype != torch.bool else torch.zeros(shape, dtype=torch.bool)
     x.view(-1)[shape[-1] - 2] = 1
     for name in ("argmax", "argmin") if dtype != torch.bool else ():
@@ -55,7 +55,7 @@ def test_places_of_extremes(shape, dtype):
 @pytest.mark.parametrize("shape", [(33,), (5, 16), (3, 4, 47), (40, 70), (2, 33, 17), (0, 20), (20, 0), (64, 1)])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64, torch.int64, torch.int8])
 def test_running_extremes_and_sums(shape, dtype):
-    """In vectors of columns or of a row's elements, and what is left one by one."""
+    """Vectors hold columns or elements of a row; a scalar loop computes the tail."""
     x = special(shape, dtype)
     tame = torch.randint(-3, 4, shape).to(dtype) if not dtype.is_floating_point else (torch.rand(shape) + 0.5).to(dtype)
     for dim in range(len(shape)):

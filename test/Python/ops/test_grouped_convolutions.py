@@ -1,4 +1,4 @@
-"""Convolutions in groups: depthwise ones, with several filters a channel, narrow and wide groups, and their gradients."""
+"""Tests grouped convolutions: depthwise, with several filters per channel, narrow and wide groups, and their gradients."""
 
 import pytest
 import torch
@@ -52,7 +52,7 @@ def test_channels(groups):
     check_gradient(fn, x, w, b)
 
 
-# Lines of one pixel, shorter than a window, of one block, of a block and one more, of many; no images.
+# Lines of one pixel, shorter than a window, of one block, of a block and one pixel, of several blocks; and empty batches.
 @pytest.mark.parametrize("size", [(1, 1), (2, 3), (5, 14), (5, 15), (3, 57), (57, 3)], ids=str)
 @pytest.mark.parametrize("batch", [0, 1, 3])
 def test_images(size, batch):
@@ -67,7 +67,7 @@ def test_images(size, batch):
 @pytest.mark.parametrize("kind", ["depthwise", "stride", "dilated", "past the image", "groups of 4", "groups of 40"])
 def test_dynamic_sizes(kind):
     groups, channels, filters, window, options = KINDS[kind]
-    # A module's weight and numbers are constants of the graph.
+    # A module's weight and hyperparameters are constants of the graph.
     conv = torch.nn.Conv2d(groups * channels, groups * filters, window, groups=groups, **options).requires_grad_(False)
     fn = lambda x: conv._conv_forward(x, conv.weight.to(x.dtype), conv.bias.to(x.dtype))  # noqa: E731
     for size in [(9, 17), (23, 41), (6, 5)]:
@@ -92,7 +92,7 @@ def test_along_a_line():
 
 
 def test_what_finishes_a_pixel():
-    """Batch norm, hardswish and a residual; a layer norm of the channels; a mean of the plane that scales it."""
+    """Epilogues: batch norm, hardswish and a residual; a layer norm over the channels; scaling by a plane's mean."""
     x, w, b = operands(24, 1, 1, (3, 3), torch.float32, (14, 14))
     mean, scale = torch.randn(24), torch.rand(24) + 0.5
     check(lambda x, w, m, s: x + F.hardswish(F.batch_norm(F.conv2d(x, w, None, 1, 1, 1, 24), m, s, s, m)), x, w, mean, scale)

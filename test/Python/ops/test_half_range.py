@@ -1,4 +1,4 @@
-"""Products, convolutions and attention of f16 numbers from 2^-24 to 65504 and beyond, around the sizes of every tile."""
+"""Tests products, convolutions and attention of f16 numbers from 2^-24 to 65504 and beyond, at sizes around every tile size."""
 
 import pytest
 import torch
@@ -12,14 +12,14 @@ SIZES = [(7, 15, 31), (8, 16, 32), (9, 17, 33), (15, 47, 127), (16, 48, 128), (3
 
 
 def spread(*shape, low=-24, high=15):
-    """Numbers of every exponent from 2^low to 2^high, a tenth of them zero."""
+    """Returns numbers of every exponent from 2^low to 2^high; a tenth of them is zero."""
     x = torch.exp2(torch.randint(low, high + 1, shape).float()) * (1 + torch.randint(0, 1024, shape) / 1024)
     return (x * torch.randn(shape).sign() * (torch.rand(shape) > 0.1)).clamp(-65504, 65504).to(half)
 
 
 @pytest.mark.parametrize("m,n,k", SIZES)
 def test_products_of_denormals(m, n, k):
-    """Of numbers that are all denormal (below 2^-14) with large ones: nothing is flushed to zero."""
+    """Multiplies denormal numbers (below 2^-14) by large ones: denormals must not be flushed to zero."""
     tiny, large = spread(m, k, low=-24, high=-16), spread(k, n, low=10, high=15)
     assert tiny.abs().max() < 2**-14
     check(torch.matmul, tiny, large)
@@ -34,7 +34,7 @@ def test_products_of_all_exponents(m, n, k):
 
 @pytest.mark.parametrize("m,n,k", SIZES)
 def test_sums_that_cancel(m, n, k):
-    """Large terms that cancel all but a small rest: products are exact and sums are f32's."""
+    """Large terms cancel except for a small remainder: products must be exact and the accumulators f32."""
     a, b = torch.randn(m, k).to(half), torch.randn(k, n).to(half)
     noise = torch.randn(k, n).to(half) / 1024
     check(lambda a, b, c: torch.cat([a, -a], 1) @ torch.cat([b, b + c], 0), a, b, noise)
@@ -50,11 +50,11 @@ def test_products_of_integers_are_exact():
 
 @pytest.mark.parametrize("m,n,k", [(16, 32, 64), (33, 65, 130), (3, 5, 7)])
 def test_infinities_and_nan_stand_where_float64_has_them(m, n, k):
-    """As float64 has them, not eager, whose tiles of f16 give NaN beside the columns that have one where K is odd."""
+    """The reference is float64: if K is odd, eager's f16 tiles give NaN also in columns next to those that have one."""
     for value in (float("inf"), -float("inf"), float("nan")):
         a, b = torch.randn(m, k).to(half), torch.randn(k, n).to(half)
         a[1, 2], b[k - 1, n - 1], b[3, 3], b[2, 0] = value, value, value, 0
-        b[2, 1] = 2.0  # no bits but the leading one
+        b[2, 1] = 2.0  # a mantissa of zero bits
         exact = a.double() @ b.double()
         with torch.no_grad():
             got = compiled_strictly(torch.matmul)(a, b)
@@ -79,7 +79,7 @@ def test_convolutions_of_all_exponents(channels, filters):
 
 @pytest.mark.parametrize("rows,keys,width", [(15, 17, 31), (16, 32, 64), (65, 600, 33)])
 def test_attention_of_large_scores(rows, keys, width):
-    """Scores far apart, and weights below f16's smallest number."""
+    """Scores differ a lot, so some weights are below f16's smallest number."""
     q, k, v = (torch.randn(1, 2, n, width).to(half) for n in (rows, keys, keys))
     check(F.scaled_dot_product_attention, q * 8, k, v)
     check(F.scaled_dot_product_attention, q, k, v * 1000)
@@ -87,7 +87,7 @@ def test_attention_of_large_scores(rows, keys, width):
 
 
 def test_doubles_become_halves():
-    """As in torch, through f32; also what is computed in f64 and rounded once (digamma)."""
+    """As in torch, f64 is cast to f16 through f32. digamma is computed in f64 and rounded once."""
     x = torch.cat([torch.randn(500, dtype=torch.float64) * 3, torch.exp2(torch.randint(-26, 18, (500,)).double()) * (1 + 2.0**-11 + 2.0**-30)])
     assert torch.equal(compiled_strictly(lambda x: x.to(half))(x), x.to(half))
     check(torch.special.digamma, (torch.rand(777) + 0.5).to(half))

@@ -1,4 +1,4 @@
-"""Reads and writes at computed places."""
+"""Tests reads and writes at computed indices."""
 
 import pytest
 import torch
@@ -50,7 +50,7 @@ NAMES = "index index_relu index_2d embedding index_select gather take scatter sc
 def test_out_of_range(fn, x, good, bad):
     torch.testing.assert_close(run(fn, x, long(good)), fn(x, long(good)))
     for index in bad:
-        # Alone, and as one of many: the last lane of a tail, the first of a vector.
+        # The bad index is alone, in the last lane of a tail, and in the first lane of a vector.
         for indices in ([index], good[:1] * 36 + [index], [index] + good[:1] * 70):
             with pytest.raises(IndexError, match=rf"tilewright: index {index} is out of range for a dimension of size 9, in .*"
                                                  r"\(.*test_indexing\.py:\d+\)$"):  # fmt: skip
@@ -63,7 +63,7 @@ def test_out_of_range_names_the_line_and_the_next_call_is_well():
     def fn(table, tokens, labels):
         hidden = F.embedding(tokens, table)
         logits = hidden @ table.t()
-        return logits.gather(1, labels[:, None]).sum()  # the line
+        return logits.gather(1, labels[:, None]).sum()  # the line of the error message
 
     table, tokens = torch.randn(16, 8), long([1, 2, 3])
     line = fn.__code__.co_firstlineno + 3

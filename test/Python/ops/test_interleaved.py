@@ -1,5 +1,5 @@
-"""Tensors whose last dimension is a few elements (lib/Vector/InterleavedLoops.cpp), and what lies a few elements apart; concatenations and
-paddings in tasks (lib/Tiled/TileInserts.cpp)."""
+"""Tests tensors whose last dimension has few elements (lib/Vector/InterleavedLoops.cpp) or a small stride, and concatenations and paddings
+in tasks (lib/Tiled/TileInserts.cpp)."""
 
 import pytest
 import torch
@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from numbers_rule import check, check_gradient
 
 LENGTHS = [1, 3, 4, 16, 17, 45, 130]
-# Of f32 all lengths, of others some.
+# All lengths for f32, some lengths for other dtypes.
 WIDTHS = [(torch.float32, n) for n in LENGTHS] + [(d, n) for d in (torch.bfloat16, torch.int64, torch.uint8, torch.bool, torch.float64) for n in (17, 70)]
 STEPS = [(torch.float32, n) for n in (2, 31, 64, 97, 260)] + [(d, n) for d in (torch.bfloat16, torch.int8) for n in (31, 130)]
 
@@ -40,7 +40,7 @@ def test_elements_of_groups(count, length):
 @pytest.mark.parametrize("step", [2, 3, 4, 5])
 @pytest.mark.parametrize(("dtype", "length"), STEPS)
 def test_every_few(step, dtype, length):
-    """The last element may be the last of its memory."""
+    """The last element may be at the end of its allocation, so vectors must not read past it."""
     x = values(2, length * step - step + 1, dtype=dtype)
     check(lambda x: x[:, ::step] * 2, x)
     check(lambda x: x[:, step - 1 :: step] + x[:, : x.shape[1] - step + 1 : step], x, dynamic=False)
@@ -75,16 +75,16 @@ def test_put_together_in_tasks(dim, dynamic):
 @pytest.mark.parametrize("dynamic", [False, True])
 @pytest.mark.parametrize("dim", [0, 1, 2])
 def test_parts_made_in_tasks(dim, dynamic):
-    """What makes a part of a concatenation is computed in its kernel, unless others read it."""
+    """The producer of a part of a concatenation is computed in its kernel, unless it has other consumers."""
     x, y = values(6, 33, 40), values(6, 33, 40)
     part = y.narrow(dim, 1, 4)
     check(lambda x, y: torch.cat((x.exp(), y * 2, x), dim), x, part, dynamic=dynamic)
     check(lambda x, y: torch.cat((x + y.sum(dim, keepdim=True), y[:1] * x.mean()), dim) if dim == 0 else torch.cat((-x, y.relu()), dim), x, part, dynamic=dynamic)
-    check(lambda x: torch.cat((-x.narrow(dim, 3, 3), x.narrow(dim, 0, 3)), dim) * x.narrow(dim, 0, 6), x, dynamic=dynamic)  # half of it turned
+    check(lambda x: torch.cat((-x.narrow(dim, 3, 3), x.narrow(dim, 0, 3)), dim) * x.narrow(dim, 0, 6), x, dynamic=dynamic)  # swaps parts
     check(lambda x, y: (torch.cat((z := x.exp(), y), dim), z), x, part, dynamic=dynamic)
     check(lambda x, y: torch.slice_scatter(x, y * 2 + 1, dim, 1, 5), x, part, dynamic=dynamic)
     check(lambda x: torch.cat((x.transpose(0, 1) * 2, x.transpose(0, 1).exp()), dim), x, dynamic=dynamic)
-    check(lambda x: torch.cat([x * n for n in range(1, 12)], dim), x, dynamic=dynamic)  # many parts have kernels of their own
+    check(lambda x: torch.cat([x * n for n in range(1, 12)], dim), x, dynamic=dynamic)  # many parts have separate kernels
     check(lambda x, y: torch.cat((x.bfloat16() * 2, y.bfloat16().exp()), dim), x, part, dynamic=dynamic)
     check(lambda x, y: torch.cat((x > 0, y.isnan()), dim), x, part, dynamic=dynamic)
     check_gradient(lambda x, y: torch.cat((x.exp(), y.sin()), dim) * 2, x, part)

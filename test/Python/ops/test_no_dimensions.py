@@ -1,4 +1,4 @@
-"""Reductions over no dimensions, of numbers and of tensors: each element is a row of its own."""
+"""Tests reductions over no dimensions, of scalars and of tensors: each element is a separate row."""
 
 import math
 

@@ -1,6 +1,6 @@
-"""Python numbers, and 0-d tensors, beside tensors of bf16 and f16: rounded to their type first where eager does, and not elsewhere.
+"""Tests ops of a bf16 or f16 tensor and a Python number or 0-d tensor, which is rounded to the dtype first only if eager does so.
 
-Under rounding="eager" results are eager's to the bit, with numbers that these types do not hold.
+With rounding="eager", results are bitwise equal to eager's for numbers that these dtypes cannot represent.
 """
 
 import pytest
@@ -30,7 +30,7 @@ OTHERS = {
 
 
 def operands(dtype):
-    """Some elements are the rounded number, or that far from each other."""
+    """Returns two tensors. Some elements of the first are the rounded number, and some pairs differ by it."""
     torch.manual_seed(0)
     near = torch.tensor([NUMBER, -NUMBER] * 16, dtype=dtype)
     x = torch.cat([torch.randn(500).to(dtype), near])
@@ -49,7 +49,7 @@ def test_binary(dtype, kind):
     x, _ = operands(dtype)
     number = torch.tensor(NUMBER) if kind == "tensor" else NUMBER
     names = [n for n in BINARY if kind == "number" or n != "fmod"]
-    exact = [n for n in names if dtype == torch.bfloat16 or n not in ("pow", "rpow")]  # f16: functions differ in a last bit
+    exact = [n for n in names if dtype == torch.bfloat16 or n not in ("pow", "rpow")]  # in f16, pow may differ in the last bit
 
     def function(x, *s):
         return [BINARY[n](x, s[0] if s else NUMBER) for n in exact]
@@ -65,7 +65,7 @@ def test_other_ops(dtype):
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
 @pytest.mark.parametrize("function", [torch.add, torch.sub, torch.rsub], ids=lambda f: f.__name__)
 def test_sums_with_a_factor(dtype, function):
-    """Eager rounds the factor and the sum, and computes the sum by one instruction or two: a few last bits may differ."""
+    """Eager rounds the factor and the sum, and uses one or two instructions for the sum. A few last bits may differ."""
     x, y = operands(dtype)
     compiled = torch.compile(lambda x, y: function(x, y, alpha=NUMBER), backend=tilewright, options={"rounding": "eager", "strict": True})
     assert (compiled(x, y) != function(x, y, alpha=NUMBER)).double().mean() < 0.01
@@ -75,7 +75,7 @@ def test_sums_with_a_factor(dtype, function):
 @pytest.mark.parametrize("name", ["addmm", "baddbmm", "addbmm", "addmv", "addr"])
 @pytest.mark.parametrize("beta,alpha", [(0.3, 1), (1, 0.7), (0.3, 0.7), (-1.7, 2.3), (0, 0.7)])
 def test_factors_of_products_are_not_rounded(dtype, name, beta, alpha):
-    """The error against float64 is eager's, or less: nothing but the result is rounded."""
+    """Only the result is rounded, so the error against float64 is at most eager's."""
     torch.manual_seed(0)
     shapes = {"addmm": [(64, 48), (64, 32), (32, 48)], "baddbmm": [(3, 64, 48), (3, 64, 32), (3, 32, 48)],
               "addbmm": [(64, 48), (3, 64, 32), (3, 32, 48)], "addmv": [(64,), (64, 32), (32,)], "addr": [(64, 48), (64,), (48,)]}  # fmt: skip

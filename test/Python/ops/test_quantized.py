@@ -1,4 +1,4 @@
-"""torch's quantized_decomposed ops, and products of what they dequantize: integers are eager's, floats within the rule."""
+"""Tests torch's quantized_decomposed ops and products of dequantized values: integers equal eager's, floats satisfy the numbers rule."""
 
 import pytest
 import torch
@@ -12,7 +12,7 @@ RANGES = {torch.uint8: (0, 255), torch.int8: (-128, 127), torch.int16: (-32768, 
 
 
 def same(fn, *inputs):
-    """All results are equal to eager's, bit by bit."""
+    """Checks that all results are bitwise equal to eager's."""
     torch._dynamo.reset()
     with torch.no_grad():
         for got, want in zip(leaves(compiled_strictly(fn)(*inputs)), leaves(fn(*inputs)), strict=True):
@@ -21,7 +21,7 @@ def same(fn, *inputs):
 
 
 def close(fn, exact, *inputs):
-    """The numbers rule, with `exact` computing the same in float64."""
+    """Checks the numbers rule. `exact` computes the same in float64."""
     torch._dynamo.reset()
     with torch.no_grad():
         eager = [with_threads(n, lambda: leaves(fn(*inputs))) for n in (1, 2)]
@@ -29,7 +29,7 @@ def close(fn, exact, *inputs):
 
 
 def values(*shape):
-    """Ties, infinities, the ends of the range and what lies behind them."""
+    """Returns random numbers with ties, infinities, the ends of the range and values outside of it."""
     x = torch.randn(*shape) * 40
     flat = x.view(-1)
     ties = torch.arange(-300, 300) / 2
@@ -97,7 +97,7 @@ def test_refusals():
 
 
 class QuantizedLayer(torch.nn.Module):
-    """A weight of bytes, per channel, with a quantized input; `fn(x, weight, bias)` is the product."""
+    """A product `fn(x, weight, bias)` with an int8 weight, quantized per channel, and a quantized input."""
 
     def __init__(self, fn, weight_shape, activation=torch.uint8, asymmetric=False, zero=None):
         super().__init__()
@@ -170,7 +170,7 @@ def test_line_convolution():
 
 
 def test_product_of_tokens():
-    """Scales and zero points of each row, born at the call."""
+    """Each row has a scale and a zero point that are computed at the call."""
     w, s = torch.randint(-128, 128, (48, 40), dtype=torch.int8), torch.rand(48) * 0.01
 
     def layer(x, scales, zeros, w, s):
@@ -198,7 +198,7 @@ def test_batched_product():
 
 
 def test_weight_quantized_in_the_graph():
-    """A float weight is quantized by a step that runs once."""
+    """A step that runs once quantizes a float weight."""
     weight, scales = torch.nn.Parameter(torch.randn(48, 40)), torch.full((48,), 0.02)
     zeros = torch.zeros(48, dtype=torch.int64)
 
@@ -224,7 +224,7 @@ def test_weight_quantized_in_the_graph():
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("shift", [0.0, 3.0, -3.0])
 def test_choose_qparams(dtype, shift):
-    """Scales and zero points are eager's, bit by bit: of a tensor, symmetric, and of each row; also what they make of it."""
+    """Scales, zero points and quantized values are bitwise equal to eager's: per tensor, symmetric, and per row."""
     for shape in [(7, 33), (64, 768), (1, 1), (5,), (2, 3, 40)]:
         x = (torch.randn(shape) + shift).to(dtype)
         eps = torch.finfo(torch.float32).eps
@@ -244,7 +244,7 @@ def test_choose_qparams_per_token_says_why_not():
 
 
 class Dynamic(torch.nn.Module):
-    """A linear layer as convert_pt2e writes it where activations are quantized at run time: of the tensor, or of each row."""
+    """A linear layer as convert_pt2e writes it for activations that are quantized at run time, per tensor or per row."""
 
     def __init__(self, rows: bool):
         super().__init__()
@@ -271,7 +271,7 @@ class Dynamic(torch.nn.Module):
 @pytest.mark.parametrize("rows", [False, True])
 @pytest.mark.parametrize("m", [1, 5, 48])
 def test_dynamic_quantization(rows, m, tmp_path):
-    """The product runs in bytes, and is as close to float64 as the rule asks."""
+    """The product is computed in int8 and satisfies the numbers rule."""
     torch.manual_seed(1)
     model, x = Dynamic(rows), torch.randn(m, 64) * 3 + 1
 

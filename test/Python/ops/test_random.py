@@ -1,4 +1,4 @@
-"""Random numbers over the whole range of their arguments: distributions, and independence of calls, threads and shapes."""
+"""Tests random numbers over the whole range of their arguments: distributions, and independence of calls, threads and shapes."""
 
 import math
 
@@ -18,7 +18,7 @@ def draw(function, calls=1):
 
 
 def assert_uniform(numbers, bins=64):
-    """`numbers` in [0, 1): chi-squared of their histogram within six standard deviations of its mean."""
+    """Checks `numbers` in [0, 1): the chi-squared statistic of the histogram is within six standard deviations of its mean."""
     counts = torch.histc(numbers.double(), bins, 0, 1)
     expected = numbers.numel() / bins
     chi = float(((counts - expected) ** 2 / expected).sum())
@@ -36,7 +36,7 @@ def test_integers(low, high):
     width = float(high - low)
     shifted = numbers.double() / width - low / width
     assert_uniform(shifted, 64)
-    if width > 1e9:  # the low digits, too
+    if width > 1e9:  # the low bits must be uniform, too
         assert_uniform((numbers & 1023).double() / 1024, 64)
 
 
@@ -89,7 +89,7 @@ def test_bernoulli_geometric_and_dropout(p):
 
 
 def test_no_exponential_number_is_zero():
-    """multinomial divides by them."""
+    """multinomial divides by exponential numbers."""
     assert draw(lambda: torch.empty(1 << 24).exponential_()).min() > 0
 
 

@@ -1,4 +1,4 @@
-"""What eager refuses, a compiled program refuses with the same type of error, when it is compiled or when it is called."""
+"""Tests that calls that eager rejects raise the same type of error when they are compiled or when the program is called."""
 
 import pytest
 import torch

@@ -1,11 +1,11 @@
-"""Fusion drops roundings, but not before what decides by them: integer casts, comparisons, steps."""
+"""Tests that fusion keeps roundings before discontinuous ops: integer casts, comparisons, step functions."""
 
 import pytest
 import torch
 
 from numbers_rule import compiled_strictly
 
-# Products by 3 are inexact in bf16 and f16, and many of them round across a whole number.
+# Products by 3 are inexact in bf16 and f16, and rounding moves many of them to or past an integer.
 DECISIONS = {
     "int": lambda x: (x * 3).int(), "long": lambda x: (x * 3 + 0.1).long(), "chain": lambda x: ((x * 3 + x) * 5 - x).int(), "uint8": lambda x: (x.abs() * 0.3).to(torch.uint8),
     "bool": lambda x: (x * 3 - x * 3).bool(), "ge": lambda x: x * 3 >= (x.float() * 3).to(x.dtype), "eq": lambda x: x * 3 == (x.float() * 3).to(x.dtype),
@@ -25,7 +25,7 @@ def test_decisions_are_those_of_eager(name, dtype):
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 def test_doubles_are_rounded_as_in_eager(dtype):
-    """Through f32, that is twice: all numbers of the dtype, what lies halfway, and what f32 cannot tell from that."""
+    """Casts round twice, through f32. Tests all numbers of the dtype, midpoints, and numbers that f32 rounds to a midpoint."""
     grid = torch.arange(-(1 << 15), 1 << 15, dtype=torch.int32).to(torch.int16).view(dtype).double()
     finite = grid[grid.isfinite()].sort().values
     halfway = (finite[1:] + finite[:-1]) / 2

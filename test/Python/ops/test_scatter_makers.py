@@ -1,4 +1,4 @@
-"""What makes the rows of a scatter is computed where they go: tables' rows, weighted, masked, cast; in all kinds of scatters."""
+"""Tests scatters that compute their rows' producers in the same kernel: rows of tables, weighted, masked and cast rows."""
 
 import pytest
 import torch
@@ -19,7 +19,7 @@ def test_rows_of_a_table(dtype, width):
 @pytest.mark.parametrize("width", [2, 17, 27, 64, 300, 1100])
 @pytest.mark.parametrize("order", ["runs", "turns", "one", "any"])
 def test_rows_that_one_place_gets_are_held_meanwhile(width, order):
-    """Destinations that repeat, alternate, are all one, or come back later: what is held goes to memory before it is read again."""
+    """Indices repeat, alternate, are all equal, or recur later. A row held in registers is stored before it is read again."""
     to = {"runs": [0, 0, 0, 2, 2, 5, 5, 5, 5, 1], "turns": [3, 4] * 5, "one": [2] * 10, "any": [5, 0, 0, 5, 3, 3, 0, -1, 5, 5]}[order]
     to, rows, into = torch.tensor(to), torch.randn(10, width), torch.randn(6, width)
     check(lambda x, i, r: torch.index_put(x, (i,), r, accumulate=True), into, to, rows)

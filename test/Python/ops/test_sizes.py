@@ -1,4 +1,4 @@
-"""Every imported op at sizes about the tiles: empty, one, prime, tile - 1, tile, tile + 1, in all layouts of the inputs."""
+"""Tests every imported op at sizes around the tile sizes: 0, 1, prime, tile - 1, tile, tile + 1, in all layouts of the inputs."""
 
 import math
 import zlib
@@ -36,17 +36,17 @@ def of_one_column(x):
 
 
 LAYOUTS = (torch.Tensor.contiguous, transposed, stepped, of_one_row, offset, of_one_column)
-KEEPING = (torch.Tensor.contiguous, transposed, stepped, offset)  # the elements are those given
-IN_ORDER = (torch.Tensor.contiguous, stepped, offset, of_one_row)  # and so are the results' strides
+KEEPING = (torch.Tensor.contiguous, transposed, stepped, offset)  # layouts that keep the elements
+IN_ORDER = (torch.Tensor.contiguous, stepped, offset, of_one_row)  # layouts without permuted dimensions
 
 
 def laid_out(inputs, turn, layouts):
-    """Input i in the layout i + turn: all pairs of layouts over the sizes and rows of a table."""
+    """Returns input i in the layout i + turn. Over the sizes and rows of a table, this covers all pairs of layouts."""
     return [layouts[(turn + i) % len(layouts)](x) if x.dim() and x.numel() else x for i, x in enumerate(inputs)]
 
 
 def together(cases, gradients):
-    """All cases (name, function, inputs) as one function, its arguments, and what evaluates it, or its gradients."""
+    """Returns one function for all cases (name, function, inputs), its arguments, and a function that evaluates it or its gradients."""
     counts = [len(inputs) for _, _, inputs in cases]
 
     def run(*flat):
@@ -61,9 +61,9 @@ def together(cases, gradients):
 
 
 def check_cases(cases, relax_integers=False, gradients=False):
-    """Compiles all cases as one graph and judges each, or its gradients, alone."""
+    """Compiles all cases as one graph and checks each case, or its gradients, separately."""
     run, flat, evaluate = together(cases, gradients)
-    torch._dynamo.reset()  # else a second set of sizes of one function is compiled with symbols
+    torch._dynamo.reset()  # otherwise Dynamo compiles a second set of sizes with symbols
     with torch.set_grad_enabled(gradients):
         eager = [with_threads(n, evaluate, run, flat) for n in (1, 2)]
         reference = evaluate(run, [widen(x) for x in flat])
@@ -79,7 +79,7 @@ def check_cases(cases, relax_integers=False, gradients=False):
 
 
 def accepted(fn, inputs):
-    """Whether eager takes the case; what it refuses at a size is not compared."""
+    """Returns True if eager accepts the case. Cases that eager rejects are not compared."""
     try:
         with torch.no_grad():
             fn(*inputs)
@@ -89,7 +89,7 @@ def accepted(fn, inputs):
 
 
 def check_sizes(key, case, sizes=SIZES, layouts=LAYOUTS, relax_integers=False, gradients=False):
-    """`case(n)` is (function, inputs...); which size has which layout differs from row to row, and is the same in every run."""
+    """Checks `case(n)`, which returns (function, inputs...), at all sizes. `key` determines the layout of each size."""
     start = zlib.crc32(key.encode())
     cases = []
     for turn, n in enumerate(sizes):
@@ -146,15 +146,15 @@ def test_scalar_sizes(name):
     check_sizes(name, elementwise(SCALARS[name], "x"), layouts=layouts_for(name))
 
 
-SUMS = ("sum", "mean", "cumsum", "logsumexp", "norm")  # of positive numbers: see the table of sizes
+SUMS = ("sum", "mean", "cumsum", "logsumexp", "norm")  # tested with positive numbers: see size_table.py
 
 
 @pytest.mark.parametrize("name", REDUCTIONS)
 def test_reduction_sizes(name):
     kind = "p" if name.startswith(SUMS) else "x"
     fn = REDUCTIONS[name]
-    # Layouts of one row or column make all elements of a reduction equal: which of them topk names is not told, and
-    # what cancels to zero has its own test below.
+    # Layouts of one row or column make all elements of a reduction equal. topk may return any of equal elements, and
+    # reductions that cancel to zero have a separate test below.
     layouts = KEEPING if name in ("topk", "var", "var_mean", "std", "layer_norm", "sum_first") else LAYOUTS
     case = lambda n: (fn, make((n, 5) if "first" in name or name in ("amin", "min_dim") else (3, n), torch.float32, kind))  # noqa: E731
     check_sizes(name, case, layouts=layouts, relax_integers=True)
@@ -166,7 +166,7 @@ OF_EQUALS = {"var": lambda v: v.var(-1), "std": lambda v: v.std(-1), "layer_norm
 
 @pytest.mark.parametrize("name", OF_EQUALS)
 def test_reduction_of_equal_elements(name):
-    """Of equal elements eager finds the variance 0, and sums by a tree."""
+    """For equal elements, eager's variance is 0, and eager sums in a tree."""
     fn = OF_EQUALS[name]
     spread = (lambda v, n: v.expand(n, 5)) if name == "sum_first" else (lambda v, n: v[0, :3, None].expand(3, n))
     check_cases([(f"{name} at {n}", fn, [spread(make((1, 5), torch.float32, "p"), n)]) for n in SIZES[2:]])
@@ -185,13 +185,13 @@ ROWS = [(family, name) for family, rows in FAMILIES.items() for name in rows]
 
 @pytest.mark.parametrize("family,name", ROWS)
 def test_sizes(family, name):
-    # Places written twice and equal elements sorted are eager's to choose: there the elements stay as given.
+    # The result of duplicate writes and the order of equal elements are unspecified, so these rows keep the elements.
     layouts = LAYOUTS if family in ("products", "convolutions", "attention") else KEEPING
     check_sizes(name, FAMILIES[family][name], layouts=layouts_for(name, layouts))
 
 
 def gradients_of(cases):
-    """Per case the gradients of the sum of its results, each weighted by a fixed number."""
+    """Returns a function that computes each case's gradients of a sum of its results with fixed weights."""
 
     def gradients(function, flat):
         flat = [v.detach().requires_grad_(v.is_floating_point()) for v in flat]
@@ -212,8 +212,8 @@ def gradients_of(cases):
 @pytest.mark.parametrize("name", list(GRADIENTS) + list(ACTIVATIONS))
 def test_gradient_sizes(name):
     case = GRADIENTS.get(name) or elementwise(ACTIVATIONS[name], "x")
-    # A gradient has its input's strides whatever computes it: autograd sees to that.
-    sizes = SIZES[1:] if name == "group_norm" else SIZES  # 0: see below
+    # Autograd gives each gradient the strides of its input.
+    sizes = SIZES[1:] if name == "group_norm" else SIZES  # the size 0 has a separate test below
     check_sizes("gradient of " + name, case, sizes=sizes, layouts=(torch.Tensor.contiguous, stepped, offset), gradients=True)
 
 
@@ -247,7 +247,7 @@ def test_products_in_bf16(name):
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=lambda f: f.__name__)
 def test_all_sizes_of_a_layout(layout):
-    """The layouts of elementwise ops do not depend on the op: all pairs of size and layout for two of them."""
+    """Tests all pairs of size and layout for two elementwise ops, since the layout does not depend on the op."""
     for fn in (lambda v: v * 2 + 1, lambda v: v.transpose(0, -1).exp()):
         check_sizes(layout.__name__, lambda n, fn=fn: (fn, make((3, n), torch.float32)), layouts=(layout,))
         check_sizes(layout.__name__, lambda n, fn=fn: (fn, make((2, n, 5), torch.float32)), layouts=(layout,))
@@ -266,7 +266,7 @@ WRITTEN = {"all": lambda x: x, "every_second": lambda x: x[:, ::2], "columns": l
 
 @pytest.mark.parametrize("name", WRITTEN)
 def test_writes_into_strided_inputs(name):
-    """The result goes where the caller's tensor has its elements, and nowhere else."""
+    """The result is written to the elements of the caller's tensor only."""
     for n in SIZES:
         for layout in KEEPING:
             given = layout(torch.randn(3, n))
@@ -295,7 +295,7 @@ def test_one_compile_at_all_sizes(name):
             assert_numbers(leaves(compiled(x)), eager, leaves(fn(widen(x))))
 
 
-# Imported, and compared with eager elsewhere or not comparable.
+# Imported ops that other tests compare with eager, or whose results cannot be compared.
 ELSEWHERE = {
     "without values": ("empty", "empty_permuted", "empty_strided", "new_empty_strided", "_assert_tensor_metadata"),
     "what torch takes apart before any backend": ("hardshrink", "softshrink"),
@@ -309,7 +309,7 @@ ELSEWHERE = {
 
 
 def targets_of(cases, gradients):
-    """The operations that reach the importer, and nothing compiled."""
+    """Returns the operators that reach the importer, without compiling them."""
     from torch._dynamo.backends.common import aot_autograd
 
     from tilewright.decompositions import decompositions
@@ -329,7 +329,7 @@ def targets_of(cases, gradients):
 
 
 def taken_apart(target):
-    """Composite ops are taken apart, and what functionalization names and copies renamed, before a graph reaches the backend."""
+    """Returns True for ops that no backend sees: torch decomposes composite ops, and functionalization renames copies and lifts."""
     space, name, overload = target.split(".")
     op = getattr(getattr(getattr(torch.ops, space), name, None), overload, None)
     return op is None or op.has_kernel_for_dispatch_key(torch._C.DispatchKey.CompositeImplicitAutograd) or name.endswith("_copy") or name.startswith("lift")
@@ -370,7 +370,7 @@ FLOATS_OF_SIZES = {
 
 @pytest.mark.parametrize("fn", FLOATS_OF_SIZES.values(), ids=FLOATS_OF_SIZES)
 def test_floats_that_follow_from_sizes(fn):
-    """Graph 404090 of fuzz ended in an error: `int(1.5 * size)` was unknown at a call."""
+    """Found by fuzz (graph 404090): `int(1.5 * size)` was unknown at a call, which was an error."""
     torch._dynamo.reset()
     compiled = compiled_strictly(fn, dynamic=True)
     for rows in (9, 10, 11, 12, 33):
@@ -380,7 +380,7 @@ def test_floats_that_follow_from_sizes(fn):
 
 @pytest.mark.parametrize("fn", [lambda x: F.interpolate(x[None], scale_factor=1.3), lambda x: x[:, : round(x.shape[1] / 2)] * 2])
 def test_sizes_that_floats_round_are_left_to_eager(fn):
-    """1.3 is no fraction by a power of two: int(1.3 * n) is what its product is rounded to."""
+    """1.3 is not a fraction with a power of two as denominator, so int(1.3 * n) depends on the rounding of the product."""
     torch._dynamo.reset()
     compiled = torch.compile(fn, backend="tilewright", fullgraph=True, dynamic=True)
     with pytest.warns(UserWarning, match="rounded|RoundToInt"):

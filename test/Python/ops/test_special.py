@@ -1,4 +1,4 @@
-"""python/tilewright/decomposed/special.py against eager: over the pieces' ends, poles, infinities and NaN."""
+"""Tests python/tilewright/decomposed/special.py against eager, at boundaries between formulas, poles, infinities and NaN."""
 
 import mpmath as mp
 import pytest
@@ -15,7 +15,7 @@ def grid(low, high, *more):
     return torch.cat([torch.linspace(low, high, 83), torch.tensor([0.0, -0.0, 1.0, 2.0, 8.0, *more])])
 
 
-# name -> (function, one argument per check: each is judged by its own largest values)
+# name -> (function, arguments): each argument is a separate check, with a bound relative to its largest results
 CASES = {
     **{f"{n}": (getattr(s, n), [grid(-8, 8), grid(-30, 30), grid(6, 20)]) for n in ("i0", "i1", "modified_bessel_i0", "modified_bessel_i1")},
     **{f"{n}": (getattr(s, n), [grid(-8, 8), grid(-300, 300, NAN)]) for n in ("i0e", "i1e")},
@@ -48,7 +48,7 @@ def test_special(name):
             check(fn, x)
 
 
-EXACT = {  # where eager's own float64 is not: its Bessel functions have seven digits
+EXACT = {  # functions that eager computes inexactly in float64: its Bessel functions have seven digits
     "i0": (s.i0, lambda v: mp.besseli(0, v)), "i1e": (s.i1e, lambda v: mp.besseli(1, v) * mp.exp(-v)),
     "bessel_j0": (s.bessel_j0, lambda v: mp.besselj(0, v)), "bessel_j1": (s.bessel_j1, lambda v: mp.besselj(1, v)),
     "bessel_y0": (s.bessel_y0, lambda v: mp.bessely(0, v)), "bessel_y1": (s.bessel_y1, lambda v: mp.bessely(1, v)),
@@ -80,14 +80,14 @@ def test_integers_become_floats():
 
 
 def traced_nodes(fn, *arguments) -> int:
-    """Of the graph that AOTAutograd gives, sizes being symbols; the numbers are checked, too."""
+    """Returns the number of nodes of the graph that AOTAutograd gives for symbolic sizes. Also checks the results."""
     tilewright.report(clear=True)
     check(fn, *arguments, dynamic=True)
     return max(graph.nodes for graph in tilewright.report())
 
 
 def test_kept_whole_while_traced():
-    # Taken apart there, its 200 parts would be traced with symbolic sizes, which takes seconds.
+    # If torch decomposed erfinv, it would trace 200 ops with symbolic sizes, which takes seconds.
     assert traced_nodes(torch.erfinv, torch.linspace(-0.9, 0.9, 66).reshape(6, 11)) < 10
 
 

@@ -1,4 +1,4 @@
-"""as_strided and what its gradients are made of: windows of memory, as views and gathered."""
+"""Tests as_strided and the ops of its gradients: windows of memory, as views and as gathers."""
 
 import pytest
 import torch
@@ -40,7 +40,7 @@ def test_windows(window, layout):
 def test_writes(name):
     size, stride, offset = WINDOWS[name]
     x, part = torch.randn(2, 8, 6, 6), torch.randn(size)
-    if name != "overlapping":  # which element stays is nobody's promise
+    if name != "overlapping":  # which of the overlapping elements is kept is unspecified
         check(lambda x, p: torch.as_strided_scatter(x * 2, p, size, stride, offset), x, part)
         check(lambda x, p: torch.as_strided_scatter(channels_last(x) * 2, p, size, stride, offset), x, part)
         check_gradient(lambda x, p: torch.as_strided_scatter(x * 2, p, size, stride, offset).square(), x, part)
@@ -55,7 +55,7 @@ def test_writes(name):
 
 
 def test_memory_of_a_view():
-    """Offsets count from the beginning of the memory, of which the view is a part."""
+    """Offsets are relative to the beginning of the storage, not of the view."""
     x = torch.randn(4, 8, 6)
     check(lambda x: torch.as_strided((x * 2)[1:, 2:], (4, 3), (2, 1), 5), x)
     check(lambda x: torch.as_strided((x * 2)[1:, 2:], (4, 3), (2, 1)), x)
@@ -89,21 +89,21 @@ def test_symbolic_sizes():
                                                (torch.randn(9, 9)[2:], 0, "reaches outside of the 63 elements"),
                                                (torch.randn(9, 9)[:2], 5, "reaches outside of the 18 elements")])  # fmt: skip
 def test_what_cannot_be(x, offset, reason):
-    """Elements of an argument's memory that are not its own do not reach a program."""
+    """A program has no access to elements of an argument's storage that are not elements of the argument."""
     torch._dynamo.reset()
     with pytest.raises(torch._dynamo.exc.BackendCompilerFailed, match=reason):
         compiled_strictly(lambda x: torch.as_strided(x, (3, 3), (7, 1), offset) * 2)(x)
 
 
 def test_results_have_the_strides_of_the_whole_op():
-    """What adaptive pooling is taken apart into would give a dense result; the op keeps channels-last."""
+    """The decomposition of adaptive pooling would give a contiguous result; the op keeps channels-last."""
     x = torch.randn(3, 5, 7, 7).contiguous(memory_format=torch.channels_last)
     check(lambda x: torch.nn.functional.adaptive_avg_pool2d(x, 3), x)
     check(torch.diagonal_scatter, torch.randn(3, 4).t()[:3], torch.randn(3))  # memory with gaps
 
 
 def test_results_between_eager_segments_have_them_too():
-    """Attention of heads of symbolic size is eager's."""
+    """Results of an op next to attention with heads of symbolic size have eager's strides."""
     from tilewright.backend import tilewright
 
     torch._dynamo.reset()
@@ -115,7 +115,7 @@ def test_results_between_eager_segments_have_them_too():
 
 @pytest.mark.parametrize("part", [slice(-512, None), slice(-512, -3), slice(-512, 2), slice(-512, None, 2), slice(-3, None), slice(-3, -1)])
 def test_slices_of_symbolic_sizes_that_begin_before_the_first_element(part):
-    """Found by lengths.py (xlnet): x[-512:] of fewer elements read memory in front of x."""
+    """Found by lengths.py (xlnet): x[-512:] of fewer elements read memory before x."""
 
     def written(x):
         return torch.zeros_like(x).index_add(0, torch.arange(x.shape[0]), x).slice_scatter(x[part] * 2, 0, part.start, part.stop, part.step or 1)
@@ -129,8 +129,8 @@ def test_slices_of_symbolic_sizes_that_begin_before_the_first_element(part):
 
 
 def test_a_size_that_a_guard_says_is_one():
-    """Found by fuzz (graph 402882): the last of the parts has s - 2 * ((s + 2) // 3) rows, which is broadcast because torch guards that it
-    is 1; its rows were read beyond its end."""
+    """Found by fuzz (graph 402882): the last chunk has s - 2 * ((s + 2) // 3) rows and is broadcast because torch guards that this
+    number is 1. Its rows were read past the end."""
     x, y = torch.randn(5, 5, 3), torch.randn(11, 3)
     check(lambda x, y: torch.nn.functional.cosine_similarity(y, torch.chunk(x, 3, -2)[2], dim=-1), x, y, dynamic=True)
     check(lambda x, y: torch.chunk(x, 3, -2)[2] + y, x, y, dynamic=True)
@@ -138,16 +138,16 @@ def test_a_size_that_a_guard_says_is_one():
 
 @pytest.mark.parametrize("wide, narrow", [(torch.int32, torch.int8), (torch.int16, torch.int8), (torch.int64, torch.int16), (torch.float32, torch.bfloat16)])
 def test_one_element_behind_vectors_that_are_truncated(wide, narrow):
-    """Found by fuzz (graph 418917): LLVM 22.1 stores the only lane of a masked store before its truncation (its issue
-    179489), over the first elements of the next row."""
+    """Found by fuzz (graph 418917): LLVM 22.1 stores the only active lane of a masked store without truncation (LLVM issue
+    179489), which overwrote the first elements of the next row."""
     for rows in (17, 33, 65):
         x = torch.randint(-100, 100, (rows, 9)).to(wide)
         check(lambda x: x.t().contiguous().to(narrow), x)
 
 
 def test_what_is_saved_of_a_scan_lies_as_its_result():
-    """Found by fuzz (graph 406478): a view of logcumsumexp of a transposed tensor had the strides of its parts where it is
-    also saved for the gradient."""
+    """Found by fuzz (graph 406478): a view of logcumsumexp of a transposed tensor had the strides of the decomposition if the
+    result is also saved for the gradient."""
     from tilewright.backend import tilewright
 
     torch._dynamo.reset()
@@ -159,7 +159,7 @@ def test_what_is_saved_of_a_scan_lies_as_its_result():
 @pytest.mark.parametrize("start, step", [(0, 2), (1, 2), (1, 3), (4, 5)])
 @pytest.mark.parametrize("size", [7, 17, 33])
 def test_parts_with_a_step(start, step, size):
-    """Rows of `step` elements each of which gets a new first one; the last may be cut off."""
+    """Replaces every `step`-th element. The last group of `step` elements may be incomplete."""
     x, row = torch.randn(3, size), torch.randn(size, 3, 2)
     parts = torch.randn(3, len(range(start, size, step))), torch.randn(len(range(start, size, step)), 3, 2)
     check(lambda x, part: x.slice_scatter(part, 1, start, None, step), x, parts[0])

@@ -1,4 +1,4 @@
-"""Sums of many equal numbers: the roundings of one long chain of additions all have one sign, those of sums of sums do not add up."""
+"""Tests sums of many equal numbers. Rounding errors of a sequential sum have one sign and accumulate; those of partial sums do not."""
 
 import pytest
 import torch
@@ -8,7 +8,7 @@ from numbers_rule import check, check_gradient
 INF, NAN = float("inf"), float("nan")
 
 
-# name -> (sizes, dimensions that are summed): how long the innermost of these is decides on the loops.
+# name -> (sizes, reduction dimensions): the size of the innermost reduction dimension determines the loops.
 SHAPES = {
     "one row": ((8192,), (0,)), "rows": ((64, 8192), (1,)), "columns": ((8192, 64), (0,)), "short rows": ((128, 8, 8), (0, 1, 2)),
     "short rows between": ((4096, 8, 33), (0, 2)), "rows and rows": ((128, 7, 65), (0, 2)), "all of images": ((4, 16, 7, 7), (0, 2, 3)),
@@ -25,7 +25,7 @@ def test_sums_of_equal_numbers(name):
 
 @pytest.mark.parametrize("dynamic", [False, True])
 def test_long_sums_of_random_numbers(dynamic):
-    """Of a size that is a symbol, 2048 elements at a time were added to one total: three times eager's error."""
+    """For symbolic sizes, blocks of 2048 elements were added to one total, with three times eager's error."""
     compiled = torch.compile(lambda x: x.sum(), backend="tilewright", dynamic=dynamic)
     ours = eager = 0.0
     for seed in range(20):
@@ -41,7 +41,7 @@ def test_gradient_of_a_number():
 
 
 def test_sums_of_a_broadcast_tensor():
-    # The views around them collapse; what is summed, or normalized, keeps its size.
+    # The views around the reductions collapse, but the reduction dimension must keep its size.
     x = torch.randn(16, 1, 7, 16)
     check(lambda x: x.expand(16, 7, 7, 16).sum(1).reshape(16, 112) + 0.5, x)
     check(lambda x: torch.softmax(x.expand(16, 7, 7, 16), 1).reshape(16, 7, 112) * 2, x)
@@ -56,7 +56,7 @@ def test_hypot_of_infinity():
 
 @pytest.mark.parametrize("shape", [(1, 23, 23), (8, 100, 33)])
 def test_the_mean_of_var_mean_near_zero(shape):
-    """Found by fuzz (graph 8667): float32 partial sums gave a mean near 0 the error of the elements; eager sums in float64."""
+    """Found by fuzz (graph 8667): with float32 partial sums, a mean near 0 had an error relative to the elements; eager sums in float64."""
     compiled = torch.compile(lambda x: torch.var_mean(x), backend="tilewright")
     ours = eager = 0.0
     for seed in range(20):

@@ -1,5 +1,5 @@
-"""Numbers that follow from symbolic sizes where ops take constants as a rule: pads, shifts, diagonals, k, windows. One compilation for
-all sizes."""
+"""Tests numbers that depend on symbolic sizes in arguments that usually are constants: pads, shifts, diagonals, k, windows. One compilation
+serves all sizes."""
 
 import pytest
 import torch
@@ -26,7 +26,7 @@ NUMBERS = {
 def test_numbers_of_sizes(name):
     torch._dynamo.reset()
     function = NUMBERS[name]
-    counter = torch._dynamo.testing.CompileCounter()  # eager's, of as many graphs
+    counter = torch._dynamo.testing.CompileCounter()  # counts the graphs that Dynamo makes with eager
     ours, theirs = compiled_strictly(function, dynamic=True), torch.compile(function, backend=counter, dynamic=True)
     before = torch._dynamo.utils.counters["stats"]["unique_graphs"]
     for seed, (rows, columns) in enumerate([(20, 23), (24, 32), (33, 17), (21, 41)]):

@@ -1,4 +1,4 @@
-"""The table's ops at sizes with tails, empty, scalar, non-contiguous, in several dtypes."""
+"""Tests the ops of table.py at sizes with tails, empty, scalar and non-contiguous, in several dtypes."""
 
 import pytest
 import torch
@@ -111,7 +111,7 @@ def test_special_values():
 
 
 def test_sums_over_outer_dimensions():
-    """Batch statistics: one result for 2 x 112 x 112 elements, none of them neighbours; the mean is near zero."""
+    """Batch statistics reduce 2 x 112 x 112 elements, of which no two are adjacent. The mean is near zero."""
     x = torch.randn(2, 24, 112, 112).to(memory_format=torch.channels_last)
     check(lambda v: (v.mean((0, 2, 3)), v.sum((0, 2, 3)), v.var((0, 2, 3))), x)
     check(lambda v: v.sum(0), torch.randn(25088, 33))

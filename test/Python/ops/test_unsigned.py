@@ -1,4 +1,4 @@
-"""Unsigned values are ordered as unsigned ones, and booleans stay booleans: against eager, bit by bit."""
+"""Tests that unsigned values are compared as unsigned, and that booleans stay booleans: bitwise equal to eager."""
 
 import pytest
 import torch
@@ -31,7 +31,7 @@ CASES = {
     "pad of booleans": (lambda x: F.pad(x, (1, 2), value=2.0), MASK),
 }
 
-# What eager has of wider unsigned types; half of the numbers have the highest bit set.
+# Wider unsigned dtypes that eager supports in part; half of the numbers have the highest bit set.
 WIDE = [torch.uint16, torch.uint32, torch.uint64]
 OF_WIDE = {
     "sum": lambda x: x.sum(), "sum of rows": lambda x: x.sum(1), "sum of columns": lambda x: x.sum(0), "prod": lambda x: x.prod(), "cumsum": lambda x: x.cumsum(1),
@@ -49,7 +49,7 @@ OF_WIDE = {
 
 
 def wide(dtype):
-    """Numbers of every size, and the ends."""
+    """Returns numbers of all sizes, and the limits of `dtype`."""
     bits = dtype.itemsize * 8
     low = torch.randint(0, 2 ** min(bits, 62), (6, 40), generator=torch.Generator().manual_seed(1), dtype=torch.int64)
     high = torch.randint(0, 2, (6, 40), generator=torch.Generator().manual_seed(2), dtype=torch.int64)
@@ -71,7 +71,7 @@ def test_of_wide(name, dtype):
 
 @pytest.mark.parametrize("dtype", WIDE, ids=str)
 def test_what_eager_has_not_is_no_crash(dtype):
-    """Eager's error, or the result that the same numbers have as int64."""
+    """An op that eager does not support raises an error or gives the result of the same numbers in int64."""
     x = torch.tensor([5, 3, 9, 2, 7] * 5).to(dtype)
     for function in (lambda x: torch.arange(7, dtype=x.dtype).to(torch.int64), lambda x: x.cummax(0).values, lambda x: x.max(), lambda x: x + x, lambda x: x // 2, lambda x: x << 1,
                      lambda x: F.embedding(x, torch.eye(10)), lambda x: x.scatter(0, torch.tensor([0]), x[:1]), lambda x: x.gather(0, torch.tensor([0, 1])),
@@ -91,7 +91,7 @@ def test_unsigned(name):
 
 
 def test_a_convolution_whose_kernel_is_symbolic_is_no_crash():
-    """Its loops would have to know how many there are: refused, and run by eager."""
+    """Its number of loops would be symbolic, so Tilewright rejects it and eager runs it."""
 
     def convolve(x, w):
         return F.conv2d(x, w) * 2
