@@ -37,7 +37,7 @@ def test_attention_gradient_in_f64():
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 def test_rows_that_tiles_of_two_shapes_would_cut(dtype):
-    """Tests tiles of 32 rows with a tail: 28 rows are two tiles of 14. Both shapes in one kernel needed more tiles than there are registers."""
+    """Tests a tail after tiles of 32 rows: 28 rows are two tiles of 14. Both shapes together needed more tiles than registers."""
     for rows in (45, 60, 62, 92):
         check(F.scaled_dot_product_attention, *[torch.randn(1, 2, rows, 64).to(dtype) for _ in range(3)])
 
