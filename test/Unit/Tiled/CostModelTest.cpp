@@ -84,7 +84,7 @@ TEST(CostModel, ThreadsComeOutEven) {
 }
 
 TEST(CostModel, TasksOfAnEvenGridCostAsCountedOneByOne) {
-  // Above a limit, tasks are not counted one by one. Twice the rows must take twice the time on both sides of it.
+  // `shape` has as many tasks as are simulated one by one, `twice` has more. Twice the rows must take twice the time.
   CostMachine machine = server();
   ProductShape shape = f32Product(64 * 64, 48 * 2, 256), twice = f32Product(2 * 64 * 64, 48 * 2, 256);
   double once = costOfProduct(shape, {64, 1}, machine).nanoseconds - machine.rates.kernel;
