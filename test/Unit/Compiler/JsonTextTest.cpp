@@ -1,4 +1,4 @@
-// Deeply nested JSON is an error and does not end the process. test/Python/test_locale.py tests the parser in locales.
+// Deeply nested JSON is an error and does not end the process. test/Python/test_locale.py tests other locales.
 #include "tilewright/JsonText.h"
 
 #include <gtest/gtest.h>
