@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s --tw-collapse-views --cse | FileCheck %s
 
-// From matmul to matmul in two dimensions: bias, residual and norm between them.
+// The ops between two matmuls (bias, residual and norm) become two-dimensional.
 // CHECK-LABEL: func @transformer_chain
 // CHECK: %[[M:.*]] = tw.matmul %arg0, %arg1
 // CHECK: %[[A:.*]] = tw.add %[[M]], %arg2 : (tensor<34x64xf32>, tensor<64xf32>) -> tensor<34x64xf32>
@@ -21,7 +21,7 @@ func.func @transformer_chain(%x: tensor<34x64xf32>, %w: tensor<64x64xf32>, %b: t
   return %6 : tensor<34x64xf32>
 }
 
-// Symbolic sizes merge like others.
+// Symbolic sizes merge like constant sizes.
 // CHECK-LABEL: func @symbolic
 // CHECK: %[[E:.*]] = tw.exp %arg2
 // CHECK: tw.reshape %[[E]]
@@ -32,7 +32,7 @@ func.func @symbolic(%a: index {tw.symbol = "a"}, %b: index {tw.symbol = "b"}, %x
   return %1 : tensor<?x?x8xf32, affine_map<()[s0, s1] -> (s0, s1, 8)>>
 }
 
-// A table of positions is stretched over the batch only: this shape cannot merge.
+// The positions are broadcast along the batch only, so the batch and the positions cannot merge.
 // CHECK-LABEL: func @mixed_broadcast
 // CHECK: %[[R:.*]] = tw.reshape %arg0
 // CHECK: tw.add %[[R]], %arg1
@@ -42,7 +42,7 @@ func.func @mixed_broadcast(%x: tensor<34x64xf32>, %p: tensor<1x17x64xf32>) -> te
   return %1 : tensor<2x17x64xf32>
 }
 
-// A permute is no dense tensor: reshaping it would copy.
+// A permuted operand is not contiguous: reshaping it would copy it.
 // CHECK-LABEL: func @permuted_operand
 // CHECK: tw.add %{{.*}} : (tensor<2x17x64xf32>, tensor<2x17x64xf32>)
 func.func @permuted_operand(%x: tensor<34x64xf32>, %p: tensor<17x2x64xf32>) -> tensor<2x17x64xf32> {
@@ -52,7 +52,7 @@ func.func @permuted_operand(%x: tensor<34x64xf32>, %p: tensor<17x2x64xf32>) -> t
   return %2 : tensor<2x17x64xf32>
 }
 
-// A sum over rows merges with them; one of its statistics moves up to its reader's shape.
+// The parallel dimensions of a sum merge; its result, one element per row, is reshaped to the rank of its reader.
 // CHECK-LABEL: func @reductions
 // CHECK: %[[T:.*]] = tw.take %arg1[%{{.*}}] {dim = 0 : i64} : (tensor<128x64xf32>, tensor<34xi64>) -> tensor<34x64xf32>
 // CHECK: %[[S:.*]] = tw.reduce sum %[[T]] {dims = array<i64: 1>} : tensor<34x64xf32> -> tensor<34xf32>
@@ -68,8 +68,8 @@ func.func @reductions(%i: tensor<2x17xi64>, %table: tensor<128x64xf32>, %w: tens
   return %4 : tensor<34x8xf32>
 }
 
-// A broadcast operand of what takes none by broadcasting keeps all of its elements (found by fuzz: a softmax of one row
-// instead of seven).
+// A broadcast operand of an op that does not broadcast its operands keeps all of its elements (found by the fuzzer: a
+// softmax of one row instead of seven).
 // CHECK-LABEL: func @broadcast_operands
 // CHECK: %[[X:.*]] = tw.broadcast %{{.*}} : tensor<16x1x112xf32> -> tensor<16x7x112xf32>
 // CHECK: tw.softmax %[[X]] {dim = 1 : i64} : tensor<16x7x112xf32> -> tensor<16x7x112xf32>

@@ -1,8 +1,8 @@
 // RUN: tilewright-opt %s -split-input-file --tw-fixed-point='formats="8,3 fc=10,4,AP_TRN sum=6,2,AP_RND_CONV"' | FileCheck %s --check-prefixes=CHECK,DOWN
 // RUN: tilewright-opt %s -split-input-file --tw-fixed-point='formats="8,3 fc=10,4,AP_RND_INF,AP_WRAP sum=6,2,AP_TRN_ZERO,AP_SAT_ZERO"' | FileCheck %s --check-prefixes=CHECK,AWAY
 
-// A product is as wide as its widest column needs: 256 * 128 + 192 * 127 = 57152 takes 17 bits. Ten bits hold what is left
-// of it, so that nothing has to saturate. The weight has ten bits, the point where 1.0 lets it be.
+// A product is as wide as its widest column requires: 256 * 128 + 192 * 127 = 57152 takes 17 bits. Ten bits hold the
+// shifted product, so nothing saturates. The weight has ten bits, with as many fraction bits as the value 1.0 allows.
 // CHECK: verdict = "cannot overflow"
 // CHECK-LABEL: func.func @main(%arg0: tensor<4x2xi8> {tw.name = "x"}, %arg1: tensor<1xi6> {tw.name = "sum"}) -> tensor<4x2xi10>
 // CHECK-DAG: %[[W:.*]] = tw.constant dense<{{\[\[}}128, -256], [64, 192]]> : tensor<2x2xi10>
@@ -28,8 +28,8 @@ module {
 
 // -----
 
-// What is computed from weights alone is a constant; a power of two only moves the point; what two read is rounded once;
-// a result has the format of its own name.
+// A value computed from weights alone is a constant; a power of two as factor only moves the binary point; a value with
+// two readers is rounded once; a result has the format of its own name.
 // CHECK: has = 2 : i64, layer = "", needs = {{[0-9]+}} : i64
 // DOWN-SAME: saturates outside of
 // AWAY-SAME: becomes 0 outside of

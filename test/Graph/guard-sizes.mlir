@@ -1,7 +1,7 @@
 // RUN: tilewright-opt %s --tw-guard-sizes --split-input-file --verify-diagnostics | FileCheck %s
-// What the ops need of symbolic sizes is proved, impossible, or a guard.
+// A requirement of an op on symbolic sizes is proved, is impossible, or becomes a guard.
 
-// Sizes of inputs that are joined; the names of the symbols are the user's.
+// Sizes of concatenated inputs; the guard uses the user's names of the symbols.
 // CHECK: #[[ROWS:map[0-9]*]] = affine_map<()[s0] -> (s0, 17)>
 // CHECK: func.func @main
 // CHECK-SAME: tw.guards = [{sizes = #[[ROWS]], text = "tw.concat at {{.*}}guard-sizes.mlir:{{[0-9]+}}: rows must be 17"}]
@@ -12,7 +12,7 @@ func.func @main(%n: index {tw.symbol = "rows", tw.min = 1 : i64}, %x: tensor<?x8
 
 // -----
 
-// Elements that a reshape drops; one guard, though two ops need it.
+// A reshape must not drop elements; there is one guard, although two ops need it.
 // CHECK: #[[COUNTS:map[0-9]*]] = affine_map<()[s0] -> (s0 * 8, ((s0 * 8) floordiv 7) * 7)>
 // CHECK: func.func @main
 // CHECK-SAME: tw.guards = [{sizes = #[[COUNTS]], text = "tw.reshape at {{.*}}: n * 8 must be ((n * 8) // 7) * 7"}]
@@ -24,7 +24,7 @@ func.func @main(%n: index {tw.symbol = "n", tw.min = 1 : i64}, %x: tensor<?x8xf3
 
 // -----
 
-// The ranges say that the rows are there: no guard.
+// The range of the symbol proves that the rows exist: no guard.
 // CHECK: func.func @main
 // CHECK-NOT: tw.guards
 // CHECK: tw.slice
@@ -35,7 +35,7 @@ func.func @main(%n: index {tw.symbol = "n", tw.min = 8 : i64}, %x: tensor<?xf32,
 
 // -----
 
-// Fewer rows are possible: each call must have them.
+// The range allows fewer rows, so a guard checks each call.
 // CHECK: #[[LEAST:map[0-9]*]] = affine_map<()[s0] -> (s0, 7)>
 // CHECK: func.func @main
 // CHECK-SAME: tw.guards = [{at_least, sizes = #[[LEAST]], text = "tw.slice at {{.*}}: n must be at least 7"}]

@@ -1,7 +1,7 @@
 // RUN: tilewright-opt %s --tw-match-quantized --canonicalize | FileCheck %s
 // RUN: tilewright-opt %s --tw-match-quantized --remarks-filter-missed="quantize" --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
-// Unsigned bytes move down by 128, and their zero point of 117 to -11; the column sums of the weight make up for it.
+// Unsigned bytes are shifted by -128, and their zero point from 117 to -11; column sums of the weight correct for it.
 // CHECK-LABEL: func @linear
 // CHECK-SAME: %[[X:.*]]: tensor<8x64xui8>, %[[W:.*]]: tensor<96x64xi8> {tw.static}, %[[S:.*]]: tensor<96xf32>
 // CHECK: tw.constant dense<-11> : tensor<i32>
@@ -27,7 +27,7 @@ func.func @linear(%x: tensor<8x64xui8>, %w: tensor<96x64xi8> {tw.static}, %s: te
   return %c : tensor<8x96xf32>
 }
 
-// Both zero points are known to be 0: nothing to make up for.
+// Both zero points are known to be 0: no correction is needed.
 // CHECK-LABEL: func @symmetric
 // CHECK: tw.matmul {{.*}} -> tensor<8x96xi32>
 // CHECK-NEXT: tw.cast
@@ -40,7 +40,7 @@ func.func @symmetric(%x: tensor<8x64xi8>, %w: tensor<64x96xi8>, %s: tensor<f32>)
   return %c : tensor<8x96xf32>
 }
 
-// Zero points of each row and each column, known at the call: sums of both sides, and their product 64 times.
+// Zero points per row and per column, known at the call: sums of both sides, and 64 times the zero points' product.
 // CHECK-LABEL: func @asymmetric
 // CHECK: tw.constant dense<64> : tensor<i32>
 // CHECK: %[[SUM:.*]] = tw.matmul
@@ -57,7 +57,7 @@ func.func @asymmetric(%x: tensor<8x64xi8>, %w: tensor<64x96xi8>, %sa: tensor<8x1
   return %c : tensor<8x96xf32>
 }
 
-// The padding is the byte that stands for 0.0.
+// The padding is the zero point, the byte that represents 0.0.
 // CHECK-LABEL: func @convolution
 // CHECK: tw.pad {{.*}}high = array<i64: 0, 0, 1, 1>, low = array<i64: 0, 0, 1, 1>, value = 5 : i8} : tensor<1x4x8x8xi8> -> tensor<1x4x10x10xi8>
 // CHECK: tw.convolution {{.*}}padding = array<i64: 0, 0>{{.*}} : (tensor<1x4x10x10xi8>, tensor<16x4x3x3xi8>) -> tensor<1x16x8x8xi32>
@@ -72,7 +72,7 @@ func.func @convolution(%x: tensor<1x4x8x8xi8>, %w: tensor<16x4x3x3xi8>, %s: tens
   return %c : tensor<1x16x8x8xf32>
 }
 
-// Scales along the sum cannot leave it.
+// Scales that change along the reduction dimension cannot be moved out of the sum.
 // CHECK-LABEL: func @scaled_along_k
 // CHECK: tw.matmul {{.*}} -> tensor<8x96xf32>
 // REMARK-DAG: Reason="a scale or zero point changes along the sum

@@ -19,7 +19,7 @@ func.func @cross_entropy(%x: tensor<64x320xbf16>, %t: tensor<64x1xi64>) -> tenso
   return %1 : tensor<64x1xbf16>
 }
 
-// The rows are wanted, too: a training step saves them.
+// The rows are also returned, because a training step saves them: unchanged.
 // CHECK-LABEL: func @saved
 // CHECK: tw.softmax
 // CHECK-NOT: tw.reduce
@@ -29,7 +29,7 @@ func.func @saved(%x: tensor<64x320xf32>, %t: tensor<64x1xi64>) -> (tensor<64x1xf
   return %1, %0 : tensor<64x1xf32>, tensor<64x320xf32>
 }
 
-// Some rows only, another dimension, most of a row: as they were.
+// Unchanged: indices for some rows only, along another dimension, or for most of a row.
 // CHECK-LABEL: func @others
 // CHECK-COUNT-3: tw.softmax
 // CHECK-NOT: tw.reduce

@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s --tw-propagate-layout --cse | FileCheck %s
 
-// Between two convolutions no permute is left.
+// No permute is left between two convolutions.
 // CHECK-LABEL: func @chain
 // CHECK: %[[X:.*]] = tw.permute %arg0 {permutation = array<i64: 0, 2, 3, 1>}
 // CHECK: %[[W:.*]] = tw.permute %arg1 {permutation = array<i64: 2, 3, 1, 0>} : tensor<4x4x3x3xf32> -> tensor<3x3x4x4xf32>
@@ -27,7 +27,7 @@ func.func @chain(%x: tensor<1x4x8x8xf32>, %w: tensor<4x4x3x3xf32>, %b: tensor<4x
   return %6 : tensor<1x4xf32>
 }
 
-// Patches of a vision transformer: the plane merges in front of the permute, which then is none.
+// Patches of a vision transformer: the plane is merged before the permute, which then is the identity.
 // CHECK-LABEL: func @patches
 // CHECK: %[[C:.*]] = tw.convolution
 // CHECK: %[[R:.*]] = tw.reshape %[[C]] : tensor<2x4x4x64xf32> -> tensor<2x16x64xf32>
@@ -41,7 +41,7 @@ func.func @patches(%x: tensor<2x3x32x32xf32>, %w: tensor<64x3x8x8xf32>) -> tenso
   return %2 : tensor<2x16x64xf32>
 }
 
-// Along a line: a plane of height 1.
+// A one-dimensional convolution becomes a convolution of a plane of height 1.
 // CHECK-LABEL: func @line
 // CHECK: tw.convolution {{.*}} : (tensor<1x1x8x4xf32>, tensor<1x3x4x2xf32>) -> tensor<1x1x6x2xf32>
 func.func @line(%x: tensor<1x4x8xf32>, %w: tensor<2x4x3xf32>) -> tensor<1x2x6xf32> {
@@ -50,7 +50,7 @@ func.func @line(%x: tensor<1x4x8xf32>, %w: tensor<2x4x3xf32>) -> tensor<1x2x6xf3
   return %0 : tensor<1x2x6xf32>
 }
 
-// An argument in channels-last memory is not turned for a pad and the pool behind it.
+// An argument in channels-last memory is not transposed for a pad and the pool after it.
 // CHECK-LABEL: func @argument
 // CHECK-NOT: tw.permute
 // CHECK: %[[P:.*]] = tw.pad %arg0 {high = array<i64: 0, 1, 1, 0>, low = array<i64: 0, 1, 1, 0>
@@ -66,7 +66,7 @@ func.func @argument(%x: tensor<1x8x8x4xf32>) -> tensor<1x5x5x4xf32> {
   return %3 : tensor<1x5x5x4xf32>
 }
 
-// Nor one of volumes.
+// An argument with three spatial dimensions is not transposed either.
 // CHECK-LABEL: func @volume
 // CHECK-NOT: tw.permute
 // CHECK: %[[M:.*]], %{{.*}} = tw.max_pool %arg0 {{{.*}}tw.channels_last} : tensor<1x4x6x8x5xf32> -> tensor<1x2x3x4x5xf32>
@@ -80,7 +80,7 @@ func.func @volume(%x: tensor<1x4x6x8x5xf32>) -> tensor<1x2x3x4x5xf32> {
   return %2 : tensor<1x2x3x4x5xf32>
 }
 
-// What another order of an argument means to its reader is not ours to choose.
+// A permute of an argument to an order other than channels first is left unchanged.
 // CHECK-LABEL: func @other_order
 // CHECK: tw.permute %arg0 {permutation = array<i64: 0, 2, 1, 3>}
 // CHECK: tw.pad {{.*}} low = array<i64: 0, 0, 1, 1>
@@ -90,7 +90,7 @@ func.func @other_order(%x: tensor<1x8x8x4xf32>) -> tensor<1x8x10x6xf32> {
   return %1 : tensor<1x8x10x6xf32>
 }
 
-// Lines and columns that are picked (an image made larger) are neighbours in both orders; so are those of windows.
+// Indexed lines and columns (an image made larger) are adjacent in both layouts; so are indexed windows.
 // CHECK-LABEL: func @indexing
 // CHECK: %[[T:.*]] = tw.take %arg0[%arg1, %arg2] {dim = 1 : i64} : (tensor<2x8x8x4xf32>, tensor<5x1xi64>, tensor<3xi64>) -> tensor<2x5x3x4xf32>
 // CHECK: tw.take %arg0[%arg3] {dim = 2 : i64} : (tensor<2x8x8x4xf32>, tensor<3x7xi64>) -> tensor<2x8x3x7x4xf32>
@@ -109,7 +109,7 @@ func.func @indexing(%x: tensor<2x8x8x4xf32>, %i: tensor<5x1xi64>, %j: tensor<3xi
   return %2, %4, %6 : tensor<2x5x3x4xf32>, tensor<2x8x3x7x4xf32>, tensor<2x8x8x3x7xf32>
 }
 
-// Channels and lines that are indexed together are not.
+// Channels and lines that are indexed together are not adjacent in both layouts.
 // CHECK-LABEL: func @apart
 // CHECK: tw.permute %arg0
 // CHECK: tw.take
@@ -119,7 +119,7 @@ func.func @apart(%x: tensor<2x8x8x4xf32>, %i: tensor<5xi64>) -> tensor<2x5x8xf32
   return %1 : tensor<2x5x8xf32>
 }
 
-// A dimension is split in front of the permute as well as behind it.
+// A dimension is split before the permute instead of after it.
 // CHECK-LABEL: func @split
 // CHECK: tw.reshape %arg0 : tensor<2x8x6x4xf32> -> tensor<2x8x3x2x2x2xf32>
 // CHECK-NOT: tw.permute

@@ -12,7 +12,7 @@ func.func @product(%a: tensor<64x32xf8E4M3FN>, %b: tensor<32x48xf8E5M2>) -> tens
   return %0 : tensor<64x48xf32>
 }
 
-// Others stay.
+// Other element types are unchanged.
 // CHECK-LABEL: @other
 // CHECK-NOT: tw.cast
 // CHECK: return

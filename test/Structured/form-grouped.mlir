@@ -1,8 +1,8 @@
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured | FileCheck %s
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured --remarks-filter-missed=fusion --remark-policy=all 2>&1 | FileCheck %s --check-prefix=MISSED
 
-// What finishes a pixel stays with the convolution, a norm of its channels too; a maximum over the plane does not: its rows
-// are images.
+// Ops on a pixel are fused with the convolution, and so is a norm over its channels. A maximum over the plane is not
+// fused, because its rows are whole images.
 // CHECK: func.func @main
 // CHECK: call @{{.*}}tw.ops = "convolution+relu+layer_norm{{[^"]*}}"
 // CHECK: call @{{.*}}tw.ops = "convolution+gelu"

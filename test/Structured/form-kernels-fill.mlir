@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured | FileCheck %s
 
-// The zeros that are a result are not those that the product begins with: its kernel fills its own destination.
+// The product's kernel fills its own destination with zeros; it does not share the zeros that @main returns.
 // CHECK: func.func @main
 // CHECK-DAG: %[[ZEROS:.*]] = call @[[FILL:kernel_[0-9]+]]({{.*}}tw.ops = "fill"
 // CHECK-DAG: %[[PRODUCT:.*]] = call @[[MATMUL:kernel_[0-9]+]](%arg0, %arg1, %{{[^,]*}}) {tw.ops = "matmul"}

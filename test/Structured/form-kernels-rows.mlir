@@ -1,7 +1,7 @@
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured --split-input-file | FileCheck %s
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured --tw-stage-tiled --split-input-file | FileCheck %s --check-prefix=TILED
 
-// Many rows: the product, the residual and the layer norm behind it are one kernel, in tiles of whole rows.
+// Many rows: the product, the residual and the layer norm are one kernel, in tiles of whole rows.
 // CHECK-LABEL: func.func @main
 // CHECK: call @{{.*}}tw.ops = "matmul+add
 // CHECK-NOT: call @
@@ -16,7 +16,7 @@ func.func @main(%x: tensor<1024x64xf32>, %w: tensor<64x96xf32>, %r: tensor<1024x
 
 // -----
 
-// Few rows: apart, so that the threads share the columns.
+// Few rows: two kernels, so that the threads share the columns of the product.
 // CHECK-LABEL: func.func @main
 // CHECK: call @{{.*}}tw.ops = "matmul+add"
 // CHECK: call @{{.*}}tw.ops = "layer_norm
@@ -29,8 +29,8 @@ func.func @main(%x: tensor<128x64xf32>, %w: tensor<64x96xf32>, %r: tensor<128x96
 
 // -----
 
-// The finish of a matmul reads sums of the rows of its left side. In a kernel with them the matmul could not come along,
-// for its tiles would be whole rows: the sums stay out, with what makes the rows.
+// The epilogue of a matmul reads row sums of its left operand. The matmul could not join a kernel of these sums, because
+// its tiles would be whole rows: the sums are in another kernel, with the cast that computes the rows.
 // CHECK-LABEL: func.func @main
 // CHECK: call @{{.*}}tw.ops = "cast+cast+reduce"
 // CHECK: call @{{.*}}tw.ops = "matmul+sub"
@@ -46,7 +46,7 @@ func.func @main(%x: tensor<128x64xf32>, %w: tensor<64x96xi8>) -> tensor<128x96xi
 
 // -----
 
-// What follows from parameters alone is not computed again for each row: a kernel of its own, that runs once.
+// An op that reads only parameters is not recomputed for each row: it is a separate kernel, which runs once.
 // CHECK-LABEL: func.func @main
 // CHECK: call @{{.*}}tw.ops = "mul"
 // CHECK: call @{{.*}}tw.ops = "matmul+mul"

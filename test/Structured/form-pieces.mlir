@@ -1,7 +1,7 @@
 // RUN: tilewright-opt %s --tw-lower-graph --tw-form-kernels="compute-pieces" --split-input-file | FileCheck %s
 // RUN: tilewright-opt %s --tw-lower-graph --tw-form-kernels --split-input-file | FileCheck %s --check-prefix=APART
 
-// What makes the parts of a concatenation is computed in its kernel.
+// The ops that compute the parts of a concatenation are in its kernel.
 // CHECK-LABEL: func.func @main
 // CHECK: call @kernel_0
 // CHECK-NOT: call @
@@ -23,7 +23,7 @@ func.func @main(%x: tensor<64x32xf32>, %y: tensor<64x16xf32>) -> tensor<64x48xf3
 
 // -----
 
-// A part that others read as well is made once.
+// A part that another op also reads is computed once, in a separate kernel.
 // CHECK-LABEL: func.func @main
 // CHECK-COUNT-2: call @kernel_
 // CHECK: return
@@ -35,7 +35,7 @@ func.func @main(%x: tensor<64x32xf32>, %y: tensor<64x16xf32>) -> (tensor<64x48xf
 
 // -----
 
-// Along the only dimension nothing is cut: the part has a kernel, and its tasks, of its own.
+// A concatenation along its only dimension is not tiled: the part has a separate kernel with its own tasks.
 // CHECK-LABEL: func.func @main
 // CHECK-COUNT-2: call @kernel_
 // CHECK: return

@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured --split-input-file | FileCheck %s
 
-// A gated layer: its two products and what combines them are one kernel.
+// A gated layer: its two products and the ops that combine them are one kernel.
 // CHECK-LABEL: func.func @main
 // CHECK: call @[[GATED:kernel_[0-9]+]]({{.*}}tw.ops = "matmul+matmul+silu+mul"
 // CHECK: call @{{.*}}tw.ops = "matmul"}
@@ -20,7 +20,7 @@ func.func @main(%x: tensor<64x256xf32>, %g: tensor<256x1024xf32>, %u: tensor<256
 
 // -----
 
-// Too few tiles for many threads: each product has its own.
+// There are too few tiles for many threads: each product has its own kernel.
 // CHECK: reason = "a kernel has one contraction, or products of equal sizes with tiles enough
 // CHECK-LABEL: func.func @main
 // CHECK-COUNT-2: call @kernel_
@@ -34,7 +34,7 @@ func.func @main(%x: tensor<64x256xf32>, %g: tensor<256x128xf32>, %u: tensor<256x
 
 // -----
 
-// A reduction behind them needs whole rows, and a second product would hold up all columns of its own.
+// A reduction needs whole rows, but a kernel of several products computes its results tile by tile.
 // CHECK: reason = "a kernel of several products needs each result tile by tile, and a reduction behind them whole rows"
 // CHECK-LABEL: func.func @main
 // CHECK-COUNT-2: call @kernel_

@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured --split-input-file | FileCheck %s
 
-// Rows of a table, weighted, that are added up in bags: one kernel, which stores none of them.
+// Weighted rows of a table are summed in bags: one kernel, which stores none of the rows.
 // CHECK-LABEL: func.func @main
 // CHECK: call @[[BAGS:kernel_[0-9]+]]({{.*}}tw.ops = "take+mul+scatter"
 // CHECK-NOT: call @
@@ -17,7 +17,7 @@ func.func @main(%table: tensor<500x64xf32>, %i: tensor<90xi64>, %bag: tensor<90x
 
 // -----
 
-// What another op reads, too, is stored; so is what takes functions to make, which threads share.
+// exp takes a function, so its rows are stored by a separate kernel, whose work the threads share.
 // CHECK-LABEL: func.func @main
 // CHECK: call @{{.*}}tw.ops = "exp"
 // CHECK: call @{{.*}}tw.ops = "scatter"

@@ -2,7 +2,7 @@
 // RUN: tilewright-opt %s --tw-form-kernels | FileCheck %s --check-prefix=REPEATED
 // RUN: tilewright-opt %s --tw-form-kernels="read-slices" --tw-build-plan | FileCheck %s --check-prefix=PLAN
 
-// Kernels that differ in the row they read are one, and their launches have the place where it begins.
+// Kernels that differ only in the row that they read are one function, and each launch has the offset of its row.
 // CHECK-LABEL: func.func @main
 // CHECK: %[[ROW:.*]] = tensor.extract_slice %{{.*}}[3, 0] [1, 16]
 // CHECK: call @[[KERNEL:.*]](%[[ROW]],

@@ -1,7 +1,7 @@
 // RUN: tilewright-opt --tw-stage-structured %s | FileCheck %s
 
-// A product multiplied by itself: both operands are read of one producer, and its result is read element by element of
-// one dimension less. Fusing one operand must not make the fused op read its own result by the other.
+// A product multiplied by itself: both operands have the same producer, whose result is read with one dimension less.
+// Fusing one operand must not make the fused op read its own result through the other operand.
 // CHECK-LABEL: func private @kernel_0
 // CHECK: linalg.generic
 // CHECK-SAME: ins(%arg0, %arg1, %arg0, %arg1 :

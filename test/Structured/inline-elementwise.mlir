@@ -2,7 +2,7 @@
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #row = affine_map<(d0, d1) -> (d0)>
 
-// A chain with one user each becomes one body.
+// A chain of ops with one user each becomes one body.
 // CHECK-LABEL: func @chain
 // CHECK: linalg.generic
 // CHECK: math.exp
@@ -23,7 +23,7 @@ func.func @chain(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   return %1 : tensor<4x8xf32>
 }
 
-// An expensive producer that each row would compute again for every column stays apart.
+// An expensive producer is not fused if each of its elements would be recomputed for every column.
 // CHECK-LABEL: func @repeated
 // CHECK: math.exp
 // CHECK: linalg.generic
@@ -44,7 +44,7 @@ func.func @repeated(%x: tensor<4xf32>, %y: tensor<4x8xf32>) -> tensor<4x8xf32> {
   return %1 : tensor<4x8xf32>
 }
 
-// A sum over rows of one element reads them at 0: the product's own result is not kept as an output over the reduction.
+// A sum over a single row reads it at index 0: the product does not become another result of the fused op.
 // CHECK-LABEL: func @single_row
 // CHECK: %[[R:.*]] = linalg.generic {{.*}} outs(%{{[a-z0-9]*}} : tensor<1x1xf32>)
 // CHECK-NEXT: ^bb0
@@ -69,7 +69,7 @@ func.func @single_row(%x: tensor<1x64xf32>) -> tensor<1x1xf32> {
   return %1 : tensor<1x1xf32>
 }
 
-// What is returned, too, becomes another result: one pass over both.
+// A producer that is also returned becomes another result: one pass computes both.
 // CHECK-LABEL: func @returned_too
 // CHECK: %[[R:.*]]:2 = linalg.generic
 // CHECK-SAME: outs(%{{.*}}, %{{.*}} : tensor<8x4xf32>, tensor<8x4xf32>)
@@ -93,7 +93,7 @@ func.func @returned_too(%m: tensor<8x4xf32>, %g: tensor<8x4xf32>) -> (tensor<8x4
   return %0, %1 : tensor<8x4xf32>, tensor<8x4xf32>
 }
 
-// Two read where a row's target is: each compares again, from one number per row.
+// Two ops read the comparison with the row's target: each recomputes it, from one target per row.
 // CHECK-LABEL: func @class_against_target
 // CHECK: linalg.generic
 // CHECK-SAME: ins(%{{[^:]*}}, %{{[^:]*}} : tensor<8xi64>, tensor<f32>)

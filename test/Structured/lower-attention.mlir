@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s --tw-lower-graph | FileCheck %s
 
-// Permutes of the operands, and the one that reads the result, are told to the op.
+// Permutes of the operands, and the permute that reads the result, become an attribute of the op.
 // CHECK-LABEL: func @permuted
 // CHECK: %[[R:.*]] = tensor.empty() : tensor<2x8x4x16xf32>
 // CHECK: %[[A:.*]]:2 = tw_tile.attention {causal, permutations = array<i64: 0, 2, 1, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 2, 1, 3>, scale = 2.500000e-01 : f64} ins(%arg0, %arg1, %arg2 : {{.*}}) outs(%[[R]], %{{.*}} : tensor<2x8x4x16xf32>, tensor<2x4x8xf32>)
@@ -25,7 +25,7 @@ func.func @masked(%q: tensor<2x4x8x16xbf16>, %m: tensor<8x8xbf16>) -> tensor<2x4
   return %r : tensor<2x4x8x16xbf16>
 }
 
-// f16 as it is, operands in the order in which they lie.
+// f16 operands are not widened, and are read in the order in which they are stored.
 // CHECK-LABEL: func @half
 // CHECK-NOT: arith.extf
 // CHECK: tw_tile.attention {permutations = array<i64: 0, 2, 1, 3, {{.*}}} ins({{.*}} : tensor<2x8x4x16xf16>, tensor<2x4x8x16xf16>, tensor<2x4x8x16xf16>) outs({{.*}} : tensor<2x4x8x16xf16>,
@@ -37,7 +37,7 @@ func.func @half(%x: tensor<2x8x4x16xf16>, %k: tensor<2x4x8x16xf16>) -> tensor<2x
   return %r : tensor<2x4x8x16xf16>
 }
 
-// The gradient stays whole, too; what lies permuted is told, and the gradients lie as their readers want them.
+// The gradient is also one op; permutes of its operands and of its results become an attribute.
 // CHECK-LABEL: func @gradient
 // CHECK: tw_tile.attention_gradient {permutations = array<i64: 0, 2, 1, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 2, 1, 3, 0, 1, 2, 3, 0, 1, 2, 3>, scale = 2.500000e-01 : f64} ins(%arg0, %arg1, %arg1, %arg2, %arg2, %arg3 :
 // CHECK-SAME: outs({{.*}} : tensor<2x8x4x16xf32>, tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>)
@@ -50,7 +50,7 @@ func.func @gradient(%x: tensor<2x8x4x16xf32>, %k: tensor<2x4x8x16xf32>, %o: tens
   return %1, %dv : tensor<2x8x64xf32>, tensor<2x4x8x16xf32>
 }
 
-// Rows stay before columns: what wants columns first, and what lies so, is permuted beside it.
+// Rows must precede columns: operands and results with columns first are permuted by separate ops.
 // CHECK-LABEL: func @columns_first
 // CHECK: %[[Q:.*]] = linalg.generic {{.*}} ins(%arg0 : tensor<2x4x16x8xf32>) outs(%{{.*}} : tensor<2x4x8x16xf32>)
 // CHECK: tw_tile.attention {scale = 2.500000e-01 : f64} ins(%[[Q]], %arg1, %arg1 : {{.*}}) outs(%{{.*}} : tensor<2x4x8x16xf32>, tensor<2x4x8xf32>)

@@ -6,7 +6,7 @@
 // CHECK-DAG: #[[$BMK:.*]] = affine_map<(d0, d1, d2, d3) -> (d0, d1, d3)>
 // CHECK-DAG: #[[$KN:.*]] = affine_map<(d0, d1, d2, d3) -> (d3, d2)>
 
-// The weight's permute is a map; bf16 products accumulate in f32.
+// The weight's permute becomes an indexing map; products of bf16 accumulate in f32.
 // CHECK-LABEL: func @transposed_weight
 // CHECK: %[[Z:.*]] = linalg.fill {{.*}} -> tensor<4x8xf32>
 // CHECK: %[[C:.*]] = linalg.contract indexing_maps = [#[[$MK]], #[[$NK]], #[[$MN]]] {tw.op = "matmul"} ins(%arg0, %arg1 : tensor<4x16xbf16>, tensor<8x16xbf16>) outs(%[[Z]] : tensor<4x8xf32>)
@@ -18,7 +18,7 @@ func.func @transposed_weight(%x: tensor<4x16xbf16>, %w: tensor<8x16xbf16>) -> te
   return %1 : tensor<4x8xbf16>
 }
 
-// A weight shared by the batch has no batch loop.
+// A weight that the batch shares is read without a batch index.
 // CHECK-LABEL: func @shared_weight
 // CHECK: linalg.contract indexing_maps = [#[[$BMK]], #[[$KN]], #{{.*}}] {tw.op = "matmul"} ins(%arg0, %arg1 : tensor<2x4x16xf32>, tensor<16x8xf32>)
 func.func @shared_weight(%x: tensor<2x4x16xf32>, %w: tensor<16x8xf32>) -> tensor<2x4x8xf32> {
@@ -27,7 +27,7 @@ func.func @shared_weight(%x: tensor<2x4x16xf32>, %w: tensor<16x8xf32>) -> tensor
   return %1 : tensor<2x4x8xf32>
 }
 
-// A broadcast k has no map that shows its length: materialized.
+// No indexing map shows the length of a broadcast k, so the operand is materialized.
 // CHECK-LABEL: func @broadcast_k
 // CHECK: %[[B:.*]] = linalg.generic {{.*}}tw.op = "broadcast"
 // CHECK: linalg.contract {{.*}} ins(%[[B]], %arg1
@@ -37,7 +37,7 @@ func.func @broadcast_k(%x: tensor<4x1xf32>, %w: tensor<16x8xf32>) -> tensor<4x8x
   return %1 : tensor<4x8xf32>
 }
 
-// A tile of the result over a long k: parts of k, then their sum.
+// A result of one tile with a long k: products of parts of k, then their sum.
 // CHECK-LABEL: func @long_depth
 // CHECK: %[[P:.*]] = linalg.contract {{.*}} ins(%{{.*}}, %{{.*}} : tensor<32x392x64xf32>, tensor<32x392x64xf32>) outs(%{{.*}} : tensor<32x64x64xf32>)
 // CHECK: linalg.generic {{.*}}["reduction", "parallel", "parallel"]{{.*}} ins(%[[P]]

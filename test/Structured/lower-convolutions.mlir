@@ -1,7 +1,7 @@
 // RUN: tilewright-opt %s --tw-lower-graph | FileCheck %s
 
 // CHECK-LABEL: func @channels_last
-// Pixels of few channels are padded as one dimension with them.
+// If there are few channels, columns and channels are padded as one dimension.
 // CHECK: %[[F:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<1x10x40xf32>)
 // CHECK: %[[P:.*]] = tensor.expand_shape %[[F]] {{.*}} into tensor<1x10x10x4xf32>
 // CHECK: linalg.conv_2d_nhwc_hwcf {dilations = dense<1> : tensor<2xi64>, strides = dense<2> : tensor<2xi64>, tw.op = "convolution"} ins(%[[P]], %arg1 : tensor<1x10x10x4xf32>, tensor<3x3x4x16xf32>) outs(%{{.*}} : tensor<1x4x4x16xf32>)
@@ -11,7 +11,7 @@ func.func @channels_last(%x: tensor<1x8x8x4xf32>, %w: tensor<3x3x4x16xf32>) -> t
   return %0 : tensor<1x4x4x16xf32>
 }
 
-// Each channel by itself: one weight per channel, no loop over input channels.
+// Depthwise: one weight per channel, and no loop over input channels.
 // CHECK-LABEL: func @depthwise
 // CHECK: linalg.generic {{.*}}iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction"]
 func.func @depthwise(%x: tensor<1x4x8x8xf32>, %w: tensor<4x1x3x3xf32>) -> tensor<1x4x6x6xf32> {

@@ -1,7 +1,7 @@
 // RUN: tilewright-opt %s --tw-stage-structured | FileCheck %s
 // RUN: tilewright run %s --check
 
-// Bytes are widened before they are multiplied, in a convolution of one channel a group as in any other.
+// A depthwise convolution widens bytes before it multiplies them, as any other convolution does.
 // CHECK: linalg.generic
 // CHECK: arith.extsi %{{.*}} : i8 to i32
 // CHECK: arith.extsi %{{.*}} : i8 to i32

@@ -16,7 +16,7 @@ func.func @add_broadcast(%x: tensor<4x8xbf16>, %b: tensor<8xbf16>) -> tensor<4x8
   return %0 : tensor<4x8xbf16>
 }
 
-// Size-1 dimensions that stretch are read at 0; splat constants stand in the body.
+// Dimensions of size 1 that are broadcast are read at index 0; splat constants are constants in the body.
 // CHECK-LABEL: func @unit_and_scalar
 // CHECK: linalg.generic {indexing_maps = [#[[$UNIT]], #[[$ID]]]
 // CHECK: arith.constant 2.000000e+00 : f32
@@ -44,7 +44,7 @@ func.func @brain_of_double(%x: tensor<8xf64>) -> tensor<8xbf16> {
   return %0 : tensor<8xbf16>
 }
 
-// What the user casts is rounded for good: no flag.
+// A cast by the user always rounds: its ops have no flag.
 // CHECK-LABEL: func @user_cast
 // CHECK: arith.truncf %{{.*}} : f32 to bf16
 // CHECK: arith.extf %{{.*}} : bf16 to f32
@@ -86,7 +86,7 @@ func.func @booleans(%m: tensor<8xi1>, %x: tensor<8xf32>) -> tensor<8xi1> {
   return %1 : tensor<8xi1>
 }
 
-// Unsigned bytes are compared as such; a division cannot trap.
+// Unsigned bytes are compared as unsigned; a division cannot trap.
 // CHECK-LABEL: func @unsigned_bytes
 // CHECK: arith.maxui
 // CHECK: %[[SAFE:.*]] = tw_tile.divisor %{{.*}} : i8
@@ -116,7 +116,7 @@ func.func @square(%x: tensor<8xf32>) -> tensor<8xf32> {
   return %0 : tensor<8xf32>
 }
 
-// Bytes without a sign, as torch's uint8 is; their difference to the zero point is exact in f32.
+// uint8 is unsigned, as in torch; the difference of a byte and the zero point is exact in f32.
 // CHECK-LABEL: func @dequantize
 // CHECK: arith.uitofp %{{.*}} : i8 to f32
 // CHECK: arith.sitofp %{{.*}} : i32 to f32

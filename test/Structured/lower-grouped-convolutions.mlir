@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s --tw-lower-graph | FileCheck %s
 
-// The input stays without a padded copy, and no products are filled with zeros first.
+// The input is not copied for its padding, and the result is not filled with zeros first.
 // CHECK-LABEL: func @depthwise
 // CHECK-NOT: linalg
 // CHECK: tw_tile.grouped_convolution {dilations = array<i64: 1, 1>, padding = array<i64: 1, 1>, strides = array<i64: 2, 2>, tw.op = "convolution"} ins(%arg0, %arg1 : tensor<1x8x8x4xf32>, tensor<3x3x1x4xf32>) outs(%{{.*}} : tensor<1x4x4x4xf32>)
@@ -23,7 +23,7 @@ func.func @groups_in_bf16(%x: tensor<1x8x8x8xbf16>, %w: tensor<3x3x2x12xbf16>) -
   return %0 : tensor<1x6x6x12xbf16>
 }
 
-// Transposed without a stride: the taps from the last on, the channels of a group turned with its filters.
+// Transposed without a stride: the taps are reversed, and the channels and filters of each group are transposed.
 // CHECK-LABEL: func @transposed
 // CHECK: %[[W:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<3x3x2x12xf32>)
 // CHECK: tensor.extract %arg1[{{.*}}] : tensor<3x3x8x3xf32>
@@ -34,7 +34,7 @@ func.func @transposed(%x: tensor<1x8x8x8xf32>, %w: tensor<3x3x8x3xf32>) -> tenso
   return %0 : tensor<1x8x8x12xf32>
 }
 
-// With a stride of 2: four phases of 1x1, 1x2, 2x1 and 2x2 taps, each on the input as it is.
+// Stride 2: four phases of 1x1, 1x2, 2x1 and 2x2 taps, each on the unchanged input.
 // CHECK-LABEL: func @phases
 // CHECK: tw_tile.grouped_convolution {{.*}} ins(%arg0, %{{.*}} : tensor<1x4x4x8xf32>, tensor<1x1x1x8xf32>)
 // CHECK: tw_tile.grouped_convolution {{.*}} ins(%arg0, %{{.*}} : tensor<1x4x4x8xf32>, tensor<1x2x1x8xf32>)
@@ -46,7 +46,7 @@ func.func @phases(%x: tensor<1x4x4x8xf32>, %w: tensor<3x3x8x1xf32>) -> tensor<1x
   return %0 : tensor<1x8x8x8xf32>
 }
 
-// Whole numbers are no sums of floats.
+// A convolution of integers does not become a grouped_convolution, which sums floats.
 // CHECK-LABEL: func @integers
 // CHECK-NOT: grouped_convolution
 // CHECK: linalg.generic {{.*}}"reduction"

@@ -4,7 +4,7 @@
 // CHECK-DAG: #[[$ROW:.*]] = affine_map<(d0, d1) -> (d0)>
 // CHECK-DAG: #[[$DEST:.*]] = affine_map<(d0, d1)[s0] -> (s0, d1)>
 
-// An index from the end is wrapped, one out of range is an error of the call.
+// A negative index counts from the end; an index out of range is an error of the call.
 // CHECK-LABEL: func @embedding
 // CHECK: linalg.generic {{.*}} ins(%arg1 : tensor<4xi64>)
 // CHECK: %[[I:.*]] = arith.index_cast %{{.*}} : i64 to index
@@ -24,7 +24,7 @@ func.func @gather(%x: tensor<4x8xf32>, %i: tensor<4x2xi64>) -> tensor<4x2xf32> {
   return %0 : tensor<4x2xf32>
 }
 
-// Sums of narrow floats meet in f32, in a copy of the input.
+// Sums of narrow floats accumulate in f32, in a copy of the input.
 // CHECK-LABEL: func @scatter_add
 // CHECK: %[[S:.*]] = linalg.generic {{.*}} ins(%arg2 : tensor<2x8xbf16>) outs(%{{.*}} : tensor<2x8xf32>)
 // CHECK: %[[D:.*]] = linalg.generic {{.*}} ins(%arg0 : tensor<4x8xbf16>) outs(%{{.*}} : tensor<4x8xf32>)
@@ -35,7 +35,7 @@ func.func @scatter_add(%x: tensor<4x8xbf16>, %i: tensor<2x8xi64>, %s: tensor<2x8
   return %0 : tensor<4x8xbf16>
 }
 
-// Into zeros: a fill, no copy.
+// A scatter into zeros begins with a fill instead of a copy.
 // CHECK-LABEL: func @put_into_zeros
 // CHECK: %[[Z:.*]] = linalg.fill {{.*}} -> tensor<100x8xf32>
 // CHECK: tw_tile.scatter add {dest_map = #[[$DEST]], index_maps = [#[[$ROW]]]} ins(%arg0, %arg1 : tensor<4x8xf32>, tensor<4xi64>) outs(%[[Z]] : tensor<100x8xf32>)

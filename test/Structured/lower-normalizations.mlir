@@ -19,7 +19,7 @@ func.func @softmax(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   return %0 : tensor<4x8xf32>
 }
 
-// Along another dimension the maps differ, nothing else.
+// Along another dimension only the indexing maps differ.
 // CHECK-LABEL: func @softmax_first
 // CHECK: linalg.generic {indexing_maps = [#[[$ID]], #[[$COL]]], iterator_types = ["reduction", "parallel"]}
 func.func @softmax_first(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
@@ -35,8 +35,8 @@ func.func @safe_log(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   return %0 : tensor<4x8xf32>
 }
 
-// Statistics that nobody reads make no op of their own; those returned get their kept dimensions back.
-// Three passes over the row: the mean, what rounding took from it together with the squares, and the result.
+// Statistics without readers have no op; returned statistics get their kept dimensions back.
+// Three passes over the row: the mean, the mean's rounding error together with the squares, and the result.
 // CHECK-LABEL: func @layer_norm
 // CHECK: arith.divf
 // CHECK: %{{.*}}:2 = linalg.generic {{.*}} outs(%{{.*}}, %{{.*}} : tensor<{{.*}}>, tensor<{{.*}}>)

@@ -24,7 +24,7 @@ func.func @max_pool_indices(%x: tensor<1x4x8xf32>) -> tensor<1x4x4xi64> {
   return %i : tensor<1x4x4xi64>
 }
 
-// Windows are alike: one divisor.
+// All windows have the same number of elements: one divisor.
 // CHECK-LABEL: func @avg_pool(
 // CHECK: arith.constant 2.000000e+00 : f32
 // CHECK: arith.divf
@@ -33,7 +33,7 @@ func.func @avg_pool(%x: tensor<1x4x8xf32>) -> tensor<1x4x4xf32> {
   return %r : tensor<1x4x4xf32>
 }
 
-// They are not: a tensor of counts over the plane.
+// The windows have different numbers of elements: the divisor is a tensor of counts over the plane.
 // CHECK-LABEL: func @avg_pool_border
 // CHECK: %[[N:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<5xf32>)
 // CHECK: linalg.generic {{.*}} ins(%{{.*}}, %[[N]] : tensor<1x4x5xf32>, tensor<5xf32>)
@@ -42,7 +42,7 @@ func.func @avg_pool_border(%x: tensor<1x4x8xf32>) -> tensor<1x4x5xf32> {
   return %r : tensor<1x4x5xf32>
 }
 
-// A window may be larger than the image and its border: what cannot meet the image is no step of the sum.
+// A window may be larger than the padded image: the sum has only the steps that can be inside the image.
 // CHECK-LABEL: func @avg_pool_of_all
 // CHECK-NOT: tensor.pad
 // CHECK: ins(%{{.*}}, %{{.*}} : tensor<1x4x8xf32>, tensor<8xf32>)
@@ -51,7 +51,7 @@ func.func @avg_pool_of_all(%x: tensor<1x4x8xf32>) -> tensor<1x4x1xf32> {
   return %r : tensor<1x4x1xf32>
 }
 
-// Where the last window ends is not known: it begins in the image, or in what stands before it.
+// The end of the last window is unknown, but the window begins in the image or in the padding before it.
 // CHECK-LABEL: func @max_pool_symbolic
 // CHECK: tensor.pad %arg{{.*}} low[0, 0, 1] high[0, 0, 2]
 // CHECK: -> tensor<1x4x?xf32>
@@ -61,7 +61,7 @@ func.func @max_pool_symbolic(%n: index, %x: tensor<1x4x?xf32, affine_map<()[s0] 
   return %r : tensor<1x4x?xf32, affine_map<()[s0] -> (1, 4, (s0 + 1) floordiv 2)>>
 }
 
-// Windows of integers that are not divided are summed, in the wider type of the result.
+// Integer windows with a divisor of 1 are summed in the wider type of the result.
 // CHECK-LABEL: func.func @sum_pool
 // CHECK: linalg.generic
 // CHECK: ^bb0(%[[X:.*]]: i10, %{{.*}}: f32, %[[SUM:.*]]: i12):

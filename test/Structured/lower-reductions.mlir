@@ -3,7 +3,7 @@
 // CHECK-DAG: #[[$ID:.*]] = affine_map<(d0, d1) -> (d0, d1)>
 // CHECK-DAG: #[[$ROW:.*]] = affine_map<(d0, d1) -> (d0)>
 
-// Narrow floats accumulate in f32 and are rounded behind.
+// Narrow floats accumulate in f32, and the sum is rounded.
 // CHECK-LABEL: func @sum
 // CHECK: %[[Z:.*]] = linalg.fill ins(%{{.*}} : f32) outs(%{{.*}} : tensor<4xf32>)
 // CHECK: %[[S:.*]] = linalg.generic {indexing_maps = [#[[$ID]], #[[$ROW]]], iterator_types = ["parallel", "reduction"]} ins(%arg0 : tensor<4x8xbf16>) outs(%[[Z]] : tensor<4xf32>)
@@ -16,7 +16,7 @@ func.func @sum(%x: tensor<4x8xbf16>) -> tensor<4x1xbf16> {
   return %0 : tensor<4x1xbf16>
 }
 
-// A kept dimension is a way of reading: no reshape between a reduction and its readers.
+// A kept dimension is part of the reader's indexing map: there is no reshape between a reduction and its readers.
 // CHECK-LABEL: func @keepdim_read
 // CHECK: %[[M:.*]] = linalg.generic {indexing_maps = [#[[$ID]], #[[$ROW]]]
 // CHECK: arith.maximumf
@@ -45,7 +45,7 @@ func.func @argmax(%x: tensor<4x8xf32>) -> tensor<4xi64> {
   return %0 : tensor<4xi64>
 }
 
-// A long row: the best of each of 64 columns of 16 parts, and then of all these.
+// A long row: first the maximum of each of 64 columns in each of 16 parts, then the maximum of these.
 // CHECK-LABEL: func @argmax_of_a_long_row
 // CHECK: tensor.expand_shape %{{.*}} output_shape [1, 16, 8, 64]
 // CHECK: linalg.generic {{.*}}["parallel", "parallel", "reduction", "parallel"]{{.*}} outs({{.*}} : tensor<1x16x64xf32>, tensor<1x16x64xi64>)
@@ -77,7 +77,7 @@ func.func @scan_sort(%x: tensor<4x8xbf16>) -> (tensor<4x3xbf16>, tensor<4x3xi64>
   return %v, %i : tensor<4x3xbf16>, tensor<4x3xi64>
 }
 
-// Everything in one: 128 parts, which threads share, and then the parts.
+// A sum of all elements: 128 parts, which threads share, and then the sum of the parts.
 // CHECK-LABEL: func @whole
 // CHECK: tensor.expand_shape %arg0 {{.*}} into tensor<128x8192xf32>
 // CHECK: linalg.generic {{.*}}iterator_types = ["parallel", "reduction"]{{.*}} outs(%{{.*}} : tensor<128xf32>)
@@ -87,7 +87,7 @@ func.func @whole(%x: tensor<1048576xf32>) -> tensor<f32> {
   return %0 : tensor<f32>
 }
 
-// The parts are the leading dimension's where there is one.
+// If there is a leading dimension, its elements are the parts.
 // CHECK-LABEL: func @whole_matrix
 // CHECK-NOT: tensor.expand_shape
 // CHECK: linalg.generic {{.*}} ins(%arg0 : tensor<64x4096xf32>) outs(%{{.*}} : tensor<64xf32>)
@@ -97,7 +97,7 @@ func.func @whole_matrix(%x: tensor<64x4096xf32>) -> tensor<f32> {
   return %0 : tensor<f32>
 }
 
-// Leading dimensions are parts of their own, whatever divides their number.
+// The elements of a leading dimension are the parts, whatever the divisors of its size.
 // CHECK-LABEL: func @uneven_total
 // CHECK: linalg.generic {{.*}}["parallel", "reduction"]{{.*}} ins(%arg0 : tensor<131x1009xf32>)
 // CHECK: linalg.generic {{.*}}["reduction"]{{.*}} : tensor<131xf32>
@@ -106,7 +106,7 @@ func.func @uneven_total(%x: tensor<131x1009xf32>) -> tensor<f32> {
   return %0 : tensor<f32>
 }
 
-// The sums of channels: line by line, then over the lines.
+// A sum per channel: first over each line, then over the lines.
 // CHECK-LABEL: func @channels
 // CHECK: linalg.generic {{.*}}["parallel", "parallel", "reduction", "parallel"]{{.*}} outs(%{{.*}} : tensor<4x56x64xf32>)
 // CHECK: linalg.generic {{.*}}["reduction", "reduction", "parallel"]{{.*}} outs(%{{.*}} : tensor<64xf32>)

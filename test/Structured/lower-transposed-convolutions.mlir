@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s --tw-lower-graph | FileCheck %s
 
-// Stride 2: results at places of each kind meet taps of their own.
+// Stride 2: the results of each parity of line and column read different taps.
 // CHECK-LABEL: func @phases
 // CHECK: linalg.generic {{.*}}outs(%{{.*}} : tensor<1x1x8x16xf32>)
 // CHECK: tensor.extract %arg1
@@ -17,7 +17,7 @@ func.func @phases(%x: tensor<1x4x4x8xf32>, %w: tensor<3x3x8x16xf32>) -> tensor<1
   return %0 : tensor<1x8x8x16xf32>
 }
 
-// A window of one pixel: one phase has results, the others are zeros; the weight is read as it is.
+// A window of one pixel: one phase has results, the others are zeros; the weight is read without a copy.
 // CHECK-LABEL: func @pixels
 // CHECK: linalg.conv_2d_nhwc_hwcf {{.*}} ins(%arg0, %arg1 : tensor<1x4x4x8xf32>, tensor<1x1x8x16xf32>)
 // CHECK-NOT: linalg.conv_2d_nhwc_hwcf
@@ -29,7 +29,7 @@ func.func @pixels(%x: tensor<1x4x4x8xf32>, %w: tensor<1x1x8x16xf32>) -> tensor<1
   return %0 : tensor<1x8x8x16xf32>
 }
 
-// Without a stride: the input padded by lines, the weight flipped.
+// Without a stride, a generic op pads the input, and the weight is flipped.
 // CHECK-LABEL: func @unstrided
 // CHECK-NOT: tensor.insert_slice
 // CHECK: arith.cmpi ult
@@ -40,7 +40,7 @@ func.func @unstrided(%x: tensor<1x4x4x8xf32>, %w: tensor<3x3x8x16xf32>) -> tenso
   return %0 : tensor<1x4x4x16xf32>
 }
 
-// The input is spread with zeros, the weight flipped.
+// Zeros are inserted between the elements of the input, and the weight is flipped.
 // CHECK-LABEL: func @spread
 // CHECK: tensor.insert_slice %arg0 into %{{.*}}[0, 0, 1] [1, 4, 5] [1, 1, 2] : tensor<1x4x5xf32> into tensor<1x4x11xf32>
 // CHECK: tensor.extract %arg1
@@ -50,7 +50,7 @@ func.func @spread(%x: tensor<1x4x5xf32>, %w: tensor<4x2x3xf32>) -> tensor<1x2x9x
   return %0 : tensor<1x2x9xf32>
 }
 
-// Three dimensions, no stride: what output_padding adds lies behind.
+// Three dimensions without a stride: output_padding is added to the high padding.
 // CHECK-LABEL: func @padded_behind
 // CHECK: tensor.pad %arg0 low[0, 0, 2, 2, 2] high[0, 0, 3, 3, 3]
 // CHECK: tensor<1x3x4x4x4xf32> to tensor<1x3x9x9x9xf32>

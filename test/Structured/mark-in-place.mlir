@@ -4,7 +4,7 @@
 #turned = affine_map<(d0, d1) -> (d1, d0)>
 #row = affine_map<(d0, d1) -> (d0)>
 
-// Both operands are read where the result is written.
+// Both operands are read at the index at which the result is written.
 // CHECK-LABEL: func private @step(
 // CHECK-SAME: %arg2: tensor<8x8xf32> {tw.over = array<i64: 0, 1>}
 func.func private @step(%p: tensor<8x8xf32>, %g: tensor<8x8xf32>, %o: tensor<8x8xf32>) -> tensor<8x8xf32> attributes {tw.kernel} {
@@ -16,7 +16,7 @@ func.func private @step(%p: tensor<8x8xf32>, %g: tensor<8x8xf32>, %o: tensor<8x8
   return %0 : tensor<8x8xf32>
 }
 
-// One is read elsewhere: another tile may have been written already.
+// One operand is read at another index, which another tile may have overwritten already.
 // CHECK-LABEL: func private @transposed(
 // CHECK-SAME: %arg2: tensor<8x8xf32> {tw.over = array<i64: 1>}
 func.func private @transposed(%p: tensor<8x8xf32>, %g: tensor<8x8xf32>, %o: tensor<8x8xf32>) -> tensor<8x8xf32> attributes {tw.kernel} {
@@ -28,7 +28,7 @@ func.func private @transposed(%p: tensor<8x8xf32>, %g: tensor<8x8xf32>, %o: tens
   return %0 : tensor<8x8xf32>
 }
 
-// x.div_(x.sum(-1)): rows are read twice, by the sum first. Not where a member is no elementwise op.
+// x.div_(x.sum(-1)) reads rows twice, the sum first. A kernel with an op that is not elementwise is not marked.
 // CHECK-LABEL: func private @row_sums(
 // CHECK-NOT: tw.over
 // CHECK: return
@@ -49,7 +49,7 @@ func.func private @row_sums(%p: tensor<8x8xf32>, %o: tensor<8x8xf32>) -> tensor<
   return %0 : tensor<8x8xf32>
 }
 
-// A reader behind the op that writes would see the new values.
+// An op that reads the operand after the op that overwrites it would see the new values.
 // CHECK-LABEL: func private @reader_behind(
 // CHECK-SAME: %arg1: tensor<8x8xf32>, %arg2: tensor<8x8xf32> {tw.over = array<i64: 0>}
 func.func private @reader_behind(%p: tensor<8x8xf32>, %o: tensor<8x8xf32>, %q: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>) attributes {tw.kernel} {

@@ -2,7 +2,7 @@
 // RUN: tilewright compile %t/model.mlir --cpu=x86-64-v3 --threads=2 --emit=tiled --schedule-file=%t/rows.mlir | FileCheck %s
 // RUN: not tilewright compile %t/model.mlir --cpu=x86-64-v3 --emit=tiled --schedule-file=%t/twice.mlir 2>&1 | FileCheck %s --check-prefix=TWICE
 
-// The kernels that a sequence names are cut as it says, the others as their schedule says.
+// A sequence tiles the kernels that it names; the other kernels are tiled by their schedules.
 // CHECK-LABEL: func.func private @kernel_0
 // CHECK-SAME: tw.ops = "matmul+add+gelu", tw.schedule = {script = "rows"}
 // CHECK: scf.forall (%{{.*}}) in (16) shared_outs

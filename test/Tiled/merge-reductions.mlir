@@ -4,7 +4,7 @@
 #column = affine_map<(d0, d1) -> (d1)>
 #across = affine_map<(d0, d1) -> (d1, d0)>
 
-// What is computed for each element is summed along the row in the same pass.
+// An elementwise op and the row sum of its result are computed in one pass.
 // CHECK-LABEL: func private @rows
 // CHECK: %[[R:.*]]:2 = linalg.generic {{.*}} iterator_types = ["parallel", "reduction"]} ins(%arg0 : tensor<4x768xf32>)
 // CHECK: ^bb0(%[[X:.*]]: f32, %{{.*}}: f32, %[[SUM:.*]]: f32):
@@ -27,7 +27,7 @@ func.func private @rows(%x: tensor<4x768xf32>, %e: tensor<4x768xf32>, %s: tensor
   return %0, %1 : tensor<4x768xf32>, tensor<4xf32>
 }
 
-// Columns are summed line by line: what is stored would be stored across the lines.
+// Columns are summed line by line, so a merged op would store its elements across the lines.
 // CHECK-LABEL: func private @columns
 // CHECK: linalg.generic
 // CHECK: linalg.generic
@@ -45,7 +45,7 @@ func.func private @columns(%x: tensor<4x768xf32>, %e: tensor<4x768xf32>, %s: ten
   return %0, %1 : tensor<4x768xf32>, tensor<768xf32>
 }
 
-// The sum needs what another op makes of the elements: they have to be there before.
+// The sum also reads another op's result of the same elements, so the elements have to be computed first.
 // CHECK-LABEL: func private @between
 // CHECK: %[[E:.*]] = linalg.generic
 // CHECK: %[[T:.*]] = linalg.generic {{.*}} ins(%[[E]]

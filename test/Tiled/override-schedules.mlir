@@ -19,7 +19,7 @@
 // OPS: @kernel_0{{.*}}tiles = array<i64: 16, 48>
 // OPS: @kernel_1{{.*}}tiles = array<i64: 8>
 // OPS: scf.forall {{.*}} step (8)
-// The kernel's own name has the last word over a pattern.
+// An entry with the kernel's own name takes precedence over a pattern.
 // NAME: @kernel_0{{.*}}tiles = array<i64: 4, 48>
 // UNKNOWN: stage tiled: schedule file '{{.*}}unknown' names 'kernel_9', but the graph's kernels are kernel_0 (matmul+add), kernel_1 (softmax
 // PANEL: entry 'kernel_0' does not fit kernel_0 (matmul+add), whose tiles are [{{[0-9]+}}, 48] by default: size 1 is not a multiple of 48, the width of the operand's panels

@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured --tw-select-schedule | FileCheck %s
 
-// Sums of columns: a task takes 64 of them, four lines of the caches next to each other, however long they are.
+// Column sums: a task takes 64 columns, four adjacent cache lines, however long the columns are.
 // CHECK: func.func private @kernel_0
 // CHECK-SAME: tw.schedule = {tiles = array<i64: 64>,
 func.func @main(%x: tensor<4096x768xf32>) -> tensor<768xf32> {

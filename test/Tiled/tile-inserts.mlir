@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s --tw-apply-schedule -split-input-file -verify-diagnostics | FileCheck %s
 
-// Each task has its lines of both.
+// Each task has its rows of both operands.
 // CHECK-LABEL: func private @beside
 // CHECK: %[[R:.*]] = scf.forall (%[[I:.*]]) = (0) to (9) step (2) shared_outs(%[[O:.*]] = %{{.*}})
 // CHECK: %[[N:.*]] = affine.min {{.*}}(%[[I]])
@@ -19,7 +19,7 @@ func.func private @beside(%a: tensor<9x3xf32> {tw.sizes = affine_map<() -> (9, 3
 
 // -----
 
-// A padding fills the task's part first; the padded dimension stays whole. Sizes may be symbolic.
+// Each task of a padding fills its part first; the padded dimension is not tiled. Sizes may be symbolic.
 // CHECK-LABEL: func private @padded
 // CHECK: scf.forall (%[[I:.*]]) = (0) to (%arg0) step (4) shared_outs(%[[O:.*]] = %{{.*}})
 // CHECK: %[[T:.*]] = tensor.extract_slice %[[O]][%[[I]], 0]
@@ -37,7 +37,7 @@ func.func private @padded(%n: index, %a: tensor<?x6xf32> {tw.sizes = affine_map<
 
 // -----
 
-// What a slice is put into is copied, its part in each task.
+// Each task copies its part of the tensor into which a slice is inserted.
 // CHECK-LABEL: func private @into
 // CHECK: scf.forall (%[[I:.*]]) = (0) to (8) step (4)
 // CHECK: %[[T:.*]] = tensor.extract_slice %{{.*}}[0, %[[I]]] [6, 4] [1, 1]
@@ -58,7 +58,7 @@ func.func private @across(%a: tensor<6x8xf32> {tw.sizes = affine_map<() -> (6, 8
 
 // -----
 
-// What makes a part is computed in each task, where it belongs.
+// The producer of a part is computed in each task, directly in the part of the destination.
 // CHECK-LABEL: func private @made
 // CHECK: scf.forall (%[[I:.*]]) = (0) to (8) step (4) shared_outs(%[[O:.*]] = %{{.*}})
 // CHECK: %[[T:.*]] = tensor.extract_slice %[[O]][%[[I]], 0] [4, 8] [1, 1]
@@ -81,7 +81,7 @@ func.func private @made(%a: tensor<8x3xf32> {tw.sizes = affine_map<() -> (8, 3)>
 
 // -----
 
-// Not cut, it is computed there, too.
+// Without tiles, it is computed in the destination, too.
 // CHECK-LABEL: func private @made_at_once
 // CHECK: %[[P:.*]] = tensor.extract_slice %arg1[0, 0] [8, 3] [1, 1]
 // CHECK: linalg.generic {{.*}} outs(%[[P]] : tensor<8x3xf32>)

@@ -2,7 +2,7 @@
 // RUN: tilewright-opt %s "--tw-expand-attention=f16-group=2 f16-depth=32" | FileCheck %s --check-prefix=PAIRS
 
 // 128 keys are one block: one loop, over 32 rows at a time. Weights and their sum in one pass, from differences of
-// scores that are not scaled: the greatest weight is 1, however large they are.
+// of unscaled scores: the greatest weight is 1, however large the scores are.
 // CHECK-LABEL: func private @attention
 // CHECK: memref.alloc() : memref<32x144xf32>
 // CHECK-NOT: scf.for
@@ -26,7 +26,7 @@ func.func private @attention(%q: memref<1x1x64x32xf32>, %k: memref<1x1x128x32xf3
   return
 }
 
-// 2000 keys run in blocks of 512, the old sums shrinking as the maximum grows.
+// 2000 keys are processed in blocks of 512; the old sums are scaled down as the maximum grows.
 // CHECK-LABEL: func private @blocks
 // CHECK: scf.for {{.*}} step %c512
 func.func private @blocks(%q: memref<1x1x64x32xf32>, %k: memref<1x1x2000x32xf32>, %v: memref<1x1x2000x32xf32>, %o: memref<1x1x64x32xf32>, %l: memref<1x1x64xf32>) attributes {tw.kernel} {
@@ -34,8 +34,8 @@ func.func private @blocks(%q: memref<1x1x64x32xf32>, %k: memref<1x1x2000x32xf32>
   return
 }
 
-// A mask that is added may hold the least number there is: scores stay powers of e, and are masked in the pass that finds
-// their maximum.
+// An additive mask may have the lowest value of f32: exp is used instead of exp2, and the mask is added in the pass that
+// finds the maximum of the scores.
 // CHECK-LABEL: func private @masked
 // CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "reduction"]{{.*}} outs({{.*}} : memref<{{.*}}>, memref<{{.*}}>)
 // CHECK: arith.mulf
@@ -49,7 +49,7 @@ func.func private @masked(%q: memref<1x1x64x32xf32>, %k: memref<1x1x128x32xf32>,
   return
 }
 
-// f16: the weights of the second product are f16 where the values are packed in pairs, else f32.
+// f16: the weights of the second product are f16 if the values are packed in pairs, and f32 otherwise.
 // CHECK-LABEL: func private @half
 // CHECK-NOT: memref.alloc() : memref<32x160xf16>
 // CHECK: tw_tile.matmul {{.*}} : memref<32x128xf32, {{.*}}>, memref<1x128x32xf16
@@ -62,7 +62,7 @@ func.func private @half(%q: memref<1x1x64x32xf16>, %k: memref<1x1x128x32xf16>, %
   return
 }
 
-// A step of decoding: nothing is packed, keys and values are read where they lie, in blocks.
+// A decoding step: nothing is packed; blocks of keys and values are read in their own layout.
 // CHECK-LABEL: func private @decode
 // CHECK-NOT: tw_tile
 // CHECK: scf.for {{.*}} step %c512

@@ -1,11 +1,11 @@
-// Conversions of 8-bit floats: every byte to f32 and back is itself, and edges round as torch rounds them.
+// Conversions of 8-bit floats: every byte to f32 and back is unchanged, and edge cases round as torch rounds them.
 // RUN: tilewright-opt %s --tw-expand-float8 | FileCheck %s
 // RUN: tilewright-opt %s --tw-expand-float8 | FileCheck %s --check-prefix=LEFT
 
 // LEFT-NOT: arith.extf {{.*}} f8
 // LEFT-NOT: arith.truncf {{.*}} to f8
 
-// The upper half of an f16.
+// An f8E5M2 is the upper half of an f16.
 // CHECK-LABEL: @from_e5m2
 // CHECK: arith.bitcast %{{.*}} : vector<16xf8E5M2> to vector<16xi8>
 // CHECK: arith.shli
@@ -26,7 +26,7 @@ func.func @from_e4m3(%x: f8E4M3FN) -> f64 {
   return %y : f64
 }
 
-// 448 beyond it.
+// Values beyond 448 become 448.
 // CHECK-LABEL: @to_e4m3
 // CHECK: %[[LARGEST:.*]] = arith.constant dense<126> : vector<4x8xi32>
 // CHECK: arith.minui %{{.*}}, %[[LARGEST]]
@@ -37,7 +37,7 @@ func.func @to_e4m3(%x: vector<4x8xf32>) -> vector<4x8xf8E4M3FN> {
   return %y : vector<4x8xf8E4M3FN>
 }
 
-// Infinity beyond 57344; narrower floats are widened first.
+// Values beyond 57344 become infinity; narrower floats are widened to f32 first.
 // CHECK-LABEL: @to_e5m2
 // CHECK: arith.extf %{{.*}} : bf16 to f32
 // CHECK: arith.constant 124 : i32
@@ -46,7 +46,7 @@ func.func @to_e5m2(%x: bf16) -> f8E5M2 {
   return %y : f8E5M2
 }
 
-// A rounding and an integer's conversion that have become one.
+// A rounding and the conversion of an integer that were folded into one op.
 // CHECK-LABEL: @from_integers
 // CHECK: arith.sitofp %{{.*}} : vector<16xi64> to vector<16xf32>
 // CHECK: arith.minui

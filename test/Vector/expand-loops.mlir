@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s --tw-expand-loops -split-input-file | FileCheck %s
 
-// A running sum of f32 is kept in f64, as eager has it.
+// A running sum of f32 is accumulated in f64, as in eager.
 // CHECK-LABEL: func.func private @scan
 // CHECK: scf.for %[[I:.*]] =
 // CHECK: scf.for %[[J:[a-z0-9]+]] = {{.*}} iter_args(%[[SUM:.*]] = %{{.*}}) -> (f64)
@@ -17,7 +17,7 @@ func.func private @scan(%x: memref<4x9xf32>, %y: memref<4x9xf32>) attributes {tw
 
 // -----
 
-// A running maximum needs no wider numbers, and goes down the first dimension here.
+// A running maximum needs no wider type; here it runs along the first dimension.
 // CHECK-LABEL: func.func private @scan_max
 // CHECK: scf.for %[[J:.*]] =
 // CHECK: scf.for %[[I:[a-z0-9]+]] = {{.*}} -> (f32)
@@ -30,7 +30,7 @@ func.func private @scan_max(%x: memref<4x9xbf16>, %y: memref<4x9xbf16>) attribut
 
 // -----
 
-// Sixteen columns are one vector; of 33 the last is one with a mask.
+// Sixteen columns are one vector; the last of 33 columns is a masked vector.
 // CHECK-LABEL: func.func private @scan_columns
 // CHECK: scf.for %[[J:.*]] = %c0{{.*}} to %c32{{.*}} step %c16
 // CHECK: scf.for %[[I:[a-z0-9]+]] = {{.*}} -> (vector<16xf64>)
@@ -48,7 +48,7 @@ func.func private @scan_columns(%x: memref<4x33xf32>, %y: memref<4x33xf32>) attr
 
 // -----
 
-// A maximum is the same in any order: of 1, 2, 4, 8 and 16 elements, and with what came before.
+// A maximum is associative: of 1, 2, 4, 8 and 16 elements, and then with the maximum of the elements before.
 // CHECK-LABEL: func.func private @scan_row
 // CHECK: scf.for %{{.*}} = %c0{{.*}} to %c32{{.*}} step %c16{{.*}} iter_args(%[[BEFORE:.*]] = %{{.*}}) -> (vector<16xf32>)
 // CHECK: vector.shuffle %{{.*}} [0, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30]
@@ -70,7 +70,7 @@ func.func private @scan_row(%x: memref<4x33xf32>, %y: memref<4x33xf32>) attribut
 
 // -----
 
-// A merge sort of each row: runs double until they are the row; values and indices move together.
+// A merge sort of each row: sorted runs double until one is the row; values and indices move together.
 // CHECK-LABEL: func.func private @sort
 // CHECK-DAG: memref.alloc{{.*}}: memref<2x9xf32>
 // CHECK-DAG: memref.alloc{{.*}}: memref<2x9xi64>
@@ -81,7 +81,7 @@ func.func private @sort(%x: memref<4x9xf32>, %v: memref<4x9xf32>, %i: memref<4x9
   return
 }
 
-// Bytes are counted, and what comes before is summed: from the largest for descending order.
+// A counting sort of bytes: the counts become running sums, from the largest byte on for descending order.
 // CHECK-LABEL: func.func private @sort_bytes
 // CHECK: %[[COUNTS:.*]] = memref.alloc{{.*}}: memref<256xi64>
 // CHECK-NOT: scf.while
@@ -95,7 +95,7 @@ func.func private @sort_bytes(%x: memref<4x99xi8>, %v: memref<4x99xi8>, %i: memr
   return
 }
 
-// Few of many: the results hold what is kept; what comes before their last is inserted. No memory beside them.
+// The first few of many: the results hold the kept elements, and a better element is inserted. Nothing is allocated.
 // CHECK-LABEL: func.func private @topk
 // CHECK-NOT: memref.alloc
 // CHECK: scf.for {{.*}} iter_args(%[[WORST:.*]] = %{{.*}}) -> (f32)
@@ -109,7 +109,7 @@ func.func private @topk(%x: memref<4x99xf32>, %v: memref<4x3xf32>, %i: memref<4x
 
 // -----
 
-// A maximum is stored where it changes something: a larger element, or a NaN, which stays.
+// A maximum is stored only if it changes the element: a larger value, or a NaN, which stays.
 #row = affine_map<(i, j) -> (i, j)>
 #place = affine_map<(i, j)[s] -> (i, s)>
 // CHECK-LABEL: func.func private @scatter_max
@@ -127,8 +127,8 @@ func.func private @scatter_max(%s: memref<3x64xf32>, %i: memref<3x64xi64>, %out:
 
 // -----
 
-// Rows that are added to a table's stay rows: the columns are no index's. The row that the last ones went to is held
-// until another comes: 48 columns are three vectors. Those of 1,100 behind the 256th go to memory at once.
+// Rows that are added to rows of a table: no index depends on the column. The row of the last additions is held in a
+// buffer until another row comes: 48 columns are three vectors. Columns of 1,100 after the 256th go to memory at once.
 // CHECK-LABEL: func.func private @scatter_rows
 // CHECK: %[[HELD:.*]] = memref.alloca() {alignment = 64 : i64} : memref<48xf32>
 // CHECK: %[[LAST:.*]] = scf.for %[[I:.*]] = %c0{{.*}} to %c4{{.*}} iter_args(%[[BEFORE:.*]] = %c-1{{.*}}) -> (index)
@@ -185,7 +185,7 @@ func.func private @scatter_narrow_rows(%x: memref<4x27xf32>, %i: memref<4xi64>, 
 
 // -----
 
-// Places of single elements are each their own.
+// Each element has its own index, so there are no rows.
 // CHECK-LABEL: func.func private @scatter_elements
 // CHECK-NOT: linalg.generic
 // CHECK: memref.store
@@ -198,7 +198,7 @@ func.func private @scatter_elements(%x: memref<4x48xf32>, %i: memref<4x48xi64>, 
 // -----
 
 // Rows that a table's indices say, made for the scatter alone: each is added where it goes, none is stored, and that of
-// sixteen iterations ahead is asked for.
+// sixteen iterations later is prefetched.
 // CHECK-LABEL: func.func private @scatter_rows_of_a_table
 // CHECK-NOT: memref.alloc()
 // CHECK: scf.for %[[I:.*]] = %c0{{.*}} to %c90

@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s --tw-flatten-grid -split-input-file | FileCheck %s
 
-// 7 x 3 tiles; the last loop runs fastest.
+// 7 x 3 tiles; the last loop is the innermost.
 // CHECK: #[[GRID:.*]] = affine_map<() -> (21)>
 // CHECK-LABEL: func.func private @tiles
 // CHECK-SAME: %[[BEGIN:[a-z0-9]+]]: index, %[[END:[a-z0-9]+]]: index
@@ -17,7 +17,7 @@ func.func private @tiles(%x: memref<100x40xf32>) attributes {tw.kernel} {
 
 // -----
 
-// The rows are the kernel's size argument.
+// The number of rows is the kernel's size argument.
 // CHECK: #[[GRID:.*]] = affine_map<()[s0] -> (s0 ceildiv 16)>
 // CHECK-LABEL: func.func private @rows
 // CHECK-SAME: tw.grid = #[[GRID]]

@@ -3,7 +3,7 @@
 #pairs = affine_map<(d0, d1) -> (d0, d1)>
 #line = affine_map<(d0, d1) -> (d0)>
 
-// What is chosen by the place in a pair is chosen here; the elements of both go in turn.
+// The select on the index within a pair is resolved: elements of both inputs alternate.
 // CHECK-LABEL: func @pairs
 // CHECK: scf.for %[[I:.*]] = %{{.*}} to %c32 step %c8
 // CHECK-DAG: %[[A:.*]] = vector.load %arg0[%[[I]]]
@@ -28,8 +28,8 @@ func.func @pairs(%a: memref<32xf32>, %b: memref<32xf32>, %c: memref<32x2xf32>) a
   return
 }
 
-// Pairs that are read are taken apart: 15 elements and no more lie from the first one to the last one of 8 lanes. The
-// other order is a read at a computed place.
+// Pairs that are read are deinterleaved: 8 lanes span exactly 15 elements, from the first to the last one. The swapped
+// order is a read at a computed index.
 // CHECK-LABEL: func @swapped
 // CHECK: memref.reinterpret_cast %{{.*}} sizes: [15], strides: [1]
 // CHECK: vector.load %{{.*}}[%c0] : memref<15xf32
@@ -49,7 +49,7 @@ func.func @swapped(%a: memref<16x2xf32>, %c: memref<16x2xf32>) attributes {tw.ke
   return
 }
 
-// Of a number of lines that is not known, what is left over is stored under masks, which go on in the second vector.
+// The number of lines is unknown: masked stores write the remainder, and the mask continues in the second vector.
 // CHECK-LABEL: func @rest
 // CHECK: scf.if
 // CHECK: vector.create_mask
@@ -66,7 +66,7 @@ func.func @rest(%a: memref<?xf32>, %c: memref<?x2xf32>) attributes {tw.kernel} {
   return
 }
 
-// Three of eight lanes: a vector along them is as good.
+// Three elements fill three of eight lanes: a vector along them is as good as interleaving.
 // CHECK-LABEL: func @threes
 // CHECK-NOT: vector.shuffle
 // CHECK: return

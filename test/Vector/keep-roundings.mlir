@@ -11,7 +11,7 @@ func.func @flags(%x: bf16) -> bf16 {
   return %2 : bf16
 }
 
-// A product in an elementwise loop is rounded before it is added; sums over many elements keep their order free.
+// A product in an elementwise loop is rounded before the addition; a sum over many elements may still be reordered.
 // CHECK-LABEL: func @products
 // CHECK: arith.mulf %{{.*}}, %{{.*}} : f32
 // CHECK: arith.addf %{{.*}}, %{{.*}} : f32

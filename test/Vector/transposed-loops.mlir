@@ -20,7 +20,7 @@ func.func @whole(%a: memref<64x56xf32>, %b: memref<56x64xf32>) attributes {tw.ke
   return
 }
 
-// Nine columns: two blocks and one line of another; 3 rows: a block of three lines, the fourth is no memory.
+// Nine columns: two blocks and one line of a third; 3 rows: a block of three lines, whose fourth line is not loaded.
 // CHECK-LABEL: func @rest
 // CHECK: scf.for
 // CHECK: vector.create_mask %{{.*}} : vector<4xi1>
@@ -39,7 +39,7 @@ func.func @rest(%a: memref<3x9xf32>, %b: memref<9x3xf32>) attributes {tw.kernel}
   return
 }
 
-// Sizes that are not known: the last line is read again for those behind it, what is left of the columns is gathered.
+// The sizes are unknown: lines after the last one are loads of the last one; the remaining columns are gathered.
 // CHECK-LABEL: func @unknown
 // CHECK: vector.load %arg0
 // CHECK: scf.if
@@ -56,7 +56,7 @@ func.func @unknown(%a: memref<?x?xf32>, %b: memref<?x?xf32>, %c: memref<?x?xf32>
   return
 }
 
-// Unit dimensions behind the contiguous one do not hide it: a filter of one pixel.
+// Unit dimensions after the contiguous one do not hide it: a filter of one pixel.
 // CHECK-LABEL: func @unit
 // CHECK: vector.shuffle
 func.func @unit(%a: memref<8x12xf32>, %b: memref<12x8x1x1xf32>) attributes {tw.kernel} {

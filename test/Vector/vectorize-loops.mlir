@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s --tw-vectorize-loops | FileCheck %s
 
-// 20 columns: one vector of 16 and a masked rest of 4.
+// 20 columns: one vector of 16 and a masked vector of 4.
 // CHECK-LABEL: func private @elementwise
 // CHECK: vector.load
 // CHECK: math.exp {{.*}} : vector<16xf32>
@@ -17,7 +17,7 @@ func.func private @elementwise(%x: memref<3x20xf32>, %y: memref<3x20xf32>) attri
   return
 }
 
-// A sum over the contiguous dimension carries vectors, four of a long one, and reduces them at the end.
+// A sum over the contiguous dimension accumulates vectors, four if it is long, and reduces them at the end.
 // CHECK-LABEL: func private @row_sum
 // CHECK: scf.for {{.*}} -> (vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>)
 // CHECK: vector.reduction <add>
@@ -31,7 +31,7 @@ func.func private @row_sum(%x: memref<3x128xf32>, %y: memref<3xf32>) attributes 
   return
 }
 
-// A sum over the other dimension runs along the columns.
+// A sum over the other dimension accumulates vectors of columns.
 // CHECK-LABEL: func private @column_sum
 // CHECK-NOT: vector.reduction
 // CHECK: arith.addf {{.*}} : vector<16xf32>
@@ -46,7 +46,7 @@ func.func private @column_sum(%x: memref<50x64xf32>, %y: memref<64xf32>) attribu
 }
 
 // A sum over outer loops, vectors of columns: sums of at most 32 sums, each from zero, so that no accumulator
-// takes all 30000 elements.
+// sums all 30000 elements.
 // CHECK-LABEL: func.func private @outer_sum
 // CHECK: scf.for {{.*}} step %c16
 // CHECK: scf.for %{{.*}} to %c300{{.*}} step %c16
@@ -97,7 +97,7 @@ func.func private @stored_in_steps(%x: memref<3x150xf32>, %e: memref<3x150xf32>,
   return
 }
 
-// The greatest number: begun with -inf, an accumulator is never NaN, and one comparison chooses.
+// The greatest number: the accumulator begins with -inf and is never NaN, so one comparison selects the greater.
 // CHECK-LABEL: func private @greatest_number
 // CHECK: arith.constant 0xFF800000 : f32
 // CHECK: arith.cmpf ogt
@@ -112,7 +112,7 @@ func.func private @greatest_number(%x: memref<3x64xf32>, %m: memref<3xf32>) attr
   return
 }
 
-// A read that is used where its place lies in the row, and goes to element 0 elsewhere, is a masked read of a vector.
+// A load that is used if its index is in the row, and reads element 0 otherwise, becomes a masked vector load.
 // CHECK-LABEL: func private @guarded
 // CHECK: %[[THERE:.*]] = arith.cmpi ult, %{{.*}}, %{{.*}} : vector<16xindex>
 // CHECK: vector.maskedload %arg0[%{{.*}}], %[[THERE]]
@@ -136,7 +136,7 @@ func.func private @guarded(%x: memref<40xf32>, %y: memref<48xf32>) attributes {t
   return
 }
 
-// Where what is read is used without the condition, element 0 is meant.
+// If the loaded value is used without the condition, element 0 is meant: there is no masked load.
 // CHECK-LABEL: func private @unguarded
 // CHECK-NOT: vector.maskedload
 // CHECK: memref.load %arg0
@@ -156,7 +156,7 @@ func.func private @unguarded(%x: memref<40xf32>, %y: memref<48xf32>) attributes 
   return
 }
 
-// Of bytes alone a vector has four times as many elements, of 16 bits twice.
+// A loop of bytes alone has vectors of four times as many elements, a loop of 16-bit elements twice as many.
 // CHECK-LABEL: func private @bytes
 // CHECK: arith.minui {{.*}} : vector<64xi8>
 func.func private @bytes(%x: memref<256xi8>, %y: memref<256xi8>) attributes {tw.kernel} {
@@ -180,7 +180,7 @@ func.func private @halves(%x: memref<256xi16>, %y: memref<256xi16>) attributes {
   return
 }
 
-// What is widened is not of bytes.
+// A loop that widens bytes is not a loop of bytes alone.
 // CHECK-LABEL: func private @widened
 // CHECK: arith.extui {{.*}} : vector<16xi8> to vector<16xi32>
 func.func private @widened(%x: memref<256xi8>, %y: memref<256xi32>) attributes {tw.kernel} {
@@ -193,7 +193,7 @@ func.func private @widened(%x: memref<256xi8>, %y: memref<256xi32>) attributes {
 }
 
 // Every second element, and every third: whole vectors of which elements are taken. The last one ends with the last
-// element that is wanted.
+// selected element.
 // CHECK-LABEL: func @apart
 // CHECK: memref.reinterpret_cast %{{.*}} sizes: [31], strides: [1]
 // CHECK: vector.load
@@ -213,7 +213,7 @@ func.func @apart(%a: memref<64xf32, strided<[2], offset: 1>>, %b: memref<64xf32,
   return
 }
 
-// A loop over nothing has no vectors.
+// A loop without iterations has no vectors.
 // CHECK-LABEL: func @nothing
 // CHECK-NOT: vector.
 // CHECK: return
