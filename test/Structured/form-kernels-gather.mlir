@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s --tw-form-kernels | FileCheck %s
 
-// The running sum reads %p in the body of its producer and feeds the last op, which reads %p too: %p may not join the
+// The producer of the running sum reads %p, and the last op reads both %p and the running sum. %p may not join the
 // last op's kernel, because the scan between them needs it first.
 // CHECK: func.func @main
 // CHECK: %[[P:.*]] = call @{{[a-z_0-9]*}}(%arg0

@@ -54,7 +54,7 @@ func.func @user_cast(%x: tensor<8xf32>) -> tensor<8xf32> {
   return %1 : tensor<8xf32>
 }
 
-// What decides by an element reads it rounded: the extf has no flag, so fusion keeps the rounding before it.
+// Conversions to integers, comparisons and floor read rounded elements: the extf has no flag, so fusion keeps rounding.
 // CHECK-LABEL: func @discrete
 // CHECK: arith.truncf %{{.*}} : f32 to bf16
 // CHECK: arith.extf %{{.*}} : bf16 to f32

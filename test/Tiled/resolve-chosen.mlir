@@ -1,8 +1,8 @@
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured --tw-resolve-layouts --split-input-file | FileCheck %s
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured --tw-stage-tiled --split-input-file | FileCheck %s --check-prefix=TILED
 
-// Matrices that are chosen from a parameter are not copied: it is packed once, and the product has their numbers. A tile
-// of one batch has a slice of it, at a place that is checked.
+// A matrix that an index chooses from a parameter is not copied: the parameter is packed once, and the product reads the
+// indices. A tile of one batch has a slice of the packed parameter, at a checked index.
 // CHECK: func.func @main
 // CHECK: call @pack_0(%arg0, {{.*}}) {tw.once
 // CHECK: call @kernel_1(%arg2, {{.*}}, %arg1, {{.*}}) {tw.ops = "matmul"}
@@ -24,7 +24,7 @@ func.func @main(%w: tensor<5x96x64xf32> {tw.static}, %i: tensor<7xi64>, %x: tens
 
 // -----
 
-// What is no parameter would be packed whole at each call: only what is chosen is copied.
+// A right-hand side that is not a parameter would be packed whole at each call: only the chosen matrices are copied.
 // CHECK: func.func @main
 // CHECK: tensor.extract
 // CHECK: tw_tile.matmul {{.*}} ins(%{{.*}}, %{{.*}} : tensor<7x16x64xf32>, tensor<7x2x64x48xf32>)
@@ -37,7 +37,7 @@ func.func @main(%w: tensor<5x64x96xf32>, %i: tensor<7xi64>, %x: tensor<7x16x64xf
 
 // -----
 
-// A choice that others read, too, is made once for all.
+// If another op also reads the chosen matrices, they are copied once for both readers.
 // CHECK: func.func @main
 // CHECK: tensor.extract
 // CHECK: tw_tile.matmul {{.*}} ins(%{{.*}}, %{{.*}} : tensor<7x16x64xf32>, tensor<7x2x64x48xf32>)

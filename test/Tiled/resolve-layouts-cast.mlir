@@ -1,7 +1,7 @@
 // RUN: tilewright-opt %s --tw-resolve-layouts | FileCheck %s
 
-// What follows from parameters alone is made anew by each call where it is returned, behind a cast, too (graph 217277 of
-// the fuzzer: a product over no elements, plus a bias).
+// A value computed from parameters alone is recomputed by each call if it is returned, even through a cast (graph 217277
+// of the fuzzer: a product over no elements, plus a bias).
 // CHECK-LABEL: func.func @main
 // CHECK: call @kernel_0
 // CHECK-NOT: tw.once

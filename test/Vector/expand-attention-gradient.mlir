@@ -2,7 +2,7 @@
 // RUN: tilewright-opt %s "--tw-expand-attention=bf16-group=2 bf16-depth=32" | FileCheck %s --check-prefix=PAIRS
 
 // 100 rows and 128 keys are one tile: no loop around the products, and no sums of parts. Weights and their gradient in
-// one pass; both take the place of what they are made of. f32 keeps powers of e, and no score above its row's sum.
+// their gradient, each in place of its input. f32 uses exp, not exp2, and no score is above its row's log-sum-exp.
 // CHECK-LABEL: func private @one_tile
 // CHECK: memref.alloc() : memref<100x144xf32>
 // CHECK: tw_tile.pack {{.*}}permutation = array<i64: 1, 0>
@@ -29,8 +29,8 @@ func.func private @one_tile(%q: memref<1x1x100x32xf32>, %k: memref<1x1x128x32xf3
   return
 }
 
-// Of a causal one, a block of keys begins with the first block of rows that sees one of them. A mask that is added keeps
-// powers of e. Pairs have tiles of their own type, which are packed; what they are multiplied with is turned.
+// Causal: a block of keys begins with the first block of rows that sees one of its keys. With an additive mask, exp is
+// used. For pairs, tiles have the type of the pairs and are packed; the operand that multiplies them is transposed.
 // CHECK-LABEL: func private @causal
 // CHECK: scf.for %[[KB:.*]] = %{{.*}} to %{{.*}} step %c256
 // CHECK: %[[FROM:.*]] = affine.apply #{{.*}}(%[[KB]])

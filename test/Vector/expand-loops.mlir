@@ -167,7 +167,7 @@ func.func private @scatter_long_rows(%x: memref<4x1100xf32>, %i: memref<4xi64>, 
   return
 }
 
-// Of what is less than a vector, halves: 27 columns are 16, 8, 2 and 1. What is written and not met is not held.
+// Rows narrower than a vector are halved: 27 columns are 16, 8, 2 and 1. A scatter that sets elements holds no row.
 // CHECK-LABEL: func.func private @scatter_narrow_rows
 // CHECK-DAG: memref.alloca() {{.*}} : memref<16xf32>
 // CHECK-DAG: memref.alloca() {{.*}} : memref<8xf32>
@@ -198,7 +198,7 @@ func.func private @scatter_elements(%x: memref<4x48xf32>, %i: memref<4x48xi64>, 
 // -----
 
 // Rows that a table's indices say, made for the scatter alone: each is added where it goes, none is stored, and that of
-// sixteen iterations later is prefetched.
+// iterations later is prefetched.
 // CHECK-LABEL: func.func private @scatter_rows_of_a_table
 // CHECK-NOT: memref.alloc()
 // CHECK: scf.for %[[I:.*]] = %c0{{.*}} to %c90

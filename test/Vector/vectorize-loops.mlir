@@ -45,8 +45,8 @@ func.func private @column_sum(%x: memref<50x64xf32>, %y: memref<64xf32>) attribu
   return
 }
 
-// A sum over outer loops, vectors of columns: sums of at most 32 sums, each from zero, so that no accumulator
-// sums all 30000 elements.
+// A sum over outer loops, in vectors of columns: sums of at most 32 sums, each from zero, so that no accumulator sums
+// all 30000 elements.
 // CHECK-LABEL: func.func private @outer_sum
 // CHECK: scf.for {{.*}} step %c16
 // CHECK: scf.for %{{.*}} to %c300{{.*}} step %c16
@@ -79,7 +79,7 @@ func.func private @narrow(%x: memref<3x48xf32>, %y: memref<3x48xf32>) attributes
   return
 }
 
-// A result with an element for each step of the sum is stored in the step; what is left of the row is masked in both.
+// A result with an element for each step of the sum is stored in that step; both results mask the rest of the row.
 // CHECK-LABEL: func private @stored_in_steps
 // CHECK: %[[SUM:.*]] = scf.for {{.*}} iter_args
 // CHECK: %[[E:.*]] = math.exp {{.*}} : vector<16xf32>
@@ -192,8 +192,8 @@ func.func private @widened(%x: memref<256xi8>, %y: memref<256xi32>) attributes {
   return
 }
 
-// Every second element, and every third: whole vectors of which elements are taken. The last one ends with the last
-// selected element.
+// Strides of two and three: whole vectors are loaded, and their elements are selected. The last vector ends with the
+// last selected element.
 // CHECK-LABEL: func @apart
 // CHECK: memref.reinterpret_cast %{{.*}} sizes: [31], strides: [1]
 // CHECK: vector.load

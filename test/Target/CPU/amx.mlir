@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s --tw-cpu-expand-contractions=amx=true --canonicalize | FileCheck %s
 
-// Four accumulator tiles, two of A where it lies, two of B; stores of whole tiles.
+// Four accumulator tiles, two tiles of A loaded without a copy, and two of B; whole tiles are stored.
 // CHECK-LABEL: func private @whole
 // CHECK: scf.for %{{.*}} = %{{.*}} to %c64
 // CHECK-COUNT-4: amx.tile_zero
@@ -17,7 +17,7 @@ func.func private @whole(%a: memref<64x256xbf16>, %b: memref<1x128x64xbf16>, %c:
   return
 }
 
-// Two steps of k need no loop where the task packed B itself, into its scratch memory; nothing is fetched ahead there.
+// Two steps of k are unrolled if the task itself packed B into its scratch memory, which is not prefetched.
 // CHECK-LABEL: func private @straight
 // CHECK: scf.for %{{.*}} = %{{.*}} to %c64
 // CHECK-NOT: iter_args
@@ -34,7 +34,7 @@ func.func private @straight(%a: memref<64x64xbf16>, %c: memref<64x32xf32>, %arg2
   return
 }
 
-// 40 columns, 33 k, 5 rows: A through a pad with zeros, C through a pad and masked stores.
+// 40 columns, 33 k, 5 rows: A is copied to a buffer padded with zeros; C goes through a buffer and masked stores.
 // CHECK-LABEL: func private @tails
 // CHECK: memref.alloca() {alignment = 64 : i64} : memref<32x32x
 // CHECK: vector.maskedload %arg0
@@ -46,7 +46,7 @@ func.func private @tails(%a: memref<5x33xbf16>, %b: memref<2x32x64xbf16>, %c: me
   return
 }
 
-// A long sum in even blocks of k, with C read back between them.
+// A long sum is computed in equal K-blocks, and C is loaded again for each of them.
 // CHECK-LABEL: func private @deep
 // CHECK: scf.for %{{.*}} = %c0 to %c256 step %c32
 // CHECK: scf.for %{{.*}} = %c256 to %c2048 step %c256
@@ -56,8 +56,8 @@ func.func private @deep(%a: memref<32x2048xbf16>, %b: memref<1x1024x64xbf16>, %c
   return
 }
 
-// What follows row by row is done while later rows are computed: 4 rows with each of the 8 steps of the last block of k,
-// one block of rows late. The rows of the last block are left.
+// The row-wise epilogue runs while later rows are computed: 4 rows with each of the 8 steps of the last K-block, one
+// block of rows late. The epilogue of the last block of rows follows at the end.
 // CHECK-LABEL: func private @overlapped
 // CHECK: scf.for %{{.*}} = %c0 to %c256 step %c32
 // CHECK-NOT: math.exp
@@ -86,7 +86,7 @@ func.func private @overlapped(%a: memref<128x768xbf16>, %b: memref<1x384x64xbf16
   return
 }
 
-// Not where the loop reads another row of the product, or writes what the product reads.
+// There is no overlap if the loop reads another row of the product, or writes an operand of the product.
 // CHECK-LABEL: func private @not_overlapped
 // CHECK: amx.tile_mulf
 // CHECK: scf.for %{{.*}} = %c0 to %c128 step %c1
@@ -115,7 +115,7 @@ func.func private @not_overlapped(%a: memref<128x768xbf16>, %b: memref<1x384x64x
   return
 }
 
-// An A of which neither rows nor k are neighbours goes through a pad; what follows is done beside its steps all the same.
+// An A with neither contiguous rows nor contiguous k goes through a padded buffer; the epilogue overlaps all the same.
 // CHECK-LABEL: func private @overlapped_strided
 // CHECK: scf.for %{{.*}} = %c32 to %c128 step %c32
 // CHECK: scf.for %{{.*}} = %c0 to %c256 step %c32 iter_args(
@@ -137,7 +137,7 @@ func.func private @overlapped_strided(%a: memref<256x128xbf16, strided<[512, 2]>
   return
 }
 
-// Tiles of two shapes in one kernel would not find registers: products of 60 rows alone have tiles of 15, beside others 16.
+// Tiles of two shapes in one kernel would not fit in registers: a product of 60 rows alone has tiles of 15, with others 16.
 // CHECK-LABEL: func private @alone
 // CHECK: amx.tile_zero : !amx.tile<15x16xf32>
 // CHECK-LABEL: func private @beside

@@ -14,7 +14,7 @@ func.func private @matmul(%a: memref<16x64xf32>, %b: memref<1x64x48xf32>, %c: me
   return
 }
 
-// A long sum is cut into blocks of 128, added to C.
+// A long sum is computed in K-blocks of 128, which are added to C.
 // CHECK-LABEL: func private @deep
 // CHECK: scf.for %{{.*}} = %c128{{.*}} to %c1024{{.*}} step %c128
 // CHECK: arith.addf
@@ -23,8 +23,8 @@ func.func private @deep(%a: memref<8x1024xf32>, %b: memref<1x1024x48xf32>, %c: m
   return
 }
 
-// Each of the 32 blocks of 8 rows fetches 4 of the 128 steps of the next panel's block of B ahead, one after 32 of its own
-// steps; of the last panel, those of the first at the next k.
+// Each of the 32 blocks of 8 rows prefetches 4 of the 128 steps of B in the next panel, one per 32 of its own steps.
+// In the last panel, it prefetches steps of the first panel at the next K-block.
 // CHECK-LABEL: func private @ahead
 // CHECK: scf.for %[[PANEL:.*]] = %{{.*}} to %c2
 // CHECK: %[[NEXT:.*]] = arith.addi %[[PANEL]], %c1
@@ -40,7 +40,7 @@ func.func private @ahead(%a: memref<256x512xf32>, %b: memref<2x512x48xf32>, %c: 
   return
 }
 
-// A product of all batches at once reads the number of B's for each.
+// A product of all batches reads the index of B for each batch.
 // CHECK-LABEL: func @chosen
 // CHECK: scf.for %[[B:.*]] = %c0{{.*}} to %c2
 // CHECK: %[[N:.*]] = memref.load %arg2[%[[B]]] : memref<2xi64>

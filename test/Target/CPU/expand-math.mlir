@@ -4,8 +4,8 @@
 // RUN: tilewright-opt %s --pass-pipeline='builtin.module(func.func(tw-cpu-expand-math{bf16-denormals=true}))' \
 // RUN:   | FileCheck %s --check-prefix=DENORMALS
 
-// Two bounds, n by a rounding shift, r in two steps, degree 8, the scale from n's bits, twice. Where the result vanishes
-// none is computed: underflow is slow.
+// Two bounds, n by a rounding shift, r in two steps, degree 8, the scale from the bits of n, applied twice. Results that
+// vanish are not computed, because underflow is slow.
 // CHECK-LABEL: func.func @exp
 // CHECK: %[[KEEP:.*]] = arith.cmpf uge
 // CHECK-COUNT-2: arith.select
@@ -26,7 +26,7 @@ func.func @exp(%x: vector<16xf32>) -> vector<16xf32> {
   return %y : vector<16xf32>
 }
 
-// There is no vscalefps for 4x16 lanes.
+// vscalefps does not exist for 4x16 lanes.
 // AVX512-LABEL: func.func @exp_of_a_tile
 // AVX512-NOT: llvm.call_intrinsic
 // AVX512: return
@@ -44,7 +44,7 @@ func.func @erf(%x: vector<8xf32>) -> vector<8xf32> {
   return %y : vector<8xf32>
 }
 
-// One quick division, no branch.
+// One fast division, and no branch.
 // CHECK-LABEL: func.func @tanh
 // CHECK: arith.divf {{.*}} fastmath<ninf,arcp> : f32
 // CHECK: math.copysign
@@ -53,7 +53,7 @@ func.func @tanh(%x: f32) -> f32 {
   return %y : f32
 }
 
-// The division of sigmoid is quick where there is vrcp14ps.
+// The division of sigmoid is fast if the CPU has vrcp14ps.
 // CHECK-LABEL: func.func @sigmoid
 // CHECK: arith.divf %{{.*}}, %{{.*}} : vector<16xf32>
 // AVX512-LABEL: func.func @sigmoid
@@ -68,7 +68,7 @@ func.func @sigmoid(%x: vector<16xf32>) -> vector<16xf32> {
   return %3 : vector<16xf32>
 }
 
-// Any large lane sends the vector to the library.
+// If any lane is large, the library computes the vector.
 // CHECK-LABEL: func.func @sin
 // CHECK: %[[ANY:.*]] = vector.reduction <or>
 // CHECK: scf.if %[[ANY]]
@@ -105,7 +105,7 @@ func.func @fpowi(%x: vector<16xf32>, %n: vector<16xi32>) -> vector<16xf32> {
   return %y : vector<16xf32>
 }
 
-// What the CPU has instructions for stays.
+// Functions that the CPU has instructions for are unchanged.
 // CHECK-LABEL: func.func @stays
 // CHECK: math.sqrt
 // CHECK: math.floor
@@ -117,8 +117,8 @@ func.func @stays(%x: vector<16xf32>) -> vector<16xf32> {
   return %2 : vector<16xf32>
 }
 
-// Vectors of f64 have formulas of their own: n, r in two steps, degree 11, the scale by two powers of two or by
-// vscalefpd, of which a vector of 16 takes two.
+// Vectors of f64 have separate formulas: n, r in two steps, degree 11, the scale by two powers of two or by vscalefpd,
+// which a vector of 16 uses twice.
 // CHECK-LABEL: func.func @exp_double
 // CHECK: %[[KEEP:.*]] = arith.cmpf uge, {{.*}} : vector<8xf64>
 // CHECK: math.roundeven
@@ -171,7 +171,7 @@ func.func @sin_double(%x: vector<2x4xf64>) -> vector<2x4xf64> {
   return %y : vector<2x4xf64>
 }
 
-// What has no formula goes lane by lane; scalars are left to --convert-math-to-libm.
+// Functions without a formula are computed lane by lane; scalars are left to --convert-math-to-libm.
 // CHECK-LABEL: func.func @power_double
 // CHECK: %[[A:.*]] = vector.extract %[[X:.*]][0] : f64
 // CHECK: math.powf %[[A]], %{{.*}} : f64
@@ -207,7 +207,7 @@ func.func @root_double(%x: vector<4xf64>) -> vector<4xf64> {
   return %1 : vector<4xf64>
 }
 
-// C's fmod of vectors: multiples of the divisor are taken off in f64 while any lane has one left.
+// C's fmod of vectors: multiples of the divisor are subtracted in f64 while any lane has one left.
 // CHECK-LABEL: func.func @remainder
 // CHECK: %[[X:.*]] = math.absf %{{.*}} : vector<16xf64>
 // CHECK: scf.while (%[[R:.*]] = %[[X]]) : (vector<16xf64>) -> vector<16xf64>
@@ -221,7 +221,7 @@ func.func @remainder(%x: vector<16xf32>, %y: vector<16xf32>) -> vector<16xf32> {
   return %0 : vector<16xf32>
 }
 
-// Of f64: a quotient that is one too large is taken back; denormal divisors are the library's.
+// f64: a quotient that is too large by one is corrected; the library computes denormal divisors.
 // CHECK-LABEL: func.func @remainder_double
 // CHECK: scf.while {{.*}} : (vector<8xf64>) -> vector<8xf64>
 // CHECK: vector.reduction <or>
@@ -238,7 +238,7 @@ func.func @remainder_double(%x: vector<8xf64>, %y: vector<8xf64>) -> vector<8xf6
   return %0 : vector<8xf64>
 }
 
-// f64 is rounded to bf16 through f32, and keeps denormals where it is asked to.
+// f64 is rounded to bf16 through f32, and denormals are kept if an option says so.
 // CHECK-LABEL: func.func @brain_of_double
 // CHECK: arith.truncf %{{.*}} : vector<8xf32> to vector<8xbf16>
 // DENORMALS-LABEL: func.func @brain_of_double

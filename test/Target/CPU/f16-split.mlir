@@ -1,7 +1,7 @@
 // RUN: tilewright-opt %s --tw-cpu-expand-contractions=split-f16=true --canonicalize | FileCheck %s
 
 // C = 0; then 192 k at a time: A's rows in two parts, then a panel of B in two parts, then sixteen products of tiles for
-// each 32 k, with ten loads; at last sums of nothing but what stands for zero rests become zero.
+// tiles with ten loads. At the end, sums that only have the tiny values used for zero rests become zero.
 // CHECK-LABEL: func private @split
 // CHECK-DAG: %[[A:.*]] = memref.alloca() {alignment = 64 : i64} : memref<64x416xbf16>
 // CHECK-DAG: %[[B:.*]] = memref.alloca() {alignment = 64 : i64} : memref<192x64xbf16>
@@ -39,7 +39,7 @@ func.func private @split(%a: memref<64x384xf16>, %b: memref<2x192x64xf16>, %c: m
   return
 }
 
-// 5 rows: pairs of k by FMA, the odd last k of A not read.
+// 5 rows: pairs of k with FMA; the second k of A's last pair is missing and not read.
 // CHECK-LABEL: func private @few
 // CHECK-NOT: amx.
 // CHECK: %{{.*}}:10 = scf.for %[[K:.*]] = %c0 to %c17

@@ -1,9 +1,9 @@
 // RUN: tilewright-opt %s --tw-cpu-expand-contractions | FileCheck %s
 // RUN: tilewright-opt %s --tw-cpu-expand-contractions="lanes=8 registers=16" | FileCheck %s --check-prefix=AVX2
 
-// Even blocks of 14 pixels: at the left end of the line, in a loop between, at the right end. In the middle 42 products of
+// Equal blocks of 14 pixels: at the left end of the line, in a loop, and at the right end. An inner block has 42 products
 // 16 vectors of the image and 3 of the weight; at an end one product less and one vector less. The last vector of the 40
-// channels overlaps the one before it, so nothing is masked.
+// 40 channels overlaps the one before it, so nothing is masked.
 // CHECK-LABEL: func private @depthwise
 // CHECK-NOT: mask
 // CHECK: scf.for %{{.*}} = %c0{{.*}} to %c32{{.*}} step %c16
@@ -23,7 +23,7 @@
 // CHECK: scf.yield
 // CHECK-NOT: tw_tile
 
-// Of 16 registers 11 sums: 56 pixels in blocks of 10.
+// 16 registers hold 11 sums: 56 pixels in blocks of 10.
 // AVX2-LABEL: func private @depthwise
 // AVX2: %{{.*}}:10 = scf.for
 // AVX2-COUNT-29: vector.fma %{{.*}} : vector<8xf32>
@@ -35,7 +35,7 @@ func.func private @depthwise(%x: memref<1x56x56x40xf32>, %w: memref<3x3x1x40xf32
   return
 }
 
-// Four groups of four in a vector: each channel goes to all lanes of its group.
+// A vector has four groups of four channels: each channel is shuffled to all lanes of its group.
 // CHECK-LABEL: func private @spread
 // CHECK: vector.load %{{.*}} : memref<1x7x7x32xbf16>, vector<16xbf16>
 // CHECK: vector.shuffle %{{.*}} [0, 0, 0, 0, 4, 4, 4, 4, 8, 8, 8, 8, 12, 12, 12, 12]
@@ -46,8 +46,8 @@ func.func private @spread(%x: memref<1x7x7x32xbf16>, %w: memref<3x3x4x32xf32>, %
   return
 }
 
-// Two vectors of filters meet one channel of their group at a time; the 288 products are summed 63 or 33 at a time, which
-// are added to what there is.
+// Two vectors of filters are multiplied by one channel of their group at a time; the 288 products are summed 63 or 33 at
+// a time, and these sums are added to the result.
 // CHECK-LABEL: func private @broadcast
 // CHECK: scf.for %{{.*}} = %c0{{.*}} to %c2{{.*}}
 // CHECK: %{{.*}}:14 = scf.for %{{.*}} = %c0{{.*}} to %c21

@@ -2,8 +2,8 @@
 // RUN: tilewright-opt %s --tw-cpu-expand-contractions --canonicalize | FileCheck %s --check-prefix=DOT
 // RUN: tilewright-opt %s --tw-cpu-expand-contractions="lanes=8 registers=16" --canonicalize | FileCheck %s --check-prefix=AVX2
 
-// Tiles of 16 rows x 64 bytes, sums of i32. vpdpbusd takes unsigned bytes of A, so 128 is added to each (by an
-// exclusive or) and 128 times the column's sum is taken off the end.
+// Tiles of 16 rows x 64 bytes, sums in i32. vpdpbusd reads unsigned bytes of A, so 128 is added to each byte (by an
+// exclusive or), and 128 times the column's sum is subtracted at the end.
 // AMX-LABEL: func private @fours
 // AMX-COUNT-4: amx.tile_zero : !amx.tile<16x16xi32>
 // AMX: scf.for %{{.*}} step %c64 iter_args(
@@ -39,7 +39,7 @@ func.func private @pairs(%a: memref<64x128xi8>, %b: memref<1x64x64xi8>, %c: memr
   return
 }
 
-// 33 k end in the middle of a group: the last byte is read by itself, none beyond the end.
+// 33 k end in the middle of a group: the last byte is loaded by itself, and no byte after it is loaded.
 // DOT-LABEL: func private @tail
 // DOT: scf.for %{{.*}} = %c0 to %c8 step %c1 iter_args
 // DOT: vector.load %arg0{{.*}} vector<4xi8>
@@ -51,7 +51,7 @@ func.func private @tail(%a: memref<1x33xi8>, %b: memref<1x16x128xi8>, %c: memref
   return
 }
 
-// Columns are contiguous: four rows interleaved, no masks where nothing is missing; k are contiguous: squares of four bytes.
+// Contiguous columns: four rows are interleaved, without masks if all exist. Contiguous k: squares of four bytes.
 // DOT-LABEL: func private @packs
 // DOT-COUNT-4: vector.load %arg0
 // DOT-COUNT-3: vector.interleave
@@ -62,7 +62,7 @@ func.func private @packs(%a: memref<64x32xi8>, %p: memref<1x16x128xi8>, %b: memr
   return
 }
 
-// 63 rows: what is missing of the last four is read as zero.
+// 63 rows: the missing row of the last four is read as zero.
 // DOT-LABEL: func private @packs_less
 // DOT-COUNT-4: vector.maskedload %arg0
 func.func private @packs_less(%a: memref<63x32xi8>, %p: memref<1x16x128xi8>) attributes {tw.kernel} {

@@ -1,7 +1,7 @@
 // RUN: tilewright-opt %s --tw-cpu-expand-contractions=amx=true --canonicalize | FileCheck %s
 
-// A lies k x rows: 256 of the 512 k of 64 rows at a time are turned, 16 rows by 16 pairs of k, and added to C, which
-// begins with zero. No k is gathered by itself.
+// A is stored k x rows: 256 of the 512 k of 64 rows at a time are transposed, 16 rows by 16 pairs of k, and multiplied
+// into C, which begins with zero. No element is loaded by itself.
 // CHECK-LABEL: func private @turned
 // CHECK: %[[ROWS:.*]] = memref.alloca() {alignment = 64 : i64} : memref<64x288xbf16>
 // CHECK: vector.store %{{.*}}, %arg2
@@ -26,7 +26,7 @@ func.func private @turned(%a: memref<512x64xbf16>, %b: memref<1x256x64xbf16>, %c
   return
 }
 
-// Rows and k that fill no square: what is not there is not read. Rows beyond the last are no one's, and not stored.
+// Rows and k that fill no square block: missing elements are not read. Rows after the last are computed but not stored.
 // CHECK-LABEL: func private @tails
 // CHECK: memref.alloca() {alignment = 64 : i64} : memref<32x288xbf16>
 // CHECK-NOT: memref.load

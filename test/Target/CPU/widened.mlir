@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s --tw-cpu-expand-contractions --canonicalize | FileCheck %s
 
-// A block of k is widened to f32 once: A for all panels, B for all rows; then the f32 kernel runs on it.
+// A K-block is widened to f32 once: A for all panels, B for all rows; then the f32 kernel reads the widened copies.
 // CHECK-LABEL: func private @alone
 // CHECK-DAG: %[[A:.*]] = memref.alloca() {alignment = 64 : i64} : memref<64x192xf32>
 // CHECK-DAG: %[[B:.*]] = memref.alloca() {alignment = 64 : i64} : memref<192x48xf32>
@@ -32,7 +32,7 @@ func.func private @few(%a: memref<7x160xbf16>, %b: memref<2x160x48xbf16>, %c: me
   return
 }
 
-// A that is f32 already stays where it is.
+// An A that is already f32 is not copied.
 // CHECK-LABEL: func private @mixed
 // CHECK-NOT: memref.alloca() {{.*}} : memref<64x192xf32>
 // CHECK: memref.alloca() {alignment = 64 : i64} : memref<192x48xf32>
@@ -42,7 +42,7 @@ func.func private @mixed(%a: memref<64x160xf32>, %b: memref<1x160x48xf16>, %c: m
   return
 }
 
-// A window's 24 channels are too few to be summed apart in f32, but not where they are widened before.
+// 24 channels of a window are too few for a separate sum in f32, but not if they are widened first.
 // CHECK-LABEL: func private @window
 // CHECK: memref.alloca() {alignment = 64 : i64} : memref<64x192xf32>
 // CHECK: scf.for %{{.*}} = %c0 to %c3

@@ -1,4 +1,4 @@
-// The gradient of attention on tensor cores: one launch, whose blocks have rows of keys or of queries.
+// The gradient of attention on tensor cores: one launch, whose blocks process rows of keys or of queries.
 // RUN: tilewright compile %s --target=cuda --emit=tiled | FileCheck %s --check-prefix=TILED
 // RUN: tilewright compile %s --target=cuda --emit=ptx | FileCheck %s
 // RUN: tilewright run %s --target=cuda --device=emulated --check | FileCheck %s --check-prefix=RESULT
@@ -6,12 +6,12 @@
 // Two blocks of 70 keys and two of queries, for each of four heads; then 1 + 2.
 // TILED: tw.schedule = {block = array<i64: 64, 32>, kind = "attention", stages = 2 : i64, threads = 128 : i64}
 // TILED: tw.schedule = {block = array<i64: 64, 32>, kind = "attention", stages = 2 : i64, threads = 128 : i64}
-// Heads and values of two sizes.
+// The heads of keys and of values have different sizes.
 // TILED: tw.schedule = {block = array<i64: 64, 32>, kind = "attention", stages = 2 : i64, threads = 128 : i64}
-// Sums of 512 numbers do not fit: products, and what stands between them.
+// Sums of 512 elements do not fit: there are separate products, and kernels between them.
 // TILED-NOT: kind = "attention"
 
-// Scores go through no memory: what is stored there are statistics of rows.
+// Scores are not stored in memory: the shared stores are statistics of rows.
 // CHECK: .entry kernel_0(
 // CHECK: .reqntid 128
 // CHECK-NOT: st.shared

@@ -1,4 +1,4 @@
-// Attention on sm_90a: a warp group loads by TMA, one or two multiply by wgmma, weights as the left operand in registers.
+// Attention on sm_90a: one warp group loads by TMA, one or two multiply by wgmma; weights are left operands in registers.
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=tiled | FileCheck %s --check-prefix=TILED
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=target | FileCheck %s --check-prefix=TARGET
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=ptx | FileCheck %s
@@ -16,17 +16,17 @@
 // NO-WGMMA: does not fit kernel_0 {{.*}}: sm_80 has no wgmma: consumers are 0
 // KNOB: does not fit kernel_0 {{.*}}: attention has one knob: consumers, 1 or 2 warp groups that multiply, or 0 for mma.sync
 
-// Causal, with fewer heads of keys, and its log-sum-exp; up to 64 queries, one warp group multiplies; values of another size.
+// Causal, with fewer key heads, and with log-sum-exp; up to 64 queries, one warp group multiplies; values of another size.
 // TILED: tw.schedule = {block = array<i64: 128, 128>, consumers = 2 : i64, kind = "attention", stages = 3 : i64, threads = 384 : i64}
 // TILED: tw.schedule = {block = array<i64: 64, 64>, consumers = 1 : i64, kind = "attention", stages = 4 : i64, threads = 256 : i64}
 // TILED: tw.schedule = {block = array<i64: 128, 64>, consumers = 2 : i64, kind = "attention", stages = 4 : i64, threads = 384 : i64}
-// A step of decoding, and queries that would leave rows of a wgmma empty, are multiplied by mma.sync.
+// A decoding step, and queries that would leave rows of a wgmma empty, are multiplied by mma.sync.
 // TILED: tw.schedule = {block = array<i64: 16, 64>, kind = "attention"
 // TILED: tw.schedule = {block = array<i64: 64, 64>, kind = "attention"
 
-// A box has 64 numbers of a head and a tile's rows; keys and values are one buffer here.
+// A TMA box has 64 elements of a head and a tile's rows; keys and values are one buffer here.
 // TARGET: @kernel_0({{.*}}tw_cuda.maps = ["0:bf16:128:64*128,128*150,1*4,1*1", "1:bf16:128:64*128,128*150,1*2,1*1", "1:bf16:128:64*128,128*150,1*2,1*1"]
-// 128 rows of queries of 256 bytes, three times as many of keys and values, seven mbarriers.
+// 128 rows of queries of 256 bytes, three slots with 128 rows of keys and of values each, and seven mbarriers.
 // TARGET-SAME: tw_cuda.shared = 229432
 // TARGET: @kernel_2({{.*}}tw_cuda.maps = ["0:f16:128:64*192,128*70,1*1,1*1", "1:f16:128:64*192,64*90,1*1,1*1", "2:f16:128:64*128,64*90,1*1,1*1"]
 
@@ -46,9 +46,9 @@
 // CHECK-COUNT-4: cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes
 // CHECK: setmaxnreg.inc.sync.aligned.u32 232;
 // CHECK: mbarrier.try_wait.parity.shared::cta.b64
-// Scores: both operands in shared memory, along k.
+// Scores: both operands are in shared memory, and k is contiguous.
 // CHECK-DAG: wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {{.*}}}, %rd{{[0-9]+}}, %rd{{[0-9]+}}, {{.*}}, 1, 1, 0, 0;
-// Sums: weights in registers, values turned over.
+// Sums: the weights are in registers, and the values are transposed.
 // CHECK-DAG: wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {{.*}}}, {%r{{[0-9]+}}, %r{{[0-9]+}}, %r{{[0-9]+}}, %r{{[0-9]+}}}, %rd{{[0-9]+}}, adds, 1, 1, 1;
 // CHECK: mbarrier.arrive.shared::cta.b64
 // CHECK: .entry kernel_1(

@@ -1,15 +1,15 @@
-// Attention on tensor cores: the schedule, and the PTX. Weights go from one product into the next in registers.
+// Attention on tensor cores: the schedule, and the PTX. Weights stay in registers between the two products.
 // RUN: tilewright compile %s --target=cuda --emit=tiled | FileCheck %s --check-prefix=TILED
 // RUN: tilewright compile %s --target=cuda --emit=ptx | FileCheck %s
 // RUN: tilewright run %s --target=cuda --device=emulated | FileCheck %s --check-prefix=RESULT
 
-// Causal, with fewer heads of keys; a mask that is added; a step of decoding, whose four heads of each group are one block's rows.
+// Causal, with fewer key heads; an additive mask; a decoding step, in which the four heads of a group are the rows of a block.
 // TILED: tw.schedule = {block = array<i64: 64, 32>, kind = "attention", stages = 2 : i64, threads = 128 : i64}
 // TILED: tw.schedule = {block = array<i64: 64, 64>, kind = "attention", stages = 2 : i64, threads = 128 : i64}
 // TILED: tw.schedule = {block = array<i64: 16, 64>, kind = "attention", stages = 2 : i64, threads = 32 : i64}
-// Queries of 256 numbers stay in shared memory.
+// Queries of heads of 256 elements stay in shared memory.
 // TILED: tw.schedule = {block = array<i64: 64, 16>, kind = "attention", stages = 2 : i64, threads = 128 : i64}
-// Heads of 20 numbers are rows of queries for warps.
+// Heads of 20 elements: warps compute rows of queries.
 // TILED: tw.schedule = {group = 32 : i64, kind = "rows"
 
 // CHECK: .entry kernel_0(

@@ -1,4 +1,4 @@
-// Conversions of 8-bit floats: by cvt from sm_89 on, in integers before.
+// Conversions of 8-bit floats: by cvt from sm_89 on, and in integers before.
 // RUN: tilewright compile %s --target=cuda --arch=sm_89 --emit=ptx | FileCheck %s
 // RUN: tilewright compile %s --target=cuda --arch=sm_80 --emit=ptx | FileCheck %s --check-prefix=BEFORE
 // RUN: tilewright run %s --target=cuda --arch=sm_89 --device=emulated --check | FileCheck %s --check-prefix=RESULT
@@ -6,7 +6,7 @@
 
 // CHECK: cvt.rn.f16x2.e4m3x2
 // CHECK: cvt.rn.satfinite.e5m2x2.f32
-// What is infinite, saturated first.
+// cvt saturates first; values that overflow then become infinity.
 // CHECK: setp.ge.f32
 // BEFORE-NOT: e4m3x2
 // BEFORE-NOT: e5m2x2

@@ -5,7 +5,7 @@
 #rows = affine_map<(d0, d1) -> (d0)>
 #turned = affine_map<(d0, d1) -> (d1, d0)>
 
-// Four neighbours a thread; the broadcast operand is read at the same column; 32-bit places.
+// A thread computes four adjacent elements; the broadcast operand is read at the same column; indices have 32 bits.
 // CHECK-LABEL: func @neighbours(
 // CHECK-SAME: %[[X:.*]]: !llvm.ptr<1> {llvm.align = 16 : i64, llvm.noalias, llvm.readonly}, %[[B:.*]]: !llvm.ptr<1> {{.*}}, %[[Y:.*]]: !llvm.ptr<1> {llvm.align = 16 : i64, llvm.noalias})
 // CHECK-SAME: tw.grid = #[[GRID:.*]], tw.kernel
@@ -27,7 +27,7 @@ func.func private @neighbours(%x: tensor<128x96xf32>, %b: tensor<96xf32>, %y: te
   return %0 : tensor<128x96xf32>
 }
 
-// What two ops read is loaded once; a boolean is a byte.
+// An element that two ops read is loaded once; a boolean is a byte.
 // CHECK-LABEL: func @once(
 // CHECK: scf.if
 // CHECK-COUNT-1: llvm.load
@@ -49,7 +49,7 @@ func.func private @once(%x: tensor<5x7xf32>, %y: tensor<5x7xi1>) -> tensor<5x7xi
   return %2 : tensor<5x7xi1>
 }
 
-// Sizes are 64-bit parameters behind the tensors, and places are as wide.
+// Sizes are 64-bit parameters after the tensors, and indices have 64 bits, too.
 // CHECK-LABEL: func @symbolic(
 // CHECK-SAME: !llvm.ptr<1> {{.*}}, %{{.*}}: !llvm.ptr<1> {{.*}}, %[[N:.*]]: i64)
 // CHECK-SAME: tw_cuda.index = 64
@@ -63,7 +63,7 @@ func.func private @symbolic(%n: index, %x: tensor<?x7xf32> {tw.sizes = affine_ma
   return %0 : tensor<?x7xf32>
 }
 
-// An index out of range is told once, by whoever finds it first.
+// An index out of range is reported once, by the first thread that finds it.
 // CHECK-LABEL: func @gather(
 // CHECK-SAME: %[[STATUS:[a-z0-9]+]]: !llvm.ptr<1>)
 // CHECK-SAME: tw.checks
@@ -81,7 +81,7 @@ func.func private @gather(%x: tensor<8xf32>, %i: tensor<5xi64>, %y: tensor<5xf32
   return %0 : tensor<5xf32>
 }
 
-// Numbers that 32 bits do not hold: places are 64 bits wide.
+// Constants that do not fit in 32 bits: indices have 64 bits.
 // CHECK-LABEL: func @wide_constant(
 // CHECK-SAME: tw_cuda.index = 64 : i64
 func.func private @wide_constant(%x: tensor<8xi64>, %y: tensor<8xi64>) -> tensor<8xi64> attributes {tw.kernel, tw.schedule = {kind = "elements", threads = 32 : i64, vector = 1 : i64}} {
@@ -108,7 +108,7 @@ func.func private @wide_loop(%x: tensor<8x0x5000000000xf32>, %y: tensor<8xf32>) 
   return %0 : tensor<8xf32>
 }
 
-// Reductions of a block pass through two places in turn, however many they are.
+// All reductions of a block use two slots of shared memory in turn, however many reductions there are.
 // CHECK: llvm.mlir.global internal @three_reductions_shared() {{.*}} : !llvm.array<128 x i8>
 // CHECK-LABEL: func @three_reductions(
 // CHECK-COUNT-3: nvvm.barrier

@@ -1,4 +1,4 @@
-// Convolutions in groups: a thread adds up the taps of its element that meet the input.
+// Grouped convolutions: a thread sums the taps of its element that are inside the input.
 // RUN: tilewright compile %s --target=cuda --emit=ptx | FileCheck %s
 // RUN: tilewright run %s --target=cuda --device=emulated --check | FileCheck %s --check-prefix=RESULT
 

@@ -15,10 +15,10 @@
 // TILED: func.func private @kernel_0_rows(
 // HOPPER-SAME: tw.schedule = {block = array<i64: 64, 128, 64>, {{.*}}kind = "wgmma"
 // AMPERE-SAME: tw.schedule = {block = array<i64: 16, 128, {{[0-9]+}}>, kind = "mma", {{.*}}warps = array<i64: 1, 1>}
-// One result: x w' + r is nowhere else read.
+// One result: x w' + r has no other reader.
 // TILED: return %{{[0-9]+}} : tensor<300x128xbf16>
 
-// One kernel, whose lanes add up squares between the product and the stores.
+// One kernel, whose lanes sum squares between the product and the stores.
 // CHECK-COUNT-1: .visible .entry
 // CHECK: mma.sync.aligned.m16n8k16
 // CHECK: shfl.sync.bfly.b32

@@ -1,4 +1,4 @@
-// The PTX that is printed names the user's lines; what ptx-check finds in it, too.
+// The printed PTX has the user's source lines, and so have the findings of ptx-check in it.
 
 // RUN: tilewright compile %s --target=cuda --emit=ptx -o %t.ptx
 // RUN: FileCheck %s --input-file=%t.ptx
@@ -7,7 +7,7 @@
 // RUN: ptx-check %t.ptx --args %t.json | FileCheck %s --check-prefix=RIGHT
 // RUN: not ptx-check %t.wrong.ptx --args %t.json | FileCheck %s --check-prefix=WRONG
 
-// Line directives alone: no debug information, which would keep ptxas from optimizing.
+// Line directives alone, without debug information, which would keep ptxas from optimizing.
 // CHECK: .target sm_80{{$}}
 // CHECK: .loc 1 14 0
 // CHECK: ld.global

@@ -1,4 +1,4 @@
-// Operands that the second-level cache does not hold: blocks take tiles in bands of rows. Small ones are taken in order.
+// If the L2 cache does not hold the operands, blocks take tiles in bands of rows. Tiles of small operands are in order.
 // RUN: tilewright compile %s --target=cuda --emit=tiled | FileCheck %s
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=tiled | FileCheck %s
 // RUN: tilewright tune --list --target=cuda %s | FileCheck %s --check-prefix=LIST

@@ -1,4 +1,4 @@
-// What has no code is refused with op, type, reason and line, all of it at once; so is an arch that there is not.
+// Ops without an implementation are refused with op, type, reason and line, all at once; so is an unknown arch.
 // RUN: not tilewright compile %s --target=cuda 2>&1 | FileCheck %s
 // RUN: not tilewright compile %s --target=cuda --arch=sm_75 2>&1 | FileCheck %s --check-prefix=ARCH
 // RUN: not tilewright compile %s --target=cpu --arch=sm_80 2>&1 | FileCheck %s --check-prefix=CPU
@@ -15,7 +15,7 @@
 // REFUSED: target cuda: exp of tensor<4x8xf64>
 
 func.func @main(%x: tensor<4x8xf32>, %d: tensor<4x8xf64>) -> (tensor<4x8xf64>, tensor<4x8xf64>, tensor<4x8xf32>) {
-  // The lines that the messages name.
+  // The messages name these lines.
   %0 = tw.exp %d : (tensor<4x8xf64>) -> tensor<4x8xf64>
   %1 = tw.log %d : (tensor<4x8xf64>) -> tensor<4x8xf64>
   %2 = tw.fmod %x, %x : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>

@@ -1,5 +1,5 @@
 // On sm_90 the blocks of a cluster share a row that does not fit the registers of one: it is read once. A warp's partial
-// result goes to a slot of its block, all threads of the cluster meet, and read all slots.
+// partial result is stored in a slot of its block; after a barrier, all threads of the cluster read all slots.
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=tiled | FileCheck %s --check-prefix=TILED
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=ptx | FileCheck %s
 // RUN: tilewright compile %s --target=cuda --arch=sm_80 --emit=tiled | FileCheck %s --check-prefix=SM80

@@ -1,9 +1,9 @@
-// A scatter of rows: a warp has a row of the destination, its lanes look at 32 places of the source at a time.
+// A scatter of rows: a warp has a row of the destination, and its lanes read 32 indices of the source at a time.
 // RUN: tilewright compile %s --target=cuda --arch=sm_80 --emit=tiled | FileCheck %s --check-prefix=TILED
 // RUN: tilewright compile %s --target=cuda --arch=sm_80 --emit=ptx | FileCheck %s
 
 // TILED: @kernel_1({{.*}}tw.ops = "scatter", tw.schedule = {kind = "scatter", threads = 256 : i64, vector = 4 : i64}
-// An index for every element: nothing is common to a row.
+// Each element has its own index, so a row has no common index.
 // TILED: @kernel_3({{.*}}tw.ops = "scatter", tw.schedule = {kind = "elements", threads = 256 : i64, vector = 1 : i64}
 
 // 96 elements are less than a vector for each lane; the warp's votes are hits, taken from the lowest bit on.

@@ -1,4 +1,4 @@
-// A schedule that does not fit is refused before anything is made of it.
+// A schedule that does not fit is refused before any code is generated.
 // RUN: tilewright-opt %s -split-input-file -verify-diagnostics --tw-cuda-emit-threads
 
 // expected-error @+1 {{has no schedule of the target cuda: expected tw.schedule = {kind = "elements", "rows" or "mma"}}

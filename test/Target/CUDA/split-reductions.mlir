@@ -1,5 +1,5 @@
-// Long reductions to few results, in parts: those over rows of many columns. One of all has been cut for all targets
-// before; a prime number of terms does not fall into parts.
+// Long reductions over rows with few results are split in parts. A reduction of all elements is split before, for all
+// targets; a reduction of a prime number of terms is not split.
 // RUN: tilewright compile %s --target=cuda --emit=tiled | FileCheck %s
 // RUN: tilewright run %s --target=cuda --device=emulated --check | FileCheck %s --check-prefix=RESULT
 

@@ -1,5 +1,5 @@
-// A long sum with few results, in parts: a batch of products, and a kernel that adds them up in order and computes what
-// follows. One with tiles enough for the card, and one whose sum does not fall into parts, stay whole.
+// A long sum with few results is split: a batch of products, and a kernel that adds them in order and computes the
+// epilogue. A product with enough tiles for the GPU, and one whose sum cannot be divided, are not split.
 // RUN: tilewright compile %s --target=cuda --emit=tiled | FileCheck %s
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=tiled | FileCheck %s --check-prefix=HOPPER
 // RUN: tilewright run %s --target=cuda --device=emulated --check | FileCheck %s --check-prefix=RESULT
