@@ -1,5 +1,5 @@
 // RUN: tilewright-opt %s -verify-diagnostics -split-input-file
-// A program for each constraint of dialects/HLS/HLSOps.td, named like it.
+// A program for each constraint of dialects/HLS/HLSOps.td, named after it.
 
 // expected-error @below {{loop_c0: label '3', ii = 1, unroll = 1; expected a C identifier}}
 #label = #tw_hls.loop<label = "3", ii = 1>
@@ -274,7 +274,7 @@ func.func private @schedule_c2(%y: memref<8x4xf32>) {
 
 // -----
 
-// What fits the loop and not the block.
+// An unroll factor that fits the loop but not the block.
 func.func private @schedule_c1_block(%y: memref<8x4xf32>) {
   %zero = arith.constant 0.0 : f32
   // expected-error @below {{schedule_c1: a loop of 2 trips cannot be unrolled by 4}}

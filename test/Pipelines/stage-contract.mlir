@@ -4,7 +4,7 @@
 // RUN: not tilewright-opt %s --tw-stage-graph --tw-stage-structured --tw-stage-cpu 2>&1 | FileCheck %s --check-prefix=CPU
 // RUN: not tilewright-opt %s --tw-stage-graph --tw-stage-structured --tw-stage-tiled --tw-stage-vector --tw-stage-tiled 2>&1 | FileCheck %s --check-prefix=TILED
 
-// A pass that meets the IR of another stage says so; test/Conformance/passes tries all of them.
+// A pass reports the IR of another stage as an error; test/Conformance/passes tries all passes.
 // AGAIN: is not of the IR that --tw-lower-graph takes: a model's graph, of tw ops; which stage was this saved at?
 // SCRATCH: is not of the IR that --tw-place-scratch takes: kernels on memrefs
 // HLS: is not of the IR that --tw-hls-apply-schedules takes: kernels on memrefs

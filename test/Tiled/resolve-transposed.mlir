@@ -33,8 +33,8 @@ func.func @main(%g: tensor<512x3072xf32>, %x: tensor<512x64xf32>) -> tensor<3072
 
 // -----
 
-// A large operand lies in huge pages, where reading across its lines costs no more than the copy, which would be the
-// the largest of a training step (the gradient of a language model's head).
+// A large operand is stored in huge pages, where reading across its lines costs no more than the copy. This copy would
+// be the largest of a training step (the gradient of a language model's head).
 // CHECK-LABEL: func.func @main
 // CHECK-NOT: transpose
 // CHECK: tw_tile.matmul {{.*}}lhs_permutation = array<i64: 1, 0>

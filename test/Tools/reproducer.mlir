@@ -1,4 +1,4 @@
-// A pass that fails leaves IR and pipeline behind, which fail again; and --mlir-print-ir-tree-dir has a file for each pass.
+// A pass that fails writes IR and a pipeline that fail again; and --mlir-print-ir-tree-dir writes a file for each pass.
 // RUN: not tilewright-opt %s --canonicalize --tw-verify-structured --mlir-disable-threading \
 // RUN:   --mlir-pass-pipeline-crash-reproducer=%t.crash.mlir --mlir-pass-pipeline-local-reproducer 2>&1 | FileCheck %s
 // RUN: FileCheck %s --check-prefix=SAVED < %t.crash.mlir

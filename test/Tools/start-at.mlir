@@ -1,4 +1,4 @@
-// IR that was saved at a stage is continued there: the machine code is the same as in one go.
+// IR that was saved at a stage can be compiled from there: the machine code is the same as without the interruption.
 // RUN: tilewright compile %s --emit=asm --threads=2 -o %t.asm
 // RUN: tilewright compile %s --emit=graph --whole-constants --threads=2 -o %t.graph
 // RUN: tilewright compile %t.graph --start-at=graph --emit=asm --threads=2 | diff %t.asm -
@@ -12,12 +12,12 @@
 // RUN: tilewright compile %t.target --start-at=target --emit=asm --threads=2 | diff %t.asm -
 // RUN: tilewright compile %t.tiled --start-at=tiled --stop-at=vector --whole-constants --threads=2 | diff %t.vector -
 
-// Edited, it is other code.
+// Edited IR gives other code.
 // RUN: sed 's/arith.addf/arith.subf/' %t.structured > %t.edited
 // RUN: tilewright compile %t.edited --start-at=structured --emit=vector | FileCheck %s --check-prefix=EDITED
 // EDITED: arith.subf
 
-// A library of an edited graph.
+// A library of saved IR.
 // RUN: rm -rf %t.library && mkdir %t.library
 // RUN: tilewright compile %t.structured --start-at=structured -o %t.library/model.so
 // RUN: FileCheck %s --check-prefix=HEADER < %t.library/model.h

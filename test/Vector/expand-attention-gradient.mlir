@@ -1,8 +1,8 @@
 // RUN: tilewright-opt %s --tw-expand-attention | FileCheck %s
 // RUN: tilewright-opt %s "--tw-expand-attention=bf16-group=2 bf16-depth=32" | FileCheck %s --check-prefix=PAIRS
 
-// 100 rows and 128 keys are one tile: no loop around the products, and no sums of parts. Weights and their gradient in
-// their gradient, each in place of its input. f32 uses exp, not exp2, and no score is above its row's log-sum-exp.
+// 100 rows and 128 keys are one tile: no loop around the products, and no sums of parts. One pass computes the weights
+// and their gradient, each in place of its input. f32 uses exp, not exp2, and no score is above its row's log-sum-exp.
 // CHECK-LABEL: func private @one_tile
 // CHECK: memref.alloc() : memref<100x144xf32>
 // CHECK: tw_tile.pack {{.*}}permutation = array<i64: 1, 0>

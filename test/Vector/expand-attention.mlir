@@ -1,8 +1,8 @@
 // RUN: tilewright-opt %s --tw-expand-attention | FileCheck %s
 // RUN: tilewright-opt %s "--tw-expand-attention=f16-group=2 f16-depth=32" | FileCheck %s --check-prefix=PAIRS
 
-// 128 keys are one block: one loop, over 32 rows at a time. Weights and their sum in one pass, from differences of
-// of unscaled scores: the greatest weight is 1, however large the scores are.
+// 128 keys are one block: one loop, over blocks of 32 rows. One pass computes the weights and their sum, from the
+// differences of unscaled scores: the greatest weight is 1, however large the scores are.
 // CHECK-LABEL: func private @attention
 // CHECK: memref.alloc() : memref<32x144xf32>
 // CHECK-NOT: scf.for

@@ -197,8 +197,8 @@ func.func private @scatter_elements(%x: memref<4x48xf32>, %i: memref<4x48xi64>, 
 
 // -----
 
-// Rows that a table's indices say, made for the scatter alone: each is added where it goes, none is stored, and that of
-// iterations later is prefetched.
+// Rows read from a table for the scatter alone: each is added at its destination, none is stored, and the row of
+// sixteen iterations later is prefetched.
 // CHECK-LABEL: func.func private @scatter_rows_of_a_table
 // CHECK-NOT: memref.alloc()
 // CHECK: scf.for %[[I:.*]] = %c0{{.*}} to %c90

@@ -53,7 +53,7 @@ func.func @chosen(%a: memref<2x4x8xf32>, %b: memref<5x1x8x16xf32>, %i: memref<2x
   return
 }
 
-// Rows of A 4096 bytes apart share a set of the first-level cache, which has room for eight: seven at a time, not 14.
+// Rows of A with a stride of 4096 bytes share an L1 cache set, which has room for eight: seven rows at a time, not 14.
 // CHECK-LABEL: func private @apart
 // CHECK: scf.for %{{.*}} = %{{.*}} to %c28{{.*}} step %c7
 // CHECK: %{{.*}}:14 = scf.for

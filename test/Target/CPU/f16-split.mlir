@@ -1,7 +1,7 @@
 // RUN: tilewright-opt %s --tw-cpu-expand-contractions=split-f16=true --canonicalize | FileCheck %s
 
-// C = 0; then 192 k at a time: A's rows in two parts, then a panel of B in two parts, then sixteen products of tiles for
-// tiles with ten loads. At the end, sums that only have the tiny values used for zero rests become zero.
+// C = 0; then for each 192 k the rows of A and a panel of B are split in two parts, and each 32 k have sixteen products
+// of tiles with ten loads. At the end, sums that only have the tiny values used for zero rests become zero.
 // CHECK-LABEL: func private @split
 // CHECK-DAG: %[[A:.*]] = memref.alloca() {alignment = 64 : i64} : memref<64x416xbf16>
 // CHECK-DAG: %[[B:.*]] = memref.alloca() {alignment = 64 : i64} : memref<192x64xbf16>

@@ -2,8 +2,8 @@
 // RUN: tilewright-opt %s --tw-cpu-expand-contractions="lanes=8 registers=16" | FileCheck %s --check-prefix=AVX2
 
 // Equal blocks of 14 pixels: at the left end of the line, in a loop, and at the right end. An inner block has 42 products
-// 16 vectors of the image and 3 of the weight; at an end one product less and one vector less. The last vector of the 40
-// 40 channels overlaps the one before it, so nothing is masked.
+// of 16 vectors of the image and 3 of the weight; an end has one product less and one vector less. The last vector of
+// the 40 channels overlaps the one before it, so nothing is masked.
 // CHECK-LABEL: func private @depthwise
 // CHECK-NOT: mask
 // CHECK: scf.for %{{.*}} = %c0{{.*}} to %c32{{.*}} step %c16
@@ -61,7 +61,7 @@ func.func private @broadcast(%x: memref<1x7x7x64xf32>, %w: memref<3x3x32x64xf32>
   return
 }
 
-// A line of unknown size: one pixel at a time where taps may lie outside, whose loop is bounded; blocks of 14 between.
+// A line of unknown size: single pixels where taps may be outside, with a bounded loop of taps; blocks of 14 between.
 // CHECK-LABEL: func private @unknown
 // CHECK: %[[FROM:.*]] = arith.maxsi
 // CHECK: %[[TO:.*]] = arith.minsi

@@ -3,10 +3,10 @@
 // RUN: tilewright compile %s --target=cuda --emit=ptx | FileCheck %s
 // RUN: tilewright run %s --target=cuda --device=emulated --check | FileCheck %s --check-prefix=RESULT
 
-// Two blocks of 70 keys and two of queries, for each of four heads; then 1 + 2.
+// 70 keys and 70 queries are two blocks each, for each of four heads; then 40 keys and 100 queries are 1 + 2 blocks.
 // TILED: tw.schedule = {block = array<i64: 64, 32>, kind = "attention", stages = 2 : i64, threads = 128 : i64}
 // TILED: tw.schedule = {block = array<i64: 64, 32>, kind = "attention", stages = 2 : i64, threads = 128 : i64}
-// The heads of keys and of values have different sizes.
+// Heads of queries and keys have another size than heads of values.
 // TILED: tw.schedule = {block = array<i64: 64, 32>, kind = "attention", stages = 2 : i64, threads = 128 : i64}
 // Sums of 512 elements do not fit: there are separate products, and kernels between them.
 // TILED-NOT: kind = "attention"

@@ -32,7 +32,7 @@
 
 // CHECK: .entry kernel_0(
 // CHECK: .reqntid 384
-// The queries', and three slots': full when the bytes have come, empty when eight warps have arrived.
+// The mbarriers of the queries and of three slots: full when the bytes have arrived, empty after eight warps arrived.
 // CHECK: mbarrier.init.shared::cta.b64 [%r{{[0-9]+}}], 1;
 // CHECK: mbarrier.init.shared::cta.b64 [%r{{[0-9]+}}], 1;
 // CHECK: mbarrier.init.shared::cta.b64 [%r{{[0-9]+}}], 8;

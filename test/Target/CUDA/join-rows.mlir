@@ -1,4 +1,4 @@
-// A norm behind a product is computed where a block's tile has whole rows; what nothing else reads is not written.
+// A norm after a product joins its kernel if a block's tile has whole rows; values with no other reader are not stored.
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=tiled | FileCheck %s --check-prefixes=TILED,HOPPER
 // RUN: tilewright compile %s --target=cuda --arch=sm_80 --emit=tiled | FileCheck %s --check-prefixes=TILED,AMPERE
 // RUN: tilewright compile %s --target=cuda --arch=sm_80 --emit=ptx | FileCheck %s

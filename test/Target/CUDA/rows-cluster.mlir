@@ -1,4 +1,4 @@
-// On sm_90 the blocks of a cluster share a row that does not fit the registers of one: it is read once. A warp's partial
+// On sm_90 the blocks of a cluster share a row that does not fit in the registers of one block: it is read once. The
 // partial result is stored in a slot of its block; after a barrier, all threads of the cluster read all slots.
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=tiled | FileCheck %s --check-prefix=TILED
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=ptx | FileCheck %s

@@ -6,7 +6,7 @@
 // Each element has its own index, so a row has no common index.
 // TILED: @kernel_3({{.*}}tw.ops = "scatter", tw.schedule = {kind = "elements", threads = 256 : i64, vector = 1 : i64}
 
-// 96 elements are less than a vector for each lane; the warp's votes are hits, taken from the lowest bit on.
+// 96 elements are less than a vector per lane; the bits of the warp's vote are matches, taken from the lowest bit on.
 // CHECK: .entry kernel_1
 // CHECK: .reqntid 256
 // CHECK: setp.gt.u64 {{.*}}, 23;

@@ -1,8 +1,8 @@
 // Sums of squares along the last dimension of an array and along its second: with all copies that the multipliers allow
-// they ask for 4 x 64 x 1 banks and for 4 x 1 x 64, together 16384. Tools make 4096 of an array, so one of the two has
+// they need 4 x 64 x 1 and 4 x 1 x 64 banks, together 16384. Tools support 4096 banks per array, so one of the two has
 // fewer copies.
 // RUN: tilewright-opt %s --tw-hls-select-schedules=budget=dsp=9000 | FileCheck %s
-// Asked for all the same, they are an error at the array.
+// If schedules request them all the same, the array has an error.
 // RUN: not tilewright-opt %s -pass-pipeline='builtin.module(func.func(tw-hls-apply-schedules),tw-hls-build-design)' 2>&1 | FileCheck %s --check-prefix=ERROR
 
 #x = affine_map<(h, i, j) -> (h, i, j)>

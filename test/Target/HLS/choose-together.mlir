@@ -1,4 +1,4 @@
-// Two launches side by side: what the short one could have gains nothing, and it gives its multipliers back.
+// Two parallel launches: the short one would gain nothing from its multipliers, so it gives them back.
 // RUN: tilewright-opt %s --tw-hls-select-schedules | FileCheck %s
 
 #m = affine_map<(i, k) -> (i, k)>

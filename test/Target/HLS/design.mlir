@@ -1,5 +1,5 @@
-// One model through every stage: what is printed, with what pragmas, and what it costs. The sums of two columns are
-// handed on as a block while the product makes the next two.
+// One model through every stage: the printed code, its pragmas, and its cost. The sums of two columns are passed on as
+// a block while the product computes the next two.
 // RUN: tilewright compile %s --target=hls --budget=dsp=10 --emit=target | FileCheck %s --check-prefix=TARGET
 // RUN: tilewright compile %s --target=hls --budget=dsp=10 --emit=asm | FileCheck %s
 // RUN: rm -rf %t && tilewright compile %s --target=hls --part=xc7z020 --budget=dsp=10 -o %t

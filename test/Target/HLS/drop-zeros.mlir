@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s --tw-hls-embed-weights | FileCheck %s
-// Zero points of zero: what they are multiplied by is not computed. One call of @other has another zero point, so that
-// all its calls keep theirs.
+// The factor of a zero point that is zero is not computed. One call of @other has another zero point, so that all of
+// its calls keep theirs.
 
 #line = affine_map<(i) -> (i)>
 // CHECK-LABEL: func.func @main

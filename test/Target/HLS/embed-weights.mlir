@@ -1,7 +1,7 @@
-// Weights of a model file become constants; what kernels of constants only move is moved now.
+// Weights of a model file become constants; kernels that only move constants are evaluated at compile time.
 // RUN: tilewright-opt %s --tw-hls-embed-weights --mlir-print-debuginfo | FileCheck %s
 // RUN: tilewright-opt %s --tw-hls-embed-weights=place=external | FileCheck %s --check-prefix=PORTS
-// 1000 floats need two blocks, which is half of four; and the user may insist.
+// 1000 floats need two block memories, which is half of four; the user may also insist on embedding.
 // RUN: tilewright-opt %s --tw-hls-embed-weights="budget=bram=4" | FileCheck %s --check-prefix=ALL
 // RUN: tilewright-opt %s --tw-hls-embed-weights="budget=bram=3 place=embedded" | FileCheck %s --check-prefix=ALL
 

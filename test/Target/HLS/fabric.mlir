@@ -1,5 +1,5 @@
-// Additions beside products are adders of lookup tables where the part has plenty of those: 3 multipliers for a term
-// instead of 5, and 6 cycles between two additions instead of 8. A sum alone keeps its multipliers.
+// Additions next to products use lookup tables if the part has plenty of them: 3 multipliers for a term instead of 5,
+// and 6 cycles between two additions instead of 8. A sum without products keeps its multipliers.
 // RUN: tilewright-opt %s --tw-hls-select-schedules="budget=dsp=12 fabric=true" | FileCheck %s
 // RUN: tilewright-opt %s --tw-hls-select-schedules="budget=dsp=12" | FileCheck %s --check-prefix=PLAIN
 // RUN: tilewright-opt %s --tw-hls-select-schedules="budget=dsp=12 fabric=true" --tw-hls-apply-schedules | FileCheck %s --check-prefix=LOOPS

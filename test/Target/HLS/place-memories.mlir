@@ -3,7 +3,7 @@
 // RUN: tilewright-opt %s --tw-hls-place-memories="part=xczu9eg budget=bram=40" | FileCheck %s --check-prefix=NONE
 // RUN: tilewright-opt %s --tw-hls-place-memories | FileCheck %s --check-prefix=NONE
 // Two arrays, twice each: @large takes 2 x 16 block memories or 2 x 2 UltraRAMs, @small 2 x 8 or 2 x 8 in eight banks.
-// The one that saves more for each UltraRAM goes, with the arguments that it is handed to, and the other stays.
+// The array that saves more per UltraRAM is moved, with the arguments to which it is passed, and the other stays.
 
 !dram = memref<8192xf32, #tw_hls.partition<none>, #tw_hls.memory<dram>>
 !large = memref<8192xf32, #tw_hls.partition<none>, #tw_hls.memory<bram>>

@@ -1,4 +1,4 @@
-// Eight elements at a time into twelve banks: a copy of the load puts its element into another bank in each iteration.
+// Eight elements at a time into twelve banks: a copy of the load writes to another bank in each iteration.
 // RUN: rm -rf %t && tilewright compile %s --target=hls --budget dsp=10 --rtl -o %t
 // RUN: FileCheck %s --input-file=%t/rtl/model.v
 // RUN: FileCheck %s --input-file=%t/report.md --check-prefix=REPORT
@@ -11,7 +11,7 @@
 // RUN: FileCheck %s --input-file=%t.turned/rtl/model.v --check-prefix=TREE
 
 // CHECK: (* ram_style = "distributed" *) reg [15:0] x_chip_mem_0 [0:31];
-// Its bank is a table of the counters, and only copies that come to a bank are wired to it, to one port.
+// The bank is a table of the counters, and only copies that write a bank are wired to its one port.
 // CHECK-NOT: x_chip_mem_0_w1
 // CHECK-NOT: {{ [%/] [0-9]}}
 // CHECK: assign task_load_x_0_a1_bank = task_load_x_0_a1_bank_table[{task_load_x_0_c0_1[3:0], task_load_x_0_c1_1[1:0], 1'd0} +: 2];
@@ -24,19 +24,19 @@
 // JSON-NEXT: "ff":
 // JSON-NEXT: "lut":
 
-// A block memory has two ports in all: where two elements are written at a time, one of these reads, too.
+// A block memory has two ports in all: if two elements are written at a time, one of these ports also reads.
 // SHARED: (* ram_style = "block" *) reg [7:0] [[BANK:w_chip_mem_0]] [0:383];
 // SHARED: [[BANK]][[[BANK]]_p0_at] <= [[BANK]]_w0_data;
 // SHARED: [[BANK]][[[BANK]]_w1_at] <= [[BANK]]_w1_data;
 // SHARED: [[BANK]]_r0_q <= [[BANK]][[[BANK]]_p0_at];
 // SHARED: assign [[BANK]]_p0_at = [[BANK]]_w0_on ? [[BANK]]_w0_at : [[BANK]]_r0_at;
 
-// A memory of lookup tables has one: eight banks become sixteen.
+// A memory of lookup tables has one write port: eight banks become sixteen.
 // SPLIT: (* ram_style = "distributed" *) reg [7:0] x_chip_mem_15 [0:15];
 // SPLIT-NOT: _w1_on
 
-// Each of twelve banks is read in one iteration: the counter itself says in which, and multiplexers in a tree obey its
-// bits.
+// Each of twelve banks is read in one iteration: the counter itself is the bank number, whose bits select in a tree of
+// multiplexers.
 // TREE: assign [[BANK:task_add_0_a1_bank]] = {task_add_0_c0_1[3:0]};
 // TREE: assign task_add_0_s1 = ([[BANK]][3] ? ([[BANK]][1] ? ([[BANK]][0] ? task_add_0_s1_of_11 : task_add_0_s1_of_10) : (
 // TREE-NOT: task_add_0_a1_bank ==

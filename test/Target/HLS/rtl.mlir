@@ -1,4 +1,4 @@
-// A design of integers in Verilog: a counter of iterations, stages behind it, memories, who begins when.
+// A design of integers in Verilog: an iteration counter, the pipeline stages after it, memories, and start conditions.
 // RUN: rm -rf %t && tilewright compile %s --target=hls --budget dsp=1 --rtl -o %t
 // RUN: FileCheck %s --input-file=%t/rtl/model.v
 // RUN: FileCheck %s --input-file=%t/rtl/test_bench.v --check-prefix=BENCH
@@ -12,13 +12,13 @@
 // CHECK: module model (
 // CHECK: output wire x_on, output wire [31:0] x_at, input wire [31:0] x_data
 // CHECK: output wire y_on
-// The product of two bytes has 16 bits, and three registers behind it.
+// The product of two bytes has 16 bits, followed by three registers.
 // CHECK: // matmul_{{.*}}: 64 iterations, one every 1
 // CHECK: assign [[PRODUCT:task_matmul_0_s[0-9]+]] = task_matmul_0_s{{.*}} * task_matmul_0_s
 // CHECK: [[PRODUCT]]_r0 <= [[PRODUCT]];
 // CHECK: [[PRODUCT]]_r1 <= [[PRODUCT]]_r0;
 // CHECK: [[PRODUCT]]_r <= [[PRODUCT]]_r1;
-// It begins when both operands are there.
+// The task begins when both operands are complete.
 // CHECK: assign task_matmul_ready = started & task_load_x_complete & task_load_w_complete;
 // CHECK: always @(posedge clk) if (y_chip_mem{{.*}}_w0_on) y_chip_mem{{.*}}[y_chip_mem{{.*}}_w0_at] <= y_chip_mem
 // CHECK: endmodule

@@ -1,4 +1,4 @@
-// Products that hand on blocks of their results to each other, and where none do.
+// Products that pass blocks of their results to each other, and cases in which none do.
 // RUN: tilewright-opt %s --split-input-file --tw-hls-select-schedules="budget=dsp=200 blocks=true" | FileCheck %s
 // RUN: tilewright-opt %s --split-input-file --tw-hls-select-schedules="budget=dsp=200" | FileCheck %s --check-prefix=WHOLE
 // WHOLE-NOT: block =
@@ -9,7 +9,7 @@
 #none = affine_map<() -> ()>
 #bytes = affine_map<() -> (4096)>
 
-// The second product reads the first one's result as its left operand: both go by rows.
+// The second product reads the first one's result as its left operand: both proceed by rows.
 // CHECK-LABEL: func.func private @first
 // CHECK: block = [0, [[ROWS:[0-9]+]]]
 // CHECK-LABEL: func.func private @second
@@ -40,8 +40,8 @@ tw_plan.program @main_plan [] in [] to [] {
 #none = affine_map<() -> ()>
 #bytes = affine_map<() -> (4096)>
 
-// Both operands of the last product are made here: it sums over k block by block, the left one comes by columns, the
-// right one by rows.
+// Both operands of the last product are computed here: it sums over k block by block, with the left operand by columns
+// and the right operand by rows.
 // CHECK-LABEL: func.func private @left
 // CHECK: block = [1, [[TERMS:[0-9]+]]]
 // CHECK-LABEL: func.func private @right
@@ -80,7 +80,7 @@ tw_plan.program @main_plan [] in [] to [] {
 #none = affine_map<() -> ()>
 #bytes = affine_map<() -> (4096)>
 
-// The reader goes over the array along no loop of its own: it stays whole.
+// No loop of the reader indexes a dimension of the array in order, so the array stays whole.
 // CHECK-LABEL: func.func private @make
 // CHECK-NOT: block =
 // CHECK-LABEL: func.func private @skew

@@ -2,7 +2,7 @@
 // RUN: tilewright-opt %s --tw-hls-select-schedules=budget=dsp=5 -split-input-file | FileCheck %s --check-prefix=LEAST
 // RUN: not tilewright-opt %s --tw-hls-select-schedules=budget=dsp=0 -split-input-file 2>&1 | FileCheck %s --check-prefix=BUDGET
 // RUN: not tilewright-opt %s --tw-hls-select-schedules=part=abacus -split-input-file 2>&1 | FileCheck %s --check-prefix=PART
-// The reduction goes outside of the loops along the result; twenty multipliers are four multiplications and additions.
+// The reduction is outside of the loops along the result; twenty multipliers are four multiplications and additions.
 
 // BUDGET: the budget cannot be met: this model needs dsp={{[0-9]+}} with one copy of every operator, and the budget has dsp=0; the nearest that fits is --budget dsp=
 // PART: unknown part 'abacus'; known parts: xcu280
@@ -13,7 +13,7 @@
 // CHECK-LABEL: func.func private @product
 // LEAST-LABEL: func.func private @product
 func.func private @product(%a: memref<20x24xf32>, %b: memref<24x16xf32>, %c: memref<20x16xf32>) {
-  // The fill is absorbed.
+  // The fill becomes the initial value of the contraction.
   // CHECK-NOT: linalg.fill
   // CHECK: linalg.contract
   // CHECK-SAME: tw_hls.initial = 0.000000e+00 : f32
@@ -27,7 +27,7 @@ func.func private @product(%a: memref<20x24xf32>, %b: memref<24x16xf32>, %c: mem
 
 // -----
 
-// A sum to one number cannot hide an addition's latency: an iteration begins when the last one is done.
+// A sum to one element cannot hide an addition's latency: an iteration begins when the previous one is complete.
 // CHECK-LABEL: func.func private @sum
 // CHECK: ii = 8
 func.func private @sum(%x: memref<64xf32>, %s: memref<f32>) {
@@ -64,7 +64,7 @@ func.func private @rows(%a: memref<62x64xf32>, %b: memref<64xf32>, %c: memref<62
 #m = affine_map<(i, k) -> (i, k)>
 #v = affine_map<(i, k) -> (k)>
 #r = affine_map<(i, k) -> (i)>
-// Too few rows for two terms in one iteration.
+// There are too few rows for two terms in one iteration.
 // CHECK-LABEL: func.func private @few_rows
 // CHECK: unroll = [{{[0-9]+}}, 1], ii =
 func.func private @few_rows(%a: memref<10x64xf32>, %b: memref<64xf32>, %c: memref<10xf32>) {

@@ -1,5 +1,5 @@
-// What a kernel makes is read in another shape, so that a task copies it: as many elements a cycle as lie in one row of
-// both arrays and in their banks. The last dimension says the bank, without a remainder of copy and row together.
+// A kernel's result is read in another shape, so a task copies it: as many elements per cycle as are in one row of both
+// arrays and in their banks. The bank follows from the last dimension, without a remainder of j and u together.
 // RUN: tilewright compile %s --target=hls --emit=asm | FileCheck %s
 // CHECK-LABEL: void copy_{{.*}}(const float from[6][96], float to[6][3][32]) {
 // CHECK: for (int j = 0; j < 6; ++j) {

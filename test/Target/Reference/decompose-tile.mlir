@@ -57,7 +57,7 @@ func.func @attention_gradient(%q: tensor<2x4x8x16xf32>, %k: tensor<2x4x8x16xf32>
   return %1 : tensor<2x4x8x16xf32>
 }
 
-// What lies outside of the image is left out.
+// Taps outside of the image are skipped.
 // CHECK-LABEL: func @grouped_convolution
 // CHECK-COUNT-7: scf.for
 // CHECK: scf.if

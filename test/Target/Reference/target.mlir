@@ -10,7 +10,7 @@
 // TILED: math.erf {{.*}} : f64
 // TILED: arith.truncf {{.*}} : f64 to f32
 
-// Plain loops, and the same plan as cpu's.
+// Plain loops, and the same plan as for the target cpu.
 // VECTOR-NOT: vector<
 // VECTOR: scf.for
 // VECTOR: arith.addf {{.*}} : f64
