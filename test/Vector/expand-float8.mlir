@@ -26,7 +26,7 @@ func.func @from_e4m3(%x: f8E4M3FN) -> f64 {
   return %y : f64
 }
 
-// Values beyond 448 become 448.
+// Values that round beyond 448 become 448.
 // CHECK-LABEL: @to_e4m3
 // CHECK: %[[LARGEST:.*]] = arith.constant dense<126> : vector<4x8xi32>
 // CHECK: arith.minui %{{.*}}, %[[LARGEST]]
@@ -37,7 +37,7 @@ func.func @to_e4m3(%x: vector<4x8xf32>) -> vector<4x8xf8E4M3FN> {
   return %y : vector<4x8xf8E4M3FN>
 }
 
-// Values beyond 57344 become infinity; narrower floats are widened to f32 first.
+// Values that round beyond 57344 become infinity; narrower floats are widened to f32 first.
 // CHECK-LABEL: @to_e5m2
 // CHECK: arith.extf %{{.*}} : bf16 to f32
 // CHECK: arith.constant 124 : i32

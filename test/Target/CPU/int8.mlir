@@ -51,7 +51,7 @@ func.func private @tail(%a: memref<1x33xi8>, %b: memref<1x16x128xi8>, %c: memref
   return
 }
 
-// Contiguous columns: four rows are interleaved, without masks if all exist. Contiguous k: squares of four bytes.
+// Contiguous columns: four rows are interleaved, without masks if all exist. Contiguous k: squares of four-byte groups.
 // DOT-LABEL: func private @packs
 // DOT-COUNT-4: vector.load %arg0
 // DOT-COUNT-3: vector.interleave

@@ -6,7 +6,7 @@
 // 70 keys and 70 queries are two blocks each, for each of four heads; then 40 keys and 100 queries are 1 + 2 blocks.
 // TILED: tw.schedule = {block = array<i64: 64, 32>, kind = "attention", stages = 2 : i64, threads = 128 : i64}
 // TILED: tw.schedule = {block = array<i64: 64, 32>, kind = "attention", stages = 2 : i64, threads = 128 : i64}
-// Heads of queries and keys have another size than heads of values.
+// Queries and keys have another head size than values.
 // TILED: tw.schedule = {block = array<i64: 64, 32>, kind = "attention", stages = 2 : i64, threads = 128 : i64}
 // Sums of 512 elements do not fit: there are separate products, and kernels between them.
 // TILED-NOT: kind = "attention"

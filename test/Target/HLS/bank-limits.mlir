@@ -1,4 +1,4 @@
-// Sums of squares along the last dimension of an array and along its second: with all copies that the multipliers allow
+// Sums of squares along the last dimension of an array and along its second: with all copies that multipliers allow,
 // they need 4 x 64 x 1 and 4 x 1 x 64 banks, together 16384. Tools support 4096 banks per array, so one of the two has
 // fewer copies.
 // RUN: tilewright-opt %s --tw-hls-select-schedules=budget=dsp=9000 | FileCheck %s

@@ -45,7 +45,7 @@ func.func private @sum(%x: memref<64xf32>, %s: memref<f32>) {
 #m = affine_map<(i, k) -> (i, k)>
 #v = affine_map<(i, k) -> (k)>
 #r = affine_map<(i, k) -> (i)>
-// With one loop along the result, terms of the sum are copied, too: 62 has no divisor 4, and 31 iterations between two
+// With one loop along the result, terms of the sum are unrolled, too: 62 has no divisor 4; 31 iterations between two
 // additions to one element are enough for two terms (15 cycles), 62 for four (29).
 // CHECK-LABEL: func.func private @rows
 // CHECK: tw_hls.schedule = #tw_hls.schedule<order = [1, 0], unroll = [{{2, 2|1, 4}}], ii = 1>
