@@ -1,6 +1,7 @@
-"""tilewright explain: what its record says of a model, and that its page is one file that holds strangers' names as text.
+"""tilewright explain: the contents of its record of a model, and its page, which is one file in which untrusted names
+are text.
 
-That the page works is in test_explain_browser.py.
+test_explain_browser.py tests the behavior of the page.
 """
 
 import base64
@@ -21,7 +22,7 @@ import tilewright
 ROOT = Path(__file__).resolve().parents[2]
 DRIVER = Path(os.environ.get("TILEWRIGHT_BUILD", ROOT / "build")) / "bin" / "tilewright"
 STAGES = ["model", "graph", "structured", "tiled", "vector", "target", "assembly"]
-VIEWS = {"tw.permute"}  # the kernels read their operands in another order: no code of their own
+VIEWS = {"tw.permute"}  # the kernels read their operands in another order: these ops have no code
 
 MODEL = """import torch
 
@@ -71,7 +72,7 @@ def record(exported):
 
 
 def origins_at(record, stage):
-    """The operations that any line of the stage comes from."""
+    """Returns the operations from which any line of the stage originates."""
     lines = next(one for one in record["stages"] if one["name"] == stage)
     return {origin for number in lines["sets"] if number >= 0 for origin in record["sets"][number]}
 
@@ -98,7 +99,7 @@ def test_every_operation_reaches_a_kernel_and_assembly(record):
 
 
 def test_lines_belong_to_their_operations(record):
-    """The gelus have their polynomial or erf, and no line of it is said to come from the layer norms."""
+    """The gelus contain a polynomial or erf, and none of these lines is attributed to the layer norms."""
     stage = next(one for one in record["stages"] if one["name"] == "structured")
     rows = [(line, record["sets"][number]) for line, number in zip(stage["lines"], stage["sets"]) if number >= 0]
 
@@ -106,7 +107,7 @@ def test_lines_belong_to_their_operations(record):
         return {i for i, origin in enumerate(record["origins"]) if origin["operation"] == name}
 
     erfs = [set(origins) for line, origins in rows if "math.erf" in line]
-    assert erfs and all(origins == named("tw.gelu") for origins in erfs)  # both blocks: their kernels are one
+    assert erfs and all(origins == named("tw.gelu") for origins in erfs)  # both blocks: they share a kernel
     roots = [set(origins) for line, origins in rows if "math.rsqrt" in line]
     assert roots and all(origins == named("tw.layer_norm") for origins in roots)
 
@@ -146,7 +147,7 @@ def test_kernels_edges_plan_and_times(record):
     by_name = {stage["name"]: stage for stage in record["stages"]}
     assert all(by_name[name]["ms"] > 0 and by_name[name]["passes"] for name in STAGES[1:-1])
     assert "tw-form-kernels" in {one["name"] for one in by_name["structured"]["passes"]}
-    for name in STAGES[1:-1]:  # passes over the module run one after the other
+    for name in STAGES[1:-1]:  # passes over the module run sequentially
         formed = [one["ms"] for one in by_name[name]["passes"] if one["name"] in ("tw-form-kernels", "tw-build-plan")]
         assert sum(formed) <= by_name[name]["ms"]
 
@@ -176,7 +177,7 @@ def test_symbolic_sizes(tmp_path):
 
 
 def test_source_shows_python_files_only(tmp_path):
-    """A model file names its sources, and may be a stranger's."""
+    """A model file names its sources, and may come from an untrusted author."""
     (tmp_path / "secret").write_text("not for the page\n")
     (tmp_path / "long.py").write_text("".join(f"line = {i}\n" for i in range(1, 101)))
     places = [(tmp_path / "secret", 1), (tmp_path / "long.py", 50), (tmp_path / "absent.py", 7), (tmp_path, 1)]
@@ -194,7 +195,7 @@ def test_source_shows_python_files_only(tmp_path):
 
 
 class Elements(html.parser.HTMLParser):
-    """What a browser would find in the page, as far as a parser of tags tells."""
+    """The elements of the page, as far as a tag parser finds them."""
 
     def __init__(self, text):
         super().__init__()
@@ -230,7 +231,7 @@ HOSTILE = '</script><script>alert(1)</script><!--<b>&amp;"</script x="<!--<scrip
 
 
 def hostile_model(folder: Path) -> Path:
-    """A model whose file, source and operation have HTML for names."""
+    """A model whose file, source and operation have HTML as names."""
     path = folder / '<' / 'script><script>alert(1)<' / 'script><!--<b>&amp;"'
     path.mkdir(parents=True)
     name = json.dumps(HOSTILE)
@@ -251,7 +252,7 @@ def test_hostile_names_stay_text(tmp_path):
     record = json.loads(found.texts[("script", "data")])["records"][0]
     assert record["model"] == str(path)
     assert record["origins"][0]["label"] == record["origins"][0]["file"] == HOSTILE
-    # And from a record that somebody else made.
+    # The same for a record from another author.
     explain(path, "--html", tmp_path / "both.html", "--against", tmp_path / "record.json")
     both = (tmp_path / "both.html").read_text()
     assert both.count("</script>") == 2 and json.loads(Elements(both).texts[("script", "data")])["against"]["model"] == str(path)

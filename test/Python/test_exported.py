@@ -1,4 +1,5 @@
-"""tilewright.export, and the .pt2 files it writes, called by the program: C++ alone, against eager by the numbers rule."""
+"""tilewright.export, and the .pt2 files that it writes, called by the C++ program and compared with eager by the
+numbers rule."""
 
 import copy
 import os
@@ -24,7 +25,7 @@ pytestmark = pytest.mark.skipif(not PROGRAM.exists(), reason="tilewright was not
 
 
 def to_numpy(tensor):
-    """NumPy has no bfloat16: its bytes."""
+    """Returns a NumPy array. bfloat16, which NumPy does not have, becomes bytes."""
     return tensor.view(torch.int16).numpy().view("V2") if tensor.dtype == torch.bfloat16 else tensor.numpy()
 
 
@@ -37,7 +38,7 @@ def command(*words):
 
 
 def call(path, inputs, folder):
-    """Results by name, of the program called on `inputs` by name."""
+    """Returns the results by name of the program, called on `inputs` by name."""
     words = []
     for name, tensor in inputs.items():
         np.save(folder / f"{name}.npy", to_numpy(tensor))
@@ -52,7 +53,7 @@ def tensors_of(value):
 
 
 def check(model, inputs, tmp_path, names, dynamic_shapes=None, others=()):
-    """Exports `model` for `inputs`, a dict, and compares what the program makes of them and of `others` with eager.
+    """Exports `model` for `inputs`, a dict, and compares the program's results for them and for `others` with eager.
     `names` are those of the results."""
     path = tmp_path / "model.pt2"
     program = tilewright.export(model, (), path, kwargs=inputs, dynamic_shapes=dynamic_shapes)
@@ -154,7 +155,7 @@ def test_gpt2(tmp_path):
 
 
 class Strange(nn.Module):
-    """Weights that are views, empty or stretched, shared and returned; inputs that are returned or not used."""
+    """Weights that are views, empty, expanded, shared or returned; inputs that are returned or not used."""
 
     def __init__(self):
         super().__init__()
@@ -213,7 +214,7 @@ def test_ops_that_would_run_in_eager(tmp_path):
     assert "aten._linalg_eigh.default" in text and "aten._fft_r2c.default" in text
     line = Eager.forward.__code__.co_firstlineno
     assert f"{pathlib.Path(__file__).name}:{line + 1} in forward" in text and f"{pathlib.Path(__file__).name}:{line + 2}" in text
-    assert "relu" not in text  # it only follows
+    assert "relu" not in text  # it is only a consequence
 
 
 def test_state_is_refused(tmp_path):
@@ -238,7 +239,8 @@ def test_numbers_are_no_results(tmp_path):
 
 
 def test_assumptions_about_sizes(tmp_path):
-    """What Dim.AUTO finds out is checked at a call: ranges and equal sizes by the types, other relations by guards (test_size_guards.py)."""
+    """Conditions that Dim.AUTO infers are checked at a call: ranges and equal sizes by the types, other relations by
+    guards (test_size_guards.py)."""
     class Rows(nn.Module):
         def forward(self, x, y):
             torch._check(x.shape[0] <= 40)
@@ -261,7 +263,7 @@ def test_assumptions_about_sizes(tmp_path):
 
 
 def test_multiples_of_a_size(tmp_path):
-    """Dim's 2 * n: its n follows from the input, in a library, too; what is no multiple is told."""
+    """Dim's 2 * n: n is computed from the input, also in a library. A size that is not a multiple is reported."""
     class Pairs(nn.Module):
         def forward(self, x):
             return x.view(-1, 2, x.shape[1]).sum(1)
@@ -290,7 +292,8 @@ def test_what_export_is_given(tmp_path):
 
 
 def test_plain_exports_are_read(tmp_path):
-    """torch.export.save without decompositions: what is in the table is taken (test_plain_exports.py), the rest is named."""
+    """Files of torch.export.save without decompositions are read. Ops that are in the table are compiled
+    (test_plain_exports.py); others are named."""
     path = tmp_path / "plain.pt2"
     torch.export.save(torch.export.export(Perceptron(), (torch.zeros(2, 24),)), path)
     assert command("run", path).returncode == 0
@@ -346,7 +349,7 @@ def test_wrong_inputs(tmp_path, monkeypatch, words, reason):
 
 
 def test_arrays_in_column_order(tmp_path):
-    """NumPy writes transposed arrays column by column."""
+    """NumPy writes transposed arrays in column-major order."""
     path = tmp_path / "model.pt2"
     tilewright.export(nn.Identity(), (torch.zeros(2, 3, 4),), path)
     array = np.arange(24, dtype="f4").reshape(4, 3, 2).T
@@ -358,7 +361,7 @@ def test_arrays_in_column_order(tmp_path):
 
 
 def test_the_page(tmp_path, monkeypatch):
-    """docs/how-to/export.md: its program and its commands."""
+    """Runs the program and the commands of docs/how-to/export.md."""
     page = (pathlib.Path(__file__).parents[2] / "docs" / "how-to" / "export.md").read_text()
     blocks = dict(re.findall(r"```(python|sh)\n(.*?)```", page, re.S))
     monkeypatch.chdir(tmp_path)
@@ -371,7 +374,7 @@ def test_the_page(tmp_path, monkeypatch):
 
 
 def test_damaged_graphs_are_refused(tmp_path):
-    """Sizes, arguments and ops changed at random: a module or a reason, never a crash."""
+    """Sizes, arguments and ops are changed at random: the result is a module or a reason, never a crash."""
     here = pathlib.Path(__file__).parent
     words = [here / "damaged_models_program.py", here.parent / "Tools" / "Inputs" / "perceptron.pt2", tmp_path / "damaged.pt2", "600"]
     environment = {**os.environ, "PYTHONPATH": str(BUILD / "python")}

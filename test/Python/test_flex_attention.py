@@ -1,4 +1,4 @@
-"""flex_attention: scores and masks that are functions of places (python/tilewright/flex.py)."""
+"""flex_attention: scores and masks that are functions of indices (python/tilewright/flex.py)."""
 
 import warnings
 
@@ -19,7 +19,7 @@ def blocks(mask, batch=None):
 
 CAUSAL, ONE_DOCUMENT = blocks(lambda b, h, m, n: m >= n), blocks(lambda b, h, m, n: DOCUMENTS[m] == DOCUMENTS[n])
 EACH = blocks(lambda b, h, m, n: m >= n + b, 2)
-BEFORE = blocks(lambda b, h, m, n: m > n)  # of which the first row has nothing
+BEFORE = blocks(lambda b, h, m, n: m > n)  # the first row is masked completely
 
 FORMS = {
     "slopes": lambda q, k, v: flex_attention(q, k, v, score_mod=lambda s, b, h, m, n: s + (n - m) * 2.0 ** -(h + 1.0)),
@@ -43,7 +43,7 @@ def test_forms(name, dtype, dynamic):
     torch._dynamo.reset()
     compiled = compiled_strictly(FORMS[name], dynamic=dynamic)
     with torch.no_grad(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # eager's says to compile it
+        warnings.simplefilter("ignore")  # eager's version recommends compiling it
         runs = [with_threads(count, FORMS[name], *arguments) for count in (1, 2)]
         exact = FORMS[name](*widen(arguments))
         got = compiled(*arguments)
@@ -52,7 +52,7 @@ def test_forms(name, dtype, dynamic):
 
 
 def test_what_looks_at_all_places_stays_in_eager():
-    """A sum is another one of all places than of one."""
+    """A sum over all indices differs from one over a single index."""
 
     def function(q, k, v):
         return flex_attention(q, k, v, score_mod=lambda s, b, h, m, n: s * BIAS.sum(1)[h])

@@ -1,4 +1,5 @@
-"""8-bit floats: conversions bit for bit as in eager, what moves them, and products with scales. On the CPU; test_cuda_float8.py has the GPU's."""
+"""8-bit floats: conversions that are bit-identical to eager's, ops that move them, and products with scales. On the
+CPU; test_cuda_float8.py tests GPUs."""
 
 import math
 
@@ -20,13 +21,13 @@ def all_bytes(kind):
 
 
 def all_floats():
-    """Every float of 16 bits as an f32, and each with its neighbours: what lies halfway between two results is among them."""
+    """Returns every 16-bit float as an f32, with its neighbours. This includes the midpoints between two results."""
     upper = torch.arange(1 << 16, dtype=torch.int32) << 16
     return torch.cat([upper, upper + 1, upper - 1, upper + 0x8000, upper + 0x7FFF]).view(torch.float32)
 
 
 def same_bits(got, want):
-    """All but the signs of NaN, which torch's own conversions drop here and keep there."""
+    """Compares all bits except the signs of NaN, which torch's own conversions do not treat consistently."""
     assert got.dtype == want.dtype and got.shape == want.shape
     nan = got.double().isnan()
     assert torch.equal(nan, want.double().isnan())
@@ -36,7 +37,7 @@ def same_bits(got, want):
 
 
 def check_bits(fn, *inputs):
-    """Compiled strictly, each result has eager's bits."""
+    """Checks that each strictly compiled result has eager's bits."""
     torch._dynamo.reset()
     for got, want in zip(leaves(compiled_strictly(fn)(*inputs)), leaves(fn(*inputs)), strict=True):
         same_bits(got, want)
@@ -52,7 +53,7 @@ def test_every_byte_to_wider_floats(kind):
 
 @both_kinds
 def test_rounding(kind):
-    """To nearest even, and beyond the largest as torch has it."""
+    """Rounds to nearest even, and beyond the largest number as torch does."""
     check_bits(lambda x: x.to(kind), all_floats())
     check_bits(lambda x: (x.to(torch.bfloat16).to(kind), x.to(torch.float16).to(kind), x.double().to(kind)), all_floats()[: 1 << 16])
     check_bits(lambda x: x.to(kind), torch.arange(-70000, 70000, 37))
@@ -91,7 +92,7 @@ def exact(a, b, scale_a, scale_b, bias=None, out=None, then=None):
 
 
 def operands(m, n, k, kinds=(E4M3, E4M3)):
-    """As _scaled_mm wants them on a GPU: the second is stored along k."""
+    """Returns operands in the form that _scaled_mm requires on a GPU: the second one is stored along k."""
     return torch.randn(m, k).to(kinds[0]), torch.randn(n, k).to(kinds[1]).t()
 
 
@@ -99,7 +100,7 @@ ONE_SCALE = torch.tensor(0.5), torch.tensor(1.25)
 
 
 def check_scaled(a, b, scale_a, scale_b, bias=None, **how):
-    """By the numbers rule against float64."""
+    """Checks by the numbers rule against float64."""
     torch._dynamo.reset()
     arguments = [a, b, scale_a, scale_b, bias]
     got = compiled_strictly(lambda *x: scaled(*x, **how))(*arguments)
@@ -122,7 +123,8 @@ def test_scales():
 
 
 def test_result_in_8_bits():
-    """The sum's error may decide between two neighbours, so the error against float64 is compared, not the bits."""
+    """The error of the sum may decide between two adjacent results. Therefore the error against float64 is compared,
+    not the bits."""
     a, b = operands(64, 48, 96)
     for kind in (E4M3, None):
         got, want = compiled_strictly(lambda *x: scaled(*x, out=kind))(a, b, *ONE_SCALE), scaled(a, b, *ONE_SCALE, out=kind)
@@ -141,7 +143,7 @@ def test_symbolic_rows(kind):
 
 
 def test_a_linear_layer_that_quantizes():
-    """What libraries of 8-bit training do: the largest of each row gives its scale."""
+    """As in libraries for 8-bit training: the largest element of each row determines its scale."""
     weight = torch.randn(48, 64)
     scale_w = weight.abs().amax(1, keepdim=True) / 448
     quantized = (weight / scale_w).to(E4M3)
@@ -157,7 +159,7 @@ def test_a_linear_layer_that_quantizes():
 
 
 def graph_of(*tensors):
-    """A graph with such inputs, each a dtype and its sizes."""
+    """Returns a graph with these inputs, each a dtype and its sizes."""
     graph = _tilewright.Graph()
     strides = [[math.prod(sizes[i + 1 :]) for i in range(len(sizes))] for _, sizes in tensors]
     return graph, [graph.input(f"t{i}", dtype, sizes, strides[i], False)[0] for i, (dtype, sizes) in enumerate(tensors)]
@@ -176,7 +178,7 @@ A, B, ONE = ("float8_e4m3fn", [8, 16]), ("float8_e5m2", [16, 24]), ("float32", [
     ((A, B, ONE, ONE), "float64", "a result of float64; give out_dtype bfloat16, float16 or float32"),
 ], ids=["mixed", "batch", "scale's dtype", "scale's shape", "one scale of rows", "result"])  # fmt: skip
 def test_refused_of_a_file(tensors, result, reason):
-    """What torch's own tracing refuses, a file may still have."""
+    """A file may contain calls that torch's own tracing refuses."""
     graph, values = graph_of(*tensors)
     with pytest.raises(_tilewright.Refused, match=reason):
         graph.node("aten._scaled_mm.default", values, {}, [(result, [8, 24])], [])
@@ -198,7 +200,7 @@ def test_refused_while_tracing(fn):
     (lambda a, b: torch._scaled_mm(a, b, *ONE_SCALE, scale_result=ONE_SCALE[0]), "scale_result, by which eager divides on a CPU"),
 ], ids=["matmul", "relu", "scale of the result"])  # fmt: skip
 def test_refused(fn, reason):
-    """Strictly by its reason; else eager says what it has to say."""
+    """In strict mode the error has the reason; otherwise eager raises its own error."""
     a, b = operands(8, 24, 16)
     torch._dynamo.reset()
     with pytest.raises(Exception, match=reason):

@@ -1,4 +1,5 @@
-"""A host that traps exceptions of floats runs compiled code, and finds its flags as it left them."""
+"""A host that traps floating-point exceptions can run compiled code, and its exception flags are unchanged
+afterwards."""
 
 import pathlib
 import subprocess
@@ -10,7 +11,7 @@ import tilewright
 
 PROGRAM = pathlib.Path(tilewright.__file__).parents[2] / "bin" / "tilewright"
 
-# Ordinary inputs, whose lanes beyond the end, or of other branches, divide by 0, overflow and are no numbers.
+# Ordinary inputs. Lanes beyond the end, or of branches that are not taken, divide by 0, overflow or are NaN.
 FUNCTIONS = """
 import ctypes, sys, torch, torch.nn.functional as F, tilewright
 libm = ctypes.CDLL("libm.so.6")
@@ -31,7 +32,7 @@ def run(script):
 
 
 def test_traps():
-    """Compiled and called with traps, and only called with them."""
+    """Compiled and called with traps, or only called with them."""
     done = run("""
 def same(name):
     torch.testing.assert_close(got, want[name], equal_nan=True, rtol=1e-4, atol=1e-4)
@@ -54,7 +55,7 @@ print("done")
 
 
 def test_flags():
-    """Sticky flags are the caller's, before and after."""
+    """Sticky flags have the caller's state before and after."""
     done = run("""
 with torch.no_grad():
     for name in FUNCTIONS:

@@ -1,4 +1,5 @@
-"""Children of a process that has compiled, or that calls in another thread: nothing waits for what stayed in the parent."""
+"""Children of a process that has compiled, or that calls in another thread, do not wait for threads or locks of the
+parent."""
 
 import os
 import shutil
@@ -13,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DRIVER = Path(os.environ.get("TILEWRIGHT_BUILD", ROOT / "build")) / "bin" / "tilewright"
 MODEL = ROOT / "docs/examples/ahead-of-time/classify.mlir"
 
-# What children do, and what their parent does meanwhile. A child that hangs is ended by its alarm.
+# The code of children, and of their parent meanwhile. An alarm ends a child that hangs.
 CHILDREN = """
 import os, signal, sys, threading, time
 
@@ -52,7 +53,7 @@ def run(code, **environment):
 
 
 def test_a_library_is_called_in_children_of_a_process_that_calls_it(tmp_path):
-    """The instance's lock is held by a thread that the child does not have."""
+    """The instance's lock is held by a thread that does not exist in the child."""
     shutil.copy(MODEL, tmp_path)
     subprocess.run([DRIVER, "compile", "classify.mlir", "-o", "classify.so"], cwd=tmp_path, check=True, timeout=200)
     run(f"""
@@ -103,7 +104,7 @@ def test_a_library_is_called_in_children_of_a_process_that_calls_it(tmp_path):
 
 
 def test_the_first_compile_of_a_child_of_a_process_that_has_compiled(tmp_path):
-    """The threads of the parent's MLIR context are not in the child."""
+    """The threads of the parent's MLIR context do not exist in the child."""
     run("""
         import torch
         torch.set_num_threads(1)  # libgomp's own threads do not survive fork() either: eager is not what is asked here
@@ -128,8 +129,8 @@ def test_the_first_compile_of_a_child_of_a_process_that_has_compiled(tmp_path):
 
 
 def test_children_of_a_process_that_calls(tmp_path):
-    """Locks of packs and pools are free, or taken over. The compiled graph is called without Dynamo, whose guards have a lock that
-    a child can inherit locked (RootGuardManager of torch)."""
+    """Locks of packs and pools are free, or reinitialized. The compiled graph is called without Dynamo, whose guards
+    have a lock that a child can inherit locked (RootGuardManager of torch)."""
     run("""
         import torch
         from tilewright import compiled

@@ -1,4 +1,4 @@
-"""options={"freeze": True}: packed parameters give their memory back, and nothing reads what is gone."""
+"""options={"freeze": True}: packed parameters are released, and released memory is never read."""
 
 import copy
 import gc
@@ -126,7 +126,7 @@ def test_a_shared_storage_stays(hold):
 
 
 def test_a_view_made_between_compiling_and_release_stays_readable():
-    """What is decided when compiling is asked again before memory is given back."""
+    """Conditions that are checked at compile time are checked again before memory is released."""
     model, x = mlp(), torch.randn(16, 96)
     frozen = compiled(model, freeze=True)
     held = []
@@ -178,7 +178,7 @@ def test_other_sizes_find_the_packs():
 
 
 def test_packs_live_as_long_as_the_parameter():
-    """torch._dynamo.reset() frees every graph; the parameter still has its packs."""
+    """torch._dynamo.reset() frees every graph; the parameter keeps its packs alive."""
     model, x = mlp(), torch.randn(16, 96)
     with torch.no_grad():
         expected = compiled(model, freeze=True)(x).clone()
@@ -206,7 +206,7 @@ def test_packs_die_with_the_parameter():
 
 
 class Scales(nn.Module):
-    """A kernel that reads a weight of `model` as it is."""
+    """A kernel that reads a weight of `model` unpacked."""
 
     def __init__(self, model):
         super().__init__()
@@ -217,7 +217,7 @@ class Scales(nn.Module):
 
 
 class Sums(Scales):
-    """What it computes from the weight alone is made once, as packs are: another form than products need."""
+    """The sum of the weight is computed once, like packs, and has another form than the packs of products."""
 
     def forward(self, x):
         return x + self.first.weight.sum(0)
@@ -245,7 +245,7 @@ def test_what_another_graph_reads_unpacked_stays():
 
 
 def release_one():
-    """A model whose 0.weight is gone."""
+    """Returns a model whose 0.weight was released."""
     model = mlp()
     with torch.no_grad():
         compiled(model, freeze=True)(torch.randn(16, 96))
@@ -305,7 +305,7 @@ def test_kept_parameters_are_as_before():
 
 
 def test_new_memory_is_packed():
-    """p.data = tensor and load_state_dict(assign=True) bring a released parameter back."""
+    """p.data = tensor and load_state_dict(assign=True) restore a released parameter."""
     model, other, x = mlp(), mlp(), torch.randn(16, 96)
     frozen = compiled(model, freeze=True)
     with torch.no_grad():
@@ -330,7 +330,7 @@ def test_repack_leaves_released_parameters():
 
 
 def test_eager_segments():
-    """Only what one compiled segment reads alone is released."""
+    """Only parameters that a single compiled segment reads are released."""
 
     class Broken(nn.Module):
         def __init__(self):
@@ -394,7 +394,7 @@ print(resident() - before)
 
 @pytest.mark.parametrize("what, most", [("VmRSS", 48), ("VmHWM", 96)])
 def test_frozen_memory_does_not_hold_both_forms(what, most):
-    """256 MiB of weights: their packs take their place, one by one."""
+    """256 MiB of weights: each is replaced by its pack, one after the other."""
     grown = {}
     for freeze in ("0", "1"):
         done = subprocess.run([sys.executable, "-c", textwrap.dedent(MEMORY), freeze, what], capture_output=True, text=True)

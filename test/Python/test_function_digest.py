@@ -1,4 +1,4 @@
-"""Keys of caches change with whatever a registered decomposition or lowering depends on."""
+"""Keys of caches change with everything that a registered decomposition or lowering depends on."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""The harness of test/Conformance/fuzz itself: graphs follow from their seeds, and what is wrong is found and made small."""
+"""Tests of the fuzzer in test/Conformance/fuzz: seeds determine graphs, and errors are found and reduced."""
 
 import copy
 import subprocess
@@ -44,11 +44,12 @@ def test_a_seed_is_a_graph(seed):
     assert first.to_json() == second.to_json() == Program.from_json(first.to_json()).to_json()
     results = judging.call(first).tensors
     assert all(torch.equal(a.nan_to_num(), b.nan_to_num()) for a, b in zip(results, judging.call(second).tensors))
-    assert max(t.nan_to_num(0, 0, 0).abs().max().item() for t in results if t.is_floating_point() and t.numel()) < 1e19  # whole numbers of any bits
+    assert max(t.nan_to_num(0, 0, 0).abs().max().item() for t in results if t.is_floating_point() and t.numel()) < 1e19  # integers: any bits
 
 
 def test_a_run_goes_on_with_what_is_missing():
-    """A chunk passed for done when its first graph was: of 20,000 graphs 19 were not run again after their failures were dropped."""
+    """A chunk was considered done if its first graph was: of 20,000 graphs, 19 were not run again after their
+    failures were dropped."""
     found = dict.fromkeys([*range(100, 125), 125, 127, 149])
     assert tally.missing(found, 100, 50, 10) == [(126, 1), (128, 10), (138, 10), (148, 1)]
     assert tally.missing(found, 100, 25, 10) == []
@@ -77,7 +78,7 @@ def test_a_draw_has_other_numbers():
 
 
 def wrong(program: Program, make) -> str:
-    """The kind of failure with a backend whose functions are made of eager's by `make`."""
+    """Returns the kind of failure with a backend that applies `make` to eager's results."""
 
     def backend(gm, example):
         return lambda *arguments: make(gm.forward(*arguments))
@@ -101,7 +102,7 @@ def test_what_is_wrong_is_noticed(kind):
 
 
 def test_noise_of_equal_numbers_is_alike():
-    """Graph 213478: the sum of normalized multiples of 1/4, whose roundings are few numbers, each as often as the element."""
+    """Graph 213478: the sum of normalized multiples of 1/4 has few different roundings, each as often as its element."""
     program = graph(node("mul", "v1", "v0 * 0.1"), outputs=["v1"], numbers="dyadic")
     exact, noisy = judging.call(program, wide=True).tensors[0], [judging.call(program, wide=True, noisy=seed).tensors[0] for seed in range(4)]
     distinct = [len((run - exact)[exact != 0].unique()) for run in noisy]
@@ -112,7 +113,7 @@ def test_noise_of_equal_numbers_is_alike():
 
 
 def test_noise_is_what_rounding_does():
-    """x + y - x loses digits that nobody's fault it is to lose: the noise does, too; of exact numbers nothing is lost."""
+    """x + y - x unavoidably loses digits, and so does the noise. Nothing is lost for exact numbers."""
     program = graph(node("add", "v1", "v0 + 1000.0"), node("sub", "v2", "v1 - 1000.0"), outputs=["v2"])
     exact, noisy = judging.call(program, wide=True).tensors[0], judging.call(program, wide=True, noisy=0).tensors[0]
     assert 1e-6 < (exact - noisy).abs().mean() < 1e-3
@@ -149,7 +150,7 @@ def test_a_planted_bug_is_found_and_made_small(monkeypatch, tmp_path):
 
 
 def test_the_bugs_of_the_compiler_find_their_places():
-    """The patch that plants them, after code has moved."""
+    """Checks that the patch that plants the bugs still applies after code has moved."""
     root = conformance.parent.parent
     if not (root / ".git").exists():
         pytest.skip("this is no checkout")
@@ -186,7 +187,8 @@ os.abort()
 
 
 def test_gradients_of_operands_have_noise():
-    """Graph 402568: the gradient of an f64 number that is added to f32 is a sum in f32, which eager's order gave exactly."""
+    """Graph 402568: the gradient of an f64 number that is added to f32 is a sum in f32, which was exact in eager's
+    order."""
     program = graph(Node("add", ["v1"], "torch.add(v0, v2)", [False], ["float32"]), outputs=["v1"], mode="gradient", inputs=("v0",))
     program.inputs.append(Input("v2", "float64", [], [], gradient=True))
     exact, noisy = judging.call(program, wide=True), judging.call(program, wide=True, noisy=0)
@@ -199,7 +201,7 @@ def test_the_truth_of_trigamma():
     x = torch.rand(100, dtype=torch.float64) + 0.5
     with judging.ExactTrigamma():
         better = torch.special.polygamma(1, x)
-    more = x + 1000  # the series is exact there; down again by the recurrence
+    more = x + 1000  # the series is exact there; the recurrence leads back down
     far = 1 / more + 1 / (2 * more**2) + 1 / (6 * more**3) - 1 / (30 * more**5)
     for step in reversed(range(1000)):
         far = far + 1 / (x + step) ** 2
@@ -211,8 +213,8 @@ def test_the_truth_of_trigamma():
     ("F.scaled_dot_product_attention(v0, v1, v1)", ([1, 1, 4], [1, 4, 4])),
 ])  # fmt: skip
 def test_where_eager_is_not_sure(text, shapes):
-    """Graphs 417946 and 413119: eager's gradient of batch_norm with a stretched weight reads behind it, its attention of a
-    few NaN scores gives 0."""
+    """Graphs 417946 and 413119: eager's gradient of batch_norm with an expanded weight reads beyond its end, and
+    eager's attention gives 0 for a few NaN scores."""
     attention = "attention" in text
     inputs = [Input("v0", "float32", shapes[0], [4, 4, 1] if attention else [2, 1], 0, "special" if attention else "uniform", gradient=not attention),
               Input("v1", "float32", shapes[1], [16, 4, 1] if attention else [0])]  # fmt: skip
@@ -230,7 +232,7 @@ def test_a_graph_through_a_file(through, monkeypatch):
     assert judging.judge_file(program, through).state == "native"
     of_file = entries.FromFile.of_file
     monkeypatch.setattr(entries.FromFile, "of_file", lambda *arguments: [r + 0.01 for r in of_file(*arguments)])
-    assert judging.judge_file(program, through).state in ("wrong", "torch")  # onnxruntime's are changed as well
+    assert judging.judge_file(program, through).state in ("wrong", "torch")  # onnxruntime's results are changed as well
 
 
 def test_what_files_do_not_have():

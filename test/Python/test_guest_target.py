@@ -1,4 +1,4 @@
-"""docs/examples/guest-target: a CMake project of its own against the installed package, loaded as a plug-in."""
+"""docs/examples/guest-target: a separate CMake project, built against the installed package and loaded as a plug-in."""
 
 import os
 import pathlib
@@ -29,13 +29,13 @@ def cached(name):
 
 @pytest.fixture(scope="module")
 def plugin(tmp_path_factory):
-    """The example's library, built against a prefix of its own."""
+    """Builds the example's library against a separate prefix."""
     if not (BUILD / "CMakeCache.txt").exists():
         pytest.skip("tilewright was not imported from a build tree")
     folder = tmp_path_factory.mktemp("guest")
     cmake = shutil.which("cmake", path=os.path.dirname(sys.executable)) or cached("CMAKE_COMMAND") or "cmake"
     run(cmake, "--install", BUILD, "--prefix", folder / "prefix", "--component", "development")
-    shutil.copytree(ROOT / "docs" / "examples" / "guest-target", folder / "source")  # nothing of the sources is in reach
+    shutil.copytree(ROOT / "docs" / "examples" / "guest-target", folder / "source")  # Tilewright's sources are out of reach
     run(cmake, "-G", "Ninja", "-S", folder / "source", "-B", folder / "build", f"-DCMAKE_PREFIX_PATH={folder / 'prefix'}",
         f"-DCMAKE_CXX_COMPILER={cached('CMAKE_CXX_COMPILER')}", f"-DCMAKE_C_COMPILER={cached('CMAKE_C_COMPILER')}",
         f"-DCMAKE_MAKE_PROGRAM={cached('CMAKE_MAKE_PROGRAM')}", "-DCMAKE_BUILD_TYPE=Release")  # fmt: skip

@@ -1,6 +1,7 @@
-"""Target hls: the linter sees what it should, the headers for checks compute like integers, the docs' example is true.
+"""Target hls: the linter finds violations, the check headers compute like integers, and the example of the docs is
+correct.
 
-Whole designs are compiled and run by test/Conformance/hls (tools/test.sh).
+test/Conformance/hls compiles and runs whole designs (tools/test.sh).
 """
 
 import os
@@ -66,7 +67,7 @@ def test_lint_sees(kernel, rule, old, new):
 
 @pytest.fixture(scope="module")
 def blocks(tmp_path_factory):
-    """A design whose products hand on blocks of their results."""
+    """A design whose products pass on blocks of their results."""
     folder = tmp_path_factory.mktemp("hls") / "2mm_small"
     model = ROOT / "test" / "Conformance" / "hls" / "designs" / "2mm_small.mlir"
     subprocess.run([PROGRAM, "compile", model, "--target=hls", "--budget", "dsp=220", "-o", folder], check=True, timeout=120)
@@ -88,18 +89,18 @@ def test_lint_sees_blocks(blocks):
 
 
 def test_chart(tmp_path):
-    """More multipliers are never slower, and the picture is one."""
+    """More multipliers are never slower, and the chart is a PNG."""
     pytest.importorskip("matplotlib")
     from hls_chart import draw, front, points_of
 
     assert front([(4, 9), (2, 9), (8, 3), (9, 5)]) == [(2, 9), (8, 3)]
-    points = points_of("gemm_small", (2, 40, 220))  # two are not enough for it
+    points = points_of("gemm_small", (2, 40, 220))  # two are not enough for this design
     assert len(points) == 2 and points[0][0] <= 40 < points[1][0] <= 220
     draw({"gemm_small": points}, {}, tmp_path / "pareto.png")
     assert (tmp_path / "pareto.png").read_bytes().startswith(b"\x89PNG")
 
 
-# ap_int and ap_uint against Python's integers: pairs of widths and signs, every operator, through one program.
+# ap_int and ap_uint against Python's integers: pairs of widths and signs, and every operator, in one program.
 
 PAIRS = [(1, 1), (2, 5), (5, 3), (7, 8), (8, 8), (13, 31), (16, 32), (31, 33), (32, 32), (33, 47), (48, 12), (63, 63), (63, 64), (64, 64), (65, 60), (100, 28), (127, 1), (128, 128)]
 OPERATORS = ["+", "-", "*", "/", "%", "&", "|", "^", "<", "==", "<<", ">>"]
@@ -115,7 +116,8 @@ def type_of(signed, width):
 
 @pytest.fixture(scope="module")
 def calculator(tmp_path_factory):
-    """Reads 'case operator a b', answers 'bits'; numbers are 32 hexadecimal digits of two's complement."""
+    """A program that reads 'case operator a b' and answers 'bits'. Numbers are 32 hexadecimal digits of two's
+    complement."""
     cases = "\n".join(
         f"case {number}: return answer<{type_of(signed, wide)}, {type_of(other, narrow)}>(op, a, b);"
         for number, (signed, other, wide, narrow) in enumerate(kinds())
@@ -174,7 +176,7 @@ def wrap(value, width, signed):
 
 
 def expected(op, a, b, left, right):
-    """The exact result, cut to the width that the operator's result has."""
+    """Returns the exact result, truncated to the width of the operator's result."""
     (sa, wa), (sb, wb) = left, right
     signed = sa or sb
     common = max(wa + (signed and not sa), wb + (signed and not sb))
@@ -228,7 +230,7 @@ def test_ap_int(calculator, data):
 
 
 def test_documented_example(tmp_path):
-    """docs/targets/hls.md: the commands run as written, and print and make what it says."""
+    """docs/targets/hls.md: the commands run as written, and produce the documented output."""
     text = (ROOT / "docs" / "targets" / "hls.md").read_text()
     model = re.search(r"```mlir\n(.*?)```", text, re.S)[1]
     (tmp_path / "residual.mlir").write_text(model)
@@ -252,7 +254,7 @@ def test_documented_verilog(tmp_path):
 
 
 def test_exported_model(tmp_path):
-    """A .pt2 of torch: the weights are ROMs or ports, and the names are those of the model."""
+    """A .pt2 of torch: the weights are ROMs or ports, and names are those of the model."""
     import torch
 
     torch.manual_seed(0)
@@ -280,7 +282,7 @@ def test_exported_model(tmp_path):
 
 
 def test_weights_that_do_not_fit(tmp_path):
-    """By size they stay ports; who insists is told what they need."""
+    """Because of their size they stay ports. If ROMs are requested, the error states the required resources."""
     import torch
 
     tilewright.export(torch.nn.Linear(256, 256).eval(), (torch.randn(1, 256),), tmp_path / "model.pt2")
@@ -311,7 +313,7 @@ def make(tmp_path, text):
 
 
 def test_tensors_with_reserved_names(tmp_path):
-    """Words of C++, macros, functions that the printer calls, the helpers, the test bench's own names."""
+    """Keywords of C++, macros, functions that the printer calls, the helpers, and the test bench's own names."""
     table = (ROOT / "lib" / "Target" / "HLS" / "Names.cpp").read_text()
     words = re.findall(r'"(\w+)"', re.search(r"reserved\[\] = \{(.*?)\};", table, re.S)[1])
     words += ["NAN", "INFINITY", "linux", "unix", "model", "bench", "argc", "argv", "tasks", "expf", "nullptr", "decltype", "larger", "max_or_nan"]
@@ -333,7 +335,7 @@ def test_tensors_with_reserved_names(tmp_path):
 
 
 def test_bench_sees_the_last_bit(tmp_path):
-    """An int64_t that differs by less than a double holds."""
+    """An int64_t difference that is smaller than the precision of a double."""
     folder = make(tmp_path, 'func.func @main(%x: tensor<4xi64>) -> tensor<4xi64> {\n  %y = tw.mul %x, %x : (tensor<4xi64>, tensor<4xi64>) -> tensor<4xi64>\n  return %y : tensor<4xi64>\n}\n')
     (folder / "data" / "input_0.bin").write_bytes((2**30).to_bytes(8, "little") * 4)
     (folder / "data" / "output_0.bin").write_bytes((2**60).to_bytes(8, "little") * 4)
@@ -351,7 +353,7 @@ def test_more_than_64_operands_and_an_unused_input(tmp_path):
 
 
 def test_seven_dimensions(tmp_path):
-    """Labels of loops are different at any rank."""
+    """Labels of loops are distinct at any rank."""
     model = """func.func @main(%x: tensor<2x1x2x1x2x3x2xf32>) -> tensor<2x1x2x1x2x2x3xf32> {
   %p = tw.permute %x {permutation = array<i64: 0, 1, 2, 3, 4, 6, 5>} : tensor<2x1x2x1x2x3x2xf32> -> tensor<2x1x2x1x2x2x3xf32>
   return %p : tensor<2x1x2x1x2x2x3xf32>
@@ -371,7 +373,7 @@ def test_torch_is_told():
 
 
 def test_damage_is_asked_for(tmp_path):
-    """A bench that passes with damaged weights is told of; the file is as it was afterwards."""
+    """A bench that passes with damaged weights is reported. The file is restored afterwards."""
     (tmp_path / "data").mkdir()
     for number in range(2):
         (tmp_path / "data" / f"input_{number}.bin").write_bytes(b"abc")
@@ -384,7 +386,7 @@ def test_damage_is_asked_for(tmp_path):
 
 
 def test_integers_are_those_of_cpu(tmp_path):
-    """One bit of an integer result apart from the cpu target's is told of; floats are not looked at."""
+    """A difference of one bit between an integer result and the cpu target's is reported; floats are not compared."""
     model = tmp_path / "sums_inner.mlir"
     model.write_text(
         """func.func @main(%x: tensor<8xf32> {tw.name = "x"}) -> (tensor<8xf32>, tensor<8xi32>) {

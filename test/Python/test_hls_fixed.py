@@ -1,6 +1,7 @@
-"""ap_fixed.h of target hls: against exact rational numbers, and against hls4ml's copy of the vendor's headers where that is installed.
+"""ap_fixed.h of target hls, against exact rational numbers, and against hls4ml's copy of the vendor's headers if it
+is installed.
 
-One program holds every pair of formats; lines in, bits out.
+One program contains every pair of formats. It reads lines and writes bits.
 """
 
 import importlib.util
@@ -25,8 +26,8 @@ OVERFLOWS = ["AP_SAT", "AP_SAT_ZERO", "AP_SAT_SYM", "AP_WRAP"]
 pytestmark = pytest.mark.skipif(not TOOL.exists(), reason="tilewright was not imported from a build tree")
 OPERATORS = ["=", "+", "-", "*", "<", "==", "<<", ">>", "neg"]
 
-# Reads 'case operator a b', answers 'bits'; numbers are 32 hexadecimal digits of two's complement. The vendor's types
-# have no name for all their bits at once.
+# Reads 'case operator a b', answers 'bits'. Numbers are 32 hexadecimal digits of two's complement. The vendor's types
+# have no member for all of their bits.
 PROGRAM = """
 #include <ap_fixed.h>
 #include <stdio.h>
@@ -112,7 +113,7 @@ class Format:
         return Fraction(bits) * Fraction(2) ** -self.fraction
 
     def assign(self, value):
-        """The bits of an exact number in this format: what IEEE 1666 says of its modes."""
+        """Returns the bits of an exact number in this format, with the modes as specified by IEEE 1666."""
         scaled = value * Fraction(2) ** self.fraction
         down = scaled.numerator // scaled.denominator
         rest = scaled - down
@@ -157,7 +158,7 @@ FORMATS = random_formats(600 if FULL else 32)
 
 
 def result_of(op, a, b):
-    """The exact type of an operator's result."""
+    """Returns the exact type of an operator's result."""
     signed = a.signed or b.signed
     integers = max(a.integer + (signed and not a.signed), b.integer + (signed and not b.signed)) + 1
     fraction = max(a.fraction, b.fraction)
@@ -206,9 +207,9 @@ def questions():
         for op in OPERATORS if is_small(a, b) else ["=", "<", "=="]:
             for _ in range(24 if op == "=" else 6):
                 x, y = (draw.choice([*f.limits, 0, f.limits[1] // 2, draw.randint(*f.limits), draw.randint(*f.limits)]) for f in (a, b))
-                if draw.random() < 0.3 and op in ("<", "=="):  # neighbours, not only strangers
+                if draw.random() < 0.3 and op in ("<", "=="):  # adjacent numbers, not only random ones
                     y = min(max(int(a.value(x) * Fraction(2) ** b.fraction) + draw.randint(-1, 1), b.limits[0]), b.limits[1])
-                if draw.random() < 0.4 and op == "=":  # just between two numbers of the target
+                if draw.random() < 0.4 and op == "=":  # exactly between two numbers of the target
                     drop = a.fraction - target.fraction
                     if 1 <= drop < a.width:
                         x = min(max(((x >> drop) << drop) + (1 << (drop - 1)), a.limits[0]), a.limits[1])
@@ -246,14 +247,15 @@ def test_ap_fixed(ours):
 
 
 def test_ap_fixed_as_the_vendor(ours, tmp_path):
-    """Assignments in every mode, sums, products and comparisons; what differs is named."""
+    """Assignments in every mode, sums, products and comparisons. The known differences are excluded below."""
     if not importlib.util.find_spec("hls4ml"):
         pytest.skip("hls4ml is not installed, whose headers are the vendor's")
     vendor = pathlib.Path(importlib.util.find_spec("hls4ml").origin).parent / "templates" / "vivado" / "ap_types"
-    # NDEBUG: bits before the point that lie outside of the number break its assertions, and not its results.
+    # NDEBUG: bits before the point that are outside of the number violate its assertions, but do not change its
+    # results.
     build(tmp_path, "-O0", "-w", "-DNDEBUG", "-DVENDOR", "-I", vendor)
-    # Not shifts, which round by the mode there; not comparisons of a number with a sign and one without: there large ones
-    # are less than negative ones, against what the standard says.
+    # Excluded are shifts, which round by the mode there, and comparisons of a signed number with an unsigned one:
+    # there, large numbers are less than negative ones, contrary to the standard.
     mixed = [a.signed != b.signed for a, b, _ in FORMATS]
     asked = [question for question in questions() if question[1] not in ("<<", ">>") and not (question[1] == "<" and mixed[question[0]])]
     theirs, own = ask(tmp_path, asked), ask(ours, asked)
@@ -262,7 +264,7 @@ def test_ap_fixed_as_the_vendor(ours, tmp_path):
 
 
 def test_ap_fixed_and_doubles(tmp_path):
-    """A double becomes the bits that its exact value rounds to, and back."""
+    """A double is rounded to the bits of its exact value, and converted back."""
     draw = random.Random(3)
     formats = [target for _, _, target in FORMATS[:24]]
     numbers = [[draw.uniform(-1, 1) * 2.0 ** draw.randint(-12, 12) for _ in range(20)] + [0.0, 0.5, -0.5, 1.5, -2.5] for _ in formats]
@@ -284,7 +286,7 @@ def test_ap_fixed_and_doubles(tmp_path):
 
 
 def test_documented_fixed_point(tmp_path):
-    """docs/targets/hls.md: the commands of the section run as written, and print what it says."""
+    """docs/targets/hls.md: the commands of the section run as written, and print the documented output."""
     if not shutil.which("iverilog"):
         pytest.skip("there is no iverilog")
     text = (ROOT / "docs" / "targets" / "hls.md").read_text().split("\n## Fixed point\n")[1].split("\n## ")[0]
@@ -297,13 +299,13 @@ def test_documented_fixed_point(tmp_path):
 
 
 ALL_MODES = [(rounding, overflow) for rounding in ROUNDINGS for overflow in OVERFLOWS]
-# Otherwise each of both is there once or twice.
+# In the smaller set, each of both occurs once or twice.
 SOME_MODES = [(rounding, OVERFLOWS[number % len(OVERFLOWS)]) for number, rounding in enumerate(ROUNDINGS)]
 
 
 @pytest.mark.parametrize("rounding, overflow", ALL_MODES if FULL else SOME_MODES)
 def test_modes(tmp_path, rounding, overflow):
-    """What the graph of integers makes of every mode, against exact numbers: some tie, some lie outside."""
+    """The results of the integer graph in every mode, against exact numbers. Some are ties, some are out of range."""
     (tmp_path / "scale.mlir").write_text(
         """func.func @main(%x: tensor<128xf32> {tw.name = "x"}) -> (tensor<128xf32> {tw.name = "y"}) {
   %c = tw.constant dense<0.84375> : tensor<f32>

@@ -17,8 +17,8 @@ import hls_score  # noqa: E402
 
 pytestmark = pytest.mark.skipif(not PROGRAM.exists(), reason="there is no hls-estimate beside the library")
 
-# What was reached, in percent, with a little room: errors at most, shares at least. The goals of the estimator are a median error of
-# cycles of 5, a 90th percentile of 25, DSP exact on 90 and BRAM within 20.
+# The reached values in percent, with a small margin: upper bounds of errors, lower bounds of shares. The goals of the
+# estimator are a median error of cycles of 5, a 90th percentile of 25, DSP exact on 90 and BRAM within 20.
 AT_MOST = {"cycles, median": 0.3, "cycles, 90th": 9, "LUT, median": 7, "FF, median": 8.5}
 AT_LEAST = {"DSP exact": 90, "DSP within 5": 94, "BRAM within 20": 94}
 
@@ -41,7 +41,8 @@ def test_every_public_design_ends(points):
 
 
 def estimate(folder, queue_depth, reader_ii=1, fill=None, reassociates=False, **more):
-    """64 elements go from one task to another; `fill`: the reader wants all of a second queue first."""
+    """Estimates a design in which 64 elements are passed from one task to another. `fill`: the reader reads all of a
+    second queue first."""
     access = [[0, "w", 1, []]] + ([[1, "w", 1, []]] if fill else [])
     reads = [{"trips": [64], "ii": reader_ii, "ops": {"read": 1}, "path": {"read": 1}, "queues": [[0, "r", 1, []]]}]
     if fill:
@@ -55,7 +56,7 @@ def estimate(folder, queue_depth, reader_ii=1, fill=None, reassociates=False, **
 
 
 def test_reader_follows_writer(tmp_path):
-    # The first element is there after 1 + 1 cycles; the reader's 64 iterations, its depth of 1 and its way out follow.
+    # The first element arrives after 1 + 1 cycles. The reader's 64 iterations, its depth of 1 and its exit follow.
     assert estimate(tmp_path, 2)["cycles"] == 2 + 63 + 1 + 2
 
 
@@ -64,7 +65,7 @@ def test_slow_reader_sets_the_pace(tmp_path):
 
 
 def test_queue_that_must_hold_all(tmp_path):
-    # The reader empties the other queue first: this one must hold all 64 elements.
+    # The reader empties the other queue first, so this queue must hold all 64 elements.
     assert estimate(tmp_path, 63, fill=True)["cycles"] == -1
     assert estimate(tmp_path, 64, fill=True)["cycles"] > 128
 
@@ -74,39 +75,40 @@ def test_ii_of_banks_and_of_recurrences(tmp_path):
     # Ten accesses of one bank with two ports: an II of 5.
     ports = estimate(tmp_path, 64, ports=[[0, 10, 0, 10]])["cycles"]
     assert ports == plain + 4 * 63
-    # An element is visited every other iteration, and its way takes 7 cycles: an II of 4.
+    # An element is accessed every other iteration, and its path takes 7 cycles: an II of 4.
     waits = estimate(tmp_path, 64, rec=[[2, {"addf": 1, "load": 1, "store": 1}]], auto=1)["cycles"]
     assert waits == plain + 3 * 63
 
 
 def address_operators(folder, products=(), quotients=()):
-    """Operators of places, by name, of a nest of two loops."""
+    """Returns the address operators, by name, of a nest of two loops."""
     more = {"products": [list(one) for one in products], "quotients": list(quotients)}
     operators = estimate(folder, 64, **more)["operators"]
     return {name: count for name, count in operators.items() if name in ("address", "address in logic", "wide quotient")}
 
 
 def test_places_in_rows(tmp_path):
-    # One sum takes it: a multiply-add. 24 and 28 words are two shifts, 190 is not.
+    # One sum uses it: a multiply-add. 24 and 28 words are two shifts, 190 is not.
     assert address_operators(tmp_path, [[190, 8, 1], [24, 8, 1], [28, 8, 1]]) == {"address": 1}
-    # Known ahead of the addition, or taken by several sums: a product of its own, in logic while it is narrow.
+    # If it is known before the addition, or used by several sums, it is a separate product, in logic if it is narrow.
     assert address_operators(tmp_path, [[190, 8, 1, 1], [190, 8, 28], [190, 8, 0]]) == {"address in logic": 3}
     assert address_operators(tmp_path, [[784, 6, 28], [511, 9, 0], [513, 9, 0], [515, 9, 0]]) == {"address": 2}
 
 
 def test_indices_that_are_divided(tmp_path):
-    # The reciprocal has a bit more than the index: ten are a DSP. In 64 bits it takes sixteen.
+    # The reciprocal has one more bit than the index: ten bits are a DSP. 64 bits take sixteen DSPs.
     assert address_operators(tmp_path, quotients=[8, 9]) == {"address in logic": 1, "address": 1}
     dsp = estimate(tmp_path, 64)["dsp"]
     assert estimate(tmp_path, 64, quotients=[64] * 3)["dsp"] == dsp + 3 * 16
-    # Those of an iteration that takes three cycles share one, unless a bank's two ports take an index each in each of them.
+    # Divisions of an iteration of three cycles share one operator, unless a bank's two ports take an index in each of
+    # these cycles.
     assert estimate(tmp_path, 64, quotients=[64] * 3, ii=3, ports=[[0, 5, 0, 5]])["dsp"] == dsp + 16
     assert estimate(tmp_path, 64, quotients=[64] * 3, ii=3, ports=[[0, 6, 0, 6]])["dsp"] == dsp + 3 * 16
 
 
 @pytest.mark.parametrize(("arrays", "ii"), [([0, 1], 2), ([0, 0], 4)])
 def test_array_outside_that_two_tasks_use(tmp_path, arrays, ii):
-    # Four loads of a bank: over two ports, or over the one that is left where another task has the other.
+    # Four loads of a bank: over two ports, or over the remaining one if another task uses the other.
     nest = lambda array: {"trips": [64], "ii": 1, "ops": {"load": 4}, "path": {"load": 1}, "ports": [[array, 4, 0, 4]]}  # noqa: E731
     design = {"name": "ports", "reassociates": False, "arrays": [["port", 1, 99]] * 2, "queues": [],
               "tasks": [{"name": "task", "body": [nest(array)]} for array in arrays]}  # fmt: skip
@@ -117,20 +119,22 @@ def test_array_outside_that_two_tasks_use(tmp_path, arrays, ii):
 
 
 def test_steps_of_one_state_share_with_those_of_the_next(tmp_path):
-    # The second step needs what the first writes; the third is on its own and begins with the first, which is shorter.
+    # The second step needs the result of the first. The third is independent and begins with the first, which is
+    # shorter.
     step = lambda trips, arrays: {"trips": [trips], "ii": 1, "ops": {"mulf": 1}, "path": {"mulf": 1}, "ports": [[one, 1, 0, 1] for one in arrays]}  # noqa: E731
     design = {"name": "states", "reassociates": False, "arrays": [["port", 1, 99]] * 2, "queues": [],
               "tasks": [{"name": "task", "body": [step(10, [0]), step(10, [0]), step(50, [1])]}]}  # fmt: skip
     file = tmp_path / "design.json"
     file.write_text(json.dumps([design]))
     told = json.loads(subprocess.run([PROGRAM, file], check=True, capture_output=True, text=True).stdout)
-    # Two side by side, then one: two products at most, and the second waits for the third step, too.
+    # Two in parallel, then one: at most two products, and the second step also waits for the third.
     assert told["operators"]["mulf"] == 2
     assert told["cycles"] == (49 + 4 + 2) + (9 + 4 + 2)
 
 
 def bound(folder, terms, sums, ports=(1, 1, 2), load=True):
-    """Quick additions, slow ones and products as they are bound where each iteration waits for the one before."""
+    """Returns the numbers of quick additions, slow additions and products after binding, if each iteration waits for
+    the previous one."""
     way = {"addf": terms} | ({"load": 1, "store": 1} if load else {})
     ops = {"addf": terms * sums, "mulf": terms * sums, "load": 1, "store": 1, "write": 1}
     operators = estimate(folder, 64, reassociates=True, ops=ops, rec=[[1, way]], ports=[[0, *ports]])["operators"]
@@ -138,13 +142,14 @@ def bound(folder, terms, sums, ports=(1, 1, 2), load=True):
 
 
 def test_operators_are_shared_within_the_ii(tmp_path):
-    # Sixteen terms make four levels, an II of 16: 64 quick additions, 192 slow ones and 256 products come out even.
+    # Sixteen terms make four levels, an II of 16: 64 quick additions, 192 slow ones and 256 products divide evenly.
     assert bound(tmp_path, 16, 16) == (4, 12, 16)
-    # Eight terms, an II of 12: 160 slow ones leave a rest.
+    # Eight terms, an II of 12: 160 slow ones leave a remainder.
     assert bound(tmp_path, 8, 32) == (8, 15, 22)
-    # Four terms, an II of 12: the slow one of each of 16 sums has four cycles, their 64 products a little more than six.
+    # Four terms, an II of 12: the slow addition of each of 16 sums has four cycles, their 64 products slightly more
+    # than six.
     assert bound(tmp_path, 4, 16) == (4, 4, 11)
-    # Sums of one bank take their ports in turn, and spread.
+    # Sums of one bank use its ports in turn, and are spread in time.
     assert bound(tmp_path, 4, 8, ports=(8, 8, 16), load=False) == (2, 2, 3)
 
 
@@ -154,7 +159,8 @@ def test_product_by_a_literal_that_is_a_double(tmp_path):
 
 
 def additions(folder, terms, distance, sums=1, products=True, **more):
-    """Quick and slow additions of a nest that adds `terms` to each of `sums` elements, again after `distance` iterations."""
+    """Returns the quick and slow additions of a nest that adds `terms` to each of `sums` elements, again after
+    `distance` iterations."""
     way = {"addf": terms, "load": 1, "store": 1}
     ops = way | {"addf": terms * sums, "write": 1} | ({"mulf": terms * sums} if products else {})
     operators = estimate(folder, 64, reassociates=True, ops=ops, rec=[[distance, way]], **more)["operators"]
@@ -162,30 +168,30 @@ def additions(folder, terms, distance, sums=1, products=True, **more):
 
 
 def test_quick_additions_on_the_way_of_an_element(tmp_path):
-    # Ten terms and the element make four levels: 4 * 6 + 2 cycles. Where there is less time, those four are quick.
+    # Ten terms and the element make four levels: 4 * 6 + 2 cycles. With less time, these four additions are quick.
     assert additions(tmp_path, 10, 26) == (0, 10)
     assert additions(tmp_path, 10, 25) == (4, 6)
     assert additions(tmp_path, 10, 25, sums=3) == (12, 18)
-    # A power of two pairs up without the element, which joins a level later.
+    # A power of two forms pairs without the element, which joins a level later.
     assert additions(tmp_path, 16, 26) == (0, 16)
     assert additions(tmp_path, 8, 20) == (0, 8)
     assert additions(tmp_path, 8, 19) == (3, 5)
 
 
 def test_element_in_the_larger_half_of_its_tree(tmp_path):
-    # Of four terms it goes through three levels, of nine and of twenty through three and four.
+    # With four terms, the element passes through three levels; with nine and twenty, through three and four.
     for terms, levels in ((4, 3), (9, 3), (20, 4), (25, 5)):
         assert additions(tmp_path, terms, levels * 6 + 2) == (0, terms)
         assert additions(tmp_path, terms, levels * 6 + 1) == (levels, terms - levels)
 
 
 def test_element_in_the_smaller_half_of_its_tree(tmp_path):
-    # Four terms that are no products, or that are read under conditions of their own along the last index: two levels.
+    # Four terms that are not products, or that are read under separate conditions along the last index: two levels.
     assert additions(tmp_path, 4, 14, sums=8) == (24, 8)
     for more in ({"products": False}, {"columns": [8, 1, 1]}):
         assert additions(tmp_path, 4, 14, sums=8, **more) == (0, 32)
         assert additions(tmp_path, 4, 13, sums=8, **more) == (16, 16)
-    # Along another index such terms are a tree like others, and no addition stays out of it.
+    # Along another index, such terms form an ordinary tree, and no addition is outside of it.
     assert additions(tmp_path, 4, 14, sums=8, columns=[8, 0, 1]) == (24, 8)
     assert additions(tmp_path, 7, 19, sums=10, columns=[10, 0, 1]) == additions(tmp_path, 7, 19, sums=10)
 
@@ -193,14 +199,14 @@ def test_element_in_the_smaller_half_of_its_tree(tmp_path):
 def test_first_additions_out_of_the_tree(tmp_path):
     # Seven terms and the element make three levels, or an addition and a tree of three.
     assert additions(tmp_path, 7, 19, sums=10) == (10 * 3, 10 * 4)
-    # Along the last index that are seven of ten, nine of eleven and none of eight; else all but one.
+    # Along the last index, these are seven of ten, nine of eleven and none of eight; otherwise all but one.
     for columns, apart in (([10, 1], 7), ([11, 1], 9), ([8, 1], 0), ([10, 0], 9), ([2, 0], 1)):
         sums = 2 * columns[0]
         assert additions(tmp_path, 7, 19, sums=sums, columns=columns) == (3 * sums + 2 * apart, 4 * sums - 2 * apart)
-    # Eleven terms: four levels are in time for 31 cycles, five are not.
+    # Eleven terms: four levels fit into 31 cycles, five do not.
     assert additions(tmp_path, 11, 32, sums=6, columns=[6, 1]) == (0, 66)
     assert additions(tmp_path, 11, 31, sums=6, columns=[6, 1]) == (3 * 5, 66 - 3 * 5)
-    # Where the II grows to two all the same, one sum has its five quick.
+    # If the II becomes two anyway, one sum has five quick additions.
     assert additions(tmp_path, 25, 16, sums=25, columns=[25, 1]) == (3, 310)
 
 
