@@ -44,7 +44,7 @@ def test_a_seed_is_a_graph(seed):
     assert first.to_json() == second.to_json() == Program.from_json(first.to_json()).to_json()
     results = judging.call(first).tensors
     assert all(torch.equal(a.nan_to_num(), b.nan_to_num()) for a, b in zip(results, judging.call(second).tensors))
-    assert max(t.nan_to_num(0, 0, 0).abs().max().item() for t in results if t.is_floating_point() and t.numel()) < 1e19  # integers: any bits
+    assert max(t.nan_to_num(0, 0, 0).abs().max().item() for t in results if t.is_floating_point() and t.numel()) < 1e19  # integers vary
 
 
 def test_a_run_goes_on_with_what_is_missing():

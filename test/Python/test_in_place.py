@@ -1,4 +1,5 @@
-"""Arguments that a graph writes: in place, by the kernel that computes them, where nobody needs the old values later."""
+"""Arguments that a graph writes: the kernel that computes the new values writes in place if the old values are not
+needed later."""
 
 import copy
 import warnings
@@ -24,7 +25,7 @@ SIZES = [(96, 64), (96,), (7, 33), (1,), (3, 5, 3, 3)]
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=["f32", "bf16"])
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_three_steps(name, dtype):
-    """Parameters and states by the numbers rule, where they were."""
+    """Checks parameters and states by the numbers rule, and that their addresses do not change."""
     torch.manual_seed(3)
     start = [torch.randn(size).to(dtype) for size in SIZES] + [torch.zeros(50, dtype=dtype)]  # of zeros the update is left
     gradients = [[torch.randn(p.shape).to(dtype) for p in start] for _ in range(3)]
@@ -55,7 +56,8 @@ def test_three_steps(name, dtype):
 
 @pytest.mark.parametrize("name", ["adam", "adamw", "adamw-amsgrad"])
 def test_steps_from_zero(name):
-    """1 - 0.999 ** step, which eager has from Python's floats, loses no digits: of zeros nothing but the update is left."""
+    """1 - 0.999 ** step, which eager computes with Python's floats, must not lose digits: for zeros, only the update
+    remains."""
     gradients = torch.randn(3, 500)
 
     def train(compile, dtype=torch.float32):
@@ -74,7 +76,7 @@ def test_steps_from_zero(name):
 
 
 def launches(optimizer, size):
-    """Launches of more than one number in a step of one parameter."""
+    """Returns the launches on more than one number in a step of one parameter."""
     p = torch.randn(size).requires_grad_()
     p.grad = torch.randn(size)
     made = optimizer([p])
@@ -104,7 +106,7 @@ def run(fn, *arguments, **options):
 
 
 def both(fn, *arguments):
-    """Results and arguments afterwards are eager's."""
+    """Checks that results and arguments after the call equal eager's."""
     mine, theirs = copy.deepcopy(arguments), copy.deepcopy(arguments)
     with torch.no_grad():
         expected = fn(*theirs)
@@ -178,7 +180,7 @@ def test_layouts():
 
 
 def test_other_layouts_than_compiled_for():
-    """A call whose argument lies otherwise gets a dense copy, and its new values back."""
+    """If an argument has another layout, the call uses a dense copy, whose new values are copied back."""
     x = torch.randn(8, 8)
     torch._dynamo.reset()
     fn = compiled_strictly(lambda v: v.add_(1), dynamic=True)
@@ -191,7 +193,7 @@ def test_other_layouts_than_compiled_for():
 
 
 def test_a_model_sees_what_an_optimizer_wrote():
-    """Packs of parameters are made again: the step tells torch that it has written."""
+    """Packs of parameters are made again, because the step increments torch's version counters."""
     model, x = torch.nn.Linear(64, 48), torch.randn(32, 64)
     forward = torch.compile(model, backend="tilewright", options={"strict": True})
     optimizer = torch.optim.SGD(model.parameters(), 0.5)
@@ -230,7 +232,7 @@ def test_under_checks(check):
 
 
 def test_beside_what_runs_in_eager():
-    """Segments and eager ops in turn: arguments are written last."""
+    """Alternating segments and eager ops: arguments are written last."""
 
     def fn(x, y):
         z = torch.fft.fft(x * 2).real  # complex numbers are not compiled
@@ -250,8 +252,8 @@ def test_beside_what_runs_in_eager():
 @pytest.mark.parametrize("eager", [False, True])
 @pytest.mark.parametrize("dynamic", [False, True])
 def test_views_of_what_was_written(dynamic, eager):
-    """Found by fuzz (graphs 407026, 414671, 416495): where sizes are symbols, AOTAutograd makes a result that is a view of an
-    argument by the offset of what the graph gives, which was 0: another part of the argument."""
+    """Found by the fuzzer (graphs 407026, 414671, 416495): if sizes are symbols, AOTAutograd makes a result that is a
+    view of an argument with the offset of the graph's result, which was 0: another part of the argument."""
 
     def fn(x, y):
         first, second = torch.tensor_split(x, 2, -1)

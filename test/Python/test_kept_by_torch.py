@@ -1,4 +1,4 @@
-"""What torch keeps of compiled graphs between processes: AOTAutogradCache, aot_compile, save_cache_artifacts."""
+"""Compiled graphs that torch stores between processes: AOTAutogradCache, aot_compile, save_cache_artifacts."""
 
 import json
 import os
@@ -86,7 +86,7 @@ PROGRAM = textwrap.dedent("""
 
 @pytest.fixture
 def process(tmp_path):
-    """Runs one case in a process of its own; both caches are below tmp_path."""
+    """Runs one case in a separate process. Both caches are below tmp_path."""
     (tmp_path / "program.py").write_text(PROGRAM)
 
     def run(case, options=None, path="-", package=None, caches="caches", **environment):
@@ -153,7 +153,7 @@ def test_damaged_entry_is_compiled_again(process, tmp_path):
 
 
 def test_saved_function(process, tmp_path):
-    """Forward and backward, sizes unknown, in a process without caches."""
+    """Forward and backward with unknown sizes, in a process without caches."""
     process("function")
     told = process("function", path=str(tmp_path / "function.bin"), caches="other")
     assert told["restored"] == [True, True] and told["graphs"] == ["forward 1 0", "backward 1 0"]
@@ -176,14 +176,15 @@ def test_saved_function_refuses(options):
 
 
 def test_identity_is_of_all_files():
-    """A decomposition that is changed makes what torch has kept useless; in a build tree its folder is a link."""
+    """A changed decomposition invalidates torch's cache entries. In a build tree, its folder is a link."""
     from tilewright.kept_by_torch import own_files
 
     assert {"backend.py", "decomposed/attention.py", "bench/tuning_chart.py"} <= {name for name, _ in own_files()}
 
 
 def test_constants_are_kept_outside_of_fake_tensors(monkeypatch):
-    """One on a GPU is copied to the host to be pickled, and AOTAutograd compiles where copies are fake."""
+    """A constant on a GPU is copied to the host for pickling, and AOTAutograd compiles in a mode in which copies are
+    fake."""
     seen = []
     reduce = torch.Tensor.__reduce_ex__
 
@@ -199,7 +200,7 @@ def test_constants_are_kept_outside_of_fake_tensors(monkeypatch):
 
 
 def test_a_restored_graph_names_lines_of_this_program(tmp_path):
-    """torch takes functions for equal that stand in other lines and files."""
+    """torch considers functions equal that are in other lines and files."""
     function = """
 def function(x, i):
     y = x.sin()[i]

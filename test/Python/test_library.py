@@ -1,6 +1,8 @@
-"""Ahead-of-time libraries, as a deployer uses them: C and C++ programs, the how-to's commands, what a library needs.
+"""Ahead-of-time libraries from the user's side: C and C++ programs, the commands of the how-to, the dependences of a
+library.
 
-That results are the JIT's is in test/Unit/Compiler/LibraryTest.cpp; here once more with a graph of torch.compile.
+test/Unit/Compiler/LibraryTest.cpp checks that results equal the JIT's. One test here checks it with a graph of
+torch.compile.
 """
 
 import contextlib
@@ -29,7 +31,7 @@ needs_cc = pytest.mark.skipif(not shutil.which("cc"), reason="there is no C comp
 
 
 def run(*command, cwd, status=0, **keywords):
-    """The output of a command; its exit status must be `status`."""
+    """Returns the output of a command. Its exit status must be `status`."""
     done = subprocess.run([str(part) for part in command], cwd=cwd, capture_output=True, text=True, timeout=120, **keywords)
     assert done.returncode == status, f"{command}\n{done.stdout}{done.stderr}"
     return done.stdout + done.stderr
@@ -37,14 +39,14 @@ def run(*command, cwd, status=0, **keywords):
 
 @pytest.fixture
 def example(tmp_path):
-    """A copy of the example's folder."""
+    """Returns a copy of the example's folder."""
     shutil.copytree(EXAMPLE, tmp_path / "example")
     return tmp_path / "example"
 
 
 @needs_cc
 def test_how_to(example):
-    """Every block of commands of the page prints the block of output behind it."""
+    """Every block of commands of the page prints the block of output that follows it."""
     text = (ROOT / "docs" / "how-to" / "ahead-of-time.md").read_text()
     blocks = re.findall(r"```sh\n(.*?)```\n\n```output\n(.*?)```", text, re.DOTALL)
     assert len(blocks) == text.count("```sh\n") >= 6
@@ -104,8 +106,8 @@ def test_header_is_c99_and_cxx(example):
 
 @needs_cc
 def test_two_models_in_one_program(example):
-    """Archives share no name, though both hold the runtime."""
-    shutil.copy(example / "classify.mlir", example / "int.mlir")  # a name that is none in C
+    """Archives have no symbol in common, although both contain the runtime."""
+    shutil.copy(example / "classify.mlir", example / "int.mlir")  # a name that is not valid in C
     run(DRIVER, "compile", "classify.mlir", "-o", "classify.a", cwd=example)
     run(DRIVER, "compile", "int.mlir", "-o", "int.o", cwd=example)
     (example / "two.c").write_text(
@@ -129,7 +131,8 @@ def test_cpu_without_the_instructions(example):
 
 @pytest.mark.parametrize("weights", ["embedded", "external"])
 def test_code_for_several_cpus(example, weights):
-    """Each CPU's code gives what its own library gives; an instance takes the best that runs here."""
+    """Each CPU's code has the results of its own library. An instance selects the best code that runs on this
+    machine."""
     cpus = ["x86-64-v3", "graniterapids", "x86-64-v4"]
     np.save(example / "x.npy", np.random.default_rng(0).standard_normal((37, 2), dtype=np.float32))
     run(DRIVER, "compile", "classify.mlir", "-o", "all/classify.so", "--cpu=" + ",".join(cpus), f"--weights={weights}", cwd=example)
@@ -155,7 +158,7 @@ def test_code_for_several_cpus(example, weights):
 
 
 def test_results_as_expected(example):
-    """--expect, of a library and of a model: what agrees, and what does not, with the worst element."""
+    """--expect, of a library and of a model: reports equal and different results, with the worst element."""
     x = np.array([[1, 0], [-1, 0.5]], dtype=np.float32)
     np.save(example / "x.npy", x)
     run(DRIVER, "compile", "classify.mlir", "-o", "classify.so", cwd=example)
@@ -174,13 +177,14 @@ def test_results_as_expected(example):
 
 
 def test_progress_on_a_terminal(example):
-    """Each step when it is done, and what was made; nowhere else is there a word (test_how_to)."""
+    """Each step is printed when it is done, and then the output files; without a terminal, nothing is printed
+    (test_how_to)."""
     ours, theirs = pty.openpty()
     subprocess.run([DRIVER, "compile", "classify.mlir", "-o", "classify.so", "--cpu=x86-64-v3", "--weights=external"],
                    cwd=example, stderr=theirs, check=True, timeout=120)  # fmt: skip
     os.close(theirs)
     said = b""
-    with contextlib.suppress(OSError):  # Linux's end of a terminal
+    with contextlib.suppress(OSError):  # Linux reports the end of a terminal as an error
         while part := os.read(ours, 4096):
             said += part
     os.close(ours)
@@ -208,7 +212,7 @@ def tensor_of(array):
 
 
 def test_equals_torch_compile(tmp_path):
-    """The graph that torch.compile imports, as a library: the same bits."""
+    """The graph that torch.compile imports, compiled as a library, has bit-identical results."""
     def block(x, w, b, table, i):
         hidden = torch.nn.functional.gelu(x @ w + b) + table[i]
         return torch.softmax(hidden, -1), hidden.sum(0)
@@ -225,7 +229,7 @@ def test_equals_torch_compile(tmp_path):
     assert model
     count = library.block_num_inputs()
     assert count == len(inputs)
-    # Arguments come in the order in which the graph takes them.
+    # Arguments are in the order of the graph's inputs.
     library.block_input.restype = ctypes.POINTER(Tensor)
     arrays = [tensor.numpy() for tensor in inputs]
     results = [np.empty(tuple(result.shape), str(result.dtype).removeprefix("torch.")) for result in expected]
@@ -253,7 +257,8 @@ def test_mistakes_of_the_command_line(example):
 
 @pytest.mark.parametrize("place", ["embedded", "external"])
 def test_exported_model(tmp_path, place):
-    """A .pt2 with a symbolic batch: the bits of `tilewright run`, for two batches, its weights in the library."""
+    """A .pt2 with a symbolic batch: bit-identical to `tilewright run`, for two batches, with the weights in the
+    library."""
     class Mlp(torch.nn.Module):
         def __init__(self):
             super().__init__()
@@ -291,7 +296,7 @@ def test_exported_model(tmp_path, place):
 
 
 def test_run_calls_a_library(example):
-    """The CLI gives a library's results, which are those of the model that is compiled where it runs."""
+    """The CLI returns a library's results, which equal those of the model compiled on this machine."""
     np.save(example / "x.npy", np.random.default_rng(0).random((5, 2), dtype=np.float32))
     run(DRIVER, "compile", "classify.mlir", "-o", "classify.so", "--weights=external", cwd=example)
     run(DRIVER, "run", "classify.so", "--input", "x=x.npy", "--output", "library", "--repeat", "3", cwd=example)
@@ -318,7 +323,8 @@ def test_run_tells_what_does_not_fit_a_library(example, arguments, said):
 
 
 def test_sizes_computed_from_a_symbol(tmp_path):
-    """A size of 2 n + 1 gives n; what is no such number, or gives an n out of range, is refused by its place."""
+    """A size of 2 n + 1 determines n. A size of another form, or with an n out of range, is refused with the input
+    and the dimension."""
     (tmp_path / "odd.mlir").write_text(
         "#odd = affine_map<()[s0] -> (s0 * 2 + 1, 3)>\n"
         'func.func @main(%n: index {tw.symbol = "n", tw.min = 2 : i64, tw.max = 9 : i64}, %x: tensor<?x3xf32, #odd> {tw.name = "x"})\n'
@@ -336,7 +342,7 @@ def test_sizes_computed_from_a_symbol(tmp_path):
 
 
 def test_damaged_library_is_not_loaded(example):
-    """The loader of the system would crash on some of these."""
+    """The system's loader would crash on some of these files."""
     np.save(example / "x.npy", np.zeros((5, 2), "f4"))
     run(DRIVER, "compile", "classify.mlir", "-o", "classify.so", cwd=example)
     right = (example / "classify.so").read_bytes()
@@ -351,7 +357,7 @@ def test_damaged_library_is_not_loaded(example):
 
 
 def test_libraries_of_two_kinds_in_one_folder(example):
-    """Each has a manifest; what they share is the same, or the second is refused and the first stays."""
+    """The libraries share a manifest. If it would differ, the second library is refused and the first one is kept."""
     run(DRIVER, "compile", "classify.mlir", "-o", "classify.so", cwd=example)
     first = (example / "classify.json").read_bytes()
     run(DRIVER, "compile", "classify.mlir", "-o", "classify.a", "--cpu=x86-64-v3", cwd=example)
@@ -396,7 +402,7 @@ def test_a_compile_that_fails_or_is_killed_leaves_what_was_there(example):
         return {path.name: path.read_bytes() for path in example.iterdir() if path.is_file()}
 
     before = state()
-    full = f"ulimit -f 8; exec {DRIVER} compile classify.mlir -o classify.so"  # files of 8 KiB at most, as on a full disk
+    full = f"ulimit -f 8; exec {DRIVER} compile classify.mlir -o classify.so"  # files of at most 8 KiB, as on a full disk
     done = subprocess.run(["bash", "-c", full], cwd=example, capture_output=True, text=True, timeout=120)
     assert done.returncode != 0 and state() == before, done.stderr
     if os.geteuid() != 0:
@@ -419,7 +425,7 @@ def test_a_compile_that_fails_or_is_killed_leaves_what_was_there(example):
 
 
 def test_many_native_runs_at_once(example, tmp_path):
-    """The first compiles are written to one cache by all of them."""
+    """All processes write their first compilations to one cache."""
     np.save(example / "x.npy", np.float32([[1, 0]]))
     environment = {**os.environ, "TILEWRIGHT_CACHE_DIR": str(tmp_path / "cache")}
     processes = [subprocess.Popen([DRIVER, "run", "classify.mlir", "--seed=1"], cwd=example, env=environment, stdout=subprocess.PIPE,

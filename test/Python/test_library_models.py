@@ -1,6 +1,8 @@
-"""The models of the foundation, exported with symbolic sizes, as libraries that a C program calls: what torch.compile gives.
+"""The basic models, exported with symbolic sizes and compiled as libraries that a C program calls, compared with
+torch.compile.
 
-Small ones; with TILEWRIGHT_TEST_FULL=1 also the whole ones."""
+By default only small models; with TILEWRIGHT_TEST_FULL=1 also the full ones.
+"""
 
 import copy
 import os
@@ -57,12 +59,12 @@ def resized(x, sizes):
 
 
 def symbolic(x, most):
-    """What varies of an input: batch and sequence of tokens, batch of anything else."""
+    """Returns the dynamic dimensions of an input: batch and sequence of tokens, batch of anything else."""
     return {dim: Dim(name, min=2, max=most[dim]) for dim, name in enumerate(["batch", "length"][: len(most)])}
 
 
 def compile_and_call(folder, model, example, most, inputs):
-    """The results, per input, of the library that a C program makes one instance of."""
+    """Returns the results, per input, of the library, of which a C program creates one instance."""
     tilewright.export(model, (example,), folder / "model.pt2", dynamic_shapes=(symbolic(example, most),))
     run(PROGRAM, "compile", folder / "model.pt2", "-o", folder / "model.so", "--weights=external", f"--threads={THREADS}")
     run("cc", "-std=c11", "-Wall", "-Wextra", "-Werror", f"-I{folder}", CALLER, folder / "model.so", f"-Wl,-rpath,{folder}", "-o", folder / "caller")
@@ -83,7 +85,7 @@ def compile_and_call(folder, model, example, most, inputs):
 
 
 def jit(model, example, most, inputs):
-    """What torch.compile gives with the same sizes marked dynamic, and the same threads."""
+    """Returns the results of torch.compile with the same sizes marked dynamic, and the same threads."""
     example = example.clone()
     for dim, largest in enumerate(most):
         torch._dynamo.mark_dynamic(example, dim, min=2, max=largest)
@@ -101,8 +103,11 @@ def tensors_of(value):
 
 
 def check(tmp_path, model, example, most, sizes, same_graph):
-    """The C program's results are right by the numbers rule, against eager and against torch.compile: byte for byte torch.compile's
-    where torch traces the same operations (where it exports, it keeps attention and its masks of booleans whole)."""
+    """Checks the C program's results by the numbers rule, against eager and against torch.compile.
+
+    They are byte for byte those of torch.compile if torch traces the same operations (when it exports, it does not
+    decompose attention with boolean masks).
+    """
     model = model.eval()
     inputs = [resized(example, size) for size in sizes]
     ours = compile_and_call(tmp_path, model, example, most, inputs)
@@ -132,4 +137,4 @@ def test_whole(name, tmp_path):
     tokens = not example.is_floating_point()
     example = resized(example.contiguous(), (2, 17) if tokens else (2,))
     check(tmp_path, model, example, (256, 256) if tokens else (256,), [(2, 128), (3, 37)] if tokens else [(2,), (4,)], name in SAME_GRAPH)
-    assert (tmp_path / "model.so").stat().st_size < 2e6  # the weights lie beside it
+    assert (tmp_path / "model.so").stat().st_size < 2e6  # the weights are in a separate file

@@ -1,4 +1,4 @@
-"""Numbers are written and read with a decimal point, whatever locale the host program has set."""
+"""Numbers are written and read with a decimal point, in every locale that the host program sets."""
 
 import os
 import re
@@ -15,7 +15,7 @@ BUILD = Path(os.environ.get("TILEWRIGHT_BUILD", ROOT / "build"))
 
 @pytest.fixture(scope="module")
 def german(tmp_path_factory):
-    """The environment of a process that may set a locale with a decimal comma."""
+    """Returns the environment of a process that may set a locale with a decimal comma."""
     folder = tmp_path_factory.mktemp("locales")
     made = subprocess.run(["localedef", "-i", "de_DE", "-f", "UTF-8", str(folder / "de_DE.UTF-8")], capture_output=True, text=True)
     assert (folder / "de_DE.UTF-8").exists(), f"no locale can be made; tools/setup.sh installs Debian's package 'locales': {made.stderr}"
@@ -78,7 +78,7 @@ def test_reports_in_a_german_process(german, tmp_path):
 
 
 def test_records_of_any_process_are_read_in_a_german_one(german, tmp_path):
-    """Written without a locale, read with one."""
+    """Records are written without a locale and read with one."""
     model = tmp_path / "mlp.mlir"
     model.write_text("""
         func.func @main(%x: tensor<64x128xf32> {tw.name = "x"}, %w: tensor<128x256xf32> {tw.name = "w", tw.static})
@@ -124,7 +124,7 @@ SOURCES = re.compile(r"""\b(llvm::json::parse|json::OStream|sn?printf|llvm::form
 HOME = {"include/tilewright/NumberText.h", "include/tilewright/JsonText.h"}
 WITHOUT_FLOATS = {
     "lib/Compiler/Explain/WriteRecord.cpp", "lib/Compiler/Library/Manifest.cpp",  # json::OStream, behind PlainNumbers
-    "lib/Runtime/CUDA/SaveLaunch.cpp", "lib/Target/CUDA/PtxCheck/Access.cpp",  # whole numbers
+    "lib/Runtime/CUDA/SaveLaunch.cpp", "lib/Target/CUDA/PtxCheck/Access.cpp",  # integers
 }  # fmt: skip
 
 

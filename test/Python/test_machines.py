@@ -1,4 +1,5 @@
-"""The kernels of every kind of machine, on this one: AVX2, AVX-512, vdpbf16ps and vpdpbusd, and AMX tiles, as vectors too."""
+"""The kernels of every kind of machine, run on this one: AVX2, AVX-512, vdpbf16ps and vpdpbusd, and AMX tiles, also
+emulated with vectors."""
 
 import os
 import pathlib

@@ -1,4 +1,5 @@
-"""Inference of the models in f32 and bf16, several batches and layouts, by the numbers rule; one compile for all sizes."""
+"""Inference of the models in f32 and bf16, with several batches and layouts, by the numbers rule. One compile serves
+all sizes."""
 
 import copy
 
@@ -96,7 +97,7 @@ def test_one_compile_serves_all_sizes(name, what, dtype):
 
 
 def test_resnet_in_two_compiles():
-    """In f32 torch's own guard batch >= 16 (see tilewright.any_batch) cuts the range in two; no more than that."""
+    """In f32, torch's own guard batch >= 16 (see tilewright.any_batch) splits the range into two parts, and not more."""
     model, x = make("resnet50", "f32")
     fn = compiled_strictly(model)
     tilewright.report(clear=True)
@@ -115,7 +116,7 @@ def test_resnet_all_sizes_symbolic():
 
 
 def grown_gpt2():
-    """With positions for 256 tokens."""
+    """GPT-2 with positions for 256 tokens."""
     from transformers import GPT2Config, GPT2LMHeadModel
 
     return GPT2LMHeadModel(GPT2Config(n_layer=2, n_embd=64, n_head=4, vocab_size=128, n_positions=256, use_cache=False)).eval()

@@ -1,4 +1,5 @@
-"""The .onnx door: models of torch.onnx.export against eager by the numbers rule, and what helpers of the package onnx make."""
+""".onnx files: models of torch.onnx.export against eager by the numbers rule, and models made with helpers of the
+package onnx."""
 
 import copy
 import os
@@ -32,7 +33,7 @@ def command(*words):
 
 
 def call(path, inputs, folder):
-    """Results by name, of the program called on arrays by name."""
+    """Returns the results by name of the program, called on arrays by name."""
     folder.mkdir(exist_ok=True)
     words = []
     for number, (name, array) in enumerate(inputs.items()):
@@ -59,7 +60,7 @@ def exported(model, inputs, dynamic_shapes, path):
 
 
 def check(model, inputs, tmp_path, dynamic_shapes=None, others=()):
-    """Exports `model`, which takes and returns one tensor, and compares what the program makes of it with eager."""
+    """Exports `model`, which takes and returns one tensor, and compares the program's results with eager's."""
     model = model.eval()
     graph = exported(model, (inputs,), dynamic_shapes, tmp_path / "model.onnx")
     wide = copy.deepcopy(model).double()
@@ -119,7 +120,7 @@ F, I = TensorProto.FLOAT, TensorProto.INT64  # noqa: E741
 
 
 def test_softmax_follows_the_operator_set(tmp_path):
-    """Before 13 all dimensions from the axis on are one."""
+    """Before opset 13, all dimensions from the axis on are reduced together."""
     x = np.random.default_rng(0).standard_normal((2, 3, 4), dtype=np.float32)
     for opset, dims in ((11, (1, 2)), (13, (1,))):
         save(tmp_path / "m.onnx", [helper.make_node("Softmax", ["x"], ["y"], axis=1)], [("x", F, [2, 3, 4])], [("y", F, [2, 3, 4])], opset=opset)
@@ -129,7 +130,7 @@ def test_softmax_follows_the_operator_set(tmp_path):
 
 
 def test_elements_beside_the_model(tmp_path):
-    """External data is read from the model's folder, and from nowhere else."""
+    """External data is read only from the model's folder."""
     weight = np.arange(12, dtype=np.float32).reshape(4, 3)
     model = save(tmp_path / "m.onnx", [helper.make_node("MatMul", ["x", "w"], ["y"])], [("x", F, ["n", 4])], [("y", F, ["n", 3])],
                  [numpy_helper.from_array(weight, "w")])  # fmt: skip
@@ -146,7 +147,7 @@ def test_elements_beside_the_model(tmp_path):
 
 
 def test_functions_of_the_model(tmp_path):
-    """Attributes of the call, and defaults, reach the function's nodes."""
+    """Attributes of the call, and defaults, are passed to the function's nodes."""
     reference = helper.make_node("LeakyRelu", ["a"], ["b"])
     reference.attribute.append(onnx.AttributeProto(name="alpha", type=onnx.AttributeProto.FLOAT, ref_attr_name="slope"))
     imports = [helper.make_opsetid("", 17)]
@@ -187,7 +188,7 @@ def test_refusals_name_operator_set_and_node(tmp_path):
 
 
 def test_one_size_of_two_inputs_becomes_symbolic(tmp_path):
-    """Numbers of the file that --dynamic makes one symbol."""
+    """--dynamic makes fixed sizes of the file one symbol."""
     save(tmp_path / "m.onnx", [helper.make_node("Add", ["a", "b"], ["s"]), helper.make_node("ReduceSum", ["s"], ["y"], keepdims=0)],
          [("a", F, [1, 3, 4]), ("b", F, [1, 3, 4])], [("y", F, [])])  # fmt: skip
     done = command("compile", tmp_path / "m.onnx", "--dynamic", "a:0,b:0=2..9", "--dynamic", "a:2,b:2=1..", "--emit=graph")
@@ -199,7 +200,7 @@ def test_one_size_of_two_inputs_becomes_symbolic(tmp_path):
 
 @pytest.mark.skipif(not shutil.which("cc"), reason="there is no C compiler (cc) on this machine")
 def test_the_example(tmp_path):
-    """docs/examples/onnx: a model of one image, called from C on batches; what onnx's own evaluator gives."""
+    """docs/examples/onnx: a model of one image, called from C on batches, compared with onnx's own evaluator."""
     from onnx.reference import ReferenceEvaluator
 
     shutil.copytree(PROGRAM.parents[2] / "docs" / "examples" / "onnx", tmp_path, dirs_exist_ok=True)
@@ -220,7 +221,7 @@ def test_the_example(tmp_path):
 
 
 def test_the_page(tmp_path, monkeypatch):
-    """docs/how-to/onnx.md: its program and its commands."""
+    """Runs the program and the commands of docs/how-to/onnx.md."""
     page = (pathlib.Path(__file__).parents[2] / "docs" / "how-to" / "onnx.md").read_text()
     blocks = dict(re.findall(r"```(python|sh)\n(.*?)```", page, re.S))
     pytest.importorskip("onnxscript")

@@ -1,6 +1,8 @@
-"""Operators of com.microsoft, which onnxruntime's optimizers write, against numpy in float64 and, where it is installed, onnxruntime.
+"""Operators of com.microsoft, which onnxruntime's optimizers write, against numpy in float64 and, if it is installed,
+onnxruntime.
 
-Each case is one node; the number behind a name makes its inputs. Symbolic sizes are in every one that has a batch.
+Each case is one node; the number after a name is the seed of its inputs. Every case with a batch has symbolic
+sizes.
 """
 
 import math
@@ -61,7 +63,7 @@ def fused_attention(x, w, b, count, bias=0.0, past=None):
 
 
 class Make:
-    """Inputs of a case, in order: named arrays and, for each, the dimensions that are symbolic."""
+    """The inputs of a case, in order: named arrays and, for each, the symbolic dimensions."""
 
     def __init__(self, seed=0):
         self.random, self.arrays, self.symbols, self.fixed = np.random.default_rng(seed), {}, {}, set()
@@ -84,7 +86,8 @@ class Make:
 
 
 def run(folder, op, make, names, expected, attributes=(), domain="com.microsoft", outputs=None, tolerance=1e-5):
-    """The node `op` on `names` ("" is an input left out) gives `expected`, here and in onnxruntime."""
+    """Checks that the node `op` on `names` ("" is an omitted input) returns `expected`, in Tilewright and in
+    onnxruntime."""
     results = outputs or [f"y{i}" for i in range(len(expected))]
     node = helper.make_node(op, list(names), results, name=op, domain=domain, **dict(attributes))
     infos, weights = [], []
@@ -299,7 +302,7 @@ def test_half_precision(tmp_path):
 
 
 def test_what_is_not_supported_is_said_once(tmp_path):
-    """What follows from a refused node (Shape, Concat, Reshape...) is not another reason."""
+    """Nodes that depend on a refused node (Shape, Concat, Reshape...) are not reported as further reasons."""
     nodes = [helper.make_node("QAttention", ["x"], ["a"], name="bad", domain="com.microsoft"),
              helper.make_node("Shape", ["a"], ["s"], name="shape"),
              helper.make_node("Gather", ["s", "zero"], ["d"], name="gather"),

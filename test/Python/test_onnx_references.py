@@ -1,7 +1,8 @@
-"""ONNX operators where references disagree, or which the reader once refused, against torch or numpy.
+"""ONNX operators for which references disagree, or which the importer once refused, against torch or numpy.
 
-The evaluator of the package onnx (1.23) is wrong, or fails, for cubic GridSample with border padding, SAME_LOWER pools with strides, recurrent
-layers with sequence_lens and negative pads; onnxruntime, torch and we agree (compared with onnxruntime 1.32).
+The evaluator of the package onnx (1.23) is wrong, or fails, for cubic GridSample with border padding, SAME_LOWER
+pools with strides, recurrent layers with sequence_lens and negative pads. onnxruntime, torch and Tilewright agree
+(compared with onnxruntime 1.32).
 """
 
 import itertools
@@ -28,7 +29,7 @@ def floats(*shape):
 
 
 def run(folder, nodes, feeds, outputs=("y",), opset=19, symbols=None, **weights):
-    """Results of a graph; `symbols` names the sizes of inputs that vary."""
+    """Returns the results of a graph. `symbols` names the symbolic sizes of inputs."""
     folder.mkdir(exist_ok=True)
     infos = [(name, helper.np_dtype_to_tensor_dtype(array.dtype), (symbols or {}).get(name, array.shape)) for name, array in feeds.items()]
     save(folder / "m.onnx", nodes, infos, [(name, FLOAT, None) for name in outputs],
@@ -60,7 +61,7 @@ def same_pads(size, kernel, stride, lower):
 @pytest.mark.parametrize("op", ["MaxPool", "AveragePool", "Conv"])
 @pytest.mark.parametrize("mode", ["SAME_LOWER", "SAME_UPPER"])
 def test_same_pads(op, mode, tmp_path):
-    """With numbers, and along symbolic sizes (stride 2): one symbolic model is called at three sizes."""
+    """With fixed sizes, and with symbolic sizes (stride 2): one symbolic model is called at three sizes."""
     weight = floats(5, 2, 3, 3)
     for i, (stride, (h, w)) in enumerate(itertools.product((1, 2), ((7, 8), (8, 9), (5, 5)))):
         x = floats(1, 2, h, w)
@@ -88,7 +89,7 @@ def test_same_pads(op, mode, tmp_path):
 ])  # fmt: skip
 @pytest.mark.parametrize("symbolic", [False, True])
 def test_columns_to_image(sizes, block, strides, dilations, pads, symbolic, tmp_path):
-    """Against the sum in float64, window by window; one column is infinite, and reaches its own pixels alone."""
+    """Against the sum in float64, window by window. One column is infinite and affects only its own pixels."""
     rank = len(sizes)
     counts = [(s + pads[i] + pads[rank + i] - dilations[i] * (block[i] - 1) - 1) // strides[i] + 1 for i, s in enumerate(sizes)]
     x = floats(2, 3 * int(np.prod(block)), int(np.prod(counts)))
@@ -139,7 +140,7 @@ def test_lstm_with_lengths(direction, tmp_path):
 
 @pytest.mark.parametrize("mode", ["constant", "edge", "reflect", "wrap"])
 def test_pads_that_cut(mode, tmp_path):
-    """What is cut off is cut off first; what is added repeats what is left (onnxruntime's rule)."""
+    """Negative pads are applied first; positive pads extend the remaining elements (onnxruntime's rule)."""
     x = floats(2, 5, 6)
     for i, pads in enumerate(([0, -1, 0, 0, 0, -2], [0, -1, 2, 0, 1, -2], [0, 1, -2, 0, -1, 1], [0, 0, -2, 0, 0, 3])):
         cut = x[:, max(0, -pads[1]):5 - max(0, -pads[4]), max(0, -pads[2]):6 - max(0, -pads[5])]
@@ -151,7 +152,8 @@ def test_pads_that_cut(mode, tmp_path):
 @pytest.mark.parametrize("per_channel", [False, True])
 @pytest.mark.parametrize("groups", [1, 2])
 def test_quantized_convolutions(per_channel, groups, tmp_path):
-    """QDQ around a convolution: the products and sums of the dequantized numbers, in f64; a last rounding may fall a step aside."""
+    """QDQ around a convolution: products and sums of the dequantized numbers in f64. The last rounding may differ by
+    one step."""
     x, w = floats(1, 4, 6, 6), random.integers(-128, 128, (6, 4 // groups, 3, 3)).astype(np.int8)
     scale = (random.random(6) * 0.05 + 0.01).astype("f4") if per_channel else np.array(0.02, "f4")
     zero = random.integers(-20, 20, 6).astype(np.int8) if per_channel else np.array(3, np.int8)
@@ -192,7 +194,8 @@ def test_resize_along_symbolic_sizes(mode, align, tmp_path):
 
 
 def test_nodes_in_any_order(tmp_path):
-    """As the float16 converter writes them: casts behind all nodes. Functions and graphs in nodes likewise; a cycle is told."""
+    """The float16 converter writes casts behind all nodes. Functions and subgraphs may have any order, too; a cycle
+    is reported."""
     x = floats(3, 4)
     nodes = [helper.make_node("Add", ["b", "x"], ["y"]), helper.make_node("Relu", ["a"], ["b"]), helper.make_node("Neg", ["x"], ["a"])]
     (y,) = run(tmp_path, nodes, {"x": x})

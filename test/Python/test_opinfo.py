@@ -1,4 +1,4 @@
-"""The harness of test/Conformance/opinfo itself: what it must notice, and what it must survive."""
+"""Tests of the harness in test/Conformance/opinfo: errors that it must detect, and crashes that it must survive."""
 
 import sys
 from pathlib import Path
@@ -22,7 +22,7 @@ CASE = Case("planted", "f32", "forward")
 
 
 def planted(right, wrong, *arguments, mode="forward"):
-    """The outcome for `right` where what is compiled is `wrong`."""
+    """Returns the outcome for the operator `right` if the compiled code is `wrong`."""
 
     def other(gm, example):
         return lambda *a: [r for r in (wrong(*a) if isinstance(wrong(*a), tuple) else (wrong(*a),))]

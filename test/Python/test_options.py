@@ -1,4 +1,4 @@
-"""Options by their public names: what each does, and what is said when one cannot be obeyed."""
+"""Options by their public names: their effects, and the errors if one cannot be applied."""
 
 import contextlib
 import json
@@ -92,7 +92,7 @@ def test_eager_rounding_has_eagers_bits(dtype):
     want = chain(x, y, w)
     assert torch.equal(run(chain, x, y, w, rounding="eager"), want)
     assert tilewright.report()[-1].kernels() == 1
-    # By default the roundings in between are dropped: nearer to the exact result, and other bits.
+    # By default, the intermediate roundings are dropped: the result is closer to the exact one, and has other bits.
     fused = run(chain, x, y, w)
     exact = chain(x.double(), y.double(), w.double())
     assert not torch.equal(fused, want)
@@ -101,7 +101,7 @@ def test_eager_rounding_has_eagers_bits(dtype):
 
 def test_eager_rounding_behind_a_matmul():
     x, w, b = torch.randn(8, 16).bfloat16(), torch.randn(16, 48).bfloat16(), torch.randn(48).bfloat16()
-    # Every product and sum of small integers is exact, so that only the roundings in question are left.
+    # Every product and sum of small integers is exact, so that only the tested roundings remain.
     x, w = (x * 4).round(), (w * 4).round()
 
     def fn(x, w, b):
@@ -134,7 +134,7 @@ def test_schedule_file_is_obeyed(model, tmp_path):
 
 @pytest.mark.parametrize("how", [lambda p: p.unlink(), lambda p: p.write_text("{")], ids=["removed", "damaged"])
 def test_caches_know_what_the_schedule_file_says(model, tmp_path, how):
-    """What was compiled by a file is not taken when the file is another one."""
+    """Code that was compiled with one schedule file is not reused if the file's contents change."""
     layer, x = model
     path = tmp_path / "s.json"
     for text in ('{"matmul+*": {"tiles": [4, 48]}}', '{"matmul+*": {"tiles": [4, 24]}}', '{"nothing*": {"tiles": [1]}}'):
@@ -162,7 +162,7 @@ module attributes {transform.with_named_sequence} {
 
 
 def test_schedule_script_is_obeyed(model, tmp_path):
-    """In eight rows each task; the results are those of the house's schedule."""
+    """Each task computes eight rows. The results equal those of the default schedule."""
     layer, x = model
     (tmp_path / "s.mlir").write_text(SCRIPT.replace("NAME", "matmul*"))
     got = run(layer, x, schedule_file=str(tmp_path / "s.mlir"), dump=str(tmp_path / "mine"))

@@ -1,4 +1,4 @@
-"""docs/reference/options.md says what the sources declare."""
+"""docs/reference/options.md agrees with the declarations in the sources."""
 
 import re
 import subprocess

@@ -1,4 +1,4 @@
-"""Parameters are packed between compiling and the first call, and that call's numbers are the ones of its own arguments."""
+"""Parameters are packed between compiling and the first call. That call uses the values of its own arguments."""
 
 import subprocess
 import sys
@@ -16,7 +16,7 @@ def network():
 
 @pytest.fixture
 def seen(monkeypatch):
-    """Calls that were given parameters ahead of their first call, with those parameters."""
+    """Records the calls whose parameters were packed before the first call, with those parameters."""
     from tilewright import compiled
 
     found = []
@@ -38,7 +38,7 @@ def test_first_call_is_right(seen):
 
 
 def test_parameters_written_between_compiling_and_the_first_call():
-    """A backend around ours writes them after ours has returned."""
+    """A backend that wraps Tilewright's writes them after it has returned."""
     from tilewright.backend import tilewright as ours
 
     model, x = network(), torch.randn(64, 1024)
@@ -129,7 +129,7 @@ def test_memory_is_brought_in_from_when_tracing_begins(monkeypatch):
     with torch.no_grad():
         torch.testing.assert_close(torch.compile(model, backend=backend)(x), model(x))
         assert when_called == [[64 * 32 * 4]] and len(asked) == 1
-        torch.compile(Words(), backend="aot_eager")(x)  # another's
+        torch.compile(Words(), backend="aot_eager")(x)  # another backend's
         assert len(asked) == 1
         torch.compile(Words(), backend="tilewright", options={"threads": 1})(x)
         assert len(asked) == 2
@@ -140,7 +140,8 @@ def test_memory_is_brought_in_from_when_tracing_begins(monkeypatch):
 
 
 def test_a_process_ends_when_what_began_beforehand_has():
-    """A daemon thread that wants the interpreter's lock when that has ended is unwound through torch's C++, which aborts."""
+    """If a daemon thread waits for the GIL after the interpreter has ended, it is unwound through torch's C++, which
+    aborts."""
     program = """if True:
         import time, torch
         from tilewright import beforehand

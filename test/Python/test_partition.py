@@ -1,4 +1,4 @@
-"""Where graphs are cut that have ops in eager."""
+"""The partition of graphs with ops that run in eager."""
 
 import torch
 from torch import fx
@@ -9,7 +9,7 @@ from tilewright.partition import copy_where_no_view_is, sink_waits, split
 
 
 def strictness(fn, *inputs):
-    """The graph report of `fn`, whose results are eager's."""
+    """Returns the graph report of `fn`, and checks that its results equal eager's."""
     tilewright.report(clear=True)
     with torch.no_grad():
         got = torch.compile(fn, backend="tilewright", fullgraph=True)(*inputs)
@@ -19,11 +19,11 @@ def strictness(fn, *inputs):
 
 
 def test_what_reads_an_eager_result_is_compiled():
-    """Only what cannot be imported runs in eager, whatever it follows."""
+    """Only ops that cannot be imported run in eager, even if their operands come from eager."""
 
     def chain(x):
         q, r = torch.linalg.qr(x)  # eager
-        values = torch.linalg.eigvalsh(r + r.t())  # of something compiled: eager
+        values = torch.linalg.eigvalsh(r + r.t())  # the operand is compiled: eager
         return (q.relu() @ r).sum(0) * values
 
     graph = strictness(chain, torch.randn(8, 8))
@@ -36,14 +36,14 @@ def test_complex_results_stay_in_eager():
 
 
 def test_sizes_that_follow_from_contents():
-    """Behind nonzero a size is an argument of the segment like others."""
+    """Behind nonzero, a size is an ordinary argument of the segment."""
     with torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True):
         graph = strictness(lambda x: (x.nonzero() * 3 + 1).sum(0), torch.tensor([0.0, 1, 2, 0, 3]))
     assert graph.segments >= 1 and {r.target for r in graph.refusals} >= {"aten.nonzero.default"}
 
 
 def graph_of(*targets):
-    """A chain of calls; each is (name, target, arguments by name)."""
+    """Returns the graph of a chain of calls. Each is (name, target, arguments by name)."""
     graph, nodes = fx.Graph(), {}
     nodes["x"] = graph.placeholder("x")
     for name, target, arguments in targets:
@@ -69,7 +69,7 @@ def test_waits_sink():
 
 
 def test_a_view_in_eager_is_a_copy_where_there_is_none():
-    # What another segment gives may have other strides than its fake tensor, by which the view was traced.
+    # The result of another segment may have other strides than its fake tensor, with which the view was traced.
     eager = make_fx(lambda x: torch.ops.aten.view.default(x, [12]))(torch.randn(3, 4))
     copy_where_no_view_is(eager)
     x = torch.randn(4, 3)
@@ -77,7 +77,8 @@ def test_a_view_in_eager_is_a_copy_where_there_is_none():
 
 
 def test_results_of_eager_segments_have_the_strides_that_torch_was_told():
-    """Found by fuzz: what is left of a decomposed op in an eager segment gave another order than the op itself."""
+    """Found by the fuzzer: the parts of a decomposed op in an eager segment gave another order of dimensions than the
+    op itself."""
 
     @torch.library.custom_op("tilewright_test::turned", mutates_args=())
     def turned(x: torch.Tensor) -> torch.Tensor:
@@ -91,7 +92,7 @@ def test_results_of_eager_segments_have_the_strides_that_torch_was_told():
 
 
 def test_segments_get_the_symbols_of_what_they_read():
-    """Found by opinfo: a convolution of a symbolic kernel has sizes of symbols that are no size of its result."""
+    """Found by opinfo: a convolution with a symbolic kernel has sizes with symbols that are not sizes of its result."""
 
     def f(x, w, b):
         y = torch.nn.functional.conv2d(x, w, padding=1).relu() + b

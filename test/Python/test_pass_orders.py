@@ -1,4 +1,5 @@
-"""test/Conformance/passes: passes in any order, and mutated files, end with a result or an error. A share here, all with --full."""
+"""test/Conformance/passes: passes in any order, and mutated files, must end with a result or an error. Runs a share,
+or all with --full."""
 
 import os
 import random
@@ -32,7 +33,7 @@ def test_orders_of_passes():
 
 
 def test_mutated_files(tmp_path):
-    """One in 65 of the files that --full tries, all of which are known to end well."""
+    """Runs one in 65 of the files of --full, all of which are known to pass."""
     only = None if FULL else {int(number) for number in share([str(i) for i in range(10_000)], 65)}
     assert not list(mutations.run(10_000, 0, BIN, JOBS, tmp_path, only))
 

@@ -18,13 +18,13 @@ from test_exported import BUILD, call, command, pytestmark, tensors_of  # noqa: 
 
 
 def check(model, inputs, path, dynamic_shapes=None):
-    """Saves `model` as it is, and compares what the program makes of it with eager."""
+    """Saves `model` without decompositions, and compares the program's results with eager's."""
     model = model.eval()
     with torch.no_grad():
         program = torch.export.export(model, tuple(inputs.values()), dynamic_shapes=dynamic_shapes)
     torch.export.save(program, path / "model.pt2")
     results = call(path / "model.pt2", inputs, path)
-    if all(name.replace(".", "").isdigit() for name in results):  # "1.0", the first of the second
+    if all(name.replace(".", "").isdigit() for name in results):  # "1.0": the first element of the second result
         results = {name: results[name] for name in sorted(results, key=lambda name: [int(part) for part in name.split(".")])}
     wide = copy.deepcopy(model).double()
     with torch.no_grad():
@@ -43,7 +43,7 @@ def test_models(name, tmp_path):
 
 
 class Vision(nn.Module):
-    """What torchvision's networks have: blocks that write in place, and layers of all kinds."""
+    """The elements of torchvision's networks: blocks that write in place, and layers of all kinds."""
 
     def __init__(self):
         super().__init__()
@@ -86,7 +86,7 @@ def test_products(a, b, tmp_path):
 
 
 class Calls(nn.Module):
-    """What each of `functions` makes of the input; modules among them are the model's."""
+    """Applies each of `functions` to the input. Modules among them belong to the model."""
 
     def __init__(self, *functions):
         super().__init__()
@@ -158,7 +158,7 @@ def test_other_shapes(tmp_path):
 
 
 class Sampled(nn.Module):
-    """An image read at places of a grid, inside and outside of it, in each mode."""
+    """An image sampled at the positions of a grid, inside and outside, in each mode."""
 
     def __init__(self, modes):
         super().__init__()
@@ -201,7 +201,7 @@ def test_einsum(equation, shapes, tmp_path):
 
 
 def test_experts(tmp_path):
-    """Rows in groups: some empty, and rows behind the last."""
+    """Rows in groups: some groups are empty, and some rows are behind the last group."""
 
     class Experts(nn.Module):
         def __init__(self):
@@ -219,7 +219,7 @@ def test_experts(tmp_path):
 
 
 class Written(nn.Module):
-    """Writes in place, into parts and views of parts; what other views see is read afterwards."""
+    """Writes in place, into parts and views of parts; other views are read afterwards."""
 
     def forward(self, x):
         y = x * 2
@@ -255,7 +255,8 @@ def test_writes_into_views(tmp_path):
 
 
 class WithoutGradients(nn.Module):
-    """Parts under no_grad, one in another, one that writes what came from outside; rotary embeddings are such."""
+    """Parts under no_grad, one of them nested, one that writes a value from outside. Rotary embeddings have this
+    form."""
 
     def forward(self, x):
         y = x * 2
@@ -282,7 +283,7 @@ def test_parts_without_gradients(dynamic, tmp_path):
 
 
 class Aliases(nn.Module):
-    """Other names of one tensor, by ops that copy nothing where its numbers are real."""
+    """Aliases of one tensor, by ops that do not copy real tensors."""
 
     def forward(self, x):
         y = x * 2
@@ -298,7 +299,7 @@ def test_other_names_of_a_tensor(tmp_path):
 
 
 class Cache(nn.Module):
-    """A cache that is an argument's copy, written at a place; its batch is symbolic."""
+    """A cache that is a copy of an argument and is written at an index. Its batch is symbolic."""
 
     def forward(self, x, cache):
         cache = cache.clone()
@@ -328,7 +329,7 @@ def images():
 
 @pytest.mark.parametrize("make, shape", [(layers, (3, 4, 6)), (images, (2, 4, 4, 6)), (Written, (2, 6)), (WithoutGradients, (3, 6))])
 def test_damaged_graphs(make, shape, tmp_path):
-    """Sizes, arguments and ops changed at random: a module or a reason, never a crash."""
+    """Sizes, arguments and ops are changed at random: the result is a module or a reason, never a crash."""
     torch.export.save(torch.export.export(make().eval(), (torch.randn(shape),)), tmp_path / "model.pt2")
     words = [Path(__file__).parent / "damaged_models_program.py", tmp_path / "model.pt2", tmp_path / "damaged.pt2", "300"]
     environment = {**os.environ, "PYTHONPATH": str(BUILD / "python")}
@@ -386,7 +387,7 @@ class Scattered(nn.Module):
 
 
 def test_a_source_with_too_few_elements(tmp_path):
-    """Nobody looks at an assert there, and no element is made up."""
+    """The assert is not evaluated there, and no element is invented."""
     x, source = torch.tensor([1.0, -1.0, 2.0, -3.0]), torch.tensor([5.0, 6.0])
     check(Scattered(), {"x": x, "source": source}, tmp_path)
     with pytest.raises(AssertionError, match="index [23] is out of range for a dimension of size 2"):

@@ -1,6 +1,6 @@
 """ptx-check against the host: one C++ source, compiled by clang to x86 and to PTX, must give the same bits.
 
-The arithmetic of scalars (integers, f16, bf16, f32, f64, conversions) on random bits and random numbers.
+Tests scalar arithmetic (integers, f16, bf16, f32, f64, conversions) on random bits and random numbers.
 """
 
 import ctypes
@@ -20,7 +20,7 @@ THREADS = 64 * 64
 
 
 def draw(rng, dtype):
-    """Random bits; of floats, seven of ten are numbers of moderate size."""
+    """Returns random bits. Seven of ten floats are numbers of moderate size."""
     bits = rng.integers(0, 2**64, THREADS, dtype=np.uint64)
     if dtype == np.uint64:
         bits[::5] >>= np.uint64(40)

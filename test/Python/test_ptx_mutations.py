@@ -1,4 +1,5 @@
-"""The mutation campaign of ptx-check (test/Conformance/ptx_mutations): where it makes kernels wrong, how it judges, and a share of it."""
+"""The mutation campaign of ptx-check (test/Conformance/ptx_mutations): its mutation sites, its verdicts, and a share
+of it."""
 
 import json
 import os
@@ -63,7 +64,7 @@ def test_sites_are_of_the_kernel_and_of_addresses():
     assert changes("fence") == {("fence.proxy.async;", "")}
     assert {new for _, new in changes("size")} == {f".shared .align 16 .b8 tile[{n}];" for n in (128, 192, 240, 248)}
     assert ("shl.b32 %r2, %r1, 2;", "shl.b32 %r2, %r1, 3;") in changes("index")
-    assert not any("%r9" in old and "add" in old for old, _ in changes("index"))  # a value, no address
+    assert not any("%r9" in old and "add" in old for old, _ in changes("index"))  # a value, not an address
     assert ("setp.lt.u32 %p1, %r1, 30;", "setp.le.u32 %p1, %r1, 30;") in changes("bound")
     assert ("@%p1 st.global.b32 [%rd3], %r9;", "st.global.b32 [%rd3], %r9;") in changes("bound")
 
@@ -96,7 +97,7 @@ def test_numbers_are_judged_by_the_rule():
 
 
 def test_saved_launches_repeat(tmp_path, monkeypatch):
-    """TILEWRIGHT_SAVE_LAUNCHES: ptx-check gives what the emulated device gave."""
+    """TILEWRIGHT_SAVE_LAUNCHES: ptx-check repeats the results of the emulated device."""
     monkeypatch.setenv("TILEWRIGHT_SAVE_LAUNCHES", str(tmp_path / "here"))
     x = torch.randn(5, 40)
     options = {"strict": True, "target": "cuda", "device": "emulated"}

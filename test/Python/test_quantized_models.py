@@ -1,5 +1,6 @@
-"""A BERT and a ResNet whose linear layers and convolutions are quantized by hand, as PT2E's convert writes them: uint8
-activations per tensor, int8 weights per channel. Compared by the numbers rule with the same graph in float64."""
+"""A BERT and a ResNet whose linear layers and convolutions are quantized by hand in the form of PT2E's convert: uint8
+activations per tensor, int8 weights per channel. They are compared by the numbers rule with the same graph in
+float64."""
 
 import copy
 
@@ -13,7 +14,7 @@ from quantized_layers import Quantized, quantize
 
 
 def quantized(name):
-    """The model with Quantized layers, and its input."""
+    """Returns the model with Quantized layers, and its input."""
     torch.manual_seed(0)
     model, (x,) = MODELS[name]()
     return quantize(model.eval(), x), x
@@ -35,7 +36,7 @@ def test_static_int8(name, tmp_path):
 
 
 def test_what_stays_in_floats_is_told():
-    """A convolution in groups stays in floats, and the report says why."""
+    """A grouped convolution is computed in floats, and the report states the reason."""
     import tilewright
 
     layer = Quantized(nn.Conv2d(8, 8, 3, padding=1), -1.0, 1.0)

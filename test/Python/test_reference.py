@@ -1,4 +1,4 @@
-"""The reference target: every op of the table and small models, by the numbers rule."""
+"""The reference target: every op of the table, and small models, by the numbers rule."""
 
 import pytest
 import torch
@@ -21,7 +21,7 @@ def test_target_by_option(monkeypatch):
     x = torch.randn(33)
     with torch.no_grad():
         fn = torch.compile(torch.exp, backend="tilewright", options={"target": "reference"})
-        assert torch.equal(fn(x), x.double().exp().float())  # rounded once: cpu's and eager's are an ulp off somewhere
+        assert torch.equal(fn(x), x.double().exp().float())  # rounded once; cpu's and eager's results differ by an ulp for some elements
 
 
 @pytest.mark.parametrize("name", UNARY)
@@ -92,7 +92,7 @@ def test_attention(dtype, causal):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_model(name):
-    """Against the float64 run of the model itself."""
+    """Compares with the float64 run of the model itself."""
     import copy
 
     torch.manual_seed(0)

@@ -1,4 +1,4 @@
-"""docs/research.md: every block of commands prints the block of output behind it."""
+"""docs/research.md: every block of commands prints the block of output that follows it."""
 
 import os
 import pathlib
@@ -20,7 +20,7 @@ def test_the_studies(tmp_path):
         pytest.skip("tilewright was not imported from a build tree")
     cached = dict(re.findall(r"^(\w+):\w+=(.*)$", (BUILD / "CMakeCache.txt").read_text(), re.MULTILINE))
     tools = [BUILD / "bin", pathlib.Path(sys.executable).parent, *(pathlib.Path(cached[t]).parent for t in ("CMAKE_COMMAND", "CMAKE_MAKE_PROGRAM", "CMAKE_CXX_COMPILER"))]
-    shutil.copytree(ROOT / "docs" / "examples", tmp_path / "docs" / "examples")  # nothing of the sources is in reach
+    shutil.copytree(ROOT / "docs" / "examples", tmp_path / "docs" / "examples")  # the sources are not reachable from there
     environment = {**os.environ, "PATH": os.pathsep.join([*map(str, tools), os.environ["PATH"]]), "BUILD": str(BUILD), "DOCS": str(tmp_path / "docs")}
     text = (ROOT / "docs" / "research.md").read_text()
     blocks = re.findall(r"```sh\n(.*?)```\n(?:\n```output\n(.*?)```)?", text, re.DOTALL)

@@ -46,7 +46,7 @@ def test_example(tmp_path):
 
 
 def test_files_that_are_no_images(tmp_path):
-    """The reader of images alone, without a model."""
+    """Tests only the image reader, without a model."""
     shutil.copy(ROOT / "docs/examples/resnet50/images.h", tmp_path)
     (tmp_path / "read.c").write_text(
         '#include "images.h"\nint main(int argc, char **argv) {\n  static float image[PIXELS];\n'

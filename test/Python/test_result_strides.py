@@ -1,4 +1,4 @@
-"""Sizes, strides and offsets of results are eager's, for ops whose fake results in torch have others."""
+"""Sizes, strides and offsets of results equal eager's, for ops whose fake results in torch have others."""
 
 import pytest
 import torch
@@ -60,7 +60,7 @@ def test_sizes_strides_and_offsets_are_eagers(name):
 
 
 def test_gradient_of_a_sum_of_bags():
-    """The forward pass names no element's bag: the backward pass finds it."""
+    """The forward pass does not return each element's bag; the backward pass computes it."""
     weights = torch.rand(8)
 
     def function(table, weights):
@@ -86,7 +86,7 @@ def test_gradient_of_a_batch_norm_of_a_transposed_input(training):
 
 @pytest.mark.parametrize("layout", ["part", "dense"])
 def test_views_of_a_flattened_tensor_have_eagers_base(layout):
-    """Flattening a part of a tensor copies it: the copy is no view, and is the base of its own views."""
+    """Flattening a part of a tensor copies it. The copy is not a view, and is the base of its own views."""
 
     def function(x):
         flat = x.flatten(0, 1)

@@ -1,4 +1,4 @@
-"""What a forward graph keeps for its backward graph lies as the kernels of both want it."""
+"""Tensors that a forward graph saves for its backward graph have the layout that is best for the kernels of both."""
 
 import copy
 
@@ -10,7 +10,7 @@ from numbers_rule import assert_numbers
 
 
 class Images(torch.nn.Module):
-    """Two convolutions with a batch norm, of which the second result is also the user's."""
+    """Two convolutions with a batch norm. The second result is also returned to the user."""
 
     def __init__(self):
         super().__init__()
@@ -24,7 +24,7 @@ class Images(torch.nn.Module):
 
 
 class Heads(torch.nn.Module):
-    """A convolution, then four-dimensional tensors that are no images."""
+    """A convolution, then four-dimensional tensors that are not images."""
 
     def __init__(self):
         super().__init__()
@@ -56,12 +56,12 @@ def test_images_are_saved_channels_last(dynamic, options):
 
     def gradients(results, model):
         sum(r.square().sum() for r in results).backward()
-        # Of the bias in front of the batch norm nothing is left but rounding.
+        # The gradient of the bias before the batch norm consists only of rounding errors.
         return [*results, *(p.grad for name, p in model.named_parameters() if name != "first.bias")]
 
     assert_numbers(gradients(results, model), [gradients(eager(x), eager)], gradients(reference(x.double()), reference))
-    assert results[0].is_contiguous()  # the user's own
-    if not dynamic:  # only of known sizes are strides known
+    assert results[0].is_contiguous()  # returned to the user
+    if not dynamic:  # strides are known only if the sizes are
         images = [t for t in saved if t.dim() == 4 and t.shape[1] == 8 and t.shape[2] > 3]
         assert images
         assert any(t.is_contiguous(memory_format=torch.channels_last) and not t.is_contiguous() for t in images)
@@ -77,7 +77,7 @@ def test_other_tensors_are_saved_as_they_are():
 
 
 def test_a_saved_result_has_the_strides_of_eager():
-    """Pooling is taken apart, and its parts are not channels-last where the op is; the result is saved, too."""
+    """Pooling is decomposed, and the parts are not channels-last although the op is. The result is saved, too."""
     x = torch.rand(1, 2, 1, 1).as_strided([1, 2, 1, 1], [2, 1, 2, 2]).requires_grad_()
     double = x.detach().double().requires_grad_()
 
@@ -94,7 +94,8 @@ def test_a_saved_result_has_the_strides_of_eager():
 
 @pytest.mark.parametrize("pool", [torch.nn.functional.adaptive_max_pool2d, torch.nn.functional.adaptive_avg_pool2d])
 def test_results_that_share_a_pool_have_the_strides_of_eager(pool):
-    """Found by fuzz (graphs 201374 and 9372): where two results are one tensor, or one is read on in a training graph, those of the parts stood."""
+    """Found by the fuzzer (graphs 201374 and 9372): if two results were one tensor, or one was read again in a
+    training graph, the strides of the parts were used."""
     x = torch.rand(3, 5, 7, 4).contiguous(memory_format=torch.channels_last)
     weight = torch.rand(2, 3, requires_grad=True)
 
@@ -109,7 +110,7 @@ def test_results_that_share_a_pool_have_the_strides_of_eager(pool):
 
 
 def test_aliases_are_saved_once():
-    """A relu's result is saved for itself and for the convolution behind it: one tensor, not a copy of it."""
+    """A relu's result is saved for itself and for the following convolution: as one tensor, without a copy."""
     model = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3), torch.nn.ReLU(), torch.nn.Conv2d(8, 4, 3)).train()
     compiled = torch.compile(model, backend="tilewright", dynamic=False, options={"strict": True})
     saved, result = saved_by(lambda: compiled(torch.randn(2, 3, 9, 9)))

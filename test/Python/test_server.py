@@ -1,4 +1,4 @@
-"""docs/examples/server: built, asked by many at once, given bad requests, ended."""
+"""docs/examples/server: built, called by many clients at once, given bad requests, and stopped."""
 
 import http.client
 import json
@@ -37,7 +37,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture
 def server(folder):
-    """Its address; a call of the model waits 200 ms for company."""
+    """Yields its address. A call of the model waits 200 ms for further requests."""
     process = subprocess.Popen(["./server", "0", "200"], cwd=folder, stdout=subprocess.PIPE, text=True)
     yield process.stdout.readline().strip().removesuffix("/classify")
     process.send_signal(signal.SIGTERM)
@@ -79,20 +79,21 @@ def test_bad_requests_are_told_why(server, body, said):
     with pytest.raises(urllib.error.HTTPError) as caught:
         ask(f"{server}/classify", body)
     assert caught.value.code == 400 and said in caught.value.read().decode()
-    assert len(ask(f"{server}/classify", [[1, 0]])) == 1  # it lives on
+    assert len(ask(f"{server}/classify", [[1, 0]])) == 1  # it continues to run
 
 
 @pytest.mark.parametrize("body", [b"[" * 10**6, b" " * 10**6 + b"[[1, 0]]"], ids=["lists", "spaces"])
 def test_a_request_that_is_too_large(server, body):
     with pytest.raises((urllib.error.HTTPError, ConnectionError, urllib.error.URLError)) as caught:
         ask(f"{server}/classify", body)
-    if isinstance(caught.value, urllib.error.HTTPError):  # else it closed the connection while we were sending
+    if isinstance(caught.value, urllib.error.HTTPError):  # else it closed the connection while the request was being sent
         assert caught.value.code == 413
     assert len(ask(f"{server}/classify", [[1, 0]])) == 1
 
 
 def test_an_answer_does_not_wait_for_an_acknowledgement(folder):
-    """Nagle's algorithm holds the second packet of an answer back until the client's system confirms the first: 40 ms."""
+    """Nagle's algorithm delays the second packet of an answer until the client's system acknowledges the first: 40
+    ms."""
     process = subprocess.Popen(["./server", "0", "0"], cwd=folder, stdout=subprocess.PIPE, text=True)
     try:
         address = process.stdout.readline().strip().removeprefix("http://").removesuffix("/classify")

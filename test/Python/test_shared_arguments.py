@@ -1,4 +1,5 @@
-"""Arguments that share memory with one that is written: each call is eager's, however earlier calls' arguments lay."""
+"""Arguments that share memory with a written one: each call has eager's results, whichever arguments of earlier calls
+shared memory."""
 
 import os
 import subprocess

@@ -1,4 +1,5 @@
-"""Results that lie in the memory of arguments or of each other in eager do so compiled; sizes and numbers that are symbols."""
+"""Results that share memory with arguments or with each other in eager do so when compiled; also symbolic sizes and
+numbers."""
 
 import warnings
 
@@ -14,7 +15,7 @@ def compiled(fn, dynamic=None):
 
 
 def places(results, inputs):
-    """For each result the first input or earlier result in whose memory it lies."""
+    """Returns for each result the index of the first input or earlier result with which it shares memory."""
     known = [t.untyped_storage()._cdata for t in inputs]
     found = []
     for r in results:
@@ -48,7 +49,7 @@ def test_memory_of_results(fn, requires_grad):
 
 @pytest.mark.parametrize("name", OF_AN_ARGUMENT)
 def test_memory_of_an_argument_with_symbolic_sizes(name):
-    """AOTAutograd reads sizes, strides and offset of such a result off the one that we give."""
+    """AOTAutograd reads sizes, strides and offset of such a result from the tensor that the graph returns."""
     fn, base = OF_AN_ARGUMENT[name], torch.randn(8, 4)
     with torch.no_grad():
         for x in (base[:6], base[2:]):
@@ -75,7 +76,7 @@ def test_a_number_that_may_be_negative(index):
 
 
 def test_strides_of_tensors_that_may_be_empty():
-    """torch says max(1, size) for strides of symbolic sizes."""
+    """torch uses max(1, size) in strides of symbolic sizes."""
     with torch.no_grad():
         for fn, arguments in ((lambda n, m: torch.zeros(n, m), (4, 5)), (lambda n, m: torch.ones(2, n).repeat(m, n), (3, 2))):
             got, want = compiled(fn, dynamic=True)(*arguments), fn(*arguments)
@@ -95,7 +96,7 @@ def test_sizes_that_follow_from_data_run_in_eager():
 
 
 def test_effect_tokens_do_not_shift_saved_strides():
-    """An op that checks for errors, between ones that save for backward, gives the graph a leading result."""
+    """An op that checks for errors, between ops that save for backward, gives the graph an additional leading result."""
 
     def fn(x):
         return torch.linalg.lu_factor(x * 2)[0] + 1
@@ -110,7 +111,8 @@ def test_effect_tokens_do_not_shift_saved_strides():
 
 @pytest.mark.parametrize("pool", [torch.nn.functional.avg_pool2d, torch.nn.functional.max_pool2d])
 def test_of_a_pool_whose_lines_became_one(pool):
-    """5 // 3 lines are 1 by torch's guard, in the size and in the strides that it is a factor of: nothing is copied."""
+    """By torch's guard, 5 // 3 lines are 1, in the size and in the strides of which it is a factor: nothing is
+    copied."""
     fn = lambda x: (lambda y: (y, y[:, 4:5]))(pool(x, 3))  # noqa: E731
     for dynamic in (False, True):
         call = compiled(fn, dynamic)

@@ -1,6 +1,8 @@
-"""Sizes that do not fit are errors of the call, on every way in: run, libraries, .mlir and .pt2 (lib/Graph/GuardSizes.cpp).
+"""Sizes that violate a guard are errors of the call, for each kind of input: run, libraries, .mlir and .pt2
+(lib/Graph/GuardSizes.cpp).
 
-Each ONNX case holds where `inside` are the values of its symbols, and nowhere among `outside`; numpy or torch knows the result.
+Each ONNX case is valid if its symbols have the values `inside`, and invalid for those of `outside`. The expected
+result is computed by numpy or torch.
 """
 
 import ctypes
@@ -135,7 +137,7 @@ def test_error_names_node_sizes_and_values(tmp_path):
 
 
 def test_the_c_functions_tell(tmp_path):
-    """shape() and run() of a library's instance, which goes on working."""
+    """Tests shape() and run() of a library's instance, which stays usable after an error."""
     sys.path.insert(0, str(ROOT / "test" / "Conformance" / "onnx_sizes"))
     from size_trial import Library
 
@@ -168,7 +170,7 @@ func.func @main(%n: index {tw.symbol = "n", tw.min = 1 : i64}, %x: tensor<?x8xf3
 
 
 def test_guards_of_exported_models(tmp_path):
-    """What torch.export assumes of sizes is checked at the call."""
+    """Assumptions of torch.export about sizes are checked at the call."""
     class Rows(nn.Module):
         def forward(self, x, y):
             return x + 1, y.view(-1, x.shape[0] * 2)
@@ -186,7 +188,8 @@ def test_guards_of_exported_models(tmp_path):
 
 
 def test_exporter_with_a_baked_in_length(tmp_path):
-    """torch.onnx.export(dynamo=False) writes the traced length of a sequence into reshapes: other lengths are refused."""
+    """torch.onnx.export(dynamo=False) writes the traced length of a sequence into reshapes: other lengths are
+    refused."""
     import warnings
 
     layer = nn.TransformerEncoderLayer(32, 4, 64, batch_first=False)
@@ -198,7 +201,7 @@ def test_exporter_with_a_baked_in_length(tmp_path):
     for length, batch in ((17, 2), (17, 5), (9, 2)):
         x = torch.randn(length, batch, 32)
         done = run(tmp_path / "m.onnx", {"x": x.numpy()}, tmp_path, guarded=True)
-        if done.returncode == 0:  # an exporter that bakes nothing in would be as well
+        if done.returncode == 0:  # an exporter that writes no fixed length would be right as well
             with torch.no_grad():
                 np.testing.assert_allclose(np.load(tmp_path / "results" / "y.npy"), model(x).numpy(), rtol=1e-3, atol=1e-4)
         else:
@@ -206,7 +209,7 @@ def test_exporter_with_a_baked_in_length(tmp_path):
 
 
 def test_guard_pages_find_a_planted_kernel(tmp_path):
-    """A kernel that takes row 64 of 64: its library gives whatever is there, and dies with guard pages."""
+    """A kernel that reads row 64 of 64: its library returns arbitrary memory, and crashes with guard pages."""
     (tmp_path / "m.mlir").write_text("""
 func.func @main(%x: tensor<64x64xf32> {tw.name = "x"}, %i: tensor<64xi64> {tw.name = "i"}) -> (tensor<64x64xf32> {tw.name = "y"}) {
   %0 = tw.take %x[%i] {dim = 0 : i64} : (tensor<64x64xf32>, tensor<64xi64>) -> tensor<64x64xf32>

@@ -39,7 +39,7 @@ class UNet(nn.Module):
 
 
 def same(model, *inputs, training: bool) -> None:
-    """The model compiled for symbolic sizes, nothing in eager."""
+    """Compares the model, compiled for symbolic sizes without any op in eager, with eager."""
     compiled = torch.compile(model, backend="tilewright", dynamic=True, options={"strict": True})
     for x in inputs:
         results = []
@@ -66,7 +66,8 @@ def product(sizes) -> sympy.Expr:
 
 
 def read(function, *inputs) -> list:
-    """Of each tensor of the graph of `function` with symbolic sizes, its sizes and strides as the importer reads them."""
+    """Returns, for each tensor of the graph of `function` with symbolic sizes, its sizes and strides as the importer
+    reads them."""
     found = []
 
     def look(gm, example_inputs):
@@ -107,7 +108,7 @@ def test_a_multiple_of_what_is_equal():
 
 
 def test_equations_are_solved():
-    """What guards of torch look like, and what follows."""
+    """Equations in the form of torch's guards, and their consequences."""
     s, t = sympy.Symbol("s0", integer=True), sympy.Symbol("s1", integer=True)
     p = sympy.Symbol("s2", integer=True, positive=True)
     half, quarter, above = FloorDiv(s, 2), FloorDiv(s, 4), FloorDiv(s + 1, 2)
@@ -157,7 +158,7 @@ def test_padding_by_symbols_is_native():
 
 
 def test_other_sizes_are_compiled_anew():
-    """What a guard says holds for the calls that pass it."""
+    """A guard's equation is used only for calls that fulfil the guard."""
     def halves(x, y):
         return x[::2] + y[1::2]
 
@@ -169,7 +170,7 @@ def test_other_sizes_are_compiled_anew():
 
 @pytest.mark.parametrize("training", [False, True])
 def test_symbols_that_torch_has_replaced(training):
-    """s1 is s0 + 6, and no symbol of the graph."""
+    """s1 is s0 + 6 and is not a symbol of the graph."""
 
     def function(x, y):
         z = F.pad(x, (3, 3)) * y

@@ -1,4 +1,4 @@
-"""Parameters are packed once and packed again when they change: no way of writing them gives a stale result."""
+"""Parameters are packed once, and again when they change: no way of writing them leads to a stale result."""
 
 import copy
 
@@ -55,7 +55,7 @@ def data_add(model):
 
 
 def swap_parameter(model):
-    # A parameter used under two names is swapped under both.
+    # A parameter with two names is replaced under both.
     fresh = {}
     for module in model.modules():
         for name, p in list(module.named_parameters(recurse=False)):
@@ -93,7 +93,7 @@ def test_next_call_sees_the_write(name, write, guard):
     tilewright.report(clear=True)
     with guard():
         assert_fresh(fn, model, x)
-        assert_fresh(fn, model, x)  # by the pack of the first call
+        assert_fresh(fn, model, x)  # with the pack of the first call
         for _ in range(3):
             before = fn(x).clone()
             write(model)
@@ -103,7 +103,7 @@ def test_next_call_sees_the_write(name, write, guard):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_weights_are_packed(name, tmp_path, monkeypatch):
-    """Without packs the tests above could not fail."""
+    """Checks that weights are packed; otherwise the tests above could not fail."""
     monkeypatch.setenv("TILEWRIGHT_DUMP_DIRECTORY", str(tmp_path))
     model, x = MODELS[name]()
     with torch.no_grad():
@@ -112,7 +112,8 @@ def test_weights_are_packed(name, tmp_path, monkeypatch):
 
 
 def test_packs_are_kept():
-    """One element far from the fingerprint's lines is what only repack sees: until then the pack stays in use."""
+    """A change of one element that the fingerprint does not sample is only detected by repack. Until then the pack is
+    used."""
     model, x = plain()
     fn = compiled_strictly(model)
     with torch.no_grad():
@@ -125,7 +126,7 @@ def test_packs_are_kept():
 
 
 def test_sparse_write_in_one_of_two_models():
-    """repack(model) makes the model's packs anew, whoever else is compiled."""
+    """repack(model) makes the model's packs again, even if other models are compiled."""
     model, x = plain()
     other, _ = plain()
     fn, second = compiled_strictly(model), compiled_strictly(other)
@@ -141,7 +142,7 @@ def test_sparse_write_in_one_of_two_models():
 
 
 def test_training_between_inference_calls():
-    """Inference, a training step by the compiled model, inference again."""
+    """Inference, a training step of the compiled model, inference again."""
     model, x = plain()
     fn = compiled_strictly(model)
     optimizer = torch.optim.AdamW(model.parameters(), 0.01)

@@ -1,4 +1,4 @@
-"""Sizes that follow from data: every symbol has a value before anything reads it, and results are eager's."""
+"""Sizes that depend on data: every symbol has a value before it is read, and results equal eager's."""
 
 import pytest
 import torch

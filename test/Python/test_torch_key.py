@@ -1,4 +1,4 @@
-"""torch's digest of its own files, kept between processes."""
+"""torch's digest of its own files, stored between processes."""
 
 import builtins
 import json
@@ -24,7 +24,7 @@ def test_all_files_that_torch_reads_are_looked_at(monkeypatch):
         return builtins.open(path, *arguments)
 
     monkeypatch.setattr(codecache, "open", recording, raising=False)
-    codecache.torch_key()  # another test may have made it
+    codecache.torch_key()  # another test may have computed it
     codecache.torch_key.clear()
     codecache.torch_key()
     assert len(read) > 1000

@@ -1,4 +1,4 @@
-"""Some of what test/Conformance draws from torch's own test data, and of random programs."""
+"""A share of the cases that test/Conformance takes from torch's own test data, and of random programs."""
 
 import os
 import pathlib

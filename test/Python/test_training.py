@@ -19,14 +19,14 @@ def test_step(name, optimizer):
 
 @pytest.mark.parametrize("make", [resnet, inverted_residual, convnext])
 def test_images_in_channels_last(make):
-    """The gradient of a mean over the plane copies into strides (aten.as_strided)."""
+    """The gradient of a mean over the plane copies into given strides (aten.as_strided)."""
     model, inputs = channels_last(*make())
     others = [{k: v[torch.randperm(v.shape[0])] if k == "labels" else torch.randn_like(v) for k, v in inputs.items()} for _ in range(7)]
     check_step(without_dropout(model).train(), inputs, others=others)
 
 
-# With AdamW's own eps of 1e-8 the first step is the gradient's sign: one element whose gradient is smaller than the
-# rounding of bf16 differs by twice the learning rate, in eager as here.
+# With AdamW's own eps of 1e-8, the first step is the gradient's sign: an element whose gradient is smaller than the
+# rounding of bf16 differs by twice the learning rate, in eager too.
 UNDER_AUTOCAST = {**OPTIMIZERS, "adamw": lambda p: torch.optim.AdamW(p, 1e-3, eps=1e-3)}
 
 
@@ -39,19 +39,19 @@ def test_bert_under_autocast(optimizer):
 
 @pytest.mark.parametrize("name", ["bert", "gpt2"])
 def test_one_short_sentence(name):
-    """Batch 1 folds away."""
+    """Dimensions of size 1, such as the batch, are folded."""
     model, inputs = MODELS[name]()
     short = {k: v[:1, :5] if v.dim() == 2 else v[:1] for k, v in inputs.items()}
     check_step(without_dropout(model).train(), short)
 
 
 def test_compiled_optimizer_step():
-    """The optimizer's own arithmetic, compiled: it writes into parameters and state."""
+    """The arithmetic of the optimizer, compiled: it writes parameters and state."""
     for make in OPTIMIZERS.values():
         start = [torch.randn(33, 17), torch.randn(5)]
         ours, theirs = ([p.clone().requires_grad_() for p in start] for _ in range(2))
         mine, other = make(ours), make(theirs)
-        step = torch.compile(mine.step, backend=tilewright, options={"strict": True})  # torch breaks the graph inside
+        step = torch.compile(mine.step, backend=tilewright, options={"strict": True})  # torch breaks the graph inside the optimizer
         for _ in range(3):
             for a, b in zip(ours, theirs):
                 a.grad = torch.randn_like(a)
@@ -90,7 +90,7 @@ def test_same_seed_same_bits(name):
 
 @pytest.mark.parametrize("name", ["bert", "gpt2"])
 def test_dropout_keeps_the_mean(name):
-    """Over many seeds the loss and a gradient have eager's mean and variance (within 5 standard errors)."""
+    """Over many seeds, the loss and a gradient have eager's mean and variance (within 5 standard errors)."""
     model, inputs = model_with_dropout(name)
     weight = next(p for n, p in model.named_parameters() if n.endswith(("query.weight", "c_attn.weight")))
 
@@ -107,13 +107,14 @@ def test_dropout_keeps_the_mean(name):
     ours, theirs = sample(compiled_strictly(model)), sample(model)
     deviation = (ours.var(0) / len(ours) + theirs.var(0) / len(theirs)).sqrt()
     assert ((ours.mean(0) - theirs.mean(0)).abs() < 5 * deviation).all()
-    ratio = ours.var(0) / theirs.var(0)  # F(63, 63): beyond 1/4 .. 4 once in ten million
+    ratio = ours.var(0) / theirs.var(0)  # F(63, 63): outside of 1/4 .. 4 once in ten million
     assert ((ratio > 0.25) & (ratio < 4)).all(), f"variances differ by {ratio.tolist()}"
 
 
 @pytest.mark.parametrize("p", [0.1, 0.5, 0.9])
 def test_dropout_mask(p):
-    """Zeros within 5 standard deviations of a binomial, forward's mask is backward's, rows do not repeat."""
+    """The number of zeros is within 5 standard deviations of a binomial, backward uses forward's mask, and rows do
+    not repeat."""
     x = torch.randn(257, 131).abs().add(0.5).requires_grad_()
     y = compiled_strictly(lambda x: torch.nn.functional.dropout(x * 2, p))(x)
     (g,) = torch.autograd.grad(y.sum(), x)

@@ -1,4 +1,5 @@
-"""Attention in training: its gradients, with and without mask, causal, dropout; and what is not materialised."""
+"""Attention in training: its gradients, with and without mask, causal, with dropout; and which tensors are not
+materialized."""
 
 import re
 
@@ -8,7 +9,7 @@ import torch.nn.functional as F
 
 from numbers_rule import check_gradient, compiled_strictly
 
-# Sizes that no other tensor has: queries x keys is found by them in the IR.
+# Sizes that no other tensor has, so that queries x keys can be found in the IR.
 QUERIES, KEYS = 67, 67
 
 
@@ -49,7 +50,8 @@ def test_gradient(form, kind):
 
 @pytest.mark.parametrize("kind", ["plain", "causal", "bool", "float"])
 def test_gradient_of_doubles(kind):
-    """Though torch's fake tensors say that the forward graph keeps float32 for it; a row that sees nothing has none."""
+    """torch's fake tensors declare that the forward graph keeps float32 for it. A row whose keys are all masked has
+    no gradient."""
     mask, causal = mask_of(kind), kind == "causal"
     if kind == "bool":
         mask[0, 0, 3] = False
@@ -60,7 +62,7 @@ def test_gradient_of_doubles(kind):
 
 @pytest.mark.parametrize("kind", ["plain", "causal", "bool", "float"])
 def test_dropout_in_attention(kind):
-    """With v the identity the result is the dropped probabilities: their zeros, scale and gradient are seen."""
+    """If v is the identity, the result is the dropped probabilities, whose zeros, scale and gradient can be checked."""
     p, mask, causal = 0.25, mask_of(kind), kind == "causal"
     q, k, _ = qkv()
     v = torch.eye(KEYS).expand(2, 3, KEYS, KEYS).contiguous().requires_grad_()
@@ -72,7 +74,7 @@ def test_dropout_in_attention(kind):
     n, zeros = possible.sum().item(), (zero & possible).sum().item()
     assert abs(zeros - n * p) < 5 * (n * p * (1 - p)) ** 0.5
     torch.testing.assert_close(dropped[~zero], (whole / (1 - p))[~zero])
-    # d sum(out * w) / dv[j] = sum over i of the dropped probabilities[i, j] w[i]: backward's mask is forward's
+    # d sum(out * w) / dv[j] = sum over i of the dropped probabilities[i, j] w[i]: backward uses forward's mask
     w = torch.randn_like(dropped)
     (gradient,) = torch.autograd.grad((dropped * w).sum(), v)
     torch.testing.assert_close(gradient, dropped.detach().transpose(-1, -2) @ w)
@@ -81,7 +83,7 @@ def test_dropout_in_attention(kind):
 
 
 def test_forward_stores_no_scores(tmp_path, monkeypatch):
-    """Forward of a trained attention keeps the logsumexp, not queries x keys."""
+    """The forward graph of attention stores the logsumexp, not queries x keys."""
     monkeypatch.setenv("TILEWRIGHT_DUMP_DIRECTORY", str(tmp_path))
     q, k, v = [x.requires_grad_() for x in qkv()]
     compiled_strictly(lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True))(q, k, v)
@@ -95,7 +97,8 @@ def test_forward_stores_no_scores(tmp_path, monkeypatch):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("rows,keys", [(1, 1), (33, 300), (140, 17), (300, 530)])
 def test_gradient_across_tiles(rows, keys, dtype, kind):
-    """Tiles are 128 rows by 256 keys; the operands lie as a model's heads do, and as the gradients of these are read."""
+    """Tiles are 128 rows by 256 keys. The operands have the layout of a model's heads, and their gradients are read
+    in that layout."""
     q, k, v = (torch.randn(2, n, 3, size).to(dtype) for n, size in ((rows, 40), (keys, 40), (keys, 24)))
     mask = {"bool": torch.rand(2, 1, rows, keys) > 0.2, "float": torch.randn(rows, keys).to(dtype)}.get(kind)
 
@@ -116,7 +119,7 @@ def test_gradient_of_symbolic_sizes():
 
 
 def test_backward_stores_no_scores(tmp_path, monkeypatch):
-    """Backward computes them again, tile by tile."""
+    """Backward computes the scores again, tile by tile."""
     monkeypatch.setenv("TILEWRIGHT_DUMP_DIRECTORY", str(tmp_path))
     q, k, v = [x.requires_grad_() for x in qkv()]
     out = compiled_strictly(lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True))(q, k, v)
@@ -136,6 +139,7 @@ def test_a_row_that_attends_to_nothing_has_no_gradient():
 
 @pytest.mark.parametrize("rows", [1, 3, 6, 40])
 def test_large_scores_cancel(rows):
-    """Rows of one weight near 1: forward's sum and the score that backward computes again must be rounded alike."""
-    q, k, v = (torch.randn(128, 8, n, 8) * 6 for n in (rows, 6, 6))  # enough that no draw decides
+    """Rows with one weight near 1: forward's sum and the score that backward computes again must be rounded in the
+    same way."""
+    q, k, v = (torch.randn(128, 8, n, 8) * 6 for n in (rows, 6, 6))  # so many that the result does not depend on the draw
     check_gradient(lambda q, k, v: F.scaled_dot_product_attention(q, k, v), q, k, v)

@@ -1,4 +1,5 @@
-"""What surrounds a training step: scaled gradients, accumulation, checkpoints, clipped norms, as in eager by the numbers rule."""
+"""The code around a training step: scaled gradients, accumulation, checkpoints, clipped norms, compared with eager by
+the numbers rule."""
 
 import copy
 import threading
@@ -62,7 +63,7 @@ def test_scaled_gradients_under_autocast(dtype):
 
 
 def test_steps_with_infinite_gradients_are_skipped():
-    """f16 overflows in the backward graph: GradScaler must see it, halve its scale and leave the parameters alone."""
+    """f16 overflows in the backward graph: GradScaler must detect it, halve its scale and not change the parameters."""
     model = Net()
     before = [p.detach().clone() for p in model.parameters()]
     optimizer, scaler = torch.optim.SGD(model.parameters(), 0.1), torch.amp.GradScaler("cpu", init_scale=2.0**40)
@@ -101,7 +102,7 @@ def test_checkpoints():
 
 
 def test_checkpoints_drop_the_same_elements_again():
-    """The block is computed again in the backward graph: with the mask of the first time."""
+    """The block is recomputed in the backward graph, with the mask of the first computation."""
     torch.manual_seed(3)
     x = torch.ones(64, WIDTH, requires_grad=True)
 
@@ -116,7 +117,7 @@ def test_checkpoints_drop_the_same_elements_again():
 
 
 def test_only_some_parameters_are_trained():
-    """The others' packs stay, and they get no gradient."""
+    """The packs of the others are kept, and they get no gradient."""
     def loop(model, forward, data, _exact):
         model.blocks[0].requires_grad_(False)
         optimizer = torch.optim.SGD([p for p in model.parameters() if p.requires_grad], 0.1)
@@ -131,7 +132,7 @@ def test_only_some_parameters_are_trained():
 
 
 def test_backward_graphs_of_other_sizes_at_the_same_time():
-    """Results are made while the graph runs, each call's of its own sizes; saved activations are let go of meanwhile."""
+    """Results are computed while the graph runs, with the sizes of each call. Saved activations are freed meanwhile."""
     model = torch.nn.Sequential(*[m for _ in range(4) for m in (torch.nn.Linear(512, 512), torch.nn.Tanh())])
     compiled = torch.compile(model, backend="tilewright", dynamic=True, options={"strict": True})
     drawn = {rows: torch.randn(rows, 512) for rows in (4500, 5000, 6100)}

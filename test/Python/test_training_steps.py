@@ -24,7 +24,7 @@ def net():
 
 
 def compare(make_step, sizes=(9, 9), compiled=True, **options):
-    """Takes steps with a compiled function, with eager and in float64, and compares losses and parameters."""
+    """Performs steps with a compiled function, in eager and in float64, and compares losses and parameters."""
     torch.manual_seed(0)
     model = net()
     data = [(torch.randn(n, WIDTH), torch.randint(0, 5, (n,))) for n in sizes]
@@ -143,7 +143,7 @@ def test_autocast():
     got = gradients(copy.deepcopy(model), lambda step: torch.compile(step, backend=tilewright))
     want = gradients(copy.deepcopy(model), lambda step: step)
     truth = gradients(copy.deepcopy(model).double(), lambda step: step, exact=True)
-    # eager's errors are those of bf16 in the products, whatever the dtype of the gradients
+    # eager's errors are those of bf16 in the products, independent of the dtype of the gradients
     assert_numbers([t.bfloat16() for t in got], [[t.bfloat16() for t in want]], truth)
 
 
@@ -165,7 +165,7 @@ def test_compiled_autograd():
 
 
 def test_double_backward_is_refused_as_torch_refuses_it():
-    """torch.compile differentiates a graph once: the error comes at once."""
+    """torch.compile differentiates a graph once: the error is raised immediately."""
 
     def outcome(backend):
         torch.manual_seed(0)
@@ -203,7 +203,7 @@ print(*(float(compiled(x)) for _ in range(3)))
 
 
 def test_first_and_second_process(tmp_path):
-    """The second one restores graphs from torch's cache."""
+    """The second process restores graphs from torch's cache."""
     environment = os.environ | {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "torch"), "TILEWRIGHT_CACHE_DIR": str(tmp_path / "ours")}
     run = [subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, env=environment, timeout=300) for _ in range(2)]
     assert all(r.returncode == 0 for r in run), run[0].stderr + run[1].stderr
@@ -211,7 +211,7 @@ def test_first_and_second_process(tmp_path):
 
 
 class Overriding(nn.Module):
-    """Has a parameters() of its own, whose frame Dynamo would trace while torch holds the lock of its callbacks."""
+    """Overrides parameters(), whose frame Dynamo would trace while torch holds the lock of its callbacks."""
 
     def __init__(self):
         super().__init__()
@@ -238,7 +238,8 @@ def test_modules_that_are_unusual_do_not_disturb_what_prepares_a_compile():
 
 
 def test_frames_of_the_package_are_not_traced():
-    """A backward graph is compiled, and caches are written, inside the user's function, while Dynamo looks at each frame."""
+    """Inside the user's function, a backward graph is compiled and caches are written, while Dynamo inspects each
+    frame."""
     traced = []
     convert = torch._dynamo.convert_frame.ConvertFrameAssert.__call__
 
@@ -279,7 +280,7 @@ print(torch.compile(lambda x: x + 1, backend="tilewright")(torch.ones(2)).tolist
 
 
 def test_the_program_of_the_how_to():
-    """docs/how-to/train.md"""
+    """Runs the program of docs/how-to/train.md."""
     page = (pathlib.Path(__file__).parents[2] / "docs" / "how-to" / "train.md").read_text()
     names = {"__name__": "train"}
     exec(re.search(r"```python\n(.*?)```", page, re.DOTALL)[1], names)  # noqa: S102

@@ -1,4 +1,5 @@
-"""The harness of test/Conformance/transformers itself: what it must notice, and by which rules models get their arguments."""
+"""Tests of the harness in test/Conformance/transformers: errors that it must detect, and the rules by which models
+get their arguments."""
 
 import sys
 from pathlib import Path
@@ -26,7 +27,7 @@ KNOWN = architectures()
 
 
 def planted(change):
-    """A backend that changes the graph's results of many elements: in inference and forward, or in backward."""
+    """Returns a backend that changes the graph's results of many elements, in inference and forward or in backward."""
 
     def compiler(kind):
         def compile(gm, example):
@@ -71,7 +72,7 @@ def test_a_wrong_gradient_is_noticed(monkeypatch):
 
 
 def test_a_wrong_cache_is_noticed(monkeypatch):
-    """The first result of GPT-2's graph are its logits; what stands behind is kept for the next token."""
+    """The first result of GPT-2's graph is the logits; the others are stored for the next token."""
     found = outcome(monkeypatch, "gpt2", "generate", lambda kind, i, r: r if i == 0 else r * 1.001)
     assert (found.state, found.reason) == ("wrong", "numbers"), found
 
@@ -149,7 +150,8 @@ def test_the_bars_count_architectures():
 
 
 def test_a_result_jumps_where_two_elements_are_almost_equal():
-    """Of bit's tenth draw a pool has two such; of its third none, and an error of the same size there is an error."""
+    """In bit's tenth draw, a pool has two such elements. In its third draw it has none, and an error of the same size
+    is a real error."""
     one, name = trial.Trial(KNOWN["bit"], "training"), "gradient bit.embedder.convolution.weight"
     before = [parameter.detach().clone() for parameter in one.wide.parameters()]
     assert trial.jumps(one, one.arguments(10), name, 0.0019)

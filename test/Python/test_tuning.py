@@ -1,4 +1,4 @@
-"""options={"tune": ...}: records are made, used, and never change a bit in deterministic mode. docs/tuning.md"""
+"""options={"tune": ...}: records are made and used, and never change a bit in deterministic mode. docs/tuning.md"""
 
 import copy
 import json
@@ -20,7 +20,8 @@ PROGRAM = Path(tilewright.__file__).parents[2] / "bin" / "tilewright"
 
 @pytest.fixture(autouse=True)
 def quiet(monkeypatch):
-    """Schedules are compiled, run and checked, but their times are made up: a busy machine decides nothing."""
+    """Schedules are compiled, run and checked, but their times are fabricated, so that load on the machine has no
+    effect."""
     monkeypatch.setenv("TILEWRIGHT_TUNE_TIMES", "made-up")
 
 
@@ -66,7 +67,7 @@ def test_symbolic_sizes_are_measured_at_the_traced_ones(tmp_path, monkeypatch):
 
 
 def test_each_size_runs_the_schedule_of_its_class(tmp_path):
-    """On both sides of every border between classes, and bit for bit where the order of sums may not change."""
+    """Sizes on both sides of every border between classes; bit-identical if the order of sums must not change."""
     model = _mlp()
     sizes = [2, 16, 17, 100, 128, 129, 200]
     inputs = [torch.randn(size, 96) for size in sizes]
@@ -114,7 +115,7 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_schedules_of_a_class_give_the_same_bits(tmp_path, case):
-    """What deterministic mode relies on; all others keep the numbers rule."""
+    """Deterministic mode relies on this. All other schedules keep the numbers rule."""
     function, sizes, dtype = CASES[case]
     torch.manual_seed(1)
     inputs = [torch.randn(size).to(dtype) for size in sizes]
@@ -155,7 +156,7 @@ def test_strict_names_the_kernel_without_a_record(tmp_path):
 
 
 def test_the_docs_example(tmp_path):
-    """docs/tuning.md: its model, its commands, and the knobs that it shows."""
+    """docs/tuning.md: its model, its commands, and the documented knobs."""
     text = (Path(__file__).parents[2] / "docs" / "tuning.md").read_text()
     blocks = dict(reversed(re.findall(r"```(mlir|sh|text)\n(.*?)```", text, re.S)))  # the first of each kind
     (tmp_path / "mlp.mlir").write_text(blocks["mlir"])

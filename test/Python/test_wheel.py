@@ -1,6 +1,6 @@
-"""The wheel as its users have it: an environment with torch, and no LLVM, compiler or linker (docs/how-to/wheel.md).
+"""The wheel in its user's environment: with torch, and without LLVM, compiler or linker (docs/how-to/wheel.md).
 
-Making it takes minutes, so that these tests run with --full alone.
+Building it takes minutes, so these tests run only with --full.
 """
 
 import ctypes
@@ -23,7 +23,7 @@ from packaging.requirements import Requirement
 ROOT = Path(__file__).resolve().parents[2]
 READELF = shutil.which("readelf") or "llvm-readelf-22"
 TAG = f"cp{sys.version_info.major}{sys.version_info.minor}"
-# libc's kin and the C++ library, nothing else; the loader is NEEDED for __tls_get_addr.
+# Only libc's libraries and the C++ library; the loader is NEEDED for __tls_get_addr.
 ALLOWED = {"libc.so.6", "libm.so.6", "libdl.so.2", "librt.so.1", "libpthread.so.0", "ld-linux-x86-64.so.2", "libstdc++.so.6", "libgcc_s.so.1"}
 
 pytestmark = pytest.mark.skipif(not os.environ.get("TILEWRIGHT_TEST_FULL"), reason="making a wheel takes minutes: --full")
@@ -43,7 +43,7 @@ def make_wheel():
 
 @pytest.fixture(scope="module")
 def wheel():
-    """Processes of pytest-xdist make it one after the other: the second finds everything built."""
+    """Processes of pytest-xdist build it one after the other: the second one finds everything built."""
     (ROOT / "build-wheel").mkdir(exist_ok=True)
     with open(ROOT / "build-wheel" / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -59,7 +59,7 @@ def unpacked(wheel, tmp_path_factory):
 
 
 def installed_with(names):
-    """The distributions of this environment that these need, themselves included."""
+    """Returns the distributions of this environment that `names` require, including themselves."""
     found, wanted = {}, list(names)
     while wanted:
         name = wanted.pop().lower().replace("_", "-")
@@ -68,7 +68,7 @@ def installed_with(names):
         try:
             found[name] = importlib.metadata.distribution(name)
         except importlib.metadata.PackageNotFoundError:
-            continue  # one for another system
+            continue  # a requirement of another system
         for text in found[name].requires or []:
             requirement = Requirement(text)
             if not requirement.marker or requirement.marker.evaluate({"extra": ""}):
@@ -78,7 +78,7 @@ def installed_with(names):
 
 @pytest.fixture(scope="module")
 def environment(wheel, tmp_path_factory):
-    """A new virtual environment with the wheel in it. torch and transformers, 1 GB, are links to this environment's."""
+    """A new virtual environment with the wheel. torch and transformers, 1 GB, are links to this environment's."""
     folder = tmp_path_factory.mktemp("environment")
     output(sys.executable, "-m", "venv", "--without-pip", folder)
     site = folder / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
@@ -93,7 +93,8 @@ def environment(wheel, tmp_path_factory):
 
 @pytest.fixture
 def bare(environment, tmp_path):
-    """Runs a program of the environment: no folder of the system in PATH, no library path, no home of its own."""
+    """Returns a function that runs a program of the environment, without system folders in PATH, without a library
+    path, and with an empty home."""
     def run(program, *arguments, status=0, **variables):
         home = tmp_path / "home"
         home.mkdir(exist_ok=True)
@@ -103,7 +104,7 @@ def bare(environment, tmp_path):
 
 
 def test_contents(wheel, unpacked):
-    """One library, small enough to send about, for every system with that glibc."""
+    """One library, small enough for distribution, for every system with that glibc."""
     assert wheel.stat().st_size <= 60e6
     assert re.search(rf"-{TAG}-{TAG}-manylinux_2_\d+_x86_64\.whl$", wheel.name), wheel.name
     binaries = sorted(path.relative_to(unpacked).as_posix() for path in unpacked.rglob("*")
@@ -122,13 +123,13 @@ def test_contents(wheel, unpacked):
 
 
 def dynamic_symbols(path):
-    """Names of defined and of undefined symbols, with versions."""
+    """Returns the names of defined and of undefined symbols, with versions."""
     table = output(READELF, "--dyn-syms", "-W", path)
     return set(re.findall(r" DEFAULT +\d+ (\S+)", table)), set(re.findall(r" UND (\S+)", table))
 
 
 def test_visible_symbols(unpacked):
-    """The library shows what the module and the program call, under a version of its own, and no more."""
+    """The library exports only the symbols that the module and the program call, with its own version."""
     shown, _ = dynamic_symbols(unpacked / "tilewright" / "libTilewright.so")
     shown -= {"TILEWRIGHT_0.1.0"}
     assert shown and all(name.endswith("@@TILEWRIGHT_0.1.0") for name in shown)
@@ -166,7 +167,7 @@ print([path for path in loaded if "libLLVM" in path or "libMLIR" in path or "llv
 
 
 def test_any_order_of_imports(bare, environment):
-    """torch, triton (where it is) and tilewright share a process, and no other LLVM gets in."""
+    """torch, triton (if it is installed) and tilewright share a process, and no other LLVM is loaded."""
     names = ["torch", "tilewright"] + ["triton"] * bool(list(environment.glob("lib/*/site-packages/triton")))
     for order in itertools.permutations(names):
         assert bare("python", "-c", TRAIN, *order).strip().endswith("[]"), order
@@ -190,7 +191,7 @@ class Tensor(ctypes.Structure):
 
 
 def test_program(bare, tmp_path):
-    """The program that pip installs runs a model, and links a library of it with neither compiler nor linker."""
+    """The program that pip installs runs a model, and links a library of it without compiler and linker."""
     bare("python", "-c", EXPORT)
     assert "check: every kernel agrees with the reference" in bare("tilewright", "run", "model.pt2", "--check")
     bare("tilewright", "compile", "model.pt2", "-o", "model.so")
@@ -215,12 +216,12 @@ def test_plugins_are_refused(bare, tmp_path):
 
 
 def test_same_bytes(wheel):
-    """Linked and packed once more, the wheel is the same."""
+    """The wheel is byte-identical after linking and packing again."""
     before = wheel.read_bytes()
     (ROOT / "build-wheel" / "cmake" / "lib" / "libTilewright.so").unlink()
     assert make_wheel() == wheel
     assert wheel.read_bytes() == before
-    # What was linked knows no folder of this machine: a clone elsewhere gives the same bytes.
+    # Linked files contain no folder of this machine: a clone at another path gives the same bytes.
     folder = ROOT / "build-wheel" / "cmake"
     linked = [folder / "bin" / "tilewright", folder / "python" / "tilewright" / f"_tilewright{sysconfig.get_config_var('EXT_SUFFIX')}"]
     for path in linked:

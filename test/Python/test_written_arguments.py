@@ -1,4 +1,5 @@
-"""Arguments that a graph writes while views of them pass between its compiled and eager segments, and between graphs: as in eager."""
+"""Arguments that a graph writes while views of them are passed between its compiled and eager segments, and between
+graphs: results equal eager's."""
 
 import pytest
 import torch
@@ -152,7 +153,7 @@ def test_a_strided_buffer_counts_one_version():
 
 
 def test_an_operator_that_returns_its_argument():
-    """No schema says that the result lies in the argument's memory."""
+    """The schema does not state that the result shares the argument's memory."""
     library = torch.library.Library("tilewright_written", "FRAGMENT")
     library.define("same(Tensor x) -> Tensor")
     library.impl("same", lambda x: x, "CPU")
@@ -165,7 +166,7 @@ def test_an_operator_that_returns_its_argument():
 
     mine, theirs = torch.arange(16.0).view(4, 4), torch.arange(16.0).view(4, 4)
     want = theirs.flip(0) + theirs.t()
-    # Where the variable CI is set, torch refuses such operators by default.
+    # If the variable CI is set, torch refuses such operators by default.
     with functorch_config.patch(error_on_custom_op_aliasing=False):
         torch.testing.assert_close(torch.compile(function, backend=tilewright)(mine), want)
     library._destroy()
