@@ -1,5 +1,5 @@
-"""An integer divided by 0 is eager's error, by every door; the least integer divided by -1 wraps around, and shifts by the width
-or more give eager's values."""
+"""An integer divided by 0 raises eager's error for each kind of input. The least integer divided by -1 wraps around,
+and shifts by the width or more have eager's results."""
 
 import pathlib
 import subprocess
@@ -14,7 +14,7 @@ import tilewright
 PROGRAM = pathlib.Path(tilewright.__file__).parents[2] / "bin" / "tilewright"
 OPS = ["div_trunc", "div_floor", "remainder", "fmod"]
 TYPES = {"i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64, "ui8": np.uint8, "ui16": np.uint16, "ui32": np.uint32, "ui64": np.uint64}
-N = 37  # vectors, and what is left
+N = 37  # whole vectors, and a remainder
 
 
 def run(model, folder, **arrays):
@@ -26,7 +26,7 @@ def run(model, folder, **arrays):
 
 
 def quotients(x, y):
-    """div_trunc, div_floor, remainder and fmod, of Python's integers, wrapped into the type."""
+    """Returns div_trunc, div_floor, remainder and fmod of Python's integers, wrapped into the type."""
     info, kind = np.iinfo(x.dtype), x.dtype.type
     rows = []
     for a, b in zip(map(int, x), map(int, y), strict=True):
@@ -130,7 +130,7 @@ def test_the_least_integer(dtype):
 
 
 def test_windows_that_are_none(tmp_path):
-    """Kernels, strides and dilations of a pool are at least 1, whatever brings the graph."""
+    """Kernels, strides and dilations of a pool are at least 1, whatever the source of the graph is."""
     template = """func.func @main(%x: tensor<1x1x8x8xf32>) -> tensor<1x1x4x4xf32> {{
   %r, %i = tw.max_pool %x {{kernel = array<i64: {k}, 2>, stride = array<i64: 2, {s}>, padding = array<i64: {p}, 0>, dilation = array<i64: {d}, 1>}} : tensor<1x1x8x8xf32> -> tensor<1x1x4x4xf32>, tensor<1x1x4x4xi64>
   %a = tw.avg_pool %x {{kernel = array<i64: {k}, 2>, stride = array<i64: 2, {s}>, padding = array<i64: {p}, 0>}} : tensor<1x1x8x8xf32> -> tensor<1x1x4x4xf32>

@@ -1,4 +1,4 @@
-"""Zeros without memory, which autograd makes (the gradient of sgn), as arguments of compiled functions."""
+"""Zero tensors without memory, which autograd makes (the gradient of sgn), as arguments of compiled functions."""
 
 import pytest
 import torch

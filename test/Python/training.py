@@ -1,4 +1,4 @@
-"""Small models with a loss, and one training step of them: what test_training.py compares."""
+"""Small models with a loss, and one training step of them, for test_training.py."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ def resnet():
 
 
 def channels_last(model, inputs):
-    """The same in channels-last."""
+    """Returns the model and the inputs in channels-last."""
     return model.to(memory_format=torch.channels_last), {
         k: v.contiguous(memory_format=torch.channels_last) if v.dim() == 4 else v for k, v in inputs.items()}  # fmt: skip
 
 
 class InvertedResidual(torch.nn.Module):
-    """A block of EfficientNet's: its activations are smooth, so that no rounding decides what a gradient is."""
+    """A block of EfficientNet: its activations are smooth, so that no gradient depends on a rounding."""
 
     def __init__(self, width: int = 16, inner: int = 48):
         super().__init__()
@@ -95,7 +95,7 @@ def without_dropout(model):
 
 
 def gradients(model, call, inputs, autocast=None):
-    """The loss, every gradient and every buffer after it."""
+    """Returns the loss, every gradient, and every buffer after the step."""
     with torch.autocast("cpu", autocast, enabled=autocast is not None):
         loss = call(**inputs).loss
     loss.backward()
@@ -113,8 +113,11 @@ def widen_inputs(inputs):
 
 
 def check_step(model, inputs, optimizer=None, others=()):
-    """Loss, gradients and buffers of one step by the numbers rule; `optimizer`: the parameters after its step too;
-    `others`: inputs whose losses are judged with this one, because eager's error of one number may be small by chance."""
+    """Checks loss, gradients and buffers of one step by the numbers rule.
+
+    `optimizer`: if given, the parameters after its step are checked, too. `others`: inputs whose losses are judged
+    together with this one, because eager's error of one number may be small by chance.
+    """
 
     def run(m, call, values):
         losses = [call(**(widen_inputs(other) if m is exact else other)).loss.detach() for other in others]
@@ -137,8 +140,8 @@ def check_step(model, inputs, optimizer=None, others=()):
 
 
 def check_batches(model, batches, autocast, optimizer):
-    """The same of several batches, all from the same start, each result's errors taken over all of them: one loss is one
-    number, whose error in eager may be small by chance."""
+    """Checks several batches, all from the same start, with each result's errors pooled over all batches: eager's
+    error of a single loss may be small by chance."""
     start = copy.deepcopy(model.state_dict())
 
     def run(m, call, cast):
