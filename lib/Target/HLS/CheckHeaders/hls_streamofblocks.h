@@ -1,6 +1,6 @@
 // Made by Tilewright. A stand-in for the vendor's header of this name, for checks by ordinary compilers: a queue of at
-// most DEPTH arrays, one that is being written and one that is being read among them. A lock is an array at hand until
-// it goes out of scope. With TILEWRIGHT_THREADS a task waits for its array; without, tasks run one after another, and
+// most DEPTH arrays, including one that is being written and one that is being read. A lock owns an array until it goes
+// out of scope. With TILEWRIGHT_THREADS a task waits for its array; without, tasks run one after another, and
 // the queue grows as needed. A new array holds what no task may rely on: the bytes of 0xa5.
 #ifndef TILEWRIGHT_HLS_STREAMOFBLOCKS_H
 #define TILEWRIGHT_HLS_STREAMOFBLOCKS_H

@@ -16,7 +16,7 @@
 
 namespace tilewright {
 
-/// How an element lies in a file: itself; of a type of W bits the first of 8, 16, 32 and 64 bits that holds them.
+/// The type of an element in a file: its own type, or for W bits the first of 8, 16, 32 and 64 bits that holds them.
 template <typename T, typename = void> struct Stored {
   typedef T type;
   static constexpr bool isInteger = std::is_integral<T>::value;
@@ -31,7 +31,7 @@ template <typename T> struct Stored<T, typename std::enable_if<(T::width > 0)>::
 
 class Bench {
 public:
-  /// The data lie in the folder that argument 1 names, or in data/.
+  /// The data are in the folder that argument 1 names, or in data/.
   Bench(int argc, char **argv) : folder(argc > 1 ? argv[1] : "data") {}
 
   /// `count` elements of the file; a file that is missing or short ends the program.

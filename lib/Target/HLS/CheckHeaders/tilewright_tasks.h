@@ -23,7 +23,7 @@ public:
     return monitor;
   }
 
-  /// Waits until `ready`, which is called under the lock; `what` is told if nobody can ever make it true.
+  /// Waits until `ready`, which is called under the lock. Reports `what` if no task can make it true any more.
   void wait(std::unique_lock<std::mutex> &lock, const std::string &what, const std::function<bool()> &ready) {
     if (ready())
       return;
