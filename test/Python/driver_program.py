@@ -104,15 +104,18 @@ def attention():
 def forked():
     """A forked child reports what to do, even if another thread of its parent was inside a call."""
     model = compiled(lambda x: (x.sin() * 2,), "cuda")
-    x, stop = torch.randn(64, 64), threading.Event()
+    x, begun, stop = torch.randn(64, 64), threading.Event(), threading.Event()
     model(x)
 
     def keep_calling():
+        model(x)
+        begun.set()  # a child that is forked while Dynamo compiles for this thread runs the function in eager
         while not stop.is_set():
             model(x)
 
     thread = threading.Thread(target=keep_calling)
     thread.start()
+    assert begun.wait(300)
     try:
         for _ in range(20):
             child = os.fork()
