@@ -99,6 +99,19 @@ bool isArgument(Value value) {
   return false;
 }
 
+bool isSameSlice(OffsetSizeAndStrideOpInterface a, OffsetSizeAndStrideOpInterface b) {
+  return a.isSameAs(b, [](OpFoldResult x, OpFoldResult y) { return x == y; });
+}
+
+/// Creates the view of `buffer` that corresponds to `slice` of a tensor in it, which has the shape `shape`.
+Value createView(OpBuilder &builder, Value buffer, OffsetSizeAndStrideOpInterface slice, ArrayRef<int64_t> shape) {
+  SmallVector<OpFoldResult> offsets = slice.getMixedOffsets(), sizes = slice.getMixedSizes(),
+                            strides = slice.getMixedStrides();
+  auto type =
+      memref::SubViewOp::inferRankReducedResultType(shape, cast<MemRefType>(buffer.getType()), offsets, sizes, strides);
+  return memref::SubViewOp::create(builder, slice.getLoc(), type, buffer, offsets, sizes, strides);
+}
+
 /// Returns the linalg op that computes the source of `insert` into exactly the slice of the destination that is
 /// replaced.
 linalg::LinalgOp computedInPlace(tensor::InsertSliceOp insert) {
@@ -106,9 +119,8 @@ linalg::LinalgOp computedInPlace(tensor::InsertSliceOp insert) {
   if (!maker || !maker->hasOneUse() || maker.getNumDpsInits() != 1)
     return {};
   auto part = maker.getDpsInits()[0].getDefiningOp<tensor::ExtractSliceOp>();
-  auto isEqual = [](OpFoldResult a, OpFoldResult b) { return a == b; };
   return part && part->hasOneUse() && part.getSource() == insert.getDest() &&
-                 part.getType() == insert.getSourceType() && part.isSameAs(insert, isEqual)
+                 part.getType() == insert.getSourceType() && isSameSlice(part, insert)
              ? maker
              : linalg::LinalgOp();
 }
@@ -139,19 +151,14 @@ void writeChain(ArrayRef<tensor::InsertSliceOp> chain, Value whole) {
   for (tensor::InsertSliceOp insert : chain) {
     linalg::LinalgOp maker = computedInPlace(insert);
     rewriter.setInsertionPoint(maker ? maker.getOperation() : insert);
-    Location loc = insert.getLoc();
-    auto type = memref::SubViewOp::inferRankReducedResultType(
-        insert.getSourceType().getShape(), cast<MemRefType>(whole.getType()), insert.getMixedOffsets(),
-        insert.getMixedSizes(), insert.getMixedStrides());
-    Value part = memref::SubViewOp::create(rewriter, loc, type, whole, insert.getMixedOffsets(), insert.getMixedSizes(),
-                                           insert.getMixedStrides());
+    Value part = createView(rewriter, whole, insert, insert.getSourceType().getShape());
     if (maker) {
       auto init = maker.getDpsInits()[0].getDefiningOp<tensor::ExtractSliceOp>();
       rewriter.replaceOpWithNewOp<bufferization::ToTensorOp>(init, init.getType(), part, /*restrict=*/true,
                                                              /*writable=*/true);
     }
     rewriter.setInsertionPoint(insert);
-    bufferization::MaterializeInDestinationOp::create(rewriter, loc, Type(), insert.getSource(), part,
+    bufferization::MaterializeInDestinationOp::create(rewriter, insert.getLoc(), Type(), insert.getSource(), part,
                                                       /*restrict=*/true, /*writable=*/true);
   }
   for (tensor::InsertSliceOp insert : llvm::reverse(chain))
@@ -169,17 +176,12 @@ void insertByMemory(scf::ForallOp loop, bufferization::MaterializeInDestinationO
     return;
   auto [chain, base] = chainOf(last.getSource());
   auto tile = base ? base.getDefiningOp<tensor::ExtractSliceOp>() : tensor::ExtractSliceOp();
-  auto isEqual = [](OpFoldResult a, OpFoldResult b) { return a == b; };
   if (!tile || tile.getSource() != loop.getRegionIterArgs()[0] || tile.getType() != last.getSourceType() ||
-      !tile.getSource().hasNUses(2) || !tile.isSameAs(last, isEqual))
+      !tile.getSource().hasNUses(2) || !isSameSlice(tile, last))
     return;
   IRRewriter rewriter(loop.getContext());
   rewriter.setInsertionPoint(tile);
-  auto type = memref::SubViewOp::inferRankReducedResultType(
-      tile.getType().getShape(), cast<MemRefType>(initial.getBuffer().getType()), tile.getMixedOffsets(),
-      tile.getMixedSizes(), tile.getMixedStrides());
-  Value whole = memref::SubViewOp::create(rewriter, tile.getLoc(), type, initial.getBuffer(), tile.getMixedOffsets(),
-                                          tile.getMixedSizes(), tile.getMixedStrides());
+  Value whole = createView(rewriter, initial.getBuffer(), tile, tile.getType().getShape());
   rewriter.eraseOp(last);
   writeChain(chain, whole);
   rewriter.eraseOp(tile);
