@@ -29,8 +29,8 @@ struct WindowShape {
     return w;
   }
 
-  int64_t count(int64_t size, unsigned i) const {
-    return (size + 2 * padding[i] - dilation[i] * (kernel[i] - 1) - 1) / stride[i] + 1;
+  FoldedWindows along(unsigned i, AffineExpr size) const {
+    return {kernel[i], stride[i], dilation[i], padding[i], padding[i], size};
   }
 };
 
@@ -53,7 +53,7 @@ Results columnsOfImage(Node &n) {
   SmallVector<int64_t> counts;
   SmallVector<int64_t> edges(4, 0);
   for (unsigned i = 0; i < 2; ++i) {
-    counts.push_back(w.count(staticSize(n, sizes[i + 2]), i));
+    counts.push_back(staticSize(n, w.along(i, sizes[i + 2]).count()));
     edges[i + 2] = w.padding[i];
     if (!n.demand(counts.back() > 0, "no window fits"))
       return n.refused();
@@ -87,7 +87,7 @@ Results imageOfColumns(Node &n) {
   SmallVector<AffineExpr> sizes = sizesOf(n.type());
   SmallVector<FoldedWindows, 3> windows;
   for (unsigned i = 0; i < 2; ++i)
-    windows.push_back({w.kernel[i], w.stride[i], w.dilation[i], w.padding[i], w.padding[i], sizes[rank - 2 + i]});
+    windows.push_back(w.along(i, sizes[rank - 2 + i]));
   if (rank == 3)
     x = n.unsqueeze(x, 0);
   Value image = imageOfWindows(n, x, windows);
@@ -139,7 +139,7 @@ Value imageOfWindows(Node &n, Value x, ArrayRef<FoldedWindows> windows) {
   int64_t elements = 1;
   AffineExpr places = n.constantSize(1);
   for (const FoldedWindows &w : windows) {
-    counts.push_back(canonicalSize((w.size + w.low + w.high - w.dilation * (w.kernel - 1) - 1).floorDiv(w.stride) + 1));
+    counts.push_back(w.count());
     auto constant = ::mlir::dyn_cast<AffineConstantExpr>(counts.back());
     if (!n.demand(!constant || constant.getValue() > 0, "no window fits"))
       return x;

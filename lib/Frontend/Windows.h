@@ -11,6 +11,11 @@ namespace tilewright {
 struct FoldedWindows {
   int64_t kernel, stride, dilation, low, high; ///< low, high: pixels of padding before and behind
   AffineExpr size;                             ///< of the image
+
+  /// Returns the number of windows that fit.
+  AffineExpr count() const {
+    return canonicalSize((size + low + high - dilation * (kernel - 1) - 1).floorDiv(stride) + 1);
+  }
 };
 
 /// Returns the image [n, c, sizes..] of `x` [n, c * kernels, windows]: each pixel is the sum of its copies in all

@@ -1,4 +1,4 @@
-//===- OnnxConvolutions.cpp - convolutions, and the windows of convolutions and pools ---===//
+//===- OnnxConvolutions.cpp - convolutions, Col2Im, and the windows of convolutions and pools ---===//
 //
 // ONNX pads each side by a separate amount; tw.convolution has one amount for both sides. If they differ, a tw.pad
 // comes first. A transposed convolution is computed without padding, then cropped (or extended, by output_padding) to
@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Frontend/Onnx/OnnxTable.h"
 #include "lib/Frontend/Onnx/OnnxWindows.h"
+#include "lib/Frontend/Windows.h"
 
 namespace tilewright {
 namespace {
@@ -105,6 +106,34 @@ Results transposed(OnnxNode &n) {
     return n.refused();
   result = withBias(n, n.pad(result, low, high), bias);
   return n.failed() ? n.refused() : Results(result);
+}
+
+/// Reassembles an image from blocks, and adds them where they overlap.
+Results columnsToImage(OnnxNode &n) {
+  Value x = n.in(0);
+  SmallVector<AffineExpr> image = n.sizesFrom(1, "image_shape");
+  const size_t rank = image.size();
+  SmallVector<int64_t> block = n.integersIn(2, "block_shape"), strides = perDim(n, "strides", rank, 1, 1),
+                       dilations = perDim(n, "dilations", rank, 1, 1), pads = n.integers("pads");
+  if (pads.empty())
+    pads.assign(2 * rank, 0);
+  if (!n.demand(rank >= 1 && rank <= 3, "its image has " + llvm::Twine(rank) + " dimensions; 1 to 3 are supported") ||
+      !n.demand(block.size() == rank && pads.size() == 2 * rank,
+                "block_shape has one number per dimension of the image, and pads two"))
+    return n.refused();
+  SmallVector<FoldedWindows, 3> windows;
+  for (size_t i = 0; i < rank; ++i) {
+    FoldedWindows w{block[i], strides[i], dilations[i], pads[i], pads[rank + i], image[i]};
+    constexpr int64_t most = 1 << 20;
+    auto within = [&](int64_t value, int64_t least) { return value >= least && value < most; };
+    if (!n.demand(within(w.kernel, 1) && within(w.stride, 1) && within(w.dilation, 1) && within(w.low, 0) &&
+                      within(w.high, 0),
+                  "a number of its blocks is out of range"))
+      return n.refused();
+    windows.push_back(w);
+  }
+  Value made = imageOfWindows(n, x, windows);
+  return n.failed() ? n.refused() : Results(made);
 }
 
 } // namespace
@@ -215,6 +244,7 @@ Value convolve(OnnxNode &n, Value x, Value weight, const OnnxWindows &w, int64_t
 void registerOnnxConvolutions(OnnxTable &t) {
   t["Conv"] = convolution;
   t["ConvTranspose"] = transposed;
+  t["Col2Im"] = columnsToImage;
 }
 
 } // namespace tilewright

@@ -1,7 +1,6 @@
 //===- OnnxShapes.cpp - reshapes, reorderings and created tensors ---------------------===//
 #include "lib/Frontend/Onnx/OnnxSizes.h"
 #include "lib/Frontend/Onnx/OnnxTable.h"
-#include "lib/Frontend/Windows.h"
 
 namespace tilewright {
 namespace {
@@ -376,38 +375,6 @@ Results spaceToDepth(OnnxNode &n) {
   return n.reshape(x, {s[0], s[1] * (block * block), h, w});
 }
 
-/// Reassembles an image from blocks, and adds them where they overlap.
-Results columnsToImage(OnnxNode &n) {
-  Value x = n.in(0);
-  SmallVector<AffineExpr> image = n.sizesFrom(1, "image_shape");
-  SmallVector<int64_t> block = n.integersIn(2, "block_shape"), dilations = n.integers("dilations"),
-                       pads = n.integers("pads"), strides = n.integers("strides");
-  const size_t rank = image.size();
-  if (dilations.empty())
-    dilations.assign(rank, 1);
-  if (strides.empty())
-    strides.assign(rank, 1);
-  if (pads.empty())
-    pads.assign(2 * rank, 0);
-  if (!n.demand(rank >= 1 && rank <= 3, "its image has " + llvm::Twine(rank) + " dimensions; 1 to 3 are supported") ||
-      !n.demand(block.size() == rank && dilations.size() == rank && strides.size() == rank && pads.size() == 2 * rank,
-                "block_shape, dilations and strides have one number per dimension of the image, and pads two"))
-    return n.refused();
-  SmallVector<FoldedWindows, 3> windows;
-  for (size_t i = 0; i < rank; ++i) {
-    FoldedWindows w{block[i], strides[i], dilations[i], pads[i], pads[rank + i], image[i]};
-    constexpr int64_t most = 1 << 20;
-    auto within = [&](int64_t value, int64_t least) { return value >= least && value < most; };
-    if (!n.demand(within(w.kernel, 1) && within(w.stride, 1) && within(w.dilation, 1) && within(w.low, 0) &&
-                      within(w.high, 0),
-                  "a number of its blocks is out of range"))
-      return n.refused();
-    windows.push_back(w);
-  }
-  Value made = imageOfWindows(n, x, windows);
-  return n.failed() ? n.refused() : Results(made);
-}
-
 /// Crops the input around its center, or pads it with zeros on both sides.
 Results centerCropPad(OnnxNode &n) {
   Value x = n.in(0);
@@ -466,7 +433,6 @@ void registerOnnxShapes(OnnxTable &t) {
   t["Trilu"] = trilu;
   t["DepthToSpace"] = depthToSpace;
   t["SpaceToDepth"] = spaceToDepth;
-  t["Col2Im"] = columnsToImage;
   t["CenterCropPad"] = centerCropPad;
   t["ReverseSequence"] = reverseSequence;
 }
