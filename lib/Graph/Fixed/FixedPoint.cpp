@@ -216,8 +216,9 @@ private:
     }
     if (!llvm::is_contained(all, nullptr))
       return refuse(op, "its operands are constants, and it is none of the ops that are computed while compiling");
-    if (std::string name; hasNoNumber(op, all, name))
-      return refuse(op, "weight" + (name.empty() ? "" : " '" + name + "'") + " has elements that are infinite or NaN");
+    if (const Known *weight = firstWithoutNumber(op, all))
+      return refuse(op, "weight" + (weight->name.empty() ? "" : " '" + weight->name + "'") +
+                            " has elements that are infinite or NaN");
     builder.setInsertionPoint(op);
     arithmetic.loc = op->getLoc();
     llvm::TypeSwitch<Operation *>(op)
@@ -235,19 +236,6 @@ private:
         .Case<graph::ReduceOp>([&](auto reduce) { convertReduce(reduce); })
         .Case<graph::CastOp>([&](auto cast) { convertCast(cast); })
         .Default([&](auto) { refuse(op, "this op has no form in fixed point"); });
-  }
-
-  /// Returns true if a known operand has a NaN, or an infinity that is not the bound of a maximum or minimum, and sets
-  /// `name` to the operand's weight.
-  static bool hasNoNumber(Operation *op, ArrayRef<std::shared_ptr<Known>> operands, std::string &name) {
-    const bool bound = isa<graph::MaximumOp, graph::MinimumOp>(op);
-    for (const std::shared_ptr<Known> &known : operands)
-      if (known &&
-          llvm::any_of(known->elements, [&](double x) { return std::isnan(x) || (!bound && std::isinf(x)); })) {
-        name = known->name;
-        return true;
-      }
-    return false;
   }
 
   /// Returns the type in the float graph: arguments already have other types.

@@ -105,4 +105,13 @@ std::shared_ptr<Known> evaluate(Operation *op, ArrayRef<std::shared_ptr<Known>> 
   return fits ? result : nullptr;
 }
 
+const Known *firstWithoutNumber(Operation *op, ArrayRef<std::shared_ptr<Known>> operands) {
+  const bool isBound = isa<graph::MaximumOp, graph::MinimumOp>(op);
+  auto hasNoNumber = [&](double x) { return std::isnan(x) || (!isBound && std::isinf(x)); };
+  for (const std::shared_ptr<Known> &known : operands)
+    if (known && llvm::any_of(known->elements, hasNoNumber))
+      return known.get();
+  return nullptr;
+}
+
 } // namespace tilewright::fixed

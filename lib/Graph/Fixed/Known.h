@@ -25,6 +25,10 @@ std::shared_ptr<Known> knownOf(mlir::ElementsAttr value, llvm::StringRef name);
 /// the arithmetic that remains of a normalization.
 std::shared_ptr<Known> evaluate(mlir::Operation *op, llvm::ArrayRef<std::shared_ptr<Known>> operands);
 
+/// Returns the first known operand (others are null) with an element that no fixed-point number represents: a NaN, or
+/// an infinity that is not the bound of a maximum or minimum. Null if there is none.
+const Known *firstWithoutNumber(mlir::Operation *op, llvm::ArrayRef<std::shared_ptr<Known>> operands);
+
 } // namespace tilewright::fixed
 
 #endif
