@@ -8,14 +8,12 @@ copyright = "the Tilewright authors"
 version = release = re.search(r"project\(Tilewright VERSION (\S+)", (Path(__file__).parents[1] / "CMakeLists.txt").read_text())[1]
 
 extensions = ["myst_parser"]
-exclude_patterns = ["examples", "reference/README.md"]
+exclude_patterns = ["examples"]
 myst_heading_anchors = 4
-myst_enable_extensions = ["colon_fence"]
 
 html_theme = "furo"
 html_title = "Tilewright"
 html_show_sourcelink = False
 pygments_style = "default"
 pygments_dark_style = "monokai"
-# What a file that is no page is linked to.
-suppress_warnings = ["misc.highlighting_failure"]  # pages show languages that Pygments does not have (MLIR)
+suppress_warnings = ["misc.highlighting_failure"]  # Pygments has no lexer for some languages in the pages, such as MLIR

@@ -1,15 +1,13 @@
 #!/usr/bin/env python3
 """Writes docs/reference/options.md from the declarations of the options and of the environment variables.
 
-    PYTHONPATH=build/python python tools/dev/write_options_doc.py [--check]
+    PYTHONPATH=build/python python tools/dev/write_options_doc.py
 
-With --check it writes nothing, and fails where the file says something else. test/Python/test_options_doc.py runs that, and looks
-for environment variables in the sources that VARIABLES does not have.
+test/Python/test_options_doc.py fails if the page differs, or if the sources read an environment variable that is in neither table here.
 """
 
 from __future__ import annotations
 
-import sys
 from dataclasses import fields
 from pathlib import Path
 
@@ -66,17 +64,5 @@ def page() -> str:
     return "\n".join(lines)
 
 
-def main() -> int:
-    text = page()
-    if "--check" in sys.argv[1:]:
-        if PAGE.read_text() != text:
-            print(f"{PAGE.relative_to(ROOT)} is out of date: run tools/dev/write_options_doc.py", file=sys.stderr)
-            return 1
-        return 0
-    PAGE.parent.mkdir(exist_ok=True)
-    PAGE.write_text(text)
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    PAGE.write_text(page())
