@@ -20,10 +20,19 @@ function(epoch variable)
   set(${variable} "${hash}" PARENT_SCOPE)
 endfunction()
 
-set(rows "lib/Tiled/*.cpp" "lib/Tiled/*.h" "lib/Vector/*.cpp" "lib/Vector/*.h" "lib/Target/CPU/*Math*")
+function(sources variable)
+  set(patterns "")
+  foreach(folder ${ARGN})
+    list(APPEND patterns "lib/Codegen/${folder}/*.cpp" "lib/Codegen/${folder}/*.h")
+  endforeach()
+  set(${variable} "${patterns}" PARENT_SCOPE)
+endfunction()
+
+sources(rows Common CPU/Schedule CPU/Vectorize)
+sources(products Common CPU)
 epoch(cpu_rows ${rows})
-epoch(cpu_products ${rows} "lib/Target/CPU/*.cpp" "lib/Target/CPU/*.h")
-epoch(all ${rows} "lib/Target/*.cpp" "lib/Target/*.h")
+epoch(cpu_products ${products})
+epoch(all "lib/Codegen/*.cpp" "lib/Codegen/*.h")
 set(content "// Written by cmake/WriteEpochs.cmake.
 #define TILEWRIGHT_EPOCH_CPU_ROWS \"${cpu_rows}\"
 #define TILEWRIGHT_EPOCH_CPU_PRODUCTS \"${cpu_products}\"

@@ -4,7 +4,7 @@
 // Loops have #tw_hls.loop, arrays have their banks as the layout and their kind of memory as the memory space of the
 // memref type, ports have #tw_hls.interface, and a dataflow region contains tasks that run in parallel.
 //
-// Tests: test/HLS/ops.mlir, test/HLS/invalid.mlir
+// Tests: test/Dialects/HLS/ops.mlir, test/Dialects/HLS/invalid.mlir
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_DIALECTS_HLS_HLSOPS

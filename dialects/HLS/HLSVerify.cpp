@@ -1,6 +1,6 @@
 //===- HLSVerify.cpp - constraints of tw_hls that vendors' tools rely on -----===//
 //
-// Each constraint has a label of HLSOps.td in its message and a case in test/HLS/invalid.mlir.
+// Each constraint has a label of HLSOps.td in its message and a case in test/Dialects/HLS/invalid.mlir.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/HLS/HLS.h"

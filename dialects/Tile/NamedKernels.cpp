@@ -1,6 +1,6 @@
 //===- NamedKernels.cpp - kernels that a user's schedule file names -------------===//
 //
-// Tests: test/Tiled/override-schedules.mlir, test/Tiled/apply-scripts.mlir
+// Tests: test/Codegen/CPU/Schedule/override-schedules.mlir, test/Codegen/CPU/Schedule/apply-scripts.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/NamedKernels.h"

@@ -1,7 +1,7 @@
 //===- CacheFolder.h - lists, explains and prunes the object cache -----------===//
 //
 // The folder is TILEWRIGHT_CACHE_DIR, or $XDG_CACHE_HOME/tilewright, or ~/.cache/tilewright
-// (lib/Compiler/ObjectCache.h).
+// (lib/Driver/ObjectCache.h).
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_CACHEFOLDER_H

@@ -33,16 +33,16 @@ struct Options {
   bool cudaGraph = false;         ///< for cuda: repeated calls are launched as one CUDA graph
   std::string rounding = "fused"; ///< "fused": no rounding between fused ops; "eager": results are rounded as in eager
   std::string dumpDirectory;      ///< folder for the IR of every stage, of further graphs in graph-1, ...; empty: none
-  std::string
-      scheduleFile;    ///< the user's schedules, JSON (lib/Tiled/OverrideSchedules.cpp) or .mlir (ApplyScripts.cpp)
-  bool cache = true;   ///< use the object cache on disk
-  std::string startAt; ///< the module is already lowered to the end of this stage; empty: it is a graph
-  std::string check;   ///< "reference": every call compares each kernel with the reference; empty: no
-  int threads = 0;     ///< number of threads to plan for; 0: all that the process may use
-  std::string part;    ///< for target hls: the device, as xcu280
-  std::string budget;  ///< for target hls: resources a design may use, as "dsp=2560,bram=2016"; empty: the device's
-  std::string ports;   ///< for target hls: protocols of ports, as "x=stream s=axi_lite"; the others are axi_master
-  bool rtl = false;    ///< for target hls: also write the design as Verilog
+  std::string scheduleFile; ///< the user's schedules, JSON (lib/Codegen/CPU/Schedule/OverrideSchedules.cpp) or .mlir
+                            ///< (ApplyScripts.cpp)
+  bool cache = true;        ///< use the object cache on disk
+  std::string startAt;      ///< the module is already lowered to the end of this stage; empty: it is a graph
+  std::string check;        ///< "reference": every call compares each kernel with the reference; empty: no
+  int threads = 0;          ///< number of threads to plan for; 0: all that the process may use
+  std::string part;         ///< for target hls: the device, as xcu280
+  std::string budget; ///< for target hls: resources a design may use, as "dsp=2560,bram=2016"; empty: the device's
+  std::string ports;  ///< for target hls: protocols of ports, as "x=stream s=axi_lite"; the others are axi_master
+  bool rtl = false;   ///< for target hls: also write the design as Verilog
   /// Use of measured schedules (Tuner.h): "records" takes those in `records`, "strict" makes a kernel without a record
   /// an error, "off" takes none, "stamp" is used by the tuner itself: it annotates kernels with their spaces and keys.
   std::string tune = "records";

@@ -11,7 +11,7 @@
 //
 // ForkSafe<T> does this for a value that may be reset.
 //
-// Test: test/Unit/Host/ForkTest.cpp
+// Test: test/Unit/Runtime/Host/ForkTest.cpp
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_FORKMUTEX_H

@@ -1,7 +1,7 @@
 //===- GraphBuilder.h - builds a tw module from the nodes of a torch graph ---===//
 //
 // A reader of a graph (the fx walker in Python, the .pt2 reader) passes its nodes unchanged: target
-// ("aten.add.Tensor"), arguments, the known metadata of the results, and the user's line. One table (lib/Frontend)
+// ("aten.add.Tensor"), arguments, the known metadata of the results, and the user's line. One table (lib/Import/ATen)
 // maps them to `tw` ops.
 //
 //   GraphBuilder builder(context);
@@ -139,8 +139,8 @@ public:
   /// Returns the normal form of an expression, for example to compare two sizes.
   llvm::Expected<std::string> normalize(llvm::StringRef expression);
 
-  /// Returns the module under construction, for readers in lib/Frontend that create `tw` ops directly
-  /// (lib/Frontend/Importer.h).
+  /// Returns the module under construction, for readers in lib/Import/ATen that create `tw` ops directly
+  /// (lib/Import/Builder/Importer.h).
   Importer &importer();
 
   /// Returns the verified module. The builder is empty afterwards.

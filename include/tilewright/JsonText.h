@@ -3,7 +3,7 @@
 // llvm::json formats and parses numbers in the locale of the host program, and parses nested lists recursively: a file
 // of 200,000 brackets ends the process. All JSON that Tilewright writes or reads uses the functions below.
 //
-// Test: test/Python/test_locale.py, test/Unit/Compiler/JsonTextTest.cpp
+// Test: test/Python/test_locale.py, test/Unit/Driver/JsonTextTest.cpp
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_JSONTEXT_H

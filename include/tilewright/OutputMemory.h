@@ -27,7 +27,7 @@ int64_t freeIdleMemory(int64_t bytes);
 int64_t trimHeap(int64_t bytes);
 
 /// Starts a separate thread that touches `bytes` more bytes of pages, for packed weights that will be made soon
-/// (lib/Runtime/Host/ReadyPages.h).
+/// (lib/Runtime/Host/PrefaultPages.h).
 void bringPages(int64_t bytes);
 
 } // namespace tilewright::runtime

@@ -9,6 +9,17 @@
 include "mlir/Pass/PassBase.td"
 
 //===----------------------------------------------------------------------===//
+// Contracts of stages
+//===----------------------------------------------------------------------===//
+
+def VerifyStage : Pass<"tw-verify-stage", "::mlir::ModuleOp"> {
+  let summary = "Check that the IR is as a stage leaves it: its dialects, its calls and its plan";
+  let options = [Option<"stage", "stage", "std::string", "", "Name of the stage that has ended">,
+    ListOption<"dialects", "dialects", "std::string",
+      "Dialects of which ops may remain; if empty, those of the stage for the target cpu">];
+}
+
+//===----------------------------------------------------------------------===//
 // Graph: tw -> tw
 //===----------------------------------------------------------------------===//
 
@@ -45,7 +56,7 @@ def NarrowSoftmax : Pass<"tw-narrow-softmax", "::mlir::func::FuncOp"> {
   let summary = "Compute only the gathered elements of a log-softmax that is read by gathers alone";
 }
 
-def SplitKeys : Pass<"tw-split-keys", "::mlir::func::FuncOp"> {
+def SplitKAttention : Pass<"tw-split-k-attention", "::mlir::func::FuncOp"> {
   let summary = "Split attention of few rows and many keys into parts of the keys, so that all threads have tasks";
   let options = [Option<"threads", "threads", "int64_t", "8", "that share the tasks">];
 }
@@ -73,15 +84,11 @@ def LowerGraph : Pass<"tw-lower-graph", "::mlir::func::FuncOp"> {
     "::tilewright::tile::TileDialect"];
 }
 
-def VerifyStructured : Pass<"tw-verify-structured"> {
-  let summary = "Check that only linalg, tw_tile, tensor, arith, math, affine and func ops remain";
-}
-
 def InlineElementwise : Pass<"tw-inline-elementwise", "::mlir::func::FuncOp"> {
   let summary = "Merge chains of elementwise linalg.generic ops into one loop body";
 }
 
-def MaterializeViews : Pass<"tw-materialize-views", "::mlir::func::FuncOp"> {
+def MakeContiguous : Pass<"tw-make-contiguous", "::mlir::func::FuncOp"> {
   let summary = "Copy slices for which a view does not suffice, so that all tensors between kernels are dense";
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect", "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
 }
@@ -215,7 +222,7 @@ def PlaceScratch : Pass<"tw-place-scratch", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect"];
 }
 
-def ExpandPlaces : Pass<"tw-expand-places", "::mlir::func::FuncOp"> {
+def LowerIndexChecks : Pass<"tw-lower-index-checks", "::mlir::func::FuncOp"> {
   let summary = "Lower tw_tile.place, divisor and report to checks whose failure is reported to the runtime";
   let dependentDialects = ["::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect", "::mlir::vector::VectorDialect"];
 }
@@ -249,7 +256,7 @@ def EmulateTiles : Pass<"tw-cpu-emulate-tiles", "::mlir::func::FuncOp"> {
     "::mlir::ub::UBDialect", "::mlir::vector::VectorDialect"];
 }
 
-def ExpandMath : Pass<"tw-cpu-expand-math", "::mlir::func::FuncOp"> {
+def ExpandMath : Pass<"tw-expand-math", "::mlir::func::FuncOp"> {
   let summary = "Lower math ops on f32, and on vectors of f64, to polynomials with stated error bounds in ULP";
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect",
     "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
@@ -309,7 +316,7 @@ def DescribeCudaSpaces : Pass<"tw-cuda-describe-spaces", "::mlir::func::FuncOp">
   let options = [Option<"arch", "arch", "std::string", "\"sm_80\"", "what the kernels are for">];
 }
 
-def EmitThreads : Pass<"tw-cuda-emit-threads", "::mlir::ModuleOp"> {
+def LowerToThreads : Pass<"tw-cuda-lower-to-threads", "::mlir::ModuleOp"> {
   let summary = "Convert kernels on tensors to the code of one thread of a grid, as their schedules specify";
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
     "::mlir::math::MathDialect", "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect", "::mlir::ub::UBDialect",

@@ -62,8 +62,8 @@ struct KernelLimits {
 void buildStructuredStage(mlir::OpPassManager &pm, bool keepRoundings = false, const KernelLimits &limits = {});
 /// Sources of schedules that replace those selected by the cost model.
 struct ScheduleSources {
-  std::string file;    ///< the user's (lib/Tiled/OverrideSchedules.cpp, ApplyScripts.cpp); empty: none
-  std::string records; ///< the folder of measured schedules (lib/Tuner/ApplyRecords.cpp); empty: none
+  std::string file;    ///< the user's (lib/Codegen/CPU/Schedule/OverrideSchedules.cpp, ApplyScripts.cpp); empty: none
+  std::string records; ///< the folder of measured schedules (lib/Codegen/Common/ApplyRecords.cpp); empty: none
   std::string machine; ///< the machine's key in records (Target::recordKey)
   std::string rates;   ///< the rates that the default schedules also depend on (Target::ratesKey)
   bool strict = false, deterministic = false, stamp = false; ///< options of the pass tw-apply-records

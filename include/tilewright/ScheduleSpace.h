@@ -1,9 +1,9 @@
 //===- ScheduleSpace.h - the schedules that a kernel may have, as data ---------------===//
 //
 // A space consists of knobs with their values, and constraints over them. Each target declares the space of a kernel
-// where it declares its schedules (cpu: lib/Tiled/DescribeSpaces.cpp, cuda: lib/Target/CUDA/ProductSpace.cpp); the
-// tuner searches the space and needs no other information about the target. The text below is printed by `tilewright
-// tune --list`, and stored in the attribute tw.space:
+// where it declares its schedules (cpu: lib/Codegen/CPU/Schedule/DescribeSpaces.cpp, cuda:
+// lib/Codegen/NVPTX/ProductSpace.cpp); the tuner searches the space and needs no other information about the target.
+// The text below is printed by `tilewright tune --list`, and stored in the attribute tw.space:
 //
 //   rows: 16 32 64 (default 64)
 //   depth: 128 256 (default 128, changes the order of sums)

@@ -24,6 +24,10 @@ enum class IRForm {
 /// error that names the first op that does not, if there is one. `pass` is the name of the calling pass.
 mlir::LogicalResult requireForm(mlir::Operation *root, IRForm form, llvm::StringRef pass);
 
+/// Returns true if every pass is followed by MLIR's verifier, and every stage by --tw-verify-stage:
+/// TILEWRIGHT_VERIFY=1. Builds of the preset `assert` verify unless TILEWRIGHT_VERIFY=0.
+bool verifiesStages();
+
 } // namespace tilewright
 
 #endif

@@ -62,6 +62,10 @@ public:
   /// Adds passes that lower to the input of emit().
   virtual void buildLowering(mlir::OpPassManager &pm, const Options &options) = 0;
 
+  /// Returns the dialects of which ops may remain after `stage` ("vector" or "target"), for the verifier of stages.
+  /// Empty means those of the target cpu.
+  virtual llvm::SmallVector<std::string> dialectsAfter(llvm::StringRef stage) const { return {}; }
+
   /// Returns the lowered module as bytes that load() reads, possibly in another process.
   virtual llvm::Expected<std::string> emit(mlir::ModuleOp module, const Options &options) = 0;
   /// Returns the program of an artifact of emit().
@@ -97,7 +101,7 @@ std::unique_ptr<Target> createCpuTarget();
 std::unique_ptr<Target> createReferenceTarget();
 std::unique_ptr<Target> createHlsTarget();
 std::unique_ptr<Target> createCudaTarget();
-/// Like reference, but in the kernels' own precision. Not in the list of targets; see lib/Compiler/CompareKernels.h.
+/// Like reference, but in the kernels' own precision. Not in the list of targets; see lib/Driver/CompareKernels.h.
 std::unique_ptr<Target> createPlainTarget();
 
 } // namespace tilewright

@@ -11,7 +11,7 @@
 // guard must be equal or, with `at_least`, the first may not be below the second. Guards are part of the plan, and the
 // runtime evaluates them once for each set of sizes. Graphs of torch.compile have torch's guards and do not need these.
 //
-// Test: test/Graph/guard-sizes.mlir, test/Tools/guards.test
+// Test: test/Graph/guard-sizes.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/Decisions.h"

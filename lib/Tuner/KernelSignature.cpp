@@ -1,6 +1,6 @@
 //===- KernelSignature.cpp - how a record identifies its kernel ------------------------------===//
 //
-// Test: test/Tuner/signatures.mlir
+// Test: test/Tuner/tune.test
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Tuner/KernelSignature.h"

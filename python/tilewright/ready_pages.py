@@ -1,4 +1,4 @@
-"""Touches memory for packed parameters while torch still works on the graph (lib/Runtime/Host/ReadyPages.h)."""
+"""Touches memory for packed parameters while torch still works on the graph (lib/Runtime/Host/PrefaultPages.h)."""
 
 from __future__ import annotations
 

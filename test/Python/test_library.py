@@ -1,7 +1,7 @@
 """Ahead-of-time libraries from the user's side: C and C++ programs, the commands of the how-to, the dependences of a
 library.
 
-test/Unit/Compiler/LibraryTest.cpp checks that results equal the JIT's. One test here checks it with a graph of
+test/Unit/Driver/LibraryTest.cpp checks that results equal the JIT's. One test here checks it with a graph of
 torch.compile.
 """
 

@@ -101,7 +101,7 @@ BY_LOCALE = re.compile(r"""\b(strtod|strtof|strtold|atof|_ZN4llvm11raw_ostreamls
     |_ZN9__gnu_cxx12__to_xstringI\w*E[df]?|_ZNSolsE[dfe]|_ZNSo9_M_insertI[de]E\w*|_ZNSi10_M_extractI[dfe]E\w*
     |_ZNK4llvm13format_objectIJ\w*?d\w*EE7snprintEPcj|_ZN4llvm7support6detail23provider_format_adapterIR?K?[df]E6format\w*)\b""", re.X)
 MAY = {
-    "lib/Frontend/ExportedProgram": {"strtod"},  # nlohmann::json, which looks up the locale's decimal point
+    "lib/Import/TorchExport/Reader": {"strtod"},  # nlohmann::json, which looks up the locale's decimal point
     "tools/hls-estimate": {"strtod"},
     "tools/ptx-check": {"strtod"},
 }
@@ -123,8 +123,8 @@ def test_no_object_writes_or_reads_numbers_by_the_locale():
 SOURCES = re.compile(r"""\b(llvm::json::parse|json::OStream|sn?printf|llvm::formatv?|std::sto[dfl]d?)\s*\(|formatv\(""")
 HOME = {"include/tilewright/NumberText.h", "include/tilewright/JsonText.h"}
 WITHOUT_FLOATS = {
-    "lib/Compiler/Explain/WriteRecord.cpp", "lib/Compiler/Library/Manifest.cpp",  # json::OStream, behind PlainNumbers
-    "lib/Runtime/CUDA/SaveLaunch.cpp", "lib/Target/CUDA/PtxCheck/Access.cpp",  # integers
+    "lib/Report/WriteRecord.cpp", "lib/AOT/Manifest.cpp",  # json::OStream, behind PlainNumbers
+    "lib/Runtime/CUDA/SaveLaunch.cpp", "lib/PtxInterpreter/Access.cpp",  # integers
 }  # fmt: skip
 
 

@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
-"""Checks the layering: which library may include headers of which other library.
+"""Checks the layering: which library includes headers of which other library, and which library runs whose passes.
 
-A stage includes its own headers, the dialects of its input and output, and the public headers, but never those of another stage.
-Only lib/Pipelines names the passes of all stages, and only lib/Compiler includes the runtime. Tools, the Python module and the
-examples use include/tilewright alone. Tests may include any header.
+A library includes its own headers, the libraries named in LIBRARIES, and nothing else. Data flows one way: importers, graph,
+kernels, then one target's code generator. Only lib/Driver and what follows it includes the runtime. Tools, the Python module
+and the examples use include/tilewright alone. Tests may include any header.
+
+A pass is defined in the folder of the stage that runs it. Code generators may also run passes of earlier stages and of
+lib/Codegen/Common, never those of another target.
 
     python3 tools/dev/check_includes.py [repository]
 """
@@ -12,104 +15,161 @@ import re
 import sys
 from pathlib import Path
 
-PASSES = {"tilewright/Passes.h", "tilewright/Passes.h.inc", "tilewright/StageContract.h"}
+# Groups of public headers.
+PASSES = {"tilewright/Passes.h", "tilewright/Passes.h.inc", "tilewright/StageContract.h", "tilewright/Pipelines.h"}
 RUNTIME_ABI = {"tilewright/RuntimeABI.h"}
 FORK = {"tilewright/ForkGeneration.h", "tilewright/ForkMutex.h"}  # locks that a forked child can take
+MEMORY = {"tilewright/CallersMemory.h", "tilewright/OutputMemory.h"}  # memory of callers, for the runtime
 TEXTS = {"tilewright/JsonText.h", "tilewright/NumberText.h"}  # numbers as text, in every locale
 RATES = {"tilewright/MachineRates.h"}  # plain numbers: the runtime measures them, the cost model reads them
+SPACES = {"tilewright/ScheduleSpace.h", "tilewright/SpaceText.h"}
+PTX = {"tilewright/PtxChecker.h", "tilewright/PtxTensorMap.h"}
+BUILDER = {"tilewright/GraphBuilder.h", "tilewright/DynamicSizes.h"}
 
-# Each library with the path prefixes that it may include in addition to its own. A comment gives the reason if the rule does not explain an entry.
+# Each library with the path prefixes that it may include in addition to its own. A comment gives the reason where the
+# rules above do not explain an entry.
 LIBRARIES = {
     "dialects/Graph": set(),
     "dialects/Tile": {*TEXTS},
     "dialects/Plan": set(),
     "dialects/HLS": set(),
-    "dialects/Schedule": {"dialects/Tile"},
     "include": {"dialects", "tilewright"},
-    "lib/Frontend": {"dialects/Graph", "tilewright/GraphBuilder.h", "tilewright/ExportedModel.h", "tilewright/DynamicSizes.h", "tilewright/OnnxModel.h"},
-    # MLIR-free: hostile files are tried on it with sanitizers.
-    "lib/Frontend/ExportedProgram": set(),
-    "lib/Frontend/OnnxModel": set(),
+    "lib/Import/Builder": {"dialects/Graph", *BUILDER},
+    "lib/Import/ATen": {"dialects/Graph", "lib/Import/Builder", *BUILDER},
+    "lib/Import/TorchExport": {"dialects/Graph", "lib/Import/Builder", "tilewright/ExportedModel.h", *BUILDER},
+    # Composite operators of ONNX are torch's.
+    "lib/Import/ONNX": {"dialects/Graph", "lib/Import/ATen", "lib/Import/Builder", "tilewright/OnnxModel.h", *BUILDER},
+    # MLIR-free: hostile files are tried on them with sanitizers.
+    "lib/Import/TorchExport/Reader": set(),
+    "lib/Import/ONNX/Reader": set(),
     "lib/Graph": {"dialects/Graph", *PASSES},
     # Hardware asks for it: which arguments are weights, the target hls says on the graph (tw_hls.value).
-    "lib/Graph/Fixed": {"dialects/Graph", "dialects/HLS/HLS.h", "tilewright/FixedPoint.h", *PASSES, *TEXTS},
-    "lib/Structured": {"dialects/Graph", "dialects/Tile", *PASSES},
-    "lib/Tiled": {"dialects/Tile", "dialects/Schedule", "tilewright/ScheduleSpace.h", "tilewright/SpaceText.h", *PASSES, *RATES, *TEXTS},
-    "lib/Vector": {"dialects/Tile", "dialects/Plan", *PASSES},
-    # Targets ask the host about itself and load programs through HostCode.h, never through lib/Runtime.
-    "lib/Target/*": {"dialects/Tile", "dialects/Plan", "dialects/HLS", "dialects/Schedule", "tilewright"},
+    "lib/Graph/Fixed": {"dialects/Graph", "dialects/HLS", "tilewright/FixedPoint.h", *PASSES, *TEXTS},
+    "lib/Kernels": {"dialects/Graph", "dialects/Tile", *PASSES},
+    "lib/Verify": {"dialects/Plan", *PASSES},
+    "lib/Plan": {"dialects/Graph", "dialects/Plan", "dialects/Tile", "lib/Runtime/Plan", *PASSES, *RUNTIME_ABI},
     # MLIR-free: hostile files are tried on it with sanitizers, and ptx-check links nothing else.
-    "lib/Target/CUDA/PtxCheck": {"tilewright/NumberText.h", "tilewright/PtxChecker.h", "tilewright/PtxTensorMap.h"},
+    "lib/PtxInterpreter": {"tilewright/NumberText.h", *PTX},
+    # Measured schedules are applied by a pass, and the tuner's records hold them.
+    "lib/Codegen/Common": {"dialects/Plan", "dialects/Tile", "lib/Tuner", *PASSES, *FORK, *SPACES},
+    "lib/Codegen/CPU": {"dialects/Plan", "dialects/Tile", "lib/Codegen/Common", "tilewright"},
+    "lib/Codegen/CPU/Schedule": {"dialects/Tile", *PASSES, *RATES, *SPACES, *TEXTS},
+    "lib/Codegen/CPU/Vectorize": {"dialects/Plan", "dialects/Tile", *PASSES},
+    "lib/Codegen/CPU/MicroKernels": {"dialects/Plan", "dialects/Tile", *PASSES},
+    "lib/Codegen/GPU": {"dialects/Plan", "dialects/Tile", *PASSES, *SPACES},
+    "lib/Codegen/NVPTX": {"dialects/Plan", "dialects/Tile", "lib/Codegen/Common", "lib/Codegen/GPU", "tilewright"},
+    "lib/Codegen/HLS": {"dialects/HLS", "dialects/Plan", "dialects/Tile", "lib/Codegen/Common", "tilewright"},
     # MLIR-free: the program that is scored on public designs links nothing else.
-    "lib/Target/HLS/Estimate": set(),
-    # MLIR-free: generated code and AOT libraries link these.
+    "lib/Codegen/HLS/Estimate": set(),
+    "lib/Codegen/Reference": {"dialects/Plan", "dialects/Tile", "lib/Codegen/Common", "tilewright"},
+    # MLIR-free: generated code and ahead-of-time libraries link these.
     "lib/Runtime/Plan": RUNTIME_ABI,
-    "lib/Runtime/Host": {"lib/Runtime/Plan", *RUNTIME_ABI, *RATES, *FORK, "tilewright/CallersMemory.h", "tilewright/OutputMemory.h"},
+    "lib/Runtime/Host": {"lib/Runtime/Plan", *RUNTIME_ABI, *RATES, *FORK, *MEMORY},
     # Linked into every ahead-of-time library, never into libTilewright.
     "lib/Runtime/Library": {"lib/Runtime/Host", "lib/Runtime/Plan", *RUNTIME_ABI, *FORK},
     "lib/Runtime/Jit": {"lib/Runtime/Host", "lib/Runtime/Plan", *RUNTIME_ABI, *FORK},
-    # Frames are plans with their symbols filled in, regardless of what walks them; the emulated device is ptx-check's interpreter.
-    "lib/Runtime/CUDA": {"lib/Runtime/Plan", "lib/Runtime/Host/Frame.h", "tilewright/CallersMemory.h", "tilewright/PtxChecker.h",
-                         "tilewright/PtxTensorMap.h", "tilewright/TensorMapRecipe.h", *RUNTIME_ABI, *FORK},
-    "lib/Tuner": {"dialects/Schedule", "dialects/Tile", "tilewright"},
-    "lib/Pipelines": {"dialects", "tilewright"},
-    "lib/Compiler": {"dialects", "lib/Runtime", "lib/Tuner", "tilewright"},
-    # The doors. The Python module and the driver speak of sizes and dtypes, which are `tw` types.
+    # A frame is a plan with its symbols filled in, for any device; the emulated device is the PTX interpreter.
+    "lib/Runtime/CUDA": {"lib/Runtime/Host", "lib/Runtime/Plan", "tilewright/TensorMapRecipe.h", *RUNTIME_ABI, *FORK, *MEMORY, *PTX},
+    "lib/Tuner": {"dialects/Tile", "tilewright"},
+    # Workers compile and run kernels, which the search itself does not know how to do.
+    "lib/Tuner/Workers": {"dialects", "lib/Driver", "lib/Tuner", "tilewright"},
+    "lib/Driver": {"dialects", "lib/Plan", "lib/Runtime", "lib/Verify", "tilewright"},
+    "lib/AOT": {"dialects", "lib/Driver", "lib/Plan", "lib/Runtime", "tilewright"},
+    "lib/Report": {"dialects", "lib/Driver", "lib/Plan", "lib/Runtime/Plan", "tilewright"},
+    # Sizes and dtypes are `tw` types, for the Python module and the driver too.
     "python": {"dialects/Graph", "tilewright"},
-    "tools/ptx-check": {"lib/Target/CUDA/PtxCheck", "tilewright/PtxChecker.h", "tilewright/PtxTensorMap.h"},
-    "tools/hls-estimate": {"lib/Target/HLS/Estimate"},
+    "tools/ptx-check": {"lib/PtxInterpreter", *PTX},
+    "tools/hls-estimate": {"lib/Codegen/HLS/Estimate"},
     "tools": {"dialects/Graph", "tilewright"},
+}
+
+# Each library that runs passes with the libraries, besides itself, that define them.
+SHARED = {"lib/Graph", "lib/Kernels", "lib/Verify", "lib/Plan", "lib/Codegen/Common"}
+RUNS_PASSES_OF = {
+    "lib/Graph": set(),
+    "lib/Kernels": {"lib/Verify"},
+    "lib/Codegen/CPU": {*SHARED, "lib/Codegen/CPU/Schedule", "lib/Codegen/CPU/Vectorize", "lib/Codegen/CPU/MicroKernels"},
+    "lib/Codegen/NVPTX": {*SHARED, "lib/Codegen/GPU"},
+    "lib/Codegen/HLS": SHARED,
+    "lib/Codegen/Reference": SHARED,
+    # `tilewright quantize --fixed` and the pipelines of tilewright-opt.
+    "lib/Driver": {"lib/Graph", "lib/Graph/Fixed", "lib/Verify"},
 }
 
 OURS = ("lib/", "dialects/", "tilewright/", "tools/", "python/", "test/")
 INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]')
+DEFINES = re.compile(r"^#define GEN_PASS_DEF_(\w+)", re.MULTILINE)
+RUNS = re.compile(r"(?<![\w.>])create(\w+)\(")
 
 
 def library_of(path: str) -> str | None:
-    """Returns the innermost library that contains `path`; each folder of lib/Target is one, for its target."""
+    """Returns the innermost library that contains `path`."""
     parts = path.split("/")
     for length in range(len(parts) - 1, 0, -1):
-        prefix = "/".join(parts[:length])
-        if prefix in LIBRARIES:
-            return prefix
-        if length > 1 and "/".join(parts[: length - 1]) + "/*" in LIBRARIES:
-            return prefix
+        if "/".join(parts[:length]) in LIBRARIES:
+            return "/".join(parts[:length])
     return None
 
 
-def allowed_in(library: str) -> set[str]:
-    return LIBRARIES.get(library) or LIBRARIES.get(library.rsplit("/", 1)[0] + "/*") or set()
-
-
-def complaints(root: Path) -> list[str]:
-    found = []
-    for top in ("dialects", "include", "lib", "python", "tools"):
+def sources(root: Path, *tops: str):
+    """Yields the names and texts of the C++ files below `tops`."""
+    for top in tops:
         for path in sorted((root / top).rglob("*")):
-            if path.suffix not in (".h", ".cpp"):
+            if path.suffix in (".h", ".cpp"):
+                yield path.relative_to(root).as_posix(), path.read_text()
+
+
+def wrong_includes(root: Path) -> list[str]:
+    found = []
+    for name, text in sources(root, "dialects", "include", "lib", "python", "tools"):
+        library = library_of(name)
+        if library is None:
+            found.append(f"{name}: its folder is in no library of tools/dev/check_includes.py; add it to LIBRARIES")
+            continue
+        for number, line in enumerate(text.splitlines(), 1):
+            match = INCLUDE.match(line)
+            if not match or not match.group(1).startswith(OURS):
                 continue
-            name = path.relative_to(root).as_posix()
-            library = library_of(name)
-            if library is None:
-                found.append(f"{name}: its folder is in no library of tools/dev/check_includes.py; add it to LIBRARIES")
+            target = match.group(1)
+            if library_of(target) == library or (library == "include" and target.startswith("tilewright/")):
                 continue
-            for number, line in enumerate(path.read_text().splitlines(), 1):
-                match = INCLUDE.match(line)
-                if not match or not match.group(1).startswith(OURS):
-                    continue
-                target = match.group(1)
-                if target.startswith(library + "/") or (library == "include" and target.startswith("tilewright/")):
-                    continue
-                if any(target == a or target.startswith(a + "/") for a in allowed_in(library)):
-                    continue
-                may = ", ".join(sorted(allowed_in(library))) or "nothing else"
-                found.append(f"{name}:{number}: {library} may not include {target}; besides itself it may: {may}")
+            allowed = LIBRARIES[library]
+            if any(target == a or library_of(target) == a or (a not in LIBRARIES and target.startswith(a + "/")) for a in allowed) \
+                    or library_of(target) is None and any(target.startswith(a + "/") for a in allowed) \
+                    or target.startswith(library + "/"):  # fmt: skip
+                continue
+            may = ", ".join(sorted(allowed)) or "nothing else"
+            found.append(f"{name}:{number}: {library} may not include {target}; besides itself it may: {may}")
     return found
+
+
+def wrong_owners(root: Path) -> list[str]:
+    """Returns a line for each pass that another stage runs than the one that defines it."""
+    owner = {}
+    for name, text in sources(root, "lib"):
+        for define in DEFINES.findall(text):
+            owner[define] = library_of(name)
+    found = []
+    for name, text in sources(root, "lib"):
+        library = library_of(name)
+        for number, line in enumerate(text.splitlines(), 1):
+            for made in RUNS.findall(line):
+                defined = owner.get(made.upper()) if "std::unique_ptr<" not in line else None
+                if defined and defined != library and defined not in RUNS_PASSES_OF.get(library, set()):
+                    found.append(f"{name}:{number}: {library} runs the pass {made}, which {defined} defines; a pass is defined in the "
+                                 "folder of the stage that runs it")  # fmt: skip
+    return found
+
+
+def missing_folders(root: Path) -> list[str]:
+    names = {*LIBRARIES, *RUNS_PASSES_OF, *(a for allowed in LIBRARIES.values() for a in allowed if a.startswith(("lib/", "dialects/")))}
+    return [f"tools/dev/check_includes.py lists {name}, which does not exist" for name in sorted(names) if not (root / name).is_dir()]
 
 
 def main() -> int:
     root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parents[2]
-    found = complaints(root)
-    print("\n".join(found) if found else "check_includes: every library includes only what it may")
+    found = missing_folders(root) + wrong_includes(root) + wrong_owners(root)
+    print("\n".join(found) if found else "check_includes: every library includes, and runs the passes of, only what it may")
     return 1 if found else 0
 
 

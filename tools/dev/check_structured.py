@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Check every lowering of lib/Structured against torch, by the reference path, with floats as written and in f64.
+"""Check every lowering of lib/Kernels against torch, by the reference path, with floats as written and in f64.
 
     check_structured.py [-k WORD] [-p PASS]...     only cases whose name has WORD; PASS: run first, e.g. --tw-collapse-views
 """

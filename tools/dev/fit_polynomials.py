@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fits the coefficients of lib/Target/CPU/ExpandMath*.cpp and prints them.
+"""Fits the coefficients of lib/Codegen/Common/Math/ExpandMath*.cpp and prints them.
 
 Each fit is a weighted minimax by Lawson's iteration on least squares (function values from mpmath, so that
 cancellation near 0 does no harm). f32 fits are rounded from the lowest degree up, and what remains is fitted again.

@@ -15,8 +15,9 @@ STAGES = [
 INTRO = """# The pipeline, stage by stage
 
 `x @ w.T + b` and GELU, 128x64 by 64x96, as `tilewright-opt` prints it. Written by `tools/dev/write_pipeline_doc.py`; a test
-(`tools/dev/check_pipeline_doc.py`) fails when the compiler says something else. The stages are functions of
-`lib/Pipelines/Pipelines.cpp`; after `vector` the cpu target turns the kernels into LLVM (`--tw-stage-cpu`) and machine code.
+(`tools/dev/check_pipeline_doc.py`) fails when the compiler says something else. The passes of a stage
+are listed in `lib/Graph/GraphStage.cpp`, `lib/Kernels/StructuredStage.cpp` and `lib/Codegen/CPU/CpuStages.cpp`. After `vector` the
+cpu target lowers the kernels to LLVM (`--tw-stage-cpu`) and machine code.
 """
 
 

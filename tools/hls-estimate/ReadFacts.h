@@ -2,7 +2,7 @@
 #ifndef TILEWRIGHT_TOOLS_HLS_ESTIMATE_READFACTS_H
 #define TILEWRIGHT_TOOLS_HLS_ESTIMATE_READFACTS_H
 
-#include "lib/Target/HLS/Estimate/DesignFacts.h"
+#include "lib/Codegen/HLS/Estimate/DesignFacts.h"
 #include <string>
 #include <vector>
 

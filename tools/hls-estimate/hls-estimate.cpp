@@ -5,7 +5,7 @@
 // Test: test/Python/test_hls_score.py
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Target/HLS/Estimate/Estimate.h"
+#include "lib/Codegen/HLS/Estimate/Estimate.h"
 #include "tools/hls-estimate/ReadFacts.h"
 #include <cstdio>
 

@@ -1,7 +1,7 @@
 //===- LaunchFile.cpp - read the description of a launch from JSON ----------------------===//
 #include "tools/ptx-check/LaunchFile.h"
 
-#include "lib/Target/CUDA/PtxCheck/Formats.h"
+#include "lib/PtxInterpreter/Formats.h"
 
 #include "tilewright/PtxTensorMap.h"
 

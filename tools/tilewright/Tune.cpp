@@ -7,7 +7,7 @@
 //   tilewright tune --record-tables=DIR model.mlir   measures every schedule
 //   tilewright tune --replay-tables=DIR              tests the tuner on these measurements
 //
-// `tilewright tune --worker` is the process that compiles and measures (lib/Compiler/Tune/Worker.cpp).
+// `tilewright tune --worker` is the process that compiles and measures (lib/Tuner/Workers/Worker.cpp).
 //
 // Tests: test/Tuner/tune.test, test/Tuner/tune-faults.test, test/Tuner/replay.test, test/Tuner/report.test
 //

@@ -1,6 +1,6 @@
 //===- Arithmetic.h - fixed-point arithmetic as ops of the graph ---------------------===//
-#ifndef TILEWRIGHT_GRAPH_FIXED_ARITHMETIC_H
-#define TILEWRIGHT_GRAPH_FIXED_ARITHMETIC_H
+#ifndef TILEWRIGHT_LIB_GRAPH_FIXED_ARITHMETIC_H
+#define TILEWRIGHT_LIB_GRAPH_FIXED_ARITHMETIC_H
 
 #include "dialects/Graph/Graph.h"
 #include "lib/Graph/Fixed/Ranges.h"

@@ -1,6 +1,6 @@
 //===- Formats.h - fixed-point formats ----------------------------------------------===//
-#ifndef TILEWRIGHT_GRAPH_FIXED_FORMATS_H
-#define TILEWRIGHT_GRAPH_FIXED_FORMATS_H
+#ifndef TILEWRIGHT_LIB_GRAPH_FIXED_FORMATS_H
+#define TILEWRIGHT_LIB_GRAPH_FIXED_FORMATS_H
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"

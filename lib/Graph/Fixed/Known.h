@@ -1,6 +1,6 @@
 //===- Known.h - tensors whose elements are known at compile time -------------------===//
-#ifndef TILEWRIGHT_GRAPH_FIXED_KNOWN_H
-#define TILEWRIGHT_GRAPH_FIXED_KNOWN_H
+#ifndef TILEWRIGHT_LIB_GRAPH_FIXED_KNOWN_H
+#define TILEWRIGHT_LIB_GRAPH_FIXED_KNOWN_H
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"

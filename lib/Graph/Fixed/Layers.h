@@ -1,6 +1,6 @@
 //===- Layers.h - results of range analysis for each rounding ------------------------===//
-#ifndef TILEWRIGHT_GRAPH_FIXED_LAYERS_H
-#define TILEWRIGHT_GRAPH_FIXED_LAYERS_H
+#ifndef TILEWRIGHT_LIB_GRAPH_FIXED_LAYERS_H
+#define TILEWRIGHT_LIB_GRAPH_FIXED_LAYERS_H
 
 #include "lib/Graph/Fixed/Arithmetic.h"
 

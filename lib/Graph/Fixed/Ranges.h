@@ -4,8 +4,8 @@
 // overflow, from the formats of the inputs and the elements of the weights.
 //
 //===----------------------------------------------------------------------===//
-#ifndef TILEWRIGHT_GRAPH_FIXED_RANGES_H
-#define TILEWRIGHT_GRAPH_FIXED_RANGES_H
+#ifndef TILEWRIGHT_LIB_GRAPH_FIXED_RANGES_H
+#define TILEWRIGHT_LIB_GRAPH_FIXED_RANGES_H
 
 #include "lib/Graph/Fixed/Formats.h"
 #include "lib/Graph/Fixed/Known.h"

@@ -1,6 +1,6 @@
 //===- DriverApi.cpp - the NVIDIA driver, loaded at run time ----------------------------===//
 //
-// Test: test/Unit/Driver/DriverTest.cpp
+// Test: test/Unit/Runtime/CUDA/DriverTest.cpp
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Runtime/CUDA/DriverApi.h"

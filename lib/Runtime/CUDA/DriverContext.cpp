@@ -1,6 +1,6 @@
 //===- DriverContext.cpp - a GPU's primary context --------------------------------------===//
 //
-// Test: test/Unit/FakeCuda/DriverTest.cpp
+// Test: test/Unit/Runtime/CUDA/DriverTest.cpp
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Runtime/CUDA/DriverContext.h"

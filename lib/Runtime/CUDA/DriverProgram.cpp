@@ -1,6 +1,6 @@
 //===- DriverProgram.cpp - run a plan's kernels on a GPU through the NVIDIA driver ------===//
 //
-// Tests: test/Unit/Driver/DriverTest.cpp, test/Python/test_cuda_driver.py
+// Tests: test/Unit/Runtime/CUDA/DriverTest.cpp, test/Python/test_cuda_driver.py
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Runtime/CUDA/DriverProgram.h"

@@ -1,6 +1,6 @@
 //===- LaunchGraph.cpp - the steps of a call as one CUDA graph ----------------------------===//
 //
-// Tests: test/Unit/Driver/GraphTest.cpp, test/Python/test_cuda_driver.py
+// Tests: test/Unit/Runtime/CUDA/GraphTest.cpp, test/Python/test_cuda_driver.py
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Runtime/CUDA/LaunchGraph.h"

@@ -1,6 +1,6 @@
 //===- TensorMapRecipe.cpp - how to encode a launch's tensor map --------------------===//
 //
-// Tests: test/Unit/Compiler/TensorMapRecipeTest.cpp, test/Target/CUDA/wgmma.mlir
+// Tests: test/Unit/Driver/TensorMapRecipeTest.cpp, test/Codegen/NVPTX/wgmma.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "tilewright/TensorMapRecipe.h"

@@ -5,7 +5,7 @@
 // returned to the block pool (BlockPool.h). The memory of one graph's intermediates is thus reused for the packs and
 // results of the next graph, such as the saved activations of a training step.
 //
-// Tests: test/Unit/Host/BlockPoolTest.cpp
+// Tests: test/Unit/Runtime/Host/BlockPoolTest.cpp
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_HOST_ARENAPOOL_H

@@ -1,7 +1,7 @@
 //===- BlockPool.cpp - pool of large blocks of memory ----------------------------===//
 #include "lib/Runtime/Host/BlockPool.h"
+#include "lib/Runtime/Host/PrefaultPages.h"
 #include "lib/Runtime/Host/ProcessWide.h"
-#include "lib/Runtime/Host/ReadyPages.h"
 #include "tilewright/OutputMemory.h"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ bool BlockPool::take(int64_t bytes, Memory &block) {
     return false;
   if (block.size() < smallest)
     return true;
-  const int64_t there = bytes < Memory::hugePageBytes ? 0 : ReadyPages::process().moveTo(block);
+  const int64_t there = bytes < Memory::hugePageBytes ? 0 : PrefaultPages::process().moveTo(block);
   if (there < 0)
     return false;
   std::lock_guard<std::mutex> lock(mutex);

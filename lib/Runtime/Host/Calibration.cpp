@@ -3,7 +3,7 @@
 // Peaks and bandwidths come from MachinePeaks.h. The cost of a task is measured by a plan whose kernels have many
 // empty tasks; the cost of a kernel, by kernels that keep each thread busy for a known time.
 //
-// Test: test/Unit/Host/CalibrationTest.cpp
+// Test: test/Unit/Runtime/Host/CalibrationTest.cpp
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Runtime/Host/Calibration.h"

@@ -6,8 +6,8 @@
 #include "lib/Runtime/Host/CallMemory.h"
 #include "lib/Runtime/Host/ExecutorLocks.h"
 #include "lib/Runtime/Host/FloatingPointMode.h"
+#include "lib/Runtime/Host/PrefaultPages.h"
 #include "lib/Runtime/Host/ProcessWide.h"
-#include "lib/Runtime/Host/ReadyPages.h"
 #include "lib/Runtime/Host/Stretches.h"
 
 #include <algorithm>
@@ -322,7 +322,7 @@ bool Executable::refreshPacks(const void *const *inputs, const InputIdentity *id
     if (releaseInput)
       releasePacked(i, inputs, *fresh);
   }
-  ReadyPages::process().drop();
+  PrefaultPages::process().drop();
   fresh->changing.clear();
   for (size_t i = 0; i < groups.size(); ++i)
     if (histories[i].changing && !fresh->sets[i])

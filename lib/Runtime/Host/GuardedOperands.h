@@ -6,7 +6,7 @@
 // bounds fails there with SIGSEGV instead of accessing a neighbouring buffer. Writes into the rest of the first page,
 // or between the end and the next multiple of 64 bytes, are an error of the call.
 //
-// For tests (test/Unit/Host/GuardedOperandsTest.cpp, test/Conformance/onnx): a call is many times as slow.
+// For tests (test/Unit/Runtime/Host/GuardedOperandsTest.cpp, test/Conformance/onnx): a call is many times as slow.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_HOST_GUARDEDOPERANDS_H

@@ -1,6 +1,6 @@
 //===- HeapPages.cpp - return free pages of the C library's heaps to the system ---===//
 //
-// Test: test/Unit/Host/BlockPoolTest.cpp
+// Test: test/Unit/Runtime/Host/BlockPoolTest.cpp
 //
 //===----------------------------------------------------------------------===//
 #include "tilewright/OutputMemory.h"

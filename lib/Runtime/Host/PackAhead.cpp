@@ -6,7 +6,7 @@
 // for at most one group, usually one weight. The call validates these packs like any other: by address, version and
 // fingerprint.
 //
-// Tests: test/Unit/Host/PackAheadTest.cpp, test/Python/test_pack_ahead.py
+// Tests: test/Unit/Runtime/Host/PackAheadTest.cpp, test/Python/test_pack_ahead.py
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Runtime/Host/Affinity.h"

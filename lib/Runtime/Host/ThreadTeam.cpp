@@ -1,6 +1,6 @@
 //===- ThreadTeam.cpp - the threads that execute a plan -------------------===//
 #include "lib/Runtime/Host/ThreadTeam.h"
-#include "lib/Runtime/Host/Settlement.h"
+#include "lib/Runtime/Host/JobClaim.h"
 #include "tilewright/ForkGeneration.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace tilewright::runtime {
 /// once: the worker takes it, or the caller takes it back.
 struct ThreadTeam::Worker {
   Signal jobs;
-  Settlement settlement;
+  JobClaim claim;
   ThreadTeam *team = nullptr;
   int thread = 0;
   uint32_t ticket = 0; ///< number of jobs that the caller has given
@@ -54,7 +54,7 @@ void *ThreadTeam::workerMain(void *argument) {
     seen = worker->jobs.waitWhile(seen);
     if (seen == stopTicket)
       return nullptr;
-    if (!worker->settlement.settle(seen))
+    if (!worker->claim.settle(seen))
       continue;
     if (_mm_getcsr() != team.job.controlWord)
       _mm_setcsr(team.job.controlWord);
@@ -123,7 +123,7 @@ int ThreadTeam::runJob(int threads, Function function, void *context, bool all) 
   function(context, 0, threads);
   bool last = false;
   for (int i = 0; i < helpers && !all; ++i)
-    if (workers[i]->settlement.settle(workers[i]->ticket))
+    if (workers[i]->claim.settle(workers[i]->ticket))
       last = running.fetch_sub(1, std::memory_order_acq_rel) == 1;
   if (!last) // a worker ends the job
     finished.waitWhile(before);

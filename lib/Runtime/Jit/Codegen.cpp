@@ -1,7 +1,7 @@
 //===- Codegen.cpp - compile LLVM modules to object code ------------------===//
 #include "lib/Runtime/Jit/Codegen.h"
 #include "lib/Runtime/Jit/CrashNet.h"
-#include "lib/Runtime/Jit/OneLaneStores.h"
+#include "lib/Runtime/Jit/SingleLaneStores.h"
 
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/SmallString.h"

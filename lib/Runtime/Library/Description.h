@@ -1,6 +1,6 @@
 //===- Description.h - the data of an ahead-of-time library besides its code ---===//
 //
-// The compiler writes one Description into every library (lib/Compiler/Library), as constants of the object file. The
+// The compiler writes one Description into every library (lib/AOT), as constants of the object file. The
 // runtime that is linked into the library reads it. Both are built from this header, so that the layouts agree. The
 // data is read-only.
 //
@@ -27,9 +27,9 @@ struct DTypeInfo {
 
 /// In the order of DType.
 inline constexpr DTypeInfo dtypes[numDTypes] = {
-    {"bool", "BOOL", 1}, {"uint8", "U8", 1},    {"int8", "I8", 1},       {"int16", "I16", 2},   {"int32", "I32", 4},
-    {"int64", "I64", 8}, {"float16", "F16", 2}, {"bfloat16", "BF16", 2}, {"float32", "F32", 4}, {"float64", "F64", 8},
-    {"uint16", "U16", 2}, {"uint32", "U32", 4}, {"uint64", "U64", 8}};
+    {"bool", "BOOL", 1},  {"uint8", "U8", 1},    {"int8", "I8", 1},       {"int16", "I16", 2},   {"int32", "I32", 4},
+    {"int64", "I64", 8},  {"float16", "F16", 2}, {"bfloat16", "BF16", 2}, {"float32", "F32", 4}, {"float64", "F64", 8},
+    {"uint16", "U16", 2}, {"uint32", "U32", 4},  {"uint64", "U64", 8}};
 
 /// The maximum rank of a caller's tensor.
 inline constexpr int maxRank = 8;

@@ -1,5 +1,5 @@
-"""Tests tensors whose last dimension has few elements (lib/Vector/InterleavedLoops.cpp) or a small stride, and concatenations and paddings
-in tasks (lib/Tiled/TileInserts.cpp)."""
+"""Tests tensors whose last dimension has few elements (lib/Codegen/CPU/Vectorize/InterleavedLoops.cpp) or a small stride, and concatenations and paddings
+in tasks (lib/Codegen/CPU/Schedule/TileInserts.cpp)."""
 
 import pytest
 import torch

@@ -1,0 +1,68 @@
+# Each folder of lib/ and the folder dialects/ are compiled into object libraries. libTilewright.so is linked from all of
+# them.
+#
+#   tilewright_library(<name> [PLAIN] [DEPENDS target...] [EXCEPT folder...])
+#
+# adds the object library tw_<name>. It compiles every .cpp file below the calling folder, except those in the folders of
+# EXCEPT, which are libraries themselves. PLAIN libraries include no MLIR header, so that they can be built with
+# sanitizers. The others share one precompiled header.
+include_guard(GLOBAL)
+
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CMAKE_C_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime "${CCACHE}")
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_C_COMPILER_LAUNCHER})
+endif()
+
+set_property(GLOBAL PROPERTY TILEWRIGHT_LIBRARIES "")
+
+add_library(tilewright_flags INTERFACE)
+target_include_directories(tilewright_flags INTERFACE
+  "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/include" "${PROJECT_BINARY_DIR}" "${PROJECT_BINARY_DIR}/include")
+target_compile_options(tilewright_flags INTERFACE -Wall -Wextra -Wno-unused-parameter -fno-semantic-interposition)
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  target_compile_options(tilewright_flags INTERFACE -fpch-instantiate-templates)
+endif()
+
+add_library(tilewright_mlir_flags INTERFACE)
+target_link_libraries(tilewright_mlir_flags INTERFACE tilewright_flags)
+target_include_directories(tilewright_mlir_flags SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
+
+function(tilewright_library name)
+  cmake_parse_arguments(LIBRARY "PLAIN" "" "DEPENDS;EXCEPT" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cpp")
+  foreach(folder ${LIBRARY_EXCEPT})
+    list(FILTER sources EXCLUDE REGEX "^${CMAKE_CURRENT_SOURCE_DIR}/${folder}/")
+  endforeach()
+  if(NOT sources)
+    return()
+  endif()
+  set(target "tw_${name}")
+  add_library(${target} OBJECT ${sources})
+  if(LIBRARY_PLAIN)
+    target_link_libraries(${target} PUBLIC tilewright_flags)
+    if(TILEWRIGHT_SANITIZE)
+      target_compile_options(${target} PUBLIC -fsanitize=${TILEWRIGHT_SANITIZE} -fno-omit-frame-pointer)
+      target_link_options(${target} PUBLIC -fsanitize=${TILEWRIGHT_SANITIZE})
+    endif()
+  else()
+    target_link_libraries(${target} PUBLIC tilewright_mlir_flags)
+    add_dependencies(${target} tilewright_tablegen)
+    target_precompile_headers(${target} REUSE_FROM tilewright_pch)
+  endif()
+  if(LIBRARY_DEPENDS)
+    add_dependencies(${target} ${LIBRARY_DEPENDS})
+  endif()
+  if(TILEWRIGHT_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
+  endif()
+  set_property(GLOBAL APPEND PROPERTY TILEWRIGHT_LIBRARIES ${target})
+endfunction()
+
+# The shared precompiled header: what nearly every MLIR-using file includes.
+function(tilewright_shared_pch)
+  file(WRITE "${PROJECT_BINARY_DIR}/pch.cpp" "// the precompiled header needs a target to live in\n")
+  add_library(tilewright_pch OBJECT "${PROJECT_BINARY_DIR}/pch.cpp")
+  target_link_libraries(tilewright_pch PUBLIC tilewright_mlir_flags)
+  target_precompile_headers(tilewright_pch PRIVATE "${PROJECT_SOURCE_DIR}/cmake/pch.h")
+endfunction()

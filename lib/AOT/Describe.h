@@ -1,0 +1,39 @@
+//===- Describe.h - the constants of a library as an LLVM module -------------------===//
+#ifndef TILEWRIGHT_LIB_AOT_DESCRIBE_H
+#define TILEWRIGHT_LIB_AOT_DESCRIBE_H
+
+#include "lib/AOT/Interface.h"
+#include "tilewright/LoadedLibrary.h"
+#include "llvm/IR/Module.h"
+
+namespace tilewright::library {
+
+/// The contents of a Variant.
+struct VariantContents {
+  std::string cpu;
+  uint64_t instructionSets = 0;
+  std::vector<uint8_t> plan;                    ///< serialized, without constants
+  std::vector<LibraryManifest::Kernel> kernels; ///< in the plan's order
+  std::string prefix;                           ///< prefix of the kernels' names in the object code
+  std::vector<Weight> weights;
+  bool packed = true; ///< weights are in the layout that kernels read; otherwise create() packs them
+};
+
+/// The contents of a Description in addition to the interface.
+struct Contents {
+  std::vector<VariantContents> variants; ///< the most instruction sets first
+  std::vector<uint8_t> weightData;       ///< of all variants
+  std::string weightsFile;               ///< empty if the weights are in the library
+  std::vector<uint8_t> weightsId;
+};
+
+/// Returns a module that defines the functions of the header, and the Description that they pass to the runtime.
+std::unique_ptr<llvm::Module> describeLibrary(llvm::LLVMContext &context, const Interface &interface,
+                                              const Contents &contents);
+
+/// Returns the names of the functions of the header.
+std::vector<std::string> exportedNames(const Interface &interface);
+
+} // namespace tilewright::library
+
+#endif

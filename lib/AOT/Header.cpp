@@ -1,0 +1,172 @@
+//===- Header.cpp - the C header of a library ----------------------------------------===//
+//
+// Structs and functions are those of lib/Runtime/Library/Description.h, with the model's name as a prefix.
+//
+// Test: test/Python/test_library.py compiles it as C and as C++
+//
+//===----------------------------------------------------------------------===//
+#include "lib/AOT/Header.h"
+#include "llvm/ADT/StringExtras.h"
+
+namespace tilewright::library {
+namespace {
+
+/// {m} is replaced by the model's name, {M} by the name in capitals; {signature}, {dtypes}, {weights}, {cpus},
+/// {inputs} and {outputs} are generated.
+constexpr const char *headerText = R"(/* {m}.h: a model compiled by Tilewright. Plain C; include it from C or C++.
+ *
+{signature} *
+ * Sizes in brackets are dimensions, outermost first. Tensors are dense and row-major, at addresses that are multiples
+ * of their elements' size.
+ *
+ *   char error[512];
+ *   {m} *model = {m}_create(NULL, error, sizeof error);
+ *   if (!model) { fputs(error, stderr); return 1; }
+ *   {m}_tensor inputs[{M}_NUM_INPUTS] = { ... }, outputs[{M}_NUM_OUTPUTS] = {{0}};
+ *   if ({m}_shape(model, inputs, outputs)) ...            dtype, rank and sizes of the outputs
+ *   outputs[0].data = malloc(...);
+ *   if ({m}_run(model, inputs, outputs)) { fputs({m}_error(model), stderr); ... }
+ *   {m}_destroy(model);
+ *
+ * The library has no global state. Instances are independent: several threads may create and run their own at the same
+ * time. Calls of one instance take turns.
+ */
+#ifndef TILEWRIGHT_MODEL_{M}_H
+#define TILEWRIGHT_MODEL_{M}_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define {M}_NUM_INPUTS {inputs}
+#define {M}_NUM_OUTPUTS {outputs}
+#define {M}_MAX_RANK {rank}
+
+/* Types of elements: a bool is one byte, 0 or 1; F16 is IEEE's half, BF16 the upper half of a float. */
+enum {
+{dtypes}};
+
+/* An instance of the model: its threads, its memory, its packed weights. */
+typedef struct {m} {m};
+
+typedef struct {m}_tensor {
+  void *data; /* may be NULL when there are no elements; what an input points to is only read, unless said above */
+  int32_t dtype;
+  int32_t rank;
+  int64_t sizes[{M}_MAX_RANK];
+  const int64_t *strides; /* in elements. NULL: dense, row-major; anything else that is not just that is refused */
+} {m}_tensor;
+
+typedef struct {m}_tensor_info {
+  const char *name;
+  int32_t dtype;
+  int32_t rank;
+  const int64_t *sizes; /* -1 where the size may differ from call to call */
+  const char *text;     /* "float32 [batch, 64]" */
+} {m}_tensor_info;
+
+typedef struct {m}_options {
+  int32_t threads; /* the most a call may use; 0: OMP_NUM_THREADS, else all CPUs of the process */
+{weights}{cpus}{verify}} {m}_options;
+
+/* Makes an instance: checks that the CPU has the instructions the model was compiled for, and packs the weights.
+ * `options` may be NULL. NULL when it fails; why is then in `error`, cut to `error_bytes` bytes with the final 0. */
+{m} *{m}_create(const {m}_options *options, char *error, size_t error_bytes);
+
+/* Ends an instance and its threads; no call of it may be under way. NULL does nothing. */
+void {m}_destroy({m} *model);
+
+/* Sets dtype, rank and sizes of all outputs for inputs of these dtypes, ranks and sizes (their data are not looked at).
+ * Returns 0, or something else when the inputs do not fit; {m}_error() says why. */
+int32_t {m}_shape({m} *model, const {m}_tensor *inputs, {m}_tensor *outputs);
+
+/* Computes the outputs, whose memory the caller has made; they overlap neither each other nor an input. Returns 0, or
+ * something else when a tensor does not fit, an index is out of range or memory is short; {m}_error() says why. */
+int32_t {m}_run({m} *model, const {m}_tensor *inputs, const {m}_tensor *outputs);
+
+/* Why the instance's last failed call failed; valid until its next call. */
+const char *{m}_error(const {m} *model);
+
+/* The CPU whose code the instance runs, by the name it was compiled for. */
+const char *{m}_cpu(const {m} *model);
+
+/* What there is; NULL for a number out of range. No instance is needed. */
+int32_t {m}_num_inputs(void);
+int32_t {m}_num_outputs(void);
+const {m}_tensor_info *{m}_input(int32_t number);
+const {m}_tensor_info *{m}_output(int32_t number);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
+)";
+
+void replaceAll(std::string &text, llvm::StringRef from, llvm::StringRef to) {
+  for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+}
+
+/// Returns the text without characters that could end a comment or a line.
+std::string commentText(llvm::StringRef text) {
+  std::string clean;
+  for (char c : text)
+    clean += llvm::isPrint(c) && c != '/' ? c : c == '/' ? '|' : '?';
+  return clean;
+}
+
+std::string signatureOf(const Interface &interface) {
+  std::string text;
+  auto list = [&](const char *what, llvm::ArrayRef<InterfaceTensor> tensors) {
+    for (auto [number, tensor] : llvm::enumerate(tensors))
+      text += (" *   " + llvm::Twine(what) + " " + llvm::Twine(number) + "  " + commentText(tensor.name) + ": " +
+               commentText(tensor.text()) + (tensor.inPlace ? ", written by run" : "") + "\n")
+                  .str();
+  };
+  list("input ", interface.inputs);
+  list("output", interface.outputs);
+  for (const plan::Symbol &symbol : interface.symbols)
+    text += " *   " + commentText(symbol.name) + ": " + std::to_string(symbol.min) +
+            (symbol.max == INT64_MAX ? " or more" : " to " + std::to_string(symbol.max)) + "\n";
+  return text;
+}
+
+} // namespace
+
+std::string writeHeader(const Interface &interface, const Contents &contents) {
+  llvm::StringRef weightsFile = contents.weightsFile;
+  const std::string upper = llvm::StringRef(interface.model).upper();
+  std::string constants;
+  for (int dtype = 0; dtype < numDTypes; ++dtype)
+    constants += "  " + upper + "_" + dtypes[dtype].shortName + " = " + std::to_string(dtype) +
+                 (dtype + 1 < numDTypes ? ",\n" : "\n");
+  std::string weights =
+      weightsFile.empty()
+          ? "  const char *weights_file; /* not used: the library holds its weights */\n"
+          : "  const char *weights_file; /* path of " + commentText(weightsFile) + ", which is mapped */\n";
+  std::string text = headerText;
+  replaceAll(text, "{signature}", signatureOf(interface));
+  replaceAll(text, "{dtypes}", constants);
+  replaceAll(text, "{weights}", weights);
+  // Do not list the CPUs: libraries of the same model for other CPUs may be in the same folder and share the header.
+  replaceAll(text, "{cpus}",
+             "  const char *cpu; /* NULL: the first that this CPU can run of those the library has code for, which\n"
+             "                      `tilewright inspect` lists; or one of them */\n");
+  replaceAll(text, "{verify}",
+             weightsFile.empty()
+                 ? "  int32_t verify_weights; /* not used */\n"
+                 : "  int32_t verify_weights; /* not 0: create reads all of weights_file, and fails where "
+                   "it is damaged */\n");
+  replaceAll(text, "{inputs}", std::to_string(interface.inputs.size()));
+  replaceAll(text, "{outputs}", std::to_string(interface.outputs.size()));
+  replaceAll(text, "{rank}", std::to_string(maxRank));
+  replaceAll(text, "{m}", interface.model);
+  replaceAll(text, "{M}", upper);
+  return text;
+}
+
+} // namespace tilewright::library

@@ -1,0 +1,193 @@
+//===- Interface.cpp - the interface of a library's model --------------------------===//
+#include "lib/AOT/Interface.h"
+#include "dialects/Graph/Graph.h"
+#include "lib/AOT/ReservedNames.h"
+#include "lib/Plan/PlanFromIR.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+
+namespace tilewright::library {
+namespace {
+
+std::optional<DType> dtypeOf(Type type) {
+  if (type.isInteger(1))
+    return DType::Bool;
+  if (type.isUnsignedInteger(8))
+    return DType::U8;
+  if (type.isUnsignedInteger(16))
+    return DType::U16;
+  if (type.isUnsignedInteger(32))
+    return DType::U32;
+  if (type.isUnsignedInteger(64))
+    return DType::U64;
+  if (type.isSignlessInteger(8))
+    return DType::I8;
+  if (type.isSignlessInteger(16))
+    return DType::I16;
+  if (type.isSignlessInteger(32))
+    return DType::I32;
+  if (type.isSignlessInteger(64))
+    return DType::I64;
+  if (type.isF16())
+    return DType::F16;
+  if (type.isBF16())
+    return DType::BF16;
+  if (type.isF32())
+    return DType::F32;
+  if (type.isF64())
+    return DType::F64;
+  return std::nullopt;
+}
+
+/// Returns a size with the symbols' names, such as "2*batch + 1".
+std::string textOf(AffineExpr size, ArrayRef<plan::Symbol> symbols, bool inside = false) {
+  if (auto constant = dyn_cast<AffineConstantExpr>(size))
+    return std::to_string(constant.getValue());
+  if (auto symbol = dyn_cast<AffineSymbolExpr>(size))
+    return symbols[symbol.getPosition()].name;
+  auto binary = cast<AffineBinaryOpExpr>(size);
+  StringRef sign = size.getKind() == AffineExprKind::Add        ? " + "
+                   : size.getKind() == AffineExprKind::Mul      ? "*"
+                   : size.getKind() == AffineExprKind::FloorDiv ? " / "
+                   : size.getKind() == AffineExprKind::CeilDiv  ? " ceildiv "
+                                                                : " mod ";
+  std::string text = textOf(binary.getLHS(), symbols, true) + sign.str() + textOf(binary.getRHS(), symbols, true);
+  return inside ? "(" + text + ")" : text;
+}
+
+class InterfaceReader {
+public:
+  InterfaceReader(func::FuncOp main, ArrayRef<const void *> weights) : main(main), weights(weights) {}
+
+  llvm::Expected<Interface> run() {
+    for (const graph::SymbolicSize &symbol : graph::symbolicSizesOf(main))
+      made.symbols.push_back({symbol.name, symbol.min, symbol.max});
+    size_t number = 0;
+    for (BlockArgument argument : main.getArguments()) {
+      auto type = dyn_cast<RankedTensorType>(argument.getType());
+      if (!type)
+        continue;
+      size_t input = number++;
+      if (weightOf(weights, input))
+        continue;
+      auto name = main.getArgAttrOfType<StringAttr>(argument.getArgNumber(), graph::nameAttrName);
+      if (llvm::Error failed = readTensor(type, name, input, "input", made.inputs))
+        return std::move(failed);
+    }
+    number = 0;
+    for (auto [position, type] : llvm::enumerate(main.getResultTypes())) {
+      auto tensor = dyn_cast<RankedTensorType>(type);
+      if (!tensor)
+        return llvm::createStringError("result %zu of @main is no tensor; an ahead-of-time library returns tensors",
+                                       position);
+      if (auto into = main.getResultAttrOfType<IntegerAttr>(position, graph::intoAttrName)) {
+        if (llvm::Error failed = markInPlace(into.getInt()))
+          return std::move(failed);
+        continue;
+      }
+      auto name = main.getResultAttrOfType<StringAttr>(position, graph::nameAttrName);
+      if (llvm::Error failed = readTensor(tensor, name, number++, "output", made.outputs))
+        return std::move(failed);
+    }
+    return checkSymbols();
+  }
+
+private:
+  llvm::Error readTensor(RankedTensorType type, StringAttr name, size_t number, const char *what,
+                         std::vector<InterfaceTensor> &list) {
+    InterfaceTensor tensor;
+    tensor.number = int64_t(number);
+    tensor.name = name && !name.empty() ? name.str() : what + std::to_string(list.size());
+    std::optional<DType> dtype = dtypeOf(type.getElementType());
+    if (!dtype) {
+      std::string text;
+      llvm::raw_string_ostream(text) << type.getElementType();
+      return llvm::createStringError("%s '%s' has elements of %s, which an ahead-of-time library cannot pass; convert "
+                                     "them in the model",
+                                     what, tensor.name.c_str(), text.c_str());
+    }
+    tensor.dtype = *dtype;
+    if (type.getRank() > maxRank)
+      return llvm::createStringError("%s '%s' has %d dimensions; an ahead-of-time library takes %d at most: reshape it",
+                                     what, tensor.name.c_str(), int(type.getRank()), maxRank);
+    for (AffineExpr size : graph::sizesOf(type)) {
+      tensor.sizes.push_back(exprFrom(AffineMap::get(0, made.symbols.size(), size)));
+      tensor.sizeTexts.push_back(textOf(size, made.symbols));
+      auto constant = dyn_cast<AffineConstantExpr>(size);
+      tensor.fixedSizes.push_back(constant ? constant.getValue() : -1);
+    }
+    if (int64_t(tensor.sizes.size()) != type.getRank())
+      return llvm::createStringError("%s '%s' has sizes that do not follow from the symbolic ones", what,
+                                     tensor.name.c_str());
+    list.push_back(std::move(tensor));
+    return llvm::Error::success();
+  }
+
+  llvm::Error markInPlace(int64_t number) {
+    for (InterfaceTensor &input : made.inputs)
+      if (input.number == number) {
+        input.inPlace = true;
+        return llvm::Error::success();
+      }
+    return llvm::createStringError("a result of @main is written into tensor argument %d, which is a weight of the "
+                                   "library; make it an input, or export the model in eval mode",
+                                   int(number));
+  }
+
+  /// Checks that each symbol follows from a size that is the symbol or a linear function of it.
+  llvm::Expected<Interface> checkSymbols() {
+    for (auto [number, symbol] : llvm::enumerate(made.symbols)) {
+      auto tells = [number = int64_t(number)](const plan::Expr &size) { return plan::linearSymbol(size) == number; };
+      if (llvm::none_of(made.inputs, [&](const InterfaceTensor &input) { return llvm::any_of(input.sizes, tells); }))
+        return llvm::createStringError(
+            "the symbolic size '%s' does not follow from the size of a dimension of an input, so that a "
+            "caller could not give it; export the model with it as a dimension",
+            symbol.name.c_str());
+    }
+    return std::move(made);
+  }
+
+  func::FuncOp main;
+  ArrayRef<const void *> weights;
+  Interface made;
+};
+
+} // namespace
+
+std::string InterfaceTensor::text() const {
+  return std::string(dtypes[int(dtype)].name) + " [" + llvm::join(sizeTexts, ", ") + "]";
+}
+
+/// Returns true if a header of this name would declare a name that C, C++ or the headers of the C library declare.
+static bool isReserved(StringRef name) {
+  static const llvm::StringSet<> known = [] {
+    llvm::StringSet<> names;
+    SmallVector<StringRef> words;
+    StringRef(reservedNames()).split(words, ' ', -1, /*KeepEmpty=*/false);
+    for (StringRef word : words)
+      names.insert(word);
+    return names;
+  }();
+  static const StringRef ours[] = {"",        "_create",      "_destroy", "_shape",      "_run",
+                                   "_error",  "_cpu",         "_input",   "_output",     "_num_inputs",
+                                   "_tensor", "_tensor_info", "_options", "_num_outputs"};
+  return name.ends_with("_t") ||
+         llvm::any_of(ours, [&](StringRef suffix) { return known.contains((name + suffix).str()); });
+}
+
+std::string identifierFrom(StringRef text) {
+  std::string name;
+  for (char c : text)
+    name += llvm::isAlnum(c) ? c : '_';
+  if (name.empty() || llvm::isDigit(name[0]) || name[0] == '_' || isReserved(name))
+    name = "model_" + name;
+  return name;
+}
+
+llvm::Expected<Interface> readInterface(func::FuncOp main, ArrayRef<const void *> weights) {
+  return InterfaceReader(main, weights).run();
+}
+
+} // namespace tilewright::library

@@ -1,0 +1,45 @@
+//===- Interface.h - the interface of a library's model ----------------------------===//
+#ifndef TILEWRIGHT_LIB_AOT_INTERFACE_H
+#define TILEWRIGHT_LIB_AOT_INTERFACE_H
+
+#include "lib/Runtime/Library/Description.h"
+#include "lib/Runtime/Plan/Plan.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tilewright/Library.h"
+
+namespace tilewright::library {
+
+/// An input or output in the caller's view.
+struct InterfaceTensor {
+  std::string name;
+  DType dtype = DType::F32;
+  std::vector<plan::Expr> sizes;      ///< over the symbols
+  std::vector<std::string> sizeTexts; ///< "64", "batch", "2*batch"
+  std::vector<int64_t> fixedSizes;    ///< -1 for symbolic sizes
+  int64_t number = 0;                 ///< index among the plan's inputs or outputs
+  bool inPlace = false;               ///< an input that a call writes
+
+  std::string text() const; ///< "float32 [batch, 64]"
+};
+
+struct Interface {
+  std::string model; ///< prefix of the C names
+  std::vector<plan::Symbol> symbols;
+  std::vector<InterfaceTensor> inputs, outputs;
+};
+
+/// Converts `text` to a C identifier.
+std::string identifierFrom(llvm::StringRef text);
+
+/// Returns the elements of tensor argument `input`, see LibraryOptions::weights; null if the caller provides it.
+inline const void *weightOf(llvm::ArrayRef<const void *> weights, size_t input) {
+  return input < weights.size() ? weights[input] : nullptr;
+}
+
+/// Returns the interface of `main` without the inputs that have elements in `weights`. Errors name the argument and
+/// the remedy: an element type, a rank, or a symbol that follows from no input's size.
+llvm::Expected<Interface> readInterface(mlir::func::FuncOp main, llvm::ArrayRef<const void *> weights);
+
+} // namespace tilewright::library
+
+#endif

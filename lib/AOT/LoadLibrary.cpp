@@ -1,0 +1,132 @@
+//===- LoadLibrary.cpp - call the functions of a library's header ---------------------===//
+//
+// Tests: test/Unit/Driver/LoadedLibraryTest.cpp, test/Python/test_library.py
+//
+//===----------------------------------------------------------------------===//
+#include "lib/AOT/Interface.h"
+#include "lib/Runtime/Library/Description.h"
+#include "tilewright/LoadedLibrary.h"
+#include "llvm/Support/DynamicLibrary.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+namespace tilewright {
+
+using namespace library;
+
+/// The functions of the header, and the instance that they use.
+struct LoadedLibrary::Functions {
+  tilewright_model *(*create)(const CallerOptions *, char *, size_t) = nullptr;
+  void (*destroy)(tilewright_model *) = nullptr;
+  int32_t (*shape)(tilewright_model *, const CallerTensor *, CallerTensor *) = nullptr;
+  int32_t (*run)(tilewright_model *, const CallerTensor *, const CallerTensor *) = nullptr;
+  const char *(*error)(const tilewright_model *) = nullptr;
+  int32_t (*numInputs)() = nullptr, (*numOutputs)() = nullptr;
+  tilewright_model *model = nullptr;
+};
+
+LoadedLibrary::LoadedLibrary() : functions(std::make_unique<Functions>()) {}
+
+LoadedLibrary::~LoadedLibrary() {
+  if (functions->model)
+    functions->destroy(functions->model); // the code stays loaded, because its threads may still be ending
+}
+
+static llvm::Error loadFailed(llvm::StringRef path, const std::string &why) {
+  return llvm::createStringError("cannot load '%s': %s", path.str().c_str(), why.c_str());
+}
+
+llvm::Expected<std::unique_ptr<LoadedLibrary>>
+LoadedLibrary::load(llvm::StringRef path, const LibraryManifest &manifest, int threads, const std::string &cpu) {
+  llvm::SmallString<128> absolute(path);
+  if (std::error_code code = llvm::sys::fs::make_absolute(absolute)) // dlopen would search for a bare name
+    return loadFailed(path, code.message());
+  const llvm::StringRef name = llvm::sys::path::filename(absolute), folder = llvm::sys::path::parent_path(absolute);
+  if (std::none_of(manifest.files.begin(), manifest.files.end(),
+                   [&](const auto &file) { return file.role == "library" && file.name == name; }))
+    return loadFailed(path,
+                      "its manifest is not of a library of this name; do not rename a library without compiling anew");
+  if (manifest.model != identifierFrom(manifest.model))
+    return loadFailed(path, "the manifest's model '" + manifest.model + "' is no name of a C function");
+  if (llvm::Error failed = verifyFiles(manifest, folder))
+    return failed;
+  std::string error;
+  llvm::sys::DynamicLibrary code = llvm::sys::DynamicLibrary::getPermanentLibrary(absolute.c_str(), &error);
+  if (!code.isValid())
+    return loadFailed(path, error);
+  std::unique_ptr<LoadedLibrary> loaded(new LoadedLibrary);
+  Functions &f = *loaded->functions;
+  const std::string prefix = manifest.model + "_";
+  std::string missing;
+  auto find = [&](const char *name, auto &function) {
+    void *address = code.getAddressOfSymbol((prefix + name).c_str());
+    if (!address)
+      missing += (missing.empty() ? "" : ", ") + prefix + name;
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(address);
+  };
+  find("create", f.create);
+  find("destroy", f.destroy);
+  find("shape", f.shape);
+  find("run", f.run);
+  find("error", f.error);
+  find("num_inputs", f.numInputs);
+  find("num_outputs", f.numOutputs);
+  if (!missing.empty())
+    return loadFailed(path, "the library has no function " + missing);
+  if (size_t(f.numInputs()) != manifest.inputs.size() || size_t(f.numOutputs()) != manifest.outputs.size())
+    return loadFailed(path, "it has other inputs and outputs than its manifest");
+
+  std::string weights;
+  for (const LibraryManifest::File &file : manifest.files)
+    if (file.role == "weights")
+      weights = (folder + "/" + file.name).str();
+  CallerOptions options{threads, weights.empty() ? nullptr : weights.c_str(), cpu.empty() ? nullptr : cpu.c_str(),
+                        /*verifyWeights=*/0}; // verifyFiles() has verified them
+  char text[512] = "";
+  f.model = f.create(&options, text, sizeof text);
+  if (!f.model)
+    return loadFailed(path, text);
+  return loaded;
+}
+
+static llvm::Expected<std::vector<CallerTensor>> callerTensors(llvm::ArrayRef<LibraryTensor> tensors) {
+  std::vector<CallerTensor> list;
+  for (const LibraryTensor &tensor : tensors) {
+    if (tensor.sizes.size() > size_t(maxRank))
+      return llvm::createStringError("a tensor of %zu dimensions; a library takes up to %d", tensor.sizes.size(),
+                                     maxRank);
+    CallerTensor one{tensor.data, tensor.dtype, int32_t(tensor.sizes.size()), {}, nullptr};
+    std::copy(tensor.sizes.begin(), tensor.sizes.end(), one.sizes);
+    list.push_back(one);
+  }
+  return list;
+}
+
+llvm::Expected<std::vector<LibraryTensor>> LoadedLibrary::shape(llvm::ArrayRef<LibraryTensor> inputs) {
+  if (inputs.size() != size_t(functions->numInputs()))
+    return llvm::createStringError("%zu inputs were given, the model takes %d", inputs.size(), functions->numInputs());
+  llvm::Expected<std::vector<CallerTensor>> in = callerTensors(inputs);
+  if (!in)
+    return in.takeError();
+  std::vector<CallerTensor> out(functions->numOutputs());
+  if (functions->shape(functions->model, in->data(), out.data()) != 0)
+    return llvm::createStringError("%s", functions->error(functions->model));
+  std::vector<LibraryTensor> outputs;
+  for (const CallerTensor &tensor : out)
+    outputs.push_back({nullptr, tensor.dtype, {tensor.sizes, tensor.sizes + tensor.rank}});
+  return outputs;
+}
+
+llvm::Error LoadedLibrary::run(llvm::ArrayRef<LibraryTensor> inputs, llvm::ArrayRef<LibraryTensor> outputs) {
+  if (inputs.size() != size_t(functions->numInputs()) || outputs.size() != size_t(functions->numOutputs()))
+    return llvm::createStringError("%zu inputs and %zu outputs were given, the model has %d and %d", inputs.size(),
+                                   outputs.size(), functions->numInputs(), functions->numOutputs());
+  llvm::Expected<std::vector<CallerTensor>> in = callerTensors(inputs), out = callerTensors(outputs);
+  if (!in || !out)
+    return llvm::joinErrors(in.takeError(), out.takeError());
+  if (functions->run(functions->model, in->data(), out->data()) != 0)
+    return llvm::createStringError("%s", functions->error(functions->model));
+  return llvm::Error::success();
+}
+
+} // namespace tilewright

@@ -1,0 +1,29 @@
+//===- RuntimeArchive.cpp - the runtime of libraries, as bytes ---------------------===//
+//
+// The archive is embedded, so that it is always available to libTilewright. CMake passes its path.
+//
+//===----------------------------------------------------------------------===//
+#include "lib/AOT/Link.h"
+
+__asm__(".pushsection .rodata\n"
+        ".balign 64\n"
+        ".hidden tilewright_runtime_archive\n"
+        ".hidden tilewright_runtime_archive_end\n"
+        ".globl tilewright_runtime_archive\n"
+        ".globl tilewright_runtime_archive_end\n"
+        "tilewright_runtime_archive:\n"
+        ".incbin \"" TILEWRIGHT_RUNTIME_ARCHIVE "\"\n"
+        "tilewright_runtime_archive_end:\n"
+        ".byte 0\n"
+        ".popsection\n");
+
+extern "C" __attribute__((visibility("hidden"))) const char tilewright_runtime_archive[];
+extern "C" __attribute__((visibility("hidden"))) const char tilewright_runtime_archive_end[];
+
+namespace tilewright::library {
+
+llvm::StringRef runtimeArchive() {
+  return {tilewright_runtime_archive, size_t(tilewright_runtime_archive_end - tilewright_runtime_archive)};
+}
+
+} // namespace tilewright::library

@@ -1,0 +1,519 @@
+//===- ExpandContractions.cpp - lowers products, convolutions and packs to vectors -===//
+//
+// Before:
+//   tw_tile.matmul {panel = 48, group = 1} ins(%a: memref<64x768xf32>, %b: memref<1x768x48xf32>)
+//     outs(%c: memref<64x48xf32>)
+// After:
+//   scf.for %m = 0 to 64 step 8 {
+//     %acc:24 = scf.for %k = 0 to 768 iter_args(24 x vector<16xf32>) { 3 loads of %b, 8 broadcasts of %a, 24 fma }
+//     24 stores }
+//
+// MicroKernel.h describes the blocks. A convolution uses the same block with three reduction loops (kh, kw, c) and
+// pixels as rows. bf16 operands packed in pairs use AMX tiles if the machine has them (TileKernel.h), else vdpbf16ps;
+// bytes packed in fours use AMX tiles or vpdpbusd, bytes packed in pairs vpmaddwd; f16 in pairs use AMX tiles, in two
+// parts if the tiles are bf16 (SplitKernel.h). A transposed A (k x rows) is transposed for tiles (TransposedKernel.h).
+// Packs are in PackPanels.h, windows of few channels in PackWindows.h, convolutions with small groups in
+// WindowKernels.h.
+//
+// Tests: test/Codegen/CPU/MicroKernels/expand-contractions.mlir, test/Codegen/CPU/MicroKernels/amx.mlir,
+// test/Codegen/CPU/MicroKernels/int8.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Tile/Blocks.h"
+#include "dialects/Tile/Knobs.h"
+#include "lib/Codegen/CPU/MicroKernels/PackPanels.h"
+#include "lib/Codegen/CPU/MicroKernels/PackWindows.h"
+#include "lib/Codegen/CPU/MicroKernels/SplitKernel.h"
+#include "lib/Codegen/CPU/MicroKernels/TileKernel.h"
+#include "lib/Codegen/CPU/MicroKernels/TransposedKernel.h"
+#include "lib/Codegen/CPU/MicroKernels/WindowKernels.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+#include "tilewright/Passes.h"
+#include "tilewright/StageContract.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace tilewright {
+#define GEN_PASS_DEF_EXPANDCONTRACTIONS
+#include "tilewright/Passes.h.inc"
+namespace cpu {
+namespace {
+
+class ContractionExpander {
+public:
+  ContractionExpander(Operation *op, const ExpandContractionsOptions &options, int64_t tileRows)
+      : op(op), builder(op), loc(op->getLoc()), lanes(options.lanes), registers(options.registers), options(options),
+        tileRows(tileRows) {}
+
+  void matmul(tile::MatmulOp matmul) {
+    Value a = matmul.getInputs()[0], b = matmul.getInputs()[1], c = matmul.getOutputs()[0];
+    int64_t rank = typeOf(c).getRank(), batches = rank - 2;
+    bool batchedB = typeOf(b).getRank() == rank + 1;
+    ArrayRef<int64_t> place = matmul.getLhsPermutation();
+    SmallVector<Value> batch;
+    nest(sizesOf(c, 0, batches), batch, [&] {
+      BlockAccess access;
+      access.lhs = a;
+      access.rhs = b;
+      access.out = c;
+      SmallVector<Value> ofB(batchedB ? ArrayRef<Value>(batch) : ArrayRef<Value>());
+      if (matmul.getInputs().size() == 3)
+        ofB = {chosenBatch(matmul, batch[0])};
+      access.reductionSizes = {size(a, place[rank - 1])};
+      access.columns = size(c, rank - 1);
+      BlockArgument memory = argumentBehind(b);
+      access.rhsNear = memory && isScratch(memory);
+      readPanels(b, batchedB ? batches : 0, access, matmul.getPanel(), c, rank - 1);
+      {
+        access.lhsAt = [&](OpBuilder &, Value row, ValueRange k) {
+          SmallVector<Value> at(rank);
+          for (int64_t dim = 0; dim < batches; ++dim)
+            at[place[dim]] = batch[dim];
+          at[place[rank - 2]] = row;
+          at[place[rank - 1]] = k[0];
+          return at;
+        };
+        access.rhsAt = [&](OpBuilder &, Value panel, ValueRange k) {
+          SmallVector<Value> at(ofB);
+          at.append({panel, k[0], constant(0)});
+          return at;
+        };
+        access.outAt = [&](OpBuilder &, Value row, Value column) {
+          SmallVector<Value> at(batch);
+          at.append({row, column});
+          return at;
+        };
+        access.lhsRowDim = place[rank - 2];
+        access.lhsDepthDim = place[rank - 1];
+        access.outRowDim = rank - 2;
+        scf::ForOp behind = rowLoopBehind(matmul);
+        if (behind)
+          access.rowsDone = [&](OpBuilder &inside, Value from, Value to) {
+            auto part = cast<scf::ForOp>(inside.clone(*behind));
+            part.setLowerBound(from);
+            part.setUpperBound(to);
+          };
+        if (Value left = emit(access, sizeFold(c, rank - 2), matmul.getPanel(), matmul.getGroup()))
+          behind.setLowerBound(left);
+      }
+    });
+    op->erase();
+  }
+
+  /// Returns which batch of B a product that was not tiled reads for `batch`. An index out of range reads the first
+  /// one, as a kernel without tiles cannot report it.
+  Value chosenBatch(tile::MatmulOp matmul, Value batch) {
+    Value number = memref::LoadOp::create(builder, loc, matmul.getInputs()[2], batch);
+    number = arith::IndexCastOp::create(builder, loc, builder.getIndexType(), number);
+    Value limit = size(matmul.getInputs()[1], 0), none = constant(0);
+    if (matmul.getFromEnd()) {
+      Value negative = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, number, none);
+      Value fromEnd = arith::AddIOp::create(builder, loc, number, limit);
+      number = arith::SelectOp::create(builder, loc, negative, fromEnd, number);
+    }
+    Value inside = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, number, limit);
+    return arith::SelectOp::create(builder, loc, inside, number, none);
+  }
+
+  void convolution(tile::ConvolutionOp conv) {
+    if (conv.getMergedHeight() > 0)
+      return convolutionOfWindows(conv);
+    Value in = conv.getInputs()[0], w = conv.getInputs()[1], out = conv.getOutputs()[0];
+    int64_t rowStride = conv.getStrides()[0], columnStride = conv.getStrides()[1];
+    bool merged = conv.getMergedWidth() > 0;
+    int64_t channels = typeOf(in).getDimSize(3);
+    if (merged) {
+      // A window's row is contiguous: width and channels become one dimension.
+      SmallVector<ReassociationIndices> together{{0}, {1}, {2, 3}};
+      in = memref::CollapseShapeOp::create(builder, loc, in, together);
+    }
+    // A window of one pixel: all lines of the tile form one long line.
+    bool flat = !merged && isPixelwise(conv) && isOneRun(in) && isOneRun(out);
+    int64_t pixels = flat ? 1 : 2; // the dimension of pixels
+    if (flat) {
+      SmallVector<ReassociationIndices> together{{0}, {1, 2}, {3}};
+      in = memref::CollapseShapeOp::create(builder, loc, in, together);
+      out = memref::CollapseShapeOp::create(builder, loc, out, together);
+    }
+    SmallVector<Value> image;
+    nest(sizesOf(out, 0, 1), image, [&] {
+      BlockAccess access;
+      access.lhs = in;
+      access.rhs = w;
+      access.out = out;
+      access.columns = size(out, pixels + 1);
+      if (merged)
+        access.reductionSizes = {size(w, 1), constant(conv.getMergedWidth() * channels)};
+      else
+        access.reductionSizes = {size(w, 1), size(w, 2), size(in, pixels + 1)};
+      readPanels(w, 0, access, conv.getPanel(), out, pixels + 1);
+      {
+        access.lhsAt = [&](OpBuilder &, Value row, ValueRange r) {
+          if (flat)
+            return SmallVector<Value>{image[0], row, r[2]};
+          Value line = strided(image[1], rowStride, r[0], conv.getDilations()[0]);
+          if (merged)
+            return SmallVector<Value>{image[0], line, strided(row, columnStride * channels, r[1], 1)};
+          return SmallVector<Value>{image[0], line, strided(row, columnStride, r[1], conv.getDilations()[1]), r[2]};
+        };
+        access.rhsAt = [&](OpBuilder &, Value panel, ValueRange r) {
+          SmallVector<Value> at{panel};
+          at.append(r.begin(), r.end());
+          at.push_back(constant(0));
+          return at;
+        };
+        access.outAt = [&](OpBuilder &, Value row, Value column) {
+          SmallVector<Value> at(image);
+          at.append({row, column});
+          return at;
+        };
+        access.lhsRowDim = access.outRowDim = pixels;
+        access.lhsDepthDim = merged ? 2 : pixels + 1;
+        access.lhsRowStep = merged ? columnStride * channels : columnStride;
+        std::optional<int64_t> lines = getConstantIntValue(sizeFold(out, 1)),
+                               width = getConstantIntValue(sizeFold(out, pixels));
+        if (!flat && lines && width)
+          access.rowsInTask = *lines * *width;
+        if (!flat)
+          access.overLines = [&](function_ref<void()> body) {
+            nest(sizesOf(out, 0, 2), image, [&] {
+              access.rowsBefore = access.rowsInTask == 0
+                                      ? Value()
+                                      : arith::MulIOp::create(builder, loc, image[1], constant(*width)).getResult();
+              body();
+            });
+            image.pop_back();
+          };
+        emit(access, sizeFold(out, pixels), conv.getPanel(), conv.getGroup());
+      }
+    });
+    op->erase();
+  }
+
+  /// Computes a convolution whose whole window is one reduction as the product of a line's gathered windows and the
+  /// weight.
+  void convolutionOfWindows(tile::ConvolutionOp conv) {
+    Value w = conv.getInputs()[1], out = conv.getOutputs()[0];
+    Type element = typeOf(w).getElementType();
+    const int64_t channels = typeOf(conv.getInputs()[0]).getDimSize(3), group = conv.getGroup();
+    SmallVector<ReassociationIndices> together{{0}, {1}, {2, 3}};
+    WindowLine windows;
+    windows.image = memref::CollapseShapeOp::create(builder, loc, conv.getInputs()[0], together);
+    windows.height = conv.getMergedHeight();
+    windows.lineElements = conv.getMergedWidth() * channels;
+    windows.lineStep = conv.getDilations()[0];
+    windows.pixelStep = conv.getStrides()[1] * channels;
+    windows.depth = typeOf(w).getDimSize(1) * group;
+    OpFoldResult pixels = sizeFold(out, 2);
+    const int64_t known = getConstantIntValue(pixels).value_or(0);
+    if (!tileRows)
+      tileRows = rowsOfTiles(pixels);
+    // Gather as many windows at a time as fit the first-level cache together with the weight and the results.
+    constexpr int64_t blockBytes = 16 * 1024;
+    const int64_t windowBytes = windows.depth * element.getIntOrFloatBitWidth() / 8, tilesRows = 2 * tileRows;
+    int64_t block = std::max<int64_t>(blockBytes / windowBytes / tilesRows, 1) * tilesRows;
+    if (known)
+      block = std::min<int64_t>(block, llvm::alignTo(known, tilesRows));
+    Value packed = onStack(builder, loc, {block, windows.depth}, element), first;
+    SmallVector<Value> image;
+    BlockAccess access;
+    access.lhs = packed;
+    access.rhs = w;
+    access.out = out;
+    access.columns = size(out, 3);
+    access.reductionSizes = {constant(windows.depth)};
+    access.rhsNear = true;
+    readPanels(w, 0, access, conv.getPanel(), out, 3);
+    access.lhsAt = [&](OpBuilder &, Value row, ValueRange k) { return SmallVector<Value>{row, k[0]}; };
+    access.rhsAt = [&](OpBuilder &, Value panel, ValueRange k) { return SmallVector<Value>{panel, k[0], constant(0)}; };
+    access.outAt = [&](OpBuilder &, Value row, Value column) {
+      Value pixel = arith::AddIOp::create(builder, loc, first, row);
+      return SmallVector<Value>{image[0], image[1], pixel, column};
+    };
+    access.outRowDim = 2;
+    auto windowsFrom = [&](Value at, OpFoldResult count) {
+      first = at;
+      packWindows(builder, loc, windows, first, count, packed);
+      emit(access, count, conv.getPanel(), group);
+    };
+    nest(sizesOf(out, 0, 2), image, [&] {
+      windows.batch = image[0];
+      windows.line = strided(image[1], conv.getStrides()[0], constant(0), 0);
+      const int64_t whole = known / block * block;
+      if (whole > 0 || !known) {
+        Value end = known ? constant(whole) : size(out, 2);
+        auto loop = scf::ForOp::create(builder, loc, constant(0), end, constant(block));
+        OpBuilder::InsertionGuard guard(builder);
+        builder.setInsertionPointToStart(loop.getBody());
+        Value at = loop.getInductionVar();
+        windowsFrom(at, known ? OpFoldResult(builder.getIndexAttr(block)) : fewer(block, at, pixels));
+      }
+      if (known > whole)
+        windowsFrom(constant(whole), builder.getIndexAttr(known - whole));
+    });
+    op->erase();
+  }
+
+private:
+  /// Returns the smaller of `most` and the number of elements from `at` to `end`.
+  OpFoldResult fewer(int64_t most, Value at, OpFoldResult end) {
+    AffineExpr d0 = builder.getAffineDimExpr(0), d1 = builder.getAffineDimExpr(1);
+    return affine::makeComposedFoldedAffineMin(
+        builder, loc, AffineMap::get(2, 0, {builder.getAffineConstantExpr(most), d1 - d0}, builder.getContext()),
+        {OpFoldResult(at), end});
+  }
+  /// Returns true if each result pixel depends only on the input pixel at its position.
+  bool isPixelwise(tile::ConvolutionOp conv) {
+    Value w = conv.getInputs()[1];
+    return typeOf(w).getDimSize(1) == 1 && typeOf(w).getDimSize(2) == 1 &&
+           llvm::all_of(conv.getStrides(), [](int64_t stride) { return stride == 1; });
+  }
+  /// Returns true if the lines and their pixels are contiguous.
+  static bool isOneRun(Value image) {
+    std::optional<int64_t> line = staticStride(image, 1), pixel = staticStride(image, 2);
+    int64_t width = typeOf(image).getDimSize(2);
+    return line && pixel && !ShapedType::isDynamic(width) && *line == width * *pixel;
+  }
+
+  /// Returns true if a product with B packed in `group` uses AMX tiles.
+  bool onTiles(Value b, int64_t group) {
+    Type element = typeOf(b).getElementType();
+    if (element.isInteger(8))
+      return options.amxInt8 && group == 4;
+    return group == 2 && (element.isF16() ? options.amxF16 : options.amx);
+  }
+
+  /// Emits the kernel. Returns the first row that access.rowsDone must still be called for; null if it was never
+  /// called.
+  Value emit(BlockAccess &access, OpFoldResult rows, int64_t panel, int64_t group) {
+    access.tileRows = tileRows;
+    auto kernel = op->getParentOfType<func::FuncOp>();
+    access.reductionBlock = tile::knobOr(kernel, tile::depthKnob, defaultReductionBlock);
+    access.blockRows = tile::knobOr(kernel, tile::blockKnob, 0);
+    if (onTiles(access.rhs, group) && liesTurned(access)) {
+      emitTransposedPanels(builder, loc, access, rows, panel);
+      return {};
+    }
+    if (onTiles(access.rhs, group)) {
+      if (!access.overLines)
+        return emitTilePanels(builder, loc, access, rows, panel);
+      access.overLines([&] { emitTilePanels(builder, loc, access, rows, panel); });
+      return {};
+    }
+    if (group == 2 && typeOf(access.rhs).getElementType().isF16()) {
+      int64_t most = mostRows(rows);
+      if (most > 0 && most <= tile::rowsNotSplit)
+        emitPanels(builder, loc, access, rows, panel / lanes, lanes, registers, Product::PairFma);
+      else
+        emitSplitPanels(builder, loc, access, rows, panel);
+      return {};
+    }
+    bool bytes = typeOf(access.rhs).getElementType().isInteger(8);
+    Product product = group == 4   ? Product::ByteDot
+                      : bytes      ? Product::WordDot
+                      : group == 2 ? Product::PairDot
+                                   : Product::Fma;
+    emitPanels(builder, loc, access, rows, panel / lanes, lanes, registers, product);
+    return {};
+  }
+
+  /// Returns the kernel's argument that `value` is a view of; null if it is not one.
+  static BlockArgument argumentBehind(Value value) {
+    while (Operation *op = value.getDefiningOp()) {
+      if (!isa<memref::SubViewOp, memref::CastOp, memref::CollapseShapeOp, memref::ExpandShapeOp, memref::ViewOp,
+               memref::ReinterpretCastOp>(op))
+        return {};
+      value = op->getOperand(0);
+    }
+    return dyn_cast<BlockArgument>(value);
+  }
+
+  /// Returns true if this is the kernel's last argument and has bytes as elements.
+  static bool isScratch(BlockArgument argument) {
+    auto type = dyn_cast<MemRefType>(argument.getType());
+    return type && type.getElementType().isInteger(8) &&
+           argument.getArgNumber() + 1 == argument.getOwner()->getNumArguments();
+  }
+
+  /// Returns the loop directly after `matmul` over all rows of its result, if a part of it can run as soon as its rows
+  /// are complete: it reads only the current row of the result, and writes nothing that the product still reads. Ops
+  /// between the two are moved before `matmul`.
+  scf::ForOp rowLoopBehind(tile::MatmulOp matmul) {
+    Value a = matmul.getInputs()[0], b = matmul.getInputs()[1], c = matmul.getOutputs()[0];
+    if (!onTiles(b, matmul.getGroup()))
+      return {}; // vectors would compute both
+    if (typeOf(c).getRank() != 2 || typeOf(b).getRank() != 3 || typeOf(b).getDimSize(0) != 1)
+      return {};
+    OpFoldResult rows = sizeFold(c, 0);
+    std::optional<int64_t> known = getConstantIntValue(rows);
+    if (known ? *known < 64 : mostRows(rows) < 64)
+      return {};
+    SmallVector<Operation *> between;
+    Operation *next = matmul->getNextNode();
+    for (; next && isPure(next); next = next->getNextNode())
+      between.push_back(next);
+    auto loop = dyn_cast_or_null<scf::ForOp>(next);
+    if (!loop || !loop.getInitArgs().empty() || !isConstantIntValue(loop.getLowerBound(), 0) ||
+        !isConstantIntValue(loop.getStep(), 1) || getAsOpFoldResult(loop.getUpperBound()) != rows)
+      return {};
+    // Scratch memory may be used by the product and later by the loop.
+    BlockArgument ofA = argumentBehind(a), ofB = argumentBehind(b);
+    if (!ofA || !ofB || isScratch(ofA) || isScratch(ofB))
+      return {};
+    bool legal = true;
+    loop.walk([&](Operation *op) {
+      if (isPure(op) || isa<scf::ForOp, scf::IfOp, scf::YieldOp>(op))
+        return;
+      Value memory;
+      ValueRange place;
+      bool writes = false;
+      auto take = [&](Value base, ValueRange indices, bool isWrite) {
+        memory = base;
+        place = indices;
+        writes = isWrite;
+      };
+      llvm::TypeSwitch<Operation *>(op)
+          .Case([&](vector::LoadOp load) { take(load.getBase(), load.getIndices(), false); })
+          .Case([&](vector::MaskedLoadOp load) { take(load.getBase(), load.getIndices(), false); })
+          .Case([&](memref::LoadOp load) { take(load.getMemRef(), load.getIndices(), false); })
+          .Case([&](vector::StoreOp store) { take(store.getBase(), store.getIndices(), true); })
+          .Case([&](vector::MaskedStoreOp store) { take(store.getBase(), store.getIndices(), true); })
+          .Case([&](memref::StoreOp store) { take(store.getMemRef(), store.getIndices(), true); });
+      if (!memory) {
+        legal = false;
+      } else if (memory == c) {
+        legal &= place[0] == loop.getInductionVar();
+      } else if (writes) {
+        BlockArgument written = argumentBehind(memory);
+        legal &= written && written != ofA && written != ofB;
+      }
+    });
+    // The checks above would not see an alias of a part of the result.
+    for (Operation *user : c.getUsers())
+      legal &= !isa<ViewLikeOpInterface>(user);
+    if (!legal)
+      return {};
+    for (Operation *op : between)
+      op->moveBefore(matmul);
+    builder.setInsertionPoint(matmul);
+    return loop;
+  }
+
+  static MemRefType typeOf(Value value) { return cast<MemRefType>(value.getType()); }
+  Value constant(int64_t value) { return arith::ConstantIndexOp::create(builder, loc, value); }
+  OpFoldResult sizeFold(Value value, int64_t dim) { return memref::getMixedSize(builder, loc, value, dim); }
+  Value size(Value value, int64_t dim) { return getValueOrCreateConstantIndexOp(builder, loc, sizeFold(value, dim)); }
+  SmallVector<Value> sizesOf(Value value, int64_t from, int64_t to) {
+    SmallVector<Value> sizes;
+    for (int64_t dim = from; dim < to; ++dim)
+      sizes.push_back(size(value, dim));
+    return sizes;
+  }
+  Value strided(Value at, int64_t stride, Value offset, int64_t dilation) {
+    AffineExpr d0 = builder.getAffineDimExpr(0), d1 = builder.getAffineDimExpr(1);
+    return affine::makeComposedAffineApply(builder, loc, AffineMap::get(2, 0, d0 * stride + d1 * dilation),
+                                           {OpFoldResult(at), OpFoldResult(offset)});
+  }
+
+  /// Emits loops over `extents` with induction variables `ivs` around `body`.
+  void nest(ArrayRef<Value> extents, SmallVector<Value> &ivs, function_ref<void()> body) {
+    if (ivs.size() == extents.size())
+      return body();
+    Value extent = extents[ivs.size()];
+    if (isConstantIntValue(extent, 1)) {
+      ivs.push_back(constant(0));
+      return nest(extents, ivs, body);
+    }
+    auto loop = scf::ForOp::create(builder, loc, constant(0), extent, constant(1));
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    ivs.push_back(loop.getInductionVar());
+    nest(extents, ivs, body);
+  }
+
+  void readPanels(Value packed, int64_t panelDim, BlockAccess &access, int64_t panel, Value out, int64_t columnDim) {
+    std::optional<int64_t> columns = getConstantIntValue(sizeFold(out, columnDim));
+    access.wholePanels = columns && *columns % panel == 0;
+    Value count = access.panels = size(packed, panelDim);
+    access.overPanels = [this, &access, count, panel](function_ref<void()> body) {
+      SmallVector<Value> ivs;
+      nest({count}, ivs, [&] {
+        access.panel = ivs[0];
+        access.firstColumn = arith::MulIOp::create(builder, loc, ivs[0], constant(panel));
+        body();
+      });
+    };
+  }
+
+  Operation *op;
+  OpBuilder builder;
+  Location loc;
+  int64_t lanes, registers;
+  const ExpandContractionsOptions &options;
+  int64_t tileRows; ///< see BlockAccess
+};
+
+/// Returns the rows of tiles for all products of a kernel, if they would choose different ones; else 0.
+int64_t commonTileRows(ArrayRef<Operation *> ops) {
+  std::optional<int64_t> common;
+  for (Operation *op : ops) {
+    if (!isa<tile::MatmulOp, tile::ConvolutionOp>(op))
+      continue;
+    auto result = cast<MemRefType>(cast<DestinationStyleOpInterface>(op).getDpsInits()[0].getType());
+    int64_t rows = result.getDimSize(result.getRank() - 2);
+    int64_t own = ShapedType::isDynamic(rows) ? tileRows : rowsOfTiles(Builder(op->getContext()).getIndexAttr(rows));
+    if (common && *common != own)
+      return tileRows;
+    common = own;
+  }
+  return 0;
+}
+
+struct ExpandContractions : impl::ExpandContractionsBase<ExpandContractions> {
+  using ExpandContractionsBase::ExpandContractionsBase;
+  void runOnOperation() override {
+    if (failed(requireForm(getOperation(), IRForm::Buffers, getArgument())))
+      return signalPassFailure();
+    const ExpandContractionsOptions options{lanes, registers, amx, amxF16, splitF16, amxInt8};
+    SmallVector<Operation *> ops;
+    getOperation().walk([&](Operation *op) {
+      if (isa<tile::MatmulOp, tile::ConvolutionOp, tile::GroupedConvolutionOp, tile::DepthwiseGradientOp, tile::PackOp>(
+              op))
+        ops.push_back(op);
+    });
+    const int64_t tileRows = commonTileRows(ops);
+    for (Operation *op : ops) {
+      if (auto pack = dyn_cast<tile::PackOp>(op)) {
+        expandPack(pack, lanes);
+        continue;
+      }
+      if (auto grouped = dyn_cast<tile::GroupedConvolutionOp>(op)) {
+        expandGroupedConvolution(grouped, lanes, registers);
+        continue;
+      }
+      if (auto gradient = dyn_cast<tile::DepthwiseGradientOp>(op)) {
+        expandDepthwiseGradient(gradient, lanes, registers);
+        continue;
+      }
+      Type element = cast<MemRefType>(op->getOperand(1).getType()).getElementType();
+      bool tiles = amxF16 || (splitF16 && isa<tile::MatmulOp>(op));
+      if (element.isF16() && !tiles && op->getAttrOfType<IntegerAttr>("group").getInt() != 1) {
+        op->emitOpError("expected f16 operands one by one (group = 1): pairs are for tiles (amx-f16, split-f16)");
+        return signalPassFailure();
+      }
+      ContractionExpander expander(op, options, tileRows);
+      if (auto matmul = dyn_cast<tile::MatmulOp>(op))
+        expander.matmul(matmul);
+      else
+        expander.convolution(cast<tile::ConvolutionOp>(op));
+    }
+  }
+};
+} // namespace
+} // namespace cpu
+} // namespace tilewright

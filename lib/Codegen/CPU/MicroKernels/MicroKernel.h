@@ -1,0 +1,102 @@
+//===- MicroKernel.h - register-blocked products -------------------------------===//
+//
+// C[rows, panel] = sum over the reduction loops of A[row, r...] * B[r..., panel], with `rows` x `vectors` accumulators
+// in registers. A is read one element per row and step and broadcast, B by whole vectors from its panel. 8x48 (8 rows,
+// 3 vectors of 16) uses 24 accumulators, 3 for B and 1 for A of the 32 AVX-512 registers.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEWRIGHT_LIB_CODEGEN_CPU_MICROKERNELS_MICROKERNEL_H
+#define TILEWRIGHT_LIB_CODEGEN_CPU_MICROKERNELS_MICROKERNEL_H
+
+#include "mlir/IR/Builders.h"
+
+namespace tilewright::cpu {
+
+/// The innermost reduction runs in K-blocks of this many steps unless a schedule's `depth` sets another number. Each
+/// block is summed separately and then added to C: a block of B (24 KiB of a 48-column panel) shares the first-level
+/// cache with A, and the error of a long sum grows with the block, not with K.
+inline constexpr int64_t defaultReductionBlock = 128;
+
+/// How the operands of one block are accessed.
+struct BlockAccess {
+  mlir::Value lhs, rhs, out;
+  /// Returns the indices of A's element for `row` (an index within the tile) at the reduction's induction variables.
+  std::function<llvm::SmallVector<mlir::Value>(mlir::OpBuilder &, mlir::Value row, mlir::ValueRange reduction)> lhsAt;
+  /// Returns the indices of the first element of the row of B's `panel` at the reduction's induction variables.
+  std::function<llvm::SmallVector<mlir::Value>(mlir::OpBuilder &, mlir::Value panel, mlir::ValueRange reduction)> rhsAt;
+  /// Returns the indices of C's element at `row` and `column`.
+  std::function<llvm::SmallVector<mlir::Value>(mlir::OpBuilder &, mlir::Value row, mlir::Value column)> outAt;
+  /// Extents of the reduction loops.
+  llvm::SmallVector<mlir::Value> reductionSizes;
+  /// Emits a loop over B's panels, sets `panel` and `firstColumn`, and calls the body inside.
+  std::function<void(llvm::function_ref<void()>)> overPanels;
+  mlir::Value panel;       ///< the current panel of B
+  mlir::Value panels;      ///< number of panels
+  mlir::Value firstColumn; ///< of the panel in C
+  mlir::Value columns;     ///< of C: stores beyond it are masked
+  /// Not null if the task computes several lines of an image, each with all of B: emits a loop over them, sets
+  /// `rowsBefore` to the rows of the previous lines (null if their number is unknown), and calls the body inside.
+  std::function<void(llvm::function_ref<void()>)> overLines;
+  mlir::Value rowsBefore;
+  int64_t rowsInTask = 0; ///< of all lines
+  /// If not null, emits what follows the product for the rows [from, to) of C once they are complete. A kernel may do
+  /// this while it computes later rows; it leaves the last 32 of whole blocks and all later rows.
+  std::function<void(mlir::OpBuilder &, mlir::Value from, mlir::Value to)> rowsDone;
+  bool rhsNear = false;     ///< the task packed B itself: it is in the second-level cache and is not prefetched
+  bool wholePanels = false; ///< columns is a multiple of the panel
+  int64_t reductionBlock = defaultReductionBlock; ///< steps of the innermost reduction summed in registers
+  int64_t blockRows = 0; ///< rows in registers at a time; 0 or tile::wholeBlocks: as many as fit
+  int64_t tileRows = 0;  ///< rows of the AMX tiles of A and C; 0: as rowsOfTiles() returns
+  /// The dimensions of A for rows and the innermost reduction, and of C for rows. A row of the tile advances A's
+  /// dimension by `lhsRowStep` elements (a convolution's stride).
+  int64_t lhsRowDim = 0, lhsDepthDim = 1, outRowDim = 0, lhsRowStep = 1;
+
+  /// Returns true if consecutive k of A are contiguous.
+  bool lhsDepthContiguous() const;
+  /// Returns true if all outer reductions are single steps.
+  bool hasOneRun() const;
+  /// Returns true if there are outer reductions, and each run of the innermost one is added to C because it is long.
+  /// The limit is lower if operands are widened in blocks, which is impossible with all reductions in registers.
+  bool runsApart() const;
+  bool widens = false; ///< operands narrower than f32 are multiplied in f32
+};
+
+/// Returns the stride of a buffer's dimension if its type contains it.
+std::optional<int64_t> staticStride(mlir::Value value, int64_t dim);
+
+/// Allocates memory of `element` in the kernel's stack frame.
+mlir::Value onStack(mlir::OpBuilder &builder, mlir::Location loc, llvm::ArrayRef<int64_t> sizes, mlir::Type element);
+
+/// The part of B that is read after the current panel's K-block.
+struct NextBlock {
+  mlir::Value panel, steps; ///< the panel, and the distance from here to its k
+};
+
+/// Returns the next panel at the same k; after the last panel, the first one at the next k, `depth` steps from here.
+/// If there is only one panel, returns the next k, which is followed by the next task's panel.
+NextBlock nextBlock(mlir::OpBuilder &builder, mlir::Location loc, const BlockAccess &access, int64_t depth);
+
+/// Returns the maximum number of rows of a tile; 0: unknown.
+int64_t mostRows(mlir::OpFoldResult rows);
+
+/// Returns the rows per block for `vectors` accumulators per row and `registers` vector registers, of which `others`
+/// are used otherwise.
+int64_t rowsPerBlock(int64_t vectors, int64_t registers, int64_t others = 0);
+
+/// How a step of the reduction multiplies: Fma: one k in f32; PairFma: a pair of k in f32, one after the other;
+/// PairDot: a pair of bf16 by vdpbf16ps; ByteDot: four bytes by vpdpbusd; WordDot: a pair of widened bytes by
+/// vpmaddwd. The k of a step are adjacent in B.
+enum class Product { Fma, PairFma, PairDot, ByteDot, WordDot };
+
+/// Returns the number of k of one step.
+inline int64_t stepOf(Product product) { return product == Product::Fma ? 1 : product == Product::ByteDot ? 4 : 2; }
+
+/// Emits the product of `rows` rows (a value) from row 0 on with all panels, in blocks of rowsPerBlock and then of
+/// powers of two. K-blocks of the reduction run around the panels (Goto and van de Geijn, "Anatomy of high-performance
+/// matrix multiplication", 2008): a block of A stays in the second-level cache, and each panel of B is read once.
+void emitPanels(mlir::OpBuilder &builder, mlir::Location loc, BlockAccess &access, mlir::OpFoldResult rows,
+                int64_t vectors, int64_t lanes, int64_t registers, Product product);
+
+} // namespace tilewright::cpu
+
+#endif

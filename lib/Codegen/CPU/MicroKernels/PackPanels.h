@@ -1,0 +1,29 @@
+//===- PackPanels.h - tw_tile.pack as vector code ----------------------------------===//
+//
+// out[b, p, inner, k / g, j * g + k % g] = in[b, inner, k, p * panel + j], zero if there is no such element; g =
+// group.
+//
+// Two vectorized copies, and a scalar one for other layouts:
+//   columns contiguous: load `g` rows of a vector of columns, interleave, store;
+//   k contiguous: load a vector of units of k (one f32, a pair of bf16, two or four bytes) for each of `lanes` columns,
+//   transpose the square in registers, store `lanes` rows.
+// In a tile, the input starts at the tile's first column.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEWRIGHT_LIB_CODEGEN_CPU_MICROKERNELS_PACKPANELS_H
+#define TILEWRIGHT_LIB_CODEGEN_CPU_MICROKERNELS_PACKPANELS_H
+
+#include "dialects/Tile/Tile.h"
+
+namespace tilewright::cpu {
+
+/// Replaces `pack`, on buffers, by loops over vectors of `lanes` 32-bit elements.
+void expandPack(tile::PackOp pack, int64_t lanes);
+
+/// Transposes a square of vectors in registers: as many vectors as each has lanes, a power of two (Eklundh: in round
+/// s, lanes with bit s of rows i and i + s are exchanged).
+void transposeSquare(mlir::OpBuilder &builder, mlir::Location loc, llvm::MutableArrayRef<mlir::Value> rows);
+
+} // namespace tilewright::cpu
+
+#endif

@@ -1,0 +1,581 @@
+//===- TileKernel.cpp - products on AMX tiles --------------------------------------===//
+#include "lib/Codegen/CPU/MicroKernels/TileKernel.h"
+#include "mlir/Dialect/AMX/AMXDialect.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+
+namespace tilewright::cpu {
+namespace {
+
+/// What happens to C: it becomes the product; the product is added to it, where all rows and k can be read; or the
+/// product of numbers in two parts is added to it.
+enum class TileSums { Product, Added, AddedInParts };
+
+class TileEmitter {
+public:
+  TileEmitter(OpBuilder &builder, Location loc, const BlockAccess &access, int64_t panel, int64_t rowsOfTile,
+              TileSums sums = TileSums::Product)
+      : builder(builder), loc(loc), access(access), vectors(panel / tileColumns),
+        element(cast<MemRefType>(access.rhs.getType()).getElementType()),
+        sumElement(cast<MemRefType>(access.out.getType()).getElementType()),
+        elementBytes(element.getIntOrFloatBitWidth() / 8), tileDepth(tileRowBytes / elementBytes),
+        tileReductionBlock(tileReductionBytes / elementBytes), rowsOfTile(rowsOfTile),
+        accumulatorType(amx::TileType::get({rowsOfTile, tileColumns}, sumElement)),
+        lhsType(amx::TileType::get({rowsOfTile, tileDepth}, element)),
+        rhsType(amx::TileType::get({tileRows, tileDepth}, element)), adds(sums != TileSums::Product),
+        split(sums == TileSums::AddedInParts) {
+    lhsRowStride =
+        arith::MulIOp::create(builder, loc, strideOf(access.lhs, access.lhsRowDim), constant(access.lhsRowStep));
+    lhsDepthContiguous = access.lhsDepthContiguous();
+    rhsRowStride = strideOf(access.rhs, cast<MemRefType>(access.rhs.getType()).getRank() - 2);
+    outRowStride = strideOf(access.out, access.outRowDim);
+    depth = access.reductionSizes.back();
+    depthWhole = apply(depth, d0() - d0() % tileDepth);
+    std::optional<int64_t> known = getConstantIntValue(depth);
+    hasTail = !known || *known % tileDepth;
+  }
+
+  void rows(OpFoldResult rows) {
+    std::optional<int64_t> known = getConstantIntValue(rows);
+    Value total = getValueOrCreateConstantIndexOp(builder, loc, rows);
+    const bool padRest = !adds;
+    const int64_t blockRows = 2 * rowsOfTile;
+    rowBlocks = known.value_or(128) / blockRows;
+    Value whole = apply(total, d0() - d0() % blockRows);
+    if (!known || *known >= blockRows) {
+      wholeBlocks(whole);
+      if (!access.wholePanels)
+        access.overPanels([&] {
+          inPanel(/*whole=*/false, [&] {
+            overRows(whole, [&](Value first) { padded(2, first, constant(blockRows), /*padRows=*/false); });
+          });
+        });
+    }
+    if (known) {
+      int64_t rest = *known % blockRows;
+      if (rest == rowsOfTile)
+        wholeRest(whole);
+      else if (rest)
+        access.overPanels([&] { padded(rest > rowsOfTile ? 2 : 1, constant(*known - rest), constant(rest), padRest); });
+      return;
+    }
+    Value rest = arith::SubIOp::create(builder, loc, total, whole);
+    auto when = [&](arith::CmpIPredicate predicate, int64_t bound) -> Value {
+      return arith::CmpIOp::create(builder, loc, predicate, rest, constant(bound));
+    };
+    Value few = arith::AndIOp::create(builder, loc, when(arith::CmpIPredicate::sgt, 0),
+                                      when(arith::CmpIPredicate::slt, rowsOfTile));
+    for (int64_t tiles : {1, 2})
+      inside(tiles == 1 ? few : when(arith::CmpIPredicate::sgt, rowsOfTile),
+             [&] { access.overPanels([&] { padded(tiles, whole, rest, padRest); }); });
+    inside(when(arith::CmpIPredicate::eq, rowsOfTile), [&] { wholeRest(whole); });
+  }
+
+  Value rowsLeft; ///< rows from here on are left when access.rowsDone was called; else null
+
+private:
+  using Tiles = SmallVector<Value>;
+
+  AffineExpr d0() { return builder.getAffineDimExpr(0); }
+  Value constant(int64_t value) { return arith::ConstantIndexOp::create(builder, loc, value); }
+  Value apply(Value value, AffineExpr expr) {
+    return getValueOrCreateConstantIndexOp(
+        builder, loc,
+        affine::makeComposedFoldedAffineApply(builder, loc, AffineMap::get(1, 0, expr), {OpFoldResult(value)}));
+  }
+  Value add(Value a, Value b) { return arith::AddIOp::create(builder, loc, a, b); }
+  Value plus(Value a, int64_t b) { return b == 0 ? a : add(a, constant(b)); }
+
+  Value strideOf(Value value, int64_t dim) {
+    if (std::optional<int64_t> known = staticStride(value, dim))
+      return constant(*known);
+    return memref::ExtractStridedMetadataOp::create(builder, loc, value).getStrides()[dim];
+  }
+
+  /// Returns a pad in the kernel's stack frame for A or for C, allocated once per function.
+  Value pad(Type of) {
+    bool sums = of == sumElement;
+    Value &have = sums ? outPad : lhsPad;
+    if (have)
+      return have;
+    have = onStack(builder, loc, {2 * tileRows, sums ? 2 * tileColumns : tileDepth}, of);
+    return have;
+  }
+
+  void overRows(Value end, function_ref<void(Value)> body) {
+    auto loop = scf::ForOp::create(builder, loc, constant(0), end, constant(2 * rowsOfTile));
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    body(loop.getInductionVar());
+  }
+
+  void inside(Value condition, function_ref<void()> body) {
+    auto branch = scf::IfOp::create(builder, loc, TypeRange(), condition, /*withElse=*/false);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(&branch.getThenRegion().front());
+    body();
+  }
+  /// Emits `body` under the condition that N fills the current panel, or that it does not.
+  void inPanel(bool whole, function_ref<void()> body) {
+    if (access.wholePanels)
+      return body();
+    Value left = arith::SubIOp::create(builder, loc, access.columns, access.firstColumn);
+    inside(arith::CmpIOp::create(builder, loc, whole ? arith::CmpIPredicate::sge : arith::CmpIPredicate::slt, left,
+                                 constant(vectors * tileColumns)),
+           body);
+  }
+
+  /// Computes one tile of rows that is complete, from `first` on.
+  void wholeRest(Value first) {
+    auto tiles = [&] { return sums(adds ? load(1, first) : zeros(1), 1, first, Value()); };
+    access.overPanels([&] {
+      inPanel(/*whole=*/true, [&] { store(tiles(), 1, first); });
+      if (!access.wholePanels)
+        inPanel(/*whole=*/false, [&] { padded(1, first, constant(rowsOfTile), /*padRows=*/false); });
+    });
+  }
+
+  /// Computes rows in blocks of two tiles up to `end`, in panels that N fills.
+  void wholeBlocks(Value end) {
+    auto everyBlock = [&](function_ref<Tiles(Value)> tilesOf) {
+      access.overPanels([&] {
+        inPanel(/*whole=*/true, [&] { overRows(end, [&](Value first) { store(tilesOf(first), 2, first); }); });
+      });
+    };
+    if (adds) {
+      fetchDepth = getConstantIntValue(depth).value_or(0);
+      return everyBlock([&](Value first) {
+        fetchFrom = fetchDepth ? constant(0) : Value();
+        Tiles tiles = sums(load(2, first), 2, first, Value());
+        fetchFrom = Value();
+        return tiles;
+      });
+    }
+    const bool single = access.hasOneRun();
+    SmallVector<Value> places(access.reductionSizes.size() - 1, constant(0));
+    std::optional<int64_t> known = getConstantIntValue(depth);
+    if (single && known && *known <= tileReductionBlock + tileReductionBlock / 4 && *known % tileDepth == 0 &&
+        access.rowsDone && access.wholePanels) {
+      fetchDepth = *known;
+      return whenThereAre(end,
+                          [&] { overlappedBlocks(end, places, constant(0), constant(*known), *known / tileDepth); });
+    }
+    if (!single || (known && *known <= tileReductionBlock + tileReductionBlock / 4))
+      return everyBlock([&](Value first) {
+        fetchFrom = single && known ? constant(0) : Value();
+        fetchDepth = single && known ? *known : 0;
+        Tiles tiles = reduce(0, zeros(2), {}, 2, first, constant(0), depthWhole, Value());
+        fetchFrom = Value();
+        return tiles;
+      });
+    // Use even K-blocks, of one length if K is divisible.
+    int64_t block = tileReductionBlock;
+    bool even = false;
+    if (known) {
+      int64_t blocks = llvm::divideCeil(*known, tileReductionBlock);
+      block = llvm::alignTo(llvm::divideCeil(*known, blocks), tileDepth);
+      for (int64_t more = blocks; !even && more <= blocks + blocks / 2; ++more)
+        if (*known % (more * tileDepth) == 0) {
+          block = *known / more;
+          even = true;
+        }
+    }
+    auto least = [&](Value from) {
+      AffineExpr d1 = builder.getAffineDimExpr(1);
+      return getValueOrCreateConstantIndexOp(
+          builder, loc,
+          affine::makeComposedFoldedAffineMin(builder, loc,
+                                              AffineMap::get(2, 0, {d0() + block, d1}, builder.getContext()),
+                                              {OpFoldResult(from), OpFoldResult(depthWhole)}));
+    };
+    Value zero = constant(0), firstEnd = least(zero);
+    fetchDepth = block;
+    const bool overlap = even && !hasTail && access.rowsDone && access.wholePanels;
+    auto fetchingSteps = [&](Tiles tiles, Value first, Value from, Value to) {
+      fetchFrom = from;
+      tiles = steps(tiles, places, 2, first, from, to);
+      fetchFrom = Value();
+      return tiles;
+    };
+    everyBlock([&](Value first) { return fetchingSteps(zeros(2), first, zero, firstEnd); });
+    {
+      Value end = overlap ? constant(*known - block) : depthWhole;
+      auto loop = scf::ForOp::create(builder, loc, constant(block), end, constant(block));
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(loop.getBody());
+      Value from = loop.getInductionVar(), to = even ? plus(from, block) : least(from);
+      everyBlock([&](Value first) { return fetchingSteps(load(2, first), first, from, to); });
+    }
+    if (overlap)
+      whenThereAre(
+          end, [&] { overlappedBlocks(end, places, constant(*known - block), constant(*known), block / tileDepth); });
+    if (hasTail)
+      inside(arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, depthWhole, depth), [&] {
+        everyBlock([&](Value first) { return tail(load(2, first), places, 2, first, constant(2 * rowsOfTile)); });
+      });
+  }
+
+  /// Emits overlappedBlocks() if there are any; without them, rowsDone is not called.
+  void whenThereAre(Value end, function_ref<void()> blocks) {
+    const int64_t blockRows = 2 * rowsOfTile;
+    if (std::optional<int64_t> known = getConstantIntValue(end)) {
+      rowsLeft = constant(*known - blockRows);
+      return blocks();
+    }
+    Value zero = constant(0);
+    rowsLeft = arith::MaxSIOp::create(builder, loc, zero, apply(end, d0() - blockRows));
+    inside(arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sgt, end, zero), blocks);
+  }
+
+  /// Emits the last K-block, of `count` steps: calls access.rowsDone for C's rows while the tile unit computes the
+  /// next 32 rows, a few rows in each step. The rows of the last block are left.
+  void overlappedBlocks(Value end, const SmallVector<Value> &places, Value from, Value to, int64_t count) {
+    const int64_t blockRows = 2 * rowsOfTile;
+    fetchFrom = from;
+    const int64_t rows = llvm::divideCeil(blockRows, count);
+    access.overPanels([&] {
+      store(steps(begin(from, constant(0)), places, 2, constant(0), from, to), 2, constant(0));
+      auto loop = scf::ForOp::create(builder, loc, constant(blockRows), end, constant(blockRows));
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(loop.getBody());
+      Value first = loop.getInductionVar();
+      duringStep = [&](Value k) {
+        AffineExpr d1 = builder.getAffineDimExpr(1), d2 = builder.getAffineDimExpr(2);
+        AffineExpr done = d0() - blockRows + (d1 - d2).floorDiv(tileDepth) * rows;
+        auto least = [&](AffineExpr row) {
+          return getValueOrCreateConstantIndexOp(
+              builder, loc,
+              affine::makeComposedFoldedAffineMin(builder, loc, AffineMap::get(3, 0, {row, d0()}, builder.getContext()),
+                                                  {OpFoldResult(first), OpFoldResult(k), OpFoldResult(from)}));
+        };
+        access.rowsDone(builder, least(done), least(done + rows));
+      };
+      Tiles tiles = steps(begin(from, first), places, 2, first, from, to);
+      duringStep = nullptr;
+      store(tiles, 2, first);
+    });
+    fetchFrom = Value();
+  }
+
+  /// Computes one block of `count` row tiles of which `valid` rows exist; C goes through the pad, and so does A if
+  /// `padRows`.
+  void padded(int64_t count, Value first, Value valid, bool padRows) {
+    if (padRows)
+      clearPad();
+    Tiles tiles = sums(zeros(count), count, first, padRows ? valid : Value());
+    Value out = pad(sumElement);
+    for (auto [index, tile] : llvm::enumerate(tiles))
+      amx::TileStoreOp::create(
+          builder, loc, out,
+          ValueRange{constant(index / vectors * rowsOfTile), constant(index % vectors * tileColumns)}, tile,
+          constant(2 * tileColumns));
+    auto loop = scf::ForOp::create(builder, loc, constant(0), valid, constant(1));
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    VectorType type = VectorType::get({tileColumns}, sumElement);
+    VectorType maskType = VectorType::get({tileColumns}, builder.getI1Type());
+    for (int64_t v = 0; v < vectors; ++v) {
+      Value column = plus(access.firstColumn, v * tileColumns);
+      Value value = vector::LoadOp::create(builder, loc, type, out,
+                                           ValueRange{loop.getInductionVar(), constant(v * tileColumns)});
+      Value mask = vector::CreateMaskOp::create(
+          builder, loc, maskType, ValueRange{arith::SubIOp::create(builder, loc, access.columns, column)});
+      SmallVector<Value> at = access.outAt(builder, add(first, loop.getInductionVar()), column);
+      if (adds) {
+        Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
+        value = arith::AddFOp::create(builder, loc, value,
+                                      vector::MaskedLoadOp::create(builder, loc, type, access.out, at, mask, zero));
+      }
+      vector::MaskedStoreOp::create(builder, loc, access.out, at, mask, value);
+    }
+  }
+
+  Tiles zeros(int64_t count) {
+    Tiles tiles;
+    for (int64_t i = 0; i < count * vectors; ++i)
+      tiles.push_back(amx::TileZeroOp::create(builder, loc, accumulatorType));
+    return tiles;
+  }
+
+  SmallVector<Value> outAt(int64_t index, Value first) {
+    return access.outAt(builder, plus(first, index / vectors * rowsOfTile),
+                        plus(access.firstColumn, index % vectors * tileColumns));
+  }
+  Tiles load(int64_t count, Value first) {
+    Tiles tiles;
+    for (int64_t i = 0; i < count * vectors; ++i)
+      tiles.push_back(
+          amx::TileLoadOp::create(builder, loc, accumulatorType, access.out, outAt(i, first), outRowStride));
+    return tiles;
+  }
+  /// Returns the initial accumulators of a K-block: C, or zero at the first k.
+  Tiles begin(Value from, Value first) { return isConstantIntValue(from, 0) ? zeros(2) : load(2, first); }
+  void store(const Tiles &tiles, int64_t count, Value first) {
+    for (int64_t i = 0; i < count * vectors; ++i)
+      amx::TileStoreOp::create(builder, loc, access.out, outAt(i, first), tiles[i], outRowStride);
+  }
+
+  /// Returns `tiles` plus the whole product, for `count` row tiles from `first` on, of which `validRows` can be read
+  /// (null: all).
+  Tiles sums(Tiles tiles, int64_t count, Value first, Value validRows) {
+    if (split)
+      return splitSteps(tiles, count, first);
+    if (adds)
+      return steps(tiles, {}, count, first, constant(0), depth);
+    return reduce(0, tiles, {}, count, first, constant(0), depthWhole, validRows);
+  }
+
+  /// Emits the loops around the innermost reduction with all of it inside: the steps of `from` .. `to` and the tail.
+  Tiles reduce(size_t level, Tiles tiles, SmallVector<Value> ivs, int64_t count, Value first, Value from, Value to,
+               Value validRows) {
+    if (level + 1 == access.reductionSizes.size()) {
+      if (!validRows && lhsDepthContiguous) {
+        tiles = steps(tiles, ivs, count, first, from, to);
+        return hasTail ? tail(tiles, ivs, count, first, constant(count * rowsOfTile)) : tiles;
+      }
+      return paddedSteps(tiles, ivs, count, first, from, depth, validRows ? validRows : constant(count * rowsOfTile));
+    }
+    if (isConstantIntValue(access.reductionSizes[level], 1)) {
+      ivs.push_back(constant(0));
+      return reduce(level + 1, tiles, ivs, count, first, from, to, validRows);
+    }
+    auto loop = scf::ForOp::create(builder, loc, constant(0), access.reductionSizes[level], constant(1), tiles);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    ivs.push_back(loop.getInductionVar());
+    Tiles next =
+        reduce(level + 1, llvm::to_vector_of<Value>(loop.getRegionIterArgs()), ivs, count, first, from, to, validRows);
+    scf::YieldOp::create(builder, loc, next);
+    return llvm::to_vector_of<Value>(loop.getResults());
+  }
+
+  /// Emits steps over whole tiles of A, read in place if its k are contiguous, else through the pad.
+  Tiles steps(Tiles tiles, SmallVector<Value> ivs, int64_t count, Value first, Value from, Value to) {
+    if (!lhsDepthContiguous)
+      return paddedSteps(tiles, ivs, count, first, from, to, constant(count * rowsOfTile));
+    return over(tiles, ivs, from, to, [&](Tiles carried, ArrayRef<Value> at) {
+      fetchAhead(first, at);
+      Tiles a;
+      for (int64_t row = 0; row < count; ++row)
+        a.push_back(amx::TileLoadOp::create(builder, loc, lhsType, access.lhs,
+                                            access.lhsAt(builder, plus(first, row * rowsOfTile), at), lhsRowStride));
+      return multiply(carried, a, at);
+    });
+  }
+
+  /// Emits all steps of numbers in two parts. Tiles are loaded as rarely as eight tile registers allow.
+  Tiles splitSteps(Tiles tiles, int64_t count, Value first) {
+    auto loop = scf::ForOp::create(builder, loc, constant(0), depth, constant(2 * tileDepth), tiles);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    Value high = loop.getInductionVar(), low = plus(high, tileDepth);
+    tiles = llvm::to_vector_of<Value>(loop.getRegionIterArgs());
+    auto rowTiles = [&](Value k) {
+      Tiles a;
+      for (int64_t row = 0; row < count; ++row)
+        a.push_back(amx::TileLoadOp::create(builder, loc, lhsType, access.lhs,
+                                            access.lhsAt(builder, plus(first, row * rowsOfTile), {k}), lhsRowStride));
+      return a;
+    };
+    Tiles a = rowTiles(high);
+    tiles = multiply(multiply(tiles, a, {high}), a, {low});
+    a = rowTiles(low);
+    tiles = multiply(multiply(tiles, a, {low}), a, {high});
+    scf::YieldOp::create(builder, loc, tiles);
+    return llvm::to_vector_of<Value>(loop.getResults());
+  }
+
+  Tiles paddedSteps(Tiles tiles, SmallVector<Value> ivs, int64_t count, Value first, Value from, Value to,
+                    Value valid) {
+    return over(tiles, ivs, from, to, [&](Tiles carried, ArrayRef<Value> at) {
+      copyToPad(first, at, valid);
+      return multiply(carried, padTiles(count), at);
+    });
+  }
+
+  /// Emits the k beyond the last whole tile; no step if there are none.
+  Tiles tail(Tiles tiles, SmallVector<Value> ivs, int64_t count, Value first, Value valid) {
+    return paddedSteps(tiles, ivs, count, first, depthWhole, depth, valid);
+  }
+
+  Tiles padTiles(int64_t count) {
+    Tiles a;
+    for (int64_t row = 0; row < count; ++row)
+      a.push_back(amx::TileLoadOp::create(builder, loc, lhsType, pad(element),
+                                          ValueRange{constant(row * rowsOfTile), constant(0)}, constant(tileDepth)));
+    return a;
+  }
+
+  /// Up to this many steps of a product whose B is in the cache are unrolled: attention heads have two. (Products that
+  /// prefetch are not unrolled, because each step would repeat that code.)
+  static constexpr int64_t straightSteps = 2;
+
+  Tiles over(const Tiles &tiles, ArrayRef<Value> ivs, Value from, Value to,
+             function_ref<Tiles(Tiles, ArrayRef<Value>)> body) {
+    auto step = [&](const Tiles &sums, Value k) {
+      SmallVector<Value> places(ivs);
+      places.push_back(k);
+      if (duringStep)
+        duringStep(k);
+      return body(sums, places);
+    };
+    std::optional<int64_t> begin = getConstantIntValue(from), end = getConstantIntValue(to);
+    if (access.rhsNear && begin && end && *end - *begin <= straightSteps * tileDepth) {
+      Tiles sums(tiles);
+      for (int64_t k = *begin; k < *end; k += tileDepth)
+        sums = step(sums, constant(k));
+      return sums;
+    }
+    auto loop = scf::ForOp::create(builder, loc, from, to, constant(tileDepth), tiles);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    scf::YieldOp::create(builder, loc,
+                         step(llvm::to_vector_of<Value>(loop.getRegionIterArgs()), loop.getInductionVar()));
+    return llvm::to_vector_of<Value>(loop.getResults());
+  }
+
+  /// Prefetches this step's share of the next block of B into the second-level cache: from the third level it arrives
+  /// too slowly for the first rows that read it. All blocks of rows together fetch it once.
+  void fetchAhead(Value first, ArrayRef<Value> at) {
+    if (!fetchFrom || rowBlocks < 1 || access.rhsNear)
+      return;
+    const int64_t group = 4 / elementBytes;
+    auto divided = [&](Value value, int64_t by) -> Value { // no signed division: nothing is negative
+      return arith::DivUIOp::create(builder, loc, value, constant(by));
+    };
+    auto times = [&](Value value, int64_t by) -> Value {
+      return arith::MulIOp::create(builder, loc, value, constant(by));
+    };
+    NextBlock next = nextBlock(builder, loc, access, fetchDepth / group);
+    Value from = add(divided(fetchFrom, group), next.steps);
+    // Rows of B are groups of k; a step reads 16 of them.
+    int64_t rows = llvm::divideCeil(tileRows, rowBlocks), share = fetchDepth / tileDepth * rows;
+    Value step = divided(arith::SubIOp::create(builder, loc, at.back(), fetchFrom), tileDepth);
+    Value place = add(add(from, times(divided(first, 2 * rowsOfTile), share)), times(step, rows));
+    for (int64_t row = 0; row < rows; ++row) {
+      SmallVector<Value> ivs(at);
+      ivs.back() = plus(place, row);
+      SmallVector<Value> index = access.rhsAt(builder, next.panel, ivs);
+      Value column = index.back();
+      for (int64_t v = 0; v < vectors; ++v) {
+        index.back() = plus(column, v * group * tileColumns);
+        memref::PrefetchOp::create(builder, loc, access.rhs, index, /*isWrite=*/false, /*localityHint=*/2,
+                                   /*isDataCache=*/true);
+      }
+    }
+  }
+
+  Tiles multiply(Tiles tiles, const Tiles &a, ArrayRef<Value> at) {
+    int64_t group = 4 / elementBytes;
+    SmallVector<Value> step(at);
+    step.back() = arith::ShRUIOp::create(builder, loc, at.back(), constant(llvm::Log2_64(group)));
+    SmallVector<Value> place = access.rhsAt(builder, access.panel, step);
+    Value column = place.back();
+    Tiles b;
+    for (int64_t v = 0; v < vectors; ++v) {
+      place.back() = plus(column, v * group * tileColumns);
+      b.push_back(amx::TileLoadOp::create(builder, loc, rhsType, access.rhs, place, rhsRowStride));
+    }
+    for (auto [row, left] : llvm::enumerate(a))
+      for (int64_t v = 0; v < vectors; ++v) {
+        Value &sum = tiles[row * vectors + v];
+        sum = isa<IntegerType>(element)
+                  ? amx::TileMulIOp::create(builder, loc, accumulatorType, left, b[v], sum).getResult()
+                  : amx::TileMulFOp::create(builder, loc, accumulatorType, left, b[v], sum).getResult();
+      }
+    return tiles;
+  }
+
+  void clearPad() {
+    Value a = pad(element);
+    VectorType type = VectorType::get({tileDepth}, element);
+    Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
+    auto loop = scf::ForOp::create(builder, loc, constant(0), constant(2 * rowsOfTile), constant(1));
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    vector::StoreOp::create(builder, loc, zero, a, ValueRange{loop.getInductionVar(), constant(0)});
+  }
+
+  /// Copies `valid` rows of A's step at `at` to the pad, with zeros beyond the last k. Other rows keep the zeros of
+  /// clearPad().
+  void copyToPad(Value first, ArrayRef<Value> at, Value valid) {
+    Value a = pad(element);
+    Value left = arith::SubIOp::create(builder, loc, depth, at.back());
+    auto loop = scf::ForOp::create(builder, loc, constant(0), valid, constant(1));
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    Value row = loop.getInductionVar(), from = add(first, row);
+    VectorType type = VectorType::get({tileDepth}, element);
+    Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
+    if (lhsDepthContiguous) {
+      Value mask = vector::CreateMaskOp::create(builder, loc, VectorType::get({tileDepth}, builder.getI1Type()),
+                                                ValueRange{left});
+      Value value =
+          vector::MaskedLoadOp::create(builder, loc, type, access.lhs, access.lhsAt(builder, from, at), mask, zero);
+      vector::StoreOp::create(builder, loc, value, a, ValueRange{row, constant(0)});
+      return;
+    }
+    vector::StoreOp::create(builder, loc, zero, a, ValueRange{row, constant(0)});
+    Value end = arith::MinSIOp::create(builder, loc, left, constant(tileDepth));
+    auto inner = scf::ForOp::create(builder, loc, constant(0), end, constant(1));
+    builder.setInsertionPointToStart(inner.getBody());
+    SmallVector<Value> place(at);
+    place.back() = add(at.back(), inner.getInductionVar());
+    Value value = memref::LoadOp::create(builder, loc, access.lhs, access.lhsAt(builder, from, place));
+    memref::StoreOp::create(builder, loc, value, a, ValueRange{row, inner.getInductionVar()});
+  }
+
+  OpBuilder &builder;
+  Location loc;
+  const BlockAccess &access;
+  int64_t vectors;
+  Type element, sumElement;
+  int64_t elementBytes, tileDepth, tileReductionBlock, rowsOfTile;
+  amx::TileType accumulatorType, lhsType, rhsType;
+  Value lhsRowStride, rhsRowStride, outRowStride, depth, depthWhole, lhsPad, outPad;
+  bool adds, split, lhsDepthContiguous = false, hasTail = false;
+  std::function<void(Value)> duringStep; ///< called in each step, with its k
+  int64_t rowBlocks = 0;                 ///< blocks of 32 rows in the task, approximately
+  Value fetchFrom;                       ///< first k of the current K-block; null: no prefetch
+  int64_t fetchDepth = 0;                ///< number of k of the current K-block
+};
+} // namespace
+
+int64_t rowsOfTiles(OpFoldResult rows) {
+  std::optional<int64_t> known = getConstantIntValue(rows);
+  if (!known || *known < 1 || *known % tileRows == 0)
+    return tileRows;
+  if (*known < tileRows)
+    return *known;
+  constexpr int64_t fewest = 12;
+  for (int64_t rowsOfTile = tileRows - 1; rowsOfTile >= fewest; --rowsOfTile)
+    if (*known % rowsOfTile == 0)
+      return rowsOfTile;
+  return tileRows;
+}
+
+Value emitTilePanels(OpBuilder &builder, Location loc, const BlockAccess &access, OpFoldResult rows, int64_t panel) {
+  TileEmitter emitter(builder, loc, access, panel, access.tileRows ? access.tileRows : rowsOfTiles(rows));
+  emitter.rows(rows);
+  return emitter.rowsLeft;
+}
+
+void addTiles(OpBuilder &builder, Location loc, const BlockAccess &access, OpFoldResult rows, int64_t panel) {
+  TileEmitter(builder, loc, access, panel, access.tileRows ? access.tileRows : rowsOfTiles(rows), TileSums::Added)
+      .rows(rows);
+}
+
+void addSplitTiles(OpBuilder &builder, Location loc, const BlockAccess &access, OpFoldResult rows, int64_t panel) {
+  TileEmitter(builder, loc, access, panel, access.tileRows ? access.tileRows : rowsOfTiles(rows),
+              TileSums::AddedInParts)
+      .rows(rows);
+}
+
+} // namespace tilewright::cpu

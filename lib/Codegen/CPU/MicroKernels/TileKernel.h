@@ -1,0 +1,48 @@
+//===- TileKernel.h - products on AMX tiles --------------------------------------===//
+//
+// C[rows, panel] = sum over the reduction loops of A[row, r...] * B[r..., panel] for bf16 operands, with B in pairs of
+// k (group = 2) padded with zeros to a multiple of 32 k, or for signed bytes, with B in groups of four k (group = 4)
+// padded to 64 k. A block of 32 rows x 32 columns is four accumulator tiles, two tiles of A and two of B: all eight
+// tile registers. If the k of A are contiguous, A is read in place: the stride of the tile loads is A's row stride.
+// Rows, columns and k that do not fill a tile go through a zeroed pad on the stack.
+//
+// Long sums run in K-blocks of about `tileReductionBytes` around the panels, so that a block of B stays in the
+// first-level cache while A is streamed from the second; between K-blocks the accumulators are stored in C.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEWRIGHT_LIB_CODEGEN_CPU_MICROKERNELS_TILEKERNEL_H
+#define TILEWRIGHT_LIB_CODEGEN_CPU_MICROKERNELS_TILEKERNEL_H
+
+#include "lib/Codegen/CPU/MicroKernels/MicroKernel.h"
+
+namespace tilewright::cpu {
+
+/// Bytes of a tile's row: 32 k of bf16, 64 of bytes.
+inline constexpr int64_t tileRowBytes = 64;
+inline constexpr int64_t tileRows = 16, tileColumns = 16;
+inline constexpr int64_t tileReductionBytes = 512;
+
+/// Returns the rows of the tiles of A and C: 16; or, if that leaves a remainder, the largest number from 12 on that
+/// leaves none (the width of images in a ResNet is a multiple of 14); or all rows if there are fewer. All tiles of A
+/// in a kernel have the same number, so that one tile configuration suffices (with tiles of two shapes LLVM 22 runs
+/// out of registers); if products of a kernel would choose different numbers, all use 16.
+int64_t rowsOfTiles(mlir::OpFoldResult rows);
+
+/// Emits the product of `rows` rows from row 0 on with all panels; `panel` is 16 or 32 columns. Returns the first row
+/// that access.rowsDone was not called for; null if it was never called.
+mlir::Value emitTilePanels(mlir::OpBuilder &builder, mlir::Location loc, const BlockAccess &access,
+                           mlir::OpFoldResult rows, int64_t panel);
+
+/// Adds the product of `rows` rows with all panels to C. The reduction is a multiple of a tile's depth, and a whole
+/// block of rows can be read beyond `rows`.
+void addTiles(mlir::OpBuilder &builder, mlir::Location loc, const BlockAccess &access, mlir::OpFoldResult rows,
+              int64_t panel);
+
+/// Adds the product of numbers in two parts (SplitKernel.h) to C: of each 64 k of access.lhs, 32 are high parts and 32
+/// low parts, and so are the rows of access.rhs. A whole block of rows can be read beyond `rows`.
+void addSplitTiles(mlir::OpBuilder &builder, mlir::Location loc, const BlockAccess &access, mlir::OpFoldResult rows,
+                   int64_t panel);
+
+} // namespace tilewright::cpu
+
+#endif

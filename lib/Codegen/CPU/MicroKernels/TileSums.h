@@ -1,0 +1,24 @@
+//===- TileSums.h - helpers for kernels that accumulate in C over K-blocks ------------===//
+#ifndef TILEWRIGHT_LIB_CODEGEN_CPU_MICROKERNELS_TILESUMS_H
+#define TILEWRIGHT_LIB_CODEGEN_CPU_MICROKERNELS_TILESUMS_H
+
+#include "lib/Codegen/CPU/MicroKernels/MicroKernel.h"
+
+namespace tilewright::cpu {
+
+/// Replaces C's vectors, in `count` rows from `first` on and all panels, by the result of `of` for the vector and
+/// zero.
+void overSums(mlir::OpBuilder &builder, mlir::Location loc, const BlockAccess &access, mlir::Value first,
+              mlir::Value count, int64_t panel, llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> of);
+/// Sets these vectors to zero.
+void clearSums(mlir::OpBuilder &builder, mlir::Location loc, const BlockAccess &access, mlir::Value first,
+               mlir::Value count, int64_t panel);
+
+/// Emits `body` for the rows in blocks of at most `most`. Its arguments are the first row of a block, the number of
+/// rows, and an upper bound of that number.
+void overRowBlocks(mlir::OpBuilder &builder, mlir::Location loc, mlir::OpFoldResult rows, int64_t most,
+                   llvm::function_ref<void(mlir::Value, mlir::OpFoldResult, int64_t)> body);
+
+} // namespace tilewright::cpu
+
+#endif

@@ -1,0 +1,89 @@
+//===- WindowLoops.h - loops over lines of windows ---------------------------------===//
+//
+// Common code of convolutions that read their input without a padded copy: short names for index arithmetic and loops,
+// the taps of a window that are inside of the image, and loops over blocks of pixels for which this is known at
+// compile time.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEWRIGHT_LIB_CODEGEN_CPU_MICROKERNELS_WINDOWLOOPS_H
+#define TILEWRIGHT_LIB_CODEGEN_CPU_MICROKERNELS_WINDOWLOOPS_H
+
+#include "dialects/Tile/Tile.h"
+
+namespace tilewright::cpu {
+
+/// Adjacent pixels that are computed together.
+struct PixelBlock {
+  mlir::Value first;          ///< in the tile
+  int64_t count = 1;          ///< number of pixels
+  mlir::Value left;           ///< the first pixel of the first window, in the input; may be in front of it
+  mlir::Value fromTap, toTap; ///< the taps along the line, for one pixel near an end of a line of unknown size
+  /// Returns whether tap `tap` of pixel `pixel` is in the image.
+  std::function<bool(int64_t pixel, int64_t tap)> meets = [](int64_t, int64_t) { return true; };
+};
+
+class WindowLoops {
+public:
+  /// The parameters of one dimension of the window.
+  struct Steps {
+    int64_t kernel, stride, dilation, padding;
+  };
+
+  WindowLoops(mlir::Operation *op, const Steps &lines, const Steps &pixels)
+      : builder(op), loc(op->getLoc()), lines(lines), pixels(pixels) {}
+
+protected:
+  //===-- index arithmetic and loops -----------------------------------------===//
+  static mlir::MemRefType typeOf(mlir::Value value) { return mlir::cast<mlir::MemRefType>(value.getType()); }
+  mlir::Value constant(int64_t value);
+  mlir::Value size(mlir::Value value, int64_t dim);
+  mlir::Value sum(mlir::Value a, mlir::Value b);
+  mlir::Value sum(mlir::Value a, int64_t b) { return b == 0 ? a : sum(a, constant(b)); }
+  mlir::Value larger(mlir::Value a, mlir::Value b);
+  mlir::Value smaller(mlir::Value a, mlir::Value b);
+  mlir::Value apply(mlir::AffineExpr expr, llvm::ArrayRef<mlir::Value> dims);
+  mlir::AffineExpr d0() { return builder.getAffineDimExpr(0); }
+  mlir::AffineExpr d1() { return builder.getAffineDimExpr(1); }
+  /// Emits inside(iv) for from, from + step, ... below `to`; no loop for zero or one iteration, if the bounds are
+  /// known.
+  void loop(mlir::Value from, mlir::Value to, llvm::function_ref<void(mlir::Value)> inside, int64_t step = 1);
+  /// Emits a loop with sums as iteration arguments.
+  llvm::SmallVector<mlir::Value>
+  carry(mlir::Value from, mlir::Value to, llvm::ArrayRef<mlir::Value> sums,
+        llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, llvm::ArrayRef<mlir::Value>)> inside,
+        int64_t step = 1);
+  /// Emits [0, count) in steps of `step`; `count` is at least one step, and the last step overlaps if necessary.
+  void overlapping(int64_t count, int64_t step, llvm::function_ref<void(mlir::Value)> inside);
+
+  //===-- windows -------------------------------------------------------------===//
+  /// Returns the taps [first, second) of the window starting at `place` that are within `size` pixels (or lines).
+  std::pair<mlir::Value, mlir::Value> tapsInside(const Steps &steps, mlir::Value place, mlir::Value size);
+  /// Emits `body` for the `count` pixels from `firstPixel` on (null: 0) of a line. The input lines have `width`
+  /// pixels, and a block has at most `most`. If sizes are known: even blocks, with a loop for those in the middle of
+  /// the image. Otherwise: one pixel at a time near the ends of the image, and blocks of `most` in between.
+  void overPixels(mlir::Value firstPixel, mlir::Value count, mlir::Value width, int64_t most,
+                  llvm::function_ref<void(const PixelBlock &)> body);
+  /// More taps along a line than this are a loop: unrolled code for each tap, repeated for each pixel near an end of
+  /// the line, grows with the square of their number.
+  static constexpr int64_t mostUnrolledTaps = 32;
+  bool hasLongLine() const { return pixels.kernel > mostUnrolledTaps; }
+  /// Emits overPixels() for windows with many taps along a line: blocks of `most` pixels, then the remaining pixels
+  /// one at a time. The body determines which taps are in the image.
+  void overPixelsOfLongLines(mlir::Value firstPixel, mlir::Value count, int64_t most,
+                             llvm::function_ref<void(const PixelBlock &)> body);
+  /// Returns the pixel of `block` as a window that begins at `tap`.
+  PixelBlock fromTap(const PixelBlock &block, mlir::Value tap);
+  /// Loads contiguous elements from `place` on as a vector.
+  mlir::Value loadVector(mlir::Value memory, llvm::ArrayRef<mlir::Value> place, mlir::VectorType computed);
+
+  mlir::OpBuilder builder;
+  mlir::Location loc;
+  Steps lines, pixels;
+
+private:
+  void overKnownPixels(int64_t count, int64_t width, int64_t most, llvm::function_ref<void(const PixelBlock &)> body);
+};
+
+} // namespace tilewright::cpu
+
+#endif

@@ -1,0 +1,143 @@
+//===- ApplyScripts.cpp - transform-dialect scripts instead of apply-schedule ----------===//
+//
+// The file (option schedule_file, when its name ends in .mlir):
+//   module attributes {transform.with_named_sequence} {
+//     transform.named_sequence @rows(%kernel: !transform.any_op) attributes {tw.kernels = "matmul*"} {
+//       %last = transform.structured.match attributes {tw.op = "add+gelu"} in %kernel : ...
+//       %tile, %loop = transform.structured.tile_using_forall %last tile_sizes [16, 48] : ...
+//       %product = transform.structured.match ops{["tw_tile.matmul"]} in %kernel : ...
+//       transform.structured.fuse_into_containing_op %product into %loop : ...
+//       transform.yield } }
+// Before:  func @kernel_0(...) attributes {tw.ops = "matmul+add+gelu", tw.schedule = {tiles = ...}} { two ops }
+// After:   func @kernel_0(...) attributes {tw.schedule = {script = "rows"}} {
+//            scf.forall (%i, %j) in (M / 16, N / 48) { both ops on their tiles } }
+//
+// tw.kernels is a kernel's name, its ops, a pattern over them, or a list of these. Sequences without it can be included
+// by other sequences. Kernels that no sequence names are tiled by apply-schedule. If a kernel has a loop, it has only
+// one, and all computation of the kernel must be inside of it. This pass does not check that a script preserves a
+// kernel's meaning; `check=reference` does.
+//
+// Test: test/Codegen/CPU/Schedule/apply-scripts.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Tile/NamedKernels.h"
+#include "mlir/Dialect/Tensor/Transforms/Transforms.h"
+#include "mlir/Dialect/Transform/IR/TransformDialect.h"
+#include "mlir/Dialect/Transform/IR/TransformOps.h"
+#include "mlir/Dialect/Transform/Transforms/TransformInterpreterUtils.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Interfaces/TilingInterface.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "tilewright/Passes.h"
+#include "llvm/Support/FileSystem.h"
+
+using namespace mlir;
+
+namespace tilewright {
+#define GEN_PASS_DEF_APPLYSCRIPTS
+#include "tilewright/Passes.h.inc"
+namespace tiled {
+using namespace tile;
+namespace {
+
+constexpr llvm::StringLiteral kernelsAttrName = "tw.kernels";
+
+class Scripts {
+public:
+  Scripts(ModuleOp module, StringRef file) : module(module), file(file), kernels(module) {}
+
+  LogicalResult run() {
+    if (!llvm::sys::fs::exists(file))
+      return fail("cannot be read: there is no such file");
+    OwningOpRef<ModuleOp> script = parseSourceFile<ModuleOp>(file, module.getContext());
+    if (!script)
+      return fail("is not MLIR of the transform dialect");
+    bool any = false;
+    for (auto sequence : script->getOps<transform::NamedSequenceOp>()) {
+      SmallVector<StringRef> patterns;
+      if (failed(readPatterns(sequence, patterns)))
+        return failure();
+      any |= !patterns.empty();
+      for (StringRef pattern : patterns)
+        if (failed(applyTo(pattern, sequence)))
+          return failure();
+    }
+    return any ? success()
+               : fail("has no transform.named_sequence with attributes {tw.kernels = \"a kernel's name, its ops or a "
+                      "pattern over them\"}");
+  }
+
+private:
+  LogicalResult fail(const Twine &text) {
+    return emitError(UnknownLoc::get(module.getContext())) << "schedule script '" << file << "' " << text;
+  }
+
+  LogicalResult readPatterns(transform::NamedSequenceOp sequence, SmallVectorImpl<StringRef> &patterns) {
+    Attribute said = sequence->getAttr(kernelsAttrName);
+    if (!said)
+      return success();
+    auto list = dyn_cast<ArrayAttr>(said);
+    for (Attribute one : list ? list.getValue() : ArrayRef<Attribute>(said)) {
+      auto text = dyn_cast<StringAttr>(one);
+      if (!text)
+        return fail("has tw.kernels that are no strings, at @" + sequence.getSymName());
+      patterns.push_back(text.getValue());
+    }
+    return success();
+  }
+
+  LogicalResult applyTo(StringRef key, transform::NamedSequenceOp sequence) {
+    llvm::Expected<SmallVector<func::FuncOp>> found = kernels.find(key);
+    if (!found)
+      return fail("has the pattern '" + key + "': " + llvm::toString(found.takeError()));
+    for (func::FuncOp kernel : *found) {
+      if (!done.insert(kernel).second)
+        return fail("has two sequences for " + kernel.getName() + " (" + opsOf(kernel) + ")");
+      if (failed(applyScript(kernel, sequence)))
+        return failure();
+    }
+    if (!found->empty() || isPattern(key))
+      return success();
+    return fail("is for '" + key + "', but the graph's kernels are " + kernels.list());
+  }
+
+  LogicalResult applyScript(func::FuncOp kernel, transform::NamedSequenceOp sequence) {
+    transform::TransformOptions options;
+    if (failed(transform::applyTransformNamedSequence(kernel, sequence, /*transformModule=*/{}, options)))
+      return fail("failed at @" + sequence.getSymName() + " on " + kernel.getName() + " (" + opsOf(kernel) +
+                  "); what went wrong stands above");
+    // Tiles of memory that no op reads need not be slices of a larger tensor.
+    RewritePatternSet patterns(kernel.getContext());
+    tensor::populateFoldTensorEmptyPatterns(patterns);
+    if (failed(applyPatternsGreedily(kernel, std::move(patterns))) || failed(mlir::verify(kernel)))
+      return fail("leaves " + kernel.getName() + " invalid");
+    // The iterations of the loop are the kernel's tasks: every task, or none, would execute an op outside of the loop.
+    auto loops = kernel.getOps<scf::ForallOp>();
+    for (Operation &op : kernel.getBody().front())
+      if (!loops.empty() && &op != *loops.begin() && isa<TilingInterface, scf::ForallOp>(op) &&
+          !isa<linalg::FillOp>(op))
+        return fail("leaves " + op.getName().getStringRef() + " outside of the scf.forall of " + kernel.getName() +
+                    " (" + opsOf(kernel) + "); fuse it into the loop (transform.structured.fuse_into_containing_op)");
+    Builder builder(kernel.getContext());
+    kernel->setAttr("tw.schedule", builder.getDictionaryAttr(
+                                       builder.getNamedAttr("script", builder.getStringAttr(sequence.getSymName()))));
+    return success();
+  }
+
+  ModuleOp module;
+  StringRef file;
+  NamedKernels kernels;
+  llvm::SmallPtrSet<Operation *, 8> done;
+};
+
+struct ApplyScripts : impl::ApplyScriptsBase<ApplyScripts> {
+  using ApplyScriptsBase::ApplyScriptsBase;
+  void runOnOperation() override {
+    if (!file.empty() && failed(Scripts(getOperation(), file).run()))
+      signalPassFailure();
+  }
+};
+} // namespace
+} // namespace tiled
+} // namespace tilewright

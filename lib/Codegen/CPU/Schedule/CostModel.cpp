@@ -1,0 +1,244 @@
+//===- CostModel.cpp - predicts the time of a kernel with a schedule -----------===//
+//
+// The fractions below say which part of a kind of traffic is visible in a kernel's time. They were fitted to 400
+// schedules of the shapes of `tilewright bench gemm` in f32 and bf16, on two threads of an Intel Xeon with AMX
+// (docs/decisions/0017).
+//
+// Test: test/Unit/Codegen/CPU/CostModelTest.cpp
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Codegen/CPU/Schedule/CostModel.h"
+#include "tilewright/NumberText.h"
+
+#include <bit>
+#include <cstdio>
+#include <vector>
+
+namespace tilewright::tiled {
+namespace {
+
+/// A delayed thread delays all threads by this fraction of its current task.
+constexpr double heldUp = 0.02;
+
+/// The fractions of a product's memory traffic that are visible in addition to its computation.
+struct Visible {
+  double efficiency;        ///< fraction of the peak rate, with operands in registers
+  double weights;           ///< B, once for each task: the start of each panel waits for its first lines
+  double rows, rowsAgain;   ///< A, from far memory, and again from the second-level cache for each further panel
+  double sumsFar, sumsNear; ///< C, read and written once more for each further K-block
+};
+
+constexpr Visible vectorProduct{0.95, 0.27, 0.6, 0.1, 0.16, 0.12}, tileProduct{0.55, 0.34, 0.44, 0.56, 0.1, 0.2};
+
+int64_t divideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/// Returns the bytes per nanosecond beyond the second-level cache for data of `bytes` bytes.
+double farRate(int64_t bytes, const CostMachine &machine) {
+  return bytes <= machine.sharedBytes / 2 ? machine.rates.l3 : machine.rates.dram;
+}
+
+Bound farBound(int64_t bytes, const CostMachine &machine) {
+  return bytes <= machine.sharedBytes / 2 ? Bound::L3 : Bound::Dram;
+}
+
+/// The nanoseconds of a task: its computation, its traffic from the second-level cache and its traffic from beyond it,
+/// each as if it were alone. Most of the traffic overlaps with the computation; `shown` is the part that does not.
+struct Parts {
+  double compute = 0, near = 0, far = 0, shown = 0;
+
+  void read(double &from, double nanoseconds, double share) {
+    from += nanoseconds;
+    shown += share * nanoseconds;
+  }
+  double total() const { return std::max({compute + shown, near, far}); }
+};
+
+class ProductModel {
+public:
+  ProductModel(const ProductShape &shape, ProductTiles tiles, const CostMachine &machine)
+      : shape(shape), machine(machine), tiles(tiles), groups(divideUp(shape.panels, tiles.panels)),
+        rowTiles(divideUp(shape.m, tiles.rows)),
+        operandBytes((shape.m + shape.panels * shape.panelColumns) * shape.k * shape.bytes) {}
+
+  Parts task(int64_t rows, int64_t panels) const {
+    const double l2 = 1 / machine.rates.l2, l3 = 1 / farRate(operandBytes, machine);
+    const int64_t depth = shape.tiles ? 256 : 128;
+    const double columns = double(panels) * double(shape.panelColumns), k = double(shape.k);
+    const Visible &visible = shape.tiles ? tileProduct : vectorProduct;
+    Parts parts;
+    parts.compute = 2 * double(wholeBlocks(rows)) * columns * k / (shape.rate * visible.efficiency);
+    if (shape.prepared) // elements a nanosecond
+      parts.compute += (double(rows) + columns) * k / 8;
+
+    const double bytesB = columns * k * double(shape.bytes);
+    const int64_t allOfB = shape.panels * shape.panelColumns * shape.k * shape.bytes,
+                  rowsOfA = tiles.rows * shape.k * shape.bytes;
+    const bool isNear = allOfB + rowsOfA <= machine.cacheBytes / 2;
+    parts.read(isNear ? parts.near : parts.far, bytesB * (isNear ? l2 : l3), visible.weights);
+
+    // Tasks of the same rows are consecutive. If the second-level cache keeps their rows of A in addition to the panels
+    // that pass through it, only the first of these tasks reads the rows from far memory.
+    const double bytesA = double(rows) * k * double(shape.bytes);
+    const bool stays =
+        rowsOfA + tiles.panels * shape.panelColumns * shape.k * shape.bytes <= machine.cacheBytes / 20 * 13;
+    parts.read(parts.far, bytesA * l3 / (stays ? double(groups) : 1), visible.rows);
+    parts.read(parts.near, bytesA * l2 * (double(panels - 1) + (stays ? 1 - 1 / double(groups) : 0)),
+               visible.rowsAgain);
+
+    const double bytesC = double(rows) * columns * 4, rounds = 2 * double(divideUp(shape.k, depth) - 1);
+    if (bytesC > double(machine.cacheBytes) / 8)
+      parts.read(parts.far, rounds * bytesC * l3, visible.sumsFar);
+    else if (bytesC > 16384) // otherwise it stays in the first level
+      parts.read(parts.near, rounds * bytesC * l2, visible.sumsNear);
+    return parts;
+  }
+
+  /// Returns the rows that are computed for `rows`: blocks of 8 and a ladder of 4, 2 and 1; on tile units blocks of 16.
+  int64_t wholeBlocks(int64_t rows) const {
+    if (shape.tiles)
+      return divideUp(rows, 16) * 16;
+    int64_t rest = rows % 8;
+    return rows - rest + (rest == 0 ? 0 : rest <= 2 ? 2 * rest : 8); // few rows wait for their sums
+  }
+
+  Cost cost() const {
+    // The times of a whole task, of the last task of a row tile, of a task of the last row tile, and of
+    // the last of all.
+    const int64_t lastRows = shape.m - (rowTiles - 1) * tiles.rows,
+                  lastPanels = shape.panels - (groups - 1) * tiles.panels;
+    const double whole = task(tiles.rows, tiles.panels).total(), short_ = task(tiles.rows, lastPanels).total(),
+                 low = task(lastRows, tiles.panels).total(), corner = task(lastRows, lastPanels).total();
+    const int64_t tasks = shape.batches * rowTiles * groups;
+    double longest = 0, sum = 0;
+    auto timeOf = [&](int64_t number) {
+      bool lastOfRow = number % groups == groups - 1, lastRow = number / groups % rowTiles == rowTiles - 1;
+      return (lastRow ? lastOfRow ? corner : low : lastOfRow ? short_ : whole) + machine.rates.task;
+    };
+    if (tasks > 64 * machine.threads) { // even enough
+      int64_t lastColumn = shape.batches * (rowTiles - 1), bottom = shape.batches * (groups - 1);
+      sum = double(shape.batches * (rowTiles - 1) * (groups - 1)) * whole + double(lastColumn) * short_ +
+            double(bottom) * low + double(shape.batches) * corner + double(tasks) * machine.rates.task;
+      longest = sum / double(machine.threads);
+    } else {
+      // Each task goes to the thread that is free first.
+      std::vector<double> busy(size_t(machine.threads), 0.0);
+      for (int64_t number = 0; number < tasks; ++number) {
+        double time = timeOf(number);
+        *std::min_element(busy.begin(), busy.end()) += time;
+        sum += time;
+      }
+      longest = *std::max_element(busy.begin(), busy.end());
+    }
+    const double held = tasks > 1 ? heldUp * whole : 0, even = sum / double(machine.threads);
+    Parts parts = task(tiles.rows, tiles.panels);
+    Cost cost{longest + held + machine.rates.kernel, Bound::Compute};
+    if (longest + held + machine.rates.kernel - even > even)
+      cost.bound = Bound::Tasks;
+    else if (parts.far >= std::max(parts.compute, parts.near))
+      cost.bound = farBound(operandBytes, machine);
+    else if (parts.near >= parts.compute)
+      cost.bound = Bound::L2;
+    return cost;
+  }
+
+private:
+  const ProductShape &shape;
+  const CostMachine &machine;
+  ProductTiles tiles;
+  int64_t groups, rowTiles, operandBytes;
+};
+
+double nanosecondsPerElement(int64_t elements, double bytesPerElement, const CostMachine &machine) {
+  double bytes = double(elements) * bytesPerElement;
+  double rate =
+      bytes <= double(machine.cacheBytes * machine.threads) / 2 ? machine.rates.l2 : farRate(int64_t(bytes), machine);
+  return std::max(bytesPerElement / rate, 1e-3);
+}
+} // namespace
+
+std::string describeCost(const Cost &cost) {
+  constexpr const char *names[] = {"compute", "L2", "L3", "DRAM", "tasks"};
+  const double us = cost.nanoseconds / 1000;
+  return numberText("%.*f us, %s", us < 10 ? 1 : 0, us, names[int(cost.bound)]);
+}
+
+Cost costOfProduct(const ProductShape &shape, ProductTiles tiles, const CostMachine &machine) {
+  return ProductModel(shape, tiles, machine).cost();
+}
+
+/// 1, 2, 3, 4, 6, 8, 12, ...
+static int64_t nextOfLadder(int64_t panels) {
+  return panels < 4 ? panels + 1 : panels % 3 ? panels * 3 / 2 : panels * 4 / 3;
+}
+
+ProductTiles chooseProductTiles(const ProductShape &shape, int64_t leastRows, int64_t mostRows,
+                                const CostMachine &machine) {
+  const int64_t unit = shape.tiles ? 32 : 8, m = shape.m;
+  const int64_t leastCount = divideUp(m, mostRows), mostCount = std::max(leastCount, m / leastRows);
+  ProductTiles best;
+  double bestTime = -1;
+  for (int64_t count = leastCount; count <= mostCount; count = std::max(count + 1, count * 5 / 4)) {
+    int64_t rows = count == 1 ? m : divideUp(divideUp(m, count), unit) * unit;
+    for (int64_t panels = 1; panels <= shape.panels; panels = nextOfLadder(panels)) {
+      double time = costOfProduct(shape, {rows, panels}, machine).nanoseconds;
+      // Of nearly equal ones the first: the most rows, the fewest panels.
+      if (bestTime < 0 || time < 0.99 * bestTime) {
+        best = {rows, panels};
+        bestTime = time;
+      }
+    }
+  }
+  return best;
+}
+
+ProductTiles chooseTilesForAnyRows(const ProductShape &shape, int64_t mostRows, const CostMachine &machine) {
+  constexpr int64_t tried[] = {16, 64, 128, 200, 512};
+  constexpr int64_t least = 128;
+  ProductTiles best;
+  double bestLoss = -1;
+  for (int64_t rows = std::bit_floor(uint64_t(std::max(least, mostRows))); rows >= least; rows /= 2)
+    for (int64_t panels = 1; panels <= shape.panels; panels = nextOfLadder(panels)) {
+      double loss = 0;
+      for (int64_t m : tried) {
+        ProductShape of = shape;
+        of.m = m;
+        double time = costOfProduct(of, {std::min(rows, m), panels}, machine).nanoseconds;
+        loss += time / costOfProduct(of, chooseProductTiles(of, 32, mostRows, machine), machine).nanoseconds;
+      }
+      if (bestLoss < 0 || loss < 0.99 * bestLoss) {
+        best = {rows, panels};
+        bestLoss = loss;
+      }
+    }
+  return best;
+}
+
+Cost costOfElements(int64_t elements, double bytesPerElement, int64_t grain, const CostMachine &machine) {
+  const double each = nanosecondsPerElement(elements, bytesPerElement, machine);
+  const int64_t tasks = std::max<int64_t>(1, divideUp(elements, grain)), ofSlowest = divideUp(tasks, machine.threads);
+  const double task = std::min(double(grain), double(elements)) * each;
+  double memory = double(elements) * each / double(std::min(tasks, machine.threads));
+  double longest = double(ofSlowest) * (task + machine.rates.task) + (tasks > 1 ? heldUp * task : 0);
+  Cost cost{std::min(longest, double(elements) * each + machine.rates.task) + machine.rates.kernel, Bound::L2};
+  int64_t bytes = int64_t(double(elements) * bytesPerElement);
+  if (cost.nanoseconds > 2 * memory)
+    cost.bound = Bound::Tasks;
+  else if (bytes > machine.cacheBytes * machine.threads / 2)
+    cost.bound = farBound(bytes, machine);
+  return cost;
+}
+
+int64_t chooseGrain(int64_t elements, double bytesPerElement, int64_t most, const CostMachine &machine) {
+  constexpr int64_t least = 1024;
+  // Waking a thread takes longer than synchronizing with it: work of less than ten times that is not shared.
+  if (double(elements) * nanosecondsPerElement(elements, bytesPerElement, machine) < 10 * machine.rates.kernel)
+    return most;
+  int64_t best = most;
+  for (int64_t grain = most / 2; grain >= least; grain /= 2)
+    if (costOfElements(elements, bytesPerElement, grain, machine).nanoseconds <
+        0.97 * costOfElements(elements, bytesPerElement, best, machine).nanoseconds)
+      best = grain;
+  return best;
+}
+
+} // namespace tilewright::tiled

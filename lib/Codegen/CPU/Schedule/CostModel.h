@@ -1,0 +1,69 @@
+//===- CostModel.h - predicts the time of a kernel with a schedule -------------===//
+//
+// The model is plain arithmetic over the machine's rates (MachineRates.h): what a task computes, what it reads from the
+// second-level cache and from the memory beyond it, the overhead of a task, and how evenly the threads share the tasks.
+// It is accurate to about 5% between schedules of one kernel, which is its purpose; the absolute time is an estimate.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEWRIGHT_LIB_CODEGEN_CPU_SCHEDULE_COSTMODEL_H
+#define TILEWRIGHT_LIB_CODEGEN_CPU_SCHEDULE_COSTMODEL_H
+
+#include "tilewright/MachineRates.h"
+
+#include <cstdint>
+#include <string>
+
+namespace tilewright::tiled {
+
+struct CostMachine {
+  MachineRates rates;
+  int64_t threads = 2;
+  int64_t cacheBytes = 1 << 20;   ///< second-level cache of one core
+  int64_t sharedBytes = 32 << 20; ///< the cache beyond it; 0: none
+};
+
+/// The resource that takes most of the time.
+enum class Bound { Compute, L2, L3, Dram, Tasks };
+
+struct Cost {
+  double nanoseconds = 0;
+  Bound bound = Bound::Compute;
+};
+
+/// Returns the text for a schedule's predicted time, such as "352 us, L3".
+std::string describeCost(const Cost &cost);
+
+/// A product of A (m x k, `batches` times) and B in panels, as the micro-kernels compute it: K-block by K-block, panel
+/// by panel, in blocks of rows (lib/Codegen/CPU/MicroKernels/MicroKernel.h, TileKernel.h).
+struct ProductShape {
+  int64_t batches = 1, m = 1, panels = 1, k = 1;
+  int64_t panelColumns = 48;
+  int64_t bytes = 4;     ///< of an element of A and of B
+  double rate = 1;       ///< operations per nanosecond of a thread
+  bool tiles = false;    ///< on a tile unit, which reads A from the second-level cache
+  bool prepared = false; ///< each task widens or splits its operands first
+};
+
+struct ProductTiles {
+  int64_t rows = 1, panels = 1; ///< of a task
+};
+
+Cost costOfProduct(const ProductShape &shape, ProductTiles tiles, const CostMachine &machine);
+
+/// Returns the cheapest of even row tiles of `leastRows` to `mostRows` rows and of 1, 2, 3, 4, 6, 8, ... panels.
+ProductTiles chooseProductTiles(const ProductShape &shape, int64_t leastRows, int64_t mostRows,
+                                const CostMachine &machine);
+
+/// Does the same if the number of rows is unknown: returns the tiles that lose least over 16 to 512 rows. The rows of a
+/// tile are powers of two from 128, which are whole blocks of the micro-kernels.
+ProductTiles chooseTilesForAnyRows(const ProductShape &shape, int64_t mostRows, const CostMachine &machine);
+
+/// Returns the elements per task, at most `most`, of a kernel that reads and writes `bytesPerElement` for
+/// each of `elements`.
+int64_t chooseGrain(int64_t elements, double bytesPerElement, int64_t most, const CostMachine &machine);
+
+Cost costOfElements(int64_t elements, double bytesPerElement, int64_t grain, const CostMachine &machine);
+
+} // namespace tilewright::tiled
+
+#endif

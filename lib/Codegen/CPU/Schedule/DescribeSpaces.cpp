@@ -1,0 +1,298 @@
+//===- DescribeSpaces.cpp - the schedule space of kernels for the target cpu ------------------===//
+//
+// Before:  func @kernel_0(...) attributes {tw.schedule = {tiles = array<i64: 64, 96>}} { a product of 512 x 768 x 768 }
+// After:   func @kernel_0(...) attributes {tw.schedule = ..., tw.space = "{\"knobs\": [{\"name\": \"tile0\", ...",
+//            tw.predicted = array<f64: 412000.0, ...>}
+//
+// This is the only declaration of the schedule space of the target cpu, next to the passes that select and apply
+// schedules. ScheduleSpace.h describes knobs and constraints. `tile0`, `tile1`, ... are sizes of tw.schedule's `tiles`;
+// the others are separate attributes (KnobAttrs.h). tw.predicted has the cost model's nanoseconds for every point of
+// the space in order. A kernel that the model does not cover has no such attribute.
+//
+// tw.wide_space also has the schedules that tw.space excludes because they are known to be slow: tiles of one row, few
+// rows in registers, too many tasks. `tilewright tune --record-tables` measures all of them, so that the tuner is
+// compared with the best of all schedules and not only with its own choice.
+//
+// Test: test/Codegen/CPU/Schedule/describe-spaces.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Tile/Blocks.h"
+#include "dialects/Tile/Sizes.h"
+#include "lib/Codegen/CPU/Schedule/KernelShapes.h"
+#include "lib/Codegen/CPU/Schedule/KnobAttrs.h"
+#include "tilewright/Passes.h"
+#include "tilewright/SpaceText.h"
+#include "tilewright/StageContract.h"
+
+using namespace mlir;
+
+namespace tilewright {
+#define GEN_PASS_DEF_DESCRIBESPACES
+#include "tilewright/Passes.h.inc"
+namespace tiled {
+using namespace tile;
+namespace {
+
+/// Returns multiples of `unit` from `least` up to `size` that divide it evenly or nearly: unit * 1, 2, 4, ..., and
+/// `size` in one part, two, four, ...; and also `chosen`.
+std::vector<int64_t> ladder(int64_t size, int64_t unit, int64_t least, int64_t chosen) {
+  const int64_t units = llvm::divideCeil(size, unit);
+  std::vector<int64_t> values{chosen, units * unit};
+  for (int64_t step = 1; step < units; step *= 2)
+    for (int64_t value : {step * unit, int64_t(llvm::divideCeil(units, step)) * unit})
+      if (value >= least)
+        values.push_back(value);
+  llvm::sort(values);
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  return values;
+}
+
+class SpaceOfKernel {
+public:
+  SpaceOfKernel(func::FuncOp kernel, const CostMachine &machine, const ProductMachine &products, bool wide)
+      : kernel(kernel), machine(machine), products(products), wide(wide), members(membersOf(kernel)) {
+    tiles = llvm::to_vector(
+        kernel->getAttrOfType<DictionaryAttr>("tw.schedule").getAs<DenseI64ArrayAttr>("tiles").asArrayRef());
+  }
+
+  /// Returns false if the kernel has only one schedule.
+  bool run() {
+    if (members.empty() || tiles.empty() || isa<PackOp, AttentionGradientOp>(members.back()))
+      return false;
+    if (isa<AttentionOp>(members.back()))
+      return attention();
+    std::string reason;
+    rows = computeRows(members, reason);
+    if (!rows || members.back()->getNumResults() == 0)
+      return false;
+    for (Operation *member : members) {
+      if (isa<GroupedConvolutionOp, DepthwiseGradientOp>(member))
+        return false;
+      if (isa<MatmulOp, ConvolutionOp>(member))
+        return product(member);
+    }
+    return plain();
+  }
+
+  ScheduleSpace space;
+  std::function<double(const SchedulePoint &)> predict; ///< null: unknown
+
+private:
+  /// Adds the knob of the tile size of row `row`; std::nullopt if the row is whole or the knob has only one value.
+  std::optional<size_t> tileKnob(int64_t row, int64_t size, int64_t unit, int64_t least) {
+    if (row < 0 || row >= int64_t(tiles.size()) || tiles[row] == 0)
+      return std::nullopt;
+    std::vector<int64_t> values = ladder(std::max<int64_t>(size, 1), unit, wide ? unit : least, tiles[row]);
+    if (values.size() < 2)
+      return std::nullopt;
+    space.knobs.push_back({"tile" + std::to_string(row), values, tiles[row]});
+    return space.knobs.size() - 1;
+  }
+
+  void plainKnob(StringRef name, std::vector<int64_t> values, int64_t initial, bool reorders) {
+    if (!llvm::is_contained(values, initial))
+      values.push_back(initial);
+    llvm::sort(values);
+    if (values.size() > 1)
+      space.knobs.push_back({name.str(), values, initial, reorders});
+  }
+
+  /// Limits the tasks: few enough that their overhead is small, and at least one a thread if the default has that.
+  void limitTasks(ArrayRef<std::pair<size_t, int64_t>> cut, int64_t others) {
+    Constraint most{
+        Constraint::Kind::TasksAtMost, {}, {}, 1, 0, 0, "tasks are few enough that taking them costs little", {}};
+    int64_t own = 1;
+    for (auto [knob, size] : cut) {
+      most.knobs.push_back(knob);
+      most.sizes.push_back(size);
+      own *= llvm::divideCeil(size, std::max<int64_t>(space.knobs[knob].initial, 1));
+    }
+    if (cut.empty() || wide)
+      return;
+    most.limit = std::max<int64_t>(1, 1024 * machine.threads / std::max<int64_t>(others, 1));
+    Constraint least = most;
+    least.kind = Constraint::Kind::TasksAtLeast;
+    least.why = "every thread has a task";
+    least.limit = llvm::divideCeil(machine.threads, std::max<int64_t>(others, 1));
+    space.constraints.push_back(most);
+    if (own >= least.limit && least.limit > 1)
+      space.constraints.push_back(least);
+  }
+
+  bool product(Operation *member) {
+    SmallVector<AffineExpr> own = tile::sizesOf(member->getResult(0));
+    ArrayRef<int64_t> rowOfLoop = rows->rowOfLoop[member];
+    auto matmul = dyn_cast<MatmulOp>(member);
+    auto convolution = dyn_cast<ConvolutionOp>(member);
+    const int64_t rank = own.size(), panel = matmul ? matmul.getPanel() : convolution.getPanel();
+    const int64_t rowLoop = matmul ? rank - 2 : 1, columnLoop = rank - 1;
+    const int64_t m = estimate(own[rowLoop]), n = estimate(own[columnLoop]);
+    std::optional<size_t> ofRows = tileKnob(rowOfLoop[rowLoop], m, 1, matmul ? std::min<int64_t>(m, 8) : 1),
+                          ofColumns = tileKnob(rowOfLoop[columnLoop], n, panel, panel);
+    int64_t others = 1;
+    for (int64_t loop = 0; loop + 1 < rank; ++loop)
+      if (loop != rowLoop && loop != columnLoop && (matmul || loop == 0))
+        others *= std::max<int64_t>(1, estimate(own[loop]));
+    SmallVector<std::pair<size_t, int64_t>> cut;
+    if (ofRows)
+      cut.push_back({*ofRows, m});
+    if (ofColumns)
+      cut.push_back({*ofColumns, n});
+    limitTasks(cut, others);
+    if (ofRows && ofColumns && !wide)
+      space.constraints.push_back({Constraint::Kind::ProductAtMost,
+                                   {*ofRows, *ofColumns},
+                                   {},
+                                   4 * (matmul ? 1 : std::max<int64_t>(1, estimate(own[2]))),
+                                   machine.cacheBytes,
+                                   0,
+                                   "a task's results fit the second-level cache",
+                                   {}});
+    if (ofRows && ofColumns) {
+      plainKnob(orderKnob, {0, 1}, 0, /*reorders=*/false);
+      space.constraints.push_back({Constraint::Kind::Together,
+                                   {space.knobs.size() - 1, *ofRows, *ofColumns},
+                                   {0, m, n},
+                                   1,
+                                   0,
+                                   1,
+                                   "there are tasks in both directions",
+                                   {}});
+    }
+    Value weight = member->getOperand(1);
+    const bool tiled = products.tileUnit && (matmul ? matmul.getGroup() : convolution.getGroup()) > 1;
+    Type element = cast<ShapedType>(weight.getType()).getElementType();
+    if (!tiled && !element.isF16()) { // the micro-kernels of vectors (lib/Codegen/CPU/MicroKernels/MicroKernel.h)
+      const int64_t depth = tile::knobOr(kernel, tile::depthKnob, 128);
+      const int64_t group = matmul ? matmul.getGroup() : convolution.getGroup();
+      AffineExpr size = matmul ? tile::sizeOf(matmul.getInputs()[0], matmul.getLhsPermutation().back())
+                               : tile::sizeOf(convolution.getInputs()[0], 3);
+      const int64_t steps = llvm::divideCeil(estimate(size), group);
+      std::vector<int64_t> depths;
+      // Products of few rows and many columns are bound by memory: short K-blocks, each of many panels, use whole
+      // cache lines at once.
+      for (int64_t value : {32, 128, 256, 512})
+        if (value == depth || (2 * value <= 3 * steps && steps > 96) || (wide && value < depth))
+          depths.push_back(value);
+      plainKnob(depthKnob, depths, depth, /*reorders=*/element.isFloat());
+      plainKnob(blockKnob, wide ? std::vector<int64_t>{1, 3, 6} : std::vector<int64_t>{6}, tile::wholeBlocks,
+                /*reorders=*/false);
+    }
+    if (matmul && ofRows && ofColumns) {
+      ProductShape shape = productShapeOf(matmul, own, products);
+      const double count = double(llvm::count_if(members, [](Operation *other) { return isa<MatmulOp>(other); }));
+      const size_t rowKnob = *ofRows, columnKnob = *ofColumns;
+      predict = [this, shape, count, rowKnob, columnKnob](const SchedulePoint &point) {
+        ProductTiles chosen{std::min(point[rowKnob], shape.m),
+                            std::min<int64_t>(llvm::divideCeil(point[columnKnob], shape.panelColumns), shape.panels)};
+        return count * costOfProduct(shape, chosen, machine).nanoseconds;
+      };
+    }
+    return !space.knobs.empty();
+  }
+
+  bool attention() {
+    Value sums = members.back()->getResult(1);
+    const int64_t length = estimate(tile::sizeOf(sums, 2)),
+                  heads = estimate(tile::sizeOf(sums, 1)) * estimate(tile::sizeOf(sums, 0));
+    constexpr int64_t unit = 16;
+    if (std::optional<size_t> knob = tileKnob(2, length, unit, std::min<int64_t>(length, unit))) {
+      std::vector<int64_t> &values = space.knobs[*knob].values;
+      for (int64_t rows = unit; rows < std::min<int64_t>(length, 512); rows += unit)
+        values.push_back(rows);
+      llvm::sort(values);
+      values.erase(std::unique(values.begin(), values.end()), values.end());
+      limitTasks({{*knob, length}}, heads);
+    }
+    const int64_t keys = estimate(keysOf(cast<AttentionOp>(members.back())));
+    std::vector<int64_t> blocks;
+    for (int64_t block : {16, 32, 64, 128, 256})
+      if (block < keys && (wide || block >= 64))
+        blocks.push_back(block);
+    plainKnob(keysKnob, blocks, tile::attentionKeys, /*reorders=*/true);
+    if (length > 8)
+      plainKnob(scoresKnob, wide ? std::vector<int64_t>{2, 6, 16, 64} : std::vector<int64_t>{16, 64},
+                tile::attentionRows, /*reorders=*/false);
+    return !space.knobs.empty();
+  }
+
+  /// Elementwise kernels and reductions: knobs for the two innermost rows with more than one element.
+  bool plain() {
+    SmallVector<AffineExpr> sizes = tile::sizesOf(members.back()->getResult(0));
+    SmallVector<std::pair<size_t, int64_t>> cut;
+    std::vector<std::pair<int64_t, int64_t>> whole; // per row: its knob or -1, and the size of its tile
+    int64_t others = 1, left = 2;
+    for (int64_t row = 0; row < rows->numRows; ++row)
+      left -= estimate(sizes[row]) > 1;
+    for (int64_t row = 0; row < rows->numRows; ++row) {
+      const int64_t size = std::max<int64_t>(1, estimate(sizes[row]));
+      std::optional<size_t> knob;
+      if (size > 1 && ++left > 0) {
+        const bool contiguous = row + 1 == int64_t(sizes.size());
+        knob = tileKnob(row, size, contiguous && size >= 16 ? 16 : 1, 1);
+      }
+      if (knob)
+        cut.push_back({*knob, size});
+      else if (row < int64_t(tiles.size()) && tiles[row] > 0)
+        others *= llvm::divideCeil(size, tiles[row]);
+      whole.push_back({knob ? int64_t(*knob) : -1, std::min(size, tiles[row] > 0 ? tiles[row] : size)});
+    }
+    limitTasks(cut, others);
+    const bool sums = llvm::any_of(members, [](Operation *member) {
+      auto generic = dyn_cast<linalg::GenericOp>(member);
+      return generic && generic.getNumReductionLoops() > 0;
+    });
+    if (sums)
+      plainKnob(chainsKnob, {1, 2, 4, 8}, 4, /*reorders=*/true);
+    plainKnob(straightKnob, {1, 16}, 4, /*reorders=*/false);
+    const RowsShape shape = rowsShapeOf(members, *rows);
+    predict = [this, shape, whole](const SchedulePoint &point) {
+      int64_t grain = shape.inside;
+      for (auto [knob, tile] : whole)
+        grain *= knob < 0 ? tile : point[size_t(knob)];
+      return costOfElements(shape.elements, shape.bytesPerElement, std::min(grain, shape.elements), machine)
+          .nanoseconds;
+    };
+    return !space.knobs.empty();
+  }
+
+  func::FuncOp kernel;
+  const CostMachine &machine;
+  const ProductMachine &products;
+  const bool wide; ///< includes what is known to be slow
+  SmallVector<Operation *> members;
+  SmallVector<int64_t> tiles;
+  std::optional<RowMap> rows;
+};
+
+struct DescribeSpaces : impl::DescribeSpacesBase<DescribeSpaces> {
+  using DescribeSpacesBase::DescribeSpacesBase;
+
+  void runOnOperation() override {
+    if (failed(requireForm(getOperation(), IRForm::Tensors, getArgument())))
+      return signalPassFailure();
+    func::FuncOp kernel = getOperation();
+    auto schedule = kernel->getAttrOfType<DictionaryAttr>("tw.schedule");
+    if (!kernel->hasAttr("tw.kernel") || !schedule || !schedule.getAs<DenseI64ArrayAttr>("tiles"))
+      return;
+    FailureOr<CostMachine> machine = costMachineOf(kernel, threads, cacheBytes, sharedBytes, rates);
+    if (failed(machine))
+      return signalPassFailure();
+    ProductMachine products{tileUnit, splitF16, machine->rates};
+    SpaceOfKernel of(kernel, *machine, products, /*wide=*/false), all(kernel, *machine, products, /*wide=*/true);
+    if (!of.run() || !all.run())
+      return;
+    Builder builder(&getContext());
+    kernel->setAttr("tw.space", builder.getStringAttr(spaceToText(of.space)));
+    kernel->setAttr("tw.wide_space", builder.getStringAttr(spaceToText(all.space)));
+    if (!of.predict)
+      return;
+    SmallVector<double> predicted;
+    for (const SchedulePoint &point : of.space.points())
+      predicted.push_back(of.predict(point));
+    kernel->setAttr("tw.predicted", DenseF64ArrayAttr::get(&getContext(), predicted));
+  }
+};
+} // namespace
+} // namespace tiled
+} // namespace tilewright

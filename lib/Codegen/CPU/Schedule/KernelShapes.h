@@ -1,0 +1,66 @@
+//===- KernelShapes.h - properties of kernels for the cost model -------------------------===//
+#ifndef TILEWRIGHT_LIB_CODEGEN_CPU_SCHEDULE_KERNELSHAPES_H
+#define TILEWRIGHT_LIB_CODEGEN_CPU_SCHEDULE_KERNELSHAPES_H
+
+#include "dialects/Tile/Rows.h"
+#include "dialects/Tile/Sizes.h"
+#include "dialects/Tile/Tile.h"
+#include "lib/Codegen/CPU/Schedule/CostModel.h"
+
+namespace tilewright::tiled {
+
+/// Returns a size, or an assumed one if it is symbolic.
+int64_t estimate(mlir::AffineExpr size);
+
+/// Returns the product of sizes, each at least 1.
+int64_t countOf(llvm::ArrayRef<mlir::AffineExpr> sizes);
+
+/// Returns the ops of the kernel that compute, in order.
+llvm::SmallVector<mlir::Operation *> membersOf(mlir::func::FuncOp kernel);
+
+/// Returns the number of keys (and values) of a head, for attention and its gradient.
+template <typename Op> mlir::AffineExpr keysOf(Op attention) {
+  constexpr int64_t key = 1, rows = 2;
+  std::optional<llvm::ArrayRef<int64_t>> places = attention.getPermutations();
+  return tile::sizeOf(attention.getInputs()[key], places ? (*places)[4 * key + rows] : rows);
+}
+
+/// Returns the machine that the options of a pass describe. Reports an error at `kernel` if `rates` cannot be parsed.
+llvm::FailureOr<CostMachine> costMachineOf(mlir::func::FuncOp kernel, int64_t threads, int64_t cacheBytes,
+                                           int64_t sharedBytes, llvm::StringRef rates);
+
+struct ProductMachine {
+  bool tileUnit = false, splitF16 = false; ///< 16- and 8-bit products use the tile unit; f16 is split in two
+  MachineRates rates;
+};
+
+/// Returns the shape of the product of `matmul`, whose result has the sizes `own`.
+ProductShape productShapeOf(tile::MatmulOp matmul, llvm::ArrayRef<mlir::AffineExpr> own, const ProductMachine &machine);
+
+/// Returns true if B is packed in groups for an instruction that multiplies them directly.
+bool isGrouped(tile::MatmulOp matmul, bool splitF16);
+/// Returns true if k is not the contiguous dimension of A, so that each task transposes its rows.
+bool readsTurned(tile::MatmulOp matmul);
+
+/// The shape of a kernel without products.
+struct RowsShape {
+  int64_t elements = 1;       ///< the larger of the numbers computed and read
+  int64_t inside = 1;         ///< number of them for each element of the rows
+  double bytesPerElement = 1; ///< read and written
+  bool readAgain = false;     ///< rows are reduced, then read once more
+};
+
+RowsShape rowsShapeOf(llvm::ArrayRef<mlir::Operation *> members, const tile::RowMap &rows);
+
+/// A row dimension whose tile size may be chosen, in multiples of `unit`.
+struct OpenRow {
+  int64_t row, unit;
+};
+
+/// Returns the rows of `kernel` whose tile size may be chosen; the panel in which a contraction's operand is packed is
+/// fixed. std::nullopt: all rows.
+std::optional<llvm::SmallVector<OpenRow>> openRows(mlir::func::FuncOp kernel);
+
+} // namespace tilewright::tiled
+
+#endif

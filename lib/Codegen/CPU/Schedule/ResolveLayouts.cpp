@@ -1,0 +1,599 @@
+//===- ResolveLayouts.cpp - contractions read packed panels -------------------===//
+//
+// Before:
+//   func @kernel_0(%a, %w, %out) { linalg.contract ins(%a, %w) outs(%zero) ... }
+//   func @main: call @kernel_0(%x, %w, %e)                             // %w is a parameter
+// After:
+//   func @kernel_0(%a, %packed, %out) { tw_tile.matmul ins(%a, %packed) ... }
+//   func @pack_0(%w, %packed) { tw_tile.pack ... }
+//   func @main: %p = call @pack_0(%w, %e) {tw.once}; call @kernel_0(%x, %p, %e)
+//
+// The panel width depends only on N and the vector width, so that a weight has one packing for any number of rows. A
+// weight that is a parameter is packed once; a right-hand side that the graph computes is packed at each call. A
+// product with few rows reads a computed right-hand side unpacked (linalg.contract stays), unless its k is contiguous
+// and shorter than a vector. Slices that are selected from a parameter (experts) are read from the packed parameter:
+// the third input of tw_tile.matmul has their indices. A left-hand side whose k is not contiguous (the gradient of a
+// weight) is transposed by a separate kernel if it serves many columns.
+//
+// Tests: test/Codegen/CPU/Schedule/resolve-layouts.mlir, test/Codegen/CPU/Schedule/resolve-few-rows.mlir,
+// test/Codegen/CPU/Schedule/resolve-transposed.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "ChosenSlices.h"
+#include "dialects/Tile/Rows.h"
+#include "dialects/Tile/Sizes.h"
+#include "dialects/Tile/Views.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/IR/IRMapping.h"
+#include "tilewright/Passes.h"
+#include "tilewright/StageContract.h"
+
+using namespace mlir;
+
+namespace tilewright {
+#define GEN_PASS_DEF_RESOLVELAYOUTS
+#include "tilewright/Passes.h.inc"
+namespace tiled {
+using namespace tile;
+namespace {
+
+/// The positions of a contraction's loops in its operands, in canonical order b..., m, k and b..., k, n.
+struct ContractionForm {
+  SmallVector<int64_t> lhsPermutation, rhsPermutation;
+  bool batchedRhs = false;
+};
+
+/// Returns the form of `op` if tw_tile.matmul can express it, otherwise sets `reason`.
+std::optional<ContractionForm> formOf(linalg::ContractOp op, std::string &reason) {
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  AffineMap lhs = maps[0], rhs = maps[1], out = maps[2];
+  auto placeOf = [](AffineMap map, unsigned loop) -> int64_t {
+    for (auto [index, expr] : llvm::enumerate(map.getResults()))
+      if (auto dim = dyn_cast<AffineDimExpr>(expr); dim && dim.getPosition() == loop)
+        return index;
+    return -1;
+  };
+  if (!lhs.isProjectedPermutation() || !rhs.isProjectedPermutation() || !out.isProjectedPermutation()) {
+    reason = "expected operands read through permutations";
+    return std::nullopt;
+  }
+  int64_t rank = out.getNumResults();
+  if (rank < 2 || lhs.getNumResults() != rank || op.getNumLoops() != rank + 1) {
+    reason = "expected batch dimensions, one m, one n and one k";
+    return std::nullopt;
+  }
+  SmallVector<unsigned> outLoops;
+  for (AffineExpr expr : out.getResults())
+    outLoops.push_back(cast<AffineDimExpr>(expr).getPosition());
+  unsigned n = outLoops.back(), k = 0;
+  for (unsigned loop = 0; loop < op.getNumLoops(); ++loop)
+    if (!llvm::is_contained(outLoops, loop))
+      k = loop;
+  ContractionForm form;
+  if (placeOf(lhs, n) >= 0 || placeOf(rhs, n) < 0 || placeOf(lhs, k) < 0 || placeOf(rhs, k) < 0) {
+    reason = "expected the last result dimension to come from the right-hand side";
+    return std::nullopt;
+  }
+  for (unsigned loop : ArrayRef<unsigned>(outLoops).drop_back())
+    form.lhsPermutation.push_back(placeOf(lhs, loop));
+  form.lhsPermutation.push_back(placeOf(lhs, k));
+  if (llvm::is_contained(form.lhsPermutation, -1)) {
+    reason = "expected every dimension but the last in the left-hand side";
+    return std::nullopt;
+  }
+  int64_t inRhs = 0;
+  for (unsigned loop : ArrayRef<unsigned>(outLoops).drop_back(2))
+    inRhs += placeOf(rhs, loop) >= 0;
+  form.batchedRhs = inRhs > 0;
+  if ((inRhs > 0 && inRhs != rank - 2) || placeOf(rhs, outLoops[rank - 2]) >= 0) {
+    reason = "expected all batch dimensions in the right-hand side or none, and no m";
+    return std::nullopt;
+  }
+  if (form.batchedRhs)
+    for (unsigned loop : ArrayRef<unsigned>(outLoops).drop_back(2))
+      form.rhsPermutation.push_back(placeOf(rhs, loop));
+  form.rhsPermutation.push_back(placeOf(rhs, k));
+  form.rhsPermutation.push_back(placeOf(rhs, n));
+  return form;
+}
+
+/// Returns the panel width for `n` columns: the multiple of the vector with the least padding; the wider
+/// one if within 4%.
+int64_t panelFor(AffineExpr n, int64_t lanes, ArrayRef<int64_t> vectors) {
+  auto constant = dyn_cast<AffineConstantExpr>(n);
+  if (!constant)
+    return lanes * vectors[0];
+  int64_t best = 0;
+  double bestCost = 0;
+  for (int64_t count : vectors) {
+    int64_t panel = count * lanes, columns = constant.getValue();
+    double padded = static_cast<double>((columns + panel - 1) / panel * panel) / std::max<int64_t>(columns, 1);
+    // Narrow panels read more of A per product.
+    double cost = padded * (1.0 + 0.03 * (vectors[0] > count ? vectors[0] - count : 0));
+    if (!best || cost < bestCost) {
+      best = panel;
+      bestCost = cost;
+    }
+  }
+  return best;
+}
+
+/// The replacement of a kernel's argument, and how to make it from the argument.
+struct Prepared {
+  RankedTensorType type;
+  SmallVector<AffineExpr> sizes; ///< over the kernel's indices
+  Attribute how;                 ///< replacements with equal type, sizes and `how` are the same
+  StringRef name;
+  function_ref<Value(OpBuilder &, Location, Value source, Value destination)> make;
+};
+
+class LayoutResolver {
+public:
+  LayoutResolver(ModuleOp module, func::FuncOp main, const ResolveLayoutsOptions &options)
+      : module(module), main(main), lanes(options.vectorLanes), options(options), builder(module.getContext()) {}
+
+  LogicalResult run() {
+    SmallVector<func::FuncOp> kernels;
+    for (auto kernel : module.getOps<func::FuncOp>())
+      if (kernel->hasAttr("tw.kernel"))
+        kernels.push_back(kernel);
+    for (func::FuncOp kernel : kernels) {
+      SmallVector<Operation *> contractions;
+      kernel.walk([&](Operation *op) {
+        if (isa<linalg::ContractOp, linalg::Conv2DNhwcHwcfOp>(op))
+          contractions.push_back(op);
+      });
+      for (Operation *op : contractions)
+        if (failed(rewrite(kernel, op)))
+          return failure();
+    }
+    for (func::FuncOp chooser : choosers)
+      if (callsOf(chooser).empty())
+        chooser.erase();
+    for (auto kernel : module.getOps<func::FuncOp>())
+      if (kernel->hasAttr("tw.kernel"))
+        dropSymbols(kernel);
+    sinkPrepared();
+    markOnce();
+    return success();
+  }
+
+  /// Moves calls that prepare operands right before the first reader of their result. Otherwise the result for an
+  /// argument (such as an activation saved for the backward graph) would be live from the first kernel on.
+  void sinkPrepared() {
+    for (auto &[key, made] : preparedOf) {
+      Operation *first = nullptr, *call = made.getDefiningOp();
+      for (Operation *user : made.getUsers())
+        if (!first || user->isBeforeInBlock(first))
+          first = user;
+      if (first)
+        call->moveBefore(first);
+    }
+  }
+
+  /// Removes the symbols of a kernel whose sizes are all static. Packing then runs once in a graph with a symbolic
+  /// batch, and the kernel's code is the same as in the graph without symbols.
+  void dropSymbols(func::FuncOp kernel) {
+    unsigned count = tile::indexArguments(kernel).size();
+    if (count == 0 || kernel.isExternal())
+      return;
+    for (BlockArgument argument : kernel.getArguments()) {
+      bool index = isa<IndexType>(argument.getType());
+      auto sizes = kernel.getArgAttrOfType<AffineMapAttr>(argument.getArgNumber(), sizesAttrName);
+      if (index ? !argument.use_empty() || argument.getArgNumber() >= count
+                : sizes && llvm::any_of(sizes.getValue().getResults(),
+                                        [](AffineExpr size) { return !isa<AffineConstantExpr>(size); }))
+        return;
+    }
+    for (func::CallOp call : callsOf(kernel))
+      call->eraseOperands(0, count);
+    BitVector symbols(kernel.getNumArguments());
+    symbols.set(0, count);
+    if (failed(kernel.eraseArguments(symbols)))
+      return;
+    for (unsigned i = 0; i < kernel.getNumArguments(); ++i)
+      if (auto sizes = kernel.getArgAttrOfType<AffineMapAttr>(i, sizesAttrName))
+        kernel.setArgAttr(i, sizesAttrName,
+                          AffineMapAttr::get(AffineMap::get(0, 0, sizes.getValue().getResults(), kernel.getContext())));
+  }
+
+  /// Marks calls that run once: those that read only parameters, constants and results of other such calls (permuted
+  /// weights, folded statistics). Values that are returned to the caller are computed by each call.
+  void markOnce() {
+    llvm::DenseSet<Value> fixed;
+    auto isFixed = [&](Value value) {
+      while (Operation *op = value.getDefiningOp()) {
+        if (!isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op))
+          break;
+        value = op->getOperand(0);
+      }
+      return fixed.contains(value) || (value.getDefiningOp<func::CallOp>() ? false : isStatic(value));
+    };
+    for (auto call : main.getOps<func::CallOp>()) {
+      auto inputs = ValueRange(call.getOperands()).drop_back(call.getNumResults());
+      bool once = false;
+      for (Value input : inputs)
+        once |= isa<RankedTensorType>(input.getType());
+      for (Value input : inputs)
+        once &= isa<RankedTensorType>(input.getType()) && isFixed(input);
+      for (Value result : call.getResults())
+        once &= !leaves(result);
+      if (once)
+        call->setAttr("tw.once", builder.getUnitAttr());
+      else
+        call->removeAttr("tw.once");
+      if (once)
+        fixed.insert(call.getResults().begin(), call.getResults().end());
+    }
+  }
+
+  /// Returns true if `value`, or a view of it, is returned.
+  static bool leaves(Value value) {
+    return llvm::any_of(value.getUsers(), [](Operation *user) {
+      return isa<func::ReturnOp>(user) || (tile::isViewOfAll(user) && leaves(user->getResult(0)));
+    });
+  }
+
+private:
+  llvm::SmallSetVector<func::FuncOp, 4> choosers; ///< products read their slices from the table instead
+
+  LogicalResult rewrite(func::FuncOp kernel, Operation *op) {
+    auto linalgOp = cast<linalg::LinalgOp>(op);
+    Value rhs = linalgOp.getDpsInputs()[1], lhs = linalgOp.getDpsInputs()[0], result = op->getResult(0);
+    Type element = cast<ShapedType>(rhs.getType()).getElementType();
+    Type accumulator = cast<ShapedType>(result.getType()).getElementType();
+    bool bytes = element.isInteger(8) && accumulator.isInteger(32);
+    if (!bytes && (!accumulator.isF32() || !(element.isF32() || element.isBF16() || element.isF16())))
+      return success(); // other types are lowered to loops of vectors
+    auto argument = dyn_cast<BlockArgument>(rhs);
+    if (!argument || !llvm::hasSingleElement(argument.getUsers()))
+      return success(); // a slice, or both operands at once: read unpacked
+    int64_t group = 1, depth = 1;
+    if (bytes) {
+      group = options.int8Group;
+      depth = options.int8Depth;
+    } else if (element.isBF16()) {
+      group = options.bf16Group;
+      depth = options.bf16Depth;
+    } else if (element.isF16() && !(options.splitF16 && isa<linalg::Conv2DNhwcHwcfOp>(op))) {
+      group = options.f16Group;
+      depth = options.f16Depth;
+    }
+    // AMX tiles take pairs of column vectors; more would leave no register for A.
+    bool tiles = depth > group;
+    SmallVector<AffineExpr> rhsSizes = tile::sizesOf(rhs), outSizes = tile::sizesOf(result);
+    ContractionForm form;
+    std::optional<Choice> choice;
+    int64_t inner = 0, panel, mergedWidth = 0, mergedHeight = 0;
+    if (auto contract = dyn_cast<linalg::ContractOp>(op)) {
+      std::string reason;
+      std::optional<ContractionForm> found = formOf(contract, reason);
+      if (!found)
+        return success();
+      form = *found;
+      if (outSizes.size() == 3 && form.batchedRhs && form.rhsPermutation[0] == 0)
+        choice = choiceBehind(callsOf(kernel), argument.getArgNumber(), [&](Value table) { return isStatic(table); });
+      if (choice) {
+        for (func::FuncOp chooser : takeTable(kernel, callsOf(kernel), argument, *choice))
+          choosers.insert(chooser);
+        rhsSizes = tile::sizesOf(argument);
+        for (int64_t &place : form.rhsPermutation)
+          place = choice->places[place];
+      }
+      auto rows = dyn_cast<AffineConstantExpr>(outSizes[outSizes.size() - 2]);
+      if (!isParameter(kernel, argument.getArgNumber()) && rows && rows.getValue() < 8 &&
+          !gathersShortRuns(form, rhsSizes))
+        return success();
+      panel = tiles ? panelFor(outSizes.back(), lanes, {2, 1}) : panelFor(outSizes.back(), lanes, {3, 2, 4, 1});
+    } else {
+      auto conv = cast<linalg::Conv2DNhwcHwcfOp>(op);
+      mergedWidth = mergedWidthOf(conv);
+      mergedHeight = mergedWidth && tiles ? mergedHeightOf(conv, depth) : 0;
+      if (mergedHeight) {
+        rhsSizes = {rhsSizes[0] * rhsSizes[1] * rhsSizes[2], rhsSizes[3]};
+        mergeWindow(kernel, argument, rhsSizes, {{0, 1, 2}, {3}});
+      } else if (mergedWidth) {
+        rhsSizes = {rhsSizes[0], rhsSizes[1] * rhsSizes[2], rhsSizes[3]};
+        mergeWindow(kernel, argument, rhsSizes, {{0}, {1, 2}, {3}});
+      }
+      inner = mergedHeight ? 0 : mergedWidth ? 1 : 2;
+      for (size_t dim = 0; dim < rhsSizes.size(); ++dim)
+        form.rhsPermutation.push_back(dim);
+      panel = panelFor(outSizes.back(), lanes, {2, 1});
+    }
+    // Packed sizes: [b...] panels [kh kw] k/group panel*group, with k a multiple of the depth of the tiles.
+    SmallVector<AffineExpr> canonical;
+    for (int64_t place : form.rhsPermutation)
+      canonical.push_back(rhsSizes[place]);
+    SmallVector<AffineExpr> packed;
+    int64_t batches = inner ? 0 : canonical.size() - 2;
+    for (int64_t dim = 0; dim < batches; ++dim)
+      packed.push_back(canonical[dim]);
+    packed.push_back(canonical.back().ceilDiv(panel));
+    for (int64_t dim = 0; dim < inner; ++dim)
+      packed.push_back(canonical[dim]);
+    AffineExpr k = canonical[canonical.size() - 2];
+    packed.push_back(tiles ? k.ceilDiv(depth) * (depth / group) : k.ceilDiv(group));
+    packed.push_back(builder.getAffineConstantExpr(panel * group));
+
+    auto pack = [&](OpBuilder &at, Location loc, Value source, Value destination) {
+      return PackOp::create(at, loc, TypeRange{destination.getType()}, ValueRange{source}, ValueRange{destination},
+                            panel, group, form.rhsPermutation, inner)
+          .getResults()[0];
+    };
+    prepare(kernel, argument,
+            {typeOf(packed, element), packed, builder.getDenseI64ArrayAttr(form.rhsPermutation), "pack", pack});
+    const bool turns = tiles && element.getIntOrFloatBitWidth() == 16 && !(element.isF16() && options.splitF16);
+    if (isa<linalg::ContractOp>(op) && servesMany(lhs, form, outSizes, panel, turns))
+      transpose(kernel, cast<BlockArgument>(lhs), form.lhsPermutation);
+
+    builder.setInsertionPoint(op);
+    Value init = linalgOp.getDpsInits()[0];
+    if (auto fill = init.getDefiningOp<linalg::FillOp>())
+      init = fill.getOutputs()[0];
+    Operation *made;
+    if (auto conv = dyn_cast<linalg::Conv2DNhwcHwcfOp>(op))
+      made = ConvolutionOp::create(builder, op->getLoc(), TypeRange{result.getType()}, ValueRange{lhs, rhs},
+                                   ValueRange{init}, llvm::to_vector(conv.getStrides().getValues<int64_t>()),
+                                   llvm::to_vector(conv.getDilations().getValues<int64_t>()), panel, group, mergedWidth,
+                                   mergedHeight);
+    else {
+      SmallVector<Value> inputs{lhs, rhs};
+      if (choice)
+        inputs.push_back(kernel.getArgument(argument.getArgNumber() + 1));
+      made = MatmulOp::create(builder, op->getLoc(), TypeRange{result.getType()}, inputs, ValueRange{init}, panel,
+                              group, form.lhsPermutation, choice && choice->fromEnd);
+    }
+    if (Attribute name = op->getAttr("tw.op"))
+      made->setAttr("tw.op", name);
+    result.replaceAllUsesWith(made->getResult(0));
+    op->erase();
+    return success();
+  }
+
+  /// Returns true if an unpacked right-hand side would be gathered element by element, because its k is contiguous
+  /// and shorter than a vector. With panels transposed in registers, 5 rows by 163,840 columns with k = 7 take a
+  /// third of the time.
+  bool gathersShortRuns(const ContractionForm &form, ArrayRef<AffineExpr> rhsSizes) const {
+    const int64_t k = form.rhsPermutation[form.rhsPermutation.size() - 2];
+    auto depth = dyn_cast<AffineConstantExpr>(rhsSizes[k]);
+    return depth && k + 1 == int64_t(rhsSizes.size()) && depth.getValue() > 1 && depth.getValue() < lanes;
+  }
+
+  /// Returns true if the pixels of `image` are contiguous: it is no slice of some of the channels.
+  static bool hasWholePixels(Value image) {
+    for (auto slice = image.getDefiningOp<tensor::ExtractSliceOp>(); slice;
+         slice = slice.getSource().getDefiningOp<tensor::ExtractSliceOp>())
+      if (slice.getSourceType().getShape().back() != slice.getType().getShape().back())
+        return false;
+    return true;
+  }
+
+  /// Returns KW if a row of the window is contiguous and has more than one pixel, otherwise 0.
+  static int64_t mergedWidthOf(linalg::Conv2DNhwcHwcfOp conv) {
+    auto input = cast<RankedTensorType>(conv.getInputs()[0].getType());
+    auto weight = cast<RankedTensorType>(conv.getInputs()[1].getType());
+    bool gaps = *(conv.getDilations().getValues<int64_t>().begin() + 1) != 1;
+    return gaps || input.isDynamicDim(3) || !weight.hasStaticShape() || weight.getDimSize(1) == 1 ||
+                   !hasWholePixels(conv.getInputs()[0])
+               ? 0
+               : weight.getDimSize(1);
+  }
+
+  /// Returns KH if a line of a window, KW*C elements, leaves much of the matrix unit's depth unused (the 3 channels of
+  /// an image), otherwise 0.
+  static int64_t mergedHeightOf(linalg::Conv2DNhwcHwcfOp conv, int64_t depth) {
+    auto weight = cast<RankedTensorType>(conv.getInputs()[1].getType());
+    int64_t line = weight.getDimSize(1) * weight.getDimSize(2);
+    return line < 2 * depth && line % depth ? weight.getDimSize(0) : 0;
+  }
+
+  /// Merges dimensions of the weight argument KH x KW x C x F, in the kernel and in its calls.
+  void mergeWindow(func::FuncOp kernel, BlockArgument argument, ArrayRef<AffineExpr> sizes,
+                   ArrayRef<ReassociationIndices> together) {
+    for (func::CallOp call : callsOf(kernel)) {
+      Value source = call.getOperand(argument.getArgNumber());
+      Value &merged = mergedOf[{source, sizes.size()}];
+      if (!merged) {
+        builder.setInsertionPointAfterValue(source);
+        merged = tensor::CollapseShapeOp::create(builder, call.getLoc(), source, together);
+      }
+      call.setOperand(argument.getArgNumber(), merged);
+    }
+    auto type = cast<RankedTensorType>(argument.getType());
+    argument.setType(typeOf(sizes, type.getElementType()));
+    kernel.setArgAttr(argument.getArgNumber(), sizesAttrName,
+                      AffineMapAttr::get(AffineMap::get(0, indexArguments(kernel).size(), sizes, kernel.getContext())));
+  }
+
+  RankedTensorType typeOf(ArrayRef<AffineExpr> sizes, Type element) {
+    SmallVector<int64_t> shape;
+    for (AffineExpr size : sizes) {
+      auto constant = dyn_cast<AffineConstantExpr>(size);
+      shape.push_back(constant ? constant.getValue() : ShapedType::kDynamic);
+    }
+    return RankedTensorType::get(shape, element);
+  }
+
+  SmallVector<func::CallOp> callsOf(func::FuncOp kernel) {
+    SmallVector<func::CallOp> calls;
+    for (auto call : main.getOps<func::CallOp>())
+      if (call.getCallee() == kernel.getSymName())
+        calls.push_back(call);
+    return calls;
+  }
+
+  /// Returns true if every caller passes a parameter or a view of one.
+  bool isParameter(func::FuncOp kernel, unsigned argument) {
+    return llvm::all_of(callsOf(kernel), [&](func::CallOp call) { return isStatic(call.getOperand(argument)); });
+  }
+  bool isStatic(Value value) {
+    while (Operation *op = value.getDefiningOp()) {
+      if (!isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op))
+        return isa<arith::ConstantOp>(op);
+      value = op->getOperand(0);
+    }
+    return main.getArgAttr(cast<BlockArgument>(value).getArgNumber(), "tw.static") != nullptr;
+  }
+
+  /// The size in bytes of the largest f32 operand that is transposed.
+  static constexpr int64_t mostCopied = int64_t(32) << 20;
+
+  /// Returns true if `lhs` should be transposed before its kernel instead of being read across its lines by each task.
+  /// Instructions on groups of k would gather these one by one. Other types need so many columns that the copy is
+  /// repaid (0.3 ns an element on two cores of a Xeon, 0.005 ns for each column of the product). A kernel that `turns`
+  /// it in registers (16-bit tiles) reads it unchanged if its rows are contiguous.
+  static bool servesMany(Value lhs, const ContractionForm &form, ArrayRef<AffineExpr> outSizes, int64_t panel,
+                         bool turns) {
+    auto argument = dyn_cast<BlockArgument>(lhs);
+    const int64_t rank = form.lhsPermutation.size();
+    if (turns && form.lhsPermutation[rank - 2] + 1 == rank)
+      return false;
+    if (!argument || !llvm::hasSingleElement(argument.getUsers()) || form.lhsPermutation.back() + 1 == rank)
+      return false;
+    auto atLeast = [](AffineExpr size, int64_t least) {
+      auto known = dyn_cast<AffineConstantExpr>(size);
+      return !known || known.getValue() >= least;
+    };
+    const auto type = cast<ShapedType>(lhs.getType());
+    const bool f32 = type.getElementType().isF32();
+    // A large operand is in huge pages, where a copy gains nothing; the copy would be the largest buffer of
+    // a training step.
+    if (f32 && type.hasStaticShape() && type.getNumElements() * 4 > mostCopied)
+      return false;
+    return atLeast(outSizes[outSizes.size() - 2], 8) && atLeast(outSizes.back(), f32 ? 4 * panel : 1);
+  }
+
+  /// Makes the callers of `kernel` transpose `argument` by `permutation`, which becomes the identity.
+  void transpose(func::FuncOp kernel, BlockArgument argument, SmallVector<int64_t> &permutation) {
+    SmallVector<AffineExpr> sizes, loops(permutation.size());
+    SmallVector<AffineExpr> from = tile::sizesOf(argument);
+    for (auto [loop, place] : llvm::enumerate(permutation)) {
+      sizes.push_back(from[place]);
+      loops[place] = builder.getAffineDimExpr(loop);
+      permutation[loop] = loop;
+    }
+    MLIRContext *context = module.getContext();
+    AffineMap read = AffineMap::get(loops.size(), 0, loops, context);
+    auto copy = [&](OpBuilder &at, Location loc, Value source, Value destination) {
+      AffineMap written = AffineMap::getMultiDimIdentityMap(loops.size(), context);
+      SmallVector<utils::IteratorType> iterators(loops.size(), utils::IteratorType::parallel);
+      auto generic = linalg::GenericOp::create(at, loc, TypeRange{destination.getType()}, ValueRange{source},
+                                               ValueRange{destination}, {read, written}, iterators,
+                                               [](OpBuilder &inside, Location where, ValueRange values) {
+                                                 linalg::YieldOp::create(inside, where, values.front());
+                                               });
+      generic->setAttr("tw.op", at.getStringAttr("transpose"));
+      return generic.getResult(0);
+    };
+    Type element = cast<ShapedType>(argument.getType()).getElementType();
+    prepare(kernel, argument, {typeOf(sizes, element), sizes, AffineMapAttr::get(read), "transpose", copy});
+  }
+
+  /// Makes the callers of `kernel` pass `what` for `argument`.
+  void prepare(func::FuncOp kernel, BlockArgument argument, const Prepared &what) {
+    const unsigned number = argument.getArgNumber();
+    for (func::CallOp call : callsOf(kernel))
+      call.setOperand(number, preparedFor(kernel, call, number, what));
+    argument.setType(what.type);
+    kernel.setArgAttr(
+        number, sizesAttrName,
+        AffineMapAttr::get(AffineMap::get(0, indexArguments(kernel).size(), what.sizes, kernel.getContext())));
+    SmallVector<Type> inputs(kernel.getArgumentTypes());
+    inputs[number] = what.type;
+    kernel.setFunctionType(FunctionType::get(kernel.getContext(), inputs, kernel.getResultTypes()));
+  }
+
+  /// Returns the value that `call` of `kernel` passes as argument `number`. It is made once from each source.
+  Value preparedFor(func::FuncOp kernel, func::CallOp call, unsigned number, const Prepared &what) {
+    Value source = call.getOperand(number);
+    Value &have = preparedOf[std::make_tuple(source, what.type, what.how)];
+    if (have)
+      return have;
+    // The sizes are expressions of the kernel's indices, whose values in @main are operands of the call.
+    SmallVector<Value> indices;
+    for (Value operand : call.getOperands())
+      if (isa<IndexType>(operand.getType()))
+        indices.push_back(operand);
+    // A later call may precede this one in the block. For now, insert right after the operands.
+    Operation *latest = source.getDefiningOp();
+    for (Value index : indices)
+      if (Operation *made = index.getDefiningOp(); made && (!latest || latest->isBeforeInBlock(made)))
+        latest = made;
+    if (latest)
+      builder.setInsertionPointAfter(latest);
+    else
+      builder.setInsertionPointToStart(&main.getBody().front());
+    SmallVector<Value> dynamic;
+    for (AffineExpr size : what.sizes)
+      if (!isa<AffineConstantExpr>(size))
+        dynamic.push_back(getValueOrCreateConstantIndexOp(builder, call.getLoc(),
+                                                          tile::materialize(builder, call.getLoc(), size, indices)));
+    func::FuncOp function = preparing(cast<RankedTensorType>(source.getType()), indices.size(), kernel, number, what);
+    SmallVector<Value> operands(indices);
+    operands.push_back(source);
+    operands.push_back(tensor::EmptyOp::create(builder, call.getLoc(), what.type, dynamic));
+    auto made = func::CallOp::create(builder, call.getLoc(), function, operands);
+    made->setAttr("tw.ops", builder.getStringAttr(what.name));
+    if (isStatic(source))
+      made->setAttr("tw.once", builder.getUnitAttr());
+    return have = made.getResult(0);
+  }
+
+  /// Returns the kernel that makes `what` from a `source` (the old argument `argument` of `kernel`); equal
+  /// ones are shared.
+  func::FuncOp preparing(RankedTensorType source, unsigned indices, func::FuncOp kernel, unsigned argument,
+                         const Prepared &what) {
+    AffineMap sourceSizes = cast<AffineMapAttr>(kernel.getArgAttr(argument, sizesAttrName)).getValue();
+    AffineMap sizes = AffineMap::get(0, indices, what.sizes, module.getContext());
+    auto key = std::make_tuple(source, what.type, what.how, sourceSizes, sizes);
+    for (auto &[have, function] : preparations)
+      if (have == key)
+        return function;
+    OpBuilder at(module.getContext());
+    at.setInsertionPointToEnd(module.getBody());
+    SmallVector<Type> types(indices, at.getIndexType());
+    types.push_back(source);
+    types.push_back(what.type);
+    auto function = func::FuncOp::create(at, kernel.getLoc(), (what.name + "_" + Twine(preparations.size())).str(),
+                                         at.getFunctionType(types, {what.type}));
+    function.setPrivate();
+    function->setAttr("tw.kernel", at.getUnitAttr());
+    function->setAttr("tw.ops", at.getStringAttr(what.name));
+    function.setArgAttr(indices, sizesAttrName, AffineMapAttr::get(sourceSizes));
+    function.setArgAttr(indices + 1, sizesAttrName, AffineMapAttr::get(sizes));
+    Block *body = function.addEntryBlock();
+    at.setInsertionPointToStart(body);
+    func::ReturnOp::create(at, kernel.getLoc(),
+                           what.make(at, kernel.getLoc(), body->getArgument(indices), body->getArgument(indices + 1)));
+    preparations.push_back({key, function});
+    return function;
+  }
+
+  ModuleOp module;
+  func::FuncOp main;
+  int64_t lanes;
+  ResolveLayoutsOptions options;
+  OpBuilder builder;
+  llvm::MapVector<std::tuple<Value, RankedTensorType, Attribute>, Value> preparedOf;
+  llvm::DenseMap<std::pair<Value, size_t>, Value> mergedOf; ///< results of mergeWindow() by weight and rank
+  std::vector<std::pair<std::tuple<RankedTensorType, RankedTensorType, Attribute, AffineMap, AffineMap>, func::FuncOp>>
+      preparations;
+};
+
+struct ResolveLayouts : impl::ResolveLayoutsBase<ResolveLayouts> {
+  using ResolveLayoutsBase::ResolveLayoutsBase;
+  void runOnOperation() override {
+    if (failed(requireForm(getOperation(), IRForm::Tensors, getArgument())))
+      return signalPassFailure();
+    auto main = getOperation().lookupSymbol<func::FuncOp>("main");
+    if (main &&
+        failed(LayoutResolver(getOperation(), main,
+                              {vectorLanes, bf16Group, bf16Depth, f16Group, f16Depth, splitF16, int8Group, int8Depth})
+                   .run()))
+      signalPassFailure();
+  }
+};
+} // namespace
+} // namespace tiled
+} // namespace tilewright

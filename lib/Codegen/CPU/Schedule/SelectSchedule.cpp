@@ -1,0 +1,382 @@
+//===- SelectSchedule.cpp - selects a schedule for each kernel ----------------===//
+//
+// Before:  func @kernel_0(...) attributes {tw.kernel}
+// After:   func @kernel_0(...) attributes {tw.kernel, tw.schedule = {tiles = array<i64: 64, 48>, time = "9.3 us, L2"}}
+//
+// `depth` is set if few rows need longer K-blocks than the default of the micro-kernels (Knobs.h). `tiles` has one size
+// per row of the kernel (dialects/Tile/Rows.h): the part of the anchor's leading dimensions that one task computes; 0
+// leaves a dimension whole. For products and elementwise kernels, CostModel.h selects the cheapest of a ladder of
+// sizes, and predicts the `time` and the resource that bounds it. Convolutions and attention follow rules about caches
+// and numbers of tasks. A schedule that is already set is the user's and is kept.
+//
+// Tests: test/Codegen/CPU/Schedule/select-schedule.mlir, test/Codegen/CPU/Schedule/select-columns.mlir,
+// test/Codegen/CPU/Schedule/select-grouped.mlir, test/Codegen/CPU/Schedule/select-transposed.mlir,
+// test/Codegen/CPU/Schedule/select-transposed-operands.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Tile/Blocks.h"
+#include "dialects/Tile/Knobs.h"
+#include "dialects/Tile/Rows.h"
+#include "dialects/Tile/Sizes.h"
+#include "lib/Codegen/CPU/Schedule/CostModel.h"
+#include "lib/Codegen/CPU/Schedule/KernelShapes.h"
+#include "lib/Codegen/CPU/Schedule/TileInserts.h"
+#include "tilewright/Passes.h"
+#include "tilewright/StageContract.h"
+#include "llvm/ADT/bit.h"
+#include <numeric>
+
+using namespace mlir;
+
+namespace tilewright {
+#define GEN_PASS_DEF_SELECTSCHEDULE
+#include "tilewright/Passes.h.inc"
+namespace tiled {
+using namespace tile;
+namespace {
+
+int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/// Returns the multiplications and additions of a contraction as an expression of the kernel's index arguments; null if
+/// a size is unknown.
+AffineExpr flopsOf(Operation *op) {
+  AffineExpr total = getAffineConstantExpr(2, op->getContext());
+  auto times = [&](Value value, int64_t dim) {
+    AffineExpr size = tile::sizeOf(value, dim);
+    total = total && size ? total * size : AffineExpr();
+  };
+  auto timesAll = [&](Value value) {
+    for (int64_t dim = 0; dim < cast<ShapedType>(value.getType()).getRank(); ++dim)
+      times(value, dim);
+  };
+  if (auto matmul = dyn_cast<MatmulOp>(op)) {
+    timesAll(matmul->getResult(0));
+    times(matmul.getInputs()[0], matmul.getLhsPermutation().back());
+    return total;
+  }
+  if (auto convolution = dyn_cast<ConvolutionOp>(op)) {
+    timesAll(convolution->getResult(0));
+    // The weight is padded to whole groups, and the computation of the padding is counted.
+    Value weight = convolution.getInputs()[1];
+    for (int64_t dim = 1, rank = cast<ShapedType>(weight.getType()).getRank(); dim + 1 < rank; ++dim)
+      times(weight, dim);
+    return total ? total * convolution.getGroup() : total;
+  }
+  if (auto gradient = dyn_cast<DepthwiseGradientOp>(op)) {
+    timesAll(gradient.getInputs()[1]);
+    for (int64_t dim = 2; dim < 4; ++dim)
+      times(gradient->getResult(0), dim);
+    return total;
+  }
+  if (auto grouped = dyn_cast<GroupedConvolutionOp>(op)) {
+    timesAll(grouped->getResult(0));
+    for (int64_t dim = 0; dim < 3; ++dim)
+      times(grouped.getInputs()[1], dim);
+    return total;
+  }
+  // Assumes that Dv is D, and ignores what a causal mask saves.
+  auto attended = [&](auto attention, int64_t products) {
+    timesAll(attention->getResult(0));
+    AffineExpr keys = keysOf(attention);
+    return total && keys ? total * keys * products : AffineExpr();
+  };
+  if (auto attention = dyn_cast<AttentionOp>(op))
+    return attended(attention, 2);
+  if (auto gradient = dyn_cast<AttentionGradientOp>(op))
+    return attended(gradient, 5);
+  return getAffineConstantExpr(0, op->getContext());
+}
+
+/// Records the operations of the kernel's contractions, for profiles.
+void noteFlops(func::FuncOp kernel) {
+  if (kernel.isDeclaration())
+    return;
+  AffineExpr total = getAffineConstantExpr(0, kernel.getContext());
+  for (Operation &op : kernel.getBody().front())
+    if (AffineExpr flops = flopsOf(&op))
+      total = total + flops;
+  if (total != getAffineConstantExpr(0, kernel.getContext()))
+    kernel->setAttr("tw.flops", AffineMapAttr::get(AffineMap::get(0, tile::indexArguments(kernel).size(), total)));
+}
+
+/// Returns how many lines of `value`, one for each index of `dim`, fit the first-level cache and the first-level TLB.
+/// If the stride of the lines has a large power of two as a factor, they share few sets of the cache.
+int64_t linesKept(Value value, int64_t dim) {
+  constexpr int64_t setsBytes = 4096, ways = 8, pageBytes = 4096, pages = 64, least = 16;
+  int64_t stride = std::max<int64_t>(1, cast<ShapedType>(value.getType()).getElementTypeBitWidth() / 8);
+  for (int64_t inner = dim + 1, rank = cast<ShapedType>(value.getType()).getRank(); inner < rank; ++inner)
+    stride *= std::max<int64_t>(1, estimate(tile::sizeOf(value, inner)));
+  const int64_t sets = ways * setsBytes / std::gcd(std::max<int64_t>(stride, 64), setsBytes);
+  const int64_t most = std::min(sets, pages * pageBytes / std::min(stride, pageBytes));
+  return std::max<int64_t>(least, int64_t(llvm::bit_floor(uint64_t(most))));
+}
+
+/// Returns the smallest tile size of each row. If an operand is contiguous along a row that is not the contiguous one
+/// of the result, the row takes a cache line and its neighbour, so that blocks can be read whole and transposed
+/// (lib/Codegen/CPU/Vectorize/TransposedLoops.h). Columns that are reduced take as many as make a run of memory for the
+/// prefetchers. `mostColumns` is lowered if the lines of such an operand, one for each column, would evict each other.
+SmallVector<int64_t> leastOfRows(ArrayRef<Operation *> members, const RowMap &rows, ArrayRef<AffineExpr> sizes,
+                                 int64_t &mostColumns) {
+  constexpr int64_t lines = 32, columns = 64, columnsOfBytes = 256;
+  const int64_t contiguous = sizes.size() - 1;
+  SmallVector<int64_t> least(rows.numRows, 1);
+  for (Operation *member : members) {
+    SmallVector<int64_t> rowOfLoop = rows.rowOfLoop.lookup(member);
+    auto generic = dyn_cast<linalg::GenericOp>(member);
+    bool reduces = generic && generic.getNumReductionLoops() > 0;
+    auto rowOf = [&](AffineExpr place) -> int64_t {
+      auto dim = dyn_cast<AffineDimExpr>(place);
+      return dim && dim.getPosition() < rowOfLoop.size() ? rowOfLoop[dim.getPosition()] : -1;
+    };
+    for (OpOperand &operand : member->getOpOperands()) {
+      auto type = dyn_cast<RankedTensorType>(operand.get().getType());
+      AffineMap map = type && type.getRank() > 0 ? operandMap(operand) : AffineMap();
+      if (!map || map.getNumResults() == 0)
+        continue;
+      int64_t row = rowOf(map.getResults().back());
+      bool across = llvm::any_of(map.getResults().drop_back(), [&](AffineExpr e) { return rowOf(e) == contiguous; });
+      if (row >= 0 && row != contiguous && across) {
+        least[row] = std::clamp<int64_t>(estimate(sizes[row]), 1, lines);
+        for (auto [dim, place] : llvm::enumerate(map.getResults()))
+          if (rowOf(place) == contiguous)
+            mostColumns = std::min(mostColumns, linesKept(operand.get(), int64_t(dim)));
+      }
+      if (reduces && row >= 0 && row == contiguous && map.getNumResults() > 1)
+        least[row] =
+            std::clamp<int64_t>(estimate(sizes[row]), 1, type.getElementTypeBitWidth() <= 8 ? columnsOfBytes : columns);
+    }
+  }
+  return least;
+}
+
+struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
+  using SelectScheduleBase::SelectScheduleBase;
+
+  void runOnOperation() override {
+    if (failed(requireForm(getOperation(), IRForm::Tensors, getArgument())))
+      return signalPassFailure();
+    func::FuncOp kernel = getOperation();
+    if (!kernel->hasAttr("tw.kernel"))
+      return;
+    noteFlops(kernel);
+    if (kernel->hasAttr("tw.schedule"))
+      return;
+    SmallVector<Operation *> members = membersOf(kernel);
+    FailureOr<CostMachine> described = costMachineOf(kernel, threads, cacheBytes, sharedBytes, rates);
+    if (failed(described))
+      return signalPassFailure();
+    machine = *described;
+    cost.reset();
+    SmallVector<int64_t> tiles = members.empty() ? SmallVector<int64_t>{} : tilesFor(members);
+    Builder builder(&getContext());
+    SmallVector<NamedAttribute> schedule{builder.getNamedAttr("tiles", builder.getDenseI64ArrayAttr(tiles))};
+    if (llvm::any_of(members, [&](Operation *member) { return streamsWeights(member); }))
+      schedule.push_back(builder.getNamedAttr(depthKnob, builder.getI64IntegerAttr(longDepth)));
+    if (cost && sizesAreKnown(kernel))
+      schedule.push_back(builder.getNamedAttr("time", builder.getStringAttr(describeCost(*cost))));
+    kernel->setAttr("tw.schedule", builder.getDictionaryAttr(schedule));
+  }
+
+  static bool sizesAreKnown(func::FuncOp kernel) { return tile::indexArguments(kernel).empty(); }
+
+  /// With few rows, each panel of B is read once and used little. Long pieces of it are read faster from memory than
+  /// short ones, by 5% at 64 rows and 20% at 16 (f32 and bf16 on vectors, 768 and 3072 wide, Zen 5), while A still fits
+  /// the first-level caches. If B fits the second-level cache, the length does not matter; then sums of 128 products
+  /// that are added have a third of the error of one sum of 750.
+  static constexpr int64_t mostStreamedRows = 64, longDepth = 512;
+  bool streamsWeights(Operation *member) const {
+    auto matmul = dyn_cast<MatmulOp>(member);
+    if (!matmul)
+      return false;
+    const ProductShape shape =
+        productShapeOf(matmul, tile::sizesOf(matmul->getResult(0)), {tileUnit, splitF16, machine.rates});
+    return !shape.tiles && shape.batches == 1 && shape.m <= mostStreamedRows &&
+           shape.k > longDepth * int64_t(matmul.getGroup()) / 2 &&
+           shape.k * shape.panels * shape.panelColumns * shape.bytes > cacheBytes;
+  }
+
+  /// Returns the rows and columns per task of `matmul`, whose result has the sizes `own`. `wholeRows`:
+  /// columns are not tiled.
+  std::pair<int64_t, int64_t> productTiles(MatmulOp matmul, ArrayRef<AffineExpr> own, bool wholeRows) {
+    const int64_t rank = own.size();
+    const ProductShape shape = productShapeOf(matmul, own, {tileUnit, splitF16, machine.rates});
+    const bool turned = readsTurned(matmul), grouped = isGrouped(matmul, splitF16);
+    // The rows of A may fill half of the second-level cache, or more if products are so fast that a panel must serve
+    // many rows. The micro-kernels keep copies of a transposed A on the stack (PanelEmitter.h, TransposedKernel.h),
+    // K-block by K-block.
+    const int64_t most = turned ? (grouped ? 256 : 128)
+                                : std::clamp<int64_t>(cacheBytes / 2 / std::max<int64_t>(1, shape.k * shape.bytes), 128,
+                                                      grouped ? 512 : 256);
+    ProductTiles tiles;
+    if (wholeRows) // for a reduction after it: C's tile stays in cache, four tasks a thread
+      tiles = {std::clamp<int64_t>(shape.m / (4 * threads) / 32 * 32, 32, 128), shape.panels};
+    else if (isa<AffineConstantExpr>(own[rank - 2]))
+      tiles = chooseProductTiles(shape, /*leastRows=*/32, most, machine);
+    else
+      tiles = chooseTilesForAnyRows(shape, grouped ? most : 256, machine);
+    cost = costOfProduct(shape, tiles, machine);
+    return {tiles.rows, tiles.panels * shape.panelColumns};
+  }
+
+  /// Returns the rows of a head per task. Each task packs the keys and values again. Therefore it takes as many rows as
+  /// leave the sums (f32, one per column of the values) and the queries half of the second-level cache, up to 512 (256
+  /// in f32, where more were not measured), in even tiles; but there are four tasks a thread if tiles of 64 rows allow
+  /// it. Scores are computed for 32 rows at a time (tile::attentionRows). 64, 128, 256 and 512 rows of 512 tokens in
+  /// bf16 took 1.22, 1.05, 1.00 and 0.95.
+  int64_t attentionRows(int64_t rows, int64_t columns, int64_t heads, bool narrow) const {
+    constexpr int64_t least = 64, unit = tile::attentionRows;
+    const int64_t mostRows = narrow ? 512 : 256;
+    int64_t most = std::clamp<int64_t>(cacheBytes / 2 / std::max<int64_t>(8 * columns, 1), least, mostRows);
+    int64_t count = ceilDiv(rows, most);
+    while (heads * count < 4 * threads && ceilDiv(rows, count + 1) >= least)
+      ++count;
+    return count == 1 ? std::max<int64_t>(rows, 1) : ceilDiv(ceilDiv(rows, count), unit) * unit;
+  }
+
+  /// Returns the images, lines and pixels per task of a grouped convolution with narrow groups; a task computes all
+  /// channels. It takes whole lines, so that the taps of a pixel inside of the image are known, and as many as leave
+  /// the results in the first-level cache for the epilogue, but there are four tasks a thread.
+  SmallVector<int64_t> groupedTiles(ArrayRef<AffineExpr> own) const {
+    constexpr int64_t grain = 16384;
+    int64_t images = std::max<int64_t>(1, estimate(own[0])), height = std::max<int64_t>(1, estimate(own[1]));
+    int64_t line = std::max<int64_t>(1, estimate(own[2]) * estimate(own[3]));
+    int64_t lines = std::clamp<int64_t>(grain / line, 1, height);
+    while (lines > 1 && images * ceilDiv(height, lines) < 4 * threads)
+      --lines;
+    return {1, ceilDiv(height, ceilDiv(height, lines)), 0};
+  }
+
+  /// Returns the filters per task: a panel or, if each task first gathers its windows, as many as have results that fit
+  /// the first-level caches of two cores.
+  static int64_t filtersOfTask(ConvolutionOp convolution, int64_t filters, int64_t width) {
+    constexpr int64_t resultBytes = 64 * 1024;
+    const int64_t panel = convolution.getPanel();
+    if (!convolution.getMergedHeight())
+      return panel;
+    const int64_t panels = std::max<int64_t>(1, ceilDiv(filters, panel));
+    const int64_t most = std::max<int64_t>(1, resultBytes / (4 * width * panel));
+    return panel * ceilDiv(panels, ceilDiv(panels, most));
+  }
+
+  /// Returns the tile sizes of a concatenation or padding: as few cuts as yield the number of tasks that the elements
+  /// justify, the outer dimensions first, so that each copy is long.
+  SmallVector<int64_t> insertTiles(const InsertChain &chain) {
+    constexpr int64_t mostGrain = 16384, leastColumns = 1024;
+    const int64_t rank = chain.sizes.size();
+    const auto type = cast<RankedTensorType>(chain.result().getType());
+    const int64_t elements = countOf(chain.sizes);
+    const double bytes = 2.0 * std::max(1u, type.getElementTypeBitWidth() / 8);
+    const bool known = type.hasStaticShape();
+    const int64_t grain = known ? chooseGrain(elements, bytes, mostGrain, machine) : mostGrain;
+    cost = costOfElements(elements, bytes, grain, machine);
+    int64_t wanted = known ? std::min(ceilDiv(elements, grain), 8 * machine.threads) : ceilDiv(elements, grain);
+    SmallVector<int64_t> tiles(rank, 0);
+    for (int64_t dim = 0, inside = elements; dim < rank; ++dim) {
+      const int64_t size = std::max<int64_t>(1, estimate(chain.sizes[dim]));
+      inside /= size;
+      if (!chain.shared.test(dim) || size == 1)
+        continue;
+      const bool fixed = isa<AffineConstantExpr>(chain.sizes[dim]);
+      int64_t take = fixed ? ceilDiv(size, std::min(wanted, size)) : ceilDiv(mostGrain, std::max<int64_t>(1, inside));
+      if (dim == rank - 1)
+        take = std::max(take, fixed ? leastColumns : mostGrain);
+      if (fixed && take >= size)
+        continue;
+      tiles[dim] = take;
+      wanted = ceilDiv(wanted, ceilDiv(size, take));
+    }
+    return tiles;
+  }
+
+  CostMachine machine;
+  std::optional<Cost> cost; ///< of the schedule that tilesFor() has chosen, if the model covers it
+
+  SmallVector<int64_t> tilesFor(ArrayRef<Operation *> members) {
+    Operation *anchor = members.back();
+    if (auto pack = dyn_cast<PackOp>(anchor))
+      return SmallVector<int64_t>(pack.getLoopIteratorTypes().size(), 1);
+    if (isa<AttentionGradientOp>(anchor))
+      return {1, 1}; // whole heads
+    if (auto attention = dyn_cast<AttentionOp>(anchor)) {
+      int64_t rows = estimate(tile::sizeOf(anchor->getResult(1), 2));
+      int64_t heads = estimate(tile::sizeOf(anchor->getResult(1), 1)) * estimate(tile::sizeOf(anchor->getResult(1), 0));
+      const bool narrow = !cast<ShapedType>(attention.getInputs()[0].getType()).getElementType().isF32();
+      return {1, 1, attentionRows(rows, estimate(tile::sizeOf(anchor->getResult(0), 3)), heads, narrow)};
+    }
+    if (std::optional<InsertChain> chain = insertChainOf(anchor->getParentOfType<func::FuncOp>()))
+      return insertTiles(*chain);
+    if (anchor->getNumResults() == 0 || numLoops(anchor) == 0)
+      return {};
+    std::string reason;
+    std::optional<RowMap> rows = computeRows(members, reason);
+    if (!rows)
+      return {};
+    SmallVector<AffineExpr> sizes = tile::sizesOf(anchor->getResult(0));
+    SmallVector<int64_t> tiles(rows->numRows, 1);
+    for (Operation *member : members) {
+      if (isa<DepthwiseGradientOp>(member))
+        return tiles; // one part of an image each
+      if (isa<GroupedConvolutionOp>(member)) {
+        SmallVector<AffineExpr> own = tile::sizesOf(member->getResult(0));
+        SmallVector<int64_t> cuts = groupedTiles(own);
+        for (auto [loop, row] : llvm::enumerate(rows->rowOfLoop[member]))
+          if (row >= 0)
+            tiles[row] = cuts[loop];
+        return tiles;
+      }
+      if (!isa<MatmulOp, ConvolutionOp>(member))
+        continue;
+      // Sizes and tiles are in the contraction's order; the anchor may be a permutation of it.
+      SmallVector<AffineExpr> own = tile::sizesOf(member->getResult(0));
+      ArrayRef<int64_t> rowOfLoop = rows->rowOfLoop[member];
+      auto cut = [&](int64_t loop, int64_t size) {
+        if (rowOfLoop[loop] >= 0)
+          tiles[rowOfLoop[loop]] = size;
+      };
+      int64_t rank = own.size();
+      if (auto matmul = dyn_cast<MatmulOp>(member)) {
+        auto [tileRows, tileColumns] = productTiles(matmul, own, rowOfLoop[rank - 1] < 0);
+        cost->nanoseconds *= double(llvm::count_if(members, [](Operation *other) { return isa<MatmulOp>(other); }));
+        cut(rank - 2, tileRows);
+        cut(rank - 1, tileColumns);
+      } else {
+        // A task computes a few rows of the image (the same number in all tasks), all of their pixels, and one
+        // panel of filters.
+        int64_t width = std::max<int64_t>(1, estimate(own[2])), height = std::max<int64_t>(1, estimate(own[1]));
+        cut(1, ceilDiv(height, ceilDiv(height, std::clamp<int64_t>(128 / width, 1, height))));
+        cut(2, isa<AffineConstantExpr>(own[2]) ? width : 0);
+        cut(3, filtersOfTask(cast<ConvolutionOp>(member), estimate(own[3]), width));
+      }
+      return tiles;
+    }
+    // Rows: include the inner ones as a whole until a task has about `grain` elements.
+    const RowsShape shape = rowsShapeOf(members, *rows);
+    const int64_t rank = sizes.size(), elements = shape.elements;
+    const double bytes = shape.bytesPerElement;
+    const bool again = shape.readAgain;
+    int64_t inside = shape.inside;
+    const int64_t grain = sizesAreKnown(anchor->getParentOfType<func::FuncOp>())
+                              ? chooseGrain(elements, bytes, again ? 4096 : 16384, machine)
+                              : (again ? 4096 : 16384);
+    cost = costOfElements(elements, bytes, grain, machine);
+    int64_t mostColumns = INT64_MAX;
+    SmallVector<int64_t> least = leastOfRows(members, *rows, sizes, mostColumns);
+    int64_t ahead = 1; // the minimum that the remaining rows take
+    for (int64_t count : least)
+      ahead *= count;
+    for (int64_t row = rows->numRows - 1; row >= 0; --row) {
+      int64_t size = std::max<int64_t>(1, estimate(sizes[row]));
+      ahead /= least[row];
+      int64_t take = std::min<int64_t>(size, std::max<int64_t>(least[row], grain / (inside * ahead)));
+      bool contiguous = row == rank - 1;
+      if (contiguous)
+        take = std::min(take, mostColumns);
+      tiles[row] = contiguous && !isa<AffineConstantExpr>(sizes[row]) ? std::max<int64_t>(take, 4096) : take;
+      inside *= take;
+    }
+    return tiles;
+  }
+};
+} // namespace
+} // namespace tiled
+} // namespace tilewright

@@ -1,0 +1,28 @@
+//===- TileInserts.h - tiling of concatenations and paddings ---------------------===//
+#ifndef TILEWRIGHT_LIB_CODEGEN_CPU_SCHEDULE_TILEINSERTS_H
+#define TILEWRIGHT_LIB_CODEGEN_CPU_SCHEDULE_TILEINSERTS_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/SmallBitVector.h"
+
+namespace tilewright::tiled {
+
+/// A kernel that is a concatenation, a padding, or an insertion of slices into a tensor.
+struct InsertChain {
+  mlir::Value base;                            ///< into which pieces are inserted; null if uninitialized
+  llvm::SmallVector<mlir::Operation *> pieces; ///< tensor.insert_slice or one tensor.pad, in order
+  llvm::SmallVector<mlir::AffineExpr> sizes;   ///< of the result
+  llvm::SmallBitVector shared;                 ///< the dimensions in which every piece is whole
+  mlir::Value result() const { return pieces.back()->getResult(0); }
+};
+
+/// Returns the chain of `kernel` if it has only a chain and the elementwise producers of its pieces.
+std::optional<InsertChain> insertChainOf(mlir::func::FuncOp kernel);
+
+/// Divides the chain into tasks. `tiles` has a size for each dimension of the result; 0 leaves it whole, as dimensions
+/// that are not shared must be. Fails if the producer of a piece cannot be tiled.
+mlir::LogicalResult tileInserts(mlir::func::FuncOp kernel, const InsertChain &chain, llvm::ArrayRef<int64_t> tiles);
+
+} // namespace tilewright::tiled
+
+#endif

@@ -1,0 +1,112 @@
+//===- AttentionEmitter.h - common code of attention and its gradient -------------------===//
+//
+// Matrices of one batch and one head on buffers: views and slices of them, panels, products, loops over blocks of
+// rows, structured ops whose maps are written as the names of loops, and masked scores.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEWRIGHT_LIB_CODEGEN_CPU_VECTORIZE_ATTENTIONEMITTER_H
+#define TILEWRIGHT_LIB_CODEGEN_CPU_VECTORIZE_ATTENTIONEMITTER_H
+
+#include "tilewright/Passes.h"
+
+namespace tilewright::vector_stage {
+
+/// Lowers tw_tile.attention_gradient to loops over blocks of keys and rows (ExpandAttentionGradient.cpp).
+llvm::LogicalResult expandAttentionGradient(tile::AttentionGradientOp op, const ExpandAttentionOptions &options);
+
+/// With at most this many rows, as in a decoding step, keys and values are not packed. The limit is lower for operands
+/// in packed pairs, which have fast products.
+constexpr int64_t fewRows = 4, fewRowsOfPairs = 2;
+
+class AttentionEmitter {
+protected:
+  using Value = mlir::Value;
+  using Fold = mlir::OpFoldResult;
+  using Folds = llvm::ArrayRef<mlir::OpFoldResult>;
+  using Names = llvm::ArrayRef<llvm::StringRef>;
+
+  /// `inputs` are those of `op`, the query first; `mask` is null if there is none.
+  AttentionEmitter(mlir::Operation *op, mlir::ValueRange inputs, Value mask, bool causal, double scale,
+                   std::optional<llvm::ArrayRef<int64_t>> permutations, const ExpandAttentionOptions &options);
+
+  static constexpr int64_t panel = 32; ///< columns of a panel of packed operands
+
+  static mlir::Type elementOf(Value value) { return mlir::cast<mlir::MemRefType>(value.getType()).getElementType(); }
+  Fold fold(int64_t value) { return builder.getIndexAttr(value); }
+  Fold size(Value value, int64_t dim);
+  Value index(Fold value);
+  Fold ceilDiv(Fold value, int64_t by);
+  /// Returns the number of rows of a packed operand whose reduction dimension is `k`.
+  Fold packedDepth(Fold k);
+  /// Returns the size of the block of `whole` that starts at `at`, at most `most`.
+  Fold blockSize(Value at, Fold whole, int64_t most);
+
+  /// Returns a view of `value` of rank `rank`, without the dimensions `drop`, which have size 1.
+  Value view(Value value, llvm::ArrayRef<int64_t> drop, int64_t rank);
+  /// Returns operand `which` as a matrix of rows x columns (according to `permutations`), or null if columns come
+  /// first.
+  Value matrix(Value value, int64_t which);
+  Value slice(Value value, Folds offsets, Folds sizes);
+  /// Returns `count` rows of `matrix` from `from` on.
+  Value rowsOf(Value matrix, Value from, Fold count);
+  Value alloc(Folds sizes, mlir::Type element = {});
+  /// Allocates a tile of scores, or of values computed from them. Its row stride is one cache line longer than its
+  /// columns: rows with a stride of a power of two would map to few cache sets.
+  Value scoreRoom(Fold rows, int64_t columns, mlir::Type element);
+  /// Returns the number of rows of scores that take 16 KiB: they stay in the first-level cache for all passes over
+  /// them.
+  static int64_t rowsOfScores(int64_t columns) { return std::max<int64_t>(1, 4096 / std::max<int64_t>(1, columns)); }
+  /// Allocates memory for the panels of a matrix of k x n.
+  Value panelRoom(Fold k, Fold n, mlir::Type element);
+  /// Packs `matrix` into the first part of `room`, and returns that part; its columns are k if `columnsFirst`.
+  Value packed(Value matrix, Value room, bool columnsFirst);
+  /// Computes to = a b, with b in panels; a is k x rows if `depthFirst`.
+  void multiply(Value a, Value panels, Value to, bool depthFirst = false);
+
+  void fill(Value value, float with);
+  /// Creates a linalg.generic over loops i, j, k; each map is written as the loops that index the operand ("ij", "i",
+  /// "0j").
+  void generic(mlir::ValueRange ins, mlir::ValueRange outs, Names inMaps, Names outMaps, int64_t loops,
+               llvm::function_ref<void(mlir::OpBuilder &, mlir::Location, mlir::ValueRange)> body,
+               bool reduceLast = false);
+  /// Computes the sums of a * b over the last loop in f32, and stores them in `to`; maps as for generic().
+  void sumProducts(Value a, Value b, Value to, Names inMaps, llvm::StringRef outMap, int64_t loops);
+  void elementwise(mlir::ValueRange ins, Value out, int64_t rank,
+                   llvm::function_ref<Value(mlir::OpBuilder &, mlir::Location, mlir::ValueRange)> body);
+  void reduce(Value matrix, Value row,
+              llvm::function_ref<Value(mlir::OpBuilder &, mlir::Location, Value, Value)> combine);
+  static Value number(mlir::OpBuilder &b, mlir::Location at, double value);
+  /// Returns `value`, or 0 if it is negative infinity.
+  static Value finite(mlir::OpBuilder &b, mlir::Location at, Value value);
+  Value wide(mlir::OpBuilder &b, mlir::Location at, Value x);
+  /// Returns true if the mask is added: it may contain the lowest finite number, so scores stay powers of e.
+  bool addsMask() const { return mask && !elementOf(mask).isInteger(8); }
+  /// Returns e^x (`natural`) or 2^x, with 17 bits of precision if results are rounded to 16 bits.
+  Value power(mlir::OpBuilder &b, mlir::Location at, Value x, bool natural);
+
+  /// Emits `body` for blocks of `count` rows from `from` (null: 0) on, and for the remaining rows.
+  void overRowBlocks(Fold rows, int64_t count, llvm::function_ref<void(Value, Fold)> body, Value from = {});
+
+  /// Appends the mask's slice for rows from `first` and keys from `kb` on to `ins` and `maps`, if there is a mask.
+  void readMask(Value first, Fold count, Value kb, Fold width, llvm::SmallVectorImpl<Value> &ins,
+                llvm::SmallVectorImpl<llvm::StringRef> &maps);
+  /// In a generic over rows from `first` and keys from `kb` on: returns the product `x`, scaled by `factor` and masked
+  /// by `masking` (null without a mask). Masked scores are negative infinity.
+  Value score(mlir::OpBuilder &b, mlir::Location at, Value x, double factor, Value masking, Value first, Value kb);
+
+  mlir::OpBuilder builder;
+  mlir::Location loc;
+  mlir::Type f32, element;
+  int64_t group, depth; ///< of packed operands
+  Value mask;           ///< of rank 4
+  Value firstRow;       ///< first row of a causal tile; null: 0
+  bool causal;
+  double scale;
+
+private:
+  std::optional<llvm::ArrayRef<int64_t>> permutations;
+};
+
+} // namespace tilewright::vector_stage
+
+#endif

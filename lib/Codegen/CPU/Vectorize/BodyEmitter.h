@@ -1,0 +1,84 @@
+//===- BodyEmitter.h - the body of a structured op, on scalars or vectors --------===//
+#ifndef TILEWRIGHT_LIB_CODEGEN_CPU_VECTORIZE_BODYEMITTER_H
+#define TILEWRIGHT_LIB_CODEGEN_CPU_VECTORIZE_BODYEMITTER_H
+
+#include "lib/Codegen/CPU/Vectorize/LoopVectorizer.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace tilewright::vector_stage {
+
+/// Emits the body of one op for `lanes` consecutive iterations of its vector loop. Values that do not change along the
+/// vector loop stay scalars; they may be emitted once before the loop (emitUniform).
+class BodyEmitter {
+public:
+  BodyEmitter(mlir::linalg::LinalgOp op, VectorLoop choice);
+
+  /// The current values of the op's loops; that of the vector loop is the value of the first lane.
+  llvm::SmallVector<mlir::Value> ivs;
+
+  /// Emits reads and body ops that do not change along the vector loop and need no accumulator, and maps them in
+  /// `values`.
+  void emitUniform(mlir::OpBuilder &builder, mlir::IRMapping &values);
+
+  /// Emits one step, with the given accumulators, and returns the yielded values (each a vector, or a scalar if lanes
+  /// is 1 or the value is uniform). `mask` is null for a full step. `values` contains the mappings of emitUniform.
+  llvm::SmallVector<mlir::Value> emitStep(mlir::OpBuilder &builder, mlir::IRMapping values,
+                                          mlir::ValueRange accumulators, mlir::Value mask);
+
+  /// True if the accumulators passed to emitStep() were initialized with the identity.
+  bool fromIdentity = false;
+  /// Returns the maximum (or minimum) of such an accumulator, `best`, and `x` as a comparison and a selection, which is
+  /// one instruction on x86: the accumulator is never NaN if the combiner ignores NaN. Null for other combiners.
+  mlir::Value numberExtreme(mlir::OpBuilder &builder, mlir::Operation *combiner, mlir::Value x, mlir::Value best);
+
+  mlir::Value sumOfProducts(mlir::OpBuilder &builder, mlir::Operation &combiner, const mlir::IRMapping &values);
+
+  /// Emits one step at the current indices: reads of the outputs, the body, the stores. The outputs `combined`, in
+  /// ascending order, are neither read nor stored: their values are those of `accumulators`, and returned as vectors.
+  llvm::SmallVector<mlir::Value> emitElements(mlir::OpBuilder &builder, const mlir::IRMapping &values, mlir::Value mask,
+                                              llvm::ArrayRef<unsigned> combined = {},
+                                              mlir::ValueRange accumulators = {});
+
+  /// Returns the operand's indices for the current loop values.
+  llvm::SmallVector<mlir::Value> indicesOf(mlir::OpBuilder &builder, mlir::OpOperand &operand);
+  /// Reads the operand at the current indices.
+  mlir::Value read(mlir::OpBuilder &builder, mlir::OpOperand &operand, mlir::Value mask);
+  /// Reads output `number` at the current indices; null if the body does not use it.
+  mlir::Value readBefore(mlir::OpBuilder &builder, unsigned number, mlir::Value mask);
+  /// Writes `value` to output `number` at the current indices.
+  void write(mlir::OpBuilder &builder, mlir::Value value, unsigned number, mlir::Value mask);
+
+  /// Returns the `count` consecutive elements of `memref` that start at `indices`, as a one-dimensional memref.
+  mlir::Value lineAt(mlir::OpBuilder &builder, mlir::Value memref, llvm::ArrayRef<mlir::Value> indices, int64_t count);
+
+  mlir::Value asVector(mlir::OpBuilder &builder, mlir::Value value);
+  mlir::VectorType vectorOf(mlir::Type element) const { return mlir::VectorType::get({choice.lanes}, element); }
+
+private:
+  mlir::Value readLanes(mlir::OpBuilder &builder, mlir::Value memref, llvm::ArrayRef<mlir::Value> indices,
+                        mlir::Value mask);
+  mlir::Value readApart(mlir::OpBuilder &builder, mlir::Value memref, llvm::ArrayRef<mlir::Value> indices,
+                        int64_t apart);
+  mlir::Value readOfLoad(mlir::OpBuilder &builder, mlir::memref::LoadOp load, llvm::ArrayRef<mlir::Value> indices,
+                         mlir::Value mask);
+  /// A read whose result is used only if `there` is true for its last index, and that reads element 0 otherwise: it
+  /// can be a masked read at `place`.
+  struct Guard {
+    mlir::Value place, there;
+    explicit operator bool() const { return place != nullptr; }
+  };
+  Guard guardOf(mlir::memref::LoadOp load);
+  bool isUniform(mlir::Value value);
+  bool isUnitStride(mlir::Value value);
+  void emitOp(mlir::OpBuilder &builder, mlir::Operation &inner, mlir::IRMapping &values, mlir::Value mask);
+
+  mlir::linalg::LinalgOp op;
+  VectorLoop choice;
+  mlir::Location loc;
+  llvm::DenseMap<mlir::Value, bool> uniformity;
+};
+
+} // namespace tilewright::vector_stage
+
+#endif

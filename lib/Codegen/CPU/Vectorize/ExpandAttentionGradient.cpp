@@ -1,0 +1,242 @@
+//===- ExpandAttentionGradient.cpp - the gradient of attention, without its score matrix in memory -===//
+//
+// Before:  tw_tile.attention_gradient {scale} ins(%q, %k, %v, %o, %do, %lse [, %mask])
+//            outs(%dq, %dk, %dv)                                      // one batch, one head
+// After:
+//   delta = rowsum(do * o)
+//   for blocks of keys {
+//     dk = dv = 0
+//     for blocks of rows {
+//       s = q k^T ; dp = do v^T
+//       p = exp(scale * s + mask - lse) and ds = p * (dp - delta) * scale in one pass
+//       dv += p^T do ; dk += ds^T q ; dq += ds k } }
+//
+// If operands are packed in pairs of k, dv^T += do^T p and dk^T += q^T ds are computed instead: p and ds are packed as
+// right-hand sides, and only the narrow q and do are transposed. As a left-hand side, p^T would be read element by
+// element.
+//
+// Scores and their gradients are one tile of rows x keys; what the forward pass did not save is recomputed. Keys are
+// processed once; with a causal mask, only the rows that attend to them. Source: Dao et al., "FlashAttention", 2022,
+// algorithm 4.
+//
+// Test: test/Codegen/CPU/Vectorize/expand-attention-gradient.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Codegen/CPU/Vectorize/AttentionEmitter.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace tilewright::vector_stage {
+namespace {
+
+/// Rows and keys of a tile of scores: two such tiles and the panels used with them fit into a second-level cache.
+constexpr int64_t gradientRows = 128, gradientKeys = 256;
+
+class AttentionGradientExpander : AttentionEmitter {
+public:
+  AttentionGradientExpander(tile::AttentionGradientOp op, const ExpandAttentionOptions &options)
+      : AttentionEmitter(op, op.getInputs(), op.getInputs().size() == 7 ? op.getInputs()[6] : Value(), op.getCausal(),
+                         op.getScale().convertToDouble(), op.getPermutations(), options),
+        op(op) {}
+
+  LogicalResult run() {
+    if (!element.isF32() && !element.isBF16() && !element.isF16())
+      return op.emitOpError("expected f32, bf16 or f16 operands, got ") << element;
+    SmallVector<Value> matrices;
+    for (int64_t which = 0; which < 8; ++which)
+      matrices.push_back(matrix(which < 5 ? op.getInputs()[which] : op.getOutputs()[which - 5], which));
+    if (llvm::is_contained(matrices, Value()))
+      return op.emitOpError("expected rows before columns in every operand");
+    q = matrices[0], k = matrices[1], v = matrices[2], grad = matrices[4];
+    rows = size(q, 0), keys = size(k, 0);
+    std::optional<int64_t> staticRows = getConstantIntValue(rows), staticKeys = getConstantIntValue(keys);
+    const int64_t rowBlock = std::min(staticRows.value_or(gradientRows), gradientRows),
+                  keysAtOnce = std::min(staticKeys.value_or(gradientKeys), gradientKeys);
+    const bool oneRowBlock = staticRows && *staticRows <= rowBlock,
+               oneKeyBlock = staticKeys && *staticKeys <= keysAtOnce;
+    OpFoldResult r = fold(rowBlock), c = fold(keysAtOnce), width = size(q, 1), columns = size(v, 1);
+
+    scores = scoreRoom(r, keysAtOnce, f32);
+    slopes = scoreRoom(r, keysAtOnce, f32);
+    if (group > 1) { // pairs of k are of one type on both sides of a product
+      weights = scoreRoom(r, keysAtOnce, element);
+      steps = scoreRoom(r, keysAtOnce, element);
+    }
+    Value keyColumns = panelRoom(width, c, element), valueColumns = panelRoom(columns, c, element),
+          keyRows = panelRoom(c, width, element);
+    const bool turned = isTurned();
+    if (!turned) {
+      queryRows = panelRoom(r, width, element);
+      gradRows = panelRoom(r, columns, element);
+    }
+    // The sums of a block of keys have the layout that their products produce.
+    auto sums = [&](OpFoldResult of) { return turned ? alloc({of, c}) : alloc({c, of}); };
+    Value dq = alloc({rows, width}), dk = sums(width), dv = sums(columns);
+    if (!oneKeyBlock)
+      partQ = alloc({r, width});
+    if (!oneRowBlock) {
+      partK = sums(width);
+      partV = sums(columns);
+    }
+    if (turned) {
+      queryTurned = alloc({width, r}, element);
+      gradTurned = alloc({columns, r}, element);
+      weightRows = panelRoom(r, c, element);
+    }
+    rowStatistics(matrices[3]);
+    if (!oneKeyBlock)
+      fill(dq, 0);
+
+    overRowBlocks(keys, keysAtOnce, [&](Value kb, OpFoldResult number) {
+      Value kBlock = keyBlock = rowsOf(k, kb, number);
+      Value kT = packed(kBlock, keyColumns, /*columnsFirst=*/true),
+            vT = packed(rowsOf(v, kb, number), valueColumns, /*columnsFirst=*/true),
+            kN = packed(kBlock, keyRows, /*columnsFirst=*/false);
+      Value sumK = firstKeys(dk, number), sumV = firstKeys(dv, number);
+      if (!oneRowBlock) {
+        fill(sumK, 0);
+        fill(sumV, 0);
+      }
+      Value from; // earlier rows attend to none of the keys
+      if (causal && !oneRowBlock)
+        from = index(affine::makeComposedFoldedAffineApply(
+            builder, loc,
+            AffineMap::get(1, 0, builder.getAffineDimExpr(0).floorDiv(rowBlock) * rowBlock, builder.getContext()),
+            {OpFoldResult(kb)}));
+      overRowBlocks(
+          rows, rowBlock,
+          [&](Value rb, OpFoldResult count) { block(kb, number, rb, count, kT, vT, kN, sumK, sumV, dq); }, from);
+      write(sumK, rowsOf(matrices[6], kb, number), turned);
+      write(sumV, rowsOf(matrices[7], kb, number), turned);
+    });
+    write(dq, matrices[5], /*across=*/false);
+    op.erase();
+    return success();
+  }
+
+private:
+  /// Returns true if the products of a block of keys are computed transposed.
+  bool isTurned() const { return group > 1; }
+
+  /// Returns true if weights are powers of e: if a mask is added, or in f32; otherwise they are powers of 2. In f32
+  /// the largest score must be rounded as in the row's sum, so that their difference cancels to a weight of 1. For the
+  /// same reason no score may exceed the sum: otherwise the machine would subtract the product before it is rounded.
+  bool isNatural() const { return addsMask() || element.isF32(); }
+
+  /// Returns the part of `sums` for the first `number` keys of a block.
+  Value firstKeys(Value sums, OpFoldResult number) {
+    return isTurned() ? slice(sums, {fold(0), fold(0)}, {size(sums, 0), number}) : rowsOf(sums, index(fold(0)), number);
+  }
+
+  /// Computes, for each row, the base that scores are subtracted from, and the part of the gradient common to all
+  /// scores.
+  void rowStatistics(Value result) {
+    Value lse = view(op.getInputs()[5], {0, 1}, 1);
+    base = alloc({rows});
+    delta = alloc({rows});
+    // The base is in powers of 2, unless weights are natural. A row that attends to no key gets an infinite base, so
+    // that all of its weights are 0.
+    elementwise({lse}, base, 1, [&](OpBuilder &b, Location at, ValueRange in) -> Value {
+      Value infinity = number(b, at, std::numeric_limits<double>::infinity());
+      Value none =
+          arith::CmpFOp::create(b, at, arith::CmpFPredicate::OEQ, math::AbsFOp::create(b, at, in[0]), infinity);
+      Value sum = arith::MulFOp::create(b, at, in[0], number(b, at, isNatural() ? 1 : llvm::numbers::log2e));
+      return arith::SelectOp::create(b, at, none, infinity, sum);
+    });
+    sumProducts(result, grad, delta, {"ij", "ij"}, "i", 2);
+  }
+
+  /// Computes one tile: `count` rows from `rb` on, `number` keys from `kb` on. Scores are computed as in the forward
+  /// pass, so that they are rounded alike.
+  void block(Value kb, OpFoldResult number, Value rb, OpFoldResult count, Value kT, Value vT, Value kN, Value sumK,
+             Value sumV, Value dq) {
+    Value qBlock = rowsOf(q, rb, count), gBlock = rowsOf(grad, rb, count);
+    auto tileOf = [&](Value room) { return slice(room, {fold(0), fold(0)}, {count, number}); };
+    Value s = tileOf(scores), dp = tileOf(slopes), p = weights ? tileOf(weights) : s, ds = steps ? tileOf(steps) : dp;
+    if (group == 1 && getConstantIntValue(rows).value_or(fewRows + 1) <= fewRows)
+      sumProducts(qBlock, keyBlock, s, {"ik", "jk"}, "ij", 3);
+    else
+      multiply(qBlock, kT, s);
+    multiply(gBlock, vT, dp);
+    const int64_t rowsAtOnce = rowsOfScores(cast<MemRefType>(scores.getType()).getDimSize(1));
+    overRowBlocks(count, rowsAtOnce, [&](Value first, OpFoldResult some) {
+      Value row = arith::AddIOp::create(builder, loc, rb, first);
+      auto part = [&](Value tile) { return slice(tile, {first, fold(0)}, {some, number}); };
+      SmallVector<Value> ins{part(s), part(dp), slice(base, {row}, {some}), slice(delta, {row}, {some})};
+      SmallVector<StringRef> maps{"ij", "ij", "i", "i"};
+      readMask(row, some, kb, number, ins, maps);
+      generic(ins, {part(p), part(ds)}, maps, {"ij", "ij"}, 2, [&](OpBuilder &b, Location at, ValueRange in) {
+        auto contract = arith::FastMathFlags::contract;
+        Value x =
+            score(b, at, in[0], scale * (isNatural() ? 1 : llvm::numbers::log2e), mask ? in[4] : Value(), row, kb);
+        if (isNatural() && !addsMask()) {
+          Value above = arith::CmpFOp::create(b, at, arith::CmpFPredicate::OGT, x, in[2]);
+          x = arith::SelectOp::create(b, at, above, in[2], x);
+        }
+        x = arith::SubFOp::create(b, at, x, in[2]);
+        Value weight = power(b, at, x, isNatural());
+        Value step = arith::MulFOp::create(b, at, arith::SubFOp::create(b, at, in[1], in[3]),
+                                           AttentionEmitter::number(b, at, scale), contract);
+        step = arith::MulFOp::create(b, at, weight, step);
+        if (group > 1) {
+          weight = arith::TruncFOp::create(b, at, element, weight);
+          step = arith::TruncFOp::create(b, at, element, step);
+        }
+        linalg::YieldOp::create(b, at, {weight, step});
+      });
+    });
+    accumulate(ds, kN, partQ ? rowsOf(partQ, index(fold(0)), count) : Value(), rowsOf(dq, rb, count));
+    Value pairsV = partV ? firstKeys(partV, number) : Value(), pairsK = partK ? firstKeys(partK, number) : Value();
+    if (!isTurned()) {
+      accumulate(p, packed(gBlock, gradRows, /*columnsFirst=*/false), pairsV, sumV, /*depthFirst=*/true);
+      accumulate(ds, packed(qBlock, queryRows, /*columnsFirst=*/false), pairsK, sumK, /*depthFirst=*/true);
+      return;
+    }
+    auto turn = [&](Value block, Value room) {
+      Value to = slice(room, {fold(0), fold(0)}, {size(block, 1), count});
+      generic({block}, {to}, {"ji"}, {"ij"}, 2,
+              [](OpBuilder &b, Location at, ValueRange in) { linalg::YieldOp::create(b, at, in[0]); });
+      return to;
+    };
+    accumulate(turn(gBlock, gradTurned), packed(p, weightRows, /*columnsFirst=*/false), pairsV, sumV);
+    accumulate(turn(qBlock, queryTurned), packed(ds, weightRows, /*columnsFirst=*/false), pairsK, sumK);
+  }
+
+  /// Computes sum += a b with the temporary `part`, or sum = a b without one.
+  void accumulate(Value a, Value panels, Value part, Value sum, bool depthFirst = false) {
+    multiply(a, panels, part ? part : sum, depthFirst);
+    if (part)
+      elementwise({part}, sum, 2, [](OpBuilder &b, Location at, ValueRange in) -> Value {
+        return arith::AddFOp::create(b, at, in[1], in[0]);
+      });
+  }
+
+  /// Writes `sum` to `to`, converted to its type, and transposed if `across`.
+  void write(Value sum, Value to, bool across) {
+    Type type = elementOf(to);
+    generic({sum}, {to}, {across ? "ji" : "ij"}, {"ij"}, 2, [&](OpBuilder &b, Location at, ValueRange in) {
+      linalg::YieldOp::create(b, at, type.isF32() ? in[0] : arith::TruncFOp::create(b, at, type, in[0]).getResult());
+    });
+  }
+
+  tile::AttentionGradientOp op;
+  Value q, k, v, grad;
+  Value keyBlock; ///< the current block of keys, not packed
+  OpFoldResult rows, keys;
+  Value base, delta; ///< per row
+  /// Tiles of s, dp, p and ds; the last two are null if p and ds overwrite s and dp.
+  Value scores, slopes, weights, steps;
+  Value queryRows, gradRows, weightRows; ///< scratch memory for panels
+  Value queryTurned, gradTurned;
+  Value partQ, partK, partV; ///< null if one block gives the whole sum
+};
+
+} // namespace
+
+LogicalResult expandAttentionGradient(tile::AttentionGradientOp op, const ExpandAttentionOptions &options) {
+  return AttentionGradientExpander(op, options).run();
+}
+
+} // namespace tilewright::vector_stage

@@ -1,0 +1,66 @@
+//===- LoopVectorizer.h - one structured op on buffers, as vectorized loops ----===//
+//
+// The op's loops become scf.for. One of them, selected by the memory layout of the operands, processes `lanes`
+// elements per iteration with a masked tail. There are two forms of code:
+//
+//   parallel vector loop                         reduction vector loop
+//   for parallel loops                           for parallel loops
+//     for v step lanes                             acc = identity
+//       acc = out[v]                               for other reduction loops, for v step lanes
+//       for reduction loops: acc = body(acc)         acc = combine(acc, body)
+//       out[v] = acc                               out = combine(out, horizontal(acc))
+//
+// A result that has an element for each step of the reductions is stored in the step (v or a reduction loop). If the
+// body or the accesses of an op allow neither form, the op is executed element by element.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEWRIGHT_LIB_CODEGEN_CPU_VECTORIZE_LOOPVECTORIZER_H
+#define TILEWRIGHT_LIB_CODEGEN_CPU_VECTORIZE_LOOPVECTORIZER_H
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+namespace tilewright::vector_stage {
+
+/// How the elements of one operand for consecutive iterations of the vector loop are stored in memory.
+enum class Access { Uniform, Contiguous, Scattered };
+
+/// Returns the access of `operand` (a memref or scalar operand of `op`) along loop `loop`.
+Access accessAlong(mlir::linalg::LinalgOp op, mlir::OpOperand &operand, unsigned loop);
+
+/// Returns the stride, in elements, of a Scattered operand along `loop`, if it is so small that whole vectors are read
+/// and their elements selected by shuffles (BodyEmitter.h); 0 otherwise.
+int64_t fewApart(mlir::linalg::LinalgOp op, mlir::OpOperand &operand, unsigned loop);
+inline bool isFewApart(int64_t elements) { return elements >= 2 && elements <= 4; }
+
+/// Returns what one step of `loop` adds to `expr`, an index of `op`; nothing if it is not a constant.
+std::optional<int64_t> stepAlong(mlir::linalg::LinalgOp op, mlir::AffineExpr expr, unsigned loop);
+
+/// Returns the largest vector length, up to `lanes`, of which `size` elements use more than half.
+int64_t lanesFor(int64_t size, int64_t lanes);
+
+/// The loop to vectorize.
+struct VectorLoop {
+  int64_t loop = -1; ///< -1: none, element by element
+  bool reduction = false;
+  int64_t lanes = 1;
+};
+
+/// Returns true if all body ops have a vector form: elementwise ops, indices, and loads at computed indices.
+bool bodyHasVectorForm(mlir::linalg::LinalgOp op);
+
+VectorLoop chooseVectorLoop(mlir::linalg::LinalgOp op, int64_t lanes);
+
+/// Returns true if output `number` also has an element for each step of the reductions: it is stored in every step, as
+/// --tw-merge-reductions produces it.
+bool isStoredInSteps(mlir::linalg::LinalgOp op, unsigned number);
+
+/// Returns the op that combines output `number` with a new value (acc = combine(acc, x)), or null.
+mlir::Operation *combinerOf(mlir::linalg::LinalgOp op, unsigned number);
+
+/// Replaces `op` (on memrefs) by loops. Fails with a message at `op` if its body contains an op that cannot be
+/// emitted.
+llvm::LogicalResult emitLoops(mlir::linalg::LinalgOp op, int64_t lanes);
+
+} // namespace tilewright::vector_stage
+
+#endif

@@ -1,0 +1,385 @@
+//===- ScatterLoops.cpp - lowers scatters to loops ---------------------------------===//
+//
+// Before:  tw_tile.scatter add ins(%source, %index) outs(%out)
+// After:   for each element of the source, in order { at = index; if inside { out[at] += source } }
+//
+// The order is kept, so that the last of several writes to one position remains. If the innermost dimension is not
+// indexed (rows that are added to rows of a table), each row is one elementwise op, which is vectorized:
+//
+//   at = none; held: a row on the stack
+//   for i { if at != index[i] { out[at] = held; at = index[i]; held = out[at] }; held += source[i] }
+//   out[at] = held
+//
+// If consecutive rows have the same destination (a bag of embeddings), the row is held in registers: accesses to the
+// stack with constant indices are promoted to values. If a row is longer than the registers allow, the rest is
+// accumulated in memory. An op that computes the rows only for this scatter is fused into it (RowMaker.h), and rows of
+// indexed tables are prefetched.
+//
+// Tests: test/Codegen/CPU/Vectorize/expand-loops.mlir, test/Python/ops/test_scatter_makers.py
+//
+//===----------------------------------------------------------------------------===//
+#include "lib/Codegen/CPU/Vectorize/ScatterLoops.h"
+
+#include "lib/Codegen/CPU/Vectorize/LoopNest.h"
+#include "lib/Codegen/CPU/Vectorize/RowMaker.h"
+#include "lib/Codegen/CPU/Vectorize/ScanLoops.h"
+#include "mlir/Analysis/SliceAnalysis.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace mlir;
+
+namespace tilewright::vector_stage {
+namespace {
+
+constexpr int64_t vectorBytes = 64, blockBytes = 4 * vectorBytes; ///< a block needs no loop (VectorizeLoops.cpp)
+constexpr int64_t heldBytes = 4 * blockBytes;                     ///< half of AVX-512's registers
+
+class ScatterLoops : LoopNest {
+public:
+  explicit ScatterLoops(tile::ScatterOp op)
+      : LoopNest(op), op(op), source(op.getInputs()[0]), out(op.getOutputs()[0]), kind(op.getKind()) {}
+
+  void expand() {
+    const bool ofRows = tile::writesRows(op) && hasDenseRows(typeOf(source)) && hasDenseRows(typeOf(out));
+    if (ofRows)
+      maker = rowMakerOf(op);
+    SmallVector<Value> extents;
+    for (int64_t dim = 0; dim < typeOf(source).getRank(); ++dim)
+      extents.push_back(size(source, dim));
+    if (ofRows)
+      rows(extents);
+    else
+      nest(extents, [&](SmallVector<Value> at) { element(at); });
+    op->erase();
+    if (maker) {
+      for (Operation *user : llvm::make_early_inc_range(source.getUsers()))
+        user->erase();
+      source.getDefiningOp()->erase();
+    }
+  }
+
+private:
+  /// Some columns of a row, and the buffer that holds them.
+  struct Block {
+    int64_t first, width;
+    Value held;
+  };
+
+  /// The destination of an element, and whether it is within the result.
+  struct Place {
+    SmallVector<Value> to;
+    Value inside;
+  };
+
+  /// Returns the destination of the source's element at `at`, and emits a report if an index is out of range.
+  Place placeOf(ArrayRef<Value> at, int64_t dims) {
+    SmallVector<Value> indices;
+    for (auto [operand, map] : llvm::zip_equal(op.getInputs().drop_front(), op.getIndexMaps())) {
+      SmallVector<Value> where;
+      for (AffineExpr expr : cast<AffineMapAttr>(map).getValue().getResults())
+        where.push_back(evaluate(expr, at, {}));
+      Value index = memref::LoadOp::create(builder, loc, operand, where);
+      indices.push_back(arith::IndexCastOp::create(builder, loc, builder.getIndexType(), index));
+    }
+    Place place;
+    const bool wraps = !op->hasAttr("tw.from_start");
+    for (auto [dim, expr] : llvm::enumerate(op.getDestMap().getResults().take_front(dims))) {
+      Value number = evaluate(expr, at, indices), extent = size(out, dim), to = number;
+      const bool isIndex = isa<AffineSymbolExpr>(expr);
+      if (isIndex && wraps) {
+        Value negative = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, number, constant(0));
+        to = arith::SelectOp::create(builder, loc, negative,
+                                     arith::AddIOp::create(builder, loc, number, extent).getResult(), number);
+      }
+      Value fits = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, to, extent);
+      if (isIndex) {
+        Value outside = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::uge, to, extent);
+        auto told = scf::IfOp::create(builder, loc, TypeRange(), outside, /*withElse=*/false);
+        OpBuilder telling = OpBuilder::atBlockBegin(&told.getThenRegion().front());
+        tile::ReportOp::create(telling, loc, number, extent);
+      }
+      place.inside = place.inside ? arith::AndIOp::create(builder, loc, place.inside, fits).getResult() : fits;
+      place.to.push_back(to);
+    }
+    return place;
+  }
+
+  /// Emits the scatter of one element. An index out of range is not written, so that no other memory is changed.
+  void element(ArrayRef<Value> at) {
+    Place place = placeOf(at, typeOf(out).getRank());
+    OpBuilder::InsertionGuard guard(builder);
+    if (place.inside)
+      enter(place.inside);
+    Value value = memref::LoadOp::create(builder, loc, source, at);
+    if (kind != tile::ScatterKind::Set) {
+      Value old = memref::LoadOp::create(builder, loc, out, place.to);
+      if (Value replaces = beats(value, old))
+        enter(replaces);
+      else
+        value = combine(old, value);
+    }
+    memref::StoreOp::create(builder, loc, value, out, place.to);
+  }
+
+  /// Moves the insertion point into a branch that is executed if `condition` is true.
+  void enter(Value condition) {
+    auto branch = scf::IfOp::create(builder, loc, TypeRange(), condition, /*withElse=*/false);
+    builder.setInsertionPointToStart(&branch.getThenRegion().front());
+  }
+
+  void rows(ArrayRef<Value> extents) {
+    const int64_t dims = typeOf(out).getRank() - 1;
+    const int64_t width = typeOf(source).getShape().back();
+    const SmallVector<Block> blocks = heldBlocks(width);
+    const int64_t left = blocks.empty() ? 0 : blocks.back().first + blocks.back().width;
+    nest(extents.drop_back(2), [&](SmallVector<Value> outer) {
+      SmallVector<Value> none(blocks.empty() ? 0 : dims, constant(-1));
+      auto over = scf::ForOp::create(builder, loc, constant(0), extents[extents.size() - 2], constant(1), none);
+      {
+        OpBuilder::InsertionGuard guard(builder);
+        builder.setInsertionPointToStart(over.getBody());
+        SmallVector<Value> at(outer), before(over.getRegionIterArgs());
+        at.append({over.getInductionVar(), constant(0)});
+        Place place = placeOf(at, dims);
+        auto branch = scf::IfOp::create(builder, loc, TypeRange(none), place.inside, /*withElse=*/!none.empty());
+        if (!none.empty()) {
+          scf::YieldOp::create(builder, loc, branch.getResults());
+          builder.setInsertionPointToStart(&branch.getElseRegion().front());
+          scf::YieldOp::create(builder, loc, before);
+        }
+        builder.setInsertionPointToStart(&branch.getThenRegion().front());
+        if (maker)
+          prefetchRows(at);
+        if (!blocks.empty())
+          change(blocks, before, place.to);
+        const IRMapping common = maker ? commonInputs(at) : IRMapping();
+        for (const Block &block : blocks)
+          meet(at, common, block.first, block.held);
+        if (left < width)
+          meet(at, common, left, part(out, place.to, left, width - left));
+        if (!none.empty())
+          scf::YieldOp::create(builder, loc, place.to);
+      }
+      if (!blocks.empty())
+        release(blocks, over.getResults());
+    });
+  }
+
+  /// Returns the columns of a row that are held while its index does not change, limited by the number of registers:
+  /// whole vectors, and halves, quarters... of one, because a masked load would keep the row on the stack.
+  SmallVector<Block> heldBlocks(int64_t width) {
+    Type element = typeOf(out).getElementType();
+    const int64_t bytes = std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8);
+    SmallVector<Block> blocks;
+    if (kind == tile::ScatterKind::Set)
+      return blocks;
+    OpBuilder entry = OpBuilder::atBlockBegin(&op->getParentOfType<func::FuncOp>().front());
+    const int64_t lanes = vectorBytes / bytes, most = std::min(width, heldBytes / bytes);
+    for (int64_t first = 0; first < most;) {
+      const int64_t left = most - first;
+      const int64_t columns =
+          left < lanes ? llvm::bit_floor<uint64_t>(left) : std::min(left - left % lanes, blockBytes / bytes);
+      Value held = memref::AllocaOp::create(entry, loc, MemRefType::get({columns}, element),
+                                            entry.getI64IntegerAttr(vectorBytes));
+      blocks.push_back({first, columns, held});
+      first += columns;
+    }
+    return blocks;
+  }
+
+  /// If `before` and `to` differ, stores `blocks` to row `before` and loads row `to` into them.
+  void change(ArrayRef<Block> blocks, ValueRange before, ValueRange to) {
+    Value changes;
+    for (auto [a, b] : llvm::zip_equal(before, to)) {
+      Value differs = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, a, b);
+      changes = changes ? arith::OrIOp::create(builder, loc, changes, differs).getResult() : differs;
+    }
+    OpBuilder::InsertionGuard guard(builder);
+    enter(changes);
+    release(blocks, before);
+    for (const Block &block : blocks)
+      copy(part(out, to, block.first, block.width), block.held);
+  }
+
+  /// Stores `blocks` to row `to`, unless `to` is negative.
+  void release(ArrayRef<Block> blocks, ValueRange to) {
+    OpBuilder::InsertionGuard guard(builder);
+    enter(arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sge, to.front(), constant(0)));
+    for (const Block &block : blocks)
+      copy(block.held, part(out, to, block.first, block.width));
+  }
+
+  void copy(Value from, Value to) {
+    AffineMap along = builder.getMultiDimIdentityMap(1);
+    linalg::GenericOp::create(
+        builder, loc, from, to, {along, along}, {utils::IteratorType::parallel},
+        [](OpBuilder &body, Location loc, ValueRange elements) { linalg::YieldOp::create(body, loc, elements[0]); });
+  }
+
+  /// Combines the columns from `first` on of the source's row at `at` with those in `to`. `known`: commonInputs(at).
+  void meet(ArrayRef<Value> at, IRMapping known, int64_t first, Value to) {
+    const int64_t width = typeOf(to).getShape().back();
+    AffineMap along = builder.getMultiDimIdentityMap(1);
+    SmallVector<Value> inputs;
+    if (maker) {
+      for (OpOperand *input : maker.getDpsInputOperands())
+        if (!known.contains(maker.getMatchingBlockArgument(input)))
+          inputs.push_back(part(input->get(), ArrayRef(placesOf(input, at)).drop_back(), first, width));
+    } else {
+      inputs.push_back(part(source, at.drop_back(), first, width));
+    }
+    SmallVector<AffineMap> maps(inputs.size() + 1, along);
+    linalg::GenericOp::create(builder, loc, inputs, ValueRange{to}, maps, {utils::IteratorType::parallel},
+                              [&](OpBuilder &body, Location, ValueRange elements) {
+                                OpBuilder::InsertionGuard guard(builder);
+                                builder.restoreInsertionPoint(body.saveInsertionPoint());
+                                Value value = maker ? made(known, at, first, elements) : elements[0];
+                                linalg::YieldOp::create(builder, loc, met(value, elements.back()));
+                              });
+  }
+
+  /// Emits the body of `maker` with `elements`, the inputs that are not `known`, and returns its result.
+  Value made(IRMapping &known, ArrayRef<Value> at, int64_t first, ValueRange elements) {
+    const unsigned last = maker.getNumLoops() - 1;
+    unsigned next = 0;
+    for (OpOperand *input : maker.getDpsInputOperands())
+      if (BlockArgument argument = maker.getMatchingBlockArgument(input); !known.contains(argument))
+        known.map(argument, elements[next++]);
+    for (Operation &inner : maker.getBlock()->without_terminator()) {
+      auto index = dyn_cast<linalg::IndexOp>(inner);
+      if (index && index.getDim() < last) {
+        known.map(index.getResult(), at[index.getDim()]);
+      } else if (index) {
+        Value column = linalg::IndexOp::create(builder, loc, 0);
+        if (first > 0)
+          column = arith::AddIOp::create(builder, loc, column, constant(first));
+        known.map(index.getResult(), column);
+      } else {
+        builder.clone(inner, known);
+      }
+    }
+    return known.lookupOrDefault(maker.getBlock()->getTerminator()->getOperand(0));
+  }
+
+  /// Returns the indices at which `input` is read for the row at `at`.
+  SmallVector<Value> placesOf(OpOperand *input, ArrayRef<Value> at) {
+    return llvm::map_to_vector(maker.getMatchingIndexingMap(input).getResults(),
+                               [&](AffineExpr expr) { return evaluate(expr, at, {}); });
+  }
+
+  /// Returns the block arguments of `maker` that are uniform over the row at `at`, loaded.
+  IRMapping commonInputs(ArrayRef<Value> at) {
+    IRMapping known;
+    for (OpOperand *input : maker.getDpsInputOperands())
+      if (!maker.getMatchingIndexingMap(input).isFunctionOfDim(maker.getNumLoops() - 1))
+        known.map(maker.getMatchingBlockArgument(input),
+                  memref::LoadOp::create(builder, loc, input->get(), placesOf(input, at)).getResult());
+    return known;
+  }
+
+  /// Prefetches rows of indexed tables some iterations ahead: they may be anywhere in memory, and a core has only a
+  /// few loads in flight.
+  void prefetchRows(ArrayRef<Value> at) {
+    constexpr int64_t ahead = 16, lineBytes = 64, mostLines = 16;
+    const unsigned last = maker.getNumLoops() - 1;
+    for (auto load : maker.getBlock()->getOps<memref::LoadOp>()) {
+      auto type = cast<MemRefType>(load.getMemRefType());
+      auto column =
+          load.getIndices().empty() ? linalg::IndexOp() : load.getIndices().back().getDefiningOp<linalg::IndexOp>();
+      if (!column || column.getDim() != last || type.getRank() < 2)
+        continue;
+      SmallVector<Value> there(at);
+      Value end = arith::SubIOp::create(builder, loc, size(maker.getDpsInits()[0], last - 1), constant(1));
+      there[last - 1] = arith::MinUIOp::create(
+          builder, loc, arith::AddIOp::create(builder, loc, there[last - 1], constant(ahead)), end);
+      IRMapping known = commonInputs(there);
+      // Collect the ops that compute the row, and check that they do not depend on the column.
+      SetVector<Operation *> slice;
+      BackwardSliceOptions options;
+      options.filter = [&](Operation *inner) { return inner->getBlock() == maker.getBlock(); };
+      bool possible = true;
+      for (Value index : load.getIndices().drop_back()) {
+        (void)getBackwardSlice(index, &slice, options);
+        if (Operation *direct = index.getDefiningOp(); direct && direct->getBlock() == maker.getBlock())
+          slice.insert(direct);
+      }
+      for (Operation *inner : slice) {
+        auto index = dyn_cast<linalg::IndexOp>(inner);
+        possible &= !isa<memref::LoadOp>(inner) && !(index && index.getDim() == last);
+        for (Value operand : inner->getOperands())
+          if (auto argument = dyn_cast<BlockArgument>(operand); argument && argument.getOwner() == maker.getBlock())
+            possible &= known.contains(argument);
+      }
+      if (!possible)
+        continue;
+      for (Operation &inner : maker.getBlock()->without_terminator()) {
+        if (!slice.contains(&inner))
+          continue;
+        if (auto index = dyn_cast<linalg::IndexOp>(inner))
+          known.map(index.getResult(), there[index.getDim()]);
+        else
+          builder.clone(inner, known);
+      }
+      SmallVector<Value> place;
+      for (Value index : load.getIndices().drop_back())
+        place.push_back(known.lookupOrDefault(index));
+      const int64_t bytes = std::max<int64_t>(1, type.getElementTypeBitWidth() / 8), width = type.getShape().back();
+      const int64_t lines =
+          std::min<int64_t>(mostLines, ShapedType::isDynamic(width) ? 1 : llvm::divideCeil(width * bytes, lineBytes));
+      for (int64_t line = 0; line < lines; ++line) {
+        place.push_back(constant(line * lineBytes / bytes));
+        memref::PrefetchOp::create(builder, loc, load.getMemRef(), place, /*isWrite=*/false, /*localityHint=*/3,
+                                   /*isDataCache=*/true);
+        place.pop_back();
+      }
+    }
+  }
+
+  /// Returns `width` columns of `memref` at `rows`, from `first` on.
+  Value part(Value memref, ValueRange rows, int64_t first, int64_t width) {
+    SmallVector<OpFoldResult> offsets = getAsOpFoldResult(rows), sizes(rows.size() + 1, builder.getIndexAttr(1));
+    SmallVector<OpFoldResult> strides(sizes.size(), builder.getIndexAttr(1));
+    offsets.push_back(builder.getIndexAttr(first));
+    sizes.back() = builder.getIndexAttr(width);
+    MemRefType row = memref::SubViewOp::inferRankReducedResultType({width}, typeOf(memref), offsets, sizes, strides);
+    return memref::SubViewOp::create(builder, loc, row, memref, offsets, sizes, strides);
+  }
+
+  /// Returns the new element at a position where `value` is scattered to `old`.
+  Value met(Value value, Value old) {
+    if (Value replaces = beats(value, old))
+      return arith::SelectOp::create(builder, loc, replaces, value, old);
+    return kind == tile::ScatterKind::Set ? value : combine(old, value);
+  }
+
+  /// Returns whether `value` replaces `old` in a maximum or a minimum; a NaN does, and stays. Few elements do, so that
+  /// most iterations do not wait for a store to the same position. Null for other kinds.
+  Value beats(Value value, Value old) {
+    if (kind != tile::ScatterKind::Max && kind != tile::ScatterKind::Min)
+      return {};
+    const bool larger = kind == tile::ScatterKind::Max;
+    if (!isa<FloatType>(value.getType()))
+      return arith::CmpIOp::create(builder, loc, larger ? arith::CmpIPredicate::sgt : arith::CmpIPredicate::slt, value,
+                                   old);
+    Value better =
+        arith::CmpFOp::create(builder, loc, larger ? arith::CmpFPredicate::OGT : arith::CmpFPredicate::OLT, value, old);
+    Value isNan = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNO, value, value);
+    return arith::OrIOp::create(builder, loc, better, isNan);
+  }
+
+  /// Returns the sum or product of `a` and `b`.
+  Value combine(Value a, Value b) {
+    const tile::ScanKind reduction = kind == tile::ScatterKind::Add ? tile::ScanKind::Sum : tile::ScanKind::Prod;
+    return arith::getReductionOp(reductionOf(reduction, a.getType()), builder, loc, a, b);
+  }
+
+  tile::ScatterOp op;
+  Value source, out;
+  tile::ScatterKind kind;
+  linalg::GenericOp maker; ///< computes the source's rows, for this scatter only
+};
+} // namespace
+
+void expandScatter(tile::ScatterOp scatter) { ScatterLoops(scatter).expand(); }
+
+} // namespace tilewright::vector_stage

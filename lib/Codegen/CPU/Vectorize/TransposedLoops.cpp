@@ -1,0 +1,193 @@
+//===- TransposedLoops.cpp - elementwise ops with transposed operands ------------===//
+//
+// Before:
+//   linalg.generic {(d0, d1) -> (d1, d0), (d0, d1) -> (d0, d1)} ins(%a: memref<64x56xf32>) outs(%b: memref<56x64xf32>)
+// After:
+//   scf.for %q = 0 to 56 step 16 {                      // along the rows of %a
+//     scf.for %p = 0 to 64 step 16 {                    // along the rows of %b
+//       16 vectors %a[%p + i, %q ...], transposed in registers, the body on each, 16 vectors %b[%q + j, %p ...] } }
+//   the last 8 of %q: as many steps of a block, its loads masked
+//
+// The elements that a single vector loop would gather one by one are read in whole vectors. Blocks are transposed in
+// log2(lanes) rounds of two-source shuffles (Eklundh's method: blocks of half the size are exchanged, then of a
+// quarter, ...).
+//
+// Test: test/Codegen/CPU/Vectorize/transposed-loops.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Codegen/CPU/Vectorize/TransposedLoops.h"
+#include "lib/Codegen/CPU/Vectorize/LineLoops.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
+
+using namespace mlir;
+
+namespace tilewright::vector_stage {
+namespace {
+
+/// The loops of a block: results are contiguous along `along`, the operands in `crossing` along `across`.
+struct Crossing {
+  unsigned along = 0, across = 0;
+  SmallVector<OpOperand *> crossing;
+};
+
+/// A longer body is not copied for each line of a block.
+constexpr int64_t mostOpsInTranspose = 24;
+
+std::optional<Crossing> crossingOf(linalg::LinalgOp op, unsigned along) {
+  for (unsigned across = 0; across < op.getNumLoops(); ++across) {
+    if (across == along)
+      continue;
+    Crossing found{along, across, {}};
+    bool possible = true;
+    for (OpOperand *input : op.getDpsInputOperands()) {
+      if (accessAlong(op, *input, along) != Access::Scattered || fewApart(op, *input, along))
+        continue;
+      possible &= accessAlong(op, *input, across) == Access::Contiguous;
+      found.crossing.push_back(input);
+    }
+    if (possible && !found.crossing.empty())
+      return found;
+  }
+  return std::nullopt;
+}
+
+class BlockEmitter : LineLoops {
+public:
+  BlockEmitter(linalg::LinalgOp op, const Crossing &loops, int64_t lanes)
+      : LineLoops(op, loops.along, lanes), loops(loops) {}
+
+  void run() {
+    overOthers(loops.across, [&] { blocks(); });
+    op->erase();
+  }
+
+private:
+  void blocks() {
+    AffineExpr d0 = builder.getAffineDimExpr(0);
+    OpFoldResult across = sizes[loops.across], whole = apply(d0 - d0 % lanes, across), rest = apply(d0 % lanes, across);
+    loop(zero, whole, lanes, [&](Value iv) { alongBlocks(iv, lanes); });
+    if (std::optional<int64_t> left = getConstantIntValue(rest)) {
+      if (*left > 0)
+        alongBlocks(valueOf(whole), *left);
+      return;
+    }
+    // The number of remaining lines is unknown: process them line by line, with gathers.
+    loop(valueOf(whole), across, 1, [&](Value iv) {
+      body.ivs[loops.across] = iv;
+      overAlong([&](Value first, int64_t, Value mask) {
+        body.ivs[loops.along] = first;
+        body.emitElements(builder, IRMapping(), mask);
+      });
+    });
+  }
+
+  /// Emits `count` lines of results, from index `first` of the loop `across` on.
+  void alongBlocks(Value first, int64_t count) {
+    overAlong([&](Value start, int64_t lines, Value mask) {
+      SmallVector<SmallVector<Value>> turned;
+      for (OpOperand *operand : loops.crossing)
+        turned.push_back(turnedBlock(*operand, start, lines, first, count));
+      body.ivs[loops.along] = start;
+      for (int64_t line = 0; line < count; ++line) {
+        body.ivs[loops.across] = plus(first, line);
+        IRMapping values;
+        for (auto [operand, vectors] : llvm::zip_equal(loops.crossing, turned))
+          values.map(op.getMatchingBlockArgument(operand), vectors[line]);
+        body.emitElements(builder, values, mask);
+      }
+    });
+  }
+
+  /// Returns the operand's block as `count` vectors along the results. `lines` is 0 if the number of lines is unknown;
+  /// the last line is then read in place of lines beyond it.
+  SmallVector<Value> turnedBlock(OpOperand &operand, Value start, int64_t lines, Value first, int64_t count) {
+    Value memref = operand.get();
+    VectorType type = body.vectorOf(cast<MemRefType>(memref.getType()).getElementType());
+    Value mask, none;
+    if (count < lanes) {
+      mask = firstLanes(constant(count));
+      none = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
+    }
+    body.ivs[loops.across] = first;
+    SmallVector<Value> block;
+    for (int64_t line = 0; line < lanes; ++line) {
+      if (lines > 0 && line >= lines) {
+        block.push_back(ub::PoisonOp::create(builder, loc, type));
+        continue;
+      }
+      Value at = plus(start, line);
+      if (lines == 0) {
+        Value last = arith::SubIOp::create(builder, loc, valueOf(sizes[loops.along]), constant(1));
+        at = arith::MinSIOp::create(builder, loc, at, last);
+      }
+      body.ivs[loops.along] = at;
+      SmallVector<Value> indices = body.indicesOf(builder, operand);
+      block.push_back(mask ? vector::MaskedLoadOp::create(builder, loc, type, memref, indices, mask, none).getResult()
+                           : vector::LoadOp::create(builder, loc, type, memref, indices).getResult());
+    }
+    transpose(block);
+    return block;
+  }
+
+  void transpose(SmallVector<Value> &block) {
+    for (int64_t half = lanes / 2; half >= 1; half /= 2) {
+      SmallVector<int64_t> low, high;
+      for (int64_t lane = 0; lane < lanes; ++lane) {
+        bool second = lane / half % 2 == 1;
+        low.push_back(second ? lanes + lane - half : lane);
+        high.push_back(second ? lanes + lane : lane + half);
+      }
+      for (int64_t line = 0; line < lanes; ++line) {
+        if (line / half % 2 == 1)
+          continue;
+        Value a = block[line], b = block[line + half];
+        block[line] = vector::ShuffleOp::create(builder, loc, a, b, low);
+        block[line + half] = vector::ShuffleOp::create(builder, loc, a, b, high);
+      }
+    }
+  }
+
+  Crossing loops;
+};
+
+/// Returns the loop along which all results are contiguous.
+std::optional<unsigned> alongResults(linalg::LinalgOp op) {
+  for (unsigned loop = 0; loop < op.getNumLoops(); ++loop)
+    if (llvm::all_of(op.getDpsInitsMutable(),
+                     [&](OpOperand &output) { return accessAlong(op, output, loop) == Access::Contiguous; }))
+      return loop;
+  return std::nullopt;
+}
+
+/// Returns true if the body has only arithmetic on elements, and few ops.
+bool hasShortBody(linalg::LinalgOp op) {
+  int64_t count = 0;
+  for (Operation &inner : op.getBlock()->without_terminator()) {
+    bool plain = isa<arith::ArithDialect>(inner.getDialect()) && inner.getNumResults() == 1;
+    if (!plain && !isa<linalg::IndexOp>(inner))
+      return false;
+    ++count;
+  }
+  return count <= mostOpsInTranspose;
+}
+
+} // namespace
+
+bool emitTransposedLoops(linalg::LinalgOp op, int64_t lanes) {
+  if (op.getNumReductionLoops() > 0 || op.getNumDpsInits() == 0 || lanes < 2 || !hasShortBody(op))
+    return false;
+  std::optional<unsigned> along = alongResults(op);
+  if (!along)
+    return false;
+  std::optional<Crossing> loops = crossingOf(op, *along);
+  if (!loops)
+    return false;
+  // With one element, a vector would hold nothing else.
+  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+  if (sizes[loops->along] == 1 || sizes[loops->across] == 1)
+    return false;
+  BlockEmitter(op, *loops, lanes).run();
+  return true;
+}
+
+} // namespace tilewright::vector_stage

@@ -1,0 +1,15 @@
+//===- TransposedLoops.h - elementwise ops with transposed operands --------------===//
+#ifndef TILEWRIGHT_LIB_CODEGEN_CPU_VECTORIZE_TRANSPOSEDLOOPS_H
+#define TILEWRIGHT_LIB_CODEGEN_CPU_VECTORIZE_TRANSPOSEDLOOPS_H
+
+#include "lib/Codegen/CPU/Vectorize/LoopVectorizer.h"
+
+namespace tilewright::vector_stage {
+
+/// Replaces `op` (on memrefs, all loops parallel) by loops over square blocks of `lanes` x `lanes` elements, if its
+/// results are contiguous along one loop and an input along another. Otherwise returns false and changes nothing.
+bool emitTransposedLoops(mlir::linalg::LinalgOp op, int64_t lanes);
+
+} // namespace tilewright::vector_stage
+
+#endif

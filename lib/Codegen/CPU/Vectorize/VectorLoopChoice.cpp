@@ -1,0 +1,152 @@
+//===- VectorLoopChoice.cpp - selects the loop of a structured op to vectorize --===//
+#include "lib/Codegen/CPU/Vectorize/LoopVectorizer.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace tilewright::vector_stage {
+
+Access accessAlong(linalg::LinalgOp op, OpOperand &operand, unsigned loop) {
+  auto type = dyn_cast<MemRefType>(operand.get().getType());
+  if (!type)
+    return Access::Uniform;
+  AffineMap map = op.getMatchingIndexingMap(&operand);
+  int64_t at = -1;
+  for (auto [dim, expr] : llvm::enumerate(map.getResults())) {
+    if (!expr.isFunctionOfDim(loop))
+      continue;
+    if (at >= 0)
+      return Access::Scattered;
+    at = dim;
+  }
+  if (at < 0)
+    return Access::Uniform;
+  // The loop must advance the last dimension (of more than one element) by one: expr = d_loop + (anything without it).
+  AffineExpr expr = map.getResult(at), d = getAffineDimExpr(loop, map.getContext());
+  AffineExpr rest = simplifyAffineExpr(expr - d, map.getNumDims(), 0);
+  bool last = llvm::all_of(type.getShape().drop_front(at + 1), [](int64_t size) { return size == 1; });
+  if (!last || rest.isFunctionOfDim(loop))
+    return Access::Scattered;
+  auto [strides, offset] = type.getStridesAndOffset();
+  return strides[at] == 1 ? Access::Contiguous : Access::Scattered;
+}
+
+std::optional<int64_t> stepAlong(linalg::LinalgOp op, AffineExpr expr, unsigned loop) {
+  AffineExpr d = getAffineDimExpr(loop, op.getContext());
+  auto step = dyn_cast<AffineConstantExpr>(simplifyAffineExpr(expr.replace(d, d + 1) - expr, op.getNumLoops(), 0));
+  return step ? std::optional<int64_t>(step.getValue()) : std::nullopt;
+}
+
+int64_t lanesFor(int64_t size, int64_t lanes) {
+  return ShapedType::isDynamic(size) ? lanes : std::min<int64_t>(lanes, llvm::PowerOf2Ceil(size));
+}
+
+int64_t fewApart(linalg::LinalgOp op, OpOperand &operand, unsigned loop) {
+  auto type = dyn_cast<MemRefType>(operand.get().getType());
+  if (!type)
+    return 0;
+  AffineMap map = op.getMatchingIndexingMap(&operand);
+  SmallVector<int64_t> strides = type.getStridesAndOffset().first;
+  int64_t apart = 0;
+  for (auto [dim, expr] : llvm::enumerate(map.getResults())) {
+    if (!expr.isFunctionOfDim(loop))
+      continue;
+    std::optional<int64_t> step = stepAlong(op, expr, loop);
+    if (!step || ShapedType::isDynamic(strides[dim]))
+      return 0;
+    apart += *step * strides[dim];
+  }
+  return isFewApart(apart) ? apart : 0;
+}
+
+Operation *combinerOf(linalg::LinalgOp op, unsigned number) {
+  Block *body = op.getBlock();
+  Value yielded = body->getTerminator()->getOperand(number);
+  Operation *combiner = yielded.getDefiningOp();
+  BlockArgument accumulator = op.getRegionOutputArgs()[number];
+  if (!combiner || combiner->getNumOperands() != 2 || !accumulator.hasOneUse() ||
+      *accumulator.getUsers().begin() != combiner)
+    return nullptr;
+  if (isa<arith::AddFOp, arith::MulFOp, arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp, arith::MinNumFOp,
+          arith::AddIOp, arith::MulIOp, arith::MaxSIOp, arith::MinSIOp, arith::MaxUIOp, arith::MinUIOp, arith::OrIOp,
+          arith::AndIOp, arith::XOrIOp>(combiner))
+    return combiner;
+  return nullptr;
+}
+
+bool isStoredInSteps(linalg::LinalgOp op, unsigned number) {
+  AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(number));
+  for (auto [loop, iterator] : llvm::enumerate(op.getIteratorTypesArray()))
+    if (iterator == utils::IteratorType::reduction && map.isFunctionOfDim(loop))
+      return true;
+  return false;
+}
+
+static bool allReductionsCombine(linalg::LinalgOp op) {
+  for (unsigned number = 0; number < op.getNumDpsInits(); ++number)
+    if (!isStoredInSteps(op, number) && !combinerOf(op, number))
+      return false;
+  return true;
+}
+
+bool bodyHasVectorForm(linalg::LinalgOp op) {
+  for (Operation &inner : op.getBlock()->without_terminator()) {
+    if (isa<linalg::IndexOp, arith::ConstantOp>(inner))
+      continue;
+    if (auto load = dyn_cast<memref::LoadOp>(inner))
+      continue;
+    if (!OpTrait::hasElementwiseMappableTraits(&inner) || inner.getNumResults() != 1)
+      return false;
+  }
+  return true;
+}
+
+VectorLoop chooseVectorLoop(linalg::LinalgOp op, int64_t lanes) {
+  VectorLoop best;
+  if (!bodyHasVectorForm(op))
+    return best;
+  SmallVector<utils::IteratorType> iterators = op.getIteratorTypesArray();
+  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+  bool combines = allReductionsCombine(op);
+  double bestCost = 0;
+  for (unsigned loop = 0; loop < op.getNumLoops(); ++loop) {
+    bool reduction = iterators[loop] == utils::IteratorType::reduction;
+    int64_t size = sizes[loop];
+    if (size == 0) // nothing runs
+      return {};
+    if (size == 1 || (reduction && !combines))
+      continue;
+    bool possible = true;
+    double cost = 1;
+    for (OpOperand &operand : op->getOpOperands()) {
+      Access access = accessAlong(op, operand, loop);
+      bool output = op.isDpsInit(&operand);
+      bool combined = reduction && output && !isStoredInSteps(op, operand.getOperandNumber() - op.getNumDpsInputs());
+      if (output && access != (combined ? Access::Uniform : Access::Contiguous))
+        possible = false;
+      const int64_t apart = access == Access::Scattered ? fewApart(op, operand, loop) : 0;
+      cost += apart ? 2.0 * double(apart) : access == Access::Scattered ? 16 : access == Access::Contiguous ? 1 : 0.5;
+    }
+    if (!possible)
+      continue;
+    // Few elements leave lanes unused; a horizontal reduction costs about a dozen ops per result.
+    int64_t wide = lanesFor(size, lanes);
+    double used = ShapedType::isDynamic(size) ? 0.9 : static_cast<double>(size) / (llvm::divideCeil(size, wide) * wide);
+    cost /= wide * used;
+    if (reduction)
+      cost *= 1.0 + 12.0 / (ShapedType::isDynamic(size) ? 256.0 : std::max<int64_t>(size, 1));
+    if (best.loop < 0 || cost < bestCost) {
+      best = {static_cast<int64_t>(loop), reduction, wide};
+      bestCost = cost;
+    }
+  }
+  // Do not vectorize if vectors cost more than scalar code.
+  double elementCost = 1 + op->getNumOperands();
+  if (best.loop >= 0 && bestCost > elementCost)
+    return {};
+  return best;
+}
+
+} // namespace tilewright::vector_stage

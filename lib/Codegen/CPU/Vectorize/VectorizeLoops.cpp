@@ -1,0 +1,582 @@
+//===- VectorizeLoops.cpp - lowers structured ops on buffers to vector loops -----===//
+//
+// Before:
+//   linalg.generic {add; exp} ins(%a: memref<1x770xf32>, %b: memref<770xf32>) outs(%c: memref<1x770xf32>)
+// After:
+//   scf.for %i = 0 to 1 {
+//     scf.for %j = 0 to 768 step 16 { vector.load %a, %b; exp; vector.store %c }
+//     masked step for the last 2 columns }
+//
+// LoopVectorizer.h describes how the loop is selected; TransposedLoops.h handles ops with transposed operands,
+// InterleavedLoops.h ops whose innermost loop has few iterations. linalg.fill, copy and all other linalg ops on
+// memrefs are lowered in the same way.
+//
+// Test: test/Codegen/CPU/Vectorize/vectorize-loops.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Tile/Knobs.h"
+#include "lib/Codegen/CPU/Vectorize/BodyEmitter.h"
+#include "lib/Codegen/CPU/Vectorize/InterleavedLoops.h"
+#include "lib/Codegen/CPU/Vectorize/TransposedLoops.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Affine/Utils.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "tilewright/Passes.h"
+#include "tilewright/StageContract.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace tilewright {
+#define GEN_PASS_DEF_VECTORIZELOOPS
+#include "tilewright/Passes.h.inc"
+namespace vector_stage {
+namespace {
+
+class LoopEmitter {
+public:
+  LoopEmitter(linalg::LinalgOp op, int64_t lanes)
+      : op(op), choice(chooseVectorLoop(op, lanes)), body(op, choice), builder(op), loc(op.getLoc()),
+        chains(tile::knobOr(op->getParentOfType<func::FuncOp>(), tile::chainsKnob, 4)),
+        straightVectors(tile::knobOr(op->getParentOfType<func::FuncOp>(), tile::straightKnob, 4)) {}
+
+  LogicalResult run() {
+    if (op.getNumLoops() > 0)
+      for (Range range : op.createLoopRanges(builder, loc))
+        sizes.push_back(range.size);
+    zero = arith::ConstantIndexOp::create(builder, loc, 0);
+    for (unsigned number = 0; number < op.getNumDpsInits(); ++number)
+      if (!isStoredInSteps(op, number))
+        combined.push_back(number);
+    SmallVector<utils::IteratorType> iterators = op.getIteratorTypesArray();
+    for (auto [loop, kind] : llvm::enumerate(iterators)) {
+      if (static_cast<int64_t>(loop) == choice.loop)
+        continue;
+      (kind == utils::IteratorType::parallel ? parallel : reductions).push_back(loop);
+    }
+    enterParallel(0);
+    op->erase();
+    return success();
+  }
+
+private:
+  Value valueOf(OpFoldResult size) { return getValueOrCreateConstantIndexOp(builder, loc, size); }
+
+  void enterParallel(size_t depth) {
+    if (depth == parallel.size()) {
+      if (choice.reduction)
+        return reductionVector();
+      return parallelVector();
+    }
+    unsigned loop = parallel[depth];
+    if (isConstantIntValue(sizes[loop], 1)) {
+      body.ivs[loop] = zero;
+      return enterParallel(depth + 1);
+    }
+    auto nest = scf::ForOp::create(builder, loc, zero, valueOf(sizes[loop]), valueOf(builder.getIndexAttr(1)));
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(nest.getBody());
+    body.ivs[loop] = nest.getInductionVar();
+    enterParallel(depth + 1);
+  }
+
+  /// Emits `step(mask)` over the vector loop: whole vectors, then the masked tail. `carried` are values that each step
+  /// takes and returns.
+  SmallVector<Value> overVectorLoop(SmallVector<Value> carried,
+                                    function_ref<SmallVector<Value>(ValueRange, Value)> step) {
+    if (choice.loop < 0)
+      return step(carried, Value());
+    return overVectorRange(zero, sizes[choice.loop], carried, step);
+  }
+
+  /// Like overVectorLoop(), over [from, from + size).
+  SmallVector<Value> overVectorRange(Value from, OpFoldResult size, SmallVector<Value> carried,
+                                     function_ref<SmallVector<Value>(ValueRange, Value)> step) {
+    std::optional<int64_t> constant = getConstantIntValue(size);
+    Value lanes = valueOf(builder.getIndexAttr(choice.lanes));
+    AffineExpr d0 = builder.getAffineDimExpr(0), d1 = builder.getAffineDimExpr(1);
+    auto apply = [&](AffineExpr expr, ArrayRef<OpFoldResult> dims) {
+      return affine::makeComposedFoldedAffineApply(builder, loc, AffineMap::get(dims.size(), 0, expr), dims);
+    };
+    OpFoldResult first = getAsOpFoldResult(from);
+    OpFoldResult whole = apply(d1 + d0 - d0 % choice.lanes, {size, first});
+    if (constant && *constant >= choice.lanes && *constant / choice.lanes <= straightVectors) {
+      for (int64_t at = 0; at + choice.lanes <= *constant; at += choice.lanes) {
+        body.ivs[choice.loop] = valueOf(apply(d0 + at, {first}));
+        carried = step(carried, Value());
+      }
+    } else if (!constant || *constant >= choice.lanes) {
+      auto nest = scf::ForOp::create(builder, loc, from, valueOf(whole), lanes, carried);
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(nest.getBody());
+      body.ivs[choice.loop] = nest.getInductionVar();
+      SmallVector<Value> next = step(nest.getRegionIterArgs(), Value());
+      if (!carried.empty())
+        scf::YieldOp::create(builder, loc, next);
+      carried.assign(nest.getResults().begin(), nest.getResults().end());
+    }
+    if (constant && *constant % choice.lanes == 0)
+      return carried;
+    Value start = valueOf(whole);
+    Value left = valueOf(apply(d0 % choice.lanes, {size}));
+    auto emitTail = [&](ValueRange in) {
+      Value mask = vector::CreateMaskOp::create(builder, loc, body.vectorOf(builder.getI1Type()), left);
+      body.ivs[choice.loop] = start;
+      return step(in, mask);
+    };
+    if (constant)
+      return emitTail(carried);
+    Value some = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sgt, left, zero);
+    SmallVector<Type> types = llvm::to_vector(ValueRange(carried).getTypes());
+    auto branch = scf::IfOp::create(builder, loc, types, some, /*withElse=*/!carried.empty());
+    {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(&branch.getThenRegion().front());
+      SmallVector<Value> next = emitTail(carried);
+      if (!carried.empty()) {
+        scf::YieldOp::create(builder, loc, next);
+        builder.setInsertionPointToStart(&branch.getElseRegion().front());
+        scf::YieldOp::create(builder, loc, carried);
+      }
+    }
+    return llvm::to_vector_of<Value>(branch.getResults());
+  }
+
+  /// Combines accumulators `a` and `b`, both initialized with the identity, as the op combines an element.
+  Value combine(Operation *combiner, Value a, Value b) {
+    if (Value extreme = body.numberExtreme(builder, combiner, a, b))
+      return extreme;
+    OperationState state(loc, combiner->getName().getStringRef(), {a, b}, {a.getType()}, combiner->getAttrs());
+    return builder.create(state)->getResult(0);
+  }
+
+  /// Emits overVectorRange() of a reduction. Long ranges use `chains` sets of accumulators, because each set waits for
+  /// its own previous step. `identities` are the initial values of the additional sets.
+  SmallVector<Value> overChains(Value from, OpFoldResult size, SmallVector<Value> carried, ValueRange identities,
+                                ArrayRef<Operation *> combiners,
+                                function_ref<SmallVector<Value>(ValueRange, Value)> step) {
+    const int64_t wide = chains * choice.lanes;
+    std::optional<int64_t> constant = getConstantIntValue(size);
+    if (constant && *constant < 2 * wide)
+      return overVectorRange(from, size, carried, step);
+    AffineExpr d0 = builder.getAffineDimExpr(0), d1 = builder.getAffineDimExpr(1);
+    auto apply = [&](AffineExpr expr) {
+      return affine::makeComposedFoldedAffineApply(builder, loc, AffineMap::get(2, 0, expr),
+                                                   {size, getAsOpFoldResult(from)});
+    };
+    const size_t outputs = carried.size();
+    Value end = valueOf(apply(d1 + d0 - d0 % wide));
+    SmallVector<Value> sets(carried);
+    for (int64_t chain = 1; chain < chains; ++chain)
+      sets.append(identities.begin(), identities.end());
+    auto loop = scf::ForOp::create(builder, loc, from, end, valueOf(builder.getIndexAttr(wide)), sets);
+    {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(loop.getBody());
+      SmallVector<Value> next;
+      for (int64_t chain = 0; chain < chains; ++chain) {
+        Value iv = loop.getInductionVar();
+        if (chain > 0)
+          iv = arith::AddIOp::create(builder, loc, iv, valueOf(builder.getIndexAttr(chain * choice.lanes)));
+        body.ivs[choice.loop] = iv;
+        llvm::append_range(next, step(loop.getRegionIterArgs().slice(chain * outputs, outputs), Value()));
+      }
+      scf::YieldOp::create(builder, loc, next);
+    }
+    SmallVector<Value> totals;
+    for (size_t number = 0; number < outputs; ++number) {
+      SmallVector<Value> parts; // combined pairwise
+      for (int64_t chain = 0; chain < chains; ++chain)
+        parts.push_back(loop.getResult(chain * outputs + number));
+      while (parts.size() > 1) {
+        SmallVector<Value> pairs;
+        for (size_t i = 0; i + 1 < parts.size(); i += 2)
+          pairs.push_back(combine(combiners[number], parts[i], parts[i + 1]));
+        if (parts.size() % 2)
+          pairs.push_back(parts.back());
+        parts = pairs;
+      }
+      totals.push_back(parts.front());
+    }
+    return overVectorRange(end, apply(d0 % wide), totals, step);
+  }
+
+  /// Emits the reduction loops around one step, with the accumulators as iteration arguments.
+  SmallVector<Value> overReductions(size_t depth, SmallVector<Value> carried,
+                                    function_ref<SmallVector<Value>(ValueRange)> step) {
+    if (depth == reductions.size())
+      return step(carried);
+    unsigned loop = reductions[depth];
+    if (isConstantIntValue(sizes[loop], 1)) {
+      body.ivs[loop] = zero;
+      return overReductions(depth + 1, carried, step);
+    }
+    auto nest = scf::ForOp::create(builder, loc, zero, valueOf(sizes[loop]), valueOf(builder.getIndexAttr(1)), carried);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(nest.getBody());
+    body.ivs[loop] = nest.getInductionVar();
+    SmallVector<Value> next = overReductions(depth + 1, llvm::to_vector_of<Value>(nest.getRegionIterArgs()), step);
+    scf::YieldOp::create(builder, loc, next);
+    return llvm::to_vector_of<Value>(nest.getResults());
+  }
+
+  /// Returns true if every combined result is a sum of floats.
+  bool sumsFloats() {
+    for (unsigned number : combined)
+      if (!isa_and_nonnull<arith::AddFOp>(combinerOf(op, number)))
+        return false;
+    return true;
+  }
+
+  /// Emits overReductions() for sums of floats. Each inner loop, and each `partialSum` steps of a long one, is summed
+  /// from zero and then added, so that the error grows with the logarithm of the number of elements.
+  static constexpr int64_t partialSum = 16;
+  SmallVector<Value> overPartialSums(size_t depth, SmallVector<Value> carried,
+                                     function_ref<SmallVector<Value>(ValueRange)> step) {
+    if (depth == reductions.size())
+      return step(carried);
+    unsigned loop = reductions[depth];
+    if (isConstantIntValue(sizes[loop], 1)) {
+      body.ivs[loop] = zero;
+      return overPartialSums(depth + 1, carried, step);
+    }
+    auto nest = [&](Value from, Value to, int64_t by, SmallVector<Value> init,
+                    function_ref<SmallVector<Value>(Value, SmallVector<Value>)> inside) {
+      auto made = scf::ForOp::create(builder, loc, from, to, valueOf(builder.getIndexAttr(by)), init);
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(made.getBody());
+      scf::YieldOp::create(builder, loc,
+                           inside(made.getInductionVar(), llvm::to_vector_of<Value>(made.getRegionIterArgs())));
+      return llvm::to_vector_of<Value>(made.getResults());
+    };
+    auto fromZero = [&](SmallVector<Value> totals, function_ref<SmallVector<Value>(SmallVector<Value>)> sum) {
+      SmallVector<Value> zeros;
+      for (Value total : totals)
+        zeros.push_back(arith::ConstantOp::create(builder, loc, builder.getZeroAttr(total.getType())));
+      SmallVector<Value> sums = sum(zeros);
+      for (auto [sum, total] : llvm::zip_equal(sums, totals))
+        sum = arith::AddFOp::create(builder, loc, total, sum);
+      return sums;
+    };
+    bool innermost = llvm::all_of(ArrayRef<unsigned>(reductions).drop_front(depth + 1),
+                                  [&](unsigned inner) { return isConstantIntValue(sizes[inner], 1); });
+    auto element = [&](Value iv, SmallVector<Value> sums) {
+      body.ivs[loop] = iv;
+      if (innermost)
+        return overPartialSums(depth + 1, sums, step);
+      return fromZero(sums, [&](SmallVector<Value> zeros) { return overPartialSums(depth + 1, zeros, step); });
+    };
+    Value end = valueOf(sizes[loop]);
+    // Sums of sums: `block` elements are summed at a time, in sub-blocks of a sixteenth.
+    std::function<SmallVector<Value>(Value, Value, int64_t, SmallVector<Value>)> over = [&](Value from, Value to,
+                                                                                            int64_t block,
+                                                                                            SmallVector<Value> totals) {
+      if (block == 1)
+        return nest(from, to, 1, totals, element);
+      return nest(from, to, block, totals, [&](Value first, SmallVector<Value> sums) {
+        AffineExpr d0 = builder.getAffineDimExpr(0), d1 = builder.getAffineDimExpr(1);
+        Value last = valueOf(affine::makeComposedFoldedAffineMin(
+            builder, loc, AffineMap::get(2, 0, {d0 + block, d1}, builder.getContext()),
+            {OpFoldResult(first), OpFoldResult(to)}));
+        return fromZero(sums, [&](SmallVector<Value> zeros) { return over(first, last, block / partialSum, zeros); });
+      });
+    };
+    int64_t block = partialSum * partialSum; // if the size is unknown
+    if (std::optional<int64_t> size = getConstantIntValue(sizes[loop]))
+      for (block = 1; *size > 2 * partialSum * block;)
+        block *= partialSum;
+    return over(zero, end, block, carried);
+  }
+
+  void parallelVector() {
+    if (!reductions.empty())
+      return columnVectors();
+    IRMapping uniform;
+    body.emitUniform(builder, uniform);
+    overVectorLoop({}, [&](ValueRange, Value mask) -> SmallVector<Value> {
+      body.emitElements(builder, uniform, mask);
+      return {};
+    });
+  }
+
+  /// Emits vectors along a parallel loop, with the reductions inside: `chains` adjacent vectors while there are
+  /// enough, then one at a time. Each row is read in longer pieces, and no sum waits for its own previous step.
+  void columnVectors() {
+    std::optional<int64_t> constant =
+        choice.loop < 0 ? std::optional<int64_t>(1) : getConstantIntValue(sizes[choice.loop]);
+    const int64_t wide = chains * choice.lanes;
+    if (constant && *constant < wide) {
+      overVectorLoop({}, [&](ValueRange, Value mask) {
+        reduceColumns(choice.loop < 0 ? Value() : body.ivs[choice.loop], 1, mask);
+        return SmallVector<Value>();
+      });
+      return;
+    }
+    AffineExpr d0 = builder.getAffineDimExpr(0);
+    auto apply = [&](AffineExpr expr) {
+      return affine::makeComposedFoldedAffineApply(builder, loc, AffineMap::get(1, 0, expr), {sizes[choice.loop]});
+    };
+    Value end = valueOf(apply(d0 - d0 % wide));
+    auto nest = scf::ForOp::create(builder, loc, zero, end, valueOf(builder.getIndexAttr(wide)));
+    {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(nest.getBody());
+      reduceColumns(nest.getInductionVar(), chains, Value());
+    }
+    if (constant && *constant % wide == 0)
+      return;
+    overVectorRange(end, apply(d0 % wide), {}, [&](ValueRange, Value mask) {
+      reduceColumns(body.ivs[choice.loop], 1, mask);
+      return SmallVector<Value>();
+    });
+  }
+
+  /// Emits the reductions of `count` vectors from `first` on.
+  void reduceColumns(Value first, int64_t count, Value mask) {
+    IRMapping uniform;
+    const unsigned outputs = combined.size();
+    SmallVector<Value> starts{first}, accumulators;
+    for (int64_t i = 1; i < count; ++i)
+      starts.push_back(
+          arith::AddIOp::create(builder, loc, first, valueOf(builder.getIndexAttr(i * choice.lanes))).getResult());
+    auto moveTo = [&](Value start) {
+      if (choice.loop >= 0)
+        body.ivs[choice.loop] = start;
+    };
+    for (Value start : starts) {
+      moveTo(start);
+      for (unsigned number : combined)
+        accumulators.push_back(body.asVector(builder, body.read(builder, *op.getDpsInitOperand(number), mask)));
+    }
+    auto step = [&](ValueRange in) {
+      SmallVector<Value> out;
+      for (auto [i, start] : llvm::enumerate(starts)) {
+        moveTo(start);
+        llvm::append_range(out, body.emitElements(builder, uniform, mask, combined, in.slice(i * outputs, outputs)));
+      }
+      return out;
+    };
+    SmallVector<Value> results =
+        sumsFloats() ? overPartialSums(0, accumulators, step) : overReductions(0, accumulators, step);
+    for (auto [i, start] : llvm::enumerate(starts)) {
+      moveTo(start);
+      for (auto [at, number] : llvm::enumerate(combined))
+        body.write(builder, results[i * outputs + at], number, mask);
+    }
+  }
+
+  Value identityOf(Operation *combiner, Type element) {
+    if (isa<arith::MaxNumFOp, arith::MinNumFOp>(combiner)) { // upstream's is NaN
+      bool negative = isa<arith::MaxNumFOp>(combiner);
+      auto infinity = APFloat::getInf(cast<FloatType>(element).getFloatSemantics(), negative);
+      return arith::ConstantOp::create(builder, loc, builder.getFloatAttr(element, infinity));
+    }
+    TypedAttr value = arith::getNeutralElement(combiner).value_or(builder.getZeroAttr(element));
+    return arith::ConstantOp::create(builder, loc, value);
+  }
+
+  /// Combines all lanes of `value` to one.
+  Value combineLanes(Operation *combiner, Value value) {
+    if (!isa<arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp, arith::MinNumFOp>(combiner))
+      return vector::ReductionOp::create(builder, loc, kindOf(combiner), value, arith::FastMathFlags::reassoc);
+    // Combine the two halves: upstream lowers vector.reduction of extremes to a scalar chain.
+    for (int64_t width = cast<VectorType>(value.getType()).getDimSize(0); width > 1; width /= 2) {
+      SmallVector<int64_t> low = llvm::to_vector(llvm::seq<int64_t>(0, width / 2)),
+                           high = llvm::to_vector(llvm::seq<int64_t>(width / 2, width));
+      Value a = vector::ShuffleOp::create(builder, loc, value, value, low);
+      Value b = vector::ShuffleOp::create(builder, loc, value, value, high);
+      value = combine(combiner, a, b);
+    }
+    return vector::ExtractOp::create(builder, loc, value, 0);
+  }
+
+  static vector::CombiningKind kindOf(Operation *combiner) {
+    return llvm::TypeSwitch<Operation *, vector::CombiningKind>(combiner)
+        .Case<arith::AddFOp, arith::AddIOp>([](auto) { return vector::CombiningKind::ADD; })
+        .Case<arith::MulFOp, arith::MulIOp>([](auto) { return vector::CombiningKind::MUL; })
+        .Case<arith::MaxSIOp>([](auto) { return vector::CombiningKind::MAXSI; })
+        .Case<arith::MinSIOp>([](auto) { return vector::CombiningKind::MINSI; })
+        .Case<arith::MaxUIOp>([](auto) { return vector::CombiningKind::MAXUI; })
+        .Case<arith::MinUIOp>([](auto) { return vector::CombiningKind::MINUI; })
+        .Case<arith::OrIOp>([](auto) { return vector::CombiningKind::OR; })
+        .Case<arith::XOrIOp>([](auto) { return vector::CombiningKind::XOR; })
+        .Default([](auto) { return vector::CombiningKind::AND; });
+  }
+
+  /// Long float sums consist of blocks of this many vectors, and of at least one block per row if rows are summed,
+  /// too. The error of a block grows with the additions of one lane, that of the total with the number of blocks.
+  static constexpr int64_t sumVectors = 128;
+  int64_t sumBlock() const { return sumVectors * choice.lanes; }
+
+  bool sumsInBlocks() {
+    std::optional<int64_t> size = getConstantIntValue(sizes[choice.loop]);
+    if (size && *size <= 2 * sumBlock() && reductions.empty())
+      return false;
+    return sumsFloats();
+  }
+
+  /// Adds the sum of each block to `totals`; a larger block is summed in sub-blocks of a sixteenth.
+  SmallVector<Value> overBlocks(int64_t block, Value from, OpFoldResult to, ValueRange totals, ValueRange identities,
+                                ArrayRef<Operation *> combiners,
+                                function_ref<SmallVector<Value>(ValueRange, Value)> step) {
+    auto blocks = scf::ForOp::create(builder, loc, from, valueOf(to), valueOf(builder.getIndexAttr(block)), totals);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(blocks.getBody());
+    AffineExpr d0 = builder.getAffineDimExpr(0), d1 = builder.getAffineDimExpr(1);
+    auto least = [&](AffineExpr one, AffineExpr other) {
+      return affine::makeComposedFoldedAffineMin(builder, loc, AffineMap::get(2, 0, {one, other}, builder.getContext()),
+                                                 {OpFoldResult(blocks.getInductionVar()), to});
+    };
+    SmallVector<Value> zeros(identities);
+    SmallVector<Value> sums =
+        block > sumBlock() ? overBlocks(block / partialSum, blocks.getInductionVar(), least(d0 + block, d1), zeros,
+                                        identities, combiners, step)
+                           : overChains(blocks.getInductionVar(), least(builder.getAffineConstantExpr(block), d1 - d0),
+                                        zeros, identities, combiners, step);
+    for (auto [sum, total] : llvm::zip_equal(sums, blocks.getRegionIterArgs()))
+      sum = arith::AddFOp::create(builder, loc, total, sum);
+    scf::YieldOp::create(builder, loc, sums);
+    return llvm::to_vector_of<Value>(blocks.getResults());
+  }
+
+  /// Returns the size of the outermost blocks: there are few if the size is known, else two per million elements.
+  int64_t largestBlock() {
+    int64_t block = sumBlock() * partialSum * partialSum;
+    if (std::optional<int64_t> size = getConstantIntValue(sizes[choice.loop]))
+      for (block = sumBlock(); *size > 2 * partialSum * block;)
+        block *= partialSum;
+    return block;
+  }
+
+  void reductionVector() {
+    SmallVector<Operation *> combiners;
+    SmallVector<Value> accumulators;
+    for (unsigned number : combined) {
+      combiners.push_back(combinerOf(op, number));
+      Type element = op.getRegionOutputArgs()[number].getType();
+      accumulators.push_back(body.asVector(builder, identityOf(combiners.back(), element)));
+    }
+    SmallVector<Value> identities(accumulators);
+    body.fromIdentity = true;
+    auto rows = [&](ValueRange in) -> SmallVector<Value> {
+      IRMapping uniform;
+      body.emitUniform(builder, uniform);
+      auto step = [&](ValueRange carried, Value mask) {
+        SmallVector<Value> next = body.emitElements(builder, uniform, mask, combined, carried);
+        for (auto [value, old] : llvm::zip_equal(next, carried)) {
+          if (mask)
+            value = arith::SelectOp::create(builder, loc, mask, value, old);
+        }
+        return next;
+      };
+      if (choice.loop < 0)
+        return step(in, Value());
+      if (sumsInBlocks())
+        return overBlocks(largestBlock(), zero, sizes[choice.loop], in, identities, combiners, step);
+      return overChains(zero, sizes[choice.loop], llvm::to_vector_of<Value>(in), identities, combiners, step);
+    };
+    accumulators = sumsFloats() ? overPartialSums(0, accumulators, rows) : overReductions(0, accumulators, rows);
+    for (auto [at, number] : llvm::enumerate(combined)) {
+      Value old = body.read(builder, *op.getDpsInitOperand(number), Value());
+      Operation *combiner = combiners[at];
+      Value sum = combineLanes(combiner, accumulators[at]);
+      IRMapping scalar;
+      bool accumulatorFirst = combiner->getOperand(0) == op.getRegionOutputArgs()[number];
+      scalar.map(combiner->getOperand(accumulatorFirst ? 0 : 1), old);
+      scalar.map(combiner->getOperand(accumulatorFirst ? 1 : 0), sum);
+      Value result = builder.clone(*combiner, scalar)->getResult(0);
+      body.write(builder, result, number, Value());
+    }
+  }
+
+  linalg::LinalgOp op;
+  VectorLoop choice;
+  BodyEmitter body;
+  OpBuilder builder;
+  Location loc;
+  const int64_t chains;          ///< accumulators of a long reduction
+  const int64_t straightVectors; ///< up to this many vectors are unrolled; the epilogue of a panel has two or three
+  Value zero;
+  SmallVector<OpFoldResult> sizes;
+  SmallVector<unsigned> parallel, reductions;
+  SmallVector<unsigned> combined; ///< the results that are not stored step by step
+};
+
+struct VectorizeLoops : impl::VectorizeLoopsBase<VectorizeLoops> {
+  using VectorizeLoopsBase::VectorizeLoopsBase;
+  void runOnOperation() override {
+    if (failed(requireForm(getOperation(), IRForm::Buffers, getArgument())))
+      return signalPassFailure();
+    func::FuncOp kernel = getOperation();
+    if (!kernel->hasAttr("tw.kernel"))
+      return;
+    SmallVector<linalg::LinalgOp> ops;
+    kernel.walk([&](linalg::LinalgOp op) { ops.push_back(op); });
+    for (linalg::LinalgOp op : ops) {
+      // A tile that is inserted where it was computed.
+      if (auto copy = dyn_cast<linalg::CopyOp>(*op); copy && copy.getInputs()[0] == copy.getOutputs()[0]) {
+        copy.erase();
+        continue;
+      }
+      if (failed(emitLoops(op, lanes)))
+        return signalPassFailure();
+    }
+    keepOrderOfSums(kernel);
+  }
+
+private:
+  /// Reductions may be reassociated up to this point, where an order has been chosen. LLVM must not choose other
+  /// orders for loops of other lengths, or schedules of one class (tw.space) would differ in a bit.
+  static void keepOrderOfSums(func::FuncOp kernel) {
+    kernel.walk([](arith::ArithFastMathInterface op) {
+      const arith::FastMathFlagsAttr has = op.getFastMathFlagsAttr();
+      if (!has || !arith::bitEnumContainsAny(has.getValue(), arith::FastMathFlags::reassoc))
+        return;
+      op->setAttr(op.getFastMathAttrName(),
+                  arith::FastMathFlagsAttr::get(op.getContext(), has.getValue() & ~arith::FastMathFlags::reassoc));
+    });
+  }
+};
+} // namespace
+
+/// Returns by how much a vector may be longer than one of 32-bit elements, given the widest type that the op reads,
+/// computes or writes.
+static int64_t narrowness(linalg::LinalgOp op) {
+  unsigned widest = 1;
+  auto see = [&](Type type) {
+    Type element = getElementTypeOrSelf(type);
+    widest = std::max(widest, element.isIntOrFloat() ? element.getIntOrFloatBitWidth() : 64);
+  };
+  for (Type type : op->getOperandTypes())
+    see(type);
+  op.getBlock()->walk([&](Operation *inner) {
+    for (Type type : inner->getResultTypes())
+      see(type);
+  });
+  return widest <= 8 ? 4 : widest <= 16 ? 2 : 1;
+}
+
+LogicalResult emitLoops(linalg::LinalgOp op, int64_t lanes) {
+  for (Value operand : op->getOperands())
+    if (isa<TensorType>(operand.getType()))
+      return op.emitOpError("is still on tensors: run --tw-bufferize-kernels first");
+  // Expand the index of a tile in the whole tensor, as tiling created it: additions and multiplications have vector
+  // forms.
+  for (auto apply : llvm::make_early_inc_range(op.getBlock()->getOps<affine::AffineApplyOp>())) {
+    OpBuilder builder(apply);
+    std::optional<SmallVector<Value, 8>> expanded =
+        affine::expandAffineMap(builder, apply.getLoc(), apply.getAffineMap(), apply.getMapOperands());
+    if (!expanded)
+      continue;
+    apply.replaceAllUsesWith(expanded->front());
+    apply.erase();
+  }
+  if (emitInterleavedLoops(op, lanes * narrowness(op)) || emitTransposedLoops(op, lanes))
+    return success();
+  return LoopEmitter(op, lanes * narrowness(op)).run();
+}
+
+} // namespace vector_stage
+} // namespace tilewright

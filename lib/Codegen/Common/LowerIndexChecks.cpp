@@ -1,0 +1,141 @@
+//===- LowerIndexChecks.cpp - checks computed indices -------------------------------===//
+//
+// Before:
+//   func @kernel_0(..., %scratch: memref<?xi8>) attributes {tw.checks} {
+//     %p = tw_tile.place %number below %limit from_end : index
+// After:
+//   %status = memref.view %scratch[%c0][] : memref<?xi8> to memref<3xi64>
+//   %outside = ... ; %p = arith.select %outside, %c0, %place
+//   scf.if %outside { memref.store 1, %number, %limit to %status }
+//
+// The runtime clears the status before the kernel and reads it afterwards (lib/Runtime/Host/Walk.cpp). A vector of
+// indices is tested as a whole; the failing lane is determined only in the error path. In a function without
+// tw.checks, as tools use it, indices are clamped and no error is reported. tw_tile.divisor is checked alike, with
+// status 2.
+//
+// Test: test/Codegen/Common/lower-index-checks.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Tile/Tile.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "tilewright/Passes.h"
+
+using namespace mlir;
+
+namespace tilewright {
+#define GEN_PASS_DEF_LOWERINDEXCHECKS
+#include "tilewright/Passes.h.inc"
+namespace vector_stage {
+namespace {
+
+class PlaceExpander {
+public:
+  PlaceExpander(func::FuncOp function, bool reports) : builder(function.getContext()) {
+    if (!reports)
+      return;
+    builder.setInsertionPointToStart(&function.getBody().front());
+    Location loc = function.getLoc();
+    zero = arith::ConstantIndexOp::create(builder, loc, 0);
+    status = memref::ViewOp::create(builder, loc, MemRefType::get({3}, builder.getI64Type()),
+                                    function.getArguments().back(), zero, ValueRange());
+  }
+
+  void expand(tile::PlaceOp op) {
+    builder.setInsertionPoint(op);
+    Location loc = op.getLoc();
+    Value number = op.getNumber(), limit = op.getLimit(), place = number;
+    Value none = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(number.getType()));
+    if (op.getFromEnd()) {
+      Value negative = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, number, none);
+      Value fromEnd = arith::AddIOp::create(builder, loc, number, limit);
+      place = arith::SelectOp::create(builder, loc, negative, fromEnd, number);
+    }
+    Value outside = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::uge, place, limit);
+    if (status)
+      tell(loc, outside, number, limit, none);
+    op.replaceAllUsesWith(arith::SelectOp::create(builder, loc, outside, none, place).getResult());
+    op.erase();
+  }
+
+  void expand(tile::DivisorOp op) {
+    builder.setInsertionPoint(op);
+    Location loc = op.getLoc();
+    Value isZero;
+    Value safe = tile::divideByOne(builder, loc, op.getDivisor(), &isZero);
+    if (status) {
+      Value any = isa<VectorType>(isZero.getType())
+                      ? vector::ReductionOp::create(builder, loc, vector::CombiningKind::OR, isZero)
+                      : isZero;
+      auto branch = scf::IfOp::create(builder, loc, TypeRange(), any, /*withElse=*/false);
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(&branch.getThenRegion().front());
+      store(loc, zero, zero, /*what=*/2);
+    }
+    op.replaceAllUsesWith(safe);
+    op.erase();
+  }
+
+  void expand(tile::ReportOp op) {
+    builder.setInsertionPoint(op);
+    if (status)
+      store(op.getLoc(), op.getNumber(), op.getLimit());
+    op.erase();
+  }
+
+private:
+  void tell(Location loc, Value outside, Value number, Value limit, Value none) {
+    bool isVector = isa<VectorType>(number.getType());
+    Value any = isVector ? vector::ReductionOp::create(builder, loc, vector::CombiningKind::OR, outside) : outside;
+    auto branch = scf::IfOp::create(builder, loc, TypeRange(), any, /*withElse=*/false);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(&branch.getThenRegion().front());
+    if (isVector) {
+      // As unsigned numbers, indices outside are greater than zero, and negative ones are very large.
+      auto wide = VectorType::get(cast<VectorType>(number.getType()).getShape(), builder.getI64Type());
+      number = arith::SelectOp::create(builder, loc, outside, number, none);
+      number = arith::IndexCastOp::create(builder, loc, wide, number);
+      number = vector::ReductionOp::create(builder, loc, vector::CombiningKind::MAXUI, number);
+      limit = arith::IndexCastOp::create(builder, loc, wide, limit);
+      limit = vector::ReductionOp::create(builder, loc, vector::CombiningKind::MAXUI, limit);
+    }
+    store(loc, number, limit);
+  }
+
+  void store(Location loc, Value number, Value limit, int64_t what = 1) {
+    Type i64 = builder.getI64Type();
+    Value kind = arith::ConstantIntOp::create(builder, loc, what, 64);
+    for (auto [at, value] : llvm::enumerate(std::array{kind, number, limit})) {
+      if (isa<IndexType>(value.getType()))
+        value = arith::IndexCastOp::create(builder, loc, i64, value);
+      Value position = arith::ConstantIndexOp::create(builder, loc, at);
+      memref::StoreOp::create(builder, loc, value, status, position);
+    }
+  }
+
+  OpBuilder builder;
+  Value zero, status;
+};
+
+struct LowerIndexChecks : impl::LowerIndexChecksBase<LowerIndexChecks> {
+  void runOnOperation() override {
+    func::FuncOp function = getOperation();
+    SmallVector<Operation *> ops;
+    function.walk([&](Operation *op) {
+      if (isa<tile::PlaceOp, tile::DivisorOp, tile::ReportOp>(op))
+        ops.push_back(op);
+    });
+    if (ops.empty())
+      return;
+    PlaceExpander expander(function, function->hasAttr("tw.checks"));
+    for (Operation *op : ops)
+      if (auto place = dyn_cast<tile::PlaceOp>(op))
+        expander.expand(place);
+      else if (auto divisor = dyn_cast<tile::DivisorOp>(op))
+        expander.expand(divisor);
+      else
+        expander.expand(cast<tile::ReportOp>(op));
+  }
+};
+} // namespace
+} // namespace vector_stage
+} // namespace tilewright

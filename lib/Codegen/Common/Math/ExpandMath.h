@@ -1,0 +1,60 @@
+//===- ExpandMath.h - the functions that --tw-expand-math expands -----------===//
+//
+// Each function takes and returns f32 lanes. "n ULP" is the maximum error against the exact value, in units of the
+// last place of the exact value rounded to f32; test/Unit/Codegen/Common checks each number. For all functions: NaN
+// gives NaN, results below the smallest normal number are correct denormals, and zeros keep their sign if the function
+// is odd.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEWRIGHT_LIB_CODEGEN_COMMON_MATH_EXPANDMATH_H
+#define TILEWRIGHT_LIB_CODEGEN_COMMON_MATH_EXPANDMATH_H
+
+#include "lib/Codegen/Common/Math/MathLanes.h"
+
+namespace tilewright::cpu {
+
+enum class LogBase { E, Two, Ten };
+
+/// Returns x 2^n if `keep` is true, else 0, by an AVX-512 instruction: for 16 lanes of f32 or 8 of f64.
+mlir::Value scaleByInstruction(mlir::ImplicitLocOpBuilder &b, mlir::Value x, mlir::Value n, mlir::Value keep);
+/// Returns a logarithm's `result`, or the special value for an x without a formula (0, infinity, negative, NaN).
+Lanes logWithSpecials(Lanes x, Lanes result);
+
+// ExpandMathExp.cpp: computed in f32, for hot loops.
+/// 0.9 ULP; 1.5 without AVX-512. `shortened`: to 2^-17, for results that are rounded to 16 bits.
+Lanes expandExp(Lanes x, bool avx512, bool shortened = false);
+Lanes expandLogistic(Lanes a, Lanes d);                         ///< a / d with d = 1 + e^z: 1.1 ULP, 0 below 2^-125 a
+Lanes expandExp2(Lanes x, bool avx512, bool shortened = false); ///< 1.2 ULP, or 2^-18
+Lanes expandExpM1(Lanes x);                                     ///< 1.6 ULP
+Lanes expandTanh(Lanes x);                                      ///< 1.5 ULP; 2.0 with the 12-bit reciprocal of AVX2
+Lanes expandErf(Lanes x);                                       ///< 1.4 ULP
+
+// ExpandMathLog.cpp
+Lanes expandLog(Lanes x, LogBase base); ///< 1.2 ULP
+Lanes expandLog1p(Lanes x);             ///< 1.5 ULP
+
+// ExpandMathTrig.cpp
+Lanes expandSin(Lanes x); ///< 1.6 ULP
+Lanes expandCos(Lanes x); ///< 1.6 ULP
+Lanes expandTan(Lanes x); ///< 0.6 ULP
+
+// ExpandMathDouble.cpp: less frequent functions, computed in f64 and rounded once: 0.6 ULP each.
+Lanes expandAtan(Lanes x);
+Lanes expandAtan2(Lanes y, Lanes x);
+Lanes expandAsin(Lanes x);
+Lanes expandAcos(Lanes x);
+Lanes expandSinh(Lanes x);
+Lanes expandCosh(Lanes x);
+Lanes expandAsinh(Lanes x);
+Lanes expandAcosh(Lanes x);
+Lanes expandAtanh(Lanes x);
+Lanes expandCbrt(Lanes x);
+Lanes expandErfc(Lanes x);
+/// C's fmod of vectors, exact.
+Lanes expandRemainder(Lanes x, Lanes y);
+/// `y` is f64, so that it can hold an integer exponent of 32 bits.
+Lanes expandPow(Lanes x, Lanes y);
+
+} // namespace tilewright::cpu
+
+#endif

@@ -1,0 +1,161 @@
+//===- ExpandMathExp.cpp - exponentials, tanh, erf ------------------------------===//
+//
+//   exp(x) = 2^n e^r, n = round(x / ln 2), r = x - n ln 2 in two steps
+//
+// Coefficients in braces come from tools/dev/fit_polynomials.py, under the function's name. Inputs are clamped first,
+// so that the integer arithmetic on bits stays in range.
+//
+// Test: test/Codegen/CPU/MicroKernels/expand-math.mlir, test/Unit/Codegen/Common
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Codegen/Common/Math/ExpandMath.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+
+namespace tilewright::cpu {
+namespace {
+
+constexpr double expLog2E = 1.44269504088896340736;
+constexpr double ln2High = 0x1.62e430p-1, ln2Low = -0x1.05c610p-29; // their sum is ln 2 with an error of 2^-54
+
+/// Returns x 2^n by vscalefps if `keep` is true, else 0; correct for every n, and a float n needs no conversion.
+/// Returns nothing if there is no instruction for this width.
+std::optional<Lanes> scaleSingle(Lanes x, Lanes n, Lanes keep) {
+  auto type = dyn_cast<VectorType>(x.type());
+  if (!type || type.getRank() != 1 || type.isScalable() || type.getDimSize(0) != 16)
+    return std::nullopt;
+  return Lanes{x.builder, scaleByInstruction(*x.builder, x.value, n.value, keep.value)};
+}
+
+Lanes reduceByLn2(Lanes x, Lanes n) { return fma(n, -ln2Low, fma(n, -ln2High, x)); }
+
+/// Divides by vrcp14ps and a Newton step if the target has them; `b` must be far from 0 and infinity. LLVM requires
+/// both flags for it.
+Lanes quickDivide(Lanes a, Lanes b) {
+  return a.make<arith::DivFOp>(a.value, b.value, arith::FastMathFlags::arcp | arith::FastMathFlags::ninf);
+}
+
+} // namespace
+
+Value scaleByInstruction(ImplicitLocOpBuilder &b, Value x, Value n, Value keep) {
+  auto type = cast<VectorType>(x.getType());
+  const bool single = type.getElementType().isF32();
+  Value mask = vector::BitCastOp::create(b, VectorType::get({1}, b.getIntegerType(unsigned(type.getDimSize(0)))), keep);
+  mask = vector::ExtractOp::create(b, mask, 0);
+  Value zero = arith::ConstantOp::create(b, b.getLoc(), b.getZeroAttr(type));
+  Value current = LLVM::ConstantOp::create(b, b.getLoc(), b.getI32Type(), b.getI32IntegerAttr(4)); // rounding: MXCSR's
+  StringRef name = single ? "llvm.x86.avx512.mask.scalef.ps.512" : "llvm.x86.avx512.mask.scalef.pd.512";
+  return LLVM::CallIntrinsicOp::create(b, b.getLoc(), type, b.getStringAttr(name),
+                                       ValueRange{x, n, zero, mask, current})
+      .getResult(0);
+}
+
+// With vscalefps: bounds, n, r, degree 6, scale: 13 instructions. Without: n is even, so that 2^(n/2) is one shift of
+// the bits that hold n/2 and is multiplied twice: the product of two normal numbers comes first, so that a denormal
+// result is rounded once. |r| is then up to ln 2, hence degree 8: 18 instructions.
+//
+// Below -104 the result is 0, and no lane may compute it by underflow: results that underflow take Intel's cores about
+// 270 cycles per vector, and masked attention scores are such numbers.
+Lanes expandExp(Lanes x, bool avx512, bool shortened) {
+  constexpr double vanishes = -104.0;
+  Lanes keep = x.make<arith::CmpFOp>(arith::CmpFPredicate::UGE, x.value, x.number(vanishes).value);
+  x = atMost(x, 89.0);
+  if (avx512) {
+    Lanes n = roundToEven(x * expLog2E);
+    Lanes r = reduceByLn2(x, n);
+    Lanes p = shortened ? polynomial(r, {1.0, 1.0, 0.5000512, 0.167535529, 0.0412776321})
+                        : polynomial(r, {1.0, 1.0, 0.49999994, 0.166665211, 0.0416682623, 0.0083686728, 0.00138210121});
+    if (std::optional<Lanes> scaled = scaleSingle(p, n, keep))
+      return *scaled;
+  }
+  x = select(keep, x, 0.0);
+  constexpr double shift = roundingShift32 + 127;
+  Lanes shifted = fma(x, expLog2E / 2, shift);
+  Lanes scale = shiftLeft(shifted.asInteger(), 23).asFloat();
+  Lanes half = shifted - shift;
+  Lanes r = fma(half, -2 * ln2Low, fma(half, -2 * ln2High, x));
+  Lanes p = polynomial(
+      r, {1.0, 1.0, 0.5, 0.166666716, 0.0416666046, 0.00833265577, 0.0013891994, 0.000200924973, 2.45461761e-05});
+  return select(keep, p * scale * scale, 0.0);
+}
+
+// vdivps takes 16 cycles for 16 lanes, as long as all of exp. If d is so large that its reciprocal would be denormal,
+// the quotient is 0.
+Lanes expandLogistic(Lanes a, Lanes d) {
+  constexpr double limit = 0x1p125;
+  return select(greater(d, limit), a * 0.0, quickDivide(a, atMost(d, limit)));
+}
+
+// x - n is exact, and lanes below -151 give 0, as above. With vscalefps: bounds, n, f, degree 6, scale: 11
+// instructions. Without it, n is even.
+Lanes expandExp2(Lanes x, bool avx512, bool shortened) {
+  Lanes keep = x.make<arith::CmpFOp>(arith::CmpFPredicate::UGE, x.value, x.number(-151.0).value);
+  x = atMost(x, 129.0);
+  if (avx512) {
+    Lanes n = roundToEven(x);
+    Lanes f = x - n;
+    Lanes p = shortened ? polynomial(f, {1.0, 0.693124175, 0.240240917, 0.0559064932, 0.00958313607})
+                        : polynomial(f, {1.0, 0.693147182, 0.240226477, 0.0555035993, 0.00961850584, 0.00133908063,
+                                         0.000153264627});
+    if (std::optional<Lanes> scaled = scaleSingle(p, n, keep))
+      return *scaled;
+  }
+  x = select(keep, x, 0.0);
+  constexpr double shift = roundingShift32 + 127;
+  Lanes shifted = fma(x, 0.5, shift);
+  Lanes scale = shiftLeft(shifted.asInteger(), 23).asFloat();
+  Lanes f = fma(shifted - shift, -2.0, x);
+  Lanes p = polynomial(f, {1.0, 0.693147182, 0.240226507, 0.0555041134, 0.00961811282, 0.00133326871, 0.000154074572,
+                           1.54342488e-05, 1.30473779e-06});
+  return select(keep, p * scale * scale, 0.0);
+}
+
+// 2^n q + 2^n - 1 with q = e^r - 1, all halved: 2^127 is representable, 2^128 is not. Below -18 the result is -1.
+Lanes expandExpM1(Lanes x) {
+  Lanes bounded = clamp(x, -18.0, 89.0);
+  constexpr double shift = roundingShift32 + 126;
+  Lanes shifted = fma(bounded, expLog2E, shift);
+  Lanes halfScale = shiftLeft(shifted.asInteger(), 23).asFloat();
+  Lanes r = reduceByLn2(bounded, shifted - shift);
+  Lanes p = polynomial(r, {0.49999997, 0.166665465, 0.041667439, 0.00836625602, 0.00138703175});
+  Lanes q = fma(r * r, p, r);
+  Lanes half = fma(halfScale, q, halfScale - 0.5);
+  return copySign(half + half, x); // the sum is +0 for -0
+}
+
+// Near 0: x + x^3 p(x^2). Above 0.6: 1 - 2 / (e^2a + 1), which reduces the error of e^2a. There half of the argument
+// is reduced, so that 2 a is never computed, and the coefficients of p include powers of two. At 9.02 the result is 1.
+// Both formulas are computed and one is selected. (A rational function of x is a third shorter, but has an error of 5
+// ULP, and exceeds 1.)
+Lanes expandTanh(Lanes x) {
+  Lanes a = abs(x), u = x * x;
+  Lanes p = polynomial(u, {-0.333332986, 0.133319363, -0.0537847169, 0.0207986254, -0.00589796668});
+  Lanes small = fma(a * u, p, a);
+  constexpr double shift = roundingShift32 + 127;
+  Lanes bounded = atMost(a, 9.02), shifted = fma(bounded, 2 * expLog2E, shift);
+  Lanes scale = shiftLeft(shifted.asInteger(), 23).asFloat();
+  Lanes r = fma(shifted - shift, -0.5 * (ln2High + ln2Low), bounded);
+  Lanes exp = polynomial(
+      r, {1.0, 2.0, 4 * 0.49999994, 8 * 0.166665211, 16 * 0.0416682623, 32 * 0.0083686728, 64 * 0.00138210121});
+  Lanes large = 1.0 - quickDivide(x.number(2.0), fma(exp, scale, 1.0));
+  return copySign(select(less(a, 0.6), small, large), x);
+}
+
+// Near 0: x + x p(x^2), where the error must be relative to x. Above 1.1: 1 - p(|x|)^4, because the fourth root of
+// erfc is nearly a straight line. Both are computed and one is selected. From 4 on the result is exactly 1, so that 1
+// + erf(-x) is 0.
+Lanes expandErf(Lanes x) {
+  Lanes a = abs(x), u = x * x;
+  Lanes small = fma(a,
+                    polynomial(u, {0.128379166, -0.376126111, 0.112833641, -0.026843518, 0.00516773108, -0.000782473944,
+                                   7.23606863e-05}),
+                    a);
+  Lanes root = polynomial(atMost(a, 4.0), {1.00514221, -0.307363093, -0.0658144429, -0.0482952893, 0.0649478361,
+                                           -0.021842625, 0.00317052519, -0.000174911489});
+  Lanes square = root * root;
+  return copySign(select(less(a, 1.1), small, fma(-square, square, 1.0)), x);
+}
+
+} // namespace tilewright::cpu

@@ -1,0 +1,81 @@
+//===- ExpandMathRemainder.cpp - the exact remainder of a division ----------------===//
+//
+// C's fmod is exact: x - trunc(x / y) y, where the quotient may have hundreds of bits. In f64, each step removes up to
+// `bits` + 1 of them:
+//
+//   r = |x|
+//   while any lane has r >= |y|:
+//     s = |y| 2^e, e = max(0, exponent of r - exponent of |y| - bits)
+//     r -= trunc(r / s) s
+//
+// For f32 (26 bits), s has the 24 bits of y, and r is a multiple of the last place of y or x, below 2^27 s. The
+// quotient differs from the next integer by at least 2^-24, so it is not rounded up to it, and the product and the
+// difference are exact.
+//
+// For f64 (51 bits), the quotient is below 2^52, where every integer is representable: rounding cannot pass an
+// integer, but may reach the next one, so the truncated quotient is correct or one too large. As r is not below s, it
+// is a multiple of the last place of s, and so is r - q s, which is in [-s, s): it is representable, and FMA computes
+// it exactly. If it is negative, s is added, which is exact for the same reason. This requires that |y| is a normal
+// number; otherwise the library is called.
+//
+// Most vectors need one step.
+//
+// Test: test/Codegen/CPU/MicroKernels/expand-math.mlir, test/Unit/Codegen/Common
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Codegen/Common/Math/ExpandMath64.h"
+#include "lib/Codegen/Common/Math/LibmFallback.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace tilewright::cpu {
+
+constexpr int bitsOfSingle = 26, bitsOfDouble = 51;
+
+/// Returns `r` minus as many multiples of `divisor` as a quotient of `bits` + 1 bits can hold.
+static Lanes oneStep(Lanes r, Lanes divisor, int bits) {
+  Lanes apart = shiftRight(r.asInteger(), 52) - shiftRight(divisor.asInteger(), 52);
+  Lanes excess = apart - apart.integer(bits);
+  excess = excess.make<arith::MaxSIOp>(excess.value, excess.integer(0).value);
+  Lanes scaled = (divisor.asInteger() + shiftLeft(excess, 52)).asFloat();
+  Lanes quotient = r / scaled;
+  Lanes left = fma(-quotient.make<math::TruncOp>(quotient.value), scaled, r);
+  return bits == bitsOfSingle ? left : select(less(left, 0.0), left + scaled, left);
+}
+
+/// Returns the remainder of magnitudes; NaN if y is below `least` or x is infinite.
+static Lanes remainderOf(Lanes x, Lanes y, double least, int bits) {
+  ImplicitLocOpBuilder &builder = *x.builder;
+  Lanes defined = less(x, INFINITY) & equal(atLeast(y, least), y);
+  auto larger = [&](Lanes r) { return (less(r, y) ^ defined.integer(1)) & defined; };
+  auto loop = scf::WhileOp::create(
+      builder, TypeRange{x.type()}, ValueRange{x.value},
+      [&](OpBuilder &inside, Location, ValueRange state) {
+        builder.setInsertionPointToEnd(inside.getInsertionBlock());
+        scf::ConditionOp::create(builder, anyLane(larger({&builder, state[0]})), state);
+      },
+      [&](OpBuilder &inside, Location, ValueRange state) {
+        builder.setInsertionPointToEnd(inside.getInsertionBlock());
+        Lanes r{&builder, state[0]};
+        scf::YieldOp::create(builder, select(larger(r), oneStep(r, y, bits), r).value);
+      });
+  builder.setInsertionPointAfter(loop);
+  Lanes r{&builder, loop.getResult(0)};
+  return select(defined, r, NAN);
+}
+
+Lanes expandRemainder(Lanes x, Lanes y) {
+  return copySign(remainderOf(abs(x.widened()), abs(y.widened()), 0x1p-149, bitsOfSingle).narrowed(), x);
+}
+
+namespace f64 {
+Lanes remainder(Lanes x, Lanes y) {
+  constexpr double least = 0x1p-1022;
+  Lanes magnitude = abs(y), isDenormal = less(magnitude, least) & greater(magnitude, 0.0);
+  Lanes fast = copySign(remainderOf(abs(x), magnitude, least, bitsOfDouble), x);
+  return unlessAny<arith::RemFOp>(isDenormal, {x, y}, fast);
+}
+} // namespace f64
+
+} // namespace tilewright::cpu

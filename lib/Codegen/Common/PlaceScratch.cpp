@@ -1,0 +1,120 @@
+//===- PlaceScratch.cpp - assigns temporaries to the thread's scratch memory -----===//
+//
+// Before:
+//   func @kernel_0(..., %begin, %end) { scf.for ... { %t = memref.alloc() : memref<64x48xf32> ... } }
+// After:
+//   func @kernel_0(..., %begin, %end, %scratch: memref<?xi8>) attributes {tw.scratch = affine_map<() -> (12288)>} {
+//     scf.for ... { %t = memref.view %scratch[%c0][] : memref<?xi8> to memref<64x48xf32> ... } }
+//
+// Each allocation gets a separate, 64-byte aligned offset. A size that is not a constant must be bounded by a constant
+// (a partial tile) or be computed from the kernel's index arguments; anything else is an error.
+//
+// Test: test/Codegen/Common/place-scratch.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Tile/Sizes.h"
+#include "dialects/Tile/Tile.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Interfaces/ValueBoundsOpInterface.h"
+#include "tilewright/Passes.h"
+#include "tilewright/StageContract.h"
+
+using namespace mlir;
+
+namespace tilewright {
+#define GEN_PASS_DEF_PLACESCRATCH
+#include "tilewright/Passes.h.inc"
+namespace vector_stage {
+namespace {
+
+/// Returns an upper bound of `size` over the function's index arguments, or null.
+AffineExpr boundOf(Value size) {
+  if (AffineExpr exact = tile::exprOf(size))
+    return exact;
+  FailureOr<int64_t> bound = ValueBoundsConstraintSet::computeConstantBound(
+      presburger::BoundType::UB, ValueBoundsConstraintSet::Variable(size), /*stopCondition=*/nullptr,
+      /*closedUB=*/true);
+  if (succeeded(bound))
+    return getAffineConstantExpr(*bound, size.getContext());
+  // min(a, b): either operand is a bound. For max and other ops there is none.
+  if (auto min = size.getDefiningOp<affine::AffineMinOp>())
+    for (AffineExpr result : min.getMap().getResults()) {
+      SmallVector<AffineExpr> dims, symbols;
+      bool known = true;
+      for (auto [index, operand] : llvm::enumerate(min.getOperands())) {
+        AffineExpr expr = tile::exprOf(operand);
+        bool used = index < min.getMap().getNumDims() ? result.isFunctionOfDim(index)
+                                                      : result.isFunctionOfSymbol(index - min.getMap().getNumDims());
+        known &= !used || expr;
+        if (!expr)
+          expr = getAffineConstantExpr(0, size.getContext());
+        (index < min.getMap().getNumDims() ? dims : symbols).push_back(expr);
+      }
+      if (known)
+        return result.replaceDimsAndSymbols(dims, symbols);
+    }
+  return {};
+}
+
+struct PlaceScratch : impl::PlaceScratchBase<PlaceScratch> {
+  void runOnOperation() override {
+    if (failed(requireForm(getOperation(), IRForm::Buffers, getArgument())))
+      return signalPassFailure();
+    func::FuncOp kernel = getOperation();
+    if (!kernel->hasAttr("tw.kernel") || kernel->hasAttr("tw.scratch"))
+      return;
+    OpBuilder builder(kernel.getContext());
+    Location loc = kernel.getLoc();
+    SmallVector<Value> symbols = tile::indexArguments(kernel);
+    if (symbols.size() < 2) {
+      kernel.emitError("--tw-place-scratch takes kernels with their share of the grid (two index arguments), which "
+                       "--tw-flatten-grid gives them");
+      return signalPassFailure();
+    }
+    // begin and end are not sizes.
+    symbols.resize(symbols.size() - 2);
+    if (failed(kernel.insertArgument(kernel.getNumArguments(),
+                                     MemRefType::get({ShapedType::kDynamic}, builder.getI8Type()), {}, loc)))
+      return signalPassFailure();
+    Value scratch = kernel.getArguments().back();
+    // True if the kernel reports indices out of range (LowerIndexChecks.cpp).
+    bool checks = kernel
+                      .walk([](Operation *op) {
+                        return isa<tile::PlaceOp, tile::DivisorOp, tile::ReportOp>(op) ? WalkResult::interrupt()
+                                                                                       : WalkResult::advance();
+                      })
+                      .wasInterrupted();
+    if (checks)
+      kernel->setAttr("tw.checks", builder.getUnitAttr());
+    AffineExpr offset = builder.getAffineConstantExpr(checks ? 64 : 0);
+    SmallVector<memref::AllocOp> allocs;
+    kernel.walk([&](memref::AllocOp alloc) { allocs.push_back(alloc); });
+    for (memref::AllocOp alloc : allocs) {
+      MemRefType type = alloc.getType();
+      int64_t elementBytes = std::max<int64_t>(1, llvm::divideCeil(type.getElementTypeBitWidth(), 8));
+      AffineExpr bytes = builder.getAffineConstantExpr(elementBytes);
+      auto dynamic = alloc.getDynamicSizes().begin();
+      for (int64_t size : type.getShape()) {
+        AffineExpr bound = ShapedType::isDynamic(size) ? boundOf(*dynamic++) : builder.getAffineConstantExpr(size);
+        if (!bound) {
+          alloc.emitOpError("its size follows neither from a tile nor from the kernel's index arguments");
+          return signalPassFailure();
+        }
+        bytes = bytes * bound;
+      }
+      builder.setInsertionPoint(alloc);
+      Value at = getValueOrCreateConstantIndexOp(builder, loc, tile::materialize(builder, loc, offset, symbols));
+      auto view = memref::ViewOp::create(builder, alloc.getLoc(), type, scratch, at, alloc.getDynamicSizes());
+      for (Operation *user : llvm::make_early_inc_range(alloc->getUsers()))
+        if (isa<memref::DeallocOp>(user))
+          user->erase();
+      alloc.replaceAllUsesWith(view.getResult());
+      alloc.erase();
+      offset = offset + bytes.ceilDiv(64) * 64;
+    }
+    kernel->setAttr("tw.scratch", AffineMapAttr::get(AffineMap::get(0, symbols.size(), offset)));
+  }
+};
+} // namespace
+} // namespace vector_stage
+} // namespace tilewright

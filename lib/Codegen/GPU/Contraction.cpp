@@ -1,0 +1,309 @@
+//===- Contraction.cpp - a kernel with one contraction and its epilogue -----------------===//
+#include "lib/Codegen/GPU/Contraction.h"
+#include "dialects/Tile/Rows.h"
+#include "dialects/Tile/Sizes.h"
+#include "lib/Codegen/GPU/ThreadKernel.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace tilewright::cuda {
+
+static int64_t bytesInMemory(Type type) { return memoryType(type).getIntOrFloatBitWidth() / 8; }
+
+bool isFloat8(Type type) { return isa<Float8E4M3FNType, Float8E5M2Type>(type); }
+StringRef ptxName(Type float8) { return isa<Float8E4M3FNType>(float8) ? "e4m3" : "e5m2"; }
+
+int64_t paddingOf(Type type) { return std::max<int64_t>(1, 16 / bytesInMemory(type)); }
+
+int64_t Contraction::sizeOf(ArrayRef<unsigned> loops) {
+  SmallVector<int64_t> ranges = op.getStaticLoopRanges();
+  int64_t size = 1;
+  for (unsigned loop : loops) {
+    if (ShapedType::isDynamic(ranges[loop]))
+      return ShapedType::kDynamic;
+    size *= ranges[loop];
+  }
+  return size;
+}
+
+int64_t Contraction::likelySizeOf(ArrayRef<unsigned> loops) {
+  constexpr int64_t unknown = 1024;
+  int64_t size = sizeOf(loops);
+  return ShapedType::isDynamic(size) ? unknown : size;
+}
+
+Contraction::TileClass Contraction::tileClass() {
+  constexpr int64_t multiprocessors = 100;
+  int64_t m = likelySizeOf(rows), n = likelySizeOf(columns);
+  if (m <= 16)
+    return TileClass::Narrow;
+  bool fills = int64_t(llvm::divideCeil(m, 128) * llvm::divideCeil(n, 128)) * likelySizeOf(batches) >= multiprocessors;
+  return fills ? TileClass::Large : TileClass::Medium;
+}
+
+AffineExpr Contraction::sizeExpr(ArrayRef<unsigned> loops) {
+  AffineExpr size = getAffineConstantExpr(1, op.getContext());
+  AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+  for (auto [dim, expr] : llvm::enumerate(map.getResults()))
+    if (auto single = dyn_cast<AffineDimExpr>(expr); single && llvm::is_contained(loops, single.getPosition()))
+      size = size * tile::sizeOf(op->getResult(0), int64_t(dim));
+  return size;
+}
+
+int64_t Contraction::bytesOfTiles(const Schedule &schedule) {
+  auto tile = [&](OpOperand *operand, int64_t side) {
+    Type type = getElementTypeOrSelf(operand->get().getType());
+    return llvm::alignTo(schedule.k * (side + paddingOf(type)) * bytesInMemory(type), 16);
+  };
+  return int64_t(tile(lhs(), schedule.m) + tile(rhs(), schedule.n));
+}
+
+/// Returns true if the body computes accumulator + a * b, with or without extensions of a and b.
+static bool isSumOfProducts(linalg::LinalgOp op) {
+  Block &body = *op.getBlock();
+  Operation *sum = body.getTerminator()->getOperand(0).getDefiningOp();
+  if (!isa_and_nonnull<arith::AddFOp, arith::AddIOp>(sum) || !body.getArgument(2).hasOneUse())
+    return false;
+  Value sofar = body.getArgument(2);
+  Value product = sum->getOperand(0) == sofar ? sum->getOperand(1) : sum->getOperand(0);
+  Operation *multiply = product.getDefiningOp();
+  if (!isa_and_nonnull<arith::MulFOp, arith::MulIOp>(multiply) || !llvm::is_contained(sum->getOperands(), sofar))
+    return false;
+  auto source = [](Value value) {
+    Operation *extended = value.getDefiningOp();
+    return isa_and_nonnull<arith::ExtFOp, arith::ExtSIOp, arith::ExtUIOp>(extended) ? extended->getOperand(0) : value;
+  };
+  Value a = source(multiply->getOperand(0)), b = source(multiply->getOperand(1));
+  return (a == body.getArgument(0) && b == body.getArgument(1)) ||
+         (a == body.getArgument(1) && b == body.getArgument(0));
+}
+
+static bool isZeroFill(Value value) {
+  auto fill = value.getDefiningOp<linalg::FillOp>();
+  auto number = fill ? fill.value().getDefiningOp<arith::ConstantOp>() : arith::ConstantOp();
+  if (!number)
+    return false;
+  if (auto real = dyn_cast<FloatAttr>(number.getValue()))
+    return real.getValue().isZero();
+  auto whole = dyn_cast<IntegerAttr>(number.getValue());
+  return whole && whole.getValue().isZero();
+}
+
+/// Returns, for each value that `kernel` returns, the loop of `op` that indexes each dimension, if all of them are
+/// computed elementwise from `op`'s result. Otherwise returns null with the reason.
+static std::optional<SmallVector<SmallVector<unsigned>>> placesOfResults(func::FuncOp kernel, linalg::LinalgOp op,
+                                                                         std::string &reason) {
+  SmallVector<Operation *> members;
+  for (Operation &other : kernel.getBody().front())
+    if (isa<linalg::LinalgOp>(other) && !isa<linalg::FillOp>(other) &&
+        (&other == op.getOperation() || op->isBeforeInBlock(&other)))
+      members.push_back(&other);
+  // Each member has one loop per dimension of C, and reads C at the indices of these loops.
+  std::optional<tile::RowMap> rows = tile::computeRows(members, reason);
+  if (!rows)
+    return std::nullopt;
+  auto rank = cast<ShapedType>(op->getResult(0).getType()).getRank();
+  for (Operation *member : members) {
+    SmallVector<utils::IteratorType> kinds = cast<linalg::LinalgOp>(member).getIteratorTypesArray();
+    for (auto [loop, row] : llvm::enumerate(rows->rowOfLoop.lookup(member)))
+      if (row < 0 && !(member == op.getOperation() && kinds[loop] == utils::IteratorType::reduction)) {
+        reason = "what follows the product is not element by element";
+        return std::nullopt;
+      }
+  }
+  SmallVector<int64_t> madeRows = rows->rowOfLoop.lookup(op);
+  SmallVector<SmallVector<unsigned>> places;
+  for (Value returned : kernel.getBody().front().getTerminator()->getOperands()) {
+    auto maker = returned.getDefiningOp<linalg::LinalgOp>();
+    if (!maker || !rows->rowOfLoop.contains(maker) || cast<ShapedType>(returned.getType()).getRank() != rank) {
+      reason = "a result is not of the product's size";
+      return std::nullopt;
+    }
+    AffineMap map = maker.getMatchingIndexingMap(maker.getDpsInitOperand(cast<OpResult>(returned).getResultNumber()));
+    SmallVector<int64_t> rowOfLoop = rows->rowOfLoop.lookup(maker);
+    places.emplace_back();
+    for (AffineExpr expr : map.getResults()) {
+      auto dim = dyn_cast<AffineDimExpr>(expr);
+      auto *found = dim ? llvm::find(madeRows, rowOfLoop[dim.getPosition()]) : madeRows.end();
+      if (found == madeRows.end()) {
+        reason = "a result is not computed at the product's places";
+        return std::nullopt;
+      }
+      places.back().push_back(unsigned(found - madeRows.begin()));
+    }
+  }
+  return places;
+}
+
+/// Finds the result indices of an epilogue with row reductions: every op must iterate over loops of the product, and
+/// reduce over its columns only.
+static bool findRowSums(func::FuncOp kernel, Contraction &found, std::string &reason) {
+  DenseMap<Value, SmallVector<unsigned>> places; // for each dimension, the product's loop
+  auto setPlaces = [&](OpResult result, ArrayRef<unsigned> loops) {
+    auto op = cast<linalg::LinalgOp>(result.getOwner());
+    for (AffineExpr expr : op.getMatchingIndexingMap(op.getDpsInitOperand(result.getResultNumber())).getResults()) {
+      auto dim = dyn_cast<AffineDimExpr>(expr);
+      if (!dim)
+        return false;
+      places[result].push_back(loops[dim.getPosition()]);
+    }
+    return true;
+  };
+  if (found.columns.size() != 1 || !getElementTypeOrSelf(found.op->getResult(0).getType()).isF32()) {
+    reason = "rows that are reduced have one dimension and sums of f32";
+    return false;
+  }
+  const unsigned column = found.columns[0];
+  if (!setPlaces(found.op->getResult(0), llvm::to_vector(llvm::seq(found.op.getNumLoops()))))
+    return false;
+  constexpr unsigned none = ~0u;
+  reason = "what follows the product is not row by row";
+  for (Operation &each : kernel.getBody().front()) {
+    auto op = dyn_cast<linalg::LinalgOp>(each);
+    if (!op || isa<linalg::FillOp>(each) || !found.op->isBeforeInBlock(&each))
+      continue;
+    SmallVector<unsigned> loops(op.getNumLoops(), none);
+    for (OpOperand *operand : op.getDpsInputOperands()) {
+      auto known = places.find(operand->get());
+      if (known == places.end())
+        continue;
+      for (auto [expr, loop] : llvm::zip_equal(op.getMatchingIndexingMap(operand).getResults(), known->second)) {
+        auto dim = dyn_cast<AffineDimExpr>(expr);
+        if (!dim || (loops[dim.getPosition()] != none && loops[dim.getPosition()] != loop))
+          return false;
+        loops[dim.getPosition()] = loop;
+      }
+    }
+    const llvm::SmallDenseSet<unsigned> different(loops.begin(), loops.end());
+    if (llvm::is_contained(loops, none) || different.size() != loops.size())
+      return false;
+    for (auto [kind, loop] : llvm::zip_equal(op.getIteratorTypesArray(), loops))
+      if (kind == utils::IteratorType::reduction && loop != column)
+        return false;
+    for (OpResult result : op->getResults())
+      if (!setPlaces(result, loops) || (op.getNumReductionLoops() > 0 && !combinerOf(op, result.getResultNumber())))
+        return false;
+    if (op.getNumReductionLoops() > 0)
+      found.rowSums.push_back({op, loops});
+  }
+  const auto rank = size_t(cast<ShapedType>(found.op->getResult(0).getType()).getRank());
+  for (Value returned : kernel.getBody().front().getTerminator()->getOperands()) {
+    auto known = places.find(returned);
+    if (known == places.end() || known->second.size() != rank)
+      return false;
+    found.results.push_back(known->second);
+  }
+  reason.clear();
+  return true;
+}
+
+bool sizesAreKnown(func::FuncOp kernel) {
+  return llvm::all_of(kernel.getArgumentTypes(), [](Type type) {
+    auto shaped = dyn_cast<RankedTensorType>(type);
+    return shaped && shaped.hasStaticShape();
+  });
+}
+
+std::string whyNotWholeRows(Contraction contraction, int64_t columns) {
+  if (contraction.rowSums.empty() || contraction.sizeOf(contraction.columns) == columns)
+    return "";
+  return "a block's columns are " + std::to_string(columns) + ", and rows that are reduced must be whole";
+}
+
+std::optional<Contraction> matchContraction(func::FuncOp kernel, std::string &reason) {
+  Contraction found;
+  bool reducesRows = false;
+  for (Operation &op : kernel.getBody().front()) {
+    auto structured = dyn_cast<linalg::LinalgOp>(op);
+    if (!structured || structured.getNumReductionLoops() == 0)
+      continue;
+    if (found.op) {
+      reducesRows = true;
+      continue;
+    }
+    found.op = structured;
+  }
+  linalg::LinalgOp op = found.op;
+  if (!op || op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1 || !isSumOfProducts(op)) {
+    reason = "it is no sum of products of two operands";
+    return std::nullopt;
+  }
+  if (!isZeroFill(op.getDpsInitOperand(0)->get())) {
+    reason = "its sums do not begin at zero";
+    return std::nullopt;
+  }
+  for (auto [loop, kind] : llvm::enumerate(op.getIteratorTypesArray())) {
+    bool inLhs = op.getMatchingIndexingMap(found.lhs()).isFunctionOfDim(loop);
+    bool inRhs = op.getMatchingIndexingMap(found.rhs()).isFunctionOfDim(loop);
+    if (kind == utils::IteratorType::reduction)
+      found.depth.push_back(loop);
+    else if (inLhs == inRhs)
+      found.batches.push_back(loop);
+    else
+      (inLhs ? found.rows : found.columns).push_back(loop);
+  }
+  if (found.rows.empty() || found.columns.empty() || found.sizeOf(found.depth) == 0) {
+    reason = "it has no rows, no columns or nothing to sum up";
+    return std::nullopt;
+  }
+  if (reducesRows)
+    return findRowSums(kernel, found, reason) ? std::optional(found) : std::nullopt;
+  auto places = placesOfResults(kernel, op, reason);
+  if (!places)
+    return std::nullopt;
+  found.results = std::move(*places);
+  return found;
+}
+
+std::optional<Schedule> chooseFma(Contraction contraction) {
+  int64_t m = contraction.likelySizeOf(contraction.rows), n = contraction.likelySizeOf(contraction.columns),
+          k = contraction.likelySizeOf(contraction.depth);
+  // A tile that is mostly empty, or read only once, gains nothing. The exception is a large operand: separate threads
+  // would read it in distant cache lines, and a tile reads it in contiguous runs.
+  constexpr int64_t large = 64 * 1024;
+  if ((m < 4 && n * k * contraction.likelySizeOf(contraction.batches) < large) || n < 8 || k < 8)
+    return std::nullopt;
+  struct Shape {
+    int64_t m, n, k, tileM, tileN;
+  };
+  constexpr Shape shapes[] = {{128, 128, 8, 8, 8}, {64, 64, 16, 4, 4}, {16, 64, 16, 2, 4}};
+  const Shape *chosen = &shapes[size_t(contraction.tileClass())];
+  Schedule schedule;
+  schedule.kind = Schedule::Kind::Fma;
+  schedule.m = chosen->m;
+  schedule.n = chosen->n;
+  schedule.k = chosen->k;
+  schedule.tileM = chosen->tileM;
+  schedule.tileN = chosen->tileN;
+  schedule.threads = schedule.m / schedule.tileM * (schedule.n / schedule.tileN);
+  return schedule;
+}
+
+std::string whyNotFma(const Schedule &schedule, Contraction contraction) {
+  constexpr int64_t registers = 255;
+  auto text = [](int64_t number) { return std::to_string(number); };
+  if (!contraction.rowSums.empty())
+    return "its threads have no whole rows, which are reduced";
+  if (schedule.m % schedule.tileM != 0 || schedule.n % schedule.tileN != 0)
+    return "a block's tile of " + text(schedule.m) + " x " + text(schedule.n) + " does not fall into threads' of " +
+           text(schedule.tileM) + " x " + text(schedule.tileN);
+  int64_t threads = schedule.m / schedule.tileM * (schedule.n / schedule.tileN);
+  if (schedule.threads != threads || threads % warpSize != 0 || threads > 1024)
+    return "threads are " + text(schedule.threads) + ", and its tiles need " + text(threads) +
+           ", which must be a multiple of 32 up to 1024";
+  if (schedule.m * schedule.k % threads != 0 || schedule.n * schedule.k % threads != 0)
+    return "tiles of A and B do not fall evenly to " + text(threads) + " threads";
+  int64_t bytes = 2 * contraction.bytesOfTiles(schedule);
+  if (bytes > mostStaticShared)
+    return "it needs " + text(bytes) + " bytes of shared memory, and a block has " + text(mostStaticShared);
+  // Registers for the accumulators, the sums of one step, the loaded elements, and addresses. A 64-bit value takes two.
+  int64_t words = std::max<int64_t>(1, bytesInMemory(getElementTypeOrSelf(contraction.op->getResult(0).getType())) / 4);
+  int64_t used = words * (2 * schedule.tileM * schedule.tileN + 2 * (schedule.tileM + schedule.tileN)) +
+                 words * (schedule.m + schedule.n) * schedule.k / threads + 40;
+  if (used > registers)
+    return "it needs about " + text(used) + " registers, and a thread has " + text(registers);
+  return "";
+}
+
+} // namespace tilewright::cuda

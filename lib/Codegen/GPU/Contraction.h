@@ -1,0 +1,72 @@
+//===- Contraction.h - a kernel with one contraction and its epilogue -------------------===//
+#ifndef TILEWRIGHT_LIB_CODEGEN_GPU_CONTRACTION_H
+#define TILEWRIGHT_LIB_CODEGEN_GPU_CONTRACTION_H
+
+#include "lib/Codegen/GPU/Schedule.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+namespace tilewright::cuda {
+
+/// A reduction in the epilogue over the product's columns. `loops` maps each of its loops to a loop of the product.
+struct RowSum {
+  mlir::linalg::LinalgOp op;
+  llvm::SmallVector<unsigned> loops;
+};
+
+/// C[b..., m..., n...] = sum over k... of A * B, of any type: matrix products, and convolutions, whose A is read in
+/// windows. Operands may be computed elementwise in the kernel.
+struct Contraction {
+  mlir::linalg::LinalgOp op;
+  llvm::SmallVector<unsigned> batches; ///< loops that index both operands or neither
+  llvm::SmallVector<unsigned> rows;    ///< loops that index only A
+  llvm::SmallVector<unsigned> columns; ///< loops that index only B
+  llvm::SmallVector<unsigned> depth;   ///< reduction loops
+  /// For each result of the kernel, the loop that indexes each dimension.
+  llvm::SmallVector<llvm::SmallVector<unsigned>> results;
+  /// The row reductions that follow, in order. Only schedules whose blocks have whole rows support them.
+  llvm::SmallVector<RowSum> rowSums;
+
+  mlir::OpOperand *lhs() { return op.getDpsInputOperand(0); }
+  mlir::OpOperand *rhs() { return op.getDpsInputOperand(1); }
+  /// Returns the number of iterations of these loops, or kDynamic if a size is unknown.
+  int64_t sizeOf(llvm::ArrayRef<unsigned> loops);
+  /// Returns the product of the sizes of `loops` as an expression of the kernel's index arguments. They must be loops
+  /// of the result.
+  mlir::AffineExpr sizeExpr(llvm::ArrayRef<unsigned> loops);
+  /// Returns the number of iterations of these loops for estimates: an unknown size counts as 1024.
+  int64_t likelySizeOf(llvm::ArrayRef<unsigned> loops);
+  /// Classes of tiles: large ones if they still occupy all multiprocessors, narrow ones for a small number of rows.
+  enum class TileClass { Large, Medium, Narrow };
+  TileClass tileClass();
+  /// Returns the bytes of one tile of A and one of B in shared memory. The schedule `fma` has two of each.
+  int64_t bytesOfTiles(const Schedule &schedule);
+};
+
+/// Returns true if all arguments of `kernel` are tensors of static shape.
+bool sizesAreKnown(mlir::func::FuncOp kernel);
+
+/// Nanoseconds that the cost models add for a second kernel, which starts after the first has ended.
+inline constexpr double secondKernel = 2500;
+
+/// Returns the contraction of `kernel`, or null with the reason.
+std::optional<Contraction> matchContraction(mlir::func::FuncOp kernel, std::string &reason);
+
+/// Returns why a tile of `columns` does not have whole rows although the kernel reduces rows, or an empty string if it
+/// does or need not.
+std::string whyNotWholeRows(Contraction contraction, int64_t columns);
+
+/// Returns a schedule `fma`, or null if one thread per element is as good.
+std::optional<Schedule> chooseFma(Contraction contraction);
+/// Returns why a schedule cannot be emitted, or an empty string if it can.
+std::string whyNotFma(const Schedule &schedule, Contraction contraction);
+
+/// 8-bit floats that tensor cores multiply, and their names in PTX.
+bool isFloat8(mlir::Type type);
+llvm::StringRef ptxName(mlir::Type float8);
+
+/// Returns the padding between rows of a tile in elements of `type`; it keeps the row starts at multiples of 16 bytes.
+int64_t paddingOf(mlir::Type type);
+
+} // namespace tilewright::cuda
+
+#endif

@@ -1,0 +1,211 @@
+//===- ContractionCode.cpp - the position of a block's tile of a contraction ------------===//
+#include "lib/Codegen/GPU/ContractionCode.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace tilewright::cuda {
+
+ContractionCode::ContractionCode(ThreadKernel &kernel, Contraction contraction)
+    : ThreadCode(kernel), contraction(std::move(contraction)) {
+  Contraction &all = this->contraction;
+  const int64_t rows = schedule.m * schedule.cluster; // of the tiles of a cluster
+  AffineExpr clusters =
+      all.sizeExpr(all.batches) * all.sizeExpr(all.rows).ceilDiv(rows) * all.sizeExpr(all.columns).ceilDiv(schedule.n);
+  if (schedule.inTurn > 1)
+    clusters = clusters.ceilDiv(schedule.inTurn);
+  kernel.setGrid(clusters * schedule.cluster);
+  takeTile(kernel.block);
+}
+
+SmallVector<Value> ContractionCode::extentsOfTiles() {
+  SmallVector<Value> extents = extentsOf(contraction.batches);
+  extents.push_back(divideUp(extentOf(contraction.rows), schedule.m * schedule.cluster));
+  extents.push_back(divideUp(extentOf(contraction.columns), schedule.n));
+  return extents;
+}
+
+Value ContractionCode::tiles() {
+  Value all = index(schedule.cluster);
+  for (Value extent : extentsOfTiles())
+    all = elements.multiply(all, extent);
+  return all;
+}
+
+Value ContractionCode::blocks() {
+  // The tiles of a cluster are assigned together.
+  return elements.multiply(divideUp(tiles(), schedule.cluster * schedule.inTurn), index(schedule.cluster));
+}
+
+void ContractionCode::takeTile(Value number) {
+  Contraction &all = contraction;
+  Value inCluster;
+  if (schedule.cluster > 1) {
+    inCluster = remainder(number, schedule.cluster);
+    number = quotient(number, schedule.cluster);
+  }
+  SmallVector<Value> extents = extentsOfTiles(), at = elements.delinearize(number, extents);
+  if (schedule.raster > 1)
+    takeInBands(at[at.size() - 2], at.back(), extents[extents.size() - 2], extents.back());
+  if (inCluster)
+    at[at.size() - 2] = elements.add(elements.multiply(at[at.size() - 2], index(schedule.cluster)), inCluster);
+  loops.assign(all.op.getNumLoops(), index(0));
+  for (auto [loop, place] : llvm::zip(all.batches, at))
+    loops[loop] = place;
+  rowOrigin = elements.multiply(at[at.size() - 2], index(schedule.m));
+  columnOrigin = elements.multiply(at.back(), index(schedule.n));
+}
+
+void ContractionCode::takeInBands(Value &row, Value &column, Value rows, Value columns) {
+  Value number = elements.add(elements.multiply(row, columns), column), height = index(schedule.raster);
+  Value tiles = elements.multiply(columns, height); // of a band; the last band may have fewer rows
+  Value band = arith::DivUIOp::create(builder, loc, number, tiles);
+  Value inBand = arith::RemUIOp::create(builder, loc, number, tiles);
+  Value first = elements.multiply(band, height);
+  if (!dividesEvenly(rows, schedule.raster))
+    height = arith::MinUIOp::create(builder, loc, height, arith::SubIOp::create(builder, loc, rows, first));
+  row = elements.add(first, arith::RemUIOp::create(builder, loc, inBand, height));
+  column = arith::DivUIOp::create(builder, loc, inBand, height);
+}
+
+SmallVector<Value> ContractionCode::extentsOf(ArrayRef<unsigned> group) {
+  return llvm::map_to_vector(group, [&](unsigned loop) { return elements.loopExtent(contraction.op, loop); });
+}
+
+Value ContractionCode::extentOf(ArrayRef<unsigned> group) {
+  if (int64_t known = contraction.sizeOf(group); !ShapedType::isDynamic(known))
+    return index(known);
+  Value all = index(1);
+  for (Value extent : extentsOf(group))
+    all = elements.multiply(all, extent);
+  return all;
+}
+
+void ContractionCode::setLoops(SmallVector<Value> &at, ArrayRef<unsigned> group, Value place) {
+  for (auto [loop, value] : llvm::zip_equal(group, elements.delinearize(place, extentsOf(group))))
+    at[loop] = value;
+}
+
+Value ContractionCode::batchOf(ArrayRef<unsigned> group) {
+  SmallVector<Value> places = llvm::map_to_vector(group, [&](unsigned loop) { return loops[loop]; });
+  return elements.linearize(places, extentsOf(group));
+}
+
+SmallVector<Value> ContractionCode::placeOf(AffineMap map, ArrayRef<unsigned> one, Value at, ArrayRef<unsigned> other,
+                                            Value otherAt) {
+  SmallVector<Value> places = loops;
+  setLoops(places, one, at);
+  setLoops(places, other, otherAt);
+  return llvm::map_to_vector(map.getResults(), [&](AffineExpr expr) { return elements.evaluate(expr, places); });
+}
+
+void ContractionCode::write(Value row, Value column, ArrayRef<Value> sums) {
+  struct Made {
+    Value value;
+    BlockArgument destination;
+    SmallVector<Value> at;
+  };
+  Type type = getElementTypeOrSelf(contraction.op->getResult(0).getType());
+  SmallVector<Made> made;
+  SmallVector<Value> places = loops;
+  setLoops(places, contraction.rows, row);
+  for (auto [number, sum] : llvm::enumerate(sums)) {
+    setLoops(places, contraction.columns, elements.add(column, index(int64_t(number))));
+    Value mine = sum;
+    if (type != mine.getType()) // i8: the sums were accumulated in i32 and are truncated, which wraps the same way
+      mine = arith::TruncIOp::create(builder, loc, type, mine);
+    elements.provide(contraction.op->getResult(0), [mine](ArrayRef<Value>) { return mine; });
+    for (auto [result, of] : llvm::zip_equal(kernel.results(), contraction.results)) {
+      SmallVector<Value> at = llvm::map_to_vector(of, [&](unsigned loop) { return places[loop]; });
+      made.push_back({elements.element(result.first, at), result.second, at});
+    }
+  }
+  // Compute all results before storing any: a result may be stored over an operand.
+  for (Made &each : made)
+    elements.store(each.value, each.destination, each.at, kernel.pointers[each.destination]);
+}
+
+SmallVector<Value> ContractionCode::added(ArrayRef<Value> a, ArrayRef<Value> b) {
+  SmallVector<Value> sums;
+  for (auto [one, other] : llvm::zip_equal(a, b))
+    sums.push_back(arith::AddFOp::create(builder, loc, one, other));
+  return sums;
+}
+
+int64_t ContractionCode::fragmentsTogether(int64_t tilesN, Value columns) {
+  constexpr int64_t storeBytes = 16;
+  int64_t narrowest = storeBytes;
+  for (auto [result, of] : llvm::zip_equal(kernel.results(), contraction.results))
+    if (!of.empty() && of.back() == contraction.columns.back())
+      narrowest = std::min<int64_t>(
+          narrowest, memoryType(getElementTypeOrSelf(result.first.getType())).getIntOrFloatBitWidth() / 8);
+  // A lane already has two adjacent columns.
+  int64_t together = std::min<int64_t>(4, storeBytes / narrowest / 2);
+  while (together > 1 && (tilesN % together != 0 || !dividesEvenly(columns, 2 * together)))
+    together /= 2;
+  return std::max<int64_t>(together, 1);
+}
+
+SmallVector<Value> ContractionCode::exchange(Value lane, ArrayRef<Value> sums) {
+  SmallVector<Value> all(sums);
+  const size_t fragments = sums.size() / 2;
+  // This transposes a matrix of fragments and lanes by halves: for each bit of the lane's number, a lane exchanges half
+  // of its values with the lane whose number differs in this bit.
+  for (size_t bit = 1; bit < fragments; bit *= 2) {
+    Value isHigh = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne,
+                                         remainder(quotient(lane, int64_t(bit)), 2), index(0));
+    auto select = [&](Value yes, Value no) -> Value { return arith::SelectOp::create(builder, loc, isHigh, yes, no); };
+    for (size_t fragment = 0; fragment < fragments; ++fragment) {
+      if (fragment & bit)
+        continue;
+      for (size_t column = 0; column < 2; ++column) {
+        Value &low = all[fragment * 2 + column], &high = all[(fragment | bit) * 2 + column];
+        Value got = shuffle(kernel, select(low, high), int32_t(bit));
+        low = select(got, low);
+        high = select(high, got);
+      }
+    }
+  }
+  return all;
+}
+
+void ContractionCode::writeFragments(Value lane, Value firstRow, Value firstColumn, const Fragments &fragments,
+                                     ArrayRef<Value> sums) {
+  if (!contraction.rowSums.empty())
+    return writeRows(lane, firstRow, fragments, sums);
+  Value rows = extentOf(contraction.rows), columns = extentOf(contraction.columns);
+  const int64_t exchanged = fragmentsTogether(fragments.tilesN, columns);
+  // Lane l has rows l / 4 and l / 4 + 8 of each 16 x 8 fragment, and columns 2 (l % 4) and the next. After the exchange
+  // it has one of `exchanged` fragments, with `exchanged` times two columns.
+  Value rowInTile = quotient(lane, 4), inFour = remainder(lane, 4);
+  Value columnInTile = elements.add(elements.multiply(remainder(inFour, exchanged), index(8)),
+                                    elements.multiply(quotient(inFour, exchanged), index(2 * exchanged)));
+  bool wholeRows = dividesEvenly(rows, schedule.m * schedule.cluster);
+  bool wholeColumns = dividesEvenly(columns, schedule.n), evenColumns = dividesEvenly(columns, 2 * exchanged);
+  for (int64_t i = 0; i < fragments.tilesM; ++i)
+    for (int64_t half = 0; half < 2; ++half) {
+      Value inTile = elements.add(firstRow, elements.add(index(i * fragments.rowStep + half * 8), rowInTile));
+      Value row = elements.add(rowOrigin, inTile);
+      for (int64_t j = 0; j < fragments.tilesN; j += exchanged) {
+        Value column = elements.add(columnOrigin, elements.add(firstColumn, elements.add(index(j * 8), columnInTile)));
+        SmallVector<Value> mine;
+        for (int64_t fragment = j; fragment < j + exchanged; ++fragment)
+          llvm::append_range(mine, sums.slice(size_t((i * fragments.tilesN + fragment) * 4 + half * 2), 2));
+        mine = exchange(lane, mine);
+        // Store as many columns at a time as are either all inside or all outside.
+        const auto together = int64_t(wholeColumns || evenColumns ? mine.size() : 1);
+        for (int64_t first = 0; first < int64_t(mine.size()); first += together) {
+          Value at = elements.add(column, index(first)), inside;
+          if (!wholeRows)
+            inside = isLess(row, rows);
+          if (!wholeColumns)
+            inside = both(inside, isLess(at, columns));
+          if (together > 1)
+            elements.assumeMultiple(at, together);
+          when(inside, [&] { write(row, at, ArrayRef(mine).slice(size_t(first), size_t(together))); });
+        }
+      }
+    }
+}
+
+} // namespace tilewright::cuda

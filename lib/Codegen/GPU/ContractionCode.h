@@ -1,0 +1,77 @@
+//===- ContractionCode.h - the position of a block's tile of a contraction --------------===//
+#ifndef TILEWRIGHT_LIB_CODEGEN_GPU_CONTRACTIONCODE_H
+#define TILEWRIGHT_LIB_CODEGEN_GPU_CONTRACTIONCODE_H
+
+#include "lib/Codegen/GPU/Contraction.h"
+#include "lib/Codegen/GPU/ThreadCode.h"
+
+namespace tilewright::cuda {
+
+/// Code shared by the schedules `mma`, `wgmma` and `fma`: the tiles of a grid, the indices of loops, and the epilogue
+/// of a sum.
+class ContractionCode : ThreadCode {
+public:
+  /// Sets the grid, with one block per tile or per `inTurn` tiles, and selects the block's first tile. In a schedule
+  /// with clusters, consecutive numbers are tiles in consecutive rows of tiles; the last of them may be past C's last
+  /// row.
+  ContractionCode(ThreadKernel &kernel, Contraction contraction);
+
+  /// Makes the tile with this number, less than tiles(), the block's current tile.
+  void takeTile(mlir::Value number);
+  mlir::Value tiles();
+  /// Returns the size of the grid, which is the distance between the numbers of a block's tiles.
+  mlir::Value blocks();
+
+  /// Return the extents of the loops of a group, and their product.
+  llvm::SmallVector<mlir::Value> extentsOf(llvm::ArrayRef<unsigned> group);
+  mlir::Value extentOf(llvm::ArrayRef<unsigned> group);
+  /// Returns this block's linear index in a group of batch loops.
+  mlir::Value batchOf(llvm::ArrayRef<unsigned> group);
+  /// Returns the indices of the element of `tensor` that `map` reads when the loops of the groups `one` and `other`
+  /// have the linear indices `at` and `otherAt`.
+  llvm::SmallVector<mlir::Value> placeOf(mlir::AffineMap map, llvm::ArrayRef<unsigned> one, mlir::Value at,
+                                         llvm::ArrayRef<unsigned> other, mlir::Value otherAt);
+  /// Computes all results of the kernel from the sums of adjacent columns, and stores them.
+  void write(mlir::Value row, mlir::Value column, llvm::ArrayRef<mlir::Value> sums);
+
+  /// Adds f32 sums elementwise.
+  llvm::SmallVector<mlir::Value> added(llvm::ArrayRef<mlir::Value> a, llvm::ArrayRef<mlir::Value> b);
+
+  /// Fragments of 16 x 8 sums in the layout of mma and wgmma.
+  struct Fragments {
+    int64_t tilesM, tilesN; ///< number of fragments
+    int64_t rowStep;        ///< rows from one fragment to the next
+  };
+  /// Calls write() for all sums of this thread: four per fragment, in row-major order of fragments. The first fragment
+  /// begins at `row` and `column` of the block's tile. Nothing is stored past the edges of C. If results are contiguous
+  /// along the columns, lanes exchange sums first, so that each stores up to 16 contiguous bytes.
+  void writeFragments(mlir::Value lane, mlir::Value row, mlir::Value column, const Fragments &fragments,
+                      llvm::ArrayRef<mlir::Value> sums);
+
+  /// writeFragments() for kernels that reduce rows: the tile has all columns, so four lanes hold a whole row of sums.
+  void writeRows(mlir::Value lane, mlir::Value row, const Fragments &fragments, llvm::ArrayRef<mlir::Value> sums);
+
+  Contraction contraction;
+  mlir::Value rowOrigin, columnOrigin; ///< of this block's tile
+
+private:
+  /// Returns the sizes of the batch loops, then the number of tiles in each direction.
+  llvm::SmallVector<mlir::Value> extentsOfTiles();
+  /// Converts a tile's row and column in row-major order to the tile's position in the banded order (`raster`).
+  void takeInBands(mlir::Value &row, mlir::Value &column, mlir::Value rows, mlir::Value columns);
+  /// Returns the number of adjacent fragments (4, 2 or 1) in which four lanes exchange their columns.
+  int64_t fragmentsTogether(int64_t tilesN, mlir::Value columns);
+  /// Exchanges two columns of each of 2 or 4 fragments for 4 or 8 columns of one fragment, selected by the lane's
+  /// number in its group of four.
+  llvm::SmallVector<mlir::Value> exchange(mlir::Value lane, llvm::ArrayRef<mlir::Value> sums);
+  /// Reduces a row by `sum`. `moveTo` selects a column of this lane; `at` returns the loop indices at that column.
+  void reduceRow(const RowSum &sum, size_t columns, llvm::function_ref<void(size_t)> moveTo,
+                 llvm::function_ref<llvm::SmallVector<mlir::Value>(llvm::ArrayRef<unsigned>)> at);
+  void setLoops(llvm::SmallVector<mlir::Value> &at, llvm::ArrayRef<unsigned> group, mlir::Value place);
+
+  llvm::SmallVector<mlir::Value> loops; ///< indices of the loops; those of the batch are set
+};
+
+} // namespace tilewright::cuda
+
+#endif

@@ -1,0 +1,474 @@
+//===- Elements.cpp - the value of one element of a tensor, as one thread computes it --===//
+//
+// Tests: test/Codegen/NVPTX/lower-to-threads.mlir, test/Python/test_cuda.py
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Codegen/GPU/Elements.h"
+#include "dialects/Tile/Rows.h"
+#include "dialects/Tile/Sizes.h"
+#include "dialects/Tile/Tile.h"
+#include "mlir/Dialect/Affine/Utils.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include <numeric>
+
+using namespace mlir;
+
+namespace tilewright::cuda {
+
+Type memoryType(Type element) {
+  const bool isByte = element.isInteger(1) || (isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 8);
+  return isByte ? IntegerType::get(element.getContext(), 8) : element;
+}
+
+Value toMemory(OpBuilder &builder, Location loc, Value value) {
+  Type stored = memoryType(value.getType());
+  if (stored == value.getType())
+    return value;
+  if (isa<FloatType>(value.getType()))
+    return arith::BitcastOp::create(builder, loc, stored, value);
+  return arith::ExtUIOp::create(builder, loc, stored, value);
+}
+
+Value fromMemory(OpBuilder &builder, Location loc, Value word, Type element) {
+  if (word.getType() == element)
+    return word;
+  if (isa<FloatType>(element))
+    return arith::BitcastOp::create(builder, loc, element, word);
+  Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(word.getType()));
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, word, zero);
+}
+
+Elements::Elements(OpBuilder &builder, func::FuncOp kernel, ArrayRef<Value> sizes, Value status)
+    : builder(builder), kernel(kernel), sizes(sizes.begin(), sizes.end()), status(status), scopes(1) {
+  constants[0] = arith::ConstantIndexOp::create(builder, kernel.getLoc(), 0);
+  anchor = arith::ConstantIntOp::create(builder, kernel.getLoc(), 0, 1);
+}
+
+Value Elements::constant(int64_t value) {
+  Value &known = constants[value];
+  if (!known) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPoint(anchor);
+    known = arith::ConstantIndexOp::create(builder, kernel.getLoc(), value);
+  }
+  return known;
+}
+
+Value Elements::add(Value a, Value b) {
+  if (a == constant(0))
+    return b;
+  if (b == constant(0))
+    return a;
+  return arith::AddIOp::create(builder, kernel.getLoc(), a, b, arith::IntegerOverflowFlags::nsw);
+}
+
+Value Elements::multiply(Value a, Value b) {
+  if (a == constant(1) || b == constant(0))
+    return b;
+  if (b == constant(1) || a == constant(0))
+    return a;
+  return arith::MulIOp::create(builder, kernel.getLoc(), a, b, arith::IntegerOverflowFlags::nsw);
+}
+
+Value Elements::evaluate(AffineExpr expr, ArrayRef<Value> dims) {
+  if (auto dim = dyn_cast<AffineDimExpr>(expr))
+    return dims[dim.getPosition()];
+  if (auto number = dyn_cast<AffineConstantExpr>(expr))
+    return constant(number.getValue());
+  if (auto binary = dyn_cast<AffineBinaryOpExpr>(expr)) {
+    Value a = evaluate(binary.getLHS(), dims), b = evaluate(binary.getRHS(), dims);
+    if (expr.getKind() == AffineExprKind::Add)
+      return add(a, b);
+    if (expr.getKind() == AffineExprKind::Mul)
+      return multiply(a, b);
+    AffineExpr lhs = getAffineDimExpr(0, expr.getContext()), rhs = getAffineDimExpr(1, expr.getContext());
+    if (auto number = dyn_cast<AffineConstantExpr>(binary.getRHS()))
+      rhs = number;
+    return affine::expandAffineExpr(builder, kernel.getLoc(), getAffineBinaryOpExpr(expr.getKind(), lhs, rhs), {a, b},
+                                    {});
+  }
+  return sizes[cast<AffineSymbolExpr>(expr).getPosition()];
+}
+
+Value Elements::size(Value tensor, int64_t dim) {
+  AffineExpr expr = tile::sizeOf(tensor, dim);
+  if (!expr) {
+    emitError(tensor.getLoc()) << "size " << dim << " of " << tensor.getType()
+                               << " does not follow from the kernel's sizes";
+    broken = true;
+    return constant(1);
+  }
+  if (auto number = dyn_cast<AffineConstantExpr>(expr))
+    return constant(number.getValue());
+  Value &known = sizeValues[expr];
+  if (!known) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPoint(anchor);
+    known = evaluate(expr, {});
+  }
+  return known;
+}
+
+SmallVector<Value> Elements::extents(Value tensor) {
+  SmallVector<Value> all;
+  for (int64_t dim = 0; dim < cast<ShapedType>(tensor.getType()).getRank(); ++dim)
+    all.push_back(size(tensor, dim));
+  return all;
+}
+
+Value Elements::count(Value tensor) {
+  auto type = cast<ShapedType>(tensor.getType());
+  if (type.hasStaticShape())
+    return constant(type.getNumElements());
+  Value product = constant(1);
+  for (Value extent : extents(tensor))
+    product = multiply(product, extent);
+  return product;
+}
+
+SmallVector<Value> Elements::delinearize(Value linear, ArrayRef<Value> extents) {
+  SmallVector<Value> at(extents.size(), constant(0));
+  Value rest = linear;
+  for (int64_t dim = int64_t(extents.size()) - 1; dim >= 0; --dim) {
+    if (extents[dim] == constant(1))
+      continue;
+    if (llvm::all_of(extents.take_front(dim), [&](Value outer) { return outer == constant(1); })) {
+      at[dim] = rest;
+      break;
+    }
+    at[dim] = arith::RemUIOp::create(builder, kernel.getLoc(), rest, extents[dim]);
+    rest = arith::DivUIOp::create(builder, kernel.getLoc(), rest, extents[dim]);
+  }
+  return at;
+}
+
+Value Elements::linearize(ArrayRef<Value> at, ArrayRef<Value> extents) {
+  Value linear = constant(0);
+  for (auto [place, extent] : llvm::zip_equal(at, extents))
+    linear = add(multiply(linear, extent), place);
+  return linear;
+}
+
+Elements::Key Elements::keyOf(Value tensor, ArrayRef<Value> at) {
+  Key key{tensor.getAsOpaquePointer()};
+  for (Value place : at)
+    key.push_back(place.getAsOpaquePointer());
+  return key;
+}
+
+void Elements::remember(Value tensor, ArrayRef<Value> at, Value value) { scopes.back()[keyOf(tensor, at)] = value; }
+
+void Elements::inScope(llvm::function_ref<void()> body) {
+  OpBuilder::InsertionGuard guard(builder);
+  scopes.emplace_back();
+  body();
+  scopes.pop_back();
+}
+
+Elements::Address Elements::address(Value pointer, Type stored, ArrayRef<Value> at, ArrayRef<Value> extents) {
+  // For adjacent elements, use a constant offset from a common address. LLVM merges such accesses.
+  SmallVector<Value> places(at);
+  int64_t further = 0;
+  if (auto sum = at.empty() ? arith::AddIOp() : at.back().getDefiningOp<arith::AddIOp>())
+    if (std::optional<int64_t> known = getConstantIntValue(sum.getRhs())) {
+      places.back() = sum.getLhs();
+      further = *known;
+    }
+  Location loc = kernel.getLoc();
+  Value linear = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), linearize(places, extents));
+  Value begin = LLVM::GEPOp::create(builder, loc, pointer.getType(), stored, pointer, ArrayRef<LLVM::GEPArg>{linear});
+  // Tensors begin at multiples of 16 bytes, and so do rows whose length is a multiple of 16 bytes.
+  constexpr uint64_t most = 16;
+  const uint64_t bytes = stored.getIntOrFloatBitWidth() / 8;
+  uint64_t alignment = bytes;
+  if (auto known = places.empty() ? multiples.end() : multiples.find(places.back()); known != multiples.end())
+    if (std::optional<int64_t> line = places.size() == 1 ? known->second : getConstantIntValue(extents.back()))
+      alignment = std::gcd(most, bytes * std::gcd(uint64_t(*line), uint64_t(known->second)));
+  if (further == 0)
+    return {begin, unsigned(alignment)};
+  alignment = std::gcd(alignment, bytes * uint64_t(std::abs(further)));
+  return {LLVM::GEPOp::create(builder, loc, pointer.getType(), stored, begin, ArrayRef<LLVM::GEPArg>{int32_t(further)}),
+          unsigned(alignment)};
+}
+
+void Elements::provideMemory(Value tensor, Value pointer) {
+  Type element = cast<ShapedType>(tensor.getType()).getElementType();
+  SmallVector<Value> sizes = extents(tensor);
+  provide(tensor, [this, element, pointer, sizes](ArrayRef<Value> at) -> Value {
+    Location loc = kernel.getLoc();
+    Type stored = memoryType(element);
+    Address from = address(pointer, stored, at, sizes);
+    Value value = LLVM::LoadOp::create(builder, loc, stored, from.pointer, from.alignment);
+    return fromMemory(builder, loc, value, element);
+  });
+}
+
+void Elements::store(Value value, Value tensor, ArrayRef<Value> at, Value pointer) {
+  Location loc = kernel.getLoc();
+  value = toMemory(builder, loc, value);
+  Address to = address(pointer, value.getType(), at, extents(tensor));
+  LLVM::StoreOp::create(builder, loc, value, to.pointer, to.alignment);
+}
+
+Value Elements::refuse(Operation *op, Type type) {
+  op->emitOpError("has no form in threads of the target cuda");
+  broken = true;
+  return arith::ConstantOp::create(builder, op->getLoc(), builder.getZeroAttr(type));
+}
+
+Value Elements::element(Value tensor, ArrayRef<Value> at) {
+  Key key = keyOf(tensor, at);
+  for (auto &scope : llvm::reverse(scopes))
+    if (auto found = scope.find(key); found != scope.end())
+      return found->second;
+  Value value;
+  if (auto source = provided.find(tensor); source != provided.end())
+    value = source->second(at);
+  else if (auto result = dyn_cast<OpResult>(tensor))
+    value = compute(result, at);
+  else // a destination, which has not been written yet
+    value = arith::ConstantOp::create(builder, tensor.getLoc(),
+                                      builder.getZeroAttr(cast<ShapedType>(tensor.getType()).getElementType()));
+  remember(tensor, at, value);
+  return value;
+}
+
+Value Elements::compute(OpResult result, ArrayRef<Value> at) {
+  Operation *op = result.getOwner();
+  Type type = cast<ShapedType>(result.getType()).getElementType();
+  if (auto fill = dyn_cast<linalg::FillOp>(op))
+    return outer(fill.value());
+  if (isa<tensor::EmptyOp>(op))
+    return arith::ConstantOp::create(builder, op->getLoc(), builder.getZeroAttr(type));
+  if (auto structuredOp = dyn_cast<linalg::LinalgOp>(op))
+    return structured(structuredOp, result.getResultNumber(), at);
+  if (auto padOp = dyn_cast<tensor::PadOp>(op))
+    return pad(padOp, at);
+  if (auto insertOp = dyn_cast<tensor::InsertSliceOp>(op))
+    return insert(insertOp, at);
+  if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op))
+    return reshape(op, at);
+  if (isa<tile::ScanOp>(op))
+    return scan(op, at);
+  if (isa<tile::ScatterOp>(op))
+    return scatter(op, at);
+  if (isa<tile::SortOp>(op))
+    return sort(result, at);
+  if (isa<tile::GroupedConvolutionOp>(op))
+    return groupedConvolution(op, at);
+  if (isa<tile::DepthwiseGradientOp>(op))
+    return depthwiseGradient(op, at);
+  if (auto cast = dyn_cast<tensor::CastOp>(op))
+    return element(cast.getSource(), at);
+  if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op)) {
+    llvm::SmallBitVector dropped = slice.getDroppedDims();
+    SmallVector<Value> from;
+    size_t next = 0;
+    for (auto [dim, offset] : llvm::enumerate(slice.getMixedOffsets())) {
+      Value place = dropped.test(dim) ? constant(0) : at[next++];
+      from.push_back(add(outer(offset), multiply(place, outer(slice.getMixedStrides()[dim]))));
+    }
+    return element(slice.getSource(), from);
+  }
+  if (auto number = dyn_cast<arith::ConstantOp>(op))
+    if (auto dense = dyn_cast<DenseElementsAttr>(number.getValue()); dense && dense.isSplat())
+      return arith::ConstantOp::create(builder, op->getLoc(), dense.getSplatValue<TypedAttr>());
+  return refuse(op, type);
+}
+
+Value Elements::choose(Value condition, Type type, llvm::function_ref<Value()> yes, llvm::function_ref<Value()> no) {
+  auto branch = scf::IfOp::create(builder, kernel.getLoc(), TypeRange(type), condition, /*withElse=*/true);
+  inScope([&] {
+    builder.setInsertionPointToStart(&branch.getThenRegion().front());
+    scf::YieldOp::create(builder, kernel.getLoc(), yes());
+  });
+  inScope([&] {
+    builder.setInsertionPointToStart(&branch.getElseRegion().front());
+    scf::YieldOp::create(builder, kernel.getLoc(), no());
+  });
+  return branch.getResult(0);
+}
+
+Value Elements::pad(tensor::PadOp op, ArrayRef<Value> at) {
+  Location loc = op.getLoc();
+  Type type = op.getType().getElementType();
+  Value value = op.getConstantPaddingValue();
+  if (!value)
+    return refuse(op, type);
+  Value inside;
+  SmallVector<Value> from;
+  for (auto [dim, place] : llvm::enumerate(at)) {
+    Value low = outer(op.getMixedLowPad()[dim]);
+    bool padded = !isConstantIntValue(op.getMixedLowPad()[dim], 0) || !isConstantIntValue(op.getMixedHighPad()[dim], 0);
+    if (!padded) {
+      from.push_back(place);
+      continue;
+    }
+    Value moved = low == constant(0) ? place : arith::SubIOp::create(builder, loc, place, low).getResult();
+    // An index before the beginning is a very large unsigned number.
+    Value fits = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, moved, size(op.getSource(), dim));
+    inside = inside ? arith::AndIOp::create(builder, loc, inside, fits).getResult() : fits;
+    from.push_back(moved);
+  }
+  if (!inside)
+    return element(op.getSource(), from);
+  return choose(inside, type, [&] { return element(op.getSource(), from); }, [&] { return outer(value); });
+}
+
+Value Elements::insert(tensor::InsertSliceOp op, ArrayRef<Value> at) {
+  Location loc = op.getLoc();
+  Type type = op.getType().getElementType();
+  llvm::SmallBitVector dropped = op.getDroppedDims();
+  Value inside;
+  SmallVector<Value> from;
+  for (auto [dim, place] : llvm::enumerate(at)) {
+    Value offset = outer(op.getMixedOffsets()[dim]), extent = outer(op.getMixedSizes()[dim]);
+    OpFoldResult stride = op.getMixedStrides()[dim];
+    Value moved = offset == constant(0) ? place : arith::SubIOp::create(builder, loc, place, offset).getResult();
+    Value reach = multiply(extent, outer(stride));
+    Value fits;
+    if (!(offset == constant(0) && reach == size(op.getDest(), dim)))
+      fits = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, moved, reach);
+    if (!isConstantIntValue(stride, 1)) {
+      Value by = outer(stride), rest = arith::RemUIOp::create(builder, loc, moved, by);
+      Value exact = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, rest, constant(0));
+      fits = fits ? arith::AndIOp::create(builder, loc, fits, exact).getResult() : exact;
+      moved = arith::DivUIOp::create(builder, loc, moved, by);
+    }
+    if (fits)
+      inside = inside ? arith::AndIOp::create(builder, loc, inside, fits).getResult() : fits;
+    if (!dropped.test(dim))
+      from.push_back(moved);
+  }
+  if (!inside)
+    return element(op.getSource(), from);
+  return choose(inside, type, [&] { return element(op.getSource(), from); }, [&] { return element(op.getDest(), at); });
+}
+
+Value Elements::reshape(Operation *op, ArrayRef<Value> at) {
+  SmallVector<Value> from;
+  if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op)) {
+    for (const ReassociationIndices &group : expand.getReassociationIndices()) {
+      SmallVector<Value> places, sizes;
+      for (int64_t dim : group) {
+        places.push_back(at[dim]);
+        sizes.push_back(size(expand.getResult(), dim));
+      }
+      from.push_back(linearize(places, sizes));
+    }
+    return element(expand.getSrc(), from);
+  }
+  auto collapse = cast<tensor::CollapseShapeOp>(op);
+  for (auto [group, place] : llvm::zip_equal(collapse.getReassociationIndices(), at)) {
+    SmallVector<Value> sizes;
+    for (int64_t dim : group)
+      sizes.push_back(size(collapse.getSrc(), dim));
+    llvm::append_range(from, delinearize(place, sizes));
+  }
+  return element(collapse.getSrc(), from);
+}
+
+Value Elements::place(Value number, Value limit, bool fromEnd) {
+  Location loc = kernel.getLoc();
+  Value place = placeOrNone(number, limit, fromEnd);
+  Value none = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(number.getType()));
+  Value outside = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::uge, place, limit);
+  return arith::SelectOp::create(builder, loc, outside, none, place);
+}
+
+/// Converts `number` to an index. A negative number counts from the end if `fromEnd`. Reports an index out of range and
+/// returns one that is outside of the tensor.
+Value Elements::placeOrNone(Value number, Value limit, bool fromEnd) {
+  Location loc = kernel.getLoc();
+  Value place = number;
+  if (fromEnd) {
+    Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(number.getType()));
+    Value negative = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, number, zero);
+    Value counted = arith::AddIOp::create(builder, loc, number, limit);
+    place = arith::SelectOp::create(builder, loc, negative, counted, number);
+  }
+  if (status) {
+    Value outside = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::uge, place, limit);
+    auto branch = scf::IfOp::create(builder, loc, TypeRange(), outside, /*withElse=*/false);
+    inScope([&] {
+      builder.setInsertionPointToStart(&branch.getThenRegion().front());
+      tell(number, limit);
+    });
+  }
+  return place;
+}
+
+/// The first thread that finds an index out of range writes its value to the status.
+void Elements::tell(Value number, Value limit) {
+  Location loc = kernel.getLoc();
+  Type i64 = builder.getI64Type();
+  auto wide = [&](Value value) -> Value {
+    if (value.getType() == i64)
+      return value;
+    return isa<IndexType>(value.getType()) ? arith::IndexCastOp::create(builder, loc, i64, value).getResult()
+                                           : arith::ExtSIOp::create(builder, loc, i64, value).getResult();
+  };
+  Value zero = arith::ConstantIntOp::create(builder, loc, 0, 64),
+        one = arith::ConstantIntOp::create(builder, loc, 1, 64);
+  auto exchange = LLVM::AtomicCmpXchgOp::create(builder, loc, status, zero, one, LLVM::AtomicOrdering::monotonic,
+                                                LLVM::AtomicOrdering::monotonic);
+  Value first = LLVM::ExtractValueOp::create(builder, loc, exchange, ArrayRef<int64_t>{1});
+  auto branch = scf::IfOp::create(builder, loc, TypeRange(), first, /*withElse=*/false);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(&branch.getThenRegion().front());
+  for (auto [at, value] : llvm::enumerate(std::array{number, limit})) {
+    Value address =
+        LLVM::GEPOp::create(builder, loc, status.getType(), i64, status, ArrayRef<LLVM::GEPArg>{int32_t(at) + 1});
+    LLVM::StoreOp::create(builder, loc, wide(value), address);
+  }
+}
+
+/// Returns a scalar of the kernel's body, which is computed from its sizes only.
+Value Elements::outer(OpFoldResult given) {
+  if (auto attribute = dyn_cast<Attribute>(given))
+    return constant(cast<IntegerAttr>(attribute).getInt());
+  Value value = cast<Value>(given);
+  if (Value known = outers.lookup(value))
+    return known;
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(anchor);
+  Value made;
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    size_t number = 0;
+    for (BlockArgument other : kernel.getArguments()) {
+      if (other == argument)
+        break;
+      number += isa<IndexType>(other.getType());
+    }
+    if (!isa<IndexType>(argument.getType()) || argument.getOwner() != &kernel.getBody().front()) {
+      emitError(value.getLoc()) << "a scalar of this kernel is no size";
+      broken = true;
+      return constant(0);
+    }
+    made = sizes[number];
+  } else if (std::optional<int64_t> number =
+                 isa<IndexType>(value.getType()) ? getConstantIntValue(value) : std::nullopt) {
+    made = constant(*number);
+  } else if (auto apply = value.getDefiningOp<affine::AffineApplyOp>()) {
+    SmallVector<Value> operands = llvm::map_to_vector(apply.getMapOperands(), [&](Value each) { return outer(each); });
+    AffineMap map = apply.getAffineMap();
+    made = affine::expandAffineExpr(builder, value.getLoc(), map.getResult(0),
+                                    ArrayRef(operands).take_front(map.getNumDims()),
+                                    ArrayRef(operands).drop_front(map.getNumDims()));
+  } else {
+    Operation *op = value.getDefiningOp();
+    if (op->getNumRegions() > 0 || llvm::any_of(op->getOperandTypes(), [](Type type) { return isa<ShapedType>(type); }))
+      return refuse(op, value.getType());
+    IRMapping mapping;
+    for (Value operand : op->getOperands())
+      mapping.map(operand, outer(operand));
+    made = builder.clone(*op, mapping)->getResult(cast<OpResult>(value).getResultNumber());
+  }
+  outers[value] = made;
+  return made;
+}
+
+} // namespace tilewright::cuda

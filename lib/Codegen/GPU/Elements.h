@@ -1,0 +1,135 @@
+//===- Elements.h - the value of one element of a tensor, as one thread computes it ----===//
+//
+// A kernel's tensors are functions of indices. For a requested element, this class emits the code that computes it at
+// the builder's insertion point, from the elements that it needs in turn:
+//
+//   element(%r, [i, j])  with  %r = linalg.generic {exp(a - b)} ins(%x, %m)      (maps (i, j), (i))
+//     ->  %a = load x[i * 512 + j] ;  %b = element(%m, [i]) ;  arith.subf, math.exp
+//
+// An element is not computed again if an earlier computation dominates the new code. Indices are of type index.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEWRIGHT_LIB_CODEGEN_GPU_ELEMENTS_H
+#define TILEWRIGHT_LIB_CODEGEN_GPU_ELEMENTS_H
+
+#include "dialects/Tile/Tile.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace tilewright::cuda {
+
+class Elements {
+public:
+  using Source = std::function<mlir::Value(llvm::ArrayRef<mlir::Value> at)>;
+
+  /// `sizes` are the values of the kernel's index arguments. Indices out of range are reported in `status`, which may
+  /// be null. The builder must be at the end of the entry block of the new function. The block must have no terminator
+  /// before this point, neither now nor later: code that depends only on `sizes` is inserted here.
+  Elements(mlir::OpBuilder &builder, mlir::func::FuncOp kernel, llvm::ArrayRef<mlir::Value> sizes, mlir::Value status);
+
+  /// Makes `source` provide the elements of `tensor` from now on.
+  void provide(mlir::Value tensor, Source source) { provided[tensor] = std::move(source); }
+  /// Loads the elements of `tensor` from memory at `pointer`, which is dense and row-major.
+  void provideMemory(mlir::Value tensor, mlir::Value pointer);
+
+  /// Returns the element of `tensor` at `at`. If it cannot be computed, emits an error at its op and returns zero.
+  mlir::Value element(mlir::Value tensor, llvm::ArrayRef<mlir::Value> at);
+  void store(mlir::Value value, mlir::Value tensor, llvm::ArrayRef<mlir::Value> at, mlir::Value pointer);
+
+  /// Declares that `place` is a multiple of `of`: accesses there are merged, which requires that they are aligned.
+  void assumeMultiple(mlir::Value place, int64_t of) { multiples[place] = of; }
+
+  /// Returns the values that the loop body of `op` yields at the indices `loops` with the accumulators `sofar`.
+  llvm::SmallVector<mlir::Value> yielded(mlir::linalg::LinalgOp op, llvm::ArrayRef<mlir::Value> loops,
+                                         llvm::ArrayRef<mlir::Value> sofar);
+
+  /// Returns whether the source's element at `loops` is scattered to the indices `at` in the dimensions `searched`;
+  /// null means always. Reports an index that is out of range.
+  mlir::Value meets(tile::ScatterOp scatter, llvm::ArrayRef<mlir::Value> loops, llvm::ArrayRef<mlir::Value> at,
+                    llvm::ArrayRef<unsigned> searched);
+
+  /// Calls `body` for code in a separate region: elements that are computed in it are not reused after it.
+  void inScope(llvm::function_ref<void()> body);
+
+  mlir::Value constant(int64_t value);
+  /// Returns the size of dimension `dim` of `tensor`.
+  mlir::Value size(mlir::Value tensor, int64_t dim);
+  /// Returns the extent of a loop of `op`, from an operand with a dimension that this loop alone indexes, or null if
+  /// there is none.
+  mlir::Value loopExtent(mlir::linalg::LinalgOp op, unsigned loop);
+  /// Returns the number of elements.
+  mlir::Value count(mlir::Value tensor);
+  mlir::Value evaluate(mlir::AffineExpr expr, llvm::ArrayRef<mlir::Value> dims);
+  mlir::Value add(mlir::Value a, mlir::Value b);
+  mlir::Value multiply(mlir::Value a, mlir::Value b);
+  /// Returns the indices of the element `linear` of a row-major block of these extents.
+  llvm::SmallVector<mlir::Value> delinearize(mlir::Value linear, llvm::ArrayRef<mlir::Value> extents);
+  mlir::Value linearize(llvm::ArrayRef<mlir::Value> at, llvm::ArrayRef<mlir::Value> extents);
+  llvm::SmallVector<mlir::Value> extents(mlir::Value tensor);
+
+  bool failed() const { return broken; }
+
+private:
+  using Key = std::vector<const void *>;
+
+  /// The address of an element of a dense tensor at `pointer`.
+  struct Address {
+    mlir::Value pointer;
+    unsigned alignment; ///< bytes
+  };
+  Address address(mlir::Value pointer, mlir::Type stored, llvm::ArrayRef<mlir::Value> at,
+                  llvm::ArrayRef<mlir::Value> extents);
+  mlir::Value compute(mlir::OpResult result, llvm::ArrayRef<mlir::Value> at);
+  mlir::Value structured(mlir::linalg::LinalgOp op, unsigned result, llvm::ArrayRef<mlir::Value> at);
+  mlir::Value pad(mlir::tensor::PadOp op, llvm::ArrayRef<mlir::Value> at);
+  mlir::Value insert(mlir::tensor::InsertSliceOp op, llvm::ArrayRef<mlir::Value> at);
+  mlir::Value scan(mlir::Operation *op, llvm::ArrayRef<mlir::Value> at);
+  mlir::Value scatter(mlir::Operation *op, llvm::ArrayRef<mlir::Value> at);
+  mlir::Value sort(mlir::OpResult result, llvm::ArrayRef<mlir::Value> at);
+  mlir::Value groupedConvolution(mlir::Operation *op, llvm::ArrayRef<mlir::Value> at);
+  mlir::Value depthwiseGradient(mlir::Operation *op, llvm::ArrayRef<mlir::Value> at);
+  /// Emits a loop over 0 ... extent - 1. `body` gets the index and the accumulator, and returns the new accumulator.
+  mlir::Value inOrder(mlir::Value extent, mlir::Value initial,
+                      llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> body);
+  mlir::Value placeOrNone(mlir::Value number, mlir::Value limit, bool fromEnd);
+  mlir::Value reshape(mlir::Operation *op, llvm::ArrayRef<mlir::Value> at);
+  mlir::Value choose(mlir::Value condition, mlir::Type type, llvm::function_ref<mlir::Value()> yes,
+                     llvm::function_ref<mlir::Value()> no);
+  mlir::Value place(mlir::Value number, mlir::Value limit, bool fromEnd);
+  void tell(mlir::Value number, mlir::Value limit);
+  void cloneBody(mlir::Block &body, mlir::IRMapping &mapping, llvm::ArrayRef<mlir::Value> loops);
+  mlir::Value outer(mlir::OpFoldResult value);
+  mlir::Value refuse(mlir::Operation *op, mlir::Type type);
+  void remember(mlir::Value tensor, llvm::ArrayRef<mlir::Value> at, mlir::Value value);
+  static Key keyOf(mlir::Value tensor, llvm::ArrayRef<mlir::Value> at);
+
+  mlir::OpBuilder &builder;
+  mlir::func::FuncOp kernel;
+  llvm::SmallVector<mlir::Value> sizes;
+  mlir::Value status;
+  llvm::DenseMap<mlir::Value, Source> provided;
+  llvm::DenseMap<mlir::Value, int64_t> multiples; ///< known divisors of indices
+  std::vector<std::map<Key, mlir::Value>> scopes;
+  mlir::Operation *anchor; ///< in the entry block; code that depends only on sizes is inserted before it
+  std::map<int64_t, mlir::Value> constants;
+  llvm::DenseMap<mlir::AffineExpr, mlir::Value> sizeValues;
+  llvm::DenseMap<mlir::Value, mlir::Value> outers; ///< values in the new function of scalars in the kernel's body
+  bool broken = false;
+};
+
+/// Returns `x` combined with the scattered value `y`.
+mlir::Value combineScattered(mlir::OpBuilder &b, mlir::Location loc, tile::ScatterKind kind, mlir::Value x,
+                             mlir::Value y);
+
+/// Returns the type of a tensor's element in memory: a boolean or an 8-bit float is an i8, because LLVM has no 8-bit
+/// float type.
+mlir::Type memoryType(mlir::Type element);
+/// Converts a value to its type in memory, and back; `word` is of memoryType(element).
+mlir::Value toMemory(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value);
+mlir::Value fromMemory(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value word, mlir::Type element);
+
+} // namespace tilewright::cuda
+
+#endif

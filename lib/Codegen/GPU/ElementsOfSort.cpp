@@ -1,0 +1,116 @@
+//===- ElementsOfSort.cpp - elements of sorted rows, as one thread computes them ----------===//
+//
+// Element r of a sorted row is the element of rank r. Its key is found bit by bit, from the highest one: among the
+// elements whose higher bits equal those found so far, elements with a zero come first; if there are too few of them
+// for r, the bit is one. Among the elements with this key, the result is the one preceded by as many equal keys as
+// remain of r, so the sort is stable.
+//
+//   Keys are unsigned integers of the same order. For floats the sign bit is set, or all bits are inverted if it was
+//   set; NaN has all bits set; -0 is 0. For a descending sort all bits are inverted.
+//
+// A row may have any length and needs no extra memory; each thread reads it once per bit.
+//
+// Test: test/Codegen/NVPTX/sort.mlir, test/Python/test_cuda_matrix.py
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Tile/Tile.h"
+#include "lib/Codegen/GPU/Elements.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace tilewright::cuda {
+namespace {
+
+/// Returns an unsigned integer of the same width whose order is that of `op`.
+Value orderOf(OpBuilder &b, tile::SortOp op, Value value) {
+  Location loc = op.getLoc();
+  Type type = value.getType();
+  auto bits = b.getIntegerType(type.getIntOrFloatBitWidth());
+  auto number = [&](const llvm::APInt &number) -> Value {
+    return arith::ConstantOp::create(b, loc, b.getIntegerAttr(bits, number));
+  };
+  Value sign = number(llvm::APInt::getSignMask(bits.getWidth())),
+        ones = number(llvm::APInt::getAllOnes(bits.getWidth()));
+  Value key;
+  if (isa<FloatType>(type)) {
+    Value none = arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
+    Value isZero = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, value, none);
+    Value isNone = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, value, value);
+    value = arith::SelectOp::create(b, loc, isZero, none, value);
+    key = arith::BitcastOp::create(b, loc, bits, value);
+    Value zero = number(llvm::APInt::getZero(bits.getWidth()));
+    Value negative = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, key, zero);
+    key = arith::XOrIOp::create(b, loc, key, arith::SelectOp::create(b, loc, negative, ones, sign));
+    key = arith::SelectOp::create(b, loc, isNone, ones, key);
+  } else {
+    // A boolean has no sign.
+    key = op->hasAttr("tw.unsigned") || bits.getWidth() == 1 ? value
+                                                             : arith::XOrIOp::create(b, loc, value, sign).getResult();
+  }
+  return op.getDescending() ? arith::XOrIOp::create(b, loc, key, ones).getResult() : key;
+}
+
+} // namespace
+
+Value Elements::sort(OpResult result, ArrayRef<Value> at) {
+  auto sort = cast<tile::SortOp>(result.getOwner());
+  Location loc = sort.getLoc();
+  const int64_t dim = int64_t(sort.getDim());
+  Value input = sort.getInputs()[0];
+  auto placed = [&](Value place) {
+    SmallVector<Value> from(at);
+    from[size_t(dim)] = place;
+    return from;
+  };
+  auto positions = cast<OpResult>(sort->getResult(1));
+  if (result != positions) { // the index is the other result; it is computed once and shared
+    Value position = element(positions, at);
+    return element(input, placed(arith::IndexCastOp::create(builder, loc, builder.getIndexType(), position)));
+  }
+  Type type = cast<ShapedType>(input.getType()).getElementType();
+  auto bits = builder.getIntegerType(type.getIntOrFloatBitWidth());
+  Value length = size(input, dim), one = arith::ConstantOp::create(builder, loc, builder.getIntegerAttr(bits, 1)),
+        zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(bits));
+  auto key = [&](Value place) { return orderOf(builder, sort, element(input, placed(place))); };
+  auto isEqual = [&](Value a, Value b) -> Value {
+    return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, a, b);
+  };
+  auto select = [&](Value condition, Value yes, Value no) -> Value {
+    return arith::SelectOp::create(builder, loc, condition, yes, no);
+  };
+  auto loop = scf::ForOp::create(builder, loc, constant(0), constant(bits.getWidth()), constant(1),
+                                 ValueRange{zero, at[size_t(dim)]});
+  inScope([&] {
+    builder.setInsertionPointToStart(loop.getBody());
+    Value found = loop.getRegionIterArg(0), rank = loop.getRegionIterArg(1);
+    Value left = arith::SubIOp::create(builder, loc, constant(bits.getWidth() - 1), loop.getInductionVar());
+    Value shift = bits.getWidth() == 1 ? zero : arith::IndexCastOp::create(builder, loc, bits, left).getResult();
+    // The bits found so far, followed by a zero. A boolean has none found so far.
+    Value begins = bits.getWidth() == 1 ? zero : arith::ShLIOp::create(builder, loc, found, one).getResult();
+    Value count = inOrder(length, constant(0), [&](Value place, Value sofar) {
+      Value high = arith::ShRUIOp::create(builder, loc, key(place), shift);
+      return select(isEqual(high, begins), add(sofar, constant(1)), sofar);
+    });
+    Value isZero = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, rank, count);
+    Value more = arith::OrIOp::create(builder, loc, begins, one);
+    Value fewer = arith::SubIOp::create(builder, loc, rank, count);
+    SmallVector<Value> next{select(isZero, begins, more), select(isZero, rank, fewer)};
+    scf::YieldOp::create(builder, loc, next);
+  });
+  Value found = loop.getResult(0), rank = loop.getResult(1);
+  // Find the element with this key that has `rank` equal keys before it.
+  auto search = scf::ForOp::create(builder, loc, constant(0), length, constant(1), ValueRange{rank, constant(0)});
+  inScope([&] {
+    builder.setInsertionPointToStart(search.getBody());
+    Value place = search.getInductionVar(), before = search.getRegionIterArg(0), chosen = search.getRegionIterArg(1);
+    Value equal = isEqual(key(place), found);
+    Value here = arith::AndIOp::create(builder, loc, equal, isEqual(before, constant(0)));
+    Value less = arith::SubIOp::create(builder, loc, before, constant(1));
+    SmallVector<Value> next{select(equal, less, before), select(here, place, chosen)};
+    scf::YieldOp::create(builder, loc, next);
+  });
+  return arith::IndexCastOp::create(builder, loc, builder.getI64Type(), search.getResult(1));
+}
+
+} // namespace tilewright::cuda

@@ -1,0 +1,200 @@
+//===- ElementsOfStructured.cpp - elements of structured ops, as one thread computes them ===//
+//
+//   linalg.generic ins(%x) outs(%fill)  (d0, d1) -> (d0, d1), (d0)      element i of a sum over rows
+//     ->  scf.for %j: %a = load x[i, j] ; %sofar + %a
+//
+// Loops that do not index the result are sequential loops. Sums of floats are computed in parts, so that rounding
+// errors do not accumulate along a whole row.
+//
+// Tests: test/Codegen/NVPTX/lower-to-threads.mlir, test/Python/test_cuda.py (test_long_sums_of_positive_numbers)
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Tile/Tile.h"
+#include "lib/Codegen/GPU/Elements.h"
+#include "mlir/Dialect/Affine/Utils.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+
+namespace tilewright::cuda {
+
+/// The maximum number of terms that one sum of floats adds sequentially.
+static constexpr int64_t longestSum = 32;
+
+Value Elements::loopExtent(linalg::LinalgOp op, unsigned loop) {
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (!isa<ShapedType>(operand.get().getType()))
+      continue;
+    for (auto [dim, expr] : llvm::enumerate(op.getMatchingIndexingMap(&operand).getResults()))
+      if (auto single = dyn_cast<AffineDimExpr>(expr); single && single.getPosition() == loop)
+        return size(operand.get(), dim);
+  }
+  return {};
+}
+
+/// Returns true if every result is a sum of floats: the accumulator plus another value.
+static bool addsUp(linalg::LinalgOp op) {
+  Operation *yield = op.getBlock()->getTerminator();
+  for (auto [argument, value] : llvm::zip_equal(op.getRegionOutputArgs(), yield->getOperands())) {
+    auto sum = value.getDefiningOp<arith::AddFOp>();
+    if (!sum || !argument.hasOneUse() || !llvm::is_contained(sum->getOperands(), argument))
+      return false;
+  }
+  return true;
+}
+
+/// Computes one element in one thread: the loops that do not index the result are sequential.
+Value Elements::structured(linalg::LinalgOp op, unsigned number, ArrayRef<Value> at) {
+  SmallVector<Value> loops(op.getNumLoops());
+  AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(number));
+  Type type = cast<ShapedType>(op->getResult(number).getType()).getElementType();
+  for (auto [expr, place] : llvm::zip_equal(map.getResults(), at)) {
+    if (auto dim = dyn_cast<AffineDimExpr>(expr))
+      loops[dim.getPosition()] = place;
+    else if (!isa<AffineConstantExpr>(expr))
+      return refuse(op, type);
+  }
+  SmallVector<Value> sofar;
+  for (OpOperand &init : op.getDpsInitsMutable()) {
+    SmallVector<Value> place;
+    bool known = true;
+    for (AffineExpr expr : op.getMatchingIndexingMap(&init).getResults())
+      if (auto dim = dyn_cast<AffineDimExpr>(expr))
+        known &= bool(loops[dim.getPosition()]);
+    Type element = cast<ShapedType>(init.get().getType()).getElementType();
+    if (!known) {
+      sofar.push_back(arith::ConstantOp::create(builder, op.getLoc(), builder.getZeroAttr(element)));
+      continue;
+    }
+    for (AffineExpr expr : op.getMatchingIndexingMap(&init).getResults())
+      place.push_back(evaluate(expr, loops));
+    sofar.push_back(op.payloadUsesValueFromOperand(&init)
+                        ? this->element(init.get(), place)
+                        : arith::ConstantOp::create(builder, op.getLoc(), builder.getZeroAttr(element)).getResult());
+  }
+  SmallVector<int64_t> reduced;
+  for (auto [loop, value] : llvm::enumerate(loops))
+    if (!value)
+      reduced.push_back(loop);
+  if (!reduced.empty()) {
+    const bool sums = addsUp(op);
+    auto add = [&](ArrayRef<Value> a, ArrayRef<Value> b) {
+      return llvm::map_to_vector(llvm::zip_equal(a, b), [&](auto pair) -> Value {
+        return arith::AddFOp::create(builder, op.getLoc(), std::get<0>(pair), std::get<1>(pair));
+      });
+    };
+    const SmallVector<Value> zeros =
+        sums ? llvm::map_to_vector(sofar,
+                                   [&](Value of) -> Value {
+                                     return arith::ConstantOp::create(builder, op.getLoc(),
+                                                                      builder.getZeroAttr(of.getType()));
+                                   })
+             : SmallVector<Value>();
+    auto loopOver = [&](Value from, Value to, Value step, ArrayRef<Value> start,
+                        llvm::function_ref<SmallVector<Value>(Value, SmallVector<Value>)> body) {
+      auto loop = scf::ForOp::create(builder, op.getLoc(), from, to, step, start);
+      inScope([&] {
+        builder.setInsertionPointToStart(loop.getBody());
+        SmallVector<Value> inner = body(loop.getInductionVar(), SmallVector<Value>(loop.getRegionIterArgs()));
+        builder.setInsertionPointToEnd(loop.getBody());
+        scf::YieldOp::create(builder, op.getLoc(), inner);
+      });
+      return SmallVector<Value>(loop.getResults());
+    };
+    // Sums of floats: each loop, and each part of a long loop, has a separate sum, so that rounding errors do not
+    // accumulate along all of them.
+    std::function<SmallVector<Value>(size_t, SmallVector<Value>)> nest = [&](size_t depth, SmallVector<Value> carried) {
+      if (depth == reduced.size())
+        return yielded(op, loops, carried);
+      Value extent = loopExtent(op, reduced[depth]);
+      if (!extent) {
+        refuse(op, type);
+        return carried;
+      }
+      auto each = [&](Value place, SmallVector<Value> within) {
+        loops[reduced[depth]] = place;
+        return sums && depth + 1 < reduced.size() ? add(within, nest(depth + 1, zeros)) : nest(depth + 1, within);
+      };
+      std::optional<int64_t> known = getConstantIntValue(extent);
+      SmallVector<Value> found;
+      if (sums && (!known || *known > longestSum))
+        found =
+            loopOver(constant(0), extent, constant(longestSum), carried, [&](Value first, SmallVector<Value> within) {
+              Value end = arith::AddIOp::create(builder, op.getLoc(), first, constant(longestSum));
+              end = arith::MinUIOp::create(builder, op.getLoc(), end, extent);
+              return add(within, loopOver(first, end, constant(1), zeros, each));
+            });
+      else
+        found = loopOver(constant(0), extent, constant(1), carried, each);
+      loops[reduced[depth]] = Value();
+      return found;
+    };
+    sofar = nest(0, sofar);
+  } else {
+    sofar = yielded(op, loops, sofar);
+  }
+  for (auto [other, value] : llvm::enumerate(sofar))
+    if (op.getMatchingIndexingMap(op.getDpsInitOperand(other)) == map)
+      remember(op->getResult(other), at, value);
+  return sofar[number];
+}
+
+SmallVector<Value> Elements::yielded(linalg::LinalgOp op, ArrayRef<Value> loops, ArrayRef<Value> sofar) {
+  Block &body = *op.getBlock();
+  IRMapping mapping;
+  for (OpOperand &operand : op->getOpOperands()) {
+    BlockArgument argument = op.getMatchingBlockArgument(&operand);
+    if (op.isDpsInit(&operand)) {
+      mapping.map(argument, sofar[operand.getOperandNumber() - op.getNumDpsInputs()]);
+    } else if (!isa<ShapedType>(operand.get().getType())) {
+      mapping.map(argument, outer(operand.get()));
+    } else if (!argument.use_empty()) {
+      SmallVector<Value> at;
+      for (AffineExpr expr : op.getMatchingIndexingMap(&operand).getResults())
+        at.push_back(evaluate(expr, loops));
+      mapping.map(argument, element(operand.get(), at));
+    }
+  }
+  cloneBody(body, mapping, loops);
+  SmallVector<Value> results;
+  for (Value value : body.getTerminator()->getOperands())
+    results.push_back(mapping.contains(value) ? mapping.lookup(value) : outer(value));
+  return results;
+}
+
+void Elements::cloneBody(Block &body, IRMapping &mapping, ArrayRef<Value> loops) {
+  auto mapped = [&](Value value) { return mapping.contains(value) ? mapping.lookup(value) : outer(value); };
+  for (Operation &inner : body.without_terminator()) {
+    if (auto index = dyn_cast<linalg::IndexOp>(inner)) {
+      mapping.map(index.getResult(), loops[index.getDim()]);
+    } else if (auto extract = dyn_cast<tensor::ExtractOp>(inner)) {
+      SmallVector<Value> at;
+      for (Value place : extract.getIndices())
+        at.push_back(mapped(place));
+      mapping.map(extract.getResult(), element(extract.getTensor(), at));
+    } else if (auto placed = dyn_cast<tile::PlaceOp>(inner)) {
+      mapping.map(placed.getPlace(), place(mapped(placed.getNumber()), mapped(placed.getLimit()), placed.getFromEnd()));
+    } else if (auto divisor = dyn_cast<tile::DivisorOp>(inner)) {
+      Value safe = tile::divideByOne(builder, inner.getLoc(), mapped(divisor.getDivisor()));
+      mapping.map(divisor.getResult(), safe);
+    } else if (auto apply = dyn_cast<affine::AffineApplyOp>(inner)) {
+      SmallVector<Value> operands = llvm::map_to_vector(apply.getMapOperands(), mapped);
+      AffineMap map = apply.getAffineMap();
+      mapping.map(apply.getResult(), affine::expandAffineExpr(builder, inner.getLoc(), map.getResult(0),
+                                                              ArrayRef(operands).take_front(map.getNumDims()),
+                                                              ArrayRef(operands).drop_front(map.getNumDims())));
+    } else if (inner.getNumRegions() > 0) {
+      refuse(&inner, inner.getNumResults() ? inner.getResult(0).getType() : builder.getI1Type());
+      for (Value result : inner.getResults())
+        mapping.map(result, arith::ConstantOp::create(builder, inner.getLoc(), builder.getZeroAttr(result.getType())));
+    } else {
+      for (Value operand : inner.getOperands())
+        if (!mapping.contains(operand))
+          mapping.map(operand, outer(operand));
+      builder.clone(inner, mapping);
+    }
+  }
+}
+
+} // namespace tilewright::cuda

@@ -1,0 +1,164 @@
+//===- ElementsOfTile.cpp - elements of scans and scatters, as one thread computes them --===//
+//
+//   scan:     element (i, j) = x[i, 0] + ... + x[i, j], in order
+//   scatter:  element p = old[p], then the source elements scattered to p, in order: the thread searches all of the
+//             source that may be scattered to p. No atomics, and the same result in each run.
+//
+// No loop is emitted for a source dimension that directly indexes the destination: only dimensions that the index
+// tensors determine are searched.
+//
+// Test: test/Python/test_cuda.py (test_scan, test_scatter)
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Codegen/GPU/Elements.h"
+#include "mlir/Dialect/Affine/Utils.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace tilewright::cuda {
+namespace {
+
+template <typename FloatOp, typename IntOp> Value apply(OpBuilder &b, Location loc, Value x, Value y) {
+  if (isa<FloatType>(x.getType()))
+    return FloatOp::create(b, loc, x, y);
+  return IntOp::create(b, loc, x, y);
+}
+
+Value combineByKind(OpBuilder &b, Location loc, tile::ScanKind kind, Value x, Value y) {
+  switch (kind) {
+  case tile::ScanKind::Sum:
+    return apply<arith::AddFOp, arith::AddIOp>(b, loc, x, y);
+  case tile::ScanKind::Prod:
+    return apply<arith::MulFOp, arith::MulIOp>(b, loc, x, y);
+  case tile::ScanKind::Max:
+    return apply<arith::MaximumFOp, arith::MaxSIOp>(b, loc, x, y);
+  case tile::ScanKind::Min:
+    return apply<arith::MinimumFOp, arith::MinSIOp>(b, loc, x, y);
+  }
+  return x;
+}
+
+/// Returns `a` and `b`; a null `a` is true.
+Value both(OpBuilder &builder, Location loc, Value a, Value b) {
+  return a ? arith::AndIOp::create(builder, loc, a, b).getResult() : b;
+}
+
+} // namespace
+
+Value combineScattered(OpBuilder &b, Location loc, tile::ScatterKind kind, Value x, Value y) {
+  switch (kind) {
+  case tile::ScatterKind::Set:
+    return y;
+  case tile::ScatterKind::Add:
+    return combineByKind(b, loc, tile::ScanKind::Sum, x, y);
+  case tile::ScatterKind::Mul:
+    return combineByKind(b, loc, tile::ScanKind::Prod, x, y);
+  case tile::ScatterKind::Max:
+    return combineByKind(b, loc, tile::ScanKind::Max, x, y);
+  case tile::ScatterKind::Min:
+    return combineByKind(b, loc, tile::ScanKind::Min, x, y);
+  }
+  return x;
+}
+
+Value Elements::inOrder(Value extent, Value initial, llvm::function_ref<Value(Value, Value)> body) {
+  auto loop = scf::ForOp::create(builder, kernel.getLoc(), constant(0), extent, constant(1), ValueRange{initial});
+  inScope([&] {
+    builder.setInsertionPointToStart(loop.getBody());
+    Value next = body(loop.getInductionVar(), loop.getRegionIterArgs()[0]);
+    builder.setInsertionPointToEnd(loop.getBody());
+    scf::YieldOp::create(builder, kernel.getLoc(), next);
+  });
+  return loop.getResult(0);
+}
+
+Value Elements::scan(Operation *op, ArrayRef<Value> at) {
+  auto scan = cast<tile::ScanOp>(op);
+  Location loc = op->getLoc();
+  Value input = scan.getInputs()[0];
+  int64_t dim = scan.getDim();
+  Type type = cast<ShapedType>(op->getResult(0).getType()).getElementType(), wide = type;
+  if (type.isBF16() || type.isF16())
+    wide = builder.getF32Type();
+  // As in eager, a running sum or product of f32 is kept in f64.
+  if (type.isF32() && (scan.getKind() == tile::ScanKind::Sum || scan.getKind() == tile::ScanKind::Prod))
+    wide = builder.getF64Type();
+  auto load = [&](Value place) -> Value {
+    SmallVector<Value> from(at);
+    from[dim] = place;
+    Value x = element(input, from);
+    return wide == type ? x : arith::ExtFOp::create(builder, loc, wide, x).getResult();
+  };
+  Value first = load(constant(0));
+  Value sum = inOrder(at[dim], first, [&](Value j, Value sofar) {
+    return combineByKind(builder, loc, scan.getKind(), sofar, load(add(j, constant(1))));
+  });
+  return wide == type ? sum : arith::TruncFOp::create(builder, loc, type, sum).getResult();
+}
+
+Value Elements::meets(tile::ScatterOp scatter, ArrayRef<Value> loops, ArrayRef<Value> at, ArrayRef<unsigned> searched) {
+  Location loc = scatter->getLoc();
+  SmallVector<Value> indices;
+  for (auto [operand, indexMap] : llvm::zip_equal(scatter.getInputs().drop_front(), scatter.getIndexMaps())) {
+    SmallVector<Value> where;
+    for (AffineExpr expr : cast<AffineMapAttr>(indexMap).getValue().getResults())
+      where.push_back(evaluate(expr, loops));
+    indices.push_back(arith::IndexCastOp::create(builder, loc, builder.getIndexType(), element(operand, where)));
+  }
+  Value here;
+  for (unsigned dim : searched) {
+    AffineExpr expr = scatter.getDestMap().getResult(dim);
+    Value place = affine::expandAffineExpr(builder, loc, expr, loops, indices);
+    if (isa<AffineSymbolExpr>(expr))
+      place = placeOrNone(place, size(scatter.getOutputs()[0], dim), !scatter->hasAttr("tw.from_start"));
+    here = both(builder, loc, here, arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, place, at[dim]));
+  }
+  return here;
+}
+
+Value Elements::scatter(Operation *op, ArrayRef<Value> at) {
+  auto scatter = cast<tile::ScatterOp>(op);
+  Location loc = op->getLoc();
+  Value source = scatter.getInputs()[0], old = scatter.getOutputs()[0];
+  Type type = cast<ShapedType>(old.getType()).getElementType();
+  SmallVector<Value> loops(cast<ShapedType>(source.getType()).getRank());
+  AffineMap map = scatter.getDestMap();
+  Value reached;
+  SmallVector<unsigned> searched; // dimensions of the destination that no loop indexes directly
+  for (auto [dim, expr] : llvm::enumerate(map.getResults())) {
+    auto loop = dyn_cast<AffineDimExpr>(expr);
+    if (!loop || loops[loop.getPosition()]) {
+      searched.push_back(dim);
+      continue;
+    }
+    loops[loop.getPosition()] = at[dim];
+    Value extent = size(source, loop.getPosition());
+    if (extent != size(old, dim))
+      reached =
+          both(builder, loc, reached, arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, at[dim], extent));
+  }
+  SmallVector<unsigned> free;
+  for (auto [loop, value] : llvm::enumerate(loops))
+    if (!value)
+      free.push_back(loop);
+  auto meet = [&](Value sofar) -> Value {
+    Value here = meets(scatter, loops, at, searched);
+    auto taken = [&] { return combineScattered(builder, loc, scatter.getKind(), sofar, element(source, loops)); };
+    return here ? choose(here, type, taken, [&] { return sofar; }) : taken();
+  };
+  std::function<Value(size_t, Value)> nest = [&](size_t depth, Value sofar) -> Value {
+    if (depth == free.size())
+      return meet(sofar);
+    return inOrder(size(source, free[depth]), sofar, [&](Value place, Value carried) {
+      loops[free[depth]] = place;
+      return nest(depth + 1, carried);
+    });
+  };
+  Value before = element(old, at);
+  if (!reached)
+    return nest(0, before);
+  return choose(reached, type, [&] { return nest(0, before); }, [&] { return before; });
+}
+
+} // namespace tilewright::cuda

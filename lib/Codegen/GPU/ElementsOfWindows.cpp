@@ -1,0 +1,110 @@
+//===- ElementsOfWindows.cpp - elements of grouped convolutions, as one thread computes them ===//
+//
+//   grouped_convolution: element (n, y, x, f) = sum over its group's channels under the taps that are inside the input
+//   depthwise_gradient:  element (n, p, kh, kw, c) = sum over the pixels of part p whose tap is inside the input
+//
+// Each line of a window has a separate sum, so that rounding errors do not accumulate along the whole window.
+//
+// Tests: test/Codegen/NVPTX/grouped-convolution.mlir, test/Python/test_cuda_matrix.py
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Tile/Tile.h"
+#include "lib/Codegen/GPU/Elements.h"
+
+using namespace mlir;
+
+namespace tilewright::cuda {
+namespace {
+
+struct Sums {
+  OpBuilder &builder;
+  Location loc;
+  Type type;
+
+  Value zero() { return arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type)); }
+  Value extended(Value value) {
+    return value.getType() == type ? value : arith::ExtFOp::create(builder, loc, type, value).getResult();
+  }
+  Value add(Value a, Value b) {
+    if (!isa<FloatType>(type))
+      return arith::AddIOp::create(builder, loc, a, b);
+    auto sum = arith::AddFOp::create(builder, loc, a, b);
+    sum.setFastmath(arith::FastMathFlags::contract);
+    return sum;
+  }
+  Value multiply(Value a, Value b) {
+    if (!isa<FloatType>(type))
+      return arith::MulIOp::create(builder, loc, a, b);
+    auto product = arith::MulFOp::create(builder, loc, a, b);
+    product.setFastmath(arith::FastMathFlags::contract);
+    return product;
+  }
+};
+
+} // namespace
+
+/// Returns the index of the input's line or pixel under `tap` of the window at `place`. Updates `inside` with whether
+/// the index is inside the input.
+template <typename Op>
+static Value underTap(OpBuilder &b, Elements &elements, Op op, int64_t dim, Value place, Value tap, Value extent,
+                      Value &inside) {
+  Location loc = op.getLoc();
+  Value reach = elements.add(elements.multiply(place, elements.constant(op.getStrides()[dim])),
+                             elements.multiply(tap, elements.constant(op.getDilations()[dim])));
+  // An index before the first one is a very large unsigned number.
+  Value at = arith::SubIOp::create(b, loc, reach, elements.constant(op.getPadding()[dim]));
+  Value fits = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, at, extent);
+  inside = inside ? arith::AndIOp::create(b, loc, inside, fits).getResult() : fits;
+  return at;
+}
+
+Value Elements::groupedConvolution(Operation *op, ArrayRef<Value> at) {
+  auto grouped = cast<tile::GroupedConvolutionOp>(op);
+  Value input = grouped.getInputs()[0], weight = grouped.getInputs()[1];
+  auto weightType = cast<RankedTensorType>(weight.getType());
+  const int64_t perGroup = weightType.getDimSize(2), filters = weightType.getDimSize(3) / grouped.getGroups();
+  Sums sums{builder, op->getLoc(), weightType.getElementType()};
+  Value group = arith::DivUIOp::create(builder, op->getLoc(), at[3], constant(filters));
+  Value firstChannel = multiply(group, constant(perGroup));
+  return inOrder(constant(weightType.getDimSize(0)), sums.zero(), [&](Value line, Value lines) {
+    Value inLine = inOrder(constant(weightType.getDimSize(1)), sums.zero(), [&](Value pixel, Value sofar) {
+      Value inside;
+      Value y = underTap(builder, *this, grouped, 0, at[1], line, size(input, 1), inside);
+      Value x = underTap(builder, *this, grouped, 1, at[2], pixel, size(input, 2), inside);
+      auto taken = [&] {
+        return inOrder(constant(perGroup), sofar, [&](Value channel, Value sum) {
+          Value a = sums.extended(element(input, {at[0], y, x, add(firstChannel, channel)}));
+          return sums.add(sum, sums.multiply(a, element(weight, {line, pixel, channel, at[3]})));
+        });
+      };
+      return choose(inside, sums.type, taken, [&] { return sofar; });
+    });
+    return sums.add(lines, inLine);
+  });
+}
+
+Value Elements::depthwiseGradient(Operation *op, ArrayRef<Value> at) {
+  auto gradient = cast<tile::DepthwiseGradientOp>(op);
+  Location loc = op->getLoc();
+  Value input = gradient.getInputs()[0], grad = gradient.getInputs()[1];
+  Sums sums{builder, loc, cast<ShapedType>(op->getResult(0).getType()).getElementType()};
+  Value first = multiply(at[1], constant(gradient.getLines()));
+  Value left = arith::SubIOp::create(builder, loc, size(grad, 1), first);
+  Value lines = arith::MinSIOp::create(builder, loc, left, constant(gradient.getLines()));
+  return inOrder(lines, sums.zero(), [&](Value number, Value all) {
+    Value line = add(first, number);
+    Value inLine = inOrder(size(grad, 2), sums.zero(), [&](Value pixel, Value sofar) {
+      Value inside;
+      Value y = underTap(builder, *this, gradient, 0, line, at[2], size(input, 1), inside);
+      Value x = underTap(builder, *this, gradient, 1, pixel, at[3], size(input, 2), inside);
+      auto taken = [&] {
+        Value a = sums.extended(element(input, {at[0], y, x, at[4]}));
+        return sums.add(sofar, sums.multiply(a, sums.extended(element(grad, {at[0], line, pixel, at[4]}))));
+      };
+      return choose(inside, sums.type, taken, [&] { return sofar; });
+    });
+    return sums.add(all, inLine);
+  });
+}
+
+} // namespace tilewright::cuda

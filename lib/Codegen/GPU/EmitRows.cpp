@@ -1,0 +1,591 @@
+//===- EmitRows.cpp - the schedule `rows`: threads that share a row of a kernel ----------===//
+//
+// A kernel's rows (dialects/Tile/Rows.h) are the leading dimensions of its results; softmax and norms reduce the
+// remaining dimensions and read them again. Each row belongs to one group of threads, a warp or a block:
+//
+//   softmax, 7 x 512 bf16, {group = 32, vector = 8}: lane l has the elements 8 l ... 8 l + 7 and 256 + 8 l ... of a row
+//     load them (once: every op uses the same indices) ; max in registers ; five shuffles ; exp, sum ; five shuffles
+//     ; divide, store
+//
+// An operand that a product reads repeatedly (the weights of attention) is stored in shared memory first.
+//
+// A group of more than a warp reduces through shared memory: one slot per warp, and one barrier per reduction. If the
+// blocks of a cluster share a longer row, all threads read all slots in the same order, those of other blocks by
+// distributed shared memory; a block exits only after the others' last reads. Rows that are too long for registers, or
+// of symbolic size, are read in a loop, once per op.
+//
+// Tests: test/Codegen/NVPTX/softmax.mlir, test/Codegen/NVPTX/long-rows.mlir, test/Codegen/NVPTX/rows-cluster.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Tile/Rows.h"
+#include "dialects/Tile/Sizes.h"
+#include "lib/Codegen/GPU/ThreadKernel.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+
+namespace tilewright::cuda {
+namespace {
+
+/// A longer row is summed in chunks of this many elements.
+constexpr int64_t chunkLength = 16;
+
+class RowEmitter {
+public:
+  RowEmitter(ThreadKernel &kernel, tile::RowMap rows)
+      : kernel(kernel), builder(kernel.builder), elements(kernel.elements), loc(kernel.loc()), rows(std::move(rows)),
+        vector(kernel.schedule.vector), cluster(kernel.schedule.cluster), group(kernel.schedule.group * cluster) {}
+
+  LogicalResult run(Operation *anchor) {
+    placeRow(anchor->getResult(0));
+    // Reductions alternate between two buffers: a thread at the second barrier from here has finished reading the
+    // first.
+    int64_t reservedBytes = kernel.schedule.turned ? kernel.schedule.threads * 8
+                            : group > warpSize     ? kernel.schedule.group / warpSize * 8
+                                                   : 0;
+    const bool reduces = llvm::any_of(rows.rowOfLoop, [&](auto &entry) {
+      auto op = dyn_cast<linalg::LinalgOp>(entry.first);
+      return op && reducesRow(op);
+    });
+    for (Value &slots : slotsInTurn)
+      if (reduces && reservedBytes > 0)
+        slots = kernel.allocateShared(reservedBytes);
+    for (Operation &op : kernel.from.getBody().front()) {
+      auto member = dyn_cast<linalg::LinalgOp>(op);
+      if (member && reducesRow(member))
+        reduce(member);
+      else if (member && isMultiplied(member)) {
+        if (cluster > 1)
+          whyNot = "a product reads the whole row, and a block of a cluster has a part of it";
+        share(member);
+      }
+    }
+    if (cluster > 1 && reduces)
+      inAssembly("barrier.cluster.arrive;", "~{memory}", {}, Type());
+    for (auto [value, destination] : kernel.results())
+      if (failed(describe(value, destination)))
+        return failure();
+    // Compute all results at the same indices before storing any: a result may be stored over an operand.
+    for (size_t first = 0; first < outputs.size();) {
+      size_t end = first + 1;
+      while (end < outputs.size() && outputs[end].extents == outputs[first].extents)
+        ++end;
+      write(ArrayRef(outputs).slice(first, end - first));
+      first = end;
+    }
+    if (cluster > 1 && reduces) // other blocks may still read this block's slots
+      inAssembly("barrier.cluster.wait;", "~{memory}", {}, Type());
+    if (cluster > 1)
+      kernel.to->setAttr("tw_cuda.cluster", builder.getI64IntegerAttr(cluster));
+    if (!whyNot.empty())
+      return kernel.from.emitOpError("its schedule `rows` cannot be: ") << whyNot;
+    return success();
+  }
+
+private:
+  /// Adjacent elements of a row that belong to one thread: the indices of the first element.
+  struct Place {
+    SmallVector<Value> at;
+    Value valid; ///< null: always
+  };
+
+  Value index(int64_t value) { return elements.constant(value); }
+
+  /// Computes the row of this thread.
+  void placeRow(Value result) {
+    int64_t perBlock = rowsOfBlock();
+    // If `turned`, consecutive threads have consecutive rows, otherwise they share one row.
+    int64_t neighbours = kernel.schedule.turned ? perBlock : group;
+    Value quotient = arith::DivUIOp::create(builder, loc, kernel.thread, index(neighbours));
+    Value remainder = arith::RemUIOp::create(builder, loc, kernel.thread, index(neighbours));
+    rowInBlock = perBlock == 1 ? index(0) : kernel.schedule.turned ? remainder : quotient;
+    lane = perBlock == 1 ? kernel.thread : kernel.schedule.turned ? quotient : remainder;
+    Value block = kernel.block;
+    if (cluster > 1) {
+      Value rank = arith::RemUIOp::create(builder, loc, block, index(cluster));
+      block = arith::DivUIOp::create(builder, loc, block, index(cluster));
+      lane = elements.add(elements.multiply(rank, index(kernel.schedule.threads)), lane);
+    }
+    Value row = elements.add(elements.multiply(block, index(perBlock)), rowInBlock);
+    SmallVector<Value> extents;
+    AffineExpr total = getAffineConstantExpr(1, builder.getContext());
+    Value count = index(1);
+    for (int64_t dim = 0; dim < rows.numRows; ++dim) {
+      extents.push_back(elements.size(result, dim));
+      count = elements.multiply(count, extents.back());
+      total = total * tile::sizeOf(result, dim);
+    }
+    auto known = dyn_cast<AffineConstantExpr>(total);
+    if (!known || known.getValue() % perBlock != 0) {
+      rowValid = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, row, count);
+      row = arith::MinUIOp::create(builder, loc, row, arith::SubIOp::create(builder, loc, count, index(1)).getResult());
+    }
+    place = elements.delinearize(row, extents);
+    kernel.setGrid(total.ceilDiv(perBlock) * cluster);
+  }
+
+  /// Returns the rows of a block; with a cluster this is 1, and other blocks share the row.
+  int64_t rowsOfBlock() { return kernel.schedule.threads / kernel.schedule.group; }
+
+  /// Returns true if all that `op` reduces is in one row.
+  bool reducesRow(linalg::LinalgOp op) {
+    auto found = rows.rowOfLoop.find(op);
+    if (found == rows.rowOfLoop.end() || op.getNumReductionLoops() == 0 || isProduct(op))
+      return false;
+    for (auto [kind, row] : llvm::zip_equal(op.getIteratorTypesArray(), found->second))
+      if ((kind == utils::IteratorType::parallel) != (row >= 0))
+        return false;
+    for (unsigned i = 0; i < op->getNumResults(); ++i)
+      if (!combinerOf(op, i))
+        return false;
+    return true;
+  }
+
+  void reduce(linalg::LinalgOp op) {
+    SmallVector<Value> loops;
+    SmallVector<unsigned> reduced;
+    SmallVector<Value> extents;
+    for (auto [loop, row] : llvm::enumerate(rows.rowOfLoop[op])) {
+      loops.push_back(row >= 0 ? place[row] : Value());
+      if (row >= 0)
+        continue;
+      reduced.push_back(loop);
+      extents.push_back(elements.loopExtent(op, loop));
+    }
+    SmallVector<Value> partial, initial;
+    for (unsigned i = 0; i < op->getNumResults(); ++i) {
+      partial.push_back(arith::ConstantOp::create(builder, loc, *arith::getNeutralElement(combinerOf(op, i))));
+      OpOperand *init = op.getDpsInitOperand(i);
+      SmallVector<Value> at;
+      for (AffineExpr expr : op.getMatchingIndexingMap(init).getResults())
+        at.push_back(elements.evaluate(expr, loops));
+      initial.push_back(elements.element(init->get(), at));
+    }
+    auto merge = [&](ArrayRef<Value> sofar, ArrayRef<Value> chunk) {
+      SmallVector<Value> merged;
+      for (unsigned i = 0; i < op->getNumResults(); ++i)
+        merged.push_back(combine(builder, combinerOf(op, i), sofar[i], chunk[i]));
+      return merged;
+    };
+    auto add = [&](Place &at, SmallVector<Value> sofar) {
+      for (int64_t i = 0; i < vector; ++i) {
+        SmallVector<Value> places = neighbour(at, i);
+        for (auto [loop, value] : llvm::zip_equal(reduced, places))
+          loops[loop] = value;
+        SmallVector<Value> next = elements.yielded(op, loops, sofar);
+        for (auto [mine, added] : llvm::zip_equal(sofar, next))
+          mine = at.valid ? arith::SelectOp::create(builder, loc, at.valid, added, mine).getResult() : added;
+      }
+      return sofar;
+    };
+    partial = overRow(extents, partial, add, merge);
+    for (unsigned i = 0; i < op->getNumResults(); ++i) {
+      Operation *combiner = combinerOf(op, i);
+      Value all = combine(builder, combiner, initial[i], inGroup(combiner, partial[i]));
+      elements.provide(op->getResult(i), [all](ArrayRef<Value>) { return all; });
+    }
+  }
+
+  /// Returns true if a product of the kernel reads the whole row that `op` computes for each of its elements.
+  bool isMultiplied(linalg::LinalgOp op) {
+    return rows.rowOfLoop.contains(op) && op->getNumResults() == 1 && !isa<linalg::FillOp>(op) &&
+           llvm::any_of(op->getUsers(), [](Operation *user) {
+             auto reader = dyn_cast<linalg::LinalgOp>(user);
+             return reader && isProduct(reader);
+           });
+  }
+
+  /// Stores the row that `op` computes in shared memory, where all threads of the group can read it.
+  void share(linalg::LinalgOp op) {
+    OpResult result = op->getResult(0);
+    auto type = cast<RankedTensorType>(result.getType());
+    Type stored = memoryType(type.getElementType());
+    AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+    SmallVector<Value> at(type.getRank()), extents;
+    SmallVector<unsigned> inRow;
+    int64_t size = 1;
+    for (auto [dim, expr] : llvm::enumerate(map.getResults())) {
+      auto loop = dyn_cast<AffineDimExpr>(expr);
+      int64_t row = loop ? rows.rowOfLoop[op][loop.getPosition()] : -1;
+      if (row >= 0) {
+        at[dim] = place[row];
+        continue;
+      }
+      inRow.push_back(dim);
+      extents.push_back(elements.size(result, dim));
+      size *= type.getDimSize(dim);
+    }
+    int64_t perBlock = rowsOfBlock();
+    if (inRow.empty() || !type.hasStaticShape() || kernel.sharedBytes + size * perBlock * 8 > mostStaticShared)
+      return; // each reader computes the elements it needs
+    Value base = kernel.allocateShared(size * perBlock * stored.getIntOrFloatBitWidth() / 8);
+    Value first = elements.multiply(rowInBlock, index(size));
+    auto slot = [this, base, first, stored, extents](ArrayRef<Value> places) -> Value {
+      Value linear = elements.add(first, elements.linearize(places, extents));
+      Value number = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), linear);
+      return LLVM::GEPOp::create(builder, loc, base.getType(), stored, base, ArrayRef<LLVM::GEPArg>{number});
+    };
+    overRow(extents, {}, [&](Place &where, SmallVector<Value>) {
+      SmallVector<std::pair<Value, SmallVector<Value>>> made;
+      for (int64_t i = 0; i < vector; ++i) {
+        made.push_back({Value(), neighbour(where, i)});
+        for (auto [dim, value] : llvm::zip_equal(inRow, made.back().second))
+          at[dim] = value;
+        made.back().first = elements.element(result, at);
+      }
+      guarded(where.valid, [&] {
+        for (auto &[value, places] : made)
+          LLVM::StoreOp::create(builder, loc, toMemory(builder, loc, value), slot(places));
+      });
+      return SmallVector<Value>();
+    });
+    if (group == warpSize && !kernel.schedule.turned)
+      kernel.threads.syncWarp(builder, loc);
+    else
+      kernel.barrier();
+    elements.provide(result, [this, slot, stored, type, inRow](ArrayRef<Value> at) -> Value {
+      SmallVector<Value> places;
+      for (unsigned dim : inRow)
+        places.push_back(at[dim]);
+      return fromMemory(builder, loc, LLVM::LoadOp::create(builder, loc, stored, slot(places)), type.getElementType());
+    });
+  }
+
+  Value nextSlots() {
+    std::swap(slotsInTurn[0], slotsInTurn[1]);
+    return slotsInTurn[1];
+  }
+
+  /// Combines the values of all threads of the group; each thread gets the result.
+  Value inGroup(Operation *combiner, Value value) {
+    if (kernel.schedule.turned)
+      return acrossWarps(combiner, value);
+    value = reduceInWarp(kernel, combiner, value);
+    if (group == warpSize)
+      return value;
+    if (cluster > 1)
+      return inCluster(combiner, value);
+    // Each warp writes a slot, then reads all slots.
+    Type type = value.getType(), stored = memoryType(type);
+    int64_t warps = group / warpSize;
+    Value slots = nextSlots();
+    Value warp = arith::DivUIOp::create(builder, loc, kernel.thread, index(warpSize));
+    Value inWarp = arith::RemUIOp::create(builder, loc, kernel.thread, index(warpSize));
+    auto slot = [&](Value number) -> Value {
+      Value at = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), number);
+      return LLVM::GEPOp::create(builder, loc, slots.getType(), builder.getI64Type(), slots,
+                                 ArrayRef<LLVM::GEPArg>{at});
+    };
+    Value first = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, inWarp, index(0));
+    auto branch = scf::IfOp::create(builder, loc, TypeRange(), first, /*withElse=*/false);
+    {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(&branch.getThenRegion().front());
+      LLVM::StoreOp::create(builder, loc, toMemory(builder, loc, value), slot(warp));
+    }
+    kernel.barrier();
+    Value from = warps == warpSize ? inWarp : arith::RemUIOp::create(builder, loc, inWarp, index(warps)).getResult();
+    Value others = fromMemory(builder, loc, LLVM::LoadOp::create(builder, loc, stored, slot(from)), type);
+    if (warps != warpSize) {
+      Value neutral = arith::ConstantOp::create(builder, loc, *arith::getNeutralElement(combiner));
+      Value real = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, inWarp, index(warps));
+      others = arith::SelectOp::create(builder, loc, real, others, neutral);
+    }
+    return reduceInWarp(kernel, combiner, others);
+  }
+
+  /// inGroup() if the blocks of a cluster share the row: each block has one slot per warp. A lane reads the slots with
+  /// one index, block by block, so that all threads add in the same order.
+  Value inCluster(Operation *combiner, Value value) {
+    Type type = value.getType();
+    const unsigned width = type.getIntOrFloatBitWidth();
+    Type integer = builder.getIntegerType(width), stored = builder.getIntegerType(width > 32 ? 64 : 32);
+    const int64_t warps = kernel.schedule.threads / warpSize;
+    Value slots = nextSlots();
+    Value warp = arith::DivUIOp::create(builder, loc, kernel.thread, index(warpSize));
+    Value inWarp = arith::RemUIOp::create(builder, loc, kernel.thread, index(warpSize));
+    auto slot = [&](Value number) -> Value {
+      Value at = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), number);
+      return LLVM::GEPOp::create(builder, loc, slots.getType(), builder.getI64Type(), slots,
+                                 ArrayRef<LLVM::GEPArg>{at});
+    };
+    guarded(arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, inWarp, index(0)), [&] {
+      Value bits = type == integer ? value : arith::BitcastOp::create(builder, loc, integer, value).getResult();
+      if (stored != integer)
+        bits = arith::ExtUIOp::create(builder, loc, stored, bits);
+      LLVM::StoreOp::create(builder, loc, bits, slot(warp));
+    });
+    inAssembly("barrier.cluster.arrive;\n\tbarrier.cluster.wait;", "~{memory}", {}, Type());
+    Value from =
+        slot(warps == warpSize ? inWarp : arith::RemUIOp::create(builder, loc, inWarp, index(warps)).getResult());
+    const bool wide = width > 32;
+    const std::string text = std::string("{\n\t.reg .b32 there;\n\tmapa.shared::cluster.u32 there, $1, $2;\n\t") +
+                             (wide ? "ld.shared::cluster.b64" : "ld.shared::cluster.b32") + " $0, [there];\n\t}";
+    Value all;
+    for (int64_t rank = 0; rank < cluster; ++rank) {
+      Value number = arith::ConstantIntOp::create(builder, loc, rank, 32);
+      Value bits = inAssembly(text, wide ? "=l,r,r,~{memory}" : "=r,r,r,~{memory}", {from, number}, stored);
+      if (stored != integer)
+        bits = arith::TruncIOp::create(builder, loc, integer, bits);
+      Value other = type == integer ? bits : arith::BitcastOp::create(builder, loc, type, bits).getResult();
+      all = all ? combine(builder, combiner, all, other) : other;
+    }
+    if (warps != warpSize) {
+      Value neutral = arith::ConstantOp::create(builder, loc, *arith::getNeutralElement(combiner));
+      Value real = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, inWarp, index(warps));
+      all = arith::SelectOp::create(builder, loc, real, all, neutral);
+    }
+    return reduceInWarp(kernel, combiner, all);
+  }
+
+  /// Emits inline assembly, without a result if `result` is null.
+  Value inAssembly(StringRef text, StringRef constraints, ValueRange operands, Type result) {
+    auto made = LLVM::InlineAsmOp::create(builder, loc, result ? TypeRange(result) : TypeRange(), operands, text,
+                                          constraints, /*has_side_effects=*/true, /*is_align_stack=*/false,
+                                          LLVM::tailcallkind::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
+    return result ? made.getRes() : Value();
+  }
+
+  /// inGroup() if a group has one thread of each warp: each thread has a slot, in the order of the lanes, and reads the
+  /// slots of its group.
+  Value acrossWarps(Operation *combiner, Value value) {
+    if (group == 1)
+      return value;
+    Type type = value.getType(), stored = memoryType(type);
+    Value slots = nextSlots();
+    auto slot = [&](Value number) -> Value {
+      Value at = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), number);
+      return LLVM::GEPOp::create(builder, loc, slots.getType(), stored, slots, ArrayRef<LLVM::GEPArg>{at});
+    };
+    LLVM::StoreOp::create(builder, loc, toMemory(builder, loc, value), slot(kernel.thread));
+    kernel.barrier();
+    Value inWarp = arith::RemUIOp::create(builder, loc, kernel.thread, index(warpSize)), all;
+    for (int64_t warp = 0; warp < group; ++warp) {
+      Value other = LLVM::LoadOp::create(builder, loc, stored, slot(elements.add(inWarp, index(warp * warpSize))));
+      other = fromMemory(builder, loc, other, type);
+      all = all ? combine(builder, combiner, all, other) : other;
+    }
+    return all;
+  }
+
+  SmallVector<Value> neighbour(const Place &at, int64_t i) {
+    SmallVector<Value> places(at.at);
+    if (!places.empty())
+      places.back() = neighbours.at({places.back().getAsOpaquePointer(), i});
+    return places;
+  }
+
+  Place placeAt(Value number, Value valid, ArrayRef<Value> extents) {
+    Place made{elements.delinearize(number, extents), valid};
+    if (!made.at.empty()) {
+      Value first = elements.multiply(made.at.back(), index(vector));
+      made.at.back() = first;
+      for (int64_t i = 0; i < vector; ++i)
+        neighbours[{first.getAsOpaquePointer(), i}] = elements.add(first, index(i));
+    }
+    return made;
+  }
+
+  using Body = llvm::function_ref<SmallVector<Value>(Place &, SmallVector<Value>)>;
+  using Merge = llvm::function_ref<SmallVector<Value>(ArrayRef<Value>, ArrayRef<Value>)>;
+
+  /// Calls `body` for each of this thread's indices in a block of these extents. With `merge`, a long row is summed in
+  /// chunks, each starting from `carried`, so that rounding errors do not accumulate along it.
+  SmallVector<Value> overRow(SmallVector<Value> extents, SmallVector<Value> carried, Body body, Merge merge = nullptr) {
+    if (!extents.empty()) {
+      std::optional<int64_t> last = getConstantIntValue(extents.back());
+      if (vector > 1 && (!last || *last % vector != 0) && whyNot.empty())
+        whyNot = "a row of " + (last ? std::to_string(*last) : "symbolic size") + " does not fall into vectors of " +
+                 std::to_string(vector);
+      if (last)
+        extents.back() = index(*last / vector);
+    }
+    Value count = index(1);
+    std::optional<int64_t> known = 1;
+    for (Value extent : extents) {
+      count = elements.multiply(count, extent);
+      std::optional<int64_t> size = getConstantIntValue(extent);
+      known = known && size ? std::optional<int64_t>(*known * *size) : std::nullopt;
+    }
+    if (known)
+      count = index(*known);
+    if (known && *known > 0 && llvm::divideCeil(*known, group) * vector <= mostOfRowInRegisters) {
+      std::vector<Place> &mine = placesOf(extents, *known);
+      for (Place &at : mine)
+        carried = body(at, carried);
+      return carried;
+    }
+    if (!merge)
+      return loopOver(index(0), count, extents, count, known && *known % group == 0, carried, body);
+    int64_t chunk = group * chunkLength;
+    auto outer = scf::ForOp::create(builder, loc, index(0), count, index(chunk), carried);
+    elements.inScope([&] {
+      builder.setInsertionPointToStart(outer.getBody());
+      Value begin = outer.getInductionVar();
+      Value end = arith::MinUIOp::create(builder, loc, elements.add(begin, index(chunk)), roundedUp(count, known));
+      SmallVector<Value> sum = loopOver(begin, end, extents, count, known && *known % group == 0, carried, body);
+      builder.setInsertionPointToEnd(outer.getBody());
+      SmallVector<Value> sofar(outer.getRegionIterArgs().begin(), outer.getRegionIterArgs().end());
+      scf::YieldOp::create(builder, loc, merge(sofar, sum));
+    });
+    return SmallVector<Value>(outer.getResults());
+  }
+
+  /// Rounds up to a multiple of the group size, so that a loop has the same number of iterations for all threads.
+  Value roundedUp(Value count, std::optional<int64_t> known) {
+    if (known)
+      return index(llvm::alignTo(*known, group));
+    Value more = elements.add(count, index(group - 1));
+    return elements.multiply(arith::DivUIOp::create(builder, loc, more, index(group)), index(group));
+  }
+
+  /// Emits a loop over the group's linear indices from `begin` to `end`. `whole` means that none of them is past
+  /// `count`.
+  SmallVector<Value> loopOver(Value begin, Value end, ArrayRef<Value> extents, Value count, bool whole,
+                              SmallVector<Value> carried, Body body) {
+    auto loop = scf::ForOp::create(builder, loc, begin, end, index(group), carried);
+    elements.inScope([&] {
+      builder.setInsertionPointToStart(loop.getBody());
+      Value number = elements.add(loop.getInductionVar(), lane), valid;
+      if (!whole) {
+        valid = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, number, count);
+        number = arith::MinUIOp::create(builder, loc, number,
+                                        arith::SubIOp::create(builder, loc, count, index(1)).getResult());
+      }
+      Place at = placeAt(number, valid, extents);
+      SmallVector<Value> next =
+          body(at, SmallVector<Value>(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end()));
+      builder.setInsertionPointToEnd(loop.getBody());
+      if (!carried.empty())
+        scf::YieldOp::create(builder, loc, next);
+    });
+    return SmallVector<Value>(loop.getResults());
+  }
+
+  /// Returns this thread's indices in a block of these extents, the same values on each call, so that the next op
+  /// reuses the elements that an earlier op has loaded or computed.
+  std::vector<Place> &placesOf(ArrayRef<Value> extents, int64_t count) {
+    std::vector<const void *> key;
+    for (Value extent : extents)
+      key.push_back(extent.getAsOpaquePointer());
+    std::vector<Place> &places = known[key];
+    for (int64_t first = 0; first < count && int64_t(places.size()) * group < count; first += group) {
+      Value number = elements.add(lane, index(first)), valid;
+      if (first + group > count) {
+        valid = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, number, index(count));
+        number = arith::MinUIOp::create(builder, loc, number, index(count - 1));
+      }
+      places.push_back(placeAt(number, valid, extents));
+    }
+    return places;
+  }
+
+  /// A result. The indices of the row dimensions are set in `at`; `inRow` lists the dimensions inside a row.
+  struct Output {
+    Value value;
+    BlockArgument destination;
+    SmallVector<Value> at, extents;
+    SmallVector<unsigned> inRow;
+  };
+
+  LogicalResult describe(Value value, BlockArgument destination) {
+    auto op = value.getDefiningOp<linalg::LinalgOp>();
+    auto found = op ? rows.rowOfLoop.find(op) : rows.rowOfLoop.end();
+    if (found == rows.rowOfLoop.end())
+      return kernel.from.emitOpError("its schedule `rows` writes results of structured ops only");
+    AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(cast<OpResult>(value).getResultNumber()));
+    Output made{value, destination, SmallVector<Value>(map.getNumResults()), {}, {}};
+    for (auto [dim, expr] : llvm::enumerate(map.getResults())) {
+      auto loop = dyn_cast<AffineDimExpr>(expr);
+      int64_t row = loop ? found->second[loop.getPosition()] : -1;
+      if (row >= 0) {
+        made.at[dim] = place[row];
+        continue;
+      }
+      made.inRow.push_back(dim);
+      made.extents.push_back(elements.size(destination, dim));
+    }
+    outputs.push_back(std::move(made));
+    return success();
+  }
+
+  void guarded(Value condition, llvm::function_ref<void()> body) {
+    OpBuilder::InsertionGuard guard(builder);
+    if (condition) {
+      auto branch = scf::IfOp::create(builder, loc, TypeRange(), condition, /*withElse=*/false);
+      builder.setInsertionPointToStart(&branch.getThenRegion().front());
+    }
+    body();
+  }
+
+  /// Writes consecutive outputs with the same extents.
+  void write(ArrayRef<Output> outputs) {
+    struct Made {
+      Value element;
+      const Output *output;
+      SmallVector<Value> at;
+    };
+    SmallVector<Made> made;
+    auto storeAll = [&] {
+      for (Made &each : made)
+        elements.store(each.element, each.output->destination, each.at, kernel.pointers[each.output->destination]);
+    };
+    auto both = [&](Value a, Value b) -> Value {
+      return a && b ? arith::AndIOp::create(builder, loc, a, b).getResult() : a ? a : b;
+    };
+    if (outputs.front().inRow.empty()) {
+      for (const Output &output : outputs)
+        made.push_back({elements.element(output.value, output.at), &output, output.at});
+      Value one = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, lane, index(0));
+      guarded(both(one, rowValid), storeAll);
+      return;
+    }
+    overRow(outputs.front().extents, {}, [&](Place &where, SmallVector<Value>) {
+      made.clear();
+      for (const Output &output : outputs)
+        for (int64_t i = 0; i < vector; ++i) {
+          SmallVector<Value> at = output.at;
+          for (auto [dim, value] : llvm::zip_equal(output.inRow, neighbour(where, i)))
+            at[dim] = value;
+          made.push_back({elements.element(output.value, at), &output, at});
+        }
+      guarded(both(where.valid, rowValid), storeAll);
+      return SmallVector<Value>();
+    });
+  }
+
+  ThreadKernel &kernel;
+  OpBuilder &builder;
+  Elements &elements;
+  Location loc;
+  tile::RowMap rows;
+  int64_t vector, cluster;
+  int64_t group; ///< threads that share a row, in all blocks of a cluster
+  Value lane;    ///< number in the group
+  Value rowInBlock;
+  Value rowValid; ///< null: always
+  SmallVector<Value> place;
+  std::vector<Output> outputs;
+  std::array<Value, 2> slotsInTurn; ///< shared memory of reductions, used alternately
+  std::string whyNot;               ///< why the schedule does not fit
+  std::map<std::vector<const void *>, std::vector<Place>> known;
+  std::map<std::pair<const void *, int64_t>, Value> neighbours;
+};
+
+} // namespace
+
+LogicalResult emitRows(ThreadKernel &kernel) {
+  SmallVector<Operation *> members;
+  for (Operation &op : kernel.from.getBody().front())
+    if (isa<linalg::LinalgOp>(op) && !isa<linalg::FillOp>(op))
+      members.push_back(&op);
+  std::string reason = "it has no structured op";
+  std::optional<tile::RowMap> rows = members.empty() ? std::nullopt : tile::computeRows(members, reason);
+  if (!rows)
+    return kernel.from.emitOpError("its schedule `rows` does not fit: ") << reason;
+  return RowEmitter(kernel, std::move(*rows)).run(members.back());
+}
+
+} // namespace tilewright::cuda

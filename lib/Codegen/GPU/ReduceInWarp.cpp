@@ -1,0 +1,78 @@
+//===- ReduceInWarp.cpp - combine the partial results of the lanes of a warp -----------===//
+//
+// A butterfly of five shuffles gives every lane the result. The order of additions is the same in each run.
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Codegen/GPU/ThreadKernel.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+using namespace mlir;
+
+namespace tilewright::cuda {
+
+bool isProduct(linalg::LinalgOp op) {
+  if (op.getNumReductionLoops() == 0)
+    return false;
+  int64_t reread = 0;
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    AffineMap map = op.getMatchingIndexingMap(input);
+    bool summed = false, repeated = false;
+    for (auto [loop, kind] : llvm::enumerate(op.getIteratorTypesArray())) {
+      bool used = map.isFunctionOfDim(loop);
+      summed |= used && kind == utils::IteratorType::reduction;
+      repeated |= !used && kind == utils::IteratorType::parallel;
+    }
+    reread += summed && repeated;
+  }
+  return reread > 1;
+}
+
+Operation *combinerOf(linalg::LinalgOp op, unsigned number) {
+  Block &body = *op.getBlock();
+  BlockArgument sofar = op.getMatchingBlockArgument(op.getDpsInitOperand(number));
+  Operation *combiner = body.getTerminator()->getOperand(number).getDefiningOp();
+  if (!combiner || combiner->getBlock() != &body || !sofar.hasOneUse() || *sofar.user_begin() != combiner)
+    return nullptr;
+  if (combiner->getNumOperands() != 2 || combiner->getOperand(0) == combiner->getOperand(1))
+    return nullptr;
+  return arith::getNeutralElement(combiner) ? combiner : nullptr;
+}
+
+Value combine(OpBuilder &builder, Operation *combiner, Value a, Value b) {
+  IRMapping mapping;
+  mapping.map(combiner->getOperand(0), a);
+  mapping.map(combiner->getOperand(1), b);
+  return builder.clone(*combiner, mapping)->getResult(0);
+}
+
+Value shuffle(ThreadKernel &kernel, Value value, int32_t mask) {
+  OpBuilder &builder = kernel.builder;
+  Location loc = kernel.loc();
+  Type type = value.getType(), i32 = builder.getI32Type();
+  unsigned width = type.getIntOrFloatBitWidth();
+  auto swap = [&](Value word) { return kernel.threads.shuffleXor(builder, loc, word, mask); };
+  Type integer = builder.getIntegerType(width);
+  Value bits = type == integer ? value : arith::BitcastOp::create(builder, loc, integer, value).getResult();
+  if (width < 32)
+    bits = arith::TruncIOp::create(builder, loc, integer, swap(arith::ExtUIOp::create(builder, loc, i32, bits)));
+  else if (width == 32)
+    bits = swap(bits);
+  else {
+    Value half = arith::ConstantIntOp::create(builder, loc, 32, 64);
+    Value low = swap(arith::TruncIOp::create(builder, loc, i32, bits));
+    Value high =
+        swap(arith::TruncIOp::create(builder, loc, i32, arith::ShRUIOp::create(builder, loc, bits, half).getResult()));
+    low = arith::ExtUIOp::create(builder, loc, integer, low);
+    high = arith::ExtUIOp::create(builder, loc, integer, high);
+    bits = arith::OrIOp::create(builder, loc, arith::ShLIOp::create(builder, loc, high, half).getResult(), low);
+  }
+  return type == integer ? bits : arith::BitcastOp::create(builder, loc, type, bits).getResult();
+}
+
+Value reduceInWarp(ThreadKernel &kernel, Operation *combiner, Value value) {
+  for (int32_t mask = warpSize / 2; mask > 0; mask /= 2)
+    value = combine(kernel.builder, combiner, value, shuffle(kernel, value, mask));
+  return value;
+}
+
+} // namespace tilewright::cuda

@@ -1,0 +1,23 @@
+//===- ScatterRows.h - a scatter of whole rows --------------------------------------------===//
+#ifndef TILEWRIGHT_LIB_CODEGEN_GPU_SCATTERROWS_H
+#define TILEWRIGHT_LIB_CODEGEN_GPU_SCATTERROWS_H
+
+#include "dialects/Tile/Tile.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace tilewright::cuda {
+
+/// Dimensions of the destination are either determined by the index tensors (`searched`) or indexed by a loop of the
+/// source (`direct`). The source's other loops are `free`; the index tensors depend only on these.
+struct ScatterRows {
+  tile::ScatterOp op;
+  llvm::SmallVector<unsigned> searched = {}, direct = {};
+  llvm::SmallVector<unsigned> loopOfDirect = {}, free = {};
+};
+
+/// Returns the kernel as one scatter of rows, or null with the reason if it is not one.
+std::optional<ScatterRows> matchScatterRows(mlir::func::FuncOp kernel, std::string &reason);
+
+} // namespace tilewright::cuda
+
+#endif

@@ -1,0 +1,75 @@
+//===- ThreadKernel.h - a kernel while it is converted to the code of one thread -------===//
+#ifndef TILEWRIGHT_LIB_CODEGEN_GPU_THREADKERNEL_H
+#define TILEWRIGHT_LIB_CODEGEN_GPU_THREADKERNEL_H
+
+#include "lib/Codegen/GPU/Elements.h"
+#include "lib/Codegen/GPU/Schedule.h"
+#include "lib/Codegen/GPU/ThreadOps.h"
+
+namespace tilewright::cuda {
+
+/// Address spaces of pointers.
+inline constexpr unsigned globalSpace = 1, sharedSpace = 3;
+/// Bytes of shared memory that a block has without an explicit request.
+inline constexpr int64_t mostStaticShared = 48 * 1024;
+/// The number of elements of a row that a thread keeps in registers. Each op reads longer rows again.
+inline constexpr int64_t mostOfRowInRegisters = 32;
+
+/// State shared by the files that emit kernels. `from` is the kernel on tensors, `to` the function that the builder
+/// fills.
+struct ThreadKernel {
+  ThreadKernel(mlir::func::FuncOp from, mlir::func::FuncOp to, const Schedule &schedule, mlir::OpBuilder &builder,
+               Elements &elements, const ThreadOps &threads)
+      : from(from), to(to), schedule(schedule), builder(builder), elements(elements), threads(threads) {}
+
+  mlir::func::FuncOp from, to;
+  Schedule schedule;
+  mlir::OpBuilder &builder;
+  Elements &elements;
+  const ThreadOps &threads;
+  llvm::DenseMap<mlir::Value, mlir::Value> pointers; ///< by tensor argument of `from`
+  mlir::Value block, thread;                         ///< their indices, of type index
+  int64_t sharedBytes = 0;                           ///< of the static array, which is aligned to 16
+  int64_t dynamicBytes = 0;                          ///< of dynamic shared memory, aligned to 1024
+  llvm::SmallVector<mlir::Value> maps;               ///< parameters that are tensor maps: pointers
+
+  mlir::Location loc() { return from.getLoc(); }
+  void barrier() { threads.barrier(builder, loc()); }
+  /// Returns the values that `from` returns, and the arguments that they are stored to.
+  llvm::SmallVector<std::pair<mlir::Value, mlir::BlockArgument>> results();
+  /// Allocates `bytes` of shared memory for exclusive use and returns a pointer in address space 3.
+  mlir::Value allocateShared(int64_t bytes);
+  /// Returns a pointer to `bytes` of dynamic shared memory, up to the device's limit. All calls of a kernel share one
+  /// allocation of the largest size.
+  mlir::Value dynamicShared(int64_t bytes);
+  /// Sets the grid: the number of blocks, as an expression of the kernel's index arguments.
+  void setGrid(mlir::AffineExpr blocks);
+};
+
+/// Each function emits the whole body; errors are at an op of `from`.
+mlir::LogicalResult emitElements(ThreadKernel &kernel);
+mlir::LogicalResult emitRows(ThreadKernel &kernel);
+mlir::LogicalResult emitScatter(ThreadKernel &kernel);
+mlir::LogicalResult emitMma(ThreadKernel &kernel);
+mlir::LogicalResult emitWgmma(ThreadKernel &kernel);
+mlir::LogicalResult emitFma(ThreadKernel &kernel);
+mlir::LogicalResult emitAttention(ThreadKernel &kernel);
+mlir::LogicalResult emitWarpGroupAttention(ThreadKernel &kernel);
+
+/// Returns true for a sum of products that reads both operands repeatedly, each of which lacks a loop of the result: a
+/// matrix product, which cannot have the schedule `rows`. A matrix-vector product reads the matrix once, so it can.
+bool isProduct(mlir::linalg::LinalgOp op);
+
+/// Returns the op that combines two partial results of `op`'s result `number`: the body yields combiner(accumulator,
+/// new). Returns null if there is none.
+mlir::Operation *combinerOf(mlir::linalg::LinalgOp op, unsigned number);
+
+/// Combines `value` of all lanes of a warp by the op `combiner`; each lane gets the result.
+mlir::Value reduceInWarp(ThreadKernel &kernel, mlir::Operation *combiner, mlir::Value value);
+/// Returns `value` of the lane whose number is this lane's xor `mask`.
+mlir::Value shuffle(ThreadKernel &kernel, mlir::Value value, int32_t mask);
+mlir::Value combine(mlir::OpBuilder &builder, mlir::Operation *combiner, mlir::Value a, mlir::Value b);
+
+} // namespace tilewright::cuda
+
+#endif

@@ -1,0 +1,27 @@
+//===- ThreadOps.h - what the threads of a block do together, in any vendor's dialect --------===//
+#ifndef TILEWRIGHT_LIB_CODEGEN_GPU_THREADOPS_H
+#define TILEWRIGHT_LIB_CODEGEN_GPU_THREADOPS_H
+
+#include "mlir/IR/Builders.h"
+
+namespace tilewright::cuda {
+
+/// Creates the ops by which threads exchange values and wait for each other. lib/Codegen/GPU creates them through this
+/// interface alone, so that its emitters do not depend on the GPU's vendor.
+class ThreadOps {
+public:
+  virtual ~ThreadOps() = default;
+  /// Waits until all threads of the block are here, and their writes to shared memory are visible.
+  virtual void barrier(mlir::OpBuilder &builder, mlir::Location loc) const = 0;
+  /// The same for the threads of one warp.
+  virtual void syncWarp(mlir::OpBuilder &builder, mlir::Location loc) const = 0;
+  /// Returns `word`, an i32, of the lane whose number is this lane's xor `mask`. All lanes take part.
+  virtual mlir::Value shuffleXor(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value word,
+                                 int32_t mask) const = 0;
+  /// Returns an i32 whose bit n is `vote`, an i1, of lane n.
+  virtual mlir::Value ballot(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value vote) const = 0;
+};
+
+} // namespace tilewright::cuda
+
+#endif

@@ -1,0 +1,101 @@
+//===- WriteRows.cpp - the epilogue of a product in a kernel that reduces its rows --------===//
+//
+// In a tile with all columns, four lanes of a warp together have a row of sums in registers:
+//
+//   h[c] = what the reductions read at each column c of the lane
+//   s    = sum over c of h[c] * h[c]; s += that of the lane with the other lowest bit; += with the other second bit
+//   store f(h[c], s) for each c
+//
+// Reductions run one after the other, in the kernel's order: a variance uses differences from the mean that was
+// computed before. The order of additions is the same in each run.
+//
+// Tests: test/Codegen/NVPTX/join-rows.mlir, test/Python/test_cuda_matrix.py (norm-behind-*)
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Codegen/GPU/ContractionCode.h"
+
+using namespace mlir;
+
+namespace tilewright::cuda {
+
+void ContractionCode::writeRows(Value lane, Value firstRow, const Fragments &fragments, ArrayRef<Value> sums) {
+  Value rows = extentOf(contraction.rows);
+  const unsigned columnLoop = contraction.columns.front();
+  const int64_t exchanged = fragmentsTogether(fragments.tilesN, extentOf(contraction.columns));
+  Value rowInTile = quotient(lane, 4), inFour = remainder(lane, 4);
+  Value columnInTile = elements.add(elements.multiply(remainder(inFour, exchanged), index(8)),
+                                    elements.multiply(quotient(inFour, exchanged), index(2 * exchanged)));
+  const bool wholeRows = dividesEvenly(rows, schedule.m * schedule.cluster);
+  for (int64_t i = 0; i < fragments.tilesM; ++i)
+    for (int64_t half = 0; half < 2; ++half) {
+      Value inTile = elements.add(firstRow, elements.add(index(i * fragments.rowStep + half * 8), rowInTile));
+      Value row = elements.add(rowOrigin, inTile), inside;
+      if (!wholeRows) {
+        // Lanes past the last row compute it too, because all lanes of a warp take part in the exchange, but store
+        // nothing.
+        inside = isLess(row, rows);
+        row = arith::MinUIOp::create(builder, loc, row, elements.add(rows, index(-1)));
+      }
+      SmallVector<Value> places = loops, columns, mine;
+      setLoops(places, contraction.rows, row);
+      for (int64_t j = 0; j < fragments.tilesN; j += exchanged) {
+        Value column = elements.add(columnOrigin, elements.add(index(j * 8), columnInTile));
+        elements.assumeMultiple(column, 2 * exchanged);
+        SmallVector<Value> some;
+        for (int64_t fragment = j; fragment < j + exchanged; ++fragment)
+          llvm::append_range(some, sums.slice(size_t((i * fragments.tilesN + fragment) * 4 + half * 2), 2));
+        llvm::append_range(mine, exchange(lane, some));
+        for (int64_t number = 0; number < 2 * exchanged; ++number)
+          columns.push_back(elements.add(column, index(number)));
+      }
+      auto at = [&](ArrayRef<unsigned> of) {
+        return llvm::map_to_vector(of, [&](unsigned loop) { return places[loop]; });
+      };
+      auto moveTo = [&](size_t number) {
+        places[columnLoop] = columns[number];
+        elements.provide(contraction.op->getResult(0), [sum = mine[number]](ArrayRef<Value>) { return sum; });
+      };
+      for (const RowSum &sum : contraction.rowSums)
+        reduceRow(sum, columns.size(), moveTo, at);
+      struct Made {
+        Value value;
+        BlockArgument destination;
+        SmallVector<Value> at;
+      };
+      SmallVector<Made> made;
+      for (size_t number = 0; number < columns.size(); ++number) {
+        moveTo(number);
+        for (auto [result, of] : llvm::zip_equal(kernel.results(), contraction.results))
+          made.push_back({elements.element(result.first, at(of)), result.second, at(of)});
+      }
+      when(inside, [&] {
+        for (Made &each : made)
+          elements.store(each.value, each.destination, each.at, kernel.pointers[each.destination]);
+      });
+    }
+}
+
+void ContractionCode::reduceRow(const RowSum &sum, size_t columns, llvm::function_ref<void(size_t)> moveTo,
+                                llvm::function_ref<SmallVector<Value>(ArrayRef<unsigned>)> at) {
+  linalg::LinalgOp op = sum.op;
+  SmallVector<Value> sofar;
+  for (unsigned number = 0; number < op->getNumResults(); ++number)
+    sofar.push_back(arith::ConstantOp::create(builder, loc, *arith::getNeutralElement(combinerOf(op, number))));
+  for (size_t column = 0; column < columns; ++column) {
+    moveTo(column);
+    sofar = elements.yielded(op, at(sum.loops), sofar);
+  }
+  for (auto [number, value] : llvm::enumerate(sofar)) {
+    Operation *combiner = combinerOf(op, unsigned(number));
+    for (int32_t mask : {1, 2})
+      value = combine(builder, combiner, value, shuffle(kernel, value, mask));
+    OpOperand *init = op.getDpsInitOperand(int64_t(number));
+    SmallVector<Value> loopPlaces = at(sum.loops), place;
+    for (AffineExpr expr : op.getMatchingIndexingMap(init).getResults())
+      place.push_back(loopPlaces[cast<AffineDimExpr>(expr).getPosition()]);
+    value = combine(builder, combiner, elements.element(init->get(), place), value);
+    elements.provide(op->getResult(unsigned(number)), [value](ArrayRef<Value>) { return value; });
+  }
+}
+
+} // namespace tilewright::cuda

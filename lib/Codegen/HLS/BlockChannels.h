@@ -1,0 +1,28 @@
+//===- BlockChannels.h - arrays that are written and read in blocks ------------------------===//
+#ifndef TILEWRIGHT_LIB_CODEGEN_HLS_BLOCKCHANNELS_H
+#define TILEWRIGHT_LIB_CODEGEN_HLS_BLOCKCHANNELS_H
+
+#include "dialects/HLS/HLS.h"
+#include <optional>
+
+namespace tilewright::hls {
+
+/// How a task goes over an array: `size` elements along dimension `dim` in each iteration of its loop over blocks.
+struct ArrayBlocks {
+  int64_t dim = 0, size = 0;
+  mlir::MemRefType type; ///< type of one block, with its banks
+
+  bool operator==(const ArrayBlocks &other) const {
+    return dim == other.dim && size == other.size && type == other.type;
+  }
+};
+
+/// Returns the blocks of `array`, or none if an access is outside of the loop over blocks or beyond the current block.
+std::optional<ArrayBlocks> blocksOf(mlir::BlockArgument array);
+
+/// Replaces accesses of the argument by accesses of a block that each iteration locks; the argument becomes the queue.
+void lockBlocks(mlir::BlockArgument array, const ArrayBlocks &blocks, StreamType queue, bool writes);
+
+} // namespace tilewright::hls
+
+#endif

@@ -1,0 +1,44 @@
+//===- BlockGroups.h - nests that could pass on their results in blocks --------------------===//
+#ifndef TILEWRIGHT_LIB_CODEGEN_HLS_BLOCKGROUPS_H
+#define TILEWRIGHT_LIB_CODEGEN_HLS_BLOCKGROUPS_H
+
+#include "dialects/Plan/PlanDialect.h"
+#include "lib/Codegen/HLS/ChooseTogether.h"
+#include "lib/Codegen/HLS/NestChoices.h"
+#include "mlir/IR/BuiltinOps.h"
+#include <map>
+#include <vector>
+
+namespace tilewright::hls {
+
+/// A launch of a kernel that consists of one nest and is launched once.
+struct BlockNest {
+  size_t nest, launch;
+  mlir::linalg::LinalgOp op;
+};
+
+/// Nests, by index, each with a loop that could be its outermost and iterate over blocks. Along the group, what one
+/// nest writes in a block is read by the next nest in the same block.
+struct BlockGroup {
+  std::map<size_t, int64_t> loops; ///< per nest, in launch order
+  int64_t extent = 0;              ///< trip count of all these loops
+};
+
+/// Returns every group of at least two of these nests in which no member must wait for a whole array of another.
+std::vector<BlockGroup> blockGroups(mlir::ModuleOp module, llvm::ArrayRef<BlockNest> nests);
+
+/// One way to schedule a group: total cycles and multipliers, and per member the index of its choice.
+struct GroupChoice {
+  int64_t cycles = 0, dsp = 0;
+  std::vector<size_t> picked;
+};
+
+/// Returns ways to schedule a group, with increasing multipliers and decreasing cycles. `members` has the choices in
+/// blocks of each member, `after` the earlier members that each waits for. Members run in parallel, so each gets the
+/// fewest multipliers that keep up with the slowest.
+std::vector<GroupChoice> groupChoices(llvm::ArrayRef<llvm::SmallVector<Choice>> members,
+                                      llvm::ArrayRef<llvm::SmallVector<size_t>> after, int64_t blocks);
+
+} // namespace tilewright::hls
+
+#endif

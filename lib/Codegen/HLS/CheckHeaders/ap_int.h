@@ -1,0 +1,181 @@
+// Made by Tilewright. A stand-in for the vendor's header of this name, for checks by ordinary compilers: integers of 1
+// to 128 bits that wrap. Results of operators are as wide as the exact result needs, at most 128 bits.
+#ifndef TILEWRIGHT_LIB_CODEGEN_HLS_CHECKHEADERS_AP_INT_H
+#define TILEWRIGHT_LIB_CODEGEN_HLS_CHECKHEADERS_AP_INT_H
+
+#include <stdint.h>
+
+#include <type_traits>
+
+template <int W> struct ap_int;
+template <int W> struct ap_uint;
+
+namespace tilewright {
+
+__extension__ typedef __int128 Wide;
+__extension__ typedef unsigned __int128 UWide;
+
+constexpr int narrower(int bits) { return bits > 128 ? 128 : bits; }
+
+/// The low W bits of `bits`, as a number with that sign.
+template <int W, bool SIGNED> constexpr UWide cut(UWide bits) {
+  static_assert(W >= 1 && W <= 128, "1 to 128 bits");
+  if (W == 128)
+    return bits;
+  const UWide mask = (UWide(1) << (W % 128)) - 1;
+  const bool negative = SIGNED && ((bits >> (W - 1)) & 1);
+  return negative ? bits | ~mask : bits & mask;
+}
+
+/// Bits and sign of an operand: an ap type, or a plain integer.
+template <typename T> struct Shape {
+  static constexpr int width = int(sizeof(T)) * 8;
+  static constexpr bool isSigned = std::is_signed<T>::value;
+  static constexpr UWide bits(T value) { return UWide(Wide(value)); }
+};
+template <> struct Shape<bool> {
+  static constexpr int width = 1;
+  static constexpr bool isSigned = false;
+  static constexpr UWide bits(bool value) { return value; }
+};
+template <int W> struct Shape<ap_int<W>> {
+  static constexpr int width = W;
+  static constexpr bool isSigned = true;
+  static constexpr UWide bits(const ap_int<W> &value) { return value.bits; }
+};
+template <int W> struct Shape<ap_uint<W>> {
+  static constexpr int width = W;
+  static constexpr bool isSigned = false;
+  static constexpr UWide bits(const ap_uint<W> &value) { return value.bits; }
+};
+
+template <int W, bool SIGNED> struct Pick {
+  typedef ap_int<W> type;
+};
+template <int W> struct Pick<W, false> {
+  typedef ap_uint<W> type;
+};
+
+template <typename T> struct IsAp : std::false_type {};
+template <int W> struct IsAp<ap_int<W>> : std::true_type {};
+template <int W> struct IsAp<ap_uint<W>> : std::true_type {};
+/// At least one operand is an ap type, the other that or an integer.
+template <typename A, typename B>
+using BothFit = typename std::enable_if<(IsAp<A>::value && (IsAp<B>::value || std::is_integral<B>::value)) ||
+                                        (IsAp<B>::value && std::is_integral<A>::value)>::type;
+
+template <typename A, typename B> struct Types {
+  typedef Shape<A> L;
+  typedef Shape<B> R;
+  static constexpr bool anySigned = L::isSigned || R::isSigned;
+  /// Bits of the operands in a common type: an unsigned one beside a signed one needs a bit for the sign.
+  static constexpr int left = L::width + (anySigned && !L::isSigned);
+  static constexpr int right = R::width + (anySigned && !R::isSigned);
+  static constexpr int common = left > right ? left : right;
+  typedef typename Pick<narrower(common + 1), anySigned>::type Sum;
+  typedef typename Pick<narrower(common + 1), true>::type Difference;
+  typedef typename Pick<narrower(L::width + R::width), anySigned>::type Product;
+  typedef typename Pick<narrower(L::width + R::isSigned), anySigned>::type Quotient;
+  typedef typename Pick<(L::width < R::width ? L::width : R::width), L::isSigned>::type Remainder;
+  typedef typename Pick<narrower(common), anySigned>::type Bitwise;
+};
+
+/// |a| and the sign of a, of numbers of up to 128 bits.
+template <typename T> UWide magnitude(const T &value, bool &negative) {
+  const UWide bits = Shape<T>::bits(value);
+  negative = Shape<T>::isSigned && (bits >> 127);
+  return negative ? UWide(0) - bits : bits;
+}
+
+template <typename A, typename B> bool less(const A &a, const B &b) {
+  bool negativeA, negativeB;
+  const UWide x = magnitude(a, negativeA), y = magnitude(b, negativeB);
+  if (negativeA != negativeB)
+    return negativeA;
+  return negativeA ? y < x : x < y;
+}
+
+} // namespace tilewright
+
+/// What ap_int and ap_uint share; `bits` is the number, extended by its sign to 128 bits.
+#define TILEWRIGHT_AP_TYPE(NAME, SIGNED)                                                                               \
+  template <int W> struct NAME {                                                                                       \
+    static constexpr int width = W;                                                                                    \
+    tilewright::UWide bits = 0;                                                                                        \
+    NAME() = default;                                                                                                  \
+    template <typename T, typename = typename std::enable_if<std::is_integral<T>::value>::type>                        \
+    NAME(T value) : bits(tilewright::cut<W, SIGNED>(tilewright::Shape<T>::bits(value))) {}                             \
+    NAME(tilewright::Wide value) : bits(tilewright::cut<W, SIGNED>(tilewright::UWide(value))) {}                       \
+    NAME(tilewright::UWide value) : bits(tilewright::cut<W, SIGNED>(value)) {}                                         \
+    NAME(float value) : NAME(double(value)) {}                                                                         \
+    NAME(double value) : NAME(tilewright::Wide(value)) {}                                                              \
+    template <int V> NAME(const ap_int<V> &other) : bits(tilewright::cut<W, SIGNED>(other.bits)) {}                    \
+    template <int V> NAME(const ap_uint<V> &other) : bits(tilewright::cut<W, SIGNED>(other.bits)) {}                   \
+    explicit operator bool() const { return bits != 0; }                                                               \
+    explicit operator double() const { return SIGNED ? double(tilewright::Wide(bits)) : double(bits); }                \
+    explicit operator float() const { return SIGNED ? float(tilewright::Wide(bits)) : float(bits); }                   \
+    template <typename T, typename = typename std::enable_if<std::is_integral<T>::value>::type>                        \
+    explicit operator T() const {                                                                                      \
+      return T(bits);                                                                                                  \
+    }                                                                                                                  \
+    NAME operator~() const { return NAME(~bits); }                                                                     \
+    NAME operator<<(int by) const { return by >= W ? NAME() : NAME(bits << by); }                                      \
+    NAME operator>>(int by) const {                                                                                    \
+      const bool negative = SIGNED && (bits >> 127);                                                                   \
+      if (by >= W)                                                                                                     \
+        return negative ? NAME(~tilewright::UWide(0)) : NAME();                                                        \
+      return negative ? NAME(~(~bits >> by)) : NAME(bits >> by);                                                       \
+    }                                                                                                                  \
+  };
+TILEWRIGHT_AP_TYPE(ap_int, true)
+TILEWRIGHT_AP_TYPE(ap_uint, false)
+#undef TILEWRIGHT_AP_TYPE
+
+#define TILEWRIGHT_AP_WRAPPING(SIGN, RESULT)                                                                           \
+  template <typename A, typename B, typename = tilewright::BothFit<A, B>>                                              \
+  typename tilewright::Types<A, B>::RESULT operator SIGN(const A &a, const B &b) {                                     \
+    return typename tilewright::Types<A, B>::RESULT(tilewright::Shape<A>::bits(a) SIGN tilewright::Shape<B>::bits(b)); \
+  }
+TILEWRIGHT_AP_WRAPPING(+, Sum)
+TILEWRIGHT_AP_WRAPPING(-, Difference)
+TILEWRIGHT_AP_WRAPPING(*, Product)
+TILEWRIGHT_AP_WRAPPING(&, Bitwise)
+TILEWRIGHT_AP_WRAPPING(|, Bitwise)
+TILEWRIGHT_AP_WRAPPING(^, Bitwise)
+#undef TILEWRIGHT_AP_WRAPPING
+
+/// Towards zero, as C++ divides.
+template <typename A, typename B, typename = tilewright::BothFit<A, B>>
+typename tilewright::Types<A, B>::Quotient operator/(const A &a, const B &b) {
+  bool negativeA, negativeB;
+  const tilewright::UWide quotient = tilewright::magnitude(a, negativeA) / tilewright::magnitude(b, negativeB);
+  return typename tilewright::Types<A, B>::Quotient(negativeA != negativeB ? tilewright::UWide(0) - quotient : quotient);
+}
+/// With the sign of the dividend.
+template <typename A, typename B, typename = tilewright::BothFit<A, B>>
+typename tilewright::Types<A, B>::Remainder operator%(const A &a, const B &b) {
+  bool negativeA, negativeB;
+  const tilewright::UWide rest = tilewright::magnitude(a, negativeA) % tilewright::magnitude(b, negativeB);
+  return typename tilewright::Types<A, B>::Remainder(negativeA ? tilewright::UWide(0) - rest : rest);
+}
+
+template <typename A, typename B, typename = tilewright::BothFit<A, B>> bool operator<(const A &a, const B &b) {
+  return tilewright::less(a, b);
+}
+template <typename A, typename B, typename = tilewright::BothFit<A, B>> bool operator>(const A &a, const B &b) {
+  return tilewright::less(b, a);
+}
+template <typename A, typename B, typename = tilewright::BothFit<A, B>> bool operator<=(const A &a, const B &b) {
+  return !tilewright::less(b, a);
+}
+template <typename A, typename B, typename = tilewright::BothFit<A, B>> bool operator>=(const A &a, const B &b) {
+  return !tilewright::less(a, b);
+}
+template <typename A, typename B, typename = tilewright::BothFit<A, B>> bool operator==(const A &a, const B &b) {
+  return !tilewright::less(a, b) && !tilewright::less(b, a);
+}
+template <typename A, typename B, typename = tilewright::BothFit<A, B>> bool operator!=(const A &a, const B &b) {
+  return !(a == b);
+}
+
+#endif

@@ -1,0 +1,136 @@
+// Made by Tilewright. Tasks of a dataflow region on threads, one each, as hardware runs them; a deadlock ends the
+// program and names who waits.
+#ifndef TILEWRIGHT_LIB_CODEGEN_HLS_CHECKHEADERS_TILEWRIGHT_TASKS_H
+#define TILEWRIGHT_LIB_CODEGEN_HLS_CHECKHEADERS_TILEWRIGHT_TASKS_H
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace tilewright {
+
+/// Who runs and who waits, of all tasks of the program.
+class Monitor {
+public:
+  static Monitor &get() {
+    static Monitor monitor;
+    return monitor;
+  }
+
+  /// Waits until `ready`, which is called under the lock. Reports `what` if no task can make it true any more.
+  void wait(std::unique_lock<std::mutex> &lock, const std::string &what, const std::function<bool()> &ready) {
+    if (ready())
+      return;
+    waiting.push_back(&what);
+    conditions.push_back(&ready);
+    checkProgress();
+    changed.wait(lock, ready);
+    for (size_t i = 0; i < waiting.size(); ++i)
+      if (waiting[i] == &what) {
+        waiting.erase(waiting.begin() + (long)i);
+        conditions.erase(conditions.begin() + (long)i);
+        break;
+      }
+  }
+
+  void started() { ++running; }
+  void finished() {
+    std::unique_lock<std::mutex> lock(mutex);
+    --running;
+    checkProgress();
+    changed.notify_all();
+  }
+
+  std::mutex mutex;
+  std::condition_variable changed;
+
+private:
+  /// All who run wait, and nobody's condition holds: that is for ever.
+  void checkProgress() {
+    if (running == 0 || waiting.size() < running)
+      return;
+    for (const std::function<bool()> *condition : conditions)
+      if ((*condition)())
+        return;
+    fprintf(stderr, "deadlock:");
+    for (const std::string *what : waiting)
+      fprintf(stderr, " %s;", what->c_str());
+    fprintf(stderr, "\n");
+    _Exit(3);
+  }
+
+  size_t running = 0;
+  std::vector<const std::string *> waiting;
+  std::vector<const std::function<bool()> *> conditions;
+};
+
+/// An array between two tasks: its reader begins when its writer is done.
+class Filled {
+public:
+  explicit Filled(const char *name) : what(std::string("the reader of ") + name + " waits for its writer") {}
+  void set() {
+    std::unique_lock<std::mutex> lock(Monitor::get().mutex);
+    filled = true;
+    Monitor::get().changed.notify_all();
+  }
+  void wait() {
+    std::unique_lock<std::mutex> lock(Monitor::get().mutex);
+    Monitor::get().wait(lock, what, [this] { return filled; });
+  }
+
+private:
+  std::string what;
+  bool filled = false;
+};
+
+/// Starts every task at once; run() returns when all are done.
+class Tasks {
+public:
+  void add(std::vector<Filled *> reads, std::vector<Filled *> writes, std::function<void()> body) {
+    tasks.push_back({std::move(reads), std::move(writes), std::move(body)});
+  }
+
+  void run(size_t stackBytes) {
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, stackBytes);
+    std::vector<pthread_t> threads(tasks.size());
+    for (size_t i = 0; i < tasks.size(); ++i)
+      Monitor::get().started();
+    for (size_t i = 0; i < tasks.size(); ++i)
+      if (pthread_create(&threads[i], &attributes, runOne, &tasks[i]) != 0) {
+        fprintf(stderr, "cannot make a thread with a stack of %zu bytes\n", stackBytes);
+        exit(2);
+      }
+    for (pthread_t thread : threads)
+      pthread_join(thread, nullptr);
+    pthread_attr_destroy(&attributes);
+  }
+
+private:
+  struct Task {
+    std::vector<Filled *> reads, writes;
+    std::function<void()> body;
+  };
+  static void *runOne(void *task) {
+    Task &its = *static_cast<Task *>(task);
+    for (Filled *array : its.reads)
+      array->wait();
+    its.body();
+    for (Filled *array : its.writes)
+      array->set();
+    Monitor::get().finished();
+    return nullptr;
+  }
+  std::vector<Task> tasks;
+};
+
+} // namespace tilewright
+
+#endif

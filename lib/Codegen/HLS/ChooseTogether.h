@@ -1,0 +1,38 @@
+//===- ChooseTogether.h - one schedule per nest under a common budget -----------------------===//
+#ifndef TILEWRIGHT_LIB_CODEGEN_HLS_CHOOSETOGETHER_H
+#define TILEWRIGHT_LIB_CODEGEN_HLS_CHOOSETOGETHER_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
+#include <cstdint>
+
+namespace tilewright::hls {
+
+/// Costs of the schedules of a nest, with increasing multipliers and decreasing cycles.
+struct NestCosts {
+  struct Cost {
+    int64_t cycles, dsp;
+  };
+  int64_t launches = 1; ///< of its kernel; each launch has separate multipliers
+  llvm::SmallVector<Cost> choices;
+};
+
+/// A launch of a kernel. Its nests run one after another, after the launches in `after`, which precede it, have ended.
+struct LaunchStep {
+  llvm::SmallVector<size_t> nests, after;
+};
+
+/// Returns a choice per nest with at most `budget` multipliers in total: the shortest time from the first launch to the
+/// last that weighted sums of cycles find. Empty if even the cheapest choices need more.
+llvm::SmallVector<size_t> chooseTogether(llvm::ArrayRef<NestCosts> nests, llvm::ArrayRef<LaunchStep> steps,
+                                         int64_t budget);
+
+/// Removes multipliers from nests as long as multipliers x cycles decreases; the largest gain comes first.
+void giveBack(llvm::ArrayRef<NestCosts> nests, llvm::ArrayRef<LaunchStep> steps, llvm::SmallVector<size_t> &picked);
+
+/// Returns the cycles from the first launch to the last with these choices.
+int64_t latencyOf(llvm::ArrayRef<NestCosts> nests, llvm::ArrayRef<LaunchStep> steps, llvm::ArrayRef<size_t> picked);
+
+} // namespace tilewright::hls
+
+#endif

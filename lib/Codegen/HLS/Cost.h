@@ -1,0 +1,103 @@
+//===- Cost.h - estimated cycles and resources of hardware -----------------------------===//
+#ifndef TILEWRIGHT_LIB_CODEGEN_HLS_COST_H
+#define TILEWRIGHT_LIB_CODEGEN_HLS_COST_H
+
+#include "dialects/HLS/HLS.h"
+#include "lib/Codegen/HLS/Estimate/Operators.h"
+#include "lib/Codegen/HLS/Parts.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include <optional>
+#include <vector>
+
+namespace tilewright::hls {
+
+/// Returns true if this op may be an adder of lookup tables (tw_hls.fabric).
+bool mayBeInFabric(mlir::Operation *op);
+
+/// Returns the row of the table of operators (Estimate/Operators.h) for an op of a design.
+OperatorCost operatorCost(mlir::Operation *op);
+
+/// A loop body without inner loops, or with unrolled inner loops.
+struct BodyCost {
+  int64_t depth = 0; ///< cycles from the first load to the last store
+  int64_t dsp = 0, lut = 0, ff = 0;
+  int64_t operators = 0; ///< operators that could be shared
+  int64_t macs = 0;      ///< products that are added to an element of an array
+};
+BodyCost bodyCost(mlir::Block &body);
+
+/// Returns the cycles of the longest path from `from` to `to` in one block, or -1 if there is no path.
+int64_t chainLatency(mlir::Value from, mlir::Value to);
+
+/// Returns the cycles of a pipelined nest: one of `iterations` starts every `ii` cycles, each has `depth` cycles, and
+/// entering and leaving take two.
+int64_t nestCycles(int64_t iterations, int64_t ii, int64_t depth);
+
+/// Returns the cycles of a block: `inside` for its contents, and two to acquire and release its memories.
+int64_t blockCycles(int64_t inside);
+/// Returns the cycles of a loop over blocks, each of which begins after the previous one has ended.
+int64_t blockLoopCycles(int64_t blocks, int64_t inside);
+/// Returns true if the loop iterates over blocks, is outside of the nest, and is not flattened with it.
+bool isBlockLoop(mlir::affine::AffineForOp loop);
+
+/// Returns the block memories of 18 kbit for an array; each bank is separate, and small banks are in LUTs.
+int64_t blockMemories(mlir::MemRefType type);
+/// Returns the UltraRAMs of an array that is stored in them.
+int64_t ultraMemories(mlir::MemRefType type);
+/// Returns the block memories of a queue.
+int64_t blockMemories(StreamType type);
+
+/// A loop nest of a task.
+struct NestEstimate {
+  std::string label;
+  int64_t iterations = 0, ii = 0, copies = 1, cycles = 0, dsp = 0, lut = 0, ff = 0;
+  int64_t blocks = 1; ///< blocks of its iterations, one after another
+  int64_t macs = 0;   ///< products added to elements, in all iterations
+};
+/// A task: its nests run one after another.
+struct TaskEstimate {
+  std::string name;
+  int64_t cycles = 0, dsp = 0, bram = 0, lut = 0, ff = 0;
+  int64_t blocks = 1; ///< number of blocks in which it passes on its results
+  std::vector<NestEstimate> nests;
+};
+/// A queue of elements or of blocks between two tasks.
+struct QueueEstimate {
+  std::string name, type, from, to;
+  int64_t depth = 0, bram = 0;
+};
+/// Lookup tables and registers of a design's Verilog text, not of a synthesis of the C++.
+struct RtlEstimate {
+  int64_t lut = 0, ff = 0;
+};
+/// A design. `latency` of one call is the longest chain of tasks; `kernelLatency` is the same if all inputs are on the
+/// chip and ports take no time; `interval` between two calls is the slowest task.
+struct DesignEstimate {
+  int64_t latency = 0, kernelLatency = 0, interval = 0, channelBram = 0, romBram = 0;
+  int64_t macs = 0;        ///< products added to elements, in one call
+  int64_t oneCallBram = 0; ///< if calls do not overlap, as in Verilog: each channel exists once
+  int64_t lut = 0, ff = 0;
+  Resources total;
+  std::optional<RtlEstimate> rtl;
+  std::vector<TaskEstimate> tasks;
+  std::vector<QueueEstimate> queues;
+
+  /// Multiply-accumulates per multiplier and cycle, when calls follow each other as fast as they can, and for one call
+  /// whose inputs are on the chip; 0 without multipliers. A float32 product alone takes 2 or 3 DSP: see Operators.h.
+  double dspEfficiency() const { return perDsp(interval); }
+  double dspEfficiencyOfOneCall() const { return perDsp(kernelLatency); }
+
+private:
+  double perDsp(int64_t cycles) const {
+    return total.dsp > 0 && cycles > 0 ? double(macs) / double(total.dsp) / double(cycles) : 0;
+  }
+};
+/// With `shares`, one operator serves all cycles of an II, as in HLS tools; the Verilog has one operator for each use.
+DesignEstimate estimateDesign(mlir::func::FuncOp top, bool shares = true);
+
+} // namespace tilewright::hls
+
+#endif

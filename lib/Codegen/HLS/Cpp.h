@@ -1,0 +1,32 @@
+//===- Cpp.h - C++ names of types and functions --------------------------------------===//
+#ifndef TILEWRIGHT_LIB_CODEGEN_HLS_CPP_H
+#define TILEWRIGHT_LIB_CODEGEN_HLS_CPP_H
+
+#include "mlir/IR/Operation.h"
+#include "mlir/IR/Types.h"
+#include "llvm/ADT/APFloat.h"
+#include <optional>
+#include <string>
+
+namespace tilewright::hls {
+
+/// Returns "float" for f32, "int8_t" for i8, "ap_int<5>" for i5, "half" for f16, "bool" for i1, "int" for index; empty:
+/// none.
+std::string cppType(mlir::Type element);
+
+/// Returns "expf" for math.exp on f32, "exp" on f64, or none if C++ has no such function.
+std::optional<std::string> mathFunction(mlir::Operation *op);
+
+/// Returns a literal such as "1.5f", "-INFINITY" or "NAN".
+std::string floatLiteral(const llvm::APFloat &value, mlir::Type type);
+/// Returns a literal such as "7", "-3" or "true".
+std::string integerLiteral(const llvm::APInt &value, mlir::Type type);
+/// Returns true for a product of numbers with at most half its width: it cannot overflow.
+bool isProductOfHalves(mlir::Operation &op);
+
+/// Returns the source line of an op, such as " (file.py:3)", or an empty string.
+std::string lineOf(mlir::Operation *op);
+
+} // namespace tilewright::hls
+
+#endif

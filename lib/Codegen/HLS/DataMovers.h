@@ -1,0 +1,30 @@
+//===- DataMovers.h - tasks that copy between ports and arrays --------------------------===//
+#ifndef TILEWRIGHT_LIB_CODEGEN_HLS_DATAMOVERS_H
+#define TILEWRIGHT_LIB_CODEGEN_HLS_DATAMOVERS_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/BuiltinTypes.h"
+
+namespace tilewright::hls {
+
+/// Accesses per cycle that a bank allows.
+inline constexpr int64_t portsOfBank = 2;
+/// Returns the number of elements that a port moves in one cycle: 512 bits.
+int64_t elementsOfWord(mlir::MemRefType type);
+
+/// Returns `type` in memory outside of the chip, as a port sees it.
+mlir::MemRefType inDram(mlir::MemRefType type);
+
+/// Creates a function @name(from, to...) that copies the elements of `from`, in row-major order, into every `to`.
+/// Shapes may differ, numbers of elements may not. It copies one element per cycle until widenMovers() runs.
+mlir::func::FuncOp makeMover(mlir::ModuleOp module, llvm::StringRef name, mlir::Type from, mlir::TypeRange to,
+                             mlir::Location loc);
+
+/// Lets the tasks of `top` that move data between arrays copy as many elements per cycle as the banks along the last
+/// dimension have ports, at most 512 bits.
+void widenMovers(mlir::func::FuncOp top);
+
+} // namespace tilewright::hls
+
+#endif

@@ -1,0 +1,32 @@
+//===- DesignFiles.h - files of a design in addition to kernel.cpp -------------------------===//
+#ifndef TILEWRIGHT_LIB_CODEGEN_HLS_DESIGNFILES_H
+#define TILEWRIGHT_LIB_CODEGEN_HLS_DESIGNFILES_H
+
+#include "lib/Codegen/HLS/Cost.h"
+#include "tilewright/Target.h"
+#include "llvm/Support/JSON.h"
+
+namespace tilewright::hls {
+
+/// Returns kernel.h: the functions of kernel.cpp.
+std::string printHeader(mlir::func::FuncOp top);
+/// Returns weights.h: the arrays that never change; empty if there are none.
+std::string printWeights(mlir::func::FuncOp top);
+/// Returns test_bench.cpp, which calls the top function on data/input_N.bin and compares with data/output_N.bin.
+std::string printBench(mlir::func::FuncOp top);
+/// Returns check/dataflow_check.cpp: the top function with a thread for each task.
+std::string printDataflowCheck(mlir::func::FuncOp top);
+/// Returns run_hls.tcl for the vendor's tool: simulation and synthesis, with co-simulation as a comment.
+std::string printScript(llvm::StringRef device);
+/// Return report.md for people and report.json for programs.
+std::string printReport(const DesignEstimate &design, const Part &part, const Resources &budget);
+std::string printJson(const DesignEstimate &design, const Part &part, const Resources &budget, mlir::ModuleOp module);
+/// Return the fixed-point parts of both reports; "" and null for other designs.
+std::string printFixed(mlir::ModuleOp module);
+llvm::json::Value fixedJson(mlir::ModuleOp module);
+/// Returns the headers that are part of every design, by their paths in it.
+std::vector<DesignFile> checkHeaders();
+
+} // namespace tilewright::hls
+
+#endif

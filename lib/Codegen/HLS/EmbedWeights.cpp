@@ -1,0 +1,215 @@
+//===- EmbedWeights.cpp - --tw-hls-embed-weights: weights become constants of the design ----===//
+//
+// Before:
+//   func @main(%w: tensor<6x4xf32> {tw.name = "w", tw_hls.value = dense<...>}, %x: ...) {
+//     %0 = call @permute(%w, %empty) ...
+// After:
+//   func @main(%x: ...) { %0 = arith.constant dense<...> loc("w") ...       and the module has tw_hls.embedded = [0]
+//
+// A kernel of constants that only moves elements (a permutation, a slice), or adds and multiplies integers, is
+// evaluated here. By default, weights are embedded if all of them together take at most half of the block memories in
+// the budget. A design with its weights in ROMs needs no port and no cycles to load them. If they take more, the large
+// ones become ports again after that evaluation, in the layout that kernels read, after the model's inputs:
+//   func @main(%x: ..., %w: tensor<4x6xf32> {tw.name = "w"})      and the module has tw_hls.arranged = [dense<...>]
+//
+// Test: test/Codegen/HLS/embed-weights.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/HLS/HLS.h"
+#include "lib/Codegen/HLS/Cost.h"
+#include "lib/Codegen/HLS/DropZeros.h"
+#include "lib/Codegen/HLS/EvaluateConstants.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "tilewright/Passes.h"
+#include "tilewright/StageContract.h"
+
+using namespace mlir;
+
+namespace tilewright {
+#define GEN_PASS_DEF_HLSEMBEDWEIGHTS
+#include "tilewright/Passes.h.inc"
+} // namespace tilewright
+
+namespace tilewright::hls {
+namespace {
+
+/// Returns the result of `op` for the input `value`: its element at index `place` is the input's at `map(place)`. Null
+/// if `op` does more than move elements.
+DenseElementsAttr moved(linalg::GenericOp op, DenseElementsAttr value) {
+  auto result = dyn_cast<RankedTensorType>(op.getResult(0).getType());
+  if (op.getNumDpsInputs() != 1 || op.getNumDpsInits() != 1 || op.getNumReductionLoops() != 0 || !result ||
+      !op.getIndexingMapsArray()[1].isIdentity() ||
+      op.getBlock()->getTerminator()->getOperand(0) != op.getBlock()->getArgument(0))
+    return {};
+  if (value.isSplat())
+    return value.resizeSplat(result);
+  const int64_t width = llvm::divideCeil(value.getElementType().getIntOrFloatBitWidth(), 8);
+  AffineMap map = op.getIndexingMapsArray()[0];
+  ArrayRef<int64_t> from = value.getType().getShape();
+  ArrayRef<char> bytes = value.getRawData();
+  std::vector<char> made(result.getNumElements() * width);
+  SmallVector<int64_t> place(result.getRank(), 0);
+  for (int64_t number = 0; number < result.getNumElements(); ++number) {
+    int64_t source = 0;
+    for (auto [size, at] : llvm::zip(from, map.compose(place)))
+      source = source * size + at;
+    memcpy(&made[number * width], &bytes[source * width], width);
+    for (int64_t dim = result.getRank() - 1; dim >= 0 && ++place[dim] == result.getDimSize(dim); --dim)
+      place[dim] = 0;
+  }
+  return DenseElementsAttr::getFromRawBuffer(result, made);
+}
+
+DenseElementsAttr constantOf(Value value, const KnownTensors &known = KnownTensors()) {
+  if (DenseElementsAttr found = known.lookup(value))
+    return found;
+  auto constant = value.getDefiningOp<arith::ConstantOp>();
+  return constant ? dyn_cast<DenseElementsAttr>(constant.getValue()) : DenseElementsAttr();
+}
+
+/// Returns the result of an op on constants; null if it is not evaluated here.
+DenseElementsAttr evaluate(Operation &op, const KnownTensors &known = KnownTensors()) {
+  if (auto fill = dyn_cast<linalg::FillOp>(op))
+    return evaluateFill(fill);
+  auto type = op.getNumResults() == 1 ? dyn_cast<RankedTensorType>(op.getResult(0).getType()) : RankedTensorType();
+  if (!type || !type.hasStaticShape() || op.getNumOperands() == 0)
+    return {};
+  auto generic = dyn_cast<linalg::GenericOp>(op);
+  if (generic)
+    if (DenseElementsAttr value = evaluateGeneric(generic, known))
+      return value;
+  DenseElementsAttr value = constantOf(op.getOperand(0), known);
+  if (!value || value.getElementType().isInteger(1))
+    return {};
+  if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op))
+    return value.reshape(type);
+  return generic ? moved(generic, value) : DenseElementsAttr();
+}
+
+/// Returns the result of a call whose kernel only computes on constants; null otherwise.
+DenseElementsAttr evaluate(func::CallOp call, func::FuncOp kernel) {
+  KnownTensors known;
+  for (auto [operand, argument] : llvm::zip(call.getOperands(), kernel.getArguments()))
+    if (DenseElementsAttr value = constantOf(operand))
+      known[argument] = value;
+  if (known.empty() || kernel.getNumResults() != 1)
+    return {};
+  for (Operation &op : kernel.front().without_terminator())
+    if (DenseElementsAttr value = evaluate(op, known))
+      known[op.getResult(0)] = value;
+  return known.lookup(kernel.front().getTerminator()->getOperand(0));
+}
+
+/// Returns the block memories of all weights, each in one bank.
+int64_t blocksOf(ArrayRef<ElementsAttr> weights) {
+  int64_t blocks = 0;
+  for (ElementsAttr weight : weights)
+    blocks += blockMemories(MemRefType::get(weight.getShapedType().getShape(), weight.getElementType()));
+  return blocks;
+}
+
+struct HlsEmbedWeights : impl::HlsEmbedWeightsBase<HlsEmbedWeights> {
+  using HlsEmbedWeightsBase::HlsEmbedWeightsBase;
+
+  void runOnOperation() override {
+    if (failed(requireForm(getOperation(), IRForm::Tensors, getArgument())))
+      return signalPassFailure();
+    auto main = getOperation().lookupSymbol<func::FuncOp>("main");
+    if (!main)
+      return;
+    llvm::Expected<const Part *> device = findPart(part);
+    llvm::Expected<Resources> resources = device ? readBudget(budget, **device) : device.takeError();
+    if (!resources) {
+      emitError(UnknownLoc::get(&getContext())) << llvm::toString(resources.takeError());
+      return signalPassFailure();
+    }
+    SmallVector<ElementsAttr> weights;
+    for (unsigned index = 0; index < main.getNumArguments(); ++index)
+      if (auto value = main.getArgAttrOfType<ElementsAttr>(index, valueAttrName))
+        weights.push_back(value);
+    const bool embed = place != "external";
+    const bool fit = place == "embedded" || blocksOf(weights) <= resources->bram / 2;
+    if (embed)
+      replaceWeights(main);
+    for (unsigned index = 0; index < main.getNumArguments(); ++index)
+      main.removeArgAttr(index, valueAttrName);
+    if (embed)
+      evaluateCalls(main);
+    if (embed && !fit)
+      arrangePorts(main, resources->bram / 2000);
+  }
+
+private:
+  void replaceWeights(func::FuncOp main) {
+    llvm::BitVector embedded(main.getNumArguments());
+    SmallVector<int64_t> tensors;
+    int64_t tensor = -1;
+    OpBuilder builder(&main.front(), main.front().begin());
+    for (BlockArgument argument : main.getArguments()) {
+      tensor += isa<RankedTensorType>(argument.getType());
+      const unsigned index = argument.getArgNumber();
+      auto value = main.getArgAttrOfType<ElementsAttr>(index, valueAttrName);
+      if (!value)
+        continue;
+      Location loc = argument.getLoc();
+      if (auto name = main.getArgAttrOfType<StringAttr>(index, "tw.name"))
+        loc = NameLoc::get(name);
+      auto constant = arith::ConstantOp::create(builder, loc, cast<TypedAttr>(value));
+      argument.replaceAllUsesWith(constant.getResult());
+      embedded.set(index);
+      tensors.push_back(tensor);
+    }
+    if (tensors.empty())
+      return;
+    (void)main.eraseArguments(embedded);
+    getOperation()->setAttr(embeddedAttrName, builder.getDenseI64ArrayAttr(tensors));
+  }
+
+  void evaluateCalls(func::FuncOp main) {
+    for (Operation &op : llvm::make_early_inc_range(main.front())) {
+      auto call = dyn_cast<func::CallOp>(op);
+      DenseElementsAttr value =
+          call ? evaluate(call, getOperation().lookupSymbol<func::FuncOp>(call.getCallee())) : evaluate(op);
+      if (!value)
+        continue;
+      OpBuilder builder(&op);
+      auto source = op.getOperand(0).getDefiningOp<arith::ConstantOp>(); // keeps the name if all its elements remain
+      if (source && cast<ShapedType>(source.getType()).getNumElements() != value.getNumElements())
+        source = nullptr;
+      auto constant = arith::ConstantOp::create(builder, source ? source.getLoc() : op.getLoc(), value);
+      op.getResult(0).replaceAllUsesWith(constant.getResult());
+      op.erase();
+    }
+    dropZeros(main);
+    for (auto kernel : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>()))
+      if (kernel.isPrivate() && SymbolTable::symbolKnownUseEmpty(kernel, getOperation()))
+        kernel.erase();
+  }
+
+  /// Turns constants of more than `mostBlocks` block memories into inputs, in the layout that the kernels read.
+  void arrangePorts(func::FuncOp main, int64_t mostBlocks) {
+    Builder builder(&getContext());
+    SmallVector<Attribute> values;
+    for (auto constant : llvm::make_early_inc_range(main.front().getOps<arith::ConstantOp>())) {
+      auto value = dyn_cast<DenseElementsAttr>(constant.getValue());
+      if (!value || blocksOf({value}) <= mostBlocks)
+        continue;
+      auto name = dyn_cast<NameLoc>(constant.getLoc());
+      SmallVector<NamedAttribute> attributes;
+      if (name)
+        attributes.push_back(builder.getNamedAttr("tw.name", name.getName()));
+      const unsigned number = main.getNumArguments();
+      (void)main.insertArgument(number, constant.getType(), builder.getDictionaryAttr(attributes), constant.getLoc());
+      constant.replaceAllUsesWith(Value(main.getArgument(number)));
+      constant.erase();
+      values.push_back(value);
+    }
+    if (!values.empty())
+      getOperation()->setAttr(arrangedAttrName, builder.getArrayAttr(values));
+  }
+};
+
+} // namespace
+} // namespace tilewright::hls

@@ -1,0 +1,54 @@
+//===- AddressProducts.cpp - products in the computation of addresses -----------------------===//
+//
+// An address is a row's number times the words of a row, plus the index in the row. According to its reports of public
+// designs, synthesis implements the product as
+//  - a sum or a difference of two shifts, if the constant is one of two powers of two;
+//  - one multiply-add in a DSP, if one sum takes the product and both are known at the same time (`ahead`
+//    is set where they are not);
+//  - otherwise a separate product, in logic while both operands are narrow, in a DSP beyond that.
+// An index divided by a number of banks is a product by the reciprocal, which is one bit wider than the index.
+//
+// Test: test/Python/test_hls_score.py
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Codegen/HLS/Estimate/Estimate.h"
+#include <bit>
+#include <cstdlib>
+
+namespace tilewright::hls {
+namespace {
+
+/// A separate product is in logic if its constant has fewer bits than this.
+constexpr int64_t bitsInDsp = 10;
+/// Operands with more bits than one DSP takes come from divisions in 64 bits.
+constexpr int64_t bitsOfOneDsp = 18;
+
+bool isTwoShifts(uint64_t factor) {
+  factor >>= std::countr_zero(factor);
+  return std::popcount(factor) <= 2 || std::has_single_bit(factor + 1);
+}
+
+} // namespace
+
+OperatorCounts addressOperators(const NestFacts &nest) {
+  OperatorCounts counts;
+  const auto productOfItsOwn = [&](int64_t bits) { ++counts[bits < bitsInDsp ? "address in logic" : "address"]; };
+  for (const AddressProduct &product : nest.products) {
+    const uint64_t factor = std::llabs(product.factor);
+    if (factor == 0 || isTwoShifts(factor))
+      continue;
+    if (product.sums == 1 && !product.ahead)
+      ++counts["address"];
+    else
+      productOfItsOwn(std::bit_width(factor));
+  }
+  for (int64_t bits : nest.quotients) {
+    if (bits > bitsOfOneDsp)
+      ++counts["wide quotient"];
+    else
+      productOfItsOwn(bits + 1);
+  }
+  return counts;
+}
+
+} // namespace tilewright::hls

@@ -1,0 +1,39 @@
+//===- Estimate.h - cycles and resources of a design, from its facts -------------------------===//
+#ifndef TILEWRIGHT_LIB_CODEGEN_HLS_ESTIMATE_ESTIMATE_H
+#define TILEWRIGHT_LIB_CODEGEN_HLS_ESTIMATE_ESTIMATE_H
+
+#include "lib/Codegen/HLS/Estimate/DesignFacts.h"
+
+namespace tilewright::hls {
+
+/// Returns the cost of an operator of the facts by its name: "addf", "load", "store", "read", "write", "address", ...
+OperatorCost factsOperator(const std::string &name);
+
+/// The schedule of a nest: the `ii` that resources and recurrences allow, cycles of one iteration, and of all.
+struct NestSchedule {
+  int64_t iterations = 1, ii = 1, depth = 0, cycles = 0;
+  int64_t quickAdditions = 0; ///< additions that must be quick to reach that II
+  OperatorCounts together;    ///< operators of which more begin at once than an even share over the II
+  bool portsAreFull = false;  ///< a bank is accessed over all its ports in every cycle
+};
+NestSchedule scheduleNest(const NestFacts &nest, bool reassociates);
+
+/// Returns the products in the computation of addresses, by the operators that implement them.
+OperatorCounts addressOperators(const NestFacts &nest);
+
+/// Block memories of 18 kbit and of 288 kbit, and logic, of a memory of `words` x `bits`; it contains `copies` of it.
+struct MemoryCost {
+  int64_t bram = 0, uram = 0, lut = 0, ff = 0;
+};
+MemoryCost memoryCost(int64_t words, int64_t bits, int64_t copies);
+
+struct FactsEstimate {
+  int64_t cycles = 0; ///< -1: the tasks wait for each other forever
+  int64_t dsp = 0, bram = 0, uram = 0, lut = 0, ff = 0;
+  OperatorCounts operators; ///< in the form in which they are implemented
+};
+FactsEstimate estimateFacts(const DesignFacts &design);
+
+} // namespace tilewright::hls
+
+#endif

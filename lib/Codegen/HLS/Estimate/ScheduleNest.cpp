@@ -1,0 +1,151 @@
+//===- ScheduleNest.cpp - the II and the depth of a loop nest ------------------------------===//
+//
+// The II is the largest of: the requested II, the accesses to one bank over its two ports, the accesses to one queue,
+// and the latency of operators between two visits to one element over the iterations between them. If the last one is
+// the limit, the additions on the element's path become quick ones. A sum that may be reassociated is one tree, and the
+// element that the next iteration waits for passes through its levels.
+//
+// Test: test/Python/test_hls_score.py
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Codegen/HLS/Estimate/Estimate.h"
+#include "lib/Codegen/HLS/Estimate/SumTrees.h"
+#include <algorithm>
+
+namespace tilewright::hls {
+namespace {
+
+/// Cycles of a quick addition whose result is the next one's operand.
+constexpr int64_t quickBetween = 4;
+/// Cycles of a store and the load that follows it.
+constexpr int64_t intoArray = 2;
+
+int64_t countOf(const OperatorCounts &counts, const char *name) {
+  auto found = counts.find(name);
+  return found == counts.end() ? 0 : found->second;
+}
+
+int64_t additionsOf(const OperatorCounts &counts) { return countOf(counts, "addf") + countOf(counts, "subf"); }
+
+int64_t latencyOf(const OperatorCounts &path) {
+  int64_t cycles = 0;
+  for (const auto &[name, count] : path)
+    cycles += factsOperator(name).latency * count;
+  return cycles;
+}
+
+} // namespace
+
+OperatorCost factsOperator(const std::string &name) {
+  if (name == "load")
+    return loadOperator();
+  if (name == "store")
+    return storeOperator();
+  if (name == "read" || name == "write")
+    return queueOperator();
+  if (name == "address")
+    return addressProduct();
+  if (name == "address in logic")
+    return addressInLogic();
+  if (name == "wide quotient")
+    return wideQuotient();
+  if (name == "quick addition")
+    return quickAddition();
+  if (name == "mulf by double")
+    return productByDouble();
+  if (name == "nest")
+    return nestControl();
+  if (name == "shared operand")
+    return sharedOperand();
+  if (name == "queue")
+    return queueLane();
+  if (name == "addi" || name == "subi" || name == "cmpi")
+    return integerOperator(32);
+  if (name == "muli")
+    return integerProduct(32);
+  return floatOperator(name, 32);
+}
+
+NestSchedule scheduleNest(const NestFacts &nest, bool reassociates) {
+  NestSchedule schedule;
+  for (int64_t trips : nest.trips)
+    schedule.iterations *= trips;
+  schedule.depth = latencyOf(nest.path);
+  if (nest.trips.empty() || !nest.pipelined) {
+    schedule.ii = 0;
+    schedule.cycles = schedule.iterations * (schedule.depth + (nest.trips.empty() ? 0 : 1));
+    return schedule;
+  }
+  schedule.ii = std::max<int64_t>(1, nest.ii);
+  for (const ArrayAccess &access : nest.arrays)
+    schedule.ii = std::max(schedule.ii, ceilDiv(access.together, access.ports));
+  for (const QueueAccess &access : nest.queues)
+    schedule.ii = std::max(schedule.ii, access.count);
+  const int64_t slow = factsOperator("addf").latency;
+  // An element that is written back in each iteration is forwarded to the next one, unless other elements of its bank
+  // are written, too.
+  const bool othersAreWritten = std::any_of(nest.arrays.begin(), nest.arrays.end(), [](const ArrayAccess &access) {
+    return access.loads > 1 && access.stores > 1 && access.together > 0;
+  });
+  for (const Recurrence &recurrence : nest.recurrences) {
+    const int64_t terms = additionsOf(recurrence.path), distance = recurrence.distance;
+    int64_t chain = latencyOf(recurrence.path);
+    const auto memory = [&](const char *name) { return latencyOf({{name, countOf(recurrence.path, name)}}); };
+    if (terms == 0) {
+      chain = std::max<int64_t>(1, chain - memory("load"));
+    } else {
+      const int64_t others = chain - terms * slow - memory("load") - memory("store");
+      const int64_t levels = reassociates ? levelsInTree(nest, terms) : terms,
+                    sums = additionsOf(nest.operators) / terms;
+      // An element passes from one iteration to the next through the array. With other iterations in between, an
+      // addition takes its operand in the cycle in which the previous addition ends.
+      const auto slowChain = [&](int64_t through) {
+        return distance > 1 ? through * (slow - 1) + others + intoArray
+                            : through * slow + others + (memory("load") > 0 ? 1 : 0);
+      };
+      const auto quickChain = [&](int64_t through) {
+        return through * quickBetween + others +
+               (distance > 1                             ? intoArray
+                : memory("load") > 0 && othersAreWritten ? intoArray + 1
+                                                         : 0);
+      };
+      // If the II has to grow anyway, there is time for additions outside of the tree (seen in one design).
+      int64_t apart = 0;
+      if (reassociates && distance > 1 && quickChain(levelsApart(terms)) <= distance * schedule.ii)
+        apart = sumsApart(nest.columns, sums);
+      const int64_t most = apart > 0 ? levelsApart(terms) : levels;
+      chain = slowChain(most);
+      if (nest.asked && reassociates && chain > distance * (distance > 1 ? schedule.ii : nest.ii)) {
+        const int64_t raised = std::max(schedule.ii, ceilDiv(quickChain(most), distance)), time = distance * raised;
+        // Additions on the element's path become quick; only those of one sum if slow ones fit the raised II.
+        schedule.depth -= levels * (slow - quickAddition().latency);
+        const auto inTime = [&](int64_t through) { return distance > 1 && slowChain(through) <= time; };
+        if (inTime(most))
+          schedule.quickAdditions += levels;
+        else
+          schedule.quickAdditions += apart * most + (inTime(levels) ? 0 : (sums - apart) * levels);
+        chain = quickChain(most);
+        if (distance == 1) {
+          // The other additions are shared within the II. Trees of more than four terms need one more adder if the II
+          // does not divide them. With four terms, the one addition that is not on the element's path has the cycles of
+          // a single level, and products have little more than half of the II.
+          const int64_t slowOnes = sums * (terms - levels), products = countOf(nest.operators, "mulf");
+          const bool fourTerms = terms == 4 && !othersAreWritten;
+          if (fourTerms)
+            schedule.together = {{"addf", ceilDiv(slowOnes, quickBetween)},
+                                 {"mulf", ceilDiv(48 * products, 25 * raised)}};
+          else if (terms >= 4 && slowOnes % raised != 0)
+            schedule.together["addf"] = ceilDiv(slowOnes, raised) + 1;
+        }
+        schedule.ii = raised;
+      }
+    }
+    schedule.ii = std::max(schedule.ii, ceilDiv(chain, distance));
+  }
+  for (const ArrayAccess &access : nest.arrays)
+    schedule.portsAreFull |= access.together >= schedule.ii * access.ports;
+  schedule.cycles = schedule.ii * (schedule.iterations - 1) + schedule.depth;
+  return schedule;
+}
+
+} // namespace tilewright::hls

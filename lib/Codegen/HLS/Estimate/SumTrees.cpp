@@ -1,0 +1,59 @@
+//===- SumTrees.cpp - order of additions in sums --------------------------------------------===//
+//
+// The rules are derived from the order in which reports of public designs list additions, and which of them are quick.
+//
+// Test: test/Python/test_hls_score.py
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Codegen/HLS/Estimate/SumTrees.h"
+#include <bit>
+
+namespace tilewright::hls {
+namespace {
+
+/// Returns the levels of the first of `leaves`, halved until at most three are left, which are added one after another.
+int64_t levelsOfFirst(int64_t leaves) {
+  int64_t levels = 0;
+  for (; leaves > 3; leaves /= 2)
+    ++levels;
+  return levels + leaves - 1;
+}
+
+/// The element is the first of the larger half. With three leaves, the other two are added first.
+int64_t levelsOf(int64_t leaves) { return leaves == 3 ? 1 : 1 + levelsOfFirst(ceilDiv(leaves, 2)); }
+
+/// Returns true if the element is in the smaller half. This is so along the last index if each term is read under a
+/// separate condition, and for sums without products (seen in one design).
+bool inSmallerHalf(const NestFacts &nest) {
+  return (nest.columns.conditions && nest.columns.lastIndex) || !nest.operators.count("mulf");
+}
+
+/// Returns how many sums of a row have their first addition outside of the tree. Each element begins under a separate
+/// condition, and that of the next element keeps its first addition outside; the last element has no successor. Along
+/// the last index, the first stays inside, and so does the last but one of an even number; all do if the count is a
+/// power of two, so that indices are concatenated bits.
+int64_t apartOfRow(const SumColumns &columns) {
+  if (columns.conditions)
+    return 0;
+  if (!columns.lastIndex)
+    return columns.count - 1;
+  if (std::has_single_bit(uint64_t(columns.count)))
+    return 0;
+  return columns.count - (columns.count % 2 == 0 ? 3 : 2);
+}
+
+} // namespace
+
+int64_t levelsInTree(const NestFacts &nest, int64_t terms) {
+  // The smaller half of an odd number of leaves is as large as either half of one leaf less.
+  const bool smaller = inSmallerHalf(nest) && terms % 2 == 0;
+  return levelsOf(smaller ? terms : terms + 1);
+}
+
+int64_t levelsApart(int64_t terms) { return terms == 1 ? 1 : 1 + levelsOf(terms); }
+
+int64_t sumsApart(const SumColumns &columns, int64_t sums) {
+  return columns.count == 0 ? 0 : sums / columns.count * apartOfRow(columns);
+}
+
+} // namespace tilewright::hls

@@ -1,0 +1,20 @@
+//===- SumTrees.h - order of additions in sums --------------------------------------------===//
+#ifndef TILEWRIGHT_LIB_CODEGEN_HLS_ESTIMATE_SUMTREES_H
+#define TILEWRIGHT_LIB_CODEGEN_HLS_ESTIMATE_SUMTREES_H
+
+#include "lib/Codegen/HLS/Estimate/DesignFacts.h"
+
+namespace tilewright::hls {
+
+/// Returns the additions that an element passes through in the tree of itself and the `terms` that are added to it.
+int64_t levelsInTree(const NestFacts &nest, int64_t terms);
+
+/// The same if the element's first addition precedes the tree.
+int64_t levelsApart(int64_t terms);
+
+/// Returns how many of `sums` have their first addition before the tree.
+int64_t sumsApart(const SumColumns &columns, int64_t sums);
+
+} // namespace tilewright::hls
+
+#endif

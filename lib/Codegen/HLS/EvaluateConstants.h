@@ -1,0 +1,22 @@
+//===- EvaluateConstants.h - evaluate kernels of constants at compile time -------------------===//
+#ifndef TILEWRIGHT_LIB_CODEGEN_HLS_EVALUATECONSTANTS_H
+#define TILEWRIGHT_LIB_CODEGEN_HLS_EVALUATECONSTANTS_H
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace tilewright::hls {
+
+using KnownTensors = llvm::DenseMap<mlir::Value, mlir::DenseElementsAttr>;
+
+/// Returns the result of `op` if all its inputs are in `known`. The body may add, subtract, multiply and convert
+/// integers, or only move elements of any type. Null if it does anything else.
+mlir::DenseElementsAttr evaluateGeneric(mlir::linalg::GenericOp op, const KnownTensors &known);
+
+/// Returns the tensor that `op` fills with a constant integer; null otherwise.
+mlir::DenseElementsAttr evaluateFill(mlir::linalg::FillOp op);
+
+} // namespace tilewright::hls
+
+#endif

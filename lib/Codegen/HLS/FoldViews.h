@@ -1,0 +1,18 @@
+//===- FoldViews.h - access arrays directly, not through views ----------------------------===//
+#ifndef TILEWRIGHT_LIB_CODEGEN_HLS_FOLDVIEWS_H
+#define TILEWRIGHT_LIB_CODEGEN_HLS_FOLDVIEWS_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace tilewright::hls {
+
+/// Returns the array that `view` is a part or a reshape of, or `view` itself if it is no view.
+mlir::Value arrayOf(mlir::Value view);
+
+/// Replaces every affine load and store of a view (a slice, a reshape) by one of its array, so that banks can be chosen
+/// per array. Views with an offset that is known only at run time stay.
+void foldViews(mlir::func::FuncOp kernel);
+
+} // namespace tilewright::hls
+
+#endif

@@ -1,0 +1,179 @@
+//===- HlsTarget.cpp - the hls target: C++ for a vendor's high-level synthesis -----------------===//
+//
+// This target writes files, not programs: a task per kernel with verified directives (dialects/HLS), a test bench and a
+// report. docs/decisions/0027-hls-designs.md has the reasons.
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/HLS/HLS.h"
+#include "lib/Codegen/HLS/DesignFiles.h"
+#include "lib/Codegen/HLS/Names.h"
+#include "lib/Codegen/HLS/PrintCpp.h"
+#include "lib/Codegen/HLS/Rtl/PrintVerilog.h"
+#include "mlir/Dialect/Affine/Transforms/Passes.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+#include "tilewright/Passes.h"
+#include "tilewright/Target.h"
+
+using namespace mlir;
+
+namespace tilewright {
+namespace hls {
+namespace {
+
+class HlsTarget final : public Target {
+public:
+  StringRef name() const override { return "hls"; }
+
+  llvm::Error configure(Options &options) override {
+    if (options.part.empty())
+      options.part = "xcu280";
+    llvm::Expected<const Part *> part = findPart(options.part);
+    if (!part)
+      return part.takeError();
+    options.cache = false;
+    return readBudget(options.budget, **part).takeError();
+  }
+
+  std::string machineKey(const Options &options) override {
+    return options.part + " " + options.budget + " " + options.weights + " " + options.ports;
+  }
+
+  void buildTiled(OpPassManager &pm, const Options &options) override {
+    pm.addNestedPass<func::FuncOp>(createHlsWindowLoops());
+    pm.addNestedPass<func::FuncOp>(createDecomposeTile({.divisors = true}));
+    pm.addNestedPass<func::FuncOp>(createCSEPass());
+    pm.addPass(createHlsEmbedWeights({options.part, options.budget, options.weights}));
+    pm.addPass(createHlsAcceptModel());
+  }
+
+  void buildVector(OpPassManager &pm, const Options &) override {
+    pm.addPass(createBuildPlan());
+    pm.addPass(createBufferizeKernels());
+    pm.addNestedPass<func::FuncOp>(createCanonicalizerPass());
+    pm.addNestedPass<func::FuncOp>(createCSEPass());
+  }
+
+  void buildLowering(OpPassManager &pm, const Options &options) override {
+    HlsSelectSchedulesOptions schedules;
+    schedules.part = options.part;
+    schedules.budget = options.budget;
+    schedules.blocks = !options.rtl; // the Verilog has no queues of blocks
+    schedules.fabric = true;
+    schedules.shares = !options.rtl;
+    pm.addPass(createHlsSplitKernels());
+    pm.addPass(createHlsSelectSchedules(schedules));
+    auto &kernel = pm.nest<func::FuncOp>();
+    kernel.addPass(createHlsApplySchedules());
+    kernel.addPass(memref::createFoldMemRefAliasOpsPass());
+    pm.addPass(createHlsBuildDesign());
+    pm.addPass(createHlsPortProtocols({options.ports}));
+    pm.addPass(createHlsStreamChannels());
+    pm.addPass(createHlsPlaceMemories({options.part, options.budget}));
+  }
+
+  llvm::Expected<std::string> emit(ModuleOp, const Options &) override { return noProgram(); }
+  llvm::Expected<std::shared_ptr<Program>> load(StringRef, const Options &) override { return noProgram(); }
+
+  llvm::Expected<std::string> print(ModuleOp module, const Options &options) override {
+    llvm::Expected<func::FuncOp> top = topOf(module);
+    if (!top)
+      return top.takeError();
+    if (llvm::Error over = overBudget(estimateDesign(*top, !options.rtl), options))
+      return over;
+    return printKernels(*top);
+  }
+
+  bool makesFiles() const override { return true; }
+
+  llvm::Expected<std::vector<DesignFile>> files(ModuleOp module, const Options &options) override {
+    llvm::Expected<func::FuncOp> top = topOf(module);
+    if (!top)
+      return top.takeError();
+    llvm::Expected<std::string> kernels = printKernels(*top);
+    if (!kernels)
+      return kernels.takeError();
+    const Part &part = *llvm::cantFail(findPart(options.part));
+    const Resources budget = llvm::cantFail(readBudget(options.budget, part));
+    DesignEstimate design = estimateDesign(*top, !options.rtl);
+    if (llvm::Error over = overBudget(design, options))
+      return over;
+    std::vector<DesignFile> files = checkHeaders();
+    files.push_back({"kernel.cpp", std::move(*kernels)});
+    files.push_back({"kernel.h", printHeader(*top)});
+    if (std::string weights = printWeights(*top); !weights.empty())
+      files.push_back({weightsFile.str(), std::move(weights)});
+    files.push_back({"test_bench.cpp", printBench(*top)});
+    files.push_back({"check/dataflow_check.cpp", printDataflowCheck(*top)});
+    files.push_back({"run_hls.tcl", printScript(part.device)});
+    if (options.rtl) {
+      llvm::Expected<Verilog> verilog = printVerilog(*top);
+      if (!verilog)
+        return verilog.takeError();
+      design.rtl = RtlEstimate{verilog->lut, verilog->ff};
+      files.push_back({"rtl/model.v", std::move(verilog->model)});
+      files.push_back({"rtl/test_bench.v", std::move(verilog->bench)});
+    }
+    files.push_back({"report.md", printReport(design, part, budget) + printFixed(module)});
+    files.push_back({"report.json", printJson(design, part, budget, module)});
+    return files;
+  }
+
+private:
+  static llvm::Error noProgram() {
+    return llvm::createStringError("target 'hls' makes C++ for a vendor's tool and no program to call: tilewright "
+                                   "compile model.pt2 --target=hls -o folder/");
+  }
+
+  /// Returns an error if the design needs more than the budget.
+  static llvm::Error overBudget(const DesignEstimate &design, const Options &options) {
+    const Resources budget = llvm::cantFail(readBudget(options.budget, *llvm::cantFail(findPart(options.part))));
+    if (design.total.dsp > budget.dsp) // loops without a schedule were not chosen under the budget
+      return llvm::createStringError(
+          "the budget cannot be met: this design needs dsp=%lld, and the budget has dsp=%lld; "
+          "the nearest that fits is --budget dsp=%lld",
+          (long long)design.total.dsp, (long long)budget.dsp, (long long)design.total.dsp);
+    if (design.total.bram > budget.bram && design.romBram > budget.bram / 2)
+      return llvm::createStringError(
+          "the budget cannot be met: this design needs bram=%lld (18 kbit each), %lld of them for weights in ROMs, "
+          "and the budget has bram=%lld; --weights=external makes them ports",
+          (long long)design.total.bram, (long long)design.romBram, (long long)budget.bram);
+    if (design.total.bram > budget.bram)
+      return llvm::createStringError(
+          "the budget cannot be met: the arrays of this model need bram=%lld (18 kbit each), "
+          "and the budget has bram=%lld, with what its uram=%lld takes; fewer multipliers need fewer banks: lower dsp, "
+          "which is %lld here",
+          (long long)design.total.bram, (long long)budget.bram, (long long)budget.uram, (long long)design.total.dsp);
+    return llvm::Error::success();
+  }
+
+  /// Returns the top function of a design. The design is always verified, even if the session's verifier is off.
+  static llvm::Expected<func::FuncOp> topOf(ModuleOp module) {
+    std::string parts;
+    module.walk([&](memref::SubViewOp view) { // banks are chosen per array, not per view
+      if (!parts.empty() || view.getSourceType().getMemorySpace() == view.getType().getMemorySpace())
+        return;
+      auto line = view.getLoc()->findInstanceOf<FileLineColLoc>();
+      parts = line ? (" (" + line.getFilename().getValue() + ":" + Twine(line.getLine()) + ")").str() : " ";
+    });
+    if (!parts.empty())
+      return llvm::createStringError("this model has no hardware form yet: a slice that begins where only a run says" +
+                                     StringRef(parts).rtrim());
+    if (failed(verify(module)))
+      return llvm::createStringError("the design does not pass its verifier: this is a bug of Tilewright's");
+    for (auto function : module.getOps<func::FuncOp>())
+      if (function->hasAttr(topAttrName))
+        return function;
+    return llvm::createStringError("the module has no design: no function with tw_hls.top");
+  }
+};
+
+} // namespace
+} // namespace hls
+
+std::unique_ptr<Target> createHlsTarget() { return std::make_unique<hls::HlsTarget>(); }
+
+} // namespace tilewright

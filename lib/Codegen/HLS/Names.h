@@ -1,0 +1,36 @@
+//===- Names.h - unique names that are valid in C++ --------------------------------===//
+#ifndef TILEWRIGHT_LIB_CODEGEN_HLS_NAMES_H
+#define TILEWRIGHT_LIB_CODEGEN_HLS_NAMES_H
+
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringRef.h"
+#include <string>
+
+namespace tilewright::hls {
+
+/// Module attributes of --tw-hls-accept-model: name and tensor type of each input and output of the model.
+inline constexpr llvm::StringLiteral inputsAttrName = "tw_hls.inputs", outputsAttrName = "tw_hls.outputs";
+/// Attributes of the function that is the design, and of a task's function that moves data between ports and the chip.
+inline constexpr llvm::StringLiteral topAttrName = "tw_hls.top", moverAttrName = "tw_hls.mover";
+/// Argument attribute of a task's function: the name of the parameter.
+inline constexpr llvm::StringLiteral parameterAttrName = "tw_hls.parameter";
+
+/// Assigns unique C identifiers that are not C++ keywords or otherwise reserved.
+class NameTable {
+public:
+  /// Returns `wish` with '_' for invalid characters, and with a number appended if the name was taken before.
+  std::string take(llvm::StringRef wish);
+
+private:
+  llvm::StringMap<int> taken;
+};
+
+/// Returns i, j, k, ... for a loop by its number, or u, v, ... for copies. A number is appended after six letters.
+std::string letter(char first, size_t number);
+
+/// Returns "softmax" for "softmax+softmax", "matmul_add" for "matmul+add": at most three ops of a kernel.
+std::string kernelName(llvm::StringRef operations);
+
+} // namespace tilewright::hls
+
+#endif

@@ -1,0 +1,60 @@
+//===- Parts.cpp - devices and their resources --------------------------------------===//
+//
+// Counts of DSP slices, BRAM (18 kbit halves), URAM and lookup tables are from AMD's product tables DS890 (UltraScale+)
+// and DS190 (7 series).
+//
+// Test: test/Tools/hls.test
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Codegen/HLS/Parts.h"
+#include "tilewright/Target.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace tilewright::hls {
+namespace {
+constexpr Part parts[] = {
+    {"xcu280", "xcu280-fsvh2892-2L-e", {9024, 4032, 960}, 1303680},
+    {"xcu250", "xcu250-figd2104-2L-e", {12288, 5376, 1280}, 1728000},
+    {"xczu9eg", "xczu9eg-ffvb1156-2-e", {2520, 1824, 0}, 274080},
+    {"xc7z020", "xc7z020clg400-1", {220, 280, 0}, 53200},
+};
+} // namespace
+
+llvm::Expected<const Part *> findPart(llvm::StringRef name) {
+  std::vector<std::string> known;
+  for (const Part &part : parts) {
+    if (part.name == name || part.device == name)
+      return &part;
+    known.push_back(part.name.str());
+  }
+  return llvm::createStringError("unknown part '" + name + "'" + suggestName(name, known) +
+                                 "; known parts: " + llvm::join(known, ", "));
+}
+
+llvm::Expected<Resources> readBudget(llvm::StringRef text, const Part &part) {
+  Resources budget = part.has;
+  llvm::SmallVector<llvm::StringRef> words;
+  llvm::StringSet<> given;
+  text.split(words, ',', -1, /*KeepEmpty=*/false);
+  for (llvm::StringRef word : words) {
+    auto [name, count] = word.split('=');
+    if (!given.insert(name).second)
+      return llvm::createStringError("--budget names '" + name + "' twice: give each once");
+    int64_t *entry = name == "dsp"    ? &budget.dsp
+                     : name == "bram" ? &budget.bram
+                     : name == "uram" ? &budget.uram
+                                      : nullptr;
+    int64_t value = 0;
+    if (!entry || count.getAsInteger(10, value) || value < 0)
+      return llvm::createStringError("--budget takes dsp=N, bram=N and uram=N between commas, not '" + word + "'");
+    if (value > *entry)
+      return llvm::createStringError("--budget " + name + "=" + count + " is more than " + part.name +
+                                     " has, which is " + std::to_string(*entry));
+    *entry = value;
+  }
+  return budget;
+}
+
+} // namespace tilewright::hls

@@ -1,0 +1,33 @@
+//===- Parts.h - devices and their resources ----------------------------------------===//
+#ifndef TILEWRIGHT_LIB_CODEGEN_HLS_PARTS_H
+#define TILEWRIGHT_LIB_CODEGEN_HLS_PARTS_H
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include <cstdint>
+#include <string>
+
+namespace tilewright::hls {
+
+/// Resources that a design uses or may use: multipliers (DSP slices), block memories of 18 kbit and of 288 kbit.
+struct Resources {
+  int64_t dsp = 0, bram = 0, uram = 0;
+};
+
+/// A device that the vendors' tools support.
+struct Part {
+  llvm::StringLiteral name;   ///< name for --part
+  llvm::StringLiteral device; ///< name in the vendor's tool
+  Resources has;
+  int64_t lut; ///< lookup tables
+};
+
+/// Returns the part of that name; the error lists the known parts.
+llvm::Expected<const Part *> findPart(llvm::StringRef name);
+
+/// Applies a text such as "dsp=2560,bram=2016" to the part's resources. Errors quote the wrong word.
+llvm::Expected<Resources> readBudget(llvm::StringRef text, const Part &part);
+
+} // namespace tilewright::hls
+
+#endif

@@ -1,0 +1,46 @@
+//===- PrintCpp.h - a design as C++ with the vendor's pragmas ----------------------------===//
+#ifndef TILEWRIGHT_LIB_CODEGEN_HLS_PRINTCPP_H
+#define TILEWRIGHT_LIB_CODEGEN_HLS_PRINTCPP_H
+
+#include "dialects/HLS/HLS.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/Error.h"
+#include <string>
+
+namespace tilewright::hls {
+
+/// A port of the top function.
+struct Port {
+  std::string name, type;
+  mlir::MemRefType memory; ///< for a stream or a register: a type with the same number of elements
+  bool isOutput = false;
+  Protocol protocol = Protocol::AxiMaster;
+};
+
+/// Returns the ports of the top function, in order.
+std::vector<Port> portsOf(mlir::func::FuncOp top);
+
+/// Returns "void softmax(const float x[20][16], float y[20][16])"; parameters that the body only reads are const.
+std::string printSignature(mlir::func::FuncOp function);
+/// Returns a declaration such as "float chip[20][16]".
+std::string printArray(llvm::StringRef name, mlir::MemRefType type);
+/// Returns hls::stream<float, 2>, or hls::stream_of_blocks<float[20][190], 2>.
+std::string streamType(StreamType type);
+/// Returns "static const float c[2] = {1.0f, 2.0f}", without a semicolon: the array with its elements.
+std::string printConstant(llvm::StringRef name, mlir::MemRefType type, mlir::ElementsAttr value);
+
+/// The file of the arrays that never change, next to kernel.cpp.
+inline constexpr llvm::StringLiteral weightsFile = "weights.h";
+/// Returns the arrays of the design that never change.
+llvm::SmallVector<BufferOp> roms(mlir::func::FuncOp top);
+
+/// Returns kernel.cpp: a function per task, then the top function. The error lists all ops that have no form in C++.
+llvm::Expected<std::string> printKernels(mlir::func::FuncOp top);
+
+/// Returns the functions that the tasks of `top` call, each once, in the order of the tasks.
+std::vector<mlir::func::FuncOp> taskFunctions(mlir::func::FuncOp top);
+
+} // namespace tilewright::hls
+
+#endif

@@ -1,0 +1,60 @@
+//===- PrintFunction.h - statements of one function ---------------------------------------===//
+#ifndef TILEWRIGHT_LIB_CODEGEN_HLS_PRINTFUNCTION_H
+#define TILEWRIGHT_LIB_CODEGEN_HLS_PRINTFUNCTION_H
+
+#include "dialects/HLS/HLS.h"
+#include "lib/Codegen/HLS/Names.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/Support/raw_ostream.h"
+#include <optional>
+#include <set>
+#include <string>
+
+namespace tilewright::hls {
+
+/// Prints one function. Values that are used once and can be moved for free are written where they are used.
+class FunctionPrinter {
+public:
+  /// Ops without a form in C++ are added to `problems` with their names and source lines.
+  FunctionPrinter(mlir::func::FuncOp function, llvm::raw_ostream &out, std::set<std::string> &problems);
+
+  void print();
+  /// Returns the names of the arguments.
+  std::vector<std::string> argumentNames();
+
+private:
+  void block(mlir::Block &block);
+  void statement(mlir::Operation &op);
+  void loop(mlir::Operation &op, mlir::Block &body, mlir::Value iv, const std::string &low, const std::string &high,
+            const std::string &step);
+  void carried(mlir::Operation &op, mlir::ValueRange initial, mlir::ValueRange inside);
+  void yield(mlir::Operation &terminator, mlir::ValueRange targets);
+  void pragmas(mlir::Value array, llvm::StringRef name);
+  void define(mlir::Value value, const std::string &text);
+  void defineInFabric(mlir::Operation &op, const std::string &text);
+  bool foldable(mlir::Operation &op);
+
+  std::string expression(mlir::Operation &op);
+  std::string use(mlir::Value value);
+  std::string operand(mlir::Value value);
+  std::string affine(mlir::AffineExpr expr, mlir::ValueRange operands);
+  std::string access(mlir::Value array, mlir::ValueRange places);
+  std::string access(mlir::Value array, mlir::AffineMap map, mlir::ValueRange operands);
+  std::string binary(mlir::Operation &op, llvm::StringRef sign);
+  std::optional<std::string> narrowProduct(mlir::Operation &op);
+  std::string unsignedBinary(mlir::Operation &op);
+  std::string asUnsigned(mlir::Value value);
+  void indent();
+
+  mlir::func::FuncOp function;
+  llvm::raw_ostream &out;
+  std::set<std::string> &problems;
+  NameTable names;
+  llvm::DenseMap<mlir::Value, std::string> written; ///< a name, or an expression for foldable values
+  unsigned depth = 1, temporaries = 0, loops = 0;
+};
+
+} // namespace tilewright::hls
+
+#endif

@@ -1,0 +1,99 @@
+//===- BankPorts.cpp - banks that accesses use, and accesses that can share a port ----------===//
+//
+// Example: a load of 16 adjacent elements from 12 banks accesses another bank in every iteration with each of its
+// copies. A separate port for each copy would be 16 ports per bank, which no memory has. But most copies never access a
+// bank at the same time. All iterations are enumerated; copies that share a port never access the same bank at once,
+// and a bank is connected only to the copies that access it.
+//
+// Tests: test/Codegen/HLS/rtl-banks.mlir, test/Conformance/hls (rtl)
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Codegen/HLS/Rtl/BankPorts.h"
+#include "llvm/ADT/STLExtras.h"
+#include <set>
+
+using namespace mlir;
+
+namespace tilewright::hls {
+
+std::pair<int64_t, int64_t> bankAndWord(ArrayRef<int64_t> place, ArrayRef<int64_t> banks, ArrayRef<int64_t> inBank) {
+  int64_t bank = 0, word = 0;
+  for (size_t dim = 0; dim < place.size(); ++dim) {
+    bank = bank * banks[dim] + place[dim] % banks[dim];
+    word = word * inBank[dim] + place[dim] / banks[dim];
+  }
+  return {bank, word};
+}
+
+/// Returns the bank of an access if all its counters' factors are multiples of the number of banks; otherwise none.
+static std::optional<int64_t> onlyBank(const Step &step, ArrayRef<int64_t> banks) {
+  int64_t bank = 0;
+  for (auto [place, its] : llvm::zip(step.at, banks)) {
+    if (llvm::any_of(place.factors, [its = its](int64_t factor) { return factor % its != 0; }))
+      return std::nullopt;
+    bank = bank * its + place.constant % its;
+  }
+  return bank;
+}
+
+std::map<size_t, BankUse> bankUses(const PipelineNest &nest, ArrayRef<size_t> numbers, ArrayRef<int64_t> banks,
+                                   ArrayRef<int64_t> inBank) {
+  int64_t count = 1, words = 1;
+  for (auto [its, inside] : llvm::zip(banks, inBank)) {
+    count *= its;
+    words *= inside;
+  }
+  std::vector<std::map<int64_t, std::set<int64_t>>> touched(numbers.size()); // words, by bank
+  std::set<std::pair<size_t, size_t>> meet;                                  // in one stage, in one bank
+  std::vector<int64_t> place(banks.size());
+  std::vector<std::vector<size_t>> in(count);
+  const bool counted = forEachIteration(nest, [&](ArrayRef<int64_t> counters) {
+    std::vector<int64_t> used;
+    for (auto [index, number] : llvm::enumerate(numbers)) {
+      const Step &step = nest.steps[number];
+      for (size_t dim = 0; dim < place.size(); ++dim)
+        place[dim] = valueOf(step.at[dim], counters);
+      const auto [bank, word] = bankAndWord(place, banks, inBank);
+      touched[index][bank].insert(word);
+      for (size_t other : in[bank])
+        meet.insert({other, index});
+      in[bank].push_back(index);
+      used.push_back(bank);
+    }
+    for (int64_t bank : used)
+      in[bank].clear();
+  });
+
+  std::map<size_t, BankUse> uses;
+  for (auto [index, number] : llvm::enumerate(numbers)) {
+    BankUse &use = uses[number];
+    if (counted)
+      for (auto &[bank, words] : touched[index]) {
+        use.banks.push_back(bank);
+        use.words.push_back(int64_t(words.size()));
+      }
+    else if (std::optional<int64_t> bank = onlyBank(nest.steps[number], banks))
+      use.banks = {*bank};
+    else
+      for (int64_t bank = 0; bank < count; ++bank)
+        use.banks.push_back(bank);
+    use.words.resize(use.banks.size(), words);
+    // Find the first port at which it conflicts with no other access.
+    std::set<size_t> taken;
+    for (size_t before = 0; before < index; ++before) {
+      const BankUse &other = uses[numbers[before]];
+      const bool sameStage = nest.steps[numbers[before]].start == nest.steps[number].start;
+      const bool meets =
+          counted && sameStage
+              ? meet.count({before, index}) > 0
+              : llvm::any_of(use.banks, [&](int64_t bank) { return llvm::is_contained(other.banks, bank); });
+      if (meets)
+        taken.insert(other.port);
+    }
+    while (taken.count(use.port))
+      ++use.port;
+  }
+  return uses;
+}
+
+} // namespace tilewright::hls

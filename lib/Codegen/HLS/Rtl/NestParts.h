@@ -1,0 +1,42 @@
+//===- NestParts.h - hardware parts of the operations of a nest -----------------------------===//
+#ifndef TILEWRIGHT_LIB_CODEGEN_HLS_RTL_NESTPARTS_H
+#define TILEWRIGHT_LIB_CODEGEN_HLS_RTL_NESTPARTS_H
+
+#include "lib/Codegen/HLS/Rtl/PipelineNest.h"
+#include "lib/Codegen/HLS/Rtl/RtlParts.h"
+
+namespace tilewright::hls {
+
+/// Counts the parts of a nest in `parts`.
+class NestParts {
+public:
+  NestParts(const PipelineNest &nest, RtlParts &parts);
+
+  /// Returns the bits of a step's result that anything depends on; tools remove the others.
+  int64_t bitsOf(size_t number) const { return wanted[number]; }
+
+  /// States that a multiplexer computes the step's result and can absorb a gate after it, as at the beginning of a sum.
+  void hasRoom(size_t number) { roomy.insert(number); }
+
+  /// Counts an operation. Returns how many of the registers after it are within multipliers.
+  int64_t operation(size_t number);
+
+  /// Counts the adders of an index, in the stage where it is needed. `prefix` is the nest's.
+  void place(const IndexSum &place, const std::string &prefix, int64_t stage);
+
+private:
+  void findWanted();
+  bool isConstant(const Step &step, size_t operand) const;
+  bool isZero(const Step &step, size_t operand) const;
+  /// Returns the number of lowest bits of an operand that are known to be 0 because it was shifted left.
+  int64_t zeros(const Step &step, size_t operand) const;
+
+  const PipelineNest &nest;
+  RtlParts &parts;
+  std::vector<int64_t> wanted;
+  std::set<size_t> roomy;
+};
+
+} // namespace tilewright::hls
+
+#endif

@@ -1,0 +1,453 @@
+//===- PipelineNest.cpp - a loop nest as a pipeline of stages ------------------------------===//
+//
+// Unrolled loops are expanded. Each operation begins as soon as its operands are ready, with the latencies of Cost.cpp.
+// Loads begin as late as their users allow, because the cycles between a load and the store of the same element limit
+// how soon iterations can follow each other. This file checks that distance by enumerating all iterations.
+//
+// Tests: test/Codegen/HLS/rtl.mlir, test/Conformance/hls (rtl)
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Codegen/HLS/Rtl/PipelineNest.h"
+#include "lib/Codegen/HLS/Cost.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/DenseMap.h"
+#include <map>
+#include <unordered_map>
+
+using namespace mlir;
+
+namespace tilewright::hls {
+namespace {
+
+unsigned widthOf(Type type) { return type.isIndex() ? 32 : type.getIntOrFloatBitWidth(); }
+
+bool isSupported(Operation *op) {
+  return isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::AndIOp, arith::OrIOp, arith::XOrIOp, arith::ShLIOp,
+             arith::ShRSIOp, arith::ShRUIOp, arith::CmpIOp, arith::SelectOp, arith::ExtSIOp, arith::ExtUIOp,
+             arith::TruncIOp, arith::MaxSIOp, arith::MinSIOp, arith::MaxUIOp, arith::MinUIOp, arith::IndexCastOp>(op);
+}
+
+class Flattener {
+public:
+  Flattener(PipelineNest &nest, std::vector<std::string> &problems) : nest(nest), problems(problems) {}
+
+  void counter(affine::AffineForOp loop) {
+    std::string name;
+    if (auto attribute = loop->getAttrOfType<LoopAttr>(loopAttrName))
+      name = attribute.getLabel().str();
+    IndexSum place;
+    place.factors.resize(nest.counters.size() + 1);
+    place.factors.back() = 1;
+    places[loop.getInductionVar()] = place;
+    const int64_t from = loop.getConstantLowerBound(), trips = loop.getConstantUpperBound() - from;
+    nest.counters.push_back({name, from, trips});
+    nest.iterations *= trips;
+  }
+
+  void block(Block &block) {
+    for (Operation &op : block)
+      operation(op);
+  }
+
+  void schedule() {
+    for (Step &step : nest.steps)
+      nest.depth = std::max(nest.depth, step.ready());
+    // Start loads as late as possible, and operations without latency with them.
+    std::vector<int64_t> latest(nest.steps.size(), nest.depth);
+    for (size_t number = nest.steps.size(); number-- > 0;) {
+      Step &step = nest.steps[number];
+      const bool onChip =
+          step.kind == Step::Kind::Load && memoryOf(cast<MemRefType>(step.memory.getType())) != Memory::Dram;
+      if (onChip)
+        for (size_t store = number + 1; store < nest.steps.size(); ++store)
+          if (nest.steps[store].memory == step.memory && nest.steps[store].kind == Step::Kind::Store)
+            latest[number] = std::min(latest[number], nest.steps[store].start);
+      if (onChip || (step.kind == Step::Kind::Compute && step.latency == 0))
+        step.start = std::max(step.start, latest[number] - step.latency);
+      for (size_t operand : step.operands)
+        latest[operand] = std::min(latest[operand], step.start);
+    }
+  }
+
+  /// Checks that elements that an iteration writes and a later one reads have been written by then.
+  void checkDistances() {
+    for (Step &store : nest.steps)
+      for (Step &load : nest.steps)
+        if (store.kind == Step::Kind::Store && load.kind == Step::Kind::Load && store.memory == load.memory &&
+            !store.overwritten) {
+          const int64_t needed = store.start - load.start;
+          std::optional<int64_t> distance = distanceOnce(store, load);
+          if (distance && *distance * nest.ii < needed)
+            return problem(load.op, "an iteration of loop '" + nest.label + "' begins every " +
+                                        std::to_string(nest.ii) + " cycles, and what it reads is written " +
+                                        std::to_string(needed) + " cycles behind that by the one " +
+                                        std::to_string(*distance) + " before it");
+          load.bypassed |= distance && *distance * nest.ii == needed;
+        }
+  }
+
+private:
+  void problem(Operation *op, const std::string &what) {
+    std::string text = whereOf(op) + what;
+    if (!llvm::is_contained(problems, text))
+      problems.push_back(text);
+  }
+
+  /// Caches distanceOf(): copies of a body repeat the query, and only the difference of the two indices matters.
+  std::optional<int64_t> distanceOnce(const Step &store, const Step &load) {
+    std::vector<int64_t> key;
+    bool moves = false, same = true;
+    for (auto [a, b] : llvm::zip(store.at, load.at)) {
+      for (size_t number = 0; number < nest.counters.size() + nest.quotients.size(); ++number) {
+        key.insert(key.end(), {a.factor(number), b.factor(number)});
+        moves |= a.factor(number) != 0 || b.factor(number) != 0;
+      }
+      key.push_back(a.constant - b.constant);
+      same &= a.constant == b.constant;
+    }
+    if (!moves && !same)
+      return std::nullopt;
+    auto [found, isNew] = distances.try_emplace(std::move(key), std::nullopt);
+    if (isNew)
+      found->second = distanceOf(store, load);
+    return found->second;
+  }
+
+  /// Returns the iterations from one that writes an element to the first later one that reads it; none if there is
+  /// none.
+  std::optional<int64_t> distanceOf(const Step &store, const Step &load) {
+    std::unordered_map<int64_t, int64_t> written;
+    std::optional<int64_t> least;
+    ArrayRef<int64_t> shape = cast<MemRefType>(store.memory.getType()).getShape();
+    int64_t iteration = 0;
+    const bool counted = forEachIteration(nest, [&](ArrayRef<int64_t> counters) {
+      auto element = [&](const Step &step) {
+        int64_t linear = 0;
+        for (auto [size, place] : llvm::zip(shape, step.at))
+          linear = linear * size + valueOf(place, counters);
+        return linear;
+      };
+      if (auto found = written.find(element(load)); found != written.end())
+        least = std::min(least.value_or(iteration - found->second), iteration - found->second);
+      written[element(store)] = iteration++;
+    });
+    return counted ? least : 1;
+  }
+
+  std::optional<IndexSum> divided(const IndexSum &of, int64_t by, bool isRest) {
+    auto [least, most] = rangeOf(nest, of);
+    if (least < 0)
+      return std::nullopt;
+    if (most < by)
+      return isRest ? of : IndexSum();
+    if (least == most)
+      return IndexSum{{}, isRest ? least % by : least / by};
+    Quotient wanted{of, by, isRest};
+    size_t number = size_t(llvm::find(nest.quotients, wanted) - nest.quotients.begin());
+    if (number == nest.quotients.size())
+      nest.quotients.push_back(wanted);
+    IndexSum place;
+    place.factors.resize(nest.counters.size() + number + 1);
+    place.factors.back() = 1;
+    return place;
+  }
+
+  /// Returns an index as a sum of multiples of counters.
+  std::optional<IndexSum> placeOf(Value value) {
+    if (auto found = places.find(value); found != places.end())
+      return found->second;
+    if (auto constant = value.getDefiningOp<arith::ConstantOp>())
+      if (auto number = dyn_cast<IntegerAttr>(constant.getValue()))
+        return IndexSum{{}, number.getInt()};
+    if (auto apply = value.getDefiningOp<affine::AffineApplyOp>())
+      return placeOf(apply.getAffineMap().getResult(0), apply.getMapOperands(), apply.getAffineMap().getNumDims());
+    return std::nullopt;
+  }
+
+  std::optional<IndexSum> placeOf(AffineExpr expr, ValueRange operands, unsigned dims) {
+    if (auto constant = dyn_cast<AffineConstantExpr>(expr))
+      return IndexSum{{}, constant.getValue()};
+    if (auto dim = dyn_cast<AffineDimExpr>(expr))
+      return placeOf(operands[dim.getPosition()]);
+    if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
+      return placeOf(operands[dims + symbol.getPosition()]);
+    auto pair = cast<AffineBinaryOpExpr>(expr);
+    std::optional<IndexSum> left = placeOf(pair.getLHS(), operands, dims),
+                            right = placeOf(pair.getRHS(), operands, dims);
+    if (!left || !right)
+      return std::nullopt;
+    auto isConstant = [](const IndexSum &place) {
+      return llvm::all_of(place.factors, [](int64_t f) { return f == 0; });
+    };
+    if (pair.getKind() == AffineExprKind::Add) {
+      if (left->factors.size() < right->factors.size())
+        std::swap(left, right);
+      for (size_t number = 0; number < right->factors.size(); ++number)
+        left->factors[number] += right->factors[number];
+      left->constant += right->constant;
+      return left;
+    }
+    if (pair.getKind() == AffineExprKind::Mul) {
+      if (!isConstant(*right))
+        std::swap(left, right);
+      if (!isConstant(*right))
+        return std::nullopt;
+      for (int64_t &factor : left->factors)
+        factor *= right->constant;
+      left->constant *= right->constant;
+      return left;
+    }
+    if (!isConstant(*right) || right->constant <= 0 || pair.getKind() == AffineExprKind::CeilDiv)
+      return std::nullopt;
+    return divided(*left, right->constant, pair.getKind() == AffineExprKind::Mod);
+  }
+
+  std::vector<IndexSum> placesOf(Operation *op, AffineMap map, ValueRange operands) {
+    std::vector<IndexSum> all;
+    for (AffineExpr expr : map.getResults()) {
+      std::optional<IndexSum> place = placeOf(expr, operands, map.getNumDims());
+      if (!place)
+        problem(op, "an element's place is no sum of multiples of loop counters");
+      all.push_back(place.value_or(IndexSum()));
+    }
+    return all;
+  }
+
+  size_t add(Step step) {
+    nest.steps.push_back(std::move(step));
+    return nest.steps.size() - 1;
+  }
+
+  /// Returns the step that computes `value`.
+  size_t stepOf(Operation *user, Value value) {
+    if (auto found = made.find(value); found != made.end())
+      return found->second;
+    Step step;
+    step.width = step.bits = widthOf(value.getType());
+    auto constant = value.getDefiningOp<arith::ConstantOp>();
+    auto number = constant ? dyn_cast<IntegerAttr>(constant.getValue()) : IntegerAttr();
+    if (number) {
+      step.kind = Step::Kind::Constant;
+      step.constant = number.getValue();
+      if (value.getType().isIndex())
+        step.constant = step.constant.trunc(32);
+      step.bits = std::max(1u, step.constant.getSignificantBits());
+    } else if (std::optional<IndexSum> place = value.getType().isIndex() ? placeOf(value) : std::nullopt) {
+      step.kind = Step::Kind::Counter;
+      step.at = {*place};
+    } else {
+      problem(user, "it takes a value from outside of its loop");
+    }
+    return add(step);
+  }
+
+  void operation(Operation &op) {
+    if (isa<arith::ConstantOp, affine::AffineYieldOp, affine::AffineApplyOp>(op))
+      return;
+    if (auto loop = dyn_cast<affine::AffineForOp>(op)) {
+      if (!loop.hasConstantBounds() || loop.getNumResults() || loop.getStepAsInt() != 1)
+        return problem(&op, "a loop that carries values is not scheduled");
+      for (int64_t at = loop.getConstantLowerBound(); at < loop.getConstantUpperBound(); ++at) {
+        places[loop.getInductionVar()] = IndexSum{{}, at};
+        block(*loop.getBody());
+      }
+      return;
+    }
+    for (Type type : op.getOperandTypes())
+      if (isa<FloatType>(getElementTypeOrSelf(type)))
+        return problem(&op,
+                       "floats have no form in Verilog here: quantize the model, or give the C++ to a vendor's tool");
+    Step step;
+    step.op = &op;
+    step.latency = operatorCost(&op).latency;
+    if (auto load = dyn_cast<affine::AffineLoadOp>(op))
+      return this->load(std::move(step), load);
+    if (auto store = dyn_cast<affine::AffineStoreOp>(op))
+      return this->store(std::move(step), store);
+    if (auto read = dyn_cast<ReadOp>(op)) {
+      step.kind = Step::Kind::Read;
+      step.memory = read.getStream();
+    } else if (auto write = dyn_cast<WriteOp>(op)) {
+      step.kind = Step::Kind::Write;
+      step.memory = write.getStream();
+      step.operands = {stepOf(&op, write.getValue())};
+    } else if (!isSupported(&op)) {
+      return problem(&op, "'" + op.getName().getStringRef().str() + "' has no form in Verilog");
+    } else {
+      for (Value operand : op.getOperands())
+        step.operands.push_back(stepOf(&op, operand));
+    }
+    if (step.memory) // queue accesses keep their order
+      for (const Step &other : nest.steps)
+        if (other.memory == step.memory)
+          return problem(&op, "an iteration takes or puts two elements of one queue");
+    for (size_t operand : step.operands)
+      step.start = std::max(step.start, nest.steps[operand].ready());
+    if (op.getNumResults() == 1) {
+      step.width = step.bits = widthOf(op.getResult(0).getType());
+      if (isa<arith::ExtSIOp>(op))
+        step.bits = nest.steps[step.operands[0]].bits;
+      if (isa<arith::ExtUIOp>(op))
+        step.bits = widthOf(op.getOperand(0).getType()) + 1;
+      if (isa<arith::MulIOp>(op))
+        step.bits = std::min(step.width, nest.steps[step.operands[0]].bits + nest.steps[step.operands[1]].bits);
+      made[op.getResult(0)] = add(std::move(step));
+      return;
+    }
+    add(std::move(step));
+  }
+
+  void load(Step step, affine::AffineLoadOp load) {
+    step.kind = Step::Kind::Load;
+    step.memory = load.getMemRef();
+    step.at = placesOf(load, load.getAffineMap(), load.getMapOperands());
+    step.width = step.bits = widthOf(load.getType());
+    bool stored = false;
+    for (size_t number = nest.steps.size(); number-- > 0;) {
+      const Step &other = nest.steps[number];
+      if (other.memory != step.memory || other.kind != Step::Kind::Store)
+        continue;
+      stored = true;
+      if (other.at == step.at) { // the value that this iteration has written
+        made[load.getResult()] = other.operands[0];
+        return;
+      }
+      if (!areApart(other.at, step.at)) {
+        step.start = std::max(step.start, other.start + 1);
+        break; // earlier stores have been executed by then
+      }
+    }
+    if (!stored) // several copies load the same element
+      for (auto [number, other] : llvm::enumerate(nest.steps))
+        if (other.kind == Step::Kind::Load && other.memory == step.memory && other.at == step.at) {
+          made[load.getResult()] = number;
+          return;
+        }
+    made[load.getResult()] = add(std::move(step));
+  }
+
+  void store(Step step, affine::AffineStoreOp store) {
+    step.kind = Step::Kind::Store;
+    step.memory = store.getMemRef();
+    step.at = placesOf(store, store.getAffineMap(), store.getMapOperands());
+    step.operands = {stepOf(store, store.getValueToStore())};
+    step.start = nest.steps[step.operands[0]].ready();
+    for (Step &other : nest.steps)
+      if (other.memory == step.memory && other.kind == Step::Kind::Store && other.at == step.at)
+        other.overwritten = true;
+      else if (other.memory == step.memory && !areApart(other.at, step.at)) // it must not precede earlier loads
+        step.start = std::max(step.start, other.kind == Step::Kind::Store ? other.start + 1 : other.ready());
+    add(std::move(step));
+  }
+
+  /// Returns true if the indices are never the same element in one iteration.
+  static bool areApart(const std::vector<IndexSum> &a, const std::vector<IndexSum> &b) {
+    for (auto [left, right] : llvm::zip(a, b))
+      if (IndexSum{left.factors, 0} == IndexSum{right.factors, 0} && left.constant != right.constant)
+        return true;
+    return false;
+  }
+
+  PipelineNest &nest;
+  std::vector<std::string> &problems;
+  llvm::DenseMap<Value, IndexSum> places;
+  llvm::DenseMap<Value, size_t> made;
+  std::map<std::vector<int64_t>, std::optional<int64_t>> distances;
+};
+
+} // namespace
+
+bool IndexSum::operator==(const IndexSum &other) const {
+  for (size_t number = 0; number < std::max(factors.size(), other.factors.size()); ++number)
+    if (factor(number) != other.factor(number))
+      return false;
+  return constant == other.constant;
+}
+
+int64_t valueOf(const IndexSum &place, ArrayRef<int64_t> counters) {
+  int64_t value = place.constant;
+  for (size_t number = 0; number < place.factors.size(); ++number)
+    value += place.factors[number] * counters[number];
+  return value;
+}
+
+void fillQuotients(const PipelineNest &nest, MutableArrayRef<int64_t> counters) {
+  for (auto [number, quotient] : llvm::enumerate(nest.quotients)) {
+    const int64_t value = valueOf(quotient.of, counters);
+    counters[nest.counters.size() + number] = quotient.isRest ? value % quotient.by : value / quotient.by;
+  }
+}
+
+bool forEachIteration(const PipelineNest &nest, llvm::function_ref<void(ArrayRef<int64_t>)> visit) {
+  constexpr int64_t most = 2'000'000;
+  if (nest.iterations > most)
+    return false;
+  std::vector<int64_t> at(nest.counters.size() + nest.quotients.size(), 0);
+  for (int64_t iteration = 0; iteration < nest.iterations; ++iteration) {
+    int64_t rest = iteration;
+    for (size_t number = nest.counters.size(); number-- > 0;) {
+      at[number] = nest.counters[number].from + rest % nest.counters[number].trips;
+      rest /= nest.counters[number].trips;
+    }
+    fillQuotients(nest, at);
+    visit(at);
+  }
+  return true;
+}
+
+std::pair<int64_t, int64_t> rangeOf(const PipelineNest &nest, const IndexSum &place) {
+  int64_t least = place.constant, most = place.constant;
+  for (size_t number = 0; number < place.factors.size(); ++number) {
+    int64_t low = 0, high = 0;
+    if (number < nest.counters.size()) {
+      low = nest.counters[number].from;
+      high = low + nest.counters[number].trips - 1;
+    } else {
+      const Quotient &quotient = nest.quotients[number - nest.counters.size()];
+      high = quotient.isRest ? quotient.by - 1 : rangeOf(nest, quotient.of).second / quotient.by;
+    }
+    const int64_t factor = place.factors[number];
+    least += factor * (factor < 0 ? high : low);
+    most += factor * (factor < 0 ? low : high);
+  }
+  return {least, most};
+}
+
+std::string whereOf(Operation *op) {
+  auto line = op->getLoc()->findInstanceOf<FileLineColLoc>();
+  auto function = op->getParentOfType<func::FuncOp>();
+  return (function ? function.getName().str() : std::string("model")) +
+         (line ? " (" + line.getFilename().str() + ":" + std::to_string(line.getLine()) + ")" : std::string()) + ": ";
+}
+
+PipelineNest pipelineNest(affine::AffineForOp loop, std::vector<std::string> &problems) {
+  PipelineNest nest;
+  Flattener flattener(nest, problems);
+  affine::AffineForOp at = loop;
+  while (true) {
+    auto attribute = at->getAttrOfType<LoopAttr>(loopAttrName);
+    if (!at.hasConstantBounds() || at.getStepAsInt() != 1 || at.getNumResults()) {
+      problems.push_back(whereOf(at) + "a loop whose bounds are no constants is not scheduled");
+      return nest;
+    }
+    flattener.counter(at);
+    if (attribute && attribute.getIi() > 0) {
+      nest.ii = attribute.getIi();
+      nest.label = attribute.getLabel().str();
+      break;
+    }
+    auto inner = dyn_cast<affine::AffineForOp>(at.getBody()->front());
+    if (!inner || !llvm::hasNItems(*at.getBody(), 2)) {
+      problems.push_back(whereOf(at) + "its loop has no schedule: iterations run one after another");
+      return nest;
+    }
+    at = inner;
+  }
+  flattener.block(*at.getBody());
+  flattener.schedule();
+  flattener.checkDistances();
+  return nest;
+}
+
+} // namespace tilewright::hls

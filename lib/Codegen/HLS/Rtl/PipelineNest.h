@@ -1,0 +1,85 @@
+//===- PipelineNest.h - a loop nest as a pipeline of stages -------------------------------===//
+#ifndef TILEWRIGHT_LIB_CODEGEN_HLS_RTL_PIPELINENEST_H
+#define TILEWRIGHT_LIB_CODEGEN_HLS_RTL_PIPELINENEST_H
+
+#include "dialects/HLS/HLS.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "llvm/ADT/APInt.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/Support/Error.h"
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tilewright::hls {
+
+/// An index along one dimension: multiples of the nest's counters and of quotients of them, plus a constant.
+struct IndexSum {
+  std::vector<int64_t> factors; ///< zero beyond its end
+  int64_t constant = 0;
+
+  int64_t factor(size_t number) const { return number < factors.size() ? factors[number] : 0; }
+  bool operator==(const IndexSum &other) const;
+};
+
+/// A non-negative sum divided by a constant: the quotient or the remainder.
+struct Quotient {
+  IndexSum of;
+  int64_t by = 1;
+  bool isRest = false;
+  bool operator==(const Quotient &other) const = default;
+};
+
+/// One operation of an iteration, and of one copy of the body if loops are unrolled. It begins `start` cycles after the
+/// iteration does, and its result is ready `latency` cycles later.
+struct Step {
+  enum class Kind { Constant, Counter, Compute, Load, Store, Read, Write };
+  Kind kind = Kind::Compute;
+  mlir::Operation *op = nullptr;
+  mlir::Value memory;           ///< the array or queue
+  std::vector<IndexSum> at;     ///< index of its element; the value of a Counter
+  std::vector<size_t> operands; ///< indices of other steps; of a store or write, the value
+  llvm::APInt constant;
+  unsigned width = 0, bits = 0; ///< of the type, and of its possible values, which an extension keeps
+  int64_t start = 0, latency = 0;
+  bool overwritten = false; ///< a store that a later one of the same iteration overwrites
+  bool bypassed = false;    ///< a load that may be in the cycle in which its element is written
+  int64_t ready() const { return start + latency; }
+};
+
+struct Counter {
+  std::string name;
+  int64_t from = 0, trips = 1;
+};
+
+/// Counters are ordered from the outermost; an iteration begins every `ii` cycles and takes `depth` cycles.
+struct PipelineNest {
+  std::string label;
+  std::vector<Counter> counters;
+  std::vector<Quotient> quotients; ///< numbered after the counters; each may use earlier ones
+  std::vector<Step> steps;
+  int64_t ii = 1, depth = 0, iterations = 1;
+};
+
+/// Returns the value of a sum for these values of counters and quotients.
+int64_t valueOf(const IndexSum &place, llvm::ArrayRef<int64_t> counters);
+
+/// Writes the values of all quotients after those of the counters.
+void fillQuotients(const PipelineNest &nest, llvm::MutableArrayRef<int64_t> counters);
+
+/// Calls `visit` with the values of all counters and quotients, in order. Returns false without a call if too many.
+bool forEachIteration(const PipelineNest &nest, llvm::function_ref<void(llvm::ArrayRef<int64_t>)> visit);
+
+/// Returns the least and the largest value of a sum.
+std::pair<int64_t, int64_t> rangeOf(const PipelineNest &nest, const IndexSum &place);
+
+/// Returns the nest that begins with `loop`. Adds problems with their source lines; the nest is invalid then.
+PipelineNest pipelineNest(mlir::affine::AffineForOp loop, std::vector<std::string> &problems);
+
+/// Returns the location of a problem, such as "matmul (model.mlir:3): ".
+std::string whereOf(mlir::Operation *op);
+
+} // namespace tilewright::hls
+
+#endif

@@ -1,0 +1,45 @@
+//===- PlaceText.h - indices of elements as Verilog, without divisions ---------------------===//
+#ifndef TILEWRIGHT_LIB_CODEGEN_HLS_RTL_PLACETEXT_H
+#define TILEWRIGHT_LIB_CODEGEN_HLS_RTL_PLACETEXT_H
+
+#include "lib/Codegen/HLS/Rtl/PipelineNest.h"
+
+namespace tilewright::hls {
+
+/// A function of at most 8 bits of counters, as a table.
+struct PlaceTable {
+  std::vector<size_t> counters; ///< counters that it depends on
+  std::vector<unsigned> bits;   ///< bits of each counter
+  unsigned width = 1;           ///< bits of a value
+  std::string text;             ///< a constant; the value of counters {a, b} begins at bit {a, b} * stride
+  std::vector<std::optional<int64_t>> values; ///< the same by {a, b}; none if these never occur
+  unsigned indexBits() const;
+  unsigned strideBits() const; ///< log2 of the bits from value to value
+  /// Returns by value the only {a, b} that has it; none if a value up to `most` has several or none.
+  std::optional<std::vector<int64_t>> onlyCodes(int64_t most) const;
+};
+
+/// Returns the bits of an unsigned number up to `most`, at least one.
+unsigned bitsUpTo(int64_t most);
+
+/// Tabulates `function` for all values of the counters that `places` depend on. None if these have more than 8 bits,
+/// because larger tables of six-input lookup tables are inefficient.
+std::optional<PlaceTable> tabulate(const PipelineNest &nest, llvm::ArrayRef<IndexSum> places, unsigned width,
+                                   llvm::function_ref<int64_t(llvm::ArrayRef<int64_t>)> function);
+
+/// Returns `name` * factor as shifts and additions, because indices should not use the chip's multipliers. Each term
+/// takes the width of the enclosing expression.
+std::string timesConstant(const std::string &name, int64_t factor);
+
+/// Divides the unsigned wire `name`, which is at most `most`, by a constant: a shift, or a product with the reciprocal
+/// that is wide enough to be exact. Returns the expression and the `width` of the quotient.
+std::pair<std::string, unsigned> quotientText(const std::string &name, int64_t most, int64_t by);
+
+/// Selects the value whose number is in the lowest `bits` of the wire `number`; `values` are sorted by number. The
+/// result is a tree of multiplexers: tools need several times the lookup tables for a chain of comparisons.
+std::string multiplexerText(llvm::StringRef number, unsigned bits,
+                            llvm::ArrayRef<std::pair<int64_t, std::string>> values);
+
+} // namespace tilewright::hls
+
+#endif

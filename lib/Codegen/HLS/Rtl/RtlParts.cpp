@@ -1,0 +1,81 @@
+//===- RtlParts.cpp - count the lookup tables and registers of Verilog ----------------------===//
+//
+// The lookup tables of Estimate/Operators.h are those of a vendor's synthesis of C++. This file counts those of our
+// Verilog, on a device with lookup tables of six inputs, carry chains, shift registers of up to 32 bits, and memories
+// of 32 words of 14 bits in eight lookup tables (AMD UG574). An adder of n bits takes n of them, a comparison of n bits
+// another n, and so on. Each rule is for one kind of part, independent of designs.
+//
+// Test: test/Conformance/hls (rtl), which compares the counts with those of yosys.
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Codegen/HLS/Rtl/RtlParts.h"
+#include "llvm/Support/MathExtras.h"
+#include <algorithm>
+
+using llvm::divideCeilSigned;
+
+namespace tilewright::hls {
+
+void RtlParts::adder(int64_t bits) { lut += bits; }
+/// The carry chain takes the number directly; lookup tables invert the bits where the constant has a one.
+void RtlParts::addConstant(int64_t bits) { lut += bits / 2; }
+void RtlParts::lessThan(int64_t bits) { lut += bits + 1; }
+void RtlParts::equal(int64_t bits) {
+  lut += divideCeilSigned(bits, 3) + (bits > 3 ? divideCeilSigned(divideCeilSigned(bits, 3) - 1, 5) : 0);
+}
+void RtlParts::equalConstant(int64_t bits) { lut += divideCeilSigned(bits, 6) + (bits > 6 ? 1 : 0); }
+void RtlParts::gates(int64_t bits) { lut += bits; }
+/// A lookup table can add two more ways with their select bits.
+void RtlParts::select(int64_t ways, int64_t bits) { lut += ways < 2 ? 0 : divideCeilSigned(ways - 1, 2) * bits; }
+/// A lookup table selects from four ways by two bits of the number, and the next two bits select among these. A single
+/// remaining way moves to the next level. Multiplexers of the slice could be used, too, but yosys uses them only for
+/// functions of seven inputs.
+void RtlParts::pick(int64_t ways, int64_t bits) {
+  for (; ways > 1; ways = divideCeilSigned(ways, 4))
+    lut += (ways + 2) / 4 * bits;
+}
+/// Four ways in the last lookup table use all its inputs.
+bool RtlParts::pickHasRoom(int64_t ways) {
+  while (ways > 4)
+    ways = divideCeilSigned(ways, 4);
+  return ways == 2 || ways == 3;
+}
+/// Multiplexers of four ways: each level shifts by two bits of the distance.
+void RtlParts::shift(int64_t bits) {
+  lut += bits * divideCeilSigned(llvm::Log2_64_Ceil(uint64_t(std::max<int64_t>(2, bits))), 2);
+}
+/// Wide products add the results of several multipliers; narrow products without multipliers add a row for each bit.
+void RtlParts::product(int64_t width, int64_t bits, int64_t multipliers) {
+  lut += multipliers == 0 ? width * width : (multipliers - 1) * bits / 2;
+}
+/// Six inputs need one lookup table; seven and eight need two and four, joined by multiplexers of the slice.
+void RtlParts::table(int64_t inputs, int64_t bits) { lut += bits * (int64_t(1) << std::max<int64_t>(0, inputs - 6)); }
+
+void RtlParts::chain(int64_t length, int64_t bits) {
+  constexpr int64_t shortest = 3, longest = 32; // lengths of a shift register in a lookup table
+  if (length >= shortest)
+    lut += divideCeilSigned(length, longest) * bits;
+  else
+    ff += length * bits;
+}
+
+void RtlParts::memory(int64_t words, int64_t bits, int64_t readPorts) {
+  constexpr int64_t tables = 8; // in a slice: 32 words of 14 bits, or 64 of 7
+  const int64_t pieces =
+      words <= 32 ? divideCeilSigned(bits, 14) : divideCeilSigned(words, 64) * divideCeilSigned(bits, 7);
+  lut += std::max<int64_t>(1, readPorts) * pieces * tables;
+  if (words > 64)
+    select(divideCeilSigned(words, 64), bits * std::max<int64_t>(1, readPorts));
+}
+
+void RtlParts::registers(int64_t words, int64_t bits, int64_t ways, int64_t readPorts) {
+  ff += words * bits;
+  lut += std::max<int64_t>(0, ways - words) * bits / 2 + (ways > words ? bits * words / 2 : 0);
+  pick(words, readPorts * bits);
+}
+
+void RtlParts::rom(int64_t words, int64_t bits, int64_t readPorts) {
+  lut += readPorts * bits * divideCeilSigned(words, 64);
+}
+
+} // namespace tilewright::hls

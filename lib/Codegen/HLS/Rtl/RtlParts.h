@@ -1,0 +1,46 @@
+//===- RtlParts.h - count the lookup tables and registers of Verilog ------------------------===//
+#ifndef TILEWRIGHT_LIB_CODEGEN_HLS_RTL_RTLPARTS_H
+#define TILEWRIGHT_LIB_CODEGEN_HLS_RTL_RTLPARTS_H
+
+#include <cstdint>
+#include <set>
+#include <string>
+
+namespace tilewright::hls {
+
+/// Lookup tables of six inputs and registers, counted while the text is printed (RtlParts.cpp has the rules).
+class RtlParts {
+public:
+  int64_t lut = 0, ff = 0;
+
+  /// Returns false if the same text has been counted: tools implement it once.
+  bool first(const std::string &text) { return seen.insert(text).second; }
+
+  void adder(int64_t bits);
+  void addConstant(int64_t bits);
+  void lessThan(int64_t bits);
+  void equal(int64_t bits);         ///< of two numbers
+  void equalConstant(int64_t bits); ///< of a number and a constant
+  void gates(int64_t bits);
+  void select(int64_t ways, int64_t bits); ///< one of several, by a select bit for each
+  void pick(int64_t ways, int64_t bits);   ///< one of several, by its number
+  static bool pickHasRoom(int64_t ways);   ///< for a gate after it
+  void shift(int64_t bits);                ///< by a number that is no constant
+  void product(int64_t width, int64_t bits, int64_t multipliers);
+  void table(int64_t inputs, int64_t bits);
+  /// Registers in a row.
+  void chain(int64_t length, int64_t bits);
+  /// A memory of lookup tables with one write port.
+  void memory(int64_t words, int64_t bits, int64_t readPorts);
+  /// A memory of registers; `ways` is the number of write accesses of all words together.
+  void registers(int64_t words, int64_t bits, int64_t ways, int64_t readPorts);
+  /// A memory in lookup tables that is never written.
+  void rom(int64_t words, int64_t bits, int64_t readPorts);
+
+private:
+  std::set<std::string> seen;
+};
+
+} // namespace tilewright::hls
+
+#endif

@@ -1,0 +1,17 @@
+//===- VerilogExpression.h - an operation on integers as a Verilog expression --------------===//
+#ifndef TILEWRIGHT_LIB_CODEGEN_HLS_RTL_VERILOGEXPRESSION_H
+#define TILEWRIGHT_LIB_CODEGEN_HLS_RTL_VERILOGEXPRESSION_H
+
+#include "mlir/IR/Operation.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include <string>
+
+namespace tilewright::hls {
+
+/// Prints an operation. `of` returns an operand as a signed expression, `bits` as the unsigned bits of its type.
+std::string expressionText(mlir::Operation *op, llvm::function_ref<std::string(size_t)> of,
+                           llvm::function_ref<std::string(size_t)> bits);
+
+} // namespace tilewright::hls
+
+#endif

@@ -1,0 +1,415 @@
+//===- SelectSchedules.cpp - --tw-hls-select-schedules: loop orders and copies under a budget ---===//
+//
+// Before:
+//   linalg.contract ins(%a, %b) outs(%c : memref<8x12xf32>)
+// After, with 20 multipliers for it:
+//   linalg.contract {tw_hls.schedule = #tw_hls.schedule<order = [0, 2, 1], unroll = [1, 4, 1], ii = 1>} ...
+//
+// A fill whose array a sum uses next becomes that sum's `tw_hls.initial`. NestChoices.h has the possible schedules of a
+// nest. All nests are chosen together (ChooseTogether.h), first without groups. Then groups of nests that could pass on
+// their results in blocks (BlockGroups.h) are tried, with several block sizes. The nests of a group run in parallel,
+// and the group counts as one nest. The group that shortens the whole most is kept, then the next among the remaining
+// ones. Choices that together need more banks of an array than tools allow are removed (BankLimits.h).
+//
+// Test: test/Codegen/HLS/select-schedules.mlir, test/Codegen/HLS/select-blocks.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/HLS/HLS.h"
+#include "lib/Codegen/HLS/BankLimits.h"
+#include "lib/Codegen/HLS/BlockGroups.h"
+#include "lib/Codegen/HLS/Cost.h"
+#include "lib/Codegen/HLS/InitialValues.h"
+#include "lib/Codegen/HLS/NestChoices.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+#include "tilewright/Passes.h"
+#include "tilewright/StageContract.h"
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+
+namespace tilewright {
+#define GEN_PASS_DEF_HLSSELECTSCHEDULES
+#include "tilewright/Passes.h.inc"
+} // namespace tilewright
+
+namespace tilewright::hls {
+namespace {
+
+struct Nest {
+  linalg::LinalgOp op;
+  int64_t launches = 1;
+  SmallVector<Choice> choices; ///< with increasing multipliers and decreasing cycles
+};
+
+/// Returns per launch of the plan, in order: the nests of its kernel, and the launches that compute its operands.
+SmallVector<LaunchStep> stepsOf(ModuleOp module, ArrayRef<Nest> nests) {
+  SmallVector<LaunchStep> steps;
+  llvm::DenseMap<int64_t, size_t> writerOf;
+  module.walk([&](plan::LaunchOp launch) {
+    LaunchStep step;
+    for (auto [number, nest] : llvm::enumerate(nests))
+      if (Operation *op = nest.op; op->getParentOfType<func::FuncOp>().getName() == launch.getKernel())
+        step.nests.push_back(number);
+    for (int64_t buffer : launch.getBuffers())
+      if (auto found = writerOf.find(buffer); found != writerOf.end())
+        step.after.push_back(found->second);
+    for (auto [argument, buffer] : llvm::enumerate(launch.getBuffers()))
+      if (argument < 64 && (launch.getWrites() >> argument & 1))
+        writerOf[buffer] = steps.size();
+    steps.push_back(std::move(step));
+  });
+  return steps;
+}
+
+/// A group of nests with blocks of one size.
+struct Blocked {
+  BlockGroup group;
+  int64_t size = 0;
+  std::vector<SmallVector<Choice>> members; ///< choices, in the order of the group's nests
+  std::vector<GroupChoice> choices;
+};
+
+/// Choices for all nests: of the groups in blocks, and of the other nests.
+struct Selection {
+  std::vector<Blocked> groups;
+  SmallVector<size_t> picked; ///< per nest: index of its own choice, or of its member's choice
+  int64_t latency = 0;        ///< before multipliers are given back
+};
+
+class Selector {
+public:
+  Selector(ModuleOp module, ArrayRef<Nest> nests, int64_t budget)
+      : nests(nests), steps(stepsOf(module, nests)), budget(budget) {
+    for (auto [launch, step] : llvm::enumerate(steps)) {
+      const bool alone = step.nests.size() == 1 && nests[step.nests[0]].launches == 1;
+      if (alone && isWhole(nests[step.nests[0]].op))
+        blockNests.push_back({step.nests[0], launch, nests[step.nests[0]].op});
+    }
+    candidates = blockGroups(module, blockNests);
+  }
+
+  /// Returns none if the budget does not suffice for one copy of every operator.
+  std::optional<Selection> select(bool blocks) {
+    std::optional<Selection> best = choose({});
+    if (!best || !blocks)
+      return best;
+    int tries = mostTries;
+    while (true) {
+      std::optional<Selection> next;
+      for (const BlockGroup &group : candidates) {
+        if (overlaps(group, best->groups))
+          continue;
+        for (Blocked &blocked : sizesOf(group, *best)) {
+          if (tries-- <= 0)
+            break;
+          std::vector<Blocked> groups = best->groups;
+          groups.push_back(std::move(blocked));
+          std::optional<Selection> tried = choose(std::move(groups));
+          if (tried && tried->latency < (next ? next->latency : best->latency * 99 / 100))
+            next = std::move(tried);
+        }
+      }
+      if (!next)
+        return best;
+      best = std::move(next);
+    }
+  }
+
+private:
+  /// Limits the choices for all nests together, because more of them would take too long.
+  static constexpr int mostTries = 48;
+  /// Number of block sizes that are tried for a group.
+  static constexpr size_t mostSizes = 4;
+  static constexpr int64_t mostBlocks = 128;
+
+  /// Returns true if the kernel consists of this nest.
+  static bool isWhole(linalg::LinalgOp op) {
+    return llvm::all_of(*op->getBlock(), [&](Operation &other) {
+      return &other == op || isa<func::ReturnOp>(other) || other.hasTrait<OpTrait::ConstantLike>();
+    });
+  }
+
+  static bool overlaps(const BlockGroup &group, ArrayRef<Blocked> others) {
+    return llvm::any_of(others, [&](const Blocked &other) {
+      return llvm::any_of(group.loops, [&](auto &entry) { return other.group.loops.count(entry.first) > 0; });
+    });
+  }
+
+  /// Returns per member of a group the members that it waits for, as indices in the group.
+  SmallVector<SmallVector<size_t>> orderOf(const BlockGroup &group) const {
+    llvm::DenseMap<size_t, size_t> placeOfLaunch;
+    for (const BlockNest &nest : blockNests)
+      if (auto found = group.loops.find(nest.nest); found != group.loops.end())
+        placeOfLaunch[nest.launch] = std::distance(group.loops.begin(), found);
+    SmallVector<SmallVector<size_t>> after(group.loops.size());
+    for (auto [launch, place] : placeOfLaunch)
+      for (size_t before : steps[launch].after)
+        if (auto found = placeOfLaunch.find(before); found != placeOfLaunch.end())
+          after[place].push_back(found->second);
+    return after;
+  }
+
+  /// Returns the group with the block sizes that make it fastest with the multipliers that its nests have now.
+  SmallVector<Blocked> sizesOf(const BlockGroup &group, const Selection &now) const {
+    int64_t dsp = 0;
+    for (auto [nest, loop] : group.loops)
+      dsp += nests[nest].choices[now.picked[nest]].dsp;
+    std::vector<std::pair<int64_t, Blocked>> all;
+    for (int64_t size = group.extent - 1; size >= 1; --size) {
+      if (group.extent % size != 0 || group.extent / size > mostBlocks)
+        continue;
+      Blocked blocked{group, size, {}, {}};
+      for (auto [nest, loop] : group.loops)
+        blocked.members.push_back(choicesOf(nests[nest].op, /*shares=*/true, BlockLoop{loop, size}));
+      if (llvm::any_of(blocked.members, [](ArrayRef<Choice> its) { return its.empty(); }))
+        continue;
+      blocked.choices = groupChoices(blocked.members, orderOf(group), group.extent / size);
+      int64_t quickest = -1;
+      for (const GroupChoice &choice : blocked.choices)
+        if (choice.dsp <= dsp)
+          quickest = choice.cycles;
+      if (quickest >= 0)
+        all.push_back({quickest, std::move(blocked)});
+    }
+    llvm::stable_sort(all, [](auto &a, auto &b) { return a.first < b.first; });
+    SmallVector<Blocked> best;
+    for (auto &[cycles, blocked] : all)
+      if (best.size() < mostSizes)
+        best.push_back(std::move(blocked));
+    return best;
+  }
+
+  /// Returns the best choice with these groups, each as one nest; none if a group would wait for itself.
+  std::optional<Selection> choose(std::vector<Blocked> groups) const {
+    // `costs` has the nests outside of groups, then the groups. A launch belongs to its nests or to its group.
+    SmallVector<NestCosts> costs;
+    std::vector<int64_t> costOf(nests.size(), -1);
+    std::vector<size_t> unitOf(steps.size());
+    for (auto [number, nest] : llvm::enumerate(nests)) {
+      if (llvm::any_of(groups, [&, n = number](const Blocked &its) { return its.group.loops.count(n) > 0; }))
+        continue;
+      costOf[number] = costs.size();
+      NestCosts &its = costs.emplace_back();
+      its.launches = nest.launches;
+      for (const Choice &choice : nest.choices)
+        its.choices.push_back({choice.cycles, choice.dsp});
+    }
+    const size_t firstGroup = costs.size();
+    for (const Blocked &blocked : groups) {
+      NestCosts &its = costs.emplace_back();
+      for (const GroupChoice &choice : blocked.choices)
+        its.choices.push_back({choice.cycles, choice.dsp});
+    }
+    // Units of launches; inOrder() then sorts them so that each follows those that it waits for.
+    std::vector<LaunchStep> units(groups.size());
+    for (auto [number, blocked] : llvm::enumerate(groups))
+      units[number].nests.push_back(firstGroup + number);
+    for (auto [launch, step] : llvm::enumerate(steps)) {
+      auto in = llvm::find_if(groups, [&](const Blocked &its) {
+        return step.nests.size() == 1 && its.group.loops.count(step.nests[0]) > 0;
+      });
+      if (in != groups.end()) {
+        unitOf[launch] = in - groups.begin();
+        continue;
+      }
+      unitOf[launch] = units.size();
+      LaunchStep &unit = units.emplace_back();
+      for (size_t nest : step.nests)
+        unit.nests.push_back(costOf[nest]);
+    }
+    for (auto [launch, step] : llvm::enumerate(steps))
+      for (size_t before : step.after)
+        if (unitOf[before] != unitOf[launch])
+          units[unitOf[launch]].after.push_back(unitOf[before]);
+    std::optional<SmallVector<LaunchStep>> ordered = inOrder(units);
+    if (!ordered)
+      return std::nullopt;
+    SmallVector<size_t> chosen = chooseTogether(costs, *ordered, budget);
+    if (chosen.size() != costs.size())
+      return std::nullopt;
+    Selection selection;
+    selection.latency = latencyOf(costs, *ordered, chosen);
+    giveBack(costs, *ordered, chosen);
+    selection.picked.resize(nests.size());
+    for (auto [nest, cost] : llvm::enumerate(costOf))
+      if (cost >= 0)
+        selection.picked[nest] = chosen[cost];
+    for (auto [number, blocked] : llvm::enumerate(groups))
+      for (auto [entry, member] : llvm::zip(blocked.group.loops, blocked.choices[chosen[firstGroup + number]].picked))
+        selection.picked[entry.first] = member;
+    selection.groups = std::move(groups);
+    return selection;
+  }
+
+  /// Sorts units so that each follows those that it waits for; none if there is a cycle.
+  static std::optional<SmallVector<LaunchStep>> inOrder(ArrayRef<LaunchStep> units) {
+    SmallVector<LaunchStep> ordered;
+    std::vector<int64_t> place(units.size(), -1);
+    while (ordered.size() < units.size()) {
+      const size_t before = ordered.size();
+      for (auto [number, unit] : llvm::enumerate(units)) {
+        if (place[number] >= 0 || llvm::any_of(unit.after, [&](size_t other) { return place[other] < 0; }))
+          continue;
+        place[number] = ordered.size();
+        LaunchStep &step = ordered.emplace_back(unit);
+        for (size_t &other : step.after)
+          other = place[other];
+      }
+      if (ordered.size() == before)
+        return std::nullopt;
+    }
+    return ordered;
+  }
+
+  ArrayRef<Nest> nests;
+  SmallVector<LaunchStep> steps;
+  int64_t budget;
+  std::vector<BlockNest> blockNests;
+  std::vector<BlockGroup> candidates;
+};
+
+struct HlsSelectSchedules : impl::HlsSelectSchedulesBase<HlsSelectSchedules> {
+  using HlsSelectSchedulesBase::HlsSelectSchedulesBase;
+
+  void runOnOperation() override {
+    if (failed(requireForm(getOperation(), IRForm::Buffers, getArgument())))
+      return signalPassFailure();
+    llvm::Expected<const Part *> device = findPart(part);
+    llvm::Expected<Resources> resources = device ? readBudget(budget, **device) : device.takeError();
+    if (!resources) {
+      emitError(UnknownLoc::get(&getContext())) << llvm::toString(resources.takeError());
+      return signalPassFailure();
+    }
+    llvm::StringMap<int64_t> launches;
+    getOperation().walk([&](plan::LaunchOp launch) { ++launches[launch.getKernel()]; });
+    SmallVector<Nest> nests;
+    for (auto kernel : getOperation().getOps<func::FuncOp>()) {
+      absorbFills(kernel);
+      kernel.walk([&](linalg::LinalgOp op) {
+        if (op->getNumOperands() == 0 || !op.hasPureBufferSemantics() ||
+            llvm::any_of(op.getStaticLoopRanges(), ShapedType::isDynamic) || op.getNumLoops() == 0)
+          return;
+        setFabric(op, fabric);
+        Nest nest{op, std::max<int64_t>(1, launches.lookup(kernel.getName())), choicesOf(op, shares)};
+        nests.push_back(std::move(nest));
+      });
+    }
+    if (nests.empty())
+      return;
+    std::optional<Selection> selection = selectWithin(nests, resources->dsp);
+    // Additions in lookup tables take no multipliers. If they need too many tables, they use multipliers after all.
+    if (fabric && selection && tablesOf(nests, *selection) > (*device)->lut / 2) {
+      for (Nest &nest : nests) {
+        setFabric(nest.op, false);
+        nest.choices = choicesOf(nest.op, shares);
+      }
+      selection = selectWithin(nests, resources->dsp);
+    }
+    if (!selection) {
+      int64_t least = 0;
+      for (const Nest &nest : nests)
+        least += nest.choices.front().dsp * nest.launches;
+      emitError(UnknownLoc::get(&getContext()))
+          << "the budget cannot be met: this model needs dsp=" << least << " with one copy of every operator, and the "
+          << "budget has dsp=" << resources->dsp << "; the nearest that fits is --budget dsp=" << least;
+      return signalPassFailure();
+    }
+    for (auto [nest, choice] : llvm::zip(nests, pickedBy(nests, *selection)))
+      setSchedule(nest.op, *choice, {});
+    for (const Blocked &blocked : selection->groups)
+      for (auto [entry, choices] : llvm::zip(blocked.group.loops, blocked.members))
+        setSchedule(nests[entry.first].op, choices[selection->picked[entry.first]], {entry.second, blocked.size});
+  }
+
+private:
+  /// Returns the best selection whose arrays have no more banks than tools allow. If an array would have more, the
+  /// choices that cause this are removed from one of its nests, the one that loses the least time, until all arrays
+  /// fit.
+  std::optional<Selection> selectWithin(MutableArrayRef<Nest> nests, int64_t dsp) {
+    SmallVector<linalg::LinalgOp> ops;
+    for (const Nest &nest : nests)
+      ops.push_back(nest.op);
+    const BankDemand demand(getOperation(), ops);
+    bool inBlocks = blocks;
+    while (true) {
+      std::optional<Selection> selection = Selector(getOperation(), nests, dsp).select(inBlocks);
+      if (!selection)
+        return selection;
+      SmallVector<const Choice *> picked = pickedBy(nests, *selection);
+      SmallVector<ArrayRef<int64_t>> unrolls;
+      for (const Choice *choice : picked)
+        unrolls.push_back(choice->unroll);
+      std::optional<size_t> array = demand.overfull(unrolls);
+      if (!array)
+        return selection;
+      auto isOverfull = [&](size_t nest, const Choice &choice) {
+        return demand.isOverfull(*array, unrolls, nest, choice.unroll);
+      };
+      std::optional<size_t> loser;
+      double least = 0;
+      for (size_t nest : demand.nestsOf(*array)) {
+        std::optional<int64_t> cycles; // of its fastest choice that fits
+        for (const Choice &choice : nests[nest].choices)
+          if (!isOverfull(nest, choice))
+            cycles = std::min(cycles.value_or(choice.cycles), choice.cycles);
+        const double loss = cycles ? double(*cycles) / double(picked[nest]->cycles) : 0;
+        if (cycles && (!loser || loss < least)) {
+          loser = nest;
+          least = loss;
+        }
+      }
+      size_t struck = 0;
+      if (loser) {
+        SmallVector<Choice> &choices = nests[*loser].choices;
+        struck = choices.size();
+        llvm::erase_if(choices, [&](const Choice &choice) { return isOverfull(*loser, choice); });
+        struck -= choices.size();
+      }
+      if (struck == 0 && !std::exchange(inBlocks, false))
+        return selection; // --tw-hls-build-design reports the error
+    }
+  }
+
+  /// Returns the choice of each nest.
+  static SmallVector<const Choice *> pickedBy(ArrayRef<Nest> nests, const Selection &selection) {
+    SmallVector<const Choice *> choices;
+    for (auto [number, nest] : llvm::enumerate(nests))
+      choices.push_back(&nest.choices[std::min(selection.picked[number], nest.choices.size() - 1)]);
+    for (const Blocked &blocked : selection.groups)
+      for (auto [entry, its] : llvm::zip(blocked.group.loops, blocked.members))
+        choices[entry.first] = &its[selection.picked[entry.first]];
+    return choices;
+  }
+
+  /// Marks f32 additions, the only width with a row in the table of operators, in nests that also have products. A nest
+  /// without multipliers would otherwise use as many adders as possible.
+  static void setFabric(linalg::LinalgOp op, bool fabric) {
+    Block &body = *op.getBlock();
+    const bool adds = llvm::any_of(body, [](Operation &inner) { return mayBeInFabric(&inner); });
+    if (!fabric)
+      op->removeAttr(fabricAttrName);
+    else if (adds && !body.getOps<arith::MulFOp>().empty())
+      op->setAttr(fabricAttrName, UnitAttr::get(op->getContext()));
+  }
+
+  /// Returns the lookup tables of all operators.
+  static int64_t tablesOf(ArrayRef<Nest> nests, const Selection &selection) {
+    int64_t tables = 0;
+    for (auto [nest, choice] : llvm::zip(nests, pickedBy(nests, selection))) {
+      linalg::LinalgOp op = nest.op;
+      int64_t copies = nest.launches;
+      for (int64_t by : choice->unroll)
+        copies *= by;
+      tables += copies * bodyCost(*op.getBlock()).lut / choice->ii;
+    }
+    return tables;
+  }
+
+  static void setSchedule(linalg::LinalgOp op, const Choice &choice, ArrayRef<int64_t> block) {
+    op->setAttr(scheduleAttrName, ScheduleAttr::get(op->getContext(), choice.order, choice.unroll, choice.ii, block));
+  }
+};
+
+} // namespace
+} // namespace tilewright::hls

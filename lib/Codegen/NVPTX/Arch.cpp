@@ -1,0 +1,52 @@
+//===- Arch.cpp - the architectures that the target cuda supports ----------------------===//
+//
+// Shared memory is the maximum that a block may request: CUDA C++ Programming Guide, technical specifications per
+// compute capability. The cards are A100 SXM 80 GB, A40, L40 and H200, with the rates of NVIDIA's data sheets. On the
+// H200, mma.sync reaches about 5/8 of wgmma's rate, and the memory rate is that of a measured copy.
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Codegen/NVPTX/Arch.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include <string>
+
+namespace tilewright::cuda {
+
+static constexpr Arch arches[] = {
+    {"sm_80", 163 * 1024, "", 108, 1.41, 2048, 0, 2000, 40e6, false},
+    {"sm_86", 99 * 1024, "", 84, 1.74, 1024, 0, 690, 6e6, false},
+    {"sm_89", 99 * 1024, "", 142, 2.49, 1024, 0, 860, 96e6, true},
+    {"sm_90a", 227 * 1024,
+     "wgmma and TMA for products of bf16, f16, tf32, int8 and fp8, clusters for long rows; other kernels are those of "
+     "sm_80",
+     132, 1.7, 2560, 4096, 4300, 50e6, true},
+};
+
+llvm::Expected<Arch> findArch(llvm::StringRef name) {
+  llvm::StringRef bare = name;
+  const bool tf32 = bare.consume_back(tf32Suffix);
+  for (Arch arch : arches)
+    if (arch.name == bare) {
+      arch.tf32 = tf32;
+      return arch;
+    }
+  std::string known =
+      llvm::join(llvm::map_range(arches, [](const Arch &arch) { return llvm::StringRef(arch.name); }), ", ");
+  return llvm::createStringError(
+      "target cuda knows no arch '%s'; there are %s, each with '%s' behind it where products of f32 may be of tf32",
+      name.str().c_str(), known.c_str(), tf32Suffix.str().c_str());
+}
+
+llvm::StringRef archOfCapability(int capability) {
+  llvm::StringRef best = defaultArch;
+  for (const Arch &arch : arches) {
+    llvm::StringRef digits = llvm::StringRef(arch.name).drop_front(3);
+    const bool only = digits.consume_back("a"); // PTX for "sm_90a" runs on this capability only
+    int of = 0;
+    if (!digits.getAsInteger(10, of) && (only ? of == capability : of <= capability))
+      best = arch.name;
+  }
+  return best;
+}
+
+} // namespace tilewright::cuda

@@ -1,0 +1,140 @@
+//===- Attention.cpp - a kernel with one attention whose shape tensor cores support -----===//
+#include "lib/Codegen/NVPTX/Attention.h"
+
+using namespace mlir;
+
+namespace tilewright::cuda {
+
+static constexpr int64_t mostWarps = 4;
+/// The sums of larger heads do not fit the registers of a thread.
+static constexpr int64_t largestHead = 256;
+
+int64_t Attention::sizeOf(Operand operand, unsigned dim) const {
+  mlir::Value of = operand == Result ? mlir::Value(op.getOutputs()[0]) : mlir::Value(op.getInputs()[operand]);
+  return cast<ShapedType>(of.getType()).getDimSize(position(operand, dim));
+}
+
+std::optional<Attention> matchAttention(func::FuncOp kernel, std::string &reason) {
+  Attention found{};
+  for (Operation &op : kernel.getBody().front()) {
+    auto attention = dyn_cast<tile::AttentionOp>(op);
+    if (attention && !found.op) {
+      found.op = attention;
+    } else if (!isa<tensor::EmptyOp, func::ReturnOp>(op)) {
+      reason = "something else than one attention is computed";
+      return std::nullopt;
+    }
+  }
+  if (!found.op) {
+    reason = "it is no attention";
+    return std::nullopt;
+  }
+  tile::AttentionOp op = found.op;
+  if (op.getFirstRow()) {
+    reason = "its rows are a part of a larger attention's";
+    return std::nullopt;
+  }
+  Type element = getElementTypeOrSelf(op.getInputs()[0].getType());
+  if (!element.isBF16() && !element.isF16()) {
+    reason = "tensor cores multiply bf16 and f16";
+    return std::nullopt;
+  }
+  for (unsigned number = 0; number < 3; ++number) {
+    auto operand = Attention::Operand(number);
+    if (!isa<BlockArgument>(op.getInputs()[number]) ||
+        getElementTypeOrSelf(op.getInputs()[number].getType()) != element) {
+      reason = "an operand is computed in the kernel, or of another type than the query";
+      return std::nullopt;
+    }
+    if (found.position(operand, 3) != 3) {
+      reason = "the numbers of a head do not lie side by side";
+      return std::nullopt;
+    }
+    int64_t size = found.sizeOf(operand, 3);
+    if (size < 8 || size > largestHead || size % 8 != 0) {
+      reason = "heads of " + (ShapedType::isDynamic(size) ? "unknown size" : std::to_string(size) + " numbers") +
+               ", and tensor cores take multiples of 8 up to " + std::to_string(largestHead);
+      return std::nullopt;
+    }
+  }
+  found.headSize = found.sizeOf(Attention::Query, 3);
+  found.valueSize = found.sizeOf(Attention::Value, 3);
+  int64_t heads = found.sizeOf(Attention::Query, 1), keyHeads = found.sizeOf(Attention::Key, 1);
+  if (ShapedType::isDynamic(heads) || ShapedType::isDynamic(keyHeads) || keyHeads == 0 ||
+      found.sizeOf(Attention::Value, 1) != keyHeads) {
+    reason = "the numbers of heads are not known";
+    return std::nullopt;
+  }
+  found.queryHeads = heads / keyHeads;
+  int64_t rows = found.sizeOf(Attention::Query, 2);
+  if (found.queryHeads > 1 && !ShapedType::isDynamic(rows) && rows * found.queryHeads <= rowsOfWarp * mostWarps)
+    found.groupedRows = rows * found.queryHeads;
+  for (Value returned : kernel.getBody().front().getTerminator()->getOperands())
+    if (returned.getDefiningOp() != op) {
+      reason = "a result is not the attention's";
+      return std::nullopt;
+    }
+  return found;
+}
+
+Schedule chooseAttention(const Attention &attention) {
+  int64_t rows = attention.groupedRows ? attention.groupedRows : attention.sizeOf(Attention::Query, 2);
+  int64_t warps = ShapedType::isDynamic(rows) ? mostWarps : llvm::divideCeil(std::max<int64_t>(rows, 1), rowsOfWarp);
+  Schedule schedule;
+  schedule.kind = Schedule::Kind::Attention;
+  warps = std::min<int64_t>(mostWarps, llvm::PowerOf2Ceil(uint64_t(warps)));
+  schedule.threads = warps * warpSize;
+  schedule.m = warps * rowsOfWarp;
+  // Two stages of keys and values take 32 KB, or slightly more if the row stride is an odd number of chunks.
+  int64_t size = std::max(attention.headSize, attention.valueSize);
+  schedule.n = size <= 64 ? 64 : size <= 128 ? 32 : 16;
+  schedule.stages = 2;
+  return schedule;
+}
+
+SharedTile tileOfKeys(const Schedule &schedule, const Attention &attention) {
+  return {/*alongK=*/true, schedule.n, filledUp(attention.headSize), 0};
+}
+
+SharedTile tileOfValues(const Schedule &schedule, const Attention &attention) {
+  return {/*alongK=*/false, schedule.n, filledUp(attention.valueSize), tileOfKeys(schedule, attention).bytes()};
+}
+
+SharedTile tileOfQueries(const Schedule &schedule, const Attention &attention) {
+  int64_t stage = tileOfKeys(schedule, attention).bytes() + tileOfValues(schedule, attention).bytes();
+  return {/*alongK=*/true, schedule.m, filledUp(attention.headSize), stage * schedule.stages};
+}
+
+int64_t sharedBytes(const Schedule &schedule, const Attention &attention) {
+  SharedTile queries = tileOfQueries(schedule, attention);
+  return queries.slotOffset + (attention.keepsQueriesShared() ? queries.bytes() : 0);
+}
+
+std::string whyNotAttention(const Schedule &schedule, const Attention &attention) {
+  constexpr int64_t registers = 255;
+  if (schedule.threads % warpSize != 0 || schedule.m * warpSize != schedule.threads * rowsOfWarp)
+    return "a block of " + std::to_string(schedule.threads) + " threads has " +
+           std::to_string(schedule.threads / warpSize * rowsOfWarp) + " rows, and it says " +
+           std::to_string(schedule.m);
+  if (schedule.threads > 1024)
+    return "a block has at most 1024 threads";
+  if (attention.groupedRows > schedule.m)
+    return "the rows of all heads of a group are " + std::to_string(attention.groupedRows) +
+           ", and must be one block's";
+  if (schedule.n % 16 != 0)
+    return "keys at a time are " + std::to_string(schedule.n) + ", and must be a multiple of 16";
+  if (schedule.stages < 2)
+    return "stages must be two or more";
+  int64_t bytes = sharedBytes(schedule, attention);
+  if (bytes > mostShared)
+    return "it needs " + std::to_string(bytes) + " bytes of shared memory, and a block has " +
+           std::to_string(mostShared);
+  // Registers for queries, sums and scores, and for addresses and statistics.
+  int64_t queries = attention.keepsQueriesShared() ? 4 : filledUp(attention.headSize) / 4;
+  int64_t used = queries + attention.valueSize / 2 + schedule.n / 2 + 60;
+  if (used > registers)
+    return "it needs about " + std::to_string(used) + " registers, and a thread has " + std::to_string(registers);
+  return "";
+}
+
+} // namespace tilewright::cuda

@@ -1,0 +1,57 @@
+//===- AttentionCode.h - code shared by attention and its gradient on tensor cores ------===//
+#ifndef TILEWRIGHT_LIB_CODEGEN_NVPTX_ATTENTIONCODE_H
+#define TILEWRIGHT_LIB_CODEGEN_NVPTX_ATTENTIONCODE_H
+
+#include "lib/Codegen/NVPTX/TileCode.h"
+
+namespace tilewright::cuda {
+
+/// Arithmetic on f32 values, tiles of rows of a head, and masks.
+class AttentionCode : protected TileCode {
+protected:
+  /// An operand with the dimensions (batch, head, row, column). `places` gives the tensor's dimension of each.
+  struct Operand {
+    mlir::Value tensor;
+    llvm::ArrayRef<int64_t> places;
+  };
+  /// Rows of one head.
+  struct Rows {
+    Operand operand;
+    mlir::Value batch, head;
+    mlir::Value count;   ///< the number of rows
+    int64_t columns = 0; ///< elements per row
+  };
+
+  AttentionCode(ThreadKernel &kernel, mlir::Type element);
+
+  mlir::Value number(double value);
+  mlir::Value maximum(mlir::Value a, mlir::Value b);
+  mlir::Value times(mlir::Value a, mlir::Value b);
+  mlir::Value plus(mlir::Value a, mlir::Value b);
+  mlir::Value minus(mlir::Value a, mlir::Value b);
+  /// Returns exp(a - b).
+  mlir::Value expOfDifference(mlir::Value a, mlir::Value b);
+  /// Converts two f32 values to the operands' type and packs them into a fragment.
+  mlir::Value packed(llvm::ArrayRef<mlir::Value> two);
+
+  mlir::Value size(const Operand &operand, unsigned dim);
+  /// Returns the indices `at` in the order of the tensor's dimensions.
+  static llvm::SmallVector<mlir::Value> placed(const Operand &operand, std::array<mlir::Value, 4> at);
+  mlir::Value globalAddress(const Operand &operand, std::array<mlir::Value, 4> at);
+  /// Copies `tile.rows` rows, starting at row `first`, into a tile by cp.async. Rows past the last row, and columns of
+  /// the tile past the last column, are filled with zeros.
+  void copyRows(const SharedTile &tile, mlir::Value slot, const Rows &rows, mlir::Value first);
+  /// Returns the first column of a chunk. A chunk past the last column gets column 0 and is not `inside`.
+  mlir::Value columnOf(mlir::Value chunk, const SharedTile &tile, int64_t columns, mlir::Value &inside);
+
+  /// Applies a mask to the score at (batch, head, query, key): adds its value, or returns -inf where a boolean mask is
+  /// false. The mask has the last of these four dimensions; each may have the size 1.
+  mlir::Value masked(mlir::Value score, mlir::Value mask, std::array<mlir::Value, 4> at);
+
+  mlir::Type f32;
+  mlir::Value zero, lowest;
+};
+
+} // namespace tilewright::cuda
+
+#endif

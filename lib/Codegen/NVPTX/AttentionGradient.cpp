@@ -1,0 +1,139 @@
+//===- AttentionGradient.cpp - a kernel with one gradient of attention, for tensor cores ------===//
+//
+// Tests: test/Codegen/NVPTX/attention-gradient.mlir, test/Python/test_cuda_attention_gradient.py
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Codegen/NVPTX/AttentionGradient.h"
+
+using namespace mlir;
+
+namespace tilewright::cuda {
+
+int64_t AttentionGradient::sizeOf(Operand operand, unsigned dim) const {
+  return cast<ShapedType>(op.getInputs()[operand].getType()).getDimSize(places[operand][dim]);
+}
+
+std::optional<AttentionGradient> matchAttentionGradient(func::FuncOp kernel, std::string &reason) {
+  AttentionGradient found{};
+  for (Operation &op : kernel.getBody().front()) {
+    auto gradient = dyn_cast<tile::AttentionGradientOp>(op);
+    if (gradient && !found.op) {
+      found.op = gradient;
+    } else if (!isa<tensor::EmptyOp, func::ReturnOp>(op)) {
+      reason = "something else than one gradient of attention is computed";
+      return std::nullopt;
+    }
+  }
+  if (!found.op) {
+    reason = "it is no gradient of attention";
+    return std::nullopt;
+  }
+  tile::AttentionGradientOp op = found.op;
+  std::optional<ArrayRef<int64_t>> permutations = op.getPermutations();
+  for (int64_t which = 0; which < 8; ++which)
+    for (int64_t dim = 0; dim < 4; ++dim)
+      found.places[which].push_back(permutations ? (*permutations)[size_t(which * 4 + dim)] : dim);
+  Type element = getElementTypeOrSelf(op.getInputs()[0].getType());
+  if (!element.isBF16() && !element.isF16()) {
+    reason = "tensor cores multiply bf16 and f16";
+    return std::nullopt;
+  }
+  for (Value input : op.getInputs())
+    if (!isa<BlockArgument>(input)) {
+      reason = "an operand is computed in the kernel";
+      return std::nullopt;
+    }
+  constexpr int64_t largestHead = 256;
+  for (unsigned which = 0; which < AttentionGradient::LogSumExp; ++which) {
+    if (getElementTypeOrSelf(op.getInputs()[which].getType()) != element) {
+      reason = "an operand has another type than the query";
+      return std::nullopt;
+    }
+    if (found.places[which][3] != 3) {
+      reason = "the numbers of a head do not lie side by side";
+      return std::nullopt;
+    }
+    int64_t size = found.sizeOf(AttentionGradient::Operand(which), 3);
+    if (size < 8 || size > largestHead || size % 8 != 0) {
+      reason = "heads of " + (ShapedType::isDynamic(size) ? "unknown size" : std::to_string(size) + " numbers") +
+               ", and tensor cores take multiples of 8";
+      return std::nullopt;
+    }
+  }
+  if (!getElementTypeOrSelf(op.getInputs()[AttentionGradient::LogSumExp].getType()).isF32()) {
+    reason = "the log-sum-exp is not of f32";
+    return std::nullopt;
+  }
+  found.headSize = found.sizeOf(AttentionGradient::Query, 3);
+  found.valueSize = found.sizeOf(AttentionGradient::Value, 3);
+  for (Value returned : kernel.getBody().front().getTerminator()->getOperands())
+    if (returned.getDefiningOp() != op) {
+      reason = "a result is not the gradient's";
+      return std::nullopt;
+    }
+  return found;
+}
+
+bool keepsOwnRows(const AttentionGradient &gradient) {
+  return filledUp(gradient.headSize) + filledUp(gradient.valueSize) <= 128;
+}
+
+int64_t rowsAtOnce(const Schedule &schedule, const AttentionGradient &gradient) {
+  return keepsOwnRows(gradient) ? schedule.n : 16;
+}
+
+Schedule chooseAttentionGradient(const AttentionGradient &gradient) {
+  Schedule schedule;
+  schedule.kind = Schedule::Kind::Attention;
+  schedule.threads = 4 * warpSize;
+  schedule.m = 4 * rowsOfWarp;
+  schedule.n = 32;
+  schedule.stages = 2;
+  return schedule;
+}
+
+GradientTiles::GradientTiles(const Schedule &schedule, const AttentionGradient &gradient) {
+  for (unsigned which = 0; which < 2; ++which) {
+    int64_t columns = filledUp(which == 0 ? gradient.headSize : gradient.valueSize);
+    own[which] = {/*alongK=*/true, schedule.m, columns, slots};
+    slots += own[which].bytes();
+    far[which] = {/*alongK=*/true, schedule.n, columns, statistics};
+    statistics += far[which].bytes();
+  }
+  constexpr int64_t pairBytes = 8;
+  slotBytes = int64_t(llvm::alignTo(uint64_t(statistics + schedule.n * pairBytes), 128));
+  bytes = slots + schedule.stages * slotBytes;
+}
+
+std::string whyNotAttentionGradient(const Schedule &schedule, const AttentionGradient &gradient) {
+  constexpr int64_t registers = 255;
+  if (schedule.consumers > 0)
+    return "it has warp groups that multiply, and the gradient is computed by mma.sync: leave out consumers";
+  if (schedule.threads % warpSize != 0 || schedule.m * warpSize != schedule.threads * rowsOfWarp)
+    return "a block of " + std::to_string(schedule.threads) + " threads has " +
+           std::to_string(schedule.threads / warpSize * rowsOfWarp) + " rows, and it says " +
+           std::to_string(schedule.m);
+  if (schedule.threads > 1024)
+    return "a block has at most 1024 threads";
+  // The threads are divided evenly over the rows for their statistics; the threads of one row are in one warp.
+  if (schedule.n % 16 != 0 || schedule.threads % schedule.n != 0 || schedule.threads / schedule.n > warpSize ||
+      !llvm::isPowerOf2_64(uint64_t(schedule.threads / schedule.n)))
+    return "rows at a time are " + std::to_string(schedule.n) +
+           ", and must be a multiple of 16 of which the threads are a power of two times as many, up to 32";
+  if (schedule.stages < 2)
+    return "stages must be two or more";
+  int64_t bytes = GradientTiles(schedule, gradient).bytes;
+  if (bytes > mostShared)
+    return "it needs " + std::to_string(bytes) + " bytes of shared memory, and a block has " +
+           std::to_string(mostShared);
+  // Registers for the sums, the own rows, the scores and their gradients, and for addresses and statistics (with ptxas,
+  // head sizes of 192 and 128 spill, 128 and 128 do not).
+  constexpr int64_t others = 90;
+  int64_t sums = (gradient.headSize + gradient.valueSize) / 2, own = keepsOwnRows(gradient) ? sums / 2 : 8;
+  int64_t used = sums + own + rowsAtOnce(schedule, gradient) + others;
+  if (used > registers)
+    return "it needs about " + std::to_string(used) + " registers, and a thread has " + std::to_string(registers);
+  return "";
+}
+
+} // namespace tilewright::cuda

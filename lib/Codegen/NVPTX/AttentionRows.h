@@ -1,0 +1,66 @@
+//===- AttentionRows.h - rows of attention in a warp's registers, and their softmax ---------===//
+//
+// The parts of attention that do not depend on the multiply instruction: the assignment of rows to blocks, warps and
+// threads, the online softmax of a tile of scores, and the stores of the results. A warp has 16 rows. In each group of
+// eight columns a thread has two columns of each of two rows, which is the layout of mma.sync and wgmma for the
+// accumulator and for the left operand.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEWRIGHT_LIB_CODEGEN_NVPTX_ATTENTIONROWS_H
+#define TILEWRIGHT_LIB_CODEGEN_NVPTX_ATTENTIONROWS_H
+
+#include "lib/Codegen/NVPTX/Attention.h"
+#include "lib/Codegen/NVPTX/AttentionCode.h"
+
+namespace tilewright::cuda {
+
+/// The base class of the emitters of attention. The state of a thread's rows has the sums, the maximum of both rows,
+/// and this thread's part of both totals.
+class AttentionRows : protected AttentionCode {
+protected:
+  AttentionRows(ThreadKernel &kernel, Attention attention);
+
+  struct Row {
+    mlir::Value head, place;
+    mlir::Value valid; ///< null: always; an invalid row is clamped to the last row
+  };
+
+  Operand operand(Attention::Operand which) { return {attention.op.getInputs()[which], places[which]}; }
+  mlir::Value sizeOf(Attention::Operand which, unsigned dim) { return size(operand(which), dim); }
+  mlir::Value columns() { return sizeOf(Attention::Key, 2); }
+
+  /// Computes the head and the rows of this block, and the two rows of this thread in warp `warp`.
+  void placeRows();
+  /// Returns row `number` of the rows that are divided among blocks.
+  Row placeOf(mlir::Value number);
+  /// Returns an upper bound on the columns that any row of this block attends to.
+  mlir::Value columnsSeen();
+  /// Returns the state before the first tile.
+  llvm::SmallVector<mlir::Value> beginning();
+  /// Converts scores (queries times a tile of keys) to softmax weights in place, and rescales the state to the new
+  /// maxima.
+  void weigh(mlir::Value tile, llvm::MutableArrayRef<mlir::Value> scores, llvm::MutableArrayRef<mlir::Value> state);
+  void write(llvm::SmallVector<mlir::Value> state);
+
+  Attention attention;
+  llvm::SmallVector<int64_t, 4> places[4]; ///< dimensions of each operand and the result
+  mlir::Value batch, keyHead, blockRow, warpRow;
+  mlir::Value firstHead; ///< of this block: a key head if rows are grouped over query heads, else a query head
+  mlir::Value rows;      ///< number of rows that are divided among blocks
+  mlir::Value pair;      ///< this thread's first column of each group of eight
+  std::array<Row, 2> row;
+
+private:
+  /// Combines the values of the four lanes that share a row.
+  mlir::Value inQuad(mlir::Value value, llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> combine);
+  /// Returns `max`, or 0 for a row without visible columns, so that its exponentials are 0.
+  mlir::Value orZero(mlir::Value max);
+  void addMask(mlir::Value firstColumn, llvm::MutableArrayRef<mlir::Value> scores);
+  /// Sets the scores to -inf for columns past the last one and, with a causal mask, past the row. Only a small number
+  /// of tiles needs this, so it is in a branch.
+  void hideUnseen(mlir::Value tile, mlir::Value firstColumn, llvm::MutableArrayRef<mlir::Value> scores);
+};
+
+} // namespace tilewright::cuda
+
+#endif

@@ -1,0 +1,147 @@
+//===- CudaTarget.cpp - the target cuda ---------------------------------------------------===//
+//
+// NVIDIA GPUs through PTX. The kernels of the structured stage and the plan are those of all targets. A schedule maps
+// each kernel to a grid, and the code of one thread is emitted from it (LowerToThreads.cpp). LLVM's NVPTX backend
+// generates PTX in this process. docs/decisions/0028-cuda.md, docs/targets/cuda.md.
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Codegen/NVPTX/EmitPtx.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+#include "tilewright/DeviceCode.h"
+#include "tilewright/Passes.h"
+#include "tilewright/Target.h"
+
+using namespace mlir;
+
+namespace tilewright {
+namespace cuda {
+namespace {
+
+DeviceKernel describe(LLVM::LLVMFuncOp function, int64_t threads) {
+  DeviceKernel kernel{function.getName().str(), threads, 0, {}};
+  if (auto shared = function->getAttrOfType<IntegerAttr>("tw_cuda.shared"))
+    kernel.shared = shared.getInt();
+  if (auto maps = function->getAttrOfType<ArrayAttr>("tw_cuda.maps"))
+    for (auto map : maps.getAsRange<StringAttr>())
+      TensorMapRecipe::read(map.getValue(), kernel.maps.emplace_back());
+  return kernel;
+}
+
+class CudaTarget final : public Target {
+public:
+  StringRef name() const override { return "cuda"; }
+  bool hasDevices() const override { return true; }
+
+  llvm::Error configure(Options &options) override {
+    if (llvm::Error unknown = checkDevice(options.device))
+      return unknown;
+    if (options.arch.empty() || options.arch == tf32Suffix) {
+      const int capability = options.device == "emulated" ? 0 : deviceCapability(options.device);
+      options.arch = archOfCapability(capability).str() + options.arch;
+    }
+    llvm::Expected<Arch> arch = findArch(options.arch);
+    if (!arch)
+      return arch.takeError();
+    if (StringRef(options.scheduleFile).ends_with(".mlir"))
+      return llvm::createStringError("target cuda takes a schedule file as JSON; scripts are the cpu's");
+    if (options.threads <= 0)
+      options.threads = 1;
+    return llvm::Error::success();
+  }
+
+  /// All devices of an architecture, including the emulated one, run the same PTX.
+  std::string machineKey(const Options &options) override { return options.arch; }
+
+  void buildGraph(OpPassManager &pm, const Options &options) override {
+    if (!hasFloat8(options))
+      pm.addNestedPass<func::FuncOp>(createWidenFloat8({/*to=*/"f16"}));
+  }
+
+  /// Schedules for tensor cores have one product, whose sums take all of a thread's registers. A norm after it is
+  /// joined later, if a tile can have whole rows (JoinRows.cpp). A kernel with several products would be computed by
+  /// one thread per element.
+  KernelLimits kernelLimits() const override {
+    return {/*mostProducts=*/1, /*columnsToSpan=*/0, /*readSlices=*/false, /*computePieces=*/false,
+            /*fuseSingleAttention=*/false};
+  }
+
+  void buildTiled(OpPassManager &pm, const Options &options) override {
+    pm.addNestedPass<func::FuncOp>(createCanonicalizerPass());
+    pm.addNestedPass<func::FuncOp>(createCSEPass());
+    SelectCudaScheduleOptions select;
+    select.arch = options.arch;
+    pm.addPass(createSelectCudaSchedule(select));
+    if (!options.scheduleFile.empty())
+      pm.addPass(createOverrideCudaSchedules({options.scheduleFile, options.arch}));
+    if (options.tune != "stamp")
+      return;
+    DescribeCudaSpacesOptions spaces;
+    spaces.arch = options.arch;
+    pm.addNestedPass<func::FuncOp>(createDescribeCudaSpaces(spaces));
+    ApplyRecordsOptions records;
+    records.target = name().str();
+    records.machine = recordKey(options);
+    records.stamp = true;
+    pm.addPass(createApplyRecords(records));
+  }
+
+  void buildVector(OpPassManager &pm, const Options &) override {
+    pm.addPass(createBuildPlan());
+    pm.addPass(createLowerToThreads());
+    // The emitted code has many repeated expressions; CSE removes most of them before the patterns run.
+    auto &kernel = pm.nest<func::FuncOp>();
+    kernel.addPass(createCSEPass());
+    GreedyRewriteConfig config;
+    config.setUseTopDownTraversal(false); // the same result in a third of the time
+    kernel.addPass(createCanonicalizerPass(config));
+    kernel.addPass(createCSEPass());
+    pm.addPass(createFinishPlan());
+  }
+
+  void buildLowering(OpPassManager &pm, const Options &options) override {
+    if (hasFloat8(options))
+      pm.addNestedPass<func::FuncOp>(createConvertFloat8());
+    pm.addNestedPass<func::FuncOp>(createExpandFloat8());
+    pm.addNestedPass<func::FuncOp>(createExpandMath());
+    pm.addPass(createLowerToNvvm());
+  }
+
+  llvm::Expected<std::string> emit(ModuleOp module, const Options &options) override {
+    // Cached artifacts have keys without locations, so they must not contain any.
+    llvm::Expected<std::string> ptx = ptxOf(module, options, /*locations=*/false);
+    if (!ptx)
+      return ptx.takeError();
+    std::vector<DeviceKernel> kernels;
+    for (auto function : module.getOps<LLVM::LLVMFuncOp>())
+      if (auto threads = function->getAttrOfType<IntegerAttr>("tw_cuda.threads"))
+        kernels.push_back(describe(function, threads.getInt()));
+    return emitDeviceArtifact(module, *ptx, kernels);
+  }
+
+  llvm::Expected<std::shared_ptr<Program>> load(StringRef artifact, const Options &options) override {
+    return loadDeviceArtifact(artifact, options);
+  }
+
+  llvm::Expected<std::string> print(ModuleOp module, const Options &options) override {
+    return ptxOf(module, options, /*locations=*/true);
+  }
+
+private:
+  static bool hasFloat8(const Options &options) { return llvm::cantFail(findArch(options.arch)).float8; }
+
+  static llvm::Expected<std::string> ptxOf(ModuleOp module, const Options &options, bool locations) {
+    Arch arch = llvm::cantFail(findArch(options.arch));
+    llvm::Expected<std::string> ptx = emitPtx(module, arch, locations);
+    if (ptx && !arch.note.empty())
+      return ("// " + arch.note + "\n").str() + *ptx;
+    return ptx;
+  }
+};
+} // namespace
+} // namespace cuda
+
+std::unique_ptr<Target> createCudaTarget() { return std::make_unique<cuda::CudaTarget>(); }
+
+} // namespace tilewright

@@ -1,0 +1,51 @@
+//===- DescribeCudaSpaces.cpp - the search spaces of the kernels of the target cuda -------===//
+//
+// Before:  func @kernel_0(...) attributes {tw.schedule = {kind = "mma", block = array<i64: 64, 64, 32>, ...}}
+// After:   func @kernel_0(...) attributes {tw.schedule = ..., tw.space = "{\"knobs\": [{\"name\": \"warp_m\", ...",
+//            tw.predicted = array<f64: 5120.0, ...>}
+//
+// Only products on tensor cores (ProductSpace.h, WgmmaSpace.h) have a space; every other kernel has a single schedule.
+//
+// Test: test/Codegen/NVPTX/product-space.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Codegen/NVPTX/KernelSpace.h"
+#include "tilewright/Passes.h"
+#include "tilewright/SpaceText.h"
+
+using namespace mlir;
+
+namespace tilewright {
+#define GEN_PASS_DEF_DESCRIBECUDASPACES
+#include "tilewright/Passes.h.inc"
+namespace cuda {
+namespace {
+
+struct DescribeCudaSpaces : impl::DescribeCudaSpacesBase<DescribeCudaSpaces> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    func::FuncOp kernel = getOperation();
+    if (!kernel->hasAttr("tw.kernel"))
+      return;
+    llvm::Expected<Arch> known = findArch(arch);
+    if (!known) {
+      kernel.emitError() << llvm::toString(known.takeError());
+      return signalPassFailure();
+    }
+    std::optional<Schedule> schedule = getSchedule(kernel);
+    if (!schedule)
+      return signalPassFailure();
+    std::optional<KernelSpace> found = KernelSpace::of(kernel, *schedule, *known);
+    if (!found)
+      return;
+    SmallVector<double> predicted;
+    for (const SchedulePoint &point : found->space.points())
+      predicted.push_back(found->nanosecondsOf(found->at(point)));
+    kernel->setAttr("tw.space", StringAttr::get(&getContext(), spaceToText(found->space)));
+    kernel->setAttr("tw.predicted", DenseF64ArrayAttr::get(&getContext(), predicted));
+  }
+};
+} // namespace
+} // namespace cuda
+} // namespace tilewright

@@ -1,0 +1,302 @@
+//===- EmitWgmma.cpp - the schedule `wgmma`: products on sm_90 by TMA and wgmma -------------===//
+//
+// A block computes a tile of C. One thread of its first warp group, the producer, loads. Each of the other warp groups,
+// the consumers, multiplies its rows of the tile. Tiles of A and B pass through a ring of `stages` slots in shared
+// memory, each with two mbarriers:
+//
+//   producer:    for k tiles: wait until the slot is empty ; announce the number of bytes ; TMA of A and B
+//   consumers:   for k tiles: wait until the slot is full ; wgmma ; wait for the previous products ;
+//                             the previous slot is empty: each warp arrives
+//                             (8-bit floats: wait for these products ; add their sums to the others in f32)
+//                wait for the last ; each pair of sums goes through what the kernel computes from C, and is stored
+//
+// A slot has swizzled lines of 128 bytes, in the operand's layout in memory: lines along k, or lines of 64 rows of A
+// (columns of B), 64 values of k per box. wgmma reads both layouts. Past the edges TMA fills in zeros; nothing is
+// stored there.
+//
+// Blocks of a cluster have tiles in the same column, and need the same tile of B: each block loads its part of it into
+// all of them. A slot is then empty when the warps of all blocks have arrived at the mbarrier of each block. A block
+// exits together with the others, because they may still write to it.
+//
+// With `in_turn`, producer and consumers process the block's tiles one after the other through the same ring: while the
+// sums of one tile are stored, the first slots of the next are loaded.
+//
+// Tests: test/Codegen/NVPTX/wgmma.mlir, test/Python/test_cuda_wgmma.py
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Codegen/GPU/ContractionCode.h"
+#include "lib/Codegen/NVPTX/WarpGroupCode.h"
+#include "lib/Codegen/NVPTX/WarpGroupProduct.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace tilewright::cuda {
+namespace {
+
+class WgmmaEmitter : WarpGroupCode {
+public:
+  WgmmaEmitter(ThreadKernel &kernel, Contraction product)
+      : WarpGroupCode(kernel), code(kernel, std::move(product)), product(code.contraction) {}
+
+  LogicalResult run() {
+    std::optional<Operand> a = describe(product.lhs(), product.rows, schedule.m, &code.rowOrigin, kernel.maps[0]);
+    std::optional<Operand> b =
+        describe(product.rhs(), product.columns, schedule.n / schedule.cluster, &code.columnOrigin, kernel.maps[1]);
+    if (!a || !b)
+      return failure();
+    b->parts = schedule.cluster;
+    if (schedule.cluster > 1)
+      rank = toI32(remainder(kernel.block, schedule.cluster));
+    b->slotOffset = a->bytes();
+    slotBytes = a->bytes() + b->bytes();
+    shared = kernel.dynamicShared(bytesOfRing(schedule));
+    tiles = divideUp(code.extentOf(product.depth), schedule.k);
+    Value isFirst = isEqual(kernel.thread, 0);
+    when(isFirst, [&] {
+      for (int64_t stage = 0; stage < schedule.stages; ++stage) {
+        Value slot = arith::ConstantIntOp::create(builder, loc, stage, 32);
+        initialise(full(slot), 1);
+        initialise(empty(slot), schedule.consumers * (warpGroupSize / warpSize) * schedule.cluster);
+      }
+      NVVM::FenceMbarrierInitOp::create(builder, loc);
+    });
+    if (schedule.cluster > 1)
+      meetCluster();
+    else
+      NVVM::Barrier0Op::create(builder, loc);
+    Value loads = isLess(kernel.thread, index(warpGroupSize));
+    auto branch = scf::IfOp::create(builder, loc, TypeRange(), loads, /*withElse=*/true);
+    elements.inScope([&] {
+      builder.setInsertionPointToStart(&branch.getThenRegion().front());
+      share(producerRegisters, NVVM::SetMaxRegisterAction::decrease);
+      when(isFirst, [&] { loadTiles(*a, *b); });
+    });
+    elements.inScope([&] {
+      builder.setInsertionPointToStart(&branch.getElseRegion().front());
+      share(consumerRegisters, NVVM::SetMaxRegisterAction::increase);
+      multiplyTiles(*a, *b);
+    });
+    if (schedule.cluster > 1) {
+      meetCluster();
+      kernel.to->setAttr("tw_cuda.cluster", builder.getI64IntegerAttr(schedule.cluster));
+    }
+    SmallVector<Attribute> recipes;
+    for (const Operand &operand : {*a, *b})
+      recipes.push_back(builder.getStringAttr(operand.recipe.text()));
+    kernel.to->setAttr("tw_cuda.maps", builder.getArrayAttr(recipes));
+    return success();
+  }
+
+private:
+  /// A or B: its tensor map, and its tile in a slot.
+  struct Operand {
+    MappedOperand mapped;
+    TensorMapRecipe recipe;
+    Value map;
+    const Value *origin;    ///< of the block's tile in m or n
+    int64_t side;           ///< extent of the part that one block loads, in m or n
+    int64_t parts = 1;      ///< of the tile; each block of the cluster loads one
+    int64_t slotOffset = 0; ///< offset in a slot
+    int64_t bytes() const { return parts * side * lineBytes; }
+    /// Returns the bytes of one box if lines are along rows: lineElements() values of k by one line.
+    int64_t boxBytes() const { return lineElements(mapped.element) * lineBytes; }
+  };
+
+  std::optional<Operand> describe(OpOperand *operand, ArrayRef<unsigned> side, int64_t size, const Value *origin,
+                                  Value map) {
+    std::string reason;
+    std::optional<MappedOperand> mapped = mapOperand(product, operand, side, reason);
+    if (!mapped) {
+      kernel.from.emitOpError("its schedule `wgmma` does not fit: ") << reason;
+      return std::nullopt;
+    }
+    uint32_t buffer = 0;
+    for (BlockArgument argument :
+         kernel.from.getArguments().take_front(cast<BlockArgument>(operand->get()).getArgNumber()))
+      buffer += isa<RankedTensorType>(argument.getType());
+    return Operand{*mapped, mapped->recipe(buffer, size), map, origin, size};
+  }
+
+  Value isEqual(Value value, int64_t number) {
+    return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, value, index(number));
+  }
+
+  /// Moves registers between producer and consumers. A single consumer warp group can have the maximum without this.
+  void share(int64_t registers, NVVM::SetMaxRegisterAction action) {
+    if (schedule.consumers > 1)
+      NVVM::SetMaxRegisterOp::create(builder, loc, uint32_t(registers), action);
+  }
+
+  // The mbarriers are stored after the slots.
+  Value full(Value slot) { return inSlot(shared, 8, slot, slotBytes * schedule.stages); }
+  Value empty(Value slot) { return inSlot(shared, 8, slot, (slotBytes + 8) * schedule.stages); }
+  Value tileOf(const Operand &operand, Value slot, int64_t offset = 0) {
+    return inSlot(shared, slotBytes, slot, operand.slotOffset + offset);
+  }
+
+  /// Emits `body` for each of the block's tiles, with that tile selected in `code`; `body` updates `state`.
+  void forTiles(SmallVector<Value> state, llvm::function_ref<void(MutableArrayRef<Value>)> body) {
+    if (schedule.inTurn == 1)
+      return body(state);
+    auto loop = scf::ForOp::create(builder, loc, kernel.block, code.tiles(), code.blocks(), state);
+    keepRolled(loop);
+    elements.inScope([&] {
+      builder.setInsertionPointToStart(loop.getBody());
+      code.takeTile(loop.getInductionVar());
+      SmallVector<Value> now(loop.getRegionIterArgs());
+      body(now);
+      scf::YieldOp::create(builder, loc, now);
+    });
+  }
+
+  /// Signals that this warp has read a slot; in a cluster, to the block whose rank is the lane's number.
+  void leave(Value slot, Value lane) {
+    if (schedule.cluster > 1)
+      arriveAt(empty(slot), toI32(lane));
+    else
+      arrive(empty(slot));
+  }
+
+  void loadTiles(const Operand &a, const Operand &b) {
+    forTiles({first().slot, first().parity}, [&](MutableArrayRef<Value> place) {
+      Place then = loadTile(a, b, {place[0], place[1]});
+      place[0] = then.slot;
+      place[1] = then.parity;
+    });
+  }
+
+  /// Loads all k of a tile, starting at a position in the ring. Returns the position after it.
+  Place loadTile(const Operand &a, const Operand &b, Place place) {
+    auto loop = scf::ForOp::create(builder, loc, index(0), tiles, index(1), ValueRange{place.slot, place.parity});
+    keepRolled(loop);
+    elements.inScope([&] {
+      builder.setInsertionPointToStart(loop.getBody());
+      Place now{loop.getRegionIterArg(0), loop.getRegionIterArg(1)};
+      Value turned = arith::XOrIOp::create(builder, loc, now.parity, arith::ConstantIntOp::create(builder, loc, 1, 32));
+      wait(empty(now.slot), turned); // first round: the phase before the first, which counts as ended
+      arriveExpecting(full(now.slot), slotBytes);
+      Value depth = elements.multiply(loop.getInductionVar(), index(schedule.k));
+      for (const Operand *operand : {&a, &b})
+        for (int64_t box = 0; box < operand->mapped.boxes(operand->side); ++box) {
+          Value side = elements.add(*operand->origin, index(box * lineElements(operand->mapped.element)));
+          Value to = tileOf(*operand, now.slot, box * operand->boxBytes());
+          if (operand->parts > 1) {
+            Value part = arith::IndexCastUIOp::create(builder, loc, builder.getIndexType(), rank);
+            side = elements.add(side, elements.multiply(part, index(operand->side)));
+            to = LLVM::GEPOp::create(
+                builder, loc, to.getType(), builder.getI8Type(), to,
+                ArrayRef<LLVM::GEPArg>{toI32(elements.multiply(part, index(operand->side * lineBytes)))});
+          }
+          load(to, operand->map, placeOf(*operand, side, depth), full(now.slot), operand->parts);
+        }
+      Place then = next(now);
+      scf::YieldOp::create(builder, loc, ValueRange{then.slot, then.parity});
+    });
+    return {loop.getResult(0), loop.getResult(1)};
+  }
+
+  /// Returns the origin of a box, the fastest dimension first.
+  SmallVector<Value> placeOf(const Operand &operand, Value side, Value depth) {
+    return llvm::map_to_vector(operand.mapped.runs, [&](const MappedOperand::Run &run) {
+      return toI32(run.part == MappedOperand::Part::Side    ? side
+                   : run.part == MappedOperand::Part::Depth ? depth
+                                                            : code.batchOf(run.loops));
+    });
+  }
+
+  void multiplyTiles(const Operand &a, const Operand &b) {
+    forTiles({first().slot, first().parity}, [&](MutableArrayRef<Value> place) {
+      Place then = multiplyTile(a, b, {place[0], place[1]});
+      place[0] = then.slot;
+      place[1] = then.parity;
+    });
+  }
+
+  Place multiplyTile(const Operand &a, const Operand &b, Place place) {
+    Value inGroup = remainder(kernel.thread, warpGroupSize), lane = remainder(inGroup, warpSize);
+    // Warp groups are numbered from the first one of the block, which is the producer.
+    Value group = elements.add(quotient(kernel.thread, warpGroupSize), index(-1));
+    const int64_t rows = schedule.m / schedule.consumers;
+    Value firstRow = elements.multiply(group, index(rows));
+    Value rowBytes = toI32(elements.multiply(firstRow, index(lineBytes))); // 64 rows of either layout are 64 lines
+    Type sumType = elementOf(product).isInteger() ? Type(builder.getI32Type()) : builder.getF32Type();
+    Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(sumType));
+    Value arrives = isLess(lane, index(schedule.cluster)); // one lane per block
+    SmallVector<Value> initial{place.slot, place.parity, place.slot};
+    const size_t numPlaces = initial.size();
+    initial.append(size_t(rows * schedule.n / warpGroupSize), zero);
+    auto loop = scf::ForOp::create(builder, loc, index(0), tiles, index(1), initial);
+    keepRolled(loop);
+    elements.inScope([&] {
+      builder.setInsertionPointToStart(loop.getBody());
+      Place now{loop.getRegionIterArg(0), loop.getRegionIterArg(1)};
+      SmallVector<Value> sums(loop.getRegionIterArgs().drop_front(numPlaces));
+      wait(full(now.slot), now.parity);
+      SmallVector<Matrix> left;
+      for (int64_t row = 0; row < rows; row += groupRows) {
+        Value start = tileOf(a, now.slot, row * lineBytes);
+        start = LLVM::GEPOp::create(builder, loc, start.getType(), builder.getI8Type(), start,
+                                    ArrayRef<LLVM::GEPArg>{rowBytes});
+        left.push_back({start, a.mapped.alongK, a.boxBytes()});
+      }
+      const Matrix right{tileOf(b, now.slot), b.mapped.alongK, b.boxBytes()};
+      auto multiplyInto = [&](MutableArrayRef<Value> into, bool anew) {
+        multiply(elementOf(product), rhsElementOf(product), left, right, schedule.n, lineBytes / groupDepthBytes, into,
+                 anew);
+      };
+      if (addsTiles(product)) {
+        // The other warp group multiplies while this one adds.
+        SmallVector<Value> sumsOfTile(sums.size(), LLVM::UndefOp::create(builder, loc, sumType));
+        multiplyInto(sumsOfTile, /*anew=*/true);
+        waitForGroups(0, sumsOfTile);
+        when(arrives, [&] { leave(now.slot, lane); });
+        sums = code.added(sums, sumsOfTile);
+      } else {
+        multiplyInto(sums, /*anew=*/false);
+        waitForGroups(1);
+        Value later = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, loop.getInductionVar(), index(0));
+        when(both(arrives, later), [&] { leave(loop.getRegionIterArg(2), lane); });
+      }
+      Place then = next(now);
+      SmallVector<Value> yielded{then.slot, then.parity, now.slot};
+      yielded.append(sums);
+      scf::YieldOp::create(builder, loc, yielded);
+    });
+    SmallVector<Value> sums(loop.getResults().drop_front(numPlaces));
+    if (!addsTiles(product))
+      waitForGroups(0, sums);
+    if (schedule.inTurn > 1 && !addsTiles(product)) { // otherwise nothing waits for the last slot
+      Value any = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, tiles, index(0));
+      when(both(arrives, any), [&] { leave(loop.getResult(2), lane); });
+    }
+    Value row = elements.add(firstRow, elements.multiply(quotient(inGroup, warpSize), index(16)));
+    code.writeFragments(lane, row, index(0), {rows / groupRows, schedule.n / 8, groupRows}, sums);
+    return {loop.getResult(0), loop.getResult(1)};
+  }
+
+  ContractionCode code;
+  Contraction &product;
+  Value shared;
+  Value rank;  ///< in the cluster
+  Value tiles; ///< of k
+  int64_t slotBytes = 0;
+};
+
+} // namespace
+
+LogicalResult emitWgmma(ThreadKernel &kernel) {
+  std::string reason;
+  std::optional<Contraction> product = matchContraction(kernel.from, reason);
+  if (product)
+    reason = whyNotOnWarpGroups(*product, TensorFormats());
+  if (!reason.empty())
+    return kernel.from.emitOpError("its schedule `wgmma` does not fit: ") << reason;
+  // The architecture has been asked when the schedule was chosen.
+  if (std::string wrong = whyNotWgmma(kernel.schedule, *product, INT64_MAX); !wrong.empty())
+    return kernel.from.emitOpError("its schedule `wgmma` cannot be: ") << wrong;
+  return WgmmaEmitter(kernel, std::move(*product)).run();
+}
+
+} // namespace tilewright::cuda

@@ -1,0 +1,270 @@
+//===- JoinRows.cpp - join a norm after a product with the product's kernel ---------------===//
+//
+// Before:
+//   %h = call @kernel_0(%x, %w, %r, %into)       // h = x w' + r: rows of 256
+//   %n = call @kernel_1(%h, %g, %to)             // h / sqrt(mean of h * h) * g
+// After:
+//   %h, %n = call @kernel_0_rows(%x, %w, %r, %g, %into, %to)
+//
+// A block's tile then has all columns of its rows, so that a row's sums, and the values computed from them, are in the
+// registers of four lanes. h is not read again, and is stored only if another op reads it.
+//
+// This is done only if a tile can have all columns (at most 256), sizes are known, and the cost model predicts more
+// time for two kernels. Wider rows keep separate kernels: docs/decisions/0036-norms-behind-products.md
+//
+// Tests: test/Codegen/NVPTX/join-rows.mlir, test/Python/test_cuda_matrix.py (norm-behind-*)
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Codegen/NVPTX/JoinRows.h"
+#include "dialects/Tile/Sizes.h"
+#include "lib/Codegen/GPU/ThreadKernel.h"
+#include "lib/Codegen/NVPTX/ProductSpace.h"
+#include "lib/Codegen/NVPTX/WgmmaSpace.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/SymbolTable.h"
+
+using namespace mlir;
+
+namespace tilewright::cuda {
+namespace {
+
+struct Timed {
+  Schedule schedule;
+  double nanoseconds;
+};
+
+/// Returns the fastest schedule on tensor cores, according to the cost model, among those that can be emitted for the
+/// kernel.
+std::optional<Timed> fastest(Contraction product, const Arch &arch) {
+  std::optional<Timed> best;
+  auto take = [&](Schedule schedule, double nanoseconds) {
+    if (!best || nanoseconds < best->nanoseconds)
+      best = Timed{std::move(schedule), nanoseconds};
+  };
+  if (arch.groupFlops > 0 && whyNotOnWarpGroups(product, arch.formats()).empty())
+    if (Schedule schedule = chooseWgmma(product, arch); whyNotWgmma(schedule, product, arch.sharedBytes).empty())
+      take(schedule, nanosecondsOfWgmma(schedule, product, arch));
+  if (!best && whyNotOnTensorCores(product, arch.formats()).empty())
+    if (Schedule schedule = chooseMma(product, arch); whyNotMma(schedule, product, arch.sharedBytes).empty())
+      take(schedule, nanosecondsOfMma(schedule, product, arch));
+  return best;
+}
+
+class Join {
+public:
+  Join(func::CallOp first, func::CallOp second, SymbolTable &symbols)
+      : first(first), second(second), symbols(symbols), builder(first.getContext()) {}
+
+  /// Returns true if both are kernels of the right form, and no op between them reads the first one's result.
+  bool possible() {
+    product = symbols.lookup<func::FuncOp>(first.getCallee());
+    rows = symbols.lookup<func::FuncOp>(second.getCallee());
+    std::string reason;
+    if (first->getBlock() != second->getBlock() || first->getNumResults() != 1 || !isKernel(product) ||
+        !isKernel(rows) || !matchContraction(product, reason))
+      return false;
+    auto plain = [](Operation &op) {
+      auto structured = dyn_cast<linalg::LinalgOp>(op);
+      return isa<arith::ConstantOp, tensor::EmptyOp, func::ReturnOp>(op) || (structured && !isProduct(structured));
+    };
+    bool reduces = llvm::any_of(rows.getOps<linalg::LinalgOp>(),
+                                [](linalg::LinalgOp op) { return op.getNumReductionLoops() > 0; });
+    return reduces && llvm::all_of(rows.getBody().front(), plain) &&
+           llvm::all_of(first.getResult(0).getUsers(), [&](Operation *user) { return waits(user); });
+  }
+
+  /// Finds the joined kernel's arguments. Returns a key of the joined kernel, which equal layers of a model share.
+  std::string layOut() {
+    std::string name = product.getName().str() + " " + rows.getName().str();
+    keeps = llvm::any_of(first.getResult(0).getUsers(), [&](Operation *user) { return user != second; });
+    const unsigned inputsOfRows = rows.getNumArguments() - rows.getNumResults();
+    const unsigned inputsOfProduct = product.getNumArguments() - 1;
+    for (BlockArgument argument : product.getArguments().take_front(inputsOfProduct))
+      taken.push_back(argument);
+    operands.assign(first.operand_begin(), first.operand_begin() + inputsOfProduct);
+    for (unsigned number = 0; number < inputsOfRows; ++number)
+      if (second.getOperand(number) != first.getResult(0)) {
+        taken.push_back(rows.getArgument(number));
+        operands.push_back(second.getOperand(number));
+        name += " " + std::to_string(number);
+      }
+    if (keeps) {
+      taken.push_back(product.getArgument(inputsOfProduct));
+      operands.push_back(first.getOperand(inputsOfProduct));
+    }
+    for (unsigned number = inputsOfRows; number < rows.getNumArguments(); ++number) {
+      taken.push_back(rows.getArgument(number));
+      operands.push_back(second.getOperand(number));
+    }
+    return keeps ? name + " and between" : name;
+  }
+
+  /// Returns the joined kernel, which has no calls yet.
+  func::FuncOp make() {
+    const unsigned inputsOfRows = rows.getNumArguments() - rows.getNumResults();
+    const unsigned inputsOfProduct = product.getNumArguments() - 1;
+    SmallVector<Type> results;
+    if (keeps)
+      results.push_back(product.getResultTypes()[0]);
+    llvm::append_range(results, rows.getResultTypes());
+    SmallVector<Type> types = llvm::map_to_vector(taken, [](BlockArgument each) { return each.getType(); });
+    builder.setInsertionPoint(product);
+    auto made = func::FuncOp::create(builder, product.getLoc(), (product.getName() + "_rows").str(),
+                                     builder.getFunctionType(types, results));
+    made.setPrivate();
+    made->setAttr("tw.kernel", builder.getUnitAttr());
+    made->setAttr("tw.ops", builder.getStringAttr(opsOf(first) + "+" + opsOf(second)));
+    Block *body = made.addEntryBlock();
+    IRMapping mapping;
+    for (auto [number, argument] : llvm::enumerate(taken)) {
+      mapping.map(argument, body->getArgument(unsigned(number)));
+      auto owner = cast<func::FuncOp>(argument.getOwner()->getParentOp());
+      if (Attribute sizes = owner.getArgAttr(argument.getArgNumber(), tile::sizesAttrName))
+        made.setArgAttr(unsigned(number), tile::sizesAttrName, sizes);
+    }
+    builder.setInsertionPointToStart(body);
+    if (!keeps) {
+      auto type = cast<RankedTensorType>(product.getResultTypes()[0]);
+      mapping.map(product.getArgument(inputsOfProduct),
+                  tensor::EmptyOp::create(builder, made.getLoc(), type.getShape(), type.getElementType()).getResult());
+    }
+    auto copy = [&](func::FuncOp from) {
+      for (Operation &op : from.getBody().front().without_terminator())
+        builder.clone(op, mapping);
+      return llvm::map_to_vector(from.getBody().front().getTerminator()->getOperands(),
+                                 [&](Value value) { return mapping.lookup(value); });
+    };
+    Value between = copy(product)[0];
+    for (unsigned number = 0; number < inputsOfRows; ++number)
+      if (second.getOperand(number) == first.getResult(0))
+        mapping.map(rows.getArgument(number), between);
+    SmallVector<Value> returned;
+    if (keeps)
+      returned.push_back(between);
+    llvm::append_range(returned, copy(rows));
+    func::ReturnOp::create(builder, made.getLoc(), returned);
+    symbols.insert(made);
+    return made;
+  }
+
+  /// Returns the bytes that need not be moved between the kernels if they are joined.
+  int64_t bytesSpared() {
+    auto type = cast<RankedTensorType>(product.getResultTypes()[0]);
+    return type.getNumElements() * std::max<int64_t>(1, type.getElementTypeBitWidth() / 8) * (keeps ? 1 : 2);
+  }
+
+  /// Replaces the second call by a call of the joined kernel.
+  void replace(func::FuncOp made) {
+    builder.setInsertionPoint(second);
+    const unsigned inputs = made.getNumArguments() - made.getNumResults();
+    for (Value &destination : MutableArrayRef(operands).drop_front(inputs)) // each destination has a separate buffer
+      if (auto empty = destination.getDefiningOp<tensor::EmptyOp>())
+        destination = builder.clone(*empty)->getResult(0);
+    auto call = func::CallOp::create(builder, second.getLoc(), made, operands);
+    call->setAttr("tw.ops", made->getAttr("tw.ops"));
+    for (Operation *user : llvm::to_vector(first.getResult(0).getUsers()))
+      if (user != second && user->isBeforeInBlock(second))
+        user->moveAfter(call); // a view
+    if (keeps)
+      first.getResult(0).replaceAllUsesExcept(call.getResult(0), second);
+    second->replaceAllUsesWith(call.getResults().drop_front(keeps ? 1 : 0));
+    second.erase();
+    first.erase();
+  }
+
+private:
+  /// Returns true if `user`, which reads the product's result, is after the second kernel or can be moved there.
+  bool waits(Operation *user) {
+    if (user == second || second->isBeforeInBlock(user))
+      return true;
+    return isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(user) &&
+           llvm::all_of(user->getUsers(), [&](Operation *reader) { return second->isBeforeInBlock(reader); });
+  }
+  static bool isKernel(func::FuncOp function) {
+    return function && function->hasAttr("tw.kernel") && !function->hasAttr("tw.schedule") && sizesAreKnown(function) &&
+           function.getNumArguments() > function.getNumResults();
+  }
+  static std::string opsOf(func::CallOp call) {
+    auto ops = call->getAttrOfType<StringAttr>("tw.ops");
+    return ops ? ops.getValue().str() : call.getCallee().str();
+  }
+
+  func::CallOp first, second;
+  SymbolTable &symbols;
+  OpBuilder builder;
+  func::FuncOp product, rows;
+  SmallVector<BlockArgument> taken; ///< original argument of each of the joined kernel's arguments
+  SmallVector<Value> operands;
+  bool keeps = false; ///< the product's result is also a result of the joined kernel, for other readers
+};
+
+class Joiner {
+public:
+  Joiner(ModuleOp module, const Arch &arch) : module(module), symbols(module), arch(arch) {}
+
+  void run() {
+    for (auto function : llvm::to_vector(module.getOps<func::FuncOp>())) {
+      if (function->hasAttr("tw.kernel") || function.isExternal())
+        continue;
+      for (auto second : llvm::to_vector(function.getOps<func::CallOp>()))
+        for (Value operand : second.getOperands())
+          if (auto first = operand.getDefiningOp<func::CallOp>(); first && join(first, second))
+            break;
+    }
+    llvm::DenseSet<Attribute> called;
+    module.walk([&](func::CallOp call) { called.insert(call.getCalleeAttr().getAttr()); });
+    for (StringAttr name : joined)
+      if (!called.contains(name))
+        symbols.erase(symbols.lookup(name));
+  }
+
+private:
+  /// Joins the two kernels if possible. Returns true if it did.
+  bool join(func::CallOp first, func::CallOp second) {
+    Join both(first, second, symbols);
+    if (!both.possible())
+      return false;
+    auto [known, isNew] = kernels.try_emplace(both.layOut());
+    if (isNew)
+      known->second = kernelOf(both, symbols.lookup<func::FuncOp>(first.getCallee()));
+    if (!known->second)
+      return false;
+    joined.insert(first.getCalleeAttr().getAttr());
+    joined.insert(second.getCalleeAttr().getAttr());
+    both.replace(known->second);
+    return true;
+  }
+
+  /// Returns the joined kernel with its schedule, or null if it has none or two kernels take less time.
+  func::FuncOp kernelOf(Join &both, func::FuncOp product) {
+    std::string reason;
+    std::optional<Timed> apart = fastest(*matchContraction(product, reason), arch);
+    if (!apart)
+      return {};
+    func::FuncOp kernel = both.make();
+    std::optional<Contraction> whole = matchContraction(kernel, reason);
+    std::optional<Timed> together = whole ? fastest(*whole, arch) : std::nullopt;
+    if (!together ||
+        together->nanoseconds > apart->nanoseconds + secondKernel + double(both.bytesSpared()) / arch.deviceRate) {
+      symbols.erase(kernel);
+      return {};
+    }
+    setSchedule(kernel, together->schedule);
+    return kernel;
+  }
+
+  ModuleOp module;
+  SymbolTable symbols;
+  const Arch &arch;
+  std::map<std::string, func::FuncOp> kernels; ///< joined kernels by key
+  llvm::SetVector<StringAttr> joined;          ///< names of kernels that may have no calls left
+};
+
+} // namespace
+
+void joinRows(ModuleOp module, const Arch &arch) { Joiner(module, arch).run(); }
+
+} // namespace tilewright::cuda

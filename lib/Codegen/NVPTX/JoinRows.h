@@ -1,0 +1,16 @@
+//===- JoinRows.h - join a norm after a product with the product's kernel -----------------===//
+#ifndef TILEWRIGHT_LIB_CODEGEN_NVPTX_JOINROWS_H
+#define TILEWRIGHT_LIB_CODEGEN_NVPTX_JOINROWS_H
+
+#include "lib/Codegen/NVPTX/Arch.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace tilewright::cuda {
+
+/// Joins kernels of `module` that reduce rows with the kernels of the products that compute these rows, if a block's
+/// tile can have whole rows and the cost model predicts less time. Sets the schedules of the joined kernels.
+void joinRows(mlir::ModuleOp module, const Arch &arch);
+
+} // namespace tilewright::cuda
+
+#endif

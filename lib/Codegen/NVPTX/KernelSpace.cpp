@@ -1,0 +1,35 @@
+//===- KernelSpace.cpp - the search space of a kernel, by the kind of its schedule ------------===//
+#include "lib/Codegen/NVPTX/KernelSpace.h"
+#include "lib/Codegen/NVPTX/ProductSpace.h"
+#include "lib/Codegen/NVPTX/WgmmaSpace.h"
+
+using namespace mlir;
+
+namespace tilewright::cuda {
+
+std::optional<KernelSpace> KernelSpace::of(func::FuncOp kernel, const Schedule &initial, const Arch &arch) {
+  std::string reason;
+  std::optional<Contraction> product = matchContraction(kernel, reason);
+  bool isWgmma = initial.kind == Schedule::Kind::Wgmma;
+  if ((initial.kind != Schedule::Kind::Mma && !isWgmma) || !product)
+    return std::nullopt;
+  KernelSpace made(*product, initial.kind, arch);
+  made.space = isWgmma ? spaceOfWgmma(*product, arch, initial) : spaceOfMma(*product, arch, initial);
+  return made;
+}
+
+Schedule KernelSpace::at(const SchedulePoint &point) const {
+  return kind == Schedule::Kind::Wgmma ? wgmmaAt(product, point) : scheduleOf(point);
+}
+
+double KernelSpace::nanosecondsOf(const Schedule &schedule) const {
+  return kind == Schedule::Kind::Wgmma ? nanosecondsOfWgmma(schedule, product, arch)
+                                       : nanosecondsOfMma(schedule, product, arch);
+}
+
+std::string KernelSpace::whyNot(const Schedule &schedule) const {
+  return kind == Schedule::Kind::Wgmma ? whyNotWgmma(schedule, product, arch.sharedBytes)
+                                       : whyNotMma(schedule, product, arch.sharedBytes);
+}
+
+} // namespace tilewright::cuda

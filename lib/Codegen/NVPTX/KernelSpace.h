@@ -1,0 +1,36 @@
+//===- KernelSpace.h - the search space of a kernel, by the kind of its schedule --------------===//
+#ifndef TILEWRIGHT_LIB_CODEGEN_NVPTX_KERNELSPACE_H
+#define TILEWRIGHT_LIB_CODEGEN_NVPTX_KERNELSPACE_H
+
+#include "lib/Codegen/GPU/Contraction.h"
+#include "lib/Codegen/NVPTX/Arch.h"
+#include "tilewright/ScheduleSpace.h"
+
+namespace tilewright::cuda {
+
+/// The search space of a kernel with more than one schedule of its kind: a product on tensor cores, `mma` or `wgmma`.
+class KernelSpace {
+public:
+  /// Returns the space, or null if `initial`, the kernel's schedule, is the only point.
+  static std::optional<KernelSpace> of(mlir::func::FuncOp kernel, const Schedule &initial, const Arch &arch);
+
+  Schedule at(const SchedulePoint &point) const;
+  /// Returns the time in nanoseconds that the cost model predicts.
+  double nanosecondsOf(const Schedule &schedule) const;
+  /// Returns why the schedule cannot be emitted, or an empty string if it can.
+  std::string whyNot(const Schedule &schedule) const;
+
+  ScheduleSpace space;
+
+private:
+  KernelSpace(Contraction product, Schedule::Kind kind, const Arch &arch)
+      : product(std::move(product)), kind(kind), arch(arch) {}
+
+  Contraction product;
+  Schedule::Kind kind;
+  Arch arch;
+};
+
+} // namespace tilewright::cuda
+
+#endif

@@ -1,0 +1,347 @@
+//===- LowerToThreads.cpp - --tw-cuda-lower-to-threads: code of one thread of a grid ----------===//
+//
+// Before:
+//   func @kernel_0(%x: tensor<128x96xf32>, %y: tensor<128x96xf32>) -> tensor<128x96xf32>
+//       attributes {tw.kernel, tw.schedule = {kind = "elements", threads = 256, vector = 4}} {
+//     %0 = linalg.generic {exp} ins(%x) outs(%y) ; return %0 }
+// After:
+//   func @kernel_0(%x: !llvm.ptr<1> {llvm.align = 16, llvm.readonly}, %y: !llvm.ptr<1>)
+//       attributes {tw_cuda.threads = 256, tw.grid = affine_map<() -> (12)>} {
+//     %g = block * 256 + thread ; scf.if %g < 3072 { %i, %j = delinearize %g * 4 ; four loads, exp, stores } }
+//
+// Parameters: one pointer per tensor, 16-byte aligned; the sizes as i64; the status if indices are checked; tensor maps
+// by value (include/tilewright/DeviceCode.h). The kernel's schedule (Schedule.h) says how it is mapped to the grid.
+// This file has the common frame and the schedule `elements`; EmitRows.cpp has `rows`, EmitMma.cpp `mma`.
+//
+// Test: test/Codegen/NVPTX/lower-to-threads.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Tile/Sizes.h"
+#include "lib/Codegen/GPU/Exponentials.h"
+#include "lib/Codegen/GPU/ThreadKernel.h"
+#include "lib/Codegen/NVPTX/NvvmThreadOps.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "tilewright/Passes.h"
+#include "tilewright/TensorMapRecipe.h"
+
+using namespace mlir;
+
+namespace tilewright {
+#define GEN_PASS_DEF_LOWERTOTHREADS
+#include "tilewright/Passes.h.inc"
+namespace cuda {
+
+SmallVector<std::pair<Value, BlockArgument>> ThreadKernel::results() {
+  SmallVector<std::pair<Value, BlockArgument>> all;
+  auto terminator = cast<func::ReturnOp>(from.getBody().front().getTerminator());
+  unsigned first = from.getNumArguments() - terminator.getNumOperands();
+  for (auto [number, value] : llvm::enumerate(terminator.getOperands()))
+    all.push_back({value, from.getArgument(first + number)});
+  return all;
+}
+
+Value ThreadKernel::allocateShared(int64_t bytes) {
+  int64_t offset = sharedBytes;
+  sharedBytes += (bytes + 15) / 16 * 16;
+  auto type = LLVM::LLVMPointerType::get(builder.getContext(), sharedSpace);
+  Value base = LLVM::AddressOfOp::create(builder, loc(), type, (from.getName() + "_shared").str());
+  return LLVM::GEPOp::create(builder, loc(), type, builder.getI8Type(), base, ArrayRef<LLVM::GEPArg>{int32_t(offset)});
+}
+
+Value ThreadKernel::dynamicShared(int64_t bytes) {
+  dynamicBytes = std::max(dynamicBytes, bytes);
+  auto type = LLVM::LLVMPointerType::get(builder.getContext(), sharedSpace);
+  return LLVM::AddressOfOp::create(builder, loc(), type, (from.getName() + "_dynamic").str());
+}
+
+void ThreadKernel::setGrid(AffineExpr blocks) {
+  unsigned symbols = tile::indexArguments(from).size();
+  to->setAttr("tw.grid", AffineMapAttr::get(AffineMap::get(0, symbols, blocks)));
+}
+
+LogicalResult emitElements(ThreadKernel &kernel) {
+  OpBuilder &builder = kernel.builder;
+  Elements &elements = kernel.elements;
+  int64_t vector = kernel.schedule.vector, threads = kernel.schedule.threads;
+  Value number = elements.add(elements.multiply(kernel.block, elements.constant(threads)), kernel.thread);
+  SmallVector<AffineExpr> groups;
+  auto results = kernel.results();
+  for (size_t begin = 0; begin < results.size();) {
+    BlockArgument sample = results[begin].second;
+    SmallVector<Value> extents = elements.extents(sample);
+    size_t end = begin + 1;
+    while (end < results.size() && elements.extents(results[end].second) == extents)
+      ++end;
+    AffineExpr total = getAffineConstantExpr(1, builder.getContext());
+    for (AffineExpr size : tile::sizesOf(sample))
+      total = total * size;
+    groups.push_back(total.floorDiv(vector));
+    // The count is in groups of adjacent elements.
+    if (vector > 1)
+      extents.back() = elements.constant(cast<ShapedType>(sample.getType()).getShape().back() / vector);
+    Value count = elements.constant(1);
+    for (Value extent : extents)
+      count = elements.multiply(count, extent);
+    auto inside = arith::CmpIOp::create(builder, kernel.loc(), arith::CmpIPredicate::ult, number, count);
+    auto branch = scf::IfOp::create(builder, kernel.loc(), TypeRange(), inside, /*withElse=*/false);
+    elements.inScope([&] {
+      builder.setInsertionPointToStart(&branch.getThenRegion().front());
+      SmallVector<Value> at = elements.delinearize(number, extents);
+      Value first = at.empty() ? Value() : elements.multiply(at.back(), elements.constant(vector));
+      // Compute all results before storing any: a result may be stored over an operand.
+      struct Made {
+        Value value;
+        BlockArgument destination;
+        SmallVector<Value> at;
+      };
+      SmallVector<Made> made;
+      SmallVector<Value> lanes;
+      for (int64_t lane = 0; lane < vector; ++lane)
+        lanes.push_back(first ? elements.add(first, elements.constant(lane)) : Value());
+      for (auto [value, destination] : ArrayRef(results).slice(begin, end - begin))
+        for (Value lane : lanes) {
+          if (lane)
+            at.back() = lane;
+          made.push_back({elements.element(value, at), destination, at});
+        }
+      for (Made &each : made)
+        elements.store(each.value, each.destination, each.at, kernel.pointers[each.destination]);
+    });
+    begin = end;
+  }
+  // Use the maximum of the groups; if sizes are unknown, their sum is an upper bound.
+  AffineExpr all = groups.front();
+  for (AffineExpr other : ArrayRef(groups).drop_front()) {
+    auto a = dyn_cast<AffineConstantExpr>(all), b = dyn_cast<AffineConstantExpr>(other);
+    if (a && b)
+      all = a.getValue() < b.getValue() ? other : all;
+    else if (all != other)
+      all = all + other;
+  }
+  kernel.setGrid(all.ceilDiv(threads));
+  return success();
+}
+
+namespace {
+
+/// Returns true if the indices of all tensors, and all loop counters, fit signed 32 bits, with space for a block past
+/// the end. Indices that are read from tensors, or computed by the kernel's own arithmetic, may have any value.
+bool fitsInt32(func::FuncOp kernel) {
+  constexpr int64_t most = (int64_t(1) << 31) - (1 << 20);
+  auto fitsAll = [](ArrayRef<int64_t> sizes) {
+    int64_t product = 1;
+    for (int64_t size : sizes) {
+      if (ShapedType::isDynamic(size) || size >= most)
+        return false;
+      // If one size is zero, loops over the others still have their counts.
+      product *= std::max<int64_t>(size, 1);
+      if (product >= most)
+        return false;
+    }
+    return true;
+  };
+  auto fitsType = [&](Type type) {
+    auto shaped = dyn_cast<ShapedType>(type);
+    return !shaped || isa<VectorType>(type) || (shaped.hasRank() && fitsAll(shaped.getShape()));
+  };
+  auto fitsMap = [&](AffineMap map) {
+    bool fits = true;
+    map.walkExprs([&](AffineExpr expr) {
+      auto number = dyn_cast<AffineConstantExpr>(expr);
+      fits &= !number || std::abs(number.getValue()) < most;
+    });
+    return fits;
+  };
+  bool fits = llvm::all_of(kernel.getArgumentTypes(), fitsType);
+  kernel.walk([&](Operation *op) {
+    fits &= !isa<tile::PlaceOp, tile::ScatterOp>(op) && llvm::all_of(op->getResultTypes(), fitsType);
+    if (auto apply = dyn_cast<affine::AffineApplyOp>(op))
+      fits &= fitsMap(apply.getAffineMap());
+    else if (auto number = dyn_cast<arith::ConstantIndexOp>(op))
+      fits &= std::abs(number.value()) < most;
+    else if (isa<arith::ArithDialect>(op->getDialect()) && !isa<arith::ConstantOp>(op))
+      fits &= llvm::none_of(op->getResultTypes(), [](Type type) { return isa<IndexType>(type); });
+    if (auto structured = dyn_cast<linalg::LinalgOp>(op))
+      fits &= llvm::all_of(structured.getIndexingMapsArray(), fitsMap) &&
+              llvm::all_of(structured.getStaticLoopRanges(), [&](int64_t range) { return fitsAll(range); });
+  });
+  return fits;
+}
+
+/// Returns, for each kernel, the arguments that share memory with another argument in some launch.
+llvm::StringMap<llvm::SmallDenseSet<unsigned>> sharedArguments(ModuleOp module) {
+  llvm::StringMap<llvm::SmallDenseSet<unsigned>> shared;
+  module.walk([&](plan::LaunchOp launch) {
+    for (auto [i, a] : llvm::enumerate(launch.getBuffers()))
+      for (auto [j, b] : llvm::enumerate(launch.getBuffers()))
+        if (i != j && a == b)
+          shared[launch.getKernel()].insert(i);
+  });
+  return shared;
+}
+
+/// Checks the signature: kernels come from kernel formation, and from files that users write.
+LogicalResult checkSignature(func::FuncOp kernel) {
+  auto wrong = [&] {
+    return kernel.emitOpError(
+        "is no kernel of the target cuda: it takes ranked tensors and sizes of type index, then a "
+        "tensor for each result, of its type, and has one block");
+  };
+  unsigned results = kernel.getNumResults(), arguments = kernel.getNumArguments();
+  if (!kernel.getBody().hasOneBlock() || results == 0 || results > arguments ||
+      !isa<func::ReturnOp>(kernel.getBody().front().back()))
+    return wrong();
+  for (Type type : kernel.getArgumentTypes())
+    if (!isa<RankedTensorType, IndexType>(type))
+      return wrong();
+  if (kernel.getArgumentTypes().take_back(results) != kernel.getResultTypes())
+    return wrong();
+  return success();
+}
+
+/// Returns the number of tensor maps of a kernel: both operands of a product, or all three of attention.
+unsigned mapsOf(const Schedule &schedule) {
+  if (schedule.kind == Schedule::Kind::Attention)
+    return schedule.consumers > 0 ? 3 : 0;
+  return schedule.kind == Schedule::Kind::Wgmma ? 2 : 0;
+}
+
+LogicalResult emitKernel(func::FuncOp from, const llvm::SmallDenseSet<unsigned> &shared) {
+  if (failed(checkSignature(from)))
+    return failure();
+  std::optional<Schedule> schedule = getSchedule(from);
+  if (!schedule)
+    return failure();
+  MLIRContext *context = from.getContext();
+  OpBuilder builder(from);
+  Location loc = from.getLoc();
+  auto pointer = LLVM::LLVMPointerType::get(context, globalSpace);
+  SmallVector<Type> types;
+  SmallVector<DictionaryAttr> attributes;
+  unsigned firstResult = from.getNumArguments() - from.getNumResults();
+  for (BlockArgument argument : from.getArguments())
+    if (isa<RankedTensorType>(argument.getType())) {
+      NamedAttrList attrs;
+      attrs.append("llvm.align", builder.getI64IntegerAttr(16));
+      if (!shared.contains(types.size())) {
+        attrs.append("llvm.noalias", builder.getUnitAttr());
+        if (argument.getArgNumber() < firstResult)
+          attrs.append("llvm.readonly", builder.getUnitAttr());
+      }
+      types.push_back(pointer);
+      attributes.push_back(attrs.getDictionary(context));
+    }
+  const bool checks =
+      from.walk([](Operation *op) {
+            return isa<tile::PlaceOp, tile::ScatterOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
+          })
+          .wasInterrupted();
+  for (size_t i = tile::indexArguments(from).size(); i > 0; --i)
+    types.push_back(builder.getI64Type());
+  if (checks)
+    types.push_back(pointer);
+  attributes.resize(types.size(), builder.getDictionaryAttr({}));
+  const unsigned firstMap = types.size(), numMaps = mapsOf(*schedule);
+  for (unsigned i = 0; i < numMaps; ++i) {
+    NamedAttrList attrs;
+    attrs.append("llvm.byval", TypeAttr::get(LLVM::LLVMArrayType::get(builder.getI8Type(), uint64_t(kTensorMapBytes))));
+    attrs.append("llvm.align", builder.getI64IntegerAttr(kTensorMapAlignment));
+    types.push_back(LLVM::LLVMPointerType::get(context));
+    attributes.push_back(attrs.getDictionary(context));
+  }
+  auto to = func::FuncOp::create(builder, loc, from.getName(), builder.getFunctionType(types, {}));
+  to.setAllArgAttrs(attributes);
+  for (StringRef name : {"tw.kernel", "tw.ops", "tw.schedule", "tw.flops"})
+    if (Attribute attr = from->getAttr(name))
+      to->setAttr(name, attr);
+  if (checks)
+    to->setAttr("tw.checks", builder.getUnitAttr());
+  to->setAttr("tw_cuda.threads", builder.getI64IntegerAttr(schedule->threads));
+  if (schedule->kind == Schedule::Kind::Mma || schedule->kind == Schedule::Kind::Wgmma ||
+      schedule->kind == Schedule::Kind::Fma || schedule->kind == Schedule::Kind::Attention)
+    to->setAttr("tw_cuda.many_registers", builder.getUnitAttr());
+  to->setAttr("tw.scratch", AffineMapAttr::get(AffineMap::get(0, tile::indexArguments(from).size(),
+                                                              getAffineConstantExpr(0, context))));
+  to->setAttr("tw_cuda.index", builder.getI64IntegerAttr(fitsInt32(from) ? 32 : 64));
+
+  Block *body = to.addEntryBlock();
+  builder.setInsertionPointToStart(body);
+  size_t tensors = llvm::count_if(from.getArgumentTypes(), [](Type type) { return isa<RankedTensorType>(type); });
+  SmallVector<Value> sizes;
+  for (size_t i = 0; i < tile::indexArguments(from).size(); ++i)
+    sizes.push_back(arith::IndexCastOp::create(builder, loc, builder.getIndexType(), body->getArgument(tensors + i)));
+  Elements elements(builder, from, sizes, checks ? body->getArgument(firstMap - 1) : Value());
+  const NvvmThreadOps threads;
+  ThreadKernel kernel(from, to, *schedule, builder, elements, threads);
+  unsigned number = 0;
+  for (BlockArgument argument : from.getArguments())
+    if (isa<RankedTensorType>(argument.getType())) {
+      kernel.pointers[argument] = body->getArgument(number++);
+      if (argument.getArgNumber() < firstResult)
+        elements.provideMemory(argument, kernel.pointers[argument]);
+    }
+  for (unsigned i = 0; i < numMaps; ++i)
+    kernel.maps.push_back(body->getArgument(firstMap + i));
+  auto special = [&](auto op) {
+    return arith::IndexCastUIOp::create(builder, loc, builder.getIndexType(), op.getResult()).getResult();
+  };
+  kernel.block = special(NVVM::BlockIdXOp::create(builder, loc, builder.getI32Type()));
+  kernel.thread = special(NVVM::ThreadIdXOp::create(builder, loc, builder.getI32Type()));
+  auto emit = [&] {
+    switch (schedule->kind) {
+    case Schedule::Kind::Elements:
+      return emitElements(kernel);
+    case Schedule::Kind::Rows:
+      return emitRows(kernel);
+    case Schedule::Kind::Scatter:
+      return emitScatter(kernel);
+    case Schedule::Kind::Mma:
+      return emitMma(kernel);
+    case Schedule::Kind::Wgmma:
+      return emitWgmma(kernel);
+    case Schedule::Kind::Fma:
+      return emitFma(kernel);
+    case Schedule::Kind::Attention:
+      return schedule->consumers > 0 ? emitWarpGroupAttention(kernel) : emitAttention(kernel);
+    }
+    return failure();
+  };
+  LogicalResult made = emit();
+  builder.setInsertionPointToEnd(body);
+  func::ReturnOp::create(builder, loc);
+  if (failed(made) || elements.failed())
+    return failure();
+  expandExponentials(to);
+  if (kernel.sharedBytes > mostStaticShared)
+    return from.emitOpError("its schedule needs ")
+           << kernel.sharedBytes << " bytes of shared memory, and a block has " << mostStaticShared;
+  if (kernel.sharedBytes > 0) {
+    builder.setInsertionPoint(to);
+    LLVM::GlobalOp::create(builder, loc, LLVM::LLVMArrayType::get(builder.getI8Type(), kernel.sharedBytes),
+                           /*isConstant=*/false, LLVM::Linkage::Internal, (from.getName() + "_shared").str(),
+                           Attribute(), /*alignment=*/16, sharedSpace);
+  }
+  if (kernel.dynamicBytes > 0) {
+    to->setAttr("tw_cuda.shared", builder.getI64IntegerAttr(kernel.dynamicBytes));
+    builder.setInsertionPoint(to);
+    LLVM::GlobalOp::create(builder, loc, LLVM::LLVMArrayType::get(builder.getI8Type(), 0), /*isConstant=*/false,
+                           LLVM::Linkage::External, (from.getName() + "_dynamic").str(), Attribute(),
+                           /*alignment=*/1024, sharedSpace);
+  }
+  from.erase();
+  return success();
+}
+
+struct LowerToThreads : impl::LowerToThreadsBase<LowerToThreads> {
+  void runOnOperation() override {
+    auto shared = sharedArguments(getOperation());
+    for (auto function : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>()))
+      if (function->hasAttr("tw.kernel") && !function->hasAttr("tw.grid"))
+        if (failed(emitKernel(function, shared[function.getName()])))
+          return signalPassFailure();
+  }
+};
+
+} // namespace
+} // namespace cuda
+} // namespace tilewright

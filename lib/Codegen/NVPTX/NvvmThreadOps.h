@@ -1,0 +1,19 @@
+//===- NvvmThreadOps.h - exchange between threads in the dialect nvvm --------------------===//
+#ifndef TILEWRIGHT_LIB_CODEGEN_NVPTX_NVVMTHREADOPS_H
+#define TILEWRIGHT_LIB_CODEGEN_NVPTX_NVVMTHREADOPS_H
+
+#include "lib/Codegen/GPU/ThreadOps.h"
+
+namespace tilewright::cuda {
+
+class NvvmThreadOps : public ThreadOps {
+public:
+  void barrier(mlir::OpBuilder &builder, mlir::Location loc) const override;
+  void syncWarp(mlir::OpBuilder &builder, mlir::Location loc) const override;
+  mlir::Value shuffleXor(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value word, int32_t mask) const override;
+  mlir::Value ballot(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value vote) const override;
+};
+
+} // namespace tilewright::cuda
+
+#endif

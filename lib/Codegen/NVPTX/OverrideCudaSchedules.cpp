@@ -1,0 +1,120 @@
+//===- OverrideCudaSchedules.cpp - replace chosen schedules by the user's ----------------===//
+//
+// The file (option schedule_file) has the knobs that `tilewright tune --list --target=cuda` prints; knobs that it does
+// not name keep their values:
+//   { "kernel_0": {"warp_m": 32, "warp_n": 64, "warps_m": 4, "warps_n": 2, "k": 32, "stages": 3}, "matmul*": {"k": 64}
+//   }
+// Before:  func @kernel_0(...) attributes {tw.schedule = {kind = "mma", block = array<i64: 64, 64, 32>, ...}}
+// After:   func @kernel_0(...) attributes {tw.schedule = {kind = "mma", block = array<i64: 128, 128, 32>, ...}}
+//
+// For attention, `consumers` selects wgmma (1 or 2 warp groups) or mma.sync (0):
+//   { "attention*": {"consumers": 0} }
+//
+// An entry that cannot be applied is an error that names the file, the entry and the reason.
+//
+// Tests: test/Codegen/NVPTX/product-space.mlir, test/Codegen/NVPTX/attention-wgmma.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Tile/NamedKernels.h"
+#include "lib/Codegen/NVPTX/KernelSpace.h"
+#include "lib/Codegen/NVPTX/WarpGroupAttention.h"
+#include "tilewright/Passes.h"
+
+using namespace mlir;
+
+namespace tilewright {
+#define GEN_PASS_DEF_OVERRIDECUDASCHEDULES
+#include "tilewright/Passes.h.inc"
+namespace cuda {
+namespace {
+
+/// Chooses attention with the entry's number of consumer warp groups, or mma.sync. Returns why it cannot.
+std::string chooseConsumers(const llvm::json::Object &entry, const Attention &attention, const Arch &arch,
+                            Schedule &schedule) {
+  std::optional<int64_t> consumers = entry.getInteger("consumers");
+  if (entry.size() != 1 || !consumers || *consumers < 0 || *consumers > 2)
+    return "attention has one knob: consumers, 1 or 2 warp groups that multiply, or 0 for mma.sync";
+  if (*consumers == 0) {
+    schedule = chooseAttention(attention);
+    return whyNotAttention(schedule, attention);
+  }
+  if (arch.groupFlops == 0)
+    return arch.name.str() + " has no wgmma: consumers are 0";
+  schedule = chooseWarpGroupAttention(attention, arch.sharedBytes, *consumers);
+  return whyNotWarpGroupAttention(schedule, attention, arch.sharedBytes);
+}
+
+struct OverrideCudaSchedules : impl::OverrideCudaSchedulesBase<OverrideCudaSchedules> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    if (!file.empty() && failed(overrideAll()))
+      signalPassFailure();
+  }
+
+private:
+  LogicalResult fail(const Twine &text) {
+    return emitError(UnknownLoc::get(&getContext())) << "schedule file '" << file << "' " << text;
+  }
+
+  LogicalResult overrideAll() {
+    auto entries = tile::readScheduleFile(file);
+    if (!entries)
+      return fail(llvm::toString(entries.takeError()));
+    tile::NamedKernels kernels(getOperation());
+    for (const auto &[key, entry] : *entries) {
+      llvm::Expected<SmallVector<func::FuncOp>> found = kernels.find(key);
+      if (!found)
+        return fail("has the pattern '" + key + "': " + llvm::toString(found.takeError()));
+      if (found->empty() && !tile::isPattern(key))
+        return fail("names '" + key + "', but the graph's kernels are " + kernels.list());
+      for (func::FuncOp kernel : *found)
+        if (failed(override(key, entry, kernel)))
+          return failure();
+    }
+    return success();
+  }
+
+  LogicalResult override(StringRef key, const llvm::json::Value &entry, func::FuncOp kernel) {
+    auto told = [&](const Twine &text) {
+      return fail("entry '" + key + "' does not fit " + kernel.getName() + " (" + tile::opsOf(kernel) + "): " + text);
+    };
+    llvm::Expected<Arch> known = findArch(arch);
+    if (!known)
+      return told(llvm::toString(known.takeError()));
+    std::optional<Schedule> schedule = getSchedule(kernel);
+    if (!schedule)
+      return failure();
+    const llvm::json::Object *object = entry.getAsObject();
+    if (!object)
+      return told("expected an object of knobs");
+    std::string reason;
+    if (std::optional<Attention> attention = matchAttention(kernel, reason);
+        attention && schedule->kind == Schedule::Kind::Attention) {
+      if (std::string why = chooseConsumers(*object, *attention, *known, *schedule); !why.empty())
+        return told(why);
+      setSchedule(kernel, *schedule);
+      return success();
+    }
+    const std::optional<KernelSpace> found = KernelSpace::of(kernel, *schedule, *known);
+    if (!found)
+      return told("it has one schedule; products on tensor cores, and attention, have more");
+    const ScheduleSpace &space = found->space;
+    SchedulePoint point = space.initial();
+    for (const auto &[name, value] : *object) {
+      auto knob = llvm::find_if(space.knobs, [&](const Knob &knob) { return knob.name == StringRef(name); });
+      std::optional<int64_t> number = value.getAsInteger();
+      if (knob == space.knobs.end() || !number || *number < 1 || *number > 1024)
+        return told("it has no " + StringRef(name) + " of that value; its knobs are\n" + space.print());
+      point[size_t(knob - space.knobs.begin())] = *number;
+    }
+    const Schedule wanted = found->at(point);
+    if (std::string why = found->whyNot(wanted); !why.empty())
+      return told(why);
+    setSchedule(kernel, wanted);
+    return success();
+  }
+};
+} // namespace
+} // namespace cuda
+} // namespace tilewright

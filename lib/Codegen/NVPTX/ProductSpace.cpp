@@ -1,0 +1,208 @@
+//===- ProductSpace.cpp - search space and cost model of a product on tensor cores -------===//
+//
+// The space of the schedule `mma`, and its cost model. A multiprocessor runs as many blocks as fit its shared memory
+// and registers. The time of a step over k of these blocks is the maximum of: the products on the tensor cores,
+// ldmatrix and the writes of shared memory, the transfer of the tiles from the L2 cache, and the latency of this
+// transfer divided by the stages that hide it. Blocks run in waves; the last one may be partial. The total is at least
+// the time that operands and results take from the card's memory.
+//
+// Test: test/Codegen/NVPTX/product-space.mlir, test/Python/test_cuda.py
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Codegen/NVPTX/ProductSpace.h"
+#include "lib/Codegen/NVPTX/TileCode.h"
+#include "llvm/Support/MathExtras.h"
+#include <cmath>
+
+using namespace mlir;
+
+namespace tilewright::cuda {
+namespace {
+
+enum Knobs : size_t { warpM, warpN, warpsM, warpsN, depth, stages, raster };
+
+/// Returns the powers of two from `first` to `last`, and `also`.
+std::vector<int64_t> powers(int64_t first, int64_t last, int64_t also) {
+  std::vector<int64_t> values{also};
+  for (int64_t value = first; value <= last; value *= 2)
+    values.push_back(value);
+  llvm::sort(values);
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  return values;
+}
+
+/// Returns the largest useful tile: `size` rounded up to a power of two, within `least` and `most`.
+int64_t mostOf(int64_t size, int64_t least, int64_t most) {
+  return std::clamp<int64_t>(int64_t(llvm::PowerOf2Ceil(uint64_t(std::max<int64_t>(size, 1)))), least, most);
+}
+
+class Estimate {
+public:
+  Estimate(const Schedule &schedule, const ProductSizes &sizes, const Arch &arch)
+      : schedule(schedule), arch(arch), sizes(sizes), m(sizes.m), n(sizes.n), k(sizes.k), batches(sizes.batches),
+        bytes(sizes.bytes), resultBytes(sizes.resultBytes) {}
+
+  double nanoseconds() const {
+    const int64_t blocks =
+        int64_t(llvm::divideCeil(m, schedule.m)) * int64_t(llvm::divideCeil(n, schedule.n)) * batches;
+    const int64_t together = blocksTogether(), wave = together * arch.multiprocessors, left = blocks % wave;
+    double cycles = double(blocks / wave) * cyclesOf(together);
+    if (left > 0)
+      cycles += cyclesOf(int64_t(llvm::divideCeil(left, arch.multiprocessors)));
+    const double moving = bytesMoved(sizes, schedule, wave, arch) / arch.deviceRate;
+    // If two schedules take the same time, prefer the one that moves less, if operands are large.
+    constexpr double aside = 0.05;
+    return std::max(cycles / arch.gigahertz, moving) + (sizes.operands() > arch.cacheBytes ? aside * moving : 0);
+  }
+
+private:
+  int64_t warps() const { return schedule.warpsM * schedule.warpsN; }
+
+  /// Returns the number of blocks that a multiprocessor runs at a time.
+  int64_t blocksTogether() const {
+    constexpr int64_t registerFile = 65536, mostThreads = 1536, mostBlocks = 16, reserved = 1024;
+    const int64_t shared = (schedule.m + schedule.n) * schedule.k * bytes * schedule.stages + reserved;
+    return std::max<int64_t>(1, std::min({(arch.sharedBytes + reserved) / shared,
+                                          registerFile / (registersOf(schedule, sizes.sets) * schedule.threads),
+                                          mostThreads / schedule.threads, mostBlocks}));
+  }
+
+  /// Returns the cycles of `blocks` blocks on one multiprocessor, from start to end.
+  double cyclesOf(int64_t blocks) const {
+    // Bytes per cycle and multiprocessor of shared memory, and from the L2 cache; cycles of the latency of that cache,
+    // and of a block's start and end; the number of tensor cores, each used by one warp at a time.
+    constexpr double sharedRate = 128, cacheRate = 48, latency = 700, aside = 1500, cores = 4, barrier = 80;
+    const double there = double(blocks), tile = double((schedule.m + schedule.n) * schedule.k * bytes);
+    const double rate = arch.halfFlops * 2 / double(bytes) * std::min(1.0, there * double(warps()) / cores);
+    const double multiply = 2 * double(schedule.m * schedule.n * schedule.k) * there / rate;
+    const double fragments =
+        double((schedule.m / schedule.warpsM + schedule.n / schedule.warpsN) * warps() * schedule.k * bytes);
+    const double shared = (fragments + tile) * there / sharedRate;
+    const double step = std::max({multiply, shared, tile * there / cacheRate, latency / double(schedule.stages - 1)});
+    const double results = double(schedule.m * schedule.n * resultBytes) * there / cacheRate;
+    return double(llvm::divideCeil(k, schedule.k)) * (step + barrier / there) + results + latency + aside;
+  }
+
+  const Schedule &schedule;
+  const Arch &arch;
+  const ProductSizes &sizes;
+  const int64_t m, n, k, batches, bytes, resultBytes;
+};
+} // namespace
+
+double bytesMoved(const ProductSizes &sizes, const Schedule &schedule, int64_t together, const Arch &arch) {
+  const auto [m, n, k, batches, bytes, resultBytes, sets] = sizes;
+  const double results = double(batches) * double(resultBytes) * double(m) * double(n);
+  const double once = double(batches) * sizes.operands();
+  if (sizes.operands() <= arch.cacheBytes)
+    return once + results;
+  const auto rows = double(llvm::divideCeil(m, schedule.m)), columns = double(llvm::divideCeil(n, schedule.n));
+  const double tiles = rows * columns, wave = std::min(double(together), tiles);
+  double tall, wide; // size of a wave, in tiles
+  if (schedule.raster > 1) {
+    tall = std::min(double(schedule.raster), rows);
+    wide = std::min(std::ceil(wave / tall), columns);
+  } else {
+    wide = std::min(wave, columns);
+    tall = std::ceil(wave / wide);
+  }
+  const double ofWave = double(bytes) * double(k) * (tall * double(schedule.m) + wide * double(schedule.n));
+  return std::max(once, double(batches) * ofWave * tiles / wave) + results;
+}
+
+std::vector<int64_t> rastersFor(const ProductSizes &sizes, const Arch &arch) {
+  if (sizes.operands() <= arch.cacheBytes)
+    return {1};
+  return {1, 8};
+}
+
+ProductSizes sizesOf(Contraction product, int64_t parts) {
+  const Type result = getElementTypeOrSelf(product.op->getResult(0).getType());
+  return {product.likelySizeOf(product.rows),
+          product.likelySizeOf(product.columns),
+          product.likelySizeOf(product.depth) / parts,
+          product.likelySizeOf(product.batches) * parts,
+          bytesOf(elementOf(product)),
+          std::max<int64_t>(1, bytesOf(result)),
+          setsOfSums(product)};
+}
+
+ScheduleSpace spaceOfMma(Contraction product, const Arch &arch, const Schedule &initial) {
+  constexpr int64_t unit = 16, most = 256, mostWarps = 16;
+  const int64_t step = stepOf(elementOf(product)), bytes = bytesOf(elementOf(product));
+  const bool wholeRows = !product.rowSums.empty(); // of one warp
+  const int64_t m = mostOf(product.likelySizeOf(product.rows), unit, most),
+                n = mostOf(product.likelySizeOf(product.columns), unit, most);
+  // All slots but one are being loaded at a time: more slots than tiles plus one are useless.
+  const int64_t tiles = int64_t(llvm::divideCeil(product.likelySizeOf(product.depth), 2 * step));
+  std::vector<int64_t> slots{2, 3, 4, 5, initial.stages};
+  llvm::erase_if(slots, [&](int64_t number) { return number > std::max<int64_t>(initial.stages, tiles + 1); });
+  llvm::sort(slots);
+  slots.erase(std::unique(slots.begin(), slots.end()), slots.end());
+  const int64_t warpColumns = initial.n / initial.warpsN;
+  ScheduleSpace space;
+  space.knobs = {{"warp_m", powers(unit, 64, initial.m / initial.warpsM), initial.m / initial.warpsM},
+                 {"warp_n", wholeRows ? std::vector<int64_t>{initial.n} : powers(unit, 128, warpColumns), warpColumns},
+                 {"warps_m", powers(1, 8, initial.warpsM), initial.warpsM},
+                 {"warps_n", wholeRows ? std::vector<int64_t>{1} : powers(1, 8, initial.warpsN), initial.warpsN},
+                 {"k", powers(2 * step, 4 * step, initial.k), initial.k},
+                 {"stages", slots, initial.stages}};
+  space.knobs.push_back({"raster", rastersFor(sizesOf(product, /*parts=*/1), arch), initial.raster});
+  auto atMost = [&](int64_t limit, std::vector<Constraint::Term> terms, std::string why) {
+    Constraint constraint;
+    constraint.kind = Constraint::Kind::SumAtMost;
+    constraint.terms = std::move(terms);
+    constraint.limit = limit;
+    constraint.why = std::move(why);
+    space.constraints.push_back(std::move(constraint));
+  };
+  atMost(m, {{1, {warpM, warpsM}}}, "a tile has not many more rows than there are");
+  atMost(n, {{1, {warpN, warpsN}}}, "a tile has not many more columns than there are");
+  atMost(mostWarps, {{1, {warpsM, warpsN}}}, "a block has at most 512 threads");
+  // registersOf(), times the threads of a warp.
+  atMost((mostRegisters - aroundRegisters) * warpSize,
+         {{setsOfSums(product), {warpM, warpN}}, {warpSize / 4, {warpM}}, {warpSize / 4, {warpN}}},
+         "sums and fragments fit a thread's registers");
+  atMost(std::min(arch.sharedBytes, mostStaticShared),
+         {{bytes, {warpM, warpsM, depth, stages}}, {bytes, {warpN, warpsN, depth, stages}}},
+         "the stages fit a block's shared memory");
+  return space;
+}
+
+Schedule scheduleOf(const SchedulePoint &point) {
+  Schedule schedule;
+  schedule.kind = Schedule::Kind::Mma;
+  schedule.warpsM = point[warpsM];
+  schedule.warpsN = point[warpsN];
+  schedule.m = point[warpM] * schedule.warpsM;
+  schedule.n = point[warpN] * schedule.warpsN;
+  schedule.k = point[depth];
+  schedule.stages = point[stages];
+  schedule.raster = point[raster];
+  schedule.threads = schedule.warpsM * schedule.warpsN * warpSize;
+  return schedule;
+}
+
+double nanosecondsOfMma(const Schedule &schedule, Contraction product, const Arch &arch, int64_t parts) {
+  return Estimate(schedule, sizesOf(product, parts), arch).nanoseconds();
+}
+
+Schedule chooseMma(Contraction product, const Arch &arch, int64_t parts) {
+  const int64_t step = stepOf(elementOf(product));
+  const ProductSizes sizes = sizesOf(product, parts);
+  const int64_t width = product.rowSums.empty() ? 16 : product.likelySizeOf(product.columns);
+  Schedule best = scheduleOf({16, width, 1, 1, 2 * step, 2, 1});
+  double least = Estimate(best, sizes, arch).nanoseconds();
+  for (const SchedulePoint &point : spaceOfMma(product, arch, best).points()) {
+    const Schedule schedule = scheduleOf(point);
+    const double time = Estimate(schedule, sizes, arch).nanoseconds();
+    // Among equal times, prefer more stages, which give loads more time.
+    if (time >= least * 0.999 && !(time <= least && schedule.stages > best.stages))
+      continue;
+    least = time;
+    best = schedule;
+  }
+  return best;
+}
+
+} // namespace tilewright::cuda

@@ -1,0 +1,407 @@
+//===- SelectCudaSchedule.cpp - --tw-cuda-select-schedule -----------------------------------===//
+//
+// Gives each kernel a schedule (Schedule.h) according to its sizes and the architecture. Ops that the target does not
+// support are refused with op, type, reason and the user's line: all of them in the module, not only the first.
+//
+// Tests: test/Codegen/NVPTX/refusals.mlir, test/Codegen/NVPTX/product.mlir, test/Codegen/NVPTX/softmax.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Tile/Rows.h"
+#include "dialects/Tile/Sizes.h"
+#include "lib/Codegen/GPU/MathWithCode.h"
+#include "lib/Codegen/GPU/ScatterRows.h"
+#include "lib/Codegen/GPU/ThreadKernel.h"
+#include "lib/Codegen/NVPTX/Arch.h"
+#include "lib/Codegen/NVPTX/Attention.h"
+#include "lib/Codegen/NVPTX/AttentionGradient.h"
+#include "lib/Codegen/NVPTX/JoinRows.h"
+#include "lib/Codegen/NVPTX/ProductSpace.h"
+#include "lib/Codegen/NVPTX/SplitSums.h"
+#include "lib/Codegen/NVPTX/WarpGroupAttention.h"
+#include "lib/Codegen/NVPTX/WgmmaSpace.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+#include "tilewright/Passes.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace tilewright {
+#define GEN_PASS_DEF_SELECTCUDASCHEDULE
+#include "tilewright/Passes.h.inc"
+namespace cuda {
+namespace {
+
+/// Returns why `op` of a kernel's body cannot be emitted, or an empty string if it can.
+std::string whyNot(Operation *op) {
+  if (isa<linalg::LinalgOp>(op)) {
+    std::string reason;
+    op->walk([&](Operation *inner) {
+      if (inner == op || !reason.empty())
+        return;
+      if (inner->getNumRegions() > 0)
+        reason = "its body has control flow";
+      else if (isa<tile::ReportOp>(inner))
+        reason = "it writes at computed places";
+      else if (isa<arith::RemFOp>(inner)) // LLVM's expansion x - trunc(x / y) * y is wrong for large quotients
+        reason = "the remainder of floats has no exact implementation";
+      else if (isa<math::MathDialect>(inner->getDialect()) && inner->getOperand(0).getType().isF64() &&
+               !hasCodeOfItsOwn(inner))
+        reason = (inner->getName().stripDialect() + " of float64 has no implementation").str();
+    });
+    return reason;
+  }
+  if (isa<tensor::EmptyOp, tensor::PadOp, tensor::InsertSliceOp, tensor::ExtractSliceOp, tensor::ExpandShapeOp,
+          tensor::CollapseShapeOp, tensor::CastOp, affine::AffineApplyOp, func::ReturnOp, tensor::YieldOp, tile::ScanOp,
+          tile::ScatterOp, tile::SortOp, tile::GroupedConvolutionOp, tile::DepthwiseGradientOp, tile::AttentionOp,
+          tile::AttentionGradientOp>(op)) // attention and its gradient: with a schedule
+    return "";
+  if (auto number = dyn_cast<arith::ConstantOp>(op)) {
+    auto dense = dyn_cast<ElementsAttr>(number.getValue());
+    return !dense || dense.isSplat() ? "" : "a table of constants inside a kernel has no place in memory";
+  }
+  if (isa<arith::ArithDialect>(op->getDialect()))
+    return "";
+  return "the target has no schedule for it";
+}
+
+/// Returns, for example, "softmax of tensor<7x512xf64>".
+std::string describeWithType(Operation *op) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  stream << tile::describe(op);
+  for (Type type : op->getOperandTypes())
+    if (isa<RankedTensorType>(type)) {
+      stream << " of " << type;
+      break;
+    }
+  return text;
+}
+
+/// Emits an error for every op in the kernel that cannot be emitted.
+LogicalResult refuseOps(func::FuncOp kernel) {
+  bool possible = true;
+  for (Operation &op : kernel.getBody().front())
+    if (std::string reason = whyNot(&op); !reason.empty()) {
+      emitError(op.getLoc()) << "target cuda: " << describeWithType(&op) << ": " << reason
+                             << "; target cpu computes it";
+      possible = false;
+    }
+  return success(possible);
+}
+
+class Selection {
+public:
+  Selection(func::FuncOp kernel, const Arch &arch) : kernel(kernel), arch(arch) {
+    for (Operation &op : kernel.getBody().front())
+      if (auto structured = dyn_cast<linalg::LinalgOp>(op); structured && !isa<linalg::FillOp>(op))
+        members.push_back(&op);
+  }
+
+  Schedule choose() {
+    Schedule schedule;
+    std::string reason;
+    if (std::optional<Contraction> contraction = matchContraction(kernel, reason)) {
+      if (arch.groupFlops > 0 && whyNotOnWarpGroups(*contraction, arch.formats()).empty())
+        if (Schedule wgmma = chooseWgmma(*contraction, arch);
+            whyNotWgmma(wgmma, *contraction, arch.sharedBytes).empty())
+          return wgmma;
+      if (whyNotOnTensorCores(*contraction, arch.formats()).empty())
+        if (Schedule mma = chooseMma(*contraction, arch); whyNotMma(mma, *contraction, arch.sharedBytes).empty())
+          return mma;
+      if (std::optional<Schedule> fma = chooseFma(*contraction); fma && whyNotFma(*fma, *contraction).empty())
+        return *fma;
+    }
+    const bool reduces = hasReductions();
+    if (reduces)
+      if (std::optional<tile::RowMap> rows = tile::computeRows(members, reason); rows && wantsRows(*rows))
+        return chooseRows(*rows);
+    schedule.kind = Schedule::Kind::Elements;
+    schedule.threads = 256;
+    if (std::optional<ScatterRows> rows = matchScatterRows(kernel, reason)) {
+      schedule.kind = Schedule::Kind::Scatter;
+      const bool along = llvm::is_contained(rows->direct, cast<ShapedType>(kernel.getResultTypes()[0]).getRank() - 1);
+      schedule.vector = along ? vectorOf(lastSizes()) : 1;
+      return schedule;
+    }
+    bool loops = llvm::any_of(kernel.getOps(), [](Operation &op) {
+      return isa<tile::ScanOp, tile::ScatterOp, tile::SortOp, tile::GroupedConvolutionOp, tile::DepthwiseGradientOp>(
+          op);
+    });
+    schedule.vector = reduces || loops ? 1 : vectorOf(lastSizes());
+    return schedule;
+  }
+
+  /// Returns a schedule with a cluster of blocks per row, if the kernel reads its rows again after reducing them.
+  std::optional<Schedule> chooseCluster() {
+    std::string reason;
+    if (arch.groupFlops == 0 || !hasReductions() || matchContraction(kernel, reason))
+      return std::nullopt;
+    std::optional<tile::RowMap> rows = tile::computeRows(members, reason);
+    if (!rows || !wantsRows(*rows) || !readsAgain(*rows))
+      return std::nullopt;
+    Schedule schedule = chooseRows(*rows);
+    return schedule.cluster > 1 ? std::optional<Schedule>(schedule) : std::nullopt;
+  }
+
+private:
+  bool hasReductions() const {
+    return llvm::any_of(members, [](Operation *op) { return cast<linalg::LinalgOp>(op).getNumReductionLoops() > 0; });
+  }
+
+  /// Returns true if an op that iterates over a row depends on an op that has reduced it.
+  bool readsAgain(const tile::RowMap &rows) {
+    llvm::SmallPtrSet<Operation *, 16> behind;
+    for (Operation *member : members) {
+      const bool depends =
+          llvm::any_of(member->getOperands(), [&](Value operand) { return behind.contains(operand.getDefiningOp()); });
+      auto op = cast<linalg::LinalgOp>(member);
+      if (depends && !loopsInRow(op, rows).empty())
+        return true;
+      if (depends || op.getNumReductionLoops() > 0)
+        behind.insert(member);
+    }
+    return false;
+  }
+
+  static int64_t bytesOfElement(Type type) {
+    return std::max<int64_t>(1, cast<ShapedType>(type).getElementTypeBitWidth() / 8);
+  }
+
+  /// Returns the number of adjacent elements that make 16 bytes of the narrowest operand, as far as it divides all
+  /// `sizes`.
+  int64_t vectorOf(ArrayRef<int64_t> sizes) {
+    int64_t narrowest = 16;
+    for (Type type : kernel.getArgumentTypes())
+      if (isa<RankedTensorType>(type))
+        narrowest = std::min(narrowest, bytesOfElement(type));
+    int64_t vector = std::min<int64_t>(8, 16 / narrowest);
+    for (int64_t size : sizes)
+      while (vector > 1 && (ShapedType::isDynamic(size) || size % vector != 0))
+        vector /= 2;
+    return vector;
+  }
+
+  /// Returns the last size of each result.
+  SmallVector<int64_t> lastSizes() {
+    SmallVector<int64_t> sizes;
+    for (Type type : kernel.getResultTypes()) {
+      auto shaped = cast<RankedTensorType>(type);
+      sizes.push_back(shaped.getRank() ? shaped.getShape().back() : 1);
+    }
+    return sizes;
+  }
+
+  /// Returns the loops of `op` that are within a row.
+  static SmallVector<unsigned> loopsInRow(linalg::LinalgOp op, const tile::RowMap &rows) {
+    SmallVector<unsigned> loops;
+    for (auto [loop, row] : llvm::enumerate(rows.rowOfLoop.lookup(op)))
+      if (row < 0)
+        loops.push_back(loop);
+    return loops;
+  }
+
+  /// Returns true if threads should share a row: its reductions iterate over adjacent or at least 64 elements, or their
+  /// results are read across the row. Each op must be one whose row threads can share.
+  bool wantsRows(const tile::RowMap &rows) {
+    constexpr int64_t many = 64; // more elements of a reduction should be shared by several threads
+    bool wanted = false;
+    for (Operation *member : members) {
+      auto op = cast<linalg::LinalgOp>(member);
+      if (op.getNumReductionLoops() == 0 || isProduct(op))
+        continue;
+      for (auto [kind, row] : llvm::zip_equal(op.getIteratorTypesArray(), rows.rowOfLoop.lookup(op)))
+        if ((kind == utils::IteratorType::parallel) != (row >= 0))
+          return false;
+      for (unsigned i = 0; i < op->getNumResults(); ++i)
+        if (!combinerOf(op, i))
+          return false;
+      for (OpOperand *input : op.getDpsInputOperands()) {
+        AffineMap map = op.getMatchingIndexingMap(input);
+        if (map.getNumResults() == 0)
+          continue;
+        auto last = dyn_cast<AffineDimExpr>(map.getResults().back());
+        bool along = last && op.getIteratorTypesArray()[last.getPosition()] == utils::IteratorType::reduction;
+        wanted |= along;
+        neighbours |= along || rows.numRows == 0;
+      }
+      int64_t length = 1;
+      for (auto [kind, size] : llvm::zip_equal(op.getIteratorTypesArray(), op.getStaticLoopRanges()))
+        if (kind == utils::IteratorType::reduction)
+          length *= ShapedType::isDynamic(size) ? many : size;
+      wanted |= length >= many;
+      for (Operation *user : op->getUsers())
+        if (auto reader = dyn_cast<linalg::LinalgOp>(user))
+          wanted |= !loopsInRow(reader, rows).empty();
+    }
+    for (Value returned : kernel.getBody().front().getTerminator()->getOperands()) {
+      auto op = returned.getDefiningOp<linalg::LinalgOp>();
+      if (!op || !rows.rowOfLoop.contains(op))
+        return false;
+      for (AffineExpr expr :
+           op.getMatchingIndexingMap(op.getDpsInitOperand(cast<OpResult>(returned).getResultNumber())).getResults())
+        if (!isa<AffineDimExpr>(expr))
+          return false;
+    }
+    return wanted;
+  }
+
+  Schedule chooseRows(const tile::RowMap &rows) {
+    constexpr int64_t unknown = 4096; // assumed elements of a row of symbolic size
+    Schedule schedule;
+    schedule.kind = Schedule::Kind::Rows;
+    SmallVector<int64_t> last;
+    int64_t longest = 1;
+    for (Operation *member : members) {
+      auto op = cast<linalg::LinalgOp>(member);
+      SmallVector<unsigned> loops = loopsInRow(op, rows);
+      if (loops.empty())
+        continue;
+      SmallVector<int64_t> ranges = op.getStaticLoopRanges();
+      if (isProduct(op))
+        llvm::erase_if(
+            loops, [&](unsigned loop) { return op.getIteratorTypesArray()[loop] == utils::IteratorType::reduction; });
+      int64_t size = 1;
+      for (unsigned loop : loops)
+        size *= ShapedType::isDynamic(ranges[loop]) ? unknown : ranges[loop];
+      if (!loops.empty())
+        last.push_back(ranges[loops.back()]);
+      longest = std::max(longest, size);
+    }
+    // A result's last dimension in the row may be another loop than the last one of the op.
+    for (int64_t size : lastSizes())
+      if (size != 1)
+        last.push_back(size);
+    schedule.vector = vectorOf(last);
+    if (!neighbours) {
+      schedule.turned = true;
+      schedule.vector = 1;
+      schedule.group = std::min<int64_t>(32, std::max<int64_t>(2, llvm::PowerOf2Ceil(llvm::divideCeil(longest, 64))));
+      schedule.threads = schedule.group * warpSize;
+      return schedule;
+    }
+    int64_t groups = llvm::divideCeil(longest, schedule.vector);
+    schedule.cluster = clusterFor(rows, longest, groups, schedule.vector);
+    if (groups <= warpSize * 4) {
+      schedule.group = warpSize;
+      schedule.threads = 128;
+    } else {
+      schedule.group = std::min<int64_t>(
+          mostThreads, std::max<int64_t>(64, llvm::PowerOf2Ceil(llvm::divideCeil(groups, 4 * schedule.cluster))));
+      schedule.threads = schedule.group;
+    }
+    return schedule;
+  }
+
+  /// Returns the number of blocks that share a row on sm_90: enough that a long row stays in registers and is read
+  /// once, and more if multiprocessors would be idle. A row that a product reads again must be in one block.
+  int64_t clusterFor(const tile::RowMap &rows, int64_t longest, int64_t groups, int64_t vector) {
+    constexpr int64_t most = 8;          // blocks of a cluster that every sm_90 chip supports
+    constexpr int64_t ofBlock = 8 << 10; // elements that justify one more block and the cluster's barrier
+    if (arch.groupFlops == 0 ||
+        llvm::any_of(members, [](Operation *op) { return isProduct(cast<linalg::LinalgOp>(op)); }))
+      return 1;
+    SmallVector<int64_t> sizes(rows.numRows, ShapedType::kDynamic);
+    for (Operation *member : members) {
+      auto op = cast<linalg::LinalgOp>(member);
+      for (auto [row, size] : llvm::zip_equal(rows.rowOfLoop.lookup(op), op.getStaticLoopRanges()))
+        if (row >= 0)
+          sizes[row] = size;
+        else if (ShapedType::isDynamic(size))
+          return 1; // it is read in a loop
+    }
+    auto inRegisters = [&](int64_t blocks) {
+      return llvm::divideCeil(groups, mostThreads * blocks) * vector <= mostOfRowInRegisters;
+    };
+    int64_t blocks = 1;
+    while (blocks < most && !inRegisters(blocks))
+      blocks *= 2;
+    if (!inRegisters(blocks))
+      return 1;
+    if (llvm::any_of(sizes, ShapedType::isDynamic))
+      return blocks;
+    const int64_t count = llvm::product_of(sizes);
+    while (blocks < most && count * blocks * 2 <= arch.multiprocessors && longest >= ofBlock * blocks * 2)
+      blocks *= 2;
+    return blocks;
+  }
+
+  static constexpr int64_t mostThreads = 1024; ///< per block
+
+  func::FuncOp kernel;
+  const Arch &arch;
+  bool neighbours = false; ///< a reduction iterates over adjacent elements
+  SmallVector<Operation *> members;
+};
+
+/// Selects a schedule on tensor cores for attention or its gradient: the one it already has, or one that is chosen
+/// here. Returns true if there is one.
+bool takesTensorCores(func::FuncOp kernel, const Arch &arch) {
+  std::string reason;
+  std::optional<Schedule> schedule;
+  if (std::optional<Attention> attention = matchAttention(kernel, reason)) {
+    if (arch.groupFlops > 0) {
+      schedule = chooseWarpGroupAttention(*attention, arch.sharedBytes);
+      reason = whyNotWarpGroupAttention(*schedule, *attention, arch.sharedBytes);
+    }
+    if (!schedule || !reason.empty()) {
+      schedule = chooseAttention(*attention);
+      reason = whyNotAttention(*schedule, *attention);
+    }
+  } else if (std::optional<AttentionGradient> gradient = matchAttentionGradient(kernel, reason)) {
+    schedule = chooseAttentionGradient(*gradient);
+    reason = whyNotAttentionGradient(*schedule, *gradient);
+  }
+  if (!schedule)
+    return false;
+  if (kernel->hasAttr("tw.schedule"))
+    return true;
+  if (reason.empty())
+    setSchedule(kernel, *schedule);
+  return reason.empty();
+}
+
+struct SelectCudaSchedule : impl::SelectCudaScheduleBase<SelectCudaSchedule> {
+  using Base::Base;
+  void runOnOperation() override {
+    llvm::Expected<Arch> known = findArch(arch);
+    if (!known) {
+      getOperation().emitError() << llvm::toString(known.takeError());
+      return signalPassFailure();
+    }
+    // Attention that tensor cores do not support is decomposed into products and a softmax of rows between them.
+    OpPassManager decompose(func::FuncOp::getOperationName());
+    decompose.addPass(createDecomposeTile());
+    decompose.addPass(createCanonicalizerPass());
+    decompose.addPass(createCSEPass());
+    for (auto kernel : getOperation().getOps<func::FuncOp>()) {
+      auto isAttention = [](Operation *op) { return isa<tile::AttentionOp, tile::AttentionGradientOp>(op); };
+      if (llvm::none_of(kernel.getOps(), [&](Operation &op) { return isAttention(&op); }))
+        continue;
+      if (takesTensorCores(kernel, *known))
+        continue;
+      if (failed(runPipeline(decompose, kernel)))
+        return signalPassFailure();
+    }
+    bool possible = true;
+    for (auto kernel : getOperation().getOps<func::FuncOp>())
+      if (kernel->hasAttr("tw.kernel"))
+        possible &= succeeded(refuseOps(kernel));
+    if (!possible)
+      return signalPassFailure();
+    // A row in a cluster's registers is read once; split into parts, it would be read once per reduction.
+    for (auto kernel : getOperation().getOps<func::FuncOp>())
+      if (kernel->hasAttr("tw.kernel") && !kernel->hasAttr("tw.schedule"))
+        if (std::optional<Schedule> cluster = Selection(kernel, *known).chooseCluster())
+          setSchedule(kernel, *cluster);
+    splitSums(getOperation(), *known);
+    joinRows(getOperation(), *known);
+    for (auto kernel : getOperation().getOps<func::FuncOp>())
+      if (kernel->hasAttr("tw.kernel") && !kernel->hasAttr("tw.schedule"))
+        setSchedule(kernel, Selection(kernel, *known).choose());
+  }
+};
+
+} // namespace
+} // namespace cuda
+} // namespace tilewright

@@ -1,0 +1,350 @@
+//===- SplitSums.cpp - split long reductions with a small number of results into parts ----===//
+//
+// Before:
+//   %r = call @kernel_0(%x, %w, %b, %into)       // x: 3 x 4096, w: 256 x 4096; r = gelu(x w' + b): 16 tiles of 16 x 16
+// After:
+//   %x1 = tensor.expand_shape %x [[0], [1, 2]] : 3 x 8 x 512            // views: nothing is copied
+//   %w1 = tensor.expand_shape %w [[0], [1, 2]] : 256 x 8 x 512
+//   %p = call @kernel_0_parts(%x1, %w1, %empty) : 8 x 3 x 256 x f32     // a batch of 8 products: 128 tiles
+//   %r = call @kernel_0(%p, %b, %into)                                  // adds the parts in order; then the epilogue
+//
+// The kernels of the parts have any schedule of products. The partial sums are stored in the arena, and are added in
+// the same order in every run: there are no atomics. docs/decisions/0034-split-sums.md
+//
+// Long reductions with a small number of results, which would occupy only a few blocks, are split in the same way:
+//
+//   %r = call @kernel_0(%x, %into)               // x: 65536 x 64, added up over its rows
+//   ->  %p = call @kernel_0_parts(%x as 256 x 256 x 64, %empty) : 256 x 64 x f32 ; %r = call @kernel_0(%p, %into)
+//
+// Tests: test/Codegen/NVPTX/split-sums.mlir, test/Python/test_cuda_matrix.py (split-*)
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Codegen/NVPTX/SplitSums.h"
+#include "dialects/Tile/Sizes.h"
+#include "lib/Codegen/GPU/ThreadKernel.h"
+#include "lib/Codegen/NVPTX/ProductSpace.h"
+#include "lib/Codegen/NVPTX/WgmmaSpace.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace tilewright::cuda {
+namespace {
+
+/// The least terms of a part, and the unit of their number, which keeps the rows of operands at multiples of 128 bytes.
+constexpr int64_t leastTerms = 256, termsUnit = 128;
+
+/// Returns the dimension of an operand's tensor that a loop indexes, or -1.
+int64_t dimensionOf(linalg::LinalgOp op, OpOperand *operand, unsigned loop) {
+  for (auto [dim, expr] : llvm::enumerate(op.getMatchingIndexingMap(operand).getResults()))
+    if (auto single = dyn_cast<AffineDimExpr>(expr); single && single.getPosition() == loop)
+      return int64_t(dim);
+  return -1;
+}
+
+/// Returns the values of the kernel that `op`'s body captures.
+llvm::SetVector<Value> capturedBy(linalg::LinalgOp op) {
+  llvm::SetVector<Value> captured;
+  getUsedValuesDefinedAbove(op->getRegion(0), captured);
+  return captured;
+}
+
+/// Returns true if `loop` of `op` can be split by views: every operand is an argument of the kernel, and has the loop
+/// as one of its dimensions or not at all.
+bool canCut(linalg::LinalgOp op, unsigned loop) {
+  return op->getNumResults() == 1 && combinerOf(op, 0) &&
+         llvm::all_of(capturedBy(op),
+                      [](Value value) { return value.getDefiningOp<arith::ConstantOp>() != nullptr; }) &&
+         llvm::all_of(op.getDpsInputOperands(), [&](OpOperand *operand) {
+           AffineMap map = op.getMatchingIndexingMap(operand);
+           auto uses = llvm::count_if(map.getResults(), [&](AffineExpr expr) { return expr.isFunctionOfDim(loop); });
+           return isa<BlockArgument>(operand->get()) && isa<RankedTensorType>(operand->get().getType()) &&
+                  (uses == 0 || (uses == 1 && dimensionOf(op, operand, loop) >= 0));
+         });
+}
+
+/// Returns the predicted time in nanoseconds of the product in `parts` parts.
+double timeOf(Contraction &product, const Arch &arch, int64_t parts) {
+  double time;
+  if (arch.groupFlops > 0 && whyNotOnWarpGroups(product, arch.formats()).empty())
+    time = nanosecondsOfWgmma(chooseWgmma(product, arch, parts), product, arch, parts);
+  else
+    time = nanosecondsOfMma(chooseMma(product, arch, parts), product, arch, parts);
+  if (parts == 1)
+    return time;
+  // The second kernel starts after the first has ended, and reads its results.
+  const int64_t results =
+      product.sizeOf(product.batches) * product.sizeOf(product.rows) * product.sizeOf(product.columns);
+  return time + secondKernel + double(results * parts * 4) / arch.deviceRate;
+}
+
+/// Returns the number of parts for the schedule `fma`, which has no cost model: two blocks per multiprocessor.
+int64_t partsOfFma(Contraction &product, const Arch &arch) {
+  std::optional<Schedule> schedule = chooseFma(product);
+  if (!schedule || !whyNotFma(*schedule, product).empty())
+    return 1;
+  const int64_t blocks =
+      product.sizeOf(product.batches) * int64_t(llvm::divideCeil(product.sizeOf(product.rows), schedule->m) *
+                                                llvm::divideCeil(product.sizeOf(product.columns), schedule->n));
+  const int64_t terms = product.sizeOf(product.depth);
+  int64_t parts = 1;
+  while (2 * parts * blocks <= 2 * arch.multiprocessors && terms % (2 * parts * termsUnit) == 0 &&
+         terms / (2 * parts) >= leastTerms)
+    parts *= 2;
+  return parts >= 4 ? parts : 1; // fewer parts do not justify a kernel
+}
+
+/// Returns the number of parts; 1 means that the product is not split.
+int64_t partsOf(func::FuncOp kernel, Contraction &product, const Arch &arch) {
+  if (product.depth.size() != 1 || !sizesAreKnown(kernel) || !canCut(product.op, product.depth[0]))
+    return 1;
+  if (!whyNotOnTensorCores(product, arch.formats()).empty())
+    return partsOfFma(product, arch);
+  constexpr double worth = 0.8; // of the time of one kernel: a margin for errors of the cost model
+  const int64_t terms = product.sizeOf(product.depth);
+  int64_t best = 1;
+  if (terms < 2 * leastTerms)
+    return best;
+  double least = timeOf(product, arch, 1) * worth;
+  for (int64_t parts = 2; parts <= 32 && terms % (parts * termsUnit) == 0 && terms / parts >= leastTerms; parts *= 2)
+    if (double time = timeOf(product, arch, parts); time < least) {
+      least = time;
+      best = parts;
+    }
+  return best;
+}
+
+/// Returns the loop of a reduction to split and the number of parts, if it would occupy too few blocks; 1 part if not.
+std::pair<unsigned, int64_t> partsOfReduction(func::FuncOp kernel, linalg::LinalgOp op, const Arch &arch) {
+  constexpr int64_t leastElements = 128 * 1024, leastTerms = 256; // of the whole reduction; of a part
+  const std::pair<unsigned, int64_t> whole{0, 1};
+  Type type = getElementTypeOrSelf(op->getResult(0).getType());
+  if (!sizesAreKnown(kernel) || type.isBF16() || type.isF16() || isProduct(op))
+    return whole;
+  SmallVector<int64_t> ranges = op.getStaticLoopRanges();
+  int64_t results = 1, terms = 1;
+  unsigned longest = 0;
+  bool neighbours = false; // terms are contiguous: then a warp or a block has one row, else a warp has 32 rows
+  for (auto [loop, kind] : llvm::enumerate(op.getIteratorTypesArray())) {
+    (kind == utils::IteratorType::reduction ? terms : results) *= ranges[loop];
+    if (kind != utils::IteratorType::reduction)
+      continue;
+    if (op.getIteratorTypesArray()[longest] != utils::IteratorType::reduction || ranges[loop] > ranges[longest])
+      longest = unsigned(loop);
+    for (OpOperand *operand : op.getDpsInputOperands())
+      if (AffineMap map = op.getMatchingIndexingMap(operand); map.getNumResults() > 0)
+        neighbours |= map.getResults().back().isFunctionOfDim(unsigned(loop));
+  }
+  if (results * terms < leastElements || !canCut(op, longest))
+    return whole;
+  const int64_t blocks = neighbours ? results : int64_t(llvm::divideCeil(results, warpSize));
+  // Two blocks per multiprocessor, as long as the parts keep enough terms.
+  const int64_t most = std::min(2 * arch.multiprocessors / std::max<int64_t>(blocks, 1), terms / leastTerms);
+  constexpr int64_t leastParts = 4; // fewer do not justify a kernel
+  for (int64_t parts = std::min(most, ranges[longest]); parts >= leastParts; --parts)
+    if (ranges[longest] % parts == 0)
+      return {longest, parts};
+  return whole;
+}
+
+RankedTensorType expanded(Value tensor, int64_t dim, int64_t parts) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  if (dim < 0)
+    return type;
+  SmallVector<int64_t> shape(type.getShape());
+  shape[size_t(dim)] /= parts;
+  shape.insert(shape.begin() + dim, parts);
+  return RankedTensorType::get(shape, type.getElementType());
+}
+
+void setSizes(func::FuncOp kernel, unsigned argument) {
+  Builder builder(kernel.getContext());
+  SmallVector<AffineExpr> sizes;
+  for (int64_t size : cast<ShapedType>(kernel.getArgument(argument).getType()).getShape())
+    sizes.push_back(builder.getAffineConstantExpr(size));
+  kernel.setArgAttr(argument, tile::sizesAttrName,
+                    AffineMapAttr::get(AffineMap::get(0, 0, sizes, kernel.getContext())));
+}
+
+class Split {
+public:
+  Split(func::FuncOp kernel, linalg::LinalgOp op, unsigned loop, int64_t parts)
+      : kernel(kernel), op(op), parts(parts), builder(kernel) {
+    auto result = cast<RankedTensorType>(op->getResult(0).getType());
+    SmallVector<int64_t> shape{parts};
+    llvm::append_range(shape, result.getShape());
+    partial = RankedTensorType::get(shape, result.getElementType());
+    for (OpOperand *operand : op.getDpsInputOperands()) {
+      sides.push_back(cast<BlockArgument>(operand->get()).getArgNumber());
+      dims.push_back(dimensionOf(op, operand, loop));
+    }
+    name = "sum";
+    if (auto ofUser = op->getAttrOfType<StringAttr>("tw.op"))
+      name = ofUser.getValue().str();
+  }
+
+  void run(ModuleOp module, SymbolTable &symbols) {
+    func::FuncOp first = makeParts();
+    symbols.insert(first);
+    addUp();
+    for (auto call : llvm::to_vector(module.getOps<func::FuncOp>()))
+      call.walk([&](func::CallOp each) {
+        if (each.getCallee() == kernel.getName())
+          rewrite(each, first);
+      });
+    for (unsigned side : llvm::reverse(unused))
+      (void)kernel.eraseArgument(side);
+  }
+
+private:
+  /// Returns the kernel that computes the parts: a batch of products.
+  func::FuncOp makeParts() {
+    Location loc = op.getLoc();
+    SmallVector<Type> types;
+    for (auto [operand, dim] : llvm::zip_equal(ArrayRef<unsigned>(sides), dims))
+      types.push_back(expanded(kernel.getArgument(operand), dim, parts));
+    const auto inputs = unsigned(types.size());
+    types.push_back(partial);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPoint(kernel);
+    auto made = func::FuncOp::create(builder, kernel.getLoc(), (kernel.getName() + "_parts").str(),
+                                     builder.getFunctionType(types, {partial}));
+    made.setPrivate();
+    made->setAttr("tw.kernel", builder.getUnitAttr());
+    made->setAttr("tw.ops", builder.getStringAttr(name));
+    Block *body = made.addEntryBlock();
+    for (unsigned argument = 0; argument < made.getNumArguments(); ++argument)
+      setSizes(made, argument);
+    builder.setInsertionPointToStart(body);
+    Value neutral = arith::ConstantOp::create(builder, loc, *arith::getNeutralElement(combinerOf(op, 0)));
+    Value fill = linalg::FillOp::create(builder, loc, neutral, body->getArgument(inputs)).getResult(0);
+    // The parts are one additional loop, the last, which indexes operands and result.
+    const unsigned part = op.getNumLoops();
+    AffineExpr partExpr = builder.getAffineDimExpr(part);
+    SmallVector<AffineMap> maps;
+    for (auto [operand, dim] : llvm::zip_equal(op.getDpsInputOperands(), dims)) {
+      SmallVector<AffineExpr> exprs(op.getMatchingIndexingMap(operand).getResults());
+      if (dim >= 0)
+        exprs.insert(exprs.begin() + dim, partExpr);
+      maps.push_back(AffineMap::get(part + 1, 0, exprs, builder.getContext()));
+    }
+    SmallVector<AffineExpr> exprs{partExpr};
+    llvm::append_range(exprs, op.getMatchingIndexingMap(op.getDpsInitOperand(0)).getResults());
+    maps.push_back(AffineMap::get(part + 1, 0, exprs, builder.getContext()));
+    SmallVector<utils::IteratorType> kinds = op.getIteratorTypesArray();
+    kinds.push_back(utils::IteratorType::parallel);
+    auto sums = linalg::GenericOp::create(
+        builder, loc, TypeRange(partial), ValueRange(body->getArguments().take_front(inputs)), ValueRange(fill), maps,
+        kinds, [&](OpBuilder &inner, Location at, ValueRange values) {
+          IRMapping mapping;
+          mapping.map(op.getBlock()->getArguments(), values);
+          for (Value number : capturedBy(op))
+            inner.clone(*number.getDefiningOp(), mapping);
+          for (Operation &each : op.getBlock()->without_terminator())
+            inner.clone(each, mapping);
+          linalg::YieldOp::create(inner, at, mapping.lookup(op.getBlock()->getTerminator()->getOperand(0)));
+        });
+    sums->setAttr("tw.op", builder.getStringAttr(name));
+    func::ReturnOp::create(builder, loc, sums.getResult(0));
+    return made;
+  }
+
+  /// Turns the kernel into the sum of the parts, its new first argument, and the epilogue of the product.
+  void addUp() {
+    Location loc = op.getLoc();
+    (void)kernel.insertArgument(0, partial, {}, loc);
+    setSizes(kernel, 0);
+    builder.setInsertionPoint(op);
+    const auto rank = unsigned(partial.getRank());
+    SmallVector<AffineExpr> from{builder.getAffineDimExpr(rank - 1)}, to;
+    for (unsigned dim = 0; dim + 1 < rank; ++dim)
+      to.push_back(builder.getAffineDimExpr(dim));
+    llvm::append_range(from, to);
+    SmallVector<utils::IteratorType> kinds(rank, utils::IteratorType::parallel);
+    kinds.back() = utils::IteratorType::reduction;
+    auto sum = linalg::GenericOp::create(
+        builder, loc, op->getResultTypes(), ValueRange(kernel.getArgument(0)), ValueRange(op.getDpsInits()),
+        ArrayRef<AffineMap>{AffineMap::get(rank, 0, from, builder.getContext()),
+                            AffineMap::get(rank, 0, to, builder.getContext())},
+        kinds, [&](OpBuilder &inner, Location at, ValueRange values) {
+          linalg::YieldOp::create(inner, at, combine(inner, combinerOf(op, 0), values[1], values[0]));
+        });
+    sum->setAttr("tw.op", builder.getStringAttr("sum of parts"));
+    op->replaceAllUsesWith(sum);
+    op->erase();
+    for (unsigned side : sides)
+      if (kernel.getArgument(side + 1).use_empty() && !llvm::is_contained(unused, side + 1))
+        unused.push_back(side + 1);
+    llvm::sort(unused);
+    if (auto ops = kernel->getAttrOfType<StringAttr>("tw.ops"))
+      kernel->setAttr("tw.ops", builder.getStringAttr("sum of parts+" + ops.getValue().str()));
+  }
+
+  void rewrite(func::CallOp call, func::FuncOp first) {
+    Location loc = call.getLoc();
+    builder.setInsertionPoint(call);
+    SmallVector<Value> operands;
+    for (auto [side, dim] : llvm::zip_equal(ArrayRef<unsigned>(sides), dims)) {
+      Value whole = call.getOperand(side);
+      if (dim < 0) {
+        operands.push_back(whole);
+        continue;
+      }
+      SmallVector<ReassociationIndices> groups;
+      for (int64_t i = 0, next = 0; i < cast<ShapedType>(whole.getType()).getRank(); ++i) {
+        groups.push_back(i == dim ? ReassociationIndices{next, next + 1} : ReassociationIndices{next});
+        next += i == dim ? 2 : 1;
+      }
+      operands.push_back(tensor::ExpandShapeOp::create(builder, loc, expanded(whole, dim, parts), whole, groups));
+    }
+    operands.push_back(tensor::EmptyOp::create(builder, loc, partial.getShape(), partial.getElementType()));
+    auto made = func::CallOp::create(builder, loc, first, operands);
+    made->setAttr("tw.ops", builder.getStringAttr(name));
+    SmallVector<Value> rest{made.getResult(0)};
+    for (auto [number, operand] : llvm::enumerate(call.getOperands()))
+      if (!llvm::is_contained(unused, number + 1))
+        rest.push_back(operand);
+    call->setOperands(rest);
+    if (auto ops = kernel->getAttr("tw.ops"))
+      call->setAttr("tw.ops", ops);
+  }
+
+  func::FuncOp kernel;
+  linalg::LinalgOp op;
+  int64_t parts;
+  std::string name; ///< of the op, in messages
+  OpBuilder builder;
+  RankedTensorType partial;
+  SmallVector<unsigned> sides; ///< the kernel's arguments that are operands
+  SmallVector<int64_t> dims;   ///< for each, the dimension of the loop that is split, or -1
+  SmallVector<unsigned> unused;
+};
+
+} // namespace
+
+void splitSums(ModuleOp module, const Arch &arch) {
+  SymbolTable symbols(module);
+  for (auto kernel : llvm::to_vector(module.getOps<func::FuncOp>())) {
+    if (!kernel->hasAttr("tw.kernel") || kernel->hasAttr("tw.schedule"))
+      continue;
+    std::string reason;
+    if (std::optional<Contraction> product = matchContraction(kernel, reason)) {
+      if (int64_t parts = product->rowSums.empty() ? partsOf(kernel, *product, arch) : 1; parts > 1)
+        Split(kernel, product->op, product->depth[0], parts).run(module, symbols);
+      continue;
+    }
+    SmallVector<linalg::LinalgOp> reductions;
+    for (auto op : kernel.getOps<linalg::LinalgOp>())
+      if (op.getNumReductionLoops() > 0)
+        reductions.push_back(op);
+    if (reductions.size() != 1)
+      continue;
+    if (auto [loop, parts] = partsOfReduction(kernel, reductions[0], arch); parts > 1)
+      Split(kernel, reductions[0], loop, parts).run(module, symbols);
+  }
+}
+
+} // namespace tilewright::cuda

@@ -1,0 +1,98 @@
+//===- WarpGroupAttention.cpp - attention by warp groups, with TMA and wgmma --------------===//
+#include "lib/Codegen/NVPTX/WarpGroupAttention.h"
+#include "dialects/Tile/Sizes.h"
+
+using namespace mlir;
+
+namespace tilewright::cuda {
+
+HeadTile tileOfHead(const Schedule &schedule, const Attention &attention, Attention::Operand operand) {
+  const int64_t rows = operand == Attention::Query ? schedule.m : schedule.n;
+  const int64_t numbers = operand == Attention::Value ? attention.valueSize : attention.headSize;
+  constexpr int64_t lineNumbers = lineBytes / 2;
+  return {rows, int64_t(llvm::divideCeil(numbers, lineNumbers))};
+}
+
+static int64_t bytesOfStage(const Schedule &schedule, const Attention &attention) {
+  return tileOfHead(schedule, attention, Attention::Key).bytes() +
+         tileOfHead(schedule, attention, Attention::Value).bytes();
+}
+
+int64_t bytesOfWarpGroups(const Schedule &schedule, const Attention &attention) {
+  constexpr int64_t barrier = 8;
+  return tileOfHead(schedule, attention, Attention::Query).bytes() + barrier +
+         (bytesOfStage(schedule, attention) + 2 * barrier) * schedule.stages;
+}
+
+std::optional<TensorMapRecipe> recipeOf(const Attention &attention, Attention::Operand operand, int64_t rows,
+                                        std::string &reason) {
+  auto tensor = cast<BlockArgument>(attention.op.getInputs()[operand]);
+  TensorMapRecipe made;
+  for (BlockArgument before : tensor.getOwner()->getArguments().take_front(tensor.getArgNumber()))
+    made.buffer += isa<RankedTensorType>(before.getType());
+  made.element =
+      getElementTypeOrSelf(tensor.getType()).isF16() ? TensorMapRecipe::Element::F16 : TensorMapRecipe::Element::BF16;
+  made.swizzle = uint32_t(lineBytes);
+  SmallVector<AffineExpr> sizes = tile::sizesOf(tensor);
+  if (sizes.size() != 4) {
+    reason = "a size of an operand is not known from the kernel's arguments";
+    return std::nullopt;
+  }
+  for (int64_t place = 3; place >= 0; --place) {
+    MappedOperand::Run run{MappedOperand::Part::Batch, {}, 1, {}};
+    if (!multiplySize(run, sizes[size_t(place)]) || run.factor > UINT32_MAX) {
+      reason = "a size of an operand is no product of the kernel's arguments, or too large for a tensor map";
+      return std::nullopt;
+    }
+    const int64_t box = place == 3 ? lineBytes / 2 : attention.position(operand, 2) == place ? rows : 1;
+    made.dimensions.push_back({uint32_t(box), run.factor, {run.sizes.begin(), run.sizes.end()}});
+  }
+  return made;
+}
+
+Schedule chooseWarpGroupAttention(const Attention &attention, int64_t sharedBytes, int64_t consumers) {
+  constexpr int64_t mostStages = 4;
+  const int64_t rows = attention.sizeOf(Attention::Query, 2), columns = attention.sizeOf(Attention::Key, 2);
+  Schedule schedule;
+  schedule.kind = Schedule::Kind::Attention;
+  schedule.consumers = consumers > 0 ? consumers : !ShapedType::isDynamic(rows) && rows <= groupRows ? 1 : 2;
+  schedule.threads = (schedule.consumers + 1) * warpGroupSize;
+  schedule.m = schedule.consumers * groupRows;
+  const bool few = !ShapedType::isDynamic(columns) && columns <= 64;
+  schedule.n = few || std::max(attention.headSize, attention.valueSize) > 128 ? 64 : 128;
+  schedule.stages = mostStages;
+  while (schedule.stages > 2 && bytesOfWarpGroups(schedule, attention) > sharedBytes)
+    --schedule.stages;
+  return schedule;
+}
+
+std::string whyNotWarpGroupAttention(const Schedule &schedule, const Attention &attention, int64_t sharedBytes) {
+  auto text = [](int64_t number) { return std::to_string(number); };
+  if (schedule.consumers < 1 || schedule.consumers > 2)
+    return "it has " + text(schedule.consumers) + " warp groups that multiply, and may have one or two";
+  if (schedule.m != schedule.consumers * groupRows)
+    return "a block has " + text(schedule.m) + " rows, and its warp groups " + text(schedule.consumers * groupRows);
+  if (schedule.threads != (schedule.consumers + 1) * warpGroupSize)
+    return "threads are " + text(schedule.threads) + ", and its warp groups have " +
+           text((schedule.consumers + 1) * warpGroupSize);
+  const int64_t rows = attention.sizeOf(Attention::Query, 2);
+  if (attention.groupedRows > 0 || (!ShapedType::isDynamic(rows) && rows < groupRows))
+    return "a head has " + text(rows) + " queries, and a warp group 64: leave out consumers";
+  if (schedule.n % 16 != 0 || schedule.n > 256)
+    return "keys at a time are " + text(schedule.n) + ", and must be a multiple of 16 up to 256";
+  if (schedule.stages < 2 || schedule.stages > 64)
+    return "stages are " + text(schedule.stages) + ", and must be 2 to 64";
+  std::string reason;
+  for (auto operand : {Attention::Query, Attention::Key, Attention::Value})
+    if (!recipeOf(attention, operand, 1, reason))
+      return reason;
+  if (int64_t bytes = bytesOfWarpGroups(schedule, attention); bytes > sharedBytes)
+    return "it needs " + text(bytes) + " bytes of shared memory, and a block has " + text(sharedBytes);
+  // Registers for sums, scores and weights, and for addresses and statistics.
+  const int64_t used = attention.valueSize / 2 + schedule.n / 2 + schedule.n / 4 + 48;
+  if (used > consumerRegisters)
+    return "it needs about " + text(used) + " registers, and a thread has " + text(consumerRegisters);
+  return "";
+}
+
+} // namespace tilewright::cuda

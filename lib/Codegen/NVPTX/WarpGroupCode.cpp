@@ -1,0 +1,205 @@
+//===- WarpGroupCode.cpp - TMA, mbarriers and wgmma in the code of one thread --------------===//
+#include "lib/Codegen/NVPTX/WarpGroupCode.h"
+#include "lib/Codegen/NVPTX/WarpGroupProduct.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+using namespace mlir;
+
+namespace tilewright::cuda {
+
+Value WarpGroupCode::i32(int64_t value) { return arith::ConstantIntOp::create(builder, loc, value, 32); }
+Value WarpGroupCode::i64(int64_t value) { return arith::ConstantIntOp::create(builder, loc, value, 64); }
+
+WarpGroupCode::Place WarpGroupCode::first() { return {i32(0), i32(0)}; }
+
+WarpGroupCode::Place WarpGroupCode::next(const Place &place) {
+  Value slot = arith::AddIOp::create(builder, loc, place.slot, i32(1));
+  Value anew = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, slot, i32(schedule.stages));
+  Value turned = arith::XOrIOp::create(builder, loc, place.parity, i32(1));
+  return {arith::SelectOp::create(builder, loc, anew, i32(0), slot),
+          arith::SelectOp::create(builder, loc, anew, turned, place.parity)};
+}
+
+Value WarpGroupCode::inSlot(Value pointer, int64_t stride, Value slot, int64_t offset) {
+  Value bytes = arith::MulIOp::create(builder, loc, slot, i32(stride));
+  bytes = arith::AddIOp::create(builder, loc, bytes, i32(offset));
+  return LLVM::GEPOp::create(builder, loc, pointer.getType(), builder.getI8Type(), pointer,
+                             ArrayRef<LLVM::GEPArg>{bytes});
+}
+
+void WarpGroupCode::assembly(StringRef text, StringRef constraints, ValueRange operands, MutableArrayRef<Value> sums) {
+  Type result = LLVM::LLVMVoidType::get(builder.getContext());
+  if (!sums.empty())
+    result = LLVM::LLVMStructType::getLiteral(builder.getContext(), llvm::to_vector(ValueRange(sums).getTypes()));
+  auto made = LLVM::InlineAsmOp::create(builder, loc, sums.empty() ? TypeRange() : TypeRange(result), operands, text,
+                                        constraints,
+                                        /*has_side_effects=*/true, /*is_align_stack=*/false,
+                                        LLVM::tailcallkind::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
+  for (auto [number, sum] : llvm::enumerate(sums))
+    sum = LLVM::ExtractValueOp::create(builder, loc, made.getRes(), ArrayRef<int64_t>{int64_t(number)});
+}
+
+/// Returns the constraints of registers that are inputs and outputs.
+static std::string inPlace(ArrayRef<Value> sums) {
+  std::string constraints;
+  for (Value sum : sums)
+    constraints += sum.getType().isInteger() ? "=r," : "=f,";
+  for (size_t i = 0; i < sums.size(); ++i)
+    constraints += std::to_string(i) + ",";
+  return constraints;
+}
+
+void WarpGroupCode::initialise(Value barrier, int64_t arrivals) {
+  assembly("mbarrier.init.shared::cta.b64 [$0], $1;", "r,n,~{memory}", {barrier, i32(arrivals)});
+}
+
+void WarpGroupCode::arrive(Value barrier) {
+  assembly("mbarrier.arrive.shared::cta.b64 _, [$0];", "r,~{memory}", {barrier});
+}
+
+void WarpGroupCode::arriveAt(Value barrier, Value rank) {
+  assembly("{\n\t.reg .b32 there;\n\tmapa.shared::cluster.u32 there, $0, $1;\n\t"
+           "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];\n\t}",
+           "r,r,~{memory}", {barrier, rank});
+}
+
+void WarpGroupCode::meetCluster() { assembly("barrier.cluster.arrive;\n\tbarrier.cluster.wait;", "~{memory}", {}); }
+
+void WarpGroupCode::arriveExpecting(Value barrier, int64_t bytes) {
+  assembly("mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;", "r,n,~{memory}", {barrier, i32(bytes)});
+}
+
+void WarpGroupCode::wait(Value barrier, Value parity) {
+  // try_wait may return before the phase has completed.
+  assembly("{\n\t.reg .pred done;\nagain:\n\tmbarrier.try_wait.parity.shared::cta.b64 done, [$0], $1;\n\t"
+           "@!done bra again;\n\t}",
+           "r,r,~{memory}", {barrier, parity});
+}
+
+void WarpGroupCode::load(Value to, Value map, ArrayRef<Value> at, Value barrier, int64_t blocks) {
+  // A single block is also a cluster, so its shared memory is the cluster's. LLVM's intrinsic would add address
+  // conversions.
+  SmallVector<Value> operands{to, map, barrier};
+  std::string constraints = "r,l,r", place;
+  for (Value each : at) {
+    place += (place.empty() ? "$" : ", $") + std::to_string(operands.size());
+    constraints += ",r";
+    operands.push_back(each);
+  }
+  std::string all, mask;
+  if (blocks > 1) {
+    all = ".multicast::cluster";
+    mask = ", $" + std::to_string(operands.size());
+    constraints += ",h";
+    operands.push_back(arith::ConstantIntOp::create(builder, loc, (int64_t(1) << blocks) - 1, 16));
+  }
+  assembly("cp.async.bulk.tensor." + std::to_string(at.size()) +
+               "d.shared::cluster.global.mbarrier::complete_tx::bytes" + all + " [$0], [$1, {" + place + "}], [$2]" +
+               mask + ";",
+           constraints + ",~{memory}", operands);
+}
+
+Value WarpGroupCode::descriptorOf(const Matrix &matrix) {
+  // All offsets are in units of 16 bytes: the start in bits 0-13, the leading offset in 16-29, the stride offset in
+  // 32-45; 1 in bit 62 selects the swizzle of 128 bytes. Groups of eight lines are contiguous, so the stride is 1024
+  // bytes. In a cluster's second block an address has a bit above those of the start, which must not become part of the
+  // leading offset.
+  constexpr int64_t swizzle128 = int64_t(1) << 62, eightLines = 8 * lineBytes, startBits = (1 << 14) - 1;
+  const int64_t leading = matrix.alongK ? 16 : matrix.lineBytes;
+  Value start = LLVM::PtrToIntOp::create(builder, loc, builder.getI32Type(), matrix.start);
+  start = arith::ShRUIOp::create(builder, loc, start, i32(4));
+  if (schedule.cluster > 1)
+    start = arith::AndIOp::create(builder, loc, start, i32(startBits));
+  Value bits = arith::ExtUIOp::create(builder, loc, builder.getI64Type(), start);
+  return arith::OrIOp::create(builder, loc, bits, i64(swizzle128 | (leading / 16) << 16 | (eightLines / 16) << 32));
+}
+
+void WarpGroupCode::multiply(Type element, Type rhsElement, ArrayRef<Matrix> left, const Matrix &right, int64_t columns,
+                             int64_t steps, MutableArrayRef<Value> sums, bool anew) {
+  const bool integers = element.isInteger();
+  const int64_t depth = groupDepthBytes * 8 / element.getIntOrFloatBitWidth();
+  // The offset of a step's k, in units of 16 bytes: within a line, or by whole lines.
+  auto placeOf = [&](const Matrix &matrix, int64_t step) {
+    constexpr int64_t stepsOfLine = lineBytes / groupDepthBytes;
+    if (!matrix.alongK)
+      return step * depth * lineBytes / 16;
+    return (step / stepsOfLine * matrix.nextLine + step % stepsOfLine * groupDepthBytes) / 16;
+  };
+  const int64_t each = int64_t(sums.size() / left.size());
+  std::string stem = "\twgmma.mma_async.sync.aligned.m64n" + std::to_string(columns) + "k" + std::to_string(depth);
+  stem += integers            ? ".s32.s8.s8 {"
+          : isFloat8(element) ? ".f32." + ptxName(element).str() + "." + ptxName(rhsElement).str() + " {"
+          : element.isF32()   ? ".f32.tf32.tf32 {"
+          : element.isF16()   ? ".f32.f16.f16 {"
+                              : ".f32.bf16.bf16 {";
+  std::string constraints = inPlace(sums);
+  SmallVector<Value> operands(sums.begin(), sums.end());
+  auto pass = [&](Value value) {
+    operands.push_back(value);
+    constraints += "l,";
+    return "$" + std::to_string(sums.size() + operands.size() - 1);
+  };
+  auto descriptors = [&](const Matrix &matrix) {
+    Value begin = descriptorOf(matrix);
+    SmallVector<std::string> made;
+    for (int64_t step = 0; step < steps; ++step)
+      made.push_back(pass(arith::AddIOp::create(builder, loc, begin, i64(placeOf(matrix, step)))));
+    return made;
+  };
+  SmallVector<std::string> ofRight = descriptors(right);
+  std::string text = "{\n\t.reg .pred adds;\n\tsetp.eq.u32 adds, 0, 0;\n";
+  if (anew)
+    text += "\t.reg .pred begins;\n\tsetp.ne.u32 begins, 0, 0;\n";
+  text += "\twgmma.fence.sync.aligned;\n";
+  for (auto [group, matrix] : llvm::enumerate(left)) {
+    SmallVector<std::string> ofLeft = descriptors(matrix);
+    std::string registers;
+    for (int64_t i = 0; i < each; ++i)
+      registers += (i ? ", $" : "$") + std::to_string(int64_t(group) * each + i);
+    // The signs, which integers do not have, and the transposes, which only 16-bit types have.
+    std::string tail = ", 1, 1";
+    if (element.getIntOrFloatBitWidth() == 16)
+      tail += std::string(matrix.alongK ? ", 0" : ", 1") + (right.alongK ? ", 0" : ", 1");
+    for (int64_t step = 0; step < steps; ++step)
+      text += stem + registers + "}, " + ofLeft[size_t(step)] + ", " + ofRight[size_t(step)] +
+              (anew && step == 0 ? ", begins" : ", adds") + (integers ? "" : tail) + ";\n";
+  }
+  text += "\twgmma.commit_group.sync.aligned;\n\t}";
+  assembly(text, constraints + "~{memory}", operands, sums);
+}
+
+void WarpGroupCode::multiplyWords(Type element, ArrayRef<Value> left, const Matrix &right, int64_t columns,
+                                  MutableArrayRef<Value> sums) {
+  constexpr int64_t depth = 16, words = 4;
+  const std::string type = element.isF16() ? "f16" : "bf16";
+  std::string constraints = inPlace(sums), registers;
+  SmallVector<Value> operands(sums.begin(), sums.end());
+  auto pass = [&](Value value, const char *constraint) {
+    operands.push_back(value);
+    constraints += constraint;
+    return "$" + std::to_string(sums.size() + operands.size() - 1);
+  };
+  for (size_t i = 0; i < sums.size(); ++i)
+    registers += (i ? ", $" : "$") + std::to_string(i);
+  const Value begin = descriptorOf(right);
+  std::string text = "{\n\t.reg .pred adds;\n\tsetp.eq.u32 adds, 0, 0;\n\twgmma.fence.sync.aligned;\n";
+  for (int64_t step = 0; step < int64_t(left.size()) / words; ++step) {
+    std::string rows;
+    for (Value word : left.slice(size_t(step * words), size_t(words)))
+      rows += (rows.empty() ? "" : ", ") + pass(word, "r,");
+    const int64_t place = right.alongK ? step * groupDepthBytes : step * depth * lineBytes;
+    text += "\twgmma.mma_async.sync.aligned.m64n" + std::to_string(columns) + "k16.f32." + type + "." + type + " {" +
+            registers + "}, {" + rows + "}, " +
+            pass(arith::AddIOp::create(builder, loc, begin, i64(place / 16)), "l,") + ", adds, 1, 1, " +
+            (right.alongK ? "0" : "1") + ";\n";
+  }
+  text += "\twgmma.commit_group.sync.aligned;\n\t}";
+  assembly(text, constraints + "~{memory}", operands, sums);
+}
+
+void WarpGroupCode::waitForGroups(int64_t groups, MutableArrayRef<Value> sums) {
+  assembly("wgmma.wait_group.sync.aligned " + std::to_string(groups) + ";", inPlace(sums) + "~{memory}",
+           SmallVector<Value>(sums.begin(), sums.end()), sums);
+}
+
+} // namespace tilewright::cuda

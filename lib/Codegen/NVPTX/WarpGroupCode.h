@@ -1,0 +1,78 @@
+//===- WarpGroupCode.h - TMA, mbarriers and wgmma in the code of one thread ----------------===//
+//
+// Instructions with LLVM intrinsics are emitted as nvvm ops, the others as inline assembly. The products of a step are
+// one block of assembly with the sums as input and output registers, so that nothing is copied between wgmmas. The wait
+// for the last product also passes the sums through, so that nothing reads them earlier. nvgpu and nvvm.wgmma are not
+// used (shared/facts/gpu.md: descriptors of contiguous k only; a struct per wgmma).
+//
+// PTX ISA: "Asynchronous warpgroup level matrix multiply-accumulate", "mbarrier", "cp.async.bulk.tensor".
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEWRIGHT_LIB_CODEGEN_NVPTX_WARPGROUPCODE_H
+#define TILEWRIGHT_LIB_CODEGEN_NVPTX_WARPGROUPCODE_H
+
+#include "lib/Codegen/GPU/ThreadCode.h"
+
+namespace tilewright::cuda {
+
+/// The base class of the emitters of schedules for warp groups. Slot indices and parities are values of type i32.
+class WarpGroupCode : protected ThreadCode {
+protected:
+  explicit WarpGroupCode(ThreadKernel &kernel) : ThreadCode(kernel) {}
+
+  /// A slot of a ring of tiles, and the parity of its round, which flips when the ring restarts.
+  struct Place {
+    mlir::Value slot, parity;
+  };
+  Place first();
+  Place next(const Place &place);
+  /// Returns a pointer to shared memory plus `stride` * slot + `offset` bytes.
+  mlir::Value inSlot(mlir::Value pointer, int64_t stride, mlir::Value slot, int64_t offset = 0);
+
+  // Operations on an mbarrier in shared memory.
+  void initialise(mlir::Value barrier, int64_t arrivals);
+  void arrive(mlir::Value barrier);
+  /// Arrives at the corresponding mbarrier of the block with the rank `rank` (i32) in the cluster.
+  void arriveAt(mlir::Value barrier, mlir::Value rank);
+  /// Arrives, and adds the bytes of bulk copies that the phase must also wait for.
+  void arriveExpecting(mlir::Value barrier, int64_t bytes);
+  /// Waits until the phase with this parity has completed.
+  void wait(mlir::Value barrier, mlir::Value parity);
+
+  /// Loads a box of the tensor of `map` at `at` (i32, the fastest dimension first) into `to`; `barrier` counts its
+  /// bytes. If `blocks` is above 1, loads to the same address of each block of the cluster, and signals each block's
+  /// mbarrier.
+  void load(mlir::Value to, mlir::Value map, llvm::ArrayRef<mlir::Value> at, mlir::Value barrier, int64_t blocks = 1);
+  /// Emits a barrier of all threads of all blocks of the cluster.
+  void meetCluster();
+
+  /// A matrix in shared memory, swizzled by 128 bytes, whose lines of 128 bytes are along k or along its rows.
+  struct Matrix {
+    mlir::Value start; ///< pointer to the step's first k, at a multiple of 1024 bytes
+    bool alongK;
+    int64_t lineBytes;    ///< from 64 rows to the next, if lines are along rows
+    int64_t nextLine = 0; ///< from a line to the line of the next k, if lines are along k and the sum has several
+  };
+  mlir::Value descriptorOf(const Matrix &matrix);
+  /// sums += A * B for `steps` times 32 bytes of k and all matrices of `left`, 64 rows each, which have equal numbers
+  /// of `sums` (f32, or i32 for i8). With `anew`, sums = A * B. Commits one group.
+  void multiply(mlir::Type element, mlir::Type rhsElement, llvm::ArrayRef<Matrix> left, const Matrix &right,
+                int64_t columns, int64_t steps, llvm::MutableArrayRef<mlir::Value> sums, bool anew = false);
+  /// Does the same with the 64 rows of A in registers: four words per 16 elements of 16 bits along k.
+  void multiplyWords(mlir::Type element, llvm::ArrayRef<mlir::Value> left, const Matrix &right, int64_t columns,
+                     llvm::MutableArrayRef<mlir::Value> sums);
+  /// Waits until at most `groups` groups are in flight. `sums` are passed through, so that later code reads them after
+  /// the wait.
+  void waitForGroups(int64_t groups, llvm::MutableArrayRef<mlir::Value> sums = {});
+
+private:
+  mlir::Value i32(int64_t value);
+  mlir::Value i64(int64_t value);
+  /// Emits assembly that accesses memory, and updates the registers `sums` in place.
+  void assembly(llvm::StringRef text, llvm::StringRef constraints, mlir::ValueRange operands,
+                llvm::MutableArrayRef<mlir::Value> sums = {});
+};
+
+} // namespace tilewright::cuda
+
+#endif

@@ -1,0 +1,163 @@
+//===- WarpGroupProduct.cpp - contractions by warp groups, with TMA and wgmma -------------===//
+#include "lib/Codegen/NVPTX/WarpGroupProduct.h"
+#include "dialects/Tile/Sizes.h"
+#include "lib/Codegen/NVPTX/TileCode.h"
+
+using namespace mlir;
+
+namespace tilewright::cuda {
+
+bool multiplySize(MappedOperand::Run &run, AffineExpr size) {
+  if (auto number = dyn_cast<AffineConstantExpr>(size))
+    return number.getValue() >= 0 && !__builtin_mul_overflow(run.factor, number.getValue(), &run.factor);
+  if (auto symbol = dyn_cast<AffineSymbolExpr>(size)) {
+    run.sizes.push_back(symbol.getPosition());
+    return true;
+  }
+  auto product = dyn_cast<AffineBinaryOpExpr>(size);
+  return product && product.getKind() == AffineExprKind::Mul && multiplySize(run, product.getLHS()) &&
+         multiplySize(run, product.getRHS());
+}
+
+std::optional<MappedOperand> mapOperand(Contraction product, OpOperand *operand, ArrayRef<unsigned> side,
+                                        std::string &reason) {
+  auto fail = [&](const char *why) {
+    reason = why;
+    return std::nullopt;
+  };
+  Value tensor = operand->get();
+  // Ignores reduction loops of one iteration if there are others: their index is always 0, as in a 1 x 1 convolution.
+  MLIRContext *context = product.op.getContext();
+  SmallVector<int64_t> ranges = product.op.getStaticLoopRanges();
+  SmallVector<unsigned> depth = llvm::filter_to_vector(product.depth, [&](unsigned loop) { return ranges[loop] != 1; });
+  if (depth.empty())
+    depth = product.depth;
+  const AffineExpr zero = getAffineConstantExpr(0, context), one = getAffineConstantExpr(1, context);
+  SmallVector<AffineExpr> places;
+  for (unsigned loop = 0; loop < product.op.getNumLoops(); ++loop) {
+    bool still = llvm::is_contained(product.depth, loop) && !llvm::is_contained(depth, loop);
+    places.push_back(still ? zero : getAffineDimExpr(loop, context));
+  }
+  AffineMap map = product.op.getMatchingIndexingMap(operand).replaceDimsAndSymbols(places, {}, places.size(), 0);
+  SmallVector<AffineExpr> sizes = tile::sizesOf(tensor);
+  if (sizes.size() != map.getNumResults())
+    return fail("a size of an operand is not known from the kernel's arguments");
+  SmallVector<MappedOperand::Run> runs; // the slowest first
+  for (auto [expr, size] : llvm::zip_equal(map.getResults(), sizes)) {
+    if (expr == zero && size == one)
+      continue;
+    auto dim = dyn_cast<AffineDimExpr>(expr);
+    if (!dim)
+      return fail("an operand is read in windows");
+    unsigned loop = dim.getPosition();
+    using Part = MappedOperand::Part;
+    bool isSide = llvm::is_contained(side, loop), isDepth = llvm::is_contained(depth, loop);
+    Part part = isSide ? Part::Side : isDepth ? Part::Depth : Part::Batch;
+    if (runs.empty() || runs.back().part != part)
+      runs.push_back({part, {}, 1, {}});
+    runs.back().loops.push_back(loop);
+    if (!multiplySize(runs.back(), size))
+      return fail("a size of an operand is no product of the kernel's arguments");
+  }
+  auto runIs = [&](MappedOperand::Part part, ArrayRef<unsigned> loops) {
+    return llvm::count_if(runs, [&](const MappedOperand::Run &run) { return run.part == part; }) == 1 &&
+           llvm::any_of(runs, [&](const MappedOperand::Run &run) { return ArrayRef(run.loops) == loops; });
+  };
+  if (!runIs(MappedOperand::Part::Side, side) || !runIs(MappedOperand::Part::Depth, depth))
+    return fail("dimensions of an operand do not lie side by side in the order of the sum");
+  constexpr size_t mostDimensions = 5;
+  if (runs.size() > mostDimensions)
+    return fail("an operand has more dimensions than a tensor map");
+  if (runs.back().part == MappedOperand::Part::Batch)
+    return fail("neighbours of an operand are of different products");
+  // With this, all strides but the first are multiples of 16 bytes.
+  const Type element = elementOf(product);
+  if (runs.back().factor % (chunkBytes / bytesOf(element)) != 0)
+    return fail("rows of an operand begin at no multiples of 16 bytes");
+  for (const MappedOperand::Run &run : runs)
+    if (run.factor > UINT32_MAX)
+      return fail("an operand has more elements in a dimension than a tensor map can tell");
+  MappedOperand made;
+  made.runs.assign(runs.rbegin(), runs.rend());
+  made.element = element;
+  made.alongK = made.runs.front().part == MappedOperand::Part::Depth;
+  if (bytesOf(element) != 2 && !made.alongK)
+    return fail("wgmma takes int8, fp8 and tf32 only where neighbours are of one sum");
+  return made;
+}
+
+TensorMapRecipe MappedOperand::recipe(uint32_t buffer, int64_t side) const {
+  TensorMapRecipe made;
+  made.buffer = buffer;
+  made.element = bytesOf(element) == 1 ? TensorMapRecipe::Element::I8
+                 : element.isF32()     ? TensorMapRecipe::Element::F32
+                 : element.isF16()     ? TensorMapRecipe::Element::F16
+                                       : TensorMapRecipe::Element::BF16;
+  made.swizzle = uint32_t(lineBytes);
+  for (const Run &run : runs) {
+    // A box has one line in the contiguous direction, and the whole extent of a tile in the other.
+    int64_t box = run.part == Part::Batch ? 1 : run.part == Part::Side && alongK ? side : lineElements(element);
+    made.dimensions.push_back({uint32_t(box), run.factor, {run.sizes.begin(), run.sizes.end()}});
+  }
+  return made;
+}
+
+std::string whyNotOnWarpGroups(Contraction product, TensorFormats formats) {
+  if (std::string reason = whyNotOnTensorCores(product, formats); !reason.empty())
+    return reason;
+  std::string reason;
+  if (mapOperand(product, product.lhs(), product.rows, reason))
+    mapOperand(product, product.rhs(), product.columns, reason);
+  return reason;
+}
+
+int64_t registersOfConsumer(const Schedule &schedule, int64_t sets) {
+  return sets * schedule.m / schedule.consumers * schedule.n / warpGroupSize + besideSums;
+}
+
+int64_t bytesOfRing(const Schedule &schedule) {
+  constexpr int64_t barriers = 2 * 8;
+  return ((schedule.m + schedule.n) * lineBytes + barriers) * schedule.stages;
+}
+
+std::string whyNotWgmma(const Schedule &schedule, Contraction product, int64_t sharedBytes) {
+  auto text = [](int64_t number) { return std::to_string(number); };
+  if (schedule.consumers > 2)
+    return "it has " + text(schedule.consumers) + " warp groups that multiply, and may have one or two";
+  int64_t rows = schedule.m / schedule.consumers;
+  if (schedule.m % schedule.consumers != 0 || (rows != groupRows && rows != 2 * groupRows))
+    return "a warp group's rows are " + text(rows) + ", and must be 64 or 128";
+  if (std::string reason = whyNotWholeRows(product, schedule.n); !reason.empty())
+    return reason;
+  const Type element = elementOf(product);
+  if (schedule.n % 8 != 0 || schedule.n > 256)
+    return "a block's columns are " + text(schedule.n) + ", and must be a multiple of 8 up to 256";
+  if (element.isInteger() && schedule.n > 32 && schedule.n % 16 != 0)
+    return "a block's columns are " + text(schedule.n) + ", and of int8 must be a multiple of 16 from 32 on";
+  const int64_t line = lineElements(element);
+  if (schedule.k != line)
+    return "k is " + text(schedule.k) + ", and must be " + text(line) + ", a line of shared memory";
+  if (schedule.cluster != 1 && schedule.cluster != 2)
+    return "clusters have " + text(schedule.cluster) + " blocks, and may have one or two";
+  if (schedule.n / schedule.cluster % 8 != 0)
+    return "a block's columns are " + text(schedule.n) + ", and the blocks of a cluster load multiples of 8";
+  if (schedule.inTurn < 1)
+    return "a block takes " + text(schedule.inTurn) + " tiles in turn, and must take one";
+  if (schedule.stages < 2 || schedule.stages > 64)
+    return "stages are " + text(schedule.stages) + ", and must be 2 to 64";
+  if (schedule.threads != (schedule.consumers + 1) * warpGroupSize)
+    return "threads are " + text(schedule.threads) + ", and its warp groups have " +
+           text((schedule.consumers + 1) * warpGroupSize);
+  std::string reason;
+  std::optional<MappedOperand> b = mapOperand(product, product.rhs(), product.columns, reason);
+  if (b && !b->alongK && schedule.n % (line * schedule.cluster) != 0)
+    return "a block's columns are " + text(schedule.n) + ", and must be a multiple of " +
+           text(line * schedule.cluster) + " where they are contiguous in memory";
+  if (int64_t bytes = bytesOfRing(schedule); bytes > sharedBytes)
+    return "it needs " + text(bytes) + " bytes of shared memory, and a block has " + text(sharedBytes);
+  if (int64_t used = registersOfConsumer(schedule, setsOfSums(product)); used > consumerRegisters)
+    return "it needs about " + text(used) + " registers, and a thread has " + text(consumerRegisters);
+  return "";
+}
+
+} // namespace tilewright::cuda

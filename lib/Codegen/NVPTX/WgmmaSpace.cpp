@@ -1,0 +1,199 @@
+//===- WgmmaSpace.cpp - search space and cost model of a product by warp groups -----------===//
+//
+// The space of the schedule `wgmma`, and its cost model: that of `mma` (ProductSpace.cpp), with the rate of wgmma. The
+// time of a step over k is the maximum of: the products on the tensor cores, shared memory, from which each wgmma reads
+// A and B and to which TMA writes, the transfer of the tiles from the L2 cache, and its latency divided by the stages
+// that hide it. Blocks that compute several tiles start once, and already have the next tile's operands when they reach
+// it.
+//
+// Test: test/Codegen/NVPTX/wgmma.mlir, test/Python/test_cuda_wgmma.py
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Codegen/NVPTX/WgmmaSpace.h"
+#include "lib/Codegen/NVPTX/ProductSpace.h"
+#include "lib/Codegen/NVPTX/TileCode.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace tilewright::cuda {
+namespace {
+
+enum Knobs : size_t { groupM, consumers, columns, stages, raster, inTurn, cluster };
+
+class Estimate {
+public:
+  Estimate(const Schedule &schedule, const ProductSizes &sizes, const Arch &arch)
+      : schedule(schedule), arch(arch), sizes(sizes), m(sizes.m), n(sizes.n), k(sizes.k), batches(sizes.batches),
+        bytes(sizes.bytes), resultBytes(sizes.resultBytes) {}
+
+  double nanoseconds() const {
+    const auto tiles = int64_t(llvm::divideCeil(m, schedule.m * schedule.cluster) * llvm::divideCeil(n, schedule.n)) *
+                       schedule.cluster * batches;
+    const auto blocks = int64_t(llvm::divideCeil(tiles, schedule.inTurn));
+    const int64_t together = blocksTogether(), wave = together * arch.multiprocessors, left = blocks % wave;
+    double cycles = double(blocks / wave) * cyclesOf(together);
+    if (left > 0)
+      cycles += cyclesOf(int64_t(llvm::divideCeil(left, arch.multiprocessors)));
+    const double moving = bytesMoved(sizes, schedule, wave, arch) / arch.deviceRate;
+    // If two schedules take the same time, prefer the one that moves less, if operands are large.
+    constexpr double aside = 0.05;
+    return std::max(cycles / arch.gigahertz, moving) + (sizes.operands() > arch.cacheBytes ? aside * moving : 0);
+  }
+
+private:
+  /// Returns the number of blocks that a multiprocessor runs at a time.
+  int64_t blocksTogether() const {
+    constexpr int64_t registerFile = 65536, reserved = 1024;
+    // Three warp groups are launched with all registers of the multiprocessor.
+    const int64_t registers =
+        schedule.consumers > 1 ? registerFile : registersOfConsumer(schedule, sizes.sets) * schedule.threads;
+    return std::max<int64_t>(
+        1, std::min((arch.sharedBytes + reserved) / (bytesOfRing(schedule) + reserved), registerFile / registers));
+  }
+
+  /// Returns the cycles of `blocks` blocks on one multiprocessor, from start to end.
+  double cyclesOf(int64_t blocks) const {
+    // As in ProductSpace.cpp; the additional cost of a step is the wait for its tiles.
+    constexpr double sharedRate = 128, cacheRate = 48, latency = 800, aside = 2000, wait = 40;
+    const double there = double(blocks), tile = double((schedule.m + schedule.n) * schedule.k * bytes);
+    // A block reads only its part of B's tile from the L2 cache. The cost of the wait for other blocks is a guess.
+    const double asked = double((schedule.m + schedule.n / schedule.cluster) * schedule.k * bytes);
+    const double others = schedule.cluster > 1 ? 20 : 0;
+    const double multiply =
+        2 * double(schedule.m * schedule.n * schedule.k) * there / (arch.groupFlops * 2 / double(bytes));
+    const double groups = double(schedule.m / groupRows);
+    const double operands = groups * double((groupRows + schedule.n) * schedule.k * bytes);
+    const double shared = (operands + tile) * there / sharedRate;
+    const double step = std::max({multiply, shared, asked * there / cacheRate, latency / double(schedule.stages - 1)});
+    const double results = double(schedule.m * schedule.n * resultBytes) * there / cacheRate;
+    const double each = double(llvm::divideCeil(k, schedule.k)) * (step + wait / there + others) + results;
+    return double(schedule.inTurn) * each + latency + aside;
+  }
+
+  const Schedule &schedule;
+  const Arch &arch;
+  const ProductSizes &sizes;
+  const int64_t m, n, k, batches, bytes, resultBytes;
+};
+
+std::vector<int64_t> with(std::vector<int64_t> values, int64_t also) {
+  values.push_back(also);
+  llvm::sort(values);
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  return values;
+}
+
+/// Returns the candidates for the number of tiles per block, as long as tiles of the usual size give blocks to the
+/// whole card.
+std::vector<int64_t> turnsFor(Contraction product, const Arch &arch) {
+  constexpr int64_t usual = 128;
+  const ProductSizes sizes = sizesOf(product, /*parts=*/1);
+  const auto tiles = int64_t(llvm::divideCeil(sizes.m, usual) * llvm::divideCeil(sizes.n, usual)) * sizes.batches;
+  std::vector<int64_t> turns;
+  for (int64_t number : {1, 2, 3, 4, 6, 8, 12, 16})
+    if (number == 1 || (number - 1) * arch.multiprocessors < tiles)
+      turns.push_back(number);
+  return turns;
+}
+
+} // namespace
+
+ScheduleSpace spaceOfWgmma(Contraction product, const Arch &arch, const Schedule &initial) {
+  std::string reason;
+  std::optional<MappedOperand> b = mapOperand(product, product.rhs(), product.columns, reason);
+  std::vector<int64_t> widths{64, 128, 192, 256};
+  if (b && b->alongK)
+    widths.insert(widths.begin(), {8, 16, 32});
+  if (!product.rowSums.empty())
+    widths = {initial.n};
+  const int64_t least = widths.front(), rows = initial.m / initial.consumers;
+  // More slots than tiles are useless.
+  const int64_t tiles =
+      int64_t(llvm::divideCeil(product.likelySizeOf(product.depth), lineElements(elementOf(product))));
+  std::vector<int64_t> slots{2, 3, 4, 5, 6, 8};
+  llvm::erase_if(slots, [&](int64_t number) { return number > std::max<int64_t>(2, tiles); });
+  ScheduleSpace space;
+  space.knobs = {{"group_m", with({groupRows, 2 * groupRows}, rows), rows},
+                 {"consumers", {1, 2}, initial.consumers},
+                 {"n", with(widths, initial.n), initial.n},
+                 {"stages", with(slots, initial.stages), initial.stages}};
+  space.knobs.push_back({"raster", rastersFor(sizesOf(product, /*parts=*/1), arch), initial.raster});
+  space.knobs.push_back({"in_turn", with(turnsFor(product, arch), initial.inTurn), initial.inTurn});
+  // Two blocks need two tiles in the same column.
+  std::vector<int64_t> clusters{1};
+  if (product.likelySizeOf(product.rows) > groupRows)
+    clusters.push_back(2);
+  space.knobs.push_back({"cluster", with(clusters, initial.cluster), initial.cluster});
+  auto atMost = [&](int64_t limit, std::vector<Constraint::Term> terms, std::string why) {
+    Constraint constraint;
+    constraint.kind = Constraint::Kind::SumAtMost;
+    constraint.terms = std::move(terms);
+    constraint.limit = limit;
+    constraint.why = std::move(why);
+    space.constraints.push_back(std::move(constraint));
+  };
+  // The condition of whyNotWgmma() on the parts that the blocks of a cluster load.
+  const int64_t unit = 2 * (b && !b->alongK ? lineElements(elementOf(product)) : 8);
+  for (int64_t width : space.knobs[columns].values)
+    if (width % unit != 0) {
+      Constraint alone;
+      alone.kind = Constraint::Kind::Together;
+      alone.knobs = {columns, cluster};
+      alone.sizes = {0, 2};
+      alone.value = width;
+      alone.why = "blocks of a cluster load whole boxes";
+      space.constraints.push_back(std::move(alone));
+    }
+  auto mostOf = [](int64_t size, int64_t atLeast) {
+    return std::max<int64_t>(int64_t(llvm::PowerOf2Ceil(uint64_t(std::max<int64_t>(size, 1)))), atLeast);
+  };
+  atMost(mostOf(product.likelySizeOf(product.rows), groupRows), {{1, {groupM, consumers}}},
+         "a tile has not many more rows than there are");
+  atMost(mostOf(product.likelySizeOf(product.columns), least), {{1, {columns}}},
+         "a tile has not many more columns than there are");
+  // registersOfConsumer() and bytesOfRing().
+  atMost((consumerRegisters - besideSums) * warpGroupSize, {{setsOfSums(product), {groupM, columns}}},
+         "sums fit a thread's registers");
+  atMost(arch.sharedBytes, {{lineBytes, {groupM, consumers, stages}}, {lineBytes, {columns, stages}}, {16, {stages}}},
+         "the stages fit a block's shared memory");
+  return space;
+}
+
+Schedule wgmmaAt(Contraction product, const SchedulePoint &point) {
+  Schedule schedule;
+  schedule.kind = Schedule::Kind::Wgmma;
+  schedule.consumers = point[consumers];
+  schedule.m = point[groupM] * schedule.consumers;
+  schedule.n = point[columns];
+  schedule.k = lineElements(elementOf(product));
+  schedule.stages = point[stages];
+  schedule.raster = point[raster];
+  schedule.inTurn = point[inTurn];
+  schedule.cluster = point[cluster];
+  schedule.threads = (schedule.consumers + 1) * warpGroupSize;
+  return schedule;
+}
+
+double nanosecondsOfWgmma(const Schedule &schedule, Contraction product, const Arch &arch, int64_t parts) {
+  return Estimate(schedule, sizesOf(product, parts), arch).nanoseconds();
+}
+
+Schedule chooseWgmma(Contraction product, const Arch &arch, int64_t parts) {
+  const int64_t width = product.rowSums.empty() ? 64 : product.likelySizeOf(product.columns);
+  Schedule best = wgmmaAt(product, {groupRows, 1, width, 2, 1, 1, 1});
+  const ProductSizes sizes = sizesOf(product, parts);
+  double least = Estimate(best, sizes, arch).nanoseconds();
+  for (const SchedulePoint &point : spaceOfWgmma(product, arch, best).points()) {
+    const Schedule schedule = wgmmaAt(product, point);
+    const double time = Estimate(schedule, sizes, arch).nanoseconds();
+    // Among equal times, prefer more stages, which give loads more time.
+    if (time >= least * 0.999 && !(time <= least && schedule.stages > best.stages))
+      continue;
+    least = time;
+    best = schedule;
+  }
+  return best;
+}
+
+} // namespace tilewright::cuda

@@ -1,0 +1,26 @@
+//===- WgmmaSpace.h - search space and cost model of a product by warp groups -------------===//
+#ifndef TILEWRIGHT_LIB_CODEGEN_NVPTX_WGMMASPACE_H
+#define TILEWRIGHT_LIB_CODEGEN_NVPTX_WGMMASPACE_H
+
+#include "lib/Codegen/NVPTX/Arch.h"
+#include "lib/Codegen/NVPTX/WarpGroupProduct.h"
+#include "tilewright/ScheduleSpace.h"
+
+namespace tilewright::cuda {
+
+/// Returns the space of `product`, for which whyNotOnWarpGroups() must be empty: rows of a warp group, warp groups,
+/// columns, stages. whyNotWgmma() accepts all points, except possibly `initial`.
+ScheduleSpace spaceOfWgmma(Contraction product, const Arch &arch, const Schedule &initial);
+
+Schedule wgmmaAt(Contraction product, const SchedulePoint &point);
+
+/// Returns the time in nanoseconds that the cost model predicts on a card of `arch`. Unknown sizes count as 1024. With
+/// `parts` the reduction is split into as many parts, each a product of a batch (SplitSums.h).
+double nanosecondsOfWgmma(const Schedule &schedule, Contraction product, const Arch &arch, int64_t parts = 1);
+
+/// Returns the point with the least predicted time.
+Schedule chooseWgmma(Contraction product, const Arch &arch, int64_t parts = 1);
+
+} // namespace tilewright::cuda
+
+#endif

@@ -1,0 +1,100 @@
+//===- ReferenceTarget.cpp - the reference target: plain loops, f64 accumulation ------===//
+//
+// The slow oracle. It executes the kernels that the structured stage formed, and defines their meaning: every float
+// between a kernel's operands and its results is f64, every op is a plain loop in the order of its indices, and scalar
+// functions are the C library's. It has no schedules, packing or vectors. Only the plan, the kernel ABI and the loader
+// are shared with the target cpu.
+//
+// `plain` is the same without the widening: kernels compute in their own precision. It is the yardstick for errors
+// (lib/Driver/CompareKernels.h).
+//
+//===----------------------------------------------------------------------===//
+#include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/Linalg/Passes.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+#include "tilewright/HostCode.h"
+#include "tilewright/Passes.h"
+#include "tilewright/Target.h"
+
+using namespace mlir;
+
+namespace tilewright {
+namespace reference {
+namespace {
+
+class ReferenceTarget final : public Target {
+public:
+  explicit ReferenceTarget(bool widen) : widen(widen) {}
+
+  StringRef name() const override { return widen ? "reference" : "plain"; }
+
+  llvm::Error configure(Options &options) override {
+    llvm::Expected<HostMachine> host = describeHost(options.cpu);
+    if (!host)
+      return host.takeError();
+    options.cpu = host->name;
+    if (options.threads <= 0)
+      options.threads = host->threads;
+    return llvm::Error::success();
+  }
+
+  std::string machineKey(const Options &options) override { return llvm::cantFail(describeHost(options.cpu)).key; }
+
+  /// Kernels are not divided: each runs on one thread.
+  void buildTiled(OpPassManager &pm, const Options &) override {
+    auto &kernel = pm.nest<func::FuncOp>();
+    kernel.addPass(createDecomposeTile());
+    if (widen)
+      kernel.addPass(createWidenFloats({/*kernelsOnly=*/true}));
+    kernel.addPass(createCSEPass());
+  }
+
+  void buildVector(OpPassManager &pm, const Options &) override {
+    pm.addPass(createBuildPlan());
+    pm.addPass(createBufferizeKernels());
+    auto &kernel = pm.nest<func::FuncOp>();
+    kernel.addPass(createConvertLinalgToLoopsPass());
+    kernel.addPass(createCanonicalizerPass());
+    kernel.addPass(createCSEPass());
+    kernel.addPass(createFlattenGrid());
+    kernel.addPass(createPlaceScratch());
+    kernel.addPass(createLowerIndexChecks());
+    pm.addPass(createFinishPlan());
+  }
+
+  void buildLowering(OpPassManager &pm, const Options &) override {
+    pm.addPass(createKeepRoundings());
+    pm.addPass(createExpandFloat8());
+    pm.addPass(createLowerKernelABI());
+    auto &kernel = pm.nest<func::FuncOp>();
+    kernel.addPass(createSplitReshapes());
+    kernel.addPass(memref::createExpandStridedMetadataPass());
+    kernel.addPass(createLowerAffinePass());
+    kernel.addPass(createSCFToControlFlowPass());
+    pm.addPass(createLowerToLLVM());
+  }
+
+  llvm::Expected<std::string> emit(ModuleOp module, const Options &options) override {
+    return emitHostArtifact(module, options);
+  }
+  llvm::Expected<std::shared_ptr<Program>> load(StringRef artifact, const Options &options) override {
+    return loadHostArtifact(artifact, options);
+  }
+  llvm::Expected<std::string> print(ModuleOp module, const Options &options) override {
+    return printHostAssembly(module, options);
+  }
+
+private:
+  bool widen;
+};
+} // namespace
+} // namespace reference
+
+std::unique_ptr<Target> createReferenceTarget() { return std::make_unique<reference::ReferenceTarget>(/*widen=*/true); }
+std::unique_ptr<Target> createPlainTarget() { return std::make_unique<reference::ReferenceTarget>(/*widen=*/false); }
+
+} // namespace tilewright

@@ -1,0 +1,33 @@
+//===- AssemblePtx.h - machine code of a GPU from PTX, by ptxas if available ------------===//
+//
+//   PtxAssembly made = assemblePtx(ptx, 90, options.cache);   // for a chip of compute capability 9.0
+//   load(made.cubin.empty() ? ptx : made.cubin);              // otherwise the NVIDIA driver compiles
+//
+// ptxas is found through TILEWRIGHT_PTXAS ("off": the NVIDIA driver compiles), CUDA_HOME or CUDA_PATH, PATH,
+// /usr/local/cuda, or in triton's or NVIDIA's wheel if the package is installed next to one. It assembles the kernels
+// of a module on all cores. The result is stored in the object cache under ptxas's version, the chip and the PTX.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEWRIGHT_LIB_DRIVER_ASSEMBLEPTX_H
+#define TILEWRIGHT_LIB_DRIVER_ASSEMBLEPTX_H
+
+#include "tilewright/CacheFolder.h"
+
+namespace tilewright {
+
+struct PtxAssembly {
+  std::string cubin;       ///< empty: the NVIDIA driver has to compile the PTX
+  std::string stage;       ///< for the report: "ptxas", "cached cubin"; empty if nothing was done
+  double milliseconds = 0; ///< duration of the stage
+  std::string warning;     ///< why an available ptxas produced no cubin; empty: it did, or there is no ptxas
+};
+
+/// Returns a cubin of `ptx` for a chip of compute capability `capability` (90 for 9.0).
+PtxAssembly assemblePtx(llvm::StringRef ptx, int capability, bool useCache);
+
+/// Reads the description in a cache entry's `bytes`; returns false if they are no cubin entry.
+bool describeCubin(llvm::StringRef bytes, CacheEntry &entry);
+
+} // namespace tilewright
+
+#endif

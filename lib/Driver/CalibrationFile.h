@@ -1,0 +1,28 @@
+//===- CalibrationFile.h - a host's measured rates, stored in the cache folder --------===//
+//
+// <cache folder>/calibration/<key>: the text of MachineRates.h with the trailer of CacheFile.h. The key names CPU,
+// cores, caches and the versions of Tilewright and LLVM, so machines that share a home have separate files.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEWRIGHT_LIB_DRIVER_CALIBRATIONFILE_H
+#define TILEWRIGHT_LIB_DRIVER_CALIBRATIONFILE_H
+
+#include "tilewright/MachineRates.h"
+
+#include <optional>
+#include <string>
+
+namespace tilewright {
+
+/// Returns the rates of the host `identity` stored in `folder`, or nothing if none can be read.
+std::optional<MachineRates> loadRates(const std::string &folder, const std::string &identity);
+
+/// Stores the rates atomically; several processes may do so at once. Returns false with a sentence in `reason`.
+bool storeRates(const std::string &folder, const std::string &identity, const MachineRates &rates, std::string &reason);
+
+/// Returns the path of the file.
+std::string ratesPath(const std::string &folder, const std::string &identity);
+
+} // namespace tilewright
+
+#endif

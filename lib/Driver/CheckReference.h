@@ -1,0 +1,16 @@
+//===- CheckReference.h - compare every kernel with the reference target --------------------===//
+#ifndef TILEWRIGHT_LIB_DRIVER_CHECKREFERENCE_H
+#define TILEWRIGHT_LIB_DRIVER_CHECKREFERENCE_H
+
+#include "tilewright/Compiler.h"
+#include "tilewright/Target.h"
+
+namespace tilewright {
+
+/// Compiles a program for `target` that checks each of its kernels against the reference in every call; a call in
+/// which one differs fails and names it. `module` is at the end of the structured stage; `options` are for `target`.
+llvm::Expected<std::shared_ptr<Program>> compileChecked(mlir::ModuleOp module, Target &target, const Options &options);
+
+} // namespace tilewright
+
+#endif

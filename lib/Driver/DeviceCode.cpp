@@ -1,0 +1,167 @@
+//===- DeviceCode.cpp - kernels of a GPU and their plan, for targets -------------------===//
+//
+// The image has the format of HostArtifact: the plan, a line per kernel ("name threads shared maps..."), and the PTX.
+//
+// Tests: test/Codegen/NVPTX, test/Python/test_cuda.py
+//
+//===----------------------------------------------------------------------===//
+#include "tilewright/DeviceCode.h"
+#include "lib/Driver/AssemblePtx.h"
+#include "lib/Driver/HostArtifact.h"
+#include "lib/Plan/PlanFromIR.h"
+#include "lib/Runtime/CUDA/DriverProgram.h"
+#include "lib/Runtime/CUDA/EmulatedDevice.h"
+#include "lib/Runtime/Plan/Plan.h"
+#include "llvm/ADT/StringExtras.h"
+#include <numeric>
+
+using namespace mlir;
+
+namespace tilewright {
+
+char DeviceError::ID;
+
+namespace {
+
+bool takeAll(int32_t outputs, CallersMemory *memory, std::string &error) {
+  std::vector<int32_t> all(size_t(outputs), 0);
+  std::iota(all.begin(), all.end(), 0);
+  return !memory || memory->take(all, error);
+}
+
+class EmulatedProgram final : public Program {
+public:
+  explicit EmulatedProgram(std::unique_ptr<runtime::EmulatedDevice> device) : device(std::move(device)) {}
+
+  bool run(const void *const *inputs, void *const *outputs, const int64_t *symbols, const uint64_t *, int,
+           std::string &error, CallersMemory *memory) override {
+    // Allocate all results at once: the emulated device need not save memory.
+    return takeAll(device->numOutputs(), memory, error) &&
+           (device->run(inputs, outputs, symbols, error) || withLine(error, report.stepLines));
+  }
+  void repack() override {} // every call packs again
+
+private:
+  std::unique_ptr<runtime::EmulatedDevice> device;
+};
+
+class DriverProgram final : public Program {
+public:
+  explicit DriverProgram(std::unique_ptr<runtime::DriverProgram> program) : program(std::move(program)) {}
+
+  bool run(const void *const *inputs, void *const *outputs, const int64_t *symbols, const uint64_t *versions, int,
+           std::string &error, CallersMemory *memory) override {
+    return takeAll(program->numOutputs(), memory, error) &&
+           (program->run(inputs, outputs, symbols, versions, memory, error) || withLine(error, report.stepLines));
+  }
+  void repack() override { program->repack(); }
+  int64_t packedBytes() override { return program->packedBytes(); }
+
+private:
+  std::unique_ptr<runtime::DriverProgram> program;
+};
+
+llvm::Error refused(const std::string &why) {
+  return llvm::createStringError("the compiled program cannot be loaded: %s", why.c_str());
+}
+
+/// Returns the ordinal in "cuda:1", or 0 for "cuda" and "".
+std::optional<int> ordinalOf(StringRef device) {
+  int ordinal = 0;
+  if (device.empty() || device == "cuda")
+    return ordinal;
+  if (device.consume_front("cuda:") && !device.getAsInteger(10, ordinal) && ordinal >= 0)
+    return ordinal;
+  return std::nullopt;
+}
+
+} // namespace
+
+llvm::Error checkDevice(StringRef device) {
+  if (device == "emulated" || ordinalOf(device))
+    return llvm::Error::success();
+  return llvm::createStringError("target cuda knows no device '%s'; there are \"cuda\", \"cuda:1\" and so on, and "
+                                 "\"emulated\"",
+                                 device.str().c_str());
+}
+
+int deviceCapability(StringRef device) {
+  std::optional<int> ordinal = ordinalOf(device);
+  return ordinal ? runtime::DriverContext::capabilityOf(*ordinal) : 0;
+}
+
+llvm::Expected<std::string> emitDeviceArtifact(ModuleOp module, StringRef ptx, ArrayRef<DeviceKernel> kernels) {
+  llvm::Expected<plan::Plan> plan = planOf(module);
+  if (!plan)
+    return plan.takeError();
+  std::string table;
+  for (const std::string &name : plan->kernels) {
+    const auto *kernel = llvm::find_if(kernels, [&](const DeviceKernel &each) { return each.name == name; });
+    if (kernel == kernels.end())
+      return llvm::createStringError("kernel %s of the plan has no code", name.c_str());
+    table += name + " " + std::to_string(kernel->threads) + " " + std::to_string(kernel->shared);
+    for (const TensorMapRecipe &map : kernel->maps)
+      table += " " + map.text();
+    table += "\n";
+  }
+  std::vector<uint8_t> image = plan::serialize(*plan);
+  return packHostArtifact({StringRef(reinterpret_cast<const char *>(image.data()), image.size()), table, {ptx}});
+}
+
+llvm::Expected<std::shared_ptr<Program>> loadDeviceArtifact(StringRef artifact, const Options &options) {
+  llvm::Expected<HostArtifact> parts = readHostArtifact(artifact);
+  if (!parts)
+    return parts.takeError();
+  llvm::Expected<plan::Plan> plan = planOf(*parts);
+  if (!plan)
+    return plan.takeError();
+  std::vector<runtime::GridKernel> kernels;
+  for (StringRef line : llvm::split(parts->kernelNames.rtrim('\n'), '\n')) {
+    if (line.empty())
+      continue;
+    SmallVector<StringRef> words(llvm::split(line, ' '));
+    runtime::GridKernel kernel;
+    kernel.name = words.front().str();
+    bool whole =
+        words.size() >= 3 && !words[1].getAsInteger(10, kernel.threads) && !words[2].getAsInteger(10, kernel.shared);
+    for (StringRef map : ArrayRef(words).drop_front(std::min<size_t>(3, words.size())))
+      whole &= TensorMapRecipe::read(map, kernel.maps.emplace_back());
+    if (!whole)
+      return llvm::createStringError("the compiled table of kernels cannot be read");
+    kernels.push_back(std::move(kernel));
+  }
+  std::string ptx = parts->objects.empty() ? "" : parts->objects.front().str();
+  std::string error;
+  std::unique_ptr<runtime::GridPlan> grids = runtime::GridPlan::create(std::move(*plan), std::move(kernels), error);
+  if (!grids)
+    return refused(error);
+  if (options.device == "emulated") {
+    auto device = runtime::EmulatedDevice::create(std::move(grids), std::move(ptx), error);
+    if (!device)
+      return refused(error);
+    return std::make_shared<EmulatedProgram>(std::move(device));
+  }
+  if (llvm::Error unknown = checkDevice(options.device))
+    return unknown;
+  auto context = runtime::DriverContext::of(*ordinalOf(options.device), error);
+  if (!context)
+    return llvm::make_error<DeviceError>("target '" + options.target + "' cannot run: " + error);
+  PtxAssembly made = assemblePtx(ptx, context->capability, options.cache);
+  std::string cubinRefused;
+  auto program = runtime::DriverProgram::create(std::move(grids), std::move(ptx), std::move(made.cubin),
+                                                std::move(context), options.cudaGraph, cubinRefused, error);
+  if (!program)
+    return llvm::make_error<DeviceError>("the compiled program cannot be loaded: " + error);
+  auto loaded = std::make_shared<DriverProgram>(std::move(program));
+  if (!made.stage.empty())
+    loaded->report.stageMilliseconds.push_back({made.stage, made.milliseconds});
+  if (!made.warning.empty())
+    loaded->report.warnings.push_back(made.warning);
+  if (!cubinRefused.empty())
+    loaded->report.warnings.push_back("the NVIDIA driver compiles the kernels, because it does not take what ptxas "
+                                      "made: " +
+                                      cubinRefused + "; TILEWRIGHT_PTXAS names another ptxas, or \"off\"");
+  return loaded;
+}
+
+} // namespace tilewright

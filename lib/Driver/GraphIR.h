@@ -1,0 +1,17 @@
+//===- GraphIR.h - check that a module is a graph that can be compiled -------===//
+#ifndef TILEWRIGHT_LIB_DRIVER_GRAPHIR_H
+#define TILEWRIGHT_LIB_DRIVER_GRAPHIR_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/Error.h"
+
+namespace tilewright {
+
+/// Succeeds if `module` has @main, whose arguments are the symbolic sizes (index) and then tensors, and if each
+/// tensor's sizes are numbers or expressions over these symbols. Importers write such graphs; hand-written ones may
+/// be wrong. The error names the line and the type, and shows the correct form.
+llvm::Error checkGraph(mlir::ModuleOp module);
+
+} // namespace tilewright
+
+#endif

@@ -1,0 +1,30 @@
+//===- HostArtifact.h - plan and object code in one image -------------------------===//
+#ifndef TILEWRIGHT_LIB_DRIVER_HOSTARTIFACT_H
+#define TILEWRIGHT_LIB_DRIVER_HOSTARTIFACT_H
+
+#include "lib/Runtime/Plan/Plan.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include <string>
+
+namespace tilewright {
+
+/// Parts of an image of packHostArtifact(), into which they point.
+struct HostArtifact {
+  llvm::StringRef plan;        ///< written by plan::serialize()
+  llvm::StringRef kernelNames; ///< a line per kernel of the plan, see nameKernels() in HostCode.cpp
+  llvm::SmallVector<llvm::StringRef> objects;
+};
+
+std::string packHostArtifact(const HostArtifact &parts);
+
+/// Returns the parts of `image`, or an error if it is truncated.
+llvm::Expected<HostArtifact> readHostArtifact(llvm::StringRef image);
+
+/// Returns the plan of `parts`, or an error if it cannot be read.
+llvm::Expected<plan::Plan> planOf(const HostArtifact &parts);
+
+} // namespace tilewright
+
+#endif

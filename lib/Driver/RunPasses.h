@@ -1,0 +1,26 @@
+//===- RunPasses.h - run a pipeline and return its errors as text --------------------------===//
+#ifndef TILEWRIGHT_LIB_DRIVER_RUNPASSES_H
+#define TILEWRIGHT_LIB_DRIVER_RUNPASSES_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Pass/PassManager.h"
+#include <optional>
+#include <string>
+
+namespace tilewright {
+
+/// Runs `pm` on `module`. Returns nothing on success; otherwise the errors of its passes, without locations, which
+/// may be an empty text.
+inline std::optional<std::string> errorsOf(mlir::PassManager &pm, mlir::ModuleOp module) {
+  std::string text;
+  mlir::ScopedDiagnosticHandler handler(module.getContext(), [&](mlir::Diagnostic &diagnostic) {
+    if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error)
+      text += (text.empty() ? "" : "\n") + diagnostic.str();
+  });
+  return succeeded(pm.run(module)) ? std::nullopt : std::optional(std::move(text));
+}
+
+} // namespace tilewright
+
+#endif

@@ -1,0 +1,326 @@
+//===- Session.cpp - compile a graph stage by stage to a program -----------------------===//
+#include "dialects/Graph/Decisions.h"
+#include "dialects/Graph/Graph.h"
+#include "lib/Driver/CaughtThreads.h"
+#include "lib/Driver/CheckReference.h"
+#include "lib/Driver/CompileCache.h"
+#include "lib/Driver/GraphIR.h"
+#include "lib/Plan/PlanFromIR.h"
+#include "lib/Verify/StageIR.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Pass/PassManager.h"
+#include "tilewright/Compiler.h"
+#include "tilewright/ForkMutex.h"
+#include "tilewright/Passes.h"
+#include "tilewright/Pipelines.h"
+#include "tilewright/StageContract.h"
+#include "tilewright/Target.h"
+#include "tilewright/Tuner.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+#include <chrono>
+#include <map>
+
+using namespace mlir;
+
+namespace tilewright {
+
+struct Session::State {
+  State() : context(registry(), MLIRContext::Threading::DISABLED) {
+    context.setThreadPool(threads);
+    context.loadAllAvailableDialects();
+  }
+
+  static const DialectRegistry &registry() {
+    static DialectRegistry *registry = [] {
+      auto *made = new DialectRegistry;
+      registerAllDialects(*made);
+      return made;
+    }();
+    return *registry;
+  }
+
+  CaughtThreads threads;
+  MLIRContext context;
+  bool crashed = false;
+  const uint64_t generation = runtime::forkGeneration();
+};
+
+Session::Session() : state(std::make_unique<State>()) {}
+Session::~Session() {
+  if (state->crashed)
+    (void)state.release(); // stopped threads still use it
+}
+MLIRContext &Session::context() { return state->context; }
+bool Session::isOfThisProcess() const { return state->generation == runtime::forkGeneration(); }
+
+/// In a forked child, a pass would wait for threads that exist only in the parent.
+static llvm::Error requireThisProcess(const Session &session) {
+  if (session.isOfThisProcess())
+    return llvm::Error::success();
+  return llvm::createStringError("this session was made before the process was forked, and its threads stayed in "
+                                 "the parent; make a new session in the child");
+}
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+/// Collects the errors of a stage, which are returned to the caller and not printed. Warnings are appended to
+/// `warnings`.
+class ErrorText {
+public:
+  ErrorText(MLIRContext &context, std::vector<std::string> &warnings)
+      : handler(&context, [&](Diagnostic &diagnostic) {
+          if (diagnostic.getSeverity() == DiagnosticSeverity::Warning)
+            warnings.push_back(diagnostic.str());
+          if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
+            return;
+          llvm::raw_string_ostream stream(text);
+          stream << (text.empty() ? "" : "\n");
+          if (auto file = diagnostic.getLocation()->findInstanceOf<FileLineColLoc>())
+            stream << file.getFilename().getValue() << ":" << file.getLine() << ": ";
+          stream << diagnostic;
+        }) {}
+  std::string text;
+
+private:
+  ScopedDiagnosticHandler handler;
+};
+
+struct Stage {
+  StringRef name;
+  llvm::unique_function<void(OpPassManager &)> build;
+};
+
+/// Returns the stages that remain to run.
+std::vector<Stage> stagesOf(Target &target, const Options &options) {
+  std::vector<Stage> stages;
+  stages.push_back({"graph", [&](OpPassManager &pm) {
+                      if (!options.sizesHold)
+                        pm.addNestedPass<func::FuncOp>(createGuardSizes());
+                      target.buildGraph(pm, options);
+                      buildGraphStage(pm, options.threads);
+                    }});
+  stages.push_back({"structured", [&](OpPassManager &pm) {
+                      buildStructuredStage(pm, options.rounding == "eager", target.kernelLimits());
+                    }});
+  stages.push_back({"tiled", [&](OpPassManager &pm) { target.buildTiled(pm, options); }});
+  stages.push_back({"vector", [&](OpPassManager &pm) { target.buildVector(pm, options); }});
+  stages.push_back({"target", [&](OpPassManager &pm) { target.buildLowering(pm, options); }});
+  if (verifiesStages())
+    for (Stage &stage : stages)
+      stage.build = [build = std::move(stage.build), name = stage.name, &target](OpPassManager &pm) mutable {
+        build(pm);
+        pm.addPass(createVerifyStage({name.str(), target.dialectsAfter(name)}));
+      };
+  auto done = llvm::find_if(stages, [&](const Stage &stage) { return stage.name == options.startAt; });
+  if (done != stages.end())
+    stages.erase(stages.begin(), done + 1);
+  return stages;
+}
+
+llvm::Error runStage(ModuleOp module, Stage &stage, std::vector<std::string> &warnings) {
+  MLIRContext &context = *module.getContext();
+  ErrorText errors(context, warnings);
+  PassManager pm(&context, ModuleOp::getOperationName());
+  pm.enableVerifier(verifiesStages());
+  stage.build(pm);
+  enterStage(stage.name);
+  if (succeeded(pm.run(module)))
+    return llvm::Error::success();
+  return llvm::createStringError("stage %s: %s", stage.name.str().c_str(),
+                                 errors.text.empty() ? "failed without a message" : errors.text.c_str());
+}
+
+/// Returns the folder for the dumps of the next graph: `directory` for the first graph of the process, then graph-1,
+/// graph-2, ... in it.
+std::string nextDumpFolder(const std::string &directory) {
+  if (directory.empty())
+    return "";
+  static auto *graphs = new runtime::ForkSafe<std::map<std::string, int>>;
+  int number = (*graphs->lock())[directory]++;
+  return number == 0 ? directory : directory + "/graph-" + std::to_string(number);
+}
+
+llvm::Error dump(ModuleOp module, StringRef directory, size_t number, StringRef stage) {
+  if (directory.empty())
+    return llvm::Error::success();
+  if (std::error_code code = llvm::sys::fs::create_directories(directory))
+    return llvm::createStringError(code, "cannot make the dump directory '%s'", directory.str().c_str());
+  SmallString<128> path(directory);
+  llvm::sys::path::append(path, std::to_string(number) + "-" + stage + ".mlir");
+  std::error_code code;
+  llvm::raw_fd_ostream out(path, code);
+  if (code)
+    return llvm::createStringError(code, "cannot write '%s'", path.c_str());
+  module->print(out, OpPrintingFlags().elideLargeElementsAttrs(64));
+  return llvm::Error::success();
+}
+
+/// Copies decisions of the structured stage from the module's attribute to the report.
+void collectDecisions(ModuleOp module, CompileReport &report) {
+  auto decisions = module->getAttrOfType<ArrayAttr>("tw.decisions");
+  if (!decisions)
+    return;
+  for (Attribute attribute : decisions) {
+    auto entry = cast<DictionaryAttr>(attribute);
+    auto text = [&](StringRef name) { return entry.getAs<StringAttr>(name).str(); };
+    report.decisions.push_back(
+        {entry.getAs<BoolAttr>("fused").getValue(), text("subject"), text("reason"), text("where")});
+  }
+}
+} // namespace
+
+/// Returns the target of `options`, and validates and completes the options.
+static llvm::Expected<Target *> chooseTarget(Options &options) {
+  std::string error;
+  Target *target = findTarget(options.target, error);
+  if (!target)
+    return llvm::createStringError("%s", error.c_str());
+  if (options.rounding != "fused" && options.rounding != "eager")
+    return llvm::createStringError("rounding is 'fused' or 'eager', not '%s'", options.rounding.c_str());
+  if (!options.check.empty() && options.check != "reference")
+    return llvm::createStringError("check is 'reference' or empty, not '%s'", options.check.c_str());
+  if (!options.check.empty())
+    options.cache = false; // a checked program consists of three programs
+  if (!target->hasDevices() && !(options.arch.empty() && options.device.empty()))
+    return llvm::createStringError("target '%s' takes no %s: it runs on the host's CPU", options.target.c_str(),
+                                   options.arch.empty() ? "device" : "arch");
+  if (options.cudaGraph && (!target->hasDevices() || options.device == "emulated"))
+    return llvm::createStringError("CUDA graphs are of a GPU; target '%s'%s runs without: leave the option cuda_graph "
+                                   "(--cuda-graph) out",
+                                   options.target.c_str(),
+                                   options.device.empty() ? "" : (" on device '" + options.device + "'").c_str());
+  if (llvm::Error failed = target->configure(options))
+    return std::move(failed);
+  if (llvm::Error failed = completeTuneOptions(options))
+    return std::move(failed);
+  return target;
+}
+
+/// Returns an error if the module has no model: stages and passes require a graph, or the result of an earlier stage.
+static llvm::Error requireModel(ModuleOp module, const Options &options) {
+  if (!options.startAt.empty())
+    return checkStageIR(module, options.startAt);
+  return checkGraph(module);
+}
+
+llvm::Error Session::lowerTo(ModuleOp module, StringRef stage, const Options &options,
+                             llvm::function_ref<void(StringRef stage)> after) {
+  if (llvm::Error failed = requireThisProcess(*this))
+    return failed;
+  return caught<llvm::Error>(state->crashed, [&] { return lowerHere(module, stage, options, after); });
+}
+
+llvm::Expected<std::shared_ptr<Program>> Session::compile(ModuleOp module, const Options &options) {
+  if (llvm::Error failed = requireThisProcess(*this))
+    return std::move(failed);
+  return caught<llvm::Expected<std::shared_ptr<Program>>>(state->crashed, [&] { return compileHere(module, options); });
+}
+
+llvm::Error Session::lowerHere(ModuleOp module, StringRef stage, const Options &given,
+                               llvm::function_ref<void(StringRef stage)> after) {
+  Options options = given;
+  llvm::Expected<Target *> target = chooseTarget(options);
+  if (!target)
+    return target.takeError();
+  if (!llvm::is_contained(stageNames(), stage)) {
+    std::vector<std::string> known(stageNames().begin(), stageNames().end());
+    return llvm::createStringError("unknown stage '" + stage + "'" + suggestName(stage, known) +
+                                   "; known stages: " + llvm::join(known, ", "));
+  }
+  if (llvm::Error failed = requireModel(module, options))
+    return failed;
+  if (stage == options.startAt)
+    return llvm::Error::success();
+  if (llvm::is_contained(stageNames(), options.startAt) &&
+      llvm::find(stageNames(), stage) < llvm::find(stageNames(), options.startAt))
+    return llvm::createStringError("stage '" + stage + "' lies before '" + options.startAt +
+                                   "', at whose end this IR was saved");
+  for (Stage &step : stagesOf(**target, options)) {
+    std::vector<std::string> warnings;
+    llvm::Error failed = runStage(module, step, warnings);
+    for (const std::string &warning : warnings)
+      llvm::errs() << "tilewright: warning: " << warning << "\n";
+    if (failed)
+      return failed;
+    if (after)
+      after(step.name);
+    if (step.name == stage)
+      break;
+  }
+  return llvm::Error::success();
+}
+
+llvm::Expected<std::shared_ptr<Program>> Session::compileHere(ModuleOp module, const Options &given) {
+  Options options = given;
+  llvm::Expected<Target *> chosen = chooseTarget(options);
+  if (!chosen)
+    return chosen.takeError();
+  Target *target = *chosen;
+  if (!options.startAt.empty())
+    return llvm::createStringError("a program is compiled from its graph: startAt is for lowerTo and libraries");
+  if (llvm::Error failed = requireModel(module, options))
+    return std::move(failed);
+  CompileReport report;
+  module.lookupSymbol<func::FuncOp>("main").walk(
+      [&](Operation *op) { report.operations += op->getName().getDialectNamespace() == "tw"; });
+  CompileCache cache(module, options, *target);
+  if (auto kept = cache.load(*target, options); !kept || *kept)
+    return kept;
+  std::string dumpFolder = nextDumpFolder(options.dumpDirectory);
+  if (llvm::Error failed = dump(module, dumpFolder, 0, "imported"))
+    return std::move(failed);
+  report.stageMilliseconds.push_back({"key", cache.keyMilliseconds});
+  size_t number = 0;
+  for (Stage &stage : stagesOf(*target, options)) {
+    auto start = Clock::now();
+    if (llvm::Error failed = runStage(module, stage, report.warnings))
+      return std::move(failed);
+    report.stageMilliseconds.push_back({stage.name.str(), since(start)});
+    if (llvm::Error failed = dump(module, dumpFolder, ++number, stage.name))
+      return std::move(failed);
+    if (stage.name == "structured") {
+      collectDecisions(module, report);
+      module->removeAttr("tw.decisions");
+      for (auto function : module.getOps<func::FuncOp>())
+        report.distinctKernels += function->hasAttr("tw.kernel");
+      module.lookupSymbol<func::FuncOp>("main").walk([&](func::CallOp) { ++report.kernels; });
+      if (!options.check.empty()) {
+        llvm::Expected<std::shared_ptr<Program>> program = compileChecked(module, *target, options);
+        if (program)
+          (*program)->report = std::move(report);
+        return program;
+      }
+    }
+  }
+  report.stepLines = stepLines(module);
+  releaseCompilerMemory(); // free MLIR's memory before LLVM needs memory
+  enterStage("codegen");
+  auto start = Clock::now();
+  llvm::Expected<std::string> artifact = target->emit(module, options);
+  if (!artifact)
+    return artifact.takeError();
+  report.stageMilliseconds.push_back({"codegen", since(start)});
+  start = Clock::now();
+  llvm::Expected<std::shared_ptr<Program>> program = target->load(*artifact, options);
+  if (!program)
+    return program.takeError();
+  const double inside = takeLoading(**program, report);
+  report.stageMilliseconds.push_back({"load", since(start) - inside});
+  start = Clock::now();
+  cache.store(report, *artifact);
+  report.stageMilliseconds.push_back({"store", since(start)});
+  (*program)->report = std::move(report);
+  return program;
+}
+
+} // namespace tilewright

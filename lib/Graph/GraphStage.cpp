@@ -1,0 +1,28 @@
+//===- GraphStage.cpp - the passes of the graph stage ---------------------------===//
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+#include "tilewright/Passes.h"
+#include "tilewright/Pipelines.h"
+
+using namespace mlir;
+
+namespace tilewright {
+
+void buildGraphStage(OpPassManager &pm, int64_t threads) {
+  auto &function = pm.nest<func::FuncOp>();
+  function.addPass(createCanonicalizerPass());
+  function.addPass(createMatchQuantized());
+  function.addPass(createNarrowSoftmax());
+  SplitKAttentionOptions keys;
+  if (threads > 0)
+    keys.threads = threads;
+  function.addPass(createSplitKAttention(keys));
+  function.addPass(createPropagateLayout());
+  function.addPass(createSplitDepth());
+  function.addPass(createCollapseViews());
+  function.addPass(createCanonicalizerPass());
+  function.addPass(createCSEPass());
+}
+
+} // namespace tilewright

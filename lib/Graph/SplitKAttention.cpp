@@ -1,0 +1,154 @@
+//===- SplitKAttention.cpp - --tw-split-k-attention: decoding steps for many threads ---------===//
+//
+// Before (8 heads, one query, 4096 keys):
+//   %r, %l = tw.attention %q, %k, %v : tensor<1x8x1x64xbf16>, tensor<1x8x4096x64xbf16>, tensor<1x8x4096x64xbf16>
+// After:
+//   %q4 = tw.broadcast %q : tensor<4x8x1x64xbf16>
+//   %k4 = tw.permute (tw.reshape %k : tensor<8x4x1024x64xbf16>) {permutation = [1, 0, 2, 3]}           // and %v4
+//   %r4, %l4 = tw.attention %q4, %k4, %v4 : ... -> tensor<4x8x1x64xf32>, tensor<4x8x1xf32>
+//   %w = tw.softmax %l4 {dim = 0, safe}
+//   %r = tw.cast (tw.reduce sum %r4 * %w {dims = [0], keepdim})
+//
+// The tasks of attention are heads of a batch and rows. A few rows of one batch with many keys would leave most threads
+// idle. Therefore the parts of the keys become the batch dimension. The weight of a part's result follows from its
+// log-sum-exp; a part with only masked keys has the weight 0. Views of keys and values are not materialized, whether
+// heads or tokens come first. Source: Dao et al., "Flash-Decoding for long-context inference", 2023.
+//
+// Parts have at least 512 keys. The pass needs known sizes, and inference, where the log-sum-exp is not read.
+//
+// Test: test/Graph/split-k-attention.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Graph/Graph.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+#include "tilewright/Passes.h"
+#include "tilewright/StageContract.h"
+
+using namespace mlir;
+
+namespace tilewright {
+#define GEN_PASS_DEF_SPLITKATTENTION
+#include "tilewright/Passes.h.inc"
+namespace graph {
+namespace {
+
+RankedTensorType tensorType(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+/// Returns the number of parts of the keys with which each of `threads` has four tasks. There are more if heads share
+/// keys, because a part of these stays in the caches for all heads that read it. 1: the keys are not split.
+int64_t partsOfKeys(AttentionOp op, int64_t threads) {
+  constexpr int64_t mostRows = 4, leastKeys = 512; // a block of keys of the kernel
+  RankedTensorType q = tensorType(op.getQuery()), k = tensorType(op.getKey()), v = tensorType(op.getValue());
+  if (!q.hasStaticShape() || !k.hasStaticShape() || !v.hasStaticShape() || op.getCausal() ||
+      !op.getLogsumexp().use_empty() || q.getElementType().isF64())
+    return 1;
+  const int64_t heads = q.getDimSize(1), rows = q.getDimSize(2), keys = k.getDimSize(2);
+  if (q.getDimSize(0) != 1 || k.getDimSize(0) != 1 || v.getDimSize(0) != 1 || heads < 1 || rows < 1 || rows > mostRows)
+    return 1;
+  if (op.getMask()) {
+    RankedTensorType mask = tensorType(op.getMask());
+    if (!mask.hasStaticShape() || mask.getRank() == 0 || mask.getRank() > 4 || mask.getShape().back() != keys)
+      return 1;
+  }
+  const int64_t enoughTasks = (heads > k.getDimSize(1) ? 16 : 4) * threads;
+  int64_t parts = 1;
+  for (int64_t count = 2; parts * heads < enoughTasks && keys / count >= leastKeys; ++count)
+    if (keys % count == 0)
+      parts = count;
+  return parts;
+}
+
+class KeySplitter {
+public:
+  KeySplitter(AttentionOp op, int64_t parts)
+      : op(op), builder(op), loc(op.getLoc()), parts(parts), f32(builder.getF32Type()) {}
+
+  void run() {
+    ArrayRef<int64_t> q = tensorType(op.getQuery()).getShape(), v = tensorType(op.getValue()).getShape();
+    const int64_t heads = q[1], rows = q[2], columns = v[3];
+    Value query = BroadcastOp::create(builder, loc, typeOf({parts, heads, rows, q[3]}, op.getQuery()), op.getQuery());
+    auto attention = AttentionOp::create(builder, loc,
+                                         TypeRange{RankedTensorType::get({parts, heads, rows, columns}, f32),
+                                                   RankedTensorType::get({parts, heads, rows}, f32)},
+                                         query, inParts(op.getKey()), inParts(op.getValue()), maskInParts(),
+                                         op.getScaleAttr(), UnitAttr());
+    attention->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+    Value sums = attention.getLogsumexp();
+    Value shares = SoftmaxOp::create(builder, loc, sums.getType(), sums, /*dim=*/0, /*log=*/false, /*safe=*/true);
+    shares = ReshapeOp::create(builder, loc, RankedTensorType::get({parts, heads, rows, 1}, f32), shares);
+    Value result = attention.getResult();
+    result = MulOp::create(builder, loc, result.getType(), result, shares);
+    result = ReduceOp::create(builder, loc, RankedTensorType::get({1, heads, rows, columns}, f32), result,
+                              ReduceKindAttr::get(builder.getContext(), ReduceKind::Sum),
+                              builder.getDenseI64ArrayAttr({0}), builder.getUnitAttr());
+    if (op.getResult().getType() != result.getType())
+      result = CastOp::create(builder, loc, op.getResult().getType(), result);
+    op.getResult().replaceAllUsesWith(result);
+    op.erase();
+  }
+
+private:
+  static RankedTensorType typeOf(ArrayRef<int64_t> sizes, Value like) {
+    return RankedTensorType::get(sizes, tensorType(like).getElementType());
+  }
+  Value permuted(Value value, ArrayRef<int64_t> permutation) {
+    SmallVector<int64_t> sizes;
+    for (int64_t dim : permutation)
+      sizes.push_back(tensorType(value).getDimSize(dim));
+    return PermuteOp::create(builder, loc, typeOf(sizes, value), value, builder.getDenseI64ArrayAttr(permutation));
+  }
+
+  /// Returns 1 x heads x keys x size as parts x heads x keys / parts x size, by views only.
+  Value inParts(Value value) {
+    ArrayRef<int64_t> sizes = tensorType(value).getShape();
+    const int64_t heads = sizes[1], keys = sizes[2], size = sizes[3];
+    auto permute = value.getDefiningOp<PermuteOp>();
+    if (permute && permute.getPermutation() == ArrayRef<int64_t>{0, 2, 1, 3}) { // tokens first
+      Value base = permute.getInput();
+      return permuted(
+          ReshapeOp::create(builder, loc, typeOf({parts, keys / parts, heads, size}, base), base).getResult(),
+          {0, 2, 1, 3});
+    }
+    return permuted(
+        ReshapeOp::create(builder, loc, typeOf({heads, parts, keys / parts, size}, value), value).getResult(),
+        {1, 0, 2, 3});
+  }
+
+  Value maskInParts() {
+    Value mask = op.getMask();
+    if (!mask)
+      return {};
+    ArrayRef<int64_t> own = tensorType(mask).getShape();
+    SmallVector<int64_t> sizes(4 - own.size(), 1);
+    llvm::append_range(sizes, own);
+    const int64_t keys = sizes[3];
+    Value cut = ReshapeOp::create(builder, loc, typeOf({sizes[1], sizes[2], parts, keys / parts}, mask), mask);
+    return permuted(cut, {2, 0, 1, 3});
+  }
+
+  AttentionOp op;
+  OpBuilder builder;
+  Location loc;
+  int64_t parts;
+  Type f32;
+};
+
+} // namespace
+} // namespace graph
+
+namespace {
+struct SplitKAttention : impl::SplitKAttentionBase<SplitKAttention> {
+  using SplitKAttentionBase::SplitKAttentionBase;
+  void runOnOperation() final {
+    if (failed(requireForm(getOperation(), IRForm::Graph, getArgument())))
+      return signalPassFailure();
+    SmallVector<graph::AttentionOp> found;
+    getOperation().walk([&](graph::AttentionOp op) { found.push_back(op); });
+    for (graph::AttentionOp op : found)
+      if (int64_t parts = graph::partsOfKeys(op, threads); parts > 1)
+        graph::KeySplitter(op, parts).run();
+  }
+};
+} // namespace
+} // namespace tilewright

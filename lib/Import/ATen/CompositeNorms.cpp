@@ -1,0 +1,130 @@
+//===- CompositeNorms.cpp - norms of plain exports --------------------------------------===//
+//
+//   batch_norm(x, w, b, mean, var, false, ...)    an op of the table with its arguments in another order
+//   linalg_vector_norm(x, 2, [1])                 sqrt(sum(x * x, 1))
+//
+// Test: test/Python/test_plain_exports.py
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Import/ATen/Composites.h"
+#include "lib/Import/ATen/Table.h"
+#include <cmath>
+
+namespace tilewright {
+namespace {
+
+/// batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled)
+Results batchNorm(Node &n) {
+  const bool training = n.flag(5, "training");
+  if (training && !n.has(3, "running_mean") && !n.has(4, "running_var"))
+    return importAs(n, "aten._native_batch_norm_legit.no_stats",
+                    {argumentOf(n, 0, "input"), argumentOf(n, 1, "weight"), argumentOf(n, 2, "bias"), true,
+                     argumentOf(n, 6, "momentum"), argumentOf(n, 7, "eps")});
+  if (training)
+    return n.refuse("batch norm in training writes its running statistics, and a compiled model keeps no state between "
+                    "calls: call model.eval() before it is exported");
+  return importAs(n, "aten._native_batch_norm_legit_no_training.default",
+                  {argumentOf(n, 0, "input"), argumentOf(n, 1, "weight"), argumentOf(n, 2, "bias"),
+                   argumentOf(n, 3, "running_mean"), argumentOf(n, 4, "running_var"), argumentOf(n, 6, "momentum"),
+                   argumentOf(n, 7, "eps")});
+}
+
+/// group_norm(input, num_groups, weight, bias, eps). The table's op gets no sizes; it reads them from the input.
+Results groupNorm(Node &n) {
+  RankedTensorType none;
+  return importAs(n, "aten.native_group_norm.default",
+                  {argumentOf(n, 0, "input"), argumentOf(n, 2, "weight"), argumentOf(n, 3, "bias"), Arg(), Arg(), Arg(),
+                   argumentOf(n, 1, "num_groups"), argumentOf(n, 4, "eps", 1e-5)},
+                  {n.type(), none, none});
+}
+
+/// Returns the `order`-norm of `x` over `dims`, in the accumulator's type. The norm of infinite order is the largest
+/// magnitude, that of order -infinity the smallest.
+Value normOf(Node &n, Value x, double order, ArrayRef<int64_t> dims, bool keepdim, Type compute) {
+  Value magnitude = n.op<AbsOp>({n.cast(x, compute)});
+  auto sum = [&](Value terms) { return n.reduce(ReduceKind::Sum, terms, dims, keepdim); };
+  if (std::isinf(order))
+    return n.reduce(order > 0 ? ReduceKind::Max : ReduceKind::Min, magnitude, dims, keepdim);
+  if (order == 0)
+    return sum(n.cast(n.op<NeOp>({magnitude, n.scalar(0, compute)}, n.i1()), compute));
+  if (order == 1)
+    return sum(magnitude);
+  if (order == 2)
+    return n.op<SqrtOp>({sum(n.op<MulOp>({magnitude, magnitude}))});
+  return n.op<PowOp>(sum(n.op<PowOp>(magnitude, order)), 1 / order);
+}
+
+/// A vector norm: (self, order, dim, keepdim)
+Results vectorNorm(Node &n, llvm::StringRef name) {
+  Value x = n.tensor(0, "self");
+  double order = n.has(1, name) ? n.number(1, name) : 2;
+  SmallVector<int64_t> dims = n.dims(2, "dim", n.rankOf(x));
+  bool keepdim = n.flag(3, "keepdim");
+  if (!n.demand(isa<FloatType>(n.element()), "a norm of integers"))
+    return n.refused();
+  return n.cast(normOf(n, x, order, dims, keepdim, n.accumulator(n.element())), n.element());
+}
+
+Results linalgVectorNorm(Node &n) { return vectorNorm(n, "ord"); }
+Results scalarNorm(Node &n) { return vectorNorm(n, "p"); }
+
+/// linalg_norm(self, ord, dim, keepdim); only vector norms are supported.
+Results linalgNorm(Node &n) {
+  Value x = n.tensor(0, "self");
+  if (n.has(1, "ord") && (!n.isNumber(1, "ord") || n.dims(2, "dim", n.rankOf(x)).size() != 1))
+    return n.refuse("norms of matrices are not supported");
+  return vectorNorm(n, "ord");
+}
+
+/// _weight_norm(v, g, dim): v * g / |v|, with norms over all dimensions but `dim` (-1: over all dimensions).
+Results weightNorm(Node &n) {
+  Value v = n.tensor(0, "v"), g = n.tensor(1, "g");
+  int64_t dim = n.integer(2, "dim", 0);
+  if (n.failed())
+    return n.refused();
+  SmallVector<int64_t> dims = allDims(n.rankOf(v));
+  if (dim != -1)
+    dims.erase(dims.begin() + n.wrapDim(dim, n.rankOf(v)));
+  if (n.failed())
+    return n.refused();
+  Type compute = n.accumulator(n.element());
+  Value norm = normOf(n, v, 2, dims, true, compute);
+  return n.cast(n.op<MulOp>({n.cast(v, compute), n.op<DivOp>({n.cast(g, compute), norm})}), n.element());
+}
+
+/// instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled)
+Results instanceNorm(Node &n) {
+  Value x = n.tensor(0, "input");
+  if (!n.demand(n.rankOf(x) > 2, "it has no dimensions behind its channels"))
+    return n.refused();
+  if (!n.flag(5, "use_input_stats"))
+    return importAs(n, "aten._native_batch_norm_legit_no_training.default",
+                    {argumentOf(n, 0, "input"), argumentOf(n, 1, "weight"), argumentOf(n, 2, "bias"),
+                     argumentOf(n, 3, "running_mean"), argumentOf(n, 4, "running_var"), argumentOf(n, 6, "momentum"),
+                     argumentOf(n, 7, "eps")});
+  if (n.has(3, "running_mean"))
+    return n.refuse("it writes its running statistics, and a compiled model keeps no state between calls: call "
+                    "model.eval() before it is exported");
+  auto channels = dyn_cast<AffineConstantExpr>(n.sizesIn(x)[1]);
+  if (!channels)
+    return n.refuse("the number of channels is symbolic");
+  RankedTensorType none;
+  return importAs(n, "aten.native_group_norm.default",
+                  {argumentOf(n, 0, "input"), argumentOf(n, 1, "weight"), argumentOf(n, 2, "bias"), Arg(), Arg(), Arg(),
+                   channels.getValue(), argumentOf(n, 7, "eps", 1e-5)},
+                  {n.type(), none, none});
+}
+
+} // namespace
+
+void registerCompositeNorms(Table &t) {
+  t["aten.batch_norm.default"] = batchNorm;
+  t["aten.group_norm.default"] = groupNorm;
+  t["aten.instance_norm.default"] = instanceNorm;
+  t["aten.linalg_vector_norm.default"] = linalgVectorNorm;
+  t["aten.linalg_norm.default"] = linalgNorm;
+  t["aten.norm.Scalar"] = t["aten.norm.ScalarOpt_dim"] = scalarNorm;
+  t["aten._weight_norm.default"] = weightNorm;
+}
+
+} // namespace tilewright

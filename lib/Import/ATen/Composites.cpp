@@ -1,0 +1,301 @@
+//===- Composites.cpp - ops of plain exports that torch decomposes otherwise --------------===//
+//
+// torch.compile and tilewright.export decompose these before importing; only files of torch.export.save contain them.
+// Most are an op of the table with its arguments in another order:
+//
+//   conv2d(x, w, b, stride, padding, dilation, groups)
+//   convolution(x, w, b, stride, padding, dilation, transposed = false, output_padding = [0], groups)
+//
+// They are not part of importTable(), because the decompositions keep every op of that table.
+//
+// Test: test/Python/test_plain_exports.py
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Import/ATen/Composites.h"
+#include "lib/Import/ATen/Einsum.h"
+#include "lib/Import/ATen/Indexing.h"
+#include "lib/Import/ATen/Table.h"
+
+namespace tilewright {
+Results importAs(Node &n, llvm::StringRef target, const ArgList &args, ArrayRef<RankedTensorType> types) {
+  Node other(n.importer, target, args, {}, types, n.loc);
+  Results results = importTable().find(target)->second(other);
+  return other.failed() ? n.refuse(other.reason) : results;
+}
+
+Results importAs(Node &n, llvm::StringRef target, const ArgList &args) { return importAs(n, target, args, n.type()); }
+
+Arg argumentOf(Node &n, unsigned index, llvm::StringRef name, Arg otherwise) {
+  const Arg *arg = n.find(index, name);
+  return arg ? *arg : otherwise;
+}
+
+Arg listOf(ArrayRef<int64_t> values) {
+  ArgList list;
+  for (int64_t value : values)
+    list.push_back(value);
+  return list;
+}
+
+namespace {
+
+/// conv<N>d(input, weight, bias, stride, padding, dilation, groups)
+Results plainConvolution(Node &n) {
+  return importAs(n, "aten.convolution.default",
+                  {argumentOf(n, 0, "input"), argumentOf(n, 1, "weight"), argumentOf(n, 2, "bias"),
+                   argumentOf(n, 3, "stride", listOf(1)), argumentOf(n, 4, "padding", listOf(0)),
+                   argumentOf(n, 5, "dilation", listOf(1)), false, listOf(0), argumentOf(n, 6, "groups", int64_t(1))});
+}
+
+/// Likewise with padding "valid" or "same". For an even window torch pads one more element behind, which tw.convolution
+/// does not support.
+Results convolutionPadded(Node &n) {
+  Value weight = n.tensor(1, "weight");
+  std::string how = n.text(4, "padding", "valid");
+  SmallVector<int64_t> dilation = n.has(5, "dilation") ? n.integers(5, "dilation") : SmallVector<int64_t>{1};
+  if (!n.demand(n.rankOf(weight) > 2, "a weight without spatial dimensions") ||
+      !n.demand(how == "valid" || how == "same", "the padding '" + how + "' is neither same nor valid"))
+    return n.refused();
+  dilation.resize(n.rankOf(weight) - 2, dilation.empty() ? 1 : dilation.front());
+  SmallVector<int64_t> padding(dilation.size(), 0);
+  for (size_t i = 0; i < padding.size() && how == "same"; ++i) {
+    auto window = ::mlir::dyn_cast<AffineConstantExpr>(n.sizesIn(weight)[i + 2]);
+    int64_t all;
+    if (!window || __builtin_mul_overflow(window.getValue() - 1, dilation[i], &all) || all < 0 || all % 2 != 0)
+      return n.refuse("padding 'same' of an even window; pad the input with torch.nn.functional.pad");
+    padding[i] = all / 2;
+  }
+  return importAs(n, "aten.convolution.default",
+                  {argumentOf(n, 0, "input"), argumentOf(n, 1, "weight"), argumentOf(n, 2, "bias"),
+                   argumentOf(n, 3, "stride", listOf(1)), listOf(padding), listOf(dilation), false, listOf(0),
+                   argumentOf(n, 6, "groups", int64_t(1))});
+}
+
+/// conv_transpose<N>d(input, weight, bias, stride, padding, output_padding, groups, dilation)
+Results convolutionTransposed(Node &n) {
+  return importAs(n, "aten.convolution.default",
+                  {argumentOf(n, 0, "input"), argumentOf(n, 1, "weight"), argumentOf(n, 2, "bias"),
+                   argumentOf(n, 3, "stride", listOf(1)), argumentOf(n, 4, "padding", listOf(0)),
+                   argumentOf(n, 7, "dilation", listOf(1)), true, argumentOf(n, 5, "output_padding", listOf(0)),
+                   argumentOf(n, 6, "groups", int64_t(1))});
+}
+
+/// max_pool<N>d(self, kernel_size, stride, padding, dilation, ceil_mode)
+template <int64_t spatial> Results maxPool(Node &n) {
+  return importAs(n, spatial == 2 ? "aten.max_pool2d_with_indices.default" : "aten.max_pool3d_with_indices.default",
+                  {argumentOf(n, 0, "self"), argumentOf(n, 1, "kernel_size"), argumentOf(n, 2, "stride", ArgList()),
+                   argumentOf(n, 3, "padding", listOf(0)), argumentOf(n, 4, "dilation", listOf(1)),
+                   argumentOf(n, 5, "ceil_mode", false)});
+}
+
+/// max_pool1d: a pool over images of height 1.
+Results maxPoolOfLines(Node &n) {
+  Value x = n.tensor(0, "self");
+  auto number = [&](unsigned index, llvm::StringRef name, int64_t otherwise) {
+    SmallVector<int64_t> values = n.integers(index, name);
+    return values.empty() ? otherwise : values.front();
+  };
+  int64_t kernel = number(1, "kernel_size", 1), stride = number(2, "stride", kernel), padding = number(3, "padding", 0),
+          dilation = number(4, "dilation", 1);
+  const int64_t rank = n.rankOf(x);
+  if (!n.demand((rank == 2 || rank == 3) && n.type().getRank() == rank, "it takes lines"))
+    return n.refused();
+  SmallVector<AffineExpr> sizes = sizesOf(n.type());
+  if (rank == 2)
+    sizes.insert(sizes.begin(), n.constantSize(1));
+  sizes.insert(sizes.begin() + 2, n.constantSize(1));
+  Value image = n.unsqueeze(rank == 2 ? n.unsqueeze(x, 0) : x, 2);
+  Builder &b = n.builder;
+  RankedTensorType type = tensorWithSizes(sizes, n.element());
+  auto pooled = MaxPoolOp::create(n.builder, n.loc, TypeRange{type, tensorWithSizes(sizes, n.i64())}, image,
+                                  b.getDenseI64ArrayAttr({1, kernel}), b.getDenseI64ArrayAttr({1, stride}),
+                                  b.getDenseI64ArrayAttr({0, padding}), b.getDenseI64ArrayAttr({1, dilation}));
+  return n.reshape(pooled.getResult(), n.type());
+}
+
+template <int64_t spatial> Results adaptiveAvgPool(Node &n) {
+  return importAs(n, spatial == 2 ? "aten._adaptive_avg_pool2d.default" : "aten._adaptive_avg_pool3d.default",
+                  {argumentOf(n, 0, "self"), argumentOf(n, 1, "output_size")});
+}
+
+/// dropout(input, p, train)
+Results dropout(Node &n) {
+  Value x = n.tensor(0, "input");
+  if (!n.flag(2, "train"))
+    return x;
+  return importAs(n, "aten.native_dropout.default", {argumentOf(n, 0, "input"), argumentOf(n, 1, "p"), true});
+}
+
+/// to(...) and type_as: the arguments are ignored, because the result's type gives the dtype.
+Results toResult(Node &n) {
+  Value x = n.tensor(0, "self");
+  return n.failed() ? n.refused() : n.convert(x, n.element());
+}
+
+/// matmul by numpy's rule: vectors become matrices, and leading dimensions broadcast.
+Results matmul(Node &n) {
+  Value a = n.tensor(0, "self"), b = n.tensor(1, "other");
+  if (!n.demand(n.rankOf(a) > 0 && n.rankOf(b) > 0, "a product of 0-d tensors"))
+    return n.refused();
+  if (n.rankOf(a) == 1)
+    a = n.unsqueeze(a, 0);
+  if (n.rankOf(b) == 1)
+    b = n.unsqueeze(b, 1);
+  SmallVector<AffineExpr> rows = n.sizesIn(a), columns = n.sizesIn(b);
+  AffineExpr depth = rows.pop_back_val(), m = rows.pop_back_val(), k = columns.pop_back_val();
+  columns.pop_back();
+  auto product = [](ArrayRef<AffineExpr> sizes, AffineExpr one) {
+    for (AffineExpr size : sizes)
+      one = one * size;
+    return canonicalSize(one);
+  };
+  if (columns.empty()) // a single matrix: all leading dimensions are rows
+    return n.reshape(n.matmul(n.reshape(a, {product(rows, m), depth}), b), n.type());
+  SmallVector<AffineExpr> lead = sizesOf(n.type());
+  const size_t rank = std::max(rows.size(), columns.size());
+  if (!n.demand(lead.size() >= rank, "the result has too few dimensions"))
+    return n.refused();
+  lead.resize(rank);
+  auto batched = [&](Value value, AffineExpr first, AffineExpr second) {
+    SmallVector<AffineExpr> sizes(lead);
+    sizes.append({first, second});
+    return n.reshape(n.broadcast(value, sizes), {product(lead, n.constantSize(1)), first, second});
+  };
+  return n.reshape(n.matmul(batched(a, m, depth), batched(b, depth, k)), n.type());
+}
+
+/// diff(self, n, dim, prepend, append): differences of adjacent elements; n must be 1.
+Results difference(Node &n) {
+  Value x = n.tensor(0, "self"), before = n.optionalTensor(3, "prepend"), behind = n.optionalTensor(4, "append");
+  if (n.failed())
+    return n.refused();
+  int64_t dim = n.dim(2, "dim", n.rankOf(x), -1);
+  if (n.integer(1, "n", 1) != 1 || n.element().isInteger(1))
+    return n.refuse("differences of differences and of booleans are not supported; write them with slices");
+  SmallVector<Value> parts;
+  for (Value part : {before, x, behind})
+    if (part && n.demand(n.rankOf(part) == n.type().getRank() && n.rankOf(part) > 0, "its parts have other ranks"))
+      parts.push_back(n.cast(part, n.element()));
+  if (n.failed())
+    return n.refused();
+  Value whole = parts.size() == 1 ? parts.front() : n.concat(parts, dim);
+  AffineExpr kept = sizesOf(n.type())[dim];
+  return n.op<SubOp>(
+      {n.sliceDim(whole, dim, n.constantSize(1), kept), n.sliceDim(whole, dim, n.constantSize(0), kept)});
+}
+
+/// einsum(equation, tensors)
+Results einsumNode(Node &n) {
+  std::string equation = n.text(0, "equation");
+  SmallVector<Value> operands = n.tensors(1, "tensors");
+  if (n.failed())
+    return n.refused();
+  for (Value &operand : operands)
+    operand = n.cast(operand, n.element());
+  return einsum(n, equation, operands);
+}
+
+/// masked_scatter(self, mask, source): the k-th true element is replaced by the k-th element of the source. If the
+/// source has fewer elements, the index is out of range.
+Results maskedScatter(Node &n) {
+  Value x = n.tensor(0, "self"), mask = n.tensor(1, "mask"), source = n.tensor(2, "source");
+  if (!n.demand(n.element().isIntOrFloat() && n.elementOf(mask) == n.i1(), "its mask is not boolean"))
+    return n.refused();
+  SmallVector<AffineExpr> sizes = sizesOf(n.type());
+  AffineExpr count = elementCount(n.type()), given = elementCount(n.typeOf(source));
+  if (!n.demand(given != n.constantSize(0), "its source has no elements"))
+    return n.refused();
+  Value flat = n.reshape(n.broadcast(mask, sizes), {count});
+  Value before =
+      ScanOp::create(n.builder, n.loc, tensorWithSizes({count}, n.i64()), n.cast(flat, n.i64()), ScanKind::Sum, 0);
+  Value place = n.op<MaximumOp>({n.op<SubOp>({before, n.scalarInt(1, n.i64())}), n.scalarInt(0, n.i64())});
+  Value taken = take(n, n.reshape(source, {given}), {place}, 0);
+  return n.where(n.reshape(flat, sizes), n.reshape(n.cast(taken, n.element()), sizes),
+                 n.broadcast(n.cast(x, n.element()), sizes));
+}
+
+/// Registers other names of ops of the table that have the same arguments.
+void registerSynonyms(Table &t) {
+  static constexpr std::pair<llvm::StringLiteral, llvm::StringLiteral> names[] = {
+      {"absolute", "abs"},
+      {"negative", "neg"},
+      {"multiply", "mul"},
+      {"subtract", "sub"},
+      {"divide", "div"},
+      {"true_divide", "div"},
+      {"concat", "cat"},
+      {"concatenate", "cat"},
+      {"clip", "clamp"},
+      {"greater", "gt"},
+      {"less", "lt"},
+      {"greater_equal", "ge"},
+      {"less_equal", "le"},
+      {"not_equal", "ne"},
+      {"arccos", "acos"},
+      {"arcsin", "asin"},
+      {"arctan", "atan"},
+      {"arctan2", "atan2"},
+      {"arccosh", "acosh"},
+      {"arcsinh", "asinh"},
+      {"arctanh", "atanh"},
+      {"fix", "trunc"},
+      {"special_expit", "sigmoid"},
+      {"special_exp2", "exp2"},
+      {"special_erf", "erf"},
+      {"special_erfc", "erfc"},
+      {"special_expm1", "expm1"},
+      {"special_log1p", "log1p"},
+      {"special_logit", "logit"},
+      {"special_logsumexp", "logsumexp"},
+      {"special_softmax", "softmax"},
+      {"special_log_softmax", "log_softmax"}};
+  for (const auto &entry : importTable())
+    for (auto [other, name] : names)
+      if (entry.first().starts_with(("aten." + name + ".").str()))
+        t[("aten." + other + entry.first().drop_front(5 + name.size())).str()] = entry.second;
+  for (llvm::StringRef op : {"swapaxes.default", "swapdims.default"})
+    t[("aten." + op).str()] = importTable().lookup("aten.transpose.int");
+  t["aten.max.other"] = importTable().lookup("aten.maximum.default");
+  t["aten.min.other"] = importTable().lookup("aten.minimum.default");
+  t["aten.adjoint.default"] = importTable().lookup("aten.mT.default");
+}
+
+} // namespace
+
+const Table &compositeTable() {
+  static const Table table = [] {
+    Table t;
+    for (llvm::StringRef op : {"conv1d", "conv2d", "conv3d"}) {
+      t[("aten." + op + ".default").str()] = plainConvolution;
+      t[("aten." + op + ".padding").str()] = convolutionPadded;
+    }
+    for (llvm::StringRef op : {"conv_transpose1d.default", "conv_transpose2d.input", "conv_transpose3d.input"})
+      t[("aten." + op).str()] = convolutionTransposed;
+    t["aten.max_pool1d.default"] = maxPoolOfLines;
+    t["aten.max_pool2d.default"] = maxPool<2>;
+    t["aten.max_pool3d.default"] = maxPool<3>;
+    t["aten.adaptive_avg_pool2d.default"] = adaptiveAvgPool<2>;
+    t["aten.adaptive_avg_pool3d.default"] = adaptiveAvgPool<3>;
+    t["aten.dropout.default"] = dropout;
+    for (llvm::StringRef op : {"to.dtype", "to.dtype_layout", "to.device", "to.other", "type_as.default"})
+      t[("aten." + op).str()] = toResult;
+    t["aten.matmul.default"] = matmul;
+    t["aten.diff.default"] = difference;
+    t["aten.einsum.default"] = einsumNode;
+    t["aten.masked_scatter.default"] = maskedScatter;
+    t["aten.detach_.default"] = [](Node &n) { return Results(n.tensor(0, "self")); };
+    registerSynonyms(t);
+    registerCompositeNorms(t);
+    registerCompositeViews(t);
+    registerInterpolation(t);
+    registerCompositeActivations(t);
+    registerGridSampling(t);
+    registerRecurrent(t);
+    registerWindows(t);
+    registerExperts(t);
+    return t;
+  }();
+  return table;
+}
+
+} // namespace tilewright

@@ -1,0 +1,100 @@
+//===- Contractions.cpp - matrix products --------------------------------------------===//
+#include "lib/Import/ATen/Table.h"
+#include "lib/Import/Builder/Node.h"
+
+namespace tilewright {
+namespace {
+
+Results matrixProduct(Node &n) {
+  Value a = n.tensor(0, "self"), b = n.tensor(1, "mat2");
+  if (n.failed())
+    return n.refused();
+  return n.matmul(a, b);
+}
+
+/// beta * self + alpha * product, rounded once to the result's type. beta = 0 ignores self, including its NaNs.
+/// `product` has the accumulator's type.
+Value scaledAddition(Node &n, Value self, Value product, double beta, double alpha) {
+  if (alpha != 1.0)
+    product = n.op<MulOp>(product, alpha);
+  if (beta == 0.0)
+    return n.cast(product, n.element());
+  self = n.cast(self, n.elementOf(product));
+  return n.cast(n.op<AddOp>({product, beta == 1.0 ? self : n.op<MulOp>(self, beta)}), n.element());
+}
+
+/// beta * self + alpha * (a @ b)
+Results addProduct(Node &n) {
+  Value self = n.tensor(0, "self"), a = n.tensor(1, "mat1"), b = n.tensor(2, "mat2");
+  double beta = n.number(3, "beta", 1.0), alpha = n.number(4, "alpha", 1.0);
+  if (n.failed())
+    return n.refused();
+  if (alpha == 1.0 && beta == 1.0)
+    return n.op<AddOp>({n.matmul(a, b), n.cast(self, n.element())});
+  return scaledAddition(n, self, n.matmul(a, b, n.accumulator(n.element())), beta, alpha);
+}
+
+Results matrixVector(Node &n) {
+  Value a = n.tensor(0, "self"), v = n.tensor(1, "vec");
+  if (n.failed())
+    return n.refused();
+  return n.reshape(n.matmul(a, n.unsqueeze(v, 1)), n.type());
+}
+
+Results addMatrixVector(Node &n) {
+  Value self = n.tensor(0, "self"), a = n.tensor(1, "mat"), v = n.tensor(2, "vec");
+  double beta = n.number(3, "beta", 1.0), alpha = n.number(4, "alpha", 1.0);
+  if (n.failed())
+    return n.refused();
+  Value product = n.matmul(a, n.unsqueeze(v, 1), n.accumulator(n.element()));
+  return scaledAddition(n, self, n.reshape(product, sizesOf(n.type())), beta, alpha);
+}
+
+Results dot(Node &n) {
+  Value a = n.tensor(0, "self"), b = n.tensor(1, "tensor");
+  if (n.failed())
+    return n.refused();
+  return n.reshape(n.matmul(n.unsqueeze(a, 0), n.unsqueeze(b, 1)), n.type());
+}
+
+/// linear(input, weight, bias): all leading dimensions are rows.
+Results linear(Node &n) {
+  Value x = n.tensor(0, "input"), weight = n.tensor(1, "weight"), bias = n.optionalTensor(2, "bias");
+  if (n.failed())
+    return n.refused();
+  if (!n.demand(n.rankOf(x) > 0, "an input without dimensions"))
+    return n.refused();
+  if (n.rankOf(weight) != 2)
+    return n.refuse("a weight of rank " + llvm::Twine(n.rankOf(weight)) + " is not supported; give a matrix");
+  SmallVector<AffineExpr> sizes = n.sizesIn(x);
+  AffineExpr rows = n.constantSize(1);
+  for (AffineExpr size : ArrayRef(sizes).drop_back())
+    rows = rows * size;
+  Value product =
+      n.reshape(n.matmul(n.reshape(x, {canonicalSize(rows), sizes.back()}), n.transpose(weight, 0, 1)), n.type());
+  return bias ? n.op<AddOp>({product, bias}) : product;
+}
+
+Results outer(Node &n) {
+  Value a = n.tensor(0, "self"), b = n.tensor(1, "vec2");
+  if (n.failed())
+    return n.refused();
+  return n.op<MulOp>({n.unsqueeze(n.cast(a, n.element()), 1), n.cast(b, n.element())});
+}
+
+} // namespace
+
+void registerContractions(Table &t) {
+  t["aten.mm.default"] = matrixProduct;
+  t["aten.bmm.default"] = matrixProduct;
+  t["aten.addmm.default"] = addProduct;
+  t["aten.baddbmm.default"] = addProduct;
+  t["aten.mv.default"] = matrixVector;
+  t["aten.addmv.default"] = addMatrixVector;
+  t["aten.dot.default"] = dot;
+  t["aten.vdot.default"] = dot;
+  t["aten.linear.default"] = linear;
+  t["aten.outer.default"] = outer;
+}
+
+} // namespace tilewright

@@ -1,0 +1,141 @@
+//===- Creation.cpp - ops that create tensors -----------------------------------------------===//
+#include "lib/Import/ATen/Table.h"
+#include "lib/Import/Builder/Node.h"
+
+namespace tilewright {
+namespace {
+
+/// start + i * step in the result's type: in integers if start and step are integers, otherwise in double like torch.
+Results range(Node &n, unsigned startIndex, int stepIndex) {
+  bool isFloat = isa<FloatType>(n.element());
+  auto isInteger = [&](int index, llvm::StringRef name) {
+    const Arg *arg = index < 0 ? nullptr : n.find(index, name);
+    return !arg || !std::holds_alternative<double>(*arg);
+  };
+  bool byIntegers = isInteger(startIndex, "start") && isInteger(stepIndex, "step");
+  Type compute = byIntegers || !isFloat ? n.i64() : n.f64();
+  bool hasStart = startIndex != ~0u && n.has(startIndex, "start"), hasStep = stepIndex >= 0 && n.has(stepIndex, "step");
+  Value start = hasStart ? n.operand(startIndex, "start", compute) : Value();
+  Value step = hasStep ? n.operand(stepIndex, "step", compute) : Value();
+  if (n.failed())
+    return n.refused();
+  Value result = n.iota(sizesOf(n.type()), 0, compute);
+  if (step && !(n.isNumber(stepIndex, "step") && !std::holds_alternative<SymbolicInt>(*n.find(stepIndex, "step")) &&
+                n.number(stepIndex, "step") == 1.0))
+    result = n.op<MulOp>({result, step});
+  bool fromZero = !start || (!std::holds_alternative<SymbolicInt>(*n.find(startIndex, "start")) &&
+                             n.number(startIndex, "start") == 0.0);
+  if (!fromZero)
+    result = n.op<AddOp>({result, start});
+  return n.cast(result, n.element());
+}
+Results arange(Node &n) { return range(n, ~0u, -1); }
+Results arangeFrom(Node &n) { return range(n, 0, -1); }
+Results arangeStep(Node &n) { return range(n, 0, 2); }
+/// prims.iota(length, *, start, step, dtype)
+Results primsIota(Node &n) { return range(n, 1, 2); }
+
+/// linspace(start, end, steps), computed from both ends to the middle, like torch.
+Results linspace(Node &n) {
+  if (!n.isNumber(0, "start") || !n.isNumber(1, "end"))
+    return n.refuse("ends that are tensors are not supported");
+  double start = n.number(0, "start"), end = n.number(1, "end");
+  int64_t steps = n.integer(2, "steps");
+  if (n.failed())
+    return n.refused();
+  if (!isa<FloatType>(n.element()))
+    return n.refuse("an integer linspace is not supported");
+  Type t = n.f64();
+  Value i = n.iota(sizesOf(n.type()), 0, t);
+  double step = steps > 1 ? (end - start) / double(steps - 1) : 0;
+  Value up = n.op<AddOp>(n.op<MulOp>(i, step), start);
+  Value down = n.op<AddOp>(n.op<MulOp>(n.op<AddOp>(i, -double(steps - 1)), step), end);
+  if (steps <= 1) // a single step gives the start
+    return n.cast(up, n.element());
+  return n.cast(n.where(n.compare<LtOp>(i, n.scalar(double(steps / 2), t)), up, down), n.element());
+}
+
+Results constantFull(Node &n, double value) { return n.full(n.scalar(value, n.element()), n.type()); }
+Results zeros(Node &n) { return constantFull(n, 0); }
+Results ones(Node &n) { return constantFull(n, 1); }
+
+/// full(size, value), full_like(self, value)
+Results full(Node &n) {
+  Value value = n.operand(1, "fill_value", n.element());
+  if (n.failed())
+    return n.refused();
+  return n.full(value, n.type());
+}
+/// new_full(self, size, value)
+Results newFull(Node &n) {
+  Value value = n.operand(2, "fill_value", n.element());
+  if (n.failed())
+    return n.refused();
+  return n.full(value, n.type());
+}
+/// fill(self, value)
+Results fill(Node &n) {
+  Value value = n.operand(1, "value", n.element());
+  if (n.failed())
+    return n.refused();
+  return n.full(value, n.type());
+}
+Results scalarTensor(Node &n) {
+  Value value = n.operand(0, "s", n.element());
+  if (n.failed())
+    return n.refused();
+  return value;
+}
+
+/// Compares column - row with the diagonal, in the last two dimensions.
+template <typename OpT> Results triangle(Node &n) {
+  Value x = n.tensor(0, "self");
+  Value diagonal = n.has(1, "diagonal") ? n.operand(1, "diagonal", n.i64()) : n.scalarInt(0, n.i64());
+  if (n.failed())
+    return n.refused();
+  SmallVector<AffineExpr> sizes = n.sizesIn(x);
+  if (sizes.size() < 2)
+    return n.refuse("a tensor of rank 2 or more is needed");
+  Value row = n.iota({sizes[sizes.size() - 2], n.constantSize(1)}, 0, n.i64()),
+        column = n.iota({sizes.back()}, 0, n.i64());
+  Value keep = n.compare<OpT>(column, n.op<AddOp>({row, diagonal}));
+  return n.where(keep, x, n.scalarInt(0, n.element()));
+}
+
+Results eye(Node &n) {
+  SmallVector<AffineExpr> sizes = sizesOf(n.type());
+  if (!n.demand(sizes.size() == 2, "a matrix is needed"))
+    return n.refused();
+  Value row = n.iota({sizes[0], n.constantSize(1)}, 0, n.i64()), column = n.iota({sizes[1]}, 0, n.i64());
+  return n.cast(n.compare<EqOp>(row, column), n.element());
+}
+
+} // namespace
+
+void registerCreation(Table &t) {
+  t["aten.arange.default"] = arange;
+  t["aten.arange.start"] = arangeFrom;
+  t["aten.arange.start_step"] = arangeStep;
+  t["prims.iota.default"] = primsIota;
+  t["aten.linspace.default"] = linspace;
+  for (llvm::StringRef op : {"zeros", "zeros_like", "new_zeros", "empty_like", "new_empty", "new_empty_strided",
+                             "empty_strided", "empty_permuted"})
+    t[("aten." + op + ".default").str()] = zeros;
+  t["aten.empty.memory_format"] = zeros;
+  for (llvm::StringRef op : {"ones", "ones_like", "new_ones"})
+    t[("aten." + op + ".default").str()] = ones;
+  t["aten.full.default"] = full;
+  t["aten.full_like.default"] = full;
+  t["aten.new_full.default"] = newFull;
+  t["aten.fill.Scalar"] = fill;
+  t["aten.fill.Tensor"] = fill;
+  t["aten.zero.default"] = zeros;
+  t["aten.scalar_tensor.default"] = scalarTensor;
+  t["prims.scalar_tensor.default"] = scalarTensor;
+  t["aten.tril.default"] = triangle<LeOp>;
+  t["aten.triu.default"] = triangle<GeOp>;
+  t["aten.eye.default"] = eye;
+  t["aten.eye.m"] = eye;
+}
+
+} // namespace tilewright

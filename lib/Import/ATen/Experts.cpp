@@ -1,0 +1,110 @@
+//===- Experts.cpp - grouped matrix products of plain exports ---------------------------===//
+//
+//   _grouped_mm(x [rows, I], matrices [groups, I, O], ends [groups])    rows up to ends[0] by matrices[0], and so on
+//
+// Rows are gathered into blocks that belong to one group each, and each block is multiplied by its group's matrix:
+// decision 0020. python/tilewright/decomposed/groups.py does the same for graphs from torch.compile.
+//
+// Test: test/Python/test_plain_exports.py
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Import/ATen/Indexing.h"
+#include "lib/Import/ATen/Table.h"
+
+namespace tilewright {
+namespace {
+
+constexpr int64_t most = 64;    ///< most rows of a block
+constexpr int64_t unknown = 16; ///< rows of a block if the number of rows is symbolic
+
+/// Takes entries of a tensor of rank 1, or rows of another tensor, at indices of any rank.
+Value at(Node &n, Value x, Value places) { return take(n, x, {places}, 0); }
+
+/// Divides integers of at least 0 by a power of 2.
+Value quotient(Node &n, Value x, int64_t by) {
+  return by == 1 ? x : n.op<ShiftRightOp>({x, n.scalarInt(llvm::Log2_64(by), n.i64())});
+}
+
+/// Counts the ends, except the last, that are at most each of `numbers`: the group of that number.
+Value groupOf(Node &n, Value ends, AffineExpr groups, Value numbers) {
+  Value first = n.sliceDim(ends, 0, n.constantSize(0), canonicalSize(groups - 1));
+  Value behind = n.cast(n.compare<LeOp>(n.unsqueeze(first, 0), n.unsqueeze(numbers, 1)), n.i64());
+  return n.reduce(ReduceKind::Sum, behind, {1}, false);
+}
+
+/// (self, mat2, offs, bias, out_dtype); transformers' custom operator has the first three.
+Results groupedProduct(Node &n) {
+  Value x = n.tensor(0, "self"), matrices = n.tensor(1, "mat2");
+  if (!n.demand(n.has(2, "offs"), "groups of which no ends are given") || !n.demand(!n.has(3, "bias"), "with a bias"))
+    return n.refused();
+  Value ends = n.cast(n.tensor(2, "offs"), n.i64());
+  if (!n.demand(n.rankOf(x) == 2 && n.rankOf(matrices) == 3 && n.rankOf(ends) == 1 && n.type().getRank() == 2,
+                "its operands are no rows, matrices and ends"))
+    return n.refused();
+  auto groups = dyn_cast<AffineConstantExpr>(n.sizesIn(matrices)[0]);
+  AffineExpr count = n.sizesIn(x)[0], columns = n.sizesIn(matrices)[2];
+  if (!n.demand(groups && groups.getValue() > 1, "fewer than two groups, or a number of them that is symbolic") ||
+      !n.demand(count != n.constantSize(0) && n.sizesIn(ends)[0] == groups, "no rows, or ends of other groups"))
+    return n.refused();
+  int64_t size = unknown;
+  if (auto rows = dyn_cast<AffineConstantExpr>(count))
+    for (size = 1; size * 2 <= std::min(most, rows.getValue() / groups.getValue() / 2);)
+      size *= 2;
+  Value zero = n.scalarInt(0, n.i64()), rowsOf = n.scalarInt(size, n.i64());
+  Value zeros = n.broadcast(zero, {n.constantSize(1)});
+  Value starts = n.concat({zeros, n.sliceDim(ends, 0, n.constantSize(0), canonicalSize(groups - 1))}, 0);
+  Value lengths = n.op<AddOp>({n.op<SubOp>({ends, starts}), n.scalarInt(size - 1, n.i64())});
+  lengths = quotient(n, lengths, size);
+  Value blockEnds = ScanOp::create(n.builder, n.loc, lengths.getType(), lengths, ScanKind::Sum, 0);
+  Value blockStarts = n.op<SubOp>({blockEnds, lengths});
+  // An upper bound for all lengths. Surplus blocks are computed with the last group's matrix and are not used.
+  AffineExpr blocks = size > 1 ? canonicalSize(count.floorDiv(size) + groups) : count;
+  Value block = n.iota({blocks}, 0, n.i64()), row = n.iota({count}, 0, n.i64());
+  Value group = groupOf(n, blockEnds, groups, block);
+  Value first = n.op<SubOp>({block, at(n, blockStarts, group)});
+  first = n.op<AddOp>({at(n, starts, group), n.op<MulOp>({first, rowsOf})});
+  Value rows = n.op<AddOp>({n.unsqueeze(first, 1), n.iota({n.constantSize(size)}, 0, n.i64())});
+  rows = n.op<MaximumOp>({n.op<MinimumOp>({rows, n.indexScalar(canonicalSize(count - 1), n.i64())}), zero});
+  Value made = n.matmul(at(n, x, rows), at(n, matrices, group));
+
+  Value groupOfRow = groupOf(n, ends, groups, row);
+  Value behind = n.op<SubOp>({row, at(n, starts, groupOfRow)});
+  Value place = n.op<AddOp>({n.op<MulOp>({at(n, blockStarts, groupOfRow), rowsOf}), behind});
+  Value last = n.reshape(n.sliceDim(ends, 0, canonicalSize(groups - 1), n.constantSize(1)), ArrayRef<AffineExpr>());
+  Value inGroup = n.compare<LtOp>(row, last);
+  Value found = at(n, n.reshape(made, {canonicalSize(blocks * size), columns}), n.where(inGroup, place, zero));
+  return n.where(n.unsqueeze(inGroup, 1), found, n.scalar(0, n.element()));
+}
+
+/// histc(self, bins, min, max): counts the elements in each bin between the given edges.
+Results histogram(Node &n) {
+  Value x = n.tensor(0, "self");
+  int64_t bins = n.integer(1, "bins", 100);
+  double low = n.number(2, "min", 0.0), high = n.number(3, "max", 0.0);
+  if (!n.demand(low < high, "edges that follow from the data: give min and max") ||
+      !n.demand(bins > 0 && bins <= 65536 && n.type().getRank() == 1 && isa<FloatType>(n.elementOf(x)),
+                "more than 65536 bins, or integers"))
+    return n.refused();
+  Type compute = n.accumulator(n.elementOf(x));
+  AffineExpr count = elementCount(n.typeOf(x));
+  Value flat = n.cast(n.reshape(x, {count}), compute);
+  Value place = n.op<DivOp>(n.op<MulOp>(n.op<SubOp>(flat, low), double(bins)), high - low);
+  Value lowest = n.scalar(low, compute), highest = n.scalar(high, compute);
+  Value inside = n.op<LogicalAndOp>({n.compare<LeOp>(lowest, flat), n.compare<LeOp>(flat, highest)}, n.i1());
+  Value bin = n.op<MinimumOp>({n.cast(place, n.i64()), n.scalarInt(bins - 1, n.i64())});
+  bin = n.op<MaximumOp>({bin, n.scalarInt(0, n.i64())});
+  bin = n.where(inside, bin, n.scalarInt(bins, n.i64())); // a NaN belongs to no bin
+  Value zeros = n.broadcast(n.scalar(0, n.f32()), {n.constantSize(bins + 1)});
+  Value ones = n.broadcast(n.scalar(1, n.f32()), {count});
+  Value counts = ScatterOp::create(n.builder, n.loc, zeros.getType(), zeros, bin, ones, 0, ScatterKind::Add);
+  return n.cast(n.sliceDim(counts, 0, n.constantSize(0), n.constantSize(bins)), n.element());
+}
+
+} // namespace
+
+void registerExperts(Table &t) {
+  t["aten._grouped_mm.default"] = t["transformers.grouped_mm_fallback.default"] = groupedProduct;
+  t["aten.histc.default"] = histogram;
+}
+
+} // namespace tilewright

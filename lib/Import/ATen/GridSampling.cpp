@@ -1,0 +1,221 @@
+//===- GridSampling.cpp - interpolated reads of images ---------------------------------===//
+//
+// Each coordinate gives a position between pixels. Each corner around the position (2 per dimension; cubic: 4) has a
+// weight and a pixel, which is 0 outside the image if the padding mode is zeros.
+//
+// Test: test/Python/test_plain_exports.py, test/Conformance/onnx (GridSample)
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Import/ATen/GridSampling.h"
+#include "lib/Import/ATen/Composites.h"
+#include "lib/Import/ATen/Table.h"
+
+namespace tilewright {
+namespace {
+
+using Mode = GridSampling::Mode;
+using Padding = GridSampling::Padding;
+
+/// A term of one dimension's sum: the index of a pixel, in the grid's type, and its weight (null: 1).
+struct Tap {
+  Value place, weight;
+};
+
+class GridReader {
+public:
+  GridReader(Node &n, Value image, Value grid, const GridSampling &how) : n(n), how(how), type(n.elementOf(grid)) {
+    const int64_t rank = n.rankOf(image), spatial = rank - 2;
+    sizes = llvm::to_vector(ArrayRef(n.sizesIn(image)).drop_front(2));
+    SmallVector<int64_t> order{0};
+    for (int64_t dim = 2; dim < rank; ++dim)
+      order.push_back(dim);
+    order.push_back(1);
+    pixels = n.permute(image, order);
+    outputs = n.sizesIn(grid);
+    outputs.pop_back();
+    for (int64_t k = 0; k < spatial; ++k)
+      coordinates.push_back(
+          n.reshape(n.sliceDim(grid, rank - 1, n.constantSize(spatial - 1 - k), n.constantSize(1)), outputs));
+  }
+
+  Value run() {
+    SmallVector<SmallVector<Tap>> taps;
+    for (size_t k = 0; k < sizes.size(); ++k)
+      taps.push_back(tapsOf(k));
+    Value sum;
+    SmallVector<Tap> chosen;
+    add(taps, chosen, sum);
+    SmallVector<int64_t> order{0, n.rankOf(sum) - 1};
+    for (int64_t dim = 1; dim + 1 < n.rankOf(sum); ++dim)
+      order.push_back(dim);
+    return n.permute(sum, order);
+  }
+
+private:
+  Value number(double value) { return n.scalar(value, type); }
+  Value last(size_t k) { return n.indexScalar(canonicalSize(sizes[k] - 1), type); }
+  Value count(size_t k) { return n.indexScalar(sizes[k], type); }
+
+  /// Converts coordinate `k` from [-1, 1] to a pixel position.
+  Value among(size_t k) {
+    Value from = n.op<AddOp>(coordinates[k], 1.0);
+    if (how.alignCorners)
+      return n.op<MulOp>({n.op<MulOp>(from, 0.5), last(k)});
+    return n.op<MulOp>(n.op<AddOp>(n.op<MulOp>({from, count(k)}), -1.0), 0.5);
+  }
+
+  Value clipped(Value place, size_t k) { return n.op<MinimumOp>({n.op<MaximumOp>(place, 0.0), last(k)}); }
+
+  Value padded(Value place, size_t k) {
+    if (how.padding == Padding::Zeros)
+      return place;
+    if (how.padding == Padding::Border)
+      return clipped(place, k);
+    // Reflect at the centers of the outermost pixels (align_corners), or at their outer edges, as often as necessary.
+    if (how.alignCorners && sizes[k] == n.constantSize(1))
+      return n.op<MulOp>(place, 0.0);
+    double low = how.alignCorners ? 0 : -0.5;
+    Value span = how.alignCorners ? last(k) : count(k);
+    Value away = n.op<AbsOp>({n.op<AddOp>(place, -low)});
+    Value turns = n.op<FloorOp>({n.op<DivOp>({away, span})});
+    Value rest = n.op<SubOp>({away, n.op<MulOp>({turns, span})});
+    Value half = n.op<MulOp>(turns, 0.5);
+    Value even = n.compare<EqOp>(n.op<FloorOp>({half}), half);
+    Value mirrored = n.op<AddOp>(n.where(even, rest, n.op<SubOp>({span, rest})), low);
+    return clipped(mirrored, k);
+  }
+
+  SmallVector<Tap> tapsOf(size_t k) {
+    Value place = among(k);
+    if (how.mode == Mode::Nearest)
+      return {{n.op<RoundOp>({padded(place, k)}), {}}};
+    if (how.mode == Mode::Linear)
+      place = padded(place, k);
+    Value low = n.op<FloorOp>({place}), behind = n.op<SubOp>({place, low});
+    Value before = n.op<SubOp>({number(1), behind});
+    if (how.mode == Mode::Linear)
+      return {{low, before}, {n.op<AddOp>(low, 1.0), behind}};
+    SmallVector<Tap> taps; // padded separately
+    Value weights[] = {cubicWeight(n, n.op<AddOp>(behind, 1.0), true), cubicWeight(n, behind, false),
+                       cubicWeight(n, before, false), cubicWeight(n, n.op<AddOp>(before, 1.0), true)};
+    for (int step = -1; step <= 2; ++step)
+      taps.push_back({padded(n.op<AddOp>(low, double(step)), k), weights[step + 1]});
+    return taps;
+  }
+
+  /// Adds all combinations of one tap per dimension to `sum`.
+  void add(ArrayRef<SmallVector<Tap>> taps, SmallVectorImpl<Tap> &chosen, Value &sum) {
+    if (chosen.size() < taps.size()) {
+      for (const Tap &tap : taps[chosen.size()]) {
+        chosen.push_back(tap);
+        add(taps, chosen, sum);
+        chosen.pop_back();
+      }
+      return;
+    }
+    SmallVector<Value> indices;
+    Value batch = n.broadcast(n.alongDim(n.iota({outputs[0]}, 0, n.i64()), 0, outputs.size()), outputs);
+    indices.push_back(batch);
+    Value inside, weight;
+    for (auto [k, tap] : llvm::enumerate(chosen)) {
+      Value here =
+          n.op<LogicalAndOp>({n.compare<LeOp>(number(0), tap.place), n.compare<LeOp>(tap.place, last(k))}, n.i1());
+      inside = inside ? n.op<LogicalAndOp>({inside, here}, n.i1()) : here;
+      indices.push_back(n.cast(n.where(here, tap.place, number(0)), n.i64())); // also for a NaN
+      if (tap.weight)
+        weight = weight ? n.op<MulOp>({weight, tap.weight}) : tap.weight;
+    }
+    SmallVector<AffineExpr> taken(outputs);
+    taken.push_back(n.sizesIn(pixels).back());
+    Type element = n.elementOf(pixels);
+    Value value = TakeOp::create(n.builder, n.loc, tensorWithSizes(taken, element), pixels, indices,
+                                 n.builder.getI64IntegerAttr(0));
+    int64_t rank = outputs.size();
+    value = n.where(n.unsqueeze(inside, rank), value, n.scalar(0, element));
+    if (weight)
+      value = n.op<MulOp>({value, n.cast(n.unsqueeze(weight, rank), element)});
+    sum = sum ? n.op<AddOp>({sum, value}) : value;
+  }
+
+  Node &n;
+  const GridSampling &how;
+  Type type; ///< of positions: f32 or f64
+  SmallVector<AffineExpr> sizes, outputs;
+  Value pixels;
+  SmallVector<Value> coordinates;
+};
+
+/// grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners)
+Results gridSampler(Node &n) {
+  Value image = n.tensor(0, "input"), grid = n.tensor(1, "grid");
+  int64_t mode = n.integer(2, "interpolation_mode"), padding = n.integer(3, "padding_mode");
+  if (!n.demand(mode >= 0 && mode <= 2 && padding >= 0 && padding <= 2, "its mode or padding is none"))
+    return n.refused();
+  Value result = sampleGrid(n, image, grid, {Mode(mode), Padding(padding), n.flag(4, "align_corners")});
+  return n.failed() ? n.refused() : Results(result);
+}
+
+/// affine_grid_generator(theta [N, d, d + 1], size, align_corners): applies theta to each pixel's position.
+Results affineGrid(Node &n) {
+  Value theta = n.tensor(0, "theta");
+  SmallVector<AffineExpr> size = n.sizes(1, "size");
+  bool align = n.flag(2, "align_corners");
+  const int64_t spatial = int64_t(size.size()) - 2;
+  if (!n.demand(n.rankOf(theta) == 3 && spatial >= 1 && n.type().getRank() == spatial + 2, "it takes matrices") ||
+      !n.demand(n.sizesIn(theta)[1] == n.constantSize(spatial) && n.sizesIn(theta)[2] == n.constantSize(spatial + 1),
+                "its matrices have another size"))
+    return n.refused();
+  Type compute = n.accumulator(n.elementOf(theta));
+  SmallVector<AffineExpr> outputs(ArrayRef(size).drop_front(2)), whole(outputs);
+  whole.push_back(n.constantSize(1));
+  SmallVector<Value> columns;
+  for (int64_t k = spatial - 1; k >= 0; --k) {
+    Value number = n.iota({outputs[k]}, 0, compute);
+    Value count = n.indexScalar(outputs[k], compute), one = n.scalar(1, compute);
+    Value place;
+    if (align && outputs[k] == n.constantSize(1))
+      place = n.op<MulOp>(number, 0.0);
+    else if (align)
+      place = n.op<AddOp>(n.op<DivOp>({n.op<MulOp>(number, 2.0), n.op<SubOp>({count, one})}), -1.0);
+    else
+      place = n.op<AddOp>(n.op<DivOp>({n.op<AddOp>(n.op<MulOp>(number, 2.0), 1.0), count}), -1.0);
+    columns.push_back(n.broadcast(n.alongDim(place, k, spatial + 1), whole));
+  }
+  columns.push_back(n.broadcast(n.scalar(1, compute), whole));
+  AffineExpr pixels = n.constantSize(1);
+  for (AffineExpr output : outputs)
+    pixels = pixels * output;
+  pixels = canonicalSize(pixels);
+  Value base = n.reshape(n.concat(columns, spatial), {pixels, n.constantSize(spatial + 1)});
+  Value batch = n.broadcast(base, {size[0], pixels, n.constantSize(spatial + 1)});
+  Value grid = n.matmul(batch, n.transpose(n.cast(theta, compute), 1, 2));
+  return n.reshape(n.cast(grid, n.element()), n.type());
+}
+
+} // namespace
+
+Value sampleGrid(Node &n, Value image, Value grid, const GridSampling &how) {
+  const int64_t rank = n.rankOf(image);
+  Type element = n.elementOf(image);
+  if (!n.demand(rank >= 3 && n.rankOf(grid) == rank && isa<FloatType>(element) && isa<FloatType>(n.elementOf(grid)),
+                "it takes images and a grid of as many dimensions, of floats") ||
+      !n.demand(n.sizesIn(grid).back() == n.constantSize(rank - 2) && n.agreed(n.sizesIn(grid)[0], n.sizesIn(image)[0]),
+                "its grid does not fit its images") ||
+      !n.demand(how.mode != Mode::Cubic || rank == 4, "cubic interpolation takes images of two dimensions") ||
+      !n.demand(rank <= 5, "of more than three dimensions") ||
+      !n.demand(llvm::none_of(n.sizesIn(image), [&](AffineExpr size) { return size == n.constantSize(0); }),
+                "an image without pixels"))
+    return {};
+  n.require(n.sizesIn(grid)[0], n.sizesIn(image)[0]);
+  Type compute = n.accumulator(element);
+  Value places = n.cast(grid, n.accumulator(n.elementOf(grid)));
+  return n.cast(GridReader(n, n.cast(image, compute), places, how).run(), element);
+}
+
+void registerGridSampling(Table &t) {
+  t["aten.grid_sampler.default"] = gridSampler;
+  t["aten.grid_sampler_2d.default"] = t["aten.grid_sampler_3d.default"] = gridSampler;
+  t["aten.affine_grid_generator.default"] = affineGrid;
+}
+
+} // namespace tilewright

@@ -1,0 +1,24 @@
+//===- GridSampling.h - interpolated reads of images -----------------------------------===//
+#ifndef TILEWRIGHT_LIB_IMPORT_ATEN_GRIDSAMPLING_H
+#define TILEWRIGHT_LIB_IMPORT_ATEN_GRIDSAMPLING_H
+
+#include "lib/Import/Builder/Node.h"
+
+namespace tilewright {
+
+struct GridSampling {
+  enum class Mode { Linear, Nearest, Cubic };
+  enum class Padding { Zeros, Border, Reflection };
+  Mode mode = Mode::Linear;
+  Padding padding = Padding::Zeros;
+  bool alignCorners = false; ///< -1 and 1 are the centers of the outermost pixels, else their outer edges
+};
+
+/// Samples `image` [N, C, sizes...] at the positions in `grid` [N, outputs..., number of sizes]: coordinates from -1 to
+/// 1, that of the last dimension first. The result is [N, C, outputs...] in `image`'s type. Refuses operands that do
+/// not fit, and returns null. (torch.nn.functional.grid_sample; ONNX GridSample.)
+Value sampleGrid(Node &n, Value image, Value grid, const GridSampling &how);
+
+} // namespace tilewright
+
+#endif

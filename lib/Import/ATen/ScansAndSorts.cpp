@@ -1,0 +1,120 @@
+//===- ScansAndSorts.cpp - running sums, sort and topk --------------------------------===//
+#include "lib/Import/ATen/Table.h"
+#include "lib/Import/Builder/Node.h"
+
+namespace tilewright {
+namespace {
+
+template <ScanKind kind> Results scan(Node &n) {
+  Value x = n.tensor(0, "self");
+  int64_t dim = n.dim(1, "dim", n.rankOf(x));
+  if (n.failed())
+    return n.refused();
+  Type compute = n.accumulator(n.element());
+  x = n.cast(x, compute);
+  if (n.rankOf(x))
+    x = ScanOp::create(n.builder, n.loc, x.getType(), x, kind, dim);
+  return n.cast(x, n.element());
+}
+
+/// cummax and cummin: the running extreme, and the last index that has it. After a NaN all results are NaN.
+template <ScanKind kind> Results runningExtreme(Node &n) {
+  Value x = n.tensor(0, "self");
+  int64_t dim = n.dim(1, "dim", n.rankOf(x));
+  if (n.failed())
+    return n.refused();
+  if (n.rankOf(x) == 0)
+    return {x, n.scalarInt(0, n.i64())};
+  Type element = n.elementOf(x), compute = n.ordered(element);
+  if (n.failed())
+    return n.refused();
+  Value wide = n.cast(x, compute);
+  Value extreme = ScanOp::create(n.builder, n.loc, wide.getType(), wide, kind, dim);
+  Value met = n.compare<EqOp>(wide, extreme);
+  if (isa<FloatType>(compute))
+    met = n.op<LogicalOrOp>({met, n.op<IsnanOp>({wide}, n.i1())});
+  Value place = n.where(met, n.iota(n.sizesIn(x), dim, n.i64()), n.scalarInt(0, n.i64()));
+  Value last = ScanOp::create(n.builder, n.loc, place.getType(), place, ScanKind::Max, dim);
+  return {n.cast(extreme, element), last};
+}
+
+Results sortAlong(Node &n, Value x, int64_t dim, bool descending, std::optional<int64_t> k) {
+  if (n.rankOf(x) == 0)
+    return {x, n.scalarInt(0, n.i64())};
+  Type element = n.elementOf(x), compute = n.ordered(element);
+  if (n.failed())
+    return n.refused();
+  if (element.isInteger(1) || element.isUnsignedInteger(8)) // bytes are sorted by counting
+    compute = n.builder.getIntegerType(8, /*isSigned=*/false);
+  RankedTensorType indices = k ? n.type(1) : withElementType(n.typeOf(x), n.i64());
+  auto op = SortOp::create(n.builder, n.loc, TypeRange{withElementType(indices, compute), indices}, n.cast(x, compute),
+                           n.builder.getI64IntegerAttr(dim), descending ? n.builder.getUnitAttr() : UnitAttr(),
+                           k ? n.builder.getI64IntegerAttr(*k) : IntegerAttr());
+  if (n.resultCount() == 1)
+    return Value(op.getIndices());
+  return {n.cast(op.getValues(), n.elementOf(x)), op.getIndices()};
+}
+
+/// sort(self, dim, descending)
+Results sort(Node &n) {
+  Value x = n.tensor(0, "self");
+  int64_t dim = n.dim(1, "dim", n.rankOf(x), -1);
+  bool descending = n.flag(2, "descending");
+  if (n.failed())
+    return n.refused();
+  return sortAlong(n, x, dim, descending, std::nullopt);
+}
+
+/// sort.stable(self, *, stable, dim, descending)
+Results stableSort(Node &n) {
+  Value x = n.tensor(0, "self");
+  int64_t dim = n.dim(2, "dim", n.rankOf(x), -1);
+  bool descending = n.flag(3, "descending");
+  if (n.failed())
+    return n.refused();
+  return sortAlong(n, x, dim, descending, std::nullopt);
+}
+
+Results argsort(Node &n) {
+  Value x = n.tensor(0, "self");
+  int64_t dim = n.dim(1, "dim", n.rankOf(x), -1);
+  bool descending = n.flag(2, "descending");
+  if (n.failed())
+    return n.refused();
+  if (n.rankOf(x) == 0)
+    return n.scalarInt(0, n.i64());
+  return sortAlong(n, x, dim, descending, std::nullopt);
+}
+
+/// topk(self, k, dim, largest, sorted): always sorted. For a symbolic k all elements are sorted, then sliced.
+Results topk(Node &n) {
+  Value x = n.tensor(0, "self");
+  AffineExpr k = n.size(1, "k");
+  int64_t dim = n.dim(2, "dim", n.rankOf(x), -1);
+  bool largest = n.flag(3, "largest", true);
+  if (n.failed())
+    return n.refused();
+  if (auto known = dyn_cast<AffineConstantExpr>(k))
+    return sortAlong(n, x, dim, largest, known.getValue());
+  if (!n.demand(n.rankOf(x) > 0, "a number is no list"))
+    return n.refused();
+  Results sorted = sortAlong(n, x, dim, largest, std::nullopt);
+  for (Value &all : sorted.values)
+    all = n.sliceDim(all, dim, n.constantSize(0), k);
+  return sorted;
+}
+
+} // namespace
+
+void registerScansAndSorts(Table &t) {
+  t["aten.cumsum.default"] = scan<ScanKind::Sum>;
+  t["aten.cumprod.default"] = scan<ScanKind::Prod>;
+  t["aten.cummax.default"] = runningExtreme<ScanKind::Max>;
+  t["aten.cummin.default"] = runningExtreme<ScanKind::Min>;
+  t["aten.sort.default"] = sort;
+  t["aten.sort.stable"] = stableSort;
+  t["aten.argsort.default"] = argsort;
+  t["aten.topk.default"] = topk;
+}
+
+} // namespace tilewright

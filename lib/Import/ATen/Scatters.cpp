@@ -1,0 +1,137 @@
+//===- Scatters.cpp - writes at computed indices ---------------------------------------------===//
+#include "lib/Import/ATen/Indexing.h"
+#include "lib/Import/ATen/Table.h"
+
+namespace tilewright {
+namespace {
+
+std::optional<ScatterKind> kindNamed(llvm::StringRef name) {
+  return llvm::StringSwitch<std::optional<ScatterKind>>(name)
+      .Cases({"sum", "add"}, ScatterKind::Add)
+      .Cases({"prod", "multiply"}, ScatterKind::Mul)
+      .Case("amax", ScatterKind::Max)
+      .Case("amin", ScatterKind::Min)
+      .Default(std::nullopt);
+}
+
+/// Emits tw.scatter. Like in torch, the source is cropped to the index's shape.
+Results scatterWith(Node &n, ScatterKind kind) {
+  Value x = n.tensor(0, "self"), indices = asIndex(n, n.tensor(2, "index"));
+  int64_t dim = n.dim(1, "dim", n.rankOf(x));
+  bool fromTensor = n.isTensor(3, "src");
+  Value source = fromTensor ? n.cast(n.tensor(3, "src"), n.element()) : n.operand(3, "value", n.element());
+  if (n.failed())
+    return n.refused();
+  if (kind == ScatterKind::Max || kind == ScatterKind::Min) {
+    Type compute = n.ordered(n.element());
+    x = n.cast(x, compute);
+    source = n.cast(source, compute);
+    if (n.failed())
+      return n.refused();
+  }
+  auto atLeast1d = [&](Value value) { return n.rankOf(value) ? value : n.unsqueeze(value, 0); };
+  indices = atLeast1d(indices);
+  x = atLeast1d(x);
+  SmallVector<AffineExpr> sizes = n.sizesIn(indices);
+  if (!fromTensor || n.rankOf(source) == 0)
+    source = n.broadcast(source, sizes);
+  else if (n.sizesIn(source) != sizes)
+    source = n.slice(source, SmallVector<AffineExpr>(sizes.size(), n.constantSize(0)),
+                     SmallVector<int64_t>(sizes.size(), 1), sizes);
+  auto made = ScatterOp::create(n.builder, n.loc, x.getType(), x, indices, source, dim, kind);
+  made->setAttr(fromStartAttrName, n.builder.getUnitAttr());
+  return n.cast(n.reshape(made, sizesOf(n.type())), n.element());
+}
+Results scatter(Node &n) { return scatterWith(n, ScatterKind::Set); }
+Results scatterAdd(Node &n) { return scatterWith(n, ScatterKind::Add); }
+
+/// scatter.reduce(self, dim, index, src, *, reduce) and scatter_reduce.two(..., reduce, *, include_self)
+Results scatterReduce(Node &n) {
+  std::string name = n.text(4, "reduce");
+  std::optional<ScatterKind> kind = kindNamed(name);
+  if (!kind)
+    return n.refuse("reduce='" + name + "' is not supported; sum, prod, amax and amin are");
+  if (!n.flag(5, "include_self", true))
+    return n.refuse("include_self=False is not supported");
+  return scatterWith(n, *kind);
+}
+
+/// index_put(self, indices, values, accumulate)
+Results indexPut(Node &n) {
+  Value x = n.tensor(0, "self"), values = n.tensor(2, "values");
+  SmallVector<Value> indices = n.optionalTensors(1, "indices");
+  bool accumulate = n.flag(3, "accumulate");
+  if (n.failed())
+    return n.refused();
+  values = n.cast(values, n.element());
+  // x[mask] = value, with a single value, is a select.
+  if (indices.size() == 1 && indices[0] && n.elementOf(indices[0]).isInteger(1) &&
+      elementCount(n.typeOf(values)) == n.constantSize(1) && !accumulate) {
+    SmallVector<AffineExpr> sizes = n.sizesIn(indices[0]);
+    sizes.resize(n.rankOf(x), n.constantSize(1));
+    return n.where(n.reshape(indices[0], sizes), n.reshape(values, ArrayRef<AffineExpr>{}), x);
+  }
+  IndexPlan plan = planIndices(n, x, indices);
+  if (n.failed())
+    return n.refused();
+  Value base = n.permute(x, plan.order);
+  Value result = PutOp::create(n.builder, n.loc, base.getType(), base, values, ValueRange(plan.indices), plan.dim,
+                               accumulate ? ScatterKind::Add : ScatterKind::Set);
+  SmallVector<int64_t> back(plan.order.size());
+  for (auto [position, dim] : llvm::enumerate(plan.order))
+    back[dim] = position;
+  return n.permute(result, back);
+}
+
+/// index_add(self, dim, index, source, *, alpha), index_copy(self, dim, index, source)
+template <ScatterKind kind> Results indexWrite(Node &n) {
+  Value x = n.tensor(0, "self"), index = asIndex(n, n.tensor(2, "index")),
+        source = n.cast(n.tensor(3, "source"), n.element());
+  int64_t dim = n.dim(1, "dim", n.rankOf(x));
+  double alpha = n.number(4, "alpha", 1.0);
+  if (n.failed())
+    return n.refused();
+  if (n.rankOf(x) == 0)
+    return n.refuse("0-d tensors are not supported");
+  if (alpha != 1.0)
+    source = n.op<MulOp>(source, alpha);
+  if (n.rankOf(index) == 0)
+    index = n.unsqueeze(index, 0);
+  auto made = PutOp::create(n.builder, n.loc, x.getType(), x, source, ValueRange{index}, dim, kind);
+  made->setAttr(fromStartAttrName, n.builder.getUnitAttr()); // eager refuses negative indices here
+  return Value(made);
+}
+
+/// embedding_dense_backward(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq)
+Results embeddingBackward(Node &n) {
+  Value grad = n.tensor(0, "grad_output"), indices = asIndex(n, n.tensor(1, "indices"));
+  int64_t padding = n.integer(3, "padding_idx", -1);
+  if (n.flag(4, "scale_grad_by_freq"))
+    return n.refuse("scale_grad_by_freq=True is not supported");
+  if (n.failed())
+    return n.refused();
+  if (padding >= 0) {
+    Value isPadding = n.compare<EqOp>(indices, n.scalarInt(padding, n.elementOf(indices)));
+    grad = n.where(n.unsqueeze(isPadding, n.rankOf(isPadding)), n.scalar(0, n.elementOf(grad)), grad);
+  }
+  Value zeros = n.full(n.scalar(0, n.element()), n.type());
+  return Value(PutOp::create(n.builder, n.loc, n.type(), zeros, grad, ValueRange{indices}, 0, ScatterKind::Add));
+}
+
+} // namespace
+
+void registerScatters(Table &t) {
+  t["aten.scatter.src"] = scatter;
+  t["aten.scatter.value"] = scatter;
+  t["aten.scatter_add.default"] = scatterAdd;
+  t["aten.scatter.reduce"] = scatterReduce;
+  t["aten.scatter.value_reduce"] = scatterReduce;
+  t["aten.scatter_reduce.two"] = scatterReduce;
+  t["aten.index_put.default"] = indexPut;
+  t["aten._unsafe_index_put.default"] = indexPut;
+  t["aten.index_add.default"] = indexWrite<ScatterKind::Add>;
+  t["aten.index_copy.default"] = indexWrite<ScatterKind::Set>;
+  t["aten.embedding_dense_backward.default"] = embeddingBackward;
+}
+
+} // namespace tilewright

@@ -1,0 +1,201 @@
+//===- Node.h - a node under import, with methods that emit tw ops --------------===//
+//
+// The functions of the table get a Node. They read the arguments by position and name (fx omits defaults, and passes
+// keyword-only arguments by name), check failed(), then emit ops with the methods below, which infer the result types:
+//
+//   Results silu(Node &n) {
+//     Value x = n.tensor(0, "self");
+//     if (n.failed())
+//       return n.refused();
+//     return n.op<SiluOp>({n.cast(x, n.element())});
+//   }
+//
+// After a refusal the reading methods return dummy values, so a function may read everything before it checks failed().
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEWRIGHT_LIB_IMPORT_BUILDER_NODE_H
+#define TILEWRIGHT_LIB_IMPORT_BUILDER_NODE_H
+
+#include "lib/Import/Builder/Importer.h"
+#include "llvm/ADT/Twine.h"
+
+namespace tilewright {
+
+using namespace mlir;
+using namespace tilewright::graph;
+
+/// The values of a node's results; a null value is a result that must not be used.
+class Results {
+public:
+  Results(Value value) : values{value} {}
+  Results(std::initializer_list<Value> list) : values(list) {}
+  Results(SmallVector<Value> list) : values(list.begin(), list.end()) {}
+  static Results none() { return Results(SmallVector<Value>{}); }
+  SmallVector<Value, 4> values;
+};
+
+/// How eager reads a number in an op with f16 or bf16 tensors: rounded to their type first (sums, comparisons,
+/// remainders, powers), or not (products, quotients). ATen's CPU kernels differ from op to op;
+/// test_numbers_beside_halves.py compares each.
+enum class Numbers { Rounded, Unrounded };
+
+class Node {
+public:
+  Node(Importer &importer, llvm::StringRef target, const ArgList &args,
+       const std::vector<std::pair<std::string, Arg>> &kwargs, ArrayRef<RankedTensorType> types, Location loc)
+      : importer(importer), builder(importer.builder), loc(loc), target(target), args(args), kwargs(kwargs),
+        types(types) {}
+
+  Importer &importer;
+  OpBuilder &builder;
+  Location loc;
+  llvm::StringRef target;
+
+  //===--- refusing ---===//
+  bool failed() const { return !reason.empty(); }
+  /// Refuses the node if `holds` is false. Returns true if nothing has been refused so far. torch has checked the calls
+  /// of its own graphs, but a file may contain any call, so every function must check the bounds of what it reads.
+  bool demand(bool holds, const llvm::Twine &why) {
+    if (!holds)
+      refuse(why);
+    return !failed();
+  }
+  Results refuse(const llvm::Twine &why) {
+    if (reason.empty())
+      reason = why.str();
+    return Results::none();
+  }
+  Results refused() { return Results::none(); }
+  mutable std::string reason;
+
+  //===--- reading arguments ---===//
+  const Arg *find(unsigned index, llvm::StringRef name) const;
+  bool has(unsigned index, llvm::StringRef name) const; ///< given and not None
+  bool isTensor(unsigned index, llvm::StringRef name) const;
+  bool isNumber(unsigned index, llvm::StringRef name) const; ///< bool, int, float or symbolic
+  Value tensor(unsigned index, llvm::StringRef name);
+  Value optionalTensor(unsigned index, llvm::StringRef name); ///< null if None
+  SmallVector<Value> tensors(unsigned index, llvm::StringRef name);
+  SmallVector<Value> optionalTensors(unsigned index, llvm::StringRef name);
+  int64_t integer(unsigned index, llvm::StringRef name, std::optional<int64_t> otherwise = std::nullopt);
+  double number(unsigned index, llvm::StringRef name, std::optional<double> otherwise = std::nullopt);
+  bool flag(unsigned index, llvm::StringRef name, bool otherwise = false);
+  std::string text(unsigned index, llvm::StringRef name, llvm::StringRef otherwise = "");
+  SmallVector<int64_t> integers(unsigned index, llvm::StringRef name); ///< empty if None
+  SmallVector<bool> flags(unsigned index, llvm::StringRef name);
+  AffineExpr size(unsigned index, llvm::StringRef name);
+  SmallVector<AffineExpr> sizes(unsigned index, llvm::StringRef name);
+  /// Returns a dimension of a tensor of `rank`; negative numbers count from the end.
+  int64_t dim(unsigned index, llvm::StringRef name, int64_t rank, std::optional<int64_t> otherwise = std::nullopt);
+  /// Returns dimensions, sorted; all of them if none are given.
+  SmallVector<int64_t> dims(unsigned index, llvm::StringRef name, int64_t rank);
+  int64_t wrapDim(int64_t dim, int64_t rank);
+  /// Returns an argument that is a tensor or a number, as a tensor of `element`.
+  Value operand(unsigned index, llvm::StringRef name, Type element);
+
+  //===--- types ---===//
+  unsigned resultCount() const { return types.size(); }
+  /// Returns the type of a result, or null if the result is not a tensor.
+  RankedTensorType type(unsigned result = 0) const { return result < types.size() ? types[result] : missingType(); }
+  Type element(unsigned result = 0) const {
+    RankedTensorType of = type(result);
+    return of ? of.getElementType() : f32();
+  }
+  Type f32() const { return Float32Type::get(&importer.context); }
+  Type f64() const { return Float64Type::get(&importer.context); }
+  Type i64() const { return IntegerType::get(&importer.context, 64); }
+  Type i1() const { return IntegerType::get(&importer.context, 1); }
+  /// Returns f32 for f16 and bf16, else the type itself.
+  Type accumulator(Type element) const { return isa<Float16Type, BFloat16Type>(element) ? f32() : element; }
+  /// Returns a type that orders values as `element` does. It is signed unless `element` is uint64.
+  Type ordered(Type element);
+  /// Returns the type in which eager computes an elementwise op whose result is `result`. With Numbers::Unrounded it is
+  /// f32 if an operand after the first is a wider 0-d tensor, or a number that f16 or bf16 cannot represent exactly. It
+  /// is f64 for a 0-d f32 result with an operand that was computed in f64 (isWide).
+  Type computeType(Type result, ArrayRef<std::pair<unsigned, llvm::StringRef>> operands, Numbers numbers) const;
+  /// Returns true for an f32 number (0-d) that was computed in f64. Values that depend on it are computed in f64, too:
+  /// an optimizer's 1 - 0.999 ** step, which eager computes with Python's floats, has only four digits in f32.
+  static bool isWide(Value value);
+  /// Returns torch.result_type of these arguments.
+  Type promoted(ArrayRef<std::pair<unsigned, llvm::StringRef>> operands);
+  AffineExpr constantSize(int64_t value) const { return getAffineConstantExpr(value, &importer.context); }
+
+  //===--- writing ops ---===//
+  static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+  static Type elementOf(Value value) { return typeOf(value).getElementType(); }
+  static int64_t rankOf(Value value) { return typeOf(value).getRank(); }
+  SmallVector<AffineExpr> sizesIn(Value value) const { return sizesOf(typeOf(value)); }
+  /// Returns the common shape of the operands by numpy's rule.
+  SmallVector<AffineExpr> broadcastSizes(ValueRange operands);
+  /// Returns the operands with equal expressions for equal sizes of the common shape, if calls check that sizes fit
+  /// (Importer::guardsSizes).
+  SmallVector<Value> agreeing(ArrayRef<Value> operands);
+  /// Returns `value` with these sizes. A guard is added for each that differs from the value's own size.
+  Value withSizes(Value value, ArrayRef<AffineExpr> sizes);
+  /// Returns the size to use for two sizes other than 1 that must be equal: numbers before symbols; null if they
+  /// differ, or must not be assumed to be equal.
+  AffineExpr agreed(AffineExpr a, AffineExpr b) const;
+  /// Returns true if all sizes of two shapes are, or may be, equal.
+  bool agree(ArrayRef<AffineExpr> a, ArrayRef<AffineExpr> b) const {
+    return a.size() == b.size() &&
+           llvm::all_of(llvm::zip(a, b), [&](auto pair) { return bool(agreed(std::get<0>(pair), std::get<1>(pair))); });
+  }
+  /// Makes every call check that `lhs` equals `rhs`, or is at least `rhs`. Refuses a condition that never holds.
+  void require(AffineExpr lhs, AffineExpr rhs, bool atLeast = false);
+  /// Emits an elementwise op; the element type is the last operand's unless given.
+  template <typename OpT> Value op(ArrayRef<Value> operands, Type element = {}) {
+    Type resultElement = element ? element : elementOf(operands.back());
+    SmallVector<Value> fitted = agreeing(operands);
+    auto resultType = tensorWithSizes(broadcastSizes(fitted), resultElement);
+    return OpT::create(builder, loc, TypeRange{resultType}, ValueRange(fitted)).getResult();
+  }
+  /// Emits an elementwise op on a tensor and a number.
+  template <typename OpT> Value op(Value lhs, double rhs, Type element = {}) {
+    return op<OpT>({lhs, scalar(rhs, elementOf(lhs))}, element ? element : elementOf(lhs));
+  }
+  template <typename OpT> Value compare(Value lhs, Value rhs) { return op<OpT>({lhs, rhs}, i1()); }
+  /// Emits a conversion inside the definition of an op. Its rounding may be omitted if its neighbours fuse.
+  Value cast(Value value, Type element);
+  /// Emits a conversion that the user wrote.
+  Value convert(Value value, Type element);
+  Value scalar(double value, Type element);
+  Value scalarInt(int64_t value, Type element);
+  Value indexScalar(AffineExpr value, Type element);
+  /// Returns the number of elements along `dims` (all: every dimension) as a 0-d tensor.
+  Value countAlong(Value value, ArrayRef<int64_t> dims, Type element);
+  Value reshape(Value value, ArrayRef<AffineExpr> sizes);
+  Value reshape(Value value, RankedTensorType like) { return reshape(value, sizesOf(like)); }
+  Value permute(Value value, ArrayRef<int64_t> permutation);
+  Value transpose(Value value, int64_t a, int64_t b);
+  Value broadcast(Value value, ArrayRef<AffineExpr> sizes);
+  Value unsqueeze(Value value, int64_t dim);
+  /// Returns `value` (rank 1) as dimension `dim` of a tensor of `rank`, whose other sizes are 1.
+  Value alongDim(Value value, int64_t dim, int64_t rank);
+  Value reduce(ReduceKind kind, Value value, ArrayRef<int64_t> dims, bool keepdim, Type element = {});
+  Value matmul(Value lhs, Value rhs, Type element = {});
+  Value slice(Value value, ArrayRef<AffineExpr> offsets, ArrayRef<int64_t> strides, ArrayRef<AffineExpr> sizes);
+  Value sliceDim(Value value, int64_t dim, AffineExpr offset, AffineExpr size, int64_t stride = 1);
+  Value concat(ArrayRef<Value> values, int64_t dim);
+  Value where(Value condition, Value yes, Value no) { return op<WhereOp>({condition, yes, no}, elementOf(yes)); }
+  Value full(Value scalarValue, RankedTensorType like) { return broadcast(scalarValue, sizesOf(like)); }
+  Value iota(ArrayRef<AffineExpr> sizes, int64_t dim, Type element);
+
+private:
+  Value harmless();
+  /// Refuses a node with a result that the graph does not have.
+  RankedTensorType missingType() const {
+    if (reason.empty())
+      reason = "it gives more results than the graph has for it";
+    return RankedTensorType::get({}, f32());
+  }
+  const ArgList &args;
+  const std::vector<std::pair<std::string, Arg>> &kwargs;
+  ArrayRef<RankedTensorType> types;
+};
+
+/// Returns the dimensions 0 .. rank-1.
+SmallVector<int64_t> allDims(int64_t rank);
+
+} // namespace tilewright
+
+#endif

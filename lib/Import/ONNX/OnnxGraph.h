@@ -1,0 +1,105 @@
+//===- OnnxGraph.h - values of an ONNX graph during the import ----------------------===//
+//
+// A value of the model is one or more of: an initializer in the file, elements that are known at compile time (with
+// which shapes are computed), and a value in the module under construction. Only values that a node reads as tensors
+// are added to the module; an initializer becomes a parameter at that point.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEWRIGHT_LIB_IMPORT_ONNX_ONNXGRAPH_H
+#define TILEWRIGHT_LIB_IMPORT_ONNX_ONNXGRAPH_H
+
+#include "lib/Import/Builder/Importer.h"
+#include "lib/Import/ONNX/Reader/Model.h"
+#include <list>
+
+namespace tilewright {
+
+/// Elements that are known at compile time: integers and booleans as expressions over the symbolic sizes, floats as
+/// numbers (already rounded to their type).
+struct KnownElements {
+  mlir::Type element;
+  llvm::SmallVector<int64_t> sizes;
+  std::vector<mlir::AffineExpr> integers; ///< of integer and boolean types
+  std::vector<double> numbers;            ///< of float types
+
+  bool isFloat() const { return llvm::isa<mlir::FloatType>(element); }
+  size_t count() const { return isFloat() ? numbers.size() : integers.size(); }
+  /// Returns the integers if none of them is symbolic.
+  std::optional<llvm::SmallVector<int64_t>> constants() const;
+};
+
+/// The most elements of a tensor that is folded at compile time.
+constexpr int64_t mostKnown = 1 << 16;
+
+struct OnnxValue {
+  mlir::Value value;                    ///< null: not in the module yet
+  const onnx::Tensor *tensor = nullptr; ///< an initializer, or the value of a Constant
+  std::optional<KnownElements> known;
+  mlir::RankedTensorType type;
+  /// The elements' type if it is narrow. In the module they are then bytes, one per element (OnnxNarrow.h).
+  onnx::ElementType narrow = onnx::ElementType::Undefined;
+  bool refused = false; ///< result of a node that cannot be imported, or that depends on one
+};
+
+/// The names that are visible to nodes: those of their graph, then those of the enclosing graphs.
+struct OnnxScope {
+  const OnnxScope *around = nullptr;
+  llvm::StringMap<OnnxValue *> values;
+  OnnxValue *find(llvm::StringRef name) const {
+    for (const OnnxScope *scope = this; scope; scope = scope->around)
+      if (auto found = scope->values.find(name); found != scope->values.end())
+        return found->second;
+    return nullptr;
+  }
+};
+
+/// Returns true for 8-bit floats and types of less than a byte; storageOf() is the type that stores them in the module.
+bool isNarrow(onnx::ElementType type);
+ScalarType storageOf(onnx::ElementType narrow);
+
+/// Returns the element type of an ONNX type, or null if Tilewright has no such type or it is narrow.
+mlir::Type elementTypeOf(onnx::ElementType type, mlir::MLIRContext *context);
+/// Likewise as a ScalarType of GraphBuilder.
+std::optional<ScalarType> scalarTypeOf(onnx::ElementType type);
+/// Returns `number` rounded to `type`.
+double roundedTo(double number, mlir::FloatType type);
+
+/// The module under construction and the addresses of its parameters.
+class OnnxGraph {
+public:
+  OnnxGraph(mlir::MLIRContext &context, std::vector<const void *> &weights, std::list<std::vector<uint8_t>> &copies)
+      : builder(context), importer(builder.importer()), weights(weights), copies(copies) {}
+
+  GraphBuilder builder;
+  Importer &importer;
+
+  OnnxValue *make() {
+    storage.emplace_back();
+    return &storage.back();
+  }
+  /// Returns the elements if they are known or can be read, otherwise null.
+  const KnownElements *known(OnnxValue &value);
+  /// Returns the value in the module, after adding it if necessary.
+  llvm::Expected<mlir::Value> materialize(OnnxValue &value, llvm::StringRef name);
+  /// Adds a tensor argument that the caller passes.
+  llvm::Expected<mlir::Value> addInput(llvm::StringRef name, const TensorMeta &meta);
+  /// Returns a new reference by which GraphBuilder finds the value.
+  ValueRef refOf(mlir::Value value) {
+    ValueRef ref{importer.nextId++, 0};
+    importer.values[ref.id] = {value};
+    return ref;
+  }
+
+private:
+  llvm::Expected<mlir::Value> addParameter(llvm::StringRef name, mlir::Type element, llvm::ArrayRef<int64_t> sizes,
+                                           const void *elements);
+
+  std::vector<const void *> &weights;
+  std::list<std::vector<uint8_t>> &copies;
+  std::list<OnnxValue> storage;
+  unsigned constants = 0;
+};
+
+} // namespace tilewright
+
+#endif

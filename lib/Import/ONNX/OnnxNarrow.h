@@ -1,0 +1,29 @@
+//===- OnnxNarrow.h - 8-bit floats and elements smaller than a byte -------------------===//
+//
+// No target computes with these types. In the module and at its interface they are bytes, one per element (int4 and
+// int2 as int8, all others as uint8); nodes that compute with them convert them to numbers.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEWRIGHT_LIB_IMPORT_ONNX_ONNXNARROW_H
+#define TILEWRIGHT_LIB_IMPORT_ONNX_ONNXNARROW_H
+
+#include "lib/Import/ONNX/OnnxNode.h"
+
+namespace tilewright {
+
+/// Returns the elements of an initializer, one per byte.
+std::vector<uint8_t> narrowBytes(const onnx::Tensor &tensor);
+
+/// Returns the smallest and largest number of a narrow integer type, or nullopt for floats.
+std::optional<std::pair<int64_t, int64_t>> narrowRange(onnx::ElementType type);
+
+/// Converts bytes to f32 numbers, exactly.
+Value narrowToNumbers(OnnxNode &n, Value bytes, onnx::ElementType type);
+
+/// Rounds numbers to the nearest (ties to even), as bytes. Floats beyond the largest number become that number if
+/// `saturate`, otherwise the type's infinity or NaN. Refuses float8_e8m0, which is rounded differently.
+Value numbersToNarrow(OnnxNode &n, Value numbers, onnx::ElementType type, bool saturate);
+
+} // namespace tilewright
+
+#endif

@@ -1,0 +1,123 @@
+//===- OnnxNode.h - one ONNX node under import, with methods that emit tw ops --------===//
+//
+// The functions of the table (OnnxTable.h) get an OnnxNode. They read inputs and attributes, check failed(), and emit
+// ops with Node's methods, which infer the result types. Operators that the ATen table has are imported through call():
+//
+//   Results softplus(OnnxNode &n) {
+//     Value x = n.in(0);
+//     if (n.failed())
+//       return n.refused();
+//     return n.call("aten.softplus.default", {n.ref(x)}, n.typeOf(x));
+//   }
+//
+// After a refusal the reading methods return dummy values, so a function may read everything before it checks failed().
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEWRIGHT_LIB_IMPORT_ONNX_ONNXNODE_H
+#define TILEWRIGHT_LIB_IMPORT_ONNX_ONNXNODE_H
+
+#include "lib/Import/Builder/Node.h"
+#include "lib/Import/ONNX/OnnxGraph.h"
+
+namespace tilewright {
+
+/// Arguments that Node expects and an ONNX node does not have. They are in a base class to be constructed before Node.
+struct NoArguments {
+  ArgList args;
+  std::vector<std::pair<std::string, Arg>> kwargs;
+};
+
+class OnnxNode : private NoArguments, public Node {
+public:
+  OnnxNode(OnnxGraph &graph, OnnxScope &scope, const onnx::Node &node, int64_t version, Location loc)
+      : Node(graph.importer, node.op, NoArguments::args, NoArguments::kwargs, {}, loc), graph(graph), scope(scope),
+        node(node), version(version) {}
+
+  OnnxGraph &graph;
+  OnnxScope &scope;
+  const onnx::Node &node;
+  int64_t version; ///< of the operator set that the model imports for the node's domain
+
+  //===--- inputs ---===//
+  unsigned inputCount() const { return node.inputs.size(); }
+  bool given(unsigned index) const { return index < node.inputs.size() && !node.inputs[index].empty(); }
+  /// Returns the input as a tensor; refuses the node if it is not given.
+  Value in(unsigned index);
+  /// Likewise for an input that may have a narrow type, whose bytes are returned then; see narrowOf().
+  Value anyIn(unsigned index);
+  onnx::ElementType narrowOf(unsigned index);
+  /// Returns the input as numbers, in f32 if its type is narrow.
+  Value numbersOf(unsigned index);
+  Value optionalIn(unsigned index) { return given(index) ? in(index) : Value(); }
+  SmallVector<Value> allIn(unsigned first = 0);
+  /// Returns the elements if they are known at compile time, otherwise null.
+  const KnownElements *known(unsigned index);
+  /// Returns the type of an input without adding it to the module, or null after a refusal.
+  RankedTensorType typeIn(unsigned index);
+  /// Return the integers of an input that must be known: as numbers, or as expressions over the symbols (sizesFrom).
+  SmallVector<int64_t> integersIn(unsigned index, llvm::StringRef what);
+  SmallVector<AffineExpr> sizesFrom(unsigned index, llvm::StringRef what);
+  SmallVector<double> numbersIn(unsigned index, llvm::StringRef what);
+  /// Returns the attribute `name` before version `since`, and from then on the input; nullopt if it is not given.
+  std::optional<SmallVector<int64_t>> axes(unsigned index, int64_t since, llvm::StringRef name = "axes");
+  bool wantsOutput(unsigned index) const { return index < node.outputs.size() && !node.outputs[index].empty(); }
+
+  //===--- attributes ---===//
+  const onnx::Attribute *attribute(llvm::StringRef name) const {
+    auto found = node.attributes.find(name.str());
+    return found == node.attributes.end() ? nullptr : &found->second;
+  }
+  int64_t integer(llvm::StringRef name, std::optional<int64_t> otherwise = std::nullopt);
+  double number(llvm::StringRef name, std::optional<double> otherwise = std::nullopt);
+  std::string text(llvm::StringRef name, llvm::StringRef otherwise = "");
+  SmallVector<int64_t> integers(llvm::StringRef name);
+  SmallVector<double> numbers(llvm::StringRef name);
+  SmallVector<std::string> texts(llvm::StringRef name);
+  /// Returns the type that an attribute names by its number. elementNamed() returns its element type.
+  onnx::ElementType typeNamed(llvm::StringRef name, std::optional<onnx::ElementType> otherwise = std::nullopt) {
+    return onnx::ElementType(integer(name, otherwise ? std::optional<int64_t>(int64_t(*otherwise)) : std::nullopt));
+  }
+  Type elementNamed(llvm::StringRef name, std::optional<onnx::ElementType> otherwise = std::nullopt);
+  /// Returns a dimension; negative numbers count from the end.
+  int64_t axis(int64_t value, int64_t rank);
+
+  //===--- writing ---===//
+  /// Imports a node of the ATen table; `types` are those of its results.
+  SmallVector<Value> callAll(llvm::StringRef target, const ArgList &args, ArrayRef<RankedTensorType> types);
+  Value call(llvm::StringRef target, const ArgList &args, RankedTensorType type) {
+    return callAll(target, args, {type})[0];
+  }
+  Arg ref(Value value) { return value ? Arg(graph.refOf(value)) : Arg(); }
+  static Arg list(ArrayRef<int64_t> values) {
+    ArgList items;
+    for (int64_t value : values)
+      items.push_back(value);
+    return items;
+  }
+  Value pad(Value value, ArrayRef<int64_t> low, ArrayRef<int64_t> high, Attribute filler = {});
+  /// Takes rows of `value` at `indices` (any rank) along `dim`; negative indices count from the end.
+  Value take(Value value, Value indices, int64_t dim);
+  Value meanOf(Value value, ArrayRef<int64_t> dims, bool keepdim);
+  /// Returns a tensor of constant numbers.
+  Value vector(ArrayRef<int64_t> values, Type element);
+  Value vector(ArrayRef<double> values, Type element);
+  bool isStatic(Value value) { return typeOf(value).hasStaticShape(); }
+  int64_t staticSize(Value value, int64_t dim);
+  SmallVector<Value> many(std::initializer_list<Value> values) { return SmallVector<Value>(values); }
+
+  /// Elements of results that are known at compile time; set by folding.
+  SmallVector<std::optional<KnownElements>> knownResults;
+  /// The type of narrow results.
+  onnx::ElementType narrowResult = onnx::ElementType::Undefined;
+  const onnx::Tensor *constantResult = nullptr; ///< of Constant
+
+private:
+  OnnxValue *slot(unsigned index);
+};
+
+/// numpy's matmul: batch dimensions broadcast; vectors become matrices, and the added dimensions are removed again.
+Value onnxProduct(OnnxNode &n, Value a, Value b);
+
+} // namespace tilewright
+
+#endif

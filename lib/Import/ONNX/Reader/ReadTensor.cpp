@@ -1,0 +1,275 @@
+//===- ReadTensor.cpp - the elements of initializers and attributes ------------------===//
+//
+// A TensorProto stores them in one of three ways: raw_data (the bytes), a list of numbers by type (float_data,
+// int32_data for all types of at most 32 bits, int64_data, double_data, uint64_data), or a separate file
+// (external_data: location, offset, length). The sizes must match the number of bytes exactly.
+//
+// Test: test/Unit/Import/ONNX
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Import/ONNX/Reader/Reader.h"
+#include <charconv>
+#include <cstring>
+
+namespace tilewright::onnx {
+namespace {
+
+struct TypeRow {
+  ElementType type;
+  const char *name;
+  unsigned bits;
+};
+constexpr TypeRow types[] = {
+    {ElementType::F32, "float32", 32},
+    {ElementType::U8, "uint8", 8},
+    {ElementType::I8, "int8", 8},
+    {ElementType::U16, "uint16", 16},
+    {ElementType::I16, "int16", 16},
+    {ElementType::I32, "int32", 32},
+    {ElementType::I64, "int64", 64},
+    {ElementType::String, "string", 0},
+    {ElementType::Bool, "bool", 8},
+    {ElementType::F16, "float16", 16},
+    {ElementType::F64, "float64", 64},
+    {ElementType::U32, "uint32", 32},
+    {ElementType::U64, "uint64", 64},
+    {ElementType::Complex64, "complex64", 64},
+    {ElementType::Complex128, "complex128", 128},
+    {ElementType::BF16, "bfloat16", 16},
+    {ElementType::F8E4M3FN, "float8_e4m3fn", 8},
+    {ElementType::F8E4M3FNUZ, "float8_e4m3fnuz", 8},
+    {ElementType::F8E5M2, "float8_e5m2", 8},
+    {ElementType::F8E5M2FNUZ, "float8_e5m2fnuz", 8},
+    {ElementType::U4, "uint4", 4},
+    {ElementType::I4, "int4", 4},
+    {ElementType::F4E2M1, "float4_e2m1", 4},
+    {ElementType::F8E8M0, "float8_e8m0", 8},
+    {ElementType::U2, "uint2", 2},
+    {ElementType::I2, "int2", 2},
+    {ElementType::F6E2M3, "float6_e2m3", 0},
+    {ElementType::F6E3M2, "float6_e3m2", 0},
+};
+
+const TypeRow *rowOf(ElementType type) {
+  for (const TypeRow &row : types)
+    if (row.type == type)
+      return &row;
+  return nullptr;
+}
+
+/// Returns the number of bytes of `count` elements.
+uint64_t bytesOf(ElementType type, uint64_t count) {
+  unsigned bits = elementBits(type);
+  return bits >= 8 ? count * (bits / 8) : (count * bits + 7) / 8;
+}
+
+/// The entries of external_data.
+struct External {
+  std::string location;
+  uint64_t offset = 0;
+  std::optional<uint64_t> length;
+};
+
+std::string quoted(const std::string &name) { return "the tensor '" + name + "'"; }
+
+uint64_t numberOf(const std::string &text, const std::string &tensor) {
+  uint64_t value = 0;
+  auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (problem != std::errc() || end != text.data() + text.size())
+    throw BadModel(quoted(tensor) + ": '" + text + "' is no place in a file of external data");
+  return value;
+}
+
+/// Checks that a file name stays in the model's folder.
+void checkLocation(const std::string &location, const std::string &tensor) {
+  std::string_view rest = location;
+  bool inside = !location.empty() && location[0] != '/' && location.find('\\') == std::string::npos &&
+                location.find('\0') == std::string::npos && location.find(':') == std::string::npos;
+  while (inside && !rest.empty()) {
+    size_t slash = rest.find('/');
+    inside = rest.substr(0, slash) != "..";
+    rest = slash == std::string_view::npos ? std::string_view() : rest.substr(slash + 1);
+  }
+  if (!inside)
+    throw BadModel(quoted(tensor) + " has its elements in '" + location +
+                   "', which is not a file in the model's folder; such paths are not followed");
+}
+
+/// Numbers of typed lists. They are converted to bytes when the type is known, which may come after them in the file.
+struct NumberLists {
+  std::vector<float> floats;
+  std::vector<int64_t> integers; ///< int32_data, int64_data and uint64_data
+  std::vector<double> doubles;
+  bool any = false;
+};
+
+template <typename T, typename From> void append(std::string &bytes, const std::vector<From> &list) {
+  for (From item : list) {
+    T value = T(item);
+    bytes.append(reinterpret_cast<const char *>(&value), sizeof(T));
+  }
+}
+
+std::string bytesFrom(const NumberLists &lists, ElementType type) {
+  std::string bytes;
+  if (type == ElementType::F32 || type == ElementType::Complex64) {
+    append<float>(bytes, lists.floats);
+  } else if (type == ElementType::F64 || type == ElementType::Complex128) {
+    append<double>(bytes, lists.doubles);
+  } else {
+    switch (elementBits(type)) {
+    case 64:
+      append<uint64_t>(bytes, lists.integers);
+      break;
+    case 32:
+      append<uint32_t>(bytes, lists.integers);
+      break;
+    case 16:
+      append<uint16_t>(bytes, lists.integers);
+      break;
+    default: // below 8 bits, an entry has the elements of one byte
+      append<uint8_t>(bytes, lists.integers);
+    }
+  }
+  return bytes;
+}
+
+External readExternal(protozero::pbf_reader message, External external, const std::string &tensor) {
+  std::string key, value;
+  while (message.next())
+    if (message.tag() == 1)
+      key = readText(message);
+    else if (message.tag() == 2)
+      value = readText(message);
+    else
+      message.skip();
+  if (key == "location")
+    external.location = value;
+  else if (key == "offset")
+    external.offset = numberOf(value, tensor);
+  else if (key == "length")
+    external.length = numberOf(value, tensor);
+  return external;
+}
+
+template <typename Range, typename List> void addAll(Range range, List &list) {
+  for (auto item : range)
+    list.push_back(item);
+}
+
+} // namespace
+
+std::string elementTypeName(ElementType type) {
+  const TypeRow *row = rowOf(type);
+  return row ? row->name : "type " + std::to_string(int(type));
+}
+
+unsigned elementBits(ElementType type) {
+  const TypeRow *row = rowOf(type);
+  return row ? row->bits : 0;
+}
+
+int64_t Tensor::count() const {
+  int64_t count = 1;
+  for (int64_t size : sizes)
+    count *= size;
+  return count;
+}
+
+Tensor readTensor(protozero::pbf_reader message, const OpenFile &open) {
+  Tensor tensor;
+  NumberLists lists;
+  std::optional<std::string_view> raw;
+  std::vector<protozero::pbf_reader> externals;
+  bool isExternal = false;
+  using protozero::pbf_wire_type;
+  while (message.next()) {
+    bool packed = message.wire_type() == pbf_wire_type::length_delimited;
+    switch (message.tag()) {
+    case 1:
+      readIntegers(message, tensor.sizes);
+      break;
+    case 2:
+      tensor.type = ElementType(message.get_int32());
+      break;
+    case 3:
+      throw BadModel(quoted(tensor.name) + " is cut into segments, which is not supported");
+    case 4:
+      packed ? addAll(message.get_packed_float(), lists.floats) : lists.floats.push_back(message.get_float());
+      lists.any = true;
+      break;
+    case 5:
+    case 7:
+    case 11:
+      readIntegers(message, lists.integers);
+      lists.any = true;
+      break;
+    case 8:
+      tensor.name = readText(message);
+      break;
+    case 9: {
+      protozero::data_view view = message.get_view();
+      raw = std::string_view(view.data(), view.size());
+      break;
+    }
+    case 10:
+      packed ? addAll(message.get_packed_double(), lists.doubles) : lists.doubles.push_back(message.get_double());
+      lists.any = true;
+      break;
+    case 13:
+      externals.push_back(message.get_message());
+      break;
+    case 14:
+      isExternal = message.get_enum() == 1;
+      break;
+    default:
+      message.skip();
+    }
+  }
+  if (!rowOf(tensor.type))
+    throw BadModel(quoted(tensor.name) + " has elements of " + elementTypeName(tensor.type) +
+                   ", which onnx 1.23 does not have");
+  uint64_t count = 1;
+  bool empty = false;
+  for (int64_t size : tensor.sizes) {
+    empty |= size == 0;
+    if (size < 0 || __builtin_mul_overflow(count, std::max<uint64_t>(size, 1), &count) || count > (uint64_t(1) << 48))
+      throw BadModel(quoted(tensor.name) + " has sizes that no tensor has");
+  }
+  count = empty ? 0 : count;
+  if (!elementBits(tensor.type)) // strings; nodes that need their elements are refused
+    return tensor;
+  uint64_t needed = bytesOf(tensor.type, count);
+  auto checkBytes = [&](uint64_t found) {
+    if (found != needed)
+      throw BadModel(quoted(tensor.name) + " needs " + std::to_string(needed) + " bytes for its sizes and has " +
+                     std::to_string(found));
+  };
+  if (isExternal) {
+    External external;
+    for (const protozero::pbf_reader &entry : externals)
+      external = readExternal(entry, external, tensor.name);
+    checkLocation(external.location, tensor.name);
+    std::string why = "files beside the model are not read here";
+    auto file = open ? open(external.location, why) : std::nullopt;
+    if (!file)
+      throw BadModel(quoted(tensor.name) + " has its elements in '" + external.location + "': " + why);
+    uint64_t length = external.length.value_or(needed);
+    if (external.offset > file->size() || length > file->size() - external.offset)
+      throw BadModel(quoted(tensor.name) + " lies behind the end of '" + external.location + "'; the file is cut off");
+    checkBytes(length);
+    tensor.bytes = file->substr(external.offset, length);
+  } else if (raw) {
+    checkBytes(raw->size());
+    tensor.bytes = *raw;
+  } else {
+    if (!lists.any && needed)
+      throw BadModel(quoted(tensor.name) + " has no elements");
+    tensor.owner = std::make_shared<const std::string>(bytesFrom(lists, tensor.type));
+    checkBytes(tensor.owner->size());
+    tensor.bytes = *tensor.owner;
+  }
+  return tensor;
+}
+
+} // namespace tilewright::onnx

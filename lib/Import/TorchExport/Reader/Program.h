@@ -1,0 +1,140 @@
+//===- Program.h - a program of torch.export, as stored in its .pt2 file ---------===//
+//
+// Plain structures without types of MLIR, torch or Python: the nodes, unchanged; what is known about every tensor; the
+// meanings of the inputs and outputs; and the elements of parameters, buffers and constants in the file.
+//
+//   std::string error;
+//   std::optional<exported::Program> program = exported::readProgram(bytes, error);
+//
+// The format is that of torch 2.8 and later (schema version 8, torch/_export/serde/schema.py). The only pickle in such
+// a file, data/sample_inputs/model.pt, is never read.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEWRIGHT_LIB_IMPORT_TORCHEXPORT_READER_PROGRAM_H
+#define TILEWRIGHT_LIB_IMPORT_TORCHEXPORT_READER_PROGRAM_H
+
+#include "lib/Import/TorchExport/Reader/ZipArchive.h"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace tilewright::exported {
+
+/// An integer, or sympy's srepr of an expression over the program's symbols.
+using Size = std::variant<int64_t, std::string>;
+
+struct TensorMeta {
+  std::string dtype; ///< torch's name without "torch.": "float32"
+  std::vector<Size> sizes;
+  std::vector<Size> strides; ///< in elements; as many as sizes
+  Size offset = int64_t(0);  ///< of the first element in its storage, in elements
+  std::string device;        ///< "cpu"
+  bool strided = true;       ///< false: sparse or another layout
+};
+
+struct TensorName {
+  std::string name; ///< a key of Graph::tensors
+};
+struct DtypeName {
+  std::string name;
+};
+struct SizeValue {
+  Size size;
+};
+/// An argument that no tensor program can have: "a graph", "a symbolic float"...
+struct Foreign {
+  std::string what;
+};
+struct Argument;
+using ArgumentList = std::vector<Argument>;
+/// None, bool, int, float, name (string, device, layout, memory format), dtype, tensor, symbolic int, or list.
+struct Argument : std::variant<std::monostate, bool, int64_t, double, std::string, DtypeName, TensorName, SizeValue,
+                               Foreign, ArgumentList> {
+  using variant::variant;
+};
+
+/// A position in the user's program.
+struct Place {
+  std::string file;
+  int line = 0;
+  std::string function;
+};
+
+/// Calls `see` with the name of each tensor in `argument`, including those in lists.
+template <typename See> void visitTensors(const Argument &argument, See &&see) {
+  if (const auto *tensor = std::get_if<TensorName>(&argument))
+    see(tensor->name);
+  if (const auto *list = std::get_if<ArgumentList>(&argument))
+    for (const Argument &item : *list)
+      visitTensors(item, see);
+}
+
+struct Node {
+  std::string target; ///< "aten.linear.default", "_operator.mul"
+  std::vector<Argument> positional;
+  std::vector<std::pair<std::string, Argument>> named;
+  std::vector<Argument> results; ///< TensorName; None where unused; a list of tensors is flattened
+  std::optional<Place> place;
+};
+
+struct Graph {
+  std::vector<Node> nodes;
+  std::map<std::string, TensorMeta> tensors;
+};
+
+struct Input {
+  enum class Kind {
+    Parameter, ///< `weight` is its name in the model, as for buffers and constants
+    Buffer,
+    Constant,
+    User,  ///< an argument of the model
+    Fixed, ///< an argument that was a number or None when the model was exported, and is therefore constant; or one of
+           ///< torch's tokens, which order side effects
+  };
+  Kind kind = Kind::User;
+  std::string name;   ///< of the graph's value and the user's argument
+  std::string weight; ///< a key of Program::weights
+  Argument value;     ///< the graph's value: a tensor or a symbolic int
+};
+
+struct Output {
+  enum class Kind { User, Mutation, Token };
+  Kind kind = Kind::User;
+  std::string name; ///< of the result ("0", "hidden.1", "logits"), or of the written input or buffer
+  Argument value;
+};
+
+/// A parameter, buffer or constant. `meta` has its offset and strides in `storage`. All its elements are inside
+/// `storage`, and its sizes, strides and offset are integers of at least 0.
+struct Weight {
+  TensorMeta meta;
+  Bytes storage;
+};
+
+struct Range {
+  std::optional<int64_t> low, high; ///< inclusive; nullopt: infinite
+};
+
+struct Program {
+  Graph graph;
+  std::vector<Input> inputs;
+  std::vector<Output> outputs;
+  std::map<std::string, Weight> weights;
+  std::map<std::string, Range> ranges; ///< by symbol
+  std::vector<std::string> guards;     ///< on inputs, as Python text: "L['x'].size()[0] <= 40"
+  std::string torchVersion;
+};
+
+/// Reads the program from the bytes of a .pt2 file, which must outlive it. On failure returns nullopt, and `error` says
+/// what is wrong and, if the user can fix it, how.
+std::optional<Program> readProgram(std::string_view file, std::string &error);
+
+/// Returns the bytes of one element of a dtype, or 0 if the dtype's elements are not plain numbers.
+unsigned elementBytes(const std::string &dtype);
+
+} // namespace tilewright::exported
+
+#endif

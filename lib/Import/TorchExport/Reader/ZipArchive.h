@@ -1,0 +1,57 @@
+//===- ZipArchive.h - checked entries of a zip file ----------------------------===//
+//
+// Reads zip files as torch.save and torch.export.save write them (stored, ZIP64), and as other tools repack them
+// (deflated). The file is not trusted: every offset is checked against the file's size, no two entries may share bytes,
+// and an entry's checksum is verified when it is read.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEWRIGHT_LIB_IMPORT_TORCHEXPORT_READER_ZIPARCHIVE_H
+#define TILEWRIGHT_LIB_IMPORT_TORCHEXPORT_READER_ZIPARCHIVE_H
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tilewright::exported {
+
+/// Bytes of the file, or of a separate buffer.
+struct Bytes {
+  std::string_view view;
+  std::shared_ptr<const std::string> owner; ///< null: the bytes are in the file
+};
+
+class ZipArchive {
+public:
+  struct Entry {
+    std::string name;
+    uint64_t data = 0; ///< offset of its bytes in the file
+    uint64_t packedSize = 0, size = 0;
+    uint32_t checksum = 0;
+    bool deflated = false;
+  };
+
+  /// Reads the directory of `file`, which must outlive the archive and all bytes that are read from it. On failure
+  /// returns nullopt, and `error` says what is wrong with the file.
+  static std::optional<ZipArchive> open(std::string_view file, std::string &error);
+
+  /// Returns the entries in the order of the directory; names are unique.
+  const std::vector<Entry> &entries() const { return list; }
+  /// Returns the entry, or null if there is none.
+  const Entry *find(std::string_view name) const;
+
+  /// Returns the bytes of an entry. Memory of deflated entries grows during inflation, to at most `limit` bytes.
+  std::optional<Bytes> read(const Entry &entry, uint64_t limit, std::string &error) const;
+
+private:
+  std::string_view file;
+  std::vector<Entry> list;
+  std::map<std::string, size_t, std::less<>> index; ///< by name
+};
+
+} // namespace tilewright::exported
+
+#endif

@@ -1,0 +1,332 @@
+//===- DecomposeTile.cpp - --tw-decompose-tile: lower tw_tile ops to plain loops ---===//
+//
+// Before:
+//   %r = tw_tile.scan sum {dim = 1} ins(%x) outs(%empty)
+// After:
+//   %r = scf.for %i ... iter_args(%out = %empty) { scf.for %j ... {
+//     %p = tensor.extract %out[%i, max(%j - 1, 0)]
+//     ... tensor.insert
+//
+// Attention becomes generics over the whole score matrix. The result is slow; it defines the meaning of the ops.
+//
+// Test: test/Codegen/Reference/decompose-tile.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Kernels/DecomposeTile.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "tilewright/Passes.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace tilewright {
+#define GEN_PASS_DEF_DECOMPOSETILE
+#include "tilewright/Passes.h.inc"
+} // namespace tilewright
+
+using namespace mlir;
+
+namespace tilewright::reference {
+namespace {
+
+using IntPredicate = arith::CmpIPredicate;
+using FloatPredicate = arith::CmpFPredicate;
+
+/// A builder with short names for the ops of loop bodies.
+struct Emitter {
+  OpBuilder &b;
+  Location loc;
+
+  Value index(int64_t value) { return arith::ConstantIndexOp::create(b, loc, value); }
+  Value size(Value tensor, int64_t dim) { return tensor::DimOp::create(b, loc, tensor, dim); }
+  Value select(Value c, Value x, Value y) { return arith::SelectOp::create(b, loc, c, x, y); }
+  Value cmp(IntPredicate p, Value x, Value y) { return arith::CmpIOp::create(b, loc, p, x, y); }
+  Value cmp(FloatPredicate p, Value x, Value y) { return arith::CmpFOp::create(b, loc, p, x, y); }
+  Value extract(Value tensor, ValueRange at) { return tensor::ExtractOp::create(b, loc, tensor, at); }
+  Value insert(Value x, Value tensor, ValueRange at) { return tensor::InsertOp::create(b, loc, x, tensor, at); }
+
+  /// Emits loops over `shape` that carry tensors.
+  SmallVector<Value> loops(Value shape, ValueRange carried,
+                           function_ref<SmallVector<Value>(Emitter, ValueRange at, ValueRange carried)> body) {
+    int64_t rank = cast<RankedTensorType>(shape.getType()).getRank();
+    if (rank == 0)
+      return body(*this, {}, carried);
+    SmallVector<Value> low(rank, index(0)), step(rank, index(1)), high;
+    for (int64_t i = 0; i < rank; ++i)
+      high.push_back(size(shape, i));
+    scf::LoopNest nest = scf::buildLoopNest(b, loc, low, high, step, carried,
+                                            [&](OpBuilder &inner, Location at, ValueRange ivs, ValueRange args) {
+                                              SmallVector<Value> results = body(Emitter{inner, at}, ivs, args);
+                                              return scf::ValueVector(results.begin(), results.end());
+                                            });
+    return SmallVector<Value>(nest.results);
+  }
+
+  Value extended(Value x, Type element) {
+    return x.getType() == element ? x : arith::ExtFOp::create(b, loc, element, x).getResult();
+  }
+  /// Returns sum + term(), or `sum` if `inside` is false.
+  Value addInside(Value inside, Value sum, function_ref<Value(Emitter)> term) {
+    auto branch = scf::IfOp::create(b, loc, sum.getType(), inside, /*withElse=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    scf::YieldOp::create(b, loc, add(sum, term(*this)));
+    b.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(b, loc, sum);
+    return branch.getResult(0);
+  }
+
+  Value add(Value x, Value y) {
+    return isa<FloatType>(x.getType()) ? arith::AddFOp::create(b, loc, x, y).getResult()
+                                       : arith::AddIOp::create(b, loc, x, y).getResult();
+  }
+  Value mul(Value x, Value y) {
+    return isa<FloatType>(x.getType()) ? arith::MulFOp::create(b, loc, x, y).getResult()
+                                       : arith::MulIOp::create(b, loc, x, y).getResult();
+  }
+  Value larger(Value x, Value y, bool isUnsigned) {
+    return isa<FloatType>(x.getType()) ? arith::MaximumFOp::create(b, loc, x, y).getResult()
+           : isUnsigned                ? arith::MaxUIOp::create(b, loc, x, y).getResult()
+                                       : arith::MaxSIOp::create(b, loc, x, y).getResult();
+  }
+  Value smaller(Value x, Value y, bool isUnsigned) {
+    return isa<FloatType>(x.getType()) ? arith::MinimumFOp::create(b, loc, x, y).getResult()
+           : isUnsigned                ? arith::MinUIOp::create(b, loc, x, y).getResult()
+                                       : arith::MinSIOp::create(b, loc, x, y).getResult();
+  }
+};
+
+SmallVector<Value> decomposeScan(Emitter e, tile::ScanOp op) {
+  Value input = op.getInputs()[0];
+  return e.loops(input, op.getOutputs(), [&](Emitter e, ValueRange at, ValueRange carried) {
+    SmallVector<Value> before(at);
+    Value here = at[op.getDim()];
+    before[op.getDim()] = e.larger(arith::SubIOp::create(e.b, e.loc, here, e.index(1)), e.index(0), false);
+    Value x = e.extract(input, at), last = e.extract(carried[0], before), combined;
+    switch (op.getKind()) {
+    case tile::ScanKind::Sum:
+      combined = e.add(last, x);
+      break;
+    case tile::ScanKind::Prod:
+      combined = e.mul(last, x);
+      break;
+    case tile::ScanKind::Max:
+      combined = e.larger(last, x, false);
+      break;
+    case tile::ScanKind::Min:
+      combined = e.smaller(last, x, false);
+      break;
+    }
+    combined = e.select(e.cmp(IntPredicate::eq, here, e.index(0)), x, combined);
+    return SmallVector<Value>{e.insert(combined, carried[0], at)};
+  });
+}
+
+/// Returns true if x precedes y in the requested order; positions decide between equal elements. NaN is the largest.
+Value standsBefore(Emitter e, Value x, Value xAt, Value y, Value yAt, bool descending, bool isUnsigned) {
+  Value before, equal;
+  if (isa<FloatType>(x.getType())) {
+    Value xNaN = e.cmp(FloatPredicate::UNO, x, x), yNaN = e.cmp(FloatPredicate::UNO, y, y);
+    Value less = e.cmp(descending ? FloatPredicate::OGT : FloatPredicate::OLT, x, y);
+    Value bothNaN = arith::AndIOp::create(e.b, e.loc, xNaN, yNaN);
+    Value oneNaN = arith::XOrIOp::create(e.b, e.loc, xNaN, yNaN);
+    before =
+        arith::OrIOp::create(e.b, e.loc, less, arith::AndIOp::create(e.b, e.loc, oneNaN, descending ? xNaN : yNaN));
+    equal = arith::OrIOp::create(e.b, e.loc, e.cmp(FloatPredicate::OEQ, x, y), bothNaN);
+  } else {
+    IntPredicate p = descending ? (isUnsigned ? IntPredicate::ugt : IntPredicate::sgt)
+                                : (isUnsigned ? IntPredicate::ult : IntPredicate::slt);
+    before = e.cmp(p, x, y);
+    equal = e.cmp(IntPredicate::eq, x, y);
+  }
+  Value earlier = e.cmp(IntPredicate::slt, xAt, yAt);
+  return arith::OrIOp::create(e.b, e.loc, before, arith::AndIOp::create(e.b, e.loc, equal, earlier));
+}
+
+/// Stores each element at the index that is the number of elements before it.
+SmallVector<Value> decomposeSort(Emitter e, tile::SortOp op) {
+  Value input = op.getInputs()[0];
+  uint64_t dim = op.getDim();
+  bool isUnsigned = op->hasAttr("tw.unsigned");
+  return e.loops(input, op.getOutputs(), [&](Emitter e, ValueRange at, ValueRange carried) {
+    Value x = e.extract(input, at), here = at[dim];
+    auto count = scf::ForOp::create(e.b, e.loc, e.index(0), e.size(input, dim), e.index(1), e.index(0),
+                                    [&](OpBuilder &b, Location loc, Value i, ValueRange sum) {
+                                      Emitter in{b, loc};
+                                      SmallVector<Value> other(at);
+                                      other[dim] = i;
+                                      Value y = in.extract(input, other);
+                                      Value before = standsBefore(in, y, i, x, here, op.getDescending(), isUnsigned);
+                                      Value more = in.add(sum[0], in.index(1));
+                                      scf::YieldOp::create(b, loc, in.select(before, more, sum[0]));
+                                    });
+    Value place = count.getResult(0), kept = e.size(carried[0], dim);
+    Value fits = e.cmp(IntPredicate::slt, place, kept);
+    SmallVector<Value> to(at);
+    to[dim] = e.smaller(place, arith::SubIOp::create(e.b, e.loc, kept, e.index(1)), false);
+    Value position = arith::IndexCastOp::create(e.b, e.loc, e.b.getI64Type(), here);
+    Value value = e.select(fits, x, e.extract(carried[0], to));
+    position = e.select(fits, position, e.extract(carried[1], to));
+    return SmallVector<Value>{e.insert(value, carried[0], to), e.insert(position, carried[1], to)};
+  });
+}
+
+SmallVector<Value> decomposeScatter(Emitter e, tile::ScatterOp op) {
+  Value source = op.getInputs()[0];
+  AffineMap dest = op.getDestMap();
+  return e.loops(source, op.getOutputs(), [&](Emitter e, ValueRange at, ValueRange carried) {
+    SmallVector<Value> operands(at);
+    for (auto [index, map] :
+         llvm::zip_equal(op.getInputs().drop_front(), op.getIndexMaps().getAsValueRange<AffineMapAttr>())) {
+      SmallVector<Value> where;
+      for (AffineExpr result : map.getResults())
+        where.push_back(affine::AffineApplyOp::create(e.b, e.loc, AffineMap::get(map.getNumDims(), 0, result), at));
+      operands.push_back(arith::IndexCastOp::create(e.b, e.loc, e.b.getIndexType(), e.extract(index, where)));
+    }
+    SmallVector<Value> to;
+    for (auto [i, result] : llvm::enumerate(dest.getResults())) {
+      if (auto loop = dyn_cast<AffineDimExpr>(result)) {
+        to.push_back(operands[loop.getPosition()]);
+        continue;
+      }
+      Value index = operands[dest.getNumDims() + cast<AffineSymbolExpr>(result).getPosition()];
+      Value size = e.size(carried[0], i);
+      index = e.select(e.cmp(IntPredicate::slt, index, e.index(0)), e.add(index, size), index);
+      index = e.larger(index, e.index(0), false);
+      to.push_back(e.smaller(index, arith::SubIOp::create(e.b, e.loc, size, e.index(1)), false));
+    }
+    Value x = e.extract(source, at), old = e.extract(carried[0], to);
+    switch (op.getKind()) {
+    case tile::ScatterKind::Set:
+      break;
+    case tile::ScatterKind::Add:
+      x = e.add(old, x);
+      break;
+    case tile::ScatterKind::Mul:
+      x = e.mul(old, x);
+      break;
+    case tile::ScatterKind::Max:
+      x = e.larger(old, x, false);
+      break;
+    case tile::ScatterKind::Min:
+      x = e.smaller(old, x, false);
+      break;
+    }
+    return SmallVector<Value>{e.insert(x, carried[0], to)};
+  });
+}
+
+/// Writes to `place` the line and pixel of the input under a tap of a result's window; returns true if they are inside.
+template <typename Op>
+Value windowPlace(Emitter e, Op op, ValueRange window, ValueRange tap, Value input, SmallVectorImpl<Value> &place) {
+  Value inside;
+  for (int64_t i = 0; i < 2; ++i) {
+    Value start = e.mul(window[i], e.index(op.getStrides()[i]));
+    Value reach = e.add(start, e.mul(tap[i], e.index(op.getDilations()[i])));
+    place[1 + i] = arith::SubIOp::create(e.b, e.loc, reach, e.index(op.getPadding()[i]));
+    Value fits = e.cmp(IntPredicate::ult, place[1 + i], e.size(input, 1 + i));
+    inside = inside ? arith::AndIOp::create(e.b, e.loc, inside, fits).getResult() : fits;
+  }
+  return inside;
+}
+
+/// Each result is the sum over the taps that are inside the input.
+SmallVector<Value> decomposeGroupedConvolution(Emitter e, tile::GroupedConvolutionOp op) {
+  Value input = op.getInputs()[0], weight = op.getInputs()[1];
+  auto weightType = cast<RankedTensorType>(weight.getType());
+  Type element = weightType.getElementType();
+  int64_t perGroup = weightType.getDimSize(2), filters = weightType.getDimSize(3) / op.getGroups();
+  return e.loops(op.getOutputs()[0], op.getOutputs(), [&](Emitter e, ValueRange at, ValueRange carried) {
+    Value group = arith::DivUIOp::create(e.b, e.loc, at[3], e.index(filters));
+    Value channel = e.mul(group, e.index(perGroup));
+    SmallVector<Value> low(3, e.index(0)), step(3, e.index(1)), high;
+    for (int64_t dim = 0; dim < 3; ++dim)
+      high.push_back(e.index(weightType.getDimSize(dim)));
+    Value zero = arith::ConstantOp::create(e.b, e.loc, e.b.getZeroAttr(element));
+    scf::LoopNest nest = scf::buildLoopNest(
+        e.b, e.loc, low, high, step, zero, [&](OpBuilder &b, Location loc, ValueRange tap, ValueRange sum) {
+          Emitter in{b, loc};
+          SmallVector<Value> place{at[0], Value(), Value(), in.add(channel, tap[2])};
+          Value inside = windowPlace(in, op, at.slice(1, 2), tap, input, place);
+          return scf::ValueVector{in.addInside(inside, sum[0], [&](Emitter then) {
+            Value w = then.extract(weight, {tap[0], tap[1], tap[2], at[3]});
+            return then.mul(then.extended(then.extract(input, place), element), w);
+          })};
+        });
+    return SmallVector<Value>{e.insert(nest.results[0], carried[0], at)};
+  });
+}
+
+/// Each result is the sum over the pixels of its part whose tap is inside the input.
+SmallVector<Value> decomposeDepthwiseGradient(Emitter e, tile::DepthwiseGradientOp op) {
+  Value input = op.getInputs()[0], grad = op.getInputs()[1];
+  Type element = cast<RankedTensorType>(op.getOutputs()[0].getType()).getElementType();
+  return e.loops(op.getOutputs()[0], op.getOutputs(), [&](Emitter e, ValueRange at, ValueRange carried) {
+    Value first = e.mul(at[1], e.index(op.getLines()));
+    Value end = e.smaller(e.add(first, e.index(op.getLines())), e.size(grad, 1), false);
+    Value zero = arith::ConstantOp::create(e.b, e.loc, e.b.getZeroAttr(element));
+    scf::LoopNest nest =
+        scf::buildLoopNest(e.b, e.loc, {first, e.index(0)}, {end, e.size(grad, 2)}, {e.index(1), e.index(1)}, zero,
+                           [&](OpBuilder &b, Location loc, ValueRange pixel, ValueRange sum) {
+                             Emitter in{b, loc};
+                             SmallVector<Value> place{at[0], Value(), Value(), at[4]};
+                             Value inside = windowPlace(in, op, pixel, at.slice(2, 2), input, place);
+                             return scf::ValueVector{in.addInside(inside, sum[0], [&](Emitter then) {
+                               Value g = then.extended(then.extract(grad, {at[0], pixel[0], pixel[1], at[4]}), element);
+                               return then.mul(then.extended(then.extract(input, place), element), g);
+                             })};
+                           });
+    return SmallVector<Value>{e.insert(nest.results[0], carried[0], at)};
+  });
+}
+
+/// Returns true for attention or its gradient with elements of `bits` bits.
+bool isAttentionOf(Operation *op, unsigned bits) {
+  return isa<tile::AttentionOp, tile::AttentionGradientOp>(op) &&
+         getElementTypeOrSelf(op->getOperand(0).getType()).getIntOrFloatBitWidth() == bits;
+}
+
+struct DecomposeTile : impl::DecomposeTileBase<DecomposeTile> {
+  using DecomposeTileBase::DecomposeTileBase;
+
+  void runOnOperation() override {
+    SmallVector<Operation *> ops;
+    getOperation()->walk([&](Operation *op) {
+      if (wideAttentionOnly) {
+        const bool isSingle = singleAttention && isAttentionOf(op, 32);
+        if (!isSingle && !isAttentionOf(op, 64))
+          return;
+        remark::missed(op->getLoc(), remark::RemarkOpts::name("DecomposeTile").category("fusion"))
+            << (isSingle ? "attention in f32" : "attention in f64")
+            << remark::reason("{0}", isSingle
+                                         ? "tensor cores multiply 16 bits; the whole score matrix is made"
+                                         : "online softmax is written for f32 scores; the whole score matrix is made");
+        ops.push_back(op);
+      } else if (isa<tile::ScanOp, tile::SortOp, tile::ScatterOp, tile::AttentionOp, tile::AttentionGradientOp,
+                     tile::GroupedConvolutionOp, tile::DepthwiseGradientOp>(op) ||
+                 (divisors && isa<tile::DivisorOp>(op))) {
+        ops.push_back(op);
+      }
+    });
+    for (Operation *op : ops) {
+      OpBuilder b(op);
+      Emitter e{b, op->getLoc()};
+      SmallVector<Value> results =
+          TypeSwitch<Operation *, SmallVector<Value>>(op)
+              .Case<tile::ScanOp>([&](auto scan) { return decomposeScan(e, scan); })
+              .Case<tile::SortOp>([&](auto sort) { return decomposeSort(e, sort); })
+              .Case<tile::ScatterOp>([&](auto scatter) { return decomposeScatter(e, scatter); })
+              .Case<tile::GroupedConvolutionOp>([&](auto grouped) { return decomposeGroupedConvolution(e, grouped); })
+              .Case<tile::DepthwiseGradientOp>([&](auto gradient) { return decomposeDepthwiseGradient(e, gradient); })
+              .Case<tile::DivisorOp>(
+                  [&](auto divisor) { return SmallVector<Value>{tile::divideByOne(b, e.loc, divisor.getDivisor())}; })
+              .Case<tile::AttentionOp>([&](auto attention) { return decomposeAttention(b, attention); })
+              .Case<tile::AttentionGradientOp>([&](auto gradient) { return decomposeAttentionGradient(b, gradient); });
+      op->replaceAllUsesWith(results);
+      op->erase();
+    }
+  }
+};
+
+} // namespace
+} // namespace tilewright::reference

@@ -1,0 +1,490 @@
+//===- FormKernels.cpp - cluster the ops of @main, one kernel per cluster ----===//
+//
+// Before:
+//   func @main(%x, %w, %bias) {
+//     %0 = linalg.contract ins(%x, %w) outs(%zero)
+//     %1 = linalg.generic {add bias; gelu} ins(%0, %bias)
+//     return %1 }
+// After:
+//   func @main(%x, %w, %bias) {
+//     %e = tensor.empty
+//     %1 = call @kernel_0(%x, %w, %bias, %e)
+//     return %1 }
+//   func private @kernel_0(...) attributes {tw.kernel} { the two ops, the last one into the last argument }
+//
+// All targets use the same algorithm, with their limits as options. Ops are visited from the last to the first. An op
+// joins the kernel of its users if all members can still be divided into common rows (dialects/Tile/Rows.h); otherwise
+// it becomes the anchor of a new kernel. A kernel has one contraction; or some products whose results are combined
+// element by element (the gate and the values of a gated feed-forward layer, the two products of a recurrent cell); or
+// a scatter and the producers of its rows; or a concatenation and the elementwise producers of its parts. Each edge
+// that remains between kernels gets a reason (remark "FormKernels", category "fusion", and the module attribute
+// tw.decisions). On exit @main holds only calls, views and constants, and equal kernels are one function.
+//
+// Tests: test/Kernels/form-kernels.mlir, test/Kernels/form-columns.mlir, test/Kernels/form-grouped.mlir,
+// test/Kernels/form-products.mlir, test/Kernels/form-scatter.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Graph/Decisions.h"
+#include "dialects/Tile/Rows.h"
+#include "dialects/Tile/Tile.h"
+#include "lib/Kernels/FixedValues.h"
+#include "lib/Kernels/OutlineKernels.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/Pass/Pass.h"
+#include "tilewright/Passes.h"
+#include "tilewright/StageContract.h"
+
+using namespace mlir;
+
+namespace tilewright {
+#define GEN_PASS_DEF_FORMKERNELS
+#include "tilewright/Passes.h.inc"
+namespace structured {
+using namespace tile;
+namespace {
+
+/// Returns true for ops that a kernel executes; all other ops in @main are views, constants or index computations.
+bool isComputation(Operation *op) {
+  return isa<linalg::LinalgOp>(op) || op->getName().getDialectNamespace() == "tw_tile" ||
+         isa<tensor::PadOp, tensor::InsertSliceOp>(op);
+}
+
+/// Returns the op of @main that uses a value: `user`, or the op whose body contains it (the body of a gather
+/// reads its source).
+Operation *inMain(Operation *user, func::FuncOp main) { return main.getBody().front().findAncestorOpInBlock(*user); }
+
+/// Returns `size`; a symbolic size counts as 128.
+int64_t countedSize(int64_t size) { return ShapedType::isDynamic(size) ? 128 : size; }
+
+/// Clones fills that are a result or are reshaped, and are therefore kernels. Each op that accumulates into such a fill
+/// gets a separate clone, because it would overwrite the shared one. (CSE has merged equal fills.)
+void separateFills(func::FuncOp main) {
+  for (auto fill : llvm::make_early_inc_range(main.getBody().front().getOps<linalg::FillOp>())) {
+    if (llvm::all_of(fill->getUsers(), isComputation))
+      continue;
+    for (OpOperand &use : llvm::make_early_inc_range(fill->getUses())) {
+      auto dps = dyn_cast<DestinationStyleOpInterface>(use.getOwner());
+      if (dps && dps.isDpsInit(&use)) {
+        OpBuilder builder(use.getOwner());
+        use.set(builder.clone(*fill)->getResult(0));
+      }
+    }
+  }
+}
+
+class Clustering {
+public:
+  Clustering(func::FuncOp main, Builder &builder, int64_t mostProducts, int64_t columnsToSpan, bool computePieces)
+      : main(main), builder(builder), mostProducts(mostProducts), columnsToSpan(columnsToSpan),
+        computePieces(computePieces) {}
+
+  void run() {
+    int64_t position = 0;
+    for (Operation &op : main.getBody().front())
+      order[&op] = position++;
+    for (Operation &op : llvm::reverse(main.getBody().front())) {
+      if (!isComputation(&op))
+        continue;
+      // A fill is cloned into each kernel that begins with it. A fill that is a result or is reshaped is a kernel; its
+      // other users have clones (separateFills).
+      if (isa<linalg::FillOp>(op) && llvm::all_of(op.getUsers(), isComputation))
+        continue;
+      if (!join(&op)) {
+        clusterOf[&op] = clusters.size();
+        clusters.emplace_back();
+        clusters.back().push_back(&op);
+        levelOf.push_back(levelBehind(&op, /*except=*/-1) + 1);
+      }
+    }
+  }
+
+  std::vector<SmallVector<Operation *>> clusters; ///< members, anchor first (program order reversed)
+  llvm::DenseMap<Operation *, int64_t> clusterOf;
+  SmallVector<Attribute> decisions;
+
+private:
+  /// Adds `op` to the kernel of one of its users. Returns false, and reports the reasons, if no kernel takes it.
+  bool join(Operation *op) {
+    llvm::SmallSetVector<int64_t, 4> candidates;
+    for (Operation *user : op->getUsers()) {
+      auto found = clusterOf.find(inMain(user, main));
+      if (found != clusterOf.end())
+        candidates.insert(found->second);
+    }
+    for (int64_t candidate : candidates) {
+      std::string reason;
+      if (admissible(op, candidate, reason)) {
+        tell(true, op, clusters[candidate].front(), "");
+        clusterOf[op] = candidate;
+        clusters[candidate].push_back(op);
+        raiseLevel(candidate, levelBehind(op, candidate) + 1);
+        return true;
+      }
+      tell(false, op, clusters[candidate].front(), reason);
+    }
+    return false;
+  }
+
+  bool admissible(Operation *op, int64_t candidate, std::string &reason) {
+    SmallVector<Operation *> &members = clusters[candidate];
+    // The insertions of one concatenation are one kernel.
+    if (auto insert = dyn_cast<tensor::InsertSliceOp>(op)) {
+      auto next = llvm::find_if(llvm::reverse(members), llvm::IsaPred<tensor::InsertSliceOp>);
+      if (next != members.rend() && op->hasOneUse() &&
+          cast<tensor::InsertSliceOp>(*next).getDest() == insert.getResult())
+        return true;
+      reason = "a concatenation runs as a kernel of its own";
+      return false;
+    }
+    for (Operation *user : op->getUsers())
+      if (Operation *reader = inMain(user, main); reader != user && llvm::is_contained(members, reader)) {
+        reason = describe(reader) + " reads it at computed places, so the whole of it must be there first";
+        return false;
+      }
+    if (!isa<linalg::LinalgOp, GroupedConvolutionOp>(op)) {
+      reason = describe(op) + " runs as a kernel of its own";
+      return false;
+    }
+    if (makesRowsOf(op, members) || makesPieceOf(op, members))
+      return true;
+    for (Operation *member : members)
+      if (!isa<linalg::LinalgOp, GroupedConvolutionOp>(member)) {
+        reason = describe(member) + " takes no producers into its kernel";
+        return false;
+      }
+    bool rooted = llvm::any_of(members, isContractionRoot);
+    if (isContractionRoot(op) && rooted && !multipliesBeside(op, members)) {
+      reason = mostProducts > 1
+                   ? "a kernel has one contraction, or products of equal sizes with tiles enough for many threads"
+                   : "a kernel has one contraction";
+      return false;
+    }
+    if (isContractionRoot(members.front()) || (rooted && feedsContraction(op, members))) {
+      reason = "a contraction reads its operands many times: computing " + describe(op) + " inside would repeat it";
+      return false;
+    }
+    if (members.size() + 1 > 24) {
+      reason = "the kernel has 24 ops already";
+      return false;
+    }
+    auto generic = dyn_cast<linalg::GenericOp>(op);
+    if (generic && generic.getNumResults() == 1 && isFixed(generic.getResult(0)) &&
+        !llvm::all_of(members, [](Operation *member) { return isFixed(member->getResult(0)); })) {
+      reason = "it follows from parameters alone and runs once";
+      return false;
+    }
+    if (reachesThroughOthers(op, candidate)) {
+      reason = "a third kernel between them needs the result first";
+      return false;
+    }
+    // An elementwise op that finishes a contraction joins a kernel only if the contraction may join it too. Otherwise
+    // it stays with the contraction.
+    SmallVector<Operation *> together(members.rbegin(), members.rend());
+    together.insert(together.begin(), op);
+    llvm::sort(together, [&](Operation *a, Operation *b) { return order[a] < order[b]; });
+    std::optional<RowMap> rows = computeRows(together, reason);
+    if (!rows)
+      return false;
+    if (!isContractionRoot(op) && leavesThreadsIdle(op, together, *rows)) {
+      reason = "a kernel of both would have too few rows for the threads to share";
+      return false;
+    }
+    if (!isContractionRoot(op) && leavesColumns(op, *rows)) {
+      reason = "a kernel of both would have columns for rows, and read a few elements of each line";
+      return false;
+    }
+    Operation *contraction = isContractionRoot(op) ? op : (generic ? contractionBehind(generic) : nullptr);
+    for (Operation *member : members) {
+      if (isContractionRoot(member))
+        contraction = member;
+      else if (auto finish = dyn_cast<linalg::GenericOp>(member); finish && !contraction)
+        contraction = contractionBehind(finish);
+    }
+    if (isContractionRoot(op) && rooted && rows->numRows < cast<ShapedType>(op->getResult(0).getType()).getRank()) {
+      reason = "a kernel of several products needs each result tile by tile, and a reduction behind them whole rows";
+      return false;
+    }
+    // A grouped convolution computes all channels of a pixel together in any case.
+    if (isa_and_nonnull<GroupedConvolutionOp>(contraction)) {
+      if (rows->numRows >= numLoops(contraction))
+        return true;
+      reason = "a task of " + describe(contraction) + " would have to compute whole images";
+      return false;
+    }
+    if (contraction && rows->numRows < cast<ShapedType>(contraction->getResult(0).getType()).getRank() &&
+        !affordsWholeRows(contraction, rows->numRows)) {
+      reason = "a tile of " + describe(contraction) + " would have to span whole rows of the reduction, which " +
+               (columnsToSpan ? "takes the second dimension from the threads and reads the weights once per row tile: "
+                                "worth it from " +
+                                    std::to_string(rowsToSpan) + " rows on, and up to " +
+                                    std::to_string(columnsToSpan) + " columns"
+                              : "no schedule of the target's does");
+      return false;
+    }
+    return true;
+  }
+
+  /// Returns true if `op` is elementwise, does little arithmetic, and only a scatter of whole rows reads its result
+  /// (the rows of an embedding bag's table). Then no row needs to be stored. The scatter is one task, which reads as
+  /// much either way.
+  bool makesRowsOf(Operation *op, ArrayRef<Operation *> members) {
+    auto scatter = members.size() == 1 ? dyn_cast<ScatterOp>(members.front()) : nullptr;
+    auto generic = dyn_cast<linalg::GenericOp>(op);
+    return scatter && generic && op->getNumResults() == 1 && op->hasOneUse() && generic.getNumReductionLoops() == 0 &&
+           scatter.getInputs()[0] == op->getResult(0) && writesRows(scatter) && !isFixed(op->getResult(0)) &&
+           generic.getMatchingIndexingMap(generic.getDpsInitOperand(0)).isIdentity() &&
+           !generic.payloadUsesValueFromOperand(generic.getDpsInitOperand(0)) &&
+           llvm::none_of(generic.getBlock()->getOperations(),
+                         [](Operation &inner) { return inner.getDialect()->getNamespace() == "math"; });
+  }
+
+  /// Returns true if `op` is the elementwise producer of one of a few concatenated parts, and if the parts have enough
+  /// rows for tasks. Each task then computes its rows of all parts directly into the result.
+  bool makesPieceOf(Operation *op, ArrayRef<Operation *> members) const {
+    constexpr int64_t mostPieces = 7, enough = 8; // many parts are mostly steps, whose kernels are equal
+    auto generic = dyn_cast<linalg::GenericOp>(op);
+    if (!computePieces || !generic || op->getNumResults() != 1 || !op->hasOneUse() || isFixed(op->getResult(0)) ||
+        generic.getNumReductionLoops() > 0 ||
+        !generic.getMatchingIndexingMap(generic.getDpsInitOperand(0)).isIdentity() ||
+        generic.payloadUsesValueFromOperand(generic.getDpsInitOperand(0)) ||
+        !generic.getBlock()->getOps<tensor::ExtractOp>().empty())
+      return false;
+    auto piece = dyn_cast<tensor::InsertSliceOp>(*op->user_begin());
+    if (!piece || piece.getSource() != op->getResult(0) || !llvm::is_contained(members, piece.getOperation()))
+      return false;
+    int64_t pieces = 0;
+    llvm::SmallBitVector shared(piece.getType().getRank(), true);
+    for (auto insert = dyn_cast<tensor::InsertSliceOp>(members.front()); insert;
+         insert = insert.getDest().getDefiningOp<tensor::InsertSliceOp>()) {
+      if (++pieces > mostPieces || insert.getSourceType().getRank() != insert.getType().getRank() ||
+          !insert.hasUnitStride())
+        return false;
+      for (int64_t dim = 0; dim < insert.getType().getRank(); ++dim)
+        if (!isConstantIntValue(insert.getMixedOffsets()[dim], 0) ||
+            insert.getSourceType().getDimSize(dim) != insert.getType().getDimSize(dim))
+          shared.reset(dim);
+    }
+    int64_t rows = 1;
+    for (unsigned dim : shared.set_bits())
+      rows *= countedSize(piece.getType().getDimSize(dim));
+    return rows >= enough;
+  }
+
+  /// Returns true if the products of the kernel and `op` have results of one type, are not too many, and have enough
+  /// tiles for many threads. The op that combines the results then finds their tiles in the cache, and none is
+  /// written to memory.
+  bool multipliesBeside(Operation *op, ArrayRef<Operation *> members) const {
+    constexpr int64_t tileRows = 128, tileColumns = 64, enough = 16;
+    auto type = cast<ShapedType>(op->getResult(0).getType());
+    int64_t products = 1, rank = type.getRank();
+    for (Operation *member : members) {
+      if (!isContractionRoot(member))
+        continue;
+      ++products;
+      if (!isa<linalg::ContractOp>(member) || member->getResult(0).getType() != type)
+        return false;
+    }
+    if (!isa<linalg::ContractOp>(op) || products > mostProducts || rank < 2)
+      return false;
+    int64_t tiles = llvm::divideCeil(countedSize(type.getDimSize(rank - 2)), tileRows) *
+                    llvm::divideCeil(countedSize(type.getDimSize(rank - 1)), tileColumns);
+    for (int64_t size : type.getShape().drop_back(2))
+      tiles *= countedSize(size);
+    return tiles >= enough;
+  }
+
+  /// Returns the product of the first `count` sizes of the result of `anchor`.
+  static int64_t countRows(Operation *anchor, int64_t count) {
+    int64_t product = 1;
+    for (int64_t size : cast<ShapedType>(anchor->getResult(0).getType()).getShape().take_front(count))
+      product *= countedSize(size);
+    return product;
+  }
+
+  /// Returns true if `op` has much work and rows for many threads, but the kernel of `together` has too few rows.
+  static bool leavesThreadsIdle(Operation *op, ArrayRef<Operation *> together, const RowMap &rows) {
+    constexpr int64_t much = 32768, enough = 8;
+    auto structured = dyn_cast<linalg::LinalgOp>(op);
+    if (!structured || countRows(together.back(), rows.numRows) >= enough)
+      return false;
+    int64_t work = 1;
+    for (int64_t size : structured.getStaticLoopRanges())
+      work *= countedSize(size);
+    std::string none;
+    std::optional<RowMap> own = computeRows(op, none);
+    return work >= much && own && countRows(op, own->numRows) >= enough;
+  }
+
+  /// Returns true if `op` is a reduction whose last loop is parallel (it leaves whole lines), and in this kernel that
+  /// loop is a row dimension while some other parallel loop is not.
+  static bool leavesColumns(Operation *op, const RowMap &rows) {
+    auto structured = dyn_cast<linalg::LinalgOp>(op);
+    if (!structured || structured.getNumReductionLoops() == 0)
+      return false;
+    SmallVector<int64_t> rowOfLoop = rows.rowOfLoop.lookup(op);
+    SmallVector<utils::IteratorType> kinds = structured.getIteratorTypesArray();
+    if (kinds.back() != utils::IteratorType::parallel || rowOfLoop.back() < 0)
+      return false;
+    for (auto [kind, row] : llvm::zip_equal(kinds, rowOfLoop))
+      if (kind == utils::IteratorType::parallel && row < 0)
+        return true;
+    return false;
+  }
+
+  /// With many rows there are enough tiles for the threads without tiling the columns. Each tile reads the weights
+  /// once for many rows, and its result, if it has few columns, stays in the second-level cache for the row
+  /// reduction after it.
+  static constexpr int64_t rowsToSpan = 1024;
+  bool affordsWholeRows(Operation *contraction, int64_t numRows) const {
+    auto type = cast<ShapedType>(contraction->getResult(0).getType());
+    return type.getRank() == 2 && numRows == 1 && type.hasStaticShape() && type.getDimSize(0) >= rowsToSpan &&
+           type.getDimSize(1) <= columnsToSpan;
+  }
+
+  /// Returns the contraction whose result `op` reads element by element; null if there is none.
+  Operation *contractionBehind(linalg::GenericOp op) {
+    for (OpOperand *input : op.getDpsInputOperands())
+      if (Operation *producer = input->get().getDefiningOp())
+        if (isContractionRoot(producer) && op.getMatchingIndexingMap(input).isPermutation())
+          return producer;
+    return nullptr;
+  }
+
+  bool feedsContraction(Operation *op, ArrayRef<Operation *> members) {
+    return llvm::any_of(op->getUsers(),
+                        [&](Operation *user) { return isContractionRoot(user) && llvm::is_contained(members, user); });
+  }
+
+  /// Returns the highest level of the kernels, except `except`, that read a result of `op`; -1 if none does.
+  int64_t levelBehind(Operation *op, int64_t except) {
+    int64_t level = -1;
+    SmallVector<Operation *> stack{op};
+    llvm::SmallPtrSet<Operation *, 8> seen;
+    while (!stack.empty())
+      for (Operation *nested : stack.pop_back_val()->getUsers()) {
+        Operation *user = inMain(nested, main);
+        auto found = clusterOf.find(user);
+        if (found == clusterOf.end()) {
+          if (seen.insert(user).second)
+            stack.push_back(user); // a view
+        } else if (found->second != except) {
+          level = std::max(level, levelOf[found->second]);
+        }
+      }
+    return level;
+  }
+
+  /// Raises the level of `cluster` to at least `level`, and the levels of all clusters before it accordingly.
+  void raiseLevel(int64_t cluster, int64_t level) {
+    SmallVector<std::pair<int64_t, int64_t>> work{{cluster, level}};
+    while (!work.empty()) {
+      auto [raised, to] = work.pop_back_val();
+      if (levelOf[raised] >= to)
+        continue;
+      levelOf[raised] = to;
+      SmallVector<Operation *> readers(clusters[raised]);
+      llvm::SmallPtrSet<Operation *, 8> seen;
+      while (!readers.empty())
+        readers.pop_back_val()->walk([&](Operation *inner) {
+          for (Value operand : inner->getOperands()) {
+            Operation *maker = operand.getDefiningOp() ? inMain(operand.getDefiningOp(), main) : nullptr;
+            if (!maker)
+              continue;
+            if (auto found = clusterOf.find(maker); found == clusterOf.end()) {
+              if (!isComputation(maker) && seen.insert(maker).second)
+                readers.push_back(maker); // a view
+            } else if (found->second != raised) {
+              work.push_back({found->second, to + 1});
+            }
+          }
+        });
+    }
+  }
+
+  /// Returns true if a path leads from `op` through an op outside of the candidate kernel back into it. Joining
+  /// would make a cycle.
+  bool reachesThroughOthers(Operation *op, int64_t candidate) {
+    SmallVector<Operation *> stack;
+    llvm::DenseSet<Operation *> seen;
+    const int64_t level = levelOf[candidate];
+    auto visit = [&](Operation *from) {
+      for (Operation *nested : from->getUsers()) {
+        Operation *user = inMain(nested, main);
+        auto found = clusterOf.find(user);
+        if (found != clusterOf.end() && found->second == candidate) {
+          if (from != op)
+            return true;
+          continue;
+        }
+        // A kernel runs as a whole: the readers of any member come after it.
+        if (found != clusterOf.end()) {
+          if (levelOf[found->second] <= level)
+            continue; // no path leads from there to the candidate
+          for (Operation *member : clusters[found->second])
+            if (seen.insert(member).second)
+              stack.push_back(member);
+        } else if (seen.insert(user).second) {
+          stack.push_back(user);
+        }
+      }
+      return false;
+    };
+    if (visit(op))
+      return true;
+    while (!stack.empty())
+      if (visit(stack.pop_back_val()))
+        return true;
+    return false;
+  }
+
+  void tell(bool fused, Operation *producer, Operation *consumer, StringRef reason) {
+    std::string subject = describe(producer) + (fused ? " with " : " apart from ") + describe(consumer);
+    if (fused)
+      remark::passed(producer->getLoc(), remark::RemarkOpts::name("FormKernels").category("fusion")) << subject;
+    else
+      remark::missed(producer->getLoc(), remark::RemarkOpts::name("FormKernels").category("fusion"))
+          << subject << remark::reason("{0}", reason.str());
+    decisions.push_back(graph::decisionAttr(builder, fused, subject, reason, producer->getLoc()));
+  }
+
+  func::FuncOp main;
+  Builder &builder;
+  int64_t mostProducts, columnsToSpan;
+  bool computePieces;
+  llvm::DenseMap<Operation *, int64_t> order;
+  /// The level of each cluster is higher than that of all kernels that read its results. Without levels, each search
+  /// for a path to a kernel would visit everything that follows in the graph.
+  std::vector<int64_t> levelOf;
+};
+
+struct FormKernels : impl::FormKernelsBase<FormKernels> {
+  using Base::Base;
+  void runOnOperation() final {
+    if (failed(requireForm(getOperation(), IRForm::Tensors, getArgument())))
+      return signalPassFailure();
+    ModuleOp module = getOperation();
+    auto main = module.lookupSymbol<func::FuncOp>("main");
+    if (!main)
+      return;
+    Builder builder(&getContext());
+    // A dead op would still count as a reader of its operands, which would become kernel results that no call uses.
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(main.getBody().front())))
+      if (isOpTriviallyDead(&op))
+        op.erase();
+    separateFills(main);
+    Clustering clustering(main, builder, mostProducts, columnsToSpan, computePieces);
+    if (auto earlier = dyn_cast_or_null<ArrayAttr>(main->removeAttr("tw.decisions")))
+      llvm::append_range(clustering.decisions, earlier);
+    clustering.run();
+    module->setAttr("tw.decisions", builder.getArrayAttr(clustering.decisions));
+    if (failed(outlineKernels(module, main, clustering.clusters, readSlices)))
+      signalPassFailure();
+  }
+};
+} // namespace
+
+} // namespace structured
+} // namespace tilewright

@@ -1,0 +1,230 @@
+//===- InlineElementwise.cpp - one loop body for chains of elementwise ops ---===//
+//
+// Before:
+//   %1 = linalg.generic {exp} ins(%0)
+//   %2 = linalg.generic {add} ins(%1, %b)          // %1 has no other user
+// After:
+//   %2 = linalg.generic {exp; add} ins(%0, %b)
+//
+// A producer is inlined if the consumer is its only user and nothing expensive would be computed more than once, or if
+// it is cheap enough to be computed by each of its users. A producer that is also returned becomes another result of
+// the consumer (in an optimizer's step: parameter and state in one pass). A producer that depends on parameters alone
+// and is broadcast is not inlined, because it runs once. A producer that finishes a contraction is not inlined into
+// reductions, because it belongs to the contraction's kernel.
+//
+// Test: test/Kernels/inline-elementwise.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Tile/Rows.h"
+#include "lib/Kernels/FixedValues.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Pass/Pass.h"
+#include "tilewright/Passes.h"
+#include "tilewright/StageContract.h"
+
+using namespace mlir;
+
+namespace tilewright {
+#define GEN_PASS_DEF_INLINEELEMENTWISE
+#include "tilewright/Passes.h.inc"
+namespace structured {
+using namespace tile;
+namespace {
+
+/// The number of scalar ops of a body, and whether one of them is too expensive to compute twice.
+struct BodyCost {
+  int64_t ops = 0;
+  int64_t work = 0; ///< ops except constants, indices and integer casts, which cost almost nothing
+  bool expensive = false;
+};
+
+BodyCost costOf(linalg::GenericOp op) {
+  BodyCost cost;
+  for (Operation &inner : op.getBody()->without_terminator()) {
+    ++cost.ops;
+    cost.work += !isa<arith::ConstantOp, arith::ExtUIOp, arith::ExtSIOp, arith::TruncIOp, arith::IndexCastOp,
+                      linalg::IndexOp, affine::AffineApplyOp>(inner);
+    if (isa<math::MathDialect>(inner.getDialect()) || isa<tensor::ExtractOp, arith::DivFOp, arith::DivSIOp>(inner))
+      cost.expensive = true;
+    if (isa<math::AbsFOp, math::FmaOp>(inner))
+      cost.expensive = false;
+  }
+  cost.expensive |= cost.ops > 24;
+  return cost;
+}
+
+/// Returns true if `op` reads a result of a contraction or attention element by element.
+bool finishesContraction(linalg::GenericOp op) {
+  for (OpOperand *input : op.getDpsInputOperands())
+    if (Operation *producer = input->get().getDefiningOp())
+      if (isContractionRoot(producer) && op.getMatchingIndexingMap(input).isPermutation())
+        return true;
+  return false;
+}
+
+/// Returns true if each operand lacks a dimension of the result.
+bool readsBroadcastsAlone(linalg::GenericOp op) {
+  return llvm::all_of(op.getDpsInputOperands(), [&](OpOperand *input) {
+    AffineMap map = op.getMatchingIndexingMap(input);
+    return llvm::any_of(llvm::seq(op.getNumLoops()), [&](unsigned loop) { return !map.isFunctionOfDim(loop); });
+  });
+}
+
+/// Returns true if both ops pass over the same elements in the same order, and the enclosing function returns the
+/// producer's result too.
+bool isReturnedToo(OpOperand &operand, linalg::GenericOp producer, linalg::GenericOp consumer) {
+  if (consumer.getNumReductionLoops() > 0 || producer.getNumReductionLoops() > 0 || finishesContraction(producer) ||
+      llvm::count(consumer->getOperands(), operand.get()) > 1 ||
+      !consumer.getMatchingIndexingMap(&operand).isIdentity())
+    return false;
+  for (OpOperand &read : producer->getOpOperands()) {
+    AffineMap map = producer.getMatchingIndexingMap(&read);
+    if (!map.isIdentity() && (producer.isDpsInit(&read) || map.getNumResults() > 0))
+      return false;
+  }
+  return llvm::all_of(producer->getUsers(),
+                      [&](Operation *user) { return user == consumer || isa<func::ReturnOp>(user); });
+}
+
+bool shouldInline(OpOperand &operand, linalg::GenericOp producer, linalg::GenericOp consumer) {
+  BodyCost cost = costOf(producer);
+  bool onlyUser = llvm::all_of(producer->getUsers(), [&](Operation *user) { return user == consumer; });
+  int64_t reads = llvm::count_if(consumer->getOperands(), [&](Value v) { return v.getDefiningOp() == producer; });
+  AffineMap map = consumer.getMatchingIndexingMap(&operand);
+  bool recomputed = map.getNumResults() < consumer.getNumLoops() || reads > 1;
+  if (consumer.getNumReductionLoops() > 0 && finishesContraction(producer))
+    return false;
+  // Contractions and windows read an element many times, and the upstream fusion would keep the producer's result as an
+  // output that depends on reduction loops.
+  bool windows = llvm::any_of(consumer.getIndexingMapsArray(), [](AffineMap read) {
+    return llvm::any_of(read.getResults(),
+                        [](AffineExpr expr) { return !isa<AffineDimExpr, AffineConstantExpr>(expr); });
+  });
+  if (windows || isContractionRoot(consumer))
+    return false;
+  if (consumer.getNumDpsInputs() + producer.getNumDpsInputs() > 14)
+    return false;
+  // The values of a row of parameters would be computed again for each row of an activation.
+  Operation *first = &producer.getBody()->front();
+  bool rounding = cost.ops == 1 && isa<arith::ExtFOp, arith::TruncFOp>(first);
+  if (!map.isPermutation() && !rounding && map.getNumResults() > 0 && isFixed(operand.get()) &&
+      !llvm::all_of(consumer.getDpsInputs(), [](Value input) { return isFixed(input); }))
+    return false;
+  if (onlyUser)
+    return !(recomputed && cost.expensive);
+  if (isReturnedToo(operand, producer, consumer))
+    return true; // another result of the consumer
+  // Cheap producers with at most one operand are computed by each user: casts, masks from indices, scalings.
+  // Producers that read almost nothing (a class against a target) may have more ops: writing and reading the result
+  // would cost more.
+  if (!cost.expensive && cost.work <= 8 && !recomputed && readsBroadcastsAlone(producer) && !isFixed(operand.get()))
+    return true;
+  return !cost.expensive && cost.ops <= 4 && producer.getNumDpsInputs() <= 1 && !finishesContraction(producer);
+}
+
+/// Returns `merged` without the results that the fusion kept of the producer although no op reads them. Over
+/// reduction loops they would be invalid. Returns null if they are read (except by `replaced`, which will be erased)
+/// or bound a loop.
+linalg::GenericOp withoutKeptResults(IRRewriter &rewriter, linalg::GenericOp merged, unsigned kept,
+                                     Operation *replaced) {
+  SmallVector<AffineMap> maps = merged.getIndexingMapsArray();
+  unsigned inputs = merged.getNumDpsInputs();
+  maps.erase(maps.begin() + inputs, maps.begin() + inputs + kept);
+  auto unread = [&](Value value) {
+    return llvm::all_of(value.getUsers(), [&](Operation *user) { return user == replaced; });
+  };
+  if (!inversePermutation(concatAffineMaps(maps, rewriter.getContext())) ||
+      !llvm::all_of(merged.getRegionOutputArgs().take_front(kept), unread) ||
+      !llvm::all_of(merged.getResults().take_front(kept), unread))
+    return {};
+  rewriter.setInsertionPoint(merged);
+  ValueRange outputs = merged.getOutputs().drop_front(kept);
+  auto made = linalg::GenericOp::create(rewriter, merged.getLoc(), outputs.getTypes(), merged.getInputs(), outputs,
+                                        maps, merged.getIteratorTypesArray());
+  for (NamedAttribute attribute : merged->getDiscardableAttrs())
+    made->setAttr(attribute.getName(), attribute.getValue());
+  rewriter.inlineRegionBefore(merged.getRegion(), made.getRegion(), made.getRegion().begin());
+  Block &body = made.getRegion().front();
+  body.eraseArguments(inputs, kept);
+  body.getTerminator()->eraseOperands(0, kept);
+  rewriter.eraseOp(merged);
+  return made;
+}
+
+struct InlineElementwise : impl::InlineElementwiseBase<InlineElementwise> {
+  void runOnOperation() final {
+    if (failed(requireForm(getOperation(), IRForm::Tensors, getArgument())))
+      return signalPassFailure();
+    func::FuncOp function = getOperation();
+    if (function.isDeclaration())
+      return;
+    IRRewriter rewriter(&getContext());
+    SmallVector<linalg::GenericOp> work;
+    function.walk([&](linalg::GenericOp op) { work.push_back(op); });
+    for (size_t i = 0; i < work.size(); ++i) {
+      linalg::GenericOp consumer = work[i];
+      // Inline until no operand of this consumer qualifies. Its producers were processed before it.
+      for (bool changed = true; changed;) {
+        changed = false;
+        for (OpOperand *operand : consumer.getDpsInputOperands()) {
+          auto producer = operand->get().getDefiningOp<linalg::GenericOp>();
+          if (!producer || !linalg::areElementwiseOpsFusable(operand))
+            continue;
+          bool returned = isReturnedToo(*operand, producer, consumer);
+          if (producer->getNumResults() == 1 ? !shouldInline(*operand, producer, consumer) : !returned)
+            continue;
+          rewriter.setInsertionPoint(consumer);
+          if (!returned && !llvm::all_of(producer->getUsers(), [&](Operation *user) { return user == consumer; })) {
+            Operation *copy = rewriter.clone(*producer);
+            rewriter.modifyOpInPlace(consumer, [&] { operand->set(copy->getResult(0)); });
+          }
+          Attribute consumerName = consumer->getAttr("tw.op"), producerName = producer->getAttr("tw.op");
+          Operation *oldProducer = operand->get().getDefiningOp();
+          FailureOr<linalg::ElementwiseOpFusionResult> fused = linalg::fuseElementwiseOps(rewriter, operand);
+          if (failed(fused))
+            continue;
+          auto merged = cast<linalg::GenericOp>(fused->fusedOp);
+          unsigned kept = merged->getNumResults() - consumer->getNumResults();
+          // If the consumer reads the producer twice, a kept result would be both an operand and a result
+          // of the merged op.
+          if (kept && (merged.getNumReductionLoops() > 0 || !returned)) {
+            linalg::GenericOp smaller = withoutKeptResults(rewriter, merged, kept, consumer);
+            if (!smaller) {
+              rewriter.eraseOp(merged);
+              continue;
+            }
+            merged = smaller;
+            rewriter.replaceOpUsesWithIf(consumer, merged->getResults(), [](OpOperand &) { return true; });
+          } else {
+            for (auto [from, to] : fused->replacements)
+              rewriter.replaceAllUsesWith(from, to);
+          }
+          if (consumerName) {
+            std::string name = cast<StringAttr>(consumerName).str();
+            if (producerName)
+              name = cast<StringAttr>(producerName).str() + "+" + name;
+            merged->setAttr("tw.op", rewriter.getStringAttr(name));
+          }
+          rewriter.eraseOp(consumer);
+          if (oldProducer->use_empty() && llvm::find(work, oldProducer) == work.end())
+            rewriter.eraseOp(oldProducer);
+          consumer = merged;
+          changed = true;
+          break;
+        }
+      }
+      work[i] = consumer;
+    }
+    for (linalg::GenericOp op : llvm::reverse(work))
+      if (op->use_empty())
+        rewriter.eraseOp(op);
+  }
+};
+} // namespace
+
+} // namespace structured
+} // namespace tilewright

@@ -1,0 +1,49 @@
+//===- KeepRoundings.cpp - --tw-keep-roundings: forbids dropping roundings ------//
+//
+// Before:
+//   %1 = arith.extf %0 fastmath<contract> : f16 to f32
+//   %2 = arith.mulf %1, %1 fastmath<contract> : f32
+// After:
+//   %1 = arith.extf %0 : f16 to f32
+//   %2 = arith.mulf %1, %1 : f32
+//
+// The flag marks roundings that the compiler introduced and may drop between fused ops. Under rounding = "eager" it
+// may drop none, so the pass runs before fusion; products in elementwise loops are also rounded before they are added.
+// After fusion the flag has no more use.
+//
+// Test: test/Kernels/keep-roundings.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "tilewright/Passes.h"
+
+namespace tilewright {
+#define GEN_PASS_DEF_KEEPROUNDINGS
+#include "tilewright/Passes.h.inc"
+} // namespace tilewright
+
+using namespace mlir;
+
+namespace tilewright::vector_stage {
+namespace {
+
+/// Returns true if `parent` is a loop without reductions, or not a loop.
+bool isElementwise(Operation *parent) {
+  auto loop = dyn_cast_or_null<linalg::LinalgOp>(parent);
+  return !loop || loop.getNumReductionLoops() == 0;
+}
+
+struct KeepRoundings : impl::KeepRoundingsBase<KeepRoundings> {
+  void runOnOperation() override {
+    getOperation()->walk([](Operation *op) {
+      if (auto ext = dyn_cast<arith::ExtFOp>(op))
+        ext.removeFastmathAttr();
+      else if (auto trunc = dyn_cast<arith::TruncFOp>(op))
+        trunc.removeFastmathAttr();
+      else if (isa<arith::MulFOp, arith::AddFOp, arith::SubFOp>(op) && isElementwise(op->getParentOp()))
+        op->setAttr("fastmath", arith::FastMathFlagsAttr::get(op->getContext(), arith::FastMathFlags::none));
+    });
+  }
+};
+
+} // namespace
+} // namespace tilewright::vector_stage

@@ -1,0 +1,154 @@
+//===- LowerAttention.cpp - attention to tw_tile.attention -------------------===//
+//
+// Before:
+//   %q = tw.permute %x {permutation = [0, 2, 1, 3]} : tensor<2x8x4x16xbf16> -> tensor<2x4x8x16xbf16>
+//   %r, %l = tw.attention %q, %k, %v mask(%m : tensor<1x1x8x8xbf16>) {scale = 0.125} : ...
+// After (permutes of the operands and of the result become an attribute):
+//   %f = linalg.generic {extf} ins(%m) : tensor<1x1x8x8xf32>
+//   %r, %l = tw_tile.attention {scale = 0.125, permutations = [0, 2, 1, 3, ...]} ins(%x, %k, %v, %f) outs(...)
+//
+// Attention in f64 is decomposed after this pass (--tw-decompose-tile with wide-attention-only), because the online
+// softmax is written for f32 scores.
+//
+// Test: test/Kernels/lower-attention.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Tile/Tile.h"
+#include "lib/Kernels/Lowering.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+
+namespace tilewright::structured {
+
+/// Returns the mask in rank 4: booleans in i8, other types in the type in which scores are computed.
+static Value attentionMask(Lowering &l, Value mask, Type f) {
+  auto type = cast<RankedTensorType>(mask.getType());
+  SmallVector<AffineExpr> own = graph::sizesOf(type), sizes(4 - own.size(), l.constant(1));
+  llvm::append_range(sizes, own);
+  Value tensor;
+  if (type.getElementType().isInteger(1) || type.getElementType() == f) {
+    tensor = l.tensor(mask);
+  } else {
+    Read read = l.read(mask, l.identity(own.size()));
+    tensor = l.elementwise(own, f, read, [&](OpBuilder &b, Location at, ValueRange in, ValueRange) {
+      Value x = in[0];
+      if (x.getType() != f)
+        x = x.getType().isF64() ? arith::TruncFOp::create(b, at, f, x).getResult()
+                                : arith::ExtFOp::create(b, at, f, x).getResult();
+      return SmallVector<Value>{x};
+    });
+  }
+  return l.reshaped(tensor, own, sizes);
+}
+
+/// Returns true if the rows of a head (dimension 2) precede its columns (3), as kernels require. Heads and batches
+/// may be anywhere.
+static bool hasRowsBeforeColumns(ArrayRef<int64_t> positions) { return positions[2] < positions[3]; }
+
+/// Returns an operand whose canonical dimension d is dimension `permutation[d]` of the base. Permutes of heads and
+/// tokens become reads; a permute of rows and columns is materialized.
+static Value attentionOperand(Lowering &l, Value graphValue, SmallVector<int64_t> &permutations) {
+  Read read = l.read(graphValue, l.identity(4));
+  SmallVector<int64_t> positions;
+  if (!read.splat && read.map.isPermutation())
+    for (unsigned d = 0; d < 4; ++d)
+      positions.push_back(*read.map.getResultPosition(l.dim(d)));
+  if (positions.empty() || !hasRowsBeforeColumns(positions)) {
+    permutations.append({0, 1, 2, 3});
+    return l.tensor(graphValue);
+  }
+  llvm::append_range(permutations, positions);
+  return read.base;
+}
+
+/// Returns the positions of the result's dimensions in memory: those of the only permute that reads it, if kernels can
+/// write that layout.
+static SmallVector<int64_t> resultPermutation(Value result) {
+  SmallVector<int64_t> positions{0, 1, 2, 3};
+  auto permute = result.hasOneUse() ? dyn_cast<graph::PermuteOp>(*result.user_begin()) : graph::PermuteOp();
+  if (!permute)
+    return positions;
+  for (auto [position, d] : llvm::enumerate(permute.getPermutation()))
+    positions[d] = position;
+  return hasRowsBeforeColumns(positions) ? positions : SmallVector<int64_t>{0, 1, 2, 3};
+}
+
+namespace {
+/// A result of rank 4 in the layout that its reader needs.
+struct PlacedResult {
+  PlacedResult(Lowering &l, Value graphValue, SmallVector<int64_t> &permutations) : graphValue(graphValue), reads(4) {
+    auto type = cast<RankedTensorType>(graphValue.getType());
+    SmallVector<AffineExpr> sizes = graph::sizesOf(type), placed(sizes);
+    SmallVector<int64_t> positions = resultPermutation(graphValue);
+    for (unsigned d = 0; d < 4; ++d) {
+      placed[positions[d]] = sizes[d];
+      reads[positions[d]] = l.dim(d);
+    }
+    llvm::append_range(permutations, positions);
+    empty = l.empty(placed, storageType(type.getElementType()));
+  }
+  void set(Lowering &l, Value made) {
+    l.setRead(graphValue,
+              {made, l.map(4, reads), TypedAttr(), cast<RankedTensorType>(graphValue.getType()).getElementType()});
+  }
+
+  Value graphValue, empty;
+  SmallVector<AffineExpr> reads;
+};
+} // namespace
+
+/// Returns null if all operands are in canonical order.
+static DenseI64ArrayAttr permutationsAttr(Lowering &l, ArrayRef<int64_t> permutations) {
+  if (llvm::all_of(llvm::enumerate(permutations), [](auto p) { return p.value() == int64_t(p.index() % 4); }))
+    return {};
+  return l.builder.getDenseI64ArrayAttr(permutations);
+}
+
+LogicalResult lowerAttention(Lowering &l, graph::AttentionOp op) {
+  SmallVector<int64_t> permutations;
+  SmallVector<Value> inputs;
+  Type element = cast<RankedTensorType>(op.getQuery().getType()).getElementType(), f = accumulatorType(element);
+  for (Value operand : {op.getQuery(), op.getKey(), op.getValue()})
+    inputs.push_back(attentionOperand(l, operand, permutations));
+  if (op.getMask()) {
+    if (cast<RankedTensorType>(op.getMask().getType()).getRank() > 4)
+      return op.emitOpError("has a mask of rank above 4");
+    inputs.push_back(attentionMask(l, op.getMask(), f));
+  }
+  auto sumType = cast<RankedTensorType>(op.getLogsumexp().getType());
+  SmallVector<AffineExpr> sumSizes = graph::sizesOf(sumType);
+  PlacedResult result(l, op.getResult(), permutations);
+  Value sum = l.empty(sumSizes, accumulatorType(sumType.getElementType()));
+  auto attention = tile::AttentionOp::create(l.builder, l.loc, TypeRange{result.empty.getType(), sum.getType()}, inputs,
+                                             /*first_row=*/Value(), ValueRange{result.empty, sum}, op.getScaleAttr(),
+                                             op.getCausalAttr(), permutationsAttr(l, permutations));
+  result.set(l, attention.getResult(0));
+  l.set(op.getLogsumexp(), l.rounded(attention.getResult(1), sumSizes, sumType.getElementType()));
+  return success();
+}
+
+LogicalResult lowerAttentionGradient(Lowering &l, graph::AttentionGradientOp op) {
+  SmallVector<int64_t> permutations;
+  SmallVector<Value> inputs, outputs;
+  for (Value operand : {op.getQuery(), op.getKey(), op.getValue(), op.getResult(), op.getGrad()})
+    inputs.push_back(attentionOperand(l, operand, permutations));
+  inputs.push_back(l.tensor(op.getLogsumexp()));
+  if (op.getMask())
+    inputs.push_back(attentionMask(l, op.getMask(),
+                                   accumulatorType(cast<RankedTensorType>(op.getQuery().getType()).getElementType())));
+  SmallVector<PlacedResult> results;
+  SmallVector<Type> types;
+  for (Value result : op.getResults()) {
+    results.emplace_back(l, result, permutations);
+    outputs.push_back(results.back().empty);
+    types.push_back(outputs.back().getType());
+  }
+  auto gradient = tile::AttentionGradientOp::create(l.builder, l.loc, types, inputs, outputs, op.getScaleAttr(),
+                                                    op.getCausalAttr(), permutationsAttr(l, permutations));
+  for (auto [result, made] : llvm::zip_equal(results, gradient.getResults()))
+    result.set(l, made);
+  return success();
+}
+
+} // namespace tilewright::structured

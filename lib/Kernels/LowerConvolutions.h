@@ -1,0 +1,84 @@
+//===- LowerConvolutions.h - shared parts of the lowerings of convolutions -----===//
+#ifndef TILEWRIGHT_LIB_KERNELS_LOWERCONVOLUTIONS_H
+#define TILEWRIGHT_LIB_KERNELS_LOWERCONVOLUTIONS_H
+
+#include "lib/Kernels/Lowering.h"
+
+namespace tilewright::structured {
+
+inline mlir::RankedTensorType convolvedType(mlir::Value value) {
+  return mlir::cast<mlir::RankedTensorType>(value.getType());
+}
+
+/// The sizes and loops of one convolution. Both layouts are described by the positions of their dimensions.
+struct Convolution {
+  Lowering &l;
+  bool channelsLast;
+  int64_t groups;
+  unsigned spatial; // number of spatial dimensions
+  llvm::ArrayRef<int64_t> stride, padding, dilation;
+
+  /// Describes a tw.convolution or a tw.convolution_weight_grad.
+  template <typename Op> static Convolution of(Lowering &l, Op op) {
+    return {l,
+            op->hasAttr(graph::channelsLastAttrName),
+            static_cast<int64_t>(op.getGroups()),
+            static_cast<unsigned>(convolvedType(op.getResult()).getRank() - 2),
+            op.getStride(),
+            op.getPadding(),
+            op.getDilation()};
+  }
+
+  unsigned channelDim() const { return channelsLast ? 1 + spatial : 1; }
+  unsigned firstSpatialDim() const { return channelsLast ? 1 : 2; }
+  mlir::TypedAttr zero(mlir::Type type) { return mlir::cast<mlir::TypedAttr>(l.builder.getZeroAttr(type)); }
+
+  /// Returns the input with zeros around it, cropped if the padding is negative, or unchanged.
+  mlir::Value pad(mlir::Value graphValue);
+
+  /// Returns true for 2-D channels-last convolutions with one group, which linalg.conv_2d_nhwc_hwcf computes.
+  bool inPlane() const { return channelsLast && groups == 1 && spatial == 2; }
+  mlir::Value planeConvolution(mlir::Value input, mlir::Value weight, llvm::ArrayRef<mlir::AffineExpr> sizes,
+                               llvm::ArrayRef<int64_t> steps, llvm::ArrayRef<int64_t> gaps, mlir::Type accumulator);
+
+  /// Returns true for 2-D channels-last convolutions with several groups and the known sizes that
+  /// tw_tile.grouped_convolution needs.
+  bool inGroups(graph::ConvolutionOp op);
+  /// Emits that op on an input without padding. The weight is the result of groupedWeight() or turnedGroups().
+  mlir::Value groupedConvolution(mlir::Value input, mlir::Value weight, llvm::ArrayRef<mlir::AffineExpr> sizes,
+                                 llvm::ArrayRef<int64_t> steps, llvm::ArrayRef<int64_t> gaps,
+                                 llvm::ArrayRef<int64_t> before, mlir::Type accumulator);
+
+  /// Splits dimension `dim` of the tensor into groups x rest.
+  mlir::Value splitGroups(mlir::Value tensor, llvm::SmallVector<mlir::AffineExpr> &sizes, unsigned dim);
+};
+
+/// Emits the body of a product: accumulator + in[0] * in[1], with the factors widened to the accumulator's type.
+llvm::SmallVector<mlir::Value> multiplyAdd(mlir::OpBuilder &b, mlir::Location at, mlir::ValueRange in,
+                                           mlir::Value accumulator);
+
+/// Returns the input of a transposed convolution with `stride - 1` zeros between its elements, padded so that a plain
+/// convolution with the flipped weight gives the result. `sizes` is set to the sizes of the returned tensor.
+mlir::Value spreadInput(Convolution &conv, graph::ConvolutionOp op, llvm::SmallVector<mlir::AffineExpr> &sizes,
+                        llvm::ArrayRef<mlir::AffineExpr> weightSizes);
+/// Returns the weight with its kernel dimensions reversed.
+mlir::Value flippedWeight(Convolution &conv, mlir::Value graphValue);
+/// Lowers a strided transposed convolution to convolutions with stride 1, in `accumulator`; null if that is impossible.
+mlir::Value transposedInPhases(Convolution &conv, graph::ConvolutionOp op);
+
+/// Returns the weight of a grouped convolution in the accumulator's type.
+mlir::Value groupedWeight(Convolution &conv, mlir::Value graphValue, mlir::Type accumulator);
+/// Returns the index of tap `tap` along dimension `dim` in the original weight.
+using TapPlace = llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Location, unsigned dim, mlir::Value tap)>;
+/// Returns the weight of a grouped transposed convolution, with the channels and filters of each group transposed, as a
+/// plain convolution reads it: `kernel` taps, each from the index that `placeOf` returns.
+mlir::Value turnedGroups(Convolution &conv, mlir::Value graphValue, llvm::ArrayRef<mlir::AffineExpr> kernel,
+                         mlir::Type accumulator, TapPlace placeOf);
+/// Lowers a grouped transposed convolution to a plain one, in `accumulator`.
+mlir::Value inGroupsTransposed(Convolution &conv, graph::ConvolutionOp op, mlir::Type accumulator);
+
+mlir::LogicalResult lowerWeightGradient(Lowering &l, graph::ConvolutionWeightGradOp op);
+
+} // namespace tilewright::structured
+
+#endif

@@ -1,0 +1,261 @@
+//===- LowerPooling.cpp - pooling to windowed generics -----------------------===//
+//
+// Before:
+//   %r, %i = tw.max_pool %x {kernel = [3], stride = [2], padding = [1], dilation = [1]} : tensor<1x4x8xf32> ...
+// After (the shape of an operand whose elements are not read gives the window's size):
+//   %p = tensor.pad %x low[0, 0, 1] high[0, 0, 1] with -inf
+//   %r = linalg.generic {(d0, d1, d2, d3) -> (d0, d1, d2 * 2 + d3), (d0, d1, d2, d3) -> (d3), ... -> (d0, d1, d2),
+//          ["parallel", "parallel", "parallel", "reduction"]} ins(%p, %window) outs(%lowest) {maximumf}
+//
+// Indices are computed only if they are used. avg_pool divides by a tensor of counts if the windows differ.
+//
+// Test: test/Kernels/lower-pooling.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Kernels/LowerRows.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+
+namespace tilewright::structured {
+namespace {
+
+/// The sizes and loops of one pooling op. The loops are the dimensions of the result, then those of the window.
+struct Pooling {
+  Lowering &l;
+  SmallVector<AffineExpr> inputSizes, outSizes;
+  ArrayRef<int64_t> kernel, stride, padding;
+  SmallVector<int64_t> dilation;
+  /// The part of the kernel that can overlap the image: some models average a whole image with larger windows.
+  SmallVector<int64_t> window;
+  unsigned firstSpatial;
+
+  Pooling(Lowering &l, Operation *op, ArrayRef<int64_t> kernel, ArrayRef<int64_t> stride, ArrayRef<int64_t> padding,
+          ArrayRef<int64_t> dilation)
+      : l(l), inputSizes(graph::sizesOf(cast<RankedTensorType>(op->getOperand(0).getType()))),
+        outSizes(graph::sizesOf(cast<RankedTensorType>(op->getResult(0).getType()))), kernel(kernel),
+        stride(stride.empty() ? kernel : stride), padding(padding), dilation(dilation) {
+    if (this->dilation.empty())
+      this->dilation.assign(kernel.size(), 1);
+    firstSpatial = op->hasAttr(graph::channelsLastAttrName) ? outSizes.size() - kernel.size() - 1
+                                                            : outSizes.size() - kernel.size();
+    for (auto [i, size] : llvm::enumerate(kernel)) {
+      auto image = dyn_cast<AffineConstantExpr>(inputSizes[firstSpatial + i]);
+      int64_t last = image ? image.getValue() - 1 + padding[i] : -1; // relative to the first position of the window
+      window.push_back(last < 0 ? size : std::min(size, last / this->dilation[i] + 1));
+    }
+  }
+
+  unsigned rank() const { return outSizes.size(); }
+  AffineExpr windowLoop(unsigned i) { return l.dim(rank() + i); }
+  AffineMap outMap() {
+    return AffineMap::getMultiDimIdentityMap(rank() + kernel.size(), l.context()).getMajorSubMap(rank());
+  }
+  SmallVector<utils::IteratorType> iterators() {
+    SmallVector<utils::IteratorType> types(rank(), utils::IteratorType::parallel);
+    types.append(kernel.size(), utils::IteratorType::reduction);
+    return types;
+  }
+
+  Value pad(Value tensor, TypedAttr value) {
+    SmallVector<OpFoldResult> low(rank(), l.builder.getIndexAttr(0)), high(low);
+    SmallVector<AffineExpr> sizes(inputSizes);
+    for (unsigned i = 0; i < kernel.size(); ++i) {
+      unsigned at = firstSpatial + i;
+      // The end of the last window. It is beyond the padding in ceil mode, and before it if the windows do not fit
+      // evenly. The window begins before the end of the image, so if the sizes are unknown it reaches at most its own
+      // length beyond it.
+      int64_t reach = (window[i] - 1) * dilation[i];
+      AffineExpr end = (outSizes[at] - 1) * stride[i] + reach + 1;
+      auto beyond = dyn_cast<AffineConstantExpr>(graph::canonicalSize(end - inputSizes[at] - padding[i]));
+      int64_t after = beyond ? std::max<int64_t>(beyond.getValue(), 0) : reach;
+      low[at] = l.builder.getIndexAttr(padding[i]);
+      high[at] = l.builder.getIndexAttr(after);
+      sizes[at] = inputSizes[at] + padding[i] + after;
+    }
+    return padded(l, tensor, inputSizes, low, high, sizes, value);
+  }
+
+  Read windows(Value paddedInput, Type elementType) {
+    SmallVector<AffineExpr> where;
+    for (unsigned i = 0; i < rank(); ++i) {
+      bool inWindow = i >= firstSpatial && i < firstSpatial + kernel.size();
+      unsigned k = i - firstSpatial;
+      where.push_back(inWindow ? l.dim(i) * stride[k] + windowLoop(k) * dilation[k] : l.dim(i));
+    }
+    return {paddedInput, l.map(rank() + kernel.size(), where), TypedAttr(), elementType};
+  }
+  /// Returns the operand that gives the window loops their length.
+  Read shape() {
+    SmallVector<AffineExpr> sizes, dims;
+    for (unsigned i = 0; i < kernel.size(); ++i) {
+      sizes.push_back(l.constant(window[i]));
+      dims.push_back(windowLoop(i));
+    }
+    return Lowering::of(l.empty(sizes, l.builder.getF32Type()), l.map(rank() + kernel.size(), dims));
+  }
+};
+
+/// Checks that kernels, strides and dilations are at least 1, and that paddings are not negative.
+LogicalResult checkWindows(Operation *op, ArrayRef<int64_t> kernel, ArrayRef<int64_t> stride, ArrayRef<int64_t> padding,
+                           ArrayRef<int64_t> dilation) {
+  auto check = [&](StringRef what, ArrayRef<int64_t> values, int64_t least) -> LogicalResult {
+    for (int64_t value : values)
+      if (value < least || value > std::numeric_limits<int32_t>::max())
+        return op->emitOpError() << what << " is " << value << "; it should be at least " << least
+                                 << " and fit into 32 bits";
+    return success();
+  };
+  return success(succeeded(check("kernel", kernel, 1)) && succeeded(check("stride", stride, 1)) &&
+                 succeeded(check("padding", padding, 0)) && succeeded(check("dilation", dilation, 1)));
+}
+
+LogicalResult lowerMaxPool(Lowering &l, graph::MaxPoolOp op) {
+  if (failed(checkWindows(op, op.getKernel(), op.getStride(), op.getPadding(), op.getDilation())))
+    return failure();
+  Pooling pool(l, op, op.getKernel(), op.getStride(), op.getPadding(), op.getDilation());
+  Type element = cast<RankedTensorType>(op.getInput().getType()).getElementType(), storage = storageType(element);
+  bool isUnsigned = element.isUnsignedInteger();
+  Type compute = accumulatorType(element);
+  Value input = pool.pad(l.tensor(op.getInput()), neutralElement(Combine::Max, storage, isUnsigned));
+  SmallVector<Read> inputs{pool.windows(input, element), pool.shape()};
+  Value lowest = l.filled(pool.outSizes, neutralElement(Combine::Max, compute, isUnsigned));
+  if (op.getIndices().use_empty()) {
+    Value result = l.generic(inputs, lowest, pool.outMap(), pool.iterators(),
+                             [&](OpBuilder &b, Location at, ValueRange in, ValueRange out) {
+                               return SmallVector<Value>{combineScalar(b, at, Combine::Max, out[0], in[0], isUnsigned)};
+                             })
+                       .getResult(0);
+    l.set(op.getResult(), l.rounded(result, pool.outSizes, element));
+    return success();
+  }
+  Value none = l.filled(pool.outSizes, l.builder.getI64IntegerAttr(std::numeric_limits<int64_t>::max()));
+  auto body = [&](OpBuilder &b, Location at, ValueRange in, ValueRange out) {
+    Value flat, inside = intConstant(b, at, b.getI1Type(), 1);
+    for (unsigned i = 0; i < pool.kernel.size(); ++i) {
+      auto scaled = [&](unsigned loop, int64_t factor) {
+        Value index = linalg::IndexOp::create(b, at, loop);
+        return arith::MulIOp::create(b, at, index, arith::ConstantIndexOp::create(b, at, factor)).getResult();
+      };
+      Value where = arith::AddIOp::create(b, at, scaled(pool.firstSpatial + i, pool.stride[i]),
+                                          scaled(pool.rank() + i, pool.dilation[i]));
+      where = arith::SubIOp::create(b, at, where, arith::ConstantIndexOp::create(b, at, pool.padding[i]));
+      Value size = l.size(pool.inputSizes[pool.firstSpatial + i]);
+      // The comparison is unsigned: negative indices are large.
+      Value fits = arith::CmpIOp::create(b, at, arith::CmpIPredicate::ult, where, size);
+      inside = arith::AndIOp::create(b, at, inside, fits);
+      flat = i ? arith::AddIOp::create(b, at, arith::MulIOp::create(b, at, flat, size), where).getResult() : where;
+    }
+    Value index = arith::IndexCastOp::create(b, at, b.getI64Type(), flat);
+    SmallVector<Value> kept = keepExtreme(b, at, /*isMax=*/true, isUnsigned, in[0], index, out[0], out[1],
+                                          /*lastNaN=*/true);
+    return SmallVector<Value>{arith::SelectOp::create(b, at, inside, kept[0], out[0]),
+                              arith::SelectOp::create(b, at, inside, kept[1], out[1])};
+  };
+  auto generic = l.generic(inputs, {lowest, none}, {pool.outMap(), pool.outMap()}, pool.iterators(), body);
+  l.set(op.getResult(), l.rounded(generic.getResult(0), pool.outSizes, element));
+  l.set(op.getIndices(), generic.getResult(1));
+  return success();
+}
+
+/// Computes how many elements each window counts, for the spatial dimensions of the result, in the type
+/// `f` of the sums.
+Value windowCounts(Pooling &pool, bool countsPadding, Type f) {
+  Lowering &l = pool.l;
+  SmallVector<AffineExpr> plane(ArrayRef(pool.outSizes).slice(pool.firstSpatial, pool.kernel.size()));
+  return l.elementwise(plane, f, {}, [&](OpBuilder &b, Location at, ValueRange, ValueRange) {
+    Value count;
+    for (unsigned i = 0; i < pool.kernel.size(); ++i) {
+      auto c = [&](int64_t value) { return arith::ConstantIndexOp::create(b, at, value).getResult(); };
+      Value size = l.size(pool.inputSizes[pool.firstSpatial + i]);
+      Value start = arith::MulIOp::create(b, at, linalg::IndexOp::create(b, at, i), c(pool.stride[i]));
+      start = arith::SubIOp::create(b, at, start, c(pool.padding[i]));
+      Value end = arith::AddIOp::create(b, at, start, c(pool.kernel[i]));
+      Value limit = countsPadding ? arith::AddIOp::create(b, at, size, c(pool.padding[i])).getResult() : size;
+      end = arith::MinSIOp::create(b, at, end, limit);
+      if (!countsPadding)
+        start = arith::MaxSIOp::create(b, at, start, c(0));
+      Value extent = arith::SubIOp::create(b, at, end, start);
+      count = i ? arith::MulIOp::create(b, at, count, extent).getResult() : extent;
+    }
+    Value number = arith::IndexCastOp::create(b, at, b.getI64Type(), count);
+    if (f.isInteger(64))
+      return SmallVector<Value>{number};
+    return SmallVector<Value>{arith::SIToFPOp::create(b, at, f, number)};
+  });
+}
+
+LogicalResult lowerAvgPool(Lowering &l, graph::AvgPoolOp op) {
+  if (failed(checkWindows(op, op.getKernel(), op.getStride(), op.getPadding(), {})))
+    return failure();
+  if (op.getDivisor() && *op.getDivisor() == 0)
+    return op.emitOpError("divisor is 0");
+  Pooling pool(l, op, op.getKernel(), op.getStride(), op.getPadding(), {});
+  Type given = cast<RankedTensorType>(op.getInput().getType()).getElementType();
+  Type element = cast<RankedTensorType>(op.getType()).getElementType(), f = accumulatorType(element);
+  // With a divisor of 1, windows of integers are summed in the type of the result, which may be wider.
+  const bool sums =
+      isa<IntegerType>(element) && op.getDivisor() == 1 && given.isSignlessInteger() && element.isSignlessInteger();
+  if (!isa<FloatType>(element) && !element.isSignlessInteger(64) && !sums)
+    return op.emitOpError("averages elements of type ") << element << "; only floats and i64 are averaged";
+  Value input = pool.pad(l.tensor(op.getInput()), neutralElement(Combine::Sum, storageType(given), false));
+  Value zero = l.filled(pool.outSizes, neutralElement(Combine::Sum, f, false));
+  Value sum = l.generic({pool.windows(input, given), pool.shape()}, zero, pool.outMap(), pool.iterators(),
+                        [&](OpBuilder &b, Location at, ValueRange in, ValueRange out) {
+                          Value x = in[0];
+                          if (sums && x.getType() != f)
+                            x = arith::ExtSIOp::create(b, at, f, x);
+                          return SmallVector<Value>{combineScalar(b, at, Combine::Sum, out[0], x, false)};
+                        })
+                  .getResult(0);
+  if (sums) {
+    l.set(op, sum);
+    return success();
+  }
+  // Windows differ if one of them can reach beyond the border of the counted elements.
+  std::optional<int64_t> divisor;
+  if (op.getDivisor())
+    divisor = *op.getDivisor();
+  bool same = true;
+  int64_t full = 1;
+  for (unsigned i = 0; i < pool.kernel.size(); ++i) {
+    unsigned at = pool.firstSpatial + i;
+    full *= pool.kernel[i];
+    AffineExpr beyond =
+        (pool.outSizes[at] - 1) * pool.stride[i] + pool.kernel[i] - 2 * pool.padding[i] - pool.inputSizes[at];
+    auto known = dyn_cast<AffineConstantExpr>(beyond);
+    same &= known && known.getValue() <= 0 && (op.getCountIncludePad() || pool.padding[i] == 0);
+  }
+  if (!divisor && same)
+    divisor = full;
+  SmallVector<Read> inputs{Lowering::of(sum, l.identity(pool.rank()))};
+  if (!divisor) {
+    SmallVector<AffineExpr> plane;
+    for (unsigned i = 0; i < pool.kernel.size(); ++i)
+      plane.push_back(l.dim(pool.firstSpatial + i));
+    inputs.push_back(Lowering::of(windowCounts(pool, op.getCountIncludePad(), f), l.map(pool.rank(), plane)));
+  }
+  l.set(op, l.elementwise(pool.outSizes, storageType(element), inputs,
+                          [&](OpBuilder &b, Location at, ValueRange in, ValueRange) {
+                            if (!isa<FloatType>(element)) {
+                              // Lanes beyond the end of the plane may have the count 0, by which they must not divide.
+                              Value count = divisor ? intConstant(b, at, f, *divisor)
+                                                    : arith::MaxSIOp::create(b, at, in[1], intConstant(b, at, f, 1));
+                              return SmallVector<Value>{arith::DivSIOp::create(b, at, in[0], count)};
+                            }
+                            Value count = divisor ? floatConstant(b, at, f, *divisor) : in[1];
+                            Value mean = arith::DivFOp::create(b, at, in[0], count, contractFlag(b));
+                            return SmallVector<Value>{store(b, at, mean, element)};
+                          }));
+  return success();
+}
+
+} // namespace
+
+LogicalResult lowerPooling(Lowering &l, Operation *op) {
+  if (auto max = dyn_cast<graph::MaxPoolOp>(op))
+    return lowerMaxPool(l, max);
+  return lowerAvgPool(l, cast<graph::AvgPoolOp>(op));
+}
+
+} // namespace tilewright::structured

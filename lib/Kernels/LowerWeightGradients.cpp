@@ -1,0 +1,328 @@
+//===- LowerWeightGradients.cpp - the gradient of a convolution's weight -------===//
+//
+// Before (channels-last, as --tw-propagate-layout leaves it):
+//   %1 = tw.convolution_weight_grad %x, %g {tw.channels_last, padding = [1, 1], ...}
+//          : (tensor<4x8x8x16xf32>, tensor<4x8x8x32xf32>) -> tensor<3x3x16x32xf32>
+// After:
+//   %p = linalg.generic {%x[n, oh + kh - 1, ow + kw - 1, c], or 0 outside} : tensor<4x8x8x3x3x16xf32>
+//   %1 = linalg.contract ins(%p' : tensor<256x144xf32>, %g' : tensor<256x32xf32>) : tensor<144x32xf32>
+//
+// %p is the input that each tap of the window reads; for a window of one pixel it is %x. If the patches of a batch
+// would take more than `mostPatchBytes`, the batch is divided into runs of images, whose products are added. A
+// depthwise convolution has no product. Its gradient is the sum of the gradients of parts of each image
+// (tw_tile.depthwise_gradient) or, in channels-first, a linalg.generic over the taps and channels.
+//
+// Test: test/Kernels/lower-weight-gradients.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Tile/Tile.h"
+#include "lib/Kernels/LowerConvolutions.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+
+namespace tilewright::structured {
+namespace {
+
+/// The largest size of the patches of one product.
+constexpr int64_t mostPatchBytes = int64_t(64) << 20;
+
+AffineExpr productOf(Lowering &l, ArrayRef<AffineExpr> sizes) {
+  AffineExpr product = l.constant(1);
+  for (AffineExpr size : sizes)
+    product = product * size;
+  return product;
+}
+
+class WeightGradient {
+public:
+  WeightGradient(Lowering &l, graph::ConvolutionWeightGradOp op)
+      : l(l), op(op), conv(Convolution::of(l, op)), element(convolvedType(op.getResult()).getElementType()),
+        accumulator(accumulatorType(element)) {
+    SmallVector<AffineExpr> weight = graph::sizesOf(convolvedType(op.getResult()));
+    inputSizes = graph::sizesOf(convolvedType(op.getInput()));
+    gradSizes = graph::sizesOf(convolvedType(op.getGrad()));
+    unsigned d = conv.spatial;
+    kernel = llvm::to_vector(ArrayRef(weight).slice(conv.channelsLast ? 0 : 2, d));
+    out = llvm::to_vector(ArrayRef(gradSizes).slice(conv.firstSpatialDim(), d));
+    channels = weight[conv.channelsLast ? d : 1];
+    filters = weight[conv.channelsLast ? d + 1 : 0].floorDiv(conv.groups);
+  }
+
+  void run() {
+    bool depthwise = conv.groups > 1 && channels == l.constant(1) && filters == l.constant(1);
+    if (depthwise)
+      return setWeight(l.rounded(permutedGroups(isInPlane() ? sumOfParts() : reducedTaps()), partSizes(), element));
+    Value input = l.tensor(op.getInput()), grad = channelsBehind(op.getGrad());
+    int64_t images = runOfImages();
+    Value total;
+    if (images == 0) {
+      total = product(input, grad, inputSizes[0]);
+    } else {
+      int64_t all = cast<AffineConstantExpr>(inputSizes[0]).getValue();
+      for (int64_t first = 0; first < all; first += images) {
+        int64_t count = std::min(images, all - first);
+        Value part = product(imagesOf(input, first, count), imagesOf(grad, first, count), l.constant(count));
+        total = total ? sum(total, part) : part;
+      }
+    }
+    setWeight(l.rounded(total, partSizes(), element));
+  }
+
+private:
+  /// Returns the sizes of the gradient that the product yields: [groups], kernel..., channels and filters of a group.
+  SmallVector<AffineExpr> partSizes() {
+    SmallVector<AffineExpr> sizes;
+    if (conv.groups > 1)
+      sizes.push_back(l.constant(conv.groups));
+    llvm::append_range(sizes, kernel);
+    sizes.append({channels, filters});
+    return sizes;
+  }
+
+  /// Returns the number of images of one product; 0: all at once.
+  int64_t runOfImages() {
+    SmallVector<AffineExpr> one(out);
+    llvm::append_range(one, kernel);
+    one.append({channels, l.constant(conv.groups)});
+    auto elements = dyn_cast<AffineConstantExpr>(productOf(l, one)),
+         images = dyn_cast<AffineConstantExpr>(inputSizes[0]);
+    if (!elements || !images || isPixelwise())
+      return 0;
+    int64_t bytes = elements.getValue() * convolvedType(op.getInput()).getElementTypeBitWidth() / 8;
+    int64_t most = std::max<int64_t>(1, mostPatchBytes / std::max<int64_t>(bytes, 1));
+    return images.getValue() <= most ? 0 : most;
+  }
+
+  Value imagesOf(Value tensor, int64_t first, int64_t count) {
+    SmallVector<AffineExpr> sizes;
+    for (int64_t size : convolvedType(tensor).getShape())
+      sizes.push_back(l.constant(size));
+    sizes[0] = l.constant(count);
+    SmallVector<OpFoldResult> offsets(sizes.size(), l.builder.getIndexAttr(0));
+    SmallVector<OpFoldResult> ones(sizes.size(), l.builder.getIndexAttr(1));
+    offsets[0] = l.builder.getIndexAttr(first);
+    return l.extractSlice(tensor, offsets, sizes, ones);
+  }
+
+  Value sum(Value x, Value y) {
+    SmallVector<AffineExpr> sizes = partSizes();
+    Read reads[] = {Lowering::of(x, l.identity(sizes.size())), Lowering::of(y, l.identity(sizes.size()))};
+    return l.elementwise(sizes, accumulator, reads, [&](OpBuilder &b, Location at, ValueRange in, ValueRange) {
+      return SmallVector<Value>{arith::AddFOp::create(b, at, in[0], in[1], contractFlag(b))};
+    });
+  }
+
+  /// Returns the value as images x spatial... x channels.
+  Value channelsBehind(Value graphValue) {
+    if (conv.channelsLast)
+      return l.tensor(graphValue);
+    SmallVector<AffineExpr> from = graph::sizesOf(convolvedType(graphValue)), sizes(from), at(from.size());
+    std::rotate(sizes.begin() + 1, sizes.begin() + 2, sizes.end());
+    for (unsigned i = 0; i < from.size(); ++i)
+      at[i] = l.dim(i == 0 ? 0 : i == 1 ? from.size() - 1 : i - 1);
+    return l.copied(sizes, storageType(convolvedType(graphValue).getElementType()),
+                    Lowering::stored(l.read(graphValue, l.map(from.size(), at))));
+  }
+
+  /// Returns true if the window is one pixel, with stride 1 and without padding.
+  bool isPixelwise() {
+    return llvm::all_of(kernel, [&](AffineExpr size) { return size == l.constant(1); }) &&
+           llvm::all_of(conv.stride, [](int64_t step) { return step == 1; }) &&
+           llvm::all_of(conv.padding, [](int64_t amount) { return amount == 0; });
+  }
+
+  /// Computes the gradient from these images: patches^T x gradient, per group.
+  Value product(Value input, Value grad, AffineExpr images) {
+    bool grouped = conv.groups > 1;
+    SmallVector<AffineExpr> pixels{images}, taps(kernel);
+    llvm::append_range(pixels, out);
+    taps.push_back(channels);
+    SmallVector<AffineExpr> group(grouped ? 1 : 0, l.constant(conv.groups));
+    auto joined = [](std::initializer_list<ArrayRef<AffineExpr>> parts) {
+      SmallVector<AffineExpr> all;
+      for (ArrayRef<AffineExpr> part : parts)
+        llvm::append_range(all, part);
+      return all;
+    };
+    SmallVector<AffineExpr> grads(pixels);
+    grads.push_back(gradSizes[conv.channelDim()]);
+    AffineExpr k = productOf(l, pixels), m = productOf(l, taps);
+    Value lhs = patches(input, images);
+    lhs = l.reshaped(lhs, joined({pixels, group, taps}), joined({{k}, group, {m}}));
+    Value rhs = l.reshaped(grad, grads, joined({{k}, group, {filters}}));
+    NamedAttribute name(l.builder.getStringAttr("tw.op"), l.builder.getStringAttr(l.name));
+    if (!grouped)
+      return l.reshaped(contracted(l, {lhs, true}, {rhs, true}, m, filters, k, accumulator, name), {m, filters},
+                        partSizes());
+    // Loops: g m n k.
+    SmallVector<AffineExpr> sizes{group[0], m, filters};
+    AffineMap maps[] = {l.map(4, {l.dim(3), l.dim(0), l.dim(1)}), l.map(4, {l.dim(3), l.dim(0), l.dim(2)}),
+                        l.map(4, {l.dim(0), l.dim(1), l.dim(2)})};
+    return l.reshaped(l.contract(lhs, rhs, maps, sizes, accumulator, name), sizes, partSizes());
+  }
+
+  /// Returns images x out... x [groups] x kernel... x channels: the input that each tap reads, zero
+  /// outside of the image.
+  Value patches(Value input, AffineExpr images) {
+    bool grouped = conv.groups > 1;
+    unsigned d = conv.spatial, firstTap = 1 + d + grouped;
+    SmallVector<AffineExpr> sizes{images};
+    llvm::append_range(sizes, out);
+    if (grouped)
+      sizes.push_back(l.constant(conv.groups));
+    llvm::append_range(sizes, kernel);
+    sizes.push_back(channels);
+    if (isPixelwise() && conv.channelsLast) {
+      SmallVector<AffineExpr> from(inputSizes);
+      from[0] = images;
+      return l.reshaped(input, from, sizes);
+    }
+    Type stored = convolvedType(input).getElementType();
+    Value nothing = arith::ConstantOp::create(l.builder, l.loc, conv.zero(stored));
+    SmallVector<Value> extents;
+    for (unsigned i = 0; i < d; ++i)
+      extents.push_back(l.size(inputSizes[conv.firstSpatialDim() + i]));
+    Value perGroup = l.size(channels);
+    return l.elementwise(sizes, stored, {}, [&](OpBuilder &b, Location at, ValueRange, ValueRange) {
+      auto index = [&](unsigned dim) { return linalg::IndexOp::create(b, at, dim).getResult(); };
+      auto number = [&](int64_t value) { return arith::ConstantIndexOp::create(b, at, value).getResult(); };
+      auto times = [&](Value x, Value y) { return arith::MulIOp::create(b, at, x, y).getResult(); };
+      auto plus = [&](Value x, Value y) { return arith::AddIOp::create(b, at, x, y).getResult(); };
+      SmallVector<Value> place(inputSizes.size());
+      SmallVector<std::pair<unsigned, Value>> bounds;
+      place[0] = index(0);
+      for (unsigned i = 0; i < d; ++i) {
+        Value window = times(index(1 + i), number(conv.stride[i]));
+        Value tap = times(index(firstTap + i), number(conv.dilation[i]));
+        unsigned dim = conv.firstSpatialDim() + i;
+        place[dim] = arith::SubIOp::create(b, at, plus(window, tap), number(conv.padding[i]));
+        bounds.push_back({dim, extents[i]});
+      }
+      Value channel = index(firstTap + d);
+      place[conv.channelDim()] = grouped ? plus(times(index(1 + d), perGroup), channel) : channel;
+      return SmallVector<Value>{extractInside(b, at, input, place, bounds, nothing)};
+    });
+  }
+
+  /// Depthwise: returns kernel x channels, each element the sum of input times gradient over the images
+  /// and their pixels.
+  Value reducedTaps() {
+    unsigned d = conv.spatial, channel = d, image = d + 1, place = d + 2;
+    Value input = conv.pad(op.getInput()), grad = l.tensor(op.getGrad());
+    SmallVector<AffineExpr> inputAt(d + 2), gradAt(d + 2), sizes(kernel);
+    inputAt[0] = gradAt[0] = l.dim(image);
+    inputAt[conv.channelDim()] = gradAt[conv.channelDim()] = l.dim(channel);
+    for (unsigned i = 0; i < d; ++i) {
+      unsigned at = conv.firstSpatialDim() + i;
+      gradAt[at] = l.dim(place + i);
+      inputAt[at] = l.dim(place + i) * conv.stride[i] + l.dim(i) * conv.dilation[i];
+    }
+    sizes.push_back(l.constant(conv.groups));
+    unsigned loops = 2 * d + 2;
+    SmallVector<utils::IteratorType> iterators(d + 1, utils::IteratorType::parallel);
+    iterators.append(loops - iterators.size(), utils::IteratorType::reduction);
+    SmallVector<AffineExpr> outAt;
+    for (unsigned i = 0; i <= d; ++i)
+      outAt.push_back(l.dim(i));
+    Read reads[] = {Lowering::of(input, l.map(loops, inputAt)), Lowering::of(grad, l.map(loops, gradAt))};
+    Value init = l.filled(sizes, conv.zero(accumulator));
+    Value result = l.generic(reads, init, l.map(loops, outAt), iterators,
+                             [&](OpBuilder &b, Location at, ValueRange in, ValueRange acc) {
+                               return multiplyAdd(b, at, in, acc[0]);
+                             })
+                       .getResult(0);
+    return result;
+  }
+
+  /// Returns true for channels-last with a known kernel and floats, which tw_tile.depthwise_gradient supports.
+  bool isInPlane() {
+    auto known = [](AffineExpr size) { return isa<AffineConstantExpr>(size); };
+    return conv.channelsLast && conv.spatial == 2 && llvm::all_of(kernel, known) && isa<FloatType>(element);
+  }
+
+  /// As reducedTaps(), but from sums of parts of the images: some lines each, with enough pixels to make the sums long.
+  Value sumOfParts() {
+    constexpr int64_t pixelsPerPart = 512, unknownWidth = 64;
+    auto width = dyn_cast<AffineConstantExpr>(out[1]), height = dyn_cast<AffineConstantExpr>(out[0]);
+    int64_t lines = std::max<int64_t>(1, pixelsPerPart / std::max<int64_t>(1, width ? width.getValue() : unknownWidth));
+    if (height)
+      lines = std::min(lines, std::max<int64_t>(1, height.getValue()));
+    SmallVector<AffineExpr> sizes{inputSizes[0], out[0].ceilDiv(lines)}, result(kernel);
+    result.push_back(l.constant(conv.groups));
+    llvm::append_range(sizes, result);
+    Value init = l.empty(sizes, accumulator);
+    auto parts = tile::DepthwiseGradientOp::create(l.builder, l.loc, TypeRange{init.getType()},
+                                                   ValueRange{l.tensor(op.getInput()), l.tensor(op.getGrad())}, Value(),
+                                                   ValueRange{init}, conv.stride, conv.dilation, conv.padding, lines);
+    parts->setAttr("tw.op", l.builder.getStringAttr(l.name));
+    SmallVector<utils::IteratorType> iterators(3, utils::IteratorType::parallel);
+    iterators.append(2, utils::IteratorType::reduction);
+    AffineMap from = l.map(5, {l.dim(3), l.dim(4), l.dim(0), l.dim(1), l.dim(2)});
+    return l
+        .generic(Lowering::of(parts->getResult(0), from), l.filled(result, conv.zero(accumulator)),
+                 l.map(5, {l.dim(0), l.dim(1), l.dim(2)}), iterators,
+                 [&](OpBuilder &b, Location at, ValueRange in, ValueRange acc) {
+                   return SmallVector<Value>{arith::AddFOp::create(b, at, acc[0], in[0], reductionFlags(b))};
+                 })
+        .getResult(0);
+  }
+
+  /// Returns the dimensions kernel... x groups as [groups] kernel... 1 1.
+  Value permutedGroups(Value taps) {
+    unsigned d = conv.spatial;
+    SmallVector<AffineExpr> at;
+    for (unsigned i = 0; i < d; ++i)
+      at.push_back(l.dim(1 + i));
+    at.push_back(l.dim(0));
+    return l.copied(partSizes(), accumulator, Lowering::of(taps, l.map(d + 3, at)));
+  }
+
+  /// Sets the result, in the graph's layout, from [groups], kernel..., channels, filters.
+  void setWeight(Value parts) {
+    bool grouped = conv.groups > 1;
+    unsigned d = conv.spatial, g = 0, c = grouped + d, f = c + 1, count = f + 1;
+    SmallVector<unsigned> order; // the dimensions of `parts` in the order of the weight's
+    auto taps = [&] {
+      for (unsigned i = 0; i < d; ++i)
+        order.push_back(grouped + i);
+    };
+    if (conv.channelsLast) {
+      taps();
+      order.push_back(c);
+    }
+    if (grouped)
+      order.push_back(g);
+    order.push_back(f);
+    if (!conv.channelsLast) {
+      order.push_back(c);
+      taps();
+    }
+    SmallVector<AffineExpr> at(count), from = partSizes(), sizes;
+    for (unsigned i = 0; i < count; ++i) {
+      at[order[i]] = l.dim(i);
+      sizes.push_back(from[order[i]]);
+    }
+    Read read{parts, l.map(count, at), TypedAttr(), element};
+    if (!grouped)
+      return l.setRead(op, read);
+    Value turned = l.copied(sizes, storageType(element), Lowering::stored(read));
+    l.set(op, l.reshaped(turned, sizes, graph::sizesOf(convolvedType(op.getResult()))));
+  }
+
+  Lowering &l;
+  graph::ConvolutionWeightGradOp op;
+  Convolution conv;
+  Type element, accumulator;
+  SmallVector<AffineExpr> inputSizes, gradSizes, kernel, out;
+  AffineExpr channels, filters; // of a group
+};
+
+} // namespace
+
+LogicalResult lowerWeightGradient(Lowering &l, graph::ConvolutionWeightGradOp op) {
+  WeightGradient(l, op).run();
+  return success();
+}
+
+} // namespace tilewright::structured

@@ -1,0 +1,226 @@
+//===- Scalars.cpp - loads, stores, conversions, combining of elements --------===//
+#include "lib/Kernels/Lowering.h"
+#include "llvm/ADT/APFloat.h"
+
+using namespace mlir;
+
+namespace tilewright::structured {
+
+Type storageType(Type elementType) {
+  if (elementType.isInteger(1))
+    return IntegerType::get(elementType.getContext(), 8);
+  if (elementType.isUnsignedInteger())
+    return IntegerType::get(elementType.getContext(), elementType.getIntOrFloatBitWidth());
+  return elementType;
+}
+
+Type computeType(Type elementType) {
+  if (isa<FloatType>(elementType) && elementType.getIntOrFloatBitWidth() < 32)
+    return Float32Type::get(elementType.getContext());
+  return elementType.isInteger(1) ? elementType : storageType(elementType);
+}
+
+Type accumulatorType(Type elementType) {
+  return isa<FloatType>(elementType) ? computeType(elementType) : storageType(elementType);
+}
+
+arith::FastMathFlagsAttr contractFlag(OpBuilder &b) {
+  return arith::FastMathFlagsAttr::get(b.getContext(), arith::FastMathFlags::contract);
+}
+
+arith::FastMathFlagsAttr reductionFlags(OpBuilder &b) {
+  return arith::FastMathFlagsAttr::get(b.getContext(), arith::FastMathFlags::contract | arith::FastMathFlags::reassoc);
+}
+
+arith::FastMathFlagsAttr extremeFlags(OpBuilder &b) {
+  return arith::FastMathFlagsAttr::get(b.getContext(), arith::FastMathFlags::nsz);
+}
+
+Value floatConstant(OpBuilder &b, Location loc, Type type, double value) {
+  return arith::ConstantOp::create(b, loc, b.getFloatAttr(type, value));
+}
+
+Value intConstant(OpBuilder &b, Location loc, Type type, int64_t value) {
+  return arith::ConstantOp::create(b, loc, b.getIntegerAttr(type, value));
+}
+
+Value load(OpBuilder &b, Location loc, Value stored, Type elementType, bool asRounded) {
+  if (elementType.isInteger(1))
+    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, stored, intConstant(b, loc, stored.getType(), 0));
+  Type compute = computeType(elementType);
+  if (compute == stored.getType())
+    return stored;
+  return arith::ExtFOp::create(b, loc, compute, stored, asRounded ? arith::FastMathFlagsAttr() : contractFlag(b));
+}
+
+static bool isFloat8(Type type) { return isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 8; }
+
+/// Rounds to a narrower type. A conversion of f64 to 16 or 8 bits goes through f32 and rounds twice, as in torch. Only
+/// machines with AVX512-FP16 have such a conversion as one instruction.
+static Value roundTo(OpBuilder &b, Location loc, Type to, Value x, arith::FastMathFlagsAttr flags = {}) {
+  if (to.getIntOrFloatBitWidth() < 32 && x.getType().isF64())
+    x = arith::TruncFOp::create(b, loc, b.getF32Type(), x);
+  return arith::TruncFOp::create(b, loc, to, x, arith::RoundingModeAttr(), flags);
+}
+
+Value store(OpBuilder &b, Location loc, Value computed, Type elementType) {
+  Type storage = storageType(elementType);
+  if (computed.getType() == storage)
+    return computed;
+  if (computed.getType().isInteger(1))
+    return arith::ExtUIOp::create(b, loc, storage, computed);
+  return roundTo(b, loc, storage, computed, contractFlag(b));
+}
+
+Value splatConstant(OpBuilder &b, Location loc, TypedAttr splat, bool computed) {
+  Type type = computed ? computeType(splat.getType()) : storageType(splat.getType());
+  if (auto value = dyn_cast<FloatAttr>(splat)) {
+    APFloat number = value.getValue();
+    bool lossy;
+    number.convert(cast<FloatType>(type).getFloatSemantics(), APFloat::rmNearestTiesToEven, &lossy);
+    return arith::ConstantOp::create(b, loc, b.getFloatAttr(type, number));
+  }
+  APInt number = cast<IntegerAttr>(splat).getValue();
+  return arith::ConstantOp::create(b, loc, b.getIntegerAttr(type, number.zextOrTrunc(type.getIntOrFloatBitWidth())));
+}
+
+//===----------------------------------------------------------------------===//
+// The user's conversions
+//===----------------------------------------------------------------------===//
+
+/// Converts as cvttss2si does: truncation if in range, otherwise (also for NaN) the smallest integer.
+static Value truncateToInteger(OpBuilder &b, Location loc, Value x, IntegerType type) {
+  if (type.getWidth() < 32) { // torch converts through 32 bits and keeps the low ones
+    Value wide = truncateToInteger(b, loc, x, b.getI32Type());
+    return arith::TruncIOp::create(b, loc, type, wide);
+  }
+  double limit = std::ldexp(1.0, type.getWidth() - 1);
+  Type f = x.getType();
+  // In f32, -limit - 1 rounds to -limit, which is itself in range; f64 represents -2^31 - 1 exactly.
+  bool exact = f.isF64() && type.getWidth() == 32;
+  Value above = arith::CmpFOp::create(b, loc, exact ? arith::CmpFPredicate::OGT : arith::CmpFPredicate::OGE, x,
+                                      floatConstant(b, loc, f, exact ? -limit - 1 : -limit));
+  Value below = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLT, x, floatConstant(b, loc, f, limit));
+  Value inRange = arith::AndIOp::create(b, loc, above, below);
+  Value safe = arith::SelectOp::create(b, loc, inRange, x, floatConstant(b, loc, f, 0.0));
+  Value converted = arith::FPToSIOp::create(b, loc, type, safe);
+  Value smallest = arith::ConstantOp::create(b, loc, b.getIntegerAttr(type, APInt::getSignedMinValue(type.getWidth())));
+  return arith::SelectOp::create(b, loc, inRange, converted, smallest);
+}
+
+/// Converts to unsigned types of 32 and 64 bits in the same way. For numbers in the upper half, 2^(width - 1) is
+/// subtracted, which is exact, the signed conversion follows, and the highest bit is set. Negative numbers wrap around.
+static Value truncateToUnsigned(OpBuilder &b, Location loc, Value x, IntegerType type) {
+  Type f = x.getType();
+  Value half = floatConstant(b, loc, f, std::ldexp(1.0, type.getWidth() - 1));
+  Value isUpper = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGE, x, half);
+  Value lower = arith::SelectOp::create(b, loc, isUpper, arith::SubFOp::create(b, loc, x, half), x);
+  Value converted = truncateToInteger(b, loc, lower, type);
+  Value highest = arith::ConstantOp::create(b, loc, b.getIntegerAttr(type, APInt::getSignMask(type.getWidth())));
+  Value changed = arith::XOrIOp::create(b, loc, converted, highest);
+  return arith::SelectOp::create(b, loc, isUpper, changed, converted);
+}
+
+Value castScalar(OpBuilder &b, Location loc, Value stored, Type from, Type to) {
+  if (from == to)
+    return stored;
+  Type storage = storageType(to);
+  auto fromFloat = dyn_cast<FloatType>(from), toFloat = dyn_cast<FloatType>(to);
+  if (fromFloat && toFloat) {
+    // Conversions between bf16 and f16, and of float8 to or from other types, go through f32.
+    if (fromFloat.getWidth() == toFloat.getWidth() || isFloat8(from) || (isFloat8(to) && fromFloat.getWidth() < 32))
+      stored = arith::ExtFOp::create(b, loc, b.getF32Type(), stored);
+    if (stored.getType() == to)
+      return stored;
+    unsigned width = cast<FloatType>(stored.getType()).getWidth();
+    if (width < toFloat.getWidth())
+      return arith::ExtFOp::create(b, loc, to, stored);
+    return roundTo(b, loc, to, stored);
+  }
+  Value x = load(b, loc, stored, from, /*asRounded=*/true);
+  if (to.isInteger(1)) {
+    Value nonZero = x;
+    if (fromFloat)
+      nonZero = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE, x, floatConstant(b, loc, x.getType(), 0));
+    else if (!from.isInteger(1))
+      nonZero = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, x, intConstant(b, loc, x.getType(), 0));
+    return store(b, loc, nonZero, to);
+  }
+  if (fromFloat)
+    return to.isUnsignedInteger() && to.getIntOrFloatBitWidth() >= 32
+               ? truncateToUnsigned(b, loc, x, cast<IntegerType>(storage))
+               : truncateToInteger(b, loc, x, cast<IntegerType>(storage));
+  bool isUnsigned = from.isInteger(1) || from.isUnsignedInteger();
+  if (toFloat) {
+    Type compute = computeType(to);
+    Value converted = isUnsigned ? arith::UIToFPOp::create(b, loc, compute, x).getResult()
+                                 : arith::SIToFPOp::create(b, loc, compute, x).getResult();
+    return compute == to ? converted : roundTo(b, loc, to, converted);
+  }
+  unsigned width = x.getType().getIntOrFloatBitWidth(), target = storage.getIntOrFloatBitWidth();
+  if (width == target)
+    return x;
+  if (width > target)
+    return arith::TruncIOp::create(b, loc, storage, x);
+  return isUnsigned ? arith::ExtUIOp::create(b, loc, storage, x).getResult()
+                    : arith::ExtSIOp::create(b, loc, storage, x).getResult();
+}
+
+//===----------------------------------------------------------------------===//
+// Combining
+//===----------------------------------------------------------------------===//
+
+Value combineScalar(OpBuilder &b, Location loc, Combine kind, Value x, Value y, bool isUnsigned) {
+  bool isFloat = isa<FloatType>(x.getType());
+  auto flags = reductionFlags(b);
+  switch (kind) {
+  case Combine::Sum:
+    return isFloat ? arith::AddFOp::create(b, loc, x, y, flags).getResult() : arith::AddIOp::create(b, loc, x, y);
+  case Combine::Prod:
+    return isFloat ? arith::MulFOp::create(b, loc, x, y, flags).getResult() : arith::MulIOp::create(b, loc, x, y);
+  case Combine::MaxNumber:
+    assert(isFloat && "integers have no NaN");
+    return arith::MaxNumFOp::create(b, loc, x, y, extremeFlags(b)).getResult();
+  case Combine::Max:
+    return isFloat      ? arith::MaximumFOp::create(b, loc, x, y, extremeFlags(b)).getResult()
+           : isUnsigned ? arith::MaxUIOp::create(b, loc, x, y).getResult()
+                        : arith::MaxSIOp::create(b, loc, x, y).getResult();
+  case Combine::Min:
+    return isFloat      ? arith::MinimumFOp::create(b, loc, x, y, extremeFlags(b)).getResult()
+           : isUnsigned ? arith::MinUIOp::create(b, loc, x, y).getResult()
+                        : arith::MinSIOp::create(b, loc, x, y).getResult();
+  case Combine::Any:
+    return arith::OrIOp::create(b, loc, x, y);
+  case Combine::All:
+    return arith::AndIOp::create(b, loc, x, y);
+  }
+  llvm_unreachable("all kinds are handled");
+}
+
+Value signFlipped(OpBuilder &b, Location loc, Value x) {
+  auto type = cast<IntegerType>(x.getType());
+  Value highest = arith::ConstantOp::create(b, loc, b.getIntegerAttr(type, APInt::getSignMask(type.getWidth())));
+  return arith::XOrIOp::create(b, loc, x, highest);
+}
+
+TypedAttr neutralElement(Combine kind, Type type, bool isUnsigned) {
+  OpBuilder b(type.getContext());
+  if (auto f = dyn_cast<FloatType>(type)) {
+    const llvm::fltSemantics &semantics = f.getFloatSemantics();
+    APFloat value = kind == Combine::Sum    ? APFloat::getZero(semantics)
+                    : kind == Combine::Prod ? APFloat(semantics, 1)
+                                            : APFloat::getInf(semantics, kind != Combine::Min);
+    return b.getFloatAttr(type, value);
+  }
+  unsigned width = type.getIntOrFloatBitWidth();
+  APInt value = APInt::getZero(width);
+  if (kind == Combine::Prod || kind == Combine::All)
+    value = APInt(width, 1);
+  else if (kind == Combine::Max)
+    value = isUnsigned ? APInt::getMinValue(width) : APInt::getSignedMinValue(width);
+  else if (kind == Combine::Min)
+    value = isUnsigned ? APInt::getMaxValue(width) : APInt::getSignedMaxValue(width);
+  return b.getIntegerAttr(type, value);
+}
+
+} // namespace tilewright::structured

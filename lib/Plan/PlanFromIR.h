@@ -1,0 +1,30 @@
+//===- PlanFromIR.h - convert tw_plan.program to the runtime's plan ----------------===//
+#ifndef TILEWRIGHT_LIB_PLAN_PLANFROMIR_H
+#define TILEWRIGHT_LIB_PLAN_PLANFROMIR_H
+
+#include "dialects/Plan/PlanDialect.h"
+#include "lib/Runtime/Plan/Plan.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/Error.h"
+
+namespace tilewright {
+
+/// Returns the serializable plan of `program`.
+llvm::Expected<plan::Plan> planFromIR(plan::ProgramOp program);
+
+/// Returns the verified plan of the program in `module`.
+llvm::Expected<plan::Plan> planOf(mlir::ModuleOp module);
+
+/// Returns the user's line of each step of the plan of `module`; with `onlyChecked`, only of launches that check
+/// indices. Steps without a line have "".
+std::vector<std::string> stepLines(mlir::ModuleOp module, bool onlyChecked = false);
+
+/// Replaces "[step 7]" at the end of a call's error by the user's line from `lines`. Always returns false.
+bool withLine(std::string &error, llvm::ArrayRef<std::string> lines);
+
+/// Converts result `result` of `map`, which uses only symbols.
+plan::Expr exprFrom(mlir::AffineMap map, unsigned result = 0);
+
+} // namespace tilewright
+
+#endif

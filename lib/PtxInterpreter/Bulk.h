@@ -1,0 +1,36 @@
+//===- Bulk.h - the bytes of a bulk copy ---------------------------------------------------===//
+#ifndef TILEWRIGHT_LIB_PTXINTERPRETER_BULK_H
+#define TILEWRIGHT_LIB_PTXINTERPRETER_BULK_H
+
+#include "lib/PtxInterpreter/Machine.h"
+
+#include <functional>
+
+namespace tilewright::ptx {
+
+/// Bytes that are contiguous in shared and in global memory.
+struct BulkPiece {
+  uint64_t shared = 0, global = 0;
+  uint32_t bytes = 0;
+  bool inside = true; ///< of the tensor; otherwise `global` is meaningless
+};
+
+enum Reduction : uint32_t { ReduceAdd = 1, ReduceMin, ReduceMax, ReduceAnd, ReduceOr, ReduceXor };
+
+/// Returns the address in shared memory of a byte under a swizzle of 32, 64 or 128 bytes: the number of its 16-byte
+/// chunk is xored with the number of its 128-byte line.
+inline uint64_t swizzled(uint64_t address, uint32_t bytes) {
+  return address ^ ((address >> 7 & (bytes / 16 - 1)) << 4);
+}
+
+void forPieces(const BulkCopy &copy, const std::function<void(const BulkPiece &)> &take);
+/// Fills bytes outside of the tensor with zeros, or with NaN if the map says so.
+void fillOutside(const TensorMap &map, uint8_t *to, uint32_t bytes);
+/// Returns true if elements of this type support the reduction.
+bool canReduce(TensorMap::Element element, uint32_t operation);
+/// Reduces elements of the copy's type into `to`.
+void reduceBytes(const BulkCopy &copy, uint8_t *to, const uint8_t *from, uint32_t bytes);
+
+} // namespace tilewright::ptx
+
+#endif

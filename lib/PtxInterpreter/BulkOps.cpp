@@ -1,0 +1,449 @@
+//===- BulkOps.cpp - cp.async.bulk, with and without tensor maps ----------------------------------------===//
+//
+// A load is executed when no thread can continue without it, a store when its group is waited for, and at the latest
+// when its block ends. Until then its source and destination are marked as in use. All accesses go through the async
+// proxy. The agent of a load is its mbarrier: a thread that has seen the phase complete is ordered after the load. A
+// tensor map is a ptx::TensorMap.
+//
+//===----------------------------------------------------------------------===//
+#include "lib/PtxInterpreter/Bulk.h"
+#include "lib/PtxInterpreter/Lanes.h"
+#include "lib/PtxInterpreter/Table.h"
+
+#include <algorithm>
+
+namespace tilewright::ptx {
+namespace {
+
+enum : uint32_t {
+  Tensor = ModUser,
+  Multicast = ModUser * 2,
+  StoreBit = ModUser * 4,
+  ReadOnly = ModUser * 8,
+  OperationUnit = ModUser * 16
+};
+
+Accessor accessorOf(const Exec &e, const BulkCopy &copy, uint16_t flags) {
+  Accessor who = {copy.issuer, &e.warp.clock};
+  who.epoch.flags = flags;
+  return who;
+}
+
+/// Records the copy's accesses as in progress. Returns false if the copy is invalid.
+bool begin(Exec &e, uint32_t lane, const BulkCopy &copy) {
+  bool load = copy.direction == BulkCopy::Direction::Load;
+  if (!e.inShared(lane, copy.shared, copy.bytes, copy.tensor ? 128 : 16, "the shared side of the copy"))
+    return false;
+  bool good = true;
+  forPieces(copy, [&](const BulkPiece &piece) {
+    if (!piece.inside || !good)
+      return;
+    Space space = Space::Global;
+    uint64_t address = piece.global;
+    GlobalObject *object = e.objectAt(address, piece.bytes);
+    if (!object || (!load && object->allocation->constant)) {
+      uint64_t last = address + piece.bytes - 1; // one byte: the size of the piece is not an alignment
+      good = e.locate(lane, space, last, 1, load ? Access::Read : Access::Write) != nullptr && object;
+      return;
+    }
+    uint64_t at = address - object->begin;
+    Accessor who = accessorOf(e, copy, Epoch::Async | Epoch::Proxy);
+    if (copy.direction == BulkCopy::Direction::Reduce)
+      return; // reductions are relaxed atomics
+    const Epoch *other = load ? object->shadow.read(who, at, piece.bytes) : object->shadow.write(who, at, piece.bytes);
+    if (other)
+      e.noteRace(lane, Space::Global, address, *other, !load, load);
+    if (load && !object->written.empty() && std::memchr(object->written.data() + at, 0, piece.bytes))
+      e.find(Kind::UninitialisedMemory, lane,
+             "copies bytes of '" + object->allocation->name + "' that nothing has written");
+  });
+  if (!good)
+    return false;
+  Accessor who = accessorOf(e, copy, Epoch::Async | Epoch::Proxy);
+  Shadow &shadow = copy.block->shadow;
+  const Epoch *other = load ? shadow.write(who, copy.shared, copy.bytes) : shadow.read(who, copy.shared, copy.bytes);
+  if (other)
+    e.noteRace(lane, Space::Shared, copy.shared, *other, load, !load);
+  return true;
+}
+
+bool readMap(Exec &e, const Instr &in, uint32_t lane, uint32_t operand, uint32_t number, BulkCopy &copy) {
+  Space space = Space::Generic;
+  uint64_t address = e.address(in, operand, lane, number);
+  const uint8_t *data = nullptr;
+  if (address % 64) {
+    e.find(Kind::Misaligned, lane, "the address of a tensor map must be a multiple of 64");
+    return false;
+  }
+  // In two halves, because the size of the map is not its alignment.
+  if (!(data = e.locate(lane, space, address, 64, Access::Read)) ||
+      !e.locate(lane, space, address += 64, 64, Access::Read))
+    return false;
+  std::memcpy(static_cast<void *>(&copy.map), data, sizeof(TensorMap));
+  std::string problem = copy.map.problem();
+  if (problem.empty() && copy.map.rank != in.count)
+    problem = "the tensor map has " + std::to_string(copy.map.rank) + " dimensions, the instruction " +
+              std::to_string(in.count);
+  if (!problem.empty()) {
+    e.find(Kind::BadOperand, lane, problem);
+    return false;
+  }
+  for (uint32_t i = 0; i < in.count; ++i)
+    copy.at[i] = int32_t(e.row<uint32_t>(in, operand + 1 + i)[lane]);
+  copy.tensor = true;
+  copy.bytes = copy.map.boxBytes();
+  return true;
+}
+
+bool checkMbarrier(Exec &e, uint32_t lane, const BulkCopy &copy) {
+  if (!e.inShared(lane, copy.mbarrier, 8, 8, "an mbarrier"))
+    return false;
+  auto found = copy.block->mbarriers.find(copy.mbarrier);
+  if (found == copy.block->mbarriers.end()) {
+    e.find(Kind::MbarrierMisuse, lane, "the copy's mbarrier is not initialised");
+    return false;
+  }
+  Accessor who = e.accessor(lane, Epoch::Strong);
+  if (const Epoch *other = copy.block->shadow.write(who, copy.mbarrier, 8))
+    e.noteRace(lane, Space::Shared, copy.mbarrier, *other, true, true);
+  else if (!who.isAfter(found->second.init)) // strong accesses of other threads may have hidden it
+    e.noteRace(lane, Space::Shared, copy.mbarrier, found->second.init, true, true);
+  if (!found->second.shown)
+    e.find(Kind::MissingProxyFence, lane,
+           "the copy's mbarrier was initialised, and no fence.mbarrier_init or fence.proxy.async follows",
+           &found->second.init);
+  return true;
+}
+
+/// Starts a load for each block in the mask, to the same addresses in all of them.
+void loadInto(Exec &e, uint32_t lane, const BulkCopy &copy, uint32_t ranks) {
+  const std::vector<Block *> &blocks = e.block.cluster->blocks;
+  if (!ranks || ranks >> blocks.size())
+    e.find(Kind::BadOperand, lane,
+           "the mask of blocks is " + std::to_string(ranks) + ", and the cluster has " + std::to_string(blocks.size()));
+  for (size_t rank = 0; rank < blocks.size(); ++rank) {
+    if (!(ranks >> rank & 1))
+      continue;
+    BulkCopy one = copy;
+    one.block = blocks[rank];
+    if (one.block->ended)
+      e.find(Kind::ExitedBlock, lane, "the block with rank " + std::to_string(rank) + " has exited");
+    else if (checkMbarrier(e, lane, one) && begin(e, lane, one))
+      e.grid.loads.push_back(std::move(one));
+  }
+}
+
+void copyBulk(Exec &e, const Instr &in) {
+  bool tensor = in.mods & Tensor, store = in.mods & StoreBit;
+  forLanes(e.mask, [&](uint32_t lane) {
+    BulkCopy copy;
+    copy.block = &e.block;
+    copy.operation = in.mods / OperationUnit;
+    copy.direction = !store           ? BulkCopy::Direction::Load
+                     : copy.operation ? BulkCopy::Direction::Reduce
+                                      : BulkCopy::Direction::Store;
+    copy.issuer = e.accessor(lane).epoch;
+    uint32_t coordinates = tensor ? in.count : 0, behind;
+    if (tensor) {
+      if (!readMap(e, in, lane, store ? 0 : 1, store ? 0 : 1, copy))
+        return;
+      copy.shared = store ? e.address(in, 1 + coordinates, lane, 1) : e.address(in, 0, lane, 0);
+      behind = 2 + coordinates;
+    } else {
+      copy.shared = e.address(in, store ? 1 : 0, lane, store ? 1 : 0);
+      copy.global = e.address(in, store ? 0 : 1, lane, store ? 0 : 1);
+      copy.bytes = e.row<uint32_t>(in, 2)[lane];
+      behind = 3;
+      if (copy.global % 16 || copy.bytes % 16) {
+        e.find(Kind::Misaligned, lane, "the global address and the size of a bulk copy must be multiples of 16");
+        return;
+      }
+      if (!copy.bytes)
+        return;
+    }
+    copy.block = e.ownerOf(lane, copy.shared, !store);
+    if (!copy.block)
+      return;
+    if (in.bytes)
+      copy.map.element = TensorMap::Element(in.bytes - 1);
+    if (copy.operation && !canReduce(copy.map.element, copy.operation)) {
+      e.find(Kind::BadOperand, lane, "elements of the tensor map's type cannot be reduced so");
+      return;
+    }
+    if (!store) {
+      copy.mbarrier = e.address(in, behind, lane, 2);
+      Block *owner = e.ownerOf(lane, copy.mbarrier, true);
+      if (!owner)
+        return;
+      if (owner != copy.block) {
+        e.find(Kind::BadOperand, lane, "the copy goes to one block's shared memory, and its mbarrier is another's");
+        return;
+      }
+    }
+    if (tensor && copy.map.swizzle && copy.shared % (8u * copy.map.swizzle))
+      e.find(Kind::Misaligned, lane,
+             "the shared address is no multiple of the " + std::to_string(8 * copy.map.swizzle) +
+                 " bytes after which the swizzle repeats");
+    if (!store)
+      return loadInto(e, lane, copy,
+                      in.mods & Multicast ? e.row<uint32_t>(in, behind + 1)[lane] & 0xffff : 1u << copy.block->rank);
+    if (begin(e, lane, copy))
+      e.warp.lanes[lane].bulk.push_back(std::move(copy));
+  });
+}
+
+void prefetchTensor(Exec &e, const Instr &in) {
+  forLanes(e.mask, [&](uint32_t lane) {
+    BulkCopy copy;
+    readMap(e, in, lane, 0, 0, copy);
+  });
+}
+void nothing(Exec &, const Instr &) {}
+
+/// Reads the source of a store.
+void capture(Exec &e, uint32_t lane, BulkCopy &copy) {
+  if (copy.read)
+    return;
+  copy.read = true;
+  const uint8_t *from = e.block.shared.data() + copy.shared;
+  copy.captured.assign(from, from + copy.bytes);
+  if (std::memchr(e.block.sharedWritten.data() + copy.shared, 0, copy.bytes))
+    e.find(Kind::UninitialisedMemory, lane, "the copy stores bytes of shared memory that nothing has written",
+           &copy.issuer);
+  Accessor who = e.accessor(lane, Epoch::Proxy);
+  who.epoch.pc = copy.issuer.pc;
+  e.block.shadow.finishRead(who, copy.shared, copy.bytes);
+}
+
+void store(Exec &e, uint32_t lane, BulkCopy &copy) {
+  capture(e, lane, copy);
+  Accessor who = e.accessor(lane, Epoch::Proxy);
+  who.epoch.pc = copy.issuer.pc;
+  forPieces(copy, [&](const BulkPiece &piece) {
+    if (!piece.inside)
+      return;
+    GlobalObject *object = e.objectAt(piece.global, piece.bytes);
+    uint8_t *to = reinterpret_cast<uint8_t *>(piece.global);
+    const uint8_t *from = copy.captured.data() + (piece.shared - copy.shared);
+    if (copy.direction == BulkCopy::Direction::Reduce) {
+      reduceBytes(copy, to, from, piece.bytes);
+      return;
+    }
+    std::memcpy(to, from, piece.bytes);
+    object->shadow.finishWrite(who, piece.global - object->begin, piece.bytes);
+    if (!object->written.empty())
+      std::memset(object->written.data() + (piece.global - object->begin), 1, piece.bytes);
+  });
+}
+
+void commit(Exec &e, const Instr &) {
+  forLanes(e.mask, [&](uint32_t lane) {
+    Lane &state = e.warp.lanes[lane];
+    state.bulkGroups.push_back(std::move(state.bulk));
+    state.bulk.clear();
+  });
+}
+void waitGroup(Exec &e, const Instr &in) {
+  uint32_t allowed = e.row<uint32_t>(in, 0)[0];
+  forLanes(e.mask, [&](uint32_t lane) {
+    auto &groups = e.warp.lanes[lane].bulkGroups;
+    if (in.mods & ReadOnly) {
+      for (size_t i = 0; i + allowed < groups.size(); ++i)
+        for (BulkCopy &copy : groups[i])
+          capture(e, lane, copy);
+      return;
+    }
+    for (; groups.size() > allowed; groups.pop_front())
+      for (BulkCopy &copy : groups.front())
+        store(e, lane, copy);
+  });
+}
+
+void deliver(Grid &grid, BulkCopy &copy) {
+  Block &block = *copy.block;
+  Exec e{grid, block, block.warps[copy.issuer.warp], nullptr};
+  e.pc = copy.issuer.pc;
+  auto found = block.mbarriers.find(copy.mbarrier);
+  Accessor agent = accessorOf(e, copy, Epoch::Proxy);
+  agent.epoch.block = block.serial;
+  if (found == block.mbarriers.end()) {
+    e.find(Kind::MbarrierMisuse, copy.issuer.lane, "the copy's mbarrier was invalidated before the copy came");
+  } else {
+    agent.epoch.warp = uint8_t(found->second.agent);
+    agent.epoch.clock = ++block.agentClocks[found->second.agent];
+    found->second.lastLoad = copy.issuer;
+    found->second.arriving.own[found->second.agent] = agent.epoch.clock;
+  }
+  forPieces(copy, [&](const BulkPiece &piece) {
+    uint8_t *to = block.shared.data() + piece.shared;
+    if (!piece.inside) {
+      fillOutside(copy.map, to, piece.bytes);
+      return;
+    }
+    std::memcpy(to, reinterpret_cast<const uint8_t *>(piece.global), piece.bytes);
+    GlobalObject *object = e.objectAt(piece.global, piece.bytes);
+    object->shadow.finishRead(copy.issuer, agent.epoch, piece.global - object->begin, piece.bytes);
+  });
+  std::memset(block.sharedWritten.data() + copy.shared, 1, copy.bytes);
+  block.shadow.finishWrite(agent, copy.shared, copy.bytes);
+  if (found != block.mbarriers.end())
+    completeBytes(block, found->second, copy.bytes);
+}
+
+} // namespace
+
+bool deliverLoad(Grid &grid) {
+  if (grid.loads.empty() && grid.arrivals.empty())
+    return false;
+  size_t which = grid.draw() % (grid.loads.size() + grid.arrivals.size());
+  if (which >= grid.loads.size()) {
+    auto at = grid.arrivals.begin() + std::ptrdiff_t(which - grid.loads.size());
+    AsyncArrival arrival = std::move(*at);
+    grid.arrivals.erase(at);
+    arriveAsync(grid, arrival);
+    return true;
+  }
+  BulkCopy copy = std::move(grid.loads[which]);
+  grid.loads.erase(grid.loads.begin() + std::ptrdiff_t(which));
+  deliver(grid, copy);
+  return true;
+}
+
+/// Reports completed loads whose phase no thread has seen complete.
+static void findUnseen(Exec &e) {
+  for (const auto &[address, mbarrier] : e.block.mbarriers) {
+    bool seen = !mbarrier.lastLoad.block;
+    for (const Warp &warp : e.block.warps)
+      seen |= warp.clock.own[mbarrier.agent] >= e.block.agentClocks[mbarrier.agent];
+    if (seen)
+      continue;
+    e.pc = mbarrier.lastLoad.pc;
+    e.find(Kind::AsyncNotWaited, mbarrier.lastLoad.lane, "the block ends, and no thread has waited for the copy");
+  }
+}
+
+void endBulk(Exec &e) {
+  if (!e.warp.index)
+    findUnseen(e);
+  std::erase_if(e.grid.loads, [&](const BulkCopy &copy) {
+    if (copy.block != &e.block || copy.issuer.warp != e.warp.index)
+      return false;
+    e.pc = copy.issuer.pc;
+    e.find(Kind::AsyncNotWaited, copy.issuer.lane, "the block ends before the copy has come: nothing waits for it");
+    return true;
+  });
+  std::erase_if(e.grid.arrivals, [&](const AsyncArrival &arrival) { return arrival.block == &e.block; });
+  for (uint32_t lane = 0; lane < kLanes; ++lane) {
+    Lane &state = e.warp.lanes[lane];
+    state.bulkGroups.push_back(std::move(state.bulk));
+    for (auto &group : state.bulkGroups)
+      for (BulkCopy &copy : group) {
+        e.pc = copy.issuer.pc;
+        if (!copy.read)
+          e.find(Kind::AsyncNotWaited, lane, "the block ends before the copy has read shared memory: no wait_group");
+        store(e, lane, copy);
+      }
+    state.bulkGroups.clear();
+  }
+}
+
+/// cp.reduce.async.bulk without a tensor map: Form::bytes is the element's type, plus one.
+static void addReductions(Table &table) {
+  using Element = TensorMap::Element;
+  struct {
+    const char *operation;
+    uint32_t number;
+    std::vector<std::pair<const char *, Element>> types;
+  } const all[] = {{".add",
+                    ReduceAdd,
+                    {{".u32", Element::U32},
+                     {".s32", Element::S32},
+                     {".u64", Element::U64},
+                     {".f32", Element::F32},
+                     {".f64", Element::F64},
+                     {".noftz.f16", Element::F16},
+                     {".noftz.bf16", Element::BF16}}},
+                   {".min",
+                    ReduceMin,
+                    {{".u32", Element::U32},
+                     {".s32", Element::S32},
+                     {".u64", Element::U64},
+                     {".s64", Element::S64},
+                     {".f16", Element::F16},
+                     {".bf16", Element::BF16}}},
+                   {".max",
+                    ReduceMax,
+                    {{".u32", Element::U32},
+                     {".s32", Element::S32},
+                     {".u64", Element::U64},
+                     {".s64", Element::S64},
+                     {".f16", Element::F16},
+                     {".bf16", Element::BF16}}},
+                   {".and", ReduceAnd, {{".b32", Element::U32}, {".b64", Element::U64}}},
+                   {".or", ReduceOr, {{".b32", Element::U32}, {".b64", Element::U64}}},
+                   {".xor", ReduceXor, {{".b32", Element::U32}, {".b64", Element::U64}}}};
+  for (const auto &each : all)
+    for (const auto &[type, element] : each.types)
+      for (const char *hint : {"", ".L2::cache_hint"}) {
+        Form form;
+        form.run = copyBulk;
+        form.mods = StoreBit | each.number * OperationUnit;
+        form.signature = *hint ? "mmwd" : "mmw";
+        form.bytes = uint8_t(element) + 1;
+        table.add(std::string("cp.reduce.async.bulk.global.shared::cta.bulk_group") + hint + each.operation + type,
+                  form);
+      }
+}
+
+void addBulkForms(Table &table) {
+  auto addForm = [&](const std::string &opcode, const std::string &signature, Handler run, uint32_t mods,
+                     uint32_t count) {
+    Form form;
+    form.run = run;
+    form.mods = mods;
+    form.count = uint8_t(count);
+    form.signature = signature;
+    table.add(opcode, form);
+    form.signature += "d";
+    table.add(opcode + ".L2::cache_hint", form);
+  };
+  for (const char *to : {".shared::cluster", ".shared::cta"}) {
+    std::string complete = ".mbarrier::complete_tx::bytes";
+    addForm("cp.async.bulk" + std::string(to) + ".global" + complete, "mmwm", copyBulk, 0, 1);
+    addForm("cp.async.bulk" + std::string(to) + ".global" + complete + ".multicast::cluster", "mmwmh", copyBulk,
+            Multicast, 1);
+    for (uint32_t rank = 1; rank <= 5; ++rank)
+      for (const char *tile : {"", ".tile"}) {
+        std::string digit = std::to_string(rank);
+        std::string stem = "cp.async.bulk.tensor." + digit + "d" + to + ".global" + tile + complete;
+        addForm(stem, "m" + digit + "tm", copyBulk, Tensor, rank);
+        addForm(stem + ".multicast::cluster", "m" + digit + "tmh", copyBulk, Tensor | Multicast, rank);
+      }
+  }
+  struct {
+    const char *name;
+    uint32_t operation;
+  } const operations[] = {{".add", ReduceAdd}, {".min", ReduceMin}, {".max", ReduceMax}, {".and", ReduceAnd},
+                          {".or", ReduceOr},   {".xor", ReduceXor}, {".inc", 0},         {".dec", 0}};
+  for (uint32_t rank = 1; rank <= 5; ++rank)
+    for (const char *tile : {"", ".tile"}) {
+      std::string digit = std::to_string(rank), dims = digit + "d.global.shared::cta";
+      addForm("cp.async.bulk.tensor." + dims + tile + ".bulk_group", digit + "tm", copyBulk, Tensor | StoreBit, rank);
+      for (const auto &operation : operations)
+        if (operation.operation)
+          addForm("cp.reduce.async.bulk.tensor." + dims + operation.name + tile + ".bulk_group", digit + "tm", copyBulk,
+                  Tensor | StoreBit | operation.operation * OperationUnit, rank);
+      addForm("cp.async.bulk.prefetch.tensor." + digit + "d.L2.global" + tile, digit + "t", prefetchTensor, Tensor,
+              rank);
+    }
+  addForm("cp.async.bulk.global.shared::cta.bulk_group", "mmw", copyBulk, StoreBit, 1);
+  addReductions(table);
+  addForm("cp.async.bulk.prefetch.L2.global", "mw", nothing, 0, 1);
+  for (const char *space : {"", ".param", ".const"})
+    table.add(std::string("prefetch") + space + ".tensormap", "m", nothing);
+  table.add("cp.async.bulk.commit_group", "", commit);
+  table.add("cp.async.bulk.wait_group", "w", waitGroup);
+  table.add("cp.async.bulk.wait_group.read", "w", waitGroup, ReadOnly);
+}
+
+} // namespace tilewright::ptx

@@ -1,0 +1,123 @@
+//===- Code.h - a kernel decoded for execution -------------------------------------===//
+//
+// All functions that a kernel calls, in one flat array of instructions. A register is a row: 32 lanes of 32 bits, or
+// two rows for 64 bits. Immediate operands are rows of a constant pool, so that handlers treat them like registers.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEWRIGHT_LIB_PTXINTERPRETER_CODE_H
+#define TILEWRIGHT_LIB_PTXINTERPRETER_CODE_H
+
+#include "lib/PtxInterpreter/Syntax.h"
+
+#include <memory>
+#include <unordered_map>
+
+namespace tilewright::ptx {
+
+struct Exec;
+struct Instr;
+/// Executes the instruction for the lanes of Exec::mask.
+using Handler = void (*)(Exec &, const Instr &);
+
+inline constexpr uint32_t kLanes = 32;
+inline constexpr uint32_t kPool = 0x80000000u;  ///< flag of an operand: a row of the pool
+inline constexpr uint32_t kNoRow = 0xffffffffu; ///< the sink
+
+/// Modifiers.
+enum Mod : uint32_t {
+  ModRound = 7, ///< a Round
+  ModFtz = 8,
+  ModSat = 16,
+  ModRelu = 32,
+  ModFinite = 64,
+  ModNan = 128,
+  ModXorSign = 256,
+  ModAbs = 512,
+  ModHigh = 1024,   ///< .hi, and the second half of similar pairs
+  ModStrong = 2048, ///< .volatile, .relaxed, .acquire, .release: no race with another strong access
+  ModAcquire = 4096,
+  ModRelease = 8192,
+  ModUser = 16384, ///< the first of the form's private bits
+};
+
+enum Flag : uint8_t {
+  FlagControl = 1, ///< sets the program counter itself
+  FlagAligned = 2, ///< all threads of the warp must execute it together
+  FlagMember = 4,  ///< all lanes of its member mask (the last source) must execute it together
+  FlagMove = 8,    ///< propagates uninitialized values without a finding
+  FlagMatrix = 16, ///< wgmma: may use registers of products in flight
+};
+
+struct Instr {
+  Handler run = nullptr;
+  uint32_t operands = 0; ///< index of the first in Code::operands: results, then sources
+  uint8_t results = 0, sources = 0;
+  uint8_t flags = 0;
+  Space space = Space::Generic;
+  uint32_t mods = 0;
+  uint32_t guard = kNoRow;
+  bool guardNegated = false, isSigned = false;
+  uint8_t bytes = 0;                                     ///< per element in memory
+  uint8_t count = 1;                                     ///< number of elements
+  uint32_t usedBytes = ~0u;                              ///< for a load: a bit per byte that is really read
+  int64_t offset = 0, secondOffset = 0, thirdOffset = 0; ///< of the addresses
+  uint32_t target = 0;                                   ///< a program counter, a table, a call or a special register
+  uint32_t statement = 0, function = 0;
+};
+
+struct CodeFunction {
+  const FunctionSyntax *syntax = nullptr;
+  uint32_t entry = 0, rows = 0;
+  uint64_t frameBytes = 0;                        ///< local memory of a call: variables and parameters
+  std::vector<uint64_t> place;                    ///< address of each variable in its space
+  std::vector<uint32_t> rowOf;                    ///< first row of each register
+  std::vector<std::pair<uint32_t, bool>> formals; ///< variables, results first
+};
+
+/// Copies of a call's parameters between the frames of caller and callee.
+struct CallSite {
+  struct Copy {
+    uint64_t caller, callee;
+    uint32_t bytes;
+  };
+  uint32_t function = 0;
+  std::vector<Copy> in, out;
+};
+
+struct SharedObject {
+  std::string name;
+  uint64_t begin = 0, bytes = 0;
+};
+
+struct Code {
+  const Syntax *syntax = nullptr;
+  std::string kernel;
+  std::vector<Instr> instrs;
+  std::vector<uint32_t> operands;
+  std::vector<uint32_t> pool;          ///< rows of 32 words
+  std::vector<CodeFunction> functions; ///< the kernel is the first
+  std::vector<CallSite> calls;
+  std::vector<std::vector<uint32_t>> tables;  ///< for brx.idx: program counters
+  std::vector<SharedObject> shared;           ///< by address; the dynamic one is the last
+  uint64_t sharedBytes = 0, staticShared = 0; ///< with and without the gaps between objects
+  uint64_t parameterBytes = 0;
+  bool hasMatrixJobs = false; ///< has wgmma instructions
+  std::vector<Variable> parameters;
+  std::vector<uint64_t> parameterPlaces;
+
+  const Statement &statement(uint32_t pc) const {
+    const Instr &in = instrs[pc];
+    return functions[in.function].syntax->body[in.statement];
+  }
+};
+
+/// The addresses of the .global and .const variables, by index in Syntax::variables.
+using GlobalPlaces = std::vector<uint64_t>;
+
+/// Returns the decoded kernel, or null with `error` if the kernel or something in it is unknown.
+std::unique_ptr<Code> decode(const Syntax &syntax, const std::string &kernel, const GlobalPlaces &globals,
+                             uint64_t dynamicShared, std::string &error);
+
+} // namespace tilewright::ptx
+
+#endif

@@ -1,0 +1,137 @@
+//===- Cursor.h - the parser's position in the text -------------------------------------===//
+//
+// Consumes tokens one by one, and keeps the last source location that .loc and //@tw comments gave.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEWRIGHT_LIB_PTXINTERPRETER_CURSOR_H
+#define TILEWRIGHT_LIB_PTXINTERPRETER_CURSOR_H
+
+#include "lib/PtxInterpreter/Lexer.h"
+#include "lib/PtxInterpreter/Syntax.h"
+
+namespace tilewright::ptx {
+
+/// Thrown if the text is invalid; the reason is in the cursor's error.
+struct Refusal {};
+
+class Cursor {
+protected:
+  Cursor(Syntax &syntax, std::string &error) : syntax(syntax), error(error) {}
+
+  //===--- tokens ---===//
+  const Token &peek() {
+    while (tokens[at].kind == Token::Kind::Place) {
+      commentPlace = tokens[at++].text;
+      notePlace();
+    }
+    return tokens[at];
+  }
+  Token take() {
+    Token token = peek();
+    if (token.kind != Token::Kind::End)
+      ++at;
+    return token;
+  }
+  [[noreturn]] void fail(const Token &where, const std::string &what) {
+    error = syntax.file + ":" + std::to_string(where.line) + ":" + std::to_string(where.column) + ": " + what;
+    throw Refusal();
+  }
+  bool is(const char *text) {
+    const Token &token = peek();
+    return (token.kind == Token::Kind::Mark || token.kind == Token::Kind::Word) && token.text == text;
+  }
+  bool accept(const char *text) {
+    if (!is(text))
+      return false;
+    take();
+    return true;
+  }
+  void expect(const char *text) {
+    if (!is(text))
+      fail(peek(), std::string("expected '") + text + "', found " + shown(peek()));
+    take();
+  }
+  static std::string shown(const Token &token) {
+    if (token.kind == Token::Kind::End)
+      return "the end of the file";
+    return token.text.empty() ? "a number" : "'" + token.text + "'";
+  }
+  std::string word(const char *what) {
+    if (peek().kind != Token::Kind::Word)
+      fail(peek(), std::string("expected ") + what + ", found " + shown(peek()));
+    return take().text;
+  }
+  uint64_t integer() {
+    bool negative = accept("-");
+    if (peek().kind != Token::Kind::Integer)
+      fail(peek(), "expected an integer, found " + shown(peek()));
+    uint64_t value = take().bits;
+    return negative ? 0 - value : value;
+  }
+  std::vector<uint32_t> integers() {
+    std::vector<uint32_t> list = {uint32_t(integer())};
+    while (accept(","))
+      list.push_back(uint32_t(integer()));
+    return list;
+  }
+
+  //===--- places ---===//
+  void notePlace() {
+    std::string text = linePlace;
+    if (!commentPlace.empty())
+      text += (text.empty() ? "" : " ") + commentPlace;
+    for (place = 0; place < syntax.places.size(); ++place)
+      if (syntax.places[place] == text)
+        return;
+    syntax.places.push_back(text);
+  }
+  /// Collects .file directives first, because LLVM writes them after the functions that use them.
+  void findFiles() {
+    for (size_t i = 0; i + 2 < tokens.size(); ++i)
+      if (tokens[i].kind == Token::Kind::Word && tokens[i].text == ".file" &&
+          tokens[i + 1].kind == Token::Kind::Integer && tokens[i + 2].kind == Token::Kind::String)
+        files.emplace(uint32_t(tokens[i + 1].bits), tokens[i + 2].text);
+  }
+  void fileDirective() {
+    uint32_t number = uint32_t(integer());
+    if (peek().kind != Token::Kind::String)
+      fail(peek(), "expected the name of a file");
+    files[number] = take().text;
+    while (accept(","))
+      integer();
+  }
+  void locDirective() {
+    uint32_t file = uint32_t(integer()), line = uint32_t(integer()), column = uint32_t(integer());
+    while (accept(",")) { // function_name <label>[+n], inlined_at <file> <line> <column>
+      word("a word");
+      while (peek().kind == Token::Kind::Integer || (peek().kind == Token::Kind::Word && peek().text[0] == '$') ||
+             is("+"))
+        take();
+    }
+    linePlace = files.count(file) ? files[file] : "file" + std::to_string(file);
+    linePlace += ":" + std::to_string(line) + (column ? ":" + std::to_string(column) : "");
+    if (!line) // no line of the user's program
+      linePlace.clear();
+    notePlace();
+  }
+  /// The statements that follow have no source location.
+  void forgetPlace() {
+    linePlace.clear();
+    commentPlace.clear();
+    notePlace();
+  }
+
+  Syntax &syntax;
+  std::string &error;
+  std::vector<Token> tokens;
+  size_t at = 0;
+  uint32_t place = 0; ///< the current one, in Syntax::places
+
+private:
+  std::map<uint32_t, std::string> files;
+  std::string linePlace, commentPlace;
+};
+
+} // namespace tilewright::ptx
+
+#endif

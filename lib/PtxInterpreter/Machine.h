@@ -1,0 +1,302 @@
+//===- Machine.h - the state of a running grid ------------------------------------------===//
+//
+// A warp consists of one or more fragments: lanes at the same instruction. Fragments split at a divergent branch and
+// merge when they reach the same instruction; the one at the lowest address runs first. An instruction that needs more
+// lanes than its fragment has waits for the others.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEWRIGHT_LIB_PTXINTERPRETER_MACHINE_H
+#define TILEWRIGHT_LIB_PTXINTERPRETER_MACHINE_H
+
+#include "lib/PtxInterpreter/Code.h"
+#include "lib/PtxInterpreter/Shadow.h"
+#include "tilewright/PtxChecker.h"
+#include "tilewright/PtxTensorMap.h"
+
+#include <cstring>
+#include <deque>
+#include <map>
+
+namespace tilewright::ptx {
+
+/// The windows of the other spaces in the generic address space; all other addresses are global.
+inline constexpr uint64_t kSharedWindow = uint64_t(1) << 56, kLocalWindow = uint64_t(2) << 56,
+                          kParamWindow = uint64_t(3) << 56, kWindowMask = uint64_t(255) << 56;
+/// The bits of a shared memory address above kRankShift are the rank plus one of a block in the cluster. 0 means the
+/// own block, and so does kOwnBlock, which the addresses of variables have in kernels with clusters: a GPU has the rank
+/// there, so a kernel must not assume zeros.
+inline constexpr uint32_t kRankShift = 24, kMaxCluster = 16, kOwnBlock = 255;
+inline constexpr uint64_t kSharedBase = 1024; ///< of the first shared variable, so that 0 is no variable's address
+
+struct Block;
+struct Warp;
+
+struct Frame {
+  uint32_t returnPc, base, call;
+  uint64_t localBase;
+};
+
+struct Fragment {
+  enum class State : uint8_t { Ready, Converging, AtBarrier, Waiting }; ///< Waiting: until wake()
+  uint32_t pc = 0, mask = 0;
+  uint32_t base = 0;      ///< of its registers
+  uint64_t localBase = 0; ///< of its function's local memory
+  uint32_t function = 0;
+  State state = State::Ready;
+  uint8_t barrier = 0;
+  std::vector<Frame> frames;
+};
+
+/// A cp.async that has not been waited for.
+struct PendingCopy {
+  uint64_t from = 0, to = 0;
+  uint32_t bytes = 0, read = 0; ///< bytes to write; bytes of these to read, the rest are zeros
+  uint32_t pc = 0;
+  std::shared_ptr<uint32_t> done = nullptr; ///< if an mbarrier waits for it: the clock at completion, from 1
+};
+
+/// A cp.async.mbarrier.arrive: it arrives when the thread's earlier copies have completed.
+struct AsyncArrival {
+  Block *block = nullptr;
+  uint32_t warp = 0, lane = 0, pc = 0;
+  uint64_t mbarrier = 0;
+  std::vector<PendingCopy> copies;
+  VectorClock clock; ///< of the warp, when the instruction was executed
+};
+
+/// A cp.async.bulk, with or without a tensor map, that has not been executed.
+struct BulkCopy {
+  enum class Direction : uint8_t { Load, Store, Reduce };
+  Direction direction = Direction::Load;
+  Block *block = nullptr;            ///< the owner of the shared memory
+  uint64_t shared = 0;               ///< address of the first byte
+  uint64_t global = 0;               ///< without a map
+  uint32_t bytes = 0;                ///< in shared memory
+  uint64_t mbarrier = 0;             ///< for a load
+  uint32_t operation = 0;            ///< for a reduction: a Reduction
+  bool tensor = false, read = false; ///< read: the source of the store has been captured
+  TensorMap map;
+  std::array<int32_t, 5> at = {};
+  std::vector<uint8_t> captured; ///< by byte of the box
+  Epoch issuer;                  ///< without Epoch::Async
+};
+
+struct Lane {
+  std::vector<uint8_t> local;
+  std::vector<BulkCopy> bulk;                   ///< not yet in a group
+  std::deque<std::vector<BulkCopy>> bulkGroups; ///< oldest first
+  std::vector<PendingCopy> copies;              ///< not yet in a group
+  std::deque<std::vector<PendingCopy>> groups;  ///< oldest first
+};
+
+/// This warp's quarter of a wgmma.mma_async that has not been waited for.
+struct MatrixJob {
+  void (*run)(Exec &, const MatrixJob &) = nullptr;
+  const Instr *in = nullptr;
+  uint64_t a = 0, b = 0; ///< descriptors
+  uint32_t pc = 0, base = 0;
+  bool accumulate = false;
+  int8_t scaleA = 1, scaleB = 1;
+  bool transposeA = false, transposeB = false;
+};
+
+struct Warp {
+  Block *block = nullptr;
+  uint32_t index = 0;
+  uint32_t existing = 0, exited = 0; ///< lanes
+  std::vector<Fragment> fragments;   ///< the running one is the last
+  std::vector<uint32_t> registers;   ///< rows of 32 words
+  std::vector<uint32_t> written;     ///< by row: the lanes with a value
+  std::array<Lane, kLanes> lanes;
+  VectorClock clock;
+  VectorClock released, acquired; ///< at the last fence; collected from strong reads since
+  bool hasReleased = false, hasAcquired = false;
+  std::vector<MatrixJob> jobs;                  ///< not yet in a group
+  std::deque<std::vector<MatrixJob>> jobGroups; ///< oldest first
+  std::vector<uint8_t> inFlight;                ///< by row, for products in flight: 1 an accumulator, 2 a part of A
+  std::vector<uint8_t> unfenced; ///< by row: written since the last wgmma.fence; empty before the first fence
+  uint32_t jobCount = 0, registerLimit = 0;
+  uint32_t atCluster = 0, pastCluster = 0; ///< lanes that have arrived at the cluster's barrier; lanes that may pass it
+
+  bool done() const { return fragments.empty(); }
+};
+
+struct Barrier {
+  uint32_t arrived = 0, expected = 0;
+  bool counted = false; ///< the instruction has a count; otherwise all threads of the block
+  uint32_t pc = 0;      ///< of the first arrival
+  uint32_t firstWarp = 0;
+  VectorClock clock;
+  uint32_t trueCount = 0;
+  bool all = true, any = false;
+};
+
+struct Mbarrier {
+  uint32_t expected = 0; ///< arrivals of the next phase
+  uint32_t pending = 0;  ///< arrivals that this phase still needs
+  int64_t bytes = 0;     ///< bytes that this phase still expects
+  uint32_t phase = 0;    ///< the current one, from 0
+  uint32_t agent = 0;    ///< of its copies, an index of VectorClock::own
+  bool shown = false;    ///< its initialization is visible to the async proxy
+  Epoch init, lastLoad;
+  VectorClock arriving, completed;
+};
+
+/// Blocks that run together and can access each other's shared memory.
+struct Cluster {
+  std::vector<Block *> blocks;                  ///< by rank
+  Dimensions index = {0, 0, 0};                 ///< of the cluster in the grid
+  std::vector<VectorClock> arriving, completed; ///< by rank: clocks of the barrier's arrivals; of its last completion
+  uint32_t live = 0;                            ///< blocks that have not ended
+  bool waited = false;                          ///< a thread has arrived since the barrier last completed
+};
+
+struct Block {
+  std::shared_ptr<Cluster> cluster;
+  uint32_t rank = 0; ///< in its cluster
+  bool ended = false;
+  uint32_t endPc = 0;                     ///< where its last thread exited
+  std::map<uint64_t, Epoch> visitors;     ///< the last access of each warp of other blocks to its shared memory
+  std::map<uint64_t, Mbarrier> mbarriers; ///< by address
+  std::array<uint32_t, kAgents> agentClocks = {};
+  uint32_t mbarriersMade = 0;
+  std::map<std::pair<uint32_t, uint32_t>, std::pair<MatrixJob, uint32_t>>
+      groupJobs;       ///< by warp group and number: the first warp's job, and how many warps have executed it
+  uint32_t serial = 0; ///< from 1, in the order in which blocks start
+  Dimensions index = {0, 0, 0};
+  std::vector<Warp> warps;
+  std::vector<uint8_t> shared, sharedWritten;
+  Shadow shadow;
+  std::array<Barrier, 16> barriers;
+  uint32_t doneWarps = 0;
+};
+
+/// A global allocation or variable.
+struct GlobalObject {
+  uint64_t begin = 0, bytes = 0;
+  const Memory::Allocation *allocation = nullptr;
+  Shadow shadow;
+  std::vector<uint8_t> written; ///< empty: all bytes are written
+};
+
+struct Cost {
+  uint64_t executions = 0, extraWavefronts = 0, sectors = 0, leastSectors = 0;
+};
+
+struct Grid {
+  const Code &code;
+  const Launch &launch;
+  Report &report;
+  std::vector<GlobalObject> objects = {}; ///< by address
+  size_t lastObject = 0;
+  std::vector<uint8_t> parameters = {};
+  std::vector<Cost> costs = {}; ///< by program counter
+  std::vector<std::unique_ptr<Block>> running = {};
+  std::vector<BulkCopy> loads = {};        ///< in flight
+  std::vector<AsyncArrival> arrivals = {}; ///< in flight
+  Dimensions cluster = {1, 1, 1};          ///< blocks per cluster
+  uint64_t random = 1, steps = 0, polls = 0;
+  uint32_t nextBlock = 0;
+  std::unordered_map<uint64_t, std::pair<VectorClock, uint32_t>> released =
+      {}; ///< by address of a strong write: clock, block
+  std::unordered_map<std::string, size_t> findings = {};
+
+  uint64_t draw() {
+    random ^= random << 13;
+    random ^= random >> 7;
+    return random ^= random << 17;
+  }
+};
+
+enum class Access : uint8_t { Read, Write, ReadWrite };
+
+/// The context of an instruction's handler.
+struct Exec {
+  Grid &grid;
+  Block &block;
+  Warp &warp;
+  Fragment *fragment;
+  uint32_t mask = 0;
+  uint32_t *registers = nullptr; ///< of the current function
+  const uint32_t *operands = nullptr;
+  uint32_t pc = 0;
+  bool again = false;       ///< set by a control handler that has to wait: the fragment stays at the instruction
+  Block *reached = nullptr; ///< set by locate(): the block whose shared memory was accessed
+
+  uint32_t operand(const Instr &in, uint32_t i) const { return operands[in.operands + i]; }
+  /// Returns the row of an operand; results come before sources.
+  template <class Cell> Cell *row(const Instr &in, uint32_t i) const { return rowAt<Cell>(operand(in, i)); }
+  template <class Cell> Cell *rowAt(uint32_t row) const {
+    uint32_t *words = row & kPool ? const_cast<uint32_t *>(grid.code.pool.data()) + size_t(row & ~kPool) * kLanes
+                                  : registers + size_t(row) * kLanes;
+    return reinterpret_cast<Cell *>(words);
+  }
+  uint32_t &written(uint32_t row) const { return warp.written[fragment->base + row]; }
+
+  void find(Kind kind, uint32_t lane, const std::string &message, const Epoch *other = nullptr);
+  Accessor accessor(uint32_t lane, uint16_t flags = 0) const;
+
+  /// Checks and records an access, and returns the bytes at the address, or null after a finding.
+  uint8_t *reach(uint32_t lane, Space space, uint64_t address, uint32_t bytes, Access access, bool strong);
+  /// Checks only bounds and alignment. Converts a generic `address` to its `space`.
+  uint8_t *locate(uint32_t lane, Space &space, uint64_t &address, uint32_t bytes, Access access);
+  /// Returns the block of the cluster that owns a shared memory address, and removes the block's number from the
+  /// address. Returns null, after a finding, if there is no such block, it has exited, or the instruction can only
+  /// access the own block.
+  Block *ownerOf(uint32_t lane, uint64_t &address, bool anyBlock);
+  GlobalObject *objectAt(uint64_t address, uint64_t bytes);
+  /// Returns a lane's address of the memory operand at `operand`, the instruction's first, second or third one
+  /// (`number`).
+  uint64_t address(const Instr &in, uint32_t operand, uint32_t lane, uint32_t number = 0) const;
+  void noteRace(uint32_t lane, Space space, uint64_t address, const Epoch &other, bool write, bool read);
+
+  void release();                 ///< publishes the preceding accesses to warps that acquire
+  void acquire();                 ///< orders what strong reads have seen before the following accesses
+  void publish(uint64_t address); ///< records a strong write
+  void observe(uint64_t address); ///< records a strong read
+  void finish(uint32_t lane, const PendingCopy &copy);
+  void finish(const Accessor &who, const PendingCopy &copy);
+  /// Returns true if the bytes of shared memory are in one variable, at a multiple of `align`; otherwise reports a
+  /// finding.
+  bool inShared(uint32_t lane, uint64_t address, uint64_t bytes, uint32_t align, const std::string &what);
+  void countShared(const uint64_t *addresses, uint32_t bytes);
+  void countGlobal(const uint64_t *addresses, uint32_t bytes);
+};
+
+/// Runs all blocks until they end, or until no warp can continue.
+void runGrid(Grid &grid);
+/// Ends lanes of the running fragment.
+void exitLanes(Exec &e, uint32_t mask);
+/// Moves the lanes of `mask` from the running fragment to a new one at `pc`.
+void leave(Exec &e, uint32_t mask, uint32_t pc);
+/// Makes waiting threads check their condition again.
+void wake(Block &block);
+/// Executes one of the bulk loads in flight. Returns false if there is none.
+bool deliverLoad(Grid &grid);
+/// Reports and completes what a block leaves pending at its end: copies and products that no thread waited for.
+void endBlock(Grid &grid, Block &block);
+void endBulk(Exec &e);
+void endMatrixJobs(Exec &e);
+/// Describes why a fragment waits, for the report of a deadlock.
+std::string describeWait(Exec &e, const Instr &in);
+/// Describes why a thread waits at the cluster's barrier; returns "" for another instruction.
+std::string describeClusterWait(Exec &e, const Instr &in);
+/// Makes threads at the cluster's barrier stop waiting for threads that have exited.
+void settleCluster(Cluster &cluster);
+/// Reports accesses of other blocks to the shared memory of an ending block, if the block did not wait for them.
+void checkVisitors(Exec &e);
+/// Returns the mbarrier at an operand, in any block of the cluster if the instruction permits it, or null after a
+/// finding.
+Mbarrier *mbarrierAt(Exec &e, const Instr &in, uint32_t operand, uint32_t lane, uint64_t &address, Block *&owner);
+/// Executes an arrival that waited for copies.
+void arriveAsync(Grid &grid, AsyncArrival &arrival);
+/// Counts bytes that have arrived for the current phase; negative bytes are expected.
+void completeBytes(Block &block, Mbarrier &mbarrier, int64_t bytes);
+/// Reports a finding if the instruction accesses registers of products in flight.
+void checkInFlight(Exec &e, const Instr &in);
+/// Releases the waiting threads of a barrier at which all threads have arrived.
+void completeBarrier(Grid &grid, Block &block, uint32_t number);
+
+} // namespace tilewright::ptx
+
+#endif

@@ -1,0 +1,72 @@
+//===- MatrixDescriptor.h - the position of a wgmma operand in shared memory --------------------===//
+//
+// 64 bits: start address, leading and stride byte offsets, each divided by 16, in bits 0-13, 16-29 and 32-45; the base
+// offset in 49-51; the swizzle in 62-63 (0 none, 1: 128, 2: 64, 3: 32 bytes). Under a swizzle of S bytes:
+//
+//   k is contiguous    8 rows of S bytes are contiguous; the next 8 rows are at the stride offset
+//   rows are (transposed)  8 values of k with S bytes of rows each are contiguous; the next 8 values of k are at the
+//                      stride offset, the next S bytes of rows at the leading offset
+//
+// Without a swizzle, blocks of 8 rows (or values of k) times 16 bytes have the leading offset as distance along k and
+// the stride offset as distance along the rows.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEWRIGHT_LIB_PTXINTERPRETER_MATRIXDESCRIPTOR_H
+#define TILEWRIGHT_LIB_PTXINTERPRETER_MATRIXDESCRIPTOR_H
+
+#include "lib/PtxInterpreter/Bulk.h"
+
+namespace tilewright::ptx {
+
+/// Some rows of an operand, with 32 bytes of k each.
+struct MatrixDescriptor {
+  uint64_t bits = 0;
+  uint32_t firstRow = 0, rows = 0;
+  bool transposed = false; ///< rows are contiguous, of 16-bit elements
+
+  uint32_t start() const { return uint32_t(bits & 0x3fff) << 4; }
+  uint32_t leading() const { return uint32_t(bits >> 16 & 0x3fff) << 4; }
+  uint32_t stride() const { return uint32_t(bits >> 32 & 0x3fff) << 4; }
+  uint32_t swizzle() const {
+    constexpr uint32_t spans[] = {0, 128, 64, 32};
+    return spans[bits >> 62];
+  }
+
+  std::string problem() const {
+    if (bits >> 49 & 7)
+      return "a base offset of " + std::to_string(bits >> 49 & 7) + ", and the checker knows only 0";
+    // The swizzle pattern begins where the address bits that it reads are 0.
+    if (uint32_t span = swizzle(); span && start() >> 7 & (span / 16 - 1))
+      return "the address is not in the first line of the " + std::to_string(8 * span) +
+             " bytes after which the swizzle repeats, and the base offset is 0";
+    return "";
+  }
+
+  /// Calls take(address, row, k) for every 16 bytes. `row` counts from 0. If k is contiguous, `k` is a byte offset in
+  /// the row; otherwise it is an element index, and the 16 bytes belong to eight rows.
+  template <class F> void forChunks(F take) const {
+    uint32_t span = swizzle();
+    auto give = [&](uint64_t address, uint32_t row, uint32_t k) {
+      take(span ? swizzled(address, span) : address, row, k);
+    };
+    for (uint32_t row = 0; row < rows; row += transposed ? 8 : 1) {
+      uint32_t r = firstRow + row;
+      if (!transposed) {
+        for (uint32_t k = 0; k < 32; k += 16)
+          give(start() + r / 8 * uint64_t(stride()) + (span ? r % 8 * span + k : r % 8 * 16 + k / 16 * leading()), row,
+               k);
+        continue;
+      }
+      for (uint32_t k = 0; k < 16; ++k) {
+        uint32_t byte = r * 2; // along the rows
+        uint64_t address = span ? byte / span * uint64_t(leading()) + byte % span + k % 8 * span + k / 8 * stride()
+                                : byte / 16 * uint64_t(stride()) + k % 8 * 16 + k / 8 * leading();
+        give(start() + address, row, k);
+      }
+    }
+  }
+};
+
+} // namespace tilewright::ptx
+
+#endif

@@ -1,0 +1,102 @@
+//===- Syntax.h - a PTX module as written, with resolved names ---------------------===//
+//
+// The result of the parser: functions with registers, variables and a list of statements. Scopes are resolved: a
+// register, a variable or a label is an index. Instructions are not interpreted here (Decode.cpp).
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEWRIGHT_LIB_PTXINTERPRETER_SYNTAX_H
+#define TILEWRIGHT_LIB_PTXINTERPRETER_SYNTAX_H
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace tilewright::ptx {
+
+/// Cluster is .shared::cluster: shared memory of any block of the cluster.
+enum class Space : uint8_t { Generic, Global, Shared, Local, Const, Param, Cluster };
+
+struct RegisterName {
+  std::string name;
+  uint8_t bits = 0; ///< 1 (predicate), 8, 16, 32, 64 or 128
+};
+
+struct Variable {
+  enum class Role : uint8_t { Plain, Formal, Result, CallParam };
+  std::string name;
+  Space space = Space::Global;
+  Role role = Role::Plain;
+  uint64_t bytes = 0, align = 1;
+  bool unsized = false; ///< extern .shared x[]: the dynamic shared memory
+  std::vector<uint8_t> initial;
+  uint32_t line = 0;
+};
+
+struct Term {
+  enum class Kind : uint8_t {
+    Register, ///< `index`
+    Integer,  ///< `bits`
+    Float32,  ///< `bits`
+    Float64,  ///< `bits`
+    Local,    ///< a variable of the function: `index`
+    Global,   ///< a variable of the module: `index`
+    Name,     ///< a function, a special register, a label table: `name`
+    Label,    ///< `index` of a statement
+    Address,  ///< [base + offset]: `parts[0]` and `bits`
+    Vector,   ///< {a, b}
+    Pair,     ///< p|q
+    List,     ///< (a, b)
+    Sink,     ///< _
+  };
+  Kind kind = Kind::Sink;
+  bool negated = false; ///< !p
+  uint32_t index = 0;
+  uint64_t bits = 0;
+  std::string name;
+  std::vector<Term> parts;
+};
+
+struct Statement {
+  int32_t guard = -1; ///< a register, or -1
+  bool guardNegated = false;
+  std::string opcode; ///< "ld.global.v4.b32"
+  std::vector<Term> terms;
+  uint32_t line = 0, column = 0;
+  uint32_t place = 0;       ///< in Syntax::places
+  uint32_t usedBytes = ~0u; ///< for a load: .pragma "used_bytes_mask"
+};
+
+struct FunctionSyntax {
+  std::string name;
+  bool entry = false, defined = false;
+  std::vector<RegisterName> registers;
+  std::vector<Variable> variables; ///< results, then formals, then the others
+  std::vector<Statement> body;
+  std::map<std::string, std::vector<uint32_t>> tables; ///< .branchtargets: statements
+  std::vector<uint32_t> requiredThreads, maximalThreads, requiredCluster;
+  uint32_t line = 0;
+};
+
+struct Syntax {
+  std::string file, version, target;
+  std::vector<std::string> lines;
+  std::vector<std::string> places = {""}; ///< "model.py:12:3", from .loc and //@tw comments
+  std::vector<Variable> variables;
+  std::vector<FunctionSyntax> functions;
+
+  const FunctionSyntax *find(const std::string &name) const {
+    for (const FunctionSyntax &function : functions)
+      if (function.name == name && function.defined)
+        return &function;
+    return nullptr;
+  }
+};
+
+/// Parses `text`. Returns false with "<file>:<line>:<column>: ..." if the text is not PTX that the interpreter
+/// supports.
+bool parse(const std::string &text, const std::string &file, Syntax &syntax, std::string &error);
+
+} // namespace tilewright::ptx
+
+#endif

@@ -1,0 +1,64 @@
+//===- CompileEvents.cpp - record pass times and remarks during a compile ------------===//
+//
+// Test: test/Python/test_explain_html.py
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Report/CompileEvents.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/Pass/Pass.h"
+#include "llvm/ADT/STLExtras.h"
+#include <chrono>
+
+using namespace mlir;
+
+namespace tilewright::explain {
+namespace {
+
+class PlaceStreamer final : public remark::detail::MLIRRemarkStreamerBase {
+public:
+  explicit PlaceStreamer(std::vector<Location> &places) : places(places) {}
+  void streamOptimizationRemark(const remark::detail::Remark &remark) override {
+    places.push_back(remark.getLocation());
+  }
+
+private:
+  std::vector<Location> &places;
+};
+
+} // namespace
+
+CompileEvents::CompileEvents(MLIRContext &context) : context(context) {
+  remark::RemarkCategories categories;
+  categories.passed = categories.missed = "fusion";
+  // Fails only for invalid patterns.
+  (void)remark::enableOptimizationRemarks(context, std::make_unique<PlaceStreamer>(places),
+                                          std::make_unique<remark::RemarkEmittingPolicyAll>(), categories);
+  context.registerActionHandler([this](llvm::function_ref<void()> transform, const tracing::Action &action) {
+    const auto *execution = dyn_cast<PassExecutionAction>(&action);
+    // The adaptor that runs function passes is itself a pass without a flag.
+    if (!execution || execution->getPass().getArgument().empty())
+      return transform();
+    auto begin = std::chrono::steady_clock::now();
+    transform();
+    std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
+    std::lock_guard<std::mutex> lock(mutex);
+    StringRef name = execution->getPass().getArgument();
+    auto found = llvm::find_if(passes, [&](const PassTime &pass) { return pass.name == name; });
+    if (found == passes.end())
+      found = passes.insert(passes.end(), PassTime{name.str()});
+    found->milliseconds += took.count();
+    ++found->runs;
+  });
+}
+
+CompileEvents::~CompileEvents() {
+  context.registerActionHandler(nullptr);
+  context.setRemarkEngine(nullptr);
+}
+
+std::vector<PassTime> CompileEvents::takePasses() {
+  std::lock_guard<std::mutex> lock(mutex);
+  return std::exchange(passes, {});
+}
+
+} // namespace tilewright::explain

@@ -1,0 +1,44 @@
+//===- CompileEvents.h - record pass times and remarks during a compile --------------===//
+//
+// Records the time of every pass, and the locations of the remarks of kernel formation.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEWRIGHT_LIB_REPORT_COMPILEEVENTS_H
+#define TILEWRIGHT_LIB_REPORT_COMPILEEVENTS_H
+
+#include "mlir/IR/Location.h"
+#include "mlir/IR/MLIRContext.h"
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace tilewright::explain {
+
+struct PassTime {
+  std::string name;        ///< its command-line flag, such as tw-form-kernels
+  double milliseconds = 0; ///< of all runs; function passes may run on several threads concurrently
+  int64_t runs = 0;
+};
+
+/// Listens to the context during its lifetime; there must be no other listener.
+class CompileEvents {
+public:
+  explicit CompileEvents(mlir::MLIRContext &context);
+  ~CompileEvents();
+
+  /// Returns the passes that ran since the last call, in order of their first run.
+  std::vector<PassTime> takePasses();
+
+  /// Returns the locations of the remarks about fusion, in order.
+  const std::vector<mlir::Location> &fusionPlaces() const { return places; }
+
+private:
+  mlir::MLIRContext &context;
+  std::mutex mutex;
+  std::vector<PassTime> passes;
+  std::vector<mlir::Location> places;
+};
+
+} // namespace tilewright::explain
+
+#endif

@@ -1,0 +1,174 @@
+//===- Explain.cpp - compile a model and record how ----------------------------------===//
+//
+// Compiles stage by stage, as Session::compile does, and records each stage's text with the origins of each line.
+//
+// Test: test/Python/test_explain_html.py
+//
+//===----------------------------------------------------------------------===//
+#include "tilewright/Explain.h"
+#include "lib/Plan/PlanFromIR.h"
+#include "lib/Report/PlanRecord.h"
+#include "lib/Report/Record.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/Transforms/Passes.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Pass/PassManager.h"
+#include "tilewright/Pipelines.h"
+#include "tilewright/Target.h"
+#include <chrono>
+#include <set>
+
+using namespace mlir;
+
+namespace tilewright {
+namespace {
+
+using namespace explain;
+
+class Explainer {
+public:
+  Explainer(Session &session, ModuleOp module, const Options &options, const ExplainOptions &explain)
+      : session(session), module(module), explain(explain), origins(module) {
+    record.options = options;
+  }
+
+  llvm::Expected<std::string> run() {
+    record.model = explain.model;
+    if (llvm::Error failed = lower())
+      return std::move(failed);
+    std::string problem;
+    Target *target = findTarget(record.options.target, problem); // lowerTo has found it before
+    if (llvm::Error failed = target->configure(record.options))
+      return std::move(failed);
+    // "native" is not informative.
+    if (llvm::Expected<HostMachine> host = describeHost(record.options.cpu))
+      record.machine = StringRef(host->key).split('|').first.str();
+    else
+      llvm::consumeError(host.takeError());
+    llvm::Expected<plan::Plan> plan = planOf(module);
+    if (plan) {
+      record.plan = recordPlan(module, *plan, explain.symbols, origins);
+      record.kernels = recordKernels(module, *plan, record.plan, dtypes, origins);
+      addMembers();
+      if (explain.measured)
+        if (llvm::Error failed = addMeasurement(record.kernels, *plan, *explain.measured))
+          return std::move(failed);
+      record.measured = explain.measured.has_value();
+    } else {
+      record.plan.problem = llvm::toString(plan.takeError());
+    }
+    auto begin = std::chrono::steady_clock::now();
+    llvm::Expected<std::string> artifact = target->emit(module, record.options);
+    if (!artifact)
+      return artifact.takeError();
+    record.codegenMilliseconds = since(begin);
+    addCodeSizes(record.kernels, *artifact);
+    if (llvm::Error failed = assemble(*target))
+      return std::move(failed);
+    record.sources = readSources(origins, explain.source);
+    return writeRecord(record, origins);
+  }
+
+private:
+  static double since(std::chrono::steady_clock::time_point begin) {
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+  }
+
+  /// Runs all remaining stages and records them.
+  llvm::Error lower() {
+    CompileEvents events(session.context());
+    record.stages.push_back({printStage("model", module, origins), 0, {}});
+    auto begin = std::chrono::steady_clock::now();
+    return session.lowerTo(module, "target", record.options, [&](StringRef stage) {
+      const double milliseconds = since(begin);
+      if (stage == "structured") {
+        takeDecisions(events);
+        findMembers();
+      }
+      findDtypes();
+      record.stages.push_back({printStage(stage, module, origins), milliseconds, events.takePasses()});
+      begin = std::chrono::steady_clock::now();
+    });
+  }
+
+  /// Attaches remarks to decisions. Each remark of kernel formation is a decision; earlier ones have none.
+  void takeDecisions(const CompileEvents &events) {
+    auto decisions = dyn_cast_or_null<ArrayAttr>(module->removeAttr("tw.decisions"));
+    if (!decisions)
+      return;
+    llvm::ArrayRef<Location> places = events.fusionPlaces();
+    const size_t earlier = decisions.size() < places.size() ? 0 : decisions.size() - places.size();
+    for (auto [number, attribute] : llvm::enumerate(decisions)) {
+      auto entry = cast<DictionaryAttr>(attribute);
+      auto text = [&](StringRef name) { return entry.getAs<StringAttr>(name).str(); };
+      EdgeRecord edge{{entry.getAs<BoolAttr>("fused").getValue(), text("subject"), text("reason"), text("where")}};
+      if (number >= earlier && number - earlier < places.size())
+        edge.set = origins.setOf(places[number - earlier]);
+      record.edges.push_back(std::move(edge));
+    }
+  }
+
+  /// Collects operations in a kernel that its launch does not name, because they were merged into another operation.
+  /// Constants and fills are skipped, since equal ones are merged.
+  void findMembers() {
+    for (auto function : module.getOps<func::FuncOp>())
+      function.walk([&](Operation *op) {
+        if (int set = origins.setOf(op->getLoc());
+            set >= 0 && !op->hasTrait<OpTrait::ConstantLike>() && !isa<linalg::FillOp, tensor::EmptyOp>(op))
+          members[function.getName().str()].insert(set);
+      });
+  }
+
+  void addMembers() {
+    for (KernelRecord &kernel : record.kernels) {
+      std::set<int> all(kernel.origins.begin(), kernel.origins.end());
+      for (int set : members[kernel.name])
+        all.insert(origins.sets()[set].begin(), origins.sets()[set].end());
+      kernel.origins.assign(all.begin(), all.end());
+    }
+  }
+
+  /// Records the operand type of a kernel's contraction, which determines the peak rate for its roof.
+  void findDtypes() {
+    for (auto function : module.getOps<func::FuncOp>())
+      function.walk([&](linalg::LinalgOp op) {
+        if (op.getNumReductionLoops() == 0 || op.getNumDpsInputs() < 2)
+          return;
+        std::string name;
+        llvm::raw_string_ostream(name) << getElementTypeOrSelf(op.getDpsInputOperand(0)->get());
+        dtypes.try_emplace(function.getName(), name);
+      });
+  }
+
+  /// Records the assembly, whose `.loc` directives refer to lines of the last stage.
+  llvm::Error assemble(Target &target) {
+    locateInText(module);
+    PassManager passes(module.getContext(), ModuleOp::getOperationName());
+    passes.addPass(LLVM::createDIScopeForLLVMFuncOpPass());
+    if (failed(passes.run(module)))
+      return llvm::createStringError("the lowered module cannot be marked with its lines");
+    llvm::Expected<std::string> assembly = target.print(module, record.options);
+    if (!assembly)
+      return assembly.takeError();
+    record.stages.push_back({readAssembly(*assembly, record.stages.back().text), record.codegenMilliseconds, {}});
+    return llvm::Error::success();
+  }
+
+  Session &session;
+  ModuleOp module;
+  const ExplainOptions &explain;
+  Origins origins;
+  Record record;
+  llvm::StringMap<std::string> dtypes;          ///< by kernel
+  std::map<std::string, std::set<int>> members; ///< by kernel, the sets of its operations
+};
+
+} // namespace
+
+llvm::Expected<std::string> explainCompile(Session &session, ModuleOp module, const Options &options,
+                                           const ExplainOptions &explain) {
+  return Explainer(session, module, options, explain).run();
+}
+
+} // namespace tilewright

@@ -1,0 +1,28 @@
+//===- PlanRecord.h - kernels, steps and memory of a plan ----------------------------===//
+#ifndef TILEWRIGHT_LIB_REPORT_PLANRECORD_H
+#define TILEWRIGHT_LIB_REPORT_PLANRECORD_H
+
+#include "lib/Report/Record.h"
+#include "lib/Runtime/Plan/Plan.h"
+#include "tilewright/Explain.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace tilewright::explain {
+
+/// Returns the steps and memory of `plan`, the program in `module`, with the values `symbols` for the first symbols.
+PlanRecord recordPlan(mlir::ModuleOp module, const plan::Plan &plan, llvm::ArrayRef<int64_t> symbols, Origins &origins);
+
+/// Returns the distinct kernels in the order of their first launch. `dtypes` are those of contractions' operands.
+std::vector<KernelRecord> recordKernels(mlir::ModuleOp module, const plan::Plan &plan, const PlanRecord &steps,
+                                        const llvm::StringMap<std::string> &dtypes, const Origins &origins);
+
+/// Adds measured times. Returns an error if they belong to another plan.
+llvm::Error addMeasurement(std::vector<KernelRecord> &kernels, const plan::Plan &plan,
+                           const ExplainMeasurement &measured);
+
+/// Adds the sizes of the kernels' code in an artifact of Target::emit(). Ignores artifacts of other formats.
+void addCodeSizes(std::vector<KernelRecord> &kernels, llvm::StringRef artifact);
+
+} // namespace tilewright::explain
+
+#endif

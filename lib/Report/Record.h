@@ -1,0 +1,108 @@
+//===- Record.h - the record of a compile as plain data ------------------------------===//
+//
+// The only definition of a record's contents; WriteRecord.cpp defines the names in JSON. Times are in milliseconds
+// or, for kernels, in microseconds; "set" is an index into Origins::sets(), or -1 for none.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEWRIGHT_LIB_REPORT_RECORD_H
+#define TILEWRIGHT_LIB_REPORT_RECORD_H
+
+#include "lib/Report/CompileEvents.h"
+#include "lib/Report/StageText.h"
+#include "tilewright/Compiler.h"
+#include "llvm/Support/JSON.h"
+#include <optional>
+
+namespace tilewright::explain {
+
+/// Is increased when a part of a record changes its name or meaning.
+inline constexpr int recordFormat = 1;
+
+struct SourceLine {
+  int64_t number = 0;
+  std::string text;
+};
+
+/// Lines of one of the user's files.
+struct SourceFile {
+  std::string name;
+  std::vector<SourceLine> lines; ///< the lines of operations, and neighbouring lines
+  std::string problem;           ///< why there is no text, or empty
+};
+
+struct StageRecord {
+  StageText text;
+  double milliseconds = 0;
+  std::vector<PassTime> passes;
+};
+
+/// A distinct kernel, with all its launches in a call.
+struct KernelRecord {
+  std::string name, operations, schedule;
+  bool once = false;                          ///< it packs parameters, in the first call
+  int64_t launches = 0;                       ///< per call
+  std::optional<double> expectedMicroseconds; ///< predicted by the cost model, for one launch
+  std::string bound;                          ///< its limiting resource in the cost model: compute, L2, ...
+  std::string dtype;                          ///< of its contraction's operands; empty if it has none
+  int64_t flops = 0;                          ///< of its contractions
+  int64_t bytes = 0;                          ///< of the buffers it reads and writes
+  int64_t codeBytes = -1;                     ///< -1 if unknown
+  std::vector<int> origins;                   ///< sorted
+  std::optional<double> measuredMicroseconds; ///< mean over threads
+  std::optional<double> roofMicroseconds;     ///< the time at the machine's peak rates
+};
+
+struct EdgeRecord {
+  Decision decision;
+  int set = -1;
+};
+
+struct StepRecord {
+  std::string kernel, operations; ///< kernel: empty for a copy
+  int set = -1;
+};
+
+/// A buffer in the arena, which is alive from step `first` to step `last`.
+struct BufferRecord {
+  int64_t number = 0, offset = 0, bytes = 0;
+  int first = 0, last = 0;
+};
+
+struct SymbolRecord {
+  std::string name;
+  int64_t value = 0, min = 0, max = 0;
+};
+
+struct PlanRecord {
+  std::vector<SymbolRecord> symbols;
+  std::vector<StepRecord> once, steps;
+  std::vector<BufferRecord> arena;
+  int64_t arenaBytes = 0, inputBytes = 0, outputBytes = 0, packedBytes = 0, constantBytes = 0;
+  std::string problem; ///< why sizes are missing, or empty
+};
+
+struct Record {
+  std::string model;
+  Options options;     ///< completed by the target
+  std::string machine; ///< LLVM's name of the CPU; empty if unknown
+  std::vector<SourceFile> sources;
+  std::vector<StageRecord> stages; ///< the imported model ("model"), then each stage, then "assembly"
+  std::vector<KernelRecord> kernels;
+  std::vector<EdgeRecord> edges;
+  PlanRecord plan;
+  double codegenMilliseconds = 0;
+  bool measured = false;
+};
+
+/// Returns the record as JSON.
+std::string writeRecord(const Record &record, const Origins &origins);
+
+/// Reads a record that writeRecord() wrote, perhaps on another machine. Returns an error for other data or formats.
+llvm::Expected<llvm::json::Object> readRecord(llvm::StringRef json);
+
+/// Returns the lines from which `origins` come, in `modelFile` and in Python files.
+std::vector<SourceFile> readSources(const Origins &origins, llvm::StringRef modelFile);
+
+} // namespace tilewright::explain
+
+#endif

@@ -1,0 +1,32 @@
+//===- StageText.h - a stage as text, each line with its origins ---------------------===//
+#ifndef TILEWRIGHT_LIB_REPORT_STAGETEXT_H
+#define TILEWRIGHT_LIB_REPORT_STAGETEXT_H
+
+#include "lib/Report/Origins.h"
+
+namespace tilewright::explain {
+
+struct StageText {
+  struct Function {
+    std::string name;
+    size_t first = 0, last = 0; ///< indices of lines, from 0
+  };
+  std::string name;
+  std::vector<std::string> lines;
+  std::vector<int> sets; ///< per line, index into Origins::sets(); -1 for none
+  std::vector<Function> functions;
+};
+
+/// Returns `module` as it is printed, without constants of more than 64 elements.
+StageText printStage(llvm::StringRef name, mlir::ModuleOp module, Origins &origins);
+
+/// Sets the locations of `module` to its lines in `text`, which printStage() has just created from it.
+void locateInText(mlir::ModuleOp module);
+
+/// Reads the assembly of a module that locateInText() has processed and whose text is `lowered`. `.loc` directives
+/// map its lines to those of `lowered`. They and other debug directives are omitted.
+StageText readAssembly(llvm::StringRef assembly, const StageText &lowered);
+
+} // namespace tilewright::explain
+
+#endif

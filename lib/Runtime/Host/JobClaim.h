@@ -1,0 +1,28 @@
+//===- JobClaim.h - decide whether a worker or the caller takes a job -------===//
+#ifndef TILEWRIGHT_LIB_RUNTIME_HOST_JOBCLAIM_H
+#define TILEWRIGHT_LIB_RUNTIME_HOST_JOBCLAIM_H
+
+#include <atomic>
+#include <cstdint>
+
+namespace tilewright::runtime {
+
+/// Jobs are numbered in order. The worker settles a job before it begins; the caller settles it to cancel it. Whoever
+/// is first succeeds. A worker may lose its core between waking up for a job and settling it, until later jobs are
+/// settled, too; jobs older than the last settled one can therefore no longer be settled.
+class JobClaim {
+public:
+  /// Settles job `ticket`. Returns false if that job or a later one was settled before.
+  bool settle(uint32_t ticket) {
+    uint32_t last = settled.load(std::memory_order_relaxed);
+    return static_cast<int32_t>(ticket - last) > 0 && // numbers wrap around
+           settled.compare_exchange_strong(last, ticket, std::memory_order_acq_rel);
+  }
+
+private:
+  std::atomic<uint32_t> settled{0};
+};
+
+} // namespace tilewright::runtime
+
+#endif

@@ -1,0 +1,53 @@
+//===- PrefaultPages.h - memory pages that are faulted in before they are needed ---===//
+//
+// The first write to a page of fresh memory waits until the system, or the hypervisor, has found and cleared one. For
+// the packs of a large model's parameters this takes up to several times as long as packing. While torch restores a
+// graph on one core, another core can fault pages in.
+//
+// Tests: test/Unit/Runtime/Host/PrefaultPagesTest.cpp, test/Python/test_pack_ahead.py
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEWRIGHT_LIB_RUNTIME_HOST_PREFAULTPAGES_H
+#define TILEWRIGHT_LIB_RUNTIME_HOST_PREFAULTPAGES_H
+
+#include "lib/Runtime/Host/Memory.h"
+
+#include <atomic>
+#include <mutex>
+#include <vector>
+
+namespace tilewright::runtime {
+
+class PrefaultPages {
+public:
+  static PrefaultPages &process();
+
+  /// Starts a separate thread that faults in `bytes` more, and returns. Does nothing for less than 4 MiB, or if the
+  /// process has one CPU. Pages that are not used within a minute are freed.
+  void bring(int64_t bytes);
+
+  /// Replaces the first pages of `block` by pages that are ready. Returns the number of bytes, or -1 if a part of
+  /// `block` is lost.
+  int64_t moveTo(Memory &block);
+
+  /// Frees the pages that are left, because no one needs them.
+  void drop();
+
+  /// Returns the bytes that are ready and not yet used.
+  int64_t waiting();
+
+private:
+  void work(uint64_t generation);
+  void clear();
+
+  std::mutex mutex;
+  std::vector<Memory> pieces;
+  std::atomic<int64_t> ready{0};  ///< total bytes of `pieces`
+  int64_t wanted = 0;             ///< bytes still to fault in
+  uint64_t drops = 0;             ///< number of times that the rest was freed
+  uint64_t worker = ~uint64_t(0); ///< generation of the process whose thread is working; ~0: no thread is
+};
+
+} // namespace tilewright::runtime
+
+#endif

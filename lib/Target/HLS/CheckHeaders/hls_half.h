@@ -1,8 +1,0 @@
-// Made by Tilewright. A stand-in for the vendor's header of this name, for checks by ordinary compilers: 16-bit floats,
-// each operation rounded once.
-#ifndef TILEWRIGHT_HLS_HALF_H
-#define TILEWRIGHT_HLS_HALF_H
-
-typedef _Float16 half;
-
-#endif

@@ -1,0 +1,92 @@
+//===- RandomCall.cpp - a call of a program with random inputs ------------------------------------===//
+#include "lib/Tuner/Workers/RandomCall.h"
+#include "dialects/Tile/Sizes.h"
+#include "lib/Tuner/Workers/CallSizes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/APFloat.h"
+
+#include <random>
+
+using namespace mlir;
+
+namespace tilewright {
+namespace {
+
+int64_t widthOf(Type element) { return std::max<int64_t>(1, llvm::divideCeil(element.getIntOrFloatBitWidth(), 8)); }
+
+/// Fills a buffer with random elements. Long buffers repeat a block, so that filling them is fast.
+void fill(char *to, int64_t count, Type element, std::mt19937_64 &random) {
+  const int64_t width = widthOf(element), block = std::min<int64_t>(count, 1 << 16);
+  for (int64_t i = 0; i < block; ++i) {
+    uint64_t bits = random() >> 63;
+    if (auto floats = dyn_cast<FloatType>(element)) {
+      llvm::APFloat value(double(int64_t(random() >> 11)) / double(int64_t(1) << 52) - 1);
+      bool lossy;
+      value.convert(floats.getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven, &lossy);
+      bits = value.bitcastToAPInt().getZExtValue();
+    }
+    memcpy(to + i * width, &bits, size_t(width));
+  }
+  for (int64_t i = block; i < count; i += block)
+    memcpy(to + i * width, to, size_t(std::min(block, count - i) * width));
+}
+} // namespace
+
+llvm::Expected<RandomCall> RandomCall::make(ModuleOp module, llvm::ArrayRef<int64_t> sizes) {
+  auto main = module.lookupSymbol<func::FuncOp>("main");
+  RandomCall call;
+  call.symbols = sizesOfCall(main, sizes);
+  auto allocate = [&](Value value, Type &element, int64_t &count) -> llvm::Expected<char *> {
+    auto type = cast<RankedTensorType>(value.getType());
+    element = type.getElementType();
+    count = 1;
+    SmallVector<AffineExpr> exprs = tile::sizesOf(value);
+    if (!element.isIntOrFloat() || int64_t(exprs.size()) != type.getRank())
+      return llvm::createStringError("a size or type of an input or result is not known");
+    for (AffineExpr expr : exprs) {
+      std::optional<int64_t> size = evaluateSize(expr, call.symbols);
+      if (!size)
+        return llvm::createStringError("a size is not known for these symbolic sizes");
+      count *= *size;
+    }
+    void *made = ::operator new(size_t(std::max<int64_t>(count * widthOf(element), 64)) + 64, std::align_val_t(64),
+                                std::nothrow);
+    if (!made)
+      return llvm::createStringError("out of memory for the inputs");
+    call.memory.emplace_back(made);
+    return static_cast<char *>(made);
+  };
+  std::mt19937_64 random(0);
+  for (BlockArgument argument : main.getArguments()) {
+    if (!isa<RankedTensorType>(argument.getType()))
+      continue;
+    Type element;
+    int64_t count = 0;
+    llvm::Expected<char *> made = allocate(argument, element, count);
+    if (!made)
+      return made.takeError();
+    fill(*made, count, element, random);
+    call.inputs.push_back(*made);
+  }
+  for (Value result : main.getBody().front().getTerminator()->getOperands()) {
+    if (!isa<RankedTensorType>(result.getType()))
+      return llvm::createStringError("a result is no tensor");
+    Type element;
+    int64_t count = 0;
+    llvm::Expected<char *> made = allocate(result, element, count);
+    if (!made)
+      return made.takeError();
+    call.outputs.push_back(*made);
+  }
+  return call;
+}
+
+llvm::Error RandomCall::run(Program &program, int threads) {
+  std::string error;
+  std::vector<uint64_t> versions(inputs.size(), 0);
+  if (program.run(inputs.data(), outputs.data(), symbols.data(), versions.data(), threads, error, nullptr))
+    return llvm::Error::success();
+  return llvm::createStringError(error);
+}
+
+} // namespace tilewright

@@ -1,0 +1,40 @@
+//===- TunableKernels.h - the kernels of a model with their spaces and keys -------------------------------===//
+#ifndef TILEWRIGHT_LIB_TUNER_WORKERS_TUNABLEKERNELS_H
+#define TILEWRIGHT_LIB_TUNER_WORKERS_TUNABLEKERNELS_H
+
+#include "lib/Tuner/Records.h"
+#include "lib/Tuner/Search.h"
+#include "lib/Tuner/Workers/KernelModules.h"
+#include "tilewright/Target.h"
+
+namespace tilewright {
+
+struct TunableKernel {
+  KernelModule kernel;
+  tuner::Searched searched;   ///< no points: it has only one schedule
+  ScheduleSpace wide;         ///< also contains schedules that `searched` excludes; no knobs: there are none
+  tuner::KernelRecord record; ///< key, family, sizes and the default schedule
+  std::vector<int64_t> tiles; ///< of the default schedule, which points change
+  std::string refusal;        ///< why it cannot be tuned separately; empty: it can
+  std::string signature;      ///< without a class of sizes, which the key of `record` includes
+};
+
+/// Returns each distinct kernel of `module`, which is at the end of the structured stage.
+llvm::Expected<std::vector<TunableKernel>> tunableKernels(mlir::ModuleOp module, Target &target,
+                                                          const Options &options);
+
+/// Changes `kernels` to those called when the model's symbolic sizes are `sizes`: with the keys of their classes of
+/// sizes (lib/Tuner/SizeClasses.h) and empty records.
+void beginAtSizes(std::vector<TunableKernel> &kernels, llvm::ArrayRef<int64_t> sizes);
+
+/// Returns the schedule file's entry for `kernel` with `point`: {"tiles": [64, 96], "order": 1}; "" for the default.
+std::string scheduleEntry(const TunableKernel &kernel, const SchedulePoint &point);
+/// Returns the entry for a point of kernel.wide.
+std::string wideScheduleEntry(const TunableKernel &kernel, const SchedulePoint &point);
+
+/// Lowers the graph `module` to the end of the structured stage, in place.
+llvm::Error lowerToStructured(Session &session, mlir::ModuleOp module, const Options &options);
+
+} // namespace tilewright
+
+#endif

@@ -1,0 +1,132 @@
+//===- TuneDesign.cpp - designs of target hls with increasing numbers of multipliers -----------------------------===//
+//
+// The target's own search (lib/Codegen/HLS) finds the fastest design for a number of multipliers, and rejects it if
+// its arrays need more block memories than available: more copies of an operator need more banks. This file tries
+// increasing numbers, to find the fastest design that fits both limits and to show the gain of each step.
+//
+// Test: test/Tuner/tune-design.test
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Driver/LowerStructured.h"
+#include "tilewright/JsonText.h"
+#include "tilewright/Tuner.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/JSON.h"
+
+#include <cmath>
+
+using namespace mlir;
+
+namespace tilewright {
+namespace {
+
+/// Removes dsp from "dsp=2560,bram=600" and stores its number in `dsp`, which stays unchanged if there is none.
+std::string withoutDsp(StringRef budget, int64_t &dsp) {
+  llvm::SmallVector<StringRef> parts, others;
+  budget.split(parts, ',', -1, /*KeepEmpty=*/false);
+  for (StringRef part : parts) {
+    StringRef number = part.trim();
+    if (!number.consume_front("dsp=") || number.getAsInteger(10, dsp))
+      others.push_back(part);
+  }
+  return llvm::join(others, ",");
+}
+
+/// Creates one design and returns the numbers in its report.
+llvm::Expected<DesignPoint> design(Session &session, ModuleOp graph, Options options, const std::string &others,
+                                   int64_t dsp) {
+  options.tune = "off";
+  options.budget = "dsp=" + std::to_string(dsp) + (others.empty() ? "" : "," + others);
+  OwningOpRef<ModuleOp> copy = graph.clone();
+  if (llvm::Error failed = session.lowerTo(*copy, "target", options))
+    return std::move(failed);
+  llvm::Expected<Target *> target = configuredTarget(options);
+  if (!target)
+    return target.takeError();
+  llvm::Expected<std::vector<DesignFile>> files = (*target)->files(*copy, options);
+  if (!files)
+    return files.takeError();
+  DesignPoint point;
+  point.offered = dsp;
+  for (const DesignFile &file : *files)
+    if (file.path == "report.json") {
+      llvm::Expected<llvm::json::Value> report = parseJson(file.text);
+      if (!report)
+        return report.takeError();
+      const llvm::json::Object *object = report->getAsObject();
+      for (auto [name, into] : {std::pair("latency", &point.latency),
+                                {"interval", &point.interval},
+                                {"dsp", &point.dsp},
+                                {"bram", &point.bram},
+                                {"uram", &point.uram}})
+        *into = object ? object->getInteger(name).value_or(0) : 0;
+    }
+  return point;
+}
+
+/// Returns the number in "the nearest that fits is --budget dsp=5" at the end of a refusal, or 0.
+int64_t nearestThatFits(StringRef refusal) {
+  int64_t dsp = 0;
+  size_t at = refusal.rfind("dsp=");
+  if (!refusal.contains("the nearest that fits") || at == StringRef::npos ||
+      refusal.substr(at + 4).take_while(llvm::isDigit).getAsInteger(10, dsp))
+    return 0;
+  return dsp;
+}
+} // namespace
+
+llvm::Expected<std::vector<DesignPoint>> tuneDesign(Session &session, ModuleOp module, const Options &options,
+                                                    const TuneOptions &tune) {
+  int64_t most = 0;
+  const std::string others = withoutDsp(options.budget, most);
+  int64_t least = 1;
+  if (most == 0)
+    most = int64_t(1) << 30; // the limits of the part apply
+  std::vector<DesignPoint> points;
+  const double step = std::sqrt(2.0);
+  for (double offered = 1; !(tune.interrupted && tune.interrupted());) {
+    const int64_t dsp = std::max(least, std::min(most, int64_t(std::llround(offered))));
+    llvm::Expected<DesignPoint> made = design(session, module, options, others, dsp);
+    if (!made) {
+      std::string why = llvm::toString(made.takeError());
+      int64_t next = nearestThatFits(why);
+      // The first refusal reports the minimum that the model needs, and any other error.
+      if (points.empty() && next > dsp && next <= most) {
+        least = next;
+        offered = double(next);
+        continue;
+      }
+      // The part has fewer multipliers: "is more than xcu280 has, which is 9024".
+      int64_t there = 0;
+      if (size_t at = why.rfind("has, which is ");
+          at != std::string::npos && !StringRef(why).substr(at + 14).getAsInteger(10, there) && there < dsp) {
+        most = there;
+        continue;
+      }
+      if (points.empty() && next > most && dsp != most) { // report the error for the given budget
+        offered = double(most);
+        continue;
+      }
+      if (points.empty())
+        return llvm::createStringError(why);
+      points.emplace_back().offered = dsp;
+      points.back().refusal = why;
+    } else if (points.empty() || !points.back().refusal.empty() || made->dsp != points.back().dsp ||
+               made->latency != points.back().latency) {
+      points.push_back(*made);
+    }
+    if (dsp >= most)
+      break;
+    offered = std::max(offered, double(dsp)) * step;
+  }
+  for (DesignPoint &point : points) {
+    point.best = point.refusal.empty();
+    for (const DesignPoint &other : points)
+      if (other.refusal.empty() && other.dsp <= point.dsp && other.latency <= point.latency &&
+          (other.dsp < point.dsp || other.latency < point.latency))
+        point.best = false;
+  }
+  return points;
+}
+
+} // namespace tilewright

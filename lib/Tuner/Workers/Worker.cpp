@@ -1,0 +1,295 @@
+//===- Worker.cpp - the process that compiles and measures schedules --------------------------------===//
+//
+// One JSON object per line. Requests on standard input:
+//   {"do": "hello"}
+//   {"do": "load", "module": FILE, "target": .., "cpu": .., "threads": N, "sizes": [..]}
+//   {"do": "build", "schedule": FILE or "", "artifact": FILE}
+//   {"do": "race", "artifacts": [FILES], "rounds": N, "limit": NANOSECONDS}
+//   {"do": "check", "schedule": FILE or ""}
+//   {"do": "profile", "artifact": FILE}
+// Answers on standard output: {"ok": ..} or {"error": TEXT} ends a request. A race prints {"lane": N} before it first
+// runs that program, so that the tuner can identify the program that crashed or hangs.
+//
+// TILEWRIGHT_TUNE_TIMES=made-up runs every program, but answers with times computed from the schedule's text and the
+// symbolic sizes: for tests, which must not depend on the load of a machine.
+// TILEWRIGHT_TUNE_FAULT="crash:TEXT", "hang:TEXT" or "kill:TEXT" makes runs of artifacts whose name contains TEXT
+// fail: for tests.
+//
+// Test: test/Tuner/tune.test
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Driver/CheckReference.h"
+#include "lib/Driver/LowerStructured.h"
+#include "lib/Tuner/Workers/RandomCall.h"
+#include "lib/Tuner/WriteFile.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Parser/Parser.h"
+#include "tilewright/JsonText.h"
+#include "tilewright/Tuner.h"
+#include "llvm/Support/DJB.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <chrono>
+#include <csignal>
+#include <iostream>
+#include <thread>
+
+using namespace mlir;
+namespace json = llvm::json;
+
+namespace tilewright {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double nanosecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double, std::nano>(Clock::now() - start).count();
+}
+
+void say(const json::Value &value) {
+  llvm::outs() << jsonText(value) + "\n";
+  llvm::outs().flush();
+}
+
+/// Returns an artificial time for tests, computed from the schedule in the artifact's name: "artifact-3-64-48" has
+/// schedule "-64-48". For whole models, "-1" is the tuned one, which is faster than the untuned "".
+double madeUpTime(llvm::StringRef artifact, llvm::ArrayRef<int64_t> symbols) {
+  llvm::StringRef schedule = llvm::sys::path::filename(artifact).split('-').second.ltrim("0123456789");
+  if (schedule.empty() || schedule == "-1")
+    return schedule.empty() ? 2000 : 1500;
+  uint32_t seed = 5381;
+  for (int64_t size : symbols)
+    seed = 33 * seed + uint32_t(size);
+  return 1000 + double(llvm::djbHash(schedule, seed) % 1000);
+}
+
+/// Executes a fault that a test requests; see above.
+void fault(llvm::StringRef artifact) {
+  const char *planted = std::getenv("TILEWRIGHT_TUNE_FAULT");
+  if (!planted)
+    return;
+  auto [kind, text] = llvm::StringRef(planted).split(':');
+  if (!artifact.contains(text))
+    return;
+  if (kind == "crash")
+    std::raise(SIGSEGV);
+  if (kind == "kill")
+    std::raise(SIGKILL);
+  while (kind == "hang")
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+}
+
+class Worker {
+public:
+  llvm::Expected<json::Value> answer(const json::Object &request) {
+    llvm::StringRef what = request.getString("do").value_or("");
+    if (what == "hello")
+      return json::Value(json::Object{{"ok", true}});
+    if (what == "load")
+      return load(request);
+    if (!module)
+      return llvm::createStringError("nothing is loaded");
+    if (what == "build")
+      return build(request);
+    if (what == "race")
+      return race(request);
+    if (what == "check")
+      return check(request);
+    if (what == "profile")
+      return profile(request);
+    return llvm::createStringError("there is no request '" + what + "'");
+  }
+
+private:
+  llvm::Expected<json::Value> load(const json::Object &request) {
+    programs.clear();
+    call.reset();
+    module = nullptr;
+    options = Options();
+    options.target = request.getString("target").value_or("cpu").str();
+    options.cpu = request.getString("cpu").value_or("native").str();
+    options.threads = int(request.getInteger("threads").value_or(0));
+    options.tune = "off";
+    options.cache = false;
+    llvm::Expected<Target *> chosen = configuredTarget(options);
+    if (!chosen)
+      return chosen.takeError();
+    target = *chosen;
+    const std::string file = request.getString("module").value_or("").str();
+    module = parseSourceFile<ModuleOp>(file, ParserConfig(&session.context()));
+    if (!module)
+      return llvm::createStringError("cannot read the module '" + file + "'");
+    std::vector<int64_t> sizes;
+    if (const json::Array *given = request.getArray("sizes"))
+      for (const json::Value &size : *given)
+        sizes.push_back(size.getAsInteger().value_or(0));
+    llvm::Expected<RandomCall> made = RandomCall::make(*module, sizes);
+    if (!made)
+      return made.takeError();
+    call = std::make_unique<RandomCall>(std::move(*made));
+    return json::Value(json::Object{{"ok", true}});
+  }
+
+  Options with(const json::Object &request) const {
+    Options chosen = options;
+    chosen.scheduleFile = request.getString("schedule").value_or("").str();
+    return chosen;
+  }
+
+  llvm::Expected<json::Value> build(const json::Object &request) {
+    OwningOpRef<ModuleOp> copy = module->clone();
+    const Options chosen = with(request);
+    if (llvm::Error failed = lowerStructured(*copy, *target, chosen))
+      return std::move(failed);
+    llvm::Expected<std::string> artifact = target->emit(*copy, chosen);
+    if (!artifact)
+      return artifact.takeError();
+    const std::string path = request.getString("artifact").value_or("").str();
+    if (llvm::Error failed = tuner::writeFile(path, [&](llvm::raw_ostream &out) { out << *artifact; }))
+      return std::move(failed);
+    return json::Value(json::Object{{"ok", true}});
+  }
+
+  llvm::Expected<Program *> program(const std::string &path) {
+    std::shared_ptr<Program> &made = programs[path];
+    if (made)
+      return made.get();
+    auto bytes = llvm::MemoryBuffer::getFile(path);
+    if (!bytes)
+      return llvm::createStringError(bytes.getError(), "cannot read '%s'", path.c_str());
+    llvm::Expected<std::shared_ptr<Program>> loaded = target->load((*bytes)->getBuffer(), options);
+    if (!loaded)
+      return loaded.takeError();
+    made = std::move(*loaded);
+    return made.get();
+  }
+
+  /// Runs each program in each round as often as fits into a tenth of a millisecond, in an order that varies.
+  llvm::Expected<json::Value> race(const json::Object &request) {
+    const int64_t rounds = request.getInteger("rounds").value_or(1);
+    const double limit = request.getNumber("limit").value_or(0);
+    std::vector<Program *> lanes;
+    std::vector<std::string> names;
+    for (const json::Value &artifact : *request.getArray("artifacts")) {
+      names.push_back(artifact.getAsString().value_or("").str());
+      llvm::Expected<Program *> made = program(names.back());
+      if (!made)
+        return made.takeError();
+      lanes.push_back(*made);
+    }
+    std::vector<std::vector<double>> times(lanes.size());
+    std::vector<std::string> failures(lanes.size());
+    // Number of calls per round, equal for all lanes, so that all find their inputs in the same state of the caches.
+    int64_t calls = 1;
+    const bool madeUp = std::getenv("TILEWRIGHT_TUNE_TIMES") != nullptr;
+    for (size_t lane = 0; lane < lanes.size(); ++lane) {
+      say(json::Object{{"lane", int64_t(lane)}});
+      fault(names[lane]);
+      // The first call packs parameters; then take the fastest of up to three calls, to exclude other load.
+      double once = 0;
+      for (int warm = 0; warm < 4 && failures[lane].empty(); ++warm) {
+        auto start = Clock::now();
+        if (llvm::Error failed = call->run(*lanes[lane], options.threads))
+          failures[lane] = llvm::toString(std::move(failed));
+        const double took = nanosecondsSince(start);
+        once = warm <= 1 ? took : std::min(once, took);
+        if (warm >= 1 && (limit <= 0 || once <= limit))
+          break;
+      }
+      // The limit was derived from the time of the first lane.
+      if (failures[lane].empty() && limit > 0 && once > limit && names[lane] != names[0] && !madeUp)
+        failures[lane] = "it takes more than three times the default's time";
+      if (failures[lane].empty())
+        calls = std::max(calls, std::clamp<int64_t>(int64_t(1e5 / std::max(once, 1.0)), 1, 64));
+    }
+    say(json::Object{{"lane", int64_t(lanes.size())}});
+    for (size_t lane = 0; madeUp && lane < lanes.size(); ++lane)
+      times[lane].assign(size_t(rounds), madeUpTime(names[lane], call->symbolValues()));
+    for (int64_t round = 0; round < rounds && !madeUp; ++round)
+      for (size_t turn = 0; turn < lanes.size(); ++turn) {
+        // Reverse the order in every other round, so that drift within a round cancels out.
+        const size_t place = round % 2 ? lanes.size() - 1 - turn : turn;
+        const size_t lane = (place + size_t(round / 2)) % lanes.size();
+        if (!failures[lane].empty())
+          continue;
+        auto start = Clock::now();
+        for (int64_t i = 0; i < calls && failures[lane].empty(); ++i)
+          if (llvm::Error failed = call->run(*lanes[lane], options.threads))
+            failures[lane] = llvm::toString(std::move(failed));
+        times[lane].push_back(nanosecondsSince(start) / double(calls));
+      }
+    json::Array answer;
+    for (size_t lane = 0; lane < lanes.size(); ++lane) {
+      json::Array list;
+      if (failures[lane].empty())
+        for (double time : times[lane])
+          list.push_back(time);
+      answer.push_back(json::Object{{"times", std::move(list)}, {"failure", failures[lane]}});
+    }
+    programs.clear();
+    return json::Value(json::Object{{"ok", true}, {"lanes", std::move(answer)}});
+  }
+
+  llvm::Expected<json::Value> check(const json::Object &request) {
+    OwningOpRef<ModuleOp> copy = module->clone();
+    llvm::Expected<std::shared_ptr<Program>> checked = compileChecked(*copy, *target, with(request));
+    if (!checked)
+      return checked.takeError();
+    std::string wrong;
+    if (llvm::Error failed = call->run(**checked, options.threads))
+      wrong = llvm::toString(std::move(failed));
+    return json::Value(json::Object{{"ok", true}, {"wrong", wrong}});
+  }
+
+  llvm::Expected<json::Value> profile(const json::Object &request) {
+    llvm::Expected<Program *> made = program(request.getString("artifact").value_or("").str());
+    if (!made)
+      return made.takeError();
+    for (int warm = 0; warm < 2; ++warm)
+      if (llvm::Error failed = call->run(**made, options.threads))
+        return std::move(failed);
+    (*made)->profile(true);
+    for (int round = 0; round < 5; ++round)
+      if (llvm::Error failed = call->run(**made, options.threads))
+        return std::move(failed);
+    json::Array steps;
+    for (const KernelTime &time : (*made)->times(call->symbolValues().data()))
+      steps.push_back(json::Object{{"kernel", time.kernel}, {"nanoseconds", time.nanoseconds}});
+    (*made)->profile(false);
+    programs.clear();
+    return json::Value(json::Object{{"ok", true}, {"steps", std::move(steps)}});
+  }
+
+  Session session;
+  Options options;
+  Target *target = nullptr;
+  OwningOpRef<ModuleOp> module;
+  std::unique_ptr<RandomCall> call;
+  std::map<std::string, std::shared_ptr<Program>> programs;
+};
+} // namespace
+
+int runTuneWorker() {
+  std::signal(SIGINT, SIG_IGN); // the tuner decides when its workers end
+  Worker worker;
+  std::string line;
+  while (std::getline(std::cin, line)) {
+    llvm::Expected<json::Value> request = parseJson(line);
+    const json::Object *object = request ? request->getAsObject() : nullptr;
+    if (!object) {
+      if (!request)
+        llvm::consumeError(request.takeError());
+      say(json::Object{{"error", "the request is not a JSON object"}});
+      continue;
+    }
+    llvm::Expected<json::Value> answer = worker.answer(*object);
+    say(answer ? std::move(*answer) : json::Value(json::Object{{"error", llvm::toString(answer.takeError())}}));
+  }
+  return 0;
+}
+
+} // namespace tilewright

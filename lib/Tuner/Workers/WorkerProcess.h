@@ -1,0 +1,48 @@
+//===- WorkerProcess.h - a process that compiles or measures, and may crash ----------------------------===//
+#ifndef TILEWRIGHT_LIB_TUNER_WORKERS_WORKERPROCESS_H
+#define TILEWRIGHT_LIB_TUNER_WORKERS_WORKERPROCESS_H
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/JSON.h"
+
+#include <string>
+#include <vector>
+
+namespace tilewright {
+
+/// Starts `command` (lib/Tuner/Workers/Worker.cpp) and sends it requests. If the process crashes, hangs or is killed,
+/// its current request fails; the next request starts a new process and repeats the last `load`.
+class WorkerProcess {
+public:
+  explicit WorkerProcess(std::vector<std::string> command) : command(std::move(command)) {}
+  ~WorkerProcess();
+  WorkerProcess(const WorkerProcess &) = delete;
+
+  /// Returns the answer to `request`. `deadline` is the maximum number of seconds between two lines of the answer.
+  /// `onLine` is called for the lines before the last and may change the deadline.
+  llvm::Expected<llvm::json::Object>
+  ask(llvm::json::Object request, double deadline,
+      llvm::function_ref<void(const llvm::json::Object &, double &deadline)> onLine = nullptr);
+
+  /// Sends a `load` request, which is repeated for each new process.
+  llvm::Expected<llvm::json::Object> load(llvm::json::Object request, double deadline);
+
+  void stop();
+
+private:
+  llvm::Error start();
+  llvm::Expected<llvm::json::Object> exchange(const llvm::json::Object &request, double deadline,
+                                              llvm::function_ref<void(const llvm::json::Object &, double &)> onLine);
+  llvm::Error died();
+
+  std::vector<std::string> command;
+  std::string loaded; ///< the last `load` request
+  double loadDeadline = 60;
+  int process = -1, toWorker = -1, fromWorker = -1;
+  std::string pending; ///< bytes read after the last complete line
+};
+
+} // namespace tilewright
+
+#endif

@@ -1,0 +1,82 @@
+//===- RequireForm.cpp - checks the IR that a pass accepts -----------------------===//
+//
+// Tests: test/Verify/require-form.mlir, test/Conformance/passes
+//
+//===----------------------------------------------------------------------===//
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "tilewright/StageContract.h"
+
+using namespace mlir;
+
+namespace tilewright {
+namespace {
+
+/// Returns the dialects, separated by spaces, of which IR of the form has no ops.
+llvm::StringLiteral strangersTo(IRForm form) {
+  switch (form) {
+  case IRForm::Graph:
+    return " linalg tw_tile scf memref vector llvm nvvm tw_plan tw_hls cf ";
+  case IRForm::Tensors:
+    return " tw memref vector llvm nvvm tw_plan tw_hls cf ";
+  case IRForm::Buffers:
+    return " tw tensor nvvm cf "; // kernels already contain instructions as ops of llvm
+  }
+  llvm_unreachable("all forms are above");
+}
+
+llvm::StringLiteral describe(IRForm form) {
+  switch (form) {
+  case IRForm::Graph:
+    return "a model's graph, of tw ops";
+  case IRForm::Tensors:
+    return "linalg and tw_tile ops on tensors, as the structured and tiled stages leave them";
+  case IRForm::Buffers:
+    return "kernels on memrefs, as the vector stage makes them";
+  }
+  llvm_unreachable("all forms are above");
+}
+
+/// Returns true if a value of `type` does not belong to the form.
+bool isStrange(Type type, IRForm form) {
+  return form == IRForm::Buffers ? isa<TensorType>(type) : isa<BaseMemRefType>(type);
+}
+
+/// Returns the first op of `function` that is not of `form`; null if there is none.
+Operation *strangerIn(func::FuncOp function, IRForm form) {
+  const llvm::StringLiteral strangers = strangersTo(form);
+  Operation *found = nullptr;
+  function->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    const StringRef dialect = op->getName().getDialectNamespace();
+    bool strange = strangers.contains((" " + dialect + " ").str());
+    if (op == function)
+      strange = llvm::any_of(function.getArgumentTypes(), [&](Type type) { return isStrange(type, form); });
+    else
+      strange |= llvm::any_of(op->getResultTypes(), [&](Type type) { return isStrange(type, form); });
+    if (strange)
+      found = op;
+    return strange ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return found;
+}
+
+} // namespace
+
+LogicalResult requireForm(Operation *root, IRForm form, StringRef pass) {
+  auto check = [&](func::FuncOp function) -> LogicalResult {
+    Operation *stranger = function.isDeclaration() ? nullptr : strangerIn(function, form);
+    if (!stranger)
+      return success();
+    return stranger->emitOpError() << "is not of the IR that --" << pass << " takes: " << describe(form)
+                                   << "; which stage was this saved at?";
+  };
+  if (auto function = dyn_cast<func::FuncOp>(root))
+    return check(function);
+  for (Operation &op : root->getRegion(0).front())
+    if (auto function = dyn_cast<func::FuncOp>(op); function && (form != IRForm::Buffers || op.hasAttr("tw.kernel")))
+      if (failed(check(function)))
+        return failure();
+  return success();
+}
+
+} // namespace tilewright

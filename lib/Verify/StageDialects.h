@@ -1,0 +1,24 @@
+//===- StageDialects.h - the dialects that exist at the end of each stage -----------------===//
+#ifndef TILEWRIGHT_LIB_VERIFY_STAGEDIALECTS_H
+#define TILEWRIGHT_LIB_VERIFY_STAGEDIALECTS_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+
+namespace tilewright {
+
+struct StageDialects {
+  llvm::StringLiteral stage;
+  /// Names of dialects, each between two spaces. From the vector stage on they are those of the target cpu; other
+  /// targets state theirs (Target::dialectsAfter).
+  llvm::StringLiteral dialects;
+
+  bool has(llvm::StringRef dialect) const { return dialects.contains((" " + dialect + " ").str()); }
+};
+
+/// One element per stage, in order, except for the runtime stage, which has no IR.
+llvm::ArrayRef<StageDialects> stageDialects();
+
+} // namespace tilewright
+
+#endif

@@ -1,0 +1,90 @@
+//===- StageIR.cpp - check that IR is valid at the end of a stage -----------===//
+//
+// Checks IR that was saved, possibly edited, and is compiled further (Options::startAt). Passes rely on the results
+// of earlier stages, so IR of another stage must be rejected with its name before a pass processes it.
+//
+// Tests: test/Tools/start-at.mlir, test/Unit/Driver/StageIRTest.cpp
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Verify/StageIR.h"
+#include "dialects/Plan/PlanDialect.h"
+#include "lib/Verify/StageDialects.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
+#include "tilewright/Pipelines.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+
+namespace tilewright {
+namespace {
+
+/// Returns "file.mlir:3: ", or an empty string.
+std::string lineOf(Operation *op) {
+  auto file = op->getLoc()->findInstanceOf<FileLineColLoc>();
+  return file ? (file.getFilename().getValue() + ":" + Twine(file.getLine()) + ": ").str() : "";
+}
+
+/// Rejects constants whose elements were elided when the IR was printed.
+llvm::Error checkConstants(ModuleOp module) {
+  Operation *emptied = nullptr;
+  module->walk([&](Operation *op) {
+    op->getAttrDictionary().walk([&](DenseResourceElementsAttr constant) {
+      if (!constant.getRawHandle().getBlob())
+        emptied = op;
+    });
+    return emptied ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  if (!emptied)
+    return llvm::Error::success();
+  return llvm::createStringError("%sthe elements of this constant were left out when the IR was saved: save it with "
+                                 "--whole-constants",
+                                 lineOf(emptied).c_str());
+}
+
+/// Checks that there is @main, or from the vector stage on a plan.
+llvm::Error checkModel(ModuleOp module, StringRef stage) {
+  const bool planned = stage == "vector" || stage == "target";
+  if (planned ? !module.getOps<plan::ProgramOp>().empty() : module.lookupSymbol<func::FuncOp>("main") != nullptr)
+    return llvm::Error::success();
+  return llvm::createStringError("the module has no %s: this is not IR of the end of stage '%s'",
+                                 planned ? "tw_plan.program" : "function @main", stage.str().c_str());
+}
+
+} // namespace
+
+llvm::Error checkStageIR(ModuleOp module, StringRef stage) {
+  const auto *expected = llvm::find_if(stageDialects(), [&](const StageDialects &each) { return each.stage == stage; });
+  if (expected == stageDialects().end()) {
+    SmallVector<StringRef> known =
+        llvm::map_to_vector(stageDialects(), [](const StageDialects &each) -> StringRef { return each.stage; });
+    return llvm::createStringError("cannot start at '%s': IR can be continued from the end of %s", stage.str().c_str(),
+                                   llvm::join(known, ", ").c_str());
+  }
+  Operation *stranger = nullptr;
+  SmallVector<StringRef> homes;
+  module->walk([&](Operation *op) {
+    StringRef dialect = op->getName().getDialectNamespace();
+    if (expected->has(dialect))
+      return WalkResult::advance();
+    for (const StageDialects &each : stageDialects())
+      if (each.has(dialect))
+        homes.push_back(each.stage);
+    if (homes.empty())
+      return WalkResult::advance();
+    stranger = op;
+    return WalkResult::interrupt();
+  });
+  if (stranger)
+    return llvm::createStringError(
+        "%s'%s' is an op of the IR that %s ends with, not '%s': which stage was this saved at?",
+        lineOf(stranger).c_str(), stranger->getName().getStringRef().str().c_str(), llvm::join(homes, " or ").c_str(),
+        stage.str().c_str());
+  if (llvm::Error failed = checkConstants(module))
+    return failed;
+  return checkModel(module, stage);
+}
+
+} // namespace tilewright

@@ -1,0 +1,18 @@
+//===- StageIR.h - check that IR is valid at the end of a stage -------------===//
+#ifndef TILEWRIGHT_LIB_VERIFY_STAGEIR_H
+#define TILEWRIGHT_LIB_VERIFY_STAGEIR_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/Error.h"
+
+namespace tilewright {
+
+/// Succeeds if `module` may be continued as IR of the end of `stage` (a name of stageNames()): it contains the model,
+/// no op is in a dialect that only other stages have, and constants have their elements. Dialects that belong to no
+/// built-in stage belong to a target and are allowed. The error names the first invalid op, its line, and the stages
+/// in which it is valid.
+llvm::Error checkStageIR(mlir::ModuleOp module, llvm::StringRef stage);
+
+} // namespace tilewright
+
+#endif

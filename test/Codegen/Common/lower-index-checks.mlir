@@ -1,0 +1,63 @@
+// RUN: tilewright-opt %s --tw-lower-index-checks | FileCheck %s
+
+// CHECK-LABEL: func @scalar
+// CHECK: %[[STATUS:.*]] = memref.view %arg2[%{{.*}}][] : memref<?xi8> to memref<3xi64>
+// CHECK: %[[END:.*]] = arith.addi %arg0, %arg1
+// CHECK: %[[PLACE:.*]] = arith.select %{{.*}}, %[[END]], %arg0
+// CHECK: %[[OUTSIDE:.*]] = arith.cmpi uge, %[[PLACE]], %arg1
+// CHECK: scf.if %[[OUTSIDE]] {
+// CHECK-COUNT-3: memref.store %{{.*}}, %[[STATUS]]
+// CHECK: arith.select %[[OUTSIDE]], %{{.*}}, %[[PLACE]]
+func.func @scalar(%i: index, %n: index, %scratch: memref<?xi8>) -> index attributes {tw.checks} {
+  %p = tw_tile.place %i below %n from_end : index
+  return %p : index
+}
+
+// Without from_end a negative index is out of range. A vector of indices is tested as a whole.
+// CHECK-LABEL: func @lanes
+// CHECK-NOT: arith.addi
+// CHECK: %[[OUTSIDE:.*]] = arith.cmpi uge, %arg0, %arg1 : vector<16xindex>
+// CHECK: %[[ANY:.*]] = vector.reduction <or>, %[[OUTSIDE]]
+// CHECK: scf.if %[[ANY]] {
+// CHECK: vector.reduction <maxui>
+// CHECK: memref.store
+func.func @lanes(%i: vector<16xindex>, %n: vector<16xindex>, %scratch: memref<?xi8>) -> vector<16xindex> attributes {tw.checks} {
+  %p = tw_tile.place %i below %n : vector<16xindex>
+  return %p : vector<16xindex>
+}
+
+// CHECK-LABEL: func @write
+// CHECK: scf.if %arg2 {
+// CHECK-COUNT-3: memref.store
+func.func @write(%i: index, %n: index, %outside: i1, %scratch: memref<?xi8>) attributes {tw.checks} {
+  scf.if %outside {
+    tw_tile.report %i below %n
+  }
+  return
+}
+
+// A function without a status argument: the index is clamped, and nothing is reported.
+// CHECK-LABEL: func @quiet
+// CHECK-NOT: scf.if
+// CHECK: arith.select
+func.func @quiet(%i: index, %n: index) -> index {
+  %p = tw_tile.place %i below %n : index
+  tw_tile.report %i below %n
+  return %p : index
+}
+
+// A divisor of 0 becomes 1, and the status reports it.
+// CHECK-LABEL: func @divisor
+// CHECK: %[[STATUS:.*]] = memref.view %arg2
+// CHECK: %[[ZERO:.*]] = arith.cmpi eq, %arg1
+// CHECK: %[[SAFE:.*]] = arith.select %[[ZERO]], %{{.*}}, %arg1 : vector<8xi1>, vector<8xi32>
+// CHECK: %[[ANY:.*]] = vector.reduction <or>, %[[ZERO]]
+// CHECK: scf.if %[[ANY]] {
+// CHECK: %[[TWO:.*]] = arith.constant 2 : i64
+// CHECK: memref.store %[[TWO]], %[[STATUS]]
+// CHECK: arith.divsi %arg0, %[[SAFE]]
+func.func @divisor(%x: vector<8xi32>, %y: vector<8xi32>, %scratch: memref<?xi8>) -> vector<8xi32> attributes {tw.checks} {
+  %d = tw_tile.divisor %y : vector<8xi32>
+  %q = arith.divsi %x, %d : vector<8xi32>
+  return %q : vector<8xi32>
+}

@@ -1,0 +1,67 @@
+//===- MathKernel.h - tests of compiled functions of --tw-expand-math ---------===//
+#ifndef TILEWRIGHT_TEST_UNIT_MATH_MATHKERNEL_H
+#define TILEWRIGHT_TEST_UNIT_MATH_MATHKERNEL_H
+
+#include "lib/Runtime/Jit/Jit.h"
+
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <string>
+
+namespace tilewright {
+
+/// A compiled function, and the JIT that owns its code.
+template <typename Float> struct Compiled {
+  std::unique_ptr<runtime::Jit> jit;
+  void (*run)(const Float *, const Float *, Float *, int64_t) = nullptr;
+};
+
+/// Returns the address of a function in `jit` that computes out[i] = op(x[i], y[i]), or null if this machine cannot run
+/// it. `op` is a math op's name, "remf", "sigmoid", or a name with "_short", which gets the flag afn. 1 lane: scalars.
+void *compileKernel(const std::string &op, int operands, const char *element, int lanes, const char *machine,
+                    std::unique_ptr<runtime::Jit> &jit);
+
+template <typename Float>
+bool compileOp(const std::string &op, int operands, int lanes, const char *machine, Compiled<Float> &result) {
+  void *address = compileKernel(op, operands, sizeof(Float) == 8 ? "f64" : "f32", lanes, machine, result.jit);
+  result.run = reinterpret_cast<decltype(result.run)>(address);
+  return address;
+}
+
+/// Returns |got - exact| in ULP of `exact`; 0 for equal special values, infinity for different ones.
+template <typename Float, typename Wide> double ulpError(Float got, Wide exact) {
+  using Limits = std::numeric_limits<Float>;
+  if (std::isnan(exact) || std::isnan(got))
+    return std::isnan(exact) && std::isnan(got) ? 0 : INFINITY;
+  Float rounded = Float(exact);
+  if (std::isinf(rounded) || std::isinf(got)) {
+    if (rounded == got)
+      return 0;
+    // Near the largest number, the result may round to it or to infinity.
+    Wide largest = Limits::max(), last = largest * Limits::epsilon() / 2;
+    return std::isinf(exact) || std::fabs(exact) > largest + 3 * last || std::fabs(Wide(got)) < largest - 8 * last
+               ? INFINITY
+               : 1;
+  }
+  if (rounded == 0 && got == 0)
+    return std::signbit(rounded) == std::signbit(got) || exact != 0 ? 0 : INFINITY;
+  int exponent = std::max(std::ilogb(exact), Limits::min_exponent - 1);
+  return double(std::fabs(Wide(got) - exact) / std::ldexp(Wide(1), exponent - (Limits::digits - 1)));
+}
+
+/// The sample with the largest error.
+template <typename Float, typename Wide> struct Worst {
+  double ulp = 0;
+  Float x = 0, y = 0, got = 0;
+  Wide exact = 0;
+  void see(Float atX, Float atY, Float result, Wide right) {
+    double error = ulpError(result, right);
+    if (error > ulp)
+      *this = {error, atX, atY, result, right};
+  }
+};
+
+} // namespace tilewright
+
+#endif

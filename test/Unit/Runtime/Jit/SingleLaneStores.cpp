@@ -1,0 +1,52 @@
+//===- SingleLaneStores.cpp - masked stores of one lane write one element ------------===//
+#include "lib/Runtime/Jit/SingleLaneStores.h"
+
+#include "llvm/AsmParser/Parser.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/SourceMgr.h"
+
+#include <gtest/gtest.h>
+#include <string>
+
+using namespace tilewright::runtime;
+
+/// Returns a module whose function stores the lanes of `mask` of a truncated vector.
+static std::unique_ptr<llvm::Module> truncatedStore(llvm::LLVMContext &context, const std::string &mask) {
+  llvm::SMDiagnostic problem;
+  auto module = llvm::parseAssemblyString(
+      "declare void @llvm.masked.store.v4i8.p0(<4 x i8>, ptr, <4 x i1>)\n"
+      "define void @f(<4 x i32> %wide, ptr %place) {\n"
+      "  %narrow = trunc <4 x i32> %wide to <4 x i8>\n"
+      "  call void @llvm.masked.store.v4i8.p0(<4 x i8> %narrow, ptr align 4 %place, <4 x i1> " +
+          mask + ")\n  ret void\n}\n",
+      problem, context);
+  if (!module)
+    ADD_FAILURE() << problem.getMessage().str();
+  return module;
+}
+
+static std::string rewritten(const std::string &mask) {
+  llvm::LLVMContext context;
+  auto module = truncatedStore(context, mask);
+  storeOneLaneAsScalars(*module);
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module->getFunction("f")->print(stream);
+  return text;
+}
+
+TEST(SingleLaneStores, OneLaneBecomesAStoreOfItsElement) {
+  std::string text = rewritten("<i1 false, i1 false, i1 true, i1 false>");
+  EXPECT_EQ(text.find("masked"), std::string::npos) << text;
+  EXPECT_NE(text.find("extractelement <4 x i8> %narrow, i64 2"), std::string::npos) << text;
+  EXPECT_NE(text.find("ptr %place, i64 2"), std::string::npos) << text;
+  EXPECT_NE(text.find(", align 2"), std::string::npos) << text; // aligned to 4, plus an offset of two bytes
+  EXPECT_NE(rewritten("<i1 true, i1 false, i1 false, i1 false>").find("align 4"), std::string::npos);
+}
+
+TEST(SingleLaneStores, OthersStay) {
+  for (const char *mask : {"<i1 true, i1 false, i1 true, i1 false>", "zeroinitializer", "splat (i1 true)",
+                           "<i1 poison, i1 true, i1 false, i1 false>"})
+    EXPECT_NE(rewritten(mask).find("masked.store"), std::string::npos) << mask;
+}
