@@ -34,7 +34,7 @@ def start():
         leftovers.drop()  # a reset calls it if something was compiled since the last one
 
 
-def test_finalizers_of_guards_that_are_over_are_dropped():
+def test_finalizers_of_expired_guards_are_dropped():
     before = len(managers())
     model = torch.nn.Sequential(torch.nn.Linear(8, 4), torch.nn.GELU())
     for rows in range(2, 8):
@@ -45,7 +45,7 @@ def test_finalizers_of_guards_that_are_over_are_dropped():
     assert len(managers()) == before
 
 
-def test_finalizers_of_living_guards_stay():
+def test_finalizers_of_live_guards_are_kept():
     """Guards compare by identity: after an object is freed, another one may have its address."""
     first = torch.nn.Linear(8, 4)
     held = {"model": first}
@@ -90,7 +90,7 @@ def test_fake_parameters_with_gradients_are_freed():
     assert len(seen) <= 1  # the last one: a finalizer still holds its guards
 
 
-def test_gradients_of_the_model_stay():
+def test_gradients_of_the_model_are_kept_after_reset():
     model = torch.nn.Linear(8, 4)
     train(model, 2)
     train(model, 3)
@@ -99,7 +99,7 @@ def test_gradients_of_the_model_stay():
     assert torch.equal(model.weight.grad, kept)
 
 
-def test_results_of_fake_operations_are_bounded(monkeypatch):
+def test_cache_of_fake_tensor_results_is_bounded(monkeypatch):
     FakeTensorMode.cache_clear()
     model = torch.nn.Linear(8, 4)
     train(model, 2)

@@ -42,7 +42,7 @@ KINDS = {"flash": (run_flash, FLASH, OF_FLASH), "efficient": (run_efficient, EFF
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("masked", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
-def test_numbers(kind, masked, causal):
+def test_gpu_attention_overload_and_gradient_match_float64(kind, masked, causal):
     if masked and (causal or kind == "flash"):
         pytest.skip("there is no such call")
     run, op, back = KINDS[kind]
@@ -68,7 +68,7 @@ def traced(fn, *shapes, dtype=torch.bfloat16):
 
 @pytest.mark.parametrize("heads_of_keys", [6, 2])
 @pytest.mark.parametrize("kind", KINDS)
-def test_graphs_on_a_gpu_are_imported_whole(kind, heads_of_keys):
+def test_gpu_attention_graph_is_imported_without_refusals(kind, heads_of_keys):
     """Gradients of grouped heads are decomposed, like the CPU's."""
     run, op, back = KINDS[kind]
     of_queries, of_keys = (2, 6, 40, 16), (2, heads_of_keys, 40, 16)
@@ -82,12 +82,12 @@ def test_graphs_on_a_gpu_are_imported_whole(kind, heads_of_keys):
     assert imported.device == torch.device("cuda:0")
 
 
-def test_dropped_weights_stay_torchs():
+def test_attention_with_dropout_is_not_decomposed():
     gm = traced(lambda q, k, v: FLASH(q, k, v, 0.1, False)[:1], *[(2, 3, 40, 16)] * 3)
     assert any(node.target is FLASH for node in gm.graph.nodes)
 
 
-def test_a_causal_mask_of_another_end_stays_torchs():
+def test_causal_attention_with_unequal_lengths_is_not_decomposed():
     gm = traced(lambda q, k, v: FLASH(q, k, v, 0.0, True)[:1], (2, 3, 8, 16), (2, 3, 40, 16), (2, 3, 40, 16))
     assert any(node.target is FLASH for node in gm.graph.nodes)
 
@@ -97,7 +97,7 @@ def test_a_causal_mask_of_another_end_stays_torchs():
     lambda x: aten._cdist_forward(x, x, 2.0, None), lambda x: aten.kthvalue(x, 3)[0], lambda x: aten.mode(x)[0],
     lambda x: aten.index_reduce(x, 0, x.select(0, 0).long().abs().clamp(max=7), x, "amax"),
     lambda x: aten.logspace(0, 1, 5, device=x.device) + x.sum(), lambda x: aten.median(x)])  # fmt: skip
-def test_what_a_decomposition_makes_lies_on_the_gpu(fn):
+def test_decompositions_create_tensors_on_the_gpu(fn):
     gm = traced(fn, (8, 8), dtype=torch.float32)
     for node in gm.graph.nodes:
         value = node.meta.get("val")

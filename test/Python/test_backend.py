@@ -21,22 +21,22 @@ def double(x):
 # -- options and modes ---------------------------------------------------------
 
 
-def test_unknown_option_names_the_options():
+def test_unknown_option_error_suggests_and_lists_options():
     with pytest.raises(Exception, match="unknown option 'strickt'.*did you mean 'strict'.*rounding"):
         compiled(double, options={"strickt": True})(torch.ones(3))
 
 
-def test_option_of_the_wrong_type():
+def test_option_of_the_wrong_type_is_refused():
     with pytest.raises(Exception, match=r"options\['strict'\] must be bool, not 3"):
         compiled(double, options={"strict": 3})(torch.ones(3))
 
 
-def test_rounding_values():
+def test_unknown_rounding_value_is_refused():
     with pytest.raises(Exception, match="'fused' or 'eager'"):
         compiled(double, options={"rounding": "nearest"})(torch.ones(3))
 
 
-def test_modes():
+def test_unknown_mode_is_refused_and_reduce_overhead_warns():
     with pytest.raises(Exception, match="mode='fast' is not supported: no such mode"):
         compiled(double, mode="fast")(torch.ones(3))
     with pytest.warns(UserWarning, match="CUDA graphs .* are of a GPU"):
@@ -44,7 +44,7 @@ def test_modes():
     assert torch.equal(compiled(double, mode="default")(torch.ones(3)), double(torch.ones(3)))
 
 
-def test_environment(monkeypatch):
+def test_environment_variable_of_the_wrong_type_is_refused(monkeypatch):
     monkeypatch.setenv("TILEWRIGHT_STRICT", "perhaps")
     with pytest.raises(Exception, match="TILEWRIGHT_STRICT must be bool"):
         compiled(double)(torch.ones(3))
@@ -58,13 +58,13 @@ def with_unknown_op(x):
     return y + 1
 
 
-def test_strict_lists_every_missing_op():
+def test_strict_mode_error_names_op_and_location():
     with pytest.raises(Exception, match=r"(?s)strict mode.*linalg_qr.*test_backend\.py"):
         compiled(with_unknown_op, options={"strict": True})(torch.randn(4, 4))
     assert issubclass(UnsupportedError, RuntimeError)
 
 
-def test_fallback_runs_the_rest_and_says_why():
+def test_fallback_compiles_other_segments_and_warns_with_reason():
     tilewright.report(clear=True)
     x = torch.randn(4, 4)
     with pytest.warns(UserWarning, match="linalg_qr"), torch.no_grad():
@@ -93,7 +93,7 @@ def test_data_dependent_size_falls_back():
 # -- report ------------------------------------------------------------------------
 
 
-def test_report_counts():
+def test_report_counts_calls_and_kernels():
     tilewright.report(clear=True)
     with torch.no_grad():
         fn = compiled(double)
@@ -114,7 +114,7 @@ def test_copied_inputs_are_reported():
 # -- results -------------------------------------------------------------------------
 
 
-def test_batch_norm_mutation():
+def test_batch_norm_updates_running_statistics_as_eager():
     torch.manual_seed(0)
     ours, theirs = nn.BatchNorm2d(3), nn.BatchNorm2d(3)
     x = torch.randn(2, 3, 5, 5)
@@ -126,7 +126,7 @@ def test_batch_norm_mutation():
     assert ours.num_batches_tracked == theirs.num_batches_tracked == 3
 
 
-def test_input_mutation():
+def test_in_place_write_to_argument_equals_eager():
     def fn(x, y):
         x.add_(y)
         return x * 2
@@ -137,7 +137,7 @@ def test_input_mutation():
     assert torch.equal(a, b)
 
 
-def test_results_that_are_inputs_views_none_or_repeated():
+def test_results_that_are_inputs_views_or_none_alias_as_in_eager():
     def fn(x, y):
         z = x + y
         return x, None, z, z, x.t(), y[1:], 3
@@ -151,14 +151,14 @@ def test_results_that_are_inputs_views_none_or_repeated():
     assert part.data_ptr() == y[1:].data_ptr()
 
 
-def test_a_kernel_of_many_operands():
+def test_kernel_with_more_than_64_operands_matches_eager():
     """More operands than a word has bits."""
     from numbers_rule import check
 
     check(lambda *xs: (torch.cat(xs, 1), torch.stack(xs), sum(xs)), *[torch.randn(3, 5) for _ in range(100)])
 
 
-def test_packs_that_are_results():
+def test_packed_parameters_that_are_results_match_eager():
     """Values computed only from parameters are computed once, but returned in every call."""
     model = torch.nn.Linear(17, 33)
 
@@ -174,20 +174,20 @@ def test_packs_that_are_results():
             model.weight.mul_(1.5)
 
 
-def test_constant_result():
+def test_constant_results_equal_eager():
     with torch.no_grad():
         got = compiled(lambda x: (torch.arange(5), torch.tensor([1.0, 2.0]), x * 2))(torch.ones(2))
     assert torch.equal(got[0], torch.arange(5)) and torch.equal(got[1], torch.tensor([1.0, 2.0]))
 
 
-def test_strides_of_results():
+def test_channels_last_result_has_strides_of_eager():
     x = torch.randn(2, 3, 5, 7).contiguous(memory_format=torch.channels_last)
     with torch.no_grad():
         got = compiled(double)(x)
     assert got.stride() == double(x).stride() and torch.equal(got, double(x))
 
 
-def test_results_outlive_the_call():
+def test_results_are_not_overwritten_by_later_calls():
     with torch.no_grad():
         fn = compiled(double)
         results = [fn(torch.full((100_000,), float(n))) for n in range(4)]
@@ -205,7 +205,7 @@ def test_dynamic_sizes_compile_once():
     assert len(tilewright.report()) == 1
 
 
-def test_training_with_dynamic_sizes():
+def test_gradient_with_dynamic_sizes_matches_eager():
     w = torch.randn(16, 8, requires_grad=True)
     fn = compiled(lambda x, w: torch.tanh(x @ w).sum(), dynamic=True)
     for rows in (2, 5, 17):
@@ -215,7 +215,7 @@ def test_training_with_dynamic_sizes():
         torch.testing.assert_close(got, want)
 
 
-def test_dropout_is_reproducible_and_shares_its_mask():
+def test_dropout_repeats_by_seed_and_shares_its_mask_with_backward():
     x = torch.ones(64, 64, requires_grad=True)
     fn = compiled(lambda x: nn.functional.dropout(x, 0.25))
 
@@ -231,7 +231,7 @@ def test_dropout_is_reproducible_and_shares_its_mask():
     assert torch.allclose(y[y > 0], torch.tensor(1 / 0.75))
 
 
-def test_changed_parameters_are_seen():
+def test_next_call_uses_changed_parameters():
     layer = nn.Linear(16, 8)
     x = torch.randn(4, 16)
     fn = compiled(layer)
@@ -273,5 +273,5 @@ def test_wrong_arguments_are_refused_by_the_call():
         call([torch.ones(3, device="meta")])
 
 
-def test_entry_point_name():
+def test_backend_is_registered_as_tilewright():
     assert "tilewright" in torch._dynamo.list_backends(exclude_tags=())

@@ -39,7 +39,7 @@ def program(fn, *arguments, dynamic=False):
 # -- at a call of the compiled program ----------------------------------------------
 
 
-def test_wrong_dtype_shape_rank_device_count():
+def test_wrong_dtype_shape_rank_device_or_count_is_refused():
     call = program(lambda x: x * 2 + 1, torch.ones(3, 4))
     assert torch.equal(call([torch.ones(3, 4)])[0], torch.full((3, 4), 3.0))
     for bad, kind, text in [
@@ -57,7 +57,7 @@ def test_wrong_dtype_shape_rank_device_count():
         call([torch.ones(3, 4), torch.ones(3, 4)])
 
 
-def test_wrong_symbolic_sizes():
+def test_wrong_symbolic_sizes_are_refused():
     call = program(lambda x: x * 2, torch.ones(6, 4), dynamic=True)
     x = torch.ones(6, 4)
     assert torch.equal(call([6, 4, x])[0], x * 2)
@@ -82,7 +82,7 @@ COMPLEX = torch.randn(4, dtype=torch.complex64)
     (lambda x: (x * 2).to(torch.float8_e5m2fnuz), torch.randn(4), r"aten\._to_copy\.default: its result: its dtype torch\.float8_e5m2fnuz"),
     (lambda x: x * 2, torch.ones(3, device="meta"), r"it is on meta; Tilewright compiles for cpu"),
 ], ids=["complex", "float8 e4m3fnuz", "float8 e5m2fnuz", "to float8", "meta"])  # fmt: skip
-def test_unsupported_dtype_or_device(fn, argument, text):
+def test_unsupported_dtype_or_device_runs_in_eager_with_reason(fn, argument, text):
     with pytest.raises(Exception, match=r"(?s)strict mode.*" + text + r".*test_bad_input\.py:\d+"):
         run(fn, argument, strict=True)
     from tilewright import compiled as module
@@ -94,7 +94,7 @@ def test_unsupported_dtype_or_device(fn, argument, text):
         assert torch.equal(got.to(torch.complex64), fn(argument).to(torch.complex64))
 
 
-def test_sparse_and_quantized_run_in_eager():
+def test_sparse_and_quantized_tensors_run_in_eager():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         sparse = torch.eye(3).to_sparse()
@@ -106,7 +106,7 @@ def test_sparse_and_quantized_run_in_eager():
 
 
 @pytest.mark.parametrize("argument", [COMPLEX.conj().imag, COMPLEX.conj()])
-def test_lazy_negatives_and_conjugates(argument):
+def test_lazy_negative_and_conjugate_arguments_equal_eager(argument):
     assert argument.is_neg() or argument.is_conj()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # complex numbers run in eager
@@ -114,7 +114,7 @@ def test_lazy_negatives_and_conjugates(argument):
     assert torch.equal(run(lambda x: x * 2, COMPLEX.conj().imag.resolve_neg()), COMPLEX.conj().imag * 2)
 
 
-def test_a_lazy_negative_that_is_written():
+def test_in_place_write_to_lazy_negative_equals_eager():
     def fn(x):
         x.mul_(2)
         return x + 1
@@ -126,7 +126,7 @@ def test_a_lazy_negative_that_is_written():
     assert torch.equal(ours, theirs)
 
 
-def test_guards_see_a_negative_bit_that_comes_later():
+def test_guards_detect_a_negative_bit_in_a_later_call():
     torch._dynamo.reset()
     with torch.no_grad():
         fn = torch.compile(lambda x: x * 2, backend=backend)
@@ -137,12 +137,12 @@ def test_guards_see_a_negative_bit_that_comes_later():
 # -- memory ---------------------------------------------------------------------------------
 
 
-def test_out_of_memory_in_the_arena():
+def test_out_of_memory_for_the_arena_raises_memory_error():
     with pytest.raises(MemoryError, match=r"tilewright: out of memory: this call needs an arena of \d+ bytes.*smaller inputs"):
         run(lambda a, b: torch.softmax(a @ b, -1) @ a, torch.ones(10**7, 4), torch.ones(4, 10**7))
 
 
-def test_out_of_memory_in_a_result():
+def test_out_of_memory_for_a_result_raises_memory_error():
     with pytest.raises(MemoryError, match=r"out of memory: a result float32\[10000000, 10000000\] needs 400000000000000 bytes"):
         run(lambda a, b: a @ b, torch.ones(10**7, 4), torch.ones(4, 10**7))
     assert torch.equal(run(lambda x: x * 2, torch.ones(3)), torch.full((3,), 2.0))
@@ -166,14 +166,14 @@ def driver():
     (b"import torch\n", "is not MLIR that Tilewright reads"),
     (b"ML\xefR\x07broken", "is not MLIR that Tilewright reads"),
 ], ids=["empty", "zip", "elf", "text", "bytecode"])  # fmt: skip
-def test_model_file_that_is_none(tmp_path, content, text):
+def test_driver_refuses_a_file_that_is_not_a_model(tmp_path, content, text):
     (tmp_path / "model").write_bytes(content)
     done = subprocess.run([driver(), "compile", str(tmp_path / "model")], capture_output=True)
     message = done.stderr.decode(errors="replace")
     assert done.returncode == 1 and text in message and str(tmp_path / "model") in message
 
 
-def test_truncated_module(tmp_path):
+def test_driver_refuses_a_truncated_module(tmp_path):
     run(lambda x: torch.softmax(x, -1), torch.ones(3, 4), dump=str(tmp_path / "dump"))
     whole = (tmp_path / "dump" / "0-imported.mlir").read_text()
     for cut in range(1, len(whole) - 4, max(1, len(whole) // 20)):
@@ -190,7 +190,7 @@ def classes(index, weight):
 
 
 @pytest.mark.parametrize("dynamic", [False, True])
-def test_an_assert_is_raised_as_torch_does(dynamic):
+def test_failed_assert_raises_the_error_of_torch_with_location(dynamic):
     torch._dynamo.reset()
     compiled = torch.compile(classes, backend="tilewright", fullgraph=True, dynamic=dynamic, options={"strict": True})
     weight = torch.randn(5, 3, requires_grad=True)
@@ -205,7 +205,7 @@ def test_an_assert_is_raised_as_torch_does(dynamic):
     assert torch.equal(compiled(torch.tensor([4, 0]), weight), classes(torch.tensor([4, 0]), weight))
 
 
-def test_an_assert_between_parts():
+def test_failed_asserts_between_segments_raise_the_errors_of_torch():
     """The first assert is in a program that is surrounded by ops in eager. The second one checks the result of such
     an op."""
 
@@ -227,7 +227,7 @@ def test_an_assert_between_parts():
             assert str(theirs.value) in str(ours.value)
 
 
-def test_an_assert_writes_nothing_else():
+def test_assert_in_a_graph_with_in_place_write_raises_error():
     def function(x, y):
         torch._assert_async((y > 0).all(), "not positive")
         return x.add_(1)
@@ -244,7 +244,7 @@ def inverse(x):
 
 
 @pytest.mark.parametrize("training", [False, True])
-def test_a_singular_matrix(training):
+def test_inverse_of_a_singular_matrix_raises_the_error_of_torch(training):
     """The check of `info` is an effect of torch's, with a token."""
     torch._dynamo.reset()
     compiled = torch.compile(inverse, backend="tilewright", fullgraph=True, options={"strict": True})
@@ -258,7 +258,7 @@ def test_a_singular_matrix(training):
     assert str(ours.value).startswith(str(theirs.value).splitlines()[0])
 
 
-def test_several_effects_in_order():
+def test_graph_with_several_inverses_raises_error_for_each():
     def both(x, y):
         return torch.linalg.inv(x) + torch.linalg.inv(y)
 

@@ -27,14 +27,14 @@ def race(workload: str, **ratios: float) -> Race:
     return Race(workload, "f32", 2, entries=entries)
 
 
-def test_the_best_peer_counts_and_a_missing_one_does_not():
+def test_ratio_is_to_the_best_peer_that_is_installed():
     both = race("bert", inductor=1.5, openvino=1.1)
     assert both.ratio("inductor", "openvino") == 1.1
     assert race("bert", inductor=1.5, openvino=0.0).ratio("inductor", "openvino") == 1.5
     assert race("bert", openvino=0.0).ratio("openvino") is None
 
 
-def test_every_workload_has_to_reach_a_bar():
+def test_goal_is_held_only_if_every_workload_reaches_its_bar():
     goal = Goal("two models", "f32", ("a", "b"), (Bar(("inductor",), 1.2, 1.4),))
     measured = [race("a", inductor=1.3), race("b", inductor=2.0)]
     (plain,), (amx,) = judge(goal, measured, amx=False), judge(goal, measured, amx=True)
@@ -42,7 +42,7 @@ def test_every_workload_has_to_reach_a_bar():
     assert not amx.held
 
 
-def test_a_mean_needs_its_worst_too():
+def test_mean_goal_also_bounds_the_worst_workload():
     goal = Goal("many", "f32", ("a", "b"), (Bar(("eager",), 1.4, 1.4, 0.9, 0.9),), each=False)
     (good,) = judge(goal, [race("a", eager=1.0), race("b", eager=2.0)], amx=False)
     assert good.held and good.value == pytest.approx(2**0.5)
@@ -50,7 +50,7 @@ def test_a_mean_needs_its_worst_too():
     assert bad.value > 1.4 and not bad.held
 
 
-def test_the_roof_speaks_for_what_misses_the_bar():
+def test_goal_that_misses_its_bar_is_held_near_the_roof():
     goal = Goal("two models", "f32", ("a", "b"), (Bar(("inductor",), 1.2, 1.4),))
     (verdict,) = judge(goal, [race("a", inductor=1.1), race("b", inductor=2.0)], amx=False)
     assert not verdict.held and verdict.short == ("a",)
@@ -62,7 +62,7 @@ def test_the_roof_speaks_for_what_misses_the_bar():
     assert judge(memory, [race("a", inductor=1.0)], False)[0].short == ()
 
 
-def test_weights_that_no_cache_holds_come_from_memory():
+def test_roof_of_streamed_weights_uses_memory_bandwidth():
     limits = {"f32": 100.0, "l2": 50.0, "l3": 20.0, "dram": 5.0, "l2_bytes": 1000, "l3_bytes": 10000}
     step = {"flops": 100, "bytes": 2000, "kept": 1500}
     assert roof._roof(step, "f32", limits, streamed=False) == 2000 / 20
@@ -70,7 +70,7 @@ def test_weights_that_no_cache_holds_come_from_memory():
     assert roof._roof(step | {"bytes": 900, "kept": 0}, "f32", limits, streamed=True) == 900 / 50
 
 
-def test_first_calls_and_memory_are_quotients_of_the_peer():
+def test_first_call_and_peak_memory_are_ratios_to_the_peer():
     first = Goal("first", "f32", ("a",), (Bar(("inductor",), 4.0, 4.0),), "first")
     peak = Goal("peak", "f32", ("a",), (Bar(("inductor",), 1.0, 1.0),), "peak")
     assert judge(first, [race("a", inductor=1.0)], False)[0].value == 5.0
@@ -90,13 +90,13 @@ def test_the_interval_holds_the_median():
     assert interval([3.0]) == (3.0, 3.0)
 
 
-def test_same_seed_same_weights():
+def test_workload_has_the_same_weights_and_inputs_each_time():
     a, b = workloads.make("encoder-128", "bf16"), workloads.make("encoder-128", "bf16")
     assert all(torch.equal(x, y) for x, y in zip(a.model.parameters(), b.model.parameters()))
     assert torch.equal(a.inputs["x"], b.inputs["x"]) and a.inputs["x"].dtype == torch.bfloat16
 
 
-def test_a_race_of_processes():
+def test_race_measures_ratio_error_and_memory_of_each_process():
     result = run("gemm:32x48x64", "f32", 1, ["tilewright", "eager", "openvino"], seconds=0.1, warm=True)
     ours, eager = result.entries["tilewright"], result.entries["eager"]
     assert not ours.failed and not eager.failed, (ours.failed, eager.failed)
@@ -107,7 +107,7 @@ def test_a_race_of_processes():
     assert other.failed or other.ratio > 0  # left out, with the reason, if it is not installed
 
 
-def test_a_cold_race_floods_the_caches():
+def test_cold_race_evicts_the_caches_before_each_call():
     from tilewright.bench.worker import Worker
 
     cold = run("gemm:8x64x64", "f32", 1, ["tilewright", "eager"], seconds=0.1, errors=False, cold=True)
@@ -119,14 +119,14 @@ def test_a_cold_race_floods_the_caches():
     assert worker.flood.nbytes >= 4 * (2 << 20) and worker.flood[0] >= 3
 
 
-def test_what_fails_is_left_out_and_named():
+def test_failing_peer_is_left_out_with_its_reason():
     result = run("cross-entropy", "f32", 1, ["tilewright", "openvino"], seconds=0.1, errors=False)
     failed = result.entries["openvino"].failed
     assert "OpConversionFailure" in failed or "Unavailable" in failed  # unsupported, or not installed
     assert not result.entries["tilewright"].failed
 
 
-def test_kernels_and_their_roof():
+def test_roof_counts_flops_bytes_and_seconds_of_kernels():
     work = workloads.make("mlp", "f32")
     rows, seconds, limits = roof.measure(work, "f32", 1, calls=2)
     assert sum(row.launches for row in rows) == 3
@@ -139,13 +139,13 @@ def test_kernels_and_their_roof():
     assert "tiles" in roof.table(rows, seconds, limits)
 
 
-def test_more_layers_than_dynamo_recompiles():
+def test_roof_measures_more_layers_than_the_recompile_limit():
     for width in range(16, 16 * 11, 16):
         rows, _, _ = roof.measure(workloads.make(f"gemm:8x{width}x16", "f32"), "f32", 1, calls=1)
         assert [row.flops for row in rows] == [2 * 8 * width * 16]
 
 
-def test_kernels_as_json(tmp_path, capsys):
+def test_per_kernel_report_is_written_as_json(tmp_path, capsys):
     stored = tmp_path / "kernels.json"
     assert command.main(["gemm:16x32x48", "--dtype", "f32", "--threads", "1", "--per-kernel", "--json", str(stored)]) == 0
     (measured,) = json.loads(stored.read_text())["roofs"]
@@ -153,7 +153,7 @@ def test_kernels_as_json(tmp_path, capsys):
     assert 0 < measured["share"] and f"{measured['share']:.0%} of the roof" in capsys.readouterr().out
 
 
-def test_a_graph_that_breaks_is_no_row(monkeypatch):
+def test_workload_with_a_graph_break_is_an_error(monkeypatch):
     from tilewright.bench.worker import Worker
 
     def breaks(x):
@@ -166,7 +166,7 @@ def test_a_graph_that_breaks_is_no_row(monkeypatch):
         Worker().start("broken", "f32", "tilewright", 1)
 
 
-def test_json_and_chart(tmp_path, capsys):
+def test_bench_writes_json_and_chart(tmp_path, capsys):
     arguments = ["gemm:16x16x16", "--dtype", "f32", "--threads", "1", "--peers", "eager", "--seconds", "0.05",
                  "--json", str(tmp_path / "r.json")]  # fmt: skip
     chart = tmp_path / "r.png"
@@ -179,7 +179,7 @@ def test_json_and_chart(tmp_path, capsys):
 
 
 @pytest.mark.skipif(not DRIVER.exists(), reason="not a build tree")
-def test_the_driver_hands_over():
+def test_driver_forwards_bench_arguments_to_python():
     environment = dict(os.environ, TILEWRIGHT_PYTHON=sys.executable)
     listed = subprocess.run([DRIVER, "bench", "--list"], env=environment, capture_output=True, text=True, timeout=120)
     assert listed.returncode == 0 and "gemm:MxNxK" in listed.stdout and "inductor-freezing" in listed.stdout
@@ -200,7 +200,7 @@ def test_peers_compute_the_same_operation(name, peer):
     assert (got - want).square().mean().sqrt() < 1e-4 * want.square().mean().sqrt()
 
 
-def test_dynamic_rows_are_timed_against_a_compile_for_each():
+def test_dynamic_rows_are_timed_against_static_compiles():
     from tilewright.bench import dynamic
 
     rows = dynamic.measure("96x64", "f32", 1, 0.0, rows=(3, 40))

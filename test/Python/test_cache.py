@@ -90,7 +90,7 @@ def test_second_process_compiles_nothing(process, tmp_path):
 
 
 @pytest.mark.parametrize("damage", ["truncated", "altered", "foreign"])
-def test_damaged_entry_is_put_aside_and_built_again(here, tmp_path, damage):
+def test_damaged_entry_is_quarantined_and_compiled_again(here, tmp_path, damage):
     first = here()
     (entry,) = entries(tmp_path / "cache")
     whole = entry.read_bytes()
@@ -105,7 +105,7 @@ def test_damaged_entry_is_put_aside_and_built_again(here, tmp_path, damage):
 
 
 @pytest.mark.parametrize("change", [{"threads": 1}, {"cpu": "x86-64-v3"}, {"rounding": "eager"}])
-def test_changed_option_misses(here, change):
+def test_changed_option_misses_the_cache(here, change):
     if change == {"threads": 1} and len(os.sched_getaffinity(0)) == 1:
         pytest.skip("one thread is all there is")
     assert here()["cache"].startswith("miss: ")
@@ -114,7 +114,7 @@ def test_changed_option_misses(here, change):
 
 
 @pytest.mark.parametrize("how", ["option", "environment", "dump"])
-def test_off(here, tmp_path, monkeypatch, how):
+def test_cache_is_off_by_option_environment_variable_or_dump(here, tmp_path, monkeypatch, how):
     if how == "environment":
         monkeypatch.setenv("TILEWRIGHT_CACHE", "0")
     options = {"option": {"cache": False}, "environment": {}, "dump": {"dump": str(tmp_path / "dump")}}[how]
@@ -124,7 +124,7 @@ def test_off(here, tmp_path, monkeypatch, how):
     assert not entries(tmp_path / "cache")
 
 
-def test_folder_that_cannot_be_written_is_named_once(here, tmp_path, monkeypatch):
+def test_cache_folder_that_cannot_be_written_warns_once(here, tmp_path, monkeypatch):
     (tmp_path / "file").write_text("not a folder")
     bad = str(tmp_path / "file" / "cache")
     monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", bad)
@@ -135,7 +135,7 @@ def test_folder_that_cannot_be_written_is_named_once(here, tmp_path, monkeypatch
     assert here()["told"] == []
 
 
-def test_printed_report_tells(here):
+def test_printed_report_states_cache_miss_and_hit(here):
     here()
     assert "cache: miss: there is no entry" in str(tilewright.report())
     here()

@@ -42,21 +42,21 @@ def inputs(dtype=torch.float32):
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize("name", MODELS)
-def test_clean_model_passes_reference(name, dtype):
+def test_correct_model_passes_the_reference_check(name, dtype):
     model, arguments = MODELS[name]()
     model = model.eval().to(dtype)
     with torch.no_grad():
         compiled(model, "reference")(*[x.to(dtype) if x.is_floating_point() else x for x in arguments])
 
 
-def test_results_are_the_target_s_own():
+def test_reference_check_does_not_change_results():
     with torch.no_grad():
         want = compiled(two_layers, "")(*inputs())
         torch._dynamo.reset()
         assert torch.equal(compiled(two_layers, "reference")(*inputs()), want)
 
 
-def test_gradients_and_dynamic_sizes_pass_reference():
+def test_gradients_and_dynamic_sizes_pass_the_reference_check():
     x, w, v = [t.requires_grad_() for t in inputs()]
     fn = torch.compile(two_layers, backend=backend, dynamic=True, options={"check": "reference"})
     for rows in (40, 17, 3):
@@ -88,13 +88,13 @@ def unbroken():
     return run_broken("nothing", "")
 
 
-def test_plug_in_without_a_mistake_is_clean(unbroken):
+def test_correct_plug_in_target_passes_the_reference_check(unbroken):
     assert unbroken.strip().endswith("clean"), unbroken
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 @pytest.mark.parametrize("ops,line", [("add+gelu", "hidden = "), ("softmax+add", "softmax")])
-def test_wrong_kernel_is_found(unbroken, ops, line, dtype):
+def test_reference_check_names_ops_and_line_of_a_wrong_kernel(unbroken, ops, line, dtype):
     said = run_broken("sign", ops, dtype)
     lines = HERE.read_text().splitlines()[LINE_OF_MODEL:]
     number = next(i for i, text in enumerate(lines, LINE_OF_MODEL + 1) if line in text)
@@ -103,12 +103,12 @@ def test_wrong_kernel_is_found(unbroken, ops, line, dtype):
     assert "broken gives" in said and "reference" in said and "RMS error" in said, said
 
 
-def test_one_wrong_element_is_found(unbroken):
+def test_reference_check_names_index_of_a_wrong_element(unbroken):
     said = run_broken("element", "add+gelu")
     assert "(matmul+add+gelu, " in said and "element [3, 3]" in said, said
 
 
-def test_check_values():
+def test_unknown_check_value_is_refused():
     with pytest.raises(Exception, match=r"options\['check'\] is .*'reference'.*'eager'"):
         compiled(two_layers, "both")(*inputs())
 
@@ -118,13 +118,13 @@ def test_check_values():
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize("name", ["bert", "llama"])
-def test_clean_model_passes_eager(name, dtype):
+def test_correct_model_passes_the_eager_check(name, dtype):
     model, arguments = MODELS[name]()
     with torch.no_grad():
         compiled(model.eval().to(dtype), "eager")(*arguments)
 
 
-def test_training_and_dynamic_sizes_pass_eager():
+def test_training_with_dynamic_sizes_passes_the_eager_check():
     x, w, v = [t.requires_grad_() for t in inputs()]
     fn = torch.compile(two_layers, backend=backend, dynamic=True, options={"check": "eager"})
     for rows in (40, 17, 3):
@@ -152,7 +152,7 @@ class SwappedGraph:
     ("aten.ge.Scalar", "aten.gt.Scalar", lambda x: torch.where(x.round() > 0, x, x * 2)),
     ("aten.sub.Tensor", "aten.add.Tensor", lambda x: torch.softmax(x + 2 * x.exp(), -1)),
 ])  # fmt: skip
-def test_wrong_importer_row_is_found(monkeypatch, wrong, right, fn):
+def test_eager_check_names_the_node_of_a_wrong_importer_row(monkeypatch, wrong, right, fn):
     from tilewright import _tilewright
     from tilewright.check import CheckError
 
@@ -167,7 +167,7 @@ def test_wrong_importer_row_is_found(monkeypatch, wrong, right, fn):
             compiled(fn, "eager")(x)
 
 
-def test_wrong_view_is_found(monkeypatch):
+def test_eager_check_finds_a_wrong_view(monkeypatch):
     """In a compiled graph, torch makes a view of an argument; alone, the view is imported."""
     from tilewright import _tilewright
     from tilewright.check import CheckError
@@ -183,7 +183,7 @@ def test_wrong_view_is_found(monkeypatch):
         compiled(lambda x: x.permute(1, 0, 2) + 1, "eager")(torch.randn(3, 3, 3))
 
 
-def test_bound_of_the_eager_check():
+def test_eager_check_reports_only_differences_beyond_its_bound():
     want = torch.randn(2000)
     exact = want.double()
     assert difference(want.clone(), want, exact) == ""
@@ -194,7 +194,7 @@ def test_bound_of_the_eager_check():
     assert "torch.float64" in difference(exact, want, exact)
 
 
-def test_unchecked_nodes_have_reasons(monkeypatch):
+def test_eager_check_states_why_a_node_is_unchecked(monkeypatch):
     seen = []
 
     class Kept(check.EagerCheck):

@@ -50,7 +50,7 @@ def exported(folder, model, *inputs):
     return folder / "model.pt2"
 
 
-def test_steps_of_a_recurrence_are_the_same_kernels(tmp_path):
+def test_number_of_kernels_does_not_grow_with_recurrence_steps(tmp_path):
     torch.manual_seed(0)
     model, counts = Recurrence(), []
     for steps in (16, 64):
@@ -59,7 +59,7 @@ def test_steps_of_a_recurrence_are_the_same_kernels(tmp_path):
     assert counts[0] == counts[1] and counts[0][0] <= 12, counts
 
 
-def test_a_long_recurrence_is_right(tmp_path):
+def test_long_recurrence_matches_float64(tmp_path):
     torch.manual_seed(0)
     model, x = Recurrence(), torch.randn(150, 1, 24)
     file = exported(tmp_path, model, x)
@@ -88,7 +88,7 @@ class Scan(torch.nn.Module):
 
 
 @pytest.mark.parametrize("dim", [0, 1, -1])
-def test_many_results_of_a_scan_are_right(dim):
+def test_stacked_results_of_a_scan_match_float64(dim):
     """One-shot bufferization took two minutes to compare 256 insertions of one kernel with each other."""
     torch.manual_seed(0)
     model, x, decay = Scan(dim), torch.randn(2, 256, 2048), torch.rand(2, 256, 2048)
@@ -97,7 +97,7 @@ def test_many_results_of_a_scan_are_right(dim):
 
 
 @pytest.mark.parametrize("padding", [False, True])
-def test_code_does_not_grow_with_a_window(tmp_path, padding):
+def test_code_size_does_not_grow_with_window_length(tmp_path, padding):
     lengths = []
     for taps in (64, 512):
         model = torch.nn.Conv1d(32, 32, taps, groups=32, padding=taps // 2 if padding else 0)
@@ -108,7 +108,7 @@ def test_code_does_not_grow_with_a_window(tmp_path, padding):
 @pytest.mark.parametrize("taps, padding, stride, dilation, channels, groups", [
     (33, 16, 1, 1, 32, 32), (64, 32, 1, 1, 32, 32), (129, 200, 1, 1, 10, 5), (40, 0, 3, 2, 32, 8), (37, 18, 2, 1, 8, 4), (512, 256, 1, 1, 4, 4),
 ])  # fmt: skip
-def test_long_windows_are_right(taps, padding, stride, dilation, channels, groups):
+def test_conv1d_with_long_window_and_gradient_match_float64(taps, padding, stride, dilation, channels, groups):
     torch.manual_seed(0)
     model = torch.nn.Conv1d(channels, channels, taps, padding=padding, stride=stride, dilation=dilation, groups=groups)
     x = torch.randn(2, channels, 333, requires_grad=True)

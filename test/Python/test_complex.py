@@ -56,7 +56,7 @@ def close(got, want):
 
 
 @pytest.mark.parametrize("name", NATIVE)
-def test_native(name):
+def test_complex_op_is_native_and_matches_eager(name):
     function, arguments = NATIVE[name]
     torch._dynamo.reset()
     compiled = compiled_strictly(function)
@@ -65,14 +65,14 @@ def test_native(name):
 
 
 @pytest.mark.parametrize("name", [n for n in NATIVE if n not in ("rotary", "rotary of bf16")])  # a head's size that is a symbol and half another
-def test_symbolic_sizes(name):
+def test_complex_op_with_symbolic_sizes_matches_eager(name):
     function, arguments = NATIVE[name]
     torch._dynamo.reset()
     close(compiled_strictly(function, dynamic=True)(*arguments), function(*arguments))
 
 
 @pytest.mark.parametrize("name", ["rotary", "rotary of bf16", "rotary and its angles", "arithmetic", "products", "shapes", "sums", "pads", "choices"])
-def test_gradients(name):
+def test_complex_op_gradient_matches_eager(name):
     function, arguments = NATIVE[name]
     torch._dynamo.reset()
 
@@ -86,7 +86,7 @@ def test_gradients(name):
         torch.testing.assert_close(got, want)
 
 
-def test_rotary_of_any_length():
+def test_complex_rotary_embedding_of_dynamic_length_matches_eager():
     torch._dynamo.reset()
     compiled = compiled_strictly(rotary)
     for length in (7, 9, 33):
@@ -108,7 +108,7 @@ ALIASES = {
 
 @pytest.mark.parametrize("dynamic", [False, True])
 @pytest.mark.parametrize("name", ALIASES)
-def test_results_lie_where_eagers_do(name, dynamic):
+def test_complex_results_alias_storage_as_in_eager(name, dynamic):
     torch._dynamo.reset()
     a = z(4, 6)
     compiled = compiled_strictly(ALIASES[name], dynamic=dynamic)
@@ -120,7 +120,7 @@ def test_results_lie_where_eagers_do(name, dynamic):
         assert [t.storage_offset() for t in got] == [t.storage_offset() for t in want]
 
 
-def test_an_argument_that_is_written():
+def test_in_place_write_to_complex_argument_matches_eager():
     torch._dynamo.reset()
     compiled = compiled_strictly(lambda a, b: a.mul_(b) + 1)
     a, b = z(4, 6), z(6, seed=1)
@@ -129,7 +129,7 @@ def test_an_argument_that_is_written():
     torch.testing.assert_close(mine, a * b)
 
 
-def test_fourier_transforms_stay():
+def test_fourier_transforms_run_in_eager_between_compiled_segments():
     """The ops between the transforms stay complex, too, in eager's strides; those before and after them are compiled."""
 
     def function(x, w):

@@ -15,6 +15,6 @@ def modules():
                 yield entry.stem
 
 
-def test_no_two_modules_have_one_name():
+def test_modules_of_the_harnesses_have_distinct_names():
     count = Counter(modules())
     assert len(count) > 30 and not [name for name, times in count.items() if times > 1 and name not in PROCESSES]

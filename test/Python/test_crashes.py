@@ -51,7 +51,7 @@ def python(script, crash, tmp_path, **options):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_graph_runs_in_eager(kind, tmp_path):
+def test_graph_that_crashes_the_compiler_runs_in_eager(kind, tmp_path):
     done = python(SCRIPT, f"structured:{kind}", tmp_path)
     assert done.returncode == 0, done.stderr
     assert f"the compiler crashed: {KINDS[kind]}" in done.stdout and "in stage structured" in done.stdout
@@ -60,13 +60,13 @@ def test_the_graph_runs_in_eager(kind, tmp_path):
 
 
 @pytest.mark.parametrize("stage", [s for s in STAGES if s != "structured"])
-def test_in_every_stage(stage, tmp_path):
+def test_crash_in_each_stage_is_reported_with_its_stage(stage, tmp_path):
     done = python(SCRIPT, f"{stage}:signal", tmp_path)
     assert done.returncode == 0, done.stderr
     assert f"in stage {stage}" in done.stdout
 
 
-def test_strict_is_an_error(tmp_path):
+def test_crash_in_strict_mode_is_a_compile_error(tmp_path):
     script = """
 import torch, tilewright
 for i in range(2):
@@ -84,7 +84,7 @@ for i in range(2):
     assert "the compiler crashed: signal 6" in done.stdout and "again:" in done.stdout
 
 
-def test_a_signal_of_the_program_s_own_is_not_caught(tmp_path):
+def test_signal_outside_of_the_compiler_is_not_caught(tmp_path):
     """After a compile, the previous signal handlers are restored: faulthandler's, and the system's."""
     script = """
 import ctypes, faulthandler, torch, tilewright
@@ -96,7 +96,7 @@ ctypes.string_at(0)
     assert done.returncode == -11 and "Fatal Python error: Segmentation fault" in done.stderr
 
 
-def test_of_the_program(tmp_path):
+def test_driver_reports_a_crash_as_an_error(tmp_path):
     """tilewright compile and run report an error and do not end with a signal."""
     (tmp_path / "m.mlir").write_text("func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n  %0 = tw.exp %x : (tensor<4xf32>) -> tensor<4xf32>\n  return %0 : tensor<4xf32>\n}\n")
     for words in (["compile", tmp_path / "m.mlir", "--emit=target"], ["run", tmp_path / "m.mlir"], ["compile", tmp_path / "m.mlir", "-o", tmp_path / "m.so"]):

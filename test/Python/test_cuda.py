@@ -40,45 +40,45 @@ def product(m, n, k, dtype, turned_a=False, turned_b=False):
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("turned_a", [False, True])
 @pytest.mark.parametrize("turned_b", [False, True])
-def test_product_in_every_order(dtype, turned_a, turned_b):
+def test_half_precision_product_of_transposed_operands_matches_eager(dtype, turned_a, turned_b):
     check(lambda a, b: a @ b, *product(128, 128, 128, dtype, turned_a, turned_b))
 
 
 @pytest.mark.parametrize("epilogue", EPILOGUES)
-def test_product_with_what_follows(epilogue):
+def test_product_with_epilogue_matches_eager(epilogue):
     a, b = product(100, 130, 70, torch.bfloat16)
     check(lambda a, b, bias, residual: EPILOGUES[epilogue](a @ b, bias, residual), a, b,
           torch.randn(130).bfloat16(), torch.randn(100, 130).bfloat16())  # fmt: skip
 
 
 @pytest.mark.parametrize("rows", [1, 3, 17])
-def test_product_of_few_rows(rows):
+def test_product_of_few_rows_matches_eager(rows):
     a, b = product(rows, 96, 80, torch.bfloat16, turned_b=True)
     check(lambda a, b, bias: F.silu(a @ b + bias), a, b, torch.randn(96).bfloat16())
 
 
 @pytest.mark.parametrize("sizes", [(256, 384, 512), (64, 65, 33), (129, 63, 47)])
-def test_product_sizes(sizes):
+def test_product_with_whole_and_partial_tiles_matches_eager(sizes):
     check(lambda a, b: a @ b, *product(*sizes, torch.bfloat16))
 
 
-def test_product_batched():
+def test_batched_product_matches_eager():
     check(torch.matmul, torch.randn(3, 40, 48).bfloat16(), torch.randn(3, 48, 56).bfloat16())
     check(torch.matmul, torch.randn(2, 3, 24, 32).half(), torch.randn(2, 3, 40, 32).half().transpose(-1, -2))
 
 
-def test_product_of_symbolic_rows():
+def test_product_with_symbolic_sizes_matches_eager():
     check(lambda a, b: F.relu(a @ b), *product(70, 64, 72, torch.bfloat16), dynamic=True)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.int32, torch.int8])
 @pytest.mark.parametrize("turned", [(False, False), (False, True), (True, False)])
-def test_product_of_other_types(dtype, turned):
+def test_product_of_f32_f64_and_integers_matches_eager(dtype, turned):
     a, b = product(100, 130, 70, torch.float64, *turned)
     check(lambda a, b: a @ b, (a * 9).to(dtype), (b * 9).to(dtype))
 
 
-def test_product_of_f32_is_f32():
+def test_f32_product_has_the_accuracy_of_f32():
     check(lambda a, b: a @ b, torch.randn(33, 50), torch.randn(50, 41))
     check(lambda a, b, c: F.gelu(a @ b + c) * 2, torch.randn(3, 300), torch.randn(300, 65), torch.randn(65))
     check(torch.matmul, torch.randn(2, 3, 24, 32), torch.randn(2, 3, 40, 32).transpose(-1, -2))
@@ -90,20 +90,20 @@ def test_product_of_f32_is_f32():
 
 
 @pytest.mark.parametrize("turned_b", [False, True])
-def test_product_of_int8_on_tensor_cores(turned_b):
+def test_int8_product_on_tensor_cores_equals_eager(turned_b):
     """Sums wrap. Operands that are contiguous along k are copied 16 numbers at a time, others are gathered."""
     a, b = product(129, 72, 144, torch.float64, turned_b=turned_b)
     check(lambda a, b: a @ b, (a * 40).to(torch.int8), (b * 40).to(torch.int8))
     check(torch.matmul, torch.full((2, 17, 70), -128, dtype=torch.int8), torch.full((2, 70, 16), 127, dtype=torch.int8))
 
 
-def test_product_of_a_large_tile():
+def test_f32_product_of_many_rows_and_columns_matches_eager():
     check(lambda a, b: a @ b, torch.randn(1200, 20), torch.randn(20, 1300))
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize("how", [dict(padding=1), dict(stride=2, padding=1), dict(dilation=2)])
-def test_convolution(dtype, how):
+def test_conv2d_matches_eager(dtype, how):
     x, w, b = torch.randn(2, 16, 9, 11).to(dtype), torch.randn(24, 16, 3, 3).to(dtype), torch.randn(24).to(dtype)
     check(lambda x, w, b: F.relu(F.conv2d(x, w, b, **how)), x, w, b)
     check(lambda x, w, b: F.conv2d(x, w, b, **how), x.to(memory_format=torch.channels_last), w, b)
@@ -111,7 +111,7 @@ def test_convolution(dtype, how):
     check(lambda x, w: F.conv2d(x, w, **how), torch.randn(1, 3, 12, 13).to(dtype), torch.randn(24, 3, 3, 3).to(dtype))
 
 
-def test_products_stored_in_another_order():
+def test_product_with_permuted_result_matches_eager():
     a, b = product(70, 40, 48, torch.bfloat16)
     check(lambda a, b: (a @ b).t().contiguous(), a, b)
     check(lambda a, b: torch.relu(a @ b).permute(2, 0, 1).contiguous(), torch.randn(2, 24, 48).bfloat16(), b)
@@ -120,30 +120,30 @@ def test_products_stored_in_another_order():
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize("columns", [7, 512, 4099])
-def test_rows(dtype, columns):
+def test_softmax_layer_norm_and_rms_norm_match_eager(dtype, columns):
     x, weight, bias = torch.randn(5, columns).to(dtype), torch.randn(columns).to(dtype), torch.randn(columns).to(dtype)
     check(lambda x: torch.softmax(x, -1), x)
     check(lambda x, w, b: F.layer_norm(x, [columns], w, b), x, weight, bias)
     check(lambda x, w: F.rms_norm(x, [columns], w, 1e-5), x, weight)
 
 
-def test_long_row():
+def test_softmax_of_long_rows_matches_eager():
     check(lambda x: torch.softmax(x, -1), torch.randn(2, 40000))
 
 
 @pytest.mark.parametrize("dims", [0, 1, 2, (0, 1), (0, 2), (1, 2), (0, 1, 2)])
-def test_reductions(dims):
+def test_reductions_over_each_set_of_dimensions_match_eager(dims):
     x = torch.randn(6, 17, 33)
     for fn in (torch.sum, torch.mean, torch.amax):
         check(lambda x: fn(x, dims), x)
     check(lambda x: torch.sum(x, dims), torch.randint(-9, 9, (6, 17, 33)))
 
 
-def test_rows_of_symbolic_size():
+def test_softmax_of_symbolic_size_matches_eager():
     check(lambda x: torch.softmax(x * 2, -1), torch.randn(9, 70), dynamic=True)
 
 
-def test_views_cost_no_copy():
+def test_chain_of_views_and_indexing_matches_eager():
     def fn(x, index):
         y = torch.cat([x.flip(0)[:, 1:], F.pad(x, (1, 2))], 1)
         return y[index].transpose(0, 1) + x.reshape(-1)[:68, None].expand(68, 4)
@@ -151,13 +151,13 @@ def test_views_cost_no_copy():
     check(fn, torch.randn(6, 33), torch.tensor([3, 0, 5, -1]))
 
 
-def test_results_and_arguments_at_any_address():
+def test_argument_at_unaligned_address_matches_eager():
     x = torch.randn(4 * 64 + 1)[1:].view(4, 64)
     assert x.data_ptr() % 16
     check(lambda x: x.exp() + 1, x)
 
 
-def test_in_place():
+def test_in_place_write_to_argument_matches_eager():
     def step(p, g):
         p.sub_(0.1 * g)
         return p * 2
@@ -168,7 +168,7 @@ def test_in_place():
     torch.testing.assert_close(own, wanted)
 
 
-def test_index_out_of_range_is_told():
+def test_out_of_range_index_raises_error():
     compiled = torch.compile(lambda x, i: x[i], backend=tilewright, options={"strict": True})
     x = torch.randn(5, 8)
     torch.testing.assert_close(compiled(x, torch.tensor([1, 4])), x[[1, 4]])
@@ -176,7 +176,7 @@ def test_index_out_of_range_is_told():
         compiled(x, torch.tensor([1, 9]))
 
 
-def test_small_network():
+def test_bf16_mlp_with_layer_norm_matches_eager():
     torch.manual_seed(1)
     model = torch.nn.Sequential(torch.nn.Linear(48, 96), torch.nn.GELU(), torch.nn.LayerNorm(96), torch.nn.Linear(96, 10))
     model = model.bfloat16().eval()
@@ -190,7 +190,7 @@ def test_small_network():
         check(forward, torch.randn(17, 48).bfloat16(), *own)
 
 
-def test_everything_without_code_is_refused_at_once():
+def test_all_unsupported_ops_are_named_in_one_error():
     def fn(x):
         return x.double().exp(), torch.fmod(x, 2), x.double().log()
 
@@ -201,7 +201,7 @@ def test_everything_without_code_is_refused_at_once():
         assert part in message
 
 
-def test_options_are_checked():
+def test_invalid_arch_and_device_options_are_refused():
     def run(options):
         return torch.compile(torch.exp, backend=tilewright, options=options)(torch.randn(4))
 
@@ -213,13 +213,13 @@ def test_options_are_checked():
         run({"target": "cuda", "device": "tpu"})
 
 
-def test_functions_of_float64_that_need_no_polynomial():
+def test_f64_functions_without_polynomial_match_eager():
     x = torch.rand(3, 33, dtype=torch.float64) + 0.5
     check(lambda x: (torch.rsqrt(x), torch.sqrt(x), torch.round(x * 3), torch.floor(x), x.abs().trunc()), x)
     check(lambda x: F.rms_norm(x, [33], None, 1e-5), x)
 
 
-def test_long_sums_of_positive_numbers():
+def test_long_sums_of_positive_numbers_match_eager():
     """With 2304 terms each, rounding errors must not accumulate along all of them."""
     check(lambda x, w: F.conv2d(x, w, padding=1), torch.rand(1, 256, 8, 8), torch.rand(8, 256, 3, 3))
 
@@ -251,7 +251,7 @@ def test_schedules_that_do_not_fit_are_refused(tmp_path, change):
     assert done.returncode == 1 and "has no schedule of the target cuda" in done.stderr
 
 
-def test_out_of_memory_is_told(tmp_path):
+def test_out_of_memory_for_the_arena_is_reported(tmp_path):
     (tmp_path / "big.mlir").write_text("""
 func.func @main(%x: tensor<1000000x8xbf16>, %y: tensor<8x1000000xbf16>, %z: tensor<1000000x1xbf16>) -> tensor<1000000x1xbf16> {
   %m = tw.matmul %x, %y : (tensor<1000000x8xbf16>, tensor<8x1000000xbf16>) -> tensor<1000000x1000000xbf16>
@@ -273,7 +273,7 @@ func.func @main(%x: tensor<{m}x{k}x{type}> {{tw.name = "x"}}, %w: tensor<{k}x{n}
 
 @pytest.mark.parametrize("sizes", [(128, 160, 96), (100, 130, 70), (17, 300, 64)])
 @pytest.mark.parametrize("type", ["bf16", "f16"])
-def test_drawn_schedules(tmp_path, sizes, type):
+def test_drawn_schedules_of_a_product_pass_the_reference_check(tmp_path, sizes, type):
     """Every schedule of the space is emitted, runs without a finding and is right: `--check` compares with the
     reference."""
     m, n, k = sizes
@@ -303,7 +303,7 @@ def find_ptxas():
 
 @pytest.mark.parametrize("arch", ["sm_80", "sm_86", "sm_89", "sm_90a"])
 @pytest.mark.parametrize("name", ["product", "softmax", "long-rows", "attention", "fma", "convolution", "product-i8", "product-f8", "wgmma"])
-def test_ptxas_spills_nothing(arch, name, tmp_path):
+def test_ptxas_reports_no_spills(arch, name, tmp_path):
     ptxas = find_ptxas()
     if not ptxas:
         pytest.skip("there is no ptxas: neither a CUDA root nor triton's wheel")
@@ -317,7 +317,7 @@ def test_ptxas_spills_nothing(arch, name, tmp_path):
     assert spilled and set(spilled) == {"0"}, told.stderr
 
 
-def test_reductions_over_outer_dimensions():
+def test_reductions_over_outer_dimensions_match_eager():
     """Few results of many elements each, which are not contiguous: the lanes of a warp compute different results."""
     x = torch.randn(2, 24, 112, 112).to(memory_format=torch.channels_last)
     check(lambda v: v.sum((0, 2, 3)), x)
@@ -329,18 +329,18 @@ def test_reductions_over_outer_dimensions():
 
 
 @pytest.mark.parametrize("fn", [torch.sin, torch.cos, torch.tan])
-def test_large_angles(fn):
+def test_sin_cos_and_tan_of_large_angles_match_eager(fn):
     x = torch.cat([torch.randn(64) * scale for scale in (1, 1e4, 1e6, 1e10, 1e20, 1e38)])
     check(fn, torch.cat([x, torch.tensor([float("inf"), float("-inf"), float("nan"), 3.4e38, 100000.5, -131072.0])]))
 
 
-def test_loads_may_reach_beyond_a_tensor_only_within_sixteen_bytes():
+def test_argmin_and_argmax_of_odd_row_lengths_match_eager():
     check(lambda x: torch.argmin(x, 1), torch.randn(7, 13))
     check(lambda x: torch.argmax(x, 1), torch.randn(33, 67))
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_attention(dtype):
+def test_attention_with_each_mask_kind_matches_eager(dtype):
     def attend(**how):
         return lambda q, k, v: F.scaled_dot_product_attention(q, k, v, **how)
 
@@ -353,13 +353,13 @@ def test_attention(dtype):
     check(attend(), q[:, :, :1], k, v)
 
 
-def test_scan():
+def test_cumsum_and_cumprod_match_eager():
     check(lambda x: torch.cumsum(x, 1), torch.randn(5, 33))
     check(lambda x: torch.cumsum(x, 0), torch.randint(-5, 9, (17, 3)))
     check(lambda x: torch.cumprod(x, 1), torch.rand(3, 9).bfloat16())
 
 
-def test_exponentials():
+def test_exp_has_an_error_of_at_most_3_ulp():
     """Computed with ex2.approx: all magnitudes, underflow, denormal results, infinities and NaN."""
     x = torch.cat([torch.linspace(-110, 95, 2999), torch.tensor([0.0, -0.0, -103.9, -87.5, 88.7, 88.8, 1e30, -1e30, float("inf"), -float("inf"), float("nan")])])
     torch._dynamo.reset()
@@ -372,7 +372,7 @@ def test_exponentials():
     assert (got.double() - exact)[rest].abs().max() <= 2.0**-148
 
 
-def test_scatter():
+def test_scatter_and_index_put_match_eager():
     x, source, index = torch.randn(9, 7), torch.randn(5, 7), torch.randint(0, 9, (5, 7))
     check(lambda x, i, s: x.scatter_add(0, i, s), x, index, source)
     check(lambda x, i, s: x.scatter(0, i, s), x, torch.stack([torch.randperm(9)[:5] for _ in range(7)], 1), source)
@@ -384,7 +384,7 @@ def test_scatter():
 
 
 @pytest.mark.parametrize("width", [1, 5, 96, 256, 1100])
-def test_scatter_rows(width):
+def test_scatter_of_rows_matches_eager(width):
     """One warp per row of the destination: rows of one element, rows shorter and longer than all lanes hold, also in
     parts; rows that several indices write, and rows that none writes."""
     index = torch.randint(0, 37, (3, 50))
@@ -396,7 +396,7 @@ def test_scatter_rows(width):
     check_gradient(lambda w: F.embedding(index[1:], w), x)
 
 
-def test_scatter_rows_of_other_dimensions():
+def test_scatter_along_other_dimensions_matches_eager():
     check(lambda x, i, s: x.index_copy(1, i, s), torch.randn(5, 37, 6), torch.randperm(37)[:9], torch.randn(5, 9, 6))
     check(lambda x, i, s: x.index_add(2, i, s), torch.randn(5, 3, 11), torch.randint(0, 11, (40,)), torch.randn(5, 3, 40))
     check(lambda x, i, s: torch.index_put(x, (i, i), s), torch.randn(37, 37), torch.tensor([3, 5, -1]), torch.randn(3))
@@ -417,7 +417,7 @@ def small(name):
 
 
 @pytest.mark.parametrize("name", ["bert", "llama"])
-def test_transformers_run_whole(name):
+def test_transformer_runs_without_fallback_and_matches_eager(name):
     pytest.importorskip("transformers")
     if name == "bert" and not os.environ.get("TILEWRIGHT_TEST_FULL"):
         pytest.skip("it takes 10 s: --full")
@@ -433,7 +433,7 @@ def test_transformers_run_whole(name):
 
 @pytest.mark.skipif(not os.environ.get("TILEWRIGHT_TEST_FULL"), reason="a minute: tools/test.sh --full")
 @pytest.mark.parametrize("name", ["gpt2", "vit", "resnet50"])
-def test_models_run_whole(name):
+def test_model_runs_without_fallback_and_matches_eager(name):
     model, inputs = MODELS[name]()
     model = model.eval()
     wide = copy.deepcopy(model).double()
@@ -444,7 +444,7 @@ def test_models_run_whole(name):
         assert_numbers([compiled(x)], [[first_tensor(model(x))]], [exact])
 
 
-def test_training_step():
+def test_training_step_matches_eager():
     model = torch.nn.Sequential(torch.nn.Embedding(50, 24), torch.nn.Linear(24, 32), torch.nn.LayerNorm(32), torch.nn.GELU(),
                                 torch.nn.Linear(32, 10))  # fmt: skip
     tokens, wanted = torch.randint(0, 50, (6, 5)), torch.randint(0, 10, (30,))

@@ -25,7 +25,7 @@ def attend(**how):
 
 @pytest.mark.parametrize("size", [64, 128, 192])
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
-def test_plain_and_causal(dtype, size):
+def test_plain_and_causal_attention_match_eager(dtype, size):
     for rows, columns in ((64, 96), (70, 70), (17, 130)):
         check(attend(), *operands(rows, columns, size, dtype=dtype))
     check(attend(is_causal=True), *operands(100, 100, size, dtype=dtype))
@@ -33,7 +33,7 @@ def test_plain_and_causal(dtype, size):
 
 
 @pytest.mark.parametrize("size", [8, 16, 32, 40, 72, 80, 96, 112, 160, 256])
-def test_other_head_sizes(size, tmp_path, monkeypatch):
+def test_attention_with_padded_head_size_matches_eager(size, tmp_path, monkeypatch):
     """Sizes are padded to the operand of an mma. Above 192, queries stay in shared memory."""
     check(attend(), *operands(40, 70, size))
     check(attend(is_causal=True), *operands(70, 70, size, dtype=torch.float16))
@@ -44,19 +44,19 @@ def test_other_head_sizes(size, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("size, value_size", [(192, 128), (64, 128), (40, 24), (256, 64), (64, 256)])
-def test_values_of_another_size(size, value_size):
+def test_attention_with_values_of_another_size_matches_eager(size, value_size):
     check(attend(), *operands(40, 70, size, value_size=value_size))
     check(attend(is_causal=True), *operands(70, 70, size, heads=4, value_size=value_size, key_heads=4))
 
 
 @pytest.mark.parametrize("rows", [96, 13])
-def test_masks(rows):
+def test_masked_attention_matches_eager(rows):
     q, k, v = operands(rows, 75, batches=2)
     for mask in (torch.rand(rows, 75) > 0.4, torch.randn(2, 1, rows, 75).bfloat16(), torch.randn(1, 75).bfloat16()):
         check(lambda q, k, v, mask: F.scaled_dot_product_attention(q, k, v, mask), q, k, v, mask)
 
 
-def test_rows_that_see_nothing():
+def test_fully_masked_rows_are_zero_and_lowest_finite_mask_averages():
     q, k, v = operands(32, 64)
     mask = torch.rand(32, 64) > 0.3
     mask[5] = False
@@ -72,7 +72,7 @@ def test_rows_that_see_nothing():
 
 
 @pytest.mark.parametrize("rows", [1, 3, 80])
-def test_grouped_heads(rows):
+def test_grouped_query_attention_matches_eager(rows):
     """A decoding step: the heads that share keys are rows of one block."""
     q, k, v = operands(rows, 90, heads=8, key_heads=2)
     check(attend(enable_gqa=True), q, k, v)
@@ -83,11 +83,11 @@ def test_grouped_heads(rows):
         check(attend(enable_gqa=True, is_causal=True), q, k[:, :, :rows], v[:, :, :rows])
 
 
-def test_a_step_of_decoding():
+def test_attention_of_one_query_row_matches_eager():
     check(attend(), *operands(1, 300, size=128, heads=4, key_heads=4))
 
 
-def test_operands_as_projections_give_them():
+def test_attention_of_heads_strided_within_rows_matches_eager():
     """The dimension of heads is between rows and numbers, also in the result."""
     def forward(q, k, v):
         q, k, v = (x.view(2, 40, 3, 64).transpose(1, 2) for x in (q, k, v))
@@ -96,7 +96,7 @@ def test_operands_as_projections_give_them():
     check(forward, *(torch.randn(2, 40, 192).bfloat16() for _ in range(3)))
 
 
-def test_symbolic_lengths():
+def test_attention_with_symbolic_lengths_matches_eager():
     q, k, v = operands(50, 70)
     for value in (q, k, v):
         torch._dynamo.mark_dynamic(value, 2)
@@ -104,7 +104,7 @@ def test_symbolic_lengths():
     check(attend(is_causal=True), q, k, v)
 
 
-def test_logsumexp_of_training():
+def test_causal_attention_in_training_matches_eager():
     from numbers_rule import check_gradient
 
     check_gradient(attend(is_causal=True), *operands(24, 24, heads=1, key_heads=1))

@@ -25,31 +25,31 @@ def check_on_tensor_cores(tmp_path, fn, *inputs):
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("rows, columns", [(64, 64), (64, 96), (33, 70), (130, 17), (1, 40)])
-def test_plain(tmp_path, dtype, rows, columns):
+def test_attention_gradient_matches_eager(tmp_path, dtype, rows, columns):
     check_on_tensor_cores(tmp_path, attend(), *operands(rows, columns, dtype=dtype))
 
 
 @pytest.mark.parametrize("rows, columns", [(96, 96), (70, 70), (96, 40), (40, 96), (130, 130)])
-def test_causal(tmp_path, rows, columns):
+def test_causal_attention_gradient_matches_eager(tmp_path, rows, columns):
     """Keys that no query attends to have a gradient of zero."""
     check_on_tensor_cores(tmp_path, attend(is_causal=True, scale=0.2), *operands(rows, columns))
 
 
 @pytest.mark.parametrize("size", [8, 16, 40, 64, 72, 80, 96, 128])
-def test_head_sizes(tmp_path, size):
+def test_attention_gradient_with_each_head_size_matches_eager(tmp_path, size):
     """Up to 64 numbers, a thread keeps its rows in registers; above, they are in shared memory. Values of another
     size: attention-gradient.mlir."""
     check_on_tensor_cores(tmp_path, attend(), *operands(40, 70, size))
     check_on_tensor_cores(tmp_path, attend(is_causal=True), *operands(70, 70, size, heads=1, key_heads=1))
 
 
-def test_sums_that_do_not_fit_are_products(tmp_path):
+def test_attention_gradient_with_large_head_size_uses_products(tmp_path):
     check_gradient(attend(), *operands(20, 20, 256, heads=1, key_heads=1))
     assert "attention" not in kinds(tmp_path)
 
 
 @pytest.mark.parametrize("rows", [96, 13])
-def test_masks(tmp_path, rows):
+def test_masked_attention_gradient_matches_eager(tmp_path, rows):
     q, k, v = operands(rows, 75, batches=2)
     seen = torch.rand(rows, 75) > 0.4
     seen[:, 3] = True
@@ -60,7 +60,7 @@ def test_masks(tmp_path, rows):
         check_on_tensor_cores(tmp_path, forward, q, k, v)
 
 
-def test_rows_that_see_nothing():
+def test_gradient_of_fully_masked_rows_is_zero_and_finite():
     """Rows whose keys are all masked have no weights: they get no gradient and contribute none, as in forward."""
     q, k, v = (x.requires_grad_() for x in operands(32, 64))
     mask = torch.rand(32, 64) > 0.3
@@ -70,7 +70,7 @@ def test_rows_that_see_nothing():
     assert all(x.grad.isfinite().all() for x in (q, k, v))
 
 
-def test_operands_as_projections_give_them(tmp_path):
+def test_attention_gradient_of_heads_strided_within_rows_matches_eager(tmp_path):
     def forward(q, k, v):
         q, k, v = (x.view(2, 40, 3, 64).transpose(1, 2) for x in (q, k, v))
         return F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).reshape(2, 40, 192)
@@ -79,14 +79,14 @@ def test_operands_as_projections_give_them(tmp_path):
 
 
 @pytest.mark.parametrize("causal", [False, True])
-def test_symbolic_lengths(tmp_path, causal):
+def test_attention_gradient_with_symbolic_lengths_matches_eager(tmp_path, causal):
     q, k, v = operands(50, 70)
     for value in (q, k, v):
         torch._dynamo.mark_dynamic(value, 2)
     check_on_tensor_cores(tmp_path, attend(is_causal=causal), q, k, v)
 
 
-def test_bits_repeat():
+def test_attention_gradient_is_deterministic():
     q, k, v = operands(100, 130)
     compiled = torch.compile(attend(), backend="tilewright")
 

@@ -42,21 +42,21 @@ def check_by_wgmma(tmp_path, groups, fn, *inputs):
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("size", [64, 128])
-def test_plain_and_causal(dtype, size, tmp_path):
+def test_plain_and_causal_attention_use_wgmma(dtype, size, tmp_path):
     check_by_wgmma(tmp_path, 2, attend(), *operands(128, 128, size, heads=1, key_heads=1, dtype=dtype))
     check_by_wgmma(tmp_path, 1, attend(), *operands(64, 70, size, dtype=dtype, batches=2))
     check_by_wgmma(tmp_path, 2, attend(is_causal=True), *operands(150, 150, size, heads=1, key_heads=1, dtype=dtype))
     check_by_wgmma(tmp_path, 2, attend(is_causal=True, scale=0.3), *operands(96, 40, size, heads=1, key_heads=1, dtype=dtype))
 
 
-def test_a_ring_that_begins_anew(tmp_path):
+def test_attention_with_more_key_tiles_than_slots_matches_eager(tmp_path):
     """More tiles of keys than slots. The last causal block iterates over more tiles than the first."""
     check_by_wgmma(tmp_path, 2, attend(), *operands(100, 601, heads=1, key_heads=1))
     check_by_wgmma(tmp_path, 2, attend(is_causal=True), *operands(300, 300, 192, heads=1, key_heads=1))
 
 
 @pytest.mark.parametrize("size", [8, 80, 96, 192, 256] + ([16, 32, 40, 72, 112, 160] if WHOLE else []))
-def test_other_head_sizes(size, tmp_path):
+def test_attention_with_other_head_sizes_uses_wgmma(size, tmp_path):
     check_by_wgmma(tmp_path, 2, attend(is_causal=True), *operands(70, 70, size, heads=1, key_heads=1, dtype=torch.float16))
 
 
@@ -68,7 +68,7 @@ OTHER_VALUES = """func.func @main(%q: tensor<1x2x{rows}x{size}xf16>, %k: tensor<
 
 
 @pytest.mark.parametrize("size, value_size", [(192, 128), (64, 128), (40, 24), (256, 64), (64, 256)])
-def test_values_of_another_size(size, value_size, tmp_path):
+def test_attention_with_values_of_another_size_uses_wgmma(size, value_size, tmp_path):
     """The test uses MLIR, because PyTorch decomposes such calls on the CPU into products before a backend sees them."""
     model = tmp_path / "m.mlir"
     model.write_text(OTHER_VALUES.format(rows=70, size=size, values=value_size))
@@ -86,18 +86,18 @@ def test_values_of_another_size(size, value_size, tmp_path):
     assert_numbers([torch.from_numpy(numpy.load(result))], [attended[:1]], attended[1:])
 
 
-def test_grouped_heads(tmp_path):
+def test_grouped_query_attention_uses_wgmma(tmp_path):
     check_by_wgmma(tmp_path, 2, attend(enable_gqa=True), *operands(80, 90, heads=4, key_heads=2, batches=2))
     check_by_wgmma(tmp_path, 2, attend(enable_gqa=True, is_causal=True), *operands(80, 80, heads=4, key_heads=1))
 
 
-def test_masks(tmp_path):
+def test_masked_attention_uses_wgmma(tmp_path):
     q, k, v = operands(96, 75, batches=2)
     for mask in (torch.rand(96, 75) > 0.4, torch.randn(2, 1, 96, 75).bfloat16()):
         check_by_wgmma(tmp_path, 2, lambda q, k, v, mask: F.scaled_dot_product_attention(q, k, v, mask), q, k, v, mask)
 
 
-def test_rows_that_see_nothing(tmp_path):
+def test_fully_masked_rows_are_zero(tmp_path):
     q, k, v = operands(64, 64)
     mask = torch.rand(64, 64) > 0.3
     mask[5] = False
@@ -106,7 +106,7 @@ def test_rows_that_see_nothing(tmp_path):
     assert out.isfinite().all() and (out[:, :, 5] == 0).all()
 
 
-def test_operands_as_projections_give_them(tmp_path):
+def test_attention_of_heads_strided_within_rows_uses_wgmma(tmp_path):
     """The dimension of heads is between rows and numbers, also in the tensor maps."""
     def forward(q, k, v):
         q, k, v = (x.view(2, 70, 2, 64).transpose(1, 2) for x in (q, k, v))
@@ -115,7 +115,7 @@ def test_operands_as_projections_give_them(tmp_path):
     check_by_wgmma(tmp_path, 2, forward, *(torch.randn(2, 70, 128).bfloat16() for _ in range(3)))
 
 
-def test_symbolic_lengths(tmp_path):
+def test_attention_with_symbolic_lengths_uses_wgmma(tmp_path):
     q, k, v = operands(150, 170, heads=1, key_heads=1)
     for value in (q, k, v):
         torch._dynamo.mark_dynamic(value, 2)
@@ -123,13 +123,13 @@ def test_symbolic_lengths(tmp_path):
     check_by_wgmma(tmp_path, 2, attend(is_causal=True), q, k, v)
 
 
-def test_what_stays_with_mma(tmp_path):
+def test_attention_with_few_queries_uses_mma(tmp_path):
     """With few queries, most rows of a wgmma would be empty."""
     check_by_wgmma(tmp_path, 0, attend(), *operands(40, 130))
     check_by_wgmma(tmp_path, 0, attend(enable_gqa=True), *operands(1, 90, heads=8, key_heads=2))
 
 
-def test_logsumexp_of_training():
+def test_causal_attention_in_training_matches_eager():
     check_gradient(attend(is_causal=True), *operands(72, 72, heads=1, key_heads=1))
 
 
@@ -142,7 +142,7 @@ HEAD = """func.func @main(%q: tensor<2x4x{rows}x{size}x{type}>, %k: tensor<2x2x{
 
 @pytest.mark.parametrize("size", [64, 128, 256] + ([80, 96, 160, 192] if WHOLE else []))
 @pytest.mark.parametrize("causal", ["", ", causal"])
-def test_ptxas_spills_nothing_and_serializes_nothing(size, causal, tmp_path):
+def test_ptxas_reports_no_spills_and_no_serialized_wgmma(size, causal, tmp_path):
     ptxas = find_ptxas()
     if not ptxas:
         pytest.skip("there is no ptxas: neither a CUDA root nor triton's wheel")
@@ -171,7 +171,7 @@ DAMAGE = {
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_the_checker_sees_damage(damage, tmp_path):
+def test_ptx_check_finds_damaged_synchronization(damage, tmp_path):
     """The unchanged kernel has no finding in any order of its warps; without any one of its parts it has. Four slots
     of 32 KB, six tiles."""
     pattern, change, expected = DAMAGE[damage]

@@ -28,19 +28,19 @@ def assert_good(*names, **how):
     assert out.splitlines() == [f"{name}: good" for name in names]
 
 
-def test_graphs_give_the_same_bits():
+def test_results_equal_those_of_the_emulated_device():
     assert_good("network", "convolution", "attention", "training", "parameters", "in_place", "random", "index")
 
 
-def test_graphs_of_hopper_give_the_same_bits():
+def test_sm_90a_results_equal_those_of_the_emulated_device():
     assert_good("network", "chip", settings="capability=9.0")
 
 
-def test_graphs_on_a_gpu_are_compiled_for_it():
+def test_graph_of_gpu_tensors_is_compiled_for_their_device():
     assert_good("tensors_on_the_gpu")
 
 
-def test_graphs_on_the_cpu_and_a_gpu_are_cut_in_two():
+def test_graph_of_cpu_and_gpu_tensors_is_split_by_device():
     assert_good("mixed", "mixed_ops")
 
 
@@ -48,26 +48,26 @@ def test_a_forked_child_is_refused():
     assert_good("forked")
 
 
-def test_models_run_whole():
+def test_model_results_equal_those_of_the_emulated_device():
     pytest.importorskip("transformers")
     assert_good("transformer", "resnet")
 
 
-def test_a_device_without_stream_ordered_allocation():
+def test_device_without_memory_pools_gives_equal_results():
     assert_good("network", "index", settings="pools=0")
 
 
-def test_launches_may_block():
+def test_blocking_launches_give_equal_results():
     assert_good("network", "index", CUDA_LAUNCH_BLOCKING="1")
 
 
-def test_calls_as_cuda_graphs_give_the_same_bits():
+def test_calls_as_cuda_graphs_give_equal_results():
     names = ["network", "convolution", "attention", "training", "parameters", "in_place", "random", "index", "reduced_overhead"]
     assert_good(*names, DRIVER_PROGRAM_GRAPHS="1")
     assert_good("network", "chip", settings="capability=9.0", DRIVER_PROGRAM_GRAPHS="1")
 
 
-def test_models_run_whole_as_cuda_graphs():
+def test_models_as_cuda_graphs_give_equal_results():
     pytest.importorskip("transformers")
     assert_good("transformer", "resnet", DRIVER_PROGRAM_GRAPHS="1")
 
@@ -80,12 +80,12 @@ def test_models_run_whole_as_cuda_graphs():
     ("memory=1000", "out of memory: this call needs"),
     ("fail=cuMemcpyHtoDAsync_v2:1:700", "failed to copy an argument: CUDA_ERROR_ILLEGAL_ADDRESS"),
 ])  # fmt: skip
-def test_what_the_driver_refuses_is_told(settings, wanted):
+def test_error_of_the_nvidia_driver_is_reported(settings, wanted):
     code, _, errors = run("network", settings=settings)
     assert code == 1 and wanted in errors, errors[-3000:]
 
 
-def test_a_failing_kernel_is_named():
+def test_failing_kernel_is_named_with_device_and_source():
     code, _, errors = run("network", settings="fault=kernel_0", CUDA_LAUNCH_BLOCKING="1")
     assert code == 1
     assert "kernel kernel_0 failed on cuda:0 (Fake GPU, sm_80): CUDA_ERROR_ILLEGAL_ADDRESS" in errors, errors[-3000:]
@@ -114,7 +114,7 @@ test -e {tmp_path}/fails && {{ echo "ptxas fatal : it does not like this"; exit 
     return told, {"TILEWRIGHT_PTXAS": str(script), "TILEWRIGHT_CACHE_DIR": str(tmp_path / "cache")}
 
 
-def test_ptxas_assembles_and_what_it_makes_is_kept(assembler):
+def test_cubins_that_ptxas_assembles_are_cached(assembler):
     told, environment = assembler
     code, out, errors = run("network", **environment)
     assert code == 0 and "ptxas" not in errors, errors[-3000:]
@@ -131,7 +131,7 @@ def test_ptxas_assembles_and_what_it_makes_is_kept(assembler):
     assert "chip: sm_80" in shown and "ptxas: fake ptxas, release 1" in shown
 
 
-def test_a_chip_has_its_own_cubin(assembler):
+def test_ptxas_assembles_for_the_chip_of_the_device(assembler):
     told, environment = assembler
     assert_good("chip", settings="capability=9.0", **environment)
     assert "-arch=sm_90a " in told.read_text()  # the program's PTX is only for that chip
@@ -140,7 +140,7 @@ def test_a_chip_has_its_own_cubin(assembler):
     assert "-arch=sm_86 " in told.read_text()  # the program's PTX is for sm_80 and later
 
 
-def test_where_ptxas_fails_the_driver_compiles(assembler, tmp_path):
+def test_nvidia_driver_compiles_ptx_if_ptxas_fails(assembler, tmp_path):
     _, environment = assembler
     (tmp_path / "fails").touch()
     code, out, errors = run("network", **environment)
@@ -150,7 +150,7 @@ def test_where_ptxas_fails_the_driver_compiles(assembler, tmp_path):
     assert code == 0 and "/nowhere/ptxas" in errors, errors[-3000:]
 
 
-def test_where_the_driver_takes_no_cubin_it_compiles():
+def test_nvidia_driver_compiles_ptx_if_it_rejects_the_cubin():
     """A real cubin, which the fake driver does not accept."""
     ptxas = find_ptxas()
     if not ptxas:
@@ -160,7 +160,7 @@ def test_where_the_driver_takes_no_cubin_it_compiles():
     assert "it does not take what ptxas made" in errors, errors[-3000:]
 
 
-def test_what_a_device_refuses_stays_in_the_cache(tmp_path):
+def test_cache_entry_that_a_device_refuses_is_not_quarantined(tmp_path):
     """The device is at fault, not the entry: it is an error, and the entry is neither quarantined nor compiled again."""
     cache = {"TILEWRIGHT_CACHE_DIR": str(tmp_path)}
     assert_good("network", **cache)

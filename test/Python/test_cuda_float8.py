@@ -51,26 +51,26 @@ FOLLOWING = {
 
 
 @pytest.mark.parametrize("kinds", KINDS)
-def test_every_pair(arch, kinds, tmp_path):
+def test_scaled_product_of_each_dtype_pair_uses_tensor_cores(arch, kinds, tmp_path):
     check_scaled(*operands(128, 128, 128, kinds), *ONE_SCALE)
     on_tensor_cores(tmp_path, ARCHES[arch])
 
 
 @pytest.mark.parametrize("rows", [1, 3, 17])
-def test_few_rows(arch, rows, tmp_path):
+def test_scaled_product_of_few_rows_uses_tensor_cores(arch, rows, tmp_path):
     check_scaled(*operands(rows, 96, 160), torch.rand(rows, 1) + 0.5, torch.rand(1, 96) + 0.5, torch.randn(96).bfloat16())
     on_tensor_cores(tmp_path, ARCHES[arch])
 
 
 @pytest.mark.parametrize("following", FOLLOWING)
-def test_what_follows_is_in_the_kernel(arch, following, tmp_path):
+def test_epilogue_of_scaled_product_is_in_its_kernel(arch, following, tmp_path):
     m, n, k = 100, 136, 112
     a, b = operands(m, n, k)
     check_scaled(a, b, torch.rand(m, 1) + 0.5, torch.rand(1, n) + 0.5, torch.randn(n).bfloat16(), then=FOLLOWING[following])
     on_tensor_cores(tmp_path, ARCHES[arch])
 
 
-def test_rows_at_no_multiple_of_16_bytes(arch, tmp_path):
+def test_scaled_product_of_rows_not_aligned_to_16_bytes_uses_mma(arch, tmp_path):
     """TMA supports none of these; mma does, with a gather where cp.async is not possible."""
     check_scaled(*operands(100, 130, 70), torch.rand(100, 1), torch.rand(1, 130), torch.randn(130).bfloat16(), out=torch.float32)
     on_tensor_cores(tmp_path, "mma")
@@ -80,7 +80,7 @@ def test_rows_at_no_multiple_of_16_bytes(arch, tmp_path):
 
 
 @pytest.mark.parametrize("arch", ["sm_80", "sm_86"])
-def test_chips_that_multiply_none(arch, tmp_path, monkeypatch):
+def test_chips_without_float8_products_multiply_f16(arch, tmp_path, monkeypatch):
     """These chips multiply f16, which represents all 8-bit floats."""
     monkeypatch.setenv("TILEWRIGHT_ARCH", arch)
     check_scaled(*operands(40, 48, 64, (E5M2, E4M3)), torch.rand(40, 1), torch.rand(1, 48), torch.randn(48).bfloat16())
@@ -89,7 +89,7 @@ def test_chips_that_multiply_none(arch, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("arch", ["sm_80", "sm_89"])
-def test_conversions(arch, monkeypatch):
+def test_float8_conversions_equal_eager(arch, monkeypatch):
     """Uses cvt from sm_89 on, which saturates; on older chips, integer instructions."""
     monkeypatch.setenv("TILEWRIGHT_ARCH", arch)
     floats = torch.cat([all_floats()[:: 1 if FULL else 41], torch.tensor([61439.99, 61440, -61440, 57344, 464, 465, -500, 1e30])])
@@ -100,7 +100,7 @@ def test_conversions(arch, monkeypatch):
     check_bits(lambda x: x.to(E5M2), all_bytes(E4M3))
 
 
-def test_moved(arch):
+def test_float8_copies_views_and_comparisons_equal_eager(arch):
     x, y = torch.randn(6, 20).to(E4M3), torch.randn(6, 20).to(E4M3)
     check_bits(lambda x, y: (x.t().contiguous(), torch.cat([x, y], 1), torch.where(y.float() > 0, x, y), x[1:4, ::3].clone()), x, y)
     check_bits(lambda x, y: (x == y, x.float().amax(1)), x, y)
@@ -109,14 +109,14 @@ def test_moved(arch):
 @full
 @pytest.mark.parametrize("sizes", [(256, 384, 512), (128, 128, 1024), (65, 200, 336)])
 @pytest.mark.parametrize("kinds", KINDS)
-def test_sizes(arch, sizes, kinds, tmp_path):
+def test_scaled_product_of_each_size_and_result_dtype_matches_eager(arch, sizes, kinds, tmp_path):
     for out in (torch.float32, torch.bfloat16, torch.float16):
         check_scaled(*operands(*sizes, kinds), torch.rand(sizes[0], 1) + 0.5, torch.rand(1, sizes[1]) + 0.5, out=out)
         # A long sum with few results is split into parts, which other kernels add.
         assert ARCHES[arch] in re.findall(r'tw.schedule = \{[^}]*kind = "(\w+)"', newest(tmp_path, "tiled"))
 
 
-def test_a_larger_product(arch, tmp_path):
+def test_scaled_product_of_several_tiles_uses_tensor_cores(arch, tmp_path):
     check_scaled(*operands(256, 384, 512), *ONE_SCALE)
     on_tensor_cores(tmp_path, ARCHES[arch])
 
@@ -131,7 +131,7 @@ func.func @main(%x: tensor<{m}x{k}xf8E4M3FN>, %w: tensor<{n}x{k}xf8E5M2>) -> ten
 
 
 @pytest.mark.parametrize("sizes", [(128, 160, 384), pytest.param((300, 272, 640), marks=full)])
-def test_drawn_schedules(arch, sizes, tmp_path):
+def test_drawn_schedules_pass_the_reference_check_without_spills(arch, sizes, tmp_path):
     """Every schedule of the space is emitted, runs without a finding and is right: `--check` compares with the
     reference. ptxas, if there is one, assembles it without spills and without a notice that it serializes wgmma."""
     m, n, k = sizes

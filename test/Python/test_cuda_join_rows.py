@@ -44,7 +44,7 @@ SIZES = [((100,), 64, torch.bfloat16), ((2, 70), 256, torch.bfloat16), ((33,), 1
 
 @pytest.mark.parametrize("fn", [rms_norm, layer_norm, softmax, kept])
 @pytest.mark.parametrize("rows, columns, dtype", SIZES)
-def test_whole_rows(fn, rows, columns, dtype, arch, tmp_path):  # noqa: F811
+def test_norm_after_product_is_computed_in_its_kernel(fn, rows, columns, dtype, arch, tmp_path):  # noqa: F811
     quick = {rms_norm: 64, layer_norm: 256, softmax: 128, kept: 64 if arch == "sm_80" else 256}
     if columns != quick[fn] and not os.environ.get("TILEWRIGHT_TEST_FULL"):
         pytest.skip("more of the same: tools/test.sh --full")
@@ -54,7 +54,7 @@ def test_whole_rows(fn, rows, columns, dtype, arch, tmp_path):  # noqa: F811
     assert_assembled(tiled, arch, tmp_path)
 
 
-def test_layers_share_a_kernel(arch, tmp_path):  # noqa: F811
+def test_equal_layers_share_one_kernel(arch, tmp_path):  # noqa: F811
     def fn(x, w, residual, gain):
         for _ in range(3):
             x = layer_norm(x, w, residual, gain)
@@ -65,7 +65,7 @@ def test_layers_share_a_kernel(arch, tmp_path):  # noqa: F811
     assert list(kernels(tmp_path)) == ["kernel_0_rows"] and tiled.read_text().count("call @kernel_0_rows") == 3
 
 
-def test_batches_and_large_values(arch, tmp_path):  # noqa: F811
+def test_layer_norm_of_batched_product_with_large_mean_matches_eager(arch, tmp_path):  # noqa: F811
     """Each row has its own mean, of numbers far from zero: the variance is computed from differences from that mean."""
     torch.manual_seed(1)
     a, b = torch.randn(3, 50, 40).bfloat16(), torch.randn(3, 40, 64).bfloat16() / 8
@@ -74,7 +74,7 @@ def test_batches_and_large_values(arch, tmp_path):  # noqa: F811
 
 
 @pytest.mark.parametrize("why", ["wide", "in float32", "symbolic", "read between"])
-def test_what_stays_apart(why, arch, tmp_path):  # noqa: F811
+def test_norm_that_cannot_join_its_product_has_its_own_kernel(why, arch, tmp_path):  # noqa: F811
     if why == "wide":
         check(layer_norm, *inputs((40,), 512))
     elif why == "in float32":
@@ -93,7 +93,7 @@ def test_what_stays_apart(why, arch, tmp_path):  # noqa: F811
     assert len(found) > 1 and "kernel_0_rows" not in found, found
 
 
-def test_schedules_that_cut_rows_are_refused(arch, tmp_path, monkeypatch):  # noqa: F811
+def test_schedule_that_splits_reduced_rows_is_refused(arch, tmp_path, monkeypatch):  # noqa: F811
     warps = '"warp_m": 16, "warps_m": 1, "warp_n": 64, "warps_n": 1'
     tile = '"group_m": 64, "consumers": 1, "n": 64' if arch == "sm_90a" else warps
     (tmp_path / "s.json").write_text('{"*": {%s}}' % tile)

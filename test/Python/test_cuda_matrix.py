@@ -214,7 +214,7 @@ def assert_assembled(tiled, arch, folder):
 
 
 @pytest.mark.parametrize("name", ROWS)
-def test_row(name, arch, tmp_path, monkeypatch):
+def test_kernels_of_table_row_match_eager_and_do_not_spill(name, arch, tmp_path, monkeypatch):
     fn, inputs, compare, wanted = ROWS[name]
     monkeypatch.setenv("TILEWRIGHT_TF32", str(int("tf32" in name)))
     torch.manual_seed(1)
@@ -228,7 +228,7 @@ def test_row(name, arch, tmp_path, monkeypatch):
         assert_assembled(tiled, arch, tmp_path)
 
 
-def test_tf32_follows_torch(monkeypatch, tmp_path, arch):
+def test_tf32_follows_the_option_and_the_precision_of_torch(monkeypatch, tmp_path, arch):
     """f32 is kept, unless the option or torch's own precision says otherwise. The option has priority."""
     inputs = torch.randn(40, 48), torch.randn(48, 56)
 
@@ -252,7 +252,7 @@ def test_tf32_follows_torch(monkeypatch, tmp_path, arch):
 
 
 @pytest.mark.parametrize("raster", [2, 3, 8])
-def test_tiles_in_bands(raster, arch, tmp_path, monkeypatch):
+def test_product_with_tiles_in_bands_matches_eager(raster, arch, tmp_path, monkeypatch):
     """Blocks compute every tile once, including those of the last band, which may have fewer rows."""
     (tmp_path / "s.json").write_text('{"*": {"raster": %d, %s}}' % (raster, '"n": 64, "group_m": 64, "consumers": 1' if arch == "sm_90a" else '"warp_m": 16, "warps_m": 2'))
     monkeypatch.setenv("TILEWRIGHT_SCHEDULE_FILE", str(tmp_path / "s.json"))

@@ -44,7 +44,7 @@ if FULL:
 
 
 @pytest.mark.parametrize("name,rows,columns,dtype", CASES)
-def test_rows(name, rows, columns, dtype, tiled, tmp_path):
+def test_norm_of_long_rows_in_clusters_matches_eager(name, rows, columns, dtype, tiled, tmp_path):
     torch.manual_seed(1)
     check(NORMS[name], torch.randn(rows, columns).to(dtype), torch.randn(columns).to(dtype))
     file = tiled()
@@ -52,7 +52,7 @@ def test_rows(name, rows, columns, dtype, tiled, tmp_path):
     assert_assembled(file, "sm_90a", tmp_path)
 
 
-def test_cross_entropy(tiled, tmp_path):
+def test_cross_entropy_of_long_rows_in_clusters_matches_eager(tiled, tmp_path):
     torch.manual_seed(1)
     check(F.cross_entropy, torch.randn(8, 33000), torch.randint(0, 33000, (8,)))
     assert clusters(tiled())
@@ -71,7 +71,7 @@ def ptx_of(rows, columns, folder, schedule=""):
 
 
 @pytest.mark.parametrize("rows,columns,blocks", [(500, 16384, 1), (500, 32768, 1), (500, 32772, 2), (500, 65540, 4), (500, 262144, 8), (1, 16384, 2), (16, 131072, 8), (500, 262148, 1)])
-def test_how_many_blocks(rows, columns, blocks, tmp_path):
+def test_cluster_has_as_many_blocks_as_hold_the_row(rows, columns, blocks, tmp_path):
     """As many blocks as hold the row, or more if there are few rows. A row that is too long for eight blocks is read
     again."""
     text = ptx_of(rows, columns, tmp_path)

@@ -42,12 +42,12 @@ def check_by_wgmma(tmp_path, fn, *inputs, **how):
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("turned_a", [False, True])
 @pytest.mark.parametrize("turned_b", [False, True])
-def test_every_order(dtype, turned_a, turned_b, tmp_path):
+def test_product_of_transposed_operands_uses_wgmma(dtype, turned_a, turned_b, tmp_path):
     for sizes in [(128, 128, 128), (104, 136, 72), (256, 384, 512)]:
         check_by_wgmma(tmp_path, lambda a, b: a @ b, *product(*sizes, dtype, turned_a, turned_b))
 
 
-def test_edges(tmp_path):
+def test_product_with_partial_tiles_uses_wgmma(tmp_path):
     check_by_wgmma(tmp_path, lambda a, b: a @ b, *product(100, 136, 72, torch.bfloat16))
     check_by_wgmma(tmp_path, lambda a, b: a @ b, *product(1, 8, 8, torch.bfloat16))
     # An odd number of columns, whose sums are stored individually.
@@ -55,25 +55,25 @@ def test_edges(tmp_path):
 
 
 @pytest.mark.parametrize("turned", [(False, False), (False, True), (True, False)])
-def test_rows_at_no_multiple_of_16_bytes_have_no_map(turned, tmp_path):
+def test_product_of_rows_not_aligned_to_16_bytes_uses_mma(turned, tmp_path):
     check(lambda a, b: a @ b, *product(100, 130, 70, torch.bfloat16, *turned))
     assert kinds(tmp_path) == ["mma"]
 
 
 @pytest.mark.parametrize("epilogue", EPILOGUES)
-def test_what_follows(epilogue, tmp_path):
+def test_product_with_epilogue_uses_wgmma(epilogue, tmp_path):
     a, b = product(100, 136, 72, torch.bfloat16)
     check_by_wgmma(tmp_path, lambda a, b, bias, residual: EPILOGUES[epilogue](a @ b, bias, residual), a, b,
                    torch.randn(136).bfloat16(), torch.randn(100, 136).bfloat16())  # fmt: skip
 
 
 @pytest.mark.parametrize("rows", [1, 3, 17])
-def test_few_rows(rows, tmp_path):
+def test_product_of_few_rows_uses_wgmma(rows, tmp_path):
     a, b = product(rows, 96, 80, torch.bfloat16, turned_b=True)
     check_by_wgmma(tmp_path, lambda a, b, bias: F.silu(a @ b + bias), a, b, torch.randn(96).bfloat16())
 
 
-def test_batches(tmp_path):
+def test_batched_product_uses_wgmma(tmp_path):
     check_by_wgmma(tmp_path, torch.matmul, torch.randn(3, 40, 48).bfloat16(), torch.randn(3, 48, 56).bfloat16())
     # Two loops of the batch form one dimension of the map.
     check_by_wgmma(tmp_path, torch.matmul, torch.randn(2, 3, 24, 32).half(), torch.randn(2, 3, 40, 32).half().transpose(-1, -2))
@@ -81,7 +81,7 @@ def test_batches(tmp_path):
     check_by_wgmma(tmp_path, F.linear, torch.randn(2, 35, 48).bfloat16(), torch.randn(56, 48).bfloat16(), torch.randn(56).bfloat16())
 
 
-def test_convolution_of_one_place(tmp_path):
+def test_channels_last_1x1_convolution_uses_wgmma(tmp_path):
     """In channels-last order it is a product. Convolutions with larger windows or strides are not."""
     x, w, b = torch.randn(2, 16, 9, 11).bfloat16().to(memory_format=torch.channels_last), torch.randn(24, 16, 1, 1).bfloat16(), torch.randn(24).bfloat16()
     check_by_wgmma(tmp_path, lambda x, w, b: F.relu(F.conv2d(x, w, b)), x, w, b)
@@ -89,7 +89,7 @@ def test_convolution_of_one_place(tmp_path):
     check(lambda x, w, b: F.conv2d(x, w, b), x, torch.randn(24, 16, 3, 3).bfloat16(), b)
 
 
-def test_results_in_another_order(tmp_path):
+def test_product_with_transposed_or_two_results_uses_wgmma(tmp_path):
     a, b = product(70, 40, 48, torch.bfloat16)
     check_by_wgmma(tmp_path, lambda a, b: (a @ b).t().contiguous(), a, b)
     check_by_wgmma(tmp_path, lambda a, b: (a @ b, torch.relu(a @ b)), a, b)
@@ -106,7 +106,7 @@ def run_dynamic(fn, pairs):
         assert_numbers([compiled(*tensors)], [[fn(*tensors)]], [fn(*(t.double() for t in tensors))])
 
 
-def test_symbolic_rows(tmp_path):
+def test_product_with_symbolic_rows_or_batch_uses_wgmma(tmp_path):
     """The tensor maps are made from the sizes of the call."""
     b = torch.randn(64, 72).bfloat16()
     run_dynamic(lambda a, b: F.relu(a @ b), [((a, b), [a]) for rows in (70, 5, 200, 64) for a in [torch.randn(rows, 64).bfloat16()]])
@@ -118,32 +118,32 @@ def test_symbolic_rows(tmp_path):
     assert kinds(tmp_path) == ["wgmma"]
 
 
-def test_sum_of_symbolic_length(tmp_path):
+def test_product_with_symbolic_reduction_size_uses_wgmma(tmp_path):
     """If the summed dimension is the slow dimension of both operands, its steps are counted at run time."""
     run_dynamic(lambda a, b: a.t() @ b, [((a, b), [a, b]) for k in (40, 64, 150, 2) for a, b in [(torch.randn(k, 72).bfloat16(), torch.randn(k, 64).bfloat16())]])
     assert kinds(tmp_path) == ["wgmma"]
 
 
-def test_all_sizes_symbolic(tmp_path):
+def test_product_with_all_sizes_symbolic_uses_mma(tmp_path):
     """Strides that are not known to be multiples of 16 bytes cannot have a tensor map."""
     check(lambda a, b: a @ b, *product(70, 64, 72, torch.bfloat16), dynamic=True)
     assert kinds(tmp_path) == ["mma"]
 
 
-def test_int8(tmp_path):
+def test_int8_product_contiguous_along_the_reduction_uses_wgmma(tmp_path):
     """Both operands must be contiguous along the sum: wgmma cannot transpose bytes, nor can ldmatrix. Sums wrap."""
     for sizes in [(129, 72, 144), (17, 40, 32), (300, 264, 272)]:
         a, b = product(*sizes, torch.float64, turned_b=True)
         check_by_wgmma(tmp_path, lambda a, b: a @ b, (a * 40).to(torch.int8), (b * 40).to(torch.int8))
 
 
-def test_int8_that_does_not_lie_along_the_sum(tmp_path):
+def test_int8_product_not_contiguous_along_the_reduction_uses_mma(tmp_path):
     a, b = product(128, 128, 128, torch.float64)
     check(lambda a, b: a @ b, (a * 40).to(torch.int8), (b * 40).to(torch.int8))
     assert kinds(tmp_path) == ["mma"]
 
 
-def test_infinities_stay_in_their_sums(tmp_path):
+def test_product_with_infinity_and_nan_at_the_last_index_matches_eager(tmp_path):
     """Elements of a tile behind the end of the sum are zero in both operands."""
     a, b = product(70, 64, 72, torch.bfloat16)
     a[3, 71], b[5, 7] = float("inf"), float("nan")
@@ -154,7 +154,7 @@ def test_infinities_stay_in_their_sums(tmp_path):
 @pytest.mark.parametrize("schedule", [
     {"group_m": 64, "consumers": 2, "n": 256, "stages": 4}, {"group_m": 128, "consumers": 1, "n": 64, "stages": 2},
     {"group_m": 128, "consumers": 2, "n": 128, "stages": 3}, {"group_m": 64, "consumers": 1, "n": 192, "stages": 6}])  # fmt: skip
-def test_schedules(schedule, turned_b, tmp_path, monkeypatch):
+def test_product_with_each_schedule_matches_eager(schedule, turned_b, tmp_path, monkeypatch):
     (tmp_path / "s.json").write_text('{"*": %s}' % str(schedule).replace("'", '"'))
     monkeypatch.setenv("TILEWRIGHT_SCHEDULE_FILE", str(tmp_path / "s.json"))
     check_by_wgmma(tmp_path, lambda a, b, c: F.gelu(a @ b + c), *product(300, 328, 200, torch.bfloat16, turned_b=turned_b), torch.randn(328).bfloat16())
@@ -163,7 +163,7 @@ def test_schedules(schedule, turned_b, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("sizes", [(256, 264, 96), (104, 136, 72), (17, 304, 64)])
-def test_drawn_schedules(tmp_path, sizes):
+def test_drawn_schedules_of_a_product_pass_the_reference_check(tmp_path, sizes):
     """Every schedule of the space is emitted, runs without a finding and is right: `--check` compares with the
     reference."""
     m, n, k = sizes
@@ -225,7 +225,7 @@ def check_damaged(tmp_path, pattern, change, expected, grid=3, **schedule):
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_the_checker_sees_damage(damage, tmp_path):
+def test_ptx_check_finds_damaged_synchronization(damage, tmp_path):
     check_damaged(tmp_path, *DAMAGE[damage])
 
 
@@ -238,7 +238,7 @@ DAMAGE_IN_TURN = {
 
 
 @pytest.mark.parametrize("damage", DAMAGE_IN_TURN)
-def test_the_checker_sees_damage_in_turn(damage, tmp_path):
+def test_ptx_check_finds_damage_with_several_tiles_per_block(damage, tmp_path):
     check_damaged(tmp_path, *DAMAGE_IN_TURN[damage], grid=2, in_turn=2)
 
 
@@ -256,14 +256,14 @@ DAMAGE_IN_CLUSTERS = {
 
 @pytest.mark.parametrize("in_turn", [1, 2])
 @pytest.mark.parametrize("damage", DAMAGE_IN_CLUSTERS)
-def test_the_checker_sees_damage_in_clusters(damage, in_turn, tmp_path):
+def test_ptx_check_finds_damage_in_clusters(damage, in_turn, tmp_path):
     check_damaged(tmp_path, *DAMAGE_IN_CLUSTERS[damage], grid=4 // in_turn, consumers=1, n=128, cluster=2, in_turn=in_turn)
 
 
 @pytest.mark.parametrize("schedule", [
     {"group_m": 64, "consumers": 1, "n": 128}, {"group_m": 128, "consumers": 1, "n": 128}, {"group_m": 64, "consumers": 2, "n": 256},
     {"group_m": 64, "consumers": 1, "n": 128, "in_turn": 3}, {"group_m": 64, "consumers": 1, "n": 128, "raster": 2}])  # fmt: skip
-def test_clusters(schedule, tmp_path, monkeypatch):
+def test_product_in_clusters_matches_eager(schedule, tmp_path, monkeypatch):
     """Odd numbers of tiles: a cluster's last block may be below the last row, and its blocks compute the same number
     of tiles."""
     (tmp_path / "s.json").write_text(json.dumps({"*": {"stages": 3, "cluster": 2} | schedule}))
@@ -277,7 +277,7 @@ def test_clusters(schedule, tmp_path, monkeypatch):
     assert kinds(tmp_path) == ["wgmma"] and "tw_cuda.cluster = 2" in dumped(tmp_path, "target")
 
 
-def test_clusters_of_int8(tmp_path, monkeypatch):
+def test_int8_product_in_clusters_equals_eager(tmp_path, monkeypatch):
     (tmp_path / "s.json").write_text('{"*": {"group_m": 64, "consumers": 1, "n": 64, "stages": 3, "cluster": 2}}')
     monkeypatch.setenv("TILEWRIGHT_SCHEDULE_FILE", str(tmp_path / "s.json"))
     a, b = product(129, 72, 144, torch.float64, turned_b=True)
@@ -287,7 +287,7 @@ def test_clusters_of_int8(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("schedule, why", [
     ({"cluster": 3, "n": 128}, "clusters have 3 blocks, and may have one or two"), ({"cluster": 2, "n": 64}, "a multiple of 128 where they are contiguous")])
-def test_clusters_that_cannot_be(schedule, why, tmp_path):
+def test_unsupported_cluster_schedule_is_refused(schedule, why, tmp_path):
     (tmp_path / "m.mlir").write_text(PRODUCT.format(m=256, n=256, k=64, type="bf16"))
     (tmp_path / "s.json").write_text(json.dumps({"*": {"group_m": 64, "consumers": 1, "stages": 3} | schedule}))
     done = subprocess.run([PROGRAM, "compile", tmp_path / "m.mlir", "--target=cuda", "--arch=sm_90a", f"--schedule-file={tmp_path / 's.json'}", "--emit=ptx"],
@@ -296,7 +296,7 @@ def test_clusters_that_cannot_be(schedule, why, tmp_path):
 
 
 @pytest.mark.parametrize("schedule", [{"in_turn": 2, "consumers": 2}, {"in_turn": 3, "consumers": 1}, {"in_turn": 64, "consumers": 2, "raster": 2}])
-def test_tiles_in_turn(schedule, tmp_path, monkeypatch):
+def test_product_with_several_tiles_per_block_matches_eager(schedule, tmp_path, monkeypatch):
     """A block computes some tiles one after the other, the last blocks fewer, or one block all of them."""
     (tmp_path / "s.json").write_text(json.dumps({"*": {"group_m": 64, "n": 64, "stages": 2} | schedule}))
     monkeypatch.setenv("TILEWRIGHT_SCHEDULE_FILE", str(tmp_path / "s.json"))
@@ -310,7 +310,7 @@ def test_tiles_in_turn(schedule, tmp_path, monkeypatch):
 @pytest.mark.parametrize("sizes, schedule", [
     ((4096, 4096, 4096), {}), ((1024, 1024, 1024), {}), ((16, 4096, 4096), {}),
     ((1000, 1024, 1024), {"group_m": 64, "consumers": 2, "n": 256, "stages": 3, "cluster": 2, "in_turn": 4})])  # fmt: skip
-def test_ptxas_spills_nothing_and_serializes_nothing(sizes, schedule, tmp_path):
+def test_ptxas_reports_no_spills_and_no_serialized_wgmma(sizes, schedule, tmp_path):
     ptxas = find_ptxas()
     if not ptxas:
         pytest.skip("there is no ptxas: neither a CUDA root nor triton's wheel")
@@ -327,7 +327,7 @@ def test_ptxas_spills_nothing_and_serializes_nothing(sizes, schedule, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["bert", "llama"])
-def test_transformers_run_whole(name, tmp_path):
+def test_transformer_products_use_wgmma(name, tmp_path):
     pytest.importorskip("transformers")
     model, call = small(name)
     model = model.eval()

@@ -46,7 +46,7 @@ def model(x):
     return torch.ops.tilewright_test.scale(x.sin(), 3.0).relu()
 
 
-def test_calls_into_torch_without_a_decomposition(library):
+def test_custom_op_without_decomposition_runs_in_eager(library):
     x = torch.randn(4, 7, requires_grad=True)
     torch.testing.assert_close(results(torch.compile(model, backend="tilewright", fullgraph=True), x), results(model, x))
     assert refused() == {"tilewright_test.scale.default"}
@@ -54,7 +54,7 @@ def test_calls_into_torch_without_a_decomposition(library):
 
 
 @pytest.mark.parametrize("overload", [False, True])
-def test_decomposition_makes_it_native(library, overload):
+def test_custom_op_with_decomposition_is_native(library, overload):
     @tilewright.register_decomposition(library.default if overload else library)
     def scale(x, factor):
         return x * factor + 1
@@ -65,7 +65,7 @@ def test_decomposition_makes_it_native(library, overload):
     assert [graph.kind for graph in tilewright.report()] == ["forward", "backward"] and not refused()
 
 
-def test_another_decomposition_is_another_key(library):
+def test_decomposition_changes_the_cache_key(library):
     before = decompositions.registered_digest()
     tilewright.register_decomposition(library, lambda x, factor: x * factor + 1)
     first = decompositions.registered_digest()
@@ -73,7 +73,7 @@ def test_another_decomposition_is_another_key(library):
     assert len({before, first, decompositions.registered_digest()}) == 3
 
 
-def test_what_cannot_be_registered():
+def test_invalid_registration_of_a_decomposition_is_refused():
     with pytest.raises(TypeError, match="an operator such as torch.ops.mylib.scale, not for <built-in"):
         tilewright.register_decomposition(torch.sin, lambda x: x)
     with pytest.raises(ValueError, match=r"aten\.add has the overloads .*; give one of them"):
@@ -84,7 +84,7 @@ def test_what_cannot_be_registered():
 
 @pytest.mark.parametrize("requires_grad", [False, True])
 @pytest.mark.parametrize("decomposition", [lambda x: x.t(), lambda x: x.t().t().t()], ids=["view", "views"])
-def test_a_decomposition_that_ends_in_a_view_gives_a_tensor_of_its_own(monkeypatch, decomposition, requires_grad):
+def test_decomposition_that_returns_a_view_does_not_alias_the_argument(monkeypatch, decomposition, requires_grad):
     monkeypatch.setattr(decompositions, "_registered", {})
 
     @torch.library.custom_op("tilewright_test::turned", mutates_args=())
@@ -110,7 +110,7 @@ def lowered(library, monkeypatch):
 
 
 @pytest.mark.parametrize("how", ["decomposition", "lowering"])
-def test_operator_that_is_defined_again(lowered, library, how):
+def test_operator_that_is_defined_again_keeps_its_registration(lowered, library, how):
     """As in a notebook in which a cell is run twice: the operator has new objects, and the old ones are freed at some
     later time."""
     if how == "lowering":
@@ -138,7 +138,7 @@ def scale_and_one(x, factor, *, results):
 
 
 @pytest.mark.parametrize("dynamic", [False, True])
-def test_lowering_makes_it_native(lowered, dynamic):
+def test_custom_op_with_lowering_is_native(lowered, dynamic):
     lowered(scale_and_one)
     compiled = torch.compile(model, backend="tilewright", fullgraph=True, dynamic=dynamic, options={"strict": True})
     for size in (7, 5):
@@ -147,7 +147,7 @@ def test_lowering_makes_it_native(lowered, dynamic):
     assert {graph.kind for graph in tilewright.report()} == {"forward", "backward"} and not refused()
 
 
-def test_a_lowering_takes_its_tensors_in_order(monkeypatch):
+def test_lowering_receives_tensors_in_argument_order(monkeypatch):
     monkeypatch.setattr(lowerings, "registered", {})
 
     @torch.library.custom_op("tilewright_test::weighted", mutates_args=())
@@ -184,7 +184,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("said", BAD)
-def test_a_lowering_that_does_not_fit_is_an_error(lowered, said):
+def test_invalid_lowering_raises_lowering_error(lowered, said):
     lowered(BAD[said])
     with pytest.raises(Exception, match=said) as caught:
         torch.compile(model, backend="tilewright", fullgraph=True)(torch.randn(4, 7))
@@ -192,7 +192,7 @@ def test_a_lowering_that_does_not_fit_is_an_error(lowered, said):
     assert isinstance(cause, tilewright.LoweringError) and "tilewright_test.scale.default" in str(cause) and "test_custom_ops.py" in str(cause)
 
 
-def test_lowerings_are_part_of_the_key(lowered):
+def test_lowering_changes_the_cache_key(lowered):
     before = decompositions.registered_digest()
     lowered(scale_and_one)
     assert decompositions.registered_digest() != before

@@ -60,7 +60,7 @@ def contents(folder) -> dict:
     return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
-def test_killed_compiles_leave_a_whole_cache(here):
+def test_killed_compiles_leave_a_valid_cache(here):
     for _ in kill_some(here, 1, lambda number: ("run", f"m{number}.mlir")):
         pass
     for number in range(KILLS):
@@ -69,7 +69,7 @@ def test_killed_compiles_leave_a_whole_cache(here):
     assert not list((here / "cache").glob("quarantine/*"))
 
 
-def test_killed_compiles_leave_a_whole_design(here):
+def test_killed_compiles_leave_a_complete_design(here):
     wanted = []
     for number in range(KILLS):
         assert run(here, "compile", f"m{number}.mlir", "--target=hls", "-o", f"design{number}").returncode == 0
@@ -83,7 +83,7 @@ def test_killed_compiles_leave_a_whole_design(here):
     assert contents(here / "design") == wanted[1] and not list(here.glob(".tilewright-design*"))
 
 
-def test_killed_tunings_leave_whole_records(here):
+def test_killed_tunings_leave_valid_records(here):
     command = ("tune", "m0.mlir", "--records=records")
     assert run(here, *command).returncode == 0
     for _ in kill_some(here, 3, lambda number: ("tune", f"m{number}.mlir", "--records=records")):
@@ -92,7 +92,7 @@ def test_killed_tunings_leave_whole_records(here):
 
 
 @pytest.mark.parametrize("kilobytes", [1, 8])
-def test_a_full_disk(here, kilobytes):
+def test_full_disk_is_reported_and_leaves_no_partial_file(here, kilobytes):
     """A write beyond the limit of a file's size fails as on a full disk."""
     full = f"trap '' XFSZ; ulimit -f {kilobytes};"
     done = run(here, "run", "m0.mlir", shell=full)

@@ -34,7 +34,7 @@ def finish(processes, timeout: float = 240) -> list[str]:
 
 
 @pytest.mark.parametrize("case", ["ddp", "fsdp", "tensor_parallel", "pipeline", "collectives"])
-def test_equals_eager(case, tmp_path):
+def test_distributed_module_on_two_processes_matches_eager(case, tmp_path):
     processes = start(case, tmp_path)
     said = finish(processes)
     for process, text in zip(processes, said):
@@ -48,7 +48,7 @@ def test_equals_eager(case, tmp_path):
         assert all("_c10d_functional" in target or "_dtensor" in target for target in refused), refused
 
 
-def test_broken_rank_is_an_error(tmp_path):
+def test_exit_of_one_rank_is_an_error_in_the_other(tmp_path):
     processes = start("broken", tmp_path)
     said = finish(processes, timeout=120)
     assert processes[1].returncode == 3

@@ -33,7 +33,7 @@ def test_the_site_builds_without_warnings(tmp_path):
     assert (tmp_path / "site/tutorials/first-model.html").exists()
 
 
-def test_every_decision_is_in_the_list():
+def test_index_of_decisions_is_up_to_date():
     assert (write_decisions_index.FOLDER / "index.md").read_text() == write_decisions_index.text()
 
 
@@ -49,5 +49,5 @@ def test_code_of_the_readme_runs(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["first-model"])
-def test_tutorials_run(name, tmp_path):
+def test_code_of_the_tutorial_runs(name, tmp_path):
     run([sys.executable, "-c", "\n".join(blocks(ROOT / f"docs/tutorials/{name}.md", "python"))], tmp_path)

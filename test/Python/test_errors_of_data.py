@@ -58,7 +58,7 @@ def refused_alike(compiled, function, bad, text):
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_eager_refuses(name):
+def test_data_that_eager_refuses_raises_its_error(name):
     function, good, bad, text = REFUSED[name]
     torch._dynamo.reset()
     compiled = compiled_strictly(function)
@@ -67,7 +67,7 @@ def test_what_eager_refuses(name):
         refused_alike(compiled, function, bad, text)
 
 
-def test_offsets_that_fall():
+def test_decreasing_embedding_bag_offsets_are_refused():
     """Eager refuses them or returns invented values, depending on the mode and the processor's kernels. The compiled
     program always refuses."""
     weight, rows = torch.eye(4), torch.tensor([0, 1, 3])
@@ -81,7 +81,7 @@ def test_offsets_that_fall():
 
 
 @pytest.mark.parametrize("name", BAD_DISTRIBUTIONS)
-def test_what_has_no_distribution(name):
+def test_invalid_distribution_parameters_raise_the_error_of_eager(name):
     function, good, bad, text = BAD_DISTRIBUTIONS[name]
     torch._dynamo.reset()
     compiled = compiled_strictly(function)
@@ -89,7 +89,7 @@ def test_what_has_no_distribution(name):
     refused_alike(compiled, function, (torch.tensor(bad),), text)
 
 
-def test_a_division_by_the_number_0():
+def test_integer_division_by_constant_zero_raises_error():
     torch._dynamo.reset()
     compiled = compiled_strictly(lambda x: x // 0 if x.dtype is torch.int64 else x / 0)
     with pytest.raises(RuntimeError, match="ZeroDivisionError"):
@@ -107,14 +107,14 @@ CHOSEN = {
 
 @pytest.mark.parametrize("dynamic", [False, True])
 @pytest.mark.parametrize("name", CHOSEN)
-def test_values_of_masks(name, dynamic):
+def test_index_put_with_boolean_mask_equals_eager(name, dynamic):
     torch._dynamo.reset()
     x, v = torch.randn(6, 5, generator=torch.Generator().manual_seed(0)), torch.randn(6, 5, generator=torch.Generator().manual_seed(1))
     compiled = compiled_strictly(CHOSEN[name], dynamic=dynamic)
     assert torch.equal(compiled(x, v), CHOSEN[name](x, v))
 
 
-def test_values_of_a_mask_behind_others():
+def test_assignment_by_mask_of_second_dimension_equals_eager():
     def function(x, v):
         x = x.clone()
         x[:, MASK] = v

@@ -46,7 +46,7 @@ def run(tmp_path, *arguments, backend="tilewright", **environment):
     return done
 
 
-def test_explain_tells_breaks_recompiles_and_fallbacks(tmp_path):
+def test_explain_reports_graph_breaks_recompiles_and_fallbacks(tmp_path):
     text = run(tmp_path, "-m", "tilewright", "explain", "program.py").stdout
     assert re.search(r"^forward \(program\.py:9\): traced again once$", text, re.M)
     assert re.search(r"because: 0/0: tensor 'x' size mismatch at index 0\. expected 4, actual 5", text)
@@ -55,7 +55,7 @@ def test_explain_tells_breaks_recompiles_and_fallbacks(tmp_path):
     assert re.search(r"compiled in [\d.]+ ms: key [\d.]+,", text)
 
 
-def test_explain_as_json(tmp_path):
+def test_explain_prints_functions_totals_and_breaks_as_json(tmp_path):
     said = run(tmp_path, "-m", "tilewright", "explain", "--json", "program.py").stdout
     told = json.loads(said[said.index("{") :])
     first, resumed = told["functions"]
@@ -67,7 +67,7 @@ def test_explain_as_json(tmp_path):
     assert program["kernels"] >= 1 and program["stage_milliseconds"]
 
 
-def test_explain_forces_the_backend(tmp_path):
+def test_explain_with_force_replaces_the_backend(tmp_path):
     assert "nothing was compiled" in run(tmp_path, "-m", "tilewright", "explain", "program.py", backend="eager").stdout
     assert "compile 0/0" in run(tmp_path, "-m", "tilewright", "explain", "--force", "program.py", backend="eager").stdout
 
@@ -89,7 +89,7 @@ def breaks_in_a_loop(x):
     return x
 
 
-def test_functions_that_no_backend_sees_are_told():
+def test_report_names_functions_left_to_eager():
     torch._dynamo.reset()
     tilewright.report(clear=True)  # of graphs before the reset, whose numbers are used again
     model, other = LeftToEager(), torch.nn.Linear(4, 4)
@@ -106,14 +106,14 @@ def test_functions_that_no_backend_sees_are_told():
     assert str(tilewright.report(other)) == "nothing was compiled yet"
 
 
-def test_torch_logs_and_trace(tmp_path):
+def test_torch_logs_and_trace_contain_the_report(tmp_path):
     done = run(tmp_path, "program.py", TORCH_LOGS="tilewright", TORCH_TRACE=str(tmp_path / "trace"))
     assert re.search(r"tilewright/report\.py.*\(inference\): \d+ nodes, 1 compiled", done.stderr)
     (trace,) = (tmp_path / "trace").iterdir()
     assert '"name": "tilewright_inference", "encoding": "json"' in trace.read_text()
 
 
-def test_report_of_one_model():
+def test_report_of_one_model_has_only_its_graphs():
     tilewright.report(clear=True)
     models = [torch.nn.Sequential(torch.nn.Linear(4, n)) for n in (2, 3)]
     compiled = [torch.compile(model, backend=backend) for model in models]
@@ -129,7 +129,7 @@ def test_report_of_one_model():
     assert "<lambda>" in str(tilewright.report(plain)) and "compile " in str(tilewright.report(plain))
 
 
-def test_report_keeps_no_code_alive():
+def test_report_does_not_keep_compiled_code_alive():
     """The memory of a program that compiles repeatedly does not grow by the code that it has dropped."""
     tilewright.report(clear=True)
     model = torch.nn.Linear(4, 4)
@@ -143,7 +143,7 @@ def test_report_keeps_no_code_alive():
 
 
 @pytest.mark.parametrize("dynamic", [False, True])
-def test_failed_compile_leaves_a_reproducer(tmp_path, monkeypatch, dynamic):
+def test_failed_compile_writes_a_reproducer_script(tmp_path, monkeypatch, dynamic):
     """The script fails like the program did; after the cause is fixed, it runs."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     schedules = tmp_path / "schedules.json"
@@ -164,7 +164,7 @@ def test_failed_compile_leaves_a_reproducer(tmp_path, monkeypatch, dynamic):
     assert mended.returncode == 0, mended.stderr
 
 
-def test_page_of_a_program(tmp_path):
+def test_explain_page_has_graphs_and_lines_of_the_program(tmp_path):
     """The page contains both graphs of the program, with its lines."""
     run(tmp_path, "-m", "tilewright", "explain", "--html", "page.html", "program.py")
     page = (tmp_path / "page.html").read_text()
@@ -174,7 +174,7 @@ def test_page_of_a_program(tmp_path):
     assert "y = self.linear(x).relu()" in texts
 
 
-def test_page_needs_records(tmp_path):
+def test_report_page_requires_the_record_option(tmp_path):
     model = torch.compile(torch.nn.Linear(4, 4), backend="tilewright")
     with torch.no_grad():
         model(torch.randn(2, 4))

@@ -41,7 +41,7 @@ def pane_rows(browser, pane: int, kind: str = "") -> list[str]:
     return browser.value(f"[...{ROWS.format(pane=pane, kind=kind)}].map((row) => row.lastChild.parentNode.textContent)")
 
 
-def test_clicks_and_keys(browser, exported, record):
+def test_clicks_and_keys_change_the_view(browser, exported, record):
     page_of(exported)
     show(browser, exported.with_suffix(".html"))
     for view in ("Overview", "Lines", "Kernels", "Fusion", "Memory", "Time", "Difference"):
@@ -110,7 +110,7 @@ def test_clicks_and_keys(browser, exported, record):
     assert browser.value("document.querySelector('#keys').open")
 
 
-def test_difference(browser, exported, record, tmp_path):
+def test_compare_view_shows_both_records(browser, exported, record, tmp_path):
     (tmp_path / "before.json").write_text(json.dumps(record))
     explain(exported, "--cpu=x86-64-v3", "--html", tmp_path / "page.html", "--against", tmp_path / "before.json")
     show(browser, tmp_path / "page.html", "#view=compare")
@@ -121,7 +121,7 @@ def test_difference(browser, exported, record, tmp_path):
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_light_and_dark(exported, dark):
+def test_theme_follows_the_browser_and_can_be_switched(exported, dark):
     page_of(exported)
     with Browser(dark=dark) as page:
         page.open(exported.with_suffix(".html"))
@@ -133,7 +133,7 @@ def test_light_and_dark(exported, dark):
         assert grounds == [dark, not dark]
 
 
-def test_hostile_names_do_nothing(browser, tmp_path):
+def test_hostile_names_add_no_elements(browser, tmp_path):
     path = hostile_model(tmp_path)
     explain(path, "--json", tmp_path / "record.json")
     explain(path, "--html", tmp_path / "page.html", "--against", tmp_path / "record.json")
@@ -167,7 +167,7 @@ def large(record: dict, times: int) -> dict:
     return big
 
 
-def test_five_hundred_kernels(browser, record, tmp_path):
+def test_page_of_500_kernels_has_a_bounded_number_of_elements(browser, record, tmp_path):
     big = large(record, 500 // len(record["kernels"]) + 1)
     assert len(big["kernels"]) >= 500 and sum(len(stage["lines"]) for stage in big["stages"]) > 200_000
     (tmp_path / "big.json").write_text(json.dumps(big))
@@ -191,7 +191,7 @@ def test_five_hundred_kernels(browser, record, tmp_path):
     assert len(pane_rows(browser, 3)) < 100
 
 
-def test_levels(browser, exported):
+def test_levels_can_be_added_and_removed(browser, exported):
     page_of(exported)
     show(browser, exported.with_suffix(".html"), "#view=lines")
     assert browser.value("[...document.querySelector('.pane select').options].map((one) => one.value)") == ["source", *STAGES]
@@ -203,7 +203,7 @@ def test_levels(browser, exported):
     assert len(texts(browser, ".pane")) == 1
 
 
-def test_several_graphs(browser, record, tmp_path):
+def test_another_graph_can_be_selected(browser, record, tmp_path):
     """A page written by report().html(): one graph is shown, and the others can be selected."""
     other = {**record, "model": "another", "kernels": record["kernels"][:1]}
     (tmp_path / "page.html").write_text(tilewright._tilewright.explain_page([json.dumps(record), json.dumps(other)], ""))

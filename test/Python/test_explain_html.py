@@ -77,7 +77,7 @@ def origins_at(record, stage):
     return {origin for number in lines["sets"] if number >= 0 for origin in record["sets"][number]}
 
 
-def test_every_operation_has_its_line(record):
+def test_every_operation_has_its_source_line(record):
     texts = {file["name"]: {line["number"]: line["text"] for line in file["lines"]} for file in record["sources"]}
     lines = MODEL.splitlines()
     assert len(record["origins"]) == 18
@@ -98,7 +98,7 @@ def test_every_operation_reaches_a_kernel_and_assembly(record):
         assert not missing, (stage, [record["origins"][i] for i in missing])
 
 
-def test_lines_belong_to_their_operations(record):
+def test_structured_lines_are_attributed_to_their_operations(record):
     """The gelus contain a polynomial or erf, and none of these lines is attributed to the layer norms."""
     stage = next(one for one in record["stages"] if one["name"] == "structured")
     rows = [(line, record["sets"][number]) for line, number in zip(stage["lines"], stage["sets"]) if number >= 0]
@@ -112,7 +112,7 @@ def test_lines_belong_to_their_operations(record):
     assert roots and all(origins == named("tw.layer_norm") for origins in roots)
 
 
-def test_assembly_belongs_to_its_kernel(record):
+def test_assembly_is_attributed_to_its_kernel(record):
     assembly = record["stages"][-1]
     functions = {one["name"]: one for one in assembly["functions"]}
     assert set(functions) == {kernel["name"] for kernel in record["kernels"]}
@@ -126,7 +126,7 @@ def test_assembly_belongs_to_its_kernel(record):
     assert not any(re.search(r"\.loc\b|\.cfi_|debug_line", line) for line in assembly["lines"])
 
 
-def test_kernels_edges_plan_and_times(record):
+def test_record_has_consistent_kernels_edges_plan_and_times(record):
     running = [kernel for kernel in record["kernels"] if not kernel["once"]]
     assert sum(kernel["launches"] for kernel in running) == len(record["plan"]["steps"])
     assert all(kernel["expected_us"] > 0 and kernel["bound"] and "tiles" in kernel["schedule"] for kernel in running)
@@ -152,7 +152,7 @@ def test_kernels_edges_plan_and_times(record):
         assert sum(formed) <= by_name[name]["ms"]
 
 
-def test_measured(exported):
+def test_measured_record_has_the_time_of_each_kernel(exported):
     path = exported.with_name("measured.json")
     explain(exported, "--measure", "--calls", 3, "--json", path)
     record = json.loads(path.read_text())
@@ -162,7 +162,7 @@ def test_measured(exported):
         assert kernel["once"] or (kernel["measured_us"] > 0 and kernel["roof_us"] > 0)
 
 
-def test_symbolic_sizes(tmp_path):
+def test_plan_of_record_has_the_given_symbolic_sizes(tmp_path):
     (tmp_path / "rows.mlir").write_text(
         "#s = affine_map<()[s0] -> (s0, 4)>\n"
         'func.func @main(%n: index {tw.symbol = "rows", tw.min = 2 : i64, tw.max = 64 : i64},\n'
@@ -214,7 +214,7 @@ class Elements(html.parser.HTMLParser):
             self.texts[self.open] = self.texts.get(self.open, "") + data
 
 
-def test_page_is_one_file_with_a_strict_policy(exported, record):
+def test_page_is_one_file_with_a_strict_content_security_policy(exported, record):
     page = page_of(exported)
     found = Elements(page)
     assert not [attributes for _, attributes in found.starts if {"src", "href", "srcset", "style", "onclick"} & set(attributes)]
@@ -242,7 +242,7 @@ def hostile_model(folder: Path) -> Path:
     return path / "m.mlir"
 
 
-def test_hostile_names_stay_text(tmp_path):
+def test_hostile_names_are_escaped(tmp_path):
     path = hostile_model(tmp_path)
     explain(path, "--html", tmp_path / "page.html", "--json", tmp_path / "record.json")
     page = (tmp_path / "page.html").read_text()

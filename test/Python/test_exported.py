@@ -79,21 +79,21 @@ class Perceptron(nn.Module):
         return self.down(torch.nn.functional.gelu(self.up(x)))
 
 
-def test_perceptron(tmp_path):
+def test_exported_perceptron_matches_eager(tmp_path):
     check(Perceptron(), {"x": torch.randn(5, 24)}, tmp_path, ["0"])
 
 
-def test_symbolic_batch(tmp_path):
+def test_exported_model_with_symbolic_batch_matches_eager(tmp_path):
     batch = Dim("batch", max=64)
     others = [{"x": torch.randn(n, 24)} for n in (1, 2, 33, 64)]
     check(Perceptron(), {"x": torch.randn(5, 24)}, tmp_path, ["0"], {"x": {0: batch}}, others)
 
 
-def test_bfloat16(tmp_path):
+def test_exported_bf16_model_matches_eager(tmp_path):
     check(Perceptron().bfloat16(), {"x": torch.randn(40, 24).bfloat16()}, tmp_path, ["0"])
 
 
-def test_integers(tmp_path):
+def test_exported_integer_and_bool_ops_match_eager(tmp_path):
     class Integers(nn.Module):
         def forward(self, i, u, b):
             return {"sum": i * 3 + u, "shifted": u >> 1, "where": torch.where(b, i, -i), "any": b.any()}
@@ -123,13 +123,13 @@ def residual_network():
 
 
 @pytest.mark.parametrize("layout", [torch.contiguous_format, torch.channels_last])
-def test_convolutions(tmp_path, layout):
+def test_exported_residual_network_matches_eager(tmp_path, layout):
     batch = Dim("batch", max=16)
     model = residual_network().to(memory_format=layout)
     check(model, {"input": torch.randn(2, 3, 48, 48)}, tmp_path, ["0"], {"input": {0: batch}}, [{"input": torch.randn(3, 3, 48, 48)}])
 
 
-def test_bert(tmp_path):
+def test_exported_bert_with_symbolic_sizes_matches_eager(tmp_path):
     from transformers import BertConfig, BertModel
 
     config = BertConfig(hidden_size=64, num_hidden_layers=2, num_attention_heads=4, intermediate_size=128, vocab_size=200)
@@ -145,7 +145,7 @@ def test_bert(tmp_path):
           {"input_ids": sizes, "attention_mask": sizes}, [inputs(3, 37)])  # fmt: skip
 
 
-def test_gpt2(tmp_path):
+def test_exported_gpt2_with_symbolic_sizes_matches_eager(tmp_path):
     from transformers import GPT2Config, GPT2LMHeadModel
 
     config = GPT2Config(n_embd=64, n_layer=2, n_head=4, vocab_size=200, n_positions=128, use_cache=False, bos_token_id=0, eos_token_id=0)
@@ -169,12 +169,12 @@ class Strange(nn.Module):
         return x, {"weight": self.weight, "b": [self.part @ x, None, torch.cat([self.stretched * x[0, 0], self.none]) + self.places]}, x.t()
 
 
-def test_weights_of_all_kinds(tmp_path):
+def test_weights_that_are_views_empty_expanded_or_returned_match_eager(tmp_path):
     names = ["0", "1.weight", "1.b.0", "1.b.2", "2"]
     check(Strange(), {"x": torch.randn(6, 3), "unused": torch.randn(2)}, tmp_path, names)
 
 
-def test_tied_weights(tmp_path):
+def test_exported_model_with_tied_weights_matches_eager(tmp_path):
     class Tied(nn.Module):
         def __init__(self):
             super().__init__()
@@ -188,7 +188,7 @@ def test_tied_weights(tmp_path):
     check(Tied(), {"ids": torch.randint(0, 50, (2, 7))}, tmp_path, ["0"])
 
 
-def test_dropout_is_random_by_seed(tmp_path):
+def test_dropout_of_exported_model_depends_on_the_seed_only(tmp_path):
     path = tmp_path / "dropout.pt2"
     tilewright.export(nn.Dropout(0.5).train(), (torch.ones(4000),), path)
     first, again, other = (command("run", path, "--seed", seed).stdout for seed in (1, 1, 2))
@@ -203,7 +203,7 @@ def refused(model, inputs, tmp_path, **more):
     return str(error.value)
 
 
-def test_ops_that_would_run_in_eager(tmp_path):
+def test_export_refuses_ops_that_would_run_in_eager(tmp_path):
     class Eager(nn.Module):
         def forward(self, x):
             y = torch.linalg.eigvalsh(x)
@@ -217,7 +217,7 @@ def test_ops_that_would_run_in_eager(tmp_path):
     assert "relu" not in text  # it is only a consequence
 
 
-def test_state_is_refused(tmp_path):
+def test_export_refuses_a_model_that_writes_its_buffers(tmp_path):
     text = refused(nn.BatchNorm1d(4).train(), (torch.randn(3, 4),), tmp_path)
     assert "the model writes 'running_mean'" in text and "return the new value instead" in text
 
@@ -230,7 +230,7 @@ def test_complex_inputs_are_refused(tmp_path):
     assert "the input 'z': its dtype complex64 is not supported" in refused(Real(), (torch.zeros(2, dtype=torch.complex64),), tmp_path)
 
 
-def test_numbers_are_no_results(tmp_path):
+def test_export_refuses_a_result_that_is_a_number(tmp_path):
     class Numbers(nn.Module):
         def forward(self, x):
             return x + 1, x.shape[0]
@@ -238,7 +238,7 @@ def test_numbers_are_no_results(tmp_path):
     assert "the result '1' is a number, not a tensor" in refused(Numbers(), (torch.zeros(2),), tmp_path)
 
 
-def test_assumptions_about_sizes(tmp_path):
+def test_conditions_on_sizes_are_checked_at_each_call(tmp_path):
     """Conditions that Dim.AUTO infers are checked at a call: ranges and equal sizes by the types, other relations by
     guards (test_size_guards.py)."""
     class Rows(nn.Module):
@@ -262,7 +262,7 @@ def test_assumptions_about_sizes(tmp_path):
     assert done.returncode == 1 and "2 to 40" in done.stderr
 
 
-def test_multiples_of_a_size(tmp_path):
+def test_size_that_is_not_a_multiple_as_exported_is_refused(tmp_path):
     """Dim's 2 * n: n is computed from the input, also in a library. A size that is not a multiple is reported."""
     class Pairs(nn.Module):
         def forward(self, x):
@@ -282,7 +282,7 @@ def test_multiples_of_a_size(tmp_path):
             assert done.returncode == 1 and said in done.stderr, done.stderr
 
 
-def test_what_export_is_given(tmp_path):
+def test_export_refuses_wrong_paths_and_arguments(tmp_path):
     with pytest.raises(ValueError, match="does not end in .pt2"):
         tilewright.export(Perceptron(), (torch.zeros(1, 24),), tmp_path / "model.so")
     with pytest.raises(FileNotFoundError, match="there is no folder"):
@@ -291,7 +291,7 @@ def test_what_export_is_given(tmp_path):
         tilewright.export(Perceptron(), torch.zeros(1, 24), tmp_path / "model.pt2")
 
 
-def test_plain_exports_are_read(tmp_path):
+def test_files_of_torch_export_save_are_read(tmp_path):
     """Files of torch.export.save without decompositions are read. Ops that are in the table are compiled
     (test_plain_exports.py); others are named."""
     path = tmp_path / "plain.pt2"
@@ -302,7 +302,7 @@ def test_plain_exports_are_read(tmp_path):
     assert done.returncode == 1 and "aten.fractional_max_pool2d" in done.stderr and "tilewright.export(model, inputs, path)" in done.stderr
 
 
-def test_emit_stages(tmp_path):
+def test_emit_prints_graph_and_target_stages(tmp_path):
     path = tmp_path / "model.pt2"
     tilewright.export(Perceptron(), (torch.zeros(2, 24),), path)
     graph = command("compile", path, "--emit=graph", "--locations").stdout
@@ -328,7 +328,7 @@ def test_emit_stages(tmp_path):
     (["--input", "a=cut.npy"], "fewer elements than its shape says"),
     (["--input", "a=flat.npy"], "the input 'a' is float32[12]; the model takes float32[batch, 4]"),
 ])  # fmt: skip
-def test_wrong_inputs(tmp_path, monkeypatch, words, reason):
+def test_run_refuses_wrong_inputs_with_a_reason(tmp_path, monkeypatch, words, reason):
     class Masked(nn.Module):
         def forward(self, a, mask):
             return torch.where(mask[:, None], a, 0)
@@ -348,7 +348,7 @@ def test_wrong_inputs(tmp_path, monkeypatch, words, reason):
     assert done.returncode == 1 and reason.replace("batch", symbol) in done.stderr, done.stderr
 
 
-def test_arrays_in_column_order(tmp_path):
+def test_npy_file_in_column_major_order_is_read(tmp_path):
     """NumPy writes transposed arrays in column-major order."""
     path = tmp_path / "model.pt2"
     tilewright.export(nn.Identity(), (torch.zeros(2, 3, 4),), path)
@@ -360,7 +360,7 @@ def test_arrays_in_column_order(tmp_path):
     assert np.array_equal(np.load(tmp_path / "0.npy"), array)
 
 
-def test_the_page(tmp_path, monkeypatch):
+def test_commands_of_the_export_how_to_run(tmp_path, monkeypatch):
     """Runs the program and the commands of docs/how-to/export.md."""
     page = (pathlib.Path(__file__).parents[2] / "docs" / "how-to" / "export.md").read_text()
     blocks = dict(re.findall(r"```(python|sh)\n(.*?)```", page, re.S))

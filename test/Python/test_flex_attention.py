@@ -37,7 +37,7 @@ FORMS = {
 @pytest.mark.parametrize("dynamic", [False, True])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize("name", FORMS)
-def test_forms(name, dtype, dynamic):
+def test_flex_attention_of_each_score_or_mask_function_matches_eager(name, dtype, dynamic):
     generator = torch.Generator().manual_seed(0)
     arguments = [torch.randn(2, 4, 70, 16, generator=generator).to(dtype) for _ in range(3)]
     torch._dynamo.reset()
@@ -51,7 +51,7 @@ def test_forms(name, dtype, dynamic):
     assert [t.stride() for t in leaves(got)] == [t.stride() for t in leaves(runs[0])]
 
 
-def test_what_looks_at_all_places_stays_in_eager():
+def test_score_function_that_sums_over_indices_runs_in_eager():
     """A sum over all indices differs from one over a single index."""
 
     def function(q, k, v):

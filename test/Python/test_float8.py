@@ -44,7 +44,7 @@ def check_bits(fn, *inputs):
 
 
 @both_kinds
-def test_every_byte_to_wider_floats(kind):
+def test_cast_of_every_float8_byte_to_wider_floats_equals_eager(kind):
     def widened(x):
         return [x.to(dtype) for dtype in WIDER]
 
@@ -52,7 +52,7 @@ def test_every_byte_to_wider_floats(kind):
 
 
 @both_kinds
-def test_rounding(kind):
+def test_cast_to_float8_rounds_as_eager(kind):
     """Rounds to nearest even, and beyond the largest number as torch does."""
     check_bits(lambda x: x.to(kind), all_floats())
     check_bits(lambda x: (x.to(torch.bfloat16).to(kind), x.to(torch.float16).to(kind), x.double().to(kind)), all_floats()[: 1 << 16])
@@ -60,19 +60,19 @@ def test_rounding(kind):
     check_bits(lambda x: (x > 0).to(kind), torch.randn(99))
 
 
-def test_from_one_kind_to_the_other():
+def test_cast_between_float8_dtypes_equals_eager():
     check_bits(lambda x: x.to(E5M2), all_bytes(E4M3))
     check_bits(lambda x: x.to(E4M3), all_bytes(E5M2))
 
 
 @both_kinds
-def test_roundings_between_fused_ops_stay(kind):
+def test_fusion_keeps_float8_roundings(kind):
     check_bits(lambda x: (x * 3).to(kind).float() + 1, torch.randn(1000))
     check_bits(lambda x: x.to(kind).to(torch.bfloat16).to(torch.int32), torch.randn(1000) * 50)
 
 
 @both_kinds
-def test_moved(kind):
+def test_float8_copies_views_and_comparisons_equal_eager(kind):
     x, y = torch.randn(6, 20).to(kind), torch.randn(6, 20).to(kind)
     check_bits(lambda x, y: (x.t().contiguous(), torch.cat([x, y], 1), torch.where(y.float() > 0, x, y), x[1:4, ::3].clone(), x.reshape(3, 40).clone()), x, y)
     check_bits(lambda x, i: (x[i], torch.index_select(x, 0, i)), x, torch.tensor([5, 0, 3]))
@@ -108,12 +108,12 @@ def check_scaled(a, b, scale_a, scale_b, bias=None, **how):
 
 
 @pytest.mark.parametrize("kinds", [(E4M3, E4M3), (E4M3, E5M2), (E5M2, E4M3), (E5M2, E5M2)])
-def test_scaled_product(kinds):
+def test_scaled_product_of_each_dtype_pair_matches_eager(kinds):
     for out in (torch.bfloat16, torch.float16, torch.float32):
         check_scaled(*operands(33, 48, 64, kinds), *ONE_SCALE, out=out)
 
 
-def test_scales():
+def test_scaled_product_with_row_and_column_scales_matches_eager():
     a, b = operands(100, 130, 70)
     check_scaled(a, b, torch.rand(100, 1) + 0.5, torch.rand(1, 130) + 0.5)
     check_scaled(a, b, torch.rand(1, 1) + 0.5, torch.rand(1) + 0.5)
@@ -122,7 +122,7 @@ def test_scales():
     check_scaled(*operands(1, 16, 32), torch.rand(1, 1), torch.rand(1, 16))
 
 
-def test_result_in_8_bits():
+def test_scaled_product_with_float8_result_has_the_error_of_eager():
     """The error of the sum may decide between two adjacent results. Therefore the error against float64 is compared,
     not the bits."""
     a, b = operands(64, 48, 96)
@@ -135,14 +135,14 @@ def test_result_in_8_bits():
 
 
 @both_kinds
-def test_symbolic_rows(kind):
+def test_scaled_product_of_symbolic_rows_matches_eager(kind):
     compiled = compiled_strictly(scaled, dynamic=True)
     for rows in (5, 40, 17):
         arguments = [*operands(rows, 48, 64, (kind, E4M3)), *ONE_SCALE]
         assert_numbers([compiled(*arguments)], [[scaled(*arguments)]], [exact(*arguments)])
 
 
-def test_a_linear_layer_that_quantizes():
+def test_float8_linear_with_dynamic_scales_has_the_error_of_eager():
     """As in libraries for 8-bit training: the largest element of each row determines its scale."""
     weight = torch.randn(48, 64)
     scale_w = weight.abs().amax(1, keepdim=True) / 448
@@ -177,7 +177,7 @@ A, B, ONE = ("float8_e4m3fn", [8, 16]), ("float8_e5m2", [16, 24]), ("float32", [
     ((A, B, ("float32", [8, 1]), ONE), "bfloat16", r"scales float32\[8, 1\] and float32\[\] for"),
     ((A, B, ONE, ONE), "float64", "a result of float64; give out_dtype bfloat16, float16 or float32"),
 ], ids=["mixed", "batch", "scale's dtype", "scale's shape", "one scale of rows", "result"])  # fmt: skip
-def test_refused_of_a_file(tensors, result, reason):
+def test_invalid_scaled_mm_node_of_a_file_is_refused(tensors, result, reason):
     """A file may contain calls that torch's own tracing refuses."""
     graph, values = graph_of(*tensors)
     with pytest.raises(_tilewright.Refused, match=reason):
@@ -188,7 +188,7 @@ def test_refused_of_a_file(tensors, result, reason):
     lambda a, b: torch._scaled_mm(a.half(), b, *ONE_SCALE, out_dtype=torch.bfloat16),
     lambda a, b: torch._scaled_mm(a, b, torch.ones(3, 1), torch.ones(1, 24), out_dtype=torch.bfloat16),
 ], ids=["mixed", "scale's shape"])  # fmt: skip
-def test_refused_while_tracing(fn):
+def test_invalid_scaled_mm_call_raises_error_while_traced(fn):
     torch._dynamo.reset()
     with pytest.raises(Exception, match="(?i)scal|float8"):
         torch.compile(fn, backend=tilewright)(*operands(8, 24, 16))
@@ -199,7 +199,7 @@ def test_refused_while_tracing(fn):
     (lambda a, b: torch.relu(a), "relu has no implementation in float8_e4m3fn, as in eager; cast to a wider float first"),
     (lambda a, b: torch._scaled_mm(a, b, *ONE_SCALE, scale_result=ONE_SCALE[0]), "scale_result, by which eager divides on a CPU"),
 ], ids=["matmul", "relu", "scale of the result"])  # fmt: skip
-def test_refused(fn, reason):
+def test_unsupported_float8_op_raises_the_error_of_eager_with_a_reason(fn, reason):
     """In strict mode the error has the reason; otherwise eager raises its own error."""
     a, b = operands(8, 24, 16)
     torch._dynamo.reset()

@@ -31,7 +31,7 @@ def run(script):
     return subprocess.run([sys.executable, "-c", FUNCTIONS + script], capture_output=True, text=True, timeout=300)
 
 
-def test_traps():
+def test_compiled_code_runs_under_floating_point_traps():
     """Compiled and called with traps, or only called with them."""
     done = run("""
 def same(name):
@@ -54,7 +54,7 @@ print("done")
     assert done.returncode == 0 and "done" in done.stdout, (done.returncode, done.stderr)
 
 
-def test_flags():
+def test_call_keeps_floating_point_exception_flags():
     """Sticky flags have the caller's state before and after."""
     done = run("""
 with torch.no_grad():
@@ -110,7 +110,7 @@ print("done")
 
 
 @pytest.mark.skipif(not PROGRAM.exists(), reason="tilewright was not imported from a build tree")
-def test_of_a_library(tmp_path):
+def test_library_runs_under_floating_point_traps(tmp_path):
     (tmp_path / "m.mlir").write_text(MODEL)
     made = subprocess.run([PROGRAM, "compile", tmp_path / "m.mlir", "-o", tmp_path / "m.so"], capture_output=True, text=True, timeout=300)
     assert made.returncode == 0, made.stderr

@@ -52,7 +52,7 @@ def run(code, **environment):
     return done
 
 
-def test_a_library_is_called_in_children_of_a_process_that_calls_it(tmp_path):
+def test_library_runs_in_forked_children_of_a_process_that_calls_it(tmp_path):
     """The instance's lock is held by a thread that does not exist in the child."""
     shutil.copy(MODEL, tmp_path)
     subprocess.run([DRIVER, "compile", "classify.mlir", "-o", "classify.so"], cwd=tmp_path, check=True, timeout=200)
@@ -103,7 +103,7 @@ def test_a_library_is_called_in_children_of_a_process_that_calls_it(tmp_path):
         """)
 
 
-def test_the_first_compile_of_a_child_of_a_process_that_has_compiled(tmp_path):
+def test_forked_child_of_a_process_that_has_compiled_can_compile(tmp_path):
     """The threads of the parent's MLIR context do not exist in the child."""
     run("""
         import torch
@@ -128,7 +128,7 @@ def test_the_first_compile_of_a_child_of_a_process_that_has_compiled(tmp_path):
         """, TILEWRIGHT_CACHE_DIR=str(tmp_path))  # fmt: skip
 
 
-def test_children_of_a_process_that_calls(tmp_path):
+def test_forked_child_of_a_process_that_calls_can_pack_and_call(tmp_path):
     """Locks of packs and pools are free, or reinitialized. The compiled graph is called without Dynamo, whose guards
     have a lock that a child can inherit locked (RootGuardManager of torch)."""
     run("""
@@ -162,7 +162,7 @@ def test_children_of_a_process_that_calls(tmp_path):
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_a_pool_of_forked_workers(tmp_path, threads):
+def test_pool_of_forked_workers_can_compile_and_call(tmp_path, threads):
     run(f"""
         import multiprocessing, torch
         torch.set_num_threads({threads})

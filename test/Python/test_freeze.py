@@ -50,7 +50,7 @@ def reasons(index=-1):
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
 @pytest.mark.parametrize("make, shape", [(mlp, (16, 96)), (convolutions, (2, 16, 12, 12))])
-def test_results_are_those_of_the_unfrozen_model(make, shape, dtype):
+def test_frozen_results_equal_those_of_the_unfrozen_model(make, shape, dtype):
     model = make().to(dtype)
     plain = compiled(copy.deepcopy(model))
     frozen = torch.compile(model, backend="tilewright", options=FREEZE)
@@ -62,7 +62,7 @@ def test_results_are_those_of_the_unfrozen_model(make, shape, dtype):
     assert frozen_report().released_bytes > 0
 
 
-def test_memory_is_released():
+def test_memory_of_packed_parameters_is_released():
     model = mlp()
     weights = [model[0].weight, model[3].weight]
     expected = sum(w.untyped_storage().nbytes() for w in weights)
@@ -75,7 +75,7 @@ def test_memory_is_released():
     assert model[0].weight is weights[0] and weights[0].shape == (160, 96) and isinstance(weights[0], nn.Parameter)
 
 
-def test_report_tells_what_was_released_and_what_stayed_and_why():
+def test_report_lists_released_and_kept_parameters_with_reasons():
     model = mlp()
     with torch.no_grad():
         compiled(model, freeze=True)(torch.randn(16, 96))
@@ -93,12 +93,12 @@ def test_graphs_that_train_are_refused():
     assert type(model[0].weight) is nn.Parameter
 
 
-def test_checks_are_refused():
+def test_freeze_refuses_the_eager_check():
     with pytest.raises(Exception, match="releases the parameters that options.'check'. = 'eager' computes with"):
         compiled(mlp(), freeze=True, check="eager")(torch.randn(16, 96))
 
 
-def test_a_tied_table_stays():
+def test_tied_embedding_table_is_kept():
     model = Tied().eval()
     plain, x = compiled(copy.deepcopy(model)), torch.randint(0, 192, (16,))
     frozen = compiled(model, freeze=True)
@@ -109,7 +109,7 @@ def test_a_tied_table_stays():
 
 
 @pytest.mark.parametrize("hold", ["view", "state_dict", "part"])
-def test_a_shared_storage_stays(hold):
+def test_parameter_with_shared_storage_is_kept(hold):
     model, x = mlp(), torch.randn(16, 96)
     if hold == "part":
         both = torch.randn(2, 160, 96)
@@ -125,7 +125,7 @@ def test_a_shared_storage_stays(hold):
     del held
 
 
-def test_a_view_made_between_compiling_and_release_stays_readable():
+def test_parameter_viewed_between_compile_and_release_is_kept():
     """Conditions that are checked at compile time are checked again before memory is released."""
     model, x = mlp(), torch.randn(16, 96)
     frozen = compiled(model, freeze=True)
@@ -144,7 +144,7 @@ def test_a_view_made_between_compiling_and_release_stays_readable():
     assert frozen_report().released == ["3.weight"] and "other tensors share" in reasons()["0.weight"]
 
 
-def test_a_returned_parameter_stays():
+def test_returned_parameter_is_kept():
     class Returns(nn.Module):
         def __init__(self):
             super().__init__()
@@ -163,7 +163,7 @@ def test_a_returned_parameter_stays():
     assert "inner.weight" in reasons()
 
 
-def test_other_sizes_find_the_packs():
+def test_calls_with_other_sizes_use_the_same_packs():
     """A dynamic batch, one row, and an unfrozen model with the same parameters."""
     model = mlp()
     plain, frozen = compiled(copy.deepcopy(model)), compiled(model, freeze=True)
@@ -177,7 +177,7 @@ def test_other_sizes_find_the_packs():
     assert sum(len(g.frozen.released) for g in tilewright.report() if g.frozen) == 2
 
 
-def test_packs_live_as_long_as_the_parameter():
+def test_packs_outlive_a_reset_of_dynamo():
     """torch._dynamo.reset() frees every graph; the parameter keeps its packs alive."""
     model, x = mlp(), torch.randn(16, 96)
     with torch.no_grad():
@@ -188,7 +188,7 @@ def test_packs_live_as_long_as_the_parameter():
         assert torch.equal(compiled(model, freeze=True)(x), expected)
 
 
-def test_packs_die_with_the_parameter():
+def test_packs_are_freed_with_the_parameter():
     model, x = mlp(), torch.randn(16, 96)
     frozen = compiled(model, freeze=True)
     with torch.no_grad():
@@ -225,7 +225,7 @@ class Sums(Scales):
 
 @pytest.mark.parametrize("freeze", [True, False])
 @pytest.mark.parametrize("reader, reason", [(Scales, "reads it unpacked"), (Sums, "no pack of it that this graph could use")])
-def test_a_graph_that_needs_the_original_is_refused_by_name(reader, reason, freeze):
+def test_graph_that_reads_a_released_parameter_is_refused_by_name(reader, reason, freeze):
     model = mlp()
     with torch.no_grad():
         compiled(model, freeze=True)(torch.randn(16, 96))
@@ -234,7 +234,7 @@ def test_a_graph_that_needs_the_original_is_refused_by_name(reader, reason, free
             compiled(reader(model), freeze=freeze)(torch.randn(160, 96))
 
 
-def test_what_another_graph_reads_unpacked_stays():
+def test_parameter_that_another_graph_reads_unpacked_is_kept():
     model, x = mlp(), torch.randn(160, 96)
     scales, frozen = compiled(Scales(model), freeze=True), compiled(model, freeze=True)
     with torch.no_grad():
@@ -287,7 +287,7 @@ def test_eager_use_of_a_released_parameter_is_an_error(use):
         USES[use](model)
 
 
-def test_what_needs_no_memory_works():
+def test_metadata_of_a_released_parameter_is_available():
     model = release_one()
     weight = model[0].weight
     assert weight.numel() == 160 * 96 and weight.dtype == torch.float32 and weight.requires_grad
@@ -296,7 +296,7 @@ def test_what_needs_no_memory_works():
     assert "Linear" in repr(model)
 
 
-def test_kept_parameters_are_as_before():
+def test_kept_parameters_can_be_saved_and_loaded():
     model = release_one()
     loaded = io.BytesIO()
     torch.save(model[2].state_dict(), loaded)
@@ -304,7 +304,7 @@ def test_kept_parameters_are_as_before():
     assert torch.equal(torch.load(loaded)["weight"], model[2].weight)
 
 
-def test_new_memory_is_packed():
+def test_parameter_with_new_memory_is_packed_again():
     """p.data = tensor and load_state_dict(assign=True) restore a released parameter."""
     model, other, x = mlp(), mlp(), torch.randn(16, 96)
     frozen = compiled(model, freeze=True)
@@ -320,7 +320,7 @@ def test_new_memory_is_packed():
         torch.testing.assert_close(frozen(x), mlp()(x))
 
 
-def test_repack_leaves_released_parameters():
+def test_repack_keeps_packs_of_released_parameters():
     model, x = mlp(), torch.randn(16, 96)
     frozen = compiled(model, freeze=True)
     with torch.no_grad():
@@ -329,7 +329,7 @@ def test_repack_leaves_released_parameters():
         assert torch.equal(frozen(x), expected)
 
 
-def test_eager_segments():
+def test_only_parameters_of_a_single_segment_are_released():
     """Only parameters that a single compiled segment reads are released."""
 
     class Broken(nn.Module):
@@ -353,7 +353,7 @@ def test_eager_segments():
     assert reasons()["first.weight"] == "another segment of the graph reads it"
 
 
-def test_first_calls_at_once():
+def test_concurrent_first_calls_of_a_frozen_model_give_equal_results():
     model = mlp()
     plain, frozen = compiled(copy.deepcopy(model)), compiled(model, freeze=True)
     x = torch.randn(16, 96)
@@ -393,7 +393,7 @@ print(resident() - before)
 
 
 @pytest.mark.parametrize("what, most", [("VmRSS", 48), ("VmHWM", 96)])
-def test_frozen_memory_does_not_hold_both_forms(what, most):
+def test_freezing_does_not_hold_weights_and_packs_together(what, most):
     """256 MiB of weights: each is replaced by its pack, one after the other."""
     grown = {}
     for freeze in ("0", "1"):

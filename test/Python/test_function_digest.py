@@ -36,7 +36,7 @@ def run(folder, factor, added):
     return float(done.stdout.split()[-1])
 
 
-def test_results_of_the_next_process_follow_what_a_decomposition_depends_on(tmp_path):
+def test_cached_results_change_with_dependencies_of_a_decomposition(tmp_path):
     assert run(tmp_path, 2, 0) == 2
     assert run(tmp_path, 3, 0) == 3
     assert run(tmp_path, 3, 5) == 8
@@ -73,7 +73,7 @@ def from_source(**changed):
 
 
 @pytest.mark.parametrize("changed", VALUES)
-def test_a_digest_sees_each_dependency(changed):
+def test_digest_changes_with_each_dependency(changed):
     assert digest(from_source()) == digest(from_source())
     assert digest(from_source()) != digest(from_source(**{changed: 2}))
 
@@ -91,7 +91,7 @@ def test_equal_functions_have_equal_digests():
     assert digest(make(1)) == digest(make(1)) != digest(make(2))
 
 
-def test_recursive_functions_and_values_that_cannot_be_pickled():
+def test_recursive_functions_and_unpicklable_values_have_digests():
     def recursive(x):
         return recursive(x)
 
@@ -102,7 +102,7 @@ def test_recursive_functions_and_values_that_cannot_be_pickled():
 
 
 @pytest.mark.parametrize("change", ["global", "builtin"])
-def test_a_digest_sees_a_changed_global(change):
+def test_digest_changes_with_a_global_or_shadowed_builtin(change):
     names = {"n": 1}
     exec("def f(x): return x + n if len([x]) else x", names)  # noqa: S102
     before = digest(names["f"])

@@ -34,12 +34,12 @@ def graph(*nodes, outputs, mode="inference", inputs=("v0",), numbers="uniform"):
     return Program(7, mode, 1, made, list(nodes), list(outputs))
 
 
-def test_there_are_many_ops():
+def test_fuzzer_has_more_than_300_distinct_ops():
     assert len({op.name for op in OPS}) == len(OPS) > 300
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_a_seed_is_a_graph(seed):
+def test_seed_determines_the_graph_and_its_results(seed):
     first, second = generate(seed), generate(seed)
     assert first.to_json() == second.to_json() == Program.from_json(first.to_json()).to_json()
     results = judging.call(first).tensors
@@ -47,7 +47,7 @@ def test_a_seed_is_a_graph(seed):
     assert max(t.nan_to_num(0, 0, 0).abs().max().item() for t in results if t.is_floating_point() and t.numel()) < 1e19  # integers vary
 
 
-def test_a_run_goes_on_with_what_is_missing():
+def test_resumed_run_covers_every_missing_graph():
     """A chunk was considered done if its first graph was: of 20,000 graphs, 19 were not run again after their
     failures were dropped."""
     found = dict.fromkeys([*range(100, 125), 125, 127, 149])
@@ -55,7 +55,7 @@ def test_a_run_goes_on_with_what_is_missing():
     assert tally.missing(found, 100, 25, 10) == []
 
 
-def test_the_table_keeps_each_graph_once(capsys):
+def test_ledger_counts_each_graph_once(capsys):
     first = {7: Outcome("native", "noise", ops=["op abs", "op add", "mode inference"]),
              8: Outcome("native", "", ops=["op abs", "mode gradient"]),
              9: Outcome("wrong", "numbers", ops=["op abs", "mode dynamic"])}  # fmt: skip
@@ -69,7 +69,7 @@ def test_the_table_keeps_each_graph_once(capsys):
     assert ledger.merged({**found, "generator": "another"}, later, "three")["states"] == ledger.merged(ledger.empty(), later, "three")["states"]
 
 
-def test_a_draw_has_other_numbers():
+def test_another_draw_has_other_inputs():
     program = generate(3)
     first = program.tensors()
     program.draw = 1
@@ -95,13 +95,13 @@ WRONG = {
 
 
 @pytest.mark.parametrize("kind", WRONG)
-def test_what_is_wrong_is_noticed(kind):
+def test_judge_names_each_kind_of_wrong_result(kind):
     program = graph(node("sin", "v1", "torch.sin(v0)"), node("exp", "v2", "torch.exp(v0)"), outputs=["v1", "v2"] if kind == "aliasing" else ["v1"])
     assert wrong(program, WRONG[kind]) == kind
     assert wrong(program, lambda r: list(r)) in ("native", "fallback")
 
 
-def test_noise_of_equal_numbers_is_alike():
+def test_noise_of_equal_elements_is_equal():
     """Graph 213478: the sum of normalized multiples of 1/4 has few different roundings, each as often as its element."""
     program = graph(node("mul", "v1", "v0 * 0.1"), outputs=["v1"], numbers="dyadic")
     exact, noisy = judging.call(program, wide=True).tensors[0], [judging.call(program, wide=True, noisy=seed).tensors[0] for seed in range(4)]
@@ -112,7 +112,7 @@ def test_noise_of_equal_numbers_is_alike():
     assert u.abs().max() <= 1 and u.min() < -0.3 and u.max() > 0.3
 
 
-def test_noise_is_what_rounding_does():
+def test_noise_has_the_size_of_rounding_errors():
     """x + y - x unavoidably loses digits, and so does the noise. Nothing is lost for exact numbers."""
     program = graph(node("add", "v1", "v0 + 1000.0"), node("sub", "v2", "v1 - 1000.0"), outputs=["v2"])
     exact, noisy = judging.call(program, wide=True).tensors[0], judging.call(program, wide=True, noisy=0).tensors[0]
@@ -125,7 +125,7 @@ def test_noise_is_what_rounding_does():
         judging.check_with_noise(exact.float() * 1.1, [exact.float()], [noisy], exact, "", Wrong("numbers", ""))
 
 
-def test_a_planted_bug_is_found_and_made_small(monkeypatch, tmp_path):
+def test_planted_bug_is_found_and_reduced(monkeypatch, tmp_path):
     from tilewright.decomposed import order
     from tilewright.decompositions import _of_torch
 
@@ -149,7 +149,7 @@ def test_a_planted_bug_is_found_and_made_small(monkeypatch, tmp_path):
     assert ran.returncode == 0 and "RMS error" in ran.stdout, ran.stderr
 
 
-def test_the_bugs_of_the_compiler_find_their_places():
+def test_patch_of_planted_bugs_applies():
     """Checks that the patch that plants the bugs still applies after code has moved."""
     root = conformance.parent.parent
     if not (root / ".git").exists():
@@ -158,7 +158,7 @@ def test_the_bugs_of_the_compiler_find_their_places():
     assert checked.returncode == 0, checked.stderr
 
 
-def test_bugs_that_nobody_knows_are_not_planted():
+def test_unknown_planted_bug_is_refused():
     with pytest.raises(ValueError, match="no bug is called"):
         planted.plant("nothing")
     text = (conformance / "fuzz" / "planted" / "bugs.patch").read_text()
@@ -166,7 +166,7 @@ def test_bugs_that_nobody_knows_are_not_planted():
 
 
 @pytest.mark.parametrize(("line", "state"), [("eager", "eager"), ("start", "crash")])
-def test_a_crash_of_eager_is_none_of_the_compiler(tmp_path, line, state):
+def test_crash_is_attributed_to_eager_or_to_the_compiler(tmp_path, line, state):
     from pool import Pool
 
     worker = tmp_path / "worker.py"
@@ -186,7 +186,7 @@ os.abort()
     assert {index: outcome.state for index, outcome in told.items()} == {0: state} and "SIGABRT" in told[0].reason
 
 
-def test_gradients_of_operands_have_noise():
+def test_gradient_of_f64_scalar_operand_has_noise_of_f32():
     """Graph 402568: the gradient of an f64 number that is added to f32 is a sum in f32, which was exact in eager's
     order."""
     program = graph(Node("add", ["v1"], "torch.add(v0, v2)", [False], ["float32"]), outputs=["v1"], mode="gradient", inputs=("v0",))
@@ -197,7 +197,7 @@ def test_gradients_of_operands_have_noise():
     judging.judge(program)
 
 
-def test_the_truth_of_trigamma():
+def test_exact_trigamma_is_more_accurate_than_torch():
     x = torch.rand(100, dtype=torch.float64) + 0.5
     with judging.ExactTrigamma():
         better = torch.special.polygamma(1, x)
@@ -212,7 +212,7 @@ def test_the_truth_of_trigamma():
     ("F.batch_norm(v0, v1, v1.abs() + 0.5, v1, v1)", ([2, 2], [2])),
     ("F.scaled_dot_product_attention(v0, v1, v1)", ([1, 1, 4], [1, 4, 4])),
 ])  # fmt: skip
-def test_where_eager_is_not_sure(text, shapes):
+def test_wrong_results_of_eager_are_not_judged_wrong(text, shapes):
     """Graphs 417946 and 413119: eager's gradient of batch_norm with an expanded weight reads beyond its end, and
     eager's attention gives 0 for a few NaN scores."""
     attention = "attention" in text
@@ -224,7 +224,7 @@ def test_where_eager_is_not_sure(text, shapes):
 
 @pytest.mark.skipif(not entries.PROGRAM.exists(), reason="tilewright was not imported from a build tree")
 @pytest.mark.parametrize("through", entries.THROUGH)
-def test_a_graph_through_a_file(through, monkeypatch):
+def test_judge_finds_a_wrong_result_of_each_file_format(through, monkeypatch):
     if through == "onnx":
         pytest.importorskip("onnxscript")
         pytest.importorskip("onnxruntime")
@@ -235,7 +235,7 @@ def test_a_graph_through_a_file(through, monkeypatch):
     assert judging.judge_file(program, through).state in ("wrong", "torch")  # onnxruntime's results are changed as well
 
 
-def test_what_files_do_not_have():
+def test_graph_that_a_file_cannot_contain_is_refused():
     written = graph(node("relu_", "v1", "F.relu_(v0)"), outputs=["v1"])
     assert judging.judge_file(written, "pt2").state == "refused"
     transform = graph(node("fft", "v1", "torch.fft.fft(v0).real"), outputs=["v1"])

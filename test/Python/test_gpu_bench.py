@@ -15,7 +15,7 @@ QUICK = ["host", "gemm", "fused"]
 
 
 @pytest.mark.parametrize("group", ["host", "gemm", "fused", "linear", "attention", "rows", "models"])
-def test_every_row_runs(group, tmp_path):
+def test_every_row_runs_on_the_emulated_device(group, tmp_path):
     if group not in QUICK and not os.environ.get("TILEWRIGHT_TEST_FULL"):
         pytest.skip("up to a minute: --full")
     if group == "models":
@@ -29,7 +29,7 @@ def test_every_row_runs(group, tmp_path):
     assert all(row["row"] in done.stdout for row in rows)
 
 
-def test_without_a_wheel_it_says_what_to_do(tmp_path):
+def test_missing_wheel_is_an_error_with_instructions(tmp_path):
     done = subprocess.run([repository / "tools/dev/gpu-bench.sh", "--out", tmp_path, "--wheel", tmp_path / "none.whl"],
                           capture_output=True, text=True, env={**os.environ, "PYTHON": sys.executable})  # fmt: skip
     assert done.returncode == 2 and "make one with tools/build-wheel.sh" in done.stderr, done

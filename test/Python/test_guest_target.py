@@ -51,14 +51,14 @@ func.func @main(%x: tensor<256x64xf32>, %w: tensor<64x96xf32>) -> tensor<256x96x
 """
 
 
-def test_headers_name_no_folder_of_the_sources(plugin):
+def test_installed_cmake_package_does_not_name_the_source_folder(plugin):
     prefix = plugin.parents[1] / "prefix"
     assert (prefix / "lib" / "libTilewright.so").exists()
     for path in (prefix / "lib" / "cmake" / "Tilewright").iterdir():
         assert str(ROOT) not in path.read_text(), path
 
 
-def test_its_schedule_is_seen(plugin, tmp_path):
+def test_schedule_of_plug_in_target_is_used(plugin, tmp_path):
     model = tmp_path / "model.mlir"
     model.write_text(MODEL)
     driver = BUILD / "bin" / "tilewright"
@@ -69,7 +69,7 @@ def test_its_schedule_is_seen(plugin, tmp_path):
     assert "every kernel agrees with the reference" in checked
 
 
-def test_model_through_torch_compile(plugin):
+def test_torch_compile_with_plug_in_target_matches_eager(plugin):
     code = """
         import torch, tilewright
         torch.manual_seed(0)
@@ -93,7 +93,7 @@ def test_missing_plug_in_is_named(tmp_path):
     assert "/nowhere/guest.so" in done.stderr
 
 
-def test_a_plug_in_that_is_not_loaded_is_told_whatever_the_target(tmp_path):
+def test_plug_in_that_is_not_loaded_warns_for_every_target(tmp_path):
     model = tmp_path / "model.mlir"
     model.write_text(MODEL)
     for plugin, reason in (("/nowhere/guest.so", "No such file"), (str(next((BUILD / "lib").glob("libTilewright.so"))), "exports no tilewrightRegisterTarget")):

@@ -36,7 +36,7 @@ def kernel(tmp_path_factory):
     return (folder / "kernel.cpp").read_text()
 
 
-def test_lint_is_content(kernel):
+def test_lint_accepts_a_generated_kernel(kernel):
     assert lint(kernel) == []
 
 
@@ -59,7 +59,7 @@ def test_lint_is_content(kernel):
         ("storage", "  float matmul_2_out_chip[1][67];", "  static float matmul_2_out_chip[1][67];"),
     ],
 )
-def test_lint_sees(kernel, rule, old, new):
+def test_lint_reports_each_violation(kernel, rule, old, new):
     assert old in kernel
     complaints = lint(kernel.replace(old, new, 1))
     assert any(complaint.startswith(rule + ":") for complaint in complaints), complaints
@@ -74,7 +74,7 @@ def blocks(tmp_path_factory):
     return (folder / "kernel.cpp").read_text()
 
 
-def test_lint_sees_blocks(blocks):
+def test_lint_reports_violations_in_streams_of_blocks(blocks):
     assert lint(blocks) == []
     call = re.search(r"^  matmul\(.*\);\n", blocks, re.M)[0]
     banks = re.search(r"hls::stream_of_blocks<.*> (\w+);\n", blocks)
@@ -88,7 +88,7 @@ def test_lint_sees_blocks(blocks):
         assert any(complaint.startswith(rule + ":") for complaint in lint(wrong)), rule
 
 
-def test_chart(tmp_path):
+def test_chart_of_pareto_front_is_written_as_png(tmp_path):
     """More multipliers are never slower, and the chart is a PNG."""
     pytest.importorskip("matplotlib")
     from hls_chart import draw, front, points_of
@@ -215,7 +215,7 @@ def edges(width, signed):
 
 @settings(max_examples=4000 if os.environ.get("TILEWRIGHT_TEST_FULL") else 400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
-def test_ap_int(calculator, data):
+def test_ap_int_operators_equal_python_integers(calculator, data):
     number = data.draw(st.integers(0, len(kinds()) - 1))
     signed, other, wide, narrow = kinds()[number]
     op = data.draw(st.sampled_from(OPERATORS))
@@ -229,7 +229,7 @@ def test_ap_int(calculator, data):
     assert got == expected(op, a, b, (signed, wide), (other, narrow)) & (1 << 128) - 1, (kinds()[number], op, a, b)
 
 
-def test_documented_example(tmp_path):
+def test_documented_hls_example_prints_the_documented_output(tmp_path):
     """docs/targets/hls.md: the commands run as written, and produce the documented output."""
     text = (ROOT / "docs" / "targets" / "hls.md").read_text()
     model = re.search(r"```mlir\n(.*?)```", text, re.S)[1]
@@ -243,7 +243,7 @@ def test_documented_example(tmp_path):
 
 
 @pytest.mark.skipif(not shutil.which("iverilog"), reason="there is no iverilog (Debian: iverilog)")
-def test_documented_verilog(tmp_path):
+def test_documented_verilog_example_prints_the_documented_output(tmp_path):
     """The second example of docs/targets/hls.md, in Verilog."""
     text = (ROOT / "docs" / "targets" / "hls.md").read_text().split("## Verilog")[1]
     (tmp_path / "relu.mlir").write_text(re.search(r"```mlir\n(.*?)```", text, re.S)[1])
@@ -253,7 +253,7 @@ def test_documented_verilog(tmp_path):
     assert done.stdout == re.search(r"```text\n(.*?)```", text, re.S)[1]
 
 
-def test_exported_model(tmp_path):
+def test_design_of_exported_model_passes_its_bench(tmp_path):
     """A .pt2 of torch: the weights are ROMs or ports, and names are those of the model."""
     import torch
 
@@ -281,7 +281,7 @@ def test_exported_model(tmp_path):
         assert done.stdout.endswith("PASS\n"), done.stdout + done.stderr
 
 
-def test_weights_that_do_not_fit(tmp_path):
+def test_weights_that_exceed_the_budget_are_ports_or_refused(tmp_path):
     """Because of their size they stay ports. If ROMs are requested, the error states the required resources."""
     import torch
 
@@ -312,7 +312,7 @@ def make(tmp_path, text):
     return tmp_path / "out"
 
 
-def test_tensors_with_reserved_names(tmp_path):
+def test_design_with_reserved_tensor_names_passes_its_bench(tmp_path):
     """Keywords of C++, macros, functions that the printer calls, the helpers, and the test bench's own names."""
     table = (ROOT / "lib" / "Target" / "HLS" / "Names.cpp").read_text()
     words = re.findall(r'"(\w+)"', re.search(r"reserved\[\] = \{(.*?)\};", table, re.S)[1])
@@ -334,7 +334,7 @@ def test_tensors_with_reserved_names(tmp_path):
     assert done.stdout.endswith("PASS\n"), done.stdout + done.stderr
 
 
-def test_bench_sees_the_last_bit(tmp_path):
+def test_bench_compares_int64_results_exactly(tmp_path):
     """An int64_t difference that is smaller than the precision of a double."""
     folder = make(tmp_path, 'func.func @main(%x: tensor<4xi64>) -> tensor<4xi64> {\n  %y = tw.mul %x, %x : (tensor<4xi64>, tensor<4xi64>) -> tensor<4xi64>\n  return %y : tensor<4xi64>\n}\n')
     (folder / "data" / "input_0.bin").write_bytes((2**30).to_bytes(8, "little") * 4)
@@ -344,7 +344,7 @@ def test_bench_sees_the_last_bit(tmp_path):
     assert "FAIL, integers differ" in build_and_run(folder).stdout
 
 
-def test_more_than_64_operands_and_an_unused_input(tmp_path):
+def test_design_with_more_than_64_operands_passes_its_bench(tmp_path):
     inputs = ", ".join(f"%a{i}: tensor<6xf32>" for i in range(71))
     kind = "(tensor<6xf32>, tensor<6xf32>) -> tensor<6xf32>"
     sums = "\n".join(f"  %s{i} = tw.add {'%a0' if i == 1 else f'%s{i - 1}'}, %a{i} : {kind}" for i in range(1, 70))
@@ -352,7 +352,7 @@ def test_more_than_64_operands_and_an_unused_input(tmp_path):
     assert build_and_run(folder).stdout.endswith("PASS\n")
 
 
-def test_seven_dimensions(tmp_path):
+def test_loop_labels_of_seven_dimensions_are_distinct(tmp_path):
     """Labels of loops are distinct at any rank."""
     model = """func.func @main(%x: tensor<2x1x2x1x2x3x2xf32>) -> tensor<2x1x2x1x2x2x3xf32> {
   %p = tw.permute %x {permutation = array<i64: 0, 1, 2, 3, 4, 6, 5>} : tensor<2x1x2x1x2x3x2xf32> -> tensor<2x1x2x1x2x2x3xf32>
@@ -364,7 +364,7 @@ def test_seven_dimensions(tmp_path):
     assert build_and_run(folder).stdout.endswith("PASS\n")
 
 
-def test_torch_is_told():
+def test_torch_compile_with_target_hls_is_refused():
     import torch
 
     compiled = torch.compile(torch.nn.ReLU(), backend="tilewright", options={"target": "hls", "strict": True})
@@ -372,7 +372,7 @@ def test_torch_is_told():
         compiled(torch.ones(4))
 
 
-def test_damage_is_asked_for(tmp_path):
+def test_bench_that_passes_with_damaged_weights_is_reported(tmp_path):
     """A bench that passes with damaged weights is reported. The file is restored afterwards."""
     (tmp_path / "data").mkdir()
     for number in range(2):
@@ -385,7 +385,7 @@ def test_damage_is_asked_for(tmp_path):
     assert (tmp_path / "data" / "input_1.bin").read_bytes() == b"abc"
 
 
-def test_integers_are_those_of_cpu(tmp_path):
+def test_integer_result_that_differs_from_target_cpu_is_reported(tmp_path):
     """A difference of one bit between an integer result and the cpu target's is reported; floats are not compared."""
     model = tmp_path / "sums_inner.mlir"
     model.write_text(
@@ -425,7 +425,7 @@ def _designs():
 
 
 @pytest.mark.parametrize("name", ["transposed", "transposed 1d", "logsumexp", "cast", "comparison", "argmax", "soft labels"])
-def test_designs_pass_their_benches(tmp_path, name):
+def test_design_of_exported_function_passes_its_bench(tmp_path, name):
     import torch
 
     class Model(torch.nn.Module):
@@ -444,7 +444,7 @@ def test_designs_pass_their_benches(tmp_path, name):
     assert ran.returncode == 0 and "PASS" in ran.stdout, ran.stdout + ran.stderr
 
 
-def test_a_model_that_calls_another_function(tmp_path):
+def test_model_that_calls_another_function_is_refused(tmp_path):
     (tmp_path / "model.mlir").write_text("""func.func private @f(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %0 = tw.exp %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
   return %0 : tensor<4x8xf32>

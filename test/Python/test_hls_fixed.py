@@ -237,7 +237,7 @@ def ours(tmp_path_factory):
     return folder
 
 
-def test_ap_fixed(ours):
+def test_ap_fixed_operators_equal_exact_fractions(ours):
     asked = list(questions())
     got = ask(ours, asked)
     assert len(got) == len(asked) > 1000
@@ -246,7 +246,7 @@ def test_ap_fixed(ours):
         assert bits == expected(op, a, b, target, x, y) & (1 << 128) - 1, (str(a), op, str(b), str(target), x, y)
 
 
-def test_ap_fixed_as_the_vendor(ours, tmp_path):
+def test_ap_fixed_equals_the_headers_of_the_vendor(ours, tmp_path):
     """Assignments in every mode, sums, products and comparisons. The known differences are excluded below."""
     if not importlib.util.find_spec("hls4ml"):
         pytest.skip("hls4ml is not installed, whose headers are the vendor's")
@@ -263,7 +263,7 @@ def test_ap_fixed_as_the_vendor(ours, tmp_path):
     assert not differing, (len(differing), len(asked), differing[:5])
 
 
-def test_ap_fixed_and_doubles(tmp_path):
+def test_ap_fixed_converts_doubles_exactly(tmp_path):
     """A double is rounded to the bits of its exact value, and converted back."""
     draw = random.Random(3)
     formats = [target for _, _, target in FORMATS[:24]]
@@ -285,7 +285,7 @@ def test_ap_fixed_and_doubles(tmp_path):
             assert float.fromhex(back) == float(target.value(exact)), (str(target), number)
 
 
-def test_documented_fixed_point(tmp_path):
+def test_documented_fixed_point_example_prints_the_documented_output(tmp_path):
     """docs/targets/hls.md: the commands of the section run as written, and print the documented output."""
     if not shutil.which("iverilog"):
         pytest.skip("there is no iverilog")
@@ -304,7 +304,7 @@ SOME_MODES = [(rounding, OVERFLOWS[number % len(OVERFLOWS)]) for number, roundin
 
 
 @pytest.mark.parametrize("rounding, overflow", ALL_MODES if FULL else SOME_MODES)
-def test_modes(tmp_path, rounding, overflow):
+def test_fixed_point_design_in_each_mode_equals_exact_fractions(tmp_path, rounding, overflow):
     """The results of the integer graph in every mode, against exact numbers. Some are ties, some are out of range."""
     (tmp_path / "scale.mlir").write_text(
         """func.func @main(%x: tensor<128xf32> {tw.name = "x"}) -> (tensor<128xf32> {tw.name = "y"}) {

@@ -29,13 +29,13 @@ def points():
 
 
 @pytest.mark.parametrize("held_out", [False, True])
-def test_score_of_public_designs(points, held_out):
+def test_errors_of_estimates_of_public_designs_are_bounded(points, held_out):
     summary = hls_score.summary([point for point in points if point.held_out == held_out])
     assert {key: value for key, value in summary.items() if value > AT_MOST.get(key, 101)} == {}
     assert {key: value for key, value in summary.items() if value < AT_LEAST.get(key, -1)} == {}
 
 
-def test_every_public_design_ends(points):
+def test_every_public_design_has_a_cycle_estimate(points):
     assert len(points) == 110
     assert [point.truth["name"] for point in points if point.estimate["cycles"] <= 0] == []
 
@@ -55,22 +55,22 @@ def estimate(folder, queue_depth, reader_ii=1, fill=None, reassociates=False, **
     return json.loads(subprocess.run([PROGRAM, file], check=True, capture_output=True, text=True).stdout)
 
 
-def test_reader_follows_writer(tmp_path):
+def test_reader_runs_concurrently_with_writer(tmp_path):
     # The first element arrives after 1 + 1 cycles. The reader's 64 iterations, its depth of 1 and its exit follow.
     assert estimate(tmp_path, 2)["cycles"] == 2 + 63 + 1 + 2
 
 
-def test_slow_reader_sets_the_pace(tmp_path):
+def test_slow_reader_determines_the_cycles(tmp_path):
     assert estimate(tmp_path, 2, reader_ii=5)["cycles"] == 2 + 5 * 63 + 1 + 2
 
 
-def test_queue_that_must_hold_all(tmp_path):
+def test_queue_shorter_than_its_data_deadlocks(tmp_path):
     # The reader empties the other queue first, so this queue must hold all 64 elements.
     assert estimate(tmp_path, 63, fill=True)["cycles"] == -1
     assert estimate(tmp_path, 64, fill=True)["cycles"] > 128
 
 
-def test_ii_of_banks_and_of_recurrences(tmp_path):
+def test_ii_is_bounded_by_bank_ports_and_by_recurrences(tmp_path):
     plain = estimate(tmp_path, 64)["cycles"]
     # Ten accesses of one bank with two ports: an II of 5.
     ports = estimate(tmp_path, 64, ports=[[0, 10, 0, 10]])["cycles"]
@@ -87,7 +87,7 @@ def address_operators(folder, products=(), quotients=()):
     return {name: count for name, count in operators.items() if name in ("address", "address in logic", "wide quotient")}
 
 
-def test_places_in_rows(tmp_path):
+def test_address_products_are_operators_only_if_not_shifts(tmp_path):
     # One sum uses it: a multiply-add. 24 and 28 words are two shifts, 190 is not.
     assert address_operators(tmp_path, [[190, 8, 1], [24, 8, 1], [28, 8, 1]]) == {"address": 1}
     # If it is known before the addition, or used by several sums, it is a separate product, in logic if it is narrow.
@@ -95,7 +95,7 @@ def test_places_in_rows(tmp_path):
     assert address_operators(tmp_path, [[784, 6, 28], [511, 9, 0], [513, 9, 0], [515, 9, 0]]) == {"address": 2}
 
 
-def test_indices_that_are_divided(tmp_path):
+def test_index_divisions_are_operators_and_are_shared(tmp_path):
     # The reciprocal has one more bit than the index: ten bits are a DSP. 64 bits take sixteen DSPs.
     assert address_operators(tmp_path, quotients=[8, 9]) == {"address in logic": 1, "address": 1}
     dsp = estimate(tmp_path, 64)["dsp"]
@@ -107,7 +107,7 @@ def test_indices_that_are_divided(tmp_path):
 
 
 @pytest.mark.parametrize(("arrays", "ii"), [([0, 1], 2), ([0, 0], 4)])
-def test_array_outside_that_two_tasks_use(tmp_path, arrays, ii):
+def test_two_tasks_that_use_an_external_array_share_its_ports(tmp_path, arrays, ii):
     # Four loads of a bank: over two ports, or over the remaining one if another task uses the other.
     nest = lambda array: {"trips": [64], "ii": 1, "ops": {"load": 4}, "path": {"load": 1}, "ports": [[array, 4, 0, 4]]}  # noqa: E731
     design = {"name": "ports", "reassociates": False, "arrays": [["port", 1, 99]] * 2, "queues": [],
@@ -118,7 +118,7 @@ def test_array_outside_that_two_tasks_use(tmp_path, arrays, ii):
     assert told["cycles"] == 63 * ii + 2 + 2
 
 
-def test_steps_of_one_state_share_with_those_of_the_next(tmp_path):
+def test_operators_are_shared_between_states(tmp_path):
     # The second step needs the result of the first. The third is independent and begins with the first, which is
     # shorter.
     step = lambda trips, arrays: {"trips": [trips], "ii": 1, "ops": {"mulf": 1}, "path": {"mulf": 1}, "ports": [[one, 1, 0, 1] for one in arrays]}  # noqa: E731
@@ -153,7 +153,7 @@ def test_operators_are_shared_within_the_ii(tmp_path):
     assert bound(tmp_path, 4, 8, ports=(8, 8, 16), load=False) == (2, 2, 3)
 
 
-def test_product_by_a_literal_that_is_a_double(tmp_path):
+def test_product_by_a_double_literal_takes_8_dsps(tmp_path):
     before, after = estimate(tmp_path, 64), estimate(tmp_path, 64, ops={"mulf by double": 1, "write": 1})
     assert after["dsp"] == before["dsp"] + 8
 
@@ -167,7 +167,7 @@ def additions(folder, terms, distance, sums=1, products=True, **more):
     return operators.get("quick addition", 0), operators["addf"]
 
 
-def test_quick_additions_on_the_way_of_an_element(tmp_path):
+def test_additions_of_a_short_recurrence_are_quick(tmp_path):
     # Ten terms and the element make four levels: 4 * 6 + 2 cycles. With less time, these four additions are quick.
     assert additions(tmp_path, 10, 26) == (0, 10)
     assert additions(tmp_path, 10, 25) == (4, 6)
@@ -178,14 +178,14 @@ def test_quick_additions_on_the_way_of_an_element(tmp_path):
     assert additions(tmp_path, 8, 19) == (3, 5)
 
 
-def test_element_in_the_larger_half_of_its_tree(tmp_path):
+def test_levels_of_an_element_in_the_larger_half_of_its_adder_tree(tmp_path):
     # With four terms, the element passes through three levels; with nine and twenty, through three and four.
     for terms, levels in ((4, 3), (9, 3), (20, 4), (25, 5)):
         assert additions(tmp_path, terms, levels * 6 + 2) == (0, terms)
         assert additions(tmp_path, terms, levels * 6 + 1) == (levels, terms - levels)
 
 
-def test_element_in_the_smaller_half_of_its_tree(tmp_path):
+def test_levels_of_an_element_in_the_smaller_half_of_its_adder_tree(tmp_path):
     # Four terms that are not products, or that are read under separate conditions along the last index: two levels.
     assert additions(tmp_path, 4, 14, sums=8) == (24, 8)
     for more in ({"products": False}, {"columns": [8, 1, 1]}):
@@ -196,7 +196,7 @@ def test_element_in_the_smaller_half_of_its_tree(tmp_path):
     assert additions(tmp_path, 7, 19, sums=10, columns=[10, 0, 1]) == additions(tmp_path, 7, 19, sums=10)
 
 
-def test_first_additions_out_of_the_tree(tmp_path):
+def test_first_additions_of_some_sums_are_outside_of_the_adder_tree(tmp_path):
     # Seven terms and the element make three levels, or an addition and a tree of three.
     assert additions(tmp_path, 7, 19, sums=10) == (10 * 3, 10 * 4)
     # Along the last index, these are seven of ten, nine of eleven and none of eight; otherwise all but one.
@@ -210,12 +210,12 @@ def test_first_additions_out_of_the_tree(tmp_path):
     assert additions(tmp_path, 25, 16, sums=25, columns=[25, 1]) == (3, 310)
 
 
-def test_unknown_file_is_told(tmp_path):
+def test_missing_design_file_is_reported(tmp_path):
     result = subprocess.run([PROGRAM, tmp_path / "none.json"], capture_output=True, text=True)
     assert result.returncode == 2 and "none.json" in result.stderr
 
 
-def test_array_that_is_not_there_is_told(tmp_path):
+def test_access_to_an_undefined_array_is_reported(tmp_path):
     with pytest.raises(subprocess.CalledProcessError) as told:
         estimate(tmp_path, 64, ports=[[7, 1, 0, 1]])
     assert told.value.returncode == 2 and "array 7 of 1" in told.value.stderr

@@ -12,7 +12,7 @@ from models import MODELS, graphs_of
 @pytest.mark.parametrize("training", [False, True], ids=["inference", "training"])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=["f32", "bf16"])
 @pytest.mark.parametrize("name", MODELS)
-def test_model_imports(name, dtype, training, dynamic):
+def test_every_op_of_the_model_is_imported(name, dtype, training, dynamic):
     if dynamic and dtype == torch.bfloat16 and not os.environ.get("TILEWRIGHT_TEST_FULL"):
         pytest.skip("with --full: torch traces symbolic sizes for two minutes, and what is imported are the ops of f32 with other types")
     graphs = graphs_of(name, dtype, training, dynamic)

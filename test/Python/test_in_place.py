@@ -24,7 +24,7 @@ SIZES = [(96, 64), (96,), (7, 33), (1,), (3, 5, 3, 3)]
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=["f32", "bf16"])
 @pytest.mark.parametrize("name", OPTIMIZERS)
-def test_three_steps(name, dtype):
+def test_three_optimizer_steps_match_eager_at_unchanged_addresses(name, dtype):
     """Checks parameters and states by the numbers rule, and that their addresses do not change."""
     torch.manual_seed(3)
     start = [torch.randn(size).to(dtype) for size in SIZES] + [torch.zeros(50, dtype=dtype)]  # of zeros the update is left
@@ -55,7 +55,7 @@ def test_three_steps(name, dtype):
 
 
 @pytest.mark.parametrize("name", ["adam", "adamw", "adamw-amsgrad"])
-def test_steps_from_zero(name):
+def test_adam_steps_from_zero_have_at_most_twice_the_error_of_eager(name):
     """1 - 0.999 ** step, which eager computes with Python's floats, must not lose digits: for zeros, only the update
     remains."""
     gradients = torch.randn(3, 500)
@@ -94,7 +94,7 @@ def launches(optimizer, size):
 
 
 @pytest.mark.parametrize("name, arrays", [("momentum", 3 + 2), ("adam", 4 + 3), ("adamw", 4 + 3)])
-def test_one_kernel_reads_and_writes_each_array_once(name, arrays):
+def test_optimizer_step_reads_and_writes_each_array_once(name, arrays):
     [kernel] = launches(OPTIMIZERS[name], (96, 64))
     assert 0 <= kernel["bytes"] - arrays * 96 * 64 * 4 < 100
 
@@ -114,7 +114,7 @@ def both(fn, *arguments):
     torch.testing.assert_close(mine, theirs)
 
 
-def test_old_values_are_read_before():
+def test_old_values_are_read_before_they_are_overwritten():
     def swap(x, y):
         z = x.clone()
         x.copy_(y)
@@ -168,7 +168,7 @@ def test_old_values_are_read_before():
     both(lambda x, i: x.index_add_(0, i, x[i] * 2), x, torch.tensor([1, 1, 5]))
 
 
-def test_layouts():
+def test_in_place_write_to_strided_argument_equals_eager():
     """Memory in another order, with gaps or of one element is written, too."""
     base = torch.randn(6, 8, 10)
     for x in (base.permute(2, 0, 1), base[:, ::2], base[..., 0], base[1:, 2:].transpose(0, 1)):
@@ -179,7 +179,7 @@ def test_layouts():
         torch.testing.assert_close(mine, theirs)
 
 
-def test_other_layouts_than_compiled_for():
+def test_in_place_write_to_another_layout_than_compiled_equals_eager():
     """If an argument has another layout, the call uses a dense copy, whose new values are copied back."""
     x = torch.randn(8, 8)
     torch._dynamo.reset()
@@ -192,7 +192,7 @@ def test_other_layouts_than_compiled_for():
             assert torch.equal(each, expected) and each._version > version
 
 
-def test_a_model_sees_what_an_optimizer_wrote():
+def test_model_uses_parameters_that_a_compiled_optimizer_wrote():
     """Packs of parameters are made again, because the step increments torch's version counters."""
     model, x = torch.nn.Linear(64, 48), torch.randn(32, 64)
     forward = torch.compile(model, backend="tilewright", options={"strict": True})
@@ -205,7 +205,7 @@ def test_a_model_sees_what_an_optimizer_wrote():
         step()
 
 
-def test_running_means():
+def test_batch_norm_writes_running_statistics_in_place():
     """Training a batch norm writes its buffers."""
     norm = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3), torch.nn.BatchNorm2d(8), torch.nn.ReLU())
     other = copy.deepcopy(norm)
@@ -222,7 +222,7 @@ def test_running_means():
 
 
 @pytest.mark.parametrize("check", ["eager", "reference"])
-def test_under_checks(check):
+def test_in_place_write_passes_both_checks(check):
     x = torch.randn(33, 17)
     expected = x * 2 + 1
     torch._dynamo.reset()
@@ -231,7 +231,7 @@ def test_under_checks(check):
     torch.testing.assert_close(x, expected)
 
 
-def test_beside_what_runs_in_eager():
+def test_in_place_writes_between_eager_segments_equal_eager():
     """Alternating segments and eager ops: arguments are written last."""
 
     def fn(x, y):
@@ -251,7 +251,7 @@ def test_beside_what_runs_in_eager():
 
 @pytest.mark.parametrize("eager", [False, True])
 @pytest.mark.parametrize("dynamic", [False, True])
-def test_views_of_what_was_written(dynamic, eager):
+def test_views_of_written_arguments_alias_as_in_eager(dynamic, eager):
     """Found by the fuzzer (graphs 407026, 414671, 416495): if sizes are symbols, AOTAutograd makes a result that is a
     view of an argument with the offset of the graph's result, which was 0: another part of the argument."""
 

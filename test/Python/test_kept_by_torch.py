@@ -103,7 +103,7 @@ def process(tmp_path):
 
 
 @pytest.mark.parametrize("case", ["inference", "dynamic", "training", "segments", "checked"])
-def test_second_process_restores(process, case):
+def test_second_process_restores_graphs_from_the_cache(process, case):
     first, second = process(case), process(case)
     assert first["hit"] == 0 and first["saved"] >= 1 and not any(first["restored"])
     assert second["hit"] == first["saved"] and second["miss"] == 0 and all(second["restored"])
@@ -113,25 +113,25 @@ def test_second_process_restores(process, case):
         assert first["refusals"] == ["aten.linalg_qr.default"]
 
 
-def test_other_options_are_other_entries(process):
+def test_other_options_miss_the_cache(process):
     process("inference")
     other = process("inference", {"rounding": "eager"})
     assert other["hit"] == 0 and other["miss"] == 1
 
 
 @pytest.mark.parametrize("options", [{"cache": False}, {"check": "reference"}, {"freeze": True}])
-def test_not_kept(process, options):
+def test_graph_with_cache_off_check_or_freeze_is_not_cached(process, options):
     for _ in range(2):
         told = process("inference", options)
         assert told["hit"] == told["miss"] == told["saved"] == 0 and not any(told["restored"])
 
 
-def test_what_cannot_be_kept_is_compiled_again(process):
+def test_graph_that_bypasses_the_cache_is_compiled_again(process):
     first, second = process("cond"), process("cond")
     assert first["bypass"] == second["bypass"] == 1 and second["hit"] == 0
 
 
-def test_other_python_files_are_another_build(process, tmp_path):
+def test_changed_python_file_misses_the_cache(process, tmp_path):
     import shutil
 
     process("inference")
@@ -152,21 +152,21 @@ def test_damaged_entry_is_compiled_again(process, tmp_path):
     assert told["hit"] == 0 and not any(told["restored"])
 
 
-def test_saved_function(process, tmp_path):
+def test_saved_function_is_restored_in_another_process(process, tmp_path):
     """Forward and backward with unknown sizes, in a process without caches."""
     process("function")
     told = process("function", path=str(tmp_path / "function.bin"), caches="other")
     assert told["restored"] == [True, True] and told["graphs"] == ["forward 1 0", "backward 1 0"]
 
 
-def test_saved_artifacts(process, tmp_path):
+def test_saved_artifacts_are_restored_in_another_process(process, tmp_path):
     process("artifacts")
     told = process("artifacts", path=str(tmp_path / "artifacts.bin"), caches="other")
     assert told["hit"] == 1 and told["restored"] == [True]
 
 
 @pytest.mark.parametrize("options", [{"check": "reference"}, {"freeze": True}])
-def test_saved_function_refuses(options):
+def test_saving_a_function_with_check_or_freeze_is_refused(options):
     import torch
 
     module = torch.nn.Linear(4, 4).requires_grad_(False)
@@ -175,14 +175,14 @@ def test_saved_function_refuses(options):
         compiled.forward.aot_compile(((torch.randn(2, 4),), {}))
 
 
-def test_identity_is_of_all_files():
+def test_build_identity_covers_all_python_files():
     """A changed decomposition invalidates torch's cache entries. In a build tree, its folder is a link."""
     from tilewright.kept_by_torch import own_files
 
     assert {"backend.py", "decomposed/attention.py", "bench/tuning_chart.py"} <= {name for name, _ in own_files()}
 
 
-def test_constants_are_kept_outside_of_fake_tensors(monkeypatch):
+def test_constants_are_pickled_outside_of_fake_tensor_mode(monkeypatch):
     """A constant on a GPU is copied to the host for pickling, and AOTAutograd compiles in a mode in which copies are
     fake."""
     seen = []
@@ -199,7 +199,7 @@ def test_constants_are_kept_outside_of_fake_tensors(monkeypatch):
     assert seen and not any(seen)
 
 
-def test_a_restored_graph_names_lines_of_this_program(tmp_path):
+def test_restored_graph_names_lines_of_the_current_program(tmp_path):
     """torch considers functions equal that are in other lines and files."""
     function = """
 def function(x, i):

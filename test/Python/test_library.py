@@ -45,7 +45,7 @@ def example(tmp_path):
 
 
 @needs_cc
-def test_how_to(example):
+def test_commands_of_the_ahead_of_time_how_to_print_its_output(example):
     """Every block of commands of the page prints the block of output that follows it."""
     text = (ROOT / "docs" / "how-to" / "ahead-of-time.md").read_text()
     blocks = re.findall(r"```sh\n(.*?)```\n\n```output\n(.*?)```", text, re.DOTALL)
@@ -57,7 +57,7 @@ def test_how_to(example):
         assert done.stdout.strip() == expected.strip(), commands
 
 
-def test_needs_the_c_library_alone(example):
+def test_library_needs_only_the_c_library(example):
     run(DRIVER, "compile", "classify.mlir", "-o", "classify.so", cwd=example)
     needed = set(re.findall(r"\(NEEDED\).*\[(.*)\]", run(READELF, "-d", "classify.so", cwd=example)))
     assert needed and needed <= {"libc.so.6", "libm.so.6", "libpthread.so.0"}, needed
@@ -73,7 +73,7 @@ def test_needs_the_c_library_alone(example):
     assert "(TEXTREL)" not in run(READELF, "-d", "classify.so", cwd=example)
 
 
-def test_manifest(example):
+def test_manifest_describes_inputs_results_symbols_and_files(example):
     run(DRIVER, "compile", "classify.mlir", "--emit=shared", "-o", "out/", "--weights=external", "--cpu=x86-64-v3", cwd=example)
     manifest = json.loads((example / "out" / "classify.json").read_text())
     assert manifest["model"] == "classify"
@@ -86,7 +86,7 @@ def test_manifest(example):
         name: (example / "out" / name).stat().st_size for name in ("classify.so", "classify.h", "classify.weights")}
 
 
-def test_same_graph_same_bytes(example):
+def test_same_graph_compiles_to_the_same_bytes(example):
     for folder in ("a/", "b/"):
         run(DRIVER, "compile", "classify.mlir", "--emit=shared", "-o", folder, "--threads=2", cwd=example)
     for name in ("classify.so", "classify.h", "classify.json"):
@@ -94,7 +94,7 @@ def test_same_graph_same_bytes(example):
 
 
 @needs_cc
-def test_header_is_c99_and_cxx(example):
+def test_header_is_valid_c99_and_cxx98(example):
     run(DRIVER, "compile", "classify.mlir", "-o", "classify.so", cwd=example)
     (example / "empty.c").write_text('#include "classify.h"\n#include "classify.h"\nint nothing;\n')
     strict = ["-Wall", "-Wextra", "-Werror", "-pedantic", "-fsyntax-only"]
@@ -105,7 +105,7 @@ def test_header_is_c99_and_cxx(example):
 
 
 @needs_cc
-def test_two_models_in_one_program(example):
+def test_two_models_link_into_one_program(example):
     """Archives have no symbol in common, although both contain the runtime."""
     shutil.copy(example / "classify.mlir", example / "int.mlir")  # a name that is not valid in C
     run(DRIVER, "compile", "classify.mlir", "-o", "classify.a", cwd=example)
@@ -119,7 +119,7 @@ def test_two_models_in_one_program(example):
     run("./two", cwd=example, status=7)
 
 
-def test_cpu_without_the_instructions(example):
+def test_library_refuses_a_cpu_without_its_instructions(example):
     with open("/proc/cpuinfo") as file:
         if " amx_fp16" in file.read():
             pytest.skip("this CPU has all instruction sets that Tilewright knows")
@@ -130,7 +130,7 @@ def test_cpu_without_the_instructions(example):
 
 
 @pytest.mark.parametrize("weights", ["embedded", "external"])
-def test_code_for_several_cpus(example, weights):
+def test_library_for_several_cpus_uses_the_best_code_that_runs(example, weights):
     """Each CPU's code has the results of its own library. An instance selects the best code that runs on this
     machine."""
     cpus = ["x86-64-v3", "graniterapids", "x86-64-v4"]
@@ -157,7 +157,7 @@ def test_code_for_several_cpus(example, weights):
     assert "no code for the CPU 'z80'; it has for graniterapids, x86-64-v4, x86-64-v3" in results("all", "--cpu=z80", status=1)
 
 
-def test_results_as_expected(example):
+def test_expect_option_reports_results_that_differ(example):
     """--expect, of a library and of a model: reports equal and different results, with the worst element."""
     x = np.array([[1, 0], [-1, 0.5]], dtype=np.float32)
     np.save(example / "x.npy", x)
@@ -176,9 +176,9 @@ def test_results_as_expected(example):
         assert "no result 'y'; its results are probabilities" in run(*call, "--expect", "y=near.npy", cwd=example, status=1)
 
 
-def test_progress_on_a_terminal(example):
+def test_progress_is_printed_on_a_terminal(example):
     """Each step is printed when it is done, and then the output files; without a terminal, nothing is printed
-    (test_how_to)."""
+    (test_commands_of_the_ahead_of_time_how_to_print_its_output)."""
     ours, theirs = pty.openpty()
     subprocess.run([DRIVER, "compile", "classify.mlir", "-o", "classify.so", "--cpu=x86-64-v3", "--weights=external"],
                    cwd=example, stderr=theirs, check=True, timeout=120)  # fmt: skip
@@ -195,7 +195,7 @@ def test_progress_on_a_terminal(example):
                         r"for x86-64-v3; weights 256 bytes", steps[-1]), steps[-1]  # fmt: skip
 
 
-def test_lists_of_cpus_that_are_none(example):
+def test_invalid_list_of_cpus_is_refused(example):
     for cpus, said in {"x86-64-v3,z80": "unknown CPU 'z80'", "x86-64-v3,x86-64-v3": "names x86-64-v3 twice", "x86-64-v3,": "has an empty name"}.items():
         assert said in run(DRIVER, "compile", "classify.mlir", "-o", "no/classify.so", f"--cpu={cpus}", cwd=example, status=1)
     assert "only a library can be for" in run(DRIVER, "compile", "classify.mlir", "--emit=asm", "--cpu=x86-64-v3,x86-64-v4", cwd=example, status=1)
@@ -211,7 +211,7 @@ def tensor_of(array):
     return Tensor(array.ctypes.data, DTYPES.index(str(array.dtype)), array.ndim, array.shape)
 
 
-def test_equals_torch_compile(tmp_path):
+def test_library_results_equal_those_of_torch_compile(tmp_path):
     """The graph that torch.compile imports, compiled as a library, has bit-identical results."""
     def block(x, w, b, table, i):
         hidden = torch.nn.functional.gelu(x @ w + b) + table[i]
@@ -241,7 +241,7 @@ def test_equals_torch_compile(tmp_path):
     library.block_destroy(model)
 
 
-def test_mistakes_of_the_command_line(example):
+def test_invalid_compile_commands_are_refused(example):
     said = run(DRIVER, "compile", "classify.mlir", "-o", "classify.so", "--weights=elsewhere", cwd=example, status=1)
     assert "--weights takes embedded or external, not 'elsewhere'" in said
     (example / "file").write_text("")
@@ -256,7 +256,7 @@ def test_mistakes_of_the_command_line(example):
 
 
 @pytest.mark.parametrize("place", ["embedded", "external"])
-def test_exported_model(tmp_path, place):
+def test_library_of_exported_model_equals_tilewright_run(tmp_path, place):
     """A .pt2 with a symbolic batch: bit-identical to `tilewright run`, for two batches, with the weights in the
     library."""
     class Mlp(torch.nn.Module):
@@ -295,7 +295,7 @@ def test_exported_model(tmp_path, place):
     library.mlp_destroy(model)
 
 
-def test_run_calls_a_library(example):
+def test_run_of_a_library_equals_run_of_its_model(example):
     """The CLI returns a library's results, which equal those of the model compiled on this machine."""
     np.save(example / "x.npy", np.random.default_rng(0).random((5, 2), dtype=np.float32))
     run(DRIVER, "compile", "classify.mlir", "-o", "classify.so", "--weights=external", cwd=example)
@@ -315,14 +315,14 @@ def test_run_calls_a_library(example):
     (["--input", "x=double.npy"], "'<f8'; float32"),
     (["--input", "x=x.npy", "--check"], "--check is for models that are compiled here"),
 ])  # fmt: skip
-def test_run_tells_what_does_not_fit_a_library(example, arguments, said):
+def test_run_refuses_inputs_that_do_not_fit_the_library(example, arguments, said):
     for name, array in {"x": np.zeros((5, 2), "f4"), "wide": np.zeros((5, 3), "f4"), "double": np.zeros((5, 2))}.items():
         np.save(example / f"{name}.npy", array)
     run(DRIVER, "compile", "classify.mlir", "-o", "classify.so", cwd=example)
     assert re.search(said, run(DRIVER, "run", "classify.so", *arguments, cwd=example, status=1))
 
 
-def test_sizes_computed_from_a_symbol(tmp_path):
+def test_size_that_is_an_expression_of_a_symbol_is_checked(tmp_path):
     """A size of 2 n + 1 determines n. A size of another form, or with an n out of range, is refused with the input
     and the dimension."""
     (tmp_path / "odd.mlir").write_text(
@@ -356,7 +356,7 @@ def test_damaged_library_is_not_loaded(example):
         assert "is not the file that the manifest of the model 'classify' was written with" in said
 
 
-def test_libraries_of_two_kinds_in_one_folder(example):
+def test_libraries_of_two_kinds_in_one_folder_share_a_manifest(example):
     """The libraries share a manifest. If it would differ, the second library is refused and the first one is kept."""
     run(DRIVER, "compile", "classify.mlir", "-o", "classify.so", cwd=example)
     first = (example / "classify.json").read_bytes()
@@ -380,7 +380,7 @@ def test_libraries_of_two_kinds_in_one_folder(example):
 
 @needs_cc
 @pytest.mark.parametrize("name", ["remove", "exit", "malloc", "index", "time", "timer", "errno", "template", "thrd", "wchar_t", "linux", "EOF", "main"])
-def test_names_of_the_c_library(example, name):
+def test_model_named_as_a_c_identifier_links_and_runs(example, name):
     """<stdio.h> and others are included before and after the header."""
     run(DRIVER, "compile", "classify.mlir", "-o", f"{name}.so", cwd=example)
     headers = "".join(f"#include <{one}.h>\n" for one in ("stdio", "stdlib", "string", "strings", "time", "signal", "errno", "math", "unistd", "threads", "pthread"))
@@ -394,7 +394,7 @@ def test_names_of_the_c_library(example, name):
             run("c++", "-Wall", "-Werror", "use.cpp", f"./{name}.so", "-o", "usepp", cwd=example)
 
 
-def test_a_compile_that_fails_or_is_killed_leaves_what_was_there(example):
+def test_failed_or_killed_compile_keeps_the_previous_library(example):
     np.save(example / "x.npy", np.float32([[1, 0]]))
     run(DRIVER, "compile", "classify.mlir", "-o", "classify.so", cwd=example)
 
@@ -424,7 +424,7 @@ def test_a_compile_that_fails_or_is_killed_leaves_what_was_there(example):
     assert not list(example.glob(".classify.making-*"))
 
 
-def test_many_native_runs_at_once(example, tmp_path):
+def test_concurrent_runs_with_one_cache_give_equal_results(example, tmp_path):
     """All processes write their first compilations to one cache."""
     np.save(example / "x.npy", np.float32([[1, 0]]))
     environment = {**os.environ, "TILEWRIGHT_CACHE_DIR": str(tmp_path / "cache")}

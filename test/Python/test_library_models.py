@@ -124,7 +124,7 @@ def check(tmp_path, model, example, most, sizes, same_graph):
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_small(name, tmp_path):
+def test_library_of_small_model_matches_eager_and_torch_compile(name, tmp_path):
     model, (example,) = SMALL[name]()
     tokens = not example.is_floating_point()
     check(tmp_path, model, example, (256, 64) if tokens else (256,), [(2, 17), (5, 64)] if tokens else [(2,), (5,)], name in SAME_GRAPH)
@@ -132,7 +132,7 @@ def test_small(name, tmp_path):
 
 @full
 @pytest.mark.parametrize("name", ["bert", "gpt2", "resnet50", "vit", "llama", "mlp"])
-def test_whole(name, tmp_path):
+def test_library_of_full_model_matches_eager_and_torch_compile(name, tmp_path):
     model, (example,) = whole(name)
     tokens = not example.is_floating_point()
     example = resized(example.contiguous(), (2, 17) if tokens else (2,))

@@ -39,7 +39,7 @@ def run(german, code, **environment):
     return done
 
 
-def test_tuning_in_a_german_process(german, tmp_path):
+def test_tuning_in_a_german_locale_writes_decimal_points(german, tmp_path):
     folders = {"TILEWRIGHT_CACHE_DIR": str(tmp_path / "cache"), "TILEWRIGHT_RECORDS_DIR": str(tmp_path / "records")}
     run(german, """
         import logging
@@ -66,7 +66,7 @@ def test_tuning_in_a_german_process(german, tmp_path):
         assert not re.search(r"\d,\d*[1-9]\d*[,\n]", re.sub(r'"[^"]*"', "", record.read_text())), record.read_text()
 
 
-def test_reports_in_a_german_process(german, tmp_path):
+def test_report_page_is_written_in_a_german_locale(german, tmp_path):
     run(german, f"""
         f = torch.compile(lambda x: torch.softmax(x * 0.1, 1) @ x, backend="tilewright", options={{"record": True}})
         x = torch.randn(64, 64)
@@ -77,7 +77,7 @@ def test_reports_in_a_german_process(german, tmp_path):
     assert (tmp_path / "page.html").stat().st_size > 1000
 
 
-def test_records_of_any_process_are_read_in_a_german_one(german, tmp_path):
+def test_tuning_records_are_read_in_a_german_locale(german, tmp_path):
     """Records are written without a locale and read with one."""
     model = tmp_path / "mlp.mlir"
     model.write_text("""
@@ -128,7 +128,7 @@ WITHOUT_FLOATS = {
 }  # fmt: skip
 
 
-def test_no_source_prints_floats_past_number_text():
+def test_no_source_formats_floats_without_number_text():
     found = []
     for top in ("dialects", "include", "lib", "python/module", "tools"):
         for path in sorted((ROOT / top).rglob("*")):

@@ -33,7 +33,7 @@ MACHINES = {
 
 
 @pytest.mark.parametrize("name", MACHINES)
-def test_kernels_of(name):
+def test_kernels_of_each_machine_pass_their_checks(name):
     environment, needed = MACHINES[name]
     missing = needed - flags()
     if missing:

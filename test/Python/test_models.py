@@ -48,7 +48,7 @@ def sized(x, dim, size):
 @pytest.mark.parametrize("batch", [1, 3])
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", MODELS)
-def test_inference(name, dtype, batch):
+def test_inference_of_each_model_matches_eager(name, dtype, batch):
     model, x = make(name, dtype)
     with torch.no_grad():
         compare(compiled_strictly(model), model, sized(x, 0, batch))
@@ -56,7 +56,7 @@ def test_inference(name, dtype, batch):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", sorted(TOKENS))
-def test_one_token(name, dtype):
+def test_inference_of_one_token_matches_eager(name, dtype):
     model, x = make(name, dtype)
     with torch.no_grad():
         compare(compiled_strictly(model), model, x[:1, :1])
@@ -64,7 +64,7 @@ def test_one_token(name, dtype):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("weights", ["contiguous", "channels_last"])
-def test_channels_last(weights, dtype):
+def test_inference_of_channels_last_resnet_matches_eager(weights, dtype):
     model, x = make("resnet50", dtype)
     if weights == "channels_last":
         model = model.to(memory_format=torch.channels_last)
@@ -77,7 +77,7 @@ SYMBOLIC = [(n, "batch") for n in MODELS] + [(n, "sequence") for n in sorted(TOK
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name,what", SYMBOLIC)
-def test_one_compile_serves_all_sizes(name, what, dtype):
+def test_one_compile_serves_all_batch_or_sequence_sizes(name, what, dtype):
     model, x = make(name, dtype)
     dim = 0 if what == "batch" else 1
     if what == "sequence" and name == "gpt2":
@@ -96,7 +96,7 @@ def test_one_compile_serves_all_sizes(name, what, dtype):
     assert graph.calls[0].calls == 6
 
 
-def test_resnet_in_two_compiles():
+def test_resnet_with_dynamic_batch_compiles_twice():
     """In f32, torch's own guard batch >= 16 (see tilewright.any_batch) splits the range into two parts, and not more."""
     model, x = make("resnet50", "f32")
     fn = compiled_strictly(model)
@@ -109,7 +109,7 @@ def test_resnet_in_two_compiles():
     assert len(tilewright.report()) == 2
 
 
-def test_resnet_all_sizes_symbolic():
+def test_resnet_with_all_sizes_symbolic_matches_eager():
     model, x = make("resnet50", "f32")
     with torch.no_grad():
         compare(compiled_strictly(model, dynamic=True), model, x)
@@ -123,7 +123,7 @@ def grown_gpt2():
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_batch_and_sequence_together(dtype):
+def test_one_compile_serves_all_batch_and_sequence_sizes(dtype):
     model, x = make("bert", dtype)
     fn = compiled_strictly(model)
     tilewright.report(clear=True)

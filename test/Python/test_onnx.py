@@ -92,17 +92,17 @@ class Encoder(nn.Module):
         return torch.log_softmax(self.layers(self.words(words)), -1)
 
 
-def test_perceptron_of_symbolic_batch(tmp_path):
+def test_perceptron_with_symbolic_batch_matches_eager(tmp_path):
     model = nn.Sequential(nn.Linear(24, 96), nn.GELU(), nn.LayerNorm(96), nn.Linear(96, 10))
     check(model, torch.randn(5, 24), tmp_path, ({0: Dim("batch", max=64)},), [torch.randn(n, 24) for n in (1, 33)])
 
 
-def test_convolutions_of_symbolic_batch(tmp_path):
+def test_convolutions_with_symbolic_batch_match_eager(tmp_path):
     check(ConvNet(), torch.randn(4, 3, 16, 16), tmp_path, ({0: Dim("batch", max=64)},), [torch.randn(7, 3, 16, 16)])
 
 
 @pytest.mark.skipif(not os.environ.get("TILEWRIGHT_TEST_FULL"), reason="exporting it takes 10 s: --full")
-def test_transformer_of_symbolic_batch_and_length(tmp_path):
+def test_transformer_with_symbolic_batch_and_length_matches_eager(tmp_path):
     sizes = ({0: Dim("batch", max=64), 1: Dim("length", max=128)},)
     check(Encoder(), torch.randint(0, 50, (2, 9)), tmp_path, sizes, [torch.randint(0, 50, (3, 12))])
 
@@ -129,7 +129,7 @@ def test_softmax_follows_the_operator_set(tmp_path):
         np.testing.assert_allclose(call(tmp_path / "m.onnx", {"x": x}, tmp_path / str(opset))["y"], exact, rtol=1e-6)
 
 
-def test_elements_beside_the_model(tmp_path):
+def test_external_data_is_read_only_from_the_folder_of_the_model(tmp_path):
     """External data is read only from the model's folder."""
     weight = np.arange(12, dtype=np.float32).reshape(4, 3)
     model = save(tmp_path / "m.onnx", [helper.make_node("MatMul", ["x", "w"], ["y"])], [("x", F, ["n", 4])], [("y", F, ["n", 3])],
@@ -146,7 +146,7 @@ def test_elements_beside_the_model(tmp_path):
     assert "lies behind the end of 'w.bin'" in refusal(tmp_path / "m.onnx")
 
 
-def test_functions_of_the_model(tmp_path):
+def test_functions_of_the_model_receive_attributes_and_defaults(tmp_path):
     """Attributes of the call, and defaults, are passed to the function's nodes."""
     reference = helper.make_node("LeakyRelu", ["a"], ["b"])
     reference.attribute.append(onnx.AttributeProto(name="alpha", type=onnx.AttributeProto.FLOAT, ref_attr_name="slope"))
@@ -157,7 +157,7 @@ def test_functions_of_the_model(tmp_path):
     assert call(tmp_path / "m.onnx", {"x": np.array([-8, 8], np.float32)}, tmp_path / "run")["y"].tolist() == [-1, 8]
 
 
-def test_narrow_integers_are_bytes(tmp_path):
+def test_int4_weights_are_unpacked_and_int4_results_are_int8(tmp_path):
     """int4 weights are unpacked when the model is read; int4 results are int8."""
     packed = helper.make_tensor("w", TensorProto.INT4, [3], [-8, 3, 7])
     nodes = [helper.make_node("DequantizeLinear", ["w", "scale"], ["h"]), helper.make_node("Add", ["x", "h"], ["y"]),
@@ -169,7 +169,7 @@ def test_narrow_integers_are_bytes(tmp_path):
     assert results["z"].dtype == np.int8 and results["z"].tolist() == [-4, 1, 3]
 
 
-def test_what_the_file_says_of_its_outputs(tmp_path):
+def test_output_shape_that_contradicts_the_nodes_is_refused(tmp_path):
     save(tmp_path / "m.onnx", [helper.make_node("Relu", ["x"], ["y"])], [("x", F, [2, 3])], [("y", F, [3, 2])])
     assert "the output 'y' is float32[2, 3] by its nodes, and float32[3, 2] by what the file says of it" in refusal(tmp_path / "m.onnx")
 
@@ -187,7 +187,7 @@ def test_refusals_name_operator_set_and_node(tmp_path):
     assert "StringNormalizer (operator set 17) 'third': this operator is not supported" in said
 
 
-def test_one_size_of_two_inputs_becomes_symbolic(tmp_path):
+def test_dynamic_option_makes_sizes_of_two_inputs_one_symbol(tmp_path):
     """--dynamic makes fixed sizes of the file one symbol."""
     save(tmp_path / "m.onnx", [helper.make_node("Add", ["a", "b"], ["s"]), helper.make_node("ReduceSum", ["s"], ["y"], keepdims=0)],
          [("a", F, [1, 3, 4]), ("b", F, [1, 3, 4])], [("y", F, [])])  # fmt: skip
@@ -199,7 +199,7 @@ def test_one_size_of_two_inputs_becomes_symbolic(tmp_path):
 
 
 @pytest.mark.skipif(not shutil.which("cc"), reason="there is no C compiler (cc) on this machine")
-def test_the_example(tmp_path):
+def test_onnx_example_program_equals_the_reference_evaluator(tmp_path):
     """docs/examples/onnx: a model of one image, called from C on batches, compared with onnx's own evaluator."""
     from onnx.reference import ReferenceEvaluator
 
@@ -220,7 +220,7 @@ def test_the_example(tmp_path):
     assert said == [f"batch of {n}: " + " ".join(lines[:n]) for n in (1, 3, 5)]
 
 
-def test_the_page(tmp_path, monkeypatch):
+def test_commands_of_the_onnx_how_to_run(tmp_path, monkeypatch):
     """Runs the program and the commands of docs/how-to/onnx.md."""
     page = (pathlib.Path(__file__).parents[2] / "docs" / "how-to" / "onnx.md").read_text()
     blocks = dict(re.findall(r"```(python|sh)\n(.*?)```", page, re.S))

@@ -127,7 +127,7 @@ def compare(results, kept, tolerance, who):
 
 
 @pytest.mark.parametrize("op,function", [("Gelu", gelu), ("BiasGelu", gelu), ("FastGelu", fast_gelu), ("FastGelu", None), ("QuickGelu", None)])
-def test_activations(op, function, tmp_path):
+def test_gelu_variants_match_numpy(op, function, tmp_path):
     make = Make()
     x = make.floats("x", 3, 5, 16, symbols={0: "n"})
     names, attributes = ["x"], {}
@@ -139,7 +139,7 @@ def test_activations(op, function, tmp_path):
     run(tmp_path, op, make, names, [(function or fast_gelu)(x)], attributes)
 
 
-def test_skip_layer_norm(tmp_path):
+def test_skip_layer_norm_matches_numpy(tmp_path):
     make = Make(1)
     x, skip = (make.floats(name, 2, 5, 16, symbols={0: "n", 1: "s"}) for name in ("x", "skip"))
     gamma, beta, bias = (make.weight(name, 16) for name in ("gamma", "beta", "bias"))
@@ -148,7 +148,7 @@ def test_skip_layer_norm(tmp_path):
         {"epsilon": 1e-5}, outputs=["y", "", "", "total"])
 
 
-def test_skip_simplified_layer_norm(tmp_path):
+def test_skip_simplified_layer_norm_matches_numpy(tmp_path):
     make = Make(2)
     x, skip = (make.floats(name, 2, 5, 16, symbols={0: "n"}) for name in ("x", "skip"))
     gamma = make.weight("gamma", 16)
@@ -156,7 +156,7 @@ def test_skip_simplified_layer_norm(tmp_path):
         {"epsilon": 1e-6})
 
 
-def test_simplified_layer_norm(tmp_path):
+def test_simplified_layer_norm_matches_numpy(tmp_path):
     make = Make(3)
     x, gamma = make.floats("x", 4, 16, symbols={0: "n"}), make.weight("gamma", 16)
     run(tmp_path, "SimplifiedLayerNormalization", make, ["x", "gamma"], [layer_norm(x, gamma, eps=1e-5, centred=False)],
@@ -164,7 +164,7 @@ def test_simplified_layer_norm(tmp_path):
 
 
 @pytest.mark.parametrize("masked", [True, False])
-def test_embed_layer_norm(masked, tmp_path):
+def test_embed_layer_norm_matches_numpy(masked, tmp_path):
     make = Make(4)
     ids = make.given("ids", make.random.integers(0, 20, (2, 6)).astype(np.int32), {0: "n", 1: "s"})
     segments = make.given("segments", make.random.integers(0, 2, (2, 6)).astype(np.int32), {0: "n", 1: "s"})
@@ -179,7 +179,7 @@ def test_embed_layer_norm(masked, tmp_path):
 
 
 @pytest.mark.parametrize("transposed", [(0, 0), (1, 0), (0, 1), (1, 1)])
-def test_fused_matmul(transposed, tmp_path):
+def test_fused_matmul_with_transposed_operands_matches_numpy(transposed, tmp_path):
     make = Make(5)
     a = make.floats("a", 3, *((4, 5) if transposed[0] else (5, 4)), symbols={0: "n"})
     b = make.floats("b", 3, *((6, 4) if transposed[1] else (4, 6)), symbols={0: "n"})
@@ -187,14 +187,14 @@ def test_fused_matmul(transposed, tmp_path):
     run(tmp_path, "FusedMatMul", make, ["a", "b"], [0.25 * (a @ b)], {"alpha": 0.25, "transA": transposed[0], "transB": transposed[1]})
 
 
-def test_fused_matmul_of_batches_behind_rows(tmp_path):
+def test_fused_matmul_with_batch_dimension_after_rows_matches_numpy(tmp_path):
     make = Make(6)
     a, b = make.floats("a", 5, 3, 4, symbols={1: "n"}), make.floats("b", 3, 4, 6, symbols={0: "n"})
     run(tmp_path, "FusedMatMul", make, ["a", "b"], [a.transpose(1, 0, 2) @ b], {"transBatchA": 1})
 
 
 @pytest.mark.parametrize("activation", ["Relu", "Tanh", "Sigmoid", "LeakyRelu"])
-def test_fused_gemm_and_conv(activation, tmp_path):
+def test_fused_gemm_and_conv_match_numpy(activation, tmp_path):
     function = {"Relu": lambda v: np.maximum(v, 0), "Tanh": np.tanh, "Sigmoid": lambda v: 1 / (1 + np.exp(-v)),
                 "LeakyRelu": lambda v: np.where(v > 0, v, 0.2 * v)}[activation]
     make = Make(7)
@@ -212,7 +212,7 @@ MASKS = {"none": None, "lengths": (2,), "ends and starts": (4,), "keys": (2, 6),
 
 @pytest.mark.parametrize("mask", MASKS)
 @pytest.mark.parametrize("unidirectional", [0, 1])
-def test_attention(mask, unidirectional, tmp_path):
+def test_attention_with_each_mask_kind_matches_numpy(mask, unidirectional, tmp_path):
     make, sizes = Make(9), MASKS[mask]
     symbols = {0: "n", 1: "s"}
     x, w, b = make.floats("x", 2, 6, 16, symbols=symbols), make.weight("w", 16, 48), make.weight("b", 48)
@@ -238,7 +238,7 @@ def test_attention(mask, unidirectional, tmp_path):
 
 
 @pytest.mark.parametrize("unidirectional", [0, 1])
-def test_attention_with_a_past(unidirectional, tmp_path):
+def test_attention_with_past_keys_and_values_matches_numpy(unidirectional, tmp_path):
     make = Make(10)
     x, w, b = make.floats("x", 2, 3, 16, symbols={0: "n", 1: "s"}), make.weight("w", 16, 48), make.weight("b", 48)
     past = make.floats("past", 2, 2, 4, 5, 4, symbols={1: "n", 3: "p"})
@@ -248,7 +248,7 @@ def test_attention_with_a_past(unidirectional, tmp_path):
 
 @pytest.mark.parametrize("keys", ["flat", "heads"])
 @pytest.mark.parametrize("masked", [False, True])
-def test_multi_head_attention(keys, masked, tmp_path):
+def test_multi_head_attention_matches_numpy(keys, masked, tmp_path):
     make = Make(11)
     q = make.floats("q", 2, 6, 16, symbols={0: "n", 1: "s"})
     if keys == "flat":
@@ -268,7 +268,7 @@ def test_multi_head_attention(keys, masked, tmp_path):
 
 @pytest.mark.parametrize("interleaved", [0, 1])
 @pytest.mark.parametrize("places", ["all", "first"])
-def test_rotary_embedding(interleaved, places, tmp_path):
+def test_rotary_embedding_matches_numpy(interleaved, places, tmp_path):
     make = Make(12)
     x = make.floats("x", 2, 5, 16, symbols={0: "n", 1: "s"})
     at = make.random.integers(0, 12, (2, 5)) if places == "all" else np.array([3])
@@ -283,14 +283,14 @@ def test_rotary_embedding(interleaved, places, tmp_path):
     run(tmp_path, "RotaryEmbedding", make, ["x", "places", "c", "s"], [turned.reshape(x.shape)], {"interleaved": interleaved})
 
 
-def test_expand_dims(tmp_path):
+def test_expand_dims_matches_numpy(tmp_path):
     make = Make(14)
     x = make.floats("x", 2, 3, symbols={0: "n"})
     make.given("axis", np.array(1, np.int32), fixed=True)
     run(tmp_path, "ExpandDims", make, ["x", "axis"], [x[:, None]])
 
 
-def test_half_precision(tmp_path):
+def test_f16_skip_layer_norm_matches_numpy(tmp_path):
     make = Make(15)
     x = make.floats("x", 2, 5, 16, symbols={0: "n"}, dtype=np.float16)
     gamma, beta, bias = (make.given(name, make.random.standard_normal(16).astype(np.float16), fixed=True).astype(np.float64)
@@ -301,7 +301,7 @@ def test_half_precision(tmp_path):
         {"epsilon": 1e-5}, tolerance=4e-3)
 
 
-def test_what_is_not_supported_is_said_once(tmp_path):
+def test_unsupported_operator_is_reported_once(tmp_path):
     """Nodes that depend on a refused node (Shape, Concat, Reshape...) are not reported as further reasons."""
     nodes = [helper.make_node("QAttention", ["x"], ["a"], name="bad", domain="com.microsoft"),
              helper.make_node("Shape", ["a"], ["s"], name="shape"),

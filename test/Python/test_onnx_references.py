@@ -46,7 +46,7 @@ def close(result, expected, tolerance=1e-5):
 
 @pytest.mark.parametrize("align", [0, 1])
 @pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
-def test_cubic_grid_sample(padding, align, tmp_path):
+def test_cubic_grid_sample_matches_torch(padding, align, tmp_path):
     x, grid = floats(2, 3, 6, 7), (random.random((2, 5, 4, 2)) * 3 - 1.5).astype("f4")
     node = helper.make_node("GridSample", ["x", "g"], ["y"], mode="cubic", padding_mode=padding, align_corners=align)
     (y,) = run(tmp_path, [node], {"x": x, "g": grid}, opset=20)
@@ -60,7 +60,7 @@ def same_pads(size, kernel, stride, lower):
 
 @pytest.mark.parametrize("op", ["MaxPool", "AveragePool", "Conv"])
 @pytest.mark.parametrize("mode", ["SAME_LOWER", "SAME_UPPER"])
-def test_same_pads(op, mode, tmp_path):
+def test_pools_and_convolution_with_same_padding_match_torch(op, mode, tmp_path):
     """With fixed sizes, and with symbolic sizes (stride 2): one symbolic model is called at three sizes."""
     weight = floats(5, 2, 3, 3)
     for i, (stride, (h, w)) in enumerate(itertools.product((1, 2), ((7, 8), (8, 9), (5, 5)))):
@@ -88,7 +88,7 @@ def test_same_pads(op, mode, tmp_path):
     ((4, 5, 3), (2, 3, 1), (1, 2, 2), (1, 1, 1), (1, 0, 0, 1, 0, 0)), ((6, 6), (3, 3), (1, 1), (1, 1), (0, 2, 1, 0)),
 ])  # fmt: skip
 @pytest.mark.parametrize("symbolic", [False, True])
-def test_columns_to_image(sizes, block, strides, dilations, pads, symbolic, tmp_path):
+def test_col2im_matches_sum_in_float64(sizes, block, strides, dilations, pads, symbolic, tmp_path):
     """Against the sum in float64, window by window. One column is infinite and affects only its own pixels."""
     rank = len(sizes)
     counts = [(s + pads[i] + pads[rank + i] - dilations[i] * (block[i] - 1) - 1) // strides[i] + 1 for i, s in enumerate(sizes)]
@@ -106,7 +106,7 @@ def test_columns_to_image(sizes, block, strides, dilations, pads, symbolic, tmp_
 
 
 @pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
-def test_lstm_with_lengths(direction, tmp_path):
+def test_lstm_with_sequence_lengths_matches_torch(direction, tmp_path):
     """Against torch on packed sequences."""
     steps, batch, width, size, count = 6, 3, 4, 5, 2 if direction == "bidirectional" else 1
     x, lengths = floats(steps, batch, width), np.array([6, 3, 1], np.int32)
@@ -139,7 +139,7 @@ def test_lstm_with_lengths(direction, tmp_path):
 
 
 @pytest.mark.parametrize("mode", ["constant", "edge", "reflect", "wrap"])
-def test_pads_that_cut(mode, tmp_path):
+def test_negative_pads_equal_numpy(mode, tmp_path):
     """Negative pads are applied first; positive pads extend the remaining elements (onnxruntime's rule)."""
     x = floats(2, 5, 6)
     for i, pads in enumerate(([0, -1, 0, 0, 0, -2], [0, -1, 2, 0, 1, -2], [0, 1, -2, 0, -1, 1], [0, 0, -2, 0, 0, 3])):
@@ -151,7 +151,7 @@ def test_pads_that_cut(mode, tmp_path):
 
 @pytest.mark.parametrize("per_channel", [False, True])
 @pytest.mark.parametrize("groups", [1, 2])
-def test_quantized_convolutions(per_channel, groups, tmp_path):
+def test_quantized_convolution_matches_float64(per_channel, groups, tmp_path):
     """QDQ around a convolution: products and sums of the dequantized numbers in f64. The last rounding may differ by
     one step."""
     x, w = floats(1, 4, 6, 6), random.integers(-128, 128, (6, 4 // groups, 3, 3)).astype(np.int8)
@@ -173,7 +173,7 @@ def test_quantized_convolutions(per_channel, groups, tmp_path):
 
 
 @pytest.mark.parametrize("mode,align", [("bilinear", False), ("bilinear", True), ("bicubic", False), ("bicubic", True), ("nearest", None)])
-def test_resize_along_symbolic_sizes(mode, align, tmp_path):
+def test_resize_of_symbolic_sizes_matches_torch(mode, align, tmp_path):
     """By scales, and to the sizes of another tensor."""
     how = {"mode": {"bilinear": "linear", "bicubic": "cubic"}.get(mode, mode), "cubic_coeff_a": -0.75,
            "coordinate_transformation_mode": "asymmetric" if mode == "nearest" else "align_corners" if align else "half_pixel"}
@@ -193,7 +193,7 @@ def test_resize_along_symbolic_sizes(mode, align, tmp_path):
         close(y, F.interpolate(torch.from_numpy(x), size=(a, b), mode=mode, **flags), 1e-4)
 
 
-def test_nodes_in_any_order(tmp_path):
+def test_nodes_in_any_order_are_read_and_a_cycle_is_refused(tmp_path):
     """The float16 converter writes casts behind all nodes. Functions and subgraphs may have any order, too; a cycle
     is reported."""
     x = floats(3, 4)

@@ -47,18 +47,18 @@ WRONG = {
 
 
 @pytest.mark.parametrize("kind", [k for k in WRONG if k != "aliasing"])
-def test_what_is_wrong_is_noticed(kind):
+def test_judge_names_each_kind_of_wrong_result(kind):
     outcome = planted(*WRONG[kind], X)
     assert (outcome.state, outcome.reason) == ("wrong", kind), outcome.detail
 
 
 @pytest.mark.parametrize("kind", WRONG)
-def test_what_is_right_passes(kind):
+def test_judge_accepts_correct_results(kind):
     right = WRONG[kind][0]
     assert planted(right, right, X).state in ("native", "fallback")
 
 
-def test_aliases_are_compared():
+def test_missing_alias_of_a_result_is_wrong():
     info, made = SimpleNamespace(op=lambda x: x.view(1200), name="planted"), SimpleNamespace(input=X, args=(), kwargs={})
     want = harness.call(info.op, info, made, False)
     got = harness.call(lambda x: x.clone().view(1200), info, made, False)
@@ -66,7 +66,7 @@ def test_aliases_are_compared():
         harness.compare(info, CASE, made, got, [want, want], want, [])
 
 
-def test_the_numbers_rule_is_the_design_s():
+def test_check_numbers_allows_twice_the_error_of_eager():
     exact = torch.rand(2000, dtype=torch.float64) + 1
     eager = (exact * (1 + 1e-6)).float()
     check_numbers((exact * (1 + 1.9e-6)).float(), [eager, eager], exact, 0.0, "")
@@ -76,14 +76,14 @@ def test_the_numbers_rule_is_the_design_s():
         check_numbers(exact * (1 + 3e-12), [exact, exact], exact, 0.0, "")
 
 
-def test_distributions_of_elements_that_follow_each_other():
+def test_check_distribution_accepts_correlated_elements():
     draws = [torch.bernoulli(torch.full((6, 1), 0.5)).expand(6, 500) for _ in range(4)]
     check_distribution(draws[0].flip(0), draws, "")
     with pytest.raises(Wrong):
         check_distribution(torch.full((6, 500), 7.0), draws, "")
 
 
-def test_states_of_cases():
+def test_states_of_cases_are_ordered_and_parsed():
     native, slow = Outcome("native"), Outcome("fallback", ops=["aten.b", "aten.a"])
     wrong, crash = Outcome("wrong", "strides"), Outcome("crash", "SIGSEGV")
     assert str(states.state_of([native, slow])) == "fallback: aten.a | aten.b"
@@ -101,7 +101,7 @@ def test_states_of_cases():
     assert states.better(states.state_of([native]), states.state_of([slow]))
 
 
-def test_the_table_is_what_is_read_and_written(tmp_path, monkeypatch):
+def test_table_is_read_as_it_was_written(tmp_path, monkeypatch):
     known = {Case("add", "f32", "forward"): states.State("native"), Case("add", "i64", "forward"): states.State("native"),
               Case("fft", "f32", "gradient"): states.State("fallback", frozenset({"complex"}))}  # fmt: skip
     monkeypatch.setattr(table, "PATH", tmp_path / "table.json")
@@ -109,7 +109,7 @@ def test_the_table_is_what_is_read_and_written(tmp_path, monkeypatch):
     assert table.read() == known and len(table.PATH.read_text().splitlines()) == 4
 
 
-def test_the_default_run_has_every_entry_in_every_mode_and_samples_are_spread():
+def test_default_cases_cover_every_entry_and_mode():
     known = [Case("add", d, m) for d in ("i64", "f32", "bool") for m in ("forward", "dynamic")] + [Case("add", "f32", "gradient"), Case("all", "bool", "forward")]
     assert set(default_cases(known)) == {Case("add", "f32", m) for m in ("forward", "dynamic", "gradient")} | {Case("all", "bool", "forward")}
     names = [f"entry{i}" for i in range(700)]
@@ -139,7 +139,7 @@ for line in sys.stdin:
 """
 
 
-def test_the_pool_survives(tmp_path):
+def test_pool_survives_crashing_and_hanging_workers(tmp_path):
     script = tmp_path / "stub.py"
     script.write_text(STUB)
     found = {}

@@ -28,7 +28,7 @@ def test_dump_writes_every_stage(tmp_path):
     assert [n.split("-")[1] for n in names] == [f"{s}.mlir" for s in ("imported", "graph", "structured", "tiled", "vector", "target")]
 
 
-def test_dump_keeps_graphs_apart(tmp_path):
+def test_dump_writes_each_graph_to_its_own_folder(tmp_path):
     torch._dynamo.reset()
     x = torch.randn(3, requires_grad=True)
     torch.compile(lambda x: torch.tanh(x).sum(), backend=backend, options={"dump": str(tmp_path)})(x).backward()
@@ -37,13 +37,13 @@ def test_dump_keeps_graphs_apart(tmp_path):
 
 
 @pytest.mark.parametrize("variable", ["TILEWRIGHT_DUMP", "TILEWRIGHT_DUMP_DIRECTORY"])
-def test_dump_from_the_environment(tmp_path, monkeypatch, variable):
+def test_dump_folder_is_read_from_the_environment(tmp_path, monkeypatch, variable):
     monkeypatch.setenv(variable, str(tmp_path / "stages"))
     run(lambda x: x * 2, torch.ones(3))
     assert (tmp_path / "stages" / "0-imported.mlir").exists()
 
 
-def test_dump_folder_that_cannot_be_made(tmp_path):
+def test_dump_folder_that_cannot_be_created_is_an_error(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(Exception, match="cannot make the dump directory '.*file/stages'"):
         run(lambda x: x * 2, torch.ones(3), dump=str(tmp_path / "file" / "stages"))
@@ -60,17 +60,17 @@ def test_dump_folder_that_cannot_be_made(tmp_path):
     ({"dumps": "x"}, r"unknown option 'dumps' \(did you mean 'dump'\?\)"),
     ({"cache": "perhaps"}, r"options\['cache'\] must be bool"),
 ])  # fmt: skip
-def test_options_that_cannot_be_obeyed(options, text):
+def test_invalid_option_value_is_refused(options, text):
     with pytest.raises(Exception, match=text):
         run(lambda x: x * 2, torch.ones(3), **options)
 
 
-def test_mode_with_a_suggestion():
+def test_unknown_mode_error_suggests_a_mode():
     with pytest.raises(Exception, match=r"mode='max-autotun' is not supported: no such mode \(did you mean 'max-autotune'\?\)"):
         torch.compile(lambda x: x * 2, backend=backend, mode="max-autotun")(torch.ones(3))
 
 
-def test_empty_environment_variables_are_unset(monkeypatch):
+def test_empty_environment_variables_are_treated_as_unset(monkeypatch):
     monkeypatch.setenv("TILEWRIGHT_CACHE", "")
     monkeypatch.setenv("TILEWRIGHT_TARGET", "")
     run(lambda x: x * 2, torch.ones(3))
@@ -87,7 +87,7 @@ def chain(x, y, w):
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32])
-def test_eager_rounding_has_eagers_bits(dtype):
+def test_eager_rounding_of_elementwise_chain_equals_eager(dtype):
     x, y, w = (torch.randn(37, 131, dtype=torch.float32).to(dtype) for _ in range(3))
     want = chain(x, y, w)
     assert torch.equal(run(chain, x, y, w, rounding="eager"), want)
@@ -99,7 +99,7 @@ def test_eager_rounding_has_eagers_bits(dtype):
     assert (fused.double() - exact).square().mean() < (want.double() - exact).square().mean()
 
 
-def test_eager_rounding_behind_a_matmul():
+def test_eager_rounding_after_matmul_equals_eager():
     x, w, b = torch.randn(8, 16).bfloat16(), torch.randn(16, 48).bfloat16(), torch.randn(48).bfloat16()
     # Every product and sum of small integers is exact, so that only the tested roundings remain.
     x, w = (x * 4).round(), (w * 4).round()
@@ -118,7 +118,7 @@ def model():
     return nn.Sequential(nn.Linear(64, 96), nn.ReLU()).eval(), torch.randn(32, 64)
 
 
-def test_schedule_file_is_obeyed(model, tmp_path):
+def test_tile_sizes_of_the_schedule_file_are_used(model, tmp_path):
     layer, x = model
     (tmp_path / "s.json").write_text(json.dumps({"matmul*": {"tiles": [4, 5]}}))
     with pytest.raises(Exception, match=r"size 1 is not a multiple of"):
@@ -133,7 +133,7 @@ def test_schedule_file_is_obeyed(model, tmp_path):
 
 
 @pytest.mark.parametrize("how", [lambda p: p.unlink(), lambda p: p.write_text("{")], ids=["removed", "damaged"])
-def test_caches_know_what_the_schedule_file_says(model, tmp_path, how):
+def test_changed_schedule_file_invalidates_the_caches(model, tmp_path, how):
     """Code that was compiled with one schedule file is not reused if the file's contents change."""
     layer, x = model
     path = tmp_path / "s.json"
@@ -161,7 +161,7 @@ module attributes {transform.with_named_sequence} {
 """
 
 
-def test_schedule_script_is_obeyed(model, tmp_path):
+def test_tile_sizes_of_the_schedule_script_are_used(model, tmp_path):
     """Each task computes eight rows. The results equal those of the default schedule."""
     layer, x = model
     (tmp_path / "s.mlir").write_text(SCRIPT.replace("NAME", "matmul*"))
@@ -180,7 +180,7 @@ def test_schedule_script_is_obeyed(model, tmp_path):
     (SCRIPT.replace("NAME", "matmul*").replace("tw_tile.matmul", "tw_tile.scan"), r"leaves tw_tile.matmul outside of the scf.forall of kernel_0 \(matmul"),
     (SCRIPT.replace("NAME", "matmul*").replace("add+relu", "add+gelu"), r"failed at @rows on kernel_0 \(matmul"),
 ])  # fmt: skip
-def test_schedule_script_that_cannot_be_obeyed(model, tmp_path, text, message):
+def test_invalid_schedule_script_is_refused(model, tmp_path, text, message):
     if text is not None:
         (tmp_path / "s.mlir").write_text(text)
     with pytest.raises(Exception, match=r"(?s)schedule script '.*s\.mlir'.*" + message):
@@ -193,7 +193,7 @@ def test_schedule_script_that_cannot_be_obeyed(model, tmp_path, text, message):
     ('{"kernel_7": {"tiles": [1]}}', r"names 'kernel_7', but the graph's kernels are kernel_0 \(matmul"),
     ('{"kernel_0": {"tile": [1]}}', "something else than"),
 ])  # fmt: skip
-def test_schedule_file_that_cannot_be_obeyed(model, tmp_path, text, message):
+def test_invalid_schedule_file_is_refused(model, tmp_path, text, message):
     if text is not None:
         (tmp_path / "s.json").write_text(text)
     with pytest.raises(Exception, match=r"schedule file '.*s\.json'.*" + message):

@@ -10,7 +10,7 @@ sys.path.insert(0, str(ROOT / "tools/dev"))
 import write_options_doc  # noqa: E402
 
 
-def test_the_page_is_what_the_declarations_give():
+def test_options_page_is_up_to_date():
     assert write_options_doc.PAGE.read_text() == write_options_doc.page()
 
 

@@ -30,14 +30,14 @@ def seen(monkeypatch):
     return found
 
 
-def test_first_call_is_right(seen):
+def test_first_call_with_parameters_packed_ahead_matches_eager(seen):
     model, x = network(), torch.randn(64, 1024)
     with torch.no_grad():
         torch.testing.assert_close(torch.compile(model, backend="tilewright", fullgraph=True)(x), model(x))
     assert len(seen) == 1 and seen[0].count(torch.nn.Parameter) == 8
 
 
-def test_parameters_written_between_compiling_and_the_first_call():
+def test_first_call_uses_parameters_written_after_compiling():
     """A backend that wraps Tilewright's writes them after it has returned."""
     from tilewright.backend import tilewright as ours
 
@@ -55,7 +55,7 @@ def test_parameters_written_between_compiling_and_the_first_call():
         torch.testing.assert_close(got, model(x), rtol=1e-4, atol=1e-3)
 
 
-def test_training_step(seen):
+def test_gradients_of_first_training_step_match_eager(seen):
     model, x = network().train(), torch.randn(64, 1024)
     torch.compile(model, backend="tilewright", fullgraph=True)(x).sum().backward()
     got = [p.grad.clone() for p in model.parameters()]
@@ -65,7 +65,7 @@ def test_training_step(seen):
         torch.testing.assert_close(one, other.grad, rtol=1e-4, atol=1e-3)
 
 
-def test_frozen_parameters_are_released_all_the_same():
+def test_frozen_parameters_packed_ahead_are_released():
     model, x = network(), torch.randn(64, 1024)
     expected = model(x)
     with torch.no_grad():
@@ -75,7 +75,7 @@ def test_frozen_parameters_are_released_all_the_same():
     assert any(g.frozen is not None and g.frozen.released for g in report), report
 
 
-def test_memory_is_brought_in_for_what_will_be_packed(monkeypatch):
+def test_pages_are_prefaulted_for_parameters_that_will_be_packed(monkeypatch):
     from tilewright import ready_pages
 
     asked = []
@@ -104,7 +104,7 @@ def test_memory_is_brought_in_for_what_will_be_packed(monkeypatch):
         assert len(asked) == 2
 
 
-def test_memory_is_brought_in_from_when_tracing_begins(monkeypatch):
+def test_pages_are_prefaulted_when_tracing_begins(monkeypatch):
     from tilewright import beforehand, ready_pages
     from tilewright.backend import tilewright as ours
 
@@ -139,7 +139,7 @@ def test_memory_is_brought_in_from_when_tracing_begins(monkeypatch):
             torch.compile(Words(), backend="tilewright", options={"threadz": 1})(x)
 
 
-def test_a_process_ends_when_what_began_beforehand_has():
+def test_process_exit_waits_for_the_prewarm_thread():
     """If a daemon thread waits for the GIL after the interpreter has ended, it is unwound through torch's C++, which
     aborts."""
     program = """if True:

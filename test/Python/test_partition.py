@@ -18,7 +18,7 @@ def strictness(fn, *inputs):
     return graph
 
 
-def test_what_reads_an_eager_result_is_compiled():
+def test_consumers_of_eager_results_are_compiled():
     """Only ops that cannot be imported run in eager, even if their operands come from eager."""
 
     def chain(x):
@@ -30,12 +30,12 @@ def test_what_reads_an_eager_result_is_compiled():
     assert graph.segments == 2 and {r.target for r in graph.refusals} == {"aten.linalg_qr.default", "aten._linalg_eigh.default"}
 
 
-def test_complex_results_stay_in_eager():
+def test_complex_ops_form_one_eager_segment():
     graph = strictness(lambda x: torch.fft.rfft(x.relu() * 2).abs().exp().sum(), torch.randn(4, 16) / 8)
     assert graph.segments == 2 and graph.eager_segments == 1
 
 
-def test_sizes_that_follow_from_contents():
+def test_consumers_of_data_dependent_sizes_are_compiled():
     """Behind nonzero, a size is an ordinary argument of the segment."""
     with torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True):
         graph = strictness(lambda x: (x.nonzero() * 3 + 1).sum(0), torch.tensor([0.0, 1, 2, 0, 3]))
@@ -53,7 +53,7 @@ def graph_of(*targets):
     return fx.GraphModule(torch.nn.Module(), graph)
 
 
-def test_waits_sink():
+def test_waits_sink_to_their_first_consumer():
     import torch.distributed._functional_collectives  # noqa: F401: defines the ops
 
     ops = torch.ops._c10d_functional
@@ -68,7 +68,7 @@ def test_waits_sink():
     assert list(kinds.values()) == [True, False, True]
 
 
-def test_a_view_in_eager_is_a_copy_where_there_is_none():
+def test_eager_view_copies_if_the_strides_do_not_permit_a_view():
     # The result of another segment may have other strides than its fake tensor, with which the view was traced.
     eager = make_fx(lambda x: torch.ops.aten.view.default(x, [12]))(torch.randn(3, 4))
     copy_where_no_view_is(eager)
@@ -76,7 +76,7 @@ def test_a_view_in_eager_is_a_copy_where_there_is_none():
     assert torch.equal(eager(x.t()), x.t().reshape(12)) and eager(x.t().contiguous())._is_view()
 
 
-def test_results_of_eager_segments_have_the_strides_that_torch_was_told():
+def test_results_of_eager_segments_have_strides_of_fake_tensors():
     """Found by the fuzzer: the parts of a decomposed op in an eager segment gave another order of dimensions than the
     op itself."""
 
@@ -91,7 +91,7 @@ def test_results_of_eager_segments_have_the_strides_that_torch_was_told():
     torch.testing.assert_close(results, (x + 1, x.sin()))
 
 
-def test_segments_get_the_symbols_of_what_they_read():
+def test_segments_receive_the_symbols_of_their_operands():
     """Found by opinfo: a convolution with a symbolic kernel has sizes with symbols that are not sizes of its result."""
 
     def f(x, w, b):

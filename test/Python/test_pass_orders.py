@@ -24,7 +24,7 @@ JOBS = os.cpu_count() or 2
 pytestmark = pytest.mark.skipif(not (BIN / "tilewright-opt").exists(), reason="tilewright was not imported from a build tree")
 
 
-def test_orders_of_passes():
+def test_passes_in_any_order_end_with_a_result_or_an_error():
     cases = orders.pairs() + orders.orders(2336, 0)
     if not FULL:
         kept = set(share([str(i) for i in range(len(cases))], 40))
@@ -32,20 +32,20 @@ def test_orders_of_passes():
     assert not orders.run(cases, str(BIN / "tilewright-opt"), JOBS)
 
 
-def test_mutated_files(tmp_path):
+def test_mutated_files_end_with_a_result_or_an_error(tmp_path):
     """Runs one in 65 of the files of --full, all of which are known to pass."""
     only = None if FULL else {int(number) for number in share([str(i) for i in range(10_000)], 65)}
     assert not list(mutations.run(10_000, 0, BIN, JOBS, tmp_path, only))
 
 
-def test_a_seed_is_a_file():
+def test_seed_determines_the_mutated_file():
     known = mutations.seeds()
     assert len(known) > 300 and sum(seed.is_graph for seed in known) > 150
     once, again = (mutations.mutate(random.Random(5), known[7].text, known[9].text) for _ in range(2))
     assert once == again
 
 
-def test_new_files_leave_the_others_mutations_as_they_are():
+def test_new_seed_file_keeps_most_mutations_of_other_files():
     known = mutations.seeds()
     fewer = [mutations.drawn(known[:-1], str(number)).name for number in range(100)]
     assert sum(name != mutations.drawn(known, str(number)).name for number, name in enumerate(fewer)) < 5

@@ -35,7 +35,7 @@ def check(model, inputs, path, dynamic_shapes=None):
 
 
 @pytest.mark.parametrize("name", sorted(MODELS))
-def test_models(name, tmp_path):
+def test_export_of_each_model_matches_eager(name, tmp_path):
     model, (x,) = MODELS[name]()
     tokens = not x.is_floating_point()
     sizes = {0: Dim("batch", min=2, max=64)} | ({1: Dim("length", min=2, max=64)} if tokens else {})
@@ -63,7 +63,7 @@ class Vision(nn.Module):
         return self.head(z + line.unsqueeze(2)), line.matmul(z[:, 0].transpose(1, 2)), torch.diff(line, prepend=line[:, :, :1]).type_as(line)
 
 
-def test_vision(tmp_path):
+def test_export_of_vision_layers_with_in_place_ops_matches_eager(tmp_path):
     model = Vision()
     for module in model.modules():
         if isinstance(module, nn.BatchNorm2d):
@@ -77,7 +77,7 @@ def test_vision(tmp_path):
 
 
 @pytest.mark.parametrize("a, b", [((4,), (4,)), ((4,), (4, 5)), ((3, 4), (4,)), ((2, 1, 3, 4), (4, 5)), ((2, 1, 3, 4), (6, 4, 5)), ((4,), (2, 4, 5)), ((2, 3, 4), (4,))])
-def test_products(a, b, tmp_path):
+def test_matmul_of_each_rank_matches_eager(a, b, tmp_path):
     class Product(nn.Module):
         def forward(self, x, y):
             return torch.matmul(x, y)
@@ -117,7 +117,7 @@ class WeightNormed(nn.Module):
     (lambda: Calls(nn.PReLU(6), nn.SELU(), nn.LogSigmoid(), nn.Hardshrink(), nn.Softshrink(), nn.RReLU(), lambda x: torch.isclose(x, x.abs()),
                    lambda x: nn.functional.one_hot((x > 0).long(), 3), lambda x: list(torch.aminmax(x, dim=1)), lambda x: x.clip(-1, 1).multiply(2)), (2, 6, 8)),
 ], ids=["sequences", "cells", "norms", "activations"])  # fmt: skip
-def test_layers(make, batch, tmp_path):
+def test_recurrent_norm_and_activation_layers_match_eager(make, batch, tmp_path):
     check(make(), {"x": torch.randn(batch)}, tmp_path)
 
 
@@ -128,13 +128,13 @@ def test_layers(make, batch, tmp_path):
     ("bicubic", [dict(scale_factor=2), dict(size=(5, 7), align_corners=True)], False),
     ("bilinear", [dict(scale_factor=2)], True), ("nearest", [dict(size=(10, 20))], True),
 ])  # fmt: skip
-def test_images_of_other_sizes(mode, sizes, dynamic, tmp_path):
+def test_upsampled_images_match_eager(mode, sizes, dynamic, tmp_path):
     model = Calls(*[nn.Upsample(mode=mode, **size) for size in sizes])
     shapes = ({2: Dim("height", min=2, max=32), 3: Dim("width", min=2, max=32)},) if dynamic else None
     check(model, {"x": torch.randn(2, 3, 8, 9)}, tmp_path, shapes)
 
 
-def test_lines_and_volumes_of_other_sizes(tmp_path):
+def test_upsampled_and_pooled_lines_and_volumes_match_eager(tmp_path):
     x = torch.randn(3, 4, 7)
     check(Calls(nn.Upsample(scale_factor=1.7, mode="linear"), nn.Upsample(size=5), nn.MaxPool1d(3, 2, 1), nn.AdaptiveAvgPool1d(5),
                 lambda x: nn.functional.adaptive_avg_pool2d(x, (3, 5)),
@@ -142,7 +142,7 @@ def test_lines_and_volumes_of_other_sizes(tmp_path):
                 lambda x: nn.functional.interpolate(x[None, None], size=(2, 5, 9))), {"x": x}, tmp_path)  # fmt: skip
 
 
-def test_other_shapes(tmp_path):
+def test_padding_folding_and_rearranging_ops_match_eager(tmp_path):
     def grid(x):
         first, second = torch.meshgrid(x[0, 0, 0], x[0, 0, :, 0], indexing="xy")
         return first + second
@@ -169,16 +169,16 @@ class Sampled(nn.Module):
                 for padding in ("zeros", "border", "reflection") for align in (False, True)]  # fmt: skip
 
 
-def test_grids(tmp_path):
+def test_grid_sample_of_images_matches_eager(tmp_path):
     sizes = {0: Dim("batch", max=16)}
     check(Sampled(("bilinear", "nearest", "bicubic")), {"x": torch.randn(2, 3, 7, 5), "grid": torch.rand(2, 4, 6, 2) * 4 - 2}, tmp_path, (sizes, sizes))
 
 
-def test_grids_of_volumes(tmp_path):
+def test_grid_sample_of_volumes_matches_eager(tmp_path):
     check(Sampled(("bilinear", "nearest")), {"x": torch.randn(1, 2, 3, 4, 5), "grid": torch.rand(1, 2, 3, 4, 3) * 4 - 2}, tmp_path)
 
 
-def test_affine_grids(tmp_path):
+def test_affine_grid_matches_eager(tmp_path):
     check(Calls(*[lambda x, size=size, align=align: nn.functional.affine_grid(x[:, : len(size) - 2, : len(size) - 1], size, align)
                   for size in ((2, 3, 4, 5), (2, 1, 1, 3), (2, 3, 3, 4, 5)) for align in (False, True)]), {"x": torch.randn(2, 3, 4)}, tmp_path)  # fmt: skip
 
@@ -187,7 +187,7 @@ def test_affine_grids(tmp_path):
     ("bchw,dc->bdhw", [(2, 4, 3, 5), (6, 4)]), ("...ij,...kj->...ik", [(2, 3, 4, 5), (2, 3, 6, 5)]), ("ii->i", [(4, 4)]),
     ("ij,jk", [(3, 4), (4, 5)]), ("i,j,k->kij", [(3,), (4,), (5,)]), ("bij,bjk->b", [(2, 3, 4), (2, 4, 3)]),
 ])  # fmt: skip
-def test_einsum(equation, shapes, tmp_path):
+def test_einsum_matches_eager(equation, shapes, tmp_path):
     class Product(nn.Module):
         def forward(self, **operands):
             return torch.einsum(equation, *operands.values())
@@ -200,7 +200,7 @@ def test_einsum(equation, shapes, tmp_path):
     assert_numbers([result], [[one] for one in eager], [Product()(**{name: widen(x) for name, x in inputs.items()})])
 
 
-def test_experts(tmp_path):
+def test_products_of_expert_groups_match_eager(tmp_path):
     """Rows in groups: some groups are empty, and some rows are behind the last group."""
 
     class Experts(nn.Module):
@@ -249,7 +249,7 @@ class Written(nn.Module):
         return rows * 1, first + 0, turned.contiguous(), a - b, kept, z, mask, flat, w * 1, y
 
 
-def test_writes_into_views(tmp_path):
+def test_in_place_writes_into_views_match_eager(tmp_path):
     seen = check(Written(), {"x": torch.randn(2, 6)}, tmp_path)
     assert {"aten.add_.Tensor", "aten.copy_.default", "aten.fill_.Scalar", "aten.sub_.Tensor", "aten.detach_.default", "aten.index_put_.default"} <= seen, seen
 
@@ -272,7 +272,7 @@ class WithoutGradients(nn.Module):
 
 
 @pytest.mark.parametrize("dynamic", [False, True])
-def test_parts_without_gradients(dynamic, tmp_path):
+def test_regions_without_gradients_match_eager(dynamic, tmp_path):
     model, x = WithoutGradients(), torch.randn(3, 6)
     program = torch.export.export(model, (x,), dynamic_shapes=({0: Dim("rows", min=2, max=64)},) if dynamic else None)
     assert "wrap_with_set_grad_enabled" in str(program.graph)
@@ -294,7 +294,7 @@ class Aliases(nn.Module):
         return [name * 1 for name in names]
 
 
-def test_other_names_of_a_tensor(tmp_path):
+def test_in_place_writes_to_aliases_match_eager(tmp_path):
     check(Aliases(), {"x": torch.randn(2, 6)}, tmp_path)
 
 
@@ -308,7 +308,7 @@ class Cache(nn.Module):
         return cache.sum(1), cache
 
 
-def test_writes_with_symbolic_sizes(tmp_path):
+def test_in_place_writes_with_symbolic_sizes_match_eager(tmp_path):
     sizes = {0: Dim("batch", max=16)}
     check(Cache(), {"x": torch.randn(3, 2, 4), "cache": torch.randn(3, 6, 4)}, tmp_path, (sizes, sizes))
 
@@ -328,7 +328,7 @@ def images():
 
 
 @pytest.mark.parametrize("make, shape", [(layers, (3, 4, 6)), (images, (2, 4, 4, 6)), (Written, (2, 6)), (WithoutGradients, (3, 6))])
-def test_damaged_graphs(make, shape, tmp_path):
+def test_damaged_graphs_are_imported_or_refused(make, shape, tmp_path):
     """Sizes, arguments and ops are changed at random: the result is a module or a reason, never a crash."""
     torch.export.save(torch.export.export(make().eval(), (torch.randn(shape),)), tmp_path / "model.pt2")
     words = [Path(__file__).parent / "damaged_models_program.py", tmp_path / "model.pt2", tmp_path / "damaged.pt2", "300"]
@@ -374,7 +374,7 @@ class Reshaped(nn.Module):
     (nn.BatchNorm1d(3), "call model.eval() before it is exported"), (nn.Conv1d(2, 3, 4, padding="same"), "padding 'same' of an even window"),
     (nn.InstanceNorm1d(3, track_running_stats=True), "call model.eval() before it is exported"),
 ])  # fmt: skip
-def test_what_is_refused(model, reason, tmp_path):
+def test_unsupported_model_is_refused_with_a_reason(model, reason, tmp_path):
     x = torch.randn(1, 2, 9) if isinstance(model, nn.Conv1d) else torch.randn(2, 3, 4) if isinstance(model, nn.InstanceNorm1d) else torch.randn(2, 3)
     torch.export.save(torch.export.export(model, (x,)), tmp_path / "m.pt2")
     done = command("run", tmp_path / "m.pt2")
@@ -386,7 +386,7 @@ class Scattered(nn.Module):
         return x.masked_scatter(x > 0, source) * 2
 
 
-def test_a_source_with_too_few_elements(tmp_path):
+def test_masked_scatter_source_with_too_few_elements_is_an_error(tmp_path):
     """The assert is not evaluated there, and no element is invented."""
     x, source = torch.tensor([1.0, -1.0, 2.0, -3.0]), torch.tensor([5.0, 6.0])
     check(Scattered(), {"x": x, "source": source}, tmp_path)

@@ -53,7 +53,7 @@ def compiled(tmp_path_factory):
         ("floats", (np.float32, np.float32, np.float64, np.float64), np.float32),
     ],
 )
-def test_scalars_equal_the_hosts(compiled, tmp_path, kernel, dtypes, result):
+def test_scalar_ops_equal_those_of_the_host(compiled, tmp_path, kernel, dtypes, result):
     rng = np.random.default_rng(5)
     inputs = [draw(rng, dtype) for dtype in dtypes]
     expected = np.zeros((THREADS, 40), result)

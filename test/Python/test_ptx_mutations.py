@@ -57,7 +57,7 @@ def changes(kind):
     return {(s.old, s.new) for s in sites("case", KERNEL, LAUNCH) if s.kind == kind}
 
 
-def test_sites_are_of_the_kernel_and_of_addresses():
+def test_mutation_sites_are_in_the_launched_kernel_and_its_addresses():
     assert changes("wait") == {("cp.async.wait_group 0;", ""), ("cp.async.wait_group 0;", "cp.async.wait_group 1;")}
     assert changes("commit") == {("cp.async.commit_group;", "")}
     assert [s.line for s in sites("case", KERNEL, LAUNCH) if s.kind == "barrier"] == [KERNEL.splitlines().index("\tbar.sync 0;")]
@@ -76,7 +76,7 @@ def test_a_mutation_changes_one_line():
         assert len(pairs) == 1 and launch == LAUNCH
 
 
-def test_draws_repeat_and_have_all_kinds():
+def test_draws_are_deterministic_and_cover_all_kinds():
     every = sites("case", KERNEL, LAUNCH)
     drawn = draw(every, 3, 12)
     assert drawn == draw(every, 3, 12) != draw(every, 4, 12)
@@ -85,7 +85,7 @@ def test_draws_repeat_and_have_all_kinds():
     assert set(KINDS) >= {s.kind for s in every}
 
 
-def test_numbers_are_judged_by_the_rule():
+def test_results_beyond_the_allowed_error_are_wrong():
     exact = np.arange(1, 5, dtype=np.float64)
     expected = {"dtype": "float32", "allowed": 1e-3}
     assert not wrong((exact + 9e-4).astype(np.float32), exact, expected)
@@ -96,7 +96,7 @@ def test_numbers_are_judged_by_the_rule():
     assert not wrong(np.array([0x3F80, 0x3FC0], np.uint16), np.array([1.0, 1.5]), {"dtype": "bfloat16", "allowed": 1e-6})
 
 
-def test_saved_launches_repeat(tmp_path, monkeypatch):
+def test_saved_launch_reproduces_its_results_in_ptx_check(tmp_path, monkeypatch):
     """TILEWRIGHT_SAVE_LAUNCHES: ptx-check repeats the results of the emulated device."""
     monkeypatch.setenv("TILEWRIGHT_SAVE_LAUNCHES", str(tmp_path / "here"))
     x = torch.randn(5, 40)
@@ -114,7 +114,7 @@ def test_saved_launches_repeat(tmp_path, monkeypatch):
     assert len(list((tmp_path / "here").iterdir())) == 2
 
 
-def test_launches_that_cannot_be_saved(tmp_path, monkeypatch):
+def test_launch_that_cannot_be_saved_is_an_error(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("TILEWRIGHT_SAVE_LAUNCHES", str(tmp_path / "file"))
     torch._dynamo.reset()
@@ -122,7 +122,7 @@ def test_launches_that_cannot_be_saved(tmp_path, monkeypatch):
         torch.compile(torch.neg, backend=backend, options={"target": "cuda", "device": "emulated"})(torch.randn(4))
 
 
-def test_every_equivalent_mutation_has_an_argument():
+def test_every_equivalent_mutation_has_a_justification():
     found = set(json.loads((FOLDER / "table.json").read_text())["found"])
     keys = []
     for entry in json.loads((FOLDER / "equivalent.json").read_text()):
@@ -132,6 +132,6 @@ def test_every_equivalent_mutation_has_an_argument():
     assert len(keys) == len(set(keys)) and all(re.match(r"[\w-]+: (\w+): .* -> .* #\d+$", key) for key in keys)
 
 
-def test_share_of_the_campaign():
+def test_share_of_the_mutation_campaign_passes():
     run = subprocess.run([sys.executable, FOLDER, "share", "--seconds", "25"], capture_output=True, text=True, timeout=240, env=dict(os.environ))
     assert run.returncode == 0, run.stdout + run.stderr

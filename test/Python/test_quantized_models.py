@@ -21,7 +21,7 @@ def quantized(name):
 
 
 @pytest.mark.parametrize("name", ["bert", "resnet50"])
-def test_static_int8(name, tmp_path):
+def test_products_of_quantized_model_are_computed_in_int8(name, tmp_path):
     model, x = quantized(name)
     layers = sum(isinstance(m, Quantized) for m in model.modules())
     torch._dynamo.reset()
@@ -35,7 +35,7 @@ def test_static_int8(name, tmp_path):
     assert len(products) >= layers > 10 and all(line.endswith("xi32>") for line in products)
 
 
-def test_what_stays_in_floats_is_told():
+def test_report_says_why_a_layer_is_computed_in_floats():
     """A grouped convolution is computed in floats, and the report states the reason."""
     import tilewright
 

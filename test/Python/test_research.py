@@ -15,7 +15,7 @@ ROOT = pathlib.Path(__file__).parents[2]
 BUILD = pathlib.Path(tilewright.__file__).parents[2]
 
 
-def test_the_studies(tmp_path):
+def test_commands_of_the_research_page_print_its_output(tmp_path):
     if not (BUILD / "CMakeCache.txt").exists():
         pytest.skip("tilewright was not imported from a build tree")
     cached = dict(re.findall(r"^(\w+):\w+=(.*)$", (BUILD / "CMakeCache.txt").read_text(), re.MULTILINE))

@@ -22,7 +22,7 @@ def write_ppm(path: Path, pixels: np.ndarray) -> None:
     path.write_bytes(b"P6\n%d %d\n255\n" % (width, height) + pixels.tobytes())
 
 
-def test_example(tmp_path):
+def test_example_programs_give_the_classes_of_eager(tmp_path):
     folder = tmp_path / "resnet50"
     shutil.copytree(ROOT / "docs/examples/resnet50", folder)
     commands = re.search(r"```sh\n(.*?)```", (ROOT / "docs/how-to/resnet50.md").read_text(), re.DOTALL)[1]
@@ -45,7 +45,7 @@ def test_example(tmp_path):
         assert float(logit) == pytest.approx(logits.max().item(), rel=1e-4)
 
 
-def test_files_that_are_no_images(tmp_path):
+def test_image_reader_refuses_invalid_files(tmp_path):
     """Tests only the image reader, without a model."""
     shutil.copy(ROOT / "docs/examples/resnet50/images.h", tmp_path)
     (tmp_path / "read.c").write_text(

@@ -50,7 +50,7 @@ def layouts(results):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_sizes_strides_and_offsets_are_eagers(name):
+def test_sizes_strides_and_offsets_of_results_equal_eager(name):
     function, arguments = CASES[name]
     want = function(*arguments)
     torch._dynamo.reset()
@@ -59,7 +59,7 @@ def test_sizes_strides_and_offsets_are_eagers(name):
     torch.testing.assert_close(got, want, rtol=1e-4, atol=1e-4)
 
 
-def test_gradient_of_a_sum_of_bags():
+def test_gradient_of_weighted_embedding_bag_sum_matches_eager():
     """The forward pass does not return each element's bag; the backward pass computes it."""
     weights = torch.rand(8)
 
@@ -74,7 +74,7 @@ def test_gradient_of_a_sum_of_bags():
 
 
 @pytest.mark.parametrize("training", [True, False])
-def test_gradient_of_a_batch_norm_of_a_transposed_input(training):
+def test_batch_norm_gradient_of_transposed_input_has_strides_of_eager(training):
     results = []
     for wrap in (lambda f: torch.compile(f, backend=tilewright), lambda f: f):
         x = torch.arange(210.0).view(7, 6, 5).sin().transpose(1, 2).requires_grad_()
@@ -85,7 +85,7 @@ def test_gradient_of_a_batch_norm_of_a_transposed_input(training):
 
 
 @pytest.mark.parametrize("layout", ["part", "dense"])
-def test_views_of_a_flattened_tensor_have_eagers_base(layout):
+def test_views_of_a_flattened_tensor_have_the_base_of_eager(layout):
     """Flattening a part of a tensor copies it. The copy is not a view, and is the base of its own views."""
 
     def function(x):

@@ -45,7 +45,7 @@ def saved_by(step):
 
 @pytest.mark.parametrize("dynamic", [False, True])
 @pytest.mark.parametrize("options", [{}, {"check": "eager"}])
-def test_images_are_saved_channels_last(dynamic, options):
+def test_images_are_saved_for_backward_in_channels_last(dynamic, options):
     torch.manual_seed(0)
     model = Images().train()
     eager, reference = copy.deepcopy(model), copy.deepcopy(model).double()
@@ -68,7 +68,7 @@ def test_images_are_saved_channels_last(dynamic, options):
         assert not [name for graph in tilewright.report() for name in graph.copied_inputs]
 
 
-def test_other_tensors_are_saved_as_they_are():
+def test_tensors_that_are_not_images_keep_their_layout():
     model = Heads().train()
     compiled = torch.compile(model, backend="tilewright", dynamic=False, options={"strict": True})
     saved, result = saved_by(lambda: compiled(torch.randn(2, 3, 16, 16)))
@@ -76,7 +76,7 @@ def test_other_tensors_are_saved_as_they_are():
     assert not [t for t in saved if t.dim() == 4 and t.shape[-1] == 8 and t.stride(1) == 1]
 
 
-def test_a_saved_result_has_the_strides_of_eager():
+def test_saved_result_has_the_strides_of_eager():
     """Pooling is decomposed, and the parts are not channels-last although the op is. The result is saved, too."""
     x = torch.rand(1, 2, 1, 1).as_strided([1, 2, 1, 1], [2, 1, 2, 2]).requires_grad_()
     double = x.detach().double().requires_grad_()

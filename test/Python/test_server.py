@@ -75,7 +75,7 @@ def test_requests_are_batched_and_get_their_own_rows(folder, server):
     ([[1, "a"]], "type must be number"), (b"[" * 80_000, "nothing in them"), (b'{"a":' * 30_000, "nothing in them"),
     (b"[[" + b'{"a":' * 20_000, "nothing in them"), (b"[[" + b"1," * 9_000 + b"1]]", "a point has 2 numbers: [1,1,1,"), ([[0, 0]] * 4097, "a list of 1 to 4096 points"),
 ])  # fmt: skip
-def test_bad_requests_are_told_why(server, body, said):
+def test_bad_request_gets_status_400_with_a_reason(server, body, said):
     with pytest.raises(urllib.error.HTTPError) as caught:
         ask(f"{server}/classify", body)
     assert caught.value.code == 400 and said in caught.value.read().decode()
@@ -83,7 +83,7 @@ def test_bad_requests_are_told_why(server, body, said):
 
 
 @pytest.mark.parametrize("body", [b"[" * 10**6, b" " * 10**6 + b"[[1, 0]]"], ids=["lists", "spaces"])
-def test_a_request_that_is_too_large(server, body):
+def test_request_that_is_too_large_is_refused(server, body):
     with pytest.raises((urllib.error.HTTPError, ConnectionError, urllib.error.URLError)) as caught:
         ask(f"{server}/classify", body)
     if isinstance(caught.value, urllib.error.HTTPError):  # else it closed the connection while the request was being sent
@@ -91,7 +91,7 @@ def test_a_request_that_is_too_large(server, body):
     assert len(ask(f"{server}/classify", [[1, 0]])) == 1
 
 
-def test_an_answer_does_not_wait_for_an_acknowledgement(folder):
+def test_answer_does_not_wait_for_a_tcp_acknowledgement(folder):
     """Nagle's algorithm delays the second packet of an answer until the client's system acknowledges the first: 40
     ms."""
     process = subprocess.Popen(["./server", "0", "0"], cwd=folder, stdout=subprocess.PIPE, text=True)
@@ -110,7 +110,7 @@ def test_an_answer_does_not_wait_for_an_acknowledgement(folder):
         assert process.wait(timeout=30) == 0
 
 
-def test_a_port_that_is_taken(folder, server):
+def test_port_that_is_in_use_is_an_error(folder, server):
     port = server.rsplit(":", 1)[1]
     done = subprocess.run(["./server", port], cwd=folder, capture_output=True, text=True, timeout=30)
     assert done.returncode == 1 and f"cannot listen on port {port}" in done.stderr

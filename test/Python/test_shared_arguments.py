@@ -31,7 +31,7 @@ def written(a, b):
 
 @pytest.mark.parametrize("order", ORDERS, ids=" ".join)
 @pytest.mark.parametrize("inference", [False, True])
-def test_each_call_is_eagers(order, inference):
+def test_calls_with_written_overlapping_arguments_equal_eager(order, inference):
     if inference and "interleaved" in order:
         pytest.skip("torch cannot compile views of symbolic strides that share memory in inference mode: aot_eager fails alike")
     torch._dynamo.reset()
@@ -44,7 +44,7 @@ def test_each_call_is_eagers(order, inference):
             assert torch.equal(ours[0], theirs[0]) and torch.equal(ours[1], theirs[1]), name
 
 
-def test_a_call_in_eager_is_said_once():
+def test_overlapping_arguments_warn_once_that_eager_runs():
     torch._dynamo.reset()
     compiled = torch.compile(written, backend=tilewright)
     compiled(*LAYOUTS["apart"]())
@@ -54,7 +54,7 @@ def test_a_call_in_eager_is_said_once():
     assert len([w for w in said if "share memory" in str(w.message)]) == 1
 
 
-def test_strict_refuses_such_a_call():
+def test_strict_mode_refuses_written_overlapping_arguments():
     torch._dynamo.reset()
     compiled = torch.compile(written, backend="tilewright", options={"strict": True})
     compiled(*LAYOUTS["apart"]())
@@ -62,7 +62,7 @@ def test_strict_refuses_such_a_call():
         compiled(*LAYOUTS["overlapping"]())
 
 
-def test_reading_arguments_that_share_memory_is_compiled():
+def test_overlapping_arguments_that_are_only_read_are_compiled():
     torch._dynamo.reset()
     compiled = torch.compile(lambda a, b: a * b, backend=tilewright)
     compiled(*LAYOUTS["apart"]())
@@ -71,7 +71,7 @@ def test_reading_arguments_that_share_memory_is_compiled():
         assert torch.equal(compiled(*LAYOUTS["overlapping"]()), torch.zeros(4))
 
 
-def test_a_graph_from_the_cache_looks_too(tmp_path):
+def test_cached_graph_detects_overlapping_arguments(tmp_path):
     program = """
 import sys, torch, tilewright
 def written(a, b):

@@ -39,7 +39,7 @@ OF_EACH_OTHER = {
 
 @pytest.mark.parametrize("requires_grad", [False, True])
 @pytest.mark.parametrize("fn", [*OF_AN_ARGUMENT.values(), *OF_EACH_OTHER.values()], ids=[*OF_AN_ARGUMENT, *(n + " new" for n in OF_EACH_OTHER)])
-def test_memory_of_results(fn, requires_grad):
+def test_results_alias_arguments_and_each_other_as_in_eager(fn, requires_grad):
     x = torch.randn(6, 4, requires_grad=requires_grad)
     got, want = compiled(fn)(x), fn(x)
     assert places(got, [x]) == places(want, [x])
@@ -48,7 +48,7 @@ def test_memory_of_results(fn, requires_grad):
 
 
 @pytest.mark.parametrize("name", OF_AN_ARGUMENT)
-def test_memory_of_an_argument_with_symbolic_sizes(name):
+def test_views_of_an_argument_with_symbolic_sizes_equal_eager(name):
     """AOTAutograd reads sizes, strides and offset of such a result from the tensor that the graph returns."""
     fn, base = OF_AN_ARGUMENT[name], torch.randn(8, 4)
     with torch.no_grad():
@@ -57,7 +57,7 @@ def test_memory_of_an_argument_with_symbolic_sizes(name):
                 assert torch.equal(a, b) and a.storage_offset() == b.storage_offset()
 
 
-def test_what_is_written_into_one_result_shows_in_the_other():
+def test_write_to_one_result_is_visible_in_its_alias():
     first, second = compiled(lambda x: torch.unbind(x + 1, -1))(torch.zeros(3, 2))
     whole = first.as_strided((3, 2), (2, 1), 0)
     second.fill_(7)
@@ -65,7 +65,7 @@ def test_what_is_written_into_one_result_shows_in_the_other():
 
 
 @pytest.mark.parametrize("index", [2, -1, -2])
-def test_a_number_that_may_be_negative(index):
+def test_integer_argument_that_may_be_negative_matches_eager(index):
     x = torch.randn(5, 6)
     fns = (lambda x, i: x.select(0, i) * 2, lambda x, i: x[:, i:] + 1, lambda x, i: x + i, lambda x, i: x.sum(i if i < 0 else 0),
            lambda x, i: x.select_scatter(x[0] * 2, 0, i), lambda x, i: torch.cumsum(x, -1) * i)  # fmt: skip
@@ -75,7 +75,7 @@ def test_a_number_that_may_be_negative(index):
             assert torch.allclose(compiled(fn, dynamic=True)(x, index), fn(x, index), rtol=1e-5)
 
 
-def test_strides_of_tensors_that_may_be_empty():
+def test_strides_of_tensors_that_may_be_empty_equal_eager():
     """torch uses max(1, size) in strides of symbolic sizes."""
     with torch.no_grad():
         for fn, arguments in ((lambda n, m: torch.zeros(n, m), (4, 5)), (lambda n, m: torch.ones(2, n).repeat(m, n), (3, 2))):
@@ -83,7 +83,7 @@ def test_strides_of_tensors_that_may_be_empty():
             assert torch.equal(got, want) and got.stride() == want.stride()
 
 
-def test_sizes_that_follow_from_data_run_in_eager():
+def test_split_at_indices_from_data_equals_eager():
     def fn(x, at):
         return [p * 2 for p in torch.tensor_split(x, at)]
 
@@ -110,7 +110,7 @@ def test_effect_tokens_do_not_shift_saved_strides():
 
 
 @pytest.mark.parametrize("pool", [torch.nn.functional.avg_pool2d, torch.nn.functional.max_pool2d])
-def test_of_a_pool_whose_lines_became_one(pool):
+def test_alias_of_a_pool_result_with_one_line_equals_eager(pool):
     """By torch's guard, 5 // 3 lines are 1, in the size and in the strides of which it is a factor: nothing is
     copied."""
     fn = lambda x: (lambda y: (y, y[:, 4:5]))(pool(x, 3))  # noqa: E731

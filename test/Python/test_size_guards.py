@@ -108,7 +108,7 @@ def run(path, arrays, folder, *more, guarded=False):
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_onnx(case, tmp_path):
+def test_onnx_model_refuses_sizes_that_violate_a_guard(case, tmp_path):
     nodes, inputs, weights, inside, outside, result = CASES[case]
     path, library = tmp_path / "m.onnx", tmp_path / "m.so"
     save(path, nodes, inputs, **weights)
@@ -136,7 +136,7 @@ def test_error_names_node_sizes_and_values(tmp_path):
     assert "Concat the_Concat: m must be n; here they are 5 and 9" in said, said
 
 
-def test_the_c_functions_tell(tmp_path):
+def test_c_functions_of_a_library_report_violated_guards(tmp_path):
     """Tests shape() and run() of a library's instance, which stays usable after an error."""
     sys.path.insert(0, str(ROOT / "test" / "Conformance" / "onnx_sizes"))
     from size_trial import Library
@@ -155,7 +155,7 @@ def test_the_c_functions_tell(tmp_path):
             assert "Reshape the_Reshape: n * 8 must be" in error
 
 
-def test_mlir(tmp_path):
+def test_mlir_model_refuses_sizes_that_violate_a_guard(tmp_path):
     path = tmp_path / "m.mlir"
     path.write_text("""
 func.func @main(%n: index {tw.symbol = "n", tw.min = 1 : i64}, %x: tensor<?x8xf32, affine_map<()[s0] -> (s0, 8)>> {tw.name = "x"},
@@ -169,7 +169,7 @@ func.func @main(%n: index {tw.symbol = "n", tw.min = 1 : i64}, %x: tensor<?x8xf3
     assert done.returncode == 1 and "tw.concat at " in done.stderr and "m.mlir:4: n must be 17; here it is 9" in done.stderr, done.stderr
 
 
-def test_guards_of_exported_models(tmp_path):
+def test_exported_model_refuses_sizes_that_violate_a_guard(tmp_path):
     """Assumptions of torch.export about sizes are checked at the call."""
     class Rows(nn.Module):
         def forward(self, x, y):
@@ -187,7 +187,7 @@ def test_guards_of_exported_models(tmp_path):
             assert "do not fit the model" in done.stderr and "must hold" in done.stderr, done.stderr
 
 
-def test_exporter_with_a_baked_in_length(tmp_path):
+def test_onnx_length_that_the_exporter_fixed_is_guarded(tmp_path):
     """torch.onnx.export(dynamo=False) writes the traced length of a sequence into reshapes: other lengths are
     refused."""
     import warnings
@@ -208,7 +208,7 @@ def test_exporter_with_a_baked_in_length(tmp_path):
             assert length == 9 and "do not fit the model" in done.stderr, done.stderr
 
 
-def test_guard_pages_find_a_planted_kernel(tmp_path):
+def test_guard_pages_find_a_read_past_the_end(tmp_path):
     """A kernel that reads row 64 of 64: its library returns arbitrary memory, and crashes with guard pages."""
     (tmp_path / "m.mlir").write_text("""
 func.func @main(%x: tensor<64x64xf32> {tw.name = "x"}, %i: tensor<64xi64> {tw.name = "i"}) -> (tensor<64x64xf32> {tw.name = "y"}) {

@@ -51,13 +51,13 @@ def same(model, *inputs, training: bool) -> None:
 
 
 @pytest.mark.parametrize("training", [False, True])
-def test_rotary_positions(training):
+def test_rotary_embedding_with_symbolic_sizes_matches_eager(training):
     same(rotary, torch.randn(2, 6, 8), torch.randn(3, 5, 16), training=training)
 
 
 @pytest.mark.parametrize("training", [False, True])
 @pytest.mark.parametrize("levels", [2, 3])
-def test_unet(levels, training):
+def test_unet_with_symbolic_sizes_matches_eager(levels, training):
     same(UNet(levels), torch.randn(2, 3, 16, 24), torch.randn(2, 3, 32, 16), training=training)
 
 
@@ -86,7 +86,7 @@ def read(function, *inputs) -> list:
     return found
 
 
-def test_a_size_that_is_a_number():
+def test_size_that_a_guard_makes_constant_is_read_as_a_number():
     assert read(lambda x: x[::2] * torch.ones(4, 1), torch.randn(7, 6))[-1][0][0] == 4
 
     def pairs(x):
@@ -97,7 +97,7 @@ def test_a_size_that_is_a_number():
     assert sizes[0] == 3 and strides[1] == 1
 
 
-def test_a_multiple_of_what_is_equal():
+def test_sizes_that_a_guard_makes_equal_have_one_expression():
     def join(x):
         return torch.cat([F.interpolate(F.max_pool2d(x, 2), scale_factor=2), x], 1)
 
@@ -107,7 +107,7 @@ def test_a_multiple_of_what_is_equal():
     assert [product([stride]) for stride in strides] == [product(sizes[1:]), product(sizes[2:]), product(sizes[3:]), 1]
 
 
-def test_equations_are_solved():
+def test_equations_of_guards_are_solved():
     """Equations in the form of torch's guards, and their consequences."""
     s, t = sympy.Symbol("s0", integer=True), sympy.Symbol("s1", integer=True)
     p = sympy.Symbol("s2", integer=True, positive=True)
@@ -157,7 +157,7 @@ def test_padding_by_symbols_is_native():
         torch.testing.assert_close(compiled(x, widths), pad(x, widths))
 
 
-def test_other_sizes_are_compiled_anew():
+def test_sizes_that_violate_a_guard_are_compiled_again():
     """A guard's equation is used only for calls that fulfil the guard."""
     def halves(x, y):
         return x[::2] + y[1::2]
@@ -169,7 +169,7 @@ def test_other_sizes_are_compiled_anew():
 
 
 @pytest.mark.parametrize("training", [False, True])
-def test_symbols_that_torch_has_replaced(training):
+def test_symbol_that_torch_has_replaced_matches_eager(training):
     """s1 is s0 + 6 and is not a symbol of the graph."""
 
     def function(x, y):
@@ -184,7 +184,7 @@ def test_symbols_that_torch_has_replaced(training):
             torch.testing.assert_close(*(torch.autograd.grad(f(x, y).square().sum(), x)[0] for f in (compiled, function)), rtol=1e-4, atol=1e-5)
 
 
-def test_guards_made_later_are_read():
+def test_guard_added_in_the_backend_is_used():
     seen = []
 
     def look(gm, example_inputs):
@@ -201,7 +201,7 @@ def test_guards_made_later_are_read():
     assert before < after and one != two and three == four
 
 
-def test_reports_name_no_op():
+def test_rotary_embedding_with_symbolic_sizes_has_no_refusals():
     tilewright.report(clear=True)
     torch.compile(rotary, backend="tilewright", dynamic=True)(torch.randn(2, 6, 8))
     assert not any(graph.refusals for graph in tilewright.report())

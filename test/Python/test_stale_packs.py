@@ -86,7 +86,7 @@ def assert_fresh(fn, model, x):
 @pytest.mark.parametrize("guard", [torch.no_grad, torch.inference_mode])
 @pytest.mark.parametrize("write", WRITES, ids=lambda w: w.__name__)
 @pytest.mark.parametrize("name", MODELS)
-def test_next_call_sees_the_write(name, write, guard):
+def test_next_call_uses_written_parameters(name, write, guard):
     model, x = MODELS[name]()
     model.eval().requires_grad_(True)
     fn = compiled_strictly(model)
@@ -111,7 +111,7 @@ def test_weights_are_packed(name, tmp_path, monkeypatch):
     assert "tw.once" in (tmp_path / "3-tiled.mlir").read_text()
 
 
-def test_packs_are_kept():
+def test_write_outside_of_the_fingerprint_needs_repack():
     """A change of one element that the fingerprint does not sample is only detected by repack. Until then the pack is
     used."""
     model, x = plain()
@@ -125,7 +125,7 @@ def test_packs_are_kept():
         assert_fresh(fn, model, x)
 
 
-def test_sparse_write_in_one_of_two_models():
+def test_repack_of_one_of_two_models_uses_its_writes():
     """repack(model) makes the model's packs again, even if other models are compiled."""
     model, x = plain()
     other, _ = plain()
@@ -141,7 +141,7 @@ def test_sparse_write_in_one_of_two_models():
         assert_fresh(second, other, x)
 
 
-def test_training_between_inference_calls():
+def test_inference_after_a_training_step_uses_new_parameters():
     """Inference, a training step of the compiled model, inference again."""
     model, x = plain()
     fn = compiled_strictly(model)

@@ -41,7 +41,7 @@ FUNCTIONS = [lambda x, n: x[: n.item()].sum(), lambda x, n: x[n.item() :] * 2, w
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("dynamic", [None, True])
-def test_slices_by_data(function, dynamic):
+def test_data_dependent_sizes_match_eager(function, dynamic):
     with torch._dynamo.config.patch(capture_scalar_outputs=True, capture_dynamic_output_shape_ops=True):
         compiled = torch.compile(function, backend=tilewright, fullgraph=True, dynamic=dynamic)
         for n in (4, 7, 9, 1):
@@ -49,7 +49,7 @@ def test_slices_by_data(function, dynamic):
 
 
 @pytest.mark.parametrize("n", [0, -2, 20])
-def test_ends_outside_of_the_tensor(n):
+def test_data_dependent_slice_end_outside_of_the_tensor_equals_eager(n):
     with torch._dynamo.config.patch(capture_scalar_outputs=True):
         compiled = torch.compile(lambda x, n: x[: n.item()].sum(), backend=tilewright, fullgraph=True)
         assert compiled(X, torch.tensor(n)) == X[:n].sum()

@@ -16,7 +16,7 @@ def kept(tmp_path, monkeypatch):
     return path
 
 
-def test_all_files_that_torch_reads_are_looked_at(monkeypatch):
+def test_digest_covers_all_files_that_torch_reads(monkeypatch):
     read = set()
 
     def recording(path, *arguments):
@@ -31,7 +31,7 @@ def test_all_files_that_torch_reads_are_looked_at(monkeypatch):
     assert read <= set(torch_key.files_read())
 
 
-def test_kept_key_is_found(kept):
+def test_stored_key_is_restored(kept):
     torch_key.restore_torch_key.__wrapped__()
     files = torch_key._files_digest()
     assert torch_key._read(files) == codecache.torch_key()
@@ -42,7 +42,7 @@ def test_kept_key_is_found(kept):
     assert codecache.torch_key() == right
 
 
-def test_key_of_other_files_is_not_taken(kept):
+def test_stored_key_of_other_files_is_ignored(kept):
     right = codecache.torch_key()
     torch_key._write("other files", b"0" * 32)
     codecache.torch_key.clear()
@@ -52,13 +52,13 @@ def test_key_of_other_files_is_not_taken(kept):
 
 
 @pytest.mark.parametrize("damage", ["", "{", "[]", '{"files": "F"}', '{"files": "F", "key": "zz"}', '{"files": "F", "key": "00"}', '{"files": "F", "key": 7}'])
-def test_damaged_file_is_not_taken(kept, damage):
+def test_damaged_key_file_is_ignored(kept, damage):
     kept.parent.mkdir()
     kept.write_text(damage.replace("F", torch_key._files_digest()))
     assert torch_key._read(torch_key._files_digest()) is None
 
 
-def test_folder_that_cannot_be_written(monkeypatch, tmp_path):
+def test_key_folder_that_cannot_be_written_is_no_error(monkeypatch, tmp_path):
     (tmp_path / "file").write_text("")
     monkeypatch.setattr(torch_key, "_kept_in", lambda: tmp_path / "file" / "torch_key.json")
     torch_key.restore_torch_key.__wrapped__()

@@ -12,7 +12,7 @@ CONFORMANCE = pathlib.Path(__file__).resolve().parents[1] / "Conformance"
 
 @pytest.mark.parametrize("command", [("opinfo/errors.py", "--share", "--from", "errors,modules,dtypes"), ("opinfo/databases.py", "--share"),
                                      ("programs", "share", "--jobs", "1")], ids=["refused inputs", "databases", "programs"])  # fmt: skip
-def test_share(command):
+def test_share_of_the_conformance_suite_passes(command):
     if os.environ.get("TILEWRIGHT_TEST_FULL"):
         command = [part for part in command if part != "--share"]
         command = ["programs", "run", "--programs", "2000"] if command[0] == "programs" else command

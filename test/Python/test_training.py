@@ -12,13 +12,13 @@ OPTIMIZERS = {"sgd": lambda p: torch.optim.SGD(p, 0.1, momentum=0.9), "adamw": l
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 @pytest.mark.parametrize("name", MODELS)
-def test_step(name, optimizer):
+def test_training_step_of_each_model_matches_eager(name, optimizer):
     model, inputs = MODELS[name]()
     check_step(without_dropout(model).train(), inputs, OPTIMIZERS[optimizer])
 
 
 @pytest.mark.parametrize("make", [resnet, inverted_residual, convnext])
-def test_images_in_channels_last(make):
+def test_training_step_of_channels_last_images_matches_eager(make):
     """The gradient of a mean over the plane copies into given strides (aten.as_strided)."""
     model, inputs = channels_last(*make())
     others = [{k: v[torch.randperm(v.shape[0])] if k == "labels" else torch.randn_like(v) for k, v in inputs.items()} for _ in range(7)]
@@ -31,21 +31,21 @@ UNDER_AUTOCAST = {**OPTIMIZERS, "adamw": lambda p: torch.optim.AdamW(p, 1e-3, ep
 
 
 @pytest.mark.parametrize("optimizer", UNDER_AUTOCAST)
-def test_bert_under_autocast(optimizer):
+def test_training_of_bert_under_autocast_matches_eager(optimizer):
     model, inputs = MODELS["bert"]()
     batches = [dict(inputs, input_ids=torch.randint(0, 128, (3, 17)), labels=torch.randint(0, 3, (3,))) for _ in range(8)]
     check_batches(without_dropout(model).train(), batches, torch.bfloat16, UNDER_AUTOCAST[optimizer])
 
 
 @pytest.mark.parametrize("name", ["bert", "gpt2"])
-def test_one_short_sentence(name):
+def test_training_step_with_batch_size_1_matches_eager(name):
     """Dimensions of size 1, such as the batch, are folded."""
     model, inputs = MODELS[name]()
     short = {k: v[:1, :5] if v.dim() == 2 else v[:1] for k, v in inputs.items()}
     check_step(without_dropout(model).train(), short)
 
 
-def test_compiled_optimizer_step():
+def test_compiled_optimizer_step_matches_eager():
     """The arithmetic of the optimizer, compiled: it writes parameters and state."""
     for make in OPTIMIZERS.values():
         start = [torch.randn(33, 17), torch.randn(5)]
@@ -74,7 +74,7 @@ def model_with_dropout(name):
 
 
 @pytest.mark.parametrize("name", ["bert", "gpt2"])
-def test_same_seed_same_bits(name):
+def test_same_seed_gives_equal_gradients_with_dropout(name):
     model, inputs = model_with_dropout(name)
     fn = compiled_strictly(model)
 
@@ -89,7 +89,7 @@ def test_same_seed_same_bits(name):
 
 
 @pytest.mark.parametrize("name", ["bert", "gpt2"])
-def test_dropout_keeps_the_mean(name):
+def test_dropout_keeps_mean_and_variance_of_loss_and_gradient(name):
     """Over many seeds, the loss and a gradient have eager's mean and variance (within 5 standard errors)."""
     model, inputs = model_with_dropout(name)
     weight = next(p for n, p in model.named_parameters() if n.endswith(("query.weight", "c_attn.weight")))
@@ -112,7 +112,7 @@ def test_dropout_keeps_the_mean(name):
 
 
 @pytest.mark.parametrize("p", [0.1, 0.5, 0.9])
-def test_dropout_mask(p):
+def test_dropout_mask_is_random_and_shared_with_backward(p):
     """The number of zeros is within 5 standard deviations of a binomial, backward uses forward's mask, and rows do
     not repeat."""
     x = torch.randn(257, 131).abs().add(0.5).requires_grad_()

@@ -34,7 +34,7 @@ def by_hand(q, k, v, mask, causal=False, p=0.0):
 
 @pytest.mark.parametrize("kind", ["plain", "causal", "bool", "float"])
 @pytest.mark.parametrize("form", ["fused", "math", "by_hand"])
-def test_gradient(form, kind):
+def test_attention_gradient_in_each_form_matches_eager(form, kind):
     mask, causal = mask_of(kind), kind == "causal"
 
     def fn(q, k, v):
@@ -49,7 +49,7 @@ def test_gradient(form, kind):
 
 
 @pytest.mark.parametrize("kind", ["plain", "causal", "bool", "float"])
-def test_gradient_of_doubles(kind):
+def test_f64_attention_gradient_matches_eager(kind):
     """torch's fake tensors declare that the forward graph keeps float32 for it. A row whose keys are all masked has
     no gradient."""
     mask, causal = mask_of(kind), kind == "causal"
@@ -61,7 +61,7 @@ def test_gradient_of_doubles(kind):
 
 
 @pytest.mark.parametrize("kind", ["plain", "causal", "bool", "float"])
-def test_dropout_in_attention(kind):
+def test_attention_dropout_mask_is_shared_with_backward(kind):
     """If v is the identity, the result is the dropped probabilities, whose zeros, scale and gradient can be checked."""
     p, mask, causal = 0.25, mask_of(kind), kind == "causal"
     q, k, _ = qkv()
@@ -96,7 +96,7 @@ def test_forward_stores_no_scores(tmp_path, monkeypatch):
 @pytest.mark.parametrize("kind", ["plain", "causal", "bool", "float"])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("rows,keys", [(1, 1), (33, 300), (140, 17), (300, 530)])
-def test_gradient_across_tiles(rows, keys, dtype, kind):
+def test_attention_gradient_with_several_tiles_matches_eager(rows, keys, dtype, kind):
     """Tiles are 128 rows by 256 keys. The operands have the layout of a model's heads, and their gradients are read
     in that layout."""
     q, k, v = (torch.randn(2, n, 3, size).to(dtype) for n, size in ((rows, 40), (keys, 40), (keys, 24)))
@@ -110,7 +110,7 @@ def test_gradient_across_tiles(rows, keys, dtype, kind):
     check_gradient(fn, q, k, v)
 
 
-def test_gradient_of_symbolic_sizes():
+def test_attention_gradient_with_symbolic_sizes_matches_eager():
     q = torch.randn(2, 140, 2, 16)
     torch._dynamo.mark_dynamic(q, 0)
     torch._dynamo.mark_dynamic(q, 1)
@@ -130,7 +130,7 @@ def test_backward_stores_no_scores(tmp_path, monkeypatch):
     assert not re.search(rf"{QUERIES}x{KEYS}x", main), "a tensor of queries x keys passes between kernels"
 
 
-def test_a_row_that_attends_to_nothing_has_no_gradient():
+def test_gradient_of_a_fully_masked_row_matches_eager():
     q, k, v = qkv()
     mask = torch.ones(QUERIES, KEYS, dtype=torch.bool)
     mask[5] = False
@@ -138,7 +138,7 @@ def test_a_row_that_attends_to_nothing_has_no_gradient():
 
 
 @pytest.mark.parametrize("rows", [1, 3, 6, 40])
-def test_large_scores_cancel(rows):
+def test_attention_gradient_with_large_scores_matches_eager(rows):
     """Rows with one weight near 1: forward's sum and the score that backward computes again must be rounded in the
     same way."""
     q, k, v = (torch.randn(128, 8, n, 8) * 6 for n in (rows, 6, 6))  # so many that the result does not depend on the draw

@@ -43,7 +43,7 @@ def compare(loop, model, data):
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-def test_scaled_gradients_under_autocast(dtype):
+def test_scaled_and_clipped_gradients_under_autocast_match_eager(dtype):
     def loop(model, forward, data, exact):
         optimizer = torch.optim.SGD(model.parameters(), 0.1, momentum=0.9)
         scaler = torch.amp.GradScaler("cpu", init_scale=1024.0, enabled=dtype == torch.float16 and not exact)
@@ -79,7 +79,7 @@ def test_steps_with_infinite_gradients_are_skipped():
 
 
 @pytest.mark.parametrize("optimizer", [lambda p: torch.optim.AdamW(p, 1e-2, eps=1e-4), lambda p: torch.optim.SGD(p, 0.1, foreach=True)])
-def test_accumulated_gradients(optimizer):
+def test_accumulated_gradients_match_eager(optimizer):
     def loop(model, forward, data, _exact):
         chosen = optimizer(model.parameters())
         for start in (0, 3):
@@ -92,7 +92,7 @@ def test_accumulated_gradients(optimizer):
     compare(loop, Net(), batches(6))
 
 
-def test_checkpoints():
+def test_gradients_of_checkpointed_blocks_match_eager():
     def loop(model, forward, data, _exact):
         for x, y in data:
             nn.functional.cross_entropy(forward(x), y).backward()
@@ -101,7 +101,7 @@ def test_checkpoints():
     compare(loop, Net(checkpointed=True), batches(2))
 
 
-def test_checkpoints_drop_the_same_elements_again():
+def test_checkpoint_recomputes_with_the_same_dropout_mask():
     """The block is recomputed in the backward graph, with the mask of the first computation."""
     torch.manual_seed(3)
     x = torch.ones(64, WIDTH, requires_grad=True)
@@ -116,7 +116,7 @@ def test_checkpoints_drop_the_same_elements_again():
     torch.testing.assert_close(x.grad, y.detach())
 
 
-def test_only_some_parameters_are_trained():
+def test_training_of_some_parameters_matches_eager():
     """The packs of the others are kept, and they get no gradient."""
     def loop(model, forward, data, _exact):
         model.blocks[0].requires_grad_(False)
@@ -131,7 +131,7 @@ def test_only_some_parameters_are_trained():
     compare(loop, Net(), batches(3))
 
 
-def test_backward_graphs_of_other_sizes_at_the_same_time():
+def test_concurrent_backward_graphs_of_different_sizes_match_eager():
     """Results are computed while the graph runs, with the sizes of each call. Saved activations are freed meanwhile."""
     model = torch.nn.Sequential(*[m for _ in range(4) for m in (torch.nn.Linear(512, 512), torch.nn.Tanh())])
     compiled = torch.compile(model, backend="tilewright", dynamic=True, options={"strict": True})

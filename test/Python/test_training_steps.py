@@ -41,7 +41,7 @@ def compare(make_step, sizes=(9, 9), compiled=True, **options):
     assert_numbers(got, [want], truth)
 
 
-def test_backward_inside():
+def test_step_that_calls_backward_matches_eager():
     def make(model):
         def step(x, y):
             model.zero_grad()
@@ -58,7 +58,7 @@ def test_backward_inside():
 
 
 @pytest.mark.parametrize("make_optimizer", [lambda p: torch.optim.SGD(p, 0.1, momentum=0.9), lambda p: torch.optim.AdamW(p, 1e-2, eps=1e-4)])
-def test_whole_step_with_an_optimizer(make_optimizer):
+def test_step_with_an_optimizer_matches_eager(make_optimizer):
     def make(model):
         optimizer = make_optimizer(model.parameters())
 
@@ -74,7 +74,7 @@ def test_whole_step_with_an_optimizer(make_optimizer):
     compare(make, (9, 9, 9))
 
 
-def test_autograd_grad_inside():
+def test_step_that_calls_autograd_grad_matches_eager():
     def make(model):
         parameters = list(model.parameters())
 
@@ -91,7 +91,7 @@ def test_autograd_grad_inside():
     compare(make)
 
 
-def test_a_module_whose_forward_calls_backward():
+def test_module_whose_forward_calls_backward_matches_eager():
     class Stepping(nn.Module):
         def __init__(self, model):
             super().__init__()
@@ -109,7 +109,7 @@ def test_a_module_whose_forward_calls_backward():
     compare(Stepping)
 
 
-def test_dynamic_sizes():
+def test_step_with_dynamic_sizes_matches_eager():
     def make(model):
         optimizer = torch.optim.SGD(model.parameters(), 0.1)
 
@@ -125,7 +125,7 @@ def test_dynamic_sizes():
     compare(make, (9, 5, 12), dynamic=True)
 
 
-def test_autocast():
+def test_step_under_autocast_matches_eager():
     torch.manual_seed(0)
     model = net()
     x, y = torch.randn(9, WIDTH), torch.randint(0, 5, (9,))
@@ -147,7 +147,7 @@ def test_autocast():
     assert_numbers([t.bfloat16() for t in got], [[t.bfloat16() for t in want]], truth)
 
 
-def test_compiled_autograd():
+def test_step_with_compiled_autograd_matches_eager():
     def make(model):
         def step(x, y):
             model.zero_grad()
@@ -164,7 +164,7 @@ def test_compiled_autograd():
         compare(make)
 
 
-def test_double_backward_is_refused_as_torch_refuses_it():
+def test_double_backward_raises_the_error_of_aot_eager():
     """torch.compile differentiates a graph once: the error is raised immediately."""
 
     def outcome(backend):
@@ -202,7 +202,7 @@ print(*(float(compiled(x)) for _ in range(3)))
 """
 
 
-def test_first_and_second_process(tmp_path):
+def test_step_restored_in_a_second_process_gives_equal_losses(tmp_path):
     """The second process restores graphs from torch's cache."""
     environment = os.environ | {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "torch"), "TILEWRIGHT_CACHE_DIR": str(tmp_path / "ours")}
     run = [subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, env=environment, timeout=300) for _ in range(2)]
@@ -228,7 +228,7 @@ class BuiltBehindABreak(nn.Module):
         self.weight = nn.Parameter(torch.ones(3, 3))
 
 
-def test_modules_that_are_unusual_do_not_disturb_what_prepares_a_compile():
+def test_unusual_modules_do_not_disturb_the_prewarm():
     overriding = Overriding()
     compiled = torch.compile(lambda m, x: (x @ m.weight).sum(), backend=tilewright)
     compiled(overriding, torch.ones(2, 3)).backward()
@@ -279,7 +279,7 @@ print(torch.compile(lambda x: x + 1, backend="tilewright")(torch.ones(2)).tolist
     assert run.stdout.strip() == "[2.0, 2.0]", run.stderr
 
 
-def test_the_program_of_the_how_to():
+def test_program_of_the_training_how_to_reduces_the_loss():
     """Runs the program of docs/how-to/train.md."""
     page = (pathlib.Path(__file__).parents[2] / "docs" / "how-to" / "train.md").read_text()
     names = {"__name__": "train"}

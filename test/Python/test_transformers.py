@@ -61,29 +61,29 @@ WRONG = {
 
 
 @pytest.mark.parametrize("kind", WRONG)
-def test_a_wrong_result_is_noticed(monkeypatch, kind):
+def test_judge_names_each_kind_of_wrong_result(monkeypatch, kind):
     found = outcome(monkeypatch, "bert", "inference", WRONG[kind])
     assert (found.state, found.reason) == ("wrong", kind), found
 
 
-def test_a_wrong_gradient_is_noticed(monkeypatch):
+def test_judge_finds_a_wrong_gradient(monkeypatch):
     found = outcome(monkeypatch, "bert", "training", lambda kind, i, r: r * 1.001 if kind == "backward" else r)
     assert (found.state, found.reason) == ("wrong", "numbers") and "gradient" in found.detail, found
 
 
-def test_a_wrong_cache_is_noticed(monkeypatch):
+def test_judge_finds_a_wrong_key_value_cache(monkeypatch):
     """The first result of GPT-2's graph is the logits; the others are stored for the next token."""
     found = outcome(monkeypatch, "gpt2", "generate", lambda kind, i, r: r if i == 0 else r * 1.001)
     assert (found.state, found.reason) == ("wrong", "numbers"), found
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_what_is_right_passes(monkeypatch, mode):
+def test_judge_accepts_correct_results_in_each_mode(monkeypatch, mode):
     found = outcome(monkeypatch, "gpt2", mode, lambda kind, i, r: r)
     assert found.state == "native" and found.facts["graphs"] > 0, found
 
 
-def test_an_error_is_one(monkeypatch):
+def test_error_of_the_backend_is_reported(monkeypatch):
     def broken(gm, example):
         raise ValueError("no")
 
@@ -92,12 +92,12 @@ def test_an_error_is_one(monkeypatch):
     assert (found.state, found.reason) == ("error", "ValueError: no")
 
 
-def test_nothing_compiled_is_not_native(monkeypatch):
+def test_model_without_a_compiled_graph_is_an_error(monkeypatch):
     monkeypatch.setattr(trial.Trial, "compiled", lambda self, using: trial.counters.clear() or self.model.forward)
     assert trial.judge(Case("bert", "inference"), KNOWN["bert"]).state == "error"
 
 
-def test_float64_is_so_where_a_model_asks_for_less():
+def test_in_float64_replaces_narrower_float_dtypes():
     with in_float64():
         x = torch.ones(3)
         assert x.float().dtype == x.to(torch.float32).dtype == torch.softmax(x, 0, dtype=torch.float32).dtype == torch.float64
@@ -105,7 +105,7 @@ def test_float64_is_so_where_a_model_asks_for_less():
     assert torch.ones(3).dtype == torch.float32
 
 
-def test_arguments_follow_from_names():
+def test_arguments_are_drawn_by_their_names():
     model = KNOWN["t5"].build()
     given = KNOWN["t5"].draw(model, "training", 0)
     assert set(given) == {"input_ids", "attention_mask", "decoder_input_ids", "labels"}
@@ -114,12 +114,12 @@ def test_arguments_follow_from_names():
     assert "decoder_input_ids" not in KNOWN["t5"].draw(model, "generate", 0)
 
 
-def test_results_are_named():
+def test_nested_results_are_named_by_their_path():
     made = named_tensors({"a": torch.ones(2), "b": [torch.ones(1), (torch.zeros(3), None)]})
     assert list(made) == ["a", "b.0", "b.1.0"]
 
 
-def test_the_table_is_what_is_read_and_written(tmp_path):
+def test_table_is_read_as_it_was_written(tmp_path):
     fallback = Outcome("fallback", ops=["aten.x"], facts={"graphs": 2, "breaks": {"why": 3}})
     found = {Case("bert", "inference"): expected.row([fallback]), Case("bert", "training"): expected.row([Outcome("native")])}
     path = tmp_path / "table.json"
@@ -128,7 +128,7 @@ def test_the_table_is_what_is_read_and_written(tmp_path):
     assert found[Case("bert", "inference")] == {"state": "fallback: aten.x", "graphs": 2, "breaks": 3}
 
 
-def test_a_share_fails_where_a_case_is_worse():
+def test_share_fails_if_a_case_is_worse_than_the_table():
     case = Case("bert", "inference")
     assert verdict("", {case: [Outcome("wrong", "numbers")]}, {case: State("native")}, False) == 1
     assert verdict("", {case: [Outcome("native")]}, {case: State("native")}, False) == 0
@@ -149,7 +149,7 @@ def test_the_bars_count_architectures():
     assert rows["architectures: native in all modes"] == "50% (1 of 2)"
 
 
-def test_a_result_jumps_where_two_elements_are_almost_equal():
+def test_only_almost_equal_pool_elements_excuse_a_jump():
     """In bit's tenth draw, a pool has two such elements. In its third draw it has none, and an error of the same size
     is a real error."""
     one, name = trial.Trial(KNOWN["bit"], "training"), "gradient bit.embedder.convolution.weight"

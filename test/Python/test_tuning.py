@@ -39,7 +39,7 @@ def _run(model, *inputs, mode=None, **options):
 
 
 @pytest.mark.parametrize("how", [{"tune": "quick"}, {"mode": "max-autotune"}])
-def test_tunes_then_compiles(tmp_path, monkeypatch, how):
+def test_tuning_writes_records_that_the_next_compile_uses(tmp_path, monkeypatch, how):
     monkeypatch.setenv("TILEWRIGHT_RECORDS_DIR", str(tmp_path))
     monkeypatch.setenv("TILEWRIGHT_CACHE", "0")
     model, x = _mlp(), torch.randn(64, 96)
@@ -52,7 +52,7 @@ def test_tunes_then_compiles(tmp_path, monkeypatch, how):
         _check_numbers(result, model, [x], copy.deepcopy(model).double())
 
 
-def test_symbolic_sizes_are_measured_at_the_traced_ones(tmp_path, monkeypatch):
+def test_symbolic_sizes_are_tuned_at_the_traced_sizes(tmp_path, monkeypatch):
     import tilewright.compiled
 
     seen = []
@@ -91,7 +91,7 @@ def test_each_size_runs_the_schedule_of_its_class(tmp_path):
         assert any(text in operation for operation in operations), text
 
 
-def test_deterministic_tunings_keep_every_bit(tmp_path):
+def test_deterministic_tuning_does_not_change_results(tmp_path):
     model, x = _mlp(), torch.randn(64, 96)
     plain = _run(model, x, tune="off")
     for run in range(3):
@@ -114,7 +114,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_schedules_of_a_class_give_the_same_bits(tmp_path, case):
+def test_deterministic_schedules_give_equal_results(tmp_path, case):
     """Deterministic mode relies on this. All other schedules keep the numbers rule."""
     function, sizes, dtype = CASES[case]
     torch.manual_seed(1)
@@ -145,7 +145,7 @@ def _check_numbers(ours, function, inputs, exact):
     ({"tune": "quick", "target": "reference"}, "target 'reference' has no schedules that can be measured"),
     ({"records": "/nowhere/at/all"}, "there is no folder of tuning records '/nowhere/at/all'"),
 ])  # fmt: skip
-def test_bad_options(options, text):
+def test_invalid_tuning_options_are_refused(options, text):
     with pytest.raises(Exception, match=text):
         _run(lambda x: x * 2, torch.ones(3), **options)
 
@@ -155,7 +155,7 @@ def test_strict_names_the_kernel_without_a_record(tmp_path):
         _run(_mlp(), torch.randn(64, 96), tune="strict", records=str(tmp_path))
 
 
-def test_the_docs_example(tmp_path):
+def test_commands_of_the_tuning_page_run(tmp_path):
     """docs/tuning.md: its model, its commands, and the documented knobs."""
     text = (Path(__file__).parents[2] / "docs" / "tuning.md").read_text()
     blocks = dict(reversed(re.findall(r"```(mlir|sh|text)\n(.*?)```", text, re.S)))  # the first of each kind
@@ -169,7 +169,7 @@ def test_the_docs_example(tmp_path):
     assert (tmp_path / "mlp.so").exists() and "<svg" in (tmp_path / "tuning.html").read_text()
 
 
-def test_charts(tmp_path):
+def test_tuning_report_is_written_as_png_for_each_target(tmp_path):
     """--report=FILE.png: a chart by the Python package, of a tuning and of designs."""
     pytest.importorskip("matplotlib")
     environment = dict(os.environ, TILEWRIGHT_PYTHON=sys.executable)
@@ -192,7 +192,7 @@ def test_without_a_worker_the_graph_is_compiled_untuned(tmp_path, monkeypatch, w
 
 
 @pytest.mark.parametrize("executable", ["", "/usr/bin/some-game", None])
-def test_the_interpreter_is_found_where_python_is_embedded(monkeypatch, executable):
+def test_interpreter_is_found_if_python_is_embedded(monkeypatch, executable):
     monkeypatch.setattr(sys, "executable", executable)
     found = tilewright.tuning._interpreter()
     assert Path(found).name.startswith("python") and os.access(found, os.X_OK)
@@ -219,7 +219,7 @@ def _files(tmp_path):
     return model, f"--records={tmp_path / 'records'}", run
 
 
-def test_records_stay_when_the_machine_is_calibrated(tmp_path):
+def test_records_are_used_after_calibration(tmp_path):
     model, records, run = _files(tmp_path)
     run("tune", model, records)
     run("compile", model, records, "--tune=strict", "--emit=tiled")  # strict: it fails for a kernel without a record
@@ -229,14 +229,14 @@ def test_records_stay_when_the_machine_is_calibrated(tmp_path):
     assert said.count("tuning records in") == 1 and "it was measured with" in said and "this compile is for 1" in said
 
 
-def test_sizes_to_tune_at_are_those_of_the_model(tmp_path):
+def test_sizes_outside_of_the_range_of_the_model_are_refused(tmp_path):
     model, records, run = _files(tmp_path)
     assert "--sizes: 65 for rows, which is 2 to 64 in the model" in run("tune", model, records, "--sizes=65", status=1)
     assert "--sizes: 1 for rows" in run("tune", model, records, "--sizes=1", status=1)
     assert "--sizes has 2 values, and the model 1 symbolic sizes" in run("tune", model, records, "--sizes=8,8", status=1)
 
 
-def test_a_killed_tuning_leaves_no_folder_for_long(tmp_path):
+def test_next_tuning_removes_folders_of_a_killed_one(tmp_path):
     model, records, run = _files(tmp_path)
     environment = {**os.environ, "TILEWRIGHT_CACHE_DIR": str(tmp_path / "cache"), "TMPDIR": str(tmp_path)}
     process = subprocess.Popen([PROGRAM, "tune", model, records], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -103,7 +103,7 @@ def bare(environment, tmp_path):
     return run
 
 
-def test_contents(wheel, unpacked):
+def test_wheel_contains_three_binaries_with_allowed_dependencies(wheel, unpacked):
     """One library, small enough for distribution, for every system with that glibc."""
     assert wheel.stat().st_size <= 60e6
     assert re.search(rf"-{TAG}-{TAG}-manylinux_2_\d+_x86_64\.whl$", wheel.name), wheel.name
@@ -128,7 +128,7 @@ def dynamic_symbols(path):
     return set(re.findall(r" DEFAULT +\d+ (\S+)", table)), set(re.findall(r" UND (\S+)", table))
 
 
-def test_visible_symbols(unpacked):
+def test_library_exports_only_the_symbols_that_are_called(unpacked):
     """The library exports only the symbols that the module and the program call, with its own version."""
     shown, _ = dynamic_symbols(unpacked / "tilewright" / "libTilewright.so")
     shown -= {"TILEWRIGHT_0.1.0"}
@@ -140,7 +140,7 @@ def test_visible_symbols(unpacked):
     assert dynamic_symbols(next(unpacked.glob("tilewright/_tilewright.*.so")))[0] == {"PyInit__tilewright"}
 
 
-def test_quickstart(bare):
+def test_quickstart_example_runs_with_the_wheel(bare):
     said = bare("python", ROOT / "docs" / "examples" / "quickstart.py")
     errors = re.search(r"RMS error to float64 +eager (\S+), here (\S+)", said)
     assert errors and float(errors[2]) <= 2 * float(errors[1]), said
@@ -166,7 +166,7 @@ print([path for path in loaded if "libLLVM" in path or "libMLIR" in path or "llv
 """
 
 
-def test_any_order_of_imports(bare, environment):
+def test_torch_triton_and_tilewright_import_in_any_order(bare, environment):
     """torch, triton (if it is installed) and tilewright share a process, and no other LLVM is loaded."""
     names = ["torch", "tilewright"] + ["triton"] * bool(list(environment.glob("lib/*/site-packages/triton")))
     for order in itertools.permutations(names):
@@ -190,7 +190,7 @@ class Tensor(ctypes.Structure):
                 ("sizes", ctypes.c_int64 * 8), ("strides", ctypes.POINTER(ctypes.c_int64))]
 
 
-def test_program(bare, tmp_path):
+def test_installed_program_runs_and_compiles_a_model(bare, tmp_path):
     """The program that pip installs runs a model, and links a library of it without compiler and linker."""
     bare("python", "-c", EXPORT)
     assert "check: every kernel agrees with the reference" in bare("tilewright", "run", "model.pt2", "--check")
@@ -215,7 +215,7 @@ def test_plugins_are_refused(bare, tmp_path):
     assert "plug-in guest.so: this Tilewright comes from a wheel, which has LLVM linked into it" in said
 
 
-def test_same_bytes(wheel):
+def test_wheel_is_byte_identical_after_linking_again(wheel):
     """The wheel is byte-identical after linking and packing again."""
     before = wheel.read_bytes()
     (ROOT / "build-wheel" / "cmake" / "lib" / "libTilewright.so").unlink()

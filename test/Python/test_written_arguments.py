@@ -92,7 +92,7 @@ PROGRAMS = [transposed, fourier, halves, written_by_an_eager_segment, view_retur
 
 
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
-def test_values_aliases_and_arguments_are_those_of_eager(function):
+def test_values_aliases_and_written_arguments_equal_eager(function):
     mine, theirs = torch.arange(16.0).view(4, 4), torch.arange(16.0).view(4, 4)
     want = function(theirs)
     got = torch.compile(function, backend=tilewright)(mine)
@@ -104,7 +104,7 @@ def test_values_aliases_and_arguments_are_those_of_eager(function):
     assert shared[0] == shared[1]
 
 
-def test_views_of_a_constant_across_a_graph_break():
+def test_view_of_a_constant_across_a_graph_break_equals_eager():
     def function():
         a = torch.tensor([1])
         a = a[0:1]
@@ -136,7 +136,7 @@ class EagerCounter(Counter):
 
 @pytest.mark.parametrize("make", [Counter, EagerCounter])
 @pytest.mark.parametrize("training", [False, True])
-def test_a_write_counts_one_version(make, training):
+def test_write_to_a_buffer_increments_its_version_once(make, training):
     model = make()
     compiled = torch.compile(model, backend=tilewright)
     for calls in (1, 2):
@@ -144,7 +144,7 @@ def test_a_write_counts_one_version(make, training):
         assert model.count._version == calls
 
 
-def test_a_strided_buffer_counts_one_version():
+def test_write_to_a_strided_argument_increments_its_version_once():
     """The program writes a dense copy, which is copied back."""
     memory = torch.zeros(6)
     argument = memory[::2]
@@ -152,7 +152,7 @@ def test_a_strided_buffer_counts_one_version():
     assert memory.tolist() == [1, 0, 1, 0, 1, 0] and memory._version == 1
 
 
-def test_an_operator_that_returns_its_argument():
+def test_operator_that_returns_its_argument_equals_eager():
     """The schema does not state that the result shares the argument's memory."""
     library = torch.library.Library("tilewright_written", "FRAGMENT")
     library.define("same(Tensor x) -> Tensor")

@@ -46,7 +46,7 @@ def of_mlir(kind, folder):
 
 
 @pytest.mark.parametrize("kind", TYPES)
-def test_of_mlir(kind, tmp_path):
+def test_mlir_integer_division_wraps_and_by_zero_is_an_error(kind, tmp_path):
     info = np.iinfo(TYPES[kind])
     draw = np.random.default_rng(0)
     x = draw.integers(info.min, info.max, N, dtype=TYPES[kind], endpoint=True)
@@ -66,7 +66,7 @@ def test_of_mlir(kind, tmp_path):
         assert done.returncode == 1 and "ZeroDivisionError" in done.stderr and "m.mlir:" in done.stderr, (place, done)
 
 
-def test_of_a_library(tmp_path):
+def test_library_integer_division_by_zero_is_an_error(tmp_path):
     model = of_mlir("i32", tmp_path)
     made = subprocess.run([PROGRAM, "compile", model, "-o", tmp_path / "m.so"], capture_output=True, text=True, timeout=300)
     assert made.returncode == 0, made.stderr
@@ -83,7 +83,7 @@ class Quotients(torch.nn.Module):
         return {"q": x // y, "r": x % y, "t": torch.div(x, y, rounding_mode="trunc")}
 
 
-def test_of_an_export(tmp_path):
+def test_exported_integer_division_by_zero_is_an_error(tmp_path):
     x, y = torch.arange(N), torch.full((N,), 3)
     tilewright.export(Quotients(), (), tmp_path / "m.pt2", kwargs={"x": x, "y": y})
     done = run(tmp_path / "m.pt2", tmp_path, x=x.numpy(), y=y.numpy())
@@ -94,7 +94,7 @@ def test_of_an_export(tmp_path):
 
 
 @pytest.mark.parametrize("op", ["Div", "Mod"])
-def test_of_onnx(op, tmp_path):
+def test_onnx_integer_division_by_zero_is_an_error(op, tmp_path):
     onnx = pytest.importorskip("onnx")
     info = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.INT64, [N]) for name in "xyz"]
     graph = onnx.helper.make_graph([onnx.helper.make_node(op, ["x", "y"], ["z"])], "g", info[:2], info[2:])
@@ -110,7 +110,7 @@ def test_of_onnx(op, tmp_path):
 
 
 @pytest.mark.parametrize("dtype", [torch.int8, torch.int16, torch.int32, torch.int64, torch.uint8], ids=str)
-def test_shifts(dtype):
+def test_shifts_by_the_width_or_more_equal_eager(dtype):
     bits = torch.iinfo(dtype).bits
     x = torch.tensor([torch.iinfo(dtype).min, torch.iinfo(dtype).max, 1, 5, 100] * 9, dtype=dtype)
     y = torch.tensor([0, 1, bits - 1, bits, bits + 1, 2 * bits, 100, 127, 3] * 5, dtype=dtype)
@@ -118,7 +118,7 @@ def test_shifts(dtype):
 
 
 @pytest.mark.parametrize("dtype", [torch.int8, torch.int16, torch.int32, torch.int64], ids=str)
-def test_the_least_integer(dtype):
+def test_least_integer_divided_by_minus_one_wraps(dtype):
     least = torch.full((N,), torch.iinfo(dtype).min, dtype=dtype)
     minus = torch.full((N,), -1, dtype=dtype)
     compiled = compiled_strictly(lambda x, y: (x // y, x % y, torch.fmod(x, y), torch.div(x, y, rounding_mode="trunc"), x // -1, x % -1, x.abs(), -x))
@@ -129,7 +129,7 @@ def test_the_least_integer(dtype):
         assert not value.any()
 
 
-def test_windows_that_are_none(tmp_path):
+def test_pool_with_window_below_one_is_refused(tmp_path):
     """Kernels, strides and dilations of a pool are at least 1, whatever the source of the graph is."""
     template = """func.func @main(%x: tensor<1x1x8x8xf32>) -> tensor<1x1x4x4xf32> {{
   %r, %i = tw.max_pool %x {{kernel = array<i64: {k}, 2>, stride = array<i64: 2, {s}>, padding = array<i64: {p}, 0>, dilation = array<i64: {d}, 1>}} : tensor<1x1x8x8xf32> -> tensor<1x1x4x4xf32>, tensor<1x1x4x4xi64>

@@ -14,7 +14,7 @@ def zeros():
 
 
 @pytest.mark.parametrize("first", [True, False])
-def test_read(first):
+def test_zero_tensor_arguments_are_read_as_zeros(first):
     torch._dynamo.reset()
     compiled = torch.compile(lambda a, b: a + b, backend=tilewright)
     if not first:
@@ -23,14 +23,14 @@ def test_read(first):
     assert torch.equal(compiled(torch.ones(3, 4), zeros().t().contiguous().t()), torch.ones(3, 4))
 
 
-def test_written_as_eager_refuses():
+def test_write_to_a_zero_tensor_raises_the_error_of_eager():
     torch._dynamo.reset()
     compiled = torch.compile(lambda a, b: a.add_(b), backend=tilewright)
     with pytest.raises(RuntimeError, match="ZeroTensors are immutable"):
         compiled(zeros(), torch.ones(3, 4))
 
 
-def test_others_without_memory_are_refused():
+def test_other_tensors_without_memory_are_refused():
     torch._dynamo.reset()
     compiled = torch.compile(lambda a, b: a + b, backend=tilewright)
     compiled(torch.ones(3, 4), torch.ones(3, 4))

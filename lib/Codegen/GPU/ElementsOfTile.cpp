@@ -7,7 +7,7 @@
 // No loop is emitted for a source dimension that directly indexes the destination: only dimensions that the index
 // tensors determine are searched.
 //
-// Test: test/Python/test_cuda.py (test_scan, test_scatter)
+// Test: test/Python/test_cuda.py (test_cumsum_and_cumprod_match_eager, test_scatter_and_index_put_match_eager)
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/GPU/Elements.h"

@@ -7,7 +7,7 @@
 // that the first two bits are the quadrant and the next 62 are the position of x in it. This fraction times pi/2 is r,
 // |r| <= pi/4, the argument of the series of sine and cosine in f64.
 //
-// Test: test/Python/test_cuda.py (test_large_angles)
+// Test: test/Python/test_cuda.py (test_sin_cos_and_tan_of_large_angles_match_eager)
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/GPU/LargeAngles.h"

@@ -12,7 +12,7 @@ def qkv(dtype, key_heads=4):
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.float64])
-def test_attention(dtype):
+def test_masked_causal_and_grouped_attention_matches_eager(dtype):
     check(F.scaled_dot_product_attention, *qkv(dtype))
     check(lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True), *qkv(dtype))
     check(lambda q, k, v: F.scaled_dot_product_attention(q, k, v, enable_gqa=True), *qkv(dtype, key_heads=2))
@@ -22,7 +22,7 @@ def test_attention(dtype):
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.float64])
-def test_attention_of_permuted_operands_and_symbolic_sizes(dtype):
+def test_attention_with_permuted_operands_and_symbolic_sizes_matches_eager(dtype):
     x = torch.randn(2, 17, 3, 4, 8).to(dtype)
     fn = lambda x: F.scaled_dot_product_attention(*[x[:, :, i].transpose(1, 2) for i in range(3)])  # noqa: E731
     check(fn, x)
@@ -31,12 +31,12 @@ def test_attention_of_permuted_operands_and_symbolic_sizes(dtype):
     check(fn, x)
 
 
-def test_attention_gradient_in_f64():
+def test_attention_gradient_in_f64_matches_eager():
     check_gradient(F.scaled_dot_product_attention, *qkv(torch.float64))
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
-def test_rows_that_tiles_of_two_shapes_would_cut(dtype):
+def test_attention_with_row_tail_after_full_tiles_matches_eager(dtype):
     """Tests a tail after tiles of 32 rows: 28 rows are two tiles of 14. Both shapes together needed more tiles than registers."""
     for rows in (45, 60, 62, 92):
         check(F.scaled_dot_product_attention, *[torch.randn(1, 2, rows, 64).to(dtype) for _ in range(3)])
@@ -44,7 +44,7 @@ def test_rows_that_tiles_of_two_shapes_would_cut(dtype):
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("rows", [1, 2, 3, 5])
-def test_decoding(dtype, rows):
+def test_attention_with_few_query_rows_matches_eager(dtype, rows):
     """A few rows read keys and values without a copy, in blocks of 512 keys."""
     for keys, size in ((1, 8), (17, 20), (512, 64), (513, 16), (1030, 33)):
         q, k, v = (torch.randn(2, h, n, size).to(dtype) for h, n in ((4, rows), (2, keys), (2, keys)))
@@ -56,7 +56,7 @@ def test_decoding(dtype, rows):
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("tokens_first", [False, True])
-def test_decoding_in_parts_of_the_keys(dtype, tokens_first):
+def test_decoding_attention_with_split_keys_matches_eager(dtype, tokens_first):
     """With few heads and many keys, the keys are split into parts, whose results are weighted by their log-sum-exp."""
     for rows, keys in ((1, 2048), (3, 1536)):
         q, k, v = (torch.randn(1, h, n, 24).to(dtype) for h, n in ((2, rows), (1, keys), (1, keys)))
@@ -79,7 +79,7 @@ def test_decoding_in_parts_of_the_keys(dtype, tokens_first):
         check(lambda q, k, v: attend(q, k, v, added), q, k, v)
 
 
-def test_a_row_of_the_least_number_is_averaged():
+def test_row_masked_with_lowest_finite_number_averages_values():
     """Libraries mask with the lowest finite number instead of -inf. If it masks a whole row, eager averages the values."""
     for rows in (1, 40):
         q, k, v = (torch.randn(1, 2, n, 16) for n in (rows, 50, 50))
@@ -90,7 +90,7 @@ def test_a_row_of_the_least_number_is_averaged():
         check(F.scaled_dot_product_attention, q, k, v, mask)
 
 
-def test_nan_and_infinite_scores():
+def test_nan_and_infinite_scores_propagate_as_in_eager():
     """The row maximum ignores NaN, but the result of the row must be NaN."""
     q, k, v = (torch.randn(1, 1, n, 16) for n in (40, 50, 50))
     q[0, 0, 3, 2] = torch.nan
@@ -101,7 +101,7 @@ def test_nan_and_infinite_scores():
 
 
 @pytest.mark.parametrize("order", [(0, 1, 3, 2), (0, 3, 1, 2), (3, 2, 0, 1)])
-def test_a_result_whose_reader_wants_columns_before_rows(order):
+def test_attention_result_permuted_by_its_consumer_matches_eager(order):
     """Found by fuzz (graph 200046): the consumer's permutation was applied to kernels that write the rows of a head before its columns."""
     x = [torch.randn(2, 3, n, 24) for n in (20, 23, 23)]
     weight = torch.randn((2, 3, 20, 24)[order[3]], 2)
@@ -115,7 +115,7 @@ def test_a_result_whose_reader_wants_columns_before_rows(order):
 
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.float16])
-def test_heads_of_symbolic_size(dtype, causal):
+def test_attention_with_symbolic_head_size_matches_eager(dtype, causal):
     """The scale is 1 / sqrt of a size that is known at the call."""
     torch._dynamo.reset()
     fn = lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=causal)  # noqa: E731

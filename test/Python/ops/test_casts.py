@@ -97,7 +97,7 @@ def run(model, values, targets, folder, as_bytes=False):
 
 
 @pytest.mark.parametrize("source", DTYPES, ids=str)
-def test_torch(source):
+def test_torch_compile_casts_equal_eager(source):
     torch._dynamo.reset()
     values, targets = spread(values_of(source)), [to for to in DTYPES if to != source]
     check(values, compiled_strictly(lambda x: [x.to(to) for to in targets])(values), targets, "torch.compile")
@@ -109,7 +109,7 @@ def test_torch(source):
 
 
 @pytest.mark.parametrize("source", DTYPES, ids=str)
-def test_mlir(source, tmp_path):
+def test_mlir_casts_equal_eager(source, tmp_path):
     values, targets = spread(values_of(source)), [to for to in DTYPES if to != source]
     n, types = len(values), [f"tensor<{len(values)}x{MLIR[to]}>" for to in targets]
     lines = [f"  %{i} = tw.cast %x : (tensor<{n}x{MLIR[source]}>) -> {t}" for i, t in enumerate(types)]
@@ -129,14 +129,14 @@ class Casts(torch.nn.Module):
 
 
 @pytest.mark.parametrize("source", DTYPES, ids=str)
-def test_exported(source, tmp_path):
+def test_exported_program_casts_equal_eager(source, tmp_path):
     values, targets = spread(values_of(source)), [to for to in DTYPES if to != source]
     tilewright.export(Casts(targets), (), tmp_path / "m.pt2", kwargs={"x": values})
     check(values, run(tmp_path / "m.pt2", values, targets, tmp_path), targets, ".pt2")
 
 
 @pytest.mark.parametrize("source", DTYPES, ids=str)
-def test_onnx(source, tmp_path):
+def test_onnx_casts_equal_eager(source, tmp_path):
     onnx = pytest.importorskip("onnx")
     names = {torch.bool: "BOOL", torch.float32: "FLOAT", torch.float64: "DOUBLE", torch.float8_e4m3fn: "FLOAT8E4M3FN", torch.float8_e5m2: "FLOAT8E5M2"}
     kind = lambda dtype: getattr(onnx.TensorProto, names.get(dtype, str(dtype).removeprefix("torch.").upper()))  # noqa: E731

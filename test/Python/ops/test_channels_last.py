@@ -33,18 +33,18 @@ def image(*sizes):
 
 @pytest.mark.parametrize("dynamic", [False, True])
 @pytest.mark.parametrize("name", OPS)
-def test_alone(name, dynamic):
+def test_op_on_channels_last_input_matches_eager(name, dynamic):
     check(OPS[name], image(2, 8, 9, 11), dynamic=dynamic)
 
 
 @pytest.mark.parametrize("name", OPS)
-def test_behind_a_convolution(name):
+def test_op_after_convolution_matches_eager(name):
     x, weight = image(2, 3, 9, 11), image(8, 3, 3, 3)
     check(lambda x, weight: OPS[name](F.conv2d(x, weight, padding=1)), x, weight)
 
 
 @pytest.mark.parametrize("name", OPS)
-def test_gradient(name):
+def test_gradient_of_op_on_channels_last_input_matches_eager(name):
     check_gradient(OPS[name], image(2, 8, 9, 11))
 
 
@@ -53,7 +53,7 @@ def test_gradient(name):
     lambda x: F.max_pool3d(x, (1, 2, 3), (2, 1, 2), (0, 1, 1), 1, True), lambda x: F.avg_pool3d(x, 3, 2, 1, count_include_pad=False),
     lambda x: F.pad(x, (1, 1, 0, 2, 1, 0)), lambda x: x[:, :, :, [1, 0]],
 ])  # fmt: skip
-def test_of_volumes(op):
+def test_op_on_channels_last_3d_input_and_gradient_match_eager(op):
     x = torch.randn(2, 4, 6, 7, 8, generator=torch.Generator().manual_seed(0)).to(memory_format=torch.channels_last_3d)
     check(op, x)
     check_gradient(op, x)
@@ -61,14 +61,14 @@ def test_of_volumes(op):
 
 # Only eager's max_pool1d without indices and gradients gives contiguous results; torch's meta function differs.
 @pytest.mark.parametrize("op", [lambda x: F.max_pool1d(x, 3, 2, 1).contiguous(), lambda x: F.max_pool1d(x, 2, return_indices=True), lambda x: F.avg_pool1d(x, 3, 2, 1)])
-def test_of_lines(op):
+def test_pool1d_of_transposed_input_and_gradient_match_eager(op):
     check(lambda x: op(x.transpose(1, 2)), torch.randn(2, 19, 24))
     check_gradient(lambda x: op(x.transpose(1, 2)), torch.randn(2, 19, 24))
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("sizes, groups", [((2, 12, 5, 7), 3), ((3, 12, 5, 7), 12), ((2, 12, 5, 7), 1), ((1, 64, 33, 17), 8), ((2, 6, 3, 4, 5), 2)])
-def test_group_norm(sizes, groups, dtype):
+def test_channels_last_group_norm_and_gradient_match_eager(sizes, groups, dtype):
     """Computes each channel's statistics first and then the group's; in this test, the means of channels differ a lot."""
     last = torch.channels_last if len(sizes) == 4 else torch.channels_last_3d
     x = (torch.randn(sizes) * 3 + 7 * torch.randn(sizes[1]).view(-1, *[1] * (len(sizes) - 2))).to(dtype).to(memory_format=last)

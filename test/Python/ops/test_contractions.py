@@ -10,7 +10,7 @@ DTYPES = [torch.float32, torch.bfloat16, torch.float16]
 SIZES = [(1, 1, 1), (1, 64, 64), (17, 33, 15), (64, 64, 64), (130, 257, 67)]
 
 
-def test_long_sums_of_few_rows():
+def test_long_sums_of_positive_products_match_eager():
     """Found by fuzz (graph 202449): 750 positive products were summed sequentially, with 3.7 times eager's error."""
     for k, size in ((750, 15), (512, 64), (700, 31)):
         a, b = torch.rand(k, size) + 1, torch.rand(k, size) + 1
@@ -19,7 +19,7 @@ def test_long_sums_of_few_rows():
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("m,n,k", SIZES)
-def test_products(m, n, k, dtype):
+def test_matrix_and_vector_products_match_eager(m, n, k, dtype):
     a, b, c = torch.randn(m, k).to(dtype), torch.randn(k, n).to(dtype), torch.randn(n).to(dtype)
     if m * n * k == 1:  # one element: if terms cancel, only eager's order of additions satisfies an error bound on the result
         a, b, c = a.abs(), b.abs(), c.abs()
@@ -33,7 +33,7 @@ def test_products(m, n, k, dtype):
     check(lambda x, w, bias: F.gelu(F.linear(x, w, bias)), a, b.t().contiguous(), c)
 
 
-def test_product_scales_and_gradient():
+def test_addmm_scales_gradients_and_empty_products_match_eager():
     a, b, c = torch.randn(17, 33), torch.randn(33, 15), torch.randn(17, 15)
     check(lambda x, y, z: torch.addmm(z, x, y, beta=0.5, alpha=2), a, b, c)
     check(lambda x, y, z: torch.addmm(z * float("nan"), x, y, beta=0), a, b, c)
@@ -46,7 +46,7 @@ def test_product_scales_and_gradient():
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("rows", [1, 7, 64, 130])
-def test_products_side_by_side(rows, dtype):
+def test_combined_products_of_equal_sizes_match_eager(rows, dtype):
     """Products of equal sizes whose results are combined are one kernel, as in gated layers and recurrent cells."""
     x, y = torch.randn(rows, 65).to(dtype), torch.randn(rows, 40).to(dtype)
     g, u, r = (torch.randn(1100, k).to(dtype) for k in (65, 65, 40))
@@ -67,7 +67,7 @@ CONVOLUTIONS = {
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", CONVOLUTIONS)
-def test_convolution(name, dtype):
+def test_conv2d_and_gradient_match_eager(name, dtype):
     options = dict(CONVOLUTIONS[name])
     k, groups = options.pop("k"), options.get("groups", 1)
     x, w, b = torch.randn(2, 4, 17, 19).to(dtype), torch.randn(8, 4 // groups, k, k).to(dtype), torch.randn(8).to(dtype)
@@ -79,8 +79,8 @@ def test_convolution(name, dtype):
 
 
 @pytest.mark.parametrize("dtype, channels", [(torch.float32, 1024), (torch.bfloat16, 2048), (torch.float16, 2048)])
-def test_rows_that_share_sets_of_the_cache(dtype, channels):
-    """If pixels have a stride of 4096 bytes, the kernel processes fewer of them at a time (lib/Codegen/CPU/MicroKernels/MicroKernel.cpp)."""
+def test_conv2d_of_pixels_with_4096_byte_stride_matches_eager(dtype, channels):
+    """If pixels have a stride of 4096 bytes, the kernel processes fewer of them at a time (lib/Target/CPU/MicroKernel.cpp)."""
     x, w = torch.randn(1, channels, 7, 6).to(dtype), torch.randn(64, channels, 1, 1).to(dtype)
     check(F.conv2d, x.contiguous(memory_format=torch.channels_last), w)
     check(lambda x, w: F.conv2d(x, w, stride=2), x[:, : channels // 2].contiguous(memory_format=torch.channels_last), w[:, : channels // 2])
@@ -89,7 +89,7 @@ def test_rows_that_share_sets_of_the_cache(dtype, channels):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("options", [{"padding": 0}, {"padding": 1}, {"stride": 2}, {"groups": 2}, {"groups": 8, "padding": 1}, {"dilation": 2}], ids=str)
 @pytest.mark.parametrize("k", [1, 2, 3])
-def test_windows_of_some_channels(k, options, dtype):
+def test_conv2d_of_image_slice_matches_eager(k, options, dtype):
     """The kernel reads an image that is a slice of channels without a copy: its pixels are not contiguous."""
     x, w = torch.randn(2, 4, 11, 13).to(dtype), torch.randn(16, 4, 3, 3).to(dtype)
     v = torch.randn(8, 8 // options.get("groups", 1), k, k).to(dtype)
@@ -101,7 +101,7 @@ def test_windows_of_some_channels(k, options, dtype):
         check(lambda x, v, part=part: F.conv2d(part(x), v, **options), last, v)
 
 
-def test_gradient_of_an_image_beside_another():
+def test_gradient_through_concatenated_images_matches_eager():
     """Tests the slice of the concatenated images' gradient that a transposed convolution reads, as in a U-Net."""
     x, up, w = torch.randn(2, 32, 8, 8), torch.randn(32, 16, 2, 2), torch.randn(16, 32, 3, 3)
     skip = torch.randn(2, 16, 16, 16)
@@ -109,7 +109,7 @@ def test_gradient_of_an_image_beside_another():
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_odd_windows(dtype):
+def test_conv2d_with_odd_window_ignores_infinity_outside_window(dtype):
     """A line of a window has 21 elements (an incomplete pair). An infinity next to the window must not matter (in oneDNN it does)."""
     x, w = torch.randn(1, 3, 20, 41).to(dtype), torch.randn(64, 3, 7, 7).to(dtype)
     x = x.contiguous(memory_format=torch.channels_last)
@@ -120,7 +120,7 @@ def test_odd_windows(dtype):
     assert torch.equal(found.isfinite(), F.conv2d(x.double(), w.double(), stride=2).isfinite())
 
 
-def test_other_convolutions():
+def test_conv1d_conv3d_and_conv_transpose2d_match_eager():
     check(F.conv1d, torch.randn(2, 3, 33), torch.randn(5, 3, 4))
     check(F.conv3d, torch.randn(1, 2, 5, 6, 7), torch.randn(3, 2, 2, 2, 2))
     transposed = lambda x, w: F.conv_transpose2d(x, w, stride=2, padding=1, output_padding=1)  # noqa: E731
@@ -139,7 +139,7 @@ IN_SPACE = {
 
 
 @pytest.mark.parametrize("name", IN_SPACE)
-def test_convolutions_in_space(name):
+def test_conv3d_and_gradient_match_eager(name):
     options, weight = IN_SPACE[name]
     x, w = torch.randn(2, 6, 7, 8, 9), torch.randn(weight)
     convolution = lambda x, w: F.conv3d(x, w, **options)  # noqa: E731
@@ -152,7 +152,7 @@ def test_convolutions_in_space(name):
 
 @pytest.mark.parametrize("output_padding", [0, 1])
 @pytest.mark.parametrize("name", [name for name in IN_SPACE if "dilated with" not in name])
-def test_transposed_convolutions_in_space(name, output_padding):
+def test_conv_transpose3d_and_gradient_match_eager(name, output_padding):
     options, weight = IN_SPACE[name]
     if output_padding and options.get("stride", 1) == 1 and options.get("dilation", 1) == 1:
         return  # torch rejects this
@@ -166,7 +166,7 @@ def test_transposed_convolutions_in_space(name, output_padding):
 
 
 @pytest.mark.parametrize("dims", [(0,), (2,), (0, 3, 4), (0, 2, 3, 4)])
-def test_convolutions_in_space_of_symbolic_sizes(dims):
+def test_conv3d_with_symbolic_sizes_matches_eager(dims):
     """A convolution whose depth and batch are both symbols is not split into planes."""
     block = lambda x, v, w: F.conv3d(F.relu(F.conv3d(x, v, padding=1)), w, stride=2, padding=1)  # noqa: E731
     v, w = torch.randn(8, 3, 3, 3, 3), torch.randn(4, 8, 3, 3, 3)
@@ -180,7 +180,7 @@ def test_convolutions_in_space_of_symbolic_sizes(dims):
             torch.testing.assert_close(compiled(x, v, w), block(x, v, w), atol=1e-4, rtol=1e-4)
 
 
-def test_residual_block_in_space():
+def test_conv3d_residual_block_and_gradient_match_eager():
     """Norms between convolutions are computed in the dimension order of the convolutions."""
     norm = lambda y: F.batch_norm(y, None, None, training=True)  # noqa: E731
     block = lambda x, v, w: F.relu(norm(F.conv3d(F.relu(norm(F.conv3d(x, v, padding=1))), w, padding=1)) + x).mean((2, 3, 4))  # noqa: E731
@@ -191,7 +191,7 @@ def test_residual_block_in_space():
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("kind", ["plain", "causal", "bool", "float"])
-def test_attention(kind, dtype):
+def test_attention_with_each_mask_kind_matches_eager(kind, dtype):
     for length, keys in [(1, 17), (16, 16), (33, 67)]:
         q, k, v = torch.randn(2, 4, length, 32).to(dtype), torch.randn(2, 4, keys, 32).to(dtype), torch.randn(2, 4, keys, 32).to(dtype)
         if kind == "causal" and length != keys:
@@ -204,7 +204,7 @@ def test_attention(kind, dtype):
                        *[torch.randn(2, 4, 33, 32) for _ in range(3)])  # fmt: skip
 
 
-def test_pools():
+def test_max_and_avg_pool2d_match_eager():
     x = torch.randn(2, 3, 17, 19)
     for fn in (lambda x: F.max_pool2d(x, 3, 2, 1), lambda x: F.max_pool2d(x, 2, ceil_mode=True), lambda x: F.avg_pool2d(x, 2),
                lambda x: F.avg_pool2d(x, 3, 2, 1, count_include_pad=False), lambda x: F.adaptive_avg_pool2d(x, 1),
@@ -219,12 +219,12 @@ def test_pools():
     check_gradient(lambda x: F.max_pool2d(x, 3, 2, 1), x)
 
 
-def test_pool_of_channels_last():
+def test_channels_last_avg_pool_with_cancelling_terms_matches_eager():
     """The means are near zero because the terms of the sums cancel."""
     check(lambda x: F.adaptive_avg_pool2d(x, 1), torch.randn(2, 3, 17, 19).contiguous(memory_format=torch.channels_last))
 
 
-def test_norms():
+def test_group_batch_and_layer_norm_match_eager():
     x, w, b = torch.randn(4, 6, 5, 7), torch.randn(6), torch.randn(6)
     check(lambda x, w, b: F.group_norm(x, 3, w, b), x, w, b)
     check(lambda x, w, b, m, v: F.batch_norm(x, m, v, w, b), x, w, b, torch.randn(6), torch.rand(6) + 0.5)
@@ -238,7 +238,7 @@ def test_norms():
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("columns,depth", [(96, 64), (70, 800), (64, 512)])
-def test_one_compile_for_any_number_of_rows(dtype, columns, depth):
+def test_linear_with_dynamic_rows_compiles_once_and_matches_eager(dtype, columns, depth):
     """The number of rows is dynamic: tests whole blocks of the micro-kernels, every tail, and an epilogue."""
     torch.manual_seed(0)
     torch._dynamo.reset()
@@ -264,7 +264,7 @@ def test_one_compile_for_any_number_of_rows(dtype, columns, depth):
     "no terms": lambda: (torch.mm, torch.rand(65, 0), torch.rand(0, 1)), "f64": lambda: (torch.mv, torch.rand(65, 130).double(), torch.rand(130).double()),
     "bf16": lambda: (torch.mv, torch.rand(65, 130).bfloat16(), torch.rand(130).bfloat16()),
 }.items())  # fmt: skip
-def test_products_with_one_column(name, make):
+def test_products_with_one_column_match_eager(name, make):
     function, *inputs = make()
     check(function, *inputs)
     check(function, *inputs, dynamic=True)

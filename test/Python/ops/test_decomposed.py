@@ -60,25 +60,25 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_decomposed(name):
+def test_decomposed_op_matches_eager(name):
     check(*CASES[name])
 
 
 @pytest.mark.parametrize("align", [False, True])
 @pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
 @pytest.mark.parametrize("mode", ["bilinear", "nearest"])
-def test_volumes_read_between_places(mode, padding, align):
+def test_grid_sample_of_volumes_matches_eager(mode, padding, align):
     check(lambda x, g: F.grid_sample(x, g, mode, padding, align), VOLUME, GRID_3D)
 
 
 @pytest.mark.parametrize("align", [False, True])
 @pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
 @pytest.mark.parametrize("mode", ["bilinear", "nearest", "bicubic"])
-def test_images_read_between_places(mode, padding, align):
+def test_grid_sample_of_images_matches_eager(mode, padding, align):
     check(lambda x, g: F.grid_sample(x, g, mode, padding, align), IMAGE, GRID)
 
 
-def test_a_large_image_in_bf16():
+def test_grid_sample_of_large_bf16_image_has_bounded_error():
     """bf16 cannot represent the pixels' indices."""
     x, grid = torch.randn(1, 2, 130, 131).bfloat16(), torch.rand(1, 40, 50, 2).bfloat16() * 2 - 1
     ours = torch.compile(lambda x, g: F.grid_sample(x, g, align_corners=False), backend="tilewright", fullgraph=True)(x, grid)
@@ -87,7 +87,7 @@ def test_a_large_image_in_bf16():
 
 
 @pytest.mark.parametrize("mode", ["bilinear", "nearest"])
-def test_what_lies_outside_of_an_image_is_zero_whatever_its_pixels_are(mode):
+def test_grid_sample_zero_padding_ignores_nan_and_infinite_pixels(mode):
     image, grid = IMAGE.clone(), GRID.clone()
     image[:, :, 0, 0], image[:, :, 6, 2] = float("nan"), float("inf")
     grid[0, 1, 1] = 1e30
@@ -97,14 +97,14 @@ def test_what_lies_outside_of_an_image_is_zero_whatever_its_pixels_are(mode):
     assert eager.isnan().any() and not eager.isnan().all()
 
 
-def test_a_small_gradient_of_soft_margin_loss():
+def test_small_gradient_of_soft_margin_loss_matches_eager():
     """If the derivative is small, the cancellation in sigmoid(z) - 1 loses all digits."""
     target = torch.ones(9)
     check_gradient(lambda x: F.soft_margin_loss(x, target), torch.linspace(5, 30, 9))
     check_gradient(lambda x: F.soft_margin_loss(x, target[0]), torch.tensor(17.5))
 
 
-def test_second_derivatives():
+def test_second_derivatives_match_eager():
     """For forward mode over reverse mode, torch makes zero tensors without memory."""
     weight = torch.randn(5, 4)
 
@@ -161,13 +161,13 @@ MATRICES = {
 
 
 @pytest.mark.parametrize("name", MATRICES)
-def test_small_matrices(name):
+def test_linalg_op_on_small_matrices_matches_eager(name):
     check(*MATRICES[name])
 
 
 @pytest.mark.parametrize("fn", [torch.linalg.det, lambda a: torch.linalg.slogdet(a)[1], lambda a: torch.linalg.inv_ex(a)[0], torch.linalg.inv,
                                 lambda a: torch.linalg.solve(a, B.to(a)), lambda a: torch.linalg.solve(a, B.to(a)[..., 0]), lambda a: torch.linalg.solve(a, B.to(a).mT, left=False)])  # fmt: skip
-def test_gradients_of_small_matrices(fn):
+def test_linalg_gradient_on_small_matrices_matches_eager(fn):
     check_gradient(fn, A)
 
 
@@ -181,7 +181,7 @@ POOLS = {
 
 
 @pytest.mark.parametrize("name", POOLS)
-def test_gradients_of_averages(name):
+def test_avg_pool_gradient_matches_eager(name):
     check_gradient(POOLS[name], IMAGE)
 
 
@@ -206,11 +206,11 @@ GRADIENTS = {
 
 
 @pytest.mark.parametrize("name", GRADIENTS)
-def test_gradients(name):
+def test_gradient_of_decomposed_op_matches_eager(name):
     check_gradient(*GRADIENTS[name])
 
 
-def test_the_gradient_of_equal_points_is_torchs_subgradient():
+def test_distance_gradient_at_equal_points_is_eager_subgradient():
     x = torch.tensor([[0.0, 1.0], [0.0, 1.0], [2.0, 1.0]])
     for p in (0.5, 1.0, 2.0, 3.0, float("inf")):
         check_gradient(lambda x: torch.cdist(x, x.detach(), p), x)
@@ -220,18 +220,18 @@ def test_the_gradient_of_equal_points_is_torchs_subgradient():
 @pytest.mark.parametrize("align", [False, True])
 @pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
 @pytest.mark.parametrize("mode", ["bilinear", "nearest", "bicubic"])
-def test_gradients_of_images_read_between_places(mode, padding, align):
+def test_grid_sample_gradient_in_each_mode_matches_eager(mode, padding, align):
     check_gradient(lambda x, g: F.grid_sample(x, g, mode, padding, align), IMAGE, GRID)
     if mode != "bicubic":
         check_gradient(lambda x, g: F.grid_sample(x, g, mode, padding, align), VOLUME, GRID_3D)
 
 
-def test_small_integers_stay_what_they_are():
+def test_bilinear_of_int16_matches_eager():
     a, w = torch.arange(10, dtype=torch.int16).reshape(2, 5), torch.arange(75, dtype=torch.int16).reshape(3, 5, 5)
     check(lambda a, w: F.bilinear(a, a, w), a, w)
 
 
-def test_gradient_of_masked_scatter():
+def test_masked_scatter_gradient_matches_eager():
     check_gradient(lambda x, y: x.masked_scatter(MASK, y), X, Y)
     check_gradient(lambda x, y: x.masked_scatter(MASK[:, :1], y), X, torch.randn(70))
 
@@ -253,7 +253,7 @@ ENDS = {"some empty": (37, [0, 5, 5, 30, 37]), "fewer rows than groups": (3, [0,
 
 @pytest.mark.parametrize("turned", [False, True])
 @pytest.mark.parametrize("name", ENDS)
-def test_products_in_groups(name, turned):
+def test_grouped_mm_and_gradient_match_eager(name, turned):
     import transformers.integrations.moe  # noqa: F401
 
     count, ends = ENDS[name]
@@ -267,7 +267,7 @@ def test_products_in_groups(name, turned):
     check_gradient(lambda x, w: model.product(x, w.transpose(1, 2) if turned else w, ends), x, model.weight.detach())
 
 
-def test_products_in_groups_of_bf16():
+def test_bf16_grouped_mm_matches_eager():
     model = Experts(4, 32, 48, True, torch.bfloat16)
     model.product = lambda x, w, ends: torch._grouped_mm(x, w, offs=ends)
     x, ends = torch.randn(40, 32, dtype=torch.bfloat16), torch.tensor([10, 10, 25, 40], dtype=torch.int32)
@@ -278,7 +278,7 @@ def test_products_in_groups_of_bf16():
         assert_numbers([compiled_strictly(model)(x, ends)], eager, [exact])
 
 
-def test_a_chosen_matrix_out_of_range_is_told():
+def test_out_of_range_index_of_bmm_operand_raises_error():
     weight = torch.nn.Parameter(torch.randn(5, 24, 40))
     compiled = compiled_strictly(lambda x, i: torch.bmm(x, weight.index_select(0, i)))
     x = torch.randn(3, 16, 24)
@@ -289,19 +289,19 @@ def test_a_chosen_matrix_out_of_range_is_told():
 
 
 @pytest.mark.parametrize("dim", [0, 2])
-def test_gradient_of_weight_norm(dim):
+def test_weight_norm_gradient_matches_eager(dim):
     g = torch.rand([s if d == dim else 1 for d, s in enumerate((4, 3, 5))]) + 0.5
     check_gradient(lambda v, g: torch._weight_norm(v, g, dim), torch.randn(4, 3, 5), g)
 
 
 @pytest.mark.parametrize("align", [False, True])
 @pytest.mark.parametrize("padding", ["zeros", "border"])
-def test_gradients_of_grid_sample(padding, align):
+def test_bilinear_grid_sample_gradient_matches_eager(padding, align):
     check_gradient(lambda x, grid: F.grid_sample(x, grid, padding_mode=padding, align_corners=align), IMAGE, GRID)
 
 
 @pytest.mark.parametrize("causal", [False, True])
-def test_gradient_of_attention_of_grouped_heads(causal):
+def test_grouped_query_attention_gradient_matches_eager(causal):
     query, key, value = (torch.randn(2, heads, 21, 8) for heads in (4, 2, 2))
     check_gradient(lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=causal, enable_gqa=True), query, key, value)
     # As in models, the heads of a row are contiguous.
@@ -310,13 +310,13 @@ def test_gradient_of_attention_of_grouped_heads(causal):
         q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2), is_causal=causal, enable_gqa=True), *rows)  # fmt: skip
 
 
-def test_a_scan_of_one_element_is_a_copy():
+def test_logcumsumexp_of_one_element_does_not_alias_input():
     x = torch.randn(1)
     torch._dynamo.reset()
     assert compiled_strictly(lambda x: torch.logcumsumexp(x, -1))(x).data_ptr() != x.data_ptr()
 
 
-def test_shuffled_channels_are_a_copy():
+def test_channel_shuffle_does_not_alias_input():
     x = torch.randn(1, 2, 3, 3)
     torch._dynamo.reset()
     shuffled = compiled_strictly(lambda x: torch.nn.functional.channel_shuffle(x, 2))(x)
@@ -324,7 +324,7 @@ def test_shuffled_channels_are_a_copy():
     check(lambda x: torch.nn.functional.channel_shuffle(x, 3), torch.randn(2, 12, 5, 7))
 
 
-def test_gradient_of_hardsigmoid_in_float64():
+def test_hardsigmoid_gradient_in_f64_matches_eager():
     check_gradient(F.hardsigmoid, torch.linspace(-4, 4, 1001, dtype=torch.float64))
 
 
@@ -334,7 +334,7 @@ WEIGHTS = torch.rand(7) + 0.5
 
 @pytest.mark.parametrize("reduction", ("mean", "sum", "none"))
 @pytest.mark.parametrize("weight_of", (None, WEIGHTS), ids=("", "weighted"))
-def test_gradients_of_losses_by_class(weight_of, reduction):
+def test_cross_entropy_and_nll_loss_gradients_match_eager(weight_of, reduction):
     """The gradient compares indices with the row's target instead of scattering into a zero tensor of the input's size."""
     weight = lambda x: None if weight_of is None else weight_of.to(x.dtype)  # noqa: E731
     check_gradient(lambda x: F.cross_entropy(x, CLASSES, weight(x), reduction=reduction), X)
@@ -344,11 +344,11 @@ def test_gradients_of_losses_by_class(weight_of, reduction):
     check_gradient(lambda x: F.cross_entropy(x, targets, weight(x), reduction=reduction, ignore_index=1), image)
 
 
-def test_gradient_of_a_loss_where_nothing_counts():
+def test_cross_entropy_gradient_with_all_targets_ignored_matches_eager():
     check_gradient(lambda x: F.cross_entropy(x, torch.full([5], -100), reduction="sum"), X)
 
 
-def test_gradient_of_infinite_logits_is_zero_off_the_target():
+def test_infinite_nll_loss_gradient_is_zero_off_the_target():
     """Eager writes the target's element only: 0 times an infinite gradient must not be added to other elements."""
     x = torch.randn(3, 4, requires_grad=True)
     step = torch.compile(lambda x: F.nll_loss(x, torch.tensor([1, 2, 0]), reduction="none") * float("inf"), backend="tilewright")

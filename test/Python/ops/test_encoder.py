@@ -58,15 +58,15 @@ def check(make, fast, *inputs, **others):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_layer(name):
+def test_transformer_encoder_layer_matches_eager(name):
     made, called = CASES[name]
     check(lambda: nn.TransformerEncoderLayer(64, 4, 128, batch_first=True, **made), "_transformer_encoder_layer_fwd", X, **called)
 
 
-def test_layer_of_half_precision():
+def test_bf16_transformer_encoder_layer_matches_eager():
     check(lambda: nn.TransformerEncoderLayer(64, 4, 128, batch_first=True).bfloat16(), "_transformer_encoder_layer_fwd", X.bfloat16())
 
 
 @pytest.mark.parametrize("name", ATTENTION)
-def test_attention(name):
+def test_native_multi_head_attention_matches_eager(name):
     check(lambda: Attention(*ATTENTION[name]), "_native_multi_head_attention", X)

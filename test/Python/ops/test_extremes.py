@@ -22,7 +22,7 @@ def same(a, b):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int64, torch.uint8])
 @pytest.mark.parametrize("largest", [True, False])
 @pytest.mark.parametrize("count", [1, 3, 64, 65, 75, 300])
-def test_topk(count, largest, dtype):
+def test_topk_values_equal_eager_with_distinct_indices(count, largest, dtype):
     """Up to 64 elements, if a row has at least four times as many, are inserted one by one; otherwise the row is sorted."""
     x = special((5, 300), dtype)
     for dim, of in ((1, x), (0, x.t().contiguous())):
@@ -31,7 +31,7 @@ def test_topk(count, largest, dtype):
         assert all(len(set(row.tolist())) == count for row in places.movedim(dim, -1))
 
 
-def test_topk_of_a_size_that_is_a_symbol():
+def test_topk_of_symbolic_size_equals_eager():
     compiled = compiled_strictly(lambda v: v.topk(4), dynamic=True)
     for size in (5, 16, 200):
         x = torch.randn(3, size)
@@ -40,7 +40,7 @@ def test_topk_of_a_size_that_is_a_symbol():
 
 @pytest.mark.parametrize("shape", [(8192,), (1, 65536), (3, 8192), (2, 4112), (4099,), (64, 128)])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64, torch.int32, torch.uint8, torch.bool])
-def test_places_of_extremes(shape, dtype):
+def test_argmax_and_max_take_nan_first_and_the_first_of_ties(shape, dtype):
     """The result is the first of equal elements, and NaN before all numbers, at any index of a row."""
     x = special(shape, dtype) if dtype != torch.bool else torch.zeros(shape, dtype=torch.bool)
     x.view(-1)[shape[-1] - 2] = 1
@@ -54,7 +54,7 @@ def test_places_of_extremes(shape, dtype):
 
 @pytest.mark.parametrize("shape", [(33,), (5, 16), (3, 4, 47), (40, 70), (2, 33, 17), (0, 20), (20, 0), (64, 1)])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64, torch.int64, torch.int8])
-def test_running_extremes_and_sums(shape, dtype):
+def test_cummax_cummin_cumsum_and_cumprod_match_eager(shape, dtype):
     """Vectors hold columns or elements of a row; a scalar loop computes the tail."""
     x = special(shape, dtype)
     tame = torch.randint(-3, 4, shape).to(dtype) if not dtype.is_floating_point else (torch.rand(shape) + 0.5).to(dtype)
@@ -65,7 +65,7 @@ def test_running_extremes_and_sums(shape, dtype):
         check(lambda v, d=dim: (v.cumsum(d), v.cumprod(d)), tame)
 
 
-def test_running_extremes_of_symbolic_sizes():
+def test_cummax_and_cumsum_of_symbolic_sizes_match_eager():
     compiled = compiled_strictly(lambda v: (v.cummax(0).values, v.cummax(1).values, v.cumsum(0)), dynamic=True)
     for rows, columns in ((3, 5), (20, 16), (17, 50)):
         x = torch.randn(rows, columns)

@@ -27,7 +27,7 @@ def operands(groups, channels, filters, window, dtype, size=(9, 17), batch=2):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("kind", KINDS)
-def test_kinds(kind, dtype):
+def test_grouped_conv2d_matches_eager(kind, dtype):
     groups, channels, filters, window, options = KINDS[kind]
     x, w, b = operands(groups, channels, filters, window, dtype)
     fn = lambda x, w, b: F.relu(F.conv2d(x, w, b, groups=groups, **options))  # noqa: E731
@@ -37,7 +37,7 @@ def test_kinds(kind, dtype):
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize("kind", KINDS)
-def test_gradients(kind, dtype):
+def test_grouped_conv2d_gradient_matches_eager(kind, dtype):
     groups, channels, filters, window, options = KINDS[kind]
     x, w, b = operands(groups, channels, filters, window, dtype)
     fn = lambda x, w, b: F.conv2d(x, w, b, groups=groups, **options)  # noqa: E731
@@ -45,7 +45,7 @@ def test_gradients(kind, dtype):
 
 
 @pytest.mark.parametrize("groups", [1, 7, 15, 16, 17, 31, 32, 33, 64, 97])
-def test_channels(groups):
+def test_depthwise_conv2d_with_any_channel_count_matches_eager(groups):
     x, w, b = operands(groups, 1, 1, (3, 3), torch.float32)
     fn = lambda x, w, b: F.conv2d(x, w, b, groups=groups, padding=1)  # noqa: E731
     check(fn, x, w, b)
@@ -55,7 +55,7 @@ def test_channels(groups):
 # Lines of one pixel, shorter than a window, of one block, of a block and one pixel, of several blocks; and empty batches.
 @pytest.mark.parametrize("size", [(1, 1), (2, 3), (5, 14), (5, 15), (3, 57), (57, 3)], ids=str)
 @pytest.mark.parametrize("batch", [0, 1, 3])
-def test_images(size, batch):
+def test_depthwise_conv2d_with_any_image_size_matches_eager(size, batch):
     for options in (dict(padding=2), dict(padding=2, stride=2), dict(padding=4, dilation=2)):
         x, w, b = operands(18, 1, 1, (5, 5), torch.float32, size, batch)
         fn = lambda x, w, b: F.conv2d(x, w, b, groups=18, **options)  # noqa: E731, B023
@@ -65,7 +65,7 @@ def test_images(size, batch):
 
 
 @pytest.mark.parametrize("kind", ["depthwise", "stride", "dilated", "past the image", "groups of 4", "groups of 40"])
-def test_dynamic_sizes(kind):
+def test_grouped_conv2d_with_dynamic_sizes_matches_eager(kind):
     groups, channels, filters, window, options = KINDS[kind]
     # A module's weight and hyperparameters are constants of the graph.
     conv = torch.nn.Conv2d(groups * channels, groups * filters, window, groups=groups, **options).requires_grad_(False)
@@ -77,21 +77,21 @@ def test_dynamic_sizes(kind):
 @pytest.mark.parametrize("options", [dict(padding=1), dict(stride=2, padding=1, output_padding=1), dict(stride=2), dict(stride=3),
                                      dict(padding=1, dilation=2), dict(stride=2, padding=2, dilation=2)], ids=str)  # fmt: skip
 @pytest.mark.parametrize("groups,channels,filters", [(20, 1, 1), (6, 4, 4), (5, 2, 3)])
-def test_transposed(groups, channels, filters, options):
+def test_grouped_conv_transpose2d_and_gradient_match_eager(groups, channels, filters, options):
     x, w, b = torch.randn(2, groups * channels, 6, 9), torch.randn(groups * channels, filters, 3, 3), torch.randn(groups * filters)
     fn = lambda x, w, b: F.conv_transpose2d(x, w, b, groups=groups, **options)  # noqa: E731
     check(fn, x, w, b)
     check_gradient(fn, x, w, b)
 
 
-def test_along_a_line():
+def test_causal_depthwise_conv1d_and_gradient_match_eager():
     x, w, b = torch.randn(2, 24, 50), torch.randn(24, 1, 4), torch.randn(24)
     fn = lambda x, w, b: F.silu(F.conv1d(x, w, b, padding=3, groups=24)[..., :50])  # noqa: E731
     check(fn, x, w, b)
     check_gradient(fn, x, w, b)
 
 
-def test_what_finishes_a_pixel():
+def test_depthwise_conv2d_epilogues_match_eager():
     """Epilogues: batch norm, hardswish and a residual; a layer norm over the channels; scaling by a plane's mean."""
     x, w, b = operands(24, 1, 1, (3, 3), torch.float32, (14, 14))
     mean, scale = torch.randn(24), torch.rand(24) + 0.5

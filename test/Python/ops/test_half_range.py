@@ -18,7 +18,7 @@ def spread(*shape, low=-24, high=15):
 
 
 @pytest.mark.parametrize("m,n,k", SIZES)
-def test_products_of_denormals(m, n, k):
+def test_products_of_denormals_match_eager(m, n, k):
     """Multiplies denormal numbers (below 2^-14) by large ones: denormals must not be flushed to zero."""
     tiny, large = spread(m, k, low=-24, high=-16), spread(k, n, low=10, high=15)
     assert tiny.abs().max() < 2**-14
@@ -27,13 +27,13 @@ def test_products_of_denormals(m, n, k):
 
 
 @pytest.mark.parametrize("m,n,k", SIZES)
-def test_products_of_all_exponents(m, n, k):
+def test_products_of_all_exponents_match_eager(m, n, k):
     check(torch.matmul, spread(m, k), spread(k, n, low=-24, high=-8))
     check(torch.matmul, torch.randn(m, k).to(half), torch.randn(k, n).to(half))
 
 
 @pytest.mark.parametrize("m,n,k", SIZES)
-def test_sums_that_cancel(m, n, k):
+def test_products_whose_terms_cancel_match_eager(m, n, k):
     """Large terms cancel except for a small remainder: products must be exact and the accumulators f32."""
     a, b = torch.randn(m, k).to(half), torch.randn(k, n).to(half)
     noise = torch.randn(k, n).to(half) / 1024
@@ -49,7 +49,7 @@ def test_products_of_integers_are_exact():
 
 
 @pytest.mark.parametrize("m,n,k", [(16, 32, 64), (33, 65, 130), (3, 5, 7)])
-def test_infinities_and_nan_stand_where_float64_has_them(m, n, k):
+def test_infinities_and_nan_of_product_are_those_of_float64(m, n, k):
     """The reference is float64: if K is odd, eager's f16 tiles give NaN also in columns next to those that have one."""
     for value in (float("inf"), -float("inf"), float("nan")):
         a, b = torch.randn(m, k).to(half), torch.randn(k, n).to(half)
@@ -70,7 +70,7 @@ def test_results_beyond_the_range_are_infinite():
 
 
 @pytest.mark.parametrize("channels,filters", [(3, 16), (31, 33), (64, 64), (100, 40)])
-def test_convolutions_of_all_exponents(channels, filters):
+def test_convolutions_of_all_exponents_match_eager(channels, filters):
     x, b = spread(2, channels, 9, 17), torch.zeros(filters, dtype=half)
     for window, stride, padding in ((3, 1, 1), (1, 1, 0), (1, 2, 0), (5, 2, 2)):
         w = spread(filters, channels, window, window, low=-24, high=-10)
@@ -78,7 +78,7 @@ def test_convolutions_of_all_exponents(channels, filters):
 
 
 @pytest.mark.parametrize("rows,keys,width", [(15, 17, 31), (16, 32, 64), (65, 600, 33)])
-def test_attention_of_large_scores(rows, keys, width):
+def test_attention_with_large_scores_matches_eager(rows, keys, width):
     """Scores differ a lot, so some weights are below f16's smallest number."""
     q, k, v = (torch.randn(1, 2, n, width).to(half) for n in (rows, keys, keys))
     check(F.scaled_dot_product_attention, q * 8, k, v)
@@ -86,7 +86,7 @@ def test_attention_of_large_scores(rows, keys, width):
     check(lambda q, k, v: F.scaled_dot_product_attention(q, k, v, scale=0.001), q * 100, k * 100, v)
 
 
-def test_doubles_become_halves():
+def test_f64_to_f16_cast_rounds_through_f32():
     """As in torch, f64 is cast to f16 through f32. digamma is computed in f64 and rounded once."""
     x = torch.cat([torch.randn(500, dtype=torch.float64) * 3, torch.exp2(torch.randint(-26, 18, (500,)).double()) * (1 + 2.0**-11 + 2.0**-30)])
     assert torch.equal(compiled_strictly(lambda x: x.to(half))(x), x.to(half))

@@ -9,7 +9,7 @@ from numbers_rule import check, check_gradient
 i = torch.randint
 
 
-def test_take():
+def test_indexed_reads_match_eager():
     x = torch.randn(7, 9, 5)
     check(lambda x, a: x[a], x, i(-7, 7, (4,)))
     check(lambda x, a: x[:, a], x, i(0, 9, (4, 3)))
@@ -47,7 +47,7 @@ NAMES = "index index_relu index_2d embedding index_select gather take scatter sc
 
 
 @pytest.mark.parametrize("fn, x, good, bad", READS_AND_WRITES, ids=NAMES)
-def test_out_of_range(fn, x, good, bad):
+def test_out_of_range_index_raises_index_error_with_location(fn, x, good, bad):
     torch.testing.assert_close(run(fn, x, long(good)), fn(x, long(good)))
     for index in bad:
         # The bad index is alone, in the last lane of a tail, and in the first lane of a vector.
@@ -59,7 +59,7 @@ def test_out_of_range(fn, x, good, bad):
         fn(x, long(bad[:1]))
 
 
-def test_out_of_range_names_the_line_and_the_next_call_is_well():
+def test_out_of_range_error_names_line_and_next_call_succeeds():
     def fn(table, tokens, labels):
         hidden = F.embedding(tokens, table)
         logits = hidden @ table.t()
@@ -79,7 +79,7 @@ def test_out_of_range_names_the_line_and_the_next_call_is_well():
         torch.testing.assert_close(run(fn, table, tokens, labels, dynamic=dynamic), fn(table, tokens, labels))
 
 
-def test_indices_that_the_graph_makes_are_in_range():
+def test_indices_computed_in_the_graph_match_eager():
     x = torch.randn(7, 37)
     check(lambda x: x[:, torch.arange(37).flip(0)], x)
     check(lambda x: x.gather(1, x.argsort(1)), x)
@@ -96,7 +96,7 @@ def test_an_empty_index_reads_nothing():
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int64, torch.bool])
-def test_indexing_an_empty_tensor(dtype):
+def test_indexing_an_empty_tensor_raises_index_error(dtype):
     x = torch.zeros(0, 50, dtype=dtype)
     for fn in (lambda x, a: x[a], lambda x, a: x.gather(0, a[:, None]), lambda x, a: x.index_select(0, a)):
         with pytest.raises(IndexError, match="index 0 is out of range for a dimension of size 0"):
@@ -105,7 +105,7 @@ def test_indexing_an_empty_tensor(dtype):
         run(lambda x, a: x.index_put((a,), torch.zeros(50, dtype=x.dtype)), x, long([3]))
 
 
-def test_scatter():
+def test_indexed_writes_match_eager():
     x, source, index = torch.randn(7, 9), torch.randn(7, 4), torch.stack([torch.randperm(9)[:4] for _ in range(7)])
     check(lambda x, a, s: x.scatter(1, a, s), x, index, source)
     check(lambda x, a: x.scatter(1, a, 0.5), x, index)

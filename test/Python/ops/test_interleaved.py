@@ -20,7 +20,7 @@ def values(*shape, dtype=torch.float32):
 
 @pytest.mark.parametrize("count", [2, 3, 4, 5])
 @pytest.mark.parametrize(("dtype", "length"), WIDTHS)
-def test_stacked_behind(count, dtype, length):
+def test_stack_along_new_last_dimension_matches_eager(count, dtype, length):
     parts = values(count, 3, length, dtype=dtype)
     check(lambda x: torch.stack(list(x), -1), parts)
     check(lambda x: torch.stack([~t if dtype == torch.bool else t * 2 for t in x], -1), parts, dynamic=True)
@@ -28,7 +28,7 @@ def test_stacked_behind(count, dtype, length):
 
 @pytest.mark.parametrize("count", [2, 3, 4])
 @pytest.mark.parametrize("length", LENGTHS)
-def test_elements_of_groups(count, length):
+def test_ops_on_short_last_dimension_match_eager(count, length):
     x, scale = values(3, length, count), values(count)
     check(lambda x, s: (x * s).exp().neg(), x / 100, scale)
     check(lambda x: x.flip(-1), x)
@@ -39,7 +39,7 @@ def test_elements_of_groups(count, length):
 
 @pytest.mark.parametrize("step", [2, 3, 4, 5])
 @pytest.mark.parametrize(("dtype", "length"), STEPS)
-def test_every_few(step, dtype, length):
+def test_slices_with_step_in_last_dimension_match_eager(step, dtype, length):
     """The last element may be at the end of its allocation, so vectors must not read past it."""
     x = values(2, length * step - step + 1, dtype=dtype)
     check(lambda x: x[:, ::step] * 2, x)
@@ -48,7 +48,7 @@ def test_every_few(step, dtype, length):
 
 @pytest.mark.parametrize("length", [8, 32, 50])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_rotary_positions_of_neighbours(length, dtype):
+def test_interleaved_rotary_embedding_matches_eager(length, dtype):
     x, c, s = values(2, 4, 6, 2 * length, dtype=dtype), values(6, 2 * length, dtype=dtype), values(6, 2 * length, dtype=dtype)
 
     def rotated(x, c, s):
@@ -61,7 +61,7 @@ def test_rotary_positions_of_neighbours(length, dtype):
 
 @pytest.mark.parametrize("dynamic", [False, True])
 @pytest.mark.parametrize("dim", [0, 1, 2, 3])
-def test_put_together_in_tasks(dim, dynamic):
+def test_cat_stack_slice_scatter_and_pad_in_tasks_match_eager(dim, dynamic):
     x, y = values(6, 33, 20, 40), values(6, 33, 20, 40)
     part = y.narrow(dim, 1, 4)
     check(lambda x, y: torch.cat((x, y, x), dim), x, part, dynamic=dynamic)
@@ -74,7 +74,7 @@ def test_put_together_in_tasks(dim, dynamic):
 
 @pytest.mark.parametrize("dynamic", [False, True])
 @pytest.mark.parametrize("dim", [0, 1, 2])
-def test_parts_made_in_tasks(dim, dynamic):
+def test_cat_of_fused_producers_matches_eager(dim, dynamic):
     """The producer of a part of a concatenation is computed in its kernel, unless it has other consumers."""
     x, y = values(6, 33, 40), values(6, 33, 40)
     part = y.narrow(dim, 1, 4)

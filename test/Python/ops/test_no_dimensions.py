@@ -26,12 +26,12 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_of_numbers(name):
+def test_reduction_of_scalar_matches_eager(name):
     check(*CASES[name])
 
 
 @pytest.mark.parametrize("dynamic", [False, True])
-def test_the_gradient_of_a_deviation(dynamic):
+def test_gradient_of_scalar_variance_matches_eager(dynamic):
     torch._dynamo.reset()
     compiled = compiled_strictly(lambda x: x.sum().var(correction=0) + x.mean(), dynamic=dynamic)
     x, y = ROWS.clone().requires_grad_(), ROWS.clone().requires_grad_()

@@ -45,7 +45,7 @@ def compare(function, *arguments):
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
 @pytest.mark.parametrize("kind", ["number", "tensor"])
-def test_binary(dtype, kind):
+def test_binary_op_with_scalar_equals_eager(dtype, kind):
     x, _ = operands(dtype)
     number = torch.tensor(NUMBER) if kind == "tensor" else NUMBER
     names = [n for n in BINARY if kind == "number" or n != "fmod"]
@@ -58,13 +58,13 @@ def test_binary(dtype, kind):
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
-def test_other_ops(dtype):
+def test_op_with_scalar_parameter_equals_eager(dtype):
     compare(lambda x, y: [f(x, y, NUMBER) for f in OTHERS.values()], *operands(dtype))
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
 @pytest.mark.parametrize("function", [torch.add, torch.sub, torch.rsub], ids=lambda f: f.__name__)
-def test_sums_with_a_factor(dtype, function):
+def test_add_and_sub_with_alpha_almost_always_equal_eager(dtype, function):
     """Eager rounds the factor and the sum, and uses one or two instructions for the sum. A few last bits may differ."""
     x, y = operands(dtype)
     compiled = torch.compile(lambda x, y: function(x, y, alpha=NUMBER), backend=tilewright, options={"rounding": "eager", "strict": True})
@@ -74,7 +74,7 @@ def test_sums_with_a_factor(dtype, function):
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
 @pytest.mark.parametrize("name", ["addmm", "baddbmm", "addbmm", "addmv", "addr"])
 @pytest.mark.parametrize("beta,alpha", [(0.3, 1), (1, 0.7), (0.3, 0.7), (-1.7, 2.3), (0, 0.7)])
-def test_factors_of_products_are_not_rounded(dtype, name, beta, alpha):
+def test_beta_and_alpha_of_products_are_not_rounded(dtype, name, beta, alpha):
     """Only the result is rounded, so the error against float64 is at most eager's."""
     torch.manual_seed(0)
     shapes = {"addmm": [(64, 48), (64, 32), (32, 48)], "baddbmm": [(3, 64, 48), (3, 64, 32), (3, 32, 48)],
@@ -94,6 +94,6 @@ def test_factors_of_products_are_not_rounded(dtype, name, beta, alpha):
     assert error(compiled(*tensors)) <= 1.2 * max(error(function(*tensors)), best)
 
 
-def test_comparisons_without_the_option():
+def test_comparison_rounds_scalar_to_bf16_in_fused_rounding():
     x = torch.full((3,), 0.1, dtype=torch.bfloat16)
     assert torch.compile(lambda x: x == 0.1, backend=tilewright)(x).all()

@@ -40,7 +40,7 @@ def values(*shape):
 
 @pytest.mark.parametrize("dtype", RANGES)
 @pytest.mark.parametrize("scale,zero", [(1.0, 0), (0.5, 3), (0.0371, 117), (3.7, -100)])
-def test_per_tensor(dtype, scale, zero):
+def test_per_tensor_quantize_and_dequantize_equal_eager(dtype, scale, zero):
     low, high = RANGES[dtype]
     x = values(33, 67)
     same(lambda x: q.quantize_per_tensor(x, scale, zero, low, high, dtype), x)
@@ -55,7 +55,7 @@ def test_per_tensor(dtype, scale, zero):
           lambda y: (y.double() - zero) * scale, y)  # fmt: skip
 
 
-def test_nan():
+def test_quantize_of_nan_and_infinity_equals_eager():
     x = torch.tensor([float("nan"), 1.0, float("inf"), -2.0]).repeat(9)
     for dtype in (torch.uint8, torch.int8):
         same(lambda x: q.quantize_per_tensor(x, 0.5, 7, 5, 100, dtype), x)
@@ -63,7 +63,7 @@ def test_nan():
 
 @pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.int32])
 @pytest.mark.parametrize("axis", [0, 1, 2])
-def test_per_channel(dtype, axis):
+def test_per_channel_quantize_and_dequantize_equal_eager(dtype, axis):
     low, high = RANGES[dtype]
     x = values(5, 9, 17)
     channels = x.shape[axis]
@@ -76,7 +76,7 @@ def test_per_channel(dtype, axis):
 
 
 @pytest.mark.parametrize("parameters", [torch.float32, torch.float64])
-def test_per_token(parameters):
+def test_per_token_quantize_and_dequantize_match_eager(parameters):
     x = values(4, 11, 65)
     scales, zeros = (torch.rand(4, 11, 1) + 0.1).to(parameters), torch.randint(-20, 20, (4, 11, 1))
     same(lambda x, s, z: q.quantize_per_token(x, s, z, -128, 127, torch.int8), x, scales, zeros.to(parameters))
@@ -87,7 +87,7 @@ def test_per_token(parameters):
               lambda y, s, z: (y.double() - z) * s, y, scales, z)  # fmt: skip
 
 
-def test_refusals():
+def test_float64_scales_are_refused():
     y = torch.randint(-128, 127, (4, 8), dtype=torch.int8)
     with pytest.raises(Exception, match="scales of float64; expected float32"):
         same(lambda y, s, z: q.dequantize_per_channel(y, s, z, 0, -128, 127, torch.int8), y, torch.rand(4).double(), torch.zeros(4).long())
@@ -126,18 +126,18 @@ class QuantizedLayer(torch.nn.Module):
 @pytest.mark.parametrize("activation", [torch.uint8, torch.int8])
 @pytest.mark.parametrize("asymmetric", [False, True])
 @pytest.mark.parametrize("m,n,k", [(1, 1, 1), (1, 100, 70), (17, 33, 15), (64, 64, 64), (130, 257, 67), (40, 96, 600)])
-def test_linear(m, n, k, asymmetric, activation):
+def test_int8_linear_matches_eager(m, n, k, asymmetric, activation):
     layer = QuantizedLayer(F.linear, (n, k), activation, asymmetric)
     close(layer, layer.exact, torch.randn(m, k))
 
 
 @pytest.mark.parametrize("asymmetric", [False, True])
-def test_linear_of_rows_of_rows(asymmetric):
+def test_int8_linear_of_3d_input_matches_eager(asymmetric):
     layer = QuantizedLayer(lambda x, w, b: F.gelu(F.linear(x, w, b)), (48, 40), asymmetric=asymmetric)
     close(layer, layer.exact, torch.randn(2, 7, 40))
 
 
-def test_linear_without_zero_points():
+def test_int8_linear_without_zero_points_matches_eager():
     layer = QuantizedLayer(F.linear, (48, 40), torch.int8, zero=0)
     close(layer, layer.exact, torch.randn(9, 40))
 
@@ -145,7 +145,7 @@ def test_linear_without_zero_points():
 @pytest.mark.parametrize("asymmetric", [False, True])
 @pytest.mark.parametrize("options", [dict(k=1), dict(k=3, padding=1), dict(k=3, padding=1, stride=2), dict(k=7, padding=3, stride=2),
                                      dict(k=3, dilation=2, padding=2), dict(k=3, groups=2)], ids=str)  # fmt: skip
-def test_convolution(options, asymmetric):
+def test_int8_conv2d_matches_eager(options, asymmetric):
     options = dict(options)
     k = options.pop("k")
     layer = QuantizedLayer(lambda x, w, b: F.relu(F.conv2d(x, w, b, **options)), (8, 4 // options.get("groups", 1), k, k), asymmetric=asymmetric)
@@ -155,7 +155,7 @@ def test_convolution(options, asymmetric):
 
 
 @pytest.mark.parametrize("fn,weight,x", [(F.linear, (48, 40), (9, 40)), (F.conv2d, (8, 4, 3, 3), (2, 4, 9, 9))], ids=["linear", "convolution"])
-def test_product_is_of_bytes(fn, weight, x, tmp_path):
+def test_quantized_product_is_computed_in_int8(fn, weight, x, tmp_path):
     torch._dynamo.reset()
     with torch.no_grad():
         torch.compile(QuantizedLayer(fn, weight), backend="tilewright", options={"strict": True, "dump": str(tmp_path)})(torch.randn(x))
@@ -164,12 +164,12 @@ def test_product_is_of_bytes(fn, weight, x, tmp_path):
     assert len(products) == 1 and products[0].endswith("xi32>"), graph
 
 
-def test_line_convolution():
+def test_int8_conv1d_matches_eager():
     layer = QuantizedLayer(lambda x, w, b: F.conv1d(x, w, b, padding=2), (8, 6, 5))
     close(layer, layer.exact, torch.randn(2, 6, 33))
 
 
-def test_product_of_tokens():
+def test_per_token_quantized_linear_matches_eager():
     """Each row has a scale and a zero point that are computed at the call."""
     w, s = torch.randint(-128, 128, (48, 40), dtype=torch.int8), torch.rand(48) * 0.01
 
@@ -185,7 +185,7 @@ def test_product_of_tokens():
     close(layer, exact, torch.randn(2, 7, 40), torch.rand(2, 7, 1) * 0.05 + 0.01, torch.randint(-20, 20, (2, 7, 1)), w, s)
 
 
-def test_batched_product():
+def test_int8_batched_matmul_matches_eager():
     def product(a, b):
         a, b = (q.dequantize_per_tensor(t, 0.02, 5, -128, 127, torch.int8) for t in (a, b))
         return torch.matmul(a, b.transpose(-1, -2))
@@ -197,7 +197,7 @@ def test_batched_product():
     close(product, exact, a, b)
 
 
-def test_weight_quantized_in_the_graph():
+def test_linear_with_weight_quantized_in_the_graph_matches_eager():
     """A step that runs once quantizes a float weight."""
     weight, scales = torch.nn.Parameter(torch.randn(48, 40)), torch.full((48,), 0.02)
     zeros = torch.zeros(48, dtype=torch.int64)
@@ -223,7 +223,7 @@ def test_weight_quantized_in_the_graph():
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("shift", [0.0, 3.0, -3.0])
-def test_choose_qparams(dtype, shift):
+def test_choose_qparams_equals_eager(dtype, shift):
     """Scales, zero points and quantized values are bitwise equal to eager's: per tensor, symmetric, and per row."""
     for shape in [(7, 33), (64, 768), (1, 1), (5,), (2, 3, 40)]:
         x = (torch.randn(shape) + shift).to(dtype)
@@ -238,7 +238,7 @@ def test_choose_qparams(dtype, shift):
         same(lambda x: q.choose_qparams_per_token_asymmetric(x, torch.int8), zeros.to(dtype))
 
 
-def test_choose_qparams_per_token_says_why_not():
+def test_choose_qparams_per_token_is_refused_with_reason():
     with pytest.raises(Exception, match="float64 and int64"):
         compiled_strictly(lambda x: q.choose_qparams_per_token(x, torch.int8))(torch.randn(3, 4))
 
@@ -270,7 +270,7 @@ class Dynamic(torch.nn.Module):
 
 @pytest.mark.parametrize("rows", [False, True])
 @pytest.mark.parametrize("m", [1, 5, 48])
-def test_dynamic_quantization(rows, m, tmp_path):
+def test_dynamically_quantized_linear_is_computed_in_int8(rows, m, tmp_path):
     """The product is computed in int8 and satisfies the numbers rule."""
     torch.manual_seed(1)
     model, x = Dynamic(rows), torch.randn(m, 64) * 3 + 1

@@ -30,7 +30,7 @@ RANGES = [(0, 64), (-17, 47), (0, 3 << 29), (0, 2**31), (0, 3 << 30), (-(2**31),
 
 
 @pytest.mark.parametrize("low,high", RANGES)
-def test_integers(low, high):
+def test_randint_is_uniform_in_its_range(low, high):
     numbers = draw(lambda: torch.randint(low, high, (COUNT,)))
     assert int(numbers.min()) >= low and int(numbers.max()) < high
     width = float(high - low)
@@ -40,13 +40,13 @@ def test_integers(low, high):
         assert_uniform((numbers & 1023).double() / 1024, 64)
 
 
-def test_integers_of_a_small_count_are_equally_likely():
+def test_randint_of_small_range_is_uniform():
     counts = torch.bincount(draw(lambda: torch.randint(0, 7, (COUNT,))), minlength=7)
     assert ((counts - COUNT / 7).abs() < 6 * math.sqrt(COUNT / 7)).all()
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.float16], ids=str)
-def test_uniform(dtype):
+def test_rand_is_uniform(dtype):
     numbers = draw(lambda: torch.rand(COUNT, dtype=dtype))
     assert numbers.dtype == dtype and numbers.min() >= 0 and numbers.max() < 1
     if dtype in (torch.float32, torch.float64):
@@ -56,7 +56,7 @@ def test_uniform(dtype):
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
-def test_normal(dtype):
+def test_randn_is_normal(dtype):
     numbers = draw(lambda: torch.randn(COUNT, dtype=dtype)).double()
     assert_uniform(0.5 * torch.erfc(-numbers / math.sqrt(2)))
     for power, moment in ((1, 0), (2, 1), (3, 0), (4, 3)):
@@ -74,13 +74,13 @@ DISTRIBUTIONS = {
 
 
 @pytest.mark.parametrize("name", DISTRIBUTIONS)
-def test_continuous_distributions(name):
+def test_continuous_distribution_has_expected_cdf(name):
     function, cumulative = DISTRIBUTIONS[name]
     assert_uniform(cumulative(draw(function).double()).clamp(0, 1 - 1e-12))
 
 
 @pytest.mark.parametrize("p", [0.001, 0.1, 0.5, 0.93])
-def test_bernoulli_geometric_and_dropout(p):
+def test_bernoulli_geometric_and_dropout_have_expected_means(p):
     spread = 6 * math.sqrt(p * (1 - p) / COUNT)
     assert abs(float(draw(lambda: torch.bernoulli(torch.full((COUNT,), p))).mean()) - p) < spread
     assert abs(float((draw(lambda: torch.nn.functional.dropout(torch.ones(COUNT), p)) == 0).double().mean()) - p) < spread
@@ -94,7 +94,7 @@ def test_no_exponential_number_is_zero():
 
 
 @pytest.mark.parametrize("replacement", [False, True])
-def test_multinomial(replacement):
+def test_multinomial_follows_weights(replacement):
     weights = torch.tensor([0.0, 1.0, 2.0, 0.0, 5.0])
     rows = weights.expand(50_000, 5)
     drawn = draw(lambda: torch.multinomial(rows, 2, replacement=replacement))
@@ -103,7 +103,7 @@ def test_multinomial(replacement):
     assert ((counts - weights / 8).abs() < 6 * torch.sqrt(weights / 8 / 50_000) + 1e-12).all()
 
 
-def test_calls_and_ops_are_independent():
+def test_random_numbers_of_calls_and_ops_are_uncorrelated():
     def correlation(a, b):
         return abs(float(((a - a.mean()) * (b - b.mean())).mean() / (a.std() * b.std())))
 
@@ -138,7 +138,7 @@ class Drawing(torch.nn.Module):
 
 
 @pytest.mark.parametrize("training", [False, True])
-def test_numbers_of_eager_by_an_option(training):
+def test_random_eager_option_gives_numbers_of_eager(training):
     x = torch.randn(5, 7, requires_grad=training)
     torch.manual_seed(3)
     want = Drawing()(x)
@@ -149,7 +149,7 @@ def test_numbers_of_eager_by_an_option(training):
         torch.testing.assert_close(*(torch.autograd.grad(r.sum(), x)[0] for r in (got, want)))
 
 
-def test_numbers_of_eager_by_the_setting_of_inductor():
+def test_inductor_fallback_random_setting_gives_numbers_of_eager():
     with torch._inductor.config.patch(fallback_random=True):
         torch.manual_seed(3)
         got = torch.compile(lambda: torch.rand(9) * 2, backend=tilewright)()

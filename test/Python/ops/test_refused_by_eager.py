@@ -41,7 +41,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_refused_by_eager(name):
+def test_call_rejected_by_eager_raises_the_same_error_type(name):
     function, arguments = REFUSED[name]
     with pytest.raises(Exception) as eager:
         function(*arguments)

@@ -18,13 +18,13 @@ DECISIONS = {
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("name", DECISIONS)
-def test_decisions_are_those_of_eager(name, dtype):
+def test_discontinuous_op_on_rounded_values_equals_eager(name, dtype):
     x = (torch.randn(4096) * 50).to(dtype)
     assert torch.equal(compiled_strictly(DECISIONS[name])(x), DECISIONS[name](x))
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
-def test_doubles_are_rounded_as_in_eager(dtype):
+def test_cast_from_f64_rounds_as_eager(dtype):
     """Casts round twice, through f32. Tests all numbers of the dtype, midpoints, and numbers that f32 rounds to a midpoint."""
     grid = torch.arange(-(1 << 15), 1 << 15, dtype=torch.int32).to(torch.int16).view(dtype).double()
     finite = grid[grid.isfinite()].sort().values

@@ -106,12 +106,12 @@ def elementwise(fn, kinds, dtype="f32", shape=3):
 
 
 @pytest.mark.parametrize("name", UNARY)
-def test_unary_sizes(name):
+def test_unary_op_at_all_sizes_matches_eager(name):
     kind, dtypes = UNARY[name]
     check_sizes(name, elementwise(getattr(torch, name), kind, "f32" if "f32" in dtypes else dtypes[0]))
 
 
-# torch's meta functions and its kernels disagree about the strides of the result: see test_strides_of_eager.
+# torch's meta functions and its kernels disagree about the strides of the result: see test_result_strides_for_transposed_input_equal_eager.
 OTHER_STRIDES = {
     "copysign": (torch.copysign, 2), "floor_divide": (torch.floor_divide, 2), "logsigmoid": (F.logsigmoid, 1),
     "rpow": (SCALARS["rpow"], 1), "pow_scalar": (lambda v: torch.pow(2.5, v), 1),
@@ -125,24 +125,24 @@ def layouts_for(name, otherwise=LAYOUTS):
 
 
 @pytest.mark.parametrize("name", BINARY)
-def test_binary_sizes(name):
+def test_binary_op_at_all_sizes_matches_eager(name):
     kind, dtypes = BINARY[name]
     check_sizes(name, elementwise(getattr(torch, name), kind * 2, "f32" if "f32" in dtypes else dtypes[0]), layouts=layouts_for(name))
 
 
 @pytest.mark.parametrize("name", [name for name, row in OTHER_STRIDES.items() if row])
-def test_strides_of_eager(name):
+def test_result_strides_for_transposed_input_equal_eager(name):
     fn, count = OTHER_STRIDES[name]
     check_cases([(name, fn, [make((3, 16, 2), torch.float32, "n"), transposed(make((3, 16, 2), torch.float32, "n"))][-count:])])
 
 
 @pytest.mark.parametrize("name", ACTIVATIONS)
-def test_activation_sizes(name):
+def test_activation_at_all_sizes_matches_eager(name):
     check_sizes(name, elementwise(ACTIVATIONS[name], "x"), layouts=layouts_for(name))
 
 
 @pytest.mark.parametrize("name", SCALARS)
-def test_scalar_sizes(name):
+def test_op_with_scalar_at_all_sizes_matches_eager(name):
     check_sizes(name, elementwise(SCALARS[name], "x"), layouts=layouts_for(name))
 
 
@@ -150,7 +150,7 @@ SUMS = ("sum", "mean", "cumsum", "logsumexp", "norm")  # tested with positive nu
 
 
 @pytest.mark.parametrize("name", REDUCTIONS)
-def test_reduction_sizes(name):
+def test_reduction_at_all_sizes_matches_eager(name):
     kind = "p" if name.startswith(SUMS) else "x"
     fn = REDUCTIONS[name]
     # Layouts of one row or column make all elements of a reduction equal. topk may return any of equal elements, and
@@ -165,7 +165,7 @@ OF_EQUALS = {"var": lambda v: v.var(-1), "std": lambda v: v.std(-1), "layer_norm
 
 
 @pytest.mark.parametrize("name", OF_EQUALS)
-def test_reduction_of_equal_elements(name):
+def test_reduction_of_equal_elements_matches_eager(name):
     """For equal elements, eager's variance is 0, and eager sums in a tree."""
     fn = OF_EQUALS[name]
     spread = (lambda v, n: v.expand(n, 5)) if name == "sum_first" else (lambda v, n: v[0, :3, None].expand(3, n))
@@ -173,7 +173,7 @@ def test_reduction_of_equal_elements(name):
 
 
 @pytest.mark.parametrize("name", VIEWS)
-def test_view_sizes(name):
+def test_view_op_at_all_sizes_matches_eager(name):
     check_sizes(name, elementwise(VIEWS[name], "x"))
     check_sizes(name + " rows", lambda n: (VIEWS[name], make((n, 5), torch.float32)), sizes=SIZES[1:6])
 
@@ -184,7 +184,7 @@ ROWS = [(family, name) for family, rows in FAMILIES.items() for name in rows]
 
 
 @pytest.mark.parametrize("family,name", ROWS)
-def test_sizes(family, name):
+def test_op_of_each_family_at_all_sizes_matches_eager(family, name):
     # The result of duplicate writes and the order of equal elements are unspecified, so these rows keep the elements.
     layouts = LAYOUTS if family in ("products", "convolutions", "attention") else KEEPING
     check_sizes(name, FAMILIES[family][name], layouts=layouts_for(name, layouts))
@@ -210,14 +210,14 @@ def gradients_of(cases):
 
 
 @pytest.mark.parametrize("name", list(GRADIENTS) + list(ACTIVATIONS))
-def test_gradient_sizes(name):
+def test_gradient_at_all_sizes_matches_eager(name):
     case = GRADIENTS.get(name) or elementwise(ACTIVATIONS[name], "x")
     # Autograd gives each gradient the strides of its input.
     sizes = SIZES[1:] if name == "group_norm" else SIZES  # the size 0 has a separate test below
     check_sizes("gradient of " + name, case, sizes=sizes, layouts=(torch.Tensor.contiguous, stepped, offset), gradients=True)
 
 
-def test_gradient_of_an_empty_group_norm():
+def test_gradient_of_an_empty_group_norm_matches_eager():
     check_sizes("gradient of group_norm", GRADIENTS["group_norm"], sizes=(0,), gradients=True)
 
 
@@ -228,14 +228,14 @@ OTHER_DTYPES += [("view", n, d) for n in ("cat_last", "slice_step", "roll", "fli
 
 
 @pytest.mark.parametrize("table,name,dtype", OTHER_DTYPES)
-def test_other_dtypes(table, name, dtype):
+def test_bf16_and_int64_op_at_all_sizes_matches_eager(table, name, dtype):
     kind = {"unary": UNARY, "binary": BINARY}[table][name][0] if table in ("unary", "binary") else "p" if name.startswith(SUMS) else "x"
     fn = {"reduction": REDUCTIONS, "view": VIEWS}[table][name] if table in ("reduction", "view") else getattr(torch, name)
     check_sizes(name + dtype, elementwise(fn, kind * (2 if table == "binary" else 1), dtype), layouts=KEEPING, relax_integers=dtype == "bf16")
 
 
 @pytest.mark.parametrize("name", ["mm_m", "mm_n", "mm_k", "linear", "bmm", "conv2d", "conv2d_out"])
-def test_products_in_bf16(name):
+def test_bf16_product_at_all_sizes_matches_eager(name):
     rows = CONVOLUTIONS if name.startswith("conv") else PRODUCTS
 
     def case(n):
@@ -246,7 +246,7 @@ def test_products_in_bf16(name):
 
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=lambda f: f.__name__)
-def test_all_sizes_of_a_layout(layout):
+def test_elementwise_op_in_each_layout_at_all_sizes_matches_eager(layout):
     """Tests all pairs of size and layout for two elementwise ops, since the layout does not depend on the op."""
     for fn in (lambda v: v * 2 + 1, lambda v: v.transpose(0, -1).exp()):
         check_sizes(layout.__name__, lambda n, fn=fn: (fn, make((3, n), torch.float32)), layouts=(layout,))
@@ -265,7 +265,7 @@ WRITTEN = {"all": lambda x: x, "every_second": lambda x: x[:, ::2], "columns": l
 
 
 @pytest.mark.parametrize("name", WRITTEN)
-def test_writes_into_strided_inputs(name):
+def test_in_place_write_changes_only_elements_of_strided_input(name):
     """The result is written to the elements of the caller's tensor only."""
     for n in SIZES:
         for layout in KEEPING:
@@ -285,7 +285,7 @@ SYMBOLIC = {"elementwise": lambda x: (x * 2).tanh(), "sum": lambda x: x.sum(-1),
 
 
 @pytest.mark.parametrize("name", SYMBOLIC)
-def test_one_compile_at_all_sizes(name):
+def test_one_dynamic_compile_at_all_sizes_matches_eager(name):
     fn = SYMBOLIC[name]
     compiled = compiled_strictly(fn, dynamic=True)
     with torch.no_grad():
@@ -335,7 +335,7 @@ def taken_apart(target):
     return op is None or op.has_kernel_for_dispatch_key(torch._C.DispatchKey.CompositeImplicitAutograd) or name.endswith("_copy") or name.startswith("lift")
 
 
-def test_every_imported_op_has_a_row():
+def test_every_imported_op_has_a_table_row():
     from tilewright import _tilewright
 
     n = 16
@@ -369,7 +369,7 @@ FLOATS_OF_SIZES = {
 
 
 @pytest.mark.parametrize("fn", FLOATS_OF_SIZES.values(), ids=FLOATS_OF_SIZES)
-def test_floats_that_follow_from_sizes(fn):
+def test_floats_computed_from_symbolic_sizes_match_eager(fn):
     """Found by fuzz (graph 404090): `int(1.5 * size)` was unknown at a call, which was an error."""
     torch._dynamo.reset()
     compiled = compiled_strictly(fn, dynamic=True)
@@ -379,7 +379,7 @@ def test_floats_that_follow_from_sizes(fn):
 
 
 @pytest.mark.parametrize("fn", [lambda x: F.interpolate(x[None], scale_factor=1.3), lambda x: x[:, : round(x.shape[1] / 2)] * 2])
-def test_sizes_that_floats_round_are_left_to_eager(fn):
+def test_sizes_rounded_from_floats_fall_back_to_eager(fn):
     """1.3 is not a fraction with a power of two as denominator, so int(1.3 * n) depends on the rounding of the product."""
     torch._dynamo.reset()
     compiled = torch.compile(fn, backend="tilewright", fullgraph=True, dynamic=True)

@@ -38,7 +38,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_special(name):
+def test_special_function_matches_eager(name):
     fn, arguments = CASES[name]
     for x in arguments:
         if name.startswith("polynomial"):
@@ -59,7 +59,7 @@ EXACT = {  # functions that eager computes inexactly in float64: its Bessel func
 
 
 @pytest.mark.parametrize("name", EXACT)
-def test_special_in_float64(name):
+def test_special_function_in_float64_matches_mpmath(name):
     fn, exact = EXACT[name]
     x = torch.cat([torch.linspace(0.05, 9, 41, dtype=torch.float64), torch.linspace(9, 20, 41, dtype=torch.float64)])
     with torch.no_grad():
@@ -69,11 +69,11 @@ def test_special_in_float64(name):
 
 
 @pytest.mark.parametrize("fn", [torch.lgamma, torch.digamma, torch.erfinv, s.ndtri])
-def test_inverses_in_float64(fn):
+def test_gamma_and_inverse_error_functions_in_f64_match_eager(fn):
     check(fn, torch.linspace(0.1, 0.9, 41, dtype=torch.float64))
 
 
-def test_integers_become_floats():
+def test_special_function_of_integers_matches_eager():
     check(torch.lgamma, torch.arange(1, 30))
     check(s.i0, torch.arange(-5, 6))
     check(torch.erfinv, torch.tensor([True, False]))
@@ -86,12 +86,12 @@ def traced_nodes(fn, *arguments) -> int:
     return max(graph.nodes for graph in tilewright.report())
 
 
-def test_kept_whole_while_traced():
+def test_erfinv_is_not_decomposed_while_traced():
     # If torch decomposed erfinv, it would trace 200 ops with symbolic sizes, which takes seconds.
     assert traced_nodes(torch.erfinv, torch.linspace(-0.9, 0.9, 66).reshape(6, 11)) < 10
 
 
-def test_parts_are_as_large_as_the_result():
+def test_chebyshev_polynomials_of_broadcast_arguments_match_eager():
     x, n = torch.linspace(-0.9, 0.9, 24).reshape(4, 1, 6), torch.arange(5.0).reshape(5, 1)
     check(s.chebyshev_polynomial_t, x, n)
     check(s.chebyshev_polynomial_u, x, torch.tensor(3.0))

@@ -28,7 +28,7 @@ def channels_last(x):
 
 @pytest.mark.parametrize("window", WINDOWS.values(), ids=WINDOWS)
 @pytest.mark.parametrize("layout", [torch.Tensor.contiguous, channels_last, lambda x: x.permute(3, 0, 2, 1)], ids=["nchw", "nhwc", "turned"])
-def test_windows(window, layout):
+def test_as_strided_and_gradient_match_eager(window, layout):
     x = layout(torch.randn(2, 8, 6, 6))
     check(lambda x: torch.as_strided(x, *window) + 1, x)
     check(lambda x: torch.as_strided(x * 2, *window), x)
@@ -37,7 +37,7 @@ def test_windows(window, layout):
 
 
 @pytest.mark.parametrize("name", ["a part", "another order", "overlapping", "a diagonal", "every second"])
-def test_writes(name):
+def test_as_strided_scatter_and_in_place_write_match_eager(name):
     size, stride, offset = WINDOWS[name]
     x, part = torch.randn(2, 8, 6, 6), torch.randn(size)
     if name != "overlapping":  # which of the overlapping elements is kept is unspecified
@@ -54,7 +54,7 @@ def test_writes(name):
         check(in_place, x)
 
 
-def test_memory_of_a_view():
+def test_as_strided_offset_is_relative_to_storage():
     """Offsets are relative to the beginning of the storage, not of the view."""
     x = torch.randn(4, 8, 6)
     check(lambda x: torch.as_strided((x * 2)[1:, 2:], (4, 3), (2, 1), 5), x)
@@ -65,13 +65,13 @@ def test_memory_of_a_view():
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float64, torch.int64, torch.bool])
-def test_dtypes(dtype):
+def test_as_strided_in_each_dtype_matches_eager(dtype):
     x = (torch.randn(9, 11) * 3).to(dtype)
     check(lambda x: torch.as_strided(x.t(), (3, 4), (2, 3), 1), x)
     check(lambda x: torch.as_strided(torch.logical_not(x), (3, 5), (22, 2), 1), x)
 
 
-def test_symbolic_sizes():
+def test_as_strided_with_symbolic_sizes_matches_eager():
     torch._dynamo.reset()
 
     def fn(x):
@@ -88,21 +88,21 @@ def test_symbolic_sizes():
 @pytest.mark.parametrize("x, offset, reason", [(torch.randn(8, 9)[:, ::2], 0, "has gaps or elements in several places"),
                                                (torch.randn(9, 9)[2:], 0, "reaches outside of the 63 elements"),
                                                (torch.randn(9, 9)[:2], 5, "reaches outside of the 18 elements")])  # fmt: skip
-def test_what_cannot_be(x, offset, reason):
+def test_as_strided_outside_of_argument_elements_is_refused(x, offset, reason):
     """A program has no access to elements of an argument's storage that are not elements of the argument."""
     torch._dynamo.reset()
     with pytest.raises(torch._dynamo.exc.BackendCompilerFailed, match=reason):
         compiled_strictly(lambda x: torch.as_strided(x, (3, 3), (7, 1), offset) * 2)(x)
 
 
-def test_results_have_the_strides_of_the_whole_op():
+def test_decomposed_op_results_have_strides_of_eager():
     """The decomposition of adaptive pooling would give a contiguous result; the op keeps channels-last."""
     x = torch.randn(3, 5, 7, 7).contiguous(memory_format=torch.channels_last)
     check(lambda x: torch.nn.functional.adaptive_avg_pool2d(x, 3), x)
     check(torch.diagonal_scatter, torch.randn(3, 4).t()[:3], torch.randn(3))  # memory with gaps
 
 
-def test_results_between_eager_segments_have_them_too():
+def test_results_between_eager_segments_have_strides_of_eager():
     """Results of an op next to attention with heads of symbolic size have eager's strides."""
     from tilewright.backend import tilewright
 
@@ -114,7 +114,7 @@ def test_results_between_eager_segments_have_them_too():
 
 
 @pytest.mark.parametrize("part", [slice(-512, None), slice(-512, -3), slice(-512, 2), slice(-512, None, 2), slice(-3, None), slice(-3, -1)])
-def test_slices_of_symbolic_sizes_that_begin_before_the_first_element(part):
+def test_slice_start_before_first_element_is_clamped(part):
     """Found by lengths.py (xlnet): x[-512:] of fewer elements read memory before x."""
 
     def written(x):
@@ -128,7 +128,7 @@ def test_slices_of_symbolic_sizes_that_begin_before_the_first_element(part):
             torch.testing.assert_close(compiled(x), fn(x), rtol=0, atol=0)
 
 
-def test_a_size_that_a_guard_says_is_one():
+def test_size_that_a_guard_requires_to_be_one_is_broadcast():
     """Found by fuzz (graph 402882): the last chunk has s - 2 * ((s + 2) // 3) rows and is broadcast because torch guards that this
     number is 1. Its rows were read past the end."""
     x, y = torch.randn(5, 5, 3), torch.randn(11, 3)
@@ -137,7 +137,7 @@ def test_a_size_that_a_guard_says_is_one():
 
 
 @pytest.mark.parametrize("wide, narrow", [(torch.int32, torch.int8), (torch.int16, torch.int8), (torch.int64, torch.int16), (torch.float32, torch.bfloat16)])
-def test_one_element_behind_vectors_that_are_truncated(wide, narrow):
+def test_truncating_cast_with_one_element_tail_equals_eager(wide, narrow):
     """Found by fuzz (graph 418917): LLVM 22.1 stores the only active lane of a masked store without truncation (LLVM issue
     179489), which overwrote the first elements of the next row."""
     for rows in (17, 33, 65):
@@ -145,7 +145,7 @@ def test_one_element_behind_vectors_that_are_truncated(wide, narrow):
         check(lambda x: x.t().contiguous().to(narrow), x)
 
 
-def test_what_is_saved_of_a_scan_lies_as_its_result():
+def test_view_of_saved_logcumsumexp_has_strides_of_eager():
     """Found by fuzz (graph 406478): a view of logcumsumexp of a transposed tensor had the strides of the decomposition if the
     result is also saved for the gradient."""
     from tilewright.backend import tilewright
@@ -158,7 +158,7 @@ def test_what_is_saved_of_a_scan_lies_as_its_result():
 
 @pytest.mark.parametrize("start, step", [(0, 2), (1, 2), (1, 3), (4, 5)])
 @pytest.mark.parametrize("size", [7, 17, 33])
-def test_parts_with_a_step(start, step, size):
+def test_slice_scatter_with_step_matches_eager(start, step, size):
     """Replaces every `step`-th element. The last group of `step` elements may be incomplete."""
     x, row = torch.randn(3, size), torch.randn(size, 3, 2)
     parts = torch.randn(3, len(range(start, size, step))), torch.randn(len(range(start, size, step)), 3, 2)
@@ -167,13 +167,13 @@ def test_parts_with_a_step(start, step, size):
     check_gradient(lambda x: (x[:, start::step] * 2).exp(), x)
 
 
-def test_a_part_of_one_element_with_a_step():
+def test_slice_scatter_of_one_element_with_step_matches_eager():
     x = torch.randn(4, 9)
     check(lambda x: x.slice_scatter(x[:, :1] * 2, 1, 8, None, 3), x)
     check(lambda x: x.slice_scatter(x[:, :1] * 2, 1, 2, 4, 3), x)
 
 
 @pytest.mark.parametrize("size", [9, 17, 33])
-def test_parts_with_a_step_of_symbolic_sizes(size):
+def test_slice_scatter_with_step_and_symbolic_size_matches_eager(size):
     x = torch.randn(size, 3, 2)
     check(lambda x: x.slice_scatter(x[1::3] * 2, 0, 1, None, 3) + 1, x, dynamic=True)

@@ -23,7 +23,7 @@ NUMBERS = {
 
 
 @pytest.mark.parametrize("name", NUMBERS)
-def test_numbers_of_sizes(name):
+def test_argument_computed_from_sizes_equals_eager(name):
     torch._dynamo.reset()
     function = NUMBERS[name]
     counter = torch._dynamo.testing.CompileCounter()  # counts the graphs that Dynamo makes with eager
@@ -40,7 +40,7 @@ def test_numbers_of_sizes(name):
     assert graphs <= counter.frame_count
 
 
-def test_a_pad_of_images_to_whole_windows():
+def test_padding_to_whole_windows_equals_eager():
     torch._dynamo.reset()
 
     def function(x):
@@ -74,7 +74,7 @@ WITH_GRADIENTS = {
 
 
 @pytest.mark.parametrize("name", WITH_GRADIENTS)
-def test_gradients_of_symbolic_sizes(name):
+def test_gradient_with_symbolic_sizes_matches_eager(name):
     function, shapes = WITH_GRADIENTS[name]
     torch._dynamo.reset()
     ours = compiled_strictly(function, dynamic=True)

@@ -25,14 +25,14 @@ def make(shape, dtype, kind="x"):
 
 
 @pytest.mark.parametrize("name,dtype", [(n, d) for n, (_, ds) in UNARY.items() for d in ds])
-def test_unary(name, dtype):
+def test_unary_op_matches_eager(name, dtype):
     kind = UNARY[name][0]
     for shape in SHAPES:
         check(getattr(torch, name), make(shape, DTYPES[dtype], kind))
 
 
 @pytest.mark.parametrize("name,dtype", [(n, d) for n, (_, ds) in BINARY.items() for d in ds])
-def test_binary(name, dtype):
+def test_binary_op_matches_eager(name, dtype):
     kind = BINARY[name][0]
     for a, b in [((33, 67), (33, 67)), ((33, 67), (67,)), ((5, 1, 17), (3, 1)), ((), (17,)), ((0, 3), (3,))]:
         check(getattr(torch, name), make(a, DTYPES[dtype], kind), make(b, DTYPES[dtype], kind))
@@ -40,7 +40,7 @@ def test_binary(name, dtype):
 
 @pytest.mark.parametrize("first", ["f32", "bf16", "i64", "bool"])
 @pytest.mark.parametrize("second", ["f64", "f16", "i32", "u8"])
-def test_promotion(first, second):
+def test_promotion_of_two_dtypes_matches_eager(first, second):
     for fn in (torch.add, torch.mul, torch.lt, torch.eq):
         check(fn, make((17,), DTYPES[first], "i"), make((17,), DTYPES[second], "i"))
         check(fn, make((17,), DTYPES[first], "i"), make((), DTYPES[second], "i"))
@@ -48,26 +48,26 @@ def test_promotion(first, second):
 
 @pytest.mark.parametrize("dtype", ["f32", "bf16"])
 @pytest.mark.parametrize("name", ACTIVATIONS)
-def test_activation(name, dtype):
+def test_activation_matches_eager(name, dtype):
     for shape in [(17,), (33, 67)]:
         check(ACTIVATIONS[name], make(shape, DTYPES[dtype]))
 
 
 @pytest.mark.parametrize("name", ACTIVATIONS)
-def test_activation_gradient(name):
+def test_activation_gradient_matches_eager(name):
     check_gradient(ACTIVATIONS[name], make((33, 67), torch.float32))
 
 
 @pytest.mark.parametrize("dtype", ["f32", "bf16", "f16"])
 @pytest.mark.parametrize("name", SCALARS)
-def test_scalar(name, dtype):
+def test_op_with_scalar_matches_eager(name, dtype):
     for shape in [(), (17,), (33, 67)]:
         check(SCALARS[name], make(shape, DTYPES[dtype]))
 
 
 @pytest.mark.parametrize("dtype", ["f32", "bf16", "f64"])
 @pytest.mark.parametrize("name", REDUCTIONS)
-def test_reduction(name, dtype):
+def test_reduction_matches_eager(name, dtype):
     for shape in MATRICES:
         if name in ("var", "std") and shape[-1] == 1:
             continue
@@ -75,13 +75,13 @@ def test_reduction(name, dtype):
 
 
 @pytest.mark.parametrize("name", ["sum_last", "mean_last", "amax", "softmax", "log_softmax", "layer_norm", "var", "cumsum", "logsumexp"])
-def test_reduction_gradient(name):
+def test_reduction_gradient_matches_eager(name):
     check_gradient(REDUCTIONS[name], make((33, 67), torch.float32))
 
 
 @pytest.mark.parametrize("dtype", ["f32", "bf16", "i64"])
 @pytest.mark.parametrize("name", VIEWS)
-def test_view(name, dtype):
+def test_view_op_matches_eager(name, dtype):
     if dtype == "i64" and name in ("linspace", "pad", "full"):
         pytest.xfail("promotes by the default dtype: covered by the floats")
     for shape in [(7, 13), (16, 16), (33, 67)]:
@@ -93,14 +93,14 @@ LAYOUTS = {"transposed": lambda x: x.t(), "sliced": lambda x: x[:, 1:], "strided
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_input_layouts(layout):
+def test_non_contiguous_input_matches_eager(layout):
     x = LAYOUTS[layout](make((33, 67), torch.float32))
     check(lambda a: a * 2 + 1, x)
     check(lambda a: a.sum(-1), x)
     check(lambda a: a.softmax(-1), x)
 
 
-def test_special_values():
+def test_zeros_infinities_nan_and_denormals_match_eager():
     x = torch.tensor([0.0, -0.0, float("inf"), float("-inf"), float("nan"), 1e-40, 3e38, -1.5])
     for name in ("abs", "neg", "exp", "tanh", "sigmoid", "relu", "floor", "round", "sqrt", "isnan", "isinf", "sign", "erf", "log1p"):
         check(getattr(torch, name), x)
@@ -110,7 +110,7 @@ def test_special_values():
     check(lambda a: a + float("nan"), x)
 
 
-def test_sums_over_outer_dimensions():
+def test_sums_over_outer_dimensions_match_eager():
     """Batch statistics reduce 2 x 112 x 112 elements, of which no two are adjacent. The mean is near zero."""
     x = torch.randn(2, 24, 112, 112).to(memory_format=torch.channels_last)
     check(lambda v: (v.mean((0, 2, 3)), v.sum((0, 2, 3)), v.var((0, 2, 3))), x)

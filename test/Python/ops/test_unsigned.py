@@ -60,7 +60,7 @@ def wide(dtype):
 
 @pytest.mark.parametrize("dtype", WIDE, ids=str)
 @pytest.mark.parametrize("name", OF_WIDE)
-def test_of_wide(name, dtype):
+def test_wide_unsigned_op_matches_eager(name, dtype):
     x = wide(dtype)
     try:
         OF_WIDE[name](x)
@@ -70,7 +70,7 @@ def test_of_wide(name, dtype):
 
 
 @pytest.mark.parametrize("dtype", WIDE, ids=str)
-def test_what_eager_has_not_is_no_crash(dtype):
+def test_op_unsupported_by_eager_raises_or_equals_int64(dtype):
     """An op that eager does not support raises an error or gives the result of the same numbers in int64."""
     x = torch.tensor([5, 3, 9, 2, 7] * 5).to(dtype)
     for function in (lambda x: torch.arange(7, dtype=x.dtype).to(torch.int64), lambda x: x.cummax(0).values, lambda x: x.max(), lambda x: x + x, lambda x: x // 2, lambda x: x << 1,
@@ -86,11 +86,11 @@ def test_what_eager_has_not_is_no_crash(dtype):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_unsigned(name):
+def test_uint8_and_bool_op_matches_eager(name):
     check(*CASES[name])
 
 
-def test_a_convolution_whose_kernel_is_symbolic_is_no_crash():
+def test_convolution_with_symbolic_kernel_size_runs_in_eager():
     """Its number of loops would be symbolic, so Tilewright rejects it and eager runs it."""
 
     def convolve(x, w):
