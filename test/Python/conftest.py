@@ -22,12 +22,12 @@ except ImportError:
 _cache = tempfile.TemporaryDirectory(prefix="tilewright-cache-")
 os.environ["TILEWRIGHT_CACHE_DIR"] = _cache.name
 os.environ["TILEWRIGHT_PTXAS"] = "off"  # the fake CUDA driver accepts PTX
-# Tests do not use torch's cache either: a graph that it contains is not imported again (test_kept_by_torch.py uses
-# separate processes).
+# Tests do not use torch's cache either: a graph that it contains is not imported again (test_aot_autograd_cache.py
+# uses separate processes).
 os.environ["TORCHINDUCTOR_AUTOGRAD_CACHE"] = "0"
 
 
-VERIFIED = ("ops", "test_models.py", "test_training.py", "test_training_attention.py", "test_reference.py")
+VERIFIED = ("ops", "test_models.py", "test_training.py", "test_cpu_attention_training.py", "test_reference.py")
 
 
 @pytest.fixture(autouse=True)
@@ -44,11 +44,11 @@ def fresh(request, monkeypatch):
 # tools/test.sh runs one of so many cases of these files, selected by name (harness/shares.py); with --full, all. A
 # manual run also has all of them.
 SHARES = {
-    "ops/test_tables.py": 3, "ops/test_sizes.py": 3, "ops/test_grouped_convolutions.py": 3, "ops/test_quantized.py": 3,
-    "ops/test_attention_dtypes.py": 3, "ops/test_contractions.py": 3, "test_reference.py": 3, "test_training_attention.py": 3,
-    "test_import.py": 2, "test_check.py": 2, "test_plain_exports.py": 3, "ops/test_casts.py": 3, "ops/test_numbers_beside_halves.py": 3,
-    "ops/test_decomposed.py": 2, "ops/test_interleaved.py": 2, "ops/test_extremes.py": 2, "ops/test_channels_last.py": 2, "ops/test_strided.py": 2,
-    "ops/test_special.py": 2, "test_flex_attention.py": 2, "test_cuda_matrix.py": 3, "test_cuda_wgmma.py": 2, "ops/test_random.py": 2, "test_symbols_from_data.py": 2, "test_onnx_microsoft.py": 2, "test_onnx_references.py": 2,
+    "ops/test_tables.py": 3, "ops/test_tile_boundary_sizes.py": 3, "ops/test_grouped_convolutions.py": 3, "ops/test_quantized.py": 3,
+    "ops/test_attention_f16_f64_and_few_rows.py": 3, "ops/test_contractions.py": 3, "test_reference.py": 3, "test_cpu_attention_training.py": 3,
+    "test_model_import.py": 2, "test_check.py": 2, "test_plain_exports.py": 3, "ops/test_casts.py": 3, "ops/test_scalars_with_half_precision.py": 3,
+    "ops/test_decomposed.py": 2, "ops/test_interleaved.py": 2, "ops/test_topk_argmax_and_scans.py": 2, "ops/test_channels_last.py": 2, "ops/test_as_strided.py": 2,
+    "ops/test_special_functions.py": 2, "test_flex_attention.py": 2, "test_cuda_kernel_table.py": 3, "test_cuda_wgmma.py": 2, "ops/test_random.py": 2, "test_data_dependent_sizes.py": 2, "test_onnx_microsoft.py": 2, "test_onnx_references.py": 2,
 }  # fmt: skip
 
 

@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 
 from numbers_rule import check_gradient
-from test_cuda_attention import attend, operands
+from test_cuda_attention_mma import attend, operands
 from test_cuda_wgmma import kinds
 
 

@@ -14,7 +14,7 @@ import torch.nn.functional as F
 
 from numbers_rule import assert_numbers, check, check_gradient
 from test_cuda import PROGRAM, find_ptxas
-from test_cuda_attention import attend, operands
+from test_cuda_attention_mma import attend, operands
 from test_cuda_wgmma import dumped
 
 WHOLE = os.environ.get("TILEWRIGHT_TEST_FULL") == "1"

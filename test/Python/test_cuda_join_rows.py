@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 
 from numbers_rule import check
-from test_cuda_matrix import arch, assert_assembled, schedules  # noqa: F401
+from test_cuda_kernel_table import arch, assert_assembled, schedules  # noqa: F401
 
 
 def rms_norm(x, w, residual, gain):

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 
 from numbers_rule import check
 from test_cuda import PROGRAM
-from test_cuda_matrix import assert_assembled
+from test_cuda_kernel_table import assert_assembled
 
 FULL = os.environ.get("TILEWRIGHT_TEST_FULL") == "1"
 BF16 = torch.bfloat16

@@ -2,7 +2,7 @@
 //
 // Prints one line of JSON for each design. Exit status: 0 if all are estimated, 2 if a file could not be read.
 //
-// Test: test/Python/test_hls_score.py
+// Test: test/Python/test_hls_estimate.py
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/HLS/Estimate/Estimate.h"

@@ -10,7 +10,7 @@
 //
 // A row may have any length and needs no extra memory; each thread reads it once per bit.
 //
-// Test: test/Codegen/NVPTX/sort.mlir, test/Python/test_cuda_matrix.py
+// Test: test/Codegen/NVPTX/sort.mlir, test/Python/test_cuda_kernel_table.py
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/Tile.h"

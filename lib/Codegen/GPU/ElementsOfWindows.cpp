@@ -5,7 +5,7 @@
 //
 // Each line of a window has a separate sum, so that rounding errors do not accumulate along the whole window.
 //
-// Tests: test/Codegen/NVPTX/grouped-convolution.mlir, test/Python/test_cuda_matrix.py
+// Tests: test/Codegen/NVPTX/grouped-convolution.mlir, test/Python/test_cuda_kernel_table.py
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/Tile.h"

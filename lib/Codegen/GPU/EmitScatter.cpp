@@ -14,7 +14,7 @@
 // searches once, where 32 separate threads would each search. Source elements are added in their order, as the op
 // requires. In the schedule `elements`, a thread searches all of the source for one element.
 //
-// Test: test/Target/CUDA/scatter.mlir, test/Python/test_cuda.py (test_scatter_of_rows_matches_eager)
+// Test: test/Codegen/NVPTX/scatter.mlir, test/Python/test_cuda.py (test_scatter_of_rows_matches_eager)
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/Sizes.h"

@@ -6,7 +6,7 @@
 // takes twenty, and would make a softmax of rows in registers compute-bound instead of memory-bound. Below -104 the
 // result is 0, above 89 infinity: these bounds keep l finite. NaN stays NaN.
 //
-// Test: test/Target/CUDA/softmax.mlir, test/Python/test_cuda.py (test_exp_has_an_error_of_at_most_3_ulp)
+// Test: test/Codegen/NVPTX/softmax.mlir, test/Python/test_cuda.py (test_exp_has_an_error_of_at_most_3_ulp)
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/GPU/Exponentials.h"

@@ -14,7 +14,7 @@
 // need no shared memory. If all query heads that share keys have only a few rows (a decoding step), a block has the
 // rows of all of them, so that keys are read once. exp is ex2.approx, with an error of at most 2 ulp.
 //
-// Tests: test/Codegen/NVPTX/attention.mlir, test/Python/test_cuda_attention.py
+// Tests: test/Codegen/NVPTX/attention.mlir, test/Python/test_cuda_attention_mma.py
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/NVPTX/AttentionGradient.h"

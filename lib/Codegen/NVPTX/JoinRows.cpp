@@ -12,7 +12,7 @@
 // This is done only if a tile can have all columns (at most 256), sizes are known, and the cost model predicts more
 // time for two kernels. Wider rows keep separate kernels: docs/decisions/0036-norms-behind-products.md
 //
-// Tests: test/Codegen/NVPTX/join-rows.mlir, test/Python/test_cuda_matrix.py (norm-behind-*)
+// Tests: test/Codegen/NVPTX/join-rows.mlir, test/Python/test_cuda_join_rows.py
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/NVPTX/JoinRows.h"

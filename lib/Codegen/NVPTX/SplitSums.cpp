@@ -16,7 +16,7 @@
 //   %r = call @kernel_0(%x, %into)               // x: 65536 x 64, added up over its rows
 //   ->  %p = call @kernel_0_parts(%x as 256 x 256 x 64, %empty) : 256 x 64 x f32 ; %r = call @kernel_0(%p, %into)
 //
-// Tests: test/Codegen/NVPTX/split-sums.mlir, test/Python/test_cuda_matrix.py (split-*)
+// Tests: test/Codegen/NVPTX/split-sums.mlir, test/Python/test_cuda_kernel_table.py (split-*)
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/NVPTX/SplitSums.h"

@@ -5,7 +5,7 @@
 //   start >= 0        offset = start
 //   start < 0         offset = size + start, or 0 if that is negative; torch's guards have fixed which of the two
 //
-// Tests: test/Python/ops/test_sizes.py, test/Python/ops/test_strided.py
+// Tests: test/Python/ops/test_tile_boundary_sizes.py, test/Python/ops/test_as_strided.py
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/ATen/Indexing.h"

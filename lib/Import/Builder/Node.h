@@ -36,7 +36,7 @@ public:
 
 /// How eager reads a number in an op with f16 or bf16 tensors: rounded to their type first (sums, comparisons,
 /// remainders, powers), or not (products, quotients). ATen's CPU kernels differ from op to op;
-/// test_numbers_beside_halves.py compares each.
+/// test_scalars_with_half_precision.py compares each.
 enum class Numbers { Rounded, Unrounded };
 
 class Node {

@@ -80,7 +80,7 @@ def test_conv2d_and_gradient_match_eager(name, dtype):
 
 @pytest.mark.parametrize("dtype, channels", [(torch.float32, 1024), (torch.bfloat16, 2048), (torch.float16, 2048)])
 def test_conv2d_of_pixels_with_4096_byte_stride_matches_eager(dtype, channels):
-    """If pixels have a stride of 4096 bytes, the kernel processes fewer of them at a time (lib/Target/CPU/MicroKernel.cpp)."""
+    """If pixels have a stride of 4096 bytes, the kernel processes fewer of them at a time (lib/Codegen/CPU/MicroKernels/MicroKernel.cpp)."""
     x, w = torch.randn(1, channels, 7, 6).to(dtype), torch.randn(64, channels, 1, 1).to(dtype)
     check(F.conv2d, x.contiguous(memory_format=torch.channels_last), w)
     check(lambda x, w: F.conv2d(x, w, stride=2), x[:, : channels // 2].contiguous(memory_format=torch.channels_last), w[:, : channels // 2])

@@ -9,7 +9,7 @@
 // the previous vector, then with the running value, which does. As in eager, a running sum or product of f32 is kept
 // in f64.
 //
-// Tests: test/Codegen/CPU/Vectorize/expand-loops.mlir, test/Python/ops/test_extremes.py
+// Tests: test/Codegen/CPU/Vectorize/expand-loops.mlir, test/Python/ops/test_topk_argmax_and_scans.py
 //
 //===----------------------------------------------------------------------------===//
 #include "lib/Codegen/CPU/Vectorize/ScanLoops.h"

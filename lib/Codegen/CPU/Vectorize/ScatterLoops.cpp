@@ -15,7 +15,7 @@
 // accumulated in memory. An op that computes the rows only for this scatter is fused into it (RowMaker.h), and rows of
 // indexed tables are prefetched.
 //
-// Tests: test/Codegen/CPU/Vectorize/expand-loops.mlir, test/Python/ops/test_scatter_makers.py
+// Tests: test/Codegen/CPU/Vectorize/expand-loops.mlir, test/Python/ops/test_scatter_of_fused_producers.py
 //
 //===----------------------------------------------------------------------------===//
 #include "lib/Codegen/CPU/Vectorize/ScatterLoops.h"

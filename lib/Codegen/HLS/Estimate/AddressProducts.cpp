@@ -8,7 +8,7 @@
 //  - otherwise a separate product, in logic while both operands are narrow, in a DSP beyond that.
 // An index divided by a number of banks is a product by the reciprocal, which is one bit wider than the index.
 //
-// Test: test/Python/test_hls_score.py
+// Test: test/Python/test_hls_estimate.py
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/HLS/Estimate/Estimate.h"

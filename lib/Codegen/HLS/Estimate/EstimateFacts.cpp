@@ -1,6 +1,6 @@
 //===- EstimateFacts.cpp - cycles and resources of a design ----------------------------------===//
 //
-// Test: test/Python/test_hls_score.py
+// Test: test/Python/test_hls_estimate.py
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/HLS/Estimate/Estimate.h"

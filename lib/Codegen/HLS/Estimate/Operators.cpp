@@ -6,7 +6,7 @@
 // nests, shared operands and queues, are fitted to one half of the public designs (test/Conformance/hls/hls_score.py),
 // weighted by 1 / size. Rows of other widths, and of functions that no public design uses, are assumptions.
 //
-// Test: test/Python/test_hls_score.py
+// Test: test/Python/test_hls_estimate.py
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/HLS/Estimate/Operators.h"

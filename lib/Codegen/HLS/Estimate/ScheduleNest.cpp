@@ -5,7 +5,7 @@
 // the limit, the additions on the element's path become quick ones. A sum that may be reassociated is one tree, and the
 // element that the next iteration waits for passes through its levels.
 //
-// Test: test/Python/test_hls_score.py
+// Test: test/Python/test_hls_estimate.py
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/HLS/Estimate/Estimate.h"

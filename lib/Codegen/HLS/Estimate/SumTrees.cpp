@@ -2,7 +2,7 @@
 //
 // The rules are derived from the order in which reports of public designs list additions, and which of them are quick.
 //
-// Test: test/Python/test_hls_score.py
+// Test: test/Python/test_hls_estimate.py
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/HLS/Estimate/SumTrees.h"

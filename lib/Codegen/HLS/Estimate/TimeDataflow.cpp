@@ -4,7 +4,7 @@
 // loop counter that is fixed by conditions of all accesses takes only those values. The times of all elements of a
 // queue are kept, so that a task may run ahead of its readers as far as the depth allows.
 //
-// Test: test/Python/test_hls_score.py
+// Test: test/Python/test_hls_estimate.py
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/HLS/Estimate/TimeDataflow.h"

@@ -52,7 +52,7 @@ BAD_DISTRIBUTIONS = {
 def refused_alike(compiled, function, bad, text):
     with pytest.raises(RuntimeError) as theirs:
         function(*bad)
-    with pytest.raises(RuntimeError, match=r"test_errors_of_data.py:\d+|functional.py:\d+") as ours:
+    with pytest.raises(RuntimeError, match=r"test_data_dependent_errors.py:\d+|functional.py:\d+") as ours:
         compiled(*bad)
     assert text in str(theirs.value) and text in str(ours.value)
 
@@ -76,7 +76,7 @@ def test_decreasing_embedding_bag_offsets_are_refused():
         compiled = compiled_strictly(lambda offsets: F.embedding_bag(rows, weight, offsets, mode=mode))
         good = torch.tensor([0, 1, 1])
         torch.testing.assert_close(compiled(good), F.embedding_bag(rows, weight, good, mode=mode), rtol=1e-6, atol=1e-6)
-        with pytest.raises(RuntimeError, match=r"offsets of embedding_bag must not fall: .*test_errors_of_data.py:\d+"):
+        with pytest.raises(RuntimeError, match=r"offsets of embedding_bag must not fall: .*test_data_dependent_errors.py:\d+"):
             compiled(torch.tensor([0, 2, 1]))
 
 
