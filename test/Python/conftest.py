@@ -27,6 +27,25 @@ os.environ["TILEWRIGHT_PTXAS"] = "off"  # the fake CUDA driver accepts PTX
 os.environ["TORCHINDUCTOR_AUTOGRAD_CACHE"] = "0"
 
 
+def is_plain(value) -> bool:
+    """Returns True for values whose text is the same in every process: numbers, strings, dtypes, and tuples, lists and
+    dicts of them."""
+    if isinstance(value, (tuple, list)):
+        return all(map(is_plain, value))
+    if isinstance(value, dict):
+        return all(is_plain(part) for item in value.items() for part in item)
+    return value is None or isinstance(value, (bool, int, float, str, torch.dtype, torch.memory_format))
+
+
+def pytest_make_parametrize_id(config, val, argname):
+    """Names a dtype, sizes or options in a test's id by its value: "float32" and "(2, 3)" instead of "dtype0" and
+    "sizes1"."""
+    if not isinstance(val, (torch.dtype, torch.memory_format, tuple, list, dict)) or not is_plain(val):
+        return None
+    text = str(val).replace("torch.", "")
+    return text if len(text) <= 80 else None
+
+
 VERIFIED = ("ops", "test_models.py", "test_training.py", "test_cpu_attention_training.py", "test_reference.py")
 
 

@@ -40,7 +40,7 @@ NATIVE = {
     "wider": (lambda a, b: (a.to(torch.complex128) * a, a * b), (z(4, 6), z(1, dtype=torch.complex128)[0])),
     "a constant": (lambda a: a * torch.tensor([1j, 2.0, 3]), (torch.randn(4, 3),)), "rows": (lambda a, i: a[i] * 2, (z(4, 3), torch.tensor([1, 2]))),
     "an argument that is a conjugate": (lambda a: a * 2 + 1j, (z(4, 6).conj(),)), "an argument": (lambda a: (a, a + 1), (z(4, 6),)),
-    "places": (lambda a, i: (a.gather(0, i), a.new_zeros(3) + a[0, :3], a.index_put((i[0],), a[1]), a.new_full((2,), 1j)), (z(4, 3), torch.tensor([[1, 2, 0], [3, 3, 3]]))),
+    "indices": (lambda a, i: (a.gather(0, i), a.new_zeros(3) + a[0, :3], a.index_put((i[0],), a[1]), a.new_full((2,), 1j)), (z(4, 3), torch.tensor([[1, 2, 0], [3, 3, 3]]))),
     "diagonals": (lambda a, b: ((s := a @ a.mT).diagonal(1) * 2, s[None].diagonal(-1, 2, 1) + 1, s.diagonal_scatter(b), a.unfold(1, 3, 2) * 2), (z(4, 6), z(4, seed=1))),
     "copied": (lambda a, x: (torch.zeros_like(a).copy_(x), torch.zeros_like(a).copy_(a[0])), (z(4, 3), torch.randn(4, 3))),
     "written parts": (lambda a, b: (a.select_scatter(b[0], 0, 2), a.slice_scatter(b[:2], 0, 1, 3)), (z(4, 3), z(4, 3, seed=1))),
@@ -101,7 +101,7 @@ ALIASES = {
     "parts of an argument": lambda a: (a[1:], a[0, 1:], a.real, a.imag, a.t(), a + 0), "an argument's pairs": lambda a: (torch.view_as_real(a)[..., 0], a),
     "parts of a result": lambda a: (b := a * 2, b[1:], b.real), "a part alone": lambda a: (a * 2)[1:, ::2], "of real numbers": lambda a: torch.view_as_complex(torch.view_as_real(a)[:, 1:]),
     "at symbols": lambda a: (a.narrow(1, 1, 2), a[: a.shape[0] // 2], a[None].expand(3, -1, -1), a.unflatten(1, (2, -1))),
-    "turned": lambda a: (a.t() * 2)[1:], "a diagonal": lambda a: (lambda b: (b.diagonal(), b))(torch.zeros_like((a @ a.mT).t())),
+    "transposed": lambda a: (a.t() * 2)[1:], "a diagonal": lambda a: (lambda b: (b.diagonal(), b))(torch.zeros_like((a @ a.mT).t())),
     "of a permuted argument": lambda a: torch.where(torch.zeros_like(b := a.reshape(2, 6, 2).permute(1, 2, 0)).sum().abs() > 6, 0, b),
 }  # fmt: skip
 

@@ -245,7 +245,7 @@ def test_ptx_check_finds_damage_with_several_tiles_per_block(damage, tmp_path):
 # For blocks of a cluster, each of which loads its half of B to both: parts that a single block would not need.
 DAMAGE_IN_CLUSTERS = {
     "nothing": (r"", "", ""),
-    "the other block is not told of an empty slot": (r"(mapa\.shared::cluster\.u32 there, [^,]*), [^;]*;", r"\1, 0;", "deadlock"),
+    "the other block is not notified of an empty slot": (r"(mapa\.shared::cluster\.u32 there, [^,]*), [^;]*;", r"\1, 0;", "deadlock"),
     "the other block's warps are not waited for": (r"(mbarrier\.init[^\n]*), 8;", r"\1, 4;", "while an asynchronous operation may still be at it"),
     "half of B is not waited for": (r"(expect_tx[^\n]*), 24576;", r"\1, 16384;", "async-not-waited"),
     "B's half is loaded to one block": (r"\.multicast::cluster( [^;]*), %rs\d+;", r"\1;", "deadlock"),

@@ -14,13 +14,13 @@ from tilewright.backend import tilewright
 LAYOUTS = {
     "apart": lambda: (torch.zeros(4), torch.zeros(4)),
     "overlapping": lambda: (lambda x: (x[:4], x[2:6]))(torch.zeros(8)),
-    "at another place": lambda: (lambda x: (x[1:5], x[2:6]))(torch.zeros(8)),
+    "at another offset": lambda: (lambda x: (x[1:5], x[2:6]))(torch.zeros(8)),
     "in larger memory": lambda: (lambda x: (x[:4], x[2:6]))(torch.zeros(9)),
     "the same": lambda: (lambda x: (x[:4], x[:4]))(torch.zeros(8)),
     "disjoint": lambda: (lambda x: (x[:4], x[4:]))(torch.zeros(8)),
     "interleaved": lambda: (lambda x: (x[::2], x[1::2]))(torch.zeros(8)),
 }
-ORDERS = [("apart", "overlapping", "disjoint", "overlapping", "the same"), ("overlapping", "apart", "at another place", "in larger memory", "overlapping"),
+ORDERS = [("apart", "overlapping", "disjoint", "overlapping", "the same"), ("overlapping", "apart", "at another offset", "in larger memory", "overlapping"),
           ("the same", "apart", "overlapping"), ("disjoint", "disjoint", "overlapping"), ("disjoint", "interleaved", "overlapping")]  # fmt: skip
 
 

@@ -27,7 +27,7 @@ def channels_last(x):
 
 
 @pytest.mark.parametrize("window", WINDOWS.values(), ids=WINDOWS)
-@pytest.mark.parametrize("layout", [torch.Tensor.contiguous, channels_last, lambda x: x.permute(3, 0, 2, 1)], ids=["nchw", "nhwc", "turned"])
+@pytest.mark.parametrize("layout", [torch.Tensor.contiguous, channels_last, lambda x: x.permute(3, 0, 2, 1)], ids=["nchw", "nhwc", "permuted"])
 def test_as_strided_and_gradient_match_eager(window, layout):
     x = layout(torch.randn(2, 8, 6, 6))
     check(lambda x: torch.as_strided(x, *window) + 1, x)

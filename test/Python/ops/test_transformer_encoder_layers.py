@@ -16,7 +16,7 @@ CAUSAL = nn.Transformer.generate_square_subsequent_mask(9)
 
 CASES = {
     "first norms": (dict(norm_first=True), dict()), "gelu": (dict(activation="gelu"), dict()),
-    "padding": (dict(), dict(src_key_padding_mask=PADDING)), "nothing to look at": (dict(), dict(src_key_padding_mask=NOTHING)),
+    "padding": (dict(), dict(src_key_padding_mask=PADDING)), "all keys masked": (dict(), dict(src_key_padding_mask=NOTHING)),
     "causal": (dict(norm_first=True), dict(src_mask=CAUSAL)), "boolean": (dict(), dict(src_mask=CAUSAL < 0)),
 }  # fmt: skip
 ATTENTION = {"weights": (True, True, None, None), "no weights": (False, True, None, None), "of each head": (True, False, None, None),
