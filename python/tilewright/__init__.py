@@ -1,4 +1,4 @@
-"""Tilewright: torch.compile(model, backend="tilewright"). The backend itself is tilewright.backend.tilewright."""
+"""Tilewright: torch.compile(model, backend="tilewright"). The backend itself is tilewright.dynamo.backend.tilewright."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from importlib.metadata import entry_points
 
 from . import _tilewright
 from .any_batch import any_batch
-from .decompositions import register_decomposition
-from .exported import ExportError, export
-from .lowerings import LoweringError, register_lowering
-from .report import repack, report
+from .decompositions.lowerings import LoweringError, register_lowering
+from .decompositions.table import register_decomposition
+from .export import ExportError, export
+from .reports.report import repack, report
 
 IndexOutOfRange = _tilewright.IndexOutOfRange  # Derives from IndexError and RuntimeError: eager's operators raise either of them.
 
@@ -20,7 +20,7 @@ def _register_backend() -> None:
     if not any(point.name == "tilewright" for point in entry_points(group="torch_dynamo_backends")):
         from torch._dynamo.backends import registry
 
-        from .backend import tilewright
+        from .dynamo.backend import tilewright
 
         if "tilewright" not in registry._COMPILER_FNS:
             registry.register_backend(tilewright, name="tilewright")
@@ -45,7 +45,7 @@ def import_to_text(gm, _inputs=None, static=()) -> str:
 
     Raises a RuntimeError with all reasons if the importer refuses ops.
     """
-    from .walker import walk
+    from .fx.walker import walk
 
     imported = walk(gm, static)
     if imported.refusals:

@@ -1,6 +1,6 @@
 """Measures how the memory of a process grows: 20,000 calls of a compiled model, then 200 compilations of it, inference
 and training alternately, after as many as there are kinds of them. torch itself keeps memory of every compilation
-(see tilewright/after_reset.py). For comparison, the same can be printed for the backend aot_eager.
+(see tilewright/dynamo/after_reset.py). For comparison, the same can be printed for the backend aot_eager.
 
     python test/Conformance/growth.py [--calls N] [--compiles N] [--backend tilewright]
 """

@@ -68,7 +68,7 @@ def measure(name: str, last: int, using: str) -> dict:
     from torch._dynamo.utils import counters
     from trial import Trial, compare
 
-    from tilewright.backend import tilewright as backend
+    from tilewright.dynamo.backend import tilewright as backend
 
     architecture = architectures()[name]
     trial = Trial(dataclasses.replace(architecture, arguments=with_positions(architecture.arguments, last)), "inference")

@@ -24,7 +24,7 @@ def measure(layers: int) -> dict:
     import torch
     from transformers import BertConfig, BertModel
 
-    from tilewright.backend import tilewright
+    from tilewright.dynamo.backend import tilewright
 
     warnings.simplefilter("ignore")
     torch.manual_seed(0)

@@ -10,7 +10,7 @@ import time
 
 import torch
 
-import tilewright.backend
+import tilewright.dynamo.backend
 
 
 def main():
@@ -18,7 +18,7 @@ def main():
     caught = []
 
     def keep(graph, inputs, **options):
-        caught.append((tilewright.backend.tilewright(graph, inputs, **options)))
+        caught.append((tilewright.dynamo.backend.tilewright(graph, inputs, **options)))
         return caught[-1]
 
     x = torch.zeros(16)

@@ -241,9 +241,9 @@ def tensors_on_the_gpu():
     from torch._subclasses import FakeTensorMode
     from torch.fx.experimental.proxy_tensor import make_fx
 
-    from tilewright.compiled import Program
+    from tilewright.fx.walker import walk
     from tilewright.options import read_options
-    from tilewright.walker import walk
+    from tilewright.runtime.compiled import Program
 
     def traced(fn, *inputs):
         with FakeTensorMode(allow_non_fake_inputs=True):
@@ -286,9 +286,10 @@ def mixed():
     from torch._subclasses import FakeTensorMode
     from torch.fx.experimental.proxy_tensor import make_fx
 
-    from tilewright import backend, devices
+    from tilewright.dynamo import backend
+    from tilewright.fx import devices
+    from tilewright.fx.origin import Origin
     from tilewright.options import read_options
-    from tilewright.origin import Origin
 
     compiled_for, done = [], []
 
@@ -349,8 +350,8 @@ def mixed_ops():
     from torch._subclasses import FakeTensorMode
     from torch.fx.experimental.proxy_tensor import make_fx
 
-    from tilewright.devices import devices_of, make_transfers
-    from tilewright.walker import walk
+    from tilewright.fx.devices import devices_of, make_transfers
+    from tilewright.fx.walker import walk
 
     with FakeTensorMode(allow_non_fake_inputs=True):
         gm = make_fx(lambda x, i: [torch.ops.aten.index.Tensor(torch.exp(x), [i]), x.sum().to("cpu")], tracing_mode="fake")(

@@ -72,7 +72,7 @@ def first_tensor(value):
 def graphs_of(name, dtype=torch.float32, training=False, dynamic=False, decompose=True):
     """Returns [(kind, import text or error)] of every graph of the model."""
     import tilewright
-    from tilewright.decompositions import decompositions
+    from tilewright.decompositions.table import decompositions
 
     torch._dynamo.reset()
     torch.manual_seed(0)

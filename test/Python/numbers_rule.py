@@ -73,14 +73,14 @@ def assert_numbers(results, eager, reference, relax_integers=False, names=(), ep
 
 def compiled_strictly(fn, **arguments):
     """Compiles `fn` as a whole, or raises an error."""
-    from tilewright.backend import tilewright
+    from tilewright.dynamo.backend import tilewright
 
     return torch.compile(fn, backend=tilewright, options={"strict": True}, fullgraph=True, **arguments)
 
 
 def check(fn, *inputs, relax_integers=False, dynamic=None, eps=0.0):
     """Compiles `fn` strictly and compares. Inputs may have any dtype and strides."""
-    from tilewright.backend import tilewright
+    from tilewright.dynamo.backend import tilewright
 
     torch._dynamo.reset()
     with torch.no_grad():
@@ -118,7 +118,7 @@ def check_drawn(fn, draw, **arguments):
 
 def check_gradient(fn, *inputs):
     """Checks the gradients by all floating-point inputs of the sum of fn's results, weighted by fixed numbers."""
-    from tilewright.backend import tilewright
+    from tilewright.dynamo.backend import tilewright
 
     torch._dynamo.reset()
 

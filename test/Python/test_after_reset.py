@@ -1,4 +1,4 @@
-"""Memory that compilations still hold after torch._dynamo.reset(): python/tilewright/after_reset.py."""
+"""Memory that compilations still hold after torch._dynamo.reset(): python/tilewright/dynamo/after_reset.py."""
 
 import gc
 import weakref
@@ -11,8 +11,8 @@ from torch._guards import TracingContext
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 import tilewright
-from tilewright.after_reset import FAKE_RESULTS, leftovers
-from tilewright.backend import tilewright as backend
+from tilewright.dynamo.after_reset import FAKE_RESULTS, leftovers
+from tilewright.dynamo.backend import tilewright as backend
 
 
 def managers() -> set[int]:
@@ -107,7 +107,7 @@ def test_cache_of_fake_tensor_results_is_bounded(monkeypatch):
     assert 0 < few <= FAKE_RESULTS
     torch._dynamo.reset()
     assert FakeTensorMode.cache_info().size in (few, 0)  # torch 2.15 clears it itself
-    monkeypatch.setattr("tilewright.after_reset.FAKE_RESULTS", few - 1)
+    monkeypatch.setattr("tilewright.dynamo.after_reset.FAKE_RESULTS", few - 1)
     train(model, 2)
     torch._dynamo.reset()
     assert FakeTensorMode.cache_info().size == 0

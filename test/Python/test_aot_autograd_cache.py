@@ -136,7 +136,7 @@ def test_changed_python_file_misses_the_cache(process, tmp_path):
 
     process("inference")
     shutil.copytree(pathlib.Path(tilewright.__file__).parent, tmp_path / "changed" / "tilewright")
-    with open(tmp_path / "changed" / "tilewright" / "decompositions.py", "a") as file:
+    with open(tmp_path / "changed" / "tilewright" / "decompositions" / "table.py", "a") as file:
         file.write("\n# another decomposition\n")
     told = process("inference", package=str(tmp_path / "changed"))
     assert told["hit"] == 0 and told["miss"] == 1
@@ -177,9 +177,9 @@ def test_saving_a_function_with_check_or_freeze_is_refused(options):
 
 def test_build_identity_covers_all_python_files():
     """A changed decomposition invalidates torch's cache entries. In a build tree, its folder is a link."""
-    from tilewright.kept_by_torch import own_files
+    from tilewright.dynamo.aotautograd_cache import own_files
 
-    assert {"backend.py", "decomposed/attention.py", "bench/tuning_chart.py"} <= {name for name, _ in own_files()}
+    assert {"export.py", "dynamo/backend.py", "decompositions/attention.py", "bench/tuning_chart.py"} <= {name for name, _ in own_files()}
 
 
 def test_constants_are_pickled_outside_of_fake_tensor_mode(monkeypatch):

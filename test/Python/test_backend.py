@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 import tilewright
-from tilewright.backend import UnsupportedError, tilewright as backend
+from tilewright.dynamo.backend import UnsupportedError, tilewright as backend
 
 
 def compiled(fn, **arguments):
@@ -257,9 +257,9 @@ def test_wrong_arguments_are_refused_by_the_call():
 
     with torch.no_grad():
         torch.compile(double, backend=aot_autograd(fw_compiler=capture, inference_compiler=capture))(torch.ones(3))
-    from tilewright.compiled import build
+    from tilewright.fx.walker import walk
     from tilewright.options import CompileOptions
-    from tilewright.walker import walk
+    from tilewright.runtime.compiled import build
 
     call = build(walk(seen[0][0]), CompileOptions())
     assert torch.equal(call([torch.ones(3)])[0], torch.full((3,), 3.0))

@@ -8,10 +8,10 @@ import pytest
 import torch
 
 import tilewright
-from tilewright.backend import tilewright as backend
-from tilewright.compiled import build
+from tilewright.dynamo.backend import tilewright as backend
+from tilewright.fx.walker import walk
 from tilewright.options import CompileOptions
-from tilewright.walker import walk
+from tilewright.runtime.compiled import build
 
 
 def run(fn, *arguments, **options):
@@ -85,7 +85,7 @@ COMPLEX = torch.randn(4, dtype=torch.complex64)
 def test_unsupported_dtype_or_device_runs_in_eager_with_reason(fn, argument, text):
     with pytest.raises(Exception, match=r"(?s)strict mode.*" + text + r".*test_bad_input\.py:\d+"):
         run(fn, argument, strict=True)
-    from tilewright import compiled as module
+    from tilewright.runtime import compiled as module
 
     module._warned.clear()
     with pytest.warns(UserWarning, match=r"(?s)run in eager.*" + text):

@@ -11,10 +11,10 @@ import torch.nn.functional as F
 from torch import nn
 
 import tilewright
-from tilewright import check
+from tilewright.dynamo import check
 from models import MODELS
-from tilewright.backend import tilewright as backend
-from tilewright.check import difference
+from tilewright.dynamo.backend import tilewright as backend
+from tilewright.dynamo.check import difference
 
 HERE = pathlib.Path(__file__)
 BROKEN = pathlib.Path(tilewright.__file__).parents[2] / "lib" / "tilewright_broken_target.so"
@@ -154,7 +154,7 @@ class SwappedGraph:
 ])  # fmt: skip
 def test_eager_check_names_the_node_of_a_wrong_importer_row(monkeypatch, wrong, right, fn):
     from tilewright import _tilewright
-    from tilewright.check import CheckError
+    from tilewright.dynamo.check import CheckError
 
     x = torch.randn(9, 17)
     with torch.no_grad():
@@ -170,7 +170,7 @@ def test_eager_check_names_the_node_of_a_wrong_importer_row(monkeypatch, wrong, 
 def test_eager_check_finds_a_wrong_view(monkeypatch):
     """In a compiled graph, torch makes a view of an argument; alone, the view is imported."""
     from tilewright import _tilewright
-    from tilewright.check import CheckError
+    from tilewright.dynamo.check import CheckError
 
     class Wrong(SwappedGraph):
         real = _tilewright.Graph

@@ -1,4 +1,4 @@
-"""Complex numbers as pairs (python/tilewright/pairs.py): ops that are native, and ops that stay complex, with views
+"""Complex numbers as pairs (python/tilewright/fx/pairs.py): ops that are native, and ops that stay complex, with views
 around them."""
 
 import warnings

@@ -14,7 +14,7 @@ import torch.nn.functional as F
 
 from models import MODELS, first_tensor
 from numbers_rule import assert_numbers, check, check_gradient
-from tilewright.backend import tilewright
+from tilewright.dynamo.backend import tilewright
 
 EPILOGUES = {
     "none": lambda y, bias, residual: y,

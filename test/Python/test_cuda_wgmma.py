@@ -13,7 +13,7 @@ import torch.nn.functional as F
 
 from numbers_rule import assert_numbers, check
 from test_cuda import EPILOGUES, PRODUCT, PROGRAM, find_ptxas, product, small
-from tilewright.backend import tilewright
+from tilewright.dynamo.backend import tilewright
 
 
 @pytest.fixture(autouse=True)

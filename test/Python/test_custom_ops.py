@@ -4,7 +4,8 @@ import pytest
 import torch
 
 import tilewright
-from tilewright import decompositions, lowerings
+from tilewright.decompositions import lowerings, table
+from tilewright.dynamo import aotautograd_cache
 
 
 def define_scale():
@@ -26,7 +27,7 @@ def define_scale():
 @pytest.fixture
 def library(monkeypatch):
     """Defines mylib::scale, with a fake implementation and a gradient. Registrations are removed afterwards."""
-    monkeypatch.setattr(decompositions, "_registered", {})
+    monkeypatch.setattr(table, "registered", {})
     define_scale()
     tilewright.report(clear=True)
     yield torch.ops.tilewright_test.scale
@@ -65,12 +66,12 @@ def test_custom_op_with_decomposition_is_native(library, overload):
     assert [graph.kind for graph in tilewright.report()] == ["forward", "backward"] and not refused()
 
 
-def test_decomposition_changes_the_cache_key(library):
-    before = decompositions.registered_digest()
+def test_another_decomposition_is_another_key(library):
+    before = aotautograd_cache.registered_digest()
     tilewright.register_decomposition(library, lambda x, factor: x * factor + 1)
-    first = decompositions.registered_digest()
+    first = aotautograd_cache.registered_digest()
     tilewright.register_decomposition(library, lambda x, factor: x * factor + 2)
-    assert len({before, first, decompositions.registered_digest()}) == 3
+    assert len({before, first, aotautograd_cache.registered_digest()}) == 3
 
 
 def test_invalid_registration_of_a_decomposition_is_refused():
@@ -84,8 +85,8 @@ def test_invalid_registration_of_a_decomposition_is_refused():
 
 @pytest.mark.parametrize("requires_grad", [False, True])
 @pytest.mark.parametrize("decomposition", [lambda x: x.t(), lambda x: x.t().t().t()], ids=["view", "views"])
-def test_decomposition_that_returns_a_view_does_not_alias_the_argument(monkeypatch, decomposition, requires_grad):
-    monkeypatch.setattr(decompositions, "_registered", {})
+def test_a_decomposition_that_ends_in_a_view_gives_a_tensor_of_its_own(monkeypatch, decomposition, requires_grad):
+    monkeypatch.setattr(table, "registered", {})
 
     @torch.library.custom_op("tilewright_test::turned", mutates_args=())
     def turned(x: torch.Tensor) -> torch.Tensor:
@@ -192,10 +193,10 @@ def test_invalid_lowering_raises_lowering_error(lowered, said):
     assert isinstance(cause, tilewright.LoweringError) and "tilewright_test.scale.default" in str(cause) and "test_custom_ops.py" in str(cause)
 
 
-def test_lowering_changes_the_cache_key(lowered):
-    before = decompositions.registered_digest()
+def test_lowerings_are_part_of_the_key(lowered):
+    before = aotautograd_cache.registered_digest()
     lowered(scale_and_one)
-    assert decompositions.registered_digest() != before
+    assert aotautograd_cache.registered_digest() != before
     with pytest.raises(TypeError, match="a lowering is registered for an operator"):
         tilewright.register_lowering(torch.sin, scale_and_one)
     with pytest.raises(TypeError, match="is a function of its arguments, not 'text'"):

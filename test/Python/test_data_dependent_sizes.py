@@ -3,10 +3,10 @@
 import pytest
 import torch
 
-from tilewright.backend import tilewright
-from tilewright.compiled import build
-from tilewright.walker import Imported
-from tilewright.recording import RecordedGraph
+from tilewright.dynamo.backend import tilewright
+from tilewright.fx.recording import RecordedGraph
+from tilewright.fx.walker import Imported
+from tilewright.runtime.compiled import build
 
 X = torch.arange(1.0, 10.0)
 

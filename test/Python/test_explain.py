@@ -14,7 +14,7 @@ import pytest
 import torch
 
 import tilewright
-from tilewright.backend import tilewright as backend
+from tilewright.dynamo.backend import tilewright as backend
 
 PROGRAM = textwrap.dedent("""
     import torch

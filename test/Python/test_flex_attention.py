@@ -1,4 +1,4 @@
-"""flex_attention: scores and masks that are functions of indices (python/tilewright/flex.py)."""
+"""flex_attention: scores and masks that are functions of indices (python/tilewright/fx/flex.py)."""
 
 import warnings
 

@@ -7,8 +7,9 @@ import pytest
 import torch
 
 from numbers_rule import assert_numbers, compiled_strictly, leaves
-from tilewright import _tilewright, compiled as compiled_module
-from tilewright.backend import tilewright
+from tilewright import _tilewright
+from tilewright.dynamo.backend import tilewright
+from tilewright.runtime import compiled as compiled_module
 
 E4M3, E5M2 = torch.float8_e4m3fn, torch.float8_e5m2
 KINDS = {"e4m3": E4M3, "e5m2": E5M2}

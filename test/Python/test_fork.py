@@ -133,7 +133,7 @@ def test_forked_child_of_a_process_that_calls_can_pack_and_call(tmp_path):
     have a lock that a child can inherit locked (RootGuardManager of torch)."""
     run("""
         import torch
-        from tilewright import compiled
+        from tilewright.runtime import compiled
         torch.set_num_threads(1)
         made, build = [], compiled.build
         compiled.build = lambda *arguments: made.append(build(*arguments)) or made[-1]

@@ -130,14 +130,14 @@ def test_parameter_viewed_between_compile_and_release_is_kept():
     model, x = mlp(), torch.randn(16, 96)
     frozen = compiled(model, freeze=True)
     held = []
-    original = tilewright.freeze.Freezer.done
+    original = tilewright.dynamo.freeze.Freezer.done
 
     def done(self):
         held.append(model[0].weight.detach())
         original(self)
 
     with pytest.MonkeyPatch.context() as patch, torch.no_grad():
-        patch.setattr(tilewright.freeze.Freezer, "done", done)
+        patch.setattr(tilewright.dynamo.freeze.Freezer, "done", done)
         expected = model(x)
         torch.testing.assert_close(frozen(x), expected)
         torch.testing.assert_close(model[0](x), nn.functional.linear(x, held[0], model[0].bias))

@@ -79,7 +79,7 @@ def test_digest_changes_with_each_dependency(changed):
 
 
 def digest(function):
-    from tilewright.function_digest import digest_of
+    from tilewright.dynamo.function_digest import digest_of
 
     return digest_of({"f": function})
 

@@ -125,9 +125,9 @@ def test_noise_has_the_size_of_rounding_errors():
         judging.check_with_noise(exact.float() * 1.1, [exact.float()], [noisy], exact, "", Wrong("numbers", ""))
 
 
-def test_planted_bug_is_found_and_reduced(monkeypatch, tmp_path):
-    from tilewright.decomposed import order
-    from tilewright.decompositions import _of_torch
+def test_a_planted_bug_is_found_and_made_small(monkeypatch, tmp_path):
+    from tilewright.decompositions import order
+    from tilewright.decompositions.table import _of_torch
 
     monkeypatch.setitem(order.TABLE, torch.ops.aten.kthvalue.default, order.TABLE[torch.ops.aten.kthvalue.default])
     planted.plant("order")

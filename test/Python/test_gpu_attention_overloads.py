@@ -9,9 +9,9 @@ import torch.nn.functional as F
 from torch._subclasses import FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from tilewright.decomposed import own
-from tilewright.decompositions import decompositions
-from tilewright.walker import walk
+from tilewright.decompositions.families import own
+from tilewright.decompositions.table import decompositions
+from tilewright.fx.walker import walk
 
 aten = torch.ops.aten
 FLASH, EFFICIENT, CUDNN = (getattr(aten, f"_scaled_dot_product_{name}_attention").default for name in ("flash", "efficient", "cudnn"))

@@ -13,12 +13,12 @@ import pytest
 import torch
 
 import tilewright
-from tilewright.backend import tilewright as backend
+from tilewright.dynamo.backend import tilewright as backend
 
 PROGRAM = textwrap.dedent("""
     import json, sys, warnings
     import torch, tilewright
-    from tilewright.backend import tilewright as backend
+    from tilewright.dynamo.backend import tilewright as backend
 
     torch.manual_seed(0)
     x, w = torch.randn(5, 32), torch.randn(32, 48)

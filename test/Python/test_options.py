@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 import tilewright
-from tilewright.backend import tilewright as backend
+from tilewright.dynamo.backend import tilewright as backend
 
 
 def run(fn, *arguments, **options):

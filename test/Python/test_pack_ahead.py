@@ -17,7 +17,7 @@ def network():
 @pytest.fixture
 def seen(monkeypatch):
     """Records the calls whose parameters were packed before the first call, with those parameters."""
-    from tilewright import compiled
+    from tilewright.runtime import compiled
 
     found = []
     right = compiled.CompiledGraph.pack_ahead
@@ -39,7 +39,7 @@ def test_first_call_with_parameters_packed_ahead_matches_eager(seen):
 
 def test_first_call_uses_parameters_written_after_compiling():
     """A backend that wraps Tilewright's writes them after it has returned."""
-    from tilewright.backend import tilewright as ours
+    from tilewright.dynamo.backend import tilewright as ours
 
     model, x = network(), torch.randn(64, 1024)
 
@@ -75,11 +75,11 @@ def test_frozen_parameters_packed_ahead_are_released():
     assert any(g.frozen is not None and g.frozen.released for g in report), report
 
 
-def test_pages_are_prefaulted_for_parameters_that_will_be_packed(monkeypatch):
-    from tilewright import ready_pages
+def test_memory_is_brought_in_for_what_will_be_packed(monkeypatch):
+    from tilewright.runtime import prefault
 
     asked = []
-    monkeypatch.setattr(ready_pages._tilewright, "bring_pages", asked.append)
+    monkeypatch.setattr(prefault._tilewright, "bring_pages", asked.append)
     model, x = network(), torch.randn(64, 1024)
     with torch.no_grad():
         for _ in range(2):
@@ -104,13 +104,14 @@ def test_pages_are_prefaulted_for_parameters_that_will_be_packed(monkeypatch):
         assert len(asked) == 2
 
 
-def test_pages_are_prefaulted_when_tracing_begins(monkeypatch):
-    from tilewright import beforehand, ready_pages
-    from tilewright.backend import tilewright as ours
+def test_memory_is_brought_in_from_when_tracing_begins(monkeypatch):
+    from tilewright.dynamo import prewarm
+    from tilewright.dynamo.backend import tilewright as ours
+    from tilewright.runtime import prefault
 
     asked, when_called = [], []
-    monkeypatch.setattr(ready_pages._tilewright, "bring_pages", asked.append)
-    beforehand.watch(ours)
+    monkeypatch.setattr(prefault._tilewright, "bring_pages", asked.append)
+    prewarm.watch(ours)
 
     def backend(gm, inputs):
         when_called.append(list(asked))
@@ -144,9 +145,9 @@ def test_process_exit_waits_for_the_prewarm_thread():
     aborts."""
     program = """if True:
         import time, torch
-        from tilewright import beforehand
-        key = beforehand._key
-        beforehand._key = lambda: (time.sleep(2), key(), print("ended", flush=True))
+        from tilewright.dynamo import prewarm
+        key = prewarm._key
+        prewarm._key = lambda: (time.sleep(2), key(), print("ended", flush=True))
         print(torch.compile(torch.relu, backend="tilewright")(torch.ones(3)).sum().item(), flush=True)
         """
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)

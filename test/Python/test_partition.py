@@ -5,7 +5,7 @@ from torch import fx
 from torch.fx.experimental.proxy_tensor import make_fx
 
 import tilewright
-from tilewright.partition import copy_where_no_view_is, sink_waits, split
+from tilewright.fx.partition import copy_where_no_view_is, sink_waits, split
 
 
 def strictness(fn, *inputs):

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.profiler import ProfilerActivity, profile
 
-from tilewright.backend import tilewright as backend
+from tilewright.dynamo.backend import tilewright as backend
 
 
 def spans(profiler):
@@ -30,7 +30,7 @@ def test_a_call_is_a_span():
 def test_segments_between_eager_ops_are_spans():
     x = torch.randn(4, 4)
     with torch.no_grad(), pytest.warns(UserWarning, match="linalg_qr"):
-        from tilewright import compiled as module
+        from tilewright.runtime import compiled as module
 
         module._warned.clear()
         fn = torch.compile(lambda x: torch.linalg.qr(x * 2)[1] + 1, backend=backend)

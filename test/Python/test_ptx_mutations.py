@@ -13,7 +13,7 @@ import pytest
 import torch
 
 import tilewright
-from tilewright.backend import tilewright as backend
+from tilewright.dynamo.backend import tilewright as backend
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "test" / "Conformance" / "ptx_mutations"

@@ -6,7 +6,7 @@ import warnings
 import pytest
 import torch
 
-from tilewright.backend import tilewright as backend
+from tilewright.dynamo.backend import tilewright as backend
 
 
 def compiled(fn, dynamic=None):

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from tilewright.backend import tilewright
+from tilewright.dynamo.backend import tilewright
 
 aten = torch.ops.aten
 PLAIN, LAST = torch.contiguous_format, torch.channels_last

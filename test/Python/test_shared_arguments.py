@@ -9,7 +9,7 @@ import warnings
 import pytest
 import torch
 
-from tilewright.backend import tilewright
+from tilewright.dynamo.backend import tilewright
 
 LAYOUTS = {
     "apart": lambda: (torch.zeros(4), torch.zeros(4)),

@@ -1,4 +1,4 @@
-"""Sizes that torch's guards make equal: python/tilewright/sizes.py."""
+"""Sizes that torch's guards make equal: python/tilewright/fx/sizes.py."""
 
 from math import prod
 
@@ -11,8 +11,8 @@ from torch._guards import TracingContext
 from torch.utils._sympy.functions import FloorDiv, Max
 
 import tilewright
-from tilewright.backend import tilewright as backend
-from tilewright.sizes import _Equalities, expression, stride_expression
+from tilewright.dynamo.backend import tilewright as backend
+from tilewright.fx.sizes import _Equalities, expression, stride_expression
 
 
 def rotary(x):

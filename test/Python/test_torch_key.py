@@ -6,7 +6,7 @@ import json
 import pytest
 from torch._inductor import codecache
 
-from tilewright import torch_key
+from tilewright.dynamo import torch_key
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from numbers_rule import compiled_strictly
-from tilewright.backend import tilewright
+from tilewright.dynamo.backend import tilewright
 from training import MODELS, channels_last, check_batches, check_step, convnext, gradients, inverted_residual, resnet, without_dropout
 
 OPTIMIZERS = {"sgd": lambda p: torch.optim.SGD(p, 0.1, momentum=0.9), "adamw": lambda p: torch.optim.AdamW(p, 1e-3)}

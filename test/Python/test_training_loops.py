@@ -10,7 +10,7 @@ from torch import nn
 from torch.utils.checkpoint import checkpoint
 
 from numbers_rule import assert_numbers, widen
-from tilewright.backend import tilewright
+from tilewright.dynamo.backend import tilewright
 
 WIDTH = 48
 

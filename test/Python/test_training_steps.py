@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from numbers_rule import assert_numbers, widen
-from tilewright.backend import tilewright
+from tilewright.dynamo.backend import tilewright
 
 WIDTH = 24
 HERE = os.path.dirname(__file__)

@@ -52,12 +52,12 @@ def test_tuning_writes_records_that_the_next_compile_uses(tmp_path, monkeypatch,
         _check_numbers(result, model, [x], copy.deepcopy(model).double())
 
 
-def test_symbolic_sizes_are_tuned_at_the_traced_sizes(tmp_path, monkeypatch):
-    import tilewright.compiled
+def test_symbolic_sizes_are_measured_at_the_traced_ones(tmp_path, monkeypatch):
+    import tilewright.runtime.compiled
 
     seen = []
-    original = tilewright.compiled.tune
-    monkeypatch.setattr(tilewright.compiled, "tune", lambda graph, options, sizes: (seen.append(sizes), original(graph, options, sizes)))
+    original = tilewright.runtime.compiled.tune
+    monkeypatch.setattr(tilewright.runtime.compiled, "tune", lambda graph, options, sizes: (seen.append(sizes), original(graph, options, sizes)))
     model, x = _mlp(), torch.randn(24, 96)
     torch._dynamo.mark_dynamic(x, 0)
     result = _run(model, x, tune="quick", records=str(tmp_path))
@@ -184,7 +184,7 @@ def test_tuning_report_is_written_as_png_for_each_target(tmp_path):
 @pytest.mark.parametrize("worker, reason", [("", "no program is named"), ("/nowhere/python", "cannot start the worker"), ("/bin/false", "the worker ended by itself")])
 def test_without_a_worker_the_graph_is_compiled_untuned(tmp_path, monkeypatch, worker, reason):
     """Python is embedded, and sys.executable is empty or the host program."""
-    monkeypatch.setattr(tilewright.tuning, "_interpreter", lambda: worker)
+    monkeypatch.setattr(tilewright.runtime.tuning, "_interpreter", lambda: worker)
     model, x = _mlp(), torch.randn(64, 96)
     with pytest.warns(UserWarning, match=f"there are none: .*{reason}"):
         result = _run(model, x, tune="quick", records=str(tmp_path))
@@ -194,7 +194,7 @@ def test_without_a_worker_the_graph_is_compiled_untuned(tmp_path, monkeypatch, w
 @pytest.mark.parametrize("executable", ["", "/usr/bin/some-game", None])
 def test_interpreter_is_found_if_python_is_embedded(monkeypatch, executable):
     monkeypatch.setattr(sys, "executable", executable)
-    found = tilewright.tuning._interpreter()
+    found = tilewright.runtime.tuning._interpreter()
     assert Path(found).name.startswith("python") and os.access(found, os.X_OK)
 
 

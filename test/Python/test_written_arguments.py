@@ -6,7 +6,7 @@ import torch
 from torch import nn
 from torch._functorch import config as functorch_config
 
-from tilewright.backend import tilewright
+from tilewright.dynamo.backend import tilewright
 
 
 @torch.library.custom_op("tilewright_written::double", mutates_args=())

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from tilewright.backend import tilewright
+from tilewright.dynamo.backend import tilewright
 
 
 def zeros():

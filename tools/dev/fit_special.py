@@ -1,4 +1,4 @@
-"""Writes python/tilewright/decomposed/special_series.py: Chebyshev series of functions that have no other form.
+"""Writes python/tilewright/decompositions/special_series.py: Chebyshev series of functions that have no other form.
 
     python tools/dev/fit_special.py
 
@@ -11,7 +11,7 @@ import mpmath as mp
 
 mp.mp.dps = 40
 NODES = 72
-OUT = pathlib.Path(__file__).parents[2] / "python" / "tilewright" / "decomposed" / "special_series.py"
+OUT = pathlib.Path(__file__).parents[2] / "python" / "tilewright" / "decompositions" / "special_series.py"
 
 
 def series(function) -> list[float]:

@@ -18,7 +18,7 @@ def main() -> None:
     info = site / "tilewright-0.1.0.dist-info"
     info.mkdir(exist_ok=True)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: tilewright\nVersion: 0.1.0\n")
-    (info / "entry_points.txt").write_text("[torch_dynamo_backends]\ntilewright = tilewright.backend:tilewright\n")
+    (info / "entry_points.txt").write_text("[torch_dynamo_backends]\ntilewright = tilewright.dynamo.backend:tilewright\n")
     (info / "INSTALLER").write_text("tilewright\n")
     (info / "RECORD").write_text("")
     print(f"tilewright is importable from {build}")

@@ -3,7 +3,7 @@
 //   _grouped_mm(x [rows, I], matrices [groups, I, O], ends [groups])    rows up to ends[0] by matrices[0], and so on
 //
 // Rows are gathered into blocks that belong to one group each, and each block is multiplied by its group's matrix:
-// decision 0020. python/tilewright/decomposed/groups.py does the same for graphs from torch.compile.
+// decision 0020. python/tilewright/decompositions/groups.py does the same for graphs from torch.compile.
 //
 // Test: test/Python/test_plain_exports.py
 //

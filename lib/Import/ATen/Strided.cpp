@@ -1,6 +1,6 @@
 //===- Strided.cpp - strided reads and writes of memory -----------------------------===//
 //
-// as_strided refers to memory, but a graph of values has none. python/tilewright/strided.py passes the value that the
+// as_strided refers to memory, but a graph of values has none. python/tilewright/fx/strided.py passes the value that the
 // memory belongs to, with its strides; flattened in memory order, that value is the memory. A window of it is a view if
 // its strides are nested:
 //

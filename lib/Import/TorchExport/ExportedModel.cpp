@@ -1,6 +1,6 @@
 //===- ExportedModel.cpp - import the nodes of a .pt2 file through GraphBuilder ---===//
 //
-// Walks over a program of torch.export, like python/tilewright/walker.py over an fx graph, with the same table and the
+// Walks over a program of torch.export, like python/tilewright/fx/walker.py over an fx graph, with the same table and the
 // same reasons. Sizes need no ops here, because torch writes the expression of every symbolic int; nodes that compute
 // them are skipped.
 //

@@ -98,7 +98,7 @@ def _native(compiled: Callable, recorders: list[_Recorder]) -> Callable:
 
 
 def tilewright(work: Workload, **options) -> Callable:
-    from .. import backend
+    from ..dynamo import backend
 
     _mark(work)
     if work.optimizer:  # torch breaks the graph inside the optimizer

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import torch
 
 from .. import _tilewright
-from ..report import report
+from ..reports.report import report
 from .workloads import Workload
 
 

@@ -43,7 +43,7 @@ class Worker:
         answer = {"first": first, **_memory(), "flops": work.flops}
         self.once = self._seconds(1)
         if peer.startswith("tilewright"):
-            from ..report import report
+            from ..reports.report import report
 
             if (breaks := torch._dynamo.utils.counters["graph_break"]) and not work.optimizer:
                 raise RuntimeError(f"the graph breaks, which no row of ours may: {'; '.join(breaks)}")

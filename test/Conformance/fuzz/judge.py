@@ -15,9 +15,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from verdict import Outcome, Wrong, check_metadata, check_numbers, plain, short
 
 import tilewright
-from tilewright.backend import tilewright as backend
-from tilewright.eager_strides import results_of
-from tilewright.fresh_results import apart_from_arguments
+from tilewright.dynamo.backend import tilewright as backend
+from tilewright.fx.eager_strides import results_of
+from tilewright.fx.fresh_results import apart_from_arguments
 
 
 DRAWS = 12

@@ -38,14 +38,14 @@ COMPILED = {
 
 def lost_alias():
     """Gives results that are views of the same memory separate memory."""
-    from tilewright import outputs
+    from tilewright.fx import outputs
 
     outputs.shared_memory = lambda values: set()
 
 
 def lost_write():
     """Does not copy the dense copy of an argument that was written back into the argument."""
-    from tilewright import compiled
+    from tilewright.runtime import compiled
 
     def written(arguments, copies):
         torch.autograd.graph.increment_version([a for a in arguments if not a.is_inference()])
@@ -55,7 +55,7 @@ def lost_write():
 
 def order_off_by_one():
     """Makes kthvalue return the next larger element."""
-    from tilewright.decomposed import order
+    from tilewright.decompositions import order
 
     right = order.kthvalue
 
@@ -67,7 +67,7 @@ def order_off_by_one():
 
 def search_side():
     """Makes bucketize search from the other side."""
-    from tilewright.decomposed import searches
+    from tilewright.decompositions import searches
 
     right = searches.bucketize
     searches.TABLE[torch.ops.aten.bucketize.Tensor] = lambda values, boundaries, *, out_int32=False, right=False, wrong=right: wrong(
@@ -76,14 +76,14 @@ def search_side():
 
 def scatter_identity():
     """Makes scattered extremes start with 0."""
-    from tilewright.decomposed import scatters
+    from tilewright.decompositions import scatters
 
     scatters._identity = lambda dtype, reduce: 0
 
 
 def strides_of_parts():
     """Makes every result row-major."""
-    from tilewright import outputs
+    from tilewright.fx import outputs
 
     right = outputs.laid_out
 

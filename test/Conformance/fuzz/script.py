@@ -9,7 +9,7 @@ HEAD = '''"""{detail}"""
 
 import torch
 import torch.nn.functional as F
-from tilewright.backend import tilewright
+from tilewright.dynamo.backend import tilewright
 
 
 {source}

@@ -22,7 +22,7 @@ from torch.utils._pytree import tree_map
 from verdict import Outcome, Wrong, check_distribution, check_metadata, check_numbers, same_numbers, short
 
 import tilewright
-from tilewright.backend import tilewright as backend
+from tilewright.dynamo.backend import tilewright as backend
 
 DRAWS = 12  # a result that violates the numbers rule is judged again over this many draws together
 ROUNDINGS = 24  # tries of small changes that may change a result discontinuously

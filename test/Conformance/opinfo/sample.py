@@ -14,7 +14,7 @@ from torch.utils._pytree import tree_flatten, tree_leaves, tree_map
 from verdict import Outcome, Wrong, check_distribution, check_metadata, check_numbers, plain, same_numbers, short
 
 import tilewright
-from tilewright.backend import tilewright as backend
+from tilewright.dynamo.backend import tilewright as backend
 
 WIDE = {torch.float32: torch.float64, torch.bfloat16: torch.float64, torch.float16: torch.float64, torch.complex64: torch.complex128,
         torch.complex32: torch.complex128}  # fmt: skip

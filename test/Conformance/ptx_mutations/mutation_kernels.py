@@ -100,7 +100,7 @@ def make_kernel(name: str, kernel: Kernel, folder: Path) -> None:
     sys.path.insert(0, str(ROOT / "test" / "Python"))
     from numbers_rule import assert_numbers, leaves, rms, widen, with_threads
 
-    from tilewright.backend import tilewright
+    from tilewright.dynamo.backend import tilewright
 
     os.environ.update(environment(name, folder))
     here = folder / name

@@ -104,7 +104,7 @@ def test_decomposed_op_results_have_strides_of_eager():
 
 def test_results_between_eager_segments_have_strides_of_eager():
     """Results of an op next to attention with heads of symbolic size have eager's strides."""
-    from tilewright.backend import tilewright
+    from tilewright.dynamo.backend import tilewright
 
     torch._dynamo.reset()
     q, x = torch.randn(1, 1, 3, 2), torch.randn(1, 1, 2).transpose(1, 2)
@@ -148,7 +148,7 @@ def test_truncating_cast_with_one_element_tail_equals_eager(wide, narrow):
 def test_view_of_saved_logcumsumexp_has_strides_of_eager():
     """Found by fuzz (graph 406478): a view of logcumsumexp of a transposed tensor had the strides of the decomposition if the
     result is also saved for the gradient."""
-    from tilewright.backend import tilewright
+    from tilewright.dynamo.backend import tilewright
 
     torch._dynamo.reset()
     fn = lambda x: torch.logcumsumexp(x, -1)[3:-8, :-32]  # noqa: E731

@@ -1,4 +1,4 @@
-"""Tests that python/tilewright/decomposed computes each op without fallbacks and within the numbers rule."""
+"""Tests that python/tilewright/decompositions computes each op without fallbacks and within the numbers rule."""
 
 import pytest
 import torch

@@ -23,7 +23,7 @@ def test_indexed_reads_match_eager():
 
 
 def run(fn, *arguments, **options):
-    from tilewright.backend import tilewright
+    from tilewright.dynamo.backend import tilewright
 
     with torch.no_grad():
         return torch.compile(fn, backend=tilewright, fullgraph=True, **options)(*arguments)

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from tilewright.backend import tilewright
+from tilewright.dynamo.backend import tilewright
 
 COUNT = 200_000
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from tilewright.backend import tilewright
+from tilewright.dynamo.backend import tilewright
 
 f64 = torch.float64
 X, IDS = torch.ones(4, 5), torch.arange(3)

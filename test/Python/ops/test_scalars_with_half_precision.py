@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from tilewright.backend import tilewright
+from tilewright.dynamo.backend import tilewright
 
 NUMBER = 0.1
 BINARY = {

@@ -1,4 +1,4 @@
-"""Tests python/tilewright/decomposed/special.py against eager, at boundaries between formulas, poles, infinities and NaN."""
+"""Tests python/tilewright/decompositions/special.py against eager, at boundaries between formulas, poles, infinities and NaN."""
 
 import mpmath as mp
 import pytest

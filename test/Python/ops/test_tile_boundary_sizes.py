@@ -312,7 +312,7 @@ def targets_of(cases, gradients):
     """Returns the operators that reach the importer, without compiling them."""
     from torch._dynamo.backends.common import aot_autograd
 
-    from tilewright.decompositions import decompositions
+    from tilewright.decompositions.table import decompositions
 
     seen = set()
 

@@ -37,7 +37,7 @@ class Attention(nn.Module):
 
 
 def check(make, fast, *inputs, **others):
-    from tilewright.backend import tilewright
+    from tilewright.dynamo.backend import tilewright
 
     torch._dynamo.reset()
     seen = []

@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import fx
 
-from . import _tilewright
-from .decompositions import register
+from .. import _tilewright
+from .table import register
 
 registered: dict = {}  # the user's functions, by name of the overload
 

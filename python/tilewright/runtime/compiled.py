@@ -18,17 +18,17 @@ from torch._functorch._aot_autograd.autograd_cache import BypassAOTAutogradCache
 from torch._inductor.output_code import OutputCode
 from torch.utils._python_dispatch import _disable_current_modes
 
-from . import _tilewright
-from .asserts import asserting
-from .eager_strides import in_order
+from .. import _tilewright
+from ..fx.asserts import asserting
+from ..fx.eager_strides import in_order
+from ..fx.origin import arguments, current, has_moved, moved_frames, moving
+from ..fx.pairs import shown_as_pairs
+from ..fx.walker import Imported
+from ..fx.written_arguments import apart_from
+from ..options import CompileOptions
+from ..reports.report import GraphReport, add, describe
 from .idle_memory import give_back_at_steps
-from .options import CompileOptions
-from .origin import arguments, current, has_moved, moved_frames, moving
-from .pairs import shown_as_pairs
-from .report import GraphReport, add, describe
 from .tuning import tune
-from .walker import Imported
-from .written_arguments import apart_from
 
 
 def fresh_seed() -> int:

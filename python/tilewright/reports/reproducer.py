@@ -9,7 +9,7 @@ import traceback
 import torch
 from torch import fx
 
-from .options import CompileOptions
+from ..options import CompileOptions
 
 
 def _input_text(value) -> str:

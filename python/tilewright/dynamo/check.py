@@ -18,8 +18,8 @@ import warnings
 import torch
 from torch import fx
 
-from .outputs import VIEWS
-from .walker import frames, walk
+from ..fx.outputs import VIEWS
+from ..fx.walker import frames, walk
 
 aten = torch.ops.aten
 
@@ -89,7 +89,7 @@ def difference(got: torch.Tensor, want: torch.Tensor, exact: torch.Tensor) -> st
 def compile_alone(node: fx.Node, root, options):
     """Compiles `node` alone, with placeholders for its arguments. Returns (program, argument nodes, ""), or (None,
     argument nodes, reason)."""
-    from .compiled import build
+    from ..runtime.compiled import build
 
     graph, inputs, copies = fx.Graph(), [], {}
 

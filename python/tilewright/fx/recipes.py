@@ -2,7 +2,7 @@
 tensors.
 
 A recipe is called as recipe(arguments, values of the symbols, tensors of the program). It can be pickled, because
-torch stores compiled functions for other processes (python/tilewright/compiled.py).
+torch stores compiled functions for other processes (python/tilewright/runtime/compiled.py).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import sympy
 import torch
 from torch.utils._sympy.printers import PythonPrinter
 
-from . import _tilewright
+from .. import _tilewright
 
 # Functions that occur in the Python text of expressions, as torch prints it for its guards.
 HELPERS = {"math": math, "torch": torch, "max": max, "min": min, "abs": abs, "round": round,

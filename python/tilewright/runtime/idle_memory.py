@@ -15,7 +15,7 @@ import functools
 import torch
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
-from . import _tilewright
+from .. import _tilewright
 
 # torch's AdamW processes one parameter after the other and has two or three tensors of its size at once
 # (torch/optim/adam.py, _single_tensor_adam).

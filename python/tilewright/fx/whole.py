@@ -15,8 +15,8 @@ from torch import fx
 from torch._subclasses import FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from . import _tilewright
-from .decomposed import special
+from .. import _tilewright
+from ..decompositions import special
 
 TABLE = special.TABLE
 _SIZE = 7919  # a size in the traced decomposition that is replaced by the sizes of the result
@@ -33,7 +33,7 @@ class _Operand:
 @functools.cache
 def _parts(op, arguments: tuple) -> fx.Graph | None:
     """Returns the decomposition of `op` on one-dimensional tensors, or None if it is not decomposed."""
-    from .decompositions import decompositions
+    from ..decompositions.table import decompositions
 
     with FakeTensorMode():
         tensors = [torch.empty(() if a.scalar else (_SIZE,), dtype=a.dtype) for a in arguments if isinstance(a, _Operand)]

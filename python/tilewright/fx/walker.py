@@ -11,7 +11,9 @@ from torch import fx
 from torch._subclasses.fake_tensor import FakeTensor, unset_fake_temporarily
 from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 
-from . import _tilewright, lowerings, refused_by_eager, strided, symbolic_floats, whole
+from .. import _tilewright
+from ..decompositions import lowerings
+from . import refused_by_eager, strided, symbolic_floats, whole
 from .asserts import check_of, is_checked, is_token
 from .devices import is_transfer, mixes
 from .origin import innermost_frame

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import _tilewright
+from .. import _tilewright
 from .origin import now_at
 
 

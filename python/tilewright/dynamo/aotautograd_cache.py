@@ -21,10 +21,11 @@ from torch._functorch._aot_autograd.autograd_cache import should_use_local_autog
 from torch._functorch._aot_autograd.schemas import SerializableAOTDispatchCompiler
 from torch._inductor import codecache, debug  # noqa: F401  debug: aot_autograd would import it in the first call, 0.1 s
 
-from . import _tilewright
-from .compiled import CompiledGraph
-from .decompositions import registered_digest
-from .options import CompileOptions
+from .. import _tilewright
+from ..decompositions import lowerings, table
+from ..options import CompileOptions
+from ..runtime.compiled import CompiledGraph
+from .function_digest import digest_of
 from .torch_key import restore_torch_key
 
 
@@ -55,8 +56,16 @@ def own_files() -> list[tuple[str, pathlib.Path]]:
     In a build tree, its folders are links, which rglob does not enter. Therefore the search starts at the resolved
     folder.
     """
-    folder = pathlib.Path(__file__).resolve().parent
+    folder = pathlib.Path(__file__).resolve().parents[1]
     return [(str(path.relative_to(folder)), path) for path in sorted(folder.rglob("*.py"))]
+
+
+def registered_digest() -> str:
+    """Returns a digest of the user's decompositions and lowerings, for keys of caches."""
+    if not table.registered and not lowerings.registered:
+        return ""
+    return digest_of({**{f"decomposition {op}": f for op, f in table.registered.items()},
+                      **{f"lowering {op}": f for op, f in lowerings.registered.items()}})  # fmt: skip
 
 
 class _LazyBackward:
@@ -64,7 +73,7 @@ class _LazyBackward:
 
     torch compiles a backward graph at its first call, outside of the backend's call, and saves the cache entry
     right after the compiler returns. Then it runs the end callbacks while it holds a lock that a compile takes.
-    beforehand.py explains why these callbacks run with Dynamo disabled.
+    prewarm.py explains why these callbacks run with Dynamo disabled.
     """
 
     def __init__(self):

@@ -1,4 +1,4 @@
-"""Checks of data for which eager raises errors: asserted in the graph, and inspected after the call (asserts.py).
+"""Checks of data for which eager raises errors: asserted in the graph, and inspected after the call (fx/asserts.py).
 
 Eager's GPU kernels divide by 0 silently, or at most assert on the device. On a GPU, an assert of ours would split
 the graph. Therefore only data that would cause writes to wrong addresses is checked there.

@@ -8,7 +8,7 @@ import tempfile
 import torch
 
 from . import _tilewright
-from .decompositions import decompositions
+from .decompositions.table import decompositions
 
 
 class ExportError(RuntimeError):

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 
 from torch._logging import trace_structured
 
-from . import _tilewright
-from .origin import Origin
+from .. import _tilewright
+from ..fx.origin import Origin
 
 log = logging.getLogger(__name__)
 

@@ -10,23 +10,27 @@ from torch._dynamo.backends.common import aot_autograd
 from torch._functorch.partitioners import min_cut_rematerialization_partition
 from torch._guards import TracingContext
 
-from . import _tilewright, beforehand, crashes, flex, pairs, ready_pages, reproducer, shared_arguments, written_arguments
+from .. import _tilewright
+from ..fx import flex, pairs, written_arguments
+from ..fx.devices import devices_of, gather, is_transfer, make_transfers
+from ..fx.eager_strides import dense, differing, orders_of, results_of, told
+from ..fx.fresh_results import apart_from_arguments, separate
+from ..fx.origin import Origin, entered, origin_of
+from ..fx.outputs import laid_out
+from ..fx.partition import split
+from ..fx.saved_layouts import channels_last_saved, saved_strides
+from ..fx.walker import MOST, Imported, walk, writes_argument
+from ..fx.written_views import view_what_is_written
+from ..options import CompileOptions, read_options
+from ..reports import reproducer
+from ..reports.report import GraphReport, add, describe
+from ..runtime import prefault, shared_arguments
+from ..runtime.compiled import CompiledGraph, Parts, Program, Segment, warn_of
+from . import crashes, prewarm
 from .after_reset import leftovers
-from .compiled import CompiledGraph, Parts, Program, Segment, warn_of
-from .decompositions import WhenTraced
-from .devices import devices_of, gather, is_transfer, make_transfers
-from .eager_strides import dense, differing, orders_of, results_of, told
+from .aotautograd_cache import keeps, kept_by_torch
+from .aotautograd_decompositions import WhenTraced
 from .freeze import Freezer, check_kind
-from .fresh_results import apart_from_arguments, separate
-from .kept_by_torch import keeps, kept_by_torch
-from .options import CompileOptions, read_options
-from .origin import Origin, entered, origin_of
-from .outputs import laid_out
-from .partition import split
-from .report import GraphReport, add, describe
-from .saved_layouts import channels_last_saved, saved_strides
-from .walker import MOST, Imported, walk, writes_argument
-from .written_views import view_what_is_written
 
 
 class UnsupportedError(RuntimeError):
@@ -74,7 +78,7 @@ def compile_whole(gm, options, static, report, keep, watch=None, **layouts) -> P
 
 def compile_parts(gm, options, static, refusals, report, keep, orders, freezer=None) -> Parts:
     """Compiles the graph in segments, with eager segments between them."""
-    from .partition import copy_where_no_view_is, is_free
+    from ..fx.partition import copy_where_no_view_is, is_free
 
     refused = {r.node for r in refusals}
     parts, kinds = split(gm, refused)
@@ -181,9 +185,9 @@ def compile_graph(gm: fx.GraphModule, example_inputs, *, kind: str, options: Com
 def tilewright(gm: fx.GraphModule, example_inputs, *, options: dict | None = None, mode: str | None = None):
     """The backend that torch.compile calls."""
     chosen = read_options(options, mode)
-    beforehand.watch(tilewright)
+    prewarm.watch(tilewright)
     leftovers.watch(TracingContext.try_get())
-    ready_pages.bring(ready_pages.operands(gm, example_inputs), chosen)
+    prefault.bring(prefault.operands(gm, example_inputs), chosen)
     freezer = Freezer(gm, example_inputs) if chosen.freeze else None
     origin, traced = origin_of(gm, example_inputs), results_of(gm)
     compiler = functools.partial(compile_graph, options=chosen, keep=keeps(chosen), origin=origin, freezer=freezer,
@@ -205,4 +209,4 @@ def tilewright(gm: fx.GraphModule, example_inputs, *, options: dict | None = Non
 
 
 tilewright.reset = leftovers.drop  # torch._dynamo.reset() calls this attribute
-beforehand.watch(tilewright)
+prewarm.watch(tilewright)

@@ -8,8 +8,8 @@ import torch
 from torch import fx, nn
 from torch.utils.weak import WeakIdKeyDictionary
 
-from . import _tilewright
-from .options import CompileOptions
+from .. import _tilewright
+from ..options import CompileOptions
 
 # Names of functions in Dynamo's graphs that read packed parameters.
 _PRODUCTS = {"linear", "addmm", "mm", "matmul", "bmm", "baddbmm", "conv1d", "conv2d", "conv3d"}

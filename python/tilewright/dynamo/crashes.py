@@ -10,9 +10,10 @@ import warnings
 
 from torch import fx
 
-from . import _tilewright, compiled
-from .report import describe
-from .walker import Imported, Refusal
+from .. import _tilewright
+from ..fx.walker import Imported, Refusal
+from ..reports.report import describe
+from ..runtime import compiled
 
 _said: list[str] = []  # the text of the first crash
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
 
-from . import _tilewright
-from .decomposed import of_libraries, own
+from .. import _tilewright
+from .families import of_libraries, own
 
 
 def native_group_norm_backward(grad_output, input, mean, rstd, gamma, N, C, HxW, group, output_mask):
@@ -33,7 +32,7 @@ def batch_norm_backward(grad, x, weight, running_mean, running_var, save_mean, s
     return backward(grad, x, weight, running_mean, running_var, save_mean, save_var, update, eps, output_mask)
 
 
-_registered: dict = {}  # the user's functions, by name of the overload
+registered: dict = {}  # the user's functions, by name of the overload
 
 
 def register(op, function, what: str, table: dict):
@@ -74,22 +73,12 @@ def register_decomposition(op, decomposition=None):
     Gradients come from torch.library.register_autograd, whose operators may be registered likewise. Raises TypeError
     if `op` is not a torch operator, and ValueError if it has several overloads.
     """
-    return register(op, decomposition, "decomposition", _registered)
-
-
-def registered_digest() -> str:
-    """Returns a digest of the user's decompositions and lowerings, for keys of caches."""
-    from .function_digest import digest_of
-    from .lowerings import registered as lowerings
-
-    if not _registered and not lowerings:
-        return ""
-    return digest_of({**{f"decomposition {op}": f for op, f in _registered.items()}, **{f"lowering {op}": f for op, f in lowerings.items()}})
+    return register(op, decomposition, "decomposition", registered)
 
 
 def decompositions() -> dict:
     """Returns the decompositions for AOTAutograd: torch's, Tilewright's, those for loaded libraries, and the user's."""
-    named = {_overload(name): function for name, function in _registered.items()}
+    named = {_overload(name): function for name, function in registered.items()}
     return _of_torch() | of_libraries() | {op: function for op, function in named.items() if op is not None}
 
 
@@ -101,36 +90,6 @@ def _overload(name: str):
         return functools.reduce(getattr, name.split("."), torch.ops)
     except AttributeError:
         return None
-
-
-class WhenTraced(Mapping):
-    """The ops that AOTAutograd decomposes: decompositions() without those that the walker decomposes (whole.py).
-
-    If `eager_random` is set, ops that draw random numbers are excluded, too. The table is made when the first op
-    is looked up, because a graph that torch's cache restores does not need it (0.1 s).
-    """
-
-    def __init__(self, eager_random: bool = False):
-        self.eager_random = eager_random
-
-    @functools.cached_property
-    def _table(self) -> dict:
-        from . import whole
-        from .refused_by_eager import asking
-        from .walker import is_random
-
-        table = {op: asking(op, fn) for op, fn in decompositions().items() if op not in whole.TABLE or str(op) in _registered}
-        return {op: fn for op, fn in table.items() if not is_random(op)} if self.eager_random else table
-
-    def __getitem__(self, op):
-        registered = _registered.get(str(op)) if _registered else None
-        return registered or self._table[op]
-
-    def __iter__(self):
-        return iter(self._table)
-
-    def __len__(self) -> int:
-        return len(self._table)
 
 
 @functools.cache

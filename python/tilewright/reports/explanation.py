@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import torch._dynamo.utils as dynamo
 
-from .origin import Origin, function_name
+from ..fx.origin import Origin, function_name
 
 
 @dataclass

@@ -8,8 +8,8 @@ import pathlib
 import sys
 import warnings
 
-from . import _tilewright
-from .options import CompileOptions
+from .. import _tilewright
+from ..options import CompileOptions
 
 log = logging.getLogger("tilewright")
 

@@ -13,7 +13,7 @@ import operator
 import torch
 from torch import fx
 
-from . import _tilewright
+from .. import _tilewright
 
 _NUMBER = ("float64", [])
 

@@ -22,8 +22,8 @@ from torch._dynamo import convert_frame
 from torch._dynamo.callback import CallbackTrigger, callback_handler
 from torch.utils._triton import has_triton_package
 
-from . import ready_pages
-from .options import CompileOptions, read_options
+from ..options import CompileOptions, read_options
+from ..runtime import prefault
 from .torch_key import restore_torch_key
 
 log = logging.getLogger(__name__)
@@ -80,7 +80,7 @@ def watch(ours) -> None:
             threading.Thread(target=_key).start()
         for value in list(found[1].values()):
             if isinstance(value, nn.Module):
-                ready_pages.bring(ready_pages.weights(value), options)
+                prefault.bring(prefault.weights(value), options)
 
     def begins(arguments) -> None:
         try:

@@ -1,0 +1,37 @@
+"""The ops that AOTAutograd decomposes before it passes a graph to the backend."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+
+from ..decompositions import table
+from ..fx import whole
+from ..fx.refused_by_eager import asking
+from ..fx.walker import is_random
+
+
+class WhenTraced(Mapping):
+    """The ops that AOTAutograd decomposes: decompositions() without those that the walker decomposes (fx/whole.py).
+
+    If `eager_random` is set, ops that draw random numbers are excluded, too. The table is made when the first op
+    is looked up, because a graph that torch's cache restores does not need it (0.1 s).
+    """
+
+    def __init__(self, eager_random: bool = False):
+        self.eager_random = eager_random
+
+    @functools.cached_property
+    def _table(self) -> dict:
+        asked = {op: asking(op, fn) for op, fn in table.decompositions().items() if op not in whole.TABLE or str(op) in table.registered}
+        return {op: fn for op, fn in asked.items() if not is_random(op)} if self.eager_random else asked
+
+    def __getitem__(self, op):
+        registered = table.registered.get(str(op)) if table.registered else None
+        return registered or self._table[op]
+
+    def __iter__(self):
+        return iter(self._table)
+
+    def __len__(self) -> int:
+        return len(self._table)

@@ -1,0 +1,1 @@
+"""Reads and rewrites fx graphs and passes them to the importer; of Tilewright's packages, imports only decompositions."""
