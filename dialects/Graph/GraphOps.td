@@ -1,14 +1,6 @@
 //===- GraphOps.td - the model graph with torch's semantics ----------------===//
 //
-// Ops of the tw dialect take and return values of builtin ranked tensor types and have no side effects on memory. A
-// dimension with a symbolic size is `?` in the shape. The encoding of the tensor's type is then an affine map from the
-// symbols of the function to all sizes:
-//
-//   tensor<?x768xf32, affine_map<()[s0] -> (s0, 768)>>
-//
-// Therefore equal sizes are equal expressions. Symbol k of the map is the k-th `index` argument of the function that
-// has the attribute `tw.symbol`. Booleans are i1 and unsigned bytes are ui8. All other integers are signless and are
-// interpreted as signed.
+// The description of the dialect below has the conventions for symbolic sizes and element types.
 //
 // Constraints are numbered per op (`matmul_c1`). The verifier's message and the function in test/Graph/invalid.mlir
 // have the same label.
@@ -33,7 +25,18 @@ def TW_Dialect : Dialect {
     The dialect represents a model at the level of torch operators. Operators for which later stages have kernels
     (matmul, convolution, attention, softmax, normalizations, pooling, gather/scatter, sort, random) are one op each.
     All other operators are expressed by elementwise ops, reductions and views. Ops of `tw` are independent of
-    layouts, schedules and targets.
+    layouts, schedules and targets. They take and return values of builtin ranked tensor types and have no side
+    effects on memory.
+
+    A dimension with a symbolic size is `?` in the shape. The encoding of the tensor's type is then an affine map from
+    the symbols of the function to all sizes, so that equal sizes are equal expressions:
+
+        tensor<?x768xf32, affine_map<()[s0] -> (s0, 768)>>
+
+    Symbol k of the map is the k-th `index` argument of the function that has the attribute `tw.symbol`. Booleans are
+    `i1` and unsigned bytes are `ui8`. All other integers are signless and are interpreted as signed.
+
+    Constraints are numbered per op (`matmul_c1`), and the verifier's message contains the number.
   }];
 }
 
@@ -47,21 +50,27 @@ class TW_Op<string mnemonic, list<Trait> traits = []> : Op<TW_Dialect, mnemonic,
 
 class DeclareOpTrait<string trait> : NativeOpTrait<trait> { let cppNamespace = "::tilewright::graph"; }
 
+def TW_ElementwiseOps : OpDocGroup {
+  let summary = "Elementwise ops";
+  let description = [{
+    The operands are broadcast to the result's shape by NumPy's broadcasting rules. bf16 and f16 are computed in f32
+    and rounded once. Every op of this group is written `tw.<name> operands attributes : (operand types) -> result type`
+    and has these constraints:
+    1. (elementwise_c1) each operand's shape broadcasts to the result's: aligned at the last dimension, sizes are equal
+       or 1.
+    2. (elementwise_c2) the operands whose values are computed with have one element type. The result has it too,
+       unless the op yields booleans (comparisons, logical ops, is* tests), whose result is i1, or converts (`tw.cast`,
+       `tw.quantize`, `tw.dequantize`).
+    3. (elementwise_c3) the op has a meaning on that element type: roots, exponentials and divisions are of floats,
+       bits and shifts of integers, and booleans have no quotient or remainder.
+  }];
+}
+
 /// The base class of all elementwise ops. `what` describes the operation on scalars.
 class TW_Elementwise<string mnemonic, dag ins, string what> : TW_Op<mnemonic, [DeclareOpTrait<"Elementwise">]>,
     Arguments<ins>, Results<(outs TW_Tensor:$result)> {
   let summary = what;
-  let description = what # [{
-
-    Constraints (the label is `elementwise_cN` for every op of this table):
-    1. each operand's shape broadcasts to the result's: aligned at the last dimension, equal or 1.
-    2. the operands whose values are computed with have one element type; it is the result's too, unless the op
-       yields booleans (comparisons, logical ops, is* tests), whose result is i1, or converts (`tw.cast`,
-       `tw.quantize`, `tw.dequantize`).
-    3. the op has a meaning on that element type: roots, exponentials and divisions are of floats, bits and shifts of
-       integers, and booleans have no quotient or remainder.
-    bf16 and f16 are computed in f32 and rounded once.
-  }];
+  let opDocGroup = TW_ElementwiseOps;
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
 }
 class TW_Unary<string mnemonic, string what> : TW_Elementwise<mnemonic, (ins TW_Tensor:$input), what>;
@@ -92,7 +101,7 @@ def TW_TanhOp : TW_Unary<"tanh", "hyperbolic tangent">;
 def TW_AsinhOp : TW_Unary<"asinh", "inverse hyperbolic sine">;
 def TW_AcoshOp : TW_Unary<"acosh", "inverse hyperbolic cosine">;
 def TW_AtanhOp : TW_Unary<"atanh", "inverse hyperbolic tangent">;
-def TW_ErfOp : TW_Unary<"erf", "Gauss error function">;
+def TW_ErfOp : TW_Unary<"erf", "error function of Gauss">;
 def TW_ErfcOp : TW_Unary<"erfc", "1 - erf(x)">;
 def TW_SigmoidOp : TW_Unary<"sigmoid", "1 / (1 + e^-x)">;
 def TW_ReluOp : TW_Unary<"relu", "max(x, 0), NaN stays NaN">;
@@ -146,7 +155,7 @@ def TW_QuantizeOp : TW_Elementwise<"quantize", (ins TW_Tensor:$input, TW_Tensor:
     I64Attr:$low, I64Attr:$high),
     "round half to even of input * inverse_scale, plus zero_point, within low and high, as i8 or ui8 (NaN: 0); scale and zero_point f32">;
 def TW_DequantizeOp : TW_Elementwise<"dequantize", (ins TW_Tensor:$input, TW_Tensor:$scale, TW_Tensor:$zero_point),
-    "(input - zero_point) * scale: input of i8 or ui8, scale f32, zero_point i32; whole, so that products of such can be integer">;
+    "(input - zero_point) * scale, where input is i8 or ui8, scale f32 and zero_point i32; one op, so that --tw-match-quantized finds products of such values">;
 
 //===----------------------------------------------------------------------===//
 // Sources
@@ -512,7 +521,7 @@ def TW_GatherOp : TW_Op<"gather"> {
   let assemblyFormat = "$input `[` $index `]` attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
-def TW_ScatterKind : I32EnumAttr<"ScatterKind", "how a written value meets the old one", [
+def TW_ScatterKind : I32EnumAttr<"ScatterKind", "how a written value is combined with the old one", [
     I32EnumAttrCase<"Set", 0, "set">, I32EnumAttrCase<"Add", 1, "add">, I32EnumAttrCase<"Mul", 2, "mul">,
     I32EnumAttrCase<"Max", 3, "max">, I32EnumAttrCase<"Min", 4, "min">]> {
   let cppNamespace = "::tilewright::graph";

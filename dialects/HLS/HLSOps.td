@@ -105,7 +105,7 @@ def HLS_PartitionAttr : HLS_Attr<"Partition", "partition", [DeclareAttrInterface
   }];
 }
 
-def HLS_Memory : I32EnumAttr<"Memory", "where an array lives", [
+def HLS_Memory : I32EnumAttr<"Memory", "the memory that stores an array", [
     I32EnumAttrCase<"Dram", 0, "dram">, I32EnumAttrCase<"Bram", 1, "bram">, I32EnumAttrCase<"Uram", 2, "uram">,
     I32EnumAttrCase<"Lutram", 3, "lutram">, I32EnumAttrCase<"Register", 4, "register">,
     I32EnumAttrCase<"UramWords", 5, "uram_words">, I32EnumAttrCase<"BramWords", 6, "bram_words">]> {
@@ -116,7 +116,7 @@ def HLS_MemoryAttr : EnumAttr<HLS_Dialect, HLS_Memory, "memory"> {
   let assemblyFormat = "`<` $value `>`";
 }
 
-def HLS_Protocol : I32EnumAttr<"Protocol", "how a port speaks", [
+def HLS_Protocol : I32EnumAttr<"Protocol", "the protocol of a port", [
     I32EnumAttrCase<"AxiMaster", 0, "axi_master">, I32EnumAttrCase<"AxiLite", 1, "axi_lite">,
     I32EnumAttrCase<"Stream", 2, "stream">]> {
   let cppNamespace = "::tilewright::hls";

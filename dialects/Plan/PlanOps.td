@@ -14,9 +14,13 @@ def Plan_Dialect : Dialect {
   let name = "tw_plan";
   let cppNamespace = "::tilewright::plan";
   let summary = "The program that the runtime executes: buffers, launches and copies";
-  let description = "Its serialized twin is lib/Runtime/Plan/Plan.h. Sizes are affine maps over the program's symbols.";
+  let description = [{
+    `--tw-build-plan` converts what is left of `@main` after kernel formation to one `tw_plan.program`, whose steps run in
+    order. Sizes are affine maps over the program's symbols. The runtime reads the same program in serialized form
+    (lib/Runtime/Plan/Plan.h).
+  }];
 }
-def Plan_BufferKind : I32EnumAttr<"BufferKind", "where a buffer lives", [
+def Plan_BufferKind : I32EnumAttr<"BufferKind", "the kind of a buffer: what its memory belongs to", [
     I32EnumAttrCase<"Input", 0, "input">, I32EnumAttrCase<"Output", 1, "output">, I32EnumAttrCase<"Arena", 2, "arena">,
     I32EnumAttrCase<"Packed", 3, "packed">, I32EnumAttrCase<"Constant", 4, "constant">]> {
   let cppNamespace = "::tilewright::plan";

@@ -1,10 +1,4 @@
 //===- TileOps.td - structured ops that linalg does not have ----------------===//
-//
-// The structured ops are destination-style ops on tensors and, after bufferization, on memrefs (then without results).
-// An op implements TilingInterface if a tile of its result can be computed by the same op on tiles of its operands.
-// tw_tile.place, divisor and report are scalar ops for the bodies of other ops.
-//
-//===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_DIALECTS_TILE_TILEOPS
 #define TILEWRIGHT_DIALECTS_TILE_TILEOPS
 
@@ -22,6 +16,11 @@ def Tile_Dialect : Dialect {
   let name = "tw_tile";
   let cppNamespace = "::tilewright::tile";
   let summary = "Structured ops on tiles that linalg cannot express";
+  let description = [{
+    The structured ops are destination-style ops on tensors and, after bufferization, on memrefs (then without results).
+    An op implements TilingInterface if a tile of its result can be computed by the same op on tiles of its operands.
+    `tw_tile.place`, `tw_tile.divisor` and `tw_tile.report` are scalar ops for the bodies of other ops.
+  }];
 }
 
 def Tile_Shaped : AnyTypeOf<[AnyRankedTensor, AnyStridedMemRef]>;
@@ -212,7 +211,7 @@ def Tile_SortOp : Tile_Op<"sort"> {
   let arguments = (ins Variadic<Tile_Shaped>:$inputs, Variadic<Tile_Shaped>:$outputs, I64Attr:$dim, UnitAttr:$descending);
   let assemblyFormat = "attr-dict `ins` `(` $inputs `:` type($inputs) `)` `outs` `(` $outputs `:` type($outputs) `)` (`->` type($results)^)?";
 }
-def Tile_ScatterKind : I32EnumAttr<"ScatterKind", "how a written value meets the old one", [
+def Tile_ScatterKind : I32EnumAttr<"ScatterKind", "how a written value is combined with the old one", [
     I32EnumAttrCase<"Set", 0, "set">, I32EnumAttrCase<"Add", 1, "add">, I32EnumAttrCase<"Mul", 2, "mul">,
     I32EnumAttrCase<"Max", 3, "max">, I32EnumAttrCase<"Min", 4, "min">]> {
   let cppNamespace = "::tilewright::tile";

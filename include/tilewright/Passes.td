@@ -58,7 +58,7 @@ def NarrowSoftmax : Pass<"tw-narrow-softmax", "::mlir::func::FuncOp"> {
 
 def SplitKAttention : Pass<"tw-split-k-attention", "::mlir::func::FuncOp"> {
   let summary = "Split attention of few rows and many keys into parts of the keys, so that all threads have tasks";
-  let options = [Option<"threads", "threads", "int64_t", "8", "that share the tasks">];
+  let options = [Option<"threads", "threads", "int64_t", "8", "number of threads that share the tasks">];
 }
 
 def PropagateLayout : Pass<"tw-propagate-layout", "::mlir::func::FuncOp"> {
@@ -96,13 +96,13 @@ def MakeContiguous : Pass<"tw-make-contiguous", "::mlir::func::FuncOp"> {
 def FormKernels : Pass<"tw-form-kernels", "::mlir::ModuleOp"> {
   let summary = "Cluster the ops of @main, outline each cluster as a kernel, and merge equal kernels";
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
-  let options = [Option<"mostProducts", "most-products", "int64_t", "4", "Products that a kernel may have">,
+  let options = [Option<"mostProducts", "most-products", "int64_t", "4", "largest number of products in a kernel">,
     Option<"columnsToSpan", "columns-to-span", "int64_t", "2048",
-      "Columns of a product of which a kernel may have whole rows, for a reduction behind it">,
+      "largest number of columns of a product whose whole rows a kernel computes, for a reduction after it">,
     Option<"readSlices", "read-slices", "bool", "false",
-      "Dense slices, many of one tensor, stay in @main and are operands of kernels, which are then equal">,
+      "dense slices of one tensor stay in @main and are operands of kernels, so that the kernels are equal">,
     Option<"computePieces", "compute-pieces", "bool", "false",
-      "What makes, element by element, one of a few parts of a concatenation is computed in its kernel">];
+      "elementwise producers of the parts of a concatenation are computed in its kernel">];
 }
 
 def MarkInPlace : Pass<"tw-mark-in-place", "::mlir::ModuleOp"> {
@@ -132,8 +132,8 @@ defvar costOptions = [
     Option<"threads", "threads", "int64_t", "2", "threads to plan for">,
     Option<"cacheBytes", "cache-bytes", "int64_t", "1048576", "second-level cache of one core">,
     Option<"sharedBytes", "shared-bytes", "int64_t", "33554432", "last-level cache, shared by cores; 0: none">,
-    Option<"rates", "rates", "std::string", "\"\"", "how fast the machine is, as MachineRates.h writes it">,
-    Option<"tileUnit", "tile-unit", "bool", "false", "products of 16 and 8 bits run on tiles">,
+    Option<"rates", "rates", "std::string", "\"\"", "the measured rates of the machine, in the format of MachineRates.h">,
+    Option<"tileUnit", "tile-unit", "bool", "false", "products of 16-bit and 8-bit types run on AMX tiles">,
     Option<"splitF16", "split-f16", "bool", "false", "each task of an f16 product splits its rows of A">];
 
 def SelectSchedule : Pass<"tw-select-schedule", "::mlir::func::FuncOp"> {
@@ -151,11 +151,11 @@ def ApplyRecords : Pass<"tw-apply-records", "::mlir::ModuleOp"> {
   let options = [
     Option<"records", "records", "std::string", "\"\"", "the folder of tuning records; empty: none">,
     Option<"target", "target", "std::string", "\"cpu\"", "the target that kernels are compiled for">,
-    Option<"machine", "machine", "std::string", "\"\"", "what tells machines apart">,
-    Option<"rates", "rates", "std::string", "\"\"", "what else the default schedules follow from">,
+    Option<"machine", "machine", "std::string", "\"\"", "the key of the machine in records (Target::recordKey)">,
+    Option<"rates", "rates", "std::string", "\"\"", "the rates that the default schedules depend on (Target::ratesKey)">,
     Option<"strict", "strict", "bool", "false", "a kernel without a record is an error">,
     Option<"deterministic", "deterministic", "bool", "false", "records must sum in the default's order">,
-    Option<"stamp", "stamp", "bool", "false", "note each kernel's key on it">];
+    Option<"stamp", "stamp", "bool", "false", "set each kernel's key as an attribute">];
 }
 
 def OverrideSchedules : Pass<"tw-override-schedules", "::mlir::ModuleOp"> {
@@ -231,7 +231,7 @@ def VectorizeLoops : Pass<"tw-vectorize-loops", "::mlir::func::FuncOp"> {
   let summary = "Lower structured ops on buffers to loops over vectors with masked tails";
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
     "::mlir::vector::VectorDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect", "::mlir::ub::UBDialect"];
-  let options = [Option<"lanes", "lanes", "int64_t", "16", "elements of a vector">];
+  let options = [Option<"lanes", "lanes", "int64_t", "16", "f32 elements of a vector">];
 }
 
 //===----------------------------------------------------------------------===//
@@ -246,7 +246,7 @@ def ExpandContractions : Pass<"tw-cpu-expand-contractions", "::mlir::func::FuncO
     Option<"registers", "registers", "int64_t", "32", "vector registers">,
     Option<"amx", "amx", "bool", "false", "bf16 operands packed in pairs are multiplied on AMX tiles, not by vdpbf16ps">,
     Option<"amxF16", "amx-f16", "bool", "false", "f16 operands packed in pairs are multiplied on AMX tiles">,
-    Option<"splitF16", "split-f16", "bool", "false", "or in two parts on AMX tiles of bf16">,
+    Option<"splitF16", "split-f16", "bool", "false", "f16 operands are split into two parts and multiplied on AMX tiles of bf16">,
     Option<"amxInt8", "amx-int8", "bool", "false", "bytes packed in fours are multiplied on AMX tiles, not by vpdpbusd">];
 }
 
@@ -279,7 +279,7 @@ def LowerKernelABI : Pass<"tw-host-lower-kernel-abi", "::mlir::ModuleOp"> {
 }
 
 //===----------------------------------------------------------------------===//
-// Vector
+// Used by several targets
 //===----------------------------------------------------------------------===//
 
 def ExpandFloat8 : Pass<"tw-expand-float8"> {
@@ -302,18 +302,18 @@ def SplitReshapes : Pass<"tw-split-reshapes"> {
 
 def SelectCudaSchedule : Pass<"tw-cuda-select-schedule", "::mlir::ModuleOp"> {
   let summary = "Select a schedule of the target cuda for each kernel, and report all unsupported ops together";
-  let options = [Option<"arch", "arch", "std::string", "\"sm_80\"", "what the kernels are for">];
+  let options = [Option<"arch", "arch", "std::string", "\"sm_80\"", "the architecture that kernels are compiled for, such as sm_90a">];
 }
 
 def OverrideCudaSchedules : Pass<"tw-cuda-override-schedules", "::mlir::ModuleOp"> {
   let summary = "Replace selected schedules of the target cuda by those of the user's schedule file";
   let options = [Option<"file", "file", "std::string", "\"\"", "JSON; empty: nothing is replaced">,
-                 Option<"arch", "arch", "std::string", "\"sm_80\"", "what the kernels are for">];
+                 Option<"arch", "arch", "std::string", "\"sm_80\"", "the architecture that kernels are compiled for, such as sm_90a">];
 }
 
 def DescribeCudaSpaces : Pass<"tw-cuda-describe-spaces", "::mlir::func::FuncOp"> {
   let summary = "Attach to each kernel its schedule space on the target cuda and the predictions of the cost model";
-  let options = [Option<"arch", "arch", "std::string", "\"sm_80\"", "what the kernels are for">];
+  let options = [Option<"arch", "arch", "std::string", "\"sm_80\"", "the architecture that kernels are compiled for, such as sm_90a">];
 }
 
 def LowerToThreads : Pass<"tw-cuda-lower-to-threads", "::mlir::ModuleOp"> {
@@ -339,16 +339,16 @@ def LowerToNvvm : Pass<"tw-cuda-lower-to-nvvm", "::mlir::ModuleOp"> {
 
 def WidenFloats : Pass<"tw-widen-floats", "::mlir::func::FuncOp"> {
   let summary = "Compute every intermediate float in f64; arguments and results keep their types";
-  let options = [Option<"kernelsOnly", "kernels-only", "bool", "false", "leave functions alone that are not kernels">];
+  let options = [Option<"kernelsOnly", "kernels-only", "bool", "false", "do not change functions that are not kernels">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
     "::mlir::tensor::TensorDialect", "::tilewright::tile::TileDialect"];
 }
 
 def DecomposeTile : Pass<"tw-decompose-tile", "::mlir::func::FuncOp"> {
   let summary = "Lower tw_tile ops to linalg ops and plain loops over tensors";
-  let options = [Option<"wideAttentionOnly", "wide-attention-only", "bool", "false", "attention in f64 and nothing else">,
-    Option<"singleAttention", "single-attention", "bool", "false", "attention in f32 with it">,
-    Option<"divisors", "divisors", "bool", "false", "tw_tile.divisor too, without its check">];
+  let options = [Option<"wideAttentionOnly", "wide-attention-only", "bool", "false", "decompose attention in f64 and nothing else">,
+    Option<"singleAttention", "single-attention", "bool", "false", "with wide-attention-only: decompose attention in f32, too">,
+    Option<"divisors", "divisors", "bool", "false", "decompose tw_tile.divisor, too, without its check">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
     "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect", "::mlir::affine::AffineDialect"];
 }
@@ -370,7 +370,7 @@ def HlsAcceptModel : Pass<"tw-hls-accept-model", "::mlir::ModuleOp"> {
 def HlsEmbedWeights : Pass<"tw-hls-embed-weights", "::mlir::ModuleOp"> {
   let summary = "Convert weights of the model file to constants of the design if they fit into block memories";
   let options = [Option<"part", "part", "std::string", "\"xcu280\"", "the device">,
-    Option<"budget", "budget", "std::string", "\"\"", "as of --tw-hls-select-schedules">,
+    Option<"budget", "budget", "std::string", "\"\"", "the same as the option of --tw-hls-select-schedules">,
     Option<"place", "place", "std::string", "\"\"", "embedded, external, or empty: by size">];
   let dependentDialects = ["::tilewright::hls::HLSDialect", "::mlir::arith::ArithDialect"];
 }
@@ -383,10 +383,10 @@ def HlsSplitKernels : Pass<"tw-hls-split-kernels", "::mlir::ModuleOp"> {
 def HlsSelectSchedules : Pass<"tw-hls-select-schedules", "::mlir::ModuleOp"> {
   let summary = "Select the loop order and unrolling of every loop nest under a budget of resources";
   let options = [Option<"part", "part", "std::string", "\"xcu280\"", "the device">,
-    Option<"budget", "budget", "std::string", "\"\"", "resource=count, between commas: dsp, bram, uram, lut, ff">,
-    Option<"blocks", "blocks", "bool", "false", "kernels hand on blocks of their results, and run side by side">,
-    Option<"fabric", "fabric", "bool", "false", "f32 additions in lookup tables, where the part has plenty">,
-    Option<"shares", "shares", "bool", "true", "one operator serves the cycles between two iterations, as in HLS tools; not in our Verilog">];
+    Option<"budget", "budget", "std::string", "\"\"", "resource=count, separated by commas: dsp, bram, uram, lut, ff">,
+    Option<"blocks", "blocks", "bool", "false", "kernels pass on blocks of their results, and run in parallel">,
+    Option<"fabric", "fabric", "bool", "false", "f32 additions use lookup tables instead of DSP blocks if the part has enough of them">,
+    Option<"shares", "shares", "bool", "true", "one operator is used in several cycles between two iterations, as HLS tools do; the Verilog of --rtl does not">];
   let dependentDialects = ["::tilewright::hls::HLSDialect"];
 }
 
@@ -403,13 +403,13 @@ def HlsBuildDesign : Pass<"tw-hls-build-design", "::mlir::ModuleOp"> {
 def HlsPlaceMemories : Pass<"tw-hls-place-memories", "::mlir::ModuleOp"> {
   let summary = "Move arrays to UltraRAM if a design needs more block memories than its budget";
   let options = [Option<"part", "part", "std::string", "\"xcu280\"", "the device">,
-    Option<"budget", "budget", "std::string", "\"\"", "as of --tw-hls-select-schedules">];
+    Option<"budget", "budget", "std::string", "\"\"", "the same as the option of --tw-hls-select-schedules">];
   let dependentDialects = ["::tilewright::hls::HLSDialect"];
 }
 
 def HlsPortProtocols : Pass<"tw-hls-port-protocols", "::mlir::ModuleOp"> {
   let summary = "Convert the ports that the user names to streams and registers";
-  let options = [Option<"ports", "ports", "std::string", "\"\"", "name=axi_master, name=axi_lite or name=stream, with spaces between">];
+  let options = [Option<"ports", "ports", "std::string", "\"\"", "name=axi_master, name=axi_lite or name=stream, separated by spaces">];
   let dependentDialects = ["::tilewright::hls::HLSDialect"];
 }
 
