@@ -45,7 +45,7 @@ class CompileOptions:
     record: bool = _option(False, "keeps what `tilewright.report().html(path)` shows; compiles each graph twice", native=False)
     dump: str = _option("", "a folder into which the IR of every stage is written", older="TILEWRIGHT_DUMP_DIRECTORY")
     schedule_file: str = _option("", "a JSON file that maps a kernel's name or ops to tile sizes, or a transform-dialect script (`.mlir`)")
-    cache: bool = _option(True, "keeps compiled code in `TILEWRIGHT_CACHE_DIR`, or `~/.cache/tilewright`")
+    cache: bool = _option(True, "keeps compiled code on disk (`TILEWRIGHT_CACHE_DIR`)")
     tune: str = _option("records", "`records` uses measured schedules that there are; `quick` and `full` measure first (seconds, minutes) and keep records; "
                                    "`strict` refuses kernels without a record; `off` uses no record. `mode=\"max-autotune\"` is `quick`",
                         values=("records", "quick", "full", "strict", "off"))  # fmt: skip

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes docs/reference/options.md from the declarations of the options and of the environment variables.
+"""Writes docs/reference/options.md and environment.md from the declarations of the options and of the environment variables.
 
     PYTHONPATH=build/python python tools/dev/write_options_doc.py
 
-test/Python/test_options_doc.py fails if the page differs, or if the sources read an environment variable that is in neither table here.
+test/Python/test_options_doc.py fails if a page differs, or if the sources read an environment variable that is in no table here.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/reference/options.md"
+ENVIRONMENT = ROOT / "docs/reference/environment.md"
 
 # Environment variables that set no option of torch.compile, for users.
 VARIABLES = {
-    "TILEWRIGHT_CACHE_DIR": "folder of compiled code; default `~/.cache/tilewright`",
+    "TILEWRIGHT_CACHE_DIR": "folder of compiled code and of the machine's rates; default `$XDG_CACHE_HOME/tilewright`, or `~/.cache/tilewright`",
     "TILEWRIGHT_RECORDS_DIR": "folder of tuning records; default: beside the cache",
     "TILEWRIGHT_PLUGINS": "libraries with further targets, separated by colons ([add a target](../contributing/add-a-target.md))",
     "TILEWRIGHT_PYTHON": "the Python that `tilewright bench` runs; default: the `python3` of `PATH`",
@@ -24,6 +25,15 @@ VARIABLES = {
     "TILEWRIGHT_LIBCUDA": "the NVIDIA driver's library; default `libcuda.so.1`",
     "TILEWRIGHT_PERF_MAP": "`1`: writes `/tmp/perf-<pid>.map`, so that `perf` shows kernels by name",
     "TILEWRIGHT_DEBUGGER": "`1`: registers compiled code with gdb",
+}
+# Variables of others that Tilewright reads.
+OTHERS = {
+    "OMP_NUM_THREADS": "number of threads of a call, if neither an option nor a flag states it; otherwise all CPUs that the process may use",
+    "XDG_CACHE_HOME": "folder of caches, if it is an absolute path; `TILEWRIGHT_CACHE_DIR` has precedence",
+    "CUDA_LAUNCH_BLOCKING": "target `cuda`: not empty and not `0`: each launch is waited for, so that an error names its kernel",
+    "TORCH_LOGS": "`tilewright`: torch prints a report of each graph that is compiled",
+    "TORCH_TRACE": "folder in which torch stores these reports as artifacts, for tlparse",
+    "TORCHINDUCTOR_AUTOGRAD_CACHE": "`0`: torch does not cache graphs that Tilewright compiled ([decision 0021](../decisions/0021-kept-by-torch.md))",
 }
 # For work on Tilewright itself.
 DEVELOPMENT = {
@@ -35,6 +45,9 @@ DEVELOPMENT = {
     "TILEWRIGHT_TUNE_FAULT": "lets a worker of the tuner fail, for tests",
     "TILEWRIGHT_TUNE_TIMES": "set: the tuner uses made-up times that follow from the schedule, for tests",
     "TILEWRIGHT_BENCH_VERBOSE": "`1`: `tilewright bench` prints what its processes print",
+    "TILEWRIGHT_MATH_REPORT": "`1`: `tilewright_math_tests` prints the largest error of each function ([debug](../how-to/debug.md))",
+    "TILEWRIGHT_GPU_TESTS_DEVICE": "the device on which `tools/dev/gpu-tests.sh` runs the tests; default `cuda`",
+    "TILEWRIGHT_TEST_FULL": "`1`: the tests run all cases, as `tools/test.sh --full` does",
     "TILEWRIGHT_BUILD": "the build folder that scripts in `tools/dev` and the tests use",
 }
 
@@ -47,18 +60,45 @@ def table(head: str, variables: dict) -> list[str]:
     return [f"| {head} | meaning |", "|---|---|", *(f"| `{name}` | {text} |" for name, text in sorted(variables.items()))]
 
 
+def option_variables() -> dict:
+    """Returns the variables that set an option of torch.compile, each with the option."""
+    from tilewright.options import CompileOptions
+
+    found = {}
+    for f in fields(CompileOptions):
+        found[f"TILEWRIGHT_{f.name.upper()}"] = f"`{f.name}`"
+        if f.metadata["older"]:
+            found[f.metadata["older"]] = f"`{f.name}`; an older name"
+    return found
+
+
 def page() -> str:
     from tilewright.options import CompileOptions
 
     rows = [f"| `{f.name}` | {f.type} | {default_of(f.default)} | {f.metadata['help']} |" for f in fields(CompileOptions)]
     lines = [
-        "# Options and environment variables", "",
-        "## Options of torch.compile", "",
-        "`torch.compile(model, backend=\"tilewright\", options={...})`. The environment variable `TILEWRIGHT_<NAME>` sets the default of an option. Flags of the",
-        "program `tilewright` have the same names and meanings; `tilewright <command> --help` lists them.", "",
+        "# Options of torch.compile", "",
+        "`torch.compile(model, backend=\"tilewright\", options={...})`. The environment variable `TILEWRIGHT_<NAME>` sets the default of an option",
+        "([environment variables](environment.md)). Flags of the [program `tilewright`](cli.md) have the same names and meanings. An unknown option and a",
+        "value of a wrong type raise a `ValueError` that lists what is possible.", "",
         "| option | type | default | meaning |", "|---|---|---|---|", *rows, "",
-        "## Environment variables", "", *table("variable", VARIABLES), "",
-        "## Environment variables for work on Tilewright", "", *table("variable", DEVELOPMENT), "",
+        "Written by `tools/dev/write_options_doc.py`.", "",
+    ]  # fmt: skip
+    return "\n".join(lines)
+
+
+def environment_page() -> str:
+    options = option_variables()
+    lines = [
+        "# Environment variables", "",
+        "## Options of torch.compile", "",
+        "Each variable sets the default of an [option](options.md); the argument `options=` has precedence. An empty variable counts as unset. `1` and",
+        "`true` are true.", "",
+        "| variable | option |", "|---|---|", *(f"| `{name}` | {option} |" for name, option in options.items()), "",
+        "`TILEWRIGHT_CPU` is also read by the [program `tilewright`](cli.md).", "",
+        "## Other variables of Tilewright", "", *table("variable", VARIABLES), "",
+        "## Variables of other programs", "", *table("variable", OTHERS), "",
+        "## Variables for work on Tilewright", "", *table("variable", DEVELOPMENT), "",
         "Written by `tools/dev/write_options_doc.py`.", "",
     ]  # fmt: skip
     return "\n".join(lines)
@@ -66,3 +106,4 @@ def page() -> str:
 
 if __name__ == "__main__":
     PAGE.write_text(page())
+    ENVIRONMENT.write_text(environment_page())
