@@ -1,13 +1,28 @@
-"""The documentation site: .venv/bin/sphinx-build -W docs build/site. docs/decisions/0055-documentation-site.md says why Sphinx."""
+"""The documentation site: .venv/bin/sphinx-build -W docs build/site, after a build of Tilewright, whose docstrings it reads.
 
+docs/decisions/0055-documentation-site.md says why Sphinx.
+"""
+
+import os
 import re
+import sys
 from pathlib import Path
 
 project = "Tilewright"
 copyright = "the Tilewright authors"
 version = release = re.search(r"project\(Tilewright VERSION (\S+)", (Path(__file__).parents[1] / "CMakeLists.txt").read_text())[1]
 
-extensions = ["myst_parser"]
+# The reference of the Python package is made from its docstrings. A build folder, or an installed package, has it.
+build = Path(os.environ.get("TILEWRIGHT_BUILD", Path(__file__).parents[1] / "build"))
+try:
+    import tilewright  # noqa: F401
+except ImportError:
+    sys.path.insert(0, str(build / "python"))
+
+extensions = ["myst_parser", "sphinx.ext.autodoc"]
+default_role = "code"  # `name` in a docstring is code
+autodoc_member_order = "bysource"
+smartquotes = False  # "--flag" is not a dash
 exclude_patterns = ["examples"]
 myst_heading_anchors = 4
 

@@ -35,7 +35,8 @@ def calibrate() -> str:
     """Measures the rates of this machine for two seconds and stores them next to the object cache.
 
     Processes that start later choose schedules by these rates. The machine should be idle meanwhile. Returns the
-    rates.
+    rates as text, `name=number` separated by spaces (include/tilewright/MachineRates.h has the units). Raises
+    RuntimeError if they cannot be stored.
     """
     return _tilewright.calibrate()
 
@@ -43,7 +44,9 @@ def calibrate() -> str:
 def import_to_text(gm, _inputs=None, static=()) -> str:
     """Returns the text of the tw module of an ATen graph whose nodes carry fake tensors.
 
-    Raises a RuntimeError with all reasons if the importer refuses ops.
+    `gm` is the torch.fx.GraphModule that AOTAutograd passes to a compiler, and each node has its tensor's shape, dtype
+    and strides in `meta["val"]`. `static` has the numbers of the inputs that are parameters. `_inputs` is not used: the
+    function has the signature of such a compiler. Raises RuntimeError with all reasons if the importer refuses ops.
     """
     from .fx.walker import walk
 

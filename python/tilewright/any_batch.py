@@ -7,7 +7,7 @@ import contextlib
 
 @contextlib.contextmanager
 def any_batch():
-    """Prevents a guard on the batch size during the first call of a compiled model whose batch is marked dynamic:
+    """Prevents a guard on the batch size during the first call of a compiled model whose batch is marked dynamic::
 
         torch._dynamo.mark_dynamic(images, 0, min=2, max=256)
         with tilewright.any_batch():
@@ -17,6 +17,7 @@ def any_batch():
     batch >= 16 in f32 (oneDNN, NNPACK: aten/src/ATen/native/Convolution.cpp). A backend can neither prevent nor
     remove this guard. This context manager switches both implementations off for the process until the block ends.
     Meanwhile, convolutions in eager are slower; their results are equal within rounding.
+    Takes no arguments, and gives nothing to the block.
     """
     import torch
 

@@ -153,7 +153,18 @@ def add(graph: GraphReport) -> None:
 
 def report(model=None, clear: bool = False) -> Report:
     """Returns what Tilewright compiled so far, oldest first: for `model` (a module or function, compiled or not), or
-    for all models."""
+    for all models. With `clear`, later reports begin empty.
+
+    The result is a list with one element per graph. `str(report)` describes each function that was compiled, its graphs,
+    the operators that run in eager, and graph breaks. `report.explanation()` has the same as attributes,
+    `report.to_json()` returns it as the text of a JSON object, and `report.html(path)` writes a page that shows every
+    stage; it raises ValueError if no graph was compiled under `options={"record": True}`.
+
+    An element has the attributes `name`, `kind` (forward, backward or inference), `nodes`, `segments` and
+    `eager_segments` (numbers), and `refusals` (operators that run in eager, each with `reason` and `where`). Its methods
+    are `kernels()`, the number of kernels; `packed_bytes()`, the bytes of packed parameters; `details()`, a list with a
+    dict per compiled segment, such as its times in milliseconds; and `to_dict()`, all of it as a dict for JSON.
+    """
     with _lock:
         result = Report(graph for graph in _graphs if model is None or graph.origin.belongs_to(model))
         result.model = model
