@@ -66,7 +66,7 @@ def test_custom_op_with_decomposition_is_native(library, overload):
     assert [graph.kind for graph in tilewright.report()] == ["forward", "backward"] and not refused()
 
 
-def test_another_decomposition_is_another_key(library):
+def test_decomposition_changes_the_cache_key(library):
     before = aotautograd_cache.registered_digest()
     tilewright.register_decomposition(library, lambda x, factor: x * factor + 1)
     first = aotautograd_cache.registered_digest()
@@ -85,7 +85,7 @@ def test_invalid_registration_of_a_decomposition_is_refused():
 
 @pytest.mark.parametrize("requires_grad", [False, True])
 @pytest.mark.parametrize("decomposition", [lambda x: x.t(), lambda x: x.t().t().t()], ids=["view", "views"])
-def test_a_decomposition_that_ends_in_a_view_gives_a_tensor_of_its_own(monkeypatch, decomposition, requires_grad):
+def test_decomposition_that_returns_a_view_does_not_alias_the_argument(monkeypatch, decomposition, requires_grad):
     monkeypatch.setattr(table, "registered", {})
 
     @torch.library.custom_op("tilewright_test::turned", mutates_args=())
@@ -193,7 +193,7 @@ def test_invalid_lowering_raises_lowering_error(lowered, said):
     assert isinstance(cause, tilewright.LoweringError) and "tilewright_test.scale.default" in str(cause) and "test_custom_ops.py" in str(cause)
 
 
-def test_lowerings_are_part_of_the_key(lowered):
+def test_lowering_changes_the_cache_key(lowered):
     before = aotautograd_cache.registered_digest()
     lowered(scale_and_one)
     assert aotautograd_cache.registered_digest() != before

@@ -125,7 +125,7 @@ def test_noise_has_the_size_of_rounding_errors():
         judging.check_with_noise(exact.float() * 1.1, [exact.float()], [noisy], exact, "", Wrong("numbers", ""))
 
 
-def test_a_planted_bug_is_found_and_made_small(monkeypatch, tmp_path):
+def test_planted_bug_is_found_and_reduced(monkeypatch, tmp_path):
     from tilewright.decompositions import order
     from tilewright.decompositions.table import _of_torch
 

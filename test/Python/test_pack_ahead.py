@@ -75,7 +75,7 @@ def test_frozen_parameters_packed_ahead_are_released():
     assert any(g.frozen is not None and g.frozen.released for g in report), report
 
 
-def test_memory_is_brought_in_for_what_will_be_packed(monkeypatch):
+def test_pages_are_prefaulted_for_parameters_that_will_be_packed(monkeypatch):
     from tilewright.runtime import prefault
 
     asked = []
@@ -104,7 +104,7 @@ def test_memory_is_brought_in_for_what_will_be_packed(monkeypatch):
         assert len(asked) == 2
 
 
-def test_memory_is_brought_in_from_when_tracing_begins(monkeypatch):
+def test_pages_are_prefaulted_when_tracing_begins(monkeypatch):
     from tilewright.dynamo import prewarm
     from tilewright.dynamo.backend import tilewright as ours
     from tilewright.runtime import prefault

@@ -52,7 +52,7 @@ def test_tuning_writes_records_that_the_next_compile_uses(tmp_path, monkeypatch,
         _check_numbers(result, model, [x], copy.deepcopy(model).double())
 
 
-def test_symbolic_sizes_are_measured_at_the_traced_ones(tmp_path, monkeypatch):
+def test_symbolic_sizes_are_tuned_at_the_traced_sizes(tmp_path, monkeypatch):
     import tilewright.runtime.compiled
 
     seen = []
