@@ -6,7 +6,8 @@
 // Loops that do not index the result are sequential loops. Sums of floats are computed in parts, so that rounding
 // errors do not accumulate along a whole row.
 //
-// Tests: test/Codegen/NVPTX/lower-to-threads.mlir, test/Python/test_cuda.py (test_long_sums_of_positive_numbers_match_eager)
+// Tests: test/Codegen/NVPTX/lower-to-threads.mlir, test/Python/test_cuda.py
+// (test_long_sums_of_positive_numbers_match_eager)
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/Tile.h"

@@ -1,8 +1,8 @@
 //===- Strided.cpp - strided reads and writes of memory -----------------------------===//
 //
-// as_strided refers to memory, but a graph of values has none. python/tilewright/fx/strided.py passes the value that the
-// memory belongs to, with its strides; flattened in memory order, that value is the memory. A window of it is a view if
-// its strides are nested:
+// as_strided refers to memory, but a graph of values has none. python/tilewright/fx/strided.py passes the value that
+// the memory belongs to, with its strides; flattened in memory order, that value is the memory. A window of it is a
+// view if its strides are nested:
 //
 //   as_strided(memory of 576, [2, 3, 4, 4], [288, 36, 6, 1], 7)
 //     = memory reshaped to [2][8][6][6], then its slice [0:2, 0:3, 1:5, 1:5]

@@ -1,8 +1,8 @@
 //===- ExportedModel.cpp - import the nodes of a .pt2 file through GraphBuilder ---===//
 //
-// Walks over a program of torch.export, like python/tilewright/fx/walker.py over an fx graph, with the same table and the
-// same reasons. Sizes need no ops here, because torch writes the expression of every symbolic int; nodes that compute
-// them are skipped.
+// Walks over a program of torch.export, like python/tilewright/fx/walker.py over an fx graph, with the same table and
+// the same reasons. Sizes need no ops here, because torch writes the expression of every symbolic int; nodes that
+// compute them are skipped.
 //
 // Test: test/Python/test_exported.py, test/Tools/exported.test
 //
