@@ -137,9 +137,10 @@ def passes() -> str:
     entries = dict(re.findall(r"^### `-([\w-]+)`\n(.*?)(?=^### `|\Z)", text, re.MULTILINE | re.DOTALL))
     lines = [
         "# Passes", "",
-        "`tilewright-opt` runs every pass by its name, and every stage by `--tw-stage-<name>`. The passes of a stage and their order are in",
-        "[the architecture](../explanation/architecture.md). The text under a pass is the comment at the beginning of its source file: the IR before",
-        "and after the pass, the conditions, and the path of its test.", "",
+        "`tilewright-opt` runs every pass by its name. `--tw-stage-graph`, `--tw-stage-structured`, `--tw-stage-tiled`, `--tw-stage-vector` and",
+        "`--tw-stage-cpu` run the stages of the target `cpu`. [The architecture](../explanation/architecture.md) has the passes of each stage and target,",
+        "in order. The text under a pass is the comment at the beginning of its source file: the IR before and after the pass, the conditions, and the",
+        "path of its test.", "",
     ]  # fmt: skip
     notes = comments()
     for title, names in sections().items():
