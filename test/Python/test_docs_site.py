@@ -28,7 +28,7 @@ def run(command, folder: Path) -> str:
     tools = [str(BUILD / "bin"), str(Path(sys.executable).parent), os.environ["PATH"]]
     environment = {**os.environ, "PATH": os.pathsep.join(tools), "TILEWRIGHT_CACHE_DIR": str(folder / "cache")}
     environment |= {"BUILD": str(BUILD), "DOCS": str(ROOT / "docs")}
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=600)
+    done = subprocess.run(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
