@@ -8,7 +8,7 @@
 # Each part leaves in build/test-results/ what its runner wrote (.json of GoogleTest, .xml of lit and pytest; nothing
 # for a script) and its exit status (.rc); tools/dev/sum_tests.py adds them up.
 set -uo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 for argument in "$@"; do
   case $argument in
     --full) export TILEWRIGHT_TEST_FULL=1 ;;
@@ -44,6 +44,7 @@ TILEWRIGHT_CACHE_DIR=$(mktemp -d) && export TILEWRIGHT_CACHE_DIR
 trap 'rm -rf "$TILEWRIGHT_CACHE_DIR"' EXIT
 
 if [ -f test/Unit/CMakeLists.txt ]; then
+  # shellcheck disable=SC2013 # names of programs have no spaces
   for program in $(sed -n 's/^ *tilewright_unit_test(\([a-z_]*\) .*/\1/p' test/Unit/CMakeLists.txt); do
     run "$program" 900 "build/bin/$program" --gtest_brief=1 --gtest_output="json:$results/$program.json"
   done

@@ -365,7 +365,7 @@ def test_commands_of_the_export_how_to_run(tmp_path, monkeypatch):
     page = (pathlib.Path(__file__).parents[2] / "docs" / "how-to" / "export.md").read_text()
     blocks = dict(re.findall(r"```(python|sh)\n(.*?)```", page, re.S))
     monkeypatch.chdir(tmp_path)
-    exec(blocks["python"], {})  # noqa: S102: the page's own
+    exec(blocks["python"], {})  # noqa: S102 -- the page's own
     np.save("x.npy", np.zeros((7, 16), "f4"))
     for line in blocks["sh"].splitlines():
         done = command(*line.split("#")[0].split()[1:])

@@ -1,7 +1,6 @@
 """The overloads of attention that torch uses for tensors on a GPU: their numbers, computed on the CPU, which has none
 of them, and graphs of fake tensors."""
 
-import math
 
 import pytest
 import torch

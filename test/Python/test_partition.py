@@ -54,7 +54,7 @@ def graph_of(*targets):
 
 
 def test_waits_sink_to_their_first_consumer():
-    import torch.distributed._functional_collectives  # noqa: F401: defines the ops
+    import torch.distributed._functional_collectives  # noqa: F401 -- defines the ops
 
     ops = torch.ops._c10d_functional
     relu, add = torch.ops.aten.relu.default, torch.ops.aten.add.Tensor

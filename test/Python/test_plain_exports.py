@@ -14,7 +14,7 @@ from torch.export import Dim
 
 from models import MODELS
 from numbers_rule import assert_numbers, widen, with_threads
-from test_exported import BUILD, call, command, pytestmark, tensors_of  # noqa: F401: the mark is this file's, too
+from test_exported import BUILD, call, command, pytestmark, tensors_of  # noqa: F401 -- the mark is this file's, too
 
 
 def check(model, inputs, path, dynamic_shapes=None):

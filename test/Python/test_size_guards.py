@@ -5,7 +5,6 @@ Each ONNX case is valid if its symbols have the values `inside`, and invalid for
 result is computed by numpy or torch.
 """
 
-import ctypes
 import os
 import pathlib
 import subprocess

@@ -44,6 +44,7 @@ PYTHON
 
 cd "$place"
 # Not what is said of the checker or the emulated device alone.
+# shellcheck disable=SC2046,SC2010 # names of tests have no spaces
 [ $# -gt 0 ] || set -- $(ls test/Python/test_cuda*.py | grep -v -e driver -e gpu_bench) -k 'not damage and not locations_change and not out_of_memory'
 export LD_LIBRARY_PATH=$place/build/python/tilewright${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 PYTHONPATH=$place/build/python "$python" -m pytest -p no:cacheprovider -q -n "$(nproc)" --timeout=90 --tb=short \

@@ -16,9 +16,6 @@ import json
 import sys
 from pathlib import Path
 
-import torch
-
-from . import goals as goal_table
 from . import dynamic, report, roof, workloads
 from .peers import PEERS
 from .race import run

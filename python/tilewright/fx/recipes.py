@@ -32,7 +32,7 @@ class Expression:
 
     def __post_init__(self):
         names = ", ".join(self.symbols) or "*_"
-        self.function = eval(f"lambda {names}: {self.text}", {"__builtins__": {}, **HELPERS})  # noqa: S307: torch's own text
+        self.function = eval(f"lambda {names}: {self.text}", {"__builtins__": {}, **HELPERS})  # noqa: S307 -- torch's own text
 
     def __call__(self, *values):
         return self.function(*values)

@@ -249,7 +249,7 @@ def resized(program: Program) -> Program | None:
     known = sorted({n for i in program.inputs for n in i.shape} - fixed)
     if not known:
         return None
-    larger = lambda n: n + 2 + 3 * known.index(n) if n in known else n  # noqa: E731: valid indices stay valid
+    larger = lambda n: n + 2 + 3 * known.index(n) if n in known else n  # noqa: E731 -- valid indices stay valid
     other = Program.from_json(program.to_json())
     for i in other.inputs:
         if i.numbers.startswith("order"):

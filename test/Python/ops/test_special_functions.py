@@ -33,7 +33,7 @@ CASES = {
     **{f"polygamma {n}": (lambda x, n=n: torch.polygamma(n, x), [torch.linspace(0.6, 3, 61), torch.linspace(2, 90, 61), torch.linspace(-4.4, -0.4, 5)])
        for n in range(5)},
     **{f"polynomial {k}": (lambda x, n, k=k: getattr(s, k)(x, n), [torch.linspace(-1.5, 1.5, 61), torch.tensor([-1.0, 0.0, 0.5, 1.0])])
-       for k in (p + f"chebyshev_polynomial_{l}" for p in ("", "shifted_") for l in "tuvw")},
+       for k in (p + f"chebyshev_polynomial_{kind}" for p in ("", "shifted_") for kind in "tuvw")},
 }  # fmt: skip
 
 
