@@ -109,7 +109,7 @@ def _contents(options: CompileOptions) -> str:
 
 
 @contextlib.contextmanager
-def kept_by_torch(options: CompileOptions, arguments: str = ""):
+def aotautograd_cache(options: CompileOptions, arguments: str = ""):
     """Sets up AOTAutogradCache. Yields a function that wraps compilers of this backend so that the cache accepts
     their results.
 

@@ -12,7 +12,7 @@ from torch._guards import TracingContext
 from .. import _tilewright
 from ..fx import flex, pairs, written_arguments
 from ..fx.devices import devices_of, gather, is_transfer, make_transfers
-from ..fx.eager_strides import dense, differing, orders_of, results_of, told
+from ..fx.eager_strides import changed, dense, eager_strides, orders_of, results_of
 from ..fx.fresh_results import apart_from_arguments, separate
 from ..fx.origin import Origin, entered, origin_of
 from ..fx.outputs import laid_out
@@ -27,7 +27,7 @@ from ..runtime import prefault, shared_arguments
 from ..runtime.compiled import CompiledGraph, Parts, Program, Segment, warn_of
 from . import crashes, prewarm
 from .after_reset import leftovers
-from .aotautograd_cache import keeps, kept_by_torch
+from .aotautograd_cache import aotautograd_cache, keeps
 from .aotautograd_decompositions import WhenTraced
 from .freeze import Freezer, check_kind
 
@@ -152,8 +152,8 @@ def compile_graph(gm: fx.GraphModule, example_inputs, *, kind: str, options: Com
         first = len(of_forward.tokens) + of_forward.num_mutated_inp_runtime_indices
         separate(gm, of_forward, first, apart)
         view_what_is_written(gm, of_forward, first)
-        for_user = told(gm, traced, first, first_saved)
-        strides = differing(for_user) | strides
+        for_user = eager_strides(gm, traced, first, first_saved)
+        strides = changed(for_user) | strides
     if several:
         result = walk(gm, static, report.name, anywhere=True, eager_random=options.random == "eager")
     else:
@@ -192,7 +192,7 @@ def tilewright(gm: fx.GraphModule, example_inputs, *, options: dict | None = Non
     compiler = functools.partial(compile_graph, options=chosen, keep=keeps(chosen), origin=origin, freezer=freezer,
                                  traced=traced, apart=apart_from_arguments(gm, traced))  # fmt: skip
     look = shared_arguments.lookout(gm, example_inputs)
-    with kept_by_torch(chosen, str(look.expected or "")) as door, entered(origin, list(example_inputs)):
+    with aotautograd_cache(chosen, str(look.expected or "")) as door, entered(origin, list(example_inputs)):
         compiled = aot_autograd(
             fw_compiler=door(functools.partial(compiler, kind="forward")),
             bw_compiler=door(functools.partial(compiler, kind="backward")),

@@ -77,13 +77,13 @@ def _is_corrected(node: fx.Node) -> bool:
 def correct(gm: fx.GraphModule) -> set[fx.Node]:
     """Adds the copies to Dynamo's graph. Returns the nodes whose fake results do not have eager's strides."""
     found: set[fx.Node] = set()
-    changed = False
+    added = False
     for node in gm.graph.nodes:  # iterates over the copies behind a node, too
         corrected = _is_corrected(node)
-        changed |= corrected
+        added |= corrected
         if corrected or _is_unpooling(node) or not found.isdisjoint(node.all_input_nodes):
             found.add(node)
-    if changed:
+    if added:
         gm.recompile()
     return found
 
@@ -98,7 +98,7 @@ def results_of(gm: fx.GraphModule) -> list:
     return [f if isinstance(f, torch.Tensor) and f.layout == torch.strided else None for f in fakes]
 
 
-def told(gm: fx.GraphModule, fakes: list, first: int, first_saved: int) -> dict[fx.Node, tuple]:
+def eager_strides(gm: fx.GraphModule, fakes: list, first: int, first_saved: int) -> dict[fx.Node, tuple]:
     """Returns eager's strides for results of an AOTAutograd graph that are not views of arguments or of each other.
 
     `first`: the index of the user's first result. `first_saved`: the index of the first result that is saved for
@@ -120,7 +120,7 @@ def told(gm: fx.GraphModule, fakes: list, first: int, first_saved: int) -> dict[
     return found
 
 
-def differing(strides: dict[fx.Node, tuple]) -> dict[fx.Node, tuple]:
+def changed(strides: dict[fx.Node, tuple]) -> dict[fx.Node, tuple]:
     """Returns the strides that differ from those in AOTAutograd's graph."""
 
     def differs(held, theirs) -> bool:
