@@ -53,6 +53,7 @@ def import_to_text(gm, _inputs=None, static=()) -> str:
     imported = walk(gm, static)
     if imported.refusals:
         raise RuntimeError("\n".join(r.reason for r in imported.refusals if not r.follows))
+    assert imported.graph is not None  # walk() makes one
     return imported.graph.text()
 
 

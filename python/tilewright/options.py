@@ -14,7 +14,7 @@ import torch._inductor.config
 from . import _tilewright
 
 # Modes of torch.compile that are equivalent to options.
-MODES = {
+MODES: dict[str, dict] = {
     "max-autotune": {"tune": "quick"},
     "max-autotune-no-cudagraphs": {"tune": "quick"},
     "reduce-overhead": {"cuda_graph": True},
@@ -92,7 +92,7 @@ class CompileOptions:
         return result
 
 
-def _convert(name: str, kind: str, value, source: str):
+def _convert(name: str, kind: object, value, source: str):
     if kind == "bool":
         if isinstance(value, bool):
             return value

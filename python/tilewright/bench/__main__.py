@@ -66,16 +66,17 @@ def main(argv: list[str] | None = None) -> int:
             for dtype in given.dtype:
                 for threads in given.threads:
                     print(f"{name} {dtype}, {threads} threads")
-                    rows, seconds, limits = roof.measure(workloads.make(name, dtype), dtype, threads)
-                    print(roof.table(rows, seconds, limits), flush=True)
+                    kernels, seconds, limits = roof.measure(workloads.make(name, dtype), dtype, threads)
+                    print(roof.table(kernels, seconds, limits), flush=True)
                     measured.append({"workload": name, "dtype": dtype, "threads": threads, "seconds": seconds, "peaks": limits,
-                                     "share": roof.share(rows), "kernels": [vars(row) for row in rows]})  # fmt: skip
+                                     "share": roof.share(kernels), "kernels": [vars(row) for row in kernels]})  # fmt: skip
         if given.json:
             given.json.write_text(json.dumps({"machine": report.describe_machine(), "roofs": measured}, indent=1))
         return 0
     machine = report.describe_machine()
     print(report.machine_line(machine), flush=True)
-    races, verdicts = [], []
+    races: list[report.Race] = []
+    verdicts: list[report.Verdict] = []
     if given.goals is not None:
         races, verdicts = report.run_goals(given.goals, given.peers, given.threads[0], given.seconds, machine)
     else:

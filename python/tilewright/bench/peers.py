@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch._functorch import config as functorch_config
@@ -37,6 +38,7 @@ def _update(work: Workload, compile: Callable, **options) -> Callable:
     generator = torch.Generator().manual_seed(0)
     for parameter in parameters:
         parameter.grad = torch.randn(parameter.shape, generator=generator).to(parameter.dtype) * 1e-2
+    assert work.optimizer is not None
     step = compile(work.optimizer(parameters, **options).step)
 
     def call():
@@ -79,7 +81,8 @@ class _Recorder:
     """A compiled graph that records the arguments of its first call."""
 
     def __init__(self, inner: Callable):
-        self.inner, self.arguments = inner, None
+        self.inner = inner
+        self.arguments: Any = None  # the list, after the first call
         self._boxed_call = True
 
     def __call__(self, arguments: list):
@@ -115,12 +118,12 @@ def tilewright(work: Workload, **options) -> Callable:
         graph.run = recorders[-1]
         return graph
 
-    backend.CompiledGraph = record
+    setattr(backend, "CompiledGraph", record)
     try:
         with functorch_config.patch(enable_autograd_cache=False):  # a restored graph would not be recorded
             return _native(_program(work, model), recorders)
     finally:
-        backend.CompiledGraph = original
+        setattr(backend, "CompiledGraph", original)
 
 
 def tilewright_frozen(work: Workload) -> Callable:
@@ -145,7 +148,7 @@ def _inductor(work: Workload, **settings) -> Callable:
         return recorders[-1]
 
     _mark(work)
-    backend = "inductor"
+    backend: Callable | str = "inductor"
     if work.native:
         backend = lambda graph, inputs: compile_fx(graph, inputs, inner_compile=inner)
     model = torch.compile(work.model, backend=backend, dynamic=True if work.dynamic else None)

@@ -68,6 +68,7 @@ class Process:
             preexec_fn=lambda: os.sched_setaffinity(0, cores))  # fmt: skip
 
     def ask(self, do: str, **arguments) -> dict:
+        assert self.process.stdin is not None and self.process.stdout is not None  # pipes
         try:
             self.process.stdin.write(json.dumps({"do": do, **arguments}) + "\n")
             self.process.stdin.flush()
@@ -80,6 +81,7 @@ class Process:
         return json.loads(line)
 
     def close(self) -> None:
+        assert self.process.stdin is not None  # a pipe
         self.process.stdin.close()
         try:
             self.process.wait(10)

@@ -98,7 +98,7 @@ def _alone(goal: Goal, races: list[Race], machine: dict, threads: int) -> list[V
         return [Verdict(goal.title, "one compile", 1 / max(ours.compiles, 1), 1.0)]
     if goal.dtype == "f32" and goal.workloads[0].startswith("gemm:") and not machine["amx"]:
         shares = {roof["workload"]: _share_of_peak(roof) for roof in _roofs(goal.workloads, goal.dtype, 1)}
-        worst = min(shares, key=shares.get)
+        worst = min(shares, key=shares.__getitem__)
         return [Verdict(goal.title, "FMA peak, one core", geometric_mean(list(shares.values())), 0.9, shares[worst], 0.0, worst)]
     return []
 

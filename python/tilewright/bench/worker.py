@@ -40,7 +40,7 @@ class Worker:
         self.program = PEERS[peer](work)
         self.result = first_tensor(self.program())
         first = time.perf_counter() - began
-        answer = {"first": first, **_memory(), "flops": work.flops}
+        answer: dict = {"first": first, **_memory(), "flops": work.flops}
         self.once = self._seconds(1)
         if peer.startswith("tilewright"):
             from ..reports.report import report

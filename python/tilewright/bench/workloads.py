@@ -6,6 +6,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -17,7 +18,7 @@ DTYPES = {"f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16}
 class Workload:
     """A model and its arguments, or a function of tensors."""
 
-    model: Callable
+    model: Any  # an nn.Module, or a function
     inputs: dict[str, torch.Tensor]
     training: bool = False  # forward and backward, gradients of all parameters
     optimizer: Callable | None = None  # makes an optimizer of the model's parameters; the workload is its step

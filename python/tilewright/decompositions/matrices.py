@@ -39,7 +39,7 @@ def _triangular(a, b, upper: bool, unit: bool):
     n = a.shape[-1]
     if n == 0:
         return b.new_empty([*torch.broadcast_shapes(a.shape[:-2], b.shape[:-2]), *b.shape[-2:]])
-    found = [None] * n
+    found: list = [None] * n
     for i in reversed(range(n)) if upper else range(n):
         row = b[..., i : i + 1, :]
         found[i] = row if unit else row / a[..., i : i + 1, i : i + 1]
@@ -66,6 +66,7 @@ def _triangular_by_blocks(a, b, upper: bool, unit: bool):
         rows = b[..., at, :] if found is None else b[..., at, :] - torch.matmul(a[..., at, : i * size], found)
         rows = torch.matmul(inverses[..., i, :, :], rows)
         found = rows if found is None else torch.cat([found, rows], -2)
+    assert found is not None  # there is at least one block
     return found[..., :n, :]
 
 

@@ -38,7 +38,10 @@ def _windows(x: torch.Tensor, output, filler):
     k...] in the plane; and the lengths [out...]."""
     spatial = len(output)
     sizes = x.shape[-spatial:]
-    places, insides, lengths, index = 0, None, 1, []
+    places: torch.Tensor | int = 0
+    insides: torch.Tensor | None = None
+    lengths: torch.Tensor | int = 1
+    index: list = []
     for dim, (size, out) in enumerate(zip(sizes, output)):
         at = torch.arange(out, dtype=torch.int64)
         start = at * size // out
@@ -55,6 +58,7 @@ def _windows(x: torch.Tensor, output, filler):
         lengths = lengths * length.reshape([out if d == dim else 1 for d in range(spatial)])
         index.append(place)
     values = aten.index.Tensor(x, [None] * (x.dim() - spatial) + index)
+    assert insides is not None  # a window has at least one dimension
     return torch.where(insides, values, filler), places, lengths
 
 

@@ -48,7 +48,7 @@ class Leftovers:
         for shapes in list(self._shapes):
             for tracked in shapes.tracked_fakes or ():
                 fake = getattr(tracked, "fake", None)
-                if getattr(fake, "is_leaf", False) and fake.grad is not None:
+                if fake is not None and getattr(fake, "is_leaf", False) and fake.grad is not None:
                     fake.grad = None
         self._shapes.clear()
         if FakeTensorMode.cache_info().size > FAKE_RESULTS:
@@ -56,7 +56,7 @@ class Leftovers:
 
     def _drop_finalizers(self) -> None:
         """Detaches the finalizers of compilations that are over now and were over at the last reset."""
-        over = weakref.WeakSet()
+        over: weakref.WeakSet = weakref.WeakSet()
         for finalizer, info in list(getattr(weakref.finalize, "_registry", {}).items()):
             manager = getattr(getattr(info.func, "func", None), "__self__", None)
             if not isinstance(manager, CheckFunctionManager) or not _is_over(manager):

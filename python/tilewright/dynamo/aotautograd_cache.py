@@ -131,7 +131,7 @@ def aotautograd_cache(options: CompileOptions, arguments: str = ""):
     with (
         # To compute its key, torch imports Inductor's backends (0.6 s). This backend uses none of their passes.
         mock.patch.object(codecache, "init_backend_registration", lambda: None),
-        torch.compiler.config.patch(
+        torch.compiler.config.patch(  # type: ignore[attr-defined]  # torch adds patch() when it imports the module
             cache_key_tag=f"{tag} tilewright {identity()} {registered_digest()} {options} {_contents(options)}{arguments}"
         ),
         functorch_config.patch(bundled_autograd_cache=True),

@@ -58,6 +58,7 @@ def compile_whole(gm, options, static, report, keep, watch=None, **layouts) -> P
         program = Program(imported, options, f"tilewright: {report.name} ({report.kind})", keep)
     except RuntimeError as error:
         again = walk(gm, static, report.name, asserts=True, **layouts)  # the failed compile consumed the first import
+        assert again.graph is not None  # walk() makes one
         folder = reproducer.write(gm, again.graph.text(), options, error)
         said = f"{error}\ntilewright: a script that repeats this, and the IR, are in {folder}"
         if isinstance(error, _tilewright.Crashed) and not options.strict:
@@ -144,7 +145,7 @@ def compile_graph(gm: fx.GraphModule, example_inputs, *, kind: str, options: Com
     strides, first_saved, tokens, for_user = {}, MOST, 0, {}
     if kind == "backward":
         strides = saved_strides(gm, example_inputs)
-    elif kind == "forward" and of_forward is not None and context.output_strides is not None:
+    elif kind == "forward" and of_forward is not None and context is not None and context.output_strides is not None:
         tokens = len(of_forward.tokens)  # tokens of effects come first, and AOTAutograd does not count them
         first_saved = of_forward.num_forward + tokens
         strides = channels_last_saved(gm, first_saved)
@@ -154,6 +155,7 @@ def compile_graph(gm: fx.GraphModule, example_inputs, *, kind: str, options: Com
         view_what_is_written(gm, of_forward, first)
         for_user = eager_strides(gm, traced, first, first_saved)
         strides = changed(for_user) | strides
+    result: Program | Parts | Imported
     if several:
         result = walk(gm, static, report.name, anywhere=True, eager_random=options.random == "eager")
     else:
@@ -207,5 +209,5 @@ def tilewright(gm: fx.GraphModule, example_inputs, *, options: dict | None = Non
     return look.around(compiled, gm, chosen.strict)
 
 
-tilewright.reset = leftovers.drop  # torch._dynamo.reset() calls this attribute
+setattr(tilewright, "reset", leftovers.drop)  # torch._dynamo.reset() calls this attribute
 prewarm.watch(tilewright)

@@ -177,7 +177,7 @@ class EagerCheck:
                 place = f", {where[-1][0]}:{where[-1][1]}" if where else ""
                 raise CheckError(f"tilewright: check='eager': node {node.name} ({node.target}{place}), result {number}: {wrong}")
 
-    def __call__(self, arguments):
+    def __call__(self, arguments) -> list:
         values: dict[fx.Node, object] = {}
         left = iter(list(arguments))
         with torch.no_grad():

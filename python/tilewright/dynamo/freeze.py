@@ -106,15 +106,16 @@ class Releasable:
         return copied
 
 
-class ReleasableParameter(Releasable, torch.nn.Parameter):
+# mypy does not match `**options` with the keyword of Tensor.__repr__.
+class ReleasableParameter(Releasable, torch.nn.Parameter):  # type: ignore[misc]
     pass
 
 
-class ReleasableBuffer(Releasable, torch.Tensor):
+class ReleasableBuffer(Releasable, torch.Tensor):  # type: ignore[misc]
     pass
 
 
-_CLASSES = {torch.nn.Parameter: ReleasableParameter, torch.Tensor: ReleasableBuffer}
+_CLASSES: dict[type, type] = {torch.nn.Parameter: ReleasableParameter, torch.Tensor: ReleasableBuffer}
 
 
 @dataclass
@@ -160,7 +161,7 @@ def _raw(tensor):
 class Freezer:
     """The parameters of one graph that Dynamo passed to the backend."""
 
-    def __init__(self, gm, example_inputs):
+    def __init__(self, gm, example_inputs) -> None:
         self.tensors: list = []
         self.names: list[str] = []
         nodes = [n for n in gm.graph.nodes if n.op == "placeholder"]
@@ -213,7 +214,7 @@ class Freezer:
         index.
         """
         packed = call.packed_inputs or [False] * len(imported.inputs)
-        watched: dict[int, tuple] = {}
+        watched: dict[int, tuple[weakref.ref, str]] = {}
         for index, argument in enumerate(imported.inputs):
             number = arguments[argument] if argument >= 0 else -1
             tensor = self.tensors[number] if number >= 0 else None

@@ -26,7 +26,7 @@ def _is_known(module: str | None) -> bool:
 
 
 class _Digest:
-    def __init__(self):
+    def __init__(self) -> None:
         self.hash = hashlib.sha256()
         self.seen: dict[int, int] = {}  # id -> number of the first visit; ends the recursion for recursive functions
         self.kept: list = []  # keeps the objects in `seen` alive, so that no other object gets their ids

@@ -15,6 +15,7 @@ from __future__ import annotations
 import logging
 import sys
 import threading
+from types import FrameType
 
 import torch
 from torch import nn
@@ -32,7 +33,7 @@ log = logging.getLogger(__name__)
 def _compiling() -> tuple[object, dict] | None:
     """Returns the backend and the frame's locals of the compile that the current thread executes, or None."""
     code = getattr(getattr(convert_frame, "_compile", None), "__code__", None)
-    frame = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code is not code:
         frame = frame.f_back
     if frame is None:

@@ -68,7 +68,7 @@ def devices_of(gm: fx.GraphModule) -> set[torch.device]:
         value = node.meta.get("val")
         return node.op in ("placeholder", "get_attr") and isinstance(value, torch.Tensor) and is_number(value)
 
-    return {device_of_node(node) for node in gm.graph.nodes if not goes_along(node)} - {None}
+    return {device for node in gm.graph.nodes if not goes_along(node) and (device := device_of_node(node)) is not None}
 
 
 def mixes(node: fx.Node) -> str:

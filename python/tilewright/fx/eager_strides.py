@@ -140,8 +140,8 @@ def dense(strides: dict[fx.Node, tuple]) -> dict[fx.Node, tuple]:
     found = {}
     for node, wanted in strides.items():
         sizes, steps = _hints(node.meta["val"].shape), _hints(wanted)
-        step = 1
-        for d in sorted(range(len(sizes)), key=lambda d, steps=steps: steps[d] or 0):
+        step: int | None = 1
+        for d in sorted(range(len(sizes)), key=lambda d: steps[d] or 0):
             step = step * sizes[d] if sizes[d] and (sizes[d] == 1 or steps[d] == step) else None
             if step is None:
                 break
@@ -161,4 +161,4 @@ def orders_of(gm: fx.GraphModule, strides: dict[fx.Node, tuple]) -> dict[int, tu
     """Returns, by index of the result, the order of its dimensions in memory. `strides` has only dense strides."""
     output = gm.graph.output_node()
     steps = {number: _hints(strides[value]) for number, value in enumerate(output.args[0]) if value in strides}
-    return {number: tuple(sorted(range(len(of)), key=lambda d, of=of: -of[d])) for number, of in steps.items()}
+    return {number: tuple(sorted(range(len(of)), key=lambda d: -of[d])) for number, of in steps.items()}

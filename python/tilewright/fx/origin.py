@@ -103,7 +103,7 @@ def has_moved() -> bool:
 
 def now_at(frames: list[Frame]) -> list[Frame]:
     """Maps cached frames to their positions in this program."""
-    moved = _moved.get()
+    moved: dict = _moved.get()
     return [moved.get(frame, frame) for frame in map(tuple, frames)] if moved else frames
 
 

@@ -141,12 +141,12 @@ def shows_most(root: fx.Node, view: torch.Tensor, layout) -> bool:
             and 2 * _count(view) >= _count(whole))  # fmt: skip
 
 
-def recipes_for(walker, values):
+def recipes_for(walker, values) -> None:
     """Sets the program's outputs and walker.result.recipes."""
     result, symbols = walker.result, walker.result.symbols
     wanted: list = []  # (ref, dtype, strides, -1) of the program's outputs
     position: dict = {}  # (id, result, strides) -> index of the program's output
-    pending = []
+    pending: list[tuple] = []
     shared = shared_memory(values[: walker.first_saved])
 
     def output(value: fx.Node, held: torch.Tensor, layout) -> int:

@@ -324,7 +324,6 @@ def stack(p: Pairs, node, tensors, dim=0):
 @rule(aten.split.Tensor, aten.split_with_sizes.default, aten.unbind.int)
 def split(p: Pairs, node, x, *rest, **keywords):
     """Splits pairs. Only operator.getitem may read the results."""
-    rest = list(rest)
     at = 0 if node.target is aten.unbind.int else 1
     dim = dim_of(x, rest[at] if len(rest) > at else keywords.get("dim", 0))
     made = p.emit(node.target, p.pair(x), *rest[:at], dim)
@@ -430,6 +429,7 @@ def zeros(p: Pairs, node, sizes, **keywords):
 
 def alike(p: Pairs, x: fx.Node, number, keywords: dict) -> fx.Node:
     """Returns a tensor with the sizes of x; symbols of these sizes are in no list of arguments."""
+    assert p.of is not None  # the node of this rule
     if not is_complex(p.of):
         return p.emit(p.of.target, p.emit(aten.select.int, p.pair(x), rank(x), 0), *p.of.args[1:], **keywords)
     if isinstance(number, fx.Node):

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from typing import TypeAlias
 
 import torch
 from torch import fx
@@ -26,7 +27,7 @@ from .rewriting import Rewriter
 aten = torch.ops.aten
 TO_REAL, TO_COMPLEX = aten.view_as_real.default, aten.view_as_complex.default
 
-Real = fx.Node  # a tensor [..., 2]
+Real: TypeAlias = fx.Node  # a tensor [..., 2]
 RULES: dict[object, Callable] = {}  # for each overload, a function that returns the pairs of its result, or a real result
 
 
@@ -220,6 +221,6 @@ def lower(gm: fx.GraphModule) -> None:
         Pairs(gm).run()
 
 
-def _results(node: fx.Node) -> list:
+def _results(node: fx.Node) -> list | tuple:
     value = node.meta.get("val")
     return value if isinstance(value, (list, tuple)) else [value]

@@ -24,7 +24,7 @@ def is_free(node: fx.Node) -> bool:
 def sink_waits(gm: fx.GraphModule) -> None:
     """Moves each wait for a collective to right before the first reader of its result. The ops between run during the
     collective."""
-    position = {node: number for number, node in enumerate(gm.graph.nodes)}
+    position: dict[fx.Node, float] = {node: number for number, node in enumerate(gm.graph.nodes)}
     for node in reversed(gm.graph.nodes):
         if str(node.target) == "_c10d_functional.wait_tensor.default" and node.users:
             first = min(node.users, key=position.__getitem__)

@@ -9,13 +9,14 @@ from .origin import now_at
 class RecordedGraph:
     """A _tilewright.Graph that is pickled as the calls that made it."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.graph = _tilewright.Graph()
         self.steps: list[tuple] | None = []  # (method, arguments); None after compiling
         self.symbols: list[str] = []  # symbols that a program of this graph reads at a call, in order
 
     def _told(self, method: str, *arguments):
         result = getattr(self.graph, method)(*arguments)
+        assert self.steps is not None  # a graph is compiled after its last node
         self.steps.append((method, arguments))
         return result
 

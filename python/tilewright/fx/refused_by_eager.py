@@ -11,7 +11,7 @@ test/Conformance/opinfo/errors.py.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import torch
 from torch import fx
@@ -123,7 +123,7 @@ def counted(*_, dtype=None, **__) -> str:
     return "it counts in bools" if dtype == torch.bool else ""
 
 
-RULES = {
+RULES: dict[str, Callable[..., str]] = {
     "sub": difference, "rsub": difference, "pow": power, "max": least_or_most, "min": least_or_most, "amax": least_or_most, "amin": least_or_most,
     "argmax": place, "argmin": place, "topk": without_bools, "convolution": convolution, "native_batch_norm": batch_norm,
     "_native_batch_norm_legit": batch_norm, "_native_batch_norm_legit_functional": batch_norm, "_native_batch_norm_legit_no_training": batch_norm,

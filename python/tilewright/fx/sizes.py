@@ -20,6 +20,7 @@ import weakref
 
 import sympy
 import torch
+from torch import fx
 from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 
@@ -137,7 +138,7 @@ def _facts_of(shape_env) -> list[sympy.Expr]:
     return facts
 
 
-def _text(node: torch.SymNode, expr: sympy.Expr) -> int | str:
+def _text(node: fx.experimental.sym_node.SymNode, expr: sympy.Expr) -> int | str:
     """Returns the expression, simplified by the guards, as an int or as text."""
     if not expr.is_number and node.shape_env is not None:
         by_symbols, symbols = _equalities.setdefault(node.shape_env, {}), _symbols.get()

@@ -15,7 +15,7 @@ from torch import fx
 
 from .. import _tilewright
 
-_NUMBER = ("float64", [])
+_NUMBER: tuple[str, list] = ("float64", [])
 
 # Python's operations as ATen ops on the same operands.
 _OPS = {

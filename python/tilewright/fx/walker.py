@@ -40,7 +40,7 @@ class Refusal:
 class Imported:
     """An imported graph, with the data that is needed to compile and to call it."""
 
-    graph: RecordedGraph
+    graph: RecordedGraph | None  # None: the compiler has crashed, and every op is refused
     refusals: list[Refusal] = field(default_factory=list)
     argument_count: int = 0
     inputs: list[int] = field(default_factory=list)  # for each input of the program, the index of the argument
@@ -55,7 +55,7 @@ class Imported:
     negatives: list[int] = field(default_factory=list)  # arguments that are torch's lazy negatives
     viewed: list[int] = field(default_factory=list)  # complex arguments that are passed as pairs: pairs.py
     returned: set[int] = field(default_factory=set)  # arguments that are results, or that results are views of
-    device: torch.device = torch.device("cpu")  # the device of its tensors
+    device: torch.device | None = torch.device("cpu")  # the device of its tensors; None: they are on several, and it is not compiled
     lets_go: bool = False  # a call frees arguments after they are read, since nothing else needs them
 
 

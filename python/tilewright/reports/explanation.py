@@ -119,10 +119,10 @@ class Explanation:
                     left[str(one)] = one
                 continue
             place = (metrics.co_name or "?", metrics.co_filename or "?", metrics.co_firstlineno or 0)
-            one = by_id[identity] = Compile(identity, metrics.recompile_reason or "", metrics.fail_reason or "")
-            one.seconds = (metrics.duration_us or 0) / 1e6 or None
-            one.aot_seconds = (metrics.aot_autograd_cumulative_compile_time_us or 0) / 1e6 or None
-            self._function(by_place, place).compiles.append(one)
+            traced = by_id[identity] = Compile(identity, metrics.recompile_reason or "", metrics.fail_reason or "")
+            traced.seconds = (metrics.duration_us or 0) / 1e6 or None
+            traced.aot_seconds = (metrics.aot_autograd_cumulative_compile_time_us or 0) / 1e6 or None
+            self._function(by_place, place).compiles.append(traced)
         self.left = list(left.values())
         for graph in graphs:
             origin = graph.origin

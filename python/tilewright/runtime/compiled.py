@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import pickle
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import torch
 from torch import fx
@@ -92,6 +94,7 @@ def giving_tokens(call, tokens: int, count: int):
 
 def build(imported: Imported, options: CompileOptions) -> _tilewright.GraphCall:
     """Compiles a graph that was imported without refusals."""
+    assert imported.graph is not None and imported.device is not None
     if unbound := imported.graph.symbols[len(imported.symbol_sources) :]:
         raise RuntimeError(f"tilewright: the symbols {', '.join(unbound)} are read, and no argument gives them a value: a mistake of Tilewright's")
     options = options.on(imported.device)
@@ -114,6 +117,7 @@ class Program:
 
     def __init__(self, imported: Imported, options: CompileOptions, title: str, keep: bool):
         """Compiles `imported`. `keep`: whether it may be pickled later. `title`: the name of its calls in profiles."""
+        assert imported.graph is not None and imported.device is not None
         self.options, self.title = options, title
         with _disable_current_modes():  # pickling copies constants from a GPU to the host: AOTAutograd's fake tensors have no data
             self.kept = pickle.dumps(imported) if keep else None
@@ -122,7 +126,7 @@ class Program:
         self.call = build(imported, options)
         self.call.record = record
         self.call.name = title
-        self.run = self.call
+        self.run: Callable = self.call
         if imported.negatives:
             self.run = changing(self.run, imported.negatives, torch.Tensor.resolve_neg)
         if imported.viewed:
@@ -222,7 +226,8 @@ class CompiledGraph(OutputCode):
 
     def begin(self) -> None:
         """Initializes the call after the body was compiled or loaded."""
-        self.run = self.body.run
+        assert self.body is not None
+        self.run: Any = self.body.run
         if self.report.kind == "backward":
             give_back_at_steps()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import TypeGuard
 
 import torch
 from torch import fx, nn
@@ -17,7 +18,7 @@ _PRODUCTS = {"linear", "addmm", "mm", "matmul", "bmm", "baddbmm", "conv1d", "con
 _asked: WeakIdKeyDictionary = WeakIdKeyDictionary()  # parameters for whose packs memory was requested
 
 
-def _may_be_packed(value) -> bool:
+def _may_be_packed(value) -> TypeGuard[nn.Parameter]:
     return isinstance(value, nn.Parameter) and value.dim() >= 2 and value.device.type == "cpu"
 
 

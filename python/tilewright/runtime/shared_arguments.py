@@ -125,7 +125,7 @@ def lookout(gm: fx.GraphModule, examples: Sequence) -> Lookout:
         written = frozenset(number for number, fake in zip(looked_at, fakes) if fake._version > 0)
     if not written:
         return Lookout()
-    expected = overlaps(looked_at.items(), written)
+    expected: tuple | None = overlaps(looked_at.items(), written)
     if expected and inference:
         expected = None  # AOTAutograd sees smaller storages than those of calls
     fixed = all(isinstance(size, int) for fake in fakes for size in (*fake.shape, *fake.stride()))
