@@ -1,4 +1,4 @@
-// RUN: tilewright-opt %s --tw-lower-graph --tw-verify-structured | FileCheck %s
+// RUN: tilewright-opt %s --tw-lower-graph --tw-verify-stage=stage=structured | FileCheck %s
 
 // CHECK: #[[$DOUBLE:.*]] = affine_map<()[s0] -> (s0 * 2)>
 

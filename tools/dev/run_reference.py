@@ -24,7 +24,7 @@ DTYPES = {"f64": torch.float64, "f32": torch.float32, "f16": torch.float16, "bf1
           "i1": torch.bool}
 NAMES = {dtype: name for name, dtype in DTYPES.items()}
 
-STRUCTURED = ["--tw-lower-graph", "--tw-verify-structured", "--tw-decompose-tile", "--tw-lower-index-checks"]
+STRUCTURED = ["--tw-lower-graph", "--tw-verify-stage=stage=structured", "--tw-decompose-tile", "--tw-lower-index-checks"]
 TO_LLVM = [
     "--llvm-request-c-wrappers", "--tw-keep-roundings", "--eliminate-empty-tensors", "--empty-tensor-to-alloc-tensor",
     "--one-shot-bufferize=bufferize-function-boundaries function-boundary-type-conversion=identity-layout-map",
