@@ -15,3 +15,5 @@ config.substitutions.append(("%target", getattr(config, "target", "cpu")))
 # A CUDA driver that runs kernels on ptx-check: test/FakeCuda/Fake.h.
 config.substitutions.append(("%fakecuda", os.path.join(config.build_dir, "lib", "libtilewright_fake_cuda.so")))
 config.environment["TILEWRIGHT_PTXAS"] = "off"  # it takes PTX
+# Verifies the IR after every pass and the contract of every stage. Tests of the cache of compiled code turn it off.
+config.environment["TILEWRIGHT_VERIFY"] = "1"

@@ -36,7 +36,7 @@ ArrayRef<StageDialects> stageDialects() {
       {"graph", " tw func "},
       {"structured", " linalg tw_tile tensor arith math affine func "},
       {"tiled", " linalg tw_tile tensor arith math affine func scf "},
-      {"vector", " memref vector scf arith math affine func tw_plan tw_tile "},
+      {"vector", " memref vector scf arith math affine ub func tw_plan tw_tile "},
       {"target", " llvm tw_plan "},
   };
   return table;
@@ -86,9 +86,9 @@ private:
     return failure(result.wasInterrupted());
   }
 
-  /// Until there is a plan, @main calls kernels, and a kernel calls nothing. The graph may call the model's functions.
+  /// Between kernel formation and the plan, @main calls kernels, and a kernel calls nothing.
   LogicalResult checkCalls() {
-    if (stage == "graph")
+    if (stage != "structured" && stage != "tiled")
       return success();
     SymbolTableCollection symbols;
     WalkResult result = getOperation()->walk([&](func::CallOp call) {

@@ -47,12 +47,13 @@ def pytest_make_parametrize_id(config, val, argname):
 
 
 VERIFIED = ("ops", "test_models.py", "test_training.py", "test_cpu_attention_training.py", "test_reference.py")
+TARGETS = ("test_cuda", "test_hls", "test_gpu")  # their stages have contracts of their own
 
 
 @pytest.fixture(autouse=True)
 def fresh(request, monkeypatch):
-    # Verifies the IR after every pass, and loads nothing from the cache.
-    if request.path.parent.name in VERIFIED or request.path.name in VERIFIED:
+    # Verifies the IR after every pass and the contract of every stage, and loads nothing from the cache.
+    if request.path.parent.name in VERIFIED or request.path.name in VERIFIED or request.path.name.startswith(TARGETS):
         monkeypatch.setenv("TILEWRIGHT_VERIFY", "1")
     torch.manual_seed(0)
     torch._dynamo.reset()

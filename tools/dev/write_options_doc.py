@@ -37,7 +37,7 @@ OTHERS = {
 }
 # For work on Tilewright itself.
 DEVELOPMENT = {
-    "TILEWRIGHT_VERIFY": "`1`: runs MLIR's verifier after every pass",
+    "TILEWRIGHT_VERIFY": "`1`: runs MLIR's verifier after every pass and `--tw-verify-stage` after every stage, and compiles without the cache",
     "TILEWRIGHT_GUARD_PAGES": "`1`: runs kernels on copies of their buffers that end at pages without access",
     "TILEWRIGHT_EMULATE_AMX": "`1`: lowers AMX ops to vectors, on machines without AMX",
     "TILEWRIGHT_SAVE_LAUNCHES": "a folder into which the emulated device writes each launch, for `ptx-check`",

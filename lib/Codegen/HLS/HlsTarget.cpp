@@ -50,6 +50,13 @@ public:
     pm.addPass(createHlsAcceptModel());
   }
 
+  SmallVector<std::string> dialectsAfter(StringRef stage) const override {
+    if (stage == "vector")
+      return {"tw_plan", "func", "linalg", "scf", "affine", "arith", "math", "memref"};
+    if (stage == "target")
+      return {"tw_hls", "func", "scf", "affine", "arith", "math", "memref"};
+    return {};
+  }
   void buildVector(OpPassManager &pm, const Options &) override {
     pm.addPass(createBuildPlan());
     pm.addPass(createBufferizeKernels());

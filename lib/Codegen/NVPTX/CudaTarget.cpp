@@ -87,6 +87,13 @@ public:
     pm.addPass(createApplyRecords(records));
   }
 
+  SmallVector<std::string> dialectsAfter(StringRef stage) const override {
+    if (stage == "vector")
+      return {"tw_plan", "func", "scf", "affine", "arith", "math", "ub", "llvm", "nvvm"};
+    if (stage == "target")
+      return {"tw_plan", "llvm", "nvvm"};
+    return {};
+  }
   void buildVector(OpPassManager &pm, const Options &) override {
     pm.addPass(createBuildPlan());
     pm.addPass(createLowerToThreads());
