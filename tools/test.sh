@@ -6,7 +6,8 @@
 # which files), and all of opinfo, transformers and onnx: hours.
 #
 # Each part leaves in build/test-results/ what its runner wrote (.json of GoogleTest, .xml of lit and pytest; nothing
-# for a script) and its exit status (.rc); tools/dev/sum_tests.py adds them up.
+# for a script) and its exit status (.rc); tools/dev/sum_tests.py adds them up. A run with --full is recorded in
+# test/last-full-run.json, and each other run prints that record.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 for argument in "$@"; do
@@ -118,4 +119,4 @@ else
 fi
 
 echo "== all: $((SECONDS - started)) s"
-$python tools/dev/sum_tests.py "$results"
+$python tools/dev/sum_tests.py "$results" ${TILEWRIGHT_TEST_FULL:+--full}

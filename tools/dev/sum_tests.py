@@ -4,16 +4,24 @@ For each part there is NAME.rc, its exit status, and maybe NAME.xml (JUnit: lit,
 A part with neither is a script: one test. A part that says it failed where its results show no failure crashed;
 a part with results of which none ran is a failure too.
 
-    python tools/dev/sum_tests.py build/test-results
+    python tools/dev/sum_tests.py build/test-results [--full]
+
+With --full, the date, the commit and the counts are written to test/last-full-run.json, which is committed. Without, the
+contents of that file are printed.
 """
 
+import datetime
 import json
+import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 # Runners that write results: without them they crashed. Scripts have none.
 RUNNERS = ("lit", "pytest")
+
+ROOT = Path(__file__).resolve().parents[2]
+LAST_FULL_RUN = ROOT / "test" / "last-full-run.json"
 
 
 def count_junit(path: Path) -> tuple[int, int, int]:
@@ -59,8 +67,23 @@ def count(folder: Path, name: str, status: int) -> tuple[int, int, int, str]:
     return (0, 1, 0, f"exit {status}") if status else (1, 0, 0, "")
 
 
+def record_full_run(totals: list[int]) -> None:
+    commit = subprocess.run(["git", "rev-parse", "--short=12", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout.strip()
+    run = {"date": datetime.date.today().isoformat(), "commit": commit} | dict(zip(("passed", "failed", "skipped"), totals, strict=True))
+    LAST_FULL_RUN.write_text(json.dumps(run, indent=1) + "\n")
+
+
+def describe_full_run() -> str:
+    if not LAST_FULL_RUN.exists():
+        return "last complete run with --full: none is recorded in test/last-full-run.json"
+    run = json.loads(LAST_FULL_RUN.read_text())
+    return (f"last complete run with --full: {run['date']}, commit {run['commit']}: {run['passed']} passed, {run['failed']} failed, "
+            f"{run['skipped']} skipped")  # fmt: skip
+
+
 def main() -> int:
-    if len(sys.argv) != 2 or not Path(sys.argv[1]).is_dir():
+    full = sys.argv[2:] == ["--full"]
+    if len(sys.argv) != 2 + full or not Path(sys.argv[1]).is_dir():
         sys.exit(__doc__)
     folder = Path(sys.argv[1])
     totals = [0, 0, 0]
@@ -72,6 +95,10 @@ def main() -> int:
     if not parts:
         print("no part of the tests ran")
         totals[1] += 1
+    if full:
+        record_full_run(totals)
+    else:
+        print(describe_full_run())
     print(f"{totals[0]} passed, {totals[1]} failed, {totals[2]} skipped")
     return 1 if totals[1] else 0
 
