@@ -91,5 +91,6 @@ def pytest_collection_modifyitems(config, items):
         leave_out_other_shares(config, items)
 
     for item in items:
-        if item.name in KNOWN:
-            item.add_marker(pytest.mark.xfail(reason=KNOWN[item.name]))
+        name = f"{item.path.relative_to(here).as_posix()}::{item.name}"
+        if name in KNOWN:
+            item.add_marker(pytest.mark.xfail(reason=KNOWN[name]))

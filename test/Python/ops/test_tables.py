@@ -65,13 +65,17 @@ def test_op_with_scalar_matches_eager(name, dtype):
         check(SCALARS[name], make(shape, DTYPES[dtype]))
 
 
+# Eager orders equal elements as it likes: the indices of sort and topk select these elements.
+UNORDERED = dict.fromkeys(("sort", "topk"), lambda x, indices: x.gather(-1, indices))
+
+
 @pytest.mark.parametrize("dtype", ["f32", "bf16", "f64"])
 @pytest.mark.parametrize("name", REDUCTIONS)
 def test_reduction_matches_eager(name, dtype):
     for shape in MATRICES:
         if name in ("var", "std") and shape[-1] == 1:
             continue
-        check_drawn(REDUCTIONS[name], lambda shape=shape: make(shape, DTYPES[dtype]), relax_integers=dtype != "f64")
+        check_drawn(REDUCTIONS[name], lambda shape=shape: make(shape, DTYPES[dtype]), selected=UNORDERED.get(name))
 
 
 @pytest.mark.parametrize("name", ["sum_last", "mean_last", "amax", "softmax", "log_softmax", "layer_norm", "var", "cumsum", "logsumexp"])

@@ -60,7 +60,7 @@ def together(cases, gradients):
     return run, [x for _, _, inputs in cases for x in inputs], evaluate
 
 
-def check_cases(cases, relax_integers=False, gradients=False):
+def check_cases(cases, gradients=False):
     """Compiles all cases as one graph and checks each case, or its gradients, separately."""
     run, flat, evaluate = together(cases, gradients)
     torch._dynamo.reset()  # otherwise Dynamo compiles a second set of sizes with symbols
@@ -72,7 +72,7 @@ def check_cases(cases, relax_integers=False, gradients=False):
     for index, (name, _, _) in enumerate(cases):
         assert leaves(reference[index]), f"{name}: nothing to compare"
         try:
-            assert_numbers(leaves(results[index]), [leaves(e[index]) for e in eager], leaves(reference[index]), relax_integers)
+            assert_numbers(leaves(results[index]), [leaves(e[index]) for e in eager], leaves(reference[index]))
         except AssertionError as error:
             wrong.append(f"{name}: {error}")
     assert not wrong, "\n".join(wrong)
@@ -88,7 +88,7 @@ def accepted(fn, inputs):
     return True
 
 
-def check_sizes(key, case, sizes=SIZES, layouts=LAYOUTS, relax_integers=False, gradients=False):
+def check_sizes(key, case, sizes=SIZES, layouts=LAYOUTS, gradients=False):
     """Checks `case(n)`, which returns (function, inputs...), at all sizes. `key` determines the layout of each size."""
     start = zlib.crc32(key.encode())
     cases = []
@@ -98,7 +98,7 @@ def check_sizes(key, case, sizes=SIZES, layouts=LAYOUTS, relax_integers=False, g
         if accepted(fn, inputs):
             cases.append((f"{key} at {n}, layout {(start + turn) % len(layouts)}", fn, inputs))
     assert len(cases) >= len(sizes) // 2, f"{key}: eager refuses most sizes"
-    check_cases(cases, relax_integers, gradients)
+    check_cases(cases, gradients)
 
 
 def elementwise(fn, kinds, dtype="f32", shape=3):
@@ -157,7 +157,7 @@ def test_reduction_at_all_sizes_matches_eager(name):
     # reductions that cancel to zero have a separate test below.
     layouts = KEEPING if name in ("topk", "var", "var_mean", "std", "layer_norm", "sum_first") else LAYOUTS
     case = lambda n: (fn, make((n, 5) if "first" in name or name in ("amin", "min_dim") else (3, n), torch.float32, kind))  # noqa: E731
-    check_sizes(name, case, layouts=layouts, relax_integers=True)
+    check_sizes(name, case, layouts=layouts)
 
 
 OF_EQUALS = {"var": lambda v: v.var(-1), "std": lambda v: v.std(-1), "layer_norm": lambda v: F.layer_norm(v, v.shape[-1:]),
@@ -231,7 +231,7 @@ OTHER_DTYPES += [("view", n, d) for n in ("cat_last", "slice_step", "roll", "fli
 def test_bf16_and_int64_op_at_all_sizes_matches_eager(table, name, dtype):
     kind = {"unary": UNARY, "binary": BINARY}[table][name][0] if table in ("unary", "binary") else "p" if name.startswith(SUMS) else "x"
     fn = {"reduction": REDUCTIONS, "view": VIEWS}[table][name] if table in ("reduction", "view") else getattr(torch, name)
-    check_sizes(name + dtype, elementwise(fn, kind * (2 if table == "binary" else 1), dtype), layouts=KEEPING, relax_integers=dtype == "bf16")
+    check_sizes(name + dtype, elementwise(fn, kind * (2 if table == "binary" else 1), dtype), layouts=KEEPING)
 
 
 @pytest.mark.parametrize("name", ["mm_m", "mm_n", "mm_k", "linear", "bmm", "conv2d", "conv2d_out"])
