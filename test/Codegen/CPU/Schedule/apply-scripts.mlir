@@ -1,5 +1,7 @@
 // RUN: split-file %s %t
 // RUN: tilewright compile %t/model.mlir --cpu=x86-64-v3 --threads=2 --emit=tiled --schedule-file=%t/rows.mlir | FileCheck %s
+// RUN: tilewright compile %t/model.mlir --emit=structured > %t/structured.mlir
+// RUN: tilewright-opt %t/structured.mlir --tw-resolve-layouts --tw-select-schedule --tw-apply-scripts=file=%t/rows.mlir | FileCheck %s --check-prefix=PASS
 // RUN: not tilewright compile %t/model.mlir --cpu=x86-64-v3 --emit=tiled --schedule-file=%t/twice.mlir 2>&1 | FileCheck %s --check-prefix=TWICE
 
 // A sequence tiles the kernels that it names; the other kernels are tiled by their schedules.
@@ -12,6 +14,9 @@
 // CHECK: tensor.parallel_insert_slice %{{.*}} [16, 96]
 // CHECK-LABEL: func.func private @kernel_1
 // CHECK-SAME: tw.ops = "reduce", tw.schedule = {tiles =
+// PASS-LABEL: func.func private @kernel_0
+// PASS-SAME: tw.schedule = {script = "rows"}
+// PASS: scf.forall
 // TWICE: has two sequences for kernel_0 (matmul+add+gelu)
 
 //--- model.mlir

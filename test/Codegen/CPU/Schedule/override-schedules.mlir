@@ -2,6 +2,9 @@
 // RUN: tilewright compile %s --emit=tiled --cpu=x86-64-v4 --schedule=%t.ops | FileCheck %s --check-prefix=OPS
 // RUN: echo '{"kernel_0": {"tiles": [4, 48]}, "matmul*": {"tiles": [16, 48]}}' > %t.name
 // RUN: tilewright compile %s --emit=tiled --cpu=x86-64-v4 --schedule-file=%t.name | FileCheck %s --check-prefix=NAME
+// RUN: echo '{"matmul*": {"tiles": [16, 48]}}' > %t.pass
+// RUN: tilewright compile %s --emit=structured > %t.structured.mlir
+// RUN: tilewright-opt %t.structured.mlir --tw-select-schedule --tw-override-schedules=file=%t.pass | FileCheck %s --check-prefix=PASS
 // RUN: echo '{"kernel_9": {"tiles": [4]}}' > %t.unknown
 // RUN: not tilewright compile %s --emit=tiled --cpu=x86-64-v4 --schedule-file=%t.unknown 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // RUN: echo '{"kernel_0": {"tiles": [4, 32]}}' > %t.panel
@@ -19,6 +22,7 @@
 // OPS: @kernel_0{{.*}}tiles = array<i64: 16, 48>
 // OPS: @kernel_1{{.*}}tiles = array<i64: 8>
 // OPS: scf.forall {{.*}} step (8)
+// PASS: @kernel_0{{.*}}tiles = array<i64: 16, 48>
 // An entry with the kernel's own name takes precedence over a pattern.
 // NAME: @kernel_0{{.*}}tiles = array<i64: 4, 48>
 // UNKNOWN: stage tiled: schedule file '{{.*}}unknown' names 'kernel_9', but the graph's kernels are kernel_0 (matmul+add), kernel_1 (softmax

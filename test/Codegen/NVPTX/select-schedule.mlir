@@ -1,0 +1,41 @@
+// Schedules of the target cuda: selected for tensor cores, described with their predictions, and replaced by a file's.
+// RUN: tilewright-opt %s --tw-cuda-select-schedule | FileCheck %s
+// RUN: tilewright-opt %s --tw-cuda-select-schedule=arch=sm_90a | FileCheck %s --check-prefix=HOPPER
+// RUN: tilewright-opt %s --tw-cuda-select-schedule --tw-cuda-describe-spaces | FileCheck %s --check-prefix=SPACE
+// RUN: echo '{"product": {"warp_m": 32, "warp_n": 32}}' > %t.json
+// RUN: tilewright-opt %s --tw-cuda-select-schedule --tw-cuda-override-schedules=file=%t.json | FileCheck %s --check-prefix=FILE
+// RUN: echo '{"product": {"warp_m": 7}}' > %t.refused.json
+// RUN: not tilewright-opt %s --tw-cuda-select-schedule --tw-cuda-override-schedules=file=%t.refused.json 2>&1 | FileCheck %s --check-prefix=REFUSED
+
+// CHECK: func.func private @product({{.*}}) -> tensor<256x192xf32>
+// CHECK-SAME: tw.schedule = {block = array<i64: {{[0-9]+}}, {{[0-9]+}}, {{[0-9]+}}>, kind = "mma", stages = {{[0-9]+}} : i64
+// HOPPER: func.func private @product
+// HOPPER-SAME: kind = "wgmma"
+// SPACE: func.func private @product
+// SPACE-SAME: tw.predicted = array<f64: {{[0-9.]+}}, {{.*}}tw.space = {{.*}}warp_m
+// FILE: func.func private @product
+// FILE-SAME: tw.schedule = {block = array<i64: 32, 32, {{[0-9]+}}>, kind = "mma"
+// REFUSED: entry 'product' does not fit product (): a warp's rows are 7, and must be a multiple of 16
+
+#a = affine_map<(m, n, k) -> (m, k)>
+#b = affine_map<(m, n, k) -> (k, n)>
+#c = affine_map<(m, n, k) -> (m, n)>
+func.func private @product(%a: tensor<256x128xbf16>, %b: tensor<128x192xbf16>, %out: tensor<256x192xf32>) -> tensor<256x192xf32> attributes {tw.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %init = linalg.fill ins(%zero : f32) outs(%out : tensor<256x192xf32>) -> tensor<256x192xf32>
+  %0 = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %b : tensor<256x128xbf16>, tensor<128x192xbf16>) outs(%init : tensor<256x192xf32>) {
+  ^bb0(%x: bf16, %y: bf16, %sum: f32):
+    %p = arith.extf %x : bf16 to f32
+    %q = arith.extf %y : bf16 to f32
+    %r = arith.mulf %p, %q : f32
+    %s = arith.addf %sum, %r : f32
+    linalg.yield %s : f32
+  } -> tensor<256x192xf32>
+  return %0 : tensor<256x192xf32>
+}
+func.func @main(%a: tensor<256x128xbf16>, %b: tensor<128x192xbf16>) -> tensor<256x192xf32> {
+  %empty = tensor.empty() : tensor<256x192xf32>
+  %0 = call @product(%a, %b, %empty) : (tensor<256x128xbf16>, tensor<128x192xbf16>, tensor<256x192xf32>) -> tensor<256x192xf32>
+  return %0 : tensor<256x192xf32>
+}

@@ -1,0 +1,16 @@
+"""Every pass has a lit test that runs it by its own flag, apart from tests of whole stages."""
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_every_pass_has_a_test_under_its_own_flag():
+    passes = re.findall(r'Pass<"(tw-[a-z0-9-]+)"', (ROOT / "include/tilewright/Passes.td").read_text())
+    assert len(passes) > 50
+    texts = [path.read_text() for suffix in ("mlir", "test") for path in (ROOT / "test").rglob(f"*.{suffix}")]
+    run = "\n".join(line for text in texts for line in text.splitlines() if "RUN:" in line or "tilewright-opt" in line)
+    flags = set(re.findall(r"--(tw-[a-z0-9-]+)|[({,](tw-[a-z0-9-]+)", run))
+    without = [name for name in passes if not any(name in pair for pair in flags)]
+    assert not without, f"no test of test/ runs them with tilewright-opt: {', '.join(without)}"
