@@ -121,9 +121,8 @@ llvm::Expected<LibraryManifest> readManifest(llvm::StringRef path) {
   auto buffer = llvm::MemoryBuffer::getFile(file, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!buffer)
     return llvm::createStringError(buffer.getError(),
-                                   "cannot read '%s', the manifest that tilewright compile writes "
-                                   "beside a library: %s",
-                                   file.c_str(), buffer.getError().message().c_str());
+                                   "'%s' is not a library of tilewright compile: its manifest '%s' cannot be read: %s",
+                                   path.str().c_str(), file.c_str(), buffer.getError().message().c_str());
   llvm::StringRef text = (*buffer)->getBuffer();
   auto problem = [&](llvm::Error error) {
     return llvm::createStringError("'%s' is no manifest of a library: %s", file.c_str(),

@@ -6,12 +6,16 @@
 // a design. `--start-at=<stage>` continues from the output of `--emit=<stage>`. On a terminal each finished step is
 // reported.
 //
-// Tests: test/Tools/compile.mlir, test/Tools/start-at.mlir, test/Tools/compile-library.mlir
+// The suffix of -o chooses what is written (OutputKind.h).
+//
+// Tests: test/Tools/output-suffix.test, test/Tools/compile.mlir, test/Tools/start-at.mlir,
+// test/Tools/compile-library.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "Commands.h"
 #include "Design.h"
 #include "ModelFile.h"
+#include "OutputKind.h"
 #include "Progress.h"
 #include "Tune.h"
 #include "tilewright/Compiler.h"
@@ -21,7 +25,10 @@
 #include "tilewright/Target.h"
 
 #include "mlir/Support/FileUtilities.h"
+#include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -43,10 +50,12 @@ struct CompileFlags {
                                          "ids:0,mask:0=1..512. Sizes of ONNX models become symbolic, those of others "
                                          "are and get the range"),
                                 cl::value_desc("input:dim=least..most"), cl::cat(category)};
-  cl::opt<std::string> emit{"emit",
-                            cl::desc("the last stage to run, asm (of cuda also ptx, of hls cpp), or a library: shared, "
-                                     "static, obj (default: target)"),
-                            cl::init("target"), cl::value_desc("stage"), cl::cat(category)};
+  cl::opt<std::string> emit{
+      "emit",
+      cl::desc("what to write: the IR after a stage, asm (also ptx for cuda and cpp for hls), ll (LLVM "
+               "IR), or a library: shared, static, obj (default: as the suffix of -o says, else "
+               "target)"),
+      cl::value_desc("stage"), cl::cat(category)};
   cl::alias stopAt{"stop-at", cl::desc("the same as --emit"), cl::aliasopt(emit), cl::cat(category)};
   cl::opt<std::string> startAt{"start-at",
                                cl::desc("the input is what --emit=<stage> --whole-constants wrote, edited or not: only "
@@ -116,41 +125,6 @@ int fail(const llvm::Twine &text) {
   return 1;
 }
 
-/// The name of a kind of library in --emit.
-struct LibraryName {
-  LibraryOptions::Kind kind;
-  llvm::StringLiteral name;
-};
-constexpr LibraryName libraryNames[] = {{LibraryOptions::Kind::Object, "obj"},
-                                        {LibraryOptions::Kind::Static, "static"},
-                                        {LibraryOptions::Kind::Shared, "shared"}};
-
-/// Returns the values that --emit accepts.
-std::vector<std::string> names(llvm::ArrayRef<llvm::StringLiteral> stages) {
-  std::vector<std::string> all(stages.begin(), stages.end());
-  all.push_back("asm");
-  for (const LibraryName &library : libraryNames)
-    all.push_back(library.name.str());
-  all.push_back("ptx");
-  all.push_back("cpp");
-  return all;
-}
-
-std::optional<LibraryOptions::Kind> libraryKind(llvm::StringRef emit) {
-  for (const LibraryName &library : libraryNames)
-    if (emit == library.name)
-      return library.kind;
-  return std::nullopt;
-}
-
-/// Returns the kind of library whose files end in `suffix`; null if there is none.
-const LibraryName *librarySuffixed(llvm::StringRef suffix) {
-  for (const LibraryName &library : libraryNames)
-    if (suffix == suffixOf(library.kind))
-      return &library;
-  return nullptr;
-}
-
 /// Returns the path of a library's files without suffix. If -o is a folder (it ends in / or exists), the name is the
 /// input's; otherwise the files are next to the file that -o names.
 std::string libraryPath(llvm::StringRef output, llvm::StringRef input) {
@@ -159,10 +133,28 @@ std::string libraryPath(llvm::StringRef output, llvm::StringRef input) {
   if (output == "-" || output.ends_with("/") || llvm::sys::fs::is_directory(output)) {
     result = output == "-" ? "" : output;
     path::append(result, input == "-" ? "model" : path::stem(input));
-  } else if (librarySuffixed(path::extension(output))) {
+  } else if (llvm::is_contained({".so", ".a", ".o"}, path::extension(output))) {
     path::replace_extension(result, "");
   }
   return result.str().str();
+}
+
+/// Returns `module`, the IR after the stage target, as LLVM IR before LLVM optimizes it. Errors: a target whose last
+/// dialect is not llvm.
+llvm::Expected<std::string> printLLVM(ModuleOp module) {
+  OwningOpRef<ModuleOp> kernels = cast<ModuleOp>(module->clone());
+  for (Operation &op : llvm::make_early_inc_range(*kernels->getBody()))
+    if (op.getName().getDialectNamespace() == "tw_plan")
+      op.erase();
+  llvm::LLVMContext context;
+  std::string problem;
+  ScopedDiagnosticHandler handler(module.getContext(), [&](Diagnostic &diagnostic) { problem = diagnostic.str(); });
+  std::unique_ptr<llvm::Module> translated = translateModuleToLLVMIR(*kernels, context);
+  if (!translated)
+    return llvm::createStringError("this target has no LLVM IR: " + problem);
+  std::string text;
+  llvm::raw_string_ostream(text) << *translated;
+  return text;
 }
 
 } // namespace
@@ -174,31 +166,23 @@ int runCompile(int argc, const char *const *argv) {
   if (!cl::ParseCommandLineOptions(argc, argv, "Lowers a model to a stage of the compiler.\n", &llvm::errs()))
     return 2;
 
-  // -o model.so implies the kind of library.
-  if (const LibraryName *library = librarySuffixed(llvm::sys::path::extension(flags.output));
-      library && !flags.emit.getNumOccurrences())
-    flags.emit = library->name.str();
   // Report wrong flags before the file is read.
-  bool wantsAssembly = flags.emit == "asm" || flags.emit == "ptx" || flags.emit == "cpp";
-  std::optional<LibraryOptions::Kind> kind = libraryKind(flags.emit);
-  if (!wantsAssembly && !kind && !llvm::is_contained(stageNames(), llvm::StringRef(flags.emit)))
-    return fail("unknown stage '" + flags.emit + "'" + suggestName(flags.emit, names(stageNames())) +
-                "; --emit takes " + llvm::join(names(stageNames()), ", "));
+  if (flags.threads < 0)
+    return fail("--threads=" + llvm::Twine(flags.threads) + ": a number of threads is positive, or 0 for all");
+  std::string problem;
+  Target *target = findTarget(flags.target, problem);
+  if (!target)
+    return fail(problem);
+  llvm::Expected<OutputKind> chosen = chooseOutput(flags.emit, flags.output, flags.target, target->makesFiles());
+  if (!chosen)
+    return fail(llvm::toString(chosen.takeError()));
+  const std::optional<LibraryOptions::Kind> kind = chosen->library;
   if (flags.weights != "embedded" && flags.weights != "external")
     return fail("--weights takes embedded or external, not '" + flags.weights + "'");
   if (!kind && llvm::StringRef(flags.cpu).contains(','))
     return fail("--cpu=" + flags.cpu +
                 " names several CPUs, which only a library can be for (--emit=shared, static or "
                 "obj)");
-  std::string problem;
-  Target *target = findTarget(flags.target, problem);
-  if (!target)
-    return fail(problem);
-  if (flags.emit == "ptx" && flags.target != "cuda")
-    return fail("--emit=ptx is for --target=cuda; target '" + flags.target + "' has --emit=asm");
-  if (flags.emit == "cpp" && flags.target != "hls")
-    return fail("--emit=cpp is for --target=hls; target '" + flags.target + "' has --emit=asm");
-
   std::vector<DynamicSize> dynamic;
   for (const std::string &text : flags.dynamic) {
     llvm::Expected<DynamicSize> size = parseDynamicSize(text);
@@ -225,7 +209,7 @@ int runCompile(int argc, const char *const *argv) {
     if (!flags.startAt.empty())
       return fail("--fixed begins with a model's graph: leave --start-at out");
   }
-  const bool wantsFiles = target->makesFiles() && !flags.emit.getNumOccurrences();
+  const bool wantsFiles = chosen->isFolder;
   if (wantsFiles)
     if (llvm::Error error = checkDesignFolder(flags.output))
       return fail(llvm::toString(std::move(error)));
@@ -290,16 +274,21 @@ int runCompile(int argc, const char *const *argv) {
       return fail(llvm::toString(std::move(error)));
     return 0;
   }
-  if (target->makesFiles() && (wantsAssembly || flags.emit == "target"))
+  if (target->makesFiles() && (chosen->isAssembly() || chosen->emit == "target"))
     attachWeights(*model);
   if (llvm::Error error =
-          session.lowerTo(module, wantsAssembly ? std::string("target") : flags.emit.getValue(), options, tell))
+          session.lowerTo(module, chosen->isStage ? chosen->emit : std::string("target"), options, tell))
     return fail(llvm::toString(std::move(error)));
 
   auto out = openOutputFile(flags.output, &problem);
   if (!out)
     return fail(problem);
-  if (wantsAssembly) {
+  if (chosen->isLLVM()) {
+    llvm::Expected<std::string> text = printLLVM(module);
+    if (!text)
+      return fail(llvm::toString(text.takeError()));
+    out->os() << *text;
+  } else if (chosen->isAssembly()) {
     // lowerTo completed a copy of the options; print needs them complete, too.
     if (llvm::Error error = target->configure(options))
       return fail(llvm::toString(std::move(error)));

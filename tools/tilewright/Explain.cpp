@@ -54,7 +54,8 @@ struct ExplainFlags {
                                 cl::init("fused"), cl::value_desc("mode"), cl::cat(category)};
   cl::opt<std::string> scheduleFile{"schedule-file", cl::desc("JSON: a kernel's name or ops -> {\"tiles\": [...]}"),
                                     cl::value_desc("file"), cl::cat(category)};
-  cl::alias schedule{"schedule", cl::desc("the same as --schedule-file"), cl::aliasopt(scheduleFile), cl::cat(category)};
+  cl::alias schedule{"schedule", cl::desc("the same as --schedule-file"), cl::aliasopt(scheduleFile),
+                     cl::cat(category)};
   cl::opt<int> threads{"threads", cl::desc("threads to plan for (default: all)"), cl::init(0), cl::cat(category)};
 };
 
@@ -192,6 +193,8 @@ int runExplain(int argc, const char *const *argv) {
   if (!cl::ParseCommandLineOptions(argc, argv, "Compiles a model and tells what became of it.\n", &llvm::errs()))
     return 2;
   // Report wrong flags before the model is compiled.
+  if (flags.threads < 0)
+    return failExplain("--threads=" + llvm::Twine(flags.threads) + ": a number of threads is positive, or 0 for all");
   std::string against, problem;
   if (!flags.against.empty()) {
     if (flags.html.empty())

@@ -199,6 +199,10 @@ int runRun(int argc, const char *const *argv) {
   if (!cl::ParseCommandLineOptions(argc, argv, "Compiles a model and calls it on given or random inputs.\n",
                                    &llvm::errs()))
     return 2;
+  if (flags.threads < 0)
+    return failRun("--threads=" + llvm::Twine(flags.threads) + ": a number of threads is positive, or 0 for all");
+  if (flags.repeat < 0 || (flags.repeat == 0 && flags.repeat.getNumOccurrences()))
+    return failRun("--repeat=" + llvm::Twine(flags.repeat) + ": a number of calls is positive");
   if (!flags.output.empty()) {
     std::error_code problem = llvm::sys::fs::create_directories(flags.output);
     if (!problem && !llvm::sys::fs::is_directory(flags.output))

@@ -474,6 +474,8 @@ int runTune(int argc, const char *const *argv) {
                                    "Searches schedules for the kernels of a model, and keeps the best.\n",
                                    &llvm::errs()))
     return 2;
+  if (flags.threads < 0)
+    return failTune("--threads=" + llvm::Twine(flags.threads) + ": a number of threads is positive, or 0 for all");
   if (flags.worker)
     return runTuneWorker();
   if (!flags.replayTables.empty())

@@ -1,0 +1,112 @@
+//===- OutputKind.cpp - what a file's suffix or --emit asks for -------------------------===//
+//
+// Test: test/Tools/output-suffix.test
+//
+//===----------------------------------------------------------------------===//
+#include "OutputKind.h"
+#include "tilewright/Pipelines.h"
+#include "tilewright/Target.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+namespace tilewright::driver {
+namespace {
+
+struct LibraryName {
+  LibraryOptions::Kind kind;
+  llvm::StringLiteral name;
+};
+constexpr LibraryName libraries[] = {{LibraryOptions::Kind::Object, "obj"},
+                                     {LibraryOptions::Kind::Static, "static"},
+                                     {LibraryOptions::Kind::Shared, "shared"}};
+
+/// A suffix of -o, and the value of --emit that it stands for. `target` is the only target that has it; empty means
+/// any.
+struct Suffix {
+  llvm::StringLiteral suffix, emit, target;
+};
+constexpr Suffix suffixes[] = {{".so", "shared", ""}, {".a", "static", ""},    {".o", "obj", ""},
+                               {".s", "asm", ""},     {".ptx", "asm", "cuda"}, {".cpp", "asm", "hls"},
+                               {".ll", "ll", ""},     {".mlir", "target", ""}};
+
+llvm::Error failed(const llvm::Twine &text) { return llvm::createStringError(text); }
+
+/// "ptx" and "cpp" are the names of asm for the targets whose language they are.
+llvm::Expected<llvm::StringRef> plainName(llvm::StringRef emit, llvm::StringRef target) {
+  for (const Suffix &row : suffixes)
+    if (!row.target.empty() && emit == row.suffix.drop_front()) {
+      if (target != row.target)
+        return failed("--emit=" + emit + " is for --target=" + row.target + "; target '" + target + "' has --emit=asm");
+      return row.emit;
+    }
+  return emit;
+}
+
+/// Returns the row of the suffix of `output`; null if it has none that is known.
+const Suffix *suffixRow(llvm::StringRef output) {
+  const llvm::StringRef suffix = llvm::sys::path::extension(output);
+  const Suffix *row = llvm::find_if(suffixes, [&](const Suffix &each) { return each.suffix == suffix; });
+  return row == std::end(suffixes) ? nullptr : row;
+}
+
+bool isFolder(llvm::StringRef output) { return output.ends_with("/") || llvm::sys::fs::is_directory(output); }
+
+} // namespace
+
+std::vector<std::string> emitNames() {
+  std::vector<std::string> all(stageNames().begin(), stageNames().end());
+  all.push_back("asm");
+  for (const LibraryName &library : libraries)
+    all.push_back(library.name.str());
+  for (llvm::StringRef name : {"ptx", "cpp", "ll"})
+    all.push_back(name.str());
+  return all;
+}
+
+llvm::Expected<OutputKind> chooseOutput(llvm::StringRef emit, llvm::StringRef output, llvm::StringRef target,
+                                        bool writesFolders) {
+  const Suffix *row = output == "-" || isFolder(output) ? nullptr : suffixRow(output);
+  const llvm::StringRef suffix = llvm::sys::path::extension(output);
+  OutputKind kind;
+  if (emit.empty() && writesFolders) {
+    if (row && row->target != target && row->suffix != ".mlir")
+      return failed("-o " + output + ": target '" + target + "' writes a folder, a .cpp or a .mlir file, not " +
+                    suffix);
+    kind.isFolder = !row;
+    kind.emit = row ? row->emit.str() : "target";
+  } else if (emit.empty()) {
+    if (!row && output != "-" && !isFolder(output) && !suffix.empty()) {
+      auto known = llvm::map_to_vector(suffixes, [](const Suffix &each) { return each.suffix.str(); });
+      return failed("-o " + output + ": the suffix " + suffix + " does not say what to write; use one of " +
+                    llvm::join(known, ", ") + ", or name it with --emit");
+    }
+    kind.emit = row ? row->emit.str() : "target";
+  } else {
+    llvm::Expected<llvm::StringRef> name = plainName(emit, target);
+    if (!name)
+      return name.takeError();
+    kind.emit = name->str();
+  }
+  for (const LibraryName &library : libraries)
+    if (kind.emit == library.name)
+      kind.library = library.kind;
+  kind.isStage = llvm::is_contained(stageNames(), llvm::StringRef(kind.emit));
+  if (!kind.isStage && !kind.library && !kind.isAssembly() && !kind.isLLVM())
+    return failed("unknown stage '" + emit + "'" + suggestName(emit, emitNames()) + "; --emit takes " +
+                  llvm::join(emitNames(), ", "));
+  if (!row)
+    return kind;
+  const bool agrees = row->suffix == ".mlir" ? kind.isStage : row->emit == kind.emit;
+  if (!agrees)
+    return failed("-o " + output + " has the suffix of --emit=" + row->emit + ", not of --emit=" + emit +
+                  ": change one of them");
+  if (!row->target.empty() && target != row->target)
+    return failed("-o " + output + ": " + suffix + " is written by --target=" + row->target + ", not by target '" +
+                  target + "'");
+  if (row->suffix == ".s" && target == "cuda")
+    return failed("-o " + output + ": target 'cuda' writes .ptx, not .s");
+  return kind;
+}
+
+} // namespace tilewright::driver

@@ -1,0 +1,38 @@
+//===- OutputKind.h - what a file's suffix or --emit asks for ------------------------------===//
+#ifndef TILEWRIGHT_TOOLS_TILEWRIGHT_OUTPUTKIND_H
+#define TILEWRIGHT_TOOLS_TILEWRIGHT_OUTPUTKIND_H
+
+#include "tilewright/Library.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tilewright::driver {
+
+/// What `tilewright compile` writes, as --emit names it.
+struct OutputKind {
+  std::string emit;                            ///< a stage, or asm, ll, or the name of a library's kind
+  std::optional<LibraryOptions::Kind> library; ///< set if it is a library
+  bool isStage = false;
+  bool isFolder = false; ///< a design, which the target hls writes without --emit
+
+  bool isAssembly() const { return emit == "asm"; }
+  bool isLLVM() const { return emit == "ll"; }
+};
+
+/// Returns the values that --emit accepts.
+std::vector<std::string> emitNames();
+
+/// Returns the kind that --emit names or, without --emit, the one that the suffix of -o chooses: .so, .a and .o are
+/// libraries, .s is assembly, .ptx and .cpp are the languages of cuda and hls, .ll is LLVM IR, and .mlir is the IR
+/// after the stage target, as is an output without a suffix. `emit` is empty without --emit; `output` is "-" for the
+/// standard output; `writesFolders` is Target::makesFiles(). Errors: an unknown name, a suffix that contradicts --emit
+/// or the target, an unknown suffix without --emit.
+llvm::Expected<OutputKind> chooseOutput(llvm::StringRef emit, llvm::StringRef output, llvm::StringRef target,
+                                        bool writesFolders);
+
+} // namespace tilewright::driver
+
+#endif
