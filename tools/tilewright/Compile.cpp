@@ -45,79 +45,85 @@ struct CompileFlags {
   cl::OptionCategory category{"Flags of compile"};
   cl::opt<std::string> input{cl::Positional, cl::desc("<model.pt2, in.mlir, or - for MLIR on standard input>"),
                              cl::Required, cl::cat(category)};
-  cl::list<std::string> dynamic{"dynamic",
-                                cl::desc("a size that varies, and its range: x:0=2..512; one of several inputs: "
-                                         "ids:0,mask:0=1..512. Sizes of ONNX models become symbolic, those of others "
-                                         "are and get the range"),
-                                cl::value_desc("input:dim=least..most"), cl::cat(category)};
+  cl::list<std::string> dynamic{
+      "dynamic",
+      cl::desc("a symbolic size and its range, for example x:0=2..512, or ids:0,mask:0=1..512 if inputs share it. "
+               "Sizes of ONNX models become symbolic; sizes of other models are symbolic already, and get the range"),
+      cl::value_desc("input:dim=least..most"), cl::cat(category)};
   cl::opt<std::string> emit{
       "emit",
-      cl::desc("what to write: the IR after a stage, asm (also ptx for cuda and cpp for hls), ll (LLVM "
-               "IR), or a library: shared, static, obj (default: as the suffix of -o says, else "
-               "target)"),
+      cl::desc("output: the IR after a stage, asm (also ptx for cuda and cpp for hls), ll (LLVM IR), or a library: "
+               "shared, static, obj (default: by the suffix of -o, else target)"),
       cl::value_desc("stage"), cl::cat(category)};
   cl::alias stopAt{"stop-at", cl::desc("the same as --emit"), cl::aliasopt(emit), cl::cat(category)};
-  cl::opt<std::string> startAt{"start-at",
-                               cl::desc("the input is what --emit=<stage> --whole-constants wrote, edited or not: only "
-                                        "the stages behind that one run"),
-                               cl::value_desc("stage"), cl::cat(category)};
-  cl::opt<std::string> target{"target", cl::desc("the machine to compile for (default: cpu)"), cl::init("cpu"),
+  cl::opt<std::string> startAt{
+      "start-at",
+      cl::desc(
+          "continue after this stage: the input is the output of --emit=<stage> --whole-constants, possibly edited"),
+      cl::value_desc("stage"), cl::cat(category)};
+  cl::opt<std::string> target{"target", cl::desc("the target to compile for (default: cpu)"), cl::init("cpu"),
                               cl::value_desc("name"), cl::cat(category)};
   cl::opt<std::string> cpu{
       "cpu",
-      cl::desc("the CPU: native, or a name as TILEWRIGHT_CPU takes (default: native); of a library also several with "
-               "commas: an instance runs the code of the best that its CPU can"),
+      cl::desc("the CPU: native, or a name that TILEWRIGHT_CPU accepts (default: native). A library may have several, "
+               "separated by commas: it runs the code for the best one that the machine supports"),
       cl::init("native"), cl::value_desc("name"), cl::cat(category)};
-  cl::opt<std::string> part{"part", cl::desc("of --target=hls: the device (default: xcu280)"), cl::value_desc("name"),
+  cl::opt<std::string> part{"part", cl::desc("with --target=hls: the device (default: xcu280)"), cl::value_desc("name"),
                             cl::cat(category)};
-  cl::opt<std::string> budget{"budget",
-                              cl::desc("of --target=hls: what the design may use (default: all that the part has)"),
-                              cl::value_desc("dsp=N,bram=N,uram=N"), cl::cat(category)};
+  cl::opt<std::string> budget{
+      "budget",
+      cl::desc("with --target=hls: the resources that the design may use (default: all resources of the part)"),
+      cl::value_desc("dsp=N,bram=N,uram=N"), cl::cat(category)};
   cl::opt<bool> rtl{
-      "rtl", cl::desc("of --target=hls: also the design and a test bench in Verilog, in the folder rtl; of integers"),
+      "rtl",
+      cl::desc(
+          "with --target=hls: also write the design and a test bench in Verilog, to the folder rtl; for integers only"),
       cl::cat(category)};
   cl::list<std::string> ports{"port",
-                              cl::desc("of --target=hls: the protocol of a port, axi_master, axi_lite or stream "
-                                       "(default: axi_master); again for other ports"),
+                              cl::desc("with --target=hls: the protocol of a port: axi_master, axi_lite or stream "
+                                       "(default: axi_master); may be repeated"),
                               cl::value_desc("name=protocol"), cl::cat(category)};
   cl::list<std::string> fixed{
       "fixed",
-      cl::desc("of --target=hls: floats become fixed point, as ap_fixed<W, I, Q, O>: W,I or W,I,AP_RND,AP_SAT (the "
-               "default modes); again with a name for an input, a layer, a weight or a result: --fixed 16,6 --fixed "
-               "fc1=8,3"),
+      cl::desc(
+          "with --target=hls: convert floats to fixed point, as ap_fixed<W, I, Q, O>: W,I or W,I,AP_RND,AP_SAT (the "
+          "default modes). A name selects an input, a layer, a weight or a result: --fixed 16,6 --fixed fc1=8,3"),
       cl::value_desc("[name=]W,I[,Q,O]"), cl::cat(category)};
-  cl::opt<std::string> arch{"arch", cl::desc("of target cuda: sm_80, sm_86, sm_89 or sm_90a (default: sm_80)"),
+  cl::opt<std::string> arch{"arch", cl::desc("with --target=cuda: sm_80, sm_86, sm_89 or sm_90a (default: sm_80)"),
                             cl::value_desc("name"), cl::cat(category)};
-  cl::opt<std::string> rounding{"rounding", cl::desc("between fused ops: fused (none) or eager (as eager rounds)"),
-                                cl::init("fused"), cl::value_desc("mode"), cl::cat(category)};
+  cl::opt<std::string> rounding{
+      "rounding",
+      cl::desc("rounding of intermediate results in a fused kernel: fused (none), or eager (as eager rounds each op)"),
+      cl::init("fused"), cl::value_desc("mode"), cl::cat(category)};
   cl::opt<std::string> scheduleFile{"schedule-file",
-                                    cl::desc("JSON: a kernel's name or ops -> {\"tiles\": [...]}; or .mlir: a "
-                                             "transform-dialect script in the place of schedules"),
+                                    cl::desc("schedules of kernels: JSON, {\"<name or ops of a kernel>\": {\"tiles\": "
+                                             "[...]}}, or a transform-dialect script (.mlir)"),
                                     cl::value_desc("file"), cl::cat(category)};
   cl::alias schedule{"schedule", cl::desc("the same as --schedule-file"), cl::aliasopt(scheduleFile),
                      cl::cat(category)};
   cl::opt<std::string> tune{
       "tune",
-      cl::desc("records: measured schedules where there are any; strict: a kernel without a record "
-               "is an error; off: none; quick, full: tune first (default: records)"),
+      cl::desc("records: use measured schedules where there are records; strict: a kernel without a record is an "
+               "error; off: use no records; quick, full: tune first (default: records)"),
       cl::init("records"), cl::value_desc("mode"), cl::cat(category)};
   cl::opt<std::string> records{
-      "records", cl::desc("folder of tuning records (default: TILEWRIGHT_RECORDS_DIR, or beside the cache)"),
+      "records", cl::desc("folder of the tuning records (default: TILEWRIGHT_RECORDS_DIR, else next to the cache)"),
       cl::value_desc("folder"), cl::cat(category)};
-  cl::opt<bool> deterministic{"deterministic", cl::desc("tuned schedules keep every bit of the results"),
-                              cl::cat(category)};
+  cl::opt<bool> deterministic{
+      "deterministic",
+      cl::desc("use only tuned schedules with which results are bitwise equal to those of the default schedules"),
+      cl::cat(category)};
   cl::opt<int> threads{"threads", cl::desc("threads to plan for (default: all)"), cl::init(0), cl::cat(category)};
   cl::opt<std::string> output{"o",
-                              cl::desc("where to write (default: standard output); of a library the folder, or the "
-                                       "file beside which its header and manifest lie"),
+                              cl::desc("output file (default: standard output); for a library its folder, or its file, "
+                                       "next to which the header and the manifest are written"),
                               cl::init("-"), cl::value_desc("file"), cl::cat(category)};
-  cl::opt<std::string> weights{
-      "weights",
-      cl::desc("of a library: embedded, or external in a file (default: embedded); of --target=hls: "
-               "embedded as ROMs, or external as ports (default: by size)"),
-      cl::init("embedded"), cl::value_desc("place"), cl::cat(category)};
-  cl::opt<bool> locations{"locations", cl::desc("print the user's file and line of every op"), cl::cat(category)};
-  cl::opt<bool> wholeConstants{"whole-constants", cl::desc("print large constants in full"), cl::cat(category)};
+  cl::opt<std::string> weights{"weights",
+                               cl::desc("weights of a library: embedded, or external in a file (default: embedded). "
+                                        "With --target=hls: embedded as ROMs, or external as ports (default: by size)"),
+                               cl::init("embedded"), cl::value_desc("place"), cl::cat(category)};
+  cl::opt<bool> locations{"locations", cl::desc("print the file and line in the model of every op"), cl::cat(category)};
+  cl::opt<bool> wholeConstants{"whole-constants", cl::desc("print all elements of large constants"), cl::cat(category)};
 };
 
 int fail(const llvm::Twine &text) {
@@ -163,7 +169,8 @@ int runCompile(int argc, const char *const *argv) {
   cl::ResetCommandLineParser();
   CompileFlags flags;
   cl::HideUnrelatedOptions(flags.category);
-  if (!cl::ParseCommandLineOptions(argc, argv, "Lowers a model to a stage of the compiler.\n", &llvm::errs()))
+  if (!cl::ParseCommandLineOptions(argc, argv, "Compiles a model to a library, a stage of IR, assembly or a design.\n",
+                                   &llvm::errs()))
     return 2;
 
   // Report wrong flags before the file is read.

@@ -31,29 +31,32 @@ struct ExplainFlags {
   cl::opt<std::string> input{
       cl::Positional, cl::desc("<model.pt2, model.onnx, in.mlir, - for MLIR on standard input, or a record.json>"),
       cl::Required, cl::cat(category)};
-  cl::opt<std::string> html{"html", cl::desc("write one page for a browser"), cl::value_desc("file"),
-                            cl::cat(category)};
+  cl::opt<std::string> html{"html", cl::desc("write a page for a browser"), cl::value_desc("file"), cl::cat(category)};
   cl::opt<std::string> json{"json", cl::desc("write the record, for programs and for --against"),
                             cl::value_desc("file"), cl::cat(category)};
-  cl::opt<std::string> against{"against", cl::desc("with --html: an earlier record, to show what is different"),
+  cl::opt<std::string> against{"against", cl::desc("with --html: an earlier record, to show the differences"),
                                cl::value_desc("record.json"), cl::cat(category)};
-  cl::opt<bool> measure{"measure", cl::desc("call the model and time each kernel"), cl::cat(category)};
-  cl::opt<int> calls{"calls", cl::desc("with --measure: timed calls (default: 20)"), cl::init(20), cl::value_desc("n"),
-                     cl::cat(category)};
-  cl::list<std::string> inputs{"input", cl::desc("with --measure: an input, by its name (default: all random)"),
+  cl::opt<bool> measure{"measure", cl::desc("call the model, and measure the time of each kernel"), cl::cat(category)};
+  cl::opt<int> calls{"calls", cl::desc("with --measure: number of timed calls (default: 20)"), cl::init(20),
+                     cl::value_desc("n"), cl::cat(category)};
+  cl::list<std::string> inputs{"input", cl::desc("with --measure: values of the input of this name (default: random)"),
                                cl::value_desc("NAME=FILE.npy"), cl::cat(category)};
   cl::list<int64_t> sizes{"sizes", cl::desc("values of the symbolic sizes, in order (default: 8, within their ranges)"),
                           cl::CommaSeparated, cl::value_desc("n,n..."), cl::cat(category)};
-  cl::opt<std::string> startAt{"start-at", cl::desc("the input is what compile --emit=<stage> wrote"),
+  cl::opt<std::string> startAt{"start-at",
+                               cl::desc("continue after this stage: the input is the output of compile --emit=<stage>"),
                                cl::value_desc("stage"), cl::cat(category)};
-  cl::opt<std::string> target{"target", cl::desc("the machine to compile for (default: cpu)"), cl::init("cpu"),
+  cl::opt<std::string> target{"target", cl::desc("the target to compile for (default: cpu)"), cl::init("cpu"),
                               cl::value_desc("name"), cl::cat(category)};
-  cl::opt<std::string> cpu{"cpu", cl::desc("the CPU: native, or a name as TILEWRIGHT_CPU takes (default: native)"),
+  cl::opt<std::string> cpu{"cpu", cl::desc("the CPU: native, or a name that TILEWRIGHT_CPU accepts (default: native)"),
                            cl::init("native"), cl::value_desc("name"), cl::cat(category)};
-  cl::opt<std::string> rounding{"rounding", cl::desc("between fused ops: fused (none) or eager (as eager rounds)"),
-                                cl::init("fused"), cl::value_desc("mode"), cl::cat(category)};
-  cl::opt<std::string> scheduleFile{"schedule-file", cl::desc("JSON: a kernel's name or ops -> {\"tiles\": [...]}"),
-                                    cl::value_desc("file"), cl::cat(category)};
+  cl::opt<std::string> rounding{
+      "rounding",
+      cl::desc("rounding of intermediate results in a fused kernel: fused (none), or eager (as eager rounds each op)"),
+      cl::init("fused"), cl::value_desc("mode"), cl::cat(category)};
+  cl::opt<std::string> scheduleFile{
+      "schedule-file", cl::desc("schedules of kernels, JSON: {\"<name or ops of a kernel>\": {\"tiles\": [...]}}"),
+      cl::value_desc("file"), cl::cat(category)};
   cl::alias schedule{"schedule", cl::desc("the same as --schedule-file"), cl::aliasopt(scheduleFile),
                      cl::cat(category)};
   cl::opt<int> threads{"threads", cl::desc("threads to plan for (default: all)"), cl::init(0), cl::cat(category)};
@@ -190,7 +193,7 @@ int runExplain(int argc, const char *const *argv) {
   cl::ResetCommandLineParser();
   ExplainFlags flags;
   cl::HideUnrelatedOptions(flags.category);
-  if (!cl::ParseCommandLineOptions(argc, argv, "Compiles a model and tells what became of it.\n", &llvm::errs()))
+  if (!cl::ParseCommandLineOptions(argc, argv, "Reports how a model was compiled.\n", &llvm::errs()))
     return 2;
   // Report wrong flags before the model is compiled.
   if (flags.threads < 0)

@@ -24,7 +24,7 @@ namespace {
 struct InspectFlags {
   cl::OptionCategory category{"Flags of inspect"};
   cl::opt<std::string> input{cl::Positional, cl::desc("<model.so or model.json>"), cl::Required, cl::cat(category)};
-  cl::opt<bool> kernels{"kernels", cl::desc("a line for each kernel"), cl::cat(category)};
+  cl::opt<bool> kernels{"kernels", cl::desc("print one line for each kernel"), cl::cat(category)};
 };
 
 int failInspect(llvm::Error error) {
@@ -80,7 +80,7 @@ int runInspect(int argc, const char *const *argv) {
   cl::ResetCommandLineParser();
   InspectFlags flags;
   cl::HideUnrelatedOptions(flags.category);
-  if (!cl::ParseCommandLineOptions(argc, argv, "Tells what a library of a model is.\n", &llvm::errs()))
+  if (!cl::ParseCommandLineOptions(argc, argv, "Prints the manifest of a library.\n", &llvm::errs()))
     return 2;
   llvm::Expected<LibraryManifest> manifest = readManifest(flags.input);
   if (!manifest)

@@ -38,23 +38,25 @@ struct RunFlags {
   cl::opt<std::string> input{cl::Positional,
                              cl::desc("<model.so, model.pt2, model.onnx, in.mlir, or - for MLIR on standard input>"),
                              cl::Required, cl::cat(category)};
-  cl::list<std::string> inputs{"input", cl::desc("an input of the model, by its name (default: all random)"),
+  cl::list<std::string> inputs{"input", cl::desc("values of the input of this name (default: random)"),
                                cl::value_desc("NAME=FILE.npy"), cl::cat(category)};
-  cl::opt<std::string> output{"output", cl::desc("write every result there, as .npy"), cl::value_desc("folder"),
-                              cl::cat(category)};
-  cl::opt<std::string> target{"target", cl::desc("the machine to compile for (default: cpu)"), cl::init("cpu"),
+  cl::opt<std::string> output{"output", cl::desc("write every result to this folder, as .npy"),
+                              cl::value_desc("folder"), cl::cat(category)};
+  cl::opt<std::string> target{"target", cl::desc("the target to compile for (default: cpu)"), cl::init("cpu"),
                               cl::value_desc("name"), cl::cat(category)};
   cl::opt<std::string> cpu{"cpu",
-                           cl::desc("the CPU: native, or a name as TILEWRIGHT_CPU takes (default: native); of a "
-                                    "library one that it has code for (default: the best)"),
+                           cl::desc("the CPU: native, or a name that TILEWRIGHT_CPU accepts (default: native). For a "
+                                    "library: one that it has code for (default: the best)"),
                            cl::init("native"), cl::value_desc("name"), cl::cat(category)};
-  cl::opt<std::string> arch{"arch", cl::desc("of target cuda: sm_80, sm_86, sm_89 or sm_90a (default: the device's)"),
+  cl::opt<std::string> arch{"arch",
+                            cl::desc("with --target=cuda: sm_80, sm_86, sm_89 or sm_90a (default: the device's)"),
                             cl::value_desc("name"), cl::cat(category)};
   cl::opt<std::string> device{"device",
-                              cl::desc("of target cuda: cuda, cuda:1, ...; emulated runs the kernels on ptx-check's "
-                                       "interpreter (default: cuda)"),
+                              cl::desc("with --target=cuda: cuda, cuda:1, ..., or emulated, which runs the kernels in "
+                                       "the PTX interpreter (default: cuda)"),
                               cl::value_desc("name"), cl::cat(category)};
-  cl::opt<bool> cudaGraph{"cuda-graph", cl::desc("of target cuda: calls behind the first launch one CUDA graph"),
+  cl::opt<bool> cudaGraph{"cuda-graph",
+                          cl::desc("with --target=cuda: every call after the first launches one CUDA graph"),
                           cl::cat(category)};
   cl::opt<std::string> scheduleFile{"schedule-file",
                                     cl::desc("schedules of kernels, as `tilewright compile` takes them"),
@@ -62,19 +64,21 @@ struct RunFlags {
   cl::alias schedule{"schedule", cl::desc("the same as --schedule-file"), cl::aliasopt(scheduleFile),
                      cl::cat(category)};
   cl::opt<int> threads{"threads", cl::desc("threads to run on (default: all)"), cl::init(0), cl::cat(category)};
-  cl::opt<int> seed{"seed", cl::desc("of the random inputs (default: 0)"), cl::init(0), cl::cat(category)};
+  cl::opt<int> seed{"seed", cl::desc("seed of the random inputs (default: 0)"), cl::init(0), cl::cat(category)};
   cl::list<int64_t> sizes{"sizes", cl::desc("values of the symbolic sizes, in order (default: 8, within their ranges)"),
                           cl::CommaSeparated, cl::value_desc("n,n..."), cl::cat(category)};
-  cl::opt<int> repeat{"repeat", cl::desc("call it so many times, and print the median of the times"), cl::init(0),
+  cl::opt<int> repeat{"repeat", cl::desc("number of calls; prints the median and the least time"), cl::init(0),
                       cl::value_desc("calls"), cl::cat(category)};
   cl::opt<std::string> rounding{"rounding",
-                                cl::desc("of narrow floats between fused ops: fused, or eager (default: fused)"),
+                                cl::desc("rounding of intermediate results in a fused kernel: fused (none), or eager "
+                                         "(as eager rounds each op) (default: fused)"),
                                 cl::init("fused"), cl::value_desc("name"), cl::cat(category)};
-  cl::list<std::string> expect{"expect", cl::desc("what a result, by its name or number, should be"),
+  cl::list<std::string> expect{"expect", cl::desc("expected values of the result of this name or number"),
                                cl::value_desc("NAME=FILE.npy"), cl::cat(category)};
-  cl::opt<double> tolerance{"tolerance",
-                            cl::desc("RMS of the difference from --expect over its RMS (default: 1e-5 for float32)"),
-                            cl::init(0), cl::value_desc("number"), cl::cat(category)};
+  cl::opt<double> tolerance{
+      "tolerance",
+      cl::desc("largest allowed RMS difference from --expect, relative to its RMS (default: 1e-5 for float32)"),
+      cl::init(0), cl::value_desc("number"), cl::cat(category)};
   cl::opt<bool> check{"check", cl::desc("compare every kernel with the reference target"), cl::cat(category)};
 };
 

@@ -43,73 +43,79 @@ struct TuneFlags {
   cl::OptionCategory category{"Flags of tune"};
   cl::opt<std::string> input{
       cl::Positional, cl::desc("<model.pt2, model.onnx, in.mlir, or - for MLIR on standard input>"), cl::cat(category)};
-  cl::opt<std::string> tier{
-      "tier",
-      cl::desc("model: measure nothing; quick: at most 16 schedules of a kernel; full: at most 64, "
-               "chosen by a model of what was seen (default: quick)"),
-      cl::init("quick"), cl::value_desc("name"), cl::cat(category)};
-  cl::opt<double> seconds{"seconds", cl::desc("for the whole model at most (default: 90, of full 900)"), cl::init(0),
-                          cl::value_desc("number"), cl::cat(category)};
-  cl::opt<int> trials{"trials", cl::desc("schedules measured per kernel at most (default: as the tier has it)"),
+  cl::opt<std::string> tier{"tier",
+                            cl::desc("model: no measurements; quick: at most 16 schedules of each kernel; full: at "
+                                     "most 64, selected by a surrogate model (default: quick)"),
+                            cl::init("quick"), cl::value_desc("name"), cl::cat(category)};
+  cl::opt<double> seconds{"seconds", cl::desc("time limit for the whole model (default: 90, with full 900)"),
+                          cl::init(0), cl::value_desc("number"), cl::cat(category)};
+  cl::opt<int> trials{"trials",
+                      cl::desc("largest number of schedules that are measured per kernel (default: that of the tier)"),
                       cl::init(0), cl::value_desc("number"), cl::cat(category)};
-  cl::opt<bool> deterministic{"deterministic", cl::desc("keep every bit of the results"), cl::cat(category)};
-  cl::opt<bool> again{"again", cl::desc("measure also kernels that have a record"), cl::cat(category)};
-  cl::opt<double> replay{
-      "replay",
-      cl::desc("measure such a part of the recorded kernels again, chosen against default, and say how "
-               "far they have drifted; 1: all"),
-      cl::init(0), cl::value_desc("part"), cl::cat(category)};
-  cl::opt<std::string> records{"records",
-                               cl::desc("their folder (default: TILEWRIGHT_RECORDS_DIR, or beside the cache)"),
-                               cl::value_desc("folder"), cl::cat(category)};
-  cl::opt<std::string> cpu{"cpu", cl::desc("the CPU: native, or a name as TILEWRIGHT_CPU takes (default: native)"),
+  cl::opt<bool> deterministic{
+      "deterministic",
+      cl::desc("select only schedules with which results are bitwise equal to those of the default schedules"),
+      cl::cat(category)};
+  cl::opt<bool> again{"again", cl::desc("also measure kernels that have a record"), cl::cat(category)};
+  cl::opt<double> replay{"replay",
+                         cl::desc("measure this fraction of the recorded kernels again, with the recorded and the "
+                                  "default schedule, and report how much the ratio has changed; 1 means all"),
+                         cl::init(0), cl::value_desc("part"), cl::cat(category)};
+  cl::opt<std::string> records{
+      "records", cl::desc("folder of the records (default: TILEWRIGHT_RECORDS_DIR, else next to the cache)"),
+      cl::value_desc("folder"), cl::cat(category)};
+  cl::opt<std::string> cpu{"cpu", cl::desc("the CPU: native, or a name that TILEWRIGHT_CPU accepts (default: native)"),
                            cl::init("native"), cl::value_desc("name"), cl::cat(category)};
-  cl::opt<std::string> target{"target", cl::desc("the machine (default: cpu)"), cl::init("cpu"), cl::value_desc("name"),
-                              cl::cat(category)};
+  cl::opt<std::string> target{"target", cl::desc("the target to tune for (default: cpu)"), cl::init("cpu"),
+                              cl::value_desc("name"), cl::cat(category)};
   cl::opt<int> threads{"threads", cl::desc("threads to plan for (default: all)"), cl::init(0), cl::cat(category)};
   cl::list<int64_t> sizes{"sizes",
-                          cl::desc("values of the symbolic sizes, in order, to measure at first (default: 8, within "
-                                   "their ranges); other classes of sizes follow"),
+                          cl::desc("values of the symbolic sizes, in order, that are measured first (default: 8, "
+                                   "within their ranges); other classes of sizes follow"),
                           cl::CommaSeparated, cl::value_desc("n,n..."), cl::cat(category)};
-  cl::opt<std::string> arch{"arch", cl::desc("of --target=cuda: sm_80, sm_86, sm_89 or sm_90a (default: sm_80)"),
+  cl::opt<std::string> arch{"arch", cl::desc("with --target=cuda: sm_80, sm_86, sm_89 or sm_90a (default: sm_80)"),
                             cl::value_desc("arch"), cl::cat(category)};
-  cl::opt<std::string> part{"part", cl::desc("of --target=hls: the device (default: xcu280)"), cl::value_desc("name"),
+  cl::opt<std::string> part{"part", cl::desc("with --target=hls: the device (default: xcu280)"), cl::value_desc("name"),
                             cl::cat(category)};
-  cl::opt<std::string> budget{"budget",
-                              cl::desc("of --target=hls: what a design may use (default: all that the part has)"),
-                              cl::value_desc("dsp=N,bram=N,uram=N"), cl::cat(category)};
-  cl::opt<std::string> report{"report", cl::desc("write a page about it there; .json: the numbers, .png: a chart"),
+  cl::opt<std::string> budget{
+      "budget", cl::desc("with --target=hls: the resources that a design may use (default: all resources of the part)"),
+      cl::value_desc("dsp=N,bram=N,uram=N"), cl::cat(category)};
+  cl::opt<std::string> report{"report",
+                              cl::desc("write a report: a page (.html), the numbers (.json) or a chart (.png)"),
                               cl::value_desc("file.html"), cl::cat(category)};
-  cl::opt<bool> list{"list", cl::desc("print the schedules that the kernels may have, and measure nothing"),
+  cl::opt<bool> list{"list", cl::desc("print the schedule spaces of the kernels, and measure nothing"),
                      cl::cat(category)};
   cl::opt<int> draw{"draw",
-                    cl::desc("print so many schedules of each kernel, drawn by --seed, as a schedule file has them"),
+                    cl::desc("print this number of random schedules of each kernel, in the format of a schedule file"),
                     cl::init(0), cl::value_desc("number"), cl::cat(category)};
-  cl::opt<std::string> explain{"explain",
-                               cl::desc("tell of the records, or in full of those whose key begins with KEY: why they "
-                                        "are used here or not"),
-                               cl::ValueOptional, cl::value_desc("KEY"), cl::cat(category)};
-  cl::opt<std::string> merge{"merge", cl::desc("take the records of a folder that are better measured than those here"),
+  cl::opt<std::string> explain{
+      "explain",
+      cl::desc("list the records, or describe those whose key begins with KEY: why they are used here or not"),
+      cl::ValueOptional, cl::value_desc("KEY"), cl::cat(category)};
+  cl::opt<std::string> merge{"merge",
+                             cl::desc("copy records from a folder if they have more measurements than those here"),
                              cl::value_desc("folder"), cl::cat(category)};
-  cl::opt<std::string> exportTo{"export", cl::desc("copy the records to a folder, for others to --merge"),
+  cl::opt<std::string> exportTo{"export", cl::desc("copy the records to a folder, from which --merge reads them"),
                                 cl::value_desc("folder"), cl::cat(category)};
   cl::opt<std::string> recordTables{"record-tables", cl::desc("measure every schedule of every kernel, into a folder"),
                                     cl::value_desc("folder"), cl::cat(category)};
-  cl::opt<int64_t> most{"most", cl::desc("of --record-tables: spaces with more schedules are left out (default: 1000)"),
-                        cl::init(1000), cl::value_desc("number"), cl::cat(category)};
-  cl::opt<std::string> replayTables{"replay-tables",
-                                    cl::desc("try the tuner on such tables, and print how near it comes"),
-                                    cl::value_desc("folder"), cl::cat(category)};
-  cl::opt<double> noise{"noise", cl::desc("of --replay-tables: of a time, in parts of it (default: 0.01)"),
+  cl::opt<int64_t> most{
+      "most", cl::desc("with --record-tables: largest number of schedules of a recorded space (default: 1000)"),
+      cl::init(1000), cl::value_desc("number"), cl::cat(category)};
+  cl::opt<std::string> replayTables{
+      "replay-tables", cl::desc("run the search on recorded tables, and print how close it comes to the best schedule"),
+      cl::value_desc("folder"), cl::cat(category)};
+  cl::opt<double> noise{"noise",
+                        cl::desc("with --replay-tables: noise of a measured time, as a fraction of it (default: 0.01)"),
                         cl::init(0.01), cl::value_desc("number"), cl::cat(category)};
   cl::opt<double> faults{"faults",
-                         cl::desc("of --replay-tables: parts of the schedules that crash, hang or are killed"),
+                         cl::desc("with --replay-tables: fractions of the schedules that crash, hang or are killed"),
                          cl::init(0), cl::value_desc("number"), cl::cat(category)};
-  cl::opt<int> runs{"runs", cl::desc("of --replay-tables: tunings per table (default: 10)"), cl::init(10),
+  cl::opt<int> runs{"runs", cl::desc("with --replay-tables: number of searches in each table (default: 10)"),
+                    cl::init(10), cl::value_desc("number"), cl::cat(category)};
+  cl::opt<int> seed{"seed", cl::desc("seed of --replay-tables and --draw (default: 0)"), cl::init(0),
                     cl::value_desc("number"), cl::cat(category)};
-  cl::opt<int> seed{"seed", cl::desc("of --replay-tables and --draw (default: 0)"), cl::init(0),
-                    cl::value_desc("number"), cl::cat(category)};
-  cl::opt<bool> worker{"worker", cl::desc("answer requests; for the tuner itself"), cl::ReallyHidden,
+  cl::opt<bool> worker{"worker", cl::desc("run as a worker process of the tuner (internal)"), cl::ReallyHidden,
                        cl::cat(category)};
 };
 
@@ -471,7 +477,7 @@ int runTune(int argc, const char *const *argv) {
   TuneFlags flags;
   cl::HideUnrelatedOptions(flags.category);
   if (!cl::ParseCommandLineOptions(int(flat.size()), flat.data(),
-                                   "Searches schedules for the kernels of a model, and keeps the best.\n",
+                                   "Searches schedules for the kernels of a model, and stores the best as records.\n",
                                    &llvm::errs()))
     return 2;
   if (flags.threads < 0)

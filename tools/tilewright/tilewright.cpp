@@ -25,17 +25,20 @@ struct Command {
 };
 
 constexpr Command commands[] = {
-    {"bench", "measure models and kernels against eager, Inductor, OpenVINO and JAX", runBench},
-    {"cache", "list, explain, prune or clear the compiled code that is kept", runCache},
-    {"calibrate", "measure this machine for the choice of schedules, in two seconds", runCalibrate},
-    {"compile", "make a library of a model (.pt2, .onnx or MLIR), or print a stage of it, or its assembly", runCompile,
+    {"bench", "compare the speed of models and kernels with eager, Inductor, OpenVINO and JAX", runBench},
+    {"cache", "list, explain, prune or clear the cache of compiled code", runCache},
+    {"calibrate", "measure the rates of this machine, which the cost model uses, in two seconds", runCalibrate},
+    {"compile", "compile a model (.pt2, .onnx or MLIR) to a library, or print its IR after a stage or its assembly",
+     runCompile,
      /*onlyCompiles=*/true},
-    {"explain", "tell what becomes of a model: its kernels, why ops were not fused, every stage's lines; --html FILE",
+    {"explain",
+     "report how a model was compiled: its kernels, why ops were not fused, the IR of every stage; --html FILE",
      runExplain, /*onlyCompiles=*/true},
-    {"inspect", "tell what a library is: inputs, outputs, weights, kernels, the CPU it needs", runInspect},
-    {"machine", "describe this CPU as kernels see it, and measure its FMA peak", runMachine},
+    {"inspect", "print the manifest of a library: inputs, outputs, weights, kernels, the CPU that it needs",
+     runInspect},
+    {"machine", "print the description of this CPU that schedules depend on, and measure its FMA peak", runMachine},
     {"run", "compile a model and call it on .npy files or random inputs; --check compares with the reference", runRun},
-    {"tune", "search schedules for the kernels of a model, and keep the best as records", runTune},
+    {"tune", "search schedules for the kernels of a model, and store the best as records", runTune},
 };
 
 std::vector<std::string> commandNames() {
@@ -51,7 +54,7 @@ void printUsage(llvm::raw_ostream &os) {
   os << "usage: tilewright <command> [flags]\n\ncommands:\n";
   for (const Command &command : commands)
     os << "  " << llvm::left_justify(command.name, 11) << command.summary << "\n";
-  os << "\n`tilewright <command> --help` lists the flags of one, `tilewright --version` prints the version.\n";
+  os << "\n`tilewright <command> --help` lists the flags of a command, `tilewright --version` prints the version.\n";
 }
 
 } // namespace
@@ -60,7 +63,7 @@ int main(int argc, char **argv) {
   llvm::StringRef name = argc > 1 ? argv[1] : "";
   // After a crash, the compiler's objects may not be destroyed, and its threads are blocked.
   tilewright::onCompilerCrash([&](const std::string &message) {
-    llvm::errs() << "tilewright " << name << ": " << message << "\ntilewright: this command repeats it:";
+    llvm::errs() << "tilewright " << name << ": " << message << "\ntilewright: this command reproduces it:";
     for (int i = 0; i < argc; ++i)
       llvm::errs() << " " << argv[i];
     llvm::errs() << "\n";
