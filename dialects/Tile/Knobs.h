@@ -23,7 +23,7 @@ inline constexpr llvm::StringLiteral keysKnob =
     "keys"; ///< attention's keys at a time (lib/Codegen/CPU/Vectorize/ExpandAttention.cpp)
 inline constexpr llvm::StringLiteral scoresKnob = "scores"; ///< attention's score rows at a time (ExpandAttention.cpp)
 
-/// Value of `block` for as many rows as registers and the first-level cache hold.
+/// Value of `block` for as many rows as registers and the L1 cache hold.
 inline constexpr int64_t wholeBlocks = 16;
 
 /// Returns the value of `knob` in the schedule of `kernel`, or `otherwise`.

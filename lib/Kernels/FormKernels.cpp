@@ -335,7 +335,7 @@ private:
   }
 
   /// With many rows there are enough tiles for the threads without tiling the columns. Each tile reads the weights
-  /// once for many rows, and its result, if it has few columns, stays in the second-level cache for the row
+  /// once for many rows, and its result, if it has few columns, stays in the L2 cache for the row
   /// reduction after it.
   static constexpr int64_t rowsToSpan = 1024;
   bool affordsWholeRows(Operation *contraction, int64_t numRows) const {

@@ -1,6 +1,6 @@
 """The rows of gpu-bench.sh: target cuda against its peers, on one GPU.
 
-A row races two callables, ours and a peer's, in rounds of one call each, in changing order, with the second-level cache
+A row races two callables, ours and a peer's, in rounds of one call each, in changing order, with the L2 cache
 flushed before each call; its result is the median of the rounds' ratios (peer / ours: above 1 we are faster) with a 95%
 interval. Each group of rows has a process of its own, so that a fault or a hang costs that group alone.
 """

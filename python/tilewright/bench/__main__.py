@@ -3,7 +3,7 @@
     tilewright bench --goals                                   the table of the goals; hours with every peer
     tilewright bench bert resnet50 --dtype bf16 --peers eager inductor
     tilewright bench gemm:128x768x768 --peers eager --threads 1
-    tilewright bench gemm:1x4096x4096 --cold                   weights and inputs not in the second-level caches
+    tilewright bench gemm:1x4096x4096 --cold                   weights and inputs not in the L2 caches
     tilewright bench bert --per-kernel                         time, share of the roof, bytes, flops, schedule
     tilewright bench --dynamic 3072x768                        dynamic rows against a compile for each number of them
     tilewright bench --list

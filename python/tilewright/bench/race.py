@@ -117,7 +117,7 @@ def run(workload: str, dtype: str, threads: int, peers: list[str], seconds: floa
         errors: bool = True, processes: dict[str, Process] | None = None, cold: bool = False) -> Race:  # fmt: skip
     """Races `peers` on one workload, with `seconds` of rounds for each peer.
 
-    `cold`: flood the second-level caches before each call. `processes`: existing processes to use; they are not
+    `cold`: flood the L2 caches before each call. `processes`: existing processes to use; they are not
     closed.
     """
     race = Race(workload, dtype, threads, cold=cold)

@@ -2,7 +2,7 @@
 
 The library measures the peaks (lib/Runtime/Host/MachinePeaks.cpp) on the threads that the kernels use. A kernel's
 roof is the larger of two times: its flops over the peak of its dtype, and its bytes over the bandwidth of the cache
-that is assumed to hold them. This is a core's second-level cache if the bytes fit into it, else the last-level cache.
+that is assumed to hold them. This is a core's L2 cache if the bytes fit into it, else the last-level cache.
 Weights, constants and arguments are counted at the bandwidth of DRAM if those of one call are larger than twice the
 last-level cache: the next call finds none of them in the cache.
 """

@@ -61,7 +61,7 @@ class Worker:
     def _cold_seconds(self, calls: int) -> float:
         """Returns the seconds of one call: the median of `calls` calls.
 
-        Between calls, all threads together write a buffer of four times the second-level cache per thread, so that
+        Between calls, all threads together write a buffer of four times the L2 cache per thread, so that
         weights and inputs are not in these caches.
         """
         import torch

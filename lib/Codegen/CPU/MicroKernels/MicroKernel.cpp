@@ -170,7 +170,7 @@ int64_t mostRows(OpFoldResult rows) {
   return most;
 }
 
-/// Returns the number of the 64 sets of the first-level cache that adjacent rows of A map to at one k: few if the row
+/// Returns the number of the 64 sets of the L1 cache that adjacent rows of A map to at one k: few if the row
 /// stride is a power of two. Null: all, or A is not read in place.
 static std::optional<int64_t> setsOfRows(const BlockAccess &access) {
   constexpr int64_t setsBytes = 4096, lineBytes = 64;
@@ -184,7 +184,7 @@ static std::optional<int64_t> setsOfRows(const BlockAccess &access) {
   return setsBytes / std::gcd(bytes, setsBytes);
 }
 
-/// Returns `most`, or fewer if that many rows of A would evict each other from the sets of the first-level cache that
+/// Returns `most`, or fewer if that many rows of A would evict each other from the sets of the L1 cache that
 /// they share: then as many as leave one way for B, in blocks of about equal size. 14 rows with a stride of 4096 bytes
 /// took 1.3 to 1.8 times as long as 7 (1x1 convolutions of 1024 channels in f32, Zen 4), 8 as long as 7.
 static int64_t rowsKept(const BlockAccess &access, int64_t most, OpFoldResult rows) {
@@ -229,7 +229,7 @@ static void emitSteps(OpBuilder &builder, Location loc, BlockAccess &access, OpF
   emitter.packed = packedLhs(builder, loc, access, rows, blockRows, product);
   if (product == Product::Fma)
     widenBlocks(builder, loc, emitter, access, rows, blockRows, vectors * lanes);
-  // A block of B is used for all lines of an image while it is in the first-level cache.
+  // A block of B is used for all lines of an image while it is in the L1 cache.
   auto everyLine = [&](function_ref<void()> body) { access.overLines ? access.overLines(body) : body(); };
   auto everyPanel = [&] {
     if (emitter.packed)

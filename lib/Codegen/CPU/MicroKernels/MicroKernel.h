@@ -42,7 +42,7 @@ struct BlockAccess {
   /// If not null, emits what follows the product for the rows [from, to) of C once they are complete. A kernel may do
   /// this while it computes later rows; it leaves the last 32 of whole blocks and all later rows.
   std::function<void(mlir::OpBuilder &, mlir::Value from, mlir::Value to)> rowsDone;
-  bool rhsNear = false;     ///< the task packed B itself: it is in the second-level cache and is not prefetched
+  bool rhsNear = false;     ///< the task packed B itself: it is in the L2 cache and is not prefetched
   bool wholePanels = false; ///< columns is a multiple of the panel
   int64_t reductionBlock = defaultReductionBlock; ///< steps of the innermost reduction summed in registers
   int64_t blockRows = 0; ///< rows in registers at a time; 0 or tile::wholeBlocks: as many as fit
@@ -93,7 +93,7 @@ inline int64_t stepOf(Product product) { return product == Product::Fma ? 1 : pr
 
 /// Emits the product of `rows` rows (a value) from row 0 on with all panels, in blocks of rowsPerBlock and then of
 /// powers of two. K-blocks of the reduction run around the panels (Goto and van de Geijn, "Anatomy of high-performance
-/// matrix multiplication", 2008): a block of A stays in the second-level cache, and each panel of B is read once.
+/// matrix multiplication", 2008): a block of A stays in the L2 cache, and each panel of B is read once.
 void emitPanels(mlir::OpBuilder &builder, mlir::Location loc, BlockAccess &access, mlir::OpFoldResult rows,
                 int64_t vectors, int64_t lanes, int64_t registers, Product product);
 

@@ -142,7 +142,7 @@ public:
 private:
   int64_t packedRows() const { return cast<MemRefType>(packed.getType()).getDimSize(2); }
 
-  /// Plans the prefetch of this block's share of the next block of B into the second-level cache: from the third level
+  /// Plans the prefetch of this block's share of the next block of B into the L2 cache: from the third level
   /// it arrives too slowly for the first rows that read it. If each line of an image reads all of a panel, the next
   /// block is the next panel at the same k; if each block is used for all lines, it is the following block. One step
   /// is fetched after every few steps of this block: if more misses were outstanding than the core has buffers for,

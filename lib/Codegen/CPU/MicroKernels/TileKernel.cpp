@@ -441,7 +441,7 @@ private:
     return llvm::to_vector_of<Value>(loop.getResults());
   }
 
-  /// Prefetches this step's share of the next block of B into the second-level cache: from the third level it arrives
+  /// Prefetches this step's share of the next block of B into the L2 cache: from the third level it arrives
   /// too slowly for the first rows that read it. All blocks of rows together fetch it once.
   void fetchAhead(Value first, ArrayRef<Value> at) {
     if (!fetchFrom || rowBlocks < 1 || access.rhsNear)

@@ -7,7 +7,7 @@
 // Rows, columns and k that do not fill a tile go through a zeroed pad on the stack.
 //
 // Long sums run in K-blocks of about `tileReductionBytes` around the panels, so that a block of B stays in the
-// first-level cache while A is streamed from the second; between K-blocks the accumulators are stored in C.
+// L1 cache while A is streamed from the second; between K-blocks the accumulators are stored in C.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_CPU_MICROKERNELS_TILEKERNEL_H

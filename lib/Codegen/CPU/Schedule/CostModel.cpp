@@ -24,7 +24,7 @@ constexpr double heldUp = 0.02;
 struct Visible {
   double efficiency;        ///< fraction of the peak rate, with operands in registers
   double weights;           ///< B, once for each task: the start of each panel waits for its first lines
-  double rows, rowsAgain;   ///< A, from far memory, and again from the second-level cache for each further panel
+  double rows, rowsAgain;   ///< A, from far memory, and again from the L2 cache for each further panel
   double sumsFar, sumsNear; ///< C, read and written once more for each further K-block
 };
 
@@ -32,7 +32,7 @@ constexpr Visible vectorProduct{0.95, 0.27, 0.6, 0.1, 0.16, 0.12}, tileProduct{0
 
 int64_t divideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/// Returns the bytes per nanosecond beyond the second-level cache for data of `bytes` bytes.
+/// Returns the bytes per nanosecond beyond the L2 cache for data of `bytes` bytes.
 double farRate(int64_t bytes, const CostMachine &machine) {
   return bytes <= machine.sharedBytes / 2 ? machine.rates.l3 : machine.rates.dram;
 }
@@ -41,7 +41,7 @@ Bound farBound(int64_t bytes, const CostMachine &machine) {
   return bytes <= machine.sharedBytes / 2 ? Bound::L3 : Bound::Dram;
 }
 
-/// The nanoseconds of a task: its computation, its traffic from the second-level cache and its traffic from beyond it,
+/// The nanoseconds of a task: its computation, its traffic from the L2 cache and its traffic from beyond it,
 /// each as if it were alone. Most of the traffic overlaps with the computation; `shown` is the part that does not.
 struct Parts {
   double compute = 0, near = 0, far = 0, shown = 0;
@@ -76,7 +76,7 @@ public:
     const bool isNear = allOfB + rowsOfA <= machine.cacheBytes / 2;
     parts.read(isNear ? parts.near : parts.far, bytesB * (isNear ? l2 : l3), visible.weights);
 
-    // Tasks of the same rows are consecutive. If the second-level cache keeps their rows of A in addition to the panels
+    // Tasks of the same rows are consecutive. If the L2 cache keeps their rows of A in addition to the panels
     // that pass through it, only the first of these tasks reads the rows from far memory.
     const double bytesA = double(rows) * k * double(shape.bytes);
     const bool stays =

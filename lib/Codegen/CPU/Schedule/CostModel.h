@@ -1,7 +1,7 @@
 //===- CostModel.h - predicts the time of a kernel with a schedule -------------===//
 //
 // The model is plain arithmetic over the machine's rates (MachineRates.h): what a task computes, what it reads from the
-// second-level cache and from the memory beyond it, the overhead of a task, and how evenly the threads share the tasks.
+// L2 cache and from the memory beyond it, the overhead of a task, and how evenly the threads share the tasks.
 // It is accurate to about 5% between schedules of one kernel, which is its purpose; the absolute time is an estimate.
 //
 //===----------------------------------------------------------------------===//
@@ -18,7 +18,7 @@ namespace tilewright::tiled {
 struct CostMachine {
   MachineRates rates;
   int64_t threads = 2;
-  int64_t cacheBytes = 1 << 20;   ///< second-level cache of one core
+  int64_t cacheBytes = 1 << 20;   ///< L2 cache of one core
   int64_t sharedBytes = 32 << 20; ///< the cache beyond it; 0: none
 };
 
@@ -40,7 +40,7 @@ struct ProductShape {
   int64_t panelColumns = 48;
   int64_t bytes = 4;     ///< of an element of A and of B
   double rate = 1;       ///< operations per nanosecond of a thread
-  bool tiles = false;    ///< on a tile unit, which reads A from the second-level cache
+  bool tiles = false;    ///< on a tile unit, which reads A from the L2 cache
   bool prepared = false; ///< each task widens or splits its operands first
 };
 

@@ -87,7 +87,7 @@ RowsShape rowsShapeOf(ArrayRef<Operation *> members, const RowMap &rows) {
       if (auto type = dyn_cast<RankedTensorType>(operand.get().getType()); type && type.getRank() > rank)
         shape.inside =
             std::max<int64_t>(shape.inside, llvm::divideCeil(countOf(tile::sizesOf(operand.get())), countOf(sizes)));
-  // An op that uses the reduced values reads the rows again: they stay in the first-level cache.
+  // An op that uses the reduced values reads the rows again: they stay in the L1 cache.
   shape.readAgain = members.size() > 1 && llvm::any_of(members, [](Operation *member) {
                       auto generic = dyn_cast<linalg::GenericOp>(member);
                       return generic && generic.getNumReductionLoops() > 0;

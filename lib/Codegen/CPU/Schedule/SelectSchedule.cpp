@@ -99,7 +99,7 @@ void noteFlops(func::FuncOp kernel) {
     kernel->setAttr("tw.flops", AffineMapAttr::get(AffineMap::get(0, tile::indexArguments(kernel).size(), total)));
 }
 
-/// Returns how many lines of `value`, one for each index of `dim`, fit the first-level cache and the first-level TLB.
+/// Returns how many lines of `value`, one for each index of `dim`, fit the L1 cache and the L1 TLB.
 /// If the stride of the lines has a large power of two as a factor, they share few sets of the cache.
 int64_t linesKept(Value value, int64_t dim) {
   constexpr int64_t setsBytes = 4096, ways = 8, pageBytes = 4096, pages = 64, least = 16;
@@ -181,7 +181,7 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
 
   /// With few rows, each panel of B is read once and used little. Long pieces of it are read faster from memory than
   /// short ones, by 5% at 64 rows and 20% at 16 (f32 and bf16 on vectors, 768 and 3072 wide, Zen 5), while A still fits
-  /// the first-level caches. If B fits the second-level cache, the length does not matter; then sums of 128 products
+  /// the L1 caches. If B fits the L2 cache, the length does not matter; then sums of 128 products
   /// that are added have a third of the error of one sum of 750.
   static constexpr int64_t mostStreamedRows = 64, longDepth = 512;
   bool streamsWeights(Operation *member) const {
@@ -201,7 +201,7 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
     const int64_t rank = own.size();
     const ProductShape shape = productShapeOf(matmul, own, {tileUnit, splitF16, machine.rates});
     const bool turned = readsTurned(matmul), grouped = isGrouped(matmul, splitF16);
-    // The rows of A may fill half of the second-level cache, or more if products are so fast that a panel must serve
+    // The rows of A may fill half of the L2 cache, or more if products are so fast that a panel must serve
     // many rows. The micro-kernels keep copies of a transposed A on the stack (PanelEmitter.h, TransposedKernel.h),
     // K-block by K-block.
     const int64_t most = turned ? (grouped ? 256 : 128)
@@ -219,7 +219,7 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
   }
 
   /// Returns the rows of a head per task. Each task packs the keys and values again. Therefore it takes as many rows as
-  /// leave the sums (f32, one per column of the values) and the queries half of the second-level cache, up to 512 (256
+  /// leave the sums (f32, one per column of the values) and the queries half of the L2 cache, up to 512 (256
   /// in f32, where more were not measured), in even tiles; but there are four tasks a thread if tiles of 64 rows allow
   /// it. Scores are computed for 32 rows at a time (tile::attentionRows). 64, 128, 256 and 512 rows of 512 tokens in
   /// bf16 took 1.22, 1.05, 1.00 and 0.95.
@@ -235,7 +235,7 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
 
   /// Returns the images, lines and pixels per task of a grouped convolution with narrow groups; a task computes all
   /// channels. It takes whole lines, so that the taps of a pixel inside of the image are known, and as many as leave
-  /// the results in the first-level cache for the epilogue, but there are four tasks a thread.
+  /// the results in the L1 cache for the epilogue, but there are four tasks a thread.
   SmallVector<int64_t> groupedTiles(ArrayRef<AffineExpr> own) const {
     constexpr int64_t grain = 16384;
     int64_t images = std::max<int64_t>(1, estimate(own[0])), height = std::max<int64_t>(1, estimate(own[1]));
@@ -247,7 +247,7 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
   }
 
   /// Returns the filters per task: a panel or, if each task first gathers its windows, as many as have results that fit
-  /// the first-level caches of two cores.
+  /// the L1 caches of two cores.
   static int64_t filtersOfTask(ConvolutionOp convolution, int64_t filters, int64_t width) {
     constexpr int64_t resultBytes = 64 * 1024;
     const int64_t panel = convolution.getPanel();

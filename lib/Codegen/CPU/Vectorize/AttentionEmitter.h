@@ -53,7 +53,7 @@ protected:
   /// Allocates a tile of scores, or of values computed from them. Its row stride is one cache line longer than its
   /// columns: rows with a stride of a power of two would map to few cache sets.
   Value scoreRoom(Fold rows, int64_t columns, mlir::Type element);
-  /// Returns the number of rows of scores that take 16 KiB: they stay in the first-level cache for all passes over
+  /// Returns the number of rows of scores that take 16 KiB: they stay in the L1 cache for all passes over
   /// them.
   static int64_t rowsOfScores(int64_t columns) { return std::max<int64_t>(1, 4096 / std::max<int64_t>(1, columns)); }
   /// Allocates memory for the panels of a matrix of k x n.

@@ -6,7 +6,7 @@
 using namespace tilewright;
 using namespace tilewright::tiled;
 
-/// Returns a machine with a second-level cache of 2 MiB, as servers with AMX have.
+/// Returns a machine with a L2 cache of 2 MiB, as servers with AMX have.
 static CostMachine server() {
   CostMachine machine;
   machine.rates.f32 = 181;
@@ -46,7 +46,7 @@ TEST(CostModel, MoreRowsReadWeightsLessOften) {
   EXPECT_GT(time(64), 1.01 * time(128));
 }
 
-// Rows that do not fit into the second-level cache are read again for each panel: 1.96 times the time was measured.
+// Rows that do not fit into the L2 cache are read again for each panel: 1.96 times the time was measured.
 TEST(CostModel, RowsThatDoNotStayCost) {
   ProductShape shape = bf16Product(2048, 2048, 2048);
   EXPECT_GT(costOfProduct(shape, {512, 1}, server()).nanoseconds,
