@@ -59,7 +59,7 @@ function(tilewright_library name)
   set_property(GLOBAL APPEND PROPERTY TILEWRIGHT_LIBRARIES ${target})
 endfunction()
 
-# The shared precompiled header: what nearly every MLIR-using file includes.
+# The shared precompiled header, with the headers that nearly every MLIR-using file includes.
 function(tilewright_shared_pch)
   file(WRITE "${PROJECT_BINARY_DIR}/pch.cpp" "// the precompiled header needs a target to live in\n")
   add_library(tilewright_pch OBJECT "${PROJECT_BINARY_DIR}/pch.cpp")

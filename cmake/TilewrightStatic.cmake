@@ -1,16 +1,16 @@
-# TILEWRIGHT_STATIC: libTilewright.so has LLVM, MLIR and lld inside it, for a wheel (docs/how-to/wheel.md).
+# TILEWRIGHT_STATIC: libTilewright.so contains LLVM, MLIR and lld, for a wheel (docs/how-to/wheel.md).
 #
-# Every static archive is offered to the linker, which takes the members that something refers to and drops the
-# functions that nothing does. LLVM's other machines are not offered; what would initialize them does nothing. All
-# symbols are hidden but those that the program and the Python module call, which carry a version of their own: no other
-# LLVM in the process is mistaken for this one, nor this one for another.
+# The linker reads every static archive, takes the members that are referenced, and drops unreferenced functions. Archives of LLVM targets
+# other than those in use are not passed to the linker, and the functions that would initialize these targets are replaced by empty ones.
+# All symbols are hidden except those that the program and the Python module call. These have a separate symbol version, so that they are
+# never confused with another LLVM in the process.
 #
-# Equal functions are not folded: Debian's archives have lost the tables that say whose address matters, so that
-# --icf=safe folds nothing, and --icf=all, which would spare 4 MB of the wheel, may break what compares addresses.
+# Identical functions are not folded. Debian's archives lack the address-significance tables, so --icf=safe folds nothing, and --icf=all,
+# which would save 4 MB of the wheel, may break code that compares addresses.
 include_guard(GLOBAL)
 
 set(TILEWRIGHT_MACHINES X86 NVPTX)
-# One link at a time: it holds all of LLVM in memory.
+# Allow one link at a time, because a link holds all of LLVM in memory.
 set_property(GLOBAL APPEND PROPERTY JOB_POOLS tilewright_link=1)
 set(CMAKE_JOB_POOL_LINK tilewright_link)
 
@@ -22,7 +22,7 @@ if(NOT EXISTS "${LLVM_LIBRARY_DIR}/libMLIRIR.a")
   message(FATAL_ERROR "TILEWRIGHT_STATIC needs LLVM's static archives, and ${LLVM_LIBRARY_DIR} has none.")
 endif()
 
-# tilewright_callers(target...): object libraries of the program and the Python module, whose calls stay visible.
+# tilewright_callers(target...): object libraries of the program and the Python module. The symbols that they call stay visible.
 set_property(GLOBAL PROPERTY TILEWRIGHT_CALLERS "")
 function(tilewright_callers)
   set_property(GLOBAL APPEND PROPERTY TILEWRIGHT_CALLERS ${ARGN})
@@ -44,8 +44,7 @@ function(tilewright_link_llvm_statically library)
   file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/absent_machines.c" CONTENT "${absent}" @ONLY)
   target_sources(${library} PRIVATE "${PROJECT_BINARY_DIR}/absent_machines.c" "${PROJECT_SOURCE_DIR}/cmake/StandIns.c")
 
-  # The archives refer to zlib (ZLIB::ZLIB, static too) and zstd; libz3, libxml2 and libedit are wanted only by members
-  # that nothing here takes.
+  # The archives refer to zlib (ZLIB::ZLIB, also static) and zstd. Only members that are not linked here need libz3, libxml2 and libedit.
   find_library(TILEWRIGHT_ZSTD_ARCHIVE libzstd.a REQUIRED)
   target_link_libraries(${library} PRIVATE ${archives} "${TILEWRIGHT_ZSTD_ARCHIVE}")
 

@@ -1,9 +1,9 @@
-# Writes OUTPUT, a header with a hash of the sources that shape each kind of kernel: what a tuning record holds for.
+# Writes OUTPUT, a header with a hash of the sources that generate each kind of kernel. A tuning record is valid only for the same hash.
 #
 #   cmake -DSOURCE=<repository> -DLLVM=<version> -DOUTPUT=<file> -P WriteEpochs.cmake
 #
-# TILEWRIGHT_EPOCH_CPU_ROWS: kernels of the cpu without products. TILEWRIGHT_EPOCH_CPU_PRODUCTS: with products,
-# convolutions or attention. TILEWRIGHT_EPOCH_ALL: any kernel of another target.
+# TILEWRIGHT_EPOCH_CPU_ROWS: kernels of the target cpu without products. TILEWRIGHT_EPOCH_CPU_PRODUCTS: kernels of the target cpu with
+# products, convolutions or attention. TILEWRIGHT_EPOCH_ALL: all kernels of other targets.
 function(epoch variable)
   set(text "${LLVM}")
   foreach(pattern ${ARGN})

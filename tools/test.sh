@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Installs, builds and runs every test; the last line is "N passed, N failed, N skipped", and the exit status is 1 if
-# any test failed, a runner crashed or a runner ran nothing. --full also runs the slow ones (TILEWRIGHT_TEST_FULL=1), those
-# in a browser (it installs Debian's chromium-headless-shell where it can: 96 MB), the Python tests with the newest torch
-# (tools/dev/newest_torch.sh), all cases where the default run has one in two or three (test/Python/conftest.py says of
-# which files), and all of opinfo, transformers and onnx: hours.
+# Installs, builds and runs every test. The last line is "N passed, N failed, N skipped". The exit status is 1 if any test failed, a runner
+# crashed or a runner ran nothing. --full also runs the slow tests (TILEWRIGHT_TEST_FULL=1), those in a browser (it installs Debian's
+# chromium-headless-shell if it can: 96 MB), the Python tests with the newest torch (tools/dev/newest_torch.sh), all cases of the files of
+# which the default run takes one case in two or three (test/Python/conftest.py lists them), and all of opinfo, transformers and onnx. This
+# takes hours.
 #
-# Each part leaves in build/test-results/ what its runner wrote (.json of GoogleTest, .xml of lit and pytest; nothing
-# for a script) and its exit status (.rc); tools/dev/sum_tests.py adds them up. A run with --full is recorded in
-# test/last-full-run.json, and each other run prints that record.
+# Each part writes the results of its runner to build/test-results/ (.json of GoogleTest, .xml of lit and pytest; nothing for a script), and
+# its exit status (.rc). tools/dev/sum_tests.py adds them up. A run with --full is recorded in test/last-full-run.json, and each other run
+# prints that record.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 for argument in "$@"; do
@@ -21,7 +21,7 @@ started=$SECONDS
 python=.venv/bin/python
 results=build/test-results
 
-# run NAME LIMIT COMMAND...: runs one part, at most LIMIT seconds.
+# run NAME LIMIT COMMAND...: runs one part, with a time limit of LIMIT seconds.
 run() {
   local name=$1 limit=$2 begin=$SECONDS rc=0
   shift 2
@@ -40,7 +40,7 @@ if [ -n "${TILEWRIGHT_TEST_FULL:-}" ] && [ "$(id -u)" = 0 ] && ! command -v chro
 fi
 rm -rf "$results"
 mkdir -p "$results"
-# No test reads or fills the user's own cache.
+# No test reads or writes the user's own cache.
 TILEWRIGHT_CACHE_DIR=$(mktemp -d) && export TILEWRIGHT_CACHE_DIR
 trap 'rm -rf "$TILEWRIGHT_CACHE_DIR"' EXIT
 
@@ -77,7 +77,7 @@ if [ -n "${TILEWRIGHT_TEST_FULL:-}" ]; then
   run newest-torch 86400 bash tools/dev/newest_torch.sh --junitxml "$results/newest-torch.xml"
 fi
 
-# The share of each suite that runs by default, the same for every commit, and how long it may take: all of opinfo is hours.
+# The share of each suite that runs by default, and its time limit. The share is the same for every commit. All of opinfo takes hours.
 what=share limit=600
 [ -n "${TILEWRIGHT_TEST_FULL:-}" ] && what=full limit=86400
 

@@ -4,7 +4,7 @@
 // in the child forever, and the data that it guards may be half changed. This lock records the process that took it: a
 // child can take it over, and is informed that it must recreate the guarded data.
 //
-//   if (mutex.lock())                // its holder stayed behind in the parent
+//   if (mutex.lock())                // the holder exists only in the parent
 //     new (&guarded) Guarded;        // the old one may be torn: neither read nor destroyed
 //   ...
 //   mutex.unlock();

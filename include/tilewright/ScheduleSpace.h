@@ -55,7 +55,7 @@ struct Constraint {
 
 using SchedulePoint = std::vector<int64_t>; ///< a value per knob
 
-/// A schedule that was raced: the ratio of its time to the default's, and the 95% interval.
+/// A schedule that was measured in a race: the ratio of its time to the default's, and the 95% interval.
 struct SeenSchedule {
   std::string schedule;
   double ratio = 1, low = 1, high = 1;

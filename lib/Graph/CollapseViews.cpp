@@ -13,9 +13,10 @@
 //   %4, %m, %s = tw.layer_norm %3 {rank = 1} : tensor<34x64xf32>
 //
 // An op that reads a reshape is computed in the lower rank of the reshape's input if its other operands are available
-// in that rank too: a reshape of a dense tensor is free. A first walk down moves reshapes behind the ops that read
-// them. A walk up moves the remaining ones in front of the ops that they read. A second walk down lets the two cancel.
-// Permutes and slices are not dense tensors and are left unchanged.
+// in that rank too: a reshape of a dense tensor is free. A first walk, from producers to consumers, moves reshapes
+// after the ops that read them. A second walk, from consumers to producers, moves the remaining reshapes before the ops
+// that they read. A third walk, like the first, lets the two kinds cancel. Permutes and slices are not dense tensors
+// and are left unchanged.
 //
 // Test: test/Graph/collapse-views.mlir
 //
@@ -41,7 +42,7 @@ using Sizes = SmallVector<AffineExpr>;
 
 RankedTensorType collapsibleType(Value value) { return cast<RankedTensorType>(value.getType()); }
 
-/// A merge of the dimensions of a shape into those of a shape of lower rank.
+/// Describes how the dimensions of the shape `from` merge into the dimensions of `to`, a shape of lower rank.
 struct Collapse {
   Sizes from, to;
   SmallVector<ReshapeGroup> groups; // one for each dimension of `to`
@@ -279,7 +280,7 @@ private:
     return result;
   }
 
-  /// Moves a reshape among the operands behind the op.
+  /// Moves a reshape of an operand after the op.
   void moveDown(Operation *op) {
     if (auto reshape = dyn_cast<ReshapeOp>(op)) {
       builder.setInsertionPoint(op);

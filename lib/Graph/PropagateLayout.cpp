@@ -10,11 +10,11 @@
 //   %2 = tw.add %1, tw.reshape %b : (tensor<1x6x6x16xf32>, tensor<16xf32>) -> tensor<1x6x6x16xf32>
 //   %3 = tw.convolution %2, %v' {tw.channels_last} : ...
 //
-// Every convolution is converted to channels-last, and a permute of its result restores the user's order. An
-// argument that is stored in channels-last memory has such a permute too. These permutes then sink through ops that
-// can be computed in the other order as well (elementwise ops, pooling, reductions, pads, slices, concatenations,
-// softmax, indexing), until they reach the permute in front of the next convolution and cancel. A walk from the end
-// then moves permutes that only an elementwise op separates from its operands. 1-D convolutions become 2-D
+// Every convolution is converted to channels-last, and a permute of its result restores the user's order. An argument
+// that is stored in channels-last memory has such a permute too. These permutes then sink through ops that can be
+// computed in the other order as well (elementwise ops, pooling, reductions, pads, slices, concatenations, softmax,
+// indexing), until they reach the permute in front of the next convolution and cancel. A final walk, from consumers to
+// producers, computes an elementwise op in the order of the permutes that read it. 1-D convolutions become 2-D
 // convolutions of height 1.
 //
 // Test: test/Graph/propagate-layout.mlir

@@ -100,7 +100,8 @@ private:
         ofInput ? windows(op.getGrad(), backward(count, dilation, padding, input[1])) : planesOf(op.getGrad());
     if (!images || !grads)
       return {};
-    // Height, width, channels of a group, filters. The taps of the depth are part of the channels or of the filters.
+    // The sizes are height, width, channels of a group, and filters. The depth taps are merged with the channels or the
+    // filters.
     Sizes flat{result[1], result[2], ofInput ? result[3] : result[3] * count, ofInput ? result[4] * count : result[4]};
     auto plane = ConvolutionWeightGradOp::create(builder, loc, typeOf(flat, op.getResult()), images, grads,
                                                  inPlane(op.getStride()), inPlane(op.getPadding()),

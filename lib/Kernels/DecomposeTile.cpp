@@ -143,7 +143,7 @@ Value standsBefore(Emitter e, Value x, Value xAt, Value y, Value yAt, bool desce
   return arith::OrIOp::create(e.b, e.loc, before, arith::AndIOp::create(e.b, e.loc, equal, earlier));
 }
 
-/// Stores each element at the index that is the number of elements before it.
+/// Stores each element at its rank: the number of elements that precede it in the sorted order.
 SmallVector<Value> decomposeSort(Emitter e, tile::SortOp op) {
   Value input = op.getInputs()[0];
   uint64_t dim = op.getDim();
@@ -230,7 +230,7 @@ Value windowPlace(Emitter e, Op op, ValueRange window, ValueRange tap, Value inp
   return inside;
 }
 
-/// Each result is the sum over the taps that are inside the input.
+/// Computes each result as a sum over the taps that are inside the input.
 SmallVector<Value> decomposeGroupedConvolution(Emitter e, tile::GroupedConvolutionOp op) {
   Value input = op.getInputs()[0], weight = op.getInputs()[1];
   auto weightType = cast<RankedTensorType>(weight.getType());
@@ -257,7 +257,7 @@ SmallVector<Value> decomposeGroupedConvolution(Emitter e, tile::GroupedConvoluti
   });
 }
 
-/// Each result is the sum over the pixels of its part whose tap is inside the input.
+/// Computes each result as a sum over the pixels of a part of the image, without pixels whose tap is outside the input.
 SmallVector<Value> decomposeDepthwiseGradient(Emitter e, tile::DepthwiseGradientOp op) {
   Value input = op.getInputs()[0], grad = op.getInputs()[1];
   Type element = cast<RankedTensorType>(op.getOutputs()[0].getType()).getElementType();

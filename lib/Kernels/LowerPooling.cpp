@@ -238,7 +238,7 @@ LogicalResult lowerAvgPool(Lowering &l, graph::AvgPoolOp op) {
   l.set(op, l.elementwise(pool.outSizes, storageType(element), inputs,
                           [&](OpBuilder &b, Location at, ValueRange in, ValueRange) {
                             if (!isa<FloatType>(element)) {
-                              // Lanes beyond the end of the plane may have the count 0, by which they must not divide.
+                              // Lanes beyond the end of the plane may have the count 0, and must not divide by it.
                               Value count = divisor ? intConstant(b, at, f, *divisor)
                                                     : arith::MaxSIOp::create(b, at, in[1], intConstant(b, at, f, 1));
                               return SmallVector<Value>{arith::DivSIOp::create(b, at, in[0], count)};

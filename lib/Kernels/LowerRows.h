@@ -54,8 +54,9 @@ struct Rows {
   mlir::AffineExpr count;
 };
 
-/// Returns (value, index) after a comparison of x at `index` with the best so far: the first extreme element, whatever
-/// the order of visits. NaN wins. With `lastNaN` each NaN replaces the previous one, as in torch's pooling.
+/// Returns (value, index) after a comparison of x at `index` with the best so far. The result is the first maximum or
+/// minimum, whatever the order of visits. NaN wins. With `lastNaN` each NaN replaces the previous one, as in torch's
+/// pooling.
 llvm::SmallVector<mlir::Value> keepExtreme(mlir::OpBuilder &b, mlir::Location at, bool isMax, bool isUnsigned,
                                            mlir::Value x, mlir::Value index, mlir::Value best, mlir::Value bestIndex,
                                            bool lastNaN = false);

@@ -63,8 +63,8 @@ static Value paddedRows(Lowering &l, Value tensor, ArrayRef<AffineExpr> sizes, A
   });
 }
 
-/// As paddedRows. Short rows (the channels of an image) that are not padded are first merged with the dimension before
-/// them, because vectors would hold little of a single row.
+/// Does the same as paddedRows. Short rows (the channels of an image) that are not padded are first merged with the
+/// dimension before them, because a single row would fill little of a vector.
 static Value paddedByRows(Lowering &l, Value tensor, ArrayRef<AffineExpr> sizes, ArrayRef<OpFoldResult> low,
                           ArrayRef<AffineExpr> paddedSizes, TypedAttr value) {
   constexpr int64_t few = 16;

@@ -62,8 +62,8 @@ public:
   Read read(mlir::Value graphValue, mlir::AffineMap iterationToValue);
   /// Returns how an iteration space of these sizes reads the graph value with numpy's broadcasting.
   Read readBroadcast(mlir::Value graphValue, llvm::ArrayRef<mlir::AffineExpr> sizes);
-  /// Returns the value as a tensor of its own shape. Builds it if so far the value is only a way of
-  /// reading another tensor.
+  /// Returns the value as a tensor of its own shape. Emits ops for it if so far the value is only recorded as a read of
+  /// another tensor.
   mlir::Value tensor(mlir::Value graphValue);
   /// Returns the read of a structured tensor through a map.
   static Read of(mlir::Value tensor, mlir::AffineMap map);
@@ -182,9 +182,9 @@ mlir::Value contracted(Lowering &l, const Factor &lhs, const Factor &rhs, mlir::
 //===----------------------------------------------------------------------===//
 
 mlir::LogicalResult lowerElementwise(Lowering &l, mlir::Operation *op);
-/// Returns the elementwise ops whose roundings a decision depends on: a comparison, a conversion to integers, the
-/// index of an extreme element. A sum that differs from eager's by one rounding is correct, but a decision is either
-/// eager's or wrong.
+/// Returns the elementwise ops whose roundings a decision depends on: a comparison, a conversion to integers, or the
+/// index of a maximum. A sum that differs from eager's by one rounding is correct, but a decision is either eager's or
+/// wrong.
 llvm::DenseSet<mlir::Operation *> deciders(mlir::Block &graph);
 mlir::LogicalResult lowerSource(Lowering &l, mlir::Operation *op);
 mlir::LogicalResult lowerView(Lowering &l, mlir::Operation *op);

@@ -75,7 +75,7 @@ bool readMap(Exec &e, const Instr &in, uint32_t lane, uint32_t operand, uint32_t
     e.find(Kind::Misaligned, lane, "the address of a tensor map must be a multiple of 64");
     return false;
   }
-  // In two halves, because the size of the map is not its alignment.
+  // Access the map in two halves, because an access must be aligned to its size, and the map is aligned to 64 bytes.
   if (!(data = e.locate(lane, space, address, 64, Access::Read)) ||
       !e.locate(lane, space, address += 64, 64, Access::Read))
     return false;

@@ -44,7 +44,7 @@ func.func @repeated(%x: tensor<4xf32>, %y: tensor<4x8xf32>) -> tensor<4x8xf32> {
   return %1 : tensor<4x8xf32>
 }
 
-// A sum over a single row reads it at index 0: the product does not become another result of the fused op.
+// A sum over a single row reads that row at index 0, so the product does not become another result of the fused op.
 // CHECK-LABEL: func @single_row
 // CHECK: %[[R:.*]] = linalg.generic {{.*}} outs(%{{[a-z0-9]*}} : tensor<1x1xf32>)
 // CHECK-NEXT: ^bb0

@@ -143,7 +143,7 @@ CASES = {"ddp": ddp, "fsdp": fsdp, "tensor_parallel": tensor_parallel, "pipeline
 
 
 def broken(_dtype, door):
-    """Ends rank 1 before its collective: rank 0 must get an error instead of waiting for ever."""
+    """Ends rank 1 before its collective: rank 0 must get an error instead of waiting forever."""
     from datetime import timedelta
 
     import torch.distributed._functional_collectives as functional

@@ -84,7 +84,7 @@ for dtype in (torch.float16,) if only_f16 else (torch.float32, torch.bfloat16, t
         check(depthwise_gradient(stride, padding), [torch.randn(2, 40, 13, 30, dtype=dtype), module_weight(window, dtype)])
     check(None, [torch.randn(9, 129, dtype=dtype)],
           torch.nn.Sequential(torch.nn.Linear(129, 65), torch.nn.GELU(), torch.nn.LayerNorm(65)).to(dtype))
-    # Enough rows for the product and the norm behind it to form one kernel.
+    # Enough rows for the product and the norm after it to form one kernel.
     check(None, [torch.randn(1057, 40, dtype=dtype)],
           torch.nn.Sequential(torch.nn.Linear(40, 70), torch.nn.LayerNorm(70)).to(dtype))
 for m, n, k in products:  # denormal f16 numbers (below 2^-14) and large ones

@@ -1,4 +1,4 @@
-"""docs/reference/cli.md agrees with what the programs print with --help."""
+"""docs/reference/cli.md equals the output of the programs' --help."""
 
 import re
 import sys

@@ -144,7 +144,7 @@ def test_int8_product_not_contiguous_along_the_reduction_uses_mma(tmp_path):
 
 
 def test_product_with_infinity_and_nan_at_the_last_index_matches_eager(tmp_path):
-    """Elements of a tile behind the end of the sum are zero in both operands."""
+    """Elements of a tile after the end of the sum are zero in both operands."""
     a, b = product(70, 64, 72, torch.bfloat16)
     a[3, 71], b[5, 7] = float("inf"), float("nan")
     check_by_wgmma(tmp_path, lambda a, b: a @ b, a, b)

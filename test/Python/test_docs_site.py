@@ -44,14 +44,14 @@ def compare(text: str, printed: str, expected: str | None) -> None:
 
 
 def run_parts(parts: list[tuple[str, str | None]], folder: Path) -> None:
-    """Runs one program in Python. Each part prints what is expected of it."""
+    """Runs one program in Python. Each part prints the expected output."""
     printed = run([sys.executable, "-c", "\n".join(f"{text}\nprint({PART!r}, flush=True)" for text, _ in parts)], folder)
     for (text, expected), said in zip(parts, printed.split(PART + "\n"), strict=False):
         compare(text, said, expected)
 
 
 def follow(path: Path, folder: Path) -> None:
-    """Does what a tutorial says, in order.
+    """Follows the steps of a tutorial in order.
 
     Blocks in Python, up to a block that is no output, are one program. A block whose first line is a comment with a
     file's name is written to that file. A `sh` block is run. Each prints the `output` block after it, if there is one.

@@ -194,7 +194,7 @@ def test_resize_of_symbolic_sizes_matches_torch(mode, align, tmp_path):
 
 
 def test_nodes_in_any_order_are_read_and_a_cycle_is_refused(tmp_path):
-    """The float16 converter writes casts behind all nodes. Functions and subgraphs may have any order, too; a cycle
+    """The float16 converter writes casts after all nodes. Functions and subgraphs may have any order, too; a cycle
     is reported."""
     x = floats(3, 4)
     nodes = [helper.make_node("Add", ["b", "x"], ["y"]), helper.make_node("Relu", ["a"], ["b"]), helper.make_node("Neg", ["x"], ["a"])]

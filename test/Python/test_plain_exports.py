@@ -201,7 +201,7 @@ def test_einsum_matches_eager(equation, shapes, tmp_path):
 
 
 def test_products_of_expert_groups_match_eager(tmp_path):
-    """Rows in groups: some groups are empty, and some rows are behind the last group."""
+    """Rows in groups: some groups are empty, and some rows are after the last group."""
 
     class Experts(nn.Module):
         def __init__(self):

@@ -1,4 +1,4 @@
-"""Prints what the tuner is measured by: from the recorded tables, and from this machine.
+"""Prints the tuner's quality measures: from the recorded tables, and from this machine.
 
     PYTHONPATH=build/python .venv/bin/python test/Tuner/bars.py            the tables, faults, look-ups, bits: two minutes
     PYTHONPATH=build/python .venv/bin/python test/Tuner/bars.py --models   also BERT-base and ResNet-50, f32, tier quick

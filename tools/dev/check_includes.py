@@ -37,20 +37,20 @@ LIBRARIES = {
     "lib/Import/Builder": {"dialects/Graph", *BUILDER},
     "lib/Import/ATen": {"dialects/Graph", "lib/Import/Builder", *BUILDER},
     "lib/Import/TorchExport": {"dialects/Graph", "lib/Import/Builder", "tilewright/ExportedModel.h", *BUILDER},
-    # Composite operators of ONNX are torch's.
+    # Composite ONNX operators are imported by the functions of torch's operators.
     "lib/Import/ONNX": {"dialects/Graph", "lib/Import/ATen", "lib/Import/Builder", "tilewright/OnnxModel.h", *BUILDER},
-    # MLIR-free: hostile files are tried on them with sanitizers.
+    # MLIR-free, so that tests can read damaged files with sanitizers.
     "lib/Import/TorchExport/Reader": set(),
     "lib/Import/ONNX/Reader": set(),
     "lib/Graph": {"dialects/Graph", *PASSES},
-    # Hardware asks for it: which arguments are weights, the target hls says on the graph (tw_hls.value).
+    # The target hls marks the weights among the arguments in the graph (tw_hls.value).
     "lib/Graph/Fixed": {"dialects/Graph", "dialects/HLS", "tilewright/FixedPoint.h", *PASSES, *TEXTS},
     "lib/Kernels": {"dialects/Graph", "dialects/Tile", *PASSES},
     "lib/Verify": {"dialects/Plan", *PASSES},
     "lib/Plan": {"dialects/Graph", "dialects/Plan", "dialects/Tile", "lib/Runtime/Plan", *PASSES, *RUNTIME_ABI},
-    # MLIR-free: hostile files are tried on it with sanitizers, and ptx-check links nothing else.
+    # MLIR-free, for tests of damaged files with sanitizers, and for ptx-check, which links nothing else.
     "lib/PtxInterpreter": {"tilewright/NumberText.h", *PTX},
-    # Measured schedules are applied by a pass, and the tuner's records hold them.
+    # A pass applies measured schedules, which are in the tuner's records.
     "lib/Codegen/Common": {"dialects/Plan", "dialects/Tile", "lib/Tuner", *PASSES, *FORK, *SPACES},
     "lib/Codegen/CPU": {"dialects/Plan", "dialects/Tile", "lib/Codegen/Common", "tilewright"},
     "lib/Codegen/CPU/Schedule": {"dialects/Tile", *PASSES, *RATES, *SPACES, *TEXTS},
@@ -59,7 +59,7 @@ LIBRARIES = {
     "lib/Codegen/GPU": {"dialects/Plan", "dialects/Tile", *PASSES, *SPACES},
     "lib/Codegen/NVPTX": {"dialects/Plan", "dialects/Tile", "lib/Codegen/Common", "lib/Codegen/GPU", "tilewright"},
     "lib/Codegen/HLS": {"dialects/HLS", "dialects/Plan", "dialects/Tile", "lib/Codegen/Common", "tilewright"},
-    # MLIR-free: the program that is scored on public designs links nothing else.
+    # MLIR-free, for the program hls-estimate, which is scored on public designs and links nothing else.
     "lib/Codegen/HLS/Estimate": set(),
     "lib/Codegen/Reference": {"dialects/Plan", "dialects/Tile", "lib/Codegen/Common", "tilewright"},
     # MLIR-free: generated code and ahead-of-time libraries link these.
@@ -71,19 +71,19 @@ LIBRARIES = {
     # A frame is a plan with its symbols filled in, for any device; the emulated device is the PTX interpreter.
     "lib/Runtime/CUDA": {"lib/Runtime/Host", "lib/Runtime/Plan", "tilewright/TensorMapRecipe.h", *RUNTIME_ABI, *FORK, *MEMORY, *PTX},
     "lib/Tuner": {"dialects/Tile", "tilewright"},
-    # Workers compile and run kernels, which the search itself does not know how to do.
+    # Workers compile and run kernels; the search itself does not depend on that.
     "lib/Tuner/Workers": {"dialects", "lib/Driver", "lib/Tuner", "tilewright"},
     "lib/Driver": {"dialects", "lib/Plan", "lib/Runtime", "lib/Verify", "tilewright"},
     "lib/AOT": {"dialects", "lib/Driver", "lib/Plan", "lib/Runtime", "tilewright"},
     "lib/Report": {"dialects", "lib/Driver", "lib/Plan", "lib/Runtime/Plan", "tilewright"},
-    # Sizes and dtypes are `tw` types, for the Python module and the driver too.
+    # Sizes and dtypes are converted to `tw` types, also for the Python module and the driver.
     "python": {"dialects/Graph", "tilewright"},
     "tools/ptx-check": {"lib/PtxInterpreter", *PTX},
     "tools/hls-estimate": {"lib/Codegen/HLS/Estimate"},
     "tools": {"dialects/Graph", "tilewright"},
 }
 
-# Each library that runs passes with the libraries, besides itself, that define them.
+# For each library that runs passes: the libraries, besides itself, that define these passes.
 SHARED = {"lib/Graph", "lib/Kernels", "lib/Verify", "lib/Plan", "lib/Codegen/Common"}
 RUNS_PASSES_OF = {
     "lib/Graph": set(),

@@ -1,4 +1,4 @@
-"""docs/pipeline.md says what the compiler says: exit 1 with a diff otherwise."""
+"""Checks that docs/pipeline.md is up to date. Exits with 1 and prints a diff otherwise."""
 
 import difflib
 import sys

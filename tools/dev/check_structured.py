@@ -17,7 +17,7 @@ torch.manual_seed(0)
 
 
 class Case:
-    """One tw function built in MLIR's generic syntax, its inputs and what torch says."""
+    """One tw function built in MLIR's generic syntax, its inputs and torch's results."""
 
     def __init__(self, name, symbols=()):
         self.name, self.symbols = name, list(symbols)

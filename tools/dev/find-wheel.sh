@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Prints the wheel for a Python: WHEEL, or the newest of dist/. For the scripts that run on a GPU's machine.
+# Prints the path of the wheel for a Python: WHEEL, or the newest one in dist/. Used by the scripts that run on a machine with a GPU.
 #
 #   tools/dev/find-wheel.sh SCRIPT PYTHON [WHEEL]
 set -euo pipefail

@@ -2,7 +2,7 @@
 
 A row races two callables, ours and a peer's, in rounds of one call each, in changing order, with the L2 cache
 flushed before each call; its result is the median of the rounds' ratios (peer / ours: above 1 we are faster) with a 95%
-interval. Each group of rows has a process of its own, so that a fault or a hang costs that group alone.
+interval. Each group of rows runs in a separate process, so that a fault or a hang costs that group alone.
 """
 
 from __future__ import annotations
@@ -254,7 +254,7 @@ def models(b: Bench):
 
 
 def host(b: Bench):
-    """A call of an almost empty graph: what the host does."""
+    """A call of an almost empty graph: the host's overhead."""
     yield Row("x + 1, 16 numbers: the host", "above 1", "inductor", lambda: (lambda x: x + 1, (b.random(16, dtype=torch.float32),)))
 
 
@@ -262,7 +262,7 @@ GROUPS = {"gemm": gemm, "linear": linear, "fused": fused, "attention": attention
 
 
 def host_microseconds(b: Bench, row: Row) -> dict:
-    """Wall time of a call, many in a row, nobody waiting for the device."""
+    """Wall time per call of many calls in a row, without waiting for the device."""
     torch._dynamo.reset()
     function, inputs = row.make()
     calls = [b.ours(function), b.theirs(row, function, inputs)]

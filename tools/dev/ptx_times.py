@@ -35,7 +35,7 @@ def find_ptxas():
 
 
 def best(runs, command):
-    """Milliseconds on a core, whatever else the machine does."""
+    """CPU milliseconds, independent of other load on the machine."""
     times = []
     for _ in range(runs):
         begin = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -17,7 +17,7 @@ import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
-# Runners that write results: without them they crashed. Scripts have none.
+# Runners that write results. If these are missing, the runner has crashed. Scripts write none.
 RUNNERS = ("lit", "pytest")
 
 ROOT = Path(__file__).resolve().parents[2]

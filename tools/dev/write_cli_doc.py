@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes docs/reference/cli.md from what the programs print with --help.
+"""Writes docs/reference/cli.md from the output of the programs' --help.
 
     PYTHONPATH=build/python python tools/dev/write_cli_doc.py
 
@@ -28,7 +28,7 @@ GUIDES = {
     "run": "[Compile ahead of time](../how-to/ahead-of-time.md), [Find out what happened](../how-to/debug.md)",
     "tune": "[Tuning](../tuning.md)",
 }
-# Programs of LLVM and MLIR whose --help has every flag of LLVM.
+# Programs of LLVM and MLIR whose --help lists every flag of LLVM.
 LINKED = """## Other programs
 
 - `tilewright-opt` runs [passes](passes.md) and stages by name on IR of any stage. It takes the flags of `mlir-opt`.

@@ -67,7 +67,7 @@ def part(match: re.Match) -> str:
 
 
 def tidy(text: str) -> str:
-    """Returns mlir-tblgen's Markdown without what is of use to C++ alone."""
+    """Returns mlir-tblgen's Markdown without the parts that are only of use in C++."""
     text = re.sub(r" \(::tilewright::\w+::\w+\)$", "", text, flags=re.MULTILINE)  # after the name of an op
     text = re.sub(r"^(Traits|Interfaces|Effects): .*\n\n?", "", text, flags=re.MULTILINE)
     text = re.sub(r"^Syntax:\n\n```\noperation ::= ", "```text\n", text, flags=re.MULTILINE)

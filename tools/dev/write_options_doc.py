@@ -26,7 +26,7 @@ VARIABLES = {
     "TILEWRIGHT_PERF_MAP": "`1`: writes `/tmp/perf-<pid>.map`, so that `perf` shows kernels by name",
     "TILEWRIGHT_DEBUGGER": "`1`: registers compiled code with gdb",
 }
-# Variables of others that Tilewright reads.
+# Variables of other projects that Tilewright reads.
 OTHERS = {
     "OMP_NUM_THREADS": "number of threads of a call, if neither an option nor a flag states it; otherwise all CPUs that the process may use",
     "XDG_CACHE_HOME": "folder of caches, if it is an absolute path; `TILEWRIGHT_CACHE_DIR` has precedence",

@@ -9,9 +9,8 @@
 //   scf.if %outside { memref.store 1, %number, %limit to %status }
 //
 // The runtime clears the status before the kernel and reads it afterwards (lib/Runtime/Host/Walk.cpp). A vector of
-// indices is tested as a whole; the failing lane is determined only in the error path. In a function without
-// tw.checks, as tools use it, indices are clamped and no error is reported. tw_tile.divisor is checked alike, with
-// status 2.
+// indices is tested as a whole; the failing lane is determined only in the error path. In a function without tw.checks,
+// as in tools, indices are clamped and no error is reported. tw_tile.divisor is checked in the same way, with status 2.
 //
 // Test: test/Codegen/Common/lower-index-checks.mlir
 //

@@ -189,7 +189,7 @@ private:
     return SmallVector<Value>(loop.getResults());
   }
 
-  /// Returns whether the source's element number `mine` is scattered to this warp's row.
+  /// Returns true if source element `mine` is scattered to this warp's row. `count` is the number of source elements.
   Value hit(Value mine, Value count) {
     Value exists = isLess(mine, count);
     auto branch = scf::IfOp::create(builder, loc, builder.getI1Type(), exists, /*withElse=*/true);

@@ -2,7 +2,7 @@
 //
 // In a tile with all columns, four lanes of a warp together have a row of sums in registers:
 //
-//   h[c] = what the reductions read at each column c of the lane
+//     h[c] = the operands of the reductions at each column c of the lane
 //   s    = sum over c of h[c] * h[c]; s += that of the lane with the other lowest bit; += with the other second bit
 //   store f(h[c], s) for each c
 //

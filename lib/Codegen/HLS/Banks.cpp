@@ -106,9 +106,9 @@ private:
         factors[dim] = banksWithCopies(factors[dim], shape[dim], expr, position, copiesOf(operand));
   }
 
-  /// Adds banks for a task that moves rows. It moves 512 bits per cycle if its arrays have one bank per two elements of
-  /// a word. It never adds more than twice the larger of its own and the kernels' number of banks, nor banks that would
-  /// be almost empty.
+  /// Adds banks for a task that moves rows. Such a task moves 512 bits per cycle if its arrays have one bank per two
+  /// elements of a word. The number of banks never exceeds twice the larger of the task's own number and the kernels'
+  /// number, and no bank is almost empty.
   void needForMover(func::FuncOp function) {
     SmallVector<Value> arrays;
     int64_t width = 0;

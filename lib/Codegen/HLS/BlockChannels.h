@@ -7,7 +7,7 @@
 
 namespace tilewright::hls {
 
-/// How a task goes over an array: `size` elements along dimension `dim` in each iteration of its loop over blocks.
+/// How a task traverses an array: `size` elements along dimension `dim` in each iteration of its loop over blocks.
 struct ArrayBlocks {
   int64_t dim = 0, size = 0;
   mlir::MemRefType type; ///< type of one block, with its banks

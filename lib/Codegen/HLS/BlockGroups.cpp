@@ -21,13 +21,13 @@ using namespace mlir;
 namespace tilewright::hls {
 namespace {
 
-/// An array that one nest writes and another reads. Per dimension, the loop that moves along it, or -1.
+/// An array that one nest writes and another reads, with the loop that indexes each dimension (-1 if there is none).
 struct BlockChannel {
   size_t from, to;
   SmallVector<int64_t> written, read;
 };
 
-/// Returns per result of a map the loop that it is equal to, or -1.
+/// Returns, for each result of a map, the loop that it is equal to, or -1.
 SmallVector<int64_t> loopsOf(AffineMap map) {
   SmallVector<int64_t> loops;
   for (AffineExpr expr : map.getResults()) {

@@ -77,7 +77,7 @@ struct Times {
 
 void giveBack(llvm::ArrayRef<NestCosts> nests, llvm::ArrayRef<LaunchStep> steps, Picked &picked) {
   const Times before(nests, steps, picked);
-  constexpr int64_t mostLost = 20; // one part in twenty
+  constexpr int64_t mostLost = 20; // 5%: one twentieth
   const int64_t latency = before.latency + before.latency / mostLost,
                 slowest = before.slowest + before.slowest / mostLost;
   auto dspOf = [&](size_t nest) { return nests[nest].choices[picked[nest]].dsp * nests[nest].launches; };

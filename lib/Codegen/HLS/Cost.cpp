@@ -64,7 +64,7 @@ struct BlockEstimator {
     return estimate;
   }
 
-  /// Estimates a loop over blocks: the cost of its contents, as often as it iterates.
+  /// Estimates a loop over blocks: the cost of its body times its trip count.
   NestEstimate blocks(affine::AffineForOp loop) {
     std::vector<NestEstimate> inside;
     const int64_t trips = loop.getConstantUpperBound();

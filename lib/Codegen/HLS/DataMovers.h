@@ -17,7 +17,8 @@ int64_t elementsOfWord(mlir::MemRefType type);
 mlir::MemRefType inDram(mlir::MemRefType type);
 
 /// Creates a function @name(from, to...) that copies the elements of `from`, in row-major order, into every `to`.
-/// Shapes may differ, numbers of elements may not. It copies one element per cycle until widenMovers() runs.
+/// Shapes may differ, but all have the same number of elements. The function copies one element per cycle until
+/// widenMovers() runs.
 mlir::func::FuncOp makeMover(mlir::ModuleOp module, llvm::StringRef name, mlir::Type from, mlir::TypeRange to,
                              mlir::Location loc);
 

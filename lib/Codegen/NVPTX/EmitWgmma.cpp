@@ -293,7 +293,7 @@ LogicalResult emitWgmma(ThreadKernel &kernel) {
     reason = whyNotOnWarpGroups(*product, TensorFormats());
   if (!reason.empty())
     return kernel.from.emitOpError("its schedule `wgmma` does not fit: ") << reason;
-  // The architecture has been asked when the schedule was chosen.
+  // The architecture was checked when the schedule was chosen.
   if (std::string wrong = whyNotWgmma(kernel.schedule, *product, INT64_MAX); !wrong.empty())
     return kernel.from.emitOpError("its schedule `wgmma` cannot be: ") << wrong;
   return WgmmaEmitter(kernel, std::move(*product)).run();

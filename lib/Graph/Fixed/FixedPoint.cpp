@@ -144,7 +144,7 @@ private:
     return made;
   }
 
-  /// Quantizes a weight that is multiplied: to the width of its layer's values, with the point that its
+  /// Quantizes a weight that is multiplied. It gets the width of its layer's values, and as many fractional bits as its
   /// largest element allows.
   Quantized weightOf(const Known &weight, StringRef layer) {
     if (std::optional<Format> format = formats.named(weight.name))
@@ -270,8 +270,8 @@ private:
             [=](int64_t i) { return last ? i % filters : i / depth; });
   }
 
-  /// Converts sums of `depth` products. Their range follows from the weights if these are known; otherwise
-  /// it is the worst.
+  /// Converts sums of `depth` products. Their range follows from the weights if these are known; otherwise it is the
+  /// worst case.
   void product(Operation *op, Value lhs, Value rhs, int64_t depth, int64_t lefts,
                llvm::function_ref<int64_t(int64_t)> ofLeft, int64_t rights,
                llvm::function_ref<int64_t(int64_t)> ofRight) {
@@ -312,7 +312,7 @@ private:
     set(op->getResult(0), result);
   }
 
-  /// Returns the layer that the name of an input gives, if the input is a weight that the caller passes.
+  /// Returns the name of the layer to which an input belongs, if the input is a weight that the caller passes.
   std::string nameOf(Value value) {
     while (Operation *op = value.getDefiningOp()) {
       if (!isa<graph::ReshapeOp, graph::PermuteOp, graph::BroadcastOp>(op))

@@ -11,7 +11,8 @@
 
 namespace tilewright::fixed {
 
-/// How a value between two neighbours is rounded, by the vendors' names (AMD UG1399, arbitrary precision fixed point).
+/// The rounding mode of a value between two adjacent numbers of the format. Names are the vendors' (AMD UG1399,
+/// arbitrary precision fixed point).
 enum class Rounding { Trn, TrnZero, Rnd, RndZero, RndInf, RndMinInf, RndConv };
 /// The result for a value outside of the format's range.
 enum class Overflow { Wrap, Sat, SatZero, SatSym };

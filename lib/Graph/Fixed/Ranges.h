@@ -51,8 +51,8 @@ Quantized quantize(const Known &known, int fraction, int width);
 /// Returns the largest number of fractional bits with which `width` bits hold every element.
 int fractionFor(const Known &known, int width);
 
-/// The range of sums of products of an input in the range `input` with the weights of one result. `resultOf` returns to
-/// which of the `results` an element belongs.
+/// The range of the results of a product with constant weights. Each result is a sum of products of inputs, which have
+/// the range `input`, with weights. `resultOf` maps the index of a weight to the index of the result that uses it.
 struct SumRange {
   Range range;      ///< of all results, and of 0, from which sums start
   double error = 0; ///< the largest error of a result, in real numbers

@@ -130,8 +130,9 @@ template <bool back> Results pixelShuffle(Node &n) {
   return n.reshape(n.permute(n.reshape(x, shape), order), n.type());
 }
 
-/// Pads `x` along `dim` with `low` elements in front, and with as many behind as `size` requires. `reflect` mirrors the
-/// elements at the edge element, `circular` continues at the opposite end, and other modes repeat the edge element.
+/// Pads `x` along `dim` with `low` elements at the beginning, and with as many at the end as `size` requires. `reflect`
+/// mirrors the elements at the edge element, `circular` continues at the opposite end, and other modes repeat the edge
+/// element.
 Value padDim(Node &n, Value x, int64_t dim, int64_t low, AffineExpr size, llvm::StringRef mode) {
   AffineExpr whole = n.sizesIn(x)[dim];
   Value last = n.indexScalar(canonicalSize(whole - 1), n.i64()), zero = n.scalarInt(0, n.i64());

@@ -47,8 +47,8 @@ Results plainConvolution(Node &n) {
                    argumentOf(n, 5, "dilation", listOf(1)), false, listOf(0), argumentOf(n, 6, "groups", int64_t(1))});
 }
 
-/// Likewise with padding "valid" or "same". For an even window torch pads one more element behind, which tw.convolution
-/// does not support.
+/// Likewise with padding "valid" or "same". For an even window torch pads one more element at the end, which
+/// tw.convolution does not support.
 Results convolutionPadded(Node &n) {
   Value weight = n.tensor(1, "weight");
   std::string how = n.text(4, "padding", "valid");

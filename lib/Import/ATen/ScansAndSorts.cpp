@@ -17,7 +17,7 @@ template <ScanKind kind> Results scan(Node &n) {
   return n.cast(x, n.element());
 }
 
-/// cummax and cummin: the running extreme, and the last index that has it. After a NaN all results are NaN.
+/// cummax and cummin: the running maximum or minimum, and its last index. After a NaN all results are NaN.
 template <ScanKind kind> Results runningExtreme(Node &n) {
   Value x = n.tensor(0, "self");
   int64_t dim = n.dim(1, "dim", n.rankOf(x));

@@ -149,9 +149,9 @@ Results roll(Node &n) {
   return n.reshape(result, n.type());
 }
 
-/// Pads `x` along a dimension with symbolic pads: `low` elements in front, and as many behind as `size` requires, all
-/// `filler`. If the ranges do not prove whether it is padded or cropped, indices are computed; outside of x they give
-/// `filler`.
+/// Pads `x` along a dimension with symbolic pads: `low` elements at the beginning, and as many at the end as `size`
+/// requires. All of them are `filler`. If the ranges do not prove whether x is padded or cropped, the result is
+/// gathered at computed indices, and indices outside of x give `filler`.
 Value padBySymbols(Node &n, Value x, int64_t dim, AffineExpr low, AffineExpr high, AffineExpr size, Value filler) {
   const AffineExpr own = n.sizesIn(x)[dim];
   const auto [leastLow, mostLow] = rangeOf(low, n.importer.symbols);

@@ -191,7 +191,7 @@ OnnxWindows readWindows(OnnxNode &n, Value x, ArrayRef<int64_t> kernel) {
         return w;
       int64_t left = cast<AffineConstantExpr>(room).getValue();
       int64_t windows = left < 0 ? 0 : (left + w.stride[i] - 1) / w.stride[i] + 1;
-      if ((windows - 1) * w.stride[i] >= known.getValue() + before) // a window that begins behind the input
+      if ((windows - 1) * w.stride[i] >= known.getValue() + before) // a window that begins after the input
         --windows;
       more = std::max<int64_t>(0, (windows - 1) * w.stride[i] - left);
       count = n.constantSize(windows);

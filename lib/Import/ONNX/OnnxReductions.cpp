@@ -102,7 +102,7 @@ Results reduceLogSumExp(OnnxNode &n) {
   return n.cast(result, element);
 }
 
-/// The extreme of no elements is an infinity of the float type. Booleans are reduced by "any" and "all".
+/// The maximum or minimum of no elements is an infinity of the float type. Booleans are reduced by "any" and "all".
 template <ReduceKind kind> Results extreme(OnnxNode &n) {
   Reduction r = read(n, 18);
   if (n.failed())
@@ -128,7 +128,7 @@ template <ReduceKind kind> Results extreme(OnnxNode &n) {
   return n.reduce(kind, r.x, r.dims, r.keepdims);
 }
 
-/// With select_last_index, the first extreme of the reversed input is used.
+/// With select_last_index, the result is the first maximum or minimum of the reversed input.
 template <ReduceKind kind> Results place(OnnxNode &n) {
   Value x = n.in(0);
   int64_t dim = n.axis(n.integer("axis", 0), n.rankOf(x));

@@ -219,8 +219,8 @@ private:
     return n.cast(up, n.f64());
   }
 
-  /// Returns the weight of the neighbour `tap` elements after the left one, at a distance `d` of at most 1, or between
-  /// 1 and 2.
+  /// Returns the weight of an element in cubic interpolation. `tap` is its position relative to the element to the
+  /// left, and its distance `d` is at most 1, or between 1 and 2.
   Value cubicWeight(Value d, int64_t tap) {
     const double c = m.cubic;
     auto times = [&](Value value, double by) { return n.op<MulOp>({value, number(by)}); };

@@ -1,4 +1,4 @@
-// compare.js - what is different in another compile.
+// compare.js - the differences to another compile.
 
 /** Pairs by a key, those of one key in order: [here, there], either undefined. */
 function pairs(here, there, key) {

@@ -1,4 +1,4 @@
-// lines.js - the view of all levels side by side: what is chosen in one is marked in all.
+// lines.js - all levels side by side: lines chosen in one level are marked in all.
 
 /** One level: its lines, and marks where the chosen ones are. */
 class Pane {
@@ -31,7 +31,7 @@ class Pane {
     this.functions.hidden = this.level.functions.length === 0;
     this.list.at = -1;
     this.list.box.scrollTop = 0;
-    // Widest lines set the room; a few thousand columns at most are of use.
+    // The widest lines determine the width, up to a few thousand columns.
     const widest = this.level.lines.reduce((most, line) => Math.max(most, line.text.length), 0);
     this.list.room.style.width = `${Math.min(widest, 4000) * 7.4 + 90}px`;
     this.list.setCount(this.level.lines.length);

@@ -1,4 +1,5 @@
-// list.js - long lists of rows of equal height, of which only those in sight are in the document; tables of them.
+// list.js - long lists of rows of equal height, of which only the visible rows are in the document; tables of such
+// rows.
 
 class VirtualList {
   /** `render(i)` makes the element of row i; `open(i)` is called for a click on it, and for Enter. */
@@ -7,7 +8,7 @@ class VirtualList {
     this.render = render;
     this.open = open;
     this.count = 0;
-    this.at = -1;  // the row that keys move
+    this.at = -1;  // the current row, moved by keys
     this.shown = new Map();
     this.room = make("div", {class: "room", role: "presentation"});
     this.box = make(
@@ -90,7 +91,7 @@ class VirtualList {
 
   click(event) {
     const row = event.target.closest(".row");
-    if (!row || String(window.getSelection())) return;  // text that is being copied
+    if (!row || String(window.getSelection())) return;  // the user selects text to copy it
     const i = Number(row.dataset.row);
     this.moveTo(i);
     this.open(i);
@@ -131,7 +132,7 @@ class Table {
             column.title)));
     this.list = new VirtualList(label, 27, (i) => this.row(this.visible[i], widths), (i) => open(this.visible[i]));
     this.element = make("div", {class: "table"}, this.head, this.list.box);
-    // The titles stand over their columns, whatever the scroll bar takes.
+    // Keep the titles above their columns, whatever the width of the scroll bar is.
     new ResizeObserver(() => {
       this.head.style.paddingRight = `${12 + this.list.box.offsetWidth - this.list.box.clientWidth}px`;
     }).observe(this.list.box);

@@ -1,6 +1,6 @@
-// record.js - the record of a compile, and which of its lines come from the same operations.
+// record.js - the record of a compile, and the lines that come from the same operations.
 //
-// Nothing of a record is ever read as HTML: text goes into text nodes.
+// No part of a record is parsed as HTML: text becomes text nodes.
 "use strict";
 
 /** An element; attributes that are functions are listeners, children are nodes or text. */
@@ -77,7 +77,7 @@ class Level {
 
   /** The lines that come from any of the chosen origins. */
   hits(chosen) {
-    const known = new Map();  // by array: lines share them
+    const known = new Map();  // keyed by the array, which several lines share
     const hits = [];
     this.lines.forEach((line, i) => {
       if (!line.origins) return;

@@ -1,4 +1,4 @@
-// shell.js - tabs, keys, search, the address's #view=...; begins when the document is there.
+// shell.js - tabs, keys, search and the #view=... of the address; starts when the document is loaded.
 
 const views = [
   {name: "overview", title: "Overview", build: overview},

@@ -341,7 +341,7 @@ private:
     return text.empty() ? "" : text + "}";
   }
 
-  /// Races the whole tuned model against the untuned one, then stores the records.
+  /// Compares the whole tuned model with the untuned one in a race (Search.h), then stores the records.
   llvm::Error raceModels(const BenchSubject &subject, const tuner::RecordStore &store, double total) {
     report.verdict = "nothing was changed";
     if (!allChosen().empty() && !interrupted()) {

@@ -76,7 +76,7 @@ void WorkerBench::build(const std::vector<SchedulePoint> &points) {
       continue;
     }
     llvm::SmallString<128> name(folder);
-    // The name contains the schedule, by which tests select artifacts for faults.
+    // The name contains the schedule, so that fault injection in tests (TILEWRIGHT_TUNE_FAULT) can select artifacts.
     std::string label;
     for (int64_t value : point)
       label += "-" + std::to_string(value);

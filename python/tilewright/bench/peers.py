@@ -25,7 +25,7 @@ def _train(work: Workload, model: Callable) -> Callable:
         result = model(**work.inputs)
         result = result[0] if not isinstance(result, torch.Tensor) else result
         result = result if result.dtype == torch.float64 else result.float()
-        # Each element has a different weight: behind a layer norm, a plain sum of squares has no gradient.
+        # Each element has a different weight: after a layer norm, a plain sum of squares has no gradient.
         weights = torch.arange(result.numel(), dtype=result.dtype).cos().view(result.shape)
         (result * weights).mean().backward()
         return parameters[0].grad

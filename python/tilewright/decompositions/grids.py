@@ -42,7 +42,7 @@ def _place(coordinate, size, padding: int, align: bool):
 
 
 def _cubic(part):
-    """Returns the weights of the four neighbours of a position `part` behind the second one, and their derivatives
+    """Returns the weights of the four elements around a position `part` after the second one, and their derivatives
     (Keys, 1981)."""
     near = lambda x: ((A + 2) * x - (A + 3)) * x * x + 1
     far = lambda x: ((A * x - 5 * A) * x + 8 * A) * x - 4 * A

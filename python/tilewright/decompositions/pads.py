@@ -12,7 +12,7 @@ aten = torch.ops.aten
 
 
 def _along(grad, dim: int, low: int, high: int, size: int):
-    """Returns the gradient along one dimension of `size` that got `low` copies in front and `high` behind. Negative
+    """Returns the gradient along one dimension of `size` that got `low` copies before it and `high` after it. Negative
     amounts were cropped."""
     length = grad.shape[dim]
     front, behind = max(low, 0), max(high, 0)

@@ -34,7 +34,7 @@ def _counted(sizes, output) -> bool:
 
 
 def _windows(x: torch.Tensor, output, filler):
-    """Returns the windows of x as [..., out..., k...], with `filler` behind a window's end; the indices [out...,
+    """Returns the windows of x as [..., out..., k...], with `filler` after a window's end; the indices [out...,
     k...] in the plane; and the lengths [out...]."""
     spatial = len(output)
     sizes = x.shape[-spatial:]

@@ -1,4 +1,4 @@
-"""Chebyshev series, written by tools/dev/fit_special.py, which says of what and where."""
+"""Chebyshev series, written by tools/dev/fit_special.py, which states the functions and intervals."""
 
 # fmt: off
 I0_NEAR = [

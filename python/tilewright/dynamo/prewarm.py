@@ -6,7 +6,7 @@ the work starts when the backend is called.
 
 torch calls start callbacks while it holds the lock that counts compiles. A lazily compiled backward graph starts
 inside the user's function, where Dynamo still traces every frame that runs. If Dynamo traced a callback, it would
-start a compile that waits for this lock for ever. The callback therefore runs with Dynamo disabled, and never raises.
+start a compile that waits for this lock forever. The callback therefore runs with Dynamo disabled, and never raises.
 Test: test/Python/test_training_steps.py
 """
 

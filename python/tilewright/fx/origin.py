@@ -45,7 +45,7 @@ class Origin:
         return any(self.is_of(module.forward) for module in model.modules())
 
     def is_of(self, function) -> bool:
-        """Returns whether the graph was traced from the code of `function`, from its start or behind a graph break."""
+        """Returns whether the graph was traced from the code of `function`, from its start or after a graph break."""
         code = getattr(function, "__code__", None)
         return code is not None and code.co_filename == self.file and code.co_name == function_name(self.function)
 

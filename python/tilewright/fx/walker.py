@@ -241,7 +241,7 @@ class Walker:
         self.graph.symbol(str(symbol), max(low, least), min(high, MOST))
 
     def declare_unknown(self):
-        """Declares symbols that depend on the contents of tensors. They are ordinary arguments of the segments behind
+        """Declares symbols that depend on the contents of tensors. They are ordinary arguments of the segments after
         the op that defines them."""
         for node in self.gm.graph.nodes:
             for size in symbolic_sizes(node.meta.get("val")):
@@ -389,7 +389,7 @@ class Walker:
         if self.device is None and (is_transfer(node) or mixes(node)):
             return self.refuse(node, mixes(node) or "it copies between devices")
         if unbound := self.unbound(value):
-            # The segments behind this node take its symbols as arguments.
+            # The segments after this node take its symbols as arguments.
             self.found |= unbound
             what = f"its value {value}" if isinstance(value, torch.SymInt) else f"the size {', '.join(sorted(unbound))} of its result"
             return self.refuse(node, f"{what} follows from the contents of a tensor")

@@ -25,7 +25,7 @@ class Compile:
 
 @dataclass
 class Function:
-    """A function of the user, or the part of one behind a graph break."""
+    """A function of the user, or the part of one after a graph break."""
 
     name: str
     file: str

@@ -81,7 +81,7 @@ class Worker:
 class Pool:
     """Runs cases on `count` workers that run `script`.
 
-    `ask(case)` returns the request for a case; the entry `after` is added, the sample behind which the worker
+    `ask(case)` returns the request for a case; the entry `after` is added, the sample after which the worker
     begins. `hang`: seconds for a sample. `tell(case, results, reason)` gets {sample: Outcome} of each case, from
     one thread at a time. A worker is replaced after `samples` samples.
     """

@@ -28,9 +28,9 @@ using namespace mlir;
 namespace tilewright::cpu {
 namespace {
 
-/// Pixels whose products form one partial sum.
+/// The number of pixels whose products form one partial sum.
 constexpr int64_t pixelsPerSum = 14;
-/// Vectors of channels, and taps of a line, at a time: limited by the registers.
+/// The most vectors of channels, and taps of a line, that one loop body processes: their sums must fit the registers.
 constexpr int64_t mostChannelVectors = 4, mostGradientTaps = 8;
 
 class GradientEmitter : WindowLoops {

@@ -35,12 +35,12 @@ namespace {
 
 /// Taps along a line that share the loads of one pass over its pixels; more would need too many registers for weights.
 constexpr int64_t mostTapsAtOnce = 8;
-/// Pixels of a block: enough sums that none waits for its own previous step.
+/// The most pixels of a block. It has enough accumulators to hide the latency of an FMA.
 constexpr int64_t mostPixels = 14;
 /// Up to this many channels are unrolled; more are a loop.
 constexpr int64_t mostChannelSteps = 8;
-/// A longer sum consists of partial sums of about this many products, of some channels of a line of the window: its
-/// error grows with the size of a partial sum, not with that of the whole.
+/// Sums of more products than this are computed as partial sums of about this many products. The error of a long sum
+/// grows with the size of the partial sums.
 constexpr int64_t longSum = 64;
 
 class GroupedEmitter : WindowLoops {
@@ -160,8 +160,8 @@ private:
     });
   }
 
-  /// Channels of the groups that start at `group`: `count` of each, from `first` (plus `firstAt`, if it is not null)
-  /// on.
+  /// The channels of the groups that start at `group`: `count` channels of each group, starting at `first` (plus
+  /// `firstAt`, if it is not null).
   struct Channels {
     Value group;
     int64_t first;
@@ -246,8 +246,9 @@ private:
     return carry(constant(0), constant(part.count), sums, one);
   }
 
-  /// Adds the products of one channel of each group: `number` from `channel` on, `weightChannel` of the weight. Each
-  /// pixel of the input is loaded once for all pairs of a result pixel and a tap that use it.
+  /// Adds the products of one channel of each group: channel `channel` + `number` of the input, which is channel
+  /// `weightChannel` of the weight. Each pixel of the input is loaded once for all pairs of a result pixel and a tap
+  /// that use it.
   SmallVector<Value> products(const PixelBlock &block, Value filter, Value channel, int64_t number, Value weightChannel,
                               Value firstTapHere, int64_t from, int64_t to, SmallVector<Value> sums) {
     const int64_t stride = pixels.stride, dilation = pixels.dilation;

@@ -13,7 +13,7 @@
 namespace tilewright::cpu {
 
 /// The innermost reduction runs in K-blocks of this many steps unless a schedule's `depth` sets another number. Each
-/// block is summed separately and then added to C: a block of B (24 KiB of a 48-column panel) shares the first-level
+/// block is summed separately and then added to C: a block of B (24 KiB of a 48-column panel) shares the L1
 /// cache with A, and the error of a long sum grows with the block, not with K.
 inline constexpr int64_t defaultReductionBlock = 128;
 

@@ -51,8 +51,8 @@ public:
       }
   }
 
-  /// Packs the rows [0, rows) of A at the innermost reduction's [innermostBegin, innermostEnd), block by block: the
-  /// elements that a block reads at consecutive k are contiguous.
+  /// Packs the rows [0, rows) of A, for the range [innermostBegin, innermostEnd) of the innermost reduction, block by
+  /// block. The elements that a block reads at consecutive k become contiguous.
   void packLhs(int64_t rows) {
     const int64_t blockRows = packedRows();
     auto loop = scf::ForOp::create(builder, loc, blockBegin(), innermostEnd, constant(1));
@@ -142,11 +142,11 @@ public:
 private:
   int64_t packedRows() const { return cast<MemRefType>(packed.getType()).getDimSize(2); }
 
-  /// Plans the prefetch of this block's share of the next block of B into the L2 cache: from the third level
-  /// it arrives too slowly for the first rows that read it. If each line of an image reads all of a panel, the next
-  /// block is the next panel at the same k; if each block is used for all lines, it is the following block. One step
-  /// is fetched after every few steps of this block: if more misses were outstanding than the core has buffers for,
-  /// its own reads of A would have to wait for them.
+  /// Plans the prefetch of this block's share of the next block of B into the L2 cache: from the L3 cache it arrives
+  /// too slowly for the first rows that read it. If each line of an image reads all of a panel, the next block is the
+  /// next panel at the same k; if each block is used for all lines, it is the following block. One step is fetched
+  /// after every few steps of this block: if more misses were outstanding than the core has buffers for, its own reads
+  /// of A would have to wait for them.
   void planAhead(int64_t rows, Value first) {
     ahead.reset();
     const int64_t total = access.rowsBefore ? access.rowsInTask : totalRows;
@@ -463,7 +463,8 @@ private:
   Value depth;             ///< K in elements; the innermost reduction runs over steps
   Value packedBlock;
 
-  /// The prefetches while a block of rows is computed: a step of `panel`, from `place` on, after `every` steps.
+  /// Describes the prefetches during a block of rows: one step of `panel`, starting at `place`, after every `every`
+  /// steps.
   struct Ahead {
     Value panel, place;
     int64_t every;

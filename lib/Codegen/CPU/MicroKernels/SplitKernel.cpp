@@ -132,7 +132,7 @@ private:
     return made.getResult(0);
   }
 
-  /// Splits `steps` tiles of the current panel from k `from` on, and prefetches the next ones into the second-level
+  /// Splits `steps` tiles of the current panel from k `from` on, and prefetches the next ones into the L2
   /// cache.
   void splitRhs(Value from, Value steps) {
     Value pairs = arith::ShRUIOp::create(builder, loc, from, constant(1));

@@ -14,8 +14,8 @@ using namespace mlir;
 namespace tilewright::cpu {
 namespace {
 
-/// What happens to C: it becomes the product; the product is added to it, where all rows and k can be read; or the
-/// product of numbers in two parts is added to it.
+/// How C is updated: it becomes the product; the product is added to it, where all rows and k can be read; or the
+/// product of operands that are split into high and low parts is added to it.
 enum class TileSums { Product, Added, AddedInParts };
 
 class TileEmitter {
@@ -370,7 +370,7 @@ private:
     });
   }
 
-  /// Emits all steps of numbers in two parts. Tiles are loaded as rarely as eight tile registers allow.
+  /// Emits all steps of a product of split operands. Tiles are loaded as rarely as eight tile registers allow.
   Tiles splitSteps(Tiles tiles, int64_t count, Value first) {
     auto loop = scf::ForOp::create(builder, loc, constant(0), depth, constant(2 * tileDepth), tiles);
     OpBuilder::InsertionGuard guard(builder);
@@ -441,7 +441,7 @@ private:
     return llvm::to_vector_of<Value>(loop.getResults());
   }
 
-  /// Prefetches this step's share of the next block of B into the L2 cache: from the third level it arrives
+  /// Prefetches this step's share of the next block of B into the L2 cache: from the L3 cache it arrives
   /// too slowly for the first rows that read it. All blocks of rows together fetch it once.
   void fetchAhead(Value first, ArrayRef<Value> at) {
     if (!fetchFrom || rowBlocks < 1 || access.rhsNear)

@@ -38,8 +38,9 @@ mlir::Value emitTilePanels(mlir::OpBuilder &builder, mlir::Location loc, const B
 void addTiles(mlir::OpBuilder &builder, mlir::Location loc, const BlockAccess &access, mlir::OpFoldResult rows,
               int64_t panel);
 
-/// Adds the product of numbers in two parts (SplitKernel.h) to C: of each 64 k of access.lhs, 32 are high parts and 32
-/// low parts, and so are the rows of access.rhs. A whole block of rows can be read beyond `rows`.
+/// Adds the product of operands that are split into high and low parts (SplitKernel.h) to C: of each 64 k of
+/// access.lhs, 32 are high parts and 32 are low parts, and likewise the rows of access.rhs. A whole block of rows can
+/// be read beyond `rows`.
 void addSplitTiles(mlir::OpBuilder &builder, mlir::Location loc, const BlockAccess &access, mlir::OpFoldResult rows,
                    int64_t panel);
 

@@ -88,7 +88,7 @@ public:
     const double bytesC = double(rows) * columns * 4, rounds = 2 * double(divideUp(shape.k, depth) - 1);
     if (bytesC > double(machine.cacheBytes) / 8)
       parts.read(parts.far, rounds * bytesC * l3, visible.sumsFar);
-    else if (bytesC > 16384) // otherwise it stays in the first level
+    else if (bytesC > 16384) // otherwise it stays in the L1 cache
       parts.read(parts.near, rounds * bytesC * l2, visible.sumsNear);
     return parts;
   }
@@ -98,7 +98,7 @@ public:
     if (shape.tiles)
       return divideUp(rows, 16) * 16;
     int64_t rest = rows % 8;
-    return rows - rest + (rest == 0 ? 0 : rest <= 2 ? 2 * rest : 8); // few rows wait for their sums
+    return rows - rest + (rest == 0 ? 0 : rest <= 2 ? 2 * rest : 8); // a small block waits for the latency of its FMAs
   }
 
   Cost cost() const {
@@ -181,7 +181,7 @@ ProductTiles chooseProductTiles(const ProductShape &shape, int64_t leastRows, in
     int64_t rows = count == 1 ? m : divideUp(divideUp(m, count), unit) * unit;
     for (int64_t panels = 1; panels <= shape.panels; panels = nextOfLadder(panels)) {
       double time = costOfProduct(shape, {rows, panels}, machine).nanoseconds;
-      // Of nearly equal ones the first: the most rows, the fewest panels.
+      // If predicted times are nearly equal, the first candidate is kept: most rows, fewest panels.
       if (bestTime < 0 || time < 0.99 * bestTime) {
         best = {rows, panels};
         bestTime = time;

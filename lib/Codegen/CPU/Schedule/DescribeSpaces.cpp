@@ -97,7 +97,8 @@ private:
       space.knobs.push_back({name.str(), values, initial, reorders});
   }
 
-  /// Limits the tasks: few enough that their overhead is small, and at least one a thread if the default has that.
+  /// Limits the number of tasks: few enough that their overhead is small, and at least one per thread if the default
+  /// schedule has that many.
   void limitTasks(ArrayRef<std::pair<size_t, int64_t>> cut, int64_t others) {
     Constraint most{
         Constraint::Kind::TasksAtMost, {}, {}, 1, 0, 0, "tasks are few enough that taking them costs little", {}};

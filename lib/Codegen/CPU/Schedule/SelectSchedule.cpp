@@ -111,9 +111,9 @@ int64_t linesKept(Value value, int64_t dim) {
   return std::max<int64_t>(least, int64_t(llvm::bit_floor(uint64_t(most))));
 }
 
-/// Returns the smallest tile size of each row. If an operand is contiguous along a row that is not the contiguous one
-/// of the result, the row takes a cache line and its neighbour, so that blocks can be read whole and transposed
-/// (lib/Codegen/CPU/Vectorize/TransposedLoops.h). Columns that are reduced take as many as make a run of memory for the
+/// Returns the smallest tile size of each row. If an operand is contiguous along another row than the result, that row
+/// takes two adjacent cache lines, so that whole blocks can be read and transposed
+/// (lib/Codegen/CPU/Vectorize/TransposedLoops.h). A tile of reduced columns is long enough for the hardware
 /// prefetchers. `mostColumns` is lowered if the lines of such an operand, one for each column, would evict each other.
 SmallVector<int64_t> leastOfRows(ArrayRef<Operation *> members, const RowMap &rows, ArrayRef<AffineExpr> sizes,
                                  int64_t &mostColumns) {
@@ -208,7 +208,7 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
                                 : std::clamp<int64_t>(cacheBytes / 2 / std::max<int64_t>(1, shape.k * shape.bytes), 128,
                                                       grouped ? 512 : 256);
     ProductTiles tiles;
-    if (wholeRows) // for a reduction after it: C's tile stays in cache, four tasks a thread
+    if (wholeRows) // for a reduction after it: C's tile stays in cache, four tasks per thread
       tiles = {std::clamp<int64_t>(shape.m / (4 * threads) / 32 * 32, 32, 128), shape.panels};
     else if (isa<AffineConstantExpr>(own[rank - 2]))
       tiles = chooseProductTiles(shape, /*leastRows=*/32, most, machine);
@@ -234,8 +234,8 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
   }
 
   /// Returns the images, lines and pixels per task of a grouped convolution with narrow groups; a task computes all
-  /// channels. It takes whole lines, so that the taps of a pixel inside of the image are known, and as many as leave
-  /// the results in the L1 cache for the epilogue, but there are four tasks a thread.
+  /// channels. A task has whole lines, so that the taps of a pixel inside of the image are known. It has as many lines
+  /// as keep the results in the L1 cache for the epilogue, but few enough for four tasks per thread.
   SmallVector<int64_t> groupedTiles(ArrayRef<AffineExpr> own) const {
     constexpr int64_t grain = 16384;
     int64_t images = std::max<int64_t>(1, estimate(own[0])), height = std::max<int64_t>(1, estimate(own[1]));
@@ -315,7 +315,7 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
     SmallVector<int64_t> tiles(rows->numRows, 1);
     for (Operation *member : members) {
       if (isa<DepthwiseGradientOp>(member))
-        return tiles; // one part of an image each
+        return tiles; // one part of an image per task
       if (isa<GroupedConvolutionOp>(member)) {
         SmallVector<AffineExpr> own = tile::sizesOf(member->getResult(0));
         SmallVector<int64_t> cuts = groupedTiles(own);

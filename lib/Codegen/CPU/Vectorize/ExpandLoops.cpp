@@ -198,7 +198,7 @@ private:
       forEach([&](Value j, Value byte) {
         Value place = arith::IndexCastOp::create(builder, loc, builder.getIndexType(), take(rankOf(byte)));
         OpBuilder::InsertionGuard guard(builder);
-        if (typeOf(values).getDimSize(dim) != typeOf(in).getDimSize(dim)) { // only so many are kept
+        if (typeOf(values).getDimSize(dim) != typeOf(in).getDimSize(dim)) { // only the first elements are kept
           Value kept = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, place, size(values, dim));
           auto branch = scf::IfOp::create(builder, loc, TypeRange(), kept, /*withElse=*/false);
           builder.setInsertionPointToStart(&branch.getThenRegion().front());

@@ -29,7 +29,7 @@ linalg::GenericOp rowMakerOf(tile::ScatterOp scatter) {
       !maker.getMatchingIndexingMap(maker.getDpsInitOperand(0)).isIdentity() ||
       maker->getBlock() != scatter->getBlock() || maker.payloadUsesValueFromOperand(maker.getDpsInitOperand(0)))
     return {};
-  // Fusion moves the reads behind the scatter's first writes.
+  // Fusion moves the reads after the first writes of the scatter.
   bool readsOut = llvm::is_contained(maker->getOperands(), scatter.getOutputs()[0]);
   for (auto load : maker.getBlock()->getOps<memref::LoadOp>())
     readsOut |= load.getMemRef() == scatter.getOutputs()[0];

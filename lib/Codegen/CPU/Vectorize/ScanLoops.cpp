@@ -4,10 +4,10 @@
 // After:   for each row { a = -inf; for j { a = max(a, x[j]); y[j] = a } }
 //
 // If the scan is not along the last dimension, 16 elements of the last dimension form a vector, and a masked vector
-// handles the tail. Along the last dimension, operations that are exact in any order (extremes, integer sums) process
-// 16 elements at a time: first within the vector, in four shuffle steps (2, 4, 8, 16 elements) that do not depend on
-// the previous vector, then with the running value, which does. As in eager, a running sum or product of f32 is kept
-// in f64.
+// handles the tail. Along the last dimension, operations that are exact in any order (maxima, minima, integer sums)
+// process 16 elements at a time: first within the vector, in four shuffle steps (2, 4, 8, 16 elements) that do not
+// depend on the previous vector, then with the running value, which does. As in eager, a running sum or product of f32
+// is kept in f64.
 //
 // Tests: test/Codegen/CPU/Vectorize/expand-loops.mlir, test/Python/ops/test_topk_argmax_and_scans.py
 //

@@ -152,8 +152,8 @@ private:
     return builder.create(state)->getResult(0);
   }
 
-  /// Emits overVectorRange() of a reduction. Long ranges use `chains` sets of accumulators, because each set waits for
-  /// its own previous step. `identities` are the initial values of the additional sets.
+  /// Emits overVectorRange() of a reduction. Long ranges use `chains` sets of accumulators, which hide the latency of
+  /// the combining op. `identities` are the initial values of the additional sets.
   SmallVector<Value> overChains(Value from, OpFoldResult size, SmallVector<Value> carried, ValueRange identities,
                                 ArrayRef<Operation *> combiners,
                                 function_ref<SmallVector<Value>(ValueRange, Value)> step) {
@@ -301,8 +301,9 @@ private:
     });
   }
 
-  /// Emits vectors along a parallel loop, with the reductions inside: `chains` adjacent vectors while there are
-  /// enough, then one at a time. Each row is read in longer pieces, and no sum waits for its own previous step.
+  /// Emits vectors along a parallel loop, with the reductions inside: `chains` adjacent vectors while there are enough,
+  /// then one at a time. Each row is read in longer runs, and the accumulators are independent, which hides the latency
+  /// of the additions.
   void columnVectors() {
     std::optional<int64_t> constant =
         choice.loop < 0 ? std::optional<int64_t>(1) : getConstantIntValue(sizes[choice.loop]);
@@ -381,7 +382,7 @@ private:
   Value combineLanes(Operation *combiner, Value value) {
     if (!isa<arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp, arith::MinNumFOp>(combiner))
       return vector::ReductionOp::create(builder, loc, kindOf(combiner), value, arith::FastMathFlags::reassoc);
-    // Combine the two halves: upstream lowers vector.reduction of extremes to a scalar chain.
+    // Combine the two halves: upstream lowers vector.reduction of maxima and minima to a scalar chain.
     for (int64_t width = cast<VectorType>(value.getType()).getDimSize(0); width > 1; width /= 2) {
       SmallVector<int64_t> low = llvm::to_vector(llvm::seq<int64_t>(0, width / 2)),
                            high = llvm::to_vector(llvm::seq<int64_t>(width / 2, width));

@@ -1,15 +1,15 @@
-// Made by Tilewright. A stand-in for the vendor's header of this name, for checks by ordinary compilers: fixed point of 1
-// to 128 bits, of which I lie before the point. What an assignment drops is rounded as Q says, what does not fit becomes
-// what O says. Results of operators are exact; one that takes more than 128 bits does not compile.
+// Made by Tilewright. Replaces the vendor's header of this name, so that ordinary compilers can check a design:
+// fixed-point numbers of 1 to 128 bits, of which I are before the binary point. Q is the rounding mode of assignments,
+// and O is their overflow mode. Results of operators are exact; a result of more than 128 bits does not compile.
 #ifndef TILEWRIGHT_LIB_CODEGEN_HLS_CHECKHEADERS_AP_FIXED_H
 #define TILEWRIGHT_LIB_CODEGEN_HLS_CHECKHEADERS_AP_FIXED_H
 
 #include <ap_int.h>
 #include <math.h>
 
-/// TRN: down; RND: to the nearest, ties up; ZERO: towards 0, INF: away from it, MIN_INF: down, CONV: to even.
+/// TRN: down; RND: to nearest, ties up; ZERO: towards 0, INF: away from 0, MIN_INF: down, CONV: ties to even.
 enum ap_q_mode { AP_RND, AP_RND_ZERO, AP_RND_MIN_INF, AP_RND_INF, AP_RND_CONV, AP_TRN, AP_TRN_ZERO };
-/// SAT: the nearest number that there is; SAT_ZERO: 0; SAT_SYM: as SAT, without the lowest number; WRAP: the low bits.
+/// SAT: the nearest representable number; SAT_ZERO: 0; SAT_SYM: as SAT, without the lowest number; WRAP: the low bits.
 enum ap_o_mode { AP_SAT, AP_SAT_ZERO, AP_SAT_SYM, AP_WRAP };
 
 template <int W, int I, ap_q_mode Q = AP_TRN, ap_o_mode O = AP_WRAP> struct ap_fixed;
@@ -17,14 +17,14 @@ template <int W, int I, ap_q_mode Q = AP_TRN, ap_o_mode O = AP_WRAP> struct ap_u
 
 namespace tilewright {
 
-/// An exact number: `bits` * 2^-fraction, where bits are a negative number in two's complement or one without a sign.
+/// An exact number, `bits` * 2^-fraction. `bits` is in two's complement, or unsigned.
 struct Exact {
   UWide bits;
   bool negative;
   int fraction;
 };
 
-/// Bits and point of an operand: a fixed point type, an ap type, or a plain integer.
+/// The bits and fraction bits of an operand: a fixed-point type, an ap type, or a plain integer.
 template <typename T> struct Point {
   static constexpr int width = Shape<T>::width, integer = Shape<T>::width;
   static constexpr bool isSigned = Shape<T>::isSigned, isFixed = false;
@@ -44,7 +44,7 @@ template <int W, int I, ap_q_mode Q, ap_o_mode O> struct Point<ap_ufixed<W, I, Q
   static Exact exact(const ap_ufixed<W, I, Q, O> &value) { return {value.bits, false, W - I}; }
 };
 
-/// `value` without its last `by` bits, and what they are: the first of them, and whether others are 1.
+/// `value` without its lowest `by` bits, the highest of the dropped bits, and whether any other dropped bit is 1.
 struct Dropped {
   UWide bits;
   bool first, others;
@@ -80,7 +80,7 @@ inline bool roundsUp(ap_q_mode mode, const Dropped &of, bool negative) {
   return false;
 }
 
-/// The bits of `value` in W bits with `fraction` of them behind the point, extended by their sign.
+/// The sign-extended bits of `value` in W bits, of which `fraction` are after the binary point.
 template <int W, bool SIGNED> UWide assign(const Exact &value, int fraction, ap_q_mode rounding, ap_o_mode overflow) {
   const UWide highest = (~UWide(0) >> (128 - W)) >> SIGNED, lowest = SIGNED ? ~highest : 0;
   const int left = fraction - value.fraction;
@@ -124,7 +124,7 @@ template <int W, int I> struct PickFixed<W, I, false> {
   typedef ap_ufixed<W, I> type;
 };
 
-/// RESULT where an operand is of fixed point and the other that or an integer.
+/// RESULT if at least one operand is a fixed-point type and the other is a fixed-point type or an integer.
 template <typename A, typename B, typename RESULT = void>
 using BothFixed = typename std::enable_if<(Point<A>::isFixed || Point<B>::isFixed) &&
                                               !std::is_floating_point<A>::value && !std::is_floating_point<B>::value,
@@ -134,7 +134,8 @@ template <typename A, typename B> struct FixedTypes {
   typedef Point<A> L;
   typedef Point<B> R;
   static constexpr bool anySigned = L::isSigned || R::isSigned;
-  static constexpr int left = L::integer + (anySigned && !L::isSigned), right = R::integer + (anySigned && !R::isSigned);
+  static constexpr int left = L::integer + (anySigned && !L::isSigned),
+                       right = R::integer + (anySigned && !R::isSigned);
   static constexpr int integer = (left > right ? left : right) + 1;
   static constexpr int behindLeft = L::width - L::integer, behindRight = R::width - R::integer;
   static constexpr int fraction = behindLeft > behindRight ? behindLeft : behindRight;
@@ -143,13 +144,13 @@ template <typename A, typename B> struct FixedTypes {
   typedef typename PickFixed<L::width + R::width, L::integer + R::integer, anySigned>::type Product;
 };
 
-/// With `fraction` bits behind the point, which are not fewer than it has.
+/// The number with `fraction` bits after the binary point, at least as many as it has.
 inline UWide alignedBits(const Exact &value, int fraction) {
   const int left = fraction - value.fraction;
   return left < 128 ? value.bits << left : 0;
 }
 
-/// a < b, whatever their points: the one with more bits behind its point is rounded to the other's.
+/// a < b for any numbers of fraction bits. The operand with more fraction bits is rounded to those of the other.
 inline bool lessExact(const Exact &a, const Exact &b) {
   if (a.negative != b.negative)
     return a.negative;
@@ -180,9 +181,7 @@ inline bool lessExact(const Exact &a, const Exact &b) {
     NAME(const T &value) {                                                                                             \
       set(tilewright::Point<T>::exact(value));                                                                         \
     }                                                                                                                  \
-    explicit operator double() const {                                                                                 \
-      return ldexp(SIGNED ? double(tilewright::Wide(bits)) : double(bits), I - W);                                     \
-    }                                                                                                                  \
+    explicit operator double() const { return ldexp(SIGNED ? double(tilewright::Wide(bits)) : double(bits), I - W); }  \
     explicit operator float() const { return float(double(*this)); }                                                   \
     double to_double() const { return double(*this); }                                                                 \
     static NAME of_bits(tilewright::UWide given) {                                                                     \
@@ -219,8 +218,7 @@ typename tilewright::FixedTypes<A, B>::Product operator*(const A &a, const B &b)
 }
 
 #define TILEWRIGHT_AP_FIXED_COMPARE(SIGN, WHAT)                                                                        \
-  template <typename A, typename B>                                                                                    \
-  tilewright::BothFixed<A, B, bool> operator SIGN(const A &first, const B &second) {                                   \
+  template <typename A, typename B> tilewright::BothFixed<A, B, bool> operator SIGN(const A &first, const B &second) { \
     const tilewright::Exact a = tilewright::Point<A>::exact(first), b = tilewright::Point<B>::exact(second);           \
     return WHAT;                                                                                                       \
   }

@@ -1,5 +1,5 @@
-// Made by Tilewright. A stand-in for the vendor's header of this name, for checks by ordinary compilers: integers of 1
-// to 128 bits that wrap. Results of operators are as wide as the exact result needs, at most 128 bits.
+// Made by Tilewright. Replaces the vendor's header of this name, so that ordinary compilers can check a design:
+// integers of 1 to 128 bits that wrap. Results of operators are as wide as the exact result needs, at most 128 bits.
 #ifndef TILEWRIGHT_LIB_CODEGEN_HLS_CHECKHEADERS_AP_INT_H
 #define TILEWRIGHT_LIB_CODEGEN_HLS_CHECKHEADERS_AP_INT_H
 
@@ -17,7 +17,7 @@ __extension__ typedef unsigned __int128 UWide;
 
 constexpr int narrower(int bits) { return bits > 128 ? 128 : bits; }
 
-/// The low W bits of `bits`, as a number with that sign.
+/// The low W bits of `bits`, as a signed or unsigned number.
 template <int W, bool SIGNED> constexpr UWide cut(UWide bits) {
   static_assert(W >= 1 && W <= 128, "1 to 128 bits");
   if (W == 128)
@@ -59,7 +59,7 @@ template <int W> struct Pick<W, false> {
 template <typename T> struct IsAp : std::false_type {};
 template <int W> struct IsAp<ap_int<W>> : std::true_type {};
 template <int W> struct IsAp<ap_uint<W>> : std::true_type {};
-/// At least one operand is an ap type, the other that or an integer.
+/// True if at least one operand is an ap type and the other is an ap type or an integer.
 template <typename A, typename B>
 using BothFit = typename std::enable_if<(IsAp<A>::value && (IsAp<B>::value || std::is_integral<B>::value)) ||
                                         (IsAp<B>::value && std::is_integral<A>::value)>::type;
@@ -68,7 +68,8 @@ template <typename A, typename B> struct Types {
   typedef Shape<A> L;
   typedef Shape<B> R;
   static constexpr bool anySigned = L::isSigned || R::isSigned;
-  /// Bits of the operands in a common type: an unsigned one beside a signed one needs a bit for the sign.
+  /// Bits of the operands in a common type: an unsigned operand next to a signed one needs an additional bit for the
+  /// sign.
   static constexpr int left = L::width + (anySigned && !L::isSigned);
   static constexpr int right = R::width + (anySigned && !R::isSigned);
   static constexpr int common = left > right ? left : right;
@@ -80,7 +81,7 @@ template <typename A, typename B> struct Types {
   typedef typename Pick<narrower(common), anySigned>::type Bitwise;
 };
 
-/// |a| and the sign of a, of numbers of up to 128 bits.
+/// |a| and the sign of a, for numbers of up to 128 bits.
 template <typename T> UWide magnitude(const T &value, bool &negative) {
   const UWide bits = Shape<T>::bits(value);
   negative = Shape<T>::isSigned && (bits >> 127);
@@ -144,14 +145,15 @@ TILEWRIGHT_AP_WRAPPING(|, Bitwise)
 TILEWRIGHT_AP_WRAPPING(^, Bitwise)
 #undef TILEWRIGHT_AP_WRAPPING
 
-/// Towards zero, as C++ divides.
+/// Rounds towards zero, as C++ does.
 template <typename A, typename B, typename = tilewright::BothFit<A, B>>
 typename tilewright::Types<A, B>::Quotient operator/(const A &a, const B &b) {
   bool negativeA, negativeB;
   const tilewright::UWide quotient = tilewright::magnitude(a, negativeA) / tilewright::magnitude(b, negativeB);
-  return typename tilewright::Types<A, B>::Quotient(negativeA != negativeB ? tilewright::UWide(0) - quotient : quotient);
+  return
+      typename tilewright::Types<A, B>::Quotient(negativeA != negativeB ? tilewright::UWide(0) - quotient : quotient);
 }
-/// With the sign of the dividend.
+/// The result has the sign of the dividend.
 template <typename A, typename B, typename = tilewright::BothFit<A, B>>
 typename tilewright::Types<A, B>::Remainder operator%(const A &a, const B &b) {
   bool negativeA, negativeB;

@@ -1,5 +1,5 @@
-// Made by Tilewright. A stand-in for the vendor's header of this name, for checks by ordinary compilers: 16-bit floats,
-// each operation rounded once.
+// Made by Tilewright. Replaces the vendor's header of this name, so that ordinary compilers can check a design: 16-bit
+// floats, each operation rounded once.
 #ifndef TILEWRIGHT_LIB_CODEGEN_HLS_CHECKHEADERS_HLS_HALF_H
 #define TILEWRIGHT_LIB_CODEGEN_HLS_CHECKHEADERS_HLS_HALF_H
 

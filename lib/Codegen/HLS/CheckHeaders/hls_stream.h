@@ -1,7 +1,7 @@
-// Made by Tilewright. A stand-in for the vendor's header of this name, for checks by ordinary compilers: a queue of at
-// most DEPTH elements. With TILEWRIGHT_THREADS a full or empty queue makes its task wait; without, tasks run one after
-// another, a queue grows as needed, and a read of an empty one ends the program. The queue that the environment variable
-// TILEWRIGHT_SHALLOWER names holds one element less: is its depth needed?
+// Made by Tilewright. Replaces the vendor's header of this name, so that ordinary compilers can check a design: a queue
+// of at most DEPTH elements. With TILEWRIGHT_THREADS a full or empty queue makes its task wait. Without it, tasks run
+// one after another, a queue grows as needed, and reading an empty queue ends the program. The environment variable
+// TILEWRIGHT_SHALLOWER names a queue that holds one element less than DEPTH, to test whether its depth is needed.
 #ifndef TILEWRIGHT_LIB_CODEGEN_HLS_CHECKHEADERS_HLS_STREAM_H
 #define TILEWRIGHT_LIB_CODEGEN_HLS_CHECKHEADERS_HLS_STREAM_H
 
@@ -67,7 +67,7 @@ public:
 #endif
   bool empty() const { return elements.empty(); }
   size_t size() const { return elements.size(); }
-  /// The most elements that it ever held.
+  /// The largest number of elements that the queue has held.
   size_t highWater() const { return most; }
 
 private:

@@ -1,7 +1,8 @@
-// Made by Tilewright. A stand-in for the vendor's header of this name, for checks by ordinary compilers: a queue of at
-// most DEPTH arrays, including one that is being written and one that is being read. A lock owns an array until it goes
-// out of scope. With TILEWRIGHT_THREADS a task waits for its array; without, tasks run one after another, and
-// the queue grows as needed. A new array holds what no task may rely on: the bytes of 0xa5.
+// Made by Tilewright. Replaces the vendor's header of this name, so that ordinary compilers can check a design: a queue
+// of at most DEPTH arrays, including the one that is being written and the one that is being read. A lock owns an array
+// until the lock goes out of scope. With TILEWRIGHT_THREADS a task waits for its array. Without it, tasks run one after
+// another, and the queue grows as needed. A new array is filled with the byte 0xa5, because no task may rely on its
+// contents.
 #ifndef TILEWRIGHT_LIB_CODEGEN_HLS_CHECKHEADERS_HLS_STREAMOFBLOCKS_H
 #define TILEWRIGHT_LIB_CODEGEN_HLS_CHECKHEADERS_HLS_STREAMOFBLOCKS_H
 
@@ -21,7 +22,7 @@
 
 namespace hls {
 
-/// What locks need of a queue of blocks, of any depth.
+/// The interface of a queue of blocks, of any depth, that locks use.
 template <typename T> class BlockQueue {
 public:
   struct Block {

@@ -1,4 +1,4 @@
-// Made by Tilewright. What test_bench.cpp needs: data files, a deep stack for the arrays of the design, a comparison.
+// Made by Tilewright. Used by test_bench.cpp: data files, a large stack for the arrays of the design, a comparison.
 #ifndef TILEWRIGHT_LIB_CODEGEN_HLS_CHECKHEADERS_TILEWRIGHT_BENCH_H
 #define TILEWRIGHT_LIB_CODEGEN_HLS_CHECKHEADERS_TILEWRIGHT_BENCH_H
 
@@ -16,7 +16,8 @@
 
 namespace tilewright {
 
-/// The type of an element in a file: its own type, or for W bits the first of 8, 16, 32 and 64 bits that holds them.
+/// The type of an element in a file: its own type, or for W bits the narrowest of 8, 16, 32 and 64 bits that holds
+/// them.
 template <typename T, typename = void> struct Stored {
   typedef T type;
   static constexpr bool isInteger = std::is_integral<T>::value;
@@ -31,7 +32,7 @@ template <typename T> struct Stored<T, typename std::enable_if<(T::width > 0)>::
 
 class Bench {
 public:
-  /// The data are in the folder that argument 1 names, or in data/.
+  /// The data files are in the folder that argument 1 names, or in data/.
   Bench(int argc, char **argv) : folder(argc > 1 ? argv[1] : "data") {}
 
   /// `count` elements of the file; a file that is missing or short ends the program.
@@ -48,7 +49,7 @@ public:
     return std::vector<T>(elements.begin(), elements.end());
   }
 
-  /// Calls on a thread with a stack of so many bytes: arrays of the design are local variables.
+  /// Runs the call on a thread with a stack of this many bytes, because arrays of the design are local variables.
   void call(size_t stackBytes, const std::function<void()> &body) {
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
@@ -66,9 +67,9 @@ public:
     pthread_attr_destroy(&attributes);
   }
 
-  /// Against NAME.bin: integers are equal where NAME.bound says 0 (those that follow from floats may be off); of floats
-  /// the root of the mean square of the differences is at most what NAME.bound says, and NaN and infinities stand at
-  /// the same places.
+  /// Compares with NAME.bin. Integers must be equal if NAME.bound is 0 (integers that depend on floats may differ). For
+  /// floats, the root of the mean square of the differences must be at most NAME.bound, and NaN and infinities must be
+  /// at the same indices.
   template <typename T> void compare(const char *shown, const char *name, const std::vector<T> &actual) {
     const std::vector<T> expected = read<T>((std::string(name) + ".bin").c_str(), actual.size());
     double bound = 0, squares = 0;
@@ -81,7 +82,7 @@ public:
     fclose(file);
     size_t misplaced = 0, finite = 0;
     for (size_t i = 0; i < actual.size(); ++i) {
-      if (Stored<T>::isInteger && bound == 0) { // a double does not hold every int64_t
+      if (Stored<T>::isInteger && bound == 0) { // a double does not represent every int64_t
         misplaced += actual[i] != expected[i];
         continue;
       }
@@ -103,7 +104,7 @@ public:
     failures += !good;
   }
 
-  /// A stream of the design's ports holds nothing when a call has ended.
+  /// A stream of the design's ports must be empty after a call.
   void drained(const char *shown, bool empty) {
     if (!empty)
       printf("%s: FAIL, elements are left in the stream\n", shown);

@@ -1,5 +1,5 @@
-// Made by Tilewright. Tasks of a dataflow region on threads, one each, as hardware runs them; a deadlock ends the
-// program and names who waits.
+// Made by Tilewright. Runs each task of a dataflow region on a separate thread, in parallel as in hardware. A deadlock
+// ends the program and names the tasks that wait.
 #ifndef TILEWRIGHT_LIB_CODEGEN_HLS_CHECKHEADERS_TILEWRIGHT_TASKS_H
 #define TILEWRIGHT_LIB_CODEGEN_HLS_CHECKHEADERS_TILEWRIGHT_TASKS_H
 
@@ -15,7 +15,7 @@
 
 namespace tilewright {
 
-/// Who runs and who waits, of all tasks of the program.
+/// The numbers of running and waiting tasks of the program.
 class Monitor {
 public:
   static Monitor &get() {
@@ -51,7 +51,7 @@ public:
   std::condition_variable changed;
 
 private:
-  /// All who run wait, and nobody's condition holds: that is for ever.
+  /// All running tasks wait, and no condition holds: a deadlock.
   void checkProgress() {
     if (running == 0 || waiting.size() < running)
       return;
@@ -70,7 +70,7 @@ private:
   std::vector<const std::function<bool()> *> conditions;
 };
 
-/// An array between two tasks: its reader begins when its writer is done.
+/// An array between two tasks: its reader begins when its writer has ended.
 class Filled {
 public:
   explicit Filled(const char *name) : what(std::string("the reader of ") + name + " waits for its writer") {}

@@ -24,8 +24,8 @@ using OperatorCounts = std::map<std::string, int64_t>;
 
 /// An array: `banks` memories of `words` words of `bits`.
 struct ArrayFacts {
-  /// Port: outside of the design. Channel: between two tasks, so two arrays in turn. Held: an element is taken from a
-  /// queue and used only by the iterations right after that. Unread: no hardware.
+  /// Port: outside of the design. Channel: between two tasks, so it is two arrays that are used alternately. Held: an
+  /// element is taken from a queue and used only by the iterations right after that. Unread: no hardware.
   enum class Kind { Port, Local, Channel, Rom, Register, Held, Unread };
   Kind kind = Kind::Local;
   int64_t banks = 1, words = 0, bits = 32;
@@ -72,9 +72,9 @@ struct SumColumns {
   bool conditions = false; ///< each term has a separate condition
 };
 
-/// A product in the computation of an address: a constant that is no power of two times an index that depends on
-/// counters of the flattened nest. A counter of a loop outside of it needs no product, because it is kept as a running
-/// sum.
+/// A product in the computation of an address: an index that depends on counters of the flattened nest, times a
+/// constant that is no power of two. A counter of an outer loop needs no product, because synthesis keeps it as a
+/// running sum.
 struct AddressProduct {
   int64_t factor = 1; ///< the constant: words of a bank between two rows
   int64_t sums = 0;   ///< number of addresses in which it is added to something else

@@ -38,7 +38,7 @@ OperatorCounts operatorsOf(const NestFacts &nest, const NestSchedule &schedule) 
       counts["shared operand"] += sharers > 1 ? 2 * count : 0;
   counts["nest"] += nest.trips.empty() ? 0 : 1;
   counts.merge(addressOperators(nest));
-  // A bank whose ports are always busy needs all quotients in each cycle.
+  // If the ports of a bank are busy in every cycle, all quotients are needed in each cycle.
   if (auto wide = counts.find("wide quotient"); wide != counts.end() && !schedule.portsAreFull)
     wide->second = ceilDiv(wide->second, sharers);
   return counts;
@@ -162,7 +162,7 @@ struct DesignTimer {
   }
 };
 
-/// Gives accesses of these arrays one port each.
+/// Limits all accesses of these arrays to one port.
 void takeOnePort(std::vector<StepFacts> &steps, const std::set<size_t> &arrays) {
   for (StepFacts &step : steps) {
     for (ArrayAccess &access : step.nest.arrays)
@@ -172,7 +172,7 @@ void takeOnePort(std::vector<StepFacts> &steps, const std::set<size_t> &arrays) 
   }
 }
 
-/// Divides ports: an array outside of the design has two, and tasks that run in parallel get one each.
+/// Divides ports: an array outside of the design has two ports, and tasks that run in parallel get one each.
 DesignFacts withPorts(DesignFacts design) {
   std::set<size_t> used, divided;
   for (const TaskFacts &task : design.tasks) {

@@ -109,7 +109,7 @@ NestSchedule scheduleNest(const NestFacts &nest, bool reassociates) {
                 : memory("load") > 0 && othersAreWritten ? intoArray + 1
                                                          : 0);
       };
-      // If the II has to grow anyway, there is time for additions outside of the tree (seen in one design).
+      // If the II has to grow anyway, there is time for additions outside of the tree. One public design shows this.
       int64_t apart = 0;
       if (reassociates && distance > 1 && quickChain(levelsApart(terms)) <= distance * schedule.ii)
         apart = sumsApart(nest.columns, sums);
@@ -127,8 +127,8 @@ NestSchedule scheduleNest(const NestFacts &nest, bool reassociates) {
         chain = quickChain(most);
         if (distance == 1) {
           // The other additions are shared within the II. Trees of more than four terms need one more adder if the II
-          // does not divide them. With four terms, the one addition that is not on the element's path has the cycles of
-          // a single level, and products have little more than half of the II.
+          // does not divide their number. With four terms, one addition is not on the element's path: it may take as
+          // many cycles as one level, and the products take slightly more than half of the II.
           const int64_t slowOnes = sums * (terms - levels), products = countOf(nest.operators, "mulf");
           const bool fourTerms = terms == 4 && !othersAreWritten;
           if (fourTerms)

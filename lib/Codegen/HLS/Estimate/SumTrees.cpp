@@ -1,6 +1,7 @@
 //===- SumTrees.cpp - order of additions in sums --------------------------------------------===//
 //
-// The rules are derived from the order in which reports of public designs list additions, and which of them are quick.
+// The rules are derived from synthesis reports of public designs: the order in which these list additions, and which
+// additions are quick.
 //
 // Test: test/Python/test_hls_estimate.py
 //
@@ -11,7 +12,8 @@
 namespace tilewright::hls {
 namespace {
 
-/// Returns the levels of the first of `leaves`, halved until at most three are left, which are added one after another.
+/// Returns the number of levels above the first of `leaves` leaves. The tree halves them until at most three are left,
+/// which are added one after another.
 int64_t levelsOfFirst(int64_t leaves) {
   int64_t levels = 0;
   for (; leaves > 3; leaves /= 2)
@@ -19,19 +21,19 @@ int64_t levelsOfFirst(int64_t leaves) {
   return levels + leaves - 1;
 }
 
-/// The element is the first of the larger half. With three leaves, the other two are added first.
+/// The accumulated element is the first leaf of the larger half. With three leaves, the other two are added first.
 int64_t levelsOf(int64_t leaves) { return leaves == 3 ? 1 : 1 + levelsOfFirst(ceilDiv(leaves, 2)); }
 
-/// Returns true if the element is in the smaller half. This is so along the last index if each term is read under a
-/// separate condition, and for sums without products (seen in one design).
+/// Returns true if the accumulated element is in the smaller half. This is the case along the last index if each term
+/// is read under a separate condition, and for sums without products (seen in one public design).
 bool inSmallerHalf(const NestFacts &nest) {
   return (nest.columns.conditions && nest.columns.lastIndex) || !nest.operators.count("mulf");
 }
 
-/// Returns how many sums of a row have their first addition outside of the tree. Each element begins under a separate
-/// condition, and that of the next element keeps its first addition outside; the last element has no successor. Along
-/// the last index, the first stays inside, and so does the last but one of an even number; all do if the count is a
-/// power of two, so that indices are concatenated bits.
+/// Returns the number of sums of a row whose first addition is outside of the tree. Each element begins under a
+/// separate condition, and the condition of the next element keeps the first addition outside; the last element has no
+/// next element. Along the last index, the first sum stays inside, and so does the second to last if the count is even.
+/// All stay inside if the count is a power of two, because indices are then concatenated bits.
 int64_t apartOfRow(const SumColumns &columns) {
   if (columns.conditions)
     return 0;
@@ -45,7 +47,7 @@ int64_t apartOfRow(const SumColumns &columns) {
 } // namespace
 
 int64_t levelsInTree(const NestFacts &nest, int64_t terms) {
-  // The smaller half of an odd number of leaves is as large as either half of one leaf less.
+  // The smaller half of an odd number of leaves has the size of either half of one leaf less.
   const bool smaller = inSmallerHalf(nest) && terms % 2 == 0;
   return levelsOf(smaller ? terms : terms + 1);
 }

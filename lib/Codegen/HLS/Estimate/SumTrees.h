@@ -6,10 +6,10 @@
 
 namespace tilewright::hls {
 
-/// Returns the additions that an element passes through in the tree of itself and the `terms` that are added to it.
+/// Returns the additions on the path of an element through the tree that adds `terms` terms to it.
 int64_t levelsInTree(const NestFacts &nest, int64_t terms);
 
-/// The same if the element's first addition precedes the tree.
+/// Returns the same if the element's first addition precedes the tree.
 int64_t levelsApart(int64_t terms);
 
 /// Returns how many of `sums` have their first addition before the tree.

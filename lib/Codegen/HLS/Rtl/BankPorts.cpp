@@ -1,9 +1,9 @@
 //===- BankPorts.cpp - banks that accesses use, and accesses that can share a port ----------===//
 //
-// Example: a load of 16 adjacent elements from 12 banks accesses another bank in every iteration with each of its
-// copies. A separate port for each copy would be 16 ports per bank, which no memory has. But most copies never access a
-// bank at the same time. All iterations are enumerated; copies that share a port never access the same bank at once,
-// and a bank is connected only to the copies that access it.
+// Example: a load of 16 adjacent elements from 12 banks. Each of its 16 copies accesses a different bank in every
+// iteration. A separate port for each copy would be 16 ports per bank, which no memory has. But most copies never
+// access a bank at the same time. All iterations are enumerated; copies that share a port never access the same bank in
+// the same cycle, and a bank is connected only to the copies that access it.
 //
 // Tests: test/Codegen/HLS/rtl-banks.mlir, test/Conformance/hls (rtl)
 //

@@ -88,12 +88,12 @@ int64_t NestParts::operation(size_t number) {
           parts.shift(bits);
       })
       .Case([&](arith::SelectOp) {
-        const bool isGate = isConstant(step, 1) || isConstant(step, 2); // one for every bit
+        const bool isGate = isConstant(step, 1) || isConstant(step, 2); // one gate per bit
         if (!isGate || !roomy.count(step.operands[isConstant(step, 1) ? 2 : 1]))
           parts.select(2, bits);
       })
       .Case<arith::MaxSIOp, arith::MinSIOp, arith::MaxUIOp, arith::MinUIOp>([&](auto) {
-        if (isZero(step, 1)) // its sign resets the register after it
+        if (isZero(step, 1)) // the sign bit of the operand resets the register after it
           return parts.gates(step.latency > 0 ? 1 : bits);
         parts.lessThan(isConstant(step, 1) ? bits / 2 : bits);
         parts.select(2, bits);
@@ -112,7 +112,7 @@ int64_t NestParts::operation(size_t number) {
   return inside;
 }
 
-/// In each adder, the bits below the higher of the two operands' lowest bits need no logic.
+/// Each operand of an adder has zeros below its lowest possible bit. Bits below the higher of the two need no logic.
 void NestParts::place(const IndexSum &place, const std::string &prefix, int64_t stage) {
   const int64_t bits = bitsUpTo(std::max<int64_t>(1, rangeOf(nest, place).second)) + 1;
   std::string key = prefix + "sum at " + std::to_string(stage);

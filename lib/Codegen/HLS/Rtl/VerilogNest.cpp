@@ -256,7 +256,8 @@ private:
   /// because indices should not use the chip's multipliers.
   std::string address(const IndexSum &place, int64_t stage) { return sumOf(place, stage, "", ""); }
 
-  /// `before` and `behind` enclose an operand that is shifted: `+ 0` makes it 32 bits wide first.
+  /// `before` and `behind` are printed around each counter that is multiplied by a constant: "( + 0)" makes it 32 bits
+  /// wide before it is shifted.
   std::string sumOf(const IndexSum &place, int64_t stage, const std::string &before, const std::string &behind) {
     operations.place(place, prefix, stage);
     std::string all;
@@ -420,8 +421,8 @@ private:
     }
   }
 
-  /// Defines wires for the word of an element and, if it varies, for its bank. Returns the number by which the bank's
-  /// wire identifies each of the banks that are used.
+  /// Defines wires for the word of an element and, if it varies, for its bank. Returns, for each bank that is used, the
+  /// value of the bank's wire that selects it.
   std::vector<int64_t> findPlace(const Step &step, const RtlArray &array, const BankUse &use, const std::string &place,
                                  const std::string &which, int64_t stage) {
     const bool known = use.banks.size() == 1;

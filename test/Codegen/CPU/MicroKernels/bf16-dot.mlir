@@ -12,7 +12,7 @@ func.func private @pairs(%a: memref<14x64xbf16>, %b: memref<1x32x64xbf16>, %c: m
   return
 }
 
-// An odd K: the last pair's second element is zero, not what lies behind the row.
+// An odd K: the second element of the last pair is zero; no element after the end of the row is read.
 // CHECK-LABEL: func private @odd
 // CHECK: scf.for %{{.*}} = %c0 to %c16 step %c1 iter_args
 // CHECK: vector.load %arg0{{.*}} vector<2xbf16>

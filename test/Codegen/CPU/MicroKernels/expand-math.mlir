@@ -4,8 +4,8 @@
 // RUN: tilewright-opt %s --pass-pipeline='builtin.module(func.func(tw-expand-math{bf16-denormals=true}))' \
 // RUN:   | FileCheck %s --check-prefix=DENORMALS
 
-// Two bounds, n by a rounding shift, r in two steps, degree 8, the scale from the bits of n, applied twice. Results that
-// vanish are not computed, because underflow is slow.
+// Two bounds, n by a rounding shift, r in two steps, degree 8, the scale from the bits of n, applied twice. Results that underflow to 0 are not
+// computed, because underflow is slow.
 // CHECK-LABEL: func.func @exp
 // CHECK: %[[KEEP:.*]] = arith.cmpf uge
 // CHECK-COUNT-2: arith.select

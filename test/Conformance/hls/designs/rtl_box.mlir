@@ -1,4 +1,4 @@
-// A box of 4x4 as a filter: sums of a picture's bytes, which a shift makes averages of.
+// A box filter of 4x4: sums of an image's bytes, which a shift divides to averages.
 func.func @main(%x: tensor<1x1x19x19xi8> {tw.name = "x"}) -> (tensor<1x1x16x16xi32> {tw.name = "y"}) {
   %k = tw.constant dense<1> : tensor<1x1x4x4xi8>
   %four = tw.constant dense<4> : tensor<i32>

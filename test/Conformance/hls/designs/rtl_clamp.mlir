@@ -1,4 +1,4 @@
-// Unsigned bytes between two bounds.
+// Unsigned bytes clamped to two bounds.
 func.func @main(%x: tensor<96xui8> {tw.name = "x"}, %y: tensor<96xui8> {tw.name = "y"}) -> (tensor<96xui8> {tw.name = "z"}) {
   %low = tw.constant dense<20> : tensor<ui8>
   %high = tw.constant dense<200> : tensor<ui8>

@@ -1,4 +1,4 @@
-// How far each of 20 lines of 16 bits is from one pattern: a sum of absolute differences.
+// The sum of absolute differences of each of 20 rows of 16-bit integers from one pattern.
 func.func @main(%x: tensor<20x16xi16> {tw.name = "x"}, %p: tensor<16xi16> {tw.name = "p"}) -> (tensor<20xi32> {tw.name = "y"}) {
   %a = tw.cast %x : (tensor<20x16xi16>) -> tensor<20x16xi32>
   %b = tw.cast %p : (tensor<16xi16>) -> tensor<16xi32>

@@ -1,4 +1,4 @@
-// What follows a product reads it from the chip.
+// The ops after a product read its result on the chip.
 func.func @main(%x: tensor<12x20xi8> {tw.name = "x"}, %w: tensor<20x16xi8> {tw.name = "w"}, %b: tensor<16xi32> {tw.name = "b"}) -> (tensor<12x16xi32> {tw.name = "y"}) {
   %m = tw.matmul %x, %w : (tensor<12x20xi8>, tensor<20x16xi8>) -> tensor<12x16xi32>
   %s = tw.add %m, %b : (tensor<12x16xi32>, tensor<16xi32>) -> tensor<12x16xi32>
