@@ -49,7 +49,7 @@ llvm::ArrayRef<llvm::StringLiteral> stageNames();
 /// tw -> tw: folds views, selects layouts, canonicalizes ops. Dialects afterwards: tw, func. `threads`: to plan for;
 /// 0: a guess.
 void buildGraphStage(mlir::OpPassManager &pm, int64_t threads = 0);
-/// What a target's kernels may contain.
+/// Limits and options of kernel formation for a target.
 struct KernelLimits {
   int64_t mostProducts = 4;     ///< products whose results are combined elementwise
   int64_t columnsToSpan = 2048; ///< columns of a product at most, if a reduction over whole rows follows in its kernel

@@ -26,7 +26,7 @@ struct SourceLine {
 /// Lines of one of the user's files.
 struct SourceFile {
   std::string name;
-  std::vector<SourceLine> lines; ///< the lines of operations, and neighbouring lines
+  std::vector<SourceLine> lines; ///< the lines of operations, and the lines around them
   std::string problem;           ///< why there is no text, or empty
 };
 

@@ -115,8 +115,8 @@ private:
     return false;
   }
 
-  /// Returns the neighbours' schedules, then those with the best predicted times; other knobs keep the default's
-  /// values.
+  /// Returns the schedules of the nearest records, then those with the best predicted times; other knobs keep the
+  /// default's values.
   std::vector<SchedulePoint> firstByModel(int count) const {
     std::vector<SchedulePoint> list;
     for (const SchedulePoint &point : options.neighbours)
@@ -158,8 +158,8 @@ private:
   }
 
   /// Appends `count` points that are far from those in `list`, from each other and from the default: each time the
-  /// point with the largest distance to its nearest neighbour, relative to the knobs' ranges (Johnson, Moore,
-  /// Ylvisaker: Minimax and maximin distance designs, 1990).
+  /// point with the largest distance to its nearest neighbor, relative to the knobs' ranges (Johnson, Moore, Ylvisaker:
+  /// Minimax and maximin distance designs, 1990).
   void spread(std::vector<SchedulePoint> &list, int count) const {
     auto distance = [&](const SchedulePoint &a, const SchedulePoint &b) {
       double sum = 0;
@@ -193,7 +193,7 @@ private:
     }
   }
 
-  /// Returns the neighbours of `point` that differ by one step of one knob, among those that the model covers or the
+  /// Returns the neighbors of `point` that differ by one step of one knob, among those that the model covers or the
   /// others.
   std::vector<SchedulePoint> around(const SchedulePoint &point, bool known) const {
     std::vector<SchedulePoint> list;

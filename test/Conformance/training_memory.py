@@ -6,7 +6,7 @@ Each backend trains in a separate process: forward, loss, backward, AdamW, `zero
 after the sixth, when heaps and pools have settled, the peak of the process's resident memory is read (Linux counts
 it; it is reset before each step). The median is printed in MB: of the whole process, and beyond the memory that the
 process holds between steps without gradients. "ever" is the peak of all steps, including the first ones, which trace
-and compile or load. The measured process finds its caches filled: memory that tracing and compiling leave behind
+and compile or load. The measured process finds its caches filled: memory that tracing and compiling leave allocated
 belongs to no step.
 """
 

@@ -95,8 +95,8 @@ def test_tuning_records_are_read_in_a_german_locale(german, tmp_path):
         """)  # fmt: skip
 
 
-# Text of floats by the locale, as the linker sees it, with who may. llvm::format, llvm::formatv, raw_ostream << double,
-# std::to_string(double) and streams of the standard library are found whatever the type is called.
+# Symbols of functions that format or parse floats in the current locale, and the folders that may use them. llvm::format, llvm::formatv,
+# raw_ostream << double, std::to_string(double) and streams of the standard library are found for every name of the float type.
 BY_LOCALE = re.compile(r"""\b(strtod|strtof|strtold|atof|_ZN4llvm11raw_ostreamlsEd|_ZN4llvm12write_doubleE\w*
     |_ZN9__gnu_cxx12__to_xstringI\w*E[df]?|_ZNSolsE[dfe]|_ZNSo9_M_insertI[de]E\w*|_ZNSi10_M_extractI[dfe]E\w*
     |_ZNK4llvm13format_objectIJ\w*?d\w*EE7snprintEPcj|_ZN4llvm7support6detail23provider_format_adapterIR?K?[df]E6format\w*)\b""", re.X)
@@ -119,11 +119,11 @@ def test_no_object_writes_or_reads_numbers_by_the_locale():
     assert not found, "use include/tilewright/NumberText.h:\n" + "\n".join(found)
 
 
-# What the linker does not tell apart: sprintf and JSON, which are right behind PlainNumbers.
+# Functions whose uses on floats cannot be recognized by symbols: sprintf, and JSON, which is right after PlainNumbers.
 SOURCES = re.compile(r"""\b(llvm::json::parse|json::OStream|sn?printf|llvm::formatv?|std::sto[dfl]d?)\s*\(|formatv\(""")
 HOME = {"include/tilewright/NumberText.h", "include/tilewright/JsonText.h"}
 WITHOUT_FLOATS = {
-    "lib/Report/WriteRecord.cpp", "lib/AOT/Manifest.cpp",  # json::OStream, behind PlainNumbers
+    "lib/Report/WriteRecord.cpp", "lib/AOT/Manifest.cpp",  # json::OStream, after PlainNumbers
     "lib/Runtime/CUDA/SaveLaunch.cpp", "lib/PtxInterpreter/Access.cpp",  # integers
 }  # fmt: skip
 

@@ -87,7 +87,7 @@ def test_pages_are_prefaulted_for_parameters_that_will_be_packed(monkeypatch):
             torch.testing.assert_close(torch.compile(model, backend="tilewright", fullgraph=True)(x), model(x))
             assert asked == [4 * 1024 * 1024 * 4]  # biases are not packed; each weight once
 
-        torch._dynamo.reset()  # as if nobody told when tracing begins: a table is seen to be none
+        torch._dynamo.reset()  # as if the start of tracing was not reported: a table is seen to be none
 
         class Other(torch.nn.Module):
             def __init__(self):

@@ -36,7 +36,7 @@ def test_complex_ops_form_one_eager_segment():
 
 
 def test_consumers_of_data_dependent_sizes_are_compiled():
-    """Behind nonzero, a size is an ordinary argument of the segment."""
+    """After nonzero, a size is an ordinary argument of the segment."""
     with torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True):
         graph = strictness(lambda x: (x.nonzero() * 3 + 1).sum(0), torch.tensor([0.0, 1, 2, 0, 3]))
     assert graph.segments >= 1 and {r.target for r in graph.refusals} >= {"aten.nonzero.default"}

@@ -139,7 +139,7 @@ def test_equations_of_guards_are_solved():
     assert read(quarter * p) == t * p and read(t) == t
     read = solved(sympy.Eq(3 * half, 2 * t))  # not without fractions
     assert read(half) == half and read(t) == t
-    stride = Max(1, s + t)  # torch's stride beside a size that a guard compares it with
+    stride = Max(1, s + t)  # torch's stride, together with a size that a guard compares it with
     symbols = frozenset((s, t, p))
     read = _Equalities([sympy.Eq(stride * Max(1, t + p), s + t)], symbols=symbols).read
     assert read(s) == s and read(t) == t

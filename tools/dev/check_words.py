@@ -33,6 +33,10 @@ WORDS = {
     r"stands? (in|on|behind|beside|before) (the|a|an|its|their)": "is in, is after",
     r"at hand": "available",
     r"as it may": "perhaps",
+    r"neighbours?|neighbouring": "adjacent, neighbor",
+    r"extremes": "maxima and minima",
+    r"alike": "equally, in the same way",
+    r"for ever": "forever",
 }  # fmt: skip
 PATTERN = re.compile(r"\b(" + "|".join(f"(?:{pattern})" for pattern in WORDS) + r")\b", re.IGNORECASE)
 SKIPPED = {"docs/glossary.md", "docs/contributing/style.md", "tools/dev/check_words.py"}

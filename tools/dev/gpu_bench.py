@@ -297,7 +297,7 @@ def run_group(name: str, dry: bool, seconds: float) -> None:
             try:
                 share = now if dry else now + (end - now) / (len(todo) - at)
                 result |= host_microseconds(bench, row) if name == "host" else bench.race(row, share)
-            except Exception as error:  # the next rows go on, where the device does
+            except Exception as error:  # the next rows continue, if the device does
                 result["failed"] = f"{type(error).__name__}: {error}"[:600]
         print("ROW " + json.dumps(result), flush=True)
 

@@ -13,7 +13,7 @@ using RunGraph = llvm::function_ref<llvm::Expected<Results>(mlir::ModuleOp, cons
 
 class FixedReference {
 public:
-  /// `fixed` was made from `floats` (--tw-fixed-point), and its integers have been widened to those of programs.
+  /// `fixed` was made from `floats` (--tw-fixed-point), and its integers have been widened to 8, 16, 32 or 64 bits.
   FixedReference(mlir::ModuleOp fixed, const ModelFile &floats);
 
   /// Fills inputs with elements from -1 to 1 in their formats, rounded to numbers that the float model's type can

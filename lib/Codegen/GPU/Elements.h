@@ -1,7 +1,7 @@
 //===- Elements.h - the value of one element of a tensor, as one thread computes it ----===//
 //
 // A kernel's tensors are functions of indices. For a requested element, this class emits the code that computes it at
-// the builder's insertion point, from the elements that it needs in turn:
+// the builder's insertion point. It recursively emits the elements of the operands that this code needs:
 //
 //   element(%r, [i, j])  with  %r = linalg.generic {exp(a - b)} ins(%x, %m)      (maps (i, j), (i))
 //     ->  %a = load x[i * 512 + j] ;  %b = element(%m, [i]) ;  arith.subf, math.exp

@@ -7,7 +7,7 @@
 //   store tile 0 ; barrier
 //   for k tiles: load tile + 1 into registers ; for each k: read tileM of A and tileN of B, all products
 //                sums += the step's ; store tile + 1 into the other buffer ; barrier
-//   each sum goes through what the kernel computes from C (Elements.h), and is stored
+//     the epilogue is computed from each sum (Elements.h), and the result is stored
 //
 // Elements.h computes each element of A or B from its indices, so operands may be windows of a convolution, padded,
 // gathered or computed. f32 stays f32. Each step has a separate sum, so that rounding errors do not accumulate along

@@ -11,10 +11,10 @@
 //       tw_hls.task @softmax reads(%x_0) writes(%y_0)
 //       tw_hls.task @store_y reads(%y_0) writes(%y) } }
 //
-// Every reader of a plan's buffer has a separate array, so that channels have one producer and one consumer: a load
-// task writes all of them, and a kernel's result with several readers goes through a task that copies it. If a reader
-// sees the elements in another shape, that copy reshapes. The banks of an array are those that its accesses in unrolled
-// loops need. They are the same for a channel and for the arguments at its two ends.
+// Every reader of a plan's buffer has a separate array, so that channels have one producer and one consumer. A load
+// task writes all these arrays. If a kernel's result has several readers, a separate task copies it. If a reader reads
+// the elements in another shape, that copy also reshapes. The number of banks of an array is determined by its accesses
+// in unrolled loops. It is the same for a channel and for the arguments at its two ends.
 //
 // Test: test/Codegen/HLS/design.mlir
 //
@@ -294,7 +294,7 @@ private:
     TaskOp::create(builder, loc, symbol, from, to);
   }
 
-  /// Creates the arrays that the readers of an input or a constant see.
+  /// Creates an array for each reader of an input or a constant.
   void feed(PlanBuffer &buffer) {
     Location loc = buffer.op.getLoc();
     if (auto value = buffer.op.getValue()) {

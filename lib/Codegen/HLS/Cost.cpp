@@ -208,8 +208,8 @@ private:
   llvm::DenseMap<Value, std::vector<int64_t>> handedOn, givenBack; ///< of queues of blocks, per block
 };
 
-/// Returns the cycles that each copy after the first adds in an unrolled loop whose copies add to one element in turn,
-/// or 0.
+/// Returns the additional cycles of each copy after the first, if the copies of an unrolled loop add to one element one
+/// after another, and 0 otherwise.
 int64_t chainThrough(affine::AffineForOp loop) {
   int64_t longest = 0;
   loop.walk([&](affine::AffineStoreOp store) {

@@ -1,10 +1,10 @@
 //===- NestChoices.cpp - the schedules that a loop nest may have ---------------------------===//
 //
-// Order: a reduction is outside of the parallel loops along the result's last dimensions, so that two additions to one
-// element are as many iterations apart as an addition takes. Each element still adds in the same order. Copies: the
-// innermost two loops are unrolled by divisors of their sizes. If the result has only one loop, the innermost reduction
-// is unrolled, too. Its copies add one after another, so their number is limited by the iterations between two
-// additions to one element. A nest in blocks does all of this within a block.
+// Order: a reduction is outside of the parallel loops along the result's last dimensions, so that the number of
+// iterations between two additions to one element is at least the latency of an addition. Each element still adds in
+// the same order. Copies: the innermost two loops are unrolled by divisors of their sizes. If the result has only one
+// loop, the innermost reduction is unrolled, too. Its copies add one after another, so their number is limited by the
+// iterations between two additions to one element. A nest in blocks does all of this within a block.
 //
 // Test: test/Codegen/HLS/select-schedules.mlir
 //

@@ -98,8 +98,8 @@ private:
       copyRows(tiles.own[which], shared, ownRows(which), blockRow);
     NVVM::CpAsyncCommitGroupOp::create(builder, loc);
 
-    // With a causal mask a query sees the keys up to its own index. The loop starts at the first query that sees the
-    // block's keys, or ends after the last key that the block's queries see.
+    // With a causal mask, a query attends to the keys up to its own index. The loop starts at the first query that
+    // attends to the block's keys, or ends after the last key to which the block's queries attend.
     Value first = causal() && ofKeys ? quotient(blockRow, schedule.n) : index(0);
     Value seen = causal() && !ofKeys ? minimum(otherCount, elements.add(blockRow, index(schedule.m))) : otherCount;
     Value end = divideUp(seen, schedule.n);

@@ -6,7 +6,7 @@
 //   load tiles 0 ... stages - 2
 //   for k tiles: wait for the oldest ; barrier ; load tile + stages - 1 into the slot that all warps have released ;
 //                for each 16 k: ldmatrix A and B, mma.m16n8k16
-//   each pair of sums goes through what the kernel computes from C (Elements.h), and is stored
+//     the epilogue is computed from each pair of sums (Elements.h), and the results are stored
 //
 // TileCode.h describes the layout of a tile in its slot. Past the edges of A and B there are zeros; past those of C
 // nothing is stored.

@@ -4,9 +4,9 @@
 // be dense, and its dimensions must be one run of the reduction loops, one run of its rows (or columns), and those of
 // the batch, as in
 //
-//   A: tensor<8x128x96xbf16>, (b, m, k)   ->  a map of (k: 96, m: 128, b: 8), a box of 64 of k and the tile's rows
+//   A: tensor<8x128x96xbf16>, (b, m, k)   ->  a map of (k: 96, m: 128, b: 8), a box of 64 k and the tile's rows
 //   A: tensor<2x70x96xbf16>, (m0, m1, k)  ->  a map of (k: 96, m: 140): dimensions of one run are one of the map
-//   B: tensor<96x64xbf16>, (k, n)         ->  a map of (n: 64, k: 96), boxes of 64 of n and 64 of k: n is contiguous
+//   B: tensor<96x64xbf16>, (k, n)         ->  a map of (n: 64, k: 96), boxes of 64 n and 64 k: n is contiguous
 //
 // All strides must be multiples of 16 bytes. For types other than 16-bit ones the reduction loops must be contiguous,
 // because wgmma transposes 16-bit elements only.

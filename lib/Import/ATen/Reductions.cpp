@@ -1,4 +1,4 @@
-//===- Reductions.cpp - sums, extremes and variances along dimensions ----------------===//
+//===- Reductions.cpp - sums, maxima and variances along dimensions ------------------===//
 //
 // Reductions of f16 or bf16 are computed in f32 and rounded once: the input is cast, and the result is cast back.
 //

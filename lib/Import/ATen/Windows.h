@@ -9,7 +9,7 @@ namespace tilewright {
 /// The windows along one dimension of an image. Window i has the pixels i * stride + k * dilation - low for k < kernel;
 /// pixels outside the image are ignored.
 struct FoldedWindows {
-  int64_t kernel, stride, dilation, low, high; ///< low, high: pixels of padding before and behind
+  int64_t kernel, stride, dilation, low, high; ///< low, high: pixels of padding before and after
   AffineExpr size;                             ///< of the image
 
   /// Returns the number of windows that fit.

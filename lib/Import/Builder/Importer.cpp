@@ -140,7 +140,7 @@ DenseLayout layoutOf(ArrayRef<AffineExpr> sizes, ArrayRef<AffineExpr> strides) {
   if (strides.size() != rank || llvm::any_of(sizes, [&](AffineExpr s) { return isConstant(s, 0); }))
     return rowMajor;
   // Innermost first: find the dimension whose stride is the product of the sizes inside it. A dimension of size 1 may
-  // have any stride, and keeps its position among its neighbours.
+  // have any stride, and keeps its position between the adjacent dimensions.
   SmallVector<unsigned> innermostFirst;
   SmallVector<bool> taken(rank, false);
   AffineExpr expected = rank ? getAffineConstantExpr(1, sizes[0].getContext()) : AffineExpr();

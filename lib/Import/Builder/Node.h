@@ -154,7 +154,8 @@ public:
     return op<OpT>({lhs, scalar(rhs, elementOf(lhs))}, element ? element : elementOf(lhs));
   }
   template <typename OpT> Value compare(Value lhs, Value rhs) { return op<OpT>({lhs, rhs}, i1()); }
-  /// Emits a conversion inside the definition of an op. Its rounding may be omitted if its neighbours fuse.
+  /// Emits a conversion inside the definition of an op. Its rounding may be omitted if the ops before and after it are
+  /// fused.
   Value cast(Value value, Type element);
   /// Emits a conversion that the user wrote.
   Value convert(Value value, Type element);

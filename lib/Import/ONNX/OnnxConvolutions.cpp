@@ -90,7 +90,7 @@ Results transposed(OnnxNode &n) {
       auto total = dyn_cast<AffineConstantExpr>(canonicalSize(full + outside[i] - target));
       if (!n.demand(bool(total), "its padding follows from a symbolic size"))
         return n.refused();
-      int64_t all = total.getValue(), half = std::max<int64_t>(all, 0) / 2; // missing elements are added behind
+      int64_t all = total.getValue(), half = std::max<int64_t>(all, 0) / 2; // missing elements are added at the end
       before = mode == "SAME_UPPER" ? half : std::max<int64_t>(all, 0) - half;
       behind = all - before;
     }

@@ -1,4 +1,4 @@
-//===- OnnxReductions.cpp - reductions, indices of extremes, and running sums --------===//
+//===- OnnxReductions.cpp - reductions, indices of maxima, and running sums ----------===//
 //
 // axes is an attribute before operator set 13 (ReduceSum) or 18 (the others), and an input from then on. Without axes
 // all dimensions are reduced, or with noop_with_empty_axes none.

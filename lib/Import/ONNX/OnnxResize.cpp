@@ -49,8 +49,8 @@ double cubicAt(double x, double a) {
   return x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
 }
 
-/// Returns the weights of the neighbours of a position that is `ratio` in (0, 1] after its left neighbour; the mode
-/// determines their number.
+/// Returns the weights of the elements around a position that is `ratio` in (0, 1] after the element to its left. The
+/// mode determines the number of these elements.
 SmallVector<double> weightsOf(const ResizeMode &m, double ratio, double scale) {
   bool cubic = m.mode == "cubic";
   double reach = cubic ? 2 : 1, narrow = m.antialias ? std::min(scale, 1.0) : 1;

@@ -8,7 +8,7 @@ function draw(tag, attributes, ...children) {
   return element;
 }
 
-/** The largest buffers alone are drawn where there are more. */
+/** If there are many buffers, only the largest are drawn. */
 const mostBuffers = 1200;
 
 function memoryView(shell, compile) {

@@ -1,6 +1,6 @@
 // compare.js - the differences to another compile.
 
-/** Pairs by a key, those of one key in order: [here, there], either undefined. */
+/** Pairs the entries of both lists by a key, in order if several have the same key: [here, there], either undefined. */
 function pairs(here, there, key) {
   const waiting = new Map();
   there.forEach((one) => waiting.set(key(one), [...(waiting.get(key(one)) ?? []), one]));

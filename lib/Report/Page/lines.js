@@ -1,6 +1,6 @@
 // lines.js - all levels side by side: lines chosen in one level are marked in all.
 
-/** One level: its lines, and marks where the chosen ones are. */
+/** One level: its lines, and marks at the positions of the chosen lines. */
 class Pane {
   constructor(view, compile, name) {
     this.view = view;
@@ -106,7 +106,7 @@ class Pane {
   }
 }
 
-/** Parts of a line of IR, Python or assembly, colored: a sketch that is right often enough. */
+/** Splits a line of IR, Python or assembly into parts to color. It is an approximation, not a parser. */
 const parts =
     /("(?:[^"\\]|\\.)*"|'[^']*')|(\/\/.*|#(?![\w]).*)|(%[\w$.#:]+|@[\w$.]+|\^bb\d+)|\b(func\.func|return|def|class|for|if|else|in|[a-z_]+\.[a-z_][\w.]*)\b/g;
 

@@ -110,7 +110,7 @@ class VirtualList {
 }
 VirtualList.made = 0;
 
-/** Columns are {title, width, value(row), show(row), hint, number}; `value` sorts, `show` is text or an element. */
+/** Columns are {title, width, value(row), show(row), hint, number}. Rows are sorted by `value`; `show` is text or an element. */
 class Table {
   constructor(label, columns, rows, open) {
     this.columns = columns;
@@ -150,7 +150,7 @@ class Table {
     return element;
   }
 
-  /** By column i; once more turns it around. Rows without a value come last. */
+  /** Sorts by column i, in the opposite order if it is the current column. Rows without a value come last. */
   sort(i, falling = this.columns[i].number) {
     falling = this.sorted === i ? !this.falling : falling;
     this.sorted = i;
@@ -171,7 +171,7 @@ class Table {
     this.filter(this.words);
   }
 
-  /** Rows that hold the words in any column, and that `keep` keeps. */
+  /** Shows the rows that contain the words in any column, and for which `keep` is true. */
   filter(words, keep = this.keep) {
     this.words = words.toLowerCase();
     this.keep = keep;

@@ -64,7 +64,7 @@ class Level {
     return this.functions.find((one) => one.first <= line && line <= one.last);
   }
 
-  /** What a click on the line is about: its own origins, else, at the head of a function, those of all its lines. */
+  /** The origins that a click on the line selects: its own, or at the first line of a function those of all its lines. */
   originsFrom(line) {
     const own = this.lines[line]?.origins;
     if (own?.length) return own;
@@ -112,7 +112,7 @@ class Compile {
     return new Level(stage.name, lines, stage.functions);
   }
 
-  /** The user's files, and behind them operations that no line is known of, by name. */
+  /** The user's files, followed by the names of operations without a known line. */
   sourceLevel() {
     const {sources, origins} = this.record;
     const lines = [];
@@ -152,7 +152,7 @@ class Compile {
     return this.record.stages.reduce((sum, stage) => sum + stage.ms, 0);
   }
 
-  /** Of one launch of each kernel, by the cost model, where it says something; undefined when it never does. */
+  /** The sum of the predicted times of all launches in a call, or undefined if no kernel has a prediction. */
   expectedMicroseconds() {
     const known = this.record.kernels.filter((kernel) => kernel.expected_us !== undefined && !kernel.once);
     return known.length ? known.reduce((sum, kernel) => sum + kernel.expected_us * kernel.launches, 0) : undefined;

@@ -153,7 +153,7 @@ class Shell {
     event.preventDefault();
   }
 
-  /** The address says what is shown, so that it can be kept: #view=lines&operations=3,4 */
+  /** Updates the address so that the view can be bookmarked: #view=lines&operations=3,4 */
   note() {
     const parts = new URLSearchParams({view: this.current ?? "overview"});
     const lines = this.built.get("lines");

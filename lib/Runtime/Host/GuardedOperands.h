@@ -3,7 +3,7 @@
 // With TILEWRIGHT_GUARD_PAGES=1 in the environment, each buffer that the steps of a call access (inputs, outputs,
 // packed parameters, constants, arena) is copied into separate pages for the call, and back afterwards. A page
 // without access rights follows its end, and another precedes its first page: a kernel that reads or writes out of
-// bounds fails there with SIGSEGV instead of accessing a neighbouring buffer. Writes into the rest of the first page,
+// bounds fails there with SIGSEGV instead of accessing an adjacent buffer. Writes into the rest of the first page,
 // or between the end and the next multiple of 64 bytes, are an error of the call.
 //
 // For tests (test/Unit/Runtime/Host/GuardedOperandsTest.cpp, test/Conformance/onnx): a call is many times as slow.

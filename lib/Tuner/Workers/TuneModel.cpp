@@ -397,7 +397,7 @@ private:
   static constexpr double lastRace = 25;                    ///< seconds
   std::map<std::string, std::string> chosen;                ///< entries of a schedule file by kernel
   std::vector<std::optional<tuner::KernelRecord>> recorded; ///< per kernel
-  std::vector<tuner::KernelRecord> others;                  ///< all existing records, among them the neighbours
+  std::vector<tuner::KernelRecord> others;                  ///< all existing records, including similar kernels
   std::vector<TunableKernel *> fresh;                       ///< the kernels measured in this tuning
   TuneReport report;
 };

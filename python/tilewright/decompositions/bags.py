@@ -28,7 +28,7 @@ def _bags(indices, offsets):
     """Returns the bag of each element, in 32 bits if these suffice."""
     count = indices.shape[0]
     dtype = torch.int32 if statically_known_true(count < 2**31) else torch.int64
-    before = torch.where(torch.arange(count + 1) == 0, -1, 0).to(dtype)  # an empty bag at the end starts behind the last element
+    before = torch.where(torch.arange(count + 1) == 0, -1, 0).to(dtype)  # an empty bag at the end starts after the last element
     begins = before.index_add(0, offsets.to(torch.int64), torch.ones_like(offsets, dtype=dtype))
     # Elements before the first bag are an error that is raised after the call. index_add() does not accept negative
     # indices.

@@ -62,7 +62,7 @@ def _neighbours(coordinate, size, mode: int, padding: int, align: bool):
 
     For each element: its index, its weight, and the derivative of the weight by the position (None: zero).
     """
-    if mode == BICUBIC:  # padding applies to each neighbour separately
+    if mode == BICUBIC:  # padding applies to each of these elements separately
         at, scale = _place(coordinate, size, ZEROS, align)
         first = at.floor()
         taps = [first + step for step in (-1, 0, 1, 2)]

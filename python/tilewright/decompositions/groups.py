@@ -24,7 +24,7 @@ class Blocks:
     rows: torch.Tensor  # [blocks, size]: the rows of each block
     inside: torch.Tensor  # [blocks, size]: whether the position has a row of the block's group
     place: torch.Tensor  # [rows]: the position of each row among the positions of all blocks
-    in_group: torch.Tensor  # [rows]: false for rows behind the last end, which are in no group
+    in_group: torch.Tensor  # [rows]: false for rows after the last end, which are in no group
 
 
 def _blocks(ends, count, groups: int, size: int) -> Blocks:

@@ -78,7 +78,7 @@ def correct(gm: fx.GraphModule) -> set[fx.Node]:
     """Adds the copies to Dynamo's graph. Returns the nodes whose fake results do not have eager's strides."""
     found: set[fx.Node] = set()
     added = False
-    for node in gm.graph.nodes:  # iterates over the copies behind a node, too
+    for node in gm.graph.nodes:  # iterates over the copies after a node, too
         corrected = _is_corrected(node)
         added |= corrected
         if corrected or _is_unpooling(node) or not found.isdisjoint(node.all_input_nodes):

@@ -62,7 +62,7 @@ func.func private @views(%a: memref<8x12xf32>, %b: memref<3x8xf32>, %c: memref<2
 
 #m = affine_map<(i, k) -> (i, k)>
 #r = affine_map<(i, k) -> (i)>
-// A sum that reads the array of its result has no dependence distance to promise.
+// If a sum reads the array of its result, no dependence distance is stated.
 // CHECK-LABEL: func.func private @reads_its_sum
 func.func private @reads_its_sum(%a: memref<8x6xf32>) {
   // CHECK: label = "sum_i", ii = 1>

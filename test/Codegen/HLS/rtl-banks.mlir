@@ -1,4 +1,4 @@
-// Eight elements at a time into twelve banks: a copy of the load writes to another bank in each iteration.
+// A load writes eight elements at a time into twelve banks: each of its copies writes to a different bank in each iteration.
 // RUN: rm -rf %t && tilewright compile %s --target=hls --budget dsp=10 --rtl -o %t
 // RUN: FileCheck %s --input-file=%t/rtl/model.v
 // RUN: FileCheck %s --input-file=%t/report.md --check-prefix=REPORT
@@ -11,7 +11,7 @@
 // RUN: FileCheck %s --input-file=%t.turned/rtl/model.v --check-prefix=TREE
 
 // CHECK: (* ram_style = "distributed" *) reg [15:0] x_chip_mem_0 [0:31];
-// The bank is a table of the counters, and only copies that write a bank are wired to its one port.
+// The bank is read from a table indexed by the counters, and only copies that write a bank are connected to its port.
 // CHECK-NOT: x_chip_mem_0_w1
 // CHECK-NOT: {{ [%/] [0-9]}}
 // CHECK: assign task_load_x_0_a1_bank = task_load_x_0_a1_bank_table[{task_load_x_0_c0_1[3:0], task_load_x_0_c1_1[1:0], 1'd0} +: 2];

@@ -108,7 +108,7 @@ func.func private @wide_loop(%x: tensor<8x0x5000000000xf32>, %y: tensor<8xf32>) 
   return %0 : tensor<8xf32>
 }
 
-// All reductions of a block use two slots of shared memory in turn, however many reductions there are.
+// All reductions of a block alternate between two slots of shared memory, independent of the number of reductions.
 // CHECK: llvm.mlir.global internal @three_reductions_shared() {{.*}} : !llvm.array<128 x i8>
 // CHECK-LABEL: func @three_reductions(
 // CHECK-COUNT-3: nvvm.barrier

@@ -75,7 +75,7 @@ def search_side():
 
 
 def scatter_identity():
-    """Makes scattered extremes start with 0."""
+    """Makes scattered maxima and minima start with 0."""
     from tilewright.decompositions import scatters
 
     scatters._identity = lambda dtype, reduce: 0

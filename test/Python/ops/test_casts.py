@@ -26,7 +26,7 @@ PLACES = 61  # additional elements of a tensor, which fill vectors and a tail
 
 
 def values_of(dtype):
-    """Returns the values near the limits of every integer type that `dtype` can represent, and its own extremes."""
+    """Returns the values near the limits of every integer type that `dtype` can represent, and its own limits."""
     if dtype is torch.bool:
         return torch.tensor([False, True])
     ends = [0, 1, 2, 3, 100]

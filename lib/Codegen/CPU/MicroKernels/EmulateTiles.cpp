@@ -32,7 +32,7 @@ Value constantIndex(OpBuilder &builder, Location loc, int64_t value) {
   return arith::ConstantIndexOp::create(builder, loc, value);
 }
 
-/// Returns the indices of row `row` of a tile in memory. Rows are `stride` elements apart in the innermost dimension.
+/// Returns the indices of row `row` of a tile in memory. Rows have a stride of `stride` elements.
 SmallVector<Value> rowPlace(OpBuilder &builder, Location loc, ValueRange indices, Value stride, int64_t row) {
   SmallVector<Value> place(indices);
   Value offset = arith::MulIOp::create(builder, loc, stride, constantIndex(builder, loc, row));

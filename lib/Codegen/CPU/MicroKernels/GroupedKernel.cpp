@@ -1,6 +1,6 @@
 //===- GroupedKernel.cpp - convolutions with small groups -------------------------===//
 //
-// Before (depthwise: a channel of input and a filter a group):
+// Before (depthwise: one input channel and one filter per group):
 //   tw_tile.grouped_convolution {strides = [1, 1], padding = [1, 1], ...} ins(%x: memref<1x56x56x144xf32>,
 //     %w: memref<3x3x1x144xf32>) first(%line, %c0) outs(%y: memref<1x2x56x144xf32>)
 // After:

@@ -170,8 +170,8 @@ int64_t mostRows(OpFoldResult rows) {
   return most;
 }
 
-/// Returns the number of the 64 sets of the L1 cache that adjacent rows of A map to at one k: few if the row
-/// stride is a power of two. Null: all, or A is not read in place.
+/// Returns how many of the 64 sets of the L1 cache adjacent rows of A map to at one k: few if the row stride is a power
+/// of two. Returns nothing if the rows map to all sets, or A is not read in place.
 static std::optional<int64_t> setsOfRows(const BlockAccess &access) {
   constexpr int64_t setsBytes = 4096, lineBytes = 64;
   auto type = cast<MemRefType>(access.lhs.getType());

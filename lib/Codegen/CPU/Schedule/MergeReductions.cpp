@@ -6,10 +6,10 @@
 // After:
 //   %e, %s = linalg.generic {exp(x - m), add} ["parallel", "reduction"] ins(%x, %m) outs(%empty, %zero)
 //
-// The row is passed over once instead of twice. The first result has an element for each iteration of the loops,
+// The row is traversed once instead of twice. The first result has an element for each iteration of the loops,
 // including the reduction loops; lib/Codegen/CPU/Vectorize stores it step by step. Only reductions along the loop that
-// is contiguous in memory are merged: columns are reduced line by line, and the elements would be stored across the
-// lines.
+// is contiguous in memory are merged. Columns are reduced line by line, and the elements would be stored with a large
+// stride.
 //
 // Test: test/Codegen/CPU/Schedule/merge-reductions.mlir
 //

@@ -439,10 +439,10 @@ private:
   /// The size in bytes of the largest f32 operand that is transposed.
   static constexpr int64_t mostCopied = int64_t(32) << 20;
 
-  /// Returns true if `lhs` should be transposed before its kernel instead of being read across its lines by each task.
-  /// Instructions on groups of k would gather these one by one. Other types need so many columns that the copy is
-  /// repaid (0.3 ns an element on two cores of a Xeon, 0.005 ns for each column of the product). A kernel that `turns`
-  /// it in registers (16-bit tiles) reads it unchanged if its rows are contiguous.
+  /// Returns true if `lhs` should be transposed before its kernel. Otherwise each task reads it across its lines. For
+  /// instructions on groups of k, that would gather single elements. For other types, the copy must be amortized by
+  /// enough columns (0.3 ns per element on two cores of a Xeon, 0.005 ns for each column of the product). A kernel that
+  /// transposes the operand in registers (`turns`, 16-bit tiles) reads it unchanged if its rows are contiguous.
   static bool servesMany(Value lhs, const ContractionForm &form, ArrayRef<AffineExpr> outSizes, int64_t panel,
                          bool turns) {
     auto argument = dyn_cast<BlockArgument>(lhs);

@@ -3,11 +3,12 @@
 // Before:  func @kernel_0(...) attributes {tw.kernel}
 // After:   func @kernel_0(...) attributes {tw.kernel, tw.schedule = {tiles = array<i64: 64, 48>, time = "9.3 us, L2"}}
 //
-// `depth` is set if few rows need longer K-blocks than the default of the micro-kernels (Knobs.h). `tiles` has one size
-// per row of the kernel (dialects/Tile/Rows.h): the part of the anchor's leading dimensions that one task computes; 0
-// leaves a dimension whole. For products and elementwise kernels, CostModel.h selects the cheapest of a ladder of
-// sizes, and predicts the `time` and the resource that bounds it. Convolutions and attention follow rules about caches
-// and numbers of tasks. A schedule that is already set is the user's and is kept.
+// `depth` is set if a product of few rows needs longer K-blocks than the default of the micro-kernels (Knobs.h).
+// `tiles` has one size per row of the kernel (dialects/Tile/Rows.h): the part of the anchor's leading dimensions that
+// one task computes. A size of 0 means that a dimension is not tiled. For products and elementwise kernels, CostModel.h
+// selects the cheapest of a list of candidate sizes, and predicts the `time` and the resource that bounds it.
+// Convolutions and attention follow rules about caches and numbers of tasks. A schedule that is already set is the
+// user's and is kept.
 //
 // Tests: test/Codegen/CPU/Schedule/select-schedule.mlir, test/Codegen/CPU/Schedule/select-columns.mlir,
 // test/Codegen/CPU/Schedule/select-grouped.mlir, test/Codegen/CPU/Schedule/select-transposed.mlir,

@@ -149,7 +149,7 @@ private:
   }
 
   /// Computes one tile: `count` rows from `rb` on, `number` keys from `kb` on. Scores are computed as in the forward
-  /// pass, so that they are rounded alike.
+  /// pass, so that they are rounded equally.
   void block(Value kb, OpFoldResult number, Value rb, OpFoldResult count, Value kT, Value vT, Value kN, Value sumK,
              Value sumV, Value dq) {
     Value qBlock = rowsOf(q, rb, count), gBlock = rowsOf(grad, rb, count);

@@ -1,4 +1,4 @@
-//===- ScanLoops.cpp - lowers running sums and extremes to loops ------------------===//
+//===- ScanLoops.cpp - lowers running sums and maxima to loops --------------------===//
 //
 // Before:  tw_tile.scan max {dim = 1} ins(%x) outs(%y)
 // After:   for each row { a = -inf; for j { a = max(a, x[j]); y[j] = a } }
@@ -126,7 +126,7 @@ private:
     mask = {};
   }
 
-  /// Scans a row in vectors of its elements.
+  /// Scans a row in vectors of consecutive elements.
   void row(SmallVector<Value> at) {
     Value end = size(dim), whole = wholeVectors(end);
     auto made =

@@ -1,4 +1,4 @@
-//===- ScanLoops.h - lowers running sums and extremes to loops --------------------===//
+//===- ScanLoops.h - lowers running sums and maxima to loops ----------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_CPU_VECTORIZE_SCANLOOPS_H
 #define TILEWRIGHT_LIB_CODEGEN_CPU_VECTORIZE_SCANLOOPS_H
 

@@ -4,8 +4,8 @@
 //   always @(posedge clk) if (w_chip_mem_0_w0_on) w_chip_mem_0[w_chip_mem_0_w0_at] <= w_chip_mem_0_w0_data;
 //   always @(posedge clk) if (w_chip_mem_0_r0_on) w_chip_mem_0_r0_q <= w_chip_mem_0[w_chip_mem_0_r0_at];
 //
-// A bank is a memory with a port for writes and a port for reads, which nests use in turn. Tools implement this form as
-// block memories or as memories of lookup tables; the estimate decides which of the two.
+// A bank is a memory with one write port and one read port, which the nests use one after another. Tools implement this
+// form as block memories or as memories of lookup tables; the estimate decides which of the two.
 //
 // Tests: test/Codegen/HLS/rtl.mlir, test/Codegen/HLS/rtl-banks.mlir, test/Conformance/hls (rtl)
 //

@@ -6,7 +6,7 @@
 
 namespace tilewright::hls {
 
-/// Prints the memories of an array, with ports that its nests use in turn.
+/// Prints the memories of an array. Their ports are shared by its nests.
 void printMemories(RtlArray &array, RtlText &text);
 
 /// Prints a queue whose head can be read at any time; an element can be taken two cycles after it was put.

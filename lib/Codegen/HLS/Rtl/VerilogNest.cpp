@@ -2,7 +2,7 @@
 //
 //   assign gemm_0_valid_0 = gemm_0_running;                              // stage 0: an iteration begins
 //   assign gemm_0_s7 = gemm_0_s5_3 + gemm_0_s6;                          // stage 4: a sum ...
-//   always @(posedge clk) if (gemm_0_go_4) gemm_0_s7_r <= gemm_0_s7;     // ... and the register behind it
+//   always @(posedge clk) if (gemm_0_go_4) gemm_0_s7_r <= gemm_0_s7;     // ... and the register after it
 //
 // Registers pass a value on from its stage to later stages that need it. If a queue is empty or full, the stages up to
 // its access wait, and later stages continue.

@@ -137,7 +137,7 @@ func.func private @overlapped_strided(%a: memref<256x128xbf16, strided<[512, 2]>
   return
 }
 
-// Tiles of two shapes in one kernel would exceed the registers: a product of 60 rows alone has tiles of 15, else of 16.
+// Tiles of two shapes would exceed the registers: the tiles of a single product of 60 rows have 15 rows, else 16.
 // CHECK-LABEL: func private @alone
 // CHECK: amx.tile_zero : !amx.tile<15x16xf32>
 // CHECK-LABEL: func private @beside

@@ -95,7 +95,7 @@ func.func private @sort_bytes(%x: memref<4x99xi8>, %v: memref<4x99xi8>, %i: memr
   return
 }
 
-// The first few of many: the results hold the kept elements, and a better element is inserted. Nothing is allocated.
+// topk of a long row: the results contain the best elements so far, and a better element is inserted. Nothing is allocated.
 // CHECK-LABEL: func.func private @topk
 // CHECK-NOT: memref.alloc
 // CHECK: scf.for {{.*}} iter_args(%[[WORST:.*]] = %{{.*}}) -> (f32)
@@ -167,7 +167,7 @@ func.func private @scatter_long_rows(%x: memref<4x1100xf32>, %i: memref<4xi64>, 
   return
 }
 
-// Rows narrower than a vector are halved: 27 columns are 16, 8, 2 and 1. A scatter that sets elements holds no row.
+// Rows narrower than a vector are halved: 27 columns are 16, 8, 2 and 1. A scatter without a reduction keeps no row in registers.
 // CHECK-LABEL: func.func private @scatter_narrow_rows
 // CHECK-DAG: memref.alloca() {{.*}} : memref<16xf32>
 // CHECK-DAG: memref.alloca() {{.*}} : memref<8xf32>

@@ -136,7 +136,7 @@ func.func private @guarded(%x: memref<40xf32>, %y: memref<48xf32>) attributes {t
   return
 }
 
-// If the loaded value is used without the condition, element 0 is meant: there is no masked load.
+// If the loaded value is also used without the condition, the load of element 0 is needed: it is not masked.
 // CHECK-LABEL: func private @unguarded
 // CHECK-NOT: vector.maskedload
 // CHECK: memref.load %arg0
