@@ -1,4 +1,4 @@
-//===- RuntimeArchive.cpp - the runtime of libraries, as bytes ---------------------===//
+//===- RuntimeArchive.cpp - the embedded runtime of libraries ----------------------===//
 //
 // The archive is embedded, so that it is always available to libTilewright. CMake passes its path.
 //

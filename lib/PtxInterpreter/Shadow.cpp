@@ -1,7 +1,7 @@
 //===- Shadow.cpp - the last accesses of memory, and their order ----------------------===//
 //
-// A run keeps at most four reads. A new read replaces an earlier one that is ordered before it, otherwise one in turn.
-// A dropped read can hide a race, but never causes a false one.
+// A run keeps at most four reads. A new read replaces an earlier one that is ordered before it, otherwise the next one
+// in rotation. A dropped read can hide a race, but never causes a false one.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/PtxInterpreter/Shadow.h"

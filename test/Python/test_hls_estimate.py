@@ -88,27 +88,27 @@ def address_operators(folder, products=(), quotients=()):
 
 
 def test_address_products_are_operators_only_if_not_shifts(tmp_path):
-    # One sum uses it: a multiply-add. 24 and 28 words are two shifts, 190 is not.
+    # A product that one sum uses is a multiply-add. Products by 24 and 28 are two shifts, a product by 190 is not.
     assert address_operators(tmp_path, [[190, 8, 1], [24, 8, 1], [28, 8, 1]]) == {"address": 1}
-    # If it is known before the addition, or used by several sums, it is a separate product, in logic if it is narrow.
+    # A product that is known before the addition, or that several sums use, is a separate product. It is in logic if it is narrow.
     assert address_operators(tmp_path, [[190, 8, 1, 1], [190, 8, 28], [190, 8, 0]]) == {"address in logic": 3}
     assert address_operators(tmp_path, [[784, 6, 28], [511, 9, 0], [513, 9, 0], [515, 9, 0]]) == {"address": 2}
 
 
 def test_index_divisions_are_operators_and_are_shared(tmp_path):
-    # The reciprocal has one more bit than the index: ten bits are a DSP. 64 bits take sixteen DSPs.
+    # The reciprocal has one more bit than the index: a product of ten bits takes a DSP. An index of 64 bits takes sixteen DSPs.
     assert address_operators(tmp_path, quotients=[8, 9]) == {"address in logic": 1, "address": 1}
     dsp = estimate(tmp_path, 64)["dsp"]
     assert estimate(tmp_path, 64, quotients=[64] * 3)["dsp"] == dsp + 3 * 16
-    # Divisions of an iteration of three cycles share one operator, unless a bank's two ports take an index in each of
-    # these cycles.
+    # If an iteration takes three cycles, its divisions share one operator, unless both ports of a bank need an index in each of these
+    # cycles.
     assert estimate(tmp_path, 64, quotients=[64] * 3, ii=3, ports=[[0, 5, 0, 5]])["dsp"] == dsp + 16
     assert estimate(tmp_path, 64, quotients=[64] * 3, ii=3, ports=[[0, 6, 0, 6]])["dsp"] == dsp + 3 * 16
 
 
 @pytest.mark.parametrize(("arrays", "ii"), [([0, 1], 2), ([0, 0], 4)])
 def test_two_tasks_that_use_an_external_array_share_its_ports(tmp_path, arrays, ii):
-    # Four loads of a bank: over two ports, or over the remaining one if another task uses the other.
+    # Four loads of a bank use its two ports, or one port if another task uses the other one.
     nest = lambda array: {"trips": [64], "ii": 1, "ops": {"load": 4}, "path": {"load": 1}, "ports": [[array, 4, 0, 4]]}  # noqa: E731
     design = {"name": "ports", "reassociates": False, "arrays": [["port", 1, 99]] * 2, "queues": [],
               "tasks": [{"name": "task", "body": [nest(array)]} for array in arrays]}  # fmt: skip
@@ -119,15 +119,14 @@ def test_two_tasks_that_use_an_external_array_share_its_ports(tmp_path, arrays, 
 
 
 def test_operators_are_shared_between_states(tmp_path):
-    # The second step needs the result of the first. The third is independent and begins with the first, which is
-    # shorter.
+    # The second step needs the result of the first. The third is independent, begins together with the first, and takes longer.
     step = lambda trips, arrays: {"trips": [trips], "ii": 1, "ops": {"mulf": 1}, "path": {"mulf": 1}, "ports": [[one, 1, 0, 1] for one in arrays]}  # noqa: E731
     design = {"name": "states", "reassociates": False, "arrays": [["port", 1, 99]] * 2, "queues": [],
               "tasks": [{"name": "task", "body": [step(10, [0]), step(10, [0]), step(50, [1])]}]}  # fmt: skip
     file = tmp_path / "design.json"
     file.write_text(json.dumps([design]))
     told = json.loads(subprocess.run([PROGRAM, file], check=True, capture_output=True, text=True).stdout)
-    # Two in parallel, then one: at most two products, and the second step also waits for the third.
+    # Two steps run in parallel, then one: at most two products are needed at a time. The second step also waits for the third.
     assert told["operators"]["mulf"] == 2
     assert told["cycles"] == (49 + 4 + 2) + (9 + 4 + 2)
 
@@ -142,14 +141,14 @@ def bound(folder, terms, sums, ports=(1, 1, 2), load=True):
 
 
 def test_operators_are_shared_within_the_ii(tmp_path):
-    # Sixteen terms make four levels, an II of 16: 64 quick additions, 192 slow ones and 256 products divide evenly.
+    # Sixteen terms make four levels and an II of 16, which divides 64 quick additions, 192 slow additions and 256 products evenly.
     assert bound(tmp_path, 16, 16) == (4, 12, 16)
-    # Eight terms, an II of 12: 160 slow ones leave a remainder.
+    # Eight terms make an II of 12, which does not divide 160 slow additions evenly.
     assert bound(tmp_path, 8, 32) == (8, 15, 22)
-    # Four terms, an II of 12: the slow addition of each of 16 sums has four cycles, their 64 products slightly more
+    # Four terms make an II of 12. The slow addition of each of 16 sums has four of the cycles, and their 64 products have slightly more
     # than six.
     assert bound(tmp_path, 4, 16) == (4, 4, 11)
-    # Sums of one bank use its ports in turn, and are spread in time.
+    # Sums whose elements are in one bank use its ports one after another, and are therefore spread in time.
     assert bound(tmp_path, 4, 8, ports=(8, 8, 16), load=False) == (2, 2, 3)
 
 
@@ -168,11 +167,11 @@ def additions(folder, terms, distance, sums=1, products=True, **more):
 
 
 def test_additions_of_a_short_recurrence_are_quick(tmp_path):
-    # Ten terms and the element make four levels: 4 * 6 + 2 cycles. With less time, these four additions are quick.
+    # Ten terms and the accumulated element make four levels: 4 * 6 + 2 cycles. If there is less time, these four additions are quick.
     assert additions(tmp_path, 10, 26) == (0, 10)
     assert additions(tmp_path, 10, 25) == (4, 6)
     assert additions(tmp_path, 10, 25, sums=3) == (12, 18)
-    # A power of two forms pairs without the element, which joins a level later.
+    # If the number of terms is a power of two, they form pairs without the element, which is added one level later.
     assert additions(tmp_path, 16, 26) == (0, 16)
     assert additions(tmp_path, 8, 20) == (0, 8)
     assert additions(tmp_path, 8, 19) == (3, 5)
@@ -197,16 +196,17 @@ def test_levels_of_an_element_in_the_smaller_half_of_its_adder_tree(tmp_path):
 
 
 def test_first_additions_of_some_sums_are_outside_of_the_adder_tree(tmp_path):
-    # Seven terms and the element make three levels, or an addition and a tree of three.
+    # Seven terms and the element make a tree of three levels, or one addition and a tree of three levels.
     assert additions(tmp_path, 7, 19, sums=10) == (10 * 3, 10 * 4)
-    # Along the last index, these are seven of ten, nine of eleven and none of eight; otherwise all but one.
+    # The latter applies to seven of ten sums along the last index, nine of eleven and none of eight. Along other indices it applies to all
+    # but one.
     for columns, apart in (([10, 1], 7), ([11, 1], 9), ([8, 1], 0), ([10, 0], 9), ([2, 0], 1)):
         sums = 2 * columns[0]
         assert additions(tmp_path, 7, 19, sums=sums, columns=columns) == (3 * sums + 2 * apart, 4 * sums - 2 * apart)
-    # Eleven terms: four levels fit into 31 cycles, five do not.
+    # With eleven terms, four levels fit into 31 cycles, five levels do not.
     assert additions(tmp_path, 11, 32, sums=6, columns=[6, 1]) == (0, 66)
     assert additions(tmp_path, 11, 31, sums=6, columns=[6, 1]) == (3 * 5, 66 - 3 * 5)
-    # If the II becomes two anyway, one sum has five quick additions.
+    # If the II becomes two in any case, only one sum has five quick additions.
     assert additions(tmp_path, 25, 16, sums=25, columns=[25, 1]) == (3, 310)
 
 

@@ -1,7 +1,7 @@
 //===- Words.cpp - arrays whose banks can be concatenated to words ---------------------------===//
 //
 //   for i (unrolled by 16): w[k, j * 16 + i]          16 banks along j: one word, whose address is k and j
-//   for i (unrolled by 16): w[k, j + i]               no: 16 elements of two words that a shift by j picks
+//   for i (unrolled by 16): w[k, j + i]               no: 16 elements of two words, selected by a shift by j
 //   w[k, j] = ...                                     no: a word with one new element would have to be read first
 //
 // Test: test/Codegen/HLS/place-words.mlir

@@ -5,7 +5,7 @@
 // through a ring of `stages` slots, each with two mbarriers:
 //
 //   producer:    TMA of queries ; for tiles of keys: wait until the slot is empty ; TMA of keys and values
-//   consumers:   for tiles of keys that the block's rows see: wait until the slot is full
+//   consumers:   for tiles of keys to which the block's rows attend: wait until the slot is full
 //                  scores = queries x keys (wgmma, both in shared memory) ; wait
 //                  scores become weights, sums are scaled (AttentionRows.h)
 //                  sums += weights x values (wgmma, weights in registers) ; wait ; the slot is empty: each warp arrives

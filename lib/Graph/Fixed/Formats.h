@@ -30,7 +30,7 @@ struct Format {
   std::string cppType() const;
 };
 
-/// Parses "W,I", "W,I,Q" or "W,I,Q,O". Errors say what is possible.
+/// Parses "W,I", "W,I,Q" or "W,I,Q,O". Errors list the valid values.
 llvm::Expected<Format> parseFormat(llvm::StringRef text);
 
 /// The default format and the exceptions by name: "16,6 fc1=8,3 fc2.weight=8,1".

@@ -82,7 +82,7 @@ private:
     return llvm::isDigit(name[0]) ? "_" + name : name;
   }
 
-  /// Makes the sizes at the places of `dynamic` one symbol: that of the first symbolic size, otherwise a new one.
+  /// Makes the sizes at the positions in `dynamic` one symbol: that of the first symbolic size, otherwise a new one.
   void makeDynamic(const DynamicSize &dynamic) {
     std::vector<onnx::Size *> sizes;
     std::string name;

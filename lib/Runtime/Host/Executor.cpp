@@ -195,7 +195,7 @@ std::vector<StepTime> Executable::times(const int64_t *symbols, std::string &err
         written += bytes;
         continue;
       }
-      if (step.checks) // loads at indices: reads no more of a table than it writes
+      if (step.checks) // a gather reads at most as many bytes of its table as it writes
         bytes = std::min(bytes, value(program.buffers[step.operands.back().buffer].bytes));
       read += bytes;
       if (buffer.kind != plan::Buffer::Kind::Arena && buffer.kind != plan::Buffer::Kind::Output)

@@ -80,7 +80,7 @@ tw_plan.program @main_plan [] in [] to [] {
 #none = affine_map<() -> ()>
 #bytes = affine_map<() -> (4096)>
 
-// Loop j of the reader indexes both dimensions of the array, and i none by itself, so the array stays whole.
+// Loop j of the reader indexes both dimensions of the array, and i alone indexes none, so the array stays whole.
 // CHECK-LABEL: func.func private @make
 // CHECK-NOT: block =
 // CHECK-LABEL: func.func private @skew

@@ -39,7 +39,7 @@ struct BlockAccess {
   std::function<void(llvm::function_ref<void()>)> overLines;
   mlir::Value rowsBefore;
   int64_t rowsInTask = 0; ///< of all lines
-  /// If not null, emits what follows the product for the rows [from, to) of C once they are complete. A kernel may do
+  /// If not null, emits the code after the product for the rows [from, to) of C once they are complete. A kernel may do
   /// this while it computes later rows; it leaves the last 32 of whole blocks and all later rows.
   std::function<void(mlir::OpBuilder &, mlir::Value from, mlir::Value to)> rowsDone;
   bool rhsNear = false;     ///< the task packed B itself: it is in the L2 cache and is not prefetched

@@ -76,7 +76,7 @@ Turned turnedOf(Lanes x, int quarters) {
   Lanes shifted = fma(x, twoByPi, shift), n = shifted - shift;
   Lanes far = fma(n, -halfPi, x); // exact
   Lanes step = n * halfPiMiddle, r = far - step, u = r * r;
-  // The error of r: by its own rounding, by that of the product, and of pi/2.
+  // The error of r is the sum of its own rounding error, the rounding error of the product, and the error of pi/2.
   Lanes rest = fma(n, -halfPiLow, ((far - r) - step) - fma(n, halfPiMiddle, -step));
   Lanes near = fma(u, -0.5, 1.0), lost = fma(u, -0.5, 1.0 - near);
   Lanes sin = r + fma(rest, near,

@@ -39,7 +39,7 @@ func.func private @pairs(%a: memref<64x128xi8>, %b: memref<1x64x64xi8>, %c: memr
   return
 }
 
-// 33 k end in the middle of a group: the last byte is loaded by itself, and no byte after it is loaded.
+// 33 k end in the middle of a group: the last byte is loaded separately, and no byte after it is loaded.
 // DOT-LABEL: func private @tail
 // DOT: scf.for %{{.*}} = %c0 to %c8 step %c1 iter_args
 // DOT: vector.load %arg0{{.*}} vector<4xi8>

@@ -1,7 +1,7 @@
 // RUN: tilewright-opt %s --tw-cpu-expand-contractions=amx=true --canonicalize | FileCheck %s
 
 // A is stored k x rows: 256 of the 512 k of 64 rows at a time are transposed, 16 rows by 16 pairs of k, and multiplied
-// into C, which begins with zero. No element is loaded by itself.
+// into C, which begins with zero. No element is loaded separately.
 // CHECK-LABEL: func private @turned
 // CHECK: %[[ROWS:.*]] = memref.alloca() {alignment = 64 : i64} : memref<64x288xbf16>
 // CHECK: vector.store %{{.*}}, %arg2

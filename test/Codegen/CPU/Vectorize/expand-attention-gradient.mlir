@@ -29,7 +29,7 @@ func.func private @one_tile(%q: memref<1x1x100x32xf32>, %k: memref<1x1x128x32xf3
   return
 }
 
-// Causal: a block of keys begins with the first block of rows that sees one of its keys. With an additive mask, exp is
+// Causal: a block of keys begins with the first block of rows that attends to its keys. With an additive mask, exp is
 // used. For pairs, tiles have the type of the pairs and are packed; the operand that multiplies them is transposed.
 // CHECK-LABEL: func private @causal
 // CHECK: scf.for %[[KB:.*]] = %{{.*}} to %{{.*}} step %c256

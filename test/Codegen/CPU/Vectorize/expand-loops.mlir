@@ -48,7 +48,7 @@ func.func private @scan_columns(%x: memref<4x33xf32>, %y: memref<4x33xf32>) attr
 
 // -----
 
-// A maximum is associative: of 1, 2, 4, 8 and 16 elements, and then with the maximum of the elements before.
+// A running maximum is exact in any order: maxima of 1, 2, 4, 8 and 16 elements, and then the maximum with the previous result.
 // CHECK-LABEL: func.func private @scan_row
 // CHECK: scf.for %{{.*}} = %c0{{.*}} to %c32{{.*}} step %c16{{.*}} iter_args(%[[BEFORE:.*]] = %{{.*}}) -> (vector<16xf32>)
 // CHECK: vector.shuffle %{{.*}} [0, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30]
