@@ -77,7 +77,7 @@ public:
   public:
     explicit Access(ForkSafe &owner) : owner(owner) {
       if (owner.mutex.lock())
-        new (&owner.value) T; // what the old one points to is given up
+        new (&owner.value) T; // what the old object refers to is leaked
     }
     ~Access() { owner.mutex.unlock(); }
     Access(const Access &) = delete;

@@ -150,8 +150,8 @@ private:
     return permute && ours.contains(permute) ? permute : PermuteOp();
   }
 
-  /// Returns an operand that broadcasts (by numpy's rule) to rank `order.size()` in the other order, from which `order`
-  /// leads back. If `cost` is set, only counts the permutes of whole tensors that this takes.
+  /// Returns an operand that broadcasts (by numpy's rule) to rank `order.size()` in the other order. A permute by
+  /// `order` restores the user's order. If `cost` is set, only counts the permutes of whole tensors that this requires.
   Value inOrder(Location loc, Value operand, ArrayRef<int64_t> order, unsigned *cost) {
     if (auto permute = operand.getDefiningOp<PermuteOp>(); permute && permute.getPermutation() == order)
       return cost ? operand : permute.getInput();
@@ -186,7 +186,8 @@ private:
     return copy;
   }
 
-  /// Replaces `op` by `copy`, which computes the same in the other order, from which `order` leads back.
+  /// Replaces `op` by `copy`, which computes the same in the other order. A permute by `order` restores the user's
+  /// order.
   void replace(Operation *op, Operation *copy, ArrayRef<int64_t> order) {
     for (auto [from, to] : llvm::zip_equal(op->getResults(), copy->getResults()))
       if (!from.use_empty())

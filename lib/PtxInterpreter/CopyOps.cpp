@@ -46,7 +46,7 @@ void copy(Exec &e, const Instr &in) {
     }
     if (pending.read) {
       from[lane] = source;
-      // Fewer bytes than an access has: only the bytes that are read are checked for bounds.
+      // The copy reads fewer bytes than it writes: only the bytes that are read are checked for bounds.
       if (e.objectAt(source, pending.read) == nullptr) {
         e.locate(lane, global, source, pending.read, Access::Read);
         pending.read = 0;

@@ -25,8 +25,9 @@
 //   mma and wgmma may have `raster = 8`: blocks process tiles in bands of eight rows of tiles, column by column, so
 //   that concurrent blocks read fewer rows and columns of operands that do not fit the L2 cache.
 //   wgmma may have `in_turn = 4`: a block computes up to that many tiles one after the other, with numbers that differ
-//   by the size of the grid, and loads the next tile's operands while it stores. wgmma may have `cluster = 2`: two
-//   blocks, whose tiles are in the same column, each load a part of B's tile for both.
+//   by the size of the grid, and loads the next tile's operands while it stores.
+//   wgmma may have `cluster = 2`: two blocks, whose tiles are in the same column, each load a part of B's tile for
+//   both.
 // fma: a block computes a tile (M, N; K at a time) of a product of any type, each thread a smaller tile in registers.
 // attention: a block has rows of queries of one head, 16 per warp, and iterates over tiles of keys. In its gradient
 //   some blocks have rows of keys, and iterate over queries. With `consumers`, on sm_90, one warp group loads, and

@@ -216,7 +216,8 @@ private:
         [](OpBuilder &body, Location loc, ValueRange elements) { linalg::YieldOp::create(body, loc, elements[0]); });
   }
 
-  /// Combines the columns from `first` on of the source's row at `at` with those in `to`. `known`: commonInputs(at).
+  /// Combines the elements of the source's row at `at`, starting at column `first`, with `to`, and stores the results
+  /// there. `known` is the result of commonInputs(at).
   void meet(ArrayRef<Value> at, IRMapping known, int64_t first, Value to) {
     const int64_t width = typeOf(to).getShape().back();
     AffineMap along = builder.getMultiDimIdentityMap(1);

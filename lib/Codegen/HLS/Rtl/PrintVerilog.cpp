@@ -103,7 +103,7 @@ private:
     queues.push_back(std::move(queue));
   }
 
-  /// A task with its nests, before the banks are final.
+  /// A task with its nests. The numbers of banks are not final yet.
   struct PlannedTask {
     TaskOp task;
     std::string name;
