@@ -108,7 +108,7 @@ def test_report_names_functions_left_to_eager():
 
 def test_torch_logs_and_trace_contain_the_report(tmp_path):
     done = run(tmp_path, "program.py", TORCH_LOGS="tilewright", TORCH_TRACE=str(tmp_path / "trace"))
-    assert re.search(r"tilewright/report\.py.*\(inference\): \d+ nodes, 1 compiled", done.stderr)
+    assert re.search(r"tilewright/reports/report\.py.*\(inference\): \d+ nodes, 1 compiled", done.stderr)
     (trace,) = (tmp_path / "trace").iterdir()
     assert '"name": "tilewright_inference", "encoding": "json"' in trace.read_text()
 
