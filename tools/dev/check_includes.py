@@ -8,9 +8,12 @@ and the examples use include/tilewright alone. Tests may include any header.
 A pass is defined in the folder of the stage that runs it. Code generators may also run passes of earlier stages and of
 lib/Codegen/Common, never those of another target.
 
+The packages of python/tilewright import each other in one direction, too.
+
     python3 tools/dev/check_includes.py [repository]
 """
 
+import ast
 import re
 import sys
 from pathlib import Path
@@ -96,6 +99,17 @@ RUNS_PASSES_OF = {
     "lib/Driver": {"lib/Graph", "lib/Graph/Fixed", "lib/Verify"},
 }
 
+# Each package of python/tilewright with the packages that its modules import, lazily or not. Modules at the top may import all.
+PACKAGES = {
+    "options": set(),
+    "decompositions": set(),
+    "fx": {"decompositions", "options"},
+    "reports": {"fx", "options"},
+    "runtime": {"fx", "options", "reports"},
+    "dynamo": {"decompositions", "fx", "options", "reports", "runtime"},
+    "bench": {"dynamo", "reports"},
+}
+
 OURS = ("lib/", "dialects/", "tilewright/", "tools/", "python/", "test/")
 INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]')
 DEFINES = re.compile(r"^#define GEN_PASS_DEF_(\w+)", re.MULTILINE)
@@ -161,6 +175,24 @@ def wrong_owners(root: Path) -> list[str]:
     return found
 
 
+def wrong_imports(root: Path) -> list[str]:
+    """Returns a line for each import between packages of python/tilewright that PACKAGES does not allow."""
+    found = []
+    folder = root / "python" / "tilewright"
+    for path in sorted(folder.rglob("*.py")):
+        parts = path.relative_to(folder).with_suffix("").parts
+        if len(parts) == 1 and parts[0] not in PACKAGES:
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if not isinstance(node, ast.ImportFrom) or node.level != len(parts) or node.level == 0:
+                continue
+            for name in [node.module.split(".")[0]] if node.module else [alias.name for alias in node.names]:
+                if name in PACKAGES and name != parts[0] and name not in PACKAGES[parts[0]]:
+                    may = ", ".join(sorted(PACKAGES[parts[0]])) or "no other package"
+                    found.append(f"{path.relative_to(root).as_posix()}:{node.lineno}: {parts[0]} may not import {name}; it may import {may}")
+    return found
+
+
 def missing_folders(root: Path) -> list[str]:
     names = {*LIBRARIES, *RUNS_PASSES_OF, *(a for allowed in LIBRARIES.values() for a in allowed if a.startswith(("lib/", "dialects/")))}
     return [f"tools/dev/check_includes.py lists {name}, which does not exist" for name in sorted(names) if not (root / name).is_dir()]
@@ -168,8 +200,8 @@ def missing_folders(root: Path) -> list[str]:
 
 def main() -> int:
     root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parents[2]
-    found = missing_folders(root) + wrong_includes(root) + wrong_owners(root)
-    print("\n".join(found) if found else "check_includes: every library includes, and runs the passes of, only what it may")
+    found = missing_folders(root) + wrong_includes(root) + wrong_owners(root) + wrong_imports(root)
+    print("\n".join(found) if found else "check_includes: every library and package uses only what it may")
     return 1 if found else 0
 
 
