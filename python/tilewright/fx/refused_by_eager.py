@@ -123,7 +123,28 @@ def counted(*_, dtype=None, **__) -> str:
     return "it counts in bools" if dtype == torch.bool else ""
 
 
+def same_dtype(*positions: int) -> Callable[..., str]:
+    """Returns a rule: the tensors among the arguments at these positions have one dtype. Fake tensors of torch 2.13 accept
+    others."""
+
+    def rule(*values, **_) -> str:
+        dtypes = [values[p].dtype for p in positions if p < len(values) and isinstance(values[p], torch.Tensor)]
+        return f"its operands are {' and '.join(map(str, dtypes))}" if len(set(dtypes)) > 1 else ""
+
+    return rule
+
+
+def product_and_sum(x, a, b, *rest, **keywords) -> str:
+    """The term that is added may have another dtype if `out_dtype` gives the result one (aten/src/ATen/native/cuda/Blas.cpp)."""
+    wider = any(isinstance(value, torch.dtype) for value in (*rest, *keywords.values()))
+    return same_dtype(1, 2)(x, a, b) if wider else same_dtype(0, 1, 2)(x, a, b)
+
+
 RULES: dict[str, Callable[..., str]] = {
+    **dict.fromkeys(("mm", "bmm", "mv", "dot", "vdot", "linalg_cross", "_cdist_forward", "grid_sampler_2d", "grid_sampler_3d"), same_dtype(0, 1)),
+    **dict.fromkeys(("addmm", "addmv", "baddbmm", "addbmm"), product_and_sum),
+    "linear": same_dtype(0, 1, 2), "binary_cross_entropy": same_dtype(0, 1, 2), "index_copy": same_dtype(0, 3), "_embedding_bag": same_dtype(0, 6),
+    "_embedding_bag_forward_only": same_dtype(0, 6),
     "sub": difference, "rsub": difference, "pow": power, "max": least_or_most, "min": least_or_most, "amax": least_or_most, "amin": least_or_most,
     "argmax": place, "argmin": place, "topk": without_bools, "convolution": convolution, "native_batch_norm": batch_norm,
     "_native_batch_norm_legit": batch_norm, "_native_batch_norm_legit_functional": batch_norm, "_native_batch_norm_legit_no_training": batch_norm,
