@@ -307,7 +307,7 @@ def test_ptxas_reports_no_spills(arch, name, tmp_path):
     ptxas = find_ptxas()
     if not ptxas:
         pytest.skip("there is no ptxas: neither a CUDA root nor triton's wheel")
-    source = pathlib.Path(__file__).parents[1] / "Target" / "CUDA" / f"{name}.mlir"
+    source = pathlib.Path(__file__).parents[1] / "Codegen" / "NVPTX" / f"{name}.mlir"
     driver = PROGRAM
     ptx = tmp_path / "kernels.ptx"
     subprocess.run([driver, "compile", source, "--target=cuda", f"--arch={arch}", "--emit=ptx", "-o", ptx], check=True)

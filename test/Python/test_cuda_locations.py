@@ -28,7 +28,7 @@ def test_locations_change_no_code(name, tmp_path, monkeypatch):
     """Printed PTX has locations; cached and executed PTX does not."""
     monkeypatch.setenv("TILEWRIGHT_SAVE_LAUNCHES", str(tmp_path / "launches"))
     monkeypatch.setenv("TILEWRIGHT_CACHE", "0")
-    model = ROOT / "test" / "Target" / "CUDA" / f"{name}.mlir"
+    model = ROOT / "test" / "Codegen" / "NVPTX" / f"{name}.mlir"
     printed = subprocess.run([PROGRAM, "compile", model, "--target=cuda", "--emit=ptx"], check=True, capture_output=True, text=True, timeout=60).stdout
     subprocess.run([PROGRAM, "run", model, "--target=cuda", "--device=emulated"], check=True, capture_output=True, timeout=120)
     run = next((tmp_path / "launches").iterdir()) / "kernels.ptx"

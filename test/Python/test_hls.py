@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import tilewright
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-HEADERS = ROOT / "lib" / "Target" / "HLS" / "CheckHeaders"
+HEADERS = ROOT / "lib" / "Codegen" / "HLS" / "CheckHeaders"
 PROGRAM = pathlib.Path(tilewright.__file__).parents[2] / "bin" / "tilewright"
 sys.path.insert(0, str(ROOT / "test" / "Conformance" / "hls"))
 
@@ -314,7 +314,7 @@ def make(tmp_path, text):
 
 def test_design_with_reserved_tensor_names_passes_its_bench(tmp_path):
     """Keywords of C++, macros, functions that the printer calls, the helpers, and the test bench's own names."""
-    table = (ROOT / "lib" / "Target" / "HLS" / "Names.cpp").read_text()
+    table = (ROOT / "lib" / "Codegen" / "HLS" / "Names.cpp").read_text()
     words = re.findall(r'"(\w+)"', re.search(r"reserved\[\] = \{(.*?)\};", table, re.S)[1])
     words += ["NAN", "INFINITY", "linux", "unix", "model", "bench", "argc", "argv", "tasks", "expf", "nullptr", "decltype", "larger", "max_or_nan"]
     words = list(dict.fromkeys(words))

@@ -18,7 +18,7 @@ import pytest
 import tilewright
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-HEADERS = ROOT / "lib" / "Target" / "HLS" / "CheckHeaders"
+HEADERS = ROOT / "lib" / "Codegen" / "HLS" / "CheckHeaders"
 TOOL = pathlib.Path(tilewright.__file__).parents[2] / "bin" / "tilewright"
 FULL = bool(os.environ.get("TILEWRIGHT_TEST_FULL"))
 ROUNDINGS = ["AP_RND", "AP_RND_ZERO", "AP_RND_MIN_INF", "AP_RND_INF", "AP_RND_CONV", "AP_TRN", "AP_TRN_ZERO"]

@@ -25,7 +25,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 STAGES = ["--tw-stage-graph", "--tw-stage-structured", "--tw-stage-tiled", "--tw-stage-vector", "--tw-stage-cpu"]
-FOLDERS = ["Graph", "Structured", "Tiled", "Vector", "HLS", "Plan", "Tile", "Pipelines", "Runtime", "Target", "Tools"]
+FOLDERS = ["Graph", "Kernels", "Codegen", "Plan", "Dialects", "Pipelines", "Verify", "Tools"]
 BATCH = 25  # files per process of tilewright-opt
 LIMIT = 120  # seconds for a process
 
