@@ -1,8 +1,6 @@
 //===- LowerStructured.cpp - from the structured stage to code --------------------------------------===//
 #include "lib/Driver/LowerStructured.h"
 #include "lib/Driver/RunPasses.h"
-#include "tilewright/Passes.h"
-#include "tilewright/StageContract.h"
 
 using namespace mlir;
 
@@ -11,17 +9,13 @@ namespace tilewright {
 llvm::Error lowerStructured(ModuleOp module, Target &target, const Options &options, bool onlyTiled) {
   PassManager pm(module.getContext(), ModuleOp::getOperationName());
   pm.enableVerifier(verifiesStages());
-  auto verify = [&](StringRef stage) {
-    if (verifiesStages())
-      pm.addPass(createVerifyStage({stage.str(), target.dialectsAfter(stage)}));
-  };
   target.buildTiled(pm, options);
-  verify("tiled");
+  verifyAfter(pm, target, "tiled");
   if (!onlyTiled) {
     target.buildVector(pm, options);
-    verify("vector");
+    verifyAfter(pm, target, "vector");
     target.buildLowering(pm, options);
-    verify("target");
+    verifyAfter(pm, target, "target");
   }
   std::optional<std::string> text = errorsOf(pm, module);
   if (!text)

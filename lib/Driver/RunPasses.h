@@ -5,6 +5,9 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"
+#include "tilewright/Passes.h"
+#include "tilewright/StageContract.h"
+#include "tilewright/Target.h"
 #include <optional>
 #include <string>
 
@@ -19,6 +22,12 @@ inline std::optional<std::string> errorsOf(mlir::PassManager &pm, mlir::ModuleOp
       text += (text.empty() ? "" : "\n") + diagnostic.str();
   });
   return succeeded(pm.run(module)) ? std::nullopt : std::optional(std::move(text));
+}
+
+/// Adds the verifier of the contract of `stage`, which has just been built, if stages are verified.
+inline void verifyAfter(mlir::OpPassManager &pm, const Target &target, llvm::StringRef stage) {
+  if (verifiesStages())
+    pm.addPass(createVerifyStage({stage.str(), target.dialectsAfter(stage)}));
 }
 
 } // namespace tilewright

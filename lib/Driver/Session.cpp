@@ -5,6 +5,7 @@
 #include "lib/Driver/CheckReference.h"
 #include "lib/Driver/CompileCache.h"
 #include "lib/Driver/GraphIR.h"
+#include "lib/Driver/RunPasses.h"
 #include "lib/Plan/PlanFromIR.h"
 #include "lib/Verify/StageIR.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -115,24 +116,19 @@ std::vector<Stage> stagesOf(Target &target, const Options &options) {
   stages.push_back({"tiled", [&](OpPassManager &pm) { target.buildTiled(pm, options); }});
   stages.push_back({"vector", [&](OpPassManager &pm) { target.buildVector(pm, options); }});
   stages.push_back({"target", [&](OpPassManager &pm) { target.buildLowering(pm, options); }});
-  if (verifiesStages())
-    for (Stage &stage : stages)
-      stage.build = [build = std::move(stage.build), name = stage.name, &target](OpPassManager &pm) mutable {
-        build(pm);
-        pm.addPass(createVerifyStage({name.str(), target.dialectsAfter(name)}));
-      };
   auto done = llvm::find_if(stages, [&](const Stage &stage) { return stage.name == options.startAt; });
   if (done != stages.end())
     stages.erase(stages.begin(), done + 1);
   return stages;
 }
 
-llvm::Error runStage(ModuleOp module, Stage &stage, std::vector<std::string> &warnings) {
+llvm::Error runStage(ModuleOp module, const Target &target, Stage &stage, std::vector<std::string> &warnings) {
   MLIRContext &context = *module.getContext();
   ErrorText errors(context, warnings);
   PassManager pm(&context, ModuleOp::getOperationName());
   pm.enableVerifier(verifiesStages());
   stage.build(pm);
+  verifyAfter(pm, target, stage.name);
   enterStage(stage.name);
   if (succeeded(pm.run(module)))
     return llvm::Error::success();
@@ -247,7 +243,7 @@ llvm::Error Session::lowerHere(ModuleOp module, StringRef stage, const Options &
                                    "', at whose end this IR was saved");
   for (Stage &step : stagesOf(**target, options)) {
     std::vector<std::string> warnings;
-    llvm::Error failed = runStage(module, step, warnings);
+    llvm::Error failed = runStage(module, **target, step, warnings);
     for (const std::string &warning : warnings)
       llvm::errs() << "tilewright: warning: " << warning << "\n";
     if (failed)
@@ -283,7 +279,7 @@ llvm::Expected<std::shared_ptr<Program>> Session::compileHere(ModuleOp module, c
   size_t number = 0;
   for (Stage &stage : stagesOf(*target, options)) {
     auto start = Clock::now();
-    if (llvm::Error failed = runStage(module, stage, report.warnings))
+    if (llvm::Error failed = runStage(module, *target, stage, report.warnings))
       return std::move(failed);
     report.stageMilliseconds.push_back({stage.name.str(), since(start)});
     if (llvm::Error failed = dump(module, dumpFolder, ++number, stage.name))

@@ -19,6 +19,9 @@ struct StageDialects {
 /// One element per stage, in order, except for the runtime stage, which has no IR.
 llvm::ArrayRef<StageDialects> stageDialects();
 
+/// Returns the element of `stage`; null if there is no such stage.
+const StageDialects *dialectsOf(llvm::StringRef stage);
+
 } // namespace tilewright
 
 #endif

@@ -45,19 +45,19 @@ llvm::Error checkConstants(ModuleOp module) {
 }
 
 /// Checks that there is @main, or from the vector stage on a plan.
-llvm::Error checkModel(ModuleOp module, StringRef stage) {
-  const bool planned = stage == "vector" || stage == "target";
+llvm::Error checkModel(ModuleOp module, const StageDialects &stage) {
+  const bool planned = stage.has("tw_plan");
   if (planned ? !module.getOps<plan::ProgramOp>().empty() : module.lookupSymbol<func::FuncOp>("main") != nullptr)
     return llvm::Error::success();
   return llvm::createStringError("the module has no %s: this is not IR of the end of stage '%s'",
-                                 planned ? "tw_plan.program" : "function @main", stage.str().c_str());
+                                 planned ? "tw_plan.program" : "function @main", stage.stage.data());
 }
 
 } // namespace
 
 llvm::Error checkStageIR(ModuleOp module, StringRef stage) {
-  const auto *expected = llvm::find_if(stageDialects(), [&](const StageDialects &each) { return each.stage == stage; });
-  if (expected == stageDialects().end()) {
+  const StageDialects *expected = dialectsOf(stage);
+  if (!expected) {
     SmallVector<StringRef> known =
         llvm::map_to_vector(stageDialects(), [](const StageDialects &each) -> StringRef { return each.stage; });
     return llvm::createStringError("cannot start at '%s': IR can be continued from the end of %s", stage.str().c_str(),
@@ -84,7 +84,7 @@ llvm::Error checkStageIR(ModuleOp module, StringRef stage) {
         stage.str().c_str());
   if (llvm::Error failed = checkConstants(module))
     return failed;
-  return checkModel(module, stage);
+  return checkModel(module, *expected);
 }
 
 } // namespace tilewright

@@ -42,6 +42,11 @@ ArrayRef<StageDialects> stageDialects() {
   return table;
 }
 
+const StageDialects *dialectsOf(StringRef stage) {
+  const auto *found = llvm::find_if(stageDialects(), [&](const StageDialects &each) { return each.stage == stage; });
+  return found == stageDialects().end() ? nullptr : found;
+}
+
 bool verifiesStages() {
   if (const char *value = std::getenv("TILEWRIGHT_VERIFY"))
     return StringRef(value) != "0";
@@ -54,9 +59,8 @@ struct VerifyStage : impl::VerifyStageBase<VerifyStage> {
   using Base::Base;
 
   void runOnOperation() override {
-    const auto *contract =
-        llvm::find_if(stageDialects(), [&](const StageDialects &each) { return each.stage == stage; });
-    if (contract == stageDialects().end()) {
+    const StageDialects *contract = dialectsOf(stage);
+    if (!contract) {
       getOperation()->emitOpError() << "cannot be verified: there is no stage '" << stage << "'";
       return signalPassFailure();
     }
@@ -109,17 +113,17 @@ private:
     if (programs.size() != 1)
       return getOperation()->emitOpError()
              << "has " << programs.size() << " plans after stage '" << stage << "', not one";
-    WalkResult launches = programs.front()->walk([&](Operation *op) {
-      auto kernel = op->getAttrOfType<FlatSymbolRefAttr>("kernel");
-      if (!kernel || SymbolTable::lookupSymbolIn(getOperation(), kernel))
+    const SymbolTable symbols(getOperation());
+    WalkResult launches = programs.front().walk([&](plan::LaunchOp launch) {
+      if (symbols.lookup(launch.getKernel()))
         return WalkResult::advance();
-      op->emitOpError() << "launches " << kernel << ", which the module lacks";
+      launch.emitOpError() << "launches " << launch.getKernelAttr() << ", which the module lacks";
       return WalkResult::interrupt();
     });
     if (launches.wasInterrupted())
       return failure();
     WalkResult tensors = getOperation()->walk<WalkOrder::PreOrder>([&](Operation *op) {
-      if (op->getParentOfType<plan::ProgramOp>() || isa<plan::ProgramOp>(op))
+      if (isa<plan::ProgramOp>(op))
         return WalkResult::skip();
       auto isTensor = [](Type type) { return isa<TensorType>(type); };
       auto function = dyn_cast<func::FuncOp>(op);
