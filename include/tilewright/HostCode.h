@@ -50,6 +50,9 @@ llvm::Expected<std::string> emitHostArtifact(mlir::ModuleOp module, const Option
 /// Returns the kernels of `module` in assembly language.
 llvm::Expected<std::string> printHostAssembly(mlir::ModuleOp module, const Options &options);
 
+/// Returns the kernels of `module`, which are llvm functions for any target, as LLVM IR before LLVM optimizes it.
+llvm::Expected<std::string> printLLVM(mlir::ModuleOp module);
+
 /// Links the artifact's code into this process and binds its plan to it.
 llvm::Expected<std::shared_ptr<Program>> loadHostArtifact(llvm::StringRef artifact, const Options &options);
 

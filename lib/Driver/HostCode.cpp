@@ -317,6 +317,18 @@ llvm::Expected<std::string> printHostAssembly(ModuleOp module, const Options &op
   return runtime::compileToAssembly(std::move(translated), **target, codegen);
 }
 
+llvm::Expected<std::string> printLLVM(ModuleOp module) {
+  llvm::LLVMContext context;
+  std::string problem;
+  ScopedDiagnosticHandler handler(module.getContext(), [&](Diagnostic &diagnostic) { problem = diagnostic.str(); });
+  std::unique_ptr<llvm::Module> translated = translateModuleToLLVMIR(withoutPlan(module).get(), context);
+  if (!translated)
+    return llvm::createStringError("this target has no LLVM IR: " + problem);
+  std::string text;
+  llvm::raw_string_ostream(text) << *translated;
+  return text;
+}
+
 llvm::Expected<std::shared_ptr<Program>> loadHostArtifact(llvm::StringRef artifact, const Options &options) {
   llvm::Expected<runtime::MachineDescription> machine = describe(options.cpu);
   if (!machine)

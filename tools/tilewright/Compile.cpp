@@ -17,18 +17,17 @@
 #include "ModelFile.h"
 #include "OutputKind.h"
 #include "Progress.h"
+#include "ThreadsFlag.h"
 #include "Tune.h"
 #include "tilewright/Compiler.h"
 #include "tilewright/FixedPoint.h"
+#include "tilewright/HostCode.h"
 #include "tilewright/Library.h"
 #include "tilewright/Pipelines.h"
 #include "tilewright/Target.h"
 
 #include "mlir/Support/FileUtilities.h"
-#include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/IR/LLVMContext.h"
-#include "llvm/IR/Module.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -113,7 +112,7 @@ struct CompileFlags {
       "deterministic",
       cl::desc("use only tuned schedules with which results are bitwise equal to those of the default schedules"),
       cl::cat(category)};
-  cl::opt<int> threads{"threads", cl::desc("threads to plan for (default: all)"), cl::init(0), cl::cat(category)};
+  ThreadsFlag threads{category};
   cl::opt<std::string> output{"o",
                               cl::desc("output file (default: standard output); for a library its folder, or its file, "
                                        "next to which the header and the manifest are written"),
@@ -133,34 +132,16 @@ int fail(const llvm::Twine &text) {
 
 /// Returns the path of a library's files without suffix. If -o is a folder (it ends in / or exists), the name is the
 /// input's; otherwise the files are next to the file that -o names.
-std::string libraryPath(llvm::StringRef output, llvm::StringRef input) {
+std::string libraryPath(llvm::StringRef output, llvm::StringRef input, LibraryOptions::Kind kind) {
   namespace path = llvm::sys::path;
   llvm::SmallString<128> result(output);
-  if (output == "-" || output.ends_with("/") || llvm::sys::fs::is_directory(output)) {
+  if (output == "-" || isFolder(output)) {
     result = output == "-" ? "" : output;
     path::append(result, input == "-" ? "model" : path::stem(input));
-  } else if (llvm::is_contained({".so", ".a", ".o"}, path::extension(output))) {
+  } else if (path::extension(output) == suffixOf(kind)) {
     path::replace_extension(result, "");
   }
   return result.str().str();
-}
-
-/// Returns `module`, the IR after the stage target, as LLVM IR before LLVM optimizes it. Errors: a target whose last
-/// dialect is not llvm.
-llvm::Expected<std::string> printLLVM(ModuleOp module) {
-  OwningOpRef<ModuleOp> kernels = cast<ModuleOp>(module->clone());
-  for (Operation &op : llvm::make_early_inc_range(*kernels->getBody()))
-    if (op.getName().getDialectNamespace() == "tw_plan")
-      op.erase();
-  llvm::LLVMContext context;
-  std::string problem;
-  ScopedDiagnosticHandler handler(module.getContext(), [&](Diagnostic &diagnostic) { problem = diagnostic.str(); });
-  std::unique_ptr<llvm::Module> translated = translateModuleToLLVMIR(*kernels, context);
-  if (!translated)
-    return llvm::createStringError("this target has no LLVM IR: " + problem);
-  std::string text;
-  llvm::raw_string_ostream(text) << *translated;
-  return text;
 }
 
 } // namespace
@@ -174,8 +155,8 @@ int runCompile(int argc, const char *const *argv) {
     return 2;
 
   // Report wrong flags before the file is read.
-  if (flags.threads < 0)
-    return fail("--threads=" + llvm::Twine(flags.threads) + ": a number of threads is positive, or 0 for all");
+  if (std::string wrong = flags.threads.problem(); !wrong.empty())
+    return fail(wrong);
   std::string problem;
   Target *target = findTarget(flags.target, problem);
   if (!target)
@@ -271,7 +252,7 @@ int runCompile(int argc, const char *const *argv) {
   if (kind) {
     LibraryOptions library;
     library.kind = *kind;
-    library.path = libraryPath(flags.output, flags.input);
+    library.path = libraryPath(flags.output, flags.input, *kind);
     library.externalWeights = flags.weights == "external";
     library.weights = model->weights();
     library.progress = tell;

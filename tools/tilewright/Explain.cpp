@@ -10,6 +10,7 @@
 #include "Commands.h"
 #include "ModelFile.h"
 #include "RunInputs.h"
+#include "ThreadsFlag.h"
 #include "tilewright/Target.h"
 
 #include "mlir/Support/FileUtilities.h"
@@ -59,7 +60,7 @@ struct ExplainFlags {
       cl::value_desc("file"), cl::cat(category)};
   cl::alias schedule{"schedule", cl::desc("the same as --schedule-file"), cl::aliasopt(scheduleFile),
                      cl::cat(category)};
-  cl::opt<int> threads{"threads", cl::desc("threads to plan for (default: all)"), cl::init(0), cl::cat(category)};
+  ThreadsFlag threads{category};
 };
 
 int failExplain(const llvm::Twine &text) {
@@ -196,8 +197,8 @@ int runExplain(int argc, const char *const *argv) {
   if (!cl::ParseCommandLineOptions(argc, argv, "Reports how a model was compiled.\n", &llvm::errs()))
     return 2;
   // Report wrong flags before the model is compiled.
-  if (flags.threads < 0)
-    return failExplain("--threads=" + llvm::Twine(flags.threads) + ": a number of threads is positive, or 0 for all");
+  if (std::string wrong = flags.threads.problem(); !wrong.empty())
+    return failExplain(wrong);
   std::string against, problem;
   if (!flags.against.empty()) {
     if (flags.html.empty())

@@ -9,6 +9,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
+#include <vector>
 
 namespace tilewright::driver {
 namespace {
@@ -43,17 +44,13 @@ llvm::Expected<llvm::StringRef> plainName(llvm::StringRef emit, llvm::StringRef 
   return emit;
 }
 
-/// Returns the row of the suffix of `output`; null if it has none that is known.
-const Suffix *suffixRow(llvm::StringRef output) {
-  const llvm::StringRef suffix = llvm::sys::path::extension(output);
+/// Returns the row of a suffix; null if the suffix is not known.
+const Suffix *rowOf(llvm::StringRef suffix) {
   const Suffix *row = llvm::find_if(suffixes, [&](const Suffix &each) { return each.suffix == suffix; });
   return row == std::end(suffixes) ? nullptr : row;
 }
 
-bool isFolder(llvm::StringRef output) { return output.ends_with("/") || llvm::sys::fs::is_directory(output); }
-
-} // namespace
-
+/// Returns the values that --emit accepts.
 std::vector<std::string> emitNames() {
   std::vector<std::string> all(stageNames().begin(), stageNames().end());
   all.push_back("asm");
@@ -64,10 +61,15 @@ std::vector<std::string> emitNames() {
   return all;
 }
 
+} // namespace
+
+bool isFolder(llvm::StringRef output) { return output.ends_with("/") || llvm::sys::fs::is_directory(output); }
+
 llvm::Expected<OutputKind> chooseOutput(llvm::StringRef emit, llvm::StringRef output, llvm::StringRef target,
                                         bool writesFolders) {
-  const Suffix *row = output == "-" || isFolder(output) ? nullptr : suffixRow(output);
-  const llvm::StringRef suffix = llvm::sys::path::extension(output);
+  // The suffix of a file's name; empty for a folder and for the standard output.
+  const llvm::StringRef suffix = output == "-" || isFolder(output) ? "" : llvm::sys::path::extension(output);
+  const Suffix *row = rowOf(suffix);
   OutputKind kind;
   if (emit.empty() && writesFolders) {
     if (row && row->target != target && row->suffix != ".mlir")
@@ -76,7 +78,7 @@ llvm::Expected<OutputKind> chooseOutput(llvm::StringRef emit, llvm::StringRef ou
     kind.isFolder = !row;
     kind.emit = row ? row->emit.str() : "target";
   } else if (emit.empty()) {
-    if (!row && output != "-" && !isFolder(output) && !suffix.empty()) {
+    if (!row && !suffix.empty()) {
       auto known = llvm::map_to_vector(suffixes, [](const Suffix &each) { return each.suffix.str(); });
       return failed("-o " + output + ": the suffix " + suffix + " does not say what to write; use one of " +
                     llvm::join(known, ", ") + ", or name it with --emit");

@@ -7,7 +7,6 @@
 #include "llvm/Support/Error.h"
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace tilewright::driver {
 
@@ -22,8 +21,8 @@ struct OutputKind {
   bool isLLVM() const { return emit == "ll"; }
 };
 
-/// Returns the values that --emit accepts.
-std::vector<std::string> emitNames();
+/// Returns true if the value of -o is a folder: it ends in a slash, or a folder of this name exists.
+bool isFolder(llvm::StringRef output);
 
 /// Returns the kind that --emit names or, without --emit, the one that the suffix of -o chooses: .so, .a and .o are
 /// libraries, .s is assembly, .ptx and .cpp are the languages of cuda and hls, .ll is LLVM IR, and .mlir is the IR

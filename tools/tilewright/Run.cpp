@@ -14,6 +14,7 @@
 #include "LibraryCall.h"
 #include "RunInputs.h"
 #include "RunResults.h"
+#include "ThreadsFlag.h"
 #include "dialects/Graph/Graph.h"
 #include "tilewright/Compiler.h"
 #include "tilewright/NumberText.h"
@@ -63,7 +64,7 @@ struct RunFlags {
                                     cl::value_desc("file"), cl::cat(category)};
   cl::alias schedule{"schedule", cl::desc("the same as --schedule-file"), cl::aliasopt(scheduleFile),
                      cl::cat(category)};
-  cl::opt<int> threads{"threads", cl::desc("threads to run on (default: all)"), cl::init(0), cl::cat(category)};
+  ThreadsFlag threads{category, "threads to run on (default: all)"};
   cl::opt<int> seed{"seed", cl::desc("seed of the random inputs (default: 0)"), cl::init(0), cl::cat(category)};
   cl::list<int64_t> sizes{"sizes", cl::desc("values of the symbolic sizes, in order (default: 8, within their ranges)"),
                           cl::CommaSeparated, cl::value_desc("n,n..."), cl::cat(category)};
@@ -203,8 +204,8 @@ int runRun(int argc, const char *const *argv) {
   if (!cl::ParseCommandLineOptions(argc, argv, "Compiles a model and calls it on given or random inputs.\n",
                                    &llvm::errs()))
     return 2;
-  if (flags.threads < 0)
-    return failRun("--threads=" + llvm::Twine(flags.threads) + ": a number of threads is positive, or 0 for all");
+  if (std::string wrong = flags.threads.problem(); !wrong.empty())
+    return failRun(wrong);
   if (flags.repeat < 0 || (flags.repeat == 0 && flags.repeat.getNumOccurrences()))
     return failRun("--repeat=" + llvm::Twine(flags.repeat) + ": a number of calls is positive");
   if (!flags.output.empty()) {

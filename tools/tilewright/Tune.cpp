@@ -16,6 +16,7 @@
 #include "Commands.h"
 #include "ModelFile.h"
 #include "PythonPart.h"
+#include "ThreadsFlag.h"
 #include "dialects/Graph/Graph.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tilewright/JsonText.h"
@@ -68,7 +69,7 @@ struct TuneFlags {
                            cl::init("native"), cl::value_desc("name"), cl::cat(category)};
   cl::opt<std::string> target{"target", cl::desc("the target to tune for (default: cpu)"), cl::init("cpu"),
                               cl::value_desc("name"), cl::cat(category)};
-  cl::opt<int> threads{"threads", cl::desc("threads to plan for (default: all)"), cl::init(0), cl::cat(category)};
+  ThreadsFlag threads{category};
   cl::list<int64_t> sizes{"sizes",
                           cl::desc("values of the symbolic sizes, in order, that are measured first (default: 8, "
                                    "within their ranges); other classes of sizes follow"),
@@ -480,8 +481,8 @@ int runTune(int argc, const char *const *argv) {
                                    "Searches schedules for the kernels of a model, and stores the best as records.\n",
                                    &llvm::errs()))
     return 2;
-  if (flags.threads < 0)
-    return failTune("--threads=" + llvm::Twine(flags.threads) + ": a number of threads is positive, or 0 for all");
+  if (std::string wrong = flags.threads.problem(); !wrong.empty())
+    return failTune(wrong);
   if (flags.worker)
     return runTuneWorker();
   if (!flags.replayTables.empty())

@@ -1,0 +1,25 @@
+//===- ThreadsFlag.h - the flag --threads, which several commands have ----------------===//
+#ifndef TILEWRIGHT_TOOLS_TILEWRIGHT_THREADSFLAG_H
+#define TILEWRIGHT_TOOLS_TILEWRIGHT_THREADSFLAG_H
+
+#include "llvm/Support/CommandLine.h"
+#include <string>
+
+namespace tilewright::driver {
+
+/// A number of threads; 0, the default, means all threads that the process may use.
+class ThreadsFlag : public llvm::cl::opt<int> {
+public:
+  explicit ThreadsFlag(llvm::cl::OptionCategory &category, llvm::StringRef help = "threads to plan for (default: all)")
+      : opt("threads", llvm::cl::desc(help), llvm::cl::init(0), llvm::cl::cat(category)) {}
+
+  /// Returns what is wrong with the value; empty if it is valid.
+  std::string problem() const {
+    const int count = getValue();
+    return count < 0 ? "--threads=" + std::to_string(count) + ": a number of threads is positive, or 0 for all" : "";
+  }
+};
+
+} // namespace tilewright::driver
+
+#endif
