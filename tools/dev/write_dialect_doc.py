@@ -115,6 +115,10 @@ def sections() -> dict[str, list[str]]:
     return found
 
 
+def names_of_passes() -> list[str]:
+    return [name for names in sections().values() for name in names]
+
+
 def comments() -> dict[str, str]:
     """Returns the comment at the beginning of each pass's source file."""
     names = dict(re.findall(r"^def (\w+) : Pass<\"([\w-]+)\"", (ROOT / "include/tilewright/Passes.td").read_text(), re.MULTILINE))
