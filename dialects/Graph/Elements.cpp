@@ -10,12 +10,6 @@ using namespace mlir;
 
 namespace tilewright::graph {
 
-static bool takesFloatsOnly(Operation *op) {
-  return isa<ExpOp, Exp2Op, Expm1Op, LogOp, Log2Op, Log10Op, Log1pOp, SqrtOp, RsqrtOp, ReciprocalOp, SinOp, CosOp,
-             TanOp, AsinOp, AcosOp, AtanOp, SinhOp, CoshOp, TanhOp, AsinhOp, AcoshOp, AtanhOp, ErfOp, ErfcOp,
-             SigmoidOp, SiluOp, GeluOp, GeluTanhOp, DivOp, Atan2Op>(op);
-}
-
 bool hasMeaning(Operation *op, Type element) {
   if (isa<WhereOp, CastOp, QuantizeOp, DequantizeOp>(op))
     return true;
@@ -27,7 +21,7 @@ bool hasMeaning(Operation *op, Type element) {
   if (element.isInteger(1) && isa<DivTruncOp, DivFloorOp, FmodOp, RemainderOp, NegOp, FloorOp, CeilOp, RoundOp, TruncOp,
                                   ShiftLeftOp, ShiftRightOp>(op))
     return false;
-  return !takesFloatsOnly(op);
+  return !op->hasTrait<FloatsOnly>();
 }
 
 } // namespace tilewright::graph

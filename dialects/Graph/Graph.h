@@ -22,6 +22,9 @@ template <typename ConcreteType> class Elementwise : public mlir::OpTrait::Trait
 public:
   static mlir::LogicalResult verifyTrait(mlir::Operation *op) { return verifyElementwise(op); }
 };
+
+/// Marks the elementwise ops that are defined for floats alone.
+template <typename ConcreteType> class FloatsOnly : public mlir::OpTrait::TraitBase<ConcreteType, FloatsOnly> {};
 } // namespace tilewright::graph
 
 #include "dialects/Graph/GraphDialect.h.inc"

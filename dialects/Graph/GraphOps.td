@@ -67,47 +67,53 @@ def TW_ElementwiseOps : OpDocGroup {
 }
 
 /// The base class of all elementwise ops. `what` describes the operation on scalars.
-class TW_Elementwise<string mnemonic, dag ins, string what> : TW_Op<mnemonic, [DeclareOpTrait<"Elementwise">]>,
-    Arguments<ins>, Results<(outs TW_Tensor:$result)> {
+class TW_Elementwise<string mnemonic, dag ins, string what, list<Trait> traits = []>
+    : TW_Op<mnemonic, !listconcat([DeclareOpTrait<"Elementwise">], traits)>,
+      Arguments<ins>, Results<(outs TW_Tensor:$result)> {
   let summary = what;
   let opDocGroup = TW_ElementwiseOps;
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
 }
 class TW_Unary<string mnemonic, string what> : TW_Elementwise<mnemonic, (ins TW_Tensor:$input), what>;
-class TW_Binary<string mnemonic, string what> : TW_Elementwise<mnemonic, (ins TW_Tensor:$lhs, TW_Tensor:$rhs), what>;
-
+class TW_Binary<string mnemonic, string what, list<Trait> traits = []>
+    : TW_Elementwise<mnemonic, (ins TW_Tensor:$lhs, TW_Tensor:$rhs), what, traits>;
+/// A function that is defined for floats alone: integers are converted before. Those with a function in C's math
+/// library have a row in ScalarFunctions.def.
+def FloatsOnly : DeclareOpTrait<"FloatsOnly">;
+class TW_UnaryOfFloats<string mnemonic, string what>
+    : TW_Elementwise<mnemonic, (ins TW_Tensor:$input), what, [FloatsOnly]>;
 
 def TW_AbsOp : TW_Unary<"abs", "|x|">;
 def TW_NegOp : TW_Unary<"neg", "-x">;
-def TW_ExpOp : TW_Unary<"exp", "e^x">;
-def TW_Exp2Op : TW_Unary<"exp2", "2^x">;
-def TW_Expm1Op : TW_Unary<"expm1", "e^x - 1">;
-def TW_LogOp : TW_Unary<"log", "natural logarithm">;
-def TW_Log2Op : TW_Unary<"log2", "base-2 logarithm">;
-def TW_Log10Op : TW_Unary<"log10", "base-10 logarithm">;
-def TW_Log1pOp : TW_Unary<"log1p", "log(1 + x)">;
-def TW_SqrtOp : TW_Unary<"sqrt", "square root">;
-def TW_RsqrtOp : TW_Unary<"rsqrt", "1 / sqrt(x)">;
-def TW_ReciprocalOp : TW_Unary<"reciprocal", "1 / x">;
-def TW_SinOp : TW_Unary<"sin", "sine of radians">;
-def TW_CosOp : TW_Unary<"cos", "cosine of radians">;
-def TW_TanOp : TW_Unary<"tan", "tangent of radians">;
-def TW_AsinOp : TW_Unary<"asin", "arc sine">;
-def TW_AcosOp : TW_Unary<"acos", "arc cosine">;
-def TW_AtanOp : TW_Unary<"atan", "arc tangent">;
-def TW_SinhOp : TW_Unary<"sinh", "hyperbolic sine">;
-def TW_CoshOp : TW_Unary<"cosh", "hyperbolic cosine">;
-def TW_TanhOp : TW_Unary<"tanh", "hyperbolic tangent">;
-def TW_AsinhOp : TW_Unary<"asinh", "inverse hyperbolic sine">;
-def TW_AcoshOp : TW_Unary<"acosh", "inverse hyperbolic cosine">;
-def TW_AtanhOp : TW_Unary<"atanh", "inverse hyperbolic tangent">;
-def TW_ErfOp : TW_Unary<"erf", "error function of Gauss">;
-def TW_ErfcOp : TW_Unary<"erfc", "1 - erf(x)">;
-def TW_SigmoidOp : TW_Unary<"sigmoid", "1 / (1 + e^-x)">;
+def TW_ExpOp : TW_UnaryOfFloats<"exp", "e^x">;
+def TW_Exp2Op : TW_UnaryOfFloats<"exp2", "2^x">;
+def TW_Expm1Op : TW_UnaryOfFloats<"expm1", "e^x - 1">;
+def TW_LogOp : TW_UnaryOfFloats<"log", "natural logarithm">;
+def TW_Log2Op : TW_UnaryOfFloats<"log2", "base-2 logarithm">;
+def TW_Log10Op : TW_UnaryOfFloats<"log10", "base-10 logarithm">;
+def TW_Log1pOp : TW_UnaryOfFloats<"log1p", "log(1 + x)">;
+def TW_SqrtOp : TW_UnaryOfFloats<"sqrt", "square root">;
+def TW_RsqrtOp : TW_UnaryOfFloats<"rsqrt", "1 / sqrt(x)">;
+def TW_ReciprocalOp : TW_UnaryOfFloats<"reciprocal", "1 / x">;
+def TW_SinOp : TW_UnaryOfFloats<"sin", "sine of radians">;
+def TW_CosOp : TW_UnaryOfFloats<"cos", "cosine of radians">;
+def TW_TanOp : TW_UnaryOfFloats<"tan", "tangent of radians">;
+def TW_AsinOp : TW_UnaryOfFloats<"asin", "arc sine">;
+def TW_AcosOp : TW_UnaryOfFloats<"acos", "arc cosine">;
+def TW_AtanOp : TW_UnaryOfFloats<"atan", "arc tangent">;
+def TW_SinhOp : TW_UnaryOfFloats<"sinh", "hyperbolic sine">;
+def TW_CoshOp : TW_UnaryOfFloats<"cosh", "hyperbolic cosine">;
+def TW_TanhOp : TW_UnaryOfFloats<"tanh", "hyperbolic tangent">;
+def TW_AsinhOp : TW_UnaryOfFloats<"asinh", "inverse hyperbolic sine">;
+def TW_AcoshOp : TW_UnaryOfFloats<"acosh", "inverse hyperbolic cosine">;
+def TW_AtanhOp : TW_UnaryOfFloats<"atanh", "inverse hyperbolic tangent">;
+def TW_ErfOp : TW_UnaryOfFloats<"erf", "error function of Gauss">;
+def TW_ErfcOp : TW_UnaryOfFloats<"erfc", "1 - erf(x)">;
+def TW_SigmoidOp : TW_UnaryOfFloats<"sigmoid", "1 / (1 + e^-x)">;
 def TW_ReluOp : TW_Unary<"relu", "max(x, 0), NaN stays NaN">;
-def TW_SiluOp : TW_Unary<"silu", "x * sigmoid(x)">;
-def TW_GeluOp : TW_Unary<"gelu", "x * Phi(x), Phi by erf">;
-def TW_GeluTanhOp : TW_Unary<"gelu_tanh", "x * Phi(x), Phi by the tanh approximation of torch">;
+def TW_SiluOp : TW_UnaryOfFloats<"silu", "x * sigmoid(x)">;
+def TW_GeluOp : TW_UnaryOfFloats<"gelu", "x * Phi(x), Phi by erf">;
+def TW_GeluTanhOp : TW_UnaryOfFloats<"gelu_tanh", "x * Phi(x), Phi by the tanh approximation of torch">;
 def TW_FloorOp : TW_Unary<"floor", "round towards minus infinity">;
 def TW_CeilOp : TW_Unary<"ceil", "round towards plus infinity">;
 def TW_RoundOp : TW_Unary<"round", "round half to even">;
@@ -122,7 +128,7 @@ def TW_CastOp : TW_Unary<"cast", "conversion to the result's element type by tor
 def TW_AddOp : TW_Binary<"add", "x + y (logical or for booleans)">;
 def TW_SubOp : TW_Binary<"sub", "x - y">;
 def TW_MulOp : TW_Binary<"mul", "x * y (logical and for booleans)">;
-def TW_DivOp : TW_Binary<"div", "x / y, floats">;
+def TW_DivOp : TW_Binary<"div", "x / y, floats", [FloatsOnly]>;
 def TW_DivTruncOp : TW_Binary<"div_trunc", "x / y rounded towards zero">;
 def TW_DivFloorOp : TW_Binary<"div_floor", "x / y rounded down">;
 def TW_PowOp : TW_Binary<"pow", "x to the power y">;
@@ -130,7 +136,7 @@ def TW_FmodOp : TW_Binary<"fmod", "remainder with the sign of x">;
 def TW_RemainderOp : TW_Binary<"remainder", "remainder with the sign of y">;
 def TW_MaximumOp : TW_Binary<"maximum", "larger, NaN wins">;
 def TW_MinimumOp : TW_Binary<"minimum", "smaller, NaN wins">;
-def TW_Atan2Op : TW_Binary<"atan2", "angle of the point (y, x)">;
+def TW_Atan2Op : TW_Binary<"atan2", "angle of the point (y, x)", [FloatsOnly]>;
 def TW_BitwiseAndOp : TW_Binary<"bitwise_and", "bitwise and">;
 def TW_BitwiseOrOp : TW_Binary<"bitwise_or", "bitwise or">;
 def TW_BitwiseXorOp : TW_Binary<"bitwise_xor", "bitwise exclusive or">;

@@ -41,12 +41,11 @@ constexpr Stub stubs[] = {
                   "sched_getaffinity sigfillset "
                   "strcmp strerror strlen strtol syscall"},
     {"libpthread.so.0", "pthread_create pthread_join pthread_setname_np pthread_sigmask"},
-    {"libm.so.6",
-     "acos acosf acosh acoshf asin asinf asinh asinhf atan atan2 atan2f atanf atanh atanhf cbrt cbrtf ceil ceilf "
-     "copysign copysignf cos cosf cosh coshf erf erfc erfcf erff exp exp10 exp10f exp2 exp2f expf expm1 expm1f "
-     "fabs fabsf floor floorf fma fmaf fmax fmaxf fmin fminf fmod fmodf frexp frexpf hypot hypotf ldexp ldexpf "
-     "lgamma lgammaf log log10 log10f log1p log1pf log2 log2f logf nearbyint nearbyintf pow powf rint rintf round "
-     "roundf sin sincos sincosf sinf sinh sinhf sqrt sqrtf tan tanf tanh tanhf tgamma tgammaf trunc truncf"},
+    {"libm.so.6", "exp10 exp10f fma fmaf frexp frexpf ldexp ldexpf sincos sincosf"
+#define TW_LIBM_UNARY(NAME) " " #NAME " " #NAME "f"
+#define TW_LIBM_BINARY(NAME) TW_LIBM_UNARY(NAME)
+#include "dialects/Graph/ScalarFunctions.def"
+    },
 };
 
 /// Writes an input file of the linker.

@@ -36,19 +36,16 @@ std::string cppType(Type element) {
 }
 
 std::optional<std::string> mathFunction(Operation *op) {
-  StringRef name =
-      llvm::StringSwitch<StringRef>(op->getName().stripDialect())
-          .Cases({"exp", "log", "sqrt", "tanh", "erf", "sin", "cos", "tan", "floor", "ceil", "fma", "exp2"},
-                 op->getName().stripDialect())
-          .Cases({"log2", "log10", "log1p", "expm1", "atan", "atan2", "trunc", "round", "sinh", "cosh", "asin", "acos",
-                  "asinh", "acosh", "atanh", "erfc"},
-                 op->getName().stripDialect())
-          .Case("absf", "fabs")
-          .Case("powf", "pow")
-          .Case("roundeven", "rint")
-          .Case("copysign", "copysign")
-          .Case("rsqrt", "rsqrt") // printed as 1 / sqrt(x)
-          .Default("");
+  StringRef name = llvm::StringSwitch<StringRef>(op->getName().stripDialect())
+#define TW_MATH_FUNCTION(MATH, NAME, ...) .Case(#NAME, #NAME)
+#include "dialects/Graph/ScalarFunctions.def"
+                       .Cases({"sqrt", "floor", "ceil", "fma", "trunc", "round", "atan2"}, op->getName().stripDialect())
+                       .Case("absf", "fabs")
+                       .Case("powf", "pow")
+                       .Case("roundeven", "rint")
+                       .Case("copysign", "copysign")
+                       .Case("rsqrt", "rsqrt") // printed as 1 / sqrt(x)
+                       .Default("");
   if (name.empty() || op->getNumResults() != 1)
     return std::nullopt;
   Type type = getElementTypeOrSelf(op->getResult(0).getType());

@@ -251,32 +251,13 @@ Results nanToNum(Node &n) {
 } // namespace
 
 void registerElementwise(Table &t) {
+#define TW_UNARY_FUNCTION(OP, ONNX, MATH, NAME, ...) t["aten." #NAME ".default"] = unary<OP>;
+#include "dialects/Graph/ScalarFunctions.def"
   t["aten.abs.default"] = unary<AbsOp>;
   t["aten.neg.default"] = unary<NegOp>;
-  t["aten.exp.default"] = unary<ExpOp>;
-  t["aten.exp2.default"] = unary<Exp2Op>;
-  t["aten.expm1.default"] = unary<Expm1Op>;
-  t["aten.log.default"] = unary<LogOp>;
-  t["aten.log2.default"] = unary<Log2Op>;
-  t["aten.log10.default"] = unary<Log10Op>;
-  t["aten.log1p.default"] = unary<Log1pOp>;
   t["aten.sqrt.default"] = unary<SqrtOp>;
   t["aten.rsqrt.default"] = unary<RsqrtOp>;
   t["aten.reciprocal.default"] = unary<ReciprocalOp>;
-  t["aten.sin.default"] = unary<SinOp>;
-  t["aten.cos.default"] = unary<CosOp>;
-  t["aten.tan.default"] = unary<TanOp>;
-  t["aten.asin.default"] = unary<AsinOp>;
-  t["aten.acos.default"] = unary<AcosOp>;
-  t["aten.atan.default"] = unary<AtanOp>;
-  t["aten.sinh.default"] = unary<SinhOp>;
-  t["aten.cosh.default"] = unary<CoshOp>;
-  t["aten.tanh.default"] = unary<TanhOp>;
-  t["aten.asinh.default"] = unary<AsinhOp>;
-  t["aten.acosh.default"] = unary<AcoshOp>;
-  t["aten.atanh.default"] = unary<AtanhOp>;
-  t["aten.erf.default"] = unary<ErfOp>;
-  t["aten.erfc.default"] = unary<ErfcOp>;
   t["aten.sign.default"] = unary<SignOp>;
   t["aten.bitwise_not.default"] = unary<BitwiseNotOp>;
   t["aten.square.default"] = square;

@@ -201,25 +201,14 @@ Results identity(OnnxNode &n) {
 } // namespace
 
 void registerOnnxElementwise(OnnxTable &t) {
+#define TW_UNARY_FUNCTION(OP, ONNX, ...)                                                                               \
+  if (ONNX[0])                                                                                                         \
+    t[ONNX] = unary<OP>;
+#include "dialects/Graph/ScalarFunctions.def"
   t["Abs"] = unary<AbsOp>;
   t["Neg"] = unary<NegOp>;
-  t["Exp"] = unary<ExpOp>;
-  t["Log"] = unary<LogOp>;
   t["Sqrt"] = unary<SqrtOp>;
   t["Reciprocal"] = unary<ReciprocalOp>;
-  t["Sin"] = unary<SinOp>;
-  t["Cos"] = unary<CosOp>;
-  t["Tan"] = unary<TanOp>;
-  t["Asin"] = unary<AsinOp>;
-  t["Acos"] = unary<AcosOp>;
-  t["Atan"] = unary<AtanOp>;
-  t["Sinh"] = unary<SinhOp>;
-  t["Cosh"] = unary<CoshOp>;
-  t["Tanh"] = unary<TanhOp>;
-  t["Asinh"] = unary<AsinhOp>;
-  t["Acosh"] = unary<AcoshOp>;
-  t["Atanh"] = unary<AtanhOp>;
-  t["Erf"] = unary<ErfOp>;
   t["Sign"] = unary<SignOp>;
   t["Sigmoid"] = unary<SigmoidOp>;
   t["BitwiseNot"] = unary<BitwiseNotOp>;

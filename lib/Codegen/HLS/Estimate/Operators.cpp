@@ -24,23 +24,35 @@ struct Row {
 };
 
 constexpr Row kFloat[] = {
-    {"addf", 7, 2, 2, 3, 198, 318},         {"subf", 7, 2, 2, 3, 198, 318},      {"mulf", 4, 2, 3, 8, 92, 205},
-    {"fma", 11, 4, 5, 11, 276, 461},        {"divf", 12, 0, 0, 0, 12, 0},        {"sqrt", 14, 0, 0, 0, 12, 0},
-    {"reciprocal", 14, 3, 8, 14, 115, 286}, {"rsqrt", 14, 0, 0, 0, 1000, 600},   {"exp", 14, 4, 7, 26, 748, 316},
-    {"exp2", 14, 4, 7, 26, 748, 316},       {"expm1", 14, 4, 7, 26, 946, 634},   {"log", 16, 6, 12, 30, 900, 500},
-    {"log2", 16, 6, 12, 30, 900, 500},      {"log10", 16, 6, 12, 30, 900, 500},  {"log1p", 16, 6, 12, 30, 1100, 800},
-    {"tanh", 40, 20, 30, 90, 2500, 2500},   {"erf", 40, 20, 30, 90, 2500, 2500}, {"powf", 40, 20, 30, 90, 2500, 2500},
-    {"sin", 40, 20, 30, 90, 2500, 2500},    {"cos", 40, 20, 30, 90, 2500, 2500}, {"maxnumf", 2, 0, 0, 0, 100, 40},
-    {"minnumf", 2, 0, 0, 0, 100, 40},       {"maximumf", 2, 0, 0, 0, 100, 40},   {"minimumf", 2, 0, 0, 0, 100, 40},
-    {"cmpf", 2, 0, 0, 0, 70, 40},           {"sitofp", 4, 0, 0, 0, 200, 200},    {"uitofp", 4, 0, 0, 0, 200, 200},
-    {"fptosi", 4, 0, 0, 0, 200, 200},       {"fptoui", 4, 0, 0, 0, 200, 200},    {"extf", 4, 0, 0, 0, 80, 80},
+    {"addf", 7, 2, 2, 3, 198, 318},         {"subf", 7, 2, 2, 3, 198, 318},        {"mulf", 4, 2, 3, 8, 92, 205},
+    {"fma", 11, 4, 5, 11, 276, 461},        {"divf", 12, 0, 0, 0, 12, 0},          {"sqrt", 14, 0, 0, 0, 12, 0},
+    {"reciprocal", 14, 3, 8, 14, 115, 286}, {"rsqrt", 14, 0, 0, 0, 1000, 600},     {"exp", 14, 4, 7, 26, 748, 316},
+    {"exp2", 14, 4, 7, 26, 748, 316},       {"expm1", 14, 4, 7, 26, 946, 634},     {"log", 16, 6, 12, 30, 900, 500},
+    {"log2", 16, 6, 12, 30, 900, 500},      {"log10", 16, 6, 12, 30, 900, 500},    {"log1p", 16, 6, 12, 30, 1100, 800},
+    {"powf", 40, 20, 30, 90, 2500, 2500},   {"atan2", 40, 20, 30, 90, 2500, 2500}, {"maxnumf", 2, 0, 0, 0, 100, 40},
+    {"minnumf", 2, 0, 0, 0, 100, 40},       {"maximumf", 2, 0, 0, 0, 100, 40},     {"minimumf", 2, 0, 0, 0, 100, 40},
+    {"cmpf", 2, 0, 0, 0, 70, 40},           {"sitofp", 4, 0, 0, 0, 200, 200},      {"uitofp", 4, 0, 0, 0, 200, 200},
+    {"fptosi", 4, 0, 0, 0, 200, 200},       {"fptoui", 4, 0, 0, 0, 200, 200},      {"extf", 4, 0, 0, 0, 80, 80},
     {"truncf", 4, 0, 0, 0, 80, 80}};
+
+/// The cost of a function of C's math library without a row.
+constexpr Row kFunction = {"", 40, 20, 30, 90, 2500, 2500};
+
+bool isFunction(std::string_view name) {
+  static constexpr std::string_view functions[] = {
+#define TW_MATH_FUNCTION(MATH, NAME, ...) #NAME,
+#include "dialects/Graph/ScalarFunctions.def"
+  };
+  return std::find(std::begin(functions), std::end(functions), name) != std::end(functions);
+}
 
 } // namespace
 
 OperatorCost floatOperator(std::string_view name, unsigned width) {
   const Row *row = std::find_if(std::begin(kFloat), std::end(kFloat), [&](const Row &its) { return its.name == name; });
-  if (row == std::end(kFloat))
+  if (row == std::end(kFloat) && isFunction(name))
+    row = &kFunction;
+  else if (row == std::end(kFloat))
     return {1, 0, int64_t(width), int64_t(width)};
   // Adders and shifters grow with the number of bits.
   return {row->latency,
