@@ -13,6 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Kernels/DecomposeTile.h"
+#include "dialects/Tile/Combiner.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -76,24 +77,11 @@ struct Emitter {
     return branch.getResult(0);
   }
 
-  Value add(Value x, Value y) {
-    return isa<FloatType>(x.getType()) ? arith::AddFOp::create(b, loc, x, y).getResult()
-                                       : arith::AddIOp::create(b, loc, x, y).getResult();
-  }
-  Value mul(Value x, Value y) {
-    return isa<FloatType>(x.getType()) ? arith::MulFOp::create(b, loc, x, y).getResult()
-                                       : arith::MulIOp::create(b, loc, x, y).getResult();
-  }
-  Value larger(Value x, Value y, bool isUnsigned) {
-    return isa<FloatType>(x.getType()) ? arith::MaximumFOp::create(b, loc, x, y).getResult()
-           : isUnsigned                ? arith::MaxUIOp::create(b, loc, x, y).getResult()
-                                       : arith::MaxSIOp::create(b, loc, x, y).getResult();
-  }
-  Value smaller(Value x, Value y, bool isUnsigned) {
-    return isa<FloatType>(x.getType()) ? arith::MinimumFOp::create(b, loc, x, y).getResult()
-           : isUnsigned                ? arith::MinUIOp::create(b, loc, x, y).getResult()
-                                       : arith::MinSIOp::create(b, loc, x, y).getResult();
-  }
+  Value combine(tile::Combiner combiner, Value x, Value y) { return tile::combine(b, loc, combiner, x, y); }
+  Value add(Value x, Value y) { return combine(tile::Combiner::Sum, x, y); }
+  Value mul(Value x, Value y) { return combine(tile::Combiner::Product, x, y); }
+  Value larger(Value x, Value y) { return combine(tile::Combiner::Maximum, x, y); }
+  Value smaller(Value x, Value y) { return combine(tile::Combiner::Minimum, x, y); }
 };
 
 SmallVector<Value> decomposeScan(Emitter e, tile::ScanOp op) {
@@ -101,22 +89,9 @@ SmallVector<Value> decomposeScan(Emitter e, tile::ScanOp op) {
   return e.loops(input, op.getOutputs(), [&](Emitter e, ValueRange at, ValueRange carried) {
     SmallVector<Value> before(at);
     Value here = at[op.getDim()];
-    before[op.getDim()] = e.larger(arith::SubIOp::create(e.b, e.loc, here, e.index(1)), e.index(0), false);
-    Value x = e.extract(input, at), last = e.extract(carried[0], before), combined;
-    switch (op.getKind()) {
-    case tile::ScanKind::Sum:
-      combined = e.add(last, x);
-      break;
-    case tile::ScanKind::Prod:
-      combined = e.mul(last, x);
-      break;
-    case tile::ScanKind::Max:
-      combined = e.larger(last, x, false);
-      break;
-    case tile::ScanKind::Min:
-      combined = e.smaller(last, x, false);
-      break;
-    }
+    before[op.getDim()] = e.larger(arith::SubIOp::create(e.b, e.loc, here, e.index(1)), e.index(0));
+    Value x = e.extract(input, at), last = e.extract(carried[0], before);
+    Value combined = e.combine(tile::combinerOf(op.getKind()), last, x);
     combined = e.select(e.cmp(IntPredicate::eq, here, e.index(0)), x, combined);
     return SmallVector<Value>{e.insert(combined, carried[0], at)};
   });
@@ -163,7 +138,7 @@ SmallVector<Value> decomposeSort(Emitter e, tile::SortOp op) {
     Value place = count.getResult(0), kept = e.size(carried[0], dim);
     Value fits = e.cmp(IntPredicate::slt, place, kept);
     SmallVector<Value> to(at);
-    to[dim] = e.smaller(place, arith::SubIOp::create(e.b, e.loc, kept, e.index(1)), false);
+    to[dim] = e.smaller(place, arith::SubIOp::create(e.b, e.loc, kept, e.index(1)));
     Value position = arith::IndexCastOp::create(e.b, e.loc, e.b.getI64Type(), here);
     Value value = e.select(fits, x, e.extract(carried[0], to));
     position = e.select(fits, position, e.extract(carried[1], to));
@@ -192,26 +167,12 @@ SmallVector<Value> decomposeScatter(Emitter e, tile::ScatterOp op) {
       Value index = operands[dest.getNumDims() + cast<AffineSymbolExpr>(result).getPosition()];
       Value size = e.size(carried[0], i);
       index = e.select(e.cmp(IntPredicate::slt, index, e.index(0)), e.add(index, size), index);
-      index = e.larger(index, e.index(0), false);
-      to.push_back(e.smaller(index, arith::SubIOp::create(e.b, e.loc, size, e.index(1)), false));
+      index = e.larger(index, e.index(0));
+      to.push_back(e.smaller(index, arith::SubIOp::create(e.b, e.loc, size, e.index(1))));
     }
     Value x = e.extract(source, at), old = e.extract(carried[0], to);
-    switch (op.getKind()) {
-    case tile::ScatterKind::Set:
-      break;
-    case tile::ScatterKind::Add:
-      x = e.add(old, x);
-      break;
-    case tile::ScatterKind::Mul:
-      x = e.mul(old, x);
-      break;
-    case tile::ScatterKind::Max:
-      x = e.larger(old, x, false);
-      break;
-    case tile::ScatterKind::Min:
-      x = e.smaller(old, x, false);
-      break;
-    }
+    if (std::optional<tile::Combiner> combiner = tile::combinerOf(op.getKind()))
+      x = e.combine(*combiner, old, x);
     return SmallVector<Value>{e.insert(x, carried[0], to)};
   });
 }
@@ -263,7 +224,7 @@ SmallVector<Value> decomposeDepthwiseGradient(Emitter e, tile::DepthwiseGradient
   Type element = cast<RankedTensorType>(op.getOutputs()[0].getType()).getElementType();
   return e.loops(op.getOutputs()[0], op.getOutputs(), [&](Emitter e, ValueRange at, ValueRange carried) {
     Value first = e.mul(at[1], e.index(op.getLines()));
-    Value end = e.smaller(e.add(first, e.index(op.getLines())), e.size(grad, 1), false);
+    Value end = e.smaller(e.add(first, e.index(op.getLines())), e.size(grad, 1));
     Value zero = arith::ConstantOp::create(e.b, e.loc, e.b.getZeroAttr(element));
     scf::LoopNest nest =
         scf::buildLoopNest(e.b, e.loc, {first, e.index(0)}, {end, e.size(grad, 2)}, {e.index(1), e.index(1)}, zero,

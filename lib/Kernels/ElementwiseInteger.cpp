@@ -55,8 +55,8 @@ struct IntegerBody {
     Value divisor = tile::DivisorOp::create(b, loc, y);
     return isUnsigned ? divisor : select(isMinusOne(y), c(1), divisor);
   }
-  Value max(Value x, Value y) { return combineScalar(b, loc, Combine::Max, x, y, isUnsigned); }
-  Value min(Value x, Value y) { return combineScalar(b, loc, Combine::Min, x, y, isUnsigned); }
+  Value max(Value x, Value y) { return combineScalar(b, loc, tile::Combiner::Maximum, x, y, isUnsigned); }
+  Value min(Value x, Value y) { return combineScalar(b, loc, tile::Combiner::Minimum, x, y, isUnsigned); }
 
   Value rem(Value x, Value y) { // with the sign of x
     Value safe = safeDivisor(y);

@@ -116,7 +116,7 @@ Value contracted(Lowering &l, const Factor &lhs, const Factor &rhs, AffineExpr m
   if (parts == 1)
     return product;
   Rows rows(l, graph::tensorWithSizes(sizes, accumulator), {0});
-  return rows.reduce(Combine::Sum, accumulator, rows.whole(product), /*isUnsigned=*/false,
+  return rows.reduce(tile::Combiner::Sum, accumulator, rows.whole(product), /*isUnsigned=*/false,
                      [](OpBuilder &, Location, ValueRange in) { return in[0]; });
 }
 

@@ -20,7 +20,7 @@ using namespace mlir;
 namespace tilewright::structured {
 
 Rows::Moments Rows::moments(Type f, const Read &input, std::optional<Parts> parts) {
-  Value sum = reduce(Combine::Sum, f, input, false, [](OpBuilder &, Location, ValueRange in) { return in[0]; });
+  Value sum = reduce(tile::Combiner::Sum, f, input, false, [](OpBuilder &, Location, ValueRange in) { return in[0]; });
   Value about = perRow(f, sum, [&](OpBuilder &b, Location at, ValueRange in) {
     return arith::DivFOp::create(b, at, in[0], countAs(b, at, f), contractFlag(b)).getResult();
   });
@@ -38,10 +38,10 @@ Rows::Moments Rows::moments(Type f, const Read &input, std::optional<Parts> part
       square = arith::MulFOp::create(b, at, square, parts->elements.countAs(b, at, f), flags);
       square = arith::AddFOp::create(b, at, square, in[2], flags);
     }
-    return SmallVector<Value>{combineScalar(b, at, Combine::Sum, out[0], difference, false),
-                              combineScalar(b, at, Combine::Sum, out[1], square, false)};
+    return SmallVector<Value>{combineScalar(b, at, tile::Combiner::Sum, out[0], difference, false),
+                              combineScalar(b, at, tile::Combiner::Sum, out[1], square, false)};
   };
-  TypedAttr zero = neutralElement(Combine::Sum, f, false);
+  TypedAttr zero = neutralElement(tile::Combiner::Sum, f, false);
   SmallVector<Value> pass = fold({zero, zero}, inputs, differences);
   Value lost = pass[0], squares = pass[1];
   auto rest = [&](OpBuilder &b, Location at, Value lost) {
@@ -70,11 +70,11 @@ static LogicalResult lowerSoftmax(Lowering &l, graph::SoftmaxOp op) {
   Type f = accumulatorType(type.getElementType());
   Read input = rows.full(op.getInput());
   // The exponential of NaN is NaN, and so is the sum. Therefore the maximum may ignore NaN.
-  Value max =
-      rows.reduce(Combine::MaxNumber, f, input, false, [&](OpBuilder &, Location, ValueRange in) { return in[0]; });
+  Value max = rows.reduce(tile::Combiner::MaxNumber, f, input, false,
+                          [&](OpBuilder &, Location, ValueRange in) { return in[0]; });
   if (op.getSafe()) // e^(-inf - 0) is 0, but e^(-inf + inf) would be NaN
     max = rows.perRow(f, max, [&](OpBuilder &b, Location at, ValueRange in) {
-      Value lowest = arith::ConstantOp::create(b, at, neutralElement(Combine::Max, f, false));
+      Value lowest = arith::ConstantOp::create(b, at, neutralElement(tile::Combiner::Maximum, f, false));
       Value none = arith::CmpFOp::create(b, at, arith::CmpFPredicate::OEQ, in[0], lowest);
       return arith::SelectOp::create(b, at, none, floatConstant(b, at, f, 0), in[0]).getResult();
     });
@@ -83,7 +83,7 @@ static LogicalResult lowerSoftmax(Lowering &l, graph::SoftmaxOp op) {
     return math::ExpOp::create(b, at, shifted, contractFlag(b)).getResult();
   };
   if (op.getLog()) {
-    Value sum = rows.reduce(Combine::Sum, f, {input, rows.row(max)}, false, shiftedExp);
+    Value sum = rows.reduce(tile::Combiner::Sum, f, {input, rows.row(max)}, false, shiftedExp);
     Value logSum = rows.perRow(f, sum, [&](OpBuilder &b, Location at, ValueRange in) {
       return math::LogOp::create(b, at, in[0], contractFlag(b)).getResult();
     });
@@ -96,8 +96,8 @@ static LogicalResult lowerSoftmax(Lowering &l, graph::SoftmaxOp op) {
     return success();
   }
   Value exp = rows.perElement(f, {input, rows.row(max)}, shiftedExp);
-  Value sum =
-      rows.reduce(Combine::Sum, f, rows.whole(exp), false, [&](OpBuilder &, Location, ValueRange in) { return in[0]; });
+  Value sum = rows.reduce(tile::Combiner::Sum, f, rows.whole(exp), false,
+                          [&](OpBuilder &, Location, ValueRange in) { return in[0]; });
   l.set(op, rows.perElement(storageType(result), {rows.whole(exp), rows.row(sum)},
                             [&](OpBuilder &b, Location at, ValueRange in) {
                               Value x = arith::DivFOp::create(b, at, in[0], in[1], contractFlag(b));
@@ -160,7 +160,7 @@ static LogicalResult lowerRMSNorm(Lowering &l, graph::RMSNormOp op) {
   Rows rows(l, type, lastDims(type, op.getRank()));
   Type f = accumulatorType(type.getElementType());
   Read input = rows.full(op.getInput());
-  Value squares = rows.reduce(Combine::Sum, f, input, false, [&](OpBuilder &b, Location at, ValueRange in) {
+  Value squares = rows.reduce(tile::Combiner::Sum, f, input, false, [&](OpBuilder &b, Location at, ValueRange in) {
     return arith::MulFOp::create(b, at, in[0], in[0], contractFlag(b)).getResult();
   });
   Value rstd = reciprocalDeviation(rows, f, squares, op.getEps().convertToDouble());

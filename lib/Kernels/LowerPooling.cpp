@@ -117,15 +117,16 @@ LogicalResult lowerMaxPool(Lowering &l, graph::MaxPoolOp op) {
   Type element = cast<RankedTensorType>(op.getInput().getType()).getElementType(), storage = storageType(element);
   bool isUnsigned = element.isUnsignedInteger();
   Type compute = accumulatorType(element);
-  Value input = pool.pad(l.tensor(op.getInput()), neutralElement(Combine::Max, storage, isUnsigned));
+  Value input = pool.pad(l.tensor(op.getInput()), neutralElement(tile::Combiner::Maximum, storage, isUnsigned));
   SmallVector<Read> inputs{pool.windows(input, element), pool.shape()};
-  Value lowest = l.filled(pool.outSizes, neutralElement(Combine::Max, compute, isUnsigned));
+  Value lowest = l.filled(pool.outSizes, neutralElement(tile::Combiner::Maximum, compute, isUnsigned));
   if (op.getIndices().use_empty()) {
-    Value result = l.generic(inputs, lowest, pool.outMap(), pool.iterators(),
-                             [&](OpBuilder &b, Location at, ValueRange in, ValueRange out) {
-                               return SmallVector<Value>{combineScalar(b, at, Combine::Max, out[0], in[0], isUnsigned)};
-                             })
-                       .getResult(0);
+    Value result =
+        l.generic(inputs, lowest, pool.outMap(), pool.iterators(),
+                  [&](OpBuilder &b, Location at, ValueRange in, ValueRange out) {
+                    return SmallVector<Value>{combineScalar(b, at, tile::Combiner::Maximum, out[0], in[0], isUnsigned)};
+                  })
+            .getResult(0);
     l.set(op.getResult(), l.rounded(result, pool.outSizes, element));
     return success();
   }
@@ -198,14 +199,14 @@ LogicalResult lowerAvgPool(Lowering &l, graph::AvgPoolOp op) {
       isa<IntegerType>(element) && op.getDivisor() == 1 && given.isSignlessInteger() && element.isSignlessInteger();
   if (!isa<FloatType>(element) && !element.isSignlessInteger(64) && !sums)
     return op.emitOpError("averages elements of type ") << element << "; only floats and i64 are averaged";
-  Value input = pool.pad(l.tensor(op.getInput()), neutralElement(Combine::Sum, storageType(given), false));
-  Value zero = l.filled(pool.outSizes, neutralElement(Combine::Sum, f, false));
+  Value input = pool.pad(l.tensor(op.getInput()), neutralElement(tile::Combiner::Sum, storageType(given), false));
+  Value zero = l.filled(pool.outSizes, neutralElement(tile::Combiner::Sum, f, false));
   Value sum = l.generic({pool.windows(input, given), pool.shape()}, zero, pool.outMap(), pool.iterators(),
                         [&](OpBuilder &b, Location at, ValueRange in, ValueRange out) {
                           Value x = in[0];
                           if (sums && x.getType() != f)
                             x = arith::ExtSIOp::create(b, at, f, x);
-                          return SmallVector<Value>{combineScalar(b, at, Combine::Sum, out[0], x, false)};
+                          return SmallVector<Value>{combineScalar(b, at, tile::Combiner::Sum, out[0], x, false)};
                         })
                   .getResult(0);
   if (sums) {

@@ -53,7 +53,7 @@ Read Rows::full(Value graphValue) {
   return read;
 }
 
-Value Rows::reduce(Combine kind, Type accumulator, ArrayRef<Read> inputs, bool isUnsigned, RowBody body) {
+Value Rows::reduce(tile::Combiner kind, Type accumulator, ArrayRef<Read> inputs, bool isUnsigned, RowBody body) {
   auto combine = [&](OpBuilder &b, Location at, ValueRange in, ValueRange out) {
     return SmallVector<Value>{combineScalar(b, at, kind, out[0], body(b, at, in), isUnsigned)};
   };
@@ -115,20 +115,20 @@ void Rows::setResult(Value graphValue, Value rows) {
 // Reductions
 //===----------------------------------------------------------------------===//
 
-static Combine combineOf(graph::ReduceKind kind) {
+static tile::Combiner combinerOf(graph::ReduceKind kind) {
   switch (kind) {
   case graph::ReduceKind::Sum:
-    return Combine::Sum;
+    return tile::Combiner::Sum;
   case graph::ReduceKind::Prod:
-    return Combine::Prod;
+    return tile::Combiner::Product;
   case graph::ReduceKind::Max:
-    return Combine::Max;
+    return tile::Combiner::Maximum;
   case graph::ReduceKind::Min:
-    return Combine::Min;
+    return tile::Combiner::Minimum;
   case graph::ReduceKind::Any:
-    return Combine::Any;
+    return tile::Combiner::Or;
   case graph::ReduceKind::All:
-    return Combine::All;
+    return tile::Combiner::And;
   }
   llvm_unreachable("all kinds are handled");
 }
@@ -162,7 +162,7 @@ static int64_t partsOf(int64_t elements) {
 /// Combines all elements to one, first in each part and then over the parts, because one row would be one
 /// thread's work. The parts are the leading dimensions, or pieces of a line. Returns null if the tensor is small
 /// or has unknown sizes.
-static Value reduceInParts(Lowering &l, Combine kind, Value graphValue, RankedTensorType type, Type accumulator,
+static Value reduceInParts(Lowering &l, tile::Combiner kind, Value graphValue, RankedTensorType type, Type accumulator,
                            bool isUnsigned, RowBody body) {
   constexpr int64_t much = 65536;
   if (!type.hasStaticShape() || type.getNumElements() < much)
@@ -230,11 +230,11 @@ static LogicalResult lowerReduce(Lowering &l, graph::ReduceOp op) {
   auto inputType = cast<RankedTensorType>(op.getInput().getType());
   Type from = inputType.getElementType(), to = cast<RankedTensorType>(op.getType()).getElementType();
   Rows rows(l, inputType, op.getDims());
-  Combine kind = combineOf(op.getKind());
+  tile::Combiner kind = combinerOf(op.getKind());
   if (to.isInteger(1)) // on 0 and 1, max and sum are or; min and product are and
-    kind = kind == Combine::Max || kind == Combine::Sum    ? Combine::Any
-           : kind == Combine::Min || kind == Combine::Prod ? Combine::All
-                                                           : kind;
+    kind = kind == tile::Combiner::Maximum || kind == tile::Combiner::Sum       ? tile::Combiner::Or
+           : kind == tile::Combiner::Minimum || kind == tile::Combiner::Product ? tile::Combiner::And
+                                                                                : kind;
   bool isUnsigned = to.isUnsignedInteger();
   Read input = rows.full(op.getInput());
   auto element = [&](OpBuilder &b, Location at, ValueRange in) { return asAccumulator(b, at, in[0], from, to); };
@@ -280,9 +280,9 @@ static LogicalResult lowerArgReduce(Lowering &l, graph::ArgReduceOp op) {
   auto inputType = cast<RankedTensorType>(op.getInput().getType());
   Type from = inputType.getElementType();
   Rows rows(l, inputType, op.getDim());
-  Combine kind = combineOf(op.getKind());
-  bool isMax = kind == Combine::Max, isUnsigned = from.isInteger(1) || from.isUnsignedInteger();
-  if (!isMax && kind != Combine::Min)
+  tile::Combiner kind = combinerOf(op.getKind());
+  bool isMax = kind == tile::Combiner::Maximum, isUnsigned = from.isInteger(1) || from.isUnsignedInteger();
+  if (!isMax && kind != tile::Combiner::Minimum)
     return op.emitOpError("knows kinds max and min only");
   Type compute = accumulatorType(from), i64 = l.builder.getI64Type();
   const int64_t dim = op.getDim();

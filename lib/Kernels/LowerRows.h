@@ -21,7 +21,8 @@ struct Rows {
   Read whole(mlir::Value tensor) { return Lowering::of(tensor, l.identity(sizes.size())); }
 
   /// Combines body(inputs) along the rows, in `accumulator`.
-  mlir::Value reduce(Combine kind, mlir::Type accumulator, llvm::ArrayRef<Read> inputs, bool isUnsigned, RowBody body);
+  mlir::Value reduce(tile::Combiner kind, mlir::Type accumulator, llvm::ArrayRef<Read> inputs, bool isUnsigned,
+                     RowBody body);
   /// Does the same with several accumulators: body(inputs, accumulators) returns their next values,
   /// beginning with `starts`.
   llvm::SmallVector<mlir::Value> fold(llvm::ArrayRef<mlir::TypedAttr> starts, llvm::ArrayRef<Read> inputs,

@@ -9,6 +9,7 @@
 #define TILEWRIGHT_LIB_KERNELS_LOWERING_H
 
 #include "dialects/Graph/Graph.h"
+#include "dialects/Tile/Combiner.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -156,13 +157,12 @@ mlir::Value booleanScalar(mlir::OpBuilder &b, mlir::Location loc, mlir::Operatio
 /// Emits torch's conversion between element types, as the user wrote it. `stored` and the result are in stored form.
 mlir::Value castScalar(mlir::OpBuilder &b, mlir::Location loc, mlir::Value stored, mlir::Type from, mlir::Type to);
 
-/// The combining functions of reductions on compute types. MaxNumber (floats only) ignores NaN. It takes one
-/// instruction, for reductions after which a later op finds the NaN again.
-enum class Combine { Sum, Prod, Max, MaxNumber, Min, Any, All };
-mlir::Value combineScalar(mlir::OpBuilder &b, mlir::Location loc, Combine kind, mlir::Value lhs, mlir::Value rhs,
+/// Combines elements in a reduction on compute types, whose order is free. MaxNumber takes one instruction, for
+/// reductions after which a later op finds the NaN again.
+mlir::Value combineScalar(mlir::OpBuilder &b, mlir::Location loc, tile::Combiner kind, mlir::Value lhs, mlir::Value rhs,
                           bool isUnsigned);
 /// Returns the neutral element of `kind` in an accumulator of this type.
-mlir::TypedAttr neutralElement(Combine kind, mlir::Type type, bool isUnsigned);
+mlir::TypedAttr neutralElement(tile::Combiner kind, mlir::Type type, bool isUnsigned);
 /// Maps an unsigned integer to the signed integer that has the same rank in order, and back. Used for maxima and minima
 /// in loops that compare signed integers only.
 mlir::Value signFlipped(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x);

@@ -170,31 +170,9 @@ Value castScalar(OpBuilder &b, Location loc, Value stored, Type from, Type to) {
 // Combining
 //===----------------------------------------------------------------------===//
 
-Value combineScalar(OpBuilder &b, Location loc, Combine kind, Value x, Value y, bool isUnsigned) {
-  bool isFloat = isa<FloatType>(x.getType());
-  auto flags = reductionFlags(b);
-  switch (kind) {
-  case Combine::Sum:
-    return isFloat ? arith::AddFOp::create(b, loc, x, y, flags).getResult() : arith::AddIOp::create(b, loc, x, y);
-  case Combine::Prod:
-    return isFloat ? arith::MulFOp::create(b, loc, x, y, flags).getResult() : arith::MulIOp::create(b, loc, x, y);
-  case Combine::MaxNumber:
-    assert(isFloat && "integers have no NaN");
-    return arith::MaxNumFOp::create(b, loc, x, y, extremeFlags(b)).getResult();
-  case Combine::Max:
-    return isFloat      ? arith::MaximumFOp::create(b, loc, x, y, extremeFlags(b)).getResult()
-           : isUnsigned ? arith::MaxUIOp::create(b, loc, x, y).getResult()
-                        : arith::MaxSIOp::create(b, loc, x, y).getResult();
-  case Combine::Min:
-    return isFloat      ? arith::MinimumFOp::create(b, loc, x, y, extremeFlags(b)).getResult()
-           : isUnsigned ? arith::MinUIOp::create(b, loc, x, y).getResult()
-                        : arith::MinSIOp::create(b, loc, x, y).getResult();
-  case Combine::Any:
-    return arith::OrIOp::create(b, loc, x, y);
-  case Combine::All:
-    return arith::AndIOp::create(b, loc, x, y);
-  }
-  llvm_unreachable("all kinds are handled");
+Value combineScalar(OpBuilder &b, Location loc, tile::Combiner kind, Value x, Value y, bool isUnsigned) {
+  arith::FastMathFlagsAttr flags = tile::dependsOnOrder(kind, x.getType()) ? reductionFlags(b) : extremeFlags(b);
+  return tile::combine(b, loc, kind, x, y, isUnsigned, flags.getValue());
 }
 
 Value signFlipped(OpBuilder &b, Location loc, Value x) {
@@ -203,24 +181,10 @@ Value signFlipped(OpBuilder &b, Location loc, Value x) {
   return arith::XOrIOp::create(b, loc, x, highest);
 }
 
-TypedAttr neutralElement(Combine kind, Type type, bool isUnsigned) {
-  OpBuilder b(type.getContext());
-  if (auto f = dyn_cast<FloatType>(type)) {
-    const llvm::fltSemantics &semantics = f.getFloatSemantics();
-    APFloat value = kind == Combine::Sum    ? APFloat::getZero(semantics)
-                    : kind == Combine::Prod ? APFloat(semantics, 1)
-                                            : APFloat::getInf(semantics, kind != Combine::Min);
-    return b.getFloatAttr(type, value);
-  }
-  unsigned width = type.getIntOrFloatBitWidth();
-  APInt value = APInt::getZero(width);
-  if (kind == Combine::Prod || kind == Combine::All)
-    value = APInt(width, 1);
-  else if (kind == Combine::Max)
-    value = isUnsigned ? APInt::getMinValue(width) : APInt::getSignedMinValue(width);
-  else if (kind == Combine::Min)
-    value = isUnsigned ? APInt::getMaxValue(width) : APInt::getSignedMaxValue(width);
-  return b.getIntegerAttr(type, value);
+TypedAttr neutralElement(tile::Combiner kind, Type type, bool isUnsigned) {
+  if (kind == tile::Combiner::And) // its operands are booleans, which are stored as 0 or 1
+    return IntegerAttr::get(type, 1);
+  return tile::identityOf(kind, type, isUnsigned);
 }
 
 } // namespace tilewright::structured

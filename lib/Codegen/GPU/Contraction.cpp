@@ -182,7 +182,8 @@ static bool findRowSums(func::FuncOp kernel, Contraction &found, std::string &re
       if (kind == utils::IteratorType::reduction && loop != column)
         return false;
     for (OpResult result : op->getResults())
-      if (!setPlaces(result, loops) || (op.getNumReductionLoops() > 0 && !combinerOf(op, result.getResultNumber())))
+      if (!setPlaces(result, loops) ||
+          (op.getNumReductionLoops() > 0 && !tile::combinerOf(op, result.getResultNumber())))
         return false;
     if (op.getNumReductionLoops() > 0)
       found.rowSums.push_back({op, loops});

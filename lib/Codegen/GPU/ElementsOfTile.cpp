@@ -10,6 +10,7 @@
 // Test: test/Python/test_cuda.py (test_cumsum_and_cumprod_match_eager, test_scatter_and_index_put_match_eager)
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Tile/Combiner.h"
 #include "lib/Codegen/GPU/Elements.h"
 #include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -19,26 +20,6 @@ using namespace mlir;
 namespace tilewright::cuda {
 namespace {
 
-template <typename FloatOp, typename IntOp> Value apply(OpBuilder &b, Location loc, Value x, Value y) {
-  if (isa<FloatType>(x.getType()))
-    return FloatOp::create(b, loc, x, y);
-  return IntOp::create(b, loc, x, y);
-}
-
-Value combineByKind(OpBuilder &b, Location loc, tile::ScanKind kind, Value x, Value y) {
-  switch (kind) {
-  case tile::ScanKind::Sum:
-    return apply<arith::AddFOp, arith::AddIOp>(b, loc, x, y);
-  case tile::ScanKind::Prod:
-    return apply<arith::MulFOp, arith::MulIOp>(b, loc, x, y);
-  case tile::ScanKind::Max:
-    return apply<arith::MaximumFOp, arith::MaxSIOp>(b, loc, x, y);
-  case tile::ScanKind::Min:
-    return apply<arith::MinimumFOp, arith::MinSIOp>(b, loc, x, y);
-  }
-  return x;
-}
-
 /// Returns `a` and `b`; a null `a` is true.
 Value both(OpBuilder &builder, Location loc, Value a, Value b) {
   return a ? arith::AndIOp::create(builder, loc, a, b).getResult() : b;
@@ -47,19 +28,8 @@ Value both(OpBuilder &builder, Location loc, Value a, Value b) {
 } // namespace
 
 Value combineScattered(OpBuilder &b, Location loc, tile::ScatterKind kind, Value x, Value y) {
-  switch (kind) {
-  case tile::ScatterKind::Set:
-    return y;
-  case tile::ScatterKind::Add:
-    return combineByKind(b, loc, tile::ScanKind::Sum, x, y);
-  case tile::ScatterKind::Mul:
-    return combineByKind(b, loc, tile::ScanKind::Prod, x, y);
-  case tile::ScatterKind::Max:
-    return combineByKind(b, loc, tile::ScanKind::Max, x, y);
-  case tile::ScatterKind::Min:
-    return combineByKind(b, loc, tile::ScanKind::Min, x, y);
-  }
-  return x;
+  std::optional<tile::Combiner> combiner = tile::combinerOf(kind);
+  return combiner ? tile::combine(b, loc, *combiner, x, y) : y;
 }
 
 Value Elements::inOrder(Value extent, Value initial, llvm::function_ref<Value(Value, Value)> body) {
@@ -82,7 +52,8 @@ Value Elements::scan(Operation *op, ArrayRef<Value> at) {
   if (type.isBF16() || type.isF16())
     wide = builder.getF32Type();
   // As in eager, a running sum or product of f32 is kept in f64.
-  if (type.isF32() && (scan.getKind() == tile::ScanKind::Sum || scan.getKind() == tile::ScanKind::Prod))
+  const tile::Combiner combiner = tile::combinerOf(scan.getKind());
+  if (type.isF32() && tile::dependsOnOrder(combiner, type))
     wide = builder.getF64Type();
   auto load = [&](Value place) -> Value {
     SmallVector<Value> from(at);
@@ -92,7 +63,7 @@ Value Elements::scan(Operation *op, ArrayRef<Value> at) {
   };
   Value first = load(constant(0));
   Value sum = inOrder(at[dim], first, [&](Value j, Value sofar) {
-    return combineByKind(builder, loc, scan.getKind(), sofar, load(add(j, constant(1))));
+    return tile::combine(builder, loc, combiner, sofar, load(add(j, constant(1))));
   });
   return wide == type ? sum : arith::TruncFOp::create(builder, loc, type, sum).getResult();
 }

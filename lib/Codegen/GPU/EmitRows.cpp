@@ -138,7 +138,7 @@ private:
       if ((kind == utils::IteratorType::parallel) != (row >= 0))
         return false;
     for (unsigned i = 0; i < op->getNumResults(); ++i)
-      if (!combinerOf(op, i))
+      if (!tile::combinerOf(op, i))
         return false;
     return true;
   }
@@ -156,7 +156,7 @@ private:
     }
     SmallVector<Value> partial, initial;
     for (unsigned i = 0; i < op->getNumResults(); ++i) {
-      partial.push_back(arith::ConstantOp::create(builder, loc, *arith::getNeutralElement(combinerOf(op, i))));
+      partial.push_back(arith::ConstantOp::create(builder, loc, tile::identityOf(tile::combinerOf(op, i))));
       OpOperand *init = op.getDpsInitOperand(i);
       SmallVector<Value> at;
       for (AffineExpr expr : op.getMatchingIndexingMap(init).getResults())
@@ -166,7 +166,7 @@ private:
     auto merge = [&](ArrayRef<Value> sofar, ArrayRef<Value> chunk) {
       SmallVector<Value> merged;
       for (unsigned i = 0; i < op->getNumResults(); ++i)
-        merged.push_back(combine(builder, combinerOf(op, i), sofar[i], chunk[i]));
+        merged.push_back(combine(builder, tile::combinerOf(op, i), sofar[i], chunk[i]));
       return merged;
     };
     auto add = [&](Place &at, SmallVector<Value> sofar) {
@@ -182,7 +182,7 @@ private:
     };
     partial = overRow(extents, partial, add, merge);
     for (unsigned i = 0; i < op->getNumResults(); ++i) {
-      Operation *combiner = combinerOf(op, i);
+      Operation *combiner = tile::combinerOf(op, i);
       Value all = combine(builder, combiner, initial[i], inGroup(combiner, partial[i]));
       elements.provide(op->getResult(i), [all](ArrayRef<Value>) { return all; });
     }
@@ -289,7 +289,7 @@ private:
     Value from = warps == warpSize ? inWarp : arith::RemUIOp::create(builder, loc, inWarp, index(warps)).getResult();
     Value others = fromMemory(builder, loc, LLVM::LoadOp::create(builder, loc, stored, slot(from)), type);
     if (warps != warpSize) {
-      Value neutral = arith::ConstantOp::create(builder, loc, *arith::getNeutralElement(combiner));
+      Value neutral = arith::ConstantOp::create(builder, loc, tile::identityOf(combiner));
       Value real = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, inWarp, index(warps));
       others = arith::SelectOp::create(builder, loc, real, others, neutral);
     }
@@ -333,7 +333,7 @@ private:
       all = all ? combine(builder, combiner, all, other) : other;
     }
     if (warps != warpSize) {
-      Value neutral = arith::ConstantOp::create(builder, loc, *arith::getNeutralElement(combiner));
+      Value neutral = arith::ConstantOp::create(builder, loc, tile::identityOf(combiner));
       Value real = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, inWarp, index(warps));
       all = arith::SelectOp::create(builder, loc, real, all, neutral);
     }

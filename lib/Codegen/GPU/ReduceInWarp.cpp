@@ -27,17 +27,6 @@ bool isProduct(linalg::LinalgOp op) {
   return reread > 1;
 }
 
-Operation *combinerOf(linalg::LinalgOp op, unsigned number) {
-  Block &body = *op.getBlock();
-  BlockArgument sofar = op.getMatchingBlockArgument(op.getDpsInitOperand(number));
-  Operation *combiner = body.getTerminator()->getOperand(number).getDefiningOp();
-  if (!combiner || combiner->getBlock() != &body || !sofar.hasOneUse() || *sofar.user_begin() != combiner)
-    return nullptr;
-  if (combiner->getNumOperands() != 2 || combiner->getOperand(0) == combiner->getOperand(1))
-    return nullptr;
-  return arith::getNeutralElement(combiner) ? combiner : nullptr;
-}
-
 Value combine(OpBuilder &builder, Operation *combiner, Value a, Value b) {
   IRMapping mapping;
   mapping.map(combiner->getOperand(0), a);

@@ -2,6 +2,7 @@
 #ifndef TILEWRIGHT_LIB_CODEGEN_GPU_THREADKERNEL_H
 #define TILEWRIGHT_LIB_CODEGEN_GPU_THREADKERNEL_H
 
+#include "dialects/Tile/Combiner.h"
 #include "lib/Codegen/GPU/Elements.h"
 #include "lib/Codegen/GPU/Schedule.h"
 #include "lib/Codegen/GPU/ThreadOps.h"
@@ -59,10 +60,6 @@ mlir::LogicalResult emitWarpGroupAttention(ThreadKernel &kernel);
 /// Returns true for a sum of products that reads both operands repeatedly, each of which lacks a loop of the result: a
 /// matrix product, which cannot have the schedule `rows`. A matrix-vector product reads the matrix once, so it can.
 bool isProduct(mlir::linalg::LinalgOp op);
-
-/// Returns the op that combines two partial results of `op`'s result `number`: the body yields combiner(accumulator,
-/// new). Returns null if there is none.
-mlir::Operation *combinerOf(mlir::linalg::LinalgOp op, unsigned number);
 
 /// Combines `value` of all lanes of a warp by the op `combiner`; each lane gets the result.
 mlir::Value reduceInWarp(ThreadKernel &kernel, mlir::Operation *combiner, mlir::Value value);

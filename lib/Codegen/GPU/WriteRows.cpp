@@ -80,13 +80,13 @@ void ContractionCode::reduceRow(const RowSum &sum, size_t columns, llvm::functio
   linalg::LinalgOp op = sum.op;
   SmallVector<Value> sofar;
   for (unsigned number = 0; number < op->getNumResults(); ++number)
-    sofar.push_back(arith::ConstantOp::create(builder, loc, *arith::getNeutralElement(combinerOf(op, number))));
+    sofar.push_back(arith::ConstantOp::create(builder, loc, tile::identityOf(tile::combinerOf(op, number))));
   for (size_t column = 0; column < columns; ++column) {
     moveTo(column);
     sofar = elements.yielded(op, at(sum.loops), sofar);
   }
   for (auto [number, value] : llvm::enumerate(sofar)) {
-    Operation *combiner = combinerOf(op, unsigned(number));
+    Operation *combiner = tile::combinerOf(op, unsigned(number));
     for (int32_t mask : {1, 2})
       value = combine(builder, combiner, value, shuffle(kernel, value, mask));
     OpOperand *init = op.getDpsInitOperand(int64_t(number));

@@ -214,7 +214,7 @@ private:
         if ((kind == utils::IteratorType::parallel) != (row >= 0))
           return false;
       for (unsigned i = 0; i < op->getNumResults(); ++i)
-        if (!combinerOf(op, i))
+        if (!tile::combinerOf(op, i))
           return false;
       for (OpOperand *input : op.getDpsInputOperands()) {
         AffineMap map = op.getMatchingIndexingMap(input);

@@ -55,7 +55,7 @@ llvm::SetVector<Value> capturedBy(linalg::LinalgOp op) {
 /// Returns true if `loop` of `op` can be split by views: every operand is an argument of the kernel, and has the loop
 /// as one of its dimensions or not at all.
 bool canCut(linalg::LinalgOp op, unsigned loop) {
-  return op->getNumResults() == 1 && combinerOf(op, 0) &&
+  return op->getNumResults() == 1 && tile::combinerOf(op, 0) &&
          llvm::all_of(capturedBy(op),
                       [](Value value) { return value.getDefiningOp<arith::ConstantOp>() != nullptr; }) &&
          llvm::all_of(op.getDpsInputOperands(), [&](OpOperand *operand) {
@@ -219,7 +219,7 @@ private:
     for (unsigned argument = 0; argument < made.getNumArguments(); ++argument)
       setSizes(made, argument);
     builder.setInsertionPointToStart(body);
-    Value neutral = arith::ConstantOp::create(builder, loc, *arith::getNeutralElement(combinerOf(op, 0)));
+    Value neutral = arith::ConstantOp::create(builder, loc, tile::identityOf(tile::combinerOf(op, 0)));
     Value fill = linalg::FillOp::create(builder, loc, neutral, body->getArgument(inputs)).getResult(0);
     // The parts are one additional loop, the last, which indexes operands and result.
     const unsigned part = op.getNumLoops();
@@ -270,7 +270,7 @@ private:
         ArrayRef<AffineMap>{AffineMap::get(rank, 0, from, builder.getContext()),
                             AffineMap::get(rank, 0, to, builder.getContext())},
         kinds, [&](OpBuilder &inner, Location at, ValueRange values) {
-          linalg::YieldOp::create(inner, at, combine(inner, combinerOf(op, 0), values[1], values[0]));
+          linalg::YieldOp::create(inner, at, combine(inner, tile::combinerOf(op, 0), values[1], values[0]));
         });
     sum->setAttr("tw.op", builder.getStringAttr("sum of parts"));
     op->replaceAllUsesWith(sum);

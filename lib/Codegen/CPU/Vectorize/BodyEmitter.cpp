@@ -361,7 +361,7 @@ SmallVector<Value> BodyEmitter::emitStep(OpBuilder &builder, IRMapping values, V
     values.map(argument, value);
   SmallVector<Operation *> combiners;
   for (unsigned number = 0; number < op.getNumDpsInits(); ++number)
-    combiners.push_back(combinerOf(op, number));
+    combiners.push_back(tile::combinerOf(op, number));
   for (Operation &inner : op.getBlock()->without_terminator()) {
     if (inner.getNumResults() == 1 && values.contains(inner.getResult(0)))
       continue;

@@ -17,6 +17,7 @@
 #ifndef TILEWRIGHT_LIB_CODEGEN_CPU_VECTORIZE_LOOPVECTORIZER_H
 #define TILEWRIGHT_LIB_CODEGEN_CPU_VECTORIZE_LOOPVECTORIZER_H
 
+#include "dialects/Tile/Combiner.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
 namespace tilewright::vector_stage {
@@ -53,9 +54,6 @@ VectorLoop chooseVectorLoop(mlir::linalg::LinalgOp op, int64_t lanes);
 /// Returns true if output `number` also has an element for each step of the reductions: it is stored in every step, as
 /// --tw-merge-reductions produces it.
 bool isStoredInSteps(mlir::linalg::LinalgOp op, unsigned number);
-
-/// Returns the op that combines output `number` with a new value (acc = combine(acc, x)), or null.
-mlir::Operation *combinerOf(mlir::linalg::LinalgOp op, unsigned number);
 
 /// Replaces `op` (on memrefs) by loops. Fails with a message at `op` if its body contains an op that cannot be
 /// emitted.

@@ -28,11 +28,11 @@ constexpr int64_t lanes = 16;
 class ScanLoops : LoopNest {
 public:
   explicit ScanLoops(tile::ScanOp scan)
-      : LoopNest(scan), in(scan.getInputs()[0]), out(scan.getOutputs()[0]), kind(scan.getKind()), dim(scan.getDim()),
-        rank(typeOf(out).getRank()) {
+      : LoopNest(scan), in(scan.getInputs()[0]), out(scan.getOutputs()[0]), combiner(tile::combinerOf(scan.getKind())),
+        dim(scan.getDim()), rank(typeOf(out).getRank()) {
     element = typeOf(out).getElementType();
     wide = element.isBF16() || element.isF16() ? builder.getF32Type() : element;
-    if (element.isF32() && (kind == tile::ScanKind::Sum || kind == tile::ScanKind::Prod))
+    if (element.isF32() && tile::dependsOnOrder(combiner, element))
       wide = builder.getF64Type();
   }
 
@@ -42,7 +42,7 @@ public:
     const bool one = few && typeOf(out).getDimSize(rank - 1) == 1;
     const unsigned bits = element.getIntOrFloatBitWidth();
     const bool vectors = isDense(in) && isDense(out) && bits >= 8 && (!few || (!byLanes && !one && bits >= 32));
-    const bool anyOrder = kind == tile::ScanKind::Max || kind == tile::ScanKind::Min || isa<IntegerType>(wide);
+    const bool anyOrder = !tile::dependsOnOrder(combiner, wide);
     SmallVector<Value> at(rank);
     over(0, at, vectors && !byLanes ? rank - 1 : rank, [&] {
       if (!vectors || (byLanes && !anyOrder)) {
@@ -176,40 +176,24 @@ private:
       vector::StoreOp::create(builder, loc, value, out, at);
   }
 
-  Value combine(Value a, Value b) { return arith::getReductionOp(reductionOf(kind, wide), builder, loc, a, b); }
+  Value combine(Value a, Value b) { return tile::combine(builder, loc, combiner, a, b); }
 
   /// Returns the identity of the reduction as `type`: the wide type or a vector of it.
   Value identity(Type type) {
-    TypedAttr value = arith::getIdentityValueAttr(reductionOf(kind, wide), wide, builder, loc);
+    TypedAttr value = tile::identityOf(combiner, wide);
     if (auto vector = dyn_cast<VectorType>(type))
       value = DenseElementsAttr::get(vector, Attribute(value));
     return arith::ConstantOp::create(builder, loc, value);
   }
 
   Value in, out;
-  tile::ScanKind kind;
+  tile::Combiner combiner;
   int64_t dim, rank;
   Type element, wide;
   Value mask; ///< of the existing columns
 };
 
 } // namespace
-
-arith::AtomicRMWKind reductionOf(tile::ScanKind kind, Type element) {
-  using Kind = arith::AtomicRMWKind;
-  const bool isFloat = isa<FloatType>(element);
-  switch (kind) {
-  case tile::ScanKind::Sum:
-    return isFloat ? Kind::addf : Kind::addi;
-  case tile::ScanKind::Prod:
-    return isFloat ? Kind::mulf : Kind::muli;
-  case tile::ScanKind::Max:
-    return isFloat ? Kind::maximumf : Kind::maxs;
-  case tile::ScanKind::Min:
-    return isFloat ? Kind::minimumf : Kind::mins;
-  }
-  llvm_unreachable("all kinds of scans are above");
-}
 
 void expandScan(tile::ScanOp scan) {
   ScanLoops(scan).expand();

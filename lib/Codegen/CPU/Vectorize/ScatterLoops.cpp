@@ -20,9 +20,9 @@
 //===----------------------------------------------------------------------------===//
 #include "lib/Codegen/CPU/Vectorize/ScatterLoops.h"
 
+#include "dialects/Tile/Combiner.h"
 #include "lib/Codegen/CPU/Vectorize/LoopNest.h"
 #include "lib/Codegen/CPU/Vectorize/RowMaker.h"
-#include "lib/Codegen/CPU/Vectorize/ScanLoops.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -368,11 +368,8 @@ private:
     return arith::OrIOp::create(builder, loc, better, isNan);
   }
 
-  /// Returns the sum or product of `a` and `b`.
-  Value combine(Value a, Value b) {
-    const tile::ScanKind reduction = kind == tile::ScatterKind::Add ? tile::ScanKind::Sum : tile::ScanKind::Prod;
-    return arith::getReductionOp(reductionOf(reduction, a.getType()), builder, loc, a, b);
-  }
+  /// Combines `a` and `b`; `kind` is not Set.
+  Value combine(Value a, Value b) { return tile::combine(builder, loc, *tile::combinerOf(kind), a, b); }
 
   tile::ScatterOp op;
   Value source, out;

@@ -61,21 +61,6 @@ int64_t fewApart(linalg::LinalgOp op, OpOperand &operand, unsigned loop) {
   return isFewApart(apart) ? apart : 0;
 }
 
-Operation *combinerOf(linalg::LinalgOp op, unsigned number) {
-  Block *body = op.getBlock();
-  Value yielded = body->getTerminator()->getOperand(number);
-  Operation *combiner = yielded.getDefiningOp();
-  BlockArgument accumulator = op.getRegionOutputArgs()[number];
-  if (!combiner || combiner->getNumOperands() != 2 || !accumulator.hasOneUse() ||
-      *accumulator.getUsers().begin() != combiner)
-    return nullptr;
-  if (isa<arith::AddFOp, arith::MulFOp, arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp, arith::MinNumFOp,
-          arith::AddIOp, arith::MulIOp, arith::MaxSIOp, arith::MinSIOp, arith::MaxUIOp, arith::MinUIOp, arith::OrIOp,
-          arith::AndIOp, arith::XOrIOp>(combiner))
-    return combiner;
-  return nullptr;
-}
-
 bool isStoredInSteps(linalg::LinalgOp op, unsigned number) {
   AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(number));
   for (auto [loop, iterator] : llvm::enumerate(op.getIteratorTypesArray()))
@@ -86,7 +71,7 @@ bool isStoredInSteps(linalg::LinalgOp op, unsigned number) {
 
 static bool allReductionsCombine(linalg::LinalgOp op) {
   for (unsigned number = 0; number < op.getNumDpsInits(); ++number)
-    if (!isStoredInSteps(op, number) && !combinerOf(op, number))
+    if (!isStoredInSteps(op, number) && !tile::combinerOf(op, number))
       return false;
   return true;
 }

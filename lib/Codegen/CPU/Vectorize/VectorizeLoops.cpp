@@ -225,7 +225,7 @@ private:
   /// Returns true if every combined result is a sum of floats.
   bool sumsFloats() {
     for (unsigned number : combined)
-      if (!isa_and_nonnull<arith::AddFOp>(combinerOf(op, number)))
+      if (!isa_and_nonnull<arith::AddFOp>(tile::combinerOf(op, number)))
         return false;
     return true;
   }
@@ -368,16 +368,6 @@ private:
     }
   }
 
-  Value identityOf(Operation *combiner, Type element) {
-    if (isa<arith::MaxNumFOp, arith::MinNumFOp>(combiner)) { // upstream's is NaN
-      bool negative = isa<arith::MaxNumFOp>(combiner);
-      auto infinity = APFloat::getInf(cast<FloatType>(element).getFloatSemantics(), negative);
-      return arith::ConstantOp::create(builder, loc, builder.getFloatAttr(element, infinity));
-    }
-    TypedAttr value = arith::getNeutralElement(combiner).value_or(builder.getZeroAttr(element));
-    return arith::ConstantOp::create(builder, loc, value);
-  }
-
   /// Combines all lanes of `value` to one.
   Value combineLanes(Operation *combiner, Value value) {
     if (!isa<arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp, arith::MinNumFOp>(combiner))
@@ -394,16 +384,11 @@ private:
   }
 
   static vector::CombiningKind kindOf(Operation *combiner) {
-    return llvm::TypeSwitch<Operation *, vector::CombiningKind>(combiner)
-        .Case<arith::AddFOp, arith::AddIOp>([](auto) { return vector::CombiningKind::ADD; })
-        .Case<arith::MulFOp, arith::MulIOp>([](auto) { return vector::CombiningKind::MUL; })
-        .Case<arith::MaxSIOp>([](auto) { return vector::CombiningKind::MAXSI; })
-        .Case<arith::MinSIOp>([](auto) { return vector::CombiningKind::MINSI; })
-        .Case<arith::MaxUIOp>([](auto) { return vector::CombiningKind::MAXUI; })
-        .Case<arith::MinUIOp>([](auto) { return vector::CombiningKind::MINUI; })
-        .Case<arith::OrIOp>([](auto) { return vector::CombiningKind::OR; })
-        .Case<arith::XOrIOp>([](auto) { return vector::CombiningKind::XOR; })
-        .Default([](auto) { return vector::CombiningKind::AND; });
+#define TW_COMBINER_OP(NAME, ELEMENTS, OP, VECTOR_KIND)                                                                \
+  if (isa<arith::OP>(combiner))                                                                                        \
+    return vector::CombiningKind::VECTOR_KIND;
+#include "dialects/Tile/Combiners.def"
+    llvm::reportFatalInternalError("no combiner: " + combiner->getName().getStringRef());
   }
 
   /// Long float sums consist of blocks of this many vectors, and of at least one block per row if rows are summed,
@@ -455,9 +440,9 @@ private:
     SmallVector<Operation *> combiners;
     SmallVector<Value> accumulators;
     for (unsigned number : combined) {
-      combiners.push_back(combinerOf(op, number));
-      Type element = op.getRegionOutputArgs()[number].getType();
-      accumulators.push_back(body.asVector(builder, identityOf(combiners.back(), element)));
+      combiners.push_back(tile::combinerOf(op, number));
+      Value identity = arith::ConstantOp::create(builder, loc, tile::identityOf(combiners.back()));
+      accumulators.push_back(body.asVector(builder, identity));
     }
     SmallVector<Value> identities(accumulators);
     body.fromIdentity = true;

@@ -1,0 +1,41 @@
+//===- Combiner.h - how reductions, scans and scatters combine elements ---------------===//
+#ifndef TILEWRIGHT_DIALECTS_TILE_COMBINER_H
+#define TILEWRIGHT_DIALECTS_TILE_COMBINER_H
+
+#include "dialects/Tile/Tile.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+namespace tilewright::tile {
+
+/// The functions of Combiners.def. They are associative (but for rounding) and commutative.
+enum class Combiner {
+#define TW_COMBINER(NAME, ...) NAME,
+#include "dialects/Tile/Combiners.def"
+};
+
+Combiner combinerOf(ScanKind kind);
+/// Returns nullopt for ScatterKind::Set, which keeps the last element.
+std::optional<Combiner> combinerOf(ScatterKind kind);
+/// Returns the combiner that `op`, an op of the arith dialect, computes; nullopt for any other op.
+std::optional<Combiner> combinerOf(mlir::Operation *op);
+/// Returns the op by which `op` combines the partial results of result `number`: the body yields combiner(accumulator,
+/// new), and uses the accumulator for nothing else. Returns null if there is none.
+mlir::Operation *combinerOf(mlir::linalg::LinalgOp op, unsigned number);
+
+/// Returns true if the result depends on the order in which elements of this type are combined.
+bool dependsOnOrder(Combiner combiner, mlir::Type element);
+
+/// Returns the element of type `element` that changes no other.
+mlir::TypedAttr identityOf(Combiner combiner, mlir::Type element, bool isUnsigned = false);
+/// Returns the identity of an op that combinerOf() returned, as an element of its result's type.
+mlir::TypedAttr identityOf(mlir::Operation *combiner);
+
+/// Emits the op that combines `x` and `y`, scalars or vectors of one type. `flags` apply to floats. Ends the process if
+/// the combiner is not defined on these elements.
+mlir::Value combine(mlir::OpBuilder &b, mlir::Location loc, Combiner combiner, mlir::Value x, mlir::Value y,
+                    bool isUnsigned = false, mlir::arith::FastMathFlags flags = mlir::arith::FastMathFlags::none);
+
+} // namespace tilewright::tile
+
+#endif
