@@ -14,6 +14,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "tilewright/CallersMemory.h"
+#include "tilewright/TargetOptions.h"
 #include "llvm/Support/Error.h"
 #include <cstdint>
 #include <functional>
@@ -24,13 +25,12 @@
 
 namespace tilewright {
 
-/// Compile options. Their names are those of `options=` in torch.compile and of the flags of the CLI.
+/// Compile options that all targets have. Their names are those of `options=` in torch.compile and of the flags of the
+/// CLI.
 struct Options {
   std::string target = "cpu";     ///< a registered target: cpu, reference, hls, or a plug-in's
   std::string cpu = "native";     ///< as TILEWRIGHT_CPU
-  std::string arch;               ///< for cuda: sm_80, sm_86, sm_89 or sm_90a; empty: that of the device, else sm_80
-  std::string device;             ///< for cuda: "cuda", "cuda:1", or "emulated": the PTX interpreter; empty: "cuda"
-  bool cudaGraph = false;         ///< for cuda: repeated calls are launched as one CUDA graph
+  TargetValues own;               ///< the values of the options that the target declares
   std::string rounding = "fused"; ///< "fused": no rounding between fused ops; "eager": results are rounded as in eager
   std::string dumpDirectory;      ///< folder for the IR of every stage, of further graphs in graph-1, ...; empty: none
   std::string scheduleFile; ///< the user's schedules, JSON (lib/Codegen/CPU/Schedule/OverrideSchedules.cpp) or .mlir
@@ -39,16 +39,11 @@ struct Options {
   std::string startAt;      ///< the module is already lowered to the end of this stage; empty: it is a graph
   std::string check;        ///< "reference": every call compares each kernel with the reference; empty: no
   int threads = 0;          ///< number of threads to plan for; 0: all that the process may use
-  std::string part;         ///< for target hls: the device, as xcu280
-  std::string budget; ///< for target hls: resources a design may use, as "dsp=2560,bram=2016"; empty: the device's
-  std::string ports;  ///< for target hls: protocols of ports, as "x=stream s=axi_lite"; the others are axi_master
-  bool rtl = false;   ///< for target hls: also write the design as Verilog
   /// Use of measured schedules (Tuner.h): "records" takes those in `records`, "strict" makes a kernel without a record
   /// an error, "off" takes none, "stamp" is used by the tuner itself: it annotates kernels with their spaces and keys.
   std::string tune = "records";
   std::string records;        ///< folder of the records; empty: defaultRecordsFolder()
   bool deterministic = false; ///< tuned schedules keep the default's order of sums: no bit of a result changes
-  std::string weights;        ///< for target hls: "embedded" in the design, "external" as ports; empty: by size
   /// The caller guarantees that the sizes fit at every call (torch.compile's guards check them): no size is checked.
   bool sizesHold = false;
   bool portable = false; ///< generate code for every CPU with these instruction sets, not only for the host

@@ -38,11 +38,18 @@ private:
 llvm::Expected<std::string> emitDeviceArtifact(mlir::ModuleOp module, llvm::StringRef ptx,
                                                llvm::ArrayRef<DeviceKernel> kernels);
 
-/// Loads an artifact on the device that `options` name. "emulated": the PTX interpreter; what it finds is the error of
-/// the call, with kernel and line. "cuda", "cuda:1": that GPU, through the NVIDIA driver; "" is "cuda".
-llvm::Expected<std::shared_ptr<Program>> loadDeviceArtifact(llvm::StringRef artifact, const Options &options);
+/// Where and how an artifact runs.
+struct DeviceOptions {
+  /// "emulated": the PTX interpreter; what it finds is the error of the call, with kernel and line. "cuda", "cuda:1":
+  /// that GPU, through the NVIDIA driver; "" is "cuda".
+  std::string device;
+  bool graph = false; ///< launch every call after the first as one CUDA graph
+  bool cache = true;  ///< use the cache of assembled code
+};
 
-/// Returns an error if Options::device cannot name a device of a GPU target.
+llvm::Expected<std::shared_ptr<Program>> loadDeviceArtifact(llvm::StringRef artifact, const DeviceOptions &options);
+
+/// Returns an error if `device` cannot name a device of a GPU target.
 llvm::Error checkDevice(llvm::StringRef device);
 
 /// Returns the compute capability of a GPU, such as 90 for 9.0; 0: there is no GPU, or no driver.

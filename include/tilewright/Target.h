@@ -35,12 +35,15 @@ public:
   /// Returns the name in options and on the command line.
   virtual llvm::StringRef name() const = 0;
 
+  /// Returns the options that this target alone has. A value in Options::own that no option of the target has is
+  /// refused before configure().
+  virtual llvm::SmallVector<TargetOption> options() const { return {}; }
+
   /// Checks and completes `options` (the machine, for cpu); the error says what is wrong and which values are
   /// possible.
   virtual llvm::Error configure(Options &options) = 0;
 
-  /// Returns true if the target runs on a device other than the host, selected by `Options::arch` and
-  /// `Options::device`.
+  /// Returns true if the target runs on a device other than the host.
   virtual bool hasDevices() const { return false; }
 
   /// Returns the machine's part of the key of the object cache: machines with equal keys can run each other's code.
@@ -87,6 +90,9 @@ void registerTarget(std::unique_ptr<Target> target);
 /// the first call.
 Target *findTarget(llvm::StringRef name, std::string &error);
 
+/// Lets the target check and complete `options`, after a check that it declares all values in Options::own.
+llvm::Error configure(Target &target, Options &options);
+
 /// Returns the target of `options` after it has checked and completed them.
 llvm::Expected<Target *> configuredTarget(Options &options);
 
@@ -95,6 +101,14 @@ std::string suggestName(llvm::StringRef name, llvm::ArrayRef<std::string> known)
 
 /// Returns the names of all targets.
 std::vector<std::string> targetNames();
+
+/// An option and the name of the target that declares it.
+struct DeclaredOption {
+  std::string target;
+  TargetOption option;
+};
+/// Returns the options of all targets, in the order of targetNames().
+std::vector<DeclaredOption> targetOptions();
 
 /// The built-in targets.
 std::unique_ptr<Target> createCpuTarget();

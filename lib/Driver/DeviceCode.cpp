@@ -108,7 +108,7 @@ llvm::Expected<std::string> emitDeviceArtifact(ModuleOp module, StringRef ptx, A
   return packHostArtifact({StringRef(reinterpret_cast<const char *>(image.data()), image.size()), table, {ptx}});
 }
 
-llvm::Expected<std::shared_ptr<Program>> loadDeviceArtifact(StringRef artifact, const Options &options) {
+llvm::Expected<std::shared_ptr<Program>> loadDeviceArtifact(StringRef artifact, const DeviceOptions &options) {
   llvm::Expected<HostArtifact> parts = readHostArtifact(artifact);
   if (!parts)
     return parts.takeError();
@@ -145,11 +145,11 @@ llvm::Expected<std::shared_ptr<Program>> loadDeviceArtifact(StringRef artifact, 
     return unknown;
   auto context = runtime::DriverContext::of(*ordinalOf(options.device), error);
   if (!context)
-    return llvm::make_error<DeviceError>("target '" + options.target + "' cannot run: " + error);
+    return llvm::make_error<DeviceError>("target 'cuda' cannot run: " + error);
   PtxAssembly made = assemblePtx(ptx, context->capability, options.cache);
   std::string cubinRefused;
   auto program = runtime::DriverProgram::create(std::move(grids), std::move(ptx), std::move(made.cubin),
-                                                std::move(context), options.cudaGraph, cubinRefused, error);
+                                                std::move(context), options.graph, cubinRefused, error);
   if (!program)
     return llvm::make_error<DeviceError>("the compiled program cannot be loaded: " + error);
   auto loaded = std::make_shared<DriverProgram>(std::move(program));

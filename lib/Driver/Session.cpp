@@ -187,15 +187,7 @@ static llvm::Expected<Target *> chooseTarget(Options &options) {
     return llvm::createStringError("check is 'reference' or empty, not '%s'", options.check.c_str());
   if (!options.check.empty())
     options.cache = false; // a checked program consists of three programs
-  if (!target->hasDevices() && !(options.arch.empty() && options.device.empty()))
-    return llvm::createStringError("target '%s' takes no %s: it runs on the host's CPU", options.target.c_str(),
-                                   options.arch.empty() ? "device" : "arch");
-  if (options.cudaGraph && (!target->hasDevices() || options.device == "emulated"))
-    return llvm::createStringError("CUDA graphs are of a GPU; target '%s'%s runs without: leave the option cuda_graph "
-                                   "(--cuda-graph) out",
-                                   options.target.c_str(),
-                                   options.device.empty() ? "" : (" on device '" + options.device + "'").c_str());
-  if (llvm::Error failed = target->configure(options))
+  if (llvm::Error failed = configure(*target, options))
     return std::move(failed);
   if (llvm::Error failed = completeTuneOptions(options))
     return std::move(failed);

@@ -115,12 +115,38 @@ std::vector<std::string> targetNames() {
   return names;
 }
 
+std::vector<DeclaredOption> targetOptions() {
+  loadTargets();
+  auto list = targetList().lock();
+  std::vector<DeclaredOption> declared;
+  for (auto &target : list->targets)
+    for (const TargetOption &option : target->options())
+      declared.push_back({target->name().str(), option});
+  return declared;
+}
+
+llvm::Error configure(Target &target, Options &options) {
+  const llvm::SmallVector<TargetOption> own = target.options();
+  for (const auto &[name, value] : options.own) {
+    if (llvm::any_of(own, [&, &name = name](const TargetOption &option) { return option.name == name; }))
+      continue;
+    std::vector<std::string> others;
+    for (const DeclaredOption &declared : targetOptions())
+      if (declared.option.name == name)
+        others.push_back("'" + declared.target + "'");
+    return llvm::createStringError("target '" + target.name() + "' takes no " + name +
+                                   (others.empty() ? "" : ", an option of target " + llvm::join(others, " and ")) +
+                                   "; leave it out");
+  }
+  return target.configure(options);
+}
+
 llvm::Expected<Target *> configuredTarget(Options &options) {
   std::string error;
   Target *target = findTarget(options.target, error);
   if (!target)
     return llvm::createStringError(error);
-  if (llvm::Error failed = target->configure(options))
+  if (llvm::Error failed = configure(*target, options))
     return std::move(failed);
   return target;
 }

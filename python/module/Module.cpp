@@ -378,9 +378,8 @@ PYBIND11_MODULE(_tilewright, m) {
       }))
       .def_readwrite("target", &Options::target)
       .def_readwrite("cpu", &Options::cpu)
-      .def_readwrite("arch", &Options::arch)
-      .def_readwrite("device", &Options::device)
-      .def_readwrite("cuda_graph", &Options::cudaGraph)
+      .def("set_own",
+           [](Options &options, const std::string &name, const std::string &value) { options.own.set(name, value); })
       .def_readwrite("rounding", &Options::rounding)
       .def_readwrite("dump", &Options::dumpDirectory)
       .def_readwrite("schedule_file", &Options::scheduleFile)
@@ -484,6 +483,16 @@ PYBIND11_MODULE(_tilewright, m) {
       "Reads and imports a .pt2; raises Refused with all reasons where it cannot.");
   m.def("knows", [](const std::string &target) { return GraphBuilder::knows(target); });
   m.def("target_names", &targetNames);
+  m.def(
+      "target_options",
+      [] {
+        std::vector<std::tuple<std::string, std::string, bool, std::string>> rows;
+        for (const auto &[target, option] : targetOptions())
+          if (option.uses & InPython)
+            rows.emplace_back(option.name.str(), target, option.kind == TargetOption::Flag, option.help.str());
+        return rows;
+      },
+      "Returns the options that targets declare: name, target, whether the value is a bool and not a text, meaning.");
   m.def("has_amx", [] {
     auto host = describeHost("native");
     return host && host->shape.amx;

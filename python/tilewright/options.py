@@ -1,4 +1,6 @@
-"""The options of torch.compile(..., options=...): their defaults, also from TILEWRIGHT_*, and their checks."""
+"""The options of torch.compile(..., options=...): their defaults, also from TILEWRIGHT_*, and their checks.
+
+Options of one target, such as `arch` of cuda, are declared by the target (include/tilewright/TargetOptions.h)."""
 
 from __future__ import annotations
 
@@ -6,7 +8,8 @@ import difflib
 import os
 import re
 import warnings
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, make_dataclass, replace
+from typing import TYPE_CHECKING
 
 import torch
 import torch._inductor.config
@@ -21,22 +24,19 @@ MODES: dict[str, dict] = {
 }
 
 
-def _option(default, help: str, *, native: bool = True, values: tuple = (), older: str = ""):
-    """`native`: the compiler has an option of this name. `older`: another environment variable that sets it."""
-    return field(default=default, metadata={"help": help, "native": native, "values": values, "older": older})
+def _option(default, help: str, *, native: bool = True, values: tuple = (), older: str = "", target: str = ""):
+    """`native`: the compiler has an option of this name. `older`: another environment variable that sets it. `target`: the
+    target that declares it."""
+    return field(default=default, metadata={"help": help, "native": native, "values": values, "older": older, "target": target})
 
 
 @dataclass(frozen=True)
-class CompileOptions:
-    """Every option. The environment variable TILEWRIGHT_<NAME>, if set, gives its default. docs/reference/options.md
-    is generated from these declarations (tools/dev/write_options_doc.py)."""
+class CommonOptions:
+    """The options that do not depend on the target."""
 
     strict: bool = _option(False, "raises an error that names all operators which would run in eager, instead of one warning", native=False)
     target: str = _option("cpu", "the target to generate code for: `cpu`, `cuda`, `reference` (a slow interpreter in f64), or that of a plug-in")
     cpu: str = _option("native", "the CPU to generate code for: `native`, `x86-64-v3`, `x86-64-v4`, `znver5`, `sapphirerapids`, `graniterapids`")
-    arch: str = _option("", "target `cuda`: `sm_80`, `sm_86`, `sm_89` or `sm_90a`; empty: that of the device, or `sm_80`")
-    device: str = _option("", "target `cuda`: `cuda`, `cuda:1`, ..., or `emulated`, which runs kernels in the PTX interpreter, without a GPU")
-    cuda_graph: bool = _option(False, "target `cuda`: repeated calls launch one CUDA graph; also `mode=\"reduce-overhead\"`")
     tf32: bool = _option(False, "target `cuda`: products of f32 round their operands to tf32 and run on tensor cores; unset, "
                                 "`torch.set_float32_matmul_precision` decides, where `highest`, torch's default, keeps f32", native=False)  # fmt: skip
     rounding: str = _option("fused", "`fused` keeps f32 between the ops of a kernel; `eager` rounds each op's result as eager does", values=("fused", "eager"))
@@ -56,40 +56,70 @@ class CompileOptions:
     check: str = _option("", "`reference` compares every kernel of every call with plain loops in f64, `eager` compares every operator with torch; both stop at the "
                              "first difference", native=False, values=("", "reference", "eager"))  # fmt: skip
 
+    def own(self, name: str):
+        """Returns the value of an option that a target declares."""
+        return getattr(self, name)
+
     def chosen(self) -> dict:
         """Returns the options that differ from the default."""
         return {f.name: value for f in fields(self) if (value := getattr(self, f.name)) != f.default}
 
-    def on(self, device: torch.device) -> CompileOptions:
+    def on(self, device: torch.device) -> CommonOptions:
         """Returns the options for a graph whose tensors are on `device`. A GPU selects the target cuda."""
         if device.type == "cpu":
-            if self.cuda_graph and self.target != "cuda":
+            if self.own("cuda_graph") and self.target != "cuda":
                 warnings.warn("tilewright: CUDA graphs (options['cuda_graph'], mode='reduce-overhead') are of a GPU; a graph whose tensors "
                               "are on the CPU is compiled without", stacklevel=2)  # fmt: skip
-                return replace(self, cuda_graph=False)
+                return replace(self, **{"cuda_graph": False})
             return self
         if self.target not in ("cpu", "cuda"):
             raise ValueError(f"tilewright: options['target'] is {self.target!r}, and the graph's tensors are on {device}; "
                              "leave it out, or move the model to the CPU")  # fmt: skip
-        if self.device not in ("", str(device)) and (self.device, str(device)) != ("cuda", "cuda:0"):
-            raise ValueError(f"tilewright: options['device'] is {self.device!r}, and the graph's tensors are on {device}; "
+        given = self.own("device")
+        if given not in ("", str(device)) and (given, str(device)) != ("cuda", "cuda:0"):
+            raise ValueError(f"tilewright: options['device'] is {given!r}, and the graph's tensors are on {device}; "
                              "leave it out, or move the model to the CPU, from where it takes them")  # fmt: skip
         if self.check == "reference":
             raise ValueError(f"tilewright: options['check'] = 'reference' computes on the CPU, and the graph's tensors are on {device}; "
                              "move the model to the CPU, and set options['target'] = 'cuda'")  # fmt: skip
         tf32 = self.tf32 or (self.target == "cpu" and torch.get_float32_matmul_precision() != "highest")
-        return replace(self, target="cuda", device=str(device), tf32=tf32)
+        return replace(self, **{"target": "cuda", "device": str(device), "tf32": tf32})
 
     def native(self) -> _tilewright.Options:
         result = _tilewright.Options()
         for f in fields(self):
-            if f.metadata["native"]:
-                setattr(result, f.name, getattr(self, f.name))
+            value = getattr(self, f.name)
+            if f.metadata["target"]:
+                result.set_own(f.name, ("1" if value else "") if isinstance(value, bool) else value)
+            elif f.metadata["native"]:
+                setattr(result, f.name, value)
         if self.tf32:
-            result.arch += "+tf32"
+            result.set_own("arch", self.own("arch") + "+tf32")
         result.check = "reference" if self.check == "reference" else ""
         result.tune = "records" if self.tune in ("quick", "full") else self.tune
         return result
+
+
+def _of_targets() -> list:
+    """Returns the options that targets declare, as fields. Targets with an option of the same name share it."""
+    rows: dict[str, tuple] = {}
+    for name, target, is_flag, help in _tilewright.target_options():
+        if name in rows:
+            continue
+        default: bool | str = False if is_flag else ""
+        rows[name] = (name, type(default).__name__, _option(default, f"target `{target}`: {help}", target=target))
+    return list(rows.values())
+
+
+if TYPE_CHECKING:
+
+    class CompileOptions(CommonOptions):
+        """Every option. The environment variable TILEWRIGHT_<NAME>, if set, gives its default. docs/reference/options.md
+        is generated from these declarations (tools/dev/write_options_doc.py)."""
+
+else:
+    CompileOptions = make_dataclass("CompileOptions", _of_targets(), bases=(CommonOptions,), frozen=True)
+    CompileOptions.__module__ = __name__
 
 
 def _convert(name: str, kind: object, value, source: str):
@@ -120,15 +150,16 @@ def _check_values(result: CompileOptions) -> None:
             allowed = " or ".join(repr(v) for v in f.metadata["values"])
             raise ValueError(f"tilewright: options[{f.name!r}] is {allowed}, not {value!r}{_hint(value, f.metadata['values'])}")
     targets = _tilewright.target_names()
+    device = result.own("device")
     if result.target not in targets:
         raise ValueError(f"tilewright: unknown target {result.target!r}{_hint(result.target, targets)}; "
                          f"the targets are {', '.join(targets)}")  # fmt: skip
-    if result.device and result.device != "emulated" and not re.fullmatch(r"cuda(:\d+)?", result.device):
-        raise ValueError(f"tilewright: options['device'] is '', 'cuda', 'cuda:1' and so on, or 'emulated', not {result.device!r}"
-                         f"{_hint(result.device, ['cuda', 'emulated'])}")  # fmt: skip
-    if result.device and result.target != "cuda":
+    if device and device != "emulated" and not re.fullmatch(r"cuda(:\d+)?", device):
+        raise ValueError(f"tilewright: options['device'] is '', 'cuda', 'cuda:1' and so on, or 'emulated', not {device!r}"
+                         f"{_hint(device, ['cuda', 'emulated'])}")  # fmt: skip
+    if device and result.target != "cuda":
         raise ValueError(f"tilewright: options['device'] is of target 'cuda', not of {result.target!r}; set options['target'] = 'cuda'")
-    if result.cuda_graph and result.device == "emulated":
+    if result.own("cuda_graph") and device == "emulated":
         raise ValueError("tilewright: options['cuda_graph'] is of a GPU, and options['device'] is 'emulated'; leave one of them out")
     if result.tf32 and result.target != "cuda":
         raise ValueError(f"tilewright: options['tf32'] is of target 'cuda', not of {result.target!r}")

@@ -69,6 +69,29 @@ def test_schedule_of_plug_in_target_is_used(plugin, tmp_path):
     assert "every kernel agrees with the reference" in checked
 
 
+def test_option_of_plug_in_target_is_a_flag_and_a_key_of_options(plugin, tmp_path):
+    model = tmp_path / "model.mlir"
+    model.write_text(MODEL)
+    driver = BUILD / "bin" / "tilewright"
+    plugged = {"TILEWRIGHT_PLUGINS": str(plugin), "PYTHONPATH": PYTHON_PATH}
+    assert "tiles = array<i64: 8, " in run(driver, "compile", model, "--emit=tiled", "--target=guest", "--task-rows=8", **plugged)
+    refused = subprocess.run([driver, "compile", model, "--target=guest", "--task-rows=many"], capture_output=True, text=True, env={**os.environ, **plugged})
+    assert refused.returncode == 1 and "task_rows is a positive number, not 'many'" in refused.stderr
+    code = """
+        import torch, tilewright
+        def compiled(**options):
+            torch._dynamo.reset()
+            return torch.compile(lambda x, w: x @ w, backend="tilewright", options={"strict": True, **options})
+        x, w = torch.randn(64, 32), torch.randn(32, 48)
+        torch.testing.assert_close(compiled(target="guest", task_rows="4")(x, w), x @ w)
+        try:
+            compiled(target="cpu", task_rows="4")(x, w)
+        except Exception as error:
+            print(error)
+    """
+    assert "target 'cpu' takes no task_rows, an option of target 'guest'" in run(sys.executable, "-c", textwrap.dedent(code), **plugged)
+
+
 def test_torch_compile_with_plug_in_target_matches_eager(plugin):
     code = """
         import torch, tilewright

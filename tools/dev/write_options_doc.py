@@ -73,8 +73,9 @@ def option_variables() -> dict:
 
 
 def page() -> str:
-    from tilewright.options import CompileOptions
+    from tilewright.options import MODES, CompileOptions
 
+    modes = [f"| `{mode}` | {', '.join(f'`{name}={value!r}`' for name, value in chosen.items())} |" for mode, chosen in MODES.items()]
     rows = [f"| `{f.name}` | {f.type} | {default_of(f.default)} | {f.metadata['help']} |" for f in fields(CompileOptions)]
     lines = [
         "# Options of torch.compile", "",
@@ -82,6 +83,8 @@ def page() -> str:
         "([environment variables](environment.md)). Flags of the [program `tilewright`](cli.md) have the same names and meanings. An unknown option and a",
         "value of a wrong type raise a `ValueError` that lists what is possible.", "",
         "| option | type | default | meaning |", "|---|---|---|---|", *rows, "",
+        "`torch.compile(..., mode=...)` stands for options; other options can be given beside it:", "",
+        "| mode | options |", "|---|---|", *modes, "",
         "Written by `tools/dev/write_options_doc.py`.", "",
     ]  # fmt: skip
     return "\n".join(lines)

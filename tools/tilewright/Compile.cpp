@@ -17,6 +17,7 @@
 #include "ModelFile.h"
 #include "OutputKind.h"
 #include "Progress.h"
+#include "TargetFlags.h"
 #include "ThreadsFlag.h"
 #include "Tune.h"
 #include "tilewright/Compiler.h"
@@ -67,29 +68,13 @@ struct CompileFlags {
       cl::desc("the CPU: native, or a name that TILEWRIGHT_CPU accepts (default: native). A library may have several, "
                "separated by commas: it runs the code for the best one that the machine supports"),
       cl::init("native"), cl::value_desc("name"), cl::cat(category)};
-  cl::opt<std::string> part{"part", cl::desc("with --target=hls: the device (default: xcu280)"), cl::value_desc("name"),
-                            cl::cat(category)};
-  cl::opt<std::string> budget{
-      "budget",
-      cl::desc("with --target=hls: the resources that the design may use (default: all resources of the part)"),
-      cl::value_desc("dsp=N,bram=N,uram=N"), cl::cat(category)};
-  cl::opt<bool> rtl{
-      "rtl",
-      cl::desc(
-          "with --target=hls: also write the design and a test bench in Verilog, to the folder rtl; for integers only"),
-      cl::cat(category)};
-  cl::list<std::string> ports{"port",
-                              cl::desc("with --target=hls: the protocol of a port: axi_master, axi_lite or stream "
-                                       "(default: axi_master); may be repeated"),
-                              cl::value_desc("name=protocol"), cl::cat(category)};
+  TargetFlags own{category, InCompile};
   cl::list<std::string> fixed{
       "fixed",
       cl::desc(
           "with --target=hls: convert floats to fixed point, as ap_fixed<W, I, Q, O>: W,I or W,I,AP_RND,AP_SAT (the "
           "default modes). A name selects an input, a layer, a weight or a result: --fixed 16,6 --fixed fc1=8,3"),
       cl::value_desc("[name=]W,I[,Q,O]"), cl::cat(category)};
-  cl::opt<std::string> arch{"arch", cl::desc("with --target=cuda: sm_80, sm_86, sm_89 or sm_90a (default: sm_80)"),
-                            cl::value_desc("name"), cl::cat(category)};
   cl::opt<std::string> rounding{
       "rounding",
       cl::desc("rounding of intermediate results in a fused kernel: fused (none), or eager (as eager rounds each op)"),
@@ -178,17 +163,12 @@ int runCompile(int argc, const char *const *argv) {
       return fail("--dynamic: " + llvm::toString(size.takeError()));
     dynamic.push_back(std::move(*size));
   }
-  for (cl::opt<std::string> *flag : {&flags.part, &flags.budget})
-    if (flag->getNumOccurrences() && !target->makesFiles())
-      return fail("--" + flag->ArgStr + " is for --target=hls; target '" + flags.target + "' has no such thing");
-  if (flags.rtl && !target->makesFiles())
-    return fail("--rtl is for --target=hls; target '" + flags.target + "' has no such thing");
-  if (flags.rtl && flags.emit.getNumOccurrences())
+  Options options;
+  options.target = flags.target;
+  if (llvm::Error error = flags.own.store(options))
+    return fail(llvm::toString(std::move(error)));
+  if (flags.own.isGiven("rtl") && flags.emit.getNumOccurrences())
     return fail("--rtl adds files to a design's folder, and --emit prints one text: leave out one of them");
-  if (!flags.ports.empty() && !target->makesFiles())
-    return fail("--port is for --target=hls; target '" + flags.target + "' has no such thing");
-  if (!flags.ports.empty() && flags.rtl)
-    return fail("the ports of --rtl's Verilog are memories: leave out --port or --rtl");
   if (!flags.fixed.empty()) {
     if (!target->makesFiles())
       return fail("--fixed is for --target=hls; target '" + flags.target + "' computes with the model's own types");
@@ -222,20 +202,13 @@ int runCompile(int argc, const char *const *argv) {
     tell("fixed point");
   }
 
-  Options options;
-  options.target = flags.target;
   options.cpu = flags.cpu;
-  options.arch = flags.arch;
   options.threads = flags.threads;
   options.rounding = flags.rounding;
   options.scheduleFile = flags.scheduleFile;
   options.startAt = flags.startAt;
-  options.part = flags.part;
-  options.budget = flags.budget;
-  options.ports = llvm::join(flags.ports, " ");
-  options.rtl = flags.rtl;
   if (target->makesFiles() && flags.weights.getNumOccurrences())
-    options.weights = flags.weights;
+    options.own.set("weights", flags.weights);
   options.tune = flags.tune;
   options.records = flags.records;
   options.deterministic = flags.deterministic;

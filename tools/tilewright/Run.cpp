@@ -14,6 +14,7 @@
 #include "LibraryCall.h"
 #include "RunInputs.h"
 #include "RunResults.h"
+#include "TargetFlags.h"
 #include "ThreadsFlag.h"
 #include "dialects/Graph/Graph.h"
 #include "tilewright/Compiler.h"
@@ -49,16 +50,7 @@ struct RunFlags {
                            cl::desc("the CPU: native, or a name that TILEWRIGHT_CPU accepts (default: native). For a "
                                     "library: one that it has code for (default: the best)"),
                            cl::init("native"), cl::value_desc("name"), cl::cat(category)};
-  cl::opt<std::string> arch{"arch",
-                            cl::desc("with --target=cuda: sm_80, sm_86, sm_89 or sm_90a (default: the device's)"),
-                            cl::value_desc("name"), cl::cat(category)};
-  cl::opt<std::string> device{"device",
-                              cl::desc("with --target=cuda: cuda, cuda:1, ..., or emulated, which runs the kernels in "
-                                       "the PTX interpreter (default: cuda)"),
-                              cl::value_desc("name"), cl::cat(category)};
-  cl::opt<bool> cudaGraph{"cuda-graph",
-                          cl::desc("with --target=cuda: every call after the first launches one CUDA graph"),
-                          cl::cat(category)};
+  TargetFlags own{category, InRun};
   cl::opt<std::string> scheduleFile{"schedule-file",
                                     cl::desc("schedules of kernels, as `tilewright compile` takes them"),
                                     cl::value_desc("file"), cl::cat(category)};
@@ -147,9 +139,8 @@ int runOnce(const ModelFile &model, Session &session, RunFlags &flags) {
   Options options;
   options.target = flags.target;
   options.cpu = flags.cpu;
-  options.arch = flags.arch;
-  options.device = flags.device;
-  options.cudaGraph = flags.cudaGraph;
+  if (llvm::Error wrong = flags.own.store(options))
+    return failRun(std::move(wrong));
   options.scheduleFile = flags.scheduleFile;
   options.threads = flags.threads;
   options.rounding = flags.rounding;
@@ -179,9 +170,10 @@ int runOnce(const ModelFile &model, Session &session, RunFlags &flags) {
 }
 
 int runLibrary(RunFlags &flags) {
-  for (cl::Option *flag :
-       std::initializer_list<cl::Option *>{&flags.target, &flags.arch, &flags.device, std::addressof(flags.sizes),
-                                           &flags.seed, &flags.rounding, &flags.check})
+  llvm::SmallVector<cl::Option *> ofCompiling{&flags.target, std::addressof(flags.sizes), &flags.seed, &flags.rounding,
+                                              &flags.check};
+  llvm::append_range(ofCompiling, flags.own.all());
+  for (cl::Option *flag : ofCompiling)
     if (flag->getNumOccurrences())
       return failRun("--" + flag->ArgStr + " is for models that are compiled here; '" + flags.input +
                      "' is a library, which is compiled, and takes its inputs from files");

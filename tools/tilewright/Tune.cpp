@@ -16,6 +16,7 @@
 #include "Commands.h"
 #include "ModelFile.h"
 #include "PythonPart.h"
+#include "TargetFlags.h"
 #include "ThreadsFlag.h"
 #include "dialects/Graph/Graph.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -74,13 +75,7 @@ struct TuneFlags {
                           cl::desc("values of the symbolic sizes, in order, that are measured first (default: 8, "
                                    "within their ranges); other classes of sizes follow"),
                           cl::CommaSeparated, cl::value_desc("n,n..."), cl::cat(category)};
-  cl::opt<std::string> arch{"arch", cl::desc("with --target=cuda: sm_80, sm_86, sm_89 or sm_90a (default: sm_80)"),
-                            cl::value_desc("arch"), cl::cat(category)};
-  cl::opt<std::string> part{"part", cl::desc("with --target=hls: the device (default: xcu280)"), cl::value_desc("name"),
-                            cl::cat(category)};
-  cl::opt<std::string> budget{
-      "budget", cl::desc("with --target=hls: the resources that a design may use (default: all resources of the part)"),
-      cl::value_desc("dsp=N,bram=N,uram=N"), cl::cat(category)};
+  TargetFlags own{category, InTune};
   cl::opt<std::string> report{"report",
                               cl::desc("write a report: a page (.html), the numbers (.json) or a chart (.png)"),
                               cl::value_desc("file.html"), cl::cat(category)};
@@ -323,10 +318,9 @@ int tune(TuneFlags &flags) {
   Options options;
   options.target = flags.target;
   options.cpu = flags.cpu;
-  options.arch = flags.arch;
   options.threads = flags.threads;
-  options.part = flags.part;
-  options.budget = flags.budget;
+  if (llvm::Error wrong = flags.own.store(options))
+    return failTune(std::move(wrong));
   options.records = flags.records.empty() ? defaultRecordsFolder() : flags.records.getValue();
   if (flags.explain.getNumOccurrences() || flags.merge.getNumOccurrences() || flags.exportTo.getNumOccurrences()) {
     if (options.records.empty())

@@ -18,11 +18,29 @@ using namespace mlir;
 
 namespace {
 
-constexpr int64_t mostRows = 16; ///< largest number of rows in a task
+constexpr int64_t mostRows = 16; ///< largest number of rows in a task, if no option gives it
+
+/// The options of this target, and their declarations.
+struct GuestOptions {
+  std::string taskRows;
+};
+const tilewright::OptionField<GuestOptions> optionTable[] = {
+    {{"task_rows", tilewright::TargetOption::Text, "number", "largest number of rows in a task (default: 16)",
+      tilewright::InCompile | tilewright::InRun | tilewright::InPython},
+     &GuestOptions::taskRows},
+};
+
+int64_t rowsOf(const tilewright::Options &options) {
+  int64_t rows = mostRows;
+  const std::string given = tilewright::readOptions<GuestOptions>(optionTable, options.own).taskRows;
+  return given.empty() ? mostRows : StringRef(given).getAsInteger(10, rows) ? 0 : rows;
+}
 
 /// Limits the outermost tile size of kernels whose schedules tile two or more dimensions.
 struct CutTasks : PassWrapper<CutTasks, OperationPass<func::FuncOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(CutTasks)
+
+  explicit CutTasks(int64_t rows) : rows(rows) {}
 
   StringRef getArgument() const override { return "guest-cut-tasks"; }
 
@@ -30,19 +48,25 @@ struct CutTasks : PassWrapper<CutTasks, OperationPass<func::FuncOp>> {
     func::FuncOp kernel = getOperation();
     auto schedule = kernel->getAttrOfType<DictionaryAttr>("tw.schedule");
     auto tiles = schedule ? schedule.getAs<DenseI64ArrayAttr>("tiles") : DenseI64ArrayAttr();
-    if (!tiles || tiles.size() < 2 || tiles[0] <= mostRows)
+    if (!tiles || tiles.size() < 2 || tiles[0] <= rows)
       return;
     SmallVector<int64_t> smaller(tiles.asArrayRef());
-    smaller[0] = mostRows;
+    smaller[0] = rows;
     NamedAttrList changed(schedule);
     changed.set("tiles", DenseI64ArrayAttr::get(&getContext(), smaller));
     kernel->setAttr("tw.schedule", changed.getDictionary(&getContext()));
   }
+
+  int64_t rows;
 };
 
 class GuestTarget final : public tilewright::Target {
 public:
   StringRef name() const override { return "guest"; }
+
+  SmallVector<tilewright::TargetOption> options() const override {
+    return tilewright::optionsOf<GuestOptions>(optionTable);
+  }
 
   llvm::Error configure(tilewright::Options &options) override {
     llvm::Expected<tilewright::HostMachine> host = tilewright::describeHost(options.cpu);
@@ -50,6 +74,8 @@ public:
       return host.takeError();
     if (!host->fma)
       return llvm::createStringError("the guest target needs AVX2 and FMA");
+    if (rowsOf(options) < 1)
+      return llvm::createStringError("task_rows is a positive number, not '" + options.own.get("task_rows") + "'");
     options.cpu = host->name;
     if (options.threads <= 0)
       options.threads = host->threads;
@@ -58,7 +84,8 @@ public:
 
   /// Returns the cache key of this target's code. The suffix keeps the code of the target `cpu` from being reused.
   std::string machineKey(const tilewright::Options &options) override {
-    return llvm::cantFail(tilewright::describeHost(options.cpu)).key + "|guest 1|" + std::to_string(options.threads);
+    return llvm::cantFail(tilewright::describeHost(options.cpu)).key + "|guest 1|" + std::to_string(options.threads) +
+           "|" + std::to_string(rowsOf(options));
   }
 
   void buildTiled(OpPassManager &pm, const tilewright::Options &options) override {
@@ -73,7 +100,7 @@ public:
     pm.addPass(tilewright::createResolveLayouts(layouts));
     auto &kernel = pm.nest<func::FuncOp>();
     kernel.addPass(tilewright::createSelectSchedule());
-    kernel.addPass(std::make_unique<CutTasks>());
+    kernel.addPass(std::make_unique<CutTasks>(rowsOf(options)));
     kernel.addPass(tilewright::createApplySchedule());
     kernel.addPass(createCSEPass());
   }

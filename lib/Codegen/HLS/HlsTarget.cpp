@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/HLS/HLS.h"
 #include "lib/Codegen/HLS/DesignFiles.h"
+#include "lib/Codegen/HLS/HlsOptions.h"
 #include "lib/Codegen/HLS/Names.h"
 #include "lib/Codegen/HLS/PrintCpp.h"
 #include "lib/Codegen/HLS/Rtl/PrintVerilog.h"
@@ -28,25 +29,33 @@ class HlsTarget final : public Target {
 public:
   StringRef name() const override { return "hls"; }
 
+  SmallVector<TargetOption> options() const override { return optionsOf(hlsOptions()); }
+
   llvm::Error configure(Options &options) override {
-    if (options.part.empty())
-      options.part = "xcu280";
-    llvm::Expected<const Part *> part = findPart(options.part);
+    HlsOptions own = readHls(options);
+    if (own.part.empty())
+      own.part = "xcu280";
+    llvm::Expected<const Part *> part = findPart(own.part);
     if (!part)
       return part.takeError();
+    if (own.rtl && !own.ports.empty())
+      return llvm::createStringError("the ports of --rtl's Verilog are memories: leave out --port or --rtl");
+    writeOptions(hlsOptions(), own, options.own);
     options.cache = false;
-    return readBudget(options.budget, **part).takeError();
+    return readBudget(own.budget, **part).takeError();
   }
 
   std::string machineKey(const Options &options) override {
-    return options.part + " " + options.budget + " " + options.weights + " " + options.ports;
+    const HlsOptions own = readHls(options);
+    return own.part + " " + own.budget + " " + own.weights + " " + own.ports;
   }
 
   void buildTiled(OpPassManager &pm, const Options &options) override {
+    const HlsOptions own = readHls(options);
     pm.addNestedPass<func::FuncOp>(createHlsWindowLoops());
     pm.addNestedPass<func::FuncOp>(createDecomposeTile({.divisors = true}));
     pm.addNestedPass<func::FuncOp>(createCSEPass());
-    pm.addPass(createHlsEmbedWeights({options.part, options.budget, options.weights}));
+    pm.addPass(createHlsEmbedWeights({own.part, own.budget, own.weights}));
     pm.addPass(createHlsAcceptModel());
   }
 
@@ -65,21 +74,22 @@ public:
   }
 
   void buildLowering(OpPassManager &pm, const Options &options) override {
+    const HlsOptions own = readHls(options);
     HlsSelectSchedulesOptions schedules;
-    schedules.part = options.part;
-    schedules.budget = options.budget;
-    schedules.blocks = !options.rtl; // the Verilog has no queues of blocks
+    schedules.part = own.part;
+    schedules.budget = own.budget;
+    schedules.blocks = !own.rtl; // the Verilog has no queues of blocks
     schedules.fabric = true;
-    schedules.shares = !options.rtl;
+    schedules.shares = !own.rtl;
     pm.addPass(createHlsSplitKernels());
     pm.addPass(createHlsSelectSchedules(schedules));
     auto &kernel = pm.nest<func::FuncOp>();
     kernel.addPass(createHlsApplySchedules());
     kernel.addPass(memref::createFoldMemRefAliasOpsPass());
     pm.addPass(createHlsBuildDesign());
-    pm.addPass(createHlsPortProtocols({options.ports}));
+    pm.addPass(createHlsPortProtocols({own.ports}));
     pm.addPass(createHlsStreamChannels());
-    pm.addPass(createHlsPlaceMemories({options.part, options.budget}));
+    pm.addPass(createHlsPlaceMemories({own.part, own.budget}));
   }
 
   llvm::Expected<std::string> emit(ModuleOp, const Options &) override { return noProgram(); }
@@ -89,7 +99,8 @@ public:
     llvm::Expected<func::FuncOp> top = topOf(module);
     if (!top)
       return top.takeError();
-    if (llvm::Error over = overBudget(estimateDesign(*top, !options.rtl), options))
+    const HlsOptions own = readHls(options);
+    if (llvm::Error over = overBudget(estimateDesign(*top, !own.rtl), own))
       return over;
     return printKernels(*top);
   }
@@ -103,10 +114,11 @@ public:
     llvm::Expected<std::string> kernels = printKernels(*top);
     if (!kernels)
       return kernels.takeError();
-    const Part &part = *llvm::cantFail(findPart(options.part));
-    const Resources budget = llvm::cantFail(readBudget(options.budget, part));
-    DesignEstimate design = estimateDesign(*top, !options.rtl);
-    if (llvm::Error over = overBudget(design, options))
+    const HlsOptions own = readHls(options);
+    const Part &part = *llvm::cantFail(findPart(own.part));
+    const Resources budget = llvm::cantFail(readBudget(own.budget, part));
+    DesignEstimate design = estimateDesign(*top, !own.rtl);
+    if (llvm::Error over = overBudget(design, own))
       return over;
     std::vector<DesignFile> files = checkHeaders();
     files.push_back({"kernel.cpp", std::move(*kernels)});
@@ -116,7 +128,7 @@ public:
     files.push_back({"test_bench.cpp", printBench(*top)});
     files.push_back({"check/dataflow_check.cpp", printDataflowCheck(*top)});
     files.push_back({"run_hls.tcl", printScript(part.device)});
-    if (options.rtl) {
+    if (own.rtl) {
       llvm::Expected<Verilog> verilog = printVerilog(*top);
       if (!verilog)
         return verilog.takeError();
@@ -136,8 +148,8 @@ private:
   }
 
   /// Returns an error if the design needs more than the budget.
-  static llvm::Error overBudget(const DesignEstimate &design, const Options &options) {
-    const Resources budget = llvm::cantFail(readBudget(options.budget, *llvm::cantFail(findPart(options.part))));
+  static llvm::Error overBudget(const DesignEstimate &design, const HlsOptions &own) {
+    const Resources budget = llvm::cantFail(readBudget(own.budget, *llvm::cantFail(findPart(own.part))));
     if (design.total.dsp > budget.dsp) // loops without a schedule were not chosen under the budget
       return llvm::createStringError(
           "the budget cannot be met: this design needs dsp=%lld, and the budget has dsp=%lld; "

@@ -5,6 +5,7 @@
 // generates PTX in this process. docs/decisions/0028-cuda.md, docs/targets/cuda.md.
 //
 //===----------------------------------------------------------------------===//
+#include "lib/Codegen/NVPTX/CudaOptions.h"
 #include "lib/Codegen/NVPTX/EmitPtx.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Pass/PassManager.h"
@@ -34,16 +35,23 @@ public:
   StringRef name() const override { return "cuda"; }
   bool hasDevices() const override { return true; }
 
+  SmallVector<TargetOption> options() const override { return optionsOf(cudaOptions()); }
+
   llvm::Error configure(Options &options) override {
-    if (llvm::Error unknown = checkDevice(options.device))
+    CudaOptions own = readCuda(options);
+    if (llvm::Error unknown = checkDevice(own.device))
       return unknown;
-    if (options.arch.empty() || options.arch == tf32Suffix) {
-      const int capability = options.device == "emulated" ? 0 : deviceCapability(options.device);
-      options.arch = archOfCapability(capability).str() + options.arch;
+    if (own.graph && own.device == "emulated")
+      return llvm::createStringError("CUDA graphs are of a GPU; target 'cuda' on device 'emulated' runs without: leave "
+                                     "the option cuda_graph (--cuda-graph) out");
+    if (own.arch.empty() || own.arch == tf32Suffix) {
+      const int capability = own.device == "emulated" ? 0 : deviceCapability(own.device);
+      own.arch = archOfCapability(capability).str() + own.arch;
     }
-    llvm::Expected<Arch> arch = findArch(options.arch);
+    llvm::Expected<Arch> arch = findArch(own.arch);
     if (!arch)
       return arch.takeError();
+    writeOptions(cudaOptions(), own, options.own);
     if (StringRef(options.scheduleFile).ends_with(".mlir"))
       return llvm::createStringError("target cuda takes a schedule file as JSON; scripts are the cpu's");
     if (options.threads <= 0)
@@ -52,7 +60,7 @@ public:
   }
 
   /// All devices of an architecture, including the emulated one, run the same PTX.
-  std::string machineKey(const Options &options) override { return options.arch; }
+  std::string machineKey(const Options &options) override { return readCuda(options).arch; }
 
   void buildGraph(OpPassManager &pm, const Options &options) override {
     if (!hasFloat8(options))
@@ -71,14 +79,14 @@ public:
     pm.addNestedPass<func::FuncOp>(createCanonicalizerPass());
     pm.addNestedPass<func::FuncOp>(createCSEPass());
     SelectCudaScheduleOptions select;
-    select.arch = options.arch;
+    select.arch = readCuda(options).arch;
     pm.addPass(createSelectCudaSchedule(select));
     if (!options.scheduleFile.empty())
-      pm.addPass(createOverrideCudaSchedules({options.scheduleFile, options.arch}));
+      pm.addPass(createOverrideCudaSchedules({options.scheduleFile, readCuda(options).arch}));
     if (options.tune != "stamp")
       return;
     DescribeCudaSpacesOptions spaces;
-    spaces.arch = options.arch;
+    spaces.arch = readCuda(options).arch;
     pm.addNestedPass<func::FuncOp>(createDescribeCudaSpaces(spaces));
     ApplyRecordsOptions records;
     records.target = name().str();
@@ -128,7 +136,8 @@ public:
   }
 
   llvm::Expected<std::shared_ptr<Program>> load(StringRef artifact, const Options &options) override {
-    return loadDeviceArtifact(artifact, options);
+    const CudaOptions own = readCuda(options);
+    return loadDeviceArtifact(artifact, {own.device, own.graph, options.cache});
   }
 
   llvm::Expected<std::string> print(ModuleOp module, const Options &options) override {
@@ -136,10 +145,10 @@ public:
   }
 
 private:
-  static bool hasFloat8(const Options &options) { return llvm::cantFail(findArch(options.arch)).float8; }
+  static bool hasFloat8(const Options &options) { return llvm::cantFail(findArch(readCuda(options).arch)).float8; }
 
   static llvm::Expected<std::string> ptxOf(ModuleOp module, const Options &options, bool locations) {
-    Arch arch = llvm::cantFail(findArch(options.arch));
+    Arch arch = llvm::cantFail(findArch(readCuda(options).arch));
     llvm::Expected<std::string> ptx = emitPtx(module, arch, locations);
     if (ptx && !arch.note.empty())
       return ("// " + arch.note + "\n").str() + *ptx;

@@ -36,7 +36,7 @@ std::string withoutDsp(StringRef budget, int64_t &dsp) {
 llvm::Expected<DesignPoint> design(Session &session, ModuleOp graph, Options options, const std::string &others,
                                    int64_t dsp) {
   options.tune = "off";
-  options.budget = "dsp=" + std::to_string(dsp) + (others.empty() ? "" : "," + others);
+  options.own.set("budget", "dsp=" + std::to_string(dsp) + (others.empty() ? "" : "," + others));
   OwningOpRef<ModuleOp> copy = graph.clone();
   if (llvm::Error failed = session.lowerTo(*copy, "target", options))
     return std::move(failed);
@@ -78,7 +78,7 @@ int64_t nearestThatFits(StringRef refusal) {
 llvm::Expected<std::vector<DesignPoint>> tuneDesign(Session &session, ModuleOp module, const Options &options,
                                                     const TuneOptions &tune) {
   int64_t most = 0;
-  const std::string others = withoutDsp(options.budget, most);
+  const std::string others = withoutDsp(options.own.get("budget"), most);
   int64_t least = 1;
   if (most == 0)
     most = int64_t(1) << 30; // the limits of the part apply

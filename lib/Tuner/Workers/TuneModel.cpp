@@ -153,8 +153,8 @@ private:
       if (SchedulePoint best = tuner::bestByModel(searched, tune.deterministic); best != searched.space.initial())
         row.verdict = "the model would rank " + searched.space.print(best) + " first; nothing was measured";
     }
-    report.verdict =
-        "ranked by the model of " + options.arch + ": there is no GPU to measure on, and no record is written";
+    report.verdict = "ranked by the model of " + machine() +
+                     ": there is no GPU to measure on, and no record is written";
     report.seconds = secondsSpent();
     return std::move(report);
   }

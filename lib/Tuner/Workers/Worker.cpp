@@ -112,6 +112,9 @@ private:
     options = Options();
     options.target = request.getString("target").value_or("cpu").str();
     options.cpu = request.getString("cpu").value_or("native").str();
+    if (const json::Object *own = request.getObject("own"))
+      for (const auto &[name, value] : *own)
+        options.own.set(name, value.getAsString().value_or(""));
     options.threads = int(request.getInteger("threads").value_or(0));
     options.tune = "off";
     options.cache = false;

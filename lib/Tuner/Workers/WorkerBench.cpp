@@ -33,8 +33,12 @@ llvm::Error WorkerBench::load() {
     json::Array sizes;
     for (int64_t size : subject.sizes)
       sizes.push_back(size);
-    return json::Object{{"do", "load"},       {"module", subject.module},   {"target", options.target},
-                        {"cpu", options.cpu}, {"threads", options.threads}, {"sizes", std::move(sizes)}};
+    json::Object own;
+    for (const auto &[name, value] : options.own)
+      own[name] = value;
+    return json::Object{
+        {"do", "load"},       {"module", subject.module},   {"target", options.target}, {"own", std::move(own)},
+        {"cpu", options.cpu}, {"threads", options.threads}, {"sizes", std::move(sizes)}};
   };
   for (auto &builder : workers.builders) {
     llvm::Expected<json::Object> answer = builder->load(request(), loadDeadline);

@@ -10,7 +10,7 @@
 // CHECK-DAG: refusals.mlir:[[@LINE+11]]: target cuda: fmod of tensor<4x8xf32>: the remainder of floats has no exact implementation; target cpu computes it
 
 // ARCH: target cuda knows no arch 'sm_75'; there are sm_80, sm_86, sm_89, sm_90a
-// CPU: target 'cpu' takes no arch
+// CPU: --arch is for --target=cuda; target 'cpu' has no such option
 // PTX: --emit=ptx is for --target=cuda
 // REFUSED: target cuda: exp of tensor<4x8xf64>
 

@@ -34,13 +34,13 @@ TEST(DeviceCode, FindingsNameTheUsersLine) {
   ASSERT_TRUE(module);
   Options options;
   options.target = "cuda";
-  options.device = "emulated";
-  options.arch = "sm_80";
+  options.own.set("device", "emulated");
+  options.own.set("arch", "sm_80");
   llvm::Error lowered = session.lowerTo(*module, "target", options);
   ASSERT_FALSE(lowered);
   auto artifact = emitDeviceArtifact(*module, racing, {{"kernel_0", 64, 0, {}}});
   ASSERT_TRUE(bool(artifact)) << llvm::toString(artifact.takeError());
-  auto program = loadDeviceArtifact(*artifact, options);
+  auto program = loadDeviceArtifact(*artifact, {"emulated"});
   ASSERT_TRUE(bool(program)) << llvm::toString(program.takeError());
   (*program)->report.stepLines = stepLines(*module);
   alignas(64) float in[64] = {}, out[64] = {};

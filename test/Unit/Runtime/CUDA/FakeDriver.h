@@ -128,8 +128,8 @@ protected:
     EXPECT_TRUE(module);
     Options options;
     options.target = "cuda";
-    options.device = device;
-    options.cudaGraph = cudaGraph;
+    options.own.set("device", device);
+    options.own.setFlag("cuda_graph", cudaGraph);
     options.cache = false;
     llvm::Expected<std::shared_ptr<Program>> program = session.compile(*module, options);
     if (!program) {

@@ -1,0 +1,41 @@
+//===- HlsOptions.h - options of the target hls -------------------------------------===//
+#ifndef TILEWRIGHT_LIB_CODEGEN_HLS_HLSOPTIONS_H
+#define TILEWRIGHT_LIB_CODEGEN_HLS_HLSOPTIONS_H
+
+#include "tilewright/Compiler.h"
+
+namespace tilewright::hls {
+
+struct HlsOptions {
+  std::string part;    ///< configure() completes it
+  std::string budget;  ///< as "dsp=2560,bram=2016"
+  std::string ports;   ///< as "x=stream s=axi_lite"
+  std::string weights; ///< "embedded", "external", or empty: by size
+  bool rtl = false;
+};
+
+inline llvm::ArrayRef<OptionField<HlsOptions>> hlsOptions() {
+  static const OptionField<HlsOptions> table[] = {
+      {{"part", TargetOption::Text, "name", "the device (default: `xcu280`)", InCompile | InTune}, &HlsOptions::part},
+      {{"budget", TargetOption::Text, "dsp=N,bram=N,uram=N",
+        "the resources that the design may use (default: all resources of the part)", InCompile | InTune},
+       &HlsOptions::budget},
+      {{"port", TargetOption::List, "name=protocol",
+        "the protocol of a port: `axi_master`, `axi_lite` or `stream` (default: `axi_master`); may be repeated",
+        InCompile},
+       &HlsOptions::ports},
+      {{"rtl", TargetOption::Flag, "",
+        "also write the design and a test bench in Verilog, to the folder `rtl`; for integers only", InCompile},
+       &HlsOptions::rtl},
+      // The flag --weights of `tilewright compile` is for libraries, too, so the command declares it.
+      {{"weights", TargetOption::Text, "place", "weights as ROMs or as ports (default: by size)", 0},
+       &HlsOptions::weights},
+  };
+  return table;
+}
+
+inline HlsOptions readHls(const Options &options) { return readOptions(hlsOptions(), options.own); }
+
+} // namespace tilewright::hls
+
+#endif
