@@ -23,11 +23,14 @@ namespace tilewright {
 
 /// The properties of the machine that the stages use; a target fills it in.
 struct MachineShape {
-  int64_t lanes = 16;        ///< f32 elements of a vector
-  int64_t registers = 32;    ///< vector registers
-  int64_t threads = 2;       ///< to plan for
-  int64_t l2Bytes = 1 << 20; ///< of one core
-  int64_t l3Bytes = 0;       ///< of the cache that cores share; 0: none
+  int64_t lanes = 16;         ///< f32 elements of a vector
+  int64_t registers = 32;     ///< vector registers
+  int64_t threads = 2;        ///< to plan for
+  int64_t l1Bytes = 32 << 10; ///< of the data cache of one core
+  int64_t l1Ways = 8;         ///< lines in a set of that cache
+  int64_t lineBytes = 64;     ///< of a line of that cache
+  int64_t l2Bytes = 1 << 20;  ///< of one core
+  int64_t l3Bytes = 0;        ///< of the cache that cores share; 0: none
   MachineRates rates;
   int64_t bf16Group = 1;   ///< consecutive k of a bf16 column stored together: 2 for dot products and AMX
   int64_t bf16Depth = 1;   ///< k of packed bf16 operands is padded to a multiple of this: 32 for AMX

@@ -134,6 +134,9 @@ llvm::Expected<HostMachine> describeHost(StringRef cpu) {
   host.shape.lanes = wide ? 16 : 8;
   host.shape.registers = wide ? 32 : 16;
   host.shape.threads = machine->logicalCpus;
+  host.shape.l1Bytes = machine->l1dBytes;
+  host.shape.l1Ways = machine->l1dWays;
+  host.shape.lineBytes = machine->lineBytes;
   host.shape.l2Bytes = machine->l2Bytes;
   host.shape.l3Bytes = machine->l3Bytes;
   host.shape.rates = runtime::defaultRates(*machine);
@@ -164,7 +167,8 @@ llvm::Expected<HostMachine> describeHost(StringRef cpu) {
   if (host.shape.emulateAmx)
     host.key += std::string("|emulated-amx=") + emulate;
   host.recordKey = host.key;
-  host.key += "|" + printRates(host.shape.rates);
+  host.key += "|l1=" + std::to_string(machine->l1dBytes) + "/" + std::to_string(machine->l1dWays) + "x" +
+              std::to_string(machine->lineBytes) + "|" + printRates(host.shape.rates);
   return host;
 }
 
@@ -175,7 +179,8 @@ llvm::Expected<std::string> printHost() {
   std::string text;
   llvm::raw_string_ostream os(text);
   os << "name: " << machine->name << "\nllvm: " << machine->llvmCpu << "\nfeatures: " << machine->features
-     << "\nvector bytes: " << machine->vectorBytes << "\nL1d bytes: " << machine->l1dBytes
+     << "\nvector bytes: " << machine->vectorBytes << "\nL1d bytes: " << machine->l1dBytes << " (" << machine->l1dWays
+     << " ways, lines of " << machine->lineBytes << " bytes)"
      << "\nL2 bytes: " << machine->l2Bytes << "\nL3 bytes: " << machine->l3Bytes << " for " << machine->l3Cpus
      << " CPUs\ncores: " << machine->physicalCores << " (" << machine->logicalCpus
      << " logical)\nbf16 tiles: " << (machine->sets.amxBf16 ? "yes" : "no")

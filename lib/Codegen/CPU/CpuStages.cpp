@@ -24,6 +24,9 @@ void buildTiledStage(OpPassManager &pm, const MachineShape &machine, const Sched
   pm.addPass(createResolveLayouts(layouts));
   auto ofMachine = [&](auto options) {
     options.threads = machine.threads;
+    options.l1Bytes = machine.l1Bytes;
+    options.l1Ways = machine.l1Ways;
+    options.lineBytes = machine.lineBytes;
     options.cacheBytes = machine.l2Bytes;
     options.sharedBytes = machine.l3Bytes;
     options.rates = printRates(machine.rates);

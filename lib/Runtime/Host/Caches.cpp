@@ -10,11 +10,17 @@
 
 namespace tilewright::runtime {
 
-static void setCacheLevel(MachineDescription &machine, int level, int64_t bytes, int cpus) {
+/// One data cache. `ways` and `line` are 0 if they are unknown.
+static void setCacheLevel(MachineDescription &machine, int level, int64_t bytes, int cpus, int64_t ways, int64_t line) {
   if (bytes <= 0)
     return;
-  if (level == 1)
+  if (level == 1) {
     machine.l1dBytes = bytes;
+    if (ways > 0 && line > 0 && bytes % (ways * line) == 0) {
+      machine.l1dWays = ways;
+      machine.lineBytes = line;
+    }
+  }
   if (level == 2)
     machine.l2Bytes = bytes;
   if (level == 3) {
@@ -37,7 +43,7 @@ static bool readCacheLeaf(unsigned leaf, MachineDescription &machine) {
       continue;
     int64_t ways = (b >> 22) + 1, partitions = ((b >> 12) & 0x3FF) + 1, line = (b & 0xFFF) + 1,
             lineSets = int64_t(c) + 1;
-    setCacheLevel(machine, int(level), ways * partitions * line * lineSets, int((a >> 14) & 0xFFF) + 1);
+    setCacheLevel(machine, int(level), ways * partitions * line * lineSets, int((a >> 14) & 0xFFF) + 1, ways, line);
     found = true;
   }
   return found;
@@ -70,7 +76,8 @@ static void readSystemCaches(MachineDescription &machine) {
     char *unit = nullptr;
     int64_t bytes = strtoll(size.c_str(), &unit, 10);
     bytes *= *unit == 'K' ? 1024 : *unit == 'M' ? 1024 * 1024 : 1;
-    setCacheLevel(machine, atoi(readSystemLine(prefix + "level").c_str()), bytes, 1);
+    auto number = [&](const char *file) { return atoi(readSystemLine(prefix + file).c_str()); };
+    setCacheLevel(machine, number("level"), bytes, 1, number("ways_of_associativity"), number("coherency_line_size"));
   }
 }
 

@@ -88,7 +88,7 @@ public:
     const double bytesC = double(rows) * columns * 4, rounds = 2 * double(divideUp(shape.k, depth) - 1);
     if (bytesC > double(machine.cacheBytes) / 8)
       parts.read(parts.far, rounds * bytesC * l3, visible.sumsFar);
-    else if (bytesC > 16384) // otherwise it stays in the L1 cache
+    else if (bytesC > double(machine.first.bytes) / 2) // otherwise it stays in the L1 cache
       parts.read(parts.near, rounds * bytesC * l2, visible.sumsNear);
     return parts;
   }

@@ -15,11 +15,22 @@
 
 namespace tilewright::tiled {
 
+/// The first-level data cache of a core.
+struct FirstCache {
+  int64_t bytes = 32 << 10;
+  int64_t ways = 8; ///< lines of a set
+  int64_t lineBytes = 64;
+
+  /// Returns the distance of addresses that are in the same set.
+  int64_t setsBytes() const { return bytes / ways; }
+};
+
 struct CostMachine {
   MachineRates rates;
   int64_t threads = 2;
   int64_t cacheBytes = 1 << 20;   ///< L2 cache of one core
   int64_t sharedBytes = 32 << 20; ///< the cache beyond it; 0: none
+  FirstCache first;
 };
 
 /// The resource that takes most of the time.

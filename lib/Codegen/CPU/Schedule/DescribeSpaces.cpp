@@ -276,7 +276,8 @@ struct DescribeSpaces : impl::DescribeSpacesBase<DescribeSpaces> {
     auto schedule = kernel->getAttrOfType<DictionaryAttr>("tw.schedule");
     if (!kernel->hasAttr("tw.kernel") || !schedule || !schedule.getAs<DenseI64ArrayAttr>("tiles"))
       return;
-    FailureOr<CostMachine> machine = costMachineOf(kernel, threads, cacheBytes, sharedBytes, rates);
+    FailureOr<CostMachine> machine =
+        costMachineOf(kernel, threads, cacheBytes, sharedBytes, {l1Bytes, l1Ways, lineBytes}, rates);
     if (failed(machine))
       return signalPassFailure();
     ProductMachine products{tileUnit, splitF16, machine->rates};

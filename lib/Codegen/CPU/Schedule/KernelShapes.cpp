@@ -19,8 +19,13 @@ int64_t estimate(AffineExpr size) {
 }
 
 FailureOr<CostMachine> costMachineOf(func::FuncOp kernel, int64_t threads, int64_t cacheBytes, int64_t sharedBytes,
-                                     StringRef rates) {
-  CostMachine machine{MachineRates(), threads, cacheBytes, sharedBytes};
+                                     FirstCache first, StringRef rates) {
+  CostMachine machine{MachineRates(), threads, cacheBytes, sharedBytes, first};
+  if (first.bytes <= 0 || first.ways <= 0 || first.lineBytes <= 0 || first.bytes % (first.ways * first.lineBytes)) {
+    kernel.emitError("a first-level cache of ")
+        << first.bytes << " bytes has no " << first.ways << " ways of " << first.lineBytes << "-byte lines";
+    return failure();
+  }
   if (parseRates(rates, machine.rates))
     return machine;
   kernel.emitError("the rates '") << rates << "' are not as MachineRates.h writes them";

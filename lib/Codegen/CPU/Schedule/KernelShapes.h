@@ -27,7 +27,7 @@ template <typename Op> mlir::AffineExpr keysOf(Op attention) {
 
 /// Returns the machine that the options of a pass describe. Reports an error at `kernel` if `rates` cannot be parsed.
 llvm::FailureOr<CostMachine> costMachineOf(mlir::func::FuncOp kernel, int64_t threads, int64_t cacheBytes,
-                                           int64_t sharedBytes, llvm::StringRef rates);
+                                           int64_t sharedBytes, FirstCache first, llvm::StringRef rates);
 
 struct ProductMachine {
   bool tileUnit = false, splitF16 = false; ///< 16- and 8-bit products use the tile unit; f16 is split in two

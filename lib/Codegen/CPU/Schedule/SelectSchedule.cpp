@@ -102,13 +102,16 @@ void noteFlops(func::FuncOp kernel) {
 
 /// Returns how many lines of `value`, one for each index of `dim`, fit the L1 cache and the L1 TLB.
 /// If the stride of the lines has a large power of two as a factor, they share few sets of the cache.
-int64_t linesKept(Value value, int64_t dim) {
-  constexpr int64_t setsBytes = 4096, ways = 8, pageBytes = 4096, pages = 64, least = 16;
+int64_t linesKept(Value value, int64_t dim, const FirstCache &cache) {
+  constexpr int64_t pageBytes = 4096;
+  constexpr int64_t pages = 64; // entries of the first-level TLB for data: 64 to 96 on x86 with AVX2
+  constexpr int64_t least = 16; // a vector of f32 with AVX-512
   int64_t stride = std::max<int64_t>(1, cast<ShapedType>(value.getType()).getElementTypeBitWidth() / 8);
   for (int64_t inner = dim + 1, rank = cast<ShapedType>(value.getType()).getRank(); inner < rank; ++inner)
     stride *= std::max<int64_t>(1, estimate(tile::sizeOf(value, inner)));
-  const int64_t sets = ways * setsBytes / std::gcd(std::max<int64_t>(stride, 64), setsBytes);
-  const int64_t most = std::min(sets, pages * pageBytes / std::min(stride, pageBytes));
+  const int64_t setsBytes = cache.setsBytes();
+  const int64_t lines = cache.ways * setsBytes / std::gcd(std::max(stride, cache.lineBytes), setsBytes);
+  const int64_t most = std::min(lines, pages * pageBytes / std::min(stride, pageBytes));
   return std::max<int64_t>(least, int64_t(llvm::bit_floor(uint64_t(most))));
 }
 
@@ -117,7 +120,7 @@ int64_t linesKept(Value value, int64_t dim) {
 /// (lib/Codegen/CPU/Vectorize/TransposedLoops.h). A tile of reduced columns is long enough for the hardware
 /// prefetchers. `mostColumns` is lowered if the lines of such an operand, one for each column, would evict each other.
 SmallVector<int64_t> leastOfRows(ArrayRef<Operation *> members, const RowMap &rows, ArrayRef<AffineExpr> sizes,
-                                 int64_t &mostColumns) {
+                                 const FirstCache &cache, int64_t &mostColumns) {
   constexpr int64_t lines = 32, columns = 64, columnsOfBytes = 256;
   const int64_t contiguous = sizes.size() - 1;
   SmallVector<int64_t> least(rows.numRows, 1);
@@ -140,7 +143,7 @@ SmallVector<int64_t> leastOfRows(ArrayRef<Operation *> members, const RowMap &ro
         least[row] = std::clamp<int64_t>(estimate(sizes[row]), 1, lines);
         for (auto [dim, place] : llvm::enumerate(map.getResults()))
           if (rowOf(place) == contiguous)
-            mostColumns = std::min(mostColumns, linesKept(operand.get(), int64_t(dim)));
+            mostColumns = std::min(mostColumns, linesKept(operand.get(), int64_t(dim), cache));
       }
       if (reduces && row >= 0 && row == contiguous && map.getNumResults() > 1)
         least[row] =
@@ -163,7 +166,8 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
     if (kernel->hasAttr("tw.schedule"))
       return;
     SmallVector<Operation *> members = membersOf(kernel);
-    FailureOr<CostMachine> described = costMachineOf(kernel, threads, cacheBytes, sharedBytes, rates);
+    FailureOr<CostMachine> described =
+        costMachineOf(kernel, threads, cacheBytes, sharedBytes, {l1Bytes, l1Ways, lineBytes}, rates);
     if (failed(described))
       return signalPassFailure();
     machine = *described;
@@ -361,7 +365,7 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
                               : (again ? 4096 : 16384);
     cost = costOfElements(elements, bytes, grain, machine);
     int64_t mostColumns = INT64_MAX;
-    SmallVector<int64_t> least = leastOfRows(members, *rows, sizes, mostColumns);
+    SmallVector<int64_t> least = leastOfRows(members, *rows, sizes, machine.first, mostColumns);
     int64_t ahead = 1; // the minimum that the remaining rows take
     for (int64_t count : least)
       ahead *= count;

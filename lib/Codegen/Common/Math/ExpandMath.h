@@ -1,9 +1,9 @@
 //===- ExpandMath.h - the functions that --tw-expand-math expands -----------===//
 //
-// Each function takes and returns f32 lanes. "n ULP" is the maximum error against the exact value, in units of the
-// last place of the exact value rounded to f32; test/Unit/Codegen/Common checks each number. For all functions: NaN
-// gives NaN, results below the smallest normal number are correct denormals, and zeros keep their sign if the function
-// is odd.
+// Each function takes and returns f32 lanes. dialects/Graph/ScalarFunctions.def states the largest error of each
+// against the exact value, in units of the last place (ULP) of the exact value rounded to f32; test/Unit/Codegen/Common
+// checks them. For all functions: NaN gives NaN, results below the smallest normal number are correct denormals, and
+// zeros keep their sign if the function is odd.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_COMMON_MATH_EXPANDMATH_H
@@ -21,24 +21,24 @@ mlir::Value scaleByInstruction(mlir::ImplicitLocOpBuilder &b, mlir::Value x, mli
 Lanes logWithSpecials(Lanes x, Lanes result);
 
 // ExpandMathExp.cpp: computed in f32, for hot loops.
-/// 0.9 ULP; 1.5 without AVX-512. `shortened`: to 2^-17, for results that are rounded to 16 bits.
+/// The error is 0.9 ULP with AVX-512. `shortened`: to 2^-17, for results that are rounded to 16 bits.
 Lanes expandExp(Lanes x, bool avx512, bool shortened = false);
 Lanes expandLogistic(Lanes a, Lanes d);                         ///< a / d with d = 1 + e^z: 1.1 ULP, 0 below 2^-125 a
-Lanes expandExp2(Lanes x, bool avx512, bool shortened = false); ///< 1.2 ULP, or 2^-18
-Lanes expandExpM1(Lanes x);                                     ///< 1.6 ULP
-Lanes expandTanh(Lanes x);                                      ///< 1.5 ULP; 2.0 with the 12-bit reciprocal of AVX2
-Lanes expandErf(Lanes x);                                       ///< 1.4 ULP
+Lanes expandExp2(Lanes x, bool avx512, bool shortened = false); ///< `shortened`: to 2^-18
+Lanes expandExpM1(Lanes x);
+Lanes expandTanh(Lanes x); ///< 1.5 ULP with AVX-512; AVX2 has a 12-bit reciprocal
+Lanes expandErf(Lanes x);
 
 // ExpandMathLog.cpp
-Lanes expandLog(Lanes x, LogBase base); ///< 1.2 ULP
-Lanes expandLog1p(Lanes x);             ///< 1.5 ULP
+Lanes expandLog(Lanes x, LogBase base);
+Lanes expandLog1p(Lanes x);
 
 // ExpandMathTrig.cpp
-Lanes expandSin(Lanes x); ///< 1.6 ULP
-Lanes expandCos(Lanes x); ///< 1.6 ULP
-Lanes expandTan(Lanes x); ///< 0.6 ULP
+Lanes expandSin(Lanes x);
+Lanes expandCos(Lanes x);
+Lanes expandTan(Lanes x);
 
-// ExpandMathDouble.cpp: less frequent functions, computed in f64 and rounded once: 0.6 ULP each.
+// ExpandMathDouble.cpp: less frequent functions, computed in f64 and rounded once.
 Lanes expandAtan(Lanes x);
 Lanes expandAtan2(Lanes y, Lanes x);
 Lanes expandAsin(Lanes x);

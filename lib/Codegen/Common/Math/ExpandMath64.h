@@ -1,8 +1,9 @@
 //===- ExpandMath64.h - functions of f64 in vectors -------------------------------===//
 //
-// Each function takes and returns f64 lanes. "n ULP" is the maximum error against the exact value in units of the last
-// place of f64; test/Unit/Codegen/Common checks each number. For all functions: NaN gives NaN, results below the
-// smallest normal number are correct denormals, and zeros keep their sign if the function is odd.
+// Each function takes and returns f64 lanes. dialects/Graph/ScalarFunctions.def states the largest error of each
+// against the exact value, in units of the last place of f64; test/Unit/Codegen/Common checks them. For all functions:
+// NaN gives NaN, results below the smallest normal number are correct denormals, and zeros keep their sign if the
+// function is odd.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_COMMON_MATH_EXPANDMATH64_H
@@ -15,30 +16,30 @@ namespace tilewright::cpu::f64 {
 inline constexpr double ln2High = 0x1.62e42fefa39efp-1, ln2Low = 0x1.abc9e3b39803fp-56; ///< their sum is ln 2
 
 // ExpandMath64Exp.cpp
-Lanes exp(Lanes x, bool avx512);  ///< 1.0 ULP
-Lanes exp2(Lanes x, bool avx512); ///< 1.0 ULP
-Lanes expM1(Lanes x);             ///< 1.3 ULP
-Lanes sinh(Lanes x);              ///< 1.7 ULP
-Lanes cosh(Lanes x, bool avx512); ///< 1.4 ULP
-Lanes tanh(Lanes x);              ///< 1.6 ULP
-Lanes erf(Lanes x);               ///< 1.3 ULP
-Lanes erfc(Lanes x, bool avx512); ///< 3.6 ULP
+Lanes exp(Lanes x, bool avx512);
+Lanes exp2(Lanes x, bool avx512);
+Lanes expM1(Lanes x);
+Lanes sinh(Lanes x);
+Lanes cosh(Lanes x, bool avx512);
+Lanes tanh(Lanes x);
+Lanes erf(Lanes x);
+Lanes erfc(Lanes x, bool avx512);
 
 // ExpandMath64Log.cpp
-Lanes log(Lanes x, LogBase base); ///< 0.9 ULP; to other bases 1.8
-Lanes log1p(Lanes x);             ///< 1.5 ULP
-Lanes asinh(Lanes x);             ///< 1.8 ULP
-Lanes acosh(Lanes x);             ///< 1.9 ULP
-Lanes atanh(Lanes x);             ///< 2.1 ULP
+Lanes log(Lanes x, LogBase base);
+Lanes log1p(Lanes x);
+Lanes asinh(Lanes x);
+Lanes acosh(Lanes x);
+Lanes atanh(Lanes x);
 
 // ExpandMath64Angles.cpp
-Lanes atan(Lanes x);           ///< 1.9 ULP
+Lanes atan(Lanes x);
 Lanes atan2(Lanes y, Lanes x); ///< 1.9 ULP
-Lanes asin(Lanes x);           ///< 1.2 ULP
-Lanes acos(Lanes x);           ///< 1.2 ULP
-Lanes sin(Lanes x);            ///< 0.9 ULP
-Lanes cos(Lanes x);            ///< 0.9 ULP
-Lanes tan(Lanes x);            ///< 2.3 ULP
+Lanes asin(Lanes x);
+Lanes acos(Lanes x);
+Lanes sin(Lanes x);
+Lanes cos(Lanes x);
+Lanes tan(Lanes x);
 
 // ExpandMathRemainder.cpp
 Lanes remainder(Lanes x, Lanes y); ///< C's fmod of vectors, exact

@@ -12,6 +12,8 @@ TEST(Machine, NativeIsPlausible) {
   ASSERT_TRUE(describeMachine(nullptr, machine, error)) << error;
   EXPECT_TRUE(machine.native && machine.runsHere);
   EXPECT_GE(machine.l1dBytes, 8 << 10);
+  EXPECT_EQ(machine.l1dBytes % (machine.l1dWays * machine.lineBytes), 0);
+  EXPECT_GE(machine.lineBytes, 16);
   EXPECT_GE(machine.l2Bytes, machine.l1dBytes);
   EXPECT_GE(machine.logicalCpus, machine.physicalCores);
   EXPECT_GE(machine.physicalCores, 1);
