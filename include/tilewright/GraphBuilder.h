@@ -18,6 +18,7 @@
 #ifndef TILEWRIGHT_GRAPHBUILDER_H
 #define TILEWRIGHT_GRAPHBUILDER_H
 
+#include "dialects/Graph/Dtype.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include <cstdint>
@@ -36,15 +37,6 @@ template <typename OpTy> class OwningOpRef;
 namespace tilewright {
 
 struct Importer;
-
-/// The supported torch dtypes of graphs. Complex and quantized dtypes are rejected where they appear.
-enum class ScalarType : uint8_t { Bool, U8, I8, I16, I32, I64, U16, U32, U64, F16, BF16, F32, F64, F8E4M3FN, F8E5M2 };
-
-/// Returns torch's name of a dtype, such as "float32" for F32, and the reverse (nullopt: not supported).
-llvm::StringRef scalarTypeName(ScalarType type);
-std::optional<ScalarType> scalarTypeFromName(llvm::StringRef name);
-/// Returns the bytes of one element.
-unsigned scalarTypeSize(ScalarType type);
 
 /// A size: a number, or an expression over symbols as sympy prints it ("2*s0 + 1", "s0//2").
 using Size = std::variant<int64_t, std::string>;

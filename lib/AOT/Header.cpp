@@ -142,7 +142,7 @@ std::string writeHeader(const Interface &interface, const Contents &contents) {
   const std::string upper = llvm::StringRef(interface.model).upper();
   std::string constants;
   for (int dtype = 0; dtype < numDTypes; ++dtype)
-    constants += "  " + upper + "_" + dtypes[dtype].shortName + " = " + std::to_string(dtype) +
+    constants += "  " + upper + "_" + llvm::StringRef(dtypes[dtype].shortName).upper() + " = " + std::to_string(dtype) +
                  (dtype + 1 < numDTypes ? ",\n" : "\n");
   std::string weights =
       weightsFile.empty()

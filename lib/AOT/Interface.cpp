@@ -1,5 +1,6 @@
 //===- Interface.cpp - the interface of a library's model --------------------------===//
 #include "lib/AOT/Interface.h"
+#include "dialects/Graph/Dtype.h"
 #include "dialects/Graph/Graph.h"
 #include "lib/AOT/ReservedNames.h"
 #include "lib/Plan/PlanFromIR.h"
@@ -12,33 +13,9 @@ namespace tilewright::library {
 namespace {
 
 std::optional<DType> dtypeOf(Type type) {
-  if (type.isInteger(1))
-    return DType::Bool;
-  if (type.isUnsignedInteger(8))
-    return DType::U8;
-  if (type.isUnsignedInteger(16))
-    return DType::U16;
-  if (type.isUnsignedInteger(32))
-    return DType::U32;
-  if (type.isUnsignedInteger(64))
-    return DType::U64;
-  if (type.isSignlessInteger(8))
-    return DType::I8;
-  if (type.isSignlessInteger(16))
-    return DType::I16;
-  if (type.isSignlessInteger(32))
-    return DType::I32;
-  if (type.isSignlessInteger(64))
-    return DType::I64;
-  if (type.isF16())
-    return DType::F16;
-  if (type.isBF16())
-    return DType::BF16;
-  if (type.isF32())
-    return DType::F32;
-  if (type.isF64())
-    return DType::F64;
-  return std::nullopt;
+  const std::string name = dtypeName(type);
+  const auto *row = llvm::find_if(dtypes, [&](const DTypeInfo &info) { return info.name == name; });
+  return row == std::end(dtypes) ? std::nullopt : std::optional(DType(row - dtypes));
 }
 
 /// Returns a size with the symbols' names, such as "2*batch + 1".

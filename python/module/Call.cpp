@@ -40,7 +40,7 @@ GraphCall::ShapesPointer GraphCall::evaluate(const std::vector<int64_t> &values)
       stride *= std::max<int64_t>(size, 1); // as torch does for tensors without elements
       elements *= size;
     }
-    return elements * int64_t(scalarTypeSize(spec.dtype));
+    return (elements * int64_t(scalarTypeBits(spec.dtype)) + 7) / 8;
   };
   for (const TensorSpec &spec : inputs)
     add(spec);

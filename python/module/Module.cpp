@@ -482,6 +482,15 @@ PYBIND11_MODULE(_tilewright, m) {
       [](const std::string &path) { (void)valueOf(valueOf(ExportedModel::open(path))->import(session().context())); },
       "Reads and imports a .pt2; raises Refused with all reasons where it cannot.");
   m.def("knows", [](const std::string &target) { return GraphBuilder::knows(target); });
+  m.def(
+      "dtype_names",
+      [] {
+        return std::vector<std::string>{
+#define TW_DTYPE(ENUM, NAME, ...) NAME,
+#include "dialects/Graph/Dtypes.def"
+        };
+      },
+      "Returns torch's names of the dtypes that graphs may have.");
   m.def("target_names", &targetNames);
   m.def(
       "target_options",

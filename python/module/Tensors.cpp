@@ -25,28 +25,8 @@ const DLPackExchangeAPI &exchange() {
 }
 
 DLDataType dlpackType(ScalarType type) {
-  switch (type) {
-  case ScalarType::Bool:
-    return {6, 8, 1};
-  case ScalarType::U8:
-  case ScalarType::U16:
-  case ScalarType::U32:
-  case ScalarType::U64:
-    return {1, uint8_t(scalarTypeSize(type) * 8), 1};
-  case ScalarType::I8:
-  case ScalarType::I16:
-  case ScalarType::I32:
-  case ScalarType::I64:
-    return {0, uint8_t(scalarTypeSize(type) * 8), 1};
-  case ScalarType::BF16:
-    return {4, 16, 1};
-  case ScalarType::F8E4M3FN:
-    return {10, 8, 1};
-  case ScalarType::F8E5M2:
-    return {12, 8, 1};
-  default:
-    return {2, uint8_t(scalarTypeSize(type) * 8), 1};
-  }
+  const ScalarTypeInfo &info = infoOf(type);
+  return {uint8_t(info.dlpack), uint8_t(info.bits), 1};
 }
 
 std::string dlpackTypeName(DLDataType type) {

@@ -27,6 +27,7 @@ TEXTS = {"tilewright/JsonText.h", "tilewright/NumberText.h"}  # numbers as text,
 RATES = {"tilewright/MachineRates.h"}  # plain numbers: the runtime measures them, the cost model reads them
 SPACES = {"tilewright/ScheduleSpace.h", "tilewright/SpaceText.h"}
 PTX = {"tilewright/PtxChecker.h", "tilewright/PtxTensorMap.h"}
+DTYPES = {"dialects/Graph/Dtypes.def"}  # names, sizes and numbers of element types, as macros
 SCALARS = {"dialects/Graph/ScalarFunctions.def"}  # names and errors of functions, as macros
 BUILDER = {"tilewright/GraphBuilder.h", "tilewright/DynamicSizes.h"}
 
@@ -44,8 +45,8 @@ LIBRARIES = {
     # Composite ONNX operators are imported by the functions of torch's operators.
     "lib/Import/ONNX": {"dialects/Graph", "lib/Import/ATen", "lib/Import/Builder", "tilewright/OnnxModel.h", *BUILDER},
     # MLIR-free, so that tests can read damaged files with sanitizers.
-    "lib/Import/TorchExport/Reader": set(),
-    "lib/Import/ONNX/Reader": set(),
+    "lib/Import/TorchExport/Reader": DTYPES,
+    "lib/Import/ONNX/Reader": DTYPES,
     "lib/Graph": {"dialects/Graph", *PASSES},
     # The target hls marks the weights among the arguments in the graph (tw_hls.value).
     "lib/Graph/Fixed": {"dialects/Graph", "dialects/HLS", "tilewright/FixedPoint.h", *PASSES, *TEXTS},
@@ -70,7 +71,7 @@ LIBRARIES = {
     "lib/Runtime/Plan": RUNTIME_ABI,
     "lib/Runtime/Host": {"lib/Runtime/Plan", *RUNTIME_ABI, *RATES, *FORK, *MEMORY},
     # Linked into every ahead-of-time library, never into libTilewright.
-    "lib/Runtime/Library": {"lib/Runtime/Host", "lib/Runtime/Plan", *RUNTIME_ABI, *FORK},
+    "lib/Runtime/Library": {"lib/Runtime/Host", "lib/Runtime/Plan", *RUNTIME_ABI, *FORK, *DTYPES},
     "lib/Runtime/Jit": {"lib/Runtime/Host", "lib/Runtime/Plan", *RUNTIME_ABI, *FORK, *SCALARS},
     # A frame is a plan with its symbols filled in, for any device; the emulated device is the PTX interpreter.
     "lib/Runtime/CUDA": {"lib/Runtime/Host", "lib/Runtime/Plan", "tilewright/TensorMapRecipe.h", *RUNTIME_ABI, *FORK, *MEMORY, *PTX},

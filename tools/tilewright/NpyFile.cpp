@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 #include "NpyFile.h"
 
+#include "dialects/Graph/Dtype.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Endian.h"
@@ -31,20 +32,11 @@ struct NpyDtype {
 };
 
 NpyDtype npyDtypeOf(mlir::Type element) {
-  unsigned bits = element.getIntOrFloatBitWidth();
-  std::string bytes = std::to_string(std::max(1u, bits / 8)), order = bits > 8 ? "<" : "|";
-  if (element.isInteger(1))
-    return {"bool", "|b1"};
-  if (element.isBF16())
-    return {"bfloat16", "<V2"};
-  if (mlir::isa<mlir::Float8E4M3FNType>(element))
-    return {"float8_e4m3fn", "|V1"};
-  if (mlir::isa<mlir::Float8E5M2Type>(element))
-    return {"float8_e5m2", "|V1"};
-  if (mlir::isa<mlir::FloatType>(element))
-    return {"float" + std::to_string(bits), order + "f" + bytes};
-  bool isUnsigned = element.isUnsignedInteger();
-  return {(isUnsigned ? "uint" : "int") + std::to_string(bits), order + (isUnsigned ? "u" : "i") + bytes};
+  if (std::optional<ScalarType> type = scalarTypeOf(element))
+    return {scalarTypeName(*type).str(), infoOf(*type).npy.str()};
+  // Fixed-point models have integers of other widths.
+  const unsigned bits = element.getIntOrFloatBitWidth();
+  return {dtypeName(element), (bits > 8 ? "<i" : "|i") + std::to_string(std::max(1u, bits / 8))};
 }
 
 /// Returns the text after `'key':` in the header.

@@ -44,11 +44,7 @@ struct Importer {
   mlir::Value seedArgument();
 };
 
-/// Returns i1 for bool, ui8 for uint8 (likewise wider unsigned integers), and signless types for other integers.
-mlir::Type elementTypeOf(ScalarType type, mlir::MLIRContext *context);
-/// Returns the dtype of an element type, as torch prints it.
-std::string dtypeName(mlir::Type elementType);
-/// Likewise for a tensor: "float32[2, s0, 768]".
+/// Returns the dtype and the sizes of a tensor: "float32[2, s0, 768]".
 std::string tensorName(mlir::RankedTensorType type);
 
 /// Returns the memory order of the dimensions, outermost first; row-major and dense = false if there are gaps.

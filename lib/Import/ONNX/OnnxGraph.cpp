@@ -77,7 +77,7 @@ llvm::Expected<Value> OnnxGraph::addInput(llvm::StringRef name, const TensorMeta
 
 llvm::Expected<Value> OnnxGraph::addParameter(llvm::StringRef name, Type element, ArrayRef<int64_t> sizes,
                                               const void *elements) {
-  TensorMeta meta{*scalarTypeFromName(dtypeName(element)), {sizes.begin(), sizes.end()}};
+  TensorMeta meta{*scalarTypeOf(element), {sizes.begin(), sizes.end()}};
   auto built = builder.addInput(name, meta, {}, /*isStatic=*/true);
   if (!built)
     return built.takeError();
@@ -160,7 +160,7 @@ llvm::Expected<Value> OnnxGraph::materialize(OnnxValue &value, llvm::StringRef n
     value.value =
         reshaped(graph::ConcatOp::create(b, loc, type, ValueRange(parts), b.getI64IntegerAttr(0)), elements->sizes);
   } else {
-    unsigned width = scalarTypeSize(*scalarTypeFromName(dtypeName(elements->element)));
+    unsigned width = scalarTypeBits(*scalarTypeOf(elements->element)) / 8;
     std::vector<uint8_t> bytes(elements->count() * width);
     for (size_t i = 0; i < elements->count(); ++i) {
       uint64_t bits = bitsOf(*elements, i);

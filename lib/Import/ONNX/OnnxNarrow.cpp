@@ -93,7 +93,7 @@ Value numbersToNarrow(OnnxNode &n, Value numbers, T type, bool saturate) {
     return n.convert(low, storage);
   }
   const llvm::fltSemantics *semantics = semanticsOf(type);
-  if (!n.demand(type != T::F8E8M0, "rounding to float8_e8m0 is not supported"))
+  if (!n.demand(type != T::F8E8M0, "rounding to float8_e8m0fnu is not supported"))
     return numbers;
   unsigned bits = onnx::elementBits(type), sign = 1u << (bits - 1);
   bool unsignedZero = type == T::F8E4M3FNUZ || type == T::F8E5M2FNUZ, four = type == T::F4E2M1;

@@ -21,7 +21,7 @@ std::optional<std::pair<int64_t, int64_t>> narrowRange(onnx::ElementType type);
 Value narrowToNumbers(OnnxNode &n, Value bytes, onnx::ElementType type);
 
 /// Rounds numbers to the nearest (ties to even), as bytes. Floats beyond the largest number become that number if
-/// `saturate`, otherwise the type's infinity or NaN. Refuses float8_e8m0, which is rounded differently.
+/// `saturate`, otherwise the type's infinity or NaN. Refuses float8_e8m0fnu, which is rounded differently.
 Value numbersToNarrow(OnnxNode &n, Value numbers, onnx::ElementType type, bool saturate);
 
 } // namespace tilewright

@@ -206,7 +206,7 @@ private:
     const uint8_t *elements = nullptr;
     if (weight)
       elements = built->layout.dense ? reinterpret_cast<const uint8_t *>(weight->storage.view.data()) +
-                                           std::get<int64_t>(weight->meta.offset) * scalarTypeSize(dtype)
+                                           std::get<int64_t>(weight->meta.offset) * scalarTypeBits(dtype) / 8
                                      : copies.back().data();
     static const char nothing = 0; // empty tensors also need an address
     weights.push_back(weight && !elements ? static_cast<const void *>(&nothing) : elements);

@@ -16,8 +16,11 @@
 namespace tilewright::library {
 
 /// Element types with the same numbers as in the generated header.
-enum class DType : int32_t { Bool, U8, I8, I16, I32, I64, F16, BF16, F32, F64, U16, U32, U64 };
-inline constexpr int numDTypes = 13;
+enum class DType : int32_t {
+#define TW_DTYPE(...)
+#define TW_LIBRARY_DTYPE(ENUM, ...) ENUM,
+#include "dialects/Graph/Dtypes.def"
+};
 
 /// An element type's name in numpy, its name in C ("F32"), and the bytes of an element.
 struct DTypeInfo {
@@ -26,10 +29,12 @@ struct DTypeInfo {
 };
 
 /// In the order of DType.
-inline constexpr DTypeInfo dtypes[numDTypes] = {
-    {"bool", "BOOL", 1},  {"uint8", "U8", 1},    {"int8", "I8", 1},       {"int16", "I16", 2},   {"int32", "I32", 4},
-    {"int64", "I64", 8},  {"float16", "F16", 2}, {"bfloat16", "BF16", 2}, {"float32", "F32", 4}, {"float64", "F64", 8},
-    {"uint16", "U16", 2}, {"uint32", "U32", 4},  {"uint64", "U64", 8}};
+inline constexpr DTypeInfo dtypes[] = {
+#define TW_DTYPE(...)
+#define TW_LIBRARY_DTYPE(ENUM, NAME, BITS, ...) {NAME, #ENUM, (BITS) / 8},
+#include "dialects/Graph/Dtypes.def"
+};
+inline constexpr int numDTypes = sizeof dtypes / sizeof *dtypes;
 
 /// The maximum rank of a caller's tensor.
 inline constexpr int maxRank = 8;

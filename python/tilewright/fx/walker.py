@@ -121,7 +121,7 @@ def device_of(gm: fx.GraphModule) -> torch.device:
     return torch.device("cpu")
 
 
-_FLOAT8 = (torch.float8_e4m3fn, torch.float8_e5m2)
+_DTYPES = frozenset(_tilewright.dtype_names())
 
 
 def unsupported_tensor(value, device: torch.device | None) -> str:
@@ -134,10 +134,10 @@ def unsupported_tensor(value, device: torch.device | None) -> str:
         return f"it is on {value.device}; Tilewright compiles for cpu and cuda"
     if device is not None and value.device != device:
         return f"it is on {value.device}; the graph is compiled for {device}"
-    if value.dtype.is_complex or ("float8" in str(value.dtype) and value.dtype not in _FLOAT8):
-        return f"its dtype {value.dtype} is not supported"
     if value.is_quantized:
         return "it is quantized; only plain tensors are supported"
+    if dtype_name(value.dtype) not in _DTYPES:
+        return f"its dtype {value.dtype} is not supported"
     return ""
 
 

@@ -28,34 +28,9 @@ namespace tilewright::onnx {
 /// TensorProto.DataType, with its numbers in the file.
 enum class ElementType : int32_t {
   Undefined = 0,
-  F32 = 1,
-  U8 = 2,
-  I8 = 3,
-  U16 = 4,
-  I16 = 5,
-  I32 = 6,
-  I64 = 7,
-  String = 8,
-  Bool = 9,
-  F16 = 10,
-  F64 = 11,
-  U32 = 12,
-  U64 = 13,
-  Complex64 = 14,
-  Complex128 = 15,
-  BF16 = 16,
-  F8E4M3FN = 17,
-  F8E4M3FNUZ = 18,
-  F8E5M2 = 19,
-  F8E5M2FNUZ = 20,
-  U4 = 21,
-  I4 = 22,
-  F4E2M1 = 23,
-  F8E8M0 = 24,
-  U2 = 25,
-  I2 = 26,
-  F6E2M3 = 27,
-  F6E3M2 = 28,
+#define TW_DTYPE(ENUM, NAME, BITS, IR, DLPACK, EXPORT, ONNX, NPY) ENUM = ONNX,
+#define TW_FILE_DTYPE(ENUM, NAME, BITS, EXPORT, ONNX) ENUM = ONNX,
+#include "dialects/Graph/Dtypes.def"
 };
 
 /// Returns "float32" for F32, "int4" for I4 and so on, or "type 77" for an unknown number.

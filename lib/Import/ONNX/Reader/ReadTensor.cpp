@@ -20,39 +20,14 @@ struct TypeRow {
   unsigned bits;
 };
 constexpr TypeRow types[] = {
-    {ElementType::F32, "float32", 32},
-    {ElementType::U8, "uint8", 8},
-    {ElementType::I8, "int8", 8},
-    {ElementType::U16, "uint16", 16},
-    {ElementType::I16, "int16", 16},
-    {ElementType::I32, "int32", 32},
-    {ElementType::I64, "int64", 64},
-    {ElementType::String, "string", 0},
-    {ElementType::Bool, "bool", 8},
-    {ElementType::F16, "float16", 16},
-    {ElementType::F64, "float64", 64},
-    {ElementType::U32, "uint32", 32},
-    {ElementType::U64, "uint64", 64},
-    {ElementType::Complex64, "complex64", 64},
-    {ElementType::Complex128, "complex128", 128},
-    {ElementType::BF16, "bfloat16", 16},
-    {ElementType::F8E4M3FN, "float8_e4m3fn", 8},
-    {ElementType::F8E4M3FNUZ, "float8_e4m3fnuz", 8},
-    {ElementType::F8E5M2, "float8_e5m2", 8},
-    {ElementType::F8E5M2FNUZ, "float8_e5m2fnuz", 8},
-    {ElementType::U4, "uint4", 4},
-    {ElementType::I4, "int4", 4},
-    {ElementType::F4E2M1, "float4_e2m1", 4},
-    {ElementType::F8E8M0, "float8_e8m0", 8},
-    {ElementType::U2, "uint2", 2},
-    {ElementType::I2, "int2", 2},
-    {ElementType::F6E2M3, "float6_e2m3", 0},
-    {ElementType::F6E3M2, "float6_e3m2", 0},
+#define TW_DTYPE(ENUM, NAME, BITS, ...) {ElementType::ENUM, NAME, BITS},
+#define TW_FILE_DTYPE(ENUM, NAME, BITS, ...) {ElementType::ENUM, NAME, BITS},
+#include "dialects/Graph/Dtypes.def"
 };
 
 const TypeRow *rowOf(ElementType type) {
   for (const TypeRow &row : types)
-    if (row.type == type)
+    if (row.type == type && int(type) > 0) // ONNX has no number for the others
       return &row;
   return nullptr;
 }

@@ -8,32 +8,14 @@ namespace tilewright::exported {
 namespace {
 
 struct DtypeRow {
-  int64_t code; ///< ScalarType of torch/_export/serde/schema.py; c10's numbers are different
+  int64_t code; ///< of the file, or -1
   const char *name;
-  unsigned bytes;
+  unsigned bits;
 };
 constexpr DtypeRow dtypes[] = {
-    {1, "uint8", 1},
-    {2, "int8", 1},
-    {3, "int16", 2},
-    {4, "int32", 4},
-    {5, "int64", 8},
-    {6, "float16", 2},
-    {7, "float32", 4},
-    {8, "float64", 8},
-    {9, "complex32", 4},
-    {10, "complex64", 8},
-    {11, "complex128", 16},
-    {12, "bool", 1},
-    {13, "bfloat16", 2},
-    {28, "uint16", 2},
-    {29, "float8_e4m3fn", 1},
-    {30, "float8_e5m2", 1},
-    {31, "float8_e4m3fnuz", 1},
-    {32, "float8_e5m2fnuz", 1},
-    {33, "float8_e8m0fnu", 1},
-    {34, "uint32", 4},
-    {35, "uint64", 8},
+#define TW_DTYPE(ENUM, NAME, BITS, IR, DLPACK, EXPORT, ...) {EXPORT, NAME, BITS},
+#define TW_FILE_DTYPE(ENUM, NAME, BITS, EXPORT, ...) {EXPORT, NAME, BITS},
+#include "dialects/Graph/Dtypes.def"
 };
 
 constexpr int64_t stridedLayout = 7;
@@ -242,7 +224,7 @@ void readNodes(const JsonView &view, Graph &graph, const SizesByName &sizes, uns
 
 std::string dtypeNameOf(int64_t code) {
   for (const DtypeRow &row : dtypes)
-    if (row.code == code)
+    if (row.code == code && code >= 0)
       return row.name;
   return "";
 }
@@ -250,7 +232,7 @@ std::string dtypeNameOf(int64_t code) {
 unsigned elementBytes(const std::string &dtype) {
   for (const DtypeRow &row : dtypes)
     if (row.name == dtype)
-      return row.bytes;
+      return row.bits / 8;
   return 0;
 }
 

@@ -1,0 +1,48 @@
+//===- Dtype.h - element types of graphs, and their names ------------------------------===//
+#ifndef TILEWRIGHT_DIALECTS_GRAPH_DTYPE_H
+#define TILEWRIGHT_DIALECTS_GRAPH_DTYPE_H
+
+#include "llvm/ADT/StringRef.h"
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace mlir {
+class MLIRContext;
+class Type;
+} // namespace mlir
+
+namespace tilewright {
+
+/// The supported torch dtypes of graphs (Dtypes.def). Complex and quantized dtypes are rejected where they appear.
+enum class ScalarType : uint8_t {
+#define TW_DTYPE(ENUM, ...) ENUM,
+#include "dialects/Graph/Dtypes.def"
+};
+
+/// The facts about one element type.
+struct ScalarTypeInfo {
+  ScalarType type;
+  llvm::StringLiteral name; ///< torch's, such as "float32"
+  unsigned bits;            ///< of one element in memory
+  int dlpack;               ///< DLDataTypeCode
+  llvm::StringLiteral npy;  ///< `descr` in a .npy file
+};
+const ScalarTypeInfo &infoOf(ScalarType type);
+
+/// Returns torch's name of a dtype, such as "float32" for F32, and the reverse (nullopt: not supported).
+llvm::StringRef scalarTypeName(ScalarType type);
+std::optional<ScalarType> scalarTypeFromName(llvm::StringRef name);
+/// Returns the bits of one element in memory.
+unsigned scalarTypeBits(ScalarType type);
+
+/// Returns i1 for bool, ui8 for uint8 (likewise wider unsigned integers), and signless types for other integers.
+mlir::Type elementTypeOf(ScalarType type, mlir::MLIRContext *context);
+/// Returns the dtype of an element type of the IR; nullopt if graphs have no such dtype.
+std::optional<ScalarType> scalarTypeOf(mlir::Type elementType);
+/// Returns the dtype of an element type, as torch prints it; the type as MLIR prints it if graphs have no such dtype.
+std::string dtypeName(mlir::Type elementType);
+
+} // namespace tilewright
+
+#endif
