@@ -1,13 +1,21 @@
 //===- Decisions.h - decisions of passes, for the user's report ------------===//
 //
-// The attribute tw.decisions of a function, and later of the module, is an array of
-//   {fused = false, subject = "matmul with gelu", reason = "...", where = "model.py:12"}
+// The attribute tw.decisions of a function or of the module is an array of
+//   {kind = "fusion", done = false, subject = "matmul with gelu", reason = "...", where = "model.py:12"}
+// The driver takes the attributes after each stage. Each decision is also a remark (mlir/IR/Remarks.h), whose category
+// is the kind: tilewright-opt prints those with --remarks-filter-missed=fusion --remark-policy=all.
+//
+//   fusion     two ops are in one kernel, or not
+//   quantize   a product is computed in integers, or in floats
+//   pack       a contraction reads a packed operand, or an unpacked one
+//   vectorize  a loop is vectorized, or runs element by element
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_DIALECTS_GRAPH_DECISIONS_H
 #define TILEWRIGHT_DIALECTS_GRAPH_DECISIONS_H
 
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/SmallVector.h"
 #include <string>
 
 namespace tilewright::graph {
@@ -15,9 +23,27 @@ namespace tilewright::graph {
 /// Returns the user's "file:line" of `loc`, or "" if `loc` has none.
 std::string sourceLine(mlir::Location loc);
 
-/// Returns an element of tw.decisions.
-mlir::Attribute decisionAttr(mlir::Builder &builder, bool fused, llvm::StringRef subject, llvm::StringRef reason,
-                             mlir::Location loc);
+/// One decision of the pass `pass`.
+struct PassDecision {
+  llvm::StringRef pass, kind;
+  bool done;
+  std::string subject, reason; ///< `reason` says why something is not done
+};
+
+/// The decisions of one pass over one function or module. Each is emitted as a remark when it is added.
+class DecisionList {
+public:
+  /// Adds a decision about the op at `loc`.
+  void add(mlir::Location loc, const PassDecision &decision);
+  /// Appends the decisions to tw.decisions of `holder`.
+  void store(mlir::Operation *holder) const;
+
+private:
+  llvm::SmallVector<mlir::Attribute> list;
+};
+
+/// Removes tw.decisions from the module and from its functions, and returns all elements.
+llvm::SmallVector<mlir::DictionaryAttr> takeDecisions(mlir::Operation *module);
 
 } // namespace tilewright::graph
 

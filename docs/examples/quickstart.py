@@ -56,12 +56,12 @@ def main() -> None:
     print(f"time per call           eager {statistics.median(eager_times) * 1e3:.1f} ms, here {statistics.median(our_times) * 1e3:.1f} ms, "
           f"speed-up {statistics.median(ratios):.2f} (median of paired ratios)")  # fmt: skip
     print(f"RMS error to float64    eager {rms(eager - exact):.2e}, here {rms(ours - exact):.2e}")
-    decisions = [x for d in details for x in d["decisions"]]
-    examples = [x for x in decisions if x["fused"]][:1] + [x for x in decisions if not x["fused"]][:2]
+    decisions = [x for d in details for x in d["decisions"] if x["kind"] == "fusion"]
+    examples = [x for x in decisions if x["done"]][:1] + [x for x in decisions if not x["done"]][:2]
     print("decisions")
     for decision in examples:
-        why = "" if decision["fused"] else f": {decision['reason']}"
-        print(f"  {'fused' if decision['fused'] else 'not fused'}: {decision['subject']}{why}  [{decision['where']}]")
+        why = "" if decision["done"] else f": {decision['reason']}"
+        print(f"  {'fused' if decision['done'] else 'not fused'}: {decision['subject']}{why}  [{decision['where']}]")
 
 
 if __name__ == "__main__":

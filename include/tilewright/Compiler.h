@@ -49,12 +49,13 @@ struct Options {
   bool portable = false; ///< generate code for every CPU with these instruction sets, not only for the host
 };
 
-/// A decision of kernel formation or scheduling, as text for users.
+/// A decision of a pass, as text for users.
 struct Decision {
-  bool fused = false;
+  std::string kind; ///< "fusion", "quantize", "pack" or "vectorize" (dialects/Graph/Decisions.h)
+  bool done = false;
   std::string subject; ///< the ops that the decision concerns
-  std::string reason;
-  std::string where; ///< the user's file:line
+  std::string reason;  ///< why it is not done
+  std::string where;   ///< the user's file:line
 };
 
 struct CompileReport {

@@ -59,7 +59,7 @@ private:
 namespace {
 
 constexpr llvm::StringLiteral entryMagic = "TWCR";
-constexpr uint64_t entryVersion = 2;
+constexpr uint64_t entryVersion = 3;
 
 /// A stream that adds its output to a key.
 class KeyStream final : public llvm::raw_ostream {
@@ -280,7 +280,8 @@ std::string CompileCache::encode(const CompileReport &report, llvm::StringRef ar
   }
   writer.number(report.decisions.size());
   for (const Decision &decision : report.decisions) {
-    writer.number(decision.fused);
+    writer.text(decision.kind);
+    writer.number(decision.done);
     writer.text(decision.subject);
     writer.text(decision.reason);
     auto op = opAt.find(decision.where);
@@ -325,7 +326,8 @@ bool CompileCache::decode(llvm::StringRef bytes, CompileReport &report, llvm::St
   uint64_t decisions = reader.number();
   for (uint64_t i = 0; i < decisions && reader.ok(); ++i) {
     Decision decision;
-    decision.fused = reader.number();
+    decision.kind = reader.text().str();
+    decision.done = reader.number();
     decision.subject = reader.text().str();
     decision.reason = reader.text().str();
     uint64_t op = reader.number();

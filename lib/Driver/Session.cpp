@@ -161,16 +161,12 @@ llvm::Error dump(ModuleOp module, StringRef directory, size_t number, StringRef 
   return llvm::Error::success();
 }
 
-/// Copies decisions of the structured stage from the module's attribute to the report.
+/// Moves the decisions of passes from the module to the report.
 void collectDecisions(ModuleOp module, CompileReport &report) {
-  auto decisions = module->getAttrOfType<ArrayAttr>("tw.decisions");
-  if (!decisions)
-    return;
-  for (Attribute attribute : decisions) {
-    auto entry = cast<DictionaryAttr>(attribute);
+  for (DictionaryAttr entry : graph::takeDecisions(module)) {
     auto text = [&](StringRef name) { return entry.getAs<StringAttr>(name).str(); };
     report.decisions.push_back(
-        {entry.getAs<BoolAttr>("fused").getValue(), text("subject"), text("reason"), text("where")});
+        {text("kind"), entry.getAs<BoolAttr>("done").getValue(), text("subject"), text("reason"), text("where")});
   }
 }
 } // namespace
@@ -274,11 +270,10 @@ llvm::Expected<std::shared_ptr<Program>> Session::compileHere(ModuleOp module, c
     if (llvm::Error failed = runStage(module, *target, stage, report.warnings))
       return std::move(failed);
     report.stageMilliseconds.push_back({stage.name.str(), since(start)});
+    collectDecisions(module, report);
     if (llvm::Error failed = dump(module, dumpFolder, ++number, stage.name))
       return std::move(failed);
     if (stage.name == "structured") {
-      collectDecisions(module, report);
-      module->removeAttr("tw.decisions");
       for (auto function : module.getOps<func::FuncOp>())
         report.distinctKernels += function->hasAttr("tw.kernel");
       module.lookupSymbol<func::FuncOp>("main").walk([&](func::CallOp) { ++report.kernels; });

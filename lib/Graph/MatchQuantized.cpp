@@ -23,7 +23,6 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Matchers.h"
-#include "mlir/IR/Remarks.h"
 #include "tilewright/Passes.h"
 #include "tilewright/StageContract.h"
 
@@ -83,16 +82,14 @@ public:
     }
   }
 
-  SmallVector<Attribute> decisions; ///< for tw.decisions, from which the report takes them
+  DecisionList decisions;
 
 private:
   void tell(Operation *op, StringRef reason) {
     std::string subject;
     llvm::raw_string_ostream(subject) << op->getName().stripDialect() << " of " << op->getOperand(0).getType()
                                       << " and " << op->getOperand(1).getType() << " in integers";
-    remark::missed(loc, remark::RemarkOpts::name("MatchQuantized").category("quantize"))
-        << subject << remark::reason("{0}", reason.str());
-    decisions.push_back(decisionAttr(builder, /*fused=*/false, subject, reason, loc));
+    decisions.add(loc, {"MatchQuantized", "quantize", /*done=*/false, subject, reason.str()});
   }
 
   //===-- finding -----------------------------------------------------------===//
@@ -337,8 +334,7 @@ struct MatchQuantized : impl::MatchQuantizedBase<MatchQuantized> {
       return signalPassFailure();
     QuantizedMatcher matcher(getOperation());
     matcher.run(getOperation());
-    if (!matcher.decisions.empty())
-      getOperation()->setAttr(decisionsAttrName, ArrayAttr::get(&getContext(), matcher.decisions));
+    matcher.decisions.store(getOperation());
   }
 };
 

@@ -13,9 +13,9 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Kernels/DecomposeTile.h"
+#include "dialects/Graph/Decisions.h"
 #include "dialects/Tile/Combiner.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
-#include "mlir/IR/Remarks.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "tilewright/Passes.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -252,16 +252,16 @@ struct DecomposeTile : impl::DecomposeTileBase<DecomposeTile> {
 
   void runOnOperation() override {
     SmallVector<Operation *> ops;
+    graph::DecisionList decisions;
     getOperation()->walk([&](Operation *op) {
       if (wideAttentionOnly) {
         const bool isSingle = singleAttention && isAttentionOf(op, 32);
         if (!isSingle && !isAttentionOf(op, 64))
           return;
-        remark::missed(op->getLoc(), remark::RemarkOpts::name("DecomposeTile").category("fusion"))
-            << (isSingle ? "attention in f32" : "attention in f64")
-            << remark::reason("{0}", isSingle
-                                         ? "tensor cores multiply 16 bits; the whole score matrix is made"
-                                         : "online softmax is written for f32 scores; the whole score matrix is made");
+        decisions.add(op->getLoc(),
+                      {"DecomposeTile", "fusion", /*done=*/false, isSingle ? "attention in f32" : "attention in f64",
+                       isSingle ? "tensor cores multiply 16 bits; the whole score matrix is made"
+                                : "online softmax is written for f32 scores; the whole score matrix is made"});
         ops.push_back(op);
       } else if (isa<tile::ScanOp, tile::SortOp, tile::ScatterOp, tile::AttentionOp, tile::AttentionGradientOp,
                      tile::GroupedConvolutionOp, tile::DepthwiseGradientOp>(op) ||
@@ -269,6 +269,7 @@ struct DecomposeTile : impl::DecomposeTileBase<DecomposeTile> {
         ops.push_back(op);
       }
     });
+    decisions.store(getOperation());
     for (Operation *op : ops) {
       OpBuilder b(op);
       Emitter e{b, op->getLoc()};

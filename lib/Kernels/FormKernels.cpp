@@ -17,7 +17,7 @@
 // it becomes the anchor of a new kernel. A kernel has one contraction; or some products whose results are combined
 // element by element (the gate and the values of a gated feed-forward layer, the two products of a recurrent cell); or
 // a scatter and the producers of its rows; or a concatenation and the elementwise producers of its parts. Each edge
-// that remains between kernels gets a reason (remark "FormKernels", category "fusion", and the module attribute
+// that remains between kernels gets a reason (dialects/Graph/Decisions.h, kind "fusion", in the attribute of the module
 // tw.decisions). On exit @main holds only calls, views and constants, and equal kernels are one function.
 //
 // Tests: test/Kernels/form-kernels.mlir, test/Kernels/form-columns.mlir, test/Kernels/form-grouped.mlir,
@@ -32,7 +32,6 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
-#include "mlir/IR/Remarks.h"
 #include "mlir/Pass/Pass.h"
 #include "tilewright/Passes.h"
 #include "tilewright/StageContract.h"
@@ -103,7 +102,7 @@ public:
 
   std::vector<SmallVector<Operation *>> clusters; ///< members, anchor first (program order reversed)
   llvm::DenseMap<Operation *, int64_t> clusterOf;
-  SmallVector<Attribute> decisions;
+  graph::DecisionList decisions;
 
 private:
   /// Adds `op` to the kernel of one of its users. Returns false, and reports the reasons, if no kernel takes it.
@@ -441,13 +440,8 @@ private:
   }
 
   void tell(bool fused, Operation *producer, Operation *consumer, StringRef reason) {
-    std::string subject = describe(producer) + (fused ? " with " : " apart from ") + describe(consumer);
-    if (fused)
-      remark::passed(producer->getLoc(), remark::RemarkOpts::name("FormKernels").category("fusion")) << subject;
-    else
-      remark::missed(producer->getLoc(), remark::RemarkOpts::name("FormKernels").category("fusion"))
-          << subject << remark::reason("{0}", reason.str());
-    decisions.push_back(graph::decisionAttr(builder, fused, subject, reason, producer->getLoc()));
+    std::string subject = describe(producer) + (fused ? " with " : " separate from ") + describe(consumer);
+    decisions.add(producer->getLoc(), {"FormKernels", "fusion", fused, subject, reason.str()});
   }
 
   func::FuncOp main;
@@ -476,10 +470,10 @@ struct FormKernels : impl::FormKernelsBase<FormKernels> {
         op.erase();
     separateFills(main);
     Clustering clustering(main, builder, mostProducts, columnsToSpan, computePieces);
-    if (auto earlier = dyn_cast_or_null<ArrayAttr>(main->removeAttr("tw.decisions")))
-      llvm::append_range(clustering.decisions, earlier);
     clustering.run();
-    module->setAttr("tw.decisions", builder.getArrayAttr(clustering.decisions));
+    if (Attribute earlier = main->removeAttr(graph::decisionsAttrName)) // of passes over @main
+      module->setAttr(graph::decisionsAttrName, earlier);
+    clustering.decisions.store(module);
     if (failed(outlineKernels(module, main, clustering.clusters, readSlices)))
       signalPassFailure();
   }

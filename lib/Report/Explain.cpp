@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tilewright/Explain.h"
+#include "dialects/Graph/Decisions.h"
 #include "lib/Plan/PlanFromIR.h"
 #include "lib/Report/PlanRecord.h"
 #include "lib/Report/Record.h"
@@ -82,29 +83,24 @@ private:
     auto begin = std::chrono::steady_clock::now();
     return session.lowerTo(module, "target", record.options, [&](StringRef stage) {
       const double milliseconds = since(begin);
-      if (stage == "structured") {
-        takeDecisions(events);
+      takeDecisions(events);
+      if (stage == "structured")
         findMembers();
-      }
       findDtypes();
       record.stages.push_back({printStage(stage, module, origins), milliseconds, events.takePasses()});
       begin = std::chrono::steady_clock::now();
     });
   }
 
-  /// Attaches remarks to decisions. Each remark of kernel formation is a decision; earlier ones have none.
+  /// Takes the decisions of a stage. Those about fusion are remarks, too, in the same order, whose locations say which
+  /// ops they concern.
   void takeDecisions(const CompileEvents &events) {
-    auto decisions = dyn_cast_or_null<ArrayAttr>(module->removeAttr("tw.decisions"));
-    if (!decisions)
-      return;
-    llvm::ArrayRef<Location> places = events.fusionPlaces();
-    const size_t earlier = decisions.size() < places.size() ? 0 : decisions.size() - places.size();
-    for (auto [number, attribute] : llvm::enumerate(decisions)) {
-      auto entry = cast<DictionaryAttr>(attribute);
+    for (DictionaryAttr entry : graph::takeDecisions(module)) {
       auto text = [&](StringRef name) { return entry.getAs<StringAttr>(name).str(); };
-      EdgeRecord edge{{entry.getAs<BoolAttr>("fused").getValue(), text("subject"), text("reason"), text("where")}};
-      if (number >= earlier && number - earlier < places.size())
-        edge.set = origins.setOf(places[number - earlier]);
+      EdgeRecord edge{
+          {text("kind"), entry.getAs<BoolAttr>("done").getValue(), text("subject"), text("reason"), text("where")}};
+      if (edge.decision.kind == "fusion" && fusions < events.fusionPlaces().size())
+        edge.set = origins.setOf(events.fusionPlaces()[fusions++]);
       record.edges.push_back(std::move(edge));
     }
   }
@@ -161,6 +157,7 @@ private:
   Origins origins;
   Record record;
   llvm::StringMap<std::string> dtypes;          ///< by kernel
+  size_t fusions = 0;                           ///< decisions about fusion that were taken
   std::map<std::string, std::set<int>> members; ///< by kernel, the sets of its operations
 };
 

@@ -60,6 +60,25 @@ void printKernels(const Object &record, llvm::raw_ostream &os) {
   });
 }
 
+/// Prints the decisions that something is not done, by kind.
+void printMissed(const Object &record, llvm::raw_ostream &os) {
+  for (auto [kind, title] : {std::pair("fusion", "not fused"),
+                             {"quantize", "not in integers"},
+                             {"pack", "not packed"},
+                             {"vectorize", "not vectorized"}}) {
+    bool first = true;
+    each(record, "edges", [&, kind = kind, title = title](const Object &edge) {
+      if (text(edge, "kind") != kind || edge.getBoolean("done").value_or(true))
+        return;
+      os << (std::exchange(first, false) ? title + std::string("\n") : "") << "  " << text(edge, "subject") << ": "
+         << text(edge, "reason");
+      if (!text(edge, "where").empty())
+        os << " [" << text(edge, "where") << "]";
+      os << "\n";
+    });
+  }
+}
+
 } // namespace
 
 llvm::Expected<std::string> explainText(llvm::StringRef json) {
@@ -73,16 +92,7 @@ llvm::Expected<std::string> explainText(llvm::StringRef json) {
      << text(*record, "cpu") << (text(*record, "machine").empty() ? "" : " (" + text(*record, "machine").str() + ")")
      << ", " << integer(*record, "threads") << " threads\n";
   printKernels(*record, os);
-  bool first = true;
-  each(*record, "edges", [&](const Object &edge) {
-    if (edge.getBoolean("fused").value_or(true))
-      return;
-    os << (std::exchange(first, false) ? "not fused\n" : "") << "  " << text(edge, "subject") << ": "
-       << text(edge, "reason");
-    if (!text(edge, "where").empty())
-      os << " [" << text(edge, "where") << "]";
-    os << "\n";
-  });
+  printMissed(*record, os);
   if (const Object *plan = record->getObject("plan"))
     os << "memory of a call: " << integer(*plan, "arena_bytes")
        << " bytes beside inputs and results; packed parameters: " << integer(*plan, "packed_bytes") << " bytes\n";

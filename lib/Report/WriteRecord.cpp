@@ -136,7 +136,8 @@ private:
 
   void write(const EdgeRecord &edge) {
     json.object([&] {
-      json.attribute("fused", edge.decision.fused);
+      json.attribute("kind", edge.decision.kind);
+      json.attribute("done", edge.decision.done);
       text("subject", edge.decision.subject);
       text("reason", edge.decision.reason);
       text("where", edge.decision.where);

@@ -309,7 +309,8 @@ py::dict reportOf(const GraphCall &call) {
   py::list decisions;
   for (const Decision &d : r.decisions) {
     py::dict entry;
-    entry["fused"] = d.fused;
+    entry["kind"] = d.kind;
+    entry["done"] = d.done;
     entry["subject"] = d.subject;
     entry["reason"] = d.reason;
     entry["where"] = d.where;

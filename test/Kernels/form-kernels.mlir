@@ -9,7 +9,7 @@
 // CHECK-NOT: call @
 // CHECK: return
 
-// MISSED: [Missed] FormKernels {{.*}}a tile of matmul would have to span whole rows{{.*}}apart from layer_norm
+// MISSED: [Missed] FormKernels {{.*}}a tile of matmul would have to span whole rows{{.*}}separate from layer_norm
 func.func @main(%x: tensor<64x64xf32>, %v: tensor<64x64xf32>, %w: tensor<64x64xf32>) -> tensor<64x64xf32> {
   %0 = tw.matmul %x, %v : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
   %1 = tw.relu %0 : (tensor<64x64xf32>) -> tensor<64x64xf32>

@@ -90,7 +90,7 @@ def test_clicks_and_keys_change_the_view(browser, exported, record):
 
     # Edges that are not fused, with their reasons; the search filters them.
     browser.press("4")
-    unfused = [edge for edge in record["edges"] if not edge["fused"]]
+    unfused = [edge for edge in record["edges"] if not edge["done"]]
     shown = texts(browser, ".table .row")
     assert len(shown) == len(unfused) and all(edge["reason"] in "".join(shown) for edge in unfused)
     browser.press("/")

@@ -19,7 +19,7 @@
 // TEXT: kernels (launches, expected, schedule, operations)
 // TEXT: kernel_0 {{.*}}; exp{{$}}
 // TEXT: not fused
-// TEXT: exp apart from {{.*}}: a contraction reads its operands many times: computing exp inside would repeat it [{{.*}}explain.mlir:[[#]]]
+// TEXT: exp separate from {{.*}}: a contraction reads its operands many times: computing exp inside would repeat it [{{.*}}explain.mlir:[[#]]]
 // TEXT: memory of a call: {{[1-9][0-9]*}} bytes
 // TEXT: compiled in graph {{.*}} structured {{.*}} tiled {{.*}} vector {{.*}} target {{.*}} assembly
 // MEASURED: kernels (launches, expected, measured, share of roof, schedule, operations)

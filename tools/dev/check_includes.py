@@ -27,6 +27,7 @@ TEXTS = {"tilewright/JsonText.h", "tilewright/NumberText.h"}  # numbers as text,
 RATES = {"tilewright/MachineRates.h"}  # plain numbers: the runtime measures them, the cost model reads them
 SPACES = {"tilewright/ScheduleSpace.h", "tilewright/SpaceText.h"}
 PTX = {"tilewright/PtxChecker.h", "tilewright/PtxTensorMap.h"}
+DECISIONS = {"dialects/Graph/Decisions.h"}  # reasons for the user's report
 DTYPES = {"dialects/Graph/Dtypes.def"}  # names, sizes and numbers of element types, as macros
 SCALARS = {"dialects/Graph/ScalarFunctions.def"}  # names and errors of functions, as macros
 BUILDER = {"tilewright/GraphBuilder.h", "tilewright/DynamicSizes.h"}
@@ -58,8 +59,8 @@ LIBRARIES = {
     # A pass applies measured schedules, which are in the tuner's records.
     "lib/Codegen/Common": {"dialects/Plan", "dialects/Tile", "lib/Tuner", *PASSES, *FORK, *SCALARS, *SPACES},
     "lib/Codegen/CPU": {"dialects/Plan", "dialects/Tile", "lib/Codegen/Common", "tilewright"},
-    "lib/Codegen/CPU/Schedule": {"dialects/Tile", *PASSES, *RATES, *SPACES, *TEXTS},
-    "lib/Codegen/CPU/Vectorize": {"dialects/Plan", "dialects/Tile", *PASSES},
+    "lib/Codegen/CPU/Schedule": {"dialects/Tile", *DECISIONS, *PASSES, *RATES, *SPACES, *TEXTS},
+    "lib/Codegen/CPU/Vectorize": {"dialects/Plan", "dialects/Tile", *DECISIONS, *PASSES},
     "lib/Codegen/CPU/MicroKernels": {"dialects/Plan", "dialects/Tile", *PASSES},
     "lib/Codegen/GPU": {"dialects/Plan", "dialects/Tile", *PASSES, *SPACES},
     "lib/Codegen/NVPTX": {"dialects/Plan", "dialects/Tile", "lib/Codegen/Common", "lib/Codegen/GPU", "tilewright"},

@@ -114,14 +114,14 @@ function compareView(shell, compile, other) {
     },
   ];
   const table = new Table("Kernels of both", columns, kernels, (k) => k.now && shell.showKernel(k.now.name));
-  const edges = pairs(here.edges, there.edges, (edge) => `${edge.fused} ${edge.subject} ${edge.reason}`)
+  const edges = pairs(here.edges, there.edges, (edge) => `${edge.kind} ${edge.done} ${edge.subject} ${edge.reason}`)
                     .filter(([now, before]) => !now || !before);
   const differences = make(
       "table", {class: "plain"},
       ...edges.slice(0, 200).map(
           ([now, before]) => make(
               "tr", {}, make("td", {class: now ? "good" : "bad"}, now ? "now" : "before"),
-              make("td", {}, (now ?? before).fused ? "fused" : "apart"), make("td", {}, (now ?? before).subject),
+              make("td", {}, decisionText(now ?? before)), make("td", {}, (now ?? before).subject),
               make("td", {class: "soft"}, (now ?? before).reason))));
   table.element.style.height = `${Math.min(kernels.length + 2, 16) * 27 + 20}px`;
   table.filter("", (k) => k.what !== "same");
@@ -131,7 +131,7 @@ function compareView(shell, compile, other) {
     element: make(
         "div", {}, make("h2", {}, "Before and now"), totals, make("h2", {}, "Kernels"),
         make("label", {}, all, " those that are the same, too"), table.element, make("h2", {}, "Fusion"),
-        edges.length ? differences : make("p", {class: "soft"}, "The same edges are fused, for the same reasons.")),
+        edges.length ? differences : make("p", {class: "soft"}, "The same decisions, for the same reasons.")),
     search: (words) => table.filter(words),
     table
   };

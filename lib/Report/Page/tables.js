@@ -3,7 +3,8 @@
 function overview(shell, compile) {
   const {record} = compile;
   const steps = record.plan.steps.length;
-  const unfused = record.edges.filter((edge) => !edge.fused);
+  const edges = record.edges.filter((edge) => edge.kind === "fusion");
+  const unfused = edges.filter((edge) => !edge.done);
   const card = (title, value, note) =>
       make("div", {class: "card"}, make("span", {}, title), make("b", {}, value), make("span", {}, note));
   const known = record.kernels.filter((kernel) => kernel.code_bytes >= 0);
@@ -23,7 +24,7 @@ function overview(shell, compile) {
           "Kernels", `${format.count(running.length)} distinct`,
           `${format.count(steps)} steps per call; ${record.kernels.length - running.length} pack parameters once`),
       card(
-          "Fusion", `${format.count(record.edges.length - unfused.length)} edges fused`,
+          "Fusion", `${format.count(edges.length - unfused.length)} edges fused`,
           `${format.count(unfused.length)} not, each with its reason`),
       card(
           "A call",
@@ -129,14 +130,23 @@ function kernelsView(shell, compile) {
   };
 }
 
+// What a decision says, by its kind: if it is done, and if not.
+const decided = {
+  fusion: ["fused", "separate"],
+  quantize: ["integers", "floats"],
+  pack: ["packed", "unpacked"],
+  vectorize: ["vectors", "scalars"],
+};
+const decisionText = (edge) => decided[edge.kind][edge.done ? 0 : 1];
+
 function fusionView(shell, compile) {
   const edges = compile.record.edges;
   const columns = [
     {
       title: "",
       width: "6em",
-      value: (e) => (e.fused ? "fused" : "apart"),
-      show: (e) => make("span", {class: e.fused ? "good" : "bad"}, e.fused ? "fused" : "apart")
+      value: decisionText,
+      show: (e) => make("span", {class: e.done ? "good" : "bad"}, decisionText(e))
     },
     {title: "Operations", width: "minmax(12em, 2fr)", value: (e) => e.subject},
     {title: "Reason", width: "minmax(14em, 3fr)", value: (e) => e.reason},
@@ -147,13 +157,13 @@ function fusionView(shell, compile) {
     shell.say(edge.subject + (edge.reason ? `: ${edge.reason}` : ""));
   });
   const choice = make(
-      "select", {"aria-label": "Which edges", change: () => count(table.words)},
-      make("option", {value: "apart"}, "not fused"), make("option", {value: "fused"}, "fused"),
-      make("option", {value: "all"}, "all edges"));
+      "select", {"aria-label": "Which decisions", change: () => count(table.words)},
+      make("option", {value: "missed"}, "not done"), make("option", {value: "done"}, "done"),
+      make("option", {value: "all"}, "all"));
   const note = make("span", {class: "soft"});
   const count = (words) => {
-    const shown = table.filter(words, (edge) => choice.value === "all" || edge.fused === (choice.value === "fused"));
-    note.textContent = `${format.count(shown)} of ${format.count(edges.length)} edges; one opens at all levels.`;
+    const shown = table.filter(words, (edge) => choice.value === "all" || edge.done === (choice.value === "done"));
+    note.textContent = `${format.count(shown)} of ${format.count(edges.length)} decisions; one about fusion opens at all levels.`;
   };
   count("");
   return {

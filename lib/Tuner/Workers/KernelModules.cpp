@@ -92,7 +92,6 @@ std::vector<KernelModule> kernelModules(ModuleOp module) {
     made.calls = count;
     made.module = ModuleOp::create(module.getLoc());
     (*made.module)->setAttrs(module->getAttrDictionary());
-    (*made.module)->removeAttr("tw.decisions");
     for (Operation &op : *module.getBody())
       if (auto function = dyn_cast<func::FuncOp>(op);
           !function || !function->hasAttr("tw.kernel") || function.getName() == name)

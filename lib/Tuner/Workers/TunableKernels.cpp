@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Tuner/Workers/TunableKernels.h"
+#include "dialects/Graph/Decisions.h"
 #include "lib/Driver/LowerStructured.h"
 #include "lib/Tuner/Workers/CallSizes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -150,7 +151,7 @@ std::string wideScheduleEntry(const TunableKernel &kernel, const SchedulePoint &
 llvm::Error lowerToStructured(Session &session, ModuleOp module, const Options &options) {
   if (llvm::Error failed = session.lowerTo(module, "structured", options))
     return failed;
-  module->removeAttr("tw.decisions");
+  graph::takeDecisions(module);
   return llvm::Error::success();
 }
 

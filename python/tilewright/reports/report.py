@@ -22,6 +22,10 @@ _lock = threading.Lock()
 _graphs: deque = deque(maxlen=1000)
 
 
+# Titles of decisions that something is not done, by kind (dialects/Graph/Decisions.h).
+_MISSED = {"fusion": "not fused", "quantize": "not in integers", "pack": "not packed", "vectorize": "not vectorized"}
+
+
 def describe(refusals) -> str:
     """Returns one line for each op that runs in eager."""
     lines = []
@@ -109,8 +113,8 @@ class GraphReport:
                 each = ", ".join(f"{name} {ms:.1f}" for name, ms in stages)
                 lines.append(f"  compiled in {sum(ms for _, ms in stages):.1f} ms: {each}")
             for decision in detail.get("decisions", []):
-                if not decision["fused"]:
-                    lines.append(f"  not fused: {decision['subject']}: {decision['reason']}"
+                if not decision["done"]:
+                    lines.append(f"  {_MISSED[decision['kind']]}: {decision['subject']}: {decision['reason']}"
                                  + (f" [{decision['where']}]" if decision["where"] else ""))  # fmt: skip
         return "\n".join(lines)
 

@@ -20,6 +20,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "ChosenSlices.h"
+#include "dialects/Graph/Decisions.h"
 #include "dialects/Tile/Rows.h"
 #include "dialects/Tile/Sizes.h"
 #include "dialects/Tile/Views.h"
@@ -155,6 +156,7 @@ public:
         dropSymbols(kernel);
     sinkPrepared();
     markOnce();
+    decisions.store(module);
     return success();
   }
 
@@ -235,6 +237,7 @@ public:
   }
 
 private:
+  graph::DecisionList decisions;
   llvm::SmallSetVector<func::FuncOp, 4> choosers; ///< products read their slices from the table instead
 
   LogicalResult rewrite(func::FuncOp kernel, Operation *op) {
@@ -244,10 +247,12 @@ private:
     Type accumulator = cast<ShapedType>(result.getType()).getElementType();
     bool bytes = element.isInteger(8) && accumulator.isInteger(32);
     if (!bytes && (!accumulator.isF32() || !(element.isF32() || element.isBF16() || element.isF16())))
-      return success(); // other types are lowered to loops of vectors
+      return keepUnpacked(op, "products of " + textOf(element) + " with sums of " + textOf(accumulator) +
+                                  " have no micro-kernel; loops of vectors compute them");
     auto argument = dyn_cast<BlockArgument>(rhs);
     if (!argument || !llvm::hasSingleElement(argument.getUsers()))
-      return success(); // a slice, or both operands at once: read unpacked
+      return keepUnpacked(op,
+                          "its right-hand side is computed in its kernel, or is read by other ops of the kernel, too");
     int64_t group = 1, depth = 1;
     if (bytes) {
       group = options.int8Group;
@@ -269,7 +274,7 @@ private:
       std::string reason;
       std::optional<ContractionForm> found = formOf(contract, reason);
       if (!found)
-        return success();
+        return keepUnpacked(op, reason);
       form = *found;
       if (outSizes.size() == 3 && form.batchedRhs && form.rhsPermutation[0] == 0)
         choice = choiceBehind(callsOf(kernel), argument.getArgNumber(), [&](Value table) { return isStatic(table); });
@@ -283,7 +288,9 @@ private:
       auto rows = dyn_cast<AffineConstantExpr>(outSizes[outSizes.size() - 2]);
       if (!isParameter(kernel, argument.getArgNumber()) && rows && rows.getValue() < 8 &&
           !gathersShortRuns(form, rhsSizes))
-        return success();
+        return keepUnpacked(op,
+                            "the graph computes its right-hand side, and packing it takes longer than the few rows of "
+                            "the left-hand side");
       panel = tiles ? panelFor(outSizes.back(), lanes, {2, 1}) : panelFor(outSizes.back(), lanes, {3, 2, 4, 1});
     } else {
       auto conv = cast<linalg::Conv2DNhwcHwcfOp>(op);
@@ -349,6 +356,18 @@ private:
     result.replaceAllUsesWith(made->getResult(0));
     op->erase();
     return success();
+  }
+
+  /// Records why `op` reads its right-hand side as it is in memory.
+  LogicalResult keepUnpacked(Operation *op, const std::string &reason) {
+    decisions.add(op->getLoc(), {"ResolveLayouts", "pack", /*done=*/false, tile::describe(op), reason});
+    return success();
+  }
+
+  static std::string textOf(Type type) {
+    std::string text;
+    llvm::raw_string_ostream(text) << type;
+    return text;
   }
 
   /// Returns true if an unpacked right-hand side would be gathered element by element, because its k is contiguous

@@ -17,6 +17,7 @@
 #ifndef TILEWRIGHT_LIB_CODEGEN_CPU_VECTORIZE_LOOPVECTORIZER_H
 #define TILEWRIGHT_LIB_CODEGEN_CPU_VECTORIZE_LOOPVECTORIZER_H
 
+#include "dialects/Graph/Decisions.h"
 #include "dialects/Tile/Combiner.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
@@ -44,6 +45,7 @@ struct VectorLoop {
   int64_t loop = -1; ///< -1: none, element by element
   bool reduction = false;
   int64_t lanes = 1;
+  llvm::StringLiteral reason = ""; ///< why there is none
 };
 
 /// Returns true if all body ops have a vector form: elementwise ops, indices, and loads at computed indices.
@@ -56,8 +58,8 @@ VectorLoop chooseVectorLoop(mlir::linalg::LinalgOp op, int64_t lanes);
 bool isStoredInSteps(mlir::linalg::LinalgOp op, unsigned number);
 
 /// Replaces `op` (on memrefs) by loops. Fails with a message at `op` if its body contains an op that cannot be
-/// emitted.
-llvm::LogicalResult emitLoops(mlir::linalg::LinalgOp op, int64_t lanes);
+/// emitted. `decisions`, if not null, gets the reason if a long loop is not vectorized.
+llvm::LogicalResult emitLoops(mlir::linalg::LinalgOp op, int64_t lanes, graph::DecisionList *decisions = nullptr);
 
 } // namespace tilewright::vector_stage
 

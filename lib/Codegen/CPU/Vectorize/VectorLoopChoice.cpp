@@ -89,9 +89,14 @@ bool bodyHasVectorForm(linalg::LinalgOp op) {
 }
 
 VectorLoop chooseVectorLoop(linalg::LinalgOp op, int64_t lanes) {
-  VectorLoop best;
+  auto none = [](llvm::StringLiteral reason) {
+    VectorLoop loop;
+    loop.reason = reason;
+    return loop;
+  };
   if (!bodyHasVectorForm(op))
-    return best;
+    return none("an op of its body has no vector form");
+  VectorLoop best = none("its results are not contiguous along any loop that reads or combines elements independently");
   SmallVector<utils::IteratorType> iterators = op.getIteratorTypesArray();
   SmallVector<int64_t> sizes = op.getStaticLoopRanges();
   bool combines = allReductionsCombine(op);
@@ -99,8 +104,8 @@ VectorLoop chooseVectorLoop(linalg::LinalgOp op, int64_t lanes) {
   for (unsigned loop = 0; loop < op.getNumLoops(); ++loop) {
     bool reduction = iterators[loop] == utils::IteratorType::reduction;
     int64_t size = sizes[loop];
-    if (size == 0) // nothing runs
-      return {};
+    if (size == 0)
+      return none("it has no elements");
     if (size == 1 || (reduction && !combines))
       continue;
     bool possible = true;
@@ -123,14 +128,13 @@ VectorLoop chooseVectorLoop(linalg::LinalgOp op, int64_t lanes) {
     if (reduction)
       cost *= 1.0 + 12.0 / (ShapedType::isDynamic(size) ? 256.0 : std::max<int64_t>(size, 1));
     if (best.loop < 0 || cost < bestCost) {
-      best = {static_cast<int64_t>(loop), reduction, wide};
+      best = {static_cast<int64_t>(loop), reduction, wide, ""};
       bestCost = cost;
     }
   }
-  // Do not vectorize if vectors cost more than scalar code.
   double elementCost = 1 + op->getNumOperands();
   if (best.loop >= 0 && bestCost > elementCost)
-    return {};
+    return none("its operands would be gathered element by element, which takes longer than scalar code");
   return best;
 }
 

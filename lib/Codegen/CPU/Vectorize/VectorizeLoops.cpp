@@ -15,6 +15,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/Knobs.h"
+#include "dialects/Tile/Rows.h"
 #include "lib/Codegen/CPU/Vectorize/BodyEmitter.h"
 #include "lib/Codegen/CPU/Vectorize/InterleavedLoops.h"
 #include "lib/Codegen/CPU/Vectorize/TransposedLoops.h"
@@ -37,8 +38,8 @@ namespace {
 
 class LoopEmitter {
 public:
-  LoopEmitter(linalg::LinalgOp op, int64_t lanes)
-      : op(op), choice(chooseVectorLoop(op, lanes)), body(op, choice), builder(op), loc(op.getLoc()),
+  LoopEmitter(linalg::LinalgOp op, const VectorLoop &choice)
+      : op(op), choice(choice), body(op, choice), builder(op), loc(op.getLoc()),
         chains(tile::knobOr(op->getParentOfType<func::FuncOp>(), tile::chainsKnob, 4)),
         straightVectors(tile::knobOr(op->getParentOfType<func::FuncOp>(), tile::straightKnob, 4)) {}
 
@@ -499,6 +500,7 @@ struct VectorizeLoops : impl::VectorizeLoopsBase<VectorizeLoops> {
     if (!kernel->hasAttr("tw.kernel"))
       return;
     SmallVector<linalg::LinalgOp> ops;
+    graph::DecisionList decisions;
     kernel.walk([&](linalg::LinalgOp op) { ops.push_back(op); });
     for (linalg::LinalgOp op : ops) {
       // A tile that is inserted where it was computed.
@@ -506,9 +508,10 @@ struct VectorizeLoops : impl::VectorizeLoopsBase<VectorizeLoops> {
         copy.erase();
         continue;
       }
-      if (failed(emitLoops(op, lanes)))
+      if (failed(emitLoops(op, lanes, &decisions)))
         return signalPassFailure();
     }
+    decisions.store(kernel);
     keepOrderOfSums(kernel);
   }
 
@@ -544,7 +547,16 @@ static int64_t narrowness(linalg::LinalgOp op) {
   return widest <= 8 ? 4 : widest <= 16 ? 2 : 1;
 }
 
-LogicalResult emitLoops(linalg::LinalgOp op, int64_t lanes) {
+/// Returns true if the loops of `op` may run so often that a reader of the report wants to know why they are scalar.
+static bool isLong(linalg::LinalgOp op) {
+  constexpr int64_t fewest = 64;
+  int64_t elements = 1;
+  for (int64_t size : op.getStaticLoopRanges())
+    elements = ShapedType::isDynamic(size) || elements >= fewest ? fewest : elements * size;
+  return elements >= fewest;
+}
+
+LogicalResult emitLoops(linalg::LinalgOp op, int64_t lanes, graph::DecisionList *decisions) {
   for (Value operand : op->getOperands())
     if (isa<TensorType>(operand.getType()))
       return op.emitOpError("is still on tensors: run --tw-bufferize-kernels first");
@@ -561,7 +573,11 @@ LogicalResult emitLoops(linalg::LinalgOp op, int64_t lanes) {
   }
   if (emitInterleavedLoops(op, lanes * narrowness(op)) || emitTransposedLoops(op, lanes))
     return success();
-  return LoopEmitter(op, lanes * narrowness(op)).run();
+  const VectorLoop choice = chooseVectorLoop(op, lanes * narrowness(op));
+  if (decisions && choice.loop < 0 && isLong(op))
+    decisions->add(op.getLoc(),
+                   {"VectorizeLoops", "vectorize", /*done=*/false, tile::describe(op), choice.reason.str()});
+  return LoopEmitter(op, choice).run();
 }
 
 } // namespace vector_stage
