@@ -12,7 +12,7 @@
 //
 // The integer part is exact. Terms of a zero point that is known to be 0 are omitted; the sums of a parameter are
 // computed once. A convolution is padded with its zero point, which represents 0.0. For products that stay in
-// floats there is a remark (category "quantize") and an entry in the function's tw.decisions, which
+// floats there is a decision of the kind "quantize" (dialects/Graph/Decisions.h), which
 // --tw-form-kernels takes over.
 //
 // Test: test/Graph/match-quantized.mlir

@@ -307,11 +307,13 @@ def test_run_of_a_library_equals_run_of_its_model(example):
 
 
 @pytest.mark.parametrize("arguments, said", [
-    ([], r"the input x: float32\[points, 2\] is not given"),
+    (["--input", "x=x.npy", "--sizes", "4"], "--sizes is for random inputs"),
+    (["--sizes", "0"], "--sizes gives points the value 0; the model takes 1"),
+    (["--sizes", "4,4"], "--sizes has 2 values; @main has 1 symbolic sizes"),
     (["--input", "y=x.npy"], "the model has no input 'y'; did you mean 'x'|the model has no input 'y'"),
     (["--input", "x=x.npy", "--input", "x=x.npy"], "given twice"),
     (["--input", "x=none.npy"], "none.npy"),
-    (["--input", "x=wide.npy"], r"x.*\[5, 3\]|sizes"),
+    (["--input", "x=wide.npy"], r"the input 'x' is float32\[5, 3\]; the model takes float32\[points, 2\], with points = 5"),
     (["--input", "x=double.npy"], "'<f8'; float32"),
     (["--input", "x=x.npy", "--check"], "--check is for models that are compiled here"),
 ])  # fmt: skip
@@ -320,6 +322,20 @@ def test_run_refuses_inputs_that_do_not_fit_the_library(example, arguments, said
         np.save(example / f"{name}.npy", array)
     run(DRIVER, "compile", "classify.mlir", "-o", "classify.so", cwd=example)
     assert re.search(said, run(DRIVER, "run", "classify.so", *arguments, cwd=example, status=1))
+
+
+def test_run_calls_a_library_on_random_inputs(example):
+    """The inputs are those of the model itself with the same seed and sizes, so the results are, too."""
+    run(DRIVER, "compile", "classify.mlir", "-o", "classify.so", cwd=example)
+    said = run(DRIVER, "run", "classify.so", "--sizes", "7", "--seed", "3", "--repeat", "4", "--output", "library", cwd=example)
+    assert re.search(r"4 calls, median [\d.]+ ms, least [\d.]+ ms", said)
+    run(DRIVER, "run", "classify.mlir", "--sizes", "7", "--seed", "3", "--output", "model", cwd=example)
+    names = sorted(path.name for path in (example / "library").iterdir())
+    assert names and names == sorted(path.name for path in (example / "model").iterdir())
+    for name in names:
+        results = [np.load(example / folder / name) for folder in ("library", "model")]
+        assert results[0].shape[0] == 7
+        np.testing.assert_array_equal(*results)
 
 
 def test_size_that_is_an_expression_of_a_symbol_is_checked(tmp_path):

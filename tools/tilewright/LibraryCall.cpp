@@ -1,52 +1,97 @@
-//===- LibraryCall.cpp - call a library with tensors from files ------------------------===//
+//===- LibraryCall.cpp - call a library on given or random tensors ---------------------===//
 //
 // Test: test/Python/test_library.py
 //
 //===----------------------------------------------------------------------===//
 #include "LibraryCall.h"
-#include "tilewright/Target.h"
+#include "RunInputs.h"
+#include "dialects/Graph/Dtype.h"
+#include "dialects/Graph/Graph.h"
 
+#include "mlir/AsmParser/AsmParser.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
+using namespace mlir;
+
 namespace tilewright::driver {
 namespace {
 
-/// Element types by the numbers of the generated header.
-struct Dtypes {
-  explicit Dtypes(mlir::MLIRContext *context) {
-    mlir::Builder b(context);
-    types = {b.getI1Type(),  b.getIntegerType(8, /*isSigned=*/false),
-             b.getI8Type(),  b.getIntegerType(16),
-             b.getI32Type(), b.getI64Type(),
-             b.getF16Type(), b.getBF16Type(),
-             b.getF32Type(), b.getF64Type(),
-             b.getIntegerType(16, /*isSigned=*/false), b.getIntegerType(32, /*isSigned=*/false),
-             b.getIntegerType(64, /*isSigned=*/false)};
+/// Returns the element type of the dtype with this number in the generated header; null if there is none.
+Type elementNumbered(int32_t number, MLIRContext &context) {
+  // The element types of libraries are the first ones (dialects/Graph/Dtypes.def).
+  constexpr ScalarType types[] = {
+#define TW_DTYPE(...)
+#define TW_LIBRARY_DTYPE(ENUM, ...) ScalarType::ENUM,
+#include "dialects/Graph/Dtypes.def"
+  };
+  return number >= 0 && size_t(number) < std::size(types) ? elementTypeOf(types[number], &context) : Type();
+}
+
+/// Reads a size as the manifest writes it, such as "2*batch + 1" or "points / 4", which divides and rounds down.
+/// Returns null if it is no expression of `symbols`.
+AffineExpr parseSize(llvm::StringRef text, llvm::StringRef symbols, MLIRContext &context) {
+  const std::string inMlir = llvm::join(llvm::split(text, " / "), " floordiv ");
+  ScopedDiagnosticHandler quiet(&context, [](Diagnostic &) { return success(); });
+  auto map = dyn_cast_or_null<AffineMapAttr>(
+      parseAttribute(("affine_map<()[" + symbols + "] -> (" + inMlir + ")>").str(), &context));
+  return map && map.getValue().getNumResults() == 1 ? map.getValue().getResult(0) : AffineExpr();
+}
+
+/// Returns a module whose @main has the inputs of the manifest, so that makeInputs() serves libraries, too.
+llvm::Expected<OwningOpRef<ModuleOp>> interfaceOf(const LibraryManifest &manifest, MLIRContext &context) {
+  context.loadDialect<func::FuncDialect, graph::TWDialect>();
+  OpBuilder b(&context);
+  SmallVector<Type> types(manifest.symbols.size(), b.getIndexType());
+  std::string symbols;
+  for (const LibraryManifest::Symbol &symbol : manifest.symbols)
+    symbols += (symbols.empty() ? "" : ", ") + symbol.name;
+  for (const LibraryManifest::Tensor &input : manifest.inputs) {
+    std::optional<ScalarType> dtype = scalarTypeFromName(input.dtype);
+    if (!dtype)
+      return llvm::createStringError("the manifest's dtype '" + input.dtype + "' of the input " + input.name +
+                                     " is not known");
+    SmallVector<AffineExpr> sizes;
+    for (const std::string &text : input.sizes) {
+      sizes.push_back(parseSize(text, symbols, context));
+      if (!sizes.back())
+        return llvm::createStringError("the manifest's size '" + text + "' of the input " + input.name +
+                                       " is no number and no expression of its sizes");
+    }
+    types.push_back(graph::tensorWithSizes(sizes, elementTypeOf(*dtype, &context)));
   }
-  /// Returns the number of a dtype, or -1 if none has this name.
-  int32_t numberOf(llvm::StringRef name) const {
-    for (auto [number, type] : llvm::enumerate(types))
-      if (dtypeNameOf(type) == name)
-        return int32_t(number);
-    return -1;
+  OwningOpRef<ModuleOp> module = ModuleOp::create(b.getUnknownLoc());
+  b.setInsertionPointToEnd(module->getBody());
+  auto main = func::FuncOp::create(b, b.getUnknownLoc(), "main", b.getFunctionType(types, {}));
+  b.setInsertionPointToEnd(main.addEntryBlock());
+  func::ReturnOp::create(b, b.getUnknownLoc());
+  unsigned number = 0;
+  for (const LibraryManifest::Symbol &symbol : manifest.symbols) {
+    main.setArgAttr(number, graph::symbolAttrName, b.getStringAttr(symbol.name));
+    main.setArgAttr(number, graph::symbolMinAttrName, b.getI64IntegerAttr(symbol.min));
+    if (symbol.max)
+      main.setArgAttr(number, graph::symbolMaxAttrName, b.getI64IntegerAttr(*symbol.max));
+    ++number;
   }
-  std::vector<mlir::Type> types;
-};
+  for (const LibraryManifest::Tensor &input : manifest.inputs)
+    main.setArgAttr(number++, graph::nameAttrName, b.getStringAttr(input.name));
+  return module;
+}
 
 } // namespace
 
-LibraryCall::LibraryCall() : context(mlir::MLIRContext::Threading::DISABLED) {}
+LibraryCall::LibraryCall() : context(MLIRContext::Threading::DISABLED) {}
 
-llvm::Expected<std::unique_ptr<LibraryCall>>
-LibraryCall::prepare(llvm::StringRef path, llvm::ArrayRef<std::string> files, int threads, const std::string &cpu) {
+llvm::Expected<std::unique_ptr<LibraryCall>> LibraryCall::prepare(llvm::StringRef path, const LibraryInputs &inputs,
+                                                                  int threads, const std::string &cpu) {
   llvm::Expected<LibraryManifest> manifest = readManifest(path);
   if (!manifest)
     return manifest.takeError();
   std::unique_ptr<LibraryCall> call(new LibraryCall);
   call->manifest = std::move(*manifest);
-  if (llvm::Error failed = call->readInputs(files))
+  if (llvm::Error failed = call->readInputs(inputs))
     return failed;
   auto library = LoadedLibrary::load(path, call->manifest, threads, cpu);
   if (!library)
@@ -57,45 +102,26 @@ LibraryCall::prepare(llvm::StringRef path, llvm::ArrayRef<std::string> files, in
   return call;
 }
 
-llvm::Error LibraryCall::readInputs(llvm::ArrayRef<std::string> files) {
-  std::vector<std::string> names;
-  for (const LibraryManifest::Tensor &input : manifest.inputs)
-    names.push_back(input.name);
-  std::vector<std::string> paths(names.size());
-  for (llvm::StringRef file : files) {
-    auto [name, path] = file.split('=');
-    if (path.empty())
-      return llvm::createStringError("--input wants NAME=FILE.npy, not '" + file + "'");
-    size_t number = llvm::find(names, name) - names.begin();
-    if (number == names.size())
-      return llvm::createStringError("the model has no input '" + name + "'" + suggestName(name, names) +
-                                     "; its inputs are " + llvm::join(names, ", "));
-    if (!paths[number].empty())
-      return llvm::createStringError("the input '" + name + "' is given twice");
-    paths[number] = path.str();
-  }
-  Dtypes dtypes(&context);
-  for (auto [path, input] : llvm::zip_equal(paths, manifest.inputs)) {
-    if (path.empty())
-      return llvm::createStringError("the input " + input.name + ": " + input.dtype + "[" +
-                                     llvm::join(input.sizes, ", ") + "] is not given (--input NAME=FILE.npy)");
-    int32_t dtype = dtypes.numberOf(input.dtype);
-    if (dtype < 0)
-      return llvm::createStringError("the manifest's dtype '" + input.dtype + "' of the input " + input.name +
-                                     " is not known");
-    auto tensor = readNpy(path, dtypes.types[dtype]);
-    if (!tensor)
-      return llvm::createStringError("the input '" + input.name + "': " + llvm::toString(tensor.takeError()));
-    tensors.push_back(std::move(*tensor));
-  }
+llvm::Error LibraryCall::readInputs(const LibraryInputs &inputs) {
+  llvm::Expected<OwningOpRef<ModuleOp>> module = interfaceOf(manifest, context);
+  if (!module)
+    return module.takeError();
+  auto main = (*module)->lookupSymbol<func::FuncOp>("main");
+  llvm::Expected<RunInputs> made = makeInputs(ModelFile(), main, inputs.files, inputs.sizes, inputs.seed);
+  if (!made)
+    return made.takeError();
+  tensors = std::move(made->tensors);
   return llvm::Error::success();
 }
 
 static std::vector<LibraryTensor> passed(std::vector<HostTensor> &tensors) {
   std::vector<LibraryTensor> list;
-  for (HostTensor &tensor : tensors)
-    list.push_back(
-        {tensor.bytes.data(), Dtypes(tensor.element.getContext()).numberOf(dtypeNameOf(tensor.element)), tensor.sizes});
+  for (HostTensor &tensor : tensors) {
+    int32_t number = 0;
+    while (elementNumbered(number, *tensor.element.getContext()) != tensor.element)
+      ++number;
+    list.push_back({tensor.bytes.data(), number, tensor.sizes});
+  }
   return list;
 }
 
@@ -104,12 +130,12 @@ llvm::Error LibraryCall::makeOutputs() {
   llvm::Expected<std::vector<LibraryTensor>> shapes = library->shape(passedTensors);
   if (!shapes)
     return shapes.takeError();
-  Dtypes dtypes(&context);
   for (auto [shape, output] : llvm::zip_equal(*shapes, manifest.outputs)) {
-    if (shape.dtype < 0 || size_t(shape.dtype) >= dtypes.types.size())
+    Type element = elementNumbered(shape.dtype, context);
+    if (!element)
       return llvm::createStringError("the library says that the dtype of " + output.name + " is number " +
                                      std::to_string(shape.dtype));
-    HostTensor tensor{dtypes.types[shape.dtype], shape.sizes, {}};
+    HostTensor tensor{element, shape.sizes, {}};
     if (llvm::Error failed = tensor.allocate())
       return failed;
     results.push_back(std::move(tensor));

@@ -1,4 +1,4 @@
-//===- LibraryCall.h - call a library with tensors from files --------------------------===//
+//===- LibraryCall.h - call a library on given or random tensors --------------------------===//
 #ifndef TILEWRIGHT_TOOLS_TILEWRIGHT_LIBRARYCALL_H
 #define TILEWRIGHT_TOOLS_TILEWRIGHT_LIBRARYCALL_H
 
@@ -8,11 +8,18 @@
 
 namespace tilewright::driver {
 
+/// Where the inputs of a call come from, as makeInputs() takes them.
+struct LibraryInputs {
+  std::vector<std::string> files; ///< each "NAME=x.npy", one per input; empty: random elements
+  std::vector<int64_t> sizes;     ///< values of the symbolic sizes, for random elements
+  uint64_t seed = 0;
+};
+
 class LibraryCall {
 public:
-  /// Loads the library at `path` with its code for `cpu` (empty: the best that this CPU can run), and reads `files`,
-  /// each "NAME=x.npy", one per input. Errors name the input.
-  static llvm::Expected<std::unique_ptr<LibraryCall>> prepare(llvm::StringRef path, llvm::ArrayRef<std::string> files,
+  /// Loads the library at `path` with its code for `cpu` (empty: the best that this CPU can run), and makes its inputs.
+  /// Errors name the input.
+  static llvm::Expected<std::unique_ptr<LibraryCall>> prepare(llvm::StringRef path, const LibraryInputs &inputs,
                                                               int threads, const std::string &cpu);
   llvm::Error run();
 
@@ -21,7 +28,7 @@ public:
 
 private:
   LibraryCall();
-  llvm::Error readInputs(llvm::ArrayRef<std::string> files);
+  llvm::Error readInputs(const LibraryInputs &inputs);
   llvm::Error makeOutputs();
 
   mlir::MLIRContext context; ///< of the element types of the tensors

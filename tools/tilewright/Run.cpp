@@ -170,15 +170,18 @@ int runOnce(const ModelFile &model, Session &session, RunFlags &flags) {
 }
 
 int runLibrary(RunFlags &flags) {
-  llvm::SmallVector<cl::Option *> ofCompiling{&flags.target, std::addressof(flags.sizes), &flags.seed, &flags.rounding,
-                                              &flags.check};
+  llvm::SmallVector<cl::Option *> ofCompiling{&flags.target, &flags.rounding, &flags.check};
   llvm::append_range(ofCompiling, flags.own.all());
   for (cl::Option *flag : ofCompiling)
     if (flag->getNumOccurrences())
       return failRun("--" + flag->ArgStr + " is for models that are compiled here; '" + flags.input +
-                     "' is a library, which is compiled, and takes its inputs from files");
-  auto call = LibraryCall::prepare(flags.input, std::vector<std::string>(flags.inputs.begin(), flags.inputs.end()),
-                                   flags.threads, flags.cpu == "native" ? "" : flags.cpu.getValue());
+                     "' is a library, which is compiled");
+  LibraryInputs inputs;
+  inputs.files.assign(flags.inputs.begin(), flags.inputs.end());
+  inputs.sizes.assign(flags.sizes.begin(), flags.sizes.end());
+  inputs.seed = uint64_t(flags.seed);
+  auto call = LibraryCall::prepare(flags.input, inputs, flags.threads,
+                                   flags.cpu == "native" ? "" : flags.cpu.getValue());
   if (!call)
     return failRun(call.takeError());
   if (llvm::Error failed = repeat(flags.repeat, [&] { return (*call)->run(); }))
