@@ -1,6 +1,8 @@
 //===- DynamicSizes.h - sizes that the user declares to vary from call to call ------===//
 //
 //   auto size = parseDynamicSize("ids:0,mask:0=2..512");   // one size, of two inputs, from 2 to 512
+//   auto size = parseDynamicSize("batch=1..4");            // the size that the model calls batch
+//   auto size = parseDynamicSize("x:0=4");                 // fixed: the code is for this size alone
 //   auto module = (*onnx)->import(context, *size);          // numbers of the file become symbols
 //   llvm::Error bad = narrowSizes(*module, *size);          // symbols of any module get the range
 //
@@ -24,20 +26,26 @@ namespace tilewright {
 /// A size, and the dimensions of inputs that share it.
 struct DynamicSize {
   struct Place {
-    std::string input;
+    std::string input; ///< or the name of a size of the model, if `dim` is `named`
     int64_t dim = 0;
+
+    static constexpr int64_t named = -1;
+    std::string text() const { return dim == named ? input : input + ":" + std::to_string(dim); }
   };
   std::vector<Place> places; ///< at least one
   int64_t min = 1, max = INT64_MAX;
+
+  bool isFixed() const { return min == max; }
 };
 
-/// Parses "input:dim=min..max", with several dimensions "a:0,b:1=min..max", without an upper bound "a:0=2..". Names
-/// may contain colons. The error says what is wrong, and the expected form.
+/// Parses "input:dim=min..max", with several dimensions "a:0,b:1=min..max", by the name of a size "batch=min..max",
+/// without an upper bound "a:0=2..", and for one number "a:0=4". Names may contain colons. The error says what is
+/// wrong, and the expected form.
 llvm::Expected<DynamicSize> parseDynamicSize(llvm::StringRef text);
 
-/// Sets the ranges of the symbolic sizes of @main's inputs, which have names (tw.name). Errors: no such input or
-/// dimension; the size is a constant that the code was compiled for; the dimensions have different symbols; the range
-/// is not within the model's.
+/// Sets the ranges of the symbolic sizes of @main's inputs, which have names (tw.name). A size that is fixed to a
+/// number becomes a constant of the module. Errors: no such input, dimension or name; the size is a constant that the
+/// code was compiled for; the dimensions have different symbols; the range is not within the model's.
 llvm::Error narrowSizes(mlir::ModuleOp module, llvm::ArrayRef<DynamicSize> sizes);
 
 } // namespace tilewright

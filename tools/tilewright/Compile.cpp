@@ -47,8 +47,10 @@ struct CompileFlags {
                              cl::Required, cl::cat(category)};
   cl::list<std::string> dynamic{
       "dynamic",
-      cl::desc("a symbolic size and its range, for example x:0=2..512, or ids:0,mask:0=1..512 if inputs share it. "
-               "Sizes of ONNX models become symbolic; sizes of other models are symbolic already, and get the range"),
+      cl::desc(
+          "a symbolic size and its range, for example x:0=2..512, or ids:0,mask:0=1..512 if inputs share it, or "
+          "batch=1..8 by the name of the size in the model. x:0=4 compiles for this size alone. Sizes of ONNX models "
+          "become symbolic; sizes of other models are symbolic already, and get the range"),
       cl::value_desc("input:dim=least..most"), cl::cat(category)};
   cl::opt<std::string> emit{
       "emit",

@@ -2,6 +2,7 @@
 //
 // Before: @main(%n: index {tw.symbol = "n", tw.min = 1, tw.max = 1024}, %x: tensor<?x8xf32> {tw.name = "x"})
 // After x:0=2..512:        {tw.symbol = "n", tw.min = 2, tw.max = 512}
+// After x:0=4: @main(%x: tensor<4x8xf32> {tw.name = "x"})
 //
 // Test: test/Tools/dynamic.test
 //
@@ -9,16 +10,22 @@
 #include "tilewright/DynamicSizes.h"
 #include "dialects/Graph/Graph.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/IntegerSet.h"
+#include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/StringExtras.h"
+#include <map>
 
 using namespace mlir;
 
 namespace tilewright {
 
 static llvm::Error malformed(llvm::StringRef text, const llvm::Twine &why) {
-  return llvm::createStringError("'" + text + "' is no dynamic size: " + why +
-                                 "; it is written input:dimension=least..most, as x:0=2..512 or ids:0,mask:0=1..");
+  return llvm::createStringError(
+      "'" + text + "' is no dynamic size: " + why +
+      "; it is written input:dimension=least..most, as x:0=2..512 or ids:0,mask:0=1.., name=least..most "
+      "for a size with a name, and =number for one number");
 }
 
 llvm::Expected<DynamicSize> parseDynamicSize(llvm::StringRef text) {
@@ -29,16 +36,24 @@ llvm::Expected<DynamicSize> parseDynamicSize(llvm::StringRef text) {
   llvm::SmallVector<llvm::StringRef> parts;
   places.split(parts, ',');
   for (llvm::StringRef part : parts) {
-    auto [input, dim] = part.trim().rsplit(':');
     DynamicSize::Place &place = size.places.emplace_back();
+    if (!part.contains(':') && !part.trim().empty()) {
+      place = {part.trim().str(), DynamicSize::Place::named};
+      continue;
+    }
+    auto [input, dim] = part.trim().rsplit(':');
     place.input = input.str();
     if (input.empty() || dim.getAsInteger(10, place.dim) || place.dim < 0)
       return malformed(text, "'" + part + "' is no input:dimension");
   }
+  if (!range.contains("..") && !range.trim().getAsInteger(10, size.min)) {
+    size.max = size.min;
+    return size.min >= 0 ? llvm::Expected<DynamicSize>(std::move(size)) : malformed(text, "no size is " + range);
+  }
   auto [least, most] = range.split("..");
   if (least.size() == range.size() || least.trim().getAsInteger(10, size.min) ||
       (!most.trim().empty() && most.trim().getAsInteger(10, size.max)))
-    return malformed(text, "'" + range + "' is no least..most");
+    return malformed(text, "'" + range + "' is no least..most and no number");
   if (size.min < 0 || size.min > size.max)
     return malformed(text, "no size is in " + range);
   return size;
@@ -57,24 +72,65 @@ public:
       if (!found)
         return found.takeError();
       if (symbol && *symbol != *found)
-        return llvm::createStringError("%s:%lld and %s:%lld are different sizes of the model, not one", // NOLINT
-                                       size.places[0].input.c_str(), (long long)size.places[0].dim, place.input.c_str(),
-                                       (long long)place.dim);
+        return llvm::createStringError(size.places[0].text() + " and " + place.text() +
+                                       " are different sizes of the model, not one");
       symbol = *found;
     }
     const int64_t least = bound(*symbol, graph::symbolMinAttrName, 0),
                   most = bound(*symbol, graph::symbolMaxAttrName, INT64_MAX);
     const int64_t max = size.max == INT64_MAX ? most : size.max;
     if (size.min < least || max > most) {
-      std::string range = std::to_string(least) + (most == INT64_MAX ? " or more" : " to " + std::to_string(most));
-      return llvm::createStringError("%s:%lld is a size of %s in the model, which %lld..%s leaves",
-                                     size.places[0].input.c_str(), (long long)size.places[0].dim, range.c_str(),
-                                     (long long)size.min, max == INT64_MAX ? "" : std::to_string(max).c_str());
+      std::string range = std::to_string(least) + (most == INT64_MAX ? " or more" : " to " + std::to_string(most)),
+                  given = std::to_string(size.min) +
+                          (size.isFixed() ? "" : ".." + (max == INT64_MAX ? "" : std::to_string(max)));
+      return llvm::createStringError(size.places[0].text() + " is a size of " + range + " in the model, which " +
+                                     given + " leaves");
     }
+    if (size.isFixed())
+      fixed[*symbol] = size.min;
     auto type = IntegerType::get(main.getContext(), 64);
     main.setArgAttr(*symbol, graph::symbolMinAttrName, IntegerAttr::get(type, size.min));
     main.setArgAttr(*symbol, graph::symbolMaxAttrName, IntegerAttr::get(type, max));
     return llvm::Error::success();
+  }
+
+  /// Makes the sizes that are fixed to a number constants, and removes their arguments.
+  void fix() {
+    if (fixed.empty())
+      return;
+    MLIRContext *context = main.getContext();
+    const unsigned count = graph::symbolicSizesOf(main).size();
+    SmallVector<AffineExpr> values;
+    BitVector removed(main.getNumArguments());
+    unsigned next = 0;
+    for (unsigned number = 0; number < count; ++number)
+      if (auto found = fixed.find(number); found != fixed.end()) {
+        values.push_back(getAffineConstantExpr(found->second, context));
+        removed.set(number);
+      } else {
+        values.push_back(getAffineSymbolExpr(next++, context));
+      }
+    // In a graph, every affine map and set is over the symbols of @main.
+    AttrTypeReplacer replacer;
+    auto replaced = [&](AffineMap map) { return map.replaceDimsAndSymbols({}, values, map.getNumDims(), next); };
+    replacer.addReplacement([&](RankedTensorType type) -> std::optional<std::pair<Type, WalkResult>> {
+      SmallVector<AffineExpr> sizes = graph::sizesOf(type);
+      for (AffineExpr &size : sizes)
+        size = size.replaceSymbols(values);
+      return std::pair(Type(graph::tensorWithSizes(sizes, type.getElementType())), WalkResult::skip());
+    });
+    replacer.addReplacement(
+        [&](AffineMapAttr map) -> Attribute { return AffineMapAttr::get(replaced(map.getValue())); });
+    replacer.addReplacement([&](IntegerSetAttr set) -> Attribute {
+      IntegerSet before = set.getValue();
+      return IntegerSetAttr::get(before.replaceDimsAndSymbols({}, values, before.getNumDims(), next));
+    });
+    replacer.recursivelyReplaceElementsIn(main, /*replaceAttrs=*/true, /*replaceLocs=*/false, /*replaceTypes=*/true);
+    for (unsigned number : removed.set_bits()) { // ops read sizes from types and maps
+      assert(main.getArgument(number).use_empty());
+      (void)number;
+    }
+    (void)main.eraseArguments(removed);
   }
 
 private:
@@ -86,6 +142,16 @@ private:
   /// Returns the number of @main's argument that is the size at `place`.
   llvm::Expected<unsigned> symbolOf(const DynamicSize::Place &place) {
     std::vector<std::string> names;
+    if (place.dim == DynamicSize::Place::named) {
+      for (auto [number, symbol] : llvm::enumerate(graph::symbolicSizesOf(main))) {
+        if (symbol.name == place.input)
+          return unsigned(number);
+        names.push_back(symbol.name);
+      }
+      return llvm::createStringError(
+          "the model has no size '" + place.input + "'; " +
+          (names.empty() ? "all its sizes are numbers" : "its sizes are " + llvm::join(names, ", ")));
+    }
     for (BlockArgument argument : main.getArguments()) {
       auto name = main.getArgAttrOfType<StringAttr>(argument.getArgNumber(), graph::nameAttrName);
       auto type = dyn_cast<RankedTensorType>(argument.getType());
@@ -117,6 +183,7 @@ private:
   }
 
   func::FuncOp main;
+  std::map<unsigned, int64_t> fixed; ///< by number of the symbol
 };
 
 } // namespace
@@ -129,6 +196,7 @@ llvm::Error narrowSizes(ModuleOp module, llvm::ArrayRef<DynamicSize> sizes) {
   for (const DynamicSize &size : sizes)
     if (llvm::Error failed = narrower.narrow(size))
       return failed;
+  narrower.fix();
   return llvm::Error::success();
 }
 

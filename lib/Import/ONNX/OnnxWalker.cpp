@@ -16,6 +16,7 @@
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
+#include <set>
 
 namespace tilewright {
 namespace {
@@ -87,6 +88,15 @@ private:
     std::vector<onnx::Size *> sizes;
     std::string name;
     for (const auto &[input, dim] : dynamic.places) {
+      if (dim == DynamicSize::Place::named) {
+        std::vector<onnx::Size *> same = sizesNamed(input);
+        if (same.empty())
+          return complaints.add("it has no size '" + input + "'; " + namesOfSizes());
+        sizes.insert(sizes.end(), same.begin(), same.end());
+        if (name.empty())
+          name = symbolOf(*same.front(), input, 0);
+        continue;
+      }
       auto found = llvm::find_if(inputs, [&](const onnx::ValueInfo &info) {
         return info.name == input && !model.graph.initializers.count(info.name);
       });
@@ -101,16 +111,38 @@ private:
     }
     if (name.empty())
       name = symbolOf({}, dynamic.places[0].input, dynamic.places[0].dim);
+    const onnx::Size after = dynamic.isFixed() ? onnx::Size(dynamic.min) : onnx::Size(name);
     for (onnx::Size *size : sizes) {
       const onnx::Size before = *size;
       if (std::holds_alternative<std::string>(before))
         for (onnx::ValueInfo &info : inputs) // sizes of the same name are equal
           for (onnx::Size &other : info.sizes ? *info.sizes : noSizes)
             if (other == before)
-              other = name;
-      *size = name;
+              other = after;
+      *size = after;
     }
-    ranges[name] = {dynamic.min, dynamic.max};
+    if (!dynamic.isFixed())
+      ranges[name] = {dynamic.min, dynamic.max};
+  }
+
+  /// Returns the sizes of inputs that the file calls `name`.
+  std::vector<onnx::Size *> sizesNamed(llvm::StringRef name) {
+    std::vector<onnx::Size *> found;
+    for (onnx::ValueInfo &info : inputs)
+      if (info.sizes && !model.graph.initializers.count(info.name))
+        for (onnx::Size &size : *info.sizes)
+          if (std::holds_alternative<std::string>(size) && std::get<std::string>(size) == name)
+            found.push_back(&size);
+    return found;
+  }
+
+  std::string namesOfSizes() {
+    std::set<std::string> names;
+    for (const onnx::ValueInfo &info : inputs)
+      for (const onnx::Size &size : info.sizes ? *info.sizes : noSizes)
+        if (std::holds_alternative<std::string>(size))
+          names.insert(std::get<std::string>(size));
+    return names.empty() ? "none of its sizes has a name" : "its sizes are " + llvm::join(names, ", ");
   }
 
   void addSymbols() {
