@@ -2,22 +2,11 @@
 #include "dialects/Graph/Decisions.h"
 #include "dialects/Graph/Graph.h"
 #include "mlir/IR/Remarks.h"
+#include "tilewright/SourceLine.h"
 
 using namespace mlir;
 
 namespace tilewright::graph {
-
-std::string sourceLine(Location loc) {
-  std::string line;
-  loc->walk([&](Location inner) {
-    if (auto file = dyn_cast<FileLineColLoc>(inner)) {
-      line = (file.getFilename().getValue() + ":" + Twine(file.getLine())).str();
-      return WalkResult::interrupt();
-    }
-    return WalkResult::advance();
-  });
-  return line;
-}
 
 void DecisionList::add(Location loc, const PassDecision &decision) {
   const auto options = remark::RemarkOpts::name(decision.pass).category(decision.kind);

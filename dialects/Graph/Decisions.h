@@ -20,9 +20,6 @@
 
 namespace tilewright::graph {
 
-/// Returns the user's "file:line" of `loc`, or "" if `loc` has none.
-std::string sourceLine(mlir::Location loc);
-
 /// One decision of the pass `pass`.
 struct PassDecision {
   llvm::StringRef pass, kind;

@@ -12,6 +12,7 @@
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "tilewright/ElementTypes.h"
 
 namespace tilewright::graph {
 /// Verifies elementwise_c1 and elementwise_c2, for every op of the table.
@@ -83,10 +84,7 @@ mlir::RankedTensorType tensorWithSizes(llvm::ArrayRef<mlir::AffineExpr> sizes, m
 /// Returns true if the sizes are the same expressions.
 bool sameShape(mlir::RankedTensorType a, mlir::RankedTensorType b);
 
-/// Returns true for the supported 8-bit floats, and for tensors of them.
-inline bool isFloat8(mlir::Type type) {
-  return mlir::isa<mlir::Float8E4M3FNType, mlir::Float8E5M2Type>(mlir::getElementTypeOrSelf(type));
-}
+using tilewright::isFloat8;
 
 /// Returns `type` with another element type.
 mlir::RankedTensorType withElementType(mlir::RankedTensorType type, mlir::Type elementType);

@@ -7,11 +7,11 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Driver/CompileCache.h"
-#include "dialects/Graph/Decisions.h"
 #include "lib/Driver/ObjectCache.h"
 #include "mlir/Pass/PassManager.h"
 #include "tilewright/DeviceCode.h"
 #include "tilewright/ForkMutex.h"
+#include "tilewright/SourceLine.h"
 #include "tilewright/StageContract.h"
 #include "tilewright/Tuner.h"
 #include "llvm/ADT/StringExtras.h"
@@ -210,7 +210,7 @@ CompileCache::CompileCache(ModuleOp module, const Options &options, Target &targ
   add("mlir build", buildIdentity(TypeID::get<ModuleOp>().getAsOpaquePointer()));
   add("target build", buildIdentity(*reinterpret_cast<const void *const *>(&target)));
   key = made.hex();
-  module.walk<WalkOrder::PreOrder>([&](Operation *op) { lines.push_back(graph::sourceLine(op->getLoc())); });
+  module.walk<WalkOrder::PreOrder>([&](Operation *op) { lines.push_back(sourceLine(op->getLoc())); });
   keyMilliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
 

@@ -6,6 +6,7 @@
 #include "lib/Driver/GraphIR.h"
 #include "dialects/Graph/Graph.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tilewright/SourceLine.h"
 
 using namespace mlir;
 
@@ -36,12 +37,6 @@ std::string problemOf(Type type, unsigned symbols) {
   return "";
 }
 
-/// Returns "file.mlir:3: ", or an empty string.
-std::string lineOf(Location loc) {
-  auto file = loc->findInstanceOf<FileLineColLoc>();
-  return file ? (file.getFilename().getValue() + ":" + Twine(file.getLine()) + ": ").str() : "";
-}
-
 std::string textOf(Type type) {
   std::string text;
   llvm::raw_string_ostream(text) << type;
@@ -69,7 +64,9 @@ std::string strangeness(Type type) {
 
 /// Rejects IR that no pass supports: values that are neither tensors nor sizes, calls, regions around ops.
 llvm::Error checkForm(func::FuncOp main) {
-  auto refuse = [&](Location loc, const Twine &what) { return llvm::createStringError(lineOf(loc) + what.str()); };
+  auto refuse = [&](Location loc, const Twine &what) {
+    return llvm::createStringError(sourceLineBefore(loc) + what.str());
+  };
   if (!llvm::hasSingleElement(main.getBody()))
     return refuse(main.getLoc(), "@main has control flow between blocks; a graph is one block");
   for (BlockArgument argument : main.getArguments()) {
@@ -105,7 +102,7 @@ llvm::Error checkForm(func::FuncOp main) {
 }
 
 llvm::Error problemAt(Location loc, Type type, const std::string &problem) {
-  std::string text = lineOf(loc);
+  std::string text = sourceLineBefore(loc);
   llvm::raw_string_ostream stream(text);
   stream << type << " " << problem
          << "; a symbolic size is an index argument of @main, and a tensor names it in its encoding: "
@@ -133,14 +130,10 @@ llvm::Error checkGraph(ModuleOp module) {
       return problemAt(argument.getLoc(), argument.getType(), problem);
   func::CallOp calls;
   main.walk([&](func::CallOp call) { calls = calls ? calls : call; });
-  if (calls) {
-    std::string text;
-    if (auto file = calls.getLoc()->findInstanceOf<FileLineColLoc>())
-      text = file.getFilename().str() + ":" + std::to_string(file.getLine()) + ": ";
-    return llvm::createStringError(text + "@main calls @" + calls.getCallee().str() +
+  if (calls)
+    return llvm::createStringError(sourceLineBefore(calls.getLoc()) + "@main calls @" + calls.getCallee().str() +
                                    ", and a model is one function: put what it calls into it, for example with "
                                    "mlir-opt --inline");
-  }
   llvm::Error error = llvm::Error::success();
   main.walk([&](Operation *op) {
     for (Type type : op->getResultTypes())

@@ -14,13 +14,13 @@
 // Test: test/Graph/guard-sizes.mlir
 //
 //===----------------------------------------------------------------------===//
-#include "dialects/Graph/Decisions.h"
 #include "dialects/Graph/Graph.h"
 #include "dialects/Graph/SizeRules.h"
 #include "dialects/Graph/Sizes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "tilewright/Passes.h"
+#include "tilewright/SourceLine.h"
 #include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;

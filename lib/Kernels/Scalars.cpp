@@ -1,5 +1,6 @@
 //===- Scalars.cpp - loads, stores, conversions, combining of elements --------===//
 #include "lib/Kernels/Lowering.h"
+#include "tilewright/ElementTypes.h"
 #include "llvm/ADT/APFloat.h"
 
 using namespace mlir;
@@ -52,8 +53,6 @@ Value load(OpBuilder &b, Location loc, Value stored, Type elementType, bool asRo
     return stored;
   return arith::ExtFOp::create(b, loc, compute, stored, asRounded ? arith::FastMathFlagsAttr() : contractFlag(b));
 }
-
-static bool isFloat8(Type type) { return isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 8; }
 
 /// Rounds to a narrower type. A conversion of f64 to 16 or 8 bits goes through f32 and rounds twice, as in torch. Only
 /// machines with AVX512-FP16 have such a conversion as one instruction.

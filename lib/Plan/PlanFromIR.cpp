@@ -1,8 +1,8 @@
 //===- PlanFromIR.cpp - convert tw_plan.program to the runtime's plan --------------===//
 #include "lib/Plan/PlanFromIR.h"
-#include "dialects/Graph/Decisions.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "tilewright/SourceLine.h"
 #include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
@@ -190,7 +190,7 @@ std::vector<std::string> stepLines(ModuleOp module, bool onlyChecked) {
       auto launch = dyn_cast<plan::LaunchOp>(op);
       if (isa<plan::BufferOp, plan::GuardOp>(op) || (launch && launch.getOnce()))
         continue;
-      lines.push_back(op.hasAttr("tw.checks") || (launch && !onlyChecked) ? graph::sourceLine(op.getLoc()) : "");
+      lines.push_back(op.hasAttr("tw.checks") || (launch && !onlyChecked) ? sourceLine(op.getLoc()) : "");
     }
   return lines;
 }

@@ -12,6 +12,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "tilewright/Pipelines.h"
+#include "tilewright/SourceLine.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -20,12 +21,6 @@ using namespace mlir;
 
 namespace tilewright {
 namespace {
-
-/// Returns "file.mlir:3: ", or an empty string.
-std::string lineOf(Operation *op) {
-  auto file = op->getLoc()->findInstanceOf<FileLineColLoc>();
-  return file ? (file.getFilename().getValue() + ":" + Twine(file.getLine()) + ": ").str() : "";
-}
 
 /// Rejects constants whose elements were elided when the IR was printed.
 llvm::Error checkConstants(ModuleOp module) {
@@ -41,7 +36,7 @@ llvm::Error checkConstants(ModuleOp module) {
     return llvm::Error::success();
   return llvm::createStringError("%sthe elements of this constant were left out when the IR was saved: save it with "
                                  "--whole-constants",
-                                 lineOf(emptied).c_str());
+                                 sourceLineBefore(emptied->getLoc()).c_str());
 }
 
 /// Checks that there is @main, or from the vector stage on a plan.
@@ -80,8 +75,8 @@ llvm::Error checkStageIR(ModuleOp module, StringRef stage) {
   if (stranger)
     return llvm::createStringError(
         "%s'%s' is an op of the IR that %s ends with, not '%s': which stage was this saved at?",
-        lineOf(stranger).c_str(), stranger->getName().getStringRef().str().c_str(), llvm::join(homes, " or ").c_str(),
-        stage.str().c_str());
+        sourceLineBefore(stranger->getLoc()).c_str(), stranger->getName().getStringRef().str().c_str(),
+        llvm::join(homes, " or ").c_str(), stage.str().c_str());
   if (llvm::Error failed = checkConstants(module))
     return failed;
   return checkModel(module, *expected);

@@ -23,7 +23,9 @@ PASSES = {"tilewright/Passes.h", "tilewright/Passes.h.inc", "tilewright/StageCon
 RUNTIME_ABI = {"tilewright/RuntimeABI.h"}
 FORK = {"tilewright/ForkGeneration.h", "tilewright/ForkMutex.h"}  # locks that a forked child can take
 MEMORY = {"tilewright/CallersMemory.h", "tilewright/OutputMemory.h"}  # memory of callers, for the runtime
+RUN_ERROR = {"tilewright/RunError.h"}  # why a call failed, from the runtime to its callers
 TEXTS = {"tilewright/JsonText.h", "tilewright/NumberText.h"}  # numbers as text, in every locale
+IR = {"tilewright/ElementTypes.h", "tilewright/SourceLine.h"}  # facts of types and locations that every stage reads
 RATES = {"tilewright/MachineRates.h"}  # plain numbers: the runtime measures them, the cost model reads them
 SPACES = {"tilewright/ScheduleSpace.h", "tilewright/SpaceText.h"}
 PTX = {"tilewright/PtxChecker.h", "tilewright/PtxTensorMap.h"}
@@ -35,7 +37,7 @@ BUILDER = {"tilewright/GraphBuilder.h", "tilewright/DynamicSizes.h"}
 # Each library with the path prefixes that it may include in addition to its own. A comment gives the reason where the
 # rules above do not explain an entry.
 LIBRARIES = {
-    "dialects/Graph": set(),
+    "dialects/Graph": {*IR},
     "dialects/Tile": {*TEXTS},
     "dialects/Plan": set(),
     "dialects/HLS": set(),
@@ -46,23 +48,23 @@ LIBRARIES = {
     # Composite ONNX operators are imported by the functions of torch's operators.
     "lib/Import/ONNX": {"dialects/Graph", "lib/Import/ATen", "lib/Import/Builder", "tilewright/OnnxModel.h", *BUILDER},
     # MLIR-free, so that tests can read damaged files with sanitizers.
-    "lib/Import/TorchExport/Reader": DTYPES,
-    "lib/Import/ONNX/Reader": DTYPES,
-    "lib/Graph": {"dialects/Graph", *PASSES},
+    "lib/Import/TorchExport/Reader": {*DTYPES},
+    "lib/Import/ONNX/Reader": {*DTYPES},
+    "lib/Graph": {"dialects/Graph", *PASSES, *IR},
     # The target hls marks the weights among the arguments in the graph (tw_hls.value).
-    "lib/Graph/Fixed": {"dialects/Graph", "dialects/HLS", "tilewright/FixedPoint.h", *PASSES, *TEXTS},
-    "lib/Kernels": {"dialects/Graph", "dialects/Tile", *PASSES},
-    "lib/Verify": {"dialects/Plan", *PASSES},
-    "lib/Plan": {"dialects/Graph", "dialects/Plan", "dialects/Tile", "lib/Runtime/Plan", *PASSES, *RUNTIME_ABI},
+    "lib/Graph/Fixed": {"dialects/Graph", "dialects/HLS", "tilewright/FixedPoint.h", *IR, *PASSES, *TEXTS},
+    "lib/Kernels": {"dialects/Graph", "dialects/Tile", *IR, *PASSES},
+    "lib/Verify": {"dialects/Plan", *IR, *PASSES},
+    "lib/Plan": {"dialects/Graph", "dialects/Plan", "dialects/Tile", "lib/Runtime/Plan", *IR, *PASSES, *RUNTIME_ABI, *RUN_ERROR},
     # MLIR-free, for tests of damaged files with sanitizers, and for ptx-check, which links nothing else.
     "lib/PtxInterpreter": {"tilewright/NumberText.h", *PTX},
     # A pass applies measured schedules, which are in the tuner's records.
-    "lib/Codegen/Common": {"dialects/Plan", "dialects/Tile", "lib/Tuner", *PASSES, *FORK, *SCALARS, *SPACES},
+    "lib/Codegen/Common": {"dialects/Plan", "dialects/Tile", "lib/Tuner", *PASSES, *FORK, *SCALARS, *SPACES, *IR},
     "lib/Codegen/CPU": {"dialects/Plan", "dialects/Tile", "lib/Codegen/Common", "tilewright"},
     "lib/Codegen/CPU/Schedule": {"dialects/Tile", *DECISIONS, *PASSES, *RATES, *SPACES, *TEXTS},
     "lib/Codegen/CPU/Vectorize": {"dialects/Plan", "dialects/Tile", *DECISIONS, *PASSES},
     "lib/Codegen/CPU/MicroKernels": {"dialects/Plan", "dialects/Tile", *PASSES},
-    "lib/Codegen/GPU": {"dialects/Plan", "dialects/Tile", *PASSES, *SPACES},
+    "lib/Codegen/GPU": {"dialects/Plan", "dialects/Tile", *IR, *PASSES, *SPACES},
     "lib/Codegen/NVPTX": {"dialects/Plan", "dialects/Tile", "lib/Codegen/Common", "lib/Codegen/GPU", "tilewright"},
     "lib/Codegen/HLS": {"dialects/HLS", "dialects/Plan", "dialects/Tile", "lib/Codegen/Common", "tilewright", *SCALARS},
     # MLIR-free, for the program hls-estimate, which is scored on public designs and links nothing else.
@@ -70,12 +72,12 @@ LIBRARIES = {
     "lib/Codegen/Reference": {"dialects/Plan", "dialects/Tile", "lib/Codegen/Common", "tilewright"},
     # MLIR-free: generated code and ahead-of-time libraries link these.
     "lib/Runtime/Plan": RUNTIME_ABI,
-    "lib/Runtime/Host": {"lib/Runtime/Plan", *RUNTIME_ABI, *RATES, *FORK, *MEMORY},
+    "lib/Runtime/Host": {"lib/Runtime/Plan", *RUNTIME_ABI, *RATES, *FORK, *MEMORY, *RUN_ERROR},
     # Linked into every ahead-of-time library, never into libTilewright.
     "lib/Runtime/Library": {"lib/Runtime/Host", "lib/Runtime/Plan", *RUNTIME_ABI, *FORK, *DTYPES},
     "lib/Runtime/Jit": {"lib/Runtime/Host", "lib/Runtime/Plan", *RUNTIME_ABI, *FORK, *SCALARS},
     # A frame is a plan with its symbols filled in, for any device; the emulated device is the PTX interpreter.
-    "lib/Runtime/CUDA": {"lib/Runtime/Host", "lib/Runtime/Plan", "tilewright/TensorMapRecipe.h", *RUNTIME_ABI, *FORK, *MEMORY, *PTX},
+    "lib/Runtime/CUDA": {"lib/Runtime/Host", "lib/Runtime/Plan", "tilewright/TensorMapRecipe.h", *RUNTIME_ABI, *FORK, *MEMORY, *PTX, *RUN_ERROR},
     "lib/Tuner": {"dialects/Tile", "tilewright"},
     # Workers compile and run kernels; the search itself does not depend on that.
     "lib/Tuner/Workers": {"dialects", "lib/Driver", "lib/Tuner", "tilewright"},

@@ -17,6 +17,7 @@
 //===----------------------------------------------------------------------===//
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "tilewright/ElementTypes.h"
 #include "tilewright/Passes.h"
 
 namespace tilewright {
@@ -44,8 +45,6 @@ struct Format {
   int64_t mantissa, bias;
   int64_t largest; ///< result of overflow: 448, or infinity
 };
-
-bool isFloat8(Type type) { return isa<Float8E4M3FNType, Float8E5M2Type>(getElementTypeOrSelf(type)); }
 
 /// Emits the integer arithmetic of one conversion.
 struct Bits {

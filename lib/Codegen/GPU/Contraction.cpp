@@ -11,7 +11,6 @@ namespace tilewright::cuda {
 
 static int64_t bytesInMemory(Type type) { return memoryType(type).getIntOrFloatBitWidth() / 8; }
 
-bool isFloat8(Type type) { return isa<Float8E4M3FNType, Float8E5M2Type>(type); }
 StringRef ptxName(Type float8) { return isa<Float8E4M3FNType>(float8) ? "e4m3" : "e5m2"; }
 
 int64_t paddingOf(Type type) { return std::max<int64_t>(1, 16 / bytesInMemory(type)); }

@@ -4,6 +4,7 @@
 
 #include "lib/Codegen/GPU/Schedule.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "tilewright/ElementTypes.h"
 
 namespace tilewright::cuda {
 
@@ -60,8 +61,7 @@ std::optional<Schedule> chooseFma(Contraction contraction);
 /// Returns why a schedule cannot be emitted, or an empty string if it can.
 std::string whyNotFma(const Schedule &schedule, Contraction contraction);
 
-/// 8-bit floats that tensor cores multiply, and their names in PTX.
-bool isFloat8(mlir::Type type);
+/// Returns the name in PTX of an 8-bit float that tensor cores multiply.
 llvm::StringRef ptxName(mlir::Type float8);
 
 /// Returns the padding between rows of a tile in elements of `type`; it keeps the row starts at multiples of 16 bytes.

@@ -15,6 +15,7 @@
 #include "lib/Codegen/HLS/Cpp.h"
 #include "lib/Codegen/HLS/Names.h"
 #include "tilewright/Passes.h"
+#include "tilewright/SourceLine.h"
 #include "tilewright/StageContract.h"
 #include "llvm/ADT/StringExtras.h"
 #include <set>
@@ -91,23 +92,23 @@ private:
     getOperation().walk([&](Operation *op) {
       for (Type type : op->getResultTypes())
         if (isEmpty(type))
-          problems.insert("\n  the empty tensor " + dtypeText(type) + lineOf(op));
+          problems.insert("\n  the empty tensor " + dtypeText(type) + sourceLineAfter(op->getLoc()));
     });
     for (auto function : getOperation().getOps<func::FuncOp>())
       for (BlockArgument argument : function.getArguments())
         if (function.getName() == "main" && isEmpty(argument.getType()))
-          problems.insert("\n  the empty input " + dtypeText(argument.getType()) + lineOf(function));
+          problems.insert("\n  the empty input " + dtypeText(argument.getType()) + sourceLineAfter(function.getLoc()));
     for (auto kernel : getOperation().getOps<func::FuncOp>()) {
       if (kernel.getName() == "main")
         continue;
       kernel.walk([&](Operation *op) {
         StringRef dialect = op->getName().getDialectNamespace();
         if (dialect == "tw_tile" || (dialect == "math" && !mathFunction(op)))
-          problems.insert("\n  " + op->getName().getStringRef().str() + lineOf(op));
+          problems.insert("\n  " + op->getName().getStringRef().str() + sourceLineAfter(op->getLoc()));
         for (Type type : op->getResultTypes())
           if (Type element = getElementTypeOrSelf(type);
               !element.isIndex() && cppType(element).empty() && !isa<NoneType>(element))
-            problems.insert("\n  elements of type " + dtypeText(element) + lineOf(op));
+            problems.insert("\n  elements of type " + dtypeText(element) + sourceLineAfter(op->getLoc()));
       });
     }
     return llvm::join(problems, "");

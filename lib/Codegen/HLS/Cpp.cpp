@@ -91,9 +91,4 @@ std::string integerLiteral(const llvm::APInt &value, Type type) {
   return text.str().str();
 }
 
-std::string lineOf(Operation *op) {
-  auto file = op->getLoc()->findInstanceOf<FileLineColLoc>();
-  return file ? (" (" + file.getFilename().getValue() + ":" + Twine(file.getLine()) + ")").str() : "";
-}
-
 } // namespace tilewright::hls

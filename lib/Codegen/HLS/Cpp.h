@@ -24,9 +24,6 @@ std::string integerLiteral(const llvm::APInt &value, mlir::Type type);
 /// Returns true for a product of numbers with at most half its width: it cannot overflow.
 bool isProductOfHalves(mlir::Operation &op);
 
-/// Returns the source line of an op, such as " (file.py:3)", or an empty string.
-std::string lineOf(mlir::Operation *op);
-
 } // namespace tilewright::hls
 
 #endif

@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Matchers.h"
+#include "tilewright/SourceLine.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 
@@ -323,7 +324,7 @@ std::string FunctionPrinter::expression(Operation &op) {
     std::string text = call(*callee);
     return op.getResult(0).getType().isF16() ? "(half)" + text : text;
   }
-  problems.insert(op.getName().getStringRef().str() + lineOf(&op));
+  problems.insert(op.getName().getStringRef().str() + sourceLineAfter(op.getLoc()));
   return "";
 }
 

@@ -18,6 +18,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "tilewright/SourceLine.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -278,7 +279,7 @@ void FunctionPrinter::statement(Operation &op) {
       define(op.getResult(0), text);
     return;
   }
-  problems.insert(op.getName().getStringRef().str() + lineOf(&op));
+  problems.insert(op.getName().getStringRef().str() + sourceLineAfter(op.getLoc()));
 }
 
 /// Declares variables for the values that a loop or a branch carries or returns.

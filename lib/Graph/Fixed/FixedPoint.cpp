@@ -25,6 +25,7 @@
 #include "lib/Graph/Fixed/Layers.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tilewright/Passes.h"
+#include "tilewright/SourceLine.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -41,11 +42,6 @@ namespace {
 bool isFloat(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   return tensor && isa<FloatType>(tensor.getElementType());
-}
-
-std::string lineOf(Operation *op) {
-  auto file = op->getLoc()->findInstanceOf<FileLineColLoc>();
-  return file ? (file.getFilename().getValue() + ":" + Twine(file.getLine())).str() : "";
 }
 
 /// Returns the layer of a weight: "fc1" for "fc1.weight".
@@ -85,7 +81,7 @@ private:
   Format formatOf(StringRef name) const { return formats.named(name).value_or(formats.usual); }
 
   void refuse(Operation *op, const Twine &why) {
-    const std::string line = lineOf(op);
+    const std::string line = sourceLine(op->getLoc());
     std::string text = (op->getName().getStringRef() + (line.empty() ? "" : " (" + line + ")") + ": " + why).str();
     if (!llvm::is_contained(problems, text))
       problems.push_back(text);
@@ -165,7 +161,7 @@ private:
     const int more = std::max(0, format.fraction() - number.fraction);
     checkWidth(op, std::max(number.width(), number.range.bits() + more), number.layer);
     Number result = arithmetic.rounded(number, format);
-    layers.push_back(describeRounding(builder, number, result, format, op ? lineOf(op) : ""));
+    layers.push_back(describeRounding(builder, number, result, format, op ? sourceLine(op->getLoc()) : ""));
     return result;
   }
 

@@ -11,6 +11,7 @@
 #include "lib/Codegen/HLS/Cost.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tilewright/SourceLine.h"
 #include "llvm/ADT/DenseMap.h"
 #include <map>
 #include <unordered_map>
@@ -415,10 +416,8 @@ std::pair<int64_t, int64_t> rangeOf(const PipelineNest &nest, const IndexSum &pl
 }
 
 std::string whereOf(Operation *op) {
-  auto line = op->getLoc()->findInstanceOf<FileLineColLoc>();
   auto function = op->getParentOfType<func::FuncOp>();
-  return (function ? function.getName().str() : std::string("model")) +
-         (line ? " (" + line.getFilename().str() + ":" + std::to_string(line.getLine()) + ")" : std::string()) + ": ";
+  return (function ? function.getName().str() : std::string("model")) + sourceLineAfter(op->getLoc()) + ": ";
 }
 
 PipelineNest pipelineNest(affine::AffineForOp loop, std::vector<std::string> &problems) {
