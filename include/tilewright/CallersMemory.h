@@ -2,8 +2,9 @@
 #ifndef TILEWRIGHT_CALLERSMEMORY_H
 #define TILEWRIGHT_CALLERSMEMORY_H
 
+#include "tilewright/RunError.h"
+
 #include <cstdint>
-#include <string>
 #include <vector>
 
 namespace tilewright {
@@ -17,7 +18,7 @@ public:
 
   /// Sets the pointers of the outputs with these indices, which are written from now on. Each output is requested
   /// once. Returns false with a reason in `error`, which ends the call.
-  virtual bool take(const std::vector<int32_t> &outputs, std::string &error) = 0;
+  virtual bool take(const std::vector<int32_t> &outputs, RunError &error) = 0;
 
   /// Informs the caller that the inputs with these indices are not read again.
   virtual void release(const std::vector<int32_t> &inputs) = 0;

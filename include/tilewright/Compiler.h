@@ -14,6 +14,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "tilewright/CallersMemory.h"
+#include "tilewright/RunError.h"
 #include "tilewright/TargetOptions.h"
 #include "llvm/Support/Error.h"
 #include <cstdint>
@@ -95,7 +96,7 @@ public:
   /// program runs: the pointer of an output is read after memory->take() has set it. Returns false with the reason in
   /// `error`.
   virtual bool run(const void *const *inputs, void *const *outputs, const int64_t *symbols, const uint64_t *versions,
-                   int threads, std::string &error, CallersMemory *memory) = 0;
+                   int threads, RunError &error, CallersMemory *memory) = 0;
 
   /// Discards all packed parameters; the next call packs them again.
   virtual void repack() = 0;

@@ -57,7 +57,7 @@ public:
   void repack() override { watched->repack(); }
 
   bool run(const void *const *given, void *const *wanted, const int64_t *symbols, const uint64_t *versions, int threads,
-           std::string &error, CallersMemory *caller) override {
+           RunError &error, CallersMemory *caller) override {
     std::vector<int32_t> all(outputs); // release nothing: the reference reads every input at the end
     std::iota(all.begin(), all.end(), 0);
     if (caller && !caller->take(all, error))
@@ -70,16 +70,16 @@ public:
       std::vector<int64_t> shape;
       int64_t bytes = result.kind.bytes;
       for (const plan::Expr &size : result.sizes) {
-        shape.push_back(plan::evaluate(size, symbols, error));
-        if (!error.empty())
+        shape.push_back(plan::evaluate(size, symbols, error.text));
+        if (!error.text.empty())
           return false;
         bytes *= shape.back();
       }
       for (std::vector<void *> *list : {&watchedOutputs, &exactOutputs, &plainOutputs}) {
         memory.push_back(allocateAligned(bytes));
         if (!memory.back()) {
-          error = "out of memory: check=reference keeps every kernel's results, and " + std::to_string(bytes) +
-                  " more bytes are not to be had";
+          error = {RunError::Kind::OutOfMemory, "out of memory: check=reference keeps every kernel's results, and " +
+                                                    std::to_string(bytes) + " more bytes are not to be had"};
           return false;
         }
         list->push_back(memory.back().get());
@@ -91,7 +91,7 @@ public:
       return false;
     for (auto &[judge, into] : {std::pair{exact.get(), &exactOutputs}, std::pair{plain.get(), &plainOutputs}})
       if (!results.empty() && !judge->run(judged.data(), into->data(), symbols, nullptr, threads, error, nullptr)) {
-        error = "the reference of check=reference: " + error;
+        error.text = "the reference of check=reference: " + error.text;
         return false;
       }
     for (size_t i = 0; i < results.size(); ++i) {
@@ -100,7 +100,7 @@ public:
         if (results[j].call == results[i].call)
           largest = std::max(largest, rmsOf(results[j].kind, sizes[j], exactOutputs[j]));
       for (const plan::Expr &reduction : results[i].reductions)
-        length += double(plan::evaluate(reduction, symbols, error));
+        length += double(plan::evaluate(reduction, symbols, error.text));
       std::string wrong =
           compareResult({results[i].kind, sizes[i], watchedOutputs[outputs + i], exactOutputs[i], plainOutputs[i]},
                         length, largest, target);

@@ -23,7 +23,7 @@ char DeviceError::ID;
 
 namespace {
 
-bool takeAll(int32_t outputs, CallersMemory *memory, std::string &error) {
+bool takeAll(int32_t outputs, CallersMemory *memory, RunError &error) {
   std::vector<int32_t> all(size_t(outputs), 0);
   std::iota(all.begin(), all.end(), 0);
   return !memory || memory->take(all, error);
@@ -34,7 +34,7 @@ public:
   explicit EmulatedProgram(std::unique_ptr<runtime::EmulatedDevice> device) : device(std::move(device)) {}
 
   bool run(const void *const *inputs, void *const *outputs, const int64_t *symbols, const uint64_t *, int,
-           std::string &error, CallersMemory *memory) override {
+           RunError &error, CallersMemory *memory) override {
     // Allocate all results at once: the emulated device need not save memory.
     return takeAll(device->numOutputs(), memory, error) &&
            (device->run(inputs, outputs, symbols, error) || withLine(error, report.stepLines));
@@ -50,7 +50,7 @@ public:
   explicit DriverProgram(std::unique_ptr<runtime::DriverProgram> program) : program(std::move(program)) {}
 
   bool run(const void *const *inputs, void *const *outputs, const int64_t *symbols, const uint64_t *versions, int,
-           std::string &error, CallersMemory *memory) override {
+           RunError &error, CallersMemory *memory) override {
     return takeAll(program->numOutputs(), memory, error) &&
            (program->run(inputs, outputs, symbols, versions, memory, error) || withLine(error, report.stepLines));
   }

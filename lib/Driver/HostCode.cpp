@@ -29,7 +29,7 @@ public:
   explicit HostProgram(std::unique_ptr<runtime::Executable> executable) : executable(std::move(executable)) {}
 
   bool run(const void *const *inputs, void *const *outputs, const int64_t *symbols, const uint64_t *versions,
-           int threads, std::string &error, CallersMemory *memory) override {
+           int threads, RunError &error, CallersMemory *memory) override {
     llvm::SmallVector<runtime::InputIdentity, 64> identities = identify(inputs, versions);
     return executable->run(inputs, outputs, symbols, threads, error, versions ? identities.data() : nullptr, memory) ||
            withLine(error, report.stepLines);

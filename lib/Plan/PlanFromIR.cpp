@@ -173,13 +173,9 @@ llvm::Expected<plan::Plan> planOf(ModuleOp module) {
   return plan;
 }
 
-bool withLine(std::string &error, llvm::ArrayRef<std::string> lines) {
-  size_t at = error.rfind(" [step "), step = 0;
-  if (at == std::string::npos || StringRef(error).substr(at + 7).consumeInteger(10, step))
-    return false;
-  error.resize(at);
-  if (step < lines.size() && !lines[step].empty())
-    error += " (" + lines[step] + ")";
+bool withLine(RunError &error, llvm::ArrayRef<std::string> lines) {
+  if (error.step && *error.step < lines.size() && !lines[*error.step].empty())
+    error.text += " (" + lines[*error.step] + ")";
   return false;
 }
 

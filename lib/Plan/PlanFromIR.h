@@ -5,6 +5,7 @@
 #include "dialects/Plan/PlanDialect.h"
 #include "lib/Runtime/Plan/Plan.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "tilewright/RunError.h"
 #include "llvm/Support/Error.h"
 
 namespace tilewright {
@@ -19,8 +20,9 @@ llvm::Expected<plan::Plan> planOf(mlir::ModuleOp module);
 /// indices. Steps without a line have "".
 std::vector<std::string> stepLines(mlir::ModuleOp module, bool onlyChecked = false);
 
-/// Replaces "[step 7]" at the end of a call's error by the user's line from `lines`. Always returns false.
-bool withLine(std::string &error, llvm::ArrayRef<std::string> lines);
+/// Appends the user's line from `lines` to a call's error, if the error is of a step that has one. Always returns
+/// false.
+bool withLine(RunError &error, llvm::ArrayRef<std::string> lines);
 
 /// Converts result `result` of `map`, which uses only symbols.
 plan::Expr exprFrom(mlir::AffineMap map, unsigned result = 0);

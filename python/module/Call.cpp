@@ -7,7 +7,6 @@
 #include "python/module/Call.h"
 #include "python/module/ProfilerSpan.h"
 #include "llvm/ADT/ScopeExit.h"
-#include <cstdio>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
@@ -174,20 +173,29 @@ static const char *const releasedRemedy =
     "; make the first call of every graph that uses it before the frozen ones, give "
     "it memory again (p.data = ...), or leave freeze out";
 
-/// Throws an exception for `error`. The suffix "[input 7]" identifies a released parameter.
-void GraphCall::raise(std::string error, const std::vector<py::object> &held, const Shapes &shapes) const {
-  size_t at = error.rfind(" [input "), input = 0;
-  if (at != std::string::npos && sscanf(error.c_str() + at, " [input %zu]", &input) == 1 && input < inputs.size() &&
-      inputArguments[input] >= 0 && py::hasattr(held[inputArguments[input]], releasedAttribute))
-    throw std::runtime_error(
-        released(inputs[input], shapes.sizes.data() + firstSizeOf(input), held[inputArguments[input]]) +
-        "no pack of it that this graph could use is left" + releasedRemedy);
+/// Throws the exception for `error`.
+void GraphCall::raise(const RunError &error, const std::vector<py::object> &held, const Shapes &shapes) const {
   PyObject *kind = PyExc_RuntimeError;
-  if (error.rfind("out of memory", 0) == 0)
+  switch (error.kind) {
+  case RunError::Kind::ReleasedParameter:
+    if (size_t input = error.input.value_or(inputs.size()); input < inputs.size() && inputArguments[input] >= 0 &&
+                                                            py::hasattr(held[inputArguments[input]], releasedAttribute))
+      throw std::runtime_error(
+          released(inputs[input], shapes.sizes.data() + firstSizeOf(input), held[inputArguments[input]]) +
+          "no pack of it that this graph could use is left" + releasedRemedy);
+    break;
+  case RunError::Kind::OutOfMemory:
     kind = PyExc_MemoryError;
-  if (error.rfind("index ", 0) == 0)
+    break;
+  case RunError::Kind::IndexOutOfRange:
     kind = py::module_::import("tilewright._tilewright").attr("IndexOutOfRange").ptr();
-  PyErr_SetString(kind, ("tilewright: " + error).c_str());
+    break;
+  case RunError::Kind::DivisionByZero: // eager raises a RuntimeError whose text begins with "ZeroDivisionError"
+  case RunError::Kind::SizesDoNotFit:
+  case RunError::Kind::Other:
+    break;
+  }
+  PyErr_SetString(kind, ("tilewright: " + error.text).c_str());
   throw py::error_already_set();
 }
 
@@ -306,7 +314,7 @@ class OnDevice final : public CallersMemory {
 public:
   explicit OnDevice(const GraphCall &call) : call(call) {}
 
-  bool take(const std::vector<int32_t> &, std::string &) override { return true; } // results are allocated already
+  bool take(const std::vector<int32_t> &, RunError &) override { return true; } // results are allocated already
   void release(const std::vector<int32_t> &) override {}
 
   uint64_t stream() override {
@@ -348,7 +356,7 @@ public:
         ++readers[argument];
   }
 
-  bool take(const std::vector<int32_t> &outputs, std::string &error) override {
+  bool take(const std::vector<int32_t> &outputs, RunError &error) override {
     py::gil_scoped_acquire gil;
     try {
       for (int32_t output : outputs)
@@ -356,7 +364,7 @@ public:
           tensors[output] = call.makeResult(*shapes, output, results[output]);
     } catch (py::error_already_set &) {
       failure = std::current_exception();
-      error = "out of memory";
+      error = {RunError::Kind::OutOfMemory, "out of memory"};
     }
     return !failure;
   }
@@ -451,7 +459,7 @@ py::list GraphCall::runSettled(std::vector<py::object> &held) {
 
   if (program) {
     int threads = py::cast<int>(threadSource());
-    std::string error;
+    RunError error;
     bool ok;
     {
       py::gil_scoped_release release;
@@ -464,7 +472,7 @@ py::list GraphCall::runSettled(std::vector<py::object> &held) {
     if (memory)
       memory->rethrow();
     if (!ok)
-      raise(std::move(error), held, *shapes);
+      raise(error, held, *shapes);
   }
   ++calls;
   if (!outputs.empty() && outputs.back().into >= 0)

@@ -46,7 +46,7 @@ class GraphCall {
 public:
   std::shared_ptr<Program> program;
   std::vector<TensorSpec> inputs, outputs; ///< of the program; hidden inputs are last
-  std::vector<int> inputArguments; ///< per program input: its argument; -1: the next of constants; -2: the seed
+  std::vector<int> inputArguments;         ///< per program input: its argument; -1: the next of constants; -2: the seed
   std::vector<pybind11::object> constants;
   std::vector<SymbolSource> symbols;
   std::vector<OutputRecipe> recipes;
@@ -95,7 +95,7 @@ private:
   void tellWritten(const std::vector<pybind11::object> &held,
                    const std::vector<std::pair<size_t, pybind11::object>> &copied);
   size_t firstSizeOf(size_t input) const;
-  [[noreturn]] void raise(std::string error, const std::vector<pybind11::object> &held, const Shapes &shapes) const;
+  [[noreturn]] void raise(const RunError &error, const std::vector<pybind11::object> &held, const Shapes &shapes) const;
   using ShapesPointer = std::shared_ptr<const Shapes>;
   /// A call keeps the result: another thread's call, with other sizes, may replace it meanwhile.
   ShapesPointer evaluate(const std::vector<int64_t> &values);

@@ -76,9 +76,9 @@ llvm::Expected<Results> runOn(llvm::StringRef target, ModuleOp module, const Run
   llvm::Expected<std::shared_ptr<Program>> program = session.compile(*own, options);
   if (!program)
     return program.takeError();
-  std::string error;
+  RunError error;
   if (!(*program)->run(inputs.pointers.data(), pointers.data(), inputs.symbols.data(), nullptr, 0, error, nullptr))
-    return llvm::createStringError(error);
+    return llvm::createStringError(error.text);
   return results;
 }
 

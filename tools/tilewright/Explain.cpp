@@ -99,10 +99,10 @@ llvm::Expected<ExplainMeasurement> measure(const ModelFile &model, Session &sess
   std::vector<std::vector<int64_t>> times; // by step, for all calls
   for (int call = 0; call <= flags.calls; ++call) {
     (*program)->profile(call > 0); // resets the times
-    std::string error;
+    RunError error;
     if (!(*program)->run(inputs->pointers.data(), pointers.data(), symbols.data(), nullptr, flags.threads, error,
                          nullptr))
-      return llvm::createStringError(error);
+      return llvm::createStringError(error.text);
     measured.steps = (*program)->times(symbols.data());
     times.resize(measured.steps.size());
     for (auto [step, taken] : llvm::zip_equal(measured.steps, times))

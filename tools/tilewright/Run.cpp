@@ -151,12 +151,12 @@ int runOnce(const ModelFile &model, Session &session, RunFlags &flags) {
   for (const std::string &warning : (*program)->report.warnings)
     llvm::errs() << "tilewright run: warning: " << warning << "\n";
   llvm::Error failed = repeat(flags.repeat, [&] {
-    std::string error;
+    RunError error;
     bool ok = (*program)->run(inputs->pointers.data(), outputPointers.data(), inputs->symbols.data(), nullptr,
                               flags.threads, error, nullptr);
-    if (!noResult.empty() && (ok || !llvm::StringRef(error).starts_with("the sizes of the inputs")))
+    if (!noResult.empty() && (ok || error.kind != RunError::Kind::SizesDoNotFit))
       return llvm::createStringError(noResult);
-    return ok ? llvm::Error::success() : llvm::createStringError(error);
+    return ok ? llvm::Error::success() : llvm::createStringError(error.text);
   });
   if (failed)
     return failRun(std::move(failed));

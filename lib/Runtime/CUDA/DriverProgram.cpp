@@ -19,6 +19,10 @@ constexpr size_t statusBytes = 24;
 uint64_t aligned(uint64_t bytes) { return (bytes + slabAlignment - 1) / slabAlignment * slabAlignment; }
 
 bool isMemoryError(driver::Code code) { return code == driver::kOutOfMemory; }
+
+RunError ofCode(driver::Code code, std::string text) {
+  return isMemoryError(code) ? RunError(RunError::Kind::OutOfMemory, "out of memory: " + text) : RunError(text);
+}
 } // namespace
 
 /// One call: the addresses of its buffers, and the device on which the steps are executed.
@@ -31,17 +35,17 @@ public:
   }
 
   /// Finds out where the tensors are stored, and how large a slab the call needs for the rest.
-  bool survey(const void *const *inputs, void *const *outputs, const GridPlan::Sized &sized, std::string &error);
-  bool allocate(CallersMemory *memory, std::string &error);
+  bool survey(const void *const *inputs, void *const *outputs, const GridPlan::Sized &sized, RunError &error);
+  bool allocate(CallersMemory *memory, RunError &error);
   /// Copies tensors that kernels cannot access directly into the slab, and clears the statuses.
-  bool fill(std::string &error);
+  bool fill(RunError &error);
   /// Copies results back and starts the copy of the statuses to the host.
-  bool finish(std::string &error);
+  bool finish(RunError &error);
 
-  bool copy(int32_t step, uint64_t to, uint64_t from, uint64_t bytes, std::string &error) override;
-  bool launch(const GridLaunch &launch, std::string &error) override;
+  bool copy(int32_t step, uint64_t to, uint64_t from, uint64_t bytes, RunError &error) override;
+  bool launch(const GridLaunch &launch, RunError &error) override;
 
-  bool good(driver::Code code, const char *what, std::string &error) const {
+  bool good(driver::Code code, const char *what, RunError &error) const {
     if (code != 0)
       error = program.failure(what, code);
     return code == 0;
@@ -64,7 +68,7 @@ private:
   };
 
   bool place(const void *data, int64_t bytes, bool read, bool written, const std::string &name, uint64_t &place,
-             std::string &error);
+             RunError &error);
 
   const GridPlan::Sized *sized = nullptr;
   driver::Address slab = 0, statuses = 0;
@@ -75,7 +79,7 @@ private:
 };
 
 bool DriverProgram::Call::place(const void *data, int64_t bytes, bool read, bool written, const std::string &name,
-                                uint64_t &place, std::string &error) {
+                                uint64_t &place, RunError &error) {
   place = reinterpret_cast<uint64_t>(data);
   if (bytes <= 0)
     return true;
@@ -106,7 +110,7 @@ bool DriverProgram::Call::place(const void *data, int64_t bytes, bool read, bool
 }
 
 bool DriverProgram::Call::survey(const void *const *inputs, void *const *outputs, const GridPlan::Sized &of,
-                                 std::string &error) {
+                                 RunError &error) {
   sized = &of;
   const GridPlan &plan = *program.plan;
   mostChecks = plan.onceChecks() + of.checks;
@@ -124,7 +128,7 @@ bool DriverProgram::Call::survey(const void *const *inputs, void *const *outputs
   return true;
 }
 
-bool DriverProgram::Call::allocate(CallersMemory *memory, std::string &error) {
+bool DriverProgram::Call::allocate(CallersMemory *memory, RunError &error) {
   if (slabBytes == 0)
     return true;
   if (memory)
@@ -134,10 +138,9 @@ bool DriverProgram::Call::allocate(CallersMemory *memory, std::string &error) {
         program.context->pools ? api.allocateAsync(&slab, slabBytes, stream) : api.allocate(&slab, slabBytes);
     if (code != 0) {
       slab = 0;
-      error = (isMemoryError(code) ? "out of memory: " : "") +
-              ("this call needs " + std::to_string(slabBytes) + " bytes on ") + program.context->describe() +
-              " for what it computes on the way (" + api.explain(code) +
-              "); use smaller inputs, or free what else is there (torch.cuda.empty_cache())";
+      error = ofCode(code, "this call needs " + std::to_string(slabBytes) + " bytes on " + program.context->describe() +
+                               " for what it computes on the way (" + api.explain(code) +
+                               "); use smaller inputs, or free what else is there (torch.cuda.empty_cache())");
       return false;
     }
     ownSlab = true;
@@ -147,7 +150,7 @@ bool DriverProgram::Call::allocate(CallersMemory *memory, std::string &error) {
   return true;
 }
 
-bool DriverProgram::Call::fill(std::string &error) {
+bool DriverProgram::Call::fill(RunError &error) {
   for (Staged &each : staged) {
     *each.place = slab + each.offset;
     if (!each.read)
@@ -161,7 +164,7 @@ bool DriverProgram::Call::fill(std::string &error) {
   return mostChecks == 0 || good(api.fill(statuses, 0, mostChecks * statusBytes, stream), "to clear memory", error);
 }
 
-bool DriverProgram::Call::copy(int32_t step, uint64_t to, uint64_t from, uint64_t bytes, std::string &error) {
+bool DriverProgram::Call::copy(int32_t step, uint64_t to, uint64_t from, uint64_t bytes, RunError &error) {
   if (to == from || bytes == 0)
     return true;
   // The source and destination of one copy must not overlap. If the two overlap, copy pieces no longer than their
@@ -170,7 +173,7 @@ bool DriverProgram::Call::copy(int32_t step, uint64_t to, uint64_t from, uint64_
   for (uint64_t done = 0; done < bytes;) {
     const uint64_t piece = std::min(bytes - done, distance);
     const uint64_t at = to > from ? bytes - done - piece : done;
-    if (!(graph ? graph->copy(step, to + at, from + at, piece, error)
+    if (!(graph ? graph->copy(step, to + at, from + at, piece, error.text)
                 : good(api.copyWithin(to + at, from + at, piece, stream), "to copy a tensor", error)))
       return false;
     done += piece;
@@ -178,10 +181,10 @@ bool DriverProgram::Call::copy(int32_t step, uint64_t to, uint64_t from, uint64_
   return true;
 }
 
-bool DriverProgram::Call::launch(const GridLaunch &launch, std::string &error) {
+bool DriverProgram::Call::launch(const GridLaunch &launch, RunError &error) {
   const GridKernel &kernel = *launch.kernel;
   LaunchParameters &parameters = (launch.once ? program.onceParameters : program.parameters)[size_t(launch.number)];
-  const auto outcome = parameters.set(api, launch, statuses + checked.size() * statusBytes, error);
+  const auto outcome = parameters.set(api, launch, statuses + checked.size() * statusBytes, error.text);
   if (outcome == LaunchParameters::Outcome::Failed)
     return false;
   if (launch.checks)
@@ -189,7 +192,7 @@ bool DriverProgram::Call::launch(const GridLaunch &launch, std::string &error) {
   const driver::Function function = program.functions[size_t(launch.callee)];
   if (graph)
     return graph->launch(launch.number, {function, launch.grid, kernel.threads, kernel.shared, parameters.data()},
-                         outcome == LaunchParameters::Outcome::Changed, error);
+                         outcome == LaunchParameters::Outcome::Changed, error.text);
   driver::Code code = api.launchKernel(function, launch.grid, 1, 1, kernel.threads, 1, 1, kernel.shared, stream,
                                        parameters.data(), nullptr);
   const bool launched = code == 0;
@@ -197,16 +200,17 @@ bool DriverProgram::Call::launch(const GridLaunch &launch, std::string &error) {
     code = api.synchronize(stream);
   if (code == 0)
     return true;
-  error = "kernel " + kernel.name + (launched ? " failed on " : " cannot be launched on ") +
-          program.context->describe() + ": " + api.explain(code) +
-          (launched || program.blocking ? ""
-                                        : " (it may be of work that was put there earlier; with CUDA_LAUNCH_BLOCKING=1 "
-                                          "a failure names its kernel)") +
-          "; " + launch.origin();
+  error = launch.failure("kernel " + kernel.name + (launched ? " failed on " : " cannot be launched on ") +
+                         program.context->describe() + ": " + api.explain(code) +
+                         (launched || program.blocking
+                              ? ""
+                              : " (it may be of work that was put there earlier; with CUDA_LAUNCH_BLOCKING=1 "
+                                "a failure names its kernel)") +
+                         "; ");
   return false;
 }
 
-bool DriverProgram::Call::finish(std::string &error) {
+bool DriverProgram::Call::finish(RunError &error) {
   for (const Staged &each : staged) {
     if (!each.written)
       continue;
@@ -248,13 +252,12 @@ bool DriverProgram::Call::finish(std::string &error) {
   return true;
 }
 
-std::string DriverProgram::failure(const char *what, driver::Code code) const {
-  return (isMemoryError(code) ? std::string("out of memory: ") : std::string()) + context->describe() + " failed " +
-         what + ": " + context->api.explain(code) +
-         (blocking || isMemoryError(code)
-              ? ""
-              : " (it may be of work that was put there earlier; with CUDA_LAUNCH_BLOCKING=1 a failure names its "
-                "kernel)");
+RunError DriverProgram::failure(const char *what, driver::Code code) const {
+  return ofCode(code, context->describe() + " failed " + what + ": " + context->api.explain(code) +
+                          (blocking || isMemoryError(code)
+                               ? ""
+                               : " (it may be of work that was put there earlier; with CUDA_LAUNCH_BLOCKING=1 a "
+                                 "failure names its kernel)"));
 }
 
 std::unique_ptr<DriverProgram> DriverProgram::create(std::unique_ptr<GridPlan> plan, const std::string &ptx,
@@ -295,8 +298,7 @@ bool DriverProgram::load(const std::string &ptx, const std::string &cubin, std::
     driver::Code result = api.loadModule(&module, ptx.c_str(), 2, options, values);
     if (result != 0) {
       module = nullptr;
-      error = (isMemoryError(result) ? "out of memory: " : "") + context->describe() +
-              " does not take the compiled kernels: " + api.explain(result);
+      error = ofCode(result, context->describe() + " does not take the compiled kernels: " + api.explain(result)).text;
       if (log[0])
         error += ": " + std::string(log);
       if (result == driver::kNoBinaryForDevice || result == driver::kInvalidPtx)
@@ -342,7 +344,7 @@ bool DriverProgram::load(const std::string &ptx, const std::string &cubin, std::
   if (result == 0)
     result = api.synchronize(nullptr);
   if (result != 0)
-    error = failure("to copy constants", result);
+    error = failure("to copy constants", result).text;
   return result == 0;
 }
 
@@ -393,7 +395,7 @@ int64_t DriverProgram::packedBytes() {
   return sum;
 }
 
-bool DriverProgram::read(const Told &told, std::string &error) {
+bool DriverProgram::read(const Told &told, RunError &error) {
   for (size_t i = 0; i < told.launches.size(); ++i)
     if (const int64_t *status = told.statuses + 3 * i; status[0]) {
       error = told.launches[i].outOfRange(status);
@@ -402,7 +404,7 @@ bool DriverProgram::read(const Told &told, std::string &error) {
   return true;
 }
 
-bool DriverProgram::readArrived(std::string &error) {
+bool DriverProgram::readArrived(RunError &error) {
   bool good = true;
   for (auto told = underway.begin(); told != underway.end();) {
     driver::Code code = context->api.queryEvent(told->event);
@@ -412,7 +414,7 @@ bool DriverProgram::readArrived(std::string &error) {
       error = failure("at an earlier call", code);
       return false;
     }
-    if (std::string why; good && !read(*told, why)) {
+    if (RunError why; good && !read(*told, why)) {
       good = false;
       error = why;
     }
@@ -421,7 +423,7 @@ bool DriverProgram::readArrived(std::string &error) {
   return good;
 }
 
-bool DriverProgram::pack(Call &call, const void *const *inputs, const uint64_t *versions, std::string &error) {
+bool DriverProgram::pack(Call &call, const void *const *inputs, const uint64_t *versions, RunError &error) {
   const driver::Api &api = context->api;
   std::vector<std::pair<const void *, uint64_t>> from;
   for (size_t i = 0; i < plan->readOnce().size(); ++i)
@@ -455,25 +457,25 @@ bool DriverProgram::pack(Call &call, const void *const *inputs, const uint64_t *
   return isPacked = true;
 }
 
-bool DriverProgram::mark(driver::Event &event, const Call &call, std::string &error) const {
+bool DriverProgram::mark(driver::Event &event, const Call &call, RunError &error) const {
   const driver::Api &api = context->api;
   return (event || call.good(api.createEvent(&event, driver::kEventWithoutTiming), "to make an event", error)) &&
          call.good(api.recordEvent(event, call.stream), "to record an event", error);
 }
 
-bool DriverProgram::walk(Call &call, const std::shared_ptr<const GridPlan::Sized> &sized, std::string &error) {
+bool DriverProgram::walk(Call &call, const std::shared_ptr<const GridPlan::Sized> &sized, RunError &error) {
   const bool again = std::exchange(lastSized, sized) == sized;
   if (asGraph && !blocking && again)
     return walkAsGraph(call, sized, error);
   return plan->walk(*sized, call.places, call, error);
 }
 
-bool DriverProgram::walkAsGraph(Call &call, const std::shared_ptr<const GridPlan::Sized> &sized, std::string &error) {
+bool DriverProgram::walkAsGraph(Call &call, const std::shared_ptr<const GridPlan::Sized> &sized, RunError &error) {
   if (graphOf != sized)
     graph.reset();
   const size_t checkedBefore = call.checked.size();
   for (;;) {
-    if (!graph && !(graph = LaunchGraph::create(context, plan->stepsBefore(*sized), error)))
+    if (!graph && !(graph = LaunchGraph::create(context, plan->stepsBefore(*sized), error.text)))
       return false;
     graphOf = sized;
     call.graph = graph.get();
@@ -481,7 +483,7 @@ bool DriverProgram::walkAsGraph(Call &call, const std::shared_ptr<const GridPlan
     call.graph = nullptr;
     // A copy onto itself adds no node. If that makes the traversal differ from the graph, build a new graph.
     const bool isOther = walked && graph->isOther();
-    if (walked && !isOther && graph->run(call.stream, error))
+    if (walked && !isOther && graph->run(call.stream, error.text))
       return true;
     graph.reset();
     if (!isOther)
@@ -491,11 +493,12 @@ bool DriverProgram::walkAsGraph(Call &call, const std::shared_ptr<const GridPlan
 }
 
 bool DriverProgram::run(const void *const *inputs, void *const *outputs, const int64_t *symbols,
-                        const uint64_t *versions, CallersMemory *memory, std::string &error) {
+                        const uint64_t *versions, CallersMemory *memory, RunError &error) {
+  error = {};
   std::shared_ptr<const GridPlan::Sized> sized = plan->sized(symbols, error);
   if (!sized)
     return false;
-  DriverContext::Current current(*context, error);
+  DriverContext::Current current(*context, error.text);
   if (!current)
     return false;
   std::lock_guard lock(mutex);
@@ -509,7 +512,7 @@ bool DriverProgram::run(const void *const *inputs, void *const *outputs, const i
   if (packs && !pack(call, inputs, versions, error))
     return false;
   const bool walked = walk(call, sized, error);
-  if (std::string why; packs && !mark(uses[stream], call, why) && walked) {
+  if (RunError why; packs && !mark(uses[stream], call, why) && walked) {
     error = why;
     return false;
   }

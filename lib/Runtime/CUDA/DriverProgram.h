@@ -43,7 +43,7 @@ public:
 
   /// Like Program::run. `memory` (may be null) gives the stream, and may provide the slab.
   bool run(const void *const *inputs, void *const *outputs, const int64_t *symbols, const uint64_t *versions,
-           CallersMemory *memory, std::string &error);
+           CallersMemory *memory, RunError &error);
 
   /// Makes the next call recompute the packed buffers.
   void repack();
@@ -64,17 +64,17 @@ private:
 
   DriverProgram() = default;
   bool load(const std::string &ptx, const std::string &cubin, std::string &cubinRefused, std::string &error);
-  bool pack(Call &call, const void *const *inputs, const uint64_t *versions, std::string &error);
+  bool pack(Call &call, const void *const *inputs, const uint64_t *versions, RunError &error);
   /// Enqueues the call's steps into its stream.
-  bool walk(Call &call, const std::shared_ptr<const GridPlan::Sized> &sized, std::string &error);
-  bool walkAsGraph(Call &call, const std::shared_ptr<const GridPlan::Sized> &sized, std::string &error);
+  bool walk(Call &call, const std::shared_ptr<const GridPlan::Sized> &sized, RunError &error);
+  bool walkAsGraph(Call &call, const std::shared_ptr<const GridPlan::Sized> &sized, RunError &error);
   /// Records `event`, which is created if it is null, in the call's stream.
-  bool mark(driver::Event &event, const Call &call, std::string &error) const;
+  bool mark(driver::Event &event, const Call &call, RunError &error) const;
   /// Returns false with an error if a status of `told` is not 0; the error describes the first such status.
-  static bool read(const Told &told, std::string &error);
+  static bool read(const Told &told, RunError &error);
   /// Reads the statuses that have arrived; returns false if an earlier call failed.
-  bool readArrived(std::string &error);
-  std::string failure(const char *what, driver::Code code) const;
+  bool readArrived(RunError &error);
+  RunError failure(const char *what, driver::Code code) const;
 
   std::shared_ptr<DriverContext> context;
   std::unique_ptr<GridPlan> plan;

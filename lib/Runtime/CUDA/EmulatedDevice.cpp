@@ -50,7 +50,7 @@ class EmulatedDevice::Call final : public GridDevice {
 public:
   explicit Call(const EmulatedDevice &device) : device(device) {}
 
-  bool place(const void *const *inputs, void *const *outputs, const GridPlan::Sized &sized, std::string &error) {
+  bool place(const void *const *inputs, void *const *outputs, const GridPlan::Sized &sized, RunError &error) {
     const GridPlan &plan = *device.plan;
     for (size_t i = 0; i < sized.inputs.size(); ++i)
       if (!place(inputs[i], sized.inputs[i], plan.inPlace()[i], "input " + std::to_string(i), places.inputs, error))
@@ -62,14 +62,15 @@ public:
       blocks.emplace_back(size_t(bytes));
       places.packed.push_back(blocks.back().address());
       if (!places.packed.back()) {
-        error = "out of memory: " + std::to_string(bytes) + " bytes of packed constants";
+        error = {RunError::Kind::OutOfMemory, "out of memory: " + std::to_string(bytes) + " bytes of packed constants"};
         return false;
       }
     }
     arena = Block(size_t(sized.frame.arenaBytes));
     if (!arena.data()) {
-      error = "out of memory: this call needs an arena of " + std::to_string(sized.frame.arenaBytes) +
-              " bytes for what it computes on the way; use smaller inputs";
+      error = {RunError::Kind::OutOfMemory, "out of memory: this call needs an arena of " +
+                                                std::to_string(sized.frame.arenaBytes) +
+                                                " bytes for what it computes on the way; use smaller inputs"};
       return false;
     }
     places.arena = arena.address();
@@ -83,12 +84,12 @@ public:
         std::memcpy(each.home, each.copy.data(), each.bytes);
   }
 
-  bool copy(int32_t, uint64_t to, uint64_t from, uint64_t bytes, std::string &) override {
+  bool copy(int32_t, uint64_t to, uint64_t from, uint64_t bytes, RunError &) override {
     std::memmove(pointer(to), pointer(from), bytes);
     return true;
   }
 
-  bool launch(const GridLaunch &launch, std::string &error) override;
+  bool launch(const GridLaunch &launch, RunError &error) override;
 
   GridPlaces places;
 
@@ -101,7 +102,7 @@ private:
 
   /// Appends `data` itself to `list` if kernels can access it, otherwise the address of a copy.
   bool place(const void *data, int64_t bytes, bool written, const std::string &name, std::vector<uint64_t> &list,
-             std::string &error) {
+             RunError &error) {
     list.push_back(reinterpret_cast<uint64_t>(data));
     if (!data && bytes > 0) {
       error = name + " is a null pointer";
@@ -112,7 +113,8 @@ private:
     staged.push_back({written ? const_cast<void *>(data) : nullptr, size_t(bytes), Block(size_t(bytes))});
     list.back() = staged.back().copy.address();
     if (!list.back()) {
-      error = "out of memory: a copy of a tensor of " + std::to_string(bytes) + " bytes at a multiple of 16 bytes";
+      error = {RunError::Kind::OutOfMemory,
+               "out of memory: a copy of a tensor of " + std::to_string(bytes) + " bytes at a multiple of 16 bytes"};
       return false;
     }
     std::memcpy(staged.back().copy.data(), data, size_t(bytes));
@@ -126,7 +128,7 @@ private:
   std::vector<Staged> staged;
 };
 
-bool EmulatedDevice::Call::launch(const GridLaunch &launch, std::string &error) {
+bool EmulatedDevice::Call::launch(const GridLaunch &launch, RunError &error) {
   // One allocation per address: an operand that is also a result is one buffer.
   std::map<uint64_t, uint64_t> bounds;
   ptx::Memory memory;
@@ -149,9 +151,9 @@ bool EmulatedDevice::Call::launch(const GridLaunch &launch, std::string &error) 
   const GridKernel &kernel = *launch.kernel;
   for (const TensorMapRecipe &recipe : kernel.maps) {
     std::optional<ptx::TensorMap> map =
-        encode(recipe, pointer(launch.buffers[recipe.buffer].address), launch.sizes, error);
+        encode(recipe, pointer(launch.buffers[recipe.buffer].address), launch.sizes, error.text);
     if (!map) {
-      error = "kernel " + kernel.name + " cannot be launched: " + error;
+      error = "kernel " + kernel.name + " cannot be launched: " + error.text;
       return false;
     }
     arguments.push_back(ptx::argument(*map));
@@ -162,16 +164,16 @@ bool EmulatedDevice::Call::launch(const GridLaunch &launch, std::string &error) 
   grid.grid = {launch.grid, 1, 1};
   grid.block = {kernel.threads, 1, 1};
   if (const char *folder = std::getenv("TILEWRIGHT_SAVE_LAUNCHES"); folder && *folder)
-    if (!saveLaunch(folder, device.text, memory, grid, arguments, error))
+    if (!saveLaunch(folder, device.text, memory, grid, arguments, error.text))
       return false;
-  std::optional<ptx::Report> report = ptx::run(*device.module, memory, grid, arguments, error);
+  std::optional<ptx::Report> report = ptx::run(*device.module, memory, grid, arguments, error.text);
   if (!report) {
-    error = "kernel " + kernel.name + " cannot be emulated: " + error;
+    error = "kernel " + kernel.name + " cannot be emulated: " + error.text;
     return false;
   }
   if (!report->findings.empty()) {
-    error = "the checker of PTX objects to kernel " + kernel.name + " (" + launch.step->label + "):\n" +
-            report->text() + launch.origin();
+    error = launch.failure("the checker of PTX objects to kernel " + kernel.name + " (" + launch.step->label + "):\n" +
+                           report->text());
     return false;
   }
   int64_t told[3];
@@ -200,7 +202,8 @@ std::unique_ptr<EmulatedDevice> EmulatedDevice::create(std::unique_ptr<GridPlan>
 }
 
 bool EmulatedDevice::run(const void *const *inputs, void *const *outputs, const int64_t *symbols,
-                         std::string &error) const {
+                         RunError &error) const {
+  error = {};
   std::shared_ptr<const GridPlan::Sized> sized = plan->sized(symbols, error);
   if (!sized)
     return false;

@@ -24,7 +24,7 @@ public:
 
   /// Runs the plan. `symbols` has a value per symbol. Returns false with a reason in `error`; the contents of the
   /// outputs are then undefined.
-  bool run(const void *const *inputs, void *const *outputs, const int64_t *symbols, std::string &error) const;
+  bool run(const void *const *inputs, void *const *outputs, const int64_t *symbols, RunError &error) const;
 
   int32_t numOutputs() const { return plan->plan().numOutputs; }
 

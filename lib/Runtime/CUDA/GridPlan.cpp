@@ -26,13 +26,20 @@ size_t checksOf(const Frame &frame) {
 }
 } // namespace
 
-std::string GridLaunch::origin() const { return "kernel " + kernel->name + " is launched by " + step->label + place(); }
+std::optional<size_t> GridLaunch::planStep() const { return once ? std::nullopt : std::optional(size_t(number)); }
 
-std::string GridLaunch::place() const { return once ? "" : " [step " + std::to_string(number) + "]"; }
+RunError GridLaunch::failure(std::string what) const {
+  RunError error = std::move(what) + "kernel " + kernel->name + " is launched by " + step->label;
+  error.step = planStep();
+  return error;
+}
 
-std::string GridLaunch::outOfRange(const int64_t *status) const {
-  return "index " + std::to_string(status[1]) + " is out of range for a dimension of size " +
-         std::to_string(status[2]) + ", in " + step->label + place();
+RunError GridLaunch::outOfRange(const int64_t *status) const {
+  RunError error(RunError::Kind::IndexOutOfRange, "index " + std::to_string(status[1]) +
+                                                      " is out of range for a dimension of size " +
+                                                      std::to_string(status[2]) + ", in " + step->label);
+  error.step = planStep();
+  return error;
 }
 
 bool shapeOfMap(const TensorMapRecipe &recipe, const int64_t *sizes, MapShape &shape, std::string &error) {
@@ -92,7 +99,7 @@ std::unique_ptr<GridPlan> GridPlan::create(plan::Plan plan, std::vector<GridKern
   return result;
 }
 
-std::shared_ptr<const GridPlan::Sized> GridPlan::sized(const int64_t *symbols, std::string &error) const {
+std::shared_ptr<const GridPlan::Sized> GridPlan::sized(const int64_t *symbols, RunError &error) const {
   std::vector<int64_t> values(program.symbols.size());
   if (symbols)
     std::copy_n(symbols, values.size(), values.begin());
@@ -110,8 +117,8 @@ std::shared_ptr<const GridPlan::Sized> GridPlan::sized(const int64_t *symbols, s
   fresh->outputs.assign(size_t(program.numOutputs), -1);
   for (const plan::Buffer &buffer : program.buffers)
     if (buffer.kind == plan::Buffer::Kind::Input || buffer.kind == plan::Buffer::Kind::Output) {
-      int64_t bytes = plan::evaluate(buffer.bytes, symbols, error);
-      if (!error.empty())
+      int64_t bytes = plan::evaluate(buffer.bytes, symbols, error.text);
+      if (!error.text.empty())
         return nullptr;
       (buffer.kind == plan::Buffer::Kind::Input ? fresh->inputs : fresh->outputs)[size_t(buffer.index)] = bytes;
     }
@@ -128,16 +135,16 @@ std::vector<std::vector<uint32_t>> GridPlan::stepsBefore(const Sized &sized) con
   return runtime::stepsBefore(sized.frame, program.steps.size(), writes, written);
 }
 
-bool GridPlan::walkOnce(const GridPlaces &places, GridDevice &device, std::string &error) const {
+bool GridPlan::walkOnce(const GridPlaces &places, GridDevice &device, RunError &error) const {
   return walk(onceFrame, /*once=*/true, places, device, error);
 }
 
-bool GridPlan::walk(const Sized &sized, const GridPlaces &places, GridDevice &device, std::string &error) const {
+bool GridPlan::walk(const Sized &sized, const GridPlaces &places, GridDevice &device, RunError &error) const {
   return walk(sized.frame, /*once=*/false, places, device, error);
 }
 
 bool GridPlan::walk(const Frame &frame, bool once, const GridPlaces &places, GridDevice &device,
-                    std::string &error) const {
+                    RunError &error) const {
   GridLaunch launch;
   for (size_t i = 0; i < frame.steps.size(); ++i) {
     const Frame::Step &step = frame.steps[i];

@@ -10,6 +10,7 @@
 #include "lib/Runtime/Host/Frame.h"
 #include "lib/Runtime/Plan/Plan.h"
 #include "tilewright/ForkMutex.h"
+#include "tilewright/RunError.h"
 #include "tilewright/TensorMapRecipe.h"
 
 #include <memory>
@@ -47,12 +48,12 @@ struct GridLaunch {
   size_t numSizes = 0;
   std::vector<GridBuffer> buffers;
 
-  /// Returns "kernel k is launched by add [step 3]"; callers may replace "[step 3]" by the user's line.
-  std::string origin() const;
-  /// Returns the message of a status: "index 7 is out of range for a dimension of size 5, in embedding [step 3]".
-  std::string outOfRange(const int64_t *status) const;
-  /// Returns " [step 3]", or an empty string for a once step.
-  std::string place() const;
+  /// Returns `what`, followed by "kernel k is launched by add", as an error of this step.
+  RunError failure(std::string what) const;
+  /// Returns the error of a status: "index 7 is out of range for a dimension of size 5, in embedding".
+  RunError outOfRange(const int64_t *status) const;
+  /// Returns the index in plan.steps; none for a once step.
+  std::optional<size_t> planStep() const;
 };
 
 /// The shape of a tensor map after its sizes have been evaluated.
@@ -74,8 +75,8 @@ class GridDevice {
 public:
   virtual ~GridDevice() = default;
   /// `step` is the index of the copy's step. Source and destination may overlap.
-  virtual bool copy(int32_t step, uint64_t to, uint64_t from, uint64_t bytes, std::string &error) = 0;
-  virtual bool launch(const GridLaunch &launch, std::string &error) = 0;
+  virtual bool copy(int32_t step, uint64_t to, uint64_t from, uint64_t bytes, RunError &error) = 0;
+  virtual bool launch(const GridLaunch &launch, RunError &error) = 0;
 };
 
 class GridPlan {
@@ -91,14 +92,14 @@ public:
     size_t checks = 0;                    ///< launches that have a status
   };
   /// Returns null with a reason in `error`. `symbols` has a value per symbol.
-  std::shared_ptr<const Sized> sized(const int64_t *symbols, std::string &error) const;
+  std::shared_ptr<const Sized> sized(const int64_t *symbols, RunError &error) const;
 
   /// Returns, by index of a step, the steps that it must wait for (Frame.h), without transitive dependences.
   std::vector<std::vector<uint32_t>> stepsBefore(const Sized &sized) const;
 
   /// Traverses plan.once or the sized steps.
-  bool walkOnce(const GridPlaces &places, GridDevice &device, std::string &error) const;
-  bool walk(const Sized &sized, const GridPlaces &places, GridDevice &device, std::string &error) const;
+  bool walkOnce(const GridPlaces &places, GridDevice &device, RunError &error) const;
+  bool walk(const Sized &sized, const GridPlaces &places, GridDevice &device, RunError &error) const;
 
   const plan::Plan &plan() const { return program; }
   const std::vector<GridKernel> &kernels() const { return table; }
@@ -110,7 +111,7 @@ public:
 
 private:
   GridPlan() = default;
-  bool walk(const Frame &frame, bool once, const GridPlaces &places, GridDevice &device, std::string &error) const;
+  bool walk(const Frame &frame, bool once, const GridPlaces &places, GridDevice &device, RunError &error) const;
 
   plan::Plan program;
   std::vector<GridKernel> table;

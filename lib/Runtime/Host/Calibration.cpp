@@ -49,8 +49,8 @@ double timeOfKernel(tilewright_kernel_fn function, int64_t tasks, int threads) {
     step.grid = plan::Expr::constant(tasks);
     plan.steps.push_back(step);
   }
-  std::string error;
-  auto executable = Executable::create(std::move(plan), {{function, ""}}, {}, error);
+  RunError error;
+  auto executable = Executable::create(std::move(plan), {{function, ""}}, {}, error.text);
   alignas(64) char memory[bytes];
   void *outputs[] = {memory};
   int64_t best = INT64_MAX;

@@ -20,13 +20,14 @@ CallMemory::CallMemory(const Frame &frame, int threads) : frame(frame), threads(
     totalBytes = -1;
 }
 
-std::string CallMemory::shortage() const {
-  return "out of memory: this call needs an arena of " + std::to_string(frame.arenaBytes) + " bytes and " +
-         std::to_string(frame.scratchBytes) + " bytes of scratch for each of " + std::to_string(threads) +
-         " threads, and the system does not give them; use smaller inputs (a smaller batch)";
+RunError CallMemory::shortage() const {
+  return {RunError::Kind::OutOfMemory,
+          "out of memory: this call needs an arena of " + std::to_string(frame.arenaBytes) + " bytes and " +
+              std::to_string(frame.scratchBytes) + " bytes of scratch for each of " + std::to_string(threads) +
+              " threads, and the system does not give them; use smaller inputs (a smaller batch)"};
 }
 
-bool CallMemory::walk(uint8_t *block, size_t begin, size_t end, const CallContext &call, std::string &error) const {
+bool CallMemory::walk(uint8_t *block, size_t begin, size_t end, const CallContext &call, RunError &error) const {
   if (begin == end)
     return true;
   uint8_t *arenaBase = block, *constantBase = call.constants;
@@ -50,7 +51,7 @@ bool CallMemory::walk(uint8_t *block, size_t begin, size_t end, const CallContex
   bool ok = threads == 1 ? walk.alone()
                          : walk.together(*call.team, threads, TileClaims(claims, int64_t(frame.steps.size()), threads));
   if (!ok)
-    error = walk.errorText(call.plan);
+    error = walk.error(call.plan);
   return ok && (!guarded || guarded->finish(error));
 }
 

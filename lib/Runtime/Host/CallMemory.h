@@ -35,12 +35,12 @@ public:
   /// Returns the bytes of the block; negative if they exceed 64 bits.
   int64_t bytes() const { return totalBytes; }
 
-  /// Returns the error message for a failed allocation of the block.
-  std::string shortage() const;
+  /// Returns the error for a failed allocation of the block.
+  RunError shortage() const;
 
   /// Executes steps [begin, end) of the frame, where `begin` and `end` are at barriers. `block` has bytes() bytes and
   /// is 64-byte aligned. Returns false with a reason in `error`.
-  bool walk(uint8_t *block, size_t begin, size_t end, const CallContext &call, std::string &error) const;
+  bool walk(uint8_t *block, size_t begin, size_t end, const CallContext &call, RunError &error) const;
 
 private:
   const Frame &frame;

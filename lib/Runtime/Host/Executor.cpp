@@ -115,7 +115,7 @@ Executable::SnapshotPointer Executable::emptySnapshot() const {
   return empty;
 }
 
-bool Executable::checkSymbols(const int64_t *symbols, std::string &error) const {
+bool Executable::checkSymbols(const int64_t *symbols, RunError &error) const {
   if (!symbols && !program.symbols.empty()) {
     error = "the plan has " + std::to_string(program.symbols.size()) + " symbols, but no values were given";
     return false;
@@ -148,7 +148,7 @@ bool Executable::lookUp(const int64_t *symbols, FramePointer &frame, SnapshotPoi
   return false;
 }
 
-bool Executable::resolve(const int64_t *symbols, FramePointer &frame, std::string &error) {
+bool Executable::resolve(const int64_t *symbols, FramePointer &frame, RunError &error) {
   auto fresh = std::make_shared<Frame>();
   if (!resolveFrame(program, symbols, *fresh, error))
     return false;
@@ -161,7 +161,7 @@ bool Executable::resolve(const int64_t *symbols, FramePointer &frame, std::strin
   return true;
 }
 
-int64_t Executable::arenaBytes(const int64_t *symbols, std::string &error) {
+int64_t Executable::arenaBytes(const int64_t *symbols, RunError &error) {
   FramePointer frame;
   SnapshotPointer packs;
   if (!checkSymbols(symbols, error) || (!lookUp(symbols, frame, packs) && !resolve(symbols, frame, error)))
@@ -224,10 +224,11 @@ bool Executable::isCurrent(const PackSnapshot &packs, const void *const *inputs,
 
 /// Runs the group's steps into new memory. Returns null with a reason in `error`.
 std::shared_ptr<Memory> Executable::pack(const PackGroup &group, const void *const *inputs, int threads,
-                                         std::string &error) {
+                                         RunError &error) {
   std::shared_ptr<Memory> memory = BlockPool::process().share(group.bytes);
   if (!memory) {
-    error = "out of memory: packed parameters need " + std::to_string(group.bytes) + " bytes";
+    error = {RunError::Kind::OutOfMemory,
+             "out of memory: packed parameters need " + std::to_string(group.bytes) + " bytes"};
     return nullptr;
   }
   std::vector<void *> pointers(packedSlots, nullptr);
@@ -273,7 +274,7 @@ void Executable::releasePacked(size_t last, const void *const *inputs, PackSnaps
 
 /// Packs what has changed and publishes a new snapshot. Running calls keep their snapshots.
 bool Executable::refreshPacks(const void *const *inputs, const InputIdentity *identities, int threads,
-                              SnapshotPointer &packs, std::string &error) {
+                              SnapshotPointer &packs, RunError &error) {
   PackLock packing(*this);
   {
     StateLock lock(*this);
@@ -299,8 +300,9 @@ bool Executable::refreshPacks(const void *const *inputs, const InputIdentity *id
     std::shared_ptr<const PackedSet> found = PackCache::process().find(group.recipe, stamps);
     if (!found && gone) {
       auto input = std::find_if(group.inputs.begin(), group.inputs.end(), [&](int32_t n) { return !inputs[n]; });
-      error = "its memory was released, and there is no pack of it that this graph could use [input " +
-              std::to_string(input == group.inputs.end() ? group.inputs.front() : *input) + "]";
+      error = {RunError::Kind::ReleasedParameter,
+               "its memory was released, and there is no pack of it that this graph could use"};
+      error.input = size_t(input == group.inputs.end() ? group.inputs.front() : *input);
       ok = false;
     } else if (!gone) {
       // Reuse the memory of `found` only if the packed bytes are equal: a new tensor may have the address and the
@@ -336,7 +338,7 @@ bool Executable::refreshPacks(const void *const *inputs, const InputIdentity *id
 }
 
 static bool checkPointers(const std::vector<int32_t> &needed, const void *const *pointers, const char *what,
-                          std::string &error) {
+                          RunError &error) {
   for (int32_t number : needed)
     if (!pointers[number]) {
       error = std::string(what) + " " + std::to_string(number) + " is a null pointer, but its tensor is not empty";
@@ -381,7 +383,7 @@ public:
         ++buffersLeft[self.groupOf[slot]];
   }
 
-  bool before(const Frame::Stretch &stretch, std::string &error) {
+  bool before(const Frame::Stretch &stretch, RunError &error) {
     std::vector<int32_t> needed;
     std::set_intersection(stretch.outputs.begin(), stretch.outputs.end(), frame.neededOutputs.begin(),
                           frame.neededOutputs.end(), std::back_inserter(needed));
@@ -422,7 +424,7 @@ private:
 
 /// Borrows memory and executes `frame` as a whole, or stretch by stretch if there is an `exchange`.
 bool Executable::runFrame(const Frame &frame, const void *const *inputs, void *const *outputs, void *const *packed,
-                          int threads, std::string &error, std::atomic<int64_t> *times, Exchange *exchange) {
+                          int threads, RunError &error, std::atomic<int64_t> *times, Exchange *exchange) {
   threads = CallMemory::usefulThreads(frame, frame.parallelism == 1 ? 1 : clipThreads(threads));
   CallMemory layout(frame, threads);
   Memory block;
@@ -448,9 +450,9 @@ bool Executable::runFrame(const Frame &frame, const void *const *inputs, void *c
 }
 
 bool Executable::run(const void *const *inputs, void *const *outputs, const int64_t *symbols, int threads,
-                     std::string &error, const InputIdentity *identities, CallersMemory *memory) {
+                     RunError &error, const InputIdentity *identities, CallersMemory *memory) {
   NoFloatingPointTraps quiet;
-  error.clear();
+  error = {};
   if (!checkSymbols(symbols, error))
     return false;
   if ((!inputs && program.numInputs != 0) || (!outputs && program.numOutputs != 0)) {

@@ -1,9 +1,9 @@
 //===- Executor.h - runs a plan on the host -------------------------------===//
 //
-//   std::string error;
-//   auto executable = Executable::create(std::move(plan), kernels, hostFunctions, error);
+//   RunError error;
+//   auto executable = Executable::create(std::move(plan), kernels, hostFunctions, error.text);
 //   if (!executable || !executable->run(inputs, outputs, symbols, /*threads=*/0, error))
-//     report(error);
+//     report(error.text);
 //
 // A call looks up its frame by the symbols' values, borrows an arena, and executes the steps on its threads, which
 // synchronize at barriers. A call with one thread uses neither the team nor atomics. Calls may run concurrently.
@@ -47,7 +47,7 @@ public:
   /// `identities` has one entry per input, or is null; packed parameters are then identified only by their pointers
   /// and fingerprints. With `memory`, pointers of outputs are read after memory->take() has set them. Returns false
   /// with a reason in `error`; the contents of the outputs are then undefined.
-  bool run(const void *const *inputs, void *const *outputs, const int64_t *symbols, int threads, std::string &error,
+  bool run(const void *const *inputs, void *const *outputs, const int64_t *symbols, int threads, RunError &error,
            const InputIdentity *identities = nullptr, CallersMemory *memory = nullptr);
 
   /// Starts a thread that packs what run() would pack for these inputs, until all is packed or run() is called, which
@@ -77,7 +77,7 @@ public:
   std::vector<StepTime> times(const int64_t *symbols, std::string &error);
 
   /// Returns the bytes of arena that a call with these symbols needs; -1 with a reason in `error`.
-  int64_t arenaBytes(const int64_t *symbols, std::string &error);
+  int64_t arenaBytes(const int64_t *symbols, RunError &error);
 
   /// Returns the bytes of packed parameters that are currently held.
   int64_t packedBytes();
@@ -100,17 +100,17 @@ private:
   void forget(const PackedSet &set);
   static void forgetOutdated(const PackGroup &group, const std::vector<InputStamp> &stamps);
 
-  bool checkSymbols(const int64_t *symbols, std::string &error) const;
-  bool resolve(const int64_t *symbols, FramePointer &frame, std::string &error);
+  bool checkSymbols(const int64_t *symbols, RunError &error) const;
+  bool resolve(const int64_t *symbols, FramePointer &frame, RunError &error);
   bool lookUp(const int64_t *symbols, FramePointer &frame, SnapshotPointer &packs);
   bool isCurrent(const PackSnapshot &packs, const void *const *inputs, const InputIdentity *identities) const;
   bool refreshPacks(const void *const *inputs, const InputIdentity *identities, int threads, SnapshotPointer &packs,
-                    std::string &error);
-  std::shared_ptr<Memory> pack(const PackGroup &group, const void *const *inputs, int threads, std::string &error);
+                    RunError &error);
+  std::shared_ptr<Memory> pack(const PackGroup &group, const void *const *inputs, int threads, RunError &error);
   bool packGroupAhead(size_t i, const void *const *inputs, const InputIdentity *identities);
   void releasePacked(size_t last, const void *const *inputs, PackSnapshot &packs);
   bool runFrame(const Frame &frame, const void *const *inputs, void *const *outputs, void *const *packed, int threads,
-                std::string &error, std::atomic<int64_t> *times = nullptr, Exchange *exchange = nullptr);
+                RunError &error, std::atomic<int64_t> *times = nullptr, Exchange *exchange = nullptr);
 
   plan::Plan program;
   std::vector<Kernel> kernels;

@@ -214,14 +214,16 @@ bool resolveFrame(const plan::Plan &plan, const std::vector<const plan::Step *> 
   return FrameResolver(plan, steps, symbols, frame, error).run();
 }
 
-bool resolveFrame(const plan::Plan &plan, const int64_t *symbols, Frame &frame, std::string &error) {
+bool resolveFrame(const plan::Plan &plan, const int64_t *symbols, Frame &frame, RunError &error) {
   std::vector<const plan::Step *> steps;
   for (const plan::Step &step : plan.steps)
     steps.push_back(&step);
   const int64_t none = 0; // because a null pointer means that the symbols are unknown
-  if (error = plan::brokenGuard(plan, symbols); !error.empty())
+  if (std::string broken = plan::brokenGuard(plan, symbols); !broken.empty()) {
+    error = {RunError::Kind::SizesDoNotFit, std::move(broken)};
     return false;
-  return resolveFrame(plan, steps, symbols ? symbols : &none, frame, error);
+  }
+  return resolveFrame(plan, steps, symbols ? symbols : &none, frame, error.text);
 }
 
 } // namespace tilewright::runtime

@@ -8,6 +8,7 @@
 #define TILEWRIGHT_LIB_RUNTIME_HOST_FRAME_H
 
 #include "lib/Runtime/Plan/Plan.h"
+#include "tilewright/RunError.h"
 
 namespace tilewright::runtime {
 
@@ -72,8 +73,8 @@ std::vector<int32_t> bufferSlots(const plan::Plan &plan);
 bool resolveFrame(const plan::Plan &plan, const std::vector<const plan::Step *> &steps, const int64_t *symbols,
                   Frame &frame, std::string &error);
 
-/// Resolves plan.steps. `symbols` may be null if the plan has none.
-bool resolveFrame(const plan::Plan &plan, const int64_t *symbols, Frame &frame, std::string &error);
+/// Resolves plan.steps after a check of the plan's size guards. `symbols` may be null if the plan has none.
+bool resolveFrame(const plan::Plan &plan, const int64_t *symbols, Frame &frame, RunError &error);
 
 /// Sets barrierBefore and tilesToBarrier: a step waits if it accesses memory that another thread may have written, or
 /// may still read, since the last barrier. Conservative. `mayAlias` is true for an input that may share memory with

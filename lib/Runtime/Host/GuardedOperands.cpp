@@ -85,13 +85,14 @@ GuardedOperands::~GuardedOperands() {
       munmap(region.pages, size_t(region.mapped));
 }
 
-bool GuardedOperands::isReady(std::string &error) const {
+bool GuardedOperands::isReady(RunError &error) const {
   if (!ready)
-    error = "out of memory: there are no pages for the copies that TILEWRIGHT_GUARD_PAGES asks for";
+    error = {RunError::Kind::OutOfMemory,
+             "out of memory: there are no pages for the copies that TILEWRIGHT_GUARD_PAGES asks for"};
   return ready;
 }
 
-bool GuardedOperands::finish(std::string &error) const {
+bool GuardedOperands::finish(RunError &error) const {
   for (const Region &region : regions) {
     auto written = [](const uint8_t *from, const uint8_t *to) {
       return std::any_of(from, to, [](uint8_t byte) { return byte != untouched; });

@@ -29,10 +29,10 @@ public:
   GuardedOperands &operator=(const GuardedOperands &) = delete;
 
   /// Returns false with a reason in `error` if there is not enough memory.
-  bool isReady(std::string &error) const;
+  bool isReady(RunError &error) const;
 
   /// Copies written data back. Returns false if something was written outside a buffer.
-  bool finish(std::string &error) const;
+  bool finish(RunError &error) const;
 
 private:
   /// Memory that operands share: one buffer, or several overlapping ones.

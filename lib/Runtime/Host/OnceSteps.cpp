@@ -43,11 +43,15 @@ bool runOnceSteps(const plan::Plan &plan, const Kernel *kernels, const void *con
   CallMemory layout(frame, CallMemory::usefulThreads(frame, threads));
   Memory block;
   if (layout.bytes() < 0 || !Memory::allocate(layout.bytes(), block)) {
-    error = layout.shortage();
+    error = layout.shortage().text;
     return false;
   }
   CallContext call{plan, kernels, nullptr, inputs, nullptr, packed.pointers.data(), nullptr, &team};
-  return layout.walk(block.data(), 0, frame.steps.size(), call, error);
+  RunError failure;
+  if (layout.walk(block.data(), 0, frame.steps.size(), call, failure))
+    return true;
+  error = std::move(failure.text);
+  return false;
 }
 
 } // namespace tilewright::runtime

@@ -48,7 +48,7 @@ bool Executable::packGroupAhead(size_t i, const void *const *inputs, const Input
   if (PackCache::process().find(group.recipe, set->stamps))
     return true; // the call shares the existing set
   forgetOutdated(group, set->stamps);
-  std::string error;
+  RunError error;
   set->memory = pack(group, inputs, /*threads=*/1, error);
   if (!set->memory)
     return false; // the call reports the error

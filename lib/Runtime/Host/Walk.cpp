@@ -147,16 +147,20 @@ bool Walk::together(ThreadTeam &team, int threads, TileClaims shares) {
   return failedStep.load(std::memory_order_relaxed) == SIZE_MAX && !indexFailed.load(std::memory_order_relaxed);
 }
 
-std::string Walk::errorText(const plan::Plan &plan) const {
-  if (failedCallee < 0 && indexStep >= 0 && isDivision)
-    return "ZeroDivisionError: an integer is divided by 0, in " + plan.steps[indexStep].label + " [step " +
-           std::to_string(indexStep) + "]";
-  if (failedCallee < 0 && indexStep >= 0)
-    return "index " + std::to_string(badIndex) + " is out of range for a dimension of size " + std::to_string(badSize) +
-           ", in " + plan.steps[indexStep].label + " [step " + std::to_string(indexStep) + "]";
-  if (failedCallee < 0)
+RunError Walk::error(const plan::Plan &plan) const {
+  if (failedCallee >= 0)
+    return "host function '" + plan.hostFunctions[failedCallee] +
+           "' failed: " + (message ? message : "no reason given");
+  if (indexStep < 0)
     return "the plan failed";
-  return "host function '" + plan.hostFunctions[failedCallee] + "' failed: " + (message ? message : "no reason given");
+  const std::string place = ", in " + plan.steps[indexStep].label;
+  RunError error =
+      isDivision ? RunError(RunError::Kind::DivisionByZero, "ZeroDivisionError: an integer is divided by 0" + place)
+                 : RunError(RunError::Kind::IndexOutOfRange, "index " + std::to_string(badIndex) +
+                                                                 " is out of range for a dimension of size " +
+                                                                 std::to_string(badSize) + place);
+  error.step = size_t(indexStep);
+  return error;
 }
 
 } // namespace tilewright::runtime

@@ -34,8 +34,8 @@ public:
   /// Adds the nanoseconds that threads spend on step i of the plan to busy[i]; with null, no clock is read.
   void profile(std::atomic<int64_t> *busy) { this->busy = busy; }
 
-  /// Returns, after a failure, a message with the step of `plan` and the host function's error or the index.
-  std::string errorText(const plan::Plan &plan) const;
+  /// Returns, after a failure, the host function's error, or the index or division by 0 with its step of `plan`.
+  RunError error(const plan::Plan &plan) const;
 
 private:
   void noteIndex(const Frame::Step &step, const int64_t *status);

@@ -27,8 +27,10 @@ const runtime::Frame *tilewright_model::frameOf() {
       return frames.front().get();
     }
   auto fresh = std::make_unique<runtime::Frame>();
-  if (!runtime::resolveFrame(plan, symbols.data(), *fresh, error))
+  if (RunError failure; !runtime::resolveFrame(plan, symbols.data(), *fresh, failure)) {
+    error = std::move(failure.text);
     return nullptr;
+  }
   if (frames.size() == maxFrames)
     frames.pop_back();
   frames.insert(frames.begin(), std::move(fresh));
@@ -39,12 +41,10 @@ bool tilewright_model::walk(const runtime::Frame &frame, const void *const *inpu
   const int useful = runtime::CallMemory::usefulThreads(frame, threads);
   runtime::CallMemory layout(frame, useful);
   if (layout.bytes() < 0 || (layout.bytes() > memory.size() && !runtime::Memory::allocate(layout.bytes(), memory)))
-    return fail(layout.shortage());
+    return fail(layout.shortage().text);
   runtime::CallContext call{plan, kernels.data(), nullptr, inputs, outputs, packed.pointers.data(), nullptr, &team};
-  if (layout.walk(memory.data(), 0, frame.steps.size(), call, error))
-    return true;
-  error.resize(std::min(error.size(), error.rfind(" [step "))); // only the JIT uses it: labels have the user's line
-  return false;
+  RunError failure; // the label of its step contains the user's line already
+  return layout.walk(memory.data(), 0, frame.steps.size(), call, failure) || fail(std::move(failure.text));
 }
 
 bool tilewright_model::run(const CallerTensor *inputs, const CallerTensor *outputs) {

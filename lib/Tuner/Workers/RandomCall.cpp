@@ -82,11 +82,11 @@ llvm::Expected<RandomCall> RandomCall::make(ModuleOp module, llvm::ArrayRef<int6
 }
 
 llvm::Error RandomCall::run(Program &program, int threads) {
-  std::string error;
+  RunError error;
   std::vector<uint64_t> versions(inputs.size(), 0);
   if (program.run(inputs.data(), outputs.data(), symbols.data(), versions.data(), threads, error, nullptr))
     return llvm::Error::success();
-  return llvm::createStringError(error);
+  return llvm::createStringError(error.text);
 }
 
 } // namespace tilewright

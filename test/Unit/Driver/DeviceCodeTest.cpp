@@ -46,11 +46,11 @@ TEST(DeviceCode, FindingsNameTheUsersLine) {
   alignas(64) float in[64] = {}, out[64] = {};
   const void *inputs[] = {in};
   void *outputs[] = {out};
-  std::string error;
+  RunError error;
   EXPECT_FALSE((*program)->run(inputs, outputs, nullptr, nullptr, 1, error, nullptr));
-  EXPECT_NE(error.find("the checker of PTX objects to kernel kernel_0 (exp)"), std::string::npos) << error;
-  EXPECT_NE(error.find("race in kernel_0: write of global memory"), std::string::npos) << error;
-  EXPECT_TRUE(llvm::StringRef(error).ends_with("kernel kernel_0 is launched by exp (layer.py:12)")) << error;
+  EXPECT_NE(error.text.find("the checker of PTX objects to kernel kernel_0 (exp)"), std::string::npos) << error.text;
+  EXPECT_NE(error.text.find("race in kernel_0: write of global memory"), std::string::npos) << error.text;
+  EXPECT_TRUE(llvm::StringRef(error.text).ends_with("kernel kernel_0 is launched by exp (layer.py:12)")) << error.text;
 }
 
 } // namespace

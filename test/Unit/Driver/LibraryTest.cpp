@@ -157,9 +157,9 @@ public:
       in.push_back(tensor.bytes.data());
     for (Tensor &tensor : expected)
       out.push_back(tensor.bytes.data());
-    std::string error;
+    RunError error;
     ASSERT_TRUE((*program)->run(in.data(), out.data(), graph.symbols.data(), nullptr, graph.threads, error, nullptr))
-        << error;
+        << error.text;
   }
 
   void writeFiles(LibraryOptions::Kind kind = LibraryOptions::Kind::Shared) {

@@ -94,14 +94,14 @@ static std::unique_ptr<runtime::EmulatedDevice> deviceWith(const std::string &re
 }
 
 static std::string errorOfRun(const std::string &recipe, uint32_t shared, int64_t size) {
-  std::string error;
-  auto device = deviceWith(recipe, shared, error);
+  RunError error;
+  auto device = deviceWith(recipe, shared, error.text);
   if (!device)
-    return "not loaded: " + error;
+    return "not loaded: " + error.text;
   alignas(16) static uint8_t in[1024], out[1024];
   const void *inputs[] = {in};
   void *outputs[] = {out};
-  return device->run(inputs, outputs, &size, error) ? "" : error;
+  return device->run(inputs, outputs, &size, error) ? "" : error.text;
 }
 
 TEST(TensorMapRecipe, LaunchesHaveWhatTheyName) {

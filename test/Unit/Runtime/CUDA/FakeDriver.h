@@ -106,7 +106,7 @@ inline std::vector<float> numbers(size_t count) {
 /// A caller that provides a stream and memory.
 struct Caller final : CallersMemory {
   explicit Caller(FakeDriver &fake) : slab(fake, std::vector<float>(1 << 16, 0)) {}
-  bool take(const std::vector<int32_t> &, std::string &) override { return true; }
+  bool take(const std::vector<int32_t> &, RunError &) override { return true; }
   void release(const std::vector<int32_t> &) override {}
   uint64_t stream() override { return 0x10; }
   void *scratch(int64_t bytes) override {
@@ -141,13 +141,14 @@ protected:
 
   bool run(Program &program, std::vector<const void *> inputs, std::vector<void *> outputs,
            CallersMemory *memory = nullptr, const uint64_t *versions = nullptr) {
-    error.clear();
+    error = {};
     return program.run(inputs.data(), outputs.data(), nullptr, versions, 1, error, memory);
   }
 
   FakeDriver &fake = FakeDriver::get();
   Session session;
-  std::string error, refusal;
+  RunError error;
+  std::string refusal;
 };
 
 } // namespace tilewright

@@ -36,7 +36,7 @@ TEST_F(Graphs, ACallLikeTheOneBeforeItIsOneGraph) {
   Branches tensors(fake);
   Caller caller(fake); // its slab has the same address in every call
   fake.set("");
-  ASSERT_TRUE(run(*program, {tensors.x.data(), tensors.y.data()}, {tensors.out.data()}, &caller)) << error;
+  ASSERT_TRUE(run(*program, {tensors.x.data(), tensors.y.data()}, {tensors.out.data()}, &caller)) << error.text;
   const int64_t kernels = fake.count("cuLaunchKernel");
   EXPECT_GT(kernels, 1);
   EXPECT_EQ(fake.count("cuGraphLaunch"), 0);
@@ -46,7 +46,7 @@ TEST_F(Graphs, ACallLikeTheOneBeforeItIsOneGraph) {
 
   for (int call : {1, 2, 3}) {
     tensors.out.set(std::vector<float>(48 * 48, 7));
-    ASSERT_TRUE(run(*program, {tensors.x.data(), tensors.y.data()}, {tensors.out.data()}, &caller)) << error;
+    ASSERT_TRUE(run(*program, {tensors.x.data(), tensors.y.data()}, {tensors.out.data()}, &caller)) << error.text;
     fake.synchronize(0x10);
     EXPECT_EQ(tensors.out.now(), wanted);
     EXPECT_EQ(fake.count("cuGraphLaunch"), call);
@@ -56,7 +56,7 @@ TEST_F(Graphs, ACallLikeTheOneBeforeItIsOneGraph) {
   EXPECT_EQ(fake.count("cuGraphExecKernelNodeSetParams"), 0) << "nothing has changed";
 
   // Only one node writes the result, so one node is updated for another output tensor.
-  ASSERT_TRUE(run(*program, {tensors.x.data(), tensors.y.data()}, {tensors.other.data()}, &caller)) << error;
+  ASSERT_TRUE(run(*program, {tensors.x.data(), tensors.y.data()}, {tensors.other.data()}, &caller)) << error.text;
   EXPECT_EQ(fake.count("cuGraphExecKernelNodeSetParams"), 1);
   EXPECT_EQ(fake.count("cuGraphInstantiateWithFlags"), 1);
   fake.synchronize(0x10);
@@ -69,7 +69,7 @@ TEST_F(Graphs, WhatIsLaunchedIsNotChangedByTheNextCall) {
   Branches tensors(fake);
   Caller caller(fake);
   for (DeviceTensor<float> *out : {&tensors.out, &tensors.other, &tensors.out, &tensors.other})
-    ASSERT_TRUE(run(*program, {tensors.x.data(), tensors.y.data()}, {out->data()}, &caller)) << error;
+    ASSERT_TRUE(run(*program, {tensors.x.data(), tensors.y.data()}, {out->data()}, &caller)) << error.text;
   fake.synchronize(0x10);
   EXPECT_NE(tensors.out.now()[5], 7);
   EXPECT_EQ(tensors.out.now(), tensors.other.now());
@@ -81,11 +81,11 @@ TEST_F(Graphs, IndicesAreStillChecked) {
   std::vector<float> table = numbers(80), out(64);
   int64_t good[] = {1, 2, 3, 0}, bad[] = {1, 2, 3, 9};
   for (int64_t *indices : {good, good, good})
-    ASSERT_TRUE(run(*program, {table.data(), indices}, {out.data()})) << error;
+    ASSERT_TRUE(run(*program, {table.data(), indices}, {out.data()})) << error.text;
   EXPECT_EQ(out[0], 13);
   EXPECT_FALSE(run(*program, {table.data(), bad}, {out.data()}));
-  EXPECT_EQ(error, "index 9 is out of range for a dimension of size 5, in take (layer.py:7)");
-  EXPECT_TRUE(run(*program, {table.data(), good}, {out.data()})) << error;
+  EXPECT_EQ(error.text, "index 9 is out of range for a dimension of size 5, in take (layer.py:7)");
+  EXPECT_TRUE(run(*program, {table.data(), good}, {out.data()})) << error.text;
 }
 
 TEST_F(Graphs, WhatTheDriverRefusesIsSaidAndTheNextCallWorks) {
@@ -95,13 +95,13 @@ TEST_F(Graphs, WhatTheDriverRefusesIsSaidAndTheNextCallWorks) {
     auto program = compile(branches, "cuda", true);
     ASSERT_TRUE(program) << refusal;
     auto call = [&] { return run(*program, {tensors.x.data(), tensors.y.data()}, {tensors.out.data()}); };
-    ASSERT_TRUE(call()) << error;
+    ASSERT_TRUE(call()) << error.text;
     fake.set("fail=" + std::string(function) + ":1:701");
     EXPECT_FALSE(call()) << function;
-    EXPECT_EQ(error.find("a CUDA graph of "), 0u) << error;
-    EXPECT_NE(error.find("on cuda:0 (Fake GPU, sm_80): CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"), std::string::npos)
-        << error;
-    EXPECT_TRUE(call()) << error;
+    EXPECT_EQ(error.text.find("a CUDA graph of "), 0u) << error.text;
+    EXPECT_NE(error.text.find("on cuda:0 (Fake GPU, sm_80): CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"), std::string::npos)
+        << error.text;
+    EXPECT_TRUE(call()) << error.text;
     EXPECT_EQ(fake.count("cuGraphLaunch"), function == std::string("cuGraphLaunch") ? 2 : 1);
   }
 }
@@ -119,7 +119,7 @@ TEST_F(Graphs, EverythingIsGivenBack) {
     ASSERT_TRUE(program) << refusal;
     Branches tensors(fake);
     for (int i = 0; i < 3; ++i)
-      EXPECT_TRUE(run(*program, {tensors.x.data(), tensors.y.data()}, {tensors.out.data()})) << error;
+      EXPECT_TRUE(run(*program, {tensors.x.data(), tensors.y.data()}, {tensors.out.data()})) << error.text;
     EXPECT_NE(fake.held(), before);
     fake.synchronize(0);
   }

@@ -27,9 +27,9 @@ struct BarriersTest : testing::Test {
   /// Returns one character per step: '|' if there is a barrier before the step.
   std::string barriers() {
     Frame frame;
-    std::string error;
+    RunError error;
     EXPECT_EQ(verify(plan), "");
-    EXPECT_TRUE(resolveFrame(plan, nullptr, frame, error)) << error;
+    EXPECT_TRUE(resolveFrame(plan, nullptr, frame, error)) << error.text;
     std::string text;
     for (const Frame::Step &step : frame.steps)
       text += step.barrierBefore ? '|' : '.';
@@ -38,8 +38,9 @@ struct BarriersTest : testing::Test {
   /// Lists for each step of the plan the steps that it waits for when steps run concurrently: "0: 1: 2:0,1 ".
   std::string waits() {
     Frame frame;
-    std::string error, text;
-    EXPECT_TRUE(resolveFrame(plan, nullptr, frame, error)) << error;
+    RunError error;
+    std::string text;
+    EXPECT_TRUE(resolveFrame(plan, nullptr, frame, error)) << error.text;
     std::vector<bool> writes, mayAlias(size_t(plan.numInputs));
     for (const plan::Buffer &buffer : plan.buffers)
       if (buffer.kind == Buffer::Kind::Input)

@@ -51,9 +51,9 @@ static plan::Plan chainPlan() {
 }
 
 static std::unique_ptr<Executable> chainExecutable() {
-  std::string error;
-  auto executable = Executable::create(chainPlan(), {{addOne, ""}, {reverse, ""}}, {}, error);
-  EXPECT_TRUE(executable) << error;
+  RunError error;
+  auto executable = Executable::create(chainPlan(), {{addOne, ""}, {reverse, ""}}, {}, error.text);
+  EXPECT_TRUE(executable) << error.text;
   return executable;
 }
 
@@ -62,8 +62,8 @@ static void expectChain(Executable &executable, int64_t length, int threads) {
   std::iota(in.begin(), in.end(), 0.0f);
   const void *inputs[] = {in.data()};
   void *outputs[] = {out.data()};
-  std::string error;
-  ASSERT_TRUE(executable.run(inputs, outputs, &length, threads, error)) << error;
+  RunError error;
+  ASSERT_TRUE(executable.run(inputs, outputs, &length, threads, error)) << error.text;
   for (int64_t i = 0; i < length; ++i)
     ASSERT_EQ(out[i], float(length - 1 - i + 2)) << i;
 }
@@ -81,8 +81,8 @@ TEST(Executor, EmptyTensorsMayBeNull) {
   const void *inputs[] = {nullptr};
   void *outputs[] = {nullptr};
   int64_t length = 0;
-  std::string error;
-  EXPECT_TRUE(executable->run(inputs, outputs, &length, 2, error)) << error;
+  RunError error;
+  EXPECT_TRUE(executable->run(inputs, outputs, &length, 2, error)) << error.text;
 }
 
 TEST(Executor, ErrorsNameTheCause) {
@@ -91,29 +91,29 @@ TEST(Executor, ErrorsNameTheCause) {
   const void *inputs[] = {&value}, *nothing[] = {nullptr};
   void *outputs[] = {&value};
   int64_t length = 1000001;
-  std::string error;
+  RunError error;
   EXPECT_FALSE(executable->run(inputs, outputs, &length, 1, error));
-  EXPECT_NE(error.find("length"), std::string::npos) << error;
-  EXPECT_NE(error.find("1000001"), std::string::npos) << error;
+  EXPECT_NE(error.text.find("length"), std::string::npos) << error.text;
+  EXPECT_NE(error.text.find("1000001"), std::string::npos) << error.text;
   length = -1;
   EXPECT_FALSE(executable->run(inputs, outputs, &length, 1, error));
   length = 1;
   EXPECT_FALSE(executable->run(nothing, outputs, &length, 1, error));
-  EXPECT_NE(error.find("input 0"), std::string::npos) << error;
+  EXPECT_NE(error.text.find("input 0"), std::string::npos) << error.text;
   EXPECT_FALSE(executable->run(inputs, nullptr, &length, 1, error));
   EXPECT_FALSE(executable->run(inputs, outputs, nullptr, 1, error));
-  EXPECT_TRUE(executable->run(inputs, outputs, &length, 1, error)) << error;
-  EXPECT_FALSE(Executable::create(chainPlan(), {{addOne, ""}}, {}, error));
-  EXPECT_FALSE(Executable::create(chainPlan(), {{addOne, ""}, {}}, {}, error));
-  EXPECT_NE(error.find("reverse"), std::string::npos) << error;
+  EXPECT_TRUE(executable->run(inputs, outputs, &length, 1, error)) << error.text;
+  EXPECT_FALSE(Executable::create(chainPlan(), {{addOne, ""}}, {}, error.text));
+  EXPECT_FALSE(Executable::create(chainPlan(), {{addOne, ""}, {}}, {}, error.text));
+  EXPECT_NE(error.text.find("reverse"), std::string::npos) << error.text;
 }
 
 TEST(Executor, SizesThatDoNotFitAreErrorsBeforeAnythingRuns) {
   plan::Plan plan = chainPlan();
   plan.guards = {{Expr::symbol(0), Expr::constant(7), false, "join: length must be 7"}};
-  std::string error;
-  auto executable = Executable::create(plan, {{addOne, ""}, {reverse, ""}}, {}, error);
-  ASSERT_TRUE(executable) << error;
+  RunError error;
+  auto executable = Executable::create(plan, {{addOne, ""}, {reverse, ""}}, {}, error.text);
+  ASSERT_TRUE(executable) << error.text;
   expectChain(*executable, 7, 1);
   std::vector<float> in(9, 1.0f), out(9, -1.0f);
   const void *inputs[] = {in.data()};
@@ -121,7 +121,8 @@ TEST(Executor, SizesThatDoNotFitAreErrorsBeforeAnythingRuns) {
   for (int round = 0; round < 2; ++round) {
     int64_t length = 9;
     EXPECT_FALSE(executable->run(inputs, outputs, &length, 1, error));
-    EXPECT_NE(error.find("join: length must be 7; here it is 9"), std::string::npos) << error;
+    EXPECT_NE(error.text.find("join: length must be 7; here it is 9"), std::string::npos) << error.text;
+    EXPECT_EQ(error.kind, RunError::Kind::SizesDoNotFit);
     EXPECT_EQ(out, std::vector<float>(9, -1.0f));
     expectChain(*executable, 7, 2);
   }
@@ -134,27 +135,28 @@ TEST(Executor, HugeArenaIsAnErrorWithItsSize) {
   int32_t big = addBuffer(plan, Arena, 0, Expr::constant(int64_t(1) << 46)),
           out = addBuffer(plan, Out, 0, Expr::constant(4));
   plan.steps = {launchStep(0, {out, big}, 3, Expr::constant(1))};
-  std::string error;
-  auto executable = Executable::create(plan, {{addOne, ""}}, {}, error);
-  ASSERT_TRUE(executable) << error;
+  RunError error;
+  auto executable = Executable::create(plan, {{addOne, ""}}, {}, error.text);
+  ASSERT_TRUE(executable) << error.text;
   float value = 0;
   void *outputs[] = {&value};
   EXPECT_FALSE(executable->run(nullptr, outputs, nullptr, 1, error));
-  EXPECT_NE(error.find(std::to_string(int64_t(1) << 46)), std::string::npos) << error;
+  EXPECT_NE(error.text.find(std::to_string(int64_t(1) << 46)), std::string::npos) << error.text;
+  EXPECT_EQ(error.kind, RunError::Kind::OutOfMemory);
 }
 
 TEST(Executor, OperandsOutsideOfTheirBufferAreRefused) {
   plan::Plan plan = chainPlan();
   plan.steps[2].operands[1].offset = Expr::constant(5);
-  std::string error;
-  auto executable = Executable::create(plan, {{addOne, ""}, {reverse, ""}}, {}, error);
-  ASSERT_TRUE(executable) << error;
+  RunError error;
+  auto executable = Executable::create(plan, {{addOne, ""}, {reverse, ""}}, {}, error.text);
+  ASSERT_TRUE(executable) << error.text;
   float value = 0;
   const void *inputs[] = {&value};
   void *outputs[] = {&value};
   int64_t length = 1;
   EXPECT_FALSE(executable->run(inputs, outputs, &length, 1, error));
-  EXPECT_NE(error.find("starts at byte 5"), std::string::npos) << error;
+  EXPECT_NE(error.text.find("starts at byte 5"), std::string::npos) << error.text;
 }
 
 TEST(Executor, ConcurrentCallersDoNotShareArenas) {
@@ -186,13 +188,13 @@ TEST(Executor, CopiesAndConstants) {
   copy.operands = {{arena, {}}, {out, {}}};
   plan.steps.push_back(copy);
   std::vector<uint8_t> expected = plan.constants;
-  std::string error;
-  auto executable = Executable::create(std::move(plan), {}, {}, error);
-  ASSERT_TRUE(executable) << error;
+  RunError error;
+  auto executable = Executable::create(std::move(plan), {}, {}, error.text);
+  ASSERT_TRUE(executable) << error.text;
   for (int threads : {1, 2}) {
     std::vector<uint8_t> result(bytes);
     void *outputs[] = {result.data()};
-    ASSERT_TRUE(executable->run(nullptr, outputs, nullptr, threads, error)) << error;
+    ASSERT_TRUE(executable->run(nullptr, outputs, nullptr, threads, error)) << error.text;
     EXPECT_EQ(result, expected);
   }
 }
@@ -210,9 +212,9 @@ TEST(Executor, FailingHostFunctionStopsAllThreads) {
                     nullptr};
   bool failing = true;
   fail.context = &failing;
-  std::string error;
-  auto executable = Executable::create(plan, {{addOne, ""}, {reverse, ""}}, {fail}, error);
-  ASSERT_TRUE(executable) << error;
+  RunError error;
+  auto executable = Executable::create(plan, {{addOne, ""}, {reverse, ""}}, {fail}, error.text);
+  ASSERT_TRUE(executable) << error.text;
   for (int i = 0; i < 100; ++i) {
     failing = i % 2;
     std::vector<float> in(100), out(100);
@@ -221,7 +223,7 @@ TEST(Executor, FailingHostFunctionStopsAllThreads) {
     int64_t length = 100;
     EXPECT_EQ(executable->run(inputs, outputs, &length, 1 + i % 4 / 2, error), !failing);
     if (failing)
-      EXPECT_NE(error.find("'fail' failed: no network"), std::string::npos) << error;
+      EXPECT_NE(error.text.find("'fail' failed: no network"), std::string::npos) << error.text;
   }
 }
 
@@ -246,8 +248,8 @@ static plan::Plan packPlan() {
 
 struct PackFixture : testing::Test {
   std::unique_ptr<Executable> make(const char *identity = "") {
-    auto executable = Executable::create(packPlan(), {{addOne, identity}, {addPacked, ""}}, {}, error);
-    EXPECT_TRUE(executable) << error;
+    auto executable = Executable::create(packPlan(), {{addOne, identity}, {addPacked, ""}}, {}, error.text);
+    EXPECT_TRUE(executable) << error.text;
     return executable;
   }
   /// Runs `executable` and checks that every element of the result is `expected`.
@@ -256,14 +258,14 @@ struct PackFixture : testing::Test {
     InputIdentity identities[] = {{in.data(), 0}, {inputs[1], version}};
     std::vector<float> out(4096);
     void *outputs[] = {out.data()};
-    ASSERT_TRUE(executable.run(inputs, outputs, nullptr, threads, error, identities)) << error;
+    ASSERT_TRUE(executable.run(inputs, outputs, nullptr, threads, error, identities)) << error.text;
     for (float value : out)
       ASSERT_EQ(value, expected);
   }
   std::vector<float> in = std::vector<float>(4096, 10), weight = std::vector<float>(4096, 1);
   uint64_t version = 0;
   bool frozen = false;
-  std::string error;
+  RunError error;
 };
 
 TEST_F(PackFixture, PacksOnceAndAgainWhenSomethingChanged) {
@@ -336,7 +338,9 @@ TEST_F(PackFixture, ReleasedOriginals) {
   std::vector<float> out(4096);
   void *outputs[] = {out.data()};
   EXPECT_FALSE(executable->run(inputs, outputs, nullptr, 1, error));
-  EXPECT_NE(error.find("released, and there is no pack of it"), std::string::npos) << error;
+  EXPECT_NE(error.text.find("released, and there is no pack of it"), std::string::npos) << error.text;
+  EXPECT_EQ(error.kind, RunError::Kind::ReleasedParameter);
+  EXPECT_EQ(error.input, 1u);
 
   // A released parameter is identified by its number. Its packs exist as long as there is a reference to them.
   std::vector<std::shared_ptr<const PackedSet>> kept;
@@ -407,7 +411,7 @@ TEST_F(PackFixture, EqualFingerprintsShareNoPack) {
   InputIdentity identities[] = {{in.data(), 0}, {weight.data(), version}};
   std::vector<float> out(4096);
   void *outputs[] = {out.data()};
-  ASSERT_TRUE(second->run(inputs, outputs, nullptr, 2, error, identities)) << error;
+  ASSERT_TRUE(second->run(inputs, outputs, nullptr, 2, error, identities)) << error.text;
   EXPECT_EQ(out[unseen], 18);
   EXPECT_NE(shared, nullptr);
 }
@@ -421,8 +425,8 @@ TEST_F(PackFixture, ConcurrentCallersWithDifferentWeights) {
       for (int k = 0; k < 100; ++k) {
         const void *inputs[] = {in.data(), mine.data()};
         void *outputs[] = {out.data()};
-        std::string problem;
-        ASSERT_TRUE(executable->run(inputs, outputs, nullptr, 1 + k % 2, problem)) << problem;
+        RunError problem;
+        ASSERT_TRUE(executable->run(inputs, outputs, nullptr, 1 + k % 2, problem)) << problem.text;
         for (float value : out)
           ASSERT_EQ(value, float(11 + i));
       }
@@ -461,9 +465,9 @@ TEST(Executor, IndexOutOfRangeFailsTheCallAndOnlyThat) {
   plan.steps[2].callee = 2;
   plan.steps[2].checks = true;
   plan.steps[2].label = "gather";
-  std::string error;
-  auto executable = Executable::create(plan, {{addOne, ""}, {reverse, ""}, {checkIndex, ""}}, {}, error);
-  ASSERT_TRUE(executable) << error;
+  RunError error;
+  auto executable = Executable::create(plan, {{addOne, ""}, {reverse, ""}, {checkIndex, ""}}, {}, error.text);
+  ASSERT_TRUE(executable) << error.text;
   for (int threads : {1, 2})
     for (float last : {5.0f, 41.0f, 5.0f}) {
       std::vector<float> in(1000, 1.0f), out(1000);
@@ -472,9 +476,11 @@ TEST(Executor, IndexOutOfRangeFailsTheCallAndOnlyThat) {
       void *outputs[] = {out.data()};
       int64_t length = 1000;
       bool ok = executable->run(inputs, outputs, &length, threads, error);
-      EXPECT_EQ(ok, last < 7) << error;
+      EXPECT_EQ(ok, last < 7) << error.text;
       if (!ok) {
-        EXPECT_EQ(error, "index 42 is out of range for a dimension of size 7, in gather [step 2]");
+        EXPECT_EQ(error.text, "index 42 is out of range for a dimension of size 7, in gather");
+        EXPECT_EQ(error.kind, RunError::Kind::IndexOutOfRange);
+        EXPECT_EQ(error.step, 2u);
       }
       EXPECT_EQ(out[0], last + 2); // the remaining steps ran
     }

@@ -33,7 +33,7 @@ void copyOut(void *const *buffers, const int64_t *, int64_t begin, int64_t end, 
 constexpr int64_t count = 48; // a multiple of the widest vector
 
 /// Runs planted() on an input, a constant, an arena buffer and an output.
-bool run(Kernel kernel, std::string &error) {
+bool run(Kernel kernel, RunError &error) {
   plan::Plan plan;
   plan.numInputs = plan.numOutputs = 1;
   plan.kernels = {"copy", "planted"};
@@ -43,7 +43,7 @@ bool run(Kernel kernel, std::string &error) {
           arena = addBuffer(plan, Buffer::Kind::Arena, 0, bytes), out = addBuffer(plan, Buffer::Kind::Output, 0, bytes);
   plan.steps = {launchStep(0, {in, arena}, 2, Expr::constant(count)),
                 launchStep(1, {in, held, arena, out}, 8, Expr::constant(count))};
-  auto executable = Executable::create(std::move(plan), {{copyOut, ""}, kernel}, {}, error);
+  auto executable = Executable::create(std::move(plan), {{copyOut, ""}, kernel}, {}, error.text);
   if (!executable)
     return false;
   std::vector<float> input(count + 16, 1.5f), output(count + 16, 0.0f);
@@ -65,12 +65,12 @@ protected:
 } // namespace
 
 TEST_F(GuardedOperandsTest, RightKernelsRun) {
-  std::string error;
-  EXPECT_TRUE(run({planted<-1, 0>, ""}, error)) << error;
+  RunError error;
+  EXPECT_TRUE(run({planted<-1, 0>, ""}, error)) << error.text;
 }
 
 TEST_F(GuardedOperandsTest, ReadsAndWritesBehindTheEndEndTheProcess) {
-  std::string error;
+  RunError error;
   EXPECT_DEATH(run({planted<0, 1>, ""}, error), "");
   EXPECT_DEATH(run({planted<1, 1>, ""}, error), "");
   EXPECT_DEATH(run({planted<2, 1>, ""}, error), "");
@@ -78,13 +78,13 @@ TEST_F(GuardedOperandsTest, ReadsAndWritesBehindTheEndEndTheProcess) {
 }
 
 TEST_F(GuardedOperandsTest, WritesBeforeTheStartAreErrors) {
-  std::string error;
+  RunError error;
   EXPECT_FALSE(run({planted<3, -1>, ""}, error));
-  EXPECT_NE(error.find("has written outside of a buffer of 192 bytes"), std::string::npos) << error;
+  EXPECT_NE(error.text.find("has written outside of a buffer of 192 bytes"), std::string::npos) << error.text;
 }
 
 TEST_F(GuardedOperandsTest, WithoutGuardsNothingIsSeen) {
   GuardedOperands::want(false);
-  std::string error;
-  EXPECT_TRUE(run({planted<0, 1>, ""}, error)) << error;
+  RunError error;
+  EXPECT_TRUE(run({planted<0, 1>, ""}, error)) << error.text;
 }

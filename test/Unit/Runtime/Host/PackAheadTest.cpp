@@ -48,8 +48,8 @@ struct PackAhead : testing::Test {
       plan.steps.push_back(
           launchStep(1, {packed, addBuffer(plan, Buffer::Kind::Output, k, bytes)}, 2, Expr::constant(count)));
     }
-    auto made = Executable::create(std::move(plan), {{addOne, identity}, {copy, ""}}, {}, error);
-    EXPECT_TRUE(made) << error;
+    auto made = Executable::create(std::move(plan), {{addOne, identity}, {copy, ""}}, {}, error.text);
+    EXPECT_TRUE(made) << error.text;
     return made;
   }
 
@@ -66,7 +66,7 @@ struct PackAhead : testing::Test {
   void expectResults(float first, float second) {
     std::vector<float> out[weights] = {std::vector<float>(count), std::vector<float>(count)};
     void *outputs[] = {out[0].data(), out[1].data()};
-    ASSERT_TRUE(executable->run(inputs().data(), outputs, nullptr, 2, error, identities().data())) << error;
+    ASSERT_TRUE(executable->run(inputs().data(), outputs, nullptr, 2, error, identities().data())) << error.text;
     EXPECT_EQ(out[0], std::vector<float>(count, first));
     EXPECT_EQ(out[1], std::vector<float>(count, second));
   }
@@ -74,7 +74,7 @@ struct PackAhead : testing::Test {
   std::vector<float> tensors[weights] = {std::vector<float>(count, 1), std::vector<float>(count, 2)};
   uint64_t version = 0;
   std::unique_ptr<Executable> executable;
-  std::string error;
+  RunError error;
 };
 } // namespace
 

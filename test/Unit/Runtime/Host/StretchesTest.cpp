@@ -53,9 +53,9 @@ plan::Plan backwardPlan() {
 std::vector<Frame::Stretch> stretchesAt(int64_t length, int64_t worthwhile) {
   plan::Plan plan = backwardPlan();
   Frame frame;
-  std::string error;
+  RunError error;
   EXPECT_EQ(verify(plan), "");
-  EXPECT_TRUE(resolveFrame(plan, &length, frame, error)) << error;
+  EXPECT_TRUE(resolveFrame(plan, &length, frame, error)) << error.text;
   return cutIntoStretches(frame, std::vector<bool>(size_t(plan.numInputs)), plan.numOutputs, 0, worthwhile);
 }
 
@@ -92,11 +92,11 @@ public:
   Watched(std::vector<std::vector<float>> &inputs, std::vector<void *> &outputs, int64_t length, int refused)
       : made(outputs.size()), inputs(inputs), outputs(outputs), length(length), refused(refused) {}
 
-  bool take(const std::vector<int32_t> &numbers, std::string &error) override {
+  bool take(const std::vector<int32_t> &numbers, RunError &error) override {
     ++takes;
     for (int32_t number : numbers) {
       if (number == refused) {
-        error = "out of memory";
+        error = {RunError::Kind::OutOfMemory, "out of memory"};
         return false;
       }
       EXPECT_TRUE(made[number].empty());
@@ -124,9 +124,9 @@ private:
 };
 
 TEST(Stretches, ResultsAreThoseOfACallInOneGo) {
-  std::string error;
-  auto executable = Executable::create(backwardPlan(), {{addOne, ""}, {turnAndAdd, ""}}, {}, error);
-  ASSERT_TRUE(executable) << error;
+  RunError error;
+  auto executable = Executable::create(backwardPlan(), {{addOne, ""}, {turnAndAdd, ""}}, {}, error.text);
+  ASSERT_TRUE(executable) << error.text;
   for (int64_t length : {int64_t(0), int64_t(5), int64_t(3) << 20})
     for (int threads : {1, 2})
       for (int refused : {-1, 2}) {
@@ -150,7 +150,8 @@ TEST(Stretches, ResultsAreThoseOfACallInOneGo) {
         bool ok = executable->run(pointers.data(), outputs.data(), &length, threads, error, nullptr, &memory);
         EXPECT_EQ(ok, refused < 0);
         if (!ok) {
-          EXPECT_EQ(error, "out of memory");
+          EXPECT_EQ(error.text, "out of memory");
+          EXPECT_EQ(error.kind, RunError::Kind::OutOfMemory);
           continue;
         }
         EXPECT_EQ(memory.takes, length > 100 ? layers + 1 : 1);

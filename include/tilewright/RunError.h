@@ -1,0 +1,41 @@
+//===- RunError.h - why a call of a compiled graph failed ------------------------------===//
+//
+// Callers choose an exception, name a parameter or find the user's line by the fields, and never read the text. The
+// header is free of MLIR and LLVM, because the runtime of ahead-of-time libraries includes it.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEWRIGHT_RUNERROR_H
+#define TILEWRIGHT_RUNERROR_H
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace tilewright {
+
+struct RunError {
+  enum class Kind {
+    Other,
+    OutOfMemory,
+    IndexOutOfRange,   ///< an index that a kernel read from a tensor
+    DivisionByZero,    ///< of integers, in a kernel
+    SizesDoNotFit,     ///< a size guard of the plan does not hold
+    ReleasedParameter, ///< `input` has no memory, and no pack of it can be used
+  };
+
+  RunError() = default;
+  /// The conversions let a function write `error = "..."` if nothing but the text matters.
+  RunError(std::string text) : text(std::move(text)) {}
+  RunError(const char *text) : text(text) {}
+  RunError(Kind kind, std::string text) : kind(kind), text(std::move(text)) {}
+
+  Kind kind = Kind::Other;
+  std::string text;            ///< for users; if `step` is set, the user's line can be appended in parentheses
+  std::optional<size_t> step;  ///< the index in plan.steps of the step that failed
+  std::optional<size_t> input; ///< the index of the input that the error concerns
+};
+
+} // namespace tilewright
+
+#endif
