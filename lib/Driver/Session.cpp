@@ -11,10 +11,12 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"
+#include "tilewright/BudgetError.h"
 #include "tilewright/Compiler.h"
 #include "tilewright/ForkMutex.h"
 #include "tilewright/Passes.h"
 #include "tilewright/Pipelines.h"
+#include "tilewright/SourceLine.h"
 #include "tilewright/StageContract.h"
 #include "tilewright/Target.h"
 #include "tilewright/Tuner.h"
@@ -38,7 +40,7 @@ struct Session::State {
   static const DialectRegistry &registry() {
     static DialectRegistry *registry = [] {
       auto *made = new DialectRegistry;
-      registerAllDialects(*made);
+      tilewright::registerAllDialects(*made);
       return made;
     }();
     return *registry;
@@ -76,23 +78,33 @@ double since(Clock::time_point start) {
 
 /// Collects the errors of a stage, which are returned to the caller and not printed. Warnings are appended to
 /// `warnings`.
-class ErrorText {
+class StageErrors {
 public:
-  ErrorText(MLIRContext &context, std::vector<std::string> &warnings)
+  StageErrors(MLIRContext &context, std::vector<std::string> &warnings)
       : handler(&context, [&](Diagnostic &diagnostic) {
           if (diagnostic.getSeverity() == DiagnosticSeverity::Warning)
             warnings.push_back(diagnostic.str());
           if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
             return;
           llvm::raw_string_ostream stream(text);
-          stream << (text.empty() ? "" : "\n");
-          if (auto file = diagnostic.getLocation()->findInstanceOf<FileLineColLoc>())
-            stream << file.getFilename().getValue() << ":" << file.getLine() << ": ";
-          stream << diagnostic;
+          stream << (text.empty() ? "" : "\n") << sourceLineBefore(diagnostic.getLocation()) << diagnostic;
+          if (std::optional<int64_t> dsp = neededDspOf(diagnostic))
+            neededDsp = dsp;
         }) {}
-  std::string text;
+
+  /// Returns the errors of `stage` as one error.
+  llvm::Error take(StringRef stage) {
+    std::string all = ("stage " + stage + ": " + (text.empty() ? "failed without a message" : text)).str();
+    if (!neededDsp)
+      return llvm::createStringError(all);
+    auto error = std::make_unique<BudgetError>(std::move(all));
+    error->neededDsp = neededDsp;
+    return llvm::Error(std::move(error));
+  }
 
 private:
+  std::string text;
+  std::optional<int64_t> neededDsp; ///< see BudgetError
   ScopedDiagnosticHandler handler;
 };
 
@@ -124,7 +136,7 @@ std::vector<Stage> stagesOf(Target &target, const Options &options) {
 
 llvm::Error runStage(ModuleOp module, const Target &target, Stage &stage, std::vector<std::string> &warnings) {
   MLIRContext &context = *module.getContext();
-  ErrorText errors(context, warnings);
+  StageErrors errors(context, warnings);
   PassManager pm(&context, ModuleOp::getOperationName());
   pm.enableVerifier(verifiesStages());
   stage.build(pm);
@@ -132,8 +144,7 @@ llvm::Error runStage(ModuleOp module, const Target &target, Stage &stage, std::v
   enterStage(stage.name);
   if (succeeded(pm.run(module)))
     return llvm::Error::success();
-  return llvm::createStringError("stage %s: %s", stage.name.str().c_str(),
-                                 errors.text.empty() ? "failed without a message" : errors.text.c_str());
+  return errors.take(stage.name);
 }
 
 /// Returns the folder for the dumps of the next graph: `directory` for the first graph of the process, then graph-1,

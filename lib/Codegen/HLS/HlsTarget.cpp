@@ -16,7 +16,9 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
+#include "tilewright/BudgetError.h"
 #include "tilewright/Passes.h"
+#include "tilewright/SourceLine.h"
 #include "tilewright/Target.h"
 
 using namespace mlir;
@@ -150,11 +152,14 @@ private:
   /// Returns an error if the design needs more than the budget.
   static llvm::Error overBudget(const DesignEstimate &design, const HlsOptions &own) {
     const Resources budget = llvm::cantFail(readBudget(own.budget, *llvm::cantFail(findPart(own.part))));
-    if (design.total.dsp > budget.dsp) // loops without a schedule were not chosen under the budget
-      return llvm::createStringError(
-          "the budget cannot be met: this design needs dsp=%lld, and the budget has dsp=%lld; "
-          "the nearest that fits is --budget dsp=%lld",
-          (long long)design.total.dsp, (long long)budget.dsp, (long long)design.total.dsp);
+    if (design.total.dsp > budget.dsp) { // loops without a schedule were not chosen under the budget
+      const std::string needed = std::to_string(design.total.dsp);
+      auto error = std::make_unique<BudgetError>("the budget cannot be met: this design needs dsp=" + needed +
+                                                 ", and the budget has dsp=" + std::to_string(budget.dsp) +
+                                                 "; the nearest that fits is --budget dsp=" + needed);
+      error->neededDsp = design.total.dsp;
+      return llvm::Error(std::move(error));
+    }
     if (design.total.bram > budget.bram && design.romBram > budget.bram / 2)
       return llvm::createStringError(
           "the budget cannot be met: this design needs bram=%lld (18 kbit each), %lld of them for weights in ROMs, "
@@ -175,8 +180,8 @@ private:
     module.walk([&](memref::SubViewOp view) { // banks are chosen per array, not per view
       if (!parts.empty() || view.getSourceType().getMemorySpace() == view.getType().getMemorySpace())
         return;
-      auto line = view.getLoc()->findInstanceOf<FileLineColLoc>();
-      parts = line ? (" (" + line.getFilename().getValue() + ":" + Twine(line.getLine()) + ")").str() : " ";
+      const std::string line = sourceLineAfter(view.getLoc());
+      parts = line.empty() ? " " : line;
     });
     if (!parts.empty())
       return llvm::createStringError("this model has no hardware form yet: a slice that begins where only a run says" +

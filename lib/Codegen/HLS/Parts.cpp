@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/HLS/Parts.h"
+#include "tilewright/BudgetError.h"
 #include "tilewright/Target.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -49,9 +50,14 @@ llvm::Expected<Resources> readBudget(llvm::StringRef text, const Part &part) {
     int64_t value = 0;
     if (!entry || count.getAsInteger(10, value) || value < 0)
       return llvm::createStringError("--budget takes dsp=N, bram=N and uram=N between commas, not '" + word + "'");
-    if (value > *entry)
-      return llvm::createStringError("--budget " + name + "=" + count + " is more than " + part.name +
-                                     " has, which is " + std::to_string(*entry));
+    if (value > *entry) {
+      auto error = std::make_unique<BudgetError>(
+          ("--budget " + name + "=" + count + " is more than " + part.name + " has, which is " + llvm::Twine(*entry))
+              .str());
+      if (entry == &budget.dsp)
+        error->availableDsp = *entry;
+      return llvm::Error(std::move(error));
+    }
     *entry = value;
   }
   return budget;

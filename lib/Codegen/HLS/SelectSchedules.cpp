@@ -22,6 +22,7 @@
 #include "lib/Codegen/HLS/NestChoices.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
+#include "tilewright/BudgetError.h"
 #include "tilewright/Passes.h"
 #include "tilewright/StageContract.h"
 #include "llvm/ADT/MapVector.h"
@@ -310,9 +311,10 @@ struct HlsSelectSchedules : impl::HlsSelectSchedulesBase<HlsSelectSchedules> {
       int64_t least = 0;
       for (const Nest &nest : nests)
         least += nest.choices.front().dsp * nest.launches;
-      emitError(UnknownLoc::get(&getContext()))
-          << "the budget cannot be met: this model needs dsp=" << least << " with one copy of every operator, and the "
-          << "budget has dsp=" << resources->dsp << "; the nearest that fits is --budget dsp=" << least;
+      InFlightDiagnostic error = emitError(UnknownLoc::get(&getContext()));
+      error << "the budget cannot be met: this model needs dsp=" << least << " with one copy of every operator, and "
+            << "the budget has dsp=" << resources->dsp << "; the nearest that fits is --budget dsp=" << least;
+      addNeededDsp(error, least);
       return signalPassFailure();
     }
     for (auto [nest, choice] : llvm::zip(nests, pickedBy(nests, *selection)))

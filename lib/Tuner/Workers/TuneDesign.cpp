@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Driver/LowerStructured.h"
+#include "tilewright/BudgetError.h"
 #include "tilewright/JsonText.h"
 #include "tilewright/Tuner.h"
 #include "llvm/ADT/StringExtras.h"
@@ -64,14 +65,13 @@ llvm::Expected<DesignPoint> design(Session &session, ModuleOp graph, Options opt
   return point;
 }
 
-/// Returns the number in "the nearest that fits is --budget dsp=5" at the end of a refusal, or 0.
-int64_t nearestThatFits(StringRef refusal) {
-  int64_t dsp = 0;
-  size_t at = refusal.rfind("dsp=");
-  if (!refusal.contains("the nearest that fits") || at == StringRef::npos ||
-      refusal.substr(at + 4).take_while(llvm::isDigit).getAsInteger(10, dsp))
-    return 0;
-  return dsp;
+/// Returns the numbers of `error` if it is about the budget, otherwise only its text.
+BudgetError refusalOf(llvm::Error error) {
+  BudgetError refusal("");
+  llvm::handleAllErrors(
+      std::move(error), [&](const BudgetError &budget) { refusal = budget; },
+      [&](const llvm::ErrorInfoBase &other) { refusal.text = other.message(); });
+  return refusal;
 }
 } // namespace
 
@@ -88,19 +88,16 @@ llvm::Expected<std::vector<DesignPoint>> tuneDesign(Session &session, ModuleOp m
     const int64_t dsp = std::max(least, std::min(most, int64_t(std::llround(offered))));
     llvm::Expected<DesignPoint> made = design(session, module, options, others, dsp);
     if (!made) {
-      std::string why = llvm::toString(made.takeError());
-      int64_t next = nearestThatFits(why);
+      const BudgetError refusal = refusalOf(made.takeError());
+      const int64_t next = refusal.neededDsp.value_or(0);
       // The first refusal reports the minimum that the model needs, and any other error.
       if (points.empty() && next > dsp && next <= most) {
         least = next;
         offered = double(next);
         continue;
       }
-      // The part has fewer multipliers: "is more than xcu280 has, which is 9024".
-      int64_t there = 0;
-      if (size_t at = why.rfind("has, which is ");
-          at != std::string::npos && !StringRef(why).substr(at + 14).getAsInteger(10, there) && there < dsp) {
-        most = there;
+      if (refusal.availableDsp && *refusal.availableDsp < dsp) {
+        most = *refusal.availableDsp;
         continue;
       }
       if (points.empty() && next > most && dsp != most) { // report the error for the given budget
@@ -108,9 +105,9 @@ llvm::Expected<std::vector<DesignPoint>> tuneDesign(Session &session, ModuleOp m
         continue;
       }
       if (points.empty())
-        return llvm::createStringError(why);
+        return llvm::createStringError(refusal.text);
       points.emplace_back().offered = dsp;
-      points.back().refusal = why;
+      points.back().refusal = refusal.text;
     } else if (points.empty() || !points.back().refusal.empty() || made->dsp != points.back().dsp ||
                made->latency != points.back().latency) {
       points.push_back(*made);

@@ -1,0 +1,46 @@
+//===- BudgetError.h - a design that needs more resources than it may use, as data ------===//
+//
+// The search for designs (tuneDesign) continues with the numbers in this error. Passes report errors by diagnostics,
+// whose text is for users: a pass adds the number to the metadata of its diagnostic, which MLIR passes on to handlers
+// and does not print, and Session makes a BudgetError of it. The module is no channel for it, since a pass that fails
+// may leave invalid IR.
+//
+// Test: test/Unit/Driver/BudgetErrorTest.cpp
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEWRIGHT_BUDGETERROR_H
+#define TILEWRIGHT_BUDGETERROR_H
+
+#include "llvm/Support/Error.h"
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace mlir {
+class Diagnostic;
+class InFlightDiagnostic;
+} // namespace mlir
+
+namespace tilewright {
+
+class BudgetError : public llvm::ErrorInfo<BudgetError> {
+public:
+  static char ID;
+  explicit BudgetError(std::string text) : text(std::move(text)) {}
+  void log(llvm::raw_ostream &os) const override { os << text; }
+  std::error_code convertToErrorCode() const override { return llvm::inconvertibleErrorCode(); }
+
+  std::string text;                    ///< for users
+  std::optional<int64_t> neededDsp;    ///< the smallest number of multipliers that the model fits in, if it is known
+  std::optional<int64_t> availableDsp; ///< the number of multipliers of the part, if the budget has more
+};
+
+/// Adds the smallest number of multipliers that the model fits in to the metadata of `diagnostic`.
+void addNeededDsp(mlir::InFlightDiagnostic &diagnostic, int64_t dsp);
+
+/// Returns the number that addNeededDsp() added to `diagnostic`, if it did.
+std::optional<int64_t> neededDspOf(mlir::Diagnostic &diagnostic);
+
+} // namespace tilewright
+
+#endif
