@@ -128,18 +128,20 @@ class EagerCheck:
         self.gm, self.call = gm, call
         self.programs: dict[fx.Node, tuple] = {}
         self.unchecked: dict[str, str] = {}
+        refused = []  # the entries of `unchecked` whose operator Tilewright compiles only within the graph
         for node in gm.graph.nodes:
             if node.op != "call_function" or node.target is operator.getitem:
                 continue
-            reason = self.why_not(node)
-            if not reason:
-                program, inputs, reason = compile_alone(node, gm, options)
-            if reason:
+            if reason := self.why_not(node):
                 self.unchecked[node.name] = f"{node.target}: {reason}"
+                continue
+            program, inputs, reason = compile_alone(node, gm, options)
+            if program is None:
+                self.unchecked[node.name] = f"{node.target}: {reason}"
+                refused.append(self.unchecked[node.name])
             else:
                 self.programs[node] = (program, inputs)
         self.checked = len(self.programs)
-        refused = [text for name, text in self.unchecked.items() if "does not compile alone" in text]
         if refused:
             warnings.warn("tilewright: check='eager' cannot compare " + "; ".join(refused), stacklevel=2)
 

@@ -62,7 +62,10 @@ class Left:
 
 
 def _plain_reason(text: str) -> str:
-    """Returns Dynamo's explanation of a failure on one line, without its debug context."""
+    """Returns Dynamo's explanation of a failure on one line, without its debug context.
+
+    The text is all that torch gives (CompilationMetrics.fail_reason). Nothing depends on what it says.
+    """
     said = []
     for part in text.split("***"):
         lines = [line.strip() for line in part.split("Developer debug context")[0].splitlines() if line.strip()]
