@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tilewright/ScheduleSpace.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
 #include <charconv>
@@ -13,8 +14,6 @@
 
 namespace tilewright {
 namespace {
-
-int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 constexpr int64_t most = INT64_MAX / 4;
 
@@ -30,7 +29,7 @@ int64_t bound(const Constraint &constraint, const std::vector<Knob> &knobs, cons
     size_t knob = constraint.knobs[i];
     const bool takeLast = product == largest; // numbers of tasks decrease as tiles grow
     int64_t value = knob < known ? point[knob] : takeLast ? knobs[knob].values.back() : knobs[knob].values.front();
-    total = times(total, product ? value : ceilDiv(constraint.sizes[i], std::max<int64_t>(value, 1)));
+    total = times(total, product ? value : llvm::divideCeilSigned(constraint.sizes[i], std::max<int64_t>(value, 1)));
   }
   return total;
 }

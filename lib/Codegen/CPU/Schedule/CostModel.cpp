@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/CPU/Schedule/CostModel.h"
 #include "tilewright/NumberText.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <bit>
 #include <cstdio>
@@ -30,7 +31,7 @@ struct Visible {
 
 constexpr Visible vectorProduct{0.95, 0.27, 0.6, 0.1, 0.16, 0.12}, tileProduct{0.55, 0.34, 0.44, 0.56, 0.1, 0.2};
 
-int64_t divideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
+using llvm::divideCeilSigned;
 
 /// Returns the bytes per nanosecond beyond the L2 cache for data of `bytes` bytes.
 double farRate(int64_t bytes, const CostMachine &machine) {
@@ -56,8 +57,8 @@ struct Parts {
 class ProductModel {
 public:
   ProductModel(const ProductShape &shape, ProductTiles tiles, const CostMachine &machine)
-      : shape(shape), machine(machine), tiles(tiles), groups(divideUp(shape.panels, tiles.panels)),
-        rowTiles(divideUp(shape.m, tiles.rows)),
+      : shape(shape), machine(machine), tiles(tiles), groups(divideCeilSigned(shape.panels, tiles.panels)),
+        rowTiles(divideCeilSigned(shape.m, tiles.rows)),
         operandBytes((shape.m + shape.panels * shape.panelColumns) * shape.k * shape.bytes) {}
 
   Parts task(int64_t rows, int64_t panels) const {
@@ -85,7 +86,7 @@ public:
     parts.read(parts.near, bytesA * l2 * (double(panels - 1) + (stays ? 1 - 1 / double(groups) : 0)),
                visible.rowsAgain);
 
-    const double bytesC = double(rows) * columns * 4, rounds = 2 * double(divideUp(shape.k, depth) - 1);
+    const double bytesC = double(rows) * columns * 4, rounds = 2 * double(divideCeilSigned(shape.k, depth) - 1);
     if (bytesC > double(machine.cacheBytes) / 8)
       parts.read(parts.far, rounds * bytesC * l3, visible.sumsFar);
     else if (bytesC > double(machine.first.bytes) / 2) // otherwise it stays in the L1 cache
@@ -96,7 +97,7 @@ public:
   /// Returns the rows that are computed for `rows`: blocks of 8 and a ladder of 4, 2 and 1; on tile units blocks of 16.
   int64_t wholeBlocks(int64_t rows) const {
     if (shape.tiles)
-      return divideUp(rows, 16) * 16;
+      return divideCeilSigned(rows, 16) * 16;
     int64_t rest = rows % 8;
     return rows - rest + (rest == 0 ? 0 : rest <= 2 ? 2 * rest : 8); // a small block waits for the latency of its FMAs
   }
@@ -174,11 +175,11 @@ static int64_t nextOfLadder(int64_t panels) {
 ProductTiles chooseProductTiles(const ProductShape &shape, int64_t leastRows, int64_t mostRows,
                                 const CostMachine &machine) {
   const int64_t unit = shape.tiles ? 32 : 8, m = shape.m;
-  const int64_t leastCount = divideUp(m, mostRows), mostCount = std::max(leastCount, m / leastRows);
+  const int64_t leastCount = divideCeilSigned(m, mostRows), mostCount = std::max(leastCount, m / leastRows);
   ProductTiles best;
   double bestTime = -1;
   for (int64_t count = leastCount; count <= mostCount; count = std::max(count + 1, count * 5 / 4)) {
-    int64_t rows = count == 1 ? m : divideUp(divideUp(m, count), unit) * unit;
+    int64_t rows = count == 1 ? m : divideCeilSigned(divideCeilSigned(m, count), unit) * unit;
     for (int64_t panels = 1; panels <= shape.panels; panels = nextOfLadder(panels)) {
       double time = costOfProduct(shape, {rows, panels}, machine).nanoseconds;
       // If predicted times are nearly equal, the first candidate is kept: most rows, fewest panels.
@@ -215,7 +216,8 @@ ProductTiles chooseTilesForAnyRows(const ProductShape &shape, int64_t mostRows, 
 
 Cost costOfElements(int64_t elements, double bytesPerElement, int64_t grain, const CostMachine &machine) {
   const double each = nanosecondsPerElement(elements, bytesPerElement, machine);
-  const int64_t tasks = std::max<int64_t>(1, divideUp(elements, grain)), ofSlowest = divideUp(tasks, machine.threads);
+  const int64_t tasks = std::max<int64_t>(1, divideCeilSigned(elements, grain)),
+                ofSlowest = divideCeilSigned(tasks, machine.threads);
   const double task = std::min(double(grain), double(elements)) * each;
   double memory = double(elements) * each / double(std::min(tasks, machine.threads));
   double longest = double(ofSlowest) * (task + machine.rates.task) + (tasks > 1 ? heldUp * task : 0);

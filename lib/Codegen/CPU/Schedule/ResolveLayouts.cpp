@@ -108,7 +108,7 @@ int64_t panelFor(AffineExpr n, int64_t lanes, ArrayRef<int64_t> vectors) {
   double bestCost = 0;
   for (int64_t count : vectors) {
     int64_t panel = count * lanes, columns = constant.getValue();
-    double padded = static_cast<double>((columns + panel - 1) / panel * panel) / std::max<int64_t>(columns, 1);
+    double padded = static_cast<double>(llvm::alignTo(columns, panel)) / std::max<int64_t>(columns, 1);
     // Narrow panels read more of A per product.
     double cost = padded * (1.0 + 0.03 * (vectors[0] > count ? vectors[0] - count : 0));
     if (!best || cost < bestCost) {

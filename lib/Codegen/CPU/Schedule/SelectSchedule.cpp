@@ -25,6 +25,7 @@
 #include "tilewright/Passes.h"
 #include "tilewright/StageContract.h"
 #include "llvm/ADT/bit.h"
+#include "llvm/Support/MathExtras.h"
 #include <numeric>
 
 using namespace mlir;
@@ -36,7 +37,7 @@ namespace tiled {
 using namespace tile;
 namespace {
 
-int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+using llvm::divideCeilSigned;
 
 /// Returns the multiplications and additions of a contraction as an expression of the kernel's index arguments; null if
 /// a size is unknown.
@@ -232,10 +233,10 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
     constexpr int64_t least = 64, unit = tile::attentionRows;
     const int64_t mostRows = narrow ? 512 : 256;
     int64_t most = std::clamp<int64_t>(cacheBytes / 2 / std::max<int64_t>(8 * columns, 1), least, mostRows);
-    int64_t count = ceilDiv(rows, most);
-    while (heads * count < 4 * threads && ceilDiv(rows, count + 1) >= least)
+    int64_t count = divideCeilSigned(rows, most);
+    while (heads * count < 4 * threads && divideCeilSigned(rows, count + 1) >= least)
       ++count;
-    return count == 1 ? std::max<int64_t>(rows, 1) : ceilDiv(ceilDiv(rows, count), unit) * unit;
+    return count == 1 ? std::max<int64_t>(rows, 1) : divideCeilSigned(divideCeilSigned(rows, count), unit) * unit;
   }
 
   /// Returns the images, lines and pixels per task of a grouped convolution with narrow groups; a task computes all
@@ -246,9 +247,9 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
     int64_t images = std::max<int64_t>(1, estimate(own[0])), height = std::max<int64_t>(1, estimate(own[1]));
     int64_t line = std::max<int64_t>(1, estimate(own[2]) * estimate(own[3]));
     int64_t lines = std::clamp<int64_t>(grain / line, 1, height);
-    while (lines > 1 && images * ceilDiv(height, lines) < 4 * threads)
+    while (lines > 1 && images * divideCeilSigned(height, lines) < 4 * threads)
       --lines;
-    return {1, ceilDiv(height, ceilDiv(height, lines)), 0};
+    return {1, divideCeilSigned(height, divideCeilSigned(height, lines)), 0};
   }
 
   /// Returns the filters per task: a panel or, if each task first gathers its windows, as many as have results that fit
@@ -258,9 +259,9 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
     const int64_t panel = convolution.getPanel();
     if (!convolution.getMergedHeight())
       return panel;
-    const int64_t panels = std::max<int64_t>(1, ceilDiv(filters, panel));
+    const int64_t panels = std::max<int64_t>(1, divideCeilSigned(filters, panel));
     const int64_t most = std::max<int64_t>(1, resultBytes / (4 * width * panel));
-    return panel * ceilDiv(panels, ceilDiv(panels, most));
+    return panel * divideCeilSigned(panels, divideCeilSigned(panels, most));
   }
 
   /// Returns the tile sizes of a concatenation or padding: as few cuts as yield the number of tasks that the elements
@@ -274,7 +275,8 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
     const bool known = type.hasStaticShape();
     const int64_t grain = known ? chooseGrain(elements, bytes, mostGrain, machine) : mostGrain;
     cost = costOfElements(elements, bytes, grain, machine);
-    int64_t wanted = known ? std::min(ceilDiv(elements, grain), 8 * machine.threads) : ceilDiv(elements, grain);
+    int64_t wanted =
+        known ? std::min(divideCeilSigned(elements, grain), 8 * machine.threads) : divideCeilSigned(elements, grain);
     SmallVector<int64_t> tiles(rank, 0);
     for (int64_t dim = 0, inside = elements; dim < rank; ++dim) {
       const int64_t size = std::max<int64_t>(1, estimate(chain.sizes[dim]));
@@ -282,13 +284,14 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
       if (!chain.shared.test(dim) || size == 1)
         continue;
       const bool fixed = isa<AffineConstantExpr>(chain.sizes[dim]);
-      int64_t take = fixed ? ceilDiv(size, std::min(wanted, size)) : ceilDiv(mostGrain, std::max<int64_t>(1, inside));
+      int64_t take = fixed ? divideCeilSigned(size, std::min(wanted, size))
+                           : divideCeilSigned(mostGrain, std::max<int64_t>(1, inside));
       if (dim == rank - 1)
         take = std::max(take, fixed ? leastColumns : mostGrain);
       if (fixed && take >= size)
         continue;
       tiles[dim] = take;
-      wanted = ceilDiv(wanted, ceilDiv(size, take));
+      wanted = divideCeilSigned(wanted, divideCeilSigned(size, take));
     }
     return tiles;
   }
@@ -348,7 +351,7 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
         // A task computes a few rows of the image (the same number in all tasks), all of their pixels, and one
         // panel of filters.
         int64_t width = std::max<int64_t>(1, estimate(own[2])), height = std::max<int64_t>(1, estimate(own[1]));
-        cut(1, ceilDiv(height, ceilDiv(height, std::clamp<int64_t>(128 / width, 1, height))));
+        cut(1, divideCeilSigned(height, divideCeilSigned(height, std::clamp<int64_t>(128 / width, 1, height))));
         cut(2, isa<AffineConstantExpr>(own[2]) ? width : 0);
         cut(3, filtersOfTask(cast<ConvolutionOp>(member), estimate(own[3]), width));
       }

@@ -17,6 +17,7 @@
 
 namespace tilewright::hls {
 
+/// Returns number / by, rounded up; neither is negative. This folder is free of LLVM, which has divideCeil.
 inline int64_t ceilDiv(int64_t number, int64_t by) { return (number + by - 1) / by; }
 
 /// Number of instances of each operator, by its name.
