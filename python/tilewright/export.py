@@ -54,7 +54,7 @@ def export(model, inputs, path, *, kwargs=None, dynamic_shapes=None):
         try:
             _tilewright.import_exported(written)
         except _tilewright.Refused as error:
-            text = str(error).replace(written, path)
+            text = str(error).replace(written, path)  # errors of the reader contain the path that it has read
             raise ExportError(f"tilewright: {type(model).__name__} is not exported: {text}") from None
         os.replace(written, path)
     return program
