@@ -12,6 +12,7 @@
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "tilewright/AttributeNames.h"
 #include "tilewright/ElementTypes.h"
 
 namespace tilewright::graph {
@@ -36,8 +37,8 @@ template <typename ConcreteType> class FloatsOnly : public mlir::OpTrait::TraitB
 namespace tilewright::graph {
 
 /// Argument attributes of a symbolic size (an `index` argument of a tw function): its name and its range.
-inline constexpr llvm::StringLiteral symbolAttrName = "tw.symbol", symbolMinAttrName = "tw.min",
-                                     symbolMaxAttrName = "tw.max";
+using tilewright::symbolAttrName;
+inline constexpr llvm::StringLiteral symbolMinAttrName = "tw.min", symbolMaxAttrName = "tw.max";
 
 /// A symbolic size of a function.
 struct SymbolicSize {
@@ -48,17 +49,10 @@ struct SymbolicSize {
 /// Returns the symbolic sizes of `function`, in the order of its `index` arguments. Default names are s0, s1, ...
 llvm::SmallVector<SymbolicSize> symbolicSizesOf(mlir::FunctionOpInterface function);
 
-/// On ops that read or write at computed indices: negative indices do not count from the end but are errors.
-inline constexpr llvm::StringLiteral fromStartAttrName = "tw.from_start";
+// Code generators read these, too: AttributeNames.h.
+using tilewright::fromStartAttrName, tilewright::intoAttrName, tilewright::nameAttrName, tilewright::staticAttrName;
 /// On @main: relations between its symbolic sizes that each call checks (lib/Graph/GuardSizes.cpp).
 inline constexpr llvm::StringLiteral guardsAttrName = "tw.guards";
-/// Argument attribute (unit): a parameter or buffer, which is the same tensor in every call.
-inline constexpr llvm::StringLiteral staticAttrName = "tw.static";
-/// Argument and result attribute (string): the name the user gave.
-inline constexpr llvm::StringLiteral nameAttrName = "tw.name";
-/// On a result of @main: the number of the tensor argument into whose memory the result is written.
-inline constexpr llvm::StringLiteral intoAttrName = "tw.into";
-
 /// Decisions of passes with their reasons, for the report: on the function in the graph stage, later on the module.
 inline constexpr llvm::StringLiteral decisionsAttrName = "tw.decisions";
 /// Discardable unit attribute of convolutions and pooling ops that --tw-propagate-layout has made channels-last: shapes

@@ -11,6 +11,7 @@
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "tilewright/AttributeNames.h"
 
 #include "dialects/HLS/HLSDialect.h.inc"
 #include "dialects/HLS/HLSEnums.h.inc"
@@ -28,12 +29,6 @@ inline constexpr llvm::StringLiteral loopAttrName = "tw_hls.loop";
 inline constexpr llvm::StringLiteral interfaceAttrName = "tw_hls.interface";
 inline constexpr llvm::StringLiteral scheduleAttrName = "tw_hls.schedule";
 inline constexpr llvm::StringLiteral fabricAttrName = "tw_hls.fabric";
-
-/// `valueAttrName`, on an argument of @main: a weight's elements, which are constant in every call. On the module after
-/// --tw-hls-embed-weights: `embeddedAttrName` lists the numbers of the model's tensor arguments that are constants of
-/// the design, and `arrangedAttrName` the elements of the ports that follow the model's own.
-inline constexpr llvm::StringLiteral valueAttrName = "tw_hls.value", embeddedAttrName = "tw_hls.embedded",
-                                     arrangedAttrName = "tw_hls.arranged";
 
 /// The largest number of banks into which vendors' tools partition an array.
 inline constexpr int64_t mostBanks = 4096;

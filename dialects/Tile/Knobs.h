@@ -7,6 +7,7 @@
 #define TILEWRIGHT_DIALECTS_TILE_KNOBS_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tilewright/AttributeNames.h"
 
 namespace tilewright::tile {
 
@@ -28,7 +29,7 @@ inline constexpr int64_t wholeBlocks = 16;
 
 /// Returns the value of `knob` in the schedule of `kernel`, or `otherwise`.
 inline int64_t knobOr(mlir::func::FuncOp kernel, llvm::StringRef knob, int64_t otherwise) {
-  auto schedule = kernel ? kernel->getAttrOfType<mlir::DictionaryAttr>("tw.schedule") : mlir::DictionaryAttr();
+  auto schedule = kernel ? kernel->getAttrOfType<mlir::DictionaryAttr>(scheduleAttrName) : mlir::DictionaryAttr();
   auto value = schedule ? schedule.getAs<mlir::IntegerAttr>(knob) : mlir::IntegerAttr();
   return value ? value.getInt() : otherwise;
 }

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/NamedKernels.h"
+#include "tilewright/AttributeNames.h"
 #include "tilewright/JsonText.h"
 #include "llvm/Support/GlobPattern.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -33,13 +34,13 @@ llvm::Expected<std::vector<std::pair<std::string, llvm::json::Value>>> readSched
 }
 
 StringRef opsOf(func::FuncOp kernel) {
-  auto ops = kernel->getAttrOfType<StringAttr>("tw.ops");
+  auto ops = kernel->getAttrOfType<StringAttr>(opsAttrName);
   return ops ? ops.getValue() : "";
 }
 
 NamedKernels::NamedKernels(ModuleOp module) {
   for (auto kernel : module.getOps<func::FuncOp>())
-    if (kernel->hasAttr("tw.schedule"))
+    if (kernel->hasAttr(scheduleAttrName))
       kernels.push_back(kernel);
 }
 

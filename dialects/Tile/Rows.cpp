@@ -2,6 +2,7 @@
 #include "dialects/Tile/Rows.h"
 #include "dialects/Tile/Tile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "tilewright/AttributeNames.h"
 
 using namespace mlir;
 
@@ -26,7 +27,7 @@ bool isContractionRoot(Operation *op) {
 }
 
 std::string describe(Operation *op) {
-  if (auto name = op->getAttrOfType<StringAttr>("tw.op"))
+  if (auto name = op->getAttrOfType<StringAttr>(opAttrName))
     return name.str();
   return op->getName().stripDialect().str();
 }

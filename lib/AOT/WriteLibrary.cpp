@@ -21,6 +21,7 @@
 #include "lib/Runtime/Host/Machine.h"
 #include "lib/Runtime/Jit/Codegen.h"
 #include "lib/Runtime/Plan/Hash.h"
+#include "tilewright/AttributeNames.h"
 #include "tilewright/Library.h"
 #include "tilewright/LoadedLibrary.h"
 #include "tilewright/Target.h"
@@ -93,7 +94,7 @@ private:
     size_t number = 0;
     for (BlockArgument argument : main.getArguments())
       if (isa<RankedTensorType>(argument.getType()) && !weightOf(library.weights, number++))
-        main.removeArgAttr(argument.getArgNumber(), "tw.static");
+        main.removeArgAttr(argument.getArgNumber(), staticAttrName);
     return llvm::Error::success();
   }
 

@@ -21,6 +21,7 @@
 #include "lib/Driver/LowerStructured.h"
 #include "lib/Plan/PlanFromIR.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tilewright/AttributeNames.h"
 #include <new>
 #include <numeric>
 
@@ -189,7 +190,7 @@ llvm::Expected<std::vector<WatchedResult>> describeResults(ModuleOp module, func
         arguments.push_back(tile::exprOf(operand));
     SmallVector<AffineExpr> reductions;
     kernel.walk([&](Operation *op) { llvm::append_range(reductions, reducedSizes(op)); });
-    auto ops = call->getAttrOfType<StringAttr>("tw.ops");
+    auto ops = call->getAttrOfType<StringAttr>(opsAttrName);
     for (Value value : call.getResults()) {
       WatchedResult result;
       result.kernel =

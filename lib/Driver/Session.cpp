@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"
+#include "tilewright/AttributeNames.h"
 #include "tilewright/BudgetError.h"
 #include "tilewright/Compiler.h"
 #include "tilewright/ForkMutex.h"
@@ -286,7 +287,7 @@ llvm::Expected<std::shared_ptr<Program>> Session::compileHere(ModuleOp module, c
       return std::move(failed);
     if (stage.name == "structured") {
       for (auto function : module.getOps<func::FuncOp>())
-        report.distinctKernels += function->hasAttr("tw.kernel");
+        report.distinctKernels += function->hasAttr(kernelAttrName);
       module.lookupSymbol<func::FuncOp>("main").walk([&](func::CallOp) { ++report.kernels; });
       if (!options.check.empty()) {
         llvm::Expected<std::shared_ptr<Program>> program = compileChecked(module, *target, options);

@@ -4,6 +4,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "tilewright/AttributeNames.h"
 #include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
@@ -14,7 +15,7 @@ namespace tilewright::structured {
 static bool follows(Value value, SmallVectorImpl<Value> &waiting) {
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
-    return function && function.getArgAttr(argument.getArgNumber(), "tw.static");
+    return function && function.getArgAttr(argument.getArgNumber(), staticAttrName);
   }
   Operation *op = value.getDefiningOp();
   if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op)) {

@@ -23,6 +23,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Pass/Pass.h"
+#include "tilewright/AttributeNames.h"
 #include "tilewright/Passes.h"
 #include "tilewright/StageContract.h"
 
@@ -182,7 +183,7 @@ struct InlineElementwise : impl::InlineElementwiseBase<InlineElementwise> {
             Operation *copy = rewriter.clone(*producer);
             rewriter.modifyOpInPlace(consumer, [&] { operand->set(copy->getResult(0)); });
           }
-          Attribute consumerName = consumer->getAttr("tw.op"), producerName = producer->getAttr("tw.op");
+          Attribute consumerName = consumer->getAttr(opAttrName), producerName = producer->getAttr(opAttrName);
           Operation *oldProducer = operand->get().getDefiningOp();
           FailureOr<linalg::ElementwiseOpFusionResult> fused = linalg::fuseElementwiseOps(rewriter, operand);
           if (failed(fused))
@@ -207,7 +208,7 @@ struct InlineElementwise : impl::InlineElementwiseBase<InlineElementwise> {
             std::string name = cast<StringAttr>(consumerName).str();
             if (producerName)
               name = cast<StringAttr>(producerName).str() + "+" + name;
-            merged->setAttr("tw.op", rewriter.getStringAttr(name));
+            merged->setAttr(opAttrName, rewriter.getStringAttr(name));
           }
           rewriter.eraseOp(consumer);
           if (oldProducer->use_empty() && llvm::find(work, oldProducer) == work.end())

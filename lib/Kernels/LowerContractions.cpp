@@ -17,6 +17,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Kernels/LowerRows.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "tilewright/AttributeNames.h"
 #include "llvm/ADT/SmallBitVector.h"
 
 using namespace mlir;
@@ -149,7 +150,7 @@ LogicalResult lowerContraction(Lowering &l, graph::MatmulOp op) {
   Read rhs = contractOperand(l, op.getRhs(), rhsMap, needed);
 
   Type accumulator = accumulatorType(type.getElementType());
-  SmallVector<NamedAttribute> attributes{{l.builder.getStringAttr("tw.op"), l.builder.getStringAttr(l.name)}};
+  SmallVector<NamedAttribute> attributes{{l.builder.getStringAttr(opAttrName), l.builder.getStringAttr(l.name)}};
   if (type.getElementType().isUnsignedInteger())
     attributes.emplace_back(l.builder.getStringAttr("cast"),
                             linalg::TypeFnAttr::get(l.context(), linalg::TypeFn::cast_unsigned));

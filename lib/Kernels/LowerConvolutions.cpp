@@ -18,6 +18,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Kernels/LowerConvolutions.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "tilewright/AttributeNames.h"
 
 using namespace mlir;
 
@@ -55,7 +56,7 @@ Value Convolution::planeConvolution(Value input, Value weight, ArrayRef<AffineEx
   Value init = l.filled(sizes, zero(accumulator));
   auto named = linalg::Conv2DNhwcHwcfOp::create(l.builder, l.loc, init.getType(), ValueRange{input, weight}, init,
                                                 l.builder.getI64TensorAttr(steps), l.builder.getI64TensorAttr(gaps));
-  named->setAttr("tw.op", l.builder.getStringAttr(l.name));
+  named->setAttr(opAttrName, l.builder.getStringAttr(l.name));
   return named.getResult(0);
 }
 

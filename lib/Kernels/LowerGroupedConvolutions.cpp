@@ -17,6 +17,7 @@
 #include "dialects/Tile/Tile.h"
 #include "lib/Kernels/LowerConvolutions.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "tilewright/AttributeNames.h"
 
 using namespace mlir;
 
@@ -35,7 +36,7 @@ Value Convolution::groupedConvolution(Value input, Value weight, ArrayRef<Affine
   Value init = l.empty(sizes, accumulator);
   auto made = tile::GroupedConvolutionOp::create(l.builder, l.loc, TypeRange{init.getType()}, ValueRange{input, weight},
                                                  ValueRange(), ValueRange{init}, steps, gaps, before);
-  made->setAttr("tw.op", l.builder.getStringAttr(l.name));
+  made->setAttr(opAttrName, l.builder.getStringAttr(l.name));
   return made->getResult(0);
 }
 

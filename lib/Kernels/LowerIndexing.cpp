@@ -161,7 +161,7 @@ void finishScatter(Lowering &l, Operation *op, Value source, ArrayRef<AffineExpr
                                          l.builder.getAffineMapArrayAttr(indexMaps), destMap,
                                          static_cast<tile::ScatterKind>(kind));
   if (op->hasAttr(graph::fromStartAttrName))
-    scatter->setAttr("tw.from_start", l.builder.getUnitAttr());
+    scatter->setAttr(fromStartAttrName, l.builder.getUnitAttr());
   Value result = flips ? flipped(l, scatter.getResult(0), sizes) : scatter.getResult(0);
   l.set(op->getResult(0), l.rounded(result, sizes, type.getElementType()));
 }

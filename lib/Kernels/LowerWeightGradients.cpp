@@ -18,6 +18,7 @@
 #include "dialects/Tile/Tile.h"
 #include "lib/Kernels/LowerConvolutions.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "tilewright/AttributeNames.h"
 
 using namespace mlir;
 
@@ -151,7 +152,7 @@ private:
     Value lhs = patches(input, images);
     lhs = l.reshaped(lhs, joined({pixels, group, taps}), joined({{k}, group, {m}}));
     Value rhs = l.reshaped(grad, grads, joined({{k}, group, {filters}}));
-    NamedAttribute name(l.builder.getStringAttr("tw.op"), l.builder.getStringAttr(l.name));
+    NamedAttribute name(l.builder.getStringAttr(opAttrName), l.builder.getStringAttr(l.name));
     if (!grouped)
       return l.reshaped(contracted(l, {lhs, true}, {rhs, true}, m, filters, k, accumulator, name), {m, filters},
                         partSizes());
@@ -255,7 +256,7 @@ private:
     auto parts = tile::DepthwiseGradientOp::create(l.builder, l.loc, TypeRange{init.getType()},
                                                    ValueRange{l.tensor(op.getInput()), l.tensor(op.getGrad())}, Value(),
                                                    ValueRange{init}, conv.stride, conv.dilation, conv.padding, lines);
-    parts->setAttr("tw.op", l.builder.getStringAttr(l.name));
+    parts->setAttr(opAttrName, l.builder.getStringAttr(l.name));
     SmallVector<utils::IteratorType> iterators(3, utils::IteratorType::parallel);
     iterators.append(2, utils::IteratorType::reduction);
     AffineMap from = l.map(5, {l.dim(3), l.dim(4), l.dim(0), l.dim(1), l.dim(2)});

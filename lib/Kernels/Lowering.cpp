@@ -3,6 +3,7 @@
 #include "dialects/Graph/Sizes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "tilewright/AttributeNames.h"
 
 using namespace mlir;
 
@@ -170,7 +171,7 @@ linalg::GenericOp Lowering::generic(ArrayRef<Read> inputs, ValueRange outputs, A
                                         : load(b, at, arguments[next++], input.elementType, input.asRounded));
     linalg::YieldOp::create(b, at, body(b, at, loaded, arguments.drop_front(next)));
   };
-  NamedAttribute attribute(builder.getStringAttr("tw.op"), builder.getStringAttr(name));
+  NamedAttribute attribute(builder.getStringAttr(opAttrName), builder.getStringAttr(name));
   return linalg::GenericOp::create(builder, loc, TypeRange(outputs), tensors, outputs, maps, iterators, build,
                                    attribute);
 }

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/Graph.h"
 #include "dialects/Tile/Sizes.h"
+#include "tilewright/AttributeNames.h"
 #include "tilewright/Passes.h"
 
 using namespace mlir;
@@ -53,7 +54,7 @@ struct MakeContiguous : impl::MakeContiguousBase<MakeContiguous> {
           builder, slice.getLoc(), TypeRange{slice.getType()}, ValueRange{slice}, ValueRange{empty},
           ArrayRef<AffineMap>{identity, identity}, loops,
           [](OpBuilder &b, Location loc, ValueRange arguments) { linalg::YieldOp::create(b, loc, arguments[0]); });
-      copy->setAttr("tw.op", builder.getStringAttr("slice"));
+      copy->setAttr(opAttrName, builder.getStringAttr("slice"));
       slice.getResult().replaceAllUsesExcept(copy.getResult(0), copy);
     }
   }

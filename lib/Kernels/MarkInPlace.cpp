@@ -23,6 +23,7 @@
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "mlir/Interfaces/TilingInterface.h"
 #include "mlir/Pass/Pass.h"
+#include "tilewright/AttributeNames.h"
 #include "tilewright/Passes.h"
 #include "tilewright/StageContract.h"
 
@@ -81,7 +82,7 @@ public:
         if (operand.getType() == returned.get().getType() && allows(operand, cast<OpResult>(returned.get())))
           over.push_back(operand.getArgNumber());
       if (!over.empty())
-        kernel.setArgAttr(first + returned.getOperandNumber(), "tw.over",
+        kernel.setArgAttr(first + returned.getOperandNumber(), overAttrName,
                           DenseI64ArrayAttr::get(kernel.getContext(), over));
     }
   }
@@ -125,7 +126,7 @@ struct MarkInPlace : impl::MarkInPlaceBase<MarkInPlace> {
     if (!wanted)
       return;
     for (auto kernel : getOperation().getOps<func::FuncOp>())
-      if (kernel->hasAttr("tw.kernel"))
+      if (kernel->hasAttr(kernelAttrName))
         OverFinder(kernel).run();
   }
 };

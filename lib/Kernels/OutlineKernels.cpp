@@ -12,6 +12,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
+#include "tilewright/AttributeNames.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/raw_ostream.h"
@@ -129,7 +130,7 @@ public:
     auto kernel = func::FuncOp::create(functionBuilder, anchor->getLoc(), name,
                                        functionBuilder.getFunctionType(TypeRange(ValueRange(operands)), resultTypes));
     kernel.setPrivate();
-    kernel->setAttr("tw.kernel", functionBuilder.getUnitAttr());
+    kernel->setAttr(kernelAttrName, functionBuilder.getUnitAttr());
     // The sizes of the arguments as expressions of the kernel's index arguments.
     llvm::DenseMap<AffineExpr, AffineExpr> symbolOf;
     for (auto [size, value] : sizeValues)
@@ -206,7 +207,7 @@ public:
     kernel.setSymName(name);
     auto [entry, isNew] = kernelByText.try_emplace(text, kernel);
     if (isNew) {
-      kernel->setAttr("tw.ops", builder.getStringAttr(ops));
+      kernel->setAttr(opsAttrName, builder.getStringAttr(ops));
       ++count;
     } else {
       noteLocations(entry->second, kernel);
@@ -214,7 +215,7 @@ public:
     }
     auto call = func::CallOp::create(builder, builder.getFusedLoc(fusedLocations), entry->second.getSymName(),
                                      resultTypes, operands);
-    call->setAttr("tw.ops", builder.getStringAttr(ops));
+    call->setAttr(opsAttrName, builder.getStringAttr(ops));
     for (auto [from, to] : llvm::zip_equal(results, call.getResults()))
       from.replaceUsesWithIf(to, [&](OpOperand &use) { return !isMember(use.getOwner()); });
     for (Operation *member : llvm::reverse(members))

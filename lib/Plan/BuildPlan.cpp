@@ -21,6 +21,7 @@
 #include "dialects/Graph/Graph.h"
 #include "dialects/Tile/Sizes.h"
 #include "dialects/Tile/Views.h"
+#include "tilewright/AttributeNames.h"
 #include "tilewright/Passes.h"
 
 using namespace mlir;
@@ -188,7 +189,7 @@ private:
     BlockArgument argument = inputArgument(input);
     auto call = source.getDefiningOp<func::CallOp>();
     llvm::SmallSetVector<Operation *, 4> readers;
-    if (!call || outputOf.contains(source) || inputOf.contains(source) || call->hasAttr("tw.once") ||
+    if (!call || outputOf.contains(source) || inputOf.contains(source) || call->hasAttr(onceAttrName) ||
         !readersOf(argument, readers))
       return;
     unsigned destination = call.getNumOperands() - call.getNumResults() + cast<OpResult>(source).getResultNumber();
@@ -198,7 +199,7 @@ private:
       if (reader != call)
         continue;
       auto kernel = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(call, call.getCalleeAttr());
-      auto over = kernel ? kernel.getArgAttrOfType<DenseI64ArrayAttr>(destination, "tw.over") : DenseI64ArrayAttr();
+      auto over = kernel ? kernel.getArgAttrOfType<DenseI64ArrayAttr>(destination, overAttrName) : DenseI64ArrayAttr();
       for (auto [position, operand] : llvm::enumerate(call.getOperands()))
         if (placeOf(operand).first == argument &&
             (behindViews(operand) != argument || !over || !llvm::is_contained(over.asArrayRef(), position)))
@@ -283,7 +284,7 @@ private:
   }
 
   LogicalResult launch(func::CallOp call) {
-    bool once = call->hasAttr("tw.once");
+    bool once = call->hasAttr(onceAttrName);
     SmallVector<AffineExpr> sizes;
     SmallVector<int64_t> operands, starts;
     unsigned results = call.getNumResults(), inputs = call.getNumOperands() - results;
@@ -325,11 +326,11 @@ private:
       auto made = plan::LaunchOp::create(builder, call.getLoc(), kernel, operands, writes,
                                          AffineMap::get(0, symbols, sizes, builder.getContext()), AffineMapAttr(),
                                          AffineMapAttr(), once, startsAttr);
-      if (Attribute ops = call->getAttr("tw.ops"))
-        made->setAttr("tw.ops", ops);
+      if (Attribute ops = call->getAttr(opsAttrName))
+        made->setAttr(opsAttrName, ops);
     };
     make(call.getCallee());
-    if (auto others = call->getAttrOfType<ArrayAttr>("tw.other_sizes"))
+    if (auto others = call->getAttrOfType<ArrayAttr>(otherSizesAttrName))
       for (auto kernel : others.getAsRange<FlatSymbolRefAttr>())
         make(kernel.getValue());
     return success();
@@ -387,16 +388,16 @@ struct FinishPlan : impl::FinishPlanBase<FinishPlan> {
         expr = expr.replaceSymbols(sizes.getResults());
         return AffineMapAttr::get(AffineMap::get(0, sizes.getNumSymbols(), expr));
       };
-      launch.setGridAttr(compose("tw.grid", 1));
-      if (auto between = kernel->getAttrOfType<DenseI64ArrayAttr>("tw.sizes_between"))
+      launch.setGridAttr(compose(gridAttrName, 1));
+      if (auto between = kernel->getAttrOfType<DenseI64ArrayAttr>(sizesBetweenAttrName))
         launch.setGridAttr(onlyBetween(launch, between[0], between[1]));
-      launch.setScratchAttr(compose("tw.scratch", 1));
-      if (kernel->hasAttr("tw.flops"))
-        launch->setAttr("tw.flops", compose("tw.flops", 0));
-      if (Attribute schedule = kernel->getAttr("tw.schedule"))
-        launch->setAttr("tw.schedule", schedule);
-      if (kernel->hasAttr("tw.checks"))
-        launch->setAttr("tw.checks", UnitAttr::get(&getContext()));
+      launch.setScratchAttr(compose(scratchAttrName, 1));
+      if (kernel->hasAttr(flopsAttrName))
+        launch->setAttr(flopsAttrName, compose(flopsAttrName, 0));
+      if (Attribute schedule = kernel->getAttr(scheduleAttrName))
+        launch->setAttr(scheduleAttrName, schedule);
+      if (kernel->hasAttr(checksAttrName))
+        launch->setAttr(checksAttrName, UnitAttr::get(&getContext()));
     });
   }
 };

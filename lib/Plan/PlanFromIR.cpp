@@ -2,6 +2,7 @@
 #include "lib/Plan/PlanFromIR.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "tilewright/AttributeNames.h"
 #include "tilewright/SourceLine.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -142,12 +143,12 @@ llvm::Expected<plan::Plan> planFromIR(plan::ProgramOp program) {
         step.sizes.push_back(exprFrom(launch.getSizes(), i));
       step.grid = exprFrom(*launch.getGrid());
       step.scratchBytes = exprFrom(*launch.getScratch());
-      step.checks = launch->hasAttr("tw.checks");
-      if (auto flops = launch->getAttrOfType<AffineMapAttr>("tw.flops"))
+      step.checks = launch->hasAttr(checksAttrName);
+      if (auto flops = launch->getAttrOfType<AffineMapAttr>(flopsAttrName))
         step.flops = exprFrom(flops.getValue());
-      if (auto schedule = launch->getAttrOfType<DictionaryAttr>("tw.schedule"))
+      if (auto schedule = launch->getAttrOfType<DictionaryAttr>(scheduleAttrName))
         step.schedule = textOf(schedule);
-      if (auto ops = launch->getAttrOfType<StringAttr>("tw.ops"))
+      if (auto ops = launch->getAttrOfType<StringAttr>(opsAttrName))
         step.label = ops.str();
       (launch.getOnce() ? out.once : out.steps).push_back(std::move(step));
     } else if (auto copy = dyn_cast<plan::CopyOp>(op)) {
@@ -186,7 +187,7 @@ std::vector<std::string> stepLines(ModuleOp module, bool onlyChecked) {
       auto launch = dyn_cast<plan::LaunchOp>(op);
       if (isa<plan::BufferOp, plan::GuardOp>(op) || (launch && launch.getOnce()))
         continue;
-      lines.push_back(op.hasAttr("tw.checks") || (launch && !onlyChecked) ? sourceLine(op.getLoc()) : "");
+      lines.push_back(op.hasAttr(checksAttrName) || (launch && !onlyChecked) ? sourceLine(op.getLoc()) : "");
     }
   return lines;
 }

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "tilewright/Explain.h"
 #include "dialects/Graph/Decisions.h"
+#include "dialects/Graph/Graph.h"
 #include "lib/Plan/PlanFromIR.h"
 #include "lib/Report/PlanRecord.h"
 #include "lib/Report/Record.h"

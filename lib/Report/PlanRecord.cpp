@@ -7,6 +7,7 @@
 #include "lib/Driver/HostArtifact.h"
 #include "lib/Plan/PlanFromIR.h"
 #include "lib/Runtime/Plan/ArenaPlanner.h"
+#include "tilewright/AttributeNames.h"
 #include "llvm/Object/ELFObjectFile.h"
 #include <algorithm>
 
@@ -17,7 +18,7 @@ namespace {
 
 /// Reads the predicted time from a launch's schedule.
 void readSchedule(plan::LaunchOp launch, KernelRecord &kernel) {
-  auto schedule = launch->getAttrOfType<DictionaryAttr>("tw.schedule");
+  auto schedule = launch->getAttrOfType<DictionaryAttr>(scheduleAttrName);
   auto time = schedule ? schedule.getAs<StringAttr>("time") : StringAttr();
   if (!time)
     return;
@@ -98,7 +99,7 @@ PlanRecord recordPlan(ModuleOp module, const plan::Plan &plan, llvm::ArrayRef<in
       StepRecord step;
       if (auto launch = dyn_cast<plan::LaunchOp>(op))
         step.kernel = launch.getKernel().str();
-      if (auto operations = op.getAttrOfType<StringAttr>("tw.ops"))
+      if (auto operations = op.getAttrOfType<StringAttr>(opsAttrName))
         step.operations = operations.str();
       step.set = origins.setOf(op.getLoc());
       (once ? record.once : record.steps).push_back(std::move(step));

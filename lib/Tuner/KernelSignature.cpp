@@ -8,6 +8,7 @@
 #include "lib/Tuner/Digest.h"
 #include "lib/Tuner/Epochs.h"
 #include "mlir/IR/OpImplementation.h"
+#include "tilewright/AttributeNames.h"
 
 using namespace mlir;
 
@@ -16,8 +17,8 @@ namespace tilewright::tuner {
 KernelSignature signatureOf(func::FuncOp kernel) {
   // Clone the kernel to remove descriptive attributes; the cost is small compared with printing the body.
   OwningOpRef<func::FuncOp> copy = kernel.clone();
-  for (StringRef name : {"tw.schedule", "tw.space", "tw.wide_space", "tw.predicted", "tw.ops", "tw.flops",
-                         "tw.signature", "tw.family", "tw.sizes_of_family", "tw.epoch", "tw.why_default"})
+  for (StringRef name : {scheduleAttrName, spaceAttrName, wideSpaceAttrName, predictedAttrName, opsAttrName,
+                         flopsAttrName, signatureAttrName, familyAttrName, sizesOfFamilyAttrName, epochAttrName})
     (*copy)->removeAttr(name);
   copy->setName("kernel");
   std::string text;

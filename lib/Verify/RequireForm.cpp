@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "tilewright/AttributeNames.h"
 #include "tilewright/StageContract.h"
 
 using namespace mlir;
@@ -73,7 +74,7 @@ LogicalResult requireForm(Operation *root, IRForm form, StringRef pass) {
   if (auto function = dyn_cast<func::FuncOp>(root))
     return check(function);
   for (Operation &op : root->getRegion(0).front())
-    if (auto function = dyn_cast<func::FuncOp>(op); function && (form != IRForm::Buffers || op.hasAttr("tw.kernel")))
+    if (auto function = dyn_cast<func::FuncOp>(op); function && (form != IRForm::Buffers || op.hasAttr(kernelAttrName)))
       if (failed(check(function)))
         return failure();
   return success();

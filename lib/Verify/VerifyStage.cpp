@@ -21,6 +21,7 @@
 #include "lib/Verify/StageDialects.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/SymbolTable.h"
+#include "tilewright/AttributeNames.h"
 #include "tilewright/Passes.h"
 #include "tilewright/StageContract.h"
 #include "llvm/ADT/StringExtras.h"
@@ -97,9 +98,9 @@ private:
     SymbolTableCollection symbols;
     WalkResult result = getOperation()->walk([&](func::CallOp call) {
       auto callee = symbols.lookupNearestSymbolFrom<func::FuncOp>(call, call.getCalleeAttr());
-      if (!callee || !callee->hasAttr("tw.kernel"))
+      if (!callee || !callee->hasAttr(kernelAttrName))
         call.emitOpError() << "calls @" << call.getCallee() << ", which is not a kernel";
-      else if (call->getParentOfType<func::FuncOp>()->hasAttr("tw.kernel"))
+      else if (call->getParentOfType<func::FuncOp>()->hasAttr(kernelAttrName))
         call.emitOpError() << "is in a kernel, and kernels call nothing";
       else
         return WalkResult::advance();

@@ -25,7 +25,7 @@ FORK = {"tilewright/ForkGeneration.h", "tilewright/ForkMutex.h"}  # locks that a
 MEMORY = {"tilewright/CallersMemory.h", "tilewright/OutputMemory.h"}  # memory of callers, for the runtime
 RUN_ERROR = {"tilewright/RunError.h"}  # why a call failed, from the runtime to its callers
 TEXTS = {"tilewright/JsonText.h", "tilewright/NumberText.h"}  # numbers as text, in every locale
-IR = {"tilewright/ElementTypes.h", "tilewright/SourceLine.h"}  # facts of types and locations that every stage reads
+IR = {"tilewright/AttributeNames.h", "tilewright/ElementTypes.h", "tilewright/SourceLine.h"}  # facts of the IR that every stage reads
 RATES = {"tilewright/MachineRates.h"}  # plain numbers: the runtime measures them, the cost model reads them
 SPACES = {"tilewright/ScheduleSpace.h", "tilewright/SpaceText.h"}
 PTX = {"tilewright/PtxChecker.h", "tilewright/PtxTensorMap.h"}
@@ -38,9 +38,9 @@ BUILDER = {"tilewright/GraphBuilder.h", "tilewright/DynamicSizes.h"}
 # rules above do not explain an entry.
 LIBRARIES = {
     "dialects/Graph": {*IR},
-    "dialects/Tile": {*TEXTS},
+    "dialects/Tile": {*IR, *TEXTS},
     "dialects/Plan": set(),
-    "dialects/HLS": set(),
+    "dialects/HLS": {*IR},
     "include": {"dialects", "tilewright"},
     "lib/Import/Builder": {"dialects/Graph", *BUILDER},
     "lib/Import/ATen": {"dialects/Graph", "lib/Import/Builder", *BUILDER},
@@ -61,8 +61,8 @@ LIBRARIES = {
     # A pass applies measured schedules, which are in the tuner's records.
     "lib/Codegen/Common": {"dialects/Plan", "dialects/Tile", "lib/Tuner", *PASSES, *FORK, *SCALARS, *SPACES, *IR},
     "lib/Codegen/CPU": {"dialects/Plan", "dialects/Tile", "lib/Codegen/Common", "tilewright"},
-    "lib/Codegen/CPU/Schedule": {"dialects/Tile", *DECISIONS, *PASSES, *RATES, *SPACES, *TEXTS},
-    "lib/Codegen/CPU/Vectorize": {"dialects/Plan", "dialects/Tile", *DECISIONS, *PASSES},
+    "lib/Codegen/CPU/Schedule": {"dialects/Tile", *DECISIONS, *PASSES, *RATES, *SPACES, *TEXTS, *IR},
+    "lib/Codegen/CPU/Vectorize": {"dialects/Plan", "dialects/Tile", *DECISIONS, *PASSES, *IR},
     "lib/Codegen/CPU/MicroKernels": {"dialects/Plan", "dialects/Tile", *PASSES},
     "lib/Codegen/GPU": {"dialects/Plan", "dialects/Tile", *IR, *PASSES, *SPACES},
     "lib/Codegen/NVPTX": {"dialects/Plan", "dialects/Tile", "lib/Codegen/Common", "lib/Codegen/GPU", "tilewright"},

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "Design.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tilewright/AttributeNames.h"
 #include "tilewright/JsonText.h"
 #include "tilewright/NumberText.h"
 #include "llvm/ADT/STLExtras.h"
@@ -30,11 +31,6 @@ namespace {
 
 /// The report at the top of a design has its maker and its list of files, which a later run may replace.
 constexpr llvm::StringLiteral mark = "report.json", filesKey = "files";
-
-/// Attributes of the dialect tw_hls: the elements of a weight; the tensors that have become part of the design; the
-/// elements of ports that the model does not have.
-constexpr llvm::StringLiteral valueAttrName = "tw_hls.value", embeddedAttrName = "tw_hls.embedded",
-                              arrangedAttrName = "tw_hls.arranged";
 
 /// Prefix of the folder into which a design is written until it is complete.
 constexpr llvm::StringLiteral aside = ".tilewright-design";
@@ -195,7 +191,7 @@ void attachWeights(ModelFile &model) {
     if (!elements || !type.hasStaticShape() || type.getElementTypeBitWidth() % 8 != 0 || type.getNumElements() == 0)
       continue;
     const size_t bytes = type.getNumElements() * type.getElementTypeBitWidth() / 8;
-    main.setArgAttr(argument.getArgNumber(), valueAttrName,
+    main.setArgAttr(argument.getArgNumber(), hls::valueAttrName,
                     DenseElementsAttr::getFromRawBuffer(type, llvm::ArrayRef<char>(elements, bytes)));
   }
 }
@@ -253,8 +249,8 @@ llvm::Error writeDesign(Session &session, ModelFile &model, const ModelFile &flo
   llvm::Expected<std::vector<DesignFile>> files = target.files(module, options);
   if (!files)
     return files.takeError();
-  auto embedded = module->getAttrOfType<DenseI64ArrayAttr>(embeddedAttrName);
-  auto arranged = module->getAttrOfType<ArrayAttr>(arrangedAttrName);
+  auto embedded = module->getAttrOfType<DenseI64ArrayAttr>(hls::embeddedAttrName);
+  auto arranged = module->getAttrOfType<ArrayAttr>(hls::arrangedAttrName);
   llvm::Expected<DesignData> data =
       makeDesignData(model, *original, floats, embedded ? embedded.asArrayRef() : llvm::ArrayRef<int64_t>(),
                      arranged ? arranged.getValue() : llvm::ArrayRef<Attribute>());

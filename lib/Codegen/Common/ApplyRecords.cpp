@@ -26,6 +26,7 @@
 #include "lib/Tuner/Records.h"
 #include "lib/Tuner/SizeClasses.h"
 #include "mlir/IR/SymbolTable.h"
+#include "tilewright/AttributeNames.h"
 #include "tilewright/ForkMutex.h"
 #include "tilewright/Passes.h"
 #include "tilewright/ScheduleSpace.h"
@@ -47,17 +48,17 @@ struct ApplyRecords : impl::ApplyRecordsBase<ApplyRecords> {
     RecordStore store(records);
     SmallVector<RecordKey> missed;
     for (auto kernel : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
-      auto schedule = kernel->getAttrOfType<DictionaryAttr>("tw.schedule");
-      if (!kernel->hasAttr("tw.kernel") || !schedule)
+      auto schedule = kernel->getAttrOfType<DictionaryAttr>(scheduleAttrName);
+      if (!kernel->hasAttr(kernelAttrName) || !schedule)
         continue;
       KernelSignature signature = signatureOf(kernel);
       const std::string epoch = epochOf(target, kernel);
       if (stamp) {
         Builder builder(&getContext());
-        kernel->setAttr("tw.signature", builder.getStringAttr(signature.exact));
-        kernel->setAttr("tw.family", builder.getStringAttr(signature.family));
-        kernel->setAttr("tw.sizes_of_family", builder.getDenseI64ArrayAttr(signature.sizes));
-        kernel->setAttr("tw.epoch", builder.getStringAttr(epoch));
+        kernel->setAttr(signatureAttrName, builder.getStringAttr(signature.exact));
+        kernel->setAttr(familyAttrName, builder.getStringAttr(signature.family));
+        kernel->setAttr(sizesOfFamilyAttrName, builder.getDenseI64ArrayAttr(signature.sizes));
+        kernel->setAttr(epochAttrName, builder.getStringAttr(epoch));
       }
       if (records.empty() || !schedule.contains("tiles"))
         continue;
@@ -81,9 +82,9 @@ struct ApplyRecords : impl::ApplyRecordsBase<ApplyRecords> {
         else
           parts.push_back({least, most, *own});
       }
-      if (!any && strict && kernel->hasAttr("tw.space"))
+      if (!any && strict && kernel->hasAttr(spaceAttrName))
         return refuse(kernel, {signature.exact, target, machine, epoch}, why);
-      kernel->setAttr("tw.schedule", parts.back().schedule);
+      kernel->setAttr(scheduleAttrName, parts.back().schedule);
       if (parts.size() > 1)
         split(kernel, parts);
     }
@@ -91,7 +92,7 @@ struct ApplyRecords : impl::ApplyRecordsBase<ApplyRecords> {
     // `strict` needs the spaces; remove them unless they were requested.
     if (!stamp)
       for (auto kernel : getOperation().getOps<func::FuncOp>())
-        for (StringRef name : {"tw.space", "tw.wide_space", "tw.predicted"})
+        for (StringRef name : {spaceAttrName, wideSpaceAttrName, predictedAttrName})
           kernel->removeAttr(name);
   }
 
@@ -159,7 +160,7 @@ private:
   }
 
   void refuse(func::FuncOp kernel, const RecordKey &key, StringRef why) {
-    auto ops = kernel->getAttrOfType<StringAttr>("tw.ops");
+    auto ops = kernel->getAttrOfType<StringAttr>(opsAttrName);
     kernel.emitError("no tuning record for kernel ")
         << kernel.getName() << " (" << (ops ? ops.getValue() : "?") << ", key " << key.hash().substr(0, 12) << ") in '"
         << records << "': " << why
@@ -174,8 +175,8 @@ private:
     auto mark = [&](func::FuncOp of, const Part &part) {
       NamedAttrList schedule(part.schedule);
       schedule.set("sizes", builder.getStringAttr(SizeClass{part.least, part.most, 0}.text()));
-      of->setAttr("tw.schedule", schedule.getDictionary(&getContext()));
-      of->setAttr("tw.sizes_between",
+      of->setAttr(scheduleAttrName, schedule.getDictionary(&getContext()));
+      of->setAttr(sizesBetweenAttrName,
                   builder.getDenseI64ArrayAttr({part.least, part.most == INT64_MAX ? -1 : part.most}));
     };
     SmallVector<Attribute> others;
@@ -188,7 +189,7 @@ private:
     mark(kernel, parts.back());
     getOperation().walk([&](func::CallOp call) {
       if (call.getCallee() == kernel.getName())
-        call->setAttr("tw.other_sizes", builder.getArrayAttr(others));
+        call->setAttr(otherSizesAttrName, builder.getArrayAttr(others));
     });
   }
 

@@ -24,6 +24,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/Passes.h"
+#include "tilewright/AttributeNames.h"
 #include "tilewright/Passes.h"
 
 using namespace mlir;
@@ -228,7 +229,7 @@ struct BufferizeKernels : impl::BufferizeKernelsBase<BufferizeKernels> {
     ModuleOp module = getOperation();
     SmallVector<func::FuncOp> kernels;
     for (auto function : module.getOps<func::FuncOp>())
-      if (function->hasAttr("tw.kernel"))
+      if (function->hasAttr(kernelAttrName))
         kernels.push_back(function);
     bufferization::OneShotBufferizationOptions options;
     options.setFunctionBoundaryTypeConversion(bufferization::LayoutMapOption::IdentityLayoutMap);

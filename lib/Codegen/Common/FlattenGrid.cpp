@@ -14,6 +14,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/Sizes.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "tilewright/AttributeNames.h"
 #include "tilewright/Passes.h"
 #include "tilewright/StageContract.h"
 
@@ -30,7 +31,7 @@ struct FlattenGrid : impl::FlattenGridBase<FlattenGrid> {
     if (failed(requireForm(getOperation(), IRForm::Buffers, getArgument())))
       return signalPassFailure();
     func::FuncOp kernel = getOperation();
-    if (!kernel->hasAttr("tw.kernel") || kernel->hasAttr("tw.grid"))
+    if (!kernel->hasAttr(kernelAttrName) || kernel->hasAttr(gridAttrName))
       return;
     Location loc = kernel.getLoc();
     Block &body = kernel.getBody().front();
@@ -61,7 +62,7 @@ struct FlattenGrid : impl::FlattenGridBase<FlattenGrid> {
       if (failed(kernel.insertArgument(position + i, builder.getIndexType(), {}, loc)))
         return signalPassFailure();
     Value begin = kernel.getArgument(position), end = kernel.getArgument(position + 1);
-    kernel->setAttr("tw.grid", AffineMapAttr::get(AffineMap::get(0, symbols.size(), grid)));
+    kernel->setAttr(gridAttrName, AffineMapAttr::get(AffineMap::get(0, symbols.size(), grid)));
     if (foralls.empty())
       return;
     scf::ForallOp forall = foralls.front();

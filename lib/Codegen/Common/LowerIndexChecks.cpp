@@ -17,6 +17,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/Tile.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "tilewright/AttributeNames.h"
 #include "tilewright/Passes.h"
 
 using namespace mlir;
@@ -125,7 +126,7 @@ struct LowerIndexChecks : impl::LowerIndexChecksBase<LowerIndexChecks> {
     });
     if (ops.empty())
       return;
-    PlaceExpander expander(function, function->hasAttr("tw.checks"));
+    PlaceExpander expander(function, function->hasAttr(checksAttrName));
     for (Operation *op : ops)
       if (auto place = dyn_cast<tile::PlaceOp>(op))
         expander.expand(place);

@@ -16,6 +16,7 @@
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "tilewright/AttributeNames.h"
 #include "tilewright/Passes.h"
 #include "tilewright/StageContract.h"
 
@@ -134,7 +135,7 @@ struct LowerKernelABI : impl::LowerKernelABIBase<LowerKernelABI> {
     if (failed(requireForm(getOperation(), IRForm::Buffers, getArgument())))
       return signalPassFailure();
     for (auto kernel : getOperation().getOps<func::FuncOp>())
-      if (kernel->hasAttr("tw.kernel")) {
+      if (kernel->hasAttr(kernelAttrName)) {
         if (!hasGridAndScratch(kernel)) {
           kernel.emitError("--tw-host-lower-kernel-abi takes kernels whose last arguments are begin, end and scratch, "
                            "which --tw-flatten-grid and --tw-place-scratch give them");

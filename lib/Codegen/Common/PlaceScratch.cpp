@@ -16,6 +16,7 @@
 #include "dialects/Tile/Tile.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Interfaces/ValueBoundsOpInterface.h"
+#include "tilewright/AttributeNames.h"
 #include "tilewright/Passes.h"
 #include "tilewright/StageContract.h"
 
@@ -61,7 +62,7 @@ struct PlaceScratch : impl::PlaceScratchBase<PlaceScratch> {
     if (failed(requireForm(getOperation(), IRForm::Buffers, getArgument())))
       return signalPassFailure();
     func::FuncOp kernel = getOperation();
-    if (!kernel->hasAttr("tw.kernel") || kernel->hasAttr("tw.scratch"))
+    if (!kernel->hasAttr(kernelAttrName) || kernel->hasAttr(scratchAttrName))
       return;
     OpBuilder builder(kernel.getContext());
     Location loc = kernel.getLoc();
@@ -85,7 +86,7 @@ struct PlaceScratch : impl::PlaceScratchBase<PlaceScratch> {
                       })
                       .wasInterrupted();
     if (checks)
-      kernel->setAttr("tw.checks", builder.getUnitAttr());
+      kernel->setAttr(checksAttrName, builder.getUnitAttr());
     AffineExpr offset = builder.getAffineConstantExpr(checks ? 64 : 0);
     SmallVector<memref::AllocOp> allocs;
     kernel.walk([&](memref::AllocOp alloc) { allocs.push_back(alloc); });
@@ -112,7 +113,7 @@ struct PlaceScratch : impl::PlaceScratchBase<PlaceScratch> {
       alloc.erase();
       offset = offset + bytes.ceilDiv(64) * 64;
     }
-    kernel->setAttr("tw.scratch", AffineMapAttr::get(AffineMap::get(0, symbols.size(), offset)));
+    kernel->setAttr(scratchAttrName, AffineMapAttr::get(AffineMap::get(0, symbols.size(), offset)));
   }
 };
 } // namespace

@@ -14,6 +14,7 @@
 #include "lib/Codegen/GPU/Elements.h"
 #include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "tilewright/AttributeNames.h"
 
 using namespace mlir;
 
@@ -82,7 +83,7 @@ Value Elements::meets(tile::ScatterOp scatter, ArrayRef<Value> loops, ArrayRef<V
     AffineExpr expr = scatter.getDestMap().getResult(dim);
     Value place = affine::expandAffineExpr(builder, loc, expr, loops, indices);
     if (isa<AffineSymbolExpr>(expr))
-      place = placeOrNone(place, size(scatter.getOutputs()[0], dim), !scatter->hasAttr("tw.from_start"));
+      place = placeOrNone(place, size(scatter.getOutputs()[0], dim), !scatter->hasAttr(fromStartAttrName));
     here = both(builder, loc, here, arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, place, at[dim]));
   }
   return here;

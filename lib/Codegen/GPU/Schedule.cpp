@@ -1,12 +1,11 @@
 //===- Schedule.cpp - how a kernel is mapped to a grid, as data ------------------------===//
 #include "lib/Codegen/GPU/Schedule.h"
 #include "mlir/IR/BuiltinAttributes.h"
+#include "tilewright/AttributeNames.h"
 
 using namespace mlir;
 
 namespace tilewright::cuda {
-
-static constexpr llvm::StringLiteral attrName = "tw.schedule";
 
 static StringRef nameOf(Schedule::Kind kind) {
   switch (kind) {
@@ -62,7 +61,7 @@ void setSchedule(func::FuncOp kernel, const Schedule &schedule) {
     parts.append("cluster", builder.getI64IntegerAttr(schedule.cluster));
   if (schedule.turned)
     parts.append("turned", builder.getUnitAttr());
-  kernel->setAttr(attrName, parts.getDictionary(kernel.getContext()));
+  kernel->setAttr(scheduleAttrName, parts.getDictionary(kernel.getContext()));
 }
 
 /// Returns true if the rows of every result are multiples of `vector`.
@@ -75,7 +74,7 @@ static bool inVectors(func::FuncOp kernel, int64_t vector) {
 }
 
 std::optional<Schedule> getSchedule(func::FuncOp kernel) {
-  auto parts = kernel->getAttrOfType<DictionaryAttr>(attrName);
+  auto parts = kernel->getAttrOfType<DictionaryAttr>(scheduleAttrName);
   auto kind = parts ? parts.getAs<StringAttr>("kind") : StringAttr();
   Schedule schedule;
   auto number = [&](StringRef name, int64_t &into) {

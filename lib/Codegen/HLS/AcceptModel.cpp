@@ -14,6 +14,7 @@
 #include "dialects/HLS/HLS.h"
 #include "lib/Codegen/HLS/Cpp.h"
 #include "lib/Codegen/HLS/Names.h"
+#include "tilewright/AttributeNames.h"
 #include "tilewright/Passes.h"
 #include "tilewright/SourceLine.h"
 #include "tilewright/StageContract.h"
@@ -57,9 +58,9 @@ struct HlsAcceptModel : impl::HlsAcceptModelBase<HlsAcceptModel> {
       return;
     std::string problems = symbolsOf(main) + operationsWithoutForm();
     for (unsigned index = 0; index < main.getNumResults(); ++index)
-      if (main.getResultAttr(index, "tw.into"))
+      if (main.getResultAttr(index, intoAttrName))
         problems += "\n  the model writes argument or buffer number " +
-                    std::to_string(main.getResultAttrOfType<IntegerAttr>(index, "tw.into").getInt()) +
+                    std::to_string(main.getResultAttrOfType<IntegerAttr>(index, intoAttrName).getInt()) +
                     " in place: export it in inference mode (model.eval())";
     if (!problems.empty()) {
       emitError(UnknownLoc::get(&getContext())) << "this model has no hardware form yet:" << problems;
@@ -67,9 +68,9 @@ struct HlsAcceptModel : impl::HlsAcceptModelBase<HlsAcceptModel> {
     }
     Builder builder(&getContext());
     auto inputs = describePorts(main, main.getArgumentTypes(), "input",
-                                [&](unsigned index) { return main.getArgAttrOfType<StringAttr>(index, "tw.name"); });
+                                [&](unsigned index) { return main.getArgAttrOfType<StringAttr>(index, nameAttrName); });
     auto outputs = describePorts(main, main.getResultTypes(), "output", [&](unsigned index) {
-      return main.getResultAttrOfType<StringAttr>(index, "tw.name");
+      return main.getResultAttrOfType<StringAttr>(index, nameAttrName);
     });
     getOperation()->setAttr(inputsAttrName, builder.getArrayAttr(inputs));
     getOperation()->setAttr(outputsAttrName, builder.getArrayAttr(outputs));
@@ -80,7 +81,7 @@ private:
     std::string text;
     for (BlockArgument argument : main.getArguments())
       if (isa<IndexType>(argument.getType())) {
-        auto name = main.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "tw.symbol");
+        auto name = main.getArgAttrOfType<StringAttr>(argument.getArgNumber(), symbolAttrName);
         text += "\n  the size " + (name ? "'" + name.str() + "'" : "s" + std::to_string(argument.getArgNumber())) +
                 " is not fixed, and hardware has one size: export the model without dynamic_shapes";
       }

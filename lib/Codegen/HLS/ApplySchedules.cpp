@@ -38,7 +38,7 @@ namespace tilewright::hls {
 namespace {
 
 std::string opLabel(Operation *op) {
-  if (auto name = op->getAttrOfType<StringAttr>("tw.op"))
+  if (auto name = op->getAttrOfType<StringAttr>(opAttrName))
     return kernelName(name.getValue());
   return op->getName().stripDialect().str();
 }
@@ -257,7 +257,7 @@ struct HlsApplySchedules : impl::HlsApplySchedulesBase<HlsApplySchedules> {
         op = linalg::GenericOp::create(
             builder, op->getLoc(), copy.getSource(), copy.getTarget(), ArrayRef<AffineMap>{map, map}, kinds,
             [](OpBuilder &b, Location at, ValueRange in) { linalg::YieldOp::create(b, at, in[0]); });
-        op->setAttr("tw.op", builder.getStringAttr("copy"));
+        op->setAttr(opAttrName, builder.getStringAttr("copy"));
         copy.erase();
       }
       NestBuilder(cast<linalg::LinalgOp>(op), labels).build();

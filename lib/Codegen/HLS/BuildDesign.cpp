@@ -20,6 +20,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/HLS/HLS.h"
+#include "dialects/Tile/Sizes.h"
 #include "lib/Codegen/HLS/Banks.h"
 #include "lib/Codegen/HLS/DataMovers.h"
 #include "lib/Codegen/HLS/Names.h"
@@ -27,6 +28,7 @@
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
+#include "tilewright/AttributeNames.h"
 #include "tilewright/Passes.h"
 #include "tilewright/StageContract.h"
 #include "llvm/ADT/MapVector.h"
@@ -201,7 +203,7 @@ private:
       auto kernel = module.lookupSymbol<func::FuncOp>(launch.getKernel());
       auto [entry, isNew] = names.try_emplace(launch.getKernel());
       if (isNew) {
-        auto operations = kernel->getAttrOfType<StringAttr>("tw.ops");
+        auto operations = kernel->getAttrOfType<StringAttr>(opsAttrName);
         entry->second = symbols.take(kernelName(operations ? operations.getValue() : ""));
       }
       launch.setKernel(entry->second);
@@ -211,7 +213,7 @@ private:
       auto function = cast<func::FuncOp>(kernel);
       function.setName(name);
       for (unsigned argument = 0; argument < function.getNumArguments(); ++argument)
-        function.removeArgAttr(argument, "tw.sizes");
+        function.removeArgAttr(argument, tile::sizesAttrName);
     }
   }
 

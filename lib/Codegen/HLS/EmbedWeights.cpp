@@ -22,6 +22,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "tilewright/AttributeNames.h"
 #include "tilewright/Passes.h"
 #include "tilewright/StageContract.h"
 
@@ -154,7 +155,7 @@ private:
       if (!value)
         continue;
       Location loc = argument.getLoc();
-      if (auto name = main.getArgAttrOfType<StringAttr>(index, "tw.name"))
+      if (auto name = main.getArgAttrOfType<StringAttr>(index, nameAttrName))
         loc = NameLoc::get(name);
       auto constant = arith::ConstantOp::create(builder, loc, cast<TypedAttr>(value));
       argument.replaceAllUsesWith(constant.getResult());
@@ -199,7 +200,7 @@ private:
       auto name = dyn_cast<NameLoc>(constant.getLoc());
       SmallVector<NamedAttribute> attributes;
       if (name)
-        attributes.push_back(builder.getNamedAttr("tw.name", name.getName()));
+        attributes.push_back(builder.getNamedAttr(nameAttrName, name.getName()));
       const unsigned number = main.getNumArguments();
       (void)main.insertArgument(number, constant.getType(), builder.getDictionaryAttr(attributes), constant.getLoc());
       constant.replaceAllUsesWith(Value(main.getArgument(number)));

@@ -8,6 +8,7 @@
 #include "lib/Codegen/HLS/PrintFunction.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "tilewright/AttributeNames.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -151,7 +152,7 @@ llvm::Expected<std::string> printKernels(func::FuncOp top) {
   std::string body;
   llvm::raw_string_ostream out(body);
   for (func::FuncOp function : taskFunctions(top)) {
-    if (auto operations = function->getAttrOfType<StringAttr>("tw.ops"))
+    if (auto operations = function->getAttrOfType<StringAttr>(opsAttrName))
       out << "// " << operations.getValue() << "\n";
     FunctionPrinter(function, out, problems).print();
     out << "\n";

@@ -22,6 +22,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/IRMapping.h"
+#include "tilewright/AttributeNames.h"
 #include "tilewright/Passes.h"
 #include "tilewright/StageContract.h"
 #include "llvm/ADT/MapVector.h"
@@ -151,8 +152,8 @@ private:
     auto made = func::FuncOp::create(builder, nest->getLoc(), name, builder.getFunctionType(types, {}));
     made->setDiscardableAttrs(kernel->getDiscardableAttrDictionary());
     made.setPrivate();
-    if (auto op = nest->getAttr("tw.op"))
-      made->setAttr("tw.ops", op);
+    if (auto op = nest->getAttr(opAttrName))
+      made->setAttr(opsAttrName, op);
     Block *entry = made.addEntryBlock();
     IRMapping mapping;
     SmallVector<int64_t> buffers;
@@ -174,8 +175,8 @@ private:
     started.setKernel(name);
     started.setBuffers(buffers);
     started.setWrites(maskOf(stage.reads.size(), arrays.size()));
-    if (auto op = nest->getAttr("tw.op"))
-      started->setAttr("tw.ops", op);
+    if (auto op = nest->getAttr(opAttrName))
+      started->setAttr(opsAttrName, op);
   }
 
   plan::ProgramOp program;

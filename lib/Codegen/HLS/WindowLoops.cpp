@@ -20,6 +20,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "tilewright/AttributeNames.h"
 #include "tilewright/Passes.h"
 #include "tilewright/StageContract.h"
 
@@ -94,8 +95,8 @@ public:
           Value product = combined(arith::MulIOp(), arith::MulFOp(), widened(values[0]), widened(values[1]));
           linalg::YieldOp::create(in, at, combined(arith::AddIOp(), arith::AddFOp(), values[2], product));
         });
-    if (Attribute name = op->getAttr("tw.op"))
-      made->setAttr("tw.op", name);
+    if (Attribute name = op->getAttr(opAttrName))
+      made->setAttr(opAttrName, name);
     Value whole = made.getResult(0);
     if (manyFilters)
       whole = tensor::CollapseShapeOp::create(b, loc, result, whole, reassociation(4, 3));

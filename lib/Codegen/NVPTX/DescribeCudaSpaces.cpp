@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/NVPTX/KernelSpace.h"
+#include "tilewright/AttributeNames.h"
 #include "tilewright/Passes.h"
 #include "tilewright/SpaceText.h"
 
@@ -26,7 +27,7 @@ struct DescribeCudaSpaces : impl::DescribeCudaSpacesBase<DescribeCudaSpaces> {
 
   void runOnOperation() override {
     func::FuncOp kernel = getOperation();
-    if (!kernel->hasAttr("tw.kernel"))
+    if (!kernel->hasAttr(kernelAttrName))
       return;
     llvm::Expected<Arch> known = findArch(arch);
     if (!known) {
@@ -42,8 +43,8 @@ struct DescribeCudaSpaces : impl::DescribeCudaSpacesBase<DescribeCudaSpaces> {
     SmallVector<double> predicted;
     for (const SchedulePoint &point : found->space.points())
       predicted.push_back(found->nanosecondsOf(found->at(point)));
-    kernel->setAttr("tw.space", StringAttr::get(&getContext(), spaceToText(found->space)));
-    kernel->setAttr("tw.predicted", DenseF64ArrayAttr::get(&getContext(), predicted));
+    kernel->setAttr(spaceAttrName, StringAttr::get(&getContext(), spaceToText(found->space)));
+    kernel->setAttr(predictedAttrName, DenseF64ArrayAttr::get(&getContext(), predicted));
   }
 };
 } // namespace

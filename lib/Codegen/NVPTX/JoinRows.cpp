@@ -25,6 +25,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/SymbolTable.h"
+#include "tilewright/AttributeNames.h"
 
 using namespace mlir;
 
@@ -115,8 +116,8 @@ public:
     auto made = func::FuncOp::create(builder, product.getLoc(), (product.getName() + "_rows").str(),
                                      builder.getFunctionType(types, results));
     made.setPrivate();
-    made->setAttr("tw.kernel", builder.getUnitAttr());
-    made->setAttr("tw.ops", builder.getStringAttr(opsOf(first) + "+" + opsOf(second)));
+    made->setAttr(kernelAttrName, builder.getUnitAttr());
+    made->setAttr(opsAttrName, builder.getStringAttr(opsOf(first) + "+" + opsOf(second)));
     Block *body = made.addEntryBlock();
     IRMapping mapping;
     for (auto [number, argument] : llvm::enumerate(taken)) {
@@ -164,7 +165,7 @@ public:
       if (auto empty = destination.getDefiningOp<tensor::EmptyOp>())
         destination = builder.clone(*empty)->getResult(0);
     auto call = func::CallOp::create(builder, second.getLoc(), made, operands);
-    call->setAttr("tw.ops", made->getAttr("tw.ops"));
+    call->setAttr(opsAttrName, made->getAttr(opsAttrName));
     for (Operation *user : llvm::to_vector(first.getResult(0).getUsers()))
       if (user != second && user->isBeforeInBlock(second))
         user->moveAfter(call); // a view
@@ -184,11 +185,11 @@ private:
            llvm::all_of(user->getUsers(), [&](Operation *reader) { return second->isBeforeInBlock(reader); });
   }
   static bool isKernel(func::FuncOp function) {
-    return function && function->hasAttr("tw.kernel") && !function->hasAttr("tw.schedule") && sizesAreKnown(function) &&
-           function.getNumArguments() > function.getNumResults();
+    return function && function->hasAttr(kernelAttrName) && !function->hasAttr(scheduleAttrName) &&
+           sizesAreKnown(function) && function.getNumArguments() > function.getNumResults();
   }
   static std::string opsOf(func::CallOp call) {
-    auto ops = call->getAttrOfType<StringAttr>("tw.ops");
+    auto ops = call->getAttrOfType<StringAttr>(opsAttrName);
     return ops ? ops.getValue().str() : call.getCallee().str();
   }
 
@@ -207,7 +208,7 @@ public:
 
   void run() {
     for (auto function : llvm::to_vector(module.getOps<func::FuncOp>())) {
-      if (function->hasAttr("tw.kernel") || function.isExternal())
+      if (function->hasAttr(kernelAttrName) || function.isExternal())
         continue;
       for (auto second : llvm::to_vector(function.getOps<func::CallOp>()))
         for (Value operand : second.getOperands())

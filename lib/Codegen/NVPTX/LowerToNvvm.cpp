@@ -20,6 +20,7 @@
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "tilewright/AttributeNames.h"
 #include "tilewright/Passes.h"
 
 using namespace mlir;
@@ -94,7 +95,7 @@ LogicalResult lower(func::FuncOp kernel) {
 struct LowerToNvvm : impl::LowerToNvvmBase<LowerToNvvm> {
   void runOnOperation() override {
     for (auto kernel : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>()))
-      if (kernel->hasAttr("tw.kernel") && failed(lower(kernel)))
+      if (kernel->hasAttr(kernelAttrName) && failed(lower(kernel)))
         return signalPassFailure();
     Builder builder(&getContext());
     for (auto kernel : getOperation().getOps<LLVM::LLVMFuncOp>())

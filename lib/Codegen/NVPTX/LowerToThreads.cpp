@@ -21,6 +21,7 @@
 #include "lib/Codegen/GPU/ThreadKernel.h"
 #include "lib/Codegen/NVPTX/NvvmThreadOps.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "tilewright/AttributeNames.h"
 #include "tilewright/Passes.h"
 #include "tilewright/TensorMapRecipe.h"
 
@@ -56,7 +57,7 @@ Value ThreadKernel::dynamicShared(int64_t bytes) {
 
 void ThreadKernel::setGrid(AffineExpr blocks) {
   unsigned symbols = tile::indexArguments(from).size();
-  to->setAttr("tw.grid", AffineMapAttr::get(AffineMap::get(0, symbols, blocks)));
+  to->setAttr(gridAttrName, AffineMapAttr::get(AffineMap::get(0, symbols, blocks)));
 }
 
 LogicalResult emitElements(ThreadKernel &kernel) {
@@ -251,17 +252,17 @@ LogicalResult emitKernel(func::FuncOp from, const llvm::SmallDenseSet<unsigned> 
   }
   auto to = func::FuncOp::create(builder, loc, from.getName(), builder.getFunctionType(types, {}));
   to.setAllArgAttrs(attributes);
-  for (StringRef name : {"tw.kernel", "tw.ops", "tw.schedule", "tw.flops"})
+  for (StringRef name : {kernelAttrName, opsAttrName, scheduleAttrName, flopsAttrName})
     if (Attribute attr = from->getAttr(name))
       to->setAttr(name, attr);
   if (checks)
-    to->setAttr("tw.checks", builder.getUnitAttr());
+    to->setAttr(checksAttrName, builder.getUnitAttr());
   to->setAttr("tw_cuda.threads", builder.getI64IntegerAttr(schedule->threads));
   if (schedule->kind == Schedule::Kind::Mma || schedule->kind == Schedule::Kind::Wgmma ||
       schedule->kind == Schedule::Kind::Fma || schedule->kind == Schedule::Kind::Attention)
     to->setAttr("tw_cuda.many_registers", builder.getUnitAttr());
-  to->setAttr("tw.scratch", AffineMapAttr::get(AffineMap::get(0, tile::indexArguments(from).size(),
-                                                              getAffineConstantExpr(0, context))));
+  to->setAttr(scratchAttrName, AffineMapAttr::get(AffineMap::get(0, tile::indexArguments(from).size(),
+                                                                 getAffineConstantExpr(0, context))));
   to->setAttr("tw_cuda.index", builder.getI64IntegerAttr(fitsInt32(from) ? 32 : 64));
 
   Block *body = to.addEntryBlock();
@@ -336,7 +337,7 @@ struct LowerToThreads : impl::LowerToThreadsBase<LowerToThreads> {
   void runOnOperation() override {
     auto shared = sharedArguments(getOperation());
     for (auto function : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>()))
-      if (function->hasAttr("tw.kernel") && !function->hasAttr("tw.grid"))
+      if (function->hasAttr(kernelAttrName) && !function->hasAttr(gridAttrName))
         if (failed(emitKernel(function, shared[function.getName()])))
           return signalPassFailure();
   }

@@ -21,6 +21,7 @@
 #include "lib/Codegen/NVPTX/WgmmaSpace.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
+#include "tilewright/AttributeNames.h"
 #include "tilewright/Passes.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -354,7 +355,7 @@ bool takesTensorCores(func::FuncOp kernel, const Arch &arch) {
   }
   if (!schedule)
     return false;
-  if (kernel->hasAttr("tw.schedule"))
+  if (kernel->hasAttr(scheduleAttrName))
     return true;
   if (reason.empty())
     setSchedule(kernel, *schedule);
@@ -385,19 +386,19 @@ struct SelectCudaSchedule : impl::SelectCudaScheduleBase<SelectCudaSchedule> {
     }
     bool possible = true;
     for (auto kernel : getOperation().getOps<func::FuncOp>())
-      if (kernel->hasAttr("tw.kernel"))
+      if (kernel->hasAttr(kernelAttrName))
         possible &= succeeded(refuseOps(kernel));
     if (!possible)
       return signalPassFailure();
     // A row in a cluster's registers is read once; split into parts, it would be read once per reduction.
     for (auto kernel : getOperation().getOps<func::FuncOp>())
-      if (kernel->hasAttr("tw.kernel") && !kernel->hasAttr("tw.schedule"))
+      if (kernel->hasAttr(kernelAttrName) && !kernel->hasAttr(scheduleAttrName))
         if (std::optional<Schedule> cluster = Selection(kernel, *known).chooseCluster())
           setSchedule(kernel, *cluster);
     splitSums(getOperation(), *known);
     joinRows(getOperation(), *known);
     for (auto kernel : getOperation().getOps<func::FuncOp>())
-      if (kernel->hasAttr("tw.kernel") && !kernel->hasAttr("tw.schedule"))
+      if (kernel->hasAttr(kernelAttrName) && !kernel->hasAttr(scheduleAttrName))
         setSchedule(kernel, Selection(kernel, *known).choose());
   }
 };

@@ -27,6 +27,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "tilewright/AttributeNames.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -182,7 +183,7 @@ public:
       dims.push_back(dimensionOf(op, operand, loop));
     }
     name = "sum";
-    if (auto ofUser = op->getAttrOfType<StringAttr>("tw.op"))
+    if (auto ofUser = op->getAttrOfType<StringAttr>(opAttrName))
       name = ofUser.getValue().str();
   }
 
@@ -213,8 +214,8 @@ private:
     auto made = func::FuncOp::create(builder, kernel.getLoc(), (kernel.getName() + "_parts").str(),
                                      builder.getFunctionType(types, {partial}));
     made.setPrivate();
-    made->setAttr("tw.kernel", builder.getUnitAttr());
-    made->setAttr("tw.ops", builder.getStringAttr(name));
+    made->setAttr(kernelAttrName, builder.getUnitAttr());
+    made->setAttr(opsAttrName, builder.getStringAttr(name));
     Block *body = made.addEntryBlock();
     for (unsigned argument = 0; argument < made.getNumArguments(); ++argument)
       setSizes(made, argument);
@@ -247,7 +248,7 @@ private:
             inner.clone(each, mapping);
           linalg::YieldOp::create(inner, at, mapping.lookup(op.getBlock()->getTerminator()->getOperand(0)));
         });
-    sums->setAttr("tw.op", builder.getStringAttr(name));
+    sums->setAttr(opAttrName, builder.getStringAttr(name));
     func::ReturnOp::create(builder, loc, sums.getResult(0));
     return made;
   }
@@ -272,15 +273,15 @@ private:
         kinds, [&](OpBuilder &inner, Location at, ValueRange values) {
           linalg::YieldOp::create(inner, at, combine(inner, tile::combinerOf(op, 0), values[1], values[0]));
         });
-    sum->setAttr("tw.op", builder.getStringAttr("sum of parts"));
+    sum->setAttr(opAttrName, builder.getStringAttr("sum of parts"));
     op->replaceAllUsesWith(sum);
     op->erase();
     for (unsigned side : sides)
       if (kernel.getArgument(side + 1).use_empty() && !llvm::is_contained(unused, side + 1))
         unused.push_back(side + 1);
     llvm::sort(unused);
-    if (auto ops = kernel->getAttrOfType<StringAttr>("tw.ops"))
-      kernel->setAttr("tw.ops", builder.getStringAttr("sum of parts+" + ops.getValue().str()));
+    if (auto ops = kernel->getAttrOfType<StringAttr>(opsAttrName))
+      kernel->setAttr(opsAttrName, builder.getStringAttr("sum of parts+" + ops.getValue().str()));
   }
 
   void rewrite(func::CallOp call, func::FuncOp first) {
@@ -302,14 +303,14 @@ private:
     }
     operands.push_back(tensor::EmptyOp::create(builder, loc, partial.getShape(), partial.getElementType()));
     auto made = func::CallOp::create(builder, loc, first, operands);
-    made->setAttr("tw.ops", builder.getStringAttr(name));
+    made->setAttr(opsAttrName, builder.getStringAttr(name));
     SmallVector<Value> rest{made.getResult(0)};
     for (auto [number, operand] : llvm::enumerate(call.getOperands()))
       if (!llvm::is_contained(unused, number + 1))
         rest.push_back(operand);
     call->setOperands(rest);
-    if (auto ops = kernel->getAttr("tw.ops"))
-      call->setAttr("tw.ops", ops);
+    if (auto ops = kernel->getAttr(opsAttrName))
+      call->setAttr(opsAttrName, ops);
   }
 
   func::FuncOp kernel;
@@ -328,7 +329,7 @@ private:
 void splitSums(ModuleOp module, const Arch &arch) {
   SymbolTable symbols(module);
   for (auto kernel : llvm::to_vector(module.getOps<func::FuncOp>())) {
-    if (!kernel->hasAttr("tw.kernel") || kernel->hasAttr("tw.schedule"))
+    if (!kernel->hasAttr(kernelAttrName) || kernel->hasAttr(scheduleAttrName))
       continue;
     std::string reason;
     if (std::optional<Contraction> product = matchContraction(kernel, reason)) {

@@ -18,6 +18,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "mlir/IR/IRMapping.h"
+#include "tilewright/AttributeNames.h"
 #include "tilewright/Passes.h"
 
 namespace tilewright {
@@ -179,7 +180,7 @@ struct WidenFloats : impl::WidenFloatsBase<WidenFloats> {
   using WidenFloatsBase::WidenFloatsBase;
 
   void runOnOperation() override {
-    if (kernelsOnly && !getOperation()->hasAttr("tw.kernel"))
+    if (kernelsOnly && !getOperation()->hasAttr(kernelAttrName))
       return;
     if (failed(widenFunction(getOperation())))
       signalPassFailure();

@@ -13,6 +13,7 @@
 #include "dialects/Tile/Sizes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "tilewright/AttributeNames.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -94,10 +95,10 @@ std::vector<KernelModule> kernelModules(ModuleOp module) {
     (*made.module)->setAttrs(module->getAttrDictionary());
     for (Operation &op : *module.getBody())
       if (auto function = dyn_cast<func::FuncOp>(op);
-          !function || !function->hasAttr("tw.kernel") || function.getName() == name)
+          !function || !function->hasAttr(kernelAttrName) || function.getName() == name)
         made.module->push_back(op.clone());
     auto kernel = made.module->lookupSymbol<func::FuncOp>(name);
-    if (auto ops = kernel->getAttrOfType<StringAttr>("tw.ops"))
+    if (auto ops = kernel->getAttrOfType<StringAttr>(opsAttrName))
       made.operations = ops.str();
     if (!reduceToCall(made.module->lookupSymbol<func::FuncOp>("main"), name))
       made.module = nullptr;

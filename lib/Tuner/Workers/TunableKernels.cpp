@@ -9,9 +9,11 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Tuner/Workers/TunableKernels.h"
 #include "dialects/Graph/Decisions.h"
+#include "dialects/Graph/Graph.h"
 #include "lib/Driver/LowerStructured.h"
 #include "lib/Tuner/Workers/CallSizes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tilewright/AttributeNames.h"
 #include "tilewright/SpaceText.h"
 
 using namespace mlir;
@@ -35,16 +37,16 @@ llvm::Expected<OwningOpRef<ModuleOp>> stamped(ModuleOp module, Target &target, O
 }
 
 void describe(TunableKernel &of, func::FuncOp kernel, const std::string &machine, const Options &options) {
-  of.signature = textOf(kernel, "tw.signature");
-  of.record.key = {of.signature, options.target, machine, textOf(kernel, "tw.epoch")};
-  of.record.family = textOf(kernel, "tw.family");
+  of.signature = textOf(kernel, signatureAttrName);
+  of.record.key = {of.signature, options.target, machine, textOf(kernel, epochAttrName)};
+  of.record.family = textOf(kernel, familyAttrName);
   of.record.operations = of.kernel.operations;
-  if (auto sizes = kernel->getAttrOfType<DenseI64ArrayAttr>("tw.sizes_of_family"))
+  if (auto sizes = kernel->getAttrOfType<DenseI64ArrayAttr>(sizesOfFamilyAttrName))
     of.record.sizes = sizes.asArrayRef().vec();
-  auto schedule = kernel->getAttrOfType<DictionaryAttr>("tw.schedule");
+  auto schedule = kernel->getAttrOfType<DictionaryAttr>(scheduleAttrName);
   if (auto tiles = schedule ? schedule.getAs<DenseI64ArrayAttr>("tiles") : DenseI64ArrayAttr())
     of.tiles = tiles.asArrayRef().vec();
-  std::string text = textOf(kernel, "tw.space"), why;
+  std::string text = textOf(kernel, spaceAttrName), why;
   if (text.empty())
     return;
   std::optional<ScheduleSpace> space = spaceFromText(text, why);
@@ -52,10 +54,10 @@ void describe(TunableKernel &of, func::FuncOp kernel, const std::string &machine
     return;
   of.searched.space = std::move(*space);
   of.searched.points = of.searched.space.points();
-  if (auto predicted = kernel->getAttrOfType<DenseF64ArrayAttr>("tw.predicted");
+  if (auto predicted = kernel->getAttrOfType<DenseF64ArrayAttr>(predictedAttrName);
       predicted && predicted.size() == int64_t(of.searched.points.size()))
     of.searched.predicted = predicted.asArrayRef().vec();
-  if (std::optional<ScheduleSpace> wide = spaceFromText(textOf(kernel, "tw.wide_space"), why))
+  if (std::optional<ScheduleSpace> wide = spaceFromText(textOf(kernel, wideSpaceAttrName), why))
     of.wide = std::move(*wide);
   of.record.initial = of.searched.space.print(of.searched.space.initial());
   of.record.initialClass = of.searched.space.numericsClass(of.searched.space.initial());
@@ -76,7 +78,7 @@ llvm::Expected<std::vector<TunableKernel>> tunableKernels(ModuleOp module, Targe
       of.refusal = "target " + options.target + " makes it a part of another kernel of the model";
       continue;
     }
-    if (!inModel->hasAttr("tw.signature")) {
+    if (!inModel->hasAttr(signatureAttrName)) {
       of.refusal = "target " + options.target + " does not say what schedules it may have";
       continue;
     }
@@ -94,7 +96,7 @@ llvm::Expected<std::vector<TunableKernel>> tunableKernels(ModuleOp module, Targe
       continue;
     }
     auto byItself = (**alone).lookupSymbol<func::FuncOp>(of.kernel.name);
-    if (!byItself || textOf(byItself, "tw.signature") != of.signature)
+    if (!byItself || textOf(byItself, signatureAttrName) != of.signature)
       of.refusal = "its operands lie otherwise in the model than by themselves";
   }
   return kernels;

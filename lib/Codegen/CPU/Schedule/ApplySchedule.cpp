@@ -26,6 +26,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Interfaces/TilingInterface.h"
+#include "tilewright/AttributeNames.h"
 #include "tilewright/Passes.h"
 #include "tilewright/StageContract.h"
 
@@ -293,8 +294,8 @@ struct ApplySchedule : impl::ApplyScheduleBase<ApplySchedule> {
     if (failed(requireForm(getOperation(), IRForm::Tensors, getArgument())))
       return signalPassFailure();
     func::FuncOp kernel = getOperation();
-    auto schedule = kernel->getAttrOfType<DictionaryAttr>("tw.schedule");
-    if (!kernel->hasAttr("tw.kernel") || !schedule || schedule.contains("script")) // a script has tiled the kernel
+    auto schedule = kernel->getAttrOfType<DictionaryAttr>(scheduleAttrName);
+    if (!kernel->hasAttr(kernelAttrName) || !schedule || schedule.contains("script")) // a script has tiled the kernel
       return;
     auto tiles = schedule.getAs<DenseI64ArrayAttr>("tiles");
     if (!tiles) {

@@ -29,6 +29,7 @@
 #include "mlir/Interfaces/TilingInterface.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "tilewright/AttributeNames.h"
 #include "tilewright/Passes.h"
 #include "llvm/Support/FileSystem.h"
 
@@ -120,8 +121,8 @@ private:
         return fail("leaves " + op.getName().getStringRef() + " outside of the scf.forall of " + kernel.getName() +
                     " (" + opsOf(kernel) + "); fuse it into the loop (transform.structured.fuse_into_containing_op)");
     Builder builder(kernel.getContext());
-    kernel->setAttr("tw.schedule", builder.getDictionaryAttr(
-                                       builder.getNamedAttr("script", builder.getStringAttr(sequence.getSymName()))));
+    kernel->setAttr(scheduleAttrName, builder.getDictionaryAttr(builder.getNamedAttr(
+                                          "script", builder.getStringAttr(sequence.getSymName()))));
     return success();
   }
 

@@ -15,6 +15,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "tilewright/AttributeNames.h"
 
 using namespace mlir;
 
@@ -114,11 +115,11 @@ SmallVector<func::FuncOp> takeTable(func::FuncOp kernel, ArrayRef<func::CallOp> 
   SmallVector<Type> inputs(kernel.getBody().front().getArgumentTypes());
   kernel.setFunctionType(FunctionType::get(context, inputs, kernel.getResultTypes()));
   for (unsigned i = 0; i < kernel.getNumArguments(); ++i)
-    if (auto over = kernel.getArgAttrOfType<DenseI64ArrayAttr>(i, "tw.over")) {
+    if (auto over = kernel.getArgAttrOfType<DenseI64ArrayAttr>(i, overAttrName)) {
       SmallVector<int64_t> moved(over.asArrayRef());
       for (int64_t &place : moved)
         place += place > int64_t(number);
-      kernel.setArgAttr(i, "tw.over", builder.getDenseI64ArrayAttr(moved));
+      kernel.setArgAttr(i, overAttrName, builder.getDenseI64ArrayAttr(moved));
     }
   SmallVector<func::FuncOp> choosers;
   for (func::CallOp call : calls) {

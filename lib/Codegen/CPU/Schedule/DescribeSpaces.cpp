@@ -20,6 +20,7 @@
 #include "dialects/Tile/Sizes.h"
 #include "lib/Codegen/CPU/Schedule/KernelShapes.h"
 #include "lib/Codegen/CPU/Schedule/KnobAttrs.h"
+#include "tilewright/AttributeNames.h"
 #include "tilewright/Passes.h"
 #include "tilewright/SpaceText.h"
 #include "tilewright/StageContract.h"
@@ -52,7 +53,7 @@ public:
   SpaceOfKernel(func::FuncOp kernel, const CostMachine &machine, const ProductMachine &products, bool wide)
       : kernel(kernel), machine(machine), products(products), wide(wide), members(membersOf(kernel)) {
     tiles = llvm::to_vector(
-        kernel->getAttrOfType<DictionaryAttr>("tw.schedule").getAs<DenseI64ArrayAttr>("tiles").asArrayRef());
+        kernel->getAttrOfType<DictionaryAttr>(scheduleAttrName).getAs<DenseI64ArrayAttr>("tiles").asArrayRef());
   }
 
   /// Returns false if the kernel has only one schedule.
@@ -273,8 +274,8 @@ struct DescribeSpaces : impl::DescribeSpacesBase<DescribeSpaces> {
     if (failed(requireForm(getOperation(), IRForm::Tensors, getArgument())))
       return signalPassFailure();
     func::FuncOp kernel = getOperation();
-    auto schedule = kernel->getAttrOfType<DictionaryAttr>("tw.schedule");
-    if (!kernel->hasAttr("tw.kernel") || !schedule || !schedule.getAs<DenseI64ArrayAttr>("tiles"))
+    auto schedule = kernel->getAttrOfType<DictionaryAttr>(scheduleAttrName);
+    if (!kernel->hasAttr(kernelAttrName) || !schedule || !schedule.getAs<DenseI64ArrayAttr>("tiles"))
       return;
     FailureOr<CostMachine> machine =
         costMachineOf(kernel, threads, cacheBytes, sharedBytes, {l1Bytes, l1Ways, lineBytes}, rates);
@@ -285,14 +286,14 @@ struct DescribeSpaces : impl::DescribeSpacesBase<DescribeSpaces> {
     if (!of.run() || !all.run())
       return;
     Builder builder(&getContext());
-    kernel->setAttr("tw.space", builder.getStringAttr(spaceToText(of.space)));
-    kernel->setAttr("tw.wide_space", builder.getStringAttr(spaceToText(all.space)));
+    kernel->setAttr(spaceAttrName, builder.getStringAttr(spaceToText(of.space)));
+    kernel->setAttr(wideSpaceAttrName, builder.getStringAttr(spaceToText(all.space)));
     if (!of.predict)
       return;
     SmallVector<double> predicted;
     for (const SchedulePoint &point : of.space.points())
       predicted.push_back(of.predict(point));
-    kernel->setAttr("tw.predicted", DenseF64ArrayAttr::get(&getContext(), predicted));
+    kernel->setAttr(predictedAttrName, DenseF64ArrayAttr::get(&getContext(), predicted));
   }
 };
 } // namespace

@@ -17,6 +17,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
+#include "tilewright/AttributeNames.h"
 #include "tilewright/Passes.h"
 #include "tilewright/StageContract.h"
 
@@ -110,7 +111,7 @@ struct MergeReductions : impl::MergeReductionsBase<MergeReductions> {
   void runOnOperation() override {
     if (failed(requireForm(getOperation(), IRForm::Tensors, getArgument())))
       return signalPassFailure();
-    if (!getOperation()->hasAttr("tw.kernel"))
+    if (!getOperation()->hasAttr(kernelAttrName))
       return;
     SmallVector<linalg::GenericOp> reductions;
     getOperation().walk([&](linalg::GenericOp op) { reductions.push_back(op); });

@@ -17,6 +17,7 @@
 #include "dialects/Tile/NamedKernels.h"
 #include "lib/Codegen/CPU/Schedule/KernelShapes.h"
 #include "lib/Codegen/CPU/Schedule/KnobAttrs.h"
+#include "tilewright/AttributeNames.h"
 #include "tilewright/Passes.h"
 
 using namespace mlir;
@@ -85,7 +86,7 @@ private:
 
   LogicalResult replace(StringRef key, func::FuncOp kernel, ArrayRef<int64_t> tiles,
                         ArrayRef<std::pair<StringRef, int64_t>> knobs) {
-    auto schedule = kernel->getAttrOfType<DictionaryAttr>("tw.schedule");
+    auto schedule = kernel->getAttrOfType<DictionaryAttr>(scheduleAttrName);
     ArrayRef<int64_t> chosen = schedule.getAs<DenseI64ArrayAttr>("tiles").asArrayRef();
     auto told = [&](const Twine &text) {
       std::string sizes;
@@ -111,7 +112,7 @@ private:
     SmallVector<NamedAttribute> attributes{builder.getNamedAttr("tiles", builder.getDenseI64ArrayAttr(tiles))};
     for (auto [name, value] : knobs)
       attributes.push_back(builder.getNamedAttr(name, builder.getI64IntegerAttr(value)));
-    kernel->setAttr("tw.schedule", builder.getDictionaryAttr(attributes));
+    kernel->setAttr(scheduleAttrName, builder.getDictionaryAttr(attributes));
     return success();
   }
 

@@ -26,6 +26,7 @@
 #include "dialects/Tile/Views.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/IR/IRMapping.h"
+#include "tilewright/AttributeNames.h"
 #include "tilewright/Passes.h"
 #include "tilewright/StageContract.h"
 
@@ -136,7 +137,7 @@ public:
   LogicalResult run() {
     SmallVector<func::FuncOp> kernels;
     for (auto kernel : module.getOps<func::FuncOp>())
-      if (kernel->hasAttr("tw.kernel"))
+      if (kernel->hasAttr(kernelAttrName))
         kernels.push_back(kernel);
     for (func::FuncOp kernel : kernels) {
       SmallVector<Operation *> contractions;
@@ -152,7 +153,7 @@ public:
       if (callsOf(chooser).empty())
         chooser.erase();
     for (auto kernel : module.getOps<func::FuncOp>())
-      if (kernel->hasAttr("tw.kernel"))
+      if (kernel->hasAttr(kernelAttrName))
         dropSymbols(kernel);
     sinkPrepared();
     markOnce();
@@ -221,9 +222,9 @@ public:
       for (Value result : call.getResults())
         once &= !leaves(result);
       if (once)
-        call->setAttr("tw.once", builder.getUnitAttr());
+        call->setAttr(onceAttrName, builder.getUnitAttr());
       else
-        call->removeAttr("tw.once");
+        call->removeAttr(onceAttrName);
       if (once)
         fixed.insert(call.getResults().begin(), call.getResults().end());
     }
@@ -351,8 +352,8 @@ private:
       made = MatmulOp::create(builder, op->getLoc(), TypeRange{result.getType()}, inputs, ValueRange{init}, panel,
                               group, form.lhsPermutation, choice && choice->fromEnd);
     }
-    if (Attribute name = op->getAttr("tw.op"))
-      made->setAttr("tw.op", name);
+    if (Attribute name = op->getAttr(opAttrName))
+      made->setAttr(opAttrName, name);
     result.replaceAllUsesWith(made->getResult(0));
     op->erase();
     return success();
@@ -452,7 +453,7 @@ private:
         return isa<arith::ConstantOp>(op);
       value = op->getOperand(0);
     }
-    return main.getArgAttr(cast<BlockArgument>(value).getArgNumber(), "tw.static") != nullptr;
+    return main.getArgAttr(cast<BlockArgument>(value).getArgNumber(), staticAttrName) != nullptr;
   }
 
   /// The size in bytes of the largest f32 operand that is transposed.
@@ -502,7 +503,7 @@ private:
                                                [](OpBuilder &inside, Location where, ValueRange values) {
                                                  linalg::YieldOp::create(inside, where, values.front());
                                                });
-      generic->setAttr("tw.op", at.getStringAttr("transpose"));
+      generic->setAttr(opAttrName, at.getStringAttr("transpose"));
       return generic.getResult(0);
     };
     Type element = cast<ShapedType>(argument.getType()).getElementType();
@@ -553,9 +554,9 @@ private:
     operands.push_back(source);
     operands.push_back(tensor::EmptyOp::create(builder, call.getLoc(), what.type, dynamic));
     auto made = func::CallOp::create(builder, call.getLoc(), function, operands);
-    made->setAttr("tw.ops", builder.getStringAttr(what.name));
+    made->setAttr(opsAttrName, builder.getStringAttr(what.name));
     if (isStatic(source))
-      made->setAttr("tw.once", builder.getUnitAttr());
+      made->setAttr(onceAttrName, builder.getUnitAttr());
     return have = made.getResult(0);
   }
 
@@ -577,8 +578,8 @@ private:
     auto function = func::FuncOp::create(at, kernel.getLoc(), (what.name + "_" + Twine(preparations.size())).str(),
                                          at.getFunctionType(types, {what.type}));
     function.setPrivate();
-    function->setAttr("tw.kernel", at.getUnitAttr());
-    function->setAttr("tw.ops", at.getStringAttr(what.name));
+    function->setAttr(kernelAttrName, at.getUnitAttr());
+    function->setAttr(opsAttrName, at.getStringAttr(what.name));
     function.setArgAttr(indices, sizesAttrName, AffineMapAttr::get(sourceSizes));
     function.setArgAttr(indices + 1, sizesAttrName, AffineMapAttr::get(sizes));
     Block *body = function.addEntryBlock();

@@ -22,6 +22,7 @@
 #include "lib/Codegen/CPU/Schedule/CostModel.h"
 #include "lib/Codegen/CPU/Schedule/KernelShapes.h"
 #include "lib/Codegen/CPU/Schedule/TileInserts.h"
+#include "tilewright/AttributeNames.h"
 #include "tilewright/Passes.h"
 #include "tilewright/StageContract.h"
 #include "llvm/ADT/bit.h"
@@ -98,7 +99,7 @@ void noteFlops(func::FuncOp kernel) {
     if (AffineExpr flops = flopsOf(&op))
       total = total + flops;
   if (total != getAffineConstantExpr(0, kernel.getContext()))
-    kernel->setAttr("tw.flops", AffineMapAttr::get(AffineMap::get(0, tile::indexArguments(kernel).size(), total)));
+    kernel->setAttr(flopsAttrName, AffineMapAttr::get(AffineMap::get(0, tile::indexArguments(kernel).size(), total)));
 }
 
 /// Returns how many lines of `value`, one for each index of `dim`, fit the L1 cache and the L1 TLB.
@@ -161,10 +162,10 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
     if (failed(requireForm(getOperation(), IRForm::Tensors, getArgument())))
       return signalPassFailure();
     func::FuncOp kernel = getOperation();
-    if (!kernel->hasAttr("tw.kernel"))
+    if (!kernel->hasAttr(kernelAttrName))
       return;
     noteFlops(kernel);
-    if (kernel->hasAttr("tw.schedule"))
+    if (kernel->hasAttr(scheduleAttrName))
       return;
     SmallVector<Operation *> members = membersOf(kernel);
     FailureOr<CostMachine> described =
@@ -180,7 +181,7 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
       schedule.push_back(builder.getNamedAttr(depthKnob, builder.getI64IntegerAttr(longDepth)));
     if (cost && sizesAreKnown(kernel))
       schedule.push_back(builder.getNamedAttr("time", builder.getStringAttr(describeCost(*cost))));
-    kernel->setAttr("tw.schedule", builder.getDictionaryAttr(schedule));
+    kernel->setAttr(scheduleAttrName, builder.getDictionaryAttr(schedule));
   }
 
   static bool sizesAreKnown(func::FuncOp kernel) { return tile::indexArguments(kernel).empty(); }

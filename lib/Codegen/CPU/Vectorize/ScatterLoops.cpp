@@ -25,6 +25,7 @@
 #include "lib/Codegen/CPU/Vectorize/RowMaker.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tilewright/AttributeNames.h"
 
 using namespace mlir;
 
@@ -82,7 +83,7 @@ private:
       indices.push_back(arith::IndexCastOp::create(builder, loc, builder.getIndexType(), index));
     }
     Place place;
-    const bool wraps = !op->hasAttr("tw.from_start");
+    const bool wraps = !op->hasAttr(fromStartAttrName);
     for (auto [dim, expr] : llvm::enumerate(op.getDestMap().getResults().take_front(dims))) {
       Value number = evaluate(expr, at, indices), extent = size(out, dim), to = number;
       const bool isIndex = isa<AffineSymbolExpr>(expr);

@@ -24,6 +24,7 @@
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "tilewright/AttributeNames.h"
 #include "tilewright/Passes.h"
 #include "tilewright/StageContract.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -497,7 +498,7 @@ struct VectorizeLoops : impl::VectorizeLoopsBase<VectorizeLoops> {
     if (failed(requireForm(getOperation(), IRForm::Buffers, getArgument())))
       return signalPassFailure();
     func::FuncOp kernel = getOperation();
-    if (!kernel->hasAttr("tw.kernel"))
+    if (!kernel->hasAttr(kernelAttrName))
       return;
     SmallVector<linalg::LinalgOp> ops;
     graph::DecisionList decisions;
