@@ -92,6 +92,15 @@ struct OutputSpec {
   int64_t into = -1;         ///< the input whose memory it is written to; such outputs come last
 };
 
+/// A row of the table of ATen operators: what is done with an overload, and where eager stores its results. The names
+/// of kinds and aliasings are those of the enumerators in lib/Import/ATen/Table.h, in lower case.
+struct OperatorRow {
+  std::string target; ///< "aten.add.Tensor"
+  llvm::StringRef kind;
+  llvm::StringRef aliasing;
+  llvm::StringRef family; ///< the title of its family in docs/reference/operators.md
+};
+
 class GraphBuilder {
 public:
   explicit GraphBuilder(mlir::MLIRContext &context);
@@ -138,12 +147,10 @@ public:
   /// Returns the verified module. The builder is empty afterwards.
   llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> finish();
 
-  /// Returns true if the table contains `target`, e.g. "aten.add.Tensor".
+  /// Returns true if `target`, e.g. "aten.add.Tensor", is imported for every caller.
   static bool knows(llvm::StringRef target);
-  /// Returns all targets of the table, sorted.
-  static std::vector<std::string> knownTargets();
-  /// Returns the additional targets that occur only in files of torch.export, sorted.
-  static std::vector<std::string> compositeTargets();
+  /// Returns all rows of the table, in the order of its families.
+  static std::vector<OperatorRow> operators();
 
 private:
   struct State;

@@ -537,8 +537,12 @@ PYBIND11_MODULE(_tilewright, m) {
       },
       py::arg("threads"));
   m.def("build_identity", [] { return buildIdentity(reinterpret_cast<const void *>(&buildIdentity)); });
-  m.def("known_targets", &GraphBuilder::knownTargets);
-  m.def("composite_targets", &GraphBuilder::compositeTargets);
+  m.def("operators", [] {
+    py::dict result;
+    for (const OperatorRow &row : GraphBuilder::operators())
+      result[py::str(row.target)] = py::make_tuple(row.kind.str(), row.aliasing.str(), row.family.str());
+    return result;
+  });
 }
 
 } // namespace tilewright::python

@@ -7,7 +7,7 @@ import tempfile
 
 import torch
 
-from . import _tilewright
+from . import _tilewright, operators
 from .decompositions.table import decompositions
 
 
@@ -18,7 +18,7 @@ class ExportError(RuntimeError):
 def _table() -> dict:
     """Returns the table for run_decompositions(): composite ops and the ops that torch.compile decomposes, without
     those that the importer supports."""
-    known = set(_tilewright.known_targets())
+    known = operators.of_kind("import")
     composite = {op: fn for op, fn in torch.export.default_decompositions().items() if str(op) not in known}
     return composite | decompositions()
 

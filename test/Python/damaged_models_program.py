@@ -11,7 +11,7 @@ import random
 import sys
 import zipfile
 
-from tilewright import _tilewright
+from tilewright import _tilewright, operators
 
 INTEGERS = (0, 1, -1, 2, 3, -2, 7, 64, -64, 2**31, 2**40, 2**62, -(2**63), 2**63 - 1)
 IN_PLACE = ["relu_.default", "add_.Tensor", "gelu_.default", "copy_.default", "fill_.Scalar", "t_.default", "detach_.default", "index_put_.default"]
@@ -46,8 +46,8 @@ class Damager:
         self.names = [p for p in self.paths if p[-1] == "name"]
         self.targets = [p for p in self.paths if p[-1] == "target"]
         # A third of the changes only affects plain exports: ops that are decomposed, and some that write in place.
-        apart = _tilewright.composite_targets() + [f"aten.{op}" for op in IN_PLACE] * 3
-        self.known = _tilewright.known_targets() + apart * 2
+        apart = sorted(operators.of_kind("composite")) + [f"aten.{op}" for op in IN_PLACE] * 3
+        self.known = sorted(operators.of_kind("import")) + apart * 2
 
     def damage(self, choose: random.Random) -> str:
         model = json.loads(self.text)

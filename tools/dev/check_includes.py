@@ -44,7 +44,8 @@ LIBRARIES = {
     "include": {"dialects", "tilewright"},
     "lib/Import/Builder": {"dialects/Graph", *BUILDER},
     "lib/Import/ATen": {"dialects/Graph", "lib/Import/Builder", *BUILDER},
-    "lib/Import/TorchExport": {"dialects/Graph", "lib/Import/Builder", "tilewright/ExportedModel.h", *BUILDER},
+    # The table of operators says which ops return views.
+    "lib/Import/TorchExport": {"dialects/Graph", "lib/Import/ATen", "lib/Import/Builder", "tilewright/ExportedModel.h", *BUILDER},
     # Composite ONNX operators are imported by the functions of torch's operators.
     "lib/Import/ONNX": {"dialects/Graph", "lib/Import/ATen", "lib/Import/Builder", "tilewright/OnnxModel.h", *BUILDER},
     # MLIR-free, so that tests can read damaged files with sanitizers.
@@ -106,9 +107,10 @@ RUNS_PASSES_OF = {
 
 # Each package of python/tilewright with the packages that its modules import, lazily or not. Modules at the top may import all.
 PACKAGES = {
+    "operators": set(),
     "options": set(),
-    "decompositions": set(),
-    "fx": {"decompositions", "options"},
+    "decompositions": {"operators"},
+    "fx": {"decompositions", "operators", "options"},
     "reports": {"fx", "options"},
     "runtime": {"fx", "options", "reports"},
     "dynamo": {"decompositions", "fx", "options", "reports", "runtime"},

@@ -108,7 +108,6 @@ void registerComparisons(Table &t) {
   t["aten.signbit.default"] = signbit;
   for (llvm::StringRef overload : {"self", "ScalarSelf", "ScalarOther", "Scalar"})
     t[("aten.where." + overload).str()] = choose;
-  t["aten.masked_fill.Tensor"] = maskedFill;
 }
 
 } // namespace tilewright

@@ -217,22 +217,27 @@ Results shuffleChannels(Node &n) {
 } // namespace
 
 void registerCompositeViews(Table &t) {
-  t["aten.expand_as.default"] = t["aten.broadcast_to.default"] = expandAs;
-  for (llvm::StringRef op : {"view_as.default", "reshape_as.default", "ravel.default"})
-    t[("aten." + op).str()] = reshaped;
+  t.add("aten.expand_as.default", Aliasing::View, expandAs);
+  t.add("aten.broadcast_to.default", Aliasing::View, expandAs);
+  t.add("aten.view_as.default", Aliasing::View, reshaped);
+  t.add("aten.reshape_as.default", Aliasing::Reshape, reshaped);
+  t.add("aten.ravel.default", Aliasing::Reshape, reshaped);
   t["aten.tile.default"] = tile;
   for (llvm::StringRef op : {"movedim.int", "movedim.intlist", "moveaxis.int", "moveaxis.intlist"})
-    t[("aten." + op).str()] = moveDims;
-  t["aten.narrow.default"] = narrow;
+    t.add(("aten." + op).str(), Aliasing::View, moveDims);
+  t.add("aten.narrow.default", Aliasing::View, narrow);
+  t.add("aten.narrow.Tensor", Aliasing::View);
   t["aten.repeat_interleave.self_int"] = repeatInterleave;
-  t["aten.meshgrid.default"] = t["aten.meshgrid.indexing"] = meshgrid;
+  // Views of several operands, and channel_shuffle, whose result is its operand for one group: the schemas say "fresh".
+  t.add("aten.meshgrid.default", Aliasing::Unclear, meshgrid);
+  t.add("aten.meshgrid.indexing", Aliasing::Unclear, meshgrid);
   t["aten.pixel_shuffle.default"] = pixelShuffle<false>;
   t["aten.pixel_unshuffle.default"] = pixelShuffle<true>;
   t["aten.pad.default"] = pad;
-  t["aten.broadcast_tensors.default"] = broadcastTensors;
+  t.add("aten.broadcast_tensors.default", Aliasing::Unclear, broadcastTensors);
   t["aten.hstack.default"] = stackAlong<1>;
   t["aten.vstack.default"] = stackAlong<0>;
-  t["aten.channel_shuffle.default"] = shuffleChannels;
+  t.add("aten.channel_shuffle.default", Aliasing::Unclear, shuffleChannels);
 }
 
 } // namespace tilewright

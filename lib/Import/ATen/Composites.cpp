@@ -6,7 +6,7 @@
 //   conv2d(x, w, b, stride, padding, dilation, groups)
 //   convolution(x, w, b, stride, padding, dilation, transposed = false, output_padding = [0], groups)
 //
-// They are not part of importTable(), because the decompositions keep every op of that table.
+// Their rows are of the kind OperatorKind::Composite, because the decompositions keep every op that is imported.
 //
 // Test: test/Python/test_plain_exports.py
 //
@@ -19,7 +19,7 @@
 namespace tilewright {
 Results importAs(Node &n, llvm::StringRef target, const ArgList &args, ArrayRef<RankedTensorType> types) {
   Node other(n.importer, target, args, {}, types, n.loc);
-  Results results = importTable().find(target)->second(other);
+  Results results = findImported(target)->import(other);
   return other.failed() ? n.refuse(other.reason) : results;
 }
 
@@ -214,88 +214,31 @@ Results maskedScatter(Node &n) {
                  n.broadcast(n.cast(x, n.element()), sizes));
 }
 
-/// Registers other names of ops of the table that have the same arguments.
-void registerSynonyms(Table &t) {
-  static constexpr std::pair<llvm::StringLiteral, llvm::StringLiteral> names[] = {
-      {"absolute", "abs"},
-      {"negative", "neg"},
-      {"multiply", "mul"},
-      {"subtract", "sub"},
-      {"divide", "div"},
-      {"true_divide", "div"},
-      {"concat", "cat"},
-      {"concatenate", "cat"},
-      {"clip", "clamp"},
-      {"greater", "gt"},
-      {"less", "lt"},
-      {"greater_equal", "ge"},
-      {"less_equal", "le"},
-      {"not_equal", "ne"},
-      {"arccos", "acos"},
-      {"arcsin", "asin"},
-      {"arctan", "atan"},
-      {"arctan2", "atan2"},
-      {"arccosh", "acosh"},
-      {"arcsinh", "asinh"},
-      {"arctanh", "atanh"},
-      {"fix", "trunc"},
-      {"special_expit", "sigmoid"},
-      {"special_exp2", "exp2"},
-      {"special_erf", "erf"},
-      {"special_erfc", "erfc"},
-      {"special_expm1", "expm1"},
-      {"special_log1p", "log1p"},
-      {"special_logit", "logit"},
-      {"special_logsumexp", "logsumexp"},
-      {"special_softmax", "softmax"},
-      {"special_log_softmax", "log_softmax"}};
-  for (const auto &entry : importTable())
-    for (auto [other, name] : names)
-      if (entry.first().starts_with(("aten." + name + ".").str()))
-        t[("aten." + other + entry.first().drop_front(5 + name.size())).str()] = entry.second;
-  for (llvm::StringRef op : {"swapaxes.default", "swapdims.default"})
-    t[("aten." + op).str()] = importTable().lookup("aten.transpose.int");
-  t["aten.max.other"] = importTable().lookup("aten.maximum.default");
-  t["aten.min.other"] = importTable().lookup("aten.minimum.default");
-  t["aten.adjoint.default"] = importTable().lookup("aten.mT.default");
-}
-
 } // namespace
 
-const Table &compositeTable() {
-  static const Table table = [] {
-    Table t;
-    for (llvm::StringRef op : {"conv1d", "conv2d", "conv3d"}) {
-      t[("aten." + op + ".default").str()] = plainConvolution;
-      t[("aten." + op + ".padding").str()] = convolutionPadded;
-    }
-    for (llvm::StringRef op : {"conv_transpose1d.default", "conv_transpose2d.input", "conv_transpose3d.input"})
-      t[("aten." + op).str()] = convolutionTransposed;
-    t["aten.max_pool1d.default"] = maxPoolOfLines;
-    t["aten.max_pool2d.default"] = maxPool<2>;
-    t["aten.max_pool3d.default"] = maxPool<3>;
-    t["aten.adaptive_avg_pool2d.default"] = adaptiveAvgPool<2>;
-    t["aten.adaptive_avg_pool3d.default"] = adaptiveAvgPool<3>;
-    t["aten.dropout.default"] = dropout;
-    for (llvm::StringRef op : {"to.dtype", "to.dtype_layout", "to.device", "to.other", "type_as.default"})
-      t[("aten." + op).str()] = toResult;
-    t["aten.matmul.default"] = matmul;
-    t["aten.diff.default"] = difference;
-    t["aten.einsum.default"] = einsumNode;
-    t["aten.masked_scatter.default"] = maskedScatter;
-    t["aten.detach_.default"] = [](Node &n) { return Results(n.tensor(0, "self")); };
-    registerSynonyms(t);
-    registerCompositeNorms(t);
-    registerCompositeViews(t);
-    registerInterpolation(t);
-    registerCompositeActivations(t);
-    registerGridSampling(t);
-    registerRecurrent(t);
-    registerWindows(t);
-    registerExperts(t);
-    return t;
-  }();
-  return table;
+void registerComposites(Table &t) {
+  for (llvm::StringRef op : {"conv1d", "conv2d", "conv3d"}) {
+    t[("aten." + op + ".default").str()] = plainConvolution;
+    t[("aten." + op + ".padding").str()] = convolutionPadded;
+  }
+  for (llvm::StringRef op : {"conv_transpose1d.default", "conv_transpose2d.input", "conv_transpose3d.input"})
+    t[("aten." + op).str()] = convolutionTransposed;
+  t["aten.max_pool1d.default"] = maxPoolOfLines;
+  t["aten.max_pool2d.default"] = maxPool<2>;
+  t["aten.max_pool3d.default"] = maxPool<3>;
+  t["aten.adaptive_avg_pool2d.default"] = adaptiveAvgPool<2>;
+  t["aten.adaptive_avg_pool3d.default"] = adaptiveAvgPool<3>;
+  // The schemas of dropout, type_as and einsum say "fresh", and those of to "view".
+  t.add("aten.dropout.default", Aliasing::Inference, dropout);
+  t.add("aten.feature_dropout.default", Aliasing::Inference);
+  t.add("aten.alpha_dropout.default", Aliasing::Inference);
+  for (llvm::StringRef op : {"to.dtype", "to.dtype_layout", "to.device", "to.other", "type_as.default"})
+    t.add(("aten." + op).str(), Aliasing::Conversion, toResult);
+  t["aten.matmul.default"] = matmul;
+  t["aten.diff.default"] = difference;
+  t.add("aten.einsum.default", Aliasing::Unclear, einsumNode); // of one operand, possibly a view
+  t["aten.masked_scatter.default"] = maskedScatter;
+  t.add("aten.detach_.default", Aliasing::Alias, [](Node &n) { return Results(n.tensor(0, "self")); });
 }
 
 } // namespace tilewright

@@ -28,13 +28,18 @@ Results nothing(Node &n) { return Results::none(); }
 } // namespace
 
 void registerConversions(Table &t) {
-  for (llvm::StringRef op :
-       {"clone", "alias", "detach", "lift", "lift_fresh", "lift_fresh_copy", "contiguous", "positive", "conj",
-        "resolve_conj", "resolve_neg", "conj_physical", "_conj", "alias_copy", "detach_copy"})
+  for (llvm::StringRef op : {"clone", "lift_fresh_copy", "alias_copy", "detach_copy"})
     t[("aten." + op + ".default").str()] = sameTensor;
+  for (llvm::StringRef op : {"alias", "detach", "lift", "lift_fresh", "positive"}) // the schema of lift says "fresh"
+    t.add(("aten." + op + ".default").str(), Aliasing::Alias, sameTensor);
+  // Their schemas say "view" in every case, and that of conj_physical "fresh". conj_physical copies complex numbers.
+  for (llvm::StringRef op : {"contiguous", "conj", "resolve_conj", "resolve_neg", "conj_physical"})
+    t.add(("aten." + op + ".default").str(), Aliasing::Conversion, sameTensor);
+  t.add("aten._conj.default", Aliasing::Reinterpret, sameTensor);
+  t.add("aten.pin_memory.default", Aliasing::Unclear); // the operand itself if it is pinned
   t["aten._to_copy.default"] = convert;
   t["prims.convert_element_type.default"] = convert;
-  t["prims.device_put.default"] = sameTensor;
+  t.add("prims.device_put.default", Aliasing::Unclear, sameTensor); // the operand itself if it is on the device
   t["aten.copy.default"] = copyInto;
   t["aten._assert_tensor_metadata.default"] = nothing;
 }

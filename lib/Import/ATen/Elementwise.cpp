@@ -280,8 +280,6 @@ void registerElementwise(Table &t) {
     t[name("bitwise_and")] = binary<BitwiseAndOp>;
     t[name("bitwise_or")] = binary<BitwiseOrOp>;
     t[name("bitwise_xor")] = binary<BitwiseXorOp>;
-    t[name("bitwise_left_shift")] = binary<ShiftLeftOp>;
-    t[name("bitwise_right_shift")] = binary<ShiftRightOp>;
     t[name("__and__")] = binary<BitwiseAndOp>;
     t[name("__or__")] = binary<BitwiseOrOp>;
     t[name("__xor__")] = binary<BitwiseXorOp>;
@@ -290,8 +288,10 @@ void registerElementwise(Table &t) {
     t[name("copysign")] = copysign;
     t[name("lerp")] = lerp;
   }
-  t["aten.bitwise_left_shift.Tensor_Scalar"] = binary<ShiftLeftOp>;
-  t["aten.bitwise_right_shift.Tensor_Scalar"] = binary<ShiftRightOp>;
+  for (llvm::StringRef overload : {"Tensor", "Tensor_Scalar"}) {
+    t[("aten.bitwise_left_shift." + overload).str()] = binary<ShiftLeftOp>;
+    t[("aten.bitwise_right_shift." + overload).str()] = binary<ShiftRightOp>;
+  }
   t["aten.remainder.Scalar_Tensor"] = binary<RemainderOp>;
   t["aten.floor_divide.default"] = floorDivide;
   t["aten.floor_divide.Scalar"] = floorDivide;

@@ -172,13 +172,11 @@ llvm::Expected<int64_t> GraphBuilder::addNode(llvm::StringRef target, const ArgL
   Operation *before = im.function.front().empty() ? nullptr : &im.function.front().back();
   Results results = Results::none();
   if (reason.empty()) {
-    auto entry = importTable().find(target);
+    const Operator *row = operatorTable().find(target);
     if (target == loweringTarget)
       results = importLowering(node);
-    else if (entry != importTable().end())
-      results = entry->second(node);
-    else if (auto composite = compositeTable().find(target); composite != compositeTable().end())
-      results = composite->second(node);
+    else if (row && row->import)
+      results = row->import(node);
     else
       reason = "this op is not in the table of imported ops";
     if (node.failed())
@@ -312,18 +310,13 @@ llvm::Expected<OwningOpRef<ModuleOp>> GraphBuilder::finish() {
   return std::move(im.module);
 }
 
-bool GraphBuilder::knows(llvm::StringRef target) { return importTable().contains(target); }
+bool GraphBuilder::knows(llvm::StringRef target) { return findImported(target); }
 
-static std::vector<std::string> targetsOf(const Table &table) {
-  std::vector<std::string> targets;
-  for (const auto &entry : table)
-    targets.push_back(entry.first().str());
-  llvm::sort(targets);
-  return targets;
+std::vector<OperatorRow> GraphBuilder::operators() {
+  std::vector<OperatorRow> rows(operatorTable().rows().size());
+  for (const auto &[target, row] : operatorTable().rows())
+    rows[row.number] = {target.str(), nameOf(row.kind), nameOf(row.aliasing), row.family};
+  return rows;
 }
-
-std::vector<std::string> GraphBuilder::knownTargets() { return targetsOf(importTable()); }
-
-std::vector<std::string> GraphBuilder::compositeTargets() { return targetsOf(compositeTable()); }
 
 } // namespace tilewright

@@ -260,18 +260,26 @@ Results diagonal(Node &n) {
 } // namespace
 
 void registerSlices(Table &t) {
-  t["aten.slice.Tensor"] = slice;
-  t["aten.select.int"] = select;
-  for (llvm::StringRef op : {"split.Tensor", "split.sizes", "split_with_sizes.default", "chunk.default",
-                             "split_copy.Tensor", "split_with_sizes_copy.default", "tensor_split.sections"})
-    t[("aten." + op).str()] = splitBy;
-  t["aten.unbind.int"] = unbind;
+  t.add("aten.slice.Tensor", Aliasing::View, slice);
+  t.add("aten.select.int", Aliasing::View, select);
+  for (llvm::StringRef op :
+       {"split.Tensor", "split.sizes", "split_with_sizes.default", "chunk.default", "tensor_split.sections"})
+    t.add(("aten." + op).str(), Aliasing::Views, splitBy);
+  t["aten.split_copy.Tensor"] = t["aten.split_with_sizes_copy.default"] = splitBy;
+  t.add("aten.unbind.int", Aliasing::Views, unbind);
   t["aten.slice_scatter.default"] = sliceScatter;
   t["aten.select_scatter.default"] = selectScatter;
   t["aten.slice_backward.default"] = sliceBackward;
   t["aten.select_backward.default"] = selectBackward;
-  t["aten.diagonal.default"] = diagonal;
-  t["aten.unfold.default"] = unfold;
+  t.add("aten.diagonal.default", Aliasing::View, diagonal);
+  t.add("aten.linalg_diagonal.default", Aliasing::View);
+  t.add("aten.unfold.default", Aliasing::View, unfold);
+  for (llvm::StringRef op : {"tensor_split.indices", "tensor_split.tensor_indices_or_sections", "dsplit.int",
+                             "dsplit.array", "hsplit.int", "hsplit.array", "vsplit.int", "vsplit.array"})
+    t.add(("aten." + op).str(), Aliasing::Views);
+  // The results share memory, but their schemas say "fresh", and autograd takes them for that.
+  for (llvm::StringRef op : {"unsafe_chunk.default", "unsafe_split.Tensor", "unsafe_split_with_sizes.default"})
+    t.add(("aten." + op).str(), Aliasing::Unclear);
 }
 
 } // namespace tilewright

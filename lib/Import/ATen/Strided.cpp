@@ -244,7 +244,7 @@ Results asStridedScatter(Node &n) {
 } // namespace
 
 void registerStrided(Table &t) {
-  t["aten.as_strided.default"] = asStrided;
+  t.add("aten.as_strided.default", Aliasing::View, asStrided);
   t["aten.as_strided_scatter.default"] = asStridedScatter;
 }
 

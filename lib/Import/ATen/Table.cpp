@@ -1,37 +1,128 @@
-//===- Table.cpp - the table from ATen overloads to import functions -----------===//
+//===- Table.cpp - the table of ATen operators ------------------------------------===//
 #include "lib/Import/ATen/Table.h"
+#include "llvm/ADT/Twine.h"
+#include "llvm/Support/ErrorHandling.h"
 
 namespace tilewright {
 
-const Table &importTable() {
+llvm::StringLiteral nameOf(OperatorKind kind) {
+  switch (kind) {
+  case OperatorKind::Import:
+    return "import";
+  case OperatorKind::Composite:
+    return "composite";
+  case OperatorKind::Declared:
+    return "declared";
+  }
+  llvm_unreachable("a kind of operators without a name");
+}
+
+llvm::StringLiteral nameOf(Aliasing aliasing) {
+  switch (aliasing) {
+  case Aliasing::Fresh:
+    return "fresh";
+  case Aliasing::View:
+    return "view";
+  case Aliasing::Views:
+    return "views";
+  case Aliasing::Alias:
+    return "alias";
+  case Aliasing::Reinterpret:
+    return "reinterpret";
+  case Aliasing::Reshape:
+    return "reshape";
+  case Aliasing::Conversion:
+    return "conversion";
+  case Aliasing::Inference:
+    return "inference";
+  case Aliasing::Unclear:
+    return "unclear";
+  }
+  llvm_unreachable("an aliasing without a name");
+}
+
+Importing Table::add(llvm::StringRef target, Aliasing aliasing, Importing import) {
+  Operator row{import ? kind : OperatorKind::Declared, aliasing, import, family, operators.size()};
+  if (!operators.try_emplace(target, row).second)
+    llvm::report_fatal_error("the operator " + target + " has two rows in the table");
+  return import;
+}
+
+void Table::addSynonym(llvm::StringRef target, llvm::StringRef other) {
+  const Operator *row = find(other);
+  if (!row || !row->import)
+    llvm::report_fatal_error("the operator " + target + " is a synonym of " + other + ", which is not imported");
+  if (!find(target))
+    add(target, row->aliasing, row->import);
+}
+
+void Table::beginFamily(llvm::StringRef title, OperatorKind kind) {
+  family = title;
+  this->kind = kind;
+}
+
+const Operator *Table::find(llvm::StringRef target) const {
+  auto row = operators.find(target);
+  return row == operators.end() ? nullptr : &row->second;
+}
+
+const Table &operatorTable() {
+  using enum OperatorKind;
+  struct Family {
+    llvm::StringLiteral title;
+    OperatorKind kind;
+    void (*addTo)(Table &);
+  };
+  // In the order of docs/reference/operators.md. Synonyms are last, because they copy rows.
+  static constexpr Family families[] = {
+      {"Elementwise functions", Import, registerElementwise},
+      {"Activations", Import, registerActivations},
+      {"Gradients of activations", Import, registerActivationGradients},
+      {"Comparisons and selection", Import, registerComparisons},
+      {"Conversions and copies", Import, registerConversions},
+      {"Reshapes and reorderings", Import, registerViews},
+      {"Slices and splits", Import, registerSlices},
+      {"Windows of memory", Import, registerStrided},
+      {"Reductions", Import, registerReductions},
+      {"Scans and sorts", Import, registerScansAndSorts},
+      {"Matrix products", Import, registerContractions},
+      {"Scaled matrix products", Import, registerScaledProducts},
+      {"Convolutions", Import, registerConvolutions},
+      {"Attention", Import, registerAttention},
+      {"Softmax", Import, registerSoftmax},
+      {"Layer and group norms", Import, registerLayerNorms},
+      {"Batch norms", Import, registerBatchNorms},
+      {"Pooling", Import, registerPooling},
+      {"Indexing", Import, registerIndexing},
+      {"Scatters", Import, registerScatters},
+      {"Creation", Import, registerCreation},
+      {"Random numbers", Import, registerRandom},
+      {"Quantization", Import, registerQuantization},
+      {"Composite operators", Composite, registerComposites},
+      {"Composite norms", Composite, registerCompositeNorms},
+      {"Composite reshapes and reorderings", Composite, registerCompositeViews},
+      {"Interpolation", Composite, registerInterpolation},
+      {"Composite activations and losses", Composite, registerCompositeActivations},
+      {"Grid sampling", Composite, registerGridSampling},
+      {"Recurrent layers", Composite, registerRecurrent},
+      {"Columns of images", Composite, registerWindows},
+      {"Mixtures of experts", Composite, registerExperts},
+      {"Synonyms", Composite, registerSynonyms},
+  };
   static const Table table = [] {
     Table t;
-    registerElementwise(t);
-    registerActivations(t);
-    registerActivationGradients(t);
-    registerComparisons(t);
-    registerConversions(t);
-    registerViews(t);
-    registerSlices(t);
-    registerStrided(t);
-    registerReductions(t);
-    registerScansAndSorts(t);
-    registerContractions(t);
-    registerScaledProducts(t);
-    registerConvolutions(t);
-    registerAttention(t);
-    registerSoftmax(t);
-    registerLayerNorms(t);
-    registerBatchNorms(t);
-    registerPooling(t);
-    registerIndexing(t);
-    registerScatters(t);
-    registerCreation(t);
-    registerRandom(t);
-    registerQuantization(t);
+    for (const Family &family : families) {
+      t.beginFamily(family.title, family.kind);
+      family.addTo(t);
+    }
     return t;
   }();
   return table;
+}
+
+const Operator *findImported(llvm::StringRef target) {
+  const Operator *row = operatorTable().find(target);
+  return row && row->kind == OperatorKind::Import ? row : nullptr;
 }
 
 } // namespace tilewright

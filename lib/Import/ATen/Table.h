@@ -1,4 +1,16 @@
-//===- Table.h - the table from ATen overloads to import functions -------------===//
+//===- Table.h - the table of ATen operators --------------------------------------===//
+//
+// The table has one row per overload. A row is written once, in the file of the operator's family:
+//
+//   t["aten.erf.default"] = unary<ErfOp>;                             // an operator that allocates its result
+//   t.add("aten.permute.default", Aliasing::View, permuteDims);       // its result is a view
+//   t.add("aten.view_as_real.default", Aliasing::Reinterpret);        // not imported, its aliasing is needed
+//
+// The lists of views in python/tilewright/fx, ExportedMemory and docs/reference/operators.md are derived from the rows.
+//
+// Test: test/Python/test_operators.py
+//
+//===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_IMPORT_ATEN_TABLE_H
 #define TILEWRIGHT_LIB_IMPORT_ATEN_TABLE_H
 
@@ -11,16 +23,82 @@ class Results;
 
 /// Imports one node. Reads all arguments first; returns n.refuse(...) if the node cannot be imported.
 using Importing = Results (*)(Node &);
-using Table = llvm::StringMap<Importing>;
+
+/// What is done with nodes of an operator.
+enum class OperatorKind : uint8_t {
+  Import,    ///< imported for every caller, so that the decompositions keep it
+  Composite, ///< occurs only in plain files of torch.export; other callers decompose it
+  Declared,  ///< not imported: the row states its aliasing alone
+};
+
+/// Where eager torch stores the results of an operator. For real numbers: a lazy conjugate of them is the tensor
+/// itself.
+enum class Aliasing : uint8_t {
+  Fresh,       ///< in memory of their own
+  View,        ///< in the memory of the first operand, always
+  Views,       ///< a list of results, each of them in the memory of the first operand
+  Alias,       ///< View, with the same sizes and strides
+  Reinterpret, ///< View, whose bytes are read as other values: another dtype, lazy conjugates and negatives
+  Reshape,     ///< View if the operand's strides permit the new shape, otherwise Fresh
+  Conversion,  ///< the first operand if it already has the wanted dtype, device and strides, otherwise Fresh
+  Inference,   ///< the first operand in inference; in training Fresh, or the operand if nothing is dropped
+  Unclear,     ///< possibly in the memory of any operand
+};
+
+/// Return the names that Python and the documentation use.
+llvm::StringLiteral nameOf(OperatorKind kind);
+llvm::StringLiteral nameOf(Aliasing aliasing);
+
+/// A row of the table.
+struct Operator {
+  OperatorKind kind = OperatorKind::Declared;
+  Aliasing aliasing = Aliasing::Fresh;
+  Importing import = nullptr; ///< null for OperatorKind::Declared
+  llvm::StringRef family;     ///< the title of its family in docs/reference/operators.md
+  unsigned number = 0;        ///< its position in the table, in the order in which rows are added
+};
+
+class Table {
+public:
+  /// The left side of the assignment that adds an operator with Aliasing::Fresh. The assignment returns the import
+  /// function, so that assignments can be chained.
+  struct NewRow {
+    Table &table;
+    llvm::StringRef target;
+    Importing operator=(Importing import) { return table.add(target, Aliasing::Fresh, import); }
+  };
+  NewRow operator[](llvm::StringRef target) { return {*this, target}; }
+
+  /// Adds a row to the current family, without `import` as OperatorKind::Declared. Returns `import`. It is a fatal
+  /// error if `target` has a row.
+  Importing add(llvm::StringRef target, Aliasing aliasing, Importing import = nullptr);
+
+  /// Adds `target` with the import function and the aliasing of `other`, which takes the same arguments. Does nothing
+  /// if `target` has a row.
+  void addSynonym(llvm::StringRef target, llvm::StringRef other);
+
+  /// Begins a family: rows are added with this title and, if they have an import function, of this kind.
+  void beginFamily(llvm::StringRef title, OperatorKind kind);
+
+  /// Returns the row of `target`, or null.
+  const Operator *find(llvm::StringRef target) const;
+
+  const llvm::StringMap<Operator> &rows() const { return operators; }
+
+private:
+  llvm::StringMap<Operator> operators;
+  llvm::StringRef family;
+  OperatorKind kind = OperatorKind::Import;
+};
 
 /// Imports GraphBuilder::loweringTarget.
 Results importLowering(Node &node);
 
 /// Returns the whole table, which is built once.
-const Table &importTable();
+const Table &operatorTable();
 
-/// Returns the ops that only plain files of torch.export have; other callers decompose them. Built once.
-const Table &compositeTable();
+/// Returns the row of `target` if it is imported for every caller, or null.
+const Operator *findImported(llvm::StringRef target);
 
 // One function per family, in a file of the same name.
 void registerElementwise(Table &table);
@@ -47,6 +125,7 @@ void registerCreation(Table &table);
 void registerRandom(Table &table);
 void registerQuantization(Table &table);
 // Composite ops:
+void registerComposites(Table &table);
 void registerCompositeNorms(Table &table);
 void registerCompositeViews(Table &table);
 void registerInterpolation(Table &table);
@@ -55,6 +134,8 @@ void registerGridSampling(Table &table);
 void registerRecurrent(Table &table);
 void registerWindows(Table &table);
 void registerExperts(Table &table);
+/// Adds other names of ops that are in the table.
+void registerSynonyms(Table &table);
 
 } // namespace tilewright
 

@@ -232,23 +232,36 @@ Results constantPad(Node &n) {
 } // namespace
 
 void registerViews(Table &t) {
-  for (llvm::StringRef op : {"view.default", "_unsafe_view.default", "reshape.default", "view_copy.default",
-                             "unsqueeze.default", "squeeze.default", "squeeze.dim", "squeeze.dims",
-                             "flatten.using_ints", "_reshape_alias.default", "_reshape_copy.default", "unflatten.int"})
-    t[("aten." + op).str()] = reshapeToResult;
-  t["aten.view.dtype"] = viewDtype;
-  t["aten.permute.default"] = permuteDims;
-  t["aten.transpose.int"] = transposeDims;
-  t["aten.t.default"] = transpose2d;
-  t["aten.mT.default"] = transpose2d;
-  t["aten.numpy_T.default"] = transpose2d;
-  t["aten.expand.default"] = expand;
+  // torch's schemas of _unsafe_view and _reshape_alias say "fresh" and "view". Both are views of memory that the caller
+  // has made to fit.
+  for (llvm::StringRef op : {"view.default", "_unsafe_view.default", "_reshape_alias.default", "unsqueeze.default",
+                             "squeeze.default", "squeeze.dim", "squeeze.dims", "unflatten.int"})
+    t.add(("aten." + op).str(), Aliasing::View, reshapeToResult);
+  // Their schemas say "view" in every case.
+  t.add("aten.reshape.default", Aliasing::Reshape, reshapeToResult);
+  t.add("aten.flatten.using_ints", Aliasing::Reshape, reshapeToResult);
+  t["aten.view_copy.default"] = t["aten._reshape_copy.default"] = reshapeToResult;
+  t.add("aten.view.dtype", Aliasing::Reinterpret, viewDtype);
+  t.add("aten.permute.default", Aliasing::View, permuteDims);
+  t.add("aten.transpose.int", Aliasing::View, transposeDims);
+  t.add("aten.t.default", Aliasing::View, transpose2d);
+  t.add("aten.mT.default", Aliasing::View, transpose2d);
+  t.add("aten.numpy_T.default", Aliasing::View, transpose2d);
+  t.add("aten.expand.default", Aliasing::View, expand);
   t["aten.repeat.default"] = repeat;
   t["aten.cat.default"] = concatenate;
   t["aten.stack.default"] = stack;
   t["aten.flip.default"] = flip;
   t["aten.roll.default"] = roll;
   t["aten.constant_pad_nd.default"] = constantPad;
+  for (llvm::StringRef op : {"mH", "matrix_H"}) // for real numbers the transpose
+    t.add(("aten." + op + ".default").str(), Aliasing::View);
+  for (llvm::StringRef op : {"view_as_real", "view_as_complex", "real", "imag", "_neg_view"})
+    t.add(("aten." + op + ".default").str(), Aliasing::Reinterpret);
+  for (llvm::StringRef op : {"atleast_1d", "atleast_2d", "atleast_3d"}) { // their schemas say "fresh"
+    t.add(("aten." + op + ".default").str(), Aliasing::View);
+    t.add(("aten." + op + ".Sequence").str(), Aliasing::Unclear);
+  }
 }
 
 } // namespace tilewright

@@ -188,14 +188,14 @@ SmallVector<Value> OnnxNode::callAll(llvm::StringRef target, const ArgList &args
              : Value());
   if (failed())
     return harmless;
-  auto entry = importTable().find(target);
-  if (entry == importTable().end()) {
+  const Operator *row = findImported(target);
+  if (!row) {
     refuse("internal error: " + target + " is not in the table of imported ops");
     return harmless;
   }
   std::vector<std::pair<std::string, Arg>> none;
   Node inner(importer, target, args, none, types, loc);
-  Results results = entry->second(inner);
+  Results results = row->import(inner);
   if (inner.failed())
     refuse(inner.reason);
   for (auto [i, type] : llvm::enumerate(types))

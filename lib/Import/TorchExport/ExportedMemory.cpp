@@ -7,13 +7,14 @@
 //                              %s = alias(%r)
 //   %t = exp(%v)               reads v, an older view of y: v is computed again first
 //
-// The ops in torch's list of views (pytorch.org/docs/stable/tensor_view.html) return views. Whether reshape, contiguous
-// and similar ops returned a view follows from the strides of their tensors.
+// The table of ATen operators (Aliasing in lib/Import/ATen/Table.h) has the ops that return views. Whether reshape,
+// contiguous and similar ops returned a view follows from the strides of their tensors.
 //
 // Test: test/Python/test_plain_exports.py
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/TorchExport/ExportedMemory.h"
+#include "lib/Import/ATen/Table.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Twine.h"
 
@@ -29,24 +30,20 @@ static llvm::StringRef baseName(llvm::StringRef target) { return target.split('.
 
 static bool isOneOf(llvm::StringRef name, llvm::StringRef list) { return list.contains((" " + name + " ").str()); }
 
-/// For real numbers, these always return views of their first argument.
-static constexpr llvm::StringLiteral views =
-    " adjoint alias as_strided broadcast_to chunk conj conj_physical detach diagonal expand expand_as "
-    "lift lift_fresh mT moveaxis movedim narrow numpy_T permute positive resolve_conj resolve_neg select "
-    "slice split split_with_sizes squeeze swapaxes swapdims t tensor_split transpose unbind unflatten "
-    "unfold unsqueeze view view_as ";
-/// These return a view if no element has to be moved, otherwise a copy.
-static constexpr llvm::StringLiteral reshapes = " flatten ravel reshape reshape_as _reshape_alias _unsafe_view ";
-static constexpr llvm::StringLiteral conversions = " contiguous to type_as ";
-/// These return views of several arguments, or views of the first that are not analysed.
-static constexpr llvm::StringLiteral unclearOps =
-    " _conj atleast_1d atleast_2d atleast_3d broadcast_tensors channel_shuffle dsplit hsplit imag "
-    "meshgrid pin_memory real unsafe_chunk unsafe_split unsafe_split_with_sizes view_as_complex "
-    "view_as_real vsplit ";
+/// Returns the aliasing of an op's results.
+static Aliasing aliasingOf(llvm::StringRef target) {
+  if (const Operator *row = operatorTable().find(target))
+    return row->aliasing;
+  // Many ops of prims that have no row return views. torch.library forbids that for custom operators.
+  return target.starts_with("prims.") ? Aliasing::Unclear : Aliasing::Fresh;
+}
 
-/// In-place ops that change only the shape.
-static constexpr llvm::StringLiteral shapers =
-    " as_strided_ resize_ resize_as_ set_ squeeze_ swapaxes_ swapdims_ t_ transpose_ unsqueeze_ ";
+/// Returns true if an op that writes in place changes only the shape of its operand: a view in place, or an op without a
+/// functional form. The overloads of transpose_ have other names than those of transpose.
+static bool isShaper(llvm::StringRef target) {
+  return aliasingOf(ExportedMemory::functional(target)) == Aliasing::View ||
+         isOneOf(baseName(target), " resize_ resize_as_ set_ transpose_ ");
+}
 
 static const TensorName *firstTensor(const exported::Node &node) {
   return node.positional.empty() ? nullptr : std::get_if<TensorName>(&node.positional[0]);
@@ -125,28 +122,50 @@ static std::optional<bool> canReshape(const exported::TensorMeta &before, const 
   return true;
 }
 
+/// Returns an argument of a node by position or name, or None.
+static Argument argumentOf(const exported::Node &node, size_t index, llvm::StringRef name) {
+  if (index < node.positional.size())
+    return node.positional[index];
+  for (const auto &[key, value] : node.named)
+    if (key == name)
+      return value;
+  return {};
+}
+
+/// Returns true if `node` has an argument that is true.
+static bool hasTrue(const exported::Node &node) {
+  auto isTrue = [](const Argument &argument) {
+    return std::holds_alternative<bool>(argument) && std::get<bool>(argument);
+  };
+  return llvm::any_of(node.positional, isTrue) ||
+         llvm::any_of(node.named, [&](const auto &argument) { return isTrue(argument.second); });
+}
+
 std::optional<bool> ExportedMemory::isView(const exported::Node &node, unsigned result) const {
-  llvm::StringRef name = baseName(node.target);
-  if (name == "einsum") { // two operands are multiplied; a single one may only be transposed
+  const Aliasing aliasing = aliasingOf(node.target);
+  switch (aliasing) {
+  case Aliasing::Fresh:
+    return false;
+  case Aliasing::View:
+  case Aliasing::Views:
+  case Aliasing::Alias:
+  case Aliasing::Reinterpret:
+    return true;
+  case Aliasing::Inference: {
+    const Argument given = argumentOf(node, 2, "train");
+    const bool *train = std::get_if<bool>(&given);
+    return train && !*train ? std::optional(true) : std::nullopt;
+  }
+  case Aliasing::Unclear: {
+    if (baseName(node.target) != "einsum") // two operands are multiplied; a single one may only be transposed
+      return std::nullopt;
     const auto *operands = node.positional.size() > 1 ? std::get_if<ArgumentList>(&node.positional[1]) : nullptr;
     return operands && operands->size() > 1 ? std::optional(false) : std::nullopt;
   }
-  if (llvm::StringRef(node.target).starts_with("prims.") || isOneOf(name, unclearOps))
-    return std::nullopt;
-  if (!llvm::StringRef(node.target).starts_with("aten."))
-    return false; // torch.library forbids custom operators to return views
-  if (isOneOf(name, views) || name == "detach_")
-    return true;
-  if (name == "dropout" || name == "feature_dropout" || name == "alpha_dropout") {
-    const bool *train = node.positional.size() > 2 ? std::get_if<bool>(&node.positional[2]) : nullptr;
-    for (const auto &[key, value] : node.named)
-      if (key == "train")
-        train = std::get_if<bool>(&value);
-    return train && !*train ? std::optional(true) : std::nullopt; // in training, a view if nothing is dropped
+  case Aliasing::Reshape:
+  case Aliasing::Conversion:
+    break;
   }
-  const bool reshape = isOneOf(name, reshapes);
-  if (!reshape && !isOneOf(name, conversions))
-    return false; // other ops allocate their results
   const auto *to = result < node.results.size() ? std::get_if<TensorName>(&node.results[result]) : nullptr;
   const exported::TensorMeta *before = firstTensor(node) ? metaOf(firstTensor(node)->name) : nullptr;
   const exported::TensorMeta *after = to ? metaOf(to->name) : nullptr;
@@ -154,17 +173,13 @@ std::optional<bool> ExportedMemory::isView(const exported::Node &node, unsigned 
     return std::nullopt;
   if (before->dtype != after->dtype || before->device != after->device)
     return false;
-  auto isTrue = [](const Argument &argument) {
-    return std::holds_alternative<bool>(argument) && std::get<bool>(argument);
-  };
-  if (llvm::any_of(node.positional, isTrue) ||
-      llvm::any_of(node.named, [&](const auto &argument) { return isTrue(argument.second); }))
+  if (hasTrue(node))
     return std::nullopt; // copy=True, or a flag without effect
   if (before->sizes == after->sizes)
     return before->strides == after->strides; // if the strides differ, the elements were copied
-  if (reshape && isContiguous(*before))
-    return true;
-  return reshape ? canReshape(*before, *after) : std::nullopt;
+  if (aliasing == Aliasing::Conversion)
+    return std::nullopt;
+  return isContiguous(*before) ? std::optional(true) : canReshape(*before, *after);
 }
 
 void ExportedMemory::see(const exported::Node &node) {
@@ -218,16 +233,6 @@ ExportedMemory::Nodes ExportedMemory::stale(const Argument &argument) {
     }
   });
   return again;
-}
-
-/// Returns an argument of a node by position or name, or None.
-static Argument argumentOf(const exported::Node &node, size_t index, llvm::StringRef name) {
-  if (index < node.positional.size())
-    return node.positional[index];
-  for (const auto &[key, value] : node.named)
-    if (key == name)
-      return value;
-  return {};
 }
 
 /// Returns the dimension given by argument `index` or "dim", by default 0.
@@ -301,13 +306,15 @@ exported::Node ExportedMemory::inverse(const std::string &child) const {
     }
     return is("aten.slice_scatter.default", {whole, part, dim, offset});
   }
-  if (isOneOf(name, " alias as_strided conj conj_physical diagonal detach detach_ dropout feature_dropout "
-                    "alpha_dropout lift lift_fresh positive resolve_conj resolve_neg expand "
-                    "expand_as broadcast_to squeeze unsqueeze unflatten view view_as ") ||
-      isOneOf(name, reshapes) || isOneOf(name, conversions)) {
-    const bool same = before->sizes == after->sizes && before->strides == after->strides;
-    if (isOneOf(name, " expand expand_as broadcast_to as_strided diagonal ") && !same)
-      return node; // positions may share an element, and elements may be missing
+  // The other views have all elements in the same order, or cannot be inverted: positions may share an element, and
+  // elements may be missing.
+  const Aliasing aliasing = aliasingOf(maker.target);
+  const bool same = before->sizes == after->sizes && before->strides == after->strides;
+  const bool ordered = aliasing == Aliasing::Alias || aliasing == Aliasing::Reshape ||
+                       aliasing == Aliasing::Conversion || aliasing == Aliasing::Inference ||
+                       isOneOf(name, " _reshape_alias _unsafe_view squeeze unflatten unsqueeze view view_as ");
+  if (before->dtype == after->dtype &&
+      (ordered || (same && isOneOf(name, " as_strided broadcast_to diagonal expand expand_as ")))) {
     ArgumentList sizes;
     for (const Size &size : before->sizes)
       sizes.push_back(number(size));
@@ -326,8 +333,7 @@ ExportedMemory::Nodes ExportedMemory::write(const exported::Node &node, std::str
   }
   Memory &memory = memories[found->second.memory];
   const exported::TensorMeta *before = metaOf(self->name), *after = metaOf(result->name);
-  if (!before || !after || before->sizes != after->sizes || before->dtype != after->dtype ||
-      isOneOf(baseName(node.target), shapers))
+  if (!before || !after || before->sizes != after->sizes || before->dtype != after->dtype || isShaper(node.target))
     why = "it gives a tensor another shape in place";
   else if (memory.caller)
     why = "it writes an input or a weight in place, and a compiled model keeps no state between calls";

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from .. import _tilewright
+from .. import operators
 from .families import of_libraries, own
 
 
@@ -112,5 +112,5 @@ def _of_torch() -> dict:
             pass  # this version of torch has no decomposition for it
     table[aten.native_group_norm_backward.default] = native_group_norm_backward
     table[aten.batch_norm_backward.default] = batch_norm_backward
-    known = set(_tilewright.known_targets())
+    known = operators.of_kind("import")
     return {op: fn for op, fn in table.items() if str(op) not in known} | own()

@@ -1,0 +1,44 @@
+"""The rows of the table of ATen operators (lib/Import/ATen/Table.h), which states of each overload whether it is imported, and where eager stores its
+results.
+
+torch states aliasing in the schemas of operators, too. The table has rows of its own because files of torch.export are imported without torch, and
+because some schemas are imprecise: that of reshape says "view", although the result may be a copy. test/Python/test_operators.py compares both.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import NamedTuple
+
+from . import _tilewright
+
+
+class Row(NamedTuple):
+    kind: str  # "import": imported for every caller; "composite": only in plain files of torch.export; "declared": not imported
+    aliasing: str  # of the results: "fresh", "view", ... (lib/Import/ATen/Table.h)
+    family: str  # the title of its family
+
+
+@functools.cache
+def table() -> dict[str, Row]:
+    """Returns the rows by name of the overload ("aten.add.Tensor"), in the order of the families."""
+    return {name: Row(*row) for name, row in _tilewright.operators().items()}
+
+
+@functools.cache
+def of_kind(kind: str) -> frozenset[str]:
+    """Returns the names of the overloads of a kind."""
+    return frozenset(name for name, row in table().items() if row.kind == kind)
+
+
+@functools.cache
+def with_aliasing(*aliasing: str) -> frozenset:
+    """Returns torch's overloads whose results have one of these aliasings. Overloads that this version of torch does not have are left out."""
+    import torch
+
+    found = set()
+    for name, row in table().items():
+        space, op, overload = name.split(".")
+        if row.aliasing in aliasing and hasattr(packet := getattr(getattr(torch.ops, space), op, None), overload):
+            found.add(getattr(packet, overload))
+    return frozenset(found)
