@@ -18,6 +18,7 @@ import operator
 import torch
 from torch import fx
 
+from .outputs import ALIASES
 from .rewriting import Rewriter
 
 aten = torch.ops.aten
@@ -26,8 +27,8 @@ OP = torch.ops.higher_order.flex_attention
 # Ops that a function of indices may contain besides elementwise ops: their results for all indices at once equal
 # those for single ones.
 ALSO = {
-    aten.index.Tensor, aten._to_copy.default, aten.clone.default, aten.alias.default, aten.detach.default, aten.where.self, aten.scalar_tensor.default,
-    aten.full.default, aten.new_ones.default, aten.new_zeros.default, aten.new_full.default,
+    aten.index.Tensor, aten._to_copy.default, aten.clone.default, aten.where.self, aten.scalar_tensor.default,
+    aten.full.default, aten.new_ones.default, aten.new_zeros.default, aten.new_full.default, *ALIASES,
 }  # fmt: skip
 
 

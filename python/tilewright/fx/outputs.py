@@ -10,22 +10,20 @@ import torch
 from torch import fx
 from torch._prims_common import is_non_overlapping_and_dense_or_false
 
+from .. import operators
 from .pairs import TO_COMPLEX, TO_REAL, strides_of_pairs
 from .recipes import Number, Replay, StridedCopy, expression_of
 from .sizes import stride_expression
 
 aten = torch.ops.aten
 
+# Ops whose result is an alias with the same elements.
+ALIASES = operators.with_aliasing("alias")
 # torch makes results that are views of an argument from the argument itself: without a copy, and with eager's
-# aliasing.
-VIEWS = {
-    aten.t.default, aten.transpose.int, aten.permute.default, aten.view.default, aten.expand.default,
-    aten.unsqueeze.default, aten.squeeze.default, aten.squeeze.dim, aten.squeeze.dims, aten.slice.Tensor,
-    aten.select.int, aten.alias.default, aten.detach.default, aten.diagonal.default, aten.unfold.default, aten.as_strided.default,
-    aten._unsafe_view.default, TO_COMPLEX, TO_REAL,
-}  # fmt: skip
+# aliasing. Of the views as another dtype, only complex numbers as pairs and pairs as complex numbers are imported.
+VIEWS = ALIASES | operators.with_aliasing("view") | {TO_COMPLEX, TO_REAL}
 # Ops that return several views, one of which is selected by operator.getitem.
-VIEW_LISTS = {aten.split.Tensor, aten.split_with_sizes.default, aten.unbind.int}
+VIEW_LISTS = operators.with_aliasing("views")
 
 
 def view_of(node: fx.Node) -> fx.Node | None:
@@ -58,7 +56,7 @@ def first_equal_view(node: fx.Node) -> fx.Node:
 def result_chain(node: fx.Node) -> list[fx.Node]:
     """Returns view_chain() from the last tensor that eager does not consider a view.
 
-    The result of _unsafe_view() is the base of its own views, unless it is a view of an argument.
+    The result of _unsafe_view() is the base of its own views, as its schema states, unless it is a view of an argument.
     """
     chain = view_chain(node)
     if chain[0].op == "placeholder":
@@ -75,13 +73,9 @@ def shared_memory(values) -> set[fx.Node]:
             and isinstance(held := root.meta.get("val"), torch.Tensor) and is_non_overlapping_and_dense_or_false(held)}  # fmt: skip
 
 
-# Ops whose result is an alias with the same elements.
-NAMES = {aten.alias.default, aten.detach.default}
-
-
 def named(node: fx.Node) -> fx.Node:
     """Returns the node of which `node` is an alias."""
-    while node.op == "call_function" and node.target in NAMES:
+    while node.op == "call_function" and node.target in ALIASES:
         node = node.args[0]
     return node
 

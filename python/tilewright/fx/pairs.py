@@ -25,7 +25,8 @@ from .refused_by_eager import reason_of_node
 from .rewriting import Rewriter
 
 aten = torch.ops.aten
-TO_REAL, TO_COMPLEX = aten.view_as_real.default, aten.view_as_complex.default
+TO_REAL = aten.view_as_real.default
+TO_COMPLEX = aten.view_as_complex.default
 
 Real: TypeAlias = fx.Node  # a tensor [..., 2]
 RULES: dict[object, Callable] = {}  # for each overload, a function that returns the pairs of its result, or a real result

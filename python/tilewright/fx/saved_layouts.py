@@ -11,15 +11,14 @@ from __future__ import annotations
 import torch
 from torch import fx
 
-from .outputs import named
+from .. import operators
+from .outputs import ALIASES, VIEWS, named
 
 aten = torch.ops.aten
 
 CONVOLUTIONS = {aten.convolution.default}
-# Ops that may change which dimension of an image is which.
-REARRANGE = {aten.permute.default, aten.transpose.int, aten.t.default, aten.view.default, aten._unsafe_view.default,
-             aten.reshape.default, aten.expand.default, aten.as_strided.default, aten.bmm.default, aten.matmul.default,
-             aten.movedim.int}  # fmt: skip
+# Ops that may change which dimension of an image is which: products, and views except slices.
+REARRANGE = (VIEWS - ALIASES - {aten.slice.Tensor}) | operators.with_aliasing("reshape") | {aten.bmm.default, aten.matmul.default}
 
 
 def _images(gm: fx.GraphModule) -> set[fx.Node]:

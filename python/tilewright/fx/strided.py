@@ -3,33 +3,20 @@ its strides."""
 
 from __future__ import annotations
 
-import operator
-
 import torch
 from torch import fx
+
+from .outputs import view_of
+from .pairs import TO_COMPLEX, TO_REAL
 
 aten = torch.ops.aten
 
 TARGETS = {aten.as_strided.default, aten.as_strided_scatter.default}
 
 
-def _source(node: fx.Node) -> fx.Node | None:
-    """Returns the node of the same dtype of which `node` is a view, or None."""
-    if node.op != "call_function" or not node.args or not isinstance(node.args[0], fx.Node):
-        return None
-    if node.target is operator.getitem:  # one of the parts of a split
-        return _source(node.args[0])
-    if not isinstance(node.target, torch._ops.OpOverload):
-        return None
-    returned = node.target._schema.returns[0].alias_info
-    if returned is None or returned.is_write or node.target is aten.view.dtype:
-        return None
-    return node.args[0]
-
-
 def memory_of(node: fx.Node) -> fx.Node:
-    """Returns the value whose memory `node` is, or is a view of."""
-    while (source := _source(node)) is not None:
+    """Returns the value of the same dtype whose memory `node` is, or is a view of."""
+    while node.target not in (TO_COMPLEX, TO_REAL) and (source := view_of(node)) is not None:
         node = source
     return node
 
