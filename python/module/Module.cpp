@@ -2,6 +2,7 @@
 #include "dialects/Graph/Graph.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "python/module/Call.h"
+#include "python/module/Library.h"
 #include "tilewright/Explain.h"
 #include "tilewright/ExportedModel.h"
 #include "tilewright/HostCode.h"
@@ -537,6 +538,7 @@ PYBIND11_MODULE(_tilewright, m) {
       },
       py::arg("threads"));
   m.def("build_identity", [] { return buildIdentity(reinterpret_cast<const void *>(&buildIdentity)); });
+  addLibrary(m);
   m.def("operators", [] {
     py::dict result;
     for (const OperatorRow &row : GraphBuilder::operators())

@@ -9,6 +9,7 @@ from .any_batch import any_batch
 from .decompositions.lowerings import LoweringError, register_lowering
 from .decompositions.table import register_decomposition
 from .export import ExportError, export
+from .library import Library, load
 from .reports.report import repack, report
 
 IndexOutOfRange = _tilewright.IndexOutOfRange  # Derives from IndexError and RuntimeError: eager's operators raise either of them.
@@ -26,8 +27,8 @@ def _register_backend() -> None:
             registry.register_backend(tilewright, name="tilewright")
 
 
-__all__ = ["ExportError", "IndexOutOfRange", "LoweringError", "any_batch", "calibrate", "export", "import_to_text", "register_decomposition",
-           "register_lowering", "repack", "report"]  # fmt: skip
+__all__ = ["ExportError", "IndexOutOfRange", "Library", "LoweringError", "any_batch", "calibrate", "export", "import_to_text", "load",
+           "register_decomposition", "register_lowering", "repack", "report"]  # fmt: skip
 __version__ = "0.1.0"
 
 
