@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 #include "Commands.h"
 #include "PythonPart.h"
+#include "llvm/ADT/StringRef.h"
 #include "llvm/Support/raw_ostream.h"
 #include <unistd.h>
 #include <vector>
@@ -22,6 +23,14 @@ int runBench(int argc, const char *const *argv) {
     return 1;
   }
   std::vector<const char *> arguments{python->c_str(), "-m", "tilewright.bench"};
+  // The help is in a file that needs no torch. A package is found without being imported.
+  if (argc == 2 && (llvm::StringRef(argv[1]) == "--help" || llvm::StringRef(argv[1]) == "-h"))
+    arguments = {python->c_str(), "-c",
+                 "import importlib.util, runpy, sys\n"
+                 "package = importlib.util.find_spec('tilewright')\n"
+                 "if package is None: sys.exit('tilewright bench: this Python has no package tilewright; "
+                 "TILEWRIGHT_PYTHON names the one that has')\n"
+                 "runpy.run_path(package.submodule_search_locations[0] + '/bench/arguments.py', run_name='__main__')"};
   arguments.insert(arguments.end(), argv + 1, argv + argc);
   arguments.push_back(nullptr);
   execv(python->c_str(), const_cast<char *const *>(arguments.data()));

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch._functorch import config as functorch_config
 
+from . import arguments
 from .workloads import Workload
 
 
@@ -210,15 +211,4 @@ def exact(work: Workload) -> Callable:
     return eager(work.cast(torch.float64))
 
 
-PEERS: dict[str, Callable[[Workload], Callable]] = {
-    "tilewright": tilewright,
-    "tilewright-frozen": tilewright_frozen,
-    "eager": eager,
-    "eager-fused": eager_fused,
-    "inductor": inductor,
-    "inductor-freezing": inductor_freezing,
-    "inductor-autotune": inductor_autotune,
-    "openvino": openvino,
-    "jax": jax,
-    "exact": exact,
-}
+PEERS: dict[str, Callable[[Workload], Callable]] = {name: globals()[name.replace("-", "_")] for name in arguments.PEERS}

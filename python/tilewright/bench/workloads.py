@@ -11,7 +11,9 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-DTYPES = {"f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16}
+from . import arguments
+
+DTYPES = {name: getattr(torch, of_torch) for name, of_torch in arguments.DTYPES.items()}
 
 
 @dataclass
