@@ -44,8 +44,8 @@ Guide for the first three: [Save IR, change it, go on](../how-to/work-on-ir.md).
 def said(*command: str) -> str:
     environment = {**os.environ, "COLUMNS": "120", "TILEWRIGHT_PYTHON": sys.executable}
     done = subprocess.run([str(BUILD / "bin" / command[0]), *command[1:]], env=environment, capture_output=True, text=True)
-    text = done.stdout or done.stderr  # some commands know no --help: they print their usage as an error
-    if done.returncode not in (0, 2) or not text:
+    text = done.stdout
+    if done.returncode or not text:
         raise RuntimeError(f"{' '.join(command)}: exit status {done.returncode}: {done.stderr}")
     return text
 

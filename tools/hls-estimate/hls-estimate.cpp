@@ -8,13 +8,18 @@
 #include "lib/Codegen/HLS/Estimate/Estimate.h"
 #include "tools/hls-estimate/ReadFacts.h"
 #include <cstdio>
+#include <string_view>
 
 using namespace tilewright::hls;
 
 int main(int argc, char **argv) {
-  if (argc < 2) {
-    fprintf(stderr, "usage: hls-estimate DESIGNS.json...\n");
-    return 2;
+  const bool asked = argc == 2 && (std::string_view(argv[1]) == "--help" || std::string_view(argv[1]) == "-h");
+  if (argc < 2 || asked) {
+    fprintf(
+        asked ? stdout : stderr,
+        "usage: hls-estimate DESIGNS.json...\nEstimates cycles and resources of each design, and prints one line of "
+        "JSON for it.\n");
+    return asked ? 0 : 2;
   }
   for (int number = 1; number < argc; ++number) {
     std::vector<DesignFacts> designs;

@@ -20,16 +20,13 @@ static int fail(llvm::Error error) {
   return 1;
 }
 
-static int usage() {
-  llvm::errs()
-      << "usage: tilewright cache list            what is kept, the last used first\n"
-         "       tilewright cache explain KEY     what a key was made of, and why a like one did not serve;\n"
-         "                                        the start of a key will do\n"
-         "       tilewright cache prune [BYTES]   the least recently used go until BYTES are left (1G; K, M, G)\n"
-         "       tilewright cache clear           all of it goes\n"
-         "TILEWRIGHT_CACHE_DIR chooses the folder.\n";
-  return 2;
-}
+static constexpr char usage[] =
+    "usage: tilewright cache list            what is kept, the last used first\n"
+    "       tilewright cache explain KEY     what a key was made of, and why a like one did not serve;\n"
+    "                                        the start of a key will do\n"
+    "       tilewright cache prune [BYTES]   the least recently used go until BYTES are left (1G; K, M, G)\n"
+    "       tilewright cache clear           all of it goes\n"
+    "TILEWRIGHT_CACHE_DIR chooses the folder.\n";
 
 static int list() {
   std::string folder;
@@ -84,11 +81,11 @@ int runCache(int argc, const char *const *argv) {
   }
   if (command == "prune" && argc <= 3) {
     int64_t bytes = bytesFrom(argc == 3 ? argument : "1G");
-    return bytes < 0 ? usage() : prune(bytes, /*everything=*/false);
+    return bytes < 0 ? printUsage(argc, argv, usage) : prune(bytes, /*everything=*/false);
   }
   if (command == "clear" && argc == 2)
     return prune(0, /*everything=*/true);
-  return usage();
+  return printUsage(argc, argv, usage);
 }
 
 } // namespace tilewright::driver

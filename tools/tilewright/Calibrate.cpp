@@ -10,12 +10,10 @@
 namespace tilewright::driver {
 
 int runCalibrate(int argc, const char *const *argv) {
-  if (argc > 1) {
-    llvm::errs()
-        << "usage: tilewright calibrate\nMeasures this machine for about two seconds, best while it does nothing "
-           "else.\nTILEWRIGHT_CACHE_DIR chooses the folder the result is kept in.\n";
-    return 2;
-  }
+  if (argc > 1)
+    return printUsage(argc, argv,
+                      "usage: tilewright calibrate\nMeasures this machine for about two seconds, best while it does "
+                      "nothing else.\nTILEWRIGHT_CACHE_DIR chooses the folder the result is kept in.\n");
   std::string path;
   llvm::Expected<MachineRates> rates = calibrateHost(path);
   if (!rates) {

@@ -25,6 +25,10 @@ int runTune(int argc, const char *const *argv);
 /// `tilewright machine`: prints the machine description, one entry per line.
 int runMachine(int argc, const char *const *argv);
 
+/// Prints the usage of a command without flags of LLVM: to standard output if the only argument is --help or -h, else
+/// as an error. Returns the exit status: 0 or 2.
+int printUsage(int argc, const char *const *argv, const char *usage);
+
 } // namespace tilewright::driver
 
 #endif

@@ -6,10 +6,8 @@
 namespace tilewright::driver {
 
 int runMachine(int argc, const char *const *argv) {
-  if (argc > 1) {
-    llvm::errs() << "usage: tilewright machine\nTILEWRIGHT_CPU chooses another machine than this one.\n";
-    return 2;
-  }
+  if (argc > 1)
+    return printUsage(argc, argv, "usage: tilewright machine\nTILEWRIGHT_CPU chooses another machine than this one.\n");
   llvm::Expected<std::string> text = printHost();
   if (!text) {
     llvm::errs() << "tilewright machine: " << llvm::toString(text.takeError()) << "\n";

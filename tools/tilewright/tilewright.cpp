@@ -50,7 +50,7 @@ std::vector<std::string> commandNames() {
 
 constexpr int exitOfCrash = 70; // EX_SOFTWARE
 
-void printUsage(llvm::raw_ostream &os) {
+void printCommands(llvm::raw_ostream &os) {
   os << "usage: tilewright <command> [flags]\n\ncommands:\n";
   for (const Command &command : commands)
     os << "  " << llvm::left_justify(command.name, 11) << command.summary << "\n";
@@ -58,6 +58,12 @@ void printUsage(llvm::raw_ostream &os) {
 }
 
 } // namespace
+
+int tilewright::driver::printUsage(int argc, const char *const *argv, const char *usage) {
+  const bool asked = argc == 2 && (llvm::StringRef(argv[1]) == "--help" || llvm::StringRef(argv[1]) == "-h");
+  (asked ? llvm::outs() : llvm::errs()) << usage;
+  return asked ? 0 : 2;
+}
 
 int main(int argc, char **argv) {
   llvm::StringRef name = argc > 1 ? argv[1] : "";
@@ -75,7 +81,7 @@ int main(int argc, char **argv) {
       return command.onlyCompiles ? tilewright::runCaughtProgram([&] { return command.run(argc - 1, argv + 1); })
                                   : command.run(argc - 1, argv + 1);
   if (name == "--help" || name == "-h" || name == "help") {
-    printUsage(llvm::outs());
+    printCommands(llvm::outs());
     return 0;
   }
   if (name == "--version") {
@@ -85,6 +91,6 @@ int main(int argc, char **argv) {
   if (!name.empty())
     llvm::errs() << "tilewright: unknown command '" << name << "'" << tilewright::suggestName(name, commandNames())
                  << "\n";
-  printUsage(llvm::errs());
+  printCommands(llvm::errs());
   return 2;
 }
