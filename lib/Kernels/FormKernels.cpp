@@ -17,7 +17,7 @@
 // it becomes the anchor of a new kernel. A kernel has one contraction; or some products whose results are combined
 // element by element (the gate and the values of a gated feed-forward layer, the two products of a recurrent cell); or
 // a scatter and the producers of its rows; or a concatenation and the elementwise producers of its parts. Each edge
-// that remains between kernels gets a reason (dialects/Graph/Decisions.h, kind "fusion", in the attribute of @main
+// that remains between kernels gets a reason (dialects/Graph/Decisions.h, kind "fusion", in the attribute of the module
 // tw.decisions). On exit @main holds only calls, views and constants, and equal kernels are one function.
 //
 // Tests: test/Kernels/form-kernels.mlir, test/Kernels/form-columns.mlir, test/Kernels/form-grouped.mlir,
