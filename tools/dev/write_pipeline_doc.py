@@ -1,40 +1,154 @@
-"""Writes docs/pipeline.md: one small model's IR after each stage, as tilewright-opt prints it today."""
+"""Writes docs/pipeline.md: a linear layer with GELU from Python to machine code, as the programs print it today.
 
+    PYTHONPATH=build/python python tools/dev/write_pipeline_doc.py
+
+tools/dev/check_pipeline_doc.py fails if the page is not current. Nothing on the page depends on the machine: tilewright-opt assumes 2 threads
+and fixed caches, and code is generated for x86-64-v4 and sm_80.
+"""
+
+import os
+import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-MODEL = ROOT / "test" / "Pipelines" / "matmul.mlir"
-STAGES = [
-    ("graph", "tw ops with torch's meaning; views collapsed, convolutions channels-last."),
-    ("structured", "linalg and tw_tile on tensors; @main calls kernels, equal kernels are one function."),
-    ("tiled", "the weight is packed once into panels of 48 columns; each kernel is one scf.forall over tiles."),
-    ("vector", "memrefs and vectors; temporaries are in the thread's scratch memory; @main is the runtime's program."),
-]
-INTRO = """# The pipeline, stage by stage
+BIN = Path(os.environ.get("TILEWRIGHT_BUILD", ROOT / "build")) / "bin"
+LINE = 200  # longer lines are cut
 
-`x @ w.T + b` and GELU, 128x64 by 64x96, as `tilewright-opt` prints it. Written by `tools/dev/write_pipeline_doc.py`; a test
-(`tools/dev/check_pipeline_doc.py`) fails when the compiler says something else. The passes of a stage
-are listed in `lib/Graph/GraphStage.cpp`, `lib/Kernels/StructuredStage.cpp` and `lib/Codegen/CPU/CpuStages.cpp`. After `vector` the
-cpu target lowers the kernels to LLVM (`--tw-stage-cpu`) and machine code.
+PROGRAM = '''
+import torch
+
+layer = torch.nn.Sequential(torch.nn.Linear(64, 96), torch.nn.GELU()).eval()
+x = torch.randn(128, 64)
+with torch.no_grad():
+    torch.compile(layer, backend="tilewright", options={"dump": "ir", "cache": False})(x)
+'''.strip()
+
+INTRO = """# From Python to machine code
+
+One layer, `Linear(64, 96)` and GELU on 128 rows, at every level: the program, the graph that torch hands over, each stage's IR, and the machine code for a
+CPU with AVX-512 and for an NVIDIA GPU. `tools/dev/write_pipeline_doc.py` writes this page from what the programs print, and a test
+(`tools/dev/check_pipeline_doc.py`) fails if they print something else. Lines are cut after {line} characters. [Architecture](explanation/architecture.md)
+describes the stages.
+
+## The program
+
+```python
+{program}
+```
+
+## The graph
+
+`ir/0-imported.mlir`: torch's operators one to one as ops of the dialect [`tw`](reference/dialects/tw.md). `tw.static` marks parameters.
+
+{imported}
+## Stages that all targets share
+
+**graph** rewrites `tw` ops: views are collapsed, convolutions become channels-last. Here it has nothing to do.
+
+{graph}
+**structured** lowers to `linalg` and forms kernels: the product, the bias and GELU are one function, `@main` calls it. `tw.decisions` has the reasons
+for the report. The rounding rule of torch is in the ops: sums in f32, `fastmath<contract>` and nothing more.
+
+{structured}
+## CPU with AVX-512
+
+**tiled**: the weight, a parameter, is packed once into panels of 48 columns (three vectors), and the kernel is one `scf.forall` over tiles.
+A [schedule](tuning.md) chose the tile.
+
+{tiled}
+**vector**: buffers and vectors. The product is still one op, `tw_tile.matmul`, which a micro-kernel replaces next; bias and GELU are loops of vectors of 16.
+`@main` has become the [plan](explanation/architecture.md), a `tw_plan.program` that the runtime executes.
+
+{vector}
+**target**: LLVM's dialect. `math.erf` is a polynomial; the first of its steps:
+
+{target}
+**Machine code** (`tilewright compile --emit=asm`): the inner loop of the product. Eight rows times three vectors of columns are in 24 accumulators; each step
+loads three vectors of the panel and broadcasts eight elements of `x`.
+
+{assembly}
+## GPU with tensor cores
+
+The same layer in bf16, for `--target=cuda --arch=sm_80`. The stages graph and structured are those above, with bf16 operands and f32 sums.
+
+**tiled**: one block of threads computes 16 x 16 elements, with `mma` on 16 values of k. The schedule is an attribute of the kernel:
+
+{schedule}
+**vector**: the code of one thread. Tiles of both operands are copied to shared memory asynchronously, in a swizzled order without bank conflicts; `ldmatrix`
+loads them as fragments. The first step of k:
+
+{threads}
+**Machine code**: the PTX of these ops.
+
+{ptx}
+NVIDIA's `ptxas`, or the driver, translates PTX to the code of the device. [The PTX interpreter](targets/ptx-check.md) executes every emitted kernel
+without a GPU.
 """
 
 
-def printed(stages: list[str]) -> str:
-    command = [str(ROOT / "build" / "bin" / "tilewright-opt"), str(MODEL), *(f"--tw-stage-{s}" for s in stages)]
-    run = subprocess.run(command, capture_output=True, text=True, check=True)
-    # File names of decisions depend on the machine.
-    return run.stdout.replace(str(MODEL), MODEL.name).strip()
+def run(*command, cwd: Path) -> str:
+    done = subprocess.run([str(c) for c in command], cwd=cwd, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(map(str, command))}\n{done.stderr}")
+    return done.stdout
+
+
+def imported(folder: Path, program: str) -> str:
+    """Returns the graph that the program compiles."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(BIN.parent / "python"), os.environ.get("PYTHONPATH", "")])}
+    done = subprocess.run([sys.executable, "-c", program], cwd=folder, env=environment, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    return (folder / "ir" / "0-imported.mlir").read_text()
+
+
+def block(text: str, language: str = "mlir") -> str:
+    lines = [line if len(line) <= LINE else line[: LINE - 4] + " ..." for line in text.strip("\n").splitlines()]
+    return "\n".join([f"```{language}", *lines, "```", ""])
+
+
+def between(text: str, first: str, last: str, count: int = 1) -> str:
+    """Returns the lines from the first that matches `first` to the `count`-th after it that matches `last`, without their common indentation."""
+    lines = text.splitlines()
+    begin = next(i for i, line in enumerate(lines) if re.search(first, line))
+    ends = [i for i, line in enumerate(lines) if i >= begin and re.search(last, line)]
+    part = lines[begin : ends[count - 1] + 1]
+    indent = min(len(line) - len(line.lstrip()) for line in part if line.strip())
+    return "\n".join(line[indent:] for line in part)
+
+
+def hottest_loop(assembly: str, instruction: str) -> str:
+    """Returns the block between two labels that has `instruction` most often."""
+    blocks = re.split(r"(?m)^(?=\.L\w+:)", assembly)
+    return max(blocks, key=lambda one: one.count(instruction)).split("\t.p2align")[0].replace("\t", "    ")
 
 
 def page() -> str:
-    source = [line for line in MODEL.read_text().splitlines() if not line.startswith("//")]
-    parts = [INTRO, "\n## The model\n\n```mlir\n" + "\n".join(source).strip() + "\n```\n"]
-    for count, (stage, what) in enumerate(STAGES, 1):
-        text = printed([name for name, _ in STAGES[:count]])
-        parts.append(f"\n## {stage}\n\n{what[0].upper() + what[1:]}\n\n```mlir\n{text}\n```\n")
-    return "".join(parts)
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        (folder / "layer.mlir").write_text(imported(folder, PROGRAM))
+        stages = ["graph", "structured", "tiled", "vector"]
+        texts = {name: run(BIN / "tilewright-opt", "layer.mlir", *(f"--tw-stage-{s}" for s in stages[: i + 1]), cwd=folder)
+                 for i, name in enumerate(stages)}  # fmt: skip
+        (folder / "vector.mlir").write_text(texts["vector"])
+        code = [BIN / "tilewright", "compile", "vector.mlir", "--start-at=vector", "--cpu=x86-64-v4"]
+        target = run(*code, "--emit=target", cwd=folder)
+        assembly = run(*code, "--emit=asm", cwd=folder)
+        narrow = PROGRAM.replace(").eval()", ").eval().bfloat16()").replace("(128, 64)", "(128, 64, dtype=torch.bfloat16)")
+        (folder / "narrow.mlir").write_text(imported(folder, narrow))
+        gpu = [BIN / "tilewright", "compile", "narrow.mlir", "--target=cuda", "--arch=sm_80"]
+        tiled, threads, ptx = (run(*gpu, f"--emit={kind}", cwd=folder) for kind in ("tiled", "vector", "ptx"))
+        schedule = re.search(r"tw\.schedule = \{[^}]*\}", tiled)
+        return INTRO.format(
+            line=LINE, program=PROGRAM, imported=block((folder / "layer.mlir").read_text()), **{name: block(text) for name, text in texts.items()},
+            target=block(between(target, r"llvm\.intr\.fma", r"llvm\.intr\.fma", 4)),
+            assembly=block(hottest_loop(assembly, "vfmadd231ps"), "text"),
+            schedule=block(schedule[0] if schedule else "none", "text"),
+            threads=block(between(threads, r"nvvm\.ldmatrix", r"nvvm\.mma\.sync", 1)),
+            ptx=block(between(ptx, r"ldmatrix", r"\{%r\d+, %r\d+, %r\d+, %r\d+\};", 2), "text"))  # fmt: skip
 
 
 if __name__ == "__main__":
