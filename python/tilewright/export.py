@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
+import json
 import os
 import tempfile
 
 import torch
+from torch.utils._pytree import tree_leaves
 
 from . import _tilewright, operators
 from .decompositions.table import decompositions
@@ -23,13 +26,48 @@ def _table() -> dict:
     return composite | decompositions()
 
 
+def _find_dims(value, spec, found: dict) -> None:
+    """Adds the torch.export.Dim of each dimension of the tensors in `value` to `found`, by the tensor's id and dimension."""
+    if isinstance(value, torch.Tensor):
+        for dim, size in spec.items() if isinstance(spec, dict) else enumerate(spec or ()):
+            if isinstance(size, torch.export.Dim):
+                found[id(value), dim] = size.__name__
+    elif isinstance(value, dict) and isinstance(spec, dict):
+        for key, part in value.items():
+            _find_dims(part, spec.get(key), found)
+    elif isinstance(value, (list, tuple)) and isinstance(spec, (list, tuple)):
+        for part, its in zip(value, spec):
+            _find_dims(part, its, found)
+
+
+def _names_of_sizes(program, model, inputs: tuple, kwargs: dict, dynamic_shapes) -> dict[str, str]:
+    """Returns the name that `dynamic_shapes` gives to each symbol of the program. torch keeps only the symbols, such as s31."""
+    found: dict = {}
+    if isinstance(dynamic_shapes, dict):
+        arguments = inspect.signature(model.forward).bind(*inputs, **kwargs).arguments
+        _find_dims(dict(arguments), dynamic_shapes, found)
+    else:
+        _find_dims([*inputs, *kwargs.values()], dynamic_shapes, found)
+    placeholders = {node.name: node for node in program.graph.nodes if node.op == "placeholder"}
+    names: dict[str, str] = {}
+    for leaf, user in zip(tree_leaves((inputs, kwargs)), program.graph_signature.user_inputs):
+        node = placeholders.get(user) if isinstance(user, str) else None
+        if node is None or not isinstance(leaf, torch.Tensor):
+            continue
+        for dim, size in enumerate(node.meta["val"].shape):
+            name = found.get((id(leaf), dim), "")
+            if isinstance(size, torch.SymInt) and size.node.expr.is_Symbol and name.isidentifier():
+                names[str(size.node.expr)] = name
+    return names
+
+
 def export(model, inputs, path, *, kwargs=None, dynamic_shapes=None):
     """Exports `model` for ahead-of-time use: `tilewright compile PATH`, `tilewright run PATH --input NAME=x.npy`.
 
     `model` is a torch.nn.Module, in its current mode: call model.eval() first if the mode matters. `inputs` is the
     tuple of example arguments, and `kwargs` has those given by name. Sizes are fixed to those of the examples, except
     the ones that `dynamic_shapes` names in the format of torch.export.export: `{"x": {0: torch.export.Dim("batch",
-    max=512)}}`. A dynamic size must be at least 2 in the example, because torch fixes a size of 1. `path` is the file
+    max=512)}}`. The names, here `batch`, are those in headers, manifests and errors. A dynamic size must be at least 2 in the example, because torch fixes a size of 1. `path` is the file
     to write, `NAME.pt2`; it contains the parameters. Returns the torch.export.ExportedProgram that was written.
 
     Ops that Tilewright supports are kept; the others are decomposed as for torch.compile. Raises ExportError if a
@@ -50,7 +88,8 @@ def export(model, inputs, path, *, kwargs=None, dynamic_shapes=None):
         program = program.run_decompositions(_table())
     with tempfile.TemporaryDirectory(prefix=".tilewright-export-", dir=folder) as scratch:
         written = os.path.join(scratch, os.path.basename(path))  # the archive's first folder is named after the file
-        torch.export.save(program, written)
+        names = _names_of_sizes(program, model, tuple(inputs), kwargs or {}, dynamic_shapes)
+        torch.export.save(program, written, extra_files={"tilewright/sizes.json": json.dumps(names)})
         try:
             _tilewright.import_exported(written)
         except _tilewright.Refused as error:

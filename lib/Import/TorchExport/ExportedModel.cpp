@@ -106,11 +106,19 @@ public:
     auto main = (*module)->lookupSymbol<mlir::func::FuncOp>("main");
     for (auto [i, name] : llvm::enumerate(outputNames))
       main.setResultAttr(i, graph::nameAttrName, mlir::StringAttr::get(main.getContext(), name));
+    nameSymbols(main);
     weights.resize(weights.size() + builderSeed, nullptr); // the caller passes the seed
     return module;
   }
 
 private:
+  /// Gives the sizes the user's names. A name that another size has as its symbol is not used.
+  void nameSymbols(mlir::func::FuncOp main) {
+    for (auto [number, symbol] : llvm::enumerate(graph::symbolicSizesOf(main)))
+      if (auto name = program.names.find(symbol.name); name != program.names.end() && !sizeSymbols.count(name->second))
+        main.setArgAttr(number, graph::symbolAttrName, mlir::StringAttr::get(main.getContext(), name->second));
+  }
+
   void findUsed() {
     auto use = [&](const std::string &name) { used.insert(name); };
     for (const exported::Node &node : program.graph.nodes) {

@@ -123,8 +123,9 @@ struct Program {
   std::vector<Input> inputs;
   std::vector<Output> outputs;
   std::map<std::string, Weight> weights;
-  std::map<std::string, Range> ranges; ///< by symbol
-  std::vector<std::string> guards;     ///< on inputs, as Python text: "L['x'].size()[0] <= 40"
+  std::map<std::string, Range> ranges;      ///< by symbol
+  std::map<std::string, std::string> names; ///< the user's, by symbol, if tilewright.export wrote the file
+  std::vector<std::string> guards;          ///< on inputs, as Python text: "L['x'].size()[0] <= 40"
   std::string torchVersion;
 };
 

@@ -1,5 +1,7 @@
 //===- ReadProgram.cpp - read a .pt2 file into a Program -------------------------------===//
 #include "lib/Import/TorchExport/Reader/Reader.h"
+#include <algorithm>
+#include <set>
 
 namespace tilewright::exported {
 namespace {
@@ -53,6 +55,32 @@ void readRanges(const JsonView &view, std::map<std::string, Range> &ranges) {
       return value ? std::optional(value->integer()) : std::nullopt;
     };
     ranges[symbol] = {bound("min_val"), bound("max_val")};
+  }
+}
+
+} // namespace
+
+namespace {
+
+/// Reads the names of sizes that tilewright.export stores. A file of another program has none. Names that are no
+/// identifiers or not unique are ignored.
+void readNames(const ZipArchive &archive, const std::string &root, std::map<std::string, std::string> &names) {
+  nlohmann::json document;
+  std::string ignored;
+  if (!readJson(archive, root + "/extra/tilewright/sizes.json", document, ignored) || !document.is_object())
+    return;
+  constexpr size_t longest = 64;
+  auto isLetter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  std::set<std::string> seen;
+  for (const auto &[symbol, name] : document.items()) {
+    if (!name.is_string())
+      continue;
+    const std::string text = name.get<std::string>();
+    const bool isIdentifier =
+        !text.empty() && text.size() <= longest && isLetter(text[0]) &&
+        std::all_of(text.begin(), text.end(), [&](char c) { return isLetter(c) || (c >= '0' && c <= '9'); });
+    if (isIdentifier && seen.insert(text).second)
+      names[symbol] = text;
   }
 }
 
@@ -116,6 +144,7 @@ std::optional<Program> readProgram(std::string_view file, std::string &error) {
       program.guards.push_back(guard.text());
   if (!view.ok() || !readWeights(*archive, root, model, program, error))
     return std::nullopt;
+  readNames(*archive, root, program.names);
   return program;
 }
 
