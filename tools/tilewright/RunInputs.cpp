@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 #include "RunInputs.h"
 #include "dialects/Graph/Graph.h"
+#include "dialects/Graph/SizeRules.h"
 #include "tilewright/Target.h"
 
 #include "llvm/ADT/APFloat.h"
@@ -56,17 +57,11 @@ std::optional<int64_t> evaluate(AffineExpr size, ArrayRef<int64_t> symbols) {
   return known ? std::optional(known.getValue()) : std::nullopt;
 }
 
-/// Returns a text such as "float32[s0, 4]".
+/// Returns a text such as "float32[batch, 4]".
 std::string describe(RankedTensorType type, Symbols symbols) {
   std::string text = dtypeNameOf(type.getElementType()) + "[";
   llvm::raw_string_ostream out(text);
-  SmallVector<AffineExpr> sizes = graph::sizesOf(type);
-  llvm::interleaveComma(sizes, out, [&](AffineExpr size) {
-    if (auto symbol = dyn_cast<AffineSymbolExpr>(size); symbol && symbol.getPosition() < symbols.size())
-      out << symbols[symbol.getPosition()].name;
-    else
-      out << size;
-  });
+  llvm::interleaveComma(graph::sizesOf(type), out, [&](AffineExpr size) { out << graph::sizeText(size, symbols); });
   return text + "]";
 }
 
