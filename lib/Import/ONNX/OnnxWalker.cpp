@@ -1,6 +1,6 @@
 //===- OnnxWalker.cpp - import the nodes of an ONNX graph -----------------------------===//
 //
-// Walks over a graph: names of sizes become symbols, and inputs become arguments. Every node is folded (shapes, and
+// Walks over a graph: inputs become arguments. Every node is folded (shapes, and
 // what depends on them), replaced by the model's own function of that name, or imported by the table. Refusals are
 // collected. Nodes that depend on a refused node are skipped, unless the table lacks their operator.
 //
@@ -9,14 +9,12 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Import/ONNX/OnnxWalker.h"
 #include "lib/Import/Builder/Complaints.h"
+#include "lib/Import/ONNX/OnnxInputSizes.h"
 #include "lib/Import/ONNX/OnnxNode.h"
 #include "lib/Import/ONNX/OnnxOrder.h"
 #include "lib/Import/ONNX/OnnxTable.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
-#include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringSet.h"
-#include <set>
 
 namespace tilewright {
 namespace {
@@ -30,7 +28,7 @@ class OnnxWalker {
 public:
   OnnxWalker(const onnx::Model &model, std::list<onnx::Node> &nodes, MLIRContext &context,
              std::vector<const void *> &weights, std::list<std::vector<uint8_t>> &copies)
-      : model(model), inputs(model.graph.inputs), expanded(nodes), context(&context), graph(context, weights, copies),
+      : model(model), inputSizes(model.graph), expanded(nodes), context(&context), graph(context, weights, copies),
         weights(weights) {
     graph.importer.guardsSizes = true;
   }
@@ -45,9 +43,9 @@ public:
     OnnxScope scope;
     addInitializers(model.graph, scope);
     for (const DynamicSize &size : dynamic)
-      makeDynamic(size);
-    addSymbols();
-    for (const onnx::ValueInfo &input : inputs)
+      inputSizes.makeDynamic(size, complaints);
+    inputSizes.addSymbols(graph, complaints);
+    for (const onnx::ValueInfo &input : inputSizes.inputs())
       addInput(input, scope);
     addNodes(model.graph.nodes, scope, model.opsets, 0);
     if (complaints.empty())
@@ -73,99 +71,7 @@ private:
     }
   }
 
-  /// Returns a symbol name for `size` of an input: the model's name, or one made of the input and the dimension.
-  static std::string symbolOf(const onnx::Size &size, const std::string &input, size_t dim) {
-    std::string name =
-        std::holds_alternative<std::string>(size) ? std::get<std::string>(size) : input + "_" + std::to_string(dim);
-    for (char &c : name)
-      if (!llvm::isAlnum(c) && c != '_')
-        c = '_';
-    return llvm::isDigit(name[0]) ? "_" + name : name;
-  }
-
-  /// Makes the sizes at the positions in `dynamic` one symbol: that of the first symbolic size, otherwise a new one.
-  void makeDynamic(const DynamicSize &dynamic) {
-    std::vector<onnx::Size *> sizes;
-    std::string name;
-    for (const auto &[input, dim] : dynamic.places) {
-      if (dim == DynamicSize::Place::named) {
-        std::vector<onnx::Size *> same = sizesNamed(input);
-        if (same.empty())
-          return complaints.add("it has no size '" + input + "'; " + namesOfSizes());
-        sizes.insert(sizes.end(), same.begin(), same.end());
-        if (name.empty())
-          name = symbolOf(*same.front(), input, 0);
-        continue;
-      }
-      auto found = llvm::find_if(inputs, [&](const onnx::ValueInfo &info) {
-        return info.name == input && !model.graph.initializers.count(info.name);
-      });
-      if (found == inputs.end())
-        return complaints.add("it has no input '" + input + "', of which a size is to vary");
-      if (!found->sizes || size_t(dim) >= found->sizes->size())
-        return complaints.add("the input '" + input + "' has no dimension " + std::to_string(dim) +
-                              ", of which the size is to vary");
-      sizes.push_back(&(*found->sizes)[dim]);
-      if (name.empty() && !std::holds_alternative<int64_t>(*sizes.back()))
-        name = symbolOf(*sizes.back(), input, dim);
-    }
-    if (name.empty())
-      name = symbolOf({}, dynamic.places[0].input, dynamic.places[0].dim);
-    const onnx::Size after = dynamic.isFixed() ? onnx::Size(dynamic.min) : onnx::Size(name);
-    for (onnx::Size *size : sizes) {
-      const onnx::Size before = *size;
-      if (std::holds_alternative<std::string>(before))
-        for (onnx::ValueInfo &info : inputs) // sizes of the same name are equal
-          for (onnx::Size &other : info.sizes ? *info.sizes : noSizes)
-            if (other == before)
-              other = after;
-      *size = after;
-    }
-    if (!dynamic.isFixed())
-      ranges[name] = {dynamic.min, dynamic.max};
-  }
-
-  /// Returns the sizes of inputs that the file calls `name`.
-  std::vector<onnx::Size *> sizesNamed(llvm::StringRef name) {
-    std::vector<onnx::Size *> found;
-    for (onnx::ValueInfo &info : inputs)
-      if (info.sizes && !model.graph.initializers.count(info.name))
-        for (onnx::Size &size : *info.sizes)
-          if (std::holds_alternative<std::string>(size) && std::get<std::string>(size) == name)
-            found.push_back(&size);
-    return found;
-  }
-
-  std::string namesOfSizes() {
-    std::set<std::string> names;
-    for (const onnx::ValueInfo &info : inputs)
-      for (const onnx::Size &size : info.sizes ? *info.sizes : noSizes)
-        if (std::holds_alternative<std::string>(size))
-          names.insert(std::get<std::string>(size));
-    return names.empty() ? "none of its sizes has a name" : "its sizes are " + llvm::join(names, ", ");
-  }
-
-  void addSymbols() {
-    llvm::StringSet<> known;
-    for (const onnx::ValueInfo &input : inputs)
-      if (input.sizes && !model.graph.initializers.count(input.name))
-        for (auto [dim, size] : llvm::enumerate(*input.sizes))
-          if (!std::holds_alternative<int64_t>(size)) {
-            std::string name = symbolOf(size, input.name, dim);
-            if (!known.insert(name).second)
-              continue;
-            const bool isUsers = ranges.contains(name);
-            auto [min, max] = ranges.try_emplace(name, 1, INT64_MAX).first->second;
-            if (llvm::Error error = graph.builder.addSymbol(name, min, max))
-              complaints.add(llvm::toString(std::move(error)));
-            else if (isUsers)
-              graph.importer.varying.insert(graph.importer.symbols.find(name)->second.expr);
-          }
-  }
-
   void addInput(const onnx::ValueInfo &input, OnnxScope &scope) {
-    if (model.graph.initializers.count(input.name)) // a default value of the model, which stays constant
-      return;
     OnnxValue *value = graph.make();
     scope.values[input.name] = value;
     auto refuse = [&](const std::string &why) {
@@ -584,9 +490,7 @@ private:
   }
 
   const onnx::Model &model;
-  std::vector<onnx::ValueInfo> inputs; ///< of the model, with their dynamic sizes
-  std::vector<onnx::Size> noSizes;
-  llvm::StringMap<std::pair<int64_t, int64_t>> ranges; ///< by symbol, if the user gave one
+  OnnxInputSizes inputSizes;
   std::list<onnx::Node> &expanded;
   MLIRContext *context;
   OnnxGraph graph;
