@@ -19,40 +19,40 @@ using namespace mlir;
 namespace tilewright::hls {
 namespace {
 
-using Place = SmallVector<AffineExpr>;
+using Index = SmallVector<AffineExpr>;
 
-/// Returns the index in `view`'s source of the element at index `place` of `view`.
-FailureOr<Place> placeInSource(memref::SubViewOp view, ArrayRef<AffineExpr> place) {
+/// Returns the index in `view`'s source of the element at index `index` of `view`.
+FailureOr<Index> indexInSource(memref::SubViewOp view, ArrayRef<AffineExpr> index) {
   if (llvm::any_of(view.getStaticOffsets(), ShapedType::isDynamic) ||
       llvm::any_of(view.getStaticStrides(), ShapedType::isDynamic))
     return failure();
   Builder builder(view.getContext());
   llvm::SmallBitVector dropped = view.getDroppedDims();
-  Place source;
+  Index source;
   size_t next = 0;
   for (auto [dim, offset, stride] : llvm::enumerate(view.getStaticOffsets(), view.getStaticStrides())) {
     AffineExpr at = builder.getAffineConstantExpr(offset);
-    source.push_back(dropped[dim] ? at : place[next++] * stride + at);
+    source.push_back(dropped[dim] ? at : index[next++] * stride + at);
   }
   return source;
 }
 
-FailureOr<Place> placeInSource(memref::ExpandShapeOp view, ArrayRef<AffineExpr> place) {
+FailureOr<Index> indexInSource(memref::ExpandShapeOp view, ArrayRef<AffineExpr> index) {
   ArrayRef<int64_t> shape = view.getResultType().getShape();
-  Place source;
+  Index source;
   for (const ReassociationIndices &group : view.getReassociationIndices()) {
     AffineExpr linear = getAffineConstantExpr(0, view.getContext());
     for (int64_t dim : group)
-      linear = linear * shape[dim] + place[dim];
+      linear = linear * shape[dim] + index[dim];
     source.push_back(linear);
   }
   return source;
 }
 
-FailureOr<Place> placeInSource(memref::CollapseShapeOp view, ArrayRef<AffineExpr> place) {
+FailureOr<Index> indexInSource(memref::CollapseShapeOp view, ArrayRef<AffineExpr> index) {
   ArrayRef<int64_t> shape = view.getSrcType().getShape();
-  Place source(shape.size());
-  for (auto [linear, group] : llvm::zip(place, view.getReassociationIndices())) {
+  Index source(shape.size());
+  for (auto [linear, group] : llvm::zip(index, view.getReassociationIndices())) {
     AffineExpr rest = linear;
     for (int64_t dim : llvm::reverse(group)) {
       source[dim] = dim == group.front() ? rest : rest % shape[dim];
@@ -62,15 +62,15 @@ FailureOr<Place> placeInSource(memref::CollapseShapeOp view, ArrayRef<AffineExpr
   return source;
 }
 
-FailureOr<Place> placeInSource(Operation *view, ArrayRef<AffineExpr> place) {
+FailureOr<Index> indexInSource(Operation *view, ArrayRef<AffineExpr> index) {
   if (auto slice = dyn_cast<memref::SubViewOp>(view))
-    return placeInSource(slice, place);
+    return indexInSource(slice, index);
   if (auto expand = dyn_cast<memref::ExpandShapeOp>(view))
-    return placeInSource(expand, place);
+    return indexInSource(expand, index);
   if (auto collapse = dyn_cast<memref::CollapseShapeOp>(view))
-    return placeInSource(collapse, place);
+    return indexInSource(collapse, index);
   if (isa<memref::CastOp>(view))
-    return Place(place);
+    return Index(index);
   return failure();
 }
 
@@ -88,11 +88,11 @@ std::pair<Value, AffineMap> below(Value view, AffineMap map) {
   while (Operation *op = view.getDefiningOp()) {
     if (!isa<ViewLikeOpInterface>(op) || !isStatic(op))
       break;
-    FailureOr<Place> place = placeInSource(op, map.getResults());
-    if (failed(place))
+    FailureOr<Index> index = indexInSource(op, map.getResults());
+    if (failed(index))
       break;
     view = op->getOperand(0);
-    map = simplifyAffineMap(AffineMap::get(map.getNumDims(), map.getNumSymbols(), *place, op->getContext()));
+    map = simplifyAffineMap(AffineMap::get(map.getNumDims(), map.getNumSymbols(), *index, op->getContext()));
   }
   return {view, map};
 }

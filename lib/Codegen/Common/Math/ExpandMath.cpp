@@ -74,10 +74,10 @@ struct UnrollDouble : RewritePattern {
     if (!isa_and_nonnull<math::MathDialect>(op->getDialect()) || op->getNumResults() != 1 ||
         isa<math::SqrtOp, math::FmaOp, math::AbsFOp, math::CopySignOp, math::FloorOp, math::CeilOp, math::RoundOp,
             math::RoundEvenOp, math::TruncOp>(op))
-      return failure();
+      return rewriter.notifyMatchFailure(op, "expected a math op that has no vector instruction");
     auto type = dyn_cast<VectorType>(op->getResult(0).getType());
     if (!type || !isVectorOfDouble(type) || type.isScalable())
-      return failure();
+      return rewriter.notifyMatchFailure(op, "expected a fixed-size vector of f64");
     Location loc = op->getLoc();
     Value result = arith::ConstantOp::create(rewriter, loc, rewriter.getZeroAttr(type));
     SmallVector<int64_t> strides = computeStrides(type.getShape());
