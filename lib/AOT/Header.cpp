@@ -29,7 +29,7 @@ constexpr const char *headerText = R"(/* {m}.h: a model compiled by Tilewright. 
  *   {m}_destroy(model);
  *
  * The library has no global state. Instances are independent: several threads may create and run their own at the same
- * time. Calls of one instance take turns.
+ * time. Calls of one instance are serialized.
  */
 #ifndef TILEWRIGHT_MODEL_{M}_H
 #define TILEWRIGHT_MODEL_{M}_H
@@ -53,47 +53,49 @@ enum {
 typedef struct {m} {m};
 
 typedef struct {m}_tensor {
-  void *data; /* may be NULL when there are no elements; what an input points to is only read, unless said above */
+  void *data; /* may be NULL if the tensor has no elements; run does not write to inputs, unless the list above says so */
   int32_t dtype;
   int32_t rank;
   int64_t sizes[{M}_MAX_RANK];
-  const int64_t *strides; /* in elements. NULL: dense, row-major; anything else that is not just that is refused */
+  const int64_t *strides; /* in elements; NULL, or the strides of a dense, row-major tensor */
 } {m}_tensor;
 
 typedef struct {m}_tensor_info {
   const char *name;
   int32_t dtype;
   int32_t rank;
-  const int64_t *sizes; /* -1 where the size may differ from call to call */
+  const int64_t *sizes; /* -1 if the size may differ between calls */
   const char *text;     /* "float32 [batch, 64]" */
 } {m}_tensor_info;
 
 typedef struct {m}_options {
-  int32_t threads; /* the most a call may use; 0: OMP_NUM_THREADS, else all CPUs of the process */
+  int32_t threads; /* largest number of threads of a call. 0: OMP_NUM_THREADS, or all CPUs of the process */
 {weights}{cpus}{verify}} {m}_options;
 
-/* Makes an instance: checks that the CPU has the instructions the model was compiled for, and packs the weights.
- * `options` may be NULL. NULL when it fails; why is then in `error`, cut to `error_bytes` bytes with the final 0. */
+/* Makes an instance: checks that the CPU has the instructions the model was compiled for, and packs the weights that the
+ * library does not contain packed. `options` may be NULL. Returns NULL if it fails; `error` then has the reason, cut to
+ * `error_bytes` bytes with the final 0. */
 {m} *{m}_create(const {m}_options *options, char *error, size_t error_bytes);
 
-/* Ends an instance and its threads; no call of it may be under way. NULL does nothing. */
+/* Destroys an instance and its threads. No call of the instance may be running. Does nothing if `model` is NULL. */
 void {m}_destroy({m} *model);
 
-/* Sets dtype, rank and sizes of all outputs for inputs of these dtypes, ranks and sizes (their data are not looked at).
- * Returns 0, or something else when the inputs do not fit; {m}_error() says why. */
+/* Sets dtype, rank and sizes of all outputs for inputs of these dtypes, ranks and sizes; does not read their data.
+ * Returns 0, or another number if the inputs do not fit; {m}_error() returns the reason. */
 int32_t {m}_shape({m} *model, const {m}_tensor *inputs, {m}_tensor *outputs);
 
-/* Computes the outputs, whose memory the caller has made; they overlap neither each other nor an input. Returns 0, or
- * something else when a tensor does not fit, an index is out of range or memory is short; {m}_error() says why. */
+/* Computes the outputs. The caller allocates their memory, which must not overlap with other outputs or inputs. Returns
+ * 0, or another number if a tensor does not fit, an index is out of range or memory is short; {m}_error() returns the
+ * reason. */
 int32_t {m}_run({m} *model, const {m}_tensor *inputs, const {m}_tensor *outputs);
 
-/* Why the instance's last failed call failed; valid until its next call. */
+/* Returns the reason of the last failed call of the instance. The text is valid until the next call. */
 const char *{m}_error(const {m} *model);
 
-/* The CPU whose code the instance runs, by the name it was compiled for. */
+/* Returns the name of the CPU, as in `--cpu`, whose code the instance runs. */
 const char *{m}_cpu(const {m} *model);
 
-/* What there is; NULL for a number out of range. No instance is needed. */
+/* Describe the inputs and outputs, without an instance. Return NULL if `number` is out of range. */
 int32_t {m}_num_inputs(void);
 int32_t {m}_num_outputs(void);
 const {m}_tensor_info *{m}_input(int32_t number);
@@ -146,21 +148,21 @@ std::string writeHeader(const Interface &interface, const Contents &contents) {
                  (dtype + 1 < numDTypes ? ",\n" : "\n");
   std::string weights =
       weightsFile.empty()
-          ? "  const char *weights_file; /* not used: the library holds its weights */\n"
+          ? "  const char *weights_file; /* not used: the library contains its weights */\n"
           : "  const char *weights_file; /* path of " + commentText(weightsFile) + ", which is mapped */\n";
   std::string text = headerText;
   replaceAll(text, "{signature}", signatureOf(interface));
   replaceAll(text, "{dtypes}", constants);
   replaceAll(text, "{weights}", weights);
   // Do not list the CPUs: libraries of the same model for other CPUs may be in the same folder and share the header.
-  replaceAll(text, "{cpus}",
-             "  const char *cpu; /* NULL: the first that this CPU can run of those the library has code for, which\n"
-             "                      `tilewright inspect` lists; or one of them */\n");
+  replaceAll(
+      text, "{cpus}",
+      "  const char *cpu; /* one of the CPUs that `tilewright inspect` lists. NULL: the first whose code this CPU "
+      "can run */\n");
   replaceAll(text, "{verify}",
-             weightsFile.empty()
-                 ? "  int32_t verify_weights; /* not used */\n"
-                 : "  int32_t verify_weights; /* not 0: create reads all of weights_file, and fails where "
-                   "it is damaged */\n");
+             weightsFile.empty() ? "  int32_t verify_weights; /* not used */\n"
+                                 : "  int32_t verify_weights; /* not 0: create reads all of weights_file, and fails if "
+                                   "it is damaged */\n");
   replaceAll(text, "{inputs}", std::to_string(interface.inputs.size()));
   replaceAll(text, "{outputs}", std::to_string(interface.outputs.size()));
   replaceAll(text, "{rank}", std::to_string(maxRank));

@@ -31,8 +31,11 @@ def _passed(tensor: torch.Tensor) -> tuple[int, str, list[int]]:
 
 
 class Library:
-    """A loaded library. Its attributes are `model`, the name of the model, and `inputs` and `outputs`, tuples of
-    TensorInfo."""
+    """A loaded library.
+
+    Its attributes are `model`, the name of the model, and `inputs` and `outputs`, tuples of objects with the fields `name`,
+    `dtype`, `sizes` (texts: numbers, names of sizes, or expressions of names) and `written` (a call writes this input).
+    """
 
     def __init__(self, path: str, threads: int, cpu: str):
         self._library = _tilewright.Library(path, threads, cpu)
@@ -46,9 +49,10 @@ class Library:
         """Computes the results for `args`, the inputs in the order of `inputs`, or by name.
 
         Inputs are torch tensors on the CPU, or arrays of another package with DLPack (NumPy, JAX, CuPy on the host), of the
-        dtypes and sizes of `inputs`. An input that a call writes (TensorInfo.written) must be contiguous. Returns a tensor, or a
+        dtypes and sizes of `inputs`. An input that a call writes must be contiguous. Returns a tensor, or a
         tuple of tensors if there are several results; no gradient flows through them. Raises TypeError for a wrong number
-        of inputs, a wrong name or dtype, ValueError for wrong sizes, and RuntimeError if the call fails.
+        of inputs, a wrong name, type or dtype; ValueError for wrong sizes, another device, or a written input that is not contiguous;
+        and RuntimeError if the call fails, for example because an index is out of range.
         """
         tensors = [self._tensor(info, value) for info, value in zip(self.inputs, self._bound(args, named), strict=True)]
         passed = [_passed(tensor) for tensor in tensors]

@@ -26,8 +26,9 @@ TORCH = "2.13"
 
 INTRODUCTION = f"""# Operators
 
-What is done with torch's operators. `torch.compile` and `tilewright.export` pass the *imported* operators to the compiler. They decompose the others
-into these before; with `torch.compile`, the rest runs in eager. A plain file, written with `torch.export.save`, also contains composite operators,
+This page lists what is done with each operator of torch. `torch.compile` and `tilewright.export` pass the *imported* operators to the compiler.
+Before that, they decompose other operators into imported ones. An operator that is neither imported nor decomposed runs in eager with
+`torch.compile`, and is an error of `tilewright.export`. A plain file, written with `torch.export.save`, also contains composite operators,
 which are imported as well. The table of imported operators is `lib/Import/ATen/Table.h`. If the importer refuses a case of an operator, the operator
 runs in eager, and [the report](../how-to/explain.md) has the reason.
 
@@ -36,10 +37,12 @@ Rows that depend on torch are those of torch {TORCH}. Overloads that write into 
 | with torch.compile | meaning |
 |---|---|
 | imported | is compiled |
+| imported, some cases decomposed by Tilewright | is compiled; some cases are replaced by other operators first, in `python/tilewright/decompositions` |
 | decomposed by Tilewright | is replaced by other operators, in `python/tilewright/decompositions`; cases that these refuse run in eager |
-| decomposed by torch | is replaced by other operators before Tilewright sees the graph, or by a decomposition of torch's |
+| decomposed by torch | is replaced by other operators before Tilewright sees the graph, or by one of torch's decompositions |
 | rewritten as pairs | complex numbers become pairs of real ones ([decision 0046](../decisions/0046-complex-numbers.md)) |
 | eager | runs in eager, between compiled parts of the graph |
+| ...; imported from plain files | as above with `torch.compile`; a plain file contains the operator itself, which is compiled |
 
 | result | where eager stores it |
 |---|---|

@@ -28,8 +28,8 @@ with torch.no_grad():
 
 INTRO = """# From Python to machine code
 
-One layer, `Linear(64, 96)` and GELU on 128 rows, at every level: the program, the graph that torch hands over, each stage's IR, and the machine code for a
-CPU with AVX-512 and for an NVIDIA GPU. `tools/dev/write_pipeline_doc.py` writes this page from what the programs print, and a test
+One layer, `Linear(64, 96)` and GELU on 128 rows, at every level: the program, the graph that torch hands over, each stage's IR, the machine code for a CPU
+with AVX-512, and the PTX for an NVIDIA GPU. `tools/dev/write_pipeline_doc.py` writes this page from what the programs print, and a test
 (`tools/dev/check_pipeline_doc.py`) fails if they print something else. Lines are cut after {line} characters. [Architecture](explanation/architecture.md)
 describes the stages.
 
@@ -41,7 +41,8 @@ describes the stages.
 
 ## The graph
 
-`ir/0-imported.mlir`: torch's operators one to one as ops of the dialect [`tw`](reference/dialects/tw.md). `tw.static` marks parameters.
+`ir/0-imported.mlir`: torch's operators as ops of the dialect [`tw`](reference/dialects/tw.md); `aten.addmm` is a `tw.matmul` and a `tw.add`.
+`tw.static` marks parameters.
 
 {imported}
 ## Stages that all targets share
@@ -49,21 +50,21 @@ describes the stages.
 **graph** rewrites `tw` ops: views are collapsed, convolutions become channels-last. Here it has nothing to do.
 
 {graph}
-**structured** lowers to `linalg` and forms kernels: the product, the bias and GELU are one function, `@main` calls it. `tw.decisions` has the reasons
-for the report. The rounding rule of torch is in the ops: sums in f32, `fastmath<contract>` and nothing more.
+**structured** lowers to `linalg` and forms kernels: the product, the bias and GELU are one function, `@main` calls it. `tw.decisions` has the decisions
+for the report, here that the ops are fused. The ops state how results may be rounded: sums are in f32, and `contract` is the only fast-math flag.
 
 {structured}
 ## CPU with AVX-512
 
 **tiled**: the weight, a parameter, is packed once into panels of 48 columns (three vectors), and the kernel is one `scf.forall` over tiles.
-A [schedule](tuning.md) chose the tile.
+The [schedule](tuning.md) of the kernel sets the size of the tile.
 
 {tiled}
 **vector**: buffers and vectors. The product is still one op, `tw_tile.matmul`, which a micro-kernel replaces next; bias and GELU are loops of vectors of 16.
 `@main` has become the [plan](explanation/architecture.md), a `tw_plan.program` that the runtime executes.
 
 {vector}
-**target**: LLVM's dialect. `math.erf` is a polynomial; the first of its steps:
+**target**: the dialect `llvm`. A polynomial has replaced `math.erf`; it begins with these steps:
 
 {target}
 **Machine code** (`tilewright compile --emit=asm`): the inner loop of the product. Eight rows times three vectors of columns are in 24 accumulators; each step
@@ -72,16 +73,17 @@ loads three vectors of the panel and broadcasts eight elements of `x`.
 {assembly}
 ## GPU with tensor cores
 
-The same layer in bf16, for `--target=cuda --arch=sm_80`. The stages graph and structured are those above, with bf16 operands and f32 sums.
+The same layer in bf16, for `--target=cuda --arch=sm_80`. The stages graph and structured are those above, with bf16 operands. Sums
+of products are in f32; the product, the sum with the bias and GELU are each rounded to bf16, as in eager.
 
 **tiled**: one block of threads computes 16 x 16 elements, with `mma` on 16 values of k. The schedule is an attribute of the kernel:
 
 {schedule}
 **vector**: the code of one thread. Tiles of both operands are copied to shared memory asynchronously, in a swizzled order without bank conflicts; `ldmatrix`
-loads them as fragments. The first step of k:
+loads them as fragments. The loads of the first step of k, and its first `mma`:
 
 {threads}
-**Machine code**: the PTX of these ops.
+**PTX** (`--emit=ptx`): the code of these ops.
 
 {ptx}
 NVIDIA's `ptxas`, or the driver, translates PTX to the code of the device. [The PTX interpreter](targets/ptx-check.md) executes every emitted kernel
