@@ -177,3 +177,11 @@ def test_slice_scatter_of_one_element_with_step_matches_eager():
 def test_slice_scatter_with_step_and_symbolic_size_matches_eager(size):
     x = torch.randn(size, 3, 2)
     check(lambda x: x.slice_scatter(x[1::3] * 2, 0, 1, None, 3) + 1, x, dynamic=True)
+
+
+def test_as_strided_of_the_pairs_of_a_complex_argument_matches_eager():
+    numbers = torch.randn(8, 4, dtype=torch.complex64)
+    for z in (numbers, numbers[2:6], numbers.t()):
+        offset = 2 * z.storage_offset() + 3
+        got = compiled_strictly(lambda z, offset=offset: torch.view_as_real(z).as_strided((2, 3), (2, 1), offset) + 1)(z)
+        assert torch.equal(got, torch.view_as_real(z).as_strided((2, 3), (2, 1), offset) + 1)
