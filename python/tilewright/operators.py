@@ -14,7 +14,7 @@ from . import _tilewright
 
 
 class Row(NamedTuple):
-    kind: str  # "import": imported for every caller; "composite": only in plain files of torch.export; "declared": not imported
+    kind: str  # "import": imported for every caller; "composite": imported where it occurs, most only in plain files; "declared": not imported
     aliasing: str  # of the results: "fresh", "view", ... (lib/Import/ATen/Table.h)
     family: str  # the title of its family
 

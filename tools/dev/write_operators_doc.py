@@ -119,7 +119,9 @@ class Fates:
                 else "decomposed by torch" if name in self.torch or (op is not None and is_composite(op))
                 else "rewritten as pairs" if name in self.pairs
                 else "eager")  # fmt: skip
-        return fate + ("; imported from plain files" if row is not None and row.kind == "composite" else "")
+        if row is None or row.kind != "composite":
+            return fate
+        return "imported" if fate == "eager" else fate + "; imported from plain files"
 
 
 def table(head: str, rows: list[tuple[str, ...]]) -> list[str]:
