@@ -347,9 +347,9 @@ def test_size_that_is_an_expression_of_a_symbol_is_checked(tmp_path):
         '    -> (tensor<?x3xf32, #odd> {tw.name = "y"}) {\n'
         "  %y = tw.neg %x : (tensor<?x3xf32, #odd>) -> tensor<?x3xf32, #odd>\n  return %y : tensor<?x3xf32, #odd>\n}\n")
     run(DRIVER, "compile", "odd.mlir", "-o", "odd.so", cwd=tmp_path)
-    for rows, said in ((7, ""), (19, ""), (8, "the size n does not follow from the sizes of the inputs; 'x' is float32[8, 3], and the model takes"),
+    for rows, said in ((7, ""), (19, ""), (8, "no value of the size n fits the sizes of the inputs; 'x' is float32[8, 3], and the model takes"),
                        (3, "the input 'x' has the size 3 in dimension 0; the model takes float32[n * 2 + 1, 3], where n is 2 to 9"),
-                       (21, "the input 'x' has the size 21 in dimension 0; "), (0, "the size n does not follow from the sizes of the inputs")):  # fmt: skip
+                       (21, "the input 'x' has the size 21 in dimension 0; "), (0, "no value of the size n fits the sizes of the inputs")):  # fmt: skip
         x = np.arange(rows * 3, dtype=np.float32).reshape(rows, 3)
         np.save(tmp_path / "x.npy", x)
         shown = run(DRIVER, "run", "odd.so", "--input", "x=x.npy", "--output", "results", cwd=tmp_path, status=1 if said else 0)

@@ -119,7 +119,7 @@ llvm::Expected<std::vector<int64_t>> solveSymbols(Symbols declared, const GivenT
   std::vector<int64_t> values;
   for (auto [size, symbol] : llvm::zip_equal(declared, symbols)) {
     if (!symbol) {
-      std::string text = "the size " + size.name + " does not follow from the sizes of the inputs";
+      std::string text = "no value of the size " + size.name + " fits the sizes of the inputs";
       for (auto [argument, tensor] : given)
         if (llvm::any_of(graph::sizesOf(argument->type), [&, number = unsigned(values.size())](AffineExpr expr) {
               return expr.isFunctionOfSymbol(number);
