@@ -10,6 +10,7 @@
 #ifndef TILEWRIGHT_LOADEDLIBRARY_H
 #define TILEWRIGHT_LOADEDLIBRARY_H
 
+#include "dialects/Graph/Dtype.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/Error.h"
 #include <cstdint>
@@ -66,10 +67,11 @@ llvm::Error verifyFiles(const LibraryManifest &manifest, llvm::StringRef folder)
 /// Returns the instruction sets in `sets` that this machine lacks.
 std::vector<std::string> missingInstructionSets(llvm::ArrayRef<std::string> sets);
 
-/// A tensor of a call, dense and row-major. `dtype` is its number in the generated header.
+/// A tensor of a call, dense and row-major. Libraries take the first dtypes, whose values are those in the generated
+/// header (Dtypes.def).
 struct LibraryTensor {
   void *data = nullptr;
-  int32_t dtype = 0;
+  ScalarType dtype = ScalarType::F32;
   std::vector<int64_t> sizes;
 };
 

@@ -6,6 +6,7 @@
 #include "lib/AOT/Interface.h"
 #include "lib/Runtime/Library/Description.h"
 #include "tilewright/LoadedLibrary.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/DynamicLibrary.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -89,13 +90,18 @@ LoadedLibrary::load(llvm::StringRef path, const LibraryManifest &manifest, int t
   return loaded;
 }
 
+// Dtypes.def lists the dtypes of libraries first.
+static_assert(int(ScalarType::F32) == int(DType::F32) && int(ScalarType::U64) + 1 == numDTypes);
+
 static llvm::Expected<std::vector<CallerTensor>> callerTensors(llvm::ArrayRef<LibraryTensor> tensors) {
   std::vector<CallerTensor> list;
   for (const LibraryTensor &tensor : tensors) {
     if (tensor.sizes.size() > size_t(maxRank))
       return llvm::createStringError("a tensor of %zu dimensions; a library takes up to %d", tensor.sizes.size(),
                                      maxRank);
-    CallerTensor one{tensor.data, tensor.dtype, int32_t(tensor.sizes.size()), {}, nullptr};
+    if (int(tensor.dtype) >= numDTypes)
+      return llvm::createStringError("a library takes no tensor of " + scalarTypeName(tensor.dtype));
+    CallerTensor one{tensor.data, int32_t(tensor.dtype), int32_t(tensor.sizes.size()), {}, nullptr};
     std::copy(tensor.sizes.begin(), tensor.sizes.end(), one.sizes);
     list.push_back(one);
   }
@@ -112,8 +118,12 @@ llvm::Expected<std::vector<LibraryTensor>> LoadedLibrary::shape(llvm::ArrayRef<L
   if (functions->shape(functions->model, in->data(), out.data()) != 0)
     return llvm::createStringError("%s", functions->error(functions->model));
   std::vector<LibraryTensor> outputs;
-  for (const CallerTensor &tensor : out)
-    outputs.push_back({nullptr, tensor.dtype, {tensor.sizes, tensor.sizes + tensor.rank}});
+  for (auto [number, tensor] : llvm::enumerate(out)) {
+    if (tensor.dtype < 0 || tensor.dtype >= numDTypes)
+      return llvm::createStringError("the library says that the dtype of output %zu is number %d", number,
+                                     int(tensor.dtype));
+    outputs.push_back({nullptr, ScalarType(tensor.dtype), {tensor.sizes, tensor.sizes + tensor.rank}});
+  }
   return outputs;
 }
 

@@ -20,13 +20,6 @@ namespace {
 /// (address, torch's name of the dtype, sizes)
 using Passed = std::tuple<uintptr_t, std::string, std::vector<int64_t>>;
 
-/// The names of element types by their numbers in the generated header.
-constexpr llvm::StringLiteral names[] = {
-#define TW_DTYPE(...)
-#define TW_LIBRARY_DTYPE(ENUM, NAME, ...) NAME,
-#include "dialects/Graph/Dtypes.def"
-};
-
 class Library {
 public:
   Library(const std::string &path, int threads, const std::string &cpu) {
@@ -57,7 +50,7 @@ public:
       throw py::value_error(llvm::toString(shapes.takeError()));
     std::vector<std::pair<std::string, std::vector<int64_t>>> outputs;
     for (const LibraryTensor &tensor : *shapes)
-      outputs.emplace_back(names[tensor.dtype].str(), tensor.sizes);
+      outputs.emplace_back(scalarTypeName(tensor.dtype).str(), tensor.sizes);
     return outputs;
   }
 
@@ -75,10 +68,10 @@ private:
   static std::vector<LibraryTensor> tensorsOf(const std::vector<Passed> &passed) {
     std::vector<LibraryTensor> tensors;
     for (const auto &[address, dtype, sizes] : passed) {
-      const auto *row = llvm::find(names, llvm::StringRef(dtype));
-      if (row == std::end(names))
+      std::optional<ScalarType> type = scalarTypeFromName(dtype);
+      if (!type)
         throw py::type_error("a library takes no tensor of " + dtype);
-      tensors.push_back({reinterpret_cast<void *>(address), int32_t(row - names), sizes});
+      tensors.push_back({reinterpret_cast<void *>(address), *type, sizes});
     }
     return tensors;
   }
@@ -94,7 +87,8 @@ void addLibrary(py::module_ &m) {
       .def(py::init<const std::string &, int, const std::string &>(), py::arg("path"), py::arg("threads"),
            py::arg("cpu"))
       .def_property_readonly("model", [](const Library &library) { return library.manifest.model; })
-      .def_property_readonly("inputs", [](const Library &library) { return Library::describe(library.manifest.inputs); })
+      .def_property_readonly("inputs",
+                             [](const Library &library) { return Library::describe(library.manifest.inputs); })
       .def_property_readonly("outputs",
                              [](const Library &library) { return Library::describe(library.manifest.outputs); })
       .def("shape", &Library::shape)

@@ -19,17 +19,6 @@ using namespace mlir;
 namespace tilewright::driver {
 namespace {
 
-/// Returns the element type of the dtype with this number in the generated header; null if there is none.
-Type elementNumbered(int32_t number, MLIRContext &context) {
-  // The element types of libraries are the first ones (dialects/Graph/Dtypes.def).
-  constexpr ScalarType types[] = {
-#define TW_DTYPE(...)
-#define TW_LIBRARY_DTYPE(ENUM, ...) ScalarType::ENUM,
-#include "dialects/Graph/Dtypes.def"
-  };
-  return number >= 0 && size_t(number) < std::size(types) ? elementTypeOf(types[number], &context) : Type();
-}
-
 /// Reads a size as the manifest writes it, such as "2*batch + 1" or "points / 4", which divides and rounds down.
 /// Returns null if it is no expression of `symbols`.
 AffineExpr parseSize(llvm::StringRef text, llvm::StringRef symbols, MLIRContext &context) {
@@ -116,12 +105,8 @@ llvm::Error LibraryCall::readInputs(const LibraryInputs &inputs) {
 
 static std::vector<LibraryTensor> passed(std::vector<HostTensor> &tensors) {
   std::vector<LibraryTensor> list;
-  for (HostTensor &tensor : tensors) {
-    int32_t number = 0;
-    while (elementNumbered(number, *tensor.element.getContext()) != tensor.element)
-      ++number;
-    list.push_back({tensor.bytes.data(), number, tensor.sizes});
-  }
+  for (HostTensor &tensor : tensors) // their element types were made from dtypes
+    list.push_back({tensor.bytes.data(), *scalarTypeOf(tensor.element), tensor.sizes});
   return list;
 }
 
@@ -131,11 +116,7 @@ llvm::Error LibraryCall::makeOutputs() {
   if (!shapes)
     return shapes.takeError();
   for (auto [shape, output] : llvm::zip_equal(*shapes, manifest.outputs)) {
-    Type element = elementNumbered(shape.dtype, context);
-    if (!element)
-      return llvm::createStringError("the library says that the dtype of " + output.name + " is number " +
-                                     std::to_string(shape.dtype));
-    HostTensor tensor{element, shape.sizes, {}};
+    HostTensor tensor{elementTypeOf(shape.dtype, &context), shape.sizes, {}};
     if (llvm::Error failed = tensor.allocate())
       return failed;
     results.push_back(std::move(tensor));

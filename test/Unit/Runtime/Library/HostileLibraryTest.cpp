@@ -118,7 +118,7 @@ struct HostileLibrary : testing::Test {
     return tally;
   }
 
-  static constexpr int32_t f32 = 8;
+  static constexpr ScalarType f32 = ScalarType::F32;
   llvm::SmallString<128> folder;
 };
 
