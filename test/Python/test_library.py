@@ -338,6 +338,18 @@ def test_run_calls_a_library_on_random_inputs(example):
         np.testing.assert_array_equal(*results)
 
 
+def test_manifest_with_a_dtype_that_libraries_cannot_take_is_refused(tmp_path):
+    (tmp_path / "m.mlir").write_text(
+        'func.func @main(%x: tensor<4xf32> {tw.name = "x"}) -> tensor<4xf32> {\n'
+        "  %0 = tw.neg %x : (tensor<4xf32>) -> tensor<4xf32>\n  return %0 : tensor<4xf32>\n}\n")
+    run(DRIVER, "compile", "m.mlir", "-o", "m.so", cwd=tmp_path)
+    manifest = json.loads((tmp_path / "m.json").read_text())
+    manifest["inputs"][0]["dtype"] = "float8_e5m2"
+    (tmp_path / "m.json").write_text(json.dumps(manifest))
+    done = subprocess.run([DRIVER, "run", "m.so"], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1 and "a library takes no tensor of float8_e5m2" in done.stderr, done.stderr
+
+
 def test_size_that_is_an_expression_of_a_symbol_is_checked(tmp_path):
     """A size of 2 n + 1 determines n. A size of another form, or with an n out of range, is refused with the input
     and the dimension."""
