@@ -198,6 +198,16 @@ def test_dynamic_option_makes_sizes_of_two_inputs_one_symbol(tmp_path):
     assert apart.returncode == 0 and "must be" in apart.stdout  # each call checks that both are equal: test_size_guards.py
 
 
+def test_sizes_whose_names_differ_only_in_punctuation_stay_two_sizes(tmp_path):
+    save(tmp_path / "m.onnx", [helper.make_node("Relu", ["x"], ["y"])], [("x", F, ["n-1", "n_1", None])], [("y", F, ["n-1", "n_1", None])])
+    done = command("compile", tmp_path / "m.onnx", "--dynamic", "n-1=2..9", "--emit=graph")
+    assert done.returncode == 0, done.stderr
+    assert 'tw.max = 9 : i64, tw.min = 2 : i64, tw.symbol = "n_1"' in done.stdout
+    assert 'tw.symbol = "n_1_2"' in done.stdout and 'tw.symbol = "x_2"' in done.stdout
+    other = command("compile", tmp_path / "m.onnx", "--dynamic", "n_1=3..4", "--emit=graph")
+    assert other.returncode == 0 and 'tw.max = 4 : i64, tw.min = 3 : i64, tw.symbol = "n_1_2"' in other.stdout
+
+
 @pytest.mark.skipif(not shutil.which("cc"), reason="there is no C compiler (cc) on this machine")
 def test_onnx_example_program_equals_the_reference_evaluator(tmp_path):
     """docs/examples/onnx: a model of one image, called from C on batches, compared with onnx's own evaluator."""

@@ -4,9 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/ONNX/OnnxInputSizes.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringSet.h"
-#include <set>
 
 namespace tilewright {
 
@@ -20,26 +19,47 @@ template <typename Inputs, typename Visit> void forEachSize(Inputs &inputs, Visi
         visit(input, dim, size);
 }
 
-} // namespace
+std::string unnamed(const onnx::ValueInfo &input, size_t dim) { return input.name + "_" + std::to_string(dim); }
 
-std::string symbolOf(const onnx::Size &size, const std::string &input, size_t dim) {
-  std::string name =
-      std::holds_alternative<std::string>(size) ? std::get<std::string>(size) : input + "_" + std::to_string(dim);
-  for (char &c : name)
-    if (!llvm::isAlnum(c) && c != '_')
-      c = '_';
-  return llvm::isDigit(name[0]) ? "_" + name : name;
-}
+} // namespace
 
 OnnxInputSizes::OnnxInputSizes(const onnx::Graph &graph) {
   for (const onnx::ValueInfo &input : graph.inputs)
     if (!graph.initializers.count(input.name))
       found.push_back(input);
+  // Names of the file come first: a size without a name takes none of them.
+  forEachSize(found, [&](const onnx::ValueInfo &, size_t, onnx::Size &size) {
+    const auto *name = std::get_if<std::string>(&size);
+    if (!name)
+      return;
+    auto symbol = symbolOf.find(*name);
+    if (symbol == symbolOf.end())
+      symbol = symbolOf.emplace(*name, newSymbol(*name)).first;
+    size = symbol->second;
+  });
+  forEachSize(found, [&](const onnx::ValueInfo &input, size_t dim, onnx::Size &size) {
+    if (std::holds_alternative<std::monostate>(size))
+      size = newSymbol(unnamed(input, dim));
+  });
+}
+
+/// Returns an identifier like `name` that no other symbol has.
+std::string OnnxInputSizes::newSymbol(llvm::StringRef name) {
+  std::string plain = name.str();
+  for (char &c : plain)
+    if (!llvm::isAlnum(c) && c != '_')
+      c = '_';
+  if (plain.empty() || llvm::isDigit(plain[0]))
+    plain = "_" + plain;
+  std::string symbol = plain;
+  for (int number = 2; !symbols.insert(symbol).second; ++number)
+    symbol = plain + "_" + std::to_string(number);
+  return symbol;
 }
 
 void OnnxInputSizes::makeDynamic(const DynamicSize &dynamic, Complaints &complaints) {
   std::vector<onnx::Size *> sizes;
-  std::string name;
+  std::string name, first; // of the symbol, and of the first size if it needs a new one
   for (const auto &[input, dim] : dynamic.places) {
     if (dim == DynamicSize::Place::named) {
       std::vector<onnx::Size *> same = sizesNamed(input);
@@ -47,7 +67,7 @@ void OnnxInputSizes::makeDynamic(const DynamicSize &dynamic, Complaints &complai
         return complaints.add("it has no size '" + input + "'; " + namesOfSizes());
       sizes.insert(sizes.end(), same.begin(), same.end());
       if (name.empty())
-        name = symbolOf(*same.front(), input, 0);
+        name = std::get<std::string>(*same.front());
       continue;
     }
     auto info = llvm::find_if(found, [&](const onnx::ValueInfo &info) { return info.name == input; });
@@ -57,19 +77,25 @@ void OnnxInputSizes::makeDynamic(const DynamicSize &dynamic, Complaints &complai
       return complaints.add("the input '" + input + "' has no dimension " + std::to_string(dim) +
                             ", of which the size is to vary");
     sizes.push_back(&(*info->sizes)[dim]);
-    if (name.empty() && !std::holds_alternative<int64_t>(*sizes.back()))
-      name = symbolOf(*sizes.back(), input, dim);
+    if (const auto *symbol = std::get_if<std::string>(sizes.back()); symbol && name.empty())
+      name = *symbol;
+    if (first.empty())
+      first = unnamed(*info, dim);
   }
-  if (name.empty())
-    name = symbolOf({}, dynamic.places[0].input, dynamic.places[0].dim);
+  if (name.empty() && !dynamic.isFixed())
+    name = newSymbol(first);
   const onnx::Size after = dynamic.isFixed() ? onnx::Size(dynamic.min) : onnx::Size(name);
   for (onnx::Size *size : sizes) {
     const onnx::Size before = *size;
-    if (std::holds_alternative<std::string>(before)) // sizes of the same name are equal
+    if (const auto *symbol = std::get_if<std::string>(&before)) { // sizes of the same name are equal
       forEachSize(found, [&](const onnx::ValueInfo &, size_t, onnx::Size &other) {
         if (other == before)
           other = after;
       });
+      for (std::string &other : llvm::make_second_range(symbolOf))
+        if (other == *symbol && !dynamic.isFixed())
+          other = name;
+    }
     *size = after;
   }
   if (!dynamic.isFixed())
@@ -78,12 +104,11 @@ void OnnxInputSizes::makeDynamic(const DynamicSize &dynamic, Complaints &complai
 
 void OnnxInputSizes::addSymbols(OnnxGraph &graph, Complaints &complaints) const {
   llvm::StringSet<> known;
-  forEachSize(found, [&](const onnx::ValueInfo &input, size_t dim, const onnx::Size &size) {
-    if (std::holds_alternative<int64_t>(size))
+  forEachSize(found, [&](const onnx::ValueInfo &, size_t, const onnx::Size &size) {
+    const auto *symbol = std::get_if<std::string>(&size);
+    if (!symbol || !known.insert(*symbol).second)
       return;
-    std::string name = symbolOf(size, input.name, dim);
-    if (!known.insert(name).second)
-      return;
+    const std::string &name = *symbol;
     auto range = ranges.find(name);
     const bool isUsers = range != ranges.end();
     auto [min, max] = isUsers ? range->second : std::pair<int64_t, int64_t>(1, INT64_MAX);
@@ -97,20 +122,19 @@ void OnnxInputSizes::addSymbols(OnnxGraph &graph, Complaints &complaints) const 
 /// Returns the sizes of inputs that the file calls `name`.
 std::vector<onnx::Size *> OnnxInputSizes::sizesNamed(llvm::StringRef name) {
   std::vector<onnx::Size *> same;
+  auto symbol = symbolOf.find(name.str());
+  if (symbol == symbolOf.end())
+    return same;
   forEachSize(found, [&](const onnx::ValueInfo &, size_t, onnx::Size &size) {
-    if (std::holds_alternative<std::string>(size) && std::get<std::string>(size) == name)
+    if (size == onnx::Size(symbol->second))
       same.push_back(&size);
   });
   return same;
 }
 
 std::string OnnxInputSizes::namesOfSizes() const {
-  std::set<std::string> names;
-  forEachSize(found, [&](const onnx::ValueInfo &, size_t, const onnx::Size &size) {
-    if (std::holds_alternative<std::string>(size))
-      names.insert(std::get<std::string>(size));
-  });
-  return names.empty() ? "none of its sizes has a name" : "its sizes are " + llvm::join(names, ", ");
+  return symbolOf.empty() ? "none of its sizes has a name"
+                          : "its sizes are " + llvm::join(llvm::make_first_range(symbolOf), ", ");
 }
 
 } // namespace tilewright

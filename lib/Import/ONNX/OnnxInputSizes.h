@@ -7,18 +7,22 @@
 #include "lib/Import/ONNX/Reader/Model.h"
 #include "tilewright/DynamicSizes.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
+#include <map>
 
 namespace tilewright {
 
-/// Returns a symbol name for `size` of an input: the model's name, or one made of the input and the dimension.
-std::string symbolOf(const onnx::Size &size, const std::string &input, size_t dim);
-
 /// The inputs of a model, with the symbolic sizes of the file and those that the user requested.
+///
+/// Each size that varies has the name of its symbol. Names of the file become identifiers: `batch-size` becomes
+/// `batch_size`, or `batch_size_2` if another size has that name. A size without a name is named after its input and
+/// dimension: `image_0`.
 class OnnxInputSizes {
 public:
   explicit OnnxInputSizes(const onnx::Graph &graph);
 
-  /// All inputs but those that have an initializer: that is a default value, and it stays constant.
+  /// All inputs but those that have an initializer: that is a default value, and it stays constant. A size is a number
+  /// or the name of its symbol.
   const std::vector<onnx::ValueInfo> &inputs() const { return found; }
 
   /// Makes the sizes at the positions in `dynamic` one symbol: that of the first symbolic size, otherwise a new one.
@@ -29,10 +33,13 @@ public:
   void addSymbols(OnnxGraph &graph, Complaints &complaints) const;
 
 private:
+  std::string newSymbol(llvm::StringRef name);
   std::vector<onnx::Size *> sizesNamed(llvm::StringRef name);
   std::string namesOfSizes() const;
 
   std::vector<onnx::ValueInfo> found;
+  std::map<std::string, std::string> symbolOf; ///< by the name that the file gives a size
+  llvm::StringSet<> symbols;
   llvm::StringMap<std::pair<int64_t, int64_t>> ranges; ///< by symbol, if the user gave one
 };
 

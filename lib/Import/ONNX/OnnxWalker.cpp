@@ -87,11 +87,11 @@ private:
     if (!input.sizes)
       return refuse("its rank is not known; give it a shape");
     TensorMeta meta{*dtype, {}};
-    for (auto [dim, size] : llvm::enumerate(*input.sizes))
+    for (const onnx::Size &size : *input.sizes)
       if (const auto *number = std::get_if<int64_t>(&size))
         meta.sizes.push_back(*number);
       else
-        meta.sizes.push_back(symbolOf(size, input.name, dim));
+        meta.sizes.push_back(std::get<std::string>(size));
     auto built = graph.addInput(input.name, meta);
     if (!built)
       return refuse(llvm::toString(built.takeError()));
