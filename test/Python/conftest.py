@@ -10,7 +10,7 @@ import pytest
 import torch
 
 here = pathlib.Path(__file__).parent
-sys.path.insert(0, str(here))
+sys.path[:0] = [str(here), str(here.parent / "Conformance" / "harness")]
 built = here.parent.parent / "build" / "python"
 try:
     import tilewright  # noqa: F401
@@ -73,7 +73,6 @@ SHARES = {
 
 
 def leave_out_other_shares(config, items) -> None:
-    sys.path.insert(0, str(here.parent / "Conformance" / "harness"))
     from shares import share
 
     kept, others = [], []
@@ -82,6 +81,13 @@ def leave_out_other_shares(config, items) -> None:
         (kept if share([item.nodeid], parts) else others).append(item)
     items[:] = kept
     config.hook.pytest_deselected(items=others)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish(session):
+    import quick_process
+
+    quick_process.prepare()
 
 
 def pytest_collection_modifyitems(config, items):

@@ -127,11 +127,16 @@ def test_noise_has_the_size_of_rounding_errors():
 
 def test_planted_bug_is_found_and_reduced(monkeypatch, tmp_path):
     from tilewright.decompositions import order
-    from tilewright.decompositions.table import _of_torch
+    from tilewright.decompositions.table import of_torch
+    from tilewright.dynamo import aotautograd_decompositions
+
+    def forget_tables():
+        of_torch.cache_clear()
+        aotautograd_decompositions._of_torch.cache_clear()
 
     monkeypatch.setitem(order.TABLE, torch.ops.aten.kthvalue.default, order.TABLE[torch.ops.aten.kthvalue.default])
     planted.plant("order")
-    _of_torch.cache_clear()
+    forget_tables()
     try:
         program = graph(
             node("sin", "v2", "torch.sin(v0)"), node("add", "v3", "v2 + v1"), node("kthvalue", "v4", "torch.kthvalue(v3, 3, -1)[0]"),
@@ -139,7 +144,7 @@ def test_planted_bug_is_found_and_reduced(monkeypatch, tmp_path):
             outputs=["v5", "v6", "v7"], inputs=("v0", "v1"))  # fmt: skip
         small, outcome = reduced(program, judging.judge, tell=lambda *a, **k: None)
     finally:
-        _of_torch.cache_clear()
+        forget_tables()
     assert outcome.state == "wrong" and outcome.reason.startswith("numbers")
     assert [n.op for n in small.nodes] == ["kthvalue"] and len(small.inputs) == 1
     assert max(small.inputs[0].shape) <= 17

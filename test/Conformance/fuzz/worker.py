@@ -17,6 +17,7 @@ from pathlib import Path
 here = Path(__file__).resolve().parent
 sys.path[:0] = [str(here), str(here.parent.parent / "Python"), str(here.parent / "harness")]
 
+import quick_process  # noqa: E402
 from channel import open_channel, questions  # noqa: E402
 
 
@@ -32,9 +33,7 @@ def main() -> None:
     from verdict import Outcome
 
     torch.set_num_threads(1)
-    gc.freeze()  # otherwise half of the time would be spent on collecting torch's own modules
-    gc.set_threshold(50_000, 20, 50)
-    torch._dynamo.guards.profile_guard_manager = lambda *arguments: 0.0  # it flushes the machine's caches for each graph, to log a time
+    quick_process.prepare()
     plant(os.environ.get("FUZZ_PLANTED", ""))
     say(ready=True)
     for asked in questions():

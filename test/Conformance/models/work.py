@@ -6,6 +6,7 @@ sample. It may crash or hang; harness/pool.py handles this.
 
 from __future__ import annotations
 
+import quick_process
 from channel import open_channel, questions
 from modes import Case
 from subject import Subject
@@ -18,6 +19,7 @@ def work(subject: Subject) -> None:
     from verdict import Outcome
 
     known = subject.architectures()
+    quick_process.prepare()
     say(ready=True)
     for asked in questions():
         case = Case(asked["entry"], asked["mode"])

@@ -12,6 +12,7 @@ from pathlib import Path
 here = Path(__file__).resolve().parent
 sys.path[:0] = [str(here), str(here.parent / "harness"), str(here.parent.parent / "Python")]
 
+import quick_process  # noqa: E402
 from channel import open_channel, questions  # noqa: E402
 
 
@@ -25,6 +26,7 @@ def main() -> None:
 
     torch.set_num_threads(1)
     known = entries()
+    quick_process.prepare()
     say(ready=True)
     for asked in questions():
         case = Case(asked["entry"], asked["dtype"], asked["mode"])
