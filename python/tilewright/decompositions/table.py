@@ -78,8 +78,13 @@ def register_decomposition(op, decomposition=None):
 
 def decompositions() -> dict:
     """Returns the decompositions for AOTAutograd: torch's, Tilewright's, those for loaded libraries, and the user's."""
+    return of_torch() | added()
+
+
+def added() -> dict:
+    """Returns the decompositions that may change while the process runs: those for loaded libraries, and the user's."""
     named = {_overload(name): function for name, function in registered.items()}
-    return _of_torch() | of_libraries() | {op: function for op, function in named.items() if op is not None}
+    return of_libraries() | {op: function for op, function in named.items() if op is not None}
 
 
 def _overload(name: str):
@@ -93,7 +98,8 @@ def _overload(name: str):
 
 
 @functools.cache
-def _of_torch() -> dict:
+def of_torch() -> dict:
+    """Returns torch's decompositions and Tilewright's of torch's operators. Callers do not change the dictionary."""
     from torch._decomp import core_aten_decompositions, get_decompositions
     import torch
 

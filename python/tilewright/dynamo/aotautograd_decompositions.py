@@ -11,6 +11,11 @@ from ..fx.refused_by_eager import asking
 from ..fx.walker import is_random
 
 
+@functools.cache
+def _of_torch() -> dict:
+    return {op: asking(op, fn) for op, fn in table.of_torch().items() if op not in whole.TABLE}
+
+
 class WhenTraced(Mapping):
     """The ops that AOTAutograd decomposes: decompositions() without those that the walker decomposes (fx/whole.py).
 
@@ -23,8 +28,9 @@ class WhenTraced(Mapping):
 
     @functools.cached_property
     def _table(self) -> dict:
-        asked = {op: asking(op, fn) for op, fn in table.decompositions().items() if op not in whole.TABLE or str(op) in table.registered}
-        return {op: fn for op, fn in asked.items() if not is_random(op)} if self.eager_random else asked
+        added = {op: fn for op, fn in table.added().items() if op not in whole.TABLE or str(op) in table.registered}
+        traced = _of_torch() | {op: asking(op, fn) for op, fn in added.items()}
+        return {op: fn for op, fn in traced.items() if not is_random(op)} if self.eager_random else traced
 
     def __getitem__(self, op):
         registered = table.registered.get(str(op)) if table.registered else None
