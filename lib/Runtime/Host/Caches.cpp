@@ -81,14 +81,25 @@ static void readSystemCaches(MachineDescription &machine) {
   }
 }
 
-void describeCaches(MachineDescription &machine) {
+static MachineDescription readCaches() {
+  MachineDescription machine;
   if (!readCacheLeaf(4, machine) && !readCacheLeaf(0x8000001D, machine))
     readSystemCaches(machine);
+  return machine;
 }
 
-void describeCpus(MachineDescription &machine) {
-  std::vector<int> cpus = allowedCpus();
-  machine.logicalCpus = allowedCpuCount();
+void describeCaches(MachineDescription &machine) {
+  static const MachineDescription read = readCaches(); // once: CPUID is slow in a virtual machine
+  machine.l1dBytes = read.l1dBytes;
+  machine.l1dWays = read.l1dWays;
+  machine.lineBytes = read.lineBytes;
+  machine.l2Bytes = read.l2Bytes;
+  machine.l3Bytes = read.l3Bytes;
+  machine.l3Cpus = read.l3Cpus;
+}
+
+/// Returns the number of cores that `cpus` belong to.
+static int coresOf(const std::vector<int> &cpus) {
   std::set<std::string> cores;
   for (int cpu : cpus) {
     std::string topology = systemCpuFolder(cpu) + "/topology/";
@@ -97,7 +108,20 @@ void describeCpus(MachineDescription &machine) {
     cores.insert(core.empty() ? "cpu" + std::to_string(cpu)
                               : readSystemLine(topology + "physical_package_id") + ":" + core);
   }
-  machine.physicalCores = std::max(1, int(cores.size()));
+  return std::max(1, int(cores.size()));
+}
+
+void describeCpus(MachineDescription &machine) {
+  // Each compilation asks several times, and the answer takes two files per CPU. It only changes with the affinity.
+  thread_local std::vector<int> known;
+  thread_local int cores = 0;
+  std::vector<int> cpus = allowedCpus();
+  if (cores == 0 || cpus != known) {
+    cores = coresOf(cpus);
+    known = std::move(cpus);
+  }
+  machine.logicalCpus = allowedCpuCount();
+  machine.physicalCores = cores;
 }
 
 } // namespace tilewright::runtime

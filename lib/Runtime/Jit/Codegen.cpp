@@ -39,24 +39,35 @@ static void initializeNativeTarget() {
   });
 }
 
-void completeNative(MachineDescription &machine) {
-  if (!machine.native)
-    return;
-  machine.llvmCpu = llvm::sys::getHostCPUName().str();
+/// Returns LLVM's name of the host's CPU. LLVM asks the processor at each call, which is slow in a virtual machine.
+static const std::string &hostCpuName() {
+  static const std::string name = llvm::sys::getHostCPUName().str();
+  return name;
+}
+
+static std::string readHostFeatures() {
   // List all features, the absent ones with a minus: the CPU's name may imply features that a hypervisor hides.
   std::vector<std::string> features;
   for (const auto &feature : llvm::sys::getHostCPUFeatures())
     features.push_back((feature.second ? "+" : "-") + feature.first().str());
   std::sort(features.begin(), features.end()); // the string is part of cache keys
+  return llvm::join(features, ",");
+}
+
+void completeNative(MachineDescription &machine) {
+  if (!machine.native)
+    return;
+  static const std::string features = readHostFeatures();
+  machine.llvmCpu = hostCpuName();
+  machine.features = features;
   // Kernels choose the vector width themselves.
   if (machine.sets.avx512f)
-    features.push_back("-prefer-256-bit");
-  machine.features = llvm::join(features, ",");
+    machine.features += (features.empty() ? "" : ",") + std::string("-prefer-256-bit");
 }
 
 void restrictToSets(MachineDescription &machine) {
   const InstructionSets &sets = machine.sets;
-  machine.tune = machine.native ? llvm::sys::getHostCPUName().str() : machine.llvmCpu;
+  machine.tune = machine.native ? hostCpuName() : machine.llvmCpu;
   const bool v3 = sets.avx2 && sets.fma && sets.f16c && sets.bmi && sets.bmi2 && sets.lzcnt && sets.movbe;
   const bool v4 = v3 && sets.avx512f && sets.avx512bw && sets.avx512dq && sets.avx512vl && sets.avx512cd && sets.popcnt;
   machine.llvmCpu = v4 ? "x86-64-v4" : v3 ? "x86-64-v3" : "x86-64";
