@@ -2,6 +2,7 @@
 #include "lib/AOT/Interface.h"
 #include "dialects/Graph/Dtype.h"
 #include "dialects/Graph/Graph.h"
+#include "dialects/Graph/SizeRules.h"
 #include "lib/AOT/ReservedNames.h"
 #include "lib/Plan/PlanFromIR.h"
 #include "llvm/ADT/StringExtras.h"
@@ -18,28 +19,13 @@ std::optional<DType> dtypeOf(Type type) {
   return row == std::end(dtypes) ? std::nullopt : std::optional(DType(row - dtypes));
 }
 
-/// Returns a size with the symbols' names, such as "2*batch + 1".
-std::string textOf(AffineExpr size, ArrayRef<plan::Symbol> symbols, bool inside = false) {
-  if (auto constant = dyn_cast<AffineConstantExpr>(size))
-    return std::to_string(constant.getValue());
-  if (auto symbol = dyn_cast<AffineSymbolExpr>(size))
-    return symbols[symbol.getPosition()].name;
-  auto binary = cast<AffineBinaryOpExpr>(size);
-  StringRef sign = size.getKind() == AffineExprKind::Add        ? " + "
-                   : size.getKind() == AffineExprKind::Mul      ? "*"
-                   : size.getKind() == AffineExprKind::FloorDiv ? " / "
-                   : size.getKind() == AffineExprKind::CeilDiv  ? " ceildiv "
-                                                                : " mod ";
-  std::string text = textOf(binary.getLHS(), symbols, true) + sign.str() + textOf(binary.getRHS(), symbols, true);
-  return inside ? "(" + text + ")" : text;
-}
-
 class InterfaceReader {
 public:
-  InterfaceReader(func::FuncOp main, ArrayRef<const void *> weights) : main(main), weights(weights) {}
+  InterfaceReader(func::FuncOp main, ArrayRef<const void *> weights)
+      : main(main), weights(weights), symbols(graph::symbolicSizesOf(main)) {}
 
   llvm::Expected<Interface> run() {
-    for (const graph::SymbolicSize &symbol : graph::symbolicSizesOf(main))
+    for (const graph::SymbolicSize &symbol : symbols)
       made.symbols.push_back({symbol.name, symbol.min, symbol.max});
     size_t number = 0;
     for (BlockArgument argument : main.getArguments()) {
@@ -91,7 +77,7 @@ private:
                                      what, tensor.name.c_str(), int(type.getRank()), maxRank);
     for (AffineExpr size : graph::sizesOf(type)) {
       tensor.sizes.push_back(exprFrom(AffineMap::get(0, made.symbols.size(), size)));
-      tensor.sizeTexts.push_back(textOf(size, made.symbols));
+      tensor.sizeTexts.push_back(graph::sizeText(size, symbols));
       auto constant = dyn_cast<AffineConstantExpr>(size);
       tensor.fixedSizes.push_back(constant ? constant.getValue() : -1);
     }
@@ -128,6 +114,7 @@ private:
 
   func::FuncOp main;
   ArrayRef<const void *> weights;
+  SmallVector<graph::SymbolicSize> symbols;
   Interface made;
 };
 

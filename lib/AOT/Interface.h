@@ -14,7 +14,7 @@ struct InterfaceTensor {
   std::string name;
   DType dtype = DType::F32;
   std::vector<plan::Expr> sizes;      ///< over the symbols
-  std::vector<std::string> sizeTexts; ///< "64", "batch", "2*batch"
+  std::vector<std::string> sizeTexts; ///< "64", "batch", "batch * 2"
   std::vector<int64_t> fixedSizes;    ///< -1 for symbolic sizes
   int64_t number = 0;                 ///< index among the plan's inputs or outputs
   bool inPlace = false;               ///< an input that a call writes

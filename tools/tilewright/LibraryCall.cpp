@@ -19,10 +19,11 @@ using namespace mlir;
 namespace tilewright::driver {
 namespace {
 
-/// Reads a size as the manifest writes it, such as "2*batch + 1" or "points / 4", which divides and rounds down.
-/// Returns null if it is no expression of `symbols`.
+/// Reads a size as graph::sizeText() writes it, such as "batch * 2 + 1" or "points // 4", which divides and rounds down.
+/// Returns null if `text` is not an expression of `symbols`.
 AffineExpr parseSize(llvm::StringRef text, llvm::StringRef symbols, MLIRContext &context) {
-  const std::string inMlir = llvm::join(llvm::split(text, " / "), " floordiv ");
+  const std::string divided = llvm::join(llvm::split(text, " // "), " floordiv ");
+  const std::string inMlir = llvm::join(llvm::split(divided, " % "), " mod ");
   ScopedDiagnosticHandler quiet(&context, [](Diagnostic &) { return success(); });
   auto map = dyn_cast_or_null<AffineMapAttr>(
       parseAttribute(("affine_map<()[" + symbols + "] -> (" + inMlir + ")>").str(), &context));

@@ -47,7 +47,7 @@ uint64_t maskOf(const InstructionSets &sets) {
   return mask;
 }
 
-static InstructionSets readInstructionSets() {
+InstructionSets hostInstructionSets() {
   InstructionSets sets;
   unsigned a = 0, b = 0, c = 0, d = 0;
   if (!__get_cpuid(1, &a, &b, &c, &d) || !hasBit(c, 27)) // AVX requires OSXSAVE
@@ -83,12 +83,6 @@ static InstructionSets readInstructionSets() {
     sets.avx512bf16 = avx512 && hasBit(a, 5);
     sets.amxFp16 = amx && hasBit(a, 21);
   }
-  return sets;
-}
-
-InstructionSets hostInstructionSets() {
-  // A virtual machine leaves to its host for each CPUID, which takes tens of microseconds.
-  static const InstructionSets sets = readInstructionSets();
   return sets;
 }
 

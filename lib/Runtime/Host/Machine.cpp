@@ -65,7 +65,7 @@ bool describeMachine(const char *name, MachineDescription &machine, std::string 
   describeCaches(machine);
   describeCpus(machine);
   machine.name = name && *name ? name : "native";
-  InstructionSets host = hostInstructionSets();
+  static const InstructionSets host = hostInstructionSets(); // CPUID is slow in a virtual machine
   if (machine.name == "native") {
     machine.sets = host;
     bool v4 = host.avx512f && host.avx512bw && host.avx512dq && host.avx512vl && host.avx512cd;
