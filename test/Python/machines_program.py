@@ -1,9 +1,11 @@
 """Products, attention and convolutions at sizes around every tile, in f32, bf16, f16 and int8. test_machines.py runs
 it on the machine that TILEWRIGHT_CPU or TILEWRIGHT_EMULATE_AMX names. `machines_program.py f16` runs only those of
-f16. Prints the number of checks at the end."""
+f16. With TILEWRIGHT_TEST_SHARES, every third check runs. Prints the number of checks at the end."""
 
 import copy
+import os
 import sys
+from pathlib import Path
 
 import torch
 import torch.nn.functional as F
@@ -12,12 +14,25 @@ from torch.ao.quantization.fx import _decomposed  # noqa: F401  (registers quant
 
 from numbers_rule import assert_numbers, leaves
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "Conformance" / "harness"))
+import quick_process  # noqa: E402
+
+quick_process.prepare()
 torch.manual_seed(0)
 checks = 0
+parts = 3 if os.environ.get("TILEWRIGHT_TEST_SHARES") else 1
+
+
+def is_selected() -> bool:
+    """Counts a check, and returns whether it is one of those to run."""
+    global checks
+    checks += 1
+    return checks % parts == 0
 
 
 def check(function, arguments, module=None):
-    global checks
+    if not is_selected():
+        return
     torch._dynamo.reset()
     target = module if module is not None else function
     wide = copy.deepcopy(module).double() if module is not None else function
@@ -26,7 +41,6 @@ def check(function, arguments, module=None):
         eager = [[target(*arguments)]]
         exact = [wide(*(a.double() for a in arguments))]
     assert_numbers(leaves(got), [leaves(run) for run in eager], leaves(exact))
-    checks += 1
 
 
 # rows, columns, depth: 1, below, at and above tiles of 8, 16 and 32 and of blocks of k. AMX kernels round and write
@@ -93,7 +107,8 @@ for m, n, k in products:  # denormal f16 numbers (below 2^-14) and large ones
 
 def check_bytes(product, a, b):
     """Checks `product` of bytes with zero points 5 and -3. The sums are exact; only two roundings remain."""
-    global checks
+    if not is_selected():
+        return
     q = torch.ops.quantized_decomposed
 
     def quantized(a, b):
@@ -104,7 +119,6 @@ def check_bytes(product, a, b):
         got = torch.compile(quantized, backend="tilewright", fullgraph=True, options={"strict": True})(a, b)
         exact = product((a.double() - 5) * 0.02, (b.double() + 3) * 0.01)
     assert_numbers([got], [[quantized(a, b)]], [exact])
-    checks += 1
 
 
 def signed_bytes(*shape):
