@@ -265,8 +265,8 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
     return panel * divideCeilSigned(panels, divideCeilSigned(panels, most));
   }
 
-  /// Returns the tile sizes of a concatenation or padding: as few cuts as yield the number of tasks that the elements
-  /// justify, the outer dimensions first, so that each copy is long.
+  /// Returns the tile sizes of a concatenation or padding. The number of tasks follows from the number of elements. The
+  /// outer dimensions are tiled first, so that each copy is long.
   SmallVector<int64_t> insertTiles(const InsertChain &chain) {
     constexpr int64_t mostGrain = 16384, leastColumns = 1024;
     const int64_t rank = chain.sizes.size();
