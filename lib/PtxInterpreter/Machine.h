@@ -26,7 +26,7 @@ inline constexpr uint64_t kSharedWindow = uint64_t(1) << 56, kLocalWindow = uint
 /// own block, and so does kOwnBlock, which the addresses of variables have in kernels with clusters: a GPU has the rank
 /// there, so a kernel must not assume zeros.
 inline constexpr uint32_t kRankShift = 24, kMaxCluster = 16, kOwnBlock = 255;
-inline constexpr uint64_t kSharedBase = 1024; ///< of the first shared variable, so that 0 is no variable's address
+inline constexpr uint64_t kSharedBase = 1024; ///< of the first shared variable, so that no variable has the address 0
 
 struct Block;
 struct Warp;

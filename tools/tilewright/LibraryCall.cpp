@@ -20,7 +20,7 @@ namespace tilewright::driver {
 namespace {
 
 /// Reads a size as the manifest writes it, such as "2*batch + 1" or "points / 4", which divides and rounds down.
-/// Returns null if it is no expression of `symbols`.
+/// Returns null if it is not an expression of `symbols`.
 AffineExpr parseSize(llvm::StringRef text, llvm::StringRef symbols, MLIRContext &context) {
   const std::string inMlir = llvm::join(llvm::split(text, " / "), " floordiv ");
   ScopedDiagnosticHandler quiet(&context, [](Diagnostic &) { return success(); });

@@ -64,7 +64,8 @@ int64_t portInterval(linalg::LinalgOp op) {
   return most;
 }
 
-/// Returns the most loads of one array in the body. No map describes their indices, so banks cannot separate them.
+/// Returns the largest number of loads of one array in the body. No map describes their indices, so banks cannot
+/// separate them.
 int64_t scatteredLoads(linalg::LinalgOp op) {
   llvm::DenseMap<Value, int64_t> loads;
   int64_t most = 0;

@@ -90,7 +90,7 @@ private:
     op.setValueAttr(value.mapValues(type.getElementType(), [&](const APInt &element) { return element.sext(width); }));
   }
 
-  /// For sums of narrower integers, programs have the operands in the type of the sum.
+  /// In programs, the operands of a sum have the type of the sum.
   static void widenOperands(Operation *op) {
     const int width = widthOf(op->getResult(0).getType());
     OpBuilder builder(op);

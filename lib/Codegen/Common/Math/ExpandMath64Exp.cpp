@@ -25,9 +25,9 @@ Lanes powerOfTwo(Lanes shifted) { return shiftLeft(shifted.asInteger(), 52).asFl
 
 constexpr int64_t wide = 8; ///< lanes of vscalefpd
 
-/// Returns p 2^n if `keep` is true, else 0; p is near 1, n an integer within 1100 of 0. Uses vscalefpd for vectors of
-/// 8 or 16, else two powers of two, of which the first gives a normal number, so that a denormal result is rounded
-/// once.
+/// Returns p 2^n if `keep` is true, else 0; p is near 1, n an integer within 1100 of 0. Uses vscalefpd for vectors of 8
+/// or 16. Otherwise multiplies by two powers of two. The first product is a normal number, so that a denormal result is
+/// rounded once.
 Lanes scaled(Lanes p, Lanes n, Lanes keep, bool avx512) {
   auto type = dyn_cast<VectorType>(p.type());
   if (avx512 && type && type.getRank() == 1 && type.getDimSize(0) == wide)
