@@ -31,11 +31,11 @@ public:
   std::error_code convertToErrorCode() const override { return llvm::inconvertibleErrorCode(); }
 
   std::string text;                    ///< for users
-  std::optional<int64_t> neededDsp;    ///< the smallest number of multipliers that the model fits in, if it is known
+  std::optional<int64_t> neededDsp;    ///< the smallest number of multipliers with which the model fits, if it is known
   std::optional<int64_t> availableDsp; ///< the number of multipliers of the part, if the budget has more
 };
 
-/// Adds the smallest number of multipliers that the model fits in to the metadata of `diagnostic`.
+/// Adds the smallest number of multipliers with which the model fits to the metadata of `diagnostic`.
 void addNeededDsp(mlir::InFlightDiagnostic &diagnostic, int64_t dsp);
 
 /// Returns the number that addNeededDsp() added to `diagnostic`, if it did.

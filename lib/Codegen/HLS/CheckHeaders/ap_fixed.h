@@ -167,7 +167,7 @@ inline bool lessExact(const Exact &a, const Exact &b) {
 
 } // namespace tilewright
 
-/// What ap_fixed and ap_ufixed share; `bits` is the number times 2^(W - I), extended by its sign to 128 bits.
+/// The members of both ap_fixed and ap_ufixed; `bits` is the number times 2^(W - I), extended by its sign to 128 bits.
 #define TILEWRIGHT_AP_FIXED_TYPE(NAME, SIGNED)                                                                         \
   template <int W, int I, ap_q_mode Q, ap_o_mode O> struct NAME {                                                      \
     static_assert(W >= 1 && W <= 128, "1 to 128 bits");                                                                \
