@@ -41,7 +41,7 @@ save(
         ("columns", np.array([-1], np.int64)),
     ],
 )
-# Several things that cannot be compiled.
+# A model with several nodes that cannot be compiled.
 save(
     "refused.onnx",
     [
