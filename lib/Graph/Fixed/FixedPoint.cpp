@@ -121,8 +121,8 @@ private:
 
   const Known *known(Value value) { return values[value].known.get(); }
 
-  /// Returns a value as a number, exact or not. Known elements become a constant with at least `fraction`
-  /// fractional bits.
+  /// Returns the Number of a value, which may not be rounded to a format yet. Known elements become a constant with at
+  /// least `fraction` fractional bits.
   Number number(Value value, int fraction) {
     Entry &entry = values[value];
     if (entry.number)
