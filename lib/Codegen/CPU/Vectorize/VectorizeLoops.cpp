@@ -531,8 +531,8 @@ private:
 };
 } // namespace
 
-/// Returns by how much a vector may be longer than one of 32-bit elements, given the widest type that the op reads,
-/// computes or writes.
+/// Returns the factor by which a vector may have more elements than a vector of 32-bit elements, given the widest type
+/// that the op reads, computes or writes.
 static int64_t narrowness(linalg::LinalgOp op) {
   unsigned widest = 1;
   auto see = [&](Type type) {
