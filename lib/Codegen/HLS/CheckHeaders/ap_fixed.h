@@ -110,7 +110,7 @@ template <int W, bool SIGNED> UWide assign(const Exact &value, int fraction, ap_
   return cut<W, SIGNED>(bits);
 }
 
-/// Every double is a whole number of some unit; those that are none have no value here.
+/// Every finite double is a multiple of some unit; infinities and NaN have no value here.
 inline Exact exactOf(double value) {
   int exponent;
   const Wide digits = Wide(ldexp(frexp(value, &exponent), 53));

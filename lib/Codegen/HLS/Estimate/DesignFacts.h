@@ -79,9 +79,9 @@ struct SumColumns {
 struct AddressProduct {
   int64_t factor = 1; ///< the constant: words of a bank between two rows
   int64_t sums = 0;   ///< number of addresses in which it is added to something else
-  /// True if it is known before the rest of the sum. If conditions split the iteration into blocks, synthesis moves
-  /// products that do not depend on the innermost counter out of the innermost loop, and so away from the addition. It
-  /// does not do so after a queue that is read under a condition.
+  /// True if the product is known before the rest of the sum. If conditions split the iteration into blocks, synthesis
+  /// moves products that do not depend on the innermost counter out of the innermost loop, and so away from the
+  /// addition. It does not do so after a queue that is read under a condition.
   bool ahead = false;
 };
 
