@@ -123,7 +123,7 @@ def check_drawn(fn, draw, **arguments):
 
 
 def check_gradient(fn, *inputs):
-    """Checks the gradients by all floating-point inputs of the sum of fn's results, weighted by fixed numbers."""
+    """Checks the gradients of the sum of fn's results, weighted by fixed numbers, with respect to all floating-point inputs."""
     from tilewright.dynamo.backend import tilewright
 
     torch._dynamo.reset()
