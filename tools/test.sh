@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Installs, builds and runs every test. The last line is "N passed, N failed, N skipped". The exit status is 1 if any test failed, a runner
 # crashed or a runner ran nothing. --full also runs the slow tests (TILEWRIGHT_TEST_FULL=1), those in a browser (it installs Debian's
-# chromium-headless-shell if it can: 96 MB), the Python tests with the newest torch (tools/dev/newest_torch.sh), all cases of the files of
-# which the default run takes one case in two or three (test/Python/conftest.py lists them), and all of opinfo, transformers and onnx. This
-# takes hours.
+# chromium-headless-shell if it can: 96 MB), the Python tests with the newest torch (tools/dev/newest_torch.sh), all cases of the test files
+# that the default run samples (one case in two or three; test/Python/conftest.py lists the files), and all of opinfo, transformers and
+# onnx. This takes hours.
 #
 # Each part writes the results of its runner to build/test-results/ (.json of GoogleTest, .xml of lit and pytest; nothing for a script), and
 # its exit status (.rc). tools/dev/sum_tests.py adds them up. A run with --full is recorded in test/last-full-run.json, and each other run

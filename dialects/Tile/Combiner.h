@@ -26,9 +26,9 @@ mlir::Operation *combinerOf(mlir::linalg::LinalgOp op, unsigned number);
 /// Returns true if the result depends on the order in which elements of this type are combined.
 bool dependsOnOrder(Combiner combiner, mlir::Type element);
 
-/// Returns the element of type `element` that changes no other.
+/// Returns the identity element of the combiner in the type `element`.
 mlir::TypedAttr identityOf(Combiner combiner, mlir::Type element, bool isUnsigned = false);
-/// Returns the identity of an op that combinerOf() returned, as an element of its result's type.
+/// Returns the identity element of an op that combinerOf() returned, in the type of its result.
 mlir::TypedAttr identityOf(mlir::Operation *combiner);
 
 /// Emits the op that combines `x` and `y`, scalars or vectors of one type. `flags` apply to floats. Ends the process if

@@ -34,7 +34,7 @@ mlir::AffineMap resultMap(mlir::OpResult result);
 /// Returns the number of loops of such an op, or 0 if it cannot be tiled.
 int64_t numLoops(mlir::Operation *op);
 
-/// Returns true for a contraction or convolution, of which a kernel has at most one.
+/// Returns true for a contraction or convolution. Kernel formation limits their number in a kernel.
 bool isContractionRoot(mlir::Operation *op);
 
 /// Returns a name of `op` for messages: the tw op it was lowered from, or its own name.

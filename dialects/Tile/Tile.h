@@ -18,9 +18,9 @@
 #include "dialects/Tile/TileOps.h.inc"
 
 namespace tilewright::tile {
-/// Returns true if the innermost elements of the source stay adjacent, at the same innermost index as in the source.
+/// Returns true if each element keeps its innermost index, so that adjacent elements of the source stay adjacent.
 bool writesRows(ScatterOp scatter);
-/// Computes tw_tile.divisor of `divisor`: 1 if it is 0. `isZero`, if not null, receives whether it is 0.
+/// Computes tw_tile.divisor of `divisor`: 1 if it is 0. If `isZero` is not null, sets it to whether `divisor` is 0.
 mlir::Value divideByOne(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value divisor,
                         mlir::Value *isZero = nullptr);
 /// Registers one-shot bufferization of the tw_tile ops as external models; call it before any context is used.

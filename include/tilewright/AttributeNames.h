@@ -44,12 +44,13 @@ inline constexpr llvm::StringLiteral flopsAttrName = "tw.flops";
 inline constexpr llvm::StringLiteral gridAttrName = "tw.grid", scratchAttrName = "tw.scratch";
 /// On kernels and launches (unit): the kernel reports indices that are out of range, and divisions by 0.
 inline constexpr llvm::StringLiteral checksAttrName = "tw.checks";
-/// On a kernel (least, most or -1): the product of sizes for which it is launched. On its call: the kernels for others.
+/// On a kernel (least, most or -1): the products of sizes for which it is launched. On its call: the kernels for other
+/// products.
 inline constexpr llvm::StringLiteral sizesBetweenAttrName = "tw.sizes_between", otherSizesAttrName = "tw.other_sizes";
 
 // On kernels while they are tuned.
 
-/// The schedules that are searched (SpaceText.h), those of a wider search, and the predicted times of the former.
+/// The searched schedules (SpaceText.h), the schedules of a wider search, and the predicted times of the searched ones.
 inline constexpr llvm::StringLiteral spaceAttrName = "tw.space", wideSpaceAttrName = "tw.wide_space",
                                      predictedAttrName = "tw.predicted";
 /// The key of the kernel's record: lib/Tuner/KernelSignature.h.

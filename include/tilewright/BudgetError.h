@@ -2,8 +2,8 @@
 //
 // The search for designs (tuneDesign) continues with the numbers in this error. Passes report errors by diagnostics,
 // whose text is for users: a pass adds the number to the metadata of its diagnostic, which MLIR passes on to handlers
-// and does not print, and Session makes a BudgetError of it. The module is no channel for it, since a pass that fails
-// may leave invalid IR.
+// and does not print, and Session makes a BudgetError of it. An attribute of the module cannot pass the number on,
+// because a pass that fails may leave invalid IR.
 //
 // Test: test/Unit/Driver/BudgetErrorTest.cpp
 //
@@ -31,11 +31,11 @@ public:
   std::error_code convertToErrorCode() const override { return llvm::inconvertibleErrorCode(); }
 
   std::string text;                    ///< for users
-  std::optional<int64_t> neededDsp;    ///< the smallest number of multipliers that the model fits in, if it is known
+  std::optional<int64_t> neededDsp;    ///< the smallest number of multipliers with which the model fits, if it is known
   std::optional<int64_t> availableDsp; ///< the number of multipliers of the part, if the budget has more
 };
 
-/// Adds the smallest number of multipliers that the model fits in to the metadata of `diagnostic`.
+/// Adds the smallest number of multipliers with which the model fits to the metadata of `diagnostic`.
 void addNeededDsp(mlir::InFlightDiagnostic &diagnostic, int64_t dsp);
 
 /// Returns the number that addNeededDsp() added to `diagnostic`, if it did.

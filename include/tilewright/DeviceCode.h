@@ -40,7 +40,7 @@ llvm::Expected<std::string> emitDeviceArtifact(mlir::ModuleOp module, llvm::Stri
 
 /// Where and how an artifact runs.
 struct DeviceOptions {
-  /// "emulated": the PTX interpreter; what it finds is the error of the call, with kernel and line. "cuda", "cuda:1":
+  /// "emulated": the PTX interpreter; a finding is the error of the call, with kernel and line. "cuda", "cuda:1":
   /// that GPU, through the NVIDIA driver; "" is "cuda".
   std::string device;
   bool graph = false; ///< launch every call after the first as one CUDA graph

@@ -1,7 +1,7 @@
 //===- Explain.h - a report about a compilation, for users -------------------------===//
 //
 //   explainCompile: model -> record (JSON): source, operations, every stage's text with the operations each line comes
-//                   from, kernels and what was expected of them, fusion, memory plan, times
+//                   from, kernels and their predicted times, fusion, memory plan, times
 //   explainText, explainPage: a record as text for a terminal, as one page of HTML
 //
 // docs/how-to/explain.md explains how to read them.
@@ -32,8 +32,8 @@ struct ExplainOptions {
 };
 
 /// Compiles `module`, which is consumed, and returns a report as JSON in UTF-8. Python files that operations come from
-/// are read, if they exist, to quote the lines. The module may be the result of a stage (Options::startAt). Errors are
-/// those of compiling, and that the measurements are of another model.
+/// are read, if they exist, to quote the lines. The module may be the result of a stage (Options::startAt). Fails if
+/// the compilation fails, or if the measurements are of another model.
 llvm::Expected<std::string> explainCompile(Session &session, mlir::ModuleOp module, const Options &options,
                                            const ExplainOptions &explain);
 

@@ -38,7 +38,7 @@ struct LibraryManifest {
     int64_t calls = 0; ///< in a run of the model
   };
   struct Variant {
-    std::string cpu; ///< that the code is for
+    std::string cpu; ///< for which the code was compiled
     std::vector<std::string> instructionSets;
     std::vector<Kernel> kernels;
     bool weightsPacked = false;

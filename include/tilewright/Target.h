@@ -48,7 +48,8 @@ public:
 
   /// Returns the machine's part of the key of the object cache: machines with equal keys can run each other's code.
   virtual std::string machineKey(const Options &options) = 0;
-  /// Returns a key of what measured times depend on: tuning records are valid on machines where it is equal.
+  /// Returns a key of the properties on which measured times depend. Tuning records are valid on machines with an equal
+  /// key.
   virtual std::string recordKey(const Options &options) { return machineKey(options); }
   /// Returns the part of machineKey() that is not in recordKey(): rates that the default schedules depend on. Records
   /// stay valid if the rates are measured again.
@@ -56,7 +57,7 @@ public:
 
   /// Adds passes before the graph stage that rewrite ops without code for this target to ops that have it.
   virtual void buildGraph(mlir::OpPassManager &, const Options &) {}
-  /// Returns what a kernel may contain.
+  /// Returns the limits of kernel formation.
   virtual KernelLimits kernelLimits() const { return {}; }
   /// Adds passes after kernel formation that select and apply schedules.
   virtual void buildTiled(mlir::OpPassManager &pm, const Options &options) = 0;
@@ -65,7 +66,7 @@ public:
   /// Adds passes that lower to the input of emit().
   virtual void buildLowering(mlir::OpPassManager &pm, const Options &options) = 0;
 
-  /// Returns the dialects of which ops may remain after `stage` ("vector" or "target"), for the verifier of stages.
+  /// Returns the dialects whose ops may remain after `stage` ("vector" or "target"), for the verifier of stages.
   /// Empty means those of the target cpu.
   virtual llvm::SmallVector<std::string> dialectsAfter(llvm::StringRef stage) const { return {}; }
 

@@ -22,7 +22,7 @@
 
 namespace tilewright {
 
-/// Who takes an option; a set of bits.
+/// The commands and interfaces that take an option; a set of bits.
 enum OptionUse : unsigned { InCompile = 1, InRun = 2, InTune = 4, InPython = 8 };
 
 struct TargetOption {
@@ -33,7 +33,7 @@ struct TargetOption {
   };
   llvm::StringLiteral name; ///< as in Python, "cuda_graph"; the flag is --cuda-graph
   Kind kind;
-  llvm::StringLiteral value; ///< what help calls the value; empty for a Flag
+  llvm::StringLiteral value; ///< placeholder of the value in help texts; empty for a Flag
   llvm::StringLiteral help;  ///< a phrase that starts with a lower-case letter and ends without a period
   unsigned uses;             ///< of OptionUse
 };

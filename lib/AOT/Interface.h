@@ -36,8 +36,8 @@ inline const void *weightOf(llvm::ArrayRef<const void *> weights, size_t input) 
   return input < weights.size() ? weights[input] : nullptr;
 }
 
-/// Returns the interface of `main` without the inputs that have elements in `weights`. Errors name the argument and
-/// the remedy: an element type, a rank, or a symbol that follows from no input's size.
+/// Returns the interface of `main` without the inputs that have elements in `weights`. An unsupported element type or
+/// rank, or a symbol that follows from no input's size, is an error that names the argument and the remedy.
 llvm::Expected<Interface> readInterface(mlir::func::FuncOp main, llvm::ArrayRef<const void *> weights);
 
 } // namespace tilewright::library

@@ -60,7 +60,7 @@ private:
     buffer.index = plan.numInputs++;
   }
 
-  /// Checks that no once step reads a caller's tensor, which may change with every call.
+  /// Checks that no `once` step reads a caller's tensor, which may change with every call.
   llvm::Error checkOnceSteps() {
     for (const plan::Step &step : plan.once)
       for (const plan::Operand &operand : step.operands) {

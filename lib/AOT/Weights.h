@@ -27,7 +27,7 @@ private:
 };
 
 /// Moves the constants of the verified `plan` and `bound` into `variant` and `store`. They become inputs that the
-/// library provides. With `packHere`, which requires that the code runs on this CPU, the once steps run now, and
+/// library provides. With `packHere`, which requires that the code runs on this CPU, the `once` steps run now, and
 /// their results become weights instead of their inputs; otherwise variant.packed is false, and create() runs them.
 llvm::Error takeWeights(plan::Plan &plan, llvm::ArrayRef<BoundInput> bound, const HostArtifact &artifact, bool packHere,
                         VariantContents &variant, WeightStore &store);

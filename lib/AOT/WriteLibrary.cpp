@@ -300,8 +300,8 @@ private:
     return llvm::Error::success();
   }
 
-  /// Returns true if `manifest` belongs to another library than `file` that still exists. Files that both share
-  /// (header and weights) must then be equal.
+  /// Returns true if `manifest` belongs to a library other than `file`, and this library still exists. Files that both
+  /// share (header and weights) must then be equal.
   llvm::Expected<bool> isOfAnotherLibrary(StringRef manifest, StringRef file) const {
     llvm::Expected<LibraryManifest> read = readManifest(manifest);
     if (!read) {

@@ -25,7 +25,7 @@ struct PtxAssembly {
 /// Returns a cubin of `ptx` for a chip of compute capability `capability` (90 for 9.0).
 PtxAssembly assemblePtx(llvm::StringRef ptx, int capability, bool useCache);
 
-/// Reads the description in a cache entry's `bytes`; returns false if they are no cubin entry.
+/// Reads the description in a cache entry's `bytes`; returns false if they are not a cubin entry.
 bool describeCubin(llvm::StringRef bytes, CacheEntry &entry);
 
 } // namespace tilewright

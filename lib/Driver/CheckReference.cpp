@@ -30,7 +30,7 @@ using namespace mlir;
 namespace tilewright {
 namespace {
 
-/// A kernel's result of which a call keeps a copy.
+/// A kernel's result that a call copies for the comparison.
 struct WatchedResult {
   std::string kernel; ///< name, ops and the user's lines
   unsigned call = 0;  ///< results of one call are judged together

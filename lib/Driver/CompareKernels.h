@@ -10,9 +10,9 @@
 // kernel's reductions, and S the largest RMS among the kernel's exact results. The factor is 3 instead of 2 below
 // 1000 elements; for f64 the bound is 1e-12 S. With plain, the bound adapts to cancellation and steep functions; the
 // second term is the minimum error of rounding a sum of R terms, in case plain is accidentally accurate. The error of
-// a single element may be at most 32 times the larger of the bound and the value derived from the element's magnitude
-// and plain's error there: this detects one wrong element in a million. NaN and infinities must be where exact or
-// plain has them; integers must equal exact or plain.
+// a single element may be at most 32 times the larger of the bound and the value derived from the magnitude and plain's
+// error of this element, which detects one wrong element in a million. NaN and infinities must be where exact or plain
+// has them; integers must equal exact or plain.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_DRIVER_COMPAREKERNELS_H

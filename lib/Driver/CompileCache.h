@@ -42,7 +42,7 @@ public:
   /// Stores the compiled artifact; on failure, the report gets a warning. Also records hit or miss in `report`.
   void store(CompileReport &report, llvm::StringRef artifact);
 
-  /// Reads the description in an entry's `bytes`, without its code; returns false if they are no entry.
+  /// Reads the description in an entry's `bytes`, without its code; returns false if they are not an entry.
   static bool describe(llvm::StringRef bytes, CacheEntry &entry);
 
   /// Milliseconds spent on computing the key.

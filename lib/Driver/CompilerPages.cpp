@@ -53,7 +53,7 @@ int dropImage(dl_phdr_info *image, size_t, void *) {
     uintptr_t begin = (image->dlpi_addr + segment.p_vaddr + page - 1) / page * page;
     uintptr_t end = (image->dlpi_addr + segment.p_vaddr + segment.p_filesz) / page * page;
     if (begin < end)
-      madvise(reinterpret_cast<void *>(begin), end - begin, MADV_DONTNEED); // a hint: failure is no error
+      madvise(reinterpret_cast<void *>(begin), end - begin, MADV_DONTNEED); // a hint: failure is not an error
   }
   return 0;
 }

@@ -264,7 +264,7 @@ static llvm::Expected<std::vector<std::unique_ptr<llvm::MemoryBuffer>>> compileK
 }
 
 /// Returns a hash of each kernel's code and machine: programs with equal packing kernels share their packs. The hash
-/// is "" for kernels that once steps do not call, and for those that refer to other symbols.
+/// is "" for kernels that `once` steps do not call, and for those that refer to other symbols.
 static std::string nameKernels(ModuleOp module, const plan::Plan &plan, const Options &options) {
   llvm::Expected<HostMachine> host = describeHost(options.cpu);
   if (!host) {

@@ -35,7 +35,7 @@ runtime::ForkSafe<TargetList> &targetList() {
   return *list;
 }
 
-/// Loads a plug-in, which registers its target. Returns why `path` is no plug-in, or an empty string.
+/// Loads a plug-in, which registers its target. Returns why `path` is not a plug-in, or an empty string.
 std::string loadPlugin(llvm::StringRef path) {
   // A plug-in would need a separate LLVM, and could not use the hidden one in this library.
   if (TILEWRIGHT_HAS_LLVM_INSIDE)

@@ -103,7 +103,7 @@ private:
     return known;
   }
 
-  /// Returns an operand in the lower rank, with numpy's broadcasting there; null if that is not free.
+  /// Returns an operand in the lower rank, with numpy's broadcasting; null if that would need a copy.
   Value operandIn(Location loc, Value operand, const Collapse &c) {
     if (auto broadcast = operand.getDefiningOp<BroadcastOp>())
       operand = broadcast.getInput();
@@ -237,7 +237,7 @@ private:
       if (!operands.back())
         return {};
     }
-    // Together the indices must have the merged shape: one of them has it as a whole.
+    // One of the indices must have the whole merged shape.
     if (llvm::none_of(ArrayRef(operands).drop_front(),
                       [&](Value v) { return sizesOf(collapsibleType(v)) == index.to; }))
       return {};

@@ -67,7 +67,7 @@ public:
   }
 
 private:
-  /// The most taps along the depth. The concatenated planes take this many times the memory of the input.
+  /// The maximum number of taps along the depth. The concatenated planes take this many times the memory of the input.
   static constexpr int64_t mostTaps = 16;
 
   Value split(ConvolutionOp op) {

@@ -317,8 +317,8 @@ private:
     return work >= much && own && countRows(op, own->numRows) >= enough;
   }
 
-  /// Returns true if `op` is a reduction whose last loop is parallel (it leaves whole lines), and in this kernel that
-  /// loop is a row dimension while some other parallel loop is not.
+  /// Returns true if `op` is a reduction whose last loop is parallel, so that its results are whole lines, and if that
+  /// loop is a row dimension of this kernel while another parallel loop is not.
   static bool leavesColumns(Operation *op, const RowMap &rows) {
     auto structured = dyn_cast<linalg::LinalgOp>(op);
     if (!structured || structured.getNumReductionLoops() == 0)

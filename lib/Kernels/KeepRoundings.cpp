@@ -9,7 +9,7 @@
 //
 // The flag marks roundings that the compiler introduced and may drop between fused ops. Under rounding = "eager" it
 // may drop none, so the pass runs before fusion; products in elementwise loops are also rounded before they are added.
-// After fusion the flag has no more use.
+// After fusion the flag is not used any more.
 //
 // Test: test/Kernels/keep-roundings.mlir
 //

@@ -157,8 +157,8 @@ mlir::Value booleanScalar(mlir::OpBuilder &b, mlir::Location loc, mlir::Operatio
 /// Emits torch's conversion between element types, as the user wrote it. `stored` and the result are in stored form.
 mlir::Value castScalar(mlir::OpBuilder &b, mlir::Location loc, mlir::Value stored, mlir::Type from, mlir::Type to);
 
-/// Combines elements in a reduction on compute types, whose order is free. MaxNumber takes one instruction, for
-/// reductions after which a later op finds the NaN again.
+/// Combines elements in a reduction on compute types, whose order is free. MaxNumber takes one instruction and ignores
+/// NaN. It is for reductions of elements whose NaN reaches the result through a later op.
 mlir::Value combineScalar(mlir::OpBuilder &b, mlir::Location loc, tile::Combiner kind, mlir::Value lhs, mlir::Value rhs,
                           bool isUnsigned);
 /// Returns the neutral element of `kind` in an accumulator of this type.

@@ -293,7 +293,7 @@ void Exec::publish(uint64_t address) {
     from = block.serial;
     return;
   }
-  // In this block's clock, the clock that the address had so far belongs to another block.
+  // The previous clock of the address is one of another block.
   VectorClock joined = warp.released;
   joined.join(clock, false, from);
   clock = std::move(joined);
@@ -306,7 +306,7 @@ void Exec::observe(uint64_t address) {
     return;
   const auto &[clock, from] = found->second;
   warp.acquired.join(clock, from == block.serial, from);
-  // Add what other blocks know of this block.
+  // Add the clocks of this block that other blocks have acquired.
   for (uint32_t i = 0; i < kAgents; ++i) {
     auto mine = clock.others.find(uint64_t(block.serial) * kAgents + i);
     if (mine != clock.others.end())

@@ -2,8 +2,8 @@
 //
 // An address in another block's shared memory has the block's rank plus one above its bits (kRankShift); mapa creates
 // such addresses. The cluster's barrier waits for all threads that have not exited. The end of a block must be ordered
-// after all accesses of other blocks to its shared memory: its threads must have waited for something that came after
-// them.
+// after all accesses of other blocks to its shared memory: its threads must have waited for an event after these
+// accesses.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/PtxInterpreter/Lanes.h"

@@ -92,7 +92,7 @@ private:
         return i;
     CodeFunction made;
     made.syntax = &syntaxOf;
-    made.frameBytes = 16; // 0 is no variable's address
+    made.frameBytes = 16; // no variable has the address 0
     for (const RegisterName &name : syntaxOf.registers) {
       made.rowOf.push_back(made.rows);
       made.rows += name.bits == 64 ? 2 : name.bits == 128 ? 4 : 1;

@@ -1,7 +1,7 @@
 //===- IntegerOps.cpp - integer arithmetic ---------------------------------------------------===//
 //
 // Arithmetic wraps as the ISA says. Division by zero gives all ones, and its remainder is the dividend; the ISA leaves
-// this undefined, and it is what the hardware gives.
+// both undefined, but the hardware gives these values.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/PtxInterpreter/Lanes.h"

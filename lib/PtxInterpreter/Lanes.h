@@ -1,7 +1,7 @@
 //===- Lanes.h - convert a function of scalars to an instruction of a warp -----------===//
 //
-// map<uint32_t, uint32_t, uint32_t>([](uint32_t a, uint32_t b) { return a + b; }) is the handler of add.u32. A function
-// with one more parameter, the first, gets the modifiers there.
+// map<uint32_t, uint32_t, uint32_t>([](uint32_t a, uint32_t b) { return a + b; }) is the handler of add.u32. If a
+// function has an additional first parameter, it receives the modifiers.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_PTXINTERPRETER_LANES_H

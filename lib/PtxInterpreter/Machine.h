@@ -23,10 +23,10 @@ namespace tilewright::ptx {
 inline constexpr uint64_t kSharedWindow = uint64_t(1) << 56, kLocalWindow = uint64_t(2) << 56,
                           kParamWindow = uint64_t(3) << 56, kWindowMask = uint64_t(255) << 56;
 /// The bits of a shared memory address above kRankShift are the rank plus one of a block in the cluster. 0 means the
-/// own block, and so does kOwnBlock, which the addresses of variables have in kernels with clusters: a GPU has the rank
-/// there, so a kernel must not assume zeros.
+/// own block, and so does kOwnBlock. In kernels with clusters, the addresses of variables have kOwnBlock: on a GPU
+/// these bits hold the rank, so a kernel must not assume zeros.
 inline constexpr uint32_t kRankShift = 24, kMaxCluster = 16, kOwnBlock = 255;
-inline constexpr uint64_t kSharedBase = 1024; ///< of the first shared variable, so that 0 is no variable's address
+inline constexpr uint64_t kSharedBase = 1024; ///< of the first shared variable, so that no variable has the address 0
 
 struct Block;
 struct Warp;

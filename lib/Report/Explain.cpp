@@ -93,8 +93,8 @@ private:
     });
   }
 
-  /// Takes the decisions of a stage. Those about fusion are remarks, too, in the same order, whose locations say which
-  /// ops they concern.
+  /// Takes the decisions of a stage. Each decision about fusion is also a remark, in the same order. The location of
+  /// the remark identifies the ops.
   void takeDecisions(const CompileEvents &events) {
     for (DictionaryAttr entry : graph::takeDecisions(module)) {
       auto text = [&](StringRef name) { return entry.getAs<StringAttr>(name).str(); };

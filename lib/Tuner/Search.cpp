@@ -19,7 +19,7 @@ constexpr int screeningRounds = 11, mostScreeningRounds = 100, finalRounds = 25,
               batch = 8;
 /// Maximum time of all lanes of a screening race together, which limits rounds after the first eleven.
 constexpr double screeningNanoseconds = 1e9;
-/// Number of the schedules raced first that are spread over the space, in the tiers quick and full.
+/// Number of schedules in the first race that are spread over the space, in the tiers quick and full.
 constexpr int spreadOfQuick = 3, spreadOfFull = 27;
 
 class Searcher {

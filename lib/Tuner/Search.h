@@ -20,7 +20,7 @@
 
 namespace tilewright::tuner {
 
-/// Number of schedules that are tried of each similar kernel, the best first.
+/// The number of schedules of each similar kernel that are tried, the best first.
 inline constexpr size_t bestOfNeighbour = 3;
 
 struct SearchOptions {

@@ -13,7 +13,7 @@ using namespace mlir;
 namespace tilewright {
 namespace {
 
-/// Returns the dialects, separated by spaces, of which IR of the form has no ops.
+/// Returns the dialects, separated by spaces, whose ops do not occur in IR of this form.
 llvm::StringLiteral strangersTo(IRForm form) {
   switch (form) {
   case IRForm::Graph:

@@ -433,7 +433,7 @@ py::list GraphCall::runSettled(std::vector<py::object> &held) {
       pointers[i] = reader.read(inputs[i], object, sizes, strides, versions[i], copy);
       if (copy)
         copied.push_back({i, std::move(copy)});
-      // A tensor with elements but without memory is a released parameter, of which only packs are left.
+      // A tensor with elements but without memory is a released parameter: only its packs are left.
       if (!pointers[i] && versions[i] != 0 && inputs[i].isStatic && !(i < packedInputs.size() && packedInputs[i]) &&
           py::hasattr(object, releasedAttribute))
         throw std::runtime_error(released(inputs[i], sizes, object) + "this graph reads it unpacked" + releasedRemedy);

@@ -68,7 +68,7 @@ def export(model, inputs, path, *, kwargs=None, dynamic_shapes=None):
     tuple of example arguments, and `kwargs` has those given by name. Sizes are fixed to those of the examples, except
     the ones that `dynamic_shapes` names in the format of torch.export.export: `{"x": {0: torch.export.Dim("batch",
     max=512)}}`. Headers, manifests and errors use the names, here `batch`. A dynamic size must be at least 2 in the
-    example, because torch fixes a size of 1. `path` is the file to write, `NAME.pt2`; it contains the parameters.
+    example, because torch treats a size of 1 as constant. `path` is the file to write, `NAME.pt2`; it contains the parameters.
     Returns the torch.export.ExportedProgram that was written.
 
     Ops that Tilewright supports are kept; the others are decomposed as for torch.compile. Raises ExportError if a

@@ -110,7 +110,7 @@ def load(path, *, threads: int = 0, cpu: str = "") -> Library:
     this machine supports. Calls are serialized: load the library once per thread for calls that run at the same time.
 
     A library is code that is executed, so load only files that you trust. Raises FileNotFoundError if there is no such file, and RuntimeError if
-    it is no library, is damaged, or needs instructions that this machine does not have.
+    it is not a library, is damaged, or needs instructions that this machine does not have.
     """
     path = os.fspath(path)
     if not os.path.exists(path):

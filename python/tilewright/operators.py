@@ -1,5 +1,5 @@
-"""The rows of the table of ATen operators (lib/Import/ATen/Table.h), which states of each overload whether it is imported, and where eager stores its
-results.
+"""The rows of the table of ATen operators (lib/Import/ATen/Table.h), which states for each overload whether it is imported, and
+where eager stores its results.
 
 torch states aliasing in the schemas of operators, too. The table has rows of its own because files of torch.export are imported without torch, and
 because some schemas are imprecise: that of reshape says "view", although the result may be a copy. test/Python/test_operators.py compares both.

@@ -1,4 +1,4 @@
-"""What a call of an almost empty graph costs, on the native side and through torch.compile.
+"""Measures the cost of a call of an almost empty graph, on the native side and through torch.compile.
 
     python test/Performance/call.py
 """

@@ -1,4 +1,4 @@
-"""Small versions of the models of facts/models-ops.md, and the graphs that AOTAutograd makes of them."""
+"""Small versions of well-known models, and the graphs that AOTAutograd makes of them."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def assert_numbers(results, eager, reference, names=(), eps=0.0, selected=None):
 
     `eager`: one list of results per eager run. `reference`: the results of the float64 run. `names`: names of the
     first results. `eps`: that of the dtype to which an option rounds operands, if it is larger than the results'.
-    `selected`: returns the elements that a tensor of indices selects. Eager orders equal elements as it likes, so indices
+    `selected`: returns the elements that a tensor of indices selects. Eager orders equal elements arbitrarily, so indices
     that differ from eager's must select equal elements. Without it, integers are equal to eager's.
     """
     assert len(results) == len(eager[0]), f"{len(results)} results where eager gives {len(eager[0])}"
@@ -123,7 +123,7 @@ def check_drawn(fn, draw, **arguments):
 
 
 def check_gradient(fn, *inputs):
-    """Checks the gradients by all floating-point inputs of the sum of fn's results, weighted by fixed numbers."""
+    """Checks the gradients of the sum of fn's results, weighted by fixed numbers, with respect to all floating-point inputs."""
     from tilewright.dynamo.backend import tilewright
 
     torch._dynamo.reset()

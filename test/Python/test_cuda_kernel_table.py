@@ -77,7 +77,7 @@ for sizes in ((128, 128, 128), (17, 64, 264)):
 for name, dtype in TYPES.items():
     row(f"product-{name}-batched", torch.matmul, random(3, 24, 32, dtype=dtype), random(3, 32, 40, dtype=dtype))
 
-# Long sums of few results, in parts. Those of 16 rows and more are split for all targets, before kernels are formed.
+# Long sums of few results, in parts. Sums with 16 or more rows are split for all targets, before kernels are formed.
 
 for name, dtype in TYPES.items():
     row(f"split-{name}", lambda a, b: a @ b, random(3, 4096, dtype=dtype), random(4096, 64, dtype=dtype))

@@ -54,7 +54,7 @@ def run_parts(parts: list[tuple[str, str | None]], folder: Path) -> None:
 def follow(path: Path, folder: Path) -> None:
     """Follows the steps of a tutorial in order.
 
-    Blocks in Python, up to a block that is no output, are one program. A block whose first line is a comment with a
+    Blocks in Python, up to a block that is not output, are one program. A block whose first line is a comment with a
     file's name is written to that file. A `sh` block is run. Each prints the `output` block after it, if there is one.
     """
     steps, parts = blocks(path), []

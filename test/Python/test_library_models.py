@@ -64,7 +64,7 @@ def symbolic(x, most):
 
 
 def compile_and_call(folder, model, example, most, inputs):
-    """Returns the results, per input, of the library, of which a C program creates one instance."""
+    """Returns the results for each input, computed by one instance of the library in a C program."""
     tilewright.export(model, (example,), folder / "model.pt2", dynamic_shapes=(symbolic(example, most),))
     run(PROGRAM, "compile", folder / "model.pt2", "-o", folder / "model.so", "--weights=external", f"--threads={THREADS}")
     run("cc", "-std=c11", "-Wall", "-Wextra", "-Werror", f"-I{folder}", CALLER, folder / "model.so", f"-Wl,-rpath,{folder}", "-o", folder / "caller")

@@ -387,7 +387,7 @@ class Scattered(nn.Module):
 
 
 def test_masked_scatter_source_with_too_few_elements_is_an_error(tmp_path):
-    """The assert is not evaluated there, and no element is invented."""
+    """An exported model does not evaluate the assert, but the call must fail instead of inventing an element."""
     x, source = torch.tensor([1.0, -1.0, 2.0, -3.0]), torch.tensor([5.0, 6.0])
     check(Scattered(), {"x": x, "source": source}, tmp_path)
     with pytest.raises(AssertionError, match="index [23] is out of range for a dimension of size 2"):

@@ -3,7 +3,7 @@
     PYTHONPATH=build/python .venv/bin/python test/Tuner/bars.py            the tables, faults, look-ups, bits: two minutes
     PYTHONPATH=build/python .venv/bin/python test/Tuner/bars.py --models   also BERT-base and ResNet-50, f32, tier quick
 
-Times are of this machine: for those of the models nothing else may run meanwhile.
+Times are measured on this machine. With --models, no other program may run at the same time.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Records the tables that test/Tuner/replay.test tries the tuner on: every schedule of some kernels, measured on this machine.
+"""Records the tables on which test/Tuner/replay.test runs the tuner: every schedule of some kernels, measured on this machine.
 
     PYTHONPATH=build/python .venv/bin/python test/Tuner/record.py test/Tuner/Inputs/tables [name...]
 

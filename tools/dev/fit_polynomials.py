@@ -2,8 +2,8 @@
 """Fits the coefficients of lib/Codegen/Common/Math/ExpandMath*.cpp and prints them.
 
 Each fit is a weighted minimax by Lawson's iteration on least squares (function values from mpmath, so that
-cancellation near 0 does no harm). f32 fits are rounded from the lowest degree up, and what remains is fitted again.
-Those for all bits of f64 (NAME_53) interpolate instead.
+cancellation near 0 does no harm). In f32 fits, coefficients are rounded one by one from the lowest degree up, and
+the remaining ones are fitted again after each. Fits for all bits of f64 (NAME_53) interpolate instead.
 
     python3 tools/dev/fit_polynomials.py [name...]
 """

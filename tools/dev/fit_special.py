@@ -2,7 +2,7 @@
 
     python tools/dev/fit_special.py
 
-Each function is sampled with 40 digits at the nodes of its interval; what is below 1e-17 of the largest coefficient is cut.
+Each function is sampled with 40 digits at the nodes of its interval; trailing coefficients below 1e-17 of the largest are dropped.
 """
 
 import pathlib

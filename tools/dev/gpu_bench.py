@@ -2,7 +2,7 @@
 
 A row races two callables, ours and a peer's, in rounds of one call each, in changing order, with the L2 cache
 flushed before each call; its result is the median of the rounds' ratios (peer / ours: above 1 we are faster) with a 95%
-interval. Each group of rows runs in a separate process, so that a fault or a hang costs that group alone.
+interval. Each group of rows runs in a separate process, so that a fault or a hang affects only that group.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class Bench:
 
 
 def difference(a, b) -> float:
-    """The largest difference to the peer's results, in parts of their largest number: a check that they are results."""
+    """Returns the largest difference from the peer's results, relative to their largest number, to detect wrong results."""
     a, b = ([x for x in (r if isinstance(r, (list, tuple)) else [r]) if isinstance(x, torch.Tensor)] for r in (a, b))
     return max(((x.double() - y.double()).abs().max() / y.double().abs().max().clamp_min(1e-30)).item() for x, y in zip(a, b, strict=True))
 

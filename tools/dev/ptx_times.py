@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""How long the PTX of products takes to be made, and ptxas to assemble it, as a table:
+"""Prints the times to generate the PTX of products, and to assemble it with ptxas, as a table:
 
     tools/dev/ptx_times.py [--program build/bin/tilewright] [--runs 3]
 
-The first time is of `tilewright compile --emit=ptx` less that of `--emit=structured`, which is what any target takes; the least CPU
-time of the runs of each. ptxas is that of PATH, of a CUDA root or of triton's wheel.
+The first time is that of `tilewright compile --emit=ptx`, less that of `--emit=structured`, which all targets need. Each is the
+least CPU time of the runs. ptxas is that of PATH, of a CUDA root or of triton's wheel.
 """
 
 import argparse

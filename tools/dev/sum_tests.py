@@ -1,8 +1,8 @@
 """Adds up the results of tools/test.sh and exits with 1 on any failure.
 
 For each part there is NAME.rc, its exit status, and maybe NAME.xml (JUnit: lit, pytest) or NAME.json (GoogleTest).
-A part with neither is a script: one test. A part that says it failed where its results show no failure crashed;
-a part with results of which none ran is a failure too.
+A part with neither is a script: one test. If a part's status is a failure but its results show none, the part crashed.
+A part whose results have no test that ran is a failure, too.
 
     python tools/dev/sum_tests.py build/test-results [--full]
 

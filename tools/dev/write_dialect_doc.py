@@ -38,7 +38,7 @@ def tablegen(source: str, *flags: str) -> str:
 
 
 def fenced(lines: list[str], language: str) -> list[str]:
-    """Returns the lines with each block that is indented by four spaces, and is no part of a list, as a fenced block."""
+    """Returns the lines with each block that is indented by four spaces, and is not part of a list, as a fenced block."""
     result: list[str] = []
     block: list[str] = []
     inside = in_list = False

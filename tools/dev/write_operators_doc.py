@@ -60,7 +60,7 @@ RESULTS = {"fresh": "new", "view": "view", "views": "views", "alias": "alias", "
            "conversion": "operand or copy", "inference": "operand in inference", "unclear": "unclear"}  # fmt: skip
 
 WRITES = "writes into its argument: torch replaces it by a functional operator, if there is one"
-# What happens with the remaining core operators, by pattern of their names, in this order.
+# The treatment of the remaining core operators, by pattern of their names, in this order.
 REASONS = {
     r"sym_\w+": "a size: known without the operator",
     r"_fft_.*": "eager: Fourier transforms have no implementation",
@@ -102,7 +102,7 @@ def is_shown(op) -> bool:
 
 
 class Fates:
-    """What torch.compile does with an overload."""
+    """The treatment of an overload by torch.compile."""
 
     def __init__(self):
         libraries = families.of_libraries()

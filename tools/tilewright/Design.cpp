@@ -40,7 +40,7 @@ std::string parentOf(llvm::StringRef folder) {
   return parent.empty() ? "." : parent.str();
 }
 
-/// Returns the files that the report in `folder` lists, or none if it is no report of Tilewright.
+/// Returns the files that the report in `folder` lists, or none if it is not a report of Tilewright.
 std::optional<llvm::StringSet<>> listedFiles(llvm::StringRef folder) {
   llvm::SmallString<128> at(folder);
   path::append(at, mark);

@@ -8,7 +8,7 @@
 
 namespace tilewright::driver {
 
-/// Returns an error if writeDesign() could not write a design there: no folder is named, it is a file, it has other
+/// Returns an error if writeDesign() cannot write to `folder`: no folder is named, it is a file, it has other
 /// contents, or its parent does not exist or is not writable.
 llvm::Error checkDesignFolder(llvm::StringRef folder);
 

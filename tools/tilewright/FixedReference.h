@@ -25,7 +25,7 @@ public:
                                                   RunGraph run) const;
 
 private:
-  /// Width and fraction bits of a tensor; none if the float model has integers there, too.
+  /// Width and fraction bits of a tensor; none if the tensor has integers in the float model, too.
   struct Point {
     int width = 0, fraction = 0;
   };

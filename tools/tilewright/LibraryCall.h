@@ -8,7 +8,7 @@
 
 namespace tilewright::driver {
 
-/// Where the inputs of a call come from, as makeInputs() takes them.
+/// The sources of a call's inputs, as for makeInputs().
 struct LibraryInputs {
   std::vector<std::string> files; ///< each "NAME=x.npy", one per input; empty: random elements
   std::vector<int64_t> sizes;     ///< values of the symbolic sizes, for random elements

@@ -10,7 +10,7 @@
 
 namespace tilewright::driver {
 
-/// What `tilewright compile` writes, as --emit names it.
+/// The output of `tilewright compile`, as --emit names it.
 struct OutputKind {
   std::string emit;                            ///< a stage, or asm, ll, or the name of a library's kind
   std::optional<LibraryOptions::Kind> library; ///< set if it is a library

@@ -11,7 +11,7 @@ namespace tilewright::driver {
 /// The data for one call of @main.
 struct RunInputs {
   std::vector<int64_t> symbols;       ///< one value per symbolic size
-  std::vector<HostTensor> tensors;    ///< inputs that are no weights of the model file
+  std::vector<HostTensor> tensors;    ///< inputs that are not weights of the model file
   std::vector<const void *> pointers; ///< per tensor argument of @main
 };
 

@@ -103,9 +103,9 @@ private:
     DictionaryAttr schedule;
   };
 
-  /// Returns true if the choice of `record` may differ from the default schedule here. If rates were measured again
-  /// since, the record's default may differ from the default here: then the choice is applied in any case, except in
-  /// deterministic mode, because the record lacks the order of summation of the default here.
+  /// Returns true if the choice of `record` may differ from the default schedule here. If rates have been measured
+  /// again since the record was made, its default may differ from the present one. The choice is then applied in any
+  /// case, except in deterministic mode, because the record lacks the order of summation of the present default.
   bool replacesDefault(const KernelRecord &record) const {
     if (record.rates != rates)
       return !deterministic;

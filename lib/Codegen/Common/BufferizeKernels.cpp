@@ -200,9 +200,9 @@ void insertByMemory(scf::ForallOp loop, bufferization::MaterializeInDestinationO
   rewriter.eraseOp(loop);
 }
 
-/// Rewrites a concatenation of many parts: slices that are inserted one after the other into an argument that the
-/// kernel returns are copied or computed there. The analysis of one-shot bufferization compares each insertion with
-/// all others, which takes minutes for 400 parts.
+/// Rewrites a concatenation of many parts: a chain of insertions into an argument that the kernel returns. Each slice
+/// is copied, or computed, directly into the memory of the argument. The analysis of one-shot bufferization compares
+/// each insertion with all others, which takes minutes for 400 parts.
 ///
 /// Before:  %1 = tensor.insert_slice %a into %out[0, 0] ...; %2 = tensor.insert_slice %b into %1[1, 0] ...; return %2
 /// After:   materialize %a in subview %out[0, 0]; materialize %b in subview %out[1, 0]

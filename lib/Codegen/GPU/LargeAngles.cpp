@@ -60,7 +60,7 @@ private:
       sum = math::FmaOp::create(b, sum, u, number(next));
     return sum;
   }
-  /// Adds x - x to `value`, which is 0, or NaN if x is infinite or NaN.
+  /// Returns NaN if x is infinite or NaN, else `value`: adds x - x.
   Value notANumber(Value value) {
     Value none = arith::SubFOp::create(b, x, x);
     return arith::AddFOp::create(b, value, arith::ExtFOp::create(b, b.getF64Type(), none));

@@ -11,9 +11,9 @@ namespace tilewright::cuda {
 class ThreadOps {
 public:
   virtual ~ThreadOps() = default;
-  /// Waits until all threads of the block are here, and their writes to shared memory are visible.
+  /// Waits until all threads of the block reach this point and their writes to shared memory are visible.
   virtual void barrier(mlir::OpBuilder &builder, mlir::Location loc) const = 0;
-  /// The same for the threads of one warp.
+  /// Does the same for the threads of one warp.
   virtual void syncWarp(mlir::OpBuilder &builder, mlir::Location loc) const = 0;
   /// Returns `word`, an i32, of the lane whose number is this lane's xor `mask`. All lanes take part.
   virtual mlir::Value shuffleXor(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value word,

@@ -68,7 +68,7 @@ std::vector<BlockChannel> channelsOf(ModuleOp module, ArrayRef<BlockNest> nests)
     size_t launch, argument;
   };
   std::map<int64_t, std::vector<Use>> writers, readers;
-  llvm::DenseSet<int64_t> inside; // arena buffers of the plan, which are no ports
+  llvm::DenseSet<int64_t> inside; // arena buffers of the plan, which are not ports
   module.walk([&](plan::BufferOp buffer) {
     if (buffer.getKind() == plan::BufferKind::Arena)
       inside.insert(buffer.getNumber());
@@ -158,8 +158,8 @@ std::vector<GroupChoice> groupChoices(ArrayRef<SmallVector<Choice>> members, Arr
   limits.erase(llvm::unique(limits), limits.end());
   std::vector<GroupChoice> all;
   for (int64_t limit : limits)
-    for (int64_t hurry :
-         {1, 2, 4, 8, 16}) { // small members may be faster than the slowest: the first block is ready sooner
+    // Small members may be faster than the slowest one by this factor, so that the first block is ready sooner.
+    for (int64_t hurry : {1, 2, 4, 8, 16}) {
       GroupChoice group;
       int64_t slowest = 0, path = 0;
       std::vector<int64_t> end(members.size(), 0);

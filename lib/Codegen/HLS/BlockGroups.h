@@ -17,8 +17,8 @@ struct BlockNest {
   mlir::linalg::LinalgOp op;
 };
 
-/// Nests, by index, each with a loop that could be its outermost and iterate over blocks. Along the group, what one
-/// nest writes in a block is read by the next nest in the same block.
+/// Nests, by index, each with a loop that can be its outermost loop and iterate over blocks. The elements that a nest
+/// writes in a block are read by the next nest in the same block.
 struct BlockGroup {
   std::map<size_t, int64_t> loops; ///< per nest, in launch order
   int64_t extent = 0;              ///< trip count of all these loops

@@ -204,7 +204,7 @@ private:
   }
 
   std::vector<Step> steps;
-  llvm::DenseMap<Value, int64_t> ready, ended; ///< of tasks' results: when a reader may begin, when all is complete
+  llvm::DenseMap<Value, int64_t> ready, ended; ///< of tasks' results: when a reader may begin, when all are complete
   llvm::DenseMap<Value, std::vector<int64_t>> handedOn, givenBack; ///< of queues of blocks, per block
 };
 

@@ -6,7 +6,7 @@
 
 namespace tilewright::hls {
 
-/// Returns the array that `view` is a part or a reshape of, or `view` itself if it is no view.
+/// Returns the array that `view` is a part or a reshape of, or `view` itself if it is not a view.
 mlir::Value arrayOf(mlir::Value view);
 
 /// Replaces every affine load and store of a view (a slice, a reshape) by one of its array, so that banks can be chosen

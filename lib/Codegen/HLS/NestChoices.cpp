@@ -21,7 +21,7 @@ namespace {
 /// Largest numbers of copies: of one loop (more in two dimensions exceed the banks that tools allow), in total, of a
 /// reduction.
 constexpr int64_t mostCopies = 64, mostCopiesTogether = 1024, mostReductionCopies = 16;
-/// Wanted number of iterations between two additions to one element of a reduction, if the sizes allow it.
+/// Desired number of iterations between two additions to one element of a reduction, if the sizes allow it.
 constexpr int64_t wantedDistance = 1024;
 
 SmallVector<int64_t> divisors(int64_t number) {
@@ -64,7 +64,8 @@ int64_t portInterval(linalg::LinalgOp op) {
   return most;
 }
 
-/// Returns the most loads of one array in the body. No map describes their indices, so banks cannot separate them.
+/// Returns the largest number of loads of one array in the body. No map describes their indices, so banks cannot
+/// separate them.
 int64_t scatteredLoads(linalg::LinalgOp op) {
   llvm::DenseMap<Value, int64_t> loads;
   int64_t most = 0;

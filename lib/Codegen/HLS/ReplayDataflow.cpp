@@ -92,7 +92,8 @@ private:
     return number;
   }
 
-  /// All tasks are stuck. Following who waits for whom ends in a cycle; the shallowest full queue in it becomes deeper.
+  /// All tasks are stuck. The chain of waiting tasks ends in a cycle; the shallowest full queue in the cycle becomes
+  /// deeper.
   bool deepen() {
     size_t at = 0;
     while (places[at].done)

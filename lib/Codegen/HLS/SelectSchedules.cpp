@@ -8,8 +8,8 @@
 // A fill whose array a sum uses next becomes that sum's `tw_hls.initial`. NestChoices.h has the possible schedules of a
 // nest. All nests are chosen together (ChooseTogether.h), first without groups. Then groups of nests that could pass on
 // their results in blocks (BlockGroups.h) are tried, with several block sizes. The nests of a group run in parallel,
-// and the group counts as one nest. The group that shortens the whole most is kept, then the next among the remaining
-// ones. Choices that together need more banks of an array than tools allow are removed (BankLimits.h).
+// and the group counts as one nest. The group that shortens the design's latency most is kept, then the next one of the
+// remaining groups. Choices that together need more banks of an array than tools allow are removed (BankLimits.h).
 //
 // Test: test/Codegen/HLS/select-schedules.mlir, test/Codegen/HLS/select-blocks.mlir
 //

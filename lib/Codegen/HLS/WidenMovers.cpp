@@ -3,7 +3,7 @@
 //   load_x_j: for (j < 6) { to[i][j] = from[i * 6 + j]; }
 // with one bank along j, of two ports, becomes
 //   load_x_j: for (j < 3) { for (u < 2) { to[i][j * 2 + u] = from[i * 6 + j * 2 + u]; } }
-// A word is within one row of each array, so arrays of different shapes need no change of rows within a word:
+// A word is always within one row of each array, also if the arrays have different shapes:
 //   copy_x_j: for (j < 3) { for (u < 2) { to[i / 2][(i % 2 * 6 + j * 2) % 4 + u] = from[i][j * 2 + u]; } }
 //
 // Test: test/Codegen/HLS/design.mlir, test/Codegen/HLS/widen-movers.mlir

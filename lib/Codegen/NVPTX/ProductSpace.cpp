@@ -50,7 +50,7 @@ public:
     if (left > 0)
       cycles += cyclesOf(int64_t(llvm::divideCeil(left, arch.multiprocessors)));
     const double moving = bytesMoved(sizes, schedule, wave, arch) / arch.deviceRate;
-    // If two schedules take the same time, prefer the one that moves less, if operands are large.
+    // If operands are large, prefer the schedule that moves fewer bytes among those that take the same time.
     constexpr double aside = 0.05;
     return std::max(cycles / arch.gigahertz, moving) + (sizes.operands() > arch.cacheBytes ? aside * moving : 0);
   }

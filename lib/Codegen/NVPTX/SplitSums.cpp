@@ -35,7 +35,7 @@ using namespace mlir;
 namespace tilewright::cuda {
 namespace {
 
-/// The least terms of a part, and the unit of their number, which keeps the rows of operands at multiples of 128 bytes.
+/// The minimum number of terms of a part, and the unit of this number, which aligns the rows of operands to 128 bytes.
 constexpr int64_t leastTerms = 256, termsUnit = 128;
 
 /// Returns the dimension of an operand's tensor that a loop indexes, or -1.

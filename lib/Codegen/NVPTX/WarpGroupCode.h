@@ -3,7 +3,7 @@
 // Instructions with LLVM intrinsics are emitted as nvvm ops, the others as inline assembly. The products of a step are
 // one block of assembly with the sums as input and output registers, so that nothing is copied between wgmmas. The wait
 // for the last product also passes the sums through, so that nothing reads them earlier. nvgpu and nvvm.wgmma are not
-// used (shared/facts/gpu.md: descriptors of contiguous k only; a struct per wgmma).
+// used: their descriptors support contiguous k alone, and each wgmma has its sums as a struct.
 //
 // PTX ISA: "Asynchronous warpgroup level matrix multiply-accumulate", "mbarrier", "cp.async.bulk.tensor".
 //

@@ -36,7 +36,7 @@ public:
     if (left > 0)
       cycles += cyclesOf(int64_t(llvm::divideCeil(left, arch.multiprocessors)));
     const double moving = bytesMoved(sizes, schedule, wave, arch) / arch.deviceRate;
-    // If two schedules take the same time, prefer the one that moves less, if operands are large.
+    // If operands are large, prefer the schedule that moves fewer bytes among those that take the same time.
     constexpr double aside = 0.05;
     return std::max(cycles / arch.gigahertz, moving) + (sizes.operands() > arch.cacheBytes ? aside * moving : 0);
   }
@@ -84,8 +84,8 @@ std::vector<int64_t> with(std::vector<int64_t> values, int64_t also) {
   return values;
 }
 
-/// Returns the candidates for the number of tiles per block, as long as tiles of the usual size give blocks to the
-/// whole card.
+/// Returns the candidates for the number of tiles per block, as long as tiles of the usual size yield enough blocks for
+/// all multiprocessors.
 std::vector<int64_t> turnsFor(Contraction product, const Arch &arch) {
   constexpr int64_t usual = 128;
   const ProductSizes sizes = sizesOf(product, /*parts=*/1);

@@ -5,7 +5,7 @@
 //     %m = tw.matmul %x, %w : ... -> tensor<4x10xf32>       %y = tw.relu %m : ...
 // After:
 //   func @main(%x: tensor<4x64xi16>) -> tensor<4x10xi16> {
-//     %w = tw.constant dense<...> : tensor<64x10xi16>                // * 2^-18: as its largest element lets
+//     %w = tw.constant dense<...> : tensor<64x10xi16>                // * 2^-18, which fits the largest element
 //     %m = tw.matmul %x, %w : ... -> tensor<4x10xi34>                // exact: the widest sum has 34 bits
 //     %r = tw.maximum %m, %zero
 //     %h = tw.add %r, %half     %s = tw.shift_right %h, %c18     %c = tw.minimum %s, %largest
@@ -121,8 +121,8 @@ private:
 
   const Known *known(Value value) { return values[value].known.get(); }
 
-  /// Returns a value as a number, exact or not. Known elements become a constant with at least `fraction`
-  /// fractional bits.
+  /// Returns the Number of a value, which may not be rounded to a format yet. Known elements become a constant with at
+  /// least `fraction` fractional bits.
   Number number(Value value, int fraction) {
     Entry &entry = values[value];
     if (entry.number)

@@ -41,7 +41,7 @@ public:
   /// Returns the format that is given for `name`; std::nullopt if it has no separate one.
   std::optional<Format> named(llvm::StringRef name) const;
   Format usual;
-  /// Returns the names that no value has asked for, because nothing in the model has that name.
+  /// Returns the names that belong to no value of the model.
   std::vector<std::string> unused() const;
 
 private:

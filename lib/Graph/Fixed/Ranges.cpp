@@ -18,7 +18,7 @@ Range operator*(Range a, Range b) {
   return {*std::min_element(corners, corners + 4), *std::max_element(corners, corners + 4)};
 }
 Range shifted(Range a, int by) {
-  // Nothing is computed beyond this: it is wider than any exact result may be.
+  // The maximum width of a range, which no exact result reaches.
   constexpr int most = 100;
   if (a.bits() + by > most)
     return Range::ofBits(most);

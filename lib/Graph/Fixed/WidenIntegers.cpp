@@ -10,7 +10,7 @@
 //   %l = tw.shift_left %c, %6      %y = tw.shift_right %l, %6 : tensor<4x10xi16>      // ten bits and their sign
 //
 // Hardware has integers of every width, programs have 8, 16, 32 and 64 bits. In a graph from --tw-fixed-point the
-// values do not change: only conversions to fewer bits wrap around there, and they still do.
+// values do not change: in such a graph, only conversions to fewer bits wrap around, and the pass preserves this.
 //
 // Test: test/Graph/widen-integers.mlir
 //
@@ -90,7 +90,7 @@ private:
     op.setValueAttr(value.mapValues(type.getElementType(), [&](const APInt &element) { return element.sext(width); }));
   }
 
-  /// For sums of narrower integers, programs have the operands in the type of the sum.
+  /// In programs, the operands of a sum have the type of the sum.
   static void widenOperands(Operation *op) {
     const int width = widthOf(op->getResult(0).getType());
     OpBuilder builder(op);

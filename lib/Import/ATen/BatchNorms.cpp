@@ -37,8 +37,8 @@ Value normalize(Node &n, Value x, Value mean, Value rstd, Value weight, Value bi
   return n.cast(n.op<AddOp>({scaled, channels(n, shift, rank)}), n.element(0));
 }
 
-/// Computes (x - mean) scale + bias. If all elements are equal, rstd is as large as eps allows, and in x scale + shift
-/// the rounding error of mean scale would remain.
+/// Computes (x - mean) scale + bias. If all elements are equal, rstd is as large as eps allows, and x scale + shift
+/// would have the rounding error of mean scale.
 Value normalizeCentered(Node &n, Value x, Value mean, Value rstd, Value weight, Value bias, Type compute) {
   int64_t rank = n.rankOf(x);
   Value scale = scaleOf(n, rstd, weight, compute);

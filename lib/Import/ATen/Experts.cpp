@@ -14,7 +14,7 @@
 namespace tilewright {
 namespace {
 
-constexpr int64_t most = 64;    ///< most rows of a block
+constexpr int64_t most = 64;    ///< maximum number of rows of a block
 constexpr int64_t unknown = 16; ///< rows of a block if the number of rows is symbolic
 
 /// Takes entries of a tensor of rank 1, or rows of another tensor, at indices of any rank.

@@ -14,7 +14,7 @@
 namespace tilewright {
 namespace {
 
-constexpr int64_t longest = 512; ///< most unrolled steps
+constexpr int64_t longest = 512; ///< maximum number of unrolled steps
 
 enum class Cell { Lstm, Gru, Tanh, Relu };
 

@@ -1,7 +1,7 @@
 //===- Synonyms.cpp - other names of operators ---------------------------------------===//
 //
-// torch has several names for some operators, with the same arguments: multiply is mul. torch.compile replaces them by
-// the operators that they are names of; plain files of torch.export contain them.
+// torch has several names for some operators, with the same arguments: multiply is mul. torch.compile replaces the
+// other names by the main name; plain files of torch.export contain them.
 //
 // Test: test/Python/test_plain_exports.py
 //
@@ -13,7 +13,7 @@
 namespace tilewright {
 
 void registerSynonyms(Table &t) {
-  // For each name, the operator that has it, with all of its overloads.
+  // Each other name with the main name. All overloads have both names.
   static constexpr std::pair<llvm::StringLiteral, llvm::StringLiteral> names[] = {
       {"absolute", "abs"},
       {"negative", "neg"},
@@ -48,7 +48,7 @@ void registerSynonyms(Table &t) {
       {"special_softmax", "softmax"},
       {"special_log_softmax", "log_softmax"}};
 
-  // Single overloads that are other overloads' names.
+  // Single overloads with the overloads that they equal.
   static constexpr std::pair<llvm::StringLiteral, llvm::StringLiteral> overloads[] = {
       {"aten.swapaxes.default", "aten.transpose.int"},
       {"aten.swapdims.default", "aten.transpose.int"},

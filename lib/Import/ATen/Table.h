@@ -24,15 +24,15 @@ class Results;
 /// Imports one node. Reads all arguments first; returns n.refuse(...) if the node cannot be imported.
 using Importing = Results (*)(Node &);
 
-/// What is done with nodes of an operator.
+/// The treatment of an operator's nodes.
 enum class OperatorKind : uint8_t {
   Import,    ///< imported for every caller, so that the decompositions keep it
   Composite, ///< occurs only in plain files of torch.export; other callers decompose it
   Declared,  ///< not imported: the row states its aliasing alone
 };
 
-/// Where eager torch stores the results of an operator. For real numbers: a lazy conjugate of them is the tensor
-/// itself.
+/// The memory in which eager torch stores the results of an operator. For real numbers: a lazy conjugate of them is the
+/// tensor itself.
 enum class Aliasing : uint8_t {
   Fresh,       ///< in memory of their own
   View,        ///< in the memory of the first operand, always

@@ -183,7 +183,7 @@ public:
 
 private:
   Value harmless();
-  /// Refuses a node with a result that the graph does not have.
+  /// Refuses a node that has more results than the graph lists for it.
   RankedTensorType missingType() const {
     if (reason.empty())
       reason = "it gives more results than the graph has for it";

@@ -28,7 +28,7 @@ struct KnownElements {
   std::optional<llvm::SmallVector<int64_t>> constants() const;
 };
 
-/// The most elements of a tensor that is folded at compile time.
+/// The maximum number of elements of a tensor that is folded at compile time.
 constexpr int64_t mostKnown = 1 << 16;
 
 struct OnnxValue {

@@ -11,7 +11,7 @@
 namespace tilewright {
 namespace {
 
-constexpr int64_t longest = 512; ///< most unrolled steps
+constexpr int64_t longest = 512; ///< maximum number of unrolled steps
 
 struct Recurrence {
   Value x, weights, recurrent, bias, lengths, hidden, cell, peepholes; ///< hidden and cell: of all directions

@@ -7,8 +7,8 @@
 //                              %s = alias(%r)
 //   %t = exp(%v)               reads v, an older view of y: v is computed again first
 //
-// The table of ATen operators (Aliasing in lib/Import/ATen/Table.h) has the ops that return views. Whether reshape,
-// contiguous and similar ops returned a view follows from the strides of their tensors.
+// The table of ATen operators (Aliasing in lib/Import/ATen/Table.h) has the ops that return views. The strides of
+// the tensors show whether reshape, contiguous and similar ops returned a view.
 //
 // Test: test/Python/test_plain_exports.py
 //
@@ -38,8 +38,8 @@ static Aliasing aliasingOf(llvm::StringRef target) {
   return target.starts_with("prims.") ? Aliasing::Unclear : Aliasing::Fresh;
 }
 
-/// Returns true if an op that writes in place changes only the shape of its operand: a view in place, or an op without a
-/// functional form. The overloads of transpose_ have other names than those of transpose.
+/// Returns true if an op that writes in place changes only the shape of its operand: a view in place, or an op without
+/// a functional form. The overloads of transpose_ have other names than those of transpose.
 static bool isShaper(llvm::StringRef target) {
   return aliasingOf(ExportedMemory::functional(target)) == Aliasing::View ||
          isOneOf(baseName(target), " resize_ resize_as_ set_ transpose_ ");

@@ -286,7 +286,8 @@ private:
   }
 
   /// as_strided reads the memory of its tensor: adds the tensor's strides, and makes the offset relative to its first
-  /// element (lib/Import/ATen/Strided.cpp). A tensor that is part of another's memory has gaps, and is refused there.
+  /// element (lib/Import/ATen/Strided.cpp). A tensor that is part of another's memory has gaps, and is refused by that
+  /// importer.
   std::string addMemory(const exported::Node &node, ArgList &args, std::vector<std::pair<std::string, Arg>> &kwargs) {
     const auto *self = node.positional.empty() ? nullptr : std::get_if<exported::TensorName>(&node.positional[0]);
     if (!self)

@@ -130,7 +130,7 @@ function kernelsView(shell, compile) {
   };
 }
 
-// What a decision says, by its kind: if it is done, and if not.
+// The text of a decision, by its kind: if it is done, and if it is not.
 const decided = {
   fusion: ["fused", "separate"],
   quantize: ["integers", "floats"],

@@ -85,9 +85,9 @@ private:
 
   std::mutex mutex; ///< held while a call enqueues its work
   std::vector<driver::Address> packed;
-  std::vector<std::pair<const void *, uint64_t>> packedFrom; ///< pointers and versions of the inputs of once steps
+  std::vector<std::pair<const void *, uint64_t>> packedFrom; ///< pointers and versions of the inputs of `once` steps
   bool isPacked = false;
-  driver::Event made = nullptr; ///< recorded after the once steps, in the stream:
+  driver::Event made = nullptr; ///< recorded after the `once` steps, in the stream:
   driver::Stream madeOn = nullptr;
   std::map<driver::Stream, driver::Event> uses; ///< recorded after each stream's last call that read packed buffers
   std::list<Told> underway, idle;

@@ -52,7 +52,7 @@ struct GridLaunch {
   RunError failure(std::string what) const;
   /// Returns the error of a status: "index 7 is out of range for a dimension of size 5, in embedding".
   RunError outOfRange(const int64_t *status) const;
-  /// Returns the index in plan.steps; none for a once step.
+  /// Returns the index in plan.steps; none for a `once` step.
   std::optional<size_t> planStep() const;
 };
 
@@ -104,7 +104,7 @@ public:
   const plan::Plan &plan() const { return program; }
   const std::vector<GridKernel> &kernels() const { return table; }
   const std::vector<int64_t> &packedBytes() const { return packed; }
-  /// Flags per input: once steps read it (readOnce); kernels write it in place (inPlace).
+  /// Flags per input: `once` steps read it (readOnce); kernels write it in place (inPlace).
   const std::vector<bool> &readOnce() const { return onceInputs; }
   const std::vector<bool> &inPlace() const { return written; }
   size_t onceChecks() const { return checksOfOnce; }

@@ -49,7 +49,7 @@ private:
   std::multimap<int64_t, Memory> kept; ///< by size
   int64_t held = 0;                    ///< total bytes of `kept`
   // Lent bytes: now; the maximum since the last ebb; the maximum between the last two ebbs; the minimum since the
-  // maximum. An ebb occurs when the lent bytes fall below half of the maximum and then rise again.
+  // maximum. An ebb (a local minimum) occurs when the lent bytes fall below half of the maximum and then rise again.
   int64_t lent = 0, flood = 0, lastFlood = 0, ebb = 0;
 };
 

@@ -65,7 +65,7 @@ public:
   /// this before the first run(). The packing thread then holds no lock that run() takes when all packs are current.
   void onPacked(ReleaseInput release) { releaseInput = std::move(release); }
 
-  /// Flags per input of the plan: once steps read it, and no other step does.
+  /// Flags per input of the plan: `once` steps read it, and no other step does.
   const std::vector<bool> &packedInputs() const { return packedOnly; }
 
   const plan::Plan &plan() const { return program; }
@@ -82,7 +82,7 @@ public:
   /// Returns the bytes of packed parameters that are currently held.
   int64_t packedBytes();
 
-  /// Returns how many groups of once steps have been packed so far, for tests and reports.
+  /// Returns how many groups of `once` steps have been packed so far, for tests and reports.
   int64_t packCount() const { return packings.load(std::memory_order_relaxed); }
 
 private:
@@ -122,7 +122,7 @@ private:
   ReleaseInput releaseInput;
   size_t packedSlots = 0;
   std::vector<size_t> groupOf;  ///< by index of a packed buffer
-  std::vector<bool> packInputs; ///< by input: once steps read it
+  std::vector<bool> packInputs; ///< by input: `once` steps read it
 
   static constexpr size_t maxFrames = 8;
   ForkMutex stateMutex;             ///< guards the next two members, held for a few instructions only (StateLock)

@@ -59,7 +59,7 @@ private:
     slots = bufferSlots(plan);
     bytes.assign(plan.buffers.size(), 0);
     for (size_t i = 0; i < plan.buffers.size(); ++i) {
-      // Frames of once steps have no symbols; the buffers that such steps use depend on none.
+      // Frames of `once` steps have no symbols; the buffers that such steps use depend on none.
       if (!symbols && !plan.buffers[i].bytes.isSymbolFree())
         continue;
       bytes[i] = value(plan.buffers[i].bytes, "buffer " + std::to_string(i), "size in bytes");

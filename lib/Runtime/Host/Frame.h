@@ -42,11 +42,11 @@ struct Frame {
   /// arguments after it (Stretches.h).
   struct Stretch {
     size_t begin = 0, end = 0;
-    // Indices of the buffers that this stretch accesses and
-    std::vector<int32_t> outputs;  ///< no earlier one does; the first stretch also has those that no stretch accesses
-    std::vector<int32_t> packed;   ///< no earlier one does
-    std::vector<int32_t> inputs;   ///< no later one does
-    std::vector<int32_t> unpacked; ///< no later one does (packed buffers)
+    // Indices of buffers.
+    std::vector<int32_t> outputs;  ///< first accessed here; the first stretch also has those that no stretch accesses
+    std::vector<int32_t> packed;   ///< packed buffers that are first accessed here
+    std::vector<int32_t> inputs;   ///< last accessed here
+    std::vector<int32_t> unpacked; ///< packed buffers that are last accessed here
   };
 
   std::vector<int64_t> symbols;
@@ -56,7 +56,8 @@ struct Frame {
   std::vector<int32_t> neededInputs, neededOutputs; ///< indices of those whose pointer must not be null
   std::vector<Stretch> stretches;                   ///< of a frame for plan.steps: at least one
 
-  /// Returns the index of a step's first operand; for the step after the last, the number of operands.
+  /// Returns the index of the first operand of a step. For the index after the last step, returns the number of
+  /// operands.
   size_t operandsOf(size_t step) const { return step < steps.size() ? steps[step].firstOperand : operands.size(); }
 
   int64_t arenaBytes = 0;

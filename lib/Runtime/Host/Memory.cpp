@@ -49,7 +49,7 @@ bool Memory::allocate(int64_t bytes, Memory &memory) {
     munmap(reinterpret_cast<void *>(end), first + mapped - end);
   block.base = reinterpret_cast<uint8_t *>(aligned);
   block.capacity = rounded;
-  madvise(block.base, size_t(rounded / hugePageBytes * hugePageBytes), MADV_HUGEPAGE); // a hint: failure is no error
+  madvise(block.base, size_t(rounded / hugePageBytes * hugePageBytes), MADV_HUGEPAGE); // a hint, which may fail
   memory = std::move(block);
   return true;
 }

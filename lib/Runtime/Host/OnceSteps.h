@@ -1,7 +1,7 @@
 //===- OnceSteps.h - pack all packed buffers of a plan once -----------------===//
 //
-// For callers whose inputs of once steps never change, such as the weights of an ahead-of-time library. The JIT packs
-// by group and checks whether parameters have changed (Packing.h).
+// The inputs of the `once` steps must never change, like the weights of an ahead-of-time library. The JIT packs by
+// group and checks whether parameters have changed (Packing.h).
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_HOST_ONCESTEPS_H
@@ -21,9 +21,9 @@ struct PackedBuffers {
   std::vector<int64_t> bytes;
 };
 
-/// Runs the once steps of the verified `plan` on up to `threads` threads of `team`. `inputs` has a pointer per input
-/// of the plan; pointers of inputs that once steps read must not be null. `kernels` has an entry per kernel of the
-/// plan, with the code of those that once steps call. Returns false with a reason in `error`.
+/// Runs the `once` steps of the verified `plan` on up to `threads` threads of `team`. `inputs` has a pointer per input
+/// of the plan; pointers of inputs that `once` steps read must not be null. `kernels` has an entry per kernel of the
+/// plan, with the code of those that `once` steps call. Returns false with a reason in `error`.
 bool runOnceSteps(const plan::Plan &plan, const Kernel *kernels, const void *const *inputs, ThreadTeam &team,
                   int threads, PackedBuffers &packed, std::string &error);
 

@@ -18,7 +18,7 @@
 
 namespace tilewright::runtime {
 
-/// The caller's identification of an input that once steps read: the address of its data, and a number that grows
+/// The caller's identification of an input that `once` steps read: the address of its data, and a number that grows
 /// with each write (torch's version counter). If `data` is null, the caller has released the input's memory;
 /// `version` is then the number passed at its release (see ReleaseInput), and only existing packs can represent it.
 struct InputIdentity {
@@ -104,7 +104,7 @@ bool isCurrent(const PackGroup &group, const PackedSet *set, const void *const *
 /// Returns true if the data of an input of the group was released, so that it cannot be packed again.
 bool isReleased(const PackGroup &group, const void *const *inputs, const InputIdentity *identities);
 
-/// Returns a flag per input of the plan: only once steps read its memory.
+/// Returns a flag per input of the plan: only `once` steps read its memory.
 std::vector<bool> packedOnlyInputs(const plan::Plan &plan, const std::vector<PackGroup> &groups);
 
 /// Packed sets shared between executables: the forward and backward graphs of one model, compiled for several size

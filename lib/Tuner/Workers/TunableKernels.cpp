@@ -1,7 +1,7 @@
 //===- TunableKernels.cpp - the kernels of a model with their spaces and keys -------------------------------===//
 //
 // Keys are those of the kernels in the model, where tw-apply-records uses them. A kernel whose key changes in a
-// separate module, because its operands have another layout there, is not tuned: measurements must apply to the
+// separate module, because its operands then have another layout, is not tuned: measurements must apply to the
 // model.
 //
 // Test: test/Tuner/tune.test

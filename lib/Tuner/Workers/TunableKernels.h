@@ -11,20 +11,20 @@ namespace tilewright {
 
 struct TunableKernel {
   KernelModule kernel;
-  tuner::Searched searched;   ///< no points: it has only one schedule
-  ScheduleSpace wide;         ///< also contains schedules that `searched` excludes; no knobs: there are none
+  tuner::Searched searched;   ///< has no points if the kernel has only one schedule
+  ScheduleSpace wide;         ///< adds the schedules that `searched` excludes; without knobs if there are none
   tuner::KernelRecord record; ///< key, family, sizes and the default schedule
-  std::vector<int64_t> tiles; ///< of the default schedule, which points change
-  std::string refusal;        ///< why it cannot be tuned separately; empty: it can
-  std::string signature;      ///< without a class of sizes, which the key of `record` includes
+  std::vector<int64_t> tiles; ///< of the default schedule; the knobs of a point replace some of them
+  std::string refusal;        ///< why the kernel cannot be tuned separately; empty if it can
+  std::string signature;      ///< without a class of sizes; the key of `record` includes the class
 };
 
 /// Returns each distinct kernel of `module`, which is at the end of the structured stage.
 llvm::Expected<std::vector<TunableKernel>> tunableKernels(mlir::ModuleOp module, Target &target,
                                                           const Options &options);
 
-/// Changes `kernels` to those called when the model's symbolic sizes are `sizes`: with the keys of their classes of
-/// sizes (lib/Tuner/SizeClasses.h) and empty records.
+/// Prepares `kernels` for the symbolic sizes `sizes` of the model: each kernel gets an empty record, whose key contains
+/// the kernel's class of sizes (lib/Tuner/SizeClasses.h).
 void beginAtSizes(std::vector<TunableKernel> &kernels, llvm::ArrayRef<int64_t> sizes);
 
 /// Returns the schedule file's entry for `kernel` with `point`: {"tiles": [64, 96], "order": 1}; "" for the default.

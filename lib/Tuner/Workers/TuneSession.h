@@ -42,7 +42,7 @@ public:
   bool interrupted() const { return tune.interrupted && tune.interrupted(); }
   /// Returns true if schedules run on this machine; otherwise the target's model ranks them.
   bool isMeasured() const { return !target->hasDevices(); }
-  /// Returns what the target calls the machine that the kernels are for.
+  /// Returns the target's key of the machine for which the kernels are compiled.
   std::string machine() const { return target->machineKey(options); }
   bool isOver() const { return interrupted() || secondsSpent() > seconds; }
 

@@ -79,7 +79,7 @@ llvm::Error WorkerProcess::start() {
 
 /// Returns an error with the reason of the process's death.
 llvm::Error WorkerProcess::died() {
-  // Its end of the pipe is closed, so the process has ended or will end soon.
+  // The process has closed its end of the pipe, so it has ended or will end soon.
   int status = 0;
   for (int i = 0; i < 200; ++i) {
     pid_t done = waitpid(process, &status, WNOHANG);

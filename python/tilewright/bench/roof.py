@@ -43,7 +43,7 @@ def peaks(threads: int) -> dict[str, float]:
 
 
 def measure(work: Workload, dtype: str, threads: int, calls: int = 20) -> tuple[list[KernelRow], float, dict[str, float]]:
-    """Returns the rows in order of falling time, the seconds per call of the whole program, and the measured peaks."""
+    """Returns the rows by decreasing time, the seconds per call of the whole program, and the measured peaks."""
     from .peers import tilewright
 
     torch.set_num_threads(threads)

@@ -40,7 +40,7 @@ def of_grouped_heads(grad, query, key, value, out, logsumexp, dropout_p, is_caus
 
 
 def of_all_pairs(grad_out, query, key, value, out, is_causal, *, attn_mask=None, scale=None):
-    """Computes the attention weights of every pair. Returns the gradients by query, key, value and mask."""
+    """Computes the attention weights of every pair. Returns the gradients of query, key, value and mask."""
     scale = scale if scale is not None else 1.0 / math.sqrt(query.shape[-1])
     scores = (query @ key.transpose(-1, -2)) * scale
     if is_causal:

@@ -1,7 +1,7 @@
 """Checks of data for which eager raises errors: asserted in the graph, and inspected after the call (fx/asserts.py).
 
-Eager's GPU kernels divide by 0 silently, or at most assert on the device. On a GPU, an assert of ours would split
-the graph. Therefore only data that would cause writes to wrong addresses is checked there.
+Eager's GPU kernels divide by 0 silently, or at most assert on the device. An additional assert would split
+the graph on a GPU. Therefore, on a GPU, only data that would cause writes to wrong addresses is checked.
 """
 
 from __future__ import annotations

@@ -58,9 +58,9 @@ def _product(factors):
 
 def _neighbours(coordinate, size, mode: int, padding: int, align: bool):
     """Returns the elements along a dimension from which a position is interpolated, and the derivative of the
-    position by the coordinate.
+    position with respect to the coordinate.
 
-    For each element: its index, its weight, and the derivative of the weight by the position (None: zero).
+    For each element: its index, its weight, and the derivative of the weight with respect to the position (None: zero).
     """
     if mode == BICUBIC:  # padding applies to each of these elements separately
         at, scale = _place(coordinate, size, ZEROS, align)

@@ -83,7 +83,7 @@ def grouped_mm_fallback(x, matrices, offs):
 
 
 def grouped_mm_fallback_backward(x, matrices, offs, grad):
-    """Computes the gradients by x and the matrices. The gradient of a matrix is the sum of the products of its
+    """Computes the gradients of x and the matrices. The gradient of a matrix is the sum of the products of its
     blocks; there are at most twice as many blocks as groups."""
     if not _known(x, matrices):
         return NotImplemented

@@ -205,7 +205,7 @@ def lu_solve(factors, pivots, b, *, left=True, adjoint=False):
 
 
 def _turned(a):
-    """Returns whether `a` is row-major. eager passes such a matrix to LAPACK as its transpose, and saves the factors
+    """Returns whether `a` is row-major. Eager passes such a matrix to LAPACK as its transpose, and saves the factors
     of that transpose for the backward graph."""
     return a.is_contiguous()
 

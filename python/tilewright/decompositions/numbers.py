@@ -118,7 +118,7 @@ def pdist(x, p=2.0):
 
 
 def _of_distances(grad, difference, p, distance):
-    """Returns the gradient of the p-norm of the last dimension by the difference: torch's subgradient, 0 where the
+    """Returns the gradient of the p-norm of the last dimension with respect to the difference: torch's subgradient, 0 where the
     distance is 0."""
     grad, distance = grad.unsqueeze(-1), distance.unsqueeze(-1)
     size, sign = difference.abs(), difference.sign()

@@ -2,7 +2,7 @@
 
 A decomposition may return a view of its argument although the op that it replaces returns a new tensor (an op of
 torch.library that is declared as functional, a copy that is the identity). Before: `return (t(%x),)`; after:
-`return (clone(t(%x)),)`, if AOTAutograd states that the result is no alias. Test: test/Python/test_custom_ops.py
+`return (clone(t(%x)),)`, if AOTAutograd states that the result is not an alias. Test: test/Python/test_custom_ops.py
 """
 
 from __future__ import annotations

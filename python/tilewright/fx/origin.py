@@ -51,7 +51,7 @@ class Origin:
 
 
 def function_name(name: str) -> str:
-    """Returns the name of the user's function of which Dynamo traced a part: forward for
+    """Returns the name of the user's function that contains the traced code: forward for
     torch_dynamo_resume_in_forward_at_7."""
     return _RESUMED.sub(r"\1", name)
 

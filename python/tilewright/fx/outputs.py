@@ -20,7 +20,7 @@ aten = torch.ops.aten
 # Ops whose result is an alias with the same elements.
 ALIASES = operators.with_aliasing("alias")
 # torch makes results that are views of an argument from the argument itself: without a copy, and with eager's
-# aliasing. Of the views as another dtype, only complex numbers as pairs and pairs as complex numbers are imported.
+# aliasing. Views with another dtype are imported only from complex numbers to pairs and from pairs to complex numbers.
 VIEWS = ALIASES | operators.with_aliasing("view") | {TO_COMPLEX, TO_REAL}
 # Ops that return several views, one of which is selected by operator.getitem.
 VIEW_LISTS = operators.with_aliasing("views")

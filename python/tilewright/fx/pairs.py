@@ -62,7 +62,7 @@ def of_pairs(strides) -> list:
 
 
 def strides_of_pairs(root: fx.Node, shown: fx.Node, layout) -> list:
-    """Returns the strides of pairs of which `shown`, with the strides `layout`, is a view as complex numbers."""
+    """Returns the strides of the pairs whose view as complex numbers is `shown`, with the strides `layout`."""
     held = root.meta.get("complex")  # the fake tensor of the complex graph
     if shown.args[0] is not root:
         layout = held.stride() if held is not None else ()

@@ -59,10 +59,10 @@ class _Equalities:
     def solve(self, zero: sympy.Expr) -> None:
         """Solves `zero` = 0 for one symbol or function.
 
-        Candidates have the least factor and occur in no other term, except within functions. Preferred is one that
-        does not occur in others at all, then the most complex one. The solution contains only symbols of the graph
-        and of the candidate, and no Max or Min: the importer cannot always decide these, and sizes that it could read
-        before would become unreadable.
+        Candidates have the least factor and occur in no other term, except within functions. A candidate that does not occur in
+        others at all is preferred, then the most complex one. The solution contains only symbols of the graph and of the
+        candidate, and no Max or Min: the importer cannot always decide these, and sizes that it could read before would become
+        unreadable.
         """
         terms = [term.as_coeff_Mul() for term in sympy.Add.make_args(zero)]
         least = sympy.gcd([factor for factor, _ in terms])

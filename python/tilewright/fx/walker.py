@@ -286,7 +286,7 @@ class Walker:
             self.result.copied_inputs.append(name)
 
     def add_pairs(self, node: fx.Node, argument: int):
-        """Adds a complex argument, of which only the pairs are read."""
+        """Adds a complex argument that is read only as pairs."""
         reads = [user for user in node.users if user.target is TO_REAL]
         held = self.strides.pop(node, None)
         if held is not None:

@@ -78,7 +78,7 @@ def changing(call, indices: list[int], change):
 
 
 def giving_tokens(call, tokens: int, count: int):
-    """Wraps `call`, which takes `count` arguments, of which the first `tokens` order effects.
+    """Wraps `call`, which takes `count` arguments. The first `tokens` of them order effects.
 
     torch passes these tokens to a graph that it has compiled, but not to a graph from its cache.
     """

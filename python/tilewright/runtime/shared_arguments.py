@@ -47,8 +47,8 @@ def _is_static(node: fx.Node) -> bool:
 
 
 def overlaps(tensors: Iterable[tuple[int, torch.Tensor]], written: frozenset[int]) -> tuple:
-    """Returns, for each pair that shares elements and of which one is written: their indices and their positions in
-    memory."""
+    """Returns the indices and the positions in memory of each pair of arguments that share elements, if one of the two is
+    written."""
     spans = []
     for number, tensor in tensors:
         if tensor.layout != torch.strided or tensor._is_zerotensor() or not tensor.numel():

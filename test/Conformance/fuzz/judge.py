@@ -79,7 +79,7 @@ def call(program: Program, how=None, wide: bool = False, noisy: int | None = Non
 
 
 def derivatives(program: Program, results: list, inputs: list) -> list:
-    """Returns the gradients by all inputs of the sum of the results, weighted by fixed numbers."""
+    """Returns the gradients of the sum of the results, weighted by fixed numbers, with respect to all inputs."""
     asked = [v for v in inputs if v.requires_grad and v.is_leaf]
     differentiable = [v for v in results if v.requires_grad and v.is_floating_point()]
     if not asked or not differentiable:

@@ -1,6 +1,6 @@
 """Deliberately planted bugs, one at a time, to check that the fuzzer finds them.
 
-Bugs in Python are monkeypatches in this file. Those in C++ are in planted/bugs.patch, each guarded by planted("name") of
+Bugs in Python are monkeypatches in this file. Bugs in C++ are in planted/bugs.patch, each guarded by planted("name") of
 planted/planted.h:
 
     git worktree add --detach ../planted && cd ../planted && git apply test/Conformance/fuzz/planted/bugs.patch

@@ -11,7 +11,7 @@ from pool import SAMPLES
 
 @dataclass(frozen=True)
 class Subject:
-    """What a harness runs, and how.
+    """The models that a harness runs, and the parameters of the run.
 
     `folder` has worker.py and table.json. `architectures()` returns the architectures by name
     (trial.Architecture). Each process calls `prepare()` once before it runs a model. The default run's share is

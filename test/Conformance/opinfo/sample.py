@@ -78,7 +78,7 @@ def call(function, info, sample, gradient: bool, wide: bool = False, seed: int =
 
 
 def derivatives(info, sample, result, inputs) -> list:
-    """Returns the gradients by all inputs of the sum of the results, weighted by fixed numbers."""
+    """Returns the gradients of the sum of the results, weighted by fixed numbers, with respect to all inputs."""
     asked = [v for v in inputs if v.requires_grad]
     if sample.output_process_fn_grad is not None:
         result = sample.output_process_fn_grad(result)

@@ -83,7 +83,7 @@ def drawn(known: list[Seed], what: str) -> Seed:
 
 
 def mutate(draw: random.Random, text: str, other: str) -> str:
-    """Returns `text` with one to four changes, of kinds about half of which parse. Lines of `other` may be inserted."""
+    """Returns `text` with one to four changes, of kinds that keep about half of all files parsable. Lines of `other` may be inserted."""
     for _ in range(draw.randint(1, 4)):
         kind = draw.randrange(10)
         if kind == 0:

@@ -171,7 +171,7 @@ def of_statement(lines: list[str], i: int, m, phases: set[str], indices: set[int
 
 
 def phase_registers(lines: list[str], body: range) -> set[str]:
-    """Returns the registers that try_wait.parity compares with, and those of which they are copies."""
+    """Returns the registers that try_wait.parity compares with."""
     found = set()
     for i in body:
         if "_wait.parity" in lines[i]:

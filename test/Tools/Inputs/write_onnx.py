@@ -19,7 +19,7 @@ def save(name, nodes, inputs, outputs, initializers=(), opset=17, **more):
 
 rng = np.random.default_rng(0)
 F = TensorProto.FLOAT
-# Its shape is computed by nodes, as exports do it: y is [n * 2, 2].
+# Nodes compute the shape of y, [n * 2, 2], as in models that torch exports.
 save(
     "perceptron.onnx",
     [
@@ -41,7 +41,7 @@ save(
         ("columns", np.array([-1], np.int64)),
     ],
 )
-# Several things that cannot be compiled.
+# A model with several nodes that cannot be compiled.
 save(
     "refused.onnx",
     [

@@ -43,7 +43,7 @@ TEST(Mbarrier, PhasesAndPendingCounts) {
 }
 
 TEST(Mbarrier, DropsAndBytes) {
-  // Of 2 arrivals, one is a drop, so the next phase needs one arrival. Pending bytes delay the end of a phase.
+  // One of the 2 arrivals is a drop, so the next phase needs one arrival. Pending bytes delay the end of a phase.
   Outcome outcome = single("mbarrier.init.b64 [bar], 2;\nmbarrier.arrive_drop.shared.b64 _, [%r1];\n"
                            "mbarrier.arrive.expect_tx.shared.b64 _, [%r1], 48;\n"
                            "mbarrier.test_wait.parity.shared.b64 %p1, [%r1], 0;\nselp.b32 %r10, 1, 0, %p1;\n"

@@ -30,7 +30,7 @@ namespace {
 
 /// The number of pixels whose products form one partial sum.
 constexpr int64_t pixelsPerSum = 14;
-/// The most vectors of channels, and taps of a line, that one loop body processes: their sums must fit the registers.
+/// The maximum numbers of channel vectors and of taps of a line per loop body. Their sums must fit into the registers.
 constexpr int64_t mostChannelVectors = 4, mostGradientTaps = 8;
 
 class GradientEmitter : WindowLoops {

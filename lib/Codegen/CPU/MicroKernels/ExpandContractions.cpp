@@ -105,8 +105,8 @@ public:
     op->erase();
   }
 
-  /// Returns which batch of B a product that was not tiled reads for `batch`. An index out of range reads the first
-  /// one, as a kernel without tiles cannot report it.
+  /// Returns the batch of B that a product without tiles reads for `batch`. An index out of range selects the first
+  /// batch, because a kernel without tiles cannot report it.
   Value chosenBatch(tile::MatmulOp matmul, Value batch) {
     Value number = memref::LoadOp::create(builder, loc, matmul.getInputs()[2], batch);
     number = arith::IndexCastOp::create(builder, loc, builder.getIndexType(), number);
@@ -195,8 +195,7 @@ public:
     op->erase();
   }
 
-  /// Computes a convolution whose whole window is one reduction as the product of a line's gathered windows and the
-  /// weight.
+  /// Computes a convolution as a product of gathered windows and the weight. One reduction covers the whole window.
   void convolutionOfWindows(tile::ConvolutionOp conv) {
     Value w = conv.getInputs()[1], out = conv.getOutputs()[0];
     Type element = typeOf(w).getElementType();
@@ -458,7 +457,8 @@ private:
   int64_t tileRows; ///< see BlockAccess
 };
 
-/// Returns the rows of tiles for all products of a kernel, if they would choose different ones; else 0.
+/// Returns the number of rows per tile that all products of a kernel must use if they would choose different numbers;
+/// else 0.
 int64_t commonTileRows(ArrayRef<Operation *> ops) {
   std::optional<int64_t> common;
   for (Operation *op : ops) {

@@ -35,7 +35,7 @@ namespace {
 
 /// Taps along a line that share the loads of one pass over its pixels; more would need too many registers for weights.
 constexpr int64_t mostTapsAtOnce = 8;
-/// The most pixels of a block. It has enough accumulators to hide the latency of an FMA.
+/// The maximum number of pixels in a block: enough accumulators to hide the latency of an FMA.
 constexpr int64_t mostPixels = 14;
 /// Up to this many channels are unrolled; more are a loop.
 constexpr int64_t mostChannelSteps = 8;
@@ -201,7 +201,7 @@ private:
       moved.count = from.count;
       return moved;
     };
-    // The first pixel is the last whose taps enter the image; the last pixel is the first whose taps leave it.
+    // The first pixel has the greatest first tap in the image, and the last pixel has the smallest last tap.
     Value begin = smaller(tapsInside(pixels, leftOf(0), width).first, constant(pixels.kernel));
     Value end = larger(tapsInside(pixels, leftOf(block.count - 1), width).second, begin);
     Value grouped = apply(d0() + (d1() - d0()).floorDiv(taps) * taps, {begin, end});

@@ -141,9 +141,9 @@ Value onStack(OpBuilder &builder, Location loc, ArrayRef<int64_t> sizes, Type el
   return memref::AllocaOp::create(builder, loc, MemRefType::get(sizes, element), builder.getI64IntegerAttr(64));
 }
 
-/// Returns the buffer into which A is copied for each K-block if A is transposed (its rows are contiguous and its k
-/// are not): read in place, each k would be on another line, often of another page, of which a block of rows uses only
-/// a part. Null: A is read in place.
+/// Returns the buffer into which A is copied for each K-block; null if A is read in place. A is copied if it is
+/// transposed: its rows are contiguous and its k are not. Read in place, each k would be in another cache line, often
+/// in another page, and a block of rows would use only a part of the line.
 static Value packedLhs(OpBuilder &builder, Location loc, const BlockAccess &access, OpFoldResult rows,
                        int64_t blockRows, Product product) {
   constexpr int64_t mostBytes = 256 * 1024;
@@ -184,9 +184,10 @@ static std::optional<int64_t> setsOfRows(const BlockAccess &access) {
   return setsBytes / std::gcd(bytes, setsBytes);
 }
 
-/// Returns `most`, or fewer if that many rows of A would evict each other from the sets of the L1 cache that
-/// they share: then as many as leave one way for B, in blocks of about equal size. 14 rows with a stride of 4096 bytes
-/// took 1.3 to 1.8 times as long as 7 (1x1 convolutions of 1024 channels in f32, Zen 4), 8 as long as 7.
+/// Returns the number of rows of a block: `most`, or fewer if that many rows of A would evict each other from the sets
+/// of the L1 cache that they share. Then the rows leave one way of each set for B, and all blocks have about the same
+/// size. Blocks of 14 rows with a stride of 4096 bytes took 1.3 to 1.8 times as long as blocks of 7 (1x1 convolutions
+/// of 1024 channels in f32, Zen 4); blocks of 8 took as long as blocks of 7.
 static int64_t rowsKept(const BlockAccess &access, int64_t most, OpFoldResult rows) {
   constexpr int64_t ways = 8; // at least, in caches of 32 KB or more
   std::optional<int64_t> sets = setsOfRows(access);

@@ -104,7 +104,7 @@ private:
     return at;
   }
 
-  /// Loads `count` elements from `at` on, of which all (`whole`) or `validOf()` exist.
+  /// Loads `count` elements from `at` on. All of them exist if `whole`, otherwise only the first `validOf()`.
   Value loadMasked(ArrayRef<Value> at, int64_t count, bool whole, function_ref<Value()> validOf) {
     VectorType type = VectorType::get({count}, element);
     if (whole)

@@ -14,8 +14,8 @@ using namespace mlir;
 namespace tilewright::cpu {
 namespace {
 
-/// Stores whole vectors of a gathered window. Each vector is combined from the lines of the window that it has parts
-/// of; each line is loaded with a mask as if the vector began in it, so that no other memory is accessed.
+/// Stores whole vectors of a gathered window. A vector combines parts of several lines of the window. Each part is
+/// loaded with a mask into the lanes that it has in the vector, so that no other memory is accessed.
 class WindowPacker {
 public:
   WindowPacker(OpBuilder &builder, Location loc, const WindowLine &line, Value first, Value packed)

@@ -14,8 +14,8 @@ using namespace mlir;
 namespace tilewright::cpu {
 namespace {
 
-/// How C is updated: it becomes the product; the product is added to it, where all rows and k can be read; or the
-/// product of operands that are split into high and low parts is added to it.
+/// How C is updated. Product: C becomes the product. Added: the product is added to C, and all rows and k can be read.
+/// AddedInParts: as Added, with operands that are split into high and low parts.
 enum class TileSums { Product, Added, AddedInParts };
 
 class TileEmitter {
@@ -78,7 +78,7 @@ public:
     inside(when(arith::CmpIPredicate::eq, rowsOfTile), [&] { wholeRest(whole); });
   }
 
-  Value rowsLeft; ///< rows from here on are left when access.rowsDone was called; else null
+  Value rowsLeft; ///< first row for which access.rowsDone was not called; null: not called at all
 
 private:
   using Tiles = SmallVector<Value>;
@@ -122,7 +122,7 @@ private:
     builder.setInsertionPointToStart(&branch.getThenRegion().front());
     body();
   }
-  /// Emits `body` under the condition that N fills the current panel, or that it does not.
+  /// Emits `body` under the condition that N fills the current panel (`whole`), or that it does not.
   void inPanel(bool whole, function_ref<void()> body) {
     if (access.wholePanels)
       return body();
@@ -132,7 +132,7 @@ private:
            body);
   }
 
-  /// Computes one tile of rows that is complete, from `first` on.
+  /// Computes one complete tile of rows from `first` on.
   void wholeRest(Value first) {
     auto tiles = [&] { return sums(adds ? load(1, first) : zeros(1), 1, first, Value()); };
     access.overPanels([&] {
@@ -235,7 +235,7 @@ private:
   }
 
   /// Emits the last K-block, of `count` steps: calls access.rowsDone for C's rows while the tile unit computes the
-  /// next 32 rows, a few rows in each step. The rows of the last block are left.
+  /// next 32 rows, a few rows in each step. access.rowsDone is not called for the rows of the last block.
   void overlappedBlocks(Value end, const SmallVector<Value> &places, Value from, Value to, int64_t count) {
     const int64_t blockRows = 2 * rowsOfTile;
     fetchFrom = from;

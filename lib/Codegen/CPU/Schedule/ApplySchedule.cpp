@@ -11,8 +11,9 @@
 //     %t = linalg.generic ins(%mm, slice %bias) outs(slice %o)
 //     in_parallel { tensor.parallel_insert_slice %t into %o } }
 //
-// Every member computes exactly its tile, once. The rows of dialects/Tile/Rows.h determine which of its loops are
-// tiled. Concatenations and paddings are tiled by TileInserts.h. A kernel without rows runs as one task.
+// Every op of the kernel (member) computes exactly its tile, once. The rows of dialects/Tile/Rows.h determine which
+// loops of a member are tiled. Concatenations and paddings are tiled by TileInserts.h. A kernel without rows runs as
+// one task.
 //
 // Test: test/Codegen/CPU/Schedule/apply-schedule.mlir
 //

@@ -16,8 +16,9 @@ struct ContractionForm {
 std::optional<ContractionForm> formOf(mlir::linalg::ContractOp op, std::string &reason);
 
 /// Returns the panel width in elements for `n` columns: `lanes` times one of `vectors`, which are numbers of vectors
-/// with the largest one first. The choice has the least padding; a vector less costs as much as 3% more padding, because
-/// narrow panels read more of the left-hand side per product. The width is the largest if `n` is symbolic.
+/// with the largest one first. The choice has the least padding; a panel that is one vector narrower counts as 3% more
+/// padding, because narrow panels read more of the left-hand side per product. The width is the largest if `n` is
+/// symbolic.
 int64_t panelFor(mlir::AffineExpr n, int64_t lanes, mlir::ArrayRef<int64_t> vectors);
 
 } // namespace tilewright::tiled

@@ -68,7 +68,7 @@ public:
     const Visible &visible = shape.tiles ? tileProduct : vectorProduct;
     Parts parts;
     parts.compute = 2 * double(wholeBlocks(rows)) * columns * k / (shape.rate * visible.efficiency);
-    if (shape.prepared) // elements a nanosecond
+    if (shape.prepared) // elements per nanosecond
       parts.compute += (double(rows) + columns) * k / 8;
 
     const double bytesB = columns * k * double(shape.bytes);

@@ -15,13 +15,13 @@
 
 namespace tilewright::tiled {
 
-/// The first-level data cache of a core.
+/// The L1 data cache of a core.
 struct FirstCache {
   int64_t bytes = 32 << 10;
   int64_t ways = 8; ///< lines of a set
   int64_t lineBytes = 64;
 
-  /// Returns the distance of addresses that are in the same set.
+  /// Returns the smallest distance between addresses that map to the same set.
   int64_t setsBytes() const { return bytes / ways; }
 };
 

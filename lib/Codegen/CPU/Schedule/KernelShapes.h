@@ -44,8 +44,8 @@ bool readsTurned(tile::MatmulOp matmul);
 
 /// The shape of a kernel without products.
 struct RowsShape {
-  int64_t elements = 1;       ///< the larger of the numbers computed and read
-  int64_t inside = 1;         ///< number of them for each element of the rows
+  int64_t elements = 1;       ///< elements computed or elements read, whichever are more
+  int64_t inside = 1;         ///< such elements per element of the rows
   double bytesPerElement = 1; ///< read and written
   bool readAgain = false;     ///< rows are reduced, then read once more
 };

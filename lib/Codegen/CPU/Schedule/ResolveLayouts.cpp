@@ -300,7 +300,7 @@ private:
     return depth && k + 1 == int64_t(rhsSizes.size()) && depth.getValue() > 1 && depth.getValue() < lanes;
   }
 
-  /// Returns true if the pixels of `image` are contiguous: it is no slice of some of the channels.
+  /// Returns true if the pixels of `image` are contiguous: it is not a slice of the channels.
   static bool hasWholePixels(Value image) {
     for (auto slice = image.getDefiningOp<tensor::ExtractSliceOp>(); slice;
          slice = slice.getSource().getDefiningOp<tensor::ExtractSliceOp>())

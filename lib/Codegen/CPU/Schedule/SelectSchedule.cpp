@@ -106,7 +106,7 @@ void noteFlops(func::FuncOp kernel) {
 /// If the stride of the lines has a large power of two as a factor, they share few sets of the cache.
 int64_t linesKept(Value value, int64_t dim, const FirstCache &cache) {
   constexpr int64_t pageBytes = 4096;
-  constexpr int64_t pages = 64; // entries of the first-level TLB for data: 64 to 96 on x86 with AVX2
+  constexpr int64_t pages = 64; // entries of the L1 TLB for data: 64 to 96 on x86 with AVX2
   constexpr int64_t least = 16; // a vector of f32 with AVX-512
   int64_t stride = std::max<int64_t>(1, cast<ShapedType>(value.getType()).getElementTypeBitWidth() / 8);
   for (int64_t inner = dim + 1, rank = cast<ShapedType>(value.getType()).getRank(); inner < rank; ++inner)
@@ -227,9 +227,9 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
 
   /// Returns the rows of a head per task. Each task packs the keys and values again. Therefore it takes as many rows as
   /// leave the sums (f32, one per column of the values) and the queries half of the L2 cache, up to 512 (256
-  /// in f32, where more were not measured), in even tiles; but there are four tasks a thread if tiles of 64 rows allow
-  /// it. Scores are computed for 32 rows at a time (tile::attentionRows). 64, 128, 256 and 512 rows of 512 tokens in
-  /// bf16 took 1.22, 1.05, 1.00 and 0.95.
+  /// in f32, where more were not measured), in even tiles, but few enough for four tasks per thread if tiles of 64 rows
+  /// allow that. Scores are computed for 32 rows at a time (tile::attentionRows). 64, 128, 256 and 512 rows of 512
+  /// tokens in bf16 took 1.22, 1.05, 1.00 and 0.95.
   int64_t attentionRows(int64_t rows, int64_t columns, int64_t heads, bool narrow) const {
     constexpr int64_t least = 64, unit = tile::attentionRows;
     const int64_t mostRows = narrow ? 512 : 256;
@@ -265,8 +265,8 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
     return panel * divideCeilSigned(panels, divideCeilSigned(panels, most));
   }
 
-  /// Returns the tile sizes of a concatenation or padding: as few cuts as yield the number of tasks that the elements
-  /// justify, the outer dimensions first, so that each copy is long.
+  /// Returns the tile sizes of a concatenation or padding. The number of tasks follows from the number of elements. The
+  /// outer dimensions are tiled first, so that each copy is long.
   SmallVector<int64_t> insertTiles(const InsertChain &chain) {
     constexpr int64_t mostGrain = 16384, leastColumns = 1024;
     const int64_t rank = chain.sizes.size();

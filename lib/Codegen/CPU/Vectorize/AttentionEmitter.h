@@ -79,7 +79,8 @@ protected:
   /// Returns `value`, or 0 if it is negative infinity.
   static Value finite(mlir::OpBuilder &b, mlir::Location at, Value value);
   Value wide(mlir::OpBuilder &b, mlir::Location at, Value x);
-  /// Returns true if the mask is added: it may contain the lowest finite number, so scores stay powers of e.
+  /// Returns true if the mask is added to the scores. It may contain the lowest finite number, so weights are powers of
+  /// e.
   bool addsMask() const { return mask && !elementOf(mask).isInteger(8); }
   /// Returns e^x (`natural`) or 2^x, with 17 bits of precision if results are rounded to 16 bits.
   Value power(mlir::OpBuilder &b, mlir::Location at, Value x, bool natural);

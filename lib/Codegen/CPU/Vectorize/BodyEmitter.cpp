@@ -333,7 +333,7 @@ SmallVector<Value> BodyEmitter::emitElements(OpBuilder &builder, const IRMapping
 
 /// Emits `combiner` as one FMA if it adds a product to the accumulator and both may be contracted; returns null
 /// otherwise. LLVM would form an FMA, too, but in a sum of two products it may contract either one, depending on the
-/// surrounding code: schedules with the same order of sums would then differ in a bit.
+/// surrounding code: results of schedules with the same order of sums would then not be bitwise equal.
 Value BodyEmitter::sumOfProducts(OpBuilder &builder, Operation &combiner, const IRMapping &values) {
   auto add = dyn_cast<arith::AddFOp>(combiner);
   if (!add || !(add.getType().isF32() || add.getType().isF64()))

@@ -62,8 +62,8 @@ private:
                         int64_t apart);
   mlir::Value readOfLoad(mlir::OpBuilder &builder, mlir::memref::LoadOp load, llvm::ArrayRef<mlir::Value> indices,
                          mlir::Value mask);
-  /// A read whose result is used only if `there` is true for its last index, and that reads element 0 otherwise: it
-  /// can be a masked read at `place`.
+  /// Describes a read whose last index is `place` if `there` is true, else 0, and whose result is used only if `there`
+  /// is true. It can be a masked read at `place`.
   struct Guard {
     mlir::Value place, there;
     explicit operator bool() const { return place != nullptr; }

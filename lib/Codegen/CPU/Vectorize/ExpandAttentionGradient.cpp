@@ -31,7 +31,7 @@ using namespace mlir;
 namespace tilewright::vector_stage {
 namespace {
 
-/// Rows and keys of a tile of scores: two such tiles and the panels used with them fit into a L2 cache.
+/// Rows and keys of a tile of scores: two such tiles and the panels used with them fit into an L2 cache.
 constexpr int64_t gradientRows = 128, gradientKeys = 256;
 
 class AttentionGradientExpander : AttentionEmitter {

@@ -3,7 +3,7 @@
 // scan: ScanLoops.h.
 // scatter: ScatterLoops.h.
 // sort: each row by a stable bottom-up merge sort of (value, index) pairs in scratch memory; NaN counts as largest.
-// For few of many elements (topk), one pass inserts each element that precedes the last of those kept. Bytes are
+// For topk with a small k, one pass over the row inserts each element that precedes the last kept one. Bytes are
 // sorted by counting: the number of preceding elements is the position of each element.
 //
 // Test: test/Codegen/CPU/Vectorize/expand-loops.mlir

@@ -6,7 +6,7 @@
 //   scf.for %i = 0 to 64 step 16 {
 //     the body with j = 0 and with j = 1, each on 16 elements of %i: two vectors
 //     their elements interleaved: two vectors, which are stored one after the other }
-//   a masked rest
+//   a masked remainder
 //
 // Pairs occur in complex numbers and rotary embeddings, triples in colors and coordinates. A vector along them would
 // use two or three of sixteen lanes. The index of the last loop is a constant in each copy of the body, so selections

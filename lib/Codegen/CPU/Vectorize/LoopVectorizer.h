@@ -58,7 +58,7 @@ VectorLoop chooseVectorLoop(mlir::linalg::LinalgOp op, int64_t lanes);
 bool isStoredInSteps(mlir::linalg::LinalgOp op, unsigned number);
 
 /// Replaces `op` (on memrefs) by loops. Fails with a message at `op` if its body contains an op that cannot be
-/// emitted. `decisions`, if not null, gets the reason if a long loop is not vectorized.
+/// emitted. If a long loop is not vectorized, adds the reason to `decisions`, if it is not null.
 llvm::LogicalResult emitLoops(mlir::linalg::LinalgOp op, int64_t lanes, graph::DecisionList *decisions = nullptr);
 
 } // namespace tilewright::vector_stage

@@ -10,8 +10,8 @@ namespace tilewright::vector_stage {
 /// Returns true if the last dimension is contiguous.
 bool hasDenseRows(mlir::MemRefType type);
 
-/// Returns the op that computes the source, on buffers, for this scatter alone, from operands with dense rows: its
-/// result need not be stored. Null if there is no such op.
+/// Returns the op (on buffers) that computes the source of `scatter` from operands with dense rows, if no other op
+/// reads the source, so that it need not be stored. Null if there is no such op.
 mlir::linalg::GenericOp rowMakerOf(tile::ScatterOp scatter);
 
 } // namespace tilewright::vector_stage

@@ -182,7 +182,7 @@ bool emitTransposedLoops(linalg::LinalgOp op, int64_t lanes) {
   std::optional<Crossing> loops = crossingOf(op, *along);
   if (!loops)
     return false;
-  // With one element, a vector would hold nothing else.
+  // A loop with one iteration would leave all lanes but one unused.
   SmallVector<int64_t> sizes = op.getStaticLoopRanges();
   if (sizes[loops->along] == 1 || sizes[loops->across] == 1)
     return false;

@@ -504,7 +504,7 @@ struct VectorizeLoops : impl::VectorizeLoopsBase<VectorizeLoops> {
     graph::DecisionList decisions;
     kernel.walk([&](linalg::LinalgOp op) { ops.push_back(op); });
     for (linalg::LinalgOp op : ops) {
-      // A tile that is inserted where it was computed.
+      // Erase the copy of a tile that was computed in place.
       if (auto copy = dyn_cast<linalg::CopyOp>(*op); copy && copy.getInputs()[0] == copy.getOutputs()[0]) {
         copy.erase();
         continue;
@@ -518,7 +518,7 @@ struct VectorizeLoops : impl::VectorizeLoopsBase<VectorizeLoops> {
 
 private:
   /// Reductions may be reassociated up to this point, where an order has been chosen. LLVM must not choose other
-  /// orders for loops of other lengths, or schedules of one class (tw.space) would differ in a bit.
+  /// orders for loops of other lengths, or the results of schedules of one class (tw.space) would not be bitwise equal.
   static void keepOrderOfSums(func::FuncOp kernel) {
     kernel.walk([](arith::ArithFastMathInterface op) {
       const arith::FastMathFlagsAttr has = op.getFastMathFlagsAttr();
@@ -531,8 +531,8 @@ private:
 };
 } // namespace
 
-/// Returns by how much a vector may be longer than one of 32-bit elements, given the widest type that the op reads,
-/// computes or writes.
+/// Returns the factor by which a vector may have more elements than a vector of 32-bit elements, given the widest type
+/// that the op reads, computes or writes.
 static int64_t narrowness(linalg::LinalgOp op) {
   unsigned widest = 1;
   auto see = [&](Type type) {

@@ -27,8 +27,8 @@ constexpr double fastLimit = 1e9;
 /// Returns `quarters` pi/4 + `rest`.
 Lanes angleOf(Lanes quarters, Lanes rest) { return fma(quarters, quarterPi, fma(quarters, quarterPiLow, rest)); }
 
-/// Returns the angle of a point: atan(least / most), or of 1 for equal ones that are not 0, reflected by `steep` and
-/// `behind`.
+/// Returns the angle of a point: atan(least / most), reflected where `steep` and `behind` are true. The quotient of
+/// equal numbers is 1, or 0 if both are 0.
 Lanes angleOf(Lanes least, Lanes most, Lanes steep, std::optional<Lanes> behind) {
   Lanes same = equal(least, most); // both 0, or both infinite
   Lanes wide = select(same, greater(most, 0.0), greater(least, most * 0.5));

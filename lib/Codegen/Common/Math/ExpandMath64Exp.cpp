@@ -19,15 +19,15 @@ namespace {
 
 constexpr double log2E = 1.44269504088896340736;
 
-/// After this is added to n, the bits of 2^n are those of the sum, shifted by 52.
+/// The sum of n and this constant, shifted left by 52 bits, has the bits of 2^n.
 constexpr double shift = roundingShift64 + 1023;
 Lanes powerOfTwo(Lanes shifted) { return shiftLeft(shifted.asInteger(), 52).asFloat(); }
 
 constexpr int64_t wide = 8; ///< lanes of vscalefpd
 
-/// Returns p 2^n if `keep` is true, else 0; p is near 1, n an integer within 1100 of 0. Uses vscalefpd for vectors of
-/// 8 or 16, else two powers of two, of which the first gives a normal number, so that a denormal result is rounded
-/// once.
+/// Returns p 2^n if `keep` is true, else 0; p is near 1, n an integer within 1100 of 0. Uses vscalefpd for vectors of 8
+/// or 16. Otherwise multiplies by two powers of two. The first product is a normal number, so that a denormal result is
+/// rounded once.
 Lanes scaled(Lanes p, Lanes n, Lanes keep, bool avx512) {
   auto type = dyn_cast<VectorType>(p.type());
   if (avx512 && type && type.getRank() == 1 && type.getDimSize(0) == wide)

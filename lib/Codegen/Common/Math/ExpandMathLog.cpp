@@ -67,8 +67,8 @@ Lanes expandLog(Lanes x, LogBase base) {
   return logWithSpecials(x, combine(e, f, base));
 }
 
-// e is the exponent of the rounded 1 + x, f = 2^-e (1 + x) - 1 uses the exact one. 2^-128 is a denormal number: it is
-// computed as a product with 2^-126.
+// e is the exponent of the rounded 1 + x; f = 2^-e (1 + x) - 1 is computed from the exact 1 + x. 2^-128 is a denormal
+// number: it is computed as a product with 2^-126.
 Lanes expandLog1p(Lanes x) {
   Lanes sum = x + 1.0, bits = sum.asInteger();
   Lanes offset = bits - bits.integer(rootHalfBits);

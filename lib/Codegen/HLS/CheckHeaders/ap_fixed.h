@@ -110,7 +110,7 @@ template <int W, bool SIGNED> UWide assign(const Exact &value, int fraction, ap_
   return cut<W, SIGNED>(bits);
 }
 
-/// Every double is a whole number of some unit; those that are none have no value here.
+/// Every finite double is a multiple of some unit; infinities and NaN have no value here.
 inline Exact exactOf(double value) {
   int exponent;
   const Wide digits = Wide(ldexp(frexp(value, &exponent), 53));
@@ -167,7 +167,7 @@ inline bool lessExact(const Exact &a, const Exact &b) {
 
 } // namespace tilewright
 
-/// What ap_fixed and ap_ufixed share; `bits` is the number times 2^(W - I), extended by its sign to 128 bits.
+/// The members of both ap_fixed and ap_ufixed; `bits` is the number times 2^(W - I), extended by its sign to 128 bits.
 #define TILEWRIGHT_AP_FIXED_TYPE(NAME, SIGNED)                                                                         \
   template <int W, int I, ap_q_mode Q, ap_o_mode O> struct NAME {                                                      \
     static_assert(W >= 1 && W <= 128, "1 to 128 bits");                                                                \

@@ -98,7 +98,7 @@ template <typename A, typename B> bool less(const A &a, const B &b) {
 
 } // namespace tilewright
 
-/// What ap_int and ap_uint share; `bits` is the number, extended by its sign to 128 bits.
+/// The members of both ap_int and ap_uint; `bits` is the number, extended by its sign to 128 bits.
 #define TILEWRIGHT_AP_TYPE(NAME, SIGNED)                                                                               \
   template <int W> struct NAME {                                                                                       \
     static constexpr int width = W;                                                                                    \

@@ -37,8 +37,8 @@ struct QueueFacts {
   int64_t lanes = 1, depth = 2, bits = 32;
 };
 
-/// A condition of an iteration: this sum of coefficients times loop counters, plus a constant, is zero, or at least
-/// zero.
+/// A condition on an iteration: the sum of the terms (coefficient times loop counter) and the constant is zero, or with
+/// `orMore` at least zero.
 struct Condition {
   std::vector<std::pair<size_t, int64_t>> terms; ///< loop of the nest, coefficient
   int64_t constant = 0;
@@ -74,14 +74,14 @@ struct SumColumns {
 };
 
 /// A product in the computation of an address: an index that depends on counters of the flattened nest, times a
-/// constant that is no power of two. A counter of an outer loop needs no product, because synthesis keeps it as a
+/// constant that is not a power of two. A counter of an outer loop needs no product, because synthesis keeps it as a
 /// running sum.
 struct AddressProduct {
   int64_t factor = 1; ///< the constant: words of a bank between two rows
   int64_t sums = 0;   ///< number of addresses in which it is added to something else
-  /// True if it is known before the rest of the sum. If conditions split the iteration into blocks, synthesis moves
-  /// products that do not depend on the innermost counter out of the innermost loop, and so away from the addition. It
-  /// does not do so after a queue that is read under a condition.
+  /// True if the product is known before the rest of the sum. If conditions split the iteration into blocks, synthesis
+  /// moves products that do not depend on the innermost counter out of the innermost loop, and so away from the
+  /// addition. It does not do so after a queue that is read under a condition.
   bool ahead = false;
 };
 
@@ -93,7 +93,7 @@ struct NestFacts {
   bool asked = true;              ///< the II is a directive, and quick additions are used to reach it
   OperatorCounts operators, path; ///< of all copies; of the longest path
   std::vector<AddressProduct> products;
-  std::vector<int64_t> quotients; ///< bits of indices that are divided by a number of banks that is no power of two
+  std::vector<int64_t> quotients; ///< bits of indices that are divided by a number of banks that is not a power of two
   std::vector<Recurrence> recurrences;
   SumColumns columns;
   std::vector<ArrayAccess> arrays;

@@ -28,7 +28,7 @@ OperatorCost quickAddition();
 /// A product by a double literal that is not exact in float (`x * 0.1`): widened, multiplied in f64, narrowed.
 OperatorCost productByDouble();
 
-/// The product in an address whose row length is no power of two.
+/// The product in an address whose row length is not a power of two.
 OperatorCost addressProduct();
 /// The same without a DSP, and the product of 64 by 66 bits for a division of a 64-bit index.
 OperatorCost addressInLogic();

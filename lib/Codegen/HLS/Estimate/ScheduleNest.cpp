@@ -1,9 +1,9 @@
 //===- ScheduleNest.cpp - the II and the depth of a loop nest ------------------------------===//
 //
-// The II is the largest of: the requested II, the accesses to one bank over its two ports, the accesses to one queue,
-// and the latency of operators between two visits to one element over the iterations between them. If the last one is
-// the limit, the additions on the element's path become quick ones. A sum that may be reassociated is one tree, and the
-// element that the next iteration waits for passes through its levels.
+// The II is the largest of: the requested II, the accesses to one bank divided by its two ports, the accesses to one
+// queue, and the latency of the operators between two accesses of an element divided by the iterations between them. If
+// the last one is the limit, the additions on the element's path become quick ones. A sum that may be reassociated is
+// one tree, and the element that the next iteration waits for passes through its levels.
 //
 // Test: test/Python/test_hls_estimate.py
 //

@@ -47,7 +47,7 @@ int64_t apartOfRow(const SumColumns &columns) {
 } // namespace
 
 int64_t levelsInTree(const NestFacts &nest, int64_t terms) {
-  // The smaller half of an odd number of leaves has the size of either half of one leaf less.
+  // With an odd number of leaves, the smaller half is as large as each half of a tree with one leaf less.
   const bool smaller = inSmallerHalf(nest) && terms % 2 == 0;
   return levelsOf(smaller ? terms : terms + 1);
 }

@@ -15,7 +15,8 @@ struct PlaceTable {
   std::vector<std::optional<int64_t>> values; ///< the same by {a, b}; none if these never occur
   unsigned indexBits() const;
   unsigned strideBits() const; ///< log2 of the bits from value to value
-  /// Returns by value the only {a, b} that has it; none if a value up to `most` has several or none.
+  /// Returns, for each value up to `most`, the only {a, b} that has this value. Returns none if a value has several {a,
+  /// b} or none.
   std::optional<std::vector<int64_t>> onlyCodes(int64_t most) const;
 };
 

@@ -139,7 +139,7 @@ private:
     planned.push_back(std::move(plan));
   }
 
-  /// Splits banks of which several elements are written in the same cycle, because a memory of lookup tables has one
+  /// Splits banks if several of their elements are written in the same cycle, because a memory of lookup tables has one
   /// write port. Block memories have two ports, registers as many as needed.
   void splitBanks(RtlArray &array) {
     if (array.inRegisters() || array.inBlocks() || array.value)

@@ -25,7 +25,7 @@ public:
   void select(int64_t ways, int64_t bits); ///< one of several, by a select bit for each
   void pick(int64_t ways, int64_t bits);   ///< one of several, by its number
   static bool pickHasRoom(int64_t ways);   ///< for a gate after it
-  void shift(int64_t bits);                ///< by a number that is no constant
+  void shift(int64_t bits);                ///< by a number that is not constant
   void product(int64_t width, int64_t bits, int64_t multipliers);
   void table(int64_t inputs, int64_t bits);
   /// Registers in a row.

@@ -27,7 +27,7 @@ struct BadModel : std::runtime_error {
 
 namespace tilewright::onnx {
 
-/// The deepest nesting of graphs in graphs, or types in types, that is accepted.
+/// The maximum depth of graphs in graphs, or of types in types.
 constexpr unsigned deepest = 32;
 
 /// Returns the next field as text.

@@ -62,8 +62,8 @@ void readRanges(const JsonView &view, std::map<std::string, Range> &ranges) {
 
 namespace {
 
-/// Reads the names of sizes that tilewright.export stores. A file of another program has none. Names that are no
-/// identifiers or not unique are ignored.
+/// Reads the names of sizes that tilewright.export stores. A file of another program has none. Names that are not
+/// identifiers, or not unique, are ignored.
 void readNames(const ZipArchive &archive, const std::string &root, std::map<std::string, std::string> &names) {
   nlohmann::json document;
   std::string ignored;

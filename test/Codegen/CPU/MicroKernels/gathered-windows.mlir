@@ -17,7 +17,7 @@ func.func private @small(%a: memref<1x5x83x3xbf16>, %b: memref<1x16x64xbf16>, %c
   return
 }
 
-// Windows of 7 x 7 x 3 in five steps of k, in blocks of 32 pixels that stay in the L1 cache, and a rest.
+// Windows of 7 x 7 x 3 in five steps of k, in blocks of 32 pixels that stay in the L1 cache, and a remainder.
 // CHECK-LABEL: func private @blocks
 // CHECK: memref.alloca() {alignment = 64 : i64} : memref<32x160xbf16>
 // CHECK: scf.for %{{.*}} = %c0 to %c96 step %c32

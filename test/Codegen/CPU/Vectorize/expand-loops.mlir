@@ -128,7 +128,7 @@ func.func private @scatter_max(%s: memref<3x64xf32>, %i: memref<3x64xi64>, %out:
 // -----
 
 // Rows are added to rows of a table; no index depends on the column. A buffer accumulates the row until the destination changes: 48 columns are three
-// vectors. Of 1,100 columns, those after the 256th are added in memory.
+// vectors. With 1,100 columns, the columns after the 256th are added in memory.
 // CHECK-LABEL: func.func private @scatter_rows
 // CHECK: %[[HELD:.*]] = memref.alloca() {alignment = 64 : i64} : memref<48xf32>
 // CHECK: %[[LAST:.*]] = scf.for %[[I:.*]] = %c0{{.*}} to %c4{{.*}} iter_args(%[[BEFORE:.*]] = %c-1{{.*}}) -> (index)

@@ -41,7 +41,7 @@ OPS += [
     op("logit", "torch.logit({x})", x=floating(guard=BETWEEN), weight=0.4),
     op("i0", "torch.special.i0e({x})", x=floating(), weight=0.2),
     op("ndtr", "torch.special.ndtr({x})", x=floating(), weight=0.2),
-    # Not for f64: eager's derivatives of digamma have nine digits there, which is too few for a reference.
+    # Not for f64: eager's derivatives of digamma have nine digits, which is too few for a reference.
     op("polygamma", "torch.polygamma(1, {x})", x=value((F32, BF16, F16), guard=POSITIVE), weight=0.15, modes=("inference", "dynamic")),
     op("digamma", "torch.digamma({x})", x=value((F32, BF16, F16), guard=POSITIVE), weight=0.4),
     op("hardshrink", "F.hardshrink({x}, 0.5)", x=exact(FLOAT), exact=True, weight=0.3),

@@ -1,4 +1,4 @@
-"""torchvision: a model of each architecture. Those that detect or track objects call torchvision's compiled ops."""
+"""torchvision: a model of each architecture. Models that detect or track objects call torchvision's compiled ops."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@
 using namespace tilewright;
 using namespace tilewright::tiled;
 
-/// Returns a machine with a L2 cache of 2 MiB, as servers with AMX have.
+/// Returns a machine with an L2 cache of 2 MiB, as servers with AMX have.
 static CostMachine server() {
   CostMachine machine;
   machine.rates.f32 = 181;

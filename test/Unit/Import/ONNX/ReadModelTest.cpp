@@ -33,7 +33,7 @@ TEST(ReadModel, ReadsAllOfAModel) {
   EXPECT_EQ(branch.graph->nodes[0].op, "Relu");
   EXPECT_EQ(model->graph.nodes[3].attributes.at("axes").integers, (std::vector<int64_t>{-1, 0}));
   EXPECT_EQ(model->graph.initializers.at("w").bytes, weights);
-  // The bytes refer to the file and are no copy.
+  // The bytes refer to the file and are not a copy.
   EXPECT_GE(model->graph.initializers.at("w").bytes.data(), file.data());
   EXPECT_LT(model->graph.initializers.at("w").bytes.data(), file.data() + file.size());
   EXPECT_EQ(model->graph.initializers.at("e").bytes.size(), 8u);
