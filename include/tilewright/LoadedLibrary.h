@@ -87,6 +87,16 @@ public:
   /// Returns the dtypes and sizes of the outputs for inputs with these dtypes and sizes.
   llvm::Expected<std::vector<LibraryTensor>> shape(llvm::ArrayRef<LibraryTensor> inputs);
 
+  /// Starts timing the steps of runs. Fails for a library that an older version wrote.
+  llvm::Error profile();
+
+  /// A step of a run: a kernel or a copy.
+  struct Step {
+    std::string operations; ///< with their lines in the model
+    double seconds = 0;     ///< summed over all threads and runs since profile()
+  };
+  std::vector<Step> steps();
+
   /// Computes `outputs`, whose memory the caller has allocated.
   llvm::Error run(llvm::ArrayRef<LibraryTensor> inputs, llvm::ArrayRef<LibraryTensor> outputs);
 

@@ -42,6 +42,8 @@ public:
     forward("destroy", builder.getVoidTy(), {pointer});
     forward("run", i32, {pointer, pointer, pointer});
     forward("shape", i32, {pointer, pointer, pointer});
+    forward("profile", i32, {pointer, i32});
+    forward("steps", i32, {pointer, pointer, i32});
     forward("error", pointer, {pointer});
     forward("cpu", pointer, {pointer});
     forward("num_inputs", i32, {}, global);
@@ -170,8 +172,8 @@ std::unique_ptr<llvm::Module> describeLibrary(llvm::LLVMContext &context, const 
 
 std::vector<std::string> exportedNames(const Interface &interface) {
   std::vector<std::string> names;
-  for (const char *name :
-       {"create", "destroy", "run", "shape", "error", "cpu", "num_inputs", "num_outputs", "input", "output"})
+  for (const char *name : {"create", "destroy", "run", "shape", "profile", "steps", "error", "cpu", "num_inputs",
+                           "num_outputs", "input", "output"})
     names.push_back(interface.model + "_" + name);
   return names;
 }

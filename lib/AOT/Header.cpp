@@ -72,6 +72,12 @@ typedef struct {m}_options {
   int32_t threads; /* largest number of threads of a call. 0: OMP_NUM_THREADS, or all CPUs of the process */
 {weights}{cpus}{verify}} {m}_options;
 
+/* A step of a run. */
+typedef struct {m}_step {
+  const char *operations; /* the operations of the model that it computes, with their lines */
+  double seconds;         /* summed over all threads and runs */
+} {m}_step;
+
 /* Makes an instance: checks that the CPU has the instructions the model was compiled for, and packs the weights that the
  * library does not contain packed. `options` may be NULL. Returns NULL if it fails; `error` then has the reason, cut to
  * `error_bytes` bytes with the final 0. */
@@ -88,6 +94,13 @@ int32_t {m}_shape({m} *model, const {m}_tensor *inputs, {m}_tensor *outputs);
  * 0, or another number if a tensor does not fit, an index is out of range or memory is short; {m}_error() returns the
  * reason. */
 int32_t {m}_run({m} *model, const {m}_tensor *inputs, const {m}_tensor *outputs);
+
+/* Starts (`on` is not 0) or stops timing the steps of the instance's runs, and drops earlier times. Returns 0. */
+int32_t {m}_profile({m} *model, int32_t on);
+
+/* Writes the steps of a run with their times since {m}_profile(model, 1) to `steps`, at most `capacity` of them. A step is
+ * a kernel or a copy. Returns the number of steps, 0 if they are not timed. The texts are valid as long as the instance. */
+int32_t {m}_steps({m} *model, {m}_step *steps, int32_t capacity);
 
 /* Returns the reason of the last failed call of the instance. The text is valid until the next call. */
 const char *{m}_error(const {m} *model);

@@ -134,9 +134,9 @@ static bool isReserved(StringRef name) {
       names.insert(word);
     return names;
   }();
-  static const StringRef ours[] = {"",        "_create",      "_destroy", "_shape",      "_run",
-                                   "_error",  "_cpu",         "_input",   "_output",     "_num_inputs",
-                                   "_tensor", "_tensor_info", "_options", "_num_outputs"};
+  static const StringRef ours[] = {"",         "_create",      "_destroy", "_shape",      "_run",    "_error",
+                                   "_cpu",     "_input",       "_output",  "_num_inputs", "_tensor", "_tensor_info",
+                                   "_options", "_num_outputs", "_profile", "_steps",      "_step"};
   return name.ends_with("_t") ||
          llvm::any_of(ours, [&](StringRef suffix) { return known.contains((name + suffix).str()); });
 }

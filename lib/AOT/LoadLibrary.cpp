@@ -21,6 +21,8 @@ struct LoadedLibrary::Functions {
   void (*destroy)(tilewright_model *) = nullptr;
   int32_t (*shape)(tilewright_model *, const CallerTensor *, CallerTensor *) = nullptr;
   int32_t (*run)(tilewright_model *, const CallerTensor *, const CallerTensor *) = nullptr;
+  int32_t (*profile)(tilewright_model *, int32_t) = nullptr;
+  int32_t (*steps)(tilewright_model *, CallerStep *, int32_t) = nullptr;
   const char *(*error)(const tilewright_model *) = nullptr;
   int32_t (*numInputs)() = nullptr, (*numOutputs)() = nullptr;
   tilewright_model *model = nullptr;
@@ -74,6 +76,8 @@ LoadedLibrary::load(llvm::StringRef path, const LibraryManifest &manifest, int t
   find("num_outputs", f.numOutputs);
   if (!missing.empty())
     return loadFailed(path, "the library has no function " + missing);
+  find("profile", f.profile); // absent from libraries of older versions
+  find("steps", f.steps);
   if (size_t(f.numInputs()) != manifest.inputs.size() || size_t(f.numOutputs()) != manifest.outputs.size())
     return loadFailed(path, "it has other inputs and outputs than its manifest");
 
@@ -125,6 +129,23 @@ llvm::Expected<std::vector<LibraryTensor>> LoadedLibrary::shape(llvm::ArrayRef<L
     outputs.push_back({nullptr, ScalarType(tensor.dtype), {tensor.sizes, tensor.sizes + tensor.rank}});
   }
   return outputs;
+}
+
+llvm::Error LoadedLibrary::profile() {
+  if (!functions->profile || !functions->steps)
+    return llvm::createStringError("an older version of Tilewright wrote this library, and its steps cannot be timed; "
+                                   "compile the model again");
+  functions->profile(functions->model, 1);
+  return llvm::Error::success();
+}
+
+std::vector<LoadedLibrary::Step> LoadedLibrary::steps() {
+  std::vector<CallerStep> list(functions->steps(functions->model, nullptr, 0));
+  functions->steps(functions->model, list.data(), int32_t(list.size()));
+  std::vector<Step> steps;
+  for (const CallerStep &step : list)
+    steps.push_back({step.operations, step.seconds});
+  return steps;
 }
 
 llvm::Error LoadedLibrary::run(llvm::ArrayRef<LibraryTensor> inputs, llvm::ArrayRef<LibraryTensor> outputs) {

@@ -69,7 +69,7 @@ def test_library_needs_only_the_c_library(example):
     assert not [name for name in undefined if name.startswith(("_Z", "__cxa", "__gxx", "_Unwind", "__tls"))]
     exported = set(re.findall(r"GLOBAL +DEFAULT +\d+ (\S+)", symbols))
     assert exported == {f"classify_{name}" for name in
-                        ("create", "destroy", "run", "shape", "error", "cpu", "num_inputs", "num_outputs", "input", "output")}
+                        ("create", "destroy", "run", "shape", "profile", "steps", "error", "cpu", "num_inputs", "num_outputs", "input", "output")}
     assert "(TEXTREL)" not in run(READELF, "-d", "classify.so", cwd=example)
 
 
@@ -322,6 +322,54 @@ def test_run_refuses_inputs_that_do_not_fit_the_library(example, arguments, said
         np.save(example / f"{name}.npy", array)
     run(DRIVER, "compile", "classify.mlir", "-o", "classify.so", cwd=example)
     assert re.search(said, run(DRIVER, "run", "classify.so", *arguments, cwd=example, status=1))
+
+
+def profiled(text):
+    """Returns the operations of the steps in what run --profile prints, after checking the times."""
+    lines = text[text.index("ms per call") :].splitlines()[1:]
+    rows = [re.fullmatch(r" *([0-9.]+) +([0-9.]+)%  (.+)", line).groups() for line in lines if "%  " in line]
+    assert rows and abs(sum(float(share) for _, share, _ in rows) - 100) < len(rows) * 0.1
+    assert [float(time) for time, _, _ in rows] == sorted((float(time) for time, _, _ in rows), reverse=True)
+    return {operations for _, _, operations in rows}
+
+
+def test_profile_of_a_library_names_the_steps_of_its_model(example):
+    run(DRIVER, "compile", "classify.mlir", "-o", "classify.so", cwd=example)
+    of_library, of_model = (run(DRIVER, "run", name, "--sizes", "2000", "--repeat", "5", "--profile", cwd=example)
+                            for name in ("classify.so", "classify.mlir"))  # fmt: skip
+    assert profiled(of_library) == profiled(of_model)
+    assert "5 calls, median" in of_library
+
+
+def test_steps_are_timed_only_while_profiling(example):
+    run(DRIVER, "compile", "classify.mlir", "-o", "classify.so", cwd=example)
+
+    class Step(ctypes.Structure):
+        _fields_ = [("operations", ctypes.c_char_p), ("seconds", ctypes.c_double)]
+
+    class Tensor(ctypes.Structure):
+        _fields_ = [("data", ctypes.c_void_p), ("dtype", ctypes.c_int32), ("rank", ctypes.c_int32),
+                    ("sizes", ctypes.c_int64 * 8), ("strides", ctypes.c_void_p)]  # fmt: skip
+
+    library = ctypes.CDLL(str(example / "classify.so"))
+    library.classify_create.restype = ctypes.c_void_p
+    model = ctypes.c_void_p(library.classify_create(None, None, 0))
+    x, y = np.ones((100, 2), np.float32), np.empty((100, 3), np.float32)
+    given, made = (Tensor(a.ctypes.data, 8, 2, (ctypes.c_int64 * 8)(*a.shape), None) for a in (x, y))
+
+    def steps():
+        times = (Step * 100)()
+        count = library.classify_steps(model, times, 100)
+        return [(step.operations.decode(), step.seconds) for step in times[:count]]
+
+    assert library.classify_run(model, ctypes.byref(given), ctypes.byref(made)) == 0 and steps() == []
+    assert library.classify_profile(model, 1) == 0 and sum(seconds for _, seconds in steps()) == 0
+    assert library.classify_run(model, ctypes.byref(given), ctypes.byref(made)) == 0
+    assert 0 < sum(seconds for _, seconds in steps()) < 60 and any("matmul" in name or "linear" in name for name, _ in steps())
+    assert library.classify_steps(model, None, 0) == len(steps())
+    assert library.classify_profile(model, 0) == 0 and steps() == []
+    library.classify_destroy(model)
+    assert library.classify_profile(None, 1) != 0 and library.classify_steps(None, None, 0) == 0
 
 
 def test_run_calls_a_library_on_random_inputs(example):

@@ -25,6 +25,7 @@
 #include "tilewright/HostCode.h"
 #include "tilewright/Library.h"
 #include "tilewright/Pipelines.h"
+#include "tilewright/StripPaths.h"
 #include "tilewright/Target.h"
 
 #include "mlir/Support/FileUtilities.h"
@@ -109,6 +110,11 @@ struct CompileFlags {
                                         "With --target=hls: embedded as ROMs, or external as ports (default: by size)"),
                                cl::init("embedded"), cl::value_desc("place"), cl::cat(category)};
   cl::opt<bool> locations{"locations", cl::desc("print the file and line in the model of every op"), cl::cat(category)};
+  cl::opt<bool> stripPaths{
+      "strip-paths",
+      cl::desc("name source files of the model without their folders, in libraries with their error "
+               "messages and in all other output"),
+      cl::cat(category)};
   cl::opt<bool> wholeConstants{"whole-constants", cl::desc("print all elements of large constants"), cl::cat(category)};
 };
 
@@ -192,6 +198,8 @@ int runCompile(int argc, const char *const *argv) {
     return fail(llvm::toString(model.takeError()));
   tell("read");
   ModuleOp module = *model->module;
+  if (flags.stripPaths)
+    stripPaths(module);
 
   ModelFile floats; // the model before it became fixed point
   if (!flags.fixed.empty()) {

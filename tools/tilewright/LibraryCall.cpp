@@ -19,8 +19,8 @@ using namespace mlir;
 namespace tilewright::driver {
 namespace {
 
-/// Reads a size as graph::sizeText() writes it, such as "batch * 2 + 1" or "points // 4", which divides and rounds down.
-/// Returns null if `text` is not an expression of `symbols`.
+/// Reads a size as graph::sizeText() writes it, such as "batch * 2 + 1" or "points // 4", which divides and rounds
+/// down. Returns null if `text` is not an expression of `symbols`.
 AffineExpr parseSize(llvm::StringRef text, llvm::StringRef symbols, MLIRContext &context) {
   const std::string divided = llvm::join(llvm::split(text, " // "), " floordiv ");
   const std::string inMlir = llvm::join(llvm::split(divided, " % "), " mod ");
@@ -125,6 +125,13 @@ llvm::Error LibraryCall::makeOutputs() {
   }
   passedResults = passed(results);
   return llvm::Error::success();
+}
+
+std::vector<ProfiledStep> LibraryCall::steps() {
+  std::vector<ProfiledStep> steps;
+  for (const LoadedLibrary::Step &step : library->steps())
+    steps.push_back({step.operations, step.seconds * 1e3});
+  return steps;
 }
 
 llvm::Error LibraryCall::run() { return library->run(passedTensors, passedResults); }

@@ -3,6 +3,7 @@
 #define TILEWRIGHT_TOOLS_TILEWRIGHT_LIBRARYCALL_H
 
 #include "NpyFile.h"
+#include "ProfileTable.h"
 #include "mlir/IR/MLIRContext.h"
 #include "tilewright/LoadedLibrary.h"
 
@@ -22,6 +23,10 @@ public:
   static llvm::Expected<std::unique_ptr<LibraryCall>> prepare(llvm::StringRef path, const LibraryInputs &inputs,
                                                               int threads, const std::string &cpu);
   llvm::Error run();
+
+  /// Starts timing the steps of runs.
+  llvm::Error profile() { return library->profile(); }
+  std::vector<ProfiledStep> steps();
 
   llvm::ArrayRef<HostTensor> outputs() const { return results; }
   llvm::ArrayRef<std::string> names() const { return resultNames; }

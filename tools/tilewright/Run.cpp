@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 #include "Commands.h"
 #include "LibraryCall.h"
+#include "ProfileTable.h"
 #include "RunInputs.h"
 #include "RunResults.h"
 #include "TargetFlags.h"
@@ -62,6 +63,9 @@ struct RunFlags {
                           cl::CommaSeparated, cl::value_desc("n,n..."), cl::cat(category)};
   cl::opt<int> repeat{"repeat", cl::desc("number of calls; prints the median and the least time"), cl::init(0),
                       cl::value_desc("calls"), cl::cat(category)};
+  cl::opt<bool> profile{"profile",
+                        cl::desc("print the time of each step of the calls; a call before them is not counted"),
+                        cl::cat(category)};
   cl::opt<std::string> rounding{"rounding",
                                 cl::desc("rounding of intermediate results in a fused kernel: fused (none), or eager "
                                          "(as eager rounds each op) (default: fused)"),
@@ -150,20 +154,33 @@ int runOnce(const ModelFile &model, Session &session, RunFlags &flags) {
     return failRun(program.takeError());
   for (const std::string &warning : (*program)->report.warnings)
     llvm::errs() << "tilewright run: warning: " << warning << "\n";
-  llvm::Error failed = repeat(flags.repeat, [&] {
+  auto call = [&] {
     RunError error;
     bool ok = (*program)->run(inputs->pointers.data(), outputPointers.data(), inputs->symbols.data(), nullptr,
                               flags.threads, error, nullptr);
     if (!noResult.empty() && (ok || error.kind != RunError::Kind::SizesDoNotFit))
       return llvm::createStringError(noResult);
     return ok ? llvm::Error::success() : llvm::createStringError(error.text);
-  });
-  if (failed)
+  };
+  if (flags.profile) {
+    if (llvm::Error failed = call()) // packs the parameters
+      return failRun(std::move(failed));
+    (*program)->profile(true);
+  }
+  if (llvm::Error failed = repeat(flags.repeat, call))
     return failRun(std::move(failed));
   const CompileReport &report = (*program)->report;
   llvm::outs() << report.operations << " operations, " << report.kernels << " kernels, " << report.distinctKernels
                << " of them distinct\n";
   printResults(outputs, names);
+  if (flags.profile) {
+    std::vector<ProfiledStep> steps;
+    for (const KernelTime &time : (*program)->times(inputs->symbols.data()))
+      steps.push_back({time.operations, double(time.nanoseconds) * 1e-6});
+    if (steps.empty())
+      return failRun("--profile: target '" + flags.target + "' does not time the steps of its programs");
+    printProfile(std::move(steps), std::max<int>(flags.repeat, 1), llvm::outs());
+  }
   if (flags.check)
     llvm::outs() << "check: every kernel agrees with the reference\n";
   return finish(outputs, names, flags);
@@ -180,13 +197,22 @@ int runLibrary(RunFlags &flags) {
   inputs.files.assign(flags.inputs.begin(), flags.inputs.end());
   inputs.sizes.assign(flags.sizes.begin(), flags.sizes.end());
   inputs.seed = uint64_t(flags.seed);
-  auto call = LibraryCall::prepare(flags.input, inputs, flags.threads,
-                                   flags.cpu == "native" ? "" : flags.cpu.getValue());
+  auto call =
+      LibraryCall::prepare(flags.input, inputs, flags.threads, flags.cpu == "native" ? "" : flags.cpu.getValue());
   if (!call)
     return failRun(call.takeError());
+  if (flags.profile) {
+    llvm::Error failed = (*call)->run();
+    if (!failed)
+      failed = (*call)->profile();
+    if (failed)
+      return failRun(std::move(failed));
+  }
   if (llvm::Error failed = repeat(flags.repeat, [&] { return (*call)->run(); }))
     return failRun(std::move(failed));
   printResults((*call)->outputs(), (*call)->names());
+  if (flags.profile)
+    printProfile((*call)->steps(), std::max<int>(flags.repeat, 1), llvm::outs());
   return finish((*call)->outputs(), (*call)->names(), flags);
 }
 

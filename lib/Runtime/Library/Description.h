@@ -117,6 +117,12 @@ struct CallerOptions {
   int32_t verifyWeights; ///< not 0: create() reads the whole file of weights and rejects a damaged one
 };
 
+/// <model>_step of the generated header.
+struct CallerStep {
+  const char *operations; ///< and their lines in the model
+  double seconds;         ///< summed over threads and runs
+};
+
 } // namespace tilewright::library
 
 // Functions that the generated header calls. They are local to the library.
@@ -129,6 +135,8 @@ int tilewright_library_shape(tilewright_model *model, const tilewright::library:
                              tilewright::library::CallerTensor *outputs);
 int tilewright_library_run(tilewright_model *model, const tilewright::library::CallerTensor *inputs,
                            const tilewright::library::CallerTensor *outputs);
+int32_t tilewright_library_profile(tilewright_model *model, int32_t on);
+int32_t tilewright_library_steps(tilewright_model *model, tilewright::library::CallerStep *steps, int32_t capacity);
 const char *tilewright_library_error(const tilewright_model *model);
 const char *tilewright_library_cpu(const tilewright_model *model);
 void tilewright_library_destroy(tilewright_model *model);

@@ -16,6 +16,7 @@
 #include "lib/Runtime/Library/ProcessGeneration.h"
 #include "tilewright/ForkMutex.h"
 
+#include <atomic>
 #include <memory>
 
 struct tilewright_model {
@@ -30,6 +31,12 @@ struct tilewright_model {
 
   /// Returns false with a reason in `error`; the contents of the outputs are then undefined.
   bool run(const tilewright::library::CallerTensor *inputs, const tilewright::library::CallerTensor *outputs);
+
+  /// Starts (true) or stops timing the steps of runs. Earlier times are dropped.
+  void profile(bool on);
+
+  /// Writes the first `capacity` timed steps to `steps`. Returns the number of steps, 0 if they are not timed.
+  int32_t timesOfSteps(tilewright::library::CallerStep *steps, int32_t capacity) const;
 
   /// Returns the machine whose code this instance runs.
   const char *cpu() const { return variant->cpu; }
@@ -86,8 +93,9 @@ private:
   size_t mappingBytes = 0;
   std::vector<const void *> inputPointers; ///< by the plan's index; only weights stay the same between calls
   std::vector<void *> outputPointers;
-  tilewright::runtime::PackedBuffers packed; ///< empty if the weights are stored packed
-  tilewright::runtime::Memory memory;        ///< of calls
+  tilewright::runtime::PackedBuffers packed;    ///< empty if the weights are stored packed
+  tilewright::runtime::Memory memory;           ///< of calls
+  std::unique_ptr<std::atomic<int64_t>[]> busy; ///< nanoseconds per step of the plan; null: runs are not timed
   int threads = 1;
   tilewright::runtime::ThreadTeam team;
   tilewright::runtime::ForkMutex mutex; ///< held during a call

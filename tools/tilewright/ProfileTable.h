@@ -1,0 +1,22 @@
+//===- ProfileTable.h - print the times of a program's steps ------------------------===//
+#ifndef TILEWRIGHT_TOOLS_TILEWRIGHT_PROFILETABLE_H
+#define TILEWRIGHT_TOOLS_TILEWRIGHT_PROFILETABLE_H
+
+#include "llvm/Support/raw_ostream.h"
+#include <string>
+#include <vector>
+
+namespace tilewright::driver {
+
+/// A step with its time in `calls` calls, summed over threads.
+struct ProfiledStep {
+  std::string operations; ///< with their lines in the model; "" for a copy
+  double milliseconds = 0;
+};
+
+/// Prints the steps that took time, the slowest first: milliseconds per call, share of all steps, operations.
+void printProfile(std::vector<ProfiledStep> steps, int calls, llvm::raw_ostream &out);
+
+} // namespace tilewright::driver
+
+#endif
