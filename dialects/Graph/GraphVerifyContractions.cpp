@@ -147,10 +147,10 @@ LogicalResult AttentionGradientOp::verify() {
   Sizes q = sizesOf(getQuery()), k = sizesOf(getKey()), v = sizesOf(getValue());
   if (q.size() != 4 || k.size() != 4 || v.size() != 4)
     return broken(*this, 1) << "ranks " << q.size() << ", " << k.size() << " and " << v.size() << "; all should be 4";
-  bool apart = surelyDiffer(q[3], k[3]) || surelyDiffer(k[2], v[2]);
+  bool differ = surelyDiffer(q[3], k[3]) || surelyDiffer(k[2], v[2]);
   for (int64_t dim = 0; dim < 2; ++dim)
-    apart |= surelyDiffer(q[dim], k[dim]) || surelyDiffer(q[dim], v[dim]);
-  if (apart)
+    differ |= surelyDiffer(q[dim], k[dim]) || surelyDiffer(q[dim], v[dim]);
+  if (differ)
     return broken(*this, 1) << "query " << printSizes(q) << ", key " << printSizes(k) << " and value " << printSizes(v)
                             << " do not fit";
   if (failed(checkSizes(*this, 1, "the result", getResult(), {q[0], q[1], q[2], v[3]})) ||

@@ -132,10 +132,10 @@ LogicalResult TaskOp::verifySymbolUses(SymbolTableCollection &symbols) {
 
 LogicalResult DataflowOp::verify() {
   llvm::MapVector<Value, Users> users;
-  llvm::DenseMap<Operation *, int64_t> place;
+  llvm::DenseMap<Operation *, int64_t> position;
   int64_t next = 0;
   for (Operation &op : getBody().front()) {
-    place[&op] = next++;
+    position[&op] = next++;
     if (isa<BufferOp, StreamOp>(op))
       users[op.getResult(0)];
     else if (!isa<TaskOp>(op))
@@ -188,7 +188,7 @@ LogicalResult DataflowOp::verify() {
     const bool rom = buffer && buffer.getValue();
     if (!of.reader || (!of.writer && !rom) || (of.writer && rom))
       return channel->emitOpError("dataflow_c2: a channel has one producer and one consumer (a ROM no producer)");
-    if (of.writer && place[of.writer] > place[of.reader])
+    if (of.writer && position[of.writer] > position[of.reader])
       return of.writer.emitOpError("dataflow_c3: writes what @")
              << of.reader.getCallee() << " has read before it: feedback";
   }

@@ -18,7 +18,7 @@ inline constexpr llvm::StringLiteral depthKnob =
 inline constexpr llvm::StringLiteral blockKnob =
     "block"; ///< register block's rows (lib/Codegen/CPU/MicroKernels/MicroKernel.h)
 inline constexpr llvm::StringLiteral chainsKnob = "chains"; ///< accumulators of a reduction (VectorizeLoops.cpp)
-inline constexpr llvm::StringLiteral straightKnob =
+inline constexpr llvm::StringLiteral unrollKnob =
     "straight"; ///< unrolled vectors (lib/Codegen/CPU/Vectorize/VectorizeLoops.cpp)
 inline constexpr llvm::StringLiteral keysKnob =
     "keys"; ///< attention's keys at a time (lib/Codegen/CPU/Vectorize/ExpandAttention.cpp)

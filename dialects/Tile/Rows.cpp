@@ -33,9 +33,9 @@ std::string describe(Operation *op) {
 }
 
 /// Returns a map over `loops` dimensions that reads dimension i by loop `which[i]`, or as a whole if that is -1.
-static AffineMap readMap(int64_t loops, ArrayRef<int64_t> which, MLIRContext *context) {
+static AffineMap readMap(int64_t loops, ArrayRef<int64_t> loopOfDim, MLIRContext *context) {
   SmallVector<AffineExpr> exprs;
-  for (int64_t loop : which)
+  for (int64_t loop : loopOfDim)
     exprs.push_back(loop < 0 ? getAffineConstantExpr(0, context) : getAffineDimExpr(loop, context));
   return AffineMap::get(loops, 0, exprs, context);
 }
@@ -81,20 +81,20 @@ AffineMap operandMap(OpOperand &operand) {
     return {};
   if (dps.isDpsInit(&operand))
     return resultMap(dps.getTiedOpResult(&operand));
-  SmallVector<int64_t> which(rank, -1);
+  SmallVector<int64_t> loopOfDim(rank, -1);
   if (auto matmul = dyn_cast<MatmulOp>(op)) {
     if (operand.getOperandNumber() == 0)
       for (int64_t dim = 0; dim + 1 < rank; ++dim)
-        which[matmul.getLhsPermutation()[dim]] = dim;
+        loopOfDim[matmul.getLhsPermutation()[dim]] = dim;
   } else if (isa<AttentionGradientOp>(op)) {
     constexpr unsigned logsumexp = 5; // the others may be permuted
     if (operand.getOperandNumber() == logsumexp)
-      which = {0, 1, -1};
+      loopOfDim = {0, 1, -1};
   } else if (isa<ConvolutionOp, GroupedConvolutionOp, DepthwiseGradientOp>(op)) {
     if (operand.getOperandNumber() == 0)
-      which[0] = 0;
+      loopOfDim[0] = 0;
   }
-  return readMap(loops, which, context);
+  return readMap(loops, loopOfDim, context);
 }
 
 /// Returns, per dimension of the result, the row by which its users in the cluster read it, or -1 if a user needs the

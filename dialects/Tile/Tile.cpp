@@ -117,8 +117,8 @@ bool writesRows(ScatterOp op) {
   const bool fits = !ShapedType::isDynamic(width) && width > 1 && width <= out.getDimSize(out.getRank() - 1);
   if (!fits || op.getDestMap().getResults().back() != getAffineDimExpr(last, op.getContext()))
     return false;
-  auto isFree = [&](ArrayRef<AffineExpr> places) {
-    return llvm::none_of(places, [&](AffineExpr place) { return place.isFunctionOfDim(last); });
+  auto isFree = [&](ArrayRef<AffineExpr> exprs) {
+    return llvm::none_of(exprs, [&](AffineExpr expr) { return expr.isFunctionOfDim(last); });
   };
   return isFree(op.getDestMap().getResults().drop_back()) && llvm::all_of(op.getIndexMaps(), [&](Attribute map) {
            return isFree(cast<AffineMapAttr>(map).getValue().getResults());

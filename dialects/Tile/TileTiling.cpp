@@ -320,10 +320,10 @@ LogicalResult PackOp::getResultTilePosition(OpBuilder &builder, unsigned, ArrayR
 
 //===--- attention: loops batch, head, row ------------------------------------===//
 
-/// Returns the dimension of operand `which` (0 query, 1 key, 2 value, 3 result) that holds canonical dimension `dim`.
-template <typename Op> static int64_t placeOf(Op op, int64_t which, int64_t dim) {
+/// Returns the dimension of `operand` (0 query, 1 key, 2 value, 3 result) that holds canonical dimension `dim`.
+template <typename Op> static int64_t dimOf(Op op, int64_t operand, int64_t dim) {
   std::optional<ArrayRef<int64_t>> permutations = op.getPermutations();
-  return permutations ? (*permutations)[which * 4 + dim] : dim;
+  return permutations ? (*permutations)[operand * 4 + dim] : dim;
 }
 
 SmallVector<utils::IteratorType> AttentionOp::getLoopIteratorTypes() { return parallelLoops(3); }
@@ -338,23 +338,23 @@ FailureOr<TilingResult> AttentionOp::getTiledImplementation(OpBuilder &builder, 
   if (!isConstantIntValue(sizes[0], 1) || !isConstantIntValue(sizes[1], 1))
     return emitOpError("is tiled one batch and one head at a time");
   SmallVector<Value> operands;
-  auto heads = [&](Value v, int64_t which) {
-    return cast<ShapedType>(v.getType()).getDimSize(placeOf(*this, which, 1));
+  auto heads = [&](Value v, int64_t operand) {
+    return cast<ShapedType>(v.getType()).getDimSize(dimOf(*this, operand, 1));
   };
   int64_t group = heads(getInputs()[0], 0) / heads(getInputs()[1], 1);
   OpFoldResult keyHead = apply(builder, loc, builder.getAffineDimExpr(0).floorDiv(group), {offsets[1]});
-  for (int64_t which = 0; which < 3; ++which) {
+  for (int64_t operand = 0; operand < 3; ++operand) {
     Folds o, s;
-    wholeOf(builder, loc, getInputs()[which], o, s);
+    wholeOf(builder, loc, getInputs()[operand], o, s);
     auto set = [&](int64_t dim, OpFoldResult offset, OpFoldResult size) {
-      o[placeOf(*this, which, dim)] = offset;
-      s[placeOf(*this, which, dim)] = size;
+      o[dimOf(*this, operand, dim)] = offset;
+      s[dimOf(*this, operand, dim)] = size;
     };
     set(0, offsets[0], sizes[0]);
-    set(1, which == 0 ? offsets[1] : keyHead, sizes[1]);
-    if (which == 0)
+    set(1, operand == 0 ? offsets[1] : keyHead, sizes[1]);
+    if (operand == 0)
       set(2, offsets[2], sizes[2]);
-    operands.push_back(sliceOf(builder, loc, getInputs()[which], o, s));
+    operands.push_back(sliceOf(builder, loc, getInputs()[operand], o, s));
   }
   if (getInputs().size() == 4) {
     Folds o, s;
@@ -386,9 +386,9 @@ LogicalResult AttentionOp::getResultTilePosition(OpBuilder &builder, unsigned nu
                                                  Folds &resultSizes) {
   wholeOf(builder, getLoc(), getOutputs()[number], resultOffsets, resultSizes);
   for (int64_t dim = 0; dim < 3; ++dim) {
-    int64_t place = number == 0 ? placeOf(*this, 3, dim) : dim;
-    resultOffsets[place] = offsets[dim];
-    resultSizes[place] = sizes[dim];
+    int64_t resultDim = number == 0 ? dimOf(*this, 3, dim) : dim;
+    resultOffsets[resultDim] = offsets[dim];
+    resultSizes[resultDim] = sizes[dim];
   }
   return success();
 }
@@ -412,9 +412,9 @@ FailureOr<TilingResult> AttentionGradientOp::getTiledImplementation(OpBuilder &b
     for (int64_t dim = 0; dim < 2; ++dim) {
       if (number == maskNumber && cast<ShapedType>(value.getType()).getDimSize(dim) == 1)
         continue;
-      int64_t place = number < logsumexp ? placeOf(*this, number, dim) : dim;
-      o[place] = offsets[dim];
-      s[place] = sizes[dim];
+      int64_t resultDim = number < logsumexp ? dimOf(*this, number, dim) : dim;
+      o[resultDim] = offsets[dim];
+      s[resultDim] = sizes[dim];
     }
     operands.push_back(sliceOf(builder, loc, value, o, s));
   }
@@ -432,8 +432,8 @@ LogicalResult AttentionGradientOp::getResultTilePosition(OpBuilder &builder, uns
                                                          Folds &resultOffsets, Folds &resultSizes) {
   wholeOf(builder, getLoc(), getOutputs()[number], resultOffsets, resultSizes);
   for (int64_t dim = 0; dim < 2; ++dim) {
-    resultOffsets[placeOf(*this, 5 + number, dim)] = offsets[dim];
-    resultSizes[placeOf(*this, 5 + number, dim)] = sizes[dim];
+    resultOffsets[dimOf(*this, 5 + number, dim)] = offsets[dim];
+    resultSizes[dimOf(*this, 5 + number, dim)] = sizes[dim];
   }
   return success();
 }

@@ -175,13 +175,14 @@ LogicalResult PackOp::verify() {
 }
 
 /// Checks attention's `permutations`, which describe `count` operands of rank 4.
-template <typename Op> static LogicalResult checkPlaces(Op op, std::optional<ArrayRef<int64_t>> places, int64_t count) {
-  if (places && static_cast<int64_t>(places->size()) != 4 * count)
-    return broken(op, 1) << "permutations has " << places->size() << " numbers; expected 4 for each of " << count
+template <typename Op>
+static LogicalResult checkPermutations(Op op, std::optional<ArrayRef<int64_t>> permutations, int64_t count) {
+  if (permutations && static_cast<int64_t>(permutations->size()) != 4 * count)
+    return broken(op, 1) << "permutations has " << permutations->size() << " numbers; expected 4 for each of " << count
                          << " operands";
-  for (int64_t which = 0; places && which < count; ++which)
-    if (!isPermutation(places->slice(which * 4, 4), 4))
-      return broken(op, 1) << "permutations places operand " << which << " wrongly";
+  for (int64_t operand = 0; permutations && operand < count; ++operand)
+    if (!isPermutation(permutations->slice(operand * 4, 4), 4))
+      return broken(op, 1) << "permutations places operand " << operand << " wrongly";
   return success();
 }
 
@@ -194,11 +195,11 @@ LogicalResult AttentionOp::verify() {
   if (rankOf(getOutputs()[0]) != 4 || rankOf(getOutputs()[1]) != 3)
     return broken(*this, 1) << "results of rank " << rankOf(getOutputs()[0]) << " and " << rankOf(getOutputs()[1])
                             << "; expected 4 and 3";
-  if (failed(checkPlaces(*this, getPermutations(), 4)))
+  if (failed(checkPermutations(*this, getPermutations(), 4)))
     return failure();
-  std::optional<ArrayRef<int64_t>> places = getPermutations();
-  auto heads = [&](int64_t which) {
-    return shapeOf(getInputs()[which]).getDimSize(places ? (*places)[which * 4 + 1] : 1);
+  std::optional<ArrayRef<int64_t>> permutations = getPermutations();
+  auto heads = [&](int64_t operand) {
+    return shapeOf(getInputs()[operand]).getDimSize(permutations ? (*permutations)[operand * 4 + 1] : 1);
   };
   int64_t query = heads(0), key = heads(1);
   if (!ShapedType::isDynamic(query) && !ShapedType::isDynamic(key) && (key == 0 ? query != 0 : query % key != 0))
@@ -217,15 +218,16 @@ LogicalResult AttentionGradientOp::verify() {
   for (Value value : getOutputs())
     if (rankOf(value) != 4)
       return broken(*this, 1) << "a gradient of " << value.getType() << "; expected rank 4";
-  if (failed(checkPlaces(*this, getPermutations(), 8)))
+  if (failed(checkPermutations(*this, getPermutations(), 8)))
     return failure();
-  std::optional<ArrayRef<int64_t>> places = getPermutations();
-  auto heads = [&](int64_t which) {
-    return shapeOf(getInputs()[which]).getDimSize(places ? (*places)[which * 4 + 1] : 1);
+  std::optional<ArrayRef<int64_t>> permutations = getPermutations();
+  auto heads = [&](int64_t operand) {
+    return shapeOf(getInputs()[operand]).getDimSize(permutations ? (*permutations)[operand * 4 + 1] : 1);
   };
-  for (int64_t which = 1; which < logsumexp; ++which)
-    if (!ShapedType::isDynamic(heads(0)) && !ShapedType::isDynamic(heads(which)) && heads(0) != heads(which))
-      return broken(*this, 1) << heads(which) << " heads in operand " << which << ", " << heads(0) << " in the query";
+  for (int64_t operand = 1; operand < logsumexp; ++operand)
+    if (!ShapedType::isDynamic(heads(0)) && !ShapedType::isDynamic(heads(operand)) && heads(0) != heads(operand))
+      return broken(*this, 1) << heads(operand) << " heads in operand " << operand << ", " << heads(0)
+                              << " in the query";
   return success();
 }
 

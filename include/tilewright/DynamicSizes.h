@@ -25,14 +25,14 @@ namespace tilewright {
 
 /// A size, and the dimensions of inputs that share it.
 struct DynamicSize {
-  struct Place {
+  struct InputDim {
     std::string input; ///< or the name of a size of the model, if `dim` is `named`
     int64_t dim = 0;
 
     static constexpr int64_t named = -1;
     std::string text() const { return dim == named ? input : input + ":" + std::to_string(dim); }
   };
-  std::vector<Place> places; ///< at least one
+  std::vector<InputDim> dims; ///< at least one
   int64_t min = 1, max = INT64_MAX;
 
   bool isFixed() const { return min == max; }

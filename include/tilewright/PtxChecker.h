@@ -120,7 +120,7 @@ const char *name(Kind kind);
 struct Side {
   uint32_t line = 0;       ///< in the PTX text
   std::string instruction; ///< as written in the PTX text
-  std::string place;       ///< the user's line, from .loc and //@tw comments; may be empty
+  std::string location;    ///< the user's line, from .loc and //@tw comments; may be empty
   Dimensions block = {0, 0, 0};
   uint32_t warp = 0, lane = 0; ///< lane 255: several lanes
 };

@@ -102,8 +102,11 @@ private:
   /// Checks that each symbol follows from a size that is the symbol or a linear function of it.
   llvm::Expected<Interface> checkSymbols() {
     for (auto [number, symbol] : llvm::enumerate(made.symbols)) {
-      auto tells = [number = int64_t(number)](const plan::Expr &size) { return plan::linearSymbol(size) == number; };
-      if (llvm::none_of(made.inputs, [&](const InterfaceTensor &input) { return llvm::any_of(input.sizes, tells); }))
+      auto determines = [number = int64_t(number)](const plan::Expr &size) {
+        return plan::linearSymbol(size) == number;
+      };
+      if (llvm::none_of(made.inputs,
+                        [&](const InterfaceTensor &input) { return llvm::any_of(input.sizes, determines); }))
         return llvm::createStringError(
             "the symbolic size '%s' does not follow from the size of a dimension of an input, so that a "
             "caller could not give it; export the model with it as a dimension",

@@ -120,7 +120,7 @@ private:
     for (const Part &part : parts)
       if (read[part.number])
         variant.weights.push_back(
-            {part.number, store.place({static_cast<const uint8_t *>(part.data), part.bytes}), int64_t(part.bytes)});
+            {part.number, store.add({static_cast<const uint8_t *>(part.data), part.bytes}), int64_t(part.bytes)});
   }
 
   plan::Plan &plan;
@@ -134,16 +134,16 @@ private:
 
 } // namespace
 
-int64_t WeightStore::place(llvm::ArrayRef<uint8_t> bytes) {
+int64_t WeightStore::add(llvm::ArrayRef<uint8_t> bytes) {
   const uint64_t hash = llvm::xxh3_64bits(bytes);
-  auto [first, last] = places.equal_range(hash);
+  auto [first, last] = stored.equal_range(hash);
   for (auto [offset, size] : llvm::make_second_range(llvm::make_range(first, last)))
     if (llvm::ArrayRef(data).slice(offset, size) == bytes)
       return int64_t(offset);
   data.resize(llvm::alignTo(data.size(), 64));
   const size_t offset = data.size();
   data.insert(data.end(), bytes.begin(), bytes.end());
-  places.insert({hash, {offset, bytes.size()}});
+  stored.insert({hash, {offset, bytes.size()}});
   return int64_t(offset);
 }
 

@@ -18,12 +18,12 @@ struct BoundInput {
 class WeightStore {
 public:
   /// Stores `bytes` and returns their offset, a multiple of 64.
-  int64_t place(llvm::ArrayRef<uint8_t> bytes);
+  int64_t add(llvm::ArrayRef<uint8_t> bytes);
   std::vector<uint8_t> take() { return std::move(data); }
 
 private:
   std::vector<uint8_t> data;
-  std::multimap<uint64_t, std::pair<size_t, size_t>> places; ///< hash of the bytes -> offset and size
+  std::multimap<uint64_t, std::pair<size_t, size_t>> stored; ///< hash of the bytes -> offset and size
 };
 
 /// Moves the constants of the verified `plan` and `bound` into `variant` and `store`. They become inputs that the

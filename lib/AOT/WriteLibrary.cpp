@@ -145,7 +145,8 @@ private:
   }
 
   llvm::Error compile(ModuleOp copy, const runtime::MachineDescription &machine) {
-    if (llvm::Error failed = session.lowerTo(copy, "target", options, [&](StringRef stage) { tell(stage, machine); }))
+    if (llvm::Error failed =
+            session.lowerTo(copy, "target", options, [&](StringRef stage) { reportProgress(stage, machine); }))
       return failed;
     std::string problem;
     Target *target = findTarget(options.target, problem); // lowerTo has found it before
@@ -184,10 +185,10 @@ private:
                                      plan.hostFunctions.front().c_str());
     const bool packHere =
         library.packed && machine.runsHere && (!machine.sets.amxTile || runtime::requestAmxPermission());
-    tell("code", machine);
+    reportProgress("code", machine);
     if (llvm::Error failed = takeWeights(plan, bound, parts, packHere, variant, store))
       return failed;
-    tell("weights", machine);
+    reportProgress("weights", machine);
     // The error text of a call ends with the label of its step.
     for (auto [step, line] : llvm::zip(plan.steps, stepLines(copy, /*onlyChecked=*/true)))
       if (!line.empty())
@@ -339,7 +340,7 @@ private:
     return llvm::Error::success();
   }
 
-  void tell(StringRef step, const runtime::MachineDescription &machine) const {
+  void reportProgress(StringRef step, const runtime::MachineDescription &machine) const {
     if (library.progress)
       library.progress((step + " (" + machine.name + ")").str());
   }

@@ -59,17 +59,17 @@ struct Assembler {
 };
 
 /// Returns the path of ptxas in a wheel in the folder where this library's package is installed.
-std::string besideThePackage() {
+std::string inSitePackages() {
   Dl_info info{};
-  if (!dladdr(reinterpret_cast<const void *>(&besideThePackage), &info) || !info.dli_fname)
+  if (!dladdr(reinterpret_cast<const void *>(&inSitePackages), &info) || !info.dli_fname)
     return "";
   llvm::SmallString<256> folder(info.dli_fname);
   while (llvm::sys::path::has_parent_path(folder)) {
     llvm::sys::path::remove_filename(folder);
     if (llvm::StringRef name = llvm::sys::path::filename(folder); name != "site-packages" && name != "dist-packages")
       continue;
-    for (llvm::StringRef place : {"triton/backends/nvidia/bin/ptxas", "nvidia/cuda_nvcc/bin/ptxas"})
-      if (std::string path = (folder + "/" + place).str(); llvm::sys::fs::can_execute(path))
+    for (llvm::StringRef file : {"triton/backends/nvidia/bin/ptxas", "nvidia/cuda_nvcc/bin/ptxas"})
+      if (std::string path = (folder + "/" + file).str(); llvm::sys::fs::can_execute(path))
         return path;
     return "";
   }
@@ -79,17 +79,17 @@ std::string besideThePackage() {
 std::string findAssembler() {
   if (std::optional<std::string> named = llvm::sys::Process::GetEnv("TILEWRIGHT_PTXAS"))
     return *named == "off" || *named == "0" ? "" : *named;
-  std::vector<std::string> places;
+  std::vector<std::string> candidates;
   for (const char *root : {"CUDA_HOME", "CUDA_PATH"})
     if (std::optional<std::string> folder = llvm::sys::Process::GetEnv(root))
-      places.push_back(*folder + "/bin/ptxas");
+      candidates.push_back(*folder + "/bin/ptxas");
   if (llvm::ErrorOr<std::string> found = llvm::sys::findProgramByName("ptxas"))
-    places.push_back(*found);
-  places.push_back("/usr/local/cuda/bin/ptxas");
-  places.push_back(besideThePackage());
-  for (const std::string &place : places)
-    if (!place.empty() && llvm::sys::fs::can_execute(place))
-      return place;
+    candidates.push_back(*found);
+  candidates.push_back("/usr/local/cuda/bin/ptxas");
+  candidates.push_back(inSitePackages());
+  for (const std::string &candidate : candidates)
+    if (!candidate.empty() && llvm::sys::fs::can_execute(candidate))
+      return candidate;
   return "";
 }
 

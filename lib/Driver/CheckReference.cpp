@@ -277,11 +277,11 @@ llvm::Expected<std::shared_ptr<Program>> compileChecked(ModuleOp module, Target 
   std::shared_ptr<Program> *into[] = {&program->watched, &program->exact, &program->plain};
   ModuleOp modules[] = {module, *judge, *plainJudge};
   Target *targets[] = {&target, reference.get(), plain.get()};
-  for (auto [place, part, with] : llvm::zip_equal(into, modules, targets)) {
+  for (auto [destination, part, with] : llvm::zip_equal(into, modules, targets)) {
     llvm::Expected<std::shared_ptr<Program>> made = finishProgram(part, *with, options);
     if (!made)
       return made.takeError();
-    *place = std::move(*made);
+    *destination = std::move(*made);
   }
   return program;
 }

@@ -44,10 +44,10 @@ public:
     return *found;
   }
 
-  void tellWarnings(CompileReport &report) {
-    auto told = pending.lock();
-    llvm::move(*told, std::back_inserter(report.warnings));
-    told->clear();
+  void reportWarnings(CompileReport &report) {
+    auto reported = pending.lock();
+    llvm::move(*reported, std::back_inserter(report.warnings));
+    reported->clear();
   }
 
   std::unique_ptr<ObjectCache> objects;
@@ -240,7 +240,7 @@ llvm::Expected<std::shared_ptr<Program>> CompileCache::load(Target &target, cons
       report.stageMilliseconds.push_back({"load", lap() - inside});
       report.cachedKernels = report.distinctKernels;
       report.cache = "hit: " + std::to_string(entry->getBufferSize()) + " bytes in " + cache->objects->folder();
-      cache->tellWarnings(report);
+      cache->reportWarnings(report);
       (*program)->report = std::move(report);
       return *program;
     }
@@ -261,7 +261,7 @@ void CompileCache::store(CompileReport &report, llvm::StringRef artifact) {
   if (!cache)
     return;
   cache->objects->store(key, encode(report, artifact));
-  cache->tellWarnings(report);
+  cache->reportWarnings(report);
 }
 
 std::string CompileCache::encode(const CompileReport &report, llvm::StringRef artifact) const {

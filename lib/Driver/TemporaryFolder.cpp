@@ -28,7 +28,7 @@ std::string joined(const std::string &folder, const llvm::Twine &name) {
 }
 
 /// Returns true if the folder belongs to this user and no process holds its lock.
-bool isLeftBehind(const std::string &folder) {
+bool isAbandoned(const std::string &folder) {
   struct stat status;
   if (lstat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode) || status.st_uid != geteuid() ||
       time(nullptr) - status.st_mtime < leastAge)
@@ -41,11 +41,11 @@ bool isLeftBehind(const std::string &folder) {
   return free;
 }
 
-void removeLeftBehind(const std::string &parent, const std::string &prefix) {
+void removeAbandoned(const std::string &parent, const std::string &prefix) {
   std::vector<std::string> found;
   std::error_code code;
   for (fs::directory_iterator it(parent, code, /*follow_symlinks=*/false), end; it != end && !code; it.increment(code))
-    if (llvm::sys::path::filename(it->path()).starts_with(prefix + "-") && isLeftBehind(it->path()))
+    if (llvm::sys::path::filename(it->path()).starts_with(prefix + "-") && isAbandoned(it->path()))
       found.push_back(it->path());
   for (const std::string &path : found)
     fs::remove_directories(path);
@@ -60,7 +60,7 @@ llvm::Expected<std::unique_ptr<TemporaryFolder>> TemporaryFolder::make(const std
     llvm::sys::path::system_temp_directory(/*ErasedOnReboot=*/true, in);
   if (std::error_code code = fs::make_absolute(in)) // relative paths would be created in the folder for temporary files
     return llvm::createStringError(code, "cannot find the folder '%s'", in.c_str());
-  removeLeftBehind(in.str().str(), prefix);
+  removeAbandoned(in.str().str(), prefix);
   if (std::error_code code = fs::createUniqueDirectory(llvm::Twine(joined(in.str().str(), prefix)), made))
     return llvm::createStringError(code, "cannot make a folder for temporary files in '%s': %s", in.c_str(),
                                    code.message().c_str());

@@ -125,10 +125,10 @@ private:
     ByteSizes full(before.size() - own.size(), getAffineConstantExpr(1, builder.getContext()));
     llvm::append_range(full, own);
     if (auto permute = dyn_cast<PermuteOp>(op)) {
-      ByteSizes turned;
+      ByteSizes permuted;
       for (int64_t from : permute.getPermutation())
-        turned.push_back(full[from]);
-      return PermuteOp::create(builder, loc, tensorWithSizes(turned, typeIn(value).getElementType()),
+        permuted.push_back(full[from]);
+      return PermuteOp::create(builder, loc, tensorWithSizes(permuted, typeIn(value).getElementType()),
                                reshaped(value, full), permute.getPermutationAttr())
           .getResult();
     }

@@ -138,8 +138,8 @@ private:
   }
 
   /// Returns a transposed value in the user's order, by a permute that consumers may look through.
-  Value seenByUser(Location loc, Value turned, ArrayRef<int64_t> order) {
-    Value value = permuted(loc, turned, order);
+  Value seenByUser(Location loc, Value permutedValue, ArrayRef<int64_t> order) {
+    Value value = permuted(loc, permutedValue, order);
     if (auto permute = value.getDefiningOp<PermuteOp>())
       ours.insert(permute);
     return value;
@@ -302,7 +302,7 @@ private:
 
   void sinkOther(Operation *op, PermuteOp permute, ArrayRef<int64_t> order) {
     Order inverse = inverseOf(order);
-    auto turned = [&](ArrayRef<int64_t> values) { // one value per dimension
+    auto inInputOrder = [&](ArrayRef<int64_t> values) { // one value per dimension
       return llvm::map_to_vector(inverse, [&](int64_t from) { return values[from]; });
     };
     auto simply = [&](auto change) {
@@ -316,8 +316,8 @@ private:
         })
         .Case<PadOp>([&](PadOp pad) {
           simply([&](Operation *copy) {
-            cast<PadOp>(copy).setLow(turned(pad.getLow()));
-            cast<PadOp>(copy).setHigh(turned(pad.getHigh()));
+            cast<PadOp>(copy).setLow(inInputOrder(pad.getLow()));
+            cast<PadOp>(copy).setHigh(inInputOrder(pad.getHigh()));
           });
         })
         .Case<SliceOp>([&](SliceOp slice) {
@@ -325,7 +325,7 @@ private:
             AffineMap offsets = slice.getOffsets();
             cast<SliceOp>(copy).setOffsets(
                 AffineMap::get(0, offsets.getNumSymbols(), reordered(offsets.getResults(), inverse), op->getContext()));
-            cast<SliceOp>(copy).setStrides(turned(slice.getStrides()));
+            cast<SliceOp>(copy).setStrides(inInputOrder(slice.getStrides()));
           });
         })
         .Case<FlipOp>([&](FlipOp flip) {
@@ -388,7 +388,7 @@ private:
     SmallVector<ReshapeGroup> groups = reshapeGroups(from, to);
     if (groups.empty() || to.empty())
       return;
-    SmallVector<std::pair<int64_t, int64_t>> places; // first dimension of the input, group
+    SmallVector<std::pair<int64_t, int64_t>> firsts; // first dimension of the input, group
     for (auto [g, group] : llvm::enumerate(groups)) {
       SmallVector<int64_t> dims; // of the input; the positions of unit dimensions do not matter
       for (int64_t d : group.from)
@@ -401,12 +401,12 @@ private:
           if (!isUnit(laidOutSizes(input)[between]))
             return;
       }
-      places.push_back({dims.empty() ? order[group.from.front()] : dims.front(), g});
+      firsts.push_back({dims.empty() ? order[group.from.front()] : dims.front(), g});
     }
-    llvm::sort(places);
+    llvm::sort(firsts);
     LayoutSizes regrouped;
     Order back(to.size());
-    for (auto [place, group] : places)
+    for (auto [first, group] : firsts)
       for (int64_t dim : groups[group].to) {
         back[dim] = regrouped.size();
         regrouped.push_back(to[dim]);
@@ -417,23 +417,23 @@ private:
   /// Indexed dimensions that are adjacent in the user's order must be adjacent, in the same sequence, in the
   /// other order too.
   void sinkTake(TakeOp op, Value input, ArrayRef<int64_t> order) {
-    const int64_t first = op.getDim(), count = op.getIndices().size(), place = order[first];
+    const int64_t first = op.getDim(), count = op.getIndices().size(), firstInput = order[first];
     const int64_t chosen = laidOutType(op.getResult()).getRank() - (int64_t(order.size()) - count);
     for (int64_t i = 1; i < count; ++i)
-      if (order[first + i] != place + i)
+      if (order[first + i] != firstInput + i)
         return;
     Order back; // of the user's dimensions: the indexed ones become `chosen` ones
     for (int64_t dim = 0; dim < int64_t(order.size()); ++dim) {
       if (dim == first)
         for (int64_t i = 0; i < chosen; ++i)
-          back.push_back(place + i);
+          back.push_back(firstInput + i);
       if (dim < first || dim >= first + count)
-        back.push_back(order[dim] < place ? order[dim] : order[dim] - count + chosen);
+        back.push_back(order[dim] < firstInput ? order[dim] : order[dim] - count + chosen);
     }
     SmallVector<Value> operands(op->getOperands());
     operands[0] = input;
     Operation *copy = rebuilt(op, operands, back);
-    cast<TakeOp>(copy).setDim(place);
+    cast<TakeOp>(copy).setDim(firstInput);
     replace(op, copy, back);
   }
 

@@ -122,11 +122,11 @@ private:
     if (int64_t(order.size()) == int64_t(result.size())) // directly in the user's order
       for (Operation *user : llvm::make_early_inc_range(op->getUsers()))
         if (auto permute = dyn_cast<PermuteOp>(user)) {
-          permute.getResult().replaceAllUsesWith(
-              turned(gradient, llvm::map_to_vector(permute.getPermutation(), [&](int64_t dim) { return order[dim]; })));
+          permute.getResult().replaceAllUsesWith(permuted(
+              gradient, llvm::map_to_vector(permute.getPermutation(), [&](int64_t dim) { return order[dim]; })));
           permute.erase();
         }
-    return reshaped(turned(gradient, order), result);
+    return reshaped(permuted(gradient, order), result);
   }
 
   /// Returns an attribute's entries for the height and the width.
@@ -183,7 +183,7 @@ private:
 
   /// Permutes a value: dimension i of the result is dimension order[i] of the value. Dimensions that stay adjacent
   /// are moved as one.
-  Value turned(Value value, ArrayRef<int64_t> wanted) {
+  Value permuted(Value value, ArrayRef<int64_t> wanted) {
     SmallVector<int64_t> order(wanted);
     if (auto inner = value.getDefiningOp<PermuteOp>()) {
       for (int64_t &dim : order)
@@ -197,19 +197,19 @@ private:
         runs.back().push_back(dim);
       else
         runs.push_back({dim});
-    SmallVector<int64_t> places = llvm::to_vector(llvm::seq<int64_t>(runs.size())), merged(runs.size());
-    llvm::sort(places, [&](int64_t x, int64_t y) { return runs[x].front() < runs[y].front(); });
-    Sizes flat(runs.size()), flatTurned(runs.size()), to;
-    for (auto [at, run] : llvm::enumerate(places)) {
+    SmallVector<int64_t> sorted = llvm::to_vector(llvm::seq<int64_t>(runs.size())), merged(runs.size());
+    llvm::sort(sorted, [&](int64_t x, int64_t y) { return runs[x].front() < runs[y].front(); });
+    Sizes flat(runs.size()), flatPermuted(runs.size()), to;
+    for (auto [at, run] : llvm::enumerate(sorted)) {
       merged[run] = at;
       flat[at] = constant(1);
       for (int64_t dim : runs[run])
         flat[at] = flat[at] * from[dim];
-      flatTurned[run] = flat[at];
+      flatPermuted[run] = flat[at];
     }
     for (int64_t dim : order)
       to.push_back(from[dim]);
-    return reshaped(PermuteOp::create(builder, loc, typeOf(flatTurned, value), reshaped(value, flat),
+    return reshaped(PermuteOp::create(builder, loc, typeOf(flatPermuted, value), reshaped(value, flat),
                                       builder.getDenseI64ArrayAttr(merged)),
                     to);
   }
@@ -227,13 +227,13 @@ private:
   Value surrounded(Value value, const Planes &planes, int64_t &before) {
     Sizes sizes = sizesOfValue(value);
     const int64_t least = *llvm::min_element(planes.firsts), most = *llvm::max_element(planes.firsts);
-    auto behind =
+    auto after =
         dyn_cast<AffineConstantExpr>(canonicalSize((planes.count - 1) * planes.step + constant(most) + 1 - sizes[1]));
-    if (!behind)
+    if (!after)
       return {};
     SmallVector<int64_t> low(sizes.size(), 0), high(low);
     before = low[1] = std::max<int64_t>(0, -least);
-    high[1] = std::max<int64_t>(0, behind.getValue());
+    high[1] = std::max<int64_t>(0, after.getValue());
     if (low[1] == 0 && high[1] == 0)
       return value;
     sizes[1] = sizes[1] + (low[1] + high[1]);
@@ -270,9 +270,9 @@ private:
     if (sizes[0] == constant(1))
       return reshaped(taps, flat);
     if (!op.getTransposed() || groups == 1)
-      return reshaped(turned(taps, {1, 2, 0, 3, 4}), flat);
+      return reshaped(permuted(taps, {1, 2, 0, 3, 4}), flat);
     Sizes split{sizes[0], sizes[1], sizes[2], constant(groups), sizes[3].floorDiv(groups), sizes[4]};
-    return reshaped(turned(reshaped(taps, split), {1, 2, 3, 0, 4, 5}), flat);
+    return reshaped(permuted(reshaped(taps, split), {1, 2, 3, 0, 4, 5}), flat);
   }
 
   /// Returns the 2-D convolution of the planes with the taps of `weight`, as batch x count x height x width x filters;

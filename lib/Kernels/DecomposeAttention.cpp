@@ -42,7 +42,7 @@ struct AttentionParts {
     return AffineMap::get(dims, 0, results, b.getContext());
   }
   /// Returns the map of an operand that is accessed at these expressions of its canonical dimensions.
-  AffineMap placed(unsigned operand, unsigned dims, ArrayRef<AffineExpr> canonical) {
+  AffineMap permutedMap(unsigned operand, unsigned dims, ArrayRef<AffineExpr> canonical) {
     SmallVector<AffineExpr> results(4);
     for (unsigned d = 0; d < 4; ++d)
       results[position(operand, d)] = canonical[d];
@@ -93,8 +93,8 @@ struct AttentionParts {
     AffineExpr d0, d1, d2, d3, d4;
     bindDims(b.getContext(), d0, d1, d2, d3, d4);
     // Loops: b, h, l, s, and d as reduction.
-    Value scores = products(query, placed(0, 5, {d0, d1, d2, d4}), key, placed(1, 5, {d0, keyHead, d3, d4}), sizes,
-                            map(5, {d0, d1, d2, d3}));
+    Value scores = products(query, permutedMap(0, 5, {d0, d1, d2, d4}), key, permutedMap(1, 5, {d0, keyHead, d3, d4}),
+                            sizes, map(5, {d0, d1, d2, d3}));
     AffineMap scoreMap = map(4, {d0, d1, d2, d3});
     SmallVector<Value> inputs{scores};
     SmallVector<AffineMap> maps{scoreMap};
@@ -169,11 +169,12 @@ SmallVector<Value> decomposeAttention(OpBuilder &b, tile::AttentionOp op) {
     return arith::AddFOp::create(in, loc, a[1], a[0]).getResult();
   });
   // Loops: b, h, l, dv, and s as reduction.
-  Value weighted = parts.products(exp, parts.map(5, {d0, d1, d2, d4}), value, parts.placed(2, 5, {d0, keyHead, d4, d3}),
-                                  resultSizes, parts.map(5, {d0, d1, d2, d3}));
+  Value weighted =
+      parts.products(exp, parts.map(5, {d0, d1, d2, d4}), value, parts.permutedMap(2, 5, {d0, keyHead, d4, d3}),
+                     resultSizes, parts.map(5, {d0, d1, d2, d3}));
   Value result =
-      parts.generic({weighted, sum}, {scoreMap, rowMap, parts.placed(3, 4, {d0, d1, d2, d3})}, op.getOutputs()[0], 0,
-                    [&](OpBuilder &in, ValueRange a) {
+      parts.generic({weighted, sum}, {scoreMap, rowMap, parts.permutedMap(3, 4, {d0, d1, d2, d3})}, op.getOutputs()[0],
+                    0, [&](OpBuilder &in, ValueRange a) {
                       Value zero = parts.number(in, 0);
                       Value x = arith::DivFOp::create(in, loc, a[0], a[1]);
                       x = arith::SelectOp::create(
@@ -214,10 +215,10 @@ SmallVector<Value> decomposeAttentionGradient(OpBuilder &b, tile::AttentionGradi
                             return arith::SelectOp::create(in, loc, none, parts.number(in, 0), weight).getResult();
                           });
   // Loops of delta: b, h, l, and dv as reduction; of dp: b, h, l, s, and dv as reduction.
-  Value delta = parts.products(result, parts.placed(3, 4, {d0, d1, d2, d3}), grad, parts.placed(4, 4, {d0, d1, d2, d3}),
-                               rowSizes, parts.map(4, {d0, d1, d2}));
-  Value dp = parts.products(grad, parts.placed(4, 5, {d0, d1, d2, d4}), value, parts.placed(2, 5, {d0, d1, d3, d4}),
-                            scoreSizes, sumMap);
+  Value delta = parts.products(result, parts.permutedMap(3, 4, {d0, d1, d2, d3}), grad,
+                               parts.permutedMap(4, 4, {d0, d1, d2, d3}), rowSizes, parts.map(4, {d0, d1, d2}));
+  Value dp = parts.products(grad, parts.permutedMap(4, 5, {d0, d1, d2, d4}), value,
+                            parts.permutedMap(2, 5, {d0, d1, d3, d4}), scoreSizes, sumMap);
   Value ds = parts.generic({p, dp, delta}, {scoreMap, scoreMap, rowMap, scoreMap},
                            tensor::EmptyOp::create(b, loc, scoreSizes, parts.f), 0, [&](OpBuilder &in, ValueRange a) {
                              Value slope = arith::SubFOp::create(in, loc, a[1], a[2]);
@@ -228,12 +229,12 @@ SmallVector<Value> decomposeAttentionGradient(OpBuilder &b, tile::AttentionGradi
   AffineMap across = parts.map(5, {d0, d1, d4, d2}), along = parts.map(5, {d0, d1, d2, d4});
   auto gradient = [&](unsigned number, Value factor, AffineMap factorMap, Value with, unsigned operand) {
     Value to = op.getOutputs()[number];
-    unsigned place = 5 + number;
+    unsigned resultOperand = 5 + number;
     SmallVector<OpFoldResult> sizes;
     for (unsigned d = 0; d < 4; ++d)
-      sizes.push_back(parts.size(to, place, d));
-    Value sum = parts.products(factor, factorMap, with, parts.placed(operand, 5, {d0, d1, d4, d3}), sizes, sumMap);
-    return parts.generic({sum}, {scoreMap, parts.placed(place, 4, {d0, d1, d2, d3})}, to, 0,
+      sizes.push_back(parts.size(to, resultOperand, d));
+    Value sum = parts.products(factor, factorMap, with, parts.permutedMap(operand, 5, {d0, d1, d4, d3}), sizes, sumMap);
+    return parts.generic({sum}, {scoreMap, parts.permutedMap(resultOperand, 4, {d0, d1, d2, d3})}, to, 0,
                          [&](OpBuilder &in, ValueRange a) { return parts.rounded(in, a[0], a[1].getType()); });
   };
   return {gradient(0, ds, along, key, 1), gradient(1, ds, across, query, 0), gradient(2, p, across, grad, 4)};

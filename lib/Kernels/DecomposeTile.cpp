@@ -135,10 +135,10 @@ SmallVector<Value> decomposeSort(Emitter e, tile::SortOp op) {
                                       Value more = in.add(sum[0], in.index(1));
                                       scf::YieldOp::create(b, loc, in.select(before, more, sum[0]));
                                     });
-    Value place = count.getResult(0), kept = e.size(carried[0], dim);
-    Value fits = e.cmp(IntPredicate::slt, place, kept);
+    Value slot = count.getResult(0), kept = e.size(carried[0], dim);
+    Value fits = e.cmp(IntPredicate::slt, slot, kept);
     SmallVector<Value> to(at);
-    to[dim] = e.smaller(place, arith::SubIOp::create(e.b, e.loc, kept, e.index(1)));
+    to[dim] = e.smaller(slot, arith::SubIOp::create(e.b, e.loc, kept, e.index(1)));
     Value position = arith::IndexCastOp::create(e.b, e.loc, e.b.getI64Type(), here);
     Value value = e.select(fits, x, e.extract(carried[0], to));
     position = e.select(fits, position, e.extract(carried[1], to));
@@ -177,15 +177,16 @@ SmallVector<Value> decomposeScatter(Emitter e, tile::ScatterOp op) {
   });
 }
 
-/// Writes to `place` the line and pixel of the input under a tap of a result's window; returns true if they are inside.
+/// Writes to `indices` the line and pixel of the input under a tap of a result's window; returns true if they are
+/// inside.
 template <typename Op>
-Value windowPlace(Emitter e, Op op, ValueRange window, ValueRange tap, Value input, SmallVectorImpl<Value> &place) {
+Value windowIndices(Emitter e, Op op, ValueRange window, ValueRange tap, Value input, SmallVectorImpl<Value> &indices) {
   Value inside;
   for (int64_t i = 0; i < 2; ++i) {
     Value start = e.mul(window[i], e.index(op.getStrides()[i]));
     Value reach = e.add(start, e.mul(tap[i], e.index(op.getDilations()[i])));
-    place[1 + i] = arith::SubIOp::create(e.b, e.loc, reach, e.index(op.getPadding()[i]));
-    Value fits = e.cmp(IntPredicate::ult, place[1 + i], e.size(input, 1 + i));
+    indices[1 + i] = arith::SubIOp::create(e.b, e.loc, reach, e.index(op.getPadding()[i]));
+    Value fits = e.cmp(IntPredicate::ult, indices[1 + i], e.size(input, 1 + i));
     inside = inside ? arith::AndIOp::create(e.b, e.loc, inside, fits).getResult() : fits;
   }
   return inside;
@@ -207,11 +208,11 @@ SmallVector<Value> decomposeGroupedConvolution(Emitter e, tile::GroupedConvoluti
     scf::LoopNest nest = scf::buildLoopNest(
         e.b, e.loc, low, high, step, zero, [&](OpBuilder &b, Location loc, ValueRange tap, ValueRange sum) {
           Emitter in{b, loc};
-          SmallVector<Value> place{at[0], Value(), Value(), in.add(channel, tap[2])};
-          Value inside = windowPlace(in, op, at.slice(1, 2), tap, input, place);
+          SmallVector<Value> indices{at[0], Value(), Value(), in.add(channel, tap[2])};
+          Value inside = windowIndices(in, op, at.slice(1, 2), tap, input, indices);
           return scf::ValueVector{in.addInside(inside, sum[0], [&](Emitter then) {
             Value w = then.extract(weight, {tap[0], tap[1], tap[2], at[3]});
-            return then.mul(then.extended(then.extract(input, place), element), w);
+            return then.mul(then.extended(then.extract(input, indices), element), w);
           })};
         });
     return SmallVector<Value>{e.insert(nest.results[0], carried[0], at)};
@@ -230,11 +231,11 @@ SmallVector<Value> decomposeDepthwiseGradient(Emitter e, tile::DepthwiseGradient
         scf::buildLoopNest(e.b, e.loc, {first, e.index(0)}, {end, e.size(grad, 2)}, {e.index(1), e.index(1)}, zero,
                            [&](OpBuilder &b, Location loc, ValueRange pixel, ValueRange sum) {
                              Emitter in{b, loc};
-                             SmallVector<Value> place{at[0], Value(), Value(), at[4]};
-                             Value inside = windowPlace(in, op, pixel, at.slice(2, 2), input, place);
+                             SmallVector<Value> indices{at[0], Value(), Value(), at[4]};
+                             Value inside = windowIndices(in, op, pixel, at.slice(2, 2), input, indices);
                              return scf::ValueVector{in.addInside(inside, sum[0], [&](Emitter then) {
                                Value g = then.extended(then.extract(grad, {at[0], pixel[0], pixel[1], at[4]}), element);
-                               return then.mul(then.extended(then.extract(input, place), element), g);
+                               return then.mul(then.extended(then.extract(input, indices), element), g);
                              })};
                            });
     return SmallVector<Value>{e.insert(nest.results[0], carried[0], at)};

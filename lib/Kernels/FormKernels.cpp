@@ -95,7 +95,7 @@ public:
         clusterOf[&op] = clusters.size();
         clusters.emplace_back();
         clusters.back().push_back(&op);
-        levelOf.push_back(levelBehind(&op, /*except=*/-1) + 1);
+        levelOf.push_back(highestReaderLevel(&op, /*except=*/-1) + 1);
       }
     }
   }
@@ -119,7 +119,7 @@ private:
         tell(true, op, clusters[candidate].front(), "");
         clusterOf[op] = candidate;
         clusters[candidate].push_back(op);
-        raiseLevel(candidate, levelBehind(op, candidate) + 1);
+        raiseLevel(candidate, highestReaderLevel(op, candidate) + 1);
         return true;
       }
       tell(false, op, clusters[candidate].front(), reason);
@@ -155,7 +155,7 @@ private:
         return false;
       }
     bool rooted = llvm::any_of(members, isContractionRoot);
-    if (isContractionRoot(op) && rooted && !multipliesBeside(op, members)) {
+    if (isContractionRoot(op) && rooted && !multipliesInParallel(op, members)) {
       reason = mostProducts > 1
                    ? "a kernel has one contraction, or products of equal sizes with tiles enough for many threads"
                    : "a kernel has one contraction";
@@ -195,12 +195,12 @@ private:
       reason = "a kernel of both would have columns for rows, and read a few elements of each line";
       return false;
     }
-    Operation *contraction = isContractionRoot(op) ? op : (generic ? contractionBehind(generic) : nullptr);
+    Operation *contraction = isContractionRoot(op) ? op : (generic ? producingContraction(generic) : nullptr);
     for (Operation *member : members) {
       if (isContractionRoot(member))
         contraction = member;
       else if (auto finish = dyn_cast<linalg::GenericOp>(member); finish && !contraction)
-        contraction = contractionBehind(finish);
+        contraction = producingContraction(finish);
     }
     if (isContractionRoot(op) && rooted && rows->numRows < cast<ShapedType>(op->getResult(0).getType()).getRank()) {
       reason = "a kernel of several products needs each result tile by tile, and a reduction behind them whole rows";
@@ -275,7 +275,7 @@ private:
   /// Returns true if the products of the kernel and `op` have results of one type, are not too many, and have enough
   /// tiles for many threads. The op that combines the results then finds their tiles in the cache, and none is
   /// written to memory.
-  bool multipliesBeside(Operation *op, ArrayRef<Operation *> members) const {
+  bool multipliesInParallel(Operation *op, ArrayRef<Operation *> members) const {
     constexpr int64_t tileRows = 128, tileColumns = 64, enough = 16;
     auto type = cast<ShapedType>(op->getResult(0).getType());
     int64_t products = 1, rank = type.getRank();
@@ -344,7 +344,7 @@ private:
   }
 
   /// Returns the contraction whose result `op` reads element by element; null if there is none.
-  Operation *contractionBehind(linalg::GenericOp op) {
+  Operation *producingContraction(linalg::GenericOp op) {
     for (OpOperand *input : op.getDpsInputOperands())
       if (Operation *producer = input->get().getDefiningOp())
         if (isContractionRoot(producer) && op.getMatchingIndexingMap(input).isPermutation())
@@ -358,7 +358,7 @@ private:
   }
 
   /// Returns the highest level of the kernels, except `except`, that read a result of `op`; -1 if none does.
-  int64_t levelBehind(Operation *op, int64_t except) {
+  int64_t highestReaderLevel(Operation *op, int64_t except) {
     int64_t level = -1;
     SmallVector<Operation *> stack{op};
     llvm::SmallPtrSet<Operation *, 8> seen;
@@ -389,12 +389,12 @@ private:
       while (!readers.empty())
         readers.pop_back_val()->walk([&](Operation *inner) {
           for (Value operand : inner->getOperands()) {
-            Operation *maker = operand.getDefiningOp() ? inMain(operand.getDefiningOp(), main) : nullptr;
-            if (!maker)
+            Operation *producer = operand.getDefiningOp() ? inMain(operand.getDefiningOp(), main) : nullptr;
+            if (!producer)
               continue;
-            if (auto found = clusterOf.find(maker); found == clusterOf.end()) {
-              if (!isComputation(maker) && seen.insert(maker).second)
-                readers.push_back(maker); // a view
+            if (auto found = clusterOf.find(producer); found == clusterOf.end()) {
+              if (!isComputation(producer) && seen.insert(producer).second)
+                readers.push_back(producer); // a view
             } else if (found->second != raised) {
               work.push_back({found->second, to + 1});
             }

@@ -76,17 +76,17 @@ static SmallVector<int64_t> resultPermutation(Value result) {
 
 namespace {
 /// A result of rank 4 in the layout that its reader needs.
-struct PlacedResult {
-  PlacedResult(Lowering &l, Value graphValue, SmallVector<int64_t> &permutations) : graphValue(graphValue), reads(4) {
+struct PermutedResult {
+  PermutedResult(Lowering &l, Value graphValue, SmallVector<int64_t> &permutations) : graphValue(graphValue), reads(4) {
     auto type = cast<RankedTensorType>(graphValue.getType());
-    SmallVector<AffineExpr> sizes = graph::sizesOf(type), placed(sizes);
+    SmallVector<AffineExpr> sizes = graph::sizesOf(type), permuted(sizes);
     SmallVector<int64_t> positions = resultPermutation(graphValue);
     for (unsigned d = 0; d < 4; ++d) {
-      placed[positions[d]] = sizes[d];
+      permuted[positions[d]] = sizes[d];
       reads[positions[d]] = l.dim(d);
     }
     llvm::append_range(permutations, positions);
-    empty = l.empty(placed, storageType(type.getElementType()));
+    empty = l.empty(permuted, storageType(type.getElementType()));
   }
   void set(Lowering &l, Value made) {
     l.setRead(graphValue,
@@ -118,7 +118,7 @@ LogicalResult lowerAttention(Lowering &l, graph::AttentionOp op) {
   }
   auto sumType = cast<RankedTensorType>(op.getLogsumexp().getType());
   SmallVector<AffineExpr> sumSizes = graph::sizesOf(sumType);
-  PlacedResult result(l, op.getResult(), permutations);
+  PermutedResult result(l, op.getResult(), permutations);
   Value sum = l.empty(sumSizes, accumulatorType(sumType.getElementType()));
   auto attention = tile::AttentionOp::create(l.builder, l.loc, TypeRange{result.empty.getType(), sum.getType()}, inputs,
                                              /*first_row=*/Value(), ValueRange{result.empty, sum}, op.getScaleAttr(),
@@ -137,7 +137,7 @@ LogicalResult lowerAttentionGradient(Lowering &l, graph::AttentionGradientOp op)
   if (op.getMask())
     inputs.push_back(attentionMask(l, op.getMask(),
                                    accumulatorType(cast<RankedTensorType>(op.getQuery().getType()).getElementType())));
-  SmallVector<PlacedResult> results;
+  SmallVector<PermutedResult> results;
   SmallVector<Type> types;
   for (Value result : op.getResults()) {
     results.emplace_back(l, result, permutations);

@@ -44,7 +44,7 @@ struct Convolution {
   /// Returns true for 2-D channels-last convolutions with several groups and the known sizes that
   /// tw_tile.grouped_convolution needs.
   bool inGroups(graph::ConvolutionOp op);
-  /// Emits that op on an input without padding. The weight is the result of groupedWeight() or turnedGroups().
+  /// Emits that op on an input without padding. The weight is the result of groupedWeight() or transposedGroups().
   mlir::Value groupedConvolution(mlir::Value input, mlir::Value weight, llvm::ArrayRef<mlir::AffineExpr> sizes,
                                  llvm::ArrayRef<int64_t> steps, llvm::ArrayRef<int64_t> gaps,
                                  llvm::ArrayRef<int64_t> before, mlir::Type accumulator);
@@ -69,11 +69,11 @@ mlir::Value transposedInPhases(Convolution &conv, graph::ConvolutionOp op);
 /// Returns the weight of a grouped convolution in the accumulator's type.
 mlir::Value groupedWeight(Convolution &conv, mlir::Value graphValue, mlir::Type accumulator);
 /// Returns the index of tap `tap` along dimension `dim` in the original weight.
-using TapPlace = llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Location, unsigned dim, mlir::Value tap)>;
+using TapIndex = llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Location, unsigned dim, mlir::Value tap)>;
 /// Returns the weight of a grouped transposed convolution, with the channels and filters of each group transposed, as a
-/// plain convolution reads it: `kernel` taps, each from the index that `placeOf` returns.
-mlir::Value turnedGroups(Convolution &conv, mlir::Value graphValue, llvm::ArrayRef<mlir::AffineExpr> kernel,
-                         mlir::Type accumulator, TapPlace placeOf);
+/// plain convolution reads it: `kernel` taps, each from the index that `indexOf` returns.
+mlir::Value transposedGroups(Convolution &conv, mlir::Value graphValue, llvm::ArrayRef<mlir::AffineExpr> kernel,
+                             mlir::Type accumulator, TapIndex indexOf);
 /// Lowers a grouped transposed convolution to a plain one, in `accumulator`.
 mlir::Value inGroupsTransposed(Convolution &conv, graph::ConvolutionOp op, mlir::Type accumulator);
 

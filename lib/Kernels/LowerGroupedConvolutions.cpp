@@ -48,8 +48,8 @@ Value groupedWeight(Convolution &conv, Value graphValue, Type accumulator) {
   return l.copied(sizes, accumulator, l.read(graphValue, l.identity(sizes.size())));
 }
 
-Value turnedGroups(Convolution &conv, Value graphValue, ArrayRef<AffineExpr> kernel, Type accumulator,
-                   TapPlace placeOf) {
+Value transposedGroups(Convolution &conv, Value graphValue, ArrayRef<AffineExpr> kernel, Type accumulator,
+                       TapIndex indexOf) {
   Lowering &l = conv.l;
   // The weight is kernel x (groups * channels) x filters, with the channels and filters of the transposed convolution.
   SmallVector<AffineExpr> from = graph::sizesOf(convolvedType(graphValue));
@@ -60,14 +60,14 @@ Value turnedGroups(Convolution &conv, Value graphValue, ArrayRef<AffineExpr> ker
   return l.elementwise(sizes, accumulator, {}, [&](OpBuilder &b, Location at, ValueRange, ValueRange) {
     auto index = [&](unsigned dim) { return linalg::IndexOp::create(b, at, dim).getResult(); };
     auto number = [&](int64_t value) { return arith::ConstantIndexOp::create(b, at, value).getResult(); };
-    SmallVector<Value> place;
+    SmallVector<Value> indices;
     for (unsigned i = 0; i < 2; ++i)
-      place.push_back(placeOf(b, at, i, index(i)));
+      indices.push_back(indexOf(b, at, i, index(i)));
     Value group = arith::DivUIOp::create(b, at, index(3), number(filters));
     Value first = arith::MulIOp::create(b, at, group, number(channels));
-    place.push_back(arith::AddIOp::create(b, at, first, index(2)));
-    place.push_back(arith::RemUIOp::create(b, at, index(3), number(filters)));
-    Value element = tensor::ExtractOp::create(b, at, weight, place);
+    indices.push_back(arith::AddIOp::create(b, at, first, index(2)));
+    indices.push_back(arith::RemUIOp::create(b, at, index(3), number(filters)));
+    Value element = tensor::ExtractOp::create(b, at, weight, indices);
     if (element.getType() != accumulator)
       element = arith::ExtFOp::create(b, at, accumulator, element, contractFlag(b));
     return SmallVector<Value>{element};
@@ -80,11 +80,11 @@ Value inGroupsTransposed(Convolution &conv, graph::ConvolutionOp op, Type accumu
                           sizes = graph::sizesOf(convolvedType(op.getResult())),
                           inputSizes = graph::sizesOf(convolvedType(op.getInput()));
   SmallVector<AffineExpr> kernel(weight.begin(), weight.begin() + 2);
-  Value turned = turnedGroups(conv, op.getWeight(), kernel, accumulator,
-                              [&](OpBuilder &b, Location at, unsigned dim, Value tap) -> Value {
-                                int64_t last = cast<AffineConstantExpr>(kernel[dim]).getValue() - 1;
-                                return arith::SubIOp::create(b, at, arith::ConstantIndexOp::create(b, at, last), tap);
-                              });
+  Value transposed = transposedGroups(
+      conv, op.getWeight(), kernel, accumulator, [&](OpBuilder &b, Location at, unsigned dim, Value tap) -> Value {
+        int64_t last = cast<AffineConstantExpr>(kernel[dim]).getValue() - 1;
+        return arith::SubIOp::create(b, at, arith::ConstantIndexOp::create(b, at, last), tap);
+      });
   SmallVector<int64_t> ones{1, 1}, before{0, 0};
   Value input;
   if (llvm::all_of(conv.stride, [](int64_t step) { return step == 1; })) {
@@ -94,7 +94,7 @@ Value inGroupsTransposed(Convolution &conv, graph::ConvolutionOp op, Type accumu
   } else {
     input = spreadInput(conv, op, inputSizes, weight);
   }
-  return conv.groupedConvolution(input, turned, sizes, ones, conv.dilation, before, accumulator);
+  return conv.groupedConvolution(input, transposed, sizes, ones, conv.dilation, before, accumulator);
 }
 
 } // namespace tilewright::structured

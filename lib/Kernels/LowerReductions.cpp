@@ -295,7 +295,7 @@ static LogicalResult lowerArgReduce(Lowering &l, graph::ArgReduceOp op) {
     };
     return l.generic(inputs, {values, indices}, {of.rowMap, of.rowMap}, of.iterators, body);
   };
-  auto place = [&](OpBuilder &b, Location at, int64_t loop) {
+  auto loopIndex = [&](OpBuilder &b, Location at, int64_t loop) {
     return arith::IndexCastOp::create(b, at, i64, linalg::IndexOp::create(b, at, loop)).getResult();
   };
   Read input = rows.full(op.getInput());
@@ -314,15 +314,15 @@ static LogicalResult lowerArgReduce(Lowering &l, graph::ArgReduceOp op) {
       auto scaled = [&](Value value, int64_t by) {
         return arith::MulIOp::create(b, at, value, intConstant(b, at, i64, by)).getResult();
       };
-      Value line = arith::AddIOp::create(b, at, scaled(place(b, at, dim), cut->lines), place(b, at, dim + 1));
-      return arith::AddIOp::create(b, at, scaled(line, cut->lanes), place(b, at, dim + 2)).getResult();
+      Value line = arith::AddIOp::create(b, at, scaled(loopIndex(b, at, dim), cut->lines), loopIndex(b, at, dim + 1));
+      return arith::AddIOp::create(b, at, scaled(line, cut->lanes), loopIndex(b, at, dim + 2)).getResult();
     });
     shape.erase(shape.begin() + dim + 1);
     Rows last(l, RankedTensorType::get(shape, compute), {dim, dim + 1});
     generic = extremes(last, {last.whole(found.getResult(0)), last.whole(found.getResult(1))},
                        [](OpBuilder &, Location, ValueRange in) { return in[1]; });
   } else {
-    generic = extremes(rows, {input}, [&](OpBuilder &b, Location at, ValueRange) { return place(b, at, dim); });
+    generic = extremes(rows, {input}, [&](OpBuilder &b, Location at, ValueRange) { return loopIndex(b, at, dim); });
   }
   rows.setResult(op.getResult(), generic.getResult(1));
   return success();

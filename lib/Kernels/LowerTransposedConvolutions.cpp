@@ -33,7 +33,7 @@ Value spreadInput(Convolution &conv, graph::ConvolutionOp op, SmallVector<Affine
   Lowering &l = conv.l;
   Value input = l.tensor(op.getInput());
   SmallVector<AffineExpr> spread(sizes), cut(sizes);
-  SmallVector<OpFoldResult> offsets(sizes.size(), l.builder.getIndexAttr(0)), cutOffsets(offsets), behind(offsets);
+  SmallVector<OpFoldResult> offsets(sizes.size(), l.builder.getIndexAttr(0)), cutOffsets(offsets), highPadding(offsets);
   SmallVector<OpFoldResult> strides(sizes.size(), l.builder.getIndexAttr(1)), ones(strides);
   bool cuts = false, moves = false;
   for (unsigned i = 0; i < conv.spatial; ++i) {
@@ -44,7 +44,7 @@ Value spreadInput(Convolution &conv, graph::ConvolutionOp op, SmallVector<Affine
     spread[at] = (sizes[at] - 1) * conv.stride[i] + 1 + std::max<int64_t>(low, 0) + std::max<int64_t>(high, 0);
     cut[at] = spread[at] + std::min<int64_t>(low, 0) + std::min<int64_t>(high, 0);
     offsets[at] = l.builder.getIndexAttr(std::max<int64_t>(low, 0));
-    behind[at] = l.builder.getIndexAttr(std::max<int64_t>(high, 0));
+    highPadding[at] = l.builder.getIndexAttr(std::max<int64_t>(high, 0));
     cutOffsets[at] = l.builder.getIndexAttr(std::max<int64_t>(-low, 0));
     strides[at] = l.builder.getIndexAttr(conv.stride[i]);
     cuts |= low < 0 || high < 0;
@@ -52,7 +52,7 @@ Value spreadInput(Convolution &conv, graph::ConvolutionOp op, SmallVector<Affine
   }
   bool unspread = llvm::all_of(conv.stride, [](int64_t step) { return step == 1; });
   if (moves && unspread && !cuts) {
-    input = padded(l, input, sizes, offsets, behind, spread, conv.zero(convolvedType(input).getElementType()),
+    input = padded(l, input, sizes, offsets, highPadding, spread, conv.zero(convolvedType(input).getElementType()),
                    /*byRows=*/conv.channelsLast);
   } else if (moves) {
     Value zeros = l.filled(spread, conv.zero(convolvedType(input).getElementType()));
@@ -149,19 +149,19 @@ private:
     Value nothing = arith::ConstantOp::create(l.builder, l.loc, conv.zero(element));
     Value extents[] = {l.size(inputSizes[1]), l.size(inputSizes[2])};
     return l.elementwise(out, element, {}, [&](OpBuilder &b, Location at, ValueRange, ValueRange) {
-      SmallVector<Value> place = indicesOf(b, at, 4);
+      SmallVector<Value> indices = indicesOf(b, at, 4);
       SmallVector<std::pair<unsigned, Value>> bounds;
       for (unsigned i = 0; i < 2; ++i) {
         Value low = arith::ConstantIndexOp::create(b, at, dims[i]->low);
-        place[1 + i] = arith::SubIOp::create(b, at, place[1 + i], low);
+        indices[1 + i] = arith::SubIOp::create(b, at, indices[1 + i], low);
         bounds.push_back({1 + i, extents[i]});
       }
-      return SmallVector<Value>{extractInside(b, at, input, place, bounds, nothing)};
+      return SmallVector<Value>{extractInside(b, at, input, indices, bounds, nothing)};
     });
   }
 
   /// Returns the index in the weight of the phase's tap `tap` along dimension `dim`; the order is reversed.
-  static Value placeOfTap(OpBuilder &b, Location at, const PhaseDim &dim, Value tap) {
+  static Value indexOfTap(OpBuilder &b, Location at, const PhaseDim &dim, Value tap) {
     int64_t last = dim.firstTap + dim.step * (dim.taps - 1);
     Value back = arith::MulIOp::create(b, at, tap, arith::ConstantIndexOp::create(b, at, dim.step));
     return arith::SubIOp::create(b, at, arith::ConstantIndexOp::create(b, at, last), back);
@@ -170,10 +170,10 @@ private:
   /// As tapsOf(), for a grouped convolution.
   Value groupedTapsOf(const PhaseDim &rows, const PhaseDim &columns) {
     AffineExpr kernel[] = {l.constant(rows.taps), l.constant(columns.taps)};
-    return turnedGroups(conv, op.getWeight(), kernel, accumulator,
-                        [&](OpBuilder &b, Location at, unsigned dim, Value tap) {
-                          return placeOfTap(b, at, dim == 0 ? rows : columns, tap);
-                        });
+    return transposedGroups(conv, op.getWeight(), kernel, accumulator,
+                            [&](OpBuilder &b, Location at, unsigned dim, Value tap) {
+                              return indexOfTap(b, at, dim == 0 ? rows : columns, tap);
+                            });
   }
 
   /// Returns the phase's taps of the weight.
@@ -184,10 +184,10 @@ private:
     const PhaseDim *dims[] = {&rows, &columns};
     return l.elementwise(out, convolvedType(weight).getElementType(), {},
                          [&](OpBuilder &b, Location at, ValueRange, ValueRange) {
-                           SmallVector<Value> place = indicesOf(b, at, 4);
+                           SmallVector<Value> indices = indicesOf(b, at, 4);
                            for (unsigned i = 0; i < 2; ++i)
-                             place[i] = placeOfTap(b, at, *dims[i], place[i]);
-                           return SmallVector<Value>{tensor::ExtractOp::create(b, at, weight, place)};
+                             indices[i] = indexOfTap(b, at, *dims[i], indices[i]);
+                           return SmallVector<Value>{tensor::ExtractOp::create(b, at, weight, indices)};
                          });
   }
 
@@ -195,10 +195,10 @@ private:
     Value nothing = arith::ConstantOp::create(l.builder, l.loc, conv.zero(accumulator));
     return l.elementwise(sizes, accumulator, {}, [&](OpBuilder &b, Location at, ValueRange, ValueRange) {
       auto number = [&](int64_t value) { return arith::ConstantIndexOp::create(b, at, value).getResult(); };
-      SmallVector<Value> place = indicesOf(b, at, 4), quotients, residues;
+      SmallVector<Value> indices = indicesOf(b, at, 4), quotients, residues;
       for (unsigned i = 0; i < 2; ++i) {
-        quotients.push_back(arith::DivUIOp::create(b, at, place[1 + i], number(conv.stride[i])));
-        residues.push_back(arith::RemUIOp::create(b, at, place[1 + i], number(conv.stride[i])));
+        quotients.push_back(arith::DivUIOp::create(b, at, indices[1 + i], number(conv.stride[i])));
+        residues.push_back(arith::RemUIOp::create(b, at, indices[1 + i], number(conv.stride[i])));
       }
       Value result = nothing;
       for (const Phase &phase : phases) {
@@ -210,7 +210,7 @@ private:
           Value matches = arith::CmpIOp::create(b, at, arith::CmpIPredicate::eq, residues[i], number(dims[i]->residue));
           here = arith::AndIOp::create(b, at, here, matches);
         }
-        SmallVector<Value> from(place);
+        SmallVector<Value> from(indices);
         for (unsigned i = 0; i < 2; ++i)
           from[1 + i] = arith::SelectOp::create(b, at, here, quotients[i], number(0));
         Value read = tensor::ExtractOp::create(b, at, phase.results, from);

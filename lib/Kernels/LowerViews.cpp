@@ -25,16 +25,16 @@ static SmallVector<AffineExpr> sizesOfValue(Value value) {
   return graph::sizesOf(cast<RankedTensorType>(value.getType()));
 }
 
-Value extractInside(OpBuilder &b, Location at, Value tensor, SmallVector<Value> place,
+Value extractInside(OpBuilder &b, Location at, Value tensor, SmallVector<Value> indices,
                     ArrayRef<std::pair<unsigned, Value>> bounds, Value otherwise) {
   Value inside, zero = arith::ConstantIndexOp::create(b, at, 0);
   for (auto [dim, size] : bounds) {
     // The comparison is unsigned: an index before the first element is far beyond the last.
-    Value here = arith::CmpIOp::create(b, at, arith::CmpIPredicate::ult, place[dim], size);
-    place[dim] = arith::SelectOp::create(b, at, here, place[dim], zero);
+    Value here = arith::CmpIOp::create(b, at, arith::CmpIPredicate::ult, indices[dim], size);
+    indices[dim] = arith::SelectOp::create(b, at, here, indices[dim], zero);
     inside = inside ? arith::AndIOp::create(b, at, inside, here).getResult() : here;
   }
-  Value read = tensor::ExtractOp::create(b, at, tensor, place);
+  Value read = tensor::ExtractOp::create(b, at, tensor, indices);
   return inside ? arith::SelectOp::create(b, at, inside, read, otherwise).getResult() : read;
 }
 
@@ -49,17 +49,17 @@ static Value paddedRows(Lowering &l, Value tensor, ArrayRef<AffineExpr> sizes, A
     extents.push_back(l.size(size));
   }
   return l.elementwise(paddedSizes, element, {}, [&](OpBuilder &b, Location at, ValueRange, ValueRange) {
-    SmallVector<Value> place;
+    SmallVector<Value> indices;
     SmallVector<std::pair<unsigned, Value>> bounds;
     for (unsigned dim = 0; dim < sizes.size(); ++dim) {
-      place.push_back(linalg::IndexOp::create(b, at, dim));
+      indices.push_back(linalg::IndexOp::create(b, at, dim));
       if (sizes[dim] == paddedSizes[dim])
         continue;
-      place[dim] = arith::SubIOp::create(b, at, place[dim], before[dim]);
+      indices[dim] = arith::SubIOp::create(b, at, indices[dim], before[dim]);
       bounds.push_back({dim, extents[dim]});
     }
     Value constant = arith::ConstantOp::create(b, at, value);
-    return SmallVector<Value>{extractInside(b, at, tensor, place, bounds, constant)};
+    return SmallVector<Value>{extractInside(b, at, tensor, indices, bounds, constant)};
   });
 }
 
@@ -218,10 +218,10 @@ static LogicalResult lowerInterleave(Lowering &l, graph::ConcatOp op) {
     reads.push_back(Lowering::stored(l.readBroadcast(input, sizes)));
   Type storage = storageType(cast<RankedTensorType>(op.getType()).getElementType());
   l.set(op, l.elementwise(sizes, storage, reads, [&](OpBuilder &b, Location at, ValueRange in, ValueRange) {
-    Value place = linalg::IndexOp::create(b, at, op.getDim()), taken = in.back();
+    Value position = linalg::IndexOp::create(b, at, op.getDim()), taken = in.back();
     for (int64_t number = int64_t(in.size()) - 2; number >= 0; --number) {
-      Value here =
-          arith::CmpIOp::create(b, at, arith::CmpIPredicate::eq, place, arith::ConstantIndexOp::create(b, at, number));
+      Value here = arith::CmpIOp::create(b, at, arith::CmpIPredicate::eq, position,
+                                         arith::ConstantIndexOp::create(b, at, number));
       taken = arith::SelectOp::create(b, at, here, in[number], taken);
     }
     return SmallVector<Value>{taken};

@@ -54,7 +54,7 @@ public:
     bool depthwise = conv.groups > 1 && channels == l.constant(1) && filters == l.constant(1);
     if (depthwise)
       return setWeight(l.rounded(permutedGroups(isInPlane() ? sumOfParts() : reducedTaps()), partSizes(), element));
-    Value input = l.tensor(op.getInput()), grad = channelsBehind(op.getGrad());
+    Value input = l.tensor(op.getInput()), grad = toChannelsLast(op.getGrad());
     int64_t images = runOfImages();
     Value total;
     if (images == 0) {
@@ -115,7 +115,7 @@ private:
   }
 
   /// Returns the value as images x spatial... x channels.
-  Value channelsBehind(Value graphValue) {
+  Value toChannelsLast(Value graphValue) {
     if (conv.channelsLast)
       return l.tensor(graphValue);
     SmallVector<AffineExpr> from = graph::sizesOf(convolvedType(graphValue)), sizes(from), at(from.size());
@@ -190,34 +190,34 @@ private:
       auto number = [&](int64_t value) { return arith::ConstantIndexOp::create(b, at, value).getResult(); };
       auto times = [&](Value x, Value y) { return arith::MulIOp::create(b, at, x, y).getResult(); };
       auto plus = [&](Value x, Value y) { return arith::AddIOp::create(b, at, x, y).getResult(); };
-      SmallVector<Value> place(inputSizes.size());
+      SmallVector<Value> indices(inputSizes.size());
       SmallVector<std::pair<unsigned, Value>> bounds;
-      place[0] = index(0);
+      indices[0] = index(0);
       for (unsigned i = 0; i < d; ++i) {
         Value window = times(index(1 + i), number(conv.stride[i]));
         Value tap = times(index(firstTap + i), number(conv.dilation[i]));
         unsigned dim = conv.firstSpatialDim() + i;
-        place[dim] = arith::SubIOp::create(b, at, plus(window, tap), number(conv.padding[i]));
+        indices[dim] = arith::SubIOp::create(b, at, plus(window, tap), number(conv.padding[i]));
         bounds.push_back({dim, extents[i]});
       }
       Value channel = index(firstTap + d);
-      place[conv.channelDim()] = grouped ? plus(times(index(1 + d), perGroup), channel) : channel;
-      return SmallVector<Value>{extractInside(b, at, input, place, bounds, nothing)};
+      indices[conv.channelDim()] = grouped ? plus(times(index(1 + d), perGroup), channel) : channel;
+      return SmallVector<Value>{extractInside(b, at, input, indices, bounds, nothing)};
     });
   }
 
   /// Depthwise: returns kernel x channels, each element the sum of input times gradient over the images
   /// and their pixels.
   Value reducedTaps() {
-    unsigned d = conv.spatial, channel = d, image = d + 1, place = d + 2;
+    unsigned d = conv.spatial, channel = d, image = d + 1, pixel = d + 2;
     Value input = conv.pad(op.getInput()), grad = l.tensor(op.getGrad());
     SmallVector<AffineExpr> inputAt(d + 2), gradAt(d + 2), sizes(kernel);
     inputAt[0] = gradAt[0] = l.dim(image);
     inputAt[conv.channelDim()] = gradAt[conv.channelDim()] = l.dim(channel);
     for (unsigned i = 0; i < d; ++i) {
       unsigned at = conv.firstSpatialDim() + i;
-      gradAt[at] = l.dim(place + i);
-      inputAt[at] = l.dim(place + i) * conv.stride[i] + l.dim(i) * conv.dilation[i];
+      gradAt[at] = l.dim(pixel + i);
+      inputAt[at] = l.dim(pixel + i) * conv.stride[i] + l.dim(i) * conv.dilation[i];
     }
     sizes.push_back(l.constant(conv.groups));
     unsigned loops = 2 * d + 2;
@@ -307,8 +307,8 @@ private:
     Read read{parts, l.map(count, at), TypedAttr(), element};
     if (!grouped)
       return l.setRead(op, read);
-    Value turned = l.copied(sizes, storageType(element), Lowering::stored(read));
-    l.set(op, l.reshaped(turned, sizes, graph::sizesOf(convolvedType(op.getResult()))));
+    Value transposed = l.copied(sizes, storageType(element), Lowering::stored(read));
+    l.set(op, l.reshaped(transposed, sizes, graph::sizesOf(convolvedType(op.getResult()))));
   }
 
   Lowering &l;

@@ -198,11 +198,11 @@ mlir::LogicalResult lowerRandom(Lowering &l, graph::RandomOp op);
 mlir::LogicalResult lowerAttention(Lowering &l, graph::AttentionOp op);
 mlir::LogicalResult lowerAttentionGradient(Lowering &l, graph::AttentionGradientOp op);
 
-/// Emits tensor[place] in the body of an elementwise op, or `otherwise` if an index of `place` is outside of one of
+/// Emits tensor[indices] in the body of an elementwise op, or `otherwise` if one of `indices` is outside of one of
 /// `bounds` (a dimension and its size). Indices may be negative. Elements outside are never read.
 mlir::Value extractInside(mlir::OpBuilder &b, mlir::Location at, mlir::Value tensor,
-                          llvm::SmallVector<mlir::Value> place, llvm::ArrayRef<std::pair<unsigned, mlir::Value>> bounds,
-                          mlir::Value otherwise);
+                          llvm::SmallVector<mlir::Value> indices,
+                          llvm::ArrayRef<std::pair<unsigned, mlir::Value>> bounds, mlir::Value otherwise);
 
 /// Surrounds a tensor with `value` (a stored constant). Amounts may be symbolic, but not negative. With `byRows`, and
 /// if the last dimension is not padded, the result is an elementwise op, which threads share. Otherwise it is a

@@ -74,8 +74,8 @@ public:
     if (!rows)
       return;
     for (OpOperand &returned : end->getOpOperands()) {
-      auto maker = returned.get().getDefiningOp<linalg::GenericOp>();
-      if (!maker || maker.getNumReductionLoops() > 0 || !hasAllRows(maker))
+      auto producer = returned.get().getDefiningOp<linalg::GenericOp>();
+      if (!producer || producer.getNumReductionLoops() > 0 || !hasAllRows(producer))
         continue;
       SmallVector<int64_t> over;
       for (BlockArgument operand : kernel.getArguments().take_front(first))
@@ -95,17 +95,17 @@ private:
   }
 
   bool allows(BlockArgument operand, OpResult result) {
-    auto maker = cast<linalg::GenericOp>(result.getOwner());
-    AffineMap written = maker.getIndexingMapMatchingResult(result);
+    auto producer = cast<linalg::GenericOp>(result.getOwner());
+    AffineMap written = producer.getIndexingMapMatchingResult(result);
     return llvm::all_of(operand.getUses(), [&](OpOperand &use) {
       auto reader = dyn_cast<linalg::GenericOp>(use.getOwner());
       if (!reader || reader.isDpsInit(&use))
         return false;
       AffineMap read = reader.getMatchingIndexingMap(&use);
-      if (reader == maker)
+      if (reader == producer)
         return read == written && written.isPermutation();
-      return plain && reader->isBeforeInBlock(maker) && read.isIdentity() && written.isIdentity() &&
-             rows->rowOfLoop.lookup(reader) == rows->rowOfLoop.lookup(maker);
+      return plain && reader->isBeforeInBlock(producer) && read.isIdentity() && written.isIdentity() &&
+             rows->rowOfLoop.lookup(reader) == rows->rowOfLoop.lookup(producer);
     });
   }
 

@@ -60,7 +60,7 @@ public:
     auto terminator = cast<func::ReturnOp>(main.getBody().front().getTerminator());
     SmallVector<std::pair<Value, int64_t>> copies, writes;
     for (auto [position, returned] : llvm::enumerate(terminator.getOperands())) {
-      Value source = behindViews(returned);
+      Value source = sourceOfViews(returned);
       if (auto into = main.getResultAttrOfType<IntegerAttr>(position, graph::intoAttrName)) {
         const int64_t tensors = llvm::count_if(main.getArgumentTypes(), llvm::IsaPred<RankedTensorType>);
         if (into.getInt() < 0 || into.getInt() >= tensors)
@@ -124,7 +124,7 @@ private:
   }
 
   /// Returns the tensor whose buffer contains an operand, and the operand's byte offset in it.
-  static std::pair<Value, int64_t> placeOf(Value value) {
+  static std::pair<Value, int64_t> bufferAndOffset(Value value) {
     int64_t bytes = 0;
     while (Operation *op = value.getDefiningOp()) {
       if (isDenseSlice(op))
@@ -144,7 +144,7 @@ private:
                               guard.getAs<AffineMapAttr>("sizes"), guard.getAs<StringAttr>("text"));
   }
 
-  static Value behindViews(Value value) {
+  static Value sourceOfViews(Value value) {
     while (Operation *op = value.getDefiningOp()) {
       if (!tile::isViewOfAll(op))
         break;
@@ -172,20 +172,20 @@ private:
 
   /// Moves calls whose results only the caller reads to the end, after the readers of overwritten arguments.
   void computeLate(ArrayRef<std::pair<Value, int64_t>> writes) {
-    llvm::SmallSetVector<Operation *, 4> makers;
+    llvm::SmallSetVector<Operation *, 4> producers;
     for (auto [returned, input] : writes)
       if (auto call = returned.getDefiningOp<func::CallOp>())
         if (llvm::all_of(call->getUsers(), [](Operation *user) { return isa<func::ReturnOp>(user); }))
-          makers.insert(call);
-    SmallVector<Operation *> inOrder = llvm::to_vector(makers);
+          producers.insert(call);
+    SmallVector<Operation *> inOrder = llvm::to_vector(producers);
     llvm::sort(inOrder, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
-    for (Operation *maker : inOrder)
-      maker->moveBefore(main.getBody().front().getTerminator());
+    for (Operation *producer : inOrder)
+      producer->moveBefore(main.getBody().front().getTerminator());
   }
 
   /// Lets the kernel that computes `returned` write it directly into the argument, if that is correct.
   void inPlace(Value returned, int64_t input) {
-    Value source = behindViews(returned);
+    Value source = sourceOfViews(returned);
     BlockArgument argument = inputArgument(input);
     auto call = source.getDefiningOp<func::CallOp>();
     llvm::SmallSetVector<Operation *, 4> readers;
@@ -201,8 +201,8 @@ private:
       auto kernel = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(call, call.getCalleeAttr());
       auto over = kernel ? kernel.getArgAttrOfType<DenseI64ArrayAttr>(destination, overAttrName) : DenseI64ArrayAttr();
       for (auto [position, operand] : llvm::enumerate(call.getOperands()))
-        if (placeOf(operand).first == argument &&
-            (behindViews(operand) != argument || !over || !llvm::is_contained(over.asArrayRef(), position)))
+        if (bufferAndOffset(operand).first == argument &&
+            (sourceOfViews(operand) != argument || !over || !llvm::is_contained(over.asArrayRef(), position)))
           return;
     }
     inputOf[source] = argument;
@@ -214,7 +214,7 @@ private:
     SmallVector<std::tuple<Value, int64_t, AffineMap, int64_t>> late;
     for (auto [value, input] : writes) {
       BlockArgument argument = inputArgument(input);
-      Value source = behindViews(value);
+      Value source = sourceOfViews(value);
       if (source == argument)
         continue;
       bufferOps[bufferByValue[argument]].setInPlace(true);
@@ -275,7 +275,7 @@ private:
   }
 
   FailureOr<int64_t> bufferOf(Value value) {
-    auto found = bufferByValue.find(behindViews(value));
+    auto found = bufferByValue.find(sourceOfViews(value));
     if (found == bufferByValue.end()) {
       emitError(value.getLoc()) << "a value of type " << value.getType() << " has no buffer";
       return failure();
@@ -296,7 +296,7 @@ private:
         sizes.push_back(expr);
         continue;
       }
-      auto [whole, start] = placeOf(operand);
+      auto [whole, start] = bufferAndOffset(operand);
       FailureOr<int64_t> buffer = bufferOf(whole);
       if (failed(buffer))
         return failure();

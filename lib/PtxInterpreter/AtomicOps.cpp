@@ -98,8 +98,8 @@ template <class T> void addOrdered(Table &table, const std::string &type) {
 Half plus(Half a, Half b) {
   return Half(uint16_t(encode(double(halfToFloat(uint16_t(a))) + halfToFloat(uint16_t(b)), kHalf)));
 }
-Brain plus(Brain a, Brain b) {
-  return Brain(uint16_t(encode(sumToOdd(brainToFloat(uint16_t(a)), brainToFloat(uint16_t(b))), kBrain)));
+Bfloat16 plus(Bfloat16 a, Bfloat16 b) {
+  return Bfloat16(uint16_t(encode(sumToOdd(bfloat16ToFloat(uint16_t(a)), bfloat16ToFloat(uint16_t(b))), kBfloat16)));
 }
 template <class T> uint32_t plusPair(uint32_t a, uint32_t b) {
   return uint32_t(uint16_t(plus(T(uint16_t(a)), T(uint16_t(b))))) |
@@ -122,9 +122,9 @@ void addAtomicForms(Table &table) {
   add<float>(table, ".add", ".f32", [](float a, float b) { return toSingle(sumToOdd(a, b)); });
   add<double>(table, ".add", ".f64", [](double a, double b) { return a + b; });
   add<Half>(table, ".add.noftz", ".f16", [](Half a, Half b) { return plus(a, b); });
-  add<Brain>(table, ".add.noftz", ".bf16", [](Brain a, Brain b) { return plus(a, b); });
+  add<Bfloat16>(table, ".add.noftz", ".bf16", [](Bfloat16 a, Bfloat16 b) { return plus(a, b); });
   add<U>(table, ".add.noftz", ".f16x2", [](U a, U b) { return plusPair<Half>(a, b); });
-  add<U>(table, ".add.noftz", ".bf16x2", [](U a, U b) { return plusPair<Brain>(a, b); });
+  add<U>(table, ".add.noftz", ".bf16x2", [](U a, U b) { return plusPair<Bfloat16>(a, b); });
 }
 
 } // namespace tilewright::ptx

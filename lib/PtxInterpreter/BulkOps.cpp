@@ -143,17 +143,17 @@ void copyBulk(Exec &e, const Instr &in) {
                      : copy.operation ? BulkCopy::Direction::Reduce
                                       : BulkCopy::Direction::Store;
     copy.issuer = e.accessor(lane).epoch;
-    uint32_t coordinates = tensor ? in.count : 0, behind;
+    uint32_t coordinates = tensor ? in.count : 0, next;
     if (tensor) {
       if (!readMap(e, in, lane, store ? 0 : 1, store ? 0 : 1, copy))
         return;
       copy.shared = store ? e.address(in, 1 + coordinates, lane, 1) : e.address(in, 0, lane, 0);
-      behind = 2 + coordinates;
+      next = 2 + coordinates;
     } else {
       copy.shared = e.address(in, store ? 1 : 0, lane, store ? 1 : 0);
       copy.global = e.address(in, store ? 0 : 1, lane, store ? 0 : 1);
       copy.bytes = e.row<uint32_t>(in, 2)[lane];
-      behind = 3;
+      next = 3;
       if (copy.global % 16 || copy.bytes % 16) {
         e.find(Kind::Misaligned, lane, "the global address and the size of a bulk copy must be multiples of 16");
         return;
@@ -171,7 +171,7 @@ void copyBulk(Exec &e, const Instr &in) {
       return;
     }
     if (!store) {
-      copy.mbarrier = e.address(in, behind, lane, 2);
+      copy.mbarrier = e.address(in, next, lane, 2);
       Block *owner = e.ownerOf(lane, copy.mbarrier, true);
       if (!owner)
         return;
@@ -186,7 +186,7 @@ void copyBulk(Exec &e, const Instr &in) {
                  " bytes after which the swizzle repeats");
     if (!store)
       return loadInto(e, lane, copy,
-                      in.mods & Multicast ? e.row<uint32_t>(in, behind + 1)[lane] & 0xffff : 1u << copy.block->rank);
+                      in.mods & Multicast ? e.row<uint32_t>(in, next + 1)[lane] & 0xffff : 1u << copy.block->rank);
     if (begin(e, lane, copy))
       e.warp.lanes[lane].bulk.push_back(std::move(copy));
   });
@@ -295,16 +295,16 @@ void deliver(Grid &grid, BulkCopy &copy) {
 bool deliverLoad(Grid &grid) {
   if (grid.loads.empty() && grid.arrivals.empty())
     return false;
-  size_t which = grid.draw() % (grid.loads.size() + grid.arrivals.size());
-  if (which >= grid.loads.size()) {
-    auto at = grid.arrivals.begin() + std::ptrdiff_t(which - grid.loads.size());
+  size_t chosen = grid.draw() % (grid.loads.size() + grid.arrivals.size());
+  if (chosen >= grid.loads.size()) {
+    auto at = grid.arrivals.begin() + std::ptrdiff_t(chosen - grid.loads.size());
     AsyncArrival arrival = std::move(*at);
     grid.arrivals.erase(at);
     arriveAsync(grid, arrival);
     return true;
   }
-  BulkCopy copy = std::move(grid.loads[which]);
-  grid.loads.erase(grid.loads.begin() + std::ptrdiff_t(which));
+  BulkCopy copy = std::move(grid.loads[chosen]);
+  grid.loads.erase(grid.loads.begin() + std::ptrdiff_t(chosen));
   deliver(grid, copy);
   return true;
 }

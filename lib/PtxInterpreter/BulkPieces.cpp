@@ -53,7 +53,7 @@ void fillOutside(const TensorMap &map, uint8_t *to, uint32_t bytes) {
   if (!map.fillNan)
     return;
   uint64_t nan = map.element == Element::F16    ? kHalf.nan
-                 : map.element == Element::BF16 ? kBrain.nan
+                 : map.element == Element::BF16 ? kBfloat16.nan
                  : map.element == Element::F32  ? kSingle.nan
                  : map.element == Element::F64  ? 0x7fffffffffffffff
                                                 : 0;
@@ -126,7 +126,7 @@ void reduceBytes(const BulkCopy &copy, uint8_t *to, const uint8_t *from, uint32_
   case Element::F16:
     return reduceFloats(operation, kHalf, 2, to, from, bytes);
   case Element::BF16:
-    return reduceFloats(operation, kBrain, 2, to, from, bytes);
+    return reduceFloats(operation, kBfloat16, 2, to, from, bytes);
   case Element::F32:
     return reduceFloats(operation, kSingle, 4, to, from, bytes);
   case Element::F64:

@@ -108,12 +108,12 @@ void settleCluster(Cluster &cluster) {
 
 void checkVisitors(Exec &e) {
   for (const auto &[agent, visit] : e.block.visitors) {
-    bool behind = false;
+    bool reached = false;
     for (const Warp &warp : e.block.warps) {
       auto known = warp.clock.others.find(agent);
-      behind |= known != warp.clock.others.end() && known->second >= visit.clock;
+      reached |= known != warp.clock.others.end() && known->second >= visit.clock;
     }
-    if (!behind)
+    if (!reached)
       e.find(Kind::ExitedBlock, 0,
              "the block may exit before another block of its cluster has accessed its shared memory: nothing makes it "
              "wait",

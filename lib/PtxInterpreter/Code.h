@@ -69,7 +69,7 @@ struct CodeFunction {
   const FunctionSyntax *syntax = nullptr;
   uint32_t entry = 0, rows = 0;
   uint64_t frameBytes = 0;                        ///< local memory of a call: variables and parameters
-  std::vector<uint64_t> place;                    ///< address of each variable in its space
+  std::vector<uint64_t> addresses;                ///< address of each variable in its space
   std::vector<uint32_t> rowOf;                    ///< first row of each register
   std::vector<std::pair<uint32_t, bool>> formals; ///< variables, results first
 };
@@ -103,7 +103,7 @@ struct Code {
   uint64_t parameterBytes = 0;
   bool hasMatrixJobs = false; ///< has wgmma instructions
   std::vector<Variable> parameters;
-  std::vector<uint64_t> parameterPlaces;
+  std::vector<uint64_t> parameterOffsets;
 
   const Statement &statement(uint32_t pc) const {
     const Instr &in = instrs[pc];
@@ -112,10 +112,10 @@ struct Code {
 };
 
 /// The addresses of the .global and .const variables, by index in Syntax::variables.
-using GlobalPlaces = std::vector<uint64_t>;
+using GlobalAddresses = std::vector<uint64_t>;
 
 /// Returns the decoded kernel, or null with `error` if the kernel or something in it is unknown.
-std::unique_ptr<Code> decode(const Syntax &syntax, const std::string &kernel, const GlobalPlaces &globals,
+std::unique_ptr<Code> decode(const Syntax &syntax, const std::string &kernel, const GlobalAddresses &globals,
                              uint64_t dynamicShared, std::string &error);
 
 } // namespace tilewright::ptx

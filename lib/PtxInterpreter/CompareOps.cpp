@@ -162,7 +162,7 @@ template <class T> void addType(Table &table, const std::string &type, const std
                 table.add(opcode, ("w=" + letter + letter + (third ? "p" : "")).c_str(),
                           dtype[1] == 'f' ? runSet<T, true> : runSet<T, false>, mods);
               }
-              if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, Brain>)
+              if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, Bfloat16>)
                 table.add(std::string("setp") + compare.text + rest + "x2", third ? "p|=wwp" : "p|=ww", runSetpPair<T>,
                           mods);
             });
@@ -202,7 +202,7 @@ void addCompareForms(Table &table) {
   addType<float>(table, ".f32", "f");
   addType<double>(table, ".f64", "g");
   addType<Half>(table, ".f16", "h");
-  addType<Brain>(table, ".bf16", "h");
+  addType<Bfloat16>(table, ".bf16", "h");
   addSelect<uint16_t>(table, "16", "h");
   addSelect<uint32_t>(table, "32", "w");
   addSelect<uint64_t>(table, "64", "d");

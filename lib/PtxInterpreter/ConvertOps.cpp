@@ -84,7 +84,7 @@ template <class D, class S> D toFloat(uint32_t mods, S source) {
   } else if constexpr (std::is_same_v<D, Half>)
     return D(uint16_t(encode(x, kHalf, round, mods & ModFinite)));
   else
-    return D(uint16_t(encode(x, kBrain, round, mods & ModFinite)));
+    return D(uint16_t(encode(x, kBfloat16, round, mods & ModFinite)));
 }
 template <class D, class S> D toNarrower(uint32_t mods, S source) {
   using Wide = __int128;
@@ -164,7 +164,7 @@ template <class D> void addTo(Table &table, const std::string &dtype) {
   addPair<D, uint64_t>(table, dtype, ".u64");
   addPair<D, int64_t>(table, dtype, ".s64");
   addPair<D, Half>(table, dtype, ".f16");
-  addPair<D, Brain>(table, dtype, ".bf16");
+  addPair<D, Bfloat16>(table, dtype, ".bf16");
   addPair<D, float>(table, dtype, ".f32");
   addPair<D, double>(table, dtype, ".f64");
 }
@@ -181,7 +181,7 @@ void addConvertForms(Table &table) {
   addTo<uint64_t>(table, ".u64");
   addTo<int64_t>(table, ".s64");
   addTo<Half>(table, ".f16");
-  addTo<Brain>(table, ".bf16");
+  addTo<Bfloat16>(table, ".bf16");
   addTo<float>(table, ".f32");
   addTo<double>(table, ".f64");
 }

@@ -33,13 +33,13 @@ void copy(Exec &e, const Instr &in) {
     }
     to[lane] = pending.to;
     Space shared = Space::Shared, global = Space::Global;
-    uint64_t place = pending.to, source = pending.from;
+    uint64_t target = pending.to, source = pending.from;
     Accessor who = e.accessor(lane, Epoch::Async);
-    if (!e.locate(lane, shared, place, size, Access::Write))
+    if (!e.locate(lane, shared, target, size, Access::Write))
       return;
-    pending.to = place;
-    if (const Epoch *other = e.block.shadow.write(who, place, size))
-      e.noteRace(lane, Space::Shared, place, *other, true, false);
+    pending.to = target;
+    if (const Epoch *other = e.block.shadow.write(who, target, size))
+      e.noteRace(lane, Space::Shared, target, *other, true, false);
     if (source & (size - 1)) {
       e.find(Kind::Misaligned, lane, "the source of the copy is no multiple of " + std::to_string(size) + " bytes");
       return;
@@ -96,7 +96,7 @@ void waitFor(Exec &e, uint32_t allowed, bool all) {
 }
 /// cp.async.mbarrier.arrive: the mbarrier waits for all earlier copies of the thread. The arrival is in addition to the
 /// expected ones, except with .noinc.
-void arriveBehind(Exec &e, const Instr &in) {
+void arriveAfterCopies(Exec &e, const Instr &in) {
   forLanes(e.mask, [&](uint32_t lane) {
     AsyncArrival arrival;
     Mbarrier *mbarrier = mbarrierAt(e, in, 0, lane, arrival.mbarrier, arrival.block);
@@ -168,7 +168,7 @@ void addCopyForms(Table &table) {
   for (const char *space : {"", ".shared", ".shared::cta"})
     for (bool increases : {true, false}) {
       Form form;
-      form.run = arriveBehind;
+      form.run = arriveAfterCopies;
       form.signature = "m";
       form.mods = increases ? 0 : NoIncrease;
       form.space = *space ? Space::Shared : Space::Generic;

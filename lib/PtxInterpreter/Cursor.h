@@ -20,9 +20,9 @@ protected:
 
   //===--- tokens ---===//
   const Token &peek() {
-    while (tokens[at].kind == Token::Kind::Place) {
-      commentPlace = tokens[at++].text;
-      notePlace();
+    while (tokens[at].kind == Token::Kind::Location) {
+      commentLocation = tokens[at++].text;
+      noteLocation();
     }
     return tokens[at];
   }
@@ -75,15 +75,15 @@ protected:
     return list;
   }
 
-  //===--- places ---===//
-  void notePlace() {
-    std::string text = linePlace;
-    if (!commentPlace.empty())
-      text += (text.empty() ? "" : " ") + commentPlace;
-    for (place = 0; place < syntax.places.size(); ++place)
-      if (syntax.places[place] == text)
+  //===--- locations ---===//
+  void noteLocation() {
+    std::string text = lineLocation;
+    if (!commentLocation.empty())
+      text += (text.empty() ? "" : " ") + commentLocation;
+    for (location = 0; location < syntax.locations.size(); ++location)
+      if (syntax.locations[location] == text)
         return;
-    syntax.places.push_back(text);
+    syntax.locations.push_back(text);
   }
   /// Collects .file directives first, because LLVM writes them after the functions that use them.
   void findFiles() {
@@ -108,28 +108,28 @@ protected:
              is("+"))
         take();
     }
-    linePlace = files.count(file) ? files[file] : "file" + std::to_string(file);
-    linePlace += ":" + std::to_string(line) + (column ? ":" + std::to_string(column) : "");
+    lineLocation = files.count(file) ? files[file] : "file" + std::to_string(file);
+    lineLocation += ":" + std::to_string(line) + (column ? ":" + std::to_string(column) : "");
     if (!line) // no line of the user's program
-      linePlace.clear();
-    notePlace();
+      lineLocation.clear();
+    noteLocation();
   }
   /// The statements that follow have no source location.
-  void forgetPlace() {
-    linePlace.clear();
-    commentPlace.clear();
-    notePlace();
+  void forgetLocation() {
+    lineLocation.clear();
+    commentLocation.clear();
+    noteLocation();
   }
 
   Syntax &syntax;
   std::string &error;
   std::vector<Token> tokens;
   size_t at = 0;
-  uint32_t place = 0; ///< the current one, in Syntax::places
+  uint32_t location = 0; ///< the current one, in Syntax::locations
 
 private:
   std::map<uint32_t, std::string> files;
-  std::string linePlace, commentPlace;
+  std::string lineLocation, commentLocation;
 };
 
 } // namespace tilewright::ptx

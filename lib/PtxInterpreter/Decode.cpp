@@ -19,7 +19,7 @@ struct Refusal {};
 
 class Decoder {
 public:
-  Decoder(const Syntax &syntax, const GlobalPlaces &globals, std::string &error)
+  Decoder(const Syntax &syntax, const GlobalAddresses &globals, std::string &error)
       : syntax(syntax), globals(globals), error(error), code(std::make_unique<Code>()) {}
 
   std::unique_ptr<Code> run(const std::string &kernel, uint64_t dynamicShared) {
@@ -53,32 +53,32 @@ private:
     return align ? (value + align - 1) / align * align : value;
   }
 
-  void placeShared(const Variable &variable, uint64_t &place) {
+  void placeShared(const Variable &variable, uint64_t &address) {
     if (variable.unsized) {
-      place = ~uint64_t(0); // placed with the dynamic memory, after all other variables
+      address = ~uint64_t(0); // placed with the dynamic memory, after all other variables
       dynamicAlign = std::max(dynamicAlign, variable.align);
       return;
     }
     uint64_t align = std::max<uint64_t>(variable.align, 16);
     sharedTop = aligned(std::max(sharedTop, kSharedBase), align);
-    place = sharedTop;
-    code->shared.push_back({variable.name, place, variable.bytes});
+    address = sharedTop;
+    code->shared.push_back({variable.name, address, variable.bytes});
     code->staticShared = aligned(code->staticShared, variable.align) + variable.bytes;
     // Leave a gap, up to a multiple of 128 bytes: one round of all banks.
     sharedTop = aligned(sharedTop + variable.bytes + 128, 128);
   }
   /// Reserves space for all static shared variables of the module; the dynamic shared memory follows it.
   void reserveDynamic() {
-    uint64_t room = kSharedBase;
+    uint64_t end = kSharedBase;
     auto count = [&](const std::vector<Variable> &variables) {
       for (const Variable &variable : variables)
         if (variable.space == Space::Shared)
-          room += variable.bytes + 2 * std::max<uint64_t>(variable.align, 128) + 256;
+          end += variable.bytes + 2 * std::max<uint64_t>(variable.align, 128) + 256;
     };
     count(syntax.variables);
     for (const FunctionSyntax &function : syntax.functions)
       count(function.variables);
-    dynamicBase = aligned(room, 1024);
+    dynamicBase = aligned(end, 1024);
   }
   void placeDynamic(uint64_t bytes) {
     code->shared.push_back({"dynamic shared memory", dynamicBase, bytes});
@@ -98,19 +98,19 @@ private:
       made.rows += name.bits == 64 ? 2 : name.bits == 128 ? 4 : 1;
     }
     for (const Variable &variable : syntaxOf.variables) {
-      uint64_t place = 0;
+      uint64_t address = 0;
       if (variable.space == Space::Shared)
-        placeShared(variable, place);
+        placeShared(variable, address);
       else if (variable.space == Space::Param && syntaxOf.entry && variable.role == Variable::Role::Formal) {
-        place = aligned(code->parameterBytes, variable.align);
-        code->parameterBytes = place + variable.bytes;
+        address = aligned(code->parameterBytes, variable.align);
+        code->parameterBytes = address + variable.bytes;
         code->parameters.push_back(variable);
-        code->parameterPlaces.push_back(place);
+        code->parameterOffsets.push_back(address);
       } else {
-        place = aligned(made.frameBytes, std::max<uint64_t>(variable.align, 8));
-        made.frameBytes = place + variable.bytes;
+        address = aligned(made.frameBytes, std::max<uint64_t>(variable.align, 8));
+        made.frameBytes = address + variable.bytes;
       }
-      made.place.push_back(place);
+      made.addresses.push_back(address);
     }
     made.frameBytes = aligned(made.frameBytes, 16);
     code->functions.push_back(std::move(made));
@@ -141,8 +141,8 @@ private:
     if (space)
       *space = variable.space;
     if (term.kind == Term::Kind::Local) {
-      uint64_t place = current->place[term.index];
-      return (place == ~uint64_t(0) ? dynamicBase : place) + term.bits;
+      uint64_t address = current->addresses[term.index];
+      return (address == ~uint64_t(0) ? dynamicBase : address) + term.bits;
     }
     if (variable.space == Space::Shared) {
       auto [entry, fresh] = moduleShared.try_emplace(term.index, 0);
@@ -261,8 +261,8 @@ private:
   }
 
   /// Decodes [map, {c0, c1}] to the row of the map's address, then the rows of the coordinates.
-  void tensorPlace(const Statement &at, const Term &term, unsigned coordinates, Instr &in,
-                   std::vector<uint32_t> &sources, std::vector<uint32_t> &marks) {
+  void tensorCoordinates(const Statement &at, const Term &term, unsigned coordinates, Instr &in,
+                         std::vector<uint32_t> &sources, std::vector<uint32_t> &marks) {
     if (term.kind != Term::Kind::Address || term.parts.size() != 2 || term.parts[1].kind != Term::Kind::Vector ||
         term.parts[1].parts.size() != coordinates)
       fail(at, at.opcode + ": expected [map, {" + std::to_string(coordinates) + " coordinates}]");
@@ -275,7 +275,7 @@ private:
 
   //===--- instructions ---===//
   void emit(Instr in, const Statement &at, const std::vector<uint32_t> &results, const std::vector<uint32_t> &sources,
-            const std::vector<uint32_t> &behind = {}) {
+            const std::vector<uint32_t> &last = {}) {
     in.operands = uint32_t(code->operands.size());
     in.results = uint8_t(results.size());
     in.sources = uint8_t(sources.size());
@@ -284,7 +284,7 @@ private:
     in.function = functionIndex;
     code->operands.insert(code->operands.end(), results.begin(), results.end());
     code->operands.insert(code->operands.end(), sources.begin(), sources.end());
-    code->operands.insert(code->operands.end(), behind.begin(), behind.end());
+    code->operands.insert(code->operands.end(), last.begin(), last.end());
     code->instrs.push_back(in);
   }
 
@@ -395,7 +395,7 @@ private:
       if (letter == 'm')
         memory(at, given, in, sources, marks);
       else if (letter == 't')
-        tensorPlace(at, given, lanes, in, sources, marks);
+        tensorCoordinates(at, given, lanes, in, sources, marks);
       else if (lanes) {
         if (given.kind != Term::Kind::Vector || given.parts.size() != lanes)
           fail(at, at.opcode + ": expected a vector of " + std::to_string(lanes) + " operands");
@@ -452,10 +452,10 @@ private:
     unsigned bits = in.bytes * 8u;
     char letter = bits == 0 || bits == 8 ? 'p' : bits == 16 ? 'h' : bits == 32 ? 'w' : bits == 64 ? 'd' : 'q';
     if (from.kind == Term::Kind::Name) {
-      uint32_t which = specialRegister(from.name);
-      if (!which)
+      uint32_t special = specialRegister(from.name);
+      if (!special)
         fail(at, "unknown register or function '" + from.name + "'");
-      in.target = which;
+      in.target = special;
       in.run = readSpecial;
       return emit(in, at, {value(at, to, letter)}, {});
     }
@@ -516,7 +516,8 @@ private:
         fail(at, "the call of '" + callee->name + "': '" + formal.name + "' wants a .param variable of " +
                      std::to_string(formal.bytes) + " bytes");
       auto &list = isArgument ? site.in : site.out;
-      list.push_back({current->place[given.index], code->functions[site.function].place[i], uint32_t(formal.bytes)});
+      list.push_back(
+          {current->addresses[given.index], code->functions[site.function].addresses[i], uint32_t(formal.bytes)});
     }
     if (counts[0] != args[0].size() || counts[1] != args[1].size())
       fail(at, "the call of '" + callee->name + "' has too many arguments or results");
@@ -526,7 +527,7 @@ private:
   }
 
   const Syntax &syntax;
-  const GlobalPlaces &globals;
+  const GlobalAddresses &globals;
   std::string &error;
   std::unique_ptr<Code> code;
   CodeFunction *current = nullptr;
@@ -538,7 +539,7 @@ private:
 
 } // namespace
 
-std::unique_ptr<Code> decode(const Syntax &syntax, const std::string &kernel, const GlobalPlaces &globals,
+std::unique_ptr<Code> decode(const Syntax &syntax, const std::string &kernel, const GlobalAddresses &globals,
                              uint64_t dynamicShared, std::string &error) {
   return Decoder(syntax, globals, error).run(kernel, dynamicShared);
 }

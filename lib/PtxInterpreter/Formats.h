@@ -26,7 +26,7 @@ struct Format {
 };
 inline constexpr Format kSingle = {23, -126, 0x7f7fffff, 0x7f800000, 0x7fffffff, 31};
 inline constexpr Format kHalf = {10, -14, 0x7bff, 0x7c00, 0x7fff, 15};
-inline constexpr Format kBrain = {7, -126, 0x7f7f, 0x7f80, 0x7fff, 15};
+inline constexpr Format kBfloat16 = {7, -126, 0x7f7f, 0x7f80, 0x7fff, 15};
 inline constexpr Format kTensor = {10, -126, 0x3fbff, 0x3fc00, 0x3ffff, 18}; ///< tf32, without its 13 low bits
 inline constexpr Format kE4M3 = {3, -6, 0x7e, 0, 0x7f, 7};
 inline constexpr Format kE5M2 = {2, -14, 0x7b, 0x7c, 0x7f, 7};
@@ -107,7 +107,7 @@ inline float halfToFloat(uint16_t bits) {
   uint32_t result = magnitude >= 0x7c00 ? 0x7f800000u | magnitude << 13 : std::bit_cast<uint32_t>(scaled);
   return std::bit_cast<float>(sign | result);
 }
-inline float brainToFloat(uint16_t bits) { return std::bit_cast<float>(uint32_t(bits) << 16); }
+inline float bfloat16ToFloat(uint16_t bits) { return std::bit_cast<float>(uint32_t(bits) << 16); }
 
 /// Returns a + b rounded to odd: exact, or with the last bit set.
 inline double sumToOdd(double a, double b) {

@@ -14,10 +14,10 @@ template <class T> constexpr const Format &formatOf() {
   if constexpr (std::is_same_v<T, Half>)
     return kHalf;
   else
-    return kBrain;
+    return kBfloat16;
 }
 template <class T> double value(T bits, uint32_t mods = 0) {
-  float x = std::is_same_v<T, Half> ? halfToFloat(uint16_t(bits)) : brainToFloat(uint16_t(bits));
+  float x = std::is_same_v<T, Half> ? halfToFloat(uint16_t(bits)) : bfloat16ToFloat(uint16_t(bits));
   if (mods & ModFtz && std::is_same_v<T, Half> && std::fabs(x) < 0x1p-14f)
     return std::copysign(0.0, x);
   return x;
@@ -138,7 +138,7 @@ template <class T> void addType(Table &table, const std::string &type) {
 
 void addHalfForms(Table &table) {
   addType<Half>(table, ".f16");
-  addType<Brain>(table, ".bf16");
+  addType<Bfloat16>(table, ".bf16");
 }
 
 } // namespace tilewright::ptx

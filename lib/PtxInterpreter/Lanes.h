@@ -19,15 +19,15 @@ namespace tilewright::ptx {
 
 /// 16-bit values that are an f16 or a bf16, and a value that is a predicate.
 enum class Half : uint16_t {};
-enum class Brain : uint16_t {};
+enum class Bfloat16 : uint16_t {};
 enum class Flagged : uint8_t {};
 
 /// Returns the number that `x` represents.
 template <class T> double asNumber(T x) {
   if constexpr (std::is_same_v<T, Half>)
     return halfToFloat(uint16_t(x));
-  else if constexpr (std::is_same_v<T, Brain>)
-    return brainToFloat(uint16_t(x));
+  else if constexpr (std::is_same_v<T, Bfloat16>)
+    return bfloat16ToFloat(uint16_t(x));
   else
     return double(x);
 }

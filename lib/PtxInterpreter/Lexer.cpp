@@ -68,7 +68,7 @@ private:
         size_t end = std::min(text.find('\n', at), text.size());
         if (text.compare(at, 6, "//@tw ") == 0) {
           Token token;
-          token.kind = Token::Kind::Place;
+          token.kind = Token::Kind::Location;
           token.text = text.substr(at + 6, end - at - 6);
           token.line = line;
           tokens.push_back(std::move(token));

@@ -9,9 +9,9 @@
 namespace tilewright::ptx {
 
 struct Token {
-  enum class Kind : uint8_t { Word, Integer, Float32, Float64, String, Mark, Place, End };
+  enum class Kind : uint8_t { Word, Integer, Float32, Float64, String, Mark, Location, End };
   Kind kind = Kind::End;
-  std::string text;  ///< a Word may have dots and "::"; a Mark is one character; a Place is the text of a //@tw comment
+  std::string text;  ///< a Word may have dots and "::", a Mark is one character, a Location the text of a //@tw comment
   uint64_t bits = 0; ///< of a number
   uint32_t line = 0, column = 0;
 };

@@ -13,7 +13,7 @@ struct F16 {
 };
 struct BF16 {
   static constexpr uint32_t kCount = 2;
-  static double get(uint32_t word, uint32_t i) { return brainToFloat(uint16_t(word >> (16 * i))); }
+  static double get(uint32_t word, uint32_t i) { return bfloat16ToFloat(uint16_t(word >> (16 * i))); }
 };
 struct TF32 { // the low 13 bits are ignored
   static constexpr uint32_t kCount = 1;

@@ -11,7 +11,7 @@ namespace tilewright::ptx {
 namespace {
 
 /// Computes the row and column of the matrix element in the low (high) half of a lane's register.
-void place(uint32_t lane, uint32_t half, bool transposed, uint32_t &row, uint32_t &column) {
+void rowAndColumn(uint32_t lane, uint32_t half, bool transposed, uint32_t &row, uint32_t &column) {
   row = lane / 4;
   column = lane % 4 * 2 + half;
   if (transposed)
@@ -33,7 +33,7 @@ void loadMatrix(Exec &e, const Instr &in) {
       uint32_t value = 0;
       for (uint32_t half = 0; half < 2; ++half) {
         uint32_t row, column;
-        place(lane, half, in.mods & ModHigh, row, column);
+        rowAndColumn(lane, half, in.mods & ModHigh, row, column);
         value |= uint32_t(rows[8 * matrix + row][column]) << (16 * half);
       }
       to[lane] = value;
@@ -54,7 +54,7 @@ void storeMatrix(Exec &e, const Instr &in) {
     for (uint32_t lane = 0; lane < kLanes; ++lane)
       for (uint32_t half = 0; half < 2; ++half) {
         uint32_t row, column;
-        place(lane, half, in.mods & ModHigh, row, column);
+        rowAndColumn(lane, half, in.mods & ModHigh, row, column);
         rows[8 * matrix + row][column] = uint16_t(from[lane] >> (16 * half));
       }
   }

@@ -332,19 +332,19 @@ std::string describeWait(Exec &e, const Instr &in) {
 }
 
 void addMbarrierForms(Table &table) {
-  for (const auto &[space, which] : {std::pair<const char *, Space>{"", Space::Generic},
-                                     {".shared", Space::Shared},
-                                     {".shared::cta", Space::Shared},
-                                     {".shared::cluster", Space::Cluster}}) {
+  for (const auto &[space, window] : {std::pair<const char *, Space>{"", Space::Generic},
+                                      {".shared", Space::Shared},
+                                      {".shared::cta", Space::Shared},
+                                      {".shared::cluster", Space::Cluster}}) {
     std::string tail = std::string(space) + ".b64";
-    auto add = [&, which = which](const std::string &opcode, const char *signature, Handler run, uint32_t mods = 0,
-                                  uint8_t flags = 0) {
+    auto add = [&, window = window](const std::string &opcode, const char *signature, Handler run, uint32_t mods = 0,
+                                    uint8_t flags = 0) {
       Form form;
       form.run = run;
       form.signature = signature;
       form.mods = mods;
       form.flags = flags;
-      form.space = which;
+      form.space = window;
       table.add(opcode, form);
     };
     add("mbarrier.init" + tail, "mw", initialise);

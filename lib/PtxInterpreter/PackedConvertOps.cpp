@@ -56,7 +56,7 @@ template <const Format &format> void addEight(Table &table, const std::string &t
 
 void addPackedConvertForms(Table &table) {
   addPair<kHalf>(table, ".f16x2");
-  addPair<kBrain>(table, ".bf16x2");
+  addPair<kBfloat16>(table, ".bf16x2");
   addEight<kE4M3>(table, ".e4m3x2");
   addEight<kE5M2>(table, ".e5m2x2");
   combine("cvt",

@@ -249,7 +249,7 @@ private:
       resolveLabels();
     } else
       expect(";");
-    forgetPlace();
+    forgetLocation();
     syntax.functions.push_back(std::move(made));
   }
   void functionDirective() {
@@ -371,7 +371,7 @@ private:
     }
     made.line = peek().line;
     made.column = peek().column;
-    made.place = place;
+    made.location = location;
     made.usedBytes = std::exchange(usedBytes, ~0u);
     made.opcode = word("an instruction");
     if (made.opcode[0] == '.' || made.opcode[0] == '%')

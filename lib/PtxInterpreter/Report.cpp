@@ -23,7 +23,7 @@ Side sideOf(const Grid &grid, const Epoch &epoch) {
   const Statement &statement = grid.code.statement(epoch.pc);
   side.line = statement.line;
   side.instruction = trimmed(grid.code.syntax->lines[statement.line - 1]);
-  side.place = grid.code.syntax->places[statement.place];
+  side.location = grid.code.syntax->locations[statement.location];
   side.warp = epoch.warp;
   side.lane = epoch.lane;
   side.block = {epoch.block, 0, 0};
@@ -38,15 +38,15 @@ std::string shown(const Side &side) {
                      std::to_string(side.block[0]) + "," + std::to_string(side.block[1]) + "," +
                      std::to_string(side.block[2]) + ", warp " + std::to_string(side.warp) + ", " +
                      (side.lane == kSeveralLanes ? "several lanes" : "lane " + std::to_string(side.lane)) + "]";
-  if (!side.place.empty())
-    text += "  at " + side.place;
+  if (!side.location.empty())
+    text += "  at " + side.location;
   return text;
 }
 
 nlohmann::json asJson(const Side &side) {
-  return {{"line", side.line},   {"instruction", side.instruction},
-          {"place", side.place}, {"block", side.block},
-          {"warp", side.warp},   {"lane", side.lane}};
+  return {{"line", side.line},      {"instruction", side.instruction},
+          {"place", side.location}, {"block", side.block},
+          {"warp", side.warp},      {"lane", side.lane}};
 }
 
 } // namespace

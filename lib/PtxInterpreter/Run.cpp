@@ -143,15 +143,15 @@ void Memory::remove(const void *data) { list.erase(reinterpret_cast<uint64_t>(da
 std::optional<Report> run(const Module &module, const Memory &memory, const Launch &launch,
                           const std::vector<Argument> &arguments, std::string &error) {
   const Syntax &syntax = module.syntax();
-  GlobalPlaces places;
+  GlobalAddresses addresses;
   Memory all = memory;
   for (const Variable &variable : syntax.variables) {
     auto [data, bytes] = module.variable(variable.name);
-    places.push_back(reinterpret_cast<uint64_t>(data));
+    addresses.push_back(reinterpret_cast<uint64_t>(data));
     if (bytes)
       all.add(data, bytes, variable.name, true, variable.space == Space::Const);
   }
-  std::unique_ptr<Code> code = decode(syntax, launch.kernel, places, launch.dynamicShared, error);
+  std::unique_ptr<Code> code = decode(syntax, launch.kernel, addresses, launch.dynamicShared, error);
   if (!code)
     return std::nullopt;
   std::string why = refusal(*code, launch, arguments);
@@ -182,21 +182,21 @@ std::optional<Report> run(const Module &module, const Memory &memory, const Laun
   grid.parameters.resize(code->parameterBytes);
   for (size_t i = 0; i < arguments.size(); ++i)
     std::copy(arguments[i].begin(), arguments[i].end(),
-              grid.parameters.begin() + std::ptrdiff_t(code->parameterPlaces[i]));
+              grid.parameters.begin() + std::ptrdiff_t(code->parameterOffsets[i]));
   runGrid(grid);
   report.instructions = grid.steps;
   for (uint32_t pc = 0; pc < grid.costs.size(); ++pc) {
     const Cost &cost = grid.costs[pc];
     if (!cost.extraWavefronts && cost.sectors == cost.leastSectors)
       continue;
-    AccessCost told;
-    told.line = code->statement(pc).line;
-    told.instruction = code->statement(pc).opcode;
-    told.executions = cost.executions;
-    told.extraWavefronts = cost.extraWavefronts;
-    told.sectors = cost.sectors;
-    told.leastSectors = cost.leastSectors;
-    report.costs.push_back(std::move(told));
+    AccessCost reported;
+    reported.line = code->statement(pc).line;
+    reported.instruction = code->statement(pc).opcode;
+    reported.executions = cost.executions;
+    reported.extraWavefronts = cost.extraWavefronts;
+    reported.sectors = cost.sectors;
+    reported.leastSectors = cost.leastSectors;
+    report.costs.push_back(std::move(reported));
   }
   return report;
 }

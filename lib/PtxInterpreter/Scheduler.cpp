@@ -13,7 +13,7 @@
 namespace tilewright::ptx {
 namespace {
 
-bool samePlace(const Fragment &a, const Fragment &b) {
+bool samePosition(const Fragment &a, const Fragment &b) {
   if (a.pc != b.pc || a.frames.size() != b.frames.size() || a.base != b.base || a.localBase != b.localBase)
     return false;
   for (size_t i = 0; i < a.frames.size(); ++i)
@@ -28,7 +28,7 @@ bool choose(Grid &grid, Warp &warp) {
   for (size_t i = 0; i < list.size(); ++i)
     for (size_t j = i + 1; j < list.size();)
       if (list[i].state != Fragment::State::AtBarrier && list[j].state != Fragment::State::AtBarrier &&
-          samePlace(list[i], list[j])) {
+          samePosition(list[i], list[j])) {
         list[i].mask |= list[j].mask;
         list[i].state = Fragment::State::Ready;
         list.erase(list.begin() + std::ptrdiff_t(j));
@@ -322,7 +322,7 @@ void runGrid(Grid &grid) {
   uint64_t blocks = uint64_t(launch.grid[0]) * launch.grid[1] * launch.grid[2];
   std::vector<uint32_t> order;
   uint32_t size = clusterSize(grid);
-  auto hasRoom = [&] { return grid.running.empty() || grid.running.size() + size <= launch.residentBlocks; };
+  auto hasCapacity = [&] { return grid.running.empty() || grid.running.size() + size <= launch.residentBlocks; };
   if (launch.seed) {
     order.resize(blocks / size);
     for (uint32_t i = 0; i < order.size(); ++i)
@@ -332,7 +332,7 @@ void runGrid(Grid &grid) {
   }
   std::vector<Warp *> ready;
   while (true) {
-    while (hasRoom() && grid.nextBlock < blocks)
+    while (hasCapacity() && grid.nextBlock < blocks)
       startCluster(grid, order);
     if (grid.running.empty())
       return;
@@ -361,7 +361,7 @@ void runGrid(Grid &grid) {
         }
       if (!moved && grid.nextBlock == blocks)
         return reportDeadlock(grid);
-      if (!moved && !hasRoom())
+      if (!moved && !hasCapacity())
         return reportDeadlock(grid);
     }
     if (grid.steps > launch.stepLimit) {

@@ -63,7 +63,7 @@ struct Statement {
   std::string opcode; ///< "ld.global.v4.b32"
   std::vector<Term> terms;
   uint32_t line = 0, column = 0;
-  uint32_t place = 0;       ///< in Syntax::places
+  uint32_t location = 0;    ///< in Syntax::locations
   uint32_t usedBytes = ~0u; ///< for a load: .pragma "used_bytes_mask"
 };
 
@@ -81,7 +81,7 @@ struct FunctionSyntax {
 struct Syntax {
   std::string file, version, target;
   std::vector<std::string> lines;
-  std::vector<std::string> places = {""}; ///< "model.py:12:3", from .loc and //@tw comments
+  std::vector<std::string> locations = {""}; ///< "model.py:12:3", from .loc and //@tw comments
   std::vector<Variable> variables;
   std::vector<FunctionSyntax> functions;
 

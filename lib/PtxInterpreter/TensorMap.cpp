@@ -51,16 +51,16 @@ std::string TensorMap::problem() const {
     return "the tensor map has a swizzle of " + std::to_string(swizzle) + " bytes; there are 0, 32, 64, 128";
   uint64_t count = 1;
   for (uint32_t i = 0; i < rank; ++i) {
-    std::string which = " of dimension " + std::to_string(i);
+    std::string ofDimension = " of dimension " + std::to_string(i);
     if (!dims[i])
-      return "the tensor map's size" + which + " is 0";
+      return "the tensor map's size" + ofDimension + " is 0";
     if (!box[i] || box[i] > 256)
-      return "the tensor map's box" + which + " is " + std::to_string(box[i]) + "; it may be 1 to 256";
+      return "the tensor map's box" + ofDimension + " is " + std::to_string(box[i]) + "; it may be 1 to 256";
     if (!elementStrides[i] || elementStrides[i] > 8)
-      return "the tensor map's element stride" + which + " is " + std::to_string(elementStrides[i]) +
+      return "the tensor map's element stride" + ofDimension + " is " + std::to_string(elementStrides[i]) +
              "; it may be 1 to 8";
     if (i && (strides[i - 1] % 16 || strides[i - 1] >> 40))
-      return "the tensor map's stride" + which + " is " + std::to_string(strides[i - 1]) +
+      return "the tensor map's stride" + ofDimension + " is " + std::to_string(strides[i - 1]) +
              " bytes; it must be a multiple of 16 below 2^40";
     count *= moved(i);
   }

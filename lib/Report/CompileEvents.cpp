@@ -14,15 +14,15 @@ using namespace mlir;
 namespace tilewright::explain {
 namespace {
 
-class PlaceStreamer final : public remark::detail::MLIRRemarkStreamerBase {
+class LocationStreamer final : public remark::detail::MLIRRemarkStreamerBase {
 public:
-  explicit PlaceStreamer(std::vector<Location> &places) : places(places) {}
+  explicit LocationStreamer(std::vector<Location> &locations) : locations(locations) {}
   void streamOptimizationRemark(const remark::detail::Remark &remark) override {
-    places.push_back(remark.getLocation());
+    locations.push_back(remark.getLocation());
   }
 
 private:
-  std::vector<Location> &places;
+  std::vector<Location> &locations;
 };
 
 } // namespace
@@ -31,7 +31,7 @@ CompileEvents::CompileEvents(MLIRContext &context) : context(context) {
   remark::RemarkCategories categories;
   categories.passed = categories.missed = "fusion";
   // Fails only for invalid patterns.
-  (void)remark::enableOptimizationRemarks(context, std::make_unique<PlaceStreamer>(places),
+  (void)remark::enableOptimizationRemarks(context, std::make_unique<LocationStreamer>(locations),
                                           std::make_unique<remark::RemarkEmittingPolicyAll>(), categories);
   context.registerActionHandler([this](llvm::function_ref<void()> transform, const tracing::Action &action) {
     const auto *execution = dyn_cast<PassExecutionAction>(&action);

@@ -30,13 +30,13 @@ public:
   std::vector<PassTime> takePasses();
 
   /// Returns the locations of the remarks about fusion, in order.
-  const std::vector<mlir::Location> &fusionPlaces() const { return places; }
+  const std::vector<mlir::Location> &fusionLocations() const { return locations; }
 
 private:
   mlir::MLIRContext &context;
   std::mutex mutex;
   std::vector<PassTime> passes;
-  std::vector<mlir::Location> places;
+  std::vector<mlir::Location> locations;
 };
 
 } // namespace tilewright::explain

@@ -100,8 +100,8 @@ private:
       auto text = [&](StringRef name) { return entry.getAs<StringAttr>(name).str(); };
       EdgeRecord edge{
           {text("kind"), entry.getAs<BoolAttr>("done").getValue(), text("subject"), text("reason"), text("where")}};
-      if (edge.decision.kind == "fusion" && fusions < events.fusionPlaces().size())
-        edge.set = origins.setOf(events.fusionPlaces()[fusions++]);
+      if (edge.decision.kind == "fusion" && fusions < events.fusionLocations().size())
+        edge.set = origins.setOf(events.fusionLocations()[fusions++]);
       record.edges.push_back(std::move(edge));
     }
   }

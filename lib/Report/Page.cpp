@@ -66,9 +66,9 @@ llvm::Expected<std::string> explainPage(llvm::ArrayRef<std::string> records, llv
   std::string page;
   llvm::StringRef rest = explain::pageTemplate();
   while (!rest.empty()) {
-    auto [text, behind] = rest.split("{{");
+    auto [text, tail] = rest.split("{{");
     page += text;
-    auto [name, next] = behind.split("}}");
+    auto [name, next] = tail.split("}}");
     page += name == "policy"   ? llvm::StringRef(policy)
             : name == "style"  ? style
             : name == "data"   ? llvm::StringRef(data)

@@ -28,10 +28,10 @@ void readSchedule(plan::LaunchOp launch, KernelRecord &kernel) {
     kernel.expectedMicroseconds = microseconds;
     kernel.bound = bound.str();
     // The time has a separate field now, so remove it from the text.
-    const std::string told = "time " + time.str();
-    if (size_t at = kernel.schedule.find(told); at != std::string::npos) {
+    const std::string statement = "time " + time.str();
+    if (size_t at = kernel.schedule.find(statement); at != std::string::npos) {
       const bool first = at < 2;
-      kernel.schedule.erase(first ? at : at - 2, told.size() + 2);
+      kernel.schedule.erase(first ? at : at - 2, statement.size() + 2);
     }
   }
 }

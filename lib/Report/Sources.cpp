@@ -15,7 +15,7 @@
 namespace tilewright::explain {
 namespace {
 
-constexpr int64_t neighbours = 4;
+constexpr int64_t contextLines = 4;
 constexpr uint64_t mostBytes = 4 << 20;
 constexpr size_t mostColumns = 400;
 
@@ -24,7 +24,7 @@ void read(SourceFile &file, const std::set<int64_t> &wanted, bool isModel) {
   llvm::StringRef name = file.name;
   std::set<int64_t> shown;
   for (int64_t line : wanted)
-    for (int64_t near = std::max<int64_t>(1, line - neighbours); near <= line + neighbours; ++near)
+    for (int64_t near = std::max<int64_t>(1, line - contextLines); near <= line + contextLines; ++near)
       shown.insert(near);
   llvm::sys::fs::file_status status;
   std::unique_ptr<llvm::MemoryBuffer> buffer;

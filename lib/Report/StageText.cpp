@@ -13,10 +13,10 @@ using namespace mlir;
 namespace tilewright::explain {
 namespace {
 
-std::string print(ModuleOp module, AsmState::LocationMap &places) {
+std::string print(ModuleOp module, AsmState::LocationMap &locations) {
   OpPrintingFlags flags;
   flags.elideLargeElementsAttrs(64).elideLargeResourceString(64);
-  AsmState state(module, flags, &places);
+  AsmState state(module, flags, &locations);
   std::string text;
   llvm::raw_string_ostream stream(text);
   module->print(stream, state);
@@ -33,11 +33,11 @@ std::vector<std::string> linesOf(StringRef text) {
 }
 
 /// The kind of an assembly line.
-enum class Line { Text, Place, Debug };
+enum class Line { Text, Location, Debug };
 
 Line kindOf(StringRef trimmed) {
   if (trimmed.starts_with(".loc\t") || trimmed.starts_with(".loc "))
-    return Line::Place;
+    return Line::Location;
   for (StringRef start : {".cfi_", ".file", ".Ltmp", ".Lfunc_begin", ".ident", ".addrsig", ".globl", ".type", ".size"})
     if (trimmed.starts_with(start))
       return Line::Debug;
@@ -47,16 +47,16 @@ Line kindOf(StringRef trimmed) {
 } // namespace
 
 StageText printStage(StringRef name, ModuleOp module, Origins &origins) {
-  AsmState::LocationMap places;
+  AsmState::LocationMap locations;
   StageText stage;
   stage.name = name.str();
-  stage.lines = linesOf(print(module, places));
+  stage.lines = linesOf(print(module, locations));
   stage.sets.assign(stage.lines.size(), -1);
   module->walk<WalkOrder::PreOrder>([&](Operation *op) {
-    auto place = places.find(op);
-    if (place == places.end() || place->second.first == 0 || place->second.first > stage.lines.size())
+    auto location = locations.find(op);
+    if (location == locations.end() || location->second.first == 0 || location->second.first > stage.lines.size())
       return;
-    const size_t line = place->second.first - 1;
+    const size_t line = location->second.first - 1;
     if (stage.sets[line] < 0 && !isa<FunctionOpInterface>(op))
       stage.sets[line] = origins.setOf(op->getLoc());
     auto function = dyn_cast<FunctionOpInterface>(op);
@@ -65,7 +65,7 @@ StageText printStage(StringRef name, ModuleOp module, Origins &origins) {
     // The closing brace follows the last operation.
     size_t last = line;
     function->walk([&](Operation *inner) {
-      if (auto at = places.find(inner); at != places.end())
+      if (auto at = locations.find(inner); at != locations.end())
         last = std::max(last, size_t(at->second.first));
     });
     stage.functions.push_back({function.getName().str(), line, std::min(last, stage.lines.size() - 1)});
@@ -74,12 +74,12 @@ StageText printStage(StringRef name, ModuleOp module, Origins &origins) {
 }
 
 void locateInText(ModuleOp module) {
-  AsmState::LocationMap places;
-  print(module, places);
+  AsmState::LocationMap locations;
+  print(module, locations);
   auto file = StringAttr::get(module.getContext(), "lowered");
   module->walk([&](Operation *op) {
-    auto place = places.find(op);
-    op->setLoc(FileLineColLoc::get(file, place == places.end() ? 0 : place->second.first, 1));
+    auto location = locations.find(op);
+    op->setLoc(FileLineColLoc::get(file, location == locations.end() ? 0 : location->second.first, 1));
   });
 }
 
@@ -95,11 +95,11 @@ StageText readAssembly(StringRef assembly, const StageText &lowered) {
     if (trimmed == ".text" || trimmed.starts_with(".section"))
       debug = trimmed.contains(".debug_") || trimmed.contains(".note.GNU-stack");
     const Line kind = kindOf(trimmed);
-    if (kind == Line::Place) {
+    if (kind == Line::Location) {
       auto [number, rest] = trimmed.drop_front(4).trim().split(' '); // of the file
-      size_t place = 0;
-      rest.split(' ').first.getAsInteger(10, place);
-      set = place > 0 && place <= lowered.sets.size() ? lowered.sets[place - 1] : -1;
+      size_t location = 0;
+      rest.split(' ').first.getAsInteger(10, location);
+      set = location > 0 && location <= lowered.sets.size() ? lowered.sets[location - 1] : -1;
     }
     // ".type kernel_0,@function" precedes the label of the function.
     if (auto [name, type] = trimmed.split(','); name.consume_front(".type") && type == "@function")

@@ -253,7 +253,7 @@ std::vector<KernelRecord> RecordStore::all(std::vector<std::string> *damaged) co
   return records;
 }
 
-std::vector<KernelRecord> RecordStore::neighbours(const KernelRecord &of, size_t most) const {
+std::vector<KernelRecord> RecordStore::similar(const KernelRecord &of, size_t most) const {
   return nearestRecords(all(), of, most);
 }
 

@@ -68,7 +68,7 @@ public:
   std::vector<KernelRecord> all(std::vector<std::string> *damaged = nullptr) const;
 
   /// Returns nearestRecords() of all().
-  std::vector<KernelRecord> neighbours(const KernelRecord &of, size_t most) const;
+  std::vector<KernelRecord> similar(const KernelRecord &of, size_t most) const;
 
   std::string path(const RecordKey &key) const;
 

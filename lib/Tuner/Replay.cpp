@@ -60,7 +60,7 @@ struct Tunings {
 };
 
 /// Returns the best schedules of other tables with the same knobs, the nearest sizes first.
-std::vector<SchedulePoint> neighboursOf(const Table &table, const std::vector<Table> &all) {
+std::vector<SchedulePoint> pointsOfSimilar(const Table &table, const std::vector<Table> &all) {
   std::vector<std::pair<double, SchedulePoint>> near;
   for (const Table &other : all) {
     if (&other == &table || other.family != table.family || other.sizes.size() != table.sizes.size())
@@ -75,7 +75,7 @@ std::vector<SchedulePoint> neighboursOf(const Table &table, const std::vector<Ta
         order.push_back(i);
     std::stable_sort(order.begin(), order.end(),
                      [&](size_t a, size_t b) { return other.nanoseconds[a] < other.nanoseconds[b]; });
-    for (size_t best = 0; best < std::min(order.size(), bestOfNeighbour); ++best) {
+    for (size_t best = 0; best < std::min(order.size(), bestOfSimilar); ++best) {
       std::vector<std::pair<std::string, int64_t>> values;
       for (size_t knob = 0; knob < other.searched.space.knobs.size(); ++knob)
         values.emplace_back(other.searched.space.knobs[knob].name, other.searched.points[order[best]][knob]);
@@ -130,9 +130,9 @@ llvm::Expected<std::vector<ReplayedTable>> replayTables(llvm::StringRef folder, 
       full.add(table, tuner::search(table.searched, *simulatedBench(table, disturbance, seed + 1), search), best);
       search.tier = TuneTier::Quick;
       wrong += !tuner::search(flat.searched, *simulatedBench(flat, disturbance, seed + 2), search).isDefault;
-      search.neighbours = neighboursOf(table, *tables);
+      search.similar = pointsOfSimilar(table, *tables);
       search.measurements = 4;
-      if (!search.neighbours.empty())
+      if (!search.similar.empty())
         transfer.add(table, tuner::search(table.searched, *simulatedBench(table, disturbance, seed + 3), search), best);
     }
     row.quick = quick.score();

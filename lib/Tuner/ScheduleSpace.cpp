@@ -117,9 +117,9 @@ std::vector<SchedulePoint> ScheduleSpace::points(int64_t *visited) const {
   extend(extend, 0);
   // The target's default is always a point, even if it violates a constraint.
   SchedulePoint own = initial();
-  auto place = std::lower_bound(found.begin(), found.end(), own);
-  if (place == found.end() || *place != own)
-    found.insert(place, own);
+  auto position = std::lower_bound(found.begin(), found.end(), own);
+  if (position == found.end() || *position != own)
+    found.insert(position, own);
   if (visited)
     *visited = looked;
   return found;

@@ -119,7 +119,7 @@ private:
   /// default's values.
   std::vector<SchedulePoint> firstByModel(int count) const {
     std::vector<SchedulePoint> list;
-    for (const SchedulePoint &point : options.neighbours)
+    for (const SchedulePoint &point : options.similar)
       if (allowed(point) && list.size() < 3)
         append(list, {point});
     std::vector<std::pair<double, SchedulePoint>> ranked;
@@ -165,10 +165,10 @@ private:
       double sum = 0;
       for (size_t knob = 0; knob < own.size(); ++knob) {
         const std::vector<int64_t> &values = kernel.space.knobs[knob].values;
-        auto place = [&](int64_t value) {
+        auto positionOf = [&](int64_t value) {
           return std::lower_bound(values.begin(), values.end(), value) - values.begin();
         };
-        double part = double(place(a[knob]) - place(b[knob])) / std::max(1.0, double(values.size()) - 1);
+        double part = double(positionOf(a[knob]) - positionOf(b[knob])) / std::max(1.0, double(values.size()) - 1);
         sum += part * part;
       }
       return sum;
@@ -201,8 +201,8 @@ private:
       if (modelled[knob] != known)
         continue;
       const std::vector<int64_t> &values = kernel.space.knobs[knob].values;
-      long place = std::lower_bound(values.begin(), values.end(), point[knob]) - values.begin();
-      for (long next : {place + 1, place - 1})
+      long position = std::lower_bound(values.begin(), values.end(), point[knob]) - values.begin();
+      for (long next : {position + 1, position - 1})
         if (next >= 0 && next < long(values.size())) {
           SchedulePoint other = point;
           other[knob] = values[size_t(next)];
@@ -312,8 +312,8 @@ private:
 
   void measure(std::vector<SchedulePoint> list, int most) {
     std::erase_if(list, [&](const SchedulePoint &point) { return raced.count(point) > 0; });
-    if (int room = most - result.measurements; int(list.size()) > room)
-      list.resize(size_t(std::max(room, 0)));
+    if (int capacity = most - result.measurements; int(list.size()) > capacity)
+      list.resize(size_t(std::max(capacity, 0)));
     if (list.empty() || over())
       return;
     std::vector<Lane> lanes = race(list, screeningRounds);
@@ -405,9 +405,9 @@ private:
     result.decided = true;
     result.defaultNanoseconds = median(lanes.front().nanoseconds);
     for (const Measured &seen : finals) {
-      auto place = std::find_if(result.measured.begin(), result.measured.end(),
+      auto found = std::find_if(result.measured.begin(), result.measured.end(),
                                 [&](const Measured &other) { return other.point == seen.point; });
-      *place = seen;
+      *found = seen;
     }
     std::stable_sort(result.measured.begin(), result.measured.end(),
                      [](auto &a, auto &b) { return a.ratio.median < b.ratio.median; });
@@ -495,8 +495,8 @@ SchedulePoint bestByModel(const Searched &kernel, bool deterministic) {
       same += point[knob] == own[knob];
     return same;
   };
-  auto place = std::find(kernel.points.begin(), kernel.points.end(), own);
-  double least = place == kernel.points.end() ? 0 : kernel.predicted[size_t(place - kernel.points.begin())];
+  auto found = std::find(kernel.points.begin(), kernel.points.end(), own);
+  double least = found == kernel.points.end() ? 0 : kernel.predicted[size_t(found - kernel.points.begin())];
   for (size_t i = 0; i < kernel.points.size(); ++i) {
     const SchedulePoint &point = kernel.points[i];
     if (deterministic && kernel.space.numericsClass(point) != ownClass)

@@ -21,13 +21,13 @@
 namespace tilewright::tuner {
 
 /// The number of schedules of each similar kernel that are tried, the best first.
-inline constexpr size_t bestOfNeighbour = 3;
+inline constexpr size_t bestOfSimilar = 3;
 
 struct SearchOptions {
   TuneTier tier = TuneTier::Quick;
   int measurements = 0;       ///< maximum number of raced schedules, with the default; 0: 16 for quick, 64 for full
   bool deterministic = false; ///< only schedules with the default's order of summation
-  std::vector<SchedulePoint> neighbours; ///< the best schedules of similar kernels: three are measured first
+  std::vector<SchedulePoint> similar; ///< the best schedules of similar kernels: three are measured first
 };
 
 /// A space with its points and the time that the target's model predicts for each.

@@ -24,8 +24,8 @@ Surrogate::Surrogate(const Searched &kernel, const std::vector<size_t> &numbers,
     std::vector<double> &row = features.emplace_back();
     for (size_t i = 0; i < point.size(); ++i) {
       const std::vector<int64_t> &values = kernel.space.knobs[i].values;
-      auto place = std::lower_bound(values.begin(), values.end(), point[i]);
-      row.push_back(values.size() < 2 ? 0 : double(place - values.begin()) / double(values.size() - 1));
+      auto position = std::lower_bound(values.begin(), values.end(), point[i]);
+      row.push_back(values.size() < 2 ? 0 : double(position - values.begin()) / double(values.size() - 1));
     }
   }
   for (double ratio : ratios)

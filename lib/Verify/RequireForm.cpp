@@ -14,7 +14,7 @@ namespace tilewright {
 namespace {
 
 /// Returns the dialects, separated by spaces, whose ops do not occur in IR of this form.
-llvm::StringLiteral strangersTo(IRForm form) {
+llvm::StringLiteral foreignDialects(IRForm form) {
   switch (form) {
   case IRForm::Graph:
     return " linalg tw_tile scf memref vector llvm nvvm tw_plan tw_hls cf ";
@@ -39,24 +39,24 @@ llvm::StringLiteral describe(IRForm form) {
 }
 
 /// Returns true if a value of `type` does not belong to the form.
-bool isStrange(Type type, IRForm form) {
+bool isForeignType(Type type, IRForm form) {
   return form == IRForm::Buffers ? isa<TensorType>(type) : isa<BaseMemRefType>(type);
 }
 
 /// Returns the first op of `function` that is not of `form`; null if there is none.
-Operation *strangerIn(func::FuncOp function, IRForm form) {
-  const llvm::StringLiteral strangers = strangersTo(form);
+Operation *foreignOpIn(func::FuncOp function, IRForm form) {
+  const llvm::StringLiteral dialects = foreignDialects(form);
   Operation *found = nullptr;
   function->walk<WalkOrder::PreOrder>([&](Operation *op) {
     const StringRef dialect = op->getName().getDialectNamespace();
-    bool strange = strangers.contains((" " + dialect + " ").str());
+    bool isForeign = dialects.contains((" " + dialect + " ").str());
     if (op == function)
-      strange = llvm::any_of(function.getArgumentTypes(), [&](Type type) { return isStrange(type, form); });
+      isForeign = llvm::any_of(function.getArgumentTypes(), [&](Type type) { return isForeignType(type, form); });
     else
-      strange |= llvm::any_of(op->getResultTypes(), [&](Type type) { return isStrange(type, form); });
-    if (strange)
+      isForeign |= llvm::any_of(op->getResultTypes(), [&](Type type) { return isForeignType(type, form); });
+    if (isForeign)
       found = op;
-    return strange ? WalkResult::interrupt() : WalkResult::advance();
+    return isForeign ? WalkResult::interrupt() : WalkResult::advance();
   });
   return found;
 }
@@ -65,11 +65,11 @@ Operation *strangerIn(func::FuncOp function, IRForm form) {
 
 LogicalResult requireForm(Operation *root, IRForm form, StringRef pass) {
   auto check = [&](func::FuncOp function) -> LogicalResult {
-    Operation *stranger = function.isDeclaration() ? nullptr : strangerIn(function, form);
-    if (!stranger)
+    Operation *foreignOp = function.isDeclaration() ? nullptr : foreignOpIn(function, form);
+    if (!foreignOp)
       return success();
-    return stranger->emitOpError() << "is not of the IR that --" << pass << " takes: " << describe(form)
-                                   << "; which stage was this saved at?";
+    return foreignOp->emitOpError() << "is not of the IR that --" << pass << " takes: " << describe(form)
+                                    << "; which stage was this saved at?";
   };
   if (auto function = dyn_cast<func::FuncOp>(root))
     return check(function);

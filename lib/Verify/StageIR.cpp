@@ -58,25 +58,25 @@ llvm::Error checkStageIR(ModuleOp module, StringRef stage) {
     return llvm::createStringError("cannot start at '%s': IR can be continued from the end of %s", stage.str().c_str(),
                                    llvm::join(known, ", ").c_str());
   }
-  Operation *stranger = nullptr;
-  SmallVector<StringRef> homes;
+  Operation *foreignOp = nullptr;
+  SmallVector<StringRef> stages;
   module->walk([&](Operation *op) {
     StringRef dialect = op->getName().getDialectNamespace();
     if (expected->has(dialect))
       return WalkResult::advance();
     for (const StageDialects &each : stageDialects())
       if (each.has(dialect))
-        homes.push_back(each.stage);
-    if (homes.empty())
+        stages.push_back(each.stage);
+    if (stages.empty())
       return WalkResult::advance();
-    stranger = op;
+    foreignOp = op;
     return WalkResult::interrupt();
   });
-  if (stranger)
+  if (foreignOp)
     return llvm::createStringError(
         "%s'%s' is an op of the IR that %s ends with, not '%s': which stage was this saved at?",
-        sourceLineBefore(stranger->getLoc()).c_str(), stranger->getName().getStringRef().str().c_str(),
-        llvm::join(homes, " or ").c_str(), stage.str().c_str());
+        sourceLineBefore(foreignOp->getLoc()).c_str(), foreignOp->getName().getStringRef().str().c_str(),
+        llvm::join(stages, " or ").c_str(), stage.str().c_str());
   if (llvm::Error failed = checkConstants(module))
     return failed;
   return checkModel(module, *expected);

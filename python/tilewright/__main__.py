@@ -40,9 +40,9 @@ def explain(arguments) -> int:
         code = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
     finally:
         report = tilewright.report()
-        told = report.explanation()
-        text = told.to_json() if arguments.json else str(told)
-        if not report and not told.left:
+        explanation = report.explanation()
+        text = explanation.to_json() if arguments.json else str(explanation)
+        if not report and not explanation.left:
             text = "nothing was compiled by Tilewright: pass backend=\"tilewright\" to torch.compile, or --force here"
         print(text)
         if arguments.html and report:

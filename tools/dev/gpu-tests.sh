@@ -20,15 +20,15 @@ mkdir -p "$out"
 wheel=$("$repository/tools/dev/find-wheel.sh" gpu-tests "$python" "$wheel")
 
 # The same layout as in a checkout: the tests are next to build/python and build/bin.
-place=$(mktemp -d)
-trap 'rm -rf "$place"' EXIT
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
 "$python" -m pip install -q --no-deps --no-index --no-compile --disable-pip-version-check --root-user-action=ignore \
-  --target "$place/build/python" "$wheel"
-mkdir -p "$place/build/bin"
-ln -s ../python/bin/tilewright "$place/build/bin/tilewright"
-cp -r "$repository/test" "$place/test"
-sed -i "s/\"emulated\"/\"$device\"/; s/=emulated\"/=$device\"/" "$place"/test/Python/test_cuda*.py
-cat >> "$place/test/Python/conftest.py" <<'PYTHON'
+  --target "$folder/build/python" "$wheel"
+mkdir -p "$folder/build/bin"
+ln -s ../python/bin/tilewright "$folder/build/bin/tilewright"
+cp -r "$repository/test" "$folder/test"
+sed -i "s/\"emulated\"/\"$device\"/; s/=emulated\"/=$device\"/" "$folder"/test/Python/test_cuda*.py
+cat >> "$folder/test/Python/conftest.py" <<'PYTHON'
 
 
 @pytest.fixture(autouse=True)
@@ -42,10 +42,10 @@ def context_lives():
         os._exit(3)
 PYTHON
 
-cd "$place"
+cd "$folder"
 # Exclude tests of the checker or of the emulated device alone.
 # shellcheck disable=SC2046,SC2010 # names of tests have no spaces
 [ $# -gt 0 ] || set -- $(ls test/Python/test_cuda*.py | grep -v -e driver -e gpu_bench) -k 'not damage and not locations_change and not out_of_memory'
-export LD_LIBRARY_PATH=$place/build/python/tilewright${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-PYTHONPATH=$place/build/python "$python" -m pytest -p no:cacheprovider -q -n "$(nproc)" --timeout=90 --tb=short \
+export LD_LIBRARY_PATH=$folder/build/python/tilewright${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+PYTHONPATH=$folder/build/python "$python" -m pytest -p no:cacheprovider -q -n "$(nproc)" --timeout=90 --tb=short \
   -o faulthandler_timeout=80 "$@" 2>&1 | tee "$out/tests.txt" | tail -n 150

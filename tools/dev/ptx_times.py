@@ -66,9 +66,9 @@ def main():
                     schedules = re.findall(r'tw.schedule = \{[^}]*kind = "(\w+)"', tiled.read_text())
                     assemble = [ptxas, f"-arch={arch}", "-v", str(ptx), "-o", str(folder / "m.cubin")]
                     assembled = best(flags.runs, assemble)
-                    told = subprocess.run(assemble, check=True, capture_output=True, text=True).stderr
-                    registers = max(map(int, re.findall(r"Used (\d+) registers", told)))
-                    spills = sum(map(int, re.findall(r"(\d+) bytes spill stores", told)))
+                    messages = subprocess.run(assemble, check=True, capture_output=True, text=True).stderr
+                    registers = max(map(int, re.findall(r"Used (\d+) registers", messages)))
+                    spills = sum(map(int, re.findall(r"(\d+) bytes spill stores", messages)))
                     lines = len(ptx.read_text().splitlines())
                     print(f"{arch:8}{kind:6}{f'{m}x{n}x{k}':18}{'+'.join(schedules):10}{made - before:8.0f}{lines:7}{assembled:10.0f}{registers:11}{spills:8}", flush=True)
 

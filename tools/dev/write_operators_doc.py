@@ -101,7 +101,7 @@ def is_shown(op) -> bool:
     return isinstance(op, torch._ops.OpOverload) and op.namespace in ("aten", "prims") and not op._schema.is_mutable
 
 
-class Fates:
+class Treatments:
     """The treatment of an overload by torch.compile."""
 
     def __init__(self):
@@ -115,13 +115,13 @@ class Fates:
         row, op = operators.table().get(name), overload(name)
         if row is not None and row.kind == "import":
             return "imported, some cases decomposed by Tilewright" if name in self.own else "imported"
-        fate = ("decomposed by Tilewright" if name in self.own
+        treatment = ("decomposed by Tilewright" if name in self.own
                 else "decomposed by torch" if name in self.torch or (op is not None and is_composite(op))
                 else "rewritten as pairs" if name in self.pairs
                 else "eager")  # fmt: skip
         if row is None or row.kind != "composite":
-            return fate
-        return "imported" if fate == "eager" else fate + "; imported from plain files"
+            return treatment
+        return "imported" if treatment == "eager" else treatment + "; imported from plain files"
 
 
 def table(head: str, rows: list[tuple[str, ...]]) -> list[str]:
@@ -151,13 +151,13 @@ def reason(name: str) -> str:
 
 
 def page() -> str:
-    fates, lines = Fates(), [INTRODUCTION]
+    treatments, lines = Treatments(), [INTRODUCTION]
     by_family: dict[str, list[tuple[str, ...]]] = {}
     for name, row in operators.table().items():
         op = overload(name)
         if name.startswith("aten.") and (op is None or not is_shown(op)):
             continue  # a synonym of an operator need not have all of its overloads
-        by_family.setdefault(row.family, []).append((name, fates.of(name), RESULTS[row.aliasing]))
+        by_family.setdefault(row.family, []).append((name, treatments.of(name), RESULTS[row.aliasing]))
     listed = set(operators.table())
     for title, rows in by_family.items():
         lines += [f"## {title}", "", *table("overload | with torch.compile | result", rows)]
@@ -167,10 +167,10 @@ def page() -> str:
         listed |= rows
         if rows:
             lines += [f"### {name}", "", summary(module), "", *table("overload", [(row,) for row in rows])]
-    rest = fates.torch - listed
+    rest = treatments.torch - listed
     listed |= rest
     lines += ["## Decomposed by torch", "", *table("overload", [(name,) for name in rest])]
-    numbers = fates.pairs - listed
+    numbers = treatments.pairs - listed
     lines += ["## Complex numbers", "", "Operators that are only rewritten as pairs.", "", *table("overload", [(name,) for name in numbers])]
     rest = {str(op) for op in core()} - listed - numbers
     lines += ["## Other core operators", "", "Operators of torch's core set that are in no table above.", ""]

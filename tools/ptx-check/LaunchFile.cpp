@@ -50,7 +50,7 @@ uint64_t bitsOf(const Element &element, const Json &number) {
     return std::bit_cast<uint64_t>(x);
   const Format &format = name == "f32"    ? kSingle
                          : name == "f16"  ? kHalf
-                         : name == "bf16" ? kBrain
+                         : name == "bf16" ? kBfloat16
                          : name == "e4m3" ? kE4M3
                                           : kE5M2;
   return encode(x, format);

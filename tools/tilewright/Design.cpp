@@ -64,7 +64,7 @@ std::optional<llvm::StringSet<>> listedFiles(llvm::StringRef folder) {
 }
 
 /// Returns the first entry below `folder` that is neither a listed file nor a folder of listed files, or "".
-std::string strangerIn(llvm::StringRef folder, const llvm::StringSet<> &files) {
+std::string foreignFileIn(llvm::StringRef folder, const llvm::StringSet<> &files) {
   std::error_code code;
   for (fs::recursive_directory_iterator at(folder, code, /*follow_symlinks=*/false), end; at != end && !code;
        at.increment(code)) {
@@ -153,8 +153,8 @@ llvm::Error checkDesignFolder(llvm::StringRef folder) {
                                    parent.c_str());
   if (std::error_code code = fs::access(parent, fs::AccessMode::Write))
     return llvm::createStringError(code, "cannot make the folder '%s': %s", shown.c_str(), code.message().c_str());
-  const std::string place = folder.rtrim('/').str();
-  if (fs::is_symlink_file(place))
+  const std::string trimmed = folder.rtrim('/').str();
+  if (fs::is_symlink_file(trimmed))
     return llvm::createStringError("'%s' is a link, and a design is a folder: name the folder itself", shown.c_str());
   if (!fs::exists(folder))
     return llvm::Error::success();
@@ -162,18 +162,18 @@ llvm::Error checkDesignFolder(llvm::StringRef folder) {
   if (!fs::is_directory(folder))
     return llvm::createStringError("'%s' is a file, and a design is a folder", shown.c_str());
   llvm::SmallString<128> real, here;
-  if (!fs::real_path(place, real) && !fs::current_path(here) && !fs::real_path(here, here) &&
+  if (!fs::real_path(trimmed, real) && !fs::current_path(here) && !fs::real_path(here, here) &&
       (here + "/").str().starts_with((real + "/").str()))
     return llvm::createStringError("the folder '%s' holds the one in which this program runs; name another",
                                    shown.c_str());
-  if (fs::directory_iterator(place, code) == fs::directory_iterator() && !code)
+  if (fs::directory_iterator(trimmed, code) == fs::directory_iterator() && !code)
     return llvm::Error::success();
-  std::optional<llvm::StringSet<>> files = listedFiles(place);
-  const std::string stranger = files ? strangerIn(place, *files) : "";
-  if (files && stranger.empty())
+  std::optional<llvm::StringSet<>> files = listedFiles(trimmed);
+  const std::string foreign = files ? foreignFileIn(trimmed, *files) : "";
+  if (files && foreign.empty())
     return llvm::Error::success();
   return llvm::createStringError("the folder '%s' holds other things than a design of Tilewright's%s; name another",
-                                 shown.c_str(), stranger.empty() ? "" : (": '" + stranger + "'").c_str());
+                                 shown.c_str(), foreign.empty() ? "" : (": '" + foreign + "'").c_str());
 }
 
 void attachWeights(ModelFile &model) {
@@ -196,31 +196,32 @@ void attachWeights(ModelFile &model) {
   }
 }
 
-/// Renames the folder `made` to `place`; an older `place` is removed. One of the two exists at each moment, so a killed
-/// process leaves either the older design or the new one.
-static std::error_code putInPlace(const std::string &made, const std::string &place) {
-  if (renameat2(AT_FDCWD, made.c_str(), AT_FDCWD, place.c_str(), RENAME_NOREPLACE) == 0)
+/// Renames the folder `made` to `destination`; an older `destination` is removed. One of the two exists at each moment,
+/// so a killed process leaves either the older design or the new one.
+static std::error_code moveIntoPlace(const std::string &made, const std::string &destination) {
+  if (renameat2(AT_FDCWD, made.c_str(), AT_FDCWD, destination.c_str(), RENAME_NOREPLACE) == 0)
     return {};
-  if (errno == EEXIST && renameat2(AT_FDCWD, made.c_str(), AT_FDCWD, place.c_str(), RENAME_EXCHANGE) == 0)
+  if (errno == EEXIST && renameat2(AT_FDCWD, made.c_str(), AT_FDCWD, destination.c_str(), RENAME_EXCHANGE) == 0)
     return fs::remove_directories(made, /*IgnoreErrors=*/false);
   if (errno != EINVAL && errno != ENOSYS)
     return std::error_code(errno, std::generic_category());
-  // The file system does not support these flags: for a moment neither is at `place`, and the older one is next to it.
+  // The file system does not support these flags: for a moment neither is at `destination`, and the older one is next
+  // to it.
   const std::string older = made + ".older";
-  const bool replaces = fs::exists(place);
+  const bool replaces = fs::exists(destination);
   if (replaces)
-    if (std::error_code code = fs::rename(place, older))
+    if (std::error_code code = fs::rename(destination, older))
       return code;
-  if (std::error_code code = fs::rename(made, place)) {
+  if (std::error_code code = fs::rename(made, destination)) {
     if (replaces)
-      fs::rename(older, place);
+      fs::rename(older, destination);
     return code;
   }
   return replaces ? fs::remove_directories(older, /*IgnoreErrors=*/false) : std::error_code();
 }
 
 /// Removes unfinished designs of killed processes in `parent`, which are more than an hour old.
-static void removeLeftBehind(llvm::StringRef parent) {
+static void removeAbandoned(llvm::StringRef parent) {
   std::vector<std::string> found;
   std::error_code code;
   const auto limit = std::chrono::system_clock::now() - std::chrono::hours(1);
@@ -260,17 +261,18 @@ llvm::Error writeDesign(Session &session, ModelFile &model, const ModelFile &flo
   addErrors(*files, data->errors);
   listFiles(*files);
 
-  const std::string place = folder.rtrim('/').str();
+  const std::string destination = folder.rtrim('/').str();
   // A temporary folder must be next to the design, so that renaming does not cross file systems.
-  llvm::SmallString<128> beside(parentOf(folder)), made;
-  std::error_code unplaced = fs::make_absolute(beside);
-  if (!unplaced)
-    removeLeftBehind(beside);
-  path::append(beside, aside);
-  if (!unplaced)
-    unplaced = fs::createUniqueDirectory(beside, made);
-  if (unplaced)
-    return llvm::createStringError(unplaced, "cannot write beside '%s': %s", place.c_str(), unplaced.message().c_str());
+  llvm::SmallString<128> prefix(parentOf(folder)), made;
+  std::error_code failure = fs::make_absolute(prefix);
+  if (!failure)
+    removeAbandoned(prefix);
+  path::append(prefix, aside);
+  if (!failure)
+    failure = fs::createUniqueDirectory(prefix, made);
+  if (failure)
+    return llvm::createStringError(failure, "cannot write beside '%s': %s", destination.c_str(),
+                                   failure.message().c_str());
   auto drop = [&](llvm::Error failed) {
     fs::remove_directories(made);
     return failed;
@@ -280,11 +282,11 @@ llvm::Error writeDesign(Session &session, ModelFile &model, const ModelFile &flo
       return drop(std::move(failed));
   fs::setPermissions(made, static_cast<fs::perms>(fs::all_all & ~fs::getUmask()));
   // Check again, since compiling takes a while. The older design is removed after the new one has replaced it.
-  if (llvm::Error changed = checkDesignFolder(place))
+  if (llvm::Error changed = checkDesignFolder(destination))
     return drop(std::move(changed));
-  if (std::error_code code = putInPlace(made.str().str(), place))
+  if (std::error_code code = moveIntoPlace(made.str().str(), destination))
     return drop(
-        llvm::createStringError(code, "cannot make or replace '%s': %s", place.c_str(), code.message().c_str()));
+        llvm::createStringError(code, "cannot make or replace '%s': %s", destination.c_str(), code.message().c_str()));
   return llvm::Error::success();
 }
 

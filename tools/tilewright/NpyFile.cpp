@@ -73,16 +73,16 @@ std::optional<std::vector<int64_t>> sizesIn(StringRef text, uint64_t width, uint
 /// Copies the elements of a column-major array in row-major order.
 void copyToRows(HostTensor &tensor, const char *columns) {
   unsigned width = tensor.width(), rank = tensor.sizes.size();
-  std::vector<int64_t> place(rank, 0), strides(rank, 1);
+  std::vector<int64_t> indices(rank, 0), strides(rank, 1);
   for (unsigned dim = 1; dim < rank; ++dim)
     strides[dim] = strides[dim - 1] * tensor.sizes[dim - 1];
   for (int64_t i = 0, count = tensor.count(); i < count; ++i) {
     int64_t from = 0;
     for (unsigned dim = 0; dim < rank; ++dim)
-      from += place[dim] * strides[dim];
+      from += indices[dim] * strides[dim];
     memcpy(&tensor.bytes[i * width], columns + from * width, width);
-    for (int dim = int(rank) - 1; dim >= 0 && ++place[dim] == tensor.sizes[dim]; --dim)
-      place[dim] = 0;
+    for (int dim = int(rank) - 1; dim >= 0 && ++indices[dim] == tensor.sizes[dim]; --dim)
+      indices[dim] = 0;
   }
 }
 

@@ -58,13 +58,13 @@ double defaultTolerance(mlir::Type element) {
   return element.isF64() ? 1e-12 : element.isF32() ? 1e-5 : element.isF16() ? 2e-3 : 1e-2;
 }
 
-std::string placeOf(const HostTensor &tensor, int64_t index) {
-  std::string place;
+std::string indexText(const HostTensor &tensor, int64_t index) {
+  std::string text;
   for (int64_t size : llvm::reverse(tensor.sizes)) {
-    place = std::to_string(index % size) + (place.empty() ? "" : ", ") + place;
+    text = std::to_string(index % size) + (text.empty() ? "" : ", ") + text;
     index /= size;
   }
-  return "[" + place + "]";
+  return "[" + text + "]";
 }
 
 /// Returns the difference of the tensors; empty if it is at most `tolerance`, and then `said` describes it.
@@ -74,7 +74,7 @@ std::string difference(const HostTensor &got, const HostTensor &wanted, double t
            llvm::join(llvm::map_range(got.sizes, [](int64_t n) { return std::to_string(n); }), ", ") + "], not [" +
            llvm::join(llvm::map_range(wanted.sizes, [](int64_t n) { return std::to_string(n); }), ", ") + "]";
   auto values = [&](int64_t i) {
-    std::string text = "at " + placeOf(got, i) + ": ";
+    std::string text = "at " + indexText(got, i) + ": ";
     llvm::raw_string_ostream(text) << numberText("%.9g, not %.9g", numberAt(got, i), numberAt(wanted, i));
     return text;
   };

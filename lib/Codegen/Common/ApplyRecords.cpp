@@ -88,7 +88,7 @@ struct ApplyRecords : impl::ApplyRecordsBase<ApplyRecords> {
       if (parts.size() > 1)
         split(kernel, parts);
     }
-    tellIgnored(missed);
+    warnOfIgnored(missed);
     // `strict` needs the spaces; remove them unless they were requested.
     if (!stamp)
       for (auto kernel : getOperation().getOps<func::FuncOp>())
@@ -113,11 +113,11 @@ private:
   }
 
   /// Warns once per process that there are records of these kernels that are not valid, and why.
-  void tellIgnored(ArrayRef<RecordKey> missed) {
+  void warnOfIgnored(ArrayRef<RecordKey> missed) {
     if (missed.empty() || !llvm::sys::fs::exists(records))
       return;
     struct Folder {
-      bool told = false;
+      bool reported = false;
       std::multimap<std::string, RecordKey> bySignature;
     };
     // Leaked on purpose: threads may compile while statics are destroyed.
@@ -129,11 +129,11 @@ private:
       for (const KernelRecord &record : RecordStore(records).all())
         folder.bySignature.emplace(record.key.signature, record.key);
     for (const RecordKey &key : missed)
-      for (auto [at, end] = folder.bySignature.equal_range(key.signature); at != end && !folder.told; ++at) {
+      for (auto [at, end] = folder.bySignature.equal_range(key.signature); at != end && !folder.reported; ++at) {
         const RecordKey &there = at->second;
         if (there.target != key.target)
           continue;
-        folder.told = true;
+        folder.reported = true;
         emitWarning(getOperation().getLoc(), "tuning records in '")
             << records << "' are of kernels of this model and not used: "
             << (there.machine != key.machine ? otherMachine(there.machine, key.machine)

@@ -116,13 +116,13 @@ Value createView(OpBuilder &builder, Value buffer, OffsetSizeAndStrideOpInterfac
 /// Returns the linalg op that computes the source of `insert` into exactly the slice of the destination that is
 /// replaced.
 linalg::LinalgOp computedInPlace(tensor::InsertSliceOp insert) {
-  auto maker = insert.getSource().getDefiningOp<linalg::LinalgOp>();
-  if (!maker || !maker->hasOneUse() || maker.getNumDpsInits() != 1)
+  auto producer = insert.getSource().getDefiningOp<linalg::LinalgOp>();
+  if (!producer || !producer->hasOneUse() || producer.getNumDpsInits() != 1)
     return {};
-  auto part = maker.getDpsInits()[0].getDefiningOp<tensor::ExtractSliceOp>();
+  auto part = producer.getDpsInits()[0].getDefiningOp<tensor::ExtractSliceOp>();
   return part && part->hasOneUse() && part.getSource() == insert.getDest() &&
                  part.getType() == insert.getSourceType() && isSameSlice(part, insert)
-             ? maker
+             ? producer
              : linalg::LinalgOp();
 }
 
@@ -150,11 +150,11 @@ std::pair<SmallVector<tensor::InsertSliceOp>, Value> chainOf(Value value) {
 void writeChain(ArrayRef<tensor::InsertSliceOp> chain, Value whole) {
   IRRewriter rewriter(whole.getContext());
   for (tensor::InsertSliceOp insert : chain) {
-    linalg::LinalgOp maker = computedInPlace(insert);
-    rewriter.setInsertionPoint(maker ? maker.getOperation() : insert);
+    linalg::LinalgOp producer = computedInPlace(insert);
+    rewriter.setInsertionPoint(producer ? producer.getOperation() : insert);
     Value part = createView(rewriter, whole, insert, insert.getSourceType().getShape());
-    if (maker) {
-      auto init = maker.getDpsInits()[0].getDefiningOp<tensor::ExtractSliceOp>();
+    if (producer) {
+      auto init = producer.getDpsInits()[0].getDefiningOp<tensor::ExtractSliceOp>();
       rewriter.replaceOpWithNewOp<bufferization::ToTensorOp>(init, init.getType(), part, /*restrict=*/true,
                                                              /*writable=*/true);
     }

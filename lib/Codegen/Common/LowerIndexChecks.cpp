@@ -5,7 +5,7 @@
 //     %p = tw_tile.place %number below %limit from_end : index
 // After:
 //   %status = memref.view %scratch[%c0][] : memref<?xi8> to memref<3xi64>
-//   %outside = ... ; %p = arith.select %outside, %c0, %place
+//   %outside = ... ; %p = arith.select %outside, %c0, %index
 //   scf.if %outside { memref.store 1, %number, %limit to %status }
 //
 // The runtime clears the status before the kernel and reads it afterwards (lib/Runtime/Host/Walk.cpp). A vector of
@@ -43,17 +43,17 @@ public:
   void expand(tile::PlaceOp op) {
     builder.setInsertionPoint(op);
     Location loc = op.getLoc();
-    Value number = op.getNumber(), limit = op.getLimit(), place = number;
+    Value number = op.getNumber(), limit = op.getLimit(), index = number;
     Value none = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(number.getType()));
     if (op.getFromEnd()) {
       Value negative = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, number, none);
       Value fromEnd = arith::AddIOp::create(builder, loc, number, limit);
-      place = arith::SelectOp::create(builder, loc, negative, fromEnd, number);
+      index = arith::SelectOp::create(builder, loc, negative, fromEnd, number);
     }
-    Value outside = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::uge, place, limit);
+    Value outside = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::uge, index, limit);
     if (status)
-      tell(loc, outside, number, limit, none);
-    op.replaceAllUsesWith(arith::SelectOp::create(builder, loc, outside, none, place).getResult());
+      report(loc, outside, number, limit, none);
+    op.replaceAllUsesWith(arith::SelectOp::create(builder, loc, outside, none, index).getResult());
     op.erase();
   }
 
@@ -83,7 +83,7 @@ public:
   }
 
 private:
-  void tell(Location loc, Value outside, Value number, Value limit, Value none) {
+  void report(Location loc, Value outside, Value number, Value limit, Value none) {
     bool isVector = isa<VectorType>(number.getType());
     Value any = isVector ? vector::ReductionOp::create(builder, loc, vector::CombiningKind::OR, outside) : outside;
     auto branch = scf::IfOp::create(builder, loc, TypeRange(), any, /*withElse=*/false);
@@ -128,8 +128,8 @@ struct LowerIndexChecks : impl::LowerIndexChecksBase<LowerIndexChecks> {
       return;
     PlaceExpander expander(function, function->hasAttr(checksAttrName));
     for (Operation *op : ops)
-      if (auto place = dyn_cast<tile::PlaceOp>(op))
-        expander.expand(place);
+      if (auto placeOp = dyn_cast<tile::PlaceOp>(op))
+        expander.expand(placeOp);
       else if (auto divisor = dyn_cast<tile::DivisorOp>(op))
         expander.expand(divisor);
       else

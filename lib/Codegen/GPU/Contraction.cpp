@@ -64,10 +64,10 @@ static bool isSumOfProducts(linalg::LinalgOp op) {
   Operation *sum = body.getTerminator()->getOperand(0).getDefiningOp();
   if (!isa_and_nonnull<arith::AddFOp, arith::AddIOp>(sum) || !body.getArgument(2).hasOneUse())
     return false;
-  Value sofar = body.getArgument(2);
-  Value product = sum->getOperand(0) == sofar ? sum->getOperand(1) : sum->getOperand(0);
+  Value accumulated = body.getArgument(2);
+  Value product = sum->getOperand(0) == accumulated ? sum->getOperand(1) : sum->getOperand(0);
   Operation *multiply = product.getDefiningOp();
-  if (!isa_and_nonnull<arith::MulFOp, arith::MulIOp>(multiply) || !llvm::is_contained(sum->getOperands(), sofar))
+  if (!isa_and_nonnull<arith::MulFOp, arith::MulIOp>(multiply) || !llvm::is_contained(sum->getOperands(), accumulated))
     return false;
   auto source = [](Value value) {
     Operation *extended = value.getDefiningOp();
@@ -91,8 +91,8 @@ static bool isZeroFill(Value value) {
 
 /// Returns, for each value that `kernel` returns, the loop of `op` that indexes each dimension, if all of them are
 /// computed elementwise from `op`'s result. Otherwise returns null with the reason.
-static std::optional<SmallVector<SmallVector<unsigned>>> placesOfResults(func::FuncOp kernel, linalg::LinalgOp op,
-                                                                         std::string &reason) {
+static std::optional<SmallVector<SmallVector<unsigned>>> positionsOfResults(func::FuncOp kernel, linalg::LinalgOp op,
+                                                                            std::string &reason) {
   SmallVector<Operation *> members;
   for (Operation &other : kernel.getBody().front())
     if (isa<linalg::LinalgOp>(other) && !isa<linalg::FillOp>(other) &&
@@ -112,16 +112,17 @@ static std::optional<SmallVector<SmallVector<unsigned>>> placesOfResults(func::F
       }
   }
   SmallVector<int64_t> madeRows = rows->rowOfLoop.lookup(op);
-  SmallVector<SmallVector<unsigned>> places;
+  SmallVector<SmallVector<unsigned>> positions;
   for (Value returned : kernel.getBody().front().getTerminator()->getOperands()) {
-    auto maker = returned.getDefiningOp<linalg::LinalgOp>();
-    if (!maker || !rows->rowOfLoop.contains(maker) || cast<ShapedType>(returned.getType()).getRank() != rank) {
+    auto producer = returned.getDefiningOp<linalg::LinalgOp>();
+    if (!producer || !rows->rowOfLoop.contains(producer) || cast<ShapedType>(returned.getType()).getRank() != rank) {
       reason = "a result is not of the product's size";
       return std::nullopt;
     }
-    AffineMap map = maker.getMatchingIndexingMap(maker.getDpsInitOperand(cast<OpResult>(returned).getResultNumber()));
-    SmallVector<int64_t> rowOfLoop = rows->rowOfLoop.lookup(maker);
-    places.emplace_back();
+    AffineMap map =
+        producer.getMatchingIndexingMap(producer.getDpsInitOperand(cast<OpResult>(returned).getResultNumber()));
+    SmallVector<int64_t> rowOfLoop = rows->rowOfLoop.lookup(producer);
+    positions.emplace_back();
     for (AffineExpr expr : map.getResults()) {
       auto dim = dyn_cast<AffineDimExpr>(expr);
       auto *found = dim ? llvm::find(madeRows, rowOfLoop[dim.getPosition()]) : madeRows.end();
@@ -129,23 +130,23 @@ static std::optional<SmallVector<SmallVector<unsigned>>> placesOfResults(func::F
         reason = "a result is not computed at the product's places";
         return std::nullopt;
       }
-      places.back().push_back(unsigned(found - madeRows.begin()));
+      positions.back().push_back(unsigned(found - madeRows.begin()));
     }
   }
-  return places;
+  return positions;
 }
 
 /// Finds the result indices of an epilogue with row reductions: every op must iterate over loops of the product, and
 /// reduce over its columns only.
 static bool findRowSums(func::FuncOp kernel, Contraction &found, std::string &reason) {
-  DenseMap<Value, SmallVector<unsigned>> places; // for each dimension, the product's loop
-  auto setPlaces = [&](OpResult result, ArrayRef<unsigned> loops) {
+  DenseMap<Value, SmallVector<unsigned>> loopsOf; // for each dimension, the product's loop
+  auto setLoops = [&](OpResult result, ArrayRef<unsigned> loops) {
     auto op = cast<linalg::LinalgOp>(result.getOwner());
     for (AffineExpr expr : op.getMatchingIndexingMap(op.getDpsInitOperand(result.getResultNumber())).getResults()) {
       auto dim = dyn_cast<AffineDimExpr>(expr);
       if (!dim)
         return false;
-      places[result].push_back(loops[dim.getPosition()]);
+      loopsOf[result].push_back(loops[dim.getPosition()]);
     }
     return true;
   };
@@ -154,7 +155,7 @@ static bool findRowSums(func::FuncOp kernel, Contraction &found, std::string &re
     return false;
   }
   const unsigned column = found.columns[0];
-  if (!setPlaces(found.op->getResult(0), llvm::to_vector(llvm::seq(found.op.getNumLoops()))))
+  if (!setLoops(found.op->getResult(0), llvm::to_vector(llvm::seq(found.op.getNumLoops()))))
     return false;
   constexpr unsigned none = ~0u;
   reason = "what follows the product is not row by row";
@@ -164,8 +165,8 @@ static bool findRowSums(func::FuncOp kernel, Contraction &found, std::string &re
       continue;
     SmallVector<unsigned> loops(op.getNumLoops(), none);
     for (OpOperand *operand : op.getDpsInputOperands()) {
-      auto known = places.find(operand->get());
-      if (known == places.end())
+      auto known = loopsOf.find(operand->get());
+      if (known == loopsOf.end())
         continue;
       for (auto [expr, loop] : llvm::zip_equal(op.getMatchingIndexingMap(operand).getResults(), known->second)) {
         auto dim = dyn_cast<AffineDimExpr>(expr);
@@ -181,7 +182,7 @@ static bool findRowSums(func::FuncOp kernel, Contraction &found, std::string &re
       if (kind == utils::IteratorType::reduction && loop != column)
         return false;
     for (OpResult result : op->getResults())
-      if (!setPlaces(result, loops) ||
+      if (!setLoops(result, loops) ||
           (op.getNumReductionLoops() > 0 && !tile::combinerOf(op, result.getResultNumber())))
         return false;
     if (op.getNumReductionLoops() > 0)
@@ -189,8 +190,8 @@ static bool findRowSums(func::FuncOp kernel, Contraction &found, std::string &re
   }
   const auto rank = size_t(cast<ShapedType>(found.op->getResult(0).getType()).getRank());
   for (Value returned : kernel.getBody().front().getTerminator()->getOperands()) {
-    auto known = places.find(returned);
-    if (known == places.end() || known->second.size() != rank)
+    auto known = loopsOf.find(returned);
+    if (known == loopsOf.end() || known->second.size() != rank)
       return false;
     found.results.push_back(known->second);
   }
@@ -249,10 +250,10 @@ std::optional<Contraction> matchContraction(func::FuncOp kernel, std::string &re
   }
   if (reducesRows)
     return findRowSums(kernel, found, reason) ? std::optional(found) : std::nullopt;
-  auto places = placesOfResults(kernel, op, reason);
-  if (!places)
+  auto positions = positionsOfResults(kernel, op, reason);
+  if (!positions)
     return std::nullopt;
-  found.results = std::move(*places);
+  found.results = std::move(*positions);
   return found;
 }
 

@@ -12,8 +12,8 @@ ContractionCode::ContractionCode(ThreadKernel &kernel, Contraction contraction)
   const int64_t rows = schedule.m * schedule.cluster; // of the tiles of a cluster
   AffineExpr clusters =
       all.sizeExpr(all.batches) * all.sizeExpr(all.rows).ceilDiv(rows) * all.sizeExpr(all.columns).ceilDiv(schedule.n);
-  if (schedule.inTurn > 1)
-    clusters = clusters.ceilDiv(schedule.inTurn);
+  if (schedule.tilesPerBlock > 1)
+    clusters = clusters.ceilDiv(schedule.tilesPerBlock);
   kernel.setGrid(clusters * schedule.cluster);
   takeTile(kernel.block);
 }
@@ -34,7 +34,7 @@ Value ContractionCode::tiles() {
 
 Value ContractionCode::blocks() {
   // The tiles of a cluster are assigned together.
-  return elements.multiply(divideUp(tiles(), schedule.cluster * schedule.inTurn), index(schedule.cluster));
+  return elements.multiply(divideUp(tiles(), schedule.cluster * schedule.tilesPerBlock), index(schedule.cluster));
 }
 
 void ContractionCode::takeTile(Value number) {
@@ -50,8 +50,8 @@ void ContractionCode::takeTile(Value number) {
   if (inCluster)
     at[at.size() - 2] = elements.add(elements.multiply(at[at.size() - 2], index(schedule.cluster)), inCluster);
   loops.assign(all.op.getNumLoops(), index(0));
-  for (auto [loop, place] : llvm::zip(all.batches, at))
-    loops[loop] = place;
+  for (auto [loop, position] : llvm::zip(all.batches, at))
+    loops[loop] = position;
   rowOrigin = elements.multiply(at[at.size() - 2], index(schedule.m));
   columnOrigin = elements.multiply(at.back(), index(schedule.n));
 }
@@ -81,22 +81,22 @@ Value ContractionCode::extentOf(ArrayRef<unsigned> group) {
   return all;
 }
 
-void ContractionCode::setLoops(SmallVector<Value> &at, ArrayRef<unsigned> group, Value place) {
-  for (auto [loop, value] : llvm::zip_equal(group, elements.delinearize(place, extentsOf(group))))
+void ContractionCode::setLoops(SmallVector<Value> &at, ArrayRef<unsigned> group, Value linear) {
+  for (auto [loop, value] : llvm::zip_equal(group, elements.delinearize(linear, extentsOf(group))))
     at[loop] = value;
 }
 
 Value ContractionCode::batchOf(ArrayRef<unsigned> group) {
-  SmallVector<Value> places = llvm::map_to_vector(group, [&](unsigned loop) { return loops[loop]; });
-  return elements.linearize(places, extentsOf(group));
+  SmallVector<Value> indices = llvm::map_to_vector(group, [&](unsigned loop) { return loops[loop]; });
+  return elements.linearize(indices, extentsOf(group));
 }
 
-SmallVector<Value> ContractionCode::placeOf(AffineMap map, ArrayRef<unsigned> one, Value at, ArrayRef<unsigned> other,
-                                            Value otherAt) {
-  SmallVector<Value> places = loops;
-  setLoops(places, one, at);
-  setLoops(places, other, otherAt);
-  return llvm::map_to_vector(map.getResults(), [&](AffineExpr expr) { return elements.evaluate(expr, places); });
+SmallVector<Value> ContractionCode::indicesOf(AffineMap map, ArrayRef<unsigned> one, Value at, ArrayRef<unsigned> other,
+                                              Value otherAt) {
+  SmallVector<Value> indices = loops;
+  setLoops(indices, one, at);
+  setLoops(indices, other, otherAt);
+  return llvm::map_to_vector(map.getResults(), [&](AffineExpr expr) { return elements.evaluate(expr, indices); });
 }
 
 void ContractionCode::write(Value row, Value column, ArrayRef<Value> sums) {
@@ -107,16 +107,16 @@ void ContractionCode::write(Value row, Value column, ArrayRef<Value> sums) {
   };
   Type type = getElementTypeOrSelf(contraction.op->getResult(0).getType());
   SmallVector<Made> made;
-  SmallVector<Value> places = loops;
-  setLoops(places, contraction.rows, row);
+  SmallVector<Value> indices = loops;
+  setLoops(indices, contraction.rows, row);
   for (auto [number, sum] : llvm::enumerate(sums)) {
-    setLoops(places, contraction.columns, elements.add(column, index(int64_t(number))));
+    setLoops(indices, contraction.columns, elements.add(column, index(int64_t(number))));
     Value mine = sum;
     if (type != mine.getType()) // i8: the sums were accumulated in i32 and are truncated, which wraps the same way
       mine = arith::TruncIOp::create(builder, loc, type, mine);
     elements.provide(contraction.op->getResult(0), [mine](ArrayRef<Value>) { return mine; });
     for (auto [result, of] : llvm::zip_equal(kernel.results(), contraction.results)) {
-      SmallVector<Value> at = llvm::map_to_vector(of, [&](unsigned loop) { return places[loop]; });
+      SmallVector<Value> at = llvm::map_to_vector(of, [&](unsigned loop) { return indices[loop]; });
       made.push_back({elements.element(result.first, at), result.second, at});
     }
   }

@@ -11,9 +11,9 @@ namespace tilewright::cuda {
 /// of a sum.
 class ContractionCode : ThreadCode {
 public:
-  /// Sets the grid, with one block per tile or per `inTurn` tiles, and selects the block's first tile. In a schedule
-  /// with clusters, consecutive numbers are tiles in consecutive rows of tiles; the last of them may be past C's last
-  /// row.
+  /// Sets the grid, with one block per tile or per `tilesPerBlock` tiles, and selects the block's first tile. In a
+  /// schedule with clusters, consecutive numbers are tiles in consecutive rows of tiles; the last of them may be past
+  /// C's last row.
   ContractionCode(ThreadKernel &kernel, Contraction contraction);
 
   /// Makes the tile with this number, less than tiles(), the block's current tile.
@@ -29,8 +29,8 @@ public:
   mlir::Value batchOf(llvm::ArrayRef<unsigned> group);
   /// Returns the indices of the element of `tensor` that `map` reads when the loops of the groups `one` and `other`
   /// have the linear indices `at` and `otherAt`.
-  llvm::SmallVector<mlir::Value> placeOf(mlir::AffineMap map, llvm::ArrayRef<unsigned> one, mlir::Value at,
-                                         llvm::ArrayRef<unsigned> other, mlir::Value otherAt);
+  llvm::SmallVector<mlir::Value> indicesOf(mlir::AffineMap map, llvm::ArrayRef<unsigned> one, mlir::Value at,
+                                           llvm::ArrayRef<unsigned> other, mlir::Value otherAt);
   /// Computes all results of the kernel from the sums of adjacent columns, and stores them.
   void write(mlir::Value row, mlir::Value column, llvm::ArrayRef<mlir::Value> sums);
 
@@ -67,7 +67,7 @@ private:
   /// Reduces a row by `sum`. `moveTo` selects a column of this lane; `at` returns the loop indices at that column.
   void reduceRow(const RowSum &sum, size_t columns, llvm::function_ref<void(size_t)> moveTo,
                  llvm::function_ref<llvm::SmallVector<mlir::Value>(llvm::ArrayRef<unsigned>)> at);
-  void setLoops(llvm::SmallVector<mlir::Value> &at, llvm::ArrayRef<unsigned> group, mlir::Value place);
+  void setLoops(llvm::SmallVector<mlir::Value> &at, llvm::ArrayRef<unsigned> group, mlir::Value linear);
 
   llvm::SmallVector<mlir::Value> loops; ///< indices of the loops; those of the batch are set
 };

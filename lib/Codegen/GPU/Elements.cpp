@@ -147,15 +147,15 @@ SmallVector<Value> Elements::delinearize(Value linear, ArrayRef<Value> extents) 
 
 Value Elements::linearize(ArrayRef<Value> at, ArrayRef<Value> extents) {
   Value linear = constant(0);
-  for (auto [place, extent] : llvm::zip_equal(at, extents))
-    linear = add(multiply(linear, extent), place);
+  for (auto [index, extent] : llvm::zip_equal(at, extents))
+    linear = add(multiply(linear, extent), index);
   return linear;
 }
 
 Elements::Key Elements::keyOf(Value tensor, ArrayRef<Value> at) {
   Key key{tensor.getAsOpaquePointer()};
-  for (Value place : at)
-    key.push_back(place.getAsOpaquePointer());
+  for (Value index : at)
+    key.push_back(index.getAsOpaquePointer());
   return key;
 }
 
@@ -170,22 +170,22 @@ void Elements::inScope(llvm::function_ref<void()> body) {
 
 Elements::Address Elements::address(Value pointer, Type stored, ArrayRef<Value> at, ArrayRef<Value> extents) {
   // For adjacent elements, use a constant offset from a common address. LLVM merges such accesses.
-  SmallVector<Value> places(at);
+  SmallVector<Value> indices(at);
   int64_t further = 0;
   if (auto sum = at.empty() ? arith::AddIOp() : at.back().getDefiningOp<arith::AddIOp>())
     if (std::optional<int64_t> known = getConstantIntValue(sum.getRhs())) {
-      places.back() = sum.getLhs();
+      indices.back() = sum.getLhs();
       further = *known;
     }
   Location loc = kernel.getLoc();
-  Value linear = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), linearize(places, extents));
+  Value linear = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), linearize(indices, extents));
   Value begin = LLVM::GEPOp::create(builder, loc, pointer.getType(), stored, pointer, ArrayRef<LLVM::GEPArg>{linear});
   // Tensors begin at multiples of 16 bytes, and so do rows whose length is a multiple of 16 bytes.
   constexpr uint64_t most = 16;
   const uint64_t bytes = stored.getIntOrFloatBitWidth() / 8;
   uint64_t alignment = bytes;
-  if (auto known = places.empty() ? multiples.end() : multiples.find(places.back()); known != multiples.end())
-    if (std::optional<int64_t> line = places.size() == 1 ? known->second : getConstantIntValue(extents.back()))
+  if (auto known = indices.empty() ? multiples.end() : multiples.find(indices.back()); known != multiples.end())
+    if (std::optional<int64_t> line = indices.size() == 1 ? known->second : getConstantIntValue(extents.back()))
       alignment = std::gcd(most, bytes * std::gcd(uint64_t(*line), uint64_t(known->second)));
   if (further == 0)
     return {begin, unsigned(alignment)};
@@ -268,8 +268,8 @@ Value Elements::compute(OpResult result, ArrayRef<Value> at) {
     SmallVector<Value> from;
     size_t next = 0;
     for (auto [dim, offset] : llvm::enumerate(slice.getMixedOffsets())) {
-      Value place = dropped.test(dim) ? constant(0) : at[next++];
-      from.push_back(add(outer(offset), multiply(place, outer(slice.getMixedStrides()[dim]))));
+      Value index = dropped.test(dim) ? constant(0) : at[next++];
+      from.push_back(add(outer(offset), multiply(index, outer(slice.getMixedStrides()[dim]))));
     }
     return element(slice.getSource(), from);
   }
@@ -300,14 +300,14 @@ Value Elements::pad(tensor::PadOp op, ArrayRef<Value> at) {
     return refuse(op, type);
   Value inside;
   SmallVector<Value> from;
-  for (auto [dim, place] : llvm::enumerate(at)) {
+  for (auto [dim, index] : llvm::enumerate(at)) {
     Value low = outer(op.getMixedLowPad()[dim]);
     bool padded = !isConstantIntValue(op.getMixedLowPad()[dim], 0) || !isConstantIntValue(op.getMixedHighPad()[dim], 0);
     if (!padded) {
-      from.push_back(place);
+      from.push_back(index);
       continue;
     }
-    Value moved = low == constant(0) ? place : arith::SubIOp::create(builder, loc, place, low).getResult();
+    Value moved = low == constant(0) ? index : arith::SubIOp::create(builder, loc, index, low).getResult();
     // An index before the beginning is a very large unsigned number.
     Value fits = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, moved, size(op.getSource(), dim));
     inside = inside ? arith::AndIOp::create(builder, loc, inside, fits).getResult() : fits;
@@ -324,10 +324,10 @@ Value Elements::insert(tensor::InsertSliceOp op, ArrayRef<Value> at) {
   llvm::SmallBitVector dropped = op.getDroppedDims();
   Value inside;
   SmallVector<Value> from;
-  for (auto [dim, place] : llvm::enumerate(at)) {
+  for (auto [dim, index] : llvm::enumerate(at)) {
     Value offset = outer(op.getMixedOffsets()[dim]), extent = outer(op.getMixedSizes()[dim]);
     OpFoldResult stride = op.getMixedStrides()[dim];
-    Value moved = offset == constant(0) ? place : arith::SubIOp::create(builder, loc, place, offset).getResult();
+    Value moved = offset == constant(0) ? index : arith::SubIOp::create(builder, loc, index, offset).getResult();
     Value reach = multiply(extent, outer(stride));
     Value fits;
     if (!(offset == constant(0) && reach == size(op.getDest(), dim)))
@@ -352,57 +352,57 @@ Value Elements::reshape(Operation *op, ArrayRef<Value> at) {
   SmallVector<Value> from;
   if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op)) {
     for (const ReassociationIndices &group : expand.getReassociationIndices()) {
-      SmallVector<Value> places, sizes;
+      SmallVector<Value> indices, sizes;
       for (int64_t dim : group) {
-        places.push_back(at[dim]);
+        indices.push_back(at[dim]);
         sizes.push_back(size(expand.getResult(), dim));
       }
-      from.push_back(linearize(places, sizes));
+      from.push_back(linearize(indices, sizes));
     }
     return element(expand.getSrc(), from);
   }
   auto collapse = cast<tensor::CollapseShapeOp>(op);
-  for (auto [group, place] : llvm::zip_equal(collapse.getReassociationIndices(), at)) {
+  for (auto [group, index] : llvm::zip_equal(collapse.getReassociationIndices(), at)) {
     SmallVector<Value> sizes;
     for (int64_t dim : group)
       sizes.push_back(size(collapse.getSrc(), dim));
-    llvm::append_range(from, delinearize(place, sizes));
+    llvm::append_range(from, delinearize(index, sizes));
   }
   return element(collapse.getSrc(), from);
 }
 
-Value Elements::place(Value number, Value limit, bool fromEnd) {
+Value Elements::checkedIndex(Value number, Value limit, bool fromEnd) {
   Location loc = kernel.getLoc();
-  Value place = placeOrNone(number, limit, fromEnd);
+  Value index = indexOrNone(number, limit, fromEnd);
   Value none = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(number.getType()));
-  Value outside = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::uge, place, limit);
-  return arith::SelectOp::create(builder, loc, outside, none, place);
+  Value outside = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::uge, index, limit);
+  return arith::SelectOp::create(builder, loc, outside, none, index);
 }
 
 /// Converts `number` to an index. A negative number counts from the end if `fromEnd`. Reports an index out of range and
 /// returns one that is outside of the tensor.
-Value Elements::placeOrNone(Value number, Value limit, bool fromEnd) {
+Value Elements::indexOrNone(Value number, Value limit, bool fromEnd) {
   Location loc = kernel.getLoc();
-  Value place = number;
+  Value index = number;
   if (fromEnd) {
     Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(number.getType()));
     Value negative = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, number, zero);
     Value counted = arith::AddIOp::create(builder, loc, number, limit);
-    place = arith::SelectOp::create(builder, loc, negative, counted, number);
+    index = arith::SelectOp::create(builder, loc, negative, counted, number);
   }
   if (status) {
-    Value outside = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::uge, place, limit);
+    Value outside = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::uge, index, limit);
     auto branch = scf::IfOp::create(builder, loc, TypeRange(), outside, /*withElse=*/false);
     inScope([&] {
       builder.setInsertionPointToStart(&branch.getThenRegion().front());
-      tell(number, limit);
+      reportIndex(number, limit);
     });
   }
-  return place;
+  return index;
 }
 
 /// The first thread that finds an index out of range writes its value to the status.
-void Elements::tell(Value number, Value limit) {
+void Elements::reportIndex(Value number, Value limit) {
   Location loc = kernel.getLoc();
   Type i64 = builder.getI64Type();
   auto wide = [&](Value value) -> Value {

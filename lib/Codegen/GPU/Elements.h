@@ -38,12 +38,13 @@ public:
   mlir::Value element(mlir::Value tensor, llvm::ArrayRef<mlir::Value> at);
   void store(mlir::Value value, mlir::Value tensor, llvm::ArrayRef<mlir::Value> at, mlir::Value pointer);
 
-  /// Declares that `place` is a multiple of `of`: accesses there are merged, which requires that they are aligned.
-  void assumeMultiple(mlir::Value place, int64_t of) { multiples[place] = of; }
+  /// Declares that `index` is a multiple of `of`: accesses there are merged, which requires that they are aligned.
+  void assumeMultiple(mlir::Value index, int64_t of) { multiples[index] = of; }
 
-  /// Returns the values that the loop body of `op` yields at the indices `loops` with the accumulators `sofar`.
+  /// Returns the values that the loop body of `op` yields at the indices `loops`, where its accumulators have the values
+  /// `accumulated`.
   llvm::SmallVector<mlir::Value> yielded(mlir::linalg::LinalgOp op, llvm::ArrayRef<mlir::Value> loops,
-                                         llvm::ArrayRef<mlir::Value> sofar);
+                                         llvm::ArrayRef<mlir::Value> accumulated);
 
   /// Returns whether the source's element at `loops` is scattered to the indices `at` in the dimensions `searched`;
   /// null means always. Reports an index that is out of range.
@@ -93,12 +94,12 @@ private:
   /// Emits a loop over 0 ... extent - 1. `body` gets the index and the accumulator, and returns the new accumulator.
   mlir::Value inOrder(mlir::Value extent, mlir::Value initial,
                       llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> body);
-  mlir::Value placeOrNone(mlir::Value number, mlir::Value limit, bool fromEnd);
+  mlir::Value indexOrNone(mlir::Value number, mlir::Value limit, bool fromEnd);
   mlir::Value reshape(mlir::Operation *op, llvm::ArrayRef<mlir::Value> at);
   mlir::Value choose(mlir::Value condition, mlir::Type type, llvm::function_ref<mlir::Value()> yes,
                      llvm::function_ref<mlir::Value()> no);
-  mlir::Value place(mlir::Value number, mlir::Value limit, bool fromEnd);
-  void tell(mlir::Value number, mlir::Value limit);
+  mlir::Value checkedIndex(mlir::Value number, mlir::Value limit, bool fromEnd);
+  void reportIndex(mlir::Value number, mlir::Value limit);
   void cloneBody(mlir::Block &body, mlir::IRMapping &mapping, llvm::ArrayRef<mlir::Value> loops);
   mlir::Value outer(mlir::OpFoldResult value);
   mlir::Value refuse(mlir::Operation *op, mlir::Type type);

@@ -58,21 +58,21 @@ Value Elements::sort(OpResult result, ArrayRef<Value> at) {
   Location loc = sort.getLoc();
   const int64_t dim = int64_t(sort.getDim());
   Value input = sort.getInputs()[0];
-  auto placed = [&](Value place) {
+  auto indicesAt = [&](Value position) {
     SmallVector<Value> from(at);
-    from[size_t(dim)] = place;
+    from[size_t(dim)] = position;
     return from;
   };
   auto positions = cast<OpResult>(sort->getResult(1));
   if (result != positions) { // the index is the other result; it is computed once and shared
     Value position = element(positions, at);
-    return element(input, placed(arith::IndexCastOp::create(builder, loc, builder.getIndexType(), position)));
+    return element(input, indicesAt(arith::IndexCastOp::create(builder, loc, builder.getIndexType(), position)));
   }
   Type type = cast<ShapedType>(input.getType()).getElementType();
   auto bits = builder.getIntegerType(type.getIntOrFloatBitWidth());
   Value length = size(input, dim), one = arith::ConstantOp::create(builder, loc, builder.getIntegerAttr(bits, 1)),
         zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(bits));
-  auto key = [&](Value place) { return orderOf(builder, sort, element(input, placed(place))); };
+  auto key = [&](Value position) { return orderOf(builder, sort, element(input, indicesAt(position))); };
   auto isEqual = [&](Value a, Value b) -> Value {
     return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, a, b);
   };
@@ -88,9 +88,9 @@ Value Elements::sort(OpResult result, ArrayRef<Value> at) {
     Value shift = bits.getWidth() == 1 ? zero : arith::IndexCastOp::create(builder, loc, bits, left).getResult();
     // The bits found so far, followed by a zero. A boolean has none found so far.
     Value begins = bits.getWidth() == 1 ? zero : arith::ShLIOp::create(builder, loc, found, one).getResult();
-    Value count = inOrder(length, constant(0), [&](Value place, Value sofar) {
-      Value high = arith::ShRUIOp::create(builder, loc, key(place), shift);
-      return select(isEqual(high, begins), add(sofar, constant(1)), sofar);
+    Value count = inOrder(length, constant(0), [&](Value position, Value accumulated) {
+      Value high = arith::ShRUIOp::create(builder, loc, key(position), shift);
+      return select(isEqual(high, begins), add(accumulated, constant(1)), accumulated);
     });
     Value isZero = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, rank, count);
     Value more = arith::OrIOp::create(builder, loc, begins, one);
@@ -103,11 +103,11 @@ Value Elements::sort(OpResult result, ArrayRef<Value> at) {
   auto search = scf::ForOp::create(builder, loc, constant(0), length, constant(1), ValueRange{rank, constant(0)});
   inScope([&] {
     builder.setInsertionPointToStart(search.getBody());
-    Value place = search.getInductionVar(), before = search.getRegionIterArg(0), chosen = search.getRegionIterArg(1);
-    Value equal = isEqual(key(place), found);
+    Value position = search.getInductionVar(), before = search.getRegionIterArg(0), chosen = search.getRegionIterArg(1);
+    Value equal = isEqual(key(position), found);
     Value here = arith::AndIOp::create(builder, loc, equal, isEqual(before, constant(0)));
     Value less = arith::SubIOp::create(builder, loc, before, constant(1));
-    SmallVector<Value> next{select(equal, less, before), select(here, place, chosen)};
+    SmallVector<Value> next{select(equal, less, before), select(here, position, chosen)};
     scf::YieldOp::create(builder, loc, next);
   });
   return arith::IndexCastOp::create(builder, loc, builder.getI64Type(), search.getResult(1));

@@ -1,7 +1,7 @@
 //===- ElementsOfStructured.cpp - elements of structured ops, as one thread computes them ===//
 //
 //   linalg.generic ins(%x) outs(%fill)  (d0, d1) -> (d0, d1), (d0)      element i of a sum over rows
-//     ->  scf.for %j: %a = load x[i, j] ; %sofar + %a
+//     ->  scf.for %j: %a = load x[i, j] ; %accumulated + %a
 //
 // Loops that do not index the result are sequential loops. Sums of floats are computed in parts, so that rounding
 // errors do not accumulate along a whole row.
@@ -50,29 +50,30 @@ Value Elements::structured(linalg::LinalgOp op, unsigned number, ArrayRef<Value>
   SmallVector<Value> loops(op.getNumLoops());
   AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(number));
   Type type = cast<ShapedType>(op->getResult(number).getType()).getElementType();
-  for (auto [expr, place] : llvm::zip_equal(map.getResults(), at)) {
+  for (auto [expr, index] : llvm::zip_equal(map.getResults(), at)) {
     if (auto dim = dyn_cast<AffineDimExpr>(expr))
-      loops[dim.getPosition()] = place;
+      loops[dim.getPosition()] = index;
     else if (!isa<AffineConstantExpr>(expr))
       return refuse(op, type);
   }
-  SmallVector<Value> sofar;
+  SmallVector<Value> accumulated;
   for (OpOperand &init : op.getDpsInitsMutable()) {
-    SmallVector<Value> place;
+    SmallVector<Value> indices;
     bool known = true;
     for (AffineExpr expr : op.getMatchingIndexingMap(&init).getResults())
       if (auto dim = dyn_cast<AffineDimExpr>(expr))
         known &= bool(loops[dim.getPosition()]);
     Type element = cast<ShapedType>(init.get().getType()).getElementType();
     if (!known) {
-      sofar.push_back(arith::ConstantOp::create(builder, op.getLoc(), builder.getZeroAttr(element)));
+      accumulated.push_back(arith::ConstantOp::create(builder, op.getLoc(), builder.getZeroAttr(element)));
       continue;
     }
     for (AffineExpr expr : op.getMatchingIndexingMap(&init).getResults())
-      place.push_back(evaluate(expr, loops));
-    sofar.push_back(op.payloadUsesValueFromOperand(&init)
-                        ? this->element(init.get(), place)
-                        : arith::ConstantOp::create(builder, op.getLoc(), builder.getZeroAttr(element)).getResult());
+      indices.push_back(evaluate(expr, loops));
+    accumulated.push_back(
+        op.payloadUsesValueFromOperand(&init)
+            ? this->element(init.get(), indices)
+            : arith::ConstantOp::create(builder, op.getLoc(), builder.getZeroAttr(element)).getResult());
   }
   SmallVector<int64_t> reduced;
   for (auto [loop, value] : llvm::enumerate(loops))
@@ -86,7 +87,7 @@ Value Elements::structured(linalg::LinalgOp op, unsigned number, ArrayRef<Value>
       });
     };
     const SmallVector<Value> zeros =
-        sums ? llvm::map_to_vector(sofar,
+        sums ? llvm::map_to_vector(accumulated,
                                    [&](Value of) -> Value {
                                      return arith::ConstantOp::create(builder, op.getLoc(),
                                                                       builder.getZeroAttr(of.getType()));
@@ -113,8 +114,8 @@ Value Elements::structured(linalg::LinalgOp op, unsigned number, ArrayRef<Value>
         refuse(op, type);
         return carried;
       }
-      auto each = [&](Value place, SmallVector<Value> within) {
-        loops[reduced[depth]] = place;
+      auto each = [&](Value index, SmallVector<Value> within) {
+        loops[reduced[depth]] = index;
         return sums && depth + 1 < reduced.size() ? add(within, nest(depth + 1, zeros)) : nest(depth + 1, within);
       };
       std::optional<int64_t> known = getConstantIntValue(extent);
@@ -131,23 +132,23 @@ Value Elements::structured(linalg::LinalgOp op, unsigned number, ArrayRef<Value>
       loops[reduced[depth]] = Value();
       return found;
     };
-    sofar = nest(0, sofar);
+    accumulated = nest(0, accumulated);
   } else {
-    sofar = yielded(op, loops, sofar);
+    accumulated = yielded(op, loops, accumulated);
   }
-  for (auto [other, value] : llvm::enumerate(sofar))
+  for (auto [other, value] : llvm::enumerate(accumulated))
     if (op.getMatchingIndexingMap(op.getDpsInitOperand(other)) == map)
       remember(op->getResult(other), at, value);
-  return sofar[number];
+  return accumulated[number];
 }
 
-SmallVector<Value> Elements::yielded(linalg::LinalgOp op, ArrayRef<Value> loops, ArrayRef<Value> sofar) {
+SmallVector<Value> Elements::yielded(linalg::LinalgOp op, ArrayRef<Value> loops, ArrayRef<Value> accumulated) {
   Block &body = *op.getBlock();
   IRMapping mapping;
   for (OpOperand &operand : op->getOpOperands()) {
     BlockArgument argument = op.getMatchingBlockArgument(&operand);
     if (op.isDpsInit(&operand)) {
-      mapping.map(argument, sofar[operand.getOperandNumber() - op.getNumDpsInputs()]);
+      mapping.map(argument, accumulated[operand.getOperandNumber() - op.getNumDpsInputs()]);
     } else if (!isa<ShapedType>(operand.get().getType())) {
       mapping.map(argument, outer(operand.get()));
     } else if (!argument.use_empty()) {
@@ -171,11 +172,12 @@ void Elements::cloneBody(Block &body, IRMapping &mapping, ArrayRef<Value> loops)
       mapping.map(index.getResult(), loops[index.getDim()]);
     } else if (auto extract = dyn_cast<tensor::ExtractOp>(inner)) {
       SmallVector<Value> at;
-      for (Value place : extract.getIndices())
-        at.push_back(mapped(place));
+      for (Value index : extract.getIndices())
+        at.push_back(mapped(index));
       mapping.map(extract.getResult(), element(extract.getTensor(), at));
-    } else if (auto placed = dyn_cast<tile::PlaceOp>(inner)) {
-      mapping.map(placed.getPlace(), place(mapped(placed.getNumber()), mapped(placed.getLimit()), placed.getFromEnd()));
+    } else if (auto placeOp = dyn_cast<tile::PlaceOp>(inner)) {
+      mapping.map(placeOp.getPlace(),
+                  checkedIndex(mapped(placeOp.getNumber()), mapped(placeOp.getLimit()), placeOp.getFromEnd()));
     } else if (auto divisor = dyn_cast<tile::DivisorOp>(inner)) {
       Value safe = tile::divideByOne(builder, inner.getLoc(), mapped(divisor.getDivisor()));
       mapping.map(divisor.getResult(), safe);

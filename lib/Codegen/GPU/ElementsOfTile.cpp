@@ -56,15 +56,15 @@ Value Elements::scan(Operation *op, ArrayRef<Value> at) {
   const tile::Combiner combiner = tile::combinerOf(scan.getKind());
   if (type.isF32() && tile::dependsOnOrder(combiner, type))
     wide = builder.getF64Type();
-  auto load = [&](Value place) -> Value {
+  auto load = [&](Value position) -> Value {
     SmallVector<Value> from(at);
-    from[dim] = place;
+    from[dim] = position;
     Value x = element(input, from);
     return wide == type ? x : arith::ExtFOp::create(builder, loc, wide, x).getResult();
   };
   Value first = load(constant(0));
-  Value sum = inOrder(at[dim], first, [&](Value j, Value sofar) {
-    return tile::combine(builder, loc, combiner, sofar, load(add(j, constant(1))));
+  Value sum = inOrder(at[dim], first, [&](Value j, Value accumulated) {
+    return tile::combine(builder, loc, combiner, accumulated, load(add(j, constant(1))));
   });
   return wide == type ? sum : arith::TruncFOp::create(builder, loc, type, sum).getResult();
 }
@@ -81,10 +81,10 @@ Value Elements::meets(tile::ScatterOp scatter, ArrayRef<Value> loops, ArrayRef<V
   Value here;
   for (unsigned dim : searched) {
     AffineExpr expr = scatter.getDestMap().getResult(dim);
-    Value place = affine::expandAffineExpr(builder, loc, expr, loops, indices);
+    Value index = affine::expandAffineExpr(builder, loc, expr, loops, indices);
     if (isa<AffineSymbolExpr>(expr))
-      place = placeOrNone(place, size(scatter.getOutputs()[0], dim), !scatter->hasAttr(fromStartAttrName));
-    here = both(builder, loc, here, arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, place, at[dim]));
+      index = indexOrNone(index, size(scatter.getOutputs()[0], dim), !scatter->hasAttr(fromStartAttrName));
+    here = both(builder, loc, here, arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, index, at[dim]));
   }
   return here;
 }
@@ -114,16 +114,16 @@ Value Elements::scatter(Operation *op, ArrayRef<Value> at) {
   for (auto [loop, value] : llvm::enumerate(loops))
     if (!value)
       free.push_back(loop);
-  auto meet = [&](Value sofar) -> Value {
+  auto meet = [&](Value accumulated) -> Value {
     Value here = meets(scatter, loops, at, searched);
-    auto taken = [&] { return combineScattered(builder, loc, scatter.getKind(), sofar, element(source, loops)); };
-    return here ? choose(here, type, taken, [&] { return sofar; }) : taken();
+    auto taken = [&] { return combineScattered(builder, loc, scatter.getKind(), accumulated, element(source, loops)); };
+    return here ? choose(here, type, taken, [&] { return accumulated; }) : taken();
   };
-  std::function<Value(size_t, Value)> nest = [&](size_t depth, Value sofar) -> Value {
+  std::function<Value(size_t, Value)> nest = [&](size_t depth, Value accumulated) -> Value {
     if (depth == free.size())
-      return meet(sofar);
-    return inOrder(size(source, free[depth]), sofar, [&](Value place, Value carried) {
-      loops[free[depth]] = place;
+      return meet(accumulated);
+    return inOrder(size(source, free[depth]), accumulated, [&](Value index, Value carried) {
+      loops[free[depth]] = index;
       return nest(depth + 1, carried);
     });
   };

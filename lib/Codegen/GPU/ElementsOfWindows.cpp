@@ -43,13 +43,13 @@ struct Sums {
 
 } // namespace
 
-/// Returns the index of the input's line or pixel under `tap` of the window at `place`. Updates `inside` with whether
-/// the index is inside the input.
+/// Returns the index of the input's line or pixel under `tap` of the window at `position`. Updates `inside` with
+/// whether the index is inside the input.
 template <typename Op>
-static Value underTap(OpBuilder &b, Elements &elements, Op op, int64_t dim, Value place, Value tap, Value extent,
+static Value underTap(OpBuilder &b, Elements &elements, Op op, int64_t dim, Value position, Value tap, Value extent,
                       Value &inside) {
   Location loc = op.getLoc();
-  Value reach = elements.add(elements.multiply(place, elements.constant(op.getStrides()[dim])),
+  Value reach = elements.add(elements.multiply(position, elements.constant(op.getStrides()[dim])),
                              elements.multiply(tap, elements.constant(op.getDilations()[dim])));
   // An index before the first one is a very large unsigned number.
   Value at = arith::SubIOp::create(b, loc, reach, elements.constant(op.getPadding()[dim]));
@@ -67,17 +67,17 @@ Value Elements::groupedConvolution(Operation *op, ArrayRef<Value> at) {
   Value group = arith::DivUIOp::create(builder, op->getLoc(), at[3], constant(filters));
   Value firstChannel = multiply(group, constant(perGroup));
   return inOrder(constant(weightType.getDimSize(0)), sums.zero(), [&](Value line, Value lines) {
-    Value inLine = inOrder(constant(weightType.getDimSize(1)), sums.zero(), [&](Value pixel, Value sofar) {
+    Value inLine = inOrder(constant(weightType.getDimSize(1)), sums.zero(), [&](Value pixel, Value accumulated) {
       Value inside;
       Value y = underTap(builder, *this, grouped, 0, at[1], line, size(input, 1), inside);
       Value x = underTap(builder, *this, grouped, 1, at[2], pixel, size(input, 2), inside);
       auto taken = [&] {
-        return inOrder(constant(perGroup), sofar, [&](Value channel, Value sum) {
+        return inOrder(constant(perGroup), accumulated, [&](Value channel, Value sum) {
           Value a = sums.extended(element(input, {at[0], y, x, add(firstChannel, channel)}));
           return sums.add(sum, sums.multiply(a, element(weight, {line, pixel, channel, at[3]})));
         });
       };
-      return choose(inside, sums.type, taken, [&] { return sofar; });
+      return choose(inside, sums.type, taken, [&] { return accumulated; });
     });
     return sums.add(lines, inLine);
   });
@@ -93,15 +93,15 @@ Value Elements::depthwiseGradient(Operation *op, ArrayRef<Value> at) {
   Value lines = arith::MinSIOp::create(builder, loc, left, constant(gradient.getLines()));
   return inOrder(lines, sums.zero(), [&](Value number, Value all) {
     Value line = add(first, number);
-    Value inLine = inOrder(size(grad, 2), sums.zero(), [&](Value pixel, Value sofar) {
+    Value inLine = inOrder(size(grad, 2), sums.zero(), [&](Value pixel, Value accumulated) {
       Value inside;
       Value y = underTap(builder, *this, gradient, 0, line, at[2], size(input, 1), inside);
       Value x = underTap(builder, *this, gradient, 1, pixel, at[3], size(input, 2), inside);
       auto taken = [&] {
         Value a = sums.extended(element(input, {at[0], y, x, at[4]}));
-        return sums.add(sofar, sums.multiply(a, sums.extended(element(grad, {at[0], line, pixel, at[4]}))));
+        return sums.add(accumulated, sums.multiply(a, sums.extended(element(grad, {at[0], line, pixel, at[4]}))));
       };
-      return choose(inside, sums.type, taken, [&] { return sofar; });
+      return choose(inside, sums.type, taken, [&] { return accumulated; });
     });
     return sums.add(all, inLine);
   });

@@ -55,9 +55,9 @@ public:
       Value next = arith::MinUIOp::create(builder, loc, after, last);
       SmallVector<Value> nextA = loadTile(a, next, depth), nextB = loadTile(b, next, depth);
       SmallVector<Value> step(sums.size(), zero), all(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end());
-      Value place = arith::RemUIOp::create(builder, loc, tile, index(2));
+      Value slot = arith::RemUIOp::create(builder, loc, tile, index(2));
       for (int64_t k = 0; k < schedule.k; ++k)
-        multiply(a, b, place, k, step);
+        multiply(a, b, slot, k, step);
       for (auto [sum, added] : llvm::zip_equal(all, step))
         sum = isa<FloatType>(type) ? arith::AddFOp::create(builder, loc, sum, added).getResult()
                                    : arith::AddIOp::create(builder, loc, sum, added).getResult();
@@ -88,12 +88,12 @@ private:
     int64_t mine = 0;         ///< the number of this thread's rows or columns
   };
 
-  /// Returns `place`, clamped to the last index.
-  Value clamped(Value place, Value extent, int64_t by) {
+  /// Returns `position`, clamped to the last index.
+  Value clamped(Value position, Value extent, int64_t by) {
     if (dividesEvenly(extent, by))
-      return place;
+      return position;
     Value last = arith::SubIOp::create(builder, loc, extent, index(1));
-    return arith::MinUIOp::create(builder, loc, place, last);
+    return arith::MinUIOp::create(builder, loc, position, last);
   }
 
   Side describe(OpOperand *operand, ArrayRef<unsigned> group, int64_t size, Value origin) {
@@ -119,7 +119,7 @@ private:
   }
 
   /// Returns the k, and the row or column, of element `number` of a tile.
-  std::pair<Value, Value> placeInTile(const Side &side, Value number) {
+  std::pair<Value, Value> positionInTile(const Side &side, Value number) {
     if (side.alongK)
       return {remainder(number, schedule.k), quotient(number, schedule.k)};
     return {quotient(number, side.size), remainder(number, side.size)};
@@ -128,11 +128,11 @@ private:
   SmallVector<Value> loadTile(const Side &side, Value tile, Value depth) {
     SmallVector<Value> values;
     for (int64_t first = 0; first < side.size * schedule.k; first += schedule.threads) {
-      auto [k, place] = placeInTile(side, elements.add(kernel.thread, index(first)));
+      auto [k, position] = positionInTile(side, elements.add(kernel.thread, index(first)));
       k = elements.add(elements.multiply(tile, index(schedule.k)), k);
-      Value at = clamped(elements.add(side.origin, place), side.extent, side.size);
+      Value at = clamped(elements.add(side.origin, position), side.extent, side.size);
       SmallVector<Value> from =
-          code.placeOf(side.map, side.loops, at, contraction.depth, clamped(k, depth, schedule.k));
+          code.indicesOf(side.map, side.loops, at, contraction.depth, clamped(k, depth, schedule.k));
       Value value = toMemory(builder, loc, elements.element(side.tensor, from));
       if (!dividesEvenly(depth, schedule.k)) { // zeros past the end of the reduction
         Value none = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(side.stored));
@@ -144,27 +144,27 @@ private:
   }
 
   /// Returns the address of an element of a tile in shared memory.
-  Value address(const Side &side, Value which, Value k, Value place) {
-    Value row = elements.add(elements.multiply(which, index(schedule.k)), k);
-    Value linear = elements.add(elements.multiply(row, index(side.pitch)), place);
+  Value address(const Side &side, Value slot, Value k, Value position) {
+    Value row = elements.add(elements.multiply(slot, index(schedule.k)), k);
+    Value linear = elements.add(elements.multiply(row, index(side.pitch)), position);
     Value number = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), linear);
     return LLVM::GEPOp::create(builder, loc, side.shared.getType(), side.stored, side.shared,
                                ArrayRef<LLVM::GEPArg>{number});
   }
 
-  void storeTile(const Side &side, Value which, ArrayRef<Value> values) {
+  void storeTile(const Side &side, Value slot, ArrayRef<Value> values) {
     for (auto [number, value] : llvm::enumerate(values)) {
       Value at = elements.add(kernel.thread, index(int64_t(number) * schedule.threads));
-      auto [k, place] = placeInTile(side, at);
-      LLVM::StoreOp::create(builder, loc, value, address(side, which, k, place));
+      auto [k, position] = positionInTile(side, at);
+      LLVM::StoreOp::create(builder, loc, value, address(side, slot, k, position));
     }
   }
 
-  SmallVector<Value> readTile(const Side &side, Value which, int64_t k) {
+  SmallVector<Value> readTile(const Side &side, Value slot, int64_t k) {
     SmallVector<Value> values;
     Type type = getElementTypeOrSelf(side.tensor.getType());
     for (int64_t i = 0; i < side.mine; ++i) {
-      Value from = address(side, which, index(k), elements.add(side.first, index(i)));
+      Value from = address(side, slot, index(k), elements.add(side.first, index(i)));
       values.push_back(fromMemory(builder, loc, LLVM::LoadOp::create(builder, loc, side.stored, from), type));
     }
     return values;
@@ -180,8 +180,8 @@ private:
       allow(sum);
   }
 
-  void multiply(const Side &a, const Side &b, Value which, int64_t k, MutableArrayRef<Value> sums) {
-    SmallVector<Value> left = readTile(a, which, k), right = readTile(b, which, k);
+  void multiply(const Side &a, const Side &b, Value slot, int64_t k, MutableArrayRef<Value> sums) {
+    SmallVector<Value> left = readTile(a, slot, k), right = readTile(b, slot, k);
     Block &body = *contraction.op.getBlock();
     for (int64_t i = 0; i < schedule.tileM; ++i)
       for (int64_t j = 0; j < schedule.tileN; ++j) {

@@ -39,12 +39,12 @@ public:
         vector(kernel.schedule.vector), cluster(kernel.schedule.cluster), group(kernel.schedule.group * cluster) {}
 
   LogicalResult run(Operation *anchor) {
-    placeRow(anchor->getResult(0));
+    locateRow(anchor->getResult(0));
     // Reductions alternate between two buffers: a thread at the second barrier from here has finished reading the
     // first.
-    int64_t reservedBytes = kernel.schedule.turned ? kernel.schedule.threads * 8
-                            : group > warpSize     ? kernel.schedule.group / warpSize * 8
-                                                   : 0;
+    int64_t reservedBytes = kernel.schedule.rowsAcrossLanes ? kernel.schedule.threads * 8
+                            : group > warpSize              ? kernel.schedule.group / warpSize * 8
+                                                            : 0;
     const bool reduces = llvm::any_of(rows.rowOfLoop, [&](auto &entry) {
       auto op = dyn_cast<linalg::LinalgOp>(entry.first);
       return op && reducesRow(op);
@@ -86,7 +86,7 @@ public:
 
 private:
   /// Adjacent elements of a row that belong to one thread: the indices of the first element.
-  struct Place {
+  struct Position {
     SmallVector<Value> at;
     Value valid; ///< null: always
   };
@@ -94,14 +94,14 @@ private:
   Value index(int64_t value) { return elements.constant(value); }
 
   /// Computes the row of this thread.
-  void placeRow(Value result) {
+  void locateRow(Value result) {
     int64_t perBlock = rowsOfBlock();
-    // If `turned`, consecutive threads have consecutive rows, otherwise they share one row.
-    int64_t neighbours = kernel.schedule.turned ? perBlock : group;
-    Value quotient = arith::DivUIOp::create(builder, loc, kernel.thread, index(neighbours));
-    Value remainder = arith::RemUIOp::create(builder, loc, kernel.thread, index(neighbours));
-    rowInBlock = perBlock == 1 ? index(0) : kernel.schedule.turned ? remainder : quotient;
-    lane = perBlock == 1 ? kernel.thread : kernel.schedule.turned ? quotient : remainder;
+    // If `rowsAcrossLanes`, consecutive threads have consecutive rows, otherwise they share one row.
+    int64_t adjacentThreads = kernel.schedule.rowsAcrossLanes ? perBlock : group;
+    Value quotient = arith::DivUIOp::create(builder, loc, kernel.thread, index(adjacentThreads));
+    Value remainder = arith::RemUIOp::create(builder, loc, kernel.thread, index(adjacentThreads));
+    rowInBlock = perBlock == 1 ? index(0) : kernel.schedule.rowsAcrossLanes ? remainder : quotient;
+    lane = perBlock == 1 ? kernel.thread : kernel.schedule.rowsAcrossLanes ? quotient : remainder;
     Value block = kernel.block;
     if (cluster > 1) {
       Value rank = arith::RemUIOp::create(builder, loc, block, index(cluster));
@@ -122,7 +122,7 @@ private:
       rowValid = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, row, count);
       row = arith::MinUIOp::create(builder, loc, row, arith::SubIOp::create(builder, loc, count, index(1)).getResult());
     }
-    place = elements.delinearize(row, extents);
+    rowIndices = elements.delinearize(row, extents);
     kernel.setGrid(total.ceilDiv(perBlock) * cluster);
   }
 
@@ -148,7 +148,7 @@ private:
     SmallVector<unsigned> reduced;
     SmallVector<Value> extents;
     for (auto [loop, row] : llvm::enumerate(rows.rowOfLoop[op])) {
-      loops.push_back(row >= 0 ? place[row] : Value());
+      loops.push_back(row >= 0 ? rowIndices[row] : Value());
       if (row >= 0)
         continue;
       reduced.push_back(loop);
@@ -163,22 +163,22 @@ private:
         at.push_back(elements.evaluate(expr, loops));
       initial.push_back(elements.element(init->get(), at));
     }
-    auto merge = [&](ArrayRef<Value> sofar, ArrayRef<Value> chunk) {
+    auto merge = [&](ArrayRef<Value> accumulated, ArrayRef<Value> chunk) {
       SmallVector<Value> merged;
       for (unsigned i = 0; i < op->getNumResults(); ++i)
-        merged.push_back(combine(builder, tile::combinerOf(op, i), sofar[i], chunk[i]));
+        merged.push_back(combine(builder, tile::combinerOf(op, i), accumulated[i], chunk[i]));
       return merged;
     };
-    auto add = [&](Place &at, SmallVector<Value> sofar) {
+    auto add = [&](Position &at, SmallVector<Value> accumulated) {
       for (int64_t i = 0; i < vector; ++i) {
-        SmallVector<Value> places = neighbour(at, i);
-        for (auto [loop, value] : llvm::zip_equal(reduced, places))
+        SmallVector<Value> indices = adjacent(at, i);
+        for (auto [loop, value] : llvm::zip_equal(reduced, indices))
           loops[loop] = value;
-        SmallVector<Value> next = elements.yielded(op, loops, sofar);
-        for (auto [mine, added] : llvm::zip_equal(sofar, next))
+        SmallVector<Value> next = elements.yielded(op, loops, accumulated);
+        for (auto [mine, added] : llvm::zip_equal(accumulated, next))
           mine = at.valid ? arith::SelectOp::create(builder, loc, at.valid, added, mine).getResult() : added;
       }
-      return sofar;
+      return accumulated;
     };
     partial = overRow(extents, partial, add, merge);
     for (unsigned i = 0; i < op->getNumResults(); ++i) {
@@ -210,7 +210,7 @@ private:
       auto loop = dyn_cast<AffineDimExpr>(expr);
       int64_t row = loop ? rows.rowOfLoop[op][loop.getPosition()] : -1;
       if (row >= 0) {
-        at[dim] = place[row];
+        at[dim] = rowIndices[row];
         continue;
       }
       inRow.push_back(dim);
@@ -222,34 +222,34 @@ private:
       return; // each reader computes the elements it needs
     Value base = kernel.allocateShared(size * perBlock * stored.getIntOrFloatBitWidth() / 8);
     Value first = elements.multiply(rowInBlock, index(size));
-    auto slot = [this, base, first, stored, extents](ArrayRef<Value> places) -> Value {
-      Value linear = elements.add(first, elements.linearize(places, extents));
+    auto slot = [this, base, first, stored, extents](ArrayRef<Value> indices) -> Value {
+      Value linear = elements.add(first, elements.linearize(indices, extents));
       Value number = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), linear);
       return LLVM::GEPOp::create(builder, loc, base.getType(), stored, base, ArrayRef<LLVM::GEPArg>{number});
     };
-    overRow(extents, {}, [&](Place &where, SmallVector<Value>) {
+    overRow(extents, {}, [&](Position &where, SmallVector<Value>) {
       SmallVector<std::pair<Value, SmallVector<Value>>> made;
       for (int64_t i = 0; i < vector; ++i) {
-        made.push_back({Value(), neighbour(where, i)});
+        made.push_back({Value(), adjacent(where, i)});
         for (auto [dim, value] : llvm::zip_equal(inRow, made.back().second))
           at[dim] = value;
         made.back().first = elements.element(result, at);
       }
       guarded(where.valid, [&] {
-        for (auto &[value, places] : made)
-          LLVM::StoreOp::create(builder, loc, toMemory(builder, loc, value), slot(places));
+        for (auto &[value, indices] : made)
+          LLVM::StoreOp::create(builder, loc, toMemory(builder, loc, value), slot(indices));
       });
       return SmallVector<Value>();
     });
-    if (group == warpSize && !kernel.schedule.turned)
+    if (group == warpSize && !kernel.schedule.rowsAcrossLanes)
       kernel.threads.syncWarp(builder, loc);
     else
       kernel.barrier();
     elements.provide(result, [this, slot, stored, type, inRow](ArrayRef<Value> at) -> Value {
-      SmallVector<Value> places;
+      SmallVector<Value> indices;
       for (unsigned dim : inRow)
-        places.push_back(at[dim]);
-      return fromMemory(builder, loc, LLVM::LoadOp::create(builder, loc, stored, slot(places)), type.getElementType());
+        indices.push_back(at[dim]);
+      return fromMemory(builder, loc, LLVM::LoadOp::create(builder, loc, stored, slot(indices)), type.getElementType());
     });
   }
 
@@ -260,7 +260,7 @@ private:
 
   /// Combines the values of all threads of the group; each thread gets the result.
   Value inGroup(Operation *combiner, Value value) {
-    if (kernel.schedule.turned)
+    if (kernel.schedule.rowsAcrossLanes)
       return acrossWarps(combiner, value);
     value = reduceInWarp(kernel, combiner, value);
     if (group == warpSize)
@@ -370,25 +370,25 @@ private:
     return all;
   }
 
-  SmallVector<Value> neighbour(const Place &at, int64_t i) {
-    SmallVector<Value> places(at.at);
-    if (!places.empty())
-      places.back() = neighbours.at({places.back().getAsOpaquePointer(), i});
-    return places;
+  SmallVector<Value> adjacent(const Position &at, int64_t i) {
+    SmallVector<Value> indices(at.at);
+    if (!indices.empty())
+      indices.back() = adjacentIndices.at({indices.back().getAsOpaquePointer(), i});
+    return indices;
   }
 
-  Place placeAt(Value number, Value valid, ArrayRef<Value> extents) {
-    Place made{elements.delinearize(number, extents), valid};
+  Position positionAt(Value number, Value valid, ArrayRef<Value> extents) {
+    Position made{elements.delinearize(number, extents), valid};
     if (!made.at.empty()) {
       Value first = elements.multiply(made.at.back(), index(vector));
       made.at.back() = first;
       for (int64_t i = 0; i < vector; ++i)
-        neighbours[{first.getAsOpaquePointer(), i}] = elements.add(first, index(i));
+        adjacentIndices[{first.getAsOpaquePointer(), i}] = elements.add(first, index(i));
     }
     return made;
   }
 
-  using Body = llvm::function_ref<SmallVector<Value>(Place &, SmallVector<Value>)>;
+  using Body = llvm::function_ref<SmallVector<Value>(Position &, SmallVector<Value>)>;
   using Merge = llvm::function_ref<SmallVector<Value>(ArrayRef<Value>, ArrayRef<Value>)>;
 
   /// Calls `body` for each of this thread's indices in a block of these extents. With `merge`, a long row is summed in
@@ -412,8 +412,8 @@ private:
     if (known)
       count = index(*known);
     if (known && *known > 0 && llvm::divideCeil(*known, group) * vector <= mostOfRowInRegisters) {
-      std::vector<Place> &mine = placesOf(extents, *known);
-      for (Place &at : mine)
+      std::vector<Position> &mine = positionsOf(extents, *known);
+      for (Position &at : mine)
         carried = body(at, carried);
       return carried;
     }
@@ -427,8 +427,8 @@ private:
       Value end = arith::MinUIOp::create(builder, loc, elements.add(begin, index(chunk)), roundedUp(count, known));
       SmallVector<Value> sum = loopOver(begin, end, extents, count, known && *known % group == 0, carried, body);
       builder.setInsertionPointToEnd(outer.getBody());
-      SmallVector<Value> sofar(outer.getRegionIterArgs().begin(), outer.getRegionIterArgs().end());
-      scf::YieldOp::create(builder, loc, merge(sofar, sum));
+      SmallVector<Value> accumulated(outer.getRegionIterArgs().begin(), outer.getRegionIterArgs().end());
+      scf::YieldOp::create(builder, loc, merge(accumulated, sum));
     });
     return SmallVector<Value>(outer.getResults());
   }
@@ -454,7 +454,7 @@ private:
         number = arith::MinUIOp::create(builder, loc, number,
                                         arith::SubIOp::create(builder, loc, count, index(1)).getResult());
       }
-      Place at = placeAt(number, valid, extents);
+      Position at = positionAt(number, valid, extents);
       SmallVector<Value> next =
           body(at, SmallVector<Value>(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end()));
       builder.setInsertionPointToEnd(loop.getBody());
@@ -466,20 +466,20 @@ private:
 
   /// Returns this thread's indices in a block of these extents, the same values on each call, so that the next op
   /// reuses the elements that an earlier op has loaded or computed.
-  std::vector<Place> &placesOf(ArrayRef<Value> extents, int64_t count) {
+  std::vector<Position> &positionsOf(ArrayRef<Value> extents, int64_t count) {
     std::vector<const void *> key;
     for (Value extent : extents)
       key.push_back(extent.getAsOpaquePointer());
-    std::vector<Place> &places = known[key];
-    for (int64_t first = 0; first < count && int64_t(places.size()) * group < count; first += group) {
+    std::vector<Position> &positions = known[key];
+    for (int64_t first = 0; first < count && int64_t(positions.size()) * group < count; first += group) {
       Value number = elements.add(lane, index(first)), valid;
       if (first + group > count) {
         valid = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, number, index(count));
         number = arith::MinUIOp::create(builder, loc, number, index(count - 1));
       }
-      places.push_back(placeAt(number, valid, extents));
+      positions.push_back(positionAt(number, valid, extents));
     }
-    return places;
+    return positions;
   }
 
   /// A result. The indices of the row dimensions are set in `at`; `inRow` lists the dimensions inside a row.
@@ -501,7 +501,7 @@ private:
       auto loop = dyn_cast<AffineDimExpr>(expr);
       int64_t row = loop ? found->second[loop.getPosition()] : -1;
       if (row >= 0) {
-        made.at[dim] = place[row];
+        made.at[dim] = rowIndices[row];
         continue;
       }
       made.inRow.push_back(dim);
@@ -542,12 +542,12 @@ private:
       guarded(both(one, rowValid), storeAll);
       return;
     }
-    overRow(outputs.front().extents, {}, [&](Place &where, SmallVector<Value>) {
+    overRow(outputs.front().extents, {}, [&](Position &where, SmallVector<Value>) {
       made.clear();
       for (const Output &output : outputs)
         for (int64_t i = 0; i < vector; ++i) {
           SmallVector<Value> at = output.at;
-          for (auto [dim, value] : llvm::zip_equal(output.inRow, neighbour(where, i)))
+          for (auto [dim, value] : llvm::zip_equal(output.inRow, adjacent(where, i)))
             at[dim] = value;
           made.push_back({elements.element(output.value, at), &output, at});
         }
@@ -566,12 +566,12 @@ private:
   Value lane;    ///< number in the group
   Value rowInBlock;
   Value rowValid; ///< null: always
-  SmallVector<Value> place;
+  SmallVector<Value> rowIndices;
   std::vector<Output> outputs;
   std::array<Value, 2> slotsInTurn; ///< shared memory of reductions, used alternately
   std::string whyNot;               ///< why the schedule does not fit
-  std::map<std::vector<const void *>, std::vector<Place>> known;
-  std::map<std::pair<const void *, int64_t>, Value> neighbours;
+  std::map<std::vector<const void *>, std::vector<Position>> known;
+  std::map<std::pair<const void *, int64_t>, Value> adjacentIndices;
 };
 
 } // namespace

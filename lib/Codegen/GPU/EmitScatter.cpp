@@ -124,7 +124,8 @@ private:
   }
 
   /// Calls `make` for each of the lane's elements, in a branch if its index may be outside of the row.
-  SmallVector<Value> guarded(llvm::function_ref<Value(ArrayRef<Value> at, Value sum)> make, ValueRange sofar = {}) {
+  SmallVector<Value> guarded(llvm::function_ref<Value(ArrayRef<Value> at, Value sum)> make,
+                             ValueRange accumulated = {}) {
     SmallVector<Value> made;
     for (int64_t group = 0; group < groups; ++group) {
       Value begin = elements.add(first, index(group * warpSize * vector));
@@ -133,11 +134,11 @@ private:
         for (int64_t i = 0; i < vector; ++i) {
           SmallVector<Value> inRow = elements.delinearize(elements.add(begin, index(i)), extents);
           SmallVector<Value> at(cast<ShapedType>(old.getType()).getRank());
-          for (auto [dim, place] : llvm::zip_equal(rows.searched, row))
-            at[dim] = place;
-          for (auto [dim, place] : llvm::zip_equal(rows.direct, inRow))
-            at[dim] = place;
-          values.push_back(make(at, sofar.empty() ? Value() : sofar[group * vector + i]));
+          for (auto [dim, position] : llvm::zip_equal(rows.searched, row))
+            at[dim] = position;
+          for (auto [dim, position] : llvm::zip_equal(rows.direct, inRow))
+            at[dim] = position;
+          values.push_back(make(at, accumulated.empty() ? Value() : accumulated[group * vector + i]));
         }
         return values;
       };
@@ -151,8 +152,8 @@ private:
         builder.setInsertionPointToStart(&branch.getThenRegion().front());
         scf::YieldOp::create(builder, loc, makeGroup());
         builder.setInsertionPointToStart(&branch.getElseRegion().front());
-        SmallVector<Value> others = sofar.empty() ? SmallVector<Value>(vector, zero())
-                                                  : SmallVector<Value>(sofar.slice(group * vector, vector));
+        SmallVector<Value> others = accumulated.empty() ? SmallVector<Value>(vector, zero())
+                                                        : SmallVector<Value>(accumulated.slice(group * vector, vector));
         scf::YieldOp::create(builder, loc, others);
       });
       made.append(branch.getResults().begin(), branch.getResults().end());
@@ -162,11 +163,11 @@ private:
 
   Value zero() { return arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type)); }
 
-  /// Returns the loop indices of the source's element `place` in the free loops; the direct loops have the
+  /// Returns the loop indices of the source's element `linear` in the free loops; the direct loops have the
   /// destination's indices `at`.
-  SmallVector<Value> loopsAt(Value place, ArrayRef<Value> at) {
+  SmallVector<Value> loopsAt(Value linear, ArrayRef<Value> at) {
     SmallVector<Value> loops(cast<ShapedType>(source.getType()).getRank());
-    for (auto [loop, value] : llvm::zip_equal(rows.free, elements.delinearize(place, freeExtents)))
+    for (auto [loop, value] : llvm::zip_equal(rows.free, elements.delinearize(linear, freeExtents)))
       loops[loop] = value;
     for (auto [loop, dim] : llvm::zip_equal(rows.loopOfDirect, rows.direct))
       loops[loop] = at.empty() ? index(0) : at[dim];
@@ -196,8 +197,8 @@ private:
     elements.inScope([&] {
       builder.setInsertionPointToStart(&branch.getThenRegion().front());
       SmallVector<Value> at(cast<ShapedType>(old.getType()).getRank());
-      for (auto [dim, place] : llvm::zip_equal(rows.searched, row))
-        at[dim] = place;
+      for (auto [dim, position] : llvm::zip_equal(rows.searched, row))
+        at[dim] = position;
       scf::YieldOp::create(builder, loc, elements.meets(scatter, loopsAt(mine, {}), at, rows.searched));
       builder.setInsertionPointToStart(&branch.getElseRegion().front());
       scf::YieldOp::create(builder, loc, arith::ConstantIntOp::create(builder, loc, 0, 1).getResult());
@@ -222,11 +223,12 @@ private:
       builder.setInsertionPointToStart(body);
       Value hits = body->getArgument(0), one = arith::ConstantIntOp::create(builder, loc, 1, 32);
       Value lowest = math::CountTrailingZerosOp::create(builder, loc, hits);
-      Value place =
+      Value linear =
           elements.add(begin, arith::IndexCastUIOp::create(builder, loc, builder.getIndexType(), lowest).getResult());
       SmallVector<Value> next = guarded(
           [&](ArrayRef<Value> at, Value sum) {
-            return combineScattered(builder, loc, scatter.getKind(), sum, elements.element(source, loopsAt(place, at)));
+            return combineScattered(builder, loc, scatter.getKind(), sum,
+                                    elements.element(source, loopsAt(linear, at)));
           },
           body->getArguments().drop_front());
       Value left = arith::AndIOp::create(builder, loc, hits, arith::SubIOp::create(builder, loc, hits, one));

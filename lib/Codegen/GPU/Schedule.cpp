@@ -55,11 +55,11 @@ void setSchedule(func::FuncOp kernel, const Schedule &schedule) {
     parts.append("group", builder.getI64IntegerAttr(schedule.group));
   if (schedule.raster > 1)
     parts.append("raster", builder.getI64IntegerAttr(schedule.raster));
-  if (schedule.inTurn > 1)
-    parts.append("in_turn", builder.getI64IntegerAttr(schedule.inTurn));
+  if (schedule.tilesPerBlock > 1)
+    parts.append("in_turn", builder.getI64IntegerAttr(schedule.tilesPerBlock));
   if (schedule.cluster > 1)
     parts.append("cluster", builder.getI64IntegerAttr(schedule.cluster));
-  if (schedule.turned)
+  if (schedule.rowsAcrossLanes)
     parts.append("turned", builder.getUnitAttr());
   kernel->setAttr(scheduleAttrName, parts.getDictionary(kernel.getContext()));
 }
@@ -92,18 +92,18 @@ std::optional<Schedule> getSchedule(func::FuncOp kernel) {
     return llvm::all_of(values.asArrayRef(), [](int64_t value) { return value > 0; });
   };
   bool whole = false;
-  constexpr int64_t mostNeighbours = 32; // each is unrolled
+  constexpr int64_t mostAdjacent = 32; // each is unrolled
   if (kind && number("threads", schedule.threads)) {
     if ((kind == "elements" || kind == "scatter") && number("vector", schedule.vector)) {
       schedule.kind = kind == "elements" ? Schedule::Kind::Elements : Schedule::Kind::Scatter;
       whole = schedule.threads % warpSize == 0 && schedule.threads <= 1024 && inVectors(kernel, schedule.vector) &&
-              schedule.vector <= mostNeighbours;
+              schedule.vector <= mostAdjacent;
     } else if (kind == "rows" && number("vector", schedule.vector) && number("group", schedule.group)) {
       schedule.kind = Schedule::Kind::Rows;
-      schedule.turned = parts.contains("turned");
-      whole = schedule.turned ? schedule.group * warpSize == schedule.threads
-                              : schedule.group == warpSize || schedule.group == schedule.threads;
-      whole &= schedule.threads % warpSize == 0 && schedule.threads <= 1024 && schedule.vector <= mostNeighbours;
+      schedule.rowsAcrossLanes = parts.contains("turned");
+      whole = schedule.rowsAcrossLanes ? schedule.group * warpSize == schedule.threads
+                                       : schedule.group == warpSize || schedule.group == schedule.threads;
+      whole &= schedule.threads % warpSize == 0 && schedule.threads <= 1024 && schedule.vector <= mostAdjacent;
     } else if (kind == "mma" && numbers("block", {&schedule.m, &schedule.n, &schedule.k}) &&
                numbers("warps", {&schedule.warpsM, &schedule.warpsN}) && number("stages", schedule.stages)) {
       schedule.kind = Schedule::Kind::Mma;
@@ -125,12 +125,13 @@ std::optional<Schedule> getSchedule(func::FuncOp kernel) {
   if (parts && parts.contains("raster"))
     whole &= number("raster", schedule.raster);
   if (parts && parts.contains("cluster"))
-    whole &= number("cluster", schedule.cluster) &&
-             (schedule.kind == Schedule::Kind::Wgmma ||
-              (schedule.kind == Schedule::Kind::Rows && !schedule.turned && schedule.group == schedule.threads &&
-               (schedule.cluster == 2 || schedule.cluster == 4 || schedule.cluster == 8)));
+    whole &=
+        number("cluster", schedule.cluster) &&
+        (schedule.kind == Schedule::Kind::Wgmma ||
+         (schedule.kind == Schedule::Kind::Rows && !schedule.rowsAcrossLanes && schedule.group == schedule.threads &&
+          (schedule.cluster == 2 || schedule.cluster == 4 || schedule.cluster == 8)));
   if (parts && parts.contains("in_turn"))
-    whole &= number("in_turn", schedule.inTurn) && schedule.kind == Schedule::Kind::Wgmma;
+    whole &= number("in_turn", schedule.tilesPerBlock) && schedule.kind == Schedule::Kind::Wgmma;
   if (whole)
     return schedule;
   kernel.emitOpError(

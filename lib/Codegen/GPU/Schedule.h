@@ -15,9 +15,9 @@
 //
 // elements: a thread computes `vector` adjacent elements of each result, and its reductions sequentially.
 // rows: `group` threads share a row of the kernel. Values of the whole row are reduced by shuffles, and through shared
-//   memory if the group is more than a warp. With `turned` a block has 32 rows, one per lane, and the warps share them;
-//   this is for reductions over outer dimensions, where adjacent elements in memory belong to different rows. On sm_90
-//   the blocks of a `cluster` may share a row, with `group` threads in each.
+//   memory if the group is more than a warp. With `rowsAcrossLanes` a block has 32 rows, one per lane, and the warps
+//   share them; this is for reductions over outer dimensions, where adjacent elements in memory belong to different
+//   rows. On sm_90 the blocks of a `cluster` may share a row, with `group` threads in each.
 // scatter: a warp has a row of the destination, or a piece of it, and tests 32 indices of the source at a time.
 // mma: a block computes a tile (M, N; K at a time) of a product on tensor cores, with warps along M and N.
 // wgmma: the same on sm_90. One warp group (128 threads) loads tiles of A and B and `consumers` others multiply, each
@@ -46,17 +46,17 @@ inline constexpr int64_t warpSize = 32, warpGroupSize = 128;
 struct Schedule {
   enum class Kind { Elements, Rows, Scatter, Mma, Wgmma, Fma, Attention };
   Kind kind = Kind::Elements;
-  int64_t threads = 256; ///< per block
-  int64_t vector = 1;    ///< adjacent elements that one thread computes
-  int64_t group = 32;    ///< threads of a block that share a row: a warp, or all of them
-  bool turned = false;   ///< of rows: the lanes of a warp have consecutive rows, and the warps share them
+  int64_t threads = 256;        ///< per block
+  int64_t vector = 1;           ///< adjacent elements that one thread computes
+  int64_t group = 32;           ///< threads of a block that share a row: a warp, or all of them
+  bool rowsAcrossLanes = false; ///< of rows: the lanes of a warp have consecutive rows, and the warps share them
   // For mma, wgmma and fma:
   int64_t m = 0, n = 0, k = 0;    ///< of a block's tile
   int64_t warpsM = 0, warpsN = 0; ///< warps that share the tile, for mma
   int64_t consumers = 0;          ///< warp groups that share the tile, for wgmma; attention with 0 uses mma.sync
   int64_t tileM = 0, tileN = 0;   ///< of a thread's tile, for fma
   int64_t raster = 1;             ///< mma, wgmma: rows of tiles that consecutive blocks process column by column
-  int64_t inTurn = 1;             ///< wgmma: tiles that a block computes one after the other
+  int64_t tilesPerBlock = 1;      ///< wgmma: tiles that a block computes one after the other
   int64_t cluster = 1;            ///< wgmma: blocks that share B's tile; rows: blocks that share a row
   // For mma, wgmma and, without k, attention:
   int64_t stages = 0; ///< number of slots in shared memory for tiles of A and B, or of keys and values

@@ -36,8 +36,8 @@ void ContractionCode::writeRows(Value lane, Value firstRow, const Fragments &fra
         inside = isLess(row, rows);
         row = arith::MinUIOp::create(builder, loc, row, elements.add(rows, index(-1)));
       }
-      SmallVector<Value> places = loops, columns, mine;
-      setLoops(places, contraction.rows, row);
+      SmallVector<Value> indices = loops, columns, mine;
+      setLoops(indices, contraction.rows, row);
       for (int64_t j = 0; j < fragments.tilesN; j += exchanged) {
         Value column = elements.add(columnOrigin, elements.add(index(j * 8), columnInTile));
         elements.assumeMultiple(column, 2 * exchanged);
@@ -49,10 +49,10 @@ void ContractionCode::writeRows(Value lane, Value firstRow, const Fragments &fra
           columns.push_back(elements.add(column, index(number)));
       }
       auto at = [&](ArrayRef<unsigned> of) {
-        return llvm::map_to_vector(of, [&](unsigned loop) { return places[loop]; });
+        return llvm::map_to_vector(of, [&](unsigned loop) { return indices[loop]; });
       };
       auto moveTo = [&](size_t number) {
-        places[columnLoop] = columns[number];
+        indices[columnLoop] = columns[number];
         elements.provide(contraction.op->getResult(0), [sum = mine[number]](ArrayRef<Value>) { return sum; });
       };
       for (const RowSum &sum : contraction.rowSums)
@@ -78,22 +78,22 @@ void ContractionCode::writeRows(Value lane, Value firstRow, const Fragments &fra
 void ContractionCode::reduceRow(const RowSum &sum, size_t columns, llvm::function_ref<void(size_t)> moveTo,
                                 llvm::function_ref<SmallVector<Value>(ArrayRef<unsigned>)> at) {
   linalg::LinalgOp op = sum.op;
-  SmallVector<Value> sofar;
+  SmallVector<Value> accumulated;
   for (unsigned number = 0; number < op->getNumResults(); ++number)
-    sofar.push_back(arith::ConstantOp::create(builder, loc, tile::identityOf(tile::combinerOf(op, number))));
+    accumulated.push_back(arith::ConstantOp::create(builder, loc, tile::identityOf(tile::combinerOf(op, number))));
   for (size_t column = 0; column < columns; ++column) {
     moveTo(column);
-    sofar = elements.yielded(op, at(sum.loops), sofar);
+    accumulated = elements.yielded(op, at(sum.loops), accumulated);
   }
-  for (auto [number, value] : llvm::enumerate(sofar)) {
+  for (auto [number, value] : llvm::enumerate(accumulated)) {
     Operation *combiner = tile::combinerOf(op, unsigned(number));
     for (int32_t mask : {1, 2})
       value = combine(builder, combiner, value, shuffle(kernel, value, mask));
     OpOperand *init = op.getDpsInitOperand(int64_t(number));
-    SmallVector<Value> loopPlaces = at(sum.loops), place;
+    SmallVector<Value> loopIndices = at(sum.loops), mapped;
     for (AffineExpr expr : op.getMatchingIndexingMap(init).getResults())
-      place.push_back(loopPlaces[cast<AffineDimExpr>(expr).getPosition()]);
-    value = combine(builder, combiner, elements.element(init->get(), place), value);
+      mapped.push_back(loopIndices[cast<AffineDimExpr>(expr).getPosition()]);
+    value = combine(builder, combiner, elements.element(init->get(), mapped), value);
     elements.provide(op->getResult(unsigned(number)), [value](ArrayRef<Value>) { return value; });
   }
 }

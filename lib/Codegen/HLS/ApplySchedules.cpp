@@ -123,7 +123,7 @@ private:
     builder.setInsertionPointToStart(made.getBody());
   }
 
-  AffineMap placeOf(OpOperand &operand) {
+  AffineMap accessMapOf(OpOperand &operand) {
     AffineMap map = op.getMatchingIndexingMap(&operand).replaceDimsAndSymbols(indexOf, {}, ivs.size(), 0);
     return simplifyAffineMap(map);
   }
@@ -152,7 +152,7 @@ private:
         continue;
       Value value = operand.get();
       if (isa<MemRefType>(value.getType()))
-        value = affine::AffineLoadOp::create(builder, loc, value, placeOf(operand), ivs);
+        value = affine::AffineLoadOp::create(builder, loc, value, accessMapOf(operand), ivs);
       if (auto initial = op->getAttrOfType<TypedAttr>(initialAttrName); initial && op.isDpsInit(&operand))
         value =
             arith::SelectOp::create(builder, loc, isFirst(), arith::ConstantOp::create(builder, loc, initial), value);
@@ -171,7 +171,7 @@ private:
     for (auto [number, yielded] : llvm::enumerate(block.getTerminator()->getOperands())) {
       OpOperand &destination = *op.getDpsInitOperand(number);
       affine::AffineStoreOp::create(builder, loc, mapping.lookupOrDefault(yielded), destination.get(),
-                                    placeOf(destination), ivs);
+                                    accessMapOf(destination), ivs);
     }
   }
 
@@ -200,7 +200,7 @@ bool copiesOntoItself(Operation *op) {
 }
 
 /// Returns the op that first fills `array`.
-Operation *makerOf(Value array) {
+Operation *producerOf(Value array) {
   Operation *first = nullptr;
   for (Operation *user : array.getUsers()) {
     auto writer = dyn_cast<linalg::LinalgOp>(user);
@@ -222,8 +222,8 @@ void nameArrays(func::FuncOp kernel) {
       if (isa<memref::DeallocOp>(user))
         user->erase();
     OpBuilder builder(alloc);
-    Operation *maker = makerOf(alloc);
-    std::string name = names.take(maker ? opLabel(maker) + "_out" : "local");
+    Operation *producer = producerOf(alloc);
+    std::string name = names.take(producer ? opLabel(producer) + "_out" : "local");
     auto buffer = BufferOp::create(builder, alloc.getLoc(), alloc.getType(), name, ElementsAttr());
     alloc.replaceAllUsesWith(buffer.getMemory());
     alloc.erase();

@@ -184,8 +184,8 @@ private:
 
 } // namespace
 
-int64_t banksWithCopies(int64_t banks, int64_t size, AffineExpr place, unsigned counter, int64_t copies) {
-  const int64_t stride = copies > 1 ? std::abs(coefficientOf(place, counter)) : 0;
+int64_t banksWithCopies(int64_t banks, int64_t size, AffineExpr index, unsigned counter, int64_t copies) {
+  const int64_t stride = copies > 1 ? std::abs(coefficientOf(index, counter)) : 0;
   return stride ? std::min(size, std::lcm(banks, copies * stride)) : banks;
 }
 

@@ -7,8 +7,8 @@
 namespace tilewright::hls {
 
 /// Returns the banks of a dimension of `size` elements, which already has `banks`, if `copies` of a loop access it in
-/// parallel at index `place`. The loop's counter is dimension `counter` of that expression.
-int64_t banksWithCopies(int64_t banks, int64_t size, mlir::AffineExpr place, unsigned counter, int64_t copies);
+/// parallel at `index`. The loop's counter is dimension `counter` of that expression.
+int64_t banksWithCopies(int64_t banks, int64_t size, mlir::AffineExpr index, unsigned counter, int64_t copies);
 
 /// Gives every array of the design, and the arguments that it is passed to, the banks that accesses in unrolled loops
 /// need. Fails with an error at the array if it needs more than `mostBanks`.

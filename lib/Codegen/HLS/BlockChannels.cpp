@@ -134,9 +134,9 @@ void lockBlocks(BlockArgument array, const ArrayBlocks &blocks, StreamType queue
   auto lock = LockOp::create(builder, loop.getLoc(), blocks.type, array, writes);
   for (Operation *user : users) {
     AffineAccess access = *affineAccess(user, array);
-    SmallVector<AffineExpr> place(access.map.getResults());
-    place[blocks.dim] = withOperandAt(place[blocks.dim], access, loop.getInductionVar(), 0);
-    AffineMap map = AffineMap::get(access.map.getNumDims(), 0, place, user->getContext());
+    SmallVector<AffineExpr> indices(access.map.getResults());
+    indices[blocks.dim] = withOperandAt(indices[blocks.dim], access, loop.getInductionVar(), 0);
+    AffineMap map = AffineMap::get(access.map.getNumDims(), 0, indices, user->getContext());
     SmallVector<Value> operands(access.operands);
     builder.setInsertionPoint(user);
     if (auto load = dyn_cast<affine::AffineLoadOp>(user)) {

@@ -282,7 +282,7 @@ private:
   }
 
   /// Creates the array of a reader and passes it to its launch, or returns the output port.
-  Value place(PlanBuffer &buffer, const Reader &reader, ElementsAttr value = {}) {
+  Value arrayOf(PlanBuffer &buffer, const Reader &reader, ElementsAttr value = {}) {
     if (reader.output >= 0)
       return top.getArgument(inputs.size() + reader.output);
     Value made = array(value ? buffer.name : buffer.name + "_chip", reader.type, buffer.op.getLoc(), value);
@@ -302,20 +302,20 @@ private:
     if (auto value = buffer.op.getValue()) {
       for (const Reader &reader : buffer.readers) {
         if (reader.output < 0) {
-          place(buffer, reader, reshaped(*value, reader.type));
+          arrayOf(buffer, reader, reshaped(*value, reader.type));
           continue;
         }
         Value rom = array(buffer.name, buffer.type, loc, *value);
-        mover("store_" + outputs[reader.output].first, rom, place(buffer, reader), loc);
+        mover("store_" + outputs[reader.output].first, rom, arrayOf(buffer, reader), loc);
       }
       return;
     }
     if (buffer.op.getKind() != plan::BufferKind::Input || buffer.readers.empty())
       return;
-    SmallVector<Value> places;
+    SmallVector<Value> arrays;
     for (const Reader &reader : buffer.readers)
-      places.push_back(place(buffer, reader));
-    mover("load_" + buffer.name, top.getArgument(buffer.op.getIndex()), places, loc);
+      arrays.push_back(arrayOf(buffer, reader));
+    mover("load_" + buffer.name, top.getArgument(buffer.op.getIndex()), arrays, loc);
   }
 
   static ElementsAttr reshaped(ElementsAttr value, MemRefType type) {
@@ -337,7 +337,7 @@ private:
         // A single reader of the same shape reads the kernel's array directly.
         const Reader &first = buffer.readers.front();
         bool direct = buffer.readers.size() == 1 && first.output < 0 && first.type == buffer.type;
-        Value chip = direct ? place(buffer, first) : array(buffer.name + "_chip", buffer.type, loc);
+        Value chip = direct ? arrayOf(buffer, first) : array(buffer.name + "_chip", buffer.type, loc);
         operands[number][buffer.writerArgument] = chip;
         if (!direct)
           late.push_back({&buffer, chip});
@@ -347,11 +347,11 @@ private:
       (writesArgument(op, argument) ? writes : reads).push_back(value);
     TaskOp::create(builder, loc, op.getKernel(), reads, writes);
     for (auto [buffer, chip] : late) {
-      SmallVector<Value> places;
+      SmallVector<Value> arrays;
       for (const Reader &reader : buffer->readers)
-        places.push_back(place(*buffer, reader));
+        arrays.push_back(arrayOf(*buffer, reader));
       const bool stores = buffer->readers.size() == 1 && buffer->readers.front().output >= 0;
-      mover(stores ? "store_" + outputs[buffer->readers.front().output].first : "copy_" + buffer->name, chip, places,
+      mover(stores ? "store_" + outputs[buffer->readers.front().output].first : "copy_" + buffer->name, chip, arrays,
             loc);
     }
     late.clear();

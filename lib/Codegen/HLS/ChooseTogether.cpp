@@ -26,18 +26,18 @@ Picked leastSum(llvm::ArrayRef<NestCosts> nests, llvm::ArrayRef<double> weights,
   std::vector<std::vector<uint16_t>> taken;
   for (auto [nest, weight] : llvm::zip(nests, weights)) {
     std::vector<double> next(budget + 1, never);
-    std::vector<uint16_t> which(budget + 1, 0);
+    std::vector<uint16_t> choices(budget + 1, 0);
     for (auto [number, choice] : llvm::enumerate(nest.choices)) {
       const int64_t dsp = choice.dsp * nest.launches;
       const double cycles = double(choice.cycles) * double(nest.launches) * weight;
       for (int64_t have = dsp; have <= budget; ++have)
         if (least[have - dsp] + cycles < next[have]) {
           next[have] = least[have - dsp] + cycles;
-          which[have] = uint16_t(number);
+          choices[have] = uint16_t(number);
         }
     }
     least = std::move(next);
-    taken.push_back(std::move(which));
+    taken.push_back(std::move(choices));
   }
   if (least[budget] == never)
     return {};
@@ -75,7 +75,7 @@ struct Times {
 
 } // namespace
 
-void giveBack(llvm::ArrayRef<NestCosts> nests, llvm::ArrayRef<LaunchStep> steps, Picked &picked) {
+void removeMultipliers(llvm::ArrayRef<NestCosts> nests, llvm::ArrayRef<LaunchStep> steps, Picked &picked) {
   const Times before(nests, steps, picked);
   constexpr int64_t mostLost = 20; // 5%: one twentieth
   const int64_t latency = before.latency + before.latency / mostLost,
@@ -87,7 +87,7 @@ void giveBack(llvm::ArrayRef<NestCosts> nests, llvm::ArrayRef<LaunchStep> steps,
   double product = double(before.latency) * double(dsp);
   while (true) {
     double best = product;
-    size_t which = nests.size(), choice = 0;
+    size_t bestNest = nests.size(), choice = 0;
     for (size_t nest = 0; nest < nests.size(); ++nest) {
       const size_t had = picked[nest];
       const int64_t others = dsp - dspOf(nest);
@@ -98,17 +98,17 @@ void giveBack(llvm::ArrayRef<NestCosts> nests, llvm::ArrayRef<LaunchStep> steps,
           break;
         if (const double its = double(now.latency) * double(others + dspOf(nest)); its < best) {
           best = its;
-          which = nest;
+          bestNest = nest;
           choice = picked[nest];
         }
       }
       picked[nest] = had;
     }
-    if (which == nests.size())
+    if (bestNest == nests.size())
       return;
-    dsp -= dspOf(which);
-    picked[which] = choice;
-    dsp += dspOf(which);
+    dsp -= dspOf(bestNest);
+    picked[bestNest] = choice;
+    dsp += dspOf(bestNest);
     product = best;
   }
 }

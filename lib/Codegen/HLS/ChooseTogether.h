@@ -28,7 +28,8 @@ llvm::SmallVector<size_t> chooseTogether(llvm::ArrayRef<NestCosts> nests, llvm::
                                          int64_t budget);
 
 /// Removes multipliers from nests as long as multipliers x cycles decreases; the largest gain comes first.
-void giveBack(llvm::ArrayRef<NestCosts> nests, llvm::ArrayRef<LaunchStep> steps, llvm::SmallVector<size_t> &picked);
+void removeMultipliers(llvm::ArrayRef<NestCosts> nests, llvm::ArrayRef<LaunchStep> steps,
+                       llvm::SmallVector<size_t> &picked);
 
 /// Returns the cycles from the first launch to the last with these choices.
 int64_t latencyOf(llvm::ArrayRef<NestCosts> nests, llvm::ArrayRef<LaunchStep> steps, llvm::ArrayRef<size_t> picked);

@@ -10,18 +10,18 @@ namespace tilewright::hls {
 namespace {
 
 /// Returns the index of element number `linear` in an array of this shape.
-SmallVector<AffineExpr> placeOf(AffineExpr linear, ArrayRef<int64_t> shape) {
-  SmallVector<AffineExpr> place(shape.size());
+SmallVector<AffineExpr> indicesOf(AffineExpr linear, ArrayRef<int64_t> shape) {
+  SmallVector<AffineExpr> indices(shape.size());
   for (int64_t dim = int64_t(shape.size()) - 1; dim >= 0; --dim) {
     if (shape[dim] == 1) {
-      place[dim] = getAffineConstantExpr(0, linear.getContext());
+      indices[dim] = getAffineConstantExpr(0, linear.getContext());
       continue;
     }
     const bool outermost = llvm::all_of(shape.take_front(dim), [](int64_t size) { return size == 1; });
-    place[dim] = outermost ? linear : linear % shape[dim];
+    indices[dim] = outermost ? linear : linear % shape[dim];
     linear = linear.floorDiv(shape[dim]);
   }
-  return place;
+  return indices;
 }
 
 } // namespace
@@ -72,11 +72,11 @@ func::FuncOp makeMover(ModuleOp module, StringRef name, Type from, TypeRange to,
     builder.setInsertionPointToStart(loop.getBody());
   }
   auto mapFor = [&](MemRefType type) {
-    SmallVector<AffineExpr> place = type.getShape() == shape ? own : placeOf(linear, type.getShape());
-    place.truncate(type.getRank());
+    SmallVector<AffineExpr> indices = type.getShape() == shape ? own : indicesOf(linear, type.getShape());
+    indices.truncate(type.getRank());
     // Keep the expressions as their constructors fold them: simplifyAffineMap() writes a remainder as a difference, and
     // tools do not recognize the bank in that form.
-    return AffineMap::get(ivs.size(), 0, place, builder.getContext());
+    return AffineMap::get(ivs.size(), 0, indices, builder.getContext());
   };
   Value element = affine::AffineLoadOp::create(builder, loc, function.getArgument(0), mapFor(fromType), ivs);
   for (BlockArgument target : function.getArguments().drop_front())

@@ -36,8 +36,8 @@ namespace tilewright {
 namespace tilewright::hls {
 namespace {
 
-/// Returns the result of `op` for the input `value`: its element at index `place` is the input's at `map(place)`. Null
-/// if `op` does more than move elements.
+/// Returns the result of `op` for the input `value`: its element at `indices` is the input's at `map(indices)`.
+/// Null if `op` does more than move elements.
 DenseElementsAttr moved(linalg::GenericOp op, DenseElementsAttr value) {
   auto result = dyn_cast<RankedTensorType>(op.getResult(0).getType());
   if (op.getNumDpsInputs() != 1 || op.getNumDpsInits() != 1 || op.getNumReductionLoops() != 0 || !result ||
@@ -51,14 +51,14 @@ DenseElementsAttr moved(linalg::GenericOp op, DenseElementsAttr value) {
   ArrayRef<int64_t> from = value.getType().getShape();
   ArrayRef<char> bytes = value.getRawData();
   std::vector<char> made(result.getNumElements() * width);
-  SmallVector<int64_t> place(result.getRank(), 0);
+  SmallVector<int64_t> indices(result.getRank(), 0);
   for (int64_t number = 0; number < result.getNumElements(); ++number) {
     int64_t source = 0;
-    for (auto [size, at] : llvm::zip(from, map.compose(place)))
+    for (auto [size, at] : llvm::zip(from, map.compose(indices)))
       source = source * size + at;
     memcpy(&made[number * width], &bytes[source * width], width);
-    for (int64_t dim = result.getRank() - 1; dim >= 0 && ++place[dim] == result.getDimSize(dim); --dim)
-      place[dim] = 0;
+    for (int64_t dim = result.getRank() - 1; dim >= 0 && ++indices[dim] == result.getDimSize(dim); --dim)
+      indices[dim] = 0;
   }
   return DenseElementsAttr::getFromRawBuffer(result, made);
 }

@@ -180,18 +180,18 @@ DenseElementsAttr evaluateGeneric(linalg::GenericOp op, const KnownTensors &know
   Steps steps(body);
   if (!steps.isKnown)
     return {};
-  SmallVector<int64_t> place(sizes.size(), 0), offsets(operands.size(), 0);
+  SmallVector<int64_t> indices(sizes.size(), 0), offsets(operands.size(), 0);
   for (int64_t iteration = 0; iteration < iterations; ++iteration) {
     for (auto [number, operand] : llvm::enumerate(operands))
       steps.registers[number] = operand.at(offsets[number]);
     operands.back().set(offsets.back(), steps.run());
     for (int64_t dim = int64_t(sizes.size()) - 1; dim >= 0; --dim) {
-      const int64_t moves = ++place[dim] < sizes[dim] ? 1 : 1 - sizes[dim];
+      const int64_t moves = ++indices[dim] < sizes[dim] ? 1 : 1 - sizes[dim];
       for (auto [number, operand] : llvm::enumerate(operands))
         offsets[number] += moves * operand.strides[dim];
       if (moves == 1)
         break;
-      place[dim] = 0;
+      indices[dim] = 0;
     }
   }
   return DenseElementsAttr::getFromRawBuffer(cast<RankedTensorType>(op.getResult(0).getType()), operands.back().bytes);

@@ -31,9 +31,9 @@ constexpr llvm::StringLiteral reserved[] = {
 };
 } // namespace
 
-std::string NameTable::take(llvm::StringRef wish) {
+std::string NameTable::take(llvm::StringRef preferred) {
   std::string name;
-  for (char c : wish)
+  for (char c : preferred)
     name += llvm::isAlnum(c) ? c : '_';
   if (name.empty() || llvm::isDigit(name.front()))
     name = "v" + name;

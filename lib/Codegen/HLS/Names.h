@@ -18,8 +18,8 @@ inline constexpr llvm::StringLiteral parameterAttrName = "tw_hls.parameter";
 /// Assigns unique C identifiers that are not C++ keywords or otherwise reserved.
 class NameTable {
 public:
-  /// Returns `wish` with '_' for invalid characters, and with a number appended if the name was taken before.
-  std::string take(llvm::StringRef wish);
+  /// Returns `preferred` with '_' for invalid characters, and with a number appended if the name was taken before.
+  std::string take(llvm::StringRef preferred);
 
 private:
   llvm::StringMap<int> taken;

@@ -131,22 +131,22 @@ SmallVector<Choice> choicesOf(linalg::LinalgOp op, bool shares, std::optional<Bl
   SmallVector<Choice> all;
   for (SmallVector<int64_t> &unroll : unrolls) {
     Choice choice;
-    int64_t iterations = 1, copies = 1, apart = 1;
+    int64_t iterations = 1, copies = 1, distance = 1;
     for (auto [size, by] : llvm::zip(sizes, unroll)) {
       iterations *= size / by;
       copies *= by;
     }
     for (int64_t loop : inside)
-      apart *= sizes[loop] / unroll[loop];
+      distance *= sizes[loop] / unroll[loop];
     // The terms of one iteration are added one after another.
     const int64_t terms = reduction < 0 ? 1 : unroll[reduction];
     const int64_t chain = between == 0 ? 0 : between + (terms - 1) * (between - 1);
     if ((body.dsp == 0 && copies > 16) || copies > mostCopiesTogether || (iterations == 1 && copies > 1))
       continue; // wires and banks have a cost, too, and one loop has to be pipelined
-    if (terms > 1 && chain > apart)
+    if (terms > 1 && chain > distance)
       continue; // additions are the bottleneck: fewer copies are as fast
     choice.ii = std::max({int64_t(1), ports, int64_t(llvm::divideCeil(scattered * copies, 2)),
-                          chain == 0 ? 1 : int64_t(llvm::divideCeil(chain, apart))});
+                          chain == 0 ? 1 : int64_t(llvm::divideCeil(chain, distance))});
     choice.cycles = nestCycles(iterations, choice.ii, body.depth + (terms - 1) * std::max<int64_t>(0, between - 1));
     if (block) {
       choice.blockCycles = blockCycles(choice.cycles);

@@ -97,8 +97,8 @@ std::string printConstant(StringRef name, MemRefType type, ElementsAttr value) {
   auto print = [&](auto values, auto literal) {
     constexpr size_t onLine = 8;
     for (auto [number, one] : llvm::enumerate(values)) {
-      auto at = [&](int64_t place) {
-        return llvm::count_if(pieces, [&](int64_t piece) { return place % piece == 0; });
+      auto at = [&](int64_t index) {
+        return llvm::count_if(pieces, [&](int64_t piece) { return index % piece == 0; });
       };
       const size_t opened = at(number), closed = at(number + 1);
       const bool breaks = number % pieces.front() % onLine == 0;

@@ -38,10 +38,10 @@ StringRef signOf(Operation &op) {
 } // namespace
 
 /// Returns "x[i][j]", or "x[i * 20 + j]" for a port.
-std::string FunctionPrinter::access(Value array, ValueRange places) {
+std::string FunctionPrinter::access(Value array, ValueRange operands) {
   auto type = cast<MemRefType>(array.getType());
   std::string text = use(array);
-  SmallVector<std::string> indices = llvm::map_to_vector(places, [&](Value place) { return use(place); });
+  SmallVector<std::string> indices = llvm::map_to_vector(operands, [&](Value operand) { return use(operand); });
   if (memoryOf(type) != Memory::Dram) {
     for (const std::string &index : indices)
       text += "[" + index + "]";

@@ -47,11 +47,11 @@ FunctionPrinter::FunctionPrinter(func::FuncOp function, raw_ostream &out, std::s
   for (BlockArgument argument : function.getArguments()) {
     auto interface = function.getArgAttrOfType<InterfaceAttr>(argument.getArgNumber(), interfaceAttrName);
     auto given = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), parameterAttrName);
-    std::string wish = interface ? interface.getName().str() : given ? given.str() : "value";
+    std::string preferred = interface ? interface.getName().str() : given ? given.str() : "value";
     if (interface)
-      names.take(wish), written[argument] = wish;
+      names.take(preferred), written[argument] = preferred;
     else
-      written[argument] = names.take(wish);
+      written[argument] = names.take(preferred);
   }
 }
 

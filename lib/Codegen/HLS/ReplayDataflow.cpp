@@ -9,7 +9,7 @@ namespace tilewright::hls {
 namespace {
 
 /// The position of a task.
-struct Place {
+struct Progress {
   size_t nest = 0, access = 0;
   int64_t iteration = 0;
   bool done = false;
@@ -18,7 +18,7 @@ struct Place {
 class Replay {
 public:
   Replay(const std::vector<ReplayTask> &tasks, std::vector<int64_t> least)
-      : tasks(tasks), places(tasks.size()), depth(std::move(least)), held(depth.size(), 0), writer(depth.size()),
+      : tasks(tasks), progress(tasks.size()), depth(std::move(least)), held(depth.size(), 0), writer(depth.size()),
         reader(depth.size()) {
     for (size_t task = 0; task < tasks.size(); ++task)
       for (const ReplayNest &nest : tasks[task].nests)
@@ -31,7 +31,7 @@ public:
       bool moved = false, all = true;
       for (size_t task = 0; task < tasks.size(); ++task) {
         moved |= advance(task);
-        all &= places[task].done;
+        all &= progress[task].done;
       }
       if (all)
         return depth;
@@ -44,42 +44,42 @@ private:
   /// Advances a task as far as possible. Returns true if it moved.
   bool advance(size_t number) {
     const ReplayTask &task = tasks[number];
-    Place &place = places[number];
-    if (place.done)
+    Progress &current = progress[number];
+    if (current.done)
       return false;
     for (size_t other : task.after)
-      if (!places[other].done)
+      if (!progress[other].done)
         return false;
     bool moved = false;
-    while (place.nest < task.nests.size()) {
-      const ReplayNest &nest = task.nests[place.nest];
-      if (nest.accesses.empty() || place.iteration == nest.iterations) {
-        ++place.nest;
-        place.iteration = 0;
+    while (current.nest < task.nests.size()) {
+      const ReplayNest &nest = task.nests[current.nest];
+      if (nest.accesses.empty() || current.iteration == nest.iterations) {
+        ++current.nest;
+        current.iteration = 0;
         moved = true;
         continue;
       }
-      auto [queue, writes] = nest.accesses[place.access];
+      auto [queue, writes] = nest.accesses[current.access];
       if (writes ? held[queue] == depth[queue] : held[queue] == 0)
         return moved;
       held[queue] += writes ? 1 : -1;
       moved = true;
-      if (++place.access == nest.accesses.size()) {
-        place.access = 0;
-        ++place.iteration;
+      if (++current.access == nest.accesses.size()) {
+        current.access = 0;
+        ++current.iteration;
       }
     }
-    place.done = true;
+    current.done = true;
     return true;
   }
 
   /// Returns the next access of a stuck task, or null if it waits for an array.
   const ReplayNest::Access *nextAccess(size_t number) const {
-    const Place &place = places[number];
+    const Progress &current = progress[number];
     for (size_t other : tasks[number].after)
-      if (!places[other].done)
+      if (!progress[other].done)
         return nullptr;
-    return &tasks[number].nests[place.nest].accesses[place.access];
+    return &tasks[number].nests[current.nest].accesses[current.access];
   }
 
   /// Returns the task that a stuck task waits for: the one that computes its array, fills its queue, or empties it.
@@ -87,7 +87,7 @@ private:
     if (const ReplayNest::Access *access = nextAccess(number))
       return access->writes ? reader[access->queue] : writer[access->queue];
     for (size_t other : tasks[number].after)
-      if (!places[other].done)
+      if (!progress[other].done)
         return other;
     return number;
   }
@@ -96,11 +96,11 @@ private:
   /// deeper.
   bool deepen() {
     size_t at = 0;
-    while (places[at].done)
+    while (progress[at].done)
       ++at;
     for (size_t step = 0; step < tasks.size(); ++step) {
       at = awaited(at);
-      if (places[at].done)
+      if (progress[at].done)
         return false; // an element is read that its finished writer has not written
     }
     int64_t *shallowest = nullptr;
@@ -114,7 +114,7 @@ private:
   }
 
   const std::vector<ReplayTask> &tasks;
-  std::vector<Place> places;
+  std::vector<Progress> progress;
   std::vector<int64_t> depth, held;
   std::vector<size_t> writer, reader; ///< tasks, indexed by queue
 };

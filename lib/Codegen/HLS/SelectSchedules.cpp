@@ -139,15 +139,15 @@ private:
 
   /// Returns per member of a group the members that it waits for, as indices in the group.
   SmallVector<SmallVector<size_t>> orderOf(const BlockGroup &group) const {
-    llvm::DenseMap<size_t, size_t> placeOfLaunch;
+    llvm::DenseMap<size_t, size_t> positionOfLaunch;
     for (const BlockNest &nest : blockNests)
       if (auto found = group.loops.find(nest.nest); found != group.loops.end())
-        placeOfLaunch[nest.launch] = std::distance(group.loops.begin(), found);
+        positionOfLaunch[nest.launch] = std::distance(group.loops.begin(), found);
     SmallVector<SmallVector<size_t>> after(group.loops.size());
-    for (auto [launch, place] : placeOfLaunch)
+    for (auto [launch, position] : positionOfLaunch)
       for (size_t before : steps[launch].after)
-        if (auto found = placeOfLaunch.find(before); found != placeOfLaunch.end())
-          after[place].push_back(found->second);
+        if (auto found = positionOfLaunch.find(before); found != positionOfLaunch.end())
+          after[position].push_back(found->second);
     return after;
   }
 
@@ -231,7 +231,7 @@ private:
       return std::nullopt;
     Selection selection;
     selection.latency = latencyOf(costs, *ordered, chosen);
-    giveBack(costs, *ordered, chosen);
+    removeMultipliers(costs, *ordered, chosen);
     selection.picked.resize(nests.size());
     for (auto [nest, cost] : llvm::enumerate(costOf))
       if (cost >= 0)
@@ -246,16 +246,16 @@ private:
   /// Sorts units so that each follows those that it waits for; none if there is a cycle.
   static std::optional<SmallVector<LaunchStep>> inOrder(ArrayRef<LaunchStep> units) {
     SmallVector<LaunchStep> ordered;
-    std::vector<int64_t> place(units.size(), -1);
+    std::vector<int64_t> positions(units.size(), -1);
     while (ordered.size() < units.size()) {
       const size_t before = ordered.size();
       for (auto [number, unit] : llvm::enumerate(units)) {
-        if (place[number] >= 0 || llvm::any_of(unit.after, [&](size_t other) { return place[other] < 0; }))
+        if (positions[number] >= 0 || llvm::any_of(unit.after, [&](size_t other) { return positions[other] < 0; }))
           continue;
-        place[number] = ordered.size();
+        positions[number] = ordered.size();
         LaunchStep &step = ordered.emplace_back(unit);
         for (size_t &other : step.after)
-          other = place[other];
+          other = positions[other];
       }
       if (ordered.size() == before)
         return std::nullopt;

@@ -72,11 +72,11 @@ bool inOrder(Operation *access, MemRefType type, AffineMap map, ValueRange opera
   }
   if (iterations != type.getNumElements() || !llvm::all_of(counters, [](AffineExpr expr) { return bool(expr); }))
     return false;
-  AffineExpr place = builder.getAffineConstantExpr(0);
+  AffineExpr linear = builder.getAffineConstantExpr(0);
   AffineMap overLoops = map.replaceDimsAndSymbols(counters, {}, loops.size(), 0);
   for (auto [size, expr] : llvm::zip(type.getShape(), overLoops.getResults()))
-    place = place * size + expr;
-  return simplifyAffineExpr(place - number, loops.size(), 0) == builder.getAffineConstantExpr(0);
+    linear = linear * size + expr;
+  return simplifyAffineExpr(linear - number, loops.size(), 0) == builder.getAffineConstantExpr(0);
 }
 
 bool inOrder(Operation *access, MemRefType type) {
@@ -215,18 +215,18 @@ private:
   /// the writer acquires one before it begins a block, and the reader releases it. The second has the content, which is
   /// available when the writer has ended a block.
   void addLocks(func::FuncOp function, std::vector<ReplayNest> &nests) {
-    ReplayNest before, behind;
+    ReplayNest before, after;
     int64_t blocks = 1;
     function.walk([&](LockOp lock) {
       blocks = cast<affine::AffineForOp>(lock->getParentOp()).getConstantUpperBound();
       const bool writes = lock.getWrites();
       const size_t memory = queueOf(lock.getStream(), writes), content = streams.size() + memory;
       before.accesses.push_back({writes ? memory : content, writes});
-      behind.accesses.push_back({writes ? content : memory, writes});
+      after.accesses.push_back({writes ? content : memory, writes});
     });
-    if (before.accesses.empty() && behind.accesses.empty())
+    if (before.accesses.empty() && after.accesses.empty())
       return;
-    before.iterations = behind.iterations = 1;
+    before.iterations = after.iterations = 1;
     std::vector<ReplayNest> inside = std::move(nests);
     nests.clear();
     for (int64_t block = 0; block < blocks; ++block) {
@@ -235,7 +235,7 @@ private:
         nest.iterations /= blocks;
         nests.push_back(std::move(nest));
       }
-      nests.push_back(behind);
+      nests.push_back(after);
     }
   }
 

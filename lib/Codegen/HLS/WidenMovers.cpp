@@ -67,9 +67,9 @@ void widen(func::FuncOp function) {
       AffineExpr lane = builder.getAffineDimExpr(values.size());
       values.push_back(inner.getInductionVar());
       map = map.replaceDimsAndSymbols(dims, {}, values.size(), 0);
-      SmallVector<AffineExpr> place(map.getResults());
-      place.back() = place.back() + lane;
-      return AffineMap::get(values.size(), 0, place, builder.getContext());
+      SmallVector<AffineExpr> indices(map.getResults());
+      indices.back() = indices.back() + lane;
+      return AffineMap::get(values.size(), 0, indices, builder.getContext());
     };
     SmallVector<Value> values;
     if (auto load = dyn_cast<affine::AffineLoadOp>(op)) {

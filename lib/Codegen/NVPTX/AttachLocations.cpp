@@ -33,20 +33,20 @@ public:
 
   void attach(LLVM::LLVMFuncOp function) {
     FileLineColLoc first = fileOf(function.getLoc());
-    LLVM::DIFileAttr home = file(first ? first.getFilename().getValue() : "tilewright");
+    LLVM::DIFileAttr mainFile = file(first ? first.getFilename().getValue() : "tilewright");
     unsigned line = first ? first.getLine() : 0;
     auto type = LLVM::DISubroutineTypeAttr::get(context, llvm::dwarf::DW_CC_normal, {});
     auto name = StringAttr::get(context, function.getName());
     auto scope = LLVM::DISubprogramAttr::get(
-        context, DistinctAttr::create(UnitAttr::get(context)), unit, home, name, name, home, line, line,
+        context, DistinctAttr::create(UnitAttr::get(context)), unit, mainFile, name, name, mainFile, line, line,
         LLVM::DISubprogramFlags::Definition | LLVM::DISubprogramFlags::Optimized, type, /*retainedNodes=*/{},
         /*annotations=*/{});
-    auto none = FileLineColLoc::get(home.getName(), 0, 0);
+    auto none = FileLineColLoc::get(mainFile.getName(), 0, 0);
     function->walk([&](Operation *op) {
       FileLineColLoc at = fileOf(op->getLoc());
-      LLVM::DIFileAttr own = at ? file(at.getFilename().getValue()) : home;
+      LLVM::DIFileAttr own = at ? file(at.getFilename().getValue()) : mainFile;
       LLVM::DILocalScopeAttr block = scope;
-      if (own != home)
+      if (own != mainFile)
         block = LLVM::DILexicalBlockFileAttr::get(scope, own, /*discriminator=*/0);
       op->setLoc(FusedLoc::get(context, {at ? at : none}, op == function ? LLVM::DILocalScopeAttr(scope) : block));
     });

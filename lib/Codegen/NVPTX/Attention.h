@@ -26,8 +26,8 @@ struct Attention {
   enum Operand : unsigned { Query, Key, Value, Result };
   /// Returns the dimension of an operand's tensor that corresponds to `dim` of (batch, head, row, column).
   int64_t position(Operand operand, unsigned dim) const {
-    auto places = op.getPermutations();
-    return places ? (*places)[operand * 4 + dim] : dim;
+    auto permutations = op.getPermutations();
+    return permutations ? (*permutations)[operand * 4 + dim] : dim;
   }
   int64_t sizeOf(Operand operand, unsigned dim) const;
   /// Queries of a large head stay in shared memory, because registers cannot hold them in addition to the sums.

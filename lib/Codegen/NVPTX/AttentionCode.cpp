@@ -34,19 +34,19 @@ Value AttentionCode::packed(ArrayRef<Value> two) {
 }
 
 Value AttentionCode::size(const Operand &operand, unsigned dim) {
-  return elements.size(operand.tensor, operand.places[dim]);
+  return elements.size(operand.tensor, operand.dims[dim]);
 }
 
-SmallVector<Value> AttentionCode::placed(const Operand &operand, std::array<Value, 4> at) {
-  SmallVector<Value> place(4);
+SmallVector<Value> AttentionCode::indicesOf(const Operand &operand, std::array<Value, 4> at) {
+  SmallVector<Value> indices(4);
   for (unsigned dim = 0; dim < 4; ++dim)
-    place[size_t(operand.places[dim])] = at[dim];
-  return place;
+    indices[size_t(operand.dims[dim])] = at[dim];
+  return indices;
 }
 
 Value AttentionCode::globalAddress(const Operand &operand, std::array<Value, 4> at) {
   Value pointer = kernel.pointers[operand.tensor];
-  Value linear = elements.linearize(placed(operand, at), elements.extents(operand.tensor));
+  Value linear = elements.linearize(indicesOf(operand, at), elements.extents(operand.tensor));
   linear = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), linear);
   return LLVM::GEPOp::create(builder, loc, pointer.getType(), element, pointer, ArrayRef<LLVM::GEPArg>{linear});
 }
@@ -76,9 +76,9 @@ Value AttentionCode::masked(Value score, Value mask, std::array<Value, 4> all) {
   auto type = cast<RankedTensorType>(mask.getType());
   SmallVector<Value> at(all.begin(), all.end());
   at.erase(at.begin(), at.end() - type.getRank());
-  for (auto [dim, place] : llvm::enumerate(at))
+  for (auto [dim, position] : llvm::enumerate(at))
     if (type.getDimSize(int64_t(dim)) == 1)
-      place = index(0);
+      position = index(0);
   Value value = elements.element(mask, at);
   if (isa<IntegerType>(value.getType())) {
     Value none = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(value.getType()));

@@ -9,10 +9,10 @@ namespace tilewright::cuda {
 /// Arithmetic on f32 values, tiles of rows of a head, and masks.
 class AttentionCode : protected TileCode {
 protected:
-  /// An operand with the dimensions (batch, head, row, column). `places` gives the tensor's dimension of each.
+  /// An operand with the dimensions (batch, head, row, column). `dims` gives the tensor's dimension of each.
   struct Operand {
     mlir::Value tensor;
-    llvm::ArrayRef<int64_t> places;
+    llvm::ArrayRef<int64_t> dims;
   };
   /// Rows of one head.
   struct Rows {
@@ -36,7 +36,7 @@ protected:
 
   mlir::Value size(const Operand &operand, unsigned dim);
   /// Returns the indices `at` in the order of the tensor's dimensions.
-  static llvm::SmallVector<mlir::Value> placed(const Operand &operand, std::array<mlir::Value, 4> at);
+  static llvm::SmallVector<mlir::Value> indicesOf(const Operand &operand, std::array<mlir::Value, 4> at);
   mlir::Value globalAddress(const Operand &operand, std::array<mlir::Value, 4> at);
   /// Copies `tile.rows` rows, starting at row `first`, into a tile by cp.async. Rows past the last row, and columns of
   /// the tile past the last column, are filled with zeros.

@@ -10,7 +10,7 @@ using namespace mlir;
 namespace tilewright::cuda {
 
 int64_t AttentionGradient::sizeOf(Operand operand, unsigned dim) const {
-  return cast<ShapedType>(op.getInputs()[operand].getType()).getDimSize(places[operand][dim]);
+  return cast<ShapedType>(op.getInputs()[operand].getType()).getDimSize(dims[operand][dim]);
 }
 
 std::optional<AttentionGradient> matchAttentionGradient(func::FuncOp kernel, std::string &reason) {
@@ -30,9 +30,9 @@ std::optional<AttentionGradient> matchAttentionGradient(func::FuncOp kernel, std
   }
   tile::AttentionGradientOp op = found.op;
   std::optional<ArrayRef<int64_t>> permutations = op.getPermutations();
-  for (int64_t which = 0; which < 8; ++which)
+  for (int64_t operand = 0; operand < 8; ++operand)
     for (int64_t dim = 0; dim < 4; ++dim)
-      found.places[which].push_back(permutations ? (*permutations)[size_t(which * 4 + dim)] : dim);
+      found.dims[operand].push_back(permutations ? (*permutations)[size_t(operand * 4 + dim)] : dim);
   Type element = getElementTypeOrSelf(op.getInputs()[0].getType());
   if (!element.isBF16() && !element.isF16()) {
     reason = "tensor cores multiply bf16 and f16";
@@ -44,16 +44,16 @@ std::optional<AttentionGradient> matchAttentionGradient(func::FuncOp kernel, std
       return std::nullopt;
     }
   constexpr int64_t largestHead = 256;
-  for (unsigned which = 0; which < AttentionGradient::LogSumExp; ++which) {
-    if (getElementTypeOrSelf(op.getInputs()[which].getType()) != element) {
+  for (unsigned operand = 0; operand < AttentionGradient::LogSumExp; ++operand) {
+    if (getElementTypeOrSelf(op.getInputs()[operand].getType()) != element) {
       reason = "an operand has another type than the query";
       return std::nullopt;
     }
-    if (found.places[which][3] != 3) {
+    if (found.dims[operand][3] != 3) {
       reason = "the numbers of a head do not lie side by side";
       return std::nullopt;
     }
-    int64_t size = found.sizeOf(AttentionGradient::Operand(which), 3);
+    int64_t size = found.sizeOf(AttentionGradient::Operand(operand), 3);
     if (size < 8 || size > largestHead || size % 8 != 0) {
       reason = "heads of " + (ShapedType::isDynamic(size) ? "unknown size" : std::to_string(size) + " numbers") +
                ", and tensor cores take multiples of 8";
@@ -93,12 +93,12 @@ Schedule chooseAttentionGradient(const AttentionGradient &gradient) {
 }
 
 GradientTiles::GradientTiles(const Schedule &schedule, const AttentionGradient &gradient) {
-  for (unsigned which = 0; which < 2; ++which) {
-    int64_t columns = filledUp(which == 0 ? gradient.headSize : gradient.valueSize);
-    own[which] = {/*alongK=*/true, schedule.m, columns, slots};
-    slots += own[which].bytes();
-    far[which] = {/*alongK=*/true, schedule.n, columns, statistics};
-    statistics += far[which].bytes();
+  for (unsigned side = 0; side < 2; ++side) {
+    int64_t columns = filledUp(side == 0 ? gradient.headSize : gradient.valueSize);
+    own[side] = {/*alongK=*/true, schedule.m, columns, slots};
+    slots += own[side].bytes();
+    far[side] = {/*alongK=*/true, schedule.n, columns, statistics};
+    statistics += far[side].bytes();
   }
   constexpr int64_t pairBytes = 8;
   slotBytes = int64_t(llvm::alignTo(uint64_t(statistics + schedule.n * pairBytes), 128));

@@ -15,7 +15,7 @@ struct AttentionGradient {
 
   enum Operand : unsigned { Query, Key, Value, Result, Grad, LogSumExp, Mask };
   /// The tensor dimensions of (batch, head, row, column): of the operands up to Grad, then of the three results.
-  llvm::SmallVector<int64_t, 4> places[8];
+  llvm::SmallVector<int64_t, 4> dims[8];
   int64_t sizeOf(Operand operand, unsigned dim) const;
   bool hasMask() const { return op.getInputs().size() > Mask; }
 };

@@ -10,9 +10,9 @@ namespace tilewright::cuda {
 
 AttentionRows::AttentionRows(ThreadKernel &kernel, Attention attention)
     : AttentionCode(kernel, getElementTypeOrSelf(attention.op.getInputs()[0].getType())), attention(attention) {
-  for (unsigned which = 0; which < 4; ++which)
+  for (unsigned number = 0; number < 4; ++number)
     for (unsigned dim = 0; dim < 4; ++dim)
-      places[which].push_back(attention.position(Attention::Operand(which), dim));
+      dims[number].push_back(attention.position(Attention::Operand(number), dim));
 }
 
 SmallVector<Value> AttentionRows::beginning() {
@@ -21,7 +21,7 @@ SmallVector<Value> AttentionRows::beginning() {
   return state;
 }
 
-void AttentionRows::placeRows() {
+void AttentionRows::locateRows() {
   Value query = operand(Attention::Query).tensor;
   bool grouped = attention.groupedRows > 0;
   rows = grouped ? index(attention.groupedRows) : sizeOf(Attention::Query, 2);
@@ -37,11 +37,11 @@ void AttentionRows::placeRows() {
   blockRow = elements.multiply(at[2], index(schedule.m));
   warpRow = elements.add(blockRow, elements.multiply(warp, index(16)));
   for (int64_t half = 0; half < 2; ++half)
-    row[half] = placeOf(elements.add(warpRow, elements.add(index(half * 8), quotient(lane, 4))));
+    row[half] = rowAt(elements.add(warpRow, elements.add(index(half * 8), quotient(lane, 4))));
   pair = elements.multiply(remainder(lane, 4), index(2));
 }
 
-AttentionRows::Row AttentionRows::placeOf(Value number) {
+AttentionRows::Row AttentionRows::rowAt(Value number) {
   Row found;
   if (!dividesEvenly(rows, schedule.m)) {
     found.valid = isLess(number, rows);
@@ -49,11 +49,11 @@ AttentionRows::Row AttentionRows::placeOf(Value number) {
     number = arith::MinUIOp::create(builder, loc, number, last);
   }
   found.head = firstHead;
-  found.place = number;
+  found.position = number;
   if (attention.groupedRows > 0) {
     Value length = sizeOf(Attention::Query, 2), inGroup = arith::DivUIOp::create(builder, loc, number, length);
     found.head = elements.add(elements.multiply(firstHead, index(attention.queryHeads)), inGroup);
-    found.place = arith::RemUIOp::create(builder, loc, number, length);
+    found.position = arith::RemUIOp::create(builder, loc, number, length);
   }
   return found;
 }
@@ -119,7 +119,7 @@ void AttentionRows::addMask(Value firstColumn, MutableArrayRef<Value> scores) {
       Value last = arith::SubIOp::create(builder, loc, columns(), index(1));
       column = arith::MinUIOp::create(builder, loc, column, last);
     }
-    score = masked(score, mask, {batch, mine.head, mine.place, column});
+    score = masked(score, mask, {batch, mine.head, mine.position, column});
   }
 }
 
@@ -142,7 +142,7 @@ void AttentionRows::hideUnseen(Value tile, Value firstColumn, MutableArrayRef<Va
     for (const Row &mine : row) {
       Value seen = columns();
       if (causal)
-        seen = arith::MinUIOp::create(builder, loc, seen, elements.add(mine.place, index(1)));
+        seen = arith::MinUIOp::create(builder, loc, seen, elements.add(mine.position, index(1)));
       rest.push_back(arith::SubIOp::create(builder, loc, seen, firstColumn));
     }
     for (auto [position, score] : llvm::enumerate(hidden)) {
@@ -176,7 +176,7 @@ void AttentionRows::write(SmallVector<Value> state) {
         Value first = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, pair, index(0));
         when(both(mine.valid, first), [&] {
           Value logarithm = plus(orZero(max[size_t(half)]), math::LogOp::create(builder, loc, all));
-          elements.store(rounded(logarithm), destination, {batch, mine.head, mine.place}, pointer);
+          elements.store(rounded(logarithm), destination, {batch, mine.head, mine.position}, pointer);
         });
         continue;
       }
@@ -186,7 +186,7 @@ void AttentionRows::write(SmallVector<Value> state) {
             Value column = elements.add(pair, index(j * 8 + next));
             Value sum = sums[size_t(j * 4 + half * 2 + next)];
             elements.store(rounded(times(sum, factor)), destination,
-                           placed({destination, places[Attention::Result]}, {batch, mine.head, mine.place, column}),
+                           indicesOf({destination, dims[Attention::Result]}, {batch, mine.head, mine.position, column}),
                            pointer);
           }
       });

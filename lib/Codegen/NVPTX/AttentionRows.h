@@ -21,18 +21,18 @@ protected:
   AttentionRows(ThreadKernel &kernel, Attention attention);
 
   struct Row {
-    mlir::Value head, place;
+    mlir::Value head, position;
     mlir::Value valid; ///< null: always; an invalid row is clamped to the last row
   };
 
-  Operand operand(Attention::Operand which) { return {attention.op.getInputs()[which], places[which]}; }
-  mlir::Value sizeOf(Attention::Operand which, unsigned dim) { return size(operand(which), dim); }
+  Operand operand(Attention::Operand number) { return {attention.op.getInputs()[number], dims[number]}; }
+  mlir::Value sizeOf(Attention::Operand number, unsigned dim) { return size(operand(number), dim); }
   mlir::Value columns() { return sizeOf(Attention::Key, 2); }
 
   /// Computes the head and the rows of this block, and the two rows of this thread in warp `warp`.
-  void placeRows();
+  void locateRows();
   /// Returns row `number` of the rows that are divided among blocks.
-  Row placeOf(mlir::Value number);
+  Row rowAt(mlir::Value number);
   /// Returns an upper bound on the columns that any row of this block attends to.
   mlir::Value columnsSeen();
   /// Returns the state before the first tile.
@@ -43,7 +43,7 @@ protected:
   void write(llvm::SmallVector<mlir::Value> state);
 
   Attention attention;
-  llvm::SmallVector<int64_t, 4> places[4]; ///< dimensions of each operand and the result
+  llvm::SmallVector<int64_t, 4> dims[4]; ///< dimensions of each operand and the result
   mlir::Value batch, keyHead, blockRow, warpRow;
   mlir::Value firstHead; ///< of this block: a key head if rows are grouped over query heads, else a query head
   mlir::Value rows;      ///< number of rows that are divided among blocks

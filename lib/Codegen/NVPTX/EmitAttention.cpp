@@ -34,7 +34,7 @@ public:
         values(tileOfValues(kernel.schedule, attention)) {}
 
   LogicalResult run() {
-    placeRows();
+    locateRows();
     int64_t slotBytes = keys.bytes() + values.bytes(), bytes = sharedBytes(schedule, attention);
     shared = bytes <= mostStaticShared ? kernel.allocateShared(bytes) : kernel.dynamicShared(bytes);
     SmallVector<SmallVector<Value>> queries;
@@ -88,7 +88,7 @@ private:
           continue;
         }
         Value column = elements.add(pair, index(depth + part / 2 * 8));
-        Value from = globalAddress(operand(Attention::Query), {batch, mine.head, mine.place, column});
+        Value from = globalAddress(operand(Attention::Query), {batch, mine.head, mine.position, column});
         words.back().push_back(
             asFragment(LLVM::LoadOp::create(builder, loc, builder.getI32Type(), from, /*alignment=*/4).getResult()));
       }
@@ -100,9 +100,9 @@ private:
   void copyQueries() {
     SharedTile tile = tileOfQueries(schedule, attention);
     forChunks(tile, shared, [&](Value rowInTile, Value chunk, Value to) {
-      Row from = placeOf(elements.add(blockRow, rowInTile));
+      Row from = rowAt(elements.add(blockRow, rowInTile));
       Value inside, column = columnOf(chunk, tile, attention.headSize, inside);
-      copyChunk(to, globalAddress(operand(Attention::Query), {batch, from.head, from.place, column}), inside);
+      copyChunk(to, globalAddress(operand(Attention::Query), {batch, from.head, from.position, column}), inside);
     });
   }
 

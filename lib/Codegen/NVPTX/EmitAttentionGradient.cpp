@@ -59,20 +59,20 @@ public:
   }
 
 private:
-  Operand operand(unsigned which) { return {gradient.op.getInputs()[which], gradient.places[which]}; }
-  AffineExpr blocksFor(unsigned which) {
-    Operand of = operand(which);
-    auto sizeOf = [&](unsigned dim) { return tile::sizeOf(of.tensor, of.places[dim]); };
+  Operand operand(unsigned number) { return {gradient.op.getInputs()[number], gradient.dims[number]}; }
+  AffineExpr blocksFor(unsigned number) {
+    Operand of = operand(number);
+    auto sizeOf = [&](unsigned dim) { return tile::sizeOf(of.tensor, of.dims[dim]); };
     return sizeOf(0) * sizeOf(1) * sizeOf(2).ceilDiv(schedule.m);
   }
-  int64_t columnsOf(unsigned which) const { return which == 0 ? gradient.headSize : gradient.valueSize; }
-  Rows ownRows(unsigned which) {
-    return {operand(ofKeys ? (which == 0 ? Of::Key : Of::Value) : (which == 0 ? Of::Query : Of::Grad)), batch, head,
-            ownCount, columnsOf(which)};
+  int64_t columnsOf(unsigned number) const { return number == 0 ? gradient.headSize : gradient.valueSize; }
+  Rows ownRows(unsigned number) {
+    return {operand(ofKeys ? (number == 0 ? Of::Key : Of::Value) : (number == 0 ? Of::Query : Of::Grad)), batch, head,
+            ownCount, columnsOf(number)};
   }
-  Rows otherRows(unsigned which) {
-    return {operand(ofKeys ? (which == 0 ? Of::Query : Of::Grad) : (which == 0 ? Of::Key : Of::Value)), batch, head,
-            otherCount, columnsOf(which)};
+  Rows otherRows(unsigned number) {
+    return {operand(ofKeys ? (number == 0 ? Of::Query : Of::Grad) : (number == 0 ? Of::Key : Of::Value)), batch, head,
+            otherCount, columnsOf(number)};
   }
   Value minimum(Value a, Value b) { return arith::MinUIOp::create(builder, loc, a, b); }
   Value lastOf(Value count) { return arith::SubIOp::create(builder, loc, count, index(1)); }
@@ -89,13 +89,13 @@ private:
     Value blockRow = elements.multiply(at[2], index(schedule.m));
     warpRow = elements.add(blockRow, elements.multiply(warp, index(16)));
     for (int64_t half = 0; half < 2; ++half) {
-      Value place = elements.add(warpRow, elements.add(index(half * 8), quotient(lane, 4)));
-      row[half] = {place, Value()};
+      Value position = elements.add(warpRow, elements.add(index(half * 8), quotient(lane, 4)));
+      row[half] = {position, Value()};
       if (!dividesEvenly(ownCount, schedule.m))
-        row[half] = {minimum(place, lastOf(ownCount)), isLess(place, ownCount)};
+        row[half] = {minimum(position, lastOf(ownCount)), isLess(position, ownCount)};
     }
-    for (unsigned which = 0; which < 2; ++which)
-      copyRows(tiles.own[which], shared, ownRows(which), blockRow);
+    for (unsigned number = 0; number < 2; ++number)
+      copyRows(tiles.own[number], shared, ownRows(number), blockRow);
     NVVM::CpAsyncCommitGroupOp::create(builder, loc);
 
     // With a causal mask, a query attends to the keys up to its own index. The loop starts at the first query that
@@ -110,14 +110,14 @@ private:
     if (keepsOwnRows(gradient)) {
       NVVM::CpAsyncWaitGroupOp::create(builder, loc, int32_t(schedule.stages - 1));
       NVVM::Barrier0Op::create(builder, loc);
-      for (unsigned which = 0; which < 2; ++which)
-        for (int64_t depth = 0; depth < tiles.own[which].columns; depth += 16)
-          own[which].push_back(ownFragments(which, depth));
+      for (unsigned number = 0; number < 2; ++number)
+        for (int64_t depth = 0; depth < tiles.own[number].columns; depth += 16)
+          own[number].push_back(ownFragments(number, depth));
     }
     statistics.clear();
     if (!ofKeys)
       for (Row &mine : row)
-        statistics.push_back({baseOf(mine.place), deltaOf(mine.place, remainder(lane, 4), 4)});
+        statistics.push_back({baseOf(mine.position), deltaOf(mine.position, remainder(lane, 4), 4)});
 
     SmallVector<Value> sums(size_t((gradient.headSize + (ofKeys ? gradient.valueSize : 0)) / 2), zero);
     auto loop = scf::ForOp::create(builder, loc, first, end, index(1), sums);
@@ -161,8 +161,8 @@ private:
   void load(Value tile, Value end) {
     when(isLess(tile, end), [&] {
       Value slot = slotOf(tile), first = elements.multiply(tile, index(schedule.n));
-      for (unsigned which = 0; which < 2; ++which)
-        copyRows(tiles.far[which], slot, otherRows(which), first);
+      for (unsigned number = 0; number < 2; ++number)
+        copyRows(tiles.far[number], slot, otherRows(number), first);
       if (ofKeys)
         loadStatistics(slot, first);
     });
@@ -173,10 +173,10 @@ private:
   void loadStatistics(Value slot, Value first) {
     const int64_t sharing = schedule.threads / schedule.n;
     Value inTile = quotient(kernel.thread, sharing), part = remainder(kernel.thread, sharing);
-    Value place = elements.add(first, inTile);
+    Value position = elements.add(first, inTile);
     if (!dividesEvenly(otherCount, schedule.n))
-      place = minimum(place, lastOf(otherCount));
-    Value delta = deltaOf(place, part, sharing), base = baseOf(place);
+      position = minimum(position, lastOf(otherCount));
+    Value delta = deltaOf(position, part, sharing), base = baseOf(position);
     Value isFirst = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, part, index(0));
     when(isFirst, [&] {
       Value two = LLVM::UndefOp::create(builder, loc, VectorType::get({2}, f32));
@@ -192,14 +192,14 @@ private:
   }
 
   /// Returns the log-sum-exp of a query, or +inf if it is -inf, so that all of its weights are 0.
-  Value baseOf(Value place) {
-    Value sum = elements.element(gradient.op.getInputs()[Of::LogSumExp], {batch, head, place});
+  Value baseOf(Value position) {
+    Value sum = elements.element(gradient.op.getInputs()[Of::LogSumExp], {batch, head, position});
     Value none = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ, sum, lowest);
     return arith::SelectOp::create(builder, loc, none, number(std::numeric_limits<double>::infinity()), sum);
   }
 
   /// Returns sum(dO * O) of a query's row, computed by `sharing` adjacent lanes; this lane is number `part`.
-  Value deltaOf(Value place, Value part, int64_t sharing) {
+  Value deltaOf(Value position, Value part, int64_t sharing) {
     const int64_t chunks = gradient.valueSize / chunkElements;
     auto loop = scf::ForOp::create(builder, loc, index(0), index(int64_t(llvm::divideCeil(chunks, sharing))), index(1),
                                    ValueRange(zero));
@@ -212,7 +212,7 @@ private:
         chunk = arith::SelectOp::create(builder, loc, inside, chunk, index(0));
       }
       Value column = elements.multiply(chunk, index(chunkElements)), sum = loop.getRegionIterArgs()[0];
-      SmallVector<Value> a = loadChunk(Of::Result, place, column), b = loadChunk(Of::Grad, place, column);
+      SmallVector<Value> a = loadChunk(Of::Result, position, column), b = loadChunk(Of::Grad, position, column);
       for (auto [x, y] : llvm::zip_equal(a, b))
         sum = plus(sum, times(x, y));
       if (inside)
@@ -226,8 +226,8 @@ private:
   }
 
   /// Loads sixteen bytes of a row as f32.
-  SmallVector<Value> loadChunk(unsigned which, Value place, Value column) {
-    Value from = globalAddress(operand(which), {batch, head, place, column});
+  SmallVector<Value> loadChunk(unsigned number, Value position, Value column) {
+    Value from = globalAddress(operand(number), {batch, head, position, column});
     Type words = VectorType::get({4}, builder.getI32Type()), narrow = VectorType::get({chunkElements}, element);
     Value loaded = LLVM::LoadOp::create(builder, loc, words, from, /*alignment=*/chunkBytes);
     loaded = LLVM::BitcastOp::create(builder, loc, narrow, loaded);
@@ -240,8 +240,8 @@ private:
     return wide;
   }
 
-  SmallVector<Value> ownFragments(unsigned which, int64_t depth) {
-    return loadFragments(tiles.own[which], shared, elements.multiply(warp, index(16)), depth, /*isLhs=*/true);
+  SmallVector<Value> ownFragments(unsigned number, int64_t depth) {
+    return loadFragments(tiles.own[number], shared, elements.multiply(warp, index(16)), depth, /*isLhs=*/true);
   }
 
   static MutableArrayRef<Value> four(MutableArrayRef<Value> all, int64_t number) {
@@ -249,12 +249,12 @@ private:
   }
 
   /// Multiplies the own rows by `atOnce` rows of a tile, starting at `from`. Returns fragments of 16 x 8.
-  SmallVector<Value> product(unsigned which, Value slot, int64_t from) {
+  SmallVector<Value> product(unsigned number, Value slot, int64_t from) {
     SmallVector<Value> made(size_t(atOnce / 2), zero);
-    for (int64_t depth = 0; depth < tiles.own[which].columns; depth += 16) {
-      SmallVector<Value> left = own[which].empty() ? ownFragments(which, depth) : own[which][size_t(depth / 16)];
+    for (int64_t depth = 0; depth < tiles.own[number].columns; depth += 16) {
+      SmallVector<Value> left = own[number].empty() ? ownFragments(number, depth) : own[number][size_t(depth / 16)];
       for (int64_t j = 0; j < atOnce / 8; j += 2) {
-        SmallVector<Value> right = loadFragments(tiles.far[which], slot, index(from + j * 8), depth, /*isLhs=*/false);
+        SmallVector<Value> right = loadFragments(tiles.far[number], slot, index(from + j * 8), depth, /*isLhs=*/false);
         for (int64_t next = 0; next < 2; ++next)
           multiply(left, ArrayRef(right).slice(size_t(next) * 2, 2), four(made, j + next));
       }
@@ -263,16 +263,16 @@ private:
   }
 
   /// Adds left (own rows x atOnce, rounded) times the rows of a tile from `from` on to `sums`.
-  void accumulate(MutableArrayRef<Value> left, unsigned which, Value slot, int64_t from, MutableArrayRef<Value> sums) {
-    SharedTile turned = tiles.far[which];
-    turned.alongK = false;
+  void accumulate(MutableArrayRef<Value> left, unsigned number, Value slot, int64_t from, MutableArrayRef<Value> sums) {
+    SharedTile transposed = tiles.far[number];
+    transposed.alongK = false;
     for (int64_t depth = 0; depth < atOnce / 16; ++depth) {
       SmallVector<Value> words;
       for (int64_t part = 0; part < 4; ++part)
         words.push_back(packed(four(left, depth * 2 + part / 2).slice(size_t(part % 2) * 2, 2)));
-      for (int64_t j = 0; j < columnsOf(which) / 8; j += 2) {
-        SmallVector<Value> right = loadFragments(turned, slot, index(j * 8), from + depth * 16, /*isLhs=*/false);
-        for (int64_t next = 0; next < 2 && j + next < columnsOf(which) / 8; ++next)
+      for (int64_t j = 0; j < columnsOf(number) / 8; j += 2) {
+        SmallVector<Value> right = loadFragments(transposed, slot, index(j * 8), from + depth * 16, /*isLhs=*/false);
+        for (int64_t next = 0; next < 2 && j + next < columnsOf(number) / 8; ++next)
           multiply(words, ArrayRef(right).slice(size_t(next) * 2, 2), four(sums, j + next));
       }
     }
@@ -324,13 +324,13 @@ private:
   }
 
   /// Returns the row in the tile, relative to the thread's first row, of the score with index `position`.
-  static int64_t placeInTile(size_t position) { return int64_t(position / 4 * 8 + position % 2); }
+  static int64_t offsetInTile(size_t position) { return int64_t(position / 4 * 8 + position % 2); }
 
   void addMask(Value first, MutableArrayRef<Value> scores) {
     if (!gradient.hasMask())
       return;
     for (auto [position, score] : llvm::enumerate(scores)) {
-      Value mine = row[position / 2 % 2].place, other = elements.add(first, index(placeInTile(position)));
+      Value mine = row[position / 2 % 2].position, other = elements.add(first, index(offsetInTile(position)));
       if (!dividesEvenly(otherCount, schedule.n))
         other = minimum(other, lastOf(otherCount));
       score =
@@ -355,20 +355,20 @@ private:
     auto branch = scf::IfOp::create(builder, loc, types, needed, /*withElse=*/true);
     elements.inScope([&] {
       builder.setInsertionPointToStart(&branch.getThenRegion().front());
-      auto fromFirst = [&](Value place) { return arith::SubIOp::create(builder, loc, place, first).getResult(); };
-      auto compare = [&](arith::CmpIPredicate predicate, int64_t place, Value with) {
-        return arith::CmpIOp::create(builder, loc, predicate, index(place), with).getResult();
+      auto fromFirst = [&](Value offset) { return arith::SubIOp::create(builder, loc, offset, first).getResult(); };
+      auto compare = [&](arith::CmpIPredicate predicate, int64_t offset, Value with) {
+        return arith::CmpIOp::create(builder, loc, predicate, index(offset), with).getResult();
       };
       SmallVector<Value> hidden(scores.begin(), scores.end());
-      Value behind = fromFirst(otherCount);
+      Value endOffset = fromFirst(otherCount);
       SmallVector<Value> mine;
       for (Row &each : row)
-        mine.push_back(fromFirst(each.place));
+        mine.push_back(fromFirst(each.position));
       for (auto [position, score] : llvm::enumerate(hidden)) {
-        const int64_t place = placeInTile(position);
-        Value seen = ragged ? compare(arith::CmpIPredicate::slt, place, behind) : Value();
+        const int64_t offset = offsetInTile(position);
+        Value seen = ragged ? compare(arith::CmpIPredicate::slt, offset, endOffset) : Value();
         if (causal())
-          seen = both(seen, compare(ofKeys ? arith::CmpIPredicate::sge : arith::CmpIPredicate::sle, place,
+          seen = both(seen, compare(ofKeys ? arith::CmpIPredicate::sge : arith::CmpIPredicate::sle, offset,
                                     mine[position / 2 % 2]));
         score = arith::SelectOp::create(builder, loc, seen, score, lowest);
       }
@@ -386,7 +386,7 @@ private:
         continue;
       constexpr unsigned firstResult = 5;
       Type type = cast<ShapedType>(destination.getType()).getElementType();
-      Operand to{destination, gradient.places[firstResult + result]};
+      Operand to{destination, gradient.dims[firstResult + result]};
       for (int64_t half = 0; half < 2; ++half)
         when(row[half].valid, [&] {
           for (size_t j = 0; j < sums.size() / 4; ++j)
@@ -397,7 +397,7 @@ private:
               if (type != f32)
                 sum = arith::TruncFOp::create(builder, loc, type, sum);
               Value column = elements.add(pair, index(int64_t(j * 8 + next)));
-              elements.store(sum, destination, placed(to, {batch, head, row[half].place, column}),
+              elements.store(sum, destination, indicesOf(to, {batch, head, row[half].position, column}),
                              kernel.pointers[destination]);
             }
         });
@@ -405,7 +405,7 @@ private:
   }
 
   struct Row {
-    Value place;
+    Value position;
     Value valid; ///< null: always; an invalid row is clamped to the last row
   };
 

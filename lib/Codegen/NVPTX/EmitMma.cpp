@@ -140,8 +140,8 @@ private:
   }
 
   Value globalAddress(const Operand &operand, Value row, Value column) {
-    SmallVector<Value> place = code.placeOf(operand.map, operand.rowLoops, row, operand.columnLoops, column);
-    Value linear = elements.linearize(place, elements.extents(operand.tensor));
+    SmallVector<Value> indices = code.indicesOf(operand.map, operand.rowLoops, row, operand.columnLoops, column);
+    Value linear = elements.linearize(indices, elements.extents(operand.tensor));
     linear = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), linear);
     return LLVM::GEPOp::create(builder, loc, operand.pointer.getType(), memoryType(element), operand.pointer,
                                ArrayRef<LLVM::GEPArg>{linear});

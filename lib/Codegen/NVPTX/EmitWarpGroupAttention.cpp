@@ -33,7 +33,7 @@ struct WarpGroups : WarpGroupCode {
   explicit WarpGroups(ThreadKernel &kernel) : WarpGroupCode(kernel) {}
   using WarpGroupCode::arrive, WarpGroupCode::arriveExpecting, WarpGroupCode::first, WarpGroupCode::initialise,
       WarpGroupCode::inSlot, WarpGroupCode::load, WarpGroupCode::Matrix, WarpGroupCode::multiply,
-      WarpGroupCode::multiplyWords, WarpGroupCode::next, WarpGroupCode::Place, WarpGroupCode::wait,
+      WarpGroupCode::multiplyWords, WarpGroupCode::next, WarpGroupCode::PipelineState, WarpGroupCode::wait,
       WarpGroupCode::waitForGroups;
 };
 
@@ -49,7 +49,7 @@ public:
   }
 
   LogicalResult run() {
-    placeRows();
+    locateRows();
     shared = kernel.dynamicShared(bytesOfWarpGroups(schedule, attention));
     Value isFirst = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, kernel.thread, index(0));
     when(isFirst, [&] {
@@ -94,41 +94,41 @@ private:
 
   // The queries, the slots, and after them the mbarriers.
   int64_t slotBytes() const { return keys.bytes() + values.bytes(); }
-  int64_t behindSlots() const { return queries.bytes() + slotBytes() * schedule.stages; }
+  int64_t endOfSlots() const { return queries.bytes() + slotBytes() * schedule.stages; }
   Value keysOf(Value slot) { return groups.inSlot(shared, slotBytes(), slot, queries.bytes()); }
   Value valuesOf(Value slot) { return groups.inSlot(shared, slotBytes(), slot, queries.bytes() + keys.bytes()); }
-  Value full(Value slot) { return groups.inSlot(shared, 8, slot, behindSlots()); }
-  Value empty(Value slot) { return groups.inSlot(shared, 8, slot, behindSlots() + 8 * schedule.stages); }
-  Value queriesFull() { return groups.inSlot(shared, 8, i32(0), behindSlots() + 16 * schedule.stages); }
+  Value full(Value slot) { return groups.inSlot(shared, 8, slot, endOfSlots()); }
+  Value empty(Value slot) { return groups.inSlot(shared, 8, slot, endOfSlots() + 8 * schedule.stages); }
+  Value queriesFull() { return groups.inSlot(shared, 8, i32(0), endOfSlots() + 16 * schedule.stages); }
 
   /// Loads rows of a head, starting at `first`, in boxes.
-  void loadRows(const HeadTile &tile, Value to, Attention::Operand which, Value head, Value first, Value barrier) {
+  void loadRows(const HeadTile &tile, Value to, Attention::Operand number, Value head, Value first, Value barrier) {
     for (int64_t box = 0; box < tile.boxes; ++box) {
-      SmallVector<Value> at = placed(operand(which), {batch, head, first, index(box * lineBytes / 2)});
-      for (Value &place : at)
-        place = toI32(place);
+      SmallVector<Value> at = indicesOf(operand(number), {batch, head, first, index(box * lineBytes / 2)});
+      for (Value &coordinate : at)
+        coordinate = toI32(coordinate);
       std::reverse(at.begin(), at.end());
-      groups.load(groups.inSlot(to, 0, i32(0), box * tile.boxBytes()), kernel.maps[which], at, barrier);
+      groups.load(groups.inSlot(to, 0, i32(0), box * tile.boxBytes()), kernel.maps[number], at, barrier);
     }
   }
 
   void loadTiles() {
     groups.arriveExpecting(queriesFull(), queries.bytes());
     loadRows(queries, shared, Attention::Query, firstHead, blockRow, queriesFull());
-    WarpGroups::Place begin = groups.first();
+    WarpGroups::PipelineState begin = groups.first();
     auto loop = scf::ForOp::create(builder, loc, index(0), divideUp(columnsSeen(), schedule.n), index(1),
                                    ValueRange{begin.slot, begin.parity});
     keepRolled(loop);
     elements.inScope([&] {
       builder.setInsertionPointToStart(loop.getBody());
-      WarpGroups::Place now{loop.getRegionIterArg(0), loop.getRegionIterArg(1)};
+      WarpGroups::PipelineState now{loop.getRegionIterArg(0), loop.getRegionIterArg(1)};
       // In the first round this waits for the phase before the first, which counts as ended.
       groups.wait(empty(now.slot), arith::XOrIOp::create(builder, loc, now.parity, i32(1)));
       groups.arriveExpecting(full(now.slot), slotBytes());
       Value row = elements.multiply(loop.getInductionVar(), index(schedule.n));
       loadRows(keys, keysOf(now.slot), Attention::Key, keyHead, row, full(now.slot));
       loadRows(values, valuesOf(now.slot), Attention::Value, keyHead, row, full(now.slot));
-      WarpGroups::Place then = groups.next(now);
+      WarpGroups::PipelineState then = groups.next(now);
       scf::YieldOp::create(builder, loc, ValueRange{then.slot, then.parity});
     });
   }
@@ -141,14 +141,14 @@ private:
     Value isFirstLane = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, lane, index(0));
     groups.wait(queriesFull(), i32(0));
     SmallVector<Value> initial{groups.first().slot, groups.first().parity};
-    const size_t numPlaces = initial.size();
+    const size_t numStateValues = initial.size();
     initial.append(beginning());
     auto loop = scf::ForOp::create(builder, loc, index(0), divideUp(columnsSeen(), schedule.n), index(1), initial);
     keepRolled(loop);
     elements.inScope([&] {
       builder.setInsertionPointToStart(loop.getBody());
-      WarpGroups::Place now{loop.getRegionIterArg(0), loop.getRegionIterArg(1)};
-      SmallVector<Value> state(loop.getRegionIterArgs().drop_front(numPlaces));
+      WarpGroups::PipelineState now{loop.getRegionIterArg(0), loop.getRegionIterArg(1)};
+      SmallVector<Value> state(loop.getRegionIterArgs().drop_front(numStateValues));
       groups.wait(full(now.slot), now.parity);
       SmallVector<Value> scores(size_t(schedule.n / 2), LLVM::UndefOp::create(builder, loc, f32));
       groups.multiply(element, element, {{mine, /*alongK=*/true, 0, queries.boxBytes()}},
@@ -161,12 +161,12 @@ private:
                            attention.valueSize, sums);
       groups.waitForGroups(0, sums);
       when(isFirstLane, [&] { groups.arrive(empty(now.slot)); });
-      WarpGroups::Place then = groups.next(now);
+      WarpGroups::PipelineState then = groups.next(now);
       SmallVector<Value> yielded{then.slot, then.parity};
       yielded.append(state);
       scf::YieldOp::create(builder, loc, yielded);
     });
-    write(SmallVector<Value>(loop.getResults().drop_front(numPlaces)));
+    write(SmallVector<Value>(loop.getResults().drop_front(numStateValues)));
   }
 
   /// Returns the scores in the operands' type, four words per 16 keys, in the layout of a left operand in registers.

@@ -138,7 +138,7 @@ private:
 
   /// Emits `body` for each of the block's tiles, with that tile selected in `code`; `body` updates `state`.
   void forTiles(SmallVector<Value> state, llvm::function_ref<void(MutableArrayRef<Value>)> body) {
-    if (schedule.inTurn == 1)
+    if (schedule.tilesPerBlock == 1)
       return body(state);
     auto loop = scf::ForOp::create(builder, loc, kernel.block, code.tiles(), code.blocks(), state);
     keepRolled(loop);
@@ -152,7 +152,7 @@ private:
   }
 
   /// Signals that this warp has read a slot; in a cluster, to the block whose rank is the lane's number.
-  void leave(Value slot, Value lane) {
+  void releaseSlot(Value slot, Value lane) {
     if (schedule.cluster > 1)
       arriveAt(empty(slot), toI32(lane));
     else
@@ -160,22 +160,23 @@ private:
   }
 
   void loadTiles(const Operand &a, const Operand &b) {
-    forTiles({first().slot, first().parity}, [&](MutableArrayRef<Value> place) {
-      Place then = loadTile(a, b, {place[0], place[1]});
-      place[0] = then.slot;
-      place[1] = then.parity;
+    forTiles({first().slot, first().parity}, [&](MutableArrayRef<Value> state) {
+      PipelineState then = loadTile(a, b, {state[0], state[1]});
+      state[0] = then.slot;
+      state[1] = then.parity;
     });
   }
 
   /// Loads all k of a tile, starting at a position in the ring. Returns the position after it.
-  Place loadTile(const Operand &a, const Operand &b, Place place) {
-    auto loop = scf::ForOp::create(builder, loc, index(0), tiles, index(1), ValueRange{place.slot, place.parity});
+  PipelineState loadTile(const Operand &a, const Operand &b, PipelineState state) {
+    auto loop = scf::ForOp::create(builder, loc, index(0), tiles, index(1), ValueRange{state.slot, state.parity});
     keepRolled(loop);
     elements.inScope([&] {
       builder.setInsertionPointToStart(loop.getBody());
-      Place now{loop.getRegionIterArg(0), loop.getRegionIterArg(1)};
-      Value turned = arith::XOrIOp::create(builder, loc, now.parity, arith::ConstantIntOp::create(builder, loc, 1, 32));
-      wait(empty(now.slot), turned); // first round: the phase before the first, which counts as ended
+      PipelineState now{loop.getRegionIterArg(0), loop.getRegionIterArg(1)};
+      Value flipped =
+          arith::XOrIOp::create(builder, loc, now.parity, arith::ConstantIntOp::create(builder, loc, 1, 32));
+      wait(empty(now.slot), flipped); // first round: the phase before the first, which counts as ended
       arriveExpecting(full(now.slot), slotBytes);
       Value depth = elements.multiply(loop.getInductionVar(), index(schedule.k));
       for (const Operand *operand : {&a, &b})
@@ -189,16 +190,16 @@ private:
                 builder, loc, to.getType(), builder.getI8Type(), to,
                 ArrayRef<LLVM::GEPArg>{toI32(elements.multiply(part, index(operand->side * lineBytes)))});
           }
-          load(to, operand->map, placeOf(*operand, side, depth), full(now.slot), operand->parts);
+          load(to, operand->map, indicesOf(*operand, side, depth), full(now.slot), operand->parts);
         }
-      Place then = next(now);
+      PipelineState then = next(now);
       scf::YieldOp::create(builder, loc, ValueRange{then.slot, then.parity});
     });
     return {loop.getResult(0), loop.getResult(1)};
   }
 
   /// Returns the origin of a box, the fastest dimension first.
-  SmallVector<Value> placeOf(const Operand &operand, Value side, Value depth) {
+  SmallVector<Value> indicesOf(const Operand &operand, Value side, Value depth) {
     return llvm::map_to_vector(operand.mapped.runs, [&](const MappedOperand::Run &run) {
       return toI32(run.part == MappedOperand::Part::Side    ? side
                    : run.part == MappedOperand::Part::Depth ? depth
@@ -207,14 +208,14 @@ private:
   }
 
   void multiplyTiles(const Operand &a, const Operand &b) {
-    forTiles({first().slot, first().parity}, [&](MutableArrayRef<Value> place) {
-      Place then = multiplyTile(a, b, {place[0], place[1]});
-      place[0] = then.slot;
-      place[1] = then.parity;
+    forTiles({first().slot, first().parity}, [&](MutableArrayRef<Value> state) {
+      PipelineState then = multiplyTile(a, b, {state[0], state[1]});
+      state[0] = then.slot;
+      state[1] = then.parity;
     });
   }
 
-  Place multiplyTile(const Operand &a, const Operand &b, Place place) {
+  PipelineState multiplyTile(const Operand &a, const Operand &b, PipelineState state) {
     Value inGroup = remainder(kernel.thread, warpGroupSize), lane = remainder(inGroup, warpSize);
     // Warp groups are numbered from the first one of the block, which is the producer.
     Value group = elements.add(quotient(kernel.thread, warpGroupSize), index(-1));
@@ -224,15 +225,15 @@ private:
     Type sumType = elementOf(product).isInteger() ? Type(builder.getI32Type()) : builder.getF32Type();
     Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(sumType));
     Value arrives = isLess(lane, index(schedule.cluster)); // one lane per block
-    SmallVector<Value> initial{place.slot, place.parity, place.slot};
-    const size_t numPlaces = initial.size();
+    SmallVector<Value> initial{state.slot, state.parity, state.slot};
+    const size_t numStateValues = initial.size();
     initial.append(size_t(rows * schedule.n / warpGroupSize), zero);
     auto loop = scf::ForOp::create(builder, loc, index(0), tiles, index(1), initial);
     keepRolled(loop);
     elements.inScope([&] {
       builder.setInsertionPointToStart(loop.getBody());
-      Place now{loop.getRegionIterArg(0), loop.getRegionIterArg(1)};
-      SmallVector<Value> sums(loop.getRegionIterArgs().drop_front(numPlaces));
+      PipelineState now{loop.getRegionIterArg(0), loop.getRegionIterArg(1)};
+      SmallVector<Value> sums(loop.getRegionIterArgs().drop_front(numStateValues));
       wait(full(now.slot), now.parity);
       SmallVector<Matrix> left;
       for (int64_t row = 0; row < rows; row += groupRows) {
@@ -251,25 +252,25 @@ private:
         SmallVector<Value> sumsOfTile(sums.size(), LLVM::UndefOp::create(builder, loc, sumType));
         multiplyInto(sumsOfTile, /*anew=*/true);
         waitForGroups(0, sumsOfTile);
-        when(arrives, [&] { leave(now.slot, lane); });
+        when(arrives, [&] { releaseSlot(now.slot, lane); });
         sums = code.added(sums, sumsOfTile);
       } else {
         multiplyInto(sums, /*anew=*/false);
         waitForGroups(1);
         Value later = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, loop.getInductionVar(), index(0));
-        when(both(arrives, later), [&] { leave(loop.getRegionIterArg(2), lane); });
+        when(both(arrives, later), [&] { releaseSlot(loop.getRegionIterArg(2), lane); });
       }
-      Place then = next(now);
+      PipelineState then = next(now);
       SmallVector<Value> yielded{then.slot, then.parity, now.slot};
       yielded.append(sums);
       scf::YieldOp::create(builder, loc, yielded);
     });
-    SmallVector<Value> sums(loop.getResults().drop_front(numPlaces));
+    SmallVector<Value> sums(loop.getResults().drop_front(numStateValues));
     if (!addsTiles(product))
       waitForGroups(0, sums);
-    if (schedule.inTurn > 1 && !addsTiles(product)) { // otherwise nothing waits for the last slot
+    if (schedule.tilesPerBlock > 1 && !addsTiles(product)) { // otherwise nothing waits for the last slot
       Value any = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, tiles, index(0));
-      when(both(arrives, any), [&] { leave(loop.getResult(2), lane); });
+      when(both(arrives, any), [&] { releaseSlot(loop.getResult(2), lane); });
     }
     Value row = elements.add(firstRow, elements.multiply(quotient(inGroup, warpSize), index(16)));
     code.writeFragments(lane, row, index(0), {rows / groupRows, schedule.n / 8, groupRows}, sums);

@@ -242,18 +242,18 @@ private:
   /// Returns the joined kernel with its schedule, or null if it has none or two kernels take less time.
   func::FuncOp kernelOf(Join &both, func::FuncOp product) {
     std::string reason;
-    std::optional<Timed> apart = fastest(*matchContraction(product, reason), arch);
-    if (!apart)
+    std::optional<Timed> separate = fastest(*matchContraction(product, reason), arch);
+    if (!separate)
       return {};
     func::FuncOp kernel = both.make();
     std::optional<Contraction> whole = matchContraction(kernel, reason);
-    std::optional<Timed> together = whole ? fastest(*whole, arch) : std::nullopt;
-    if (!together ||
-        together->nanoseconds > apart->nanoseconds + secondKernel + double(both.bytesSpared()) / arch.deviceRate) {
+    std::optional<Timed> joinedTime = whole ? fastest(*whole, arch) : std::nullopt;
+    if (!joinedTime ||
+        joinedTime->nanoseconds > separate->nanoseconds + secondKernel + double(both.bytesSpared()) / arch.deviceRate) {
       symbols.erase(kernel);
       return {};
     }
-    setSchedule(kernel, together->schedule);
+    setSchedule(kernel, joinedTime->schedule);
     return kernel;
   }
 

@@ -76,41 +76,41 @@ private:
   }
 
   LogicalResult override(StringRef key, const llvm::json::Value &entry, func::FuncOp kernel) {
-    auto told = [&](const Twine &text) {
+    auto reject = [&](const Twine &text) {
       return fail("entry '" + key + "' does not fit " + kernel.getName() + " (" + tile::opsOf(kernel) + "): " + text);
     };
     llvm::Expected<Arch> known = findArch(arch);
     if (!known)
-      return told(llvm::toString(known.takeError()));
+      return reject(llvm::toString(known.takeError()));
     std::optional<Schedule> schedule = getSchedule(kernel);
     if (!schedule)
       return failure();
     const llvm::json::Object *object = entry.getAsObject();
     if (!object)
-      return told("expected an object of knobs");
+      return reject("expected an object of knobs");
     std::string reason;
     if (std::optional<Attention> attention = matchAttention(kernel, reason);
         attention && schedule->kind == Schedule::Kind::Attention) {
       if (std::string why = chooseConsumers(*object, *attention, *known, *schedule); !why.empty())
-        return told(why);
+        return reject(why);
       setSchedule(kernel, *schedule);
       return success();
     }
     const std::optional<KernelSpace> found = KernelSpace::of(kernel, *schedule, *known);
     if (!found)
-      return told("it has one schedule; products on tensor cores, and attention, have more");
+      return reject("it has one schedule; products on tensor cores, and attention, have more");
     const ScheduleSpace &space = found->space;
     SchedulePoint point = space.initial();
     for (const auto &[name, value] : *object) {
       auto knob = llvm::find_if(space.knobs, [&](const Knob &knob) { return knob.name == StringRef(name); });
       std::optional<int64_t> number = value.getAsInteger();
       if (knob == space.knobs.end() || !number || *number < 1 || *number > 1024)
-        return told("it has no " + StringRef(name) + " of that value; its knobs are\n" + space.print());
+        return reject("it has no " + StringRef(name) + " of that value; its knobs are\n" + space.print());
       point[size_t(knob - space.knobs.begin())] = *number;
     }
     const Schedule wanted = found->at(point);
     if (std::string why = found->whyNot(wanted); !why.empty())
-      return told(why);
+      return reject(why);
     setSchedule(kernel, wanted);
     return success();
   }

@@ -152,15 +152,15 @@ private:
 
   /// Returns true if an op that iterates over a row depends on an op that has reduced it.
   bool readsAgain(const tile::RowMap &rows) {
-    llvm::SmallPtrSet<Operation *, 16> behind;
+    llvm::SmallPtrSet<Operation *, 16> dependent;
     for (Operation *member : members) {
-      const bool depends =
-          llvm::any_of(member->getOperands(), [&](Value operand) { return behind.contains(operand.getDefiningOp()); });
+      const bool depends = llvm::any_of(member->getOperands(),
+                                        [&](Value operand) { return dependent.contains(operand.getDefiningOp()); });
       auto op = cast<linalg::LinalgOp>(member);
       if (depends && !loopsInRow(op, rows).empty())
         return true;
       if (depends || op.getNumReductionLoops() > 0)
-        behind.insert(member);
+        dependent.insert(member);
     }
     return false;
   }
@@ -224,7 +224,7 @@ private:
         auto last = dyn_cast<AffineDimExpr>(map.getResults().back());
         bool along = last && op.getIteratorTypesArray()[last.getPosition()] == utils::IteratorType::reduction;
         wanted |= along;
-        neighbours |= along || rows.numRows == 0;
+        readsAdjacent |= along || rows.numRows == 0;
       }
       int64_t length = 1;
       for (auto [kind, size] : llvm::zip_equal(op.getIteratorTypesArray(), op.getStaticLoopRanges()))
@@ -274,8 +274,8 @@ private:
       if (size != 1)
         last.push_back(size);
     schedule.vector = vectorOf(last);
-    if (!neighbours) {
-      schedule.turned = true;
+    if (!readsAdjacent) {
+      schedule.rowsAcrossLanes = true;
       schedule.vector = 1;
       schedule.group = std::min<int64_t>(32, std::max<int64_t>(2, llvm::PowerOf2Ceil(llvm::divideCeil(longest, 64))));
       schedule.threads = schedule.group * warpSize;
@@ -331,7 +331,7 @@ private:
 
   func::FuncOp kernel;
   const Arch &arch;
-  bool neighbours = false; ///< a reduction iterates over adjacent elements
+  bool readsAdjacent = false; ///< a reduction iterates over adjacent elements
   SmallVector<Operation *> members;
 };
 

@@ -128,7 +128,7 @@ std::pair<unsigned, int64_t> partsOfReduction(func::FuncOp kernel, linalg::Linal
   SmallVector<int64_t> ranges = op.getStaticLoopRanges();
   int64_t results = 1, terms = 1;
   unsigned longest = 0;
-  bool neighbours = false; // terms are contiguous: then a warp or a block has one row, else a warp has 32 rows
+  bool contiguous = false; // terms are contiguous: then a warp or a block has one row, else a warp has 32 rows
   for (auto [loop, kind] : llvm::enumerate(op.getIteratorTypesArray())) {
     (kind == utils::IteratorType::reduction ? terms : results) *= ranges[loop];
     if (kind != utils::IteratorType::reduction)
@@ -137,11 +137,11 @@ std::pair<unsigned, int64_t> partsOfReduction(func::FuncOp kernel, linalg::Linal
       longest = unsigned(loop);
     for (OpOperand *operand : op.getDpsInputOperands())
       if (AffineMap map = op.getMatchingIndexingMap(operand); map.getNumResults() > 0)
-        neighbours |= map.getResults().back().isFunctionOfDim(unsigned(loop));
+        contiguous |= map.getResults().back().isFunctionOfDim(unsigned(loop));
   }
   if (results * terms < leastElements || !canCut(op, longest))
     return whole;
-  const int64_t blocks = neighbours ? results : int64_t(llvm::divideCeil(results, warpSize));
+  const int64_t blocks = contiguous ? results : int64_t(llvm::divideCeil(results, warpSize));
   // Two blocks per multiprocessor, as long as the parts keep enough terms.
   const int64_t most = std::min(2 * arch.multiprocessors / std::max<int64_t>(blocks, 1), terms / leastTerms);
   constexpr int64_t leastParts = 4; // fewer do not justify a kernel

@@ -35,7 +35,7 @@ void TileCode::forChunks(const SharedTile &tile, Value slot, llvm::function_ref<
     when(inside ? Value() : isLess(number, index(chunks)), [&] {
       Value row = quotient(number, chunksOfRow), chunk = remainder(number, chunksOfRow);
       body(row, chunk,
-           address(slot, elements.add(index(tile.slotOffset), chunkOffset(tile.chunksApart(), row, chunk))));
+           address(slot, elements.add(index(tile.slotOffset), chunkOffset(tile.rowStrideInChunks(), row, chunk))));
     });
   };
   if (rolled && chunks > schedule.threads) {
@@ -78,7 +78,7 @@ SmallVector<Value> TileCode::loadFragments(const SharedTile &tile, Value slot, V
     row = elements.add(alongDepth, inMatrix);
     column = elements.add(side, alongSide);
   }
-  Value offset = chunkOffset(tile.chunksApart(), row, quotient(column, chunkElements));
+  Value offset = chunkOffset(tile.rowStrideInChunks(), row, quotient(column, chunkElements));
   Value from = address(slot, elements.add(index(tile.slotOffset), offset));
   Type i32 = builder.getI32Type();
   auto four = LLVM::LLVMStructType::getLiteral(builder.getContext(), {i32, i32, i32, i32});
@@ -98,7 +98,7 @@ SmallVector<Value> TileCode::loadWords(const SharedTile &tile, Value slot, Value
     const int64_t low = i % 2, high = i / 2, alongSide = isLhs ? low : high, alongDepth = isLhs ? high : low;
     Value row = elements.add(remainder(lane, 4), index(depth + alongDepth * chunkElements));
     Value column = elements.add(inSide, index(alongSide * 8));
-    Value offset = chunkOffset(tile.chunksApart(), row, quotient(column, chunkElements));
+    Value offset = chunkOffset(tile.rowStrideInChunks(), row, quotient(column, chunkElements));
     offset = elements.add(offset, elements.multiply(remainder(column, chunkElements), index(bytesOf(element))));
     Value from = address(slot, elements.add(index(tile.slotOffset), offset));
     words.push_back(asFragment(LLVM::LoadOp::create(builder, loc, builder.getI32Type(), from)));

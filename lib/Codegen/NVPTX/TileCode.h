@@ -32,11 +32,11 @@ struct SharedTile {
   int64_t rows, columns; ///< in the stored layout: columns are contiguous, a whole number of chunks
   int64_t slotOffset;    ///< offset in the slot
   int64_t elementBytes = 2;
-  int64_t bytes() const { return rows * chunksApart() * chunkBytes; }
+  int64_t bytes() const { return rows * rowStrideInChunks() * chunkBytes; }
   int64_t chunksOfRow() const { return columns * elementBytes / chunkBytes; }
   /// Returns the row stride in chunks: equal to the row if chunks are swizzled within eight, else odd, which needs no
   /// swizzle.
-  int64_t chunksApart() const {
+  int64_t rowStrideInChunks() const {
     int64_t chunks = chunksOfRow();
     return chunks % 8 == 0 || (chunks < 8 && llvm::isPowerOf2_64(uint64_t(chunks))) ? chunks : chunks | 1;
   }

@@ -38,13 +38,13 @@ std::optional<TensorMapRecipe> recipeOf(const Attention &attention, Attention::O
     reason = "a size of an operand is not known from the kernel's arguments";
     return std::nullopt;
   }
-  for (int64_t place = 3; place >= 0; --place) {
+  for (int64_t dim = 3; dim >= 0; --dim) {
     MappedOperand::Run run{MappedOperand::Part::Batch, {}, 1, {}};
-    if (!multiplySize(run, sizes[size_t(place)]) || run.factor > UINT32_MAX) {
+    if (!multiplySize(run, sizes[size_t(dim)]) || run.factor > UINT32_MAX) {
       reason = "a size of an operand is no product of the kernel's arguments, or too large for a tensor map";
       return std::nullopt;
     }
-    const int64_t box = place == 3 ? lineBytes / 2 : attention.position(operand, 2) == place ? rows : 1;
+    const int64_t box = dim == 3 ? lineBytes / 2 : attention.position(operand, 2) == dim ? rows : 1;
     made.dimensions.push_back({uint32_t(box), run.factor, {run.sizes.begin(), run.sizes.end()}});
   }
   return made;

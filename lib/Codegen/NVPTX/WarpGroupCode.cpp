@@ -10,14 +10,14 @@ namespace tilewright::cuda {
 Value WarpGroupCode::i32(int64_t value) { return arith::ConstantIntOp::create(builder, loc, value, 32); }
 Value WarpGroupCode::i64(int64_t value) { return arith::ConstantIntOp::create(builder, loc, value, 64); }
 
-WarpGroupCode::Place WarpGroupCode::first() { return {i32(0), i32(0)}; }
+WarpGroupCode::PipelineState WarpGroupCode::first() { return {i32(0), i32(0)}; }
 
-WarpGroupCode::Place WarpGroupCode::next(const Place &place) {
-  Value slot = arith::AddIOp::create(builder, loc, place.slot, i32(1));
+WarpGroupCode::PipelineState WarpGroupCode::next(const PipelineState &state) {
+  Value slot = arith::AddIOp::create(builder, loc, state.slot, i32(1));
   Value anew = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, slot, i32(schedule.stages));
-  Value turned = arith::XOrIOp::create(builder, loc, place.parity, i32(1));
+  Value flipped = arith::XOrIOp::create(builder, loc, state.parity, i32(1));
   return {arith::SelectOp::create(builder, loc, anew, i32(0), slot),
-          arith::SelectOp::create(builder, loc, anew, turned, place.parity)};
+          arith::SelectOp::create(builder, loc, anew, flipped, state.parity)};
 }
 
 Value WarpGroupCode::inSlot(Value pointer, int64_t stride, Value slot, int64_t offset) {
@@ -80,9 +80,9 @@ void WarpGroupCode::load(Value to, Value map, ArrayRef<Value> at, Value barrier,
   // A single block is also a cluster, so its shared memory is the cluster's. LLVM's intrinsic would add address
   // conversions.
   SmallVector<Value> operands{to, map, barrier};
-  std::string constraints = "r,l,r", place;
+  std::string constraints = "r,l,r", coordinates;
   for (Value each : at) {
-    place += (place.empty() ? "$" : ", $") + std::to_string(operands.size());
+    coordinates += (coordinates.empty() ? "$" : ", $") + std::to_string(operands.size());
     constraints += ",r";
     operands.push_back(each);
   }
@@ -94,8 +94,8 @@ void WarpGroupCode::load(Value to, Value map, ArrayRef<Value> at, Value barrier,
     operands.push_back(arith::ConstantIntOp::create(builder, loc, (int64_t(1) << blocks) - 1, 16));
   }
   assembly("cp.async.bulk.tensor." + std::to_string(at.size()) +
-               "d.shared::cluster.global.mbarrier::complete_tx::bytes" + all + " [$0], [$1, {" + place + "}], [$2]" +
-               mask + ";",
+               "d.shared::cluster.global.mbarrier::complete_tx::bytes" + all + " [$0], [$1, {" + coordinates +
+               "}], [$2]" + mask + ";",
            constraints + ",~{memory}", operands);
 }
 
@@ -119,7 +119,7 @@ void WarpGroupCode::multiply(Type element, Type rhsElement, ArrayRef<Matrix> lef
   const bool integers = element.isInteger();
   const int64_t depth = groupDepthBytes * 8 / element.getIntOrFloatBitWidth();
   // The offset of a step's k, in units of 16 bytes: within a line, or by whole lines.
-  auto placeOf = [&](const Matrix &matrix, int64_t step) {
+  auto offsetOf = [&](const Matrix &matrix, int64_t step) {
     constexpr int64_t stepsOfLine = lineBytes / groupDepthBytes;
     if (!matrix.alongK)
       return step * depth * lineBytes / 16;
@@ -143,7 +143,7 @@ void WarpGroupCode::multiply(Type element, Type rhsElement, ArrayRef<Matrix> lef
     Value begin = descriptorOf(matrix);
     SmallVector<std::string> made;
     for (int64_t step = 0; step < steps; ++step)
-      made.push_back(pass(arith::AddIOp::create(builder, loc, begin, i64(placeOf(matrix, step)))));
+      made.push_back(pass(arith::AddIOp::create(builder, loc, begin, i64(offsetOf(matrix, step)))));
     return made;
   };
   SmallVector<std::string> ofRight = descriptors(right);
@@ -187,10 +187,10 @@ void WarpGroupCode::multiplyWords(Type element, ArrayRef<Value> left, const Matr
     std::string rows;
     for (Value word : left.slice(size_t(step * words), size_t(words)))
       rows += (rows.empty() ? "" : ", ") + pass(word, "r,");
-    const int64_t place = right.alongK ? step * groupDepthBytes : step * depth * lineBytes;
+    const int64_t offset = right.alongK ? step * groupDepthBytes : step * depth * lineBytes;
     text += "\twgmma.mma_async.sync.aligned.m64n" + std::to_string(columns) + "k16.f32." + type + "." + type + " {" +
             registers + "}, {" + rows + "}, " +
-            pass(arith::AddIOp::create(builder, loc, begin, i64(place / 16)), "l,") + ", adds, 1, 1, " +
+            pass(arith::AddIOp::create(builder, loc, begin, i64(offset / 16)), "l,") + ", adds, 1, 1, " +
             (right.alongK ? "0" : "1") + ";\n";
   }
   text += "\twgmma.commit_group.sync.aligned;\n\t}";

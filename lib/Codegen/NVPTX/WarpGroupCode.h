@@ -21,11 +21,11 @@ protected:
   explicit WarpGroupCode(ThreadKernel &kernel) : ThreadCode(kernel) {}
 
   /// A slot of a ring of tiles, and the parity of its round, which flips when the ring restarts.
-  struct Place {
+  struct PipelineState {
     mlir::Value slot, parity;
   };
-  Place first();
-  Place next(const Place &place);
+  PipelineState first();
+  PipelineState next(const PipelineState &state);
   /// Returns a pointer to shared memory plus `stride` * slot + `offset` bytes.
   mlir::Value inSlot(mlir::Value pointer, int64_t stride, mlir::Value slot, int64_t offset = 0);
 

@@ -33,12 +33,12 @@ std::optional<MappedOperand> mapOperand(Contraction product, OpOperand *operand,
   if (depth.empty())
     depth = product.depth;
   const AffineExpr zero = getAffineConstantExpr(0, context), one = getAffineConstantExpr(1, context);
-  SmallVector<AffineExpr> places;
+  SmallVector<AffineExpr> loopExprs;
   for (unsigned loop = 0; loop < product.op.getNumLoops(); ++loop) {
     bool still = llvm::is_contained(product.depth, loop) && !llvm::is_contained(depth, loop);
-    places.push_back(still ? zero : getAffineDimExpr(loop, context));
+    loopExprs.push_back(still ? zero : getAffineDimExpr(loop, context));
   }
-  AffineMap map = product.op.getMatchingIndexingMap(operand).replaceDimsAndSymbols(places, {}, places.size(), 0);
+  AffineMap map = product.op.getMatchingIndexingMap(operand).replaceDimsAndSymbols(loopExprs, {}, loopExprs.size(), 0);
   SmallVector<AffineExpr> sizes = tile::sizesOf(tensor);
   if (sizes.size() != map.getNumResults())
     return fail("a size of an operand is not known from the kernel's arguments");
@@ -112,7 +112,7 @@ std::string whyNotOnWarpGroups(Contraction product, TensorFormats formats) {
 }
 
 int64_t registersOfConsumer(const Schedule &schedule, int64_t sets) {
-  return sets * schedule.m / schedule.consumers * schedule.n / warpGroupSize + besideSums;
+  return sets * schedule.m / schedule.consumers * schedule.n / warpGroupSize + otherRegisters;
 }
 
 int64_t bytesOfRing(const Schedule &schedule) {
@@ -141,8 +141,8 @@ std::string whyNotWgmma(const Schedule &schedule, Contraction product, int64_t s
     return "clusters have " + text(schedule.cluster) + " blocks, and may have one or two";
   if (schedule.n / schedule.cluster % 8 != 0)
     return "a block's columns are " + text(schedule.n) + ", and the blocks of a cluster load multiples of 8";
-  if (schedule.inTurn < 1)
-    return "a block takes " + text(schedule.inTurn) + " tiles in turn, and must take one";
+  if (schedule.tilesPerBlock < 1)
+    return "a block takes " + text(schedule.tilesPerBlock) + " tiles in turn, and must take one";
   if (schedule.stages < 2 || schedule.stages > 64)
     return "stages are " + text(schedule.stages) + ", and must be 2 to 64";
   if (schedule.threads != (schedule.consumers + 1) * warpGroupSize)

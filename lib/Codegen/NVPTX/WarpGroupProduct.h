@@ -30,7 +30,7 @@ inline constexpr int64_t groupRows = 64, groupDepthBytes = 32;
 /// with 168 registers per thread, and one gives registers to the others.
 inline constexpr int64_t producerRegisters = 40, consumerRegisters = 232;
 /// Registers of a consumer that addresses and the epilogue need.
-inline constexpr int64_t besideSums = 96;
+inline constexpr int64_t otherRegisters = 96;
 
 /// An operand as a tensor of TMA.
 struct MappedOperand {

@@ -19,7 +19,7 @@ using namespace mlir;
 namespace tilewright::cuda {
 namespace {
 
-enum Knobs : size_t { groupM, consumers, columns, stages, raster, inTurn, cluster };
+enum Knobs : size_t { groupM, consumers, columns, stages, raster, tilesPerBlock, cluster };
 
 class Estimate {
 public:
@@ -30,7 +30,7 @@ public:
   double nanoseconds() const {
     const auto tiles = int64_t(llvm::divideCeil(m, schedule.m * schedule.cluster) * llvm::divideCeil(n, schedule.n)) *
                        schedule.cluster * batches;
-    const auto blocks = int64_t(llvm::divideCeil(tiles, schedule.inTurn));
+    const auto blocks = int64_t(llvm::divideCeil(tiles, schedule.tilesPerBlock));
     const int64_t together = blocksTogether(), wave = together * arch.multiprocessors, left = blocks % wave;
     double cycles = double(blocks / wave) * cyclesOf(together);
     if (left > 0)
@@ -68,7 +68,7 @@ private:
     const double step = std::max({multiply, shared, asked * there / cacheRate, latency / double(schedule.stages - 1)});
     const double results = double(schedule.m * schedule.n * resultBytes) * there / cacheRate;
     const double each = double(llvm::divideCeil(k, schedule.k)) * (step + wait / there + others) + results;
-    return double(schedule.inTurn) * each + latency + aside;
+    return double(schedule.tilesPerBlock) * each + latency + aside;
   }
 
   const Schedule &schedule;
@@ -119,7 +119,7 @@ ScheduleSpace spaceOfWgmma(Contraction product, const Arch &arch, const Schedule
                  {"n", with(widths, initial.n), initial.n},
                  {"stages", with(slots, initial.stages), initial.stages}};
   space.knobs.push_back({"raster", rastersFor(sizesOf(product, /*parts=*/1), arch), initial.raster});
-  space.knobs.push_back({"in_turn", with(turnsFor(product, arch), initial.inTurn), initial.inTurn});
+  space.knobs.push_back({"in_turn", with(turnsFor(product, arch), initial.tilesPerBlock), initial.tilesPerBlock});
   // Two blocks need two tiles in the same column.
   std::vector<int64_t> clusters{1};
   if (product.likelySizeOf(product.rows) > groupRows)
@@ -153,7 +153,7 @@ ScheduleSpace spaceOfWgmma(Contraction product, const Arch &arch, const Schedule
   atMost(mostOf(product.likelySizeOf(product.columns), least), {{1, {columns}}},
          "a tile has not many more columns than there are");
   // registersOfConsumer() and bytesOfRing().
-  atMost((consumerRegisters - besideSums) * warpGroupSize, {{setsOfSums(product), {groupM, columns}}},
+  atMost((consumerRegisters - otherRegisters) * warpGroupSize, {{setsOfSums(product), {groupM, columns}}},
          "sums fit a thread's registers");
   atMost(arch.sharedBytes, {{lineBytes, {groupM, consumers, stages}}, {lineBytes, {columns, stages}}, {16, {stages}}},
          "the stages fit a block's shared memory");
@@ -169,7 +169,7 @@ Schedule wgmmaAt(Contraction product, const SchedulePoint &point) {
   schedule.k = lineElements(elementOf(product));
   schedule.stages = point[stages];
   schedule.raster = point[raster];
-  schedule.inTurn = point[inTurn];
+  schedule.tilesPerBlock = point[tilesPerBlock];
   schedule.cluster = point[cluster];
   schedule.threads = (schedule.consumers + 1) * warpGroupSize;
   return schedule;

@@ -12,17 +12,17 @@ namespace {
 using graph::BroadcastOp, graph::CastOp, graph::PermuteOp, graph::ReshapeOp;
 
 /// Advances to the next index in row-major order.
-void step(SmallVector<int64_t> &place, ArrayRef<int64_t> shape) {
-  for (int64_t dim = shape.size() - 1; dim >= 0 && ++place[dim] == shape[dim]; --dim)
-    place[dim] = 0;
+void step(SmallVector<int64_t> &indices, ArrayRef<int64_t> shape) {
+  for (int64_t dim = shape.size() - 1; dim >= 0 && ++indices[dim] == shape[dim]; --dim)
+    indices[dim] = 0;
 }
 
-/// Returns the element at index `place` of a shape to which `known` broadcasts.
-double elementAt(const Known &known, ArrayRef<int64_t> place) {
-  const size_t missing = place.size() - known.shape.size();
+/// Returns the element at `indices` of a shape to which `known` broadcasts.
+double elementAt(const Known &known, ArrayRef<int64_t> indices) {
+  const size_t missing = indices.size() - known.shape.size();
   int64_t at = 0;
   for (auto [dim, size] : llvm::enumerate(known.shape))
-    at = at * size + (size == 1 ? 0 : place[missing + dim]);
+    at = at * size + (size == 1 ? 0 : indices[missing + dim]);
   return known.elements[at];
 }
 
@@ -87,19 +87,19 @@ std::shared_ptr<Known> evaluate(Operation *op, ArrayRef<std::shared_ptr<Known>> 
     result->elements = operands[0]->elements;
     return result;
   }
-  SmallVector<int64_t> place(type.getRank(), 0), from(type.getRank(), 0);
+  SmallVector<int64_t> indices(type.getRank(), 0), from(type.getRank(), 0);
   result->elements.reserve(type.getNumElements());
   SmallVector<double> in(operands.size());
   bool fits = true;
-  for (int64_t i = 0; i < type.getNumElements() && fits; ++i, step(place, type.getShape())) {
+  for (int64_t i = 0; i < type.getNumElements() && fits; ++i, step(indices, type.getShape())) {
     if (auto permute = dyn_cast<PermuteOp>(op)) {
       for (auto [to, dim] : llvm::enumerate(permute.getPermutation()))
-        from[dim] = place[to];
+        from[dim] = indices[to];
       result->elements.push_back(elementAt(*operands[0], from));
       continue;
     }
     for (auto [number, operand] : llvm::enumerate(operands))
-      in[number] = elementAt(*operand, place);
+      in[number] = elementAt(*operand, indices);
     result->elements.push_back(compute(op, in, fits));
   }
   return fits ? result : nullptr;

@@ -136,17 +136,17 @@ template <bool back> Results pixelShuffle(Node &n) {
 Value padDim(Node &n, Value x, int64_t dim, int64_t low, AffineExpr size, llvm::StringRef mode) {
   AffineExpr whole = n.sizesIn(x)[dim];
   Value last = n.indexScalar(canonicalSize(whole - 1), n.i64()), zero = n.scalarInt(0, n.i64());
-  Value place = n.op<SubOp>({n.iota({size}, 0, n.i64()), n.scalarInt(low, n.i64())});
+  Value index = n.op<SubOp>({n.iota({size}, 0, n.i64()), n.scalarInt(low, n.i64())});
   if (mode == "reflect") {
-    place = n.op<AbsOp>({place});
-    place = n.op<SubOp>({last, n.op<AbsOp>({n.op<SubOp>({last, place})})});
+    index = n.op<AbsOp>({index});
+    index = n.op<SubOp>({last, n.op<AbsOp>({n.op<SubOp>({last, index})})});
   } else if (mode == "circular") {
     Value count = n.indexScalar(whole, n.i64());
-    place = n.where(n.compare<LtOp>(place, zero), n.op<AddOp>({place, count}), place);
-    place = n.where(n.compare<LtOp>(last, place), n.op<SubOp>({place, count}), place);
+    index = n.where(n.compare<LtOp>(index, zero), n.op<AddOp>({index, count}), index);
+    index = n.where(n.compare<LtOp>(last, index), n.op<SubOp>({index, count}), index);
   }
-  place = n.op<MaximumOp>({n.op<MinimumOp>({place, last}), zero});
-  return take(n, x, {place}, dim);
+  index = n.op<MaximumOp>({n.op<MinimumOp>({index, last}), zero});
+  return take(n, x, {index}, dim);
 }
 
 /// pad(self, pad, mode, value)

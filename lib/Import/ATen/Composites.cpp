@@ -166,14 +166,14 @@ Results matmul(Node &n) {
 
 /// diff(self, n, dim, prepend, append): differences of adjacent elements; n must be 1.
 Results difference(Node &n) {
-  Value x = n.tensor(0, "self"), before = n.optionalTensor(3, "prepend"), behind = n.optionalTensor(4, "append");
+  Value x = n.tensor(0, "self"), before = n.optionalTensor(3, "prepend"), after = n.optionalTensor(4, "append");
   if (n.failed())
     return n.refused();
   int64_t dim = n.dim(2, "dim", n.rankOf(x), -1);
   if (n.integer(1, "n", 1) != 1 || n.element().isInteger(1))
     return n.refuse("differences of differences and of booleans are not supported; write them with slices");
   SmallVector<Value> parts;
-  for (Value part : {before, x, behind})
+  for (Value part : {before, x, after})
     if (part && n.demand(n.rankOf(part) == n.type().getRank() && n.rankOf(part) > 0, "its parts have other ranks"))
       parts.push_back(n.cast(part, n.element()));
   if (n.failed())
@@ -208,8 +208,8 @@ Results maskedScatter(Node &n) {
   Value flat = n.reshape(n.broadcast(mask, sizes), {count});
   Value before =
       ScanOp::create(n.builder, n.loc, tensorWithSizes({count}, n.i64()), n.cast(flat, n.i64()), ScanKind::Sum, 0);
-  Value place = n.op<MaximumOp>({n.op<SubOp>({before, n.scalarInt(1, n.i64())}), n.scalarInt(0, n.i64())});
-  Value taken = take(n, n.reshape(source, {given}), {place}, 0);
+  Value index = n.op<MaximumOp>({n.op<SubOp>({before, n.scalarInt(1, n.i64())}), n.scalarInt(0, n.i64())});
+  Value taken = take(n, n.reshape(source, {given}), {index}, 0);
   return n.where(n.reshape(flat, sizes), n.reshape(n.cast(taken, n.element()), sizes),
                  n.broadcast(n.cast(x, n.element()), sizes));
 }

@@ -18,7 +18,7 @@ constexpr int64_t most = 64;    ///< maximum number of rows of a block
 constexpr int64_t unknown = 16; ///< rows of a block if the number of rows is symbolic
 
 /// Takes entries of a tensor of rank 1, or rows of another tensor, at indices of any rank.
-Value at(Node &n, Value x, Value places) { return take(n, x, {places}, 0); }
+Value at(Node &n, Value x, Value indices) { return take(n, x, {indices}, 0); }
 
 /// Divides integers of at least 0 by a power of 2.
 Value quotient(Node &n, Value x, int64_t by) {
@@ -28,8 +28,8 @@ Value quotient(Node &n, Value x, int64_t by) {
 /// Counts the ends, except the last, that are at most each of `numbers`: the group of that number.
 Value groupOf(Node &n, Value ends, AffineExpr groups, Value numbers) {
   Value first = n.sliceDim(ends, 0, n.constantSize(0), canonicalSize(groups - 1));
-  Value behind = n.cast(n.compare<LeOp>(n.unsqueeze(first, 0), n.unsqueeze(numbers, 1)), n.i64());
-  return n.reduce(ReduceKind::Sum, behind, {1}, false);
+  Value reached = n.cast(n.compare<LeOp>(n.unsqueeze(first, 0), n.unsqueeze(numbers, 1)), n.i64());
+  return n.reduce(ReduceKind::Sum, reached, {1}, false);
 }
 
 /// (self, mat2, offs, bias, out_dtype); transformers' custom operator has the first three.
@@ -68,11 +68,11 @@ Results groupedProduct(Node &n) {
   Value made = n.matmul(at(n, x, rows), at(n, matrices, group));
 
   Value groupOfRow = groupOf(n, ends, groups, row);
-  Value behind = n.op<SubOp>({row, at(n, starts, groupOfRow)});
-  Value place = n.op<AddOp>({n.op<MulOp>({at(n, blockStarts, groupOfRow), rowsOf}), behind});
+  Value rowInGroup = n.op<SubOp>({row, at(n, starts, groupOfRow)});
+  Value position = n.op<AddOp>({n.op<MulOp>({at(n, blockStarts, groupOfRow), rowsOf}), rowInGroup});
   Value last = n.reshape(n.sliceDim(ends, 0, canonicalSize(groups - 1), n.constantSize(1)), ArrayRef<AffineExpr>());
   Value inGroup = n.compare<LtOp>(row, last);
-  Value found = at(n, n.reshape(made, {canonicalSize(blocks * size), columns}), n.where(inGroup, place, zero));
+  Value found = at(n, n.reshape(made, {canonicalSize(blocks * size), columns}), n.where(inGroup, position, zero));
   return n.where(n.unsqueeze(inGroup, 1), found, n.scalar(0, n.element()));
 }
 
@@ -88,10 +88,10 @@ Results histogram(Node &n) {
   Type compute = n.accumulator(n.elementOf(x));
   AffineExpr count = elementCount(n.typeOf(x));
   Value flat = n.cast(n.reshape(x, {count}), compute);
-  Value place = n.op<DivOp>(n.op<MulOp>(n.op<SubOp>(flat, low), double(bins)), high - low);
+  Value scaled = n.op<DivOp>(n.op<MulOp>(n.op<SubOp>(flat, low), double(bins)), high - low);
   Value lowest = n.scalar(low, compute), highest = n.scalar(high, compute);
   Value inside = n.op<LogicalAndOp>({n.compare<LeOp>(lowest, flat), n.compare<LeOp>(flat, highest)}, n.i1());
-  Value bin = n.op<MinimumOp>({n.cast(place, n.i64()), n.scalarInt(bins - 1, n.i64())});
+  Value bin = n.op<MinimumOp>({n.cast(scaled, n.i64()), n.scalarInt(bins - 1, n.i64())});
   bin = n.op<MaximumOp>({bin, n.scalarInt(0, n.i64())});
   bin = n.where(inside, bin, n.scalarInt(bins, n.i64())); // a NaN belongs to no bin
   Value zeros = n.broadcast(n.scalar(0, n.f32()), {n.constantSize(bins + 1)});

@@ -93,7 +93,7 @@ Location locationOf(llvm::StringRef target, const std::vector<Frame> &frames, ML
   return NameLoc::get(StringAttr::get(context, target), loc);
 }
 
-std::string placeOf(const std::vector<Frame> &frames) {
+std::string frameText(const std::vector<Frame> &frames) {
   if (frames.empty())
     return "";
   const Frame &frame = frames.back();
@@ -216,7 +216,7 @@ llvm::Expected<int64_t> GraphBuilder::addNode(llvm::StringRef target, const ArgL
   };
   for (const Arg &arg : args)
     list(arg);
-  std::string message = target.str() + "(" + operands + ")" + placeOf(frames) + ": " + reason;
+  std::string message = target.str() + "(" + operands + ")" + frameText(frames) + ": " + reason;
   if (state->firstRefusal.empty())
     state->firstRefusal = message;
   return llvm::createStringError(message);

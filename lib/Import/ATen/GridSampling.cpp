@@ -18,7 +18,7 @@ using Padding = GridSampling::Padding;
 
 /// A term of one dimension's sum: the index of a pixel, in the grid's type, and its weight (null: 1).
 struct Tap {
-  Value place, weight;
+  Value position, weight;
 };
 
 class GridReader {
@@ -64,19 +64,19 @@ private:
     return n.op<MulOp>(n.op<AddOp>(n.op<MulOp>({from, count(k)}), -1.0), 0.5);
   }
 
-  Value clipped(Value place, size_t k) { return n.op<MinimumOp>({n.op<MaximumOp>(place, 0.0), last(k)}); }
+  Value clipped(Value position, size_t k) { return n.op<MinimumOp>({n.op<MaximumOp>(position, 0.0), last(k)}); }
 
-  Value padded(Value place, size_t k) {
+  Value padded(Value position, size_t k) {
     if (how.padding == Padding::Zeros)
-      return place;
+      return position;
     if (how.padding == Padding::Border)
-      return clipped(place, k);
+      return clipped(position, k);
     // Reflect at the centers of the outermost pixels (align_corners), or at their outer edges, as often as necessary.
     if (how.alignCorners && sizes[k] == n.constantSize(1))
-      return n.op<MulOp>(place, 0.0);
+      return n.op<MulOp>(position, 0.0);
     double low = how.alignCorners ? 0 : -0.5;
     Value span = how.alignCorners ? last(k) : count(k);
-    Value away = n.op<AbsOp>({n.op<AddOp>(place, -low)});
+    Value away = n.op<AbsOp>({n.op<AddOp>(position, -low)});
     Value turns = n.op<FloorOp>({n.op<DivOp>({away, span})});
     Value rest = n.op<SubOp>({away, n.op<MulOp>({turns, span})});
     Value half = n.op<MulOp>(turns, 0.5);
@@ -86,18 +86,18 @@ private:
   }
 
   SmallVector<Tap> tapsOf(size_t k) {
-    Value place = among(k);
+    Value position = among(k);
     if (how.mode == Mode::Nearest)
-      return {{n.op<RoundOp>({padded(place, k)}), {}}};
+      return {{n.op<RoundOp>({padded(position, k)}), {}}};
     if (how.mode == Mode::Linear)
-      place = padded(place, k);
-    Value low = n.op<FloorOp>({place}), behind = n.op<SubOp>({place, low});
-    Value before = n.op<SubOp>({number(1), behind});
+      position = padded(position, k);
+    Value low = n.op<FloorOp>({position}), fraction = n.op<SubOp>({position, low});
+    Value complement = n.op<SubOp>({number(1), fraction});
     if (how.mode == Mode::Linear)
-      return {{low, before}, {n.op<AddOp>(low, 1.0), behind}};
+      return {{low, complement}, {n.op<AddOp>(low, 1.0), fraction}};
     SmallVector<Tap> taps; // padded separately
-    Value weights[] = {cubicWeight(n, n.op<AddOp>(behind, 1.0), true), cubicWeight(n, behind, false),
-                       cubicWeight(n, before, false), cubicWeight(n, n.op<AddOp>(before, 1.0), true)};
+    Value weights[] = {cubicWeight(n, n.op<AddOp>(fraction, 1.0), true), cubicWeight(n, fraction, false),
+                       cubicWeight(n, complement, false), cubicWeight(n, n.op<AddOp>(complement, 1.0), true)};
     for (int step = -1; step <= 2; ++step)
       taps.push_back({padded(n.op<AddOp>(low, double(step)), k), weights[step + 1]});
     return taps;
@@ -118,10 +118,10 @@ private:
     indices.push_back(batch);
     Value inside, weight;
     for (auto [k, tap] : llvm::enumerate(chosen)) {
-      Value here =
-          n.op<LogicalAndOp>({n.compare<LeOp>(number(0), tap.place), n.compare<LeOp>(tap.place, last(k))}, n.i1());
+      Value here = n.op<LogicalAndOp>(
+          {n.compare<LeOp>(number(0), tap.position), n.compare<LeOp>(tap.position, last(k))}, n.i1());
       inside = inside ? n.op<LogicalAndOp>({inside, here}, n.i1()) : here;
-      indices.push_back(n.cast(n.where(here, tap.place, number(0)), n.i64())); // also for a NaN
+      indices.push_back(n.cast(n.where(here, tap.position, number(0)), n.i64())); // also for a NaN
       if (tap.weight)
         weight = weight ? n.op<MulOp>({weight, tap.weight}) : tap.weight;
     }
@@ -172,14 +172,14 @@ Results affineGrid(Node &n) {
   for (int64_t k = spatial - 1; k >= 0; --k) {
     Value number = n.iota({outputs[k]}, 0, compute);
     Value count = n.indexScalar(outputs[k], compute), one = n.scalar(1, compute);
-    Value place;
+    Value position;
     if (align && outputs[k] == n.constantSize(1))
-      place = n.op<MulOp>(number, 0.0);
+      position = n.op<MulOp>(number, 0.0);
     else if (align)
-      place = n.op<AddOp>(n.op<DivOp>({n.op<MulOp>(number, 2.0), n.op<SubOp>({count, one})}), -1.0);
+      position = n.op<AddOp>(n.op<DivOp>({n.op<MulOp>(number, 2.0), n.op<SubOp>({count, one})}), -1.0);
     else
-      place = n.op<AddOp>(n.op<DivOp>({n.op<AddOp>(n.op<MulOp>(number, 2.0), 1.0), count}), -1.0);
-    columns.push_back(n.broadcast(n.alongDim(place, k, spatial + 1), whole));
+      position = n.op<AddOp>(n.op<DivOp>({n.op<AddOp>(n.op<MulOp>(number, 2.0), 1.0), count}), -1.0);
+    columns.push_back(n.broadcast(n.alongDim(position, k, spatial + 1), whole));
   }
   columns.push_back(n.broadcast(n.scalar(1, compute), whole));
   AffineExpr pixels = n.constantSize(1);
@@ -208,8 +208,8 @@ Value sampleGrid(Node &n, Value image, Value grid, const GridSampling &how) {
     return {};
   n.require(n.sizesIn(grid)[0], n.sizesIn(image)[0]);
   Type compute = n.accumulator(element);
-  Value places = n.cast(grid, n.accumulator(n.elementOf(grid)));
-  return n.cast(GridReader(n, n.cast(image, compute), places, how).run(), element);
+  Value positions = n.cast(grid, n.accumulator(n.elementOf(grid)));
+  return n.cast(GridReader(n, n.cast(image, compute), positions, how).run(), element);
 }
 
 void registerGridSampling(Table &t) {

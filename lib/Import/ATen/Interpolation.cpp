@@ -4,8 +4,8 @@
 // rows are multiplied by weights and added. Positions and weights are computed from the index of the result's element,
 // in f32 as in eager (ATen/native/UpSample.h), so that sizes may be symbolic:
 //
-//   place  = scale * (i + 0.5) - 0.5            align_corners: scale * i;  nearest: floor(scale * i)
-//   linear : x[low] * (1 - t) + x[low + 1] * t  low = floor(place), t = place - low
+//   position = scale * (i + 0.5) - 0.5            align_corners: scale * i;  nearest: floor(scale * i)
+//   linear : x[low] * (1 - t) + x[low + 1] * t  low = floor(position), t = position - low
 //
 // Test: test/Python/test_plain_exports.py
 //
@@ -54,9 +54,9 @@ Value scaleOf(Node &n, const Resized &r) {
   return n.op<DivOp>({inF32(n, r.from), inF32(n, r.to)});
 }
 
-/// Takes the rows of `x` at `place` + `step`, clamped to the tensor.
-Value rowsAt(Node &n, Value x, const Resized &r, Value place, int64_t step) {
-  Value index = n.cast(place, n.i64());
+/// Takes the rows of `x` at `position` + `step`, clamped to the tensor.
+Value rowsAt(Node &n, Value x, const Resized &r, Value position, int64_t step) {
+  Value index = n.cast(position, n.i64());
   if (step)
     index = n.op<AddOp>({index, n.scalarInt(step, n.i64())});
   index = n.op<MinimumOp>({index, n.indexScalar(canonicalSize(r.from - 1), n.i64())});
@@ -70,20 +70,20 @@ Value resize(Node &n, Value x, const Resized &r, Mode mode) {
     Value middle = mode == Mode::NearestExact ? n.op<AddOp>(number, 0.5) : number;
     return rowsAt(n, x, r, n.op<FloorOp>({n.op<MulOp>({middle, scale})}), 0);
   }
-  Value place =
+  Value position =
       r.alignCorners ? n.op<MulOp>({number, scale}) : n.op<AddOp>(n.op<MulOp>({n.op<AddOp>(number, 0.5), scale}), -0.5);
   if (mode == Mode::Linear && !r.alignCorners)
-    place = n.op<MaximumOp>(place, 0.0);
-  Value low = n.op<FloorOp>({place}), behind = n.op<SubOp>({place, low});
-  Value before = n.op<SubOp>({n.scalar(1, n.f32()), behind});
+    position = n.op<MaximumOp>(position, 0.0);
+  Value low = n.op<FloorOp>({position}), fraction = n.op<SubOp>({position, low});
+  Value complement = n.op<SubOp>({n.scalar(1, n.f32()), fraction});
   auto part = [&](int64_t step, Value weight) {
     return n.op<MulOp>({rowsAt(n, x, r, low, step), n.cast(n.alongDim(weight, r.dim, n.rankOf(x)), n.elementOf(x))});
   };
   if (mode == Mode::Linear)
-    return n.op<AddOp>({part(0, before), part(1, behind)});
-  Value near = n.op<AddOp>({part(0, cubicWeight(n, behind, false)), part(1, cubicWeight(n, before, false))});
-  Value far = n.op<AddOp>({part(-1, cubicWeight(n, n.op<AddOp>(behind, 1.0), true)),
-                           part(2, cubicWeight(n, n.op<AddOp>(before, 1.0), true))});
+    return n.op<AddOp>({part(0, complement), part(1, fraction)});
+  Value near = n.op<AddOp>({part(0, cubicWeight(n, fraction, false)), part(1, cubicWeight(n, complement, false))});
+  Value far = n.op<AddOp>({part(-1, cubicWeight(n, n.op<AddOp>(fraction, 1.0), true)),
+                           part(2, cubicWeight(n, n.op<AddOp>(complement, 1.0), true))});
   return n.op<AddOp>({near, far});
 }
 

@@ -48,10 +48,10 @@ Results importLowering(Node &n) {
   OwningOpRef<ModuleOp> module;
   {
     ScopedDiagnosticHandler handler(&n.importer.context, [&](Diagnostic &diagnostic) {
-      std::string place;
+      std::string location;
       if (auto at = dyn_cast<FileLineColLoc>(diagnostic.getLocation()))
-        place = "line " + std::to_string(at.getLine()) + ", column " + std::to_string(at.getColumn()) + ": ";
-      said += (said.empty() ? "" : "; ") + place + diagnostic.str();
+        location = "line " + std::to_string(at.getLine()) + ", column " + std::to_string(at.getColumn()) + ": ";
+      said += (said.empty() ? "" : "; ") + location + diagnostic.str();
       return success();
     });
     module = parseSourceString<ModuleOp>(text, ParserConfig(&n.importer.context), "lowering");

@@ -104,18 +104,18 @@ Value averageUnequal(Node &n, Value x, int64_t dim, AffineExpr out) {
   AffineExpr in = n.sizesIn(x)[dim];
   Value inSize = n.indexScalar(in, n.i64()), outSize = n.indexScalar(out, n.i64()), one = n.scalarInt(1, n.i64());
   Value from = n.iota({in, out}, 0, n.i64()), to = n.iota({in, out}, 1, n.i64());
-  auto next = [&](Value place) { return n.op<AddOp>({place, one}); };
-  Value behindStart = n.compare<GtOp>(n.op<MulOp>({next(from), outSize}), n.op<MulOp>({to, inSize}));
+  auto next = [&](Value index) { return n.op<AddOp>({index, one}); };
+  Value reachesStart = n.compare<GtOp>(n.op<MulOp>({next(from), outSize}), n.op<MulOp>({to, inSize}));
   Value beforeEnd = n.compare<LtOp>(n.op<MulOp>({from, outSize}), n.op<MulOp>({next(to), inSize}));
-  Value inside = n.cast(n.op<LogicalAndOp>({behindStart, beforeEnd}, n.i1()), n.elementOf(x));
+  Value inside = n.cast(n.op<LogicalAndOp>({reachesStart, beforeEnd}, n.i1()), n.elementOf(x));
   Value shares = n.op<DivOp>({inside, n.reduce(ReduceKind::Sum, inside, {0}, true)});
   int64_t last = n.rankOf(x) - 1;
-  Value turned = n.transpose(x, dim, last);
-  SmallVector<AffineExpr> sizes = n.sizesIn(turned);
+  Value transposed = n.transpose(x, dim, last);
+  SmallVector<AffineExpr> sizes = n.sizesIn(transposed);
   AffineExpr rows = n.constantSize(1);
   for (AffineExpr size : ArrayRef(sizes).drop_back())
     rows = rows * size;
-  Value product = n.matmul(n.reshape(turned, {canonicalSize(rows), in}), shares);
+  Value product = n.matmul(n.reshape(transposed, {canonicalSize(rows), in}), shares);
   sizes.back() = out;
   return n.transpose(n.reshape(product, sizes), dim, last);
 }

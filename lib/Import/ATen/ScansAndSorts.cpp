@@ -33,8 +33,8 @@ template <ScanKind kind> Results runningExtreme(Node &n) {
   Value met = n.compare<EqOp>(wide, extreme);
   if (isa<FloatType>(compute))
     met = n.op<LogicalOrOp>({met, n.op<IsnanOp>({wide}, n.i1())});
-  Value place = n.where(met, n.iota(n.sizesIn(x), dim, n.i64()), n.scalarInt(0, n.i64()));
-  Value last = ScanOp::create(n.builder, n.loc, place.getType(), place, ScanKind::Max, dim);
+  Value index = n.where(met, n.iota(n.sizesIn(x), dim, n.i64()), n.scalarInt(0, n.i64()));
+  Value last = ScanOp::create(n.builder, n.loc, index.getType(), index, ScanKind::Max, dim);
   return {n.cast(extreme, element), last};
 }
 

@@ -62,7 +62,7 @@ AffineExpr offsetOf(Node &n, AffineExpr start, AffineExpr size, AffineExpr kept,
 }
 
 /// Returns the offset of element `index` of `size`. torch has checked that it exists.
-AffineExpr placeOf(Node &n, AffineExpr index, AffineExpr size) {
+AffineExpr offsetOfIndex(Node &n, AffineExpr index, AffineExpr size) {
   auto [low, high] = rangeOf(index, n.importer.symbols);
   if (low < 0 && high >= 0)
     n.refuse("an index that may be negative or not: its range does not say");
@@ -89,7 +89,7 @@ Results slice(Node &n) {
 Value selectAt(Node &n, Value x, int64_t dim, AffineExpr index) {
   if (!n.demand(n.rankOf(x) > 0, "a tensor without dimensions has no parts"))
     return x;
-  Value part = n.sliceDim(x, dim, placeOf(n, index, n.sizesIn(x)[dim]), n.constantSize(1));
+  Value part = n.sliceDim(x, dim, offsetOfIndex(n, index, n.sizesIn(x)[dim]), n.constantSize(1));
   SmallVector<AffineExpr> sizes = n.sizesIn(part);
   sizes.erase(sizes.begin() + dim);
   return n.reshape(part, sizes);
@@ -183,7 +183,7 @@ Results selectScatter(Node &n) {
   AffineExpr index = n.size(3, "index");
   if (!n.demand(n.rankOf(base) > 0 && n.rankOf(part) + 1 == n.rankOf(base), "a part has a dimension less"))
     return n.refused();
-  AffineExpr offset = placeOf(n, index, n.sizesIn(base)[dim]);
+  AffineExpr offset = offsetOfIndex(n, index, n.sizesIn(base)[dim]);
   return replaceAlong(n, base, n.unsqueeze(n.cast(part, n.element()), dim), dim, offset, n.constantSize(1), 1);
 }
 
@@ -209,7 +209,7 @@ Results selectBackward(Node &n) {
   AffineExpr index = n.size(3, "index");
   if (!n.demand(n.type().getRank() == n.rankOf(grad) + 1, "a part has a dimension less"))
     return n.refused();
-  AffineExpr offset = placeOf(n, index, sizesOf(n.type())[dim]);
+  AffineExpr offset = offsetOfIndex(n, index, sizesOf(n.type())[dim]);
   return replaceAlong(n, zeros(n), n.unsqueeze(grad, dim), dim, offset, n.constantSize(1), 1);
 }
 
@@ -224,8 +224,8 @@ Results unfold(Node &n) {
   if (n.rankOf(x) == 0)
     return n.reshape(x, n.type());
   Value starts = n.op<MulOp>(n.iota({sizes[dim], n.constantSize(1)}, 0, n.i64()), double(step));
-  Value places = n.op<AddOp>({starts, n.iota({sizes.back()}, 0, n.i64())});
-  Value windows = take(n, x, {places}, dim);
+  Value indices = n.op<AddOp>({starts, n.iota({sizes.back()}, 0, n.i64())});
+  Value windows = take(n, x, {indices}, dim);
   SmallVector<int64_t> order;
   for (int64_t d : allDims(n.rankOf(x) + 1))
     if (d != dim + 1)

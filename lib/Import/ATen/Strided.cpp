@@ -77,11 +77,11 @@ std::optional<NestedWindow> nest(Node &n, const Window &window, AffineExpr total
       return false;
     AffineExpr first = zero;
     if (rest != zero) {
-      std::optional<int64_t> places = constantOf(rest), width = constantOf(stride);
-      if (!places || !width)
+      std::optional<int64_t> elements = constantOf(rest), width = constantOf(stride);
+      if (!elements || !width)
         return false;
-      first = n.constantSize(*places / *width);
-      rest = n.constantSize(*places % *width);
+      first = n.constantSize(*elements / *width);
+      rest = n.constantSize(*elements % *width);
     }
     AffineExpr end = canonicalSize(first + kept);
     bool inside = end == *count || (constantOf(end) && constantOf(*count) && *constantOf(end) <= *constantOf(*count));
@@ -100,14 +100,14 @@ std::optional<NestedWindow> nest(Node &n, const Window &window, AffineExpr total
 }
 
 /// Returns the index in memory of each element of the window.
-Value placesOf(Node &n, const Window &window) {
-  Value places = n.indexScalar(window.offset, n.i64());
+Value linearIndices(Node &n, const Window &window) {
+  Value linear = n.indexScalar(window.offset, n.i64());
   int64_t rank = window.sizes.size();
   for (int64_t dim : allDims(rank)) {
     Value along = n.alongDim(n.iota({window.sizes[dim]}, 0, n.i64()), dim, rank);
-    places = n.op<AddOp>({places, n.op<MulOp>({along, n.indexScalar(window.strides[dim], n.i64())})});
+    linear = n.op<AddOp>({linear, n.op<MulOp>({along, n.indexScalar(window.strides[dim], n.i64())})});
   }
-  return places;
+  return linear;
 }
 
 /// Reads the window of `memory`, a tensor of one dimension.
@@ -126,7 +126,7 @@ Value readWindow(Node &n, Value memory, const Window &window) {
     return n.broadcast(n.reshape(n.permute(n.reshape(part, walked), order), sizes), window.sizes);
   }
   auto taken = TakeOp::create(n.builder, n.loc, tensorWithSizes(window.sizes, n.elementOf(memory)), memory,
-                              ValueRange{placesOf(n, window)}, n.builder.getI64IntegerAttr(0));
+                              ValueRange{linearIndices(n, window)}, n.builder.getI64IntegerAttr(0));
   taken->setAttr(fromStartAttrName, n.builder.getUnitAttr());
   return taken;
 }
@@ -142,13 +142,13 @@ Value writeWindow(Node &n, Value memory, Value part, const Window &window) {
         moving.push_back(dim);
         walked.push_back(window.sizes[dim]);
       }
-    for (auto [place, dim] : llvm::enumerate(nested->dims))
-      order[place] = llvm::find(moving, dim) - moving.begin();
+    for (auto [position, dim] : llvm::enumerate(nested->dims))
+      order[position] = llvm::find(moving, dim) - moving.begin();
     return n.reshape(n.permute(n.reshape(part, walked), order), n.typeOf(memory));
   }
   AffineExpr count = elementCount(n.typeOf(part));
   return PutOp::create(n.builder, n.loc, memory.getType(), memory, n.reshape(part, {count}),
-                       ValueRange{n.reshape(placesOf(n, window), {count})}, 0, ScatterKind::Set);
+                       ValueRange{n.reshape(linearIndices(n, window), {count})}, 0, ScatterKind::Set);
 }
 
 /// Returns the memory of `self`: its dimensions sorted by decreasing strides, then flattened.

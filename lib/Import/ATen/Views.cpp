@@ -61,16 +61,16 @@ Results repeat(Node &n) {
   SmallVector<AffineExpr> times = n.sizes(1, "repeats");
   if (n.failed())
     return n.refused();
-  SmallVector<AffineExpr> sizes = n.sizesIn(x), apart, stretched;
+  SmallVector<AffineExpr> sizes = n.sizesIn(x), split, stretched;
   while (sizes.size() < times.size())
     sizes.insert(sizes.begin(), n.constantSize(1));
   if (!n.demand(sizes.size() == times.size(), "repeats has fewer entries than the tensor has dimensions"))
     return n.refused();
   for (auto [size, count] : llvm::zip_equal(sizes, times)) {
-    apart.append({n.constantSize(1), size});
+    split.append({n.constantSize(1), size});
     stretched.append({count, size});
   }
-  return n.reshape(n.broadcast(n.reshape(x, apart), stretched), n.type());
+  return n.reshape(n.broadcast(n.reshape(x, split), stretched), n.type());
 }
 
 Results concatenate(Node &n) {
@@ -134,9 +134,9 @@ Results roll(Node &n) {
     if ((constant && constant.getValue() == 0) || (steps && steps.getValue() == 0))
       continue;
     if (!constant || !steps) {
-      Value place = n.op<SubOp>({n.iota({size}, 0, n.i64()), n.indexScalar(shift, n.i64())});
-      place = n.op<RemainderOp>({place, n.indexScalar(size, n.i64())});
-      result = take(n, result, {place}, dim);
+      Value index = n.op<SubOp>({n.iota({size}, 0, n.i64()), n.indexScalar(shift, n.i64())});
+      index = n.op<RemainderOp>({index, n.indexScalar(size, n.i64())});
+      result = take(n, result, {index}, dim);
       continue;
     }
     int64_t amount = ((steps.getValue() % constant.getValue()) + constant.getValue()) % constant.getValue();
@@ -162,13 +162,13 @@ Value padBySymbols(Node &n, Value x, int64_t dim, AffineExpr low, AffineExpr hig
       sizes[dim] = count;
       return n.broadcast(filler, sizes);
     };
-    const AffineExpr zero = n.constantSize(0), behind = canonicalSize(size - own - low);
+    const AffineExpr zero = n.constantSize(0), trailing = canonicalSize(size - own - low);
     SmallVector<Value> parts;
     if (low != zero)
       parts.push_back(fill(low));
     parts.push_back(x);
-    if (behind != zero)
-      parts.push_back(fill(behind));
+    if (trailing != zero)
+      parts.push_back(fill(trailing));
     return n.concat(parts, dim);
   }
   if (mostLow <= 0 && mostHigh <= 0)
@@ -179,10 +179,10 @@ Value padBySymbols(Node &n, Value x, int64_t dim, AffineExpr low, AffineExpr hig
   SmallVector<AffineExpr> along(n.rankOf(x), n.constantSize(1));
   along[dim] = size;
   Value zero = n.scalarInt(0, n.i64()), last = n.indexScalar(canonicalSize(own - 1), n.i64());
-  Value place = n.op<SubOp>({n.iota({size}, 0, n.i64()), n.indexScalar(low, n.i64())});
-  Value inside = n.op<BitwiseAndOp>({n.compare<GeOp>(place, zero), n.compare<LeOp>(place, last)});
-  place = n.op<MaximumOp>({n.op<MinimumOp>({place, last}), zero});
-  return n.where(n.reshape(inside, along), take(n, x, {place}, dim), filler);
+  Value index = n.op<SubOp>({n.iota({size}, 0, n.i64()), n.indexScalar(low, n.i64())});
+  Value inside = n.op<BitwiseAndOp>({n.compare<GeOp>(index, zero), n.compare<LeOp>(index, last)});
+  index = n.op<MaximumOp>({n.op<MinimumOp>({index, last}), zero});
+  return n.where(n.reshape(inside, along), take(n, x, {index}, dim), filler);
 }
 
 /// torch's list of pads begins with the last dimension.

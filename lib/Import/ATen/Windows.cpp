@@ -72,8 +72,8 @@ Results columnsOfImage(Node &n) {
   for (int i = 1; i >= 0; --i) {
     AffineExpr count = n.constantSize(counts[i]), width = n.constantSize(w.kernel[i]);
     Value starts = n.op<MulOp>(n.iota({count, n.constantSize(1)}, 0, n.i64()), double(w.stride[i]));
-    Value places = n.op<AddOp>({starts, n.op<MulOp>(n.iota({width}, 0, n.i64()), double(w.dilation[i]))});
-    x = take(n, x, {places}, i + 2);
+    Value indices = n.op<AddOp>({starts, n.op<MulOp>(n.iota({width}, 0, n.i64()), double(w.dilation[i]))});
+    x = take(n, x, {indices}, i + 2);
   }
   return n.reshape(n.permute(x, {0, 1, 3, 5, 2, 4}), n.type());
 }
@@ -109,9 +109,9 @@ Value foldedAlong(Node &n, Value x, int64_t dim, const FoldedWindows &w) {
   // Pixel p is element k of window i if i * stride + k * dilation is p + low.
   Type index = n.i64();
   AffineExpr one = n.constantSize(1);
-  Value place = n.op<AddOp>(n.iota({w.size, one}, 0, index), double(w.low));
+  Value pixel = n.op<AddOp>(n.iota({w.size, one}, 0, index), double(w.low));
   Value element = n.iota({one, kernel}, 1, index);
-  Value from = n.op<SubOp>({place, n.op<MulOp>(element, double(w.dilation))});
+  Value from = n.op<SubOp>({pixel, n.op<MulOp>(element, double(w.dilation))});
   Value last = n.op<SubOp>(n.indexScalar(count, index), 1.0), stride = n.scalarInt(w.stride, index);
   Value window = n.op<DivFloorOp>({from, stride}), none = n.scalarInt(0, index);
   Value isOne =
@@ -134,28 +134,28 @@ Value foldedAlong(Node &n, Value x, int64_t dim, const FoldedWindows &w) {
 } // namespace
 
 Value imageOfWindows(Node &n, Value x, ArrayRef<FoldedWindows> windows) {
-  SmallVector<AffineExpr> sizes = n.sizesIn(x), apart{sizes[0], {}}, counts;
+  SmallVector<AffineExpr> sizes = n.sizesIn(x), split{sizes[0], {}}, counts;
   if (!n.demand(sizes.size() == 3, "it takes columns of three dimensions"))
     return x;
   int64_t elements = 1;
-  AffineExpr places = n.constantSize(1);
+  AffineExpr windowCount = n.constantSize(1);
   for (const FoldedWindows &w : windows) {
     counts.push_back(w.count());
     auto constant = ::mlir::dyn_cast<AffineConstantExpr>(counts.back());
     if (!n.demand(!constant || constant.getValue() > 0, "no window fits"))
       return x;
     elements *= w.kernel;
-    places = canonicalSize(places * counts.back());
-    apart.push_back(n.constantSize(w.kernel));
+    windowCount = canonicalSize(windowCount * counts.back());
+    split.push_back(n.constantSize(w.kernel));
   }
   n.require(canonicalSize(sizes[1] % elements), n.constantSize(0));
-  n.require(sizes[2], places);
+  n.require(sizes[2], windowCount);
   if (n.failed())
     return x;
-  apart[1] = canonicalSize(sizes[1].floorDiv(elements));
-  apart.append(counts);
+  split[1] = canonicalSize(sizes[1].floorDiv(elements));
+  split.append(counts);
   Type element = n.elementOf(x);
-  x = n.reshape(n.cast(x, n.accumulator(element)), apart); // [n, c, kernels.., counts..]
+  x = n.reshape(n.cast(x, n.accumulator(element)), split); // [n, c, kernels.., counts..]
   SmallVector<int64_t> order{0, 1};
   const int64_t rank = windows.size();
   for (int64_t i = 0; i < rank; ++i)

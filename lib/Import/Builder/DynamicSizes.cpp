@@ -29,21 +29,21 @@ static llvm::Error malformed(llvm::StringRef text, const llvm::Twine &why) {
 }
 
 llvm::Expected<DynamicSize> parseDynamicSize(llvm::StringRef text) {
-  auto [places, range] = text.rsplit('=');
-  if (places.size() == text.size())
+  auto [dims, range] = text.rsplit('=');
+  if (dims.size() == text.size())
     return malformed(text, "it has no =");
   DynamicSize size;
   llvm::SmallVector<llvm::StringRef> parts;
-  places.split(parts, ',');
+  dims.split(parts, ',');
   for (llvm::StringRef part : parts) {
-    DynamicSize::Place &place = size.places.emplace_back();
+    DynamicSize::InputDim &inputDim = size.dims.emplace_back();
     if (!part.contains(':') && !part.trim().empty()) {
-      place = {part.trim().str(), DynamicSize::Place::named};
+      inputDim = {part.trim().str(), DynamicSize::InputDim::named};
       continue;
     }
     auto [input, dim] = part.trim().rsplit(':');
-    place.input = input.str();
-    if (input.empty() || dim.getAsInteger(10, place.dim) || place.dim < 0)
+    inputDim.input = input.str();
+    if (input.empty() || dim.getAsInteger(10, inputDim.dim) || inputDim.dim < 0)
       return malformed(text, "'" + part + "' is no input:dimension");
   }
   if (!range.contains("..") && !range.trim().getAsInteger(10, size.min)) {
@@ -67,12 +67,12 @@ public:
 
   llvm::Error narrow(const DynamicSize &size) {
     std::optional<unsigned> symbol;
-    for (const DynamicSize::Place &place : size.places) {
-      llvm::Expected<unsigned> found = symbolOf(place);
+    for (const DynamicSize::InputDim &inputDim : size.dims) {
+      llvm::Expected<unsigned> found = symbolOf(inputDim);
       if (!found)
         return found.takeError();
       if (symbol && *symbol != *found)
-        return llvm::createStringError(size.places[0].text() + " and " + place.text() +
+        return llvm::createStringError(size.dims[0].text() + " and " + inputDim.text() +
                                        " are different sizes of the model, not one");
       symbol = *found;
     }
@@ -83,8 +83,8 @@ public:
       std::string range = std::to_string(least) + (most == INT64_MAX ? " or more" : " to " + std::to_string(most)),
                   given = std::to_string(size.min) +
                           (size.isFixed() ? "" : ".." + (max == INT64_MAX ? "" : std::to_string(max)));
-      return llvm::createStringError(size.places[0].text() + " is a size of " + range + " in the model, which " +
-                                     given + " leaves");
+      return llvm::createStringError(size.dims[0].text() + " is a size of " + range + " in the model, which " + given +
+                                     " leaves");
     }
     if (size.isFixed())
       fixed[*symbol] = size.min;
@@ -139,17 +139,17 @@ private:
     return attribute ? attribute.getInt() : otherwise;
   }
 
-  /// Returns the number of @main's argument that is the size at `place`.
-  llvm::Expected<unsigned> symbolOf(const DynamicSize::Place &place) {
+  /// Returns the number of @main's argument that is the size at `inputDim`.
+  llvm::Expected<unsigned> symbolOf(const DynamicSize::InputDim &inputDim) {
     std::vector<std::string> names;
-    if (place.dim == DynamicSize::Place::named) {
+    if (inputDim.dim == DynamicSize::InputDim::named) {
       for (auto [number, symbol] : llvm::enumerate(graph::symbolicSizesOf(main))) {
-        if (symbol.name == place.input)
+        if (symbol.name == inputDim.input)
           return unsigned(number);
         names.push_back(symbol.name);
       }
       return llvm::createStringError(
-          "the model has no size '" + place.input + "'; " +
+          "the model has no size '" + inputDim.input + "'; " +
           (names.empty() ? "all its sizes are numbers" : "its sizes are " + llvm::join(names, ", ")));
     }
     for (BlockArgument argument : main.getArguments()) {
@@ -159,26 +159,26 @@ private:
         continue;
       if (!main.getArgAttr(argument.getArgNumber(), "tw.static"))
         names.push_back(name.str());
-      if (name != place.input)
+      if (name != inputDim.input)
         continue;
-      if (place.dim >= type.getRank())
-        return llvm::createStringError("the input '%s' has %d dimensions; there is no %s:%lld", place.input.c_str(),
-                                       int(type.getRank()), place.input.c_str(), (long long)place.dim);
+      if (inputDim.dim >= type.getRank())
+        return llvm::createStringError("the input '%s' has %d dimensions; there is no %s:%lld", inputDim.input.c_str(),
+                                       int(type.getRank()), inputDim.input.c_str(), (long long)inputDim.dim);
       SmallVector<AffineExpr> sizes = graph::sizesOf(type);
-      AffineExpr size = sizes.empty() ? AffineExpr() : sizes[place.dim];
+      AffineExpr size = sizes.empty() ? AffineExpr() : sizes[inputDim.dim];
       if (auto number = dyn_cast_or_null<AffineConstantExpr>(size))
         return llvm::createStringError(
             "%s:%lld is %lld, a number that the model was made with; export it with a size there that varies, as "
             "tilewright.export(..., dynamic_shapes={\"%s\": {%lld: torch.export.Dim(\"n\", min=2, max=512)}})",
-            place.input.c_str(), (long long)place.dim, (long long)number.getValue(), place.input.c_str(),
-            (long long)place.dim);
+            inputDim.input.c_str(), (long long)inputDim.dim, (long long)number.getValue(), inputDim.input.c_str(),
+            (long long)inputDim.dim);
       auto symbol = dyn_cast_or_null<AffineSymbolExpr>(size);
       if (!symbol)
         return llvm::createStringError("%s:%lld follows from other sizes of the model; give their ranges",
-                                       place.input.c_str(), (long long)place.dim);
+                                       inputDim.input.c_str(), (long long)inputDim.dim);
       return symbol.getPosition();
     }
-    return llvm::createStringError("the model has no input '%s'; its inputs are %s", place.input.c_str(),
+    return llvm::createStringError("the model has no input '%s'; its inputs are %s", inputDim.input.c_str(),
                                    llvm::join(names, ", ").c_str());
   }
 

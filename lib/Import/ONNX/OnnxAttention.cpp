@@ -95,9 +95,9 @@ Results writtenOut(OnnxNode &n, const AttentionInputs &a, Type precision) {
     if (heads == keyHeads)
       return x;
     SmallVector<AffineExpr> s = n.sizesIn(x);
-    Value apart = n.reshape(x, {s[0], s[1], n.constantSize(1), s[2], s[3]});
-    apart = n.broadcast(apart, {s[0], s[1], n.constantSize(heads / keyHeads), s[2], s[3]});
-    return n.reshape(apart, {s[0], n.constantSize(heads), s[2], s[3]});
+    Value repeats = n.reshape(x, {s[0], s[1], n.constantSize(1), s[2], s[3]});
+    repeats = n.broadcast(repeats, {s[0], s[1], n.constantSize(heads / keyHeads), s[2], s[3]});
+    return n.reshape(repeats, {s[0], n.constantSize(heads), s[2], s[3]});
   };
   double root = std::sqrt(a.scale);
   Value q = n.op<MulOp>(n.cast(a.q, compute), root), k = n.op<MulOp>(n.cast(repeated(a.k), compute), root);
@@ -188,9 +188,9 @@ Results attention(OnnxNode &n) {
 /// Rotates pairs of elements by the angle of their position. A pair is one element of each half of a head, or with
 /// `interleaved` two adjacent elements.
 Results rotary(OnnxNode &n) {
-  Value x = n.in(0), cosine = n.in(1), sine = n.in(2), places = n.optionalIn(3);
+  Value x = n.in(0), cosine = n.in(1), sine = n.in(2), positions = n.optionalIn(3);
   bool interleaved = n.integer("interleaved", 0);
-  int64_t turned = n.integer("rotary_embedding_dim", 0), heads = n.integer("num_heads", 0);
+  int64_t rotated = n.integer("rotary_embedding_dim", 0), heads = n.integer("num_heads", 0);
   bool flat = n.rankOf(x) == 3;
   if (!n.demand(flat || n.rankOf(x) == 4, "its input is not of rank 3 or 4"))
     return n.refused();
@@ -204,14 +204,14 @@ Results rotary(OnnxNode &n) {
     x = n.transpose(x, 1, 2);
   }
   int64_t width = n.staticSize(x, 3);
-  turned = turned ? turned : width;
-  if (!n.demand(turned > 0 && turned % 2 == 0 && turned <= width, "its rotary_embedding_dim does not fit a head"))
+  rotated = rotated ? rotated : width;
+  if (!n.demand(rotated > 0 && rotated % 2 == 0 && rotated <= width, "its rotary_embedding_dim does not fit a head"))
     return n.refused();
-  AffineExpr half = n.constantSize(turned / 2), whole = n.constantSize(turned);
+  AffineExpr half = n.constantSize(rotated / 2), whole = n.constantSize(rotated);
   SmallVector<AffineExpr> s = n.sizesIn(x);
   auto angles = [&](Value cache) {
-    if (places)
-      cache = n.take(cache, places, 0);
+    if (positions)
+      cache = n.take(cache, positions, 0);
     if (!n.demand(n.rankOf(cache) == 3 && n.sizesIn(cache)[2] == half, "its caches do not fit a head"))
       return cache;
     return n.unsqueeze(cache, 2);
@@ -238,8 +238,8 @@ Results rotary(OnnxNode &n) {
   Value result =
       interleaved ? n.reshape(n.concat({n.unsqueeze(real, 4), n.unsqueeze(imaginary, 4)}, 4), {s[0], s[1], s[2], whole})
                   : n.concat({real, imaginary}, 3);
-  if (turned < width)
-    result = n.concat({result, n.sliceDim(x, 3, whole, n.constantSize(width - turned))}, 3);
+  if (rotated < width)
+    result = n.concat({result, n.sliceDim(x, 3, whole, n.constantSize(width - rotated))}, 3);
   result = n.cast(result, element);
   return flat ? n.reshape(result, {s[0], s[1], s[2] * s[3]}) : n.transpose(result, 1, 2);
 }

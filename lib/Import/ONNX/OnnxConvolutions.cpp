@@ -84,7 +84,7 @@ Results transposed(OnnxNode &n) {
     AffineExpr size = n.sizesIn(x)[i + 2];
     AffineExpr full = (size - 1) * stride[i] + (kernel[i] - 1) * dilation[i] + 1;
     whole.push_back(canonicalSize(full));
-    int64_t before = pads[i], behind = pads[i + spatial];
+    int64_t before = pads[i], after = pads[i + spatial];
     if (!wanted.empty() || automatic) {
       AffineExpr target = wanted.empty() ? size * stride[i] : n.constantSize(wanted[i]);
       auto total = dyn_cast<AffineConstantExpr>(canonicalSize(full + outside[i] - target));
@@ -92,10 +92,10 @@ Results transposed(OnnxNode &n) {
         return n.refused();
       int64_t all = total.getValue(), half = std::max<int64_t>(all, 0) / 2; // missing elements are added at the end
       before = mode == "SAME_UPPER" ? half : std::max<int64_t>(all, 0) - half;
-      behind = all - before;
+      after = all - before;
     }
     low[i + 2] = -before;
-    high[i + 2] = outside[i] - behind;
+    high[i + 2] = outside[i] - after;
   }
   SmallVector<int64_t> none(spatial, 0);
   Value result = n.call(
@@ -158,8 +158,8 @@ OnnxWindows readWindows(OnnxNode &n, Value x, ArrayRef<int64_t> kernel) {
   bool ceil = n.integer("ceil_mode", 0);
   for (size_t i = 0; i < spatial; ++i) {
     AffineExpr size = n.sizesIn(x)[i + 2];
-    int64_t span = (w.kernel[i] - 1) * w.dilation[i] + 1, before = pads[i], behind = pads[i + spatial];
-    n.demand(std::abs(before) < (1 << 30) && std::abs(behind) < (1 << 30), "its pads are out of range");
+    int64_t span = (w.kernel[i] - 1) * w.dilation[i] + 1, before = pads[i], after = pads[i + spatial];
+    n.demand(std::abs(before) < (1 << 30) && std::abs(after) < (1 << 30), "its pads are out of range");
     auto known = dyn_cast<AffineConstantExpr>(size);
     if (mode == "SAME_UPPER" || mode == "SAME_LOWER") {
       int64_t total = span - 1; // if the stride is 1, this holds for any size
@@ -181,27 +181,27 @@ OnnxWindows readWindows(OnnxNode &n, Value x, ArrayRef<int64_t> kernel) {
         total = std::max<int64_t>(0, (count - 1) * w.stride[i] + span - known.getValue());
       }
       before = mode == "SAME_UPPER" ? total / 2 : total - total / 2;
-      behind = total - before;
+      after = total - before;
     }
-    AffineExpr room = canonicalSize(size + before + behind - span);
-    AffineExpr count = room.floorDiv(w.stride[i]) + 1;
+    AffineExpr slack = canonicalSize(size + before + after - span);
+    AffineExpr count = slack.floorDiv(w.stride[i]) + 1;
     int64_t more = 0;
     if (ceil) {
       if (!n.demand(bool(known), "ceil_mode along a symbolic size is not supported"))
         return w;
-      int64_t left = cast<AffineConstantExpr>(room).getValue();
+      int64_t left = cast<AffineConstantExpr>(slack).getValue();
       int64_t windows = left < 0 ? 0 : (left + w.stride[i] - 1) / w.stride[i] + 1;
       if ((windows - 1) * w.stride[i] >= known.getValue() + before) // a window that begins after the input
         --windows;
       more = std::max<int64_t>(0, (windows - 1) * w.stride[i] - left);
       count = n.constantSize(windows);
     }
-    if (auto constant = dyn_cast<AffineConstantExpr>(room))
+    if (auto constant = dyn_cast<AffineConstantExpr>(slack))
       n.demand(constant.getValue() >= 0, "its windows are larger than its padded input");
     else
-      n.require(room, n.constantSize(0), /*atLeast=*/true);
+      n.require(slack, n.constantSize(0), /*atLeast=*/true);
     w.low.push_back(before);
-    w.high.push_back(behind);
+    w.high.push_back(after);
     w.more.push_back(more);
     w.start.push_back({});
     w.length.push_back({});
@@ -213,8 +213,8 @@ OnnxWindows readWindows(OnnxNode &n, Value x, ArrayRef<int64_t> kernel) {
 Value paddedFor(OnnxNode &n, Value x, const OnnxWindows &w, Attribute filler) {
   SmallVector<int64_t> low(2, 0), high(2, 0);
   low.append(w.low.begin(), w.low.end());
-  for (auto [behind, more] : llvm::zip_equal(w.high, w.more))
-    high.push_back(behind + more);
+  for (auto [after, more] : llvm::zip_equal(w.high, w.more))
+    high.push_back(after + more);
   x = n.pad(x, low, high, filler);
   for (auto [i, start] : llvm::enumerate(w.start))
     if (start)

@@ -25,29 +25,29 @@ int64_t countOf(ArrayRef<int64_t> sizes) {
 }
 
 /// Returns, for every element of `to`, the index in an operand of sizes `from`, by numpy's rule.
-SmallVector<size_t> broadcastPlaces(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
-  SmallVector<size_t> places;
+SmallVector<size_t> broadcastOffsets(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
+  SmallVector<size_t> offsets;
   int64_t count = countOf(to);
   for (int64_t i = 0; i < count; ++i) {
-    int64_t rest = i, place = 0, stride = 1;
+    int64_t rest = i, offset = 0, stride = 1;
     for (int64_t dim = int64_t(to.size()) - 1; dim >= 0; --dim) {
       int64_t at = rest % to[dim], mine = dim - int64_t(to.size() - from.size());
       rest /= to[dim];
       if (mine < 0)
         continue;
-      place += (from[mine] == 1 ? 0 : at) * stride;
+      offset += (from[mine] == 1 ? 0 : at) * stride;
       stride *= from[mine];
     }
-    places.push_back(place);
+    offsets.push_back(offset);
   }
-  return places;
+  return offsets;
 }
 
-/// Returns the elements of `from` at `places`, as a tensor of `sizes`.
-Known picked(const Known &from, ArrayRef<size_t> places, ArrayRef<int64_t> sizes) {
+/// Returns the elements of `from` at `offsets`, as a tensor of `sizes`.
+Known picked(const Known &from, ArrayRef<size_t> offsets, ArrayRef<int64_t> sizes) {
   Known result{from.element, SmallVector<int64_t>(sizes), {}, {}};
-  for (size_t place : places)
-    from.isFloat() ? result.numbers.push_back(from.numbers[place]) : result.integers.push_back(from.integers[place]);
+  for (size_t offset : offsets)
+    from.isFloat() ? result.numbers.push_back(from.numbers[offset]) : result.integers.push_back(from.integers[offset]);
   return result;
 }
 
@@ -73,7 +73,7 @@ Folded combine(const Known &a, const Known &b, Type element,
   if (!sizes || a.element != b.element)
     return std::nullopt;
   Known result{element, *sizes, {}, {}};
-  SmallVector<size_t> left = broadcastPlaces(a.sizes, *sizes), right = broadcastPlaces(b.sizes, *sizes);
+  SmallVector<size_t> left = broadcastOffsets(a.sizes, *sizes), right = broadcastOffsets(b.sizes, *sizes);
   MLIRContext *context = element.getContext();
   for (auto [i, j] : llvm::zip_equal(left, right)) {
     if (a.isFloat()) {
@@ -265,16 +265,16 @@ Folded alongDim(const Known &x, int64_t dim, ArrayRef<int64_t> kept) {
   sizes[dim] = kept.size();
   if (countOf(sizes) > mostKnown)
     return std::nullopt;
-  SmallVector<size_t> places;
+  SmallVector<size_t> offsets;
   for (int64_t i = 0; i < outer; ++i)
     for (int64_t at : kept) {
       at = at < 0 ? at + size : at;
       if (at < 0 || at >= size)
         return std::nullopt;
       for (int64_t k = 0; k < inner; ++k)
-        places.push_back((i * size + at) * inner + k);
+        offsets.push_back((i * size + at) * inner + k);
     }
-  return picked(x, places, sizes);
+  return picked(x, offsets, sizes);
 }
 
 Folded gathered(OnnxNode &n, const Known &x, const Known &indices) {
@@ -305,14 +305,14 @@ Folded transposed(OnnxNode &n, const Known &x) {
     strides[dim - 1] = strides[dim] * x.sizes[dim];
   for (int64_t dim : order)
     sizes.push_back(x.sizes[dim]);
-  SmallVector<size_t> places;
+  SmallVector<size_t> offsets;
   for (int64_t i = 0, count = countOf(sizes); i < count; ++i) {
-    int64_t rest = i, place = 0;
+    int64_t rest = i, offset = 0;
     for (size_t dim = rank; dim-- > 0; rest /= sizes[dim])
-      place += rest % sizes[dim] * strides[order[dim]];
-    places.push_back(place);
+      offset += rest % sizes[dim] * strides[order[dim]];
+    offsets.push_back(offset);
   }
-  return picked(x, places, sizes);
+  return picked(x, offsets, sizes);
 }
 
 Folded joined(OnnxNode &n) {
@@ -479,12 +479,12 @@ Folded where(const Known &condition, const Known &yes, const Known &no) {
   if (!sizes)
     return std::nullopt;
   Known result{yes.element, *sizes, {}, {}};
-  SmallVector<size_t> c = broadcastPlaces(condition.sizes, *sizes), y = broadcastPlaces(yes.sizes, *sizes),
-                      z = broadcastPlaces(no.sizes, *sizes);
+  SmallVector<size_t> c = broadcastOffsets(condition.sizes, *sizes), y = broadcastOffsets(yes.sizes, *sizes),
+                      z = broadcastOffsets(no.sizes, *sizes);
   for (size_t i = 0; i < c.size(); ++i) {
     const Known &from = (*chosen)[c[i]] ? yes : no;
-    size_t place = (*chosen)[c[i]] ? y[i] : z[i];
-    from.isFloat() ? result.numbers.push_back(from.numbers[place]) : result.integers.push_back(from.integers[place]);
+    size_t offset = (*chosen)[c[i]] ? y[i] : z[i];
+    from.isFloat() ? result.numbers.push_back(from.numbers[offset]) : result.integers.push_back(from.integers[offset]);
   }
   return result;
 }
@@ -571,7 +571,7 @@ Folded fold(OnnxNode &n) {
   if (op == "Expand" && two) {
     auto wanted = inputs[1]->constants();
     auto sizes = wanted ? broadcastSizes(x.sizes, *wanted) : std::nullopt;
-    return sizes ? Folded(picked(x, broadcastPlaces(x.sizes, *sizes), *sizes)) : std::nullopt;
+    return sizes ? Folded(picked(x, broadcastOffsets(x.sizes, *sizes), *sizes)) : std::nullopt;
   }
   return two ? arithmetic(n, x, *inputs[1]) : inputs.size() == 1 ? unary(n, x) : std::nullopt;
 }

@@ -7,9 +7,9 @@ namespace {
 
 /// Converts indices to i64, and makes negative ones count from the start.
 Value fromStart(OnnxNode &n, Value index, AffineExpr size) {
-  Value place = n.cast(index, n.i64());
-  Value behind = n.op<AddOp>({place, n.indexScalar(size, n.i64())});
-  return n.where(n.compare<LtOp>(place, n.scalarInt(0, n.i64())), behind, place);
+  Value number = n.cast(index, n.i64());
+  Value wrapped = n.op<AddOp>({number, n.indexScalar(size, n.i64())});
+  return n.where(n.compare<LtOp>(number, n.scalarInt(0, n.i64())), wrapped, number);
 }
 
 Results gather(OnnxNode &n) {
@@ -112,14 +112,14 @@ Results oneHot(OnnxNode &n) {
   int64_t rank = n.rankOf(index) + 1, dim = n.axis(n.integer("axis", -1), rank);
   if (!n.demand(count.size() == 1 && count[0] >= 0 && n.rankOf(values) == 1, "it needs a depth and two values"))
     return n.refused();
-  Value place = n.cast(index, n.i64());
-  place = n.unsqueeze(fromStart(n, place, n.constantSize(count[0])), dim);
-  SmallVector<AffineExpr> sizes = n.sizesIn(place);
+  Value category = n.cast(index, n.i64());
+  category = n.unsqueeze(fromStart(n, category, n.constantSize(count[0])), dim);
+  SmallVector<AffineExpr> sizes = n.sizesIn(category);
   sizes[dim] = n.constantSize(count[0]);
   auto value = [&](int64_t k) {
     return n.reshape(n.sliceDim(values, 0, n.constantSize(k), n.constantSize(1)), ArrayRef<AffineExpr>());
   };
-  return n.where(n.compare<EqOp>(n.iota(sizes, dim, n.i64()), place), value(1), value(0));
+  return n.where(n.compare<EqOp>(n.iota(sizes, dim, n.i64()), category), value(1), value(0));
 }
 
 /// Selects the rows whose condition holds. The condition must be known, because the result's size depends on it.
@@ -144,15 +144,15 @@ Results compress(OnnxNode &n) {
 
 /// Writes the rows of the update into the cache, from a start index per batch on. "circular" wraps around at the end.
 Results tensorScatter(OnnxNode &n) {
-  Value cache = n.in(0), update = n.in(1), places = n.optionalIn(2);
+  Value cache = n.in(0), update = n.in(1), starts = n.optionalIn(2);
   int64_t dim = n.axis(n.integer("axis", -2), n.rankOf(cache));
   bool circular = n.text("mode", "linear") == "circular";
   if (!n.demand(dim > 0 && n.rankOf(cache) == n.rankOf(update), "its axis or its update does not fit its cache"))
     return n.refused();
   SmallVector<AffineExpr> sizes = n.sizesIn(update);
   Value index = n.iota(sizes, dim, n.i64());
-  if (places)
-    index = n.op<AddOp>({index, n.alongDim(n.cast(places, n.i64()), 0, n.rankOf(cache))});
+  if (starts)
+    index = n.op<AddOp>({index, n.alongDim(n.cast(starts, n.i64()), 0, n.rankOf(cache))});
   if (circular)
     index = n.op<RemainderOp>({index, n.indexScalar(n.sizesIn(cache)[dim], n.i64())});
   return Value(ScatterOp::create(n.builder, n.loc, cache.getType(), cache, index, update, dim, ScatterKind::Set));
@@ -168,7 +168,7 @@ Results maxUnpool(OnnxNode &n) {
   stride.resize(spatial, 1);
   pads.resize(2 * spatial, 0);
   SmallVector<AffineExpr> pooled = {n.sizesIn(x)[0], n.sizesIn(x)[1]}; // the shape that the indices refer to
-  SmallVector<int64_t> before(spatial + 2, 0), behind(spatial + 2, 0);
+  SmallVector<int64_t> before(spatial + 2, 0), after(spatial + 2, 0);
   for (int64_t i = 0; i < spatial; ++i)
     pooled.push_back(canonicalSize((n.sizesIn(x)[i + 2] - 1) * stride[i] + kernel[i] - pads[i] - pads[i + spatial]));
   if (n.given(2)) {
@@ -179,7 +179,7 @@ Results maxUnpool(OnnxNode &n) {
       auto more = dyn_cast<AffineConstantExpr>(canonicalSize(n.constantSize(wanted[dim]) - pooled[dim]));
       if (!n.demand(bool(more), "its output_shape stands beside a symbolic size"))
         return n.refused();
-      behind[dim] = more.getValue();
+      after[dim] = more.getValue();
     }
   }
   AffineExpr count = n.constantSize(1);
@@ -189,7 +189,7 @@ Results maxUnpool(OnnxNode &n) {
   Value zeros = n.broadcast(n.scalar(0, n.elementOf(x)), {canonicalSize(count)});
   Value flat = ScatterOp::create(n.builder, n.loc, zeros.getType(), zeros, n.reshape(index, {all}), n.reshape(x, {all}),
                                  0, ScatterKind::Set);
-  return n.pad(n.reshape(flat, pooled), before, behind);
+  return n.pad(n.reshape(flat, pooled), before, after);
 }
 
 } // namespace

@@ -60,8 +60,8 @@ std::string OnnxInputSizes::newSymbol(llvm::StringRef name) {
 void OnnxInputSizes::makeDynamic(const DynamicSize &dynamic, Complaints &complaints) {
   std::vector<onnx::Size *> sizes;
   std::string name, first; // of the symbol, and of the first size if it needs a new one
-  for (const auto &[input, dim] : dynamic.places) {
-    if (dim == DynamicSize::Place::named) {
+  for (const auto &[input, dim] : dynamic.dims) {
+    if (dim == DynamicSize::InputDim::named) {
       std::vector<onnx::Size *> same = sizesNamed(input);
       if (same.empty())
         return complaints.add("it has no size '" + input + "'; " + namesOfSizes());

@@ -178,14 +178,17 @@ Results simplifiedNorm(OnnxNode &n) {
 
 /// The sum of the embeddings of words, positions and segments, normalized; and the number of words of each row.
 Results embedNorm(OnnxNode &n) {
-  Value ids = n.in(0), segments = n.optionalIn(1), words = n.in(2), places = n.in(3), segmentTable = n.optionalIn(4),
-        gamma = n.in(5), beta = n.in(6), mask = n.optionalIn(7), positions = n.optionalIn(8);
+  Value ids = n.in(0), segments = n.optionalIn(1), words = n.in(2), positionTable = n.in(3),
+        segmentTable = n.optionalIn(4), gamma = n.in(5), beta = n.in(6), mask = n.optionalIn(7),
+        positions = n.optionalIn(8);
   double eps = n.number("epsilon", 1e-12);
-  if (!n.demand(n.rankOf(ids) == 2 && n.rankOf(words) == 2 && n.rankOf(places) == 2, "its inputs are no rows of words"))
+  if (!n.demand(n.rankOf(ids) == 2 && n.rankOf(words) == 2 && n.rankOf(positionTable) == 2,
+                "its inputs are no rows of words"))
     return n.refused();
   SmallVector<AffineExpr> sizes = n.sizesIn(ids);
   Value sum = n.take(words, ids, 0);
-  Value at = positions ? n.take(places, positions, 0) : n.sliceDim(places, 0, n.constantSize(0), sizes[1]);
+  Value at =
+      positions ? n.take(positionTable, positions, 0) : n.sliceDim(positionTable, 0, n.constantSize(0), sizes[1]);
   sum = n.op<AddOp>({sum, at});
   if (segments && segmentTable)
     sum = n.op<AddOp>({sum, n.take(segmentTable, segments, 0)});
@@ -227,13 +230,13 @@ Value maskBias(OnnxNode &n, const FusedAttention &a, Value mask) {
   AffineExpr one = n.constantSize(1), batch = n.sizesIn(a.q)[0], keys = n.sizesIn(a.k)[2];
   Value seen;
   if (m.size() == 1) {
-    Value place = n.iota({one, one, one, keys}, 3, n.i64());
+    Value key = n.iota({one, one, one, keys}, 3, n.i64());
     auto column = [&](Value lengths) { return n.reshape(n.cast(lengths, n.i64()), {batch, one, one, one}); };
     if (m[0] != canonicalSize(batch * 2) || m[0] == batch) {
-      seen = n.compare<LtOp>(place, column(mask));
+      seen = n.compare<LtOp>(key, column(mask));
     } else { // the ends come first, then the starts
       Value ends = n.sliceDim(mask, 0, n.constantSize(0), batch), starts = n.sliceDim(mask, 0, batch, batch);
-      seen = n.op<LogicalAndOp>({n.compare<LtOp>(place, column(ends)), n.compare<GeOp>(place, column(starts))}, n.i1());
+      seen = n.op<LogicalAndOp>({n.compare<LtOp>(key, column(ends)), n.compare<GeOp>(key, column(starts))}, n.i1());
     }
   } else {
     if (m.size() == 2)
@@ -384,9 +387,9 @@ Results multiHead(OnnxNode &n) {
 
 /// RotaryEmbedding(input, position_ids, cos_cache, sin_cache): the caches cover all positions.
 Results rotary(OnnxNode &n) {
-  Value x = n.in(0), places = n.in(1), cosine = n.in(2), sine = n.in(3);
+  Value x = n.in(0), positions = n.in(1), cosine = n.in(2), sine = n.in(3);
   bool interleaved = n.integer("interleaved", 0), flat = n.rankOf(x) == 3;
-  int64_t turned = n.integer("rotary_embedding_dim", 0), heads = n.integer("num_heads", 0);
+  int64_t rotated = n.integer("rotary_embedding_dim", 0), heads = n.integer("num_heads", 0);
   if (!n.demand(flat || n.rankOf(x) == 4, "its input is not of rank 3 or 4") ||
       !n.demand(n.rankOf(cosine) == 2 && n.rankOf(sine) == 2, "its caches are no matrices") ||
       !n.demand(!n.integer("is_packed_batching", 0), "packed batches are not supported"))
@@ -394,7 +397,7 @@ Results rotary(OnnxNode &n) {
   int64_t half = n.staticSize(cosine, 1);
   if (flat) {
     int64_t width = n.staticSize(x, 2);
-    heads = heads ? heads : width / std::max<int64_t>(1, turned ? turned : 2 * half);
+    heads = heads ? heads : width / std::max<int64_t>(1, rotated ? rotated : 2 * half);
     if (!n.demand(heads > 0 && width % heads == 0, "num_heads does not divide the hidden size"))
       return n.refused();
     x = n.reshape(x, {n.sizesIn(x)[0], n.sizesIn(x)[1], n.constantSize(heads), n.constantSize(width / heads)});
@@ -403,15 +406,15 @@ Results rotary(OnnxNode &n) {
   }
   SmallVector<AffineExpr> s = n.sizesIn(x); // B x S x H x D
   int64_t width = n.staticSize(x, 3);
-  turned = turned ? turned : width;
-  if (!n.demand(turned == 2 * half && turned <= width, "its caches do not fit a head"))
+  rotated = rotated ? rotated : width;
+  if (!n.demand(rotated == 2 * half && rotated <= width, "its caches do not fit a head"))
     return n.refused();
-  if (n.rankOf(places) == 1) // the first position of every row
-    places = n.op<AddOp>({n.iota({n.constantSize(1), s[1]}, 1, n.i64()), n.cast(places, n.i64())});
-  auto angles = [&](Value cache) { return n.unsqueeze(n.take(cache, places, 0), 2); };
+  if (n.rankOf(positions) == 1) // the first position of every row
+    positions = n.op<AddOp>({n.iota({n.constantSize(1), s[1]}, 1, n.i64()), n.cast(positions, n.i64())});
+  auto angles = [&](Value cache) { return n.unsqueeze(n.take(cache, positions, 0), 2); };
   cosine = angles(cosine);
   sine = angles(sine);
-  AffineExpr halfSize = n.constantSize(half), whole = n.constantSize(turned);
+  AffineExpr halfSize = n.constantSize(half), whole = n.constantSize(rotated);
   Value head = n.sliceDim(x, 3, n.constantSize(0), whole), first, second;
   SmallVector<AffineExpr> halves = {s[0], s[1], s[2], halfSize};
   if (interleaved) {
@@ -430,8 +433,8 @@ Results rotary(OnnxNode &n) {
   Value result =
       interleaved ? n.reshape(n.concat({n.unsqueeze(real, 4), n.unsqueeze(imaginary, 4)}, 4), {s[0], s[1], s[2], whole})
                   : n.concat({real, imaginary}, 3);
-  if (turned < width)
-    result = n.concat({result, n.sliceDim(x, 3, whole, n.constantSize(width - turned))}, 3);
+  if (rotated < width)
+    result = n.concat({result, n.sliceDim(x, 3, whole, n.constantSize(width - rotated))}, 3);
   if (n.failed())
     return n.refused();
   return flat ? n.reshape(result, {s[0], s[1], s[2] * s[3]}) : n.transpose(result, 1, 2);

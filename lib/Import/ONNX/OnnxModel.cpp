@@ -16,7 +16,7 @@ namespace tilewright {
 struct OnnxModel::State {
   std::string path;
   std::unique_ptr<llvm::MemoryBuffer> file;
-  std::map<std::string, std::unique_ptr<llvm::MemoryBuffer>> beside; ///< files of external data, by name
+  std::map<std::string, std::unique_ptr<llvm::MemoryBuffer>> externalFiles; ///< files of external data, by name
   onnx::Model model;
   std::vector<const void *> weights;
   std::list<std::vector<uint8_t>> copies; ///< of constants that the file stores in another form
@@ -46,28 +46,28 @@ llvm::Expected<std::unique_ptr<OnnxModel>> OnnxModel::open(llvm::StringRef path)
   State &s = *state;
   // The reader has checked the name, but a symbolic link may still point outside the folder.
   auto open = [&](const std::string &name, std::string &why) -> std::optional<std::string_view> {
-    auto known = s.beside.find(name);
-    if (known == s.beside.end()) {
-      llvm::SmallString<128> place(folder), realPlace;
-      llvm::sys::path::append(place, name);
-      if (llvm::sys::fs::real_path(folder, realFolder) || llvm::sys::fs::real_path(place, realPlace)) {
+    auto known = s.externalFiles.find(name);
+    if (known == s.externalFiles.end()) {
+      llvm::SmallString<128> dataPath(folder), realDataPath;
+      llvm::sys::path::append(dataPath, name);
+      if (llvm::sys::fs::real_path(folder, realFolder) || llvm::sys::fs::real_path(dataPath, realDataPath)) {
         why = "there is no such file beside the model";
         return std::nullopt;
       }
-      if (!realPlace.str().starts_with((realFolder + "/").str()) && realFolder != "/") {
+      if (!realDataPath.str().starts_with((realFolder + "/").str()) && realFolder != "/") {
         why = "it is a link out of the model's folder; such are not followed";
         return std::nullopt;
       }
-      if (!llvm::sys::fs::is_regular_file(realPlace)) {
+      if (!llvm::sys::fs::is_regular_file(realDataPath)) {
         why = "it is not a file";
         return std::nullopt;
       }
-      auto data = llvm::MemoryBuffer::getFile(realPlace, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+      auto data = llvm::MemoryBuffer::getFile(realDataPath, /*IsText=*/false, /*RequiresNullTerminator=*/false);
       if (!data) {
         why = data.getError().message();
         return std::nullopt;
       }
-      known = s.beside.try_emplace(name, std::move(*data)).first;
+      known = s.externalFiles.try_emplace(name, std::move(*data)).first;
     }
     llvm::StringRef bytes = known->second->getBuffer();
     return std::string_view(bytes.data(), bytes.size());

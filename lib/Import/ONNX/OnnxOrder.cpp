@@ -25,11 +25,11 @@ void eachRead(const onnx::Node &node, llvm::function_ref<void(const std::string 
 } // namespace
 
 std::vector<const onnx::Node *> inOrderOfUse(const std::vector<onnx::Node> &nodes) {
-  llvm::StringMap<size_t> makers;
+  llvm::StringMap<size_t> producers;
   for (auto [i, node] : llvm::enumerate(nodes))
     for (const std::string &output : node.outputs)
       if (!output.empty())
-        makers.try_emplace(output, i);
+        producers.try_emplace(output, i);
   std::vector<const onnx::Node *> order;
   enum : uint8_t { Waiting, Open, Done };
   std::vector<uint8_t> states(nodes.size(), Waiting);
@@ -38,8 +38,8 @@ std::vector<const onnx::Node *> inOrderOfUse(const std::vector<onnx::Node> &node
     states[node] = Open;
     std::vector<size_t> before;
     eachRead(nodes[node], [&](const std::string &name) {
-      if (auto maker = makers.find(name); maker != makers.end() && states[maker->second] == Waiting)
-        before.push_back(maker->second);
+      if (auto producer = producers.find(name); producer != producers.end() && states[producer->second] == Waiting)
+        before.push_back(producer->second);
     });
     std::reverse(before.begin(), before.end());
     stack.push_back({node, std::move(before)});

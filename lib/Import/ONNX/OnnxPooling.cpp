@@ -89,22 +89,22 @@ Attribute lowestOf(OnnxNode &n, Type element) {
 }
 
 /// Converts indices in a plane to indices in the whole tensor: row-major, or with the last two dimensions column-major.
-Value indicesOf(OnnxNode &n, Value x, Value planePlaces, bool columns) {
-  SmallVector<AffineExpr> sizes = n.sizesIn(x), resultSizes = n.sizesIn(planePlaces);
+Value indicesOf(OnnxNode &n, Value x, Value planeIndices, bool columns) {
+  SmallVector<AffineExpr> sizes = n.sizesIn(x), resultSizes = n.sizesIn(planeIndices);
   AffineExpr plane = n.constantSize(1);
   for (AffineExpr size : ArrayRef(sizes).drop_front(2))
     plane = plane * size;
-  Value places = planePlaces;
+  Value indices = planeIndices;
   if (columns) { // y * width + x becomes x * height + y
     if (!n.demand(sizes.size() == 4, "column-major indices of other than two dimensions are not supported"))
-      return places;
+      return indices;
     Value height = n.indexScalar(sizes[2], n.i64()), width = n.indexScalar(sizes[3], n.i64());
-    Value row = n.op<DivTruncOp>({places, width}), column = n.op<RemainderOp>({places, width});
-    places = n.op<AddOp>({n.op<MulOp>({column, height}), row});
+    Value row = n.op<DivTruncOp>({indices, width}), column = n.op<RemainderOp>({indices, width});
+    indices = n.op<AddOp>({n.op<MulOp>({column, height}), row});
   }
   Value batch = n.op<MulOp>({n.iota(resultSizes, 0, n.i64()), n.indexScalar(sizes[1], n.i64())});
   Value channel = n.op<AddOp>({batch, n.iota(resultSizes, 1, n.i64())});
-  return n.op<AddOp>({n.op<MulOp>({channel, n.indexScalar(canonicalSize(plane), n.i64())}), places});
+  return n.op<AddOp>({n.op<MulOp>({channel, n.indexScalar(canonicalSize(plane), n.i64())}), indices});
 }
 
 Results maxPool(OnnxNode &n) {

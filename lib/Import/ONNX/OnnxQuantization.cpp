@@ -14,7 +14,7 @@ namespace {
 
 /// Reshapes a scale or zero point to broadcast with `x`: a number, a vector along `axis`, or one per block of `block`
 /// elements of `axis`.
-Value besides(OnnxNode &n, Value value, Value x, int64_t axis, int64_t block) {
+Value broadcastable(OnnxNode &n, Value value, Value x, int64_t axis, int64_t block) {
   int64_t rank = n.rankOf(x);
   if (n.rankOf(value) == 0)
     return value;
@@ -74,8 +74,8 @@ Results quantizeLinear(OnnxNode &n) {
   if (n.failed())
     return n.refused();
   n.narrowResult = isNarrow(narrow) ? narrow : onnx::ElementType::Undefined;
-  scale = besides(n, scale, x, axis, block);
-  zero = zero ? besides(n, zero, x, axis, block) : zero;
+  scale = broadcastable(n, scale, x, axis, block);
+  zero = zero ? broadcastable(n, zero, x, axis, block) : zero;
   Value result = n.failed() ? x : quantized(n, x, scale, zero, element, narrow);
   return n.failed() ? n.refused() : Results(result);
 }
@@ -92,7 +92,7 @@ Results dequantizeLinear(OnnxNode &n) {
   Type element = n.elementOf(scale), from = n.elementOf(x);
   if (n.integer("output_dtype", 0))
     element = n.elementNamed("output_dtype");
-  Value by = besides(n, scale, x, axis, block), off = zero ? besides(n, zero, x, axis, block) : zero;
+  Value by = broadcastable(n, scale, x, axis, block), off = zero ? broadcastable(n, zero, x, axis, block) : zero;
   if (n.failed())
     return n.refused();
   bool bytes = from.isInteger(8) || from.isUnsignedInteger(8);
@@ -164,10 +164,10 @@ Results qlinearMatMul(OnnxNode &n) {
   Value sums = byteProduct(n, centred(n, a, zeroA, n.rankOf(a) - 2), centred(n, b, zeroB, n.rankOf(b) - 1));
   if (n.failed())
     return n.refused();
-  auto along = [&](Value value, int64_t dim) { return n.cast(besides(n, value, sums, dim, 0), n.f32()); };
+  auto along = [&](Value value, int64_t dim) { return n.cast(broadcastable(n, value, sums, dim, 0), n.f32()); };
   Value number = n.op<MulOp>({n.cast(sums, n.f32()), along(scaleA, -2)});
   number = n.op<MulOp>({number, along(scaleB, -1)});
-  Value result = quantized(n, number, along(scale, -2), besides(n, zero, sums, -2, 0), n.elementOf(zero));
+  Value result = quantized(n, number, along(scale, -2), broadcastable(n, zero, sums, -2, 0), n.elementOf(zero));
   return n.failed() ? n.refused() : Results(result);
 }
 
@@ -199,9 +199,9 @@ Results qlinearConv(OnnxNode &n) {
     return n.refused();
   if (bias)
     sums = n.op<AddOp>({sums, n.alongDim(bias, 1, n.rankOf(sums))});
-  auto along = [&](Value value) { return n.cast(besides(n, value, sums, 1, 0), n.f32()); };
+  auto along = [&](Value value) { return n.cast(broadcastable(n, value, sums, 1, 0), n.f32()); };
   Value number = n.op<MulOp>({n.cast(sums, n.f32()), n.op<MulOp>({along(scaleX), along(scaleW)})});
-  Value result = quantized(n, number, along(scale), besides(n, zero, sums, 1, 0), n.elementOf(zero));
+  Value result = quantized(n, number, along(scale), broadcastable(n, zero, sums, 1, 0), n.elementOf(zero));
   return n.failed() ? n.refused() : Results(result);
 }
 

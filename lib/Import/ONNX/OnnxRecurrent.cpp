@@ -60,9 +60,9 @@ Value reversed(OnnxNode &n, Value x, Value lengths) {
   if (!lengths)
     return FlipOp::create(n.builder, n.loc, x.getType(), x, n.builder.getDenseI64ArrayAttr({0}));
   SmallVector<AffineExpr> sizes = n.sizesIn(x);
-  Value place = n.iota(sizes, 0, n.i64()), length = n.alongDim(lengths, 1, n.rankOf(x));
-  Value turned = n.op<SubOp>({n.op<SubOp>(length, 1.0), place});
-  Value index = n.where(n.compare<LtOp>(place, length), turned, place);
+  Value position = n.iota(sizes, 0, n.i64()), length = n.alongDim(lengths, 1, n.rankOf(x));
+  Value mirrored = n.op<SubOp>({n.op<SubOp>(length, 1.0), position});
+  Value index = n.where(n.compare<LtOp>(position, length), mirrored, position);
   return GatherOp::create(n.builder, n.loc, x.getType(), x, index, 0);
 }
 

@@ -129,7 +129,7 @@ template <ReduceKind kind> Results extreme(OnnxNode &n) {
 }
 
 /// With select_last_index, the result is the first maximum or minimum of the reversed input.
-template <ReduceKind kind> Results place(OnnxNode &n) {
+template <ReduceKind kind> Results argExtreme(OnnxNode &n) {
   Value x = n.in(0);
   int64_t dim = n.axis(n.integer("axis", 0), n.rankOf(x));
   bool keepdims = n.integer("keepdims", 1), last = n.integer("select_last_index", 0);
@@ -163,12 +163,12 @@ template <ScanKind kind> Results running(OnnxNode &n) {
   if (!n.demand(n.rankOf(x) > 0, "a single number has no axis"))
     return n.refused();
   Type element = n.elementOf(x);
-  auto turned = [&](Value value) -> Value {
+  auto maybeReversed = [&](Value value) -> Value {
     return reverse
                ? Value(FlipOp::create(n.builder, n.loc, value.getType(), value, n.builder.getDenseI64ArrayAttr({dim})))
                : value;
   };
-  Value result = turned(x);
+  Value result = maybeReversed(x);
   if (exclusive) { // shift by one element; the first sum is that of no elements
     SmallVector<int64_t> low(n.rankOf(x), 0), high(n.rankOf(x), 0);
     low[dim] = 1;
@@ -179,7 +179,7 @@ template <ScanKind kind> Results running(OnnxNode &n) {
     result = n.pad(result, low, high, filler);
   }
   result = ScanOp::create(n.builder, n.loc, result.getType(), result, kind, dim);
-  return turned(result);
+  return maybeReversed(result);
 }
 
 /// Returns values and i64 indices; before operator set 10, k is an attribute.
@@ -222,8 +222,8 @@ void registerOnnxReductions(OnnxTable &t) {
   t["ReduceSumSquare"] = reduceSumSquare;
   t["ReduceLogSum"] = reduceLogSum;
   t["ReduceLogSumExp"] = reduceLogSumExp;
-  t["ArgMax"] = place<ReduceKind::Max>;
-  t["ArgMin"] = place<ReduceKind::Min>;
+  t["ArgMax"] = argExtreme<ReduceKind::Max>;
+  t["ArgMin"] = argExtreme<ReduceKind::Min>;
   t["CumSum"] = running<ScanKind::Sum>;
   t["CumProd"] = running<ScanKind::Prod>;
   t["TopK"] = topK;

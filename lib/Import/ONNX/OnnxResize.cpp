@@ -26,7 +26,7 @@ struct ResizedAxis {
 };
 
 /// Returns the position in the input of element `y` of the result.
-double placeOf(const ResizeMode &m, const ResizedAxis &a, double y) {
+double sourceCoordinate(const ResizeMode &m, const ResizedAxis &a, double y) {
   double length = a.scale * double(a.size), last = double(a.size) - 1;
   if (m.coordinates == "align_corners")
     return length == 1 ? 0 : y * last / (length - 1);
@@ -36,10 +36,10 @@ double placeOf(const ResizeMode &m, const ResizedAxis &a, double y) {
     return a.start * last + (length == 1 ? (a.end - a.start) * last / 2 : y * (a.end - a.start) * last / (length - 1));
   if (m.coordinates == "pytorch_half_pixel" && length == 1)
     return -0.5;
-  double place = (y + 0.5) / a.scale - 0.5;
+  double coordinate = (y + 0.5) / a.scale - 0.5;
   if (m.coordinates == "half_pixel_symmetric") // keeps the centers of both aligned
-    place += double(a.size) / 2 * (1 - double(a.count) / length);
-  return place;
+    coordinate += double(a.size) / 2 * (1 - double(a.count) / length);
+  return coordinate;
 }
 
 double cubicAt(double x, double a) {
@@ -69,8 +69,8 @@ SmallVector<double> weightsOf(const ResizeMode &m, double ratio, double scale) {
   return weights;
 }
 
-int64_t nearestOf(const ResizeMode &m, double place) {
-  double low = std::floor(place), ratio = place - low;
+int64_t nearestOf(const ResizeMode &m, double coordinate) {
+  double low = std::floor(coordinate), ratio = coordinate - low;
   if (ratio == 0)
     return int64_t(low);
   bool up = m.nearest == "round_prefer_floor"  ? ratio > 0.5
@@ -82,23 +82,23 @@ int64_t nearestOf(const ResizeMode &m, double place) {
 Value resizeAxis(OnnxNode &n, Value x, const ResizeMode &m, const ResizedAxis &a) {
   if (!n.demand(a.count > 0 && a.count < (1 << 20) && a.size > 0, "an axis is too large, or empty"))
     return x;
-  SmallVector<SmallVector<int64_t>> places; ///< per tap
+  SmallVector<SmallVector<int64_t>> indices; ///< per tap
   SmallVector<SmallVector<double>> weights;
   SmallVector<int64_t> outside;
   for (int64_t y = 0; y < a.count; ++y) {
-    double place = placeOf(m, a, double(y));
-    outside.push_back(m.coordinates == "tf_crop_and_resize" && (place < 0 || place > double(a.size) - 1));
-    int64_t low = int64_t(std::floor(place));
+    double coordinate = sourceCoordinate(m, a, double(y));
+    outside.push_back(m.coordinates == "tf_crop_and_resize" && (coordinate < 0 || coordinate > double(a.size) - 1));
+    int64_t low = int64_t(std::floor(coordinate));
     SmallVector<double> row = {1.0};
-    int64_t first = nearestOf(m, place);
+    int64_t first = nearestOf(m, coordinate);
     if (m.mode != "nearest") {
-      double ratio = place == double(low) ? 1 : place - double(low);
+      double ratio = coordinate == double(low) ? 1 : coordinate - double(low);
       row = weightsOf(m, ratio, a.scale);
       int64_t count = row.size();
       if (count % 2 == 0)
-        first = low - count / 2 + (place != double(low));
+        first = low - count / 2 + (coordinate != double(low));
       else
-        first = low - (count - 1) / 2 + (place - double(low) > 0.5);
+        first = low - (count - 1) / 2 + (coordinate - double(low) > 0.5);
     }
     if (m.excludeOutside) {
       double sum = 0;
@@ -112,10 +112,10 @@ Value resizeAxis(OnnxNode &n, Value x, const ResizeMode &m, const ResizedAxis &a
     }
     if (!n.demand(row.size() <= 4096, "it shrinks too much for antialias"))
       return x;
-    places.resize(row.size());
+    indices.resize(row.size());
     weights.resize(row.size());
     for (auto [i, weight] : llvm::enumerate(row)) {
-      places[i].push_back(std::clamp<int64_t>(first + int64_t(i), 0, a.size - 1));
+      indices[i].push_back(std::clamp<int64_t>(first + int64_t(i), 0, a.size - 1));
       weights[i].push_back(weight);
     }
   }
@@ -123,18 +123,18 @@ Value resizeAxis(OnnxNode &n, Value x, const ResizeMode &m, const ResizedAxis &a
   int64_t rank = n.rankOf(x);
   Value result;
   if (m.mode == "nearest") {
-    result = n.take(x, n.vector(places[0], n.i64()), a.dim);
-  } else if (places.size() <= 4) {
-    for (auto [at, weight] : llvm::zip_equal(places, weights)) {
+    result = n.take(x, n.vector(indices[0], n.i64()), a.dim);
+  } else if (indices.size() <= 4) {
+    for (auto [at, weight] : llvm::zip_equal(indices, weights)) {
       Value part = n.take(x, n.vector(at, n.i64()), a.dim);
       part = n.op<MulOp>({part, n.alongDim(n.vector(weight, element), a.dim, rank)});
       result = result ? n.op<AddOp>({result, part}) : part;
     }
   } else {
     SmallVector<double> matrix(a.size * a.count, 0.0);
-    for (size_t tap = 0; tap < places.size(); ++tap)
+    for (size_t tap = 0; tap < indices.size(); ++tap)
       for (int64_t y = 0; y < a.count; ++y)
-        matrix[places[tap][y] * a.count + y] += weights[tap][y];
+        matrix[indices[tap][y] * a.count + y] += weights[tap][y];
     Value table = n.reshape(n.vector(matrix, element), {n.constantSize(a.size), n.constantSize(a.count)});
     Value last = n.transpose(x, a.dim, rank - 1);
     SmallVector<AffineExpr> sizes = n.sizesIn(last);
@@ -171,8 +171,8 @@ public:
       return x;
     n.require(a.count, n.constantSize(1), /*atLeast=*/true);
     n.require(a.size, n.constantSize(1), /*atLeast=*/true);
-    Value place = placesOf(n.cast(n.iota({a.count}, 0, n.i64()), n.f64()));
-    Value low = n.op<FloorOp>({place}), ratio = n.op<SubOp>({place, low});
+    Value coordinate = sourceCoordinates(n.cast(n.iota({a.count}, 0, n.i64()), n.f64()));
+    Value low = n.op<FloorOp>({coordinate}), ratio = n.op<SubOp>({coordinate, low});
     if (m.mode == "nearest")
       return rowsAt(x, n.op<AddOp>({low, roundUp(ratio)}));
     Value result;
@@ -191,23 +191,23 @@ public:
 private:
   Value number(double value) { return n.scalar(value, n.f64()); }
 
-  Value placesOf(Value y) {
+  Value sourceCoordinates(Value y) {
     Value isOne = n.compare<EqOp>(length, number(1));
     if (m.coordinates == "align_corners") {
       Value steps = n.where(isOne, number(1), n.op<SubOp>({length, number(1)}));
-      Value place = n.op<DivOp>({n.op<MulOp>({y, n.op<SubOp>({size, number(1)})}), steps});
-      return n.where(isOne, number(0), place);
+      Value coordinate = n.op<DivOp>({n.op<MulOp>({y, n.op<SubOp>({size, number(1)})}), steps});
+      return n.where(isOne, number(0), coordinate);
     }
     if (m.coordinates == "asymmetric")
       return n.op<DivOp>({y, scale});
-    Value place = n.op<SubOp>({n.op<DivOp>({n.op<AddOp>({y, number(0.5)}), scale}), number(0.5)});
+    Value coordinate = n.op<SubOp>({n.op<DivOp>({n.op<AddOp>({y, number(0.5)}), scale}), number(0.5)});
     if (m.coordinates == "pytorch_half_pixel")
-      return n.where(isOne, number(-0.5), place);
+      return n.where(isOne, number(-0.5), coordinate);
     if (m.coordinates == "half_pixel_symmetric") {
       Value lost = n.op<SubOp>({number(1), n.op<DivOp>({count, length})});
-      place = n.op<AddOp>({place, n.op<MulOp>({n.op<MulOp>({size, number(0.5)}), lost})});
+      coordinate = n.op<AddOp>({coordinate, n.op<MulOp>({n.op<MulOp>({size, number(0.5)}), lost})});
     }
-    return place;
+    return coordinate;
   }
 
   /// Returns 1 if the nearest element is the next higher one.
@@ -234,9 +234,9 @@ private:
     return plus(n.op<MulOp>({inner, d}), -4 * c);
   }
 
-  Value rowsAt(Value x, Value place) {
+  Value rowsAt(Value x, Value coordinate) {
     Value last = n.op<SubOp>({size, number(1)});
-    Value inside = n.op<MinimumOp>({n.op<MaximumOp>({place, number(0)}), last});
+    Value inside = n.op<MinimumOp>({n.op<MaximumOp>({coordinate, number(0)}), last});
     return n.take(x, n.cast(inside, n.i64()), a.dim);
   }
 

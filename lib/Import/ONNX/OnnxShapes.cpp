@@ -154,13 +154,13 @@ Results tile(OnnxNode &n) {
   SmallVector<AffineExpr> times = n.sizesFrom(1, "repeats");
   if (!n.demand(int64_t(times.size()) == n.rankOf(x), "it needs one repeat per dimension"))
     return n.refused();
-  SmallVector<AffineExpr> apart, stretched, sizes;
+  SmallVector<AffineExpr> split, stretched, sizes;
   for (auto [size, count] : llvm::zip_equal(n.sizesIn(x), times)) {
-    apart.append({n.constantSize(1), size});
+    split.append({n.constantSize(1), size});
     stretched.append({count, size});
     sizes.push_back(canonicalSize(size * count));
   }
-  return n.reshape(n.broadcast(n.reshape(x, apart), stretched), sizes);
+  return n.reshape(n.broadcast(n.reshape(x, split), stretched), sizes);
 }
 
 /// Pads with copies of rows, taken at the indices that the mode defines.
@@ -172,22 +172,22 @@ Value padByRows(OnnxNode &n, Value x, int64_t dim, int64_t low, int64_t high, ll
   high = std::max<int64_t>(0, high);
   if (!n.demand(size > 0 && low < (1 << 20) && high < (1 << 20), "there is nothing to pad with"))
     return x;
-  SmallVector<int64_t> places;
+  SmallVector<int64_t> indices;
   for (int64_t at = -low; at < size + high; ++at) {
-    int64_t period = 2 * (size - 1), place = at;
+    int64_t period = 2 * (size - 1), index = at;
     if (mode == "edge")
-      place = std::clamp<int64_t>(at, 0, size - 1);
+      index = std::clamp<int64_t>(at, 0, size - 1);
     else if (mode == "wrap")
-      place = (at % size + size) % size;
+      index = (at % size + size) % size;
     else if (period == 0)
-      place = 0;
+      index = 0;
     else {
-      place = (at % period + period) % period;
-      place = place < size ? place : period - place;
+      index = (at % period + period) % period;
+      index = index < size ? index : period - index;
     }
-    places.push_back(first + place);
+    indices.push_back(first + index);
   }
-  return n.take(x, n.vector(places, n.i64()), dim);
+  return n.take(x, n.vector(indices, n.i64()), dim);
 }
 
 Results pad(OnnxNode &n) {
@@ -273,10 +273,10 @@ Results range(OnnxNode &n) {
     count = part.count;
   }
   Type compute = n.accumulator(element);
-  Value places = n.cast(n.iota({count}, 0, n.i64()), compute);
+  Value steps = n.cast(n.iota({count}, 0, n.i64()), compute);
   Value first = n.cast(n.in(0), compute), step = n.cast(n.in(2), compute);
   auto single = [&](Value value) { return n.reshape(value, ArrayRef<AffineExpr>()); };
-  return n.cast(n.op<AddOp>({n.op<MulOp>({places, single(step)}), single(first)}), element);
+  return n.cast(n.op<AddOp>({n.op<MulOp>({steps, single(step)}), single(first)}), element);
 }
 
 Results constantOfShape(OnnxNode &n) {
@@ -403,10 +403,10 @@ Results reverseSequence(OnnxNode &n) {
   if (!n.demand(n.rankOf(x) >= 2 && batch != time && n.rankOf(lengths) == 1, "it needs a batch and a time axis"))
     return n.refused();
   SmallVector<AffineExpr> sizes = n.sizesIn(x);
-  Value place = n.iota(sizes, time, n.i64());
+  Value position = n.iota(sizes, time, n.i64());
   Value length = n.alongDim(n.cast(lengths, n.i64()), batch, n.rankOf(x));
-  Value turned = n.op<SubOp>({n.op<SubOp>(length, 1.0), place});
-  Value index = n.where(n.compare<LtOp>(place, length), turned, place);
+  Value mirrored = n.op<SubOp>({n.op<SubOp>(length, 1.0), position});
+  Value index = n.where(n.compare<LtOp>(position, length), mirrored, position);
   return Value(GatherOp::create(n.builder, n.loc, x.getType(), x, index, time));
 }
 

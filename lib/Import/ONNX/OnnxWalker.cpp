@@ -369,9 +369,9 @@ private:
         if (!n.demand(sizes[axes[i]] == n.constantSize(steps), "its inputs have unequally many steps"))
           return {};
         sizes.erase(sizes.begin() + axes[i]);
-        int64_t place = directions[i] ? steps - 1 - at : at;
+        int64_t entry = directions[i] ? steps - 1 - at : at;
         inputs.push_back(graph.make());
-        inputs.back()->value = n.reshape(n.sliceDim(x, axes[i], n.constantSize(place), n.constantSize(1)), sizes);
+        inputs.back()->value = n.reshape(n.sliceDim(x, axes[i], n.constantSize(entry), n.constantSize(1)), sizes);
       }
       auto results = step(*body, inputs, scope, opsets, depth);
       if (!results)
@@ -405,10 +405,10 @@ private:
     SmallVector<SmallVector<Value>> collected(outs);
     bool running = go[0];
     for (int64_t at = 0; at < count[0] && running; ++at) {
-      OnnxValue *place = graph.make(), *condition = graph.make();
-      place->known = KnownElements{n.i64(), {}, {n.constantSize(at)}, {}};
+      OnnxValue *iteration = graph.make(), *condition = graph.make();
+      iteration->known = KnownElements{n.i64(), {}, {n.constantSize(at)}, {}};
       condition->known = KnownElements{n.i1(), {}, {n.constantSize(1)}, {}};
-      SmallVector<OnnxValue *> inputs = {place, condition};
+      SmallVector<OnnxValue *> inputs = {iteration, condition};
       inputs.append(state);
       if (llvm::is_contained(state, nullptr)) {
         n.refuse("one of its values is the result of no node before it");

@@ -219,14 +219,14 @@ ExportedMemory::Nodes ExportedMemory::stale(const Argument &argument) {
   exported::visitTensors(argument, [&](const std::string &name) {
     llvm::SmallVector<Tensor *> path;
     for (auto tensor = tensors.find(name); tensor != tensors.end(); tensor = tensors.find(tensor->second.parent)) {
-      if (!tensor->second.maker || tensor->second.version == memories[tensor->second.memory].version)
+      if (!tensor->second.producer || tensor->second.version == memories[tensor->second.memory].version)
         break;
       path.push_back(&tensor->second);
     }
     for (Tensor *tensor : llvm::reverse(path)) {
-      again.push_back(tensor->maker);
+      again.push_back(tensor->producer);
       // The node computes all of its views again.
-      for (const Argument &result : tensor->maker->results)
+      for (const Argument &result : tensor->producer->results)
         if (const auto *other = std::get_if<TensorName>(&result))
           if (auto found = tensors.find(other->name); found != tensors.end())
             found->second.version = memories[tensor->memory].version;
@@ -244,13 +244,13 @@ static int64_t dimOf(const exported::Node &node, size_t index) {
 
 exported::Node ExportedMemory::inverse(const std::string &child) const {
   const Tensor &tensor = tensors.find(child)->second;
-  const exported::Node &maker = *tensor.maker;
-  llvm::StringRef name = baseName(maker.target);
+  const exported::Node &producer = *tensor.producer;
+  llvm::StringRef name = baseName(producer.target);
   const exported::TensorMeta *before = metaOf(tensor.parent), *after = metaOf(child);
   const Argument whole = TensorName{tensor.parent}, part = TensorName{child};
   exported::Node node;
   node.results = {whole};
-  node.place = maker.place;
+  node.location = producer.location;
   if (!before || !after)
     return node;
   auto is = [&](llvm::StringRef target, std::vector<Argument> arguments) {
@@ -265,11 +265,11 @@ exported::Node ExportedMemory::inverse(const std::string &child) const {
   };
   const int64_t rank = before->sizes.size();
   if (isOneOf(name, " transpose swapaxes swapdims "))
-    return is("aten.transpose.int", {part, argumentOf(maker, 1, "dim0"), argumentOf(maker, 2, "dim1")});
+    return is("aten.transpose.int", {part, argumentOf(producer, 1, "dim0"), argumentOf(producer, 2, "dim1")});
   if (isOneOf(name, " t mT adjoint numpy_T "))
     return is(rank == 2 || name != "numpy_T" ? "aten.mT.default" : "", {part});
   if (name == "permute") {
-    Argument dims = argumentOf(maker, 1, "dims");
+    Argument dims = argumentOf(producer, 1, "dims");
     const auto *list = std::get_if<ArgumentList>(&dims);
     ArgumentList back(list ? list->size() : 0);
     for (size_t i = 0; i < back.size(); ++i) {
@@ -282,22 +282,25 @@ exported::Node ExportedMemory::inverse(const std::string &child) const {
     return is("aten.permute.default", {part, back});
   }
   if (name == "select")
-    return is("aten.select_scatter.default", {whole, part, argumentOf(maker, 1, "dim"), argumentOf(maker, 2, "index")});
+    return is("aten.select_scatter.default",
+              {whole, part, argumentOf(producer, 1, "dim"), argumentOf(producer, 2, "index")});
   if (name == "slice") {
-    Argument step = argumentOf(maker, 4, "step");
+    Argument step = argumentOf(producer, 4, "step");
     return is("aten.slice_scatter.default",
-              {whole, part, argumentOf(maker, 1, "dim"), argumentOf(maker, 2, "start"), argumentOf(maker, 3, "end"),
+              {whole, part, argumentOf(producer, 1, "dim"), argumentOf(producer, 2, "start"),
+               argumentOf(producer, 3, "end"),
                std::holds_alternative<std::monostate>(step) ? Argument(int64_t(1)) : step});
   }
   if (name == "narrow") // the size of the part determines the end
-    return is("aten.slice_scatter.default", {whole, part, argumentOf(maker, 1, "dim"), argumentOf(maker, 2, "start")});
+    return is("aten.slice_scatter.default",
+              {whole, part, argumentOf(producer, 1, "dim"), argumentOf(producer, 2, "start")});
   if (name == "unbind")
-    return is("aten.select_scatter.default", {whole, part, dimOf(maker, 1), int64_t(tensor.result)});
+    return is("aten.select_scatter.default", {whole, part, dimOf(producer, 1), int64_t(tensor.result)});
   if (isOneOf(name, " chunk split split_with_sizes ")) {
-    int64_t dim = dimOf(maker, 2), offset = 0;
+    int64_t dim = dimOf(producer, 2), offset = 0;
     dim += dim < 0 ? rank : 0;
     for (unsigned i = 0; i < tensor.result; ++i) {
-      const auto *other = std::get_if<TensorName>(&maker.results[i]);
+      const auto *other = std::get_if<TensorName>(&producer.results[i]);
       const exported::TensorMeta *meta = other ? metaOf(other->name) : nullptr;
       const auto *size =
           meta && dim >= 0 && dim < int64_t(meta->sizes.size()) ? std::get_if<int64_t>(&meta->sizes[dim]) : nullptr;
@@ -308,7 +311,7 @@ exported::Node ExportedMemory::inverse(const std::string &child) const {
   }
   // The other views have all elements in the same order, or cannot be inverted: positions may share an element, and
   // elements may be missing.
-  const Aliasing aliasing = aliasingOf(maker.target);
+  const Aliasing aliasing = aliasingOf(producer.target);
   const bool same = before->sizes == after->sizes && before->strides == after->strides;
   const bool ordered = aliasing == Aliasing::Alias || aliasing == Aliasing::Reshape ||
                        aliasing == Aliasing::Conversion || aliasing == Aliasing::Inference ||
@@ -347,10 +350,10 @@ ExportedMemory::Nodes ExportedMemory::write(const exported::Node &node, std::str
   plain.results = {*self};
   Nodes nodes = {keep(std::move(plain))};
   unsigned version = ++memory.version;
-  for (auto tensor = found; tensor->second.maker; tensor = tensors.find(tensor->second.parent)) {
+  for (auto tensor = found; tensor->second.producer; tensor = tensors.find(tensor->second.parent)) {
     exported::Node up = inverse(tensor->first().str());
     if (up.target.empty()) {
-      why = "it writes in place a view made by " + tensor->second.maker->target +
+      why = "it writes in place a view made by " + tensor->second.producer->target +
             "; export with tilewright.export, or run_decompositions() before the program is saved";
       return {};
     }

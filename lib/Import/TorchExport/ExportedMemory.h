@@ -33,10 +33,10 @@ public:
   Nodes write(const exported::Node &node, std::string &why);
 
 private:
-  /// A tensor of the graph: the first tensor of its memory, or a view of `parent` that `maker` computes.
+  /// A tensor of the graph: the first tensor of its memory, or a view of `parent` that `producer` computes.
   struct Tensor {
     std::string parent;
-    const exported::Node *maker = nullptr;
+    const exported::Node *producer = nullptr;
     unsigned result = 0;
     size_t memory = 0;
     unsigned version = 0; ///< version of the memory when the tensor was computed

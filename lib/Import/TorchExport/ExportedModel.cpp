@@ -54,7 +54,7 @@ TensorMeta metaOf(const exported::TensorMeta &meta, ScalarType dtype) { return {
 /// Copies the elements of a weight to row-major order.
 std::vector<uint8_t> rowMajor(const exported::Weight &weight) {
   unsigned width = exported::elementBytes(weight.meta.dtype), rank = weight.meta.sizes.size();
-  std::vector<int64_t> sizes, strides, place(rank, 0);
+  std::vector<int64_t> sizes, strides, indices(rank, 0);
   size_t count = 1;
   for (unsigned dim = 0; dim < rank; ++dim) {
     sizes.push_back(std::get<int64_t>(weight.meta.sizes[dim]));
@@ -67,10 +67,10 @@ std::vector<uint8_t> rowMajor(const exported::Weight &weight) {
     memcpy(&bytes[i * width], weight.storage.view.data() + from * width, width);
     for (int dim = int(rank) - 1; dim >= 0; --dim) {
       from += strides[dim];
-      if (++place[dim] < sizes[dim])
+      if (++indices[dim] < sizes[dim])
         break;
       from -= strides[dim] * sizes[dim];
-      place[dim] = 0;
+      indices[dim] = 0;
     }
   }
   return bytes;
@@ -350,8 +350,8 @@ private:
   }
 
   static std::string reasonAt(const exported::Node &node, const std::string &why) {
-    return node.target + (node.place ? " at " + node.place->file + ":" + std::to_string(node.place->line) : "") + ": " +
-           why;
+    return node.target +
+           (node.location ? " at " + node.location->file + ":" + std::to_string(node.location->line) : "") + ": " + why;
   }
 
   /// `follows`: the node needs a result of a refused node, so no further reason is reported.
@@ -368,8 +368,8 @@ private:
     if (!node.results.empty() && llvm::all_of(node.results, isNumber))
       return;
     std::vector<Frame> frames;
-    if (node.place)
-      frames.push_back({node.place->file, node.place->line, node.place->function});
+    if (node.location)
+      frames.push_back({node.location->file, node.location->line, node.location->function});
     ArgList args;
     std::vector<std::pair<std::string, Arg>> kwargs;
     std::string why;

@@ -33,7 +33,7 @@ class Pane {
     this.list.box.scrollTop = 0;
     // The widest lines determine the width, up to a few thousand columns.
     const widest = this.level.lines.reduce((most, line) => Math.max(most, line.text.length), 0);
-    this.list.room.style.width = `${Math.min(widest, 4000) * 7.4 + 90}px`;
+    this.list.content.style.width = `${Math.min(widest, 4000) * 7.4 + 90}px`;
     this.list.setCount(this.level.lines.length);
     this.mark(byHand ? this : undefined);
     if (byHand) this.view.changed();

@@ -10,7 +10,7 @@ class VirtualList {
     this.count = 0;
     this.at = -1;  // the current row, moved by keys
     this.shown = new Map();
-    this.room = make("div", {class: "room", role: "presentation"});
+    this.content = make("div", {class: "content", role: "presentation"});
     this.box = make(
         "div", {
           class: `list ${className}`,
@@ -21,14 +21,14 @@ class VirtualList {
           keydown: (event) => this.key(event),
           click: (event) => this.click(event),
         },
-        this.room);
+        this.content);
     this.id = `list${VirtualList.made++}`;
     new ResizeObserver(() => this.refresh()).observe(this.box);
   }
 
   setCount(count) {
     this.count = count;
-    this.room.style.height = `${count * this.rowHeight}px`;
+    this.content.style.height = `${count * this.rowHeight}px`;
     if (this.at >= count) this.at = -1;
     this.redraw();
   }
@@ -64,7 +64,7 @@ class VirtualList {
       row.setAttribute("aria-selected", i === this.at);
       row.dataset.row = i;
       row.style.top = `${i * this.rowHeight}px`;
-      this.room.append(row);
+      this.content.append(row);
       this.shown.set(i, row);
     }
   }

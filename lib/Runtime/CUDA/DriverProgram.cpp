@@ -54,21 +54,21 @@ public:
   DriverProgram &program;
   const driver::Api &api;
   const driver::Stream stream;
-  GridPlaces places;
+  GridAddresses addresses;
   std::vector<GridLaunch> checked;
   bool waits = false;           ///< the host must wait for the end of the call
   LaunchGraph *graph = nullptr; ///< steps are added to this graph instead of the stream
 
 private:
   struct Staged {
-    void *home; ///< the caller's memory
-    uint64_t *place;
+    void *original; ///< the caller's memory
+    uint64_t *address;
     uint64_t bytes, offset;
     bool onHost, read, written;
   };
 
-  bool place(const void *data, int64_t bytes, bool read, bool written, const std::string &name, uint64_t &place,
-             RunError &error);
+  bool resolve(const void *data, int64_t bytes, bool read, bool written, const std::string &name, uint64_t &address,
+               RunError &error);
 
   const GridPlan::Sized *sized = nullptr;
   driver::Address slab = 0, statuses = 0;
@@ -78,9 +78,9 @@ private:
   std::vector<Staged> staged;
 };
 
-bool DriverProgram::Call::place(const void *data, int64_t bytes, bool read, bool written, const std::string &name,
-                                uint64_t &place, RunError &error) {
-  place = reinterpret_cast<uint64_t>(data);
+bool DriverProgram::Call::resolve(const void *data, int64_t bytes, bool read, bool written, const std::string &name,
+                                  uint64_t &address, RunError &error) {
+  address = reinterpret_cast<uint64_t>(data);
   if (bytes <= 0)
     return true;
   if (!data) {
@@ -92,7 +92,7 @@ bool DriverProgram::Call::place(const void *data, int64_t bytes, bool read, bool
   int attributes[] = {driver::kPointerMemoryType, driver::kPointerOrdinal};
   void *values[] = {&type, &ordinal};
   // A pointer unknown to the driver leaves both values 0.
-  if (!good(api.pointerAttributes(2, attributes, values, place), "to ask where a tensor lies", error))
+  if (!good(api.pointerAttributes(2, attributes, values, address), "to ask where a tensor lies", error))
     return false;
   const bool onHost = type != driver::kDeviceMemory;
   if (!onHost && ordinal != program.context->ordinal) {
@@ -100,11 +100,11 @@ bool DriverProgram::Call::place(const void *data, int64_t bytes, bool read, bool
             ": move it there";
     return false;
   }
-  if (!onHost && place % bufferAlignment == 0)
+  if (!onHost && address % bufferAlignment == 0)
     return true;
   // A copy from pageable memory has read its source when the call returns; a copy from pinned memory reads it later.
   waits |= onHost && (written || type == driver::kHostMemory);
-  staged.push_back({const_cast<void *>(data), &place, uint64_t(bytes), slabBytes, onHost, read, written});
+  staged.push_back({const_cast<void *>(data), &address, uint64_t(bytes), slabBytes, onHost, read, written});
   slabBytes += aligned(uint64_t(bytes));
   return true;
 }
@@ -116,15 +116,16 @@ bool DriverProgram::Call::survey(const void *const *inputs, void *const *outputs
   mostChecks = plan.onceChecks() + of.checks;
   statusOffset = aligned(uint64_t(of.frame.arenaBytes));
   slabBytes = statusOffset + aligned(mostChecks * statusBytes);
-  places.inputs.resize(of.inputs.size());
-  places.outputs.resize(of.outputs.size());
+  addresses.inputs.resize(of.inputs.size());
+  addresses.outputs.resize(of.outputs.size());
   for (size_t i = 0; i < of.inputs.size(); ++i)
-    if (!place(inputs[i], of.inputs[i], true, plan.inPlace()[i], "input " + std::to_string(i), places.inputs[i], error))
+    if (!resolve(inputs[i], of.inputs[i], true, plan.inPlace()[i], "input " + std::to_string(i), addresses.inputs[i],
+                 error))
       return false;
   for (size_t i = 0; i < of.outputs.size(); ++i)
-    if (!place(outputs[i], of.outputs[i], false, true, "output " + std::to_string(i), places.outputs[i], error))
+    if (!resolve(outputs[i], of.outputs[i], false, true, "output " + std::to_string(i), addresses.outputs[i], error))
       return false;
-  places.constants = program.constants;
+  addresses.constants = program.constants;
   return true;
 }
 
@@ -145,19 +146,19 @@ bool DriverProgram::Call::allocate(CallersMemory *memory, RunError &error) {
     }
     ownSlab = true;
   }
-  places.arena = slab;
+  addresses.arena = slab;
   statuses = slab + statusOffset;
   return true;
 }
 
 bool DriverProgram::Call::fill(RunError &error) {
   for (Staged &each : staged) {
-    *each.place = slab + each.offset;
+    *each.address = slab + each.offset;
     if (!each.read)
       continue;
-    driver::Code code = each.onHost
-                            ? api.copyIn(*each.place, each.home, each.bytes, stream)
-                            : api.copyWithin(*each.place, reinterpret_cast<uint64_t>(each.home), each.bytes, stream);
+    driver::Code code =
+        each.onHost ? api.copyIn(*each.address, each.original, each.bytes, stream)
+                    : api.copyWithin(*each.address, reinterpret_cast<uint64_t>(each.original), each.bytes, stream);
     if (!good(code, "to copy an argument", error))
       return false;
   }
@@ -214,15 +215,15 @@ bool DriverProgram::Call::finish(RunError &error) {
   for (const Staged &each : staged) {
     if (!each.written)
       continue;
-    driver::Code code = each.onHost
-                            ? api.copyOut(each.home, *each.place, each.bytes, stream)
-                            : api.copyWithin(reinterpret_cast<uint64_t>(each.home), *each.place, each.bytes, stream);
+    driver::Code code =
+        each.onHost ? api.copyOut(each.original, *each.address, each.bytes, stream)
+                    : api.copyWithin(reinterpret_cast<uint64_t>(each.original), *each.address, each.bytes, stream);
     if (!good(code, "to copy a result", error))
       return false;
   }
-  Told told;
+  PendingStatuses pending;
   if (!checked.empty()) {
-    std::list<Told> &idle = program.idle;
+    std::list<PendingStatuses> &idle = program.idle;
     auto fits = std::find_if(idle.begin(), idle.end(), [&](auto &each) { return each.capacity >= checked.size(); });
     if (fits == idle.end()) {
       idle.emplace_front();
@@ -355,11 +356,11 @@ DriverProgram::~DriverProgram() {
     return;
   const driver::Api &api = context->api;
   graph.reset();
-  for (std::list<Told> *list : {&underway, &idle})
-    for (Told &told : *list) {
-      api.synchronizeEvent(told.event);
-      api.destroyEvent(told.event);
-      api.freeHost(told.statuses);
+  for (std::list<PendingStatuses> *list : {&underway, &idle})
+    for (PendingStatuses &pending : *list) {
+      api.synchronizeEvent(pending.event);
+      api.destroyEvent(pending.event);
+      api.freeHost(pending.statuses);
     }
   std::vector<driver::Event> events{made};
   for (auto [stream, event] : uses)
@@ -395,10 +396,10 @@ int64_t DriverProgram::packedBytes() {
   return sum;
 }
 
-bool DriverProgram::read(const Told &told, RunError &error) {
-  for (size_t i = 0; i < told.launches.size(); ++i)
-    if (const int64_t *status = told.statuses + 3 * i; status[0]) {
-      error = told.launches[i].outOfRange(status);
+bool DriverProgram::read(const PendingStatuses &pending, RunError &error) {
+  for (size_t i = 0; i < pending.launches.size(); ++i)
+    if (const int64_t *status = pending.statuses + 3 * i; status[0]) {
+      error = pending.launches[i].outOfRange(status);
       return false;
     }
   return true;
@@ -406,19 +407,19 @@ bool DriverProgram::read(const Told &told, RunError &error) {
 
 bool DriverProgram::readArrived(RunError &error) {
   bool good = true;
-  for (auto told = underway.begin(); told != underway.end();) {
-    driver::Code code = context->api.queryEvent(told->event);
+  for (auto pending = underway.begin(); pending != underway.end();) {
+    driver::Code code = context->api.queryEvent(pending->event);
     if (code == driver::kNotReady)
       break;
     if (code != 0) {
       error = failure("at an earlier call", code);
       return false;
     }
-    if (RunError why; good && !read(*told, why)) {
+    if (RunError why; good && !read(*pending, why)) {
       good = false;
       error = why;
     }
-    idle.splice(idle.end(), underway, told++);
+    idle.splice(idle.end(), underway, pending++);
   }
   return good;
 }
@@ -441,7 +442,7 @@ bool DriverProgram::pack(Call &call, const void *const *inputs, const uint64_t *
         return false;
       }
   }
-  call.places.packed = packed;
+  call.addresses.packed = packed;
   auto wait = [&](driver::Event event) {
     return call.good(api.waitEvent(call.stream, event, 0), "to wait for a stream", error);
   };
@@ -450,7 +451,7 @@ bool DriverProgram::pack(Call &call, const void *const *inputs, const uint64_t *
   for (auto [stream, event] : uses)
     if (stream != call.stream && !wait(event)) // the stream may still read the old packs
       return false;
-  if (!plan->walkOnce(call.places, call, error) || !mark(made, call, error))
+  if (!plan->walkOnce(call.addresses, call, error) || !mark(made, call, error))
     return false;
   madeOn = call.stream;
   packedFrom = std::move(from);
@@ -467,7 +468,7 @@ bool DriverProgram::walk(Call &call, const std::shared_ptr<const GridPlan::Sized
   const bool again = std::exchange(lastSized, sized) == sized;
   if (asGraph && !blocking && again)
     return walkAsGraph(call, sized, error);
-  return plan->walk(*sized, call.places, call, error);
+  return plan->walk(*sized, call.addresses, call, error);
 }
 
 bool DriverProgram::walkAsGraph(Call &call, const std::shared_ptr<const GridPlan::Sized> &sized, RunError &error) {
@@ -479,7 +480,7 @@ bool DriverProgram::walkAsGraph(Call &call, const std::shared_ptr<const GridPlan
       return false;
     graphOf = sized;
     call.graph = graph.get();
-    const bool walked = plan->walk(*sized, call.places, call, error);
+    const bool walked = plan->walk(*sized, call.addresses, call, error);
     call.graph = nullptr;
     // A copy onto itself adds no node. If that makes the traversal differ from the graph, build a new graph.
     const bool isOther = walked && graph->isOther();

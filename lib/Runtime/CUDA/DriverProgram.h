@@ -55,7 +55,7 @@ private:
   class Call;
 
   /// Statuses of a call whose copy to the host may still be in progress.
-  struct Told {
+  struct PendingStatuses {
     driver::Event event = nullptr;
     int64_t *statuses = nullptr; ///< three per launch, in pinned memory
     size_t capacity = 0;
@@ -70,8 +70,8 @@ private:
   bool walkAsGraph(Call &call, const std::shared_ptr<const GridPlan::Sized> &sized, RunError &error);
   /// Records `event`, which is created if it is null, in the call's stream.
   bool mark(driver::Event &event, const Call &call, RunError &error) const;
-  /// Returns false with an error if a status of `told` is not 0; the error describes the first such status.
-  static bool read(const Told &told, RunError &error);
+  /// Returns false with an error if a status of `pending` is not 0; the error describes the first such status.
+  static bool read(const PendingStatuses &pending, RunError &error);
   /// Reads the statuses that have arrived; returns false if an earlier call failed.
   bool readArrived(RunError &error);
   RunError failure(const char *what, driver::Code code) const;
@@ -90,7 +90,7 @@ private:
   driver::Event made = nullptr; ///< recorded after the `once` steps, in the stream:
   driver::Stream madeOn = nullptr;
   std::map<driver::Stream, driver::Event> uses; ///< recorded after each stream's last call that read packed buffers
-  std::list<Told> underway, idle;
+  std::list<PendingStatuses> underway, idle;
   std::vector<LaunchParameters> parameters, onceParameters; ///< by index of the step
   std::shared_ptr<const GridPlan::Sized> lastSized;         ///< of the previous call
   std::unique_ptr<LaunchGraph> graph;

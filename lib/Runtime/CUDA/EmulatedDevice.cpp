@@ -50,18 +50,19 @@ class EmulatedDevice::Call final : public GridDevice {
 public:
   explicit Call(const EmulatedDevice &device) : device(device) {}
 
-  bool place(const void *const *inputs, void *const *outputs, const GridPlan::Sized &sized, RunError &error) {
+  bool resolve(const void *const *inputs, void *const *outputs, const GridPlan::Sized &sized, RunError &error) {
     const GridPlan &plan = *device.plan;
     for (size_t i = 0; i < sized.inputs.size(); ++i)
-      if (!place(inputs[i], sized.inputs[i], plan.inPlace()[i], "input " + std::to_string(i), places.inputs, error))
+      if (!resolve(inputs[i], sized.inputs[i], plan.inPlace()[i], "input " + std::to_string(i), addresses.inputs,
+                   error))
         return false;
     for (size_t i = 0; i < sized.outputs.size(); ++i)
-      if (!place(outputs[i], sized.outputs[i], true, "output " + std::to_string(i), places.outputs, error))
+      if (!resolve(outputs[i], sized.outputs[i], true, "output " + std::to_string(i), addresses.outputs, error))
         return false;
     for (int64_t bytes : plan.packedBytes()) {
       blocks.emplace_back(size_t(bytes));
-      places.packed.push_back(blocks.back().address());
-      if (!places.packed.back()) {
+      addresses.packed.push_back(blocks.back().address());
+      if (!addresses.packed.back()) {
         error = {RunError::Kind::OutOfMemory, "out of memory: " + std::to_string(bytes) + " bytes of packed constants"};
         return false;
       }
@@ -73,15 +74,15 @@ public:
                                                 " bytes for what it computes on the way; use smaller inputs"};
       return false;
     }
-    places.arena = arena.address();
-    places.constants = reinterpret_cast<uint64_t>(plan.plan().constants.data());
+    addresses.arena = arena.address();
+    addresses.constants = reinterpret_cast<uint64_t>(plan.plan().constants.data());
     return true;
   }
 
   void writeBack() {
     for (Staged &each : staged)
-      if (each.home)
-        std::memcpy(each.home, each.copy.data(), each.bytes);
+      if (each.original)
+        std::memcpy(each.original, each.copy.data(), each.bytes);
   }
 
   bool copy(int32_t, uint64_t to, uint64_t from, uint64_t bytes, RunError &) override {
@@ -91,18 +92,18 @@ public:
 
   bool launch(const GridLaunch &launch, RunError &error) override;
 
-  GridPlaces places;
+  GridAddresses addresses;
 
 private:
   struct Staged {
-    void *home; ///< null: not written back
+    void *original; ///< null: not written back
     size_t bytes;
     Block copy;
   };
 
   /// Appends `data` itself to `list` if kernels can access it, otherwise the address of a copy.
-  bool place(const void *data, int64_t bytes, bool written, const std::string &name, std::vector<uint64_t> &list,
-             RunError &error) {
+  bool resolve(const void *data, int64_t bytes, bool written, const std::string &name, std::vector<uint64_t> &list,
+               RunError &error) {
     list.push_back(reinterpret_cast<uint64_t>(data));
     if (!data && bytes > 0) {
       error = name + " is a null pointer";
@@ -176,10 +177,10 @@ bool EmulatedDevice::Call::launch(const GridLaunch &launch, RunError &error) {
                            report->text());
     return false;
   }
-  int64_t told[3];
-  std::memcpy(told, status.data(), sizeof(told));
-  if (launch.checks && told[0]) {
-    error = launch.outOfRange(told);
+  int64_t values[3];
+  std::memcpy(values, status.data(), sizeof(values));
+  if (launch.checks && values[0]) {
+    error = launch.outOfRange(values);
     return false;
   }
   return true;
@@ -208,8 +209,8 @@ bool EmulatedDevice::run(const void *const *inputs, void *const *outputs, const 
   if (!sized)
     return false;
   Call call(*this);
-  if (!call.place(inputs, outputs, *sized, error) || !plan->walkOnce(call.places, call, error) ||
-      !plan->walk(*sized, call.places, call, error))
+  if (!call.resolve(inputs, outputs, *sized, error) || !plan->walkOnce(call.addresses, call, error) ||
+      !plan->walk(*sized, call.addresses, call, error))
     return false;
   call.writeBack();
   return true;

@@ -135,15 +135,15 @@ std::vector<std::vector<uint32_t>> GridPlan::stepsBefore(const Sized &sized) con
   return runtime::stepsBefore(sized.frame, program.steps.size(), writes, written);
 }
 
-bool GridPlan::walkOnce(const GridPlaces &places, GridDevice &device, RunError &error) const {
-  return walk(onceFrame, /*once=*/true, places, device, error);
+bool GridPlan::walkOnce(const GridAddresses &addresses, GridDevice &device, RunError &error) const {
+  return walk(onceFrame, /*once=*/true, addresses, device, error);
 }
 
-bool GridPlan::walk(const Sized &sized, const GridPlaces &places, GridDevice &device, RunError &error) const {
-  return walk(sized.frame, /*once=*/false, places, device, error);
+bool GridPlan::walk(const Sized &sized, const GridAddresses &addresses, GridDevice &device, RunError &error) const {
+  return walk(sized.frame, /*once=*/false, addresses, device, error);
 }
 
-bool GridPlan::walk(const Frame &frame, bool once, const GridPlaces &places, GridDevice &device,
+bool GridPlan::walk(const Frame &frame, bool once, const GridAddresses &addresses, GridDevice &device,
                     RunError &error) const {
   GridLaunch launch;
   for (size_t i = 0; i < frame.steps.size(); ++i) {
@@ -154,19 +154,19 @@ bool GridPlan::walk(const Frame &frame, bool once, const GridPlaces &places, Gri
       uint64_t base = 0;
       switch (operand.space) {
       case Frame::Space::Input:
-        base = places.inputs[size_t(operand.index)];
+        base = addresses.inputs[size_t(operand.index)];
         break;
       case Frame::Space::Output:
-        base = places.outputs[size_t(operand.index)];
+        base = addresses.outputs[size_t(operand.index)];
         break;
       case Frame::Space::Packed:
-        base = places.packed[size_t(operand.index)];
+        base = addresses.packed[size_t(operand.index)];
         break;
       case Frame::Space::Arena:
-        base = places.arena;
+        base = addresses.arena;
         break;
       case Frame::Space::Constant:
-        base = places.constants;
+        base = addresses.constants;
         break;
       }
       launch.buffers.push_back({base + uint64_t(operand.offset), uint64_t(operand.bytes)});

@@ -65,7 +65,7 @@ struct MapShape {
 bool shapeOfMap(const TensorMapRecipe &recipe, const int64_t *sizes, MapShape &shape, std::string &error);
 
 /// The device addresses of a call's buffers.
-struct GridPlaces {
+struct GridAddresses {
   std::vector<uint64_t> inputs, outputs, packed; ///< by index
   uint64_t arena = 0, constants = 0;
 };
@@ -98,8 +98,8 @@ public:
   std::vector<std::vector<uint32_t>> stepsBefore(const Sized &sized) const;
 
   /// Traverses plan.once or the sized steps.
-  bool walkOnce(const GridPlaces &places, GridDevice &device, RunError &error) const;
-  bool walk(const Sized &sized, const GridPlaces &places, GridDevice &device, RunError &error) const;
+  bool walkOnce(const GridAddresses &addresses, GridDevice &device, RunError &error) const;
+  bool walk(const Sized &sized, const GridAddresses &addresses, GridDevice &device, RunError &error) const;
 
   const plan::Plan &plan() const { return program; }
   const std::vector<GridKernel> &kernels() const { return table; }
@@ -111,7 +111,7 @@ public:
 
 private:
   GridPlan() = default;
-  bool walk(const Frame &frame, bool once, const GridPlaces &places, GridDevice &device, RunError &error) const;
+  bool walk(const Frame &frame, bool once, const GridAddresses &addresses, GridDevice &device, RunError &error) const;
 
   plan::Plan program;
   std::vector<GridKernel> table;

@@ -35,10 +35,10 @@ bool readDimension(std::string_view text, TensorMapRecipe::Dimension &made) {
     return false;
   while (!text.empty()) {
     std::string_view size = part(text, '*');
-    uint32_t which = 0;
-    if (size.empty() || size.front() != 's' || !number(size.substr(1), which) || made.sizes.size() == mostSizes)
+    uint32_t index = 0;
+    if (size.empty() || size.front() != 's' || !number(size.substr(1), index) || made.sizes.size() == mostSizes)
       return false;
-    made.sizes.push_back(which);
+    made.sizes.push_back(index);
   }
   return true;
 }

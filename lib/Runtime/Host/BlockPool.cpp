@@ -38,12 +38,12 @@ bool BlockPool::take(int64_t bytes, Memory &block) {
 
 void BlockPool::lend(int64_t bytes) {
   lent += bytes;
-  if (ebb < flood / 2) {
-    lastFlood = flood;
-    flood = ebb = lent;
+  if (trough < peak / 2) {
+    lastPeak = peak;
+    peak = trough = lent;
   }
-  if (lent > flood)
-    flood = ebb = lent;
+  if (lent > peak)
+    peak = trough = lent;
 }
 
 /// Replaces fresh pages of `block` from `done` on by huge pages of kept blocks, the largest first. Returns false if
@@ -96,9 +96,9 @@ void BlockPool::give(Memory &&block) {
   std::vector<Memory> dropped; // freed after the lock is released
   std::lock_guard<std::mutex> lock(mutex);
   lent -= bytes;
-  ebb = std::min(ebb, lent);
+  trough = std::min(trough, lent);
   // The block returned last is warm in cache: prefer it to blocks that are kept already.
-  const int64_t allowed = std::min(most, std::max(flood, lastFlood) - lent);
+  const int64_t allowed = std::min(most, std::max(peak, lastPeak) - lent);
   if (bytes > allowed) {
     dropped.push_back(std::move(given));
     return;

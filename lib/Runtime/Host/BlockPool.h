@@ -48,9 +48,9 @@ private:
   std::mutex mutex;
   std::multimap<int64_t, Memory> kept; ///< by size
   int64_t held = 0;                    ///< total bytes of `kept`
-  // Lent bytes: now; the maximum since the last ebb; the maximum between the last two ebbs; the minimum since the
-  // maximum. An ebb (a local minimum) occurs when the lent bytes fall below half of the maximum and then rise again.
-  int64_t lent = 0, flood = 0, lastFlood = 0, ebb = 0;
+  // Lent bytes: now; the maximum since the last trough; the maximum between the last two troughs; the minimum since the
+  // maximum. A trough (a local minimum) occurs when the lent bytes fall below half of the maximum and then rise again.
+  int64_t lent = 0, peak = 0, lastPeak = 0, trough = 0;
 };
 
 } // namespace tilewright::runtime

@@ -250,14 +250,14 @@ void Executable::releasePacked(size_t last, const void *const *inputs, PackSnaps
     std::vector<std::pair<size_t, std::shared_ptr<const PackedSet>>> marked;
     bool isLast = true;
     for (size_t i = 0; i < groups.size() && isLast; ++i) {
-      auto place = std::find(groups[i].inputs.begin(), groups[i].inputs.end(), input);
-      if (place == groups[i].inputs.end())
+      auto found = std::find(groups[i].inputs.begin(), groups[i].inputs.end(), input);
+      if (found == groups[i].inputs.end())
         continue;
       isLast = i <= last;
       if (!isLast || !packs.sets[i])
         continue;
       auto copy = std::make_shared<PackedSet>(*packs.sets[i]);
-      copy->stamps[place - groups[i].inputs.begin()] = {nullptr, number, 0};
+      copy->stamps[found - groups[i].inputs.begin()] = {nullptr, number, 0};
       marked.push_back({i, std::move(copy)});
     }
     std::vector<std::shared_ptr<const PackedSet>> held;

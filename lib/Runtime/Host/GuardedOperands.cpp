@@ -55,9 +55,9 @@ GuardedOperands::GuardedOperands(const Frame &frame, size_t begin, size_t end, v
     auto *first = static_cast<uint8_t *>(pointers[i]);
     if (!first || frame.operands[i].bytes <= 0)
       continue;
-    auto behind = std::upper_bound(regions.begin(), regions.end(), first,
-                                   [](uint8_t *at, const Region &region) { return at < region.original; });
-    const Region &region = *(behind - 1);
+    auto after = std::upper_bound(regions.begin(), regions.end(), first,
+                                  [](uint8_t *at, const Region &region) { return at < region.original; });
+    const Region &region = *(after - 1);
     pointers[i] = region.copy + (first - region.original);
   }
 }

@@ -99,8 +99,8 @@ static std::string makeRecipe(const plan::Plan &plan, const PackGroup &group,
         if (buffer.kind == plan::Buffer::Kind::Constant)
           return "";
         // Inputs are numbered by their position in the group, which is also the order of the stamps.
-        auto place = std::find(group.inputs.begin(), group.inputs.end(), int32_t(buffer.index));
-        buffer.index = buffer.kind == plan::Buffer::Kind::Input ? place - group.inputs.begin() : 0;
+        auto found = std::find(group.inputs.begin(), group.inputs.end(), int32_t(buffer.index));
+        buffer.index = buffer.kind == plan::Buffer::Kind::Input ? found - group.inputs.begin() : 0;
         recipe.buffers.push_back(buffer);
       }
       operand.buffer = entry->second;
@@ -208,7 +208,8 @@ PackCache::Key PackCache::makeKey(const std::string &recipe, const std::vector<I
 }
 
 /// Returns the set made from inputs at these addresses, whether or not they have changed since.
-std::shared_ptr<const PackedSet> PackCache::atPlace(const std::string &recipe, const std::vector<InputStamp> &stamps) {
+std::shared_ptr<const PackedSet> PackCache::atAddresses(const std::string &recipe,
+                                                        const std::vector<InputStamp> &stamps) {
   if (recipe.empty())
     return nullptr;
   std::lock_guard<std::mutex> lock(mutex);
@@ -217,12 +218,12 @@ std::shared_ptr<const PackedSet> PackCache::atPlace(const std::string &recipe, c
 }
 
 std::shared_ptr<const PackedSet> PackCache::find(const std::string &recipe, const std::vector<InputStamp> &stamps) {
-  std::shared_ptr<const PackedSet> set = atPlace(recipe, stamps);
+  std::shared_ptr<const PackedSet> set = atAddresses(recipe, stamps);
   return set && set->stamps == stamps ? set : nullptr;
 }
 
 std::shared_ptr<const PackedSet> PackCache::outdated(const std::string &recipe, const std::vector<InputStamp> &stamps) {
-  std::shared_ptr<const PackedSet> set = atPlace(recipe, stamps);
+  std::shared_ptr<const PackedSet> set = atAddresses(recipe, stamps);
   return set && set->stamps != stamps ? set : nullptr;
 }
 

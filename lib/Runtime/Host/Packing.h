@@ -118,7 +118,7 @@ public:
   std::shared_ptr<const PackedSet> outdated(const std::string &recipe, const std::vector<InputStamp> &stamps);
 
 private:
-  std::shared_ptr<const PackedSet> atPlace(const std::string &recipe, const std::vector<InputStamp> &stamps);
+  std::shared_ptr<const PackedSet> atAddresses(const std::string &recipe, const std::vector<InputStamp> &stamps);
   using Key = std::pair<std::string, std::vector<std::pair<const void *, uint64_t>>>;
   static Key makeKey(const std::string &recipe, const std::vector<InputStamp> &stamps);
   std::mutex mutex;

@@ -153,12 +153,12 @@ RunError Walk::error(const plan::Plan &plan) const {
            "' failed: " + (message ? message : "no reason given");
   if (indexStep < 0)
     return "the plan failed";
-  const std::string place = ", in " + plan.steps[indexStep].label;
+  const std::string location = ", in " + plan.steps[indexStep].label;
   RunError error =
-      isDivision ? RunError(RunError::Kind::DivisionByZero, "ZeroDivisionError: an integer is divided by 0" + place)
+      isDivision ? RunError(RunError::Kind::DivisionByZero, "ZeroDivisionError: an integer is divided by 0" + location)
                  : RunError(RunError::Kind::IndexOutOfRange, "index " + std::to_string(badIndex) +
                                                                  " is out of range for a dimension of size " +
-                                                                 std::to_string(badSize) + place);
+                                                                 std::to_string(badSize) + location);
   error.step = size_t(indexStep);
   return error;
 }

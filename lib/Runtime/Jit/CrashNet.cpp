@@ -26,7 +26,7 @@ struct CrashCatcher {
   llvm::function_ref<void()> work;
   sem_t ended;
   std::atomic<bool> crashed{false};
-  std::atomic<bool> told{false}; ///< `text` is complete
+  std::atomic<bool> complete{false}; ///< `text` is complete
   char text[512] = "";
 };
 
@@ -46,7 +46,7 @@ std::new_handler newHandlerBefore = nullptr;
 /// Stops this thread forever.
 [[noreturn]] void standStill(CrashCatcher *catcher) {
   if (!catcher->crashed.exchange(true)) {
-    catcher->told.store(true, std::memory_order_release);
+    catcher->complete.store(true, std::memory_order_release);
     sem_post(&catcher->ended);
   }
   sigset_t all;

@@ -42,8 +42,8 @@ static void storeScalar(llvm::IntrinsicInst &store, unsigned lane) {
   llvm::Type *element = vector->getType()->getScalarType();
   const uint64_t bytes = store.getDataLayout().getTypeStoreSize(element);
   const llvm::Align whole = store.getParamAlign(1).valueOrOne();
-  llvm::Value *place = builder.CreateConstInBoundsGEP1_64(element, store.getArgOperand(1), lane);
-  builder.CreateAlignedStore(builder.CreateExtractElement(vector, lane), place,
+  llvm::Value *address = builder.CreateConstInBoundsGEP1_64(element, store.getArgOperand(1), lane);
+  builder.CreateAlignedStore(builder.CreateExtractElement(vector, lane), address,
                              llvm::commonAlignment(whole, lane * bytes));
   store.eraseFromParent();
 }

@@ -240,12 +240,12 @@ private:
     search.deterministic = tune.deterministic;
     for (const tuner::KernelRecord &near : tuner::nearestRecords(others, kernel.record, 3)) {
       std::vector<std::string> best{near.chosen};
-      for (size_t i = 0; i < near.seen.size() && best.size() < tuner::bestOfNeighbour; ++i)
+      for (size_t i = 0; i < near.seen.size() && best.size() < tuner::bestOfSimilar; ++i)
         if (near.seen[i].schedule != near.chosen)
           best.push_back(near.seen[i].schedule);
       for (const std::string &schedule : best)
         if (auto values = parsePoint(schedule))
-          search.neighbours.push_back(kernel.searched.space.nearest(*values));
+          search.similar.push_back(kernel.searched.space.nearest(*values));
     }
     llvm::Expected<std::unique_ptr<WorkerBench>> bench = benchOf(kernel);
     if (!bench) {

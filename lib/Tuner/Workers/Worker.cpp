@@ -215,8 +215,8 @@ private:
     for (int64_t round = 0; round < rounds && !madeUp; ++round)
       for (size_t turn = 0; turn < lanes.size(); ++turn) {
         // Reverse the order in every other round, so that drift within a round cancels out.
-        const size_t place = round % 2 ? lanes.size() - 1 - turn : turn;
-        const size_t lane = (place + size_t(round / 2)) % lanes.size();
+        const size_t position = round % 2 ? lanes.size() - 1 - turn : turn;
+        const size_t lane = (position + size_t(round / 2)) % lanes.size();
         if (!failures[lane].empty())
           continue;
         auto start = Clock::now();

@@ -17,20 +17,20 @@ def _schedules(plt, tuning: dict):
     kernels = [kernel for kernel in tuning["kernels"] if kernel["seen"]]
     rows = sum(len(kernel["seen"]) + 1 for kernel in kernels)
     figure, axes = plt.subplots(figsize=(9, 1.5 + 0.16 * max(rows, 4)))
-    names, places, row = [], [], 0
+    names, ticks, row = [], [], 0
     for kernel in kernels:
         names.append(f"{kernel['name']} ({kernel['operations'][:40]}), {100 * kernel['share']:.0f}% of the model")
-        places.append(row)
+        ticks.append(row)
         for seen in kernel["seen"]:
             row += 1
             chosen = seen["schedule"] == kernel["chosen"]
             names.append(seen["schedule"])
-            places.append(row)
+            ticks.append(row)
             axes.errorbar(seen["ratio"], row, xerr=[[max(0, seen["ratio"] - seen["low"])], [max(0, seen["high"] - seen["ratio"])]],
                           fmt="o" if chosen else ".", color="tab:blue" if chosen else "tab:gray", elinewidth=0.8)  # fmt: skip
         row += 1
     axes.axvline(1.0, color="black", linewidth=0.8)
-    axes.set_yticks(places, names, fontsize=6)
+    axes.set_yticks(ticks, names, fontsize=6)
     axes.invert_yaxis()
     axes.set_xlabel("time over the default's, 95% interval of the median; blue: chosen")
     model = f"the model {tuning['ratio']:.3f} [{tuning['low']:.3f}, {tuning['high']:.3f}] of the untuned time, " if tuning["untunedNanoseconds"] else ""

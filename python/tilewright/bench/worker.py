@@ -24,7 +24,7 @@ def _memory() -> dict[str, int]:
 class Worker:
     """The current program, its first result and its measured times."""
 
-    flood = None  # buffer that is written between calls with cold caches
+    cold_buffer = None  # buffer that is written between calls with cold caches
 
     def start(self, workload: str, dtype: str, peer: str, threads: int) -> dict:
         import torch
@@ -66,12 +66,12 @@ class Worker:
         """
         import torch
 
-        if self.flood is None:
+        if self.cold_buffer is None:
             cache = os.sysconf("SC_LEVEL2_CACHE_SIZE") if "SC_LEVEL2_CACHE_SIZE" in os.sysconf_names else 0
-            self.flood = torch.zeros(max(cache, 2 << 20) * torch.get_num_threads())
+            self.cold_buffer = torch.zeros(max(cache, 2 << 20) * torch.get_num_threads())
         times = []
         for _ in range(calls):
-            self.flood.add_(1.0)
+            self.cold_buffer.add_(1.0)
             began = time.perf_counter()
             self.program()
             times.append(time.perf_counter() - began)

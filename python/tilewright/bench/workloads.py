@@ -115,11 +115,11 @@ class VideoBlock(torch.nn.Module):
         self.first = torch.nn.Conv3d(channels, filters, 3, stride, 1, bias=False)
         self.second = torch.nn.Conv3d(filters, filters, 3, 1, 1, bias=False)
         self.first_norm, self.second_norm = torch.nn.BatchNorm3d(filters), torch.nn.BatchNorm3d(filters)
-        beside = (torch.nn.Conv3d(channels, filters, 1, stride, bias=False), torch.nn.BatchNorm3d(filters)) if stride > 1 else ()
-        self.beside = torch.nn.Sequential(*beside)
+        shortcut = (torch.nn.Conv3d(channels, filters, 1, stride, bias=False), torch.nn.BatchNorm3d(filters)) if stride > 1 else ()
+        self.shortcut = torch.nn.Sequential(*shortcut)
 
     def forward(self, x):
-        return F.relu(self.second_norm(self.second(F.relu(self.first_norm(self.first(x))))) + self.beside(x))
+        return F.relu(self.second_norm(self.second(F.relu(self.first_norm(self.first(x))))) + self.shortcut(x))
 
 
 class VideoNet(torch.nn.Module):

@@ -64,12 +64,12 @@ def flash_attention_backward(grad, query, key, value, out, logsumexp, dropout_p,
     heads, few = query.shape[1], key.shape[1]
     grouped = isinstance(heads, int) and isinstance(few, int) and few != 0 and heads != few and heads % few == 0
     if query.dim() == 4 and grouped:
-        apart = of_grouped_heads
+        backward = of_grouped_heads
     elif query.dtype == torch.float64 and dropout_p == 0.0 and query.shape[:-2] == key.shape[:-2]:
-        apart = in_float64
+        backward = in_float64
     else:
         return NotImplemented
-    return apart(grad, query, key, value, out, logsumexp, dropout_p, is_causal, attn_mask=attn_mask, scale=scale)
+    return backward(grad, query, key, value, out, logsumexp, dropout_p, is_causal, attn_mask=attn_mask, scale=scale)
 
 
 def _nothing(query, count):

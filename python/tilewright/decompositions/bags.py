@@ -70,10 +70,10 @@ def embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=SUM, 
         # Ties give the first of the equal elements.
         at = torch.arange(held.shape[0], dtype=torch.int64)[:, None]
         first = torch.where(held == largest.index_select(0, bags), at, held.shape[0] - 1)
-        places = torch.full([total, columns], held.shape[0] - 1, dtype=torch.int64)
-        places = places.scatter_reduce(0, bags[:, None].expand(held.shape), first, "amin")
+        chosen = torch.full([total, columns], held.shape[0] - 1, dtype=torch.int64)
+        chosen = chosen.scatter_reduce(0, bags[:, None].expand(held.shape), first, "amin")
         result = torch.where((lengths > 0)[:, None], largest, 0.0)
-        rows_of = indices[places]
+        rows_of = indices[chosen]
     else:
         rows_of = lengths if mode == MEAN else torch.zeros_like(lengths)
         if per_sample_weights is not None:

@@ -60,10 +60,10 @@ def triangle_indices(lower: bool):
     def indices(row, col, offset=0, *, dtype=torch.int64, layout=None, device=None, pin_memory=None):
         if not all(isinstance(v, int) for v in (row, col, offset)) or row * col > 1 << 16:
             return NotImplemented
-        places = [(r, c) for r in range(row) for c in range(col) if (c - r <= offset if lower else c - r >= offset)]
-        if not places:
+        pairs = [(r, c) for r in range(row) for c in range(col) if (c - r <= offset if lower else c - r >= offset)]
+        if not pairs:
             return torch.empty((2, 0), dtype=dtype)
-        return constant([[r for r, _ in places], [c for _, c in places]], dtype)
+        return constant([[r for r, _ in pairs], [c for _, c in pairs]], dtype)
 
     return indices
 

@@ -28,7 +28,7 @@ def _reflected(at, size, align: bool):
     return torch.where(even, rest + low, span - rest + low), sign
 
 
-def _place(coordinate, size, padding: int, align: bool):
+def _position(coordinate, size, padding: int, align: bool):
     """Maps a coordinate in -1 ... 1 to a position among `size` elements. Returns the position and its derivative."""
     scale = (size - 1) / 2 if align else size / 2
     at = (coordinate + 1) * scale if align else ((coordinate + 1) * size - 1) / 2
@@ -56,14 +56,14 @@ def _product(factors):
     return functools.reduce(operator.mul, factors)
 
 
-def _neighbours(coordinate, size, mode: int, padding: int, align: bool):
+def _adjacent(coordinate, size, mode: int, padding: int, align: bool):
     """Returns the elements along a dimension from which a position is interpolated, and the derivative of the
     position with respect to the coordinate.
 
     For each element: its index, its weight, and the derivative of the weight with respect to the position (None: zero).
     """
     if mode == BICUBIC:  # padding applies to each of these elements separately
-        at, scale = _place(coordinate, size, ZEROS, align)
+        at, scale = _position(coordinate, size, ZEROS, align)
         first = at.floor()
         taps = [first + step for step in (-1, 0, 1, 2)]
         if padding == REFLECTION:
@@ -71,7 +71,7 @@ def _neighbours(coordinate, size, mode: int, padding: int, align: bool):
         if padding != ZEROS:
             taps = [tap.clamp(0, size - 1) for tap in taps]
         return list(zip(taps, *_cubic(at - first))), scale
-    at, scale = _place(coordinate, size, padding, align)
+    at, scale = _position(coordinate, size, padding, align)
     if mode == NEAREST:
         return [(at.round(), torch.ones_like(at), None)], scale
     first = at.floor()
@@ -86,16 +86,16 @@ def _gradients(spatial: int):
         if not known or image.dtype not in (torch.float32, torch.float64):
             return NotImplemented
         # The grid's last coordinate is the image's first spatial dimension.
-        along = [_neighbours(grid[..., spatial - 1 - dim], size, mode, padding, align) for dim, size in enumerate(sizes)]
+        along = [_adjacent(grid[..., spatial - 1 - dim], size, mode, padding, align) for dim, size in enumerate(sizes)]
         pixels, flat = image.reshape(n, c, -1), grad.reshape(n, c, -1)
-        of_image, of_places = torch.zeros_like(pixels, memory_format=torch.contiguous_format), [0] * spatial
-        for corner in itertools.product(*(neighbours for neighbours, _ in along)):
-            places, weights, changes = zip(*corner)
+        of_image, of_positions = torch.zeros_like(pixels, memory_format=torch.contiguous_format), [0] * spatial
+        for corner in itertools.product(*(adjacent for adjacent, _ in along)):
+            positions, weights, changes = zip(*corner)
             insides, index = None, 0
-            for place, size in zip(places, sizes):
-                inside = (place >= 0) & (place < size)
+            for position, size in zip(positions, sizes):
+                inside = (position >= 0) & (position < size)
                 insides = inside if insides is None else insides & inside
-                index = index * size + place.clamp(0, size - 1).to(torch.int64)
+                index = index * size + position.clamp(0, size - 1).to(torch.int64)
             insides, index = insides.reshape(n, 1, -1), index.reshape(n, 1, -1).expand(flat.shape)
             if output_mask[0]:
                 part = torch.where(insides, flat * _product(weights).reshape(n, 1, -1), 0.0)
@@ -105,12 +105,12 @@ def _gradients(spatial: int):
             value = torch.where(insides, pixels.gather(2, index), 0.0)
             for dim in range(spatial):
                 moved = _product((*weights[:dim], changes[dim], *weights[dim + 1 :]))
-                of_places[dim] = of_places[dim] + value * moved.reshape(n, 1, -1)
+                of_positions[dim] = of_positions[dim] + value * moved.reshape(n, 1, -1)
         made = of_image.reshape(image.shape) if output_mask[0] else None
         if mode == NEAREST:
             return made, torch.zeros_like(grid, memory_format=torch.contiguous_format)
-        by_places = [(flat * of_places[dim]).sum(1).reshape(grid.shape[:-1]) * along[dim][1] for dim in reversed(range(spatial))]
-        return made, torch.stack(by_places, -1)
+        grid_gradients = [(flat * of_positions[dim]).sum(1).reshape(grid.shape[:-1]) * along[dim][1] for dim in reversed(range(spatial))]
+        return made, torch.stack(grid_gradients, -1)
 
     return gradients
 

@@ -23,7 +23,7 @@ class Blocks:
     group: torch.Tensor  # [blocks]: each block's group
     rows: torch.Tensor  # [blocks, size]: the rows of each block
     inside: torch.Tensor  # [blocks, size]: whether the position has a row of the block's group
-    place: torch.Tensor  # [rows]: the position of each row among the positions of all blocks
+    position: torch.Tensor  # [rows]: the position of each row among the positions of all blocks
     in_group: torch.Tensor  # [rows]: false for rows after the last end, which are in no group
 
 
@@ -40,9 +40,9 @@ def _blocks(ends, count, groups: int, size: int) -> Blocks:
     first = starts[group] + (at - block_starts[group]) * size
     rows = first[:, None] + torch.arange(size, dtype=torch.int64)
     of_row = (ends[:-1] <= row[:, None]).sum(1)
-    behind = row - starts[of_row]
-    place = (block_starts[of_row] + behind // size) * size + behind % size
-    return Blocks(group, rows.clamp(0, count - 1), rows < ends[group][:, None], place, row < ends[-1])
+    row_in_group = row - starts[of_row]
+    position = (block_starts[of_row] + row_in_group // size) * size + row_in_group % size
+    return Blocks(group, rows.clamp(0, count - 1), rows < ends[group][:, None], position, row < ends[-1])
 
 
 def _size(count, groups: int, share: float) -> int:
@@ -59,7 +59,7 @@ def _product(x, matrices, ends):
     count, groups = x.shape[0], matrices.shape[0]
     blocks = _blocks(ends, count, groups, _size(count, groups, 0.5))
     made = torch.bmm(x[blocks.rows], matrices.index_select(0, blocks.group))
-    found = made.reshape(-1, made.shape[-1])[torch.where(blocks.in_group, blocks.place, 0)]
+    found = made.reshape(-1, made.shape[-1])[torch.where(blocks.in_group, blocks.position, 0)]
     return torch.where(blocks.in_group[:, None], found, 0.0)
 
 

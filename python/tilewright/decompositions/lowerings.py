@@ -55,14 +55,15 @@ def import_lowering(walker, node: fx.Node, metas: list, where: list) -> int:
 
     args = [described(a) for a in node.args]
     kwargs = {name: described(value) for name, value in node.kwargs.items()}
-    place = f"{where[-1][0]}:{where[-1][1]}: " if where else ""
+    location = f"{where[-1][0]}:{where[-1][1]}: " if where else ""
     results = [walker.graph.type_for(*meta) for meta in metas if meta is not None]
     try:
         text = registered[str(node.target)](*args, **kwargs, results=results)
         if not isinstance(text, str):
             raise TypeError(f"it returned {type(text).__name__}, not the text of a function")
     except Exception as error:
-        raise LoweringError(f"tilewright: {place}the registered lowering of {node.target} raised {type(error).__name__}: {error}") from error
+        raised = f"{type(error).__name__}: {error}"
+        raise LoweringError(f"tilewright: {location}the registered lowering of {node.target} raised {raised}") from error
     try:
         return walker.graph.node("tilewright.lowering", [text, tensors], {}, metas, where)
     except _tilewright.Refused as error:

@@ -56,13 +56,13 @@ def _triangular_by_blocks(a, b, upper: bool, unit: bool):
     count = (n + size - 1) // size
     missing = count * size - n
     if missing:  # padding: rows of the identity
-        behind = torch.diag_embed(torch.cat([a.new_zeros(n), a.new_ones(missing)]))
-        a, b = aten.constant_pad_nd(a, [0, missing, 0, missing]) + behind, aten.constant_pad_nd(b, [0, 0, 0, missing])
-    places = [slice(i * size, (i + 1) * size) for i in range(count)]
-    diagonal = torch.stack([a[..., at, at] for at in places], -3)
+        identity = torch.diag_embed(torch.cat([a.new_zeros(n), a.new_ones(missing)]))
+        a, b = aten.constant_pad_nd(a, [0, missing, 0, missing]) + identity, aten.constant_pad_nd(b, [0, 0, 0, missing])
+    blocks = [slice(i * size, (i + 1) * size) for i in range(count)]
+    diagonal = torch.stack([a[..., at, at] for at in blocks], -3)
     inverses = _triangular(diagonal, torch.eye(size, dtype=a.dtype).expand(diagonal.shape), False, unit)
     found = None
-    for i, at in enumerate(places):
+    for i, at in enumerate(blocks):
         rows = b[..., at, :] if found is None else b[..., at, :] - torch.matmul(a[..., at, : i * size], found)
         rows = torch.matmul(inverses[..., i, :, :], rows)
         found = rows if found is None else torch.cat([found, rows], -2)
@@ -190,11 +190,11 @@ def _solve(factors, pivots, b, transposed: bool):
     order = _order(pivots, n)
     batch = torch.broadcast_shapes(b.shape[:-2], factors.shape[:-2])
     b = b.expand([*batch, *b.shape[-2:]])
-    places = order.expand([*batch, n]).unsqueeze(-1).expand(b.shape)
+    permutation = order.expand([*batch, n]).unsqueeze(-1).expand(b.shape)
     if not transposed:
-        return _triangular(factors, _triangular(factors, b.gather(-2, places), False, True), True, False)
+        return _triangular(factors, _triangular(factors, b.gather(-2, permutation), False, True), True, False)
     y = _triangular(factors.mT, _triangular(factors.mT, b, False, False), True, True)
-    return y.scatter(-2, places, y)
+    return y.scatter(-2, permutation, y)
 
 
 @of_small
@@ -204,7 +204,7 @@ def lu_solve(factors, pivots, b, *, left=True, adjoint=False):
     return _solve(factors, pivots, b.mT, not adjoint).mT.contiguous()
 
 
-def _turned(a):
+def _is_row_major(a):
     """Returns whether `a` is row-major. Eager passes such a matrix to LAPACK as its transpose, and saves the factors
     of that transpose for the backward graph."""
     return a.is_contiguous()
@@ -212,14 +212,14 @@ def _turned(a):
 
 @of_small
 def det(a):
-    factors, pivots, _ = _factor(a.mT if _turned(a) else a)
+    factors, pivots, _ = _factor(a.mT if _is_row_major(a) else a)
     exchanged = (pivots != _at(a.shape[-1]) + 1).sum(-1) % 2
     return factors.diagonal(dim1=-2, dim2=-1).prod(-1) * (1 - 2 * exchanged), by_columns(factors), pivots
 
 
 @of_small
 def slogdet(a):
-    factors, pivots, _ = _factor(a.mT if _turned(a) else a)
+    factors, pivots, _ = _factor(a.mT if _is_row_major(a) else a)
     exchanged = (pivots != _at(a.shape[-1]) + 1).sum(-1) % 2
     diagonal = factors.diagonal(dim1=-2, dim2=-1)
     return diagonal.sign().prod(-1) * (1 - 2 * exchanged), diagonal.abs().log().sum(-1), by_columns(factors), pivots

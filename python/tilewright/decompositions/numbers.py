@@ -128,13 +128,13 @@ def _of_distances(grad, difference, p, distance):
         return grad * sign
     if p == float("inf"):  # compare with this difference, not with `distance`, whose difference may have been rounded differently
         return torch.where(size == size.amax(-1, keepdim=True), grad * sign, 0.0)
-    apart = distance != 0
+    nonzero = distance != 0
     if p == 2:
-        return torch.where(apart, grad * difference / distance, 0.0)
+        return torch.where(nonzero, grad * difference / distance, 0.0)
     if p < 2:
-        apart = apart & (size != 0) if p < 1 else apart
-        return torch.where(apart, sign * size.pow(p - 1) * grad / distance.pow(p - 1), 0.0)
-    return torch.where(apart, difference * size.pow(p - 2) * grad / distance.pow(p - 1), 0.0)
+        nonzero = nonzero & (size != 0) if p < 1 else nonzero
+        return torch.where(nonzero, sign * size.pow(p - 1) * grad / distance.pow(p - 1), 0.0)
+    return torch.where(nonzero, difference * size.pow(p - 2) * grad / distance.pow(p - 1), 0.0)
 
 
 def cdist_backward(grad, x1, x2, p, distances):
@@ -153,15 +153,15 @@ def pdist_backward(grad, x, p, distances):
         if n < 2 or none(width):
             return x.new_zeros(x.shape)
         order = [[abs(i - j) - 1 + min(i, j) * n - min(i, j) * (min(i, j) + 1) // 2 if i != j else 0 for j in range(n)] for i in range(n)]
-        place = constant(order).reshape(-1)
+        index = constant(order).reshape(-1)
     else:
         i, j = torch.arange(n, dtype=torch.int64)[:, None], torch.arange(n, dtype=torch.int64)
         less = torch.minimum(i, j)
-        place = torch.where(i == j, 0, (i - j).abs() - 1 + less * n - less * (less + 1) // 2).reshape(-1)
-    grads, lengths = (t.index_select(0, place).reshape(n, n) for t in (grad, distances))
+        index = torch.where(i == j, 0, (i - j).abs() - 1 + less * n - less * (less + 1) // 2).reshape(-1)
+    grads, lengths = (t.index_select(0, index).reshape(n, n) for t in (grad, distances))
     difference = x.unsqueeze(1) - x.unsqueeze(0)
-    apart = torch.arange(n)[:, None] != torch.arange(n)
-    return torch.where(apart.unsqueeze(-1), _of_distances(grads, difference, p, lengths), 0.0).sum(1)
+    different = torch.arange(n)[:, None] != torch.arange(n)
+    return torch.where(different.unsqueeze(-1), _of_distances(grads, difference, p, lengths), 0.0).sum(1)
 
 
 def logcumsumexp(x, dim):

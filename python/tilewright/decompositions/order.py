@@ -9,9 +9,9 @@ from .sizes import some
 aten = torch.ops.aten
 
 
-def _take(values, indices, place, dim, keepdim):
-    """Returns the elements at index `place`, one per row, of sorted values and their indices."""
-    at = place if isinstance(place, torch.Tensor) else torch.full((1,) * values.dim(), place, dtype=torch.int64)
+def _take(values, indices, index, dim, keepdim):
+    """Returns the elements at `index`, one per row, of sorted values and their indices."""
+    at = index if isinstance(index, torch.Tensor) else torch.full((1,) * values.dim(), index, dtype=torch.int64)
     at = at.expand([1 if d == dim else size for d, size in enumerate(values.shape)])
     found = [part.gather(dim, at) for part in (values, indices)]
     return tuple(part if keepdim else part.squeeze(dim) for part in found)

@@ -15,30 +15,30 @@ def _along(grad, dim: int, low: int, high: int, size: int):
     """Returns the gradient along one dimension of `size` that got `low` copies before it and `high` after it. Negative
     amounts were cropped."""
     length = grad.shape[dim]
-    front, behind = max(low, 0), max(high, 0)
-    kept = length - front - behind
+    front, back = max(low, 0), max(high, 0)
+    kept = length - front - back
     if not isinstance(kept, int):  # at least 1, as eager requires of an edge; a comparison with 1 would add a guard
         made = grad.narrow(dim, front, kept)
-        for begin, copies, before in ((0, front, 0), (length - behind, behind, kept - 1)):
+        for begin, copies, before in ((0, front, 0), (length - back, back, kept - 1)):
             if copies:
                 edge = grad.narrow(dim, begin, copies).sum(dim, keepdim=True)
                 made = made + aten.constant_pad_nd(edge, [0, 0] * (grad.dim() - 1 - dim) + [before, kept - 1 - before])
         return made
     if kept < 1:  # more was cropped at one end than the dimension had
-        places = [min(max(at - low, 0), size - 1) for at in range(length)]
-        return grad.new_zeros([size if d == dim else s for d, s in enumerate(grad.shape)]).index_add(dim, constant(places), grad)
-    if kept == 1 and front + behind > 0:
+        indices = [min(max(at - low, 0), size - 1) for at in range(length)]
+        return grad.new_zeros([size if d == dim else s for d, s in enumerate(grad.shape)]).index_add(dim, constant(indices), grad)
+    if kept == 1 and front + back > 0:
         made = grad.sum(dim, keepdim=True)
     else:
         pieces, first, last = [], front, front + kept
         if front:
             pieces.append(grad.narrow(dim, 0, front + 1).sum(dim, keepdim=True))
             first += 1
-        if behind:
+        if back:
             last -= 1
         pieces.append(grad.narrow(dim, first, last - first))
-        if behind:
-            pieces.append(grad.narrow(dim, last, behind + 1).sum(dim, keepdim=True))
+        if back:
+            pieces.append(grad.narrow(dim, last, back + 1).sum(dim, keepdim=True))
         made = torch.cat(pieces, dim) if len(pieces) > 1 else pieces[0]
     if min(low, high) < 0:
         made = aten.constant_pad_nd(made, [0, 0] * (grad.dim() - 1 - dim) + [max(-low, 0), max(-high, 0)])

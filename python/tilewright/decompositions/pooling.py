@@ -38,7 +38,7 @@ def _windows(x: torch.Tensor, output, filler):
     k...] in the plane; and the lengths [out...]."""
     spatial = len(output)
     sizes = x.shape[-spatial:]
-    places: torch.Tensor | int = 0
+    indices: torch.Tensor | int = 0
     insides: torch.Tensor | None = None
     lengths: torch.Tensor | int = 1
     index: list = []
@@ -51,15 +51,15 @@ def _windows(x: torch.Tensor, output, filler):
         step = torch.arange(longest, dtype=torch.int64)
         shape = [1] * (2 * spatial)
         shape[dim], shape[spatial + dim] = out, longest
-        place = torch.minimum(start[:, None] + step, torch.full((), size - 1, dtype=torch.int64)).reshape(shape)
+        positions = torch.minimum(start[:, None] + step, torch.full((), size - 1, dtype=torch.int64)).reshape(shape)
         inside = (step < length[:, None]).reshape(shape)
         insides = inside if insides is None else insides & inside
-        places = places * size + place
+        indices = indices * size + positions
         lengths = lengths * length.reshape([out if d == dim else 1 for d in range(spatial)])
-        index.append(place)
+        index.append(positions)
     values = aten.index.Tensor(x, [None] * (x.dim() - spatial) + index)
     assert insides is not None  # a window has at least one dimension
-    return torch.where(insides, values, filler), places, lengths
+    return torch.where(insides, values, filler), indices, lengths
 
 
 def _average(spatial: int):
@@ -78,10 +78,10 @@ def _largest(spatial: int):
     def pool(x, output_size):
         if not _counted(x.shape[-spatial:], output_size) or not x.is_floating_point():
             return NotImplemented
-        values, places, _ = _windows(x, output_size, -float("inf"))
+        values, indices, _ = _windows(x, output_size, -float("inf"))
         values = values.flatten(-spatial)
         best = values.argmax(-1)
-        flat = places.broadcast_to([*output_size, *values.shape[-1:]] if spatial == 1 else places.shape).flatten(-spatial)
+        flat = indices.broadcast_to([*output_size, *values.shape[-1:]] if spatial == 1 else indices.shape).flatten(-spatial)
         found = flat.expand(values.shape).gather(-1, best.unsqueeze(-1)).squeeze(-1)
         return _laid_out_as(x, values.amax(-1)), _laid_out_as(x, found)
 
@@ -99,7 +99,7 @@ def _fractional(spatial: int):
         n, c = image.shape[:2]
         rank = 2 + 2 * spatial
         index = [torch.arange(e, dtype=torch.int64).reshape([-1 if d == i else 1 for d in range(rank)]) for i, e in enumerate((n, c))]
-        places = 0
+        flat = 0
         for dim, (size, out, k) in enumerate(zip(sizes, output_size, kernel_size)):
             # The samples of an image begin with the last dimension, those of a volume with the first. There may be
             # more samples than images.
@@ -111,11 +111,11 @@ def _fractional(spatial: int):
             shape = [n, c] + [1] * (2 * spatial)
             shape[2 + dim] = out
             step = torch.arange(k, dtype=torch.int64).reshape([-1 if d == 2 + spatial + dim else 1 for d in range(rank)])
-            place = start.reshape(shape) + step
-            places = places * size + place
-            index.append(place)
+            positions = start.reshape(shape) + step
+            flat = flat * size + positions
+            index.append(positions)
         values = aten.index.Tensor(image, index).flatten(-spatial)
-        found = places.expand([n, c, *output_size, *kernel_size]).flatten(-spatial)
+        found = flat.expand([n, c, *output_size, *kernel_size]).flatten(-spatial)
         found = found.gather(-1, values.argmax(-1).unsqueeze(-1)).squeeze(-1)
         largest = values.amax(-1)
         return (largest, found) if x.dim() == spatial + 2 else (largest.squeeze(0), found.squeeze(0))
@@ -146,19 +146,19 @@ FEW = 64  # steps of overlapping windows at most; each step is one addition
 def _spread(x, dim: int, kernel: int, stride: int, padding: int, size: int):
     """Adds each element, along `dim`, to all indices of its window."""
     out = x.shape[dim]
-    apart = x.unsqueeze(dim + 1)
+    spread = x.unsqueeze(dim + 1)
     if kernel <= stride:
-        apart = apart.expand([*x.shape[: dim + 1], kernel, *x.shape[dim + 1 :]])
-    behind = [0] * (2 * (x.dim() - 1 - dim))
-    apart = aten.constant_pad_nd(apart, [*behind, 0, stride - apart.shape[dim + 1]]).flatten(dim, dim + 1)
+        spread = spread.expand([*x.shape[: dim + 1], kernel, *x.shape[dim + 1 :]])
+    trailing = [0] * (2 * (x.dim() - 1 - dim))
+    spread = aten.constant_pad_nd(spread, [*trailing, 0, stride - spread.shape[dim + 1]]).flatten(dim, dim + 1)
     if kernel > stride:  # index p of the padded line is in the windows that begin at p, p - 1, ..., p - kernel + 1
         length = (out - 1) * stride + kernel
-        line = aten.constant_pad_nd(apart, [*behind, kernel - 1, kernel - stride])
-        apart = line.narrow(dim, 0, length)
+        line = aten.constant_pad_nd(spread, [*trailing, kernel - 1, kernel - stride])
+        spread = line.narrow(dim, 0, length)
         for step in range(1, kernel):
-            apart = apart + line.narrow(dim, step, length)
-    reach = max(padding + size - apart.shape[dim], 0) if _known(size, out) else max(kernel, stride)  # at least what is missing
-    return aten.constant_pad_nd(apart, [*behind, 0, reach]).narrow(dim, padding, size)
+            spread = spread + line.narrow(dim, step, length)
+    reach = max(padding + size - spread.shape[dim], 0) if _known(size, out) else max(kernel, stride)  # at least what is missing
+    return aten.constant_pad_nd(spread, [*trailing, 0, reach]).narrow(dim, padding, size)
 
 
 def _lengths(size, out, kernel: int, stride: int, padding: int, with_padding: bool, dtype):

@@ -52,8 +52,8 @@ def index_reduce(x, dim, index, source, reduce, *, include_self=True):
     if x.dim() == 0:
         return index_reduce(x.unsqueeze(0), 0, index, source.reshape(-1), reduce, include_self=include_self).squeeze(0)
     dim %= x.dim()
-    places = index.reshape([-1 if d == dim else 1 for d in range(x.dim())]).expand(source.shape)
-    return torch.scatter_reduce(x, dim, places, source, reduce, include_self=include_self)
+    indices = index.reshape([-1 if d == dim else 1 for d in range(x.dim())]).expand(source.shape)
+    return torch.scatter_reduce(x, dim, indices, source, reduce, include_self=include_self)
 
 
 def index_add(x, dim, index, source, *, alpha=1):
@@ -113,12 +113,12 @@ def index_put(x, indices, values, accumulate=False):
             made = aten.index_put.default(x.to(torch.int32), indices, values.to(torch.int32), True)
             return made != 0
         return NotImplemented
-    places = [place for place, index in enumerate(indices) if index is not None]
-    if len(places) != 1:
+    positions = [position for position, index in enumerate(indices) if index is not None]
+    if len(positions) != 1:
         return NotImplemented
     mask = masks[0].to(torch.bool)
-    if places != [0] or accumulate or values.dim() > x.dim() - mask.dim():
-        return _at_true(x, places[0], mask, values, accumulate)
+    if positions != [0] or accumulate or values.dim() > x.dim() - mask.dim():
+        return _at_true(x, positions[0], mask, values, accumulate)
     return torch.where(mask.reshape(list(mask.shape) + [1] * (x.dim() - mask.dim())), values, x)
 
 
@@ -130,8 +130,8 @@ def masked_scatter(x, mask, source):
     demand(flat.sum() <= given, "Number of elements of source < number of ones in mask", on_gpus=True)
     if none(given):
         return x.clone(memory_format=torch.contiguous_format)
-    places = torch.clamp_min(flat.to(torch.int64).cumsum(0) - 1, 0).clamp_max(given - 1)
-    return torch.where(flat, source.reshape(-1)[places], x.reshape(-1)).reshape(x.shape)
+    positions = torch.clamp_min(flat.to(torch.int64).cumsum(0) - 1, 0).clamp_max(given - 1)
+    return torch.where(flat, source.reshape(-1)[positions], x.reshape(-1)).reshape(x.shape)
 
 
 def embedding_renorm(weight, indices, max_norm, norm_type):
@@ -174,9 +174,9 @@ def masked_scatter_backward(grad, mask, sizes):
     for size in sizes:
         count = count * size
     mask = mask.expand(grad.shape).reshape(-1)
-    place = mask.to(torch.int64).cumsum(0) - 1
-    place = torch.where(mask & (place < count), place, count)  # one additional element receives the others
-    found = grad.new_zeros(count + 1).scatter(0, place, grad.reshape(-1))
+    positions = mask.to(torch.int64).cumsum(0) - 1
+    positions = torch.where(mask & (positions < count), positions, count)  # one additional element receives the others
+    found = grad.new_zeros(count + 1).scatter(0, positions, grad.reshape(-1))
     return found[:count].reshape(sizes)
 
 

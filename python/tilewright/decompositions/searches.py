@@ -61,11 +61,11 @@ def nonzero_static(x, *, size, fill_value=-1):
         return x.new_full((size, x.dim()), fill_value, dtype=torch.int64)
     counts = flat.to(torch.int64).cumsum(0)
     wanted = torch.arange(1, size + 1, dtype=torch.int64)
-    place = _search(counts, wanted, False).clamp_max(flat.shape[0] - 1)
+    found = _search(counts, wanted, False).clamp_max(flat.shape[0] - 1)
     columns = []
     for extent in reversed(x.shape):
-        columns.append(place % extent)
-        place = place // extent
+        columns.append(found % extent)
+        found = found // extent
     return torch.where((wanted <= counts[-1]).unsqueeze(1), torch.stack(columns[::-1], 1), fill_value)
 
 
@@ -75,9 +75,9 @@ def histc(x, bins=100, min=0, max=0):
     if min == max or not x.is_floating_point():
         return NotImplemented
     flat = x.reshape(-1)
-    place = ((flat - min) * bins / (max - min)).to(torch.int64).clamp(0, bins - 1)
-    place = torch.where((flat >= min) & (flat <= max), place, bins)  # a NaN is in no bin
-    return x.new_zeros(bins + 1).scatter_add(0, place, torch.ones_like(flat))[:bins].clone()
+    bin_indices = ((flat - min) * bins / (max - min)).to(torch.int64).clamp(0, bins - 1)
+    bin_indices = torch.where((flat >= min) & (flat <= max), bin_indices, bins)  # a NaN is in no bin
+    return x.new_zeros(bins + 1).scatter_add(0, bin_indices, torch.ones_like(flat))[:bins].clone()
 
 
 TABLE = {

@@ -24,7 +24,7 @@ def _reflected(at, size: int, align: bool):
     return torch.where(torch.fmod(turns, 2) == 0, extra + low, span - extra + low)
 
 
-def _placed(grid, size: int, padding: int, align: bool):
+def _position(grid, size: int, padding: int, align: bool):
     at = _unnormalized(grid, size, align)
     if padding == 1:
         at = at.clamp(0, size - 1)
@@ -38,7 +38,7 @@ def grid_sampler_3d(x, grid, interpolation_mode, padding_mode, align_corners):
     n, channels, *sizes = x.shape
     if interpolation_mode > 1 or not all(isinstance(s, int) for s in sizes) or 0 in sizes:
         return NotImplemented
-    places = [_placed(grid[..., 2 - d], sizes[d], padding_mode, align_corners) for d in range(3)]  # depth, height, width
+    positions = [_position(grid[..., 2 - d], sizes[d], padding_mode, align_corners) for d in range(3)]  # depth, height, width
     image = torch.arange(n, dtype=torch.int64).reshape(n, 1, 1, 1)
 
     def read(at):
@@ -51,14 +51,14 @@ def grid_sampler_3d(x, grid, interpolation_mode, padding_mode, align_corners):
         return torch.where(inside.unsqueeze(-1), values, 0.0)
 
     if interpolation_mode == 1:
-        result = read([torch.round(p) for p in places])
+        result = read([torch.round(p) for p in positions])
     else:
-        low = [torch.floor(p) for p in places]
+        low = [torch.floor(p) for p in positions]
         result = None
         for corner in range(8):
             bits = [(corner >> d) & 1 for d in range(3)]
             weight = 1.0
-            for p, base, bit in zip(places, low, bits):
+            for p, base, bit in zip(positions, low, bits):
                 weight = weight * ((p - base) if bit else (base + 1 - p))
             part = read([base + bit for base, bit in zip(low, bits)]) * weight.unsqueeze(-1)
             result = part if result is None else result + part
@@ -83,15 +83,15 @@ def grid_sampler_2d(x, grid, interpolation_mode, padding_mode, align_corners):
         return _of_torch()(x, grid, interpolation_mode, padding_mode, align_corners)
     if x.dtype in (torch.bfloat16, torch.float16):
         return grid_sampler_2d(x.float(), grid.float(), interpolation_mode, padding_mode, align_corners).to(x.dtype)
-    across = _placed(grid[..., 0], width, padding_mode, align_corners)
-    down = _placed(grid[..., 1], height, padding_mode, align_corners)
+    across = _position(grid[..., 0], width, padding_mode, align_corners)
+    down = _position(grid[..., 1], height, padding_mode, align_corners)
     pixels = x.reshape(n, channels, height * width)
 
     def read(column, row):
         inside = (column >= 0) & (column <= width - 1) & (row >= 0) & (row <= height - 1)
         row, column = (torch.where(inside, at, 0.0).to(torch.int32) for at in (row, column))  # also for NaN positions
-        place = (row * width + column).to(torch.int64).reshape(n, 1, -1)
-        values = pixels.gather(2, place.expand(n, channels, place.shape[2]))
+        index = (row * width + column).to(torch.int64).reshape(n, 1, -1)
+        values = pixels.gather(2, index.expand(n, channels, index.shape[2]))
         return torch.where(inside.reshape(n, 1, -1), values, 0.0)
 
     if interpolation_mode == 1:

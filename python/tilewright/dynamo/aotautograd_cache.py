@@ -119,7 +119,7 @@ def aotautograd_cache(options: CompileOptions, arguments: str = ""):
         yield lambda compiler: compiler
         return
 
-    def door(compiler):
+    def caching(compiler):
         def compile_one(gm, example_inputs):
             _lazy_backward.begin()
             return compiler(gm, example_inputs)
@@ -136,4 +136,4 @@ def aotautograd_cache(options: CompileOptions, arguments: str = ""):
         ),
         functorch_config.patch(bundled_autograd_cache=True),
     ):
-        yield door
+        yield caching

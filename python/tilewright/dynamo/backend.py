@@ -13,7 +13,7 @@ from .. import _tilewright
 from ..fx import flex, pairs, written_arguments
 from ..fx.devices import devices_of, gather, is_transfer, make_transfers
 from ..fx.eager_strides import changed, dense, eager_strides, orders_of, results_of
-from ..fx.fresh_results import apart_from_arguments, separate
+from ..fx.fresh_results import fresh_results, separate
 from ..fx.origin import Origin, entered, origin_of
 from ..fx.outputs import laid_out
 from ..fx.partition import split
@@ -120,10 +120,10 @@ def compile_parts(gm, options, static, refusals, report, keep, orders, freezer=N
 
 
 def compile_graph(gm: fx.GraphModule, example_inputs, *, kind: str, options: CompileOptions, keep: bool, origin: Origin,
-                  freezer=None, traced=(), apart=frozenset()):  # fmt: skip
+                  freezer=None, traced=(), fresh=frozenset()):  # fmt: skip
     """Compiles one graph for AOTAutograd.
 
-    `traced`: the results of Dynamo's graph. `apart`: the indices of those results that do not alias an argument.
+    `traced`: the results of Dynamo's graph. `fresh`: the indices of those results that do not alias an argument.
     """
     if freezer is not None:
         check_kind(kind)
@@ -151,7 +151,7 @@ def compile_graph(gm: fx.GraphModule, example_inputs, *, kind: str, options: Com
         strides = channels_last_saved(gm, first_saved)
     if of_forward is not None:
         first = len(of_forward.tokens) + of_forward.num_mutated_inp_runtime_indices
-        separate(gm, of_forward, first, apart)
+        separate(gm, of_forward, first, fresh)
         view_what_is_written(gm, of_forward, first)
         for_user = eager_strides(gm, traced, first, first_saved)
         strides = changed(for_user) | strides
@@ -165,10 +165,10 @@ def compile_graph(gm: fx.GraphModule, example_inputs, *, kind: str, options: Com
         # of all results are checked.
         strides, first_saved = dense(for_user), MOST
         moved = {n.name for n in gm.graph.nodes if is_transfer(n)}
-        untold = [r for r in result.refusals if r.node not in moved and not r.chosen]
-        if options.strict and any(not r.follows for r in untold):
-            raise UnsupportedError("tilewright: strict mode, and these ops cannot be compiled:\n" + describe(untold))
-        warn_of(untold)
+        unreported = [r for r in result.refusals if r.node not in moved and not r.chosen]
+        if options.strict and any(not r.follows for r in unreported):
+            raise UnsupportedError("tilewright: strict mode, and these ops cannot be compiled:\n" + describe(unreported))
+        warn_of(unreported)
         refusals = result.refusals
         result = compile_parts(gm, options, static, refusals, report, keep, orders_of(gm, strides), freezer)
         report.refusals = [r for r in refusals if not r.follows and r.node not in moved]
@@ -192,13 +192,13 @@ def tilewright(gm: fx.GraphModule, example_inputs, *, options: dict | None = Non
     freezer = Freezer(gm, example_inputs) if chosen.freeze else None
     origin, traced = origin_of(gm, example_inputs), results_of(gm)
     compiler = functools.partial(compile_graph, options=chosen, keep=keeps(chosen), origin=origin, freezer=freezer,
-                                 traced=traced, apart=apart_from_arguments(gm, traced))  # fmt: skip
-    look = shared_arguments.lookout(gm, example_inputs)
-    with aotautograd_cache(chosen, str(look.expected or "")) as door, entered(origin, list(example_inputs)):
+                                 traced=traced, fresh=fresh_results(gm, traced))  # fmt: skip
+    check = shared_arguments.alias_check(gm, example_inputs)
+    with aotautograd_cache(chosen, str(check.expected or "")) as caching, entered(origin, list(example_inputs)):
         compiled = aot_autograd(
-            fw_compiler=door(functools.partial(compiler, kind="forward")),
-            bw_compiler=door(functools.partial(compiler, kind="backward")),
-            inference_compiler=door(functools.partial(compiler, kind="inference")),
+            fw_compiler=caching(functools.partial(compiler, kind="forward")),
+            bw_compiler=caching(functools.partial(compiler, kind="backward")),
+            inference_compiler=caching(functools.partial(compiler, kind="inference")),
             decompositions=WhenTraced(chosen.random == "eager"),
             partition_fn=min_cut_rematerialization_partition,
             # The checks compare a program's results for its arguments with those of another execution.
@@ -206,7 +206,7 @@ def tilewright(gm: fx.GraphModule, example_inputs, *, options: dict | None = Non
         )(gm, example_inputs)
     if freezer is not None:
         freezer.done()
-    return look.around(compiled, gm, chosen.strict)
+    return check.around(compiled, gm, chosen.strict)
 
 
 setattr(tilewright, "reset", leftovers.drop)  # torch._dynamo.reset() calls this attribute

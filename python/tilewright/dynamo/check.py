@@ -176,8 +176,8 @@ class EagerCheck:
             wrong = difference(ours, theirs, precise)
             if wrong:
                 where = frames(node, {})
-                place = f", {where[-1][0]}:{where[-1][1]}" if where else ""
-                raise CheckError(f"tilewright: check='eager': node {node.name} ({node.target}{place}), result {number}: {wrong}")
+                location = f", {where[-1][0]}:{where[-1][1]}" if where else ""
+                raise CheckError(f"tilewright: check='eager': node {node.name} ({node.target}{location}), result {number}: {wrong}")
 
     def __call__(self, arguments) -> list:
         values: dict[fx.Node, object] = {}

@@ -64,11 +64,11 @@ def device_of_node(node: fx.Node) -> torch.device | None:
 def devices_of(gm: fx.GraphModule) -> set[torch.device]:
     """Returns the devices of the graph's tensors, except arguments that are numbers."""
 
-    def goes_along(node: fx.Node) -> bool:
+    def follows_its_users(node: fx.Node) -> bool:
         value = node.meta.get("val")
         return node.op in ("placeholder", "get_attr") and isinstance(value, torch.Tensor) and is_number(value)
 
-    return {device for node in gm.graph.nodes if not goes_along(node) and (device := device_of_node(node)) is not None}
+    return {device for node in gm.graph.nodes if not follows_its_users(node) and (device := device_of_node(node)) is not None}
 
 
 def mixes(node: fx.Node) -> str:
@@ -82,7 +82,7 @@ def mixes(node: fx.Node) -> str:
 def make_transfers(gm: fx.GraphModule) -> list[str]:
     """Makes copies between the CPU and a GPU asynchronous; the host waits where it first reads the result. Returns a
     description of each."""
-    told = []
+    transfers = []
     for node in list(gm.graph.nodes):
         if node.target not in (aten._to_copy.default, torch.ops.prims.device_put.default) or not node.users:
             continue
@@ -104,9 +104,9 @@ def make_transfers(gm: fx.GraphModule) -> list[str]:
             started.meta.pop("val")
         node.replace_all_uses_with(made)
         gm.graph.erase_node(node)
-        told.append(name)
+        transfers.append(name)
     gm.recompile()
-    return told
+    return transfers
 
 
 def is_fixed(node: fx.Node) -> bool:
@@ -138,7 +138,7 @@ def gather(gm: fx.GraphModule) -> None:
             readers[source].append(node)
     left = {node: len(sources) for node, sources in waits_for.items()}
 
-    def place(node: fx.Node) -> str:
+    def queue_of(node: fx.Node) -> str:
         if is_transfer(node):
             return {to_gpu: "to gpu", start_to_host: "to host"}.get(node.target, "wait")
         return str(device_of_node(node))
@@ -146,7 +146,7 @@ def gather(gm: fx.GraphModule) -> None:
     ready: dict[str, list[int]] = {}
     for node in nodes:
         if not left[node]:
-            heapq.heappush(ready.setdefault(place(node), []), number[node])
+            heapq.heappush(ready.setdefault(queue_of(node), []), number[node])
     here, last = "", gm.graph.output_node()
     while ready:
         work = [key for key in ready if key not in ("to host", "to gpu", "wait")]
@@ -160,5 +160,5 @@ def gather(gm: fx.GraphModule) -> None:
         for reader in readers[node]:
             left[reader] -= 1
             if not left[reader]:
-                heapq.heappush(ready.setdefault(place(reader), []), number[reader])
+                heapq.heappush(ready.setdefault(queue_of(reader), []), number[reader])
     gm.recompile()

@@ -32,7 +32,7 @@ ALSO = {
 }  # fmt: skip
 
 
-def is_of_places(body: fx.GraphModule) -> bool:
+def is_elementwise(body: fx.GraphModule) -> bool:
     """Returns whether a function of indices contains only ops that can be applied to all indices at once."""
     calls = [node for node in body.graph.nodes if node.op == "call_function"]
     return (all(torch.Tag.pointwise in getattr(node.target, "tags", ()) or node.target in ALSO for node in calls)
@@ -46,23 +46,23 @@ class Expansion(Rewriter):
     def apply(self, node: fx.Node, *arguments) -> fx.Node:
         """Emits the ops of the function of indices that `node` names, applied to `arguments`. Returns its result."""
         inner, values = self.body(node).graph, {}
-        places = iter(arguments)
+        remaining = iter(arguments)
         for step in inner.nodes:
             if step.op == "placeholder":
-                values[step] = next(places)
+                values[step] = next(remaining)
             elif step.op == "output":
                 result = step.args[0]
                 return values[result[0] if isinstance(result, (list, tuple)) else result]
             else:
                 args, kwargs = (fx.map_arg(given, values.__getitem__) for given in (step.args, step.kwargs))
                 values[step] = self.emit(step.target, *args, **kwargs)
-        raise AssertionError("a function of places without a result")
+        raise AssertionError("a function of indices without a result")
 
     def size(self, tensor: fx.Node, dim: int):
         known = tensor.meta["val"].shape[dim]
         return known if isinstance(known, int) else self.emit(aten.sym_size.int, tensor, dim)
 
-    def place(self, tensor: fx.Node, of: int, dim: int) -> fx.Node:
+    def indices_along(self, tensor: fx.Node, of: int, dim: int) -> fx.Node:
         """Emits the indices 0, 1, ... along dimension `dim` of the scores, as many as the size of `tensor` in
         dimension `of`."""
         numbers = self.emit(aten.arange.start_step, 0, self.size(tensor, of), 1, dtype=torch.int32, device=tensor.meta["val"].device, pin_memory=False)
@@ -88,11 +88,11 @@ class Expansion(Rewriter):
         flat = self.emit(aten.reshape.default, q, [-1, self.size(q, 2), self.size(q, 3)])
         scores = self.emit(aten.bmm.default, flat, self.emit(aten.transpose.int, self.heads(k, q), 1, 2))
         scores = self.emit(aten.view.default, scores, [self.size(q, 0), self.size(q, 1), self.size(q, 2), self.size(k, 2)])
-        places = self.place(q, 0, 0), self.place(q, 1, 1), self.place(q, 2, 2), self.place(k, 2, 3)
-        changed = self.apply(score_mod, self.emit(aten.mul.Tensor, scores, scale), *places, *score_buffers)
+        indices = [self.indices_along(tensor, of, dim) for tensor, of, dim in ((q, 0, 0), (q, 1, 1), (q, 2, 2), (k, 2, 3))]
+        changed = self.apply(score_mod, self.emit(aten.mul.Tensor, scores, scale), *indices, *score_buffers)
         if changed.meta["val"].dtype != wide:
             changed = self.emit(aten._to_copy.default, changed, dtype=wide)
-        mask = self.apply(blocks[-1], *places, *mask_buffers)
+        mask = self.apply(blocks[-1], *indices, *mask_buffers)
         nothing = self.emit(aten.full.default, [], -math.inf, dtype=wide, device=query.meta["val"].device, pin_memory=False)
         taken = self.emit(aten.where.self, mask, changed, nothing)
         largest = self.emit(aten.amax.default, taken, [-1], True)
@@ -132,7 +132,8 @@ def expand(gm: fx.GraphModule) -> None:
     for node in nodes:
         functions = (node.args[3], node.args[4][-1])
         on_cpu = node.args[0].meta["val"].device.type == "cpu"
-        if on_cpu and all(isinstance(f, fx.Node) and is_of_places(expansion.body(f)) for f in functions) and all(u.target is operator.getitem for u in node.users):
+        elementwise = all(isinstance(f, fx.Node) and is_elementwise(expansion.body(f)) for f in functions)
+        if on_cpu and elementwise and all(u.target is operator.getitem for u in node.users):
             expansion.expand(node)
     gm.graph.eliminate_dead_code()
     gm.recompile()

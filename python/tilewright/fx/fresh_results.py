@@ -14,7 +14,7 @@ from torch._functorch._aot_autograd.schemas import OutputType, PlainTensorMeta
 from .outputs import view_chain
 
 
-def apart_from_arguments(gm: fx.GraphModule, fakes: list) -> set[int]:
+def fresh_results(gm: fx.GraphModule, fakes: list) -> set[int]:
     """Returns the indices of the results of Dynamo's graph, `fakes`, that do not share memory with an argument."""
     if any(n.op == "get_attr" for n in gm.graph.nodes):
         return set()
@@ -23,11 +23,11 @@ def apart_from_arguments(gm: fx.GraphModule, fakes: list) -> set[int]:
     return {number for number, fake in enumerate(fakes) if fake is not None and fake.untyped_storage()._cdata not in known}
 
 
-def separate(gm: fx.GraphModule, metadata, first: int, apart: set[int]) -> None:
+def separate(gm: fx.GraphModule, metadata, first: int, fresh: set[int]) -> None:
     """Copies results of an AOTAutograd graph that are arguments, or views of them, and must not be.
 
     `first`: the index of the user's first result. `metadata`: the graph's ViewAndMutationMeta. It counts some
-    views as separate tensors (several views by one op). Therefore `apart` has the indices of the user's results
+    views as separate tensors (several views by one op). Therefore `fresh` has the indices of the user's results
     that Dynamo also found to be separate.
     """
     if not all(isinstance(m, PlainTensorMeta) for m in metadata.subclass_fw_graph_out_meta):
@@ -36,7 +36,7 @@ def separate(gm: fx.GraphModule, metadata, first: int, apart: set[int]) -> None:
     values, copied = list(output.args[0]), False
     for number, info in enumerate(metadata.output_info, first):
         value = values[number]
-        if number - first not in apart or info.output_type is not OutputType.non_alias or not isinstance(value, fx.Node):
+        if number - first not in fresh or info.output_type is not OutputType.non_alias or not isinstance(value, fx.Node):
             continue
         held = value.meta.get("val")
         if not isinstance(held, torch.Tensor) or view_chain(value)[0].op != "placeholder":

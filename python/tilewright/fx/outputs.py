@@ -61,7 +61,7 @@ def result_chain(node: fx.Node) -> list[fx.Node]:
     chain = view_chain(node)
     if chain[0].op == "placeholder":
         return chain
-    bases = [place for place, step in enumerate(chain) if step.target is aten._unsafe_view.default]
+    bases = [index for index, step in enumerate(chain) if step.target is aten._unsafe_view.default]
     return [first_equal_view(chain[bases[-1]]), *chain[bases[-1] + 1 :]] if bases else chain
 
 

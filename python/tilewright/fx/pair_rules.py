@@ -231,7 +231,7 @@ def transpose(p: Pairs, node, x, one, other):
 
 
 @rule(aten.t.default)
-def turned(p: Pairs, node, x):
+def transpose_matrix(p: Pairs, node, x):
     return p.emit(aten.transpose.int, p.pair(x), 0, 1) if rank(x) == 2 else p.pair(x)
 
 
@@ -293,8 +293,8 @@ def index_put(p: Pairs, node, x, indices, values, *rest, **keywords):
 
 @rule(aten.gather.default)
 def gather(p: Pairs, node, x, dim, index, *, sparse_grad=False):
-    places = p.emit(aten.expand.default, p.last(index), [*[-1] * rank(index), 2])
-    return p.emit(aten.gather.default, p.pair(x), dim_of(x, dim), places)
+    indices = p.emit(aten.expand.default, p.last(index), [*[-1] * rank(index), 2])
+    return p.emit(aten.gather.default, p.pair(x), dim_of(x, dim), indices)
 
 
 @rule(aten.copy.default)
@@ -427,7 +427,7 @@ def zeros(p: Pairs, node, sizes, **keywords):
     return filled(p, node, sizes, 0 if node.target is aten.zeros.default else 1)
 
 
-def alike(p: Pairs, x: fx.Node, number, keywords: dict) -> fx.Node:
+def filled_like(p: Pairs, x: fx.Node, number, keywords: dict) -> fx.Node:
     """Returns a tensor with the sizes of x; symbols of these sizes are in no list of arguments."""
     assert p.of is not None  # the node of this rule
     if not is_complex(p.of):
@@ -441,14 +441,14 @@ def alike(p: Pairs, x: fx.Node, number, keywords: dict) -> fx.Node:
 
 @rule(aten.zeros_like.default)
 def zeros_like(p: Pairs, node, x, **keywords):
-    return alike(p, x, 0, keywords)
+    return filled_like(p, x, 0, keywords)
 
 
 @rule(aten.ones_like.default)
 def ones_like(p: Pairs, node, x, **keywords):
-    return alike(p, x, 1, keywords)
+    return filled_like(p, x, 1, keywords)
 
 
 @rule(aten.full_like.default)
 def full_like(p: Pairs, node, x, number, **keywords):
-    return alike(p, x, number, keywords)
+    return filled_like(p, x, number, keywords)

@@ -32,7 +32,7 @@ def sink_waits(gm: fx.GraphModule) -> None:
             position[node] = position[first] - 0.5  # a wait may read the result of another wait
 
 
-def tell_symbols(gm: fx.GraphModule) -> None:
+def expose_symbols(gm: fx.GraphModule) -> None:
     """Makes split_module() pass the symbols of its inputs to each segment.
 
     It looks for them in the metadata entry in which Dynamo stores fake values. Values with symbols that are not
@@ -50,7 +50,7 @@ def split(gm: fx.GraphModule, refused: set[str]) -> tuple[fx.GraphModule, dict[s
     """Splits `gm` into segments, in order: compiled ones for one device each, and eager ones. Returns the split
     module and, for each submodule, whether it is compiled."""
     sink_waits(gm)
-    tell_symbols(gm)
+    expose_symbols(gm)
     segment, compiled = 0, []
     number: dict[fx.Node, int] = {}
     eager_now, device_now = None, None

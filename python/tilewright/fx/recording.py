@@ -14,21 +14,21 @@ class RecordedGraph:
         self.steps: list[tuple] | None = []  # (method, arguments); None after compiling
         self.symbols: list[str] = []  # symbols that a program of this graph reads at a call, in order
 
-    def _told(self, method: str, *arguments):
+    def _record(self, method: str, *arguments):
         result = getattr(self.graph, method)(*arguments)
         assert self.steps is not None  # a graph is compiled after its last node
         self.steps.append((method, arguments))
         return result
 
     def symbol(self, name: str, low: int, high: int) -> None:
-        self._told("symbol", name, low, high)
+        self._record("symbol", name, low, high)
         self.symbols.append(name)
 
     def input(self, name: str, dtype: str, sizes: list, strides: list, is_static: bool):
-        return self._told("input", name, dtype, sizes, strides, is_static)
+        return self._record("input", name, dtype, sizes, strides, is_static)
 
     def node(self, target: str, args, kwargs: dict, metas: list, frames: list) -> int:
-        return self._told("node", target, args, kwargs, metas, frames)
+        return self._record("node", target, args, kwargs, metas, frames)
 
     def type_of(self, ref) -> str:
         return self.graph.type_of(ref)
@@ -37,7 +37,7 @@ class RecordedGraph:
         return self.graph.type_for(dtype, sizes)
 
     def outputs(self, wanted: list[tuple]) -> list[bool]:
-        return self._told("outputs", wanted)
+        return self._record("outputs", wanted)
 
     def compile(self, options: _tilewright.Options) -> _tilewright.GraphCall:
         self.steps = None
@@ -63,7 +63,7 @@ class RecordedGraph:
                 made.symbols.append(arguments[0])
             if method == "node":
                 arguments = (*arguments[:-1], now_at(arguments[-1]))
-            made._told(method, *arguments)
+            made._record(method, *arguments)
         return made
 
     def __reduce__(self):

@@ -56,7 +56,7 @@ def least_or_most(x, dim=None, *_, **__) -> str:
     return "it reduces no elements" if x.dim() and any(_none(x.shape[d]) for d in dims) else ""
 
 
-def place(x, dim=None, *_, **__) -> str:
+def arg_reduce(x, dim=None, *_, **__) -> str:
     return "it looks for the largest of bools" if x.dtype == torch.bool else least_or_most(x, dim)
 
 
@@ -146,7 +146,7 @@ RULES: dict[str, Callable[..., str]] = {
     "linear": same_dtype(0, 1, 2), "binary_cross_entropy": same_dtype(0, 1, 2), "index_copy": same_dtype(0, 3), "_embedding_bag": same_dtype(0, 6),
     "_embedding_bag_forward_only": same_dtype(0, 6),
     "sub": difference, "rsub": difference, "pow": power, "max": least_or_most, "min": least_or_most, "amax": least_or_most, "amin": least_or_most,
-    "argmax": place, "argmin": place, "topk": without_bools, "convolution": convolution, "native_batch_norm": batch_norm,
+    "argmax": arg_reduce, "argmin": arg_reduce, "topk": without_bools, "convolution": convolution, "native_batch_norm": batch_norm,
     "_native_batch_norm_legit": batch_norm, "_native_batch_norm_legit_functional": batch_norm, "_native_batch_norm_legit_no_training": batch_norm,
     "_batch_norm_with_update": batch_norm, "_batch_norm_with_update_functional": batch_norm, "native_layer_norm": layer_norm,
     "native_group_norm": group_norm, "index_put": put, "_unsafe_index_put": put, "index_add": added, "masked_scatter": put,

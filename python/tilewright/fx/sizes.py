@@ -70,8 +70,8 @@ class _Equalities:
                 and zero.free_symbols <= one.free_symbols | self.symbols
                 and not any(_is_factor(one, other) or _has_extreme(other) for _, other in terms if other != one)]  # fmt: skip
         if lone:
-            apart = {one: one.is_Symbol or not any(other.has(one) for _, other in terms if other != one) for one, _ in lone}
-            one, factor = max(lone, key=lambda pair: (apart[pair[0]], pair[0].count_ops(), str(pair[0])))
+            isolated = {one: one.is_Symbol or not any(other.has(one) for _, other in terms if other != one) for one, _ in lone}
+            one, factor = max(lone, key=lambda pair: (isolated[pair[0]], pair[0].count_ops(), str(pair[0])))
             self.learn(one, sympy.expand(one - zero / factor))
         elif len(terms) == 2 and (number := zero.as_coeff_Add()[0]) != 0:
             factor, power = (zero - number).as_coeff_Mul()

@@ -301,10 +301,10 @@ class Walker:
         first one."""
         self.reasons[node] = reason
         where = [f for user in node.users for f in self.frames_of(user)[-1:]]
-        place = f"{where[0][0]}:{where[0][1]}" if where else ""
+        location = f"{where[0][0]}:{where[0][1]}" if where else ""
         sizes = list(value.shape) if value.layout == torch.strided else "..."
         what = f"argument {name} ({dtype_name(value.dtype)}{sizes}), read by {', '.join(str(u.target) for u in node.users)}"
-        self.result.refusals.append(Refusal(node.name, what, reason, place))
+        self.result.refusals.append(Refusal(node.name, what, reason, location))
 
     def add_inputs(self):
         placeholders = [n for n in self.gm.graph.nodes if n.op == "placeholder"]
@@ -352,8 +352,8 @@ class Walker:
         self.reasons[node] = reason
         self.stand_in(node)
         where = self.frames_of(node)
-        place = f"{where[-1][0]}:{where[-1][1]}" if where else ""
-        self.result.refusals.append(Refusal(node.name, readable(node.target), reason, place, follows, chosen))
+        location = f"{where[-1][0]}:{where[-1][1]}" if where else ""
+        self.result.refusals.append(Refusal(node.name, readable(node.target), reason, location, follows, chosen))
 
     def add_write(self, node: fx.Node):
         """Adds a write into an argument, one of AOTAutograd's last nodes, as a result that is stored there."""

@@ -28,7 +28,7 @@ def keep_views_with_writes(gm: fx.GraphModule, number: dict[fx.Node, int]) -> No
     written = {node.args[0] for node in gm.graph.nodes if node.op == "call_function" and writes_argument(node)}
     if not written:
         return
-    position = {node: place for place, node in enumerate(gm.graph.nodes)}
+    position = {node: index for index, node in enumerate(gm.graph.nodes)}
     views = [chain for node in gm.graph.nodes if node in number and len(chain := view_chain(node)) > 1 and chain[0] in written]
     for chain in reversed(views):
         view = chain[-1]
@@ -56,7 +56,7 @@ def _storage(value) -> int:
     return 0
 
 
-def apart_from(written: list[int], arguments: list) -> list:
+def unwritten_of(written: list[int], arguments: list) -> list:
     """Returns the arguments of a segment that writes those at the indices `written`, with other arguments in the same
     memory copied."""
     storages = {_storage(arguments[index]) for index in written} - {0}

@@ -110,7 +110,7 @@ class Explanation:
 
     def __init__(self, graphs: list, model=None):
         self.functions: list[Function] = []
-        by_place: dict[tuple, Function] = {}
+        by_location: dict[tuple, Function] = {}
         by_id: dict[str, Compile] = {}
         wanted = {graph.origin.compile_id.split("/")[0] for graph in graphs if graph.origin.compile_id}
         left = {}
@@ -121,26 +121,26 @@ class Explanation:
                 if one and (model is None or Origin(function=one.function.name, file=one.function.file).belongs_to(model)):
                     left[str(one)] = one
                 continue
-            place = (metrics.co_name or "?", metrics.co_filename or "?", metrics.co_firstlineno or 0)
+            location = (metrics.co_name or "?", metrics.co_filename or "?", metrics.co_firstlineno or 0)
             traced = by_id[identity] = Compile(identity, metrics.recompile_reason or "", metrics.fail_reason or "")
             traced.seconds = (metrics.duration_us or 0) / 1e6 or None
             traced.aot_seconds = (metrics.aot_autograd_cumulative_compile_time_us or 0) / 1e6 or None
-            self._function(by_place, place).compiles.append(traced)
+            self._function(by_location, location).compiles.append(traced)
         self.left = list(left.values())
         for graph in graphs:
             origin = graph.origin
             if origin.compile_id not in by_id:  # torch has dropped it, or the graph was passed to the backend directly
-                function = self._function(by_place, (origin.function or graph.name, origin.file, origin.line))
+                function = self._function(by_location, (origin.function or graph.name, origin.file, origin.line))
                 function.compiles.append(Compile(origin.compile_id))
                 by_id[origin.compile_id or f"{id(graph)}"] = function.compiles[-1]
             by_id[origin.compile_id or f"{id(graph)}"].graphs.append(graph)
         self.breaks = _breaks_in({(f.file, function_name(f.name)) for f in self.functions})
 
-    def _function(self, by_place: dict, place: tuple) -> Function:
-        if place not in by_place:
-            by_place[place] = Function(*place)
-            self.functions.append(by_place[place])
-        return by_place[place]
+    def _function(self, by_location: dict, location: tuple) -> Function:
+        if location not in by_location:
+            by_location[location] = Function(*location)
+            self.functions.append(by_location[location])
+        return by_location[location]
 
     def __str__(self) -> str:
         lines = []

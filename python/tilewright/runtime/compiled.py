@@ -26,7 +26,7 @@ from ..fx.eager_strides import in_order
 from ..fx.origin import arguments, current, has_moved, moved_frames, moving
 from ..fx.pairs import shown_as_pairs
 from ..fx.walker import Imported
-from ..fx.written_arguments import apart_from
+from ..fx.written_arguments import unwritten_of
 from ..options import CompileOptions
 from ..reports.report import GraphReport, add, describe
 from .idle_memory import give_back_at_steps
@@ -164,7 +164,7 @@ class Segment(torch.nn.Module):
 
     def forward(self, *arguments):
         if self.written:
-            arguments = apart_from(self.written, arguments)
+            arguments = unwritten_of(self.written, arguments)
         # An eager op may return another dtype than torch's meta function states (batch norm's statistics in bf16).
         results = self.program.run([a.to(d) if isinstance(a, torch.Tensor) and a.dtype != d else a
                                     for a, d in zip(arguments, self.dtypes, strict=True)])  # fmt: skip
@@ -255,8 +255,8 @@ class CompiledGraph(OutputCode):
         with moving(frames):
             self.body, self.payload = pickle.loads(self.payload), b""
         self.report.restored, self.report.origin = True, current()
-        places = {f"{old[0]}:{old[1]}": f"{new[0]}:{new[1]}" for old, new in frames.items()}
-        self.report.refusals = [replace(r, where=places.get(r.where, r.where)) for r in self.report.refusals]
+        locations = {f"{old[0]}:{old[1]}": f"{new[0]}:{new[1]}" for old, new in frames.items()}
+        self.report.refusals = [replace(r, where=locations.get(r.where, r.where)) for r in self.report.refusals]
         self.begin()
         if self.tokens:
             self.run = giving_tokens(self.run, self.tokens, self.argument_count)

@@ -68,7 +68,7 @@ def overlaps(tensors: Iterable[tuple[int, torch.Tensor]], written: frozenset[int
 
 
 @dataclass
-class Lookout:
+class AliasCheck:
     """The check that each call of a graph makes."""
 
     numbers: tuple[int, ...] = ()  # indices of the arguments to check; empty: no argument that is written can overlap another one
@@ -85,12 +85,12 @@ class Lookout:
 
         def call(*arguments):
             nonlocal warned, seen
-            places = [arguments[number].data_ptr() for number in self.numbers] if self.fixed and not self.expected else None
-            if places is not None and places == seen:  # the addresses of the last call, which was valid
+            addresses = [arguments[number].data_ptr() for number in self.numbers] if self.fixed and not self.expected else None
+            if addresses is not None and addresses == seen:  # the addresses of the last call, which was valid
                 return compiled(*arguments)
             found = overlaps(((number, arguments[number]) for number in self.numbers), self.written)
             if found == self.expected:
-                seen = places
+                seen = addresses
                 return compiled(*arguments)
             pairs = ", ".join(f"{names[a]} and {names[b]}" for a, b, *_ in found or self.expected or ())
             if found:
@@ -107,7 +107,7 @@ class Lookout:
         return call
 
 
-def lookout(gm: fx.GraphModule, examples: Sequence) -> Lookout:
+def alias_check(gm: fx.GraphModule, examples: Sequence) -> AliasCheck:
     """Returns the check for calls of Dynamo's graph `gm`, compiled for the arguments `examples`.
 
     Parameters and buffers are not checked, because their addresses do not change.
@@ -116,7 +116,7 @@ def lookout(gm: fx.GraphModule, examples: Sequence) -> Lookout:
     looked_at = {number: example for number, (node, example) in enumerate(zip(placeholders, examples))
                  if isinstance(example, torch.Tensor) and not _is_static(node)}  # fmt: skip
     if len(looked_at) < 2 or any(isinstance(example, FakeTensor) for example in looked_at.values()):
-        return Lookout()  # compiled ahead of its first call: there are no addresses to compare with
+        return AliasCheck()  # compiled ahead of its first call: there are no addresses to compare with
     fakes = [placeholders[number].meta["example_value"] for number in looked_at]
     inference = any(example.is_inference() for example in looked_at.values())
     if inference:  # inference tensors have no version counters
@@ -124,9 +124,9 @@ def lookout(gm: fx.GraphModule, examples: Sequence) -> Lookout:
     else:  # tracing the graph has written the fake tensors
         written = frozenset(number for number, fake in zip(looked_at, fakes) if fake._version > 0)
     if not written:
-        return Lookout()
+        return AliasCheck()
     expected: tuple | None = overlaps(looked_at.items(), written)
     if expected and inference:
         expected = None  # AOTAutograd sees smaller storages than those of calls
     fixed = all(isinstance(size, int) for fake in fakes for size in (*fake.shape, *fake.stride()))
-    return Lookout(tuple(looked_at), written, expected, fixed)
+    return AliasCheck(tuple(looked_at), written, expected, fixed)

@@ -17,7 +17,7 @@ from verdict import Outcome, Wrong, check_metadata, check_numbers, plain, short
 import tilewright
 from tilewright.dynamo.backend import tilewright as backend
 from tilewright.fx.eager_strides import results_of
-from tilewright.fx.fresh_results import apart_from_arguments
+from tilewright.fx.fresh_results import fresh_results
 
 
 DRAWS = 12
@@ -99,11 +99,11 @@ class Compiled:
         self.program, self.module, self.first = program, None, None
         self.using = torch._dynamo.lookup_backend(using) if isinstance(using, str) else using
         self.fakes: list = []  # Dynamo's fake results, which the backend sees
-        self.apart: set[int] = set()  # indices of results that do not share memory with an argument
+        self.fresh: set[int] = set()  # indices of results that do not share memory with an argument
 
     def backend(self, gm, inputs):
         self.fakes = results_of(gm)
-        self.apart = apart_from_arguments(gm, self.fakes)
+        self.fresh = fresh_results(gm, self.fakes)
         return self.using(gm, inputs)
 
     def run(self, program: Program) -> Run:
@@ -152,7 +152,7 @@ def rule_for_graphs(program: Program, got: Run, runs: list[Run], exact: Run, com
                 raise
             words.add("told")
     # Dynamo may treat a result as new although eager's kernel returns its argument (dropout with probability 0).
-    made = [i for i, (ours, theirs) in enumerate(zip(got.aliases, want.aliases)) if ours < 0 <= theirs < len(program.inputs) and i in compiled.apart]
+    made = [i for i, (ours, theirs) in enumerate(zip(got.aliases, want.aliases)) if ours < 0 <= theirs < len(program.inputs) and i in compiled.fresh]
     words |= {"told"} if made else set()
     if [-1 if i in made else alias for i, alias in enumerate(want.aliases)] != got.aliases:
         raise Wrong("aliasing", f"results lie in the memory of {got.aliases} (inputs first, -1: their own), eager's in that of {want.aliases}")

@@ -418,7 +418,7 @@ TEST(Library, PacksAreMadeOnceForAllInstances) {
   EXPECT_LT(bytes, 2 * 64 * 96 * 4);
 }
 
-TEST(Library, LinkerErrorsAreTold) {
+TEST(Library, LinkerErrorsAreReported) {
   Folder folder;
   llvm::StringRef garbage = "\177ELF, but no object";
   std::string said = llvm::toString(
@@ -499,10 +499,10 @@ TEST_F(Mistakes, AreErrorTexts) {
               [&] { in[0].data = nullptr; });
   expectError("input 0 (x), float32 [batch, 64], begins at an address that is no multiple of its elements' 4 bytes",
               [&] { in[0].data = static_cast<char *>(in[0].data) + 1; });
-  const int64_t turned[2] = {1, 4}, dense[2] = {64, 1};
+  const int64_t transposed[2] = {1, 4}, dense[2] = {64, 1};
   expectError("input 0 (x), float32 [batch, 64], has strides [1, 4] for sizes [4, 64], but must be dense in row-major "
               "order; copy it",
-              [&] { in[0].strides = turned; });
+              [&] { in[0].strides = transposed; });
   expectError("no error", [&] { in[0].strides = dense; });
   expectError("output 0 (output0) must be float32 [batch, 10], for these inputs [4, 10]; the shape function fills that "
               "in",

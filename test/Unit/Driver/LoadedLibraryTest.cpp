@@ -59,7 +59,7 @@ TEST_F(Manifest, IsReadAsWritten) {
   EXPECT_EQ(manifest->files[0].bytes, 4);
 }
 
-TEST_F(Manifest, ErrorsNameTheFileAndThePlace) {
+TEST_F(Manifest, ErrorsNameTheFileAndTheLocation) {
   EXPECT_NE(problem("").find("m.json' is no manifest of a library"), std::string::npos);
   EXPECT_NE(problem(without("\"dtype\": \"float32\"", "\"dtype\": 3")).find("inputs[0].dtype"), std::string::npos);
   EXPECT_NE(problem(without("\"model\": \"m\",")).find("missing value at manifest.model"), std::string::npos);

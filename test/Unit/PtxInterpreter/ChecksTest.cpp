@@ -8,28 +8,28 @@ namespace {
 
 const std::string kShared = ".shared .align 16 .b8 s[256];\n";
 /// %r1 = thread, %r2 = 4 * thread, %r3 = address of its word of s, %rd1 = address of its word of out.
-const std::string kPlaces = "mov.u32 %r1, %tid.x;\nshl.b32 %r2, %r1, 2;\nmov.b32 %r3, s;\nadd.s32 %r3, %r3, "
-                            "%r2;\nmul.wide.u32 %rd1, %r1, 4;\nadd.s64 %rd1, %rd1, %rd30;\n";
+const std::string kAddresses = "mov.u32 %r1, %tid.x;\nshl.b32 %r2, %r1, 2;\nmov.b32 %r3, s;\nadd.s32 %r3, %r3, "
+                               "%r2;\nmul.wide.u32 %rd1, %r1, 4;\nadd.s64 %rd1, %rd1, %rd30;\n";
 
 TEST(Check, ReversalThroughSharedMemory) {
   std::string write = "st.shared.b32 [%r3], %r1;\n", sync = "bar.sync 0;\n";
   std::string read = "xor.b32 %r4, %r2, 252;\nmov.b32 %r5, s;\nadd.s32 %r5, %r5, %r4;\nld.shared.b32 %r6, "
                      "[%r5];\nst.global.b32 [%rd1], %r6;\n";
   for (uint64_t seed = 0; seed < 4; ++seed) {
-    Outcome right = runBody(kPlaces + write + sync + read, threads(64, 1, seed), 64, {}, kShared);
+    Outcome right = runBody(kAddresses + write + sync + read, threads(64, 1, seed), 64, {}, kShared);
     ASSERT_EQ(right.error, "");
     EXPECT_TRUE(right.report.findings.empty()) << right.report.text();
     for (uint32_t i = 0; i < 64; ++i)
       EXPECT_EQ(right.out[i], 63 - i);
-    Outcome wrong = runBody(kPlaces + write + read, threads(64, 1, seed), 64, {}, kShared);
+    Outcome wrong = runBody(kAddresses + write + read, threads(64, 1, seed), 64, {}, kShared);
     EXPECT_GE(wrong.count(Kind::Race) + wrong.count(Kind::UninitialisedMemory), 1u) << wrong.report.text();
   }
 }
 
 TEST(Check, ARaceIsFoundInEitherOrder) {
   // Warp 0 writes and warp 1 reads, in either order.
-  std::string body = kPlaces + "mov.b32 %r5, 0;\nst.shared.b32 [%r3], %r1;\nbar.sync 0;\nsetp.lt.u32 %p1, %r1, "
-                               "32;\n@%p1 st.shared.b32 [s], %r5;\n@!%p1 ld.shared.b32 %r4, [s];\n";
+  std::string body = kAddresses + "mov.b32 %r5, 0;\nst.shared.b32 [%r3], %r1;\nbar.sync 0;\nsetp.lt.u32 %p1, %r1, "
+                                  "32;\n@%p1 st.shared.b32 [s], %r5;\n@!%p1 ld.shared.b32 %r4, [s];\n";
   for (uint64_t seed = 0; seed < 8; ++seed)
     EXPECT_GE(runBody(body, threads(64, 1, seed), 64, {}, kShared).count(Kind::Race), 1u) << seed;
 }
@@ -37,14 +37,14 @@ TEST(Check, ARaceIsFoundInEitherOrder) {
 TEST(Check, LanesOfAWarpNeedABarrierToo) {
   std::string write = "st.shared.b32 [%r3], %r1;\n",
               read = "xor.b32 %r4, %r3, 4;\nld.shared.b32 %r6, [%r4];\nst.global.b32 [%rd1], %r6;\n";
-  EXPECT_EQ(runBody(kPlaces + write + read, threads(32), 64, {}, kShared).count(Kind::Race), 1u);
-  Outcome right = runBody(kPlaces + write + "bar.warp.sync -1;\n" + read, threads(32), 64, {}, kShared);
+  EXPECT_EQ(runBody(kAddresses + write + read, threads(32), 64, {}, kShared).count(Kind::Race), 1u);
+  Outcome right = runBody(kAddresses + write + "bar.warp.sync -1;\n" + read, threads(32), 64, {}, kShared);
   EXPECT_TRUE(right.report.findings.empty()) << right.report.text();
   EXPECT_EQ(right.out[5], 4u);
 }
 
-TEST(Check, AnOverwriteNeedsABarrierBehindTheReads) {
-  std::string body = kPlaces + "st.shared.b32 [%r3], %r1;\nbar.sync 0;\nld.shared.b32 %r4, [s+128];\n";
+TEST(Check, AnOverwriteNeedsABarrierAfterTheReads) {
+  std::string body = kAddresses + "st.shared.b32 [%r3], %r1;\nbar.sync 0;\nld.shared.b32 %r4, [s+128];\n";
   std::string overwrite = "st.shared.b32 [%r3], %r4;\n";
   EXPECT_GE(runBody(body + overwrite, threads(64), 64, {}, kShared).count(Kind::Race), 1u);
   Outcome right = runBody(body + "bar.sync 1;\n" + overwrite, threads(64), 64, {}, kShared);
@@ -136,7 +136,7 @@ TEST(Check, Barriers) {
   EXPECT_TRUE(reduced.report.findings.empty()) << reduced.report.text();
   EXPECT_EQ(reduced.out[95], 48u);
   // A producer that only arrives.
-  std::string pair = kPlaces +
+  std::string pair = kAddresses +
                      "setp.lt.u32 %p1, %r1, 32;\n@%p1 st.shared.b32 [%r3], %r1;\n@%p1 bar.arrive 1, 64;\n@%p1 bra "
                      "$end;\nbar.sync 1, 64;\nld.shared.b32 %r4, [%r3+-128];\nst.global.b32 [%rd1], %r4;\n$end:\n";
   Outcome produced = runBody(pair, threads(64), 64, {}, kShared);

@@ -49,7 +49,7 @@ TEST(Cluster, SpecialRegisters) {
 
 // On a GPU, shared addresses of the second block have a bit above the offset. A wgmma descriptor that included this bit
 // in one of its fields read other memory.
-TEST(Cluster, NamesOfSharedVariablesHaveBitsAboveThePlace) {
+TEST(Cluster, NamesOfSharedVariablesHaveBitsAboveTheOffset) {
   const std::string body =
       ".shared .align 4 .b32 s[4];\nmov.u32 %r1, s;\nshr.u32 %r2, %r1, 24;\nmov.u32 %r3, %ctaid.x;\n"
       "add.s32 %r4, %r3, 70;\nst.shared.b32 [%r1+4], %r4;\nld.shared.b32 %r5, [s+4];\n"
@@ -109,7 +109,7 @@ uint32_t orders(const std::string &body, std::initializer_list<Kind> kinds) {
   return found;
 }
 
-TEST(Cluster, ReadsItsNeighboursMemory) {
+TEST(Cluster, ReadsMemoryOfAnotherBlock) {
   const std::string write = "st.shared.b32 [%r5], %r3;\n";
   for (const std::string &read :
        {kMap + kRead, // by shared::cluster address, by generic address, by an atomic

@@ -209,7 +209,7 @@ TEST(Gemm, AFindingNamesBothSidesAndTheUsersLine) {
   std::string sides = finding.here.instruction + finding.other->instruction;
   EXPECT_NE(sides.find("ldmatrix"), std::string::npos) << sides;
   EXPECT_NE(sides.find("cp.async"), std::string::npos) << sides;
-  EXPECT_NE((finding.here.place + finding.other->place).find("op=multiply at=model.py:12"), std::string::npos)
+  EXPECT_NE((finding.here.location + finding.other->location).find("op=multiply at=model.py:12"), std::string::npos)
       << report->text();
 }
 

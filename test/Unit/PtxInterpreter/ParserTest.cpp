@@ -12,7 +12,7 @@ std::string refusalOf(const std::string &body, const std::string &before = "") {
   return runBody(body, threads(32), 64, {}, before).error;
 }
 
-TEST(Parser, RefusalsNameThePlace) {
+TEST(Parser, RefusalsNameTheLocation) {
   EXPECT_EQ(refusalOf("frobnicate.b32 %r1, %r2;"), "test.ptx:12:1: unknown instruction 'frobnicate.b32'");
   EXPECT_EQ(refusalOf("add.s32 %r1, %r2;"), "test.ptx:12:1: add.s32: too few operands");
   EXPECT_EQ(refusalOf("add.s32 %r1, %r2, %r3, %r4;"), "test.ptx:12:1: add.s32: too many operands");
@@ -46,23 +46,23 @@ TEST(Parser, LaunchesThatNoDeviceTakes) {
   EXPECT_NE(runBody("", launch).error.find("of shared memory"), std::string::npos);
 }
 
-TEST(Parser, PlacesComeFromLocAndComments) {
+TEST(Parser, LocationsComeFromLocAndComments) {
   Outcome outcome =
       runBody(".loc 1 12 3\n//@tw op=add\nadd.s32 %r1, %r2, 1;\n", threads(1), 8, {}, ".file 1 \"model.py\"\n");
   ASSERT_EQ(outcome.report.findings.size(), 1u);
-  EXPECT_EQ(outcome.report.findings[0].here.place, "model.py:12:3 op=add");
+  EXPECT_EQ(outcome.report.findings[0].here.location, "model.py:12:3 op=add");
   EXPECT_EQ(outcome.report.findings[0].here.line, 15u);
   // LLVM emits .file at the end. Column 0 means no column, and line 0 no location.
-  auto place = [](const std::string &loc) {
+  auto locationOf = [](const std::string &loc) {
     return runText(kernel(loc + "add.s32 %r1, %r2, 1;\n") +
                        "\t.section\t.debug_macinfo\t{\t}\n\t.file\t1 \"late.py\"\n",
                    threads(1))
         .report.findings.at(0)
-        .here.place;
+        .here.location;
   };
-  EXPECT_EQ(place(".loc\t1 12 0\n"), "late.py:12");
-  EXPECT_EQ(place(".loc 1 12 0\n.loc 2 7 1\n"), "file2:7:1");
-  EXPECT_EQ(place(".loc 1 12 0\n.loc 1 0 0\n"), "");
+  EXPECT_EQ(locationOf(".loc\t1 12 0\n"), "late.py:12");
+  EXPECT_EQ(locationOf(".loc 1 12 0\n.loc 2 7 1\n"), "file2:7:1");
+  EXPECT_EQ(locationOf(".loc 1 12 0\n.loc 1 0 0\n"), "");
 }
 
 // Text with changed, removed or repeated bytes is run or rejected. The sanitizers detect invalid accesses.

@@ -236,7 +236,7 @@ TEST_P(PlantedInWgmma, IsFound) {
   text.replace(at, defect.from.size(), defect.to);
   // The seed determines which threads are late. Some defects show only in certain orders.
   bool found = false;
-  std::string told;
+  std::string reported;
   for (uint64_t seed = 1; seed <= 4 && !found; ++seed) {
     Product product(128, 128, 320);
     std::optional<Report> report = product.run(text, seed, error);
@@ -244,9 +244,9 @@ TEST_P(PlantedInWgmma, IsFound) {
     for (const Finding &finding : report->findings)
       for (Kind kind : defect.kinds)
         found |= finding.kind == kind;
-    told += report->text();
+    reported += report->text();
   }
-  EXPECT_TRUE(found) << told;
+  EXPECT_TRUE(found) << reported;
 }
 
 INSTANTIATE_TEST_SUITE_P(WgmmaGemm, PlantedInWgmma, testing::Range(size_t(0), defects().size()),

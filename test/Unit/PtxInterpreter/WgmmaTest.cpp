@@ -37,7 +37,7 @@ int valueB(uint32_t column, uint32_t k) { return int((column * 5 + k * 2 + colum
 
 /// Returns the byte offset of an element. If k is contiguous, groups of 8 rows have a stride of 256 bytes (512 or 1024
 /// for wider swizzles), and halves of k one of 128 without a swizzle. Otherwise, the rows are contiguous.
-uint32_t placeOf(const Case &test, uint32_t row, uint32_t k) {
+uint32_t offsetOf(const Case &test, uint32_t row, uint32_t k) {
   uint32_t byte = k * test.element.bytes, span = test.swizzle, at;
   if (!test.transposed)
     at = span ? row / 8 * 8 * span + row % 8 * span + byte : row / 8 * 256 + row % 8 * 16 + byte / 16 * 128 + byte % 16;
@@ -110,9 +110,9 @@ std::vector<uint32_t> inputOf(const Case &test) {
   };
   for (uint32_t k = 0; k < 32 / test.element.bytes; ++k) {
     for (uint32_t row = 0; row < 64; ++row)
-      put(placeOf(test, row, k), test.element.bits[valueA(row, k) + 2]);
+      put(offsetOf(test, row, k), test.element.bits[valueA(row, k) + 2]);
     for (uint32_t column = 0; column < 8; ++column)
-      put(kB + placeOf(test, column, k), test.element.bits[valueB(column, k) + 2]);
+      put(kB + offsetOf(test, column, k), test.element.bits[valueB(column, k) + 2]);
   }
   return in;
 }

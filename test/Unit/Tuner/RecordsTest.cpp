@@ -153,7 +153,7 @@ TEST_F(Records, ProcessesLoseNothing) {
   EXPECT_EQ(store.find(record(16, "shared").key, why)->seen.size(), size_t(processes));
 }
 
-TEST_F(Records, NeighboursAreNearestFirst) {
+TEST_F(Records, SimilarKernelsAreNearestFirst) {
   RecordStore store(folder);
   for (int64_t rows : {64, 256, 2048}) {
     KernelRecord near = record(16, "rows " + std::to_string(rows));
@@ -163,7 +163,7 @@ TEST_F(Records, NeighboursAreNearestFirst) {
   KernelRecord other = record(16, "of another family");
   other.family = "g";
   ASSERT_FALSE(bool(store.store(other, false)));
-  std::vector<KernelRecord> near = store.neighbours(record(), 2);
+  std::vector<KernelRecord> near = store.similar(record(), 2);
   ASSERT_EQ(near.size(), 2u);
   EXPECT_EQ(near[0].sizes[0], 256);
   EXPECT_EQ(near[1].sizes[0], 2048);

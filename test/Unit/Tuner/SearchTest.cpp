@@ -163,12 +163,12 @@ TEST(Search, AFailingDefaultAbortsWithTheReason) {
   EXPECT_EQ(result.verdict, "the default: the default schedule could not be measured: out of memory");
 }
 
-TEST(Search, NeighboursAreMeasuredFirst) {
+TEST(Search, SimilarKernelsAreMeasuredFirst) {
   Searched searched = kernel();
   MadeUp bench;
   SearchOptions options;
   options.measurements = 4;
-  options.neighbours = {{128, 192, 1, 256}};
+  options.similar = {{128, 192, 1, 256}};
   SearchResult result = search(searched, bench, options);
   EXPECT_LE(bench.seen.size(), 4u);
   EXPECT_EQ(result.best, (SchedulePoint{128, 192, 1, 256}));

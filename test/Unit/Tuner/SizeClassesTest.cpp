@@ -29,7 +29,7 @@ TEST(SizeClasses, multiplySizes) {
   EXPECT_EQ(sizeClassOf({INT64_MAX, 3}).text(), "from 129"); // the product does not overflow
 }
 
-TEST(SizeClasses, sizesAreScaledAlike) {
+TEST(SizeClasses, SizesAreScaledEqually) {
   const llvm::ArrayRef<SizeClass> all = sizeClasses();
   EXPECT_EQ(sizesIn(all[1], {8}, {{1, 300}}), Sizes{64});
   EXPECT_EQ(sizesIn(all[2], {2, 32}, {{1, 1000}, {1, 1000}}), (Sizes{6, 91}));

@@ -134,10 +134,10 @@ private:
           continue;
         if (g.empty())
           g = vectorsAt(grad, gradLine, sum(block.first, pixel));
-        int64_t place = pixel * pixels.stride + tap * pixels.dilation;
-        SmallVector<Value> &x = inputs[place];
+        int64_t column = pixel * pixels.stride + tap * pixels.dilation;
+        SmallVector<Value> &x = inputs[column];
         if (x.empty())
-          x = vectorsAt(in, inLine, sum(block.left, place));
+          x = vectorsAt(in, inLine, sum(block.left, column));
         for (int64_t v = 0; v < vectors; ++v) {
           Value &total = sums[(tap - from) * vectors + v];
           total = vector::FMAOp::create(builder, loc, x[v], g[v], total);

@@ -33,11 +33,11 @@ Value constantIndex(OpBuilder &builder, Location loc, int64_t value) {
 }
 
 /// Returns the indices of row `row` of a tile in memory. Rows have a stride of `stride` elements.
-SmallVector<Value> rowPlace(OpBuilder &builder, Location loc, ValueRange indices, Value stride, int64_t row) {
-  SmallVector<Value> place(indices);
+SmallVector<Value> rowIndices(OpBuilder &builder, Location loc, ValueRange indices, Value stride, int64_t row) {
+  SmallVector<Value> shifted(indices);
   Value offset = arith::MulIOp::create(builder, loc, stride, constantIndex(builder, loc, row));
-  place.back() = arith::AddIOp::create(builder, loc, place.back(), offset);
-  return place;
+  shifted.back() = arith::AddIOp::create(builder, loc, shifted.back(), offset);
+  return shifted;
 }
 
 struct EmulateZero : OpConversionPattern<amx::TileZeroOp> {
@@ -60,7 +60,7 @@ struct EmulateLoad : OpConversionPattern<amx::TileLoadOp> {
     for (int64_t row = 0; row < type.getDimSize(0); ++row) {
       Value loaded =
           vector::LoadOp::create(rewriter, op.getLoc(), rowType, adaptor.getBase(),
-                                 rowPlace(rewriter, op.getLoc(), adaptor.getIndices(), adaptor.getStride(), row));
+                                 rowIndices(rewriter, op.getLoc(), adaptor.getIndices(), adaptor.getStride(), row));
       tile = vector::InsertOp::create(rewriter, op.getLoc(), loaded, tile, row);
     }
     rewriter.replaceOp(op, tile);
@@ -77,7 +77,7 @@ struct EmulateStore : OpConversionPattern<amx::TileStoreOp> {
     for (int64_t row = 0; row < op.getTileType().getDimSize(0); ++row)
       vector::StoreOp::create(
           rewriter, op.getLoc(), vector::ExtractOp::create(rewriter, op.getLoc(), adaptor.getVal(), row).getResult(),
-          adaptor.getBase(), rowPlace(rewriter, op.getLoc(), adaptor.getIndices(), adaptor.getStride(), row));
+          adaptor.getBase(), rowIndices(rewriter, op.getLoc(), adaptor.getIndices(), adaptor.getStride(), row));
     rewriter.eraseOp(op);
     return success();
   }

@@ -54,7 +54,7 @@ public:
     Value a = matmul.getInputs()[0], b = matmul.getInputs()[1], c = matmul.getOutputs()[0];
     int64_t rank = typeOf(c).getRank(), batches = rank - 2;
     bool batchedB = typeOf(b).getRank() == rank + 1;
-    ArrayRef<int64_t> place = matmul.getLhsPermutation();
+    ArrayRef<int64_t> permutation = matmul.getLhsPermutation();
     SmallVector<Value> batch;
     nest(sizesOf(c, 0, batches), batch, [&] {
       BlockAccess access;
@@ -64,18 +64,18 @@ public:
       SmallVector<Value> ofB(batchedB ? ArrayRef<Value>(batch) : ArrayRef<Value>());
       if (matmul.getInputs().size() == 3)
         ofB = {chosenBatch(matmul, batch[0])};
-      access.reductionSizes = {size(a, place[rank - 1])};
+      access.reductionSizes = {size(a, permutation[rank - 1])};
       access.columns = size(c, rank - 1);
-      BlockArgument memory = argumentBehind(b);
+      BlockArgument memory = argumentOf(b);
       access.rhsNear = memory && isScratch(memory);
       readPanels(b, batchedB ? batches : 0, access, matmul.getPanel(), c, rank - 1);
       {
         access.lhsAt = [&](OpBuilder &, Value row, ValueRange k) {
           SmallVector<Value> at(rank);
           for (int64_t dim = 0; dim < batches; ++dim)
-            at[place[dim]] = batch[dim];
-          at[place[rank - 2]] = row;
-          at[place[rank - 1]] = k[0];
+            at[permutation[dim]] = batch[dim];
+          at[permutation[rank - 2]] = row;
+          at[permutation[rank - 1]] = k[0];
           return at;
         };
         access.rhsAt = [&](OpBuilder &, Value panel, ValueRange k) {
@@ -88,18 +88,18 @@ public:
           at.append({row, column});
           return at;
         };
-        access.lhsRowDim = place[rank - 2];
-        access.lhsDepthDim = place[rank - 1];
+        access.lhsRowDim = permutation[rank - 2];
+        access.lhsDepthDim = permutation[rank - 1];
         access.outRowDim = rank - 2;
-        scf::ForOp behind = rowLoopBehind(matmul);
-        if (behind)
+        scf::ForOp following = followingRowLoop(matmul);
+        if (following)
           access.rowsDone = [&](OpBuilder &inside, Value from, Value to) {
-            auto part = cast<scf::ForOp>(inside.clone(*behind));
+            auto part = cast<scf::ForOp>(inside.clone(*following));
             part.setLowerBound(from);
             part.setUpperBound(to);
           };
         if (Value left = emit(access, sizeFold(c, rank - 2), matmul.getPanel(), matmul.getGroup()))
-          behind.setLowerBound(left);
+          following.setLowerBound(left);
       }
     });
     op->erase();
@@ -294,7 +294,7 @@ private:
     auto kernel = op->getParentOfType<func::FuncOp>();
     access.reductionBlock = tile::knobOr(kernel, tile::depthKnob, defaultReductionBlock);
     access.blockRows = tile::knobOr(kernel, tile::blockKnob, 0);
-    if (onTiles(access.rhs, group) && liesTurned(access)) {
+    if (onTiles(access.rhs, group) && isTransposed(access)) {
       emitTransposedPanels(builder, loc, access, rows, panel);
       return {};
     }
@@ -322,7 +322,7 @@ private:
   }
 
   /// Returns the kernel's argument that `value` is a view of; null if it is not one.
-  static BlockArgument argumentBehind(Value value) {
+  static BlockArgument argumentOf(Value value) {
     while (Operation *op = value.getDefiningOp()) {
       if (!isa<memref::SubViewOp, memref::CastOp, memref::CollapseShapeOp, memref::ExpandShapeOp, memref::ViewOp,
                memref::ReinterpretCastOp>(op))
@@ -342,7 +342,7 @@ private:
   /// Returns the loop directly after `matmul` over all rows of its result, if a part of it can run as soon as its rows
   /// are complete: it reads only the current row of the result, and writes nothing that the product still reads. Ops
   /// between the two are moved before `matmul`.
-  scf::ForOp rowLoopBehind(tile::MatmulOp matmul) {
+  scf::ForOp followingRowLoop(tile::MatmulOp matmul) {
     Value a = matmul.getInputs()[0], b = matmul.getInputs()[1], c = matmul.getOutputs()[0];
     if (!onTiles(b, matmul.getGroup()))
       return {}; // vectors would compute both
@@ -361,7 +361,7 @@ private:
         !isConstantIntValue(loop.getStep(), 1) || getAsOpFoldResult(loop.getUpperBound()) != rows)
       return {};
     // Scratch memory may be used by the product and later by the loop.
-    BlockArgument ofA = argumentBehind(a), ofB = argumentBehind(b);
+    BlockArgument ofA = argumentOf(a), ofB = argumentOf(b);
     if (!ofA || !ofB || isScratch(ofA) || isScratch(ofB))
       return {};
     bool legal = true;
@@ -369,11 +369,11 @@ private:
       if (isPure(op) || isa<scf::ForOp, scf::IfOp, scf::YieldOp>(op))
         return;
       Value memory;
-      ValueRange place;
+      ValueRange accessIndices;
       bool writes = false;
       auto take = [&](Value base, ValueRange indices, bool isWrite) {
         memory = base;
-        place = indices;
+        accessIndices = indices;
         writes = isWrite;
       };
       llvm::TypeSwitch<Operation *>(op)
@@ -386,9 +386,9 @@ private:
       if (!memory) {
         legal = false;
       } else if (memory == c) {
-        legal &= place[0] == loop.getInductionVar();
+        legal &= accessIndices[0] == loop.getInductionVar();
       } else if (writes) {
-        BlockArgument written = argumentBehind(memory);
+        BlockArgument written = argumentOf(memory);
         legal &= written && written != ofA && written != ofB;
       }
     });

@@ -61,7 +61,7 @@ public:
     taps = std::min(pixels.kernel, mostTapsAtOnce);
     blockPixels = std::clamp<int64_t>((registers - taps * vectors - 2) / vectors, 1, mostPixels);
     if (channels * lines.kernel * pixels.kernel > 2 * longSum)
-      channelsApart = std::clamp<int64_t>(longSum / pixels.kernel, 1, channels);
+      channelsPerSum = std::clamp<int64_t>(longSum / pixels.kernel, 1, channels);
   }
 
   void run() {
@@ -112,10 +112,10 @@ private:
   //===-- sums ------------------------------------------------------------===//
 
   Value outAt(const PixelBlock &block, int64_t pixel, Value filter, int64_t v, Value stored) {
-    Value place[] = {image, outLine, sum(block.first, pixel), sum(filter, v * lanes)};
+    Value indices[] = {image, outLine, sum(block.first, pixel), sum(filter, v * lanes)};
     if (!stored)
-      return vector::LoadOp::create(builder, loc, vectorType, out, place);
-    vector::StoreOp::create(builder, loc, stored, out, place);
+      return vector::LoadOp::create(builder, loc, vectorType, out, indices);
+    vector::StoreOp::create(builder, loc, stored, out, indices);
     return {};
   }
 
@@ -133,7 +133,7 @@ private:
       overSums([&](int64_t pixel, int64_t v, int64_t at) { outAt(block, pixel, filter, v, sums[at]); });
     };
     auto moveTo = [&](Value tapLine) { window = {apply(d0() + d1() * lines.dilation, {inLine, tapLine}), tapLine}; };
-    if (!channelsApart)
+    if (!channelsPerSum)
       return store(carry(firstTap, endTap, zeros, [&](Value tapLine, ArrayRef<Value> sums) {
         moveTo(tapLine);
         return windowLine(block, filter, {channel, 0, Value(), channels}, llvm::to_vector(sums));
@@ -148,13 +148,13 @@ private:
     };
     loop(firstTap, endTap, [&](Value tapLine) {
       moveTo(tapLine);
-      const int64_t whole = channels / channelsApart * channelsApart;
+      const int64_t whole = channels / channelsPerSum * channelsPerSum;
       if (spread) {
-        for (int64_t c = 0; c < channels; c += channelsApart)
-          add({channel, c, Value(), std::min(channelsApart, channels - c)});
+        for (int64_t c = 0; c < channels; c += channelsPerSum)
+          add({channel, c, Value(), std::min(channelsPerSum, channels - c)});
         return;
       }
-      loop(constant(0), constant(whole), [&](Value c) { add({channel, 0, c, channelsApart}); }, channelsApart);
+      loop(constant(0), constant(whole), [&](Value c) { add({channel, 0, c, channelsPerSum}); }, channelsPerSum);
       if (whole < channels)
         add({channel, 0, constant(whole), channels - whole});
     });
@@ -266,8 +266,8 @@ private:
             ValueRange{window.tapLine, sum(firstTapHere, tap), weightChannel, sum(filter, v * lanes)}));
       return loaded;
     };
-    for (auto &[place, pairs] : pairsAt) {
-      Value x = inputVector(sum(block.left, place), channel, number);
+    for (auto &[column, pairs] : pairsAt) {
+      Value x = inputVector(sum(block.left, column), channel, number);
       for (auto [pixel, tap] : pairs) {
         ArrayRef<Value> w = weightOf(tap);
         for (int64_t v = 0; v < vectors; ++v) {
@@ -308,7 +308,7 @@ private:
   int64_t lanes = 1, vectors = 1;    ///< per step
   int64_t blockPixels = 1, taps = 1; ///< of a block, of a pass over it
   bool spread = false;               ///< a vector holds several groups
-  int64_t channelsApart = 0;         ///< channels of a line of the window in a partial sum; 0: all in one sum
+  int64_t channelsPerSum = 0;        ///< channels of a line of the window in a partial sum; 0: all in one sum
   VectorType vectorType;
   Value image, outLine, inLine; ///< inLine: of the window's first line
   Value firstTap, endTap;       ///< lines of the window that are inside of the image

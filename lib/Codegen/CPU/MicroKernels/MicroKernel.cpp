@@ -31,7 +31,7 @@ bool BlockAccess::hasOneRun() const {
                       [](Value size) { return isConstantIntValue(size, 1); });
 }
 
-bool BlockAccess::runsApart() const {
+bool BlockAccess::hasSeparateRuns() const {
   const int64_t shortRun = widens ? 16 : 96;
   std::optional<int64_t> depth = getConstantIntValue(reductionSizes.back());
   return !hasOneRun() && !(depth && *depth < shortRun);
@@ -119,11 +119,11 @@ static Value blockEnd(OpBuilder &builder, Location loc, Value begin, Value depth
                                           {OpFoldResult(begin), OpFoldResult(depth)}));
 }
 
-/// Emits `body` inside the loops of all reductions but the innermost, and sets the emitter's outerPlaces.
+/// Emits `body` inside the loops of all reductions but the innermost, and sets the emitter's outerIndices.
 static void overOuter(OpBuilder &builder, Location loc, PanelEmitter &emitter, const BlockAccess &access,
                       SmallVector<Value> &ivs, function_ref<void()> body) {
   if (ivs.size() + 1 == access.reductionSizes.size()) {
-    emitter.outerPlaces = ivs;
+    emitter.outerIndices = ivs;
     return body();
   }
   auto loop =
@@ -204,7 +204,7 @@ static void widenBlocks(OpBuilder &builder, Location loc, PanelEmitter &emitter,
                         OpFoldResult rows, int64_t blockRows, int64_t columns) {
   constexpr int64_t mostBytes = 256 * 1024;
   const int64_t depth = access.reductionBlock + access.reductionBlock / 2;
-  if (!access.widens || (!access.hasOneRun() && !access.runsApart()))
+  if (!access.widens || (!access.hasOneRun() && !access.hasSeparateRuns()))
     return;
   int64_t most = mostRows(rows);
   if (!emitter.packed && !cast<MemRefType>(access.lhs.getType()).getElementType().isF32() && most > 0 &&
@@ -251,7 +251,7 @@ static void emitSteps(OpBuilder &builder, Location loc, BlockAccess &access, OpF
   };
   Value depth = access.reductionSizes.back();
   std::optional<int64_t> constant = getConstantIntValue(depth);
-  if (access.runsApart()) {
+  if (access.hasSeparateRuns()) {
     // C = 0, then one pass for each step of the outer loops, in K-blocks.
     access.overPanels([&] { everyLine([&] { emitter.clear(rows); }); });
     SmallVector<Value> ivs;
@@ -290,7 +290,7 @@ void emitPanels(OpBuilder &builder, Location loc, BlockAccess &access, OpFoldRes
             builder, loc, AffineMap::get(1, 0, builder.getAffineDimExpr(0).ceilDiv(stepOf(product))),
             {OpFoldResult(elements)}));
   auto steps = [&] { emitSteps(builder, loc, access, rows, vectors, lanes, registers, product, elements); };
-  if (!access.overLines || access.runsApart())
+  if (!access.overLines || access.hasSeparateRuns())
     return steps();
   // Sums stay in registers through all reductions, so lines are computed one after the other.
   auto lines = std::exchange(access.overLines, nullptr);

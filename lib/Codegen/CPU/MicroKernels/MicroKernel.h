@@ -57,7 +57,7 @@ struct BlockAccess {
   bool hasOneRun() const;
   /// Returns true if there are outer reductions, and each run of the innermost one is added to C because it is long.
   /// The limit is lower if operands are widened in blocks, which is impossible with all reductions in registers.
-  bool runsApart() const;
+  bool hasSeparateRuns() const;
   bool widens = false; ///< operands narrower than f32 are multiplied in f32
 };
 

@@ -17,13 +17,13 @@ class PanelPacker {
 public:
   PanelPacker(tile::PackOp pack, int64_t lanes)
       : builder(pack), loc(pack.getLoc()), in(pack.getInputs()[0]), out(pack.getOutputs()[0]),
-        place(pack.getPermutation()), group(pack.getGroup()), panel(pack.getPanel()), inner(pack.getInner()),
+        permutation(pack.getPermutation()), group(pack.getGroup()), panel(pack.getPanel()), inner(pack.getInner()),
         lanes(lanes), element(typeOf(in).getElementType()) {
-    canonical = place.size();
+    canonical = permutation.size();
     batches = canonical - 2 - inner;
     outRank = typeOf(out).getRank();
-    depth = size(in, place[canonical - 2]);
-    columns = size(in, place[canonical - 1]);
+    depth = size(in, permutation[canonical - 2]);
+    columns = size(in, permutation[canonical - 1]);
     depthOuter = size(out, outRank - 2);
   }
 
@@ -37,9 +37,9 @@ public:
     nest(extents, ivs, [&] {
       bool one = getConstantIntValue(extents[batches]) == 1;
       firstColumn = one ? constant(0) : arith::MulIOp::create(builder, loc, ivs[batches], constant(panel)).getResult();
-      if (isContiguous(place[canonical - 1]) && panel % lanes == 0)
+      if (isContiguous(permutation[canonical - 1]) && panel % lanes == 0)
         rowsOfColumns(ivs);
-      else if (isContiguous(place[canonical - 2]) && whole)
+      else if (isContiguous(permutation[canonical - 2]) && whole)
         squares(ivs);
       else
         loop(constant(0), depthOuter, 1, [&](Value k) { scalarRow(ivs, k); });
@@ -91,11 +91,11 @@ private:
   SmallVector<Value> inAt(ArrayRef<Value> ivs, Value k, Value column) {
     SmallVector<Value> at(canonical);
     for (int64_t dim = 0; dim < batches; ++dim)
-      at[place[dim]] = ivs[dim];
+      at[permutation[dim]] = ivs[dim];
     for (int64_t dim = 0; dim < inner; ++dim)
-      at[place[batches + dim]] = ivs[batches + 1 + dim];
-    at[place[canonical - 2]] = k;
-    at[place[canonical - 1]] = column;
+      at[permutation[batches + dim]] = ivs[batches + 1 + dim];
+    at[permutation[canonical - 2]] = k;
+    at[permutation[canonical - 1]] = column;
     return at;
   }
   SmallVector<Value> outAt(ArrayRef<Value> ivs, Value k, Value column) {
@@ -215,7 +215,7 @@ private:
   OpBuilder builder;
   Location loc;
   Value in, out;
-  ArrayRef<int64_t> place;
+  ArrayRef<int64_t> permutation;
   int64_t group, panel, inner, lanes, canonical, batches, outRank;
   Type element;
   IntegerType unitType; ///< `group` elements

@@ -67,11 +67,11 @@ private:
         Value inLine = apply(d0 + number * line.lineStep, {line.line});
         for (int64_t i = 0; i < together; ++i) {
           Value element = apply((d0 + d1 + i) * line.pixelStep + (at - begin), {first, loop.getInductionVar()});
-          Value place[] = {line.batch, inLine, element};
-          vectors[i] =
-              low == 0 && high == lanes
-                  ? vector::LoadOp::create(builder, loc, type, line.image, place).getResult()
-                  : vector::MaskedLoadOp::create(builder, loc, type, line.image, place, maskOf(low, high), vectors[i]);
+          Value indices[] = {line.batch, inLine, element};
+          vectors[i] = low == 0 && high == lanes
+                           ? vector::LoadOp::create(builder, loc, type, line.image, indices).getResult()
+                           : vector::MaskedLoadOp::create(builder, loc, type, line.image, indices, maskOf(low, high),
+                                                          vectors[i]);
         }
       }
       for (int64_t i = 0; i < together; ++i)

@@ -40,7 +40,7 @@ public:
     if (packed)
       packedBlock = arith::DivUIOp::create(builder, loc, first, constant(packedRows()));
     Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(vectorType));
-    SmallVector<Value> accumulators((rows + (product == Product::ByteDot)) * vectors, zero), ivs(outerPlaces);
+    SmallVector<Value> accumulators((rows + (product == Product::ByteDot)) * vectors, zero), ivs(outerIndices);
     accumulators = reduce(ivs.size(), accumulators, ivs, rowIndex);
     for (int64_t row = 0; row < rows; ++row)
       for (int64_t v = 0; v < vectors; ++v) {
@@ -59,12 +59,12 @@ public:
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
     SmallVector<Value> ivs = reductionAt(loop.getInductionVar());
-    Value place = inBlock(loop.getInductionVar());
+    Value position = inBlock(loop.getInductionVar());
     auto copy = [&](Value block, int64_t count) {
       auto type = VectorType::get({count}, cast<MemRefType>(access.lhs.getType()).getElementType());
       Value row = arith::MulIOp::create(builder, loc, block, constant(blockRows));
       Value line = vector::LoadOp::create(builder, loc, type, access.lhs, access.lhsAt(builder, row, ivs));
-      vector::StoreOp::create(builder, loc, widened(line), packed, ValueRange{block, place, constant(0)});
+      vector::StoreOp::create(builder, loc, widened(line), packed, ValueRange{block, position, constant(0)});
     };
     if (rows >= blockRows) {
       auto blocks = scf::ForOp::create(builder, loc, constant(0), constant(rows / blockRows), constant(1));
@@ -87,16 +87,16 @@ public:
       auto loop = scf::ForOp::create(builder, loc, from, to, constant(count));
       OpBuilder::InsertionGuard inner(builder);
       builder.setInsertionPointToStart(loop.getBody());
-      Value place = inBlock(loop.getInductionVar());
+      Value position = inBlock(loop.getInductionVar());
       SmallVector<Value> at = access.lhsAt(builder, row, reductionAt(loop.getInductionVar()));
       if (count == 1) {
         Value value = widened(memref::LoadOp::create(builder, loc, access.lhs, at));
-        memref::StoreOp::create(builder, loc, value, wideLhs, ValueRange{row, place});
+        memref::StoreOp::create(builder, loc, value, wideLhs, ValueRange{row, position});
         return;
       }
       auto type = VectorType::get({count}, cast<MemRefType>(access.lhs.getType()).getElementType());
       Value value = widened(vector::LoadOp::create(builder, loc, type, access.lhs, at));
-      vector::StoreOp::create(builder, loc, value, wideLhs, ValueRange{row, place});
+      vector::StoreOp::create(builder, loc, value, wideLhs, ValueRange{row, position});
     };
     Value count = arith::SubIOp::create(builder, loc, innermostEnd, begin);
     Value rest = arith::RemUIOp::create(builder, loc, count, constant(lanes));
@@ -113,10 +113,10 @@ public:
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
     VectorType type = VectorType::get({lanes}, cast<MemRefType>(access.rhs.getType()).getElementType());
-    Value place = inBlock(loop.getInductionVar());
+    Value position = inBlock(loop.getInductionVar());
     for (auto [v, at] : llvm::enumerate(rhsVectors(access.panel, reductionAt(loop.getInductionVar())))) {
       Value value = widened(vector::LoadOp::create(builder, loc, type, access.rhs, at));
-      vector::StoreOp::create(builder, loc, value, wideRhs, ValueRange{place, constant(v * lanes)});
+      vector::StoreOp::create(builder, loc, value, wideRhs, ValueRange{position, constant(v * lanes)});
     }
   }
 
@@ -134,10 +134,10 @@ public:
   /// Bounds of the innermost reduction loop, and whether C already holds the sum of the previous K-blocks.
   Value innermostBegin, innermostEnd;
   bool accumulate = false;
-  SmallVector<Value> outerPlaces; ///< indices of the outer reduction loops, if they run around the rows
-  int64_t totalRows = 0;          ///< of the tile, approximately; 0: no prefetch
-  Value packed;                   ///< packed A (blocks x k x rows of a block); null: A is read in place
-  Value wideLhs, wideRhs;         ///< K-blocks converted to f32; null: converted where they are read
+  SmallVector<Value> outerIndices; ///< indices of the outer reduction loops, if they run around the rows
+  int64_t totalRows = 0;           ///< of the tile, approximately; 0: no prefetch
+  Value packed;                    ///< packed A (blocks x k x rows of a block); null: A is read in place
+  Value wideLhs, wideRhs;          ///< K-blocks converted to f32; null: converted where they are read
 
 private:
   int64_t packedRows() const { return cast<MemRefType>(packed.getType()).getDimSize(2); }
@@ -175,18 +175,19 @@ private:
     // Number of row blocks before this one; not negative.
     Value before = arith::DivUIOp::create(builder, loc, from, constant(rows));
     Value share = arith::MulIOp::create(builder, loc, before, constant(steps));
-    Value place = arith::AddIOp::create(builder, loc, next.steps, share);
+    Value position = arith::AddIOp::create(builder, loc, next.steps, share);
     if (access.hasOneRun() || innermostBegin) {
-      ahead = Ahead{next.panel, place, std::max<int64_t>(1, block / steps)};
+      ahead = Ahead{next.panel, position, std::max<int64_t>(1, block / steps)};
       return;
     }
     // Sums stay in registers through the loops around the innermost one.
     for (int64_t step = 0; step < steps; ++step)
-      fetch(next.panel, step == 0 ? place : arith::AddIOp::create(builder, loc, place, constant(step)).getResult());
+      fetch(next.panel,
+            step == 0 ? position : arith::AddIOp::create(builder, loc, position, constant(step)).getResult());
   }
 
-  void fetch(Value panel, Value place) {
-    for (const SmallVector<Value> &at : rhsVectors(panel, reductionAt(place)))
+  void fetch(Value panel, Value position) {
+    for (const SmallVector<Value> &at : rhsVectors(panel, reductionAt(position)))
       memref::PrefetchOp::create(builder, loc, access.rhs, at, /*isWrite=*/false, /*localityHint=*/2,
                                  /*isDataCache=*/true);
   }
@@ -195,10 +196,10 @@ private:
   int64_t rhsWidth() const { return group * lanes; }
   /// Returns the indices of the vectors of the row of B's `panel` at reduction `ivs`.
   SmallVector<SmallVector<Value>> rhsVectors(Value panel, ValueRange ivs) {
-    SmallVector<SmallVector<Value>> places(vectors, access.rhsAt(builder, panel, ivs));
+    SmallVector<SmallVector<Value>> indices(vectors, access.rhsAt(builder, panel, ivs));
     for (int64_t v = 1; v < vectors; ++v)
-      places[v].back() = arith::AddIOp::create(builder, loc, places[0].back(), constant(v * rhsWidth()));
-    return places;
+      indices[v].back() = arith::AddIOp::create(builder, loc, indices[0].back(), constant(v * rhsWidth()));
+    return indices;
   }
 
   SmallVector<Value> reduce(size_t depth, SmallVector<Value> carried, SmallVector<Value> &ivs,
@@ -240,7 +241,7 @@ private:
       sums = over(from, end, ahead->every, std::move(carried), [&](Value begin, SmallVector<Value> sums) {
         Value done = arith::SubIOp::create(builder, loc, begin, from);
         done = arith::DivUIOp::create(builder, loc, done, constant(ahead->every));
-        fetch(ahead->panel, arith::AddIOp::create(builder, loc, ahead->place, done));
+        fetch(ahead->panel, arith::AddIOp::create(builder, loc, ahead->position, done));
         Value next = arith::AddIOp::create(builder, loc, begin, constant(ahead->every));
         return over(begin, arith::MinUIOp::create(builder, loc, next, end), 1, std::move(sums), each);
       });
@@ -306,12 +307,12 @@ private:
     Value zero = arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(0));
     std::optional<int64_t> known = getConstantIntValue(depth);
     for (int64_t half = 0; half < 2; ++half) {
-      Value place = half == 0 ? k : arith::AddIOp::create(builder, loc, k, constant(1)).getResult(), there;
+      Value position = half == 0 ? k : arith::AddIOp::create(builder, loc, k, constant(1)).getResult(), there;
       if (half == 1 && !(known && *known % 2 == 0)) {
-        there = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, place, depth);
-        place = arith::SelectOp::create(builder, loc, there, place, k);
+        there = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, position, depth);
+        position = arith::SelectOp::create(builder, loc, there, position, k);
       }
-      at.back() = place;
+      at.back() = position;
       for (auto [row, index] : llvm::enumerate(rowIndex)) {
         Value a = widened(memref::LoadOp::create(builder, loc, access.lhs, access.lhsAt(builder, index, at)));
         if (there)
@@ -367,7 +368,7 @@ private:
 
   /// Returns the indices of all reductions, with the innermost at `k`.
   SmallVector<Value> reductionAt(Value k) {
-    SmallVector<Value> ivs(outerPlaces);
+    SmallVector<Value> ivs(outerIndices);
     ivs.resize(access.reductionSizes.size() - 1, constant(0));
     ivs.push_back(k);
     return ivs;
@@ -404,9 +405,9 @@ private:
       SmallVector<Value> parts;
       Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(element));
       for (int64_t g = 0; g < group; ++g) {
-        Value place = g == 0 ? k : arith::AddIOp::create(builder, loc, k, constant(g)).getResult();
-        Value there = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, place, depth);
-        at.back() = arith::SelectOp::create(builder, loc, there, place, k);
+        Value position = g == 0 ? k : arith::AddIOp::create(builder, loc, k, constant(g)).getResult();
+        Value there = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, position, depth);
+        at.back() = arith::SelectOp::create(builder, loc, there, position, k);
         Value part = memref::LoadOp::create(builder, loc, access.lhs, access.lhsAt(builder, row, at));
         parts.push_back(g == 0 ? part : arith::SelectOp::create(builder, loc, there, part, zero).getResult());
       }
@@ -463,10 +464,10 @@ private:
   Value depth;             ///< K in elements; the innermost reduction runs over steps
   Value packedBlock;
 
-  /// Describes the prefetches during a block of rows: one step of `panel`, starting at `place`, after every `every`
+  /// Describes the prefetches during a block of rows: one step of `panel`, starting at `position`, after every `every`
   /// steps.
   struct Ahead {
-    Value panel, place;
+    Value panel, position;
     int64_t every;
   };
   std::optional<Ahead> ahead;

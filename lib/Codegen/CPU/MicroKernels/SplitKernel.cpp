@@ -112,9 +112,9 @@ private:
           numbers = vector::MaskedLoadOp::create(builder, loc, type, access.lhs, at, mask, zero);
         }
         auto [high, low] = partsOf(numbers);
-        Value place = arith::MulIOp::create(builder, loc, k, constant(2));
-        vector::StoreOp::create(builder, loc, high, lhs, ValueRange{row, place});
-        vector::StoreOp::create(builder, loc, low, lhs, ValueRange{row, add(place, constant(splitStep))});
+        Value position = arith::MulIOp::create(builder, loc, k, constant(2));
+        vector::StoreOp::create(builder, loc, high, lhs, ValueRange{row, position});
+        vector::StoreOp::create(builder, loc, low, lhs, ValueRange{row, add(position, constant(splitStep))});
       });
     });
   }
@@ -142,9 +142,9 @@ private:
       Value group = arith::MulIOp::create(builder, loc, step, constant(tileRows));
       Value to = arith::MulIOp::create(builder, loc, step, constant(2 * tileRows));
       loop(constant(0), constant(tileRows), 1, [&](Value pair) {
-        Value place = add(pairs, add(group, pair));
-        SmallVector<Value> at = access.rhsAt(builder, access.panel, {place});
-        SmallVector<Value> ahead = access.rhsAt(builder, next.panel, {add(place, next.steps)});
+        Value position = add(pairs, add(group, pair));
+        SmallVector<Value> at = access.rhsAt(builder, access.panel, {position});
+        SmallVector<Value> ahead = access.rhsAt(builder, next.panel, {add(position, next.steps)});
         Value column = at.back(), row = add(to, pair), lowRow = add(row, constant(tileRows));
         for (int64_t j = 0; j < 2 * panel; j += splitStep) {
           at.back() = j == 0 ? column : add(column, constant(j));

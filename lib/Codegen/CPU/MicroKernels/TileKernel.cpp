@@ -159,13 +159,13 @@ private:
       });
     }
     const bool single = access.hasOneRun();
-    SmallVector<Value> places(access.reductionSizes.size() - 1, constant(0));
+    SmallVector<Value> outerIndices(access.reductionSizes.size() - 1, constant(0));
     std::optional<int64_t> known = getConstantIntValue(depth);
     if (single && known && *known <= tileReductionBlock + tileReductionBlock / 4 && *known % tileDepth == 0 &&
         access.rowsDone && access.wholePanels) {
       fetchDepth = *known;
-      return whenThereAre(end,
-                          [&] { overlappedBlocks(end, places, constant(0), constant(*known), *known / tileDepth); });
+      return whenThereAre(
+          end, [&] { overlappedBlocks(end, outerIndices, constant(0), constant(*known), *known / tileDepth); });
     }
     if (!single || (known && *known <= tileReductionBlock + tileReductionBlock / 4))
       return everyBlock([&](Value first) {
@@ -200,7 +200,7 @@ private:
     const bool overlap = even && !hasTail && access.rowsDone && access.wholePanels;
     auto fetchingSteps = [&](Tiles tiles, Value first, Value from, Value to) {
       fetchFrom = from;
-      tiles = steps(tiles, places, 2, first, from, to);
+      tiles = steps(tiles, outerIndices, 2, first, from, to);
       fetchFrom = Value();
       return tiles;
     };
@@ -214,11 +214,12 @@ private:
       everyBlock([&](Value first) { return fetchingSteps(load(2, first), first, from, to); });
     }
     if (overlap)
-      whenThereAre(
-          end, [&] { overlappedBlocks(end, places, constant(*known - block), constant(*known), block / tileDepth); });
+      whenThereAre(end, [&] {
+        overlappedBlocks(end, outerIndices, constant(*known - block), constant(*known), block / tileDepth);
+      });
     if (hasTail)
       inside(arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, depthWhole, depth), [&] {
-        everyBlock([&](Value first) { return tail(load(2, first), places, 2, first, constant(2 * rowsOfTile)); });
+        everyBlock([&](Value first) { return tail(load(2, first), outerIndices, 2, first, constant(2 * rowsOfTile)); });
       });
   }
 
@@ -236,12 +237,12 @@ private:
 
   /// Emits the last K-block, of `count` steps: calls access.rowsDone for C's rows while the tile unit computes the
   /// next 32 rows, a few rows in each step. access.rowsDone is not called for the rows of the last block.
-  void overlappedBlocks(Value end, const SmallVector<Value> &places, Value from, Value to, int64_t count) {
+  void overlappedBlocks(Value end, const SmallVector<Value> &outerIndices, Value from, Value to, int64_t count) {
     const int64_t blockRows = 2 * rowsOfTile;
     fetchFrom = from;
     const int64_t rows = llvm::divideCeil(blockRows, count);
     access.overPanels([&] {
-      store(steps(begin(from, constant(0)), places, 2, constant(0), from, to), 2, constant(0));
+      store(steps(begin(from, constant(0)), outerIndices, 2, constant(0), from, to), 2, constant(0));
       auto loop = scf::ForOp::create(builder, loc, constant(blockRows), end, constant(blockRows));
       OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPointToStart(loop.getBody());
@@ -257,7 +258,7 @@ private:
         };
         access.rowsDone(builder, least(done), least(done + rows));
       };
-      Tiles tiles = steps(begin(from, first), places, 2, first, from, to);
+      Tiles tiles = steps(begin(from, first), outerIndices, 2, first, from, to);
       duringStep = nullptr;
       store(tiles, 2, first);
     });
@@ -415,19 +416,19 @@ private:
 
   /// Up to this many steps of a product whose B is in the cache are unrolled: attention heads have two. (Products that
   /// prefetch are not unrolled, because each step would repeat that code.)
-  static constexpr int64_t straightSteps = 2;
+  static constexpr int64_t unrolledSteps = 2;
 
   Tiles over(const Tiles &tiles, ArrayRef<Value> ivs, Value from, Value to,
              function_ref<Tiles(Tiles, ArrayRef<Value>)> body) {
     auto step = [&](const Tiles &sums, Value k) {
-      SmallVector<Value> places(ivs);
-      places.push_back(k);
+      SmallVector<Value> indices(ivs);
+      indices.push_back(k);
       if (duringStep)
         duringStep(k);
-      return body(sums, places);
+      return body(sums, indices);
     };
     std::optional<int64_t> begin = getConstantIntValue(from), end = getConstantIntValue(to);
-    if (access.rhsNear && begin && end && *end - *begin <= straightSteps * tileDepth) {
+    if (access.rhsNear && begin && end && *end - *begin <= unrolledSteps * tileDepth) {
       Tiles sums(tiles);
       for (int64_t k = *begin; k < *end; k += tileDepth)
         sums = step(sums, constant(k));
@@ -458,10 +459,10 @@ private:
     // Rows of B are groups of k; a step reads 16 of them.
     int64_t rows = llvm::divideCeil(tileRows, rowBlocks), share = fetchDepth / tileDepth * rows;
     Value step = divided(arith::SubIOp::create(builder, loc, at.back(), fetchFrom), tileDepth);
-    Value place = add(add(from, times(divided(first, 2 * rowsOfTile), share)), times(step, rows));
+    Value position = add(add(from, times(divided(first, 2 * rowsOfTile), share)), times(step, rows));
     for (int64_t row = 0; row < rows; ++row) {
       SmallVector<Value> ivs(at);
-      ivs.back() = plus(place, row);
+      ivs.back() = plus(position, row);
       SmallVector<Value> index = access.rhsAt(builder, next.panel, ivs);
       Value column = index.back();
       for (int64_t v = 0; v < vectors; ++v) {
@@ -476,12 +477,12 @@ private:
     int64_t group = 4 / elementBytes;
     SmallVector<Value> step(at);
     step.back() = arith::ShRUIOp::create(builder, loc, at.back(), constant(llvm::Log2_64(group)));
-    SmallVector<Value> place = access.rhsAt(builder, access.panel, step);
-    Value column = place.back();
+    SmallVector<Value> indices = access.rhsAt(builder, access.panel, step);
+    Value column = indices.back();
     Tiles b;
     for (int64_t v = 0; v < vectors; ++v) {
-      place.back() = plus(column, v * group * tileColumns);
-      b.push_back(amx::TileLoadOp::create(builder, loc, rhsType, access.rhs, place, rhsRowStride));
+      indices.back() = plus(column, v * group * tileColumns);
+      b.push_back(amx::TileLoadOp::create(builder, loc, rhsType, access.rhs, indices, rhsRowStride));
     }
     for (auto [row, left] : llvm::enumerate(a))
       for (int64_t v = 0; v < vectors; ++v) {
@@ -526,9 +527,9 @@ private:
     Value end = arith::MinSIOp::create(builder, loc, left, constant(tileDepth));
     auto inner = scf::ForOp::create(builder, loc, constant(0), end, constant(1));
     builder.setInsertionPointToStart(inner.getBody());
-    SmallVector<Value> place(at);
-    place.back() = add(at.back(), inner.getInductionVar());
-    Value value = memref::LoadOp::create(builder, loc, access.lhs, access.lhsAt(builder, from, place));
+    SmallVector<Value> indices(at);
+    indices.back() = add(at.back(), inner.getInductionVar());
+    Value value = memref::LoadOp::create(builder, loc, access.lhs, access.lhsAt(builder, from, indices));
     memref::StoreOp::create(builder, loc, value, a, ValueRange{row, inner.getInductionVar()});
   }
 

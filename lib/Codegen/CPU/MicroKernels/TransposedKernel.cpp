@@ -16,10 +16,10 @@ using namespace mlir;
 namespace tilewright::cpu {
 namespace {
 
-constexpr int64_t turnedStep = 32;       ///< k of a tile
-constexpr int64_t turnedBlock = 256;     ///< k that are transposed at a time
-constexpr int64_t turnedRows = 256;      ///< rows that are transposed at a time, at most
-constexpr int64_t turnedRowPadding = 32; ///< between rows, which would otherwise map to the same cache sets
+constexpr int64_t transposedStep = 32;       ///< k of a tile
+constexpr int64_t transposedBlock = 256;     ///< k that are transposed at a time
+constexpr int64_t transposedRows = 256;      ///< rows that are transposed at a time, at most
+constexpr int64_t transposedRowPadding = 32; ///< between rows, which would otherwise map to the same cache sets
 
 class TransposedEmitter {
 public:
@@ -27,19 +27,19 @@ public:
       : builder(builder), loc(loc), access(access), panel(panel), depth(access.reductionSizes.back()),
         element(cast<MemRefType>(access.lhs.getType()).getElementType()) {
     const int64_t rows = llvm::alignTo(mostRows, 2 * tileRows);
-    lhs = onStack(builder, loc, {rows, turnedBlock + turnedRowPadding}, element);
+    lhs = onStack(builder, loc, {rows, transposedBlock + transposedRowPadding}, element);
   }
 
   /// Computes `count` rows from row `first` on.
   void rows(Value first, OpFoldResult count) {
     clearSums(builder, loc, access, first, getValueOrCreateConstantIndexOp(builder, loc, count), panel);
     std::optional<int64_t> known = getConstantIntValue(depth);
-    if (known && *known <= turnedBlock)
+    if (known && *known <= transposedBlock)
       return block(first, count, constant(0), depth);
     // Use blocks of even lengths if K is known.
     const int64_t each =
-        known ? llvm::alignTo(llvm::divideCeil(*known, llvm::divideCeil(*known, turnedBlock)), turnedStep)
-              : turnedBlock;
+        known ? llvm::alignTo(llvm::divideCeil(*known, llvm::divideCeil(*known, transposedBlock)), transposedStep)
+              : transposedBlock;
     loop(constant(0), depth, each, [&](Value from) {
       Value left = arith::SubIOp::create(builder, loc, depth, from);
       block(first, count, from,
@@ -83,7 +83,7 @@ private:
         body();
       });
     };
-    part.reductionSizes = {apply(d0.ceilDiv(turnedStep) * turnedStep, count)};
+    part.reductionSizes = {apply(d0.ceilDiv(transposedStep) * transposedStep, count)};
     part.rowsDone = nullptr;
     addTiles(builder, loc, part, rows, panel);
   }
@@ -91,13 +91,13 @@ private:
   /// Transposes `rows` rows from `first` on and `count` k from `from` on, 16 rows by 32 k at a time.
   void turn(Value first, Value rows, Value from, Value count) {
     std::optional<int64_t> knownRows = getConstantIntValue(rows), knownDepth = getConstantIntValue(depth);
-    const bool whole = knownRows && *knownRows % tileRows == 0 && knownDepth && *knownDepth % turnedStep == 0;
+    const bool whole = knownRows && *knownRows % tileRows == 0 && knownDepth && *knownDepth % transposedStep == 0;
     VectorType type = VectorType::get({tileRows}, element);
     VectorType bits = type.clone(builder.getI16Type()), pairType = type.clone(builder.getI32Type());
     Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
     Value half = arith::ConstantOp::create(
         builder, loc, DenseElementsAttr::get(pairType, builder.getI32IntegerAttr(element.getIntOrFloatBitWidth())));
-    loop(constant(0), count, turnedStep, [&](Value k) {
+    loop(constant(0), count, transposedStep, [&](Value k) {
       loop(constant(0), rows, tileRows, [&](Value row) {
         Value rowsLeft = arith::SubIOp::create(builder, loc, rows, row);
         Value depthLeft = arith::SubIOp::create(builder, loc, count, k);
@@ -121,8 +121,9 @@ private:
           square.push_back(arith::OrIOp::create(builder, loc, low, high));
         }
         transposeSquare(builder, loc, square);
-        for (auto [number, turned] : llvm::enumerate(square)) {
-          Value stored = vector::BitCastOp::create(builder, loc, VectorType::get({turnedStep}, element), turned);
+        for (auto [number, transposed] : llvm::enumerate(square)) {
+          Value stored =
+              vector::BitCastOp::create(builder, loc, VectorType::get({transposedStep}, element), transposed);
           vector::StoreOp::create(builder, loc, stored, lhs, ValueRange{add(row, constant(number)), k});
         }
       });
@@ -139,7 +140,7 @@ private:
 };
 } // namespace
 
-bool liesTurned(const BlockAccess &access) {
+bool isTransposed(const BlockAccess &access) {
   return access.hasOneRun() && !access.lhsDepthContiguous() && access.lhsRowStep == 1 &&
          staticStride(access.lhs, access.lhsRowDim) == 1 &&
          cast<MemRefType>(access.lhs.getType()).getElementTypeBitWidth() == 16;
@@ -147,7 +148,7 @@ bool liesTurned(const BlockAccess &access) {
 
 void emitTransposedPanels(OpBuilder &builder, Location loc, const BlockAccess &access, OpFoldResult rows,
                           int64_t panel) {
-  overRowBlocks(builder, loc, rows, turnedRows, [&](Value first, OpFoldResult count, int64_t most) {
+  overRowBlocks(builder, loc, rows, transposedRows, [&](Value first, OpFoldResult count, int64_t most) {
     TransposedEmitter(builder, loc, access, panel, most).rows(first, count);
   });
 }

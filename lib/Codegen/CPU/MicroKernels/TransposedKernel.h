@@ -14,7 +14,7 @@
 namespace tilewright::cpu {
 
 /// Returns true if A of `access` is transposed, of 16-bit elements, and has one run of k.
-bool liesTurned(const BlockAccess &access);
+bool isTransposed(const BlockAccess &access);
 
 /// Emits the product of `rows` rows with all panels of B, packed in pairs of k padded to 32; `panel` is 16 or 32
 /// columns.

@@ -55,9 +55,9 @@ void WindowLoops::overlapping(int64_t count, int64_t step, function_ref<void(Val
     inside(constant(count - step));
 }
 
-std::pair<Value, Value> WindowLoops::tapsInside(const Steps &steps, Value place, Value size) {
-  Value from = larger(apply((-d0()).ceilDiv(steps.dilation), {place}), constant(0));
-  Value to = smaller(apply((d1() - d0()).ceilDiv(steps.dilation), {place, size}), constant(steps.kernel));
+std::pair<Value, Value> WindowLoops::tapsInside(const Steps &steps, Value start, Value size) {
+  Value from = larger(apply((-d0()).ceilDiv(steps.dilation), {start}), constant(0));
+  Value to = smaller(apply((d1() - d0()).ceilDiv(steps.dilation), {start, size}), constant(steps.kernel));
   return {from, to};
 }
 
@@ -68,8 +68,8 @@ void WindowLoops::overKnownPixels(int64_t count, int64_t width, int64_t most,
   const int64_t each = llvm::divideCeil(count, llvm::divideCeil(count, most));
   const Steps steps = pixels;
   auto meets = [=](int64_t pixel, int64_t tap) {
-    int64_t place = pixel * steps.stride + tap * steps.dilation - steps.padding;
-    return place >= 0 && place < width;
+    int64_t position = pixel * steps.stride + tap * steps.dilation - steps.padding;
+    return position >= 0 && position < width;
   };
   auto inside = [&](int64_t first) {
     return first + each <= count && meets(first, 0) && meets(first + each - 1, steps.kernel - 1);
@@ -132,9 +132,9 @@ PixelBlock WindowLoops::fromTap(const PixelBlock &block, Value tap) {
   return {block.first, 1, apply(d0() + d1() * pixels.dilation, {block.left, tap}), Value(), Value()};
 }
 
-Value WindowLoops::loadVector(Value memory, ArrayRef<Value> place, VectorType computed) {
+Value WindowLoops::loadVector(Value memory, ArrayRef<Value> indices, VectorType computed) {
   Type element = typeOf(memory).getElementType();
-  Value loaded = vector::LoadOp::create(builder, loc, computed.clone(element), memory, place);
+  Value loaded = vector::LoadOp::create(builder, loc, computed.clone(element), memory, indices);
   return element == computed.getElementType() ? loaded
                                               : arith::ExtFOp::create(builder, loc, computed, loaded).getResult();
 }

@@ -56,8 +56,8 @@ protected:
   void overlapping(int64_t count, int64_t step, llvm::function_ref<void(mlir::Value)> inside);
 
   //===-- windows -------------------------------------------------------------===//
-  /// Returns the taps [first, second) of the window starting at `place` that are within `size` pixels (or lines).
-  std::pair<mlir::Value, mlir::Value> tapsInside(const Steps &steps, mlir::Value place, mlir::Value size);
+  /// Returns the taps [first, second) of the window starting at `start` that are within `size` pixels (or lines).
+  std::pair<mlir::Value, mlir::Value> tapsInside(const Steps &steps, mlir::Value start, mlir::Value size);
   /// Emits `body` for the `count` pixels from `firstPixel` on (null: 0) of a line. The input lines have `width`
   /// pixels, and a block has at most `most`. If sizes are known: even blocks, with a loop for those in the middle of
   /// the image. Otherwise: one pixel at a time near the ends of the image, and blocks of `most` in between.
@@ -73,8 +73,8 @@ protected:
                              llvm::function_ref<void(const PixelBlock &)> body);
   /// Returns the pixel of `block` as a window that begins at `tap`.
   PixelBlock fromTap(const PixelBlock &block, mlir::Value tap);
-  /// Loads contiguous elements from `place` on as a vector.
-  mlir::Value loadVector(mlir::Value memory, llvm::ArrayRef<mlir::Value> place, mlir::VectorType computed);
+  /// Loads contiguous elements from `indices` on as a vector.
+  mlir::Value loadVector(mlir::Value memory, llvm::ArrayRef<mlir::Value> indices, mlir::VectorType computed);
 
   mlir::OpBuilder builder;
   mlir::Location loc;

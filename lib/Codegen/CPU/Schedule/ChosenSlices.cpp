@@ -52,24 +52,24 @@ std::optional<Choice> choiceOf(func::FuncOp kernel) {
   Choice choice;
   choice.table = table.getArgNumber();
   choice.numbers = numbers.getArgNumber();
-  choice.places.assign(3, -1);
+  choice.dims.assign(3, -1);
   for (auto [dim, index] : llvm::enumerate(extract.getIndices())) {
     if (auto loop = index.getDefiningOp<linalg::IndexOp>()) {
-      choice.places[loop.getDim()] = dim;
+      choice.dims[loop.getDim()] = dim;
       continue;
     }
-    auto place = index.getDefiningOp<PlaceOp>();
-    auto cast = place ? place.getNumber().getDefiningOp<arith::IndexCastOp>() : arith::IndexCastOp();
+    auto placeOp = index.getDefiningOp<PlaceOp>();
+    auto cast = placeOp ? placeOp.getNumber().getDefiningOp<arith::IndexCastOp>() : arith::IndexCastOp();
     if (!cast || cast.getIn() != generic.getBody()->getArgument(0))
       return std::nullopt;
-    choice.places[0] = dim;
-    choice.fromEnd = place.getFromEnd();
+    choice.dims[0] = dim;
+    choice.fromEnd = placeOp.getFromEnd();
   }
-  return llvm::is_contained(choice.places, -1) ? std::nullopt : std::optional(choice);
+  return llvm::is_contained(choice.dims, -1) ? std::nullopt : std::optional(choice);
 }
 
 bool operator==(const Choice &a, const Choice &b) {
-  return a.table == b.table && a.numbers == b.numbers && a.places == b.places && a.fromEnd == b.fromEnd &&
+  return a.table == b.table && a.numbers == b.numbers && a.dims == b.dims && a.fromEnd == b.fromEnd &&
          a.tableType == b.tableType && a.numbersType == b.numbersType;
 }
 
@@ -79,8 +79,8 @@ func::FuncOp calleeOf(func::CallOp call) {
 
 } // namespace
 
-std::optional<Choice> choiceBehind(ArrayRef<func::CallOp> calls, unsigned argument,
-                                   function_ref<bool(Value)> isStatic) {
+std::optional<Choice> choiceOfArgument(ArrayRef<func::CallOp> calls, unsigned argument,
+                                       function_ref<bool(Value)> isStatic) {
   std::optional<Choice> common;
   for (func::CallOp call : calls) {
     auto made = call.getOperand(argument).getDefiningOp<func::CallOp>();
@@ -117,8 +117,8 @@ SmallVector<func::FuncOp> takeTable(func::FuncOp kernel, ArrayRef<func::CallOp> 
   for (unsigned i = 0; i < kernel.getNumArguments(); ++i)
     if (auto over = kernel.getArgAttrOfType<DenseI64ArrayAttr>(i, overAttrName)) {
       SmallVector<int64_t> moved(over.asArrayRef());
-      for (int64_t &place : moved)
-        place += place > int64_t(number);
+      for (int64_t &dim : moved)
+        dim += dim > int64_t(number);
       kernel.setArgAttr(i, overAttrName, builder.getDenseI64ArrayAttr(moved));
     }
   SmallVector<func::FuncOp> choosers;

@@ -8,7 +8,7 @@ namespace tilewright::tiled {
 std::optional<ContractionForm> formOf(linalg::ContractOp op, std::string &reason) {
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
   AffineMap lhs = maps[0], rhs = maps[1], out = maps[2];
-  auto placeOf = [](AffineMap map, unsigned loop) -> int64_t {
+  auto positionOf = [](AffineMap map, unsigned loop) -> int64_t {
     for (auto [index, expr] : llvm::enumerate(map.getResults()))
       if (auto dim = dyn_cast<AffineDimExpr>(expr); dim && dim.getPosition() == loop)
         return index;
@@ -31,30 +31,30 @@ std::optional<ContractionForm> formOf(linalg::ContractOp op, std::string &reason
     if (!llvm::is_contained(outLoops, loop))
       k = loop;
   ContractionForm form;
-  if (placeOf(lhs, n) >= 0 || placeOf(rhs, n) < 0 || placeOf(lhs, k) < 0 || placeOf(rhs, k) < 0) {
+  if (positionOf(lhs, n) >= 0 || positionOf(rhs, n) < 0 || positionOf(lhs, k) < 0 || positionOf(rhs, k) < 0) {
     reason = "expected the last result dimension to come from the right-hand side";
     return std::nullopt;
   }
   for (unsigned loop : ArrayRef<unsigned>(outLoops).drop_back())
-    form.lhsPermutation.push_back(placeOf(lhs, loop));
-  form.lhsPermutation.push_back(placeOf(lhs, k));
+    form.lhsPermutation.push_back(positionOf(lhs, loop));
+  form.lhsPermutation.push_back(positionOf(lhs, k));
   if (llvm::is_contained(form.lhsPermutation, -1)) {
     reason = "expected every dimension but the last in the left-hand side";
     return std::nullopt;
   }
   int64_t inRhs = 0;
   for (unsigned loop : ArrayRef<unsigned>(outLoops).drop_back(2))
-    inRhs += placeOf(rhs, loop) >= 0;
+    inRhs += positionOf(rhs, loop) >= 0;
   form.batchedRhs = inRhs > 0;
-  if ((inRhs > 0 && inRhs != rank - 2) || placeOf(rhs, outLoops[rank - 2]) >= 0) {
+  if ((inRhs > 0 && inRhs != rank - 2) || positionOf(rhs, outLoops[rank - 2]) >= 0) {
     reason = "expected all batch dimensions in the right-hand side or none, and no m";
     return std::nullopt;
   }
   if (form.batchedRhs)
     for (unsigned loop : ArrayRef<unsigned>(outLoops).drop_back(2))
-      form.rhsPermutation.push_back(placeOf(rhs, loop));
-  form.rhsPermutation.push_back(placeOf(rhs, k));
-  form.rhsPermutation.push_back(placeOf(rhs, n));
+      form.rhsPermutation.push_back(positionOf(rhs, loop));
+  form.rhsPermutation.push_back(positionOf(rhs, k));
+  form.rhsPermutation.push_back(positionOf(rhs, n));
   return form;
 }
 

@@ -246,7 +246,7 @@ private:
     });
     if (sums)
       plainKnob(chainsKnob, {1, 2, 4, 8}, 4, /*reorders=*/true);
-    plainKnob(straightKnob, {1, 16}, 4, /*reorders=*/false);
+    plainKnob(unrollKnob, {1, 16}, 4, /*reorders=*/false);
     const RowsShape shape = rowsShapeOf(members, *rows);
     predict = [this, shape, whole](const SchedulePoint &point) {
       int64_t grain = shape.inside;

@@ -53,7 +53,7 @@ bool isGrouped(MatmulOp matmul, bool splitF16) {
   return matmul.getGroup() > 1 && !(splitF16 && element.isF16());
 }
 
-bool readsTurned(MatmulOp matmul) {
+bool readsTransposed(MatmulOp matmul) {
   return matmul.getLhsPermutation().back() + 1 != int64_t(matmul.getLhsPermutation().size());
 }
 
@@ -71,7 +71,7 @@ ProductShape productShapeOf(MatmulOp matmul, ArrayRef<AffineExpr> own, const Pro
   // B is packed in groups for an instruction that multiplies them directly, or it is split, or widened to f32.
   const bool split = machine.splitF16 && element.isF16(), widened = shape.bytes == 2 && matmul.getGroup() == 1;
   const bool grouped = isGrouped(matmul, machine.splitF16);
-  shape.prepared = readsTurned(matmul) || ((split || widened) && shape.m > rowsNotSplit);
+  shape.prepared = readsTransposed(matmul) || ((split || widened) && shape.m > rowsNotSplit);
   shape.tiles = machine.tileUnit && (grouped || split);
   const MachineRates &rates = machine.rates;
   shape.rate = !grouped && !split     ? rates.f32

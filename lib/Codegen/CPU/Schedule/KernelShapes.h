@@ -21,8 +21,8 @@ llvm::SmallVector<mlir::Operation *> membersOf(mlir::func::FuncOp kernel);
 /// Returns the number of keys (and values) of a head, for attention and its gradient.
 template <typename Op> mlir::AffineExpr keysOf(Op attention) {
   constexpr int64_t key = 1, rows = 2;
-  std::optional<llvm::ArrayRef<int64_t>> places = attention.getPermutations();
-  return tile::sizeOf(attention.getInputs()[key], places ? (*places)[4 * key + rows] : rows);
+  std::optional<llvm::ArrayRef<int64_t>> permutations = attention.getPermutations();
+  return tile::sizeOf(attention.getInputs()[key], permutations ? (*permutations)[4 * key + rows] : rows);
 }
 
 /// Returns the machine that the options of a pass describe. Reports an error at `kernel` if `rates` cannot be parsed.
@@ -40,7 +40,7 @@ ProductShape productShapeOf(tile::MatmulOp matmul, llvm::ArrayRef<mlir::AffineEx
 /// Returns true if B is packed in groups for an instruction that multiplies them directly.
 bool isGrouped(tile::MatmulOp matmul, bool splitF16);
 /// Returns true if k is not the contiguous dimension of A, so that each task transposes its rows.
-bool readsTurned(tile::MatmulOp matmul);
+bool readsTransposed(tile::MatmulOp matmul);
 
 /// The shape of a kernel without products.
 struct RowsShape {

@@ -26,7 +26,7 @@ inline llvm::ArrayRef<KnobAttr> knobAttrs() {
       {tile::orderKnob, 0, 1, "1: tasks of one column of tiles follow each other"},
       {tile::depthKnob, 16, 4096, "k of a product that are summed in registers at a time"},
       {tile::blockKnob, 1, 16, "rows of a product in registers at a time"},
-      {tile::straightKnob, 1, 64, "so many vectors are computed without a loop"},
+      {tile::unrollKnob, 1, 64, "so many vectors are computed without a loop"},
       {tile::keysKnob, 16, 4096, "keys that attention looks at at a time"},
       {tile::scoresKnob, 1, 512, "rows of attention whose scores are there at a time"},
       {tile::chainsKnob, 1, 8, "vectors that a long reduction sums side by side"},

@@ -88,7 +88,7 @@ private:
                         ArrayRef<std::pair<StringRef, int64_t>> knobs) {
     auto schedule = kernel->getAttrOfType<DictionaryAttr>(scheduleAttrName);
     ArrayRef<int64_t> chosen = schedule.getAs<DenseI64ArrayAttr>("tiles").asArrayRef();
-    auto told = [&](const Twine &text) {
+    auto reject = [&](const Twine &text) {
       std::string sizes;
       for (int64_t size : chosen)
         sizes += (sizes.empty() ? "" : ", ") + std::to_string(size);
@@ -96,17 +96,17 @@ private:
                   "), whose tiles are [" + sizes + "] by default: " + text);
     };
     if (tiles.size() != chosen.size())
-      return told("it has " + Twine(tiles.size()) + " sizes");
+      return reject("it has " + Twine(tiles.size()) + " sizes");
     std::optional<SmallVector<OpenRow>> open = openRows(kernel);
     for (auto [row, size] : llvm::enumerate(tiles)) {
       if (!open || size == chosen[row])
         continue;
       const OpenRow *found = llvm::find_if(*open, [&](const OpenRow &entry) { return entry.row == int64_t(row); });
       if (found == open->end())
-        return told("size " + Twine(row) + " is not free; it follows from the layout of the operands");
+        return reject("size " + Twine(row) + " is not free; it follows from the layout of the operands");
       if (size % found->unit != 0)
-        return told("size " + Twine(row) + " is not a multiple of " + Twine(found->unit) +
-                    ", the width of the operand's panels");
+        return reject("size " + Twine(row) + " is not a multiple of " + Twine(found->unit) +
+                      ", the width of the operand's panels");
     }
     Builder builder(kernel.getContext());
     SmallVector<NamedAttribute> attributes{builder.getNamedAttr("tiles", builder.getDenseI64ArrayAttr(tiles))};

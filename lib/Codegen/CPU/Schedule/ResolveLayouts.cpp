@@ -198,13 +198,14 @@ private:
         return keepUnpacked(op, reason);
       form = *found;
       if (outSizes.size() == 3 && form.batchedRhs && form.rhsPermutation[0] == 0)
-        choice = choiceBehind(callsOf(kernel), argument.getArgNumber(), [&](Value table) { return isStatic(table); });
+        choice =
+            choiceOfArgument(callsOf(kernel), argument.getArgNumber(), [&](Value table) { return isStatic(table); });
       if (choice) {
         for (func::FuncOp chooser : takeTable(kernel, callsOf(kernel), argument, *choice))
           choosers.insert(chooser);
         rhsSizes = tile::sizesOf(argument);
-        for (int64_t &place : form.rhsPermutation)
-          place = choice->places[place];
+        for (int64_t &dim : form.rhsPermutation)
+          dim = choice->dims[dim];
       }
       auto rows = dyn_cast<AffineConstantExpr>(outSizes[outSizes.size() - 2]);
       if (!isParameter(kernel, argument.getArgNumber()) && rows && rows.getValue() < 8 &&
@@ -231,8 +232,8 @@ private:
     }
     // Packed sizes: [b...] panels [kh kw] k/group panel*group, with k a multiple of the depth of the tiles.
     SmallVector<AffineExpr> canonical;
-    for (int64_t place : form.rhsPermutation)
-      canonical.push_back(rhsSizes[place]);
+    for (int64_t dim : form.rhsPermutation)
+      canonical.push_back(rhsSizes[dim]);
     SmallVector<AffineExpr> packed;
     int64_t batches = inner ? 0 : canonical.size() - 2;
     for (int64_t dim = 0; dim < batches; ++dim)
@@ -408,9 +409,9 @@ private:
   void transpose(func::FuncOp kernel, BlockArgument argument, SmallVector<int64_t> &permutation) {
     SmallVector<AffineExpr> sizes, loops(permutation.size());
     SmallVector<AffineExpr> from = tile::sizesOf(argument);
-    for (auto [loop, place] : llvm::enumerate(permutation)) {
-      sizes.push_back(from[place]);
-      loops[place] = builder.getAffineDimExpr(loop);
+    for (auto [loop, dim] : llvm::enumerate(permutation)) {
+      sizes.push_back(from[dim]);
+      loops[dim] = builder.getAffineDimExpr(loop);
       permutation[loop] = loop;
     }
     MLIRContext *context = module.getContext();

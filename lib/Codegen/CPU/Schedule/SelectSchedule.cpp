@@ -130,8 +130,8 @@ SmallVector<int64_t> leastOfRows(ArrayRef<Operation *> members, const RowMap &ro
     SmallVector<int64_t> rowOfLoop = rows.rowOfLoop.lookup(member);
     auto generic = dyn_cast<linalg::GenericOp>(member);
     bool reduces = generic && generic.getNumReductionLoops() > 0;
-    auto rowOf = [&](AffineExpr place) -> int64_t {
-      auto dim = dyn_cast<AffineDimExpr>(place);
+    auto rowOf = [&](AffineExpr expr) -> int64_t {
+      auto dim = dyn_cast<AffineDimExpr>(expr);
       return dim && dim.getPosition() < rowOfLoop.size() ? rowOfLoop[dim.getPosition()] : -1;
     };
     for (OpOperand &operand : member->getOpOperands()) {
@@ -143,8 +143,8 @@ SmallVector<int64_t> leastOfRows(ArrayRef<Operation *> members, const RowMap &ro
       bool across = llvm::any_of(map.getResults().drop_back(), [&](AffineExpr e) { return rowOf(e) == contiguous; });
       if (row >= 0 && row != contiguous && across) {
         least[row] = std::clamp<int64_t>(estimate(sizes[row]), 1, lines);
-        for (auto [dim, place] : llvm::enumerate(map.getResults()))
-          if (rowOf(place) == contiguous)
+        for (auto [dim, expr] : llvm::enumerate(map.getResults()))
+          if (rowOf(expr) == contiguous)
             mostColumns = std::min(mostColumns, linesKept(operand.get(), int64_t(dim), cache));
       }
       if (reduces && row >= 0 && row == contiguous && map.getNumResults() > 1)
@@ -207,13 +207,13 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
   std::pair<int64_t, int64_t> productTiles(MatmulOp matmul, ArrayRef<AffineExpr> own, bool wholeRows) {
     const int64_t rank = own.size();
     const ProductShape shape = productShapeOf(matmul, own, {tileUnit, splitF16, machine.rates});
-    const bool turned = readsTurned(matmul), grouped = isGrouped(matmul, splitF16);
+    const bool transposed = readsTransposed(matmul), grouped = isGrouped(matmul, splitF16);
     // The rows of A may fill half of the L2 cache, or more if products are so fast that a panel must serve
     // many rows. The micro-kernels keep copies of a transposed A on the stack (PanelEmitter.h, TransposedKernel.h),
     // K-block by K-block.
-    const int64_t most = turned ? (grouped ? 256 : 128)
-                                : std::clamp<int64_t>(cacheBytes / 2 / std::max<int64_t>(1, shape.k * shape.bytes), 128,
-                                                      grouped ? 512 : 256);
+    const int64_t most = transposed ? (grouped ? 256 : 128)
+                                    : std::clamp<int64_t>(cacheBytes / 2 / std::max<int64_t>(1, shape.k * shape.bytes),
+                                                          128, grouped ? 512 : 256);
     ProductTiles tiles;
     if (wholeRows) // for a reduction after it: C's tile stays in cache, four tasks per thread
       tiles = {std::clamp<int64_t>(shape.m / (4 * threads) / 32 * 32, 32, 128), shape.panels};

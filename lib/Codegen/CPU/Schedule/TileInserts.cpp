@@ -54,21 +54,22 @@ Folds stridesOf(Operation *piece, Builder &builder) {
 
 /// Returns the elementwise producer of a piece, if it is in the same kernel and has no other use
 /// (FormKernels::makesPieceOf).
-linalg::GenericOp makerOf(Operation *piece) {
-  auto maker = sourceOf(piece).getDefiningOp<linalg::GenericOp>();
-  return maker && maker->hasOneUse() && maker.getNumReductionLoops() == 0 && isa<tensor::InsertSliceOp>(piece) &&
-                 maker.getMatchingIndexingMap(maker.getDpsInitOperand(0)).isIdentity()
-             ? maker
+linalg::GenericOp producerOf(Operation *piece) {
+  auto producer = sourceOf(piece).getDefiningOp<linalg::GenericOp>();
+  return producer && producer->hasOneUse() && producer.getNumReductionLoops() == 0 &&
+                 isa<tensor::InsertSliceOp>(piece) &&
+                 producer.getMatchingIndexingMap(producer.getDpsInitOperand(0)).isIdentity()
+             ? producer
              : linalg::GenericOp();
 }
 
 /// Makes the producer of the piece compute into the part of the tensor that the piece replaces.
-void computeInPlace(linalg::GenericOp maker, tensor::InsertSliceOp piece) {
+void computeInPlace(linalg::GenericOp producer, tensor::InsertSliceOp piece) {
   OpBuilder builder(piece);
   Value part = tensor::ExtractSliceOp::create(builder, piece.getLoc(), piece.getSourceType(), piece.getDest(),
                                               piece.getMixedOffsets(), piece.getMixedSizes(), piece.getMixedStrides());
-  maker->moveBefore(piece);
-  maker.getDpsInitsMutable()[0].set(part);
+  producer->moveBefore(piece);
+  producer.getDpsInitsMutable()[0].set(part);
 }
 
 } // namespace
@@ -105,8 +106,8 @@ std::optional<InsertChain> insertChainOf(func::FuncOp kernel) {
     return std::nullopt;
   llvm::SmallPtrSet<Operation *, 8> known(chain.pieces.begin(), chain.pieces.end());
   for (Operation *piece : chain.pieces)
-    if (linalg::GenericOp maker = makerOf(piece))
-      known.insert(maker);
+    if (linalg::GenericOp producer = producerOf(piece))
+      known.insert(producer);
   if (llvm::any_of(membersOf(kernel), [&](Operation *member) { return !known.contains(member); }))
     return std::nullopt;
   Builder builder(kernel.getContext());
@@ -140,8 +141,8 @@ LogicalResult tileInserts(func::FuncOp kernel, const InsertChain &chain, ArrayRe
   }
   if (lower.empty()) {
     for (Operation *piece : chain.pieces)
-      if (linalg::GenericOp maker = makerOf(piece))
-        computeInPlace(maker, cast<tensor::InsertSliceOp>(piece));
+      if (linalg::GenericOp producer = producerOf(piece))
+        computeInPlace(producer, cast<tensor::InsertSliceOp>(piece));
     return success();
   }
   Value destination = kernel.getArgument(kernel.getNumArguments() - 1);
@@ -169,9 +170,9 @@ LogicalResult tileInserts(func::FuncOp kernel, const InsertChain &chain, ArrayRe
       if (!chain.shared.test(dim))
         sizes[dim] = tile::materialize(builder, loc, tile::sizeOf(sourceOf(piece), dim), symbols);
     Value source;
-    if (linalg::GenericOp maker = makerOf(piece)) {
+    if (linalg::GenericOp producer = producerOf(piece)) {
       FailureOr<TilingResult> tile =
-          cast<TilingInterface>(maker.getOperation()).getTiledImplementation(builder, offset, sizes);
+          cast<TilingInterface>(producer.getOperation()).getTiledImplementation(builder, offset, sizes);
       if (failed(tile))
         return failure();
       source = tile->tiledValues.front();

@@ -63,11 +63,11 @@ Value AttentionEmitter::view(Value value, ArrayRef<int64_t> drop, int64_t rank) 
   return memref::SubViewOp::create(builder, loc, reduced, value, offsets, sizes, strides);
 }
 
-Value AttentionEmitter::matrix(Value value, int64_t which) {
-  auto place = [&](int64_t dim) { return permutations ? (*permutations)[which * 4 + dim] : dim; };
-  if (place(2) > place(3))
+Value AttentionEmitter::matrix(Value value, int64_t operand) {
+  auto dimOf = [&](int64_t dim) { return permutations ? (*permutations)[operand * 4 + dim] : dim; };
+  if (dimOf(2) > dimOf(3))
     return {};
-  return view(value, {place(0), place(1)}, 2);
+  return view(value, {dimOf(0), dimOf(1)}, 2);
 }
 
 Value AttentionEmitter::slice(Value value, ArrayRef<OpFoldResult> offsets, ArrayRef<OpFoldResult> sizes) {
@@ -88,18 +88,18 @@ Value AttentionEmitter::alloc(ArrayRef<OpFoldResult> sizes, Type element) {
   return memref::AllocOp::create(builder, loc, MemRefType::get(shape, element ? element : f32), dynamic);
 }
 
-Value AttentionEmitter::scoreRoom(OpFoldResult rows, int64_t columns, Type element) {
+Value AttentionEmitter::scoreBuffer(OpFoldResult rows, int64_t columns, Type element) {
   constexpr int64_t lineBits = 512;
   return alloc({rows, fold(columns + lineBits / element.getIntOrFloatBitWidth())}, element);
 }
 
-Value AttentionEmitter::panelRoom(OpFoldResult k, OpFoldResult n, Type element) {
+Value AttentionEmitter::panelBuffer(OpFoldResult k, OpFoldResult n, Type element) {
   return alloc({ceilDiv(n, panel), packedDepth(k), fold(panel * group)}, element);
 }
 
-Value AttentionEmitter::packed(Value matrix, Value room, bool columnsFirst) {
+Value AttentionEmitter::packed(Value matrix, Value buffer, bool columnsFirst) {
   OpFoldResult k = size(matrix, columnsFirst ? 1 : 0), n = size(matrix, columnsFirst ? 0 : 1);
-  Value part = slice(room, {fold(0), fold(0), fold(0)}, {ceilDiv(n, panel), packedDepth(k), fold(panel * group)});
+  Value part = slice(buffer, {fold(0), fold(0), fold(0)}, {ceilDiv(n, panel), packedDepth(k), fold(panel * group)});
   tile::PackOp::create(builder, loc, TypeRange(), ValueRange{matrix}, ValueRange{part}, panel, group,
                        columnsFirst ? ArrayRef<int64_t>{1, 0} : ArrayRef<int64_t>{0, 1}, 0);
   return part;

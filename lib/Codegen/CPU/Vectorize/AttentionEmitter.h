@@ -43,23 +43,23 @@ protected:
 
   /// Returns a view of `value` of rank `rank`, without the dimensions `drop`, which have size 1.
   Value view(Value value, llvm::ArrayRef<int64_t> drop, int64_t rank);
-  /// Returns operand `which` as a matrix of rows x columns (according to `permutations`), or null if columns come
+  /// Returns `operand` as a matrix of rows x columns (according to `permutations`), or null if columns come
   /// first.
-  Value matrix(Value value, int64_t which);
+  Value matrix(Value value, int64_t operand);
   Value slice(Value value, Folds offsets, Folds sizes);
   /// Returns `count` rows of `matrix` from `from` on.
   Value rowsOf(Value matrix, Value from, Fold count);
   Value alloc(Folds sizes, mlir::Type element = {});
   /// Allocates a tile of scores, or of values computed from them. Its row stride is one cache line longer than its
   /// columns: rows with a stride of a power of two would map to few cache sets.
-  Value scoreRoom(Fold rows, int64_t columns, mlir::Type element);
+  Value scoreBuffer(Fold rows, int64_t columns, mlir::Type element);
   /// Returns the number of rows of scores that take 16 KiB: they stay in the L1 cache for all passes over
   /// them.
   static int64_t rowsOfScores(int64_t columns) { return std::max<int64_t>(1, 4096 / std::max<int64_t>(1, columns)); }
   /// Allocates memory for the panels of a matrix of k x n.
-  Value panelRoom(Fold k, Fold n, mlir::Type element);
-  /// Packs `matrix` into the first part of `room`, and returns that part; its columns are k if `columnsFirst`.
-  Value packed(Value matrix, Value room, bool columnsFirst);
+  Value panelBuffer(Fold k, Fold n, mlir::Type element);
+  /// Packs `matrix` into the first part of `buffer`, and returns that part; its columns are k if `columnsFirst`.
+  Value packed(Value matrix, Value buffer, bool columnsFirst);
   /// Computes to = a b, with b in panels; a is k x rows if `depthFirst`.
   void multiply(Value a, Value panels, Value to, bool depthFirst = false);
 

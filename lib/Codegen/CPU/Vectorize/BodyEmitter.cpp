@@ -134,24 +134,24 @@ Value BodyEmitter::lineAt(OpBuilder &builder, Value memref, ArrayRef<Value> indi
       whole.getBaseBuffer(), OpFoldResult(first), ArrayRef<OpFoldResult>(size), ArrayRef<OpFoldResult>(one));
 }
 
-/// Reads a vector of elements with stride `apart`, the first of which is at `indices`: loads `apart` whole vectors and
-/// shuffles them. The last vector ends with the last element, so that nothing beyond it is read.
-Value BodyEmitter::readApart(OpBuilder &builder, Value memref, ArrayRef<Value> indices, int64_t apart) {
-  const int64_t lanes = choice.lanes, count = apart * (lanes - 1) + 1;
+/// Reads a vector of elements `stride` elements apart, the first of which is at `indices`: loads `stride` whole vectors
+/// and shuffles them. The last vector ends with the last element, so that nothing beyond it is read.
+Value BodyEmitter::readStrided(OpBuilder &builder, Value memref, ArrayRef<Value> indices, int64_t stride) {
+  const int64_t lanes = choice.lanes, count = stride * (lanes - 1) + 1;
   VectorType type = vectorOf(cast<MemRefType>(memref.getType()).getElementType());
   Value elements = lineAt(builder, memref, indices, count);
   Value result;
-  for (int64_t piece = 0; piece < apart; ++piece) {
-    const bool last = piece + 1 == apart;
+  for (int64_t piece = 0; piece < stride; ++piece) {
+    const bool last = piece + 1 == stride;
     const int64_t begin = last ? count - lanes : piece * lanes;
     Value at = arith::ConstantIndexOp::create(builder, loc, begin);
     Value loaded = vector::LoadOp::create(builder, loc, type, elements, at);
     // Lanes whose element is in this piece take it, the others are unchanged.
     SmallVector<int64_t> from;
     for (int64_t lane = 0; lane < lanes; ++lane) {
-      const int64_t place = lane * apart;
-      const bool here = place >= piece * lanes && (last || place < (piece + 1) * lanes);
-      from.push_back(here ? lanes + place - begin : lane);
+      const int64_t offset = lane * stride;
+      const bool here = offset >= piece * lanes && (last || offset < (piece + 1) * lanes);
+      from.push_back(here ? lanes + offset - begin : lane);
     }
     result = vector::ShuffleOp::create(builder, loc, result ? result : loaded, loaded, from);
   }
@@ -174,8 +174,8 @@ Value BodyEmitter::read(OpBuilder &builder, OpOperand &operand, Value mask) {
     Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(vectorType));
     return vector::MaskedLoadOp::create(builder, loc, vectorType, memref, indices, mask, zero);
   }
-  if (const int64_t apart = mask ? 0 : fewApart(op, operand, choice.loop))
-    return readApart(builder, memref, indices, apart);
+  if (const int64_t stride = mask ? 0 : smallStride(op, operand, choice.loop))
+    return readStrided(builder, memref, indices, stride);
   // The indices of the lanes: those of the first lane plus what the map adds per lane.
   AffineMap map = op.getMatchingIndexingMap(&operand);
   Value step = vector::StepOp::create(builder, loc, vectorOf(builder.getIndexType()));
@@ -219,12 +219,12 @@ Value BodyEmitter::readOfLoad(OpBuilder &builder, memref::LoadOp load, ArrayRef<
   if (mask || llvm::count_if(indices, isVector) != 1)
     return {};
   const int64_t dim = llvm::find_if(indices, isVector) - indices.begin();
-  const int64_t apart = load.getMemRefType().getStridesAndOffset().first[dim]; // of a dynamic one, less than 0
-  if (!isUnitStride(load.getIndices()[dim]) || !isFewApart(apart))
+  const int64_t stride = load.getMemRefType().getStridesAndOffset().first[dim]; // of a dynamic one, less than 0
+  if (!isUnitStride(load.getIndices()[dim]) || !isSmallStride(stride))
     return {};
   SmallVector<Value> first(indices);
   first[dim] = vector::ExtractOp::create(builder, loc, indices[dim], 0);
-  return readApart(builder, load.getMemref(), first, apart);
+  return readStrided(builder, load.getMemref(), first, stride);
 }
 
 void BodyEmitter::emitOp(OpBuilder &builder, Operation &inner, IRMapping &values, Value mask) {
@@ -254,7 +254,7 @@ void BodyEmitter::emitOp(OpBuilder &builder, Operation &inner, IRMapping &values
     Value result;
     Value last = load.getIndices().back();
     if (Guard guard = guardOf(load)) {
-      last = guard.place;
+      last = guard.index;
       indices.back() = values.lookupOrDefault(last);
       Value there = values.lookupOrDefault(guard.there);
       mask = mask ? arith::AndIOp::create(builder, loc, mask, there).getResult() : there;

@@ -58,15 +58,15 @@ public:
 private:
   mlir::Value readLanes(mlir::OpBuilder &builder, mlir::Value memref, llvm::ArrayRef<mlir::Value> indices,
                         mlir::Value mask);
-  mlir::Value readApart(mlir::OpBuilder &builder, mlir::Value memref, llvm::ArrayRef<mlir::Value> indices,
-                        int64_t apart);
+  mlir::Value readStrided(mlir::OpBuilder &builder, mlir::Value memref, llvm::ArrayRef<mlir::Value> indices,
+                          int64_t stride);
   mlir::Value readOfLoad(mlir::OpBuilder &builder, mlir::memref::LoadOp load, llvm::ArrayRef<mlir::Value> indices,
                          mlir::Value mask);
-  /// Describes a read whose last index is `place` if `there` is true, else 0, and whose result is used only if `there`
-  /// is true. It can be a masked read at `place`.
+  /// Describes a read whose last index is `index` if `there` is true, else 0, and whose result is used only if `there`
+  /// is true. It can be a masked read at `index`.
   struct Guard {
-    mlir::Value place, there;
-    explicit operator bool() const { return place != nullptr; }
+    mlir::Value index, there;
+    explicit operator bool() const { return index != nullptr; }
   };
   Guard guardOf(mlir::memref::LoadOp load);
   bool isUniform(mlir::Value value);

@@ -65,13 +65,13 @@ public:
     direct = getConstantIntValue(rows).value_or(scoreRows) <= (group > 1 ? fewRowsOfPairs : fewRows);
     if (direct)
       group = depth = 1;
-    Value scores = scoreRoom(few, block, f32), packedK, packedV;
+    Value scores = scoreBuffer(few, block, f32), packedK, packedV;
     if (!direct) {
-      packedK = panelRoom(size(q, 1), fold(block), elementOf(k));
-      packedV = panelRoom(fold(block), columns, elementOf(v));
+      packedK = panelBuffer(size(q, 1), fold(block), elementOf(k));
+      packedV = panelBuffer(fold(block), columns, elementOf(v));
     }
     // With packed pairs of k, both operands of the second product have the same type.
-    Value weights = group == 1 ? Value() : scoreRoom(few, block, element);
+    Value weights = group == 1 ? Value() : scoreBuffer(few, block, element);
     Value m = alloc({rows}), l = alloc({rows}), next = alloc({few}), acc = alloc({rows, columns}),
           parts = once ? Value() : alloc({few, columns});
     fill(m, -std::numeric_limits<float>::infinity());

@@ -45,8 +45,8 @@ public:
     if (!element.isF32() && !element.isBF16() && !element.isF16())
       return op.emitOpError("expected f32, bf16 or f16 operands, got ") << element;
     SmallVector<Value> matrices;
-    for (int64_t which = 0; which < 8; ++which)
-      matrices.push_back(matrix(which < 5 ? op.getInputs()[which] : op.getOutputs()[which - 5], which));
+    for (int64_t operand = 0; operand < 8; ++operand)
+      matrices.push_back(matrix(operand < 5 ? op.getInputs()[operand] : op.getOutputs()[operand - 5], operand));
     if (llvm::is_contained(matrices, Value()))
       return op.emitOpError("expected rows before columns in every operand");
     q = matrices[0], k = matrices[1], v = matrices[2], grad = matrices[4];
@@ -58,21 +58,21 @@ public:
                oneKeyBlock = staticKeys && *staticKeys <= keysAtOnce;
     OpFoldResult r = fold(rowBlock), c = fold(keysAtOnce), width = size(q, 1), columns = size(v, 1);
 
-    scores = scoreRoom(r, keysAtOnce, f32);
-    slopes = scoreRoom(r, keysAtOnce, f32);
+    scores = scoreBuffer(r, keysAtOnce, f32);
+    slopes = scoreBuffer(r, keysAtOnce, f32);
     if (group > 1) { // pairs of k are of one type on both sides of a product
-      weights = scoreRoom(r, keysAtOnce, element);
-      steps = scoreRoom(r, keysAtOnce, element);
+      weights = scoreBuffer(r, keysAtOnce, element);
+      steps = scoreBuffer(r, keysAtOnce, element);
     }
-    Value keyColumns = panelRoom(width, c, element), valueColumns = panelRoom(columns, c, element),
-          keyRows = panelRoom(c, width, element);
-    const bool turned = isTurned();
-    if (!turned) {
-      queryRows = panelRoom(r, width, element);
-      gradRows = panelRoom(r, columns, element);
+    Value keyColumns = panelBuffer(width, c, element), valueColumns = panelBuffer(columns, c, element),
+          keyRows = panelBuffer(c, width, element);
+    const bool transposed = sumsAreTransposed();
+    if (!transposed) {
+      queryRows = panelBuffer(r, width, element);
+      gradRows = panelBuffer(r, columns, element);
     }
     // The sums of a block of keys have the layout that their products produce.
-    auto sums = [&](OpFoldResult of) { return turned ? alloc({of, c}) : alloc({c, of}); };
+    auto sums = [&](OpFoldResult of) { return transposed ? alloc({of, c}) : alloc({c, of}); };
     Value dq = alloc({rows, width}), dk = sums(width), dv = sums(columns);
     if (!oneKeyBlock)
       partQ = alloc({r, width});
@@ -80,10 +80,10 @@ public:
       partK = sums(width);
       partV = sums(columns);
     }
-    if (turned) {
-      queryTurned = alloc({width, r}, element);
-      gradTurned = alloc({columns, r}, element);
-      weightRows = panelRoom(r, c, element);
+    if (transposed) {
+      queryTransposed = alloc({width, r}, element);
+      gradTransposed = alloc({columns, r}, element);
+      weightRows = panelBuffer(r, c, element);
     }
     rowStatistics(matrices[3]);
     if (!oneKeyBlock)
@@ -108,8 +108,8 @@ public:
       overRowBlocks(
           rows, rowBlock,
           [&](Value rb, OpFoldResult count) { block(kb, number, rb, count, kT, vT, kN, sumK, sumV, dq); }, from);
-      write(sumK, rowsOf(matrices[6], kb, number), turned);
-      write(sumV, rowsOf(matrices[7], kb, number), turned);
+      write(sumK, rowsOf(matrices[6], kb, number), transposed);
+      write(sumV, rowsOf(matrices[7], kb, number), transposed);
     });
     write(dq, matrices[5], /*across=*/false);
     op.erase();
@@ -118,7 +118,7 @@ public:
 
 private:
   /// Returns true if the products of a block of keys are computed transposed.
-  bool isTurned() const { return group > 1; }
+  bool sumsAreTransposed() const { return group > 1; }
 
   /// Returns true if weights are powers of e: if a mask is added, or in f32; otherwise they are powers of 2. In f32
   /// the largest score must be rounded as in the row's sum, so that their difference cancels to a weight of 1. For the
@@ -127,7 +127,8 @@ private:
 
   /// Returns the part of `sums` for the first `number` keys of a block.
   Value firstKeys(Value sums, OpFoldResult number) {
-    return isTurned() ? slice(sums, {fold(0), fold(0)}, {size(sums, 0), number}) : rowsOf(sums, index(fold(0)), number);
+    return sumsAreTransposed() ? slice(sums, {fold(0), fold(0)}, {size(sums, 0), number})
+                               : rowsOf(sums, index(fold(0)), number);
   }
 
   /// Computes, for each row, the base that scores are subtracted from, and the part of the gradient common to all
@@ -153,7 +154,7 @@ private:
   void block(Value kb, OpFoldResult number, Value rb, OpFoldResult count, Value kT, Value vT, Value kN, Value sumK,
              Value sumV, Value dq) {
     Value qBlock = rowsOf(q, rb, count), gBlock = rowsOf(grad, rb, count);
-    auto tileOf = [&](Value room) { return slice(room, {fold(0), fold(0)}, {count, number}); };
+    auto tileOf = [&](Value buffer) { return slice(buffer, {fold(0), fold(0)}, {count, number}); };
     Value s = tileOf(scores), dp = tileOf(slopes), p = weights ? tileOf(weights) : s, ds = steps ? tileOf(steps) : dp;
     if (group == 1 && getConstantIntValue(rows).value_or(fewRows + 1) <= fewRows)
       sumProducts(qBlock, keyBlock, s, {"ik", "jk"}, "ij", 3);
@@ -189,19 +190,19 @@ private:
     });
     accumulate(ds, kN, partQ ? rowsOf(partQ, index(fold(0)), count) : Value(), rowsOf(dq, rb, count));
     Value pairsV = partV ? firstKeys(partV, number) : Value(), pairsK = partK ? firstKeys(partK, number) : Value();
-    if (!isTurned()) {
+    if (!sumsAreTransposed()) {
       accumulate(p, packed(gBlock, gradRows, /*columnsFirst=*/false), pairsV, sumV, /*depthFirst=*/true);
       accumulate(ds, packed(qBlock, queryRows, /*columnsFirst=*/false), pairsK, sumK, /*depthFirst=*/true);
       return;
     }
-    auto turn = [&](Value block, Value room) {
-      Value to = slice(room, {fold(0), fold(0)}, {size(block, 1), count});
+    auto transpose = [&](Value block, Value buffer) {
+      Value to = slice(buffer, {fold(0), fold(0)}, {size(block, 1), count});
       generic({block}, {to}, {"ji"}, {"ij"}, 2,
               [](OpBuilder &b, Location at, ValueRange in) { linalg::YieldOp::create(b, at, in[0]); });
       return to;
     };
-    accumulate(turn(gBlock, gradTurned), packed(p, weightRows, /*columnsFirst=*/false), pairsV, sumV);
-    accumulate(turn(qBlock, queryTurned), packed(ds, weightRows, /*columnsFirst=*/false), pairsK, sumK);
+    accumulate(transpose(gBlock, gradTransposed), packed(p, weightRows, /*columnsFirst=*/false), pairsV, sumV);
+    accumulate(transpose(qBlock, queryTransposed), packed(ds, weightRows, /*columnsFirst=*/false), pairsK, sumK);
   }
 
   /// Computes sum += a b with the temporary `part`, or sum = a b without one.
@@ -229,7 +230,7 @@ private:
   /// Tiles of s, dp, p and ds; the last two are null if p and ds overwrite s and dp.
   Value scores, slopes, weights, steps;
   Value queryRows, gradRows, weightRows; ///< scratch memory for panels
-  Value queryTurned, gradTurned;
+  Value queryTransposed, gradTransposed;
   Value partQ, partK, partV; ///< null if one block gives the whole sum
 };
 

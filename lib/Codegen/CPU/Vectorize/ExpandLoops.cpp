@@ -30,7 +30,7 @@ public:
 
   void expand() {
     tile::SortOp sort = op;
-    Value in = sort.getInputs()[0], values = sort.getOutputs()[0], places = sort.getOutputs()[1];
+    Value in = sort.getInputs()[0], values = sort.getOutputs()[0], indices = sort.getOutputs()[1];
     int64_t dim = sort.getDim();
     if (keepsFew(typeOf(in).getDimSize(dim), typeOf(values).getDimSize(dim)))
       return sortFew(sort);
@@ -77,7 +77,7 @@ public:
         memref::StoreOp::create(builder, loc, memref::LoadOp::create(builder, loc, keys, ValueRange{sorted, j}), values,
                                 at);
         memref::StoreOp::create(builder, loc, memref::LoadOp::create(builder, loc, order, ValueRange{sorted, j}),
-                                places, at);
+                                indices, at);
       });
     });
     op->erase();
@@ -92,7 +92,7 @@ private:
 
   /// Keeps the sorted elements in the outputs themselves.
   void sortFew(tile::SortOp sort) {
-    Value in = sort.getInputs()[0], values = sort.getOutputs()[0], places = sort.getOutputs()[1];
+    Value in = sort.getInputs()[0], values = sort.getOutputs()[0], indices = sort.getOutputs()[1];
     int64_t dim = sort.getDim();
     Value kept = size(values, dim), end = constant(typeOf(values).getDimSize(dim) - 1);
     nest(extentsBut(in, dim), [&](SmallVector<Value> at) {
@@ -128,11 +128,11 @@ private:
               builder.setInsertionPointToEnd(b.getInsertionBlock());
               Value below = arith::SubIOp::create(builder, loc, state[0], constant(1));
               store(load(values, below), values, state[0]);
-              store(load(places, below), places, state[0]);
+              store(load(indices, below), indices, state[0]);
               scf::YieldOp::create(builder, loc, below);
             });
         store(x, values, moves.getResult(0));
-        store(arith::IndexCastOp::create(builder, loc, builder.getI64Type(), j), places, moves.getResult(0));
+        store(arith::IndexCastOp::create(builder, loc, builder.getI64Type(), j), indices, moves.getResult(0));
       };
       loop(constant(0), kept, constant(1), [&](Value j) { insert(load(in, j), j, j); });
       Value last = load(values, end);
@@ -154,7 +154,7 @@ private:
   }
 
   void sortBytes(tile::SortOp sort) {
-    Value in = sort.getInputs()[0], values = sort.getOutputs()[0], places = sort.getOutputs()[1];
+    Value in = sort.getInputs()[0], values = sort.getOutputs()[0], indices = sort.getOutputs()[1];
     const int64_t dim = sort.getDim();
     Type number = builder.getI64Type();
     Value counts = memref::AllocOp::create(builder, loc, MemRefType::get({256}, number));
@@ -196,16 +196,16 @@ private:
         scf::YieldOp::create(builder, loc, arith::AddIOp::create(builder, loc, before, count).getResult());
       }
       forEach([&](Value j, Value byte) {
-        Value place = arith::IndexCastOp::create(builder, loc, builder.getIndexType(), take(rankOf(byte)));
+        Value position = arith::IndexCastOp::create(builder, loc, builder.getIndexType(), take(rankOf(byte)));
         OpBuilder::InsertionGuard guard(builder);
         if (typeOf(values).getDimSize(dim) != typeOf(in).getDimSize(dim)) { // only the first elements are kept
-          Value kept = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, place, size(values, dim));
+          Value kept = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, position, size(values, dim));
           auto branch = scf::IfOp::create(builder, loc, TypeRange(), kept, /*withElse=*/false);
           builder.setInsertionPointToStart(&branch.getThenRegion().front());
         }
-        at[dim] = place;
+        at[dim] = position;
         memref::StoreOp::create(builder, loc, byte, values, at);
-        memref::StoreOp::create(builder, loc, arith::IndexCastOp::create(builder, loc, number, j), places, at);
+        memref::StoreOp::create(builder, loc, arith::IndexCastOp::create(builder, loc, number, j), indices, at);
       });
     });
     sort->erase();
@@ -257,9 +257,9 @@ private:
     Value rightFirst = before(b, a, descending);
     Value takeRight =
         arith::AndIOp::create(builder, loc, rightLeft, arith::OrIOp::create(builder, loc, leftDone, rightFirst));
-    Value place = arith::SelectOp::create(builder, loc, takeRight, right, left);
-    Value key = memref::LoadOp::create(builder, loc, keys, ValueRange{from, place});
-    Value index = memref::LoadOp::create(builder, loc, order, ValueRange{from, place});
+    Value position = arith::SelectOp::create(builder, loc, takeRight, right, left);
+    Value key = memref::LoadOp::create(builder, loc, keys, ValueRange{from, position});
+    Value index = memref::LoadOp::create(builder, loc, order, ValueRange{from, position});
     memref::StoreOp::create(builder, loc, key, keys, ValueRange{to, made.getInductionVar()});
     memref::StoreOp::create(builder, loc, index, order, ValueRange{to, made.getInductionVar()});
     Value moved = arith::IndexCastUIOp::create(builder, loc, indexType, takeRight);

@@ -10,7 +10,7 @@
 //
 // Pairs occur in complex numbers and rotary embeddings, triples in colors and coordinates. A vector along them would
 // use two or three of sixteen lanes. The index of the last loop is a constant in each copy of the body, so selections
-// by it are folded. Inputs that are read with the same stride are deinterleaved by BodyEmitter::readApart().
+// by it are folded. Inputs that are read with the same stride are deinterleaved by BodyEmitter::readStrided().
 //
 // Test: test/Codegen/CPU/Vectorize/interleaved-loops.mlir
 //
@@ -44,8 +44,8 @@ public:
 private:
   void vectors(Value mask) {
     SmallVector<SmallVector<Value>> made(op.getNumDpsInits());
-    for (int64_t place = 0; place < count; ++place) {
-      body.ivs[inner] = constant(place);
+    for (int64_t position = 0; position < count; ++position) {
+      body.ivs[inner] = constant(position);
       SmallVector<Value> before;
       for (unsigned number = 0; number < op.getNumDpsInits(); ++number)
         before.push_back(body.readBefore(builder, number, mask));
@@ -58,7 +58,7 @@ private:
   }
 
   /// Returns the elements of `parts` interleaved, as the same number of vectors.
-  SmallVector<Value> inTurn(ArrayRef<Value> parts) {
+  SmallVector<Value> interleaved(ArrayRef<Value> parts) {
     SmallVector<Value> vectors;
     for (int64_t piece = 0; piece < count; ++piece) {
       Value result = parts[0];
@@ -82,7 +82,7 @@ private:
       OpFoldResult rest = apply(builder.getAffineDimExpr(0) % lanes * count, sizes[along]);
       left = valueOf(rest);
     }
-    for (auto [piece, vector] : llvm::enumerate(inTurn(parts))) {
+    for (auto [piece, vector] : llvm::enumerate(interleaved(parts))) {
       const int64_t at = int64_t(piece) * lanes;
       if (mask)
         vector::MaskedStoreOp::create(builder, loc, elements, constant(at), firstLanes(plus(left, -at)), vector);

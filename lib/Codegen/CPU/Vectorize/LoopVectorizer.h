@@ -31,8 +31,8 @@ Access accessAlong(mlir::linalg::LinalgOp op, mlir::OpOperand &operand, unsigned
 
 /// Returns the stride, in elements, of a Scattered operand along `loop`, if it is so small that whole vectors are read
 /// and their elements selected by shuffles (BodyEmitter.h); 0 otherwise.
-int64_t fewApart(mlir::linalg::LinalgOp op, mlir::OpOperand &operand, unsigned loop);
-inline bool isFewApart(int64_t elements) { return elements >= 2 && elements <= 4; }
+int64_t smallStride(mlir::linalg::LinalgOp op, mlir::OpOperand &operand, unsigned loop);
+inline bool isSmallStride(int64_t elements) { return elements >= 2 && elements <= 4; }
 
 /// Returns what one step of `loop` adds to `expr`, an index of `op`; nothing if it is not a constant.
 std::optional<int64_t> stepAlong(mlir::linalg::LinalgOp op, mlir::AffineExpr expr, unsigned loop);

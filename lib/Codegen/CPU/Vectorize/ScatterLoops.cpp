@@ -12,8 +12,8 @@
 //
 // If consecutive rows have the same destination (a bag of embeddings), the row is held in registers: accesses to the
 // stack with constant indices are promoted to values. If a row is longer than the registers allow, the rest is
-// accumulated in memory. An op that computes the rows only for this scatter is fused into it (RowMaker.h), and rows of
-// indexed tables are prefetched.
+// accumulated in memory. An op that computes the rows only for this scatter is fused into it (RowProducer.h), and rows
+// of indexed tables are prefetched.
 //
 // Tests: test/Codegen/CPU/Vectorize/expand-loops.mlir, test/Python/ops/test_scatter_of_fused_producers.py
 //
@@ -22,7 +22,7 @@
 
 #include "dialects/Tile/Combiner.h"
 #include "lib/Codegen/CPU/Vectorize/LoopNest.h"
-#include "lib/Codegen/CPU/Vectorize/RowMaker.h"
+#include "lib/Codegen/CPU/Vectorize/RowProducer.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tilewright/AttributeNames.h"
@@ -43,7 +43,7 @@ public:
   void expand() {
     const bool ofRows = tile::writesRows(op) && hasDenseRows(typeOf(source)) && hasDenseRows(typeOf(out));
     if (ofRows)
-      maker = rowMakerOf(op);
+      producer = rowProducerOf(op);
     SmallVector<Value> extents;
     for (int64_t dim = 0; dim < typeOf(source).getRank(); ++dim)
       extents.push_back(size(source, dim));
@@ -52,7 +52,7 @@ public:
     else
       nest(extents, [&](SmallVector<Value> at) { element(at); });
     op->erase();
-    if (maker) {
+    if (producer) {
       for (Operation *user : llvm::make_early_inc_range(source.getUsers()))
         user->erase();
       source.getDefiningOp()->erase();
@@ -67,13 +67,13 @@ private:
   };
 
   /// The destination of an element, and whether it is within the result.
-  struct Place {
+  struct Destination {
     SmallVector<Value> to;
     Value inside;
   };
 
   /// Returns the destination of the source's element at `at`, and emits a report if an index is out of range.
-  Place placeOf(ArrayRef<Value> at, int64_t dims) {
+  Destination destinationOf(ArrayRef<Value> at, int64_t dims) {
     SmallVector<Value> indices;
     for (auto [operand, map] : llvm::zip_equal(op.getInputs().drop_front(), op.getIndexMaps())) {
       SmallVector<Value> where;
@@ -82,7 +82,7 @@ private:
       Value index = memref::LoadOp::create(builder, loc, operand, where);
       indices.push_back(arith::IndexCastOp::create(builder, loc, builder.getIndexType(), index));
     }
-    Place place;
+    Destination destination;
     const bool wraps = !op->hasAttr(fromStartAttrName);
     for (auto [dim, expr] : llvm::enumerate(op.getDestMap().getResults().take_front(dims))) {
       Value number = evaluate(expr, at, indices), extent = size(out, dim), to = number;
@@ -95,31 +95,32 @@ private:
       Value fits = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, to, extent);
       if (isIndex) {
         Value outside = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::uge, to, extent);
-        auto told = scf::IfOp::create(builder, loc, TypeRange(), outside, /*withElse=*/false);
-        OpBuilder telling = OpBuilder::atBlockBegin(&told.getThenRegion().front());
-        tile::ReportOp::create(telling, loc, number, extent);
+        auto branch = scf::IfOp::create(builder, loc, TypeRange(), outside, /*withElse=*/false);
+        OpBuilder inBranch = OpBuilder::atBlockBegin(&branch.getThenRegion().front());
+        tile::ReportOp::create(inBranch, loc, number, extent);
       }
-      place.inside = place.inside ? arith::AndIOp::create(builder, loc, place.inside, fits).getResult() : fits;
-      place.to.push_back(to);
+      destination.inside =
+          destination.inside ? arith::AndIOp::create(builder, loc, destination.inside, fits).getResult() : fits;
+      destination.to.push_back(to);
     }
-    return place;
+    return destination;
   }
 
   /// Emits the scatter of one element. An index out of range is not written, so that no other memory is changed.
   void element(ArrayRef<Value> at) {
-    Place place = placeOf(at, typeOf(out).getRank());
+    Destination destination = destinationOf(at, typeOf(out).getRank());
     OpBuilder::InsertionGuard guard(builder);
-    if (place.inside)
-      enter(place.inside);
+    if (destination.inside)
+      enter(destination.inside);
     Value value = memref::LoadOp::create(builder, loc, source, at);
     if (kind != tile::ScatterKind::Set) {
-      Value old = memref::LoadOp::create(builder, loc, out, place.to);
+      Value old = memref::LoadOp::create(builder, loc, out, destination.to);
       if (Value replaces = beats(value, old))
         enter(replaces);
       else
         value = combine(old, value);
     }
-    memref::StoreOp::create(builder, loc, value, out, place.to);
+    memref::StoreOp::create(builder, loc, value, out, destination.to);
   }
 
   /// Moves the insertion point into a branch that is executed if `condition` is true.
@@ -141,25 +142,25 @@ private:
         builder.setInsertionPointToStart(over.getBody());
         SmallVector<Value> at(outer), before(over.getRegionIterArgs());
         at.append({over.getInductionVar(), constant(0)});
-        Place place = placeOf(at, dims);
-        auto branch = scf::IfOp::create(builder, loc, TypeRange(none), place.inside, /*withElse=*/!none.empty());
+        Destination destination = destinationOf(at, dims);
+        auto branch = scf::IfOp::create(builder, loc, TypeRange(none), destination.inside, /*withElse=*/!none.empty());
         if (!none.empty()) {
           scf::YieldOp::create(builder, loc, branch.getResults());
           builder.setInsertionPointToStart(&branch.getElseRegion().front());
           scf::YieldOp::create(builder, loc, before);
         }
         builder.setInsertionPointToStart(&branch.getThenRegion().front());
-        if (maker)
+        if (producer)
           prefetchRows(at);
         if (!blocks.empty())
-          change(blocks, before, place.to);
-        const IRMapping common = maker ? commonInputs(at) : IRMapping();
+          change(blocks, before, destination.to);
+        const IRMapping common = producer ? commonInputs(at) : IRMapping();
         for (const Block &block : blocks)
           meet(at, common, block.first, block.held);
         if (left < width)
-          meet(at, common, left, part(out, place.to, left, width - left));
+          meet(at, common, left, part(out, destination.to, left, width - left));
         if (!none.empty())
-          scf::YieldOp::create(builder, loc, place.to);
+          scf::YieldOp::create(builder, loc, destination.to);
       }
       if (!blocks.empty())
         release(blocks, over.getResults());
@@ -223,10 +224,10 @@ private:
     const int64_t width = typeOf(to).getShape().back();
     AffineMap along = builder.getMultiDimIdentityMap(1);
     SmallVector<Value> inputs;
-    if (maker) {
-      for (OpOperand *input : maker.getDpsInputOperands())
-        if (!known.contains(maker.getMatchingBlockArgument(input)))
-          inputs.push_back(part(input->get(), ArrayRef(placesOf(input, at)).drop_back(), first, width));
+    if (producer) {
+      for (OpOperand *input : producer.getDpsInputOperands())
+        if (!known.contains(producer.getMatchingBlockArgument(input)))
+          inputs.push_back(part(input->get(), ArrayRef(indicesOf(input, at)).drop_back(), first, width));
     } else {
       inputs.push_back(part(source, at.drop_back(), first, width));
     }
@@ -235,19 +236,19 @@ private:
                               [&](OpBuilder &body, Location, ValueRange elements) {
                                 OpBuilder::InsertionGuard guard(builder);
                                 builder.restoreInsertionPoint(body.saveInsertionPoint());
-                                Value value = maker ? made(known, at, first, elements) : elements[0];
+                                Value value = producer ? made(known, at, first, elements) : elements[0];
                                 linalg::YieldOp::create(builder, loc, met(value, elements.back()));
                               });
   }
 
-  /// Emits the body of `maker` with `elements`, the inputs that are not `known`, and returns its result.
+  /// Emits the body of `producer` with `elements`, the inputs that are not `known`, and returns its result.
   Value made(IRMapping &known, ArrayRef<Value> at, int64_t first, ValueRange elements) {
-    const unsigned last = maker.getNumLoops() - 1;
+    const unsigned last = producer.getNumLoops() - 1;
     unsigned next = 0;
-    for (OpOperand *input : maker.getDpsInputOperands())
-      if (BlockArgument argument = maker.getMatchingBlockArgument(input); !known.contains(argument))
+    for (OpOperand *input : producer.getDpsInputOperands())
+      if (BlockArgument argument = producer.getMatchingBlockArgument(input); !known.contains(argument))
         known.map(argument, elements[next++]);
-    for (Operation &inner : maker.getBlock()->without_terminator()) {
+    for (Operation &inner : producer.getBlock()->without_terminator()) {
       auto index = dyn_cast<linalg::IndexOp>(inner);
       if (index && index.getDim() < last) {
         known.map(index.getResult(), at[index.getDim()]);
@@ -260,22 +261,22 @@ private:
         builder.clone(inner, known);
       }
     }
-    return known.lookupOrDefault(maker.getBlock()->getTerminator()->getOperand(0));
+    return known.lookupOrDefault(producer.getBlock()->getTerminator()->getOperand(0));
   }
 
   /// Returns the indices at which `input` is read for the row at `at`.
-  SmallVector<Value> placesOf(OpOperand *input, ArrayRef<Value> at) {
-    return llvm::map_to_vector(maker.getMatchingIndexingMap(input).getResults(),
+  SmallVector<Value> indicesOf(OpOperand *input, ArrayRef<Value> at) {
+    return llvm::map_to_vector(producer.getMatchingIndexingMap(input).getResults(),
                                [&](AffineExpr expr) { return evaluate(expr, at, {}); });
   }
 
-  /// Returns the block arguments of `maker` that are uniform over the row at `at`, loaded.
+  /// Returns the block arguments of `producer` that are uniform over the row at `at`, loaded.
   IRMapping commonInputs(ArrayRef<Value> at) {
     IRMapping known;
-    for (OpOperand *input : maker.getDpsInputOperands())
-      if (!maker.getMatchingIndexingMap(input).isFunctionOfDim(maker.getNumLoops() - 1))
-        known.map(maker.getMatchingBlockArgument(input),
-                  memref::LoadOp::create(builder, loc, input->get(), placesOf(input, at)).getResult());
+    for (OpOperand *input : producer.getDpsInputOperands())
+      if (!producer.getMatchingIndexingMap(input).isFunctionOfDim(producer.getNumLoops() - 1))
+        known.map(producer.getMatchingBlockArgument(input),
+                  memref::LoadOp::create(builder, loc, input->get(), indicesOf(input, at)).getResult());
     return known;
   }
 
@@ -283,38 +284,38 @@ private:
   /// few loads in flight.
   void prefetchRows(ArrayRef<Value> at) {
     constexpr int64_t ahead = 16, lineBytes = 64, mostLines = 16;
-    const unsigned last = maker.getNumLoops() - 1;
-    for (auto load : maker.getBlock()->getOps<memref::LoadOp>()) {
+    const unsigned last = producer.getNumLoops() - 1;
+    for (auto load : producer.getBlock()->getOps<memref::LoadOp>()) {
       auto type = cast<MemRefType>(load.getMemRefType());
       auto column =
           load.getIndices().empty() ? linalg::IndexOp() : load.getIndices().back().getDefiningOp<linalg::IndexOp>();
       if (!column || column.getDim() != last || type.getRank() < 2)
         continue;
       SmallVector<Value> there(at);
-      Value end = arith::SubIOp::create(builder, loc, size(maker.getDpsInits()[0], last - 1), constant(1));
+      Value end = arith::SubIOp::create(builder, loc, size(producer.getDpsInits()[0], last - 1), constant(1));
       there[last - 1] = arith::MinUIOp::create(
           builder, loc, arith::AddIOp::create(builder, loc, there[last - 1], constant(ahead)), end);
       IRMapping known = commonInputs(there);
       // Collect the ops that compute the row, and check that they do not depend on the column.
       SetVector<Operation *> slice;
       BackwardSliceOptions options;
-      options.filter = [&](Operation *inner) { return inner->getBlock() == maker.getBlock(); };
+      options.filter = [&](Operation *inner) { return inner->getBlock() == producer.getBlock(); };
       bool possible = true;
       for (Value index : load.getIndices().drop_back()) {
         (void)getBackwardSlice(index, &slice, options);
-        if (Operation *direct = index.getDefiningOp(); direct && direct->getBlock() == maker.getBlock())
+        if (Operation *direct = index.getDefiningOp(); direct && direct->getBlock() == producer.getBlock())
           slice.insert(direct);
       }
       for (Operation *inner : slice) {
         auto index = dyn_cast<linalg::IndexOp>(inner);
         possible &= !isa<memref::LoadOp>(inner) && !(index && index.getDim() == last);
         for (Value operand : inner->getOperands())
-          if (auto argument = dyn_cast<BlockArgument>(operand); argument && argument.getOwner() == maker.getBlock())
+          if (auto argument = dyn_cast<BlockArgument>(operand); argument && argument.getOwner() == producer.getBlock())
             possible &= known.contains(argument);
       }
       if (!possible)
         continue;
-      for (Operation &inner : maker.getBlock()->without_terminator()) {
+      for (Operation &inner : producer.getBlock()->without_terminator()) {
         if (!slice.contains(&inner))
           continue;
         if (auto index = dyn_cast<linalg::IndexOp>(inner))
@@ -322,17 +323,17 @@ private:
         else
           builder.clone(inner, known);
       }
-      SmallVector<Value> place;
+      SmallVector<Value> indices;
       for (Value index : load.getIndices().drop_back())
-        place.push_back(known.lookupOrDefault(index));
+        indices.push_back(known.lookupOrDefault(index));
       const int64_t bytes = std::max<int64_t>(1, type.getElementTypeBitWidth() / 8), width = type.getShape().back();
       const int64_t lines =
           std::min<int64_t>(mostLines, ShapedType::isDynamic(width) ? 1 : llvm::divideCeil(width * bytes, lineBytes));
       for (int64_t line = 0; line < lines; ++line) {
-        place.push_back(constant(line * lineBytes / bytes));
-        memref::PrefetchOp::create(builder, loc, load.getMemRef(), place, /*isWrite=*/false, /*localityHint=*/3,
+        indices.push_back(constant(line * lineBytes / bytes));
+        memref::PrefetchOp::create(builder, loc, load.getMemRef(), indices, /*isWrite=*/false, /*localityHint=*/3,
                                    /*isDataCache=*/true);
-        place.pop_back();
+        indices.pop_back();
       }
     }
   }
@@ -375,7 +376,7 @@ private:
   tile::ScatterOp op;
   Value source, out;
   tile::ScatterKind kind;
-  linalg::GenericOp maker; ///< computes the source's rows, for this scatter only
+  linalg::GenericOp producer; ///< computes the source's rows, for this scatter only
 };
 } // namespace
 

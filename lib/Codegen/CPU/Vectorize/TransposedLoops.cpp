@@ -40,7 +40,7 @@ std::optional<Crossing> crossingOf(linalg::LinalgOp op, unsigned along) {
     Crossing found{along, across, {}};
     bool possible = true;
     for (OpOperand *input : op.getDpsInputOperands()) {
-      if (accessAlong(op, *input, along) != Access::Scattered || fewApart(op, *input, along))
+      if (accessAlong(op, *input, along) != Access::Scattered || smallStride(op, *input, along))
         continue;
       possible &= accessAlong(op, *input, across) == Access::Contiguous;
       found.crossing.push_back(input);
@@ -84,14 +84,14 @@ private:
   /// Emits `count` lines of results, from index `first` of the loop `across` on.
   void alongBlocks(Value first, int64_t count) {
     overAlong([&](Value start, int64_t lines, Value mask) {
-      SmallVector<SmallVector<Value>> turned;
+      SmallVector<SmallVector<Value>> transposed;
       for (OpOperand *operand : loops.crossing)
-        turned.push_back(turnedBlock(*operand, start, lines, first, count));
+        transposed.push_back(transposedBlock(*operand, start, lines, first, count));
       body.ivs[loops.along] = start;
       for (int64_t line = 0; line < count; ++line) {
         body.ivs[loops.across] = plus(first, line);
         IRMapping values;
-        for (auto [operand, vectors] : llvm::zip_equal(loops.crossing, turned))
+        for (auto [operand, vectors] : llvm::zip_equal(loops.crossing, transposed))
           values.map(op.getMatchingBlockArgument(operand), vectors[line]);
         body.emitElements(builder, values, mask);
       }
@@ -100,7 +100,7 @@ private:
 
   /// Returns the operand's block as `count` vectors along the results. `lines` is 0 if the number of lines is unknown;
   /// the last line is then read in place of lines beyond it.
-  SmallVector<Value> turnedBlock(OpOperand &operand, Value start, int64_t lines, Value first, int64_t count) {
+  SmallVector<Value> transposedBlock(OpOperand &operand, Value start, int64_t lines, Value first, int64_t count) {
     Value memref = operand.get();
     VectorType type = body.vectorOf(cast<MemRefType>(memref.getType()).getElementType());
     Value mask, none;

@@ -43,22 +43,22 @@ int64_t lanesFor(int64_t size, int64_t lanes) {
   return ShapedType::isDynamic(size) ? lanes : std::min<int64_t>(lanes, llvm::PowerOf2Ceil(size));
 }
 
-int64_t fewApart(linalg::LinalgOp op, OpOperand &operand, unsigned loop) {
+int64_t smallStride(linalg::LinalgOp op, OpOperand &operand, unsigned loop) {
   auto type = dyn_cast<MemRefType>(operand.get().getType());
   if (!type)
     return 0;
   AffineMap map = op.getMatchingIndexingMap(&operand);
   SmallVector<int64_t> strides = type.getStridesAndOffset().first;
-  int64_t apart = 0;
+  int64_t stride = 0;
   for (auto [dim, expr] : llvm::enumerate(map.getResults())) {
     if (!expr.isFunctionOfDim(loop))
       continue;
     std::optional<int64_t> step = stepAlong(op, expr, loop);
     if (!step || ShapedType::isDynamic(strides[dim]))
       return 0;
-    apart += *step * strides[dim];
+    stride += *step * strides[dim];
   }
-  return isFewApart(apart) ? apart : 0;
+  return isSmallStride(stride) ? stride : 0;
 }
 
 bool isStoredInSteps(linalg::LinalgOp op, unsigned number) {
@@ -116,8 +116,8 @@ VectorLoop chooseVectorLoop(linalg::LinalgOp op, int64_t lanes) {
       bool combined = reduction && output && !isStoredInSteps(op, operand.getOperandNumber() - op.getNumDpsInputs());
       if (output && access != (combined ? Access::Uniform : Access::Contiguous))
         possible = false;
-      const int64_t apart = access == Access::Scattered ? fewApart(op, operand, loop) : 0;
-      cost += apart ? 2.0 * double(apart) : access == Access::Scattered ? 16 : access == Access::Contiguous ? 1 : 0.5;
+      const int64_t stride = access == Access::Scattered ? smallStride(op, operand, loop) : 0;
+      cost += stride ? 2.0 * double(stride) : access == Access::Scattered ? 16 : access == Access::Contiguous ? 1 : 0.5;
     }
     if (!possible)
       continue;

@@ -42,7 +42,7 @@ public:
   LoopEmitter(linalg::LinalgOp op, const VectorLoop &choice)
       : op(op), choice(choice), body(op, choice), builder(op), loc(op.getLoc()),
         chains(tile::knobOr(op->getParentOfType<func::FuncOp>(), tile::chainsKnob, 4)),
-        straightVectors(tile::knobOr(op->getParentOfType<func::FuncOp>(), tile::straightKnob, 4)) {}
+        unrolledVectors(tile::knobOr(op->getParentOfType<func::FuncOp>(), tile::unrollKnob, 4)) {}
 
   LogicalResult run() {
     if (op.getNumLoops() > 0)
@@ -104,7 +104,7 @@ private:
     };
     OpFoldResult first = getAsOpFoldResult(from);
     OpFoldResult whole = apply(d1 + d0 - d0 % choice.lanes, {size, first});
-    if (constant && *constant >= choice.lanes && *constant / choice.lanes <= straightVectors) {
+    if (constant && *constant >= choice.lanes && *constant / choice.lanes <= unrolledVectors) {
       for (int64_t at = 0; at + choice.lanes <= *constant; at += choice.lanes) {
         body.ivs[choice.loop] = valueOf(apply(d0 + at, {first}));
         carried = step(carried, Value());
@@ -485,7 +485,7 @@ private:
   OpBuilder builder;
   Location loc;
   const int64_t chains;          ///< accumulators of a long reduction
-  const int64_t straightVectors; ///< up to this many vectors are unrolled; the epilogue of a panel has two or three
+  const int64_t unrolledVectors; ///< up to this many vectors are unrolled; the epilogue of a panel has two or three
   Value zero;
   SmallVector<OpFoldResult> sizes;
   SmallVector<unsigned> parallel, reductions;

@@ -148,7 +148,7 @@ void populateExpansions(RewritePatternSet &patterns, bool avx512) {
 }
 
 /// Rounds f32 to bf16, to nearest, ties to even, with integers: vcvtneps2bf16 treats denormals as 0.
-Lanes roundToBrain(Lanes x) {
+Lanes roundToBfloat16(Lanes x) {
   ImplicitLocOpBuilder &b = *x.builder;
   Lanes bits = x.asInteger(), last = shiftRight(bits, 16) & 1;
   Lanes rounded = select(equal(x, x), bits + last + bits.integer(0x7fff), bits | bits.integer(1 << 22));
@@ -200,7 +200,7 @@ struct ExpandMath : impl::ExpandMathBase<ExpandMath> {
           return;
         OpBuilder at(op);
         ImplicitLocOpBuilder builder(op.getLoc(), at);
-        op.replaceAllUsesWith(roundToBrain({&builder, op.getIn()}).value);
+        op.replaceAllUsesWith(roundToBfloat16({&builder, op.getIn()}).value);
         op.erase();
       });
     RewritePatternSet patterns(&getContext());

@@ -27,9 +27,9 @@ constexpr double fastLimit = 1e9;
 /// Returns `quarters` pi/4 + `rest`.
 Lanes angleOf(Lanes quarters, Lanes rest) { return fma(quarters, quarterPi, fma(quarters, quarterPiLow, rest)); }
 
-/// Returns the angle of a point: atan(least / most), reflected where `steep` and `behind` are true. The quotient of
+/// Returns the angle of a point: atan(least / most), reflected where `steep` and `negative` are true. The quotient of
 /// equal numbers is 1, or 0 if both are 0.
-Lanes angleOf(Lanes least, Lanes most, Lanes steep, std::optional<Lanes> behind) {
+Lanes angleOf(Lanes least, Lanes most, Lanes steep, std::optional<Lanes> negative) {
   Lanes same = equal(least, most); // both 0, or both infinite
   Lanes wide = select(same, greater(most, 0.0), greater(least, most * 0.5));
   Lanes t = select(wide, least - most, least) / select(wide, least + most, most);
@@ -42,9 +42,9 @@ Lanes angleOf(Lanes least, Lanes most, Lanes steep, std::optional<Lanes> behind)
   Lanes rest = fma(t * u, p, t), quarters = select(wide, t.number(1.0), 0.0);
   quarters = select(steep, 2.0 - quarters, quarters);
   rest = select(steep, -rest, rest);
-  if (behind) {
-    quarters = select(*behind, 4.0 - quarters, quarters);
-    rest = select(*behind, -rest, rest);
+  if (negative) {
+    quarters = select(*negative, 4.0 - quarters, quarters);
+    rest = select(*negative, -rest, rest);
   }
   return angleOf(quarters, rest);
 }
@@ -66,12 +66,12 @@ HalfArc halfArcOf(Lanes x) {
   return {beyond, s * twice, s * z * p * twice};
 }
 
-struct Turned {
+struct ReducedAngle {
   Lanes quadrant; ///< the last two bits are the quadrant
   Lanes sin, cos; ///< of the reduced argument
 };
 
-Turned turnedOf(Lanes x, int quarters) {
+ReducedAngle reducedAngle(Lanes x, int quarters) {
   double shift = roundingShift64 + quarters;
   Lanes shifted = fma(x, twoByPi, shift), n = shifted - shift;
   Lanes far = fma(n, -halfPi, x); // exact
@@ -91,9 +91,9 @@ Turned turnedOf(Lanes x, int quarters) {
 }
 
 Lanes sine(Lanes x, int quarters) {
-  Turned turned = turnedOf(x, quarters);
-  Lanes quadrant = turned.quadrant, even = equal(quadrant & 1, quadrant.integer(0));
-  Lanes magnitude = select(even, turned.sin, turned.cos);
+  ReducedAngle reduced = reducedAngle(x, quarters);
+  Lanes quadrant = reduced.quadrant, even = equal(quadrant & 1, quadrant.integer(0));
+  Lanes magnitude = select(even, reduced.sin, reduced.cos);
   return (magnitude.asInteger() ^ (shiftLeft(quadrant, 62) & (uint64_t(1) << 63))).asFloat();
 }
 
@@ -109,8 +109,8 @@ Lanes atan2(Lanes y, Lanes x) {
   Lanes ay = abs(y), ax = abs(x), steep = greater(ay, ax);
   Lanes least = select(steep, ax, ay), most = select(steep, ay, ax);
   Lanes scale = select(greater(most, 0x1p1000), most.number(0x1p-60), 1.0);
-  Lanes behind = less(copySign(x.number(1.0), x), 0.0); // -0 counts as negative
-  Lanes angle = copySign(angleOf(least * scale, most * scale, steep, behind), y);
+  Lanes negative = less(copySign(x.number(1.0), x), 0.0); // -0 counts as negative
+  Lanes angle = copySign(angleOf(least * scale, most * scale, steep, negative), y);
   return select(equal(x, x), select(equal(y, y), angle, y), x);
 }
 
@@ -133,9 +133,9 @@ Lanes sin(Lanes x) { return unlessLarge<math::SinOp>(x, fastLimit, sine(x, 0)); 
 Lanes cos(Lanes x) { return unlessLarge<math::CosOp>(x, fastLimit, sine(x, 1)); }
 
 Lanes tan(Lanes x) {
-  Turned turned = turnedOf(x, 0);
-  Lanes even = equal(turned.quadrant & 1, turned.quadrant.integer(0));
-  Lanes fast = select(even, turned.sin, -turned.cos) / select(even, turned.cos, turned.sin);
+  ReducedAngle reduced = reducedAngle(x, 0);
+  Lanes even = equal(reduced.quadrant & 1, reduced.quadrant.integer(0));
+  Lanes fast = select(even, reduced.sin, -reduced.cos) / select(even, reduced.cos, reduced.sin);
   return unlessLarge<math::TanOp>(x, fastLimit, fast);
 }
 

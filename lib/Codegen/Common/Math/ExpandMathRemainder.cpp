@@ -35,8 +35,8 @@ constexpr int bitsOfSingle = 26, bitsOfDouble = 51;
 
 /// Returns `r` minus as many multiples of `divisor` as a quotient of `bits` + 1 bits can hold.
 static Lanes oneStep(Lanes r, Lanes divisor, int bits) {
-  Lanes apart = shiftRight(r.asInteger(), 52) - shiftRight(divisor.asInteger(), 52);
-  Lanes excess = apart - apart.integer(bits);
+  Lanes distance = shiftRight(r.asInteger(), 52) - shiftRight(divisor.asInteger(), 52);
+  Lanes excess = distance - distance.integer(bits);
   excess = excess.make<arith::MaxSIOp>(excess.value, excess.integer(0).value);
   Lanes scaled = (divisor.asInteger() + shiftLeft(excess, 52)).asFloat();
   Lanes quotient = r / scaled;

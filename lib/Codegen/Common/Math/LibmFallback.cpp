@@ -46,13 +46,13 @@ static Value callLibm(OpBuilder &b, Location loc, ArrayRef<Lanes> operands, Libr
   Value zero = arith::ConstantIndexOp::create(b, loc, 0), step = arith::ConstantIndexOp::create(b, loc, 1),
         end = arith::ConstantIndexOp::create(b, loc, flat.getNumElements());
   auto loop = scf::ForOp::create(b, loc, zero, end, step, rows.front(),
-                                 [&](OpBuilder &b, Location loc, Value i, ValueRange sofar) {
-                                   rows.front() = sofar[0]; // later lanes still hold the operand
+                                 [&](OpBuilder &b, Location loc, Value i, ValueRange accumulated) {
+                                   rows.front() = accumulated[0]; // later lanes still hold the operand
                                    SmallVector<Value> scalars;
                                    for (Value row : rows)
                                      scalars.push_back(vector::ExtractOp::create(b, loc, row, OpFoldResult(i)));
                                    Value y = askOne(b, loc, scalars, call);
-                                   Value next = vector::InsertOp::create(b, loc, y, sofar[0], OpFoldResult(i));
+                                   Value next = vector::InsertOp::create(b, loc, y, accumulated[0], OpFoldResult(i));
                                    scf::YieldOp::create(b, loc, next);
                                  });
   Value result = loop.getResult(0);

@@ -136,8 +136,8 @@ template <typename A, typename B> struct FixedTypes {
   static constexpr bool anySigned = L::isSigned || R::isSigned;
   static constexpr int left = L::integer + (anySigned && !L::isSigned), right = R::integer + (anySigned && !R::isSigned);
   static constexpr int integer = (left > right ? left : right) + 1;
-  static constexpr int behindLeft = L::width - L::integer, behindRight = R::width - R::integer;
-  static constexpr int fraction = behindLeft > behindRight ? behindLeft : behindRight;
+  static constexpr int fractionLeft = L::width - L::integer, fractionRight = R::width - R::integer;
+  static constexpr int fraction = fractionLeft > fractionRight ? fractionLeft : fractionRight;
   typedef typename PickFixed<integer + fraction, integer, anySigned>::type Sum;
   typedef typename PickFixed<integer + fraction, integer, true>::type Difference;
   typedef typename PickFixed<L::width + R::width, L::integer + R::integer, anySigned>::type Product;

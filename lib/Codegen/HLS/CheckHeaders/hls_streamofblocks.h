@@ -95,7 +95,7 @@ public:
   ~write_lock() { queue.endWrite(); }
   write_lock(const write_lock &) = delete;
   write_lock &operator=(const write_lock &) = delete;
-  std::remove_extent_t<T> &operator[](size_t place) { return block->elements[place]; }
+  std::remove_extent_t<T> &operator[](size_t index) { return block->elements[index]; }
 
 private:
   BlockQueue<T> &queue;
@@ -108,7 +108,7 @@ public:
   ~read_lock() { queue.endRead(); }
   read_lock(const read_lock &) = delete;
   read_lock &operator=(const read_lock &) = delete;
-  const std::remove_extent_t<T> &operator[](size_t place) const { return block->elements[place]; }
+  const std::remove_extent_t<T> &operator[](size_t index) const { return block->elements[index]; }
 
 private:
   BlockQueue<T> &queue;

@@ -110,10 +110,10 @@ NestSchedule scheduleNest(const NestFacts &nest, bool reassociates) {
                                                          : 0);
       };
       // If the II has to grow anyway, there is time for additions outside of the tree. One public design shows this.
-      int64_t apart = 0;
-      if (reassociates && distance > 1 && quickChain(levelsApart(terms)) <= distance * schedule.ii)
-        apart = sumsApart(nest.columns, sums);
-      const int64_t most = apart > 0 ? levelsApart(terms) : levels;
+      int64_t outside = 0;
+      if (reassociates && distance > 1 && quickChain(levelsOutsideTree(terms)) <= distance * schedule.ii)
+        outside = sumsOutsideTree(nest.columns, sums);
+      const int64_t most = outside > 0 ? levelsOutsideTree(terms) : levels;
       chain = slowChain(most);
       if (nest.asked && reassociates && chain > distance * (distance > 1 ? schedule.ii : nest.ii)) {
         const int64_t raised = std::max(schedule.ii, ceilDiv(quickChain(most), distance)), time = distance * raised;
@@ -123,7 +123,7 @@ NestSchedule scheduleNest(const NestFacts &nest, bool reassociates) {
         if (inTime(most))
           schedule.quickAdditions += levels;
         else
-          schedule.quickAdditions += apart * most + (inTime(levels) ? 0 : (sums - apart) * levels);
+          schedule.quickAdditions += outside * most + (inTime(levels) ? 0 : (sums - outside) * levels);
         chain = quickChain(most);
         if (distance == 1) {
           // The other additions are shared within the II. Trees of more than four terms need one more adder if the II

@@ -34,7 +34,7 @@ bool inSmallerHalf(const NestFacts &nest) {
 /// separate condition, and the condition of the next element keeps the first addition outside; the last element has no
 /// next element. Along the last index, the first sum stays inside, and so does the second to last if the count is even.
 /// All stay inside if the count is a power of two, because indices are then concatenated bits.
-int64_t apartOfRow(const SumColumns &columns) {
+int64_t outsideTreePerRow(const SumColumns &columns) {
   if (columns.conditions)
     return 0;
   if (!columns.lastIndex)
@@ -52,10 +52,10 @@ int64_t levelsInTree(const NestFacts &nest, int64_t terms) {
   return levelsOf(smaller ? terms : terms + 1);
 }
 
-int64_t levelsApart(int64_t terms) { return terms == 1 ? 1 : 1 + levelsOf(terms); }
+int64_t levelsOutsideTree(int64_t terms) { return terms == 1 ? 1 : 1 + levelsOf(terms); }
 
-int64_t sumsApart(const SumColumns &columns, int64_t sums) {
-  return columns.count == 0 ? 0 : sums / columns.count * apartOfRow(columns);
+int64_t sumsOutsideTree(const SumColumns &columns, int64_t sums) {
+  return columns.count == 0 ? 0 : sums / columns.count * outsideTreePerRow(columns);
 }
 
 } // namespace tilewright::hls

@@ -10,10 +10,10 @@ namespace tilewright::hls {
 int64_t levelsInTree(const NestFacts &nest, int64_t terms);
 
 /// Returns the same if the element's first addition precedes the tree.
-int64_t levelsApart(int64_t terms);
+int64_t levelsOutsideTree(int64_t terms);
 
 /// Returns how many of `sums` have their first addition before the tree.
-int64_t sumsApart(const SumColumns &columns, int64_t sums);
+int64_t sumsOutsideTree(const SumColumns &columns, int64_t sums);
 
 } // namespace tilewright::hls
 

@@ -16,11 +16,11 @@ using namespace mlir;
 
 namespace tilewright::hls {
 
-std::pair<int64_t, int64_t> bankAndWord(ArrayRef<int64_t> place, ArrayRef<int64_t> banks, ArrayRef<int64_t> inBank) {
+std::pair<int64_t, int64_t> bankAndWord(ArrayRef<int64_t> indices, ArrayRef<int64_t> banks, ArrayRef<int64_t> inBank) {
   int64_t bank = 0, word = 0;
-  for (size_t dim = 0; dim < place.size(); ++dim) {
-    bank = bank * banks[dim] + place[dim] % banks[dim];
-    word = word * inBank[dim] + place[dim] / banks[dim];
+  for (size_t dim = 0; dim < indices.size(); ++dim) {
+    bank = bank * banks[dim] + indices[dim] % banks[dim];
+    word = word * inBank[dim] + indices[dim] / banks[dim];
   }
   return {bank, word};
 }
@@ -28,10 +28,10 @@ std::pair<int64_t, int64_t> bankAndWord(ArrayRef<int64_t> place, ArrayRef<int64_
 /// Returns the bank of an access if all its counters' factors are multiples of the number of banks; otherwise none.
 static std::optional<int64_t> onlyBank(const Step &step, ArrayRef<int64_t> banks) {
   int64_t bank = 0;
-  for (auto [place, its] : llvm::zip(step.at, banks)) {
-    if (llvm::any_of(place.factors, [its = its](int64_t factor) { return factor % its != 0; }))
+  for (auto [index, its] : llvm::zip(step.at, banks)) {
+    if (llvm::any_of(index.factors, [its = its](int64_t factor) { return factor % its != 0; }))
       return std::nullopt;
-    bank = bank * its + place.constant % its;
+    bank = bank * its + index.constant % its;
   }
   return bank;
 }
@@ -45,15 +45,15 @@ std::map<size_t, BankUse> bankUses(const PipelineNest &nest, ArrayRef<size_t> nu
   }
   std::vector<std::map<int64_t, std::set<int64_t>>> touched(numbers.size()); // words, by bank
   std::set<std::pair<size_t, size_t>> meet;                                  // in one stage, in one bank
-  std::vector<int64_t> place(banks.size());
+  std::vector<int64_t> indices(banks.size());
   std::vector<std::vector<size_t>> in(count);
   const bool counted = forEachIteration(nest, [&](ArrayRef<int64_t> counters) {
     std::vector<int64_t> used;
     for (auto [index, number] : llvm::enumerate(numbers)) {
       const Step &step = nest.steps[number];
-      for (size_t dim = 0; dim < place.size(); ++dim)
-        place[dim] = valueOf(step.at[dim], counters);
-      const auto [bank, word] = bankAndWord(place, banks, inBank);
+      for (size_t dim = 0; dim < indices.size(); ++dim)
+        indices[dim] = valueOf(step.at[dim], counters);
+      const auto [bank, word] = bankAndWord(indices, banks, inBank);
       touched[index][bank].insert(word);
       for (size_t other : in[bank])
         meet.insert({other, index});

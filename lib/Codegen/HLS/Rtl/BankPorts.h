@@ -15,7 +15,7 @@ struct BankUse {
 };
 
 /// Returns the bank of an index and the word in it, both in row-major order.
-std::pair<int64_t, int64_t> bankAndWord(llvm::ArrayRef<int64_t> place, llvm::ArrayRef<int64_t> banks,
+std::pair<int64_t, int64_t> bankAndWord(llvm::ArrayRef<int64_t> indices, llvm::ArrayRef<int64_t> banks,
                                         llvm::ArrayRef<int64_t> inBank);
 
 /// Returns the uses of the steps with these `numbers`, which are the loads or the stores of one array. `banks` and

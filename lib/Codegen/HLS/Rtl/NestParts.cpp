@@ -8,7 +8,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/HLS/Rtl/NestParts.h"
 #include "lib/Codegen/HLS/Cost.h"
-#include "lib/Codegen/HLS/Rtl/PlaceText.h"
+#include "lib/Codegen/HLS/Rtl/IndexText.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -89,7 +89,7 @@ int64_t NestParts::operation(size_t number) {
       })
       .Case([&](arith::SelectOp) {
         const bool isGate = isConstant(step, 1) || isConstant(step, 2); // one gate per bit
-        if (!isGate || !roomy.count(step.operands[isConstant(step, 1) ? 2 : 1]))
+        if (!isGate || !absorbing.count(step.operands[isConstant(step, 1) ? 2 : 1]))
           parts.select(2, bits);
       })
       .Case<arith::MaxSIOp, arith::MinSIOp, arith::MaxUIOp, arith::MinUIOp>([&](auto) {
@@ -113,11 +113,11 @@ int64_t NestParts::operation(size_t number) {
 }
 
 /// Each operand of an adder has zeros below its lowest possible bit. Bits below the higher of the two need no logic.
-void NestParts::place(const IndexSum &place, const std::string &prefix, int64_t stage) {
-  const int64_t bits = bitsUpTo(std::max<int64_t>(1, rangeOf(nest, place).second)) + 1;
+void NestParts::sum(const IndexSum &sum, const std::string &prefix, int64_t stage) {
+  const int64_t bits = bitsUpTo(std::max<int64_t>(1, rangeOf(nest, sum).second)) + 1;
   std::string key = prefix + "sum at " + std::to_string(stage);
   std::optional<int64_t> lowest;
-  for (auto [number, factor] : llvm::enumerate(place.factors))
+  for (auto [number, factor] : llvm::enumerate(sum.factors))
     for (int64_t bit = 0; factor != 0 && (std::abs(factor) >> bit); ++bit) {
       if (!(std::abs(factor) >> bit & 1))
         continue;
@@ -126,8 +126,8 @@ void NestParts::place(const IndexSum &place, const std::string &prefix, int64_t 
         parts.adder(std::max<int64_t>(1, bits - std::max(*lowest, bit)));
       lowest = std::min(lowest.value_or(bit), bit);
     }
-  if (lowest && place.constant != 0 && parts.first(key + " + " + std::to_string(place.constant)))
-    parts.addConstant(bits - llvm::countr_zero(uint64_t(place.constant)));
+  if (lowest && sum.constant != 0 && parts.first(key + " + " + std::to_string(sum.constant)))
+    parts.addConstant(bits - llvm::countr_zero(uint64_t(sum.constant)));
 }
 
 } // namespace tilewright::hls

@@ -16,13 +16,13 @@ public:
   int64_t bitsOf(size_t number) const { return wanted[number]; }
 
   /// States that a multiplexer computes the step's result and can absorb a gate after it, as at the beginning of a sum.
-  void hasRoom(size_t number) { roomy.insert(number); }
+  void markAbsorbing(size_t number) { absorbing.insert(number); }
 
   /// Counts an operation. Returns how many of the registers after it are within multipliers.
   int64_t operation(size_t number);
 
   /// Counts the adders of an index, in the stage where it is needed. `prefix` is the nest's.
-  void place(const IndexSum &place, const std::string &prefix, int64_t stage);
+  void sum(const IndexSum &sum, const std::string &prefix, int64_t stage);
 
 private:
   void findWanted();
@@ -34,7 +34,7 @@ private:
   const PipelineNest &nest;
   RtlParts &parts;
   std::vector<int64_t> wanted;
-  std::set<size_t> roomy;
+  std::set<size_t> absorbing;
 };
 
 } // namespace tilewright::hls

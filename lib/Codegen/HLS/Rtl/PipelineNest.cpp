@@ -37,10 +37,10 @@ public:
     std::string name;
     if (auto attribute = loop->getAttrOfType<LoopAttr>(loopAttrName))
       name = attribute.getLabel().str();
-    IndexSum place;
-    place.factors.resize(nest.counters.size() + 1);
-    place.factors.back() = 1;
-    places[loop.getInductionVar()] = place;
+    IndexSum index;
+    index.factors.resize(nest.counters.size() + 1);
+    index.factors.back() = 1;
+    indices[loop.getInductionVar()] = index;
     const int64_t from = loop.getConstantLowerBound(), trips = loop.getConstantUpperBound() - from;
     nest.counters.push_back({name, from, trips});
     nest.iterations *= trips;
@@ -90,7 +90,7 @@ public:
 
 private:
   void problem(Operation *op, const std::string &what) {
-    std::string text = whereOf(op) + what;
+    std::string text = locationText(op) + what;
     if (!llvm::is_contained(problems, text))
       problems.push_back(text);
   }
@@ -125,8 +125,8 @@ private:
     const bool counted = forEachIteration(nest, [&](ArrayRef<int64_t> counters) {
       auto element = [&](const Step &step) {
         int64_t linear = 0;
-        for (auto [size, place] : llvm::zip(shape, step.at))
-          linear = linear * size + valueOf(place, counters);
+        for (auto [size, index] : llvm::zip(shape, step.at))
+          linear = linear * size + valueOf(index, counters);
         return linear;
       };
       if (auto found = written.find(element(load)); found != written.end())
@@ -148,38 +148,38 @@ private:
     size_t number = size_t(llvm::find(nest.quotients, wanted) - nest.quotients.begin());
     if (number == nest.quotients.size())
       nest.quotients.push_back(wanted);
-    IndexSum place;
-    place.factors.resize(nest.counters.size() + number + 1);
-    place.factors.back() = 1;
-    return place;
+    IndexSum index;
+    index.factors.resize(nest.counters.size() + number + 1);
+    index.factors.back() = 1;
+    return index;
   }
 
   /// Returns an index as a sum of multiples of counters.
-  std::optional<IndexSum> placeOf(Value value) {
-    if (auto found = places.find(value); found != places.end())
+  std::optional<IndexSum> indexOf(Value value) {
+    if (auto found = indices.find(value); found != indices.end())
       return found->second;
     if (auto constant = value.getDefiningOp<arith::ConstantOp>())
       if (auto number = dyn_cast<IntegerAttr>(constant.getValue()))
         return IndexSum{{}, number.getInt()};
     if (auto apply = value.getDefiningOp<affine::AffineApplyOp>())
-      return placeOf(apply.getAffineMap().getResult(0), apply.getMapOperands(), apply.getAffineMap().getNumDims());
+      return indexOf(apply.getAffineMap().getResult(0), apply.getMapOperands(), apply.getAffineMap().getNumDims());
     return std::nullopt;
   }
 
-  std::optional<IndexSum> placeOf(AffineExpr expr, ValueRange operands, unsigned dims) {
+  std::optional<IndexSum> indexOf(AffineExpr expr, ValueRange operands, unsigned dims) {
     if (auto constant = dyn_cast<AffineConstantExpr>(expr))
       return IndexSum{{}, constant.getValue()};
     if (auto dim = dyn_cast<AffineDimExpr>(expr))
-      return placeOf(operands[dim.getPosition()]);
+      return indexOf(operands[dim.getPosition()]);
     if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
-      return placeOf(operands[dims + symbol.getPosition()]);
+      return indexOf(operands[dims + symbol.getPosition()]);
     auto pair = cast<AffineBinaryOpExpr>(expr);
-    std::optional<IndexSum> left = placeOf(pair.getLHS(), operands, dims),
-                            right = placeOf(pair.getRHS(), operands, dims);
+    std::optional<IndexSum> left = indexOf(pair.getLHS(), operands, dims),
+                            right = indexOf(pair.getRHS(), operands, dims);
     if (!left || !right)
       return std::nullopt;
-    auto isConstant = [](const IndexSum &place) {
-      return llvm::all_of(place.factors, [](int64_t f) { return f == 0; });
+    auto isConstant = [](const IndexSum &index) {
+      return llvm::all_of(index.factors, [](int64_t f) { return f == 0; });
     };
     if (pair.getKind() == AffineExprKind::Add) {
       if (left->factors.size() < right->factors.size())
@@ -204,13 +204,13 @@ private:
     return divided(*left, right->constant, pair.getKind() == AffineExprKind::Mod);
   }
 
-  std::vector<IndexSum> placesOf(Operation *op, AffineMap map, ValueRange operands) {
+  std::vector<IndexSum> indicesOf(Operation *op, AffineMap map, ValueRange operands) {
     std::vector<IndexSum> all;
     for (AffineExpr expr : map.getResults()) {
-      std::optional<IndexSum> place = placeOf(expr, operands, map.getNumDims());
-      if (!place)
+      std::optional<IndexSum> index = indexOf(expr, operands, map.getNumDims());
+      if (!index)
         problem(op, "an element's place is no sum of multiples of loop counters");
-      all.push_back(place.value_or(IndexSum()));
+      all.push_back(index.value_or(IndexSum()));
     }
     return all;
   }
@@ -234,9 +234,9 @@ private:
       if (value.getType().isIndex())
         step.constant = step.constant.trunc(32);
       step.bits = std::max(1u, step.constant.getSignificantBits());
-    } else if (std::optional<IndexSum> place = value.getType().isIndex() ? placeOf(value) : std::nullopt) {
+    } else if (std::optional<IndexSum> index = value.getType().isIndex() ? indexOf(value) : std::nullopt) {
       step.kind = Step::Kind::Counter;
-      step.at = {*place};
+      step.at = {*index};
     } else {
       problem(user, "it takes a value from outside of its loop");
     }
@@ -250,7 +250,7 @@ private:
       if (!loop.hasConstantBounds() || loop.getNumResults() || loop.getStepAsInt() != 1)
         return problem(&op, "a loop that carries values is not scheduled");
       for (int64_t at = loop.getConstantLowerBound(); at < loop.getConstantUpperBound(); ++at) {
-        places[loop.getInductionVar()] = IndexSum{{}, at};
+        indices[loop.getInductionVar()] = IndexSum{{}, at};
         block(*loop.getBody());
       }
       return;
@@ -302,7 +302,7 @@ private:
   void load(Step step, affine::AffineLoadOp load) {
     step.kind = Step::Kind::Load;
     step.memory = load.getMemRef();
-    step.at = placesOf(load, load.getAffineMap(), load.getMapOperands());
+    step.at = indicesOf(load, load.getAffineMap(), load.getMapOperands());
     step.width = step.bits = widthOf(load.getType());
     bool stored = false;
     for (size_t number = nest.steps.size(); number-- > 0;) {
@@ -314,7 +314,7 @@ private:
         made[load.getResult()] = other.operands[0];
         return;
       }
-      if (!areApart(other.at, step.at)) {
+      if (!areDistinct(other.at, step.at)) {
         step.start = std::max(step.start, other.start + 1);
         break; // earlier stores have been executed by then
       }
@@ -331,19 +331,19 @@ private:
   void store(Step step, affine::AffineStoreOp store) {
     step.kind = Step::Kind::Store;
     step.memory = store.getMemRef();
-    step.at = placesOf(store, store.getAffineMap(), store.getMapOperands());
+    step.at = indicesOf(store, store.getAffineMap(), store.getMapOperands());
     step.operands = {stepOf(store, store.getValueToStore())};
     step.start = nest.steps[step.operands[0]].ready();
     for (Step &other : nest.steps)
       if (other.memory == step.memory && other.kind == Step::Kind::Store && other.at == step.at)
         other.overwritten = true;
-      else if (other.memory == step.memory && !areApart(other.at, step.at)) // it must not precede earlier loads
+      else if (other.memory == step.memory && !areDistinct(other.at, step.at)) // it must not precede earlier loads
         step.start = std::max(step.start, other.kind == Step::Kind::Store ? other.start + 1 : other.ready());
     add(std::move(step));
   }
 
   /// Returns true if the indices are never the same element in one iteration.
-  static bool areApart(const std::vector<IndexSum> &a, const std::vector<IndexSum> &b) {
+  static bool areDistinct(const std::vector<IndexSum> &a, const std::vector<IndexSum> &b) {
     for (auto [left, right] : llvm::zip(a, b))
       if (IndexSum{left.factors, 0} == IndexSum{right.factors, 0} && left.constant != right.constant)
         return true;
@@ -352,7 +352,7 @@ private:
 
   PipelineNest &nest;
   std::vector<std::string> &problems;
-  llvm::DenseMap<Value, IndexSum> places;
+  llvm::DenseMap<Value, IndexSum> indices;
   llvm::DenseMap<Value, size_t> made;
   std::map<std::vector<int64_t>, std::optional<int64_t>> distances;
 };
@@ -366,10 +366,10 @@ bool IndexSum::operator==(const IndexSum &other) const {
   return constant == other.constant;
 }
 
-int64_t valueOf(const IndexSum &place, ArrayRef<int64_t> counters) {
-  int64_t value = place.constant;
-  for (size_t number = 0; number < place.factors.size(); ++number)
-    value += place.factors[number] * counters[number];
+int64_t valueOf(const IndexSum &index, ArrayRef<int64_t> counters) {
+  int64_t value = index.constant;
+  for (size_t number = 0; number < index.factors.size(); ++number)
+    value += index.factors[number] * counters[number];
   return value;
 }
 
@@ -397,9 +397,9 @@ bool forEachIteration(const PipelineNest &nest, llvm::function_ref<void(ArrayRef
   return true;
 }
 
-std::pair<int64_t, int64_t> rangeOf(const PipelineNest &nest, const IndexSum &place) {
-  int64_t least = place.constant, most = place.constant;
-  for (size_t number = 0; number < place.factors.size(); ++number) {
+std::pair<int64_t, int64_t> rangeOf(const PipelineNest &nest, const IndexSum &index) {
+  int64_t least = index.constant, most = index.constant;
+  for (size_t number = 0; number < index.factors.size(); ++number) {
     int64_t low = 0, high = 0;
     if (number < nest.counters.size()) {
       low = nest.counters[number].from;
@@ -408,14 +408,14 @@ std::pair<int64_t, int64_t> rangeOf(const PipelineNest &nest, const IndexSum &pl
       const Quotient &quotient = nest.quotients[number - nest.counters.size()];
       high = quotient.isRest ? quotient.by - 1 : rangeOf(nest, quotient.of).second / quotient.by;
     }
-    const int64_t factor = place.factors[number];
+    const int64_t factor = index.factors[number];
     least += factor * (factor < 0 ? high : low);
     most += factor * (factor < 0 ? low : high);
   }
   return {least, most};
 }
 
-std::string whereOf(Operation *op) {
+std::string locationText(Operation *op) {
   auto function = op->getParentOfType<func::FuncOp>();
   return (function ? function.getName().str() : std::string("model")) + sourceLineAfter(op->getLoc()) + ": ";
 }
@@ -427,7 +427,7 @@ PipelineNest pipelineNest(affine::AffineForOp loop, std::vector<std::string> &pr
   while (true) {
     auto attribute = at->getAttrOfType<LoopAttr>(loopAttrName);
     if (!at.hasConstantBounds() || at.getStepAsInt() != 1 || at.getNumResults()) {
-      problems.push_back(whereOf(at) + "a loop whose bounds are no constants is not scheduled");
+      problems.push_back(locationText(at) + "a loop whose bounds are no constants is not scheduled");
       return nest;
     }
     flattener.counter(at);
@@ -438,7 +438,7 @@ PipelineNest pipelineNest(affine::AffineForOp loop, std::vector<std::string> &pr
     }
     auto inner = dyn_cast<affine::AffineForOp>(at.getBody()->front());
     if (!inner || !llvm::hasNItems(*at.getBody(), 2)) {
-      problems.push_back(whereOf(at) + "its loop has no schedule: iterations run one after another");
+      problems.push_back(locationText(at) + "its loop has no schedule: iterations run one after another");
       return nest;
     }
     at = inner;

@@ -63,7 +63,7 @@ struct PipelineNest {
 };
 
 /// Returns the value of a sum for these values of counters and quotients.
-int64_t valueOf(const IndexSum &place, llvm::ArrayRef<int64_t> counters);
+int64_t valueOf(const IndexSum &index, llvm::ArrayRef<int64_t> counters);
 
 /// Writes the values of all quotients after those of the counters.
 void fillQuotients(const PipelineNest &nest, llvm::MutableArrayRef<int64_t> counters);
@@ -72,13 +72,13 @@ void fillQuotients(const PipelineNest &nest, llvm::MutableArrayRef<int64_t> coun
 bool forEachIteration(const PipelineNest &nest, llvm::function_ref<void(llvm::ArrayRef<int64_t>)> visit);
 
 /// Returns the least and the largest value of a sum.
-std::pair<int64_t, int64_t> rangeOf(const PipelineNest &nest, const IndexSum &place);
+std::pair<int64_t, int64_t> rangeOf(const PipelineNest &nest, const IndexSum &index);
 
 /// Returns the nest that begins with `loop`. Adds problems with their source lines; the nest is invalid then.
 PipelineNest pipelineNest(mlir::affine::AffineForOp loop, std::vector<std::string> &problems);
 
 /// Returns the location of a problem, such as "matmul (model.mlir:3): ".
-std::string whereOf(mlir::Operation *op);
+std::string locationText(mlir::Operation *op);
 
 } // namespace tilewright::hls
 

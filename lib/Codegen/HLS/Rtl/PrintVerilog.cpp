@@ -76,14 +76,14 @@ private:
     array->name = names.take(name + "_mem");
     array->type = cast<MemRefType>(buffer.getMemory().getType());
     if (isa<FloatType>(array->type.getElementType()))
-      problems.push_back(whereOf(buffer) + "floats have no form in Verilog here: quantize the model");
+      problems.push_back(locationText(buffer) + "floats have no form in Verilog here: quantize the model");
     if (buffer.getValue())
       array->value = *buffer.getValue();
     PartitionAttr partition = banksOf(array->type);
     for (auto [dim, size] : llvm::enumerate(array->type.getShape())) {
       int64_t banks = partition ? partition.getBanks(dim, size) : 1;
       if (partition && partition.getKinds()[dim] == PartitionKind::Block && banks > 1)
-        problems.push_back(whereOf(buffer) + "an array in blocks has no form in Verilog yet");
+        problems.push_back(locationText(buffer) + "an array in blocks has no form in Verilog yet");
       array->banks.push_back(banks);
       array->inBank.push_back(int64_t(llvm::divideCeil(size, banks)));
     }
@@ -107,7 +107,7 @@ private:
   struct PlannedTask {
     TaskOp task;
     std::string name;
-    RtlWorld world;
+    RtlContext context;
     std::vector<PipelineNest> pipelines;
   };
 
@@ -116,23 +116,23 @@ private:
     PlannedTask plan;
     plan.task = task;
     plan.name = names.take("task_" + function.getName().str());
-    RtlWorld &world = plan.world;
+    RtlContext &context = plan.context;
     SmallVector<Value> given(task->getOperands());
     for (auto [argument, value] : llvm::zip(function.getArguments(), given)) {
       if (RtlArray *array = arrayOf.lookup(value))
-        world.arrays[argument] = array;
+        context.arrays[argument] = array;
       if (RtlQueue *queue = queueOf.lookup(value))
-        world.queues[argument] = queue;
+        context.queues[argument] = queue;
       if (RtlPort *port = portOf.lookup(value))
-        world.ports[argument] = port;
+        context.ports[argument] = port;
     }
     for (Operation &op : function.getBody().front()) {
       if (auto buffer = dyn_cast<BufferOp>(op)) {
-        world.arrays[buffer.getMemory()] = addArray(buffer, function.getName().str() + "_" + buffer.getName().str());
+        context.arrays[buffer.getMemory()] = addArray(buffer, function.getName().str() + "_" + buffer.getName().str());
       } else if (auto loop = dyn_cast<affine::AffineForOp>(op)) {
         plan.pipelines.push_back(pipelineNest(loop, problems));
       } else if (!isa<arith::ConstantOp, func::ReturnOp>(op)) {
-        problems.push_back(whereOf(&op) + "'" + op.getName().getStringRef().str() +
+        problems.push_back(locationText(&op) + "'" + op.getName().getStringRef().str() +
                            "' outside of a loop with a schedule");
       }
     }
@@ -150,7 +150,8 @@ private:
         for (const PipelineNest &nest : task.pipelines) {
           std::vector<size_t> stores;
           for (auto [number, step] : llvm::enumerate(nest.steps))
-            if (step.kind == Step::Kind::Store && !step.overwritten && task.world.arrays.lookup(step.memory) == &array)
+            if (step.kind == Step::Kind::Store && !step.overwritten &&
+                task.context.arrays.lookup(step.memory) == &array)
               stores.push_back(number);
           for (auto &[number, use] : bankUses(nest, stores, banks, inBank))
             most = std::max(most, use.port + 1);
@@ -175,7 +176,7 @@ private:
   void printTask(PlannedTask &plan) {
     TaskOp task = plan.task;
     const std::string &name = plan.name;
-    RtlWorld &world = plan.world;
+    RtlContext &context = plan.context;
     std::vector<PipelineNest> &pipelines = plan.pipelines;
     // Every array has an entry for every nest, even if the nest does not use it.
     for (auto [number, nest] : llvm::enumerate(pipelines)) {
@@ -184,7 +185,7 @@ private:
         array->writes.emplace_back();
       }
       const std::string prefix = name + "_" + std::to_string(number);
-      printNest(nest, prefix, world, text, problems);
+      printNest(nest, prefix, context, text, problems);
     }
     // The start conditions.
     std::string all = "started";

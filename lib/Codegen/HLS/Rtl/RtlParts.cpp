@@ -35,7 +35,7 @@ void RtlParts::pick(int64_t ways, int64_t bits) {
     lut += (ways + 2) / 4 * bits;
 }
 /// Four ways in the last lookup table use all its inputs.
-bool RtlParts::pickHasRoom(int64_t ways) {
+bool RtlParts::pickCanAbsorbGate(int64_t ways) {
   while (ways > 4)
     ways = divideCeilSigned(ways, 4);
   return ways == 2 || ways == 3;

@@ -22,10 +22,10 @@ public:
   void equal(int64_t bits);         ///< of two numbers
   void equalConstant(int64_t bits); ///< of a number and a constant
   void gates(int64_t bits);
-  void select(int64_t ways, int64_t bits); ///< one of several, by a select bit for each
-  void pick(int64_t ways, int64_t bits);   ///< one of several, by its number
-  static bool pickHasRoom(int64_t ways);   ///< for a gate after it
-  void shift(int64_t bits);                ///< by a number that is not constant
+  void select(int64_t ways, int64_t bits);     ///< one of several, by a select bit for each
+  void pick(int64_t ways, int64_t bits);       ///< one of several, by its number
+  static bool pickCanAbsorbGate(int64_t ways); ///< for a gate after it
+  void shift(int64_t bits);                    ///< by a number that is not constant
   void product(int64_t width, int64_t bits, int64_t multipliers);
   void table(int64_t inputs, int64_t bits);
   /// Registers in a row.

@@ -12,7 +12,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/HLS/Rtl/VerilogMemory.h"
 #include "lib/Codegen/HLS/Cost.h"
-#include "lib/Codegen/HLS/Rtl/PlaceText.h"
+#include "lib/Codegen/HLS/Rtl/IndexText.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
@@ -197,12 +197,12 @@ private:
     countPort(requests, array.words() > 1 ? addressBits : 0, [](auto &r) { return r.address; });
   }
 
-  void read(const std::string &name, const std::string &base, const std::string &place, std::vector<BankRead> &requests,
+  void read(const std::string &name, const std::string &base, const std::string &port, std::vector<BankRead> &requests,
             Ports<BankWrite> &writePorts) {
     const size_t writes = writePorts.size();
     addressed(base, requests);
     declarations << "  reg " << word << " " << base << "_q;\n";
-    out << "  always @(posedge clk) if (" << base << "_on) " << base << "_q <= " << name << "[" << place << "_at];\n";
+    out << "  always @(posedge clk) if (" << base << "_on) " << base << "_q <= " << name << "[" << port << "_at];\n";
     std::string data = base + "_q";
     if (array.bypassed && writes > 0) { // forward what is written in the cycle of the read
       declarations << "  reg " << base << "_new;\n  reg " << word << " " << base << "_is;\n";
@@ -230,14 +230,14 @@ private:
 
   void initial(int64_t bank) {
     ArrayRef<int64_t> shape = array.type.getShape();
-    std::vector<int64_t> place(shape.size());
+    std::vector<int64_t> indices(shape.size());
     out << "  initial begin\n";
     int64_t number = 0;
     for (const llvm::APInt &value : array.value.getValues<llvm::APInt>()) {
       int64_t rest = number++;
       for (size_t dim = shape.size(); dim-- > 0; rest /= shape[dim])
-        place[dim] = rest % shape[dim];
-      auto [its, word] = bankAndWord(place, array.banks, array.inBank);
+        indices[dim] = rest % shape[dim];
+      auto [its, word] = bankAndWord(indices, array.banks, array.inBank);
       if (its != bank)
         continue;
       llvm::SmallString<24> digits;
@@ -260,21 +260,21 @@ void printMemories(RtlArray &array, RtlText &text) { MemoryPrinter(array, text).
 
 void printQueue(RtlQueue &queue, RtlText &text) {
   llvm::raw_string_ostream declarations(text.declarations), out(text.logic);
-  const int64_t places = bitsUpTo(queue.depth - 1);
+  const int64_t addressBits = bitsUpTo(queue.depth - 1);
   if (!queue.inBlocks && queue.depth > 1)
     text.parts.memory(queue.depth, queue.width, 1);
   else if (!queue.inBlocks)
     text.parts.registers(1, queue.width, 1, 1);
-  text.parts.gates(2 * places + 2 * (places + 1) + 4);
-  text.parts.ff += 3 * places + 1;
+  text.parts.gates(2 * addressBits + 2 * (addressBits + 1) + 4);
+  text.parts.ff += 3 * addressBits + 1;
   const std::string &name = queue.name, word = "[" + std::to_string(queue.width - 1) + ":0]";
-  const std::string place = "[" + std::to_string(places - 1) + ":0]";
+  const std::string addressRange = "[" + std::to_string(addressBits - 1) + ":0]";
   const std::string last = std::to_string(queue.depth - 1);
   declarations << "  (* ram_style = \"" << styleOf(queue.inBlocks, queue.depth, 1) << "\" *) reg " << word << " "
-               << name << " [0:" << last << "];\n  reg " << place << " " << name << "_from, " << name << "_to;\n  reg ["
-               << llvm::Log2_64_Ceil(uint64_t(queue.depth) + 1) - 1 << ":0] " << name << "_held;\n  wire " << name
-               << "_empty, " << name << "_full, " << name << "_take, " << name << "_put;\n  wire signed " << word << " "
-               << name << "_head;\n";
+               << name << " [0:" << last << "];\n  reg " << addressRange << " " << name << "_from, " << name
+               << "_to;\n  reg [" << llvm::Log2_64_Ceil(uint64_t(queue.depth) + 1) - 1 << ":0] " << name
+               << "_held;\n  wire " << name << "_empty, " << name << "_full, " << name << "_take, " << name
+               << "_put;\n  wire signed " << word << " " << name << "_head;\n";
   out << "\n  assign " << name << "_empty = " << name << "_held == 0;\n  assign " << name << "_full = " << name
       << "_held == " << queue.depth << ";\n  assign " << name << "_head = $signed(" << name << "[" << name
       << "_from]);\n  assign " << name << "_take = " << queue.take << ";\n  assign " << name << "_put = " << queue.put

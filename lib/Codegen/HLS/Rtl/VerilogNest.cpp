@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/HLS/Rtl/VerilogNest.h"
+#include "lib/Codegen/HLS/Rtl/IndexText.h"
 #include "lib/Codegen/HLS/Rtl/NestParts.h"
-#include "lib/Codegen/HLS/Rtl/PlaceText.h"
 #include "lib/Codegen/HLS/Rtl/VerilogExpression.h"
 #include "llvm/Support/raw_ostream.h"
 #include <set>
@@ -27,9 +27,9 @@ std::string signedBits(unsigned bits) { return bits == 1 ? "signed [0:0]" : "sig
 
 class NestPrinter {
 public:
-  NestPrinter(const PipelineNest &nest, StringRef prefix, RtlWorld &world, RtlText &text,
+  NestPrinter(const PipelineNest &nest, StringRef prefix, RtlContext &context, RtlText &text,
               std::vector<std::string> &problems)
-      : nest(nest), prefix(prefix.str() + "_"), world(world), declarations(text.declarations), out(text.logic),
+      : nest(nest), prefix(prefix.str() + "_"), context(context), declarations(text.declarations), out(text.logic),
         parts(text.parts), operations(nest, text.parts), problems(problems) {}
 
   void print() {
@@ -54,9 +54,9 @@ private:
   void findWaits() {
     for (const Step &step : nest.steps) {
       if (step.kind == Step::Kind::Read)
-        waits[step.start].push_back(world.queues[step.memory]->name + "_empty");
+        waits[step.start].push_back(context.queues[step.memory]->name + "_empty");
       if (step.kind == Step::Kind::Write)
-        waits[step.start].push_back(world.queues[step.memory]->name + "_full");
+        waits[step.start].push_back(context.queues[step.memory]->name + "_full");
     }
   }
 
@@ -65,7 +65,7 @@ private:
     std::map<std::pair<RtlArray *, bool>, std::vector<size_t>> accesses;
     for (auto [number, step] : llvm::enumerate(nest.steps))
       if (const bool isLoad = step.kind == Step::Kind::Load; isLoad || step.kind == Step::Kind::Store)
-        if (RtlArray *array = world.arrays.lookup(step.memory); array && !step.overwritten)
+        if (RtlArray *array = context.arrays.lookup(step.memory); array && !step.overwritten)
           accesses[{array, isLoad}].push_back(number);
     for (auto &[key, numbers] : accesses)
       uses.merge(bankUses(nest, numbers, key.first->banks, key.first->inBank));
@@ -123,13 +123,13 @@ private:
     out << "\n  // " << nest.label << ": " << nest.iterations << " iterations, one every " << nest.ii << ", "
         << nest.depth << " stages\n";
     for (auto next = waits.rbegin(); next != waits.rend(); ++next) {
-      auto behind = waits.upper_bound(next->first);
+      auto following = waits.upper_bound(next->first);
       std::string any;
       for (const std::string &one : next->second)
         any += (any.empty() ? "" : " | ") + one;
       wire("", prefix + "go_" + text(next->first),
-           (behind == waits.end() ? "" : prefix + "go_" + text(behind->first) + " & ") + "~(" + valid(next->first) +
-               " & (" + any + "))");
+           (following == waits.end() ? "" : prefix + "go_" + text(following->first) + " & ") + "~(" +
+               valid(next->first) + " & (" + any + "))");
     }
     parts.gates(4 + int64_t(waits.size())); // running, ended, and the conditions of the stages
     parts.ff += 3 + nest.depth;
@@ -250,27 +250,27 @@ private:
     return at(names[number], stage);
   }
 
-  std::string sum(const IndexSum &place, int64_t stage) { return sumOf(place, stage, "(", " + 0)"); }
+  std::string sum(const IndexSum &index, int64_t stage) { return sumOf(index, stage, "(", " + 0)"); }
 
   /// Returns an index as an address with the width of that address. Products by constants are shifts and additions,
   /// because indices should not use the chip's multipliers.
-  std::string address(const IndexSum &place, int64_t stage) { return sumOf(place, stage, "", ""); }
+  std::string address(const IndexSum &index, int64_t stage) { return sumOf(index, stage, "", ""); }
 
-  /// `before` and `behind` are printed around each counter that is multiplied by a constant: "( + 0)" makes it 32 bits
+  /// `before` and `after` are printed around each counter that is multiplied by a constant: "( + 0)" makes it 32 bits
   /// wide before it is shifted.
-  std::string sumOf(const IndexSum &place, int64_t stage, const std::string &before, const std::string &behind) {
-    operations.place(place, prefix, stage);
+  std::string sumOf(const IndexSum &index, int64_t stage, const std::string &before, const std::string &after) {
+    operations.sum(index, prefix, stage);
     std::string all;
-    for (auto [factor, counter] : llvm::zip(place.factors, counters))
+    for (auto [factor, counter] : llvm::zip(index.factors, counters))
       if (factor != 0)
         all += (all.empty() ? "" : " + ") +
-               (factor == 1 ? at(counter, stage) : timesConstant(before + at(counter, stage) + behind, factor));
-    if (all.empty() || place.constant != 0)
-      all += (all.empty() ? "" : " + ") + text(place.constant);
+               (factor == 1 ? at(counter, stage) : timesConstant(before + at(counter, stage) + after, factor));
+    if (all.empty() || index.constant != 0)
+      all += (all.empty() ? "" : " + ") + text(index.constant);
     return all;
   }
 
-  std::string indexOf(const PlaceTable &table, int64_t stage) {
+  std::string indexOf(const IndexTable &table, int64_t stage) {
     std::string index;
     for (auto [counter, bits] : llvm::zip(table.counters, table.bits))
       index += (index.empty() ? "" : ", ") + at(counters[counter], stage) + "[" + text(bits - 1) + ":0]";
@@ -278,9 +278,9 @@ private:
   }
 
   /// Defines a wire `name` by a table over counters; returns false if the table would be large.
-  bool table(const std::string &name, unsigned width, ArrayRef<IndexSum> places, int64_t stage,
+  bool table(const std::string &name, unsigned width, ArrayRef<IndexSum> indices, int64_t stage,
              llvm::function_ref<int64_t(ArrayRef<int64_t>)> function) {
-    std::optional<PlaceTable> made = tabulate(nest, places, width, function);
+    std::optional<IndexTable> made = tabulate(nest, indices, width, function);
     if (!made)
       return false;
     std::string index = indexOf(*made, stage);
@@ -294,11 +294,11 @@ private:
   }
 
   /// Divides an index by a constant; returns the quotient and the remainder.
-  std::pair<std::string, std::string> divided(const std::string &name, const IndexSum &place, int64_t by,
+  std::pair<std::string, std::string> divided(const std::string &name, const IndexSum &index, int64_t by,
                                               int64_t stage) {
-    const int64_t most = rangeOf(nest, place).second;
+    const int64_t most = rangeOf(nest, index).second;
     const std::string its = name + "_of", bits = "[" + text(bitsUpTo(most) - 1) + ":0]";
-    wire(bits, its, address(place, stage));
+    wire(bits, its, address(index, stage));
     if (by == 1)
       return {its, "1'd0"};
     auto [whole, width] = quotientText(its, most, by);
@@ -350,7 +350,7 @@ private:
       return;
     }
     case Step::Kind::Read: {
-      RtlQueue &queue = *world.queues[step.memory];
+      RtlQueue &queue = *context.queues[step.memory];
       queue.take = valid(step.start) + " & " + go(step.start);
       names[number] = name + "_r";
       handOn(queue.name + "_head", names[number], step.bits, step.start);
@@ -359,7 +359,7 @@ private:
       return;
     }
     case Step::Kind::Write: {
-      RtlQueue &queue = *world.queues[step.memory];
+      RtlQueue &queue = *context.queues[step.memory];
       queue.put = valid(step.start) + " & " + go(step.start);
       queue.value = value(step.operands[0], step.start);
       return;
@@ -368,7 +368,7 @@ private:
     case Step::Kind::Store:
       declared[name] = {step.bits, step.ready()};
       narrow[name] = operations.bitsOf(number);
-      if (RtlPort *port = world.ports.lookup(step.memory))
+      if (RtlPort *port = context.ports.lookup(step.memory))
         return portLanes[port].push_back(number);
       return element(number);
     }
@@ -382,21 +382,23 @@ private:
   /// Prints a load or a store of an array on the chip.
   void element(size_t number) {
     const Step &step = nest.steps[number];
-    RtlArray &array = *world.arrays[step.memory];
+    RtlArray &array = *context.arrays[step.memory];
     if (step.overwritten)
       return;
     const bool isLoad = step.kind == Step::Kind::Load;
     // Registers are read when the element is used, memories one cycle earlier.
     const int64_t stage = isLoad && array.inRegisters() ? step.ready() : step.start;
     const BankUse &use = uses.at(number);
-    const std::string place = prefix + "a" + text(number), which = place + "_bank";
+    const std::string addressName = prefix + "a" + text(number), bankName = addressName + "_bank";
     const bool known = use.banks.size() == 1;
-    const std::vector<int64_t> numbers = findPlace(step, array, use, place, which, stage);
-    auto mine = [&](size_t its) { return known ? std::string() : " & (" + which + " == " + text(numbers[its]) + ")"; };
+    const std::vector<int64_t> numbers = defineAddress(step, array, use, addressName, bankName, stage);
+    auto mine = [&](size_t its) {
+      return known ? std::string() : " & (" + bankName + " == " + text(numbers[its]) + ")";
+    };
     if (!isLoad) {
       for (size_t its = 0; its < use.banks.size(); ++its)
         array.writes.back()[use.banks[its]].push_back(
-            {use.port, use.words[its], enabled(stage) + mine(its), place, value(step.operands[0], stage)});
+            {use.port, use.words[its], enabled(stage) + mine(its), addressName, value(step.operands[0], stage)});
       return;
     }
     array.bypassed |= step.bypassed;
@@ -405,11 +407,11 @@ private:
       const std::string data = known ? names[number] : names[number] + "_of_" + text(its);
       wire(signedBits(step.bits), data);
       array.reads.back()[its].push_back(
-          {use.port, array.inRegisters() ? "" : enabled(stage) + mine(index), place, data});
+          {use.port, array.inRegisters() ? "" : enabled(stage) + mine(index), addressName, data});
       ways.push_back({numbers[index], data});
     }
-    if (known ? step.bypassed : RtlParts::pickHasRoom(int64_t(ways.size())))
-      operations.hasRoom(number);
+    if (known ? step.bypassed : RtlParts::pickCanAbsorbGate(int64_t(ways.size())))
+      operations.markAbsorbing(number);
     if (!known) {
       llvm::sort(ways);
       const unsigned bits = bitsUpTo(ways.back().first);
@@ -417,14 +419,14 @@ private:
         parts.table(bits, operations.bitsOf(number));
       else
         parts.pick(int64_t(ways.size()), operations.bitsOf(number));
-      wire(signedBits(step.bits), names[number], multiplexerText(chosen(which, bits, array, stage), bits, ways));
+      wire(signedBits(step.bits), names[number], multiplexerText(chosen(bankName, bits, array, stage), bits, ways));
     }
   }
 
   /// Defines wires for the word of an element and, if it varies, for its bank. Returns, for each bank that is used, the
   /// value of the bank's wire that selects it.
-  std::vector<int64_t> findPlace(const Step &step, const RtlArray &array, const BankUse &use, const std::string &place,
-                                 const std::string &which, int64_t stage) {
+  std::vector<int64_t> defineAddress(const Step &step, const RtlArray &array, const BankUse &use,
+                                     const std::string &addressName, const std::string &bankName, int64_t stage) {
     const bool known = use.banks.size() == 1;
     const unsigned addressBits = bitsUpTo(array.words() - 1);
     // If all factors of the counters are multiples of the banks, the word is a sum, too.
@@ -442,7 +444,7 @@ private:
           word.factors[number] = word.factors[number] * array.inBank[dim] + at.factor(number) / array.banks[dim];
         word.constant = word.constant * array.inBank[dim] + at.constant / array.banks[dim];
       }
-      wire(bits, place, array.words() == 1 ? "1'd0" : address(word, stage));
+      wire(bits, addressName, array.words() == 1 ? "1'd0" : address(word, stage));
       return use.banks;
     }
     auto both = [&](ArrayRef<int64_t> counters) {
@@ -453,8 +455,9 @@ private:
     };
     auto index = [&](int64_t bank) { return int64_t(llvm::find(use.banks, bank) - use.banks.begin()); };
     if (array.words() == 1)
-      wire(bits, place, "1'd0");
-    if (array.words() == 1 || table(place, addressBits, step.at, stage, [&](auto at) { return both(at).second; })) {
+      wire(bits, addressName, "1'd0");
+    if (array.words() == 1 ||
+        table(addressName, addressBits, step.at, stage, [&](auto at) { return both(at).second; })) {
       const int64_t last = int64_t(use.banks.size()) - 1;
       auto function = [&](auto at) { return index(both(at).first); };
       if (known)
@@ -462,10 +465,10 @@ private:
       // Without a table before it, each lookup table of a multiplexer depends on two bits of the number, not on all.
       if (auto made = tabulate(nest, step.at, bitsUpTo(last), function))
         if (auto codes = made->onlyCodes(last)) {
-          wire("[" + text(made->indexBits() - 1) + ":0]", which, "{" + indexOf(*made, stage) + "}");
+          wire("[" + text(made->indexBits() - 1) + ":0]", bankName, "{" + indexOf(*made, stage) + "}");
           return *codes;
         }
-      if (table(which, bitsUpTo(last), step.at, stage, function)) {
+      if (table(bankName, bitsUpTo(last), step.at, stage, function)) {
         auto its = llvm::seq<int64_t>(0, last + 1);
         return {its.begin(), its.end()};
       }
@@ -473,13 +476,13 @@ private:
     const unsigned bankBits = bitsUpTo(array.count() - 1);
     std::string word, bank;
     for (auto [dim, at] : llvm::enumerate(step.at)) {
-      auto [whole, left] = divided(place + "_" + text(dim), at, array.banks[dim], stage);
+      auto [whole, left] = divided(addressName + "_" + text(dim), at, array.banks[dim], stage);
       auto join = [&](std::string &all, const std::string &its, int64_t by, StringRef kind, unsigned width) {
         if (all.empty()) {
           all = its;
           return;
         }
-        const std::string before = place + "_" + text(dim) + kind.str();
+        const std::string before = addressName + "_" + text(dim) + kind.str();
         wire("[" + text(width - 1) + ":0]", before, all);
         all = timesConstant(before, by) + " + " + its;
       };
@@ -487,22 +490,22 @@ private:
       join(bank, left, array.banks[dim], "_before", bankBits);
     }
     if (array.words() > 1)
-      wire(bits, place, word);
+      wire(bits, addressName, word);
     if (!known)
-      wire("[" + text(bankBits - 1) + ":0]", which, bank);
+      wire("[" + text(bankBits - 1) + ":0]", bankName, bank);
     return use.banks;
   }
 
   /// Returns the bank's number in the cycle in which the element arrives.
-  std::string chosen(const std::string &which, unsigned bits, const RtlArray &array, int64_t stage) {
+  std::string chosen(const std::string &bankName, unsigned bits, const RtlArray &array, int64_t stage) {
     if (array.inRegisters())
-      return which;
-    if (plain.insert(which).second) {
-      reg("[" + text(bits - 1) + ":0]", which + "_r");
-      out << always(stage) << which << "_r <= " << which << ";\n";
+      return bankName;
+    if (plain.insert(bankName).second) {
+      reg("[" + text(bits - 1) + ":0]", bankName + "_r");
+      out << always(stage) << bankName << "_r <= " << bankName << ";\n";
       parts.ff += bits;
     }
-    return which + "_r";
+    return bankName + "_r";
   }
 
   /// Connects ports; the lanes of a port are adjacent elements.
@@ -513,15 +516,15 @@ private:
       auto linear = [&](const Step &step) {
         IndexSum all;
         all.factors.resize(counters.size());
-        for (auto [size, place] : llvm::zip(type.getShape(), step.at)) {
+        for (auto [size, index] : llvm::zip(type.getShape(), step.at)) {
           for (size_t number = 0; number < all.factors.size(); ++number)
-            all.factors[number] = all.factors[number] * size + place.factor(number);
-          all.constant = all.constant * size + place.constant;
+            all.factors[number] = all.factors[number] * size + index.factor(number);
+          all.constant = all.constant * size + index.constant;
         }
         return all;
       };
       if (!port->enable.empty()) {
-        problems.push_back(whereOf(first.op) + "two loops access the port '" + port->name + "'");
+        problems.push_back(locationText(first.op) + "two loops access the port '" + port->name + "'");
         return;
       }
       IndexSum base = linear(first);
@@ -539,7 +542,8 @@ private:
         if (lane < 0 || lane >= port->lanes || !(IndexSum{its.factors, 0} == IndexSum{base.factors, 0}) ||
             step.start != first.start || (step.kind == Step::Kind::Store) != port->isOutput ||
             !port->data[lane].empty()) {
-          problems.push_back(whereOf(step.op) + "elements of the port '" + port->name + "' do not lie side by side");
+          problems.push_back(locationText(step.op) + "elements of the port '" + port->name +
+                             "' do not lie side by side");
           return;
         }
         if (port->isOutput) {
@@ -555,7 +559,7 @@ private:
 
   const PipelineNest &nest;
   std::string prefix;
-  RtlWorld &world;
+  RtlContext &context;
   llvm::raw_string_ostream declarations, out;
   RtlParts &parts;
   NestParts operations;
@@ -575,9 +579,9 @@ private:
 
 } // namespace
 
-void printNest(const PipelineNest &nest, StringRef prefix, RtlWorld &world, RtlText &text,
+void printNest(const PipelineNest &nest, StringRef prefix, RtlContext &context, RtlText &text,
                std::vector<std::string> &problems) {
-  NestPrinter(nest, prefix, world, text, problems).print();
+  NestPrinter(nest, prefix, context, text, problems).print();
 }
 
 } // namespace tilewright::hls

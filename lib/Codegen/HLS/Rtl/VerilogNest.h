@@ -58,7 +58,7 @@ struct RtlPort {
 };
 
 /// Maps the memrefs and streams of a task to arrays, queues and ports.
-struct RtlWorld {
+struct RtlContext {
   llvm::DenseMap<mlir::Value, RtlArray *> arrays;
   llvm::DenseMap<mlir::Value, RtlQueue *> queues;
   llvm::DenseMap<mlir::Value, RtlPort *> ports;
@@ -72,7 +72,7 @@ struct RtlText {
 
 /// Prints the declarations and logic of `nest` under names that begin with `prefix`. The nest begins in the cycle after
 /// PREFIX_start, and sets PREFIX_done two cycles after its last stage, as nestCycles() assumes.
-void printNest(const PipelineNest &nest, llvm::StringRef prefix, RtlWorld &world, RtlText &text,
+void printNest(const PipelineNest &nest, llvm::StringRef prefix, RtlContext &context, RtlText &text,
                std::vector<std::string> &problems);
 
 } // namespace tilewright::hls

@@ -9,12 +9,12 @@ namespace tilewright::exported {
 
 void JsonView::fail(const std::string &what) const {
   if (ok())
-    *error = place + ": " + what;
+    *error = path + ": " + what;
 }
 
 JsonView JsonView::nothing() const {
   static const json null;
-  return JsonView(null, place, *error);
+  return JsonView(null, path, *error);
 }
 
 JsonView JsonView::operator[](const char *key) const {
@@ -29,7 +29,7 @@ JsonView JsonView::operator[](const char *key) const {
     fail(std::string("'") + key + "' is missing");
     return nothing();
   }
-  return JsonView(*found, place + "." + key, *error);
+  return JsonView(*found, path + "." + key, *error);
 }
 
 std::optional<JsonView> JsonView::find(const char *key) const {
@@ -38,7 +38,7 @@ std::optional<JsonView> JsonView::find(const char *key) const {
   auto found = value->find(key);
   if (found == value->end() || found->is_null())
     return std::nullopt;
-  return JsonView(*found, place + "." + key, *error);
+  return JsonView(*found, path + "." + key, *error);
 }
 
 std::pair<std::string, JsonView> JsonView::alternative() const {
@@ -47,7 +47,7 @@ std::pair<std::string, JsonView> JsonView::alternative() const {
   if (!ok())
     return {"", nothing()};
   auto only = value->begin();
-  return {only.key(), JsonView(only.value(), place + "." + only.key(), *error)};
+  return {only.key(), JsonView(only.value(), path + "." + only.key(), *error)};
 }
 
 std::vector<JsonView> JsonView::list() const {
@@ -58,7 +58,7 @@ std::vector<JsonView> JsonView::list() const {
     return items;
   items.reserve(value->size());
   for (const json &item : *value)
-    items.push_back(JsonView(item, place + "[" + std::to_string(items.size()) + "]", *error));
+    items.push_back(JsonView(item, path + "[" + std::to_string(items.size()) + "]", *error));
   return items;
 }
 
@@ -69,7 +69,7 @@ std::vector<std::pair<std::string, JsonView>> JsonView::members() const {
   if (!ok())
     return items;
   for (auto member = value->begin(); member != value->end(); ++member)
-    items.push_back({member.key(), JsonView(member.value(), place + "." + member.key(), *error)});
+    items.push_back({member.key(), JsonView(member.value(), path + "." + member.key(), *error)});
   return items;
 }
 

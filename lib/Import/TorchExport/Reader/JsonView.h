@@ -20,8 +20,8 @@ namespace tilewright::exported {
 class JsonView {
 public:
   /// `value` and `error` (empty as long as there is no error) must outlive the view.
-  JsonView(const nlohmann::json &value, std::string place, std::string &error)
-      : value(&value), place(std::move(place)), error(&error) {}
+  JsonView(const nlohmann::json &value, std::string path, std::string &error)
+      : value(&value), path(std::move(path)), error(&error) {}
 
   bool ok() const { return error->empty(); }
   /// Reports that `what` is wrong at this position.
@@ -45,7 +45,7 @@ private:
   JsonView nothing() const;
 
   const nlohmann::json *value;
-  std::string place;
+  std::string path;
   std::string *error;
 };
 

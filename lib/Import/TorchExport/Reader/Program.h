@@ -57,7 +57,7 @@ struct Argument : std::variant<std::monostate, bool, int64_t, double, std::strin
 };
 
 /// A position in the user's program.
-struct Place {
+struct SourceLocation {
   std::string file;
   int line = 0;
   std::string function;
@@ -77,7 +77,7 @@ struct Node {
   std::vector<Argument> positional;
   std::vector<std::pair<std::string, Argument>> named;
   std::vector<Argument> results; ///< TensorName; None where unused; a list of tensors is flattened
-  std::optional<Place> place;
+  std::optional<SourceLocation> location;
 };
 
 struct Graph {

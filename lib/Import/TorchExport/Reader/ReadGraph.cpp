@@ -88,8 +88,8 @@ bool isTorchs(const std::string &file) {
 }
 
 /// Returns the innermost frame of a trace that is not in torch: lines like `File "model.py", line 7, in forward`.
-std::optional<Place> placeIn(const std::string &trace) {
-  std::optional<Place> found;
+std::optional<SourceLocation> locationIn(const std::string &trace) {
+  std::optional<SourceLocation> found;
   for (size_t at = trace.find("File \""); at != trace.npos; at = trace.find("File \"", at)) {
     at += 6;
     size_t end = trace.find('\n', at);
@@ -97,16 +97,16 @@ std::optional<Place> placeIn(const std::string &trace) {
     size_t quote = row.find("\", line ");
     if (quote == row.npos)
       continue;
-    Place place{std::string(row.substr(0, quote)), 0, ""};
+    SourceLocation location{std::string(row.substr(0, quote)), 0, ""};
     row.remove_prefix(quote + 8);
-    auto [rest, problem] = std::from_chars(row.data(), row.data() + row.size(), place.line);
-    if (problem != std::errc() || place.line < 0)
+    auto [rest, problem] = std::from_chars(row.data(), row.data() + row.size(), location.line);
+    if (problem != std::errc() || location.line < 0)
       continue;
     row.remove_prefix(rest - row.data());
     if (row.starts_with(", in "))
-      place.function = row.substr(5);
-    if (!found || !isTorchs(place.file))
-      found = std::move(place);
+      location.function = row.substr(5);
+    if (!found || !isTorchs(location.file))
+      found = std::move(location);
   }
   return found;
 }
@@ -142,7 +142,7 @@ Node readNode(const JsonView &view, const Graph &graph, const SizesByName &sizes
   readResults(view["outputs"], graph, sizes, node.results);
   if (std::optional<JsonView> metadata = view.find("metadata"))
     if (std::optional<JsonView> trace = metadata->find("stack_trace"))
-      node.place = placeIn(trace->text());
+      node.location = locationIn(trace->text());
   return node;
 }
 

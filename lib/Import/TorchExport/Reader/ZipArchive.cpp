@@ -38,12 +38,12 @@ std::optional<Directory> findDirectory(std::string_view file, std::string &error
   Directory directory{numberAt<uint16_t>(file, end + 10), numberAt<uint32_t>(file, end + 16),
                       numberAt<uint32_t>(file, end + 12), end};
   if (end >= locatorBytes && numberAt<uint32_t>(file, end - locatorBytes) == locatorSignature) {
-    uint64_t place = numberAt<uint64_t>(file, end - locatorBytes + 8);
-    if (place > end - locatorBytes || end - locatorBytes - place < end64Bytes ||
-        numberAt<uint32_t>(file, place) != end64Signature)
+    uint64_t record = numberAt<uint64_t>(file, end - locatorBytes + 8);
+    if (record > end - locatorBytes || end - locatorBytes - record < end64Bytes ||
+        numberAt<uint32_t>(file, record) != end64Signature)
       return fail("its ZIP64 end record is not where the locator says");
-    directory = {numberAt<uint64_t>(file, place + 32), numberAt<uint64_t>(file, place + 48),
-                 numberAt<uint64_t>(file, place + 40), place};
+    directory = {numberAt<uint64_t>(file, record + 32), numberAt<uint64_t>(file, record + 48),
+                 numberAt<uint64_t>(file, record + 40), record};
   }
   if (directory.offset > directory.end || directory.size > directory.end - directory.offset)
     return fail("its directory reaches outside of the file");

@@ -81,7 +81,7 @@ TEST(HostileModels, AThousandGiveAModelOrAnError) {
     std::vector<char> bytes(made.begin(), made.end());
     bytes.shrink_to_fit();
     std::string error;
-    std::optional<Model> model = readModel({bytes.data(), bytes.size()}, openBeside, error);
+    std::optional<Model> model = readModel({bytes.data(), bytes.size()}, openExternal, error);
     EXPECT_EQ(model.has_value(), error.empty()) << "seed " << seed << ": " << error;
     (model ? read : refused) += 1;
     if (model)

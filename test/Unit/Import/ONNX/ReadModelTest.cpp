@@ -10,7 +10,7 @@ namespace {
 
 std::string errorOf(const std::string &file) {
   std::string error;
-  EXPECT_FALSE(readModel(file, openBeside, error).has_value());
+  EXPECT_FALSE(readModel(file, openExternal, error).has_value());
   return error;
 }
 
@@ -20,7 +20,7 @@ std::string errorOfTensor(const Fields &tensor) {
 
 TEST(ReadModel, ReadsAllOfAModel) {
   std::string file = smallModel(), error;
-  std::optional<Model> model = readModel(file, openBeside, error);
+  std::optional<Model> model = readModel(file, openExternal, error);
   ASSERT_TRUE(model) << error;
   EXPECT_EQ(model->irVersion, 8);
   EXPECT_EQ(model->opsets.at(""), 17);
@@ -64,7 +64,7 @@ TEST(ReadModel, StaysInItsFolder) {
             "the tensor 'e' has its elements in 'none.bin': there is no such file");
 }
 
-TEST(ReadModel, ReadsNothingBehindAnExternalFile) {
+TEST(ReadModel, ReadsNothingAfterAnExternalFile) {
   for (auto [offset, length] : {std::pair("8", "8"), {"13", "8"}, {"18446744073709551615", "8"}, {"0", "16"}})
     EXPECT_NE(errorOfTensor(externalTensor("e", "data/w.bin", offset, length)).find("behind the end"),
               std::string::npos)

@@ -150,7 +150,7 @@ inline std::string smallModel() {
 }
 
 /// Opens a file next to the model. The only file is "data/w.bin" with 12 bytes.
-inline std::optional<std::string_view> openBeside(const std::string &name, std::string &why) {
+inline std::optional<std::string_view> openExternal(const std::string &name, std::string &why) {
   static const char data[12] = {};
   if (name == "data/w.bin")
     return std::string_view(data, sizeof(data));

@@ -22,7 +22,7 @@ using Random = std::mt19937;
 /// Reads all elements of a weight in the order of the importer.
 uint64_t touch(const Weight &weight) {
   uint64_t sum = 0, width = elementBytes(weight.meta.dtype), count = 1;
-  std::vector<int64_t> sizes, strides, place(weight.meta.sizes.size(), 0);
+  std::vector<int64_t> sizes, strides, indices(weight.meta.sizes.size(), 0);
   for (size_t dim = 0; dim < weight.meta.sizes.size(); ++dim) {
     sizes.push_back(std::get<int64_t>(weight.meta.sizes[dim]));
     strides.push_back(std::get<int64_t>(weight.meta.strides[dim]));
@@ -32,12 +32,12 @@ uint64_t touch(const Weight &weight) {
   for (uint64_t i = 0; i < std::min<uint64_t>(count, 100000); ++i) {
     for (uint64_t byte = 0; byte < width; ++byte)
       sum += uint8_t(weight.storage.view.data()[uint64_t(from) * width + byte]);
-    for (int dim = int(place.size()) - 1; dim >= 0; --dim) {
+    for (int dim = int(indices.size()) - 1; dim >= 0; --dim) {
       from += strides[dim];
-      if (++place[dim] < sizes[dim])
+      if (++indices[dim] < sizes[dim])
         break;
       from -= strides[dim] * sizes[dim];
-      place[dim] = 0;
+      indices[dim] = 0;
     }
   }
   return sum;
@@ -86,22 +86,22 @@ std::string changedText(const std::string &text, Random &random) {
     std::vector<json *> all;
     collect(document, all);
     json value = anything(random, all);
-    json *place = all[random() % all.size()];
+    json *node = all[random() % all.size()];
     switch (random() % 4) {
     case 0:
-      if (place->is_array() && !place->empty()) {
-        place->erase(random() % place->size());
+      if (node->is_array() && !node->empty()) {
+        node->erase(random() % node->size());
         break;
       }
       [[fallthrough]];
     case 1:
-      if (place->is_object() && !place->empty()) {
-        place->erase(std::next(place->begin(), random() % place->size()).key());
+      if (node->is_object() && !node->empty()) {
+        node->erase(std::next(node->begin(), random() % node->size()).key());
         break;
       }
       [[fallthrough]];
     default:
-      *place = std::move(value);
+      *node = std::move(value);
     }
   }
   return document.dump(-1, ' ', false, json::error_handler_t::replace);

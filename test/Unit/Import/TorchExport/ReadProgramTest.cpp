@@ -41,9 +41,9 @@ TEST(ReadProgram, ReadsAllOfAProgram) {
       linear = &node;
   ASSERT_TRUE(linear);
   EXPECT_EQ(linear->positional.size(), 3u);
-  ASSERT_TRUE(linear->place);
-  EXPECT_EQ(linear->place->function, "forward");
-  EXPECT_GT(linear->place->line, 0);
+  ASSERT_TRUE(linear->location);
+  EXPECT_EQ(linear->location->function, "forward");
+  EXPECT_GT(linear->location->line, 0);
 }
 
 TEST(ReadProgram, ReadsDeflatedEntries) {

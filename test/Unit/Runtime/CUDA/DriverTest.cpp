@@ -71,7 +71,7 @@ TEST_F(Driver, TheCallersStreamAndMemoryAreUsed) {
   EXPECT_EQ(out.now()[16], -3);
 }
 
-TEST_F(Driver, AnIndexOutOfRangeIsToldByALaterCall) {
+TEST_F(Driver, AnIndexOutOfRangeIsReportedByALaterCall) {
   auto program = compile(embedding);
   ASSERT_TRUE(program) << refusal;
   DeviceTensor<float> table(fake, numbers(80)), out(fake, std::vector<float>(64, 7));
@@ -86,7 +86,7 @@ TEST_F(Driver, AnIndexOutOfRangeIsToldByALaterCall) {
   EXPECT_TRUE(run(*program, {table.data(), good.data()}, {out.data()})) << "it is told once: " << error.text;
 }
 
-TEST_F(Driver, AnIndexOutOfRangeIsToldAtOnceWhereTheCallWaits) {
+TEST_F(Driver, AnIndexOutOfRangeIsReportedAtOnceIfTheCallWaits) {
   auto program = compile(embedding);
   ASSERT_TRUE(program) << refusal;
   std::vector<float> table = numbers(80), out(64);
@@ -95,7 +95,7 @@ TEST_F(Driver, AnIndexOutOfRangeIsToldAtOnceWhereTheCallWaits) {
   EXPECT_EQ(error.text, "index -9 is out of range for a dimension of size 5, in take (layer.py:7)");
 }
 
-TEST_F(Driver, AFailureIsToldWithTheKernelsOrigin) {
+TEST_F(Driver, AFailureIsReportedWithTheKernelsOrigin) {
   auto program = compile(doubled);
   ASSERT_TRUE(program) << refusal;
   DeviceTensor<float> in(fake, numbers(64)), out(fake, std::vector<float>(64, 7));

@@ -105,7 +105,7 @@ TEST_F(BarriersTest, InPlaceInputsMayBeAnyTensorOfTheCaller) {
   EXPECT_EQ(barriers(), ".|");
 }
 
-TEST_F(BarriersTest, HostFunctionsRunBesideNothing) {
+TEST_F(BarriersTest, HostFunctionsRunAlone) {
   plan.hostFunctions = {"h"};
   step({in[0], out[0]}, 2);
   plan::Step host;

@@ -133,10 +133,10 @@ TEST(BlockPool, WhatNearlyFillsAHugePageGetsOne) {
   Memory block;
   ASSERT_TRUE(pool.take(3 * mebi / 2, block));
   EXPECT_EQ(block.size(), 2 * mebi);
-  const uint8_t *place = block.data();
+  const uint8_t *address = block.data();
   pool.give(std::move(block));
   ASSERT_TRUE(pool.take(3 * mebi / 2 - 5, block));
-  EXPECT_EQ(block.data(), place);
+  EXPECT_EQ(block.data(), address);
 }
 
 /// Training steps need the same peak of lent memory each. If later steps need less, the pool releases the surplus.

@@ -69,7 +69,7 @@ TEST_F(GuardedOperandsTest, RightKernelsRun) {
   EXPECT_TRUE(run({planted<-1, 0>, ""}, error)) << error.text;
 }
 
-TEST_F(GuardedOperandsTest, ReadsAndWritesBehindTheEndEndTheProcess) {
+TEST_F(GuardedOperandsTest, ReadsAndWritesAfterTheEndEndTheProcess) {
   RunError error;
   EXPECT_DEATH(run({planted<0, 1>, ""}, error), "");
   EXPECT_DEATH(run({planted<1, 1>, ""}, error), "");

@@ -29,27 +29,27 @@ extern "C" const char *__asan_default_options() { return "allocator_may_return_n
 
 namespace {
 
-constexpr int64_t rows = 64, columns = 4, tableBytes = rows * columns * 4, placesBytes = rows * 8;
+constexpr int64_t rows = 64, columns = 4, tableBytes = rows * columns * 4, indexBytes = rows * 8;
 
-/// The weights are a table, which a `once` step copies, and `places`: for each row, the index of the row that is read.
+/// The weights are a table, which a `once` step copies, and `indices`: for each row, the index of the row that is read.
 void pack(void *const *buffers, const int64_t *, int64_t, int64_t, void *) {
   memcpy(buffers[1], buffers[0], tableBytes);
 }
 
-/// y[r] = x[r] + table[places[r % rows]]
+/// y[r] = x[r] + table[indices[r % rows]]
 void add(void *const *buffers, const int64_t *sizes, int64_t, int64_t, void *scratch) {
   const auto *x = static_cast<const float *>(buffers[0]), *table = static_cast<const float *>(buffers[1]);
-  const auto *places = static_cast<const int64_t *>(buffers[2]);
+  const auto *indices = static_cast<const int64_t *>(buffers[2]);
   auto *y = static_cast<float *>(buffers[3]);
   for (int64_t r = 0; r < sizes[0]; ++r) {
-    const int64_t place = places[r % rows];
-    if (place < 0 || place >= rows) { // generated code reports the error in this form
-      const int64_t status[3] = {1, place, rows};
+    const int64_t index = indices[r % rows];
+    if (index < 0 || index >= rows) { // generated code reports the error in this form
+      const int64_t status[3] = {1, index, rows};
       memcpy(scratch, status, sizeof status);
       return;
     }
     for (int64_t c = 0; c < columns; ++c)
-      y[r * columns + c] = x[r * columns + c] + table[place * columns + c];
+      y[r * columns + c] = x[r * columns + c] + table[index * columns + c];
   }
 }
 
@@ -66,11 +66,11 @@ plan::Plan makePlan() {
   const Expr bytes = Expr::symbol(0) * (columns * 4);
   const int32_t x = addBuffer(plan, Buffer::Kind::Input, 0, bytes),
                 table = addBuffer(plan, Buffer::Kind::Input, 1, Expr::constant(tableBytes)),
-                places = addBuffer(plan, Buffer::Kind::Input, 2, Expr::constant(placesBytes)),
+                indices = addBuffer(plan, Buffer::Kind::Input, 2, Expr::constant(indexBytes)),
                 packed = addBuffer(plan, Buffer::Kind::Packed, 0, Expr::constant(tableBytes)),
                 y = addBuffer(plan, Buffer::Kind::Output, 0, bytes);
   plan.once = {launchStep(0, {table, packed}, 2, Expr::constant(1))};
-  plan.steps = {launchStep(1, {x, packed, places, y}, 8, Expr::constant(1), {Expr::symbol(0)})};
+  plan.steps = {launchStep(1, {x, packed, indices, y}, 8, Expr::constant(1), {Expr::symbol(0)})};
   plan.steps[0].checks = true;
   plan.steps[0].scratchBytes = Expr::constant(64);
   plan.steps[0].label = "add";
@@ -81,7 +81,7 @@ plan::Plan makePlan() {
 struct Model {
   std::vector<uint8_t> image = plan::serialize(makePlan());
   tilewright_kernel_fn kernels[2] = {pack, add};
-  Weight weights[2] = {{1, 0, tableBytes}, {2, tableBytes, placesBytes}};
+  Weight weights[2] = {{1, 0, tableBytes}, {2, tableBytes, indexBytes}};
   Variant variant{"x86-64", 0, image.data(), image.size(), kernels, 2, weights, 2};
   int64_t sizes[2] = {-1, columns};
   SizeItem batch{int64_t(Expr::Op::Symbol), 0}, width{int64_t(Expr::Op::Const), columns};
@@ -89,8 +89,8 @@ struct Model {
   Tensor x{"x", int32_t(DType::F32), 2, sizes, "float32 [n, 4]", exprs, 0, 0};
   Tensor y{"y", int32_t(DType::F32), 2, sizes, "float32 [n, 4]", exprs, 0, 0};
   uint8_t id[32] = {1, 2, 3};
-  Description description{TILEWRIGHT_ABI_VERSION,   "m",         &variant, 1, &x, 1, &y, 1, nullptr,
-                          tableBytes + placesBytes, "m.weights", id};
+  Description description{TILEWRIGHT_ABI_VERSION,  "m",         &variant, 1, &x, 1, &y, 1, nullptr,
+                          tableBytes + indexBytes, "m.weights", id};
 
   std::string weightsFile() const {
     WeightsFileHeader header{};
@@ -98,13 +98,13 @@ struct Model {
     memcpy(header.id, id, sizeof id);
     header.bytes = description.weightBytes;
     std::vector<float> table(rows * columns);
-    std::vector<int64_t> places(rows);
+    std::vector<int64_t> indices(rows);
     for (int64_t i = 0; i < rows; ++i)
-      places[i] = rows - 1 - i;
+      indices[i] = rows - 1 - i;
     for (size_t i = 0; i < table.size(); ++i)
       table[i] = float(i);
     std::string data(reinterpret_cast<const char *>(table.data()), tableBytes);
-    data.append(reinterpret_cast<const char *>(places.data()), placesBytes);
+    data.append(reinterpret_cast<const char *>(indices.data()), indexBytes);
     header.hash = plan::hashBytes(data.data(), data.size());
     return std::string(reinterpret_cast<const char *>(&header), sizeof header) + data;
   }

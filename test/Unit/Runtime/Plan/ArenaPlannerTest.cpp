@@ -26,9 +26,10 @@ TEST(ArenaPlanner, LiveBuffersNeverOverlap) {
       EXPECT_EQ(layout.offsets[i] % arenaAlignment, 0);
       EXPECT_LE(layout.offsets[i] + requests[i].bytes, layout.total);
       for (size_t j = 0; j < i; ++j) {
-        bool apart = layout.offsets[i] + requests[i].bytes <= layout.offsets[j] ||
-                     layout.offsets[j] + requests[j].bytes <= layout.offsets[i];
-        EXPECT_TRUE(apart || !requests[i].live.overlaps(requests[j].live) || !requests[i].bytes || !requests[j].bytes);
+        bool disjoint = layout.offsets[i] + requests[i].bytes <= layout.offsets[j] ||
+                        layout.offsets[j] + requests[j].bytes <= layout.offsets[i];
+        EXPECT_TRUE(disjoint || !requests[i].live.overlaps(requests[j].live) || !requests[i].bytes ||
+                    !requests[j].bytes);
       }
     }
   }

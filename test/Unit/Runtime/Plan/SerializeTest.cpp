@@ -70,7 +70,7 @@ TEST(Serialize, RoundTrip) {
   EXPECT_FALSE(read.steps[1].checks);
 }
 
-TEST(Guards, TheFirstThatDoesNotHoldIsTold) {
+TEST(Guards, TheFirstThatDoesNotHoldIsReported) {
   Plan plan = examplePlan();
   int64_t batch = 17;
   EXPECT_EQ(brokenGuard(plan, &batch), "");
@@ -122,7 +122,7 @@ TEST(Serialize, ForeignVersionSaysSo) {
 }
 
 // An image with a valid hash may be damaged. Reading it must give a plan or an error, and verify() must not crash.
-TEST(Serialize, DamageBehindAValidHash) {
+TEST(Serialize, DamageAfterAValidHash) {
   std::vector<uint8_t> image = serialize(examplePlan());
   std::mt19937 random(7);
   for (int round = 0; round < 20000; ++round) {

@@ -1,13 +1,13 @@
-//===- PlaceText.h - indices of elements as Verilog, without divisions ---------------------===//
-#ifndef TILEWRIGHT_LIB_CODEGEN_HLS_RTL_PLACETEXT_H
-#define TILEWRIGHT_LIB_CODEGEN_HLS_RTL_PLACETEXT_H
+//===- IndexText.h - indices of elements as Verilog, without divisions ---------------------===//
+#ifndef TILEWRIGHT_LIB_CODEGEN_HLS_RTL_INDEXTEXT_H
+#define TILEWRIGHT_LIB_CODEGEN_HLS_RTL_INDEXTEXT_H
 
 #include "lib/Codegen/HLS/Rtl/PipelineNest.h"
 
 namespace tilewright::hls {
 
 /// A function of at most 8 bits of counters, as a table.
-struct PlaceTable {
+struct IndexTable {
   std::vector<size_t> counters; ///< counters that it depends on
   std::vector<unsigned> bits;   ///< bits of each counter
   unsigned width = 1;           ///< bits of a value
@@ -23,9 +23,9 @@ struct PlaceTable {
 /// Returns the bits of an unsigned number up to `most`, at least one.
 unsigned bitsUpTo(int64_t most);
 
-/// Tabulates `function` for all values of the counters that `places` depend on. None if these have more than 8 bits,
+/// Tabulates `function` for all values of the counters that `indices` depend on. None if these have more than 8 bits,
 /// because larger tables of six-input lookup tables are inefficient.
-std::optional<PlaceTable> tabulate(const PipelineNest &nest, llvm::ArrayRef<IndexSum> places, unsigned width,
+std::optional<IndexTable> tabulate(const PipelineNest &nest, llvm::ArrayRef<IndexSum> indices, unsigned width,
                                    llvm::function_ref<int64_t(llvm::ArrayRef<int64_t>)> function);
 
 /// Returns `name` * factor as shifts and additions, because indices should not use the chip's multipliers. Each term

@@ -1,5 +1,5 @@
-//===- RowMaker.cpp - finds the op whose rows only a scatter reads -----------------===//
-#include "lib/Codegen/CPU/Vectorize/RowMaker.h"
+//===- RowProducer.cpp - finds the op whose rows only a scatter reads -----------------===//
+#include "lib/Codegen/CPU/Vectorize/RowProducer.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
@@ -12,39 +12,40 @@ bool hasDenseRows(MemRefType type) {
   return succeeded(type.getStridesAndOffset(strides, offset)) && !strides.empty() && strides.back() == 1;
 }
 
-linalg::GenericOp rowMakerOf(tile::ScatterOp scatter) {
+linalg::GenericOp rowProducerOf(tile::ScatterOp scatter) {
   auto buffer = scatter.getInputs()[0].getDefiningOp<memref::AllocOp>();
-  linalg::GenericOp maker;
+  linalg::GenericOp producer;
   if (!buffer)
     return {};
   for (Operation *user : buffer->getUsers()) {
     auto generic = dyn_cast<linalg::GenericOp>(user);
     if (user == scatter || isa<memref::DeallocOp>(user))
       continue;
-    if (maker || !generic || generic.getNumDpsInits() != 1 || generic.getDpsInits()[0] != buffer)
+    if (producer || !generic || generic.getNumDpsInits() != 1 || generic.getDpsInits()[0] != buffer)
       return {};
-    maker = generic;
+    producer = generic;
   }
-  if (!maker || maker.getNumReductionLoops() > 0 ||
-      !maker.getMatchingIndexingMap(maker.getDpsInitOperand(0)).isIdentity() ||
-      maker->getBlock() != scatter->getBlock() || maker.payloadUsesValueFromOperand(maker.getDpsInitOperand(0)))
+  if (!producer || producer.getNumReductionLoops() > 0 ||
+      !producer.getMatchingIndexingMap(producer.getDpsInitOperand(0)).isIdentity() ||
+      producer->getBlock() != scatter->getBlock() ||
+      producer.payloadUsesValueFromOperand(producer.getDpsInitOperand(0)))
     return {};
   // Fusion moves the reads after the first writes of the scatter.
-  bool readsOut = llvm::is_contained(maker->getOperands(), scatter.getOutputs()[0]);
-  for (auto load : maker.getBlock()->getOps<memref::LoadOp>())
+  bool readsOut = llvm::is_contained(producer->getOperands(), scatter.getOutputs()[0]);
+  for (auto load : producer.getBlock()->getOps<memref::LoadOp>())
     readsOut |= load.getMemRef() == scatter.getOutputs()[0];
   if (readsOut)
     return {};
-  const unsigned last = maker.getNumLoops() - 1;
-  for (OpOperand *input : maker.getDpsInputOperands()) {
-    AffineMap map = maker.getMatchingIndexingMap(input);
+  const unsigned last = producer.getNumLoops() - 1;
+  for (OpOperand *input : producer.getDpsInputOperands()) {
+    AffineMap map = producer.getMatchingIndexingMap(input);
     const bool along = map.isFunctionOfDim(last);
     if (!map.isProjectedPermutation(/*allowZeroInResults=*/true) ||
         (along && (map.getResults().back() != getAffineDimExpr(last, map.getContext()) ||
                    !hasDenseRows(cast<MemRefType>(input->get().getType())))))
       return {};
   }
-  return maker;
+  return producer;
 }
 
 } // namespace tilewright::vector_stage

@@ -1,4 +1,4 @@
-//===- PlaceText.cpp - indices of elements as Verilog, without divisions -------------------===//
+//===- IndexText.cpp - indices of elements as Verilog, without divisions -------------------===//
 //
 //   wire [31:0] a3_table = 32'h20102010;   // the bank of each value of a counter of 3 bits
 //   assign a3_bank = a3_table[{c1[2:0], 2'd0} +: 2];
@@ -9,7 +9,7 @@
 // Tests: test/Codegen/HLS/rtl-banks.mlir, test/Conformance/hls (rtl)
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Codegen/HLS/Rtl/PlaceText.h"
+#include "lib/Codegen/HLS/Rtl/IndexText.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include <set>
@@ -18,8 +18,8 @@ using namespace mlir;
 
 namespace tilewright::hls {
 
-static void countersOf(const PipelineNest &nest, const IndexSum &place, std::set<size_t> &into) {
-  for (auto [number, factor] : llvm::enumerate(place.factors)) {
+static void countersOf(const PipelineNest &nest, const IndexSum &index, std::set<size_t> &into) {
+  for (auto [number, factor] : llvm::enumerate(index.factors)) {
     if (factor == 0)
       continue;
     if (number < nest.counters.size())
@@ -31,15 +31,15 @@ static void countersOf(const PipelineNest &nest, const IndexSum &place, std::set
 
 unsigned bitsUpTo(int64_t most) { return std::max(1u, llvm::Log2_64_Ceil(uint64_t(most) + 1)); }
 
-unsigned PlaceTable::indexBits() const {
+unsigned IndexTable::indexBits() const {
   unsigned all = 0;
   for (unsigned its : bits)
     all += its;
   return all;
 }
-unsigned PlaceTable::strideBits() const { return llvm::Log2_64_Ceil(width); }
+unsigned IndexTable::strideBits() const { return llvm::Log2_64_Ceil(width); }
 
-std::optional<std::vector<int64_t>> PlaceTable::onlyCodes(int64_t most) const {
+std::optional<std::vector<int64_t>> IndexTable::onlyCodes(int64_t most) const {
   std::vector<int64_t> codes(most + 1, -1);
   for (auto [code, value] : llvm::enumerate(values)) {
     if (!value)
@@ -51,13 +51,13 @@ std::optional<std::vector<int64_t>> PlaceTable::onlyCodes(int64_t most) const {
   return llvm::is_contained(codes, -1) ? std::nullopt : std::optional(codes);
 }
 
-std::optional<PlaceTable> tabulate(const PipelineNest &nest, ArrayRef<IndexSum> places, unsigned width,
+std::optional<IndexTable> tabulate(const PipelineNest &nest, ArrayRef<IndexSum> indices, unsigned width,
                                    llvm::function_ref<int64_t(ArrayRef<int64_t>)> function) {
   constexpr unsigned mostBits = 8;
   std::set<size_t> used;
-  for (const IndexSum &place : places)
-    countersOf(nest, place, used);
-  PlaceTable table;
+  for (const IndexSum &index : indices)
+    countersOf(nest, index, used);
+  IndexTable table;
   table.width = width;
   for (size_t number : used) {
     const Counter &counter = nest.counters[number];

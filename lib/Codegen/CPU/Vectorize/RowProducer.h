@@ -1,6 +1,6 @@
-//===- RowMaker.h - finds the op whose rows only a scatter reads -------------------===//
-#ifndef TILEWRIGHT_LIB_CODEGEN_CPU_VECTORIZE_ROWMAKER_H
-#define TILEWRIGHT_LIB_CODEGEN_CPU_VECTORIZE_ROWMAKER_H
+//===- RowProducer.h - finds the op whose rows only a scatter reads -------------------===//
+#ifndef TILEWRIGHT_LIB_CODEGEN_CPU_VECTORIZE_ROWPRODUCER_H
+#define TILEWRIGHT_LIB_CODEGEN_CPU_VECTORIZE_ROWPRODUCER_H
 
 #include "dialects/Tile/Tile.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -12,7 +12,7 @@ bool hasDenseRows(mlir::MemRefType type);
 
 /// Returns the op (on buffers) that computes the source of `scatter` from operands with dense rows, if no other op
 /// reads the source, so that it need not be stored. Null if there is no such op.
-mlir::linalg::GenericOp rowMakerOf(tile::ScatterOp scatter);
+mlir::linalg::GenericOp rowProducerOf(tile::ScatterOp scatter);
 
 } // namespace tilewright::vector_stage
 
