@@ -109,7 +109,7 @@ private:
       error = name + " is a null pointer";
       return false;
     }
-    if (bytes < 0 || list.back() % bufferAlignment == 0)
+    if (bytes <= 0 || list.back() % bufferAlignment == 0)
       return true;
     staged.push_back({written ? const_cast<void *>(data) : nullptr, size_t(bytes), Block(size_t(bytes))});
     list.back() = staged.back().copy.address();

@@ -42,7 +42,8 @@ bool tilewright_model::walk(const runtime::Frame &frame, const void *const *inpu
   runtime::CallMemory layout(frame, useful);
   if (layout.bytes() < 0 || (layout.bytes() > memory.size() && !runtime::Memory::allocate(layout.bytes(), memory)))
     return fail(layout.shortage().text);
-  runtime::CallContext call{plan, kernels.data(), nullptr, inputs, outputs, packed.pointers.data(), busy.get(), &team};
+  runtime::CallContext call{plan,    kernels.data(), nullptr,   inputs, outputs, packed.pointers.data(),
+                            nullptr, &team,          busy.get()};
   RunError failure; // the label of its step contains the user's line already
   return layout.walk(memory.data(), 0, frame.steps.size(), call, failure) || fail(std::move(failure.text));
 }
