@@ -140,7 +140,7 @@ llvm::Error refuseCalls(llvm::Module &module) {
   for (llvm::Function &function : module)
     if (function.isDeclaration() && !function.isIntrinsic())
       return llvm::createStringError("kernels call '" + function.getName() +
-                                     "', which is no instruction of the GPU: the target cuda has no library");
+                                     "', which is not an instruction of the GPU: the target cuda has no library");
   return llvm::Error::success();
 }
 

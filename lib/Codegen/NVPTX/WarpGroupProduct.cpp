@@ -57,7 +57,7 @@ std::optional<MappedOperand> mapOperand(Contraction product, OpOperand *operand,
       runs.push_back({part, {}, 1, {}});
     runs.back().loops.push_back(loop);
     if (!multiplySize(runs.back(), size))
-      return fail("a size of an operand is no product of the kernel's arguments");
+      return fail("a size of an operand is not a product of the kernel's arguments");
   }
   auto runIs = [&](MappedOperand::Part part, ArrayRef<unsigned> loops) {
     return llvm::count_if(runs, [&](const MappedOperand::Run &run) { return run.part == part; }) == 1 &&
