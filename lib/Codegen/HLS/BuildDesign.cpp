@@ -173,8 +173,7 @@ private:
     }
     for (PlanBuffer &buffer : buffers)
       if (buffer.writer >= 0 && buffer.readers.empty())
-        return launches[buffer.writer].emitError(
-            "a kernel makes a result that nobody reads, which has no hardware form yet");
+        return launches[buffer.writer].emitError("a kernel has a result that no op reads, which is not supported yet");
     return success();
   }
 

@@ -166,7 +166,7 @@ func.func private @groups_of_f32(%a: tensor<256x64xf32>, %b: tensor<64x256xf32>,
 
 // -----
 
-// expected-error @+1 {{its schedule `wgmma` does not fit: rows of an operand begin at no multiples of 16 bytes}}
+// expected-error @+1 {{its schedule `wgmma` does not fit: rows of an operand begin at addresses that are not multiples of 16 bytes}}
 func.func private @no_map(%a: tensor<256x64xbf16>, %b: tensor<64x260xbf16>, %c: tensor<256x260xf32>) -> tensor<256x260xf32> attributes {tw.kernel, tw.schedule = {kind = "wgmma", threads = 256 : i64, block = array<i64: 64, 64, 64>, consumers = 1 : i64, stages = 4 : i64}} {
   %zero = arith.constant 0.0 : f32
   %0 = linalg.fill ins(%zero : f32) outs(%c : tensor<256x260xf32>) -> tensor<256x260xf32>

@@ -66,7 +66,7 @@ TEST(ReadModel, StaysInItsFolder) {
 
 TEST(ReadModel, ReadsNothingAfterAnExternalFile) {
   for (auto [offset, length] : {std::pair("8", "8"), {"13", "8"}, {"18446744073709551615", "8"}, {"0", "16"}})
-    EXPECT_NE(errorOfTensor(externalTensor("e", "data/w.bin", offset, length)).find("behind the end"),
+    EXPECT_NE(errorOfTensor(externalTensor("e", "data/w.bin", offset, length)).find("beyond the end"),
               std::string::npos)
         << offset;
   EXPECT_NE(errorOfTensor(externalTensor("e", "data/w.bin", "-4", "8")).find("is not an offset or a length"),
