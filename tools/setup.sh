@@ -51,7 +51,7 @@ elif [ -x "$mlir_dir/../../../bin/clang++" ]; then
   bin=$(cd "$mlir_dir/../../../bin" && pwd)
   cc=$bin/clang cxx=$bin/clang++
 else
-  die "No clang++-22 in PATH, and none beside the LLVM of MLIR_DIR ($mlir_dir)."
+  die "No clang++-22 in PATH, and none next to the LLVM of MLIR_DIR ($mlir_dir)."
 fi
 
 # The virtual environment.

@@ -228,12 +228,12 @@ class TW_View<string mnemonic, dag extra> : TW_Op<mnemonic>, Arguments<!con((ins
 }
 def TW_ReshapeOp : TW_View<"reshape", (ins)> {
   let summary = "The same elements in row-major order, with another shape";
-  let description = "1. (reshape_c1) both shapes have equally many elements, where that is known.";
+  let description = "1. (reshape_c1) both shapes have equally many elements, if both numbers are known.";
   let hasFolder = 1;
 }
 def TW_PermuteOp : TW_View<"permute", (ins DenseI64ArrayAttr:$permutation)> {
   let summary = "Transpose: dimension i of the result is dimension permutation[i] of the input";
-  let description = "1. (permute_c1) `permutation` is one of the input's rank. 2. (permute_c2) the result's shape is the input's, permuted.";
+  let description = "1. (permute_c1) `permutation` is a permutation of the input's dimensions. 2. (permute_c2) the result's shape is the input's, permuted.";
   let hasFolder = 1;
 }
 def TW_BroadcastOp : TW_View<"broadcast", (ins)> {
@@ -256,8 +256,8 @@ def TW_FlipOp : TW_View<"flip", (ins DenseI64ArrayAttr:$dims)> {
 }
 def TW_PadOp : TW_View<"pad", (ins DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high, TypedAttrInterface:$value)> {
   let summary = "Pad with a constant; negative amounts crop";
-  let description = "1. (pad_c1) one low and one high amount per dimension. 2. (pad_c2) each size is the input's plus low plus high. "
-    "3. (pad_c3) negative amounts, together, are not more than the size.";
+  let description = "1. (pad_c1) there are one low and one high amount per dimension. 2. (pad_c2) each size is the input's plus low plus high. "
+    "3. (pad_c3) the negative amounts of a dimension crop at most all of its elements.";
 }
 def TW_ConcatOp : TW_Op<"concat"> {
   let summary = "Concatenate tensors along `dim`";
@@ -298,7 +298,7 @@ def TW_ReduceOp : TW_Op<"reduce"> {
 }
 def TW_ArgReduceOp : TW_Op<"arg_reduce"> {
   let summary = "Index (i64) of the first largest or smallest element along `dim`, or of the first NaN";
-  let description = "1. (arg_reduce_c1) kind is max or min, `dim` in range. 2. (arg_reduce_c2) shape as of tw.reduce, i64 result.";
+  let description = "1. (arg_reduce_c1) `kind` is max or min, and `dim` is in range. 2. (arg_reduce_c2) the result has the shape of a tw.reduce along `dim`, and its element type is i64.";
   let arguments = (ins TW_Tensor:$input, TW_ReduceKind:$kind, I64Attr:$dim, UnitAttr:$keepdim);
   let results = (outs TW_Tensor:$result);
   let assemblyFormat = "$kind $input attr-dict `:` type($input) `->` type($result)";
@@ -306,7 +306,7 @@ def TW_ArgReduceOp : TW_Op<"arg_reduce"> {
 }
 def TW_VarMeanOp : TW_Op<"var_mean"> {
   let summary = "Variance (with the divisor n - correction) and mean along `dims`, computed in two passes";
-  let description = "1. (var_mean_c1) as reduce_c1. 2. (var_mean_c2) both results' shapes as reduce_c2.";
+  let description = "1. (var_mean_c1) the constraint reduce_c1 holds. 2. (var_mean_c2) the constraint reduce_c2 holds for both results.";
   let arguments = (ins TW_Tensor:$input, DenseI64ArrayAttr:$dims, F64Attr:$correction, UnitAttr:$keepdim);
   let results = (outs TW_Tensor:$variance, TW_Tensor:$mean);
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($variance) `,` type($mean)";
@@ -357,7 +357,7 @@ def TW_ScanKind : I32EnumAttr<"ScanKind", "combining function", [
 }
 def TW_ScanOp : TW_Op<"scan"> {
   let summary = "Cumulative sum, product, maximum or minimum along `dim`";
-  let description = "1. (scan_c1) `dim` in range. 2. (scan_c2) the result's shape is the input's.";
+  let description = "1. (scan_c1) `dim` is in range. 2. (scan_c2) the result's shape is the input's.";
   let arguments = (ins TW_Tensor:$input, TW_ScanKind:$kind, I64Attr:$dim);
   let results = (outs TW_Tensor:$result);
   let assemblyFormat = "$kind $input attr-dict `:` type($input) `->` type($result)";
@@ -520,8 +520,8 @@ def TW_TakeOp : TW_Op<"take"> {
 }
 def TW_GatherOp : TW_Op<"gather"> {
   let summary = "Gather as torch.gather: result[i, j] = input[index[i, j], j] for dim 0";
-  let description = "1. (gather_c1) `dim` in range, equal ranks. 2. (gather_c2) the result has the index's shape. 3. (gather_c3) the index is i64 or i32. "
-    "4. (gather_c4) in other dimensions than `dim` the index is not larger than the input.";
+  let description = "1. (gather_c1) `dim` is in range, and the ranks are equal. 2. (gather_c2) the result has the index's shape. 3. (gather_c3) the index is i64 or i32. "
+    "4. (gather_c4) the index is not larger than the input in any dimension except `dim`.";
   let arguments = (ins TW_Tensor:$input, TW_Tensor:$index, I64Attr:$dim);
   let results = (outs TW_Tensor:$result);
   let assemblyFormat = "$input `[` $index `]` attr-dict `:` functional-type(operands, results)";
@@ -534,8 +534,8 @@ def TW_ScatterKind : I32EnumAttr<"ScatterKind", "how a written value is combined
 }
 def TW_ScatterOp : TW_Op<"scatter"> {
   let summary = "Scatter as torch.scatter: for dim 0, combine source[i, j] into a copy of input at [index[i, j], j]";
-  let description = "1. (scatter_c1) `dim` in range, equal ranks. 2. (scatter_c2) the result has the input's type. 3. (scatter_c3) source has the index's shape. "
-    "4. (scatter_c4) as gather_c4.";
+  let description = "1. (scatter_c1) `dim` is in range, and the ranks are equal. 2. (scatter_c2) the result has the input's type. 3. (scatter_c3) the source has the index's shape. "
+    "4. (scatter_c4) the constraint gather_c4 holds.";
   let arguments = (ins TW_Tensor:$input, TW_Tensor:$index, TW_Tensor:$source, I64Attr:$dim, TW_ScatterKind:$kind);
   let results = (outs TW_Tensor:$result);
   let assemblyFormat = "$kind $input `[` $index `]` `,` $source attr-dict `:` functional-type(operands, results)";

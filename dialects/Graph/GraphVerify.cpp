@@ -292,8 +292,8 @@ LogicalResult SliceOp::verify() {
       int64_t last = 0;
       if (*count > 0 && (__builtin_mul_overflow(*count - 1, stride, &last) ||
                          __builtin_add_overflow(*first, last, &last) || last >= *all))
-        return broken(*this, 2) << "dimension " << i << " of size " << *all << " ends before element number "
-                                << *count << " from " << *first << " on by " << stride;
+        return broken(*this, 2) << "dimension " << i << " of size " << *all << " ends before element number " << *count
+                                << " from " << *first << " on by " << stride;
       continue;
     }
     AffineExpr end = canonicalSize(offset + (size - 1) * stride + 1); // an empty slice may end anywhere up to the size
@@ -341,7 +341,7 @@ LogicalResult ConcatOp::verify() {
     for (int64_t d = 0; fits && d < rank; ++d)
       fits = d == dim || !surelyDiffer(sizes[d], expected[d]);
     if (!fits)
-      return broken(*this, 2) << "operand " << i << " is " << input.getType() << " beside "
+      return broken(*this, 2) << "operand " << i << " is " << input.getType() << " but operand 0 is "
                               << getInputs().front().getType();
     total = total + sizes[dim];
   }

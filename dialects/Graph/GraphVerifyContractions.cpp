@@ -134,7 +134,7 @@ LogicalResult AttentionOp::verify() {
                             << " do not fit";
   std::optional<int64_t> heads = constantOf(q[1]), keyHeads = constantOf(k[1]);
   if (heads && keyHeads && (*keyHeads == 0 || *heads % *keyHeads != 0))
-    return broken(*this, 2) << *heads << " heads are no multiple of " << *keyHeads << " key heads";
+    return broken(*this, 2) << *heads << " heads are not a multiple of " << *keyHeads << " key heads";
   if (getMask() && !broadcasts(sizesOf(getMask()), {q[0], q[1], q[2], k[2]}))
     return broken(*this, 3) << "a mask of " << printSizes(sizesOf(getMask())) << " does not broadcast to "
                             << printSizes({q[0], q[1], q[2], k[2]});

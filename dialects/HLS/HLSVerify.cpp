@@ -33,7 +33,7 @@ LogicalResult verifyLoop(Operation *op, LoopAttr loop) {
       if (its && inner.hasConstantBounds() &&
           its.getUnroll() == inner.getConstantUpperBound() - inner.getConstantLowerBound())
         return WalkResult::advance();
-      inner.emitError("loop_c3: this loop lies in the pipelined loop '")
+      inner.emitError("loop_c3: this loop is inside the pipelined loop '")
           << loop.getLabel() << "' and is not unrolled whole";
       return WalkResult::interrupt();
     });
@@ -113,8 +113,8 @@ LogicalResult HLSDialect::verifyRegionArgAttribute(Operation *op, unsigned regio
 LogicalResult BufferOp::verify() {
   auto type = cast<MemRefType>(getMemory().getType());
   if (!isIdentifier(getName()) || memoryOf(type) == Memory::Dram)
-    return emitOpError("buffer_c1: '") << getName() << "' is no C identifier, or lies in dram, which is no memory of "
-                                       << "the chip";
+    return emitOpError("buffer_c1: '") << getName()
+                                       << "' is not a C identifier, or its memory is dram, which is off-chip";
   if (auto value = getValue(); value && cast<ShapedType>(value->getType()).getShape() != type.getShape())
     return emitOpError("buffer_c2: '") << getName() << "' has a value of type " << value->getType();
   return success();

@@ -25,9 +25,9 @@ struct RowMap {
 /// members cannot be tiled together.
 std::optional<RowMap> computeRows(llvm::ArrayRef<mlir::Operation *> members, std::string &reason);
 
-/// Returns the map from the op's parallel and reduction loops to the elements of `operand`, of a linalg op or a
-/// tileable tw_tile op. A dimension that is read as a whole is a constant. An empty map means that the op cannot be
-/// tiled.
+/// Returns the map from the parallel and reduction loops of the op that has `operand` to the operand's elements. The op
+/// is a linalg op or a tileable tw_tile op. A dimension that is read as a whole is a constant. An empty map means that
+/// the op cannot be tiled.
 mlir::AffineMap operandMap(mlir::OpOperand &operand);
 /// Likewise for a result.
 mlir::AffineMap resultMap(mlir::OpResult result);

@@ -201,13 +201,13 @@ def Tile_ScanKind : I32EnumAttr<"ScanKind", "combining function", [
 }
 def Tile_ScanOp : Tile_Op<"scan"> {
   let summary = "Cumulative sum, product, maximum or minimum along `dim`; input and output have one shape";
-  let description = "1. (tile_scan_c1) `dim` in range, shapes equal.";
+  let description = "1. (tile_scan_c1) `dim` is in range, and the shapes are equal.";
   let arguments = (ins Variadic<Tile_Shaped>:$inputs, Variadic<Tile_Shaped>:$outputs, Tile_ScanKind:$kind, I64Attr:$dim);
   let assemblyFormat = "$kind attr-dict `ins` `(` $inputs `:` type($inputs) `)` `outs` `(` $outputs `:` type($outputs) `)` (`->` type($results)^)?";
 }
 def Tile_SortOp : Tile_Op<"sort"> {
   let summary = "Stable sort along `dim`: outputs are values and i64 indices, truncated to their size along `dim`";
-  let description = "NaN counts as largest. 1. (tile_sort_c1) `dim` in range; the outputs' size there is at most the input's.";
+  let description = "NaN counts as largest. 1. (tile_sort_c1) `dim` is in range, and the size of the outputs along `dim` is at most the input's.";
   let arguments = (ins Variadic<Tile_Shaped>:$inputs, Variadic<Tile_Shaped>:$outputs, I64Attr:$dim, UnitAttr:$descending);
   let assemblyFormat = "attr-dict `ins` `(` $inputs `:` type($inputs) `)` `outs` `(` $outputs `:` type($outputs) `)` (`->` type($results)^)?";
 }
@@ -248,7 +248,7 @@ def Tile_PlaceOp : Op<Tile_Dialect, "place", [Pure, SameOperandsAndResultType, E
 
 def Tile_DivisorOp : Op<Tile_Dialect, "divisor", [Pure, SameOperandsAndResultType, Elementwise, Scalarizable, Vectorizable, Tensorizable]> {
   let summary = "Replace the divisor 0 of an integer division by 1 and make the call of the kernel fail";
-  let description = "The call ends with eager's ZeroDivisionError. Device code divides by 1 in silence, as eager's kernels for GPUs do.";
+  let description = "The call ends with eager's ZeroDivisionError. Device code divides by 1 without an error, as eager's kernels for GPUs do.";
   let arguments = (ins SignlessIntegerLike:$divisor);
   let results = (outs SignlessIntegerLike:$result);
   let assemblyFormat = "$divisor attr-dict `:` type($result)";
@@ -256,7 +256,7 @@ def Tile_DivisorOp : Op<Tile_Dialect, "divisor", [Pure, SameOperandsAndResultTyp
 
 def Tile_ReportOp : Op<Tile_Dialect, "report", [MemoryEffects<[MemWrite]>]> {
   let summary = "Make the call of the kernel fail because the number is not an index below the limit";
-  let description = "What tw_tile.place does for reads, for writes that are skipped.";
+  let description = "The body of a scatter skips a write whose index is out of range, and reports the index by this op. tw_tile.place does the same for reads.";
   let arguments = (ins Index:$number, Index:$limit);
   let assemblyFormat = "$number `below` $limit attr-dict";
 }

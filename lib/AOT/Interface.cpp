@@ -43,7 +43,7 @@ public:
     for (auto [position, type] : llvm::enumerate(main.getResultTypes())) {
       auto tensor = dyn_cast<RankedTensorType>(type);
       if (!tensor)
-        return llvm::createStringError("result %zu of @main is no tensor; an ahead-of-time library returns tensors",
+        return llvm::createStringError("result %zu of @main is not a tensor; an ahead-of-time library returns tensors",
                                        position);
       if (auto into = main.getResultAttrOfType<IntegerAttr>(position, graph::intoAttrName)) {
         if (llvm::Error failed = markInPlace(into.getInt()))

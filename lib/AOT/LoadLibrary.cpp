@@ -50,7 +50,7 @@ LoadedLibrary::load(llvm::StringRef path, const LibraryManifest &manifest, int t
     return loadFailed(path,
                       "its manifest is not of a library of this name; do not rename a library without compiling anew");
   if (manifest.model != identifierFrom(manifest.model))
-    return loadFailed(path, "the manifest's model '" + manifest.model + "' is no name of a C function");
+    return loadFailed(path, "the manifest's model '" + manifest.model + "' is not the name of a C function");
   if (llvm::Error failed = verifyFiles(manifest, folder))
     return failed;
   std::string error;

@@ -125,7 +125,7 @@ llvm::Expected<LibraryManifest> readManifest(llvm::StringRef path) {
                                    path.str().c_str(), file.c_str(), buffer.getError().message().c_str());
   llvm::StringRef text = (*buffer)->getBuffer();
   auto problem = [&](llvm::Error error) {
-    return llvm::createStringError("'%s' is no manifest of a library: %s", file.c_str(),
+    return llvm::createStringError("'%s' is not the manifest of a library: %s", file.c_str(),
                                    llvm::toString(std::move(error)).c_str());
   };
   if (!isShallow(text))

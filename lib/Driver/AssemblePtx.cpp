@@ -32,7 +32,7 @@ constexpr unsigned secondsToAnswer = 20, secondsToAssemble = 600;
 std::optional<std::string> outputOf(llvm::ArrayRef<std::string> command, unsigned seconds, std::string &problem) {
   llvm::SmallString<128> file;
   if (std::error_code code = llvm::sys::fs::createTemporaryFile("tilewright-ptxas", "log", file)) {
-    problem = "there is no room for a temporary file: " + code.message();
+    problem = "a temporary file cannot be created: " + code.message();
     return std::nullopt;
   }
   llvm::scope_exit cleanup([&] { llvm::sys::fs::remove(file); });
@@ -133,7 +133,7 @@ std::string assemble(const Assembler &ptxas, llvm::StringRef ptx, const std::str
   llvm::SmallString<128> in, out;
   int file = 0;
   if (std::error_code code = llvm::sys::fs::createTemporaryFile("tilewright", "ptx", file, in)) {
-    problem = "there is no room for a temporary file: " + code.message();
+    problem = "a temporary file cannot be created: " + code.message();
     return "";
   }
   llvm::scope_exit cleanup([&] {

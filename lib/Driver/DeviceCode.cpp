@@ -80,7 +80,7 @@ std::optional<int> ordinalOf(StringRef device) {
 llvm::Error checkDevice(StringRef device) {
   if (device == "emulated" || ordinalOf(device))
     return llvm::Error::success();
-  return llvm::createStringError("target cuda knows no device '%s'; there are \"cuda\", \"cuda:1\" and so on, and "
+  return llvm::createStringError("target cuda has no device '%s'; there are \"cuda\", \"cuda:1\" and so on, and "
                                  "\"emulated\"",
                                  device.str().c_str());
 }

@@ -177,7 +177,7 @@ std::string ObjectCache::explain(llvm::StringRef key) {
   if (!enabled())
     return "miss: " + disabled;
   if (!isKey(key))
-    return "miss: '" + key.str() + "' is no key (hexadecimal digits are)";
+    return "miss: '" + key.str() + "' is not a key, which consists of hexadecimal digits";
   std::string reason;
   std::unique_ptr<llvm::MemoryBuffer> bytes;
   switch (readCacheFile(entryPath(key), key, bytes, reason)) {

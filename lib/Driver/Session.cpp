@@ -239,7 +239,7 @@ llvm::Error Session::lowerHere(ModuleOp module, StringRef stage, const Options &
     return llvm::Error::success();
   if (llvm::is_contained(stageNames(), options.startAt) &&
       llvm::find(stageNames(), stage) < llvm::find(stageNames(), options.startAt))
-    return llvm::createStringError("stage '" + stage + "' lies before '" + options.startAt +
+    return llvm::createStringError("stage '" + stage + "' precedes '" + options.startAt +
                                    "', at whose end this IR was saved");
   for (Stage &step : stagesOf(**target, options)) {
     std::vector<std::string> warnings;

@@ -274,8 +274,9 @@ private:
     b = asSigned(b);
     std::optional<int64_t> zero = constantOf(a.zero);
     if (pads && (!zero || *zero < -128 || *zero > 127))
-      return zero ? "its zero point " + std::to_string(*zero) + " is no byte, so none stands for its padding"
-                  : "its zero point is not known, so neither is the byte that stands for its padding";
+      return zero ? "its zero point " + std::to_string(*zero) +
+                        " does not fit in a byte, so no byte can represent its padding"
+                  : "its zero point is not known, so neither is the byte that represents its padding";
     Value input = a.integers;
     if (pads) {
       SmallVector<int64_t> amounts(rank, 0);

@@ -203,7 +203,8 @@ private:
         contraction = producingContraction(finish);
     }
     if (isContractionRoot(op) && rooted && rows->numRows < cast<ShapedType>(op->getResult(0).getType()).getRank()) {
-      reason = "a kernel of several products needs each result tile by tile, and a reduction behind them whole rows";
+      reason =
+          "a kernel of several products needs each result tile by tile, and a reduction after them needs whole rows";
       return false;
     }
     // A grouped convolution computes all channels of a pixel together in any case.

@@ -283,7 +283,7 @@ static LogicalResult lowerArgReduce(Lowering &l, graph::ArgReduceOp op) {
   tile::Combiner kind = combinerOf(op.getKind());
   bool isMax = kind == tile::Combiner::Maximum, isUnsigned = from.isInteger(1) || from.isUnsignedInteger();
   if (!isMax && kind != tile::Combiner::Minimum)
-    return op.emitOpError("knows kinds max and min only");
+    return op.emitOpError("supports only the kinds max and min");
   Type compute = accumulatorType(from), i64 = l.builder.getI64Type();
   const int64_t dim = op.getDim();
   auto extremes = [&](Rows &of, ArrayRef<Read> inputs, function_ref<Value(OpBuilder &, Location, ValueRange)> indexOf) {

@@ -87,7 +87,7 @@ public:
           return failure();
       } else if (!tile::isViewOfAll(&op) && !isDenseSlice(&op) &&
                  !isa<tensor::EmptyOp, affine::AffineApplyOp, func::ReturnOp>(op)) {
-        return op.emitOpError("is left between kernels: the plan knows launches, views and constants only");
+        return op.emitOpError("is left between kernels: a plan has only launches, views and constants");
       }
     }
     for (auto [value, number] : copies) {

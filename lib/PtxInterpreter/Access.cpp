@@ -118,14 +118,14 @@ uint8_t *Exec::locate(uint32_t lane, Space &space, uint64_t &address, uint32_t b
     return nullptr;
   };
   if (address & (bytes - 1) && std::has_single_bit(bytes))
-    return refuse(Kind::Misaligned, "the address is no multiple of " + std::to_string(bytes));
+    return refuse(Kind::Misaligned, "the address is not a multiple of " + std::to_string(bytes));
   switch (space) {
   case Space::Shared: {
     const auto &objects = grid.code.shared;
     auto next = std::upper_bound(objects.begin(), objects.end(), address,
                                  [](uint64_t value, const SharedObject &object) { return value < object.begin; });
     if (next == objects.begin())
-      return refuse(Kind::OutOfBounds, "no variable lies there");
+      return refuse(Kind::OutOfBounds, "no variable is stored there");
     const SharedObject &object = *--next;
     uint64_t at = address - object.begin;
     if (at >= object.bytes || object.bytes - at < bytes)
@@ -168,7 +168,7 @@ uint8_t *Exec::locate(uint32_t lane, Space &space, uint64_t &address, uint32_t b
     }
     if (next != grid.objects.end() && next->begin - address < before && next->begin - address < (1u << 20))
       near = "no allocation holds them; '" + next->allocation->name + "' begins " + count(next->begin - address) +
-             " behind";
+             " after";
     return refuse(Kind::OutOfBounds, near);
   }
   if (object->allocation->constant && access != Access::Read)
@@ -193,7 +193,7 @@ void Exec::noteRace(uint32_t lane, Space space, uint64_t address, const Epoch &o
          what + " by the async proxy, and no fence.proxy.async follows the ordinary write", &other);
   else
     find(Kind::Race, lane,
-         what + " that nothing orders behind an access by " +
+         what + " that nothing orders after an access by " +
              (other.block != block.serial ? "another block"
               : other.warp != warp.index  ? "another warp"
                                           : "another lane of the same warp"),
@@ -203,7 +203,7 @@ void Exec::noteRace(uint32_t lane, Space space, uint64_t address, const Epoch &o
 bool Exec::inShared(uint32_t lane, uint64_t address, uint64_t bytes, uint32_t align, const std::string &what) {
   std::string where = what + " at " + hex(address) + " in shared memory: ";
   if (address % align) {
-    find(Kind::Misaligned, lane, where + "the address is no multiple of " + std::to_string(align));
+    find(Kind::Misaligned, lane, where + "the address is not a multiple of " + std::to_string(align));
     return false;
   }
   for (const SharedObject &object : grid.code.shared)
@@ -215,7 +215,7 @@ bool Exec::inShared(uint32_t lane, uint64_t address, uint64_t bytes, uint32_t al
       find(Kind::OutOfBounds, lane, where);
       return false;
     }
-  find(Kind::OutOfBounds, lane, where + "no variable lies there");
+  find(Kind::OutOfBounds, lane, where + "no variable is stored there");
   return false;
 }
 

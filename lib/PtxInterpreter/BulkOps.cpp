@@ -182,7 +182,7 @@ void copyBulk(Exec &e, const Instr &in) {
     }
     if (tensor && copy.map.swizzle && copy.shared % (8u * copy.map.swizzle))
       e.find(Kind::Misaligned, lane,
-             "the shared address is no multiple of the " + std::to_string(8 * copy.map.swizzle) +
+             "the shared address is not a multiple of the " + std::to_string(8 * copy.map.swizzle) +
                  " bytes after which the swizzle repeats");
     if (!store)
       return loadInto(e, lane, copy,

@@ -41,7 +41,7 @@ void copy(Exec &e, const Instr &in) {
     if (const Epoch *other = e.block.shadow.write(who, target, size))
       e.noteRace(lane, Space::Shared, target, *other, true, false);
     if (source & (size - 1)) {
-      e.find(Kind::Misaligned, lane, "the source of the copy is no multiple of " + std::to_string(size) + " bytes");
+      e.find(Kind::Misaligned, lane, "the source of the copy is not a multiple of " + std::to_string(size) + " bytes");
       return;
     }
     if (pending.read) {

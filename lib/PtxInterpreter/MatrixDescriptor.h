@@ -34,7 +34,7 @@ struct MatrixDescriptor {
 
   std::string problem() const {
     if (bits >> 49 & 7)
-      return "a base offset of " + std::to_string(bits >> 49 & 7) + ", and the checker knows only 0";
+      return "a base offset of " + std::to_string(bits >> 49 & 7) + ", but the checker supports only 0";
     // The swizzle pattern begins where the address bits that it reads are 0.
     if (uint32_t span = swizzle(); span && start() >> 7 & (span / 16 - 1))
       return "the address is not in the first line of the " + std::to_string(8 * span) +

@@ -200,7 +200,7 @@ template <class A, class B, Sum sum> void issue(Exec &e, const Instr &in) {
       e.find(Kind::RegisterInFlight, 0, "a register is an accumulator and a part of A of products in flight");
   }
   if (unfenced)
-    e.find(Kind::MissingMatrixFence, 0, "no wgmma.fence stands between the last writes of its registers and this");
+    e.find(Kind::MissingMatrixFence, 0, "there is no wgmma.fence between the last writes of its registers and this");
   meetGroup(e, job);
   bool good = registers || beginReads(e, sideA(job, warp), "A");
   good &= beginReads(e, sideB(job), "B");

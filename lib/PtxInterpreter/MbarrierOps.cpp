@@ -111,8 +111,7 @@ void arrive(Exec &e, const Instr &in) {
       mbarrier->bytes += given[lane];
       if (given[lane] > kMaxCount || mbarrier->bytes > kMaxCount)
         e.find(Kind::MbarrierMisuse, lane,
-               "the phase is to wait for " + std::to_string(mbarrier->bytes) +
-                   " bytes, and at most 1048575 can be told");
+               "the phase is to wait for " + std::to_string(mbarrier->bytes) + " bytes, but the maximum is 1048575");
     }
     if (!count || count > mbarrier->pending) {
       e.find(Kind::MbarrierMisuse, lane,

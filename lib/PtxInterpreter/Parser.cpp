@@ -176,7 +176,7 @@ private:
         Token token = take();
         if (token.kind != Token::Kind::Integer && token.kind != Token::Kind::Float32 &&
             token.kind != Token::Kind::Float64)
-          fail(token, "the initializer of '" + made.name + "' is no number; addresses are not supported");
+          fail(token, "the initializer of '" + made.name + "' is not a number; addresses are not supported");
         uint64_t bits = negative ? 0 - token.bits : token.bits;
         for (uint64_t byte = 0; byte < unit; ++byte)
           made.initial.push_back(uint8_t(bits >> (8 * byte)));
@@ -311,7 +311,7 @@ private:
       if (accept(".callprototype"))
         return skipTo(";");
       if (!scopes[open.back()].labels.emplace(text, uint32_t(current->body.size())).second)
-        fail(first, "the label '" + text + "' stands twice");
+        fail(first, "the label '" + text + "' is defined twice");
       return;
     }
     --at;
@@ -366,7 +366,7 @@ private:
       Token where = peek();
       Term guard = term();
       if (guard.kind != Term::Kind::Register)
-        fail(where, "the guard is no register");
+        fail(where, "the guard is not a register");
       made.guard = int32_t(guard.index);
     }
     made.line = peek().line;

@@ -32,7 +32,7 @@ std::string clusterRefusal(const Code &code, const Launch &launch) {
            shown(clusterOf(code, Launch()));
   for (size_t i = 0; i < 3; ++i)
     if (launch.grid[i] % cluster[i])
-      return "a grid of " + shown(launch.grid) + " blocks is no multiple of its clusters of " + shown(cluster);
+      return "a grid of " + shown(launch.grid) + " blocks is not a multiple of its clusters of " + shown(cluster);
   if (blocks > 1 && code.sharedBytes >> kRankShift)
     return "more shared memory than the checker can address in a cluster";
   return "";

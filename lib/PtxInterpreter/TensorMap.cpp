@@ -46,7 +46,7 @@ std::string TensorMap::problem() const {
   if (uint8_t(element) > uint8_t(Element::BF16))
     return "the tensor map has an unknown element type";
   if (base % 16)
-    return "the tensor map's base is no multiple of 16 bytes";
+    return "the tensor map's base is not a multiple of 16 bytes";
   if (swizzle != 0 && swizzle != 32 && swizzle != 64 && swizzle != 128)
     return "the tensor map has a swizzle of " + std::to_string(swizzle) + " bytes; there are 0, 32, 64, 128";
   uint64_t count = 1;

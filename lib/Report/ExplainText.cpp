@@ -95,7 +95,8 @@ llvm::Expected<std::string> explainText(llvm::StringRef json) {
   printMissed(*record, os);
   if (const Object *plan = record->getObject("plan"))
     os << "memory of a call: " << integer(*plan, "arena_bytes")
-       << " bytes beside inputs and results; packed parameters: " << integer(*plan, "packed_bytes") << " bytes\n";
+       << " bytes in addition to inputs and results; packed parameters: " << integer(*plan, "packed_bytes")
+       << " bytes\n";
   os << "compiled in";
   double total = 0;
   each(*record, "stages", [&](const Object &stage) {

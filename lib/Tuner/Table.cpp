@@ -134,7 +134,9 @@ llvm::Expected<std::vector<Table>> readTables(llvm::StringRef folder) {
   std::sort(files.begin(), files.end());
   std::vector<Table> tables;
   for (const std::string &file : files) {
-    auto refuse = [&](const llvm::Twine &why) { return llvm::createStringError("'" + file + "' is no table: " + why); };
+    auto refuse = [&](const llvm::Twine &why) {
+      return llvm::createStringError("'" + file + "' is not a table: " + why);
+    };
     auto buffer = llvm::MemoryBuffer::getFile(file);
     if (!buffer)
       return llvm::createStringError(buffer.getError(), "cannot read '%s'", file.c_str());

@@ -146,7 +146,7 @@ int64_t sizeAt(py::handle object, int dim, const std::string &what) {
   DLTensor tensor;
   if (exchange().tensorFromObject(object.ptr(), &tensor) != 0) {
     PyErr_Clear();
-    throw py::type_error("tilewright: " + what + " is no tensor");
+    throw py::type_error("tilewright: " + what + " is not a tensor");
   }
   if (dim >= tensor.ndim)
     throw py::value_error("tilewright: " + what + " has rank " + std::to_string(tensor.ndim) + "; more is needed");

@@ -346,7 +346,7 @@ py::list timesOf(const GraphCall &call) {
 
 PYBIND11_MODULE(_tilewright, m) {
   py::register_exception<NoWorker>(m, "NoTuneWorker", PyExc_RuntimeError);
-  m.doc() = "The compiler behind the package tilewright; private.";
+  m.doc() = "The compiler of the package tilewright; private.";
   // Some of eager's operators raise IndexError, others (gather, scatter) RuntimeError. This class is caught as either.
   m.attr("IndexOutOfRange") = py::reinterpret_steal<py::object>(
       PyErr_NewException("tilewright.IndexOutOfRange",

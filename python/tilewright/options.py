@@ -49,7 +49,7 @@ class CommonOptions:
     tune: str = _option("records", "`records` uses measured schedules that there are; `quick` and `full` measure first (seconds, minutes) and keep records; "
                                    "`strict` refuses kernels without a record; `off` uses no record. `mode=\"max-autotune\"` is `quick`",
                         values=("records", "quick", "full", "strict", "off"))  # fmt: skip
-    records: str = _option("", "the folder of records; empty: `TILEWRIGHT_RECORDS_DIR`, or beside the cache")
+    records: str = _option("", "the folder of records; empty: `TILEWRIGHT_RECORDS_DIR`, or next to the cache")
     deterministic: bool = _option(False, "tuned schedules may not change a bit of any result")
     threads: int = _option(0, "the number of threads to plan for; 0: all processors that the process may use")
     freeze: bool = _option(False, "inference: releases the memory of parameters once they are packed; the compiled model alone can use them then", native=False)

@@ -11,7 +11,7 @@
 // MODE: the format '16,6,AP_ROUND' has the mode 'AP_ROUND'; a format is W,I or W,I,Q,O as of ap_fixed<W, I, Q, O>
 // MODE-SAME: AP_RND_CONV
 // WIDTH: the format '40,6' has no width from 2 to 32
-// USUAL: no format for what has none of its own: give one without a name, as in --fixed 16,6
+// USUAL: no format for values that have no format by name: give one without a name, as in --fixed 16,6
 
 module {
   func.func @main(%x: tensor<4x8xf32> {tw.name = "x"}) -> tensor<4x8xf32> {

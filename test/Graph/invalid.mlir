@@ -178,7 +178,7 @@ func.func @concat_c1(%a: tensor<4xf32>) {
 // -----
 
 func.func @concat_c2(%a: tensor<4x2xf32>, %b: tensor<4x3xf32>) {
-  // expected-error @below {{concat_c2: operand 1 is 'tensor<4x3xf32>' beside 'tensor<4x2xf32>'}}
+  // expected-error @below {{concat_c2: operand 1 is 'tensor<4x3xf32>' but operand 0 is 'tensor<4x2xf32>'}}
   %0 = tw.concat %a, %b {dim = 0 : i64} : (tensor<4x2xf32>, tensor<4x3xf32>) -> tensor<8x2xf32>
   return
 }
@@ -442,7 +442,7 @@ func.func @attention_c1(%q: tensor<2x3x8x4xf32>, %k: tensor<2x3x8x5xf32>, %v: te
 // -----
 
 func.func @attention_c2(%q: tensor<2x3x8x4xf32>, %k: tensor<2x2x8x4xf32>, %v: tensor<2x2x8x4xf32>) {
-  // expected-error @below {{attention_c2: 3 heads are no multiple of 2 key heads}}
+  // expected-error @below {{attention_c2: 3 heads are not a multiple of 2 key heads}}
   %0:2 = tw.attention %q, %k, %v {scale = 1.0 : f64} : tensor<2x3x8x4xf32>, tensor<2x2x8x4xf32>, tensor<2x2x8x4xf32> -> tensor<2x3x8x4xf32>, tensor<2x3x8xf32>
   return
 }

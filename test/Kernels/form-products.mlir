@@ -35,7 +35,7 @@ func.func @main(%x: tensor<64x256xf32>, %g: tensor<256x128xf32>, %u: tensor<256x
 // -----
 
 // A reduction needs whole rows, but a kernel of several products computes its results tile by tile.
-// CHECK: reason = "a kernel of several products needs each result tile by tile, and a reduction behind them whole rows"
+// CHECK: reason = "a kernel of several products needs each result tile by tile, and a reduction after them needs whole rows"
 // CHECK-LABEL: func.func @main
 // CHECK-COUNT-2: call @kernel_
 // CHECK: return

@@ -357,7 +357,7 @@ def mixed_ops():
         gm = make_fx(lambda x, i: [torch.ops.aten.index.Tensor(torch.exp(x), [i]), x.sum().to("cpu")], tracing_mode="fake")(
             torch.empty(4, 8, device="cuda:0"), torch.empty(3, dtype=torch.int64))
         alone = make_fx(lambda x, n: [x * n], tracing_mode="fake")(torch.empty(4, device="cuda:0"), torch.empty(()))
-    assert devices_of(alone) == {torch.device("cuda:0")}, "a number is no tensor of the CPU's"
+    assert devices_of(alone) == {torch.device("cuda:0")}, "a number is not a tensor of the CPU"
     assert devices_of(gm) == {torch.device("cuda:0"), torch.device("cpu")}
     assert make_transfers(gm) == ["cuda:0 to cpu: sum_1 (float32[])"]
     gm.graph.lint()

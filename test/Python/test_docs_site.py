@@ -113,7 +113,7 @@ def test_tutorials_run(name, tmp_path):
         if not shutil.which(tool):
             pytest.skip(f"{tool} is not installed")
     if "ninja" in TUTORIALS[name] and not (BUILD / "CMakeCache.txt").exists():
-        pytest.skip(f"{BUILD} is no build folder, from which a package can be installed")
+        pytest.skip(f"{BUILD} is not a build folder, from which a package can be installed")
     follow(ROOT / f"docs/tutorials/{name}.md", tmp_path)
 
 

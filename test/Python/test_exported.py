@@ -365,7 +365,7 @@ def test_emit_prints_graph_and_target_stages(tmp_path):
     (["--input", "a=many.npy", "--input", "mask=many-mask.npy"],
      "the input 'a' has the size 9 in dimension 0; the model takes float32[batch, 4], where batch is 0 to 8"),
     (["--input", "a=mask.npy", "--sizes", "3"], "--sizes is for random inputs"),
-    (["--input", "a=text.npy"], "'text.npy' is no .npy file"),
+    (["--input", "a=text.npy"], "'text.npy' is not a .npy file"),
     (["--input", "a=cut.npy"], "fewer elements than its shape says"),
     (["--input", "a=flat.npy"], "the input 'a' is float32[12]; the model takes float32[batch, 4]"),
 ])  # fmt: skip

@@ -158,7 +158,7 @@ def test_patch_of_planted_bugs_applies():
     """Checks that the patch that plants the bugs still applies after code has moved."""
     root = conformance.parent.parent
     if not (root / ".git").exists():
-        pytest.skip("this is no checkout")
+        pytest.skip("this is not a checkout")
     checked = subprocess.run(["git", "apply", "--check", str(conformance / "fuzz/planted/bugs.patch")], cwd=root, capture_output=True, text=True)
     assert checked.returncode == 0, checked.stderr
 

@@ -15,7 +15,7 @@ sys.path.insert(0, str(ROOT / "test" / "Conformance" / "hls"))
 
 import hls_score  # noqa: E402
 
-pytestmark = pytest.mark.skipif(not PROGRAM.exists(), reason="there is no hls-estimate beside the library")
+pytestmark = pytest.mark.skipif(not PROGRAM.exists(), reason="there is no hls-estimate next to the library")
 
 # The reached values in percent, with a small margin: upper bounds of errors, lower bounds of shares. The goals of the
 # estimator are a median error of cycles of 5, a 90th percentile of 25, DSP exact on 90 and BRAM within 20.

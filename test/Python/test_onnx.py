@@ -138,12 +138,12 @@ def test_external_data_is_read_only_from_the_folder_of_the_model(tmp_path):
     x = np.ones((2, 4), np.float32)
     np.testing.assert_array_equal(call(tmp_path / "m.onnx", {"x": x}, tmp_path / "run")["y"], x @ weight)
     (tmp_path / "w.bin").rename(tmp_path / "kept.bin")
-    assert "there is no such file beside the model" in refusal(tmp_path / "m.onnx")
+    assert "there is no such file in the model's folder" in refusal(tmp_path / "m.onnx")
     (tmp_path / "w.bin").symlink_to("/etc/passwd")
     assert "a link out of the model's folder" in refusal(tmp_path / "m.onnx")
     (tmp_path / "w.bin").unlink()
     (tmp_path / "w.bin").write_bytes((tmp_path / "kept.bin").read_bytes()[:20])
-    assert "lies behind the end of 'w.bin'" in refusal(tmp_path / "m.onnx")
+    assert "is beyond the end of 'w.bin'" in refusal(tmp_path / "m.onnx")
 
 
 def test_functions_of_the_model_receive_attributes_and_defaults(tmp_path):

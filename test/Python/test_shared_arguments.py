@@ -33,7 +33,7 @@ def written(a, b):
 @pytest.mark.parametrize("inference", [False, True])
 def test_calls_with_written_overlapping_arguments_equal_eager(order, inference):
     if inference and "interleaved" in order:
-        pytest.skip("torch cannot compile views of symbolic strides that share memory in inference mode: aot_eager fails alike")
+        pytest.skip("torch cannot compile views of symbolic strides that share memory in inference mode: aot_eager fails, too")
     torch._dynamo.reset()
     compiled = torch.compile(written, backend=tilewright)
     with torch.inference_mode(inference), warnings.catch_warnings():

@@ -38,7 +38,7 @@
 // OTHER: ends with, not 'graph'
 // NOPLAN: the module has no tw_plan.program: this is not IR of the end of stage 'target'
 // NOMAIN: the module has no function @main: this is not IR of the end of stage 'tiled'
-// BACKWARDS: stage 'graph' lies before 'tiled', at whose end this IR was saved
+// BACKWARDS: stage 'graph' precedes 'tiled', at whose end this IR was saved
 // UNKNOWN: cannot start at 'tyled': IR can be continued from the end of graph, structured, tiled, vector, target
 // LIBRARY: a library is made from IR of the stages graph and structured; later IR, such as that of 'tiled', no longer says which inputs may change
 // ELIDED: the elements of this constant were left out when the IR was saved: save it with --whole-constants

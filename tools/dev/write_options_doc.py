@@ -18,7 +18,7 @@ ENVIRONMENT = ROOT / "docs/reference/environment.md"
 # Environment variables that set no option of torch.compile, for users.
 VARIABLES = {
     "TILEWRIGHT_CACHE_DIR": "folder of compiled code and of the machine's rates; default `$XDG_CACHE_HOME/tilewright`, or `~/.cache/tilewright`",
-    "TILEWRIGHT_RECORDS_DIR": "folder of tuning records; default: beside the cache",
+    "TILEWRIGHT_RECORDS_DIR": "folder of tuning records; default: next to the cache",
     "TILEWRIGHT_PLUGINS": "libraries with further targets, separated by colons ([add a target](../contributing/add-a-target.md))",
     "TILEWRIGHT_PYTHON": "the Python that `tilewright bench` runs; default: the `python3` of `PATH`",
     "TILEWRIGHT_PTXAS": "the `ptxas` to use, or `off`: the NVIDIA driver compiles PTX",
@@ -83,7 +83,7 @@ def page() -> str:
         "([environment variables](environment.md)). Flags of the [program `tilewright`](cli.md) have the same names and meanings. An unknown option and a",
         "value of a wrong type raise a `ValueError` that lists what is possible.", "",
         "| option | type | default | meaning |", "|---|---|---|---|", *rows, "",
-        "`torch.compile(..., mode=...)` stands for options; other options can be given beside it:", "",
+        "`torch.compile(..., mode=...)` stands for options; other options can be given in addition to it:", "",
         "| mode | options |", "|---|---|", *modes, "",
         "Written by `tools/dev/write_options_doc.py`.", "",
     ]  # fmt: skip

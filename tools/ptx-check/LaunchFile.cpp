@@ -194,7 +194,7 @@ void readAll(const Json &root, const std::string &folder, LaunchFile &made) {
     for (const Json &value : arguments) {
       where = "arguments[" + std::to_string(index++) + "]";
       if (!value.is_object() || value.empty())
-        throw Refusal{"expected {\"buffer\": name} or {\"u32\": number} and kin"};
+        throw Refusal{"expected {\"buffer\": name} or a number with its type, such as {\"u32\": 1}"};
       if (value.contains("buffer")) {
         std::string name = value["buffer"].get<std::string>();
         uint64_t address = 0;

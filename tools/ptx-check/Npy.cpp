@@ -23,7 +23,7 @@ bool readNpy(const std::string &path, Array &array, std::string &error) {
   if (!file)
     return fail("cannot be read");
   if (text.size() < 12 || text.compare(0, 6, "\x93NUMPY") != 0 || text[6] < 1 || text[6] > 3)
-    return fail("is no .npy file");
+    return fail("is not a .npy file");
   size_t wide = text[6] == 1 ? 2 : 4, length = 0;
   for (size_t i = 0; i < wide; ++i)
     length |= size_t(uint8_t(text[8 + i])) << (8 * i);
@@ -54,7 +54,7 @@ bool readNpy(const std::string &path, Array &array, std::string &error) {
     bytes *= side;
   }
   if (text.size() - begin - length != bytes)
-    return fail("has " + std::to_string(text.size() - begin - length) + " bytes of data, and its shape asks for " +
+    return fail("has " + std::to_string(text.size() - begin - length) + " bytes of data, but its shape requires " +
                 std::to_string(bytes));
   array.bytes.assign(text.begin() + std::ptrdiff_t(begin + length), text.end());
   return true;

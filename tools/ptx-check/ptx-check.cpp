@@ -17,7 +17,7 @@ namespace {
 constexpr const char *kUsage =
     "usage: ptx-check KERNEL.ptx --args LAUNCH.json [--seed N] [--json]\n"
     "       ptx-check KERNEL.ptx --list\n"
-    "Runs a kernel on this machine's CPU and reports races, accesses out of bounds and kin.\n"
+    "Runs a kernel on this machine's CPU and reports races, accesses out of bounds and similar errors.\n"
     "  --args FILE  the launch: grid, block, buffers, arguments (docs/targets/ptx-check.md)\n"
     "  --seed N     another order of blocks and warps\n"
     "  --json       the report as JSON\n"

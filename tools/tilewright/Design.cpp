@@ -271,7 +271,7 @@ llvm::Error writeDesign(Session &session, ModelFile &model, const ModelFile &flo
   if (!failure)
     failure = fs::createUniqueDirectory(prefix, made);
   if (failure)
-    return llvm::createStringError(failure, "cannot write beside '%s': %s", destination.c_str(),
+    return llvm::createStringError(failure, "cannot write next to '%s': %s", destination.c_str(),
                                    failure.message().c_str());
   auto drop = [&](llvm::Error failed) {
     fs::remove_directories(made);

@@ -48,7 +48,7 @@ llvm::Expected<OwningOpRef<ModuleOp>> interfaceOf(const LibraryManifest &manifes
       sizes.push_back(parseSize(text, symbols, context));
       if (!sizes.back())
         return llvm::createStringError("the manifest's size '" + text + "' of the input " + input.name +
-                                       " is no number and no expression of its sizes");
+                                       " is neither a number nor an expression of its sizes");
     }
     types.push_back(graph::tensorWithSizes(sizes, elementTypeOf(*dtype, &context)));
   }

@@ -123,7 +123,7 @@ llvm::Expected<HostTensor> readNpy(StringRef path, mlir::Type element) {
   auto fail = [&](const llvm::Twine &why) { return llvm::createStringError("'" + path + "' " + why); };
   StringRef bytes = (*file)->getBuffer();
   if (!bytes.starts_with(magic) || bytes.size() < 12)
-    return fail("is no .npy file; write it with numpy.save");
+    return fail("is not a .npy file; write it with numpy.save");
   bool isLong = bytes[6] != 1;
   uint64_t begin = isLong ? 12 : 10, size = isLong ? llvm::support::endian::read32le(bytes.data() + 8)
                                                    : llvm::support::endian::read16le(bytes.data() + 8);

@@ -11,7 +11,7 @@
 #define CLASSES 1000
 
 /* Fills `image`, [3, SIDE, SIDE], from the file: resized (bilinear), red, green and blue normalized as for ImageNet.
- * Returns 0, or 1 when it is no such file. */
+ * Returns 0, or 1 if it is not such a file. */
 static int read_image(const char *path, float *image) {
   static const float mean[3] = {0.485f, 0.456f, 0.406f}, deviation[3] = {0.229f, 0.224f, 0.225f};
   FILE *file = fopen(path, "rb");

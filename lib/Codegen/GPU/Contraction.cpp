@@ -227,7 +227,7 @@ std::optional<Contraction> matchContraction(func::FuncOp kernel, std::string &re
   }
   linalg::LinalgOp op = found.op;
   if (!op || op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1 || !isSumOfProducts(op)) {
-    reason = "it is no sum of products of two operands";
+    reason = "it is not a sum of products of two operands";
     return std::nullopt;
   }
   if (!isZeroFill(op.getDpsInitOperand(0)->get())) {

@@ -444,7 +444,7 @@ Value Elements::outer(OpFoldResult given) {
       number += isa<IndexType>(other.getType());
     }
     if (!isa<IndexType>(argument.getType()) || argument.getOwner() != &kernel.getBody().front()) {
-      emitError(value.getLoc()) << "a scalar of this kernel is no size";
+      emitError(value.getLoc()) << "a scalar of this kernel is not a size";
       broken = true;
       return constant(0);
     }

@@ -132,7 +132,7 @@ private:
     for (auto op : program.getBody().getOps<plan::LaunchOp>()) {
       auto kernel = module.lookupSymbol<func::FuncOp>(op.getKernel());
       if (!kernel || kernel.getNumArguments() < op.getBuffers().size())
-        return op.emitError("its kernel is no function of ")
+        return op.emitError("its kernel is not a function of ")
                << op.getBuffers().size() << " buffers: --tw-hls-build-design takes what --tw-hls-apply-schedules makes";
       for (auto [argument, number] : llvm::enumerate(op.getBuffers())) {
         auto type = chipType(cast<MemRefType>(kernel.getArgumentTypes()[argument]));
@@ -173,8 +173,7 @@ private:
     }
     for (PlanBuffer &buffer : buffers)
       if (buffer.writer >= 0 && buffer.readers.empty())
-        return launches[buffer.writer].emitError(
-            "a kernel makes a result that nobody reads, which has no hardware form yet");
+        return launches[buffer.writer].emitError("a kernel has a result that no op reads, which is not supported yet");
     return success();
   }
 

@@ -96,7 +96,7 @@ std::string printWeights(func::FuncOp top) {
   SmallVector<BufferOp> all = roms(top);
   if (all.empty())
     return "";
-  std::string text = (madeBy + "// What never changes: weights and constants of the model.\n#ifndef WEIGHTS_H\n#define "
+  std::string text = (madeBy + "// Constants: the weights and the constants of the model.\n#ifndef WEIGHTS_H\n#define "
                                "WEIGHTS_H\n\n#include <math.h>\n#include \"kernel.h\"\n\n")
                          .str();
   for (BufferOp rom : all)

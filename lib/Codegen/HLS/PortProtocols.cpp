@@ -63,7 +63,7 @@ public:
                           << (isOutput ? "an output" : "an input") << " of " << type.getNumElements()
                           << "; a stream or axi_master takes it";
     if (!function->hasAttr(moverAttrName) || !inside.hasOneUse())
-      return refuse(name) << "its task is no copy of it";
+      return refuse(name) << "its task is not a copy of it";
     const Type made = *protocol == Protocol::AxiLite
                           ? type.getElementType()
                           : StreamType::get(module.getContext(), type.getElementType(), type.getNumElements());

@@ -83,7 +83,7 @@ std::string FunctionPrinter::operand(Value value) {
   return top ? "(" + text + ")" : text;
 }
 
-/// The same for an index that a map describes.
+/// Returns the access to the element of `array` whose indices are the results of `map`.
 std::string FunctionPrinter::access(Value array, AffineMap map, ValueRange operands) {
   auto type = cast<MemRefType>(array.getType());
   if (memoryOf(type) == Memory::Dram) {

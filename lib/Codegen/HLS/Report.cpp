@@ -25,7 +25,8 @@ std::string printReport(const DesignEstimate &design, const Part &part, const Re
   if (design.rtl)
     out << "The Verilog has DSP " << design.total.dsp << ", BRAM " << design.oneCallBram << ", LUT " << design.rtl->lut
         << ", FF " << design.rtl->ff
-        << ": of its own text, memories in LUT among them. Each use of an operator is one, in "
+        << ": counted in the Verilog text, including memories in LUT. Each use of an operator counts as one "
+           "operator, in "
            "these numbers as well: HLS tools share them between the cycles of an II.\n\n";
   out << "| task | cycles | DSP | BRAM | LUT | FF |\n|---|---|---|---|---|---|\n";
   for (const TaskEstimate &task : design.tasks)

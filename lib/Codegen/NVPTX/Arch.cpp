@@ -33,7 +33,7 @@ llvm::Expected<Arch> findArch(llvm::StringRef name) {
   std::string known =
       llvm::join(llvm::map_range(arches, [](const Arch &arch) { return llvm::StringRef(arch.name); }), ", ");
   return llvm::createStringError(
-      "target cuda knows no arch '%s'; there are %s, each with '%s' behind it where products of f32 may be of tf32",
+      "target cuda has no arch '%s'; there are %s, each with the suffix '%s' if products of f32 may be of tf32",
       name.str().c_str(), known.c_str(), tf32Suffix.str().c_str());
 }
 

@@ -26,7 +26,7 @@ std::optional<Attention> matchAttention(func::FuncOp kernel, std::string &reason
     }
   }
   if (!found.op) {
-    reason = "it is no attention";
+    reason = "it is not an attention";
     return std::nullopt;
   }
   tile::AttentionOp op = found.op;

@@ -25,7 +25,7 @@ std::optional<AttentionGradient> matchAttentionGradient(func::FuncOp kernel, std
     }
   }
   if (!found.op) {
-    reason = "it is no gradient of attention";
+    reason = "it is not a gradient of attention";
     return std::nullopt;
   }
   tile::AttentionGradientOp op = found.op;

@@ -74,7 +74,7 @@ llvm::Expected<std::unique_ptr<llvm::TargetMachine>> createMachine(const Arch &a
       triple, arch.name, version, llvm::TargetOptions(), llvm::Reloc::PIC_, std::nullopt,
       llvm::CodeGenOptLevel::Default)); // Aggressive runs value numbering twice more, and finds nothing
   if (!machine)
-    return llvm::createStringError("this LLVM knows no GPU " + arch.name);
+    return llvm::createStringError("this LLVM does not support the GPU " + arch.name);
   return machine;
 }
 
@@ -140,7 +140,7 @@ llvm::Error refuseCalls(llvm::Module &module) {
   for (llvm::Function &function : module)
     if (function.isDeclaration() && !function.isIntrinsic())
       return llvm::createStringError("kernels call '" + function.getName() +
-                                     "', which is no instruction of the GPU: the target cuda has no library");
+                                     "', which is not an instruction of the GPU: the target cuda has no library");
   return llvm::Error::success();
 }
 

@@ -185,7 +185,7 @@ llvm::StringMap<llvm::SmallDenseSet<unsigned>> sharedArguments(ModuleOp module) 
 LogicalResult checkSignature(func::FuncOp kernel) {
   auto wrong = [&] {
     return kernel.emitOpError(
-        "is no kernel of the target cuda: it takes ranked tensors and sizes of type index, then a "
+        "is not a kernel of the target cuda: it takes ranked tensors and sizes of type index, then a "
         "tensor for each result, of its type, and has one block");
   };
   unsigned results = kernel.getNumResults(), arguments = kernel.getNumArguments();

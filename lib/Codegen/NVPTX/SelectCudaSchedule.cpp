@@ -59,7 +59,7 @@ std::string whyNot(Operation *op) {
     return "";
   if (auto number = dyn_cast<arith::ConstantOp>(op)) {
     auto dense = dyn_cast<ElementsAttr>(number.getValue());
-    return !dense || dense.isSplat() ? "" : "a table of constants inside a kernel has no place in memory";
+    return !dense || dense.isSplat() ? "" : "a table of constants inside a kernel is not supported";
   }
   if (isa<arith::ArithDialect>(op->getDialect()))
     return "";

@@ -41,7 +41,7 @@ std::optional<TensorMapRecipe> recipeOf(const Attention &attention, Attention::O
   for (int64_t dim = 3; dim >= 0; --dim) {
     MappedOperand::Run run{MappedOperand::Part::Batch, {}, 1, {}};
     if (!multiplySize(run, sizes[size_t(dim)]) || run.factor > UINT32_MAX) {
-      reason = "a size of an operand is no product of the kernel's arguments, or too large for a tensor map";
+      reason = "a size of an operand is not a product of the kernel's arguments, or too large for a tensor map";
       return std::nullopt;
     }
     const int64_t box = dim == 3 ? lineBytes / 2 : attention.position(operand, 2) == dim ? rows : 1;

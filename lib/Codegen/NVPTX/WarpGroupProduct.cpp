@@ -57,7 +57,7 @@ std::optional<MappedOperand> mapOperand(Contraction product, OpOperand *operand,
       runs.push_back({part, {}, 1, {}});
     runs.back().loops.push_back(loop);
     if (!multiplySize(runs.back(), size))
-      return fail("a size of an operand is no product of the kernel's arguments");
+      return fail("a size of an operand is not a product of the kernel's arguments");
   }
   auto runIs = [&](MappedOperand::Part part, ArrayRef<unsigned> loops) {
     return llvm::count_if(runs, [&](const MappedOperand::Run &run) { return run.part == part; }) == 1 &&
@@ -73,10 +73,10 @@ std::optional<MappedOperand> mapOperand(Contraction product, OpOperand *operand,
   // With this, all strides but the first are multiples of 16 bytes.
   const Type element = elementOf(product);
   if (runs.back().factor % (chunkBytes / bytesOf(element)) != 0)
-    return fail("rows of an operand begin at no multiples of 16 bytes");
+    return fail("rows of an operand begin at addresses that are not multiples of 16 bytes");
   for (const MappedOperand::Run &run : runs)
     if (run.factor > UINT32_MAX)
-      return fail("an operand has more elements in a dimension than a tensor map can tell");
+      return fail("an operand has more elements in a dimension than a tensor map can describe");
   MappedOperand made;
   made.runs.assign(runs.rbegin(), runs.rend());
   made.element = element;

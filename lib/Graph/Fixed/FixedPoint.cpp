@@ -406,7 +406,7 @@ private:
     Number result;
     for (Value input : op.getInputs()) {
       if (known(input))
-        return refuse(op, "constants beside other values have no form in fixed point");
+        return refuse(op, "a concatenation of constants with other values has no form in fixed point");
       const Number part = rounded(input);
       if (parts.empty())
         result = part;

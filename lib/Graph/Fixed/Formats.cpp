@@ -80,7 +80,7 @@ llvm::Expected<Formats> Formats::parse(llvm::StringRef text) {
   }
   if (!usual)
     return llvm::createStringError(
-        "no format for what has none of its own: give one without a name, as in --fixed 16,6");
+        "no format for values that have no format by name: give one without a name, as in --fixed 16,6");
   return formats;
 }
 

@@ -9,8 +9,9 @@
 //   %c = tw.cast %m : (tensor<4x10xi32>) -> tensor<4x10xi16>
 //   %l = tw.shift_left %c, %6      %y = tw.shift_right %l, %6 : tensor<4x10xi16>      // ten bits and their sign
 //
-// Hardware has integers of every width, programs have 8, 16, 32 and 64 bits. In a graph from --tw-fixed-point the
-// values do not change: in such a graph, only conversions to fewer bits wrap around, and the pass preserves this.
+// Hardware has integers of every width, but code for a CPU has integers of 8, 16, 32 and 64 bits. In a graph from
+// --tw-fixed-point the values do not change: in such a graph, only conversions to fewer bits wrap around, and the pass
+// preserves this.
 //
 // Test: test/Graph/widen-integers.mlir
 //
@@ -90,7 +91,7 @@ private:
     op.setValueAttr(value.mapValues(type.getElementType(), [&](const APInt &element) { return element.sext(width); }));
   }
 
-  /// In programs, the operands of a sum have the type of the sum.
+  /// Converts the operands of `op` to the type of its result, because code for a CPU adds values of one type.
   static void widenOperands(Operation *op) {
     const int width = widthOf(op->getResult(0).getType());
     OpBuilder builder(op);

@@ -95,7 +95,7 @@ Results weightNorm(Node &n) {
 /// instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled)
 Results instanceNorm(Node &n) {
   Value x = n.tensor(0, "input");
-  if (!n.demand(n.rankOf(x) > 2, "it has no dimensions behind its channels"))
+  if (!n.demand(n.rankOf(x) > 2, "it has no dimensions after its channels"))
     return n.refused();
   if (!n.flag(5, "use_input_stats"))
     return importAs(n, "aten._native_batch_norm_legit_no_training.default",

@@ -20,31 +20,32 @@ constexpr int64_t unknown = 16; ///< rows of a block if the number of rows is sy
 /// Takes entries of a tensor of rank 1, or rows of another tensor, at indices of any rank.
 Value at(Node &n, Value x, Value indices) { return take(n, x, {indices}, 0); }
 
-/// Divides integers of at least 0 by a power of 2.
+/// Divides nonnegative integers by `by`, which is a power of 2.
 Value quotient(Node &n, Value x, int64_t by) {
   return by == 1 ? x : n.op<ShiftRightOp>({x, n.scalarInt(llvm::Log2_64(by), n.i64())});
 }
 
-/// Counts the ends, except the last, that are at most each of `numbers`: the group of that number.
+/// Returns the group of each of `numbers`: how many of `ends`, without the last, are less than or equal to the number.
 Value groupOf(Node &n, Value ends, AffineExpr groups, Value numbers) {
   Value first = n.sliceDim(ends, 0, n.constantSize(0), canonicalSize(groups - 1));
   Value reached = n.cast(n.compare<LeOp>(n.unsqueeze(first, 0), n.unsqueeze(numbers, 1)), n.i64());
   return n.reduce(ReduceKind::Sum, reached, {1}, false);
 }
 
-/// (self, mat2, offs, bias, out_dtype); transformers' custom operator has the first three.
+/// _grouped_mm(self, mat2, offs, bias, out_dtype). The custom operator of transformers has only the first three
+/// arguments.
 Results groupedProduct(Node &n) {
   Value x = n.tensor(0, "self"), matrices = n.tensor(1, "mat2");
-  if (!n.demand(n.has(2, "offs"), "groups of which no ends are given") || !n.demand(!n.has(3, "bias"), "with a bias"))
+  if (!n.demand(n.has(2, "offs"), "groups whose ends are not given") || !n.demand(!n.has(3, "bias"), "with a bias"))
     return n.refused();
   Value ends = n.cast(n.tensor(2, "offs"), n.i64());
   if (!n.demand(n.rankOf(x) == 2 && n.rankOf(matrices) == 3 && n.rankOf(ends) == 1 && n.type().getRank() == 2,
-                "its operands are no rows, matrices and ends"))
+                "its operands are not rows (rank 2), matrices (rank 3) and ends (rank 1)"))
     return n.refused();
   auto groups = dyn_cast<AffineConstantExpr>(n.sizesIn(matrices)[0]);
   AffineExpr count = n.sizesIn(x)[0], columns = n.sizesIn(matrices)[2];
   if (!n.demand(groups && groups.getValue() > 1, "fewer than two groups, or a number of them that is symbolic") ||
-      !n.demand(count != n.constantSize(0) && n.sizesIn(ends)[0] == groups, "no rows, or ends of other groups"))
+      !n.demand(count != n.constantSize(0) && n.sizesIn(ends)[0] == groups, "no rows, or not one end per group"))
     return n.refused();
   int64_t size = unknown;
   if (auto rows = dyn_cast<AffineConstantExpr>(count))
@@ -57,7 +58,8 @@ Results groupedProduct(Node &n) {
   lengths = quotient(n, lengths, size);
   Value blockEnds = ScanOp::create(n.builder, n.loc, lengths.getType(), lengths, ScanKind::Sum, 0);
   Value blockStarts = n.op<SubOp>({blockEnds, lengths});
-  // An upper bound for all lengths. Surplus blocks are computed with the last group's matrix and are not used.
+  // An upper bound of the number of blocks for any lengths of the groups. Surplus blocks are computed with the last
+  // group's matrix and are not used.
   AffineExpr blocks = size > 1 ? canonicalSize(count.floorDiv(size) + groups) : count;
   Value block = n.iota({blocks}, 0, n.i64()), row = n.iota({count}, 0, n.i64());
   Value group = groupOf(n, blockEnds, groups, block);
@@ -81,7 +83,7 @@ Results histogram(Node &n) {
   Value x = n.tensor(0, "self");
   int64_t bins = n.integer(1, "bins", 100);
   double low = n.number(2, "min", 0.0), high = n.number(3, "max", 0.0);
-  if (!n.demand(low < high, "edges that follow from the data: give min and max") ||
+  if (!n.demand(low < high, "edges that depend on the data; pass min and max") ||
       !n.demand(bins > 0 && bins <= 65536 && n.type().getRank() == 1 && isa<FloatType>(n.elementOf(x)),
                 "more than 65536 bins, or integers"))
     return n.refused();

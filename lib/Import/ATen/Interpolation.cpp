@@ -96,7 +96,7 @@ SmallVector<double> numbersIn(Node &n, const Arg *arg) {
     else if (const auto *integer = std::get_if<int64_t>(&one))
       numbers.push_back(double(*integer));
     else
-      n.refuse("a factor is no number");
+      n.refuse("a factor is not a number");
   };
   if (!arg || std::holds_alternative<std::monostate>(*arg))
     return numbers;

@@ -96,7 +96,7 @@ Results topk(Node &n) {
     return n.refused();
   if (auto known = dyn_cast<AffineConstantExpr>(k))
     return sortAlong(n, x, dim, largest, known.getValue());
-  if (!n.demand(n.rankOf(x) > 0, "a number is no list"))
+  if (!n.demand(n.rankOf(x) > 0, "its input has rank 0"))
     return n.refused();
   Results sorted = sortAlong(n, x, dim, largest, std::nullopt);
   for (Value &all : sorted.values)

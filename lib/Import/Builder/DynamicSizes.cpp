@@ -23,7 +23,7 @@ namespace tilewright {
 
 static llvm::Error malformed(llvm::StringRef text, const llvm::Twine &why) {
   return llvm::createStringError(
-      "'" + text + "' is no dynamic size: " + why +
+      "'" + text + "' is not a dynamic size: " + why +
       "; it is written input:dimension=least..most, as x:0=2..512 or ids:0,mask:0=1.., name=least..most "
       "for a size with a name, and =number for one number");
 }
@@ -44,7 +44,7 @@ llvm::Expected<DynamicSize> parseDynamicSize(llvm::StringRef text) {
     auto [input, dim] = part.trim().rsplit(':');
     inputDim.input = input.str();
     if (input.empty() || dim.getAsInteger(10, inputDim.dim) || inputDim.dim < 0)
-      return malformed(text, "'" + part + "' is no input:dimension");
+      return malformed(text, "'" + part + "' is not input:dimension");
   }
   if (!range.contains("..") && !range.trim().getAsInteger(10, size.min)) {
     size.max = size.min;
@@ -53,7 +53,7 @@ llvm::Expected<DynamicSize> parseDynamicSize(llvm::StringRef text) {
   auto [least, most] = range.split("..");
   if (least.size() == range.size() || least.trim().getAsInteger(10, size.min) ||
       (!most.trim().empty() && most.trim().getAsInteger(10, size.max)))
-    return malformed(text, "'" + range + "' is no least..most and no number");
+    return malformed(text, "'" + range + "' is neither least..most nor a number");
   if (size.min < 0 || size.min > size.max)
     return malformed(text, "no size is in " + range);
   return size;

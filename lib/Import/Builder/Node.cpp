@@ -177,7 +177,7 @@ Value Node::permute(Value value, ArrayRef<int64_t> permutation) {
   SmallVector<AffineExpr> sizes = sizesIn(value), result;
   SmallVector<int64_t> sorted(permutation);
   llvm::sort(sorted);
-  if (!demand(llvm::equal(sorted, llvm::seq<int64_t>(0, sizes.size())), "the dimensions are no permutation"))
+  if (!demand(llvm::equal(sorted, llvm::seq<int64_t>(0, sizes.size())), "the dimensions are not a permutation"))
     return value;
   for (int64_t dim : permutation)
     result.push_back(sizes[dim]);

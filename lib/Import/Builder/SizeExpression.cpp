@@ -130,7 +130,7 @@ private:
     constexpr int64_t most = 1 << 20;
     double value;
     if (text.getAsDouble(value))
-      return fail("'" + text.str() + "' is no number");
+      return fail("'" + text.str() + "' is not a number");
     int64_t under = 1;
     for (; under < most && std::trunc(value) != value && std::fabs(value) < most; under *= 2)
       value *= 2;

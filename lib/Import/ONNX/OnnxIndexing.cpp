@@ -177,7 +177,7 @@ Results maxUnpool(OnnxNode &n) {
       return n.refused();
     for (int64_t dim = 2; dim < spatial + 2; ++dim) {
       auto more = dyn_cast<AffineConstantExpr>(canonicalSize(n.constantSize(wanted[dim]) - pooled[dim]));
-      if (!n.demand(bool(more), "its output_shape stands beside a symbolic size"))
+      if (!n.demand(bool(more), "its output_shape is given, but a size of its input is symbolic"))
         return n.refused();
       after[dim] = more.getValue();
     }

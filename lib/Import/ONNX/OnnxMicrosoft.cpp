@@ -130,7 +130,8 @@ Results fusedConv(OnnxNode &n) {
 /// Normalizes rows: layer norm, or without `centred` RMS norm.
 Results normOfRows(OnnxNode &n, Value x, Value gamma, Value beta, double eps, bool centred, Value sum) {
   int64_t rank = n.rankOf(x);
-  if (!n.demand(rank > 0 && n.rankOf(gamma) == 1 && (!beta || n.rankOf(beta) == 1), "its gamma or beta is no vector"))
+  if (!n.demand(rank > 0 && n.rankOf(gamma) == 1 && (!beta || n.rankOf(beta) == 1),
+                "its gamma or beta is not a vector"))
     return n.refused();
   SmallVector<AffineExpr> sizes = n.sizesIn(x), stats = sizes;
   stats.back() = n.constantSize(1);
@@ -183,7 +184,7 @@ Results embedNorm(OnnxNode &n) {
         positions = n.optionalIn(8);
   double eps = n.number("epsilon", 1e-12);
   if (!n.demand(n.rankOf(ids) == 2 && n.rankOf(words) == 2 && n.rankOf(positionTable) == 2,
-                "its inputs are no rows of words"))
+                "its inputs are not rows of words"))
     return n.refused();
   SmallVector<AffineExpr> sizes = n.sizesIn(ids);
   Value sum = n.take(words, ids, 0);
@@ -256,7 +257,7 @@ Value maskBias(OnnxNode &n, const FusedAttention &a, Value mask) {
 /// softmax(scale Q K^T + bias) V, with the heads joined.
 Value attended(OnnxNode &n, const FusedAttention &a, Value bias, double scale) {
   Type element = n.elementOf(a.q);
-  if (!n.demand(isa<FloatType>(element) && !element.isF64(), "its elements are no floats of 32 bits or fewer"))
+  if (!n.demand(isa<FloatType>(element) && !element.isF64(), "its elements are not floats of 32 bits or fewer"))
     return a.q;
   SmallVector<AffineExpr> sizes = n.sizesIn(a.q), sums(sizes.begin(), sizes.begin() + 3);
   if (a.causal && a.before) {
@@ -391,7 +392,7 @@ Results rotary(OnnxNode &n) {
   bool interleaved = n.integer("interleaved", 0), flat = n.rankOf(x) == 3;
   int64_t rotated = n.integer("rotary_embedding_dim", 0), heads = n.integer("num_heads", 0);
   if (!n.demand(flat || n.rankOf(x) == 4, "its input is not of rank 3 or 4") ||
-      !n.demand(n.rankOf(cosine) == 2 && n.rankOf(sine) == 2, "its caches are no matrices") ||
+      !n.demand(n.rankOf(cosine) == 2 && n.rankOf(sine) == 2, "its caches are not matrices") ||
       !n.demand(!n.integer("is_packed_batching", 0), "packed batches are not supported"))
     return n.refused();
   int64_t half = n.staticSize(cosine, 1);

@@ -51,7 +51,7 @@ llvm::Expected<std::unique_ptr<OnnxModel>> OnnxModel::open(llvm::StringRef path)
       llvm::SmallString<128> dataPath(folder), realDataPath;
       llvm::sys::path::append(dataPath, name);
       if (llvm::sys::fs::real_path(folder, realFolder) || llvm::sys::fs::real_path(dataPath, realDataPath)) {
-        why = "there is no such file beside the model";
+        why = "there is no such file in the model's folder";
         return std::nullopt;
       }
       if (!realDataPath.str().starts_with((realFolder + "/").str()) && realFolder != "/") {

@@ -275,7 +275,7 @@ std::optional<SymbolicAxis> symbolicAxis(OnnxNode &n, int64_t dim, AffineExpr si
     if (over >= 1 && float(over / double(under)) == float(scale))
       return SymbolicAxis{dim, size, canonicalSize((size * int64_t(over)).floorDiv(under)), over / double(under)};
   }
-  n.refuse("its scale along a symbolic size is no fraction of small numbers");
+  n.refuse("its scale along a symbolic size is not a fraction of small numbers");
   return std::nullopt;
 }
 

@@ -319,7 +319,7 @@ Results window(OnnxNode &n, double first, double second, double third) {
   bool periodic = n.integer("periodic", 1);
   Type element = n.elementNamed("output_datatype", onnx::ElementType::F32);
   if (!n.demand(size.size() == 1 && size[0] > 0 && size[0] <= mostKnown && isa<FloatType>(element),
-                "its size is out of range, or its output_datatype is no float"))
+                "its size is out of range, or its output_datatype is not a float"))
     return n.refused();
   double span = 2 * M_PI / double(std::max<int64_t>(1, size[0] - !periodic));
   SmallVector<double> values;

@@ -419,7 +419,7 @@ private:
         return {};
       const KnownElements *next = graph.known(*(*results)[0]);
       auto constant = next ? next->constants() : std::nullopt;
-      if (!n.demand(constant && constant->size() == 1, "whether it goes on is known at a call only"))
+      if (!n.demand(constant && constant->size() == 1, "its condition is known only at a call"))
         return {};
       running = (*constant)[0];
       state.assign(results->begin() + 1, results->begin() + 1 + states);

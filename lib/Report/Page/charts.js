@@ -44,7 +44,7 @@ function memoryView(shell, compile) {
   const stride = Math.max(1, Math.ceil(steps / 12));
   for (let step = 0; step < steps; step += stride)
     chart.append(draw("text", {x: x(step) + 2, y: height - 8}, String(step)));
-  const tell = make("p", {role: "status"}, "A buffer tells its size and the steps that use it.");
+  const tell = make("p", {role: "status"}, "Select a buffer to see its size and the steps that use it.");
   let marked;
   for (const buffer of drawn) {
     const about = `buffer ${buffer.number}: ${format.bytes(buffer.bytes)} at ${
@@ -78,7 +78,7 @@ function memoryView(shell, compile) {
       chart, tell,
       make(
           "p", {class: "soft"},
-          `Beside the arena: inputs ${format.bytes(plan.input_bytes)}, results ${format.bytes(plan.output_bytes)}, ` +
+          `In addition to the arena: inputs ${format.bytes(plan.input_bytes)}, results ${format.bytes(plan.output_bytes)}, ` +
               `packed parameters ${format.bytes(plan.packed_bytes)}, constants ${format.bytes(plan.constant_bytes)}.`));
   return {element: view};
 }

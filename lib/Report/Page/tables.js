@@ -40,7 +40,7 @@ function overview(shell, compile) {
       card("Machine code", format.bytes(code) || "—", "of all kernels"),
       card(
           "Arena", format.bytes(record.plan.arena_bytes) || "—",
-          record.plan.problem || "memory of one call, beside inputs and results"),
+          record.plan.problem || "memory of one call, in addition to inputs and results"),
       card(
           "Parameters, packed", format.bytes(record.plan.packed_bytes) || "0 B",
           `inputs ${format.bytes(record.plan.input_bytes)}, results ${format.bytes(record.plan.output_bytes)}`));

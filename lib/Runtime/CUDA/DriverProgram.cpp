@@ -92,7 +92,7 @@ bool DriverProgram::Call::resolve(const void *data, int64_t bytes, bool read, bo
   int attributes[] = {driver::kPointerMemoryType, driver::kPointerOrdinal};
   void *values[] = {&type, &ordinal};
   // A pointer unknown to the driver leaves both values 0.
-  if (!good(api.pointerAttributes(2, attributes, values, address), "to ask where a tensor lies", error))
+  if (!good(api.pointerAttributes(2, attributes, values, address), "to query the memory of a tensor", error))
     return false;
   const bool onHost = type != driver::kDeviceMemory;
   if (!onHost && ordinal != program.context->ordinal) {

@@ -88,7 +88,7 @@ llvm::Expected<std::unique_ptr<llvm::TargetMachine>> createTargetMachine(const M
                                                                           llvm::CodeModel::Small, options.level,
                                                                           /*JIT=*/true));
   if (!result)
-    return codegenError("this LLVM knows no CPU '" + machine.llvmCpu + "'");
+    return codegenError("this LLVM does not support the CPU '" + machine.llvmCpu + "'");
   return result;
 }
 

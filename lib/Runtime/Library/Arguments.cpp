@@ -151,7 +151,7 @@ bool tilewright_model::checkMemory(size_t i, bool output, const CallerTensor &te
   if (!tensor.data && bytes != 0)
     return wrong("is a null pointer, but it is not empty");
   if (reinterpret_cast<uintptr_t>(tensor.data) % uintptr_t(dtypes[tensor.dtype].bytes) != 0)
-    return wrong("begins at an address that is no multiple of its elements' " +
+    return wrong("begins at an address that is not a multiple of its elements' " +
                  std::to_string(dtypes[tensor.dtype].bytes) + " bytes");
   if (tensor.strides && !isDense(tensor))
     return wrong("has strides " + textOf(tensor.strides, tensor.rank) + " for sizes " +

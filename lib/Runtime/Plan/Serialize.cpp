@@ -249,7 +249,7 @@ bool deserialize(const uint8_t *data, size_t size, Plan &plan, std::string &erro
   reader.list(plan.steps, 37, [&](Step &step) { reader.step(step); });
   reader.bytes(plan.constants);
   if (reader.ok() && !reader.done())
-    reader.fail("it goes on after its end");
+    reader.fail("there are more bytes after its end");
   if (!error.empty())
     plan = Plan();
   return error.empty();

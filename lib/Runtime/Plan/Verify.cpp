@@ -78,7 +78,7 @@ private:
       if (!problem.empty() || bytes < 0 || buffer.index < 0 || buffer.index > size || bytes > size - buffer.index)
         fail(where, "it reaches outside of the plan's " + std::to_string(size) + " bytes of constants");
       else if (buffer.index % 64 != 0)
-        fail(where, "its offset in the constants is no multiple of 64");
+        fail(where, "its offset in the constants is not a multiple of 64");
       return;
     }
     case Buffer::Kind::Arena:

@@ -70,7 +70,7 @@ llvm::Expected<RandomCall> RandomCall::make(ModuleOp module, llvm::ArrayRef<int6
   }
   for (Value result : main.getBody().front().getTerminator()->getOperands()) {
     if (!isa<RankedTensorType>(result.getType()))
-      return llvm::createStringError("a result is no tensor");
+      return llvm::createStringError("a result is not a tensor");
     Type element;
     int64_t count = 0;
     llvm::Expected<char *> made = allocate(result, element, count);

@@ -1,11 +1,11 @@
 """Detects calls that torch traces but eager refuses. The node is left to eager, which raises its own error at the call.
 
 Fake tensors check less than eager's kernels do. Two checks are made: rules that depend on values, sizes and pairs of
-dtypes (RULES), and whether eager has a kernel for dtypes that are not in USUAL. The latter is tried once on a few
-elements, so that calls which a later version of torch allows are compiled, too.
+dtypes (RULES), and whether eager has a kernel for dtypes that are not in USUAL. The second check calls the op once on a
+few elements, so that calls which a later version of torch allows are compiled, too.
 
-Test: test/Python/ops/test_refused_by_eager.py. All inputs that torch's own tests expect to be refused:
-test/Conformance/opinfo/errors.py.
+Test: test/Python/ops/test_refused_by_eager.py. test/Conformance/opinfo/errors.py runs all
+inputs that torch's own tests expect to be refused.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ INTEGERS = frozenset({torch.uint8, torch.int8, torch.int16, torch.int32, torch.i
 FLOATS = frozenset({torch.float32, torch.float64, torch.float16, torch.bfloat16})
 HALVES = frozenset({torch.float16, torch.bfloat16})
 WIDE = FLOATS - HALVES
-FEW = 3  # elements along each dimension of a trial
-MOST = 1 << 16  # elements of a trial at most, with the sizes of the graph
+FEW = 3  # elements along each dimension in the first trial call of an op
+MOST = 1 << 16  # the largest number of elements in a trial call with the sizes of the graph
 
 
 def _none(size) -> bool:
@@ -36,7 +36,7 @@ def is_bool(value) -> bool:
     return isinstance(value, bool) or isinstance(value, torch.Tensor) and value.dtype == torch.bool
 
 
-# -- rules: each takes the arguments of the op, and returns the reason of a refusal, or ''
+# -- rules: each takes the arguments of the op, and returns the reason why eager refuses them, or ''
 # ------------------------------------
 
 
@@ -51,17 +51,17 @@ def power(base, exponent) -> str:
 
 def least_or_most(x, dim=None, *_, **__) -> str:
     if dim is None or dim == []:
-        return "it reduces no elements" if _none(x.numel()) else ""
+        return "it reduces a dimension without elements" if _none(x.numel()) else ""
     dims = [dim] if isinstance(dim, int) else dim
-    return "it reduces no elements" if x.dim() and any(_none(x.shape[d]) for d in dims) else ""
+    return "it reduces a dimension without elements" if x.dim() and any(_none(x.shape[d]) for d in dims) else ""
 
 
 def arg_reduce(x, dim=None, *_, **__) -> str:
-    return "it looks for the largest of bools" if x.dtype == torch.bool else least_or_most(x, dim)
+    return "its input has dtype bool" if x.dtype == torch.bool else least_or_most(x, dim)
 
 
 def without_bools(x, *_, **__) -> str:
-    return "it takes no bools" if x.dtype == torch.bool else ""
+    return "its input has dtype bool" if x.dtype == torch.bool else ""
 
 
 def soft_margin(x, *_, **__) -> str:
@@ -106,7 +106,7 @@ def put(x, _, values, *__, **___) -> str:
 def added(x, dim, index, source, **_) -> str:
     if source.dtype != x.dtype:
         return f"it adds {source.dtype} to {x.dtype}"
-    return "its source has other dimensions than what it is added to" if x.dim() != source.dim() and x.dim() > 1 else ""
+    return "its source and its input have different ranks" if x.dim() != source.dim() and x.dim() > 1 else ""
 
 
 def weighted_loss(x, target, weight=None, *_, **__) -> str:
@@ -120,7 +120,7 @@ def complex_of(real, imaginary) -> str:
 
 
 def counted(*_, dtype=None, **__) -> str:
-    return "it counts in bools" if dtype == torch.bool else ""
+    return "its dtype is bool" if dtype == torch.bool else ""
 
 
 def same_dtype(*positions: int) -> Callable[..., str]:
@@ -154,8 +154,8 @@ RULES: dict[str, Callable[..., str]] = {
     "relu": without_bools, "mvlgamma": without_bools, "soft_margin_loss": soft_margin,
 }  # fmt: skip
 
-# The dtypes that eager's kernels of these ops support on every device and in every version of torch. Others are
-# tried.
+# The dtypes that eager's kernels of these ops support on every device and in every version of torch. Other dtypes need
+# a trial call.
 _TAKES = (
     (
         INTEGERS | {torch.bool},

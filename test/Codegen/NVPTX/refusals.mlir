@@ -9,7 +9,7 @@
 // CHECK-DAG: refusals.mlir:[[@LINE+11]]: target cuda: log of tensor<4x8xf64>: log of float64 has no implementation; target cpu computes it
 // CHECK-DAG: refusals.mlir:[[@LINE+11]]: target cuda: fmod of tensor<4x8xf32>: the remainder of floats has no exact implementation; target cpu computes it
 
-// ARCH: target cuda knows no arch 'sm_75'; there are sm_80, sm_86, sm_89, sm_90a
+// ARCH: target cuda has no arch 'sm_75'; there are sm_80, sm_86, sm_89, sm_90a
 // CPU: --arch is for --target=cuda; target 'cpu' has no such option
 // PTX: --emit=ptx is for --target=cuda
 // REFUSED: target cuda: exp of tensor<4x8xf64>

@@ -8,7 +8,7 @@ func.func private @none(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> a
 
 // -----
 
-// expected-error @+1 {{its schedule `mma` does not fit: it is no sum of products of two operands}}
+// expected-error @+1 {{its schedule `mma` does not fit: it is not a sum of products of two operands}}
 func.func private @no_product(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> attributes {tw.kernel, tw.schedule = {kind = "mma", threads = 128 : i64, block = array<i64: 64, 64, 32>, warps = array<i64: 2, 2>, stages = 3 : i64}} {
   return %x : tensor<4xf32>
 }
@@ -41,33 +41,33 @@ func.func private @no_vectors(%x: tensor<7x510xf32>, %y: tensor<7xf32>) -> tenso
 
 // -----
 
-// expected-error @+1 {{is no kernel of the target cuda: it takes ranked tensors and sizes of type index, then a tensor for each result}}
+// expected-error @+1 {{is not a kernel of the target cuda: it takes ranked tensors and sizes of type index, then a tensor for each result}}
 func.func private @scalar(%x: f32, %y: tensor<4xf32>) -> tensor<4xf32> attributes {tw.kernel, tw.schedule = {kind = "elements", threads = 32 : i64, vector = 1 : i64}} {
   return %y : tensor<4xf32>
 }
 
 // -----
 
-// expected-error @+1 {{is no kernel of the target cuda}}
+// expected-error @+1 {{is not a kernel of the target cuda}}
 func.func private @no_result(%x: tensor<4xf32>) attributes {tw.kernel, tw.schedule = {kind = "elements", threads = 32 : i64, vector = 1 : i64}} {
   return
 }
 
 // -----
 
-// expected-error @+1 {{is no kernel of the target cuda}}
+// expected-error @+1 {{is not a kernel of the target cuda}}
 func.func private @another_type(%x: tensor<4xf32>, %y: tensor<8xf32>) -> tensor<4xf32> attributes {tw.kernel, tw.schedule = {kind = "elements", threads = 32 : i64, vector = 1 : i64}} {
   return %x : tensor<4xf32>
 }
 
 // -----
 
-// expected-error @+1 {{is no kernel of the target cuda}}
+// expected-error @+1 {{is not a kernel of the target cuda}}
 func.func private @declared(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> attributes {tw.kernel, tw.schedule = {kind = "elements", threads = 32 : i64, vector = 1 : i64}}
 
 // -----
 
-// expected-error @+1 {{its schedule `attention` does not fit: it is no attention}}
+// expected-error @+1 {{its schedule `attention` does not fit: it is not an attention}}
 func.func private @no_attention(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> attributes {tw.kernel, tw.schedule = {kind = "attention", threads = 128 : i64, block = array<i64: 64, 64>, stages = 2 : i64}} {
   return %x : tensor<4xf32>
 }
@@ -119,7 +119,7 @@ func.func private @keys_of_warp_groups(%q: tensor<1x2x64x64xbf16>, %k: tensor<1x
 
 // -----
 
-// expected-error @+1 {{its schedule `fma` does not fit: it is no sum of products of two operands}}
+// expected-error @+1 {{its schedule `fma` does not fit: it is not a sum of products of two operands}}
 func.func private @no_contraction(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> attributes {tw.kernel, tw.schedule = {kind = "fma", threads = 256 : i64, block = array<i64: 64, 64, 16>, tile = array<i64: 4, 4>}} {
   return %x : tensor<4xf32>
 }
@@ -166,7 +166,7 @@ func.func private @groups_of_f32(%a: tensor<256x64xf32>, %b: tensor<64x256xf32>,
 
 // -----
 
-// expected-error @+1 {{its schedule `wgmma` does not fit: rows of an operand begin at no multiples of 16 bytes}}
+// expected-error @+1 {{its schedule `wgmma` does not fit: rows of an operand begin at addresses that are not multiples of 16 bytes}}
 func.func private @no_map(%a: tensor<256x64xbf16>, %b: tensor<64x260xbf16>, %c: tensor<256x260xf32>) -> tensor<256x260xf32> attributes {tw.kernel, tw.schedule = {kind = "wgmma", threads = 256 : i64, block = array<i64: 64, 64, 64>, consumers = 1 : i64, stages = 4 : i64}} {
   %zero = arith.constant 0.0 : f32
   %0 = linalg.fill ins(%zero : f32) outs(%c : tensor<256x260xf32>) -> tensor<256x260xf32>

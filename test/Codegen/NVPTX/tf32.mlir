@@ -22,7 +22,7 @@
 
 // RESULT: 3 operations, 2 kernels
 
-// REFUSED: target cuda knows no arch 'sm_75+tf32'; there are sm_80, sm_86, sm_89, sm_90a, each with '+tf32' behind it
+// REFUSED: target cuda has no arch 'sm_75+tf32'; there are sm_80, sm_86, sm_89, sm_90a, each with the suffix '+tf32'
 func.func @main(%x: tensor<100x72xf32>, %w: tensor<72x136xf32>, %v: tensor<64x72xf32> {tw.static}) -> (tensor<100x136xf32>, tensor<100x64xf32>) {
   %h = tw.matmul %x, %w : (tensor<100x72xf32>, tensor<72x136xf32>) -> tensor<100x136xf32>
   %vt = tw.permute %v {permutation = array<i64: 1, 0>} : tensor<64x72xf32> -> tensor<72x64xf32>

@@ -33,7 +33,7 @@ func.func private @loop_c2() {
 
 func.func private @loop_c3() {
   affine.for %i = 0 to 10 {
-    // expected-error @below {{loop_c3: this loop lies in the pipelined loop 'i' and is not unrolled whole}}
+    // expected-error @below {{loop_c3: this loop is inside the pipelined loop 'i' and is not unrolled whole}}
     affine.for %j = 0 to 8 {
     } {tw_hls.loop = #tw_hls.loop<label = "j", unroll = 4>}
   } {tw_hls.loop = #tw_hls.loop<label = "i", ii = 1>}
@@ -118,7 +118,7 @@ func.func private @stream_c1(%q: !tw_hls.stream<f32, 0>) {
 // -----
 
 func.func private @buffer_c1() {
-  // expected-error @below {{buffer_c1: 'a-b' is no C identifier}}
+  // expected-error @below {{buffer_c1: 'a-b' is not a C identifier}}
   %a = tw_hls.buffer "a-b" : memref<8xf32>
   return
 }

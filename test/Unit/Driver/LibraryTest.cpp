@@ -497,7 +497,7 @@ TEST_F(Mistakes, AreErrorTexts) {
               [&] { in[0].sizes[0] = 600; });
   expectError("input 0 (x), float32 [batch, 64], is a null pointer, but it is not empty",
               [&] { in[0].data = nullptr; });
-  expectError("input 0 (x), float32 [batch, 64], begins at an address that is no multiple of its elements' 4 bytes",
+  expectError("input 0 (x), float32 [batch, 64], begins at an address that is not a multiple of its elements' 4 bytes",
               [&] { in[0].data = static_cast<char *>(in[0].data) + 1; });
   const int64_t transposed[2] = {1, 4}, dense[2] = {64, 1};
   expectError("input 0 (x), float32 [batch, 64], has strides [1, 4] for sizes [4, 64], but must be dense in row-major "

@@ -60,7 +60,7 @@ TEST_F(Manifest, IsReadAsWritten) {
 }
 
 TEST_F(Manifest, ErrorsNameTheFileAndTheLocation) {
-  EXPECT_NE(problem("").find("m.json' is no manifest of a library"), std::string::npos);
+  EXPECT_NE(problem("").find("m.json' is not the manifest of a library"), std::string::npos);
   EXPECT_NE(problem(without("\"dtype\": \"float32\"", "\"dtype\": 3")).find("inputs[0].dtype"), std::string::npos);
   EXPECT_NE(problem(without("\"model\": \"m\",")).find("missing value at manifest.model"), std::string::npos);
   EXPECT_NE(problem(without("\"format\": 3", "\"format\": 7")).find("format 3"), std::string::npos);

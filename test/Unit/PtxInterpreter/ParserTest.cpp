@@ -32,7 +32,7 @@ TEST(Parser, ClustersAreRefused) {
                threads(32))
         .error;
   };
-  EXPECT_NE(kernel(".reqnctapercluster 2, 1, 1").find("is no multiple of its clusters of 2x1x1"), std::string::npos);
+  EXPECT_NE(kernel(".reqnctapercluster 2, 1, 1").find("is not a multiple of its clusters of 2x1x1"), std::string::npos);
   EXPECT_NE(kernel(".blocksareclusters").find("grids that count clusters cannot be run yet"), std::string::npos);
   EXPECT_EQ(kernel(".reqnctapercluster 1, 1, 1"), "");
   EXPECT_EQ(kernel(".maxclusterrank 8"), "");

@@ -61,7 +61,7 @@ TEST_F(Tables, ComeBackAsTheyWere) {
   llvm::raw_fd_ostream(folder + "/z.json", code) << "{\"space\": {}}";
   read = readTables(folder);
   ASSERT_FALSE(bool(read));
-  EXPECT_NE(llvm::toString(read.takeError()).find("is no table: it is not a schedule space"), std::string::npos);
+  EXPECT_NE(llvm::toString(read.takeError()).find("is not a table: it is not a schedule space"), std::string::npos);
 }
 
 TEST_F(Tables, TheSameSeedGivesTheSameTimes) {

@@ -237,7 +237,7 @@ private:
       Tile entry{tiledResult, {}, {}};
       if (failed(cast<TilingInterface>(member).getResultTilePosition(builder, result.getResultNumber(), offsets, sizes,
                                                                      entry.offsets, entry.sizes)))
-        return member->emitOpError("does not say where its tile lies");
+        return member->emitOpError("does not define the position of its tile");
       tileOf[result] = entry;
     }
     return success();

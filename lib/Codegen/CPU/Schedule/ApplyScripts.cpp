@@ -82,7 +82,7 @@ private:
     for (Attribute one : list ? list.getValue() : ArrayRef<Attribute>(said)) {
       auto text = dyn_cast<StringAttr>(one);
       if (!text)
-        return fail("has tw.kernels that are no strings, at @" + sequence.getSymName());
+        return fail("has tw.kernels that are not strings, at @" + sequence.getSymName());
       patterns.push_back(text.getValue());
     }
     return success();
@@ -107,7 +107,7 @@ private:
     transform::TransformOptions options;
     if (failed(transform::applyTransformNamedSequence(kernel, sequence, /*transformModule=*/{}, options)))
       return fail("failed at @" + sequence.getSymName() + " on " + kernel.getName() + " (" + opsOf(kernel) +
-                  "); what went wrong stands above");
+                  "); the errors above give the reason");
     // Tiles of memory that no op reads need not be slices of a larger tensor.
     RewritePatternSet patterns(kernel.getContext());
     tensor::populateFoldTensorEmptyPatterns(patterns);

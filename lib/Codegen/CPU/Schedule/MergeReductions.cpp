@@ -8,8 +8,7 @@
 //
 // The row is traversed once instead of twice. The first result has an element for each iteration of the loops,
 // including the reduction loops; lib/Codegen/CPU/Vectorize stores it step by step. Only reductions along the loop that
-// is contiguous in memory are merged. Columns are reduced line by line, and the elements would be stored with a large
-// stride.
+// is contiguous in memory are merged: a reduction along another loop would store the first result with a large stride.
 //
 // Test: test/Codegen/CPU/Schedule/merge-reductions.mlir
 //

@@ -30,8 +30,9 @@ OperatorCost productByDouble();
 
 /// The product in an address whose row length is not a power of two.
 OperatorCost addressProduct();
-/// The same without a DSP, and the product of 64 by 66 bits for a division of a 64-bit index.
+/// The product in an address, computed in logic without a DSP.
 OperatorCost addressInLogic();
+/// The product of 64 by 66 bits that replaces a division of a 64-bit index.
 OperatorCost wideQuotient();
 
 /// Accesses of arrays and queues.

@@ -82,7 +82,7 @@ public:
           if (distance && *distance * nest.ii < needed)
             return problem(load.op, "an iteration of loop '" + nest.label + "' begins every " +
                                         std::to_string(nest.ii) + " cycles, and what it reads is written " +
-                                        std::to_string(needed) + " cycles behind that by the one " +
+                                        std::to_string(needed) + " cycles later by the iteration " +
                                         std::to_string(*distance) + " before it");
           load.bypassed |= distance && *distance * nest.ii == needed;
         }
@@ -209,7 +209,7 @@ private:
     for (AffineExpr expr : map.getResults()) {
       std::optional<IndexSum> index = indexOf(expr, operands, map.getNumDims());
       if (!index)
-        problem(op, "an element's place is no sum of multiples of loop counters");
+        problem(op, "an element's index is not a sum of multiples of loop counters");
       all.push_back(index.value_or(IndexSum()));
     }
     return all;
@@ -427,7 +427,7 @@ PipelineNest pipelineNest(affine::AffineForOp loop, std::vector<std::string> &pr
   while (true) {
     auto attribute = at->getAttrOfType<LoopAttr>(loopAttrName);
     if (!at.hasConstantBounds() || at.getStepAsInt() != 1 || at.getNumResults()) {
-      problems.push_back(locationText(at) + "a loop whose bounds are no constants is not scheduled");
+      problems.push_back(locationText(at) + "a loop whose bounds are not constants is not scheduled");
       return nest;
     }
     flattener.counter(at);

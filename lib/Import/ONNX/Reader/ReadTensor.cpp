@@ -51,7 +51,7 @@ uint64_t numberOf(const std::string &text, const std::string &tensor) {
   uint64_t value = 0;
   auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (problem != std::errc() || end != text.data() + text.size())
-    throw BadModel(quoted(tensor) + ": '" + text + "' is no place in a file of external data");
+    throw BadModel(quoted(tensor) + ": '" + text + "' is not an offset or a length in a file of external data");
   return value;
 }
 
@@ -225,13 +225,13 @@ Tensor readTensor(protozero::pbf_reader message, const OpenFile &open) {
     for (const protozero::pbf_reader &entry : externals)
       external = readExternal(entry, external, tensor.name);
     checkLocation(external.location, tensor.name);
-    std::string why = "files beside the model are not read here";
+    std::string why = "files in the model's folder are not read here";
     auto file = open ? open(external.location, why) : std::nullopt;
     if (!file)
       throw BadModel(quoted(tensor.name) + " has its elements in '" + external.location + "': " + why);
     uint64_t length = external.length.value_or(needed);
     if (external.offset > file->size() || length > file->size() - external.offset)
-      throw BadModel(quoted(tensor.name) + " lies behind the end of '" + external.location + "'; the file is cut off");
+      throw BadModel(quoted(tensor.name) + " is beyond the end of '" + external.location + "'; the file is cut off");
     checkBytes(length);
     tensor.bytes = file->substr(external.offset, length);
   } else if (raw) {

@@ -52,7 +52,7 @@ Argument readSymbolicInt(const JsonView &view, const SizesByName &sizes) {
     return {};
   auto found = sizes.find(name);
   if (kind != "as_name" || found == sizes.end()) {
-    view.fail("'" + name + "' is no symbolic int of this graph");
+    view.fail("'" + name + "' is not a symbolic int of this graph");
     return {};
   }
   if (const auto *number = std::get_if<int64_t>(&found->second))
@@ -73,7 +73,7 @@ Argument readSymbolicOther(const JsonView &view, const char *what) {
 Argument readTensorName(const JsonView &view, const Graph &graph) {
   std::string name = view["name"].text();
   if (view.ok() && !graph.tensors.count(name))
-    view.fail("'" + name + "' is no tensor of this graph");
+    view.fail("'" + name + "' is not a tensor of this graph");
   return TensorName{name};
 }
 

@@ -13,7 +13,7 @@ Input readInput(const JsonView &view, const Graph &graph, const SizesByName &siz
     input.name = spec["arg"]["name"].text();
     input.value = TensorName{input.name};
     if (view.ok() && !graph.tensors.count(input.name))
-      view.fail("'" + input.name + "' is no tensor of this graph");
+      view.fail("'" + input.name + "' is not a tensor of this graph");
   };
   if (kind == "parameter") {
     weightNamed("parameter_name", Input::Kind::Parameter);

@@ -15,7 +15,7 @@ std::string checkExtent(const TensorMeta &meta, uint64_t bytes) {
     return "its layout is not strided; make it dense before it is exported";
   const auto *offset = std::get_if<int64_t>(&meta.offset);
   if (!offset || *offset < 0)
-    return "its offset is no number";
+    return "its offset is not a number";
   bool empty = false, fits = true;
   int64_t last = *offset, elements;
   for (size_t i = 0; i < meta.sizes.size(); ++i) {

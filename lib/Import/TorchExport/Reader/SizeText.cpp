@@ -37,7 +37,7 @@ public:
     }
     std::string_view head = word();
     if (head.empty())
-      return fail("is no expression as torch writes them");
+      return fail("is not an expression in the form that torch writes");
     if (!eat('('))
       return eat('=') ? terms(depth + 1) : 1;
     double total = head == "Mul" ? 1 : 0, first = 1;

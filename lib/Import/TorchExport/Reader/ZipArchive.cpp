@@ -31,7 +31,7 @@ std::optional<Directory> findDirectory(std::string_view file, std::string &error
     return std::nullopt;
   };
   if (file.size() < sizeof localSignature || numberAt<uint32_t>(file, 0) != localSignature)
-    return fail("it is no zip archive");
+    return fail("it is not a zip archive");
   uint64_t end = file.size() - endBytes;
   if (file.size() < endBytes || numberAt<uint32_t>(file, end) != endSignature)
     return fail("its end is missing: the file is cut off, or something was added to it");

@@ -58,12 +58,12 @@ TEST(ReadProgram, ReadsDeflatedEntries) {
 }
 
 TEST(ReadProgram, SaysWhatAFileIs) {
-  EXPECT_EQ(errorOf(""), "it is no zip archive");
-  EXPECT_EQ(errorOf(std::string(1000, 'x')), "it is no zip archive");
+  EXPECT_EQ(errorOf(""), "it is not a zip archive");
+  EXPECT_EQ(errorOf(std::string(1000, 'x')), "it is not a zip archive");
   std::string file = perceptron();
   for (size_t size : {size_t(4), size_t(5), size_t(21), size_t(22), file.size() / 2, file.size() - 1})
     EXPECT_TRUE(has(errorOf(file.substr(0, size)), "cut off"));
-  EXPECT_EQ(errorOf(file.substr(0, 3)), "it is no zip archive");
+  EXPECT_EQ(errorOf(file.substr(0, 3)), "it is not a zip archive");
   EXPECT_TRUE(has(errorOf(file + "x"), "something was added"));
   EXPECT_TRUE(has(errorOf(zip({{"m/data.pkl", "x"}})), "a file of torch.save"));
   EXPECT_TRUE(has(errorOf(zip({{"m/constants.pkl", "x"}})), "TorchScript"));
@@ -97,7 +97,7 @@ TEST(ReadProgram, WeightsStayInTheirStorage) {
   EXPECT_TRUE(has(errorWith(name, "\"storage_offset\": {\"as_int\": 0}", "\"storage_offset\": {\"as_int\": 1}"),
                   "it has more elements"));
   EXPECT_TRUE(has(errorWith(name, "\"storage_offset\": {\"as_int\": 0}", "\"storage_offset\": {\"as_int\": -1}"),
-                  "its offset is no number"));
+                  "its offset is not a number"));
   EXPECT_TRUE(has(errorWith(name, "\"strides\": [{\"as_int\": 1}]", "\"strides\": [{\"as_int\": 4611686018427387904}]"),
                   "it has more elements"));
   EXPECT_TRUE(has(errorWith(name, "\"strides\": [{\"as_int\": 1}]", "\"strides\": [{\"as_int\": -1}]"),
@@ -120,7 +120,7 @@ TEST(ReadProgram, TheModelIsChecked) {
   EXPECT_TRUE(has(errorWith(name, "\"tensor_values\"", "\"tensors\""), "'tensor_values' is missing"));
   EXPECT_TRUE(has(
       errorWith(name, "{\"arg\": {\"as_tensor\": {\"name\": \"x\"}}", "{\"arg\": {\"as_tensor\": {\"name\": \"z\"}}"),
-      "'z' is no tensor of this graph"));
+      "'z' is not a tensor of this graph"));
   EXPECT_TRUE(has(errorWith(name, "{\"as_int\": 0}", "{\"as_int\": 99999999999999999999}"), "integer of 64 bits"));
   EXPECT_TRUE(has(errorWith(name, "\"as_int\": 0}", "\"as_int\": [[[]]]}"), "integer of 64 bits"));
 }
@@ -202,8 +202,8 @@ TEST(SizeText, RefusesWhatWouldTakeForEver) {
   EXPECT_EQ(checkSizeText("Mul(" + sum + ", " + sum + ", " + sum + ", " + sum + ", " + sum + ", " + sum + ")"),
             "multiplies out to too many terms");
   EXPECT_EQ(checkSizeText("Pow(Symbol('a'), Symbol('b'))"), "multiplies out to too many terms");
-  EXPECT_EQ(checkSizeText(""), "is no expression as torch writes them");
-  EXPECT_EQ(checkSizeText("((((1))))"), "is no expression as torch writes them");
+  EXPECT_EQ(checkSizeText(""), "is not an expression in the form that torch writes");
+  EXPECT_EQ(checkSizeText("((((1))))"), "is not an expression in the form that torch writes");
   EXPECT_EQ(checkSizeText("Add(1, 2"), "lacks a ')'");
   EXPECT_EQ(checkSizeText("Symbol('a"), "has a quote without end");
   EXPECT_EQ(checkSizeText("1 2"), "has something left over");
