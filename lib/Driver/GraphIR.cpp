@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Driver/GraphIR.h"
+#include "dialects/Graph/Dtype.h"
 #include "dialects/Graph/Graph.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tilewright/SourceLine.h"
@@ -47,7 +48,7 @@ std::string textOf(Type type) {
 bool isElement(Type element) {
   if (auto integer = dyn_cast<IntegerType>(element))
     return !integer.isSigned() && integer.getWidth() >= 1 && integer.getWidth() <= 64;
-  return isa<Float16Type, BFloat16Type, Float32Type, Float64Type, Float8E4M3FNType, Float8E5M2Type>(element);
+  return isa<FloatType>(element) && scalarTypeOf(element);
 }
 
 /// Returns why a graph cannot have values of `type`, or an empty string.
