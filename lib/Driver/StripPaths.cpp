@@ -44,6 +44,14 @@ void stripPaths(ModuleOp module) {
   if (paths.empty())
     return;
   AttrTypeReplacer replacer;
+  // MLIR does not replace the file names inside these locations by itself.
+  replacer.addReplacement([&](FileLineColRange location) -> std::optional<Attribute> {
+    auto file = StringAttr::get(location.getContext(), llvm::sys::path::filename(location.getFilename()));
+    if (isa<FileLineColLoc>(location))
+      return FileLineColRange::get(file, location.getStartLine(), location.getStartColumn());
+    return FileLineColRange::get(file, location.getStartLine(), location.getStartColumn(), location.getEndLine(),
+                                 location.getEndColumn());
+  });
   replacer.addReplacement([&](StringAttr text) -> std::optional<Attribute> {
     std::string stripped = text.str();
     for (StringRef path : paths)

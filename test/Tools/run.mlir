@@ -3,7 +3,6 @@
 // RUN: tilewright run %s --check --threads=1 | FileCheck %s --check-prefixes=CHECK,CHECKED
 // RUN: tilewright run %s --sizes=5 | FileCheck %s --check-prefix=FIVE
 // RUN: tilewright run %s --profile --repeat=3 | FileCheck %s --check-prefix=PROFILE
-// RUN: not tilewright run %s --profile --target=reference 2>&1 | FileCheck %s --check-prefix=NO-PROFILE
 // RUN: not tilewright run %s --sizes=5,6 2>&1 | FileCheck %s --check-prefix=TOO-MANY
 // RUN: not tilewright run %s --sizes=1000 2>&1 | FileCheck %s --check-prefix=RANGE
 // RUN: not tilewright run %s --target=abacus 2>&1 | FileCheck %s --check-prefix=MACHINE
@@ -20,7 +19,6 @@
 // PROFILE: ms per call  share  step (times are summed over threads)
 // PROFILE-DAG: %  gelu
 // PROFILE-DAG: %  add
-// NO-PROFILE: --profile: target 'reference' does not time the steps of its programs
 // TOO-MANY: --sizes has 2 values; @main has 1 symbolic sizes
 // RANGE: tilewright run: {{.*}}1000
 // MACHINE: unknown target 'abacus'; known targets: cpu, reference
