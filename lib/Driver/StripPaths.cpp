@@ -1,6 +1,6 @@
 //===- StripPaths.cpp - remove folders from the locations of a model ----------------===//
 //
-//   tw.take ... loc("/home/me/models/net.py":9:0)
+//   tw.take ... loc("/models/net.py":9:0)
 //
 // becomes
 //
