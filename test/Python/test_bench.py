@@ -114,9 +114,9 @@ def test_cold_race_evicts_the_caches_before_each_call():
     assert cold.cold and all(entry.seconds > 0 for entry in cold.entries.values())
     worker = Worker()
     worker.start("gemm:8x64x64", "f32", "eager", 1)
-    assert worker.time(0.001, 0.001)["seconds"] > 0 and worker.flood is None
+    assert worker.time(0.001, 0.001)["seconds"] > 0 and worker.cold_buffer is None
     assert worker.time(0.001, 0.001, cold=True)["seconds"] > 0
-    assert worker.flood.nbytes >= 4 * (2 << 20) and worker.flood[0] >= 3
+    assert worker.cold_buffer.nbytes >= 4 * (2 << 20) and worker.cold_buffer[0] >= 3
 
 
 def test_failing_peer_is_left_out_with_its_reason():
