@@ -134,7 +134,7 @@ def test_the_header_in_the_reference_of_the_c_interface_is_what_compile_writes(t
     assert blocks(page, "c") == [(tmp_path / "classify.h").read_text()]
     functions = re.findall(r"^\w.*?\b(classify_\w+)\(.*\);$", blocks(page, "c")[0], re.MULTILINE)
     table = page.read_text().split("## Tensors")[0]
-    assert len(functions) == 10 and not [name for name in functions if f"`{name}(" not in table]
+    assert len(functions) == 12 and not [name for name in functions if f"`{name}(" not in table]
 
 
 def test_every_public_name_of_the_package_is_in_its_reference():

@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "ProfileTable.h"
+#include "tilewright/NumberText.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/FormatVariadic.h"
 
 namespace tilewright::driver {
 
@@ -20,8 +20,8 @@ void printProfile(std::vector<ProfiledStep> steps, int calls, llvm::raw_ostream 
     all += step.milliseconds;
   out << "ms per call  share  step (times are summed over threads)\n";
   for (const ProfiledStep &step : steps)
-    out << llvm::formatv("{0,11:F3}  {1,5:P1}  {2}\n", step.milliseconds / calls, step.milliseconds / all,
-                         step.operations.empty() ? "copy" : step.operations);
+    out << numberText("%11.3f  %5.1f%%  ", step.milliseconds / calls, step.milliseconds / all * 100)
+        << (step.operations.empty() ? "copy" : step.operations) << "\n";
 }
 
 } // namespace tilewright::driver
