@@ -81,21 +81,9 @@ static void readSystemCaches(MachineDescription &machine) {
   }
 }
 
-static MachineDescription readCaches() {
-  MachineDescription machine;
+void describeCaches(MachineDescription &machine) {
   if (!readCacheLeaf(4, machine) && !readCacheLeaf(0x8000001D, machine))
     readSystemCaches(machine);
-  return machine;
-}
-
-void describeCaches(MachineDescription &machine) {
-  static const MachineDescription read = readCaches(); // once: CPUID is slow in a virtual machine
-  machine.l1dBytes = read.l1dBytes;
-  machine.l1dWays = read.l1dWays;
-  machine.lineBytes = read.lineBytes;
-  machine.l2Bytes = read.l2Bytes;
-  machine.l3Bytes = read.l3Bytes;
-  machine.l3Cpus = read.l3Cpus;
 }
 
 /// Returns the number of cores that `cpus` belong to.

@@ -59,13 +59,22 @@ std::vector<std::string> machineNames() {
   return names;
 }
 
+/// Returns a description with the caches of this host. They are read once: CPUID is slow in a virtual machine.
+static const MachineDescription &hostCaches() {
+  static const MachineDescription read = [] {
+    MachineDescription machine;
+    describeCaches(machine);
+    return machine;
+  }();
+  return read;
+}
+
 bool describeMachine(const char *name, MachineDescription &machine, std::string &error) {
   error.clear();
-  machine = MachineDescription();
-  describeCaches(machine);
+  machine = hostCaches();
   describeCpus(machine);
   machine.name = name && *name ? name : "native";
-  static const InstructionSets host = hostInstructionSets(); // CPUID is slow in a virtual machine
+  static const InstructionSets host = hostInstructionSets(); // once, like the caches
   if (machine.name == "native") {
     machine.sets = host;
     bool v4 = host.avx512f && host.avx512bw && host.avx512dq && host.avx512vl && host.avx512cd;
