@@ -172,9 +172,8 @@ std::unique_ptr<llvm::Module> describeLibrary(llvm::LLVMContext &context, const 
 
 std::vector<std::string> exportedNames(const Interface &interface) {
   std::vector<std::string> names;
-  for (const char *name : {"create", "destroy", "run", "shape", "profile", "steps", "error", "cpu", "num_inputs",
-                           "num_outputs", "input", "output"})
-    names.push_back(interface.model + "_" + name);
+  for (llvm::StringRef suffix : functionSuffixes)
+    names.push_back(interface.model + suffix.str());
   return names;
 }
 

@@ -137,11 +137,9 @@ static bool isReserved(StringRef name) {
       names.insert(word);
     return names;
   }();
-  static const StringRef ours[] = {"",         "_create",      "_destroy", "_shape",      "_run",    "_error",
-                                   "_cpu",     "_input",       "_output",  "_num_inputs", "_tensor", "_tensor_info",
-                                   "_options", "_num_outputs", "_profile", "_steps",      "_step"};
-  return name.ends_with("_t") ||
-         llvm::any_of(ours, [&](StringRef suffix) { return known.contains((name + suffix).str()); });
+  static constexpr llvm::StringLiteral types[] = {"", "_tensor", "_tensor_info", "_options", "_step"};
+  auto isKnown = [&](StringRef suffix) { return known.contains((name + suffix).str()); };
+  return name.ends_with("_t") || llvm::any_of(types, isKnown) || llvm::any_of(functionSuffixes, isKnown);
 }
 
 std::string identifierFrom(StringRef text) {

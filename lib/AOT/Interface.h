@@ -9,6 +9,11 @@
 
 namespace tilewright::library {
 
+/// The names of a library's functions, after the name of the model.
+inline constexpr llvm::StringLiteral functionSuffixes[] = {"_create",     "_destroy",     "_run",   "_shape",
+                                                           "_profile",    "_steps",       "_error", "_cpu",
+                                                           "_num_inputs", "_num_outputs", "_input", "_output"};
+
 /// An input or output in the caller's view.
 struct InterfaceTensor {
   std::string name;

@@ -140,6 +140,8 @@ llvm::Error LoadedLibrary::profile() {
 }
 
 std::vector<LoadedLibrary::Step> LoadedLibrary::steps() {
+  if (!functions->steps)
+    return {};
   std::vector<CallerStep> list(functions->steps(functions->model, nullptr, 0));
   functions->steps(functions->model, list.data(), int32_t(list.size()));
   std::vector<Step> steps;
