@@ -206,6 +206,8 @@ def test_sizes_whose_names_differ_only_in_punctuation_stay_two_sizes(tmp_path):
     assert 'tw.symbol = "n_1_2"' in done.stdout and 'tw.symbol = "x_2"' in done.stdout
     other = command("compile", tmp_path / "m.onnx", "--dynamic", "n_1=3..4", "--emit=graph")
     assert other.returncode == 0 and 'tw.max = 4 : i64, tw.min = 3 : i64, tw.symbol = "n_1_2"' in other.stdout
+    twice = command("compile", tmp_path / "m.onnx", "--dynamic", "n-1=4", "--dynamic", "n-1=2..9", "--emit=graph")
+    assert twice.returncode == 1 and "it has no size 'n-1'; its sizes are n_1" in twice.stderr
 
 
 @pytest.mark.skipif(not shutil.which("cc"), reason="there is no C compiler (cc) on this machine")

@@ -92,9 +92,12 @@ void OnnxInputSizes::makeDynamic(const DynamicSize &dynamic, Complaints &complai
         if (other == before)
           other = after;
       });
-      for (std::string &other : llvm::make_second_range(symbolOf))
-        if (other == *symbol && !dynamic.isFixed())
-          other = name;
+      if (dynamic.isFixed())
+        std::erase_if(symbolOf, [&](const auto &named) { return named.second == *symbol; });
+      else
+        for (std::string &other : llvm::make_second_range(symbolOf))
+          if (other == *symbol)
+            other = name;
     }
     *size = after;
   }
