@@ -76,8 +76,8 @@ void separateFills(func::FuncOp main) {
 
 class Clustering {
 public:
-  Clustering(func::FuncOp main, Builder &builder, int64_t mostProducts, int64_t columnsToSpan, bool computePieces)
-      : main(main), builder(builder), mostProducts(mostProducts), columnsToSpan(columnsToSpan),
+  Clustering(func::FuncOp main, int64_t mostProducts, int64_t columnsToSpan, bool computePieces)
+      : main(main), fixedValues(main), mostProducts(mostProducts), columnsToSpan(columnsToSpan),
         computePieces(computePieces) {}
 
   void run() {
@@ -170,8 +170,8 @@ private:
       return false;
     }
     auto generic = dyn_cast<linalg::GenericOp>(op);
-    if (generic && generic.getNumResults() == 1 && isFixed(generic.getResult(0)) &&
-        !llvm::all_of(members, [](Operation *member) { return isFixed(member->getResult(0)); })) {
+    if (generic && generic.getNumResults() == 1 && fixedValues.contains(generic.getResult(0)) &&
+        !llvm::all_of(members, [this](Operation *member) { return fixedValues.contains(member->getResult(0)); })) {
       reason = "it follows from parameters alone and runs once";
       return false;
     }
@@ -234,7 +234,8 @@ private:
     auto scatter = members.size() == 1 ? dyn_cast<ScatterOp>(members.front()) : nullptr;
     auto generic = dyn_cast<linalg::GenericOp>(op);
     return scatter && generic && op->getNumResults() == 1 && op->hasOneUse() && generic.getNumReductionLoops() == 0 &&
-           scatter.getInputs()[0] == op->getResult(0) && writesRows(scatter) && !isFixed(op->getResult(0)) &&
+           scatter.getInputs()[0] == op->getResult(0) && writesRows(scatter) &&
+           !fixedValues.contains(op->getResult(0)) &&
            generic.getMatchingIndexingMap(generic.getDpsInitOperand(0)).isIdentity() &&
            !generic.payloadUsesValueFromOperand(generic.getDpsInitOperand(0)) &&
            llvm::none_of(generic.getBlock()->getOperations(),
@@ -246,8 +247,8 @@ private:
   bool makesPieceOf(Operation *op, ArrayRef<Operation *> members) const {
     constexpr int64_t mostPieces = 7, enough = 8; // many parts are mostly steps, whose kernels are equal
     auto generic = dyn_cast<linalg::GenericOp>(op);
-    if (!computePieces || !generic || op->getNumResults() != 1 || !op->hasOneUse() || isFixed(op->getResult(0)) ||
-        generic.getNumReductionLoops() > 0 ||
+    if (!computePieces || !generic || op->getNumResults() != 1 || !op->hasOneUse() ||
+        fixedValues.contains(op->getResult(0)) || generic.getNumReductionLoops() > 0 ||
         !generic.getMatchingIndexingMap(generic.getDpsInitOperand(0)).isIdentity() ||
         generic.payloadUsesValueFromOperand(generic.getDpsInitOperand(0)) ||
         !generic.getBlock()->getOps<tensor::ExtractOp>().empty())
@@ -446,7 +447,7 @@ private:
   }
 
   func::FuncOp main;
-  Builder &builder;
+  const FixedValues fixedValues;
   int64_t mostProducts, columnsToSpan;
   bool computePieces;
   llvm::DenseMap<Operation *, int64_t> order;
@@ -464,13 +465,12 @@ struct FormKernels : impl::FormKernelsBase<FormKernels> {
     auto main = module.lookupSymbol<func::FuncOp>("main");
     if (!main)
       return;
-    Builder builder(&getContext());
     // A dead op would still count as a reader of its operands, which would become kernel results that no call uses.
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(main.getBody().front())))
       if (isOpTriviallyDead(&op))
         op.erase();
     separateFills(main);
-    Clustering clustering(main, builder, mostProducts, columnsToSpan, computePieces);
+    Clustering clustering(main, mostProducts, columnsToSpan, computePieces);
     clustering.run();
     if (Attribute earlier = main->removeAttr(graph::decisionsAttrName)) // of passes over @main
       module->setAttr(graph::decisionsAttrName, earlier);

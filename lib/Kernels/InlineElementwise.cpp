@@ -91,7 +91,8 @@ bool isReturnedToo(OpOperand &operand, linalg::GenericOp producer, linalg::Gener
                       [&](Operation *user) { return user == consumer || isa<func::ReturnOp>(user); });
 }
 
-bool shouldInline(OpOperand &operand, linalg::GenericOp producer, linalg::GenericOp consumer) {
+bool shouldInline(OpOperand &operand, linalg::GenericOp producer, linalg::GenericOp consumer,
+                  const FixedValues &fixedValues) {
   BodyCost cost = costOf(producer);
   bool onlyUser = llvm::all_of(producer->getUsers(), [&](Operation *user) { return user == consumer; });
   int64_t reads = llvm::count_if(consumer->getOperands(), [&](Value v) { return v.getDefiningOp() == producer; });
@@ -112,8 +113,8 @@ bool shouldInline(OpOperand &operand, linalg::GenericOp producer, linalg::Generi
   // The values of a row of parameters would be computed again for each row of an activation.
   Operation *first = &producer.getBody()->front();
   bool rounding = cost.ops == 1 && isa<arith::ExtFOp, arith::TruncFOp>(first);
-  if (!map.isPermutation() && !rounding && map.getNumResults() > 0 && isFixed(operand.get()) &&
-      !llvm::all_of(consumer.getDpsInputs(), [](Value input) { return isFixed(input); }))
+  if (!map.isPermutation() && !rounding && map.getNumResults() > 0 && fixedValues.contains(operand.get()) &&
+      !llvm::all_of(consumer.getDpsInputs(), [&](Value input) { return fixedValues.contains(input); }))
     return false;
   if (onlyUser)
     return !(recomputed && cost.expensive);
@@ -122,7 +123,8 @@ bool shouldInline(OpOperand &operand, linalg::GenericOp producer, linalg::Generi
   // Cheap producers with at most one operand are computed by each user: casts, masks from indices, scalings.
   // Producers that read almost nothing (a class against a target) may have more ops: writing and reading the result
   // would cost more.
-  if (!cost.expensive && cost.work <= 8 && !recomputed && readsBroadcastsAlone(producer) && !isFixed(operand.get()))
+  if (!cost.expensive && cost.work <= 8 && !recomputed && readsBroadcastsAlone(producer) &&
+      !fixedValues.contains(operand.get()))
     return true;
   return !cost.expensive && cost.ops <= 4 && producer.getNumDpsInputs() <= 1 && !finishesContraction(producer);
 }
@@ -164,6 +166,7 @@ struct InlineElementwise : impl::InlineElementwiseBase<InlineElementwise> {
     if (function.isDeclaration())
       return;
     IRRewriter rewriter(&getContext());
+    FixedValues fixedValues(function);
     SmallVector<linalg::GenericOp> work;
     function.walk([&](linalg::GenericOp op) { work.push_back(op); });
     for (size_t i = 0; i < work.size(); ++i) {
@@ -176,15 +179,16 @@ struct InlineElementwise : impl::InlineElementwiseBase<InlineElementwise> {
           if (!producer || !linalg::areElementwiseOpsFusable(operand))
             continue;
           bool returned = isReturnedToo(*operand, producer, consumer);
-          if (producer->getNumResults() == 1 ? !shouldInline(*operand, producer, consumer) : !returned)
+          if (producer->getNumResults() == 1 ? !shouldInline(*operand, producer, consumer, fixedValues) : !returned)
             continue;
           rewriter.setInsertionPoint(consumer);
+          Operation *copy = nullptr;
           if (!returned && !llvm::all_of(producer->getUsers(), [&](Operation *user) { return user == consumer; })) {
-            Operation *copy = rewriter.clone(*producer);
+            copy = rewriter.clone(*producer);
+            fixedValues.update(copy);
             rewriter.modifyOpInPlace(consumer, [&] { operand->set(copy->getResult(0)); });
           }
           Attribute consumerName = consumer->getAttr(opAttrName), producerName = producer->getAttr(opAttrName);
-          Operation *oldProducer = operand->get().getDefiningOp();
           FailureOr<linalg::ElementwiseOpFusionResult> fused = linalg::fuseElementwiseOps(rewriter, operand);
           if (failed(fused))
             continue;
@@ -211,8 +215,9 @@ struct InlineElementwise : impl::InlineElementwiseBase<InlineElementwise> {
             merged->setAttr(opAttrName, rewriter.getStringAttr(name));
           }
           rewriter.eraseOp(consumer);
-          if (oldProducer->use_empty() && llvm::find(work, oldProducer) == work.end())
-            rewriter.eraseOp(oldProducer);
+          if (copy && copy->use_empty())
+            rewriter.eraseOp(copy); // the loop below erases other producers
+          fixedValues.update(merged);
           consumer = merged;
           changed = true;
           break;
