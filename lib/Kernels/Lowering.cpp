@@ -24,6 +24,12 @@ Lowering::Lowering(func::FuncOp function, Block &body)
 
 static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
+/// Returns the size of a dimension in a tensor type.
+static int64_t extent(AffineExpr size) {
+  auto known = dyn_cast<AffineConstantExpr>(size);
+  return known ? known.getValue() : ShapedType::kDynamic;
+}
+
 Read Lowering::of(Value tensor, AffineMap map) {
   return {tensor, map, TypedAttr(), cast<RankedTensorType>(tensor.getType()).getElementType()};
 }
@@ -82,6 +88,9 @@ Value Lowering::tensor(Value graphValue) {
     result = linalg::FillOp::create(builder, loc, value, empty(sizes, storage)).getResult(0);
   } else if (view.map.isIdentity()) {
     result = view.base;
+    // A size guard can make a size static that the base's type leaves open.
+    if (auto type = RankedTensorType::get(llvm::map_to_vector(sizes, extent), storage); type != result.getType())
+      result = tensor::CastOp::create(builder, loc, type, result);
   } else if (onlyUnitDims(view.map, sizes)) {
     SmallVector<AffineExpr> from;
     for (AffineExpr e : view.map.getResults())
@@ -208,10 +217,6 @@ Value Lowering::reshaped(Value tensor, ArrayRef<AffineExpr> from, ArrayRef<Affin
   if (from == to)
     return tensor;
   Type element = typeOf(tensor).getElementType();
-  auto extent = [](AffineExpr e) {
-    auto value = dyn_cast<AffineConstantExpr>(e);
-    return value ? value.getValue() : ShapedType::kDynamic;
-  };
   SmallVector<graph::ReshapeGroup> groups = graph::reshapeGroups(from, to);
   if (groups.empty() && !from.empty() && !to.empty()) {
     graph::ReshapeGroup all; // no dimensions correspond: through one dimension

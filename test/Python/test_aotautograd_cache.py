@@ -14,6 +14,8 @@ import torch._functorch.config
 
 import tilewright
 
+pytestmark = pytest.mark.reads_cache
+
 PROGRAM = textwrap.dedent("""
     import json, sys
     import torch, tilewright

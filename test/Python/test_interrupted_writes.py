@@ -91,6 +91,7 @@ def test_killed_tunings_leave_valid_records(here):
         assert done.returncode == 0 and not done.stderr, done.stderr
 
 
+@pytest.mark.reads_cache
 @pytest.mark.parametrize("kilobytes", [1, 8])
 def test_full_disk_is_reported_and_leaves_no_partial_file(here, kilobytes):
     """A write beyond the limit of a file's size fails as on a full disk."""

@@ -15,6 +15,8 @@ import torch
 import tilewright
 from tilewright.dynamo.backend import tilewright as backend
 
+pytestmark = pytest.mark.reads_cache
+
 PROGRAM = textwrap.dedent("""
     import json, sys, warnings
     import torch, tilewright
