@@ -29,9 +29,11 @@ constexpr size_t manySlices = 8;
 /// Returns the dense slices of @main whose source has many slices of the same type. Slices of parameters are cloned
 /// into the kernels, because a parameter is packed as a whole.
 llvm::DenseSet<Operation *> slicesToRead(func::FuncOp main) {
+  const FixedValues fixedValues(main);
   llvm::MapVector<std::pair<Value, Type>, SmallVector<Operation *>> bySource;
   for (auto slice : main.getBody().front().getOps<tensor::ExtractSliceOp>())
-    if (denseSliceOffset(slice) && !isFixed(slice.getSource()) && llvm::none_of(slice->getUsers(), [](Operation *user) {
+    if (denseSliceOffset(slice) && !fixedValues.contains(slice.getSource()) &&
+        llvm::none_of(slice->getUsers(), [](Operation *user) {
           return isa<func::ReturnOp, tensor::ExtractSliceOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp>(user);
         }))
       bySource[{slice.getSource(), slice.getType()}].push_back(slice);
@@ -52,6 +54,27 @@ bool isCloned(Operation *op) {
   if (isa<tensor::ExpandShapeOp>(op))
     return op->getOperand(0).getDefiningOp<tensor::ExtractSliceOp>() != nullptr;
   return false;
+}
+
+/// Returns the symbol of kernel `number`, which computes `ops`: "matmul_add_gelu_3" for "matmul+add+gelu". An op that
+/// is repeated directly is named once, and a long name is cut after an op. Without the number, a kernel of one op could
+/// have the name of a function of the C library, such as exp.
+std::string kernelName(StringRef ops, size_t number) {
+  constexpr size_t longest = 60;
+  SmallVector<StringRef> parts;
+  ops.split(parts, '+', -1, /*KeepEmpty=*/false);
+  parts.erase(llvm::unique(parts), parts.end());
+  std::string name;
+  for (StringRef part : parts) {
+    if (!name.empty() && name.size() + part.size() > longest)
+      break;
+    for (char c : part)
+      name += llvm::isAlnum(c) ? c : '_';
+    name += '_';
+  }
+  if (name.empty() || !llvm::isAlpha(name.front()))
+    name = "kernel_" + name;
+  return name + std::to_string(number);
 }
 
 class Outliner {
@@ -124,7 +147,7 @@ public:
     }
 
     // The function.
-    std::string name = "kernel_" + std::to_string(count);
+    const std::string name = kernelName(ops, count);
     OpBuilder functionBuilder(module.getContext());
     functionBuilder.setInsertionPointToEnd(module.getBody());
     auto kernel = func::FuncOp::create(functionBuilder, anchor->getLoc(), name,

@@ -461,6 +461,8 @@ py::list GraphCall::runSettled(std::vector<py::object> &held) {
     int threads = py::cast<int>(threadSource());
     RunError error;
     bool ok;
+    StepSpans spans;
+    StepObserver::Scope observing(spans.get());
     {
       py::gil_scoped_release release;
       ok = program->run(pointers.data(), results.data(), values.data(), versions.data(), threads, error,

@@ -30,4 +30,18 @@ void ProfilerSpan::close() {
   Py_XDECREF(result);
 }
 
+void StepSpans::begin(const std::string &name) {
+  py::gil_scoped_acquire gil;
+  try {
+    span.emplace(name);
+  } catch (py::error_already_set &error) {
+    error.discard_as_unraisable("tilewright: a span of torch.profiler");
+  }
+}
+
+void StepSpans::end() {
+  py::gil_scoped_acquire gil;
+  span.reset();
+}
+
 } // namespace tilewright::python

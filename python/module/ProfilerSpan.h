@@ -1,6 +1,8 @@
 //===- ProfilerSpan.h - a call as a span of torch.profiler ------------------------===//
 //
-//   ProfilerSpan span(name);   // lasts to the end of the scope
+//   ProfilerSpan span(name);               // lasts to the end of the scope
+//   StepSpans spans;                       // one span within it for each step of the plan on the CPU,
+//   StepObserver::Scope scope(spans.get()); // while a profiler runs
 //
 // A module variable of torch states whether a profiler runs, so a call without one only costs a lookup.
 //
@@ -8,6 +10,8 @@
 #ifndef TILEWRIGHT_PYTHON_MODULE_PROFILERSPAN_H
 #define TILEWRIGHT_PYTHON_MODULE_PROFILERSPAN_H
 
+#include "tilewright/StepObserver.h"
+#include <optional>
 #include <pybind11/pybind11.h>
 #include <string>
 
@@ -26,11 +30,25 @@ public:
   ProfilerSpan(const ProfilerSpan &) = delete;
   ProfilerSpan &operator=(const ProfilerSpan &) = delete;
 
-private:
   static bool isProfiling();
+
+private:
   void open(const std::string &name);
   void close();
   pybind11::object span;
+};
+
+/// The steps of a call as spans. Its methods acquire the GIL, which a call releases while the program runs.
+class StepSpans final : public StepObserver {
+public:
+  /// Returns this, or null if no profiler runs.
+  StepObserver *get() { return ProfilerSpan::isProfiling() ? this : nullptr; }
+
+  void begin(const std::string &name) override;
+  void end() override;
+
+private:
+  std::optional<ProfilerSpan> span;
 };
 
 } // namespace tilewright::python

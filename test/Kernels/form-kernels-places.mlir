@@ -8,10 +8,10 @@ func.func @main(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>) -> tensor<64x64xf3
   return %c : tensor<64x64xf32>
 }
 // CHECK-LABEL: func.func @main
-// CHECK: call @kernel_0{{.*}}loc({{.*}}"model.py":1:0
-// CHECK: call @kernel_0{{.*}}loc({{.*}}"model.py":2:0
-// CHECK: call @kernel_0{{.*}}loc({{.*}}"model.py":3:0
-// CHECK-LABEL: func.func private @kernel_0
+// CHECK: call @matmul_0{{.*}}loc({{.*}}"model.py":1:0
+// CHECK: call @matmul_0{{.*}}loc({{.*}}"model.py":2:0
+// CHECK: call @matmul_0{{.*}}loc({{.*}}"model.py":3:0
+// CHECK-LABEL: func.func private @matmul_0
 // CHECK: linalg.{{(matmul|contract|generic)}}
 // CHECK: loc(fused["model.py":{{[1-3]}}:0, "model.py":{{[1-3]}}:0, "model.py":{{[1-3]}}:0])
 // CHECK-NOT: @kernel_1

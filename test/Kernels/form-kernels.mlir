@@ -3,9 +3,9 @@
 
 // Two equal layers are one kernel, called twice; the layer norm after them is one kernel with its statistics.
 // CHECK: func.func @main
-// CHECK: %[[A:.*]] = call @[[LAYER:kernel_[0-9]+]]({{.*}}tw.ops = "matmul+relu"
+// CHECK: %[[A:.*]] = call @[[LAYER:[a-z_]+_[0-9]+]]({{.*}}tw.ops = "matmul+relu"
 // CHECK: %[[B:.*]] = call @[[LAYER]](%[[A]]
-// CHECK: call @[[NORM:kernel_[0-9]+]](%[[B]]
+// CHECK: call @[[NORM:[a-z_]+_[0-9]+]](%[[B]]
 // CHECK-NOT: call @
 // CHECK: return
 

@@ -2,7 +2,7 @@
 
 // Weighted rows of a table are summed in bags: one kernel, which stores none of the rows.
 // CHECK-LABEL: func.func @main
-// CHECK: call @[[BAGS:kernel_[0-9]+]]({{.*}}tw.ops = "take+mul+scatter"
+// CHECK: call @[[BAGS:[a-z_]+_[0-9]+]]({{.*}}tw.ops = "take+mul+scatter"
 // CHECK-NOT: call @
 // CHECK: return
 // CHECK: func.func private @[[BAGS]]

@@ -2,7 +2,7 @@
 
 // A product multiplied by itself: both operands have the same producer, whose result is read with one dimension less.
 // Fusing one operand must not make the fused op read its own result through the other operand.
-// CHECK-LABEL: func private @kernel_0
+// CHECK-LABEL: func private @mul_0
 // CHECK: linalg.generic
 // CHECK-SAME: ins(%arg0, %arg1, %arg0, %arg1 :
 // CHECK-COUNT-3: arith.mulf

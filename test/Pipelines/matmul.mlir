@@ -10,9 +10,9 @@
 // GRAPH: tw.gelu
 
 // STRUCTURED: func.func @main
-// STRUCTURED: call @kernel_0
+// STRUCTURED: call @matmul_add_gelu_0
 // STRUCTURED-SAME: tw.ops = "matmul+add+gelu"
-// STRUCTURED: func.func private @kernel_0
+// STRUCTURED: func.func private @matmul_add_gelu_0
 // STRUCTURED: linalg.contract
 // STRUCTURED: linalg.generic
 // STRUCTURED: math.erf
@@ -24,7 +24,7 @@
 // TILED: linalg.generic
 // TILED: tensor.parallel_insert_slice
 
-// VECTOR: func.func private @kernel_0
+// VECTOR: func.func private @matmul_add_gelu_0
 // VECTOR-NOT: memref.alloc
 // VECTOR: scf.for
 // VECTOR: tw_tile.matmul
@@ -33,9 +33,9 @@
 // VECTOR: vector.store
 // VECTOR: tw_plan.program @main_plan
 // VECTOR: tw_plan.launch once @pack_0
-// VECTOR: tw_plan.launch @kernel_0
+// VECTOR: tw_plan.launch @matmul_add_gelu_0
 
-// TARGET: llvm.func @kernel_0(%{{.*}}: !llvm.ptr, %{{.*}}: !llvm.ptr, %{{.*}}: i64, %{{.*}}: i64, %{{.*}}: !llvm.ptr)
+// TARGET: llvm.func @matmul_add_gelu_0(%{{.*}}: !llvm.ptr, %{{.*}}: !llvm.ptr, %{{.*}}: i64, %{{.*}}: i64, %{{.*}}: !llvm.ptr)
 // TARGET: llvm.intr.fma
 // TARGET-NOT: memref.
 func.func @main(%x: tensor<128x64xf32>, %w: tensor<96x64xf32> {tw.static}, %b: tensor<96xf32> {tw.static}) -> tensor<128x96xf32> {

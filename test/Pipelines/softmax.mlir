@@ -8,9 +8,9 @@
 // GRAPH: tw.softmax
 
 // STRUCTURED: func.func @main(%[[N:.*]]: index
-// STRUCTURED: call @kernel_0(%[[N]],
+// STRUCTURED: call @softmax_0(%[[N]],
 // STRUCTURED-NOT: call
-// STRUCTURED: func.func private @kernel_0
+// STRUCTURED: func.func private @softmax_0
 // STRUCTURED: arith.maxnumf
 // STRUCTURED: math.exp
 // STRUCTURED: arith.divf
@@ -22,16 +22,16 @@
 // TILED-NEXT: arith.addf
 // TILED: arith.divf
 
-// VECTOR: func.func private @kernel_0
+// VECTOR: func.func private @softmax_0
 // VECTOR-SAME: tw.grid
 // VECTOR: arith.cmpf ogt
 // VECTOR: vector.shuffle
 // VECTOR: arith.maxnumf
 // VECTOR: math.exp {{.*}} : vector<16xf32>
 // VECTOR: vector.reduction <add>
-// VECTOR: tw_plan.launch @kernel_0
+// VECTOR: tw_plan.launch @softmax_0
 
-// TARGET: llvm.func @kernel_0
+// TARGET: llvm.func @softmax_0
 #rows = affine_map<()[s0] -> (s0, 100)>
 func.func @main(%n: index {tw.symbol = "s0", tw.min = 2, tw.max = 512}, %x: tensor<?x100xf32, #rows>) -> tensor<?x100xf32, #rows> {
   %y = tw.softmax %x {dim = 1 : i64} : tensor<?x100xf32, #rows> -> tensor<?x100xf32, #rows>

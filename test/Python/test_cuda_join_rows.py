@@ -62,7 +62,8 @@ def test_equal_layers_share_one_kernel(arch, tmp_path):  # noqa: F811
 
     check(fn, *inputs((40,), 64, depth=64))
     (tiled,) = (tmp_path / "dump").rglob("*-tiled.mlir")
-    assert list(kernels(tmp_path)) == ["kernel_0_rows"] and tiled.read_text().count("call @kernel_0_rows") == 3
+    (name,) = kernels(tmp_path)
+    assert name.endswith("_0_rows") and tiled.read_text().count(f"call @{name}") == 3
 
 
 def test_layer_norm_of_batched_product_with_large_mean_matches_eager(arch, tmp_path):  # noqa: F811
@@ -90,7 +91,7 @@ def test_norm_that_cannot_join_its_product_has_its_own_kernel(why, arch, tmp_pat
 
         check(fn, *inputs((40,), 64))
     found = kernels(tmp_path)
-    assert len(found) > 1 and "kernel_0_rows" not in found, found
+    assert len(found) > 1 and not any(name.endswith("_rows") for name in found), found
 
 
 def test_schedule_that_splits_reduced_rows_is_refused(arch, tmp_path, monkeypatch):  # noqa: F811

@@ -126,7 +126,7 @@ def test_report_of_one_model_has_only_its_graphs():
         assert len(tilewright.report(model)) == len(tilewright.report(function)) == 1
     assert tilewright.report(compiled[0])[0] is everything[0] and tilewright.report(compiled[1])[0] is everything[1]
     assert tilewright.report(plain)[0] is everything[2]
-    assert "<lambda>" in str(tilewright.report(plain)) and "compile " in str(tilewright.report(plain))
+    assert "lambda at test_explain.py" in str(tilewright.report(plain)) and "compile " in str(tilewright.report(plain))
 
 
 def test_report_does_not_keep_compiled_code_alive():

@@ -70,6 +70,7 @@ def test_unknown_mode_error_suggests_a_mode():
         torch.compile(lambda x: x * 2, backend=backend, mode="max-autotun")(torch.ones(3))
 
 
+@pytest.mark.reads_cache
 def test_empty_environment_variables_are_treated_as_unset(monkeypatch):
     monkeypatch.setenv("TILEWRIGHT_CACHE", "")
     monkeypatch.setenv("TILEWRIGHT_TARGET", "")
@@ -176,9 +177,9 @@ def test_tile_sizes_of_the_schedule_script_are_used(model, tmp_path):
     (None, "there is no such file"),
     ("module {", "is not MLIR of the transform dialect"),
     (SCRIPT.replace("tw.kernels", "kernels"), "has no transform.named_sequence with attributes"),
-    (SCRIPT.replace("NAME", "kernel_7"), r"is for 'kernel_7', but the graph's kernels are kernel_0 \(matmul"),
-    (SCRIPT.replace("NAME", "matmul*").replace("tw_tile.matmul", "tw_tile.scan"), r"leaves tw_tile.matmul outside of the scf.forall of kernel_0 \(matmul"),
-    (SCRIPT.replace("NAME", "matmul*").replace("add+relu", "add+gelu"), r"failed at @rows on kernel_0 \(matmul"),
+    (SCRIPT.replace("NAME", "kernel_7"), r"is for 'kernel_7', but the graph's kernels are matmul_add_relu_0 \(matmul"),
+    (SCRIPT.replace("NAME", "matmul*").replace("tw_tile.matmul", "tw_tile.scan"), r"leaves tw_tile.matmul outside of the scf.forall of matmul_add_relu_0 \(matmul"),
+    (SCRIPT.replace("NAME", "matmul*").replace("add+relu", "add+gelu"), r"failed at @rows on matmul_add_relu_0 \(matmul"),
 ])  # fmt: skip
 def test_invalid_schedule_script_is_refused(model, tmp_path, text, message):
     if text is not None:
@@ -190,8 +191,8 @@ def test_invalid_schedule_script_is_refused(model, tmp_path, text, message):
 @pytest.mark.parametrize("text, message", [
     (None, "cannot be read: No such file"),
     ("{", "is not JSON"),
-    ('{"kernel_7": {"tiles": [1]}}', r"names 'kernel_7', but the graph's kernels are kernel_0 \(matmul"),
-    ('{"kernel_0": {"tile": [1]}}', "something else than"),
+    ('{"kernel_7": {"tiles": [1]}}', r"names 'kernel_7', but the graph's kernels are matmul_add_relu_0 \(matmul"),
+    ('{"matmul_add_relu_0": {"tile": [1]}}', "something else than"),
 ])  # fmt: skip
 def test_invalid_schedule_file_is_refused(model, tmp_path, text, message):
     if text is not None:

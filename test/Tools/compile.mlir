@@ -19,7 +19,7 @@
 // RUN: not tilewright decompile %s 2>&1 | FileCheck %s --check-prefix=COMMAND
 
 // GRAPH: tw.exp
-// STRUCTURED: func.func {{.*}}@kernel
+// STRUCTURED: func.func {{.*}}@exp_0
 // STRUCTURED: math.exp
 // TILED: scf.forall
 // TARGET: llvm.func

@@ -17,16 +17,16 @@
 
 // TEXT: explain.mlir: 3 operations, {{[1-9]}} distinct kernels, target cpu, native ({{.+}}), {{[0-9]+}} threads
 // TEXT: kernels (launches, expected, schedule, operations)
-// TEXT: kernel_0 {{.*}}; exp{{$}}
+// TEXT: exp_0 {{.*}}; exp{{$}}
 // TEXT: not fused
 // TEXT: exp separate from {{.*}}: a contraction reads its operands many times: computing exp inside would repeat it [{{.*}}explain.mlir:[[#]]]
 // TEXT: memory of a call: {{[1-9][0-9]*}} bytes
 // TEXT: compiled in graph {{.*}} structured {{.*}} tiled {{.*}} vector {{.*}} target {{.*}} assembly
 // MEASURED: kernels (launches, expected, measured, share of roof, schedule, operations)
-// MEASURED: kernel_0 {{.*[0-9]%}}
+// MEASURED: exp_0 {{.*[0-9]%}}
 // JSON: {"format":1,"model":"{{.*}}explain.mlir"
 // HTML: <meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'sha256-
-// LATER: kernel_0 {{.*}}; exp
+// LATER: exp_0 {{.*}}; exp
 // REFERENCE: target reference
 // AGAINST: tilewright explain: --against is shown by the page: add --html FILE
 // FORMAT: a record of format 99, but this Tilewright has format 1: make it anew

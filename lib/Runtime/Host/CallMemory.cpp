@@ -48,6 +48,7 @@ bool CallMemory::walk(uint8_t *block, size_t begin, size_t end, const CallContex
   }
   Walk walk{frame, begin, end, call.kernels, call.hostFunctions, pointers, scratch};
   walk.profile(call.busy);
+  walk.observe(call.observer, call.plan);
   bool ok = threads == 1 ? walk.alone()
                          : walk.together(*call.team, threads, TileClaims(claims, int64_t(frame.steps.size()), threads));
   if (!ok)

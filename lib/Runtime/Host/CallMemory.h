@@ -23,6 +23,7 @@ struct CallContext {
   uint8_t *constants;
   ThreadTeam *team;                     ///< null: only calls of one thread
   std::atomic<int64_t> *busy = nullptr; ///< see Walk::profile
+  StepObserver *observer = nullptr;     ///< see Walk::observe
 };
 
 class CallMemory {

@@ -432,9 +432,16 @@ bool Executable::runFrame(const Frame &frame, const void *const *inputs, void *c
     error = layout.shortage();
     return false;
   }
-  CallContext call{program, kernels.data(), hostFunctions.data(), inputs,
-                   outputs, packed,         constants.data(),     threads == 1 ? nullptr : &ThreadTeam::process(),
-                   times};
+  CallContext call{program,
+                   kernels.data(),
+                   hostFunctions.data(),
+                   inputs,
+                   outputs,
+                   packed,
+                   constants.data(),
+                   threads == 1 ? nullptr : &ThreadTeam::process(),
+                   times,
+                   StepObserver::ofThread()};
   auto walkSteps = [&](size_t begin, size_t end) { return layout.walk(block.data(), begin, end, call, error); };
   bool ok = true;
   if (!exchange)

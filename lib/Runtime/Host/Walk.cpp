@@ -60,10 +60,27 @@ void Walk::noteIndex(const Frame::Step &step, const int64_t *status) {
   badSize = status[2];
 }
 
+void Walk::beginStep(const Frame::Step &step) const {
+  switch (step.kind) {
+  case plan::Step::Kind::Launch:
+    return observer->begin(observedPlan->kernels[step.callee]);
+  case plan::Step::Kind::Copy:
+    return observer->begin("copy");
+  case plan::Step::Kind::Host:
+    return observer->begin(observedPlan->hostFunctions[step.callee]);
+  }
+}
+
 bool Walk::alone() {
-  for (size_t i = firstStep; i < endStep; ++i)
-    if (!execute(frame.steps[i], 0, frame.steps[i].grid, 0))
+  for (size_t i = firstStep; i < endStep; ++i) {
+    if (observer)
+      beginStep(frame.steps[i]);
+    const bool ok = execute(frame.steps[i], 0, frame.steps[i].grid, 0);
+    if (observer)
+      observer->end();
+    if (!ok)
       return false;
+  }
   return !indexFailed.load(std::memory_order_relaxed);
 }
 
@@ -104,6 +121,7 @@ void Walk::finish(size_t first, size_t end, int thread, int threads) {
 }
 
 void Walk::walkShare(int thread, int threads) {
+  const bool observed = observer && thread == 0;
   size_t first = firstStep; // of the steps since the last barrier
   for (size_t i = firstStep; i < endStep; ++i) {
     const Frame::Step &step = frame.steps[i];
@@ -116,13 +134,21 @@ void Walk::walkShare(int thread, int threads) {
     if (step.serial) {
       if (thread != 0)
         continue;
+      if (observed)
+        beginStep(step);
       // After a failed step, thread 0 only counts, up to the barrier at which the other threads see the failure.
       if (failedStep.load(std::memory_order_relaxed) > i && !execute(step, 0, step.grid, 0))
         failedStep.store(i, std::memory_order_relaxed);
+      if (observed)
+        observer->end();
       count(step, 1);
       continue;
     }
+    if (observed)
+      beginStep(step);
     executeShare(i, thread, thread);
+    if (observed)
+      observer->end();
   }
   // The caller waits for the remaining tiles.
   if (thread == 0 && first < endStep)

@@ -13,6 +13,7 @@
 #include "lib/Runtime/Host/Kernel.h"
 #include "lib/Runtime/Host/ThreadTeam.h"
 #include "lib/Runtime/Host/TileClaims.h"
+#include "tilewright/StepObserver.h"
 
 namespace tilewright::runtime {
 
@@ -34,6 +35,12 @@ public:
   /// Adds the nanoseconds that threads spend on step i of the plan to busy[i]; with null, no clock is read.
   void profile(std::atomic<int64_t> *busy) { this->busy = busy; }
 
+  /// Reports the steps of `plan` that the calling thread executes to `observer`, which may be null.
+  void observe(StepObserver *observer, const plan::Plan &plan) {
+    this->observer = observer;
+    observedPlan = &plan;
+  }
+
   /// Returns, after a failure, the host function's error, or the index or division by 0 with its step of `plan`.
   RunError error(const plan::Plan &plan) const;
 
@@ -43,6 +50,7 @@ private:
   void finish(size_t first, size_t end, int thread, int threads);
   void executeShare(size_t step, int thread, int owner);
   void count(const Frame::Step &step, int64_t tiles);
+  void beginStep(const Frame::Step &step) const;
   bool execute(const Frame::Step &step, int64_t begin, int64_t end, int thread);
   bool perform(const Frame::Step &step, int64_t begin, int64_t end, int thread);
 
@@ -53,6 +61,8 @@ private:
   void *const *pointers;
   uint8_t *scratch;
   std::atomic<int64_t> *busy = nullptr;
+  StepObserver *observer = nullptr;
+  const plan::Plan *observedPlan = nullptr;
   const char *message = nullptr; ///< of the host function that failed
   int32_t failedCallee = -1;
   /// The step that failed. Threads check it only at barriers, and return at the first barrier after that step.

@@ -133,7 +133,7 @@ def compile_graph(gm: fx.GraphModule, example_inputs, *, kind: str, options: Com
     static = set(of_forward.static_input_indices or ()) if of_forward is not None else set()
     flex.expand(gm)
     pairs.lower(gm)
-    report = GraphReport(getattr(gm, "_get_name", lambda: "graph")(), kind, len(gm.graph.nodes), origin=origin)
+    report = GraphReport(origin.name or "graph", kind, len(gm.graph.nodes), origin=origin)
     if several := len(devices_of(gm)) > 1:
         report.transfers = make_transfers(gm)
         gather(gm)

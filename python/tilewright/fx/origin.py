@@ -7,9 +7,11 @@ import contextvars
 import re
 import weakref
 from dataclasses import dataclass, field
+from pathlib import PurePath
 
 import torch
 from torch import fx
+from torch._dynamo import external_utils
 from torch._guards import CompileContext
 
 Frame = tuple[str, int, str]  # file, line, function
@@ -23,6 +25,7 @@ class Origin:
 
     compile_id: str = ""  # "0/1": function 0, compiled for the second time
     function: str = ""
+    name: str = ""  # for people: "Net" for Net.forward, "step" for a function
     file: str = ""
     line: int = 0
     tensors: list = field(default_factory=list, repr=False)  # weak references to parameters and buffers
@@ -64,6 +67,21 @@ def _traced_code():
         return InstructionTranslator.current_tx().output.root_tx.f_code
     except AttributeError:
         return None
+
+
+def _name_of(code, gm: fx.GraphModule) -> str:
+    """Returns the name of a graph: the class of a module for its forward(), else the function's name."""
+    *scopes, name = code.co_qualname.rsplit("<locals>.", 1)[-1].split(".")
+    name = function_name(name)
+    if name == "<lambda>":
+        return f"lambda at {PurePath(code.co_filename).name}:{code.co_firstlineno}"
+    if name == "forward" and scopes:
+        return ".".join(scopes)
+    if code.co_filename == external_utils.__file__:  # torch's wrapper around a module whose forward() is torch's
+        for node in gm.graph.nodes:
+            for _, module in (node.meta.get("nn_module_stack") or {}).values():
+                return getattr(module, "__name__", str(module))
+    return ".".join([*scopes, name])
 
 
 def innermost_frame(node: fx.Node) -> Frame | None:
@@ -114,6 +132,7 @@ def origin_of(gm: fx.GraphModule, example_inputs) -> Origin:
     result = Origin(str(compile_id or ""), tensors=tensors, frames=[innermost_frame(node) for node in gm.graph.nodes])
     if code is not None:
         result.function, result.file, result.line = code.co_name, code.co_filename, code.co_firstlineno
+        result.name = _name_of(code, gm)
     return result
 
 

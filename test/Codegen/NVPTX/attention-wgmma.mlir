@@ -4,17 +4,17 @@
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=ptx | FileCheck %s
 // RUN: tilewright compile %s --target=cuda --emit=ptx | FileCheck %s --check-prefix=OLDER
 // RUN: tilewright run %s --target=cuda --arch=sm_90a --device=emulated --check | FileCheck %s --check-prefix=RESULT
-// RUN: bash -c 'echo "{\"kernel_0\": {\"consumers\": 1}, \"kernel_1\": {\"consumers\": 0}}" > %t.json'
+// RUN: bash -c 'echo "{\"attention_0\": {\"consumers\": 1}, \"attention_1\": {\"consumers\": 0}}" > %t.json'
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --schedule-file=%t.json --emit=tiled | FileCheck %s --check-prefix=CHOSEN
 // RUN: tilewright run %s --target=cuda --arch=sm_90a --device=emulated --schedule-file=%t.json --check | FileCheck %s --check-prefix=RESULT
 // RUN: not tilewright compile %s --target=cuda --schedule-file=%t.json --emit=tiled 2>&1 | FileCheck %s --check-prefix=NO-WGMMA
-// RUN: bash -c 'echo "{\"kernel_0\": {\"stages\": 2}}" > %t.knob.json'
+// RUN: bash -c 'echo "{\"attention_0\": {\"stages\": 2}}" > %t.knob.json'
 // RUN: not tilewright compile %s --target=cuda --arch=sm_90a --schedule-file=%t.knob.json --emit=tiled 2>&1 | FileCheck %s --check-prefix=KNOB
 
-// CHOSEN: @kernel_0({{.*}}tw.schedule = {block = array<i64: 64, 128>, consumers = 1 : i64, kind = "attention"
-// CHOSEN: @kernel_1({{.*}}tw.schedule = {block = array<i64: 64, 64>, kind = "attention"
-// NO-WGMMA: does not fit kernel_0 {{.*}}: sm_80 has no wgmma: consumers are 0
-// KNOB: does not fit kernel_0 {{.*}}: attention has one knob: consumers, 1 or 2 warp groups that multiply, or 0 for mma.sync
+// CHOSEN: @attention_0({{.*}}tw.schedule = {block = array<i64: 64, 128>, consumers = 1 : i64, kind = "attention"
+// CHOSEN: @attention_1({{.*}}tw.schedule = {block = array<i64: 64, 64>, kind = "attention"
+// NO-WGMMA: does not fit attention_0 {{.*}}: sm_80 has no wgmma: consumers are 0
+// KNOB: does not fit attention_0 {{.*}}: attention has one knob: consumers, 1 or 2 warp groups that multiply, or 0 for mma.sync
 
 // Causal, with fewer key heads, and with log-sum-exp; up to 64 queries, one warp group multiplies; values of another size.
 // TILED: tw.schedule = {block = array<i64: 128, 128>, consumers = 2 : i64, kind = "attention", stages = 3 : i64, threads = 384 : i64}
@@ -25,12 +25,12 @@
 // TILED: tw.schedule = {block = array<i64: 64, 64>, kind = "attention"
 
 // A TMA box has 64 elements of a head and a tile's rows; keys and values are one buffer here.
-// TARGET: @kernel_0({{.*}}tw_cuda.maps = ["0:bf16:128:64*128,128*150,1*4,1*1", "1:bf16:128:64*128,128*150,1*2,1*1", "1:bf16:128:64*128,128*150,1*2,1*1"]
+// TARGET: @attention_0({{.*}}tw_cuda.maps = ["0:bf16:128:64*128,128*150,1*4,1*1", "1:bf16:128:64*128,128*150,1*2,1*1", "1:bf16:128:64*128,128*150,1*2,1*1"]
 // 128 rows of queries of 256 bytes, three slots with 128 rows of keys and of values each, and seven mbarriers.
 // TARGET-SAME: tw_cuda.shared = 229432
-// TARGET: @kernel_2({{.*}}tw_cuda.maps = ["0:f16:128:64*192,128*70,1*1,1*1", "1:f16:128:64*192,64*90,1*1,1*1", "2:f16:128:64*128,64*90,1*1,1*1"]
+// TARGET: @attention_2({{.*}}tw_cuda.maps = ["0:f16:128:64*192,128*70,1*1,1*1", "1:f16:128:64*192,64*90,1*1,1*1", "2:f16:128:64*128,64*90,1*1,1*1"]
 
-// CHECK: .entry kernel_0(
+// CHECK: .entry attention_0(
 // CHECK: .reqntid 384
 // The mbarriers of the queries and of three slots: full when the bytes have arrived, empty after eight warps arrived.
 // CHECK: mbarrier.init.shared::cta.b64 [%r{{[0-9]+}}], 1;
@@ -51,11 +51,11 @@
 // Sums: the weights are in registers, and the values are transposed.
 // CHECK-DAG: wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {{.*}}}, {%r{{[0-9]+}}, %r{{[0-9]+}}, %r{{[0-9]+}}, %r{{[0-9]+}}}, %rd{{[0-9]+}}, adds, 1, 1, 1;
 // CHECK: mbarrier.arrive.shared::cta.b64
-// CHECK: .entry kernel_1(
+// CHECK: .entry attention_1(
 // CHECK: .reqntid 256
 // CHECK-NOT: setmaxnreg
 // CHECK: wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16
-// CHECK: .entry kernel_3(
+// CHECK: .entry attention_3(
 // CHECK-NOT: wgmma.mma_async
 // CHECK: mma.sync.aligned.m16n8k16
 

@@ -12,7 +12,7 @@
 // Heads of 20 elements: warps compute rows of queries.
 // TILED: tw.schedule = {group = 32 : i64, kind = "rows"
 
-// CHECK: .entry kernel_0(
+// CHECK: .entry attention_0(
 // CHECK: .reqntid 128
 // CHECK-NOT: st.shared
 // CHECK: cp.async.cg.shared.global
@@ -31,7 +31,7 @@
 // CHECK-NOT: st.shared
 // CHECK: mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
 // CHECK-NOT: st.shared
-// CHECK: .entry kernel_3(
+// CHECK: .entry attention_3(
 // CHECK: cp.async.cg.shared.global
 // CHECK: cp.async.commit_group
 // CHECK: ldmatrix.sync.aligned.m8n8.x4.shared.b16

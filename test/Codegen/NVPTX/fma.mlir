@@ -3,12 +3,12 @@
 // RUN: tilewright compile %s --target=cuda --emit=ptx | FileCheck %s
 // RUN: tilewright run %s --target=cuda --device=emulated | FileCheck %s --check-prefix=RESULT
 
-// TILED-LABEL: func private @kernel_0(
+// TILED-LABEL: func private @matmul_add_0(
 // TILED-SAME: tw.schedule = {block = array<i64: 64, 64, 16>, kind = "fma", threads = 256 : i64, tile = array<i64: 4, 4>}
-// TILED-LABEL: func private @kernel_1(
+// TILED-LABEL: func private @matmul_1(
 // TILED-SAME: tw.schedule = {block = array<i64: 16, 64, 16>, kind = "fma", threads = 128 : i64, tile = array<i64: 2, 4>}
 
-// CHECK: .entry kernel_0(
+// CHECK: .entry matmul_add_0(
 // CHECK: .reqntid 256
 // CHECK: st.shared
 // CHECK: bar.sync

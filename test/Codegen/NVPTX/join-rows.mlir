@@ -10,9 +10,9 @@
 
 // TILED: func.func @main
 // TILED-NOT: call
-// TILED: call @kernel_0_rows(
+// TILED: call @matmul_add_0_rows(
 // TILED-NOT: call
-// TILED: func.func private @kernel_0_rows(
+// TILED: func.func private @matmul_add_0_rows(
 // HOPPER-SAME: tw.schedule = {block = array<i64: 64, 128, 64>, {{.*}}kind = "wgmma"
 // AMPERE-SAME: tw.schedule = {block = array<i64: 16, 128, {{[0-9]+}}>, kind = "mma", {{.*}}warps = array<i64: 1, 1>}
 // One result: x w' + r has no other reader.
@@ -26,7 +26,7 @@
 // CHECK: st.global
 // CHECK-NOT: .visible .entry
 
-// LIST: kernel_0 (matmul+matmul+add), 1 call
+// LIST: matmul_add_0 (matmul+matmul+add), 1 call
 // LIST-NEXT: cannot be tuned: target cuda makes it a part of another kernel of the model
 
 // CUT: rows that are reduced must be whole

@@ -5,8 +5,8 @@
 
 // TILED: tw.schedule = {group = 512 : i64, kind = "rows", threads = 512 : i64, vector = 4 : i64}
 
-// CHECK: .entry kernel_0(
-// CHECK: .shared .align 16 .b8 kernel_0_shared[256];
+// CHECK: .entry softmax_0(
+// CHECK: .shared .align 16 .b8 softmax_0_shared[256];
 // CHECK-COUNT-4: ld.global.nc.v4.b32
 // CHECK-COUNT-2: bar.sync
 // CHECK-NOT: bar.sync

@@ -8,7 +8,7 @@
 // TILED: tw.schedule = {block = array<i64: 16, 16, 64>, kind = "mma", stages = 3 : i64, threads = 32 : i64, warps = array<i64: 1, 1>}
 
 // CHECK: .target sm_80
-// CHECK: .entry kernel_0(
+// CHECK: .entry matmul_add_0(
 // CHECK-COUNT-4: .align 16
 // CHECK: .reqntid 32
 // CHECK: cp.async.cg.shared.global

@@ -5,11 +5,11 @@
 // RUN: tilewright compile %s --target=cuda --arch=sm_80 --emit=tiled | FileCheck %s --check-prefix=SM80
 // RUN: tilewright run %s --target=cuda --arch=sm_90a --device=emulated | FileCheck %s --check-prefix=RESULT
 
-// TILED: func.func private @kernel_0(
+// TILED: func.func private @softmax_0(
 // TILED-SAME: tw.schedule = {cluster = 8 : i64, group = 512 : i64, kind = "rows", threads = 512 : i64, vector = 4 : i64}
 // SM80-NOT: cluster = 
 
-// CHECK: .entry kernel_0(
+// CHECK: .entry softmax_0(
 // CHECK: .reqnctapercluster 8
 // CHECK-COUNT-4: ld.global.nc.v4.b32
 // CHECK-NOT: ld.global

@@ -2,12 +2,12 @@
 // RUN: tilewright compile %s --target=cuda --arch=sm_80 --emit=tiled | FileCheck %s --check-prefix=TILED
 // RUN: tilewright compile %s --target=cuda --arch=sm_80 --emit=ptx | FileCheck %s
 
-// TILED: @kernel_1({{.*}}tw.ops = "scatter", tw.schedule = {kind = "scatter", threads = 256 : i64, vector = 4 : i64}
+// TILED: @scatter_1({{.*}}tw.ops = "scatter", tw.schedule = {kind = "scatter", threads = 256 : i64, vector = 4 : i64}
 // Each element has its own index, so a row has no common index.
-// TILED: @kernel_3({{.*}}tw.ops = "scatter", tw.schedule = {kind = "elements", threads = 256 : i64, vector = 1 : i64}
+// TILED: @scatter_3({{.*}}tw.ops = "scatter", tw.schedule = {kind = "elements", threads = 256 : i64, vector = 1 : i64}
 
 // 96 elements are less than a vector per lane; the bits of the warp's vote are matches, taken from the lowest bit on.
-// CHECK: .entry kernel_1
+// CHECK: .entry scatter_1
 // CHECK: .reqntid 256
 // CHECK: setp.gt.u64 {{.*}}, 23;
 // CHECK: ld.global.nc.v4.b32
@@ -16,7 +16,7 @@
 // CHECK: st.global.v4.b32
 // CHECK: ld.global.nc.v4.b32
 // CHECK-COUNT-4: add.{{.*}}f32
-// CHECK: .entry kernel_2
+// CHECK: .entry scatter_2
 // CHECK-NOT: vote.sync
 func.func @main(%x: tensor<40x96xf32>, %i: tensor<50xi64>, %s: tensor<50x96xf32>, %each: tensor<50x96xi64>)
     -> (tensor<40x96xf32>, tensor<40x96xf32>) {

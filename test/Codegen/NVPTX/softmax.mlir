@@ -10,7 +10,7 @@
 
 // TILED: tw.schedule = {group = 32 : i64, kind = "rows", threads = 128 : i64, vector = 8 : i64}
 
-// CHECK: .entry kernel_0(
+// CHECK: .entry softmax_0(
 // CHECK-COUNT-2: ld.global.nc.v4.b32
 // CHECK-NOT: ld.global
 // CHECK-COUNT-10: shfl.sync.bfly.b32

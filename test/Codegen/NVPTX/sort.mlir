@@ -2,7 +2,7 @@
 // RUN: tilewright compile %s --target=cuda --emit=vector | FileCheck %s
 // RUN: tilewright run %s --target=cuda --device=emulated --check | FileCheck %s --check-prefix=RESULT
 
-// CHECK: func.func {{.*}}@kernel_0
+// CHECK: func.func {{.*}}@sort_0
 // CHECK: scf.for
 // CHECK: scf.for
 // CHECK: scf.for

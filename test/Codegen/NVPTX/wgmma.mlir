@@ -4,22 +4,22 @@
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=ptx | FileCheck %s
 // RUN: tilewright compile %s --target=cuda --emit=ptx | FileCheck %s --check-prefix=OLDER
 
-// TILED: @kernel_0({{.*}}tw.schedule = {block = array<i64: 128, 192, 64>, consumers = 2 : i64, kind = "wgmma", stages = 4 : i64, threads = 384 : i64}
-// TILED: @kernel_1({{.*}}tw.schedule = {block = array<i64: 64, 64, 64>, consumers = 1 : i64, kind = "wgmma", stages = {{[0-9]+}} : i64, threads = 256 : i64}
-// TILED: @kernel_2({{.*}}kind = "mma"
+// TILED: @matmul_add_0({{.*}}tw.schedule = {block = array<i64: 128, 192, 64>, consumers = 2 : i64, kind = "wgmma", stages = 4 : i64, threads = 384 : i64}
+// TILED: @matmul_1({{.*}}tw.schedule = {block = array<i64: 64, 64, 64>, consumers = 1 : i64, kind = "wgmma", stages = {{[0-9]+}} : i64, threads = 256 : i64}
+// TILED: @matmul_2({{.*}}kind = "mma"
 
 // The shared memory of four stages of 16 KB and 24 KB, and their mbarriers; a box has a line of 64 elements of k, and
 // the rows of the tile.
-// TARGET: @kernel_0({{.*}}tw_cuda.maps = ["0:bf16:128:64*256,128*2048", "1:bf16:128:64*256,192*1536"]
+// TARGET: @matmul_add_0({{.*}}tw_cuda.maps = ["0:bf16:128:64*256,128*2048", "1:bf16:128:64*256,192*1536"]
 // TARGET-SAME: tw_cuda.shared = 163904
 // For A as [k, m] and B as [k, n], a box has 64 x 64 elements; symbolic k is the launch's size 0.
-// TARGET: @kernel_1({{.*}}tw_cuda.maps = ["0:f16:128:64*72,64*1*s0", "1:f16:128:64*64,64*1*s0"]
+// TARGET: @matmul_1({{.*}}tw_cuda.maps = ["0:f16:128:64*72,64*1*s0", "1:f16:128:64*64,64*1*s0"]
 
 // CHECK: .target sm_90a
-// CHECK: .extern .shared .align 1024 .b8 kernel_0_dynamic[];
-// CHECK: .entry kernel_0(
-// CHECK: .param .align 64 .b8 kernel_0_param_5[128],
-// CHECK: .param .align 64 .b8 kernel_0_param_6[128]
+// CHECK: .extern .shared .align 1024 .b8 matmul_add_0_dynamic[];
+// CHECK: .entry matmul_add_0(
+// CHECK: .param .align 64 .b8 matmul_add_0_param_5[128],
+// CHECK: .param .align 64 .b8 matmul_add_0_param_6[128]
 // CHECK: .reqntid 384
 // Four slots: full when the bytes have arrived, empty when eight warps have arrived.
 // CHECK: mbarrier.init.shared::cta.b64 [%r{{[0-9]+}}], 1;
@@ -42,11 +42,11 @@
 // CHECK: mbarrier.arrive.shared::cta.b64 _,
 // CHECK: wgmma.wait_group.sync.aligned 0;
 // CHECK: st.global.v4.b32
-// CHECK: .entry kernel_1(
+// CHECK: .entry matmul_1(
 // CHECK: .reqntid 256
 // CHECK-NOT: setmaxnreg
 // CHECK: wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {{.*}}, adds, 1, 1, 1, 1;
-// CHECK: .entry kernel_2(
+// CHECK: .entry matmul_2(
 // CHECK: mma.sync.aligned
 
 // OLDER: .target sm_80

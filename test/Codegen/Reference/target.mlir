@@ -5,7 +5,7 @@
 // No schedule and no packing; floats are f64 between operands and results.
 // TILED-NOT: scf.forall
 // TILED-NOT: tw_tile
-// TILED: func.func private @kernel_0
+// TILED: func.func private @matmul_gelu_0
 // TILED: linalg.contract{{.*}} -> tensor<8x6xf64>
 // TILED: math.erf {{.*}} : f64
 // TILED: arith.truncf {{.*}} : f64 to f32
@@ -15,10 +15,10 @@
 // VECTOR: scf.for
 // VECTOR: arith.addf {{.*}} : f64
 // VECTOR: tw_plan.program
-// VECTOR: tw_plan.launch @kernel_0 [0, 1, 2]
+// VECTOR: tw_plan.launch @matmul_gelu_0 [0, 1, 2]
 
 // TARGET: llvm.func @erf(f64) -> f64
-// TARGET: llvm.func @kernel_0(%arg0: !llvm.ptr, %arg1: !llvm.ptr, %arg2: i64, %arg3: i64, %arg4: !llvm.ptr)
+// TARGET: llvm.func @matmul_gelu_0(%arg0: !llvm.ptr, %arg1: !llvm.ptr, %arg2: i64, %arg3: i64, %arg4: !llvm.ptr)
 // TARGET: llvm.call @erf
 func.func @main(%x: tensor<8x4xf32>, %w: tensor<4x6xf32> {tw.static}) -> tensor<8x6xf32> {
   %m = tw.matmul %x, %w : (tensor<8x4xf32>, tensor<4x6xf32>) -> tensor<8x6xf32>

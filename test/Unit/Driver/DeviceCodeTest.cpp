@@ -18,7 +18,7 @@ constexpr char racing[] = R"(
 .version 8.0
 .target sm_80
 .address_size 64
-.visible .entry kernel_0(.param .u64 x, .param .u64 y)
+.visible .entry exp_0(.param .u64 x, .param .u64 y)
 {
   .reg .b32 %r<2>;
   .reg .b64 %rd<2>;
@@ -38,7 +38,7 @@ TEST(DeviceCode, FindingsNameTheUsersLine) {
   options.own.set("arch", "sm_80");
   llvm::Error lowered = session.lowerTo(*module, "target", options);
   ASSERT_FALSE(lowered);
-  auto artifact = emitDeviceArtifact(*module, racing, {{"kernel_0", 64, 0, {}}});
+  auto artifact = emitDeviceArtifact(*module, racing, {{"exp_0", 64, 0, {}}});
   ASSERT_TRUE(bool(artifact)) << llvm::toString(artifact.takeError());
   auto program = loadDeviceArtifact(*artifact, {"emulated"});
   ASSERT_TRUE(bool(program)) << llvm::toString(program.takeError());
@@ -48,9 +48,9 @@ TEST(DeviceCode, FindingsNameTheUsersLine) {
   void *outputs[] = {out};
   RunError error;
   EXPECT_FALSE((*program)->run(inputs, outputs, nullptr, nullptr, 1, error, nullptr));
-  EXPECT_NE(error.text.find("the checker of PTX objects to kernel kernel_0 (exp)"), std::string::npos) << error.text;
-  EXPECT_NE(error.text.find("race in kernel_0: write of global memory"), std::string::npos) << error.text;
-  EXPECT_TRUE(llvm::StringRef(error.text).ends_with("kernel kernel_0 is launched by exp (layer.py:12)")) << error.text;
+  EXPECT_NE(error.text.find("the checker of PTX objects to kernel exp_0 (exp)"), std::string::npos) << error.text;
+  EXPECT_NE(error.text.find("race in exp_0: write of global memory"), std::string::npos) << error.text;
+  EXPECT_TRUE(llvm::StringRef(error.text).ends_with("kernel exp_0 is launched by exp (layer.py:12)")) << error.text;
 }
 
 } // namespace

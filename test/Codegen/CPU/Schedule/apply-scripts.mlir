@@ -5,19 +5,19 @@
 // RUN: not tilewright compile %t/model.mlir --cpu=x86-64-v3 --emit=tiled --schedule-file=%t/twice.mlir 2>&1 | FileCheck %s --check-prefix=TWICE
 
 // A sequence tiles the kernels that it names; the other kernels are tiled by their schedules.
-// CHECK-LABEL: func.func private @kernel_0
+// CHECK-LABEL: func.func private @matmul_add_gelu_0
 // CHECK-SAME: tw.ops = "matmul+add+gelu", tw.schedule = {script = "rows"}
 // CHECK: scf.forall (%{{.*}}) in (16) shared_outs
 // CHECK-NOT: tensor.empty() : tensor<256x96xf32>
 // CHECK: tw_tile.matmul {{.*}} outs(%{{.*}} : tensor<16x96xf32>)
 // CHECK: linalg.generic
 // CHECK: tensor.parallel_insert_slice %{{.*}} [16, 96]
-// CHECK-LABEL: func.func private @kernel_1
+// CHECK-LABEL: func.func private @reduce_1
 // CHECK-SAME: tw.ops = "reduce", tw.schedule = {tiles =
-// PASS-LABEL: func.func private @kernel_0
+// PASS-LABEL: func.func private @matmul_add_gelu_0
 // PASS-SAME: tw.schedule = {script = "rows"}
 // PASS: scf.forall
-// TWICE: has two sequences for kernel_0 (matmul+add+gelu)
+// TWICE: has two sequences for matmul_add_gelu_0 (matmul+add+gelu)
 
 //--- model.mlir
 func.func @main(%x: tensor<256x64xf32>, %w: tensor<64x96xf32>, %b: tensor<96xf32>) -> (tensor<256x96xf32>, tensor<96xf32>) {
@@ -47,5 +47,5 @@ module attributes {transform.with_named_sequence} {
 //--- twice.mlir
 module attributes {transform.with_named_sequence} {
   transform.named_sequence @a(%kernel: !transform.any_op {transform.readonly}) attributes {tw.kernels = "matmul*"} { transform.yield }
-  transform.named_sequence @b(%kernel: !transform.any_op {transform.readonly}) attributes {tw.kernels = "kernel_0"} { transform.yield }
+  transform.named_sequence @b(%kernel: !transform.any_op {transform.readonly}) attributes {tw.kernels = "matmul_add_gelu_0"} { transform.yield }
 }

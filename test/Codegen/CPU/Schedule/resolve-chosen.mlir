@@ -5,7 +5,7 @@
 // indices. A tile of one batch has a slice of the packed parameter, at a checked index.
 // CHECK: func.func @main
 // CHECK: call @pack_0(%arg0, {{.*}}) {tw.once
-// CHECK: call @kernel_1(%arg2, {{.*}}, %arg1, {{.*}}) {tw.ops = "matmul"}
+// CHECK: call @matmul_1(%arg2, {{.*}}, %arg1, {{.*}}) {tw.ops = "matmul"}
 // CHECK-SAME: (tensor<7x16x64xf32>, tensor<5x2x64x48xf32>, tensor<7xi64>, tensor<7x16x96xf32>)
 // CHECK-NOT: tensor.extract
 // CHECK: tw_tile.matmul {from_end, group = 1 : i64, lhs_permutation = array<i64: 0, 1, 2>, panel = 48 : i64

@@ -3,7 +3,7 @@
 // The pack of a parameter has no symbol as argument, so it runs once for all batch sizes; the product has the symbol.
 // CHECK: func.func @main(%[[N:.*]]: index
 // CHECK: call @pack_0(%{{[a-z0-9]*}}, %{{[a-z0-9]*}}) {tw.once
-// CHECK: call @kernel_0(%[[N]],
+// CHECK: call @matmul_0(%[[N]],
 // CHECK: func.func private @pack_0(%{{.*}}: tensor<64x96xf32> {tw.sizes = affine_map<() -> (64, 96)>}
 #rows = affine_map<()[s0] -> (s0, 64)>
 #result = affine_map<()[s0] -> (s0, 96)>

@@ -3,8 +3,8 @@
 // A parameter is packed once, and an op that reads only parameters runs once as well. N = 96 is two panels of 48.
 // CHECK: func.func @main
 // CHECK: call @pack_0({{.*}}) {tw.once
-// CHECK: call @kernel_0
-// CHECK: func.func private @kernel_0(%{{.*}}: tensor<32x64xf32>{{.*}}, %{{.*}}: tensor<2x64x48xf32>
+// CHECK: call @matmul_0
+// CHECK: func.func private @matmul_0(%{{.*}}: tensor<32x64xf32>{{.*}}, %{{.*}}: tensor<2x64x48xf32>
 // CHECK: tw_tile.matmul {group = 1 : i64, lhs_permutation = array<i64: 0, 1>, panel = 48 : i64
 // CHECK: func.func private @pack_0
 // CHECK: tw_tile.pack {group = 1 : i64, panel = 48 : i64, permutation = array<i64: 0, 1>}

@@ -2,9 +2,9 @@
 
 // Tiles of 16 bits transpose an A that is stored k x rows in registers, so there is no transposed copy. An A with
 // contiguous batches is copied.
-// CHECK: func.func private @kernel_{{.*}}tensor<512x3072xbf16>
+// CHECK: func.func private @matmul_{{.*}}tensor<512x3072xbf16>
 // CHECK: tw_tile.matmul {group = 2 : i64, lhs_permutation = array<i64: 1, 0>
-// CHECK: func.func private @kernel_{{.*}}tensor<4x96x512xbf16>
+// CHECK: func.func private @matmul_{{.*}}tensor<4x96x512xbf16>
 // CHECK: tw_tile.matmul {group = 2 : i64, lhs_permutation = array<i64: 0, 1, 2>
 func.func @main(%g: tensor<512x3072xbf16>, %x: tensor<512x768xbf16>, %h: tensor<512x96x4xbf16>, %y: tensor<4x512x64xbf16>) -> (tensor<3072x768xbf16>, tensor<4x96x64xbf16>) {
   %t = tw.permute %g {permutation = array<i64: 1, 0>} : tensor<512x3072xbf16> -> tensor<3072x512xbf16>

@@ -4,11 +4,11 @@
 // reader, as operands are packed.
 // CHECK: #[[FROM:.*]] = affine_map<(d0, d1) -> (d1, d0)>
 // CHECK-LABEL: func.func @main
-// CHECK: %[[OTHER:.*]] = call @kernel_0(%arg2
+// CHECK: %[[OTHER:.*]] = call @exp_0(%arg2
 // CHECK: %[[B:.*]] = call @pack_0(%arg1, {{.*}}) {tw.ops = "pack"}
 // CHECK: %[[A:.*]] = call @transpose_1(%arg0, {{.*}}) {tw.ops = "transpose"} : (tensor<512x3072xf32>, tensor<3072x512xf32>)
-// CHECK-NEXT: call @kernel_1(%[[A]], %[[B]], %{{.*}}) {{.*}} : (tensor<3072x512xf32>, tensor<16x512x48xf32>
-// CHECK: func.func private @kernel_1
+// CHECK-NEXT: call @matmul_1(%[[A]], %[[B]], %{{.*}}) {{.*}} : (tensor<3072x512xf32>, tensor<16x512x48xf32>
+// CHECK: func.func private @matmul_1
 // CHECK: tw_tile.matmul {{.*}}lhs_permutation = array<i64: 0, 1>
 // CHECK: func.func private @transpose_1
 // CHECK: linalg.generic {indexing_maps = [#[[FROM]], #{{.*}}]

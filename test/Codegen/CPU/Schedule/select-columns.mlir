@@ -1,7 +1,7 @@
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured --tw-select-schedule | FileCheck %s
 
 // Column sums: a task takes 64 columns, four adjacent cache lines, however long the columns are.
-// CHECK: func.func private @kernel_0
+// CHECK: func.func private @reduce_0
 // CHECK-SAME: tw.schedule = {tiles = array<i64: 64>,
 func.func @main(%x: tensor<4096x768xf32>) -> tensor<768xf32> {
   %0 = tw.reduce sum %x {dims = array<i64: 0>} : tensor<4096x768xf32> -> tensor<768xf32>

@@ -3,17 +3,17 @@
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured "--tw-resolve-layouts=f16-group=2 f16-depth=32 split-f16=true" --tw-select-schedule=split-f16=true | FileCheck %s --check-prefix=SPLIT
 
 // A task that widens or splits its rows of A takes several panels; on tiles of f16, and for few rows, it takes one.
-// WIDE: func.func private @kernel_0
+// WIDE: func.func private @matmul_0
 // WIDE-SAME: tiles = array<i64: 128, 192>
-// WIDE: func.func private @kernel_1
+// WIDE: func.func private @matmul_1
 // WIDE-SAME: tiles = array<i64: 8, 48>
-// TILES: func.func private @kernel_0
+// TILES: func.func private @matmul_0
 // TILES-SAME: tiles = array<i64: 128, 32>
-// TILES: func.func private @kernel_1
+// TILES: func.func private @matmul_1
 // TILES-SAME: tiles = array<i64: 8, 32>
-// SPLIT: func.func private @kernel_0
+// SPLIT: func.func private @matmul_0
 // SPLIT-SAME: tiles = array<i64: 128, 192>
-// SPLIT: func.func private @kernel_1
+// SPLIT: func.func private @matmul_1
 // SPLIT-SAME: tiles = array<i64: 8, 32>
 func.func @main(%x: tensor<128x768xf16>, %y: tensor<8x768xf16>, %w: tensor<768x768xf16> {tw.static}) -> (tensor<128x768xf16>, tensor<8x768xf16>) {
   %0 = tw.matmul %x, %w : (tensor<128x768xf16>, tensor<768x768xf16>) -> tensor<128x768xf16>

@@ -1,7 +1,7 @@
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured --tw-select-schedule | FileCheck %s
 
 // Rows that are read again after a reduction stay in the L1 cache: 4K elements per task, or four rows of 1024.
-// CHECK: func.func private @kernel_0
+// CHECK: func.func private @softmax_0
 // CHECK-SAME: tw.schedule = {tiles = array<i64: 4>, time = "{{[0-9]+}} us, L3"}
 func.func @main(%x: tensor<512x1024xf32>) -> tensor<512x1024xf32> {
   %0 = tw.softmax %x {dim = 1 : i64} : tensor<512x1024xf32> -> tensor<512x1024xf32>

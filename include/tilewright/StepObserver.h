@@ -1,0 +1,43 @@
+//===- StepObserver.h - steps of a plan, as the calling thread executes them ------------===//
+//
+//   StepObserver::Scope observing(&observer);   // calls of this thread on the CPU report their steps, for example to
+//   program->run(...);                          // torch.profiler
+//
+// Only the calling thread reports: the span from begin() to end() is the time of that thread's share of a step.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEWRIGHT_STEPOBSERVER_H
+#define TILEWRIGHT_STEPOBSERVER_H
+
+#include <string>
+
+namespace tilewright {
+
+class StepObserver {
+public:
+  virtual ~StepObserver() = default;
+
+  /// The calling thread begins its share of a step. `name`: the kernel or host function, or "copy".
+  virtual void begin(const std::string &name) = 0;
+  /// The calling thread has ended its share of the step that it began last.
+  virtual void end() = 0;
+
+  /// Returns the observer of the innermost scope of this thread, or null. Not available in ahead-of-time libraries.
+  static StepObserver *ofThread();
+
+  /// Sets the observer of this thread for the lifetime of the scope. Null: no observer.
+  class Scope {
+  public:
+    explicit Scope(StepObserver *observer);
+    ~Scope();
+    Scope(const Scope &) = delete;
+    Scope &operator=(const Scope &) = delete;
+
+  private:
+    StepObserver *outer;
+  };
+};
+
+} // namespace tilewright
+
+#endif

@@ -1,0 +1,14 @@
+//===- StepObserver.cpp - the observer of a thread --------------------------------------===//
+#include "tilewright/StepObserver.h"
+
+namespace tilewright {
+
+static thread_local StepObserver *observerOfThread = nullptr;
+
+StepObserver *StepObserver::ofThread() { return observerOfThread; }
+
+StepObserver::Scope::Scope(StepObserver *observer) : outer(observerOfThread) { observerOfThread = observer; }
+
+StepObserver::Scope::~Scope() { observerOfThread = outer; }
+
+} // namespace tilewright
