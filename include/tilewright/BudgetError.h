@@ -2,7 +2,7 @@
 //
 // The search for designs (tuneDesign) continues with the numbers in this error. Passes report errors by diagnostics,
 // whose text is for users: a pass adds the number to the metadata of its diagnostic, which MLIR passes on to handlers
-// and does not print, and Session makes a BudgetError of it. An attribute of the module cannot pass the number on,
+// and does not print, and Session creates a BudgetError from it. An attribute of the module cannot pass the number on,
 // because a pass that fails may leave invalid IR.
 //
 // Test: test/Unit/Driver/BudgetErrorTest.cpp

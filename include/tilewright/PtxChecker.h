@@ -97,7 +97,7 @@ enum class Kind : uint8_t {
   OutOfBounds,
   Misaligned,
   ReadOnly,            ///< a write to constant or parameter memory
-  UninitialisedMemory, ///< in shared memory, or in an allocation that says so
+  UninitialisedMemory, ///< a read of shared memory, or of an allocation, that nothing has written
   UninitialisedRegister,
   Race,
   AsyncNotWaited,     ///< access to memory that an unfinished cp.async, bulk copy or wgmma writes or reads

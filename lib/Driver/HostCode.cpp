@@ -67,7 +67,7 @@ public:
   }
 
 private:
-  /// Returns an empty list without versions.
+  /// Returns an empty list if `versions` is null.
   llvm::SmallVector<runtime::InputIdentity, 64> identify(const void *const *inputs, const uint64_t *versions) const {
     llvm::SmallVector<runtime::InputIdentity, 64> identities;
     for (int32_t input = 0; versions && input < executable->plan().numInputs; ++input)

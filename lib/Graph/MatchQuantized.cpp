@@ -132,7 +132,7 @@ private:
                                reshaped(value, full), permute.getPermutationAttr())
           .getResult();
     }
-    // One number for each row, and the view keeps the rows.
+    // There is one number for each row: the view must preserve the rows.
     if (after.empty() || before.back() != after.back() || !isUnit(full.back()) ||
         ArrayRef(full).drop_back() != ArrayRef(before).drop_back())
       return std::nullopt;

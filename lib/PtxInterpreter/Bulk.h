@@ -24,7 +24,7 @@ inline uint64_t swizzled(uint64_t address, uint32_t bytes) {
 }
 
 void forPieces(const BulkCopy &copy, const std::function<void(const BulkPiece &)> &take);
-/// Fills bytes outside of the tensor with zeros, or with NaN if the map says so.
+/// Fills bytes outside of the tensor with zeros, or with NaN if the map specifies it.
 void fillOutside(const TensorMap &map, uint8_t *to, uint32_t bytes);
 /// Returns true if elements of this type support the reduction.
 bool canReduce(TensorMap::Element element, uint32_t operation);

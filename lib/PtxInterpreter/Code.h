@@ -21,7 +21,7 @@ using Handler = void (*)(Exec &, const Instr &);
 
 inline constexpr uint32_t kLanes = 32;
 inline constexpr uint32_t kPool = 0x80000000u;  ///< flag of an operand: a row of the pool
-inline constexpr uint32_t kNoRow = 0xffffffffu; ///< the sink
+inline constexpr uint32_t kNoRow = 0xffffffffu; ///< the operand is a sink
 
 /// Modifiers.
 enum Mod : uint32_t {

@@ -39,7 +39,7 @@ struct Frame {
 struct Fragment {
   enum class State : uint8_t { Ready, Converging, AtBarrier, Waiting }; ///< Waiting: until wake()
   uint32_t pc = 0, mask = 0;
-  uint32_t base = 0;      ///< of its registers
+  uint32_t base = 0;      ///< index of the first row of its registers
   uint64_t localBase = 0; ///< of its function's local memory
   uint32_t function = 0;
   State state = State::Ready;
@@ -251,7 +251,7 @@ struct Exec {
   void noteRace(uint32_t lane, Space space, uint64_t address, const Epoch &other, bool write, bool read);
 
   void release();                 ///< publishes the preceding accesses to warps that acquire
-  void acquire();                 ///< orders what strong reads have seen before the following accesses
+  void acquire();                 ///< orders the writes that strong reads have observed before the following accesses
   void publish(uint64_t address); ///< records a strong write
   void observe(uint64_t address); ///< records a strong read
   void finish(uint32_t lane, const PendingCopy &copy);
@@ -273,7 +273,7 @@ void leave(Exec &e, uint32_t mask, uint32_t pc);
 void wake(Block &block);
 /// Executes one of the bulk loads in flight. Returns false if there is none.
 bool deliverLoad(Grid &grid);
-/// Reports and completes what a block leaves pending at its end: copies and products that no thread waited for.
+/// Reports and completes the copies and products that no thread has waited for when a block ends.
 void endBlock(Grid &grid, Block &block);
 void endBulk(Exec &e);
 void endMatrixJobs(Exec &e);

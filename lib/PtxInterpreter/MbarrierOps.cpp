@@ -179,7 +179,7 @@ void wait(Exec &e, const Instr &in) {
                "the state is of phase " + std::to_string(phase) + ", and the mbarrier is in phase " +
                    std::to_string(mbarrier->phase) + ": only the present and the last one can be asked for");
     }
-    // Nothing orders this thread after the end of the phase, so it might as well have tested too early.
+    // Nothing orders this thread after the end of the phase: its test could also have come before that.
     if (complete && !isKnown(e.warp.clock, mbarrier->completed) && (e.grid.draw() & 3) == 0)
       complete = false, early = true;
     done |= uint32_t(complete) << lane;
@@ -218,8 +218,8 @@ void fenceProxy(Exec &e, const Instr &) {
 void fenceInit(Exec &e, const Instr &) {
   for (auto &[address, mbarrier] : e.block.mbarriers)
     mbarrier.shown |= mbarrier.init.warp == e.warp.index && (e.mask >> mbarrier.init.lane & 1);
-  // A relaxed arrival at the cluster's barrier makes it visible. (This also publishes earlier accesses, which hides
-  // races.)
+  // A relaxed arrival at the cluster's barrier makes the initialization visible. (The release also publishes earlier
+  // accesses, which hides races.)
   if (e.block.cluster->blocks.size() > 1)
     e.release();
 }
@@ -273,7 +273,7 @@ Mbarrier *mbarrierAt(Exec &e, const Instr &in, uint32_t operand, uint32_t lane, 
   Accessor who = e.accessor(lane, Epoch::Strong);
   if (const Epoch *other = owner->shadow.write(who, address, 8))
     e.noteRace(lane, Space::Shared, address, *other, true, true);
-  else if (!who.isAfter(found->second.init)) // strong accesses of other threads may have hidden it
+  else if (!who.isAfter(found->second.init)) // strong accesses of other threads may have hidden this race
     e.noteRace(lane, Space::Shared, address, found->second.init, true, true);
   return &found->second;
 }

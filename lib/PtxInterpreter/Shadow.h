@@ -1,6 +1,6 @@
 //===- Shadow.h - the last accesses of memory, and their order ------------------------===//
 //
-// Each run of bytes has the last write and some of the reads since then, as epochs: a warp, a lane and the warp's
+// Each run of bytes stores the last write and some of the reads since then, as epochs: a warp, a lane and the warp's
 // clock. An access races with an earlier one unless the accessing warp's vector clock has reached the earlier epoch.
 // Accesses of the async proxy (bulk copies, wgmma) must also come after a proxy fence that follows the generic writes.
 // Runs have 16 bytes until an access is smaller; then all runs of the memory are split.

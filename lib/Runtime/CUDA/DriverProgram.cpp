@@ -327,7 +327,7 @@ bool DriverProgram::load(const std::string &ptx, const std::string &cubin, std::
               context->describe() + " has " + std::to_string(context->sharedOptIn) + " for a block";
       return false;
     }
-    constexpr uint32_t without = 48 * 1024; // without an opt-in
+    constexpr uint32_t without = 48 * 1024; // the limit without an opt-in
     if (kernel.shared > without &&
         (result = api.setFunctionAttribute(function, driver::kMaxDynamicShared, int(kernel.shared))) != 0) {
       error = "kernel " + kernel.name + " cannot have " + std::to_string(kernel.shared) +
