@@ -93,8 +93,8 @@ struct IntegerBody {
     return fills ? shifted : select(inRange, shifted, c(0));
   }
 
-  /// Squares and multiplies over the exponent's bits, wrapping around. With a negative exponent, only the powers of 1 and
-  /// -1 are not 0.
+  /// Squares and multiplies over the exponent's bits, wrapping around. With a negative exponent, only the powers of 1
+  /// and -1 are not 0.
   Value power(Value x, Value y) {
     APInt exponent;
     int64_t bits = type.getIntOrFloatBitWidth() - (isUnsigned ? 0 : 1);

@@ -24,7 +24,7 @@ class Results;
 /// Imports one node. Reads all arguments first; returns n.refuse(...) if the node cannot be imported.
 using Importing = Results (*)(Node &);
 
-/// The treatment of an operator's nodes.
+/// How the nodes of an operator are imported.
 enum class OperatorKind : uint8_t {
   Import,    ///< imported for every caller, so that the decompositions keep it
   Composite, ///< occurs only in plain files of torch.export; other callers decompose it
@@ -34,7 +34,7 @@ enum class OperatorKind : uint8_t {
 /// The memory in which eager torch stores the results of an operator. For real numbers: a lazy conjugate of them is the
 /// tensor itself.
 enum class Aliasing : uint8_t {
-  Fresh,       ///< in memory of their own
+  Fresh,       ///< in newly allocated memory
   View,        ///< in the memory of the first operand, always
   Views,       ///< a list of results, each of them in the memory of the first operand
   Alias,       ///< View, with the same sizes and strides

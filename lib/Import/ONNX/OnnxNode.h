@@ -43,7 +43,7 @@ public:
   bool given(unsigned index) const { return index < node.inputs.size() && !node.inputs[index].empty(); }
   /// Returns the input as a tensor; refuses the node if it is not given.
   Value in(unsigned index);
-  /// Likewise for an input that may have a narrow type, whose bytes are returned then; see narrowOf().
+  /// Like in(), but the input may have a narrow type; then the bytes of its elements are returned (see narrowOf()).
   Value anyIn(unsigned index);
   onnx::ElementType narrowOf(unsigned index);
   /// Returns the input as numbers, in f32 if its type is narrow.

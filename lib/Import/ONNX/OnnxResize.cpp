@@ -1,7 +1,7 @@
 //===- OnnxResize.cpp - image resizing -------------------------------------------------===//
 //
-// Each axis is resized in a separate step. Positions and weights are known at compile time: the result is a sum of a
-// few taken rows times weights, or for many rows (antialias) a product with a matrix of weights.
+// Each axis is resized in a separate step. Positions and weights are known at compile time: the result is a weighted
+// sum of a few rows of the input, or for many rows (antialias) a product with a matrix of weights.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/ATen/GridSampling.h"

@@ -28,7 +28,7 @@ std::optional<SmallVector<std::pair<int64_t, SlicedDim>>> readSlices(OnnxNode &n
 SmallVector<AffineExpr> splitSizes(OnnxNode &n, AffineExpr size);
 
 /// Broadcasts two shapes by numpy's rule. Sizes that may be equal for some symbols are assumed equal; the op that
-/// broadcasts checks it.
+/// broadcasts checks the assumption.
 std::optional<SmallVector<AffineExpr>> broadcastShapes(OnnxNode &n, ArrayRef<AffineExpr> a, ArrayRef<AffineExpr> b);
 
 } // namespace tilewright

@@ -100,7 +100,7 @@ static int coresOf(const std::vector<int> &cpus) {
 }
 
 void describeCpus(MachineDescription &machine) {
-  // Each compilation calls this several times, and counting reads two files per CPU. The number changes only with `cpus`.
+  // Each compilation calls this several times, and counting reads two files per CPU. Only a new affinity changes it.
   thread_local std::vector<int> known;
   thread_local int cores = 0;
   std::vector<int> cpus = allowedCpus();

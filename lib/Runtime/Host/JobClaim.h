@@ -7,8 +7,8 @@
 
 namespace tilewright::runtime {
 
-/// Jobs are numbered in order. The worker settles a job to begin it; the caller settles a job to cancel it. The first of
-/// the two succeeds. A worker may lose its core between waking up for a job and settling it, while later jobs are
+/// Jobs are numbered in order. The worker settles a job to begin it; the caller settles a job to cancel it. The first
+/// of the two succeeds. A worker may lose its core between waking up for a job and settling it, while later jobs are
 /// settled. Therefore a job that is older than the last settled one can no longer be settled.
 class JobClaim {
 public:
