@@ -30,7 +30,7 @@ namespace tilewright {
 /// CLI.
 struct Options {
   std::string target = "cpu";     ///< a registered target: cpu, reference, hls, or a plug-in's
-  std::string cpu = "native";     ///< as TILEWRIGHT_CPU
+  std::string cpu = "native";     ///< a value of TILEWRIGHT_CPU
   TargetValues own;               ///< the values of the options that the target declares
   std::string rounding = "fused"; ///< "fused": no rounding between fused ops; "eager": results are rounded as in eager
   std::string dumpDirectory;      ///< folder for the IR of every stage; later graphs: graph-1, ... in it; empty: none
@@ -71,7 +71,7 @@ struct CompileReport {
 /// A step of a compiled graph in a profile.
 struct KernelTime {
   std::string kernel;      ///< its name in the object code; "" for a copy
-  std::string operations;  ///< what it computes
+  std::string operations;  ///< the operations that it computes
   std::string schedule;    ///< its tile sizes
   int64_t nanoseconds = 0; ///< sum over all threads and all calls
   int64_t flops = 0;       ///< of the kernel's contractions

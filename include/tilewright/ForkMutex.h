@@ -77,7 +77,7 @@ public:
   public:
     explicit Access(ForkSafe &owner) : owner(owner) {
       if (owner.mutex.lock())
-        new (&owner.value) T; // what the old object refers to is leaked
+        new (&owner.value) T; // leaks the objects to which the old value refers
     }
     ~Access() { owner.mutex.unlock(); }
     Access(const Access &) = delete;

@@ -14,7 +14,7 @@
 namespace tilewright {
 
 struct HostMachine {
-  std::string name;      ///< as TILEWRIGHT_CPU
+  std::string name;      ///< a value of TILEWRIGHT_CPU
   std::string key;       ///< machines with equal keys can run each other's code
   std::string recordKey; ///< the part of the key that measured times depend on: excludes the rates
   MachineShape shape;

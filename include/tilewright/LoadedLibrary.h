@@ -92,7 +92,7 @@ public:
 
   /// A step of a run: a kernel or a copy.
   struct Step {
-    std::string operations; ///< with their lines in the model
+    std::string operations; ///< operations of the model that the step computes, with their lines
     double seconds = 0;     ///< summed over all threads and runs since profile()
   };
   std::vector<Step> steps();

@@ -146,7 +146,7 @@ struct AccessCost {
 struct Report {
   std::vector<Finding> findings; ///< in the order found, equal ones counted together
   std::vector<AccessCost> costs;
-  uint64_t instructions = 0; ///< of warps
+  uint64_t instructions = 0; ///< number of executed warp instructions
   uint64_t seed = 0;
   bool finished = true; ///< false: deadlock or step limit, results are incomplete
 

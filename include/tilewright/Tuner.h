@@ -43,8 +43,8 @@ struct TuneOptions {
 /// The result for one kernel of a model.
 struct TunedKernel {
   std::string name, operations, key;
-  int64_t calls = 0;  ///< in the model
-  double share = 0;   ///< of the untuned model's time
+  int64_t calls = 0;  ///< calls of the kernel in the model
+  double share = 0;   ///< its share of the untuned model's time
   int64_t points = 0; ///< schedules in its space
   int64_t measurements = 0;
   bool recorded = false;       ///< a record existed; nothing was measured
@@ -61,7 +61,7 @@ struct TuneReport {
   /// The times of the whole tuned and untuned model in one paired race: the median of ratios and its 95% interval.
   double ratio = 1, low = 1, high = 1;
   double untunedNanoseconds = 0;
-  std::string verdict; ///< of the whole model
+  std::string verdict; ///< a sentence about the whole model
   bool interrupted = false;
   std::vector<std::string> problems;  ///< why records could not be written
   std::vector<int64_t> sizes;         ///< of the model's symbolic sizes during measurement

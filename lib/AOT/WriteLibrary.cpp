@@ -364,7 +364,7 @@ private:
   std::vector<BoundInput> bound;
   WeightStore store;
   Contents contents;
-  std::vector<std::string> objects; ///< of all variants
+  std::vector<std::string> objects; ///< the object files of all variants
   std::string graphHash;
   std::vector<ManifestFile> files;
   std::unique_ptr<TemporaryFolder> making; ///< contains the files until all are complete

@@ -282,7 +282,7 @@ static std::string nameKernels(ModuleOp module, const plan::Plan &plan, const Op
       std::string text = host->key + "|" + options.rounding + "|";
       llvm::raw_string_ostream stream(text);
       function->print(stream, OpPrintingFlags().useLocalScope());
-      size_t at = text.find("@" + name + "("); // of the definition: kernels do not call themselves
+      size_t at = text.find("@" + name + "("); // position of the definition: kernels do not call themselves
       if (at != std::string::npos)
         text.erase(at, name.size() + 1);
       names += llvm::toHex(llvm::BLAKE3::hash<16>(llvm::arrayRefFromStringRef(text)));

@@ -108,7 +108,7 @@ private:
                                                  inPlane(op.getDilation()), groups);
     plane->setDiscardableAttrs(op->getDiscardableAttrDictionary());
     Sizes parts{result[1], result[2]};
-    SmallVector<int64_t> order{2, 0, 1, 3, 4}; // of the result's dimensions among the parts
+    SmallVector<int64_t> order{2, 0, 1, 3, 4}; // positions of the result's dimensions among those of the parts
     if (ofInput && groups > 1) {
       parts.append({result[3], constant(groups), constant(count), result[4].floorDiv(groups)});
       order = {4, 0, 1, 2, 3, 5};

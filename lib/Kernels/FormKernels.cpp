@@ -472,7 +472,7 @@ struct FormKernels : impl::FormKernelsBase<FormKernels> {
     separateFills(main);
     Clustering clustering(main, builder, mostProducts, columnsToSpan, computePieces);
     clustering.run();
-    if (Attribute earlier = main->removeAttr(graph::decisionsAttrName)) // of passes over @main
+    if (Attribute earlier = main->removeAttr(graph::decisionsAttrName)) // decisions of passes that ran on @main
       module->setAttr(graph::decisionsAttrName, earlier);
     clustering.decisions.store(module);
     if (failed(outlineKernels(module, main, clustering.clusters, readSlices)))

@@ -12,7 +12,7 @@ namespace tilewright::ptx {
 struct BulkPiece {
   uint64_t shared = 0, global = 0;
   uint32_t bytes = 0;
-  bool inside = true; ///< of the tensor; otherwise `global` is meaningless
+  bool inside = true; ///< the bytes are inside the tensor; otherwise `global` is meaningless
 };
 
 enum Reduction : uint32_t { ReduceAdd = 1, ReduceMin, ReduceMax, ReduceAnd, ReduceOr, ReduceXor };

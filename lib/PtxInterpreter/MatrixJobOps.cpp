@@ -18,7 +18,7 @@ namespace tilewright::ptx {
 namespace {
 
 enum : uint32_t { RegistersA = ModUser, HalfSum = ModUser * 2, Transposable = ModUser * 4, Integers = ModUser * 8 };
-constexpr uint32_t kWords = 8; ///< of a row of A or a column of B: 32 bytes of k
+constexpr uint32_t kWords = 8; ///< words of a row of A or a column of B: 32 bytes of k
 
 using Rows = std::vector<std::array<uint32_t, kWords>>;
 

@@ -295,7 +295,7 @@ void arriveAsync(Grid &grid, AsyncArrival &arrival) {
   mbarrier.arriving.own[mbarrier.agent] = agent.epoch.clock;
   for (const PendingCopy &copy : arrival.copies) {
     agent.epoch.pc = copy.pc;
-    uint32_t &known = mbarrier.arriving.own[arrival.warp]; // of the copies that the thread itself has waited for
+    uint32_t &known = mbarrier.arriving.own[arrival.warp]; // the clock of copies that the thread itself has waited for
     known = std::max(known, *copy.done);
     e.finish(agent, copy);
   }

@@ -31,9 +31,9 @@ struct Epoch {
 
 /// The clocks of other agents as far as a warp is ordered after them.
 struct VectorClock {
-  std::array<uint32_t, kAgents> own = {};        ///< of its block
-  std::array<uint32_t, kAgents> fenced = {};     ///< of these, made visible to the async proxy by a fence
-  std::unordered_map<uint64_t, uint32_t> others; ///< of other blocks: block * kAgents + agent
+  std::array<uint32_t, kAgents> own = {};        ///< clocks of the agents of its block
+  std::array<uint32_t, kAgents> fenced = {};     ///< the part of `own` that is visible to the async proxy
+  std::unordered_map<uint64_t, uint32_t> others; ///< clocks of other blocks, by block * kAgents + agent
 
   void join(const VectorClock &from, bool sameBlock, uint32_t fromBlock);
   /// Copies clocks of the own block, `block`, from `others` into `own`.

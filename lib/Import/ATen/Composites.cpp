@@ -236,7 +236,7 @@ void registerComposites(Table &t) {
     t.add(("aten." + op).str(), Aliasing::Conversion, toResult);
   t["aten.matmul.default"] = matmul;
   t["aten.diff.default"] = difference;
-  t.add("aten.einsum.default", Aliasing::Unclear, einsumNode); // of one operand, possibly a view
+  t.add("aten.einsum.default", Aliasing::Unclear, einsumNode); // of one operand it may be a view
   t["aten.masked_scatter.default"] = maskedScatter;
   t.add("aten.detach_.default", Aliasing::Alias, [](Node &n) { return Results(n.tensor(0, "self")); });
 }

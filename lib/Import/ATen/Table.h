@@ -55,7 +55,7 @@ struct Operator {
   Aliasing aliasing = Aliasing::Fresh;
   Importing import = nullptr; ///< null for OperatorKind::Declared
   llvm::StringRef family;     ///< the title of its family in docs/reference/operators.md
-  unsigned number = 0;        ///< its position in the table, in the order in which rows are added
+  unsigned number = 0;        ///< index of the row: rows are counted in the order in which they are added
 };
 
 class Table {

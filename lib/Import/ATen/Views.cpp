@@ -254,7 +254,7 @@ void registerViews(Table &t) {
   t["aten.flip.default"] = flip;
   t["aten.roll.default"] = roll;
   t["aten.constant_pad_nd.default"] = constantPad;
-  for (llvm::StringRef op : {"mH", "matrix_H"}) // for real numbers the transpose
+  for (llvm::StringRef op : {"mH", "matrix_H"}) // equal to the transpose for real numbers
     t.add(("aten." + op + ".default").str(), Aliasing::View);
   for (llvm::StringRef op : {"view_as_real", "view_as_complex", "real", "imag", "_neg_view"})
     t.add(("aten." + op + ".default").str(), Aliasing::Reinterpret);

@@ -59,7 +59,7 @@ std::string OnnxInputSizes::newSymbol(llvm::StringRef name) {
 
 void OnnxInputSizes::makeDynamic(const DynamicSize &dynamic, Complaints &complaints) {
   std::vector<onnx::Size *> sizes;
-  std::string name, first; // of the symbol, and of the first size if it needs a new one
+  std::string name, first; // name of the symbol; name of the first size, for a new symbol
   for (const auto &[input, dim] : dynamic.dims) {
     if (dim == DynamicSize::InputDim::named) {
       std::vector<onnx::Size *> same = sizesNamed(input);

@@ -36,7 +36,7 @@ public:
   OnnxGraph &graph;
   OnnxScope &scope;
   const onnx::Node &node;
-  int64_t version; ///< of the operator set that the model imports for the node's domain
+  int64_t version; ///< version of the operator set that the model imports for the node's domain
 
   //===--- inputs ---===//
   unsigned inputCount() const { return node.inputs.size(); }
@@ -109,7 +109,7 @@ public:
   SmallVector<std::optional<KnownElements>> knownResults;
   /// The type of narrow results.
   onnx::ElementType narrowResult = onnx::ElementType::Undefined;
-  const onnx::Tensor *constantResult = nullptr; ///< of Constant
+  const onnx::Tensor *constantResult = nullptr; ///< the value of a Constant node
 
 private:
   OnnxValue *slot(unsigned index);

@@ -30,7 +30,7 @@ struct ExportedModel::State {
   std::unique_ptr<llvm::MemoryBuffer> file;
   exported::Program program;
   std::vector<const void *> weights;
-  std::vector<std::vector<uint8_t>> copies; ///< of weights that are not dense
+  std::vector<std::vector<uint8_t>> copies; ///< dense copies of weights that are not dense
 };
 
 namespace {

@@ -121,7 +121,7 @@ private:
   std::vector<bool> packedOnly; ///< by input
   ReleaseInput releaseInput;
   size_t packedSlots = 0;
-  std::vector<size_t> groupOf;  ///< by index of a packed buffer
+  std::vector<size_t> groupOf;  ///< the group of each packed buffer
   std::vector<bool> packInputs; ///< by input: `once` steps read it
 
   static constexpr size_t maxFrames = 8;

@@ -71,7 +71,7 @@ using ReleaseInput = std::function<bool(int32_t input, const void *data, uint64_
 /// computes the pack right before the steps that read it and frees it after them. Once two calls see the same stamps,
 /// packs are stored for later calls.
 struct PackHistory {
-  std::vector<InputStamp> stamps; ///< at the last packing
+  std::vector<InputStamp> stamps; ///< stamps of the inputs at the last packing
   bool changing = false;
 
   /// Records that the group is about to be packed from inputs with these stamps.

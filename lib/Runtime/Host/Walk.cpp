@@ -104,7 +104,7 @@ void Walk::finish(size_t first, size_t end, int thread, int threads) {
 }
 
 void Walk::walkShare(int thread, int threads) {
-  size_t first = firstStep; // of the steps since the last barrier
+  size_t first = firstStep; // the first of the steps since the last barrier
   for (size_t i = firstStep; i < endStep; ++i) {
     const Frame::Step &step = frame.steps[i];
     if (step.barrierBefore && i != firstStep) {

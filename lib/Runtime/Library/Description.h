@@ -119,7 +119,7 @@ struct CallerOptions {
 
 /// <model>_step of the generated header.
 struct CallerStep {
-  const char *operations; ///< and their lines in the model
+  const char *operations; ///< operations of the model that the step computes, and their lines
   double seconds;         ///< summed over threads and runs
 };
 
