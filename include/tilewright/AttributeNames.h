@@ -1,7 +1,7 @@
 //===- AttributeNames.h - attributes that several libraries and plug-ins read ---------------===//
 //
-// Names that one dialect or library alone uses are in its own headers. The headers of the dialects repeat none of
-// these.
+// Names that only one dialect or library uses are declared in its headers. The headers of the dialects repeat none of
+// the names below.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_ATTRIBUTENAMES_H
@@ -48,7 +48,7 @@ inline constexpr llvm::StringLiteral checksAttrName = "tw.checks";
 /// kernels for other ranges.
 inline constexpr llvm::StringLiteral sizesBetweenAttrName = "tw.sizes_between", otherSizesAttrName = "tw.other_sizes";
 
-// On kernels while they are tuned.
+// Attributes of kernels while they are tuned.
 
 /// The searched schedules (SpaceText.h), the schedules of a wider search, and the predicted times of the searched ones.
 inline constexpr llvm::StringLiteral spaceAttrName = "tw.space", wideSpaceAttrName = "tw.wide_space",

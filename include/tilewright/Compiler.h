@@ -29,7 +29,7 @@ namespace tilewright {
 /// Compile options that all targets have. Their names are those of `options=` in torch.compile and of the flags of the
 /// CLI.
 struct Options {
-  std::string target = "cpu";     ///< a registered target: cpu, reference, hls, or a plug-in's
+  std::string target = "cpu";     ///< a registered target: cpu, cuda, hls, reference, or a plug-in's
   std::string cpu = "native";     ///< a value of TILEWRIGHT_CPU
   TargetValues own;               ///< the values of the options that the target declares
   std::string rounding = "fused"; ///< "fused": no rounding between fused ops; "eager": results are rounded as in eager
@@ -125,8 +125,8 @@ public:
   CompileReport report;
 };
 
-/// The compiler had a fatal signal, an assertion or ran out of memory: a bug in Tilewright. Its thread is suspended
-/// with all it holds, so the module and the session passed to it must be leaked, not destroyed.
+/// The compiler got a fatal signal, failed an assertion or ran out of memory: a bug in Tilewright. Its thread has
+/// stopped without releasing anything, so the module and the session passed to it must be leaked, not destroyed.
 class CompilerCrash : public llvm::ErrorInfo<CompilerCrash> {
 public:
   static char ID;
@@ -155,7 +155,7 @@ public:
   ~Session();
   mlir::MLIRContext &context();
 
-  /// Returns false in a child of the process that created the session: the threads that run passes exist only in
+  /// Returns false in a forked child of the process that created the session: the threads that run passes exist only in
   /// the parent. The child must neither compile with the session nor destroy it; it creates its own.
   bool isOfThisProcess() const;
 

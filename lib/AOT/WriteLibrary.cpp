@@ -149,7 +149,7 @@ private:
             session.lowerTo(copy, "target", options, [&](StringRef stage) { reportProgress(stage, machine); }))
       return failed;
     std::string problem;
-    Target *target = findTarget(options.target, problem); // lowerTo has found it before
+    Target *target = findTarget(options.target, problem); // exists: lowerTo() has used it
     if (target->hasDevices())
       return llvm::createStringError(
           "target '%s' makes code for a device, and no ahead-of-time library is of that yet; "

@@ -217,7 +217,7 @@ static runtime::CodegenOptions codegenOptions(const Options &options) {
   return codegen;
 }
 
-/// Compiles kernels in as many modules as there are threads, of about equal size.
+/// Divides the kernels into modules of about equal size, one per thread, and compiles them in parallel.
 static llvm::Expected<std::vector<std::unique_ptr<llvm::MemoryBuffer>>> compileKernels(ModuleOp module,
                                                                                        const Options &options) {
   llvm::Expected<runtime::MachineDescription> machine = describe(options.cpu, options.portable);

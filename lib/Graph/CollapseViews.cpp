@@ -73,7 +73,7 @@ public:
     walkDown(block);
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
       moveUp(&op);
-    walkDown(block); // reshapes that moved up may cancel those that had stayed
+    walkDown(block); // reshapes that moved up may cancel with reshapes before them
   }
 
 private:

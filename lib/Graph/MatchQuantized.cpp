@@ -296,7 +296,7 @@ private:
                                    op.getDilation(), /*transposed=*/false, none, /*groups=*/1);
     };
     Value sum = convolve(input, b.integers, sizesIn(op.getWeight())[0]);
-    // One number per filter, in the shape of one per channel of the result.
+    // Reshapes one number per filter so that it broadcasts along the channels of the result.
     auto perFilter = [&](Value value) {
       if (llvm::all_of(sizesIn(value), isUnit))
         return reshaped(value, {});

@@ -181,7 +181,7 @@ Value booleanScalar(OpBuilder &b, Location loc, Operation *op, ValueRange args) 
       .Case<LeOp>([&](auto) { return compare(IntegerPredicate::ule); })
       .Case<GtOp>([&](auto) { return compare(IntegerPredicate::ugt); })
       .Case<GeOp>([&](auto) { return compare(IntegerPredicate::uge); })
-      .Case<PowOp>([&](auto) { // 0 only for 0^1
+      .Case<PowOp>([&](auto) { // on booleans: 0 only for 0^1
         Value notY = arith::XOrIOp::create(b, loc, y, intConstant(b, loc, b.getI1Type(), 1));
         return arith::OrIOp::create(b, loc, x, notY);
       })

@@ -244,7 +244,8 @@ private:
   /// Returns true if `op` is the elementwise producer of one of a few concatenated parts, and if the parts have enough
   /// rows for tasks. Each task then computes its rows of all parts directly into the result.
   bool makesPieceOf(Operation *op, ArrayRef<Operation *> members) const {
-    constexpr int64_t mostPieces = 7, enough = 8; // many parts are mostly steps with equal kernels
+    // More parts are usually the steps of a recurrence, which share a kernel.
+    constexpr int64_t mostPieces = 7, enough = 8;
     auto generic = dyn_cast<linalg::GenericOp>(op);
     if (!computePieces || !generic || op->getNumResults() != 1 || !op->hasOneUse() || isFixed(op->getResult(0)) ||
         generic.getNumReductionLoops() > 0 ||

@@ -11,8 +11,8 @@
 // of the kernel compute element by element, so that a tile reads only its own elements. Each tile must compute a
 // separate part of the result. Only kernels of linalg.generic without contractions are marked.
 //
-// This is needed if the caller wants arguments to be written (tw.into on @main's results), as in an optimizer's step or
-// for running means.
+// The marks are needed for results that are written into arguments (tw.into on @main's results), as in an optimizer's
+// step or for running means.
 //
 // Test: test/Kernels/mark-in-place.mlir
 //

@@ -239,7 +239,7 @@ private:
   }
 
   /// Decodes a memory operand to the row of its base, and a mark whether the base has 64 bits. If the opcode has no
-  /// space, the variable gives it.
+  /// state space, that of the variable is used.
   void memory(const Statement &at, const Term &term, Instr &in, std::vector<uint32_t> &sources,
               std::vector<uint32_t> &marks) {
     if (term.kind != Term::Kind::Address || term.parts.size() != 1)

@@ -22,9 +22,9 @@ namespace tilewright::ptx {
 /// The windows of the other spaces in the generic address space; all other addresses are global.
 inline constexpr uint64_t kSharedWindow = uint64_t(1) << 56, kLocalWindow = uint64_t(2) << 56,
                           kParamWindow = uint64_t(3) << 56, kWindowMask = uint64_t(255) << 56;
-/// The bits of a shared memory address above kRankShift are the rank plus one of a block in the cluster. 0 means the
-/// own block, and so does kOwnBlock. In kernels with clusters, the addresses of variables have kOwnBlock: on a GPU
-/// these bits hold the rank, so a kernel must not assume zeros.
+/// The bits of a shared memory address above kRankShift are the rank plus one of a block in the cluster. 0 and
+/// kOwnBlock mean the block of the executing thread. In kernels with clusters, the addresses of variables have
+/// kOwnBlock: on a GPU these bits contain the rank, so a kernel must not assume zeros.
 inline constexpr uint32_t kRankShift = 24, kMaxCluster = 16, kOwnBlock = 255;
 inline constexpr uint64_t kSharedBase = 1024; ///< address of the first shared variable: no variable has the address 0
 
@@ -241,8 +241,8 @@ struct Exec {
   /// Checks only bounds and alignment. Converts a generic `address` to its `space`.
   uint8_t *locate(uint32_t lane, Space &space, uint64_t &address, uint32_t bytes, Access access);
   /// Returns the block of the cluster that owns a shared memory address, and removes the block's number from the
-  /// address. Returns null, after a finding, if there is no such block, it has exited, or the instruction can only
-  /// access the own block.
+  /// address. Returns null, after a finding, if there is no such block, it has exited, or it is another block and the
+  /// instruction can only access the thread's block.
   Block *ownerOf(uint32_t lane, uint64_t &address, bool anyBlock);
   GlobalObject *objectAt(uint64_t address, uint64_t bytes);
   /// Returns a lane's address of the memory operand at `operand`, the instruction's first, second or third one

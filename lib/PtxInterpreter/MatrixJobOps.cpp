@@ -268,7 +268,7 @@ void checkInFlight(Exec &e, const Instr &in) {
     uint32_t row = e.operand(in, i), at = e.fragment->base + row;
     if (row & kPool || at >= e.warp.inFlight.size())
       continue;
-    // A part of A may be read.
+    // Registers with a part of A may be read, but not written.
     if (e.warp.inFlight[at] & (i < in.results ? 3 : 1))
       e.find(Kind::RegisterInFlight, uint32_t(std::countr_zero(e.mask)),
              std::string(i < in.results ? "writes" : "reads") +

@@ -24,7 +24,7 @@ enum : uint32_t {
 };
 constexpr uint32_t kMaxCount = (1u << 20) - 1;
 
-/// Returns an mbarrier of the own block.
+/// Returns an mbarrier of the thread's block.
 Mbarrier *ownMbarrierAt(Exec &e, const Instr &in, uint32_t operand, uint32_t lane, uint64_t &address) {
   Block *owner = nullptr;
   Mbarrier *found = mbarrierAt(e, in, operand, lane, address, owner);

@@ -36,7 +36,7 @@ struct VectorClock {
   std::unordered_map<uint64_t, uint32_t> others; ///< clocks of other blocks, by block * kAgents + agent
 
   void join(const VectorClock &from, bool sameBlock, uint32_t fromBlock);
-  /// Copies clocks of the own block, `block`, from `others` into `own`.
+  /// Copies clocks of `block`, to which this clock belongs, from `others` into `own`.
   void recall(uint32_t block);
   /// Joins the clock of a warp of `fromBlock` into this one, which belongs to `block`.
   void joinInto(uint32_t block, const VectorClock &from, uint32_t fromBlock) {

@@ -26,7 +26,7 @@ template <RandomKind kind> Results distribution(Node &n) {
   return n.cast(draw(n, kind, sizesOf(n.type()), inType ? n.element() : n.f32()), n.element());
 }
 
-/// Draws u < p, as numbers.
+/// Draws uniform numbers u, and returns 1 where u < p, otherwise 0.
 Results bernoulli(Node &n) {
   Value x = n.tensor(0, "self");
   if (n.failed())

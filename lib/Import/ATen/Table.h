@@ -31,7 +31,7 @@ enum class OperatorKind : uint8_t {
   Declared,  ///< not imported: the row states its aliasing alone
 };
 
-/// The memory in which eager torch stores the results of an operator. For real numbers: a lazy conjugate of them is the
+/// The memory in which eager torch stores the results of an operator on real numbers, whose lazy conjugate is the
 /// tensor itself.
 enum class Aliasing : uint8_t {
   Fresh,       ///< in newly allocated memory

@@ -224,7 +224,7 @@ struct FusedAttention {
   bool causal = false;
 };
 
-/// Returns the bias for a mask of onnxruntime's: lengths [B] or [2 B], keys [B, T], or pairs of query and key.
+/// Returns the bias for one of onnxruntime's masks: lengths [B] or [2 B], keys [B, T], or pairs of query and key.
 Value maskBias(OnnxNode &n, const FusedAttention &a, Value mask) {
   Type element = n.elementOf(a.q);
   SmallVector<AffineExpr> m = n.sizesIn(mask);

@@ -281,7 +281,7 @@ std::optional<SymbolicAxis> symbolicAxis(OnnxNode &n, int64_t dim, AffineExpr si
 
 Results resize(OnnxNode &n) {
   Value x = n.in(0);
-  bool first = n.version < 11; // inputs X and scales, no coordinate modes
+  bool first = n.version < 11; // the inputs are X and scales, without coordinate modes
   ResizeMode m;
   m.mode = n.text("mode", "nearest");
   m.coordinates = first ? "asymmetric" : n.text("coordinate_transformation_mode", "half_pixel");

@@ -18,7 +18,7 @@ struct SlicedDim {
   AffineExpr first, count;
   int64_t step = 1;
 };
-/// Returns the meaning of ONNX's start, end and step along a dimension of `size` elements. Refuses invalid steps.
+/// Converts ONNX's start, end and step along a dimension of `size` elements. Refuses invalid steps.
 SlicedDim slicedDim(OnnxNode &n, AffineExpr start, AffineExpr end, int64_t step, AffineExpr size);
 
 /// Returns the slices that a Slice node requests, by dimension.

@@ -446,7 +446,7 @@ bool DriverProgram::pack(Call &call, const void *const *inputs, const uint64_t *
   auto wait = [&](driver::Event event) {
     return call.good(api.waitEvent(call.stream, event, 0), "to wait for a stream", error);
   };
-  if (current) // packed perhaps in another stream
+  if (current) // perhaps packed in another stream
     return call.stream == madeOn || wait(made);
   for (auto [stream, event] : uses)
     if (stream != call.stream && !wait(event)) // the stream may still read the old packs

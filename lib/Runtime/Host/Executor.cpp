@@ -370,7 +370,7 @@ void Executable::forgetOutdated(const PackGroup &group, const std::vector<InputS
     Registry::process().forget(*old);
 }
 
-/// Allocates and releases memory between the stretches of a call: the caller's, and packs for this call only.
+/// Allocates and releases memory between the stretches of a call: the caller's tensors, and packs for this call only.
 class Executable::Exchange {
 public:
   /// `memory` may be null.

@@ -75,7 +75,7 @@ void Walk::count(const Frame::Step &step, int64_t tiles) {
     barriersPassed.set(barriersPassed.word.load(std::memory_order_relaxed) + 1);
 }
 
-/// Executes the rest of `owner`'s share of the step. The owner takes them from the front, others from the back.
+/// Executes the rest of `owner`'s share of the step. The owner takes tiles from the front, other threads from the back.
 void Walk::executeShare(size_t i, int thread, int owner) {
   int64_t tiles = 0;
   for (;;) {

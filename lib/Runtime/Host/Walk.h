@@ -34,7 +34,7 @@ public:
   /// Adds the nanoseconds that threads spend on step i of the plan to busy[i]; with null, no clock is read.
   void profile(std::atomic<int64_t> *busy) { this->busy = busy; }
 
-  /// Returns, after a failure, the host function's error, or the index or division by 0 with its step of `plan`.
+  /// Returns, after a failure, the host function's error, or the invalid index or division by 0 and its step of `plan`.
   RunError error(const plan::Plan &plan) const;
 
 private:

@@ -28,7 +28,7 @@ struct DTypeInfo {
   int64_t bytes;
 };
 
-/// In the order of DType.
+/// All element types, in the order of DType.
 inline constexpr DTypeInfo dtypes[] = {
 #define TW_DTYPE(...)
 #define TW_LIBRARY_DTYPE(ENUM, NAME, BITS, ...) {NAME, #ENUM, (BITS) / 8},
