@@ -1,7 +1,7 @@
 //===- AttributeNames.h - attributes that several libraries and plug-ins read ---------------===//
 //
-// Names that one dialect or library alone uses are in its own headers. The headers of the dialects repeat none of
-// these.
+// Names that only one dialect or library uses are declared in its headers. The headers of the dialects repeat none of
+// the names below.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_ATTRIBUTENAMES_H
@@ -11,7 +11,7 @@
 
 namespace tilewright {
 
-// On @main and its arguments and results; namespace graph has them, too.
+// Attributes of @main and of its arguments and results; namespace graph has them, too.
 
 /// Argument attribute (string): the name of a symbolic size, which is an `index` argument.
 inline constexpr llvm::StringLiteral symbolAttrName = "tw.symbol";
@@ -19,12 +19,12 @@ inline constexpr llvm::StringLiteral symbolAttrName = "tw.symbol";
 inline constexpr llvm::StringLiteral staticAttrName = "tw.static";
 /// Argument and result attribute (string): the name the user gave.
 inline constexpr llvm::StringLiteral nameAttrName = "tw.name";
-/// On a result of @main: the number of the tensor argument into whose memory the result is written.
+/// On a result of @main: the index of the tensor argument into whose memory the result is written.
 inline constexpr llvm::StringLiteral intoAttrName = "tw.into";
 /// On ops that read or write at computed indices: negative indices do not count from the end but are errors.
 inline constexpr llvm::StringLiteral fromStartAttrName = "tw.from_start";
 
-// On kernels, their calls and their ops.
+// Attributes of kernels, of their calls and of their ops.
 
 /// On a function (unit): it is a kernel.
 inline constexpr llvm::StringLiteral kernelAttrName = "tw.kernel";
@@ -34,21 +34,21 @@ inline constexpr llvm::StringLiteral opsAttrName = "tw.ops";
 inline constexpr llvm::StringLiteral opAttrName = "tw.op";
 /// On kernels and launches (dictionary): the schedule, whose entries the target defines.
 inline constexpr llvm::StringLiteral scheduleAttrName = "tw.schedule";
-/// On a call (unit): it packs parameters, and its results are kept for later calls.
+/// On a call (unit): it packs parameters, and its results are stored for later calls.
 inline constexpr llvm::StringLiteral onceAttrName = "tw.once";
 /// On a kernel's result argument (integers): the arguments whose memory the result may use.
 inline constexpr llvm::StringLiteral overAttrName = "tw.over";
-/// On kernels and launches (map of the kernel's index arguments): operations of the contractions.
+/// On kernels and launches (map of the kernel's index arguments): the number of operations of the contractions.
 inline constexpr llvm::StringLiteral flopsAttrName = "tw.flops";
 /// On a kernel (map of its index arguments): the number of tasks or blocks, and the bytes of scratch memory per thread.
 inline constexpr llvm::StringLiteral gridAttrName = "tw.grid", scratchAttrName = "tw.scratch";
 /// On kernels and launches (unit): the kernel reports indices that are out of range, and divisions by 0.
 inline constexpr llvm::StringLiteral checksAttrName = "tw.checks";
-/// On a kernel (least, most or -1): the products of sizes for which it is launched. On its call: the kernels for other
-/// products.
+/// On a kernel (minimum, maximum or -1): it is launched if the product of its sizes is in this range. On its call: the
+/// kernels for other ranges.
 inline constexpr llvm::StringLiteral sizesBetweenAttrName = "tw.sizes_between", otherSizesAttrName = "tw.other_sizes";
 
-// On kernels while they are tuned.
+// Attributes of kernels while they are tuned.
 
 /// The searched schedules (SpaceText.h), the schedules of a wider search, and the predicted times of the searched ones.
 inline constexpr llvm::StringLiteral spaceAttrName = "tw.space", wideSpaceAttrName = "tw.wide_space",
@@ -60,8 +60,8 @@ inline constexpr llvm::StringLiteral signatureAttrName = "tw.signature", familyA
 namespace hls {
 
 /// `valueAttrName`, on an argument of @main: a weight's elements, which are constant in every call. On the module after
-/// --tw-hls-embed-weights: `embeddedAttrName` lists the numbers of the model's tensor arguments that are constants of
-/// the design, and `arrangedAttrName` the elements of the ports that follow the model's own.
+/// --tw-hls-embed-weights: `embeddedAttrName` lists the indices of the model's tensor arguments that are constants of
+/// the design, and `arrangedAttrName` the elements of the ports that follow those of the model's arguments.
 inline constexpr llvm::StringLiteral valueAttrName = "tw_hls.value", embeddedAttrName = "tw_hls.embedded",
                                      arrangedAttrName = "tw_hls.arranged";
 

@@ -2,7 +2,7 @@
 //
 // The search for designs (tuneDesign) continues with the numbers in this error. Passes report errors by diagnostics,
 // whose text is for users: a pass adds the number to the metadata of its diagnostic, which MLIR passes on to handlers
-// and does not print, and Session makes a BudgetError of it. An attribute of the module cannot pass the number on,
+// and does not print, and Session creates a BudgetError from it. An attribute of the module cannot pass the number on,
 // because a pass that fails may leave invalid IR.
 //
 // Test: test/Unit/Driver/BudgetErrorTest.cpp
@@ -35,7 +35,7 @@ public:
   std::optional<int64_t> availableDsp; ///< the number of multipliers of the part, if the budget has more
 };
 
-/// Adds the smallest number of multipliers with which the model fits to the metadata of `diagnostic`.
+/// Adds to the metadata of `diagnostic` the smallest number of multipliers with which the model fits.
 void addNeededDsp(mlir::InFlightDiagnostic &diagnostic, int64_t dsp);
 
 /// Returns the number that addNeededDsp() added to `diagnostic`, if it did.

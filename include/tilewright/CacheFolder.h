@@ -23,7 +23,7 @@ struct CacheEntry {
   time_t used = 0;     ///< when it was last loaded or stored, in seconds since 1970
   std::string problem; ///< why the entry cannot be read; the fields below are then empty
   int64_t operations = 0, kernels = 0;
-  std::vector<std::pair<std::string, std::string>> parts; ///< the components of its key, in order; long ones digested
+  std::vector<std::pair<std::string, std::string>> parts; ///< the components of its key, in order; digests of long ones
 };
 
 /// Returns the entries, the most recently used first. It is an error if there is no usable folder.

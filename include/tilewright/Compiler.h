@@ -29,23 +29,23 @@ namespace tilewright {
 /// Compile options that all targets have. Their names are those of `options=` in torch.compile and of the flags of the
 /// CLI.
 struct Options {
-  std::string target = "cpu";     ///< a registered target: cpu, reference, hls, or a plug-in's
-  std::string cpu = "native";     ///< as TILEWRIGHT_CPU
+  std::string target = "cpu";     ///< a registered target: cpu, cuda, hls, reference, or a plug-in's
+  std::string cpu = "native";     ///< a value of TILEWRIGHT_CPU
   TargetValues own;               ///< the values of the options that the target declares
   std::string rounding = "fused"; ///< "fused": no rounding between fused ops; "eager": results are rounded as in eager
-  std::string dumpDirectory;      ///< folder for the IR of every stage, of further graphs in graph-1, ...; empty: none
+  std::string dumpDirectory;      ///< folder for the IR of every stage; later graphs: graph-1, ... in it; empty: none
   std::string scheduleFile; ///< the user's schedules, JSON (lib/Codegen/CPU/Schedule/OverrideSchedules.cpp) or .mlir
                             ///< (ApplyScripts.cpp)
   bool cache = true;        ///< use the object cache on disk
   std::string startAt;      ///< the module is already lowered to the end of this stage; empty: it is a graph
   std::string check;        ///< "reference": every call compares each kernel with the reference; empty: no
   int threads = 0;          ///< number of threads to plan for; 0: all that the process may use
-  /// Use of measured schedules (Tuner.h): "records" takes those in `records`, "strict" makes a kernel without a record
-  /// an error, "off" takes none, "stamp" is used by the tuner itself: it annotates kernels with their spaces and keys.
+  /// Use of measured schedules (Tuner.h): "records" uses those in `records`, "strict" makes a kernel without a record
+  /// an error, "off" uses none, "stamp" is for the tuner itself: it annotates kernels with their spaces and keys.
   std::string tune = "records";
   std::string records;        ///< folder of the records; empty: defaultRecordsFolder()
   bool deterministic = false; ///< tuned schedules keep the default's order of sums: no bit of a result changes
-  /// The caller guarantees that the sizes fit at every call (torch.compile's guards check them): no size is checked.
+  /// The caller guarantees that the size guards hold at every call (torch.compile checks them): calls check no size.
   bool sizesHold = false;
   bool portable = false; ///< generate code for every CPU with these instruction sets, not only for the host
 };
@@ -63,7 +63,7 @@ struct CompileReport {
   int64_t operations = 0, kernels = 0, distinctKernels = 0, cachedKernels = 0;
   std::vector<std::pair<std::string, double>> stageMilliseconds; ///< in order
   std::vector<Decision> decisions;
-  std::vector<std::string> stepLines; ///< the user's file:line of each step that can fail at run time; else ""
+  std::vector<std::string> stepLines; ///< the user's file:line of each step that can fail at run time; else empty
   std::string cache;                  ///< "hit: ...", "miss: ..." or "off: ...", with the reason
   std::vector<std::string> warnings;  ///< for the user, each reported once per process
 };
@@ -71,7 +71,7 @@ struct CompileReport {
 /// A step of a compiled graph in a profile.
 struct KernelTime {
   std::string kernel;      ///< its name in the object code; "" for a copy
-  std::string operations;  ///< what it computes
+  std::string operations;  ///< the operations that it computes
   std::string schedule;    ///< its tile sizes
   int64_t nanoseconds = 0; ///< sum over all threads and all calls
   int64_t flops = 0;       ///< of the kernel's contractions
@@ -81,7 +81,7 @@ struct KernelTime {
 
 /// Called by a program when input `input`, at `data`, has been packed and nothing else in the program reads it.
 /// Returns true if the caller has released the memory. At every later call, the caller then passes a null pointer, and
-/// `number` as the version; it keeps `packs` as long as the input exists.
+/// `number` as the version; the caller keeps `packs` alive as long as the input exists.
 using ReleaseInput = std::function<bool(size_t input, const void *data, uint64_t number,
                                         std::vector<std::shared_ptr<const void>> packs)>;
 
@@ -101,8 +101,8 @@ public:
   /// Discards all packed parameters; the next call packs them again.
   virtual void repack() = 0;
 
-  /// Starts to pack parameters in a separate thread; the first run() continues from there. A null input is not known
-  /// yet. The memory of `inputs` must stay valid until endPackAhead() or a run() has returned.
+  /// Starts to pack parameters in a separate thread; the first run() packs the rest. A null pointer in `inputs` means
+  /// that the input is not available yet. The memory of `inputs` must stay valid until endPackAhead() or run() returns.
   virtual void packAhead(const void *const *inputs, const uint64_t *versions) {}
   virtual void endPackAhead() {}
 
@@ -125,8 +125,8 @@ public:
   CompileReport report;
 };
 
-/// The compiler had a fatal signal, an assertion or ran out of memory: a bug in Tilewright. Its thread is suspended
-/// with all it holds, so the module and the session passed to it must be leaked, not destroyed.
+/// The compiler got a fatal signal, failed an assertion or ran out of memory: a bug in Tilewright. Its thread has
+/// stopped without releasing anything, so the module and the session passed to it must be leaked, not destroyed.
 class CompilerCrash : public llvm::ErrorInfo<CompilerCrash> {
 public:
   static char ID;
@@ -140,22 +140,22 @@ public:
 /// Returns true if a compiler in this process has crashed: compile() and lowerTo() then fail immediately.
 bool compilerHasCrashed();
 
-/// Sets a handler that gets a crash's message before compile() or lowerTo() returns it; a program that would exit then
-/// can exit in the handler.
+/// Sets a handler that gets a crash's message before compile() or lowerTo() returns it; a program that exits after a
+/// crash can exit in the handler.
 void onCompilerCrash(std::function<void(const std::string &message)> handler);
 
 /// Runs the work of a whole program with this crash handling. Returns the result of `work`, or a nonzero number after
 /// a crash and its handler.
 int runCaughtProgram(llvm::function_ref<int()> work);
 
-/// A compiler with its MLIR context. Not thread-safe; make one per thread.
+/// A compiler with its MLIR context. Not thread-safe; create one per thread.
 class Session {
 public:
   Session();
   ~Session();
   mlir::MLIRContext &context();
 
-  /// Returns false in a child forked from the process that made the session: the threads that run passes exist only in
+  /// Returns false in a forked child of the process that created the session: the threads that run passes exist only in
   /// the parent. The child must neither compile with the session nor destroy it; it creates its own.
   bool isOfThisProcess() const;
 
@@ -182,7 +182,7 @@ std::string buildIdentity(const void *address);
 
 /// Releases memory that compilation needs and execution does not: freed heap memory, and the pages of code and
 /// constants of LLVM, MLIR and this library, about 100 MiB, which are read from their files again at the next
-/// compilation. Under a debugger the pages are kept, because its breakpoints would be lost.
+/// compilation. Under a debugger the pages stay in memory, because its breakpoints would be lost.
 void releaseCompilerMemory();
 
 } // namespace tilewright

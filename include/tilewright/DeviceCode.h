@@ -13,7 +13,7 @@
 namespace tilewright {
 
 /// How a kernel is launched. Its parameters are: the buffers of its launch in order; the launch's sizes (64 bits
-/// each); the status, if the plan says that the kernel checks its indices: three int64_t, { nonzero, index, size }
+/// each); the status, if the plan specifies that the kernel checks its indices: three int64_t, { nonzero, index, size }
 /// once an index was out of range; and its tensor maps, by value. Every buffer is aligned to 16 bytes.
 struct DeviceKernel {
   std::string name;

@@ -40,7 +40,7 @@ llvm::Expected<std::string> explainCompile(Session &session, mlir::ModuleOp modu
 /// Returns some lines about each kernel, each edge that was not fused, and the time of each part of the compilation.
 llvm::Expected<std::string> explainText(llvm::StringRef record);
 
-/// Returns one HTML file that shows the records and loads nothing. `against`, if not empty, is the record that the
+/// Returns one self-contained HTML file that shows the records. `against`, if not empty, is the record that the
 /// first one is compared with. It is an error if a text is not a record, or has another format.
 llvm::Expected<std::string> explainPage(llvm::ArrayRef<std::string> records, llvm::StringRef against);
 

@@ -1,11 +1,11 @@
 //===- ForkMutex.h - a lock that a forked child can take --------------------===//
 //
 // fork() copies the memory of a process but only one of its threads. A lock that another thread held would stay locked
-// in the child forever, and the data that it guards may be half changed. This lock records the process that took it: a
+// in the child forever, and the data that it guards may be half written. This lock records the process that took it: a
 // child can take it over, and is informed that it must recreate the guarded data.
 //
 //   if (mutex.lock())                // the holder exists only in the parent
-//     new (&guarded) Guarded;        // the old one may be torn: neither read nor destroyed
+//     new (&guarded) Guarded;        // the old object may be inconsistent: it is neither read nor destroyed
 //   ...
 //   mutex.unlock();
 //
@@ -48,7 +48,7 @@ public:
       if ((seen & flagMask) == held &&
           !state.compare_exchange_weak(seen, (seen & ~flagMask) | awaited, std::memory_order_relaxed))
         continue;
-      mine = awaited; // others may wait as well: whoever unlocks wakes one
+      mine = awaited; // other threads may wait as well: each unlock() wakes one
       sleep(uint32_t((generation << flagBits) | awaited));
       seen = state.load(std::memory_order_relaxed);
     }
@@ -77,7 +77,7 @@ public:
   public:
     explicit Access(ForkSafe &owner) : owner(owner) {
       if (owner.mutex.lock())
-        new (&owner.value) T; // what the old object refers to is leaked
+        new (&owner.value) T; // leaks the objects to which the old value refers
     }
     ~Access() { owner.mutex.unlock(); }
     Access(const Access &) = delete;

@@ -92,7 +92,7 @@ struct OutputSpec {
   int64_t into = -1;         ///< the input whose memory it is written to; such outputs come last
 };
 
-/// A row of the table of ATen operators: the treatment of an overload, and the memory of its results in eager. The
+/// A row of the table of ATen operators: how an overload is imported, and the memory of its results in eager. The
 /// names of kinds and aliasings are those of the enumerators in lib/Import/ATen/Table.h, in lower case.
 struct OperatorRow {
   std::string target; ///< "aten.add.Tensor"

@@ -14,7 +14,7 @@
 namespace tilewright {
 
 struct HostMachine {
-  std::string name;      ///< as TILEWRIGHT_CPU
+  std::string name;      ///< a value of TILEWRIGHT_CPU
   std::string key;       ///< machines with equal keys can run each other's code
   std::string recordKey; ///< the part of the key that measured times depend on: excludes the rates
   MachineShape shape;
@@ -25,7 +25,7 @@ struct HostMachine {
 /// Returns the machine with this name ("native" or empty: TILEWRIGHT_CPU, else the host).
 llvm::Expected<HostMachine> describeHost(llvm::StringRef cpu);
 
-/// Returns the machine that TILEWRIGHT_CPU names and its measured FMA peak, as text, one line each.
+/// Returns the properties of the machine that TILEWRIGHT_CPU names and the host's measured FMA peak, one per line.
 llvm::Expected<std::string> printHost();
 
 /// Measures the host's rates (MachineRates.h) in about two seconds and stores them in the file at `path`, next to the

@@ -6,8 +6,8 @@
 //   if (llvm::Error error = writeLibrary(session, module, options, library)) ...
 //
 // writes out/model.so (code, plan, weights, runtime), out/model.h (documented C) and out/model.json (the manifest).
-// The library depends only on the C library; no compiler, linker or header is needed to make it.
-// docs/how-to/ahead-of-time.md describes how it is used, docs/decisions/0023-ahead-of-time-libraries.md the reasons.
+// The library depends only on the C library; no compiler, linker or header is needed to build it.
+// docs/how-to/ahead-of-time.md describes its use, docs/decisions/0023-ahead-of-time-libraries.md the design.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIBRARY_H
@@ -25,12 +25,12 @@ struct LibraryOptions {
     Object, ///< <path>.o
   };
   Kind kind = Kind::Shared;
-  std::string path;             ///< of the files, without suffix; the folder is created
+  std::string path;             ///< path of the files, without suffix; the folder is created
   std::string model;            ///< prefix of the C names; empty: from `path`
   bool externalWeights = false; ///< write weights to <path>.weights, which is mapped when an instance is created
-  bool packed = true;           ///< pack weights now, if this CPU can; else whenever an instance is created
+  bool packed = true;           ///< pack weights now, if this CPU can; else each time an instance is created
   /// For each tensor argument of @main, its elements, dense and row-major in the argument's type: a weight of the
-  /// library. They are read until writeLibrary() returns. Null, or beyond the end: an input of every call.
+  /// library. They are read until writeLibrary() returns. A null or missing entry: an input of every call.
   llvm::ArrayRef<const void *> weights;
   /// Called after each step: "structured (x86-64-v3)", "weights (x86-64-v3)", "linked".
   std::function<void(llvm::StringRef step)> progress;

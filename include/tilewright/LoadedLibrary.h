@@ -35,10 +35,10 @@ struct LibraryManifest {
   };
   struct Kernel {
     std::string name, operations, schedule;
-    int64_t calls = 0; ///< in a run of the model
+    int64_t calls = 0; ///< launches of the kernel in one run of the model
   };
   struct Variant {
-    std::string cpu; ///< for which the code was compiled
+    std::string cpu; ///< the CPU that the code was compiled for
     std::vector<std::string> instructionSets;
     std::vector<Kernel> kernels;
     bool weightsPacked = false;
@@ -67,8 +67,8 @@ llvm::Error verifyFiles(const LibraryManifest &manifest, llvm::StringRef folder)
 /// Returns the instruction sets in `sets` that this machine lacks.
 std::vector<std::string> missingInstructionSets(llvm::ArrayRef<std::string> sets);
 
-/// A tensor of a call, dense and row-major. Libraries take the first dtypes, whose values are those in the generated
-/// header (Dtypes.def).
+/// A tensor of a call, dense and row-major. Its dtype is one of the first ScalarTypes, TW_LIBRARY_DTYPE in Dtypes.def,
+/// which have the same values in the generated header.
 struct LibraryTensor {
   void *data = nullptr;
   ScalarType dtype = ScalarType::F32;
@@ -92,7 +92,7 @@ public:
 
   /// A step of a run: a kernel or a copy.
   struct Step {
-    std::string operations; ///< with their lines in the model
+    std::string operations; ///< operations of the model that the step computes, with their lines
     double seconds = 0;     ///< summed over all threads and runs since profile()
   };
   std::vector<Step> steps();

@@ -26,7 +26,7 @@ int64_t freeIdleMemory(int64_t bytes);
 /// the memory used afterwards in bytes, 0 if the system does not report it. Thread-safe; takes about a millisecond.
 int64_t trimHeap(int64_t bytes);
 
-/// Starts a separate thread that touches `bytes` more bytes of pages, for packed weights that will be made soon
+/// Starts a separate thread that touches `bytes` more bytes of pages, for weights that will be packed soon
 /// (lib/Runtime/Host/PrefaultPages.h).
 void bringPages(int64_t bytes);
 

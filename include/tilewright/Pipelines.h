@@ -37,7 +37,7 @@ struct MachineShape {
   int64_t f16Group = 1;    ///< the same for f16
   int64_t f16Depth = 1;    ///< the same for f16
   int64_t int8Group = 2;   ///< the same for bytes: 4 for vpdpbusd and AMX, 2 for vpmaddwd
-  int64_t int8Depth = 2;   ///< 64 for AMX
+  int64_t int8Depth = 2;   ///< the same for bytes: 64 for AMX
   bool amxInt8 = false;    ///< AMX tiles of bytes
   bool amx = false;        ///< AMX tiles of bf16
   bool amxF16 = false;     ///< AMX tiles of f16
@@ -54,10 +54,10 @@ llvm::ArrayRef<llvm::StringLiteral> stageNames();
 void buildGraphStage(mlir::OpPassManager &pm, int64_t threads = 0);
 /// Limits and options of kernel formation for a target.
 struct KernelLimits {
-  int64_t mostProducts = 4;     ///< products whose results are combined elementwise
-  int64_t columnsToSpan = 2048; ///< columns of a product at most, if a reduction over whole rows follows in its kernel
-  bool readSlices = false;    ///< kernels that differ only in the slices they read are shared: a launch has the offsets
-  bool computePieces = false; ///< elementwise producers of parts of a concatenation are in its kernel
+  int64_t mostProducts = 4;     ///< maximum number of products in a kernel that combines them elementwise
+  int64_t columnsToSpan = 2048; ///< maximum columns of a product whose kernel also reduces whole rows
+  bool readSlices = false;    ///< launches that differ only in the slices they read share a kernel and pass offsets
+  bool computePieces = false; ///< elementwise producers of parts of a concatenation are fused into its kernel
   bool fuseSingleAttention = true; ///< f32 attention is one kernel; else its products and its softmax are separate
 };
 /// tw -> linalg, tw_tile, and kernel formation. Dialects afterwards: linalg, tw_tile, tensor, arith, math, affine,

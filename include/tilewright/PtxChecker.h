@@ -97,7 +97,7 @@ enum class Kind : uint8_t {
   OutOfBounds,
   Misaligned,
   ReadOnly,            ///< a write to constant or parameter memory
-  UninitialisedMemory, ///< in shared memory, or in an allocation that says so
+  UninitialisedMemory, ///< a read of shared memory, or of an allocation, that nothing has written
   UninitialisedRegister,
   Race,
   AsyncNotWaited,     ///< access to memory that an unfinished cp.async, bulk copy or wgmma writes or reads
@@ -146,7 +146,7 @@ struct AccessCost {
 struct Report {
   std::vector<Finding> findings; ///< in the order found, equal ones counted together
   std::vector<AccessCost> costs;
-  uint64_t instructions = 0; ///< of warps
+  uint64_t instructions = 0; ///< number of executed warp instructions
   uint64_t seed = 0;
   bool finished = true; ///< false: deadlock or step limit, results are incomplete
 

@@ -1,6 +1,6 @@
 //===- RunError.h - why a call of a compiled graph failed ------------------------------===//
 //
-// Callers choose an exception, name a parameter or find the user's line by the fields, and never read the text. The
+// Callers choose an exception, name a parameter or find the user's line by the fields, and never parse the text. The
 // header is free of MLIR and LLVM, because the runtime of ahead-of-time libraries includes it.
 //
 //===----------------------------------------------------------------------===//

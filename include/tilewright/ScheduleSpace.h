@@ -83,14 +83,14 @@ struct ScheduleSpace {
   std::string numericsClass(const SchedulePoint &point) const;
 
   std::string print(const SchedulePoint &point) const;
-  /// Parses a point. Returns nothing, with the reason in `why`, for unknown knobs or values, or a violated constraint.
+  /// Parses a point. Returns nullopt, with the reason in `why`, for unknown knobs or values, or a violated constraint.
   std::optional<SchedulePoint> parse(std::string_view text, std::string &why) const;
 
   /// Returns the lines shown above.
   std::string print() const;
 };
 
-/// Returns the names and numbers of "rows=64 columns=96", or nothing if the text has another form.
+/// Returns the names and numbers of "rows=64 columns=96", or nullopt if the text has another form.
 std::optional<std::vector<std::pair<std::string, int64_t>>> parsePoint(std::string_view text);
 
 } // namespace tilewright

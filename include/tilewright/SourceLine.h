@@ -14,7 +14,7 @@ inline std::string sourceLine(mlir::Location loc) {
   return file ? (file.getFilename().getValue() + ":" + llvm::Twine(file.getLine())).str() : "";
 }
 
-/// Returns "model.py:12: " for the begin of a message, or an empty string.
+/// Returns "model.py:12: " for the beginning of a message, or an empty string.
 inline std::string sourceLineBefore(mlir::Location loc) {
   const std::string line = sourceLine(loc);
   return line.empty() ? "" : line + ": ";

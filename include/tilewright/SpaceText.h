@@ -8,7 +8,7 @@ namespace tilewright {
 
 std::string spaceToText(const ScheduleSpace &space);
 
-/// Returns nothing, with the reason in `why`, for text that spaceToText() has not written.
+/// Returns nullopt, with the reason in `why`, for text that spaceToText() has not written.
 std::optional<ScheduleSpace> spaceFromText(std::string_view text, std::string &why);
 
 } // namespace tilewright

@@ -21,7 +21,7 @@ enum class IRForm {
 };
 
 /// Succeeds if the functions of `root` (a function, or a module with kernels) have the form `form`. Otherwise emits an
-/// error that names the first op that does not, if there is one. `pass` is the name of the calling pass.
+/// error that names the first op that violates the form, if there is one. `pass` is the name of the calling pass.
 mlir::LogicalResult requireForm(mlir::Operation *root, IRForm form, llvm::StringRef pass);
 
 /// Returns true if every pass is followed by MLIR's verifier, and every stage by --tw-verify-stage:

@@ -7,7 +7,7 @@
 namespace tilewright {
 
 /// Replaces the path of every source file by its last component, in locations and in texts that name the file, such as
-/// those of size guards. Compiled code, error messages and manifests then do not tell where the model was written.
+/// those of size guards. Compiled code, error messages and manifests then do not reveal where the model was written.
 void stripPaths(mlir::ModuleOp module);
 
 } // namespace tilewright

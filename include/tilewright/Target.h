@@ -35,8 +35,8 @@ public:
   /// Returns the name in options and on the command line.
   virtual llvm::StringRef name() const = 0;
 
-  /// Returns the options that this target alone has. A value in Options::own that no option of the target has is
-  /// refused before configure().
+  /// Returns the options that this target alone has. A name in Options::own that is not among them is rejected before
+  /// configure() is called.
   virtual llvm::SmallVector<TargetOption> options() const { return {}; }
 
   /// Checks and completes `options` (the machine, for cpu); the error says what is wrong and which values are

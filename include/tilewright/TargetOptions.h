@@ -1,12 +1,12 @@
 //===- TargetOptions.h - options that a target declares --------------------------------------------===//
 //
-// A target declares each of its options once, next to the field of a struct of its own that holds the value:
+// A target declares each of its options once, next to the field of the target's struct that holds the value:
 //
 //   struct MyOptions { std::string chip; bool fast = false; };
 //   const OptionField<MyOptions> table[] = {
 //       {{"chip", TargetOption::Text, "name", "the chip (default: a1)", InCompile | InPython}, &MyOptions::chip}};
 //
-// Flags of the commands (--chip), keys of `options=` in torch.compile, and the documentation of both are made from
+// Flags of the commands (--chip), keys of `options=` in torch.compile, and their documentation are generated from
 // Target::options(). Values travel by name in Options::own; the target reads them with readOptions().
 //
 //===----------------------------------------------------------------------------------------------===//
@@ -35,7 +35,7 @@ struct TargetOption {
   Kind kind;
   llvm::StringLiteral value; ///< placeholder of the value in help texts; empty for a Flag
   llvm::StringLiteral help;  ///< a phrase that starts with a lower-case letter and ends without a period
-  unsigned uses;             ///< of OptionUse
+  unsigned uses;             ///< bits of OptionUse
 };
 
 /// The values of a target's options, by name. An option without a value has its default.

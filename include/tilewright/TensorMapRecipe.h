@@ -1,7 +1,7 @@
-//===- TensorMapRecipe.h - how a launch's tensor map is made ------------------------===//
+//===- TensorMapRecipe.h - how a launch builds its tensor map -------------===//
 //
 // Kernels of sm_90 load boxes of a tensor by TMA, through a map that contains the tensor's address and sizes. A
-// compiled program stores the recipe; each launch makes the map from its buffers and sizes. In the table of kernels, a
+// compiled program stores the recipe; each launch builds the map from its buffers and sizes. In the table of kernels, a
 // recipe is one word:
 //
 //   0:bf16:128:64*512,128*1*s0       buffer 0 of the launch, swizzled by 128 bytes; a box has 64 of the 512 elements
@@ -22,9 +22,9 @@ namespace tilewright {
 struct TensorMapRecipe {
   enum class Element : uint8_t { F16, BF16, I8, F32 };
   struct Dimension {
-    uint32_t box = 1;            ///< elements of the dimension that one load takes
-    int64_t factor = 1;          ///< the number of elements is this, times
-    std::vector<uint32_t> sizes; ///< the launch's sizes with these indices
+    uint32_t box = 1;            ///< elements of the dimension that one load copies
+    int64_t factor = 1;          ///< the number of elements is this number times those in `sizes`
+    std::vector<uint32_t> sizes; ///< indices into the launch's sizes
   };
 
   uint32_t buffer = 0; ///< index in the launch's buffers

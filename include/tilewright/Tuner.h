@@ -1,7 +1,7 @@
 //===- Tuner.h - finds schedules by measuring, and stores them in records -----------------===//
 //
 //   tilewright tune model.pt2            Session -> kernels -> races in worker processes -> records
-//   torch.compile, tilewright compile    records -> the schedules of the kernels they are about
+//   torch.compile, tilewright compile    records -> the schedules of the recorded kernels
 //
 // lib/Tuner/Search.h describes the decisions, docs/tuning.md the use.
 //
@@ -26,7 +26,7 @@ struct TuneOptions {
   TuneTier tier = TuneTier::Quick;
   double seconds = 0;         ///< for the whole model; 0: 90 for quick, 900 for full
   int trials = 0;             ///< maximum number of schedules per kernel; 0: that of the tier
-  bool deterministic = false; ///< results keep every bit: only schedules with the default's order of sums
+  bool deterministic = false; ///< no bit of a result changes: only schedules with the default's order of sums
   bool again = false;         ///< measure kernels that have a record, too
   double replay =
       0; ///< measure only this share of the kernels with a record, recorded against default; write no records
@@ -43,8 +43,8 @@ struct TuneOptions {
 /// The result for one kernel of a model.
 struct TunedKernel {
   std::string name, operations, key;
-  int64_t calls = 0;  ///< in the model
-  double share = 0;   ///< of the untuned model's time
+  int64_t calls = 0;  ///< calls of the kernel in the model
+  double share = 0;   ///< its share of the untuned model's time
   int64_t points = 0; ///< schedules in its space
   int64_t measurements = 0;
   bool recorded = false;       ///< a record existed; nothing was measured
@@ -61,7 +61,7 @@ struct TuneReport {
   /// The times of the whole tuned and untuned model in one paired race: the median of ratios and its 95% interval.
   double ratio = 1, low = 1, high = 1;
   double untunedNanoseconds = 0;
-  std::string verdict; ///< of the whole model
+  std::string verdict; ///< a sentence about the whole model
   bool interrupted = false;
   std::vector<std::string> problems;  ///< why records could not be written
   std::vector<int64_t> sizes;         ///< of the model's symbolic sizes during measurement
@@ -106,7 +106,7 @@ struct DesignPoint {
   std::string refusal; ///< why there is no design
 };
 
-/// Makes designs of `module` with increasing numbers of multipliers, up to the limit in options.budget. Designs that
+/// Creates designs of `module` with increasing numbers of multipliers, up to the limit in options.budget. Designs that
 /// need more block memory than the budget are rejected, each with the reason. The last design with `best` is the
 /// fastest that fits.
 llvm::Expected<std::vector<DesignPoint>> tuneDesign(Session &session, mlir::ModuleOp module, const Options &options,
@@ -136,7 +136,7 @@ llvm::Error recordTables(Session &session, mlir::ModuleOp module, const Options 
                          llvm::StringRef folder, int64_t most);
 
 /// Runs the tuner on the tables in `folder`, simulating a machine with `noise` and faults, and reports how close it
-/// gets to the best schedule of each table. Each table is tuned `runs` times, with seeds.
+/// gets to the best schedule of each table. Each table is tuned `runs` times, with different seeds.
 struct ReplayOptions {
   double noise = 0.01; ///< standard deviation of the logarithm of a time
   double faults = 0;   ///< probability that a schedule crashes, hangs or is killed
@@ -147,14 +147,14 @@ struct ReplayedTable {
   std::string name;
   int64_t points = 0;
   int64_t outside = 0;                     ///< schedules outside of the space that were also measured
-  double spread = 1;                       ///< median / best, of all measured schedules; "best" below is also of all
+  double spread = 1;                       ///< median / best, of all measured schedules; "best" below means the same
   double initial = 1, quick = 1, full = 1; ///< best / chosen; geometric mean over the runs
   double quickMeasurements = 0, fullMeasurements = 0;
   double agreed = 1;    ///< share of pairs of tunings in a tier that choose the same schedule, or times within 2%
   double falseWins = 0; ///< share of tunings that chose another schedule when all have the default's time
   double slower = 0;    ///< share of all tunings whose choice is more than 1% slower than the default
   int lost = 0;         ///< tunings without a result
-  double transfer = 1;  ///< best / chosen, from the best of tables with the same knobs; four measurements
+  double transfer = 1;  ///< best / chosen, if 4 schedules, the best of similar tables first, are measured
 };
 llvm::Expected<std::vector<ReplayedTable>> replayTables(llvm::StringRef folder, const ReplayOptions &options);
 

@@ -21,8 +21,8 @@ struct VariantContents {
 
 /// The contents of a Description in addition to the interface.
 struct Contents {
-  std::vector<VariantContents> variants; ///< the most instruction sets first
-  std::vector<uint8_t> weightData;       ///< of all variants
+  std::vector<VariantContents> variants; ///< in descending order of instruction sets
+  std::vector<uint8_t> weightData;       ///< the weights of all variants
   std::string weightsFile;               ///< empty if the weights are in the library
   std::vector<uint8_t> weightsId;
 };

@@ -99,7 +99,7 @@ private:
                                    int(number));
   }
 
-  /// Checks that each symbol follows from a size that is the symbol or a linear function of it.
+  /// Checks that each symbol can be computed from the size of an input that is the symbol or a linear function of it.
   llvm::Expected<Interface> checkSymbols() {
     for (auto [number, symbol] : llvm::enumerate(made.symbols)) {
       auto determines = [number = int64_t(number)](const plan::Expr &size) {

@@ -42,7 +42,7 @@ inline const void *weightOf(llvm::ArrayRef<const void *> weights, size_t input) 
 }
 
 /// Returns the interface of `main` without the inputs that have elements in `weights`. An unsupported element type or
-/// rank, or a symbol that follows from no input's size, is an error that names the argument and the remedy.
+/// rank, or a symbol that no input's size determines, is an error that names the argument and the remedy.
 llvm::Expected<Interface> readInterface(mlir::func::FuncOp main, llvm::ArrayRef<const void *> weights);
 
 } // namespace tilewright::library

@@ -38,7 +38,7 @@ namespace {
 
 using namespace library;
 
-/// Larger data would be out of reach of the code that refers to it.
+/// Limit on the data in a library: 32-bit relative addresses in the code cannot reach larger data.
 constexpr uint64_t mostEmbeddedBytes = uint64_t(1500) << 20;
 
 class LibraryWriter {
@@ -73,7 +73,7 @@ public:
 
 private:
   llvm::Error prepare() {
-    // Later stages have decided what is packed once, which is wrong for weights that are inputs here.
+    // Later stages have already decided which arguments are packed once, without the weights that are bound here.
     if (!options.startAt.empty() && options.startAt != "graph" && options.startAt != "structured")
       return llvm::createStringError("a library is made from IR of the stages graph and structured; later IR, such as "
                                      "that of '%s', no longer says which inputs may change between calls: continue it "
@@ -149,7 +149,7 @@ private:
             session.lowerTo(copy, "target", options, [&](StringRef stage) { reportProgress(stage, machine); }))
       return failed;
     std::string problem;
-    Target *target = findTarget(options.target, problem); // lowerTo has found it before
+    Target *target = findTarget(options.target, problem); // exists: lowerTo() has used it
     if (target->hasDevices())
       return llvm::createStringError(
           "target '%s' makes code for a device, and no ahead-of-time library is of that yet; "
@@ -297,7 +297,7 @@ private:
     if (llvm::Error failed = publish(manifest))
       return failed;
     if (!*taken)
-      llvm::sys::fs::remove(own); // from a time when the other library existed
+      llvm::sys::fs::remove(own); // written while the other library existed
     return llvm::Error::success();
   }
 
@@ -364,7 +364,7 @@ private:
   std::vector<BoundInput> bound;
   WeightStore store;
   Contents contents;
-  std::vector<std::string> objects; ///< of all variants
+  std::vector<std::string> objects; ///< the object files of all variants
   std::string graphHash;
   std::vector<ManifestFile> files;
   std::unique_ptr<TemporaryFolder> making; ///< contains the files until all are complete

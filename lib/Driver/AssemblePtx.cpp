@@ -28,7 +28,7 @@ namespace {
 constexpr llvm::StringLiteral cubinMagic = "TWCB 1";
 constexpr unsigned secondsToAnswer = 20, secondsToAssemble = 600;
 
-/// Returns the output of a program on both streams, or nothing with the reason in `problem` on failure.
+/// Returns the output of a program on both streams, or nullopt with the reason in `problem` on failure.
 std::optional<std::string> outputOf(llvm::ArrayRef<std::string> command, unsigned seconds, std::string &problem) {
   llvm::SmallString<128> file;
   if (std::error_code code = llvm::sys::fs::createTemporaryFile("tilewright-ptxas", "log", file)) {

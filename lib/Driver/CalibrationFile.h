@@ -14,7 +14,7 @@
 
 namespace tilewright {
 
-/// Returns the rates of the host `identity` stored in `folder`, or nothing if none can be read.
+/// Returns the rates of the host `identity` stored in `folder`, or nullopt if none can be read.
 std::optional<MachineRates> loadRates(const std::string &folder, const std::string &identity);
 
 /// Stores the rates atomically; several processes may do so at once. Returns false with a sentence in `reason`.

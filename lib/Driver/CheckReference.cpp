@@ -122,7 +122,7 @@ std::string linesOf(Location loc) {
     return WalkResult::advance();
   });
   std::string text;
-  for (auto [file, line] : lines.getArrayRef().take_back(4)) // at most four, the newest op's last
+  for (auto [file, line] : lines.getArrayRef().take_back(4)) // at most four, the line of the newest op last
     text += ", " + file.str() + ":" + std::to_string(line);
   return text;
 }
@@ -160,7 +160,7 @@ SmallVector<AffineExpr> reducedSizes(Operation *op) {
     if (!reduced.empty())
       sizes.push_back(product);
   } else if (auto attention = dyn_cast<tile::AttentionOp>(op)) {
-    for (unsigned dim : {1, 2, 3}) // in any order: keys and columns
+    for (unsigned dim : {1, 2, 3}) // the number of keys and of columns; their order does not matter
       add(attention.getInputs()[1], dim);
   } else if (auto gradient = dyn_cast<tile::AttentionGradientOp>(op)) {
     for (unsigned operand : {0, 1})

@@ -54,8 +54,8 @@ private:
 
   ProcessCache *cache = nullptr; ///< null: the cache is off, and `why` has the reason
   std::string key, why;
-  std::vector<std::pair<std::string, std::string>> parts; ///< of the key, for explanations
-  std::vector<std::string> lines;                         ///< of the module's ops, in the order of a walk
+  std::vector<std::pair<std::string, std::string>> parts; ///< named parts of the key, for explanations
+  std::vector<std::string> lines;                         ///< source lines of the module's ops, in the order of a walk
 };
 
 } // namespace tilewright

@@ -67,7 +67,7 @@ public:
   }
 
 private:
-  /// Returns an empty list without versions.
+  /// Returns an empty list if `versions` is null.
   llvm::SmallVector<runtime::InputIdentity, 64> identify(const void *const *inputs, const uint64_t *versions) const {
     llvm::SmallVector<runtime::InputIdentity, 64> identities;
     for (int32_t input = 0; versions && input < executable->plan().numInputs; ++input)
@@ -217,7 +217,7 @@ static runtime::CodegenOptions codegenOptions(const Options &options) {
   return codegen;
 }
 
-/// Compiles kernels in as many modules as there are threads, of about equal size.
+/// Divides the kernels into modules of about equal size, one per thread, and compiles them in parallel.
 static llvm::Expected<std::vector<std::unique_ptr<llvm::MemoryBuffer>>> compileKernels(ModuleOp module,
                                                                                        const Options &options) {
   llvm::Expected<runtime::MachineDescription> machine = describe(options.cpu, options.portable);
@@ -282,7 +282,7 @@ static std::string nameKernels(ModuleOp module, const plan::Plan &plan, const Op
       std::string text = host->key + "|" + options.rounding + "|";
       llvm::raw_string_ostream stream(text);
       function->print(stream, OpPrintingFlags().useLocalScope());
-      size_t at = text.find("@" + name + "("); // of the definition: kernels do not call themselves
+      size_t at = text.find("@" + name + "("); // position of the definition: kernels do not call themselves
       if (at != std::string::npos)
         text.erase(at, name.size() + 1);
       names += llvm::toHex(llvm::BLAKE3::hash<16>(llvm::arrayRefFromStringRef(text)));

@@ -13,7 +13,7 @@
 
 namespace tilewright {
 
-/// Runs `pm` on `module`. Returns nothing on success; otherwise the errors of its passes, without locations, which
+/// Runs `pm` on `module`. Returns nullopt on success; otherwise the errors of its passes, without locations, which
 /// may be an empty text.
 inline std::optional<std::string> errorsOf(mlir::PassManager &pm, mlir::ModuleOp module) {
   std::string text;

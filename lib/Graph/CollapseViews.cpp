@@ -73,12 +73,12 @@ public:
     walkDown(block);
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
       moveUp(&op);
-    walkDown(block); // reshapes that moved up may cancel those that had stayed
+    walkDown(block); // reshapes that moved up may cancel with reshapes before them
   }
 
 private:
   OpBuilder builder;
-  DenseMap<std::pair<Value, Type>, Value> reshapes; // of one walk, so that equal ones are one op
+  DenseMap<std::pair<Value, Type>, Value> reshapes; // the reshapes emitted in this walk, to reuse equal ones
 
   void walkDown(Block &block) {
     reshapes.clear();
@@ -247,7 +247,7 @@ private:
   /// Returns how the space of a reduction merges if its result, with or without the reduced dimensions, merges by `c`.
   template <typename OpTy> std::optional<Collapse> spaceOfReduction(OpTy op, const Collapse &c) {
     Sizes space = sizesOf(collapsibleType(op.getInput()));
-    SmallVector<int64_t> spaceDim; // of each dimension of the result
+    SmallVector<int64_t> spaceDim; // by dimension of the result: its dimension in the space
     for (int64_t d = 0; d < int64_t(space.size()); ++d)
       if (op.getKeepdim() || !llvm::is_contained(op.getDims(), d))
         spaceDim.push_back(d);
@@ -352,7 +352,7 @@ private:
       if (user->use_empty() && isa<ReshapeOp>(user))
         user->erase();
     if (op->use_empty())
-      op->erase(); // its operands then have only their actual readers
+      op->erase(); // otherwise it would still count as a reader of its operands
   }
 };
 

@@ -6,7 +6,7 @@
 // After, on the function:
 //   tw.guards = [{sizes = affine_map<()[s0] -> (s0, 17)>, text = "tw.concat at model.mlir:4: n must be 17"}]
 //
-// For each rule that the verifiers of the ops leave open (SizeRules.h) there are three cases. It follows from the
+// For each rule that the verifiers of the ops leave open (SizeRules.h) there are three cases. The rule follows from the
 // ranges of the symbols; or it contradicts them, which is an error here; or it becomes a guard. The two sizes of a
 // guard must be equal or, with `at_least`, the first may not be below the second. Guards are part of the plan, and the
 // runtime evaluates them once for each set of sizes. Graphs of torch.compile have torch's guards and do not need these.

@@ -132,7 +132,7 @@ private:
                                reshaped(value, full), permute.getPermutationAttr())
           .getResult();
     }
-    // One number for each row, and the view keeps the rows.
+    // There is one number for each row: the view must preserve the rows.
     if (after.empty() || before.back() != after.back() || !isUnit(full.back()) ||
         ArrayRef(full).drop_back() != ArrayRef(before).drop_back())
       return std::nullopt;
@@ -296,7 +296,7 @@ private:
                                    op.getDilation(), /*transposed=*/false, none, /*groups=*/1);
     };
     Value sum = convolve(input, b.integers, sizesIn(op.getWeight())[0]);
-    // One number per filter, in the shape of one per channel of the result.
+    // Reshapes one number per filter so that it broadcasts along the channels of the result.
     auto perFilter = [&](Value value) {
       if (llvm::all_of(sizesIn(value), isUnit))
         return reshaped(value, {});

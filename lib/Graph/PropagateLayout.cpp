@@ -359,7 +359,7 @@ private:
     SmallVector<int64_t> dims = llvm::map_to_vector(op.getDims(), [&](int64_t d) { return order[d]; });
     llvm::sort(dims);
     LayoutSizes space = laidOutSizes(input), kept;
-    Order positions(space.size(), -1); // of each dimension of the space in the new result
+    Order positions(space.size(), -1); // by dimension of the space: its position in the new result
     for (int64_t d = 0; d < int64_t(space.size()); ++d) {
       bool reduced = llvm::is_contained(dims, d);
       if (reduced && !op.getKeepdim())
@@ -390,7 +390,7 @@ private:
       return;
     SmallVector<std::pair<int64_t, int64_t>> firsts; // first dimension of the input, group
     for (auto [g, group] : llvm::enumerate(groups)) {
-      SmallVector<int64_t> dims; // of the input; the positions of unit dimensions do not matter
+      SmallVector<int64_t> dims; // dimensions of the input; the positions of unit dimensions do not matter
       for (int64_t d : group.from)
         if (!isUnit(from[d]))
           dims.push_back(order[d]);
@@ -422,7 +422,7 @@ private:
     for (int64_t i = 1; i < count; ++i)
       if (order[first + i] != firstInput + i)
         return;
-    Order back; // of the user's dimensions: the indexed ones become `chosen` ones
+    Order back; // the user's order: the indexed dimensions become `chosen` ones
     for (int64_t dim = 0; dim < int64_t(order.size()); ++dim) {
       if (dim == first)
         for (int64_t i = 0; i < chosen; ++i)

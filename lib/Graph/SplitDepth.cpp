@@ -18,9 +18,9 @@
 // result's gradient that its taps reach are concatenated as filters. With a stride along the depth it sums over the
 // planes of the result instead.
 //
-// Not split: depthwise convolutions (their loops are over channels), windows of more than 16 planes, a symbolic
-// depth whose relation to the result's depth is not constant, and a symbolic depth and batch together (their
-// product is not a size).
+// The pass does not split depthwise convolutions (their loops are over channels), windows of more than 16 planes,
+// symbolic depths whose relation to the result's depth is not constant, and a symbolic depth together with a symbolic
+// batch (their product is not a size).
 //
 // Test: test/Graph/split-depth.mlir
 //
@@ -108,7 +108,7 @@ private:
                                                  inPlane(op.getDilation()), groups);
     plane->setDiscardableAttrs(op->getDiscardableAttrDictionary());
     Sizes parts{result[1], result[2]};
-    SmallVector<int64_t> order{2, 0, 1, 3, 4}; // of the result's dimensions among the parts
+    SmallVector<int64_t> order{2, 0, 1, 3, 4}; // positions of the result's dimensions among those of the parts
     if (ofInput && groups > 1) {
       parts.append({result[3], constant(groups), constant(count), result[4].floorDiv(groups)});
       order = {4, 0, 1, 2, 3, 5};

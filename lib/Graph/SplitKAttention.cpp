@@ -35,8 +35,8 @@ namespace {
 
 RankedTensorType tensorType(Value value) { return cast<RankedTensorType>(value.getType()); }
 
-/// Returns the number of parts of the keys with which each of `threads` has four tasks. There are more if heads share
-/// keys, because a part of these stays in the caches for all heads that read it. 1: the keys are not split.
+/// Returns the number of parts of the keys that gives each of `threads` four tasks. The number is larger if heads share
+/// keys, because such a part stays in the caches for all heads that read it. 1: the keys are not split.
 int64_t partsOfKeys(AttentionOp op, int64_t threads) {
   constexpr int64_t mostRows = 4, leastKeys = 512; // a block of keys of the kernel
   RankedTensorType q = tensorType(op.getQuery()), k = tensorType(op.getKey()), v = tensorType(op.getValue());

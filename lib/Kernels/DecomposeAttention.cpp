@@ -3,7 +3,8 @@
 // scores[b, h, l, s] = scale * sum_d q[b, h, l, d] * k[b, h / r, s, d] + mask, -inf where masked or not causal
 // m = max_s scores; e = exp(scores - m); n = sum_s e; result = (sum_s e * v) / n; logsumexp = m + log n
 //
-// A row without unmasked scores gives zeros, and -inf as its logsumexp. The op has the gradient's formulas.
+// A row without unmasked scores gives zeros, and -inf as its logsumexp. The description of
+// tw_tile.attention_gradient has the formulas of the gradient.
 //
 // Test: test/Codegen/Reference/decompose-tile.mlir
 //

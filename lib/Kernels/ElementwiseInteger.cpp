@@ -85,7 +85,7 @@ struct IntegerBody {
     int64_t width = type.getIntOrFloatBitWidth();
     Value inRange =
         arith::CmpIOp::create(b, loc, IntegerPredicate::ult, y, c(width)); // negative amounts are large ones
-    bool fills = !left && !isUnsigned;                                     // with the sign
+    bool fills = !left && !isUnsigned;                                     // with copies of the sign
     Value safe = select(inRange, y, c(fills ? width - 1 : 0));
     Value shifted = left         ? arith::ShLIOp::create(b, loc, x, safe).getResult()
                     : isUnsigned ? arith::ShRUIOp::create(b, loc, x, safe).getResult()
@@ -93,7 +93,8 @@ struct IntegerBody {
     return fills ? shifted : select(inRange, shifted, c(0));
   }
 
-  /// Square and multiply over the exponent's bits, wrapping around. Negative exponents leave 1 and -1 alone.
+  /// Squares and multiplies over the exponent's bits, wrapping around. With a negative exponent, only the powers of 1
+  /// and -1 are not 0.
   Value power(Value x, Value y) {
     APInt exponent;
     int64_t bits = type.getIntOrFloatBitWidth() - (isUnsigned ? 0 : 1);
@@ -180,7 +181,7 @@ Value booleanScalar(OpBuilder &b, Location loc, Operation *op, ValueRange args) 
       .Case<LeOp>([&](auto) { return compare(IntegerPredicate::ule); })
       .Case<GtOp>([&](auto) { return compare(IntegerPredicate::ugt); })
       .Case<GeOp>([&](auto) { return compare(IntegerPredicate::uge); })
-      .Case<PowOp>([&](auto) { // 0 only for 0^1
+      .Case<PowOp>([&](auto) { // on booleans: 0 only for 0^1
         Value notY = arith::XOrIOp::create(b, loc, y, intConstant(b, loc, b.getI1Type(), 1));
         return arith::OrIOp::create(b, loc, x, notY);
       })

@@ -245,7 +245,8 @@ private:
   /// Returns true if `op` is the elementwise producer of one of a few concatenated parts, and if the parts have enough
   /// rows for tasks. Each task then computes its rows of all parts directly into the result.
   bool makesPieceOf(Operation *op, ArrayRef<Operation *> members) const {
-    constexpr int64_t mostPieces = 7, enough = 8; // many parts are mostly steps, whose kernels are equal
+    // More parts are usually the steps of a recurrence, which share a kernel.
+    constexpr int64_t mostPieces = 7, enough = 8;
     auto generic = dyn_cast<linalg::GenericOp>(op);
     if (!computePieces || !generic || op->getNumResults() != 1 || !op->hasOneUse() ||
         fixedValues.contains(op->getResult(0)) || generic.getNumReductionLoops() > 0 ||
@@ -472,7 +473,7 @@ struct FormKernels : impl::FormKernelsBase<FormKernels> {
     separateFills(main);
     Clustering clustering(main, mostProducts, columnsToSpan, computePieces);
     clustering.run();
-    if (Attribute earlier = main->removeAttr(graph::decisionsAttrName)) // of passes over @main
+    if (Attribute earlier = main->removeAttr(graph::decisionsAttrName)) // decisions of passes that ran on @main
       module->setAttr(graph::decisionsAttrName, earlier);
     clustering.decisions.store(module);
     if (failed(outlineKernels(module, main, clustering.clusters, readSlices)))

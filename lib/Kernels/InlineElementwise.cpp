@@ -121,15 +121,15 @@ bool shouldInline(OpOperand &operand, linalg::GenericOp producer, linalg::Generi
   if (isReturnedToo(operand, producer, consumer))
     return true; // another result of the consumer
   // Cheap producers with at most one operand are computed by each user: casts, masks from indices, scalings.
-  // Producers that read almost nothing (a class against a target) may have more ops: writing and reading the result
-  // would cost more.
+  // Producers that read almost nothing (a comparison of class indices with targets) may have more ops: writing and
+  // reading the result would cost more.
   if (!cost.expensive && cost.work <= 8 && !recomputed && readsBroadcastsAlone(producer) &&
       !fixedValues.contains(operand.get()))
     return true;
   return !cost.expensive && cost.ops <= 4 && producer.getNumDpsInputs() <= 1 && !finishesContraction(producer);
 }
 
-/// Returns `merged` without the results that the fusion kept of the producer although no op reads them. Over
+/// Returns `merged` without the producer's results, which the upstream fusion keeps although no op reads them. Over
 /// reduction loops they would be invalid. Returns null if they are read (except by `replaced`, which will be erased)
 /// or bound a loop.
 linalg::GenericOp withoutKeptResults(IRRewriter &rewriter, linalg::GenericOp merged, unsigned kept,

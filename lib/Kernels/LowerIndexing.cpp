@@ -26,8 +26,8 @@ namespace {
 
 RankedTensorType indexedType(Value value) { return cast<RankedTensorType>(value.getType()); }
 
-/// Maps an index of the user into [0, size). `op` is the reader, whose attribute says if negative ones
-/// count from the end.
+/// Maps an index of the user into [0, size). Negative indices count from the end unless an attribute of `op`, the
+/// reader, excludes this.
 Value wrapIndex(OpBuilder &b, Location at, Operation *op, Value number, Value size) {
   Value index = arith::IndexCastOp::create(b, at, b.getIndexType(), number);
   return tile::PlaceOp::create(b, at, index, size, /*from_end=*/!op->hasAttr(graph::fromStartAttrName));

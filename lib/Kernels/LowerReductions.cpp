@@ -47,7 +47,7 @@ Read Rows::full(Value graphValue) {
     for (AffineExpr e : read.map.getResults())
       if (auto d = dyn_cast<AffineDimExpr>(e))
         seen.set(d.getPosition());
-  for (unsigned i = 0; i < sizes.size(); ++i) // otherwise no map has the length of this loop
+  for (unsigned i = 0; i < sizes.size(); ++i) // otherwise no operand determines the length of this loop
     if (iterators[i] == utils::IteratorType::reduction && !seen.test(i))
       return {l.tensor(graphValue), l.identity(sizes.size()), TypedAttr(), read.elementType};
   return read;
@@ -193,7 +193,7 @@ static Value reduceInParts(Lowering &l, tile::Combiner kind, Value graphValue, R
                      [](OpBuilder &, Location, ValueRange in) { return in[0]; });
 }
 
-/// Two stages of a reduction whose reduced dimensions precede long kept ones (the channels of a batch norm, the bias
+/// Two stages of a reduction whose reduced dimensions precede long other ones (the channels of a batch norm, the bias
 /// of a linear layer's gradient). Its rows are columns of the tensor, and a thread would read a few elements of each
 /// line. Instead the last reduced dimensions, `inner`, are reduced first, by whole lines, and then the remaining
 /// ones, `outer` (as dimensions of the first result). std::nullopt if there are enough rows in front, or only one
@@ -222,7 +222,7 @@ static std::optional<ColumnStages> columnStages(RankedTensorType type, ArrayRef<
     length *= product(dim, dim + 1);
     stages.inner.insert(stages.inner.begin(), dim);
   }
-  stages.outer = sorted; // they precede `inner`, so their numbers are the same in the first result
+  stages.outer = sorted; // they precede `inner`, so their indices are the same in the first result
   return stages;
 }
 

@@ -45,7 +45,7 @@ struct Rows {
   };
   Moments moments(mlir::Type f, const Read &input, std::optional<Parts> parts = std::nullopt);
 
-  /// Makes a tensor of rows a result of the op, with the reduced dimensions either dropped or kept as 1.
+  /// Sets a result of the op to a tensor of rows, with the reduced dimensions either dropped or of size 1.
   void setResult(mlir::Value graphValue, mlir::Value rows);
 
   Lowering &l;

@@ -82,7 +82,7 @@ Value flippedWeight(Convolution &conv, Value graphValue) {
 
 namespace {
 
-/// One dimension of one phase: of the results `residue + step * i`.
+/// One dimension of one phase, which consists of the results `residue + step * i`.
 struct PhaseDim {
   int64_t residue, step;
   int64_t firstTap = 0, taps = 0; ///< taps firstTap + step * j; 0: the phase has no taps

@@ -316,7 +316,7 @@ private:
   Convolution conv;
   Type element, accumulator;
   SmallVector<AffineExpr> inputSizes, gradSizes, kernel, out;
-  AffineExpr channels, filters; // of a group
+  AffineExpr channels, filters; // numbers of channels and filters of a group
 };
 
 } // namespace

@@ -219,7 +219,7 @@ Value Lowering::reshaped(Value tensor, ArrayRef<AffineExpr> from, ArrayRef<Affin
   Type element = typeOf(tensor).getElementType();
   SmallVector<graph::ReshapeGroup> groups = graph::reshapeGroups(from, to);
   if (groups.empty() && !from.empty() && !to.empty()) {
-    graph::ReshapeGroup all; // no dimensions correspond: through one dimension
+    graph::ReshapeGroup all; // no dimensions correspond: merge all into one first
     for (unsigned i = 0; i < from.size(); ++i)
       all.from.push_back(i);
     for (unsigned i = 0; i < to.size(); ++i)

@@ -121,7 +121,7 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> tensors;
   llvm::DenseMap<mlir::AffineExpr, mlir::Value> sizeCache;
   llvm::SmallVector<mlir::Value> symbols;
-  mlir::OpBuilder top; // where sizes are computed
+  mlir::OpBuilder top; // inserts at the top of the function, where sizes are computed
 };
 
 //===----------------------------------------------------------------------===//

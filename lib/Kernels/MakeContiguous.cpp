@@ -5,8 +5,8 @@
 //
 // A slice that a kernel reads is a view inside of that kernel. A slice that is reshaped or returned needs separate
 // memory. So does a slice whose last dimension has a stride, if its reader is not elementwise, because products and
-// windows read vectors along that dimension. This file also has --tw-record-sizes, which keeps the sizes of arguments
-// that the encodings of their types contain.
+// windows read vectors along that dimension. This file also has --tw-record-sizes, which copies the sizes of arguments
+// from the encodings of their types to argument attributes.
 //
 // Test: test/Kernels/make-contiguous.mlir
 //

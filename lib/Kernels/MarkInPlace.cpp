@@ -6,13 +6,13 @@
 // After:
 //   func @kernel_0(%p, %g, %new {tw.over = array<i64: 0, 1>}) ...
 //
-// A result may share the memory of an operand if no element is read after it is written. Either only the op that makes
-// the result reads the operand, at the index that it writes; or earlier ops read it too, and all ops of the kernel
-// compute element by element, so that a tile reads only its own elements. Each tile must make a separate part of the
-// result. Only kernels of linalg.generic without contractions are marked.
+// A result may share the memory of an operand if no element is read after it is written. Either only the op that
+// computes the result reads the operand, at the index that it writes; or earlier ops read the operand too, and all ops
+// of the kernel compute element by element, so that a tile reads only its own elements. Each tile must compute a
+// separate part of the result. Only kernels of linalg.generic without contractions are marked.
 //
-// This is needed if the caller wants arguments to be written (tw.into on @main's results), as in an optimizer's step or
-// for running means.
+// The marks are needed for results that are written into arguments (tw.into on @main's results), as in an optimizer's
+// step or for running means.
 //
 // Test: test/Kernels/mark-in-place.mlir
 //

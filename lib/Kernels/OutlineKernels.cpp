@@ -327,7 +327,7 @@ private:
   llvm::SmallPtrSet<Operation *, 16> memberSet;
   llvm::DenseSet<Operation *> operandSlices; ///< stay in @main
   llvm::StringMap<func::FuncOp> kernelByText;
-  llvm::MapVector<Operation *, SmallVector<Location>> locations; ///< of ops that are equal to one that is kept
+  llvm::MapVector<Operation *, SmallVector<Location>> locations; ///< by op: locations of the same op in equal kernels
   llvm::DenseMap<AffineExpr, Value> valueByExpr;
   SmallVector<std::pair<Value, Value>> aliases; ///< index values equal to a canonical one
 };

@@ -12,7 +12,7 @@ namespace tilewright::ptx {
 struct BulkPiece {
   uint64_t shared = 0, global = 0;
   uint32_t bytes = 0;
-  bool inside = true; ///< of the tensor; otherwise `global` is meaningless
+  bool inside = true; ///< the bytes are inside the tensor; otherwise `global` is meaningless
 };
 
 enum Reduction : uint32_t { ReduceAdd = 1, ReduceMin, ReduceMax, ReduceAnd, ReduceOr, ReduceXor };
@@ -24,7 +24,7 @@ inline uint64_t swizzled(uint64_t address, uint32_t bytes) {
 }
 
 void forPieces(const BulkCopy &copy, const std::function<void(const BulkPiece &)> &take);
-/// Fills bytes outside of the tensor with zeros, or with NaN if the map says so.
+/// Fills bytes outside of the tensor with zeros, or with NaN if the map specifies it.
 void fillOutside(const TensorMap &map, uint8_t *to, uint32_t bytes);
 /// Returns true if elements of this type support the reduction.
 bool canReduce(TensorMap::Element element, uint32_t operation);

@@ -42,7 +42,7 @@ bool begin(Exec &e, uint32_t lane, const BulkCopy &copy) {
     uint64_t address = piece.global;
     GlobalObject *object = e.objectAt(address, piece.bytes);
     if (!object || (!load && object->allocation->constant)) {
-      uint64_t last = address + piece.bytes - 1; // one byte: the size of the piece is not an alignment
+      uint64_t last = address + piece.bytes - 1; // check one byte: the piece's size is not its alignment
       good = e.locate(lane, space, last, 1, load ? Access::Read : Access::Write) != nullptr && object;
       return;
     }
@@ -106,7 +106,7 @@ bool checkMbarrier(Exec &e, uint32_t lane, const BulkCopy &copy) {
   Accessor who = e.accessor(lane, Epoch::Strong);
   if (const Epoch *other = copy.block->shadow.write(who, copy.mbarrier, 8))
     e.noteRace(lane, Space::Shared, copy.mbarrier, *other, true, true);
-  else if (!who.isAfter(found->second.init)) // strong accesses of other threads may have hidden it
+  else if (!who.isAfter(found->second.init)) // strong accesses of other threads may have hidden this race
     e.noteRace(lane, Space::Shared, copy.mbarrier, found->second.init, true, true);
   if (!found->second.shown)
     e.find(Kind::MissingProxyFence, lane,

@@ -15,8 +15,8 @@ namespace {
 enum : uint32_t { Relaxed = ModUser };
 constexpr uint64_t kOffsetMask = (uint64_t(1) << kRankShift) - 1;
 
-/// mapa: the corresponding address in the block with the given rank. An address in the own block keeps its form, which
-/// .shared::cta also accepts.
+/// mapa: the corresponding address in the block with the given rank. An address in the thread's block keeps its form,
+/// which .shared::cta also accepts.
 template <class Word> void mapAddress(Exec &e, const Instr &in) {
   Word *to = e.row<Word>(in, 0);
   const Word *from = e.row<Word>(in, 1);

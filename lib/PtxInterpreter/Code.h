@@ -21,7 +21,7 @@ using Handler = void (*)(Exec &, const Instr &);
 
 inline constexpr uint32_t kLanes = 32;
 inline constexpr uint32_t kPool = 0x80000000u;  ///< flag of an operand: a row of the pool
-inline constexpr uint32_t kNoRow = 0xffffffffu; ///< the sink
+inline constexpr uint32_t kNoRow = 0xffffffffu; ///< the operand is a sink
 
 /// Modifiers.
 enum Mod : uint32_t {
@@ -59,8 +59,8 @@ struct Instr {
   bool guardNegated = false, isSigned = false;
   uint8_t bytes = 0;                                     ///< per element in memory
   uint8_t count = 1;                                     ///< number of elements
-  uint32_t usedBytes = ~0u;                              ///< for a load: a bit per byte that is really read
-  int64_t offset = 0, secondOffset = 0, thirdOffset = 0; ///< of the addresses
+  uint32_t usedBytes = ~0u;                              ///< for a load: one bit for each byte, set if it is used
+  int64_t offset = 0, secondOffset = 0, thirdOffset = 0; ///< offsets added to the addresses of the memory operands
   uint32_t target = 0;                                   ///< a program counter, a table, a call or a special register
   uint32_t statement = 0, function = 0;
 };
@@ -99,7 +99,7 @@ struct Code {
   std::vector<CallSite> calls;
   std::vector<std::vector<uint32_t>> tables;  ///< for brx.idx: program counters
   std::vector<SharedObject> shared;           ///< by address; the dynamic one is the last
-  uint64_t sharedBytes = 0, staticShared = 0; ///< with and without the gaps between objects
+  uint64_t sharedBytes = 0, staticShared = 0; ///< bytes of the objects with and without the gaps between them
   uint64_t parameterBytes = 0;
   bool hasMatrixJobs = false; ///< has wgmma instructions
   std::vector<Variable> parameters;

@@ -41,7 +41,7 @@ void call(Exec &e, const Instr &in) {
   const CallSite &site = code.calls[in.target];
   const CodeFunction &callee = code.functions[site.function];
   uint32_t pc = e.pc;
-  if (uint32_t stay = e.fragment->mask & ~e.mask) { // lanes that the guard masks continue after the call
+  if (uint32_t stay = e.fragment->mask & ~e.mask) { // lanes whose guard is false continue after the call
     leave(e, stay, pc + 1);
   }
   Fragment &fragment = *e.fragment;

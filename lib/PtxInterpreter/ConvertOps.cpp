@@ -1,7 +1,7 @@
 //===- ConvertOps.cpp - cvt between numbers ------------------------------------------------------------===//
 //
 // Conversions to integers round, then clamp to the range; NaN becomes 0, or the sign bit if either side has 64 bits.
-// Conversions to floats round as the instruction says.
+// Conversions to floats round as the instruction specifies.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/PtxInterpreter/Formats.h"

@@ -1,6 +1,6 @@
 //===- Cursor.h - the parser's position in the text -------------------------------------===//
 //
-// Consumes tokens one by one, and keeps the last source location that .loc and //@tw comments gave.
+// Consumes tokens one by one, and stores the last source location from .loc directives and //@tw comments.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_PTXINTERPRETER_CURSOR_H
@@ -114,7 +114,7 @@ protected:
       lineLocation.clear();
     noteLocation();
   }
-  /// The statements that follow have no source location.
+  /// Clears the source location for the statements that follow.
   void forgetLocation() {
     lineLocation.clear();
     commentLocation.clear();

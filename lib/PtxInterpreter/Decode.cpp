@@ -33,7 +33,7 @@ public:
     reserveDynamic();
     try {
       enlist(*function);
-      for (uint32_t i = 0; i < code->functions.size(); ++i) // grows when a call is decoded
+      for (uint32_t i = 0; i < code->functions.size(); ++i) // decoding a call appends to the list
         decodeFunction(i);
       placeDynamic(dynamicShared);
     } catch (const Refusal &) {
@@ -239,7 +239,7 @@ private:
   }
 
   /// Decodes a memory operand to the row of its base, and a mark whether the base has 64 bits. If the opcode has no
-  /// space, the variable gives it.
+  /// state space, that of the variable is used.
   void memory(const Statement &at, const Term &term, Instr &in, std::vector<uint32_t> &sources,
               std::vector<uint32_t> &marks) {
     if (term.kind != Term::Kind::Address || term.parts.size() != 1)
@@ -425,8 +425,8 @@ private:
     for (size_t i = 0; i < results.size(); ++i)
       if (results[i] == kNoRow && (i == 0 || in.count > 1))
         results[i] = temporary(true);
-    // The marks after the operands say for each memory operand whether its base has 64 bits, and for a form with
-    // results of any width (x) whether each result has.
+    // The marks after the operands are true for memory operands whose base has 64 bits and, in a form with results of
+    // any width (x), for results that have 64 bits.
     if (signature.find('x') != std::string::npos)
       marks.insert(marks.end(), wides.begin(), wides.end());
     emit(in, at, results, sources, marks);

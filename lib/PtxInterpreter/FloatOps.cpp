@@ -1,6 +1,6 @@
 //===- FloatOps.cpp - arithmetic of f32 and f64 --------------------------------------------------===//
 //
-// f32 is computed in double and rounded as the instruction says (Formats.h). f64 rounds to nearest with the host's
+// f32 is computed in double and rounded as the instruction specifies (Formats.h). f64 rounds to nearest with the host's
 // instructions; its directed roundings use the sign of the exact error. The approximate functions (.approx) return the
 // rounded result in double; the hardware may differ by the error that the ISA states for each.
 //

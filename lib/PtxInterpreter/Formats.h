@@ -21,7 +21,7 @@ struct Format {
   int least;         ///< exponent of the smallest normal number
   uint32_t greatest; ///< bits of the largest finite number, without sign
   uint32_t infinity; ///< its bits; 0: the format has none and uses NaN instead
-  uint32_t nan;      ///< the canonical one
+  uint32_t nan;      ///< bits of the canonical NaN
   int sign;          ///< position of the sign bit
 };
 inline constexpr Format kSingle = {23, -126, 0x7f7fffff, 0x7f800000, 0x7fffffff, 31};

@@ -15,7 +15,7 @@ void readSpecial(Exec &e, const Instr &in);
 void branch(Exec &e, const Instr &in);
 void leaveFunction(Exec &e, const Instr &in); ///< ret, and the end of a function
 
-/// Returns the number of %tid.x and other special registers, or 0 if the name is unknown.
+/// Returns the index of a special register such as %tid.x, or 0 if the name is unknown.
 uint32_t specialRegister(const std::string &name);
 
 } // namespace tilewright::ptx

@@ -1,6 +1,6 @@
 //===- IntegerOps.cpp - integer arithmetic ---------------------------------------------------===//
 //
-// Arithmetic wraps as the ISA says. Division by zero gives all ones, and its remainder is the dividend; the ISA leaves
+// Arithmetic wraps around. Division by zero gives all ones, and its remainder is the dividend; the ISA leaves
 // both undefined, but the hardware gives these values.
 //
 //===----------------------------------------------------------------------===//

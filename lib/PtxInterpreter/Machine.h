@@ -22,11 +22,11 @@ namespace tilewright::ptx {
 /// The windows of the other spaces in the generic address space; all other addresses are global.
 inline constexpr uint64_t kSharedWindow = uint64_t(1) << 56, kLocalWindow = uint64_t(2) << 56,
                           kParamWindow = uint64_t(3) << 56, kWindowMask = uint64_t(255) << 56;
-/// The bits of a shared memory address above kRankShift are the rank plus one of a block in the cluster. 0 means the
-/// own block, and so does kOwnBlock. In kernels with clusters, the addresses of variables have kOwnBlock: on a GPU
-/// these bits hold the rank, so a kernel must not assume zeros.
+/// The bits of a shared memory address above kRankShift are the rank plus one of a block in the cluster. 0 and
+/// kOwnBlock mean the block of the executing thread. In kernels with clusters, the addresses of variables have
+/// kOwnBlock: on a GPU these bits contain the rank, so a kernel must not assume zeros.
 inline constexpr uint32_t kRankShift = 24, kMaxCluster = 16, kOwnBlock = 255;
-inline constexpr uint64_t kSharedBase = 1024; ///< of the first shared variable, so that no variable has the address 0
+inline constexpr uint64_t kSharedBase = 1024; ///< address of the first shared variable: no variable has the address 0
 
 struct Block;
 struct Warp;
@@ -39,8 +39,8 @@ struct Frame {
 struct Fragment {
   enum class State : uint8_t { Ready, Converging, AtBarrier, Waiting }; ///< Waiting: until wake()
   uint32_t pc = 0, mask = 0;
-  uint32_t base = 0;      ///< of its registers
-  uint64_t localBase = 0; ///< of its function's local memory
+  uint32_t base = 0;      ///< index of the first row of its registers
+  uint64_t localBase = 0; ///< start of its function's local memory
   uint32_t function = 0;
   State state = State::Ready;
   uint8_t barrier = 0;
@@ -70,15 +70,15 @@ struct BulkCopy {
   Direction direction = Direction::Load;
   Block *block = nullptr;            ///< the owner of the shared memory
   uint64_t shared = 0;               ///< address of the first byte
-  uint64_t global = 0;               ///< without a map
-  uint32_t bytes = 0;                ///< in shared memory
-  uint64_t mbarrier = 0;             ///< for a load
+  uint64_t global = 0;               ///< address in global memory, for a copy without a map
+  uint32_t bytes = 0;                ///< number of bytes in shared memory
+  uint64_t mbarrier = 0;             ///< for a load: the address of its mbarrier
   uint32_t operation = 0;            ///< for a reduction: a Reduction
   bool tensor = false, read = false; ///< read: the source of the store has been captured
   TensorMap map;
   std::array<int32_t, 5> at = {};
-  std::vector<uint8_t> captured; ///< by byte of the box
-  Epoch issuer;                  ///< without Epoch::Async
+  std::vector<uint8_t> captured; ///< the source bytes of a store, in the order of the box
+  Epoch issuer;                  ///< the thread that issued the copy, without the flag Epoch::Async
 };
 
 struct Lane {
@@ -109,11 +109,11 @@ struct Warp {
   std::vector<uint32_t> written;     ///< by row: the lanes with a value
   std::array<Lane, kLanes> lanes;
   VectorClock clock;
-  VectorClock released, acquired; ///< at the last fence; collected from strong reads since
+  VectorClock released, acquired; ///< clocks at the last fence; clocks collected from strong reads since then
   bool hasReleased = false, hasAcquired = false;
   std::vector<MatrixJob> jobs;                  ///< not yet in a group
   std::deque<std::vector<MatrixJob>> jobGroups; ///< oldest first
-  std::vector<uint8_t> inFlight;                ///< by row, for products in flight: 1 an accumulator, 2 a part of A
+  std::vector<uint8_t> inFlight;                ///< by row, for products in flight: 1: an accumulator, 2: a part of A
   std::vector<uint8_t> unfenced; ///< by row: written since the last wgmma.fence; empty before the first fence
   uint32_t jobCount = 0, registerLimit = 0;
   uint32_t atCluster = 0, pastCluster = 0; ///< lanes that have arrived at the cluster's barrier; lanes that may pass it
@@ -124,7 +124,7 @@ struct Warp {
 struct Barrier {
   uint32_t arrived = 0, expected = 0;
   bool counted = false; ///< the instruction has a count; otherwise all threads of the block
-  uint32_t pc = 0;      ///< of the first arrival
+  uint32_t pc = 0;      ///< the instruction of the first arrival
   uint32_t firstWarp = 0;
   VectorClock clock;
   uint32_t trueCount = 0;
@@ -136,7 +136,7 @@ struct Mbarrier {
   uint32_t pending = 0;  ///< arrivals that this phase still needs
   int64_t bytes = 0;     ///< bytes that this phase still expects
   uint32_t phase = 0;    ///< the current one, from 0
-  uint32_t agent = 0;    ///< of its copies, an index of VectorClock::own
+  uint32_t agent = 0;    ///< the agent of its copies, an index in VectorClock::own
   bool shown = false;    ///< its initialization is visible to the async proxy
   Epoch init, lastLoad;
   VectorClock arriving, completed;
@@ -198,7 +198,7 @@ struct Grid {
   uint64_t random = 1, steps = 0, polls = 0;
   uint32_t nextBlock = 0;
   std::unordered_map<uint64_t, std::pair<VectorClock, uint32_t>> released =
-      {}; ///< by address of a strong write: clock, block
+      {}; ///< by address of a strong write: the clock and the block of the writer
   std::unordered_map<std::string, size_t> findings = {};
 
   uint64_t draw() {
@@ -241,8 +241,8 @@ struct Exec {
   /// Checks only bounds and alignment. Converts a generic `address` to its `space`.
   uint8_t *locate(uint32_t lane, Space &space, uint64_t &address, uint32_t bytes, Access access);
   /// Returns the block of the cluster that owns a shared memory address, and removes the block's number from the
-  /// address. Returns null, after a finding, if there is no such block, it has exited, or the instruction can only
-  /// access the own block.
+  /// address. Returns null, after a finding, if there is no such block, it has exited, or it is another block and the
+  /// instruction can only access the thread's block.
   Block *ownerOf(uint32_t lane, uint64_t &address, bool anyBlock);
   GlobalObject *objectAt(uint64_t address, uint64_t bytes);
   /// Returns a lane's address of the memory operand at `operand`, the instruction's first, second or third one
@@ -251,7 +251,7 @@ struct Exec {
   void noteRace(uint32_t lane, Space space, uint64_t address, const Epoch &other, bool write, bool read);
 
   void release();                 ///< publishes the preceding accesses to warps that acquire
-  void acquire();                 ///< orders what strong reads have seen before the following accesses
+  void acquire();                 ///< orders the writes that strong reads have observed before the following accesses
   void publish(uint64_t address); ///< records a strong write
   void observe(uint64_t address); ///< records a strong read
   void finish(uint32_t lane, const PendingCopy &copy);
@@ -273,7 +273,7 @@ void leave(Exec &e, uint32_t mask, uint32_t pc);
 void wake(Block &block);
 /// Executes one of the bulk loads in flight. Returns false if there is none.
 bool deliverLoad(Grid &grid);
-/// Reports and completes what a block leaves pending at its end: copies and products that no thread waited for.
+/// Reports and completes the copies and products that no thread has waited for when a block ends.
 void endBlock(Grid &grid, Block &block);
 void endBulk(Exec &e);
 void endMatrixJobs(Exec &e);

@@ -18,7 +18,7 @@ namespace tilewright::ptx {
 namespace {
 
 enum : uint32_t { RegistersA = ModUser, HalfSum = ModUser * 2, Transposable = ModUser * 4, Integers = ModUser * 8 };
-constexpr uint32_t kWords = 8; ///< of a row of A or a column of B: 32 bytes of k
+constexpr uint32_t kWords = 8; ///< words of a row of A or a column of B: 32 bytes of k
 
 using Rows = std::vector<std::array<uint32_t, kWords>>;
 
@@ -268,7 +268,7 @@ void checkInFlight(Exec &e, const Instr &in) {
     uint32_t row = e.operand(in, i), at = e.fragment->base + row;
     if (row & kPool || at >= e.warp.inFlight.size())
       continue;
-    // A part of A may be read.
+    // Registers with a part of A may be read, but not written.
     if (e.warp.inFlight[at] & (i < in.results ? 3 : 1))
       e.find(Kind::RegisterInFlight, uint32_t(std::countr_zero(e.mask)),
              std::string(i < in.results ? "writes" : "reads") +

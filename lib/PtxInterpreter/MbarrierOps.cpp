@@ -24,7 +24,7 @@ enum : uint32_t {
 };
 constexpr uint32_t kMaxCount = (1u << 20) - 1;
 
-/// Returns an mbarrier of the own block.
+/// Returns an mbarrier of the thread's block.
 Mbarrier *ownMbarrierAt(Exec &e, const Instr &in, uint32_t operand, uint32_t lane, uint64_t &address) {
   Block *owner = nullptr;
   Mbarrier *found = mbarrierAt(e, in, operand, lane, address, owner);
@@ -179,7 +179,7 @@ void wait(Exec &e, const Instr &in) {
                "the state is of phase " + std::to_string(phase) + ", and the mbarrier is in phase " +
                    std::to_string(mbarrier->phase) + ": only the present and the last one can be asked for");
     }
-    // Nothing orders this thread after the end of the phase, so it might as well have tested too early.
+    // Nothing orders this thread after the end of the phase: its test could also have come before that.
     if (complete && !isKnown(e.warp.clock, mbarrier->completed) && (e.grid.draw() & 3) == 0)
       complete = false, early = true;
     done |= uint32_t(complete) << lane;
@@ -218,8 +218,8 @@ void fenceProxy(Exec &e, const Instr &) {
 void fenceInit(Exec &e, const Instr &) {
   for (auto &[address, mbarrier] : e.block.mbarriers)
     mbarrier.shown |= mbarrier.init.warp == e.warp.index && (e.mask >> mbarrier.init.lane & 1);
-  // A relaxed arrival at the cluster's barrier makes it visible. (This also publishes earlier accesses, which hides
-  // races.)
+  // A relaxed arrival at the cluster's barrier makes the initialization visible. (The release also publishes earlier
+  // accesses, which hides races.)
   if (e.block.cluster->blocks.size() > 1)
     e.release();
 }
@@ -273,7 +273,7 @@ Mbarrier *mbarrierAt(Exec &e, const Instr &in, uint32_t operand, uint32_t lane, 
   Accessor who = e.accessor(lane, Epoch::Strong);
   if (const Epoch *other = owner->shadow.write(who, address, 8))
     e.noteRace(lane, Space::Shared, address, *other, true, true);
-  else if (!who.isAfter(found->second.init)) // strong accesses of other threads may have hidden it
+  else if (!who.isAfter(found->second.init)) // strong accesses of other threads may have hidden this race
     e.noteRace(lane, Space::Shared, address, found->second.init, true, true);
   return &found->second;
 }
@@ -295,7 +295,7 @@ void arriveAsync(Grid &grid, AsyncArrival &arrival) {
   mbarrier.arriving.own[mbarrier.agent] = agent.epoch.clock;
   for (const PendingCopy &copy : arrival.copies) {
     agent.epoch.pc = copy.pc;
-    uint32_t &known = mbarrier.arriving.own[arrival.warp]; // of the copies that the thread itself has waited for
+    uint32_t &known = mbarrier.arriving.own[arrival.warp]; // the clock of copies that the thread itself has waited for
     known = std::max(known, *copy.done);
     e.finish(agent, copy);
   }

@@ -191,7 +191,7 @@ bool breakDivergence(Grid &grid, Block &block, Warp &warp) {
            std::to_string(std::popcount(missing)) + " of the warp's threads that the instruction needs are elsewhere" +
                (warp.exited & required(e, in) ? ", some have exited" : ""),
            other.block ? &other : nullptr);
-    // Run it with the present lanes: the state says that convergence was given up.
+    // Run the instruction with the present lanes: the state records that convergence was given up.
     in.run(e, in);
     if (!(in.flags & FlagControl)) {
       setWritten(e, in);

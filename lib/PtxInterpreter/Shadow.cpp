@@ -68,7 +68,8 @@ static bool races(const Accessor &who, const Epoch &earlier) {
   return !bothStrong(earlier, who.epoch) && !who.isAfter(earlier);
 }
 
-/// A warp has one slot: lanes that read at the same clock count as several.
+/// Replaces `read`, an earlier read, by that of `who`, and marks reads of several lanes at one clock. Returns false if
+/// `read` is not of the same warp, or if `who` reads asynchronously.
 static bool refreshOwnSlot(const Accessor &who, Epoch &read) {
   if (read.block != who.epoch.block || read.warp != who.epoch.warp || who.epoch.flags & Epoch::Async)
     return false;

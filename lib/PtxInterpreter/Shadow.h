@@ -1,6 +1,6 @@
 //===- Shadow.h - the last accesses of memory, and their order ------------------------===//
 //
-// Each run of bytes has the last write and some of the reads since then, as epochs: a warp, a lane and the warp's
+// Each run of bytes stores the last write and some of the reads since then, as epochs: a warp, a lane and the warp's
 // clock. An access races with an earlier one unless the accessing warp's vector clock has reached the earlier epoch.
 // Accesses of the async proxy (bulk copies, wgmma) must also come after a proxy fence that follows the generic writes.
 // Runs have 16 bytes until an access is smaller; then all runs of the memory are split.
@@ -31,12 +31,12 @@ struct Epoch {
 
 /// The clocks of other agents as far as a warp is ordered after them.
 struct VectorClock {
-  std::array<uint32_t, kAgents> own = {};        ///< of its block
-  std::array<uint32_t, kAgents> fenced = {};     ///< of these, made visible to the async proxy by a fence
-  std::unordered_map<uint64_t, uint32_t> others; ///< of other blocks: block * kAgents + agent
+  std::array<uint32_t, kAgents> own = {};        ///< clocks of the agents of its block
+  std::array<uint32_t, kAgents> fenced = {};     ///< the part of `own` that is visible to the async proxy
+  std::unordered_map<uint64_t, uint32_t> others; ///< clocks of other blocks, by block * kAgents + agent
 
   void join(const VectorClock &from, bool sameBlock, uint32_t fromBlock);
-  /// Copies clocks of the own block, `block`, from `others` into `own`.
+  /// Copies clocks of `block`, to which this clock belongs, from `others` into `own`.
   void recall(uint32_t block);
   /// Joins the clock of a warp of `fromBlock` into this one, which belongs to `block`.
   void joinInto(uint32_t block, const VectorClock &from, uint32_t fromBlock) {

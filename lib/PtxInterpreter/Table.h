@@ -1,7 +1,7 @@
 //===- Table.h - the supported instructions ------------------------------------------===//
 //
-// An entry is an opcode with all its modifiers, as written: "mul.wide.u32". An opcode without an entry is refused by
-// name. The signature has one letter per operand, with results before '=':
+// An entry is an opcode with all its modifiers, as written: "mul.wide.u32". An opcode without an entry is rejected with
+// an error that names it. The signature has one letter per operand, with results before '=':
 //
 //   p predicate   h 16 bits   w 32 bits   d 64 bits   q 128 bits   f f32   g f64   x a register of any width
 //   v at most 32 bits   n the low 32 bits of any register

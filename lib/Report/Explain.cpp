@@ -40,7 +40,7 @@ public:
     if (llvm::Error failed = lower())
       return std::move(failed);
     std::string problem;
-    Target *target = findTarget(record.options.target, problem); // lowerTo has found it before
+    Target *target = findTarget(record.options.target, problem); // exists: lowerTo() has used it
     if (llvm::Error failed = target->configure(record.options))
       return std::move(failed);
     // "native" is not informative.
@@ -93,7 +93,7 @@ private:
     });
   }
 
-  /// Takes the decisions of a stage. Each decision about fusion is also a remark, in the same order. The location of
+  /// Records the decisions of a stage. Each decision about fusion is also a remark, in the same order. The location of
   /// the remark identifies the ops.
   void takeDecisions(const CompileEvents &events) {
     for (DictionaryAttr entry : graph::takeDecisions(module)) {

@@ -60,7 +60,7 @@ void printKernels(const Object &record, llvm::raw_ostream &os) {
   });
 }
 
-/// Prints the decisions that something is not done, by kind.
+/// Prints the decisions not to apply an optimization, by kind.
 void printMissed(const Object &record, llvm::raw_ostream &os) {
   for (auto [kind, title] : {std::pair("fusion", "not fused"),
                              {"quantize", "not in integers"},

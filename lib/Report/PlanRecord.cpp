@@ -46,7 +46,7 @@ template <typename Visit> void eachStep(ModuleOp module, bool once, Visit visit)
     }
 }
 
-/// Computes sizes in the arena and elsewhere. Returns false with a problem if they cannot be computed.
+/// Records the bytes of the buffers in the arena and of all others. Returns false with a problem if this is impossible.
 bool recordMemory(const plan::Plan &plan, const std::vector<int64_t> &symbols, PlanRecord &record) {
   std::vector<const plan::Step *> steps;
   for (const plan::Step &step : plan.steps)

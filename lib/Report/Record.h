@@ -15,7 +15,7 @@
 
 namespace tilewright::explain {
 
-/// Is increased when a part of a record changes its name or meaning.
+/// The version of the format: increased when a part of a record changes its name or meaning.
 inline constexpr int recordFormat = 1;
 
 struct SourceLine {

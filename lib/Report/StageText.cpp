@@ -88,7 +88,7 @@ StageText readAssembly(StringRef assembly, const StageText &lowered) {
   stage.name = "assembly";
   int set = -1;
   bool debug = false;
-  StringRef function; // of the latest .type directive
+  StringRef function; // name in the latest .type directive
   for (StringRef line : llvm::split(assembly, '\n')) {
     line = line.rtrim();
     StringRef trimmed = line.ltrim();
@@ -96,7 +96,7 @@ StageText readAssembly(StringRef assembly, const StageText &lowered) {
       debug = trimmed.contains(".debug_") || trimmed.contains(".note.GNU-stack");
     const Line kind = kindOf(trimmed);
     if (kind == Line::Location) {
-      auto [number, rest] = trimmed.drop_front(4).trim().split(' '); // of the file
+      auto [number, rest] = trimmed.drop_front(4).trim().split(' '); // number of the file
       size_t location = 0;
       rest.split(' ').first.getAsInteger(10, location);
       set = location > 0 && location <= lowered.sets.size() ? lowered.sets[location - 1] : -1;

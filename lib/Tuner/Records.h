@@ -49,7 +49,7 @@ struct KernelRecord {
 };
 
 llvm::json::Value toJson(const KernelRecord &record);
-/// Returns nothing, with the reason in `why`, if the text is damaged or not a record in this format.
+/// Returns nullopt, with the reason in `why`, if the text is damaged or not a record in this format.
 std::optional<KernelRecord> fromJson(llvm::StringRef text, std::string &why);
 
 /// A folder of records. Several processes may use it at the same time.
@@ -57,7 +57,7 @@ class RecordStore {
 public:
   explicit RecordStore(std::string folder) : folder(std::move(folder)) {}
 
-  /// Returns the record of `key`, or nothing with the reason in `why`: missing, damaged, of another key.
+  /// Returns the record of `key`, or nullopt with the reason in `why`: missing, damaged, of another key.
   std::optional<KernelRecord> find(const RecordKey &key, std::string &why) const;
 
   /// Stores `record`. If a record with more measurements exists, it stays; the schedules that both have measured are

@@ -279,7 +279,7 @@ private:
       if (chosen == kernel.points.size())
         break;
       list.push_back(kernel.points[chosen]);
-      // Treat it as measured, so that the next point is chosen elsewhere.
+      // Treat the point as measured, so that the next one is chosen elsewhere.
       numbers.push_back(chosen);
       seen.push_back(std::exp(surrogate.at(chosen).mean));
     }

@@ -57,7 +57,7 @@ struct SearchResult {
 };
 
 /// Runs a race whose first and last points are the default. Rounds in which its two times differ by more than 5% are
-/// discarded, because the machine's speed changed; they are replaced by up to three times as many. Returns nothing,
+/// discarded, because the machine's speed changed; up to three times as many replace them. Returns an empty vector,
 /// with the reason in `aborted`, if that was not enough or the default failed, and without a reason if the bench was
 /// stopped. `incumbent` is the default's nanoseconds, 0 if not known yet.
 std::vector<Lane> steadyRace(Bench &bench, const std::vector<SchedulePoint> &points, int rounds, double &incumbent,

@@ -7,7 +7,7 @@
 //     return %0 : tensor<4xf32>
 //   }
 //
-// Checks, each from the stage at which it holds:
+// Checks, each from the named stage on:
 //   graph       only ops of the stage's dialects remain
 //   structured  @main calls kernels alone, and a kernel calls nothing
 //   vector      the module has one plan, each launch names a kernel, and no tensor remains in a kernel

@@ -49,7 +49,7 @@ std::string layerOf(StringRef weight) {
   return weight.rsplit('.').second.empty() ? "" : weight.rsplit('.').first.str();
 }
 
-/// The replacement of a float value: known elements, or a number; neither if its op was refused.
+/// The replacement of a float value: known elements, or a number; neither if its op was rejected.
 struct Entry {
   std::shared_ptr<Known> known;
   std::optional<Number> number;
@@ -165,7 +165,7 @@ private:
     return result;
   }
 
-  /// Refuses widths above 63 bits; one bit is left for the addition in a rounding.
+  /// Rejects widths above 63 bits; one bit is left for the addition in a rounding.
   void checkWidth(Operation *op, int width, StringRef layer) {
     constexpr int widest = 63;
     const std::string text =

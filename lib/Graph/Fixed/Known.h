@@ -15,7 +15,7 @@ namespace tilewright::fixed {
 struct Known {
   llvm::SmallVector<int64_t> shape;
   std::vector<double> elements; ///< row-major
-  std::string name;             ///< of the weight from which it comes; "" for constants
+  std::string name;             ///< name of the weight from which it is computed; "" for constants
 };
 
 /// Returns the elements of an attribute of floats or integers; null for other attributes.

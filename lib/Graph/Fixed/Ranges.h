@@ -54,7 +54,7 @@ int fractionFor(const Known &known, int width);
 /// The range of the results of a product with constant weights. Each result is a sum of products of inputs, which have
 /// the range `input`, with weights. `resultOf` maps the index of a weight to the index of the result that uses it.
 struct SumRange {
-  Range range;      ///< of all results, and of 0, from which sums start
+  Range range;      ///< includes all results, and 0, from which sums start
   double error = 0; ///< the largest error of a result, in real numbers
 };
 SumRange sumOfProducts(const Known &known, const Quantized &weights, int64_t results,

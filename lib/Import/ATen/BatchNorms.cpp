@@ -54,7 +54,7 @@ Value emptyResult(Node &n, unsigned i) {
   return i < n.resultCount() && n.type(i) ? n.full(n.scalar(0, n.element(i)), n.type(i)) : Value();
 }
 
-/// input, weight, bias, running_mean, running_var, momentum, eps
+/// Arguments: (input, weight, bias, running_mean, running_var, momentum, eps)
 Results batchNormInference(Node &n) {
   Value x = n.tensor(0, "input"), weight = n.optionalTensor(1, "weight"), bias = n.optionalTensor(2, "bias");
   Value mean = n.tensor(3, "running_mean"), variance = n.tensor(4, "running_var");
@@ -66,8 +66,8 @@ Results batchNormInference(Node &n) {
   return {y, emptyResult(n, 1), emptyResult(n, 2)};
 }
 
-/// input, weight, bias, running_mean, running_var, training, momentum, eps -> y, mean, rstd, and for the functional
-/// overload the new running statistics
+/// Arguments: (input, weight, bias, running_mean, running_var, training, momentum, eps). Results: y, mean, rstd, and
+/// for the functional overload the new running statistics.
 Results batchNormWith(Node &n, Value runningMean, Value runningVariance, bool training, double momentum, double eps) {
   Value x = n.tensor(0, "input"), weight = n.optionalTensor(1, "weight"), bias = n.optionalTensor(2, "bias");
   if (n.failed())
@@ -122,7 +122,7 @@ Results batchNormNoStatistics(Node &n) {
   return batchNormWith(n, {}, {}, training, momentum, eps);
 }
 
-/// (grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, output_mask)
+/// Arguments: (grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, output_mask)
 Results batchNormBackward(Node &n) {
   Value grad = n.tensor(0, "grad_out"), input = n.tensor(1, "input"), weight = n.optionalTensor(2, "weight");
   bool training = n.flag(7, "train");

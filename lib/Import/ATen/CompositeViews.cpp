@@ -228,7 +228,8 @@ void registerCompositeViews(Table &t) {
   t.add("aten.narrow.default", Aliasing::View, narrow);
   t.add("aten.narrow.Tensor", Aliasing::View);
   t["aten.repeat_interleave.self_int"] = repeatInterleave;
-  // Views of several operands, and channel_shuffle, whose result is its operand for one group: the schemas say "fresh".
+  // The schemas declare fresh results, but meshgrid and broadcast_tensors return views of all operands, and
+  // channel_shuffle with one group returns its operand.
   t.add("aten.meshgrid.default", Aliasing::Unclear, meshgrid);
   t.add("aten.meshgrid.indexing", Aliasing::Unclear, meshgrid);
   t["aten.pixel_shuffle.default"] = pixelShuffle<false>;

@@ -6,7 +6,7 @@
 //   conv2d(x, w, b, stride, padding, dilation, groups)
 //   convolution(x, w, b, stride, padding, dilation, transposed = false, output_padding = [0], groups)
 //
-// Their rows are of the kind OperatorKind::Composite, because the decompositions keep every op that is imported.
+// Their rows are of the kind OperatorKind::Composite: the decompositions would not decompose ops of the kind Import.
 //
 // Test: test/Python/test_plain_exports.py
 //
@@ -47,7 +47,7 @@ Results plainConvolution(Node &n) {
                    argumentOf(n, 5, "dilation", listOf(1)), false, listOf(0), argumentOf(n, 6, "groups", int64_t(1))});
 }
 
-/// Likewise with padding "valid" or "same". For an even window torch pads one more element at the end, which
+/// Imports conv<N>d with padding "valid" or "same". For an even window torch pads one more element at the end, which
 /// tw.convolution does not support.
 Results convolutionPadded(Node &n) {
   Value weight = n.tensor(1, "weight");
@@ -228,7 +228,7 @@ void registerComposites(Table &t) {
   t["aten.max_pool3d.default"] = maxPool<3>;
   t["aten.adaptive_avg_pool2d.default"] = adaptiveAvgPool<2>;
   t["aten.adaptive_avg_pool3d.default"] = adaptiveAvgPool<3>;
-  // The schemas of dropout, type_as and einsum say "fresh", and those of to "view".
+  // The schemas of dropout, type_as and einsum declare fresh results, and those of `to` declare views.
   t.add("aten.dropout.default", Aliasing::Inference, dropout);
   t.add("aten.feature_dropout.default", Aliasing::Inference);
   t.add("aten.alpha_dropout.default", Aliasing::Inference);
@@ -236,7 +236,7 @@ void registerComposites(Table &t) {
     t.add(("aten." + op).str(), Aliasing::Conversion, toResult);
   t["aten.matmul.default"] = matmul;
   t["aten.diff.default"] = difference;
-  t.add("aten.einsum.default", Aliasing::Unclear, einsumNode); // of one operand, possibly a view
+  t.add("aten.einsum.default", Aliasing::Unclear, einsumNode); // of one operand it may be a view
   t["aten.masked_scatter.default"] = maskedScatter;
   t.add("aten.detach_.default", Aliasing::Alias, [](Node &n) { return Results(n.tensor(0, "self")); });
 }

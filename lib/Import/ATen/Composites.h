@@ -8,7 +8,7 @@ namespace tilewright {
 
 /// Imports the table's op `target` on `args`, with results of `types`.
 Results importAs(Node &n, llvm::StringRef target, const ArgList &args, ArrayRef<RankedTensorType> types);
-/// Likewise with the type of the node's single result.
+/// The same with the type of the node's single result.
 Results importAs(Node &n, llvm::StringRef target, const ArgList &args);
 
 /// Returns an argument of the node unchanged, to be passed to importAs(), or `otherwise` if it is missing.

@@ -22,7 +22,7 @@ Results copyInto(Node &n) {
   return n.broadcast(n.cast(source, n.element()), sizesOf(n.type()));
 }
 
-/// An assertion that holds whenever the guards hold, so nothing is emitted.
+/// Imports an assertion, which holds whenever the guards hold: emits nothing.
 Results nothing(Node &n) { return Results::none(); }
 
 } // namespace
@@ -30,9 +30,9 @@ Results nothing(Node &n) { return Results::none(); }
 void registerConversions(Table &t) {
   for (llvm::StringRef op : {"clone", "lift_fresh_copy", "alias_copy", "detach_copy"})
     t[("aten." + op + ".default").str()] = sameTensor;
-  for (llvm::StringRef op : {"alias", "detach", "lift", "lift_fresh", "positive"}) // the schema of lift says "fresh"
+  for (llvm::StringRef op : {"alias", "detach", "lift", "lift_fresh", "positive"}) // lift's schema declares it fresh
     t.add(("aten." + op + ".default").str(), Aliasing::Alias, sameTensor);
-  // Their schemas say "view" in every case, and that of conj_physical "fresh". conj_physical copies complex numbers.
+  // The schemas always declare a view or, for conj_physical, which copies complex numbers, a fresh result.
   for (llvm::StringRef op : {"contiguous", "conj", "resolve_conj", "resolve_neg", "conj_physical"})
     t.add(("aten." + op + ".default").str(), Aliasing::Conversion, sameTensor);
   t.add("aten._conj.default", Aliasing::Reinterpret, sameTensor);

@@ -34,8 +34,8 @@ template <typename OpT, Numbers numbers = Numbers::Rounded> Results binary(Node 
   return n.cast(n.op<OpT>({a, b}), n.element());
 }
 
-/// x + alpha * y, and with `reversed` operands y - alpha * x (rsub). Like eager, alpha is rounded to the result's type,
-/// and of the other steps only the sum is rounded.
+/// x + alpha * y, and with `reversed` operands y - alpha * x (rsub). As in eager, alpha and the sum are rounded to the
+/// result's type, and the product is not.
 template <typename OpT, bool reversed> Results scaledSum(Node &n) {
   Type compute = n.computeType(n.element(), {{0, "self"}, {1, "other"}, {2, "alpha"}}, Numbers::Rounded);
   Value a = n.operand(0, "self", compute), b = n.operand(1, "other", compute);

@@ -198,7 +198,7 @@ llvm::Expected<int64_t> GraphBuilder::addNode(llvm::StringRef target, const ArgL
     return id;
   }
 
-  // Erase the ops that were written, and use placeholders as the results.
+  // Erase the ops that were emitted, and use placeholders as the results.
   while (!written.empty() && &written.back() != before)
     written.back().erase();
   SmallVector<Value, 2> placeholders;
@@ -297,7 +297,7 @@ llvm::Expected<OwningOpRef<ModuleOp>> GraphBuilder::finish() {
     im.function->setAttr(guardsAttrName, b.getArrayAttr(im.guards));
   if (im.seed)
     im.function.setArgAttr(inputs - 1, nameAttrName, b.getStringAttr("seed"));
-  // Importing functions may have written values that are not used.
+  // Importing functions may have emitted values that are not used.
   IRRewriter rewriter(&im.context);
   (void)runRegionDCE(rewriter, im.module->getBodyRegion());
   std::string diagnostics;

@@ -121,7 +121,7 @@ private:
       Value here = n.op<LogicalAndOp>(
           {n.compare<LeOp>(number(0), tap.position), n.compare<LeOp>(tap.position, last(k))}, n.i1());
       inside = inside ? n.op<LogicalAndOp>({inside, here}, n.i1()) : here;
-      indices.push_back(n.cast(n.where(here, tap.position, number(0)), n.i64())); // also for a NaN
+      indices.push_back(n.cast(n.where(here, tap.position, number(0)), n.i64())); // index 0 also for a NaN
       if (tap.weight)
         weight = weight ? n.op<MulOp>({weight, tap.weight}) : tap.weight;
     }
@@ -139,7 +139,7 @@ private:
 
   Node &n;
   const GridSampling &how;
-  Type type; ///< of positions: f32 or f64
+  Type type; ///< element type of positions: f32 or f64
   SmallVector<AffineExpr> sizes, outputs;
   Value pixels;
   SmallVector<Value> coordinates;

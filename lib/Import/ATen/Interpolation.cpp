@@ -1,7 +1,7 @@
 //===- Interpolation.cpp - image resizing -----------------------------------------------===//
 //
-// upsample_{nearest,nearest_exact,linear,bilinear,trilinear,bicubic} handles one dimension at a time: up to four taken
-// rows are multiplied by weights and added. Positions and weights are computed from the index of the result's element,
+// upsample_{nearest,nearest_exact,linear,bilinear,trilinear,bicubic} handles one dimension at a time: up to four rows
+// are read, multiplied by weights and added. Positions and weights are computed from the index of the result's element,
 // in f32 as in eager (ATen/native/UpSample.h), so that sizes may be symbolic:
 //
 //   position = scale * (i + 0.5) - 0.5            align_corners: scale * i;  nearest: floor(scale * i)
@@ -108,8 +108,8 @@ SmallVector<double> numbersIn(Node &n, const Arg *arg) {
   return numbers;
 }
 
-/// (input, output_size, [align_corners], scale_factors), or with one factor per dimension: scales_d, scales_h,
-/// scales_w.
+/// Arguments: (input, output_size, [align_corners], scale_factors), or with one factor per dimension: scales_d,
+/// scales_h, scales_w.
 template <Mode mode, int64_t spatial> Results upsample(Node &n) {
   Value x = n.tensor(0, "input");
   constexpr bool corners = mode == Mode::Linear || mode == Mode::Cubic;

@@ -30,7 +30,7 @@ Results layerNorm(Node &n) {
   auto op = LayerNormOp::create(n.builder, n.loc, TypeRange{n.type(0), rows, rows}, x, weight, bias,
                                 n.builder.getI64IntegerAttr(rank), n.builder.getF64FloatAttr(eps));
   SmallVector<Value> results{op.getResult(), op.getMean(), op.getRstd()};
-  for (unsigned i = 1; i < n.resultCount(); ++i) // fewer rows if nothing is normalized
+  for (unsigned i = 1; i < n.resultCount(); ++i) // the graph's statistics may be empty if the input is empty
     if (n.type(i) && n.type(i) != results[i].getType())
       results[i] = n.type(i).getNumElements() == 0 ? n.full(n.scalar(0, n.element(i)), n.type(i)) : results[i];
   return results;

@@ -1,7 +1,7 @@
 //===- Lowerings.cpp - operators that the user defines in MLIR --------------------------------===//
 //
 // tilewright.lowering(text, *tensors): `text` is a function of tw ops whose arguments have the tensors' types. Its ops
-// replace the node. Python's register_lowering() asks the user for it, once per node.
+// replace the node. The user's function returns the text (register_lowering() in Python); it is called once per node.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/ATen/Table.h"

@@ -71,7 +71,7 @@ Results withNumbers(Node &n, llvm::function_ref<Value(Value x, double scale, int
   return make(x, scale, zero);
 }
 
-/// Likewise for a scale and zero point that are tensors.
+/// Calls `make` with the tensor, its scale and its zero point, which are tensors.
 Results withTensors(Node &n, llvm::function_ref<Value(Value x, Value scale, Value zero)> make) {
   Value x = n.tensor(0, "input"), scale = single(n, 1, "scale"), zero = single(n, 2, "zero_point");
   if (n.failed())

@@ -20,13 +20,13 @@ Value drawUniform(Node &n, ArrayRef<AffineExpr> sizes) {
   return draw(n, RandomKind::Uniform, sizes, n.element().isF64() ? n.f64() : n.f32());
 }
 
-/// Uniform numbers are drawn in the result's type, because rounding a wider type would give some ones.
+/// Uniform numbers are drawn in the result's type, because rounding numbers of a wider type could give 1.
 template <RandomKind kind> Results distribution(Node &n) {
   bool inType = isa<FloatType>(n.element()) && (kind == RandomKind::Uniform || n.element().isF64());
   return n.cast(draw(n, kind, sizesOf(n.type()), inType ? n.element() : n.f32()), n.element());
 }
 
-/// Draws u < p, as numbers.
+/// Draws uniform numbers u, and returns 1 where u < p, otherwise 0.
 Results bernoulli(Node &n) {
   Value x = n.tensor(0, "self");
   if (n.failed())

@@ -82,7 +82,8 @@ Value runLayer(Step &step, Value x, const Weights &w, State &state, int64_t step
   return n.concat(results, 0);
 }
 
-/// (input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first); hx of an LSTM is a list.
+/// Arguments: (input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first); hx of an LSTM is
+/// a list.
 template <Cell cell> Results recurrent(Node &n) {
   Value x = n.tensor(0, "input");
   SmallVector<Value> start = cell == Cell::Lstm ? n.tensors(1, "hx") : SmallVector<Value>{n.tensor(1, "hx")};
@@ -133,7 +134,7 @@ template <Cell cell> Results recurrent(Node &n) {
   return results;
 }
 
-/// One step: (input [B, I], hx, w_ih, w_hh, b_ih, b_hh); hx of an LSTM is a list.
+/// Imports one step. Arguments: (input [B, I], hx, w_ih, w_hh, b_ih, b_hh); hx of an LSTM is a list.
 template <Cell cell> Results single(Node &n) {
   Value x = n.tensor(0, "input");
   SmallVector<Value> start = cell == Cell::Lstm ? n.tensors(1, "hx") : SmallVector<Value>{n.tensor(1, "hx")};

@@ -277,7 +277,7 @@ void registerSlices(Table &t) {
   for (llvm::StringRef op : {"tensor_split.indices", "tensor_split.tensor_indices_or_sections", "dsplit.int",
                              "dsplit.array", "hsplit.int", "hsplit.array", "vsplit.int", "vsplit.array"})
     t.add(("aten." + op).str(), Aliasing::Views);
-  // The results share memory, but their schemas say "fresh", and autograd takes them for that.
+  // The results share memory, but their schemas declare them fresh, and autograd treats them as fresh.
   for (llvm::StringRef op : {"unsafe_chunk.default", "unsafe_split.Tensor", "unsafe_split_with_sizes.default"})
     t.add(("aten." + op).str(), Aliasing::Unclear);
 }

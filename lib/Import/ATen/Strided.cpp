@@ -1,7 +1,7 @@
 //===- Strided.cpp - strided reads and writes of memory -----------------------------===//
 //
 // as_strided refers to memory, but a graph of values has none. python/tilewright/fx/strided.py passes the value that
-// the memory belongs to, with its strides; flattened in memory order, that value is the memory. A window of it is a
+// is stored in the memory, with its strides; flattened in memory order, that value is the memory. A window of it is a
 // view if its strides are nested:
 //
 //   as_strided(memory of 576, [2, 3, 4, 4], [288, 36, 6, 1], 7)

@@ -24,17 +24,17 @@ class Results;
 /// Imports one node. Reads all arguments first; returns n.refuse(...) if the node cannot be imported.
 using Importing = Results (*)(Node &);
 
-/// The treatment of an operator's nodes.
+/// How the nodes of an operator are imported.
 enum class OperatorKind : uint8_t {
   Import,    ///< imported for every caller, so that the decompositions keep it
   Composite, ///< occurs only in plain files of torch.export; other callers decompose it
   Declared,  ///< not imported: the row states its aliasing alone
 };
 
-/// The memory in which eager torch stores the results of an operator. For real numbers: a lazy conjugate of them is the
+/// The memory in which eager torch stores the results of an operator on real numbers, whose lazy conjugate is the
 /// tensor itself.
 enum class Aliasing : uint8_t {
-  Fresh,       ///< in memory of their own
+  Fresh,       ///< in newly allocated memory
   View,        ///< in the memory of the first operand, always
   Views,       ///< a list of results, each of them in the memory of the first operand
   Alias,       ///< View, with the same sizes and strides
@@ -55,7 +55,7 @@ struct Operator {
   Aliasing aliasing = Aliasing::Fresh;
   Importing import = nullptr; ///< null for OperatorKind::Declared
   llvm::StringRef family;     ///< the title of its family in docs/reference/operators.md
-  unsigned number = 0;        ///< its position in the table, in the order in which rows are added
+  unsigned number = 0;        ///< index of the row: rows are counted in the order in which they are added
 };
 
 class Table {

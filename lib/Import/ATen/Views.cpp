@@ -232,12 +232,12 @@ Results constantPad(Node &n) {
 } // namespace
 
 void registerViews(Table &t) {
-  // torch's schemas of _unsafe_view and _reshape_alias say "fresh" and "view". Both are views of memory that the caller
-  // has made to fit.
+  // torch's schemas declare a fresh result of _unsafe_view and a view of _reshape_alias. Both return views: the caller
+  // has ensured that the memory permits the shape.
   for (llvm::StringRef op : {"view.default", "_unsafe_view.default", "_reshape_alias.default", "unsqueeze.default",
                              "squeeze.default", "squeeze.dim", "squeeze.dims", "unflatten.int"})
     t.add(("aten." + op).str(), Aliasing::View, reshapeToResult);
-  // Their schemas say "view" in every case.
+  // Their schemas always declare a view.
   t.add("aten.reshape.default", Aliasing::Reshape, reshapeToResult);
   t.add("aten.flatten.using_ints", Aliasing::Reshape, reshapeToResult);
   t["aten.view_copy.default"] = t["aten._reshape_copy.default"] = reshapeToResult;
@@ -254,11 +254,11 @@ void registerViews(Table &t) {
   t["aten.flip.default"] = flip;
   t["aten.roll.default"] = roll;
   t["aten.constant_pad_nd.default"] = constantPad;
-  for (llvm::StringRef op : {"mH", "matrix_H"}) // for real numbers the transpose
+  for (llvm::StringRef op : {"mH", "matrix_H"}) // equal to the transpose for real numbers
     t.add(("aten." + op + ".default").str(), Aliasing::View);
   for (llvm::StringRef op : {"view_as_real", "view_as_complex", "real", "imag", "_neg_view"})
     t.add(("aten." + op + ".default").str(), Aliasing::Reinterpret);
-  for (llvm::StringRef op : {"atleast_1d", "atleast_2d", "atleast_3d"}) { // their schemas say "fresh"
+  for (llvm::StringRef op : {"atleast_1d", "atleast_2d", "atleast_3d"}) { // declared fresh by their schemas
     t.add(("aten." + op + ".default").str(), Aliasing::View);
     t.add(("aten." + op + ".Sequence").str(), Aliasing::Unclear);
   }

@@ -94,7 +94,7 @@ public:
     return llvm::Error::success();
   }
 
-  /// Makes the sizes that are fixed to a number constants, and removes their arguments.
+  /// Replaces the sizes that are fixed to a number by constants, and removes their arguments.
   void fix() {
     if (fixed.empty())
       return;
@@ -139,7 +139,7 @@ private:
     return attribute ? attribute.getInt() : otherwise;
   }
 
-  /// Returns the number of @main's argument that is the size at `inputDim`.
+  /// Returns the index of @main's argument that is the size at `inputDim`.
   llvm::Expected<unsigned> symbolOf(const DynamicSize::InputDim &inputDim) {
     std::vector<std::string> names;
     if (inputDim.dim == DynamicSize::InputDim::named) {
@@ -183,7 +183,7 @@ private:
   }
 
   func::FuncOp main;
-  std::map<unsigned, int64_t> fixed; ///< by number of the symbol
+  std::map<unsigned, int64_t> fixed; ///< by index of the symbol
 };
 
 } // namespace

@@ -10,7 +10,7 @@ namespace tilewright {
 namespace {
 
 /// A number computed from sizes: `over` / `under`. Sizes that Python computes with floats (`int(1.5 * n)`) are exact if
-/// each intermediate float is, that is a fraction with a power of two as its denominator. `rounded`: the float may be
+/// each intermediate float is exact: a fraction whose denominator is a power of two. `rounded`: the float may be
 /// inexact (n / 3), but it is between the same integers as the exact quotient.
 struct Fraction {
   AffineExpr over;

@@ -5,7 +5,7 @@
 namespace tilewright {
 namespace {
 
-/// Refuses the attribute broadcast, by which operands broadcast before operator set 7.
+/// Refuses the attribute broadcast, which controls how operands broadcast before operator set 7.
 void checkBroadcast(OnnxNode &n) {
   if (n.version < 7 && n.integer("broadcast", 0))
     n.refuse("the attribute broadcast of operator sets before 7 is not supported");

@@ -59,7 +59,7 @@ ScalarType storageOf(onnx::ElementType narrow);
 
 /// Returns the element type of an ONNX type, or null if Tilewright has no such type or it is narrow.
 mlir::Type elementTypeOf(onnx::ElementType type, mlir::MLIRContext *context);
-/// Likewise as a ScalarType of GraphBuilder.
+/// Returns the same type as a ScalarType of GraphBuilder, or nullopt.
 std::optional<ScalarType> scalarTypeOf(onnx::ElementType type);
 /// Returns `number` rounded to `type`.
 double roundedTo(double number, mlir::FloatType type);

@@ -27,7 +27,7 @@ OnnxInputSizes::OnnxInputSizes(const onnx::Graph &graph) {
   for (const onnx::ValueInfo &input : graph.inputs)
     if (!graph.initializers.count(input.name))
       found.push_back(input);
-  // Names of the file come first: a size without a name takes none of them.
+  // Reserve the names in the file first, so that a size without a name does not get one of them.
   forEachSize(found, [&](const onnx::ValueInfo &, size_t, onnx::Size &size) {
     const auto *name = std::get_if<std::string>(&size);
     if (!name)
@@ -59,7 +59,7 @@ std::string OnnxInputSizes::newSymbol(llvm::StringRef name) {
 
 void OnnxInputSizes::makeDynamic(const DynamicSize &dynamic, Complaints &complaints) {
   std::vector<onnx::Size *> sizes;
-  std::string name, first; // of the symbol, and of the first size if it needs a new one
+  std::string name, first; // name of the symbol; name of the first size, for a new symbol
   for (const auto &[input, dim] : dynamic.dims) {
     if (dim == DynamicSize::InputDim::named) {
       std::vector<onnx::Size *> same = sizesNamed(input);
@@ -122,7 +122,7 @@ void OnnxInputSizes::addSymbols(OnnxGraph &graph, Complaints &complaints) const 
   });
 }
 
-/// Returns the sizes of inputs that the file calls `name`.
+/// Returns the sizes of inputs that have this name in the file.
 std::vector<onnx::Size *> OnnxInputSizes::sizesNamed(llvm::StringRef name) {
   std::vector<onnx::Size *> same;
   auto symbol = symbolOf.find(name.str());

@@ -21,11 +21,11 @@ class OnnxInputSizes {
 public:
   explicit OnnxInputSizes(const onnx::Graph &graph);
 
-  /// All inputs but those that have an initializer: that is a default value, and it stays constant. A size is a number
-  /// or the name of its symbol.
+  /// All inputs without an initializer. An initializer is a default value and stays constant. A size is a number or the
+  /// name of its symbol.
   const std::vector<onnx::ValueInfo> &inputs() const { return found; }
 
-  /// Makes the sizes at the positions in `dynamic` one symbol: that of the first symbolic size, otherwise a new one.
+  /// Replaces the sizes at the positions in `dynamic` by one symbol: that of the first symbolic size, else a new one.
   /// Adds to `complaints` if the model lacks a position.
   void makeDynamic(const DynamicSize &dynamic, Complaints &complaints);
 
@@ -38,7 +38,7 @@ private:
   std::string namesOfSizes() const;
 
   std::vector<onnx::ValueInfo> found;
-  std::map<std::string, std::string> symbolOf; ///< by the name that the file gives a size
+  std::map<std::string, std::string> symbolOf; ///< by the name of a size in the file
   llvm::StringSet<> symbols;
   llvm::StringMap<std::pair<int64_t, int64_t>> ranges; ///< by symbol, if the user gave one
 };

@@ -5,7 +5,7 @@
 namespace tilewright {
 namespace {
 
-/// -weight[target] * x[.., target, ..] over dimension 1, reduced as the attribute says; ignored targets contribute 0.
+/// -weight[target] * x[.., target, ..] over dimension 1, reduced as the attribute specifies; ignored targets add 0.
 Value negativeLikelihood(OnnxNode &n, Value x, Value target, Value weight) {
   std::string reduction = n.text("reduction", "mean");
   Type element = n.elementOf(x), compute = n.accumulator(element);

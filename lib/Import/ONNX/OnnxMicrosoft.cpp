@@ -224,7 +224,7 @@ struct FusedAttention {
   bool causal = false;
 };
 
-/// Returns the bias for a mask of onnxruntime's: lengths [B] or [2 B], keys [B, T], or pairs of query and key.
+/// Returns the bias for one of onnxruntime's masks: lengths [B] or [2 B], keys [B, T], or pairs of query and key.
 Value maskBias(OnnxNode &n, const FusedAttention &a, Value mask) {
   Type element = n.elementOf(a.q);
   SmallVector<AffineExpr> m = n.sizesIn(mask);
@@ -246,7 +246,7 @@ Value maskBias(OnnxNode &n, const FusedAttention &a, Value mask) {
       mask = n.reshape(mask, {m[0], one, m[1], m[2]});
     else if (!n.demand(m.size() == 4, "its mask has more than 4 dimensions"))
       return mask;
-    if (m.size() == 4) // of the maximal sizes: this call's rows follow the past
+    if (m.size() == 4) // the mask has the maximal sizes: this call's rows follow the past
       mask = n.sliceDim(n.sliceDim(mask, 3, n.constantSize(0), keys), 2, a.before ? a.before : n.constantSize(0),
                         n.sizesIn(a.q)[2]);
     seen = n.compare<GtOp>(n.cast(mask, n.i64()), n.scalarInt(0, n.i64()));

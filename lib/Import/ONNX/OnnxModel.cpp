@@ -19,8 +19,8 @@ struct OnnxModel::State {
   std::map<std::string, std::unique_ptr<llvm::MemoryBuffer>> externalFiles; ///< files of external data, by name
   onnx::Model model;
   std::vector<const void *> weights;
-  std::list<std::vector<uint8_t>> copies; ///< of constants that the file stores in another form
-  std::list<onnx::Node> nodes;            ///< of functions, with the attributes of their calls
+  std::list<std::vector<uint8_t>> copies; ///< elements of constants that the file stores in another form
+  std::list<onnx::Node> nodes;            ///< nodes of functions, with the attributes of their calls
 };
 
 OnnxModel::OnnxModel(std::unique_ptr<State> state) : state(std::move(state)) {}

@@ -1,6 +1,6 @@
 //===- OnnxNarrow.h - 8-bit floats and elements smaller than a byte -------------------===//
 //
-// No target computes with these types. In the module and at its interface they are bytes, one per element (int4 and
+// No target computes with these types. In the module and at its interface, each element is one byte (int4 and
 // int2 as int8, all others as uint8); nodes that compute with them convert them to numbers.
 //
 //===----------------------------------------------------------------------===//

@@ -36,14 +36,14 @@ public:
   OnnxGraph &graph;
   OnnxScope &scope;
   const onnx::Node &node;
-  int64_t version; ///< of the operator set that the model imports for the node's domain
+  int64_t version; ///< version of the operator set that the model imports for the node's domain
 
   //===--- inputs ---===//
   unsigned inputCount() const { return node.inputs.size(); }
   bool given(unsigned index) const { return index < node.inputs.size() && !node.inputs[index].empty(); }
   /// Returns the input as a tensor; refuses the node if it is not given.
   Value in(unsigned index);
-  /// Likewise for an input that may have a narrow type, whose bytes are returned then; see narrowOf().
+  /// Like in(), but the input may have a narrow type; then the bytes of its elements are returned (see narrowOf()).
   Value anyIn(unsigned index);
   onnx::ElementType narrowOf(unsigned index);
   /// Returns the input as numbers, in f32 if its type is narrow.
@@ -109,7 +109,7 @@ public:
   SmallVector<std::optional<KnownElements>> knownResults;
   /// The type of narrow results.
   onnx::ElementType narrowResult = onnx::ElementType::Undefined;
-  const onnx::Tensor *constantResult = nullptr; ///< of Constant
+  const onnx::Tensor *constantResult = nullptr; ///< the value of a Constant node
 
 private:
   OnnxValue *slot(unsigned index);

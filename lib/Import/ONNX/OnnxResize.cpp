@@ -1,7 +1,7 @@
 //===- OnnxResize.cpp - image resizing -------------------------------------------------===//
 //
-// Each axis is resized in a separate step. Positions and weights are known at compile time: the result is a sum of a
-// few taken rows times weights, or for many rows (antialias) a product with a matrix of weights.
+// Each axis is resized in a separate step. Positions and weights are known at compile time: the result is a weighted
+// sum of a few rows of the input, or for many rows (antialias) a product with a matrix of weights.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/ATen/GridSampling.h"
@@ -281,7 +281,7 @@ std::optional<SymbolicAxis> symbolicAxis(OnnxNode &n, int64_t dim, AffineExpr si
 
 Results resize(OnnxNode &n) {
   Value x = n.in(0);
-  bool first = n.version < 11; // inputs X and scales, no coordinate modes
+  bool first = n.version < 11; // the inputs are X and scales, without coordinate modes
   ResizeMode m;
   m.mode = n.text("mode", "nearest");
   m.coordinates = first ? "asymmetric" : n.text("coordinate_transformation_mode", "half_pixel");

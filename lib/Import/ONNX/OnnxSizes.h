@@ -18,7 +18,7 @@ struct SlicedDim {
   AffineExpr first, count;
   int64_t step = 1;
 };
-/// Returns the meaning of ONNX's start, end and step along a dimension of `size` elements. Refuses invalid steps.
+/// Converts ONNX's start, end and step along a dimension of `size` elements. Refuses invalid steps.
 SlicedDim slicedDim(OnnxNode &n, AffineExpr start, AffineExpr end, int64_t step, AffineExpr size);
 
 /// Returns the slices that a Slice node requests, by dimension.
@@ -28,7 +28,7 @@ std::optional<SmallVector<std::pair<int64_t, SlicedDim>>> readSlices(OnnxNode &n
 SmallVector<AffineExpr> splitSizes(OnnxNode &n, AffineExpr size);
 
 /// Broadcasts two shapes by numpy's rule. Sizes that may be equal for some symbols are assumed equal; the op that
-/// broadcasts checks it.
+/// broadcasts checks the assumption.
 std::optional<SmallVector<AffineExpr>> broadcastShapes(OnnxNode &n, ArrayRef<AffineExpr> a, ArrayRef<AffineExpr> b);
 
 } // namespace tilewright

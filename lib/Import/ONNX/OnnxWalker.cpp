@@ -1,7 +1,7 @@
 //===- OnnxWalker.cpp - import the nodes of an ONNX graph -----------------------------===//
 //
-// Walks over a graph: inputs become arguments. Every node is folded (shapes, and
-// what depends on them), replaced by the model's own function of that name, or imported by the table. Refusals are
+// Walks over a graph: inputs become arguments. Every node is folded (shapes, and values that depend on them), replaced
+// by the nodes of the model's function of that name, or imported by the table. The reasons of refused nodes are
 // collected. Nodes that depend on a refused node are skipped, unless the table lacks their operator.
 //
 // Test: test/Tools/onnx.test, test/Python/test_onnx.py
@@ -21,7 +21,7 @@ namespace {
 
 constexpr int64_t oldestOpset = 1, newestOpset = 28;
 constexpr unsigned deepestCalls = 16;
-constexpr int64_t mostSteps = 256;    ///< of a loop, which is unrolled
+constexpr int64_t mostSteps = 256;    ///< maximum steps of a loop, which is unrolled
 constexpr size_t mostNodes = 1 << 17; ///< loops and functions multiply nodes
 
 class OnnxWalker {

@@ -2,7 +2,7 @@
 //
 //   (L['y'].size()[0] % 8) == 0 and L['x'].size()[0] <= 40
 //
-// has two comparisons. Sizes of inputs are replaced by their expressions over the symbols, and the range of the
+// is a guard with two comparisons. Sizes of inputs are replaced by expressions over the symbols, and the range of the
 // difference of both sides decides. Each call checks the comparisons that remain undecided (tw.guards).
 //
 // Test: test/Python/test_exported.py

@@ -13,7 +13,7 @@ using InputSize = llvm::function_ref<std::optional<std::string>(llvm::StringRef 
 
 /// Adds the comparisons in `guard` that do not follow from the ranges of the symbols to `rules`, with their text.
 /// Returns a part that no rule can express, or "". A guard is Python text as torch.export writes it: "L['x'].size()[0]
-/// <= 40". Comparisons that say that a size is not 0 or 1 count as proven, as in torch, which runs such sizes; so do
+/// <= 40". Comparisons that exclude the size 0 or 1 count as proven, as in torch, which also runs such sizes; so do
 /// comparisons of anything other than sizes.
 std::string readGuard(llvm::StringRef guard, const llvm::StringMap<SizeSymbol> &symbols, InputSize sizeOf,
                       mlir::MLIRContext *context, std::vector<std::pair<graph::SizeRule, std::string>> &rules);

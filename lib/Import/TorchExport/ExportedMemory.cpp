@@ -7,7 +7,7 @@
 //                              %s = alias(%r)
 //   %t = exp(%v)               reads v, an older view of y: v is computed again first
 //
-// The table of ATen operators (Aliasing in lib/Import/ATen/Table.h) has the ops that return views. The strides of
+// The table of ATen operators (Aliasing in lib/Import/ATen/Table.h) lists the ops that return views. The strides of
 // the tensors show whether reshape, contiguous and similar ops returned a view.
 //
 // Test: test/Python/test_plain_exports.py

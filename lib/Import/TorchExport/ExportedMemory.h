@@ -9,7 +9,7 @@
 
 namespace tilewright {
 
-/// Tracks which tensors of a graph are views of which, and replaces in-place writes by nodes without side effects. The
+/// Tracks which tensors of a graph are views of others, and replaces in-place writes by nodes without side effects. The
 /// nodes must be passed in their order, and the returned nodes imported in their order; each assigns a new value to the
 /// names of its results.
 class ExportedMemory {
@@ -23,7 +23,7 @@ public:
   /// if `target` writes nothing in place.
   static std::string functional(llvm::StringRef target);
 
-  /// Returns the nodes that compute the stale views in `argument`, whose memory was written after they were made.
+  /// Returns the nodes that compute the stale views in `argument`, whose memory was written after they were computed.
   Nodes stale(const exported::Argument &argument);
 
   /// Records a node that writes nothing.

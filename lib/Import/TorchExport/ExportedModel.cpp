@@ -30,7 +30,7 @@ struct ExportedModel::State {
   std::unique_ptr<llvm::MemoryBuffer> file;
   exported::Program program;
   std::vector<const void *> weights;
-  std::vector<std::vector<uint8_t>> copies; ///< of weights that are not dense
+  std::vector<std::vector<uint8_t>> copies; ///< dense copies of weights that are not dense
 };
 
 namespace {
@@ -76,7 +76,7 @@ std::vector<uint8_t> rowMajor(const exported::Weight &weight) {
   return bytes;
 }
 
-/// One import: passes everything to a GraphBuilder and collects what it refuses.
+/// One import: passes everything to a GraphBuilder and collects the reasons why it refuses nodes.
 class ProgramWalker {
 public:
   ProgramWalker(const exported::Program &program, mlir::MLIRContext &context, std::vector<const void *> &weights,
@@ -112,7 +112,7 @@ public:
   }
 
 private:
-  /// Gives the sizes the user's names. A name that another size has as its symbol is not used.
+  /// Renames the symbols of sizes to the user's names. A name that is already another size's symbol is not used.
   void nameSymbols(mlir::func::FuncOp main) {
     for (auto [number, symbol] : llvm::enumerate(graph::symbolicSizesOf(main)))
       if (auto name = program.names.find(symbol.name); name != program.names.end() && !sizeSymbols.count(name->second))
@@ -333,7 +333,7 @@ private:
       emit(*plain);
   }
 
-  /// Computes views again whose memory was written since.
+  /// Computes those views again whose memory was written after they were computed.
   void refresh(const Argument &argument) {
     for (const exported::Node *view : memory.stale(argument))
       emit(*view);

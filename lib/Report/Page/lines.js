@@ -47,7 +47,7 @@ class Pane {
     this.list.box.focus();
   }
 
-  /** Marks what is chosen; `from`, the pane it was chosen in, does not move. */
+  /** Marks the lines of the chosen origins; `from`, the pane in which the user chose them, does not scroll. */
   mark(from) {
     this.hits = this.view.chosen.size ? this.level.hits(this.view.chosen) : [];
     this.hitSet = new Set(this.hits);
@@ -85,7 +85,7 @@ class Pane {
     this.view.choose(this.level.originsFrom(i), this);
   }
 
-  /** To the next (1) or last (-1) marked line. */
+  /** Moves to the next (1) or previous (-1) marked line. */
   step(way) {
     if (!this.hits.length) return;
     const next =

@@ -1,8 +1,7 @@
-// list.js - long lists of rows of equal height, of which only the visible rows are in the document; tables of such
-// rows.
+// list.js - long lists of rows of equal height, and tables of such rows. The document contains only the visible rows.
 
 class VirtualList {
-  /** `render(i)` makes the element of row i; `open(i)` is called for a click on it, and for Enter. */
+  /** `render(i)` creates the element of row i; `open(i)` is called for a click on it, and for Enter. */
   constructor(label, rowHeight, render, open, className = "") {
     this.rowHeight = rowHeight;
     this.render = render;
@@ -69,7 +68,7 @@ class VirtualList {
     }
   }
 
-  /** Makes row i the current one, in sight. */
+  /** Makes row i the current row, and scrolls it into view. */
   moveTo(i, center = false) {
     if (i < 0 || i >= this.count) return;
     this.at = i;

@@ -59,12 +59,12 @@ class Level {
     this.functions = functions;
   }
 
-  /** The function that holds the line, or undefined. */
+  /** The function that contains the line, or undefined. */
   functionAt(line) {
     return this.functions.find((one) => one.first <= line && line <= one.last);
   }
 
-  /** The origins that a click on the line selects: its own, or at the first line of a function those of all its lines. */
+  /** The origins that a click on the line selects: its own, or those of the function that begins with the line. */
   originsFrom(line) {
     const own = this.lines[line]?.origins;
     if (own?.length) return own;

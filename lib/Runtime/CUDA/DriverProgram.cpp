@@ -327,7 +327,7 @@ bool DriverProgram::load(const std::string &ptx, const std::string &cubin, std::
               context->describe() + " has " + std::to_string(context->sharedOptIn) + " for a block";
       return false;
     }
-    constexpr uint32_t without = 48 * 1024; // without an opt-in
+    constexpr uint32_t without = 48 * 1024; // the limit without an opt-in
     if (kernel.shared > without &&
         (result = api.setFunctionAttribute(function, driver::kMaxDynamicShared, int(kernel.shared))) != 0) {
       error = "kernel " + kernel.name + " cannot have " + std::to_string(kernel.shared) +
@@ -446,7 +446,7 @@ bool DriverProgram::pack(Call &call, const void *const *inputs, const uint64_t *
   auto wait = [&](driver::Event event) {
     return call.good(api.waitEvent(call.stream, event, 0), "to wait for a stream", error);
   };
-  if (current) // packed perhaps in another stream
+  if (current) // perhaps packed in another stream
     return call.stream == madeOn || wait(made);
   for (auto [stream, event] : uses)
     if (stream != call.stream && !wait(event)) // the stream may still read the old packs

@@ -59,7 +59,7 @@ private:
     driver::Event event = nullptr;
     int64_t *statuses = nullptr; ///< three per launch, in pinned memory
     size_t capacity = 0;
-    std::vector<GridLaunch> launches; ///< the launches of the statuses
+    std::vector<GridLaunch> launches; ///< the launches to which the statuses belong
   };
 
   DriverProgram() = default;

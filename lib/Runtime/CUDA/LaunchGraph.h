@@ -48,7 +48,7 @@ private:
     int32_t step = 0;
     bool isCopy = false;
     uint32_t grid = 0;
-    uint64_t to = 0, from = 0, bytes = 0; ///< of a copy
+    uint64_t to = 0, from = 0, bytes = 0; ///< operands of a copy
   };
 
   LaunchGraph() = default;
@@ -65,7 +65,7 @@ private:
   driver::GraphExec exec = nullptr;
   std::vector<Node> nodes;          ///< in the order of the traversal
   std::vector<int32_t> lastOfSteps; ///< by index of a step: its last node, or -1
-  size_t position = 0;              ///< of the traversal
+  size_t position = 0;              ///< index in `nodes` of the next node of the traversal
   bool other = false;
 };
 

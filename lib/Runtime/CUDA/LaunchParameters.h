@@ -27,7 +27,7 @@ private:
 
   std::vector<uint64_t> words;         ///< addresses, sizes, address of the status
   std::vector<driver::TensorMap> maps; ///< tensor maps of these buffers and sizes
-  std::vector<void *> pointers;        ///< to each word and map; empty: not built yet
+  std::vector<void *> pointers;        ///< pointers to each word and map; empty: not built yet
 };
 
 } // namespace tilewright::runtime

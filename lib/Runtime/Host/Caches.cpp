@@ -100,7 +100,7 @@ static int coresOf(const std::vector<int> &cpus) {
 }
 
 void describeCpus(MachineDescription &machine) {
-  // Each compilation asks several times, and the answer takes two files per CPU. It only changes with the affinity.
+  // Each compilation calls this several times, and counting reads two files per CPU. Only a new affinity changes it.
   thread_local std::vector<int> known;
   thread_local int cores = 0;
   std::vector<int> cpus = allowedCpus();

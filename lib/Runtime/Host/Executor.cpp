@@ -370,7 +370,7 @@ void Executable::forgetOutdated(const PackGroup &group, const std::vector<InputS
     Registry::process().forget(*old);
 }
 
-/// Allocates and releases memory between the stretches of a call: the caller's, and packs for this call only.
+/// Allocates and releases memory between the stretches of a call: the caller's tensors, and packs for this call only.
 class Executable::Exchange {
 public:
   /// `memory` may be null.
@@ -418,8 +418,8 @@ private:
   void *const *outputs;
   int threads;
   CallersMemory *memory;
-  std::vector<std::shared_ptr<Memory>> ownPacks; ///< by group: packed by this call
-  std::vector<int32_t> buffersLeft;              ///< by group: packed buffers that later steps read
+  std::vector<std::shared_ptr<Memory>> ownPacks; ///< by group: the memory that this call has packed
+  std::vector<int32_t> buffersLeft;              ///< by group: the number of packed buffers that later steps read
 };
 
 /// Borrows memory and executes `frame` as a whole, or stretch by stretch if there is an `exchange`.

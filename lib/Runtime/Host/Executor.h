@@ -51,7 +51,7 @@ public:
            const InputIdentity *identities = nullptr, CallersMemory *memory = nullptr);
 
   /// Starts a thread that packs what run() would pack for these inputs, until all is packed or run() is called, which
-  /// packs the rest. A null pointer denotes an input that is not known yet. The inputs' memory must stay valid until
+  /// packs the rest. A null pointer means that the input is not available yet. The inputs' memory must stay valid until
   /// endPackAhead() or run() returns. Does nothing after onPacked(), with one thread, or if there is little to pack.
   void packAhead(std::vector<const void *> inputs, std::vector<InputIdentity> identities);
 
@@ -121,7 +121,7 @@ private:
   std::vector<bool> packedOnly; ///< by input
   ReleaseInput releaseInput;
   size_t packedSlots = 0;
-  std::vector<size_t> groupOf;  ///< by index of a packed buffer
+  std::vector<size_t> groupOf;  ///< the group of each packed buffer
   std::vector<bool> packInputs; ///< by input: `once` steps read it
 
   static constexpr size_t maxFrames = 8;

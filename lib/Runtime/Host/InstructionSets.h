@@ -37,7 +37,7 @@ uint64_t maskOf(const InstructionSets &sets);
 /// Returns the host's instruction sets, from CPUID and XCR0.
 InstructionSets hostInstructionSets();
 
-/// Asks the kernel to allow this process to use AMX tile data; required once before the first tile instruction.
+/// Requests the kernel's permission for this process to use AMX tile data; required before the first tile instruction.
 /// Returns true if permission is granted (now or before), false on machines and kernels without AMX.
 bool requestAmxPermission();
 

@@ -7,9 +7,9 @@
 
 namespace tilewright::runtime {
 
-/// Jobs are numbered in order. The worker settles a job before it begins; the caller settles it to cancel it. Whoever
-/// is first succeeds. A worker may lose its core between waking up for a job and settling it, until later jobs are
-/// settled, too; jobs older than the last settled one can therefore no longer be settled.
+/// Jobs are numbered in order. The worker settles a job to begin it; the caller settles a job to cancel it. The first
+/// of the two succeeds. A worker may lose its core between waking up for a job and settling it, while later jobs are
+/// settled. Therefore a job that is older than the last settled one can no longer be settled.
 class JobClaim {
 public:
   /// Settles job `ticket`. Returns false if that job or a later one was settled before.

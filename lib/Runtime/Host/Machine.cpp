@@ -74,7 +74,7 @@ bool describeMachine(const char *name, MachineDescription &machine, std::string 
   machine = hostCaches();
   describeCpus(machine);
   machine.name = name && *name ? name : "native";
-  static const InstructionSets host = hostInstructionSets(); // once, like the caches
+  static const InstructionSets host = hostInstructionSets(); // read once, like the caches
   if (machine.name == "native") {
     machine.sets = host;
     bool v4 = host.avx512f && host.avx512bw && host.avx512dq && host.avx512vl && host.avx512cd;

@@ -23,7 +23,7 @@ namespace tilewright::runtime {
 /// Minimum bytes for which a thread is worth starting.
 static constexpr int64_t leastBytes = int64_t(4) << 20;
 
-/// Shared with the packing thread, which may outlive the executable when it is about to end.
+/// Shared with the packing thread, which may outlive the executable for a moment while it ends.
 struct Executable::Ahead {
   const uint64_t generation = forkGeneration(); ///< a child process does not have the thread
   std::atomic<bool> stop{false};
@@ -42,7 +42,7 @@ struct Executable::Ahead {
 bool Executable::packGroupAhead(size_t i, const void *const *inputs, const InputIdentity *identities) {
   const PackGroup &group = groups[i];
   if (isReleased(group, inputs, identities))
-    return true; // the caller has the data of a released input's packs
+    return true; // the packs of a released input already exist
   auto set = std::make_shared<PackedSet>();
   set->stamps = stampInputs(group, inputs, identities);
   if (PackCache::process().find(group.recipe, set->stamps))

@@ -207,7 +207,7 @@ PackCache::Key PackCache::makeKey(const std::string &recipe, const std::vector<I
   return key;
 }
 
-/// Returns the set made from inputs at these addresses, whether or not they have changed since.
+/// Returns the set packed from inputs at these addresses, whether or not they have changed since.
 std::shared_ptr<const PackedSet> PackCache::atAddresses(const std::string &recipe,
                                                         const std::vector<InputStamp> &stamps) {
   if (recipe.empty())

@@ -1,7 +1,7 @@
 //===- Packing.h - parameters in the layout that kernels read -------------===//
 //
 // The `once` steps of a plan are divided into groups that share a packed buffer (usually one step, one weight). The
-// result of a group is a PackedSet: its memory and the stamps of the inputs from which it was made. A set is
+// result of a group is a PackedSet: its memory and the stamps of the inputs from which it was packed. A set is
 // immutable; when an input has changed, a new set replaces it, while running calls continue to read the old one.
 //
 //===----------------------------------------------------------------------===//
@@ -26,7 +26,7 @@ struct InputIdentity {
   uint64_t version = 0;
 };
 
-/// The state of an input when a pack was made from it. For a released input (data is null) only `version` is used.
+/// The state of an input when a pack was computed from it. For a released input (data is null) only `version` is used.
 struct InputStamp {
   const void *data = nullptr;
   uint64_t version = 0;
@@ -63,15 +63,15 @@ struct PackGroup {
 
 /// Called while packing, as soon as every pack that reads `input` exists, if no other step reads it. Returns true if
 /// the caller has released the memory at `data`. From then on the caller passes a null pointer and `number` as the
-/// version, and keeps `packs` alive as long as the input, because they cannot be made again.
+/// version, and keeps `packs` alive as long as the input, because they cannot be computed again.
 using ReleaseInput = std::function<bool(int32_t input, const void *data, uint64_t number,
                                         std::vector<std::shared_ptr<const PackedSet>> packs)>;
 
 /// The changes of a group's inputs. A parameter in training is written between calls: its pack serves one call, which
-/// makes it right before the steps that read it and frees it after them. Once two calls see the same stamps, packs
-/// are kept.
+/// computes the pack right before the steps that read it and frees it after them. Once two calls see the same stamps,
+/// packs are stored for later calls.
 struct PackHistory {
-  std::vector<InputStamp> stamps; ///< at the last packing
+  std::vector<InputStamp> stamps; ///< stamps of the inputs at the last packing
   bool changing = false;
 
   /// Records that the group is about to be packed from inputs with these stamps.
@@ -86,7 +86,7 @@ struct PackSnapshot {
   std::vector<std::shared_ptr<const PackedSet>> sets; ///< by group; null before the first packing
   std::vector<void *> pointers;                       ///< by packed buffer
   uint64_t epoch = 0;                                 ///< number of forced repackings before it
-  std::vector<size_t> changing;                       ///< groups without a set: each call makes its own pack
+  std::vector<size_t> changing;                       ///< groups without a set: each call packs them itself
 };
 
 /// Divides plan.once of a verified plan into groups. `kernelIdentities` identify each kernel's machine code ("" means

@@ -30,7 +30,7 @@ public:
   /// `block` is lost.
   int64_t moveTo(Memory &block);
 
-  /// Frees the pages that are left, because no one needs them.
+  /// Frees the remaining pages, which are no longer needed.
   void drop();
 
   /// Returns the bytes that are ready and not yet used.

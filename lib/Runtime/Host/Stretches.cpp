@@ -50,7 +50,7 @@ std::vector<Frame::Stretch> cutIntoStretches(const Frame &frame, const std::vect
   for (size_t i = 0; i < stay.size(); ++i)
     if (stay[i])
       uses.inputs[i] = {};
-  std::vector<int64_t> freed(frame.steps.size(), 0), made(frame.steps.size(), 0); // by step
+  std::vector<int64_t> freed(frame.steps.size(), 0), made(frame.steps.size(), 0); // bytes, by step
   for (const std::vector<Use> *list : {&uses.inputs, &uses.packed})
     for (const Use &use : *list)
       if (use.used())

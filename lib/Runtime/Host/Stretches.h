@@ -7,8 +7,8 @@
 // the next stretch accesses are allocated:
 //
 //   steps        0     1     2   |   3     4     5          | barrier, where 2 and 3 meet
-//   saved a   ---read--read      |                          a is given back here,
-//   gradient g                   |       write              g is made here
+//   saved a   ---read--read      |                          a is released here,
+//   gradient g                   |       write              g is allocated here
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_HOST_STRETCHES_H

@@ -11,8 +11,8 @@
 
 namespace tilewright::runtime {
 
-/// A worker with its queue. The signal counts the jobs given to it; stopTicket asks it to end. Each job is settled
-/// once: the worker takes it, or the caller takes it back.
+/// A worker with its queue. The signal counts the jobs given to the worker; its value stopTicket makes the worker end.
+/// Each job is settled once: the worker takes it, or the caller cancels it.
 struct ThreadTeam::Worker {
   Signal jobs;
   JobClaim claim;

@@ -92,7 +92,7 @@ void Walk::count(const Frame::Step &step, int64_t tiles) {
     barriersPassed.set(barriersPassed.word.load(std::memory_order_relaxed) + 1);
 }
 
-/// Executes the rest of `owner`'s share of the step. The owner takes them from the front, others from the back.
+/// Executes the rest of `owner`'s share of the step. The owner takes tiles from the front, other threads from the back.
 void Walk::executeShare(size_t i, int thread, int owner) {
   int64_t tiles = 0;
   for (;;) {
@@ -122,7 +122,7 @@ void Walk::finish(size_t first, size_t end, int thread, int threads) {
 
 void Walk::walkShare(int thread, int threads) {
   const bool observed = observer && thread == 0;
-  size_t first = firstStep; // of the steps since the last barrier
+  size_t first = firstStep; // the first of the steps since the last barrier
   for (size_t i = firstStep; i < endStep; ++i) {
     const Frame::Step &step = frame.steps[i];
     if (step.barrierBefore && i != firstStep) {

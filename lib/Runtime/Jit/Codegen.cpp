@@ -39,7 +39,7 @@ static void initializeNativeTarget() {
   });
 }
 
-/// Returns LLVM's name of the host's CPU. LLVM asks the processor at each call, which is slow in a virtual machine.
+/// Returns LLVM's name of the host's CPU. LLVM executes CPUID at each call, which is slow in a virtual machine.
 static const std::string &hostCpuName() {
   static const std::string name = llvm::sys::getHostCPUName().str();
   return name;

@@ -21,7 +21,7 @@
 
 namespace tilewright::runtime {
 
-/// Is leaked if the work crashes, because the stopped threads still refer to it.
+/// The state of one call of runCaught(). It is leaked after a crash, because the stopped threads still refer to it.
 struct CrashCatcher {
   llvm::function_ref<void()> work;
   sem_t ended;

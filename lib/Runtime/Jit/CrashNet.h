@@ -23,7 +23,7 @@ struct CrashCatcher;
 /// Returns the catcher of the calling thread, or null if there is none.
 CrashCatcher *currentCatcher();
 
-/// While it is alive, crashes of this thread (a helper thread of the compiler) are attributed to `catcher`.
+/// During its lifetime, crashes of this thread (a helper thread of the compiler) are attributed to `catcher`.
 class CrashScope {
 public:
   explicit CrashScope(CrashCatcher *catcher);

@@ -166,7 +166,7 @@ bool tilewright_model::findWeights(const char *path, bool verify) {
   return true;
 }
 
-/// Follows the JIT: `requested`, else OMP_NUM_THREADS, else all CPUs of the process, which is also the maximum.
+/// Returns the same number as the JIT: `requested`, else OMP_NUM_THREADS, else all CPUs of the process (the maximum).
 static int threadsFor(int requested) {
   const size_t allowed = runtime::allowedCpus().size();
   const int most = allowed ? int(std::min<size_t>(allowed, runtime::ThreadTeam::maxThreads)) : 1;

@@ -28,7 +28,7 @@ struct DTypeInfo {
   int64_t bytes;
 };
 
-/// In the order of DType.
+/// All element types, in the order of DType.
 inline constexpr DTypeInfo dtypes[] = {
 #define TW_DTYPE(...)
 #define TW_LIBRARY_DTYPE(ENUM, NAME, BITS, ...) {NAME, #ENUM, (BITS) / 8},
@@ -119,7 +119,7 @@ struct CallerOptions {
 
 /// <model>_step of the generated header.
 struct CallerStep {
-  const char *operations; ///< and their lines in the model
+  const char *operations; ///< operations of the model that the step computes, and their lines
   double seconds;         ///< summed over threads and runs
 };
 

@@ -57,10 +57,10 @@ struct tilewright_model {
     tilewright_model &model;
   };
 
-  std::string error; ///< of the last failed call
+  std::string error; ///< the error of the last failed call
 
 private:
-  using Sizes = std::vector<tilewright::plan::Expr>; ///< of one tensor
+  using Sizes = std::vector<tilewright::plan::Expr>; ///< the sizes of one tensor
 
   // Create.cpp
   bool fail(std::string text);
@@ -89,12 +89,12 @@ private:
   std::vector<tilewright::runtime::Kernel> kernels;
   std::vector<Sizes> inputSizes, outputSizes;
   const uint8_t *weights = nullptr;
-  void *mapping = nullptr; ///< of the file of weights
+  void *mapping = nullptr; ///< address at which the file of weights is mapped
   size_t mappingBytes = 0;
   std::vector<const void *> inputPointers; ///< by the plan's index; only weights stay the same between calls
   std::vector<void *> outputPointers;
   tilewright::runtime::PackedBuffers packed;    ///< empty if the weights are stored packed
-  tilewright::runtime::Memory memory;           ///< of calls
+  tilewright::runtime::Memory memory;           ///< the memory of the current call, reused by the next one
   std::unique_ptr<std::atomic<int64_t>[]> busy; ///< nanoseconds per step of the plan; null: runs are not timed
   int threads = 1;
   tilewright::runtime::ThreadTeam team;
@@ -103,7 +103,7 @@ private:
 
   static constexpr size_t maxFrames = 8;
   std::vector<std::unique_ptr<tilewright::runtime::Frame>> frames; ///< most recently used first
-  std::vector<int64_t> symbols;                                    ///< of the current call
+  std::vector<int64_t> symbols;                                    ///< values of the symbols in the current call
 };
 
 #endif

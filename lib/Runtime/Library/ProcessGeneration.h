@@ -11,7 +11,7 @@
 namespace tilewright::library {
 
 /// Computes forkGeneration() without a system call: the number is in a page that the system zeroes in a forked child.
-/// If the system does not support that (Linux before 4.14), each call asks for the process id.
+/// If the system does not support that (Linux before 4.14), each call queries the process id.
 class ProcessGeneration {
 public:
   ProcessGeneration() {

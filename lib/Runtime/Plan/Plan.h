@@ -1,4 +1,4 @@
-//===- Plan.h - what the runtime executes ---------------------------------===//
+//===- Plan.h - the plan that the runtime executes ------------------------===//
 //
 // A plan is the serialized counterpart of the tw_plan dialect: buffers, and steps that launch kernels on them. It
 // names no MLIR type, so that ahead-of-time libraries and sanitizer builds can read it.

@@ -12,7 +12,7 @@
 
 namespace tilewright {
 
-/// Returns `expr` with `symbols` substituted; nothing if the result is not constant or is negative.
+/// Returns `expr` with `symbols` substituted; nullopt if the result is not constant or is negative.
 std::optional<int64_t> evaluateSize(mlir::AffineExpr expr, llvm::ArrayRef<int64_t> symbols);
 
 /// Returns the range of each symbolic size for which `main` was compiled.
@@ -25,7 +25,7 @@ std::vector<int64_t> sizesOfCall(mlir::func::FuncOp main, llvm::ArrayRef<int64_t
 /// ranges. If the model has no symbolic sizes, returns one empty list.
 std::vector<std::vector<int64_t>> sizesToTuneAt(mlir::func::FuncOp main, llvm::ArrayRef<int64_t> given);
 
-/// Returns the class of a call of `kernel` if the model's symbolic sizes are `sizes`; nothing without symbolic sizes.
+/// Returns the class of a call of `kernel` if the model's symbolic sizes are `sizes`; nullopt without symbolic sizes.
 std::optional<tuner::SizeClass> sizeClassOfKernel(const KernelModule &kernel, llvm::ArrayRef<int64_t> sizes);
 
 } // namespace tilewright

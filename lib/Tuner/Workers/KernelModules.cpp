@@ -37,7 +37,7 @@ bool isMadeAnew(Value value) {
          value.getDefiningOp<arith::ConstantOp>();
 }
 
-/// Reduces @main to one call of `kernel` with its operands as arguments. Returns false if a size of one is unknown.
+/// Reduces @main to one call of `kernel` with its operands as arguments. Returns false if an operand's size is unknown.
 bool reduceToCall(func::FuncOp main, StringRef kernel) {
   Block &body = main.getBody().front();
   func::CallOp call;

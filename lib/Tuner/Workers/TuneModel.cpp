@@ -168,7 +168,7 @@ private:
     others = store.all();
   }
 
-  /// Returns true if every tunable kernel has a record: the report says so, and nothing is compiled or measured.
+  /// Returns true if every tunable kernel has a record. Then fills the report, and nothing is compiled or measured.
   bool allRecorded() {
     if (tune.again || tune.replay > 0)
       return false;
@@ -393,7 +393,7 @@ private:
     return llvm::Error::success();
   }
 
-  static constexpr double smallShare = 0.005;               ///< of the time: tier quick ignores kernels below
+  static constexpr double smallShare = 0.005;               ///< tier quick ignores kernels below this part of the time
   static constexpr double lastRace = 25;                    ///< seconds
   std::map<std::string, std::string> chosen;                ///< entries of a schedule file by kernel
   std::vector<std::optional<tuner::KernelRecord>> recorded; ///< per kernel

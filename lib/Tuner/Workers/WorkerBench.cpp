@@ -143,7 +143,7 @@ std::vector<tuner::Lane> WorkerBench::race(const std::vector<SchedulePoint> &poi
       return lanes;
     }
     std::string why = llvm::toString(answer.takeError());
-    if (at >= left.size()) { // during the rounds, so the failing lane is unknown
+    if (at >= left.size()) { // it failed during the rounds, so the failing lane is unknown
       for (size_t number : left)
         lanes[number].failure = "the race was lost: " + why;
       return lanes;

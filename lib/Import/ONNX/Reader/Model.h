@@ -45,7 +45,7 @@ struct Tensor {
   ElementType type = ElementType::Undefined;
   std::vector<int64_t> sizes;
   std::string_view bytes;                   ///< exactly those of the elements; empty for strings
-  std::shared_ptr<const std::string> owner; ///< of `bytes`; null: the model's file or a file of external data
+  std::shared_ptr<const std::string> owner; ///< owner of `bytes`; null: the model's file or a file of external data
   int64_t count() const;
 };
 
@@ -87,7 +87,7 @@ struct Graph {
   std::vector<Node> nodes;
   std::map<std::string, Tensor> initializers;
   std::vector<ValueInfo> inputs, outputs;
-  std::map<std::string, ValueInfo> values;     ///< of intermediate values, if the file has them
+  std::map<std::string, ValueInfo> values;     ///< types of intermediate values, if the file has them
   std::vector<std::string> sparseInitializers; ///< names only; they are not read
 };
 
@@ -98,8 +98,8 @@ using Opsets = std::map<std::string, int64_t>;
 struct Function {
   std::string domain, name, overload;
   std::vector<std::string> inputs, outputs;
-  std::vector<std::string> attributes;       ///< those without a default
-  std::map<std::string, Attribute> defaults; ///< of the other attributes
+  std::vector<std::string> attributes;       ///< names of the attributes without a default
+  std::map<std::string, Attribute> defaults; ///< default values of the other attributes
   std::vector<Node> nodes;
   Opsets opsets;
 };

@@ -11,7 +11,7 @@ namespace {
 
 using protozero::pbf_reader;
 
-constexpr int64_t newestIr = 14; ///< of onnx 1.23
+constexpr int64_t newestIr = 14; ///< IR version of onnx 1.23
 
 void readOpset(pbf_reader message, Opsets &opsets) {
   std::string domain;

@@ -1,6 +1,6 @@
 //===- ReadTensor.cpp - the elements of initializers and attributes ------------------===//
 //
-// A TensorProto stores them in one of three ways: raw_data (the bytes), a list of numbers by type (float_data,
+// A TensorProto stores its elements in one of three ways: raw_data (the bytes), a list of numbers by type (float_data,
 // int32_data for all types of at most 32 bits, int64_data, double_data, uint64_data), or a separate file
 // (external_data: location, offset, length). The sizes must match the number of bytes exactly.
 //

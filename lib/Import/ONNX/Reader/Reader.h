@@ -21,7 +21,7 @@ struct BadModel : std::runtime_error {
 
 } // namespace tilewright::onnx
 
-// A damaged file can violate what protozero asserts about its caller.
+// A damaged file can violate conditions that protozero asserts about its caller.
 #define protozero_assert(holds) ((holds) ? void() : tilewright::onnx::refuseEncoding())
 #include <protozero/pbf_reader.hpp>
 

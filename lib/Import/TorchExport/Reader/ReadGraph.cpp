@@ -8,7 +8,7 @@ namespace tilewright::exported {
 namespace {
 
 struct DtypeRow {
-  int64_t code; ///< of the file, or -1
+  int64_t code; ///< number of the dtype in the file, or -1
   const char *name;
   unsigned bits;
 };
