@@ -13,13 +13,14 @@ namespace tilewright::tile {
 
 inline constexpr llvm::StringLiteral orderKnob =
     "order"; ///< order of tasks (lib/Codegen/CPU/Schedule/ApplySchedule.cpp)
-inline constexpr llvm::StringLiteral depthKnob =
-    "depth"; ///< K-block of a product (lib/Codegen/CPU/MicroKernels/MicroKernel.h)
+inline constexpr llvm::StringLiteral kBlockKnob =
+    "k_block"; ///< K-block of a product (lib/Codegen/CPU/MicroKernels/MicroKernel.h)
 inline constexpr llvm::StringLiteral blockKnob =
     "block"; ///< register block's rows (lib/Codegen/CPU/MicroKernels/MicroKernel.h)
-inline constexpr llvm::StringLiteral chainsKnob = "chains"; ///< accumulators of a reduction (VectorizeLoops.cpp)
+inline constexpr llvm::StringLiteral accumulatorsKnob =
+    "accumulators"; ///< accumulators of a reduction (VectorizeLoops.cpp)
 inline constexpr llvm::StringLiteral unrollKnob =
-    "straight"; ///< unrolled vectors (lib/Codegen/CPU/Vectorize/VectorizeLoops.cpp)
+    "unroll"; ///< unrolled vectors (lib/Codegen/CPU/Vectorize/VectorizeLoops.cpp)
 inline constexpr llvm::StringLiteral keysKnob =
     "keys"; ///< attention's keys at a time (lib/Codegen/CPU/Vectorize/ExpandAttention.cpp)
 inline constexpr llvm::StringLiteral scoresKnob = "scores"; ///< attention's score rows at a time (ExpandAttention.cpp)

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/NamedKernels.h"
+#include "dialects/Tile/KnobNames.h"
 #include "tilewright/AttributeNames.h"
 #include "tilewright/JsonText.h"
 #include "llvm/Support/GlobPattern.h"
@@ -15,6 +16,17 @@ namespace tilewright::tile {
 
 bool isPattern(StringRef key) { return key.find_first_of("*?[{") != StringRef::npos; }
 
+/// Returns the entry of a schedule file with the present names of its knobs.
+static llvm::json::Value withPresentKnobs(const llvm::json::Value &entry) {
+  const llvm::json::Object *knobs = entry.getAsObject();
+  if (!knobs)
+    return entry;
+  llvm::json::Object renamed;
+  for (const auto &[name, value] : *knobs)
+    renamed[presentKnobName(name)] = value;
+  return renamed;
+}
+
 llvm::Expected<std::vector<std::pair<std::string, llvm::json::Value>>> readScheduleFile(StringRef file) {
   auto buffer = llvm::MemoryBuffer::getFile(file);
   if (!buffer)
@@ -24,12 +36,12 @@ llvm::Expected<std::vector<std::pair<std::string, llvm::json::Value>>> readSched
     return llvm::createStringError("is not JSON: " + llvm::toString(value.takeError()));
   auto *object = value->getAsObject();
   if (!object)
-    return llvm::createStringError("must hold an object, such as {\"kernel_0\": {\"tiles\": [64, 48]}}");
+    return llvm::createStringError("must hold an object, such as {\"matmul_add_0\": {\"tiles\": [64, 48]}}");
   std::vector<std::pair<std::string, llvm::json::Value>> entries;
   for (bool patterns : {true, false})
     for (auto &[key, entry] : *object)
       if (isPattern(key) == patterns)
-        entries.emplace_back(key.str(), entry);
+        entries.emplace_back(key.str(), withPresentKnobs(entry));
   return entries;
 }
 

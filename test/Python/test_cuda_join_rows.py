@@ -96,7 +96,7 @@ def test_norm_that_cannot_join_its_product_has_its_own_kernel(why, arch, tmp_pat
 
 def test_schedule_that_splits_reduced_rows_is_refused(arch, tmp_path, monkeypatch):  # noqa: F811
     warps = '"warp_m": 16, "warps_m": 1, "warp_n": 64, "warps_n": 1'
-    tile = '"group_m": 64, "consumers": 1, "n": 64' if arch == "sm_90a" else warps
+    tile = '"consumer_rows": 64, "consumers": 1, "n": 64' if arch == "sm_90a" else warps
     (tmp_path / "s.json").write_text('{"*": {%s}}' % tile)
     monkeypatch.setenv("TILEWRIGHT_SCHEDULE_FILE", str(tmp_path / "s.json"))
     check(layer_norm, *inputs((40,), 64))

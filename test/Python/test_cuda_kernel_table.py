@@ -251,12 +251,12 @@ def test_tf32_follows_the_option_and_the_precision_of_torch(monkeypatch, tmp_pat
         torch.compile(torch.matmul, backend="tilewright", options={"target": "cpu", "device": "", "arch": "", "tf32": True})(*inputs)
 
 
-@pytest.mark.parametrize("raster", [2, 3, 8])
-def test_product_with_tiles_in_bands_matches_eager(raster, arch, tmp_path, monkeypatch):
+@pytest.mark.parametrize("height", [2, 3, 8])
+def test_product_with_tiles_in_bands_matches_eager(height, arch, tmp_path, monkeypatch):
     """Blocks compute every tile once, including those of the last band, which may have fewer rows."""
-    (tmp_path / "s.json").write_text('{"*": {"raster": %d, %s}}' % (raster, '"n": 64, "group_m": 64, "consumers": 1' if arch == "sm_90a" else '"warp_m": 16, "warps_m": 2'))
+    (tmp_path / "s.json").write_text('{"*": {"tile_rows_per_band": %d, %s}}' % (height, '"n": 64, "consumer_rows": 64, "consumers": 1' if arch == "sm_90a" else '"warp_m": 16, "warps_m": 2'))
     monkeypatch.setenv("TILEWRIGHT_SCHEDULE_FILE", str(tmp_path / "s.json"))
     torch.manual_seed(1)
     check(torch.matmul, torch.randn(2, 300, 72).bfloat16(), torch.randn(2, 72, 200).bfloat16())
     (tiled,) = (tmp_path / "dump").rglob("*-tiled.mlir")
-    assert f"raster = {raster}" in tiled.read_text()
+    assert f"tile_rows_per_band = {height}" in tiled.read_text()

@@ -152,14 +152,14 @@ def test_product_with_infinity_and_nan_at_the_last_index_matches_eager(tmp_path)
 
 @pytest.mark.parametrize("turned_b", [False, True])
 @pytest.mark.parametrize("schedule", [
-    {"group_m": 64, "consumers": 2, "n": 256, "stages": 4}, {"group_m": 128, "consumers": 1, "n": 64, "stages": 2},
-    {"group_m": 128, "consumers": 2, "n": 128, "stages": 3}, {"group_m": 64, "consumers": 1, "n": 192, "stages": 6}])  # fmt: skip
+    {"consumer_rows": 64, "consumers": 2, "n": 256, "stages": 4}, {"consumer_rows": 128, "consumers": 1, "n": 64, "stages": 2},
+    {"consumer_rows": 128, "consumers": 2, "n": 128, "stages": 3}, {"consumer_rows": 64, "consumers": 1, "n": 192, "stages": 6}])  # fmt: skip
 def test_product_with_each_schedule_matches_eager(schedule, turned_b, tmp_path, monkeypatch):
     (tmp_path / "s.json").write_text('{"*": %s}' % str(schedule).replace("'", '"'))
     monkeypatch.setenv("TILEWRIGHT_SCHEDULE_FILE", str(tmp_path / "s.json"))
     check_by_wgmma(tmp_path, lambda a, b, c: F.gelu(a @ b + c), *product(300, 328, 200, torch.bfloat16, turned_b=turned_b), torch.randn(328).bfloat16())
     tiled = dumped(tmp_path, "tiled")
-    assert f'array<i64: {schedule["group_m"] * schedule["consumers"]}, {schedule["n"]}, 64>' in tiled
+    assert f'array<i64: {schedule["consumer_rows"] * schedule["consumers"]}, {schedule["n"]}, 64>' in tiled
 
 
 @pytest.mark.parametrize("sizes", [(256, 264, 96), (104, 136, 72), (17, 304, 64)])
@@ -172,7 +172,7 @@ def test_drawn_schedules_of_a_product_pass_the_reference_check(tmp_path, sizes):
     cuda = ["--target=cuda", "--arch=sm_90a"]
     drawn = subprocess.run([PROGRAM, "tune", "--draw=6", f"--seed={m}", *cuda, model], capture_output=True, text=True, check=True, timeout=60)
     for schedule in drawn.stdout.splitlines():
-        assert "group_m" in schedule
+        assert "consumer_rows" in schedule
         (tmp_path / "s.json").write_text(schedule)
         done = subprocess.run([PROGRAM, "run", model, *cuda, "--device=emulated", f"--schedule-file={tmp_path / 's.json'}", "--check"],
                               capture_output=True, text=True, timeout=120)  # fmt: skip
@@ -201,8 +201,8 @@ DAMAGE = {
 def check_damaged(tmp_path, pattern, change, expected, grid=3, **schedule):
     """Checks that the unchanged kernel has no finding in any order of its warps, and that without any one of its
     parts it has. A slot has 24 KB."""
-    schedule = {"group_m": 64, "consumers": 2, "n": 64, "stages": 3} | schedule
-    rows = schedule["group_m"] * schedule["consumers"]
+    schedule = {"consumer_rows": 64, "consumers": 2, "n": 64, "stages": 3} | schedule
+    rows = schedule["consumer_rows"] * schedule["consumers"]
     (tmp_path / "m.mlir").write_text(PRODUCT.format(m=100, n=136, k=392, type="bf16"))
     (tmp_path / "s.json").write_text(json.dumps({"*": schedule}))
     text = subprocess.run([PROGRAM, "compile", tmp_path / "m.mlir", "--target=cuda", "--arch=sm_90a", f"--schedule-file={tmp_path / 's.json'}", "--emit=ptx"],
@@ -239,7 +239,7 @@ DAMAGE_IN_TURN = {
 
 @pytest.mark.parametrize("damage", DAMAGE_IN_TURN)
 def test_ptx_check_finds_damage_with_several_tiles_per_block(damage, tmp_path):
-    check_damaged(tmp_path, *DAMAGE_IN_TURN[damage], grid=2, in_turn=2)
+    check_damaged(tmp_path, *DAMAGE_IN_TURN[damage], grid=2, tiles_per_block=2)
 
 
 # For blocks of a cluster, each of which loads its half of B to both: parts that a single block would not need.
@@ -254,15 +254,15 @@ DAMAGE_IN_CLUSTERS = {
 }
 
 
-@pytest.mark.parametrize("in_turn", [1, 2])
+@pytest.mark.parametrize("tiles_per_block", [1, 2])
 @pytest.mark.parametrize("damage", DAMAGE_IN_CLUSTERS)
-def test_ptx_check_finds_damage_in_clusters(damage, in_turn, tmp_path):
-    check_damaged(tmp_path, *DAMAGE_IN_CLUSTERS[damage], grid=4 // in_turn, consumers=1, n=128, cluster=2, in_turn=in_turn)
+def test_ptx_check_finds_damage_in_clusters(damage, tiles_per_block, tmp_path):
+    check_damaged(tmp_path, *DAMAGE_IN_CLUSTERS[damage], grid=4 // tiles_per_block, consumers=1, n=128, cluster=2, tiles_per_block=tiles_per_block)
 
 
 @pytest.mark.parametrize("schedule", [
-    {"group_m": 64, "consumers": 1, "n": 128}, {"group_m": 128, "consumers": 1, "n": 128}, {"group_m": 64, "consumers": 2, "n": 256},
-    {"group_m": 64, "consumers": 1, "n": 128, "in_turn": 3}, {"group_m": 64, "consumers": 1, "n": 128, "raster": 2}])  # fmt: skip
+    {"consumer_rows": 64, "consumers": 1, "n": 128}, {"consumer_rows": 128, "consumers": 1, "n": 128}, {"consumer_rows": 64, "consumers": 2, "n": 256},
+    {"consumer_rows": 64, "consumers": 1, "n": 128, "tiles_per_block": 3}, {"consumer_rows": 64, "consumers": 1, "n": 128, "tile_rows_per_band": 2}])  # fmt: skip
 def test_product_in_clusters_matches_eager(schedule, tmp_path, monkeypatch):
     """Odd numbers of tiles: a cluster's last block may be below the last row, and its blocks compute the same number
     of tiles."""
@@ -278,7 +278,7 @@ def test_product_in_clusters_matches_eager(schedule, tmp_path, monkeypatch):
 
 
 def test_int8_product_in_clusters_equals_eager(tmp_path, monkeypatch):
-    (tmp_path / "s.json").write_text('{"*": {"group_m": 64, "consumers": 1, "n": 64, "stages": 3, "cluster": 2}}')
+    (tmp_path / "s.json").write_text('{"*": {"consumer_rows": 64, "consumers": 1, "n": 64, "stages": 3, "cluster": 2}}')
     monkeypatch.setenv("TILEWRIGHT_SCHEDULE_FILE", str(tmp_path / "s.json"))
     a, b = product(129, 72, 144, torch.float64, turned_b=True)
     check_by_wgmma(tmp_path, lambda a, b: a @ b, (a * 40).to(torch.int8), (b * 40).to(torch.int8))
@@ -289,19 +289,19 @@ def test_int8_product_in_clusters_equals_eager(tmp_path, monkeypatch):
     ({"cluster": 3, "n": 128}, "clusters have 3 blocks, and may have one or two"), ({"cluster": 2, "n": 64}, "a multiple of 128 where they are contiguous")])
 def test_unsupported_cluster_schedule_is_refused(schedule, why, tmp_path):
     (tmp_path / "m.mlir").write_text(PRODUCT.format(m=256, n=256, k=64, type="bf16"))
-    (tmp_path / "s.json").write_text(json.dumps({"*": {"group_m": 64, "consumers": 1, "stages": 3} | schedule}))
+    (tmp_path / "s.json").write_text(json.dumps({"*": {"consumer_rows": 64, "consumers": 1, "stages": 3} | schedule}))
     done = subprocess.run([PROGRAM, "compile", tmp_path / "m.mlir", "--target=cuda", "--arch=sm_90a", f"--schedule-file={tmp_path / 's.json'}", "--emit=ptx"],
                           capture_output=True, text=True)  # fmt: skip
     assert done.returncode != 0 and why in done.stderr, done.stderr
 
 
-@pytest.mark.parametrize("schedule", [{"in_turn": 2, "consumers": 2}, {"in_turn": 3, "consumers": 1}, {"in_turn": 64, "consumers": 2, "raster": 2}])
+@pytest.mark.parametrize("schedule", [{"tiles_per_block": 2, "consumers": 2}, {"tiles_per_block": 3, "consumers": 1}, {"tiles_per_block": 64, "consumers": 2, "tile_rows_per_band": 2}])
 def test_product_with_several_tiles_per_block_matches_eager(schedule, tmp_path, monkeypatch):
     """A block computes some tiles one after the other, the last blocks fewer, or one block all of them."""
-    (tmp_path / "s.json").write_text(json.dumps({"*": {"group_m": 64, "n": 64, "stages": 2} | schedule}))
+    (tmp_path / "s.json").write_text(json.dumps({"*": {"consumer_rows": 64, "n": 64, "stages": 2} | schedule}))
     monkeypatch.setenv("TILEWRIGHT_SCHEDULE_FILE", str(tmp_path / "s.json"))
     check_by_wgmma(tmp_path, lambda a, b: F.gelu(a @ b), torch.randn(2, 300, 72).bfloat16(), torch.randn(2, 72, 200).bfloat16())
-    assert f'in_turn = {schedule["in_turn"]}' in dumped(tmp_path, "tiled")
+    assert f'tiles_per_block = {schedule["tiles_per_block"]}' in dumped(tmp_path, "tiled")
     a, b = product(300, 328, 200, torch.bfloat16)
     torch._dynamo.mark_dynamic(a, 0)
     check_by_wgmma(tmp_path, lambda a, b: a @ b, a, b)
@@ -309,7 +309,7 @@ def test_product_with_several_tiles_per_block_matches_eager(schedule, tmp_path, 
 
 @pytest.mark.parametrize("sizes, schedule", [
     ((4096, 4096, 4096), {}), ((1024, 1024, 1024), {}), ((16, 4096, 4096), {}),
-    ((1000, 1024, 1024), {"group_m": 64, "consumers": 2, "n": 256, "stages": 3, "cluster": 2, "in_turn": 4})])  # fmt: skip
+    ((1000, 1024, 1024), {"consumer_rows": 64, "consumers": 2, "n": 256, "stages": 3, "cluster": 2, "tiles_per_block": 4})])  # fmt: skip
 def test_ptxas_reports_no_spills_and_no_serialized_wgmma(sizes, schedule, tmp_path):
     ptxas = find_ptxas()
     if not ptxas:

@@ -45,7 +45,7 @@ void ContractionCode::takeTile(Value number) {
     number = quotient(number, schedule.cluster);
   }
   SmallVector<Value> extents = extentsOfTiles(), at = elements.delinearize(number, extents);
-  if (schedule.raster > 1)
+  if (schedule.tileRowsPerBand > 1)
     takeInBands(at[at.size() - 2], at.back(), extents[extents.size() - 2], extents.back());
   if (inCluster)
     at[at.size() - 2] = elements.add(elements.multiply(at[at.size() - 2], index(schedule.cluster)), inCluster);
@@ -57,12 +57,12 @@ void ContractionCode::takeTile(Value number) {
 }
 
 void ContractionCode::takeInBands(Value &row, Value &column, Value rows, Value columns) {
-  Value number = elements.add(elements.multiply(row, columns), column), height = index(schedule.raster);
+  Value number = elements.add(elements.multiply(row, columns), column), height = index(schedule.tileRowsPerBand);
   Value tiles = elements.multiply(columns, height); // of a band; the last band may have fewer rows
   Value band = arith::DivUIOp::create(builder, loc, number, tiles);
   Value inBand = arith::RemUIOp::create(builder, loc, number, tiles);
   Value first = elements.multiply(band, height);
-  if (!dividesEvenly(rows, schedule.raster))
+  if (!dividesEvenly(rows, schedule.tileRowsPerBand))
     height = arith::MinUIOp::create(builder, loc, height, arith::SubIOp::create(builder, loc, rows, first));
   row = elements.add(first, arith::RemUIOp::create(builder, loc, inBand, height));
   column = arith::DivUIOp::create(builder, loc, inBand, height);

@@ -57,7 +57,8 @@ public:
 private:
   /// Returns the sizes of the batch loops, then the number of tiles in each direction.
   llvm::SmallVector<mlir::Value> extentsOfTiles();
-  /// Converts a tile's row and column in row-major order to the tile's position in the banded order (`raster`).
+  /// Converts a tile's row and column in row-major order to the tile's position in the banded order
+  /// (`tile_rows_per_band`).
   void takeInBands(mlir::Value &row, mlir::Value &column, mlir::Value rows, mlir::Value columns);
   /// Returns the number of adjacent fragments (4, 2 or 1) in which four lanes exchange their columns.
   int64_t fragmentsTogether(int64_t tilesN, mlir::Value columns);

@@ -53,14 +53,14 @@ void setSchedule(func::FuncOp kernel, const Schedule &schedule) {
   }
   if (schedule.kind == Schedule::Kind::Rows)
     parts.append("group", builder.getI64IntegerAttr(schedule.group));
-  if (schedule.raster > 1)
-    parts.append("raster", builder.getI64IntegerAttr(schedule.raster));
+  if (schedule.tileRowsPerBand > 1)
+    parts.append("tile_rows_per_band", builder.getI64IntegerAttr(schedule.tileRowsPerBand));
   if (schedule.tilesPerBlock > 1)
-    parts.append("in_turn", builder.getI64IntegerAttr(schedule.tilesPerBlock));
+    parts.append("tiles_per_block", builder.getI64IntegerAttr(schedule.tilesPerBlock));
   if (schedule.cluster > 1)
     parts.append("cluster", builder.getI64IntegerAttr(schedule.cluster));
   if (schedule.rowsAcrossLanes)
-    parts.append("turned", builder.getUnitAttr());
+    parts.append("rows_across_lanes", builder.getUnitAttr());
   kernel->setAttr(scheduleAttrName, parts.getDictionary(kernel.getContext()));
 }
 
@@ -100,7 +100,7 @@ std::optional<Schedule> getSchedule(func::FuncOp kernel) {
               schedule.vector <= mostAdjacent;
     } else if (kind == "rows" && number("vector", schedule.vector) && number("group", schedule.group)) {
       schedule.kind = Schedule::Kind::Rows;
-      schedule.rowsAcrossLanes = parts.contains("turned");
+      schedule.rowsAcrossLanes = parts.contains("rows_across_lanes");
       whole = schedule.rowsAcrossLanes ? schedule.group * warpSize == schedule.threads
                                        : schedule.group == warpSize || schedule.group == schedule.threads;
       whole &= schedule.threads % warpSize == 0 && schedule.threads <= 1024 && schedule.vector <= mostAdjacent;
@@ -122,16 +122,16 @@ std::optional<Schedule> getSchedule(func::FuncOp kernel) {
       whole = !parts.contains("consumers") || number("consumers", schedule.consumers);
     }
   }
-  if (parts && parts.contains("raster"))
-    whole &= number("raster", schedule.raster);
+  if (parts && parts.contains("tile_rows_per_band"))
+    whole &= number("tile_rows_per_band", schedule.tileRowsPerBand);
   if (parts && parts.contains("cluster"))
     whole &=
         number("cluster", schedule.cluster) &&
         (schedule.kind == Schedule::Kind::Wgmma ||
          (schedule.kind == Schedule::Kind::Rows && !schedule.rowsAcrossLanes && schedule.group == schedule.threads &&
           (schedule.cluster == 2 || schedule.cluster == 4 || schedule.cluster == 8)));
-  if (parts && parts.contains("in_turn"))
-    whole &= number("in_turn", schedule.tilesPerBlock) && schedule.kind == Schedule::Kind::Wgmma;
+  if (parts && parts.contains("tiles_per_block"))
+    whole &= number("tiles_per_block", schedule.tilesPerBlock) && schedule.kind == Schedule::Kind::Wgmma;
   if (whole)
     return schedule;
   kernel.emitOpError(

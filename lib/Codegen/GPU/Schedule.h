@@ -22,12 +22,11 @@
 // mma: a block computes a tile (M, N; K at a time) of a product on tensor cores, with warps along M and N.
 // wgmma: the same on sm_90. One warp group (128 threads) loads tiles of A and B and `consumers` others multiply, each
 //   64 or 128 rows of the tile.
-//   mma and wgmma may have `raster = 8`: blocks process tiles in bands of eight rows of tiles, column by column, so
-//   that concurrent blocks read fewer rows and columns of operands that do not fit the L2 cache.
-//   wgmma may have `in_turn = 4`: a block computes up to that many tiles one after the other, with numbers that differ
-//   by the size of the grid, and loads the next tile's operands while it stores.
-//   wgmma may have `cluster = 2`: two blocks, whose tiles are in the same column, each load a part of B's tile for
-//   both.
+//   mma and wgmma may have `tile_rows_per_band = 8`: blocks process tiles in bands of eight rows of tiles, column by
+//   column, so that concurrent blocks read fewer rows and columns of operands that do not fit the L2 cache. wgmma may
+//   have `tiles_per_block = 4`: a block computes up to that many tiles one after the other, with numbers that differ by
+//   the size of the grid, and loads the next tile's operands while it stores. wgmma may have `cluster = 2`: two blocks,
+//   whose tiles are in the same column, each load a part of B's tile for both.
 // fma: a block computes a tile (M, N; K at a time) of a product of any type, each thread a smaller tile in registers.
 // attention: a block has rows of queries of one head, 16 per warp, and iterates over tiles of keys. In its gradient
 //   some blocks have rows of keys, and iterate over queries. With `consumers`, on sm_90, one warp group loads, and
@@ -55,7 +54,7 @@ struct Schedule {
   int64_t warpsM = 0, warpsN = 0; ///< warps that share the tile, for mma
   int64_t consumers = 0;          ///< warp groups that share the tile, for wgmma; attention with 0 uses mma.sync
   int64_t tileM = 0, tileN = 0;   ///< of a thread's tile, for fma
-  int64_t raster = 1;             ///< mma, wgmma: rows of tiles that consecutive blocks process column by column
+  int64_t tileRowsPerBand = 1;    ///< mma, wgmma: rows of tiles that consecutive blocks process column by column
   int64_t tilesPerBlock = 1;      ///< wgmma: tiles that a block computes one after the other
   int64_t cluster = 1;            ///< wgmma: blocks that share B's tile; rows: blocks that share a row
   // For mma, wgmma and, without k, attention:

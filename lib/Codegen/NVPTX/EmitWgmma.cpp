@@ -18,8 +18,8 @@
 // all of them. A slot is then empty when the warps of all blocks have arrived at the mbarrier of each block. A block
 // exits together with the others, because they may still write to it.
 //
-// With `in_turn`, producer and consumers process the block's tiles one after the other through the same ring: while the
-// sums of one tile are stored, the first slots of the next are loaded.
+// With `tiles_per_block`, producer and consumers process the block's tiles one after the other through the same ring:
+// while the sums of one tile are stored, the first slots of the next are loaded.
 //
 // Tests: test/Codegen/NVPTX/wgmma.mlir, test/Python/test_cuda_wgmma.py
 //

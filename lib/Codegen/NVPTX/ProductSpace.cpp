@@ -19,7 +19,7 @@ using namespace mlir;
 namespace tilewright::cuda {
 namespace {
 
-enum Knobs : size_t { warpM, warpN, warpsM, warpsN, depth, stages, raster };
+enum Knobs : size_t { warpM, warpN, warpsM, warpsN, depth, stages, tileRowsPerBand };
 
 /// Returns the powers of two from `first` to `last`, and `also`.
 std::vector<int64_t> powers(int64_t first, int64_t last, int64_t also) {
@@ -99,8 +99,8 @@ double bytesMoved(const ProductSizes &sizes, const Schedule &schedule, int64_t t
   const auto rows = double(llvm::divideCeil(m, schedule.m)), columns = double(llvm::divideCeil(n, schedule.n));
   const double tiles = rows * columns, wave = std::min(double(together), tiles);
   double tall, wide; // size of a wave, in tiles
-  if (schedule.raster > 1) {
-    tall = std::min(double(schedule.raster), rows);
+  if (schedule.tileRowsPerBand > 1) {
+    tall = std::min(double(schedule.tileRowsPerBand), rows);
     wide = std::min(std::ceil(wave / tall), columns);
   } else {
     wide = std::min(wave, columns);
@@ -110,7 +110,7 @@ double bytesMoved(const ProductSizes &sizes, const Schedule &schedule, int64_t t
   return std::max(once, double(batches) * ofWave * tiles / wave) + results;
 }
 
-std::vector<int64_t> rastersFor(const ProductSizes &sizes, const Arch &arch) {
+std::vector<int64_t> bandHeightsFor(const ProductSizes &sizes, const Arch &arch) {
   if (sizes.operands() <= arch.cacheBytes)
     return {1};
   return {1, 8};
@@ -147,7 +147,8 @@ ScheduleSpace spaceOfMma(Contraction product, const Arch &arch, const Schedule &
                  {"warps_n", wholeRows ? std::vector<int64_t>{1} : powers(1, 8, initial.warpsN), initial.warpsN},
                  {"k", powers(2 * step, 4 * step, initial.k), initial.k},
                  {"stages", slots, initial.stages}};
-  space.knobs.push_back({"raster", rastersFor(sizesOf(product, /*parts=*/1), arch), initial.raster});
+  space.knobs.push_back(
+      {"tile_rows_per_band", bandHeightsFor(sizesOf(product, /*parts=*/1), arch), initial.tileRowsPerBand});
   auto atMost = [&](int64_t limit, std::vector<Constraint::Term> terms, std::string why) {
     Constraint constraint;
     constraint.kind = Constraint::Kind::SumAtMost;
@@ -178,7 +179,7 @@ Schedule scheduleOf(const SchedulePoint &point) {
   schedule.n = point[warpN] * schedule.warpsN;
   schedule.k = point[depth];
   schedule.stages = point[stages];
-  schedule.raster = point[raster];
+  schedule.tileRowsPerBand = point[tileRowsPerBand];
   schedule.threads = schedule.warpsM * schedule.warpsN * warpSize;
   return schedule;
 }

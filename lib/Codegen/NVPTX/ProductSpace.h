@@ -31,7 +31,7 @@ ProductSizes sizesOf(Contraction product, int64_t parts);
 /// once if the L2 cache holds both, otherwise what each wave of tiles reads.
 double bytesMoved(const ProductSizes &sizes, const Schedule &schedule, int64_t together, const Arch &arch);
 /// Returns the candidates for the rows of tiles in a band: one, and eight if the operands do not fit the L2 cache.
-std::vector<int64_t> rastersFor(const ProductSizes &sizes, const Arch &arch);
+std::vector<int64_t> bandHeightsFor(const ProductSizes &sizes, const Arch &arch);
 
 /// Returns the point with the least predicted time.
 Schedule chooseMma(Contraction product, const Arch &arch, int64_t parts = 1);

@@ -19,7 +19,7 @@ using namespace mlir;
 namespace tilewright::cuda {
 namespace {
 
-enum Knobs : size_t { groupM, consumers, columns, stages, raster, tilesPerBlock, cluster };
+enum Knobs : size_t { consumerRows, consumers, columns, stages, tileRowsPerBand, tilesPerBlock, cluster };
 
 class Estimate {
 public:
@@ -114,12 +114,14 @@ ScheduleSpace spaceOfWgmma(Contraction product, const Arch &arch, const Schedule
   std::vector<int64_t> slots{2, 3, 4, 5, 6, 8};
   llvm::erase_if(slots, [&](int64_t number) { return number > std::max<int64_t>(2, tiles); });
   ScheduleSpace space;
-  space.knobs = {{"group_m", with({groupRows, 2 * groupRows}, rows), rows},
+  space.knobs = {{"consumer_rows", with({groupRows, 2 * groupRows}, rows), rows},
                  {"consumers", {1, 2}, initial.consumers},
                  {"n", with(widths, initial.n), initial.n},
                  {"stages", with(slots, initial.stages), initial.stages}};
-  space.knobs.push_back({"raster", rastersFor(sizesOf(product, /*parts=*/1), arch), initial.raster});
-  space.knobs.push_back({"in_turn", with(turnsFor(product, arch), initial.tilesPerBlock), initial.tilesPerBlock});
+  space.knobs.push_back(
+      {"tile_rows_per_band", bandHeightsFor(sizesOf(product, /*parts=*/1), arch), initial.tileRowsPerBand});
+  space.knobs.push_back(
+      {"tiles_per_block", with(turnsFor(product, arch), initial.tilesPerBlock), initial.tilesPerBlock});
   // Two blocks need two tiles in the same column.
   std::vector<int64_t> clusters{1};
   if (product.likelySizeOf(product.rows) > groupRows)
@@ -148,14 +150,15 @@ ScheduleSpace spaceOfWgmma(Contraction product, const Arch &arch, const Schedule
   auto mostOf = [](int64_t size, int64_t atLeast) {
     return std::max<int64_t>(int64_t(llvm::PowerOf2Ceil(uint64_t(std::max<int64_t>(size, 1)))), atLeast);
   };
-  atMost(mostOf(product.likelySizeOf(product.rows), groupRows), {{1, {groupM, consumers}}},
+  atMost(mostOf(product.likelySizeOf(product.rows), groupRows), {{1, {consumerRows, consumers}}},
          "a tile has not many more rows than there are");
   atMost(mostOf(product.likelySizeOf(product.columns), least), {{1, {columns}}},
          "a tile has not many more columns than there are");
   // registersOfConsumer() and bytesOfRing().
-  atMost((consumerRegisters - otherRegisters) * warpGroupSize, {{setsOfSums(product), {groupM, columns}}},
+  atMost((consumerRegisters - otherRegisters) * warpGroupSize, {{setsOfSums(product), {consumerRows, columns}}},
          "sums fit a thread's registers");
-  atMost(arch.sharedBytes, {{lineBytes, {groupM, consumers, stages}}, {lineBytes, {columns, stages}}, {16, {stages}}},
+  atMost(arch.sharedBytes,
+         {{lineBytes, {consumerRows, consumers, stages}}, {lineBytes, {columns, stages}}, {16, {stages}}},
          "the stages fit a block's shared memory");
   return space;
 }
@@ -164,11 +167,11 @@ Schedule wgmmaAt(Contraction product, const SchedulePoint &point) {
   Schedule schedule;
   schedule.kind = Schedule::Kind::Wgmma;
   schedule.consumers = point[consumers];
-  schedule.m = point[groupM] * schedule.consumers;
+  schedule.m = point[consumerRows] * schedule.consumers;
   schedule.n = point[columns];
   schedule.k = lineElements(elementOf(product));
   schedule.stages = point[stages];
-  schedule.raster = point[raster];
+  schedule.tileRowsPerBand = point[tileRowsPerBand];
   schedule.tilesPerBlock = point[tilesPerBlock];
   schedule.cluster = point[cluster];
   schedule.threads = (schedule.consumers + 1) * warpGroupSize;

@@ -41,7 +41,6 @@ public:
     observedPlan = &plan;
   }
 
-
   /// Returns, after a failure, the host function's error, or the invalid index or division by 0 and its step of `plan`.
   RunError error(const plan::Plan &plan) const;
 

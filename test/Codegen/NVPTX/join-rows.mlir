@@ -5,7 +5,7 @@
 // RUN: tilewright run %s --target=cuda --arch=sm_90a --device=emulated --check
 // RUN: tilewright run %s --target=cuda --arch=sm_80 --device=emulated --check
 // RUN: tilewright tune --list --target=cuda --arch=sm_90a %s | FileCheck %s --check-prefix=LIST
-// RUN: bash -c 'echo "{\"*\": {\"group_m\": 64, \"consumers\": 1, \"n\": 64}}" > %t.json'
+// RUN: bash -c 'echo "{\"*\": {\"consumer_rows\": 64, \"consumers\": 1, \"n\": 64}}" > %t.json'
 // RUN: not tilewright compile %s --target=cuda --arch=sm_90a --schedule-file=%t.json --emit=tiled 2>&1 | FileCheck %s --check-prefix=CUT
 
 // TILED: func.func @main

@@ -10,16 +10,16 @@
 // LIST-NEXT: one schedule
 
 // RUN: tilewright tune --target=cuda --arch=sm_90a %s | FileCheck %s --check-prefix=RANKED
-// RANKED: default group_m={{.*}}: the default is what the model ranks first; nothing was measured
+// RANKED: default consumer_rows={{.*}}: the default is what the model ranks first; nothing was measured
 // RANKED: it has one schedule
 // RANKED: the whole model: ranked by the model of sm_90a: there is no GPU to measure on, and no record is written
 // RUN: tilewright tune --list --target=cuda --arch=sm_90a %s | FileCheck %s --check-prefix=GROUPS
-// GROUPS: group_m: 64 128 (default {{[0-9]+}})
+// GROUPS: consumer_rows: 64 128 (default {{[0-9]+}})
 // GROUPS-NEXT: consumers: 1 2 (default {{[0-9]+}})
 // GROUPS-NEXT: n: 64 128 192 256 (default {{[0-9]+}})
 // GROUPS-NEXT: stages: 2 3 4 (default {{[0-9]+}})
-// GROUPS: at most 232448: 128 * group_m * consumers * stages + 128 * n * stages + 16 * stages (the stages fit a block's shared memory)
-// RUN: bash -c 'echo "{\"matmul_0\": {\"group_m\": 128, \"consumers\": 2, \"n\": 256, \"stages\": 2}}" > %t.sums.json'
+// GROUPS: at most 232448: 128 * consumer_rows * consumers * stages + 128 * n * stages + 16 * stages (the stages fit a block's shared memory)
+// RUN: bash -c 'echo "{\"matmul_0\": {\"consumer_rows\": 128, \"consumers\": 2, \"n\": 256, \"stages\": 2}}" > %t.sums.json'
 // RUN: not tilewright compile %s --target=cuda --arch=sm_90a --schedule-file=%t.sums.json --emit=tiled 2>&1 | FileCheck %s --check-prefix=SUMS
 // SUMS: does not fit matmul_0 (matmul+matmul): it needs about 352 registers, and a thread has 232
 // RUN: bash -c 'echo "{\"matmul_0\": {\"n\": 72}}" > %t.line.json'

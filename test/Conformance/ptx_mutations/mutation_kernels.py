@@ -44,7 +44,7 @@ def kernels() -> dict[str, Kernel]:
         return a @ b
 
     warps = {"warp_m": 32, "warp_n": 32, "warps_m": 2, "warps_n": 2, "k": 32, "stages": 3}
-    groups = {"group_m": 64, "consumers": 2, "n": 64, "stages": 3}
+    groups = {"consumer_rows": 64, "consumers": 2, "n": 64, "stages": 3}
     attend = F.scaled_dot_product_attention
     causal = lambda q, k, v: attend(q, k, v, is_causal=True)  # noqa: E731
     grouped = lambda q, k, v: attend(q, k, v, enable_gqa=True)  # noqa: E731

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 #include <random>
+#include <regex>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -31,17 +32,17 @@ protected:
     made.family = "f";
     made.sizes = {512, 768};
     made.operations = "matmul+add";
-    made.initial = "tile0=32 tile1=96 depth=128";
-    made.chosen = "tile0=64 tile1=96 depth=256";
-    made.initialClass = "depth=128";
-    made.chosenClass = "depth=256";
+    made.initial = "tile0=32 tile1=96 k_block=128";
+    made.chosen = "tile0=64 tile1=96 k_block=256";
+    made.initialClass = "k_block=128";
+    made.chosenClass = "k_block=256";
     made.tier = "quick";
     made.verdict = "faster beyond the noise in the last race";
     made.measurements = measurements;
     made.initialNanoseconds = 352000;
     made.noise = 0.004;
-    made.seen = {{"tile0=64 tile1=96 depth=256", 0.93, 0.92, 0.94}};
-    made.failures = {{"tile0=8 tile1=96 depth=128", "running: the worker died: Killed"}};
+    made.seen = {{"tile0=64 tile1=96 k_block=256", 0.93, 0.92, 0.94}};
+    made.failures = {{"tile0=8 tile1=96 k_block=128", "running: the worker died: Killed"}};
     return made;
   }
 
@@ -108,13 +109,22 @@ TEST_F(Records, DamagedOnesAreNeverUsed) {
   EXPECT_EQ(damaged.size(), 1u);
 }
 
+TEST_F(Records, FormerKnobNamesAreReadAsThePresentOnes) {
+  const std::string former = std::regex_replace(text(record()), std::regex("k_block"), "depth");
+  ASSERT_NE(former.find("depth=128"), std::string::npos);
+  std::string why;
+  std::optional<KernelRecord> found = fromJson(former, why);
+  ASSERT_TRUE(found) << why;
+  EXPECT_EQ(text(*found), text(record()));
+}
+
 TEST_F(Records, TheBetterMeasuredStays) {
   RecordStore store(folder);
   std::string why;
   ASSERT_FALSE(bool(store.store(record(64), false)));
   KernelRecord fewer = record(16);
   fewer.chosen = fewer.initial;
-  fewer.seen = {{"tile0=16 tile1=96 depth=128", 0.99, 0.98, 1.0}};
+  fewer.seen = {{"tile0=16 tile1=96 k_block=128", 0.99, 0.98, 1.0}};
   ASSERT_FALSE(bool(store.store(fewer, false)));
   std::optional<KernelRecord> found = store.find(record().key, why);
   ASSERT_TRUE(found);
@@ -135,7 +145,7 @@ TEST_F(Records, ProcessesLoseNothing) {
         KernelRecord own = record(16, "kernel-" + std::to_string(process) + "-" + std::to_string(i));
         good &= !bool(store.store(own, false));
         KernelRecord shared = record(16, "shared");
-        shared.seen = {{"tile0=" + std::to_string(process) + " tile1=1 depth=1", 0.9 + 0.01 * process, 0.9, 1}};
+        shared.seen = {{"tile0=" + std::to_string(process) + " tile1=1 k_block=1", 0.9 + 0.01 * process, 0.9, 1}};
         good &= !bool(store.store(shared, false));
       }
       _exit(good ? 0 : 1);

@@ -13,7 +13,7 @@ static ScheduleSpace product() {
   space.knobs = {{"tile0", {8, 16, 32, 64}, 32},
                  {"tile1", {48, 96, 192}, 96},
                  {"order", {0, 1}, 0},
-                 {"depth", {64, 128}, 128, true}};
+                 {"k_block", {64, 128}, 128, true}};
   space.constraints = {{Constraint::Kind::ProductAtMost, {0, 1}, {}, 4, 16384, 0, "results fit"},
                        {Constraint::Kind::TasksAtLeast, {0, 1}, {64, 192}, 1, 2, 0, "every thread has a task"},
                        {Constraint::Kind::Together, {2, 0, 1}, {0, 64, 192}, 1, 0, 1, "two directions"}};
@@ -87,14 +87,14 @@ TEST(ScheduleSpace, PointsAreText) {
   std::string why;
   for (const SchedulePoint &point : space.points())
     EXPECT_EQ(space.parse(space.print(point), why), point) << why;
-  EXPECT_EQ(space.print(space.initial()), "tile0=32 tile1=96 order=0 depth=128");
+  EXPECT_EQ(space.print(space.initial()), "tile0=32 tile1=96 order=0 k_block=128");
   EXPECT_FALSE(space.parse("tile0=32 tile1=96 order=0", why));
   EXPECT_EQ(why, "it says nothing of depth");
-  EXPECT_FALSE(space.parse("tile0=33 tile1=96 order=0 depth=128", why));
+  EXPECT_FALSE(space.parse("tile0=33 tile1=96 order=0 k_block=128", why));
   EXPECT_EQ(why, "tile0=33 is not among its values");
   EXPECT_FALSE(space.parse("tile9=33", why));
   EXPECT_EQ(why, "there is no knob 'tile9'");
-  EXPECT_FALSE(space.parse("tile0=64 tile1=96 order=0 depth=128", why));
+  EXPECT_FALSE(space.parse("tile0=64 tile1=96 order=0 k_block=128", why));
   EXPECT_EQ(why, "it breaks a constraint: results fit");
   for (const char *bad : {"tile0", "=3", "tile0=", "tile0=3x", "tile0=1 =", "tile0=99999999999999999999"})
     EXPECT_FALSE(space.parse(bad, why)) << bad;
@@ -102,7 +102,7 @@ TEST(ScheduleSpace, PointsAreText) {
 
 TEST(ScheduleSpace, ClassesAreOrdersOfSums) {
   ScheduleSpace space = product();
-  EXPECT_EQ(space.numericsClass({8, 48, 0, 64}), "depth=64");
+  EXPECT_EQ(space.numericsClass({8, 48, 0, 64}), "k_block=64");
   EXPECT_EQ(space.numericsClass({8, 48, 0, 128}), space.numericsClass({32, 96, 1, 128}));
 }
 

@@ -18,7 +18,7 @@ Searched kernel() {
   made.space.knobs = {{"tile0", {8, 16, 32, 64, 128, 256}, 32},
                       {"tile1", {48, 96, 192, 384, 768}, 96},
                       {"order", {0, 1}, 0},
-                      {"depth", {64, 128, 256, 512}, 128, true}};
+                      {"k_block", {64, 128, 256, 512}, 128, true}};
   made.points = made.space.points();
   for (const SchedulePoint &point : made.points)
     made.predicted.push_back(1000 * (1 + 0.1 * std::abs(std::log2(double(point[0]) / 64)) +

@@ -23,7 +23,7 @@ Table table(int64_t rows = 512) {
   space.knobs = {{"tile0", {16, 32, 64, 128, 256, 512}, 128},
                  {"tile1", {48, 96, 192, 384, 768}, 48},
                  {"order", {0, 1}, 0},
-                 {"depth", {128, 256, 512}, 128, true}};
+                 {"k_block", {128, 256, 512}, 128, true}};
   space.constraints = {{Constraint::Kind::TasksAtLeast, {0, 1}, {rows, 768}, 1, 2, 0, "every thread has a task"}};
   made.searched.points = space.points();
   for (const SchedulePoint &point : made.searched.points) {

@@ -292,7 +292,7 @@ private:
   Value emit(BlockAccess &access, OpFoldResult rows, int64_t panel, int64_t group) {
     access.tileRows = tileRows;
     auto kernel = op->getParentOfType<func::FuncOp>();
-    access.reductionBlock = tile::knobOr(kernel, tile::depthKnob, defaultReductionBlock);
+    access.reductionBlock = tile::knobOr(kernel, tile::kBlockKnob, defaultReductionBlock);
     access.blockRows = tile::knobOr(kernel, tile::blockKnob, 0);
     if (onTiles(access.rhs, group) && isTransposed(access)) {
       emitTransposedPanels(builder, loc, access, rows, panel);

@@ -165,18 +165,18 @@ private:
     const bool tiled = products.tileUnit && (matmul ? matmul.getGroup() : convolution.getGroup()) > 1;
     Type element = cast<ShapedType>(weight.getType()).getElementType();
     if (!tiled && !element.isF16()) { // the micro-kernels of vectors (lib/Codegen/CPU/MicroKernels/MicroKernel.h)
-      const int64_t depth = tile::knobOr(kernel, tile::depthKnob, 128);
+      const int64_t kBlock = tile::knobOr(kernel, tile::kBlockKnob, 128);
       const int64_t group = matmul ? matmul.getGroup() : convolution.getGroup();
       AffineExpr size = matmul ? tile::sizeOf(matmul.getInputs()[0], matmul.getLhsPermutation().back())
                                : tile::sizeOf(convolution.getInputs()[0], 3);
       const int64_t steps = llvm::divideCeil(estimate(size), group);
-      std::vector<int64_t> depths;
+      std::vector<int64_t> kBlocks;
       // Products of few rows and many columns are bound by memory: short K-blocks, each of many panels, use whole
       // cache lines at once.
       for (int64_t value : {32, 128, 256, 512})
-        if (value == depth || (2 * value <= 3 * steps && steps > 96) || (wide && value < depth))
-          depths.push_back(value);
-      plainKnob(depthKnob, depths, depth, /*reorders=*/element.isFloat());
+        if (value == kBlock || (2 * value <= 3 * steps && steps > 96) || (wide && value < kBlock))
+          kBlocks.push_back(value);
+      plainKnob(kBlockKnob, kBlocks, kBlock, /*reorders=*/element.isFloat());
       plainKnob(blockKnob, wide ? std::vector<int64_t>{1, 3, 6} : std::vector<int64_t>{6}, tile::wholeBlocks,
                 /*reorders=*/false);
     }
@@ -245,7 +245,7 @@ private:
       return generic && generic.getNumReductionLoops() > 0;
     });
     if (sums)
-      plainKnob(chainsKnob, {1, 2, 4, 8}, 4, /*reorders=*/true);
+      plainKnob(accumulatorsKnob, {1, 2, 4, 8}, 4, /*reorders=*/true);
     plainKnob(unrollKnob, {1, 16}, 4, /*reorders=*/false);
     const RowsShape shape = rowsShapeOf(members, *rows);
     predict = [this, shape, whole](const SchedulePoint &point) {

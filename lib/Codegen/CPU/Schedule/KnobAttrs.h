@@ -1,6 +1,6 @@
 //===- KnobAttrs.h - the attributes of schedules in addition to tiles --------------------===//
 //
-//   tw.schedule = {tiles = array<i64: 64, 96>, order = 1 : i64, depth = 256 : i64, block = 6 : i64}
+//   tw.schedule = {tiles = array<i64: 64, 96>, order = 1 : i64, k_block = 256 : i64, block = 6 : i64}
 //
 // Knobs are declared once. The passes that read them, schedule files, the tuner's space and its records take the names
 // from here or call knobOr() of dialects/Tile/Knobs.h.
@@ -23,13 +23,13 @@ struct KnobAttr {
 
 inline llvm::ArrayRef<KnobAttr> knobAttrs() {
   static constexpr KnobAttr all[] = {
-      {tile::orderKnob, 0, 1, "1: tasks of one column of tiles follow each other"},
-      {tile::depthKnob, 16, 4096, "k of a product that are summed in registers at a time"},
-      {tile::blockKnob, 1, 16, "rows of a product in registers at a time"},
-      {tile::unrollKnob, 1, 64, "so many vectors are computed without a loop"},
-      {tile::keysKnob, 16, 4096, "keys that attention looks at at a time"},
-      {tile::scoresKnob, 1, 512, "rows of attention whose scores are there at a time"},
-      {tile::chainsKnob, 1, 8, "vectors that a long reduction sums side by side"},
+      {tile::orderKnob, 0, 1, "1: the tasks of a column of tiles are consecutive"},
+      {tile::kBlockKnob, 16, 4096, "K-block of a product, which is summed in registers"},
+      {tile::blockKnob, 1, 16, "rows of a product's register block"},
+      {tile::unrollKnob, 1, 64, "number of vectors that are unrolled"},
+      {tile::keysKnob, 16, 4096, "keys per block of attention"},
+      {tile::scoresKnob, 1, 512, "rows of a block of attention scores"},
+      {tile::accumulatorsKnob, 1, 8, "accumulators of a long reduction, in vectors"},
   };
   return all;
 }

@@ -178,7 +178,7 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
     Builder builder(&getContext());
     SmallVector<NamedAttribute> schedule{builder.getNamedAttr("tiles", builder.getDenseI64ArrayAttr(tiles))};
     if (llvm::any_of(members, [&](Operation *member) { return streamsWeights(member); }))
-      schedule.push_back(builder.getNamedAttr(depthKnob, builder.getI64IntegerAttr(longDepth)));
+      schedule.push_back(builder.getNamedAttr(kBlockKnob, builder.getI64IntegerAttr(longDepth)));
     if (cost && sizesAreKnown(kernel))
       schedule.push_back(builder.getNamedAttr("time", builder.getStringAttr(describeCost(*cost))));
     kernel->setAttr(scheduleAttrName, builder.getDictionaryAttr(schedule));

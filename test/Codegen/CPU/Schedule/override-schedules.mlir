@@ -5,6 +5,8 @@
 // RUN: echo '{"matmul*": {"tiles": [16, 48]}}' > %t.pass
 // RUN: tilewright compile %s --emit=structured > %t.structured.mlir
 // RUN: tilewright-opt %t.structured.mlir --tw-select-schedule --tw-override-schedules=file=%t.pass | FileCheck %s --check-prefix=PASS
+// RUN: echo '{"matmul*": {"tiles": [16, 48], "depth": 64, "straight": 8}}' > %t.former
+// RUN: tilewright compile %s --emit=tiled --cpu=x86-64-v4 --schedule-file=%t.former | FileCheck %s --check-prefix=FORMER
 // RUN: echo '{"kernel_9": {"tiles": [4]}}' > %t.unknown
 // RUN: not tilewright compile %s --emit=tiled --cpu=x86-64-v4 --schedule-file=%t.unknown 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // RUN: echo '{"matmul_add_0": {"tiles": [4, 32]}}' > %t.panel
@@ -25,6 +27,8 @@
 // PASS: @matmul_add_0{{.*}}tiles = array<i64: 16, 48>
 // An entry with the kernel's own name takes precedence over a pattern.
 // NAME: @matmul_add_0{{.*}}tiles = array<i64: 4, 48>
+// Former names of knobs are read as the present ones.
+// FORMER: @matmul_add_0{{.*}}tw.schedule = {k_block = 64 : i64, tiles = array<i64: 16, 48>, unroll = 8 : i64}
 // UNKNOWN: stage tiled: schedule file '{{.*}}unknown' names 'kernel_9', but the graph's kernels are matmul_add_0 (matmul+add), softmax_1 (softmax
 // PANEL: entry 'matmul_add_0' does not fit matmul_add_0 (matmul+add), whose tiles are [{{[0-9]+}}, 48] by default: size 1 is not a multiple of 48, the width of the operand's panels
 // RANK: it has 1 sizes

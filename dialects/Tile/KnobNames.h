@@ -1,0 +1,23 @@
+//===- KnobNames.h - former names of knobs ----------------------------------------------===//
+//
+// Schedule files, tuning records and tables of measurements that were written before 0.2 have other names of knobs.
+// Every reader of such a file replaces them by the functions below; the rest of the code knows the present names only.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEWRIGHT_DIALECTS_TILE_KNOBNAMES_H
+#define TILEWRIGHT_DIALECTS_TILE_KNOBNAMES_H
+
+#include "llvm/ADT/StringRef.h"
+#include <string>
+
+namespace tilewright::tile {
+
+/// Returns the present name of the knob `name`: "k_block" for "depth". Returns other names unchanged.
+llvm::StringRef presentKnobName(llvm::StringRef name);
+
+/// Returns the text of a point, such as "tile0=64 depth=128", with the present names of its knobs.
+std::string withPresentKnobNames(llvm::StringRef point);
+
+} // namespace tilewright::tile
+
+#endif
