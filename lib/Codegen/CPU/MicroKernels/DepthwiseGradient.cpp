@@ -71,7 +71,7 @@ private:
     return {image, part, tapLine, tap, sum(channel, v * lanes)};
   }
 
-  /// Computes the part's gradient for `vectors` vectors of channels.
+  /// Computes the gradient of this part of the lines for `vectors` vectors of channels.
   void ofChannels(Value channel) {
     Value none = zero();
     loop(constant(0), constant(lines.kernel), [&](Value tapLine) {

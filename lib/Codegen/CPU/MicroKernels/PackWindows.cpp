@@ -24,7 +24,7 @@ public:
         lanes(tileRowBytes * 8 / element.getIntOrFloatBitWidth()), type(VectorType::get({lanes}, element)) {}
 
   void run(OpFoldResult count) {
-    // Each mask is used for several windows.
+    // Several windows are gathered together, because the masks are the same for all of them.
     constexpr int64_t together = 4;
     Value all = getValueOrCreateConstantIndexOp(builder, loc, count);
     Value whole = apply(builder.getAffineDimExpr(0).floorDiv(together) * together, {all});
