@@ -63,7 +63,7 @@ linalg::GenericOp producerOf(Operation *piece) {
              : linalg::GenericOp();
 }
 
-/// Makes the producer of the piece compute into the part of the tensor that the piece replaces.
+/// Changes the producer of the piece to compute directly into the part of the tensor that the piece replaces.
 void computeInPlace(linalg::GenericOp producer, tensor::InsertSliceOp piece) {
   OpBuilder builder(piece);
   Value part = tensor::ExtractSliceOp::create(builder, piece.getLoc(), piece.getSourceType(), piece.getDest(),
