@@ -7,7 +7,7 @@
 // CHECK: tw_tile.convolution {{.*}}group = 2 : i64, merged_height = 7 : i64, merged_width = 7 : i64{{.*}} tensor<2x80x64xbf16>)
 // CHECK: func.func private @kernel_{{.*}}tiles = array<i64: 1, 1, 112, 32>
 // CHECK: tw_tile.convolution {{.*}}group = 2 : i64, merged_width = 3 : i64{{.*}} tensor<1x3x96x64xbf16>)
-// Without tiles, a merged line is as good as a merged window.
+// Without tiles, a merged line is as fast as a merged window.
 // PAIRS: tw_tile.convolution {{.*}}group = 2 : i64, merged_width = 7 : i64{{.*}} tensor<2x7x11x64xbf16>)
 // PAIRS-NOT: merged_height
 func.func @main(%x: tensor<1x224x224x3xbf16>, %w: tensor<7x7x3x64xbf16> {tw.static}, %v: tensor<3x3x64x32xbf16> {tw.static}) -> tensor<1x112x112x32xbf16> {
