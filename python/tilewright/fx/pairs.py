@@ -217,7 +217,7 @@ class Pairs(Rewriter):
 def lower(gm: fx.GraphModule) -> None:
     """Rewrites the complex values of a graph as pairs, in place."""
     if any(is_complex(v) for node in gm.graph.nodes for v in _results(node)):
-        from . import pair_rules  # fills RULES
+        from . import pair_rules  # noqa: F401 -- it fills RULES
 
         Pairs(gm).run()
 

@@ -142,7 +142,7 @@ TEST(Cluster, AddressesAreChecked) {
   EXPECT_EQ(pair(replaced(body, "[%r8]", "[%r8+128]")).count(Kind::OutOfBounds), 1u);
   EXPECT_EQ(pair(replaced(body, "[%r8]", "[%r8+2]")).count(Kind::Misaligned), 1u);
   EXPECT_EQ(pair(replaced(body, "%r5, %r6;", "%r5, 2;")).count(Kind::BadOperand), 1u);
-  EXPECT_GE(pair(replaced(body, "[%r8]", "[%r8+67108864]")).count(Kind::OutOfBounds), 1u); // an address of four ranks higher
+  EXPECT_GE(pair(replaced(body, "[%r8]", "[%r8+67108864]")).count(Kind::OutOfBounds), 1u); // four ranks higher
   // mapa with a block's own rank gives its own address, also for .shared::cta. getctarank gives the rank.
   Outcome own = pair(kBegin +
                      "st.shared.b32 [%r5], %r3;\nmapa.shared::cluster.u32 %r8, %r5, %r2;\nld.shared.b32 %r9, "
