@@ -9,7 +9,7 @@
 
 namespace tilewright::python {
 
-/// An affine expression of symbols as a postfix program, so that calls do not use MLIR.
+/// An affine expression of symbols in the form of a postfix program, because calls must not use MLIR.
 class SizeProgram {
 public:
   explicit SizeProgram(mlir::AffineExpr expr) { append(expr); }

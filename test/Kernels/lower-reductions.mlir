@@ -16,7 +16,7 @@ func.func @sum(%x: tensor<4x8xbf16>) -> tensor<4x1xbf16> {
   return %0 : tensor<4x1xbf16>
 }
 
-// A kept dimension is part of the reader's indexing map: there is no reshape between a reduction and its readers.
+// A dimension of `keepdim` is part of the reader's indexing map: there is no reshape between a reduction and its readers.
 // CHECK-LABEL: func @keepdim_read
 // CHECK: %[[M:.*]] = linalg.generic {indexing_maps = [#[[$ID]], #[[$ROW]]]
 // CHECK: arith.maximumf

@@ -263,7 +263,7 @@ llvm::Error writeDesign(Session &session, ModelFile &model, const ModelFile &flo
   listFiles(*files);
 
   const std::string destination = folder.rtrim('/').str();
-  // A temporary folder must be next to the design, so that renaming does not cross file systems.
+  // A temporary folder must be next to the design, because renaming cannot cross file systems.
   llvm::SmallString<128> prefix(parentOf(folder)), made;
   std::error_code failure = fs::make_absolute(prefix);
   if (!failure)

@@ -58,8 +58,8 @@ public:
   mlir::Value constant(int64_t value);
   /// Returns the size of dimension `dim` of `tensor`.
   mlir::Value size(mlir::Value tensor, int64_t dim);
-  /// Returns the extent of a loop of `op`, from an operand with a dimension that this loop alone indexes, or null if
-  /// there is none.
+  /// Returns the extent of a loop of `op`: the size of an operand's dimension that is indexed only by this loop.
+  /// Returns null if there is no such dimension.
   mlir::Value loopExtent(mlir::linalg::LinalgOp op, unsigned loop);
   /// Returns the number of elements.
   mlir::Value count(mlir::Value tensor);

@@ -50,7 +50,7 @@ public:
     elements.inScope([&] {
       builder.setInsertionPointToStart(loop.getBody());
       Value tile = loop.getInductionVar(), after = elements.add(tile, index(1));
-      // After the last tile, it is loaded a second time, and this copy is not used.
+      // After the last tile there is no next one. The last tile is loaded again, and this copy is not used.
       Value last = arith::SubIOp::create(builder, loc, tiles, index(1));
       Value next = arith::MinUIOp::create(builder, loc, after, last);
       SmallVector<Value> nextA = loadTile(a, next, depth), nextB = loadTile(b, next, depth);

@@ -22,8 +22,8 @@ mlir::MemRefType inDram(mlir::MemRefType type);
 mlir::func::FuncOp makeMover(mlir::ModuleOp module, llvm::StringRef name, mlir::Type from, mlir::TypeRange to,
                              mlir::Location loc);
 
-/// Changes the tasks of `top` that copy data between arrays: they copy as many elements per cycle as the banks along
-/// the last dimension have ports, at most 512 bits.
+/// Changes the tasks of `top` that copy data between arrays. Each copies one element per cycle for every port of the
+/// banks along the last dimension, at most 512 bits.
 void widenMovers(mlir::func::FuncOp top);
 
 } // namespace tilewright::hls

@@ -41,7 +41,7 @@ public:
   }
 
 private:
-  /// Advances a task as far as possible. Returns true if it moved.
+  /// Advances a task until it must wait. Returns true if the task advanced.
   bool advance(size_t number) {
     const ReplayTask &task = tasks[number];
     Progress &current = progress[number];

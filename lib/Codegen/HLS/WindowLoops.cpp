@@ -128,7 +128,7 @@ private:
                                          reassociation(type.getRank(), dim));
   }
 
-  /// Returns the input, padded with zeros as far as windows extend beyond it.
+  /// Returns the input, padded with the zeros that windows read outside of it.
   Value padded() {
     Value image = op.getInputs()[0];
     SmallVector<int64_t> shape(input.getShape());

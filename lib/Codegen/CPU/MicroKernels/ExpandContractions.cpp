@@ -212,7 +212,7 @@ public:
     const int64_t known = getConstantIntValue(pixels).value_or(0);
     if (!tileRows)
       tileRows = rowsOfTiles(pixels);
-    // Gather as many windows at a time as fit the L1 cache together with the weight and the results.
+    // Gather the largest number of windows that fit in the L1 cache together with the weight and the results.
     constexpr int64_t blockBytes = 16 * 1024;
     const int64_t windowBytes = windows.depth * element.getIntOrFloatBitWidth() / 8, tilesRows = 2 * tileRows;
     int64_t block = std::max<int64_t>(blockBytes / windowBytes / tilesRows, 1) * tilesRows;

@@ -16,7 +16,7 @@
 // pixels near its ends. There are two ways to multiply filters with channels:
 //   spread: a vector holds several groups; it is multiplied by a vector that repeats a channel in all lanes of a group
 //   broadcast: a vector holds filters of one group; it is multiplied by one channel at a time
-// The last vector of a line of filters overlaps the previous one, so that no masks are needed.
+// The last vector of a line of filters overlaps the previous one, so no masks are needed.
 //
 // Test: test/Codegen/CPU/MicroKernels/grouped-convolution.mlir
 //

@@ -20,8 +20,8 @@ namespace tilewright::cpu {
 /// Replaces `pack`, whose operands are buffers, by loops over vectors of `lanes` 32-bit elements.
 void expandPack(tile::PackOp pack, int64_t lanes);
 
-/// Transposes a square of vectors in registers: as many vectors as each has lanes, a power of two (Eklundh: in round
-/// s, lanes with bit s of rows i and i + s are exchanged).
+/// Transposes a square of vectors in registers. The number of vectors is the number of lanes, a power of two (Eklundh:
+/// in round s, lanes with bit s of rows i and i + s are exchanged).
 void transposeSquare(mlir::OpBuilder &builder, mlir::Location loc, llvm::MutableArrayRef<mlir::Value> rows);
 
 } // namespace tilewright::cpu

@@ -15,7 +15,7 @@ namespace tilewright::cpu {
 namespace {
 
 /// Stores whole vectors of a gathered window. A vector combines parts of several lines of the window. Each part is
-/// loaded with a mask into the lanes that it has in the vector, so that no other memory is accessed.
+/// loaded with a mask into the lanes that it has in the vector: no other memory is accessed.
 class WindowPacker {
 public:
   WindowPacker(OpBuilder &builder, Location loc, const WindowLine &line, Value first, Value packed)

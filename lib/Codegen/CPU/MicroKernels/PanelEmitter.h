@@ -131,7 +131,7 @@ public:
       store(zero, loop.getInductionVar(), v);
   }
 
-  /// Bounds of the innermost reduction loop, and whether C already holds the sum of the previous K-blocks.
+  /// Bounds of the innermost reduction loop; true if C already contains the sum of the previous K-blocks.
   Value innermostBegin, innermostEnd;
   bool accumulate = false;
   SmallVector<Value> outerIndices; ///< indices of the outer reduction loops, if they run around the rows
@@ -142,11 +142,10 @@ public:
 private:
   int64_t packedRows() const { return cast<MemRefType>(packed.getType()).getDimSize(2); }
 
-  /// Plans the prefetch of this block's share of the next block of B into the L2 cache: from the L3 cache it arrives
-  /// too slowly for the first rows that read it. If each line of an image reads all of a panel, the next block is the
-  /// next panel at the same k; if each block is used for all lines, it is the following block. One step is fetched
-  /// after every few steps of this block: if more misses were outstanding than the core has buffers for, its own reads
-  /// of A would have to wait for them.
+  /// Plans the prefetch of this block's share of the next block of B into the L2 cache, because reads from the L3 cache
+  /// would delay the first rows. If each line of an image reads all of a panel, the next block is the next panel at the
+  /// same k. If each block is used for all lines, it is the following block. One step is fetched after every few steps
+  /// of this block: with more misses than the core has buffers, its own reads of A would have to wait.
   void planAhead(int64_t rows, Value first) {
     ahead.reset();
     const int64_t total = access.rowsBefore ? access.rowsInTask : totalRows;

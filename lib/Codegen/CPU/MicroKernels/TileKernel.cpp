@@ -442,8 +442,8 @@ private:
     return llvm::to_vector_of<Value>(loop.getResults());
   }
 
-  /// Prefetches this step's share of the next block of B into the L2 cache: from the L3 cache it arrives
-  /// too slowly for the first rows that read it. All blocks of rows together fetch it once.
+  /// Prefetches this step's share of the next block of B into the L2 cache, because reads from the L3 cache would delay
+  /// the first rows. All blocks of rows together fetch it once.
   void fetchAhead(Value first, ArrayRef<Value> at) {
     if (!fetchFrom || rowBlocks < 1 || access.rhsNear)
       return;

@@ -6,8 +6,8 @@
 // accumulators, two tiles of A and two of B. If the k of A are contiguous, A is read in place: the stride of the tile
 // loads is A's row stride. Rows, columns and k that do not fill a tile are copied through a zeroed pad on the stack.
 //
-// Long sums run in K-blocks of about `tileReductionBytes` around the panels, so that a block of B stays in the L1 cache
-// while A is streamed from the L2 cache; between K-blocks the accumulators are stored in C.
+// Long sums run in K-blocks of about `tileReductionBytes` around the panels: a block of B stays in the L1 cache while A
+// is streamed from the L2 cache. Between K-blocks the accumulators are stored in C.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_CPU_MICROKERNELS_TILEKERNEL_H

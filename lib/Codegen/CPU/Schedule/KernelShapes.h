@@ -39,7 +39,7 @@ ProductShape productShapeOf(tile::MatmulOp matmul, llvm::ArrayRef<mlir::AffineEx
 
 /// Returns true if B is packed in groups for an instruction that multiplies them directly.
 bool isGrouped(tile::MatmulOp matmul, bool splitF16);
-/// Returns true if k is not the contiguous dimension of A, so that each task transposes its rows.
+/// Returns true if k is not the contiguous dimension of A. Each task then transposes its rows of A.
 bool readsTransposed(tile::MatmulOp matmul);
 
 /// The shape of a kernel without products.

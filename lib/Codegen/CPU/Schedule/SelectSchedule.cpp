@@ -208,9 +208,9 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
     const int64_t rank = own.size();
     const ProductShape shape = productShapeOf(matmul, own, {tileUnit, splitF16, machine.rates});
     const bool transposed = readsTransposed(matmul), grouped = isGrouped(matmul, splitF16);
-    // The rows of A may fill half of the L2 cache, or more if products are so fast that a panel must serve
-    // many rows. The micro-kernels keep copies of a transposed A on the stack (PanelEmitter.h, TransposedKernel.h),
-    // K-block by K-block.
+    // The rows of A may fill half of the L2 cache, or more if products are so fast that a panel must be used for many
+    // rows. The micro-kernels copy a transposed A to the stack, K-block by K-block (PanelEmitter.h,
+    // TransposedKernel.h).
     const int64_t most = transposed ? (grouped ? 256 : 128)
                                     : std::clamp<int64_t>(cacheBytes / 2 / std::max<int64_t>(1, shape.k * shape.bytes),
                                                           128, grouped ? 512 : 256);
@@ -266,7 +266,7 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
   }
 
   /// Returns the tile sizes of a concatenation or padding. The number of tasks follows from the number of elements. The
-  /// outer dimensions are tiled first, so that each copy is long.
+  /// outer dimensions are tiled first, because each copy should be long.
   SmallVector<int64_t> insertTiles(const InsertChain &chain) {
     constexpr int64_t mostGrain = 16384, leastColumns = 1024;
     const int64_t rank = chain.sizes.size();

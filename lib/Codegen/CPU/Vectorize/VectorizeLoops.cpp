@@ -93,7 +93,7 @@ private:
     return overVectorRange(zero, sizes[choice.loop], carried, step);
   }
 
-  /// Like overVectorLoop(), over [from, from + size).
+  /// Does the same as overVectorLoop() over the range [from, from + size).
   SmallVector<Value> overVectorRange(Value from, OpFoldResult size, SmallVector<Value> carried,
                                      function_ref<SmallVector<Value>(ValueRange, Value)> step) {
     std::optional<int64_t> constant = getConstantIntValue(size);

@@ -104,7 +104,7 @@ Lanes atan(Lanes x) {
   return copySign(angleOf(select(steep, one, a), select(steep, a, one), steep, std::nullopt), x);
 }
 
-// Large coordinates are scaled down, so that their sum does not overflow.
+// Large coordinates are scaled down, because their sum must not overflow.
 Lanes atan2(Lanes y, Lanes x) {
   Lanes ay = abs(y), ax = abs(x), steep = greater(ay, ax);
   Lanes least = select(steep, ax, ay), most = select(steep, ay, ax);

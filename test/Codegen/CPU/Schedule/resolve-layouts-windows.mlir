@@ -1,7 +1,7 @@
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured "--tw-resolve-layouts=bf16-group=2 bf16-depth=32" --tw-select-schedule | FileCheck %s
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured "--tw-resolve-layouts=bf16-group=2" | FileCheck %s --check-prefix=PAIRS
 
-// Lines of 7 x 3 elements fill two thirds of a tile's depth: the whole window, 147 elements in 160, is one reduction.
+// Lines of 7 x 3 elements fill only two thirds of a tile's depth. The whole window, 147 elements in 160, is one reduction.
 // A task gathers its windows for all 64 filters. Lines of 3 pixels of 64 channels fill whole tiles without a copy.
 // CHECK: func.func private @kernel_{{.*}}tiles = array<i64: 1, 1, 112, 64>
 // CHECK: tw_tile.convolution {{.*}}group = 2 : i64, merged_height = 7 : i64, merged_width = 7 : i64{{.*}} tensor<2x80x64xbf16>)
