@@ -3,8 +3,8 @@
 #
 #   tilewright_library(<name> [PLAIN] [DEPENDS target...] [EXCEPT folder...])
 #
-# adds the object library tw_<name>. It compiles every .cpp file below the calling folder, except those in the folders of
-# EXCEPT, which are libraries themselves. PLAIN libraries include no MLIR header, so that they can be built with
+# This function adds the object library tw_<name>. It compiles every .cpp file below the calling folder, except those in the folders of
+# EXCEPT, which are libraries themselves. PLAIN libraries include no MLIR header and can therefore be built with
 # sanitizers. The others share one precompiled header.
 include_guard(GLOBAL)
 

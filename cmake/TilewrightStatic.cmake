@@ -1,11 +1,11 @@
 # TILEWRIGHT_STATIC: libTilewright.so contains LLVM, MLIR and lld, for a wheel (docs/how-to/wheel.md).
 #
-# The linker reads every static archive, takes the members that are referenced, and drops unreferenced functions. Archives of LLVM targets
+# The linker reads every static archive, links the members that are referenced, and removes unreferenced functions. Archives of LLVM targets
 # other than those in use are not passed to the linker, and the functions that would initialize these targets are replaced by empty ones.
-# All symbols are hidden except those that the program and the Python module call. These have a separate symbol version, so that they are
-# never confused with another LLVM in the process.
+# All symbols are hidden except those that the program and the Python module call. These have a separate symbol version, so they are
+# not confused with those of another LLVM in the process.
 #
-# Identical functions are not folded. Debian's archives lack the address-significance tables, so --icf=safe folds nothing, and --icf=all,
+# Identical functions are not folded. Debian's archives lack the address-significance tables, so --icf=safe folds no function, and --icf=all,
 # which would save 4 MB of the wheel, may break code that compares addresses.
 include_guard(GLOBAL)
 
@@ -22,13 +22,13 @@ if(NOT EXISTS "${LLVM_LIBRARY_DIR}/libMLIRIR.a")
   message(FATAL_ERROR "TILEWRIGHT_STATIC needs LLVM's static archives, and ${LLVM_LIBRARY_DIR} has none.")
 endif()
 
-# tilewright_callers(target...): object libraries of the program and the Python module. The symbols that they call stay visible.
+# tilewright_callers(target...): registers object libraries of the program and the Python module. The symbols that they call remain visible.
 set_property(GLOBAL PROPERTY TILEWRIGHT_CALLERS "")
 function(tilewright_callers)
   set_property(GLOBAL APPEND PROPERTY TILEWRIGHT_CALLERS ${ARGN})
 endfunction()
 
-# tilewright_link_llvm_statically(<library>): must be called after every component and caller is declared.
+# tilewright_link_llvm_statically(<library>): links LLVM. It must be called after every component and caller is declared.
 function(tilewright_link_llvm_statically library)
   file(GLOB archives "${LLVM_LIBRARY_DIR}/libMLIR*.a" "${LLVM_LIBRARY_DIR}/libLLVM*.a")
   list(APPEND archives "${LLVM_LIBRARY_DIR}/liblldELF.a" "${LLVM_LIBRARY_DIR}/liblldCommon.a")

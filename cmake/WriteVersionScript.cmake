@@ -4,7 +4,7 @@
 execute_process(COMMAND "${NM}" --undefined-only --format=just-symbols ${OBJECTS}
   OUTPUT_VARIABLE listing COMMAND_ERROR_IS_FATAL ANY)
 string(REGEX MATCHALL "[^\n]+" names "${listing}")
-# The namespaces with their lengths as prefixes, as in mangled names.
+# The namespaces have their lengths as prefixes, as in mangled names.
 list(FILTER names INCLUDE REGEX "^_Z.*(10tilewright|4mlir|4llvm)")
 list(REMOVE_DUPLICATES names)
 list(SORT names)

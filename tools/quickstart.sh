@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# From a fresh clone to a compiled model: installs, builds, measures the machine, runs docs/examples/quickstart.py.
+# Compiles a model from a fresh clone: installs, builds, measures the machine and runs docs/examples/quickstart.py.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 bash tools/setup.sh

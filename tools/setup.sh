@@ -19,7 +19,7 @@ have() { dpkg-query -W -f '${db:Status-Status}\n' "$1" 2>/dev/null | grep -qx in
 llvm_packages=(llvm-22-dev libmlir-22-dev mlir-22-tools clang-22 lld-22 liblld-22-dev llvm-22-tools libclang-rt-22-dev)
 other_packages=(ccache libgtest-dev nlohmann-json3-dev libcpp-httplib-dev libprotozero-dev zlib1g-dev libzstd-dev iverilog yosys locales)
 command -v ninja >/dev/null || other_packages+=(ninja-build)
-command -v g++ >/dev/null || other_packages+=(g++) # test/Conformance/hls compiles designs with it, too
+command -v g++ >/dev/null || other_packages+=(g++) # test/Conformance/hls also compiles designs with g++
 if [ -n "${MLIR_DIR:-}" ]; then
   [ -f "$MLIR_DIR/MLIRConfig.cmake" ] || die "MLIR_DIR is $MLIR_DIR, and there is no MLIRConfig.cmake in it."
   packages=("${other_packages[@]}")
@@ -43,7 +43,7 @@ if [ "$missing" = 1 ]; then
   rm -f "$log"
 fi
 
-# The compiler: clang 22 of the distribution, or the one in MLIR_DIR's LLVM.
+# The compiler is clang 22 of the distribution, or the one in MLIR_DIR's LLVM.
 mlir_dir=${MLIR_DIR:-/usr/lib/llvm-22/lib/cmake/mlir}
 if command -v clang++-22 >/dev/null; then
   cc=clang-22 cxx=clang++-22
@@ -68,7 +68,7 @@ if [ "$(cat "$stamp" 2>/dev/null)" != "$requirements" ]; then
   printf '%s\n' "$requirements" > "$stamp"
 fi
 
-# The build. It is configured again if it does not exist, or was configured for another LLVM.
+# Configure the build. This is repeated if it does not exist, or was configured for another LLVM.
 cmake=.venv/bin/cmake
 configured() { [ -f build/build.ninja ] && grep -q "^MLIR_DIR:[A-Z]*=$mlir_dir\$" build/CMakeCache.txt; }
 if ! configured; then
@@ -89,6 +89,6 @@ else
   "$cmake" --build build > build/build.log 2>&1 || { tail -n 60 build/build.log >&2; die "building failed; all of it is in build/build.log"; }
 fi
 
-# The package: a path file, and the metadata by which torch finds the backend.
+# Install the package: a path file, and the metadata by which torch finds the backend.
 .venv/bin/python tools/dev/install_editable.py build
 say "ready"

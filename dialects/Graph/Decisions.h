@@ -2,13 +2,14 @@
 //
 // The attribute tw.decisions of a function or of the module is an array of
 //   {kind = "fusion", done = false, subject = "matmul with gelu", reason = "...", where = "model.py:12"}
-// The driver takes the attributes after each stage. Each decision is also a remark (mlir/IR/Remarks.h), whose category
-// is the kind: tilewright-opt prints those with --remarks-filter-missed=fusion --remark-policy=all.
+// The driver removes these attributes after each stage, and reports them. Each decision is also a remark
+// (mlir/IR/Remarks.h), whose category is the kind: tilewright-opt prints remarks with --remarks-filter-missed=fusion
+// --remark-policy=all.
 //
-//   fusion     two ops are in one kernel, or not
+//   fusion     two ops are in one kernel, or are not
 //   quantize   a product is computed in integers, or in floats
 //   pack       a contraction reads a packed operand, or an unpacked one
-//   vectorize  a loop is vectorized, or runs element by element
+//   vectorize  a loop is vectorized, or is executed element by element
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_DIALECTS_GRAPH_DECISIONS_H
@@ -24,7 +25,7 @@ namespace tilewright::graph {
 struct PassDecision {
   llvm::StringRef pass, kind;
   bool done;
-  std::string subject, reason; ///< `reason` says why something is not done
+  std::string subject, reason; ///< `reason` explains why something was not done
 };
 
 /// The decisions of one pass over one function or module. Each is emitted as a remark when it is added.

@@ -20,27 +20,28 @@ enum class ScalarType : uint8_t {
 #include "dialects/Graph/Dtypes.def"
 };
 
-/// The facts about one element type.
+/// The properties of one element type.
 struct ScalarTypeInfo {
   ScalarType type;
-  llvm::StringLiteral name; ///< torch's, such as "float32"
-  unsigned bits;            ///< of one element in memory
-  int dlpack;               ///< DLDataTypeCode
-  llvm::StringLiteral npy;  ///< `descr` in a .npy file
+  llvm::StringLiteral name; ///< torch's name, such as "float32"
+  unsigned bits;            ///< number of bits of one element in memory
+  int dlpack;               ///< the type code of DLPack (DLDataTypeCode)
+  llvm::StringLiteral npy;  ///< the field `descr` of a .npy file
 };
 const ScalarTypeInfo &infoOf(ScalarType type);
 
-/// Returns torch's name of a dtype, such as "float32" for F32, and the reverse (nullopt: not supported).
+/// Returns torch's name of a dtype, such as "float32" for F32, and the reverse (nullopt: the dtype is not supported).
 llvm::StringRef scalarTypeName(ScalarType type);
 std::optional<ScalarType> scalarTypeFromName(llvm::StringRef name);
-/// Returns the bits of one element in memory.
+/// Returns the number of bits of one element in memory.
 unsigned scalarTypeBits(ScalarType type);
 
 /// Returns i1 for bool, ui8 for uint8 (likewise wider unsigned integers), and signless types for other integers.
 mlir::Type elementTypeOf(ScalarType type, mlir::MLIRContext *context);
 /// Returns the dtype of an element type of the IR; nullopt if graphs have no such dtype.
 std::optional<ScalarType> scalarTypeOf(mlir::Type elementType);
-/// Returns the dtype of an element type, as torch prints it; the type as MLIR prints it if graphs have no such dtype.
+/// Returns the dtype of an element type as torch prints it. If graphs have no such dtype, returns the type as MLIR
+/// prints it.
 std::string dtypeName(mlir::Type elementType);
 
 } // namespace tilewright

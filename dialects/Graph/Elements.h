@@ -7,8 +7,8 @@
 namespace tilewright::graph {
 
 /// Returns true if `op`, an op of the elementwise table, is defined on elements of type `element`: square roots need
-/// floats, shifts need integers, and remainders of booleans are undefined. The verifier reports elementwise_c3
-/// otherwise, and the importers refuse the operator. The lowering to linalg has a scalar form of every accepted
+/// floats, shifts need integers, and remainders of booleans are undefined. If it is not defined, the verifier reports
+/// elementwise_c3, and the importers reject the operator. The lowering to linalg has a scalar form of every accepted
 /// combination.
 bool hasMeaning(mlir::Operation *op, mlir::Type element);
 

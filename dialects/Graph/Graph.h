@@ -16,7 +16,7 @@
 #include "tilewright/ElementTypes.h"
 
 namespace tilewright::graph {
-/// Verifies elementwise_c1 and elementwise_c2, for every op of the table.
+/// Verifies elementwise_c1 and elementwise_c2. All ops of the table use this function.
 mlir::LogicalResult verifyElementwise(mlir::Operation *op);
 
 /// Marks the ops of the elementwise table (GraphOps.td), whose operands are broadcast to the single result.
@@ -25,7 +25,7 @@ public:
   static mlir::LogicalResult verifyTrait(mlir::Operation *op) { return verifyElementwise(op); }
 };
 
-/// Marks the elementwise ops that are defined for floats alone.
+/// Marks the elementwise ops that are defined only for floats.
 template <typename ConcreteType> class FloatsOnly : public mlir::OpTrait::TraitBase<ConcreteType, FloatsOnly> {};
 } // namespace tilewright::graph
 
@@ -49,17 +49,18 @@ struct SymbolicSize {
 /// Returns the symbolic sizes of `function`, in the order of its `index` arguments. Default names are s0, s1, ...
 llvm::SmallVector<SymbolicSize> symbolicSizesOf(mlir::FunctionOpInterface function);
 
-// Code generators read these, too: AttributeNames.h.
+// Code generators also read the following attributes, which AttributeNames.h defines.
 using tilewright::fromStartAttrName, tilewright::intoAttrName, tilewright::nameAttrName, tilewright::staticAttrName;
-/// On @main: relations between its symbolic sizes that each call checks (lib/Graph/GuardSizes.cpp).
+/// Attribute of @main: relations between its symbolic sizes that each call checks (lib/Graph/GuardSizes.cpp).
 inline constexpr llvm::StringLiteral guardsAttrName = "tw.guards";
-/// Decisions of passes with their reasons, for the report: on the function in the graph stage, later on the module.
+/// The decisions of passes with their reasons, for the report. In the graph stage the attribute is on the function,
+/// later on the module.
 inline constexpr llvm::StringLiteral decisionsAttrName = "tw.decisions";
-/// Discardable unit attribute of convolutions and pooling ops that --tw-propagate-layout has made channels-last: shapes
-/// are N x spatial x C, weights spatial x C/groups x F (transposed convolutions: spatial x C x F/groups).
+/// Discardable unit attribute of convolutions and pooling ops that --tw-propagate-layout has changed to channels-last.
+/// Shapes are N x spatial x C, and weights spatial x C/groups x F (transposed convolutions: spatial x C x F/groups).
 inline constexpr llvm::StringLiteral channelsLastAttrName = "tw.channels_last";
-/// On a tw.cast that the importer inserted as part of another op's definition. Its rounding may be omitted where ops
-/// fuse, like the rounding between ops.
+/// Attribute of a tw.cast that the importer inserted as part of another op's definition. Its rounding may be omitted if
+/// ops are fused, like the rounding between ops.
 inline constexpr llvm::StringLiteral implicitAttrName = "tw.implicit";
 
 /// Returns the sizes of `type` as affine expressions over the function's symbols; static sizes are constants.
@@ -71,8 +72,8 @@ mlir::AffineExpr canonicalSize(mlir::AffineExpr size);
 /// Returns the number of elements of `type`, in normal form.
 mlir::AffineExpr elementCount(mlir::RankedTensorType type);
 
-/// Returns the tensor type with these sizes in normal form: constants become static dimensions, all others `?` with the
-/// encoding.
+/// Returns the tensor type with these sizes in normal form: constants become static dimensions, all other sizes `?`
+/// with the encoding.
 mlir::RankedTensorType tensorWithSizes(llvm::ArrayRef<mlir::AffineExpr> sizes, mlir::Type elementType);
 
 /// Returns true if the sizes are the same expressions.

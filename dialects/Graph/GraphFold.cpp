@@ -6,7 +6,7 @@
 //   broadcast(broadcast(x))                                  ->  broadcast(x)
 //   slice(slice(x))                                          ->  slice(x), offsets and strides combined
 //
-// Compositions are folded in place: the op takes its producer's operand.
+// Compositions are folded in place: the op's operand becomes its producer's operand.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/GraphVerify.h"

@@ -1,6 +1,6 @@
 //===- GraphOps.td - the model graph with torch's semantics ----------------===//
 //
-// The description of the dialect below has the conventions for symbolic sizes and element types.
+// The description of the dialect below states the conventions for symbolic sizes and element types.
 //
 // Constraints are numbered per op (`matmul_c1`). The verifier's message and the function in test/Graph/invalid.mlir
 // have the same label.
@@ -29,7 +29,7 @@ def TW_Dialect : Dialect {
     effects on memory.
 
     A dimension with a symbolic size is `?` in the shape. The encoding of the tensor's type is then an affine map from
-    the symbols of the function to all sizes, so that equal sizes are equal expressions:
+    the symbols of the function to all sizes. In this form, equal sizes are equal expressions:
 
         tensor<?x768xf32, affine_map<()[s0] -> (s0, 768)>>
 
@@ -58,11 +58,11 @@ def TW_ElementwiseOps : OpDocGroup {
     and has these constraints:
     1. (elementwise_c1) each operand's shape broadcasts to the result's: aligned at the last dimension, sizes are equal
        or 1.
-    2. (elementwise_c2) the operands whose values are computed with have one element type. The result has it too,
-       unless the op yields booleans (comparisons, logical ops, is* tests), whose result is i1, or converts (`tw.cast`,
-       `tw.quantize`, `tw.dequantize`).
-    3. (elementwise_c3) the op has a meaning on that element type: roots, exponentials and divisions are of floats,
-       bits and shifts of integers, and booleans have no quotient or remainder.
+    2. (elementwise_c2) the operands whose values are used in the computation have one element type. The result has the
+       same type, unless the op yields booleans (comparisons, logical ops, is* tests), whose result is i1, or
+       converts (`tw.cast`, `tw.quantize`, `tw.dequantize`).
+    3. (elementwise_c3) the op is defined on that element type: roots, exponentials and divisions need floats, bit ops
+       and shifts need integers, and booleans have no quotient or remainder.
   }];
 }
 
@@ -77,8 +77,8 @@ class TW_Elementwise<string mnemonic, dag ins, string what, list<Trait> traits =
 class TW_Unary<string mnemonic, string what> : TW_Elementwise<mnemonic, (ins TW_Tensor:$input), what>;
 class TW_Binary<string mnemonic, string what, list<Trait> traits = []>
     : TW_Elementwise<mnemonic, (ins TW_Tensor:$lhs, TW_Tensor:$rhs), what, traits>;
-/// A function that is defined for floats alone: integers are converted before. Those with a function in C's math
-/// library have a row in ScalarFunctions.def.
+/// A function that is defined only for floats; integers are converted before the op. Functions of C's math library have
+/// a row in ScalarFunctions.def.
 def FloatsOnly : DeclareOpTrait<"FloatsOnly">;
 class TW_UnaryOfFloats<string mnemonic, string what>
     : TW_Elementwise<mnemonic, (ins TW_Tensor:$input), what, [FloatsOnly]>;

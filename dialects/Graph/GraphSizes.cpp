@@ -20,7 +20,7 @@ struct SizeTerm {
   int64_t factor = 0;
   std::vector<AffineExpr> atoms;
 };
-/// Maps the printed form of the atoms to a term, so that the order does not depend on pointers.
+/// Maps the printed form of the atoms to a term. The order of terms therefore does not depend on pointers.
 using SizePolynomial = std::map<std::vector<std::string>, SizeTerm>;
 
 std::string sizeKey(AffineExpr expr) {
@@ -30,7 +30,7 @@ std::string sizeKey(AffineExpr expr) {
   }
   std::string text;
   llvm::raw_string_ostream(text) << expr;
-  return "~" + text; // sorted after the symbols
+  return "~" + text; // sorts after the symbols
 }
 
 void addTerm(SizePolynomial &sum, const std::vector<std::string> &key, const SizeTerm &term, int64_t times = 1) {
@@ -93,7 +93,7 @@ bool divideAtoms(std::vector<std::string> &key, SizeTerm &term, const std::vecto
 }
 
 /// Moves every term of `sum` that the single term `divisor` divides into `whole`, as its quotient. The remainder of a
-/// constant term stays in `sum`.
+/// constant term remains in `sum`.
 void splitMultiples(SizePolynomial &sum, const SizePolynomial &divisor, SizePolynomial &whole) {
   const auto &[atoms, single] = *divisor.begin();
   for (auto it = sum.begin(); it != sum.end();) {

@@ -226,7 +226,7 @@ LogicalResult RandomOp::verify() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult ReshapeOp::verify() {
-  // Drops the sizes that both shapes have, so that a rule states directly what a single size must be.
+  // Removes the sizes that both shapes have: a rule then directly states what a single size must be.
   Sizes before = sizesOf(getInput()), after;
   for (AffineExpr size : sizesOf(getResult())) {
     auto *same = llvm::find(before, size);
@@ -296,7 +296,7 @@ LogicalResult SliceOp::verify() {
                                 << " from " << *first << " on by " << stride;
       continue;
     }
-    AffineExpr end = canonicalSize(offset + (size - 1) * stride + 1); // an empty slice may end anywhere up to the size
+    AffineExpr end = canonicalSize(offset + (size - 1) * stride + 1); // an empty slice may end at any index
     if (surelyBelow(whole, end))
       return broken(*this, 2) << "dimension " << i << " of size " << printSize(whole) << " ends before element "
                               << printSize(canonicalSize(end - 1));

@@ -17,12 +17,12 @@ inline int64_t rankOf(mlir::Value value) { return tensorOf(value).getRank(); }
 
 /// Returns the value of a constant size, or nullopt.
 std::optional<int64_t> constantOf(mlir::AffineExpr expr);
-/// For sizes that must be equal: returns true if they are different constants or differ by a nonzero constant. A
-/// difference that depends on symbols becomes a rule of the verified op (SizeRules.h).
+/// Returns true if two sizes that must be equal are different constants, or differ by a nonzero constant. A difference
+/// that depends on symbols becomes a rule of the verified op (SizeRules.h).
 bool surelyDiffer(mlir::AffineExpr a, mlir::AffineExpr b);
-/// Likewise for a size `a` that must be at least `b`.
+/// Returns true in the same cases for a size `a` that must be at least `b`.
 bool surelyBelow(mlir::AffineExpr a, mlir::AffineExpr b);
-/// "2x(s0)x64"
+/// Returns the text of a shape, such as "2x(s0)x64".
 std::string printSizes(llvm::ArrayRef<mlir::AffineExpr> sizes);
 std::string printSize(mlir::AffineExpr size);
 
@@ -37,7 +37,7 @@ mlir::LogicalResult checkDims(mlir::Operation *op, unsigned number, llvm::ArrayR
 /// Checks that the sizes of `value` are `expected`; otherwise reports constraint `number`.
 mlir::LogicalResult checkSizes(mlir::Operation *op, unsigned number, llvm::StringRef what, mlir::Value value,
                                llvm::ArrayRef<mlir::AffineExpr> expected);
-/// Returns true if `from` broadcasts to `to` by numpy's rule.
+/// Returns true if `from` broadcasts to `to` by NumPy's rules.
 bool broadcasts(llvm::ArrayRef<mlir::AffineExpr> from, llvm::ArrayRef<mlir::AffineExpr> to);
 
 } // namespace tilewright::graph

@@ -53,7 +53,7 @@ LogicalResult checkRanks(Operation *op, Value input, Value other) {
 } // namespace
 
 namespace {
-/// Returns the sizes in torch's order, N x C x spatial, also if `op` is channels-last.
+/// Returns the sizes in torch's order, N x C x spatial, even if `op` is channels-last.
 Sizes plainOrder(Operation *op, Sizes sizes) {
   if (op->hasAttr(channelsLastAttrName) && sizes.size() >= 3)
     std::rotate(sizes.begin() + 1, sizes.end() - 1, sizes.end());
@@ -68,7 +68,7 @@ Sizes plainWeight(Operation *op, Sizes sizes, bool transposed = false) {
     std::swap(sizes[0], sizes[1]);
   return sizes;
 }
-/// The inverse of plainOrder().
+/// Returns sizes in the order of `op`: the inverse of plainOrder().
 Sizes givenOrder(Operation *op, Sizes plain) {
   if (op->hasAttr(channelsLastAttrName) && plain.size() >= 3)
     std::rotate(plain.begin() + 1, plain.begin() + 2, plain.end());

@@ -29,7 +29,8 @@ mlir::LogicalResult openSizeRules(mlir::Operation *op, llvm::SmallVectorImpl<Siz
 /// Prints `size` with the names of its symbols: "n * 8 + 1".
 std::string sizeText(mlir::AffineExpr size, llvm::ArrayRef<SymbolicSize> symbols);
 
-/// Returns an element of tw.guards of a function with `symbols` symbols; `text` says what the sizes belong to.
+/// Returns an element of tw.guards of a function with `symbols` symbols. `text` describes the op that requires the
+/// rule.
 mlir::Attribute guardAttr(const SizeRule &rule, unsigned symbols, llvm::StringRef text);
 
 } // namespace tilewright::graph

@@ -21,7 +21,8 @@ struct ReshapeGroup {
 llvm::SmallVector<ReshapeGroup> reshapeGroups(llvm::ArrayRef<mlir::AffineExpr> from,
                                               llvm::ArrayRef<mlir::AffineExpr> to);
 
-/// Returns the range of `expr`, given the ranges of its symbols by number; unknown bounds are infinite.
+/// Returns the range of `expr` for the given ranges of its symbols, which are indexed by their numbers. Unknown bounds
+/// are infinite.
 std::pair<double, double> rangeOf(mlir::AffineExpr expr,
                                   llvm::function_ref<std::pair<double, double>(unsigned)> rangeOfSymbol);
 

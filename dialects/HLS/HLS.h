@@ -42,7 +42,8 @@ mlir::MemRefType withMemory(mlir::MemRefType type, PartitionAttr banks, Memory m
 PartitionAttr banksOf(mlir::MemRefType type);
 /// Returns the memory of `type`. Arrays without a memory space are in bram.
 Memory memoryOf(mlir::MemRefType type);
-/// isUltra: UltraRAM of either layout. hasWords: a word holds an element of each bank; otherwise banks are separate.
+/// isUltra: the memory is an UltraRAM of either layout. hasWords: a word has an element of each bank, instead of
+/// separate banks.
 inline bool isUltra(Memory memory) { return memory == Memory::Uram || memory == Memory::UramWords; }
 inline bool hasWords(Memory memory) { return memory == Memory::BramWords || memory == Memory::UramWords; }
 

@@ -1,8 +1,8 @@
 //===- HLSOps.td - hardware kernels: directives as verified IR -------------===//
 //
-// The pragmas that a vendor's tool reads are attributes and ops here, which are verified before the C++ is printed.
-// Loops have #tw_hls.loop, arrays have their banks as the layout and their kind of memory as the memory space of the
-// memref type, ports have #tw_hls.interface, and a dataflow region contains tasks that run in parallel.
+// The pragmas that a vendor's tool reads are attributes and ops of this dialect, which are verified before the C++ is
+// printed. Loops have #tw_hls.loop, and ports have #tw_hls.interface. The memref type of an array has the banks as its
+// layout and the kind of memory as its memory space. A dataflow region contains tasks that run in parallel.
 //
 // Tests: test/Dialects/HLS/ops.mlir, test/Dialects/HLS/invalid.mlir
 //
@@ -32,7 +32,7 @@ def HLS_Dialect : Dialect {
     - `tw_hls.loop` on affine.for: a #tw_hls.loop;
     - `tw_hls.interface` on arguments of a top function: a #tw_hls.interface;
     - `tw_hls.schedule` on a linalg op: a #tw_hls.schedule;
-    - `tw_hls.fabric` on a linalg op, and later on its arith.addf and arith.subf: f32 adders are made of lookup
+    - `tw_hls.fabric` on a linalg op, and later on its arith.addf and arith.subf: f32 adders consist of lookup
       tables, without DSP blocks;
     - `tw_hls.value` on arguments of @main: the elements of a weight;
     - `tw_hls.embedded` on the module: the numbers of the model's tensor arguments that have become constants of the

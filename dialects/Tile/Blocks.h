@@ -6,13 +6,14 @@
 
 namespace tilewright::tile {
 
-/// A product of f16 on bf16 tiles with at most this many rows is computed in f32: splitting B would take longer.
+/// The maximum number of rows for which a product of f16 on bf16 tiles is computed in f32, because splitting B would
+/// take longer.
 inline constexpr int64_t rowsNotSplit = 8;
 
 /// The number of keys for which attention computes scores at a time.
 inline constexpr int64_t attentionKeys = 512;
 
-/// The number of rows for which attention computes scores at a time: two tiles of the matrix unit.
+/// The number of rows for which attention computes scores at a time, which are two tiles of the matrix unit.
 inline constexpr int64_t attentionRows = 32;
 
 } // namespace tilewright::tile

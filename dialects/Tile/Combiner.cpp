@@ -63,7 +63,7 @@ APFloat floatIdentity(Identity identity, const llvm::fltSemantics &semantics) {
   case Identity::Greatest:
     return APFloat::getInf(semantics);
   case Identity::AllOnes:
-    break; // only of integers
+    break; // defined only for integers
   }
   llvm::reportFatalInternalError("a combiner of bits was asked for its identity among the floats");
 }

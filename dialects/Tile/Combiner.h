@@ -8,19 +8,19 @@
 
 namespace tilewright::tile {
 
-/// The functions of Combiners.def. They are associative (but for rounding) and commutative.
+/// The functions of Combiners.def. They are commutative, and associative except for rounding.
 enum class Combiner {
 #define TW_COMBINER(NAME, ...) NAME,
 #include "dialects/Tile/Combiners.def"
 };
 
 Combiner combinerOf(ScanKind kind);
-/// Returns nullopt for ScatterKind::Set, which keeps the last element.
+/// Returns the combiner of `kind`. Returns nullopt for ScatterKind::Set, with which the last element remains.
 std::optional<Combiner> combinerOf(ScatterKind kind);
 /// Returns the combiner that `op`, an op of the arith dialect, computes; nullopt for any other op.
 std::optional<Combiner> combinerOf(mlir::Operation *op);
-/// Returns the op by which `op` combines the partial results of result `number`: the body yields combiner(accumulator,
-/// new), and uses the accumulator for nothing else. Returns null if there is none.
+/// Returns the op that combines the partial results of result `number`: the body of `op` yields combiner(accumulator,
+/// new), and does not use the accumulator elsewhere. Returns null if there is no such op.
 mlir::Operation *combinerOf(mlir::linalg::LinalgOp op, unsigned number);
 
 /// Returns true if the result depends on the order in which elements of this type are combined.
@@ -31,8 +31,8 @@ mlir::TypedAttr identityOf(Combiner combiner, mlir::Type element, bool isUnsigne
 /// Returns the identity element of an op that combinerOf() returned, in the type of its result.
 mlir::TypedAttr identityOf(mlir::Operation *combiner);
 
-/// Emits the op that combines `x` and `y`, scalars or vectors of one type. `flags` apply to floats. Ends the process if
-/// the combiner is not defined on these elements.
+/// Emits the op that combines `x` and `y`, scalars or vectors of one type. `flags` are used for floats. Ends the
+/// process if the combiner is not defined on these elements.
 mlir::Value combine(mlir::OpBuilder &b, mlir::Location loc, Combiner combiner, mlir::Value x, mlir::Value y,
                     bool isUnsigned = false, mlir::arith::FastMathFlags flags = mlir::arith::FastMathFlags::none);
 

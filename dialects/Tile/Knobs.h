@@ -1,6 +1,7 @@
 //===- Knobs.h - entries of a kernel's schedule in addition to its tiles --------------------===//
 //
-// Integers of the kernel's dictionary tw.schedule. If one is absent, the pass that reads it applies its own rule.
+// The knobs are integers in the kernel's dictionary tw.schedule. If one is absent, the pass that reads it uses a
+// default rule.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_DIALECTS_TILE_KNOBS_H
@@ -16,16 +17,16 @@ inline constexpr llvm::StringLiteral orderKnob =
 inline constexpr llvm::StringLiteral kBlockKnob =
     "k_block"; ///< K-block of a product (lib/Codegen/CPU/MicroKernels/MicroKernel.h)
 inline constexpr llvm::StringLiteral blockKnob =
-    "block"; ///< register block's rows (lib/Codegen/CPU/MicroKernels/MicroKernel.h)
+    "block"; ///< rows of a register block (lib/Codegen/CPU/MicroKernels/MicroKernel.h)
 inline constexpr llvm::StringLiteral accumulatorsKnob =
     "accumulators"; ///< accumulators of a reduction (VectorizeLoops.cpp)
 inline constexpr llvm::StringLiteral unrollKnob =
     "unroll"; ///< unrolled vectors (lib/Codegen/CPU/Vectorize/VectorizeLoops.cpp)
 inline constexpr llvm::StringLiteral keysKnob =
-    "keys"; ///< attention's keys at a time (lib/Codegen/CPU/Vectorize/ExpandAttention.cpp)
-inline constexpr llvm::StringLiteral scoresKnob = "scores"; ///< attention's score rows at a time (ExpandAttention.cpp)
+    "keys"; ///< number of keys per block of attention (lib/Codegen/CPU/Vectorize/ExpandAttention.cpp)
+inline constexpr llvm::StringLiteral scoresKnob = "scores"; ///< rows per block of attention's scores (ExpandAttention)
 
-/// Value of `block` for as many rows as registers and the L1 cache hold.
+/// Value of `block` for the largest number of rows that the registers and the L1 cache allow.
 inline constexpr int64_t wholeBlocks = 16;
 
 /// Returns the value of `knob` in the schedule of `kernel`, or `otherwise`.

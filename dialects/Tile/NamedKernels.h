@@ -9,14 +9,14 @@
 
 namespace tilewright::tile {
 
-/// Returns true if `key` is a pattern, which may match any number of kernels, also of other graphs, or none.
+/// Returns true if `key` is a pattern. A pattern may match any number of kernels, or none, also of other graphs.
 bool isPattern(llvm::StringRef key);
 
-/// Returns the entries of a user's schedule file, a JSON object. Patterns come first, so that an entry with a kernel's
-/// own name overrides them. The error continues the text "schedule file '...' ".
+/// Returns the entries of a user's schedule file, a JSON object. Patterns come first, because an entry with a kernel's
+/// own name must override them. The error continues the text "schedule file '...' ".
 llvm::Expected<std::vector<std::pair<std::string, llvm::json::Value>>> readScheduleFile(llvm::StringRef file);
 
-/// Returns what `kernel` computes, as the report and dumps show it: "matmul+add+gelu".
+/// Returns the ops of `kernel` as the report and dumps print them: "matmul+add+gelu".
 llvm::StringRef opsOf(mlir::func::FuncOp kernel);
 
 /// The kernels of a module that have a schedule.
@@ -24,7 +24,8 @@ class NamedKernels {
 public:
   explicit NamedKernels(mlir::ModuleOp module);
 
-  /// Returns the kernels that `key` names: by name, by ops, or by a pattern over the ops. Fails on an invalid pattern.
+  /// Returns the kernels that `key` selects by their name, by their ops, or by a pattern over their ops. Fails on an
+  /// invalid pattern.
   llvm::Expected<llvm::SmallVector<mlir::func::FuncOp>> find(llvm::StringRef key) const;
 
   /// Lists all kernels, for an error message: "kernel_0 (matmul+add), kernel_1 (softmax)".

@@ -32,7 +32,8 @@ std::string describe(Operation *op) {
   return op->getName().stripDialect().str();
 }
 
-/// Returns a map over `loops` dimensions that reads dimension i by loop `which[i]`, or as a whole if that is -1.
+/// Returns a map from `loops` dimensions. Loop `loopOfDim[i]` indexes dimension i; if it is -1, the whole dimension is
+/// read.
 static AffineMap readMap(int64_t loops, ArrayRef<int64_t> loopOfDim, MLIRContext *context) {
   SmallVector<AffineExpr> exprs;
   for (int64_t loop : loopOfDim)
@@ -87,7 +88,7 @@ AffineMap operandMap(OpOperand &operand) {
       for (int64_t dim = 0; dim + 1 < rank; ++dim)
         loopOfDim[matmul.getLhsPermutation()[dim]] = dim;
   } else if (isa<AttentionGradientOp>(op)) {
-    constexpr unsigned logsumexp = 5; // the others may be permuted
+    constexpr unsigned logsumexp = 5; // the dimensions of other operands may be permuted
     if (operand.getOperandNumber() == logsumexp)
       loopOfDim = {0, 1, -1};
   } else if (isa<ConvolutionOp, GroupedConvolutionOp, DepthwiseGradientOp>(op)) {
@@ -97,8 +98,8 @@ AffineMap operandMap(OpOperand &operand) {
   return readMap(loops, loopOfDim, context);
 }
 
-/// Returns, per dimension of the result, the row by which its users in the cluster read it, or -1 if a user needs the
-/// whole dimension or two users disagree. `used` is false if the cluster has no user.
+/// Returns, for each dimension of the result, the row by which its users in the cluster read it. It is -1 if a user
+/// needs the whole dimension or two users disagree. Sets `used` to false if the cluster has no user.
 static SmallVector<int64_t> rowsOfResult(OpResult result, const llvm::DenseMap<Operation *, SmallVector<int64_t>> &rows,
                                          bool &used) {
   auto rank = cast<ShapedType>(result.getType()).getRank();
@@ -159,7 +160,7 @@ std::optional<RowMap> computeRows(ArrayRef<Operation *> members, std::string &re
           mine = mine == other ? mine : -1;
       first = false;
     }
-    // This member can be tiled only along the leading rows that one of its loops iterates over.
+    // This member can be tiled only along leading rows that its loops iterate over.
     int64_t prefix = 0;
     while (llvm::is_contained(rowOfLoop, prefix))
       ++prefix;

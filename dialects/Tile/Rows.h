@@ -1,8 +1,8 @@
 //===- Rows.h - which structured ops can be tiled together ---------------------===//
 //
-// A cluster is a set of structured ops that one kernel executes tile by tile. Its last op is the anchor. The cluster's
-// rows are the leading dimensions of the anchor's first result along which every member can be tiled so that it
-// computes only its own tile. A member reads dimensions other than its rows as a whole.
+// A cluster is a set of structured ops that one kernel executes tile by tile. Its last op is the anchor. The rows of
+// the cluster are leading dimensions of the anchor's first result. Along each row, every member can be tiled in such a
+// way that it computes only its own tile. A member reads dimensions other than its rows as a whole.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_DIALECTS_TILE_ROWS_H
@@ -29,9 +29,9 @@ std::optional<RowMap> computeRows(llvm::ArrayRef<mlir::Operation *> members, std
 /// is a linalg op or a tileable tw_tile op. A dimension that is read as a whole is a constant. An empty map means that
 /// the op cannot be tiled.
 mlir::AffineMap operandMap(mlir::OpOperand &operand);
-/// Likewise for a result.
+/// Returns the same map for a result.
 mlir::AffineMap resultMap(mlir::OpResult result);
-/// Returns the number of loops of such an op, or 0 if it cannot be tiled.
+/// Returns the number of loops of a linalg op or a tileable tw_tile op, or 0 if it cannot be tiled.
 int64_t numLoops(mlir::Operation *op);
 
 /// Returns true for a contraction or convolution. Kernel formation limits their number in a kernel.

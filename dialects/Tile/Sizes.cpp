@@ -87,7 +87,7 @@ AffineExpr sizeOf(Value value, int64_t dim) {
   if (auto alloc = dyn_cast<memref::AllocOp>(op))
     return exprOf(alloc.getMixedSizes()[dim], context);
   if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op)) {
-    // A rank-reducing slice keeps the order of the remaining dimensions.
+    // A rank-reducing slice does not change the order of the remaining dimensions.
     llvm::SmallBitVector dropped = slice.getDroppedDims();
     int64_t left = dim;
     for (auto [index, size] : llvm::enumerate(slice.getMixedSizes()))

@@ -1,8 +1,8 @@
 //===- Sizes.h - sizes as expressions over a function's index arguments -------===//
 //
-// After the graph stage no op asks a tensor for its size (tensor.dim): sizes are values. Each tensor argument of @main
-// and of a kernel has `tw.sizes`, an affine map from the function's index arguments (symbol k is the k-th argument of
-// type index) to the argument's sizes. The sizes of other values follow from their producers.
+// After the graph stage there is no tensor.dim: sizes are values. Each tensor argument of @main and of a kernel has
+// `tw.sizes`, an affine map from the function's index arguments (symbol k is the k-th argument of type index) to the
+// argument's sizes. The sizes of other values follow from their producers.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_DIALECTS_TILE_SIZES_H
@@ -17,9 +17,9 @@ namespace tilewright::tile {
 /// Argument attribute: AffineMapAttr from the function's index arguments to the argument's sizes.
 inline constexpr llvm::StringLiteral sizesAttrName = "tw.sizes";
 
-/// Returns the index `value` over its function's index arguments, or null if it depends on anything else.
+/// Returns the index `value` as an expression of its function's index arguments, or null if it depends on other values.
 mlir::AffineExpr exprOf(mlir::Value value);
-/// Likewise for an attribute or a value.
+/// Does the same for an attribute or a value.
 mlir::AffineExpr exprOf(mlir::OpFoldResult value, mlir::MLIRContext *context);
 
 /// Returns size `dim` of the tensor or memref `value`, or null if it is unknown.

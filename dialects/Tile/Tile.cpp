@@ -23,7 +23,8 @@ void TileDialect::initialize() {
 }
 
 namespace {
-/// Adds the effects of an op on memrefs: it reads its inputs, and reads and writes its outputs. On tensors it has none.
+/// Adds the effects of an op on memrefs, which reads its inputs, and reads and writes its outputs. An op on tensors has
+/// none.
 void bufferEffects(DestinationStyleOpInterface op,
                    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
   for (OpOperand &operand : op->getOpOperands()) {

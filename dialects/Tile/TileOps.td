@@ -25,7 +25,8 @@ def Tile_Dialect : Dialect {
 
 def Tile_Shaped : AnyTypeOf<[AnyRankedTensor, AnyStridedMemRef]>;
 
-/// The base class of destination-style ops. The `outs` operands are last. On tensors, each has one result.
+/// The base class of destination-style ops. The `outs` operands are last. On tensors, an op has one result for each of
+/// them.
 class Tile_Op<string mnemonic, list<Trait> traits = []> : Op<Tile_Dialect, mnemonic, !listconcat([
     AttrSizedOperandSegments, DestinationStyleOpInterface,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>], traits)> {
@@ -46,8 +47,8 @@ def Tile_MatmulOp : Tile_Op<"matmul", [DeclareOpInterfaceMethods<TilingInterface
     `group` consecutive k of one column are adjacent in memory (1 for f32, 2 for bf16 and f16, 2 or 4 for bytes).
     Columns beyond N and rows beyond K are zero. The op overwrites C and does not accumulate into it.
 
-    Any number of batch dimensions b precede the others. B has all of them or none. `lhs_permutation` maps the
-    canonical dimensions b..., m, k to dimensions of A, so that a transposed A is read through its strides.
+    Any number of batch dimensions b precede the others. B has all of them or none. `lhs_permutation` maps the canonical
+    dimensions b..., m, k to dimensions of A. A transposed A is therefore read through its strides.
 
     An optional third input contains an integer for each index of the single batch dimension and selects a matrix:
     batch b is multiplied by B[chosen[b]] (experts whose rows were grouped). A tile of one batch has a slice of B
@@ -73,10 +74,10 @@ def Tile_ConvolutionOp : Tile_Op<"convolution", [DeclareOpInterfaceMethods<Tilin
     the result is N x OH x OW x F:
     out[n, oh, ow, f] = sum in[n, oh*sh + kh*dh, ow*sw + kw*dw, c] * w[f / panel, kh, kw, c, f % panel].
 
-    With `merged_width` = KW > 0, the weight is panels x KH x (KW*C)/`group` x (`panel` * group). If the dilation is
-    1, the KW pixels of a row of the window are KW*C consecutive elements of the input, so that two reduction loops
-    become one. If `merged_height` = KH is given too, the weight is panels x (KH*KW*C)/`group` x (`panel` * group),
-    with one reduction loop over the whole window. For this, the windows of a line are gathered in a buffer, which is
+    With `merged_width` = KW > 0, the weight is panels x KH x (KW*C)/`group` x (`panel` * group). If the dilation is 1,
+    the KW pixels of a row of the window are KW*C consecutive elements of the input, and two reduction loops become one.
+    If `merged_height` = KH is given too, the weight is panels x (KH*KW*C)/`group` x (`panel` * group), and one
+    reduction loop iterates over the whole window. For this, the windows of a line are gathered in a buffer, which is
     faster if KW*C fills only a part of the reduction dimension of a matrix unit.
 
     1. (tile_convolution_c1) input and result have rank 4; the weight has rank 5, rank 4 with a merged width, or rank
@@ -99,8 +100,8 @@ def Tile_GroupedConvolutionOp : Tile_Op<"grouped_convolution", [DeclareOpInterfa
     type, and the result is N x OH x OW x (G*F):
     out[n, oh, ow, f] = sum in[n, oh*sh + kh*dh - ph, ow*sw + kw*dw - pw, (f / F)*C + c] * w[kh, kw, c, f].
 
-    Elements outside of the input are zero, so that no padded copy is needed. A negative padding crops the input. In a
-    tile, `first` contains the row and the column of the whole result at which the tile begins.
+    Elements outside of the input are zero, and no padded copy is needed. A negative padding crops the input. In a tile,
+    `first` contains the row and the column of the whole result at which the tile begins.
 
     1. (tile_grouped_convolution_c1) all operands have rank 4, the weight has a static shape, and the channels of
        input and result are static.
@@ -113,7 +114,7 @@ def Tile_GroupedConvolutionOp : Tile_Op<"grouped_convolution", [DeclareOpInterfa
     DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations, DenseI64ArrayAttr:$padding);
   let assemblyFormat = "attr-dict `ins` `(` $inputs `:` type($inputs) `)` (`first` `(` $first^ `)`)? `outs` `(` $outputs `:` type($outputs) `)` (`->` type($results)^)?";
   let extraClassDeclaration = destination # [{
-    /// Returns the number of groups of the input, which is also that of the result.
+    /// Returns the number of groups of the input. The result has the same number.
     int64_t getGroups() {
       auto sizeOf = [](::mlir::Value v, int64_t dim) { return ::llvm::cast<::mlir::ShapedType>(v.getType()).getDimSize(dim); };
       return sizeOf(getInputs()[0], 3) / sizeOf(getInputs()[1], 2);
@@ -129,7 +130,7 @@ def Tile_DepthwiseGradientOp : Tile_Op<"depthwise_gradient", [DeclareOpInterface
     result is N x parts x KH x KW x C:
     out[n, p, kh, kw, c] = sum in[n, oh*sh + kh*dh - ph, ow*sw + kw*dw - pw, c] * grad[n, oh, ow, c].
 
-    The sum is over the rows oh of part p, which are at most `lines` rows from p * lines on, and over all columns ow.
+    The sum is over the rows oh of part p (at most `lines` rows, starting at p * lines) and over all columns ow.
     Elements outside of the input are zero. A later op adds the parts. In a tile, `first_part` is the first part of
     the tile.
 

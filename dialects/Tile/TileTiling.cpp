@@ -1,8 +1,8 @@
 //===- TileTiling.cpp - TilingInterface of the tw_tile ops --------------------===//
 //
 // A tile of matmul, a convolution, pack or attention is the same op on tiles of its operands. The loops are the
-// parallel dimensions of the first result (attention: batch, head, row; pack: the leading dimensions and the panel).
-// Other dimensions are not tiled.
+// parallel dimensions of the first result (for attention: batch, head, row; for pack: the leading dimensions and the
+// panel). Other dimensions are not tiled.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/Rows.h"
@@ -28,7 +28,7 @@ void wholeOf(OpBuilder &builder, Location loc, Value value, Folds &offsets, Fold
     sizes.push_back(tensor::getMixedSize(builder, loc, value, dim));
 }
 
-/// Like wholeOf(), but the leading dimensions have the given `offsets` and `sizes`.
+/// Does the same as wholeOf(), but the leading dimensions have the given `offsets` and `sizes`.
 void leadingOf(OpBuilder &builder, Location loc, Value value, ArrayRef<OpFoldResult> offsets,
                ArrayRef<OpFoldResult> sizes, Folds &cutOffsets, Folds &cutSizes) {
   wholeOf(builder, loc, value, cutOffsets, cutSizes);
@@ -300,7 +300,7 @@ FailureOr<TilingResult> PackOp::getTiledImplementation(OpBuilder &builder, Array
     inOffsets[getPermutation()[dim]] = offsets[dim];
     inSizes[getPermutation()[dim]] = sizes[dim];
   }
-  // Columns: N may truncate the last panel.
+  // The last panel may have fewer columns, because it ends at N.
   int64_t column = getPermutation().back();
   AffineExpr d0 = builder.getAffineDimExpr(0), d1 = builder.getAffineDimExpr(1), d2 = builder.getAffineDimExpr(2);
   OpFoldResult n = inSizes[column];
@@ -320,7 +320,8 @@ LogicalResult PackOp::getResultTilePosition(OpBuilder &builder, unsigned, ArrayR
 
 //===--- attention: loops batch, head, row ------------------------------------===//
 
-/// Returns the dimension of `operand` (0 query, 1 key, 2 value, 3 result) that holds canonical dimension `dim`.
+/// Returns the dimension of `operand` (0 query, 1 key, 2 value, 3 result) that corresponds to canonical dimension
+/// `dim`.
 template <typename Op> static int64_t dimOf(Op op, int64_t operand, int64_t dim) {
   std::optional<ArrayRef<int64_t>> permutations = op.getPermutations();
   return permutations ? (*permutations)[operand * 4 + dim] : dim;

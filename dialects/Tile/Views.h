@@ -7,14 +7,14 @@
 
 namespace tilewright::tile {
 
-/// Returns true if the op's result has all the elements of its operand, unmoved. A result of a call may be returned
-/// through any number of such ops, so all passes that follow returned values use this function.
+/// Returns true if the op's result has all the elements of its operand at the same addresses. The result of a call may
+/// be returned through any number of such ops, so all passes that follow returned values use this function.
 inline bool isViewOfAll(mlir::Operation *op) {
   return mlir::isa<mlir::tensor::ExpandShapeOp, mlir::tensor::CollapseShapeOp, mlir::tensor::CastOp>(op);
 }
 
-/// Returns the number of elements of the source before the slice, if the slice is contiguous in its source; nullopt if
-/// it has gaps or its sizes are unknown.
+/// Returns the number of elements of the source that precede the slice, if the slice is contiguous in its source.
+/// Returns nullopt if the slice has gaps or its sizes are unknown.
 inline std::optional<int64_t> denseSliceOffset(mlir::tensor::ExtractSliceOp slice) {
   mlir::ArrayRef<int64_t> source = slice.getSourceType().getShape();
   if (!slice.getSourceType().hasStaticShape() || !slice.getType().hasStaticShape() ||
@@ -22,7 +22,7 @@ inline std::optional<int64_t> denseSliceOffset(mlir::tensor::ExtractSliceOp slic
       llvm::any_of(slice.getStaticStrides(), [](int64_t stride) { return stride != 1; }))
     return std::nullopt;
   int64_t offset = 0, elements = 1;
-  bool whole = true; // whether the inner dimensions are taken whole
+  bool whole = true; // true if the slice contains all elements of the inner dimensions
   for (size_t dim = source.size(); dim-- > 0;) {
     const int64_t size = slice.getStaticSizes()[dim];
     if (!whole && size != 1)

@@ -36,7 +36,7 @@ GraphCall::ShapesPointer GraphCall::evaluate(const std::vector<int64_t> &values)
         throw py::value_error("tilewright: " + spec.name + ": dimension " + std::to_string(dim) +
                               " would have the size " + std::to_string(size));
       fresh->strides[first + dim] = stride;
-      stride *= std::max<int64_t>(size, 1); // as torch does for tensors without elements
+      stride *= std::max<int64_t>(size, 1); // as in torch for tensors without elements
       elements *= size;
     }
     return (elements * int64_t(scalarTypeBits(spec.dtype)) + 7) / 8;
@@ -71,8 +71,8 @@ class InputReader {
 public:
   explicit InputReader(GraphCall &call) : call(call) {}
 
-  /// Sets `version` for parameters: torch's counter, or the number that identifies a released one. Sets `copied` to the
-  /// dense copy that replaces the argument, if there is one.
+  /// Reads a tensor argument. Sets `version` for parameters: torch's counter, or the number that identifies a released
+  /// parameter. Sets `copied` to the dense copy that replaces the argument, if there is one.
   const void *read(const TensorSpec &spec, py::handle object, const int64_t *sizes, const int64_t *strides,
                    uint64_t &version, py::object &copied) {
     DLTensor tensor;
@@ -98,7 +98,7 @@ public:
         return nullptr;
       }
       PyErr_Clear();
-      if (!object.attr("_is_zerotensor")().cast<bool>()) // autograd's zeros get memory by a copy
+      if (!object.attr("_is_zerotensor")().cast<bool>()) // autograd's zero tensors have no memory; a copy allocates it
         throw py::value_error("tilewright: argument " + spec.name +
                               " has elements but no memory (a fake or wrapper tensor?)");
       same = false;
@@ -122,7 +122,7 @@ private:
       throw py::type_error("tilewright: argument " + spec.name + " is " + dlpackTypeName(tensor.dtype) +
                            "; the graph was compiled for " + scalarTypeName(spec.dtype).str() +
                            "; convert it, or compile for this dtype: a saved function takes what it was saved with");
-    constexpr int32_t cpu = 1, cuda = 2; // DLPack's numbers
+    constexpr int32_t cpu = 1, cuda = 2; // device types of DLPack
     const bool isNumber = tensor.ndim == 0 && tensor.device.type == cpu;
     if (call.gpu < 0 && tensor.device.type != cpu)
       throw py::value_error("tilewright: argument " + spec.name + " is not on the CPU (DLPack device " +
@@ -190,7 +190,7 @@ void GraphCall::raise(const RunError &error, const std::vector<py::object> &held
   case RunError::Kind::IndexOutOfRange:
     kind = py::module_::import("tilewright._tilewright").attr("IndexOutOfRange").ptr();
     break;
-  case RunError::Kind::DivisionByZero: // eager raises a RuntimeError whose text begins with "ZeroDivisionError"
+  case RunError::Kind::DivisionByZero: // the text of eager's RuntimeError begins with "ZeroDivisionError"
   case RunError::Kind::SizesDoNotFit:
   case RunError::Kind::Other:
     break;
@@ -210,10 +210,10 @@ void GraphCall::freeze(const std::vector<bool> &wanted, py::object release) {
   if (!program)
     return;
   settled = false;
-  // This object owns the program, so the callback may refer to it without a share in its ownership.
+  // This object owns the program, so the callback may reference the object without sharing its ownership.
   program->onPacked([this, wanted, release](size_t input, const void *data, uint64_t number,
                                             std::vector<std::shared_ptr<const void>> packs) {
-    // Only the first call is exclusive: later ones may run in parallel, each with separate pointers.
+    // Only the first call is exclusive. Later calls may run in parallel, each with separate pointers.
     if (settled.load(std::memory_order_acquire) || input >= wanted.size() || !wanted[input])
       return false;
     py::gil_scoped_acquire gil;
@@ -222,7 +222,7 @@ void GraphCall::freeze(const std::vector<bool> &wanted, py::object release) {
       int64_t bytes = release(input, reinterpret_cast<uintptr_t>(data), std::move(released)).cast<int64_t>();
       releasedBytes += size_t(std::max<int64_t>(bytes, 0));
 #ifdef __GLIBC__
-      // The heap does not return freed memory to the system by itself.
+      // The heap does not return freed memory to the system without a request.
       if (releasedBytes > size_t(32) << 20) {
         releasedBytes = 0;
         malloc_trim(0);
@@ -270,7 +270,7 @@ py::list GraphCall::run(py::list arguments) {
 void GraphCall::tellWritten(const std::vector<py::object> &held,
                             const std::vector<std::pair<size_t, py::object>> &copied) {
   if (copied.empty())
-    return; // the program wrote into the arguments' own memory, and AOTAutograd counts their versions
+    return; // the program wrote into the arguments' own memory, and AOTAutograd updates their versions
   py::list arguments, copies;
   for (const TensorSpec &output : outputs)
     if (output.into >= 0) {
@@ -314,7 +314,7 @@ class OnDevice final : public CallersMemory {
 public:
   explicit OnDevice(const GraphCall &call) : call(call) {}
 
-  bool take(const std::vector<int32_t> &, RunError &) override { return true; } // results are allocated already
+  bool take(const std::vector<int32_t> &, RunError &) override { return true; } // results have already been allocated
   void release(const std::vector<int32_t> &) override {}
 
   uint64_t stream() override {
@@ -333,7 +333,7 @@ public:
       slab = call.makeOnDevice("uint8", std::vector<int64_t>{bytes}, std::vector<int64_t>{1});
       return addressOf(slab);
     } catch (py::error_already_set &) {
-      return nullptr; // the program asks the driver, and reports an error if that fails, too
+      return nullptr; // the program requests the memory from the driver, and reports an error if this fails, too
     }
   }
 
@@ -342,10 +342,10 @@ private:
   py::object slab;
 };
 
-/// One call that releases its arguments as they are read. Its methods acquire the GIL.
+/// One call that releases its arguments after it has read them. Its methods acquire the GIL.
 class LettingGo final : public CallersMemory {
 public:
-  /// `copies`: inputs with the dense copies that replace them.
+  /// `copies` has inputs with the dense copies that replace them.
   LettingGo(const GraphCall &call, GraphCall::ShapesPointer shapes, std::vector<py::object> &held,
             std::vector<std::pair<size_t, py::object>> &copies, std::vector<py::object> &tensors,
             std::vector<void *> &results)
@@ -396,7 +396,7 @@ private:
   std::vector<std::pair<size_t, py::object>> &copies;
   std::vector<py::object> &tensors;
   std::vector<void *> &results;
-  std::vector<int> readers; ///< by argument: inputs that have not been read
+  std::vector<int> readers; ///< number of inputs that have not been read, by argument
   std::exception_ptr failure;
 };
 
@@ -418,7 +418,7 @@ py::list GraphCall::runSettled(std::vector<py::object> &held) {
   InputReader reader(*this);
   std::vector<const void *> pointers(inputs.size());
   std::vector<uint64_t> versions(inputs.size(), 0);
-  std::vector<std::pair<size_t, py::object>> copied; // inputs with the dense copies that replace them
+  std::vector<std::pair<size_t, py::object>> copied; // inputs and the dense copies that replace them
   int64_t seed = 0;
   const int64_t *sizes = shapes->sizes.data(), *strides = shapes->strides.data();
   size_t nextConstant = 0;
@@ -433,7 +433,7 @@ py::list GraphCall::runSettled(std::vector<py::object> &held) {
       pointers[i] = reader.read(inputs[i], object, sizes, strides, versions[i], copy);
       if (copy)
         copied.push_back({i, std::move(copy)});
-      // A tensor with elements but without memory is a released parameter: only its packs are left.
+      // A tensor with elements but without memory is a released parameter, of which only the packs remain.
       if (!pointers[i] && versions[i] != 0 && inputs[i].isStatic && !(i < packedInputs.size() && packedInputs[i]) &&
           py::hasattr(object, releasedAttribute))
         throw std::runtime_error(released(inputs[i], sizes, object) + "this graph reads it unpacked" + releasedRemedy);
@@ -445,7 +445,7 @@ py::list GraphCall::runSettled(std::vector<py::object> &held) {
   std::vector<void *> results(outputs.size());
   std::vector<py::object> tensors;
   for (const TensorSpec &output : outputs)
-    if (output.into < 0) // outputs with `into` come last
+    if (output.into < 0) // outputs with `into` are last
       tensors.emplace_back();
   std::optional<LettingGo> memory;
   std::optional<OnDevice> onDevice;

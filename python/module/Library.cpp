@@ -1,7 +1,7 @@
 //===- Library.cpp - ahead-of-time libraries in the Python module ---------------------===//
 //
-// Tensors are passed as (address, dtype, sizes). Shapes of results are known before a call, so that Python allocates
-// them.
+// Tensors are passed as (address, dtype, sizes). Python allocates the results, because their shapes are known before a
+// call.
 //
 // Test: test/Python/test_load.py
 //
@@ -17,7 +17,7 @@ namespace py = pybind11;
 namespace tilewright::python {
 namespace {
 
-/// (address, torch's name of the dtype, sizes)
+/// A tensor: (address, torch's name of the dtype, sizes).
 using Passed = std::tuple<uintptr_t, std::string, std::vector<int64_t>>;
 
 class Library {
@@ -33,7 +33,7 @@ public:
     library = std::move(*loaded);
   }
 
-  /// Returns (name, dtype, sizes as text, whether a call writes it) for each tensor.
+  /// Returns (name, dtype, sizes as text, true if a call writes it) for each tensor.
   static py::list describe(const std::vector<LibraryManifest::Tensor> &tensors) {
     py::list list;
     for (const LibraryManifest::Tensor &tensor : tensors)
@@ -57,7 +57,7 @@ public:
   void run(const std::vector<Passed> &inputs, const std::vector<Passed> &outputs) {
     const std::vector<LibraryTensor> in = tensorsOf(inputs), out = tensorsOf(outputs);
     py::gil_scoped_release released;
-    std::lock_guard<std::mutex> lock(mutex); // a failed call's text is that of the last call
+    std::lock_guard<std::mutex> lock(mutex); // the text of a failed call is that of the last call
     if (llvm::Error failed = library->run(in, out))
       throw std::runtime_error(llvm::toString(std::move(failed)));
   }

@@ -22,7 +22,8 @@ struct DtypeName {
   std::string name;
 };
 
-/// Errors of the importer become _tilewright.Refused, crashes of the compiler become Crashed, all others RuntimeError.
+/// Python's class for errors of the importer, _tilewright.Refused. Crashes of the compiler become Crashed, other errors
+/// RuntimeError.
 class Refused : public std::runtime_error {
   using runtime_error::runtime_error;
 };
@@ -93,12 +94,12 @@ Arg argFrom(py::handle value) {
   throw Refused("an argument of type " + std::string(py::str(py::type::of(value))) + " is not supported");
 }
 
-/// Returns the thread's compiler. It is never destroyed, because interpreters end while threads are still alive. A
-/// forked child gets a new one: the parent's waits for threads that do not exist in the child, even when it is
+/// Returns the thread's compiler. It is never destroyed, because interpreters end while threads are still running. A
+/// forked child gets a new compiler: the parent's one waits for threads that do not exist in the child, even when it is
 /// destroyed.
 Session &session() {
   thread_local Session *instance = nullptr;
-  thread_local bool renewed = false; // a crashed session is locked; a new one can still read and write IR
+  thread_local bool renewed = false; // a session that crashed is locked; a new one can still read and write IR
   const bool crashed = compilerHasCrashed() && !renewed;
   if (!instance || !instance->isOfThisProcess() || crashed) {
     instance = new Session;
@@ -107,7 +108,7 @@ Session &session() {
   return *instance;
 }
 
-/// The exception for NoTuneWorker.
+/// The exception that corresponds to NoTuneWorker.
 class NoWorker : public std::runtime_error {
 public:
   using std::runtime_error::runtime_error;
@@ -153,8 +154,8 @@ public:
     return valueOf(builder.addNode(target, list, named, metas, stack));
   }
 
-  /// Sets the results. Each is (reference, dtype, strides, input that it is written into or -1); those that are written
-  /// into inputs are last. Returns which of them are dense.
+  /// Sets the results. Each is (reference, dtype, strides, number of the input that it is written into, or -1). Results
+  /// that are written into inputs are last. Returns which of them are dense.
   std::vector<bool> setOutputs(py::handle list) {
     std::vector<OutputSpec> specs;
     for (py::handle item : list) {
@@ -186,7 +187,7 @@ public:
     return result;
   }
 
-  /// Returns the record of a separate compile (tilewright/Explain.h), not of compile()'s.
+  /// Returns the record of a separate compilation (tilewright/Explain.h), not of the one by compile().
   std::string explain(const Options &options, const std::string &name) {
     finish();
     mlir::OwningOpRef<mlir::ModuleOp> copy = module->clone();
@@ -198,8 +199,8 @@ public:
     return std::move(*record);
   }
 
-  /// Tunes a copy of the graph at `tier` ("quick" or "full") in processes that `worker` starts. Returns the lines of
-  /// the report.
+  /// Tunes a copy of the graph at `tier` ("quick" or "full") in processes that the command `worker` starts. Returns the
+  /// lines of the report.
   std::vector<std::string> tune(const Options &options, const std::string &tier, std::vector<std::string> worker,
                                 std::vector<int64_t> sizes) {
     finish();
@@ -211,7 +212,7 @@ public:
     how.sizes = std::move(sizes);
     std::vector<std::string> lines;
     how.progress = [&](const std::string &line, size_t, size_t, double) { lines.push_back(line); };
-    // Ctrl-C ends the search. Measurements are kept, and the exception is raised when the search has returned.
+    // Ctrl-C ends the search. Measurements are stored, and the exception is raised when the search has returned.
     how.interrupted = [] {
       py::gil_scoped_acquire held;
       return PyErr_CheckSignals() != 0;
@@ -323,7 +324,8 @@ py::dict reportOf(const GraphCall &call) {
   return report;
 }
 
-/// Returns a dictionary per step since profile(True); flops and bytes are those of a call like the last one.
+/// Returns a dictionary for each step since profile(True). The flops and bytes are those of a call with the sizes of
+/// the last one.
 py::list timesOf(const GraphCall &call) {
   py::list list;
   if (!call.program)
@@ -347,7 +349,8 @@ py::list timesOf(const GraphCall &call) {
 PYBIND11_MODULE(_tilewright, m) {
   py::register_exception<NoWorker>(m, "NoTuneWorker", PyExc_RuntimeError);
   m.doc() = "The compiler of the package tilewright; private.";
-  // Some of eager's operators raise IndexError, others (gather, scatter) RuntimeError. This class is caught as either.
+  // Some of eager's operators raise IndexError, others (gather, scatter) RuntimeError. This class can be caught as
+  // either of them.
   m.attr("IndexOutOfRange") = py::reinterpret_steal<py::object>(
       PyErr_NewException("tilewright.IndexOutOfRange",
                          py::make_tuple(py::handle(PyExc_IndexError), py::handle(PyExc_RuntimeError)).ptr(), nullptr));
@@ -375,7 +378,7 @@ PYBIND11_MODULE(_tilewright, m) {
   py::class_<Options>(m, "Options")
       .def(py::init([] {
         Options options;
-        options.sizesHold = true; // torch has checked the sizes of its graphs, and guards them at every call
+        options.sizesHold = true; // torch has checked the sizes of its graphs, and checks guards on them at every call
         return options;
       }))
       .def_readwrite("target", &Options::target)
@@ -477,7 +480,7 @@ PYBIND11_MODULE(_tilewright, m) {
       .def_readonly("calls", &GraphCall::calls)
       .def_readonly("copies", &GraphCall::copies);
 
-  releaseCompilerMemory(); // loading has modified every page with a relocation of LLVM
+  releaseCompilerMemory(); // loading has written to every page that contains a relocation of LLVM
 
   m.def(
       "import_exported",

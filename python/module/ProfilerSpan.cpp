@@ -6,7 +6,7 @@ namespace py = pybind11;
 namespace tilewright::python {
 
 bool ProfilerSpan::isProfiling() {
-  // Borrowed for the lifetime of the process: the module's dictionary and the variable's name.
+  // Borrowed references that remain valid until the process ends: the module's dictionary and the variable's name.
   static PyObject *variables = [] {
     py::object module = py::module_::import("torch.autograd.profiler");
     return PyModule_GetDict(module.release().ptr());
@@ -21,7 +21,7 @@ void ProfilerSpan::open(const std::string &name) {
   span = std::move(made);
 }
 
-/// Also runs while a failed call unwinds, so the current Python error is preserved.
+/// close() is also executed while a failed call unwinds, so it preserves the current Python error.
 void ProfilerSpan::close() {
   py::error_scope kept;
   PyObject *result = PyObject_CallMethod(span.ptr(), "__exit__", "OOO", Py_None, Py_None, Py_None);

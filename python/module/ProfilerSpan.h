@@ -1,10 +1,10 @@
 //===- ProfilerSpan.h - a call as a span of torch.profiler ------------------------===//
 //
-//   ProfilerSpan span(name);               // lasts to the end of the scope
-//   StepSpans spans;                       // one span within it for each step of the plan on the CPU,
+//   ProfilerSpan span(name);                // ends at the end of the scope
+//   StepSpans spans;                        // one span within it for each step of the plan on the CPU,
 //   StepObserver::Scope scope(spans.get()); // while a profiler runs
 //
-// A module variable of torch states whether a profiler runs, so a call without one only costs a lookup.
+// A module variable of torch states whether a profiler runs, so a call without a profiler only needs a lookup.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_PYTHON_MODULE_PROFILERSPAN_H

@@ -9,7 +9,7 @@
 
 namespace tilewright::python {
 
-/// An affine expression of symbols as a postfix program, so that calls do not use MLIR.
+/// An affine expression of symbols in the form of a postfix program, because calls must not use MLIR.
 class SizeProgram {
 public:
   explicit SizeProgram(mlir::AffineExpr expr) { append(expr); }
@@ -47,7 +47,7 @@ public:
     return stack[0];
   }
 
-  /// Returns the value if it depends on no symbol.
+  /// Returns the value if it does not depend on symbols.
   std::optional<int64_t> constant() const {
     if (steps.size() != 1 || steps[0].first != mlir::AffineExprKind::Constant)
       return std::nullopt;
@@ -58,7 +58,7 @@ private:
   static int64_t floorDiv(int64_t a, int64_t b) {
     if (b == 0)
       return 0;
-    if (b == -1) // the division of the least integer would trap
+    if (b == -1) // the division of the smallest integer by -1 would trap
       return int64_t(0 - uint64_t(a));
     int64_t q = a / b;
     return q - ((a % b != 0) && ((a < 0) != (b < 0)));

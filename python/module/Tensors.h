@@ -53,14 +53,14 @@ const DLPackExchangeAPI &exchange();
 DLDataType dlpackType(ScalarType type);
 /// Returns true if the tensor's elements have the type.
 bool hasType(const DLTensor &tensor, ScalarType type);
-/// Returns "float32" and so on, for messages.
+/// Returns a name such as "float32", for messages.
 std::string dlpackTypeName(DLDataType type);
 
 /// Creates a CPU tensor of uninitialized memory with 64-byte alignment. `data` is set to its memory.
 pybind11::object makeTensor(ScalarType type, const int64_t *sizes, const int64_t *strides, int64_t rank, int64_t bytes,
                             void *&data);
 
-/// Returns torch's counter of writes to the tensor; 0 for inference tensors, which have none.
+/// Returns torch's counter of writes to the tensor. Returns 0 for inference tensors, which have no counter.
 uint64_t versionOf(pybind11::handle tensor);
 
 } // namespace tilewright::python

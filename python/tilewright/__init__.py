@@ -12,7 +12,7 @@ from .export import ExportError, export
 from .library import Library, load
 from .reports.report import repack, report
 
-IndexOutOfRange = _tilewright.IndexOutOfRange  # Derives from IndexError and RuntimeError: eager's operators raise either of them.
+IndexOutOfRange = _tilewright.IndexOutOfRange  # derives from IndexError and RuntimeError, because eager's operators raise either of them
 
 
 def _register_backend() -> None:
@@ -54,7 +54,7 @@ def import_to_text(gm, _inputs=None, static=()) -> str:
     imported = walk(gm, static)
     if imported.refusals:
         raise RuntimeError("\n".join(r.reason for r in imported.refusals if not r.follows))
-    assert imported.graph is not None  # walk() makes one
+    assert imported.graph is not None  # walk() creates one
     return imported.graph.text()
 
 

@@ -13,11 +13,11 @@ def any_batch():
         with tilewright.any_batch():
             compiled(images)
 
-    While torch traces a CPU convolution, it asks which of eager's implementations would run. The answer is a guard on
+    While torch traces a CPU convolution, it checks which of eager's implementations would run. This check adds a guard on
     batch >= 16 in f32 (oneDNN, NNPACK: aten/src/ATen/native/Convolution.cpp). A backend can neither prevent nor
     remove this guard. This context manager switches both implementations off for the process until the block ends.
     Meanwhile, convolutions in eager are slower; their results are equal within rounding.
-    Takes no arguments, and gives nothing to the block.
+    Takes no arguments, and yields no value.
     """
     import torch
 

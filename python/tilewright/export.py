@@ -88,13 +88,13 @@ def export(model, inputs, path, *, kwargs=None, dynamic_shapes=None):
         program = torch.export.export(model, tuple(inputs), kwargs, dynamic_shapes=dynamic_shapes)
         program = program.run_decompositions(_table())
     with tempfile.TemporaryDirectory(prefix=".tilewright-export-", dir=folder) as scratch:
-        written = os.path.join(scratch, os.path.basename(path))  # the archive's first folder is named after the file
+        written = os.path.join(scratch, os.path.basename(path))  # the archive's first folder has the name of the file
         names = _names_of_sizes(program, model, tuple(inputs), kwargs or {}, dynamic_shapes)
         torch.export.save(program, written, extra_files={"tilewright/sizes.json": json.dumps(names)})
         try:
             _tilewright.import_exported(written)
         except _tilewright.Refused as error:
-            text = str(error).replace(written, path)  # errors of the reader contain the path that it has read
+            text = str(error).replace(written, path)  # errors of the reader contain the path of the temporary file
             raise ExportError(f"tilewright: {type(model).__name__} is not exported: {text}") from None
         os.replace(written, path)
     return program

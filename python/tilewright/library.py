@@ -84,7 +84,7 @@ class Library:
                 raise TypeError(f"tilewright: the input {info} of {self.model} is a {type(value).__name__}; pass a tensor, or an array with DLPack")
             try:
                 value = torch.from_dlpack(value)
-            except BufferError:  # NumPy does not export arrays that must not be written
+            except BufferError:  # NumPy does not export arrays that are not writable
                 if info.written:
                     raise
                 value = torch.tensor(value)

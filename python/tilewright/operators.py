@@ -14,8 +14,8 @@ from . import _tilewright
 
 
 class Row(NamedTuple):
-    kind: str  # "import": imported for every caller; "composite": imported where it occurs, most only in plain files; "declared": not imported
-    aliasing: str  # of the results: "fresh", "view", ... (lib/Import/ATen/Table.h)
+    kind: str  # "import": imported for all callers; "composite": imported where it is used, most only in plain files; "declared": not imported
+    aliasing: str  # aliasing of the results: "fresh", "view", ... (lib/Import/ATen/Table.h)
     family: str  # the title of its family
 
 

@@ -16,7 +16,7 @@ import torch._inductor.config
 
 from . import _tilewright
 
-# Modes of torch.compile that are equivalent to options.
+# Modes of torch.compile and the equivalent options.
 MODES: dict[str, dict] = {
     "max-autotune": {"tune": "quick"},
     "max-autotune-no-cudagraphs": {"tune": "quick"},

@@ -1,7 +1,7 @@
 // RUN: tilewright-opt %s -split-input-file --tw-fixed-point='formats="8,3 fc=10,4,AP_TRN sum=6,2,AP_RND_CONV"' | FileCheck %s --check-prefixes=CHECK,DOWN
 // RUN: tilewright-opt %s -split-input-file --tw-fixed-point='formats="8,3 fc=10,4,AP_RND_INF,AP_WRAP sum=6,2,AP_TRN_ZERO,AP_SAT_ZERO"' | FileCheck %s --check-prefixes=CHECK,AWAY
 
-// A product is as wide as its widest column requires: 256 * 128 + 192 * 127 = 57152 takes 17 bits. Ten bits hold the
+// The width of a product is that of its widest column: 256 * 128 + 192 * 127 = 57152 takes 17 bits. Ten bits suffice for the
 // shifted product, so nothing saturates. The weight has ten bits, with as many fraction bits as the value 1.0 allows.
 // CHECK: verdict = "cannot overflow"
 // CHECK-LABEL: func.func @main(%arg0: tensor<4x2xi8> {tw.name = "x"}, %arg1: tensor<1xi6> {tw.name = "sum"}) -> tensor<4x2xi10>
@@ -28,8 +28,8 @@ module {
 
 // -----
 
-// A value computed from weights alone is a constant; a power of two as factor only moves the binary point; a value with
-// two readers is rounded once; a result has the format of its own name.
+// A value computed only from weights is a constant. A power of two as a factor only moves the binary point. A value with
+// two readers is rounded once. A result has the format for its own name.
 // CHECK: has = 2 : i64, layer = "", needs = {{[0-9]+}} : i64
 // DOWN-SAME: saturates outside of
 // AWAY-SAME: becomes 0 outside of

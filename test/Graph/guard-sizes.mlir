@@ -1,7 +1,7 @@
 // RUN: tilewright-opt %s --tw-guard-sizes --split-input-file --verify-diagnostics | FileCheck %s
 // A requirement of an op on symbolic sizes is proved, is impossible, or becomes a guard.
 
-// Sizes of concatenated inputs; the guard uses the user's names of the symbols.
+// The sizes of concatenated inputs become a guard, which uses the user's names of the symbols.
 // CHECK: #[[ROWS:map[0-9]*]] = affine_map<()[s0] -> (s0, 17)>
 // CHECK: func.func @main
 // CHECK-SAME: tw.guards = [{sizes = #[[ROWS]], text = "tw.concat at {{.*}}guard-sizes.mlir:{{[0-9]+}}: rows must be 17"}]
@@ -24,7 +24,7 @@ func.func @main(%n: index {tw.symbol = "n", tw.min = 1 : i64}, %x: tensor<?x8xf3
 
 // -----
 
-// The range of the symbol proves that the rows exist: no guard.
+// The range of the symbol proves that the rows exist, so there is no guard.
 // CHECK: func.func @main
 // CHECK-NOT: tw.guards
 // CHECK: tw.slice

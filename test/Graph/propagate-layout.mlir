@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s --tw-propagate-layout --cse | FileCheck %s
 
-// No permute is left between two convolutions.
+// No permute remains between two convolutions.
 // CHECK-LABEL: func @chain
 // CHECK: %[[X:.*]] = tw.permute %arg0 {permutation = array<i64: 0, 2, 3, 1>}
 // CHECK: %[[W:.*]] = tw.permute %arg1 {permutation = array<i64: 2, 3, 1, 0>} : tensor<4x4x3x3xf32> -> tensor<3x3x4x4xf32>
@@ -27,7 +27,7 @@ func.func @chain(%x: tensor<1x4x8x8xf32>, %w: tensor<4x4x3x3xf32>, %b: tensor<4x
   return %6 : tensor<1x4xf32>
 }
 
-// Patches of a vision transformer: the plane is merged before the permute, which then is the identity.
+// In the patches of a vision transformer, the plane is merged before the permute, which then is the identity.
 // CHECK-LABEL: func @patches
 // CHECK: %[[C:.*]] = tw.convolution
 // CHECK: %[[R:.*]] = tw.reshape %[[C]] : tensor<2x4x4x64xf32> -> tensor<2x16x64xf32>
@@ -90,7 +90,7 @@ func.func @other_order(%x: tensor<1x8x8x4xf32>) -> tensor<1x8x10x6xf32> {
   return %1 : tensor<1x8x10x6xf32>
 }
 
-// Indexed lines and columns (an image made larger) are adjacent in both layouts; so are indexed windows.
+// Indexed lines and columns (an upsampled image) are adjacent in both layouts, and so are indexed windows.
 // CHECK-LABEL: func @indexing
 // CHECK: %[[T:.*]] = tw.take %arg0[%arg1, %arg2] {dim = 1 : i64} : (tensor<2x8x8x4xf32>, tensor<5x1xi64>, tensor<3xi64>) -> tensor<2x5x3x4xf32>
 // CHECK: tw.take %arg0[%arg3] {dim = 2 : i64} : (tensor<2x8x8x4xf32>, tensor<3x7xi64>) -> tensor<2x8x3x7x4xf32>

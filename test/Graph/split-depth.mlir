@@ -24,7 +24,7 @@ func.func @forward(%x: tensor<2x8x6x6x4xf32>, %w: tensor<3x3x3x4x16xf32>) -> ten
 
 // -----
 
-// A window of one plane: nothing is concatenated. The stride along the depth becomes a slice.
+// The window has one plane, so nothing is concatenated. The stride along the depth becomes a slice.
 // CHECK-DAG: #[[$M0:.*]] = affine_map<() -> (0, 0, 0, 0, 0)>
 // CHECK-LABEL: func @one_plane
 // CHECK: tw.slice %arg0 {offsets = #[[$M0]], strides = array<i64: 1, 2, 1, 1, 1>} : tensor<1x8x6x6x4xf32> -> tensor<1x4x6x6x4xf32>
@@ -38,7 +38,7 @@ func.func @one_plane(%x: tensor<1x8x6x6x4xf32>, %w: tensor<1x1x1x4x16xf32>) -> t
 
 // -----
 
-// Transposed with a stride: even planes of the result read one tap, odd planes read two.
+// In a transposed convolution with a stride, even planes of the result read one tap, and odd planes read two.
 // CHECK-DAG: #[[$M0:.*]] = affine_map<() -> (1, 0, 0, 0, 0)>
 // CHECK-DAG: #[[$M1:.*]] = affine_map<() -> (0, 0, 0, 0, 0)>
 // CHECK-LABEL: func @phases
@@ -55,7 +55,7 @@ func.func @phases(%x: tensor<1x4x3x3x16xf32>, %w: tensor<3x3x3x16x4xf32>) -> ten
 
 // -----
 
-// Groups: each group has the channels of its own planes.
+// If there are groups, each group has the channels of its own planes.
 // CHECK-LABEL: func @groups
 // CHECK: tw.concat {{.*}} {dim = 5 : i64} : (tensor<1x6x5x5x2x2xf32>, tensor<1x6x5x5x2x2xf32>) -> tensor<1x6x5x5x2x4xf32>
 // CHECK: tw.convolution {{.*}}groups = 2 : i64{{.*}} : (tensor<6x5x5x8xf32>, tensor<1x1x4x6xf32>) -> tensor<6x5x5x6xf32>
@@ -94,7 +94,7 @@ func.func @weight(%x: tensor<2x8x6x6x4xf32>, %g: tensor<2x8x6x6x5xf32>) -> tenso
 
 // -----
 
-// With a stride along the depth, it sums over the planes of the result.
+// With a stride along the depth, the gradient of the weight sums over the planes of the result.
 // CHECK-LABEL: func @weight_with_stride
 // CHECK: tw.convolution_weight_grad {{.*}} : (tensor<8x6x6x12xf32>, tensor<8x6x6x5xf32>) -> tensor<3x3x12x5xf32>
 func.func @weight_with_stride(%x: tensor<2x8x6x6x4xf32>, %g: tensor<2x4x6x6x5xf32>) -> tensor<3x3x3x4x5xf32> {
@@ -105,7 +105,7 @@ func.func @weight_with_stride(%x: tensor<2x8x6x6x4xf32>, %g: tensor<2x4x6x6x5xf3
 
 // -----
 
-// One permute gives the user's order; dimensions that stay adjacent are merged.
+// One permute results in the user's order. Dimensions that remain adjacent are merged.
 // CHECK-LABEL: func @weight_in_order
 // CHECK: %[[R:.*]] = tw.reshape %{{.*}} : tensor<3x3x4x15xf32> -> tensor<9x12x5xf32>
 // CHECK: tw.permute %[[R]] {permutation = array<i64: 2, 1, 0>} : tensor<9x12x5xf32> -> tensor<5x12x9xf32>
@@ -119,7 +119,7 @@ func.func @weight_in_order(%x: tensor<2x8x6x6x4xf32>, %g: tensor<2x8x6x6x5xf32>)
 
 // -----
 
-// A convolution of bytes gives integers.
+// The result of a convolution of bytes has integers.
 // CHECK-LABEL: func @bytes
 // CHECK: tw.convolution {{.*}} : (tensor<6x5x5x8xi8>, tensor<1x1x8x6xi8>) -> tensor<6x5x5x6xi32>
 func.func @bytes(%x: tensor<1x7x5x5x4xi8>, %w: tensor<2x1x1x4x6xi8>) -> tensor<1x6x5x5x6xi32> {

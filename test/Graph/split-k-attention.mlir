@@ -1,7 +1,7 @@
 // RUN: tilewright-opt %s "--tw-split-k-attention=threads=2" | FileCheck %s
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured | FileCheck %s --check-prefix=VIEWS
 
-// Two threads, eight query heads, two key heads, 4096 keys: four parts (eight for eight threads). Keys and values stay in place.
+// Two threads, eight query heads, two key heads, 4096 keys: four parts (eight for eight threads). Keys and values are not copied.
 // CHECK-LABEL: func @heads_first
 // CHECK: tw.broadcast %arg0 : tensor<1x8x1x64xbf16> -> tensor<4x8x1x64xbf16>
 // CHECK: %[[K:.*]] = tw.reshape %arg1 : tensor<1x2x4096x64xbf16> -> tensor<2x4x1024x64xbf16>
@@ -30,7 +30,7 @@ func.func @tokens_first(%q: tensor<1x2x2x64xf32>, %x: tensor<1x4096x2x64xf32>) -
   return %r : tensor<1x2x2x64xf32>
 }
 
-// Unchanged: enough heads for the threads; few keys; a number of keys that no part divides; a log-sum-exp that is read.
+// Unchanged cases: enough heads for the threads; few keys; a number of keys that no number of parts divides; a log-sum-exp that is read.
 // CHECK-LABEL: func @stays
 // CHECK-COUNT-4: tw.attention {{.*}} -> tensor<1x
 // CHECK-NOT: tw.attention

@@ -4,7 +4,7 @@
 // CHECK-DAG: %[[A:.*]] = tw.cast %arg0 : (tensor<4x64xi16>) -> tensor<4x64xi32>
 // CHECK-DAG: %[[B:.*]] = tw.cast %arg1 : (tensor<64x10xi16>) -> tensor<64x10xi32>
 // CHECK: %[[M:.*]] = tw.matmul %[[A]], %[[B]] : (tensor<4x64xi32>, tensor<64x10xi32>) -> tensor<4x10xi32>
-// A negative constant keeps its value.
+// The value of a negative constant does not change.
 // CHECK: %[[C:.*]] = tw.constant dense<-5> : tensor<i32>
 // CHECK: %[[S:.*]] = tw.add %[[M]], %[[C]]
 // The shifts sign-extend the low ten bits, which is the value of the conversion to i10.

@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured | FileCheck %s
 
-// Two kernels: a fused kernel would have the channels as rows, and would read only a few elements of each line.
+// Two kernels: the rows of a fused kernel would be the channels, and would read only a few elements of each line.
 // CHECK: reason = "a kernel of both would have columns for rows, and read a few elements of each line"
 // CHECK: func.func @main
 // CHECK-COUNT-2: call @{{[a-z_]+}}_{{[0-9]}}(

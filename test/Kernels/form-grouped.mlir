@@ -1,7 +1,7 @@
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured | FileCheck %s
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured --remarks-filter-missed=fusion --remark-policy=all 2>&1 | FileCheck %s --check-prefix=MISSED
 
-// Ops on a pixel are fused with the convolution, and so is a norm over its channels. A maximum over the plane is not
+// Ops on single pixels are fused with the convolution, and so is a norm over its channels. A maximum over the plane is not
 // fused, because its rows are whole images.
 // CHECK: func.func @main
 // CHECK: call @{{.*}}tw.ops = "convolution+relu+layer_norm{{[^"]*}}"

@@ -1,7 +1,7 @@
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured --split-input-file | FileCheck %s
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured --tw-stage-tiled --split-input-file | FileCheck %s --check-prefix=TILED
 
-// Many rows: the product, the residual and the layer norm are one kernel, in tiles of whole rows.
+// If there are many rows, the product, the residual and the layer norm are one kernel, in tiles of whole rows.
 // CHECK-LABEL: func.func @main
 // CHECK: call @{{.*}}tw.ops = "matmul+add
 // CHECK-NOT: call @
@@ -16,7 +16,7 @@ func.func @main(%x: tensor<1024x64xf32>, %w: tensor<64x96xf32>, %r: tensor<1024x
 
 // -----
 
-// Few rows: two kernels, so that the threads share the columns of the product.
+// If there are few rows, there are two kernels, because the threads share the columns of the product.
 // CHECK-LABEL: func.func @main
 // CHECK: call @{{.*}}tw.ops = "matmul+add"
 // CHECK: call @{{.*}}tw.ops = "layer_norm
@@ -29,7 +29,7 @@ func.func @main(%x: tensor<128x64xf32>, %w: tensor<64x96xf32>, %r: tensor<128x96
 
 // -----
 
-// The epilogue of a matmul reads row sums of its left operand. The matmul could not join a kernel of these sums, because
+// The epilogue of a matmul reads row sums of its left operand. The matmul cannot be fused into a kernel with these sums, because
 // its tiles would be whole rows: the sums are in another kernel, with the cast that computes the rows.
 // CHECK-LABEL: func.func @main
 // CHECK: call @{{.*}}tw.ops = "cast+cast+reduce"

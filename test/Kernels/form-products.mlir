@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured --split-input-file | FileCheck %s
 
-// A gated layer: its two products and the ops that combine them are one kernel.
+// The two products of a gated layer and the ops that combine them are one kernel.
 // CHECK-LABEL: func.func @main
 // CHECK: call @[[GATED:[a-z_]+_[0-9]+]]({{.*}}tw.ops = "matmul+matmul+silu+mul"
 // CHECK: call @{{.*}}tw.ops = "matmul"}
@@ -20,7 +20,7 @@ func.func @main(%x: tensor<64x256xf32>, %g: tensor<256x1024xf32>, %u: tensor<256
 
 // -----
 
-// There are too few tiles for many threads: each product has its own kernel.
+// There are too few tiles for the number of threads, so each product has its own kernel.
 // CHECK: reason = "a kernel has one contraction, or products of equal sizes with tiles enough
 // CHECK-LABEL: func.func @main
 // CHECK-COUNT-2: call @{{[a-z_]+}}_{{[0-9]}}(

@@ -17,7 +17,7 @@ func.func @main(%table: tensor<500x64xf32>, %i: tensor<90xi64>, %bag: tensor<90x
 
 // -----
 
-// exp takes a function, so its rows are stored by a separate kernel, whose work the threads share.
+// exp is an expensive function, so its rows are stored by a separate kernel, whose work the threads share.
 // CHECK-LABEL: func.func @main
 // CHECK: call @{{.*}}tw.ops = "exp"
 // CHECK: call @{{.*}}tw.ops = "scatter"

@@ -93,7 +93,7 @@ func.func @returned_too(%m: tensor<8x4xf32>, %g: tensor<8x4xf32>) -> (tensor<8x4
   return %0, %1 : tensor<8x4xf32>, tensor<8x4xf32>
 }
 
-// Two ops read the comparison with the row's target: each recomputes it, from one target per row.
+// Two ops read the comparison with the row's target. Each recomputes the comparison, from one target per row.
 // CHECK-LABEL: func @class_against_target
 // CHECK: linalg.generic
 // CHECK-SAME: ins(%{{[^:]*}}, %{{[^:]*}} : tensor<8xi64>, tensor<f32>)

@@ -37,7 +37,7 @@ func.func @broadcast_k(%x: tensor<4x1xf32>, %w: tensor<16x8xf32>) -> tensor<4x8x
   return %1 : tensor<4x8xf32>
 }
 
-// A result of one tile with a long k: products of parts of k, then their sum.
+// The result is one tile and k is long: there are products of parts of k, and then the sum of these products.
 // CHECK-LABEL: func @long_depth
 // CHECK: %[[P:.*]] = linalg.contract {{.*}} ins(%{{.*}}, %{{.*}} : tensor<32x392x64xf32>, tensor<32x392x64xf32>) outs(%{{.*}} : tensor<32x64x64xf32>)
 // CHECK: linalg.generic {{.*}}["reduction", "parallel", "parallel"]{{.*}} ins(%[[P]]

@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s --tw-lower-graph | FileCheck %s
 
-// Narrow floats are computed in f32 and rounded once; the flags say that these roundings may be dropped.
+// Narrow floats are computed in f32 and rounded once; the flags allow dropping these roundings.
 // CHECK-DAG: #[[$ID:.*]] = affine_map<(d0, d1) -> (d0, d1)>
 // CHECK-DAG: #[[$ROW:.*]] = affine_map<(d0, d1) -> (d1)>
 // CHECK-DAG: #[[$UNIT:.*]] = affine_map<(d0, d1) -> (d0, 0)>
@@ -27,7 +27,7 @@ func.func @unit_and_scalar(%x: tensor<4x1xf32>) -> tensor<4x8xf32> {
   return %1 : tensor<4x8xf32>
 }
 
-// f64 becomes f16 and bf16 through f32, as in torch: few machines have an instruction for it, and the JIT no function.
+// f64 becomes f16 and bf16 through f32, as in torch: few machines have an instruction for this conversion, and the JIT has no function.
 // CHECK-LABEL: func @half_of_double
 // CHECK: %[[F:.*]] = arith.truncf %{{.*}} : f64 to f32
 // CHECK: arith.truncf %[[F]] : f32 to f16
@@ -54,7 +54,7 @@ func.func @user_cast(%x: tensor<8xf32>) -> tensor<8xf32> {
   return %1 : tensor<8xf32>
 }
 
-// Conversions to integers, comparisons and floor read rounded elements: the extf has no flag, so fusion keeps rounding.
+// Conversions to integers, comparisons and floor read rounded elements: the extf has no flag, so fusion does not drop it.
 // CHECK-LABEL: func @discrete
 // CHECK: arith.truncf %{{.*}} : f32 to bf16
 // CHECK: arith.extf %{{.*}} : bf16 to f32

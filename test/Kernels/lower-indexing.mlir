@@ -4,7 +4,7 @@
 // CHECK-DAG: #[[$ROW:.*]] = affine_map<(d0, d1) -> (d0)>
 // CHECK-DAG: #[[$DEST:.*]] = affine_map<(d0, d1)[s0] -> (s0, d1)>
 
-// A negative index counts from the end; an index out of range is an error of the call.
+// A negative index counts from the end. An index out of range makes the call fail with an error.
 // CHECK-LABEL: func @embedding
 // CHECK: linalg.generic {{.*}} ins(%arg1 : tensor<4xi64>)
 // CHECK: %[[I:.*]] = arith.index_cast %{{.*}} : i64 to index

@@ -36,7 +36,7 @@ func.func @safe_log(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
 }
 
 // Statistics without readers have no op; returned statistics get their kept dimensions back.
-// Three passes over the row: the mean, the mean's rounding error together with the squares, and the result.
+// There are three passes over the row: the mean, the mean's rounding error together with the squares, and the result.
 // CHECK-LABEL: func @layer_norm
 // CHECK: arith.divf
 // CHECK: %{{.*}}:2 = linalg.generic {{.*}} outs(%{{.*}}, %{{.*}} : tensor<{{.*}}>, tensor<{{.*}}>)

@@ -24,7 +24,7 @@ func.func @max_pool_indices(%x: tensor<1x4x8xf32>) -> tensor<1x4x4xi64> {
   return %i : tensor<1x4x4xi64>
 }
 
-// All windows have the same number of elements: one divisor.
+// All windows have the same number of elements, so there is one divisor.
 // CHECK-LABEL: func @avg_pool(
 // CHECK: arith.constant 2.000000e+00 : f32
 // CHECK: arith.divf
@@ -33,7 +33,7 @@ func.func @avg_pool(%x: tensor<1x4x8xf32>) -> tensor<1x4x4xf32> {
   return %r : tensor<1x4x4xf32>
 }
 
-// The windows have different numbers of elements: the divisor is a tensor of counts over the plane.
+// The windows have different numbers of elements, so the divisor is a tensor of counts over the plane.
 // CHECK-LABEL: func @avg_pool_border
 // CHECK: %[[N:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<5xf32>)
 // CHECK: linalg.generic {{.*}} ins(%{{.*}}, %[[N]] : tensor<1x4x5xf32>, tensor<5xf32>)

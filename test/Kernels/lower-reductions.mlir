@@ -16,7 +16,7 @@ func.func @sum(%x: tensor<4x8xbf16>) -> tensor<4x1xbf16> {
   return %0 : tensor<4x1xbf16>
 }
 
-// A kept dimension is part of the reader's indexing map: there is no reshape between a reduction and its readers.
+// A dimension of `keepdim` is part of the reader's indexing map: there is no reshape between a reduction and its readers.
 // CHECK-LABEL: func @keepdim_read
 // CHECK: %[[M:.*]] = linalg.generic {indexing_maps = [#[[$ID]], #[[$ROW]]]
 // CHECK: arith.maximumf
@@ -45,7 +45,7 @@ func.func @argmax(%x: tensor<4x8xf32>) -> tensor<4xi64> {
   return %0 : tensor<4xi64>
 }
 
-// A long row: first the maximum of each of 64 columns in each of 16 parts, then the maximum of these.
+// The maximum of a long row: first the maximum of each of 64 columns in each of 16 parts, then the maximum of these.
 // CHECK-LABEL: func @argmax_of_a_long_row
 // CHECK: tensor.expand_shape %{{.*}} output_shape [1, 16, 8, 64]
 // CHECK: linalg.generic {{.*}}["parallel", "parallel", "reduction", "parallel"]{{.*}} outs({{.*}} : tensor<1x16x64xf32>, tensor<1x16x64xi64>)
@@ -77,7 +77,7 @@ func.func @scan_sort(%x: tensor<4x8xbf16>) -> (tensor<4x3xbf16>, tensor<4x3xi64>
   return %v, %i : tensor<4x3xbf16>, tensor<4x3xi64>
 }
 
-// A sum of all elements: 128 parts, which threads share, and then the sum of the parts.
+// A sum of all elements consists of the sums of 128 parts, which the threads share, and then the sum of these sums.
 // CHECK-LABEL: func @whole
 // CHECK: tensor.expand_shape %arg0 {{.*}} into tensor<128x8192xf32>
 // CHECK: linalg.generic {{.*}}iterator_types = ["parallel", "reduction"]{{.*}} outs(%{{.*}} : tensor<128xf32>)
@@ -97,7 +97,7 @@ func.func @whole_matrix(%x: tensor<64x4096xf32>) -> tensor<f32> {
   return %0 : tensor<f32>
 }
 
-// The elements of a leading dimension are the parts, whatever the divisors of its size.
+// The elements of a leading dimension are the parts. The divisors of its size do not matter.
 // CHECK-LABEL: func @uneven_total
 // CHECK: linalg.generic {{.*}}["parallel", "reduction"]{{.*}} ins(%arg0 : tensor<131x1009xf32>)
 // CHECK: linalg.generic {{.*}}["reduction"]{{.*}} : tensor<131xf32>
@@ -106,7 +106,7 @@ func.func @uneven_total(%x: tensor<131x1009xf32>) -> tensor<f32> {
   return %0 : tensor<f32>
 }
 
-// A sum per channel: first over each line, then over the lines.
+// A sum per channel is computed first over each line, then over the lines.
 // CHECK-LABEL: func @channels
 // CHECK: linalg.generic {{.*}}["parallel", "parallel", "reduction", "parallel"]{{.*}} outs(%{{.*}} : tensor<4x56x64xf32>)
 // CHECK: linalg.generic {{.*}}["reduction", "reduction", "parallel"]{{.*}} outs(%{{.*}} : tensor<64xf32>)

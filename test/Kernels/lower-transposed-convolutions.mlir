@@ -17,7 +17,7 @@ func.func @phases(%x: tensor<1x4x4x8xf32>, %w: tensor<3x3x8x16xf32>) -> tensor<1
   return %0 : tensor<1x8x8x16xf32>
 }
 
-// A window of one pixel: one phase has results, the others are zeros; the weight is read without a copy.
+// The window is one pixel: one phase has results, the others are zeros. The weight is read without a copy.
 // CHECK-LABEL: func @pixels
 // CHECK: linalg.conv_2d_nhwc_hwcf {{.*}} ins(%arg0, %arg1 : tensor<1x4x4x8xf32>, tensor<1x1x8x16xf32>)
 // CHECK-NOT: linalg.conv_2d_nhwc_hwcf
@@ -50,7 +50,7 @@ func.func @spread(%x: tensor<1x4x5xf32>, %w: tensor<4x2x3xf32>) -> tensor<1x2x9x
   return %0 : tensor<1x2x9xf32>
 }
 
-// Three dimensions without a stride: output_padding is added to the high padding.
+// Three dimensions have no stride: output_padding is added to the high padding.
 // CHECK-LABEL: func @padded_behind
 // CHECK: tensor.pad %arg0 low[0, 0, 2, 2, 2] high[0, 0, 3, 3, 3]
 // CHECK: tensor<1x3x4x4x4xf32> to tensor<1x3x9x9x9xf32>

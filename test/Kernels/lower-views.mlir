@@ -5,7 +5,7 @@
 // CHECK-DAG: #[[$SWAP:.*]] = affine_map<(d0, d1) -> (d1, d0)>
 // CHECK-DAG: #[[$ID:.*]] = affine_map<(d0, d1) -> (d0, d1)>
 
-// A permute becomes an indexing map of its reader, and an op only for readers that need the tensor.
+// A permute becomes an indexing map of its reader. It becomes an op only for readers that need the tensor.
 // CHECK-LABEL: func @permute(
 // CHECK: %[[E:.*]] = linalg.generic {indexing_maps = [#[[$SWAP]], #[[$ID]]]{{.*}}ins(%arg0
 // CHECK-SAME: tw.op = "exp"
@@ -32,7 +32,7 @@ func.func @reshape_symbolic(%n: index {tw.symbol = "n"}, %x: tensor<?x4x8xf32, a
   return %2 : tensor<?x4x2x4xf32, affine_map<()[s0] -> (s0, 4, 2, 4)>>
 }
 
-// No groups of dimensions match: the reshape goes through one dimension.
+// No groups of dimensions match, so the reshape collapses the tensor to one dimension first.
 // CHECK-LABEL: func @reshape_any
 // CHECK: tensor.collapse_shape %arg0 {{\[\[}}0, 1]] : tensor<4x6xf32> into tensor<24xf32>
 // CHECK: tensor.expand_shape %{{.*}} {{\[\[}}0, 1]] output_shape [3, 8] : tensor<24xf32> into tensor<3x8xf32>
@@ -66,7 +66,7 @@ func.func @pad_concat_flip(%x: tensor<2x4xf32>) -> tensor<6x3xf32> {
   return %2 : tensor<6x3xf32>
 }
 
-// A few tensors with one element along the last dimension: a select on the index takes the element of each.
+// A few tensors have one element along the last dimension: selects on the index choose the tensor.
 // CHECK-LABEL: func @interleaved
 // CHECK-NOT: tensor.insert_slice
 // CHECK: linalg.generic {{.*}} ins(%{{.*}}, %{{.*}} : tensor<5x1xf32>, tensor<5x1xf32>) outs(%{{.*}} : tensor<5x2xf32>)

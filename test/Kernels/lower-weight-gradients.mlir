@@ -15,7 +15,7 @@ func.func @channels_last(%x: tensor<4x8x8x16xf32>, %g: tensor<4x8x8x32xf32>) -> 
   return %0 : tensor<3x3x16x32xf32>
 }
 
-// A window of one pixel: the input itself is the patches.
+// The window is one pixel, so the input itself contains the patches.
 // CHECK-LABEL: func @pixelwise
 // CHECK-NOT: linalg.generic
 // CHECK: linalg.contract {{.*}} ins(%{{.*}}, %{{.*}} : tensor<256x16xf32>, tensor<256x32xf32>)
@@ -25,7 +25,7 @@ func.func @pixelwise(%x: tensor<4x8x8x16xf32>, %g: tensor<4x8x8x32xf32>) -> tens
   return %0 : tensor<1x1x16x32xf32>
 }
 
-// Channels first: the result's gradient is transposed; the weight's gradient is permuted by an indexing map.
+// In channels first, the result's gradient is transposed, and the weight's gradient is permuted by an indexing map.
 // CHECK-LABEL: func @channels_first
 // CHECK: linalg.contract {{.*}} ins(%{{.*}}, %{{.*}} : tensor<36x36xbf16>, tensor<36x2xbf16>) outs(%{{.*}} : tensor<36x2xf32>)
 func.func @channels_first(%x: tensor<1x4x8x8xbf16>, %g: tensor<1x2x6x6xbf16>) -> tensor<2x4x3x3xbf16> {
@@ -42,7 +42,7 @@ func.func @grouped(%x: tensor<2x8x8x4xf32>, %g: tensor<2x6x6x8xf32>) -> tensor<3
   return %0 : tensor<3x3x2x8xf32>
 }
 
-// Depthwise: no product is formed. Each image of six lines is one part, and the parts are summed.
+// A depthwise gradient is not a product. Each image of six lines is one part, and the parts are summed.
 // CHECK-LABEL: func @depthwise
 // CHECK: %[[PARTS:.*]] = tw_tile.depthwise_gradient {{.*}}lines = 6 : i64{{.*}} ins(%arg0, %arg1 : tensor<2x8x8x4xf32>, tensor<2x6x6x4xf32>) outs(%{{.*}} : tensor<2x1x3x3x4xf32>)
 // CHECK: linalg.generic {{.*}}iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]{{.*}} ins(%[[PARTS]] : tensor<2x1x3x3x4xf32>) outs(%{{.*}} : tensor<3x3x4xf32>)

@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s --tw-record-sizes --tw-make-contiguous -split-input-file | FileCheck %s
 
-// A slice that is returned is copied into separate memory; a slice that a kernel reads stays a view.
+// A slice that is returned is copied into separate memory. A slice that a kernel reads remains a view.
 // CHECK-LABEL: func.func @returned
 // CHECK: %[[S:.*]] = tensor.extract_slice %{{.*}}[0, 2] [4, 3] [1, 2]
 // CHECK: %[[E:.*]] = tensor.empty() : tensor<4x3xf32>
@@ -25,7 +25,7 @@ func.func @reshaped(%x: tensor<4x8xf32>) -> tensor<12xf32> {
 
 // -----
 
-// A convolution reads vectors of channels: a slice with a stride along the channels is copied, another is not.
+// A convolution reads vectors of channels: a slice with a stride along the channels is copied, and other slices are not.
 // CHECK-LABEL: func.func @convolved
 // CHECK: %[[S:.*]] = tensor.extract_slice %arg0[0, 0, 0, 0] [1, 5, 5, 4] [1, 1, 1, 2]
 // CHECK: %[[C:.*]] = linalg.{{copy|generic}} {{.*}}ins(%[[S]]
@@ -57,7 +57,7 @@ func.func @read(%x: tensor<4x8xf32>) -> tensor<4x3xf32> {
 
 // -----
 
-// The sizes in the encoding become an attribute when lowering drops the encoding.
+// Lowering drops the encoding; the sizes in it become an attribute.
 // CHECK: #[[SIZES:.*]] = affine_map<()[s0] -> (s0, 8)>
 // CHECK-LABEL: func.func @main
 // CHECK-SAME: tw.sizes = #[[SIZES]]

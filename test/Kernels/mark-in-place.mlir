@@ -16,7 +16,7 @@ func.func private @step(%p: tensor<8x8xf32>, %g: tensor<8x8xf32>, %o: tensor<8x8
   return %0 : tensor<8x8xf32>
 }
 
-// One operand is read at another index, which another tile may have overwritten already.
+// One operand is read at another index, at which another tile may already have written the result.
 // CHECK-LABEL: func private @transposed(
 // CHECK-SAME: %arg2: tensor<8x8xf32> {tw.over = array<i64: 1>}
 func.func private @transposed(%p: tensor<8x8xf32>, %g: tensor<8x8xf32>, %o: tensor<8x8xf32>) -> tensor<8x8xf32> attributes {tw.kernel} {

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Checks the layering: which library includes headers of which other library, and which library runs whose passes.
+"""Checks the layering: which libraries a library may include headers of, and which libraries' passes it may run.
 
-A library includes its own headers, the libraries named in LIBRARIES, and nothing else. Data flows one way: importers, graph,
-kernels, then one target's code generator. Only lib/Driver and what follows it includes the runtime. Tools, the Python module
-and the examples use include/tilewright alone. Tests may include any header.
+A library includes only its own headers and those of the libraries named in LIBRARIES. Data flows in one direction: importers, graph,
+kernels, then one target's code generator. Only lib/Driver and the libraries that use it include the runtime. Tools, the Python module and
+the examples use only include/tilewright. Tests may include any header.
 
-A pass is defined in the folder of the stage that runs it. Code generators may also run passes of earlier stages and of
-lib/Codegen/Common, never those of another target.
+A pass is defined in the folder of the stage that runs it. Code generators may also run passes of earlier stages and of lib/Codegen/Common,
+but not those of another target.
 
 The packages of python/tilewright import each other in one direction, too.
 
@@ -21,11 +21,11 @@ from pathlib import Path
 # Groups of public headers.
 PASSES = {"tilewright/Passes.h", "tilewright/Passes.h.inc", "tilewright/StageContract.h", "tilewright/Pipelines.h"}
 RUNTIME_ABI = {"tilewright/RuntimeABI.h"}
-FORK = {"tilewright/ForkGeneration.h", "tilewright/ForkMutex.h"}  # locks that a forked child can take
-MEMORY = {"tilewright/CallersMemory.h", "tilewright/OutputMemory.h"}  # memory of callers, for the runtime
-RUN_ERROR = {"tilewright/RunError.h"}  # why a call failed, from the runtime to its callers
-TEXTS = {"tilewright/JsonText.h", "tilewright/NumberText.h"}  # numbers as text, in every locale
-IR = {"tilewright/AttributeNames.h", "tilewright/ElementTypes.h", "tilewright/SourceLine.h"}  # facts of the IR that every stage reads
+FORK = {"tilewright/ForkGeneration.h", "tilewright/ForkMutex.h"}  # locks that a forked child can acquire
+MEMORY = {"tilewright/CallersMemory.h", "tilewright/OutputMemory.h"}  # memory that callers own, for the runtime
+RUN_ERROR = {"tilewright/RunError.h"}  # the reason why a call failed, which the runtime returns to its callers
+TEXTS = {"tilewright/JsonText.h", "tilewright/NumberText.h"}  # numbers as text that does not depend on the locale
+IR = {"tilewright/AttributeNames.h", "tilewright/ElementTypes.h", "tilewright/SourceLine.h"}  # properties of the IR
 RATES = {"tilewright/MachineRates.h"}  # plain numbers: the runtime measures them, the cost model reads them
 SPACES = {"tilewright/ScheduleSpace.h", "tilewright/SpaceText.h"}
 PTX = {"tilewright/PtxChecker.h", "tilewright/PtxTensorMap.h"}
@@ -44,22 +44,22 @@ LIBRARIES = {
     "include": {"dialects", "tilewright"},
     "lib/Import/Builder": {"dialects/Graph", *BUILDER},
     "lib/Import/ATen": {"dialects/Graph", "lib/Import/Builder", *BUILDER},
-    # The table of operators says which ops return views.
+    # The table of operators states which ops return views.
     "lib/Import/TorchExport": {"dialects/Graph", "lib/Import/ATen", "lib/Import/Builder", "tilewright/ExportedModel.h", *BUILDER},
     # Composite ONNX operators are imported by the functions of torch's operators.
     "lib/Import/ONNX": {"dialects/Graph", "lib/Import/ATen", "lib/Import/Builder", "tilewright/OnnxModel.h", *BUILDER},
-    # MLIR-free, so that tests can read damaged files with sanitizers.
+    # This library does not use MLIR, because tests read damaged files with sanitizers.
     "lib/Import/TorchExport/Reader": {*DTYPES},
     "lib/Import/ONNX/Reader": {*DTYPES},
     "lib/Graph": {"dialects/Graph", *PASSES, *IR},
-    # The target hls marks the weights among the arguments in the graph (tw_hls.value).
+    # The target hls marks weights among the graph's arguments (tw_hls.value).
     "lib/Graph/Fixed": {"dialects/Graph", "dialects/HLS", "tilewright/FixedPoint.h", *IR, *PASSES, *TEXTS},
     "lib/Kernels": {"dialects/Graph", "dialects/Tile", *IR, *PASSES},
     "lib/Verify": {"dialects/Plan", *IR, *PASSES},
     "lib/Plan": {"dialects/Graph", "dialects/Plan", "dialects/Tile", "lib/Runtime/Plan", *IR, *PASSES, *RUNTIME_ABI, *RUN_ERROR},
-    # MLIR-free, for tests of damaged files with sanitizers, and for ptx-check, which links nothing else.
+    # This library does not use MLIR, for tests of damaged files with sanitizers, and for ptx-check, which links no other library.
     "lib/PtxInterpreter": {"tilewright/NumberText.h", *PTX},
-    # A pass applies measured schedules, which are in the tuner's records.
+    # A pass applies measured schedules, which are stored in the tuner's records.
     "lib/Codegen/Common": {"dialects/Plan", "dialects/Tile", "lib/Tuner", *PASSES, *FORK, *SCALARS, *SPACES, *IR},
     "lib/Codegen/CPU": {"dialects/Plan", "dialects/Tile", "lib/Codegen/Common", "tilewright"},
     "lib/Codegen/CPU/Schedule": {"dialects/Tile", *DECISIONS, *PASSES, *RATES, *SPACES, *TEXTS, *IR},
@@ -68,31 +68,31 @@ LIBRARIES = {
     "lib/Codegen/GPU": {"dialects/Plan", "dialects/Tile", *IR, *PASSES, *SPACES},
     "lib/Codegen/NVPTX": {"dialects/Plan", "dialects/Tile", "lib/Codegen/Common", "lib/Codegen/GPU", "tilewright"},
     "lib/Codegen/HLS": {"dialects/HLS", "dialects/Plan", "dialects/Tile", "lib/Codegen/Common", "tilewright", *SCALARS},
-    # MLIR-free, for the program hls-estimate, which is scored on public designs and links nothing else.
+    # This library does not use MLIR, because it is the only library of hls-estimate, a program that is scored on public designs.
     "lib/Codegen/HLS/Estimate": SCALARS,
     "lib/Codegen/Reference": {"dialects/Plan", "dialects/Tile", "lib/Codegen/Common", "tilewright"},
-    # MLIR-free: generated code and ahead-of-time libraries link these.
+    # These libraries do not use MLIR: generated code and ahead-of-time libraries link them.
     "lib/Runtime/Plan": RUNTIME_ABI,
     "lib/Runtime/Host": {"lib/Runtime/Plan", *RUNTIME_ABI, *RATES, *FORK, *MEMORY, *RUN_ERROR},
-    # Linked into every ahead-of-time library, never into libTilewright.
+    # This library is linked into every ahead-of-time library, but not into libTilewright.
     "lib/Runtime/Library": {"lib/Runtime/Host", "lib/Runtime/Plan", *RUNTIME_ABI, *FORK, *DTYPES},
     "lib/Runtime/Jit": {"lib/Runtime/Host", "lib/Runtime/Plan", *RUNTIME_ABI, *FORK, *SCALARS},
-    # A frame is a plan with its symbols filled in, for any device; the emulated device is the PTX interpreter.
+    # A frame is a plan with the values of its symbols, for any device. The emulated device is the PTX interpreter.
     "lib/Runtime/CUDA": {"lib/Runtime/Host", "lib/Runtime/Plan", "tilewright/TensorMapRecipe.h", *RUNTIME_ABI, *FORK, *MEMORY, *PTX, *RUN_ERROR},
     "lib/Tuner": {"dialects/Tile", "tilewright"},
-    # Workers compile and run kernels; the search itself does not depend on that.
+    # Workers compile and run kernels. The search itself does not depend on this.
     "lib/Tuner/Workers": {"dialects", "lib/Driver", "lib/Tuner", "tilewright"},
     "lib/Driver": {"dialects", "lib/Plan", "lib/Runtime", "lib/Verify", "tilewright"},
     "lib/AOT": {"dialects", "lib/Driver", "lib/Plan", "lib/Runtime", "tilewright"},
     "lib/Report": {"dialects", "lib/Driver", "lib/Plan", "lib/Runtime/Plan", "tilewright"},
-    # Sizes and dtypes are converted to `tw` types, also for the Python module and the driver.
+    # Sizes and dtypes are converted to `tw` types, for the Python module and the driver.
     "python": {"dialects/Graph", "tilewright"},
     "tools/ptx-check": {"lib/PtxInterpreter", *PTX},
     "tools/hls-estimate": {"lib/Codegen/HLS/Estimate"},
     "tools": {"dialects/Graph", "tilewright"},
 }
 
-# For each library that runs passes: the libraries, besides itself, that define these passes.
+# For each library that runs passes: the libraries that define these passes, in addition to itself.
 SHARED = {"lib/Graph", "lib/Kernels", "lib/Verify", "lib/Plan", "lib/Codegen/Common"}
 RUNS_PASSES_OF = {
     "lib/Graph": set(),
@@ -141,7 +141,7 @@ def sources(root: Path, *tops: str):
 
 
 def allows(allowed: str, target: str) -> bool:
-    """Returns whether an entry of LIBRARIES allows the header `target`: a header, a library, or a folder of libraries."""
+    """Returns True if an entry allows the header `target`: a header, a library, or a folder of libraries."""
     if allowed in LIBRARIES:
         return library_of(target) == allowed
     return target == allowed or target.startswith(allowed + "/")
@@ -168,7 +168,7 @@ def wrong_includes(root: Path) -> list[str]:
 
 
 def wrong_owners(root: Path) -> list[str]:
-    """Returns a line for each pass that another stage runs than the one that defines it."""
+    """Returns a line for each pass that is run by another stage than the one that defines it."""
     owner = {}
     for name, text in sources(root, "lib"):
         for define in DEFINES.findall(text):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that passes on tw preserve the meaning of functions: runs each with and without the passes on the reference path.
+"""Checks that passes on tw preserve the meaning of functions: runs each function with and without them on the reference path.
 
     check_passes.py FILE.mlir... -p=PASS [-p=PASS]... [-s SIZE]...     SIZE: values of the symbols, default 3, 5, 7
 """
@@ -14,7 +14,7 @@ from run_reference import DTYPES, Library
 
 
 def inputs_of(text, name, sizes):
-    """Random arguments for the function, from its types and their encodings."""
+    """Returns random arguments for the function, according to its types and their encodings."""
     aliases = dict(re.findall(r"^(#\w+) = affine_map<\(\)\[.*?\] -> \((.*)\)>", text, re.M))
     signature = re.search(rf"func\.func @{name}\((.*?)\)\s*(?:->|attributes|\{{\s*$)", text, re.S | re.M).group(1)
     symbols = {}

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Check every lowering of lib/Kernels against torch, by the reference path, with floats as written and in f64.
+"""Checks every lowering of lib/Kernels against torch on the reference path, with floats of the given types and in f64.
 
-    check_structured.py [-k WORD] [-p PASS]...     only cases whose name has WORD; PASS: run first, e.g. --tw-collapse-views
+    check_structured.py [-k WORD] [-p PASS]...     only cases whose name contains WORD; PASS is run first, e.g. --tw-collapse-views
 """
 import argparse
 import math
@@ -86,7 +86,7 @@ class Case:
                 eps = max(eps, self.tolerance)
             narrow = want.to(got.dtype).double()
             got, want = got.double(), want.double()
-            want = torch.where(narrow.isinf(), narrow, want)  # beyond the type's range
+            want = torch.where(narrow.isinf(), narrow, want)  # outside of the type's range
             same = (got == want) | (got.isnan() & want.isnan())
             finite = want[want.isfinite()]
             scale = finite.abs().max().item() if finite.numel() else 1.0
@@ -118,7 +118,7 @@ for name, function in UNARY.items():
     for dtype in (torch.float32, torch.float64, torch.bfloat16, torch.float16):
         x = torch.cat([torch.tensor(SPECIAL, dtype=torch.float64), torch.randn(17, dtype=torch.float64) * 2]).to(dtype)
         if name == "gelu_tanh" or name == "gelu" or name == "silu":
-            x[2] = -20.0  # -inf * 0 and -inf / inf are NaN by the formula; torch's kernels differ among themselves
+            x[2] = -20.0  # by the formula, -inf * 0 and -inf / inf are NaN; torch's kernels do not agree on them
         case = Case(f"{name}_{str(dtype)[6:]}")
         want = function(x.double())
         case.returns(case.op(name, [case.input(x)], (x.shape, dtype)), want,
@@ -198,7 +198,7 @@ for source in (torch.float64, torch.float32, torch.bfloat16, torch.float16, torc
         x = x.to(source)
         case = Case(f"cast_{str(source)[6:]}_{str(target)[6:]}")
         case.returns(case.op("cast", [case.input(x)], (x.shape, target)), x.to(target))
-case = Case("cast_rounds")  # the user's rounding stays, in f64 too
+case = Case("cast_rounds")  # the user's rounding remains, even in f64
 x = torch.randn(33)
 r = case.op("cast", [case.op("cast", [case.input(x)], (x.shape, "bf16"))], (x.shape, "f32"))
 case.returns(r, x.bfloat16().float())
@@ -291,7 +291,7 @@ for dtype in (torch.bfloat16, torch.int64, torch.uint8):
     x = (torch.randn(5, 9) * 4).to(dtype)
     case = Case(f"arg_reduce_{str(dtype)[6:]}")
     a = case.input(x)
-    # torch does not specify which of equal elements it returns; Tilewright returns the first one, as numpy does
+    # torch does not specify which of several equal elements it returns. Tilewright returns the first one, as numpy does.
     first = lambda t, extreme: (t == extreme).to(torch.int8).argmax(0)
     case.returns([case.op("arg_reduce", [a], ((9,), "i64"), kind="2 : i32", dim=i64(0)),
                   case.op("arg_reduce", [a], ((9,), "i64"), kind="3 : i32", dim=i64(0))],
@@ -383,7 +383,7 @@ case = Case("matmul_both_broadcast")
 a, b = torch.randn(4, 5), torch.randn(5, 6)
 ea, eb = (case.op("broadcast", [case.input(t)], ((3, *t.shape), "f32")) for t in (a, b))
 case.returns(case.op("matmul", [ea, eb], ((3, 4, 6), "f32")), (a.double() @ b.double()).expand(3, 4, 6))
-case = Case("matmul_outer")  # k from a broadcast dimension
+case = Case("matmul_outer")  # k is a broadcast dimension
 a, b = torch.randn(4, 1), torch.randn(3, 6)
 ea = case.op("broadcast", [case.input(a)], ((4, 3), "f32"))
 case.returns(case.op("matmul", [ea, case.input(b)], ((4, 6), "f32")), a.double().expand(4, 3) @ b.double())
@@ -534,7 +534,7 @@ def philox(counter, key):
     return x
 
 
-assert philox([0xFFFFFFFF] * 4, [0xFFFFFFFF] * 2)[0] == 0x408F276D  # the paper's known answer
+assert philox([0xFFFFFFFF] * 4, [0xFFFFFFFF] * 2)[0] == 0x408F276D  # the known answer of the paper
 seed = torch.tensor([0x123456789ABCDEF])
 words = [philox([i, 0, 3, 0], [0x89ABCDEF, 0x1234567]) for i in range(12)]
 case = Case("random_numbers")

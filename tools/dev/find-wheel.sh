@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Prints the path of the wheel for a Python: WHEEL, or the newest one in dist/. Used by the scripts that run on a machine with a GPU.
+# Prints the path of the wheel for a Python: WHEEL, or the newest wheel in dist/. Scripts that run on a machine with a GPU use this script.
 #
 #   tools/dev/find-wheel.sh SCRIPT PYTHON [WHEEL]
 set -euo pipefail

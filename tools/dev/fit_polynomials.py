@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Fits the coefficients of lib/Codegen/Common/Math/ExpandMath*.cpp and prints them.
 
-Each fit is a weighted minimax by Lawson's iteration on least squares (function values from mpmath, so that
-cancellation near 0 does no harm). In f32 fits, coefficients are rounded one by one from the lowest degree up, and
-the remaining ones are fitted again after each. Fits for all bits of f64 (NAME_53) interpolate instead.
+Each fit is a weighted minimax by Lawson's iteration on least squares. Function values come from mpmath, because cancellation near 0 would
+make float values inexact. In f32 fits, coefficients are rounded one by one from the lowest degree up, and the remaining ones are fitted
+again after each rounding. Fits for all bits of f64 (NAME_53) interpolate instead.
 
     python3 tools/dev/fit_polynomials.py [name...]
 """
@@ -21,7 +21,7 @@ def nodes(lo, hi, count=600):
 
 
 def lawson(basis, target, weight, rounds=400):
-    """Minimizes max |weight * (basis @ c - target)|; returns the best c seen and its error."""
+    """Minimizes max |weight * (basis @ c - target)|. Returns the best c that was found and its error."""
     scale = np.abs(basis).max(axis=0)
     share = np.ones(len(target)) / len(target)
     best, best_error = None, np.inf
@@ -37,7 +37,7 @@ def lawson(basis, target, weight, rounds=400):
 
 
 def polynomial(function, weight, lo, hi, degree, single=True):
-    """Coefficients, lowest first, of p on [lo, hi] with weight * (p - function) small."""
+    """Returns the coefficients, lowest first, of a polynomial p that minimizes weight * (p - function) on [lo, hi]."""
     t = nodes(lo, hi)
     target = np.array([float(function(mp.mpf(x))) for x in t])
     weights = np.array([float(weight(mp.mpf(x))) for x in t])
@@ -53,7 +53,7 @@ def polynomial(function, weight, lo, hi, degree, single=True):
 
 
 def precise(function, weight, lo, hi, degree):
-    """For all 53 bits: interpolates at Chebyshev's points with 60 digits, which is within two bits of the best polynomial."""
+    """Interpolates for all 53 bits at Chebyshev's points with 60 digits, which is within two bits of the best polynomial."""
     with mp.workdps(60):
         middle, half = (mp.mpf(lo) + hi) / 2, (mp.mpf(hi) - lo) / 2
         points = [middle + half * mp.cos(mp.pi * (k + mp.mpf(0.5)) / (degree + 1)) for k in range(degree + 1)]
@@ -131,7 +131,7 @@ FITS = {
     "erfc_f64": lambda: polynomial(lambda t: mp.exp((2 * (1 + t) / (1 - t))**2) * mp.erfc(2 * (1 + t) / (1 - t)),
                                    lambda t: 1 / (mp.exp((2 * (1 + t) / (1 - t))**2) * mp.erfc(2 * (1 + t) / (1 - t))),
                                    -1.0, 8.1 / 12.1, 15, False),
-    # all bits of f64: ExpandMath64*.cpp
+    # The following fits are for all bits of f64: ExpandMath64*.cpp.
     # e^r = 1 + r + r^2 p(r)
     "exp_53": lambda: precise(exp_tail, lambda r: r**2 / mp.exp(r), -half_ln2, half_ln2, 9),
     "expm1_53": lambda: precise(exp_tail, lambda r: r**2 / abs(mp.expm1(r)), -0.5, 0.5, 11),
@@ -154,7 +154,7 @@ FITS = {
     "erf_53": lambda: precise(lambda u: mp.erf(mp.sqrt(u)) / mp.sqrt(u) - 1, lambda u: mp.sqrt(u) / mp.erf(mp.sqrt(u)), tiny, 1.0, 11),
     # erfc(x) = exp(-x^2) p(t), t = (x - 3) / (x + 3), x in [1, 6]
     "erf_tail_53": lambda: precise(scaled_erfc, lambda t: 1 / scaled_erfc(t), -0.5, 3.0 / 9.0, 15),
-    # (1 + 2 x) erfc(x) = exp(-x^2) p(t), x in [0.46, 27.3]: p hardly changes, so that little cancels
+    # (1 + 2 x) erfc(x) = exp(-x^2) p(t), x in [0.46, 27.3]; p is nearly constant, so there is little cancellation
     "erfc_53": lambda: precise(level_erfc, lambda t: 1 / level_erfc(t), -2.54 / 3.46, 24.3 / 30.3, 22),
 }
 

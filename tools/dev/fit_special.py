@@ -1,8 +1,8 @@
-"""Writes python/tilewright/decompositions/special_series.py: Chebyshev series of functions that have no other form.
+"""Writes python/tilewright/decompositions/special_series.py: Chebyshev series of functions for which there is no formula.
 
     python tools/dev/fit_special.py
 
-Each function is sampled with 40 digits at the nodes of its interval; trailing coefficients below 1e-17 of the largest are dropped.
+Each function is sampled with 40 digits at the nodes of its interval. Trailing coefficients below 1e-17 of the largest are dropped.
 """
 
 import pathlib
@@ -15,7 +15,7 @@ OUT = pathlib.Path(__file__).parents[2] / "python" / "tilewright" / "decompositi
 
 
 def series(function) -> list[float]:
-    """Coefficients of the Chebyshev polynomials on [-1, 1], the first one halved already."""
+    """Returns the coefficients of the Chebyshev polynomials on [-1, 1]. The first one is already halved."""
     angles = [mp.pi * (mp.mpf(k) + 0.5) / NODES for k in range(NODES)]
     values = [function(mp.cos(a)) for a in angles]
     found = [mp.mpf(2) / NODES * mp.fsum(v * mp.cos(j * a) for v, a in zip(values, angles)) for j in range(NODES)]
@@ -27,17 +27,17 @@ def series(function) -> list[float]:
 
 
 def between(low, high):
-    """[-1, 1] as [low, high]."""
+    """Returns the linear map from [-1, 1] to [low, high]."""
     return lambda t: (mp.mpf(high) - low) / 2 * t + (mp.mpf(high) + low) / 2
 
 
 def beyond(start, power=1):
-    """[-1, 1] as the x from `start` on, by (start / x) ** power in [0, 1]."""
+    """Returns the map from [-1, 1] to the x from `start` on, by (start / x) ** power in [0, 1]."""
     return lambda t: start / mp.power((t + 1) / 2, mp.mpf(1) / power) if t > -1 else mp.inf
 
 
 def phased(order: int, second: bool):
-    """P or Q of sqrt(pi x / 2) (J + iY) = (P + iQ) e^(i (x - (2 order + 1) pi / 4)); Q times x."""
+    """Returns P or Q of sqrt(pi x / 2) (J + iY) = (P + iQ) e^(i (x - (2 order + 1) pi / 4)); Q is multiplied by x."""
 
     def function(t):
         x = beyond(mp.mpf(8), 2)(t)
@@ -49,7 +49,7 @@ def phased(order: int, second: bool):
 
 
 def near(order: int, second: bool):
-    """J, or Y without its logarithm and pole, over x ** order, by x * x from 0 to 64."""
+    """Returns J, or Y without its logarithm and pole, divided by x ** order, as a function of x * x from 0 to 64."""
 
     def function(t):
         x = mp.sqrt(between(0, 64)(t))
@@ -62,7 +62,7 @@ def near(order: int, second: bool):
 
 
 def modified_near(order: int):
-    """K without its logarithm and pole, over x ** order, by x * x from 0 to 4."""
+    """Returns K without its logarithm and pole, divided by x ** order, as a function of x * x from 0 to 4."""
 
     def function(t):
         x = mp.sqrt(between(0, 4)(t))
@@ -74,7 +74,7 @@ def modified_near(order: int):
 
 
 def scaled(function, start, sign):
-    """function(x) e^(sign x) sqrt(x) from `start` on."""
+    """Returns function(x) e^(sign x) sqrt(x) for x from `start` on."""
 
     def at(t):
         x = beyond(mp.mpf(start))(t)
@@ -84,7 +84,7 @@ def scaled(function, start, sign):
 
 
 def erfcx(t):
-    """e^(x x) erfc(x) (1 + 2 x) for x from 0 on, by t = (x - 3.75) / (x + 3.75)."""
+    """Returns e^(x x) erfc(x) (1 + 2 x) for x from 0 on, as a function of t = (x - 3.75) / (x + 3.75)."""
     x = mp.mpf("3.75") * (1 + t) / (1 - t)
     return mp.exp(x * x) * mp.erfc(x) * (1 + 2 * x)
 

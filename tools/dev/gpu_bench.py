@@ -1,8 +1,8 @@
-"""The rows of gpu-bench.sh: target cuda against its peers, on one GPU.
+"""The rows of gpu-bench.sh, which compare the target cuda with its peers on one GPU.
 
-A row races two callables, ours and a peer's, in rounds of one call each, in changing order, with the L2 cache
-flushed before each call; its result is the median of the rounds' ratios (peer / ours: above 1 we are faster) with a 95%
-interval. Each group of rows runs in a separate process, so that a fault or a hang affects only that group.
+A row compares two callables, ours and a peer's, in rounds of one call each. The order changes from round to round, and the L2 cache is
+flushed before each call. The result of a row is the median of the rounds' ratios (peer / ours: above 1 we are faster) with a 95% interval.
+Each group of rows runs in a separate process, because a fault or a hang must affect only that group.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Callable
 import torch
 import torch.nn.functional as F
 
-# Seconds of the groups; with the start of each process they make less than nine minutes.
+# Time limits of the groups in seconds. Including the start of each process, the sum is less than nine minutes.
 SECONDS = {"gemm": 45, "linear": 65, "fused": 65, "attention": 50, "rows": 65, "models": 120, "host": 15}
 START = 15
 BF16 = torch.bfloat16
@@ -32,7 +32,7 @@ BF16 = torch.bfloat16
 class Row:
     name: str
     bar: str
-    peer: str  # eager, inductor, autotuned, or copy: of as many bytes as the row must move
+    peer: str  # eager, inductor, autotuned, or copy: a copy of the bytes that the row must read and write
     make: Callable[[], tuple]  # (function, inputs)
     bytes: int = 0
     training: bool = False
@@ -115,7 +115,7 @@ def gemm(b: Bench):
     for m, n, k in [(4096, 4096, 4096), (8192, 8192, 8192), (16384, 4096, 4096)]:
         m, n, k = (b.size(s, s // 64) for s in (m, n, k))
         yield Row(f"bf16 {m} x {n} x {k}", "0.95", "eager", lambda m=m, n=n, k=k: (torch.mm, (b.random(m, k), b.random(k, n))))
-    if not b.dry and torch.cuda.get_device_capability() < (8, 9):  # their tensor cores have no 8-bit floats
+    if not b.dry and torch.cuda.get_device_capability() < (8, 9):  # their tensor cores do not support 8-bit floats
         return
     m, n, k = (b.size(s, s // 64) for s in (8192, 8192, 4096))
 
@@ -127,7 +127,7 @@ def gemm(b: Bench):
 
 
 def linear(b: Bench):
-    """Llama-3 8B: queries, keys and values; the output; gate and up; down."""
+    """The linear layers of Llama-3 8B: queries, keys and values; the output; gate and up; down."""
     for m in (1, 16, 64, 512, 4096, 8192):
         for n, k in ((6144, 4096), (4096, 4096), (28672, 4096), (4096, 14336)):
             rows, n, k = b.size(m, min(m, 48)), b.size(n, n // 64), b.size(k, k // 64)
@@ -254,7 +254,7 @@ def models(b: Bench):
 
 
 def host(b: Bench):
-    """A call of an almost empty graph: the host's overhead."""
+    """The overhead of the host, measured by calls of an almost empty graph."""
     yield Row("x + 1, 16 numbers: the host", "above 1", "inductor", lambda: (lambda x: x + 1, (b.random(16, dtype=torch.float32),)))
 
 
@@ -262,7 +262,7 @@ GROUPS = {"gemm": gemm, "linear": linear, "fused": fused, "attention": attention
 
 
 def host_microseconds(b: Bench, row: Row) -> dict:
-    """Wall time per call of many calls in a row, without waiting for the device."""
+    """Measures the wall time per call of many consecutive calls, without waiting for the device."""
     torch._dynamo.reset()
     function, inputs = row.make()
     calls = [b.ours(function), b.theirs(row, function, inputs)]
@@ -297,7 +297,7 @@ def run_group(name: str, dry: bool, seconds: float) -> None:
             try:
                 share = now if dry else now + (end - now) / (len(todo) - at)
                 result |= host_microseconds(bench, row) if name == "host" else bench.race(row, share)
-            except Exception as error:  # the next rows continue, if the device does
+            except Exception as error:  # the next rows continue if the device still works
                 result["failed"] = f"{type(error).__name__}: {error}"[:600]
         print("ROW " + json.dumps(result), flush=True)
 

@@ -1,5 +1,5 @@
-"""Makes `import tilewright` and torch's entry point find a build tree: a .pth file and a dist-info folder in the
-environment's site-packages. Takes milliseconds, and a rebuild needs no new install.
+"""Lets Python find the package in a build tree: writes a .pth file and a dist-info folder into the environment's site-packages, for `import
+tilewright` and torch's entry point. Takes milliseconds, and a rebuild needs no new install.
 
     python tools/dev/install_editable.py build
 """

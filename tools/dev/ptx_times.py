@@ -3,8 +3,8 @@
 
     tools/dev/ptx_times.py [--program build/bin/tilewright] [--runs 3]
 
-The first time is that of `tilewright compile --emit=ptx`, less that of `--emit=structured`, which all targets need. Each is the
-least CPU time of the runs. ptxas is that of PATH, of a CUDA root or of triton's wheel.
+The first time is that of `tilewright compile --emit=ptx`, less that of `--emit=structured`, which all targets need. Each time is the
+minimum CPU time of all runs. ptxas is searched in PATH, in CUDA's root folder and in triton's wheel.
 """
 
 import argparse
@@ -35,7 +35,7 @@ def find_ptxas():
 
 
 def best(runs, command):
-    """CPU milliseconds, independent of other load on the machine."""
+    """Returns the CPU time in milliseconds, which does not depend on other load of the machine."""
     times = []
     for _ in range(runs):
         begin = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Run a module of tw functions through the reference lowering and call it on torch tensors.
+"""Runs a module of tw functions through the reference lowering and calls it with torch tensors.
 
-    run_reference.py FILE.mlir FUNCTION [SIZE...]     run one function on random inputs and print the results
+    run_reference.py FILE.mlir FUNCTION [SIZE...]     runs one function on random inputs and prints the results
 
 As a module: `Library(text, widen=True)` compiles every function of the text; `library.call(name, args)` takes ints for
 the `index` arguments and torch tensors for the rest, and returns torch tensors. The build folder is build/ next to the
@@ -42,7 +42,7 @@ def run(command, text=None, what=""):
 
 
 def tensor_type(shape, dtype, sizes=None):
-    """The tw type of a tensor; `sizes` (strings over s0, s1...) makes dimensions symbolic."""
+    """Returns the tw type of a tensor. `sizes` (strings with s0, s1...) makes dimensions symbolic."""
     name = dtype if isinstance(dtype, str) else NAMES[dtype]
     if sizes is None:
         return f"tensor<{''.join(f'{n}x' for n in shape)}{name}>"

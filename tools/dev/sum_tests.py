@@ -1,12 +1,12 @@
 """Adds up the results of tools/test.sh and exits with 1 on any failure.
 
-For each part there is NAME.rc, its exit status, and maybe NAME.xml (JUnit: lit, pytest) or NAME.json (GoogleTest).
-A part with neither is a script: one test. If a part's status is a failure but its results show none, the part crashed.
-A part whose results have no test that ran is a failure, too.
+Each part has NAME.rc, its exit status, and may have NAME.xml (JUnit: lit, pytest) or NAME.json (GoogleTest). A part with neither of these
+is a script and counts as one test. If the status of a part is a failure but its results show no failure, the part crashed. A part whose
+results contain no test that ran is a failure, too.
 
     python tools/dev/sum_tests.py build/test-results [--full]
 
-With --full, the date, the commit and the counts are written to test/last-full-run.json, which is committed. Without, the
+With --full, the date, the commit and the counts are written to test/last-full-run.json, which is committed. Without --full, the
 contents of that file are printed.
 """
 
@@ -17,7 +17,7 @@ import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
-# Runners that write results. If these are missing, the runner has crashed. Scripts write none.
+# Runners that write results: if the results are missing, the runner has crashed. Scripts write no results.
 RUNNERS = ("lit", "pytest")
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -48,7 +48,7 @@ def count_gtest(path: Path) -> tuple[int, int, int]:
 
 
 def count(folder: Path, name: str, status: int) -> tuple[int, int, int, str]:
-    """Passed, failed, skipped and a remark."""
+    """Returns the numbers of passed, failed and skipped tests, and a remark."""
     for suffix, read in ((".xml", count_junit), (".json", count_gtest)):
         path = folder / (name + suffix)
         if not path.exists():

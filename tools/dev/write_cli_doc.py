@@ -3,7 +3,7 @@
 
     PYTHONPATH=build/python python tools/dev/write_cli_doc.py
 
-test/Python/test_cli_doc.py fails if the page differs. `TILEWRIGHT_BUILD` names another build folder than build/.
+test/Python/test_cli_doc.py fails if the page differs. `TILEWRIGHT_BUILD` names another build folder instead of build/.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def cell(text: str) -> str:
 def section(command: str) -> list[str]:
     text = said("tilewright", command, "--help")
     lines = [f"## tilewright {command}", ""]
-    if usage := re.search(r"OVERVIEW: (.*)\n\nUSAGE: (.*)\n", text):  # LLVM's command line
+    if usage := re.search(r"OVERVIEW: (.*)\n\nUSAGE: (.*)\n", text):  # the format of LLVM's command line
         flags = re.findall(r"^  (-\S+(?: <\w+>)?) +- (.*)$", text.split("Generic Options:")[0], re.MULTILINE)
         lines += [usage[1], "", f"```text\ntilewright {usage[2]}\n```", "", "| flag | meaning |", "|---|---|"]
         lines += [f"| `{flag}` | {cell(what)} |" for flag, what in flags]

@@ -3,7 +3,7 @@
 
     python3 tools/dev/write_decisions_index.py
 
-test/Python/test_docs_site.py fails where a record is missing from it.
+test/Python/test_docs_site.py fails if a record is missing from the index.
 """
 
 import re

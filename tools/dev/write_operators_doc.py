@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Writes docs/reference/operators.md: what torch.compile and plain files of torch.export do with each overload.
+"""Writes docs/reference/operators.md: the treatment of each overload in torch.compile and in plain files of torch.export.
 
     PYTHONPATH=build/python python tools/dev/write_operators_doc.py
 
-The rows are those of the table of ATen operators (lib/Import/ATen/Table.h), the keys of Tilewright's and torch's decompositions, and torch's core
-operators. torch's part depends on its version, so the page is written with the version that tools/setup.sh installs (TORCH).
+The rows are those of the table of ATen operators (lib/Import/ATen/Table.h), the keys of Tilewright's and torch's decompositions, and
+torch's core operators. torch's operators depend on its version, so the page is written with the version that tools/setup.sh installs
+(TORCH).
 test/Python/test_operators.py fails if the page is not current.
 """
 
@@ -90,14 +91,14 @@ def overload(name: str):
 
 
 def is_composite(op) -> bool:
-    """Returns whether torch replaces an operator by others before a backend gets the graph."""
+    """Returns True if torch replaces an operator by others before a backend gets the graph."""
     keys = torch._C.DispatchKey
     has_kernel = torch._C._dispatch_has_kernel(op.name())
     return has_kernel and (keys.Autograd in op.py_kernels or op.has_kernel_for_dispatch_key(keys.CompositeImplicitAutograd))
 
 
 def is_shown(op) -> bool:
-    """Returns whether an overload of a table is on the page: torch's other namespaces depend on how it was built."""
+    """Returns True if an overload of a table is on the page. torch's other namespaces depend on its build."""
     return isinstance(op, torch._ops.OpOverload) and op.namespace in ("aten", "prims") and not op._schema.is_mutable
 
 
@@ -106,7 +107,7 @@ class Treatments:
 
     def __init__(self):
         libraries = families.of_libraries()
-        named = {name.replace("::", ".") + ".default" for name in families.groups.OF_LIBRARIES}  # of libraries that need not be installed
+        named = {name.replace("::", ".") + ".default" for name in families.groups.OF_LIBRARIES}  # of optional libraries
         self.own = {str(op) for op in families.own()} | named
         self.torch = {str(op) for op in decompositions() if op not in libraries and is_shown(op)} - self.own
         self.pairs = {str(op) for op in pairs.RULES if is_shown(op)}
@@ -156,7 +157,7 @@ def page() -> str:
     for name, row in operators.table().items():
         op = overload(name)
         if name.startswith("aten.") and (op is None or not is_shown(op)):
-            continue  # a synonym of an operator need not have all of its overloads
+            continue  # a synonym of an operator may lack some of its overloads
         by_family.setdefault(row.family, []).append((name, treatments.of(name), RESULTS[row.aliasing]))
     listed = set(operators.table())
     for title, rows in by_family.items():

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/reference/options.md"
 ENVIRONMENT = ROOT / "docs/reference/environment.md"
 
-# Environment variables that set no option of torch.compile, for users.
+# Environment variables for users that do not set an option of torch.compile.
 VARIABLES = {
     "TILEWRIGHT_CACHE_DIR": "folder of compiled code and of the machine's rates; default `$XDG_CACHE_HOME/tilewright`, or `~/.cache/tilewright`",
     "TILEWRIGHT_RECORDS_DIR": "folder of tuning records; default: next to the cache",
@@ -35,7 +35,7 @@ OTHERS = {
     "TORCH_TRACE": "folder in which torch stores these reports as artifacts, for tlparse",
     "TORCHINDUCTOR_AUTOGRAD_CACHE": "`0`: torch does not cache graphs that Tilewright compiled ([decision 0021](../decisions/0021-kept-by-torch.md))",
 }
-# For work on Tilewright itself.
+# Variables that are only for the development of Tilewright.
 DEVELOPMENT = {
     "TILEWRIGHT_VERIFY": "`1`: runs MLIR's verifier after every pass and `--tw-verify-stage` after every stage, and compiles without the cache",
     "TILEWRIGHT_GUARD_PAGES": "`1`: runs kernels on copies of their buffers that end at pages without access",

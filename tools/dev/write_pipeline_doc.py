@@ -2,7 +2,7 @@
 
     PYTHONPATH=build/python python tools/dev/write_pipeline_doc.py
 
-tools/dev/check_pipeline_doc.py fails if the page is not current. Nothing on the page depends on the machine: tilewright-opt assumes 2 threads
+tools/dev/check_pipeline_doc.py fails if the page is not current. The page does not depend on the machine: tilewright-opt assumes 2 threads
 and fixed caches, and code is generated for x86-64-v4 and sm_80.
 """
 
@@ -15,7 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(os.environ.get("TILEWRIGHT_BUILD", ROOT / "build")) / "bin"
-LINE = 200  # longer lines are cut
+LINE = 200  # longer lines are truncated
 
 PROGRAM = '''
 import torch
@@ -113,7 +113,7 @@ def block(text: str, language: str = "mlir") -> str:
 
 
 def between(text: str, first: str, last: str, count: int = 1) -> str:
-    """Returns the lines from the first that matches `first` to the `count`-th after it that matches `last`, without their common indentation."""
+    """Returns the lines from the first match of `first` to the `count`-th match of `last` after it, without their common indentation."""
     lines = text.splitlines()
     begin = next(i for i, line in enumerate(lines) if re.search(first, line))
     ends = [i for i, line in enumerate(lines) if i >= begin and re.search(last, line)]
@@ -123,7 +123,7 @@ def between(text: str, first: str, last: str, count: int = 1) -> str:
 
 
 def hottest_loop(assembly: str, instruction: str) -> str:
-    """Returns the block between two labels that has `instruction` most often."""
+    """Returns the block between two labels that contains `instruction` most often."""
     blocks = re.split(r"(?m)^(?=\.L\w+:)", assembly)
     return max(blocks, key=lambda one: one.count(instruction)).split("\t.p2align")[0].replace("\t", "    ")
 

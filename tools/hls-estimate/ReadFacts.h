@@ -8,7 +8,8 @@
 
 namespace tilewright::hls {
 
-/// Reads the designs of a file of test/Conformance/hls/public, whose README describes the format. False with a reason.
+/// Reads the designs of a file of test/Conformance/hls/public, whose README describes the format. Returns false with a
+/// reason if the file is invalid.
 bool readFacts(const std::string &path, std::vector<DesignFacts> &designs, std::string &error);
 
 } // namespace tilewright::hls

@@ -1,6 +1,7 @@
-//===- hls-estimate.cpp - cycles and resources of designs that are described as JSON --------===//
+//===- hls-estimate.cpp - estimates designs in JSON -----------------------===//
 //
-// Prints one line of JSON for each design. Exit status: 0 if all are estimated, 2 if a file could not be read.
+// Prints one line of JSON for each design. The exit status is 0 if all were estimated, and 2 if a file could not be
+// read.
 //
 // Test: test/Python/test_hls_estimate.py
 //

@@ -9,9 +9,9 @@ namespace tilewright::ptx {
 
 struct LaunchFile {
   struct Buffer {
-    std::string name, out;       ///< out: the .npy file to write it to; "" if none
-    Array array;                 ///< elements that were read or filled in
-    std::vector<uint8_t> memory; ///< has the bytes that the kernel sees, with the alignment of a device's allocation
+    std::string name, out;       ///< out: the .npy file to which the buffer is written; "" if none
+    Array array;                 ///< elements that were read from a file or filled in
+    std::vector<uint8_t> memory; ///< the bytes that the kernel accesses, with the alignment of a device's allocation
     bool initialised = true;
     uint8_t *data();
   };
@@ -21,7 +21,8 @@ struct LaunchFile {
   Memory memory;
 };
 
-/// Reads the format of docs/targets/ptx-check.md. Paths are relative to the file's folder. Returns false with a reason.
+/// Reads the format of docs/targets/ptx-check.md. Paths are relative to the file's folder. Returns false with a reason
+/// on failure.
 bool readLaunchFile(const std::string &path, LaunchFile &launch, std::string &error);
 
 } // namespace tilewright::ptx

@@ -31,7 +31,7 @@ bool readNpy(const std::string &path, Array &array, std::string &error) {
   if (text.size() - begin < length)
     return fail("its header is cut off");
   if (length > mostHeader)
-    return fail("its header has more than " + std::to_string(mostHeader) + " characters"); // std::regex recurses
+    return fail("its header has more than " + std::to_string(mostHeader) + " characters"); // std::regex is recursive
   std::string header = text.substr(begin, length);
   std::smatch match;
   if (!std::regex_search(header, match, std::regex("'descr': *'([<|][a-z])([0-9]+)'")))

@@ -9,7 +9,7 @@
 namespace tilewright::ptx {
 
 struct Array {
-  std::string type; ///< dtype as numpy writes it: "<f4"
+  std::string type; ///< the dtype as numpy writes it: "<f4"
   std::vector<uint64_t> shape;
   std::vector<uint8_t> bytes;
 };

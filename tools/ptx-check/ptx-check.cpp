@@ -1,6 +1,6 @@
 //===- ptx-check.cpp - run a kernel of a PTX file without a GPU, and check it --------------===//
 //
-// Exit status: 0 no findings, 1 findings, 2 the kernel could not be run.
+// The exit status is 0 without findings, 1 with findings, and 2 if the kernel could not be run.
 //
 //===----------------------------------------------------------------------===//
 #include "tools/ptx-check/LaunchFile.h"

@@ -2,8 +2,8 @@
 //
 //   tilewright-reduce model.mlir --reduction-tree='traversal-mode=0 test=fails.sh'
 //
-// MLIR's reducer with every dialect of Tilewright. It removes all IR that is not needed by the test, a program that
-// exits with 1 for interesting IR. docs/how-to/work-on-ir.md has an example.
+// This is MLIR's reducer with every dialect of Tilewright. It removes all IR that the test does not need. The test is a
+// program that exits with 1 for interesting IR. docs/how-to/work-on-ir.md has an example.
 //
 // Test: test/Tools/reduce.test
 //

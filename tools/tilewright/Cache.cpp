@@ -49,7 +49,7 @@ static int list() {
   return 0;
 }
 
-/// Returns "64M" in bytes; -1 if it is not a number.
+/// Returns the number of bytes in a text such as "64M"; -1 if it is not a number.
 static int64_t bytesFrom(llvm::StringRef text) {
   int64_t unit = 1;
   for (auto [suffix, size] :

@@ -16,7 +16,7 @@ int runCompile(int argc, const char *const *argv);
 int runExplain(int argc, const char *const *argv);
 /// `tilewright inspect model.so`: prints its manifest.
 int runInspect(int argc, const char *const *argv);
-/// `tilewright run ...`: compiles a model and calls it; the exit status is that of compile.
+/// `tilewright run ...`: compiles a model and calls it. The exit status is the same as that of compile.
 int runRun(int argc, const char *const *argv);
 
 /// `tilewright tune model.pt2`: searches schedules, and manages their records.
@@ -25,8 +25,8 @@ int runTune(int argc, const char *const *argv);
 /// `tilewright machine`: prints the machine description, one entry per line.
 int runMachine(int argc, const char *const *argv);
 
-/// Prints the usage of a command without flags of LLVM: to standard output if the only argument is --help or -h, else
-/// as an error. Returns the exit status: 0 or 2.
+/// Prints the usage of a command that has no flags of LLVM. If the only argument is --help or -h, it is printed to
+/// standard output, else as an error. Returns the exit status: 0 or 2.
 int printUsage(int argc, const char *const *argv, const char *usage);
 
 } // namespace tilewright::driver

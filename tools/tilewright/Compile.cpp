@@ -2,11 +2,11 @@
 //
 // Reads a program of torch.export, or a module whose @main has `tw` ops, lowers it to the end of a stage and prints it.
 // `--emit=asm` prints the target's own language, which is PTX for cuda (`--emit=ptx`, too). `--emit=shared`, `static`
-// and `obj` write a library, its C header and a manifest. A target that writes files (hls) fills the folder of -o with
-// a design. `--start-at=<stage>` continues from the output of `--emit=<stage>`. On a terminal each finished step is
-// reported.
+// and `obj` write a library, its C header and a manifest. For a target that writes files (hls), the folder of -o is
+// filled with a design. `--start-at=<stage>` continues from the output of `--emit=<stage>`. On a terminal, each
+// finished step is reported.
 //
-// The suffix of -o chooses what is written (OutputKind.h).
+// The suffix of -o selects the kind of output (OutputKind.h).
 //
 // Tests: test/Tools/output-suffix.test, test/Tools/compile.mlir, test/Tools/start-at.mlir,
 // test/Tools/compile-library.mlir
@@ -41,7 +41,7 @@ namespace cl = llvm::cl;
 namespace tilewright::driver {
 namespace {
 
-/// The flags exist only while the command runs; flags that LLVM's static constructors registered are dropped.
+/// The flags exist only while the command runs. Flags that LLVM's static constructors registered are removed.
 struct CompileFlags {
   cl::OptionCategory category{"Flags of compile"};
   cl::opt<std::string> input{cl::Positional, cl::desc("<model.pt2, in.mlir, or - for MLIR on standard input>"),
@@ -123,8 +123,8 @@ int fail(const llvm::Twine &text) {
   return 1;
 }
 
-/// Returns the path of a library's files without suffix. If -o is a folder (it ends in / or exists), the name is the
-/// input's; otherwise the files are next to the file that -o names.
+/// Returns the path of a library's files without a suffix. If -o is a folder (it ends in / or exists), the library has
+/// the input's name. Otherwise the files are next to the file that -o names.
 std::string libraryPath(llvm::StringRef output, llvm::StringRef input, LibraryOptions::Kind kind) {
   namespace path = llvm::sys::path;
   llvm::SmallString<128> result(output);
@@ -201,7 +201,7 @@ int runCompile(int argc, const char *const *argv) {
   if (flags.stripPaths)
     stripPaths(module);
 
-  ModelFile floats; // the model before it became fixed point
+  ModelFile floats; // the model before its conversion to fixed point
   if (!flags.fixed.empty()) {
     floats.module = OwningOpRef<ModuleOp>(cast<ModuleOp>(module->clone()));
     attachWeights(*model);
@@ -260,7 +260,7 @@ int runCompile(int argc, const char *const *argv) {
       return fail(llvm::toString(text.takeError()));
     out->os() << *text;
   } else if (chosen->isAssembly()) {
-    // lowerTo completed a copy of the options; print needs them complete, too.
+    // lowerTo() completed a copy of the options, but print() needs complete options, too.
     if (llvm::Error error = target->configure(options))
       return fail(llvm::toString(std::move(error)));
     llvm::Expected<std::string> text = target->print(module, options);

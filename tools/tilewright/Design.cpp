@@ -29,10 +29,10 @@ namespace path = llvm::sys::path;
 namespace tilewright::driver {
 namespace {
 
-/// The report at the top of a design has its maker and its list of files, which a later run may replace.
+/// The report at the top of a design contains its generator and a list of files, which a later run may replace.
 constexpr llvm::StringLiteral mark = "report.json", filesKey = "files";
 
-/// Prefix of the folder into which a design is written until it is complete.
+/// The prefix of the folder that contains a design until it is complete.
 constexpr llvm::StringLiteral aside = ".tilewright-design";
 
 std::string parentOf(llvm::StringRef folder) {
@@ -63,7 +63,8 @@ std::optional<llvm::StringSet<>> listedFiles(llvm::StringRef folder) {
   return files;
 }
 
-/// Returns the first entry below `folder` that is neither a listed file nor a folder of listed files, or "".
+/// Returns the first entry below `folder` that is neither a listed file nor a folder of listed files, or "" if there is
+/// none.
 std::string foreignFileIn(llvm::StringRef folder, const llvm::StringSet<> &files) {
   std::error_code code;
   for (fs::recursive_directory_iterator at(folder, code, /*follow_symlinks=*/false), end; at != end && !code;
@@ -80,7 +81,7 @@ std::string foreignFileIn(llvm::StringRef folder, const llvm::StringSet<> &files
   return code ? code.message() : "";
 }
 
-/// Adds the list of all files to the report; the report is one of them.
+/// Adds the list of all files to the report. The report itself is in the list.
 void listFiles(std::vector<DesignFile> &files) {
   for (DesignFile &report : files) {
     if (report.path != mark)
@@ -187,7 +188,7 @@ void attachWeights(ModelFile &model) {
     if (!type)
       continue;
     const char *elements = static_cast<const char *>(model.weight(tensor++));
-    // Elements of less than a byte are packed differently in the attribute and in the file.
+    // Elements of less than a byte are packed in one way in the attribute and in another way in the file.
     if (!elements || !type.hasStaticShape() || type.getElementTypeBitWidth() % 8 != 0 || type.getNumElements() == 0)
       continue;
     const size_t bytes = type.getNumElements() * type.getElementTypeBitWidth() / 8;
@@ -196,8 +197,8 @@ void attachWeights(ModelFile &model) {
   }
 }
 
-/// Renames the folder `made` to `destination`; an older `destination` is removed. One of the two exists at each moment,
-/// so a killed process leaves either the older design or the new one.
+/// Renames the folder `made` to `destination`, and removes an older `destination`. One of the two designs exists at
+/// each moment, so a killed process leaves either the older design or the new one.
 static std::error_code moveIntoPlace(const std::string &made, const std::string &destination) {
   if (renameat2(AT_FDCWD, made.c_str(), AT_FDCWD, destination.c_str(), RENAME_NOREPLACE) == 0)
     return {};
@@ -205,8 +206,8 @@ static std::error_code moveIntoPlace(const std::string &made, const std::string 
     return fs::remove_directories(made, /*IgnoreErrors=*/false);
   if (errno != EINVAL && errno != ENOSYS)
     return std::error_code(errno, std::generic_category());
-  // The file system does not support these flags: for a moment neither is at `destination`, and the older one is next
-  // to it.
+  // The file system does not support these flags. For a moment there is no folder at `destination`, and the older
+  // design is next to it.
   const std::string older = made + ".older";
   const bool replaces = fs::exists(destination);
   if (replaces)
@@ -245,7 +246,7 @@ llvm::Error writeDesign(Session &session, ModelFile &model, const ModelFile &flo
   Options options = given;
   if (llvm::Error failed = session.lowerTo(module, "target", options))
     return failed;
-  if (llvm::Error failed = target.configure(options)) // lowerTo completed a copy
+  if (llvm::Error failed = target.configure(options)) // lowerTo() completed only a copy of the options
     return failed;
   llvm::Expected<std::vector<DesignFile>> files = target.files(module, options);
   if (!files)
@@ -262,7 +263,7 @@ llvm::Error writeDesign(Session &session, ModelFile &model, const ModelFile &flo
   listFiles(*files);
 
   const std::string destination = folder.rtrim('/').str();
-  // A temporary folder must be next to the design, so that renaming does not cross file systems.
+  // A temporary folder must be next to the design, because renaming cannot cross file systems.
   llvm::SmallString<128> prefix(parentOf(folder)), made;
   std::error_code failure = fs::make_absolute(prefix);
   if (!failure)
@@ -281,7 +282,7 @@ llvm::Error writeDesign(Session &session, ModelFile &model, const ModelFile &flo
     if (llvm::Error failed = writeFile(made, file))
       return drop(std::move(failed));
   fs::setPermissions(made, static_cast<fs::perms>(fs::all_all & ~fs::getUmask()));
-  // Check again, since compiling takes a while. The older design is removed after the new one has replaced it.
+  // Check again, because compiling takes time. The older design is removed after the new one has replaced it.
   if (llvm::Error changed = checkDesignFolder(destination))
     return drop(std::move(changed));
   if (std::error_code code = moveIntoPlace(made.str().str(), destination))

@@ -1,10 +1,10 @@
 //===- DesignData.cpp - inputs and results for the test bench of a design ------------------===//
 //
-// data/input_N.bin and data/output_N.bin have the elements as stored in memory. data/output_N.bound is the largest
-// allowed root of the mean square of the differences, by the numbers rule: twice (three times below 1000 elements) the
-// error of the cpu target against the reference, or an eps of the results' magnitude. It is at most sqrt(eps) of that
-// magnitude, half the digits, so that a wrong cpu target does not produce a bound that any result satisfies. It is 0
-// for integers that do not depend on floats.
+// data/input_N.bin and data/output_N.bin contain the elements as they are stored in memory. data/output_N.bound is the
+// largest allowed root mean square of the differences. By the numbers rule, it is twice (three times below 1000
+// elements) the error of the target cpu against the reference, or an eps of the results' magnitude. It is at most
+// sqrt(eps) of this magnitude, which is half of the digits: otherwise a wrong target cpu could produce a bound that any
+// result satisfies. It is 0 for integers that do not depend on floats.
 //
 //===----------------------------------------------------------------------===//
 #include "Design.h"
@@ -25,8 +25,8 @@ using namespace mlir;
 namespace tilewright::driver {
 namespace {
 
-/// Returns true if result `number` of `main` depends on floats: a comparison or a cast may differ if a value is so
-/// close to its threshold that the rounding of a sum decides.
+/// Returns true if result `number` of `main` depends on floats. A comparison or a cast may then give another result if
+/// a value is so close to a threshold that the rounding of a sum decides.
 bool followsFromFloats(mlir::func::FuncOp main, size_t number) {
   SmallVector<Value> left{main.getBody().front().getTerminator()->getOperand(unsigned(number))};
   llvm::SmallPtrSet<mlir::Operation *, 16> seen;
@@ -40,8 +40,8 @@ bool followsFromFloats(mlir::func::FuncOp main, size_t number) {
   return false;
 }
 
-/// Fills integers of more than one bit with values from -100 to 99, so that sums and products are not trivial. One in
-/// eight has a value from the whole range, so that there is overflow, too.
+/// Fills integers of more than one bit with values from -100 to 99, which makes sums and products nontrivial. One value
+/// in eight is from the whole range, which causes overflow, too.
 void fillIntegers(HostTensor &tensor, std::mt19937_64 &random) {
   if (!tensor.element.isInteger() || tensor.element.isInteger(1))
     return;
@@ -96,7 +96,7 @@ double valueAt(const HostTensor &tensor, int64_t index) {
   return value.convertToDouble();
 }
 
-/// Returns the root of the mean square of `at` over all elements for which it is finite.
+/// Returns the root mean square of `at` over all elements for which it is finite.
 double rms(int64_t count, llvm::function_ref<double(int64_t)> at) {
   double squares = 0;
   int64_t finite = 0;

@@ -1,7 +1,7 @@
 //===- Explain.cpp - tilewright explain model.pt2: how a model was compiled --------------===//
 //
-// Prints text. --html FILE writes a page for a browser, --json FILE the same for programs. --measure calls the model,
-// too.
+// Prints text. --html FILE writes a page for a browser, and --json FILE writes the same data as JSON. With --measure,
+// the model is also called.
 //
 // Tests: test/Tools/explain.mlir, test/Python/test_explain_html.py
 //
@@ -26,7 +26,7 @@ namespace cl = llvm::cl;
 namespace tilewright::driver {
 namespace {
 
-/// The flags exist only while the command runs; flags that LLVM's static constructors registered are dropped.
+/// The flags exist only while the command runs. Flags that LLVM's static constructors registered are removed.
 struct ExplainFlags {
   cl::OptionCategory category{"Flags of explain"};
   cl::opt<std::string> input{
@@ -96,7 +96,7 @@ llvm::Expected<ExplainMeasurement> measure(const ModelFile &model, Session &sess
     return program.takeError();
   symbols = inputs->symbols;
   ExplainMeasurement measured;
-  std::vector<std::vector<int64_t>> times; // by step, for all calls
+  std::vector<std::vector<int64_t>> times; // times of each step, for all calls
   for (int call = 0; call <= flags.calls; ++call) {
     (*program)->profile(call > 0); // resets the times
     RunError error;
@@ -130,7 +130,7 @@ llvm::Expected<std::string> readText(llvm::StringRef path) {
   return buffer->getBuffer().str();
 }
 
-/// Writes `text`; "-" is standard output.
+/// Writes `text` to the file at `path`; "-" is standard output.
 llvm::Error write(llvm::StringRef path, llvm::StringRef text) {
   std::string problem;
   auto out = openOutputFile(path, &problem);
@@ -141,7 +141,7 @@ llvm::Error write(llvm::StringRef path, llvm::StringRef text) {
   return llvm::Error::success();
 }
 
-/// Returns the record of the model that the flags name.
+/// Returns the record of the model that the flags select.
 llvm::Expected<std::string> explain(ExplainFlags &flags) {
   Session session;
   auto model = readModelFile(flags.input, session.context());

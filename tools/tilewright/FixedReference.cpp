@@ -1,7 +1,7 @@
 //===- FixedReference.cpp - compare a fixed-point design with its float model --------------===//
 //
-// The float model runs in double precision on the same numbers as the design, so all differences come from rounding and
-// saturation in fixed point.
+// The float model is computed in double precision with the same input values as the design. All differences therefore
+// come from rounding and saturation in fixed point.
 //
 // Test: test/Tools/hls-fixed.test
 //
@@ -24,7 +24,7 @@ double doubleAt(const char *bytes, FloatType type) {
   return llvm::APFloat(type.getFloatSemantics(), llvm::APInt(type.getWidth(), bits)).convertToDouble();
 }
 
-/// Returns `value` rounded to the element type of the float model.
+/// Rounds `value` to the element type of the float model.
 double roundedTo(FloatType type, double value) {
   llvm::APFloat number(value);
   bool lossy;
@@ -96,7 +96,7 @@ std::vector<std::optional<FixedReference::Point>> FixedReference::pointsOf(Modul
 void FixedReference::fill(std::vector<HostTensor> &tensors) const {
   std::mt19937_64 random{1};
   func::FuncOp main = ModuleOp(floats.module.get()).lookupSymbol<func::FuncOp>("main");
-  SmallVector<FloatType> types; // of the inputs that are not weights
+  SmallVector<FloatType> types; // types of the inputs that are not weights
   size_t number = 0;
   for (Type type : main.getArgumentTypes())
     if (auto tensor = dyn_cast<RankedTensorType>(type))

@@ -13,7 +13,7 @@ using RunGraph = llvm::function_ref<llvm::Expected<Results>(mlir::ModuleOp, cons
 
 class FixedReference {
 public:
-  /// `fixed` was made from `floats` (--tw-fixed-point), and its integers have been widened to 8, 16, 32 or 64 bits.
+  /// `fixed` was created from `floats` (--tw-fixed-point), and its integers have been widened to 8, 16, 32 or 64 bits.
   FixedReference(mlir::ModuleOp fixed, const ModelFile &floats);
 
   /// Fills inputs with elements from -1 to 1 in their formats, rounded to numbers that the float model's type can
@@ -25,7 +25,7 @@ public:
                                                   RunGraph run) const;
 
 private:
-  /// Width and fraction bits of a tensor; none if the tensor has integers in the float model, too.
+  /// The width and the fraction bits of a tensor. There are none if the tensor also has integers in the float model.
   struct Point {
     int width = 0, fraction = 0;
   };

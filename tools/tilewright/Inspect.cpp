@@ -1,7 +1,7 @@
 //===- Inspect.cpp - tilewright inspect model.so: describe a library --------------------===//
 //
-// Prints from the manifest: inputs, outputs, symbolic sizes, weights, kernels, the CPU that is needed, and whether this
-// one is sufficient. Also checks that the files next to the manifest are those that were written with it.
+// Prints data from the manifest: inputs, outputs, symbolic sizes, weights, kernels, the required CPU, and whether this
+// CPU is sufficient. Also checks that the files next to the manifest are those that were written with it.
 //
 // Test: test/Tools/inspect.test
 //

@@ -19,8 +19,8 @@ using namespace mlir;
 namespace tilewright::driver {
 namespace {
 
-/// Reads a size as graph::sizeText() writes it, such as "batch * 2 + 1" or "points // 4", which divides and rounds
-/// down. Returns null if `text` is not an expression of `symbols`.
+/// Reads a size in the form that graph::sizeText() writes, such as "batch * 2 + 1" or "points // 4", a division that
+/// rounds down. Returns null if `text` is not an expression of `symbols`.
 AffineExpr parseSize(llvm::StringRef text, llvm::StringRef symbols, MLIRContext &context) {
   const std::string divided = llvm::join(llvm::split(text, " // "), " floordiv ");
   const std::string inMlir = llvm::join(llvm::split(divided, " % "), " mod ");
@@ -30,7 +30,7 @@ AffineExpr parseSize(llvm::StringRef text, llvm::StringRef symbols, MLIRContext 
   return map && map.getValue().getNumResults() == 1 ? map.getValue().getResult(0) : AffineExpr();
 }
 
-/// Returns a module whose @main has the inputs of the manifest, so that makeInputs() serves libraries, too.
+/// Returns a module whose @main has the inputs of the manifest. makeInputs() can then be used for libraries, too.
 llvm::Expected<OwningOpRef<ModuleOp>> interfaceOf(const LibraryManifest &manifest, MLIRContext &context) {
   context.loadDialect<func::FuncDialect, graph::TWDialect>();
   OpBuilder b(&context);
@@ -106,7 +106,7 @@ llvm::Error LibraryCall::readInputs(const LibraryInputs &inputs) {
 
 static std::vector<LibraryTensor> passed(std::vector<HostTensor> &tensors) {
   std::vector<LibraryTensor> list;
-  for (HostTensor &tensor : tensors) // their element types were made from dtypes
+  for (HostTensor &tensor : tensors) // the element types were created from dtypes
     list.push_back({tensor.bytes.data(), *scalarTypeOf(tensor.element), tensor.sizes});
   return list;
 }

@@ -9,17 +9,17 @@
 
 namespace tilewright::driver {
 
-/// The sources of a call's inputs, as for makeInputs().
+/// The sources of a call's inputs, as in makeInputs().
 struct LibraryInputs {
-  std::vector<std::string> files; ///< each "NAME=x.npy", one per input; empty: random elements
+  std::vector<std::string> files; ///< "NAME=x.npy" for each input; if empty, elements are random
   std::vector<int64_t> sizes;     ///< values of the symbolic sizes, for random elements
   uint64_t seed = 0;
 };
 
 class LibraryCall {
 public:
-  /// Loads the library at `path` with its code for `cpu` (empty: the best that this CPU can run), and makes its inputs.
-  /// Errors name the input.
+  /// Loads the library at `path` with its code for `cpu` (empty: the best code that this CPU can run), and creates its
+  /// inputs. Errors name the input.
   static llvm::Expected<std::unique_ptr<LibraryCall>> prepare(llvm::StringRef path, const LibraryInputs &inputs,
                                                               int threads, const std::string &cpu);
   llvm::Error run();
@@ -36,7 +36,7 @@ private:
   llvm::Error readInputs(const LibraryInputs &inputs);
   llvm::Error makeOutputs();
 
-  mlir::MLIRContext context; ///< of the element types of the tensors
+  mlir::MLIRContext context; ///< owns the element types of the tensors
   LibraryManifest manifest;
   std::unique_ptr<LoadedLibrary> library;
   std::vector<HostTensor> tensors, results; ///< in the model's order

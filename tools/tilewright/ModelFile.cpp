@@ -14,7 +14,7 @@ using namespace mlir;
 namespace tilewright::driver {
 namespace {
 
-/// Describes a file that is not MLIR by its first bytes; empty if it may be MLIR.
+/// Describes a file that is not MLIR by its first bytes. Returns an empty text if it may be MLIR.
 std::string otherFormat(llvm::StringRef bytes) {
   if (bytes.trim().empty())
     return "is empty";
@@ -76,7 +76,7 @@ llvm::Expected<ModelFile> readAsWritten(llvm::StringRef path, MLIRContext &conte
 llvm::Expected<ModelFile> readModelFile(llvm::StringRef path, MLIRContext &context,
                                         llvm::ArrayRef<DynamicSize> dynamic) {
   llvm::Expected<ModelFile> model = readAsWritten(path, context, dynamic);
-  if (model && !model->onnx) // its reader has handled them
+  if (model && !model->onnx) // the reader of ONNX has already narrowed the sizes
     if (llvm::Error failed = narrowSizes(*model->module, dynamic))
       return std::move(failed);
   return model;

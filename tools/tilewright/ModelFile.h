@@ -11,10 +11,10 @@ namespace tilewright::driver {
 
 struct ModelFile {
   mlir::OwningOpRef<mlir::ModuleOp> module;
-  std::unique_ptr<ExportedModel> exported; ///< owns the weights' memory; null for other formats, as is `onnx`
+  std::unique_ptr<ExportedModel> exported; ///< owns the weights' memory; null for other formats
   std::unique_ptr<OnnxModel> onnx;
 
-  /// Per tensor argument of @main its elements, null if the caller has to pass them; empty for MLIR.
+  /// The elements of each tensor argument of @main; null if the caller has to pass them. The list is empty for MLIR.
   llvm::ArrayRef<const void *> weights() const {
     return exported ? exported->weights() : onnx ? onnx->weights() : llvm::ArrayRef<const void *>();
   }
@@ -22,9 +22,9 @@ struct ModelFile {
   const void *weight(size_t index) const { return index < weights().size() ? weights()[index] : nullptr; }
 };
 
-/// Reads MLIR, an ONNX model or a .pt2 of torch.export, which are distinguished by name and first bytes; "-" is
-/// standard input, for MLIR only. The sizes in `dynamic` get that range, or become symbolic if the format allows it. If
-/// MLIR does not parse, the parser prints the errors with their locations to standard error.
+/// Reads MLIR, an ONNX model or a .pt2 file of torch.export. The format follows from the name and the first bytes; "-"
+/// is standard input, for MLIR only. The sizes in `dynamic` get the given range, or become symbolic if the format
+/// allows it. If MLIR does not parse, the parser prints the errors with their locations to standard error.
 llvm::Expected<ModelFile> readModelFile(llvm::StringRef path, mlir::MLIRContext &context,
                                         llvm::ArrayRef<DynamicSize> dynamic = {});
 

@@ -34,7 +34,7 @@ struct NpyDtype {
 NpyDtype npyDtypeOf(mlir::Type element) {
   if (std::optional<ScalarType> type = scalarTypeOf(element))
     return {scalarTypeName(*type).str(), infoOf(*type).npy.str()};
-  // Fixed-point models have integers of other widths.
+  // Fixed-point models have integers of other widths than 8, 16, 32 and 64 bits.
   const unsigned bits = element.getIntOrFloatBitWidth();
   return {dtypeName(element), (bits > 8 ? "<i" : "|i") + std::to_string(std::max(1u, bits / 8))};
 }
@@ -96,7 +96,7 @@ llvm::Error HostTensor::allocate(int64_t least) {
     text += (text.empty() ? "" : "x") + std::to_string(size);
     fits &= size >= 0 && !__builtin_mul_overflow(total, size, &total);
   }
-  static int64_t taken = 0; // by all tensors of the program, which are never freed
+  static int64_t taken = 0; // bytes of all tensors of the program, which are never freed
   const int64_t memory = int64_t(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
   fits = fits && total <= memory - taken;
   try {

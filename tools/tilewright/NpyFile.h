@@ -13,7 +13,7 @@ namespace tilewright::driver {
 struct HostTensor {
   mlir::Type element;
   std::vector<int64_t> sizes;
-  std::vector<uint8_t> bytes; ///< at least one byte, so that an empty tensor has an address
+  std::vector<uint8_t> bytes; ///< at least one byte, because an empty tensor needs an address
 
   unsigned width() const { return std::max(1u, element.getIntOrFloatBitWidth() / 8); }
   int64_t count() const {
@@ -22,15 +22,16 @@ struct HostTensor {
       total *= size;
     return total;
   }
-  /// Allocates `bytes` with zeros, at least `least`. Fails if the machine has too little memory, or a size is negative.
+  /// Allocates `bytes` with zeros, at least `least` bytes. Fails if the machine has too little memory, or a size is
+  /// negative.
   llvm::Error allocate(int64_t least = 64);
 };
 
 /// Returns the name of a dtype in NumPy and torch: "float32"; "bfloat16" and "float8_..." are raw bytes in NumPy.
 std::string dtypeNameOf(mlir::Type element);
 
-/// Reads a .npy file, row-major or column-major, whose dtype must be `element`'s; bfloat16 is '<V2', float8 '|V1'.
-/// Errors name the file and describe its contents.
+/// Reads a .npy file, row-major or column-major, whose dtype must be that of `element`; bfloat16 is '<V2', float8 is
+/// '|V1'. Errors name the file and describe its contents.
 llvm::Expected<HostTensor> readNpy(llvm::StringRef path, mlir::Type element);
 
 /// Writes a .npy file of format 1.0.

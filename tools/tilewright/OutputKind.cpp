@@ -1,4 +1,4 @@
-//===- OutputKind.cpp - what a file's suffix or --emit asks for -------------------------===//
+//===- OutputKind.cpp - the output kind by suffix or --emit ---------------===//
 //
 // Test: test/Tools/output-suffix.test
 //
@@ -22,8 +22,8 @@ constexpr LibraryName libraries[] = {{LibraryOptions::Kind::Object, "obj"},
                                      {LibraryOptions::Kind::Static, "static"},
                                      {LibraryOptions::Kind::Shared, "shared"}};
 
-/// A suffix of -o, and the value of --emit that it stands for. `target` is the only target that has it; empty means
-/// any.
+/// A suffix of -o, and the equivalent value of --emit. `target` is the only target that supports it; empty means all
+/// targets.
 struct Suffix {
   llvm::StringLiteral suffix, emit, target;
 };

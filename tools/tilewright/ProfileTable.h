@@ -10,11 +10,11 @@ namespace tilewright::driver {
 
 /// A step with its time in `calls` calls, summed over threads.
 struct ProfiledStep {
-  std::string operations; ///< with their lines in the model; "" for a copy
+  std::string operations; ///< names of the ops with their lines in the model; "" for a copy
   double milliseconds = 0;
 };
 
-/// Prints the steps that took time, the slowest first: milliseconds per call, share of all steps, operations.
+/// Prints the steps that took time, with the slowest first: milliseconds per call, share of all steps, operations.
 void printProfile(std::vector<ProfiledStep> steps, int calls, llvm::raw_ostream &out);
 
 } // namespace tilewright::driver

@@ -8,16 +8,16 @@
 
 namespace tilewright::driver {
 
-/// Writes lines to standard error, each with the seconds since construction: "[1.2 s] structured". It writes only to a
-/// terminal, so that scripts and logs contain only results and errors.
+/// Writes lines to standard error, each with the seconds since construction: "[1.2 s] structured". Writes only to a
+/// terminal: the output of scripts and logs must contain only results and errors.
 class Progress {
 public:
   Progress();
 
-  /// Reports that `what` is done.
+  /// Reports that `what` has finished.
   void done(llvm::StringRef what) const;
 
-  /// Reports the library at `path`, from its manifest: its files and their sizes, its kernels, its CPUs.
+  /// Reports the library at `path` by its manifest: its files and their sizes, its kernels, its CPUs.
   llvm::Error summary(llvm::StringRef path) const;
 
 private:

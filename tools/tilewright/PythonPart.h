@@ -7,8 +7,8 @@
 
 namespace tilewright::driver {
 
-/// Returns the interpreter that TILEWRIGHT_PYTHON names, or python3; fails if there is none. In a build tree, the
-/// package next to this program is put first in PYTHONPATH of this process.
+/// Returns the interpreter that TILEWRIGHT_PYTHON names, or python3. Fails if there is none. In a build tree, inserts
+/// the package next to this program as the first entry of PYTHONPATH of this process.
 llvm::Expected<std::string> findPython();
 
 } // namespace tilewright::driver

@@ -3,9 +3,9 @@
 // A library (model.so) is loaded and called without compiling.
 //
 // Inputs come from .npy files, each --input NAME=FILE, and results are written to the folder --output. Without files,
-// inputs are random and depend only on --seed: floats are uniform in [-1, 1], integers are 0 or 1, so that they are
-// valid as indices, and booleans are 0 or 1. For every result its type, sizes and a checksum are printed: the sum of
-// the elements and the sum of their magnitudes. --check also compares every kernel with the reference.
+// inputs are random and depend only on --seed: floats are uniform in [-1, 1], and booleans are 0 or 1. Integers are
+// also 0 or 1, because they may be used as indices. For every result, its type, its sizes and a checksum are printed:
+// the sum of the elements and the sum of their magnitudes. --check also compares every kernel with the reference.
 //
 // Test: test/Tools/run.mlir, test/Python/test_exported.py
 //
@@ -35,7 +35,7 @@ namespace cl = llvm::cl;
 namespace tilewright::driver {
 namespace {
 
-/// The flags exist only while the command runs; flags that LLVM's static constructors registered are dropped.
+/// The flags exist only while the command runs. Flags that LLVM's static constructors registered are removed.
 struct RunFlags {
   cl::OptionCategory category{"Flags of run"};
   cl::opt<std::string> input{cl::Positional,
@@ -86,7 +86,7 @@ int failRun(const llvm::Twine &text) {
 
 int failRun(llvm::Error error) { return failRun(llvm::toString(std::move(error))); }
 
-/// Calls `once` as often as --repeat says, at least once. With --repeat, prints the median of the times.
+/// Calls `once` as often as --repeat specifies, at least once. With --repeat, prints the median of the times.
 llvm::Error repeat(int times, llvm::function_ref<llvm::Error()> once) {
   std::vector<double> milliseconds;
   for (int call = 0; call < std::max(times, 1); ++call) {
@@ -104,7 +104,7 @@ llvm::Error repeat(int times, llvm::function_ref<llvm::Error()> once) {
   return llvm::Error::success();
 }
 
-/// Writes the results to files and compares them with expected ones, as the flags say.
+/// Writes the results to files and compares them with expected ones, according to the flags.
 int finish(llvm::ArrayRef<HostTensor> results, llvm::ArrayRef<std::string> names, RunFlags &flags) {
   if (!flags.output.empty())
     if (llvm::Error unwritten = writeResults(results, names, flags.output))
@@ -126,7 +126,7 @@ int runOnce(const ModelFile &model, Session &session, RunFlags &flags) {
     return failRun(inputs.takeError());
   std::vector<HostTensor> outputs;
   std::vector<std::string> names;
-  std::string noResult; // why a result could not be allocated; the error of a call is more precise
+  std::string noResult; // the reason why a result could not be allocated; the error of a call is more precise
   for (auto [index, type] : llvm::enumerate(main.getResultTypes()))
     if (auto tensorType = dyn_cast<RankedTensorType>(type)) {
       llvm::Expected<HostTensor> tensor = tensorOf(tensorType, inputs->symbols);

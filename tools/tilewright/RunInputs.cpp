@@ -29,7 +29,7 @@ struct TensorArgument {
   std::string name;
   RankedTensorType type;
   const void *weight = nullptr;
-  bool isSeed = false; ///< the last argument of a model with random numbers, for which there is no file
+  bool isSeed = false; ///< true for the last argument of a model with random numbers, for which there is no file
 };
 
 std::vector<TensorArgument> tensorArguments(const ModelFile &model, func::FuncOp main) {
@@ -171,7 +171,7 @@ void fillRandom(HostTensor &tensor, std::mt19937_64 &random) {
   }
 }
 
-/// Returns the tensors of the files, by the argument's number.
+/// Returns the tensors of the files, indexed by the argument's number.
 llvm::Expected<std::map<size_t, HostTensor>> readFiles(ArrayRef<TensorArgument> arguments, Symbols symbols,
                                                        ArrayRef<std::string> files) {
   std::vector<std::string> names;
@@ -256,7 +256,7 @@ llvm::Expected<RunInputs> makeInputs(const ModelFile &model, func::FuncOp main, 
       fillRandom(*tensor, random);
       inputs.tensors.push_back(std::move(*tensor));
     }
-    inputs.pointers.push_back(inputs.tensors.back().bytes.data()); // stays valid when the tensor is moved
+    inputs.pointers.push_back(inputs.tensors.back().bytes.data()); // the pointer remains valid when the tensor is moved
   }
   return inputs;
 }

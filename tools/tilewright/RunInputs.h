@@ -12,12 +12,13 @@ namespace tilewright::driver {
 struct RunInputs {
   std::vector<int64_t> symbols;       ///< one value per symbolic size
   std::vector<HostTensor> tensors;    ///< inputs that are not weights of the model file
-  std::vector<const void *> pointers; ///< per tensor argument of @main
+  std::vector<const void *> pointers; ///< one per tensor argument of @main
 };
 
 /// Reads `files`, each "NAME=x.npy", for the inputs of @main, and derives the symbolic sizes from them. Without files,
-/// elements are random by `seed`, and the symbols have the values `sizes`, or 8 within their ranges. The seed input of
-/// a model with random numbers is always random. Errors name the input and what is expected.
+/// elements are random numbers generated from `seed`, and the symbols have the values `sizes`, or 8 within their
+/// ranges. The seed input of a model with random numbers is always random. Errors name the input and state what is
+/// expected.
 llvm::Expected<RunInputs> makeInputs(const ModelFile &model, mlir::func::FuncOp main, llvm::ArrayRef<std::string> files,
                                      llvm::ArrayRef<int64_t> sizes, uint64_t seed);
 

@@ -14,9 +14,9 @@ void printResults(llvm::ArrayRef<HostTensor> results, llvm::ArrayRef<std::string
 llvm::Error writeResults(llvm::ArrayRef<HostTensor> results, llvm::ArrayRef<std::string> names, llvm::StringRef folder);
 
 /// Compares each result that `expected` names, as "NAME=y.npy", with the file. Sizes, integers and booleans must be
-/// equal, NaN and infinities at the same indices, and the RMS of the differences at most `tolerance` times the RMS of
-/// the file (0: 1e-12 for float64, 1e-5 for float32, 2e-3 for float16, 1e-2 for narrower ones). Prints one line for
-/// each; the error lists all that differ.
+/// equal, NaN and infinities must be at the same indices, and the RMS of the differences must be at most `tolerance`
+/// times the RMS of the file (0: 1e-12 for float64, 1e-5 for float32, 2e-3 for float16, 1e-2 for narrower types).
+/// Prints one line for each result. The error lists all results that differ.
 llvm::Error compareResults(llvm::ArrayRef<HostTensor> results, llvm::ArrayRef<std::string> names,
                            llvm::ArrayRef<std::string> expected, double tolerance);
 

@@ -23,7 +23,7 @@ TargetFlags::TargetFlags(cl::OptionCategory &category, OptionUse use) {
     Declared &made = flags.emplace_back(Declared{declared.option, {declared.target}, "", "", nullptr});
     made.flag = made.option.name.str();
     std::replace(made.flag.begin(), made.flag.end(), '_', '-');
-    // The declaration quotes code as documentation does.
+    // The declaration marks code with backquotes, as documentation does.
     made.help = "with --target=" + declared.target + ": " + llvm::join(llvm::split(made.option.help, '`'), "");
     if (made.option.kind == TargetOption::Flag)
       made.parsed = std::make_unique<cl::opt<bool>>(llvm::StringRef(made.flag), cl::desc(made.help), cl::cat(category));

@@ -1,4 +1,4 @@
-//===- ThreadsFlag.h - the flag --threads, which several commands have ----------------===//
+//===- ThreadsFlag.h - the flag --threads of several commands -------------===//
 #ifndef TILEWRIGHT_TOOLS_TILEWRIGHT_THREADSFLAG_H
 #define TILEWRIGHT_TOOLS_TILEWRIGHT_THREADSFLAG_H
 
@@ -13,7 +13,7 @@ public:
   explicit ThreadsFlag(llvm::cl::OptionCategory &category, llvm::StringRef help = "threads to plan for (default: all)")
       : opt("threads", llvm::cl::desc(help), llvm::cl::init(0), llvm::cl::cat(category)) {}
 
-  /// Returns what is wrong with the value; empty if it is valid.
+  /// Returns the reason why the value is invalid; empty if it is valid.
   std::string problem() const {
     const int count = getValue();
     return count < 0 ? "--threads=" + std::to_string(count) + ": a number of threads is positive, or 0 for all" : "";

@@ -40,7 +40,7 @@ namespace cl = llvm::cl;
 namespace tilewright::driver {
 namespace {
 
-/// The flags exist only while the command runs; flags that LLVM's static constructors registered are dropped.
+/// The flags exist only while the command runs. Flags that LLVM's static constructors registered are removed.
 struct TuneFlags {
   cl::OptionCategory category{"Flags of tune"};
   cl::opt<std::string> input{
@@ -121,7 +121,7 @@ int failTune(const llvm::Twine &text) {
 }
 int failTune(llvm::Error error) { return failTune(llvm::toString(std::move(error))); }
 
-/// Returns why `sizes` are not values of the model's symbolic sizes; empty if they are.
+/// Returns the reason why `sizes` are not values of the model's symbolic sizes; empty if they are.
 std::string misfitOf(llvm::ArrayRef<int64_t> sizes, ModuleOp module) {
   auto main = module.lookupSymbol<mlir::func::FuncOp>("main");
   if (!main)
@@ -196,7 +196,8 @@ int replay(const TuneFlags &flags) {
       << ", " << options.runs << " tunings of each\n";
   out << "schedules outside spread tier 0  quick (measured)   full (measured)  transfer agreed false slower lost  "
          "table\n";
-  // Easy spaces are not informative: print means of all spaces, and of large ones in which schedules matter.
+  // Small spaces, and spaces in which schedules hardly matter, are not informative. Print means of all spaces and of
+  // the others.
   constexpr int64_t large = 200;
   constexpr double wide = 1.5;
   std::vector<const ReplayedTable *> all, hard;
@@ -261,7 +262,8 @@ int writeText(const std::string &path, llvm::StringRef text) {
   return code ? failTune("cannot write '" + path + "': " + code.message()) : 0;
 }
 
-/// Writes the report in the form of the file's ending: a page, the numbers as JSON, or a chart drawn by the package.
+/// Writes the report in the form that the file's suffix selects: a page, the numbers as JSON, or a chart drawn by the
+/// package.
 int writeReport(llvm::StringRef path, llvm::function_ref<std::string()> page, const llvm::json::Value &numbers) {
   std::string json = jsonText(numbers, 2) + "\n";
   if (path.ends_with(".json"))
@@ -285,7 +287,7 @@ int writeReport(llvm::StringRef path, llvm::function_ref<std::string()> page, co
   return failTune("no chart is drawn" + (why.empty() ? "" : ": " + why) + "; --report=FILE.html needs no Python");
 }
 
-/// Tunes designs of the target hls, with the estimator in place of a machine.
+/// Tunes designs of the target hls. The estimator replaces measurements.
 int tuneDesigns(Session &session, ModuleOp module, const Options &options, const TuneOptions &how, TuneFlags &flags) {
   llvm::Expected<std::vector<DesignPoint>> points = tuneDesign(session, module, options, how);
   if (!points)
@@ -441,7 +443,8 @@ llvm::Error tuneFirst(Session &session, ModuleOp module, const Options &options,
   return llvm::Error::success();
 }
 
-/// Returns `explain KEY`, `merge DIR`, ... as the equivalent flags. If a file has the verb's name, it is a model.
+/// Returns `explain KEY`, `merge DIR`, ... as the equivalent flags. If a file has the verb's name, it is treated as a
+/// model.
 static std::vector<std::string> withoutVerb(int argc, const char *const *argv) {
   std::vector<std::string> arguments(argv, argv + argc);
   if (argc < 2 || llvm::sys::fs::exists(arguments[1]))
@@ -457,7 +460,7 @@ static std::vector<std::string> withoutVerb(int argc, const char *const *argv) {
     flag += "=" + arguments[2];
     arguments.erase(arguments.begin() + 2);
   } else if (verb != "explain") {
-    flag += "="; // no folder, which is reported as an error
+    flag += "="; // the folder is missing, which is reported as an error
   }
   arguments[1] = flag;
   return arguments;

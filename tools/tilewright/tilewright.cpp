@@ -20,7 +20,8 @@ namespace {
 struct Command {
   llvm::StringLiteral name, summary;
   int (*run)(int argc, const char *const *argv);
-  /// The command runs no kernels, so every crash is the compiler's. Other commands catch crashes of each compile only.
+  /// The command runs no kernels, so every crash is a crash of the compiler. Other commands catch crashes only during
+  /// compiles.
   bool onlyCompiles = false;
 };
 
@@ -67,7 +68,7 @@ int tilewright::driver::printUsage(int argc, const char *const *argv, const char
 
 int main(int argc, char **argv) {
   llvm::StringRef name = argc > 1 ? argv[1] : "";
-  // After a crash, the compiler's objects may not be destroyed, and its threads are blocked.
+  // After a crash, the compiler's objects must not be destroyed, and its threads are blocked.
   tilewright::onCompilerCrash([&](const std::string &message) {
     llvm::errs() << "tilewright " << name << ": " << message << "\ntilewright: this command reproduces it:";
     for (int i = 0; i < argc; ++i)

@@ -4,19 +4,19 @@
 // After:   func @kernel_0(...) attributes {tw.schedule = {tiles = array<i64: 128, 48>, order = 1 : i64, record =
 // "5f0a1c22"}}
 //
-// for a kernel that has a record (Records.h) in the folder `records`; others stay unchanged. A kernel with symbolic
-// sizes has a record for each class of sizes (SizeClasses.h). If their schedules differ, there is one kernel for
-// each:
+// The kernel has a record (Records.h) in the folder `records`; kernels without a record stay unchanged. A kernel with
+// symbolic sizes has a record for each class of sizes (SizeClasses.h). If their schedules differ, the kernel is cloned
+// for each class:
 //
 // Before:  func @kernel_0(%n: index, ...) attributes {tw.schedule = ...}          call @kernel_0(...)
 // After:   func @kernel_0(%n: index, ...) attributes {tw.schedule = ..., tw.sizes_between = array<i64: 17, -1>}
 //          func @kernel_0_to_16(%n: index, ...) attributes {tw.schedule = ..., tw.sizes_between = array<i64: 0, 16>}
 //                                                     call @kernel_0(...) {tw.other_sizes = [@kernel_0_to_16]}
 //
-// and the plan launches the kernel whose range contains the product of a call's sizes. With `strict`, a kernel that
-// has a space and no record is an error. If there are records of a kernel that are not valid here, a warning gives
-// the reason, once per process. With `deterministic`, a record whose schedule sums in another order than the
-// default's is not used. With `stamp`, kernels get their keys as attributes, for the tuner.
+// The plan launches the kernel whose range contains the product of a call's sizes. With `strict`, a kernel that has a
+// space and no record is an error. If records of a kernel are not valid here, a warning gives the reason, once per
+// process. With `deterministic`, a record is not used if its schedule sums in another order than the default schedule.
+// With `stamp`, kernels get their keys as attributes, for the tuner.
 //
 // Tests: test/Tuner/tune.test, test/Tuner/size-classes.test
 //
@@ -103,16 +103,17 @@ private:
     DictionaryAttr schedule;
   };
 
-  /// Returns true if the choice of `record` may differ from the default schedule here. If rates have been measured
-  /// again since the record was made, its default may differ from the present one. The choice is then applied in any
-  /// case, except in deterministic mode, because the record lacks the order of summation of the present default.
+  /// Returns true if the choice of `record` may differ from the default schedule here. If the rates were measured again
+  /// after the record was written, the record's default schedule may differ from the current one. The choice is then
+  /// always applied, except in deterministic mode, because the record does not contain the current default's order of
+  /// summation.
   bool replacesDefault(const KernelRecord &record) const {
     if (record.rates != rates)
       return !deterministic;
     return record.chosen != record.initial && !(deterministic && record.chosenClass != record.initialClass);
   }
 
-  /// Warns once per process that there are records of these kernels that are not valid, and why.
+  /// Warns, once per process, that there are records of these kernels that are not valid, and gives the reason.
   void warnOfIgnored(ArrayRef<RecordKey> missed) {
     if (missed.empty() || !llvm::sys::fs::exists(records))
       return;
@@ -168,7 +169,7 @@ private:
     signalPassFailure();
   }
 
-  /// Keeps `kernel` for the largest sizes and clones it for each of the other parts.
+  /// `kernel` remains the kernel for the largest sizes, and is cloned for each of the other parts.
   void split(func::FuncOp kernel, ArrayRef<Part> parts) {
     Builder builder(&getContext());
     SymbolTable symbols(getOperation());
@@ -193,7 +194,7 @@ private:
     });
   }
 
-  /// Returns `schedule` with the choice of `record`.
+  /// Returns `schedule` with the knobs that `record` has selected.
   FailureOr<DictionaryAttr> scheduleOf(func::FuncOp kernel, DictionaryAttr schedule, const KernelRecord &record,
                                        const RecordKey &key) {
     auto bad = [&]() -> FailureOr<DictionaryAttr> {

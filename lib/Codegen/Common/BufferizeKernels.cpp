@@ -10,8 +10,8 @@
 //     return }
 //
 // Every tensor argument becomes a dense memref that nothing else aliases. A result is stored in the argument that it
-// was computed into, or is copied there (if a kernel returns a slice or a padded tensor). Remaining allocations have
-// the size of a tile.
+// was computed into. Other results (a slice or a padded tensor) are copied to their argument. Remaining allocations
+// have the size of a tile.
 //
 // Test: test/Codegen/Common/bufferize-kernels.mlir
 //
@@ -88,7 +88,7 @@ void passByMemory(func::FuncOp kernel) {
   kernel.setFunctionType(builder.getFunctionType(body.getArgumentTypes(), {}));
 }
 
-/// Returns true if `value` is an argument, or a slice or reshape of one.
+/// Returns true if `value` is a block argument, or a slice or reshape of one.
 bool isArgument(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     if (isa<bufferization::ToTensorOp>(op))
@@ -104,7 +104,8 @@ bool isSameSlice(OffsetSizeAndStrideOpInterface a, OffsetSizeAndStrideOpInterfac
   return a.isSameAs(b, [](OpFoldResult x, OpFoldResult y) { return x == y; });
 }
 
-/// Creates the view of `buffer` that corresponds to `slice` of a tensor in it, which has the shape `shape`.
+/// Creates the view of `buffer` that corresponds to `slice`, a slice of a tensor that is stored in `buffer`. The view
+/// has the shape `shape`.
 Value createView(OpBuilder &builder, Value buffer, OffsetSizeAndStrideOpInterface slice, ArrayRef<int64_t> shape) {
   SmallVector<OpFoldResult> offsets = slice.getMixedOffsets(), sizes = slice.getMixedSizes(),
                             strides = slice.getMixedStrides();
@@ -113,8 +114,7 @@ Value createView(OpBuilder &builder, Value buffer, OffsetSizeAndStrideOpInterfac
   return memref::SubViewOp::create(builder, slice.getLoc(), type, buffer, offsets, sizes, strides);
 }
 
-/// Returns the linalg op that computes the source of `insert` into exactly the slice of the destination that is
-/// replaced.
+/// Returns the linalg op that computes the source of `insert` in exactly the slice of the destination that is replaced.
 linalg::LinalgOp computedInPlace(tensor::InsertSliceOp insert) {
   auto producer = insert.getSource().getDefiningOp<linalg::LinalgOp>();
   if (!producer || !producer->hasOneUse() || producer.getNumDpsInits() != 1)
@@ -126,8 +126,8 @@ linalg::LinalgOp computedInPlace(tensor::InsertSliceOp insert) {
              : linalg::LinalgOp();
 }
 
-/// Returns the chain of insertions, the first one first, that computes `value`, and the value that the chain starts
-/// from. Each result is used only by the next insertion, and each source is an argument or computed in place. The
+/// Returns the chain of insertions that computes `value`, from the first to the last, and the initial value of the
+/// chain. Each result is used only by the next insertion, and each source is an argument or computed in place. The
 /// chain is empty if it has fewer than `many` insertions.
 std::pair<SmallVector<tensor::InsertSliceOp>, Value> chainOf(Value value) {
   constexpr size_t many = 8;
@@ -166,7 +166,7 @@ void writeChain(ArrayRef<tensor::InsertSliceOp> chain, Value whole) {
     rewriter.eraseOp(insert);
 }
 
-/// Applies writeChain() in a parallel loop whose only result `materialize` stores into the loop's initial memory.
+/// Applies writeChain() in a parallel loop, whose only result `materialize` stores into the loop's initial memory.
 void insertByMemory(scf::ForallOp loop, bufferization::MaterializeInDestinationOp materialize) {
   auto initial = loop.getOutputs().size() == 1 ? loop.getOutputs()[0].getDefiningOp<bufferization::ToTensorOp>()
                                                : bufferization::ToTensorOp();

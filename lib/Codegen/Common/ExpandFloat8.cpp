@@ -7,10 +7,10 @@
 //   %1 = arith.extui %0, arith.shli %1, 8 : vector<16xi16>, arith.bitcast %2 : ... to vector<16xf16>
 //   %y = arith.extf %3 : vector<16xf16> to vector<16xf32>
 //
-// Neither LLVM nor the CPUs have these types: their values are bytes. Each value is representable in f16, so the
-// conversion to f32 goes through f16. From f32, the bits are rounded to nearest even. f8E4M3FN has no infinities:
-// overflow gives its largest number, and only NaN gives NaN; in f8E5M2 overflow gives infinity. Both are as in torch.
-// Operands are scalars and vectors of any shape, to and from floats of any width.
+// LLVM and the CPUs do not have these types; their values are stored as bytes. Each value is representable in f16, so
+// the conversion to f32 goes through f16. From f32, the bits are rounded to nearest even. f8E4M3FN has no infinities:
+// overflow gives its largest number, and only NaN gives NaN. In f8E5M2, overflow gives infinity. Both are as in torch.
+// Operands are scalars and vectors of any shape, and are converted to and from floats of any width.
 //
 // Test: test/Codegen/Common/expand-float8.mlir, test/Python/test_float8.py
 //
@@ -43,13 +43,13 @@ struct Format {
         largest(isE4m3 ? 0x7e : 0x7c) {}
   bool isE4m3;
   int64_t mantissa, bias;
-  int64_t largest; ///< result of overflow: 448, or infinity
+  int64_t largest; ///< the result of overflow: 448, or infinity
 };
 
 /// Emits the integer arithmetic of one conversion.
 struct Bits {
   ImplicitLocOpBuilder &b;
-  Type like; ///< a type with the shape
+  Type like; ///< a type that has the shape of the operands
 
   Type lanes(Type element) { return lanesOf(like, element); }
   Type integers(unsigned width) { return lanes(b.getIntegerType(width)); }
@@ -99,7 +99,7 @@ Value rounded(ImplicitLocOpBuilder &b, Value x, Type to) {
   const int64_t dropped = 23 - format.mantissa, least = 1 - format.bias; // exponent of the smallest normal number
   Bits bits{b, x.getType()};
   Value all = arith::BitcastOp::create(b, bits.integers(32), x), magnitude = bits.mask(all, 0x7fffffff);
-  // Normal numbers: add half of the last place, less one if the number is even, and change the bias.
+  // Normal numbers: add half of the last retained place, less one if the number is even, and change the bias.
   Value even = bits.mask(bits.right(magnitude, dropped), 1);
   Value normal = arith::AddIOp::create(b, bits.add(magnitude, (int64_t(1) << (dropped - 1)) - 1), even);
   normal = bits.add(bits.right(normal, dropped), -((127 - format.bias) << format.mantissa));

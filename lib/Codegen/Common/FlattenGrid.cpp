@@ -6,8 +6,8 @@
 //   func @kernel_0(..., %out, %begin: index, %end: index) attributes {tw.grid = affine_map<()[s0] -> (...)>} {
 //     scf.for %t = %begin to %end { %i, %j = delinearize %t; ... } }
 //
-// The grid, the number of tiles, is an affine map of the kernel's index arguments. The last loop of the forall is the
-// fastest. A kernel without a forall has grid 1 and is executed if begin is 0.
+// The grid is the number of tiles, as an affine map of the kernel's index arguments. The last loop of the forall varies
+// fastest. A kernel without a forall has a grid of 1; it is executed if `begin` is 0.
 //
 // Test: test/Codegen/Common/flatten-grid.mlir
 //

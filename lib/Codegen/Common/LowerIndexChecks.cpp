@@ -90,7 +90,7 @@ private:
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(&branch.getThenRegion().front());
     if (isVector) {
-      // As unsigned numbers, indices outside are greater than zero, and negative ones are very large.
+      // Comparing as unsigned numbers also finds negative indices, which are very large then.
       auto wide = VectorType::get(cast<VectorType>(number.getType()).getShape(), builder.getI64Type());
       number = arith::SelectOp::create(builder, loc, outside, number, none);
       number = arith::IndexCastOp::create(builder, loc, wide, number);

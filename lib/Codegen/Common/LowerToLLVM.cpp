@@ -1,7 +1,7 @@
 //===- LowerToLLVM.cpp - convert kernels to LLVM functions --------------------------===//
 //
-// One conversion handles all dialects that are left, so that no cast remains between two partial conversions. Vector
-// reductions may reassociate; a multiplication and an addition become one FMA if both allow contraction.
+// One conversion handles all remaining dialects. Several partial conversions would leave casts between them. Vector
+// reductions may reassociate. A multiplication and an addition become one FMA if both allow contraction.
 //
 // Test: test/Codegen/Common/lower-kernel-abi.mlir
 //

@@ -6,8 +6,8 @@
 //   func @kernel_0(..., %begin, %end, %scratch: memref<?xi8>) attributes {tw.scratch = affine_map<() -> (12288)>} {
 //     scf.for ... { %t = memref.view %scratch[%c0][] : memref<?xi8> to memref<64x48xf32> ... } }
 //
-// Each allocation gets a separate, 64-byte aligned offset. A size that is not a constant must be bounded by a constant
-// (a partial tile) or be computed from the kernel's index arguments; anything else is an error.
+// Each allocation gets a separate offset that is aligned to 64 bytes. A size that is not a constant must be bounded by
+// a constant (a partial tile) or be computed from the kernel's index arguments. Other sizes are an error.
 //
 // Test: test/Codegen/Common/place-scratch.mlir
 //
@@ -28,7 +28,7 @@ namespace tilewright {
 namespace vector_stage {
 namespace {
 
-/// Returns an upper bound of `size` over the function's index arguments, or null.
+/// Returns an upper bound of `size` as an expression of the function's index arguments, or null if there is none.
 AffineExpr boundOf(Value size) {
   if (AffineExpr exact = tile::exprOf(size))
     return exact;
@@ -37,7 +37,7 @@ AffineExpr boundOf(Value size) {
       /*closedUB=*/true);
   if (succeeded(bound))
     return getAffineConstantExpr(*bound, size.getContext());
-  // min(a, b): either operand is a bound. For max and other ops there is none.
+  // Each operand of min(a, b) is an upper bound. Ops such as max have no such bound.
   if (auto min = size.getDefiningOp<affine::AffineMinOp>())
     for (AffineExpr result : min.getMap().getResults()) {
       SmallVector<AffineExpr> dims, symbols;
@@ -72,13 +72,13 @@ struct PlaceScratch : impl::PlaceScratchBase<PlaceScratch> {
                        "--tw-flatten-grid gives them");
       return signalPassFailure();
     }
-    // begin and end are not sizes.
+    // The last two index arguments, begin and end, are not sizes.
     symbols.resize(symbols.size() - 2);
     if (failed(kernel.insertArgument(kernel.getNumArguments(),
                                      MemRefType::get({ShapedType::kDynamic}, builder.getI8Type()), {}, loc)))
       return signalPassFailure();
     Value scratch = kernel.getArguments().back();
-    // True if the kernel reports indices out of range (LowerIndexChecks.cpp).
+    // `checks` is true if the kernel reports indices out of range (LowerIndexChecks.cpp).
     bool checks = kernel
                       .walk([](Operation *op) {
                         return isa<tile::PlaceOp, tile::DivisorOp, tile::ReportOp>(op) ? WalkResult::interrupt()

@@ -58,7 +58,7 @@ int64_t Contraction::bytesOfTiles(const Schedule &schedule) {
   return int64_t(tile(lhs(), schedule.m) + tile(rhs(), schedule.n));
 }
 
-/// Returns true if the body computes accumulator + a * b, with or without extensions of a and b.
+/// Returns true if the body computes accumulator + a * b; a and b may be extended to wider types.
 static bool isSumOfProducts(linalg::LinalgOp op) {
   Block &body = *op.getBlock();
   Operation *sum = body.getTerminator()->getOperand(0).getDefiningOp();
@@ -89,8 +89,8 @@ static bool isZeroFill(Value value) {
   return whole && whole.getValue().isZero();
 }
 
-/// Returns, for each value that `kernel` returns, the loop of `op` that indexes each dimension, if all of them are
-/// computed elementwise from `op`'s result. Otherwise returns null with the reason.
+/// Returns, for each value that `kernel` returns, the loop of `op` that indexes each dimension. All values must be
+/// computed elementwise from the result of `op`; otherwise returns std::nullopt and sets the reason.
 static std::optional<SmallVector<SmallVector<unsigned>>> positionsOfResults(func::FuncOp kernel, linalg::LinalgOp op,
                                                                             std::string &reason) {
   SmallVector<Operation *> members;
@@ -139,7 +139,7 @@ static std::optional<SmallVector<SmallVector<unsigned>>> positionsOfResults(func
 /// Finds the result indices of an epilogue with row reductions: every op must iterate over loops of the product, and
 /// reduce over its columns only.
 static bool findRowSums(func::FuncOp kernel, Contraction &found, std::string &reason) {
-  DenseMap<Value, SmallVector<unsigned>> loopsOf; // for each dimension, the product's loop
+  DenseMap<Value, SmallVector<unsigned>> loopsOf; // for each dimension of the value, the loop of the product
   auto setLoops = [&](OpResult result, ArrayRef<unsigned> loops) {
     auto op = cast<linalg::LinalgOp>(result.getOwner());
     for (AffineExpr expr : op.getMatchingIndexingMap(op.getDpsInitOperand(result.getResultNumber())).getResults()) {
@@ -260,8 +260,8 @@ std::optional<Contraction> matchContraction(func::FuncOp kernel, std::string &re
 std::optional<Schedule> chooseFma(Contraction contraction) {
   int64_t m = contraction.likelySizeOf(contraction.rows), n = contraction.likelySizeOf(contraction.columns),
           k = contraction.likelySizeOf(contraction.depth);
-  // A tile that is mostly empty, or read only once, gains nothing. The exception is a large operand: separate threads
-  // would read it in distant cache lines, and a tile reads it in contiguous runs.
+  // A tile that is mostly empty, or whose elements are read only once, is not faster. The exception is a large operand:
+  // separate threads would read it in distant cache lines, and a tile reads it in contiguous runs.
   constexpr int64_t large = 64 * 1024;
   if ((m < 4 && n * k * contraction.likelySizeOf(contraction.batches) < large) || n < 8 || k < 8)
     return std::nullopt;
@@ -298,7 +298,8 @@ std::string whyNotFma(const Schedule &schedule, Contraction contraction) {
   int64_t bytes = 2 * contraction.bytesOfTiles(schedule);
   if (bytes > mostStaticShared)
     return "it needs " + text(bytes) + " bytes of shared memory, and a block has " + text(mostStaticShared);
-  // Registers for the accumulators, the sums of one step, the loaded elements, and addresses. A 64-bit value takes two.
+  // A thread has registers for the accumulators, the sums of one step, the loaded elements, and addresses. A 64-bit
+  // value takes two registers.
   int64_t words = std::max<int64_t>(1, bytesInMemory(getElementTypeOrSelf(contraction.op->getResult(0).getType())) / 4);
   int64_t used = words * (2 * schedule.tileM * schedule.tileN + 2 * (schedule.tileM + schedule.tileN)) +
                  words * (schedule.m + schedule.n) * schedule.k / threads + 40;

@@ -14,8 +14,8 @@ struct RowSum {
   llvm::SmallVector<unsigned> loops;
 };
 
-/// C[b..., m..., n...] = sum over k... of A * B, of any type: matrix products, and convolutions, whose A is read in
-/// windows. Operands may be computed elementwise in the kernel.
+/// C[b..., m..., n...] = sum over k... of A * B, of any type. Matrix products have this form, and so do convolutions,
+/// whose A is read in windows. Operands may be computed elementwise in the kernel.
 struct Contraction {
   mlir::linalg::LinalgOp op;
   llvm::SmallVector<unsigned> batches; ///< loops that index both operands or neither
@@ -24,19 +24,20 @@ struct Contraction {
   llvm::SmallVector<unsigned> depth;   ///< reduction loops
   /// For each result of the kernel, the loop that indexes each dimension.
   llvm::SmallVector<llvm::SmallVector<unsigned>> results;
-  /// The row reductions that follow, in order. Only schedules whose blocks have whole rows support them.
+  /// The row reductions after the contraction, in order. Only schedules whose blocks have whole rows support them.
   llvm::SmallVector<RowSum> rowSums;
 
   mlir::OpOperand *lhs() { return op.getDpsInputOperand(0); }
   mlir::OpOperand *rhs() { return op.getDpsInputOperand(1); }
-  /// Returns the number of iterations of these loops, or kDynamic if a size is unknown.
+  /// Returns the number of iterations of `loops`, or kDynamic if a size is unknown.
   int64_t sizeOf(llvm::ArrayRef<unsigned> loops);
   /// Returns the product of the sizes of `loops` as an expression of the kernel's index arguments. They must be loops
   /// of the result.
   mlir::AffineExpr sizeExpr(llvm::ArrayRef<unsigned> loops);
-  /// Returns the number of iterations of these loops for estimates: an unknown size counts as 1024.
+  /// Returns the number of iterations of `loops` for estimates: an unknown size is assumed to be 1024.
   int64_t likelySizeOf(llvm::ArrayRef<unsigned> loops);
-  /// Classes of tiles: large ones if they still occupy all multiprocessors, narrow ones for a small number of rows.
+  /// Classes of tiles. Large ones are used if there are enough of them for all multiprocessors, narrow ones for a small
+  /// number of rows.
   enum class TileClass { Large, Medium, Narrow };
   TileClass tileClass();
   /// Returns the bytes of one tile of A and one of B in shared memory. The schedule `fma` has two of each.
@@ -52,11 +53,11 @@ inline constexpr double secondKernel = 2500;
 /// Returns the contraction of `kernel`, or null with the reason.
 std::optional<Contraction> matchContraction(mlir::func::FuncOp kernel, std::string &reason);
 
-/// Returns why a tile of `columns` does not have whole rows although the kernel reduces rows, or an empty string if it
-/// does or need not.
+/// If the kernel reduces rows and a tile of `columns` columns does not have whole rows, returns the reason. Otherwise
+/// returns an empty string.
 std::string whyNotWholeRows(Contraction contraction, int64_t columns);
 
-/// Returns a schedule `fma`, or null if one thread per element is as good.
+/// Returns a schedule `fma`. Returns null if a kernel with one thread per element is as fast.
 std::optional<Schedule> chooseFma(Contraction contraction);
 /// Returns why a schedule cannot be emitted, or an empty string if it can.
 std::string whyNotFma(const Schedule &schedule, Contraction contraction);
@@ -64,7 +65,7 @@ std::string whyNotFma(const Schedule &schedule, Contraction contraction);
 /// Returns the name in PTX of an 8-bit float that tensor cores multiply.
 llvm::StringRef ptxName(mlir::Type float8);
 
-/// Returns the padding between rows of a tile in elements of `type`; it keeps the row starts at multiples of 16 bytes.
+/// Returns the padding between rows of a tile in elements of `type`. With it, rows start at multiples of 16 bytes.
 int64_t paddingOf(mlir::Type type);
 
 } // namespace tilewright::cuda

@@ -9,7 +9,7 @@ namespace tilewright::cuda {
 ContractionCode::ContractionCode(ThreadKernel &kernel, Contraction contraction)
     : ThreadCode(kernel), contraction(std::move(contraction)) {
   Contraction &all = this->contraction;
-  const int64_t rows = schedule.m * schedule.cluster; // of the tiles of a cluster
+  const int64_t rows = schedule.m * schedule.cluster; // rows of the tiles of a cluster
   AffineExpr clusters =
       all.sizeExpr(all.batches) * all.sizeExpr(all.rows).ceilDiv(rows) * all.sizeExpr(all.columns).ceilDiv(schedule.n);
   if (schedule.tilesPerBlock > 1)
@@ -33,7 +33,7 @@ Value ContractionCode::tiles() {
 }
 
 Value ContractionCode::blocks() {
-  // The tiles of a cluster are assigned together.
+  // All tiles of a cluster are assigned to it together.
   return elements.multiply(divideUp(tiles(), schedule.cluster * schedule.tilesPerBlock), index(schedule.cluster));
 }
 
@@ -58,7 +58,7 @@ void ContractionCode::takeTile(Value number) {
 
 void ContractionCode::takeInBands(Value &row, Value &column, Value rows, Value columns) {
   Value number = elements.add(elements.multiply(row, columns), column), height = index(schedule.tileRowsPerBand);
-  Value tiles = elements.multiply(columns, height); // of a band; the last band may have fewer rows
+  Value tiles = elements.multiply(columns, height); // tiles of a band; the last band may have fewer rows
   Value band = arith::DivUIOp::create(builder, loc, number, tiles);
   Value inBand = arith::RemUIOp::create(builder, loc, number, tiles);
   Value first = elements.multiply(band, height);
@@ -120,7 +120,7 @@ void ContractionCode::write(Value row, Value column, ArrayRef<Value> sums) {
       made.push_back({elements.element(result.first, at), result.second, at});
     }
   }
-  // Compute all results before storing any: a result may be stored over an operand.
+  // Compute all results before storing any, because a result may be stored over an operand.
   for (Made &each : made)
     elements.store(each.value, each.destination, each.at, kernel.pointers[each.destination]);
 }
@@ -149,8 +149,8 @@ int64_t ContractionCode::fragmentsTogether(int64_t tilesN, Value columns) {
 SmallVector<Value> ContractionCode::exchange(Value lane, ArrayRef<Value> sums) {
   SmallVector<Value> all(sums);
   const size_t fragments = sums.size() / 2;
-  // This transposes a matrix of fragments and lanes by halves: for each bit of the lane's number, a lane exchanges half
-  // of its values with the lane whose number differs in this bit.
+  // This transposes a matrix of fragments and lanes. For each bit of the lane's number, a lane exchanges half of its
+  // values with the lane whose number differs in this bit.
   for (size_t bit = 1; bit < fragments; bit *= 2) {
     Value isHigh = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne,
                                          remainder(quotient(lane, int64_t(bit)), 2), index(0));
@@ -175,8 +175,8 @@ void ContractionCode::writeFragments(Value lane, Value firstRow, Value firstColu
     return writeRows(lane, firstRow, fragments, sums);
   Value rows = extentOf(contraction.rows), columns = extentOf(contraction.columns);
   const int64_t exchanged = fragmentsTogether(fragments.tilesN, columns);
-  // Lane l has rows l / 4 and l / 4 + 8 of each 16 x 8 fragment, and columns 2 (l % 4) and the next. After the exchange
-  // it has one of `exchanged` fragments, with `exchanged` times two columns.
+  // Lane l has rows l / 4 and l / 4 + 8 of each 16 x 8 fragment, and columns 2 (l % 4) and 2 (l % 4) + 1. After the
+  // exchange it has one of `exchanged` fragments, with 2 * `exchanged` columns.
   Value rowInTile = quotient(lane, 4), inFour = remainder(lane, 4);
   Value columnInTile = elements.add(elements.multiply(remainder(inFour, exchanged), index(8)),
                                     elements.multiply(quotient(inFour, exchanged), index(2 * exchanged)));
@@ -192,7 +192,7 @@ void ContractionCode::writeFragments(Value lane, Value firstRow, Value firstColu
         for (int64_t fragment = j; fragment < j + exchanged; ++fragment)
           llvm::append_range(mine, sums.slice(size_t((i * fragments.tilesN + fragment) * 4 + half * 2), 2));
         mine = exchange(lane, mine);
-        // Store as many columns at a time as are either all inside or all outside.
+        // Store together the largest number of columns that are either all inside or all outside of C.
         const auto together = int64_t(wholeColumns || evenColumns ? mine.size() : 1);
         for (int64_t first = 0; first < int64_t(mine.size()); first += together) {
           Value at = elements.add(column, index(first)), inside;

@@ -12,11 +12,11 @@ namespace tilewright::cuda {
 class ContractionCode : ThreadCode {
 public:
   /// Sets the grid, with one block per tile or per `tilesPerBlock` tiles, and selects the block's first tile. In a
-  /// schedule with clusters, consecutive numbers are tiles in consecutive rows of tiles; the last of them may be past
-  /// C's last row.
+  /// schedule with clusters, consecutive tile numbers are tiles in consecutive rows of tiles. The last tiles of a
+  /// cluster may be past C's last row.
   ContractionCode(ThreadKernel &kernel, Contraction contraction);
 
-  /// Makes the tile with this number, less than tiles(), the block's current tile.
+  /// Selects tile `number`, which is less than tiles(), as the block's current tile.
   void takeTile(mlir::Value number);
   mlir::Value tiles();
   /// Returns the size of the grid, which is the distance between the numbers of a block's tiles.
@@ -31,7 +31,7 @@ public:
   /// have the linear indices `at` and `otherAt`.
   llvm::SmallVector<mlir::Value> indicesOf(mlir::AffineMap map, llvm::ArrayRef<unsigned> one, mlir::Value at,
                                            llvm::ArrayRef<unsigned> other, mlir::Value otherAt);
-  /// Computes all results of the kernel from the sums of adjacent columns, and stores them.
+  /// Computes all results of the kernel from `sums`, which are sums of adjacent columns, and stores them.
   void write(mlir::Value row, mlir::Value column, llvm::ArrayRef<mlir::Value> sums);
 
   /// Adds f32 sums elementwise.
@@ -40,19 +40,20 @@ public:
   /// Fragments of 16 x 8 sums in the layout of mma and wgmma.
   struct Fragments {
     int64_t tilesM, tilesN; ///< number of fragments
-    int64_t rowStep;        ///< rows from one fragment to the next
+    int64_t rowStep;        ///< distance in rows between adjacent fragments
   };
   /// Calls write() for all sums of this thread: four per fragment, in row-major order of fragments. The first fragment
   /// begins at `row` and `column` of the block's tile. Nothing is stored past the edges of C. If results are contiguous
-  /// along the columns, lanes exchange sums first, so that each stores up to 16 contiguous bytes.
+  /// along the columns, lanes first exchange sums, and each lane stores up to 16 contiguous bytes.
   void writeFragments(mlir::Value lane, mlir::Value row, mlir::Value column, const Fragments &fragments,
                       llvm::ArrayRef<mlir::Value> sums);
 
-  /// writeFragments() for kernels that reduce rows: the tile has all columns, so four lanes hold a whole row of sums.
+  /// Does the same as writeFragments() if the kernel reduces rows. The tile has all columns, so four lanes hold a whole
+  /// row of sums.
   void writeRows(mlir::Value lane, mlir::Value row, const Fragments &fragments, llvm::ArrayRef<mlir::Value> sums);
 
   Contraction contraction;
-  mlir::Value rowOrigin, columnOrigin; ///< of this block's tile
+  mlir::Value rowOrigin, columnOrigin; ///< first row and column of this block's tile
 
 private:
   /// Returns the sizes of the batch loops, then the number of tiles in each direction.
@@ -70,7 +71,7 @@ private:
                  llvm::function_ref<llvm::SmallVector<mlir::Value>(llvm::ArrayRef<unsigned>)> at);
   void setLoops(llvm::SmallVector<mlir::Value> &at, llvm::ArrayRef<unsigned> group, mlir::Value linear);
 
-  llvm::SmallVector<mlir::Value> loops; ///< indices of the loops; those of the batch are set
+  llvm::SmallVector<mlir::Value> loops; ///< indices of the loops; those of the batch loops are set
 };
 
 } // namespace tilewright::cuda

@@ -169,7 +169,7 @@ void Elements::inScope(llvm::function_ref<void()> body) {
 }
 
 Elements::Address Elements::address(Value pointer, Type stored, ArrayRef<Value> at, ArrayRef<Value> extents) {
-  // For adjacent elements, use a constant offset from a common address. LLVM merges such accesses.
+  // Adjacent elements have constant offsets from one common address. LLVM merges such accesses.
   SmallVector<Value> indices(at);
   int64_t further = 0;
   if (auto sum = at.empty() ? arith::AddIOp() : at.back().getDefiningOp<arith::AddIOp>())
@@ -180,7 +180,7 @@ Elements::Address Elements::address(Value pointer, Type stored, ArrayRef<Value> 
   Location loc = kernel.getLoc();
   Value linear = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), linearize(indices, extents));
   Value begin = LLVM::GEPOp::create(builder, loc, pointer.getType(), stored, pointer, ArrayRef<LLVM::GEPArg>{linear});
-  // Tensors begin at multiples of 16 bytes, and so do rows whose length is a multiple of 16 bytes.
+  // Tensors begin at multiples of 16 bytes. If the row length is a multiple of 16 bytes, rows do, too.
   constexpr uint64_t most = 16;
   const uint64_t bytes = stored.getIntOrFloatBitWidth() / 8;
   uint64_t alignment = bytes;
@@ -229,7 +229,7 @@ Value Elements::element(Value tensor, ArrayRef<Value> at) {
     value = source->second(at);
   else if (auto result = dyn_cast<OpResult>(tensor))
     value = compute(result, at);
-  else // a destination, which has not been written yet
+  else // the tensor is a destination that has not been written yet
     value = arith::ConstantOp::create(builder, tensor.getLoc(),
                                       builder.getZeroAttr(cast<ShapedType>(tensor.getType()).getElementType()));
   remember(tensor, at, value);
@@ -308,7 +308,7 @@ Value Elements::pad(tensor::PadOp op, ArrayRef<Value> at) {
       continue;
     }
     Value moved = low == constant(0) ? index : arith::SubIOp::create(builder, loc, index, low).getResult();
-    // An index before the beginning is a very large unsigned number.
+    // As an unsigned number, an index before the beginning is very large.
     Value fits = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, moved, size(op.getSource(), dim));
     inside = inside ? arith::AndIOp::create(builder, loc, inside, fits).getResult() : fits;
     from.push_back(moved);
@@ -379,8 +379,8 @@ Value Elements::checkedIndex(Value number, Value limit, bool fromEnd) {
   return arith::SelectOp::create(builder, loc, outside, none, index);
 }
 
-/// Converts `number` to an index. A negative number counts from the end if `fromEnd`. Reports an index out of range and
-/// returns one that is outside of the tensor.
+/// Converts `number` to an index. If `fromEnd`, a negative number counts from the end. An index out of range is
+/// reported, and the result is then outside of the tensor.
 Value Elements::indexOrNone(Value number, Value limit, bool fromEnd) {
   Location loc = kernel.getLoc();
   Value index = number;
@@ -401,7 +401,7 @@ Value Elements::indexOrNone(Value number, Value limit, bool fromEnd) {
   return index;
 }
 
-/// The first thread that finds an index out of range writes its value to the status.
+/// Reports `number`: the first thread that finds an index out of range writes its value to the status.
 void Elements::reportIndex(Value number, Value limit) {
   Location loc = kernel.getLoc();
   Type i64 = builder.getI64Type();
@@ -426,7 +426,7 @@ void Elements::reportIndex(Value number, Value limit) {
   }
 }
 
-/// Returns a scalar of the kernel's body, which is computed from its sizes only.
+/// Returns the value of a scalar of the kernel's body that is computed only from the kernel's sizes.
 Value Elements::outer(OpFoldResult given) {
   if (auto attribute = dyn_cast<Attribute>(given))
     return constant(cast<IntegerAttr>(attribute).getInt());

@@ -25,29 +25,30 @@ public:
   using Source = std::function<mlir::Value(llvm::ArrayRef<mlir::Value> at)>;
 
   /// `sizes` are the values of the kernel's index arguments. Indices out of range are reported in `status`, which may
-  /// be null. The builder must be at the end of the entry block of the new function. The block must have no terminator
-  /// before this point, neither now nor later: code that depends only on `sizes` is inserted here.
+  /// be null. The builder must be at the end of the entry block of the new function. No terminator may precede this
+  /// point, now or later, because code that depends only on `sizes` is inserted here.
   Elements(mlir::OpBuilder &builder, mlir::func::FuncOp kernel, llvm::ArrayRef<mlir::Value> sizes, mlir::Value status);
 
-  /// Makes `source` provide the elements of `tensor` from now on.
+  /// Registers `source` as the provider of the elements of `tensor`.
   void provide(mlir::Value tensor, Source source) { provided[tensor] = std::move(source); }
-  /// Loads the elements of `tensor` from memory at `pointer`, which is dense and row-major.
+  /// Registers the memory at `pointer` as the provider of the elements of `tensor`. The memory is dense and row-major.
   void provideMemory(mlir::Value tensor, mlir::Value pointer);
 
   /// Returns the element of `tensor` at `at`. If it cannot be computed, emits an error at its op and returns zero.
   mlir::Value element(mlir::Value tensor, llvm::ArrayRef<mlir::Value> at);
   void store(mlir::Value value, mlir::Value tensor, llvm::ArrayRef<mlir::Value> at, mlir::Value pointer);
 
-  /// Declares that `index` is a multiple of `of`: accesses there are merged, which requires that they are aligned.
+  /// Declares that `index` is a multiple of `of`. Accesses at such indices are merged, which requires that they are
+  /// aligned.
   void assumeMultiple(mlir::Value index, int64_t of) { multiples[index] = of; }
 
-  /// Returns the values that the loop body of `op` yields at the indices `loops`, where its accumulators have the values
+  /// Returns the values that the loop body of `op` yields at the indices `loops` if its accumulators have the values
   /// `accumulated`.
   llvm::SmallVector<mlir::Value> yielded(mlir::linalg::LinalgOp op, llvm::ArrayRef<mlir::Value> loops,
                                          llvm::ArrayRef<mlir::Value> accumulated);
 
-  /// Returns whether the source's element at `loops` is scattered to the indices `at` in the dimensions `searched`;
-  /// null means always. Reports an index that is out of range.
+  /// Returns true if the source's element at `loops` is scattered to the indices `at` in the dimensions `searched`.
+  /// Null means that it always is. Reports an index that is out of range.
   mlir::Value meets(tile::ScatterOp scatter, llvm::ArrayRef<mlir::Value> loops, llvm::ArrayRef<mlir::Value> at,
                     llvm::ArrayRef<unsigned> searched);
 
@@ -57,8 +58,8 @@ public:
   mlir::Value constant(int64_t value);
   /// Returns the size of dimension `dim` of `tensor`.
   mlir::Value size(mlir::Value tensor, int64_t dim);
-  /// Returns the extent of a loop of `op`, from an operand with a dimension that this loop alone indexes, or null if
-  /// there is none.
+  /// Returns the extent of a loop of `op`: the size of an operand's dimension that is indexed only by this loop.
+  /// Returns null if there is no such dimension.
   mlir::Value loopExtent(mlir::linalg::LinalgOp op, unsigned loop);
   /// Returns the number of elements.
   mlir::Value count(mlir::Value tensor);
@@ -78,7 +79,7 @@ private:
   /// The address of an element of a dense tensor at `pointer`.
   struct Address {
     mlir::Value pointer;
-    unsigned alignment; ///< bytes
+    unsigned alignment; ///< alignment in bytes
   };
   Address address(mlir::Value pointer, mlir::Type stored, llvm::ArrayRef<mlir::Value> at,
                   llvm::ArrayRef<mlir::Value> extents);
@@ -113,10 +114,10 @@ private:
   llvm::DenseMap<mlir::Value, Source> provided;
   llvm::DenseMap<mlir::Value, int64_t> multiples; ///< known divisors of indices
   std::vector<std::map<Key, mlir::Value>> scopes;
-  mlir::Operation *anchor; ///< in the entry block; code that depends only on sizes is inserted before it
+  mlir::Operation *anchor; ///< an op in the entry block; code that depends only on sizes is inserted before it
   std::map<int64_t, mlir::Value> constants;
   llvm::DenseMap<mlir::AffineExpr, mlir::Value> sizeValues;
-  llvm::DenseMap<mlir::Value, mlir::Value> outers; ///< values in the new function of scalars in the kernel's body
+  llvm::DenseMap<mlir::Value, mlir::Value> outers; ///< values in the new function for scalars of the kernel's body
   bool broken = false;
 };
 
@@ -124,10 +125,10 @@ private:
 mlir::Value combineScattered(mlir::OpBuilder &b, mlir::Location loc, tile::ScatterKind kind, mlir::Value x,
                              mlir::Value y);
 
-/// Returns the type of a tensor's element in memory: a boolean or an 8-bit float is an i8, because LLVM has no 8-bit
-/// float type.
+/// Returns the type of a tensor's element in memory. Booleans and 8-bit floats are i8, because LLVM has no 8-bit float
+/// type.
 mlir::Type memoryType(mlir::Type element);
-/// Converts a value to its type in memory, and back; `word` is of memoryType(element).
+/// Converts a value to its type in memory, and back. `word` has the type memoryType(element).
 mlir::Value toMemory(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value);
 mlir::Value fromMemory(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value word, mlir::Type element);
 

@@ -1,12 +1,12 @@
 //===- ElementsOfSort.cpp - elements of sorted rows, as one thread computes them ----------===//
 //
-// Element r of a sorted row is the element of rank r. Its key is found bit by bit, from the highest one: among the
-// elements whose higher bits equal those found so far, elements with a zero come first; if there are too few of them
-// for r, the bit is one. Among the elements with this key, the result is the one preceded by as many equal keys as
-// remain of r, so the sort is stable.
+// Element r of a sorted row is the element of rank r. Its key is found bit by bit, from the highest one. Among the
+// elements whose higher bits equal the bits found so far, elements with a zero come first; if r or fewer elements have
+// a zero, the bit is one. Several elements may have this key. The result is the one whose number of preceding equal
+// keys is the remaining rank, so the sort is stable.
 //
-//   Keys are unsigned integers of the same order. For floats the sign bit is set, or all bits are inverted if it was
-//   set; NaN has all bits set; -0 is 0. For a descending sort all bits are inverted.
+//   Keys are unsigned integers of the same order. The sign bit of a positive float is set, and all bits of a negative
+//   float are inverted. NaN has all bits set; -0 is 0. For a descending sort all bits are inverted.
 //
 // A row may have any length and needs no extra memory; each thread reads it once per bit.
 //
@@ -64,7 +64,7 @@ Value Elements::sort(OpResult result, ArrayRef<Value> at) {
     return from;
   };
   auto positions = cast<OpResult>(sort->getResult(1));
-  if (result != positions) { // the index is the other result; it is computed once and shared
+  if (result != positions) { // compute the position, which is shared by both results
     Value position = element(positions, at);
     return element(input, indicesAt(arith::IndexCastOp::create(builder, loc, builder.getIndexType(), position)));
   }
@@ -86,7 +86,7 @@ Value Elements::sort(OpResult result, ArrayRef<Value> at) {
     Value found = loop.getRegionIterArg(0), rank = loop.getRegionIterArg(1);
     Value left = arith::SubIOp::create(builder, loc, constant(bits.getWidth() - 1), loop.getInductionVar());
     Value shift = bits.getWidth() == 1 ? zero : arith::IndexCastOp::create(builder, loc, bits, left).getResult();
-    // The bits found so far, followed by a zero. A boolean has none found so far.
+    // The bits found so far, followed by a zero. A boolean has only one bit.
     Value begins = bits.getWidth() == 1 ? zero : arith::ShLIOp::create(builder, loc, found, one).getResult();
     Value count = inOrder(length, constant(0), [&](Value position, Value accumulated) {
       Value high = arith::ShRUIOp::create(builder, loc, key(position), shift);

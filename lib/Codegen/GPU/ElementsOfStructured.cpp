@@ -3,8 +3,8 @@
 //   linalg.generic ins(%x) outs(%fill)  (d0, d1) -> (d0, d1), (d0)      element i of a sum over rows
 //     ->  scf.for %j: %a = load x[i, j] ; %accumulated + %a
 //
-// Loops that do not index the result are sequential loops. Sums of floats are computed in parts, so that rounding
-// errors do not accumulate along a whole row.
+// Loops that do not index the result are sequential loops. Sums of floats are computed in parts, because rounding
+// errors would accumulate along a whole row.
 //
 // Tests: test/Codegen/NVPTX/lower-to-threads.mlir, test/Python/test_cuda.py
 // (test_long_sums_of_positive_numbers_match_eager)
@@ -34,7 +34,7 @@ Value Elements::loopExtent(linalg::LinalgOp op, unsigned loop) {
   return {};
 }
 
-/// Returns true if every result is a sum of floats: the accumulator plus another value.
+/// Returns true if every result is a sum of floats, that is, the accumulator plus another value.
 static bool addsUp(linalg::LinalgOp op) {
   Operation *yield = op.getBlock()->getTerminator();
   for (auto [argument, value] : llvm::zip_equal(op.getRegionOutputArgs(), yield->getOperands())) {
@@ -104,7 +104,7 @@ Value Elements::structured(linalg::LinalgOp op, unsigned number, ArrayRef<Value>
       });
       return SmallVector<Value>(loop.getResults());
     };
-    // Sums of floats: each loop, and each part of a long loop, has a separate sum, so that rounding errors do not
+    // Each loop of a sum of floats, and each part of a long loop, has a separate sum. Rounding errors then do not
     // accumulate along all of them.
     std::function<SmallVector<Value>(size_t, SmallVector<Value>)> nest = [&](size_t depth, SmallVector<Value> carried) {
       if (depth == reduced.size())

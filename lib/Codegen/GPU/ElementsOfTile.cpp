@@ -1,11 +1,11 @@
 //===- ElementsOfTile.cpp - elements of scans and scatters, as one thread computes them --===//
 //
 //   scan:     element (i, j) = x[i, 0] + ... + x[i, j], in order
-//   scatter:  element p = old[p], then the source elements scattered to p, in order: the thread searches all of the
-//             source that may be scattered to p. No atomics, and the same result in each run.
+//   scatter:  element p = old[p], then the source elements scattered to p, in order. The thread searches all of the
+//             source that may be scattered to p. There are no atomics, and all runs give the same result.
 //
-// No loop is emitted for a source dimension that directly indexes the destination: only dimensions that the index
-// tensors determine are searched.
+// A source dimension that directly indexes the destination needs no loop. Only dimensions that the index tensors
+// determine are searched.
 //
 // Test: test/Python/test_cuda.py (test_cumsum_and_cumprod_match_eager, test_scatter_and_index_put_match_eager)
 //
@@ -21,7 +21,7 @@ using namespace mlir;
 namespace tilewright::cuda {
 namespace {
 
-/// Returns `a` and `b`; a null `a` is true.
+/// Returns the conjunction of `a` and `b`; a null `a` means true.
 Value both(OpBuilder &builder, Location loc, Value a, Value b) {
   return a ? arith::AndIOp::create(builder, loc, a, b).getResult() : b;
 }
@@ -52,7 +52,7 @@ Value Elements::scan(Operation *op, ArrayRef<Value> at) {
   Type type = cast<ShapedType>(op->getResult(0).getType()).getElementType(), wide = type;
   if (type.isBF16() || type.isF16())
     wide = builder.getF32Type();
-  // As in eager, a running sum or product of f32 is kept in f64.
+  // As in eager, a running sum or product of f32 is computed in f64.
   const tile::Combiner combiner = tile::combinerOf(scan.getKind());
   if (type.isF32() && tile::dependsOnOrder(combiner, type))
     wide = builder.getF64Type();

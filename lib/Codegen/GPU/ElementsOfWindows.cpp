@@ -3,7 +3,7 @@
 //   grouped_convolution: element (n, y, x, f) = sum over its group's channels under the taps that are inside the input
 //   depthwise_gradient:  element (n, p, kh, kw, c) = sum over the pixels of part p whose tap is inside the input
 //
-// Each line of a window has a separate sum, so that rounding errors do not accumulate along the whole window.
+// Each line of a window has a separate sum, because rounding errors would accumulate along the whole window.
 //
 // Tests: test/Codegen/NVPTX/grouped-convolution.mlir, test/Python/test_cuda_kernel_table.py
 //
@@ -43,15 +43,15 @@ struct Sums {
 
 } // namespace
 
-/// Returns the index of the input's line or pixel under `tap` of the window at `position`. Updates `inside` with
-/// whether the index is inside the input.
+/// Returns the index of the input's line or pixel under `tap` of the window at `position`. Combines `inside` with the
+/// condition that the index is inside the input.
 template <typename Op>
 static Value underTap(OpBuilder &b, Elements &elements, Op op, int64_t dim, Value position, Value tap, Value extent,
                       Value &inside) {
   Location loc = op.getLoc();
   Value reach = elements.add(elements.multiply(position, elements.constant(op.getStrides()[dim])),
                              elements.multiply(tap, elements.constant(op.getDilations()[dim])));
-  // An index before the first one is a very large unsigned number.
+  // As an unsigned number, an index before the first one is very large.
   Value at = arith::SubIOp::create(b, loc, reach, elements.constant(op.getPadding()[dim]));
   Value fits = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, at, extent);
   inside = inside ? arith::AndIOp::create(b, loc, inside, fits).getResult() : fits;

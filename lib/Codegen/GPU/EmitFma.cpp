@@ -6,12 +6,12 @@
 //
 //   store tile 0 ; barrier
 //   for k tiles: load tile + 1 into registers ; for each k: read tileM of A and tileN of B, all products
-//                sums += the step's ; store tile + 1 into the other buffer ; barrier
-//     the epilogue is computed from each sum (Elements.h), and the result is stored
+//                sums += the step's sums ; store tile + 1 into the other buffer ; barrier
+//     compute the epilogue from each sum (Elements.h), and store the results
 //
 // Elements.h computes each element of A or B from its indices, so operands may be windows of a convolution, padded,
-// gathered or computed. f32 stays f32. Each step has a separate sum, so that rounding errors do not accumulate along
-// all of k.
+// gathered or computed. f32 is not rounded to a narrower type. Each step has a separate sum, because rounding errors
+// would accumulate along all of k.
 //
 // Tests: test/Codegen/NVPTX/fma.mlir, test/Python/test_cuda.py
 //
@@ -36,7 +36,7 @@ public:
     Side b = describe(contraction.rhs(), contraction.columns, schedule.n, code.columnOrigin);
     Value depth = code.extentOf(contraction.depth);
     Value tiles = divideUp(depth, schedule.k);
-    // With an empty reduction there is nothing to load.
+    // Load nothing if the reduction is empty.
     Value there = getConstantIntValue(depth) ? Value() : isLess(index(0), depth);
     when(there, [&] {
       storeTile(a, index(0), loadTile(a, index(0), depth));
@@ -50,7 +50,7 @@ public:
     elements.inScope([&] {
       builder.setInsertionPointToStart(loop.getBody());
       Value tile = loop.getInductionVar(), after = elements.add(tile, index(1));
-      // The last tile is loaded a second time, and this copy is not used.
+      // After the last tile there is no next one. The last tile is loaded again, and this copy is not used.
       Value last = arith::SubIOp::create(builder, loc, tiles, index(1));
       Value next = arith::MinUIOp::create(builder, loc, after, last);
       SmallVector<Value> nextA = loadTile(a, next, depth), nextB = loadTile(b, next, depth);
@@ -77,13 +77,13 @@ private:
     Value tensor;
     AffineMap map;
     Type stored;
-    ArrayRef<unsigned> loops; ///< of the rows or columns
+    ArrayRef<unsigned> loops; ///< the loops that index rows or columns
     Value extent;             ///< product of the loops' sizes
-    Value origin;             ///< of the block's tile
-    int64_t size;             ///< of the tile, in rows or columns
+    Value origin;             ///< first row or column of the block's tile
+    int64_t size;             ///< number of rows or columns of the tile
     int64_t pitch;            ///< distance from one k to the next, in elements
-    bool alongK;              ///< adjacent elements in memory are adjacent in k
-    Value shared;             ///< the first tile
+    bool alongK;              ///< elements that are adjacent in memory are adjacent in k
+    Value shared;             ///< address of the first tile
     Value first;              ///< this thread's first row or column in the tile
     int64_t mine = 0;         ///< the number of this thread's rows or columns
   };
@@ -118,7 +118,7 @@ private:
     return side;
   }
 
-  /// Returns the k, and the row or column, of element `number` of a tile.
+  /// Returns the k and the row (or column) of element `number` of a tile.
   std::pair<Value, Value> positionInTile(const Side &side, Value number) {
     if (side.alongK)
       return {remainder(number, schedule.k), quotient(number, schedule.k)};
@@ -134,7 +134,7 @@ private:
       SmallVector<Value> from =
           code.indicesOf(side.map, side.loops, at, contraction.depth, clamped(k, depth, schedule.k));
       Value value = toMemory(builder, loc, elements.element(side.tensor, from));
-      if (!dividesEvenly(depth, schedule.k)) { // zeros past the end of the reduction
+      if (!dividesEvenly(depth, schedule.k)) { // zeros after the end of the reduction
         Value none = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(side.stored));
         value = arith::SelectOp::create(builder, loc, isLess(k, depth), value, none);
       }
@@ -170,8 +170,8 @@ private:
     return values;
   }
 
-  /// Allows a product of floats and its addition to the sum to be contracted to an fma, which rounds once as tensor
-  /// cores do.
+  /// Allows a product of floats and its addition to the sum to be contracted to an fma, which rounds once, like tensor
+  /// cores.
   static void fuse(Operation *op) {
     auto allow = [](auto floats) { floats.setFastmath(floats.getFastmath() | arith::FastMathFlags::contract); };
     if (auto product = dyn_cast<arith::MulFOp>(op))
@@ -201,8 +201,8 @@ private:
     Value firstRow = elements.multiply(quotient(kernel.thread, across), index(schedule.tileM));
     Value firstColumn = elements.multiply(remainder(kernel.thread, across), index(schedule.tileN));
     Value rows = code.extentOf(contraction.rows), columns = code.extentOf(contraction.columns);
-    // A thread stores all its columns under one condition if the number of columns is a multiple of tileN, else one by
-    // one.
+    // If the number of columns is a multiple of tileN, a thread stores all its columns under one condition. Otherwise
+    // it stores them one by one.
     int64_t together = dividesEvenly(columns, schedule.tileN) ? schedule.tileN : 1;
     for (int64_t i = 0; i < schedule.tileM; ++i) {
       Value row = elements.add(code.rowOrigin, elements.add(firstRow, index(i)));

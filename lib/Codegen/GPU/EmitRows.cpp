@@ -1,7 +1,7 @@
 //===- EmitRows.cpp - the schedule `rows`: threads that share a row of a kernel ----------===//
 //
 // A kernel's rows (dialects/Tile/Rows.h) are the leading dimensions of its results; softmax and norms reduce the
-// remaining dimensions and read them again. Each row belongs to one group of threads, a warp or a block:
+// remaining dimensions and read them again. One group of threads (a warp or a block) computes each row:
 //
 //   softmax, 7 x 512 bf16, {group = 32, vector = 8}: lane l has the elements 8 l ... 8 l + 7 and 256 + 8 l ... of a row
 //     load them (once: every op uses the same indices) ; max in registers ; five shuffles ; exp, sum ; five shuffles
@@ -11,8 +11,8 @@
 //
 // A group of more than a warp reduces through shared memory: one slot per warp, and one barrier per reduction. If the
 // blocks of a cluster share a longer row, all threads read all slots in the same order, those of other blocks by
-// distributed shared memory; a block exits only after the others' last reads. Rows that are too long for registers, or
-// of symbolic size, are read in a loop, once per op.
+// distributed shared memory. A block exits only after the other blocks have read its slots for the last time. Rows that
+// are too long for registers, or have a symbolic size, are read in a loop, once per op.
 //
 // Tests: test/Codegen/NVPTX/softmax.mlir, test/Codegen/NVPTX/long-rows.mlir, test/Codegen/NVPTX/rows-cluster.mlir
 //
@@ -29,7 +29,7 @@ using namespace mlir;
 namespace tilewright::cuda {
 namespace {
 
-/// A longer row is summed in chunks of this many elements.
+/// The number of elements per chunk of the sum of a longer row.
 constexpr int64_t chunkLength = 16;
 
 class RowEmitter {
@@ -40,8 +40,8 @@ public:
 
   LogicalResult run(Operation *anchor) {
     locateRow(anchor->getResult(0));
-    // Reductions alternate between two buffers: a thread at the second barrier from here has finished reading the
-    // first.
+    // Reductions alternate between two buffers. A thread that is at the second barrier after a reduction has finished
+    // reading the first buffer.
     int64_t reservedBytes = kernel.schedule.rowsAcrossLanes ? kernel.schedule.threads * 8
                             : group > warpSize              ? kernel.schedule.group / warpSize * 8
                                                             : 0;
@@ -67,7 +67,7 @@ public:
     for (auto [value, destination] : kernel.results())
       if (failed(describe(value, destination)))
         return failure();
-    // Compute all results at the same indices before storing any: a result may be stored over an operand.
+    // Compute all results at the same indices before storing any, because a result may be stored over an operand.
     for (size_t first = 0; first < outputs.size();) {
       size_t end = first + 1;
       while (end < outputs.size() && outputs[end].extents == outputs[first].extents)
@@ -85,10 +85,10 @@ public:
   }
 
 private:
-  /// Adjacent elements of a row that belong to one thread: the indices of the first element.
+  /// Adjacent elements of a row that one thread computes: the indices of the first element.
   struct Position {
     SmallVector<Value> at;
-    Value valid; ///< null: always
+    Value valid; ///< null: the position is always valid
   };
 
   Value index(int64_t value) { return elements.constant(value); }
@@ -126,10 +126,10 @@ private:
     kernel.setGrid(total.ceilDiv(perBlock) * cluster);
   }
 
-  /// Returns the rows of a block; with a cluster this is 1, and other blocks share the row.
+  /// Returns the number of rows of a block. In a cluster it is 1, and other blocks share the row.
   int64_t rowsOfBlock() { return kernel.schedule.threads / kernel.schedule.group; }
 
-  /// Returns true if all that `op` reduces is in one row.
+  /// Returns true if all elements that one element of `op` reduces are in one row.
   bool reducesRow(linalg::LinalgOp op) {
     auto found = rows.rowOfLoop.find(op);
     if (found == rows.rowOfLoop.end() || op.getNumReductionLoops() == 0 || isProduct(op))
@@ -188,7 +188,7 @@ private:
     }
   }
 
-  /// Returns true if a product of the kernel reads the whole row that `op` computes for each of its elements.
+  /// Returns true if a product of the kernel reads the whole row that `op` computes for each of the product's elements.
   bool isMultiplied(linalg::LinalgOp op) {
     return rows.rowOfLoop.contains(op) && op->getNumResults() == 1 && !isa<linalg::FillOp>(op) &&
            llvm::any_of(op->getUsers(), [](Operation *user) {
@@ -219,7 +219,7 @@ private:
     }
     int64_t perBlock = rowsOfBlock();
     if (inRow.empty() || !type.hasStaticShape() || kernel.sharedBytes + size * perBlock * 8 > mostStaticShared)
-      return; // each reader computes the elements it needs
+      return; // each reader computes the elements that it needs
     Value base = kernel.allocateShared(size * perBlock * stored.getIntOrFloatBitWidth() / 8);
     Value first = elements.multiply(rowInBlock, index(size));
     auto slot = [this, base, first, stored, extents](ArrayRef<Value> indices) -> Value {
@@ -296,8 +296,8 @@ private:
     return reduceInWarp(kernel, combiner, others);
   }
 
-  /// inGroup() if the blocks of a cluster share the row: each block has one slot per warp. A lane reads the slots with
-  /// one index, block by block, so that all threads add in the same order.
+  /// Does the same as inGroup() if the blocks of a cluster share the row: each block has one slot per warp. Lane i
+  /// reads slot i of each block, one block after the other, so all threads add in the same order.
   Value inCluster(Operation *combiner, Value value) {
     Type type = value.getType();
     const unsigned width = type.getIntOrFloatBitWidth();
@@ -348,8 +348,8 @@ private:
     return result ? made.getRes() : Value();
   }
 
-  /// inGroup() if a group has one thread of each warp: each thread has a slot, in the order of the lanes, and reads the
-  /// slots of its group.
+  /// Does the same as inGroup() if a group has one thread of each warp. Each thread has a slot, in the order of the
+  /// lanes, and reads the slots of its group.
   Value acrossWarps(Operation *combiner, Value value) {
     if (group == 1)
       return value;
@@ -392,7 +392,7 @@ private:
   using Merge = llvm::function_ref<SmallVector<Value>(ArrayRef<Value>, ArrayRef<Value>)>;
 
   /// Calls `body` for each of this thread's indices in a block of these extents. With `merge`, a long row is summed in
-  /// chunks, each starting from `carried`, so that rounding errors do not accumulate along it.
+  /// chunks, each of which starts from `carried`. Rounding errors then do not accumulate along the row.
   SmallVector<Value> overRow(SmallVector<Value> extents, SmallVector<Value> carried, Body body, Merge merge = nullptr) {
     if (!extents.empty()) {
       std::optional<int64_t> last = getConstantIntValue(extents.back());
@@ -433,7 +433,7 @@ private:
     return SmallVector<Value>(outer.getResults());
   }
 
-  /// Rounds up to a multiple of the group size, so that a loop has the same number of iterations for all threads.
+  /// Rounds `count` up to a multiple of the group size: a loop then has the same number of iterations for all threads.
   Value roundedUp(Value count, std::optional<int64_t> known) {
     if (known)
       return index(llvm::alignTo(*known, group));
@@ -441,8 +441,7 @@ private:
     return elements.multiply(arith::DivUIOp::create(builder, loc, more, index(group)), index(group));
   }
 
-  /// Emits a loop over the group's linear indices from `begin` to `end`. `whole` means that none of them is past
-  /// `count`.
+  /// Emits a loop over the group's linear indices from `begin` to `end`. If `whole`, none of them is past `count`.
   SmallVector<Value> loopOver(Value begin, Value end, ArrayRef<Value> extents, Value count, bool whole,
                               SmallVector<Value> carried, Body body) {
     auto loop = scf::ForOp::create(builder, loc, begin, end, index(group), carried);
@@ -464,8 +463,8 @@ private:
     return SmallVector<Value>(loop.getResults());
   }
 
-  /// Returns this thread's indices in a block of these extents, the same values on each call, so that the next op
-  /// reuses the elements that an earlier op has loaded or computed.
+  /// Returns this thread's indices in a block of these extents. Each call returns the same values, which allows an op
+  /// to reuse the elements that an earlier op has loaded or computed.
   std::vector<Position> &positionsOf(ArrayRef<Value> extents, int64_t count) {
     std::vector<const void *> key;
     for (Value extent : extents)
@@ -482,7 +481,7 @@ private:
     return positions;
   }
 
-  /// A result. The indices of the row dimensions are set in `at`; `inRow` lists the dimensions inside a row.
+  /// A result. `at` has the indices of the row dimensions; `inRow` lists the dimensions inside a row.
   struct Output {
     Value value;
     BlockArgument destination;
@@ -520,7 +519,7 @@ private:
     body();
   }
 
-  /// Writes consecutive outputs with the same extents.
+  /// Writes consecutive outputs that have the same extents.
   void write(ArrayRef<Output> outputs) {
     struct Made {
       Value element;
@@ -562,10 +561,10 @@ private:
   Location loc;
   tile::RowMap rows;
   int64_t vector, cluster;
-  int64_t group; ///< threads that share a row, in all blocks of a cluster
-  Value lane;    ///< number in the group
+  int64_t group; ///< number of threads that share a row, in all blocks of a cluster
+  Value lane;    ///< index of this thread in the group
   Value rowInBlock;
-  Value rowValid; ///< null: always
+  Value rowValid; ///< null: the row is always valid
   SmallVector<Value> rowIndices;
   std::vector<Output> outputs;
   std::array<Value, 2> slotsInTurn; ///< shared memory of reductions, used alternately

@@ -1,18 +1,18 @@
-//===- EmitScatter.cpp - schedule `scatter`: a warp has a row of the destination ----------===//
+//===- EmitScatter.cpp - schedule `scatter`: one warp per row -------------===//
 //
 // Before (the gradient of an embedding: old[index[i, j], k] += source[i, j, k]):
 //   %r = tw_tile.scatter add {dest_map = (i, j, k)[s] -> (s, k)} ins(%source, %index) outs(%old)
 //       tw.schedule = {kind = "scatter", threads = 256, vector = 4}
-// After, for one warp, which computes row s of the destination, or up to eight times 32 vectors of the row:
+// After, for one warp. It computes row s of the destination, or up to eight times 32 vectors of the row:
 //   sums = old[s, its elements]
 //   for first in 0 .. I*J step 32 {                  // each lane tests one index of the source
 //     hits = vote.ballot(index[first + lane] == s)
 //     while hits { n = lowest bit; sums += source[first + n, its elements]; hits &= hits - 1 } }
 //   the row = sums
 //
-// The index tensors alone determine the searched elements, and they do not depend on the loops within a row. So a warp
-// searches once, where 32 separate threads would each search. Source elements are added in their order, as the op
-// requires. In the schedule `elements`, a thread searches all of the source for one element.
+// The index tensors alone determine the searched elements, and they do not depend on the loops within a row. Therefore
+// one search of the warp replaces the searches of 32 separate threads. Source elements are added in their order, as the
+// op requires. In the schedule `elements`, a thread searches all of the source for one element.
 //
 // Test: test/Codegen/NVPTX/scatter.mlir, test/Python/test_cuda.py (test_scatter_of_rows_matches_eager)
 //
@@ -104,7 +104,7 @@ private:
     return all;
   }
 
-  /// Computes the pieces of a row, one per warp, and sets the grid.
+  /// Assigns the pieces of a row to warps, one each, and sets the grid.
   void layOut() {
     MLIRContext *context = builder.getContext();
     AffineExpr length = getAffineConstantExpr(1, context), count = length;
@@ -123,7 +123,7 @@ private:
     kernel.setGrid((count * length.ceilDiv(perPiece)).ceilDiv(schedule.threads / warpSize));
   }
 
-  /// Calls `make` for each of the lane's elements, in a branch if its index may be outside of the row.
+  /// Calls `make` for each of the lane's elements. If an index may be outside of the row, the call is in a branch.
   SmallVector<Value> guarded(llvm::function_ref<Value(ArrayRef<Value> at, Value sum)> make,
                              ValueRange accumulated = {}) {
     SmallVector<Value> made;
@@ -163,8 +163,8 @@ private:
 
   Value zero() { return arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type)); }
 
-  /// Returns the loop indices of the source's element `linear` in the free loops; the direct loops have the
-  /// destination's indices `at`.
+  /// Returns the loop indices of the source's element. The free loops have the linear index `linear`, and the direct
+  /// loops have the destination's indices `at`.
   SmallVector<Value> loopsAt(Value linear, ArrayRef<Value> at) {
     SmallVector<Value> loops(cast<ShapedType>(source.getType()).getRank());
     for (auto [loop, value] : llvm::zip_equal(rows.free, elements.delinearize(linear, freeExtents)))
@@ -208,7 +208,7 @@ private:
 
   Value ballot(Value vote) { return kernel.threads.ballot(builder, loc, vote); }
 
-  /// Processes the elements whose bits are set in state[0], from the lowest one.
+  /// Processes the elements whose bits are set in state[0], in the order of their bits.
   SmallVector<Value> takeAll(Value begin, ArrayRef<Value> state) {
     auto loop = scf::WhileOp::create(
         builder, loc, TypeRange(ValueRange(state)), state,
@@ -249,7 +249,7 @@ private:
         sums);
   }
 
-  static constexpr int64_t mostGroups = 8; ///< vectors of a row per lane
+  static constexpr int64_t mostGroups = 8; ///< maximum number of vectors of a row per lane
 
   const ScatterRows &rows;
   tile::ScatterOp scatter;
@@ -257,7 +257,7 @@ private:
   Type type;
   int64_t vector;
   int64_t groups = 1, perPiece = 0;
-  bool whole = false; ///< the row length is a multiple of the piece length
+  bool whole = false; ///< the row length is a multiple of the length of a piece
   SmallVector<Value> extents, freeExtents, rowExtents;
   Value rowLength, pieces;
   SmallVector<Value> row; ///< indices of the warp's row in the searched dimensions

@@ -3,9 +3,9 @@
 //   x = m 2^e with a 24-bit integer m.  x 2/pi modulo 4 needs only 96 bits of 2/pi, starting e - 1 bits after the
 //   binary point: the bits before them give multiples of 4, the bits after them are too small to matter.
 //
-// The product of m, shifted to the top of a word, with 192 bits of 2/pi is exact. Its seven words are shifted by e, so
-// that the first two bits are the quadrant and the next 62 are the position of x in it. This fraction times pi/2 is r,
-// |r| <= pi/4, the argument of the series of sine and cosine in f64.
+// The product of m, shifted to the top of a word, with 192 bits of 2/pi is exact. Its seven words are shifted by e: the
+// first two bits are then the quadrant, and the next 62 are the position of x in it. This fraction times pi/2 is r, |r|
+// <= pi/4, the argument of the series of sine and cosine in f64.
 //
 // Test: test/Python/test_cuda.py (test_sin_cos_and_tan_of_large_angles_match_eager)
 //
@@ -31,7 +31,7 @@ public:
   Value run(Operation *op) {
     reduce();
     Value u = mul(r, r);
-    // Taylor series: the first omitted term is below 1e-10 for |r| <= pi/4.
+    // Taylor series whose first omitted term is below 1e-10 for |r| <= pi/4.
     Value sine = mul(r, series(u, {1.0, -1.0 / 6, 1.0 / 120, -1.0 / 5040, 1.0 / 362880, -1.0 / 39916800}));
     Value cosine = series(u, {1.0, -1.0 / 2, 1.0 / 24, -1.0 / 720, 1.0 / 40320, -1.0 / 3628800, 1.0 / 479001600});
     if (isa<math::TanOp>(op)) {
@@ -60,7 +60,7 @@ private:
       sum = math::FmaOp::create(b, sum, u, number(next));
     return sum;
   }
-  /// Returns NaN if x is infinite or NaN, else `value`: adds x - x.
+  /// Returns NaN if x is infinite or NaN, else `value`. This is the sum of `value` and x - x.
   Value notANumber(Value value) {
     Value none = arith::SubFOp::create(b, x, x);
     return arith::AddFOp::create(b, value, arith::ExtFOp::create(b, b.getF64Type(), none));
@@ -78,7 +78,7 @@ private:
       carry = arith::ShRUIOp::create(b, sum, word(32));
     }
     product[6] = carry;
-    // e is counted from the position where the product's first bit is worth 2. Skip whole words first, then bits.
+    // e counts bits from the position where the product's first bit is worth 2. First skip whole words, then bits.
     Value exponent = arith::AndIOp::create(b, arith::ShRUIOp::create(b, bits, word(23)), word(255));
     Value e = arith::SubIOp::create(b, exponent, word(128));
     Value skipped = arith::AndIOp::create(b, arith::ShRUIOp::create(b, e, word(5)), word(3));
@@ -97,8 +97,8 @@ private:
     };
     first = shifted(first, second);
     second = shifted(second, third);
-    // The first two bits are the quadrant, the 62 after them the fraction. It is relative to the nearest quadrant, with
-    // a sign.
+    // The first two bits are the quadrant, and the next 62 are the fraction. The fraction is signed and relative to the
+    // nearest quadrant.
     Value both = arith::OrIOp::create(b, arith::ShLIOp::create(b, first, word(32)), second);
     Value turns = arith::ShRUIOp::create(b, first, word(30));
     Value fraction = arith::ShLIOp::create(b, both, word(2));

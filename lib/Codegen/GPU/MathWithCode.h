@@ -1,7 +1,7 @@
 //===- MathWithCode.h - ops of the math dialect that can be lowered ---------------------===//
 //
-// --tw-cuda-select-schedule uses this list to refuse ops with the user's line, and --tw-cuda-lower-to-nvvm to refuse
-// them before NVPTX ends the process at an op that it cannot select.
+// --tw-cuda-select-schedule uses this list to report unsupported ops with the user's line. --tw-cuda-lower-to-nvvm uses
+// it to report them before NVPTX ends the process at an op that it cannot select.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_GPU_MATHWITHCODE_H

@@ -7,7 +7,7 @@
 
 namespace tilewright::cuda {
 
-/// Dimensions of the destination are either determined by the index tensors (`searched`) or indexed by a loop of the
+/// A dimension of the destination is either determined by the index tensors (`searched`) or indexed by a loop of the
 /// source (`direct`). The source's other loops are `free`; the index tensors depend only on these.
 struct ScatterRows {
   tile::ScatterOp op;

@@ -64,7 +64,7 @@ void setSchedule(func::FuncOp kernel, const Schedule &schedule) {
   kernel->setAttr(scheduleAttrName, parts.getDictionary(kernel.getContext()));
 }
 
-/// Returns true if the rows of every result are multiples of `vector`.
+/// Returns true if the row length of every result is a multiple of `vector`.
 static bool inVectors(func::FuncOp kernel, int64_t vector) {
   return vector == 1 || llvm::all_of(kernel.getResultTypes(), [&](Type type) {
            auto shaped = dyn_cast<ShapedType>(type);
@@ -92,7 +92,7 @@ std::optional<Schedule> getSchedule(func::FuncOp kernel) {
     return llvm::all_of(values.asArrayRef(), [](int64_t value) { return value > 0; });
   };
   bool whole = false;
-  constexpr int64_t mostAdjacent = 32; // each is unrolled
+  constexpr int64_t mostAdjacent = 32; // each adjacent element is unrolled
   if (kind && number("threads", schedule.threads)) {
     if ((kind == "elements" || kind == "scatter") && number("vector", schedule.vector)) {
       schedule.kind = kind == "elements" ? Schedule::Kind::Elements : Schedule::Kind::Scatter;

@@ -13,24 +13,26 @@
 //   attributes {tw.schedule = {kind = "attention", threads = 384, block = array<i64: 128, 128>, consumers = 2,
 //                              stages = 3}}
 //
-// elements: a thread computes `vector` adjacent elements of each result, and its reductions sequentially.
+// elements: a thread computes `vector` adjacent elements of each result. Its reductions are sequential.
 // rows: `group` threads share a row of the kernel. Values of the whole row are reduced by shuffles, and through shared
 //   memory if the group is more than a warp. With `rowsAcrossLanes` a block has 32 rows, one per lane, and the warps
 //   share them; this is for reductions over outer dimensions, where adjacent elements in memory belong to different
 //   rows. On sm_90 the blocks of a `cluster` may share a row, with `group` threads in each.
-// scatter: a warp has a row of the destination, or a piece of it, and tests 32 indices of the source at a time.
+// scatter: a warp computes a row of the destination, or a piece of it, and tests 32 indices of the source at a time.
 // mma: a block computes a tile (M, N; K at a time) of a product on tensor cores, with warps along M and N.
-// wgmma: the same on sm_90. One warp group (128 threads) loads tiles of A and B and `consumers` others multiply, each
-//   64 or 128 rows of the tile.
+// wgmma: the same on sm_90. One warp group (128 threads) loads tiles of A and B, and `consumers` others multiply 64 or
+// 128 rows of the tile each.
 //   mma and wgmma may have `tile_rows_per_band = 8`: blocks process tiles in bands of eight rows of tiles, column by
-//   column, so that concurrent blocks read fewer rows and columns of operands that do not fit the L2 cache. wgmma may
-//   have `tiles_per_block = 4`: a block computes up to that many tiles one after the other, with numbers that differ by
-//   the size of the grid, and loads the next tile's operands while it stores. wgmma may have `cluster = 2`: two blocks,
-//   whose tiles are in the same column, each load a part of B's tile for both.
-// fma: a block computes a tile (M, N; K at a time) of a product of any type, each thread a smaller tile in registers.
-// attention: a block has rows of queries of one head, 16 per warp, and iterates over tiles of keys. In its gradient
-//   some blocks have rows of keys, and iterate over queries. With `consumers`, on sm_90, one warp group loads, and
-//   each of the others has 64 rows, by wgmma.
+//   column. Concurrent blocks then read fewer rows and columns of operands that do not fit in the L2 cache. wgmma may
+//   have `tiles_per_block = 4`: a block computes up to that many tiles one after the other, and loads the next tile's
+//   operands while it stores. The numbers of these tiles differ by the size of the grid.
+//   wgmma may have `cluster = 2`: two blocks, whose tiles are in the same column, each load a part of B's tile for
+//   both.
+// fma: a block computes a tile (M, N; K at a time) of a product of any type, and each thread a smaller tile in
+// registers.
+// attention: a block processes rows of queries of one head, 16 per warp, and iterates over tiles of keys. In its
+// gradient, some blocks process rows of keys, and iterate over queries. With `consumers`, on sm_90, one warp group
+// loads, and each of the others processes 64 rows by wgmma.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_GPU_SCHEDULE_H
@@ -45,15 +47,15 @@ inline constexpr int64_t warpSize = 32, warpGroupSize = 128;
 struct Schedule {
   enum class Kind { Elements, Rows, Scatter, Mma, Wgmma, Fma, Attention };
   Kind kind = Kind::Elements;
-  int64_t threads = 256;        ///< per block
+  int64_t threads = 256;        ///< threads per block
   int64_t vector = 1;           ///< adjacent elements that one thread computes
   int64_t group = 32;           ///< threads of a block that share a row: a warp, or all of them
   bool rowsAcrossLanes = false; ///< of rows: the lanes of a warp have consecutive rows, and the warps share them
   // For mma, wgmma and fma:
-  int64_t m = 0, n = 0, k = 0;    ///< of a block's tile
+  int64_t m = 0, n = 0, k = 0;    ///< size of a block's tile
   int64_t warpsM = 0, warpsN = 0; ///< warps that share the tile, for mma
   int64_t consumers = 0;          ///< warp groups that share the tile, for wgmma; attention with 0 uses mma.sync
-  int64_t tileM = 0, tileN = 0;   ///< of a thread's tile, for fma
+  int64_t tileM = 0, tileN = 0;   ///< size of a thread's tile, for fma
   int64_t tileRowsPerBand = 1;    ///< mma, wgmma: rows of tiles that consecutive blocks process column by column
   int64_t tilesPerBlock = 1;      ///< wgmma: tiles that a block computes one after the other
   int64_t cluster = 1;            ///< wgmma: blocks that share B's tile; rows: blocks that share a row
@@ -62,7 +64,8 @@ struct Schedule {
 };
 
 void setSchedule(mlir::func::FuncOp kernel, const Schedule &schedule);
-/// Returns null if the kernel has no schedule, or one that is invalid for this target; then emits an error.
+/// Returns null if the kernel has no schedule. Emits an error and returns null if its schedule is invalid for this
+/// target.
 std::optional<Schedule> getSchedule(mlir::func::FuncOp kernel);
 
 } // namespace tilewright::cuda

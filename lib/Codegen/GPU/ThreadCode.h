@@ -20,11 +20,11 @@ protected:
   mlir::Value quotient(mlir::Value value, int64_t by);
   mlir::Value toI32(mlir::Value value);
   mlir::Value isLess(mlir::Value a, mlir::Value b);
-  /// Returns `a` and `b`; a null operand is true.
+  /// Returns the conjunction of `a` and `b`; a null operand means true.
   mlir::Value both(mlir::Value a, mlir::Value b);
   /// Returns true if `extent` is known to be a multiple of `by`.
   bool dividesEvenly(mlir::Value extent, int64_t by);
-  /// Prevents unrolling of the loop: LLVM underestimates the cost of inline assembly, or of many loads.
+  /// Prevents unrolling of the loop, because LLVM underestimates the cost of inline assembly and of many loads.
   void keepRolled(mlir::scf::ForOp loop);
   /// Emits code under a condition, or unconditionally if it is null.
   void when(mlir::Value condition, llvm::function_ref<void()> body);

@@ -11,13 +11,13 @@ namespace tilewright::cuda {
 
 /// Address spaces of pointers.
 inline constexpr unsigned globalSpace = 1, sharedSpace = 3;
-/// Bytes of shared memory that a block has without an explicit request.
+/// Bytes of shared memory that a block can use without an explicit request.
 inline constexpr int64_t mostStaticShared = 48 * 1024;
-/// The number of elements of a row that a thread keeps in registers. Each op reads longer rows again.
+/// The maximum number of elements of a row that a thread stores in registers. Each op reads longer rows again.
 inline constexpr int64_t mostOfRowInRegisters = 32;
 
-/// State shared by the files that emit kernels. `from` is the kernel on tensors, `to` the function that the builder
-/// fills.
+/// State shared by the files that emit kernels. `from` is the kernel on tensors; the builder inserts the new code in
+/// `to`.
 struct ThreadKernel {
   ThreadKernel(mlir::func::FuncOp from, mlir::func::FuncOp to, const Schedule &schedule, mlir::OpBuilder &builder,
                Elements &elements, const ThreadOps &threads)
@@ -28,10 +28,10 @@ struct ThreadKernel {
   mlir::OpBuilder &builder;
   Elements &elements;
   const ThreadOps &threads;
-  llvm::DenseMap<mlir::Value, mlir::Value> pointers; ///< by tensor argument of `from`
-  mlir::Value block, thread;                         ///< their indices, of type index
-  int64_t sharedBytes = 0;                           ///< of the static array, which is aligned to 16
-  int64_t dynamicBytes = 0;                          ///< of dynamic shared memory, aligned to 1024
+  llvm::DenseMap<mlir::Value, mlir::Value> pointers; ///< pointers of the tensor arguments of `from`
+  mlir::Value block, thread;                         ///< indices of the block and of the thread, of type index
+  int64_t sharedBytes = 0;                           ///< size of the static array, which is aligned to 16
+  int64_t dynamicBytes = 0;                          ///< size of the dynamic shared memory, aligned to 1024
   llvm::SmallVector<mlir::Value> maps;               ///< parameters that are tensor maps: pointers
 
   mlir::Location loc() { return from.getLoc(); }
@@ -47,7 +47,7 @@ struct ThreadKernel {
   void setGrid(mlir::AffineExpr blocks);
 };
 
-/// Each function emits the whole body; errors are at an op of `from`.
+/// Each function emits the whole body, and reports errors at an op of `from`.
 mlir::LogicalResult emitElements(ThreadKernel &kernel);
 mlir::LogicalResult emitRows(ThreadKernel &kernel);
 mlir::LogicalResult emitScatter(ThreadKernel &kernel);
@@ -57,8 +57,9 @@ mlir::LogicalResult emitFma(ThreadKernel &kernel);
 mlir::LogicalResult emitAttention(ThreadKernel &kernel);
 mlir::LogicalResult emitWarpGroupAttention(ThreadKernel &kernel);
 
-/// Returns true for a sum of products that reads both operands repeatedly, each of which lacks a loop of the result: a
-/// matrix product, which cannot have the schedule `rows`. A matrix-vector product reads the matrix once, so it can.
+/// Returns true if `op` is a sum of products that reads both operands repeatedly, because each lacks a loop of the
+/// result. Such a matrix product cannot have the schedule `rows`. A matrix-vector product can: it reads the matrix
+/// once.
 bool isProduct(mlir::linalg::LinalgOp op);
 
 /// Combines `value` of all lanes of a warp by the op `combiner`; each lane gets the result.

@@ -1,4 +1,4 @@
-//===- ThreadOps.h - what the threads of a block do together, in any vendor's dialect --------===//
+//===- ThreadOps.h - ops that threads of a block execute together ---------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_GPU_THREADOPS_H
 #define TILEWRIGHT_LIB_CODEGEN_GPU_THREADOPS_H
 
@@ -6,8 +6,8 @@
 
 namespace tilewright::cuda {
 
-/// Creates the ops by which threads exchange values and wait for each other. lib/Codegen/GPU creates them through this
-/// interface alone, so that its emitters do not depend on the GPU's vendor.
+/// Creates the ops by which threads exchange values and wait for each other. lib/Codegen/GPU creates these ops only
+/// through this interface, which makes its emitters independent of the GPU's vendor.
 class ThreadOps {
 public:
   virtual ~ThreadOps() = default;
@@ -15,7 +15,7 @@ public:
   virtual void barrier(mlir::OpBuilder &builder, mlir::Location loc) const = 0;
   /// Does the same for the threads of one warp.
   virtual void syncWarp(mlir::OpBuilder &builder, mlir::Location loc) const = 0;
-  /// Returns `word`, an i32, of the lane whose number is this lane's xor `mask`. All lanes take part.
+  /// Returns the `word`, an i32, of the lane whose number is this lane's xor `mask`. All lanes participate.
   virtual mlir::Value shuffleXor(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value word,
                                  int32_t mask) const = 0;
   /// Returns an i32 whose bit n is `vote`, an i1, of lane n.

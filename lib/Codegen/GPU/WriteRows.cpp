@@ -1,13 +1,13 @@
 //===- WriteRows.cpp - the epilogue of a product in a kernel that reduces its rows --------===//
 //
-// In a tile with all columns, four lanes of a warp together have a row of sums in registers:
+// In a tile with all columns, four lanes of a warp together have a row of sums in their registers:
 //
 //     h[c] = the operands of the reductions at each column c of the lane
-//   s    = sum over c of h[c] * h[c]; s += that of the lane with the other lowest bit; += with the other second bit
+//   s    = sum over c of h[c] * h[c]; s += s of lane ^ 1; s += s of lane ^ 2
 //   store f(h[c], s) for each c
 //
-// Reductions run one after the other, in the kernel's order: a variance uses differences from the mean that was
-// computed before. The order of additions is the same in each run.
+// Reductions run one after the other, in the kernel's order, because one may use the result of another: a variance uses
+// differences from the mean. The order of additions is the same in each run.
 //
 // Tests: test/Codegen/NVPTX/join-rows.mlir, test/Python/test_cuda_join_rows.py
 //
@@ -31,8 +31,8 @@ void ContractionCode::writeRows(Value lane, Value firstRow, const Fragments &fra
       Value inTile = elements.add(firstRow, elements.add(index(i * fragments.rowStep + half * 8), rowInTile));
       Value row = elements.add(rowOrigin, inTile), inside;
       if (!wholeRows) {
-        // Lanes past the last row compute it too, because all lanes of a warp take part in the exchange, but store
-        // nothing.
+        // Lanes past the last row also compute the row, because all lanes of a warp participate in the exchange. They
+        // store nothing.
         inside = isLess(row, rows);
         row = arith::MinUIOp::create(builder, loc, row, elements.add(rows, index(-1)));
       }

@@ -2,7 +2,7 @@
 //
 // Before:
 //   func @main(%x: tensor<4x8xf32> {tw.name = "x"}) -> ... ; func private @kernel_0 ...
-// After: the same, and the module has the names and types of ports, which the plan does not keep:
+// After: the same, and the module has the names and types of ports, which the plan does not contain:
 //   tw_hls.inputs = [["x", tensor<4x8xf32>]], tw_hls.outputs = [...]
 //
 // One error lists everything that has no hardware form: sizes that are not fixed, with their symbols, and ops and
@@ -31,7 +31,7 @@ namespace tilewright {
 namespace tilewright::hls {
 namespace {
 
-/// Returns [name, type] of each port. Names are those of the model, or else the port's number.
+/// Returns [name, type] of each port. A port without a name in the model gets its number as its name.
 SmallVector<Attribute> describePorts(func::FuncOp main, TypeRange types, StringRef fallback,
                                      function_ref<StringAttr(unsigned)> nameOf) {
   Builder builder(main.getContext());

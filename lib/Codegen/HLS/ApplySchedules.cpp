@@ -9,11 +9,12 @@
 //   } {tw_hls.loop = #tw_hls.loop<label = "matmul_u", unroll = 4>}
 //   } {tw_hls.loop = #tw_hls.loop<label = "matmul_j", ii = 1>} ...
 //
-// The loops of `order` are outside, the last one pipelined; the copies of `unroll` are inside it, fully unrolled. The
-// loops around the pipelined one are flattened with it. A sum with `tw_hls.initial` reads that value instead of its
-// array in the first iteration. Arrays inside a kernel become tw_hls.buffer, named after the op that fills them. An op
-// without a schedule keeps its loop order and is not unrolled. With `block = [0, 4]`, the nest is inside a loop over
-// blocks of four iterations of loop 0: %i * 4 + %i_. Accesses of slices and reshapes become accesses of their arrays.
+// The loops of `order` are outside, and the last one is pipelined. The copies of `unroll` are inside it, fully
+// unrolled. The loops around the pipelined one are flattened with it. A sum with `tw_hls.initial` reads that value
+// instead of its array in the first iteration. Arrays inside a kernel become tw_hls.buffer, named after the op that
+// fills them. An op without a schedule has its original loop order and is not unrolled. With `block = [0, 4]`, the nest
+// is inside a loop over blocks of four iterations of loop 0: %i * 4 + %i_. Accesses of slices and reshapes become
+// accesses of their arrays.
 //
 // Test: test/Codegen/HLS/apply-schedules.mlir
 //
@@ -72,7 +73,7 @@ public:
       builder.setInsertionPointToStart(made.getBody());
       sizes[loop] = size;
     }
-    // Outer loops are those with more than one trip; at least one is needed as the pipelined loop.
+    // Outer loops are those with more than one trip. There must be at least one, which is pipelined.
     SmallVector<int64_t> outer;
     for (int64_t loop : order)
       if (sizes[loop] > unroll[loop])
@@ -93,14 +94,14 @@ public:
   }
 
 private:
-  /// Computes the distance of two iterations that accumulate into one element: the trips of the loops inside all
-  /// reductions.
+  /// Computes the distance between two iterations that accumulate into the same element, which is the product of the
+  /// trip counts of the loops inside all reductions.
   void findDistance(ArrayRef<int64_t> outer) {
     if (op.getNumReductionLoops() == 0 || op.getNumDpsInits() != 1)
       return;
     Value sum = arrayOf(op.getDpsInits()[0]);
     if (llvm::any_of(op.getDpsInputs(), [&](Value input) { return arrayOf(input) == sum; }))
-      return; // an input may read what another iteration has just written
+      return; // an input may read an element that another iteration has just written
     AffineMap result = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
     int64_t iterations = 1;
     for (int64_t loop : llvm::reverse(outer)) {
@@ -182,11 +183,11 @@ private:
   SmallVector<int64_t> sizes, order, unroll, block;
   int64_t ii = 1, distance = 0;
   std::string label;
-  SmallVector<AffineExpr> indexOf; ///< per loop of the op: its index as an expression of `ivs`
+  SmallVector<AffineExpr> indexOf; ///< the index of each loop of the op, as an expression of `ivs`
   SmallVector<Value> ivs;
 };
 
-/// Returns true if `op` is a linalg op or a copy that writes every element to its own location.
+/// Returns true if `op` is a linalg op or a copy that writes every element back to its own address.
 bool copiesOntoItself(Operation *op) {
   if (auto copy = dyn_cast<memref::CopyOp>(op))
     return copy.getSource() == copy.getTarget();

@@ -1,9 +1,9 @@
 //===- BankLimits.cpp - limit schedules to the available number of banks --------------------===//
 //
-// Example: two nests of a kernel share an array of 4 x 64 x 64. The first has 4 copies along the first and 64 along the
-// last dimension, the second has 64 along the second. Each alone needs 256 or 64 banks, both together 16384. Vendors'
-// tools split an array into at most 4096 banks. Banks are counted as --tw-hls-build-design chooses them (Banks.cpp),
-// from the indexing maps of the nests before they become loops.
+// Example: two nests of a kernel share an array of 4 x 64 x 64. The first nest has 4 copies along the first and 64
+// along the last dimension; the second nest has 64 along the second dimension. Alone they need 256 and 64 banks, but
+// both together need 16384. Vendors' tools split an array into at most 4096 banks. Banks are counted as
+// --tw-hls-build-design chooses them (Banks.cpp), from the indexing maps of the nests before they become loops.
 //
 // Test: test/Codegen/HLS/bank-limits.mlir
 //
@@ -21,8 +21,8 @@ using namespace mlir;
 namespace tilewright::hls {
 namespace {
 
-/// Groups the arguments at the two ends of a channel, which are one array: one kernel writes it, and one other kernel
-/// reads it in the same shape.
+/// Groups the arguments at the two ends of a channel, because they are one array. A channel is written by one kernel
+/// and read by one other kernel in the same shape.
 llvm::EquivalenceClasses<const void *> channelsOf(ModuleOp module) {
   llvm::EquivalenceClasses<const void *> same;
   llvm::DenseMap<int64_t, SmallVector<BlockArgument>> readers, writers;

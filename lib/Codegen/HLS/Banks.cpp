@@ -1,8 +1,8 @@
-//===- Banks.cpp - number of banks that an array needs -------------------------------===//
+//===- Banks.cpp - the number of banks that an array needs ----------------===//
 //
-// An access x[4 * i + u] in a loop over u that is unrolled by 4 needs 4 cyclic banks; u selects the bank. An array that
-// is passed to tasks gets the least common multiple of the banks that its users need, along each dimension. Tasks that
-// load and store whole rows need enough banks to keep a port of 512 bits busy.
+// An access x[4 * i + u] in a loop over u that is unrolled by 4 needs 4 cyclic banks; u selects the bank. For an array
+// that is passed to tasks, the number of banks along each dimension is the least common multiple of the numbers that
+// its users need. Tasks that load and store whole rows need enough banks to transfer 512 bits per cycle at a port.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/HLS/Banks.h"
@@ -81,7 +81,7 @@ public:
     return success();
   }
 
-  /// Returns arguments of the callee in the order of the task's operands: a kernel's first arguments are those it
+  /// Returns arguments of the callee in the order of the task's operands. A kernel's first arguments are those that it
   /// reads.
   static SmallVector<Value> argumentsOf(TaskOp task, func::FuncOp function) {
     return SmallVector<Value>(function.getArguments().begin(), function.getArguments().end());
@@ -106,7 +106,7 @@ private:
         factors[dim] = banksWithCopies(factors[dim], shape[dim], expr, position, copiesOf(operand));
   }
 
-  /// Adds banks for a task that moves rows. Such a task moves 512 bits per cycle if its arrays have one bank per two
+  /// Adds banks for a task that copies rows. Such a task copies 512 bits per cycle if its arrays have one bank per two
   /// elements of a word. The number of banks never exceeds twice the larger of the task's own number and the kernels'
   /// number, and no bank is almost empty.
   void needForMover(func::FuncOp function) {
@@ -130,7 +130,7 @@ private:
       for (int64_t wanted = width / portsOfBank; wanted > 1; wanted /= 2) {
         const int64_t banks = std::lcm(factors.back(), wanted);
         const int64_t inBank = type.getNumElements() / (banks * others);
-        const bool isFull = inBank >= 256 || inBank <= 2 * elementsOfWord(type); // or it is stored in LUTs
+        const bool isFull = inBank >= 256 || inBank <= 2 * elementsOfWord(type); // or the bank is stored in LUTs
         if (banks > 2 * std::max(factors.back(), wanted) || banks > shape.back() || banks * others > mostBanks ||
             !isFull)
           continue;

@@ -38,7 +38,7 @@ affine::AffineForOp blockLoopOf(Operation *op) {
   return loop;
 }
 
-/// Returns `expr`, an index of `access`, with `number` in place of `operand`.
+/// Returns `expr`, an index of `access`, after replacing `operand` by `number`.
 AffineExpr withOperandAt(AffineExpr expr, const AffineAccess &access, Value operand, int64_t number) {
   for (auto [position, its] : llvm::enumerate(access.operands))
     if (its == operand)
@@ -47,7 +47,8 @@ AffineExpr withOperandAt(AffineExpr expr, const AffineAccess &access, Value oper
   return simplifyAffineExpr(expr, access.map.getNumDims(), access.map.getNumSymbols());
 }
 
-/// Returns true if `expr` is a sum of non-negative multiples of loop counters and below `limit` in all iterations.
+/// Returns true if `expr` is a sum of non-negative multiples of loop counters and is less than `limit` in all
+/// iterations.
 bool isBelow(AffineExpr expr, const AffineAccess &access, int64_t limit) {
   if (auto constant = dyn_cast<AffineConstantExpr>(expr))
     return constant.getValue() >= 0 && constant.getValue() < limit;
@@ -73,7 +74,7 @@ bool isBelow(AffineExpr expr, const AffineAccess &access, int64_t limit) {
   return constant && constant.getValue() < limit;
 }
 
-/// Returns the type of a block, or null if its banks are not the same in all blocks.
+/// Returns the type of a block. Returns null if the banks are not the same in all blocks.
 MemRefType blockType(MemRefType type, int64_t dim, int64_t size) {
   SmallVector<int64_t> shape(type.getShape());
   shape[dim] = size;
@@ -115,7 +116,8 @@ std::optional<ArrayBlocks> blocksOf(BlockArgument array) {
       blocks.dim = dim;
       blocks.size = step.getValue();
     }
-    // The dimension may come from another access; this access must move along it with the blocks, too.
+    // Another access may have determined the dimension. This access must also advance along it by one block per
+    // iteration.
     if (blocks.dim < 0 || withOperandAt(access->map.getResult(blocks.dim), *access, loop.getInductionVar(), 0) ==
                               withOperandAt(access->map.getResult(blocks.dim), *access, loop.getInductionVar(), 1))
       return std::nullopt;

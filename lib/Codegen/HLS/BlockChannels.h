@@ -17,10 +17,10 @@ struct ArrayBlocks {
   }
 };
 
-/// Returns the blocks of `array`, or none if an access is outside of the loop over blocks or beyond the current block.
+/// Returns the blocks of `array`, or none if an access is outside of the loop over blocks or of the current block.
 std::optional<ArrayBlocks> blocksOf(mlir::BlockArgument array);
 
-/// Replaces accesses of the argument by accesses of a block that each iteration locks; the argument becomes the queue.
+/// Replaces accesses of the argument by accesses of a block that each iteration locks. The argument becomes the queue.
 void lockBlocks(mlir::BlockArgument array, const ArrayBlocks &blocks, StreamType queue, bool writes);
 
 } // namespace tilewright::hls

@@ -1,11 +1,11 @@
-//===- BlockGroups.cpp - nests that could pass on their results in blocks ------------------===//
+//===- BlockGroups.cpp - nests that could pass results in blocks ----------===//
 //
 //   tmp[i][j] += a[i][k] * b[k][j];   y[i][j] += tmp[i][k] * c[k][j];
 //
 // The second nest reads tmp by rows, and the first one can compute it by rows. If i is outermost in both, the second
-// works on some rows while the first computes the next ones. A reduction loop may be outermost, too: with k outermost,
-// z[i][j] += e[i][k] * f[k][j] reads columns of e and rows of f, and adds in the same order as before. Starting from
-// each loop of each nest, the corresponding loops of neighboring nests follow from the arrays between them.
+// nest processes some rows while the first computes the next ones. A reduction loop may also be outermost. With k
+// outermost, z[i][j] += e[i][k] * f[k][j] reads columns of e and rows of f, and the order of additions does not change.
+// Starting from each loop of each nest, the arrays between adjacent nests determine the corresponding loops.
 //
 // Test: test/Codegen/HLS/select-blocks.mlir
 //
@@ -21,13 +21,14 @@ using namespace mlir;
 namespace tilewright::hls {
 namespace {
 
-/// An array that one nest writes and another reads, with the loop that indexes each dimension (-1 if there is none).
+/// An array that one nest writes and another reads, with the loop that indexes each of its dimensions (-1 if there is
+/// none).
 struct BlockChannel {
   size_t from, to;
   SmallVector<int64_t> written, read;
 };
 
-/// Returns, for each result of a map, the loop that it is equal to, or -1.
+/// Returns, for each result of a map, the loop whose index it is, or -1.
 SmallVector<int64_t> loopsOf(AffineMap map) {
   SmallVector<int64_t> loops;
   for (AffineExpr expr : map.getResults()) {
@@ -55,7 +56,7 @@ bool isParallel(linalg::LinalgOp op, int64_t loop) {
   return op.getIteratorTypesArray()[loop] == utils::IteratorType::parallel;
 }
 
-/// Returns true if the loop may be outside of all others without changing the order of additions.
+/// Returns true if the loop may be the outermost one without changing the order of additions.
 bool mayBeOutermost(linalg::LinalgOp op, int64_t loop) {
   for (int64_t before = 0; before < loop; ++before)
     if (!isParallel(op, loop) && !isParallel(op, before))
@@ -134,7 +135,7 @@ std::vector<BlockGroup> blockGroups(ModuleOp module, ArrayRef<BlockNest> nests) 
           const bool may = follows >= 0 && mayBeOutermost(opOf(other), follows);
           auto known = group.loops.find(other);
           if (known != group.loops.end())
-            fits &= may && known->second == follows; // otherwise a member waits for an array of another
+            fits &= may && known->second == follows; // otherwise one member would wait for an array of another
           else if (may) {
             group.loops[other] = follows;
             open.push_back(other);
@@ -150,7 +151,7 @@ std::vector<BlockGroup> blockGroups(ModuleOp module, ArrayRef<BlockNest> nests) 
 
 std::vector<GroupChoice> groupChoices(ArrayRef<SmallVector<Choice>> members, ArrayRef<SmallVector<size_t>> after,
                                       int64_t blocks) {
-  std::vector<int64_t> limits; // cycles of the slowest member's block
+  std::vector<int64_t> limits; // limits for the cycles of the slowest member's block
   for (ArrayRef<Choice> choices : members)
     for (const Choice &choice : choices)
       limits.push_back(choice.blockCycles);
@@ -158,7 +159,7 @@ std::vector<GroupChoice> groupChoices(ArrayRef<SmallVector<Choice>> members, Arr
   limits.erase(llvm::unique(limits), limits.end());
   std::vector<GroupChoice> all;
   for (int64_t limit : limits)
-    // Small members may be faster than the slowest one by this factor, so that the first block is ready sooner.
+    // Small members may be faster than the slowest one by this factor, which computes the first block earlier.
     for (int64_t hurry : {1, 2, 4, 8, 16}) {
       GroupChoice group;
       int64_t slowest = 0, path = 0;

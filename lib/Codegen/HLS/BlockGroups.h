@@ -1,4 +1,4 @@
-//===- BlockGroups.h - nests that could pass on their results in blocks --------------------===//
+//===- BlockGroups.h - nests that could pass results in blocks ------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_HLS_BLOCKGROUPS_H
 #define TILEWRIGHT_LIB_CODEGEN_HLS_BLOCKGROUPS_H
 
@@ -17,25 +17,25 @@ struct BlockNest {
   mlir::linalg::LinalgOp op;
 };
 
-/// Nests, by index, each with a loop that can be its outermost loop and iterate over blocks. The elements that a nest
-/// writes in a block are read by the next nest in the same block.
+/// Nests, identified by their index, each with a loop that can be its outermost loop and iterate over blocks. In each
+/// block, the next nest reads the elements that a nest writes in the same block.
 struct BlockGroup {
-  std::map<size_t, int64_t> loops; ///< per nest, in launch order
-  int64_t extent = 0;              ///< trip count of all these loops
+  std::map<size_t, int64_t> loops; ///< the loop of each nest, in launch order
+  int64_t extent = 0;              ///< trip count, which all these loops have
 };
 
-/// Returns every group of at least two of these nests in which no member must wait for a whole array of another.
+/// Returns every group of at least two of these nests in which no member must wait for a whole array of another member.
 std::vector<BlockGroup> blockGroups(mlir::ModuleOp module, llvm::ArrayRef<BlockNest> nests);
 
-/// One way to schedule a group: total cycles and multipliers, and per member the index of its choice.
+/// One way to schedule a group: its total cycles and multipliers, and the index of the choice of each member.
 struct GroupChoice {
   int64_t cycles = 0, dsp = 0;
   std::vector<size_t> picked;
 };
 
-/// Returns ways to schedule a group, with increasing multipliers and decreasing cycles. `members` has the choices in
-/// blocks of each member, `after` the earlier members that each waits for. Members run in parallel, so each gets the
-/// fewest multipliers that keep up with the slowest.
+/// Returns ways to schedule a group, with increasing multipliers and decreasing cycles. `members` has each member's
+/// choices in blocks, and `after` the earlier members that each member waits for. Members run in parallel, so each gets
+/// the smallest number of multipliers with which it is as fast as the slowest member.
 std::vector<GroupChoice> groupChoices(llvm::ArrayRef<llvm::SmallVector<Choice>> members,
                                       llvm::ArrayRef<llvm::SmallVector<size_t>> after, int64_t blocks);
 

@@ -11,10 +11,10 @@
 //       tw_hls.task @softmax reads(%x_0) writes(%y_0)
 //       tw_hls.task @store_y reads(%y_0) writes(%y) } }
 //
-// Every reader of a plan's buffer has a separate array, so that channels have one producer and one consumer. A load
-// task writes all these arrays. If a kernel's result has several readers, a separate task copies it. If a reader reads
-// the elements in another shape, that copy also reshapes. The number of banks of an array is determined by its accesses
-// in unrolled loops. It is the same for a channel and for the arguments at its two ends.
+// Every reader of a plan's buffer has a separate array, so each channel has one producer and one consumer. A load task
+// writes all these arrays. If a kernel's result has several readers, a separate task copies it. If a reader reads the
+// elements in another shape, the copy also reshapes. The number of banks of an array is determined by its accesses in
+// unrolled loops. It is the same for a channel and for the arguments at its two ends.
 //
 // Test: test/Codegen/HLS/design.mlir
 //
@@ -157,7 +157,7 @@ private:
       operands.emplace_back(op.getBuffers().size());
     }
     for (auto [number, buffer] : llvm::enumerate(buffers)) {
-      // The port has the user's shape, the array on the chip has the kernel's.
+      // The port has the user's shape, and the array on the chip has the kernel's shape.
       if (buffer.op.getKind() == plan::BufferKind::Output) {
         addOutput(buffer, buffer.op.getIndex());
         if (buffer.writer >= 0)
@@ -194,7 +194,7 @@ private:
 
   void nameKernels() {
     symbols.take("model");
-    for (auto *ports : {&inputs, &outputs}) // a port would hide a function of the same name
+    for (auto *ports : {&inputs, &outputs}) // a port would hide a function that has its name
       for (auto &[name, type] : *ports)
         symbols.take(name);
     llvm::StringMap<std::string> names;
@@ -227,7 +227,7 @@ private:
         break;
       case plan::BufferKind::Constant:
         buffer.name = "constant" + std::to_string(buffer.op.getIndex());
-        if (auto name = dyn_cast<NameLoc>(buffer.op.getLoc())) // a weight of the model's
+        if (auto name = dyn_cast<NameLoc>(buffer.op.getLoc())) // the name of one of the model's weights
           buffer.name = name.getName().str();
         break;
       default:
@@ -271,7 +271,7 @@ private:
 
   Value array(StringRef name, MemRefType type, Location loc, ElementsAttr value = {}) {
     std::string unique = locals.take(name);
-    while (value) { // a constant's array is at file scope: its name must differ from the functions' names
+    while (value) { // the array of a constant is at file scope, so its name must differ from the functions' names
       std::string symbol = symbols.take(unique);
       if (symbol == unique)
         break;
@@ -363,7 +363,7 @@ private:
   std::vector<std::pair<std::string, MemRefType>> inputs, outputs;
   std::vector<PlanBuffer> buffers;
   std::vector<plan::LaunchOp> launches;
-  std::vector<std::vector<Value>> operands; ///< per launch
+  std::vector<std::vector<Value>> operands; ///< operands of each launch
   SmallVector<std::pair<PlanBuffer *, Value>> late;
   llvm::DenseMap<int64_t, MemRefType> writerTypes;
   llvm::MapVector<Operation *, std::string> kernels;

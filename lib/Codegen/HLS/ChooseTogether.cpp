@@ -1,10 +1,10 @@
 //===- ChooseTogether.cpp - one schedule per nest under a common budget ---------------------===//
 //
 // Dynamic programming over the number of multipliers finds the smallest weighted sum of cycles. A sum ignores that
-// launches run in parallel. After each round, the weights of a launch's nests are therefore scaled by the longest path
-// through it over the longest path of all, which moves multipliers to the critical path. The round with the shortest
-// path wins. Nests may then give multipliers back as long as the product of multipliers and path decreases, and the
-// path and the slowest launch become at most 5 % longer.
+// launches run in parallel. After each round, the weights of a launch's nests are therefore scaled by the ratio of the
+// longest path through it to the longest path of all, which assigns more multipliers to the critical path. The round
+// with the shortest path is selected. Afterwards multipliers are removed from nests as long as the product of
+// multipliers and path decreases, and the path and the slowest launch become at most 5 % longer.
 //
 // Test: test/Codegen/HLS/choose-together.mlir
 //
@@ -19,7 +19,7 @@ namespace {
 
 using Picked = llvm::SmallVector<size_t>;
 
-/// Returns the choices with the least sum of cycles x weight within the budget; empty if none fit.
+/// Returns the choices with the least sum of cycles x weight within the budget, or an empty list if none fit.
 Picked leastSum(llvm::ArrayRef<NestCosts> nests, llvm::ArrayRef<double> weights, int64_t budget) {
   constexpr double never = std::numeric_limits<double>::infinity();
   std::vector<double> least(budget + 1, 0);
@@ -49,10 +49,10 @@ Picked leastSum(llvm::ArrayRef<NestCosts> nests, llvm::ArrayRef<double> weights,
   return picked;
 }
 
-/// Times of the launches with these choices.
+/// The times of the launches with the selected choices.
 struct Times {
   int64_t latency = 0, slowest = 0;
-  std::vector<int64_t> through; ///< per launch: the longest path through it
+  std::vector<int64_t> through; ///< the longest path through each launch
 
   Times(llvm::ArrayRef<NestCosts> nests, llvm::ArrayRef<LaunchStep> steps, llvm::ArrayRef<size_t> picked) {
     std::vector<int64_t> cycles(steps.size()), end(steps.size()), tail(steps.size());
@@ -77,7 +77,7 @@ struct Times {
 
 void removeMultipliers(llvm::ArrayRef<NestCosts> nests, llvm::ArrayRef<LaunchStep> steps, Picked &picked) {
   const Times before(nests, steps, picked);
-  constexpr int64_t mostLost = 20; // 5%: one twentieth
+  constexpr int64_t mostLost = 20; // at most 5%, which is one twentieth
   const int64_t latency = before.latency + before.latency / mostLost,
                 slowest = before.slowest + before.slowest / mostLost;
   auto dspOf = [&](size_t nest) { return nests[nest].choices[picked[nest]].dsp * nests[nest].launches; };

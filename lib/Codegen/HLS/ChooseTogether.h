@@ -13,17 +13,17 @@ struct NestCosts {
   struct Cost {
     int64_t cycles, dsp;
   };
-  int64_t launches = 1; ///< of its kernel; each launch has separate multipliers
+  int64_t launches = 1; ///< number of launches of the nest's kernel; each launch has separate multipliers
   llvm::SmallVector<Cost> choices;
 };
 
-/// A launch of a kernel. Its nests run one after another, after the launches in `after`, which precede it, have ended.
+/// A launch of a kernel. Its nests run one after another, after the earlier launches in `after` have ended.
 struct LaunchStep {
   llvm::SmallVector<size_t> nests, after;
 };
 
-/// Returns a choice per nest with at most `budget` multipliers in total: the shortest time from the first launch to the
-/// last that weighted sums of cycles find. Empty if even the cheapest choices need more.
+/// Returns a choice per nest. They have at most `budget` multipliers in total, and the shortest time from the first
+/// launch to the last that weighted sums of cycles find. Returns an empty list if even the cheapest choices need more.
 llvm::SmallVector<size_t> chooseTogether(llvm::ArrayRef<NestCosts> nests, llvm::ArrayRef<LaunchStep> steps,
                                          int64_t budget);
 
@@ -31,7 +31,7 @@ llvm::SmallVector<size_t> chooseTogether(llvm::ArrayRef<NestCosts> nests, llvm::
 void removeMultipliers(llvm::ArrayRef<NestCosts> nests, llvm::ArrayRef<LaunchStep> steps,
                        llvm::SmallVector<size_t> &picked);
 
-/// Returns the cycles from the first launch to the last with these choices.
+/// Returns the cycles from the start of the first launch to the end of the last with these choices.
 int64_t latencyOf(llvm::ArrayRef<NestCosts> nests, llvm::ArrayRef<LaunchStep> steps, llvm::ArrayRef<size_t> picked);
 
 } // namespace tilewright::hls

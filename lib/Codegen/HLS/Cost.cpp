@@ -1,6 +1,6 @@
 //===- Cost.cpp - estimated cycles and resources of hardware ---------------------------===//
 //
-// Cycles of a pipelined nest: depth + II * (iterations - 1) + 2. Estimate/Operators.cpp has the costs of operators.
+// A pipelined nest takes depth + II * (iterations - 1) + 2 cycles. Estimate/Operators.cpp has the costs of operators.
 //
 // Test: test/Codegen/HLS/design.mlir
 //
@@ -53,7 +53,7 @@ struct BlockEstimator {
     at.getBody()->walk([&](affine::AffineForOp inner) {
       estimate.copies *= inner.getConstantUpperBound() - inner.getConstantLowerBound();
     });
-    const int64_t sharers = shares ? std::max<int64_t>(1, estimate.ii) : 1; // one operator serves all cycles of the II
+    const int64_t sharers = shares ? std::max<int64_t>(1, estimate.ii) : 1; // one operator is used in all cycles of it
     const int64_t sharedOperands = sharers > 1 ? 2 * body.operators : 0;
     estimate.dsp = llvm::divideCeil(body.dsp, sharers);
     estimate.lut = llvm::divideCeil(body.lut, sharers) + sharedOperands * sharedOperand().lut + nestControl().lut;
@@ -114,8 +114,9 @@ struct BlockEstimator {
   }
 };
 
-/// Returns the block memories of one memory of `depth` words. A block memory has 512 words of 36 bits, or more words
-/// that are narrower: 1024 of 18, 2048 of 9, ... (AMD UG573, UG473). Wider words and deeper memories take several.
+/// Returns the number of block memories for one memory of `depth` words. A block memory has 512 words of 36 bits, or
+/// more words that are narrower: 1024 of 18, 2048 of 9, ... (AMD UG573, UG473). Wider words and deeper memories take
+/// several.
 int64_t blocksFor(int64_t depth, int64_t width) {
   constexpr int64_t bitsInLuts = 1024;
   if (depth * width <= bitsInLuts)
@@ -170,7 +171,7 @@ private:
       if (isa<StreamType>(value.getType()) && !isBlocks(value))
         end = std::max(end, ended.lookup(value) + queueLatency);
     }
-    // A block is read after its writer has passed it on, and written after a reader has released a memory.
+    // A block can be read after its writer has written it, and written after a reader has released a memory.
     bool changes = false;
     const int64_t each = step.cycles / step.blocks;
     std::vector<int64_t> ends;
@@ -204,12 +205,12 @@ private:
   }
 
   std::vector<Step> steps;
-  llvm::DenseMap<Value, int64_t> ready, ended; ///< of tasks' results: when a reader may begin, when all are complete
-  llvm::DenseMap<Value, std::vector<int64_t>> handedOn, givenBack; ///< of queues of blocks, per block
+  llvm::DenseMap<Value, int64_t> ready, ended; ///< when a task's result may be read; when it is complete
+  llvm::DenseMap<Value, std::vector<int64_t>> handedOn, givenBack; ///< when each block is written; when it is released
 };
 
-/// Returns the additional cycles of each copy after the first, if the copies of an unrolled loop add to one element one
-/// after another, and 0 otherwise.
+/// If the copies of an unrolled loop add to one element one after another, returns the additional cycles of each copy
+/// after the first. Otherwise returns 0.
 int64_t chainThrough(affine::AffineForOp loop) {
   int64_t longest = 0;
   loop.walk([&](affine::AffineStoreOp store) {
@@ -222,7 +223,7 @@ int64_t chainThrough(affine::AffineForOp loop) {
   return longest;
 }
 
-/// Returns true if the product is added, alone or with others, to the element that the sum replaces.
+/// Returns true if the product is one of the terms that are added to the element that the sum replaces.
 bool isAccumulated(Value product) {
   while (product.hasOneUse()) {
     Operation *user = *product.user_begin();
@@ -239,7 +240,7 @@ bool isAccumulated(Value product) {
   return false;
 }
 
-/// Returns true if the task moves data to or from a port.
+/// Returns true if the task copies data to or from a port.
 bool usesPort(TaskOp task) { return llvm::any_of(task->getOperands(), llvm::IsaPred<BlockArgument>); }
 
 } // namespace
@@ -375,7 +376,7 @@ DesignEstimate estimateDesign(func::FuncOp top, bool shares) {
       const int64_t blocks = blockMemories(cast<MemRefType>(buffer.getMemory().getType()));
       if (buffer.getValue())
         design.romBram += blocks;
-      else // a channel has two arrays: one is filled while the other is read
+      else // a channel has two arrays: one is written while the other is read
         design.channelBram += 2 * blocks, design.oneCallBram -= blocks;
       design.total.uram += 2 * ultraMemories(cast<MemRefType>(buffer.getMemory().getType()));
     }

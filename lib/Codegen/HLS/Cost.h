@@ -17,7 +17,7 @@ namespace tilewright::hls {
 /// Returns true if this op may be an adder of lookup tables (tw_hls.fabric).
 bool mayBeInFabric(mlir::Operation *op);
 
-/// Returns the row of the table of operators (Estimate/Operators.h) for an op of a design.
+/// Returns the row for an op of a design in the table of operators (Estimate/Operators.h).
 OperatorCost operatorCost(mlir::Operation *op);
 
 /// A loop body without inner loops, or with unrolled inner loops.
@@ -32,8 +32,8 @@ BodyCost bodyCost(mlir::Block &body);
 /// Returns the cycles of the longest path from `from` to `to` in one block, or -1 if there is no path.
 int64_t chainLatency(mlir::Value from, mlir::Value to);
 
-/// Returns the cycles of a pipelined nest: one of `iterations` starts every `ii` cycles, each has `depth` cycles, and
-/// entering and leaving take two.
+/// Returns the cycles of a pipelined nest. One of `iterations` starts every `ii` cycles, each takes `depth` cycles, and
+/// entering and leaving the nest take two.
 int64_t nestCycles(int64_t iterations, int64_t ii, int64_t depth);
 
 /// Returns the cycles of a block: `inside` for its contents, and two to acquire and release its memories.
@@ -43,25 +43,26 @@ int64_t blockLoopCycles(int64_t blocks, int64_t inside);
 /// Returns true if the loop iterates over blocks, is outside of the nest, and is not flattened with it.
 bool isBlockLoop(mlir::affine::AffineForOp loop);
 
-/// Returns the block memories of 18 kbit for an array; each bank is separate, and small banks are in LUTs.
+/// Returns the number of 18-kbit block memories for an array. Each bank is a separate memory, and small banks are in
+/// LUTs.
 int64_t blockMemories(mlir::MemRefType type);
-/// Returns the UltraRAMs of an array that is stored in them.
+/// Returns the number of UltraRAMs for an array that is stored in them.
 int64_t ultraMemories(mlir::MemRefType type);
-/// Returns the block memories of a queue.
+/// Returns the number of block memories for a queue.
 int64_t blockMemories(StreamType type);
 
 /// A loop nest of a task.
 struct NestEstimate {
   std::string label;
   int64_t iterations = 0, ii = 0, copies = 1, cycles = 0, dsp = 0, lut = 0, ff = 0;
-  int64_t blocks = 1; ///< blocks of its iterations, one after another
-  int64_t macs = 0;   ///< products added to elements, in all iterations
+  int64_t blocks = 1; ///< number of blocks that its iterations form; blocks run one after another
+  int64_t macs = 0;   ///< number of products added to elements, in all iterations
 };
-/// A task: its nests run one after another.
+/// A task, whose nests run one after another.
 struct TaskEstimate {
   std::string name;
   int64_t cycles = 0, dsp = 0, bram = 0, lut = 0, ff = 0;
-  int64_t blocks = 1; ///< number of blocks in which it passes on its results
+  int64_t blocks = 1; ///< number of blocks into which its results are divided
   std::vector<NestEstimate> nests;
 };
 /// A queue of elements or of blocks between two tasks.
@@ -73,20 +74,21 @@ struct QueueEstimate {
 struct RtlEstimate {
   int64_t lut = 0, ff = 0;
 };
-/// A design. `latency` of one call is the longest chain of tasks; `kernelLatency` is the same if all inputs are on the
-/// chip and ports take no time; `interval` between two calls is the slowest task.
+/// A design. `latency` is the time of one call, which is the longest chain of tasks. `kernelLatency` is the same if all
+/// inputs are on the chip and ports take no time. `interval` is the time between two calls, which is the time of the
+/// slowest task.
 struct DesignEstimate {
   int64_t latency = 0, kernelLatency = 0, interval = 0, channelBram = 0, romBram = 0;
-  int64_t macs = 0;        ///< products added to elements, in one call
-  int64_t oneCallBram = 0; ///< if calls do not overlap, as in Verilog: each channel exists once
+  int64_t macs = 0;        ///< number of products added to elements, in one call
+  int64_t oneCallBram = 0; ///< block memories if calls do not overlap, as in Verilog: each channel has one array
   int64_t lut = 0, ff = 0;
   Resources total;
   std::optional<RtlEstimate> rtl;
   std::vector<TaskEstimate> tasks;
   std::vector<QueueEstimate> queues;
 
-  /// Multiply-accumulates per multiplier and cycle, when calls follow each other as fast as they can, and for one call
-  /// whose inputs are on the chip; 0 without multipliers. A float32 product alone takes 2 or 3 DSP: see Operators.h.
+  /// Multiply-accumulates per multiplier and cycle if calls follow each other without a pause, and for one call whose
+  /// inputs are on the chip; 0 without multipliers. A single float32 product takes 2 or 3 DSP: see Operators.h.
   double dspEfficiency() const { return perDsp(interval); }
   double dspEfficiencyOfOneCall() const { return perDsp(kernelLatency); }
 
@@ -95,7 +97,8 @@ private:
     return total.dsp > 0 && cycles > 0 ? double(macs) / double(total.dsp) / double(cycles) : 0;
   }
 };
-/// With `shares`, one operator serves all cycles of an II, as in HLS tools; the Verilog has one operator for each use.
+/// If `shares`, one operator is used in all cycles of an II, as in HLS tools. The Verilog has one operator for each
+/// use.
 DesignEstimate estimateDesign(mlir::func::FuncOp top, bool shares = true);
 
 } // namespace tilewright::hls

@@ -52,7 +52,7 @@ func::FuncOp makeMover(ModuleOp module, StringRef name, Type from, TypeRange to,
   func::ReturnOp::create(builder, loc);
   builder.setInsertionPointToStart(&function.front());
 
-  // Iterate over the array on the chip in its own shape; the printer linearizes the port's index anyway.
+  // Iterate over the array on the chip in its own shape; the printer linearizes the port's index in any case.
   auto fromType = cast<MemRefType>(from), toType = cast<MemRefType>(to.front());
   ArrayRef<int64_t> shape = memoryOf(fromType) == Memory::Dram ? toType.getShape() : fromType.getShape();
   SmallVector<Value> ivs;
@@ -74,8 +74,8 @@ func::FuncOp makeMover(ModuleOp module, StringRef name, Type from, TypeRange to,
   auto mapFor = [&](MemRefType type) {
     SmallVector<AffineExpr> indices = type.getShape() == shape ? own : indicesOf(linear, type.getShape());
     indices.truncate(type.getRank());
-    // Keep the expressions as their constructors fold them: simplifyAffineMap() writes a remainder as a difference, and
-    // tools do not recognize the bank in that form.
+    // Use the expressions as their constructors fold them. simplifyAffineMap() would write a remainder as a difference,
+    // and tools do not recognize the bank in that form.
     return AffineMap::get(ivs.size(), 0, indices, builder.getContext());
   };
   Value element = affine::AffineLoadOp::create(builder, loc, function.getArgument(0), mapFor(fromType), ivs);

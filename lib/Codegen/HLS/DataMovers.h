@@ -8,9 +8,9 @@
 
 namespace tilewright::hls {
 
-/// Accesses per cycle that a bank allows.
+/// Number of accesses per cycle that a bank allows.
 inline constexpr int64_t portsOfBank = 2;
-/// Returns the number of elements that a port moves in one cycle: 512 bits.
+/// Returns the number of elements that a port transfers in one cycle, which is 512 bits.
 int64_t elementsOfWord(mlir::MemRefType type);
 
 /// Returns `type` in memory outside of the chip, as a port sees it.
@@ -22,8 +22,8 @@ mlir::MemRefType inDram(mlir::MemRefType type);
 mlir::func::FuncOp makeMover(mlir::ModuleOp module, llvm::StringRef name, mlir::Type from, mlir::TypeRange to,
                              mlir::Location loc);
 
-/// Lets the tasks of `top` that move data between arrays copy as many elements per cycle as the banks along the last
-/// dimension have ports, at most 512 bits.
+/// Changes the tasks of `top` that copy data between arrays. Each copies one element per cycle for every port of the
+/// banks along the last dimension, at most 512 bits.
 void widenMovers(mlir::func::FuncOp top);
 
 } // namespace tilewright::hls

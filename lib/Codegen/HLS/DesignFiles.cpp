@@ -19,7 +19,8 @@ int64_t bytesOf(MemRefType type) {
   return std::max<int64_t>(1, type.getNumElements()) * int64_t(llvm::divideCeil(bits, 8));
 }
 
-/// Returns a stack size for the arrays of the design and of its tasks, and for sanitizers' gaps between them.
+/// Returns a stack size for the arrays of the design and of its tasks, with the gaps that sanitizers insert between
+/// them.
 int64_t stackBytes(func::FuncOp top) {
   int64_t bytes = 0;
   auto count = [&](BufferOp buffer) {
@@ -42,7 +43,7 @@ std::string arrayPointer(StringRef name, MemRefType type) {
 
 } // namespace
 
-/// Prints a type per port of a fixed-point model: the values that the port's integers represent.
+/// Prints, for each port of a fixed-point model, the type of the values that the port's integers represent.
 static std::string printFormats(func::FuncOp top) {
   auto fixed = top->getParentOfType<ModuleOp>()->getAttrOfType<DictionaryAttr>(fixedAttrName);
   if (!fixed)
@@ -224,7 +225,7 @@ std::vector<DesignFile> checkHeaders() {
 #include "CheckHeaders.inc"
   };
   std::vector<DesignFile> files;
-  for (const auto &header : texts) // the vendor's tool needs the test bench's header, too
+  for (const auto &header : texts) // the vendor's tool also needs the test bench's header
     files.push_back({(header.name == "tilewright_bench.h" ? "" : "check/") + header.name.str(), header.text.str()});
   return files;
 }

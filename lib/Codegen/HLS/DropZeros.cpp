@@ -1,9 +1,9 @@
 //===- DropZeros.cpp - remove multiplications by zeros from kernels ---------------------------===//
 //
 //   %z = arith.constant dense<0> : tensor<64xi32>                 the zero points of symmetric weights
-//   %s = call @sums(%x) ; %y = call @layer(%x, %w, %s, %z)        in which out = conv(x, w) - s * z
+//   %s = call @sums(%x) ; %y = call @layer(%x, %w, %s, %z)        // out = conv(x, w) - s * z
 // becomes
-//   %y = call @layer(%x, %w)                                      in which out = conv(x, w)
+//   %y = call @layer(%x, %w)                                      // out = conv(x, w)
 //
 // Sums over a layer's input are expensive: they need a task, and a copy of the input in block memories.
 //
@@ -119,7 +119,7 @@ void dropZeros(func::FuncOp main) {
     dropArguments(kernel, calls);
   }
   dropCalls(main);
-  // From the last kernel to the first: an operand that one no longer needs may be an unused result of another.
+  // Process kernels from the last to the first: an operand that one no longer needs may be an unused result of another.
   SmallVector<Operation *> kernels = llvm::to_vector(llvm::make_first_range(callsOf(main)));
   for (Operation *function : llvm::reverse(kernels)) {
     auto kernel = cast<func::FuncOp>(function);

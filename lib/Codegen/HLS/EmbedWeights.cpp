@@ -6,10 +6,10 @@
 // After:
 //   func @main(%x: ...) { %0 = arith.constant dense<...> loc("w") ...       and the module has tw_hls.embedded = [0]
 //
-// A kernel of constants that only moves elements (a permutation, a slice), or adds and multiplies integers, is
-// evaluated here. By default, weights are embedded if all of them together take at most half of the block memories in
-// the budget. A design with its weights in ROMs needs no port and no cycles to load them. If they take more, the large
-// ones become ports again after that evaluation, in the layout that kernels read, after the model's inputs:
+// A kernel of constants is evaluated here if it only copies elements (a permutation, a slice), or adds and multiplies
+// integers. By default, weights are embedded if they take at most half of the block memories in the budget. A design
+// with its weights in ROMs needs no port and no cycles to load them. If they take more, the large ones become ports
+// again after that evaluation. These ports have the layout that kernels read, and come after the model's inputs:
 //   func @main(%x: ..., %w: tensor<4x6xf32> {tw.name = "w"})      and the module has tw_hls.arranged = [dense<...>]
 //
 // Test: test/Codegen/HLS/embed-weights.mlir
@@ -36,8 +36,8 @@ namespace tilewright {
 namespace tilewright::hls {
 namespace {
 
-/// Returns the result of `op` for the input `value`: its element at `indices` is the input's at `map(indices)`.
-/// Null if `op` does more than move elements.
+/// Returns the result of `op` for the input `value`: its element at `indices` is the input's at `map(indices)`. Returns
+/// null if `op` does more than copy elements.
 DenseElementsAttr moved(linalg::GenericOp op, DenseElementsAttr value) {
   auto result = dyn_cast<RankedTensorType>(op.getResult(0).getType());
   if (op.getNumDpsInputs() != 1 || op.getNumDpsInits() != 1 || op.getNumReductionLoops() != 0 || !result ||
@@ -70,7 +70,7 @@ DenseElementsAttr constantOf(Value value, const KnownTensors &known = KnownTenso
   return constant ? dyn_cast<DenseElementsAttr>(constant.getValue()) : DenseElementsAttr();
 }
 
-/// Returns the result of an op on constants; null if it is not evaluated here.
+/// Returns the result of an op on constants, or null if the op is not evaluated here.
 DenseElementsAttr evaluate(Operation &op, const KnownTensors &known = KnownTensors()) {
   if (auto fill = dyn_cast<linalg::FillOp>(op))
     return evaluateFill(fill);
@@ -103,7 +103,7 @@ DenseElementsAttr evaluate(func::CallOp call, func::FuncOp kernel) {
   return known.lookup(kernel.front().getTerminator()->getOperand(0));
 }
 
-/// Returns the block memories of all weights, each in one bank.
+/// Returns the number of block memories for all weights, each in one bank.
 int64_t blocksOf(ArrayRef<ElementsAttr> weights) {
   int64_t blocks = 0;
   for (ElementsAttr weight : weights)
@@ -176,7 +176,7 @@ private:
       if (!value)
         continue;
       OpBuilder builder(&op);
-      auto source = op.getOperand(0).getDefiningOp<arith::ConstantOp>(); // keeps the name if all its elements remain
+      auto source = op.getOperand(0).getDefiningOp<arith::ConstantOp>(); // a complete result has the source's name
       if (source && cast<ShapedType>(source.getType()).getNumElements() != value.getNumElements())
         source = nullptr;
       auto constant = arith::ConstantOp::create(builder, source ? source.getLoc() : op.getLoc(), value);

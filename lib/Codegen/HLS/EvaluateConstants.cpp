@@ -1,8 +1,8 @@
 //===- EvaluateConstants.cpp - evaluate kernels of constants at compile time -----------------===//
 //
 // Two examples are the sum of an int8 weight over its inputs, which is multiplied by zero points, and a weight in the
-// layout that its kernel reads: both are the same in every call. The body becomes a list of steps on 64-bit registers,
-// which runs once per iteration of the loops, because a layer has millions of iterations.
+// layout that its kernel reads. Both are the same in every call. A layer has millions of iterations, so the body is
+// converted to a list of steps on 64-bit registers, which runs once per iteration of the loops.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/HLS/EvaluateConstants.h"
@@ -16,7 +16,7 @@ using namespace mlir;
 namespace tilewright::hls {
 namespace {
 
-/// Kernels with more iterations are not evaluated; the hardware computes them.
+/// The maximum number of iterations of a kernel that is evaluated. The hardware computes larger kernels.
 constexpr int64_t mostIterations = int64_t(1) << 26;
 
 enum class StepKind { Add, Subtract, Multiply, SignExtend, ZeroExtend };
@@ -27,7 +27,7 @@ struct Step {
   unsigned to, left, right, width;
 };
 
-/// Returns the low `width` bits of `value`, read as a signed number.
+/// Returns the low `width` bits of `value`, interpreted as a signed number.
 int64_t wrapped(int64_t value, unsigned width) {
   const unsigned unused = 64 - width;
   return int64_t(uint64_t(value) << unused) >> unused;
@@ -38,7 +38,7 @@ bool hasBytes(Type element) {
   return width >= 8 && width <= 64 && width % 8 == 0;
 }
 
-/// The elements of a tensor, and the stride between neighboring iterations of each loop.
+/// The elements of a tensor, and the stride between adjacent iterations of each loop.
 struct Elements {
   std::vector<char> bytes;
   unsigned width = 0; ///< bytes of one element
@@ -102,7 +102,7 @@ public:
         value = left - right;
       else if (step.kind == StepKind::Multiply)
         value = left * right;
-      else if (step.kind == StepKind::ZeroExtend) // of fewer than 64 bits
+      else if (step.kind == StepKind::ZeroExtend) // the operand has fewer than 64 bits
         value = left & ((uint64_t(1) << step.right) - 1);
       registers[step.to] = wrapped(int64_t(value), step.width);
     }

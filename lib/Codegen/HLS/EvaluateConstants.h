@@ -11,10 +11,10 @@ namespace tilewright::hls {
 using KnownTensors = llvm::DenseMap<mlir::Value, mlir::DenseElementsAttr>;
 
 /// Returns the result of `op` if all its inputs are in `known`. The body may add, subtract, multiply and convert
-/// integers, or only move elements of any type. Null if it does anything else.
+/// integers, or only copy elements of any type. Returns null for other bodies.
 mlir::DenseElementsAttr evaluateGeneric(mlir::linalg::GenericOp op, const KnownTensors &known);
 
-/// Returns the tensor that `op` fills with a constant integer; null otherwise.
+/// Returns the tensor that `op` fills with a constant integer, or null if the value is not one.
 mlir::DenseElementsAttr evaluateFill(mlir::linalg::FillOp op);
 
 } // namespace tilewright::hls

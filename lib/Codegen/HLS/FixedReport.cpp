@@ -1,7 +1,7 @@
 //===- FixedReport.cpp - results of range analysis for a fixed-point design ----------------===//
 //
-// The data is in the module's attribute tw.fixed, which --tw-fixed-point sets: per rounding the width of the exact
-// value, the bits before the point that it needs and has, and its largest error.
+// The data is in the module's attribute tw.fixed, which --tw-fixed-point sets. For each rounding it has the width of
+// the exact value, the number of bits before the point that are required and available, and the largest error.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/HLS/DesignFiles.h"

@@ -74,7 +74,7 @@ FailureOr<Index> indexInSource(Operation *view, ArrayRef<AffineExpr> index) {
   return failure();
 }
 
-/// Returns true if operand and result have static shapes. With other shapes, no map can describe the index.
+/// Returns true if the operand and the result have static shapes. A map can describe the index only in this case.
 bool isStatic(Operation *view) {
   auto has = [](Value value) {
     auto type = dyn_cast<MemRefType>(value.getType());
@@ -83,7 +83,8 @@ bool isStatic(Operation *view) {
   return has(view->getOperand(0)) && has(view->getResult(0));
 }
 
-/// Returns the array below `view` and the index map in it, as far as the views are known.
+/// Returns the array that `view` is derived from and the index map in it. Stops at a view that cannot be expressed as a
+/// map.
 std::pair<Value, AffineMap> below(Value view, AffineMap map) {
   while (Operation *op = view.getDefiningOp()) {
     if (!isa<ViewLikeOpInterface>(op) || !isStatic(op))

@@ -6,11 +6,11 @@
 
 namespace tilewright::hls {
 
-/// Returns the array that `view` is a part or a reshape of, or `view` itself if it is not a view.
+/// Returns the array of which `view` is a part or a reshape. Returns `view` itself if it is not a view.
 mlir::Value arrayOf(mlir::Value view);
 
-/// Replaces every affine load and store of a view (a slice, a reshape) by one of its array, so that banks can be chosen
-/// per array. Views with an offset that is known only at run time stay.
+/// Replaces every affine load and store of a view (a slice, a reshape) by one of its array, because banks are chosen
+/// per array. Views with an offset that is known only at run time are not changed.
 void foldViews(mlir::func::FuncOp kernel);
 
 } // namespace tilewright::hls

@@ -8,9 +8,9 @@ namespace tilewright::hls {
 
 struct HlsOptions {
   std::string part;    ///< configure() completes it
-  std::string budget;  ///< as "dsp=2560,bram=2016"
-  std::string ports;   ///< as "x=stream s=axi_lite"
-  std::string weights; ///< "embedded", "external", or empty: by size
+  std::string budget;  ///< a text such as "dsp=2560,bram=2016"
+  std::string ports;   ///< a text such as "x=stream s=axi_lite"
+  std::string weights; ///< "embedded", "external", or empty: depends on their size
   bool rtl = false;
 };
 
@@ -27,7 +27,7 @@ inline llvm::ArrayRef<OptionField<HlsOptions>> hlsOptions() {
       {{"rtl", TargetOption::Flag, "",
         "also write the design and a test bench in Verilog, to the folder `rtl`; for integers only", InCompile},
        &HlsOptions::rtl},
-      // The flag --weights of `tilewright compile` is for libraries, too, so the command declares it.
+      // The command `tilewright compile` declares the flag --weights, because libraries also use it.
       {{"weights", TargetOption::Text, "place", "weights as ROMs or as ports (default: by size)", 0},
        &HlsOptions::weights},
   };

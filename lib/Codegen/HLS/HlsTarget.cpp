@@ -1,7 +1,7 @@
 //===- HlsTarget.cpp - the hls target: C++ for a vendor's high-level synthesis -----------------===//
 //
-// This target writes files, not programs: a task per kernel with verified directives (dialects/HLS), a test bench and a
-// report. docs/decisions/0027-hls-designs.md has the reasons.
+// This target writes files, not programs: C++ with one task per kernel and verified directives (dialects/HLS), a test
+// bench and a report. docs/decisions/0027-hls-designs.md has the reasons.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/HLS/HLS.h"
@@ -152,7 +152,7 @@ private:
   /// Returns an error if the design needs more than the budget.
   static llvm::Error overBudget(const DesignEstimate &design, const HlsOptions &own) {
     const Resources budget = llvm::cantFail(readBudget(own.budget, *llvm::cantFail(findPart(own.part))));
-    if (design.total.dsp > budget.dsp) { // loops without a schedule were not chosen under the budget
+    if (design.total.dsp > budget.dsp) { // loops without a schedule were not selected under the budget
       const std::string needed = std::to_string(design.total.dsp);
       auto error = std::make_unique<BudgetError>("the budget cannot be met: this design needs dsp=" + needed +
                                                  ", and the budget has dsp=" + std::to_string(budget.dsp) +

@@ -12,7 +12,7 @@ namespace {
 /// Returns the op that accumulates into the array right after `fill`, or null if another op accesses it first.
 linalg::LinalgOp accumulatorOf(linalg::FillOp fill) {
   Value array = fill.getDpsInits()[0];
-  // If the array has views, ops may access it without using its value directly.
+  // If there are views of the array, ops may access it without using its value directly.
   if (array.getDefiningOp<ViewLikeOpInterface>() || llvm::any_of(array.getUsers(), llvm::IsaPred<ViewLikeOpInterface>))
     return {};
   for (Operation *op = fill->getNextNode(); op; op = op->getNextNode()) {

@@ -6,12 +6,12 @@
 
 namespace tilewright::hls {
 
-/// Attribute of a linalg op that accumulates: the value of its result before the first iteration. The array need not be
-/// filled.
+/// Attribute of a linalg op that accumulates: the value of its result before the first iteration. With this attribute,
+/// the array need not be filled.
 inline constexpr llvm::StringLiteral initialAttrName = "tw_hls.initial";
 
-/// Erases every fill whose array is next used by one accumulating op, and sets the value as `tw_hls.initial` of that
-/// op. This saves a nest over the whole array.
+/// Erases every fill whose array is next used by one accumulating op, and sets `tw_hls.initial` of that op to the
+/// filled value. This saves a nest over the whole array.
 void absorbFills(mlir::func::FuncOp kernel);
 
 } // namespace tilewright::hls

@@ -5,7 +5,7 @@
 
 namespace tilewright::hls {
 namespace {
-/// Words that C++ or the printed files use themselves: functions of C's math library, keywords, macros, helpers of the
+/// Reserved words of C++ and of the printed files: functions of C's math library, keywords, macros, helpers of the
 /// printer, and names in the test bench.
 constexpr llvm::StringLiteral reserved[] = {
 #define TW_LIBM_UNARY(NAME) #NAME, #NAME "f",

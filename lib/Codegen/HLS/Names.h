@@ -8,27 +8,27 @@
 
 namespace tilewright::hls {
 
-/// Module attributes of --tw-hls-accept-model: name and tensor type of each input and output of the model.
+/// Module attributes of --tw-hls-accept-model: the name and tensor type of each input and output of the model.
 inline constexpr llvm::StringLiteral inputsAttrName = "tw_hls.inputs", outputsAttrName = "tw_hls.outputs";
-/// Attributes of the function that is the design, and of a task's function that moves data between ports and the chip.
+/// Attributes of the design's function, and of a task's function that copies data between ports and the chip.
 inline constexpr llvm::StringLiteral topAttrName = "tw_hls.top", moverAttrName = "tw_hls.mover";
-/// Argument attribute of a task's function: the name of the parameter.
+/// Argument attribute of a task's function, which has the name of the parameter.
 inline constexpr llvm::StringLiteral parameterAttrName = "tw_hls.parameter";
 
 /// Assigns unique C identifiers that are not C++ keywords or otherwise reserved.
 class NameTable {
 public:
-  /// Returns `preferred` with '_' for invalid characters, and with a number appended if the name was taken before.
+  /// Returns `preferred` with '_' for invalid characters, and with a number appended if the name is already used.
   std::string take(llvm::StringRef preferred);
 
 private:
   llvm::StringMap<int> taken;
 };
 
-/// Returns i, j, k, ... for a loop by its number, or u, v, ... for copies. A number is appended after six letters.
+/// Returns i, j, k, ... for a loop number, or u, v, ... for a copy. After six letters a number is appended.
 std::string letter(char first, size_t number);
 
-/// Returns "softmax" for "softmax+softmax", "matmul_add" for "matmul+add": at most three ops of a kernel.
+/// Returns the name of a kernel: "softmax" for "softmax+softmax", "matmul_add" for "matmul+add"; at most three ops.
 std::string kernelName(llvm::StringRef operations);
 
 } // namespace tilewright::hls

@@ -1,10 +1,11 @@
-//===- NestChoices.cpp - the schedules that a loop nest may have ---------------------------===//
+//===- NestChoices.cpp - the schedules of a loop nest ---------------------===//
 //
-// Order: a reduction is outside of the parallel loops along the result's last dimensions, so that the number of
-// iterations between two additions to one element is at least the latency of an addition. Each element still adds in
-// the same order. Copies: the innermost two loops are unrolled by divisors of their sizes. If the result has only one
-// loop, the innermost reduction is unrolled, too. Its copies add one after another, so their number is limited by the
-// iterations between two additions to one element. A nest in blocks does all of this within a block.
+// Order: a reduction is outside of the parallel loops along the result's last dimensions. The number of iterations
+// between two additions to one element is then at least the latency of an addition, and the order of the additions to
+// each element does not change. Copies: the innermost two loops are unrolled by divisors of their sizes. If the result
+// has only one loop, the innermost reduction is unrolled, too. Its copies add one after another, so their number is
+// limited by the iterations between two additions to one element. In a nest in blocks, all of this applies to one
+// block.
 //
 // Test: test/Codegen/HLS/select-schedules.mlir
 //
@@ -18,8 +19,8 @@ using namespace mlir;
 namespace tilewright::hls {
 namespace {
 
-/// Largest numbers of copies: of one loop (more in two dimensions exceed the banks that tools allow), in total, of a
-/// reduction.
+/// The maximum numbers of copies: of one loop (with more in two dimensions, there would be more banks than tools
+/// allow), in total, and of a reduction.
 constexpr int64_t mostCopies = 64, mostCopiesTogether = 1024, mostReductionCopies = 16;
 /// Desired number of iterations between two additions to one element of a reduction, if the sizes allow it.
 constexpr int64_t wantedDistance = 1024;
@@ -52,7 +53,7 @@ int64_t recurrence(linalg::LinalgOp op) {
   return longest;
 }
 
-/// Returns the cycles that an iteration's accesses of one array take with two ports per bank.
+/// Returns the cycles that one iteration's accesses of one array take if each bank has two ports.
 int64_t portInterval(linalg::LinalgOp op) {
   llvm::DenseMap<Value, int64_t> accesses;
   int64_t most = 1;
@@ -64,8 +65,8 @@ int64_t portInterval(linalg::LinalgOp op) {
   return most;
 }
 
-/// Returns the largest number of loads of one array in the body. No map describes their indices, so banks cannot
-/// separate them.
+/// Returns the largest number of loads of one array in the body. No map describes the indices of these loads, so the
+/// array cannot be divided into banks for them.
 int64_t scatteredLoads(linalg::LinalgOp op) {
   llvm::DenseMap<Value, int64_t> loads;
   int64_t most = 0;
@@ -86,7 +87,7 @@ SmallVector<Choice> choicesOf(linalg::LinalgOp op, bool shares, std::optional<Bl
   BodyCost body = bodyCost(*op.getBlock());
   body.depth += 2; // load and store
 
-  // Loops inside the reductions.
+  // Find the loops that are inside the reductions.
   SmallVector<int64_t> inside;
   int64_t distance = 1;
   for (int64_t loop : along)
@@ -105,7 +106,7 @@ SmallVector<Choice> choicesOf(linalg::LinalgOp op, bool shares, std::optional<Bl
   for (int64_t loop : along)
     if (copied.size() < 2)
       copied.push_back(loop);
-  int64_t reduction = -1; // the innermost one, copied if the result has only one loop
+  int64_t reduction = -1; // the innermost reduction; it is copied if the result has only one loop
   for (int64_t loop : order)
     if (op.getIteratorTypesArray()[loop] == utils::IteratorType::reduction && sizes[loop] > 1)
       reduction = loop;
@@ -142,9 +143,9 @@ SmallVector<Choice> choicesOf(linalg::LinalgOp op, bool shares, std::optional<Bl
     const int64_t terms = reduction < 0 ? 1 : unroll[reduction];
     const int64_t chain = between == 0 ? 0 : between + (terms - 1) * (between - 1);
     if ((body.dsp == 0 && copies > 16) || copies > mostCopiesTogether || (iterations == 1 && copies > 1))
-      continue; // wires and banks have a cost, too, and one loop has to be pipelined
+      continue; // too many wires or banks, or no loop would be left to pipeline
     if (terms > 1 && chain > distance)
-      continue; // additions are the bottleneck: fewer copies are as fast
+      continue; // additions are the bottleneck, so fewer copies are as fast
     choice.ii = std::max({int64_t(1), ports, int64_t(llvm::divideCeil(scattered * copies, 2)),
                           chain == 0 ? 1 : int64_t(llvm::divideCeil(chain, distance))});
     choice.cycles = nestCycles(iterations, choice.ii, body.depth + (terms - 1) * std::max<int64_t>(0, between - 1));
@@ -158,7 +159,7 @@ SmallVector<Choice> choicesOf(linalg::LinalgOp op, bool shares, std::optional<Bl
     choice.unroll = unroll;
     all.push_back(std::move(choice));
   }
-  // Drop choices that cost more and are no faster.
+  // Remove choices that cost more and are no faster than another.
   llvm::sort(all, [](const Choice &a, const Choice &b) {
     return std::tie(a.dsp, a.cycles, a.unroll) < std::tie(b.dsp, b.cycles, b.unroll);
   });

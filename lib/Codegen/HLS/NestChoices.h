@@ -1,4 +1,4 @@
-//===- NestChoices.h - the schedules that a loop nest may have -----------------------------===//
+//===- NestChoices.h - the schedules of a loop nest -----------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_HLS_NESTCHOICES_H
 #define TILEWRIGHT_LIB_CODEGEN_HLS_NESTCHOICES_H
 
@@ -7,7 +7,7 @@
 
 namespace tilewright::hls {
 
-/// A nest runs block after block; each block has `size` iterations of loop `loop`.
+/// A loop over blocks around a nest. Each block has `size` iterations of loop `loop`.
 struct BlockLoop {
   int64_t loop, size;
 };
@@ -18,8 +18,8 @@ struct Choice {
   int64_t blockCycles = 0; ///< cycles of one block, if there are blocks
 };
 
-/// Returns schedules with increasing multipliers and decreasing cycles. With `shares`, one multiplier serves all cycles
-/// of an II.
+/// Returns schedules with increasing multipliers and decreasing cycles. If `shares`, one multiplier is used in all
+/// cycles of an II.
 llvm::SmallVector<Choice> choicesOf(mlir::linalg::LinalgOp op, bool shares, std::optional<BlockLoop> block = {});
 
 } // namespace tilewright::hls

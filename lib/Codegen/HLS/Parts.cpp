@@ -1,7 +1,7 @@
 //===- Parts.cpp - devices and their resources --------------------------------------===//
 //
-// Counts of DSP slices, BRAM (18 kbit halves), URAM and lookup tables are from AMD's product tables DS890 (UltraScale+)
-// and DS190 (7 series).
+// The numbers of DSP slices, BRAM (18 kbit halves), URAM and lookup tables are from AMD's product tables DS890
+// (UltraScale+) and DS190 (7 series).
 //
 // Test: test/Tools/hls.test
 //

@@ -16,13 +16,13 @@ struct Resources {
 
 /// A device that the vendors' tools support.
 struct Part {
-  llvm::StringLiteral name;   ///< name for --part
-  llvm::StringLiteral device; ///< name in the vendor's tool
+  llvm::StringLiteral name;   ///< the name for the option --part
+  llvm::StringLiteral device; ///< the name in the vendor's tool
   Resources has;
   int64_t lut; ///< lookup tables
 };
 
-/// Returns the part of that name; the error lists the known parts.
+/// Returns the part with this name. The error lists the known parts.
 llvm::Expected<const Part *> findPart(llvm::StringRef name);
 
 /// Applies a text such as "dsp=2560,bram=2016" to the part's resources. Errors quote the wrong word.

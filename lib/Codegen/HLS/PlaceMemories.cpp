@@ -1,17 +1,17 @@
 //===- PlaceMemories.cpp - --tw-hls-place-memories: move large arrays to URAM ---------------===//
 //
-// Before, if the arrays of a design take more block memories than the budget has:
+// Before, if the arrays of a design need more block memories than the budget has:
 //   %h = tw_hls.buffer "h" : memref<4x8192xf32, #tw_hls.partition<cyclic 4, none>, #tw_hls.memory<bram>>
 // After:
 //   %h = tw_hls.buffer "h" : memref<4x8192xf32, #tw_hls.partition<cyclic 4, none>, #tw_hls.memory<uram>>
 //
-// An UltraRAM has 4096 words of 72 bits (AMD UG573), sixteen times a block memory of 18 kbit. It starts with zeros, so
-// ROMs are not moved. Arrays with the most block memories per UltraRAM are moved first, and only as many as needed. An
-// array and the task arguments that it is passed to are one memory.
+// An UltraRAM has 4096 words of 72 bits (AMD UG573), sixteen times a block memory of 18 kbit. It initially contains
+// zeros, so ROMs are not moved. Arrays with the most block memories per UltraRAM are moved first, and no more arrays
+// than necessary. An array and the task arguments that it is passed to are one memory.
 //
 // If every access uses the same element of each bank, a bank needs no separate address. The elements of all banks are
-// then concatenated to words (memory<uram_words>, array_reshape in C++), so that nine bytes share a word of 72 bits.
-// Block memories can hold words, too (memory<bram_words>), which is tried first.
+// then concatenated to words (memory<uram_words>, array_reshape in C++): nine bytes share a word of 72 bits. Words are
+// also possible in block memories (memory<bram_words>), which are tried first.
 //
 // Test: test/Codegen/HLS/place-memories.mlir
 //
@@ -38,7 +38,7 @@ namespace {
 struct Group {
   SmallVector<Value> values;
   int64_t blocks = 0, blockWords = 0; ///< block memories, with separate banks and with words
-  int64_t banks = 0, words = 0;       ///< the same in UltraRAMs
+  int64_t banks = 0, words = 0;       ///< UltraRAMs, with separate banks and with words
   bool mayMove = true;
   bool mayBeWords = false;
   int64_t ultra = 0; ///< UltraRAMs in the better of the two forms
@@ -50,7 +50,7 @@ llvm::MapVector<const void *, Group> groupsOf(func::FuncOp top) {
   auto module = top->getParentOfType<ModuleOp>();
   llvm::EquivalenceClasses<const void *> same;
   llvm::MapVector<const void *, Group> groups;
-  llvm::MapVector<Operation *, int64_t> calls; // number of tasks per function
+  llvm::MapVector<Operation *, int64_t> calls; // number of tasks that call each function
   auto isArray = [](Value value) {
     auto type = dyn_cast<MemRefType>(value.getType());
     return type && memoryOf(type) == Memory::Bram;
@@ -77,7 +77,7 @@ llvm::MapVector<const void *, Group> groupsOf(func::FuncOp top) {
     group.words += times * ultraMemories(movedType(type, Memory::UramWords));
     group.mayMove &= mayMove;
   };
-  // A channel is two arrays; an array inside of a function exists once per task that calls it.
+  // A channel is two arrays. An array inside of a function exists once per task that calls the function.
   top.walk([&](BufferOp buffer) { add(buffer.getMemory(), 2, !buffer.getValue()); });
   for (auto [operation, times] : calls) {
     auto function = cast<func::FuncOp>(operation);

@@ -16,7 +16,7 @@ using namespace mlir;
 namespace tilewright::hls {
 namespace {
 
-/// A function that C++ has under several names, or not at all. It is printed if the text calls it.
+/// A function that C++ has under several names, or not at all. Its definition is printed if the text calls it.
 struct Helper {
   llvm::StringLiteral name, text;
 };
@@ -87,7 +87,7 @@ std::string streamType(StreamType type) {
 std::string printConstant(StringRef name, MemRefType type, ElementsAttr value) {
   std::string text = "static const " + printArray(name, type) + " =";
   Type element = type.getElementType();
-  // Every row, plane, ... begins and ends with a brace.
+  // Every row, plane, ... is in braces.
   SmallVector<int64_t> pieces{1};
   for (int64_t size : llvm::reverse(type.getShape()))
     pieces.push_back(pieces.back() * size);
@@ -134,7 +134,7 @@ std::string printSignature(func::FuncOp function) {
       text += streamType(stream) + " &" + name;
       continue;
     }
-    if (argument.use_empty()) // a port of the model's signature that no task reads
+    if (argument.use_empty()) // a port of the model that no task reads
       text += "[[maybe_unused]] ";
     auto type = dyn_cast<MemRefType>(argument.getType());
     if (!type) {

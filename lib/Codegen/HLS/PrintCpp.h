@@ -21,16 +21,16 @@ struct Port {
 /// Returns the ports of the top function, in order.
 std::vector<Port> portsOf(mlir::func::FuncOp top);
 
-/// Returns "void softmax(const float x[20][16], float y[20][16])"; parameters that the body only reads are const.
+/// Returns "void softmax(const float x[20][16], float y[20][16])". Parameters that the body only reads are const.
 std::string printSignature(mlir::func::FuncOp function);
 /// Returns a declaration such as "float chip[20][16]".
 std::string printArray(llvm::StringRef name, mlir::MemRefType type);
 /// Returns hls::stream<float, 2>, or hls::stream_of_blocks<float[20][190], 2>.
 std::string streamType(StreamType type);
-/// Returns "static const float c[2] = {1.0f, 2.0f}", without a semicolon: the array with its elements.
+/// Returns "static const float c[2] = {1.0f, 2.0f}", the array with its elements, without a semicolon.
 std::string printConstant(llvm::StringRef name, mlir::MemRefType type, mlir::ElementsAttr value);
 
-/// The file of the arrays that never change, next to kernel.cpp.
+/// The file next to kernel.cpp that has the arrays that never change.
 inline constexpr llvm::StringLiteral weightsFile = "weights.h";
 /// Returns the arrays of the design that never change.
 llvm::SmallVector<BufferOp> roms(mlir::func::FuncOp top);
@@ -38,7 +38,7 @@ llvm::SmallVector<BufferOp> roms(mlir::func::FuncOp top);
 /// Returns kernel.cpp: a function per task, then the top function. The error lists all ops that have no form in C++.
 llvm::Expected<std::string> printKernels(mlir::func::FuncOp top);
 
-/// Returns the functions that the tasks of `top` call, each once, in the order of the tasks.
+/// Returns the functions that the tasks of `top` call, without duplicates, in the order of the tasks.
 std::vector<mlir::func::FuncOp> taskFunctions(mlir::func::FuncOp top);
 
 } // namespace tilewright::hls

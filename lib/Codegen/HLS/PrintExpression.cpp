@@ -1,8 +1,8 @@
 //===- PrintExpression.cpp - values of one function as C++ expressions ----------------------===//
 //
 //   arith.addf %a, %b : f32               a + b
-//   arith.addi %a, %b : i32               (int32_t)((uint32_t)a + (uint32_t)b), since sums wrap around
-//   affine.load %x[%i * 4 + %j]           x[i * 4 + j], or x[(i * 4 + j) * 20 + k] of a port
+//   arith.addi %a, %b : i32               (int32_t)((uint32_t)a + (uint32_t)b), because sums wrap around
+//   affine.load %x[%i * 4 + %j]           x[i * 4 + j], or x[(i * 4 + j) * 20 + k] for a port
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/HLS/Cpp.h"
@@ -72,7 +72,7 @@ std::string FunctionPrinter::operand(Value value) {
   std::string text = use(value);
   if (text.find(' ') == std::string::npos && (text.empty() || text.front() != '-'))
     return text;
-  // No parentheses are needed if one pair of parentheses or brackets extends from a name to the end.
+  // The text needs no parentheses if all of its spaces and signs are inside parentheses or brackets.
   int open = 0;
   bool top = false;
   for (char c : text) {
@@ -131,8 +131,8 @@ std::string FunctionPrinter::asUnsigned(Value value) {
   return "(unsigned " + std::string(value.getType().isInteger(64) ? "long long" : "int") + ")" + operand(value);
 }
 
-/// Returns "(ap_int<37>)((ap_int<16>)a * (ap_int<12>)b)": operands that have just been widened are multiplied in their
-/// original width, which gives the smaller multiplier. The widths of C++'s own types use plain C++ arithmetic.
+/// Returns "(ap_int<37>)((ap_int<16>)a * (ap_int<12>)b)". Operands that have just been widened are multiplied in their
+/// original width, which takes a smaller multiplier. Types with the widths of C++'s own types use plain C++ arithmetic.
 std::optional<std::string> FunctionPrinter::narrowProduct(Operation &op) {
   const unsigned width = op.getResult(0).getType().getIntOrFloatBitWidth();
   if (!isa<arith::MulIOp>(op) || llvm::is_contained({1u, 8u, 16u, 32u, 64u}, width))
@@ -152,8 +152,8 @@ std::optional<std::string> FunctionPrinter::narrowProduct(Operation &op) {
   return "(" + cppType(op.getResult(0).getType()) + ")(" + sides[0] + " * " + sides[1] + ")";
 }
 
-/// C++ computes narrow integers as int, so the result is cast to the type. Operations that wrap around in the IR, but
-/// have undefined overflow in C++, are computed as unsigned.
+/// C++ computes narrow integers as int, so the result is cast to the type. Operations that wrap around in the IR but
+/// have undefined overflow in C++ are computed as unsigned numbers.
 std::string FunctionPrinter::binary(Operation &op, StringRef sign) {
   Type type = op.getResult(0).getType();
   auto integer = dyn_cast<IntegerType>(type);
@@ -180,7 +180,7 @@ std::string FunctionPrinter::binary(Operation &op, StringRef sign) {
   return "(" + cppType(type) + ")(" + text + ")";
 }
 
-/// Returns an operation on the bits of integers as unsigned numbers.
+/// Returns an operation that treats the bits of integers as unsigned numbers.
 std::string FunctionPrinter::unsignedBinary(Operation &op) {
   Type type = op.getResult(0).getType();
   if (type.isIndex() && isa<arith::DivUIOp, arith::RemUIOp>(op)) // indices are not negative
@@ -228,7 +228,7 @@ std::string FunctionPrinter::expression(Operation &op) {
     if (StringRef sign = signOf(op); !sign.empty())
       return binary(op, sign);
     if (auto select = dyn_cast<arith::SelectOp>(op)) {
-      // The vendor's types and literals have no common type.
+      // The vendor's type and a literal have no common type.
       const std::string type = cppType(select.getType());
       auto side = [&](Value value) {
         const bool typed = StringRef(type).starts_with("ap_") && matchPattern(value, m_Constant());
@@ -299,7 +299,7 @@ std::string FunctionPrinter::expression(Operation &op) {
       if (std::string text = unsignedBinary(op); !text.empty())
         return text;
     if (llvm::is_contained({"extf", "truncf", "sitofp", "fptosi", "extsi", "trunci", "index_cast"}, name)) {
-      // A boolean has one bit: as a signed number it is 0 or -1.
+      // A boolean has one bit: as a signed number it would be 0 or -1.
       if ((name == "extsi" || name == "sitofp") && op.getOperand(0).getType().isInteger(1))
         return "(" + cppType(op.getResult(0).getType()) + ")-(int)" + operand(op.getOperand(0));
       if (name == "trunci" && op.getResult(0).getType().isInteger(1))

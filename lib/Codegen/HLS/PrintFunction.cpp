@@ -26,7 +26,7 @@ using namespace mlir;
 namespace tilewright::hls {
 namespace {
 
-/// Longer expressions are assigned to a variable.
+/// The maximum length of an expression. The value of a longer one is assigned to a variable.
 constexpr size_t longestExpression = 110;
 
 /// Returns the arrays that a loop's body both reads and writes.
@@ -92,7 +92,7 @@ void FunctionPrinter::print() {
 
 void FunctionPrinter::pragmas(Value array, StringRef name) {
   auto type = dyn_cast<MemRefType>(array.getType());
-  if (auto stream = dyn_cast<StreamType>(array.getType())) // type of its blocks
+  if (auto stream = dyn_cast<StreamType>(array.getType())) // use the type of the stream's blocks
     type = dyn_cast<MemRefType>(stream.getElement());
   if (!type)
     return;
@@ -125,7 +125,7 @@ void FunctionPrinter::block(Block &block) {
     statement(op);
 }
 
-/// Returns true if the op may be written at its only use: nothing between the two can change its value.
+/// Returns true if the op may be printed at its only use, because nothing between the two can change its value.
 bool FunctionPrinter::foldable(Operation &op) {
   if (op.getNumResults() != 1 || op.getNumRegions() != 0)
     return false;
@@ -137,7 +137,7 @@ bool FunctionPrinter::foldable(Operation &op) {
   const bool isLoad = isa<affine::AffineLoadOp, memref::LoadOp>(op);
   if (!isLoad && !isMemoryEffectFree(&op))
     return false;
-  // A load must precede the next write, and so must the expressions that contain it: check the whole expression tree.
+  // A load must precede the next write. So must the expressions that contain the load: check the whole expression tree.
   Operation *last = &op;
   while (last->getNumResults() == 1 && last->getResult(0).hasOneUse() &&
          (*last->getResult(0).user_begin())->getBlock() == op.getBlock() && isMemoryEffectFree(last) | (last == &op))
@@ -155,14 +155,14 @@ void FunctionPrinter::define(Value value, const std::string &text) {
   written[value] = name;
 }
 
-/// Defines a sum that is computed by an adder of lookup tables: a pragma names the result variable.
+/// Defines a sum that is computed by an adder of lookup tables. A pragma names the result variable.
 void FunctionPrinter::defineInFabric(Operation &op, const std::string &text) {
   Value sum = op.getResult(0);
   std::string name = names.take("t" + std::to_string(temporaries++));
   indent();
   out << cppType(sum.getType()) << " " << name << ";\n#pragma HLS bind_op variable=" << name
       << " op=" << (isa<arith::SubFOp>(op) ? "fsub" : "fadd")
-      << " impl=fabric latency=" << operatorCost(&op).latency - 1 << "\n"; // without the cycle of the result
+      << " impl=fabric latency=" << operatorCost(&op).latency - 1 << "\n"; // the cycle of the result is not included
   indent();
   out << name << " = " << text << ";\n";
   written[sum] = name;
@@ -176,8 +176,8 @@ void FunctionPrinter::statement(Operation &op) {
     std::string name = names.take(buffer.getName());
     written[buffer.getMemory()] = name;
     if (!buffer.getValue()) { // ROMs are in weights.h
-      // A register gets an initial value, because it may be read before its first write under a condition that
-      // compilers cannot analyze. Arrays between tasks get none, because a dataflow region may not initialize them.
+      // A register gets an initial value: it may be read before its first write under a condition that compilers cannot
+      // analyze. Arrays between tasks get no initial value, because a dataflow region may not initialize them.
       const bool isRegister =
           type.getNumElements() == 1 && llvm::any_of(buffer.getMemory().getUsers(), [](Operation *user) {
             return isa<affine::AffineLoadOp, memref::LoadOp>(user);
@@ -264,7 +264,7 @@ void FunctionPrinter::statement(Operation &op) {
     return;
   }
   if (isa<affine::AffineYieldOp, scf::YieldOp>(op))
-    return; // printed by the enclosing op
+    return; // the enclosing op prints the yielded values
   if (op.getNumResults() == 1) {
     std::string text = expression(op);
     if (text.empty()) {

@@ -13,7 +13,7 @@
 
 namespace tilewright::hls {
 
-/// Prints one function. Values that are used once and can be moved for free are written where they are used.
+/// Prints one function. Values that are used once and can be moved without cost are printed at their use.
 class FunctionPrinter {
 public:
   /// Ops without a form in C++ are added to `problems` with their names and source lines.
@@ -51,7 +51,7 @@ private:
   llvm::raw_ostream &out;
   std::set<std::string> &problems;
   NameTable names;
-  llvm::DenseMap<mlir::Value, std::string> written; ///< a name, or an expression for foldable values
+  llvm::DenseMap<mlir::Value, std::string> written; ///< the name of a value, or the expression of a foldable value
   unsigned depth = 1, temporaries = 0, loops = 0;
 };
 

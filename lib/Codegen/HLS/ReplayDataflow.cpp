@@ -1,6 +1,6 @@
 //===- ReplayDataflow.cpp - required depths of queues --------------------------------------===//
 //
-// Test: test/Codegen/HLS/stream-channels.mlir, test/Conformance/hls (with one less, threads deadlock)
+// Test: test/Codegen/HLS/stream-channels.mlir, test/Conformance/hls (with a depth of one less, threads deadlock)
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/HLS/ReplayDataflow.h"
@@ -41,7 +41,7 @@ public:
   }
 
 private:
-  /// Advances a task as far as possible. Returns true if it moved.
+  /// Advances a task until it must wait. Returns true if the task advanced.
   bool advance(size_t number) {
     const ReplayTask &task = tasks[number];
     Progress &current = progress[number];
@@ -92,8 +92,8 @@ private:
     return number;
   }
 
-  /// All tasks are stuck. The chain of waiting tasks ends in a cycle; the shallowest full queue in the cycle becomes
-  /// deeper.
+  /// Resolves a state in which all tasks are stuck. The chain of waiting tasks ends in a cycle. The shallowest full
+  /// queue in the cycle becomes deeper.
   bool deepen() {
     size_t at = 0;
     while (progress[at].done)
@@ -101,7 +101,7 @@ private:
     for (size_t step = 0; step < tasks.size(); ++step) {
       at = awaited(at);
       if (progress[at].done)
-        return false; // an element is read that its finished writer has not written
+        return false; // the reader needs an element that its writer has ended without writing
     }
     int64_t *shallowest = nullptr;
     for (size_t step = 0; step < tasks.size(); ++step, at = awaited(at))
@@ -116,7 +116,7 @@ private:
   const std::vector<ReplayTask> &tasks;
   std::vector<Progress> progress;
   std::vector<int64_t> depth, held;
-  std::vector<size_t> writer, reader; ///< tasks, indexed by queue
+  std::vector<size_t> writer, reader; ///< writing and reading task of each queue
 };
 
 } // namespace

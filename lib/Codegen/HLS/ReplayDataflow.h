@@ -8,7 +8,7 @@
 
 namespace tilewright::hls {
 
-/// Iterations of a task, each of which reads or writes one element of these queues, in this order.
+/// Iterations of a task, each of which reads or writes one element of each of these queues, in this order.
 struct ReplayNest {
   struct Access {
     size_t queue;
@@ -24,9 +24,9 @@ struct ReplayTask {
   std::vector<ReplayNest> nests;
 };
 
-/// Returns queue depths, at least those given, with which all tasks end. The replay advances every task as far as
-/// possible. If all are stuck, the shallowest full queue in a cycle of waiting tasks becomes one deeper. Empty if no
-/// depths help, because a queue is read that no task fills.
+/// Returns queue depths of at least `least` with which all tasks end. The replay advances every task as far as
+/// possible. If all are stuck, the depth of the shallowest full queue in a cycle of waiting tasks is increased by one.
+/// Returns an empty list if no depths help, because a queue is read that no task writes.
 std::vector<int64_t> sizeQueues(const std::vector<ReplayTask> &tasks, std::vector<int64_t> least);
 
 } // namespace tilewright::hls

@@ -1,4 +1,4 @@
-//===- Report.cpp - reports of a design's costs, for people and for programs ---------------===//
+//===- Report.cpp - reports of a design's costs as text and as JSON -------===//
 #include "lib/Codegen/HLS/DesignFiles.h"
 #include "tilewright/JsonText.h"
 #include "tilewright/NumberText.h"

@@ -1,15 +1,16 @@
-//===- SelectSchedules.cpp - --tw-hls-select-schedules: loop orders and copies under a budget ---===//
+//===- SelectSchedules.cpp - loop orders and copies under a budget --------===//
 //
 // Before:
 //   linalg.contract ins(%a, %b) outs(%c : memref<8x12xf32>)
-// After, with 20 multipliers for it:
+// After, if 20 multipliers are available:
 //   linalg.contract {tw_hls.schedule = #tw_hls.schedule<order = [0, 2, 1], unroll = [1, 4, 1], ii = 1>} ...
 //
-// A fill whose array a sum uses next becomes that sum's `tw_hls.initial`. NestChoices.h has the possible schedules of a
-// nest. All nests are chosen together (ChooseTogether.h), first without groups. Then groups of nests that could pass on
-// their results in blocks (BlockGroups.h) are tried, with several block sizes. The nests of a group run in parallel,
-// and the group counts as one nest. The group that shortens the design's latency most is kept, then the next one of the
-// remaining groups. Choices that together need more banks of an array than tools allow are removed (BankLimits.h).
+// If the next use of a filled array is a sum, the fill becomes `tw_hls.initial` of that sum. NestChoices.h has the
+// possible schedules of a nest. The schedules of all nests are selected together (ChooseTogether.h), first without
+// groups. Then groups of nests that could pass on their results in blocks (BlockGroups.h) are tried, with several block
+// sizes. The nests of a group run in parallel, and the group counts as one nest. The group that reduces the design's
+// latency most is selected, then the next one of the remaining groups. Choices that together need more banks of an
+// array than tools allow are removed (BankLimits.h).
 //
 // Test: test/Codegen/HLS/select-schedules.mlir, test/Codegen/HLS/select-blocks.mlir
 //
@@ -40,10 +41,10 @@ namespace {
 struct Nest {
   linalg::LinalgOp op;
   int64_t launches = 1;
-  SmallVector<Choice> choices; ///< with increasing multipliers and decreasing cycles
+  SmallVector<Choice> choices; ///< in the order of increasing multipliers and decreasing cycles
 };
 
-/// Returns per launch of the plan, in order: the nests of its kernel, and the launches that compute its operands.
+/// Returns, for each launch of the plan in order, the nests of its kernel and the launches that compute its operands.
 SmallVector<LaunchStep> stepsOf(ModuleOp module, ArrayRef<Nest> nests) {
   SmallVector<LaunchStep> steps;
   llvm::DenseMap<int64_t, size_t> writerOf;
@@ -67,15 +68,15 @@ SmallVector<LaunchStep> stepsOf(ModuleOp module, ArrayRef<Nest> nests) {
 struct Blocked {
   BlockGroup group;
   int64_t size = 0;
-  std::vector<SmallVector<Choice>> members; ///< choices, in the order of the group's nests
+  std::vector<SmallVector<Choice>> members; ///< choices of each member, in the order of the group's nests
   std::vector<GroupChoice> choices;
 };
 
-/// Choices for all nests: of the groups in blocks, and of the other nests.
+/// Choices for all nests: those of groups in blocks, and those of the other nests.
 struct Selection {
   std::vector<Blocked> groups;
-  SmallVector<size_t> picked; ///< per nest: index of its own choice, or of its member's choice
-  int64_t latency = 0;        ///< before multipliers are given back
+  SmallVector<size_t> picked; ///< for each nest, the index of its own choice, or of its member's choice
+  int64_t latency = 0;        ///< latency before multipliers are removed
 };
 
 class Selector {
@@ -90,7 +91,7 @@ public:
     candidates = blockGroups(module, blockNests);
   }
 
-  /// Returns none if the budget does not suffice for one copy of every operator.
+  /// Returns std::nullopt if the budget does not suffice for one copy of every operator.
   std::optional<Selection> select(bool blocks) {
     std::optional<Selection> best = choose({});
     if (!best || !blocks)
@@ -118,9 +119,9 @@ public:
   }
 
 private:
-  /// Limits the choices for all nests together, because more of them would take too long.
+  /// The maximum number of selections for all nests together; more would take too long.
   static constexpr int mostTries = 48;
-  /// Number of block sizes that are tried for a group.
+  /// The number of block sizes that are tried for a group.
   static constexpr size_t mostSizes = 4;
   static constexpr int64_t mostBlocks = 128;
 
@@ -137,7 +138,7 @@ private:
     });
   }
 
-  /// Returns per member of a group the members that it waits for, as indices in the group.
+  /// Returns, for each member of a group, the members that it waits for, as indices in the group.
   SmallVector<SmallVector<size_t>> orderOf(const BlockGroup &group) const {
     llvm::DenseMap<size_t, size_t> positionOfLaunch;
     for (const BlockNest &nest : blockNests)
@@ -151,7 +152,7 @@ private:
     return after;
   }
 
-  /// Returns the group with the block sizes that make it fastest with the multipliers that its nests have now.
+  /// Returns the group with the block sizes that are fastest with the multipliers that its nests have now.
   SmallVector<Blocked> sizesOf(const BlockGroup &group, const Selection &now) const {
     int64_t dsp = 0;
     for (auto [nest, loop] : group.loops)
@@ -181,9 +182,10 @@ private:
     return best;
   }
 
-  /// Returns the best choice with these groups, each as one nest; none if a group would wait for itself.
+  /// Returns the best choice with these groups, each as one nest. Returns std::nullopt if a group would wait for
+  /// itself.
   std::optional<Selection> choose(std::vector<Blocked> groups) const {
-    // `costs` has the nests outside of groups, then the groups. A launch belongs to its nests or to its group.
+    // `costs` has the nests outside of groups, then the groups. A launch consists of its own nests or of a group's.
     SmallVector<NestCosts> costs;
     std::vector<int64_t> costOf(nests.size(), -1);
     std::vector<size_t> unitOf(steps.size());
@@ -202,7 +204,7 @@ private:
       for (const GroupChoice &choice : blocked.choices)
         its.choices.push_back({choice.cycles, choice.dsp});
     }
-    // Units of launches; inOrder() then sorts them so that each follows those that it waits for.
+    // Units are sets of launches. inOrder() sorts them: each unit comes after the units that it waits for.
     std::vector<LaunchStep> units(groups.size());
     for (auto [number, blocked] : llvm::enumerate(groups))
       units[number].nests.push_back(firstGroup + number);
@@ -243,7 +245,7 @@ private:
     return selection;
   }
 
-  /// Sorts units so that each follows those that it waits for; none if there is a cycle.
+  /// Sorts units: each comes after the units that it waits for. Returns std::nullopt if there is a cycle.
   static std::optional<SmallVector<LaunchStep>> inOrder(ArrayRef<LaunchStep> units) {
     SmallVector<LaunchStep> ordered;
     std::vector<int64_t> positions(units.size(), -1);
@@ -299,7 +301,7 @@ struct HlsSelectSchedules : impl::HlsSelectSchedulesBase<HlsSelectSchedules> {
     if (nests.empty())
       return;
     std::optional<Selection> selection = selectWithin(nests, resources->dsp);
-    // Additions in lookup tables take no multipliers. If they need too many tables, they use multipliers after all.
+    // Additions in lookup tables need no multipliers. If they need too many tables, use multipliers for all additions.
     if (fabric && selection && tablesOf(nests, *selection) > (*device)->lut / 2) {
       for (Nest &nest : nests) {
         setFabric(nest.op, false);
@@ -325,9 +327,8 @@ struct HlsSelectSchedules : impl::HlsSelectSchedulesBase<HlsSelectSchedules> {
   }
 
 private:
-  /// Returns the best selection whose arrays have no more banks than tools allow. If an array would have more, the
-  /// choices that cause this are removed from one of its nests, the one that loses the least time, until all arrays
-  /// fit.
+  /// Returns the best selection whose arrays have no more banks than tools allow. While an array would have more, the
+  /// choices that cause this are removed from one of its nests: the nest that becomes least slow.
   std::optional<Selection> selectWithin(MutableArrayRef<Nest> nests, int64_t dsp) {
     SmallVector<linalg::LinalgOp> ops;
     for (const Nest &nest : nests)
@@ -351,7 +352,7 @@ private:
       std::optional<size_t> loser;
       double least = 0;
       for (size_t nest : demand.nestsOf(*array)) {
-        std::optional<int64_t> cycles; // of its fastest choice that fits
+        std::optional<int64_t> cycles; // cycles of the nest's fastest choice that fits
         for (const Choice &choice : nests[nest].choices)
           if (!isOverfull(nest, choice))
             cycles = std::min(cycles.value_or(choice.cycles), choice.cycles);
@@ -384,8 +385,8 @@ private:
     return choices;
   }
 
-  /// Marks f32 additions, the only width with a row in the table of operators, in nests that also have products. A nest
-  /// without multipliers would otherwise use as many adders as possible.
+  /// Marks additions in nests that also have products. Only f32 additions are marked, because the table of operators
+  /// has no row for other widths. A nest without multipliers would otherwise use as many adders as possible.
   static void setFabric(linalg::LinalgOp op, bool fabric) {
     Block &body = *op.getBlock();
     const bool adds = llvm::any_of(body, [](Operation &inner) { return mayBeInFabric(&inner); });
@@ -395,7 +396,7 @@ private:
       op->setAttr(fabricAttrName, UnitAttr::get(op->getContext()));
   }
 
-  /// Returns the lookup tables of all operators.
+  /// Returns the number of lookup tables of all operators.
   static int64_t tablesOf(ArrayRef<Nest> nests, const Selection &selection) {
     int64_t tables = 0;
     for (auto [nest, choice] : llvm::zip(nests, pickedBy(nests, selection))) {

@@ -8,10 +8,10 @@
 //   func @kernel_0_1(%sum, %c) { linalg.generic ins(%sum) outs(%c) }
 //   tw_plan.launch @kernel_0_0 [0, 1, 3] ; tw_plan.launch @kernel_0_1 [3, 2]
 //
-// The nests of a kernel run one after another, those of separate tasks run in parallel. A kernel is split if this needs
-// no copies: each local array is written by one nest and read by one later nest, and each argument is used by one nest.
-// Kernels that are launched twice, and those with loops, views or copies of arrays, are not split. Neither are kernels
-// without a reduction, whose time is given by the sizes of their arrays.
+// The nests of a kernel run one after another, and those of separate tasks run in parallel. A kernel is split if this
+// needs no copies: each local array is written by one nest and read by one later nest, and each argument is used by one
+// nest. Kernels that are launched twice, or that have loops, views or copies of arrays, are not split. Neither are
+// kernels without a reduction, whose time depends only on the sizes of their arrays.
 //
 // Test: test/Codegen/HLS/split-kernels.mlir
 //
@@ -40,7 +40,7 @@ namespace {
 
 /// A nest with the fills of its accumulators.
 struct Stage {
-  SmallVector<Operation *> ops; ///< the nest is the last one
+  SmallVector<Operation *> ops; ///< the last op is the nest
   llvm::SetVector<Value> reads, writes;
 };
 
@@ -57,7 +57,7 @@ void addArrays(Operation *op, Stage &stage) {
   });
 }
 
-/// Returns the nests of a kernel, in order; empty if it is not split.
+/// Returns the nests of a kernel, in order. Returns an empty list if the kernel is not split.
 SmallVector<Stage> stagesOf(func::FuncOp kernel) {
   SmallVector<Stage> stages;
   SmallVector<Operation *> fills;
@@ -99,7 +99,7 @@ SmallVector<Stage> stagesOf(func::FuncOp kernel) {
   return stages;
 }
 
-/// Returns the mask `writes` of a launch that reads its first `reads` arguments and writes the others.
+/// Returns the mask `writes` of a launch whose first `reads` arguments are read and whose other arguments are written.
 int64_t maskOf(size_t reads, size_t arguments) {
   int64_t mask = 0;
   for (size_t argument = reads; argument < arguments; ++argument)

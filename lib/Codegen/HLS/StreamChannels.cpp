@@ -5,11 +5,12 @@
 // After:
 //   %a = tw_hls.stream "a" : !tw_hls.stream<f32, 2>
 //
-// This holds if the writer stores each element once and the reader loads each once, both in row-major order and one per
-// iteration. If writer and reader both access an array in the same blocks, it becomes a queue of blocks
-// (BlockChannels.h). A kernel that is launched twice keeps its arrays. Then the whole region is replayed, element by
-// element, to find depths with which no task waits forever: a queue in parallel to a longer path through arrays becomes
-// as deep as necessary. Finally, tasks that move data between arrays use all ports of their banks.
+// An array becomes a queue if the writer stores each element once and the reader loads each once, both in row-major
+// order and one per iteration. If writer and reader both access an array in the same blocks, it becomes a queue of
+// blocks (BlockChannels.h). The arrays of a kernel that is launched twice are not changed. Then the whole region is
+// replayed, element by element, to find depths with which no task waits forever: a queue in parallel to a longer path
+// through arrays becomes as deep as necessary. Finally, tasks that copy data between arrays are changed to use all
+// ports of their banks.
 //
 // Test: test/Codegen/HLS/stream-channels.mlir
 //
@@ -58,7 +59,7 @@ bool inOrder(Operation *access, MemRefType type, AffineMap map, ValueRange opera
       return false;
     loops.push_back(loop);
   }
-  // The access's linear index and the number of the iteration, both as expressions of the loop counters.
+  // Compute the access's linear index and the number of the iteration, both as expressions of the loop counters.
   Builder builder(access->getContext());
   SmallVector<AffineExpr> counters(map.getNumInputs());
   AffineExpr number = builder.getAffineConstantExpr(0);
@@ -140,7 +141,7 @@ private:
     streams.push_back({made, written, read});
   }
 
-  /// Replaces the array by a queue of blocks if writer and reader access it in the same blocks.
+  /// Replaces the array by a queue of blocks if the writer and the reader access it in the same blocks.
   void streamBlocks(BufferOp buffer, BlockArgument written, BlockArgument read) {
     std::optional<ArrayBlocks> blocks = blocksOf(written);
     if (!blocks || !(blocksOf(read) == blocks))
@@ -175,8 +176,8 @@ private:
           return;
         const size_t queue = queueOf(read ? read.getStream() : write.getStream(), write != nullptr);
         if (queue == streams.size())
-          return; // a port, for which no task waits
-        // Ops of one loop body alternate; those of other nests come before or after.
+          return; // the channel is a port, for which no task waits
+        // Ops of one loop body alternate. Ops of other nests come before or after them.
         std::vector<ReplayNest> &nests = replay[number].nests;
         if (nests.empty() || lastBlock != op->getBlock()) {
           int64_t iterations = 1;
@@ -211,9 +212,9 @@ private:
     return llvm::find_if(streams, is) - streams.begin();
   }
 
-  /// Models a queue of blocks as two queues of the replay. The first, as deep as the queue of blocks, has the memories:
-  /// the writer acquires one before it begins a block, and the reader releases it. The second has the content, which is
-  /// available when the writer has ended a block.
+  /// Models a queue of blocks as two queues of the replay. The first queue has the memories, and is as deep as the
+  /// queue of blocks: the writer acquires a memory before it begins a block, and the reader releases it. The second
+  /// queue has the contents, which are available when the writer has ended a block.
   void addLocks(func::FuncOp function, std::vector<ReplayNest> &nests) {
     ReplayNest before, after;
     int64_t blocks = 1;
@@ -257,7 +258,7 @@ struct HlsStreamChannels : impl::HlsStreamChannelsBase<HlsStreamChannels> {
       if (function->hasAttr(topAttrName)) {
         if (failed(Streamer(function).run()))
           return signalPassFailure();
-        widenMovers(function); // the arrays that are left remain arrays
+        widenMovers(function); // arrays that are not queues remain
       }
   }
 };

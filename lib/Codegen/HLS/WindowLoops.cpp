@@ -9,9 +9,10 @@
 //   %0 = linalg.generic {(n, y, x, c, i, j) -> p[n, 2 y + i, 2 x + j, c], w[i, j, 0, c], z[n, y, x, c]} { multiply, add
 //   }
 //
-// A schedule can reorder, unroll and pipeline these loops (SelectSchedules.cpp), whereas --tw-decompose-tile emits a
-// branch at every tap. Groups of several channels or filters get separate loops, over views of the operands. Terms are
-// added in the same order. Convolutions with negative padding or unknown sizes are left to --tw-decompose-tile.
+// A schedule can reorder, unroll and pipeline these loops (SelectSchedules.cpp). --tw-decompose-tile would emit a
+// branch at every tap instead. Groups of several channels or filters get separate loops, over views of the operands.
+// The order of additions does not change. Convolutions with negative padding or unknown sizes are left to
+// --tw-decompose-tile.
 //
 // Test: test/Codegen/HLS/window-loops.mlir
 //
@@ -49,8 +50,8 @@ public:
   }
 
   void run() {
-    // Loops n, y, x, group, filter, then reductions over taps and channels. One filter or channel per group has no
-    // loop.
+    // The loops are n, y, x, group and filter, then the reductions over taps and channels. One filter or one channel
+    // per group has no loop.
     const bool manyFilters = filters > 1, manyChannels = channels > 1;
     unsigned loops = 0;
     auto loop = [&] { return b.getAffineDimExpr(loops++); };
@@ -107,7 +108,7 @@ public:
 private:
   static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
-  /// Returns the reassociation of a dimension `last` of `rank` with a new dimension after it.
+  /// Returns the reassociation that splits dimension `last` of `rank` into two dimensions.
   static SmallVector<ReassociationIndices> reassociation(int64_t rank, int64_t last) {
     SmallVector<ReassociationIndices> all;
     for (int64_t dim = 0; dim < rank; ++dim)
@@ -115,7 +116,7 @@ private:
     return all;
   }
 
-  /// Splits the last dimension into groups of `inner` elements; returns the value unchanged if `inner` is 1.
+  /// Splits the last dimension into groups of `inner` elements. Returns the value unchanged if `inner` is 1.
   Value split(Value value, int64_t dim, int64_t inner) {
     if (inner == 1)
       return value;
@@ -127,7 +128,7 @@ private:
                                          reassociation(type.getRank(), dim));
   }
 
-  /// Returns the input, padded with zeros as far as windows extend beyond it.
+  /// Returns the input, padded with the zeros that windows read outside of it.
   Value padded() {
     Value image = op.getInputs()[0];
     SmallVector<int64_t> shape(input.getShape());

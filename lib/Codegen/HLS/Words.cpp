@@ -1,8 +1,8 @@
 //===- Words.cpp - arrays whose banks can be concatenated to words ---------------------------===//
 //
-//   for i (unrolled by 16): w[k, j * 16 + i]          16 banks along j: one word, whose address is k and j
-//   for i (unrolled by 16): w[k, j + i]               no: 16 elements of two words, selected by a shift by j
-//   w[k, j] = ...                                     no: a word with one new element would have to be read first
+//   for i (unrolled by 16): w[k, j * 16 + i]          16 banks along j: one word, addressed by k and j
+//   for i (unrolled by 16): w[k, j + i]               not a word: 16 elements of two words, shifted by j
+//   w[k, j] = ...                                     not a word: one element would need a read of the word
 //
 // Test: test/Codegen/HLS/place-words.mlir
 //
@@ -18,11 +18,11 @@ using namespace mlir;
 namespace tilewright::hls {
 namespace {
 
-/// One dimension of an access: its first index, and the number of elements from there on.
+/// One dimension of an access: its first index and its number of elements.
 struct Span {
   int64_t elements = 1;
-  bool isAligned = true; ///< it begins with the first bank
-  bool isWhole = true;   ///< it has no gaps
+  bool isAligned = true; ///< the span begins with the first bank
+  bool isWhole = true;   ///< the span has no gaps
 };
 
 /// Returns a linear expression as a coefficient for each dimension, followed by a constant.
@@ -69,7 +69,7 @@ bool takesWholeWords(MemRefType type, AffineMap map, OperandRange operands, bool
       words *= span.elements;
       continue;
     }
-    if (span.elements == 1 && !writes) // its word is read, and the element is selected
+    if (span.elements == 1 && !writes) // the word is read, and the element is selected from it
       continue;
     if (!span.isAligned || (writes && !span.isWhole))
       return false;

@@ -6,8 +6,8 @@
 
 namespace tilewright::hls {
 
-/// Returns true if each nest that uses this array accesses at most two words per iteration, one per port, and only
-/// writes whole words. A word is one element of every bank.
+/// Returns true if each nest that uses this array accesses at most two words per iteration, one per port, and writes
+/// only whole words. A word consists of one element of every bank.
 bool takesWholeWords(mlir::Value array);
 
 } // namespace tilewright::hls

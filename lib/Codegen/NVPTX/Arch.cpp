@@ -1,7 +1,7 @@
 //===- Arch.cpp - the architectures that the target cuda supports ----------------------===//
 //
-// Shared memory is the maximum that a block may request: CUDA C++ Programming Guide, technical specifications per
-// compute capability. The cards are A100 SXM 80 GB, A40, L40 and H200, with the rates of NVIDIA's data sheets. On the
+// Shared memory is the maximum that a block may request (CUDA C++ Programming Guide, technical specifications per
+// compute capability). The cards are A100 SXM 80 GB, A40, L40 and H200, with the rates of NVIDIA's data sheets. On the
 // H200, mma.sync reaches about 5/8 of wgmma's rate, and the memory rate is that of a measured copy.
 //
 //===----------------------------------------------------------------------===//
@@ -41,7 +41,7 @@ llvm::StringRef archOfCapability(int capability) {
   llvm::StringRef best = defaultArch;
   for (const Arch &arch : arches) {
     llvm::StringRef digits = llvm::StringRef(arch.name).drop_front(3);
-    const bool only = digits.consume_back("a"); // PTX for "sm_90a" runs on this capability only
+    const bool only = digits.consume_back("a"); // PTX for "sm_90a" runs only on this capability
     int of = 0;
     if (!digits.getAsInteger(10, of) && (only ? of == capability : of <= capability))
       best = arch.name;

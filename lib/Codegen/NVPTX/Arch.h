@@ -15,7 +15,7 @@ struct TensorFormats {
 
 struct Arch {
   llvm::StringLiteral name;
-  int64_t sharedBytes;      ///< maximum per block
+  int64_t sharedBytes;      ///< maximum shared memory per block
   llvm::StringLiteral note; ///< features of the architecture that generated code does not use; empty if none
   // A typical card of the architecture, for the cost model (ProductSpace.cpp):
   int64_t multiprocessors;
@@ -25,7 +25,7 @@ struct Arch {
   double deviceRate; ///< bytes per nanosecond from the card's memory
   double cacheBytes; ///< size of the L2 cache
   bool float8;       ///< the tensor cores multiply e4m3 and e5m2
-  /// Products of f32 may round their operands to tf32, which has a 10-bit mantissa. Selected by the suffix `+tf32`.
+  /// True if products of f32 may round their operands to tf32, which has a 10-bit mantissa (suffix `+tf32`).
   bool tf32 = false;
   TensorFormats formats() const { return {tf32, float8}; }
 };
@@ -39,7 +39,7 @@ inline constexpr llvm::StringLiteral tf32Suffix = "+tf32";
 llvm::Expected<Arch> findArch(llvm::StringRef name);
 
 /// Returns the architecture for a chip of this compute capability (90 for 9.0): the exact match, otherwise the newest
-/// one whose PTX the chip accepts, otherwise `defaultArch`.
+/// architecture whose PTX the chip accepts, otherwise `defaultArch`.
 llvm::StringRef archOfCapability(int capability);
 
 } // namespace tilewright::cuda

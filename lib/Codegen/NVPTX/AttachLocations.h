@@ -7,8 +7,8 @@
 namespace tilewright::cuda {
 
 /// Gives every llvm.func of `module` a debug scope, and every operation in it the user's file and line from its
-/// location, so that the PTX has .file and .loc directives. Operations without a user location have none. Emits line
-/// directives only: no debug sections, and no `debug` in the PTX target.
+/// location. The PTX then has .file and .loc directives. Operations without a user location get none. Only line
+/// directives are emitted: no debug sections, and no `debug` in the PTX target.
 void attachLocations(mlir::ModuleOp module);
 
 } // namespace tilewright::cuda

@@ -6,7 +6,7 @@ using namespace mlir;
 namespace tilewright::cuda {
 
 static constexpr int64_t mostWarps = 4;
-/// The sums of larger heads do not fit the registers of a thread.
+/// The largest size of a head. The sums of larger heads do not fit into the registers of a thread.
 static constexpr int64_t largestHead = 256;
 
 int64_t Attention::sizeOf(Operand operand, unsigned dim) const {
@@ -129,7 +129,7 @@ std::string whyNotAttention(const Schedule &schedule, const Attention &attention
   if (bytes > mostShared)
     return "it needs " + std::to_string(bytes) + " bytes of shared memory, and a block has " +
            std::to_string(mostShared);
-  // Registers for queries, sums and scores, and for addresses and statistics.
+  // A thread has registers for queries, sums and scores, and for addresses and statistics.
   int64_t queries = attention.keepsQueriesShared() ? 4 : filledUp(attention.headSize) / 4;
   int64_t used = queries + attention.valueSize / 2 + schedule.n / 2 + 60;
   if (used > registers)

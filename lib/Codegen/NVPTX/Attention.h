@@ -8,20 +8,20 @@
 
 namespace tilewright::cuda {
 
-/// The number of rows of a warp: the rows of one m16n8k16.
+/// The number of rows per warp, which is the number of rows of one m16n8k16.
 inline constexpr int64_t rowsOfWarp = 16;
 /// Bytes of shared memory that a block can use on every supported architecture if the launch requests them.
 inline constexpr int64_t mostShared = 99 * 1024;
-/// Returns the size of a head in shared memory: padded with zeros to a multiple of the depth of one mma.
+/// Returns the size of a head in shared memory, where it is padded with zeros to a multiple of the depth of one mma.
 inline int64_t filledUp(int64_t size) { return int64_t(llvm::alignTo(uint64_t(size), 16)); }
 
-/// The only attention of a kernel, of bf16 or f16, whose operands are the kernel's arguments.
+/// The only attention of a kernel. It has the type bf16 or f16, and its operands are the kernel's arguments.
 struct Attention {
   mutable tile::AttentionOp op; ///< mutable because the op's accessors are not const
-  int64_t headSize;             ///< of queries and keys
-  int64_t valueSize;            ///< of values and the result
-  int64_t queryHeads;           ///< query heads per head of keys and values
-  int64_t groupedRows;          ///< rows of all query heads of a key head if there are only a few, else 0
+  int64_t headSize;             ///< size of queries and keys
+  int64_t valueSize;            ///< size of values and of the result
+  int64_t queryHeads;           ///< number of query heads per head of keys and values
+  int64_t groupedRows;          ///< rows of all query heads of a key head if they are computed together, else 0
 
   enum Operand : unsigned { Query, Key, Value, Result };
   /// Returns the dimension of an operand's tensor that corresponds to `dim` of (batch, head, row, column).
@@ -30,7 +30,7 @@ struct Attention {
     return permutations ? (*permutations)[operand * 4 + dim] : dim;
   }
   int64_t sizeOf(Operand operand, unsigned dim) const;
-  /// Queries of a large head stay in shared memory, because registers cannot hold them in addition to the sums.
+  /// Queries of a large head are read from shared memory, because the registers do not suffice for queries and sums.
   bool keepsQueriesShared() const { return headSize > 192; }
 };
 
@@ -39,14 +39,14 @@ std::optional<Attention> matchAttention(mlir::func::FuncOp kernel, std::string &
 
 /// Returns a schedule for `attention`: the query rows of a block, 16 per warp, and the keys per step.
 Schedule chooseAttention(const Attention &attention);
-/// The tiles of a block in shared memory: keys and values of one stage, and the queries, which are stored after all
-/// stages. Heads are padded with zeros to a multiple of the depth of one mma.
+/// The tiles of a block in shared memory: keys and values of one stage. The queries are stored after all stages. Heads
+/// are padded with zeros to a multiple of the depth of one mma.
 SharedTile tileOfKeys(const Schedule &schedule, const Attention &attention);
 SharedTile tileOfValues(const Schedule &schedule, const Attention &attention);
 SharedTile tileOfQueries(const Schedule &schedule, const Attention &attention);
 /// Returns the total size of these tiles in bytes.
 int64_t sharedBytes(const Schedule &schedule, const Attention &attention);
-/// Returns why a schedule cannot be emitted, or an empty string if it can.
+/// Returns the reason why a schedule cannot be emitted, or an empty string if it can.
 std::string whyNotAttention(const Schedule &schedule, const Attention &attention);
 
 } // namespace tilewright::cuda

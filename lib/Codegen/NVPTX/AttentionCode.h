@@ -9,7 +9,7 @@ namespace tilewright::cuda {
 /// Arithmetic on f32 values, tiles of rows of a head, and masks.
 class AttentionCode : protected TileCode {
 protected:
-  /// An operand with the dimensions (batch, head, row, column). `dims` gives the tensor's dimension of each.
+  /// An operand with the dimensions (batch, head, row, column). `dims` gives the tensor's dimension for each of them.
   struct Operand {
     mlir::Value tensor;
     llvm::ArrayRef<int64_t> dims;
@@ -18,7 +18,7 @@ protected:
   struct Rows {
     Operand operand;
     mlir::Value batch, head;
-    mlir::Value count;   ///< the number of rows
+    mlir::Value count;   ///< number of rows
     int64_t columns = 0; ///< elements per row
   };
 
@@ -41,11 +41,12 @@ protected:
   /// Copies `tile.rows` rows, starting at row `first`, into a tile by cp.async. Rows past the last row, and columns of
   /// the tile past the last column, are filled with zeros.
   void copyRows(const SharedTile &tile, mlir::Value slot, const Rows &rows, mlir::Value first);
-  /// Returns the first column of a chunk. A chunk past the last column gets column 0 and is not `inside`.
+  /// Returns the first column of a chunk. For a chunk after the last column, returns column 0 and sets `inside` to
+  /// false.
   mlir::Value columnOf(mlir::Value chunk, const SharedTile &tile, int64_t columns, mlir::Value &inside);
 
   /// Applies a mask to the score at (batch, head, query, key): adds its value, or returns -inf where a boolean mask is
-  /// false. The mask has the last of these four dimensions; each may have the size 1.
+  /// false. The mask's dimensions are the last of these four dimensions, and each may have the size 1.
   mlir::Value masked(mlir::Value score, mlir::Value mask, std::array<mlir::Value, 4> at);
 
   mlir::Type f32;

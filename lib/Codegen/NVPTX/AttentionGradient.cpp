@@ -115,7 +115,7 @@ std::string whyNotAttentionGradient(const Schedule &schedule, const AttentionGra
            std::to_string(schedule.m);
   if (schedule.threads > 1024)
     return "a block has at most 1024 threads";
-  // The threads are divided evenly over the rows for their statistics; the threads of one row are in one warp.
+  // The statistics of a row are computed by several threads of one warp: the threads are divided evenly over the rows.
   if (schedule.n % 16 != 0 || schedule.threads % schedule.n != 0 || schedule.threads / schedule.n > warpSize ||
       !llvm::isPowerOf2_64(uint64_t(schedule.threads / schedule.n)))
     return "rows at a time are " + std::to_string(schedule.n) +
@@ -126,8 +126,8 @@ std::string whyNotAttentionGradient(const Schedule &schedule, const AttentionGra
   if (bytes > mostShared)
     return "it needs " + std::to_string(bytes) + " bytes of shared memory, and a block has " +
            std::to_string(mostShared);
-  // Registers for the sums, the own rows, the scores and their gradients, and for addresses and statistics (with ptxas,
-  // head sizes of 192 and 128 spill, 128 and 128 do not).
+  // A thread has registers for the sums, the block's own rows, the scores and their gradients, and for addresses and
+  // statistics (with ptxas, head sizes of 192 and 128 spill, and 128 and 128 do not).
   constexpr int64_t others = 90;
   int64_t sums = (gradient.headSize + gradient.valueSize) / 2, own = keepsOwnRows(gradient) ? sums / 2 : 8;
   int64_t used = sums + own + rowsAtOnce(schedule, gradient) + others;

@@ -7,14 +7,15 @@
 
 namespace tilewright::cuda {
 
-/// The only gradient of attention of a kernel, of bf16 or f16, whose operands are the kernel's arguments.
+/// The only gradient of attention of a kernel. It has the type bf16 or f16, and its operands are the kernel's
+/// arguments.
 struct AttentionGradient {
   mutable tile::AttentionGradientOp op; ///< mutable because the op's accessors are not const
-  int64_t headSize;                     ///< of queries and keys
-  int64_t valueSize;                    ///< of values, the result and its gradient
+  int64_t headSize;                     ///< size of queries and keys
+  int64_t valueSize;                    ///< size of values, of the result and of its gradient
 
   enum Operand : unsigned { Query, Key, Value, Result, Grad, LogSumExp, Mask };
-  /// The tensor dimensions of (batch, head, row, column): of the operands up to Grad, then of the three results.
+  /// The tensor dimensions of (batch, head, row, column) for the operands up to Grad, then for the three results.
   llvm::SmallVector<int64_t, 4> dims[8];
   int64_t sizeOf(Operand operand, unsigned dim) const;
   bool hasMask() const { return op.getInputs().size() > Mask; }
@@ -24,30 +25,30 @@ struct AttentionGradient {
 std::optional<AttentionGradient> matchAttentionGradient(mlir::func::FuncOp kernel, std::string &reason);
 
 /// Returns a schedule of the kind `attention`: a block owns rows of keys or of queries, 16 per warp, and iterates over
-/// tiles of the other rows.
+/// tiles of the other operand's rows.
 Schedule chooseAttentionGradient(const AttentionGradient &gradient);
 
 /// Layout of a block's shared memory: the block's own rows of both operands, then the slots of the tiles that it
-/// iterates over, each with two statistics per row. Index 0 of the arrays has rows of the head size, index 1 rows of
-/// the value size.
+/// iterates over. A slot also has two statistics per row. Index 0 of the arrays is for rows of the head size, and index
+/// 1 for rows of the value size.
 struct GradientTiles {
   GradientTiles(const Schedule &schedule, const AttentionGradient &gradient);
-  SharedTile own[2];      ///< in the block's shared memory, as left operands
-  SharedTile far[2];      ///< the other rows, in a slot
-  int64_t statistics = 0; ///< offset in a slot; a pair of f32 per row
+  SharedTile own[2];      ///< the block's own rows, as left operands
+  SharedTile far[2];      ///< the other operand's rows, in a slot
+  int64_t statistics = 0; ///< offset of the statistics in a slot; a pair of f32 per row
   int64_t slots = 0;      ///< offset of the first slot
   int64_t slotBytes = 0;
   int64_t bytes = 0; ///< total size
 };
 
-/// Returns true if a thread keeps the fragments of its own rows in registers.
+/// Returns true if the fragments of a block's own rows are in the threads' registers.
 bool keepsOwnRows(const AttentionGradient &gradient);
 
-/// Returns the number of rows of a tile whose scores a thread holds at a time: all of them, or 16 if the sums take most
-/// of the registers.
+/// Returns the number of rows of a tile whose scores a thread computes at a time: all of them, or 16 if the sums take
+/// most of the registers.
 int64_t rowsAtOnce(const Schedule &schedule, const AttentionGradient &gradient);
 
-/// Returns why a schedule cannot be emitted, or an empty string if it can.
+/// Returns the reason why a schedule cannot be emitted, or an empty string if it can.
 std::string whyNotAttentionGradient(const Schedule &schedule, const AttentionGradient &gradient);
 
 mlir::LogicalResult emitAttentionGradient(ThreadKernel &kernel, const AttentionGradient &gradient);

@@ -1,9 +1,9 @@
 //===- AttentionRows.h - rows of attention in a warp's registers, and their softmax ---------===//
 //
-// The parts of attention that do not depend on the multiply instruction: the assignment of rows to blocks, warps and
-// threads, the online softmax of a tile of scores, and the stores of the results. A warp has 16 rows. In each group of
-// eight columns a thread has two columns of each of two rows, which is the layout of mma.sync and wgmma for the
-// accumulator and for the left operand.
+// This is the part of attention that does not depend on the multiply instruction: the assignment of rows to blocks,
+// warps and threads, the online softmax of a tile of scores, and the stores of the results. A warp has 16 rows. In each
+// group of eight columns, a thread has two columns of each of two rows, which is the layout of mma.sync and wgmma for
+// the accumulator and for the left operand.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_NVPTX_ATTENTIONROWS_H
@@ -14,15 +14,15 @@
 
 namespace tilewright::cuda {
 
-/// The base class of the emitters of attention. The state of a thread's rows has the sums, the maximum of both rows,
-/// and this thread's part of both totals.
+/// The base class of the emitters of attention. The state of a thread consists of the sums of its two rows, the maximum
+/// of each row, and this thread's part of each total.
 class AttentionRows : protected AttentionCode {
 protected:
   AttentionRows(ThreadKernel &kernel, Attention attention);
 
   struct Row {
     mlir::Value head, position;
-    mlir::Value valid; ///< null: always; an invalid row is clamped to the last row
+    mlir::Value valid; ///< null: the row is always valid; an invalid row is clamped to the last row
   };
 
   Operand operand(Attention::Operand number) { return {attention.op.getInputs()[number], dims[number]}; }
@@ -43,9 +43,9 @@ protected:
   void write(llvm::SmallVector<mlir::Value> state);
 
   Attention attention;
-  llvm::SmallVector<int64_t, 4> dims[4]; ///< dimensions of each operand and the result
+  llvm::SmallVector<int64_t, 4> dims[4]; ///< tensor dimensions of each operand and of the result
   mlir::Value batch, keyHead, blockRow, warpRow;
-  mlir::Value firstHead; ///< of this block: a key head if rows are grouped over query heads, else a query head
+  mlir::Value firstHead; ///< first head of this block: a key head if rows are grouped over query heads
   mlir::Value rows;      ///< number of rows that are divided among blocks
   mlir::Value pair;      ///< this thread's first column of each group of eight
   std::array<Row, 2> row;
@@ -53,11 +53,11 @@ protected:
 private:
   /// Combines the values of the four lanes that share a row.
   mlir::Value inQuad(mlir::Value value, llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> combine);
-  /// Returns `max`, or 0 for a row without visible columns, so that its exponentials are 0.
+  /// Returns `max`, or 0 for a row without visible columns, whose exponentials are then 0.
   mlir::Value orZero(mlir::Value max);
   void addMask(mlir::Value firstColumn, llvm::MutableArrayRef<mlir::Value> scores);
-  /// Sets the scores to -inf for columns past the last one and, with a causal mask, past the row. Only a small number
-  /// of tiles needs this, so it is in a branch.
+  /// Sets the scores to -inf for columns after the last one and, with a causal mask, after the row. This is in a
+  /// branch, because only a small number of tiles needs it.
   void hideUnseen(mlir::Value tile, mlir::Value firstColumn, llvm::MutableArrayRef<mlir::Value> scores);
 };
 

@@ -7,8 +7,8 @@
 namespace tilewright::cuda {
 
 struct CudaOptions {
-  std::string arch;   ///< also with tf32Suffix (Arch.h); configure() completes it
-  std::string device; ///< "" is "cuda"
+  std::string arch;   ///< may have tf32Suffix (Arch.h); configure() completes it
+  std::string device; ///< "" means "cuda"
   bool graph = false;
 };
 

@@ -1,8 +1,9 @@
 //===- CudaTarget.cpp - the target cuda ---------------------------------------------------===//
 //
-// NVIDIA GPUs through PTX. The kernels of the structured stage and the plan are those of all targets. A schedule maps
-// each kernel to a grid, and the code of one thread is emitted from it (LowerToThreads.cpp). LLVM's NVPTX backend
-// generates PTX in this process. docs/decisions/0028-cuda.md, docs/targets/cuda.md.
+// This target compiles for NVIDIA GPUs through PTX. The kernels of the structured stage and the plan are those of all
+// targets. A schedule maps each kernel to a grid, and the code of one thread is emitted according to it
+// (LowerToThreads.cpp). LLVM's NVPTX backend generates PTX in this process. See docs/decisions/0028-cuda.md and
+// docs/targets/cuda.md.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/NVPTX/CudaOptions.h"
@@ -67,9 +68,9 @@ public:
       pm.addNestedPass<func::FuncOp>(createWidenFloat8({/*to=*/"f16"}));
   }
 
-  /// Schedules for tensor cores have one product, whose sums take all of a thread's registers. A norm after it is
-  /// joined later, if a tile can have whole rows (JoinRows.cpp). A kernel with several products would be computed by
-  /// one thread per element.
+  /// Schedules for tensor cores have one product, whose sums take all of a thread's registers. A norm after the product
+  /// is fused later, if a tile can have whole rows (JoinRows.cpp). A kernel with several products would be computed
+  /// with one thread per element.
   KernelLimits kernelLimits() const override {
     return {/*mostProducts=*/1, /*columnsToSpan=*/0, /*readSlices=*/false, /*computePieces=*/false,
             /*fuseSingleAttention=*/false};
@@ -109,7 +110,7 @@ public:
     auto &kernel = pm.nest<func::FuncOp>();
     kernel.addPass(createCSEPass());
     GreedyRewriteConfig config;
-    config.setUseTopDownTraversal(false); // the same result in a third of the time
+    config.setUseTopDownTraversal(false); // gives the same result in a third of the time
     kernel.addPass(createCanonicalizerPass(config));
     kernel.addPass(createCSEPass());
     pm.addPass(createFinishPlan());
@@ -124,7 +125,7 @@ public:
   }
 
   llvm::Expected<std::string> emit(ModuleOp module, const Options &options) override {
-    // Cached artifacts have keys without locations, so they must not contain any.
+    // Cached artifacts have keys without locations, so they must not contain locations.
     llvm::Expected<std::string> ptx = ptxOf(module, options, /*locations=*/false);
     if (!ptx)
       return ptx.takeError();

@@ -1,7 +1,7 @@
 //===- EmitAttention.cpp - the schedule `attention`: online softmax on tensor cores --------===//
 //
-// A block has rows of queries of one head, 16 per warp, and iterates over the keys. Tiles of keys and values pass
-// through a ring of slots in shared memory, by cp.async. Queries, scores, weights and sums stay in registers:
+// A block processes rows of queries of one head, 16 per warp, and iterates over the keys. Tiles of keys and values are
+// copied to a ring of slots in shared memory by cp.async. Queries, scores, weights and sums are in registers:
 //
 //   load queries ; sums = 0, max = -inf, total = 0
 //   for tiles of keys: wait for the oldest ; barrier ; load the next into the slot that all warps have released
@@ -11,8 +11,8 @@
 //   result = sums / total, 0 for a row without visible keys ; logsumexp = max + log total
 //
 // The fragments of two adjacent tiles of scores have the layout of the second product's left operand, so the weights
-// need no shared memory. If all query heads that share keys have only a few rows (a decoding step), a block has the
-// rows of all of them, so that keys are read once. exp is ex2.approx, with an error of at most 2 ulp.
+// need no shared memory. If all query heads that share keys have only a few rows (a decoding step), a block processes
+// the rows of all of them, and keys are read only once. exp is ex2.approx, with an error of at most 2 ulp.
 //
 // Tests: test/Codegen/NVPTX/attention.mlir, test/Python/test_cuda_attention_mma.py
 //
@@ -48,7 +48,7 @@ public:
       return address(shared, elements.multiply(number, index(slotBytes)));
     };
     auto load = [&](Value tile) {
-      // Past the last tile there is nothing to load, but an empty group keeps the count of groups.
+      // After the last tile there is nothing to load. An empty group is committed to keep the number of groups.
       when(isLess(tile, tiles), [&] {
         Value to = slot(tile);
         Value first = elements.multiply(tile, index(schedule.n));
@@ -96,7 +96,7 @@ private:
     return words;
   }
 
-  /// Copies queries that stay in shared memory, as part of the first group of copies.
+  /// Copies the queries to shared memory if they are read from there. The copy belongs to the first group of copies.
   void copyQueries() {
     SharedTile tile = tileOfQueries(schedule, attention);
     forChunks(tile, shared, [&](Value rowInTile, Value chunk, Value to) {
@@ -106,7 +106,7 @@ private:
     });
   }
 
-  /// `queries` is empty if the queries are in shared memory.
+  /// Processes one tile of keys. `queries` is empty if the queries are in shared memory.
   void step(ArrayRef<SmallVector<Value>> queries, Value tile, Value slot, SmallVector<Value> &state) {
     SmallVector<Value> scores(size_t(schedule.n / 2), zero);
     auto four = [](MutableArrayRef<Value> all, int64_t number) { return all.slice(size_t(number) * 4, 4); };
@@ -136,8 +136,8 @@ private:
     }
   }
 
-  SharedTile keys, values; ///< of one stage
-  Value shared;            ///< all stages, then the queries
+  SharedTile keys, values; ///< tiles of one stage
+  Value shared;            ///< memory of all stages, then of the queries
 };
 
 } // namespace

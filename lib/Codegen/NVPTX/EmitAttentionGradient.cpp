@@ -1,6 +1,6 @@
 //===- EmitAttentionGradient.cpp - the schedule `attention` of a gradient, on tensor cores -----===//
 //
-// One launch has two kinds of blocks, each for one head. They differ in the rows that they own:
+// One launch has two kinds of blocks. Each block processes one head. The kinds differ in the rows that a block owns:
 //
 //   own keys, values    iterate over queries and result gradients:  dK = scale * sums of dS' Q,  dV = sums of P' dO
 //   own queries, dO     iterate over keys and values:               dQ = scale * sums of dS K
@@ -11,11 +11,11 @@
 //     dS = P * (own_2 x other_2 (mma) - delta)                      delta = sum(dO * O) of the query's row
 //     dV's sums += P' x dO ; the other sums += dS x other_1 (mma)
 //
-// If the own rows are keys, P and dS are transposed, so that in both kinds the fragments of scores have the layout of
-// the second product's left operand: no score goes through memory. Both kinds compute the scores, which makes seven
-// products instead of five, but no block adds to the result of another: results are bitwise reproducible, without
-// atomics. A query's statistics (delta, and its log-sum-exp, or +inf if it has no visible keys) are computed when its
-// row is loaded. The order of the first kind is that of Dao, FlashAttention-2, 2023, algorithm 2.
+// If the block's own rows are keys, P and dS are transposed. In both kinds, the fragments of scores therefore have the
+// layout of the second product's left operand, and no score is stored in memory. Both kinds compute the scores, which
+// makes seven products instead of five. In exchange, no block adds to the result of another: results are bitwise
+// reproducible, without atomics. A query's statistics (delta, and its log-sum-exp, or +inf if it has no visible keys)
+// are computed when its row is loaded. The order of the first kind is that of Dao, FlashAttention-2, 2023, algorithm 2.
 //
 // Tests: test/Codegen/NVPTX/attention-gradient.mlir, test/Python/test_cuda_attention_gradient.py
 //
@@ -142,7 +142,7 @@ private:
       write(2, all.drop_front(ofHead), Value());
   }
 
-  /// Returns `value` hidden from the optimizer, so that expressions of it are computed where they are used. Otherwise
+  /// Returns `value` hidden from the optimizer, which then computes expressions of it where they are used. Otherwise
   /// all offsets in tiles would be computed before the loop, in a hundred registers that the sums need.
   Value forgotten(Value value) {
     Type i32 = builder.getI32Type();
@@ -157,7 +157,8 @@ private:
     return address(shared, elements.add(index(tiles.slots), elements.multiply(number, index(tiles.slotBytes))));
   }
 
-  /// Loads a tile. Past the last tile there is nothing to load, but an empty group keeps the count of groups.
+  /// Loads a tile. After the last tile there is nothing to load. An empty group is committed to keep the number of
+  /// groups.
   void load(Value tile, Value end) {
     when(isLess(tile, end), [&] {
       Value slot = slotOf(tile), first = elements.multiply(tile, index(schedule.n));
@@ -191,14 +192,14 @@ private:
     return address(slot, elements.add(index(tiles.statistics), elements.multiply(row, index(8))));
   }
 
-  /// Returns the log-sum-exp of a query, or +inf if it is -inf, so that all of its weights are 0.
+  /// Returns the log-sum-exp of a query. Returns +inf if it is -inf, which makes all of the query's weights 0.
   Value baseOf(Value position) {
     Value sum = elements.element(gradient.op.getInputs()[Of::LogSumExp], {batch, head, position});
     Value none = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ, sum, lowest);
     return arith::SelectOp::create(builder, loc, none, number(std::numeric_limits<double>::infinity()), sum);
   }
 
-  /// Returns sum(dO * O) of a query's row, computed by `sharing` adjacent lanes; this lane is number `part`.
+  /// Returns sum(dO * O) of a query's row. `sharing` adjacent lanes compute it; this lane has the index `part`.
   Value deltaOf(Value position, Value part, int64_t sharing) {
     const int64_t chunks = gradient.valueSize / chunkElements;
     auto loop = scf::ForOp::create(builder, loc, index(0), index(int64_t(llvm::divideCeil(chunks, sharing))), index(1),
@@ -225,7 +226,7 @@ private:
     return total;
   }
 
-  /// Loads sixteen bytes of a row as f32.
+  /// Loads sixteen bytes of a row, and converts the elements to f32.
   SmallVector<Value> loadChunk(unsigned number, Value position, Value column) {
     Value from = globalAddress(operand(number), {batch, head, position, column});
     Type words = VectorType::get({4}, builder.getI32Type()), narrow = VectorType::get({chunkElements}, element);
@@ -248,7 +249,7 @@ private:
     return all.slice(size_t(number) * 4, 4);
   }
 
-  /// Multiplies the own rows by `atOnce` rows of a tile, starting at `from`. Returns fragments of 16 x 8.
+  /// Multiplies the block's own rows by `atOnce` rows of a tile, starting at `from`. Returns fragments of 16 x 8.
   SmallVector<Value> product(unsigned number, Value slot, int64_t from) {
     SmallVector<Value> made(size_t(atOnce / 2), zero);
     for (int64_t depth = 0; depth < tiles.own[number].columns; depth += 16) {
@@ -287,7 +288,7 @@ private:
       part(elements.add(elements.multiply(tile, index(schedule.n)), index(from)), slot, from, sums);
   }
 
-  /// Processes `atOnce` rows of a tile, starting at `from`, which is row `begin` of the operands.
+  /// Processes `atOnce` rows of a tile, starting at `from`, which is row `begin` of the other operands.
   void part(Value begin, Value slot, int64_t from, MutableArrayRef<Value> sums) {
     Value first = elements.add(begin, pair);
     SmallVector<Value> weights = product(0, slot, from);
@@ -338,8 +339,8 @@ private:
     }
   }
 
-  /// Sets scores to -inf past the last row of the other operands and, with a causal mask, for keys after the query.
-  /// Only a small number of tiles needs this, so it is in a branch.
+  /// Sets scores to -inf after the last row of the other operands and, with a causal mask, for keys after the query.
+  /// This is in a branch, because only a small number of tiles needs it.
   void hideUnseen(Value begin, Value first, MutableArrayRef<Value> scores) {
     const bool ragged = !dividesEvenly(otherCount, schedule.n);
     if (!ragged && !causal())
@@ -379,7 +380,7 @@ private:
     llvm::copy(branch.getResults(), scores.begin());
   }
 
-  /// `factor` is null for 1.
+  /// Multiplies the sums by `factor` (null: 1) and stores them as result number `result`.
   void write(unsigned result, ArrayRef<Value> sums, Value factor) {
     for (auto [value, destination] : kernel.results()) {
       if (cast<OpResult>(value).getResultNumber() != result)
@@ -406,20 +407,20 @@ private:
 
   struct Row {
     Value position;
-    Value valid; ///< null: always; an invalid row is clamped to the last row
+    Value valid; ///< null: the row is always valid; an invalid row is clamped to the last row
   };
 
   AttentionGradient gradient;
   GradientTiles tiles;
   int64_t atOnce; ///< rows of a tile whose scores are in registers at the same time
   Value shared;
-  Value pair; ///< this thread's first of each group of eight other rows; it has two
-  // For the kind of block that is being emitted:
-  bool ofKeys = false; ///< the own rows are keys, else queries
+  Value pair; ///< this thread's first of each group of eight other rows; it has two adjacent ones
+  // Values for the kind of block that is being emitted:
+  bool ofKeys = false; ///< the block's own rows are keys, else queries
   Value ownCount, otherCount, batch, head, warpRow;
-  std::array<Row, 2> row; ///< of this thread
+  std::array<Row, 2> row; ///< rows of this thread
   SmallVector<SmallVector<Value>> own[2];
-  SmallVector<Statistics> statistics; ///< of both rows if the own rows are queries
+  SmallVector<Statistics> statistics; ///< statistics of both rows if the block's own rows are queries
 };
 
 } // namespace

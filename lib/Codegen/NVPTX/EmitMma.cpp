@@ -1,6 +1,6 @@
 //===- EmitMma.cpp - the schedule `mma`: products on tensor cores by mma.sync --------------===//
 //
-// A block computes a tile of C. Tiles of A and B pass through a ring of `stages` slots in shared memory. They are
+// A block computes a tile of C. Tiles of A and B are copied to a ring of `stages` slots in shared memory. They are
 // loaded by cp.async of 16, 8 or 4 bytes, according to the alignment of the operand's rows, or else element by element:
 //
 //   load tiles 0 ... stages - 2
@@ -8,8 +8,8 @@
 //                for each 16 k: ldmatrix A and B, mma.m16n8k16
 //     the epilogue is computed from each pair of sums (Elements.h), and the results are stored
 //
-// TileCode.h describes the layout of a tile in its slot. Past the edges of A and B there are zeros; past those of C
-// nothing is stored.
+// TileCode.h describes the layout of a tile in its slot. Elements outside of A and B are loaded as zeros, and nothing
+// is stored outside of C.
 //
 // Tests: test/Codegen/NVPTX/product.mlir, test/Python/test_cuda.py
 //
@@ -47,7 +47,7 @@ public:
       return address(shared, elements.multiply(number, index(slotBytes)));
     };
     auto load = [&](Value tile) {
-      // Past the last tile there is nothing to load, but an empty group keeps the count of groups.
+      // After the last tile there is nothing to load. An empty group is committed to keep the number of groups.
       Value there = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, tile, tiles);
       when(there, [&] {
         Value to = slot(tile);
@@ -76,7 +76,7 @@ public:
       next = addsTiles(product) ? code.added(next, sumsOfTile) : sumsOfTile;
       scf::YieldOp::create(builder, loc, next);
     });
-    // The groups that are still pending are empty.
+    // The groups of copies that are still pending are empty.
     code.writeFragments(lane, warpRow, warpColumn, {tilesM(), tilesN(), /*rowStep=*/16},
                         SmallVector<Value>(loop.getResults()));
     return success();
@@ -87,9 +87,9 @@ private:
   struct Operand : SharedTile {
     Value tensor, pointer;
     AffineMap map;
-    ArrayRef<unsigned> rowLoops, columnLoops; ///< of the whole operand; the last column loop is contiguous in memory
-    Value origin;                             ///< of the tile in m or n
-    Value rowExtent, columnExtent;            ///< of the whole operand
+    ArrayRef<unsigned> rowLoops, columnLoops; ///< loops of the whole operand; the last column loop is contiguous
+    Value origin;                             ///< origin of the tile in m or n
+    Value rowExtent, columnExtent;            ///< extents of the whole operand
     int64_t unit; ///< contiguous, aligned elements per cp.async; 0 if cp.async cannot be used
   };
 
@@ -157,7 +157,7 @@ private:
     return inside;
   }
 
-  /// Copies a unit by cp.async. Row lengths are multiples of a unit, so a unit is either inside or outside.
+  /// Copies a unit by cp.async. Row lengths are multiples of a unit, so a unit is completely inside or outside.
   void copyInside(const Operand &operand, Value row, Value column, Value to) {
     Value inside = insideOf(operand, row, column);
     if (inside) {
@@ -207,7 +207,7 @@ private:
 
   ContractionCode code;
   Contraction &product;
-  Value warpRow, warpColumn; ///< of this warp in the block's tile
+  Value warpRow, warpColumn; ///< position of this warp's part in the block's tile
 };
 
 } // namespace
@@ -219,7 +219,7 @@ LogicalResult emitMma(ThreadKernel &kernel) {
     reason = whyNotOnTensorCores(*product, TensorFormats());
   if (!reason.empty())
     return kernel.from.emitOpError("its schedule `mma` does not fit: ") << reason;
-  // The architecture's shared memory was checked when the schedule was chosen.
+  // The architecture's shared memory was checked when the schedule was selected.
   if (std::string wrong = whyNotMma(kernel.schedule, *product, INT64_MAX); !wrong.empty())
     return kernel.from.emitOpError("its schedule `mma` cannot be: ") << wrong;
   return MmaEmitter(kernel, std::move(*product)).run();

@@ -38,9 +38,9 @@ using namespace mlir;
 namespace tilewright::cuda {
 namespace {
 
-/// The oldest PTX version that has the instructions of all architectures, and the pragma for the bytes of a load that
-/// are used: merged loads may extend past the end of a tensor, within 16 bytes. NVIDIA drivers support it since CUDA
-/// 12.3. mma of 8-bit floats needs the next version.
+/// The oldest PTX version that has the instructions of all architectures. It also has the pragma for the bytes of a
+/// load that are used: merged loads may extend after the end of a tensor, within 16 bytes. NVIDIA drivers support it
+/// since CUDA 12.3. mma of 8-bit floats needs the next version.
 constexpr llvm::StringLiteral ptxVersion = "+ptx83", ptxWithFloat8 = "+ptx84";
 
 /// Returns true if inline assembly is an mma.sync of 8-bit floats.
@@ -72,7 +72,7 @@ llvm::Expected<std::unique_ptr<llvm::TargetMachine>> createMachine(const Arch &a
     return llvm::createStringError("this LLVM has no NVPTX backend: " + error);
   std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
       triple, arch.name, version, llvm::TargetOptions(), llvm::Reloc::PIC_, std::nullopt,
-      llvm::CodeGenOptLevel::Default)); // Aggressive runs value numbering twice more, and finds nothing
+      llvm::CodeGenOptLevel::Default)); // Aggressive runs value numbering two more times, and finds nothing
   if (!machine)
     return llvm::createStringError("this LLVM does not support the GPU " + arch.name);
   return machine;
@@ -121,8 +121,8 @@ bool isProductOfFloat8(const llvm::Instruction &instruction) {
   return text && multipliesFloat8(text->getAsmString());
 }
 
-/// Prevents ptxas from unrolling loops of 8-bit float products, which have two sets of sums, until their registers
-/// spill.
+/// Prevents ptxas from unrolling loops of 8-bit float products. These have two sets of sums, and unrolling would cause
+/// register spills.
 void keepLoopsOfFloat8(llvm::Module &module) {
   for (llvm::Function &function : module) {
     if (llvm::none_of(llvm::instructions(function), isProductOfFloat8))
@@ -135,7 +135,7 @@ void keepLoopsOfFloat8(llvm::Module &module) {
   }
 }
 
-/// Returns an error for a called function that is not an instruction.
+/// Returns an error for a call of a function that is not an instruction.
 llvm::Error refuseCalls(llvm::Module &module) {
   for (llvm::Function &function : module)
     if (function.isDeclaration() && !function.isIntrinsic())
@@ -147,8 +147,8 @@ llvm::Error refuseCalls(llvm::Module &module) {
 /// Ops of a module that are emitted together.
 using Part = SmallVector<Operation *>;
 
-/// Splits the module into groups of consecutive kernels, each with the symbols that it uses. Groups share no
-/// definitions; if kernels do, there is only one group.
+/// Splits the module into groups of consecutive kernels, each with the symbols that it uses. A definition is in one
+/// group only. If kernels share a definition, there is only one group.
 SmallVector<Part> partsOf(ModuleOp module, size_t most) {
   Part all;
   SmallVector<Operation *> kernels;
@@ -225,8 +225,8 @@ llvm::Expected<std::string> emitPart(const Part &part, Location loc, const Arch 
 
 llvm::Expected<std::string> emitPtx(ModuleOp module, const Arch &arch, bool locations) {
   MLIRContext *context = module.getContext();
-  // File numbers are unique only within a module, so with locations there is one part. Otherwise the parts do not
-  // depend on the machine, so that the text does not either.
+  // File numbers are unique only within a module, so with locations there is one part. Without locations, the number of
+  // parts does not depend on the machine, and neither does the text.
   constexpr size_t mostParts = 64;
   const SmallVector<Part> parts = partsOf(module, locations ? 1 : mostParts);
   const llvm::StringRef version = versionFor(module);

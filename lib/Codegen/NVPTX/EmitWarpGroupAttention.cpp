@@ -1,8 +1,8 @@
 //===- EmitWarpGroupAttention.cpp - attention on sm_90 by TMA and wgmma ---------------------===//
 //
-// The schedule `attention` with `consumers`. A block has 64 rows of queries of one head per consumer warp group; one
-// thread of its first warp group, the producer, loads. Queries stay in shared memory. Tiles of keys and values pass
-// through a ring of `stages` slots, each with two mbarriers:
+// This is the schedule `attention` with `consumers`. A block processes 64 rows of queries of one head per consumer warp
+// group. One thread of its first warp group, the producer, loads. Queries are in shared memory. Tiles of keys and
+// values are copied to a ring of `stages` slots, each with two mbarriers:
 //
 //   producer:    TMA of queries ; for tiles of keys: wait until the slot is empty ; TMA of keys and values
 //   consumers:   for tiles of keys to which the block's rows attend: wait until the slot is full
@@ -28,7 +28,7 @@ using namespace mlir;
 namespace tilewright::cuda {
 namespace {
 
-/// TMA, mbarriers and wgmma for an emitter that derives from another base class.
+/// TMA, mbarriers and wgmma for an emitter whose base class is not WarpGroupCode.
 struct WarpGroups : WarpGroupCode {
   explicit WarpGroups(ThreadKernel &kernel) : WarpGroupCode(kernel) {}
   using WarpGroupCode::arrive, WarpGroupCode::arriveExpecting, WarpGroupCode::first, WarpGroupCode::initialise,
@@ -44,7 +44,7 @@ public:
         queries(tileOfHead(kernel.schedule, attention, Attention::Query)),
         keys(tileOfHead(kernel.schedule, attention, Attention::Key)),
         values(tileOfHead(kernel.schedule, attention, Attention::Value)) {
-    // Warps are numbered within the consumers; the producer's numbers are never used.
+    // Warps are numbered from the first consumer. The numbers of the producer's warps are never used.
     warp = elements.add(warp, index(-(warpGroupSize / warpSize)));
   }
 
@@ -75,7 +75,7 @@ public:
     });
     SmallVector<Attribute> recipes;
     for (auto operand : {Attention::Query, Attention::Key, Attention::Value}) {
-      std::string reason; // empty: the schedule was checked when it was chosen
+      std::string reason; // empty: the schedule was checked when it was selected
       recipes.push_back(builder.getStringAttr(
           recipeOf(attention, operand, tileOfHead(schedule, attention, operand).rows, reason)->text()));
     }
@@ -86,13 +86,14 @@ public:
 private:
   Value i32(int64_t value) { return arith::ConstantIntOp::create(builder, loc, value, 32); }
 
-  /// Moves registers between producer and consumers. A single consumer warp group can have the maximum without this.
+  /// Reallocates registers from the producer to the consumers. A single consumer warp group has the maximum without
+  /// this.
   void share(int64_t registers, NVVM::SetMaxRegisterAction action) {
     if (schedule.consumers > 1)
       NVVM::SetMaxRegisterOp::create(builder, loc, uint32_t(registers), action);
   }
 
-  // The queries, the slots, and after them the mbarriers.
+  // The shared memory contains the queries, the slots, and after them the mbarriers.
   int64_t slotBytes() const { return keys.bytes() + values.bytes(); }
   int64_t endOfSlots() const { return queries.bytes() + slotBytes() * schedule.stages; }
   Value keysOf(Value slot) { return groups.inSlot(shared, slotBytes(), slot, queries.bytes()); }
@@ -122,7 +123,7 @@ private:
     elements.inScope([&] {
       builder.setInsertionPointToStart(loop.getBody());
       WarpGroups::PipelineState now{loop.getRegionIterArg(0), loop.getRegionIterArg(1)};
-      // In the first round this waits for the phase before the first, which counts as ended.
+      // In the first round, this waits for the phase before the first one, which counts as completed.
       groups.wait(empty(now.slot), arith::XOrIOp::create(builder, loc, now.parity, i32(1)));
       groups.arriveExpecting(full(now.slot), slotBytes());
       Value row = elements.multiply(loop.getInductionVar(), index(schedule.n));
@@ -169,7 +170,7 @@ private:
     write(SmallVector<Value>(loop.getResults().drop_front(numStateValues)));
   }
 
-  /// Returns the scores in the operands' type, four words per 16 keys, in the layout of a left operand in registers.
+  /// Returns the weights in the operands' type, four words per 16 keys, in the layout of a left operand in registers.
   SmallVector<Value> weights(ArrayRef<Value> scores) {
     SmallVector<Value> words;
     for (size_t first = 0; first < scores.size(); first += 2) {
@@ -193,7 +194,7 @@ LogicalResult emitWarpGroupAttention(ThreadKernel &kernel) {
   std::optional<Attention> attention = matchAttention(kernel.from, reason);
   if (!attention)
     return kernel.from.emitOpError("its schedule `attention` with consumers does not fit: ") << reason;
-  // The architecture's shared memory was checked when the schedule was chosen.
+  // The architecture's shared memory was checked when the schedule was selected.
   if (std::string wrong = whyNotWarpGroupAttention(kernel.schedule, *attention, INT64_MAX); !wrong.empty())
     return kernel.from.emitOpError("its schedule `attention` with consumers cannot be: ") << wrong;
   return WarpGroupAttentionEmitter(kernel, *attention).run();

@@ -1,22 +1,22 @@
 //===- EmitWgmma.cpp - the schedule `wgmma`: products on sm_90 by TMA and wgmma -------------===//
 //
 // A block computes a tile of C. One thread of its first warp group, the producer, loads. Each of the other warp groups,
-// the consumers, multiplies its rows of the tile. Tiles of A and B pass through a ring of `stages` slots in shared
+// the consumers, multiplies its rows of the tile. Tiles of A and B are copied to a ring of `stages` slots in shared
 // memory, each with two mbarriers:
 //
 //   producer:    for k tiles: wait until the slot is empty ; announce the number of bytes ; TMA of A and B
 //   consumers:   for k tiles: wait until the slot is full ; wgmma ; wait for the previous products ;
 //                             the previous slot is empty: each warp arrives
 //                             (8-bit floats: wait for these products ; add their sums to the others in f32)
-//                wait for the last ; each pair of sums goes through what the kernel computes from C, and is stored
+//                wait for the last ; compute the epilogue of each pair of sums, and store it
 //
 // A slot has swizzled lines of 128 bytes, in the operand's layout in memory: lines along k, or lines of 64 rows of A
-// (columns of B), 64 values of k per box. wgmma reads both layouts. Past the edges TMA fills in zeros; nothing is
-// stored there.
+// (columns of B) with 64 values of k per box. wgmma reads both layouts. TMA loads zeros outside of A and B, and nothing
+// is stored outside of C.
 //
-// Blocks of a cluster have tiles in the same column, and need the same tile of B: each block loads its part of it into
-// all of them. A slot is then empty when the warps of all blocks have arrived at the mbarrier of each block. A block
-// exits together with the others, because they may still write to it.
+// Blocks of a cluster have tiles in the same column, and need the same tile of B. Each block loads its part of this
+// tile into all blocks. A slot is empty when the warps of all blocks have arrived at the mbarrier of each block. A
+// block exits together with the others, because they may still write to its shared memory.
 //
 // With `tiles_per_block`, producer and consumers process the block's tiles one after the other through the same ring:
 // while the sums of one tile are stored, the first slots of the next are loaded.
@@ -95,9 +95,9 @@ private:
     MappedOperand mapped;
     TensorMapRecipe recipe;
     Value map;
-    const Value *origin;    ///< of the block's tile in m or n
+    const Value *origin;    ///< origin of the block's tile in m or n
     int64_t side;           ///< extent of the part that one block loads, in m or n
-    int64_t parts = 1;      ///< of the tile; each block of the cluster loads one
+    int64_t parts = 1;      ///< number of parts of the tile; each block of the cluster loads one
     int64_t slotOffset = 0; ///< offset in a slot
     int64_t bytes() const { return parts * side * lineBytes; }
     /// Returns the bytes of one box if lines are along rows: lineElements() values of k by one line.
@@ -123,7 +123,8 @@ private:
     return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, value, index(number));
   }
 
-  /// Moves registers between producer and consumers. A single consumer warp group can have the maximum without this.
+  /// Reallocates registers from the producer to the consumers. A single consumer warp group has the maximum without
+  /// this.
   void share(int64_t registers, NVVM::SetMaxRegisterAction action) {
     if (schedule.consumers > 1)
       NVVM::SetMaxRegisterOp::create(builder, loc, uint32_t(registers), action);
@@ -136,7 +137,7 @@ private:
     return inSlot(shared, slotBytes, slot, operand.slotOffset + offset);
   }
 
-  /// Emits `body` for each of the block's tiles, with that tile selected in `code`; `body` updates `state`.
+  /// Emits `body` for each of the block's tiles, with this tile selected in `code`; `body` updates `state`.
   void forTiles(SmallVector<Value> state, llvm::function_ref<void(MutableArrayRef<Value>)> body) {
     if (schedule.tilesPerBlock == 1)
       return body(state);
@@ -151,7 +152,7 @@ private:
     });
   }
 
-  /// Signals that this warp has read a slot; in a cluster, to the block whose rank is the lane's number.
+  /// Signals that this warp has read a slot. In a cluster, each lane signals the block whose rank is the lane's index.
   void releaseSlot(Value slot, Value lane) {
     if (schedule.cluster > 1)
       arriveAt(empty(slot), toI32(lane));
@@ -167,7 +168,7 @@ private:
     });
   }
 
-  /// Loads all k of a tile, starting at a position in the ring. Returns the position after it.
+  /// Loads the tiles of all k, starting at a position in the ring. Returns the position after them.
   PipelineState loadTile(const Operand &a, const Operand &b, PipelineState state) {
     auto loop = scf::ForOp::create(builder, loc, index(0), tiles, index(1), ValueRange{state.slot, state.parity});
     keepRolled(loop);
@@ -176,7 +177,7 @@ private:
       PipelineState now{loop.getRegionIterArg(0), loop.getRegionIterArg(1)};
       Value flipped =
           arith::XOrIOp::create(builder, loc, now.parity, arith::ConstantIntOp::create(builder, loc, 1, 32));
-      wait(empty(now.slot), flipped); // first round: the phase before the first, which counts as ended
+      wait(empty(now.slot), flipped); // in the first round, the phase before the first one counts as completed
       arriveExpecting(full(now.slot), slotBytes);
       Value depth = elements.multiply(loop.getInductionVar(), index(schedule.k));
       for (const Operand *operand : {&a, &b})
@@ -198,7 +199,7 @@ private:
     return {loop.getResult(0), loop.getResult(1)};
   }
 
-  /// Returns the origin of a box, the fastest dimension first.
+  /// Returns the origin of a box, with the fastest dimension first.
   SmallVector<Value> indicesOf(const Operand &operand, Value side, Value depth) {
     return llvm::map_to_vector(operand.mapped.runs, [&](const MappedOperand::Run &run) {
       return toI32(run.part == MappedOperand::Part::Side    ? side
@@ -217,14 +218,14 @@ private:
 
   PipelineState multiplyTile(const Operand &a, const Operand &b, PipelineState state) {
     Value inGroup = remainder(kernel.thread, warpGroupSize), lane = remainder(inGroup, warpSize);
-    // Warp groups are numbered from the first one of the block, which is the producer.
+    // Consumer warp groups are numbered from 0. The block's first warp group is the producer.
     Value group = elements.add(quotient(kernel.thread, warpGroupSize), index(-1));
     const int64_t rows = schedule.m / schedule.consumers;
     Value firstRow = elements.multiply(group, index(rows));
     Value rowBytes = toI32(elements.multiply(firstRow, index(lineBytes))); // 64 rows of either layout are 64 lines
     Type sumType = elementOf(product).isInteger() ? Type(builder.getI32Type()) : builder.getF32Type();
     Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(sumType));
-    Value arrives = isLess(lane, index(schedule.cluster)); // one lane per block
+    Value arrives = isLess(lane, index(schedule.cluster)); // one lane per block of the cluster
     SmallVector<Value> initial{state.slot, state.parity, state.slot};
     const size_t numStateValues = initial.size();
     initial.append(size_t(rows * schedule.n / warpGroupSize), zero);
@@ -268,7 +269,7 @@ private:
     SmallVector<Value> sums(loop.getResults().drop_front(numStateValues));
     if (!addsTiles(product))
       waitForGroups(0, sums);
-    if (schedule.tilesPerBlock > 1 && !addsTiles(product)) { // otherwise nothing waits for the last slot
+    if (schedule.tilesPerBlock > 1 && !addsTiles(product)) { // otherwise no code waits for the last slot
       Value any = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, tiles, index(0));
       when(both(arrives, any), [&] { releaseSlot(loop.getResult(2), lane); });
     }
@@ -280,8 +281,8 @@ private:
   ContractionCode code;
   Contraction &product;
   Value shared;
-  Value rank;  ///< in the cluster
-  Value tiles; ///< of k
+  Value rank;  ///< rank of this block in the cluster
+  Value tiles; ///< number of tiles along k
   int64_t slotBytes = 0;
 };
 
@@ -294,7 +295,7 @@ LogicalResult emitWgmma(ThreadKernel &kernel) {
     reason = whyNotOnWarpGroups(*product, TensorFormats());
   if (!reason.empty())
     return kernel.from.emitOpError("its schedule `wgmma` does not fit: ") << reason;
-  // The architecture was checked when the schedule was chosen.
+  // The architecture was checked when the schedule was selected.
   if (std::string wrong = whyNotWgmma(kernel.schedule, *product, INT64_MAX); !wrong.empty())
     return kernel.from.emitOpError("its schedule `wgmma` cannot be: ") << wrong;
   return WgmmaEmitter(kernel, std::move(*product)).run();

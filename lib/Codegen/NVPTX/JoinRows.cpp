@@ -1,4 +1,4 @@
-//===- JoinRows.cpp - join a norm after a product with the product's kernel ---------------===//
+//===- JoinRows.cpp - fuse a norm with the product before it --------------===//
 //
 // Before:
 //   %h = call @kernel_0(%x, %w, %r, %into)       // h = x w' + r: rows of 256
@@ -6,11 +6,11 @@
 // After:
 //   %h, %n = call @kernel_0_rows(%x, %w, %r, %g, %into, %to)
 //
-// A block's tile then has all columns of its rows, so that a row's sums, and the values computed from them, are in the
+// A block's tile then has all columns of its rows: a row's sums, and the values computed from them, are in the
 // registers of four lanes. h is not read again, and is stored only if another op reads it.
 //
-// This is done only if a tile can have all columns (at most 256), sizes are known, and the cost model predicts more
-// time for two kernels. Wider rows keep separate kernels: docs/decisions/0036-norms-behind-products.md
+// This is done only if a tile can have all columns (at most 256), the sizes are known, and the cost model predicts more
+// time for two kernels. Wider rows have separate kernels: docs/decisions/0036-norms-behind-products.md
 //
 // Tests: test/Codegen/NVPTX/join-rows.mlir, test/Python/test_cuda_join_rows.py
 //
@@ -37,8 +37,7 @@ struct Timed {
   double nanoseconds;
 };
 
-/// Returns the fastest schedule on tensor cores, according to the cost model, among those that can be emitted for the
-/// kernel.
+/// Returns the schedule on tensor cores with the least predicted time among those that can be emitted for the kernel.
 std::optional<Timed> fastest(Contraction product, const Arch &arch) {
   std::optional<Timed> best;
   auto take = [&](Schedule schedule, double nanoseconds) {
@@ -59,7 +58,7 @@ public:
   Join(func::CallOp first, func::CallOp second, SymbolTable &symbols)
       : first(first), second(second), symbols(symbols), builder(first.getContext()) {}
 
-  /// Returns true if both are kernels of the right form, and no op between them reads the first one's result.
+  /// Returns true if both functions are kernels of the right form, and no op between them reads the first one's result.
   bool possible() {
     product = symbols.lookup<func::FuncOp>(first.getCallee());
     rows = symbols.lookup<func::FuncOp>(second.getCallee());
@@ -77,7 +76,8 @@ public:
            llvm::all_of(first.getResult(0).getUsers(), [&](Operation *user) { return waits(user); });
   }
 
-  /// Finds the joined kernel's arguments. Returns a key of the joined kernel, which equal layers of a model share.
+  /// Finds the joined kernel's arguments. Returns a key of the joined kernel; equal layers of a model have the same
+  /// key.
   std::string layOut() {
     std::string name = product.getName().str() + " " + rows.getName().str();
     keeps = llvm::any_of(first.getResult(0).getUsers(), [&](Operation *user) { return user != second; });
@@ -151,7 +151,7 @@ public:
     return made;
   }
 
-  /// Returns the bytes that need not be moved between the kernels if they are joined.
+  /// Returns the number of bytes that are not transferred between the kernels if they are joined.
   int64_t bytesSpared() {
     auto type = cast<RankedTensorType>(product.getResultTypes()[0]);
     return type.getNumElements() * std::max<int64_t>(1, type.getElementTypeBitWidth() / 8) * (keeps ? 1 : 2);
@@ -168,7 +168,7 @@ public:
     call->setAttr(opsAttrName, made->getAttr(opsAttrName));
     for (Operation *user : llvm::to_vector(first.getResult(0).getUsers()))
       if (user != second && user->isBeforeInBlock(second))
-        user->moveAfter(call); // a view
+        user->moveAfter(call); // the user is a view
     if (keeps)
       first.getResult(0).replaceAllUsesExcept(call.getResult(0), second);
     second->replaceAllUsesWith(call.getResults().drop_front(keeps ? 1 : 0));
@@ -199,7 +199,7 @@ private:
   func::FuncOp product, rows;
   SmallVector<BlockArgument> taken; ///< original argument of each of the joined kernel's arguments
   SmallVector<Value> operands;
-  bool keeps = false; ///< the product's result is also a result of the joined kernel, for other readers
+  bool keeps = false; ///< other ops read the product's result, so it is also a result of the joined kernel
 };
 
 class Joiner {
@@ -223,7 +223,7 @@ public:
   }
 
 private:
-  /// Joins the two kernels if possible. Returns true if it did.
+  /// Joins the two kernels if possible. Returns true if they were joined.
   bool join(func::CallOp first, func::CallOp second) {
     Join both(first, second, symbols);
     if (!both.possible())
@@ -239,7 +239,7 @@ private:
     return true;
   }
 
-  /// Returns the joined kernel with its schedule, or null if it has none or two kernels take less time.
+  /// Returns the joined kernel with its schedule. Returns null if it has no schedule, or if two kernels take less time.
   func::FuncOp kernelOf(Join &both, func::FuncOp product) {
     std::string reason;
     std::optional<Timed> separate = fastest(*matchContraction(product, reason), arch);
@@ -260,7 +260,7 @@ private:
   ModuleOp module;
   SymbolTable symbols;
   const Arch &arch;
-  std::map<std::string, func::FuncOp> kernels; ///< joined kernels by key
+  std::map<std::string, func::FuncOp> kernels; ///< joined kernels, by their keys
   llvm::SetVector<StringAttr> joined;          ///< names of kernels that may have no calls left
 };
 

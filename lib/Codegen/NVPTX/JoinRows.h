@@ -1,4 +1,4 @@
-//===- JoinRows.h - join a norm after a product with the product's kernel -----------------===//
+//===- JoinRows.h - fuse a norm with the product before it ----------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_NVPTX_JOINROWS_H
 #define TILEWRIGHT_LIB_CODEGEN_NVPTX_JOINROWS_H
 

@@ -17,7 +17,7 @@ public:
   Schedule at(const SchedulePoint &point) const;
   /// Returns the time in nanoseconds that the cost model predicts.
   double nanosecondsOf(const Schedule &schedule) const;
-  /// Returns why the schedule cannot be emitted, or an empty string if it can.
+  /// Returns the reason why the schedule cannot be emitted, or an empty string if it can.
   std::string whyNot(const Schedule &schedule) const;
 
   ScheduleSpace space;

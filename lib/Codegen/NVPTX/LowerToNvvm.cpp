@@ -1,7 +1,8 @@
 //===- LowerToNvvm.cpp - --tw-cuda-lower-to-nvvm: convert thread code to llvm functions --===//
 //
-// One conversion for all dialects that exist at this point. The width of `index` is the kernel's attribute
-// `tw_cuda.index`: 32 bits if all its indices fit, which saves half of the instructions that compute addresses.
+// One conversion handles all dialects that exist at this point. The width of `index` is the kernel's attribute
+// `tw_cuda.index`. It is 32 bits if all of the kernel's indices fit, which saves half of the instructions that compute
+// addresses.
 //
 // Test: test/Codegen/NVPTX/product.mlir
 //
@@ -31,7 +32,7 @@ namespace tilewright {
 namespace cuda {
 namespace {
 
-/// Refuses ops that NVPTX cannot select, because it would end the process.
+/// Reports an error for ops that NVPTX cannot select, because NVPTX would end the process.
 LogicalResult refuseFunctions(func::FuncOp kernel) {
   bool possible = true;
   kernel.walk([&](Operation *op) {
@@ -45,7 +46,7 @@ LogicalResult refuseFunctions(func::FuncOp kernel) {
   return success(possible);
 }
 
-/// Expands rsqrt: NVPTX has only rsqrt.approx. ExpandMath has already expanded rsqrt of f32.
+/// Expands rsqrt, because NVPTX has only rsqrt.approx. ExpandMath has already expanded rsqrt of f32.
 void expandRsqrt(func::FuncOp kernel) {
   SmallVector<math::RsqrtOp> found;
   kernel.walk([&](math::RsqrtOp op) { found.push_back(op); });
@@ -106,7 +107,8 @@ struct LowerToNvvm : impl::LowerToNvvmBase<LowerToNvvm> {
         if (auto blocks = kernel->getAttrOfType<IntegerAttr>("tw_cuda.cluster"))
           kernel->setAttr(NVVM::NVVMDialect::getClusterDimAttrName(),
                           builder.getDenseI32ArrayAttr({int32_t(blocks.getInt())}));
-        // Without this ptxas spills to fit a third block, although a thread can have all registers of two blocks.
+        // Without this attribute, ptxas spills to fit a third block, although a thread can have all registers of two
+        // blocks.
         if (kernel->hasAttr("tw_cuda.many_registers"))
           kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), builder.getI32IntegerAttr(1));
         // TMA reads tensor maps in place: it accepts no copy.

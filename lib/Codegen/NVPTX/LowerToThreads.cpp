@@ -9,9 +9,10 @@
 //       attributes {tw_cuda.threads = 256, tw.grid = affine_map<() -> (12)>} {
 //     %g = block * 256 + thread ; scf.if %g < 3072 { %i, %j = delinearize %g * 4 ; four loads, exp, stores } }
 //
-// Parameters: one pointer per tensor, 16-byte aligned; the sizes as i64; the status if indices are checked; tensor maps
-// by value (include/tilewright/DeviceCode.h). The kernel's schedule (Schedule.h) says how it is mapped to the grid.
-// This file has the common frame and the schedule `elements`; EmitRows.cpp has `rows`, EmitMma.cpp `mma`.
+// The parameters are: one pointer per tensor, 16-byte aligned; the sizes as i64; the status if indices are checked;
+// tensor maps by value (include/tilewright/DeviceCode.h). The kernel's schedule (Schedule.h) determines how it is
+// mapped to the grid. This file has the common frame and the schedule `elements`; EmitRows.cpp has `rows`, EmitMma.cpp
+// `mma`.
 //
 // Test: test/Codegen/NVPTX/lower-to-threads.mlir
 //
@@ -77,7 +78,7 @@ LogicalResult emitElements(ThreadKernel &kernel) {
     for (AffineExpr size : tile::sizesOf(sample))
       total = total * size;
     groups.push_back(total.floorDiv(vector));
-    // The count is in groups of adjacent elements.
+    // The number of elements is a number of groups of adjacent elements.
     if (vector > 1)
       extents.back() = elements.constant(cast<ShapedType>(sample.getType()).getShape().back() / vector);
     Value count = elements.constant(1);
@@ -89,7 +90,7 @@ LogicalResult emitElements(ThreadKernel &kernel) {
       builder.setInsertionPointToStart(&branch.getThenRegion().front());
       SmallVector<Value> at = elements.delinearize(number, extents);
       Value first = at.empty() ? Value() : elements.multiply(at.back(), elements.constant(vector));
-      // Compute all results before storing any: a result may be stored over an operand.
+      // Compute all results before storing any, because a result may be stored over an operand.
       struct Made {
         Value value;
         BlockArgument destination;
@@ -110,7 +111,7 @@ LogicalResult emitElements(ThreadKernel &kernel) {
     });
     begin = end;
   }
-  // Use the maximum of the groups; if sizes are unknown, their sum is an upper bound.
+  // The grid is the maximum of the groups. If sizes are unknown, their sum is an upper bound.
   AffineExpr all = groups.front();
   for (AffineExpr other : ArrayRef(groups).drop_front()) {
     auto a = dyn_cast<AffineConstantExpr>(all), b = dyn_cast<AffineConstantExpr>(other);
@@ -125,8 +126,8 @@ LogicalResult emitElements(ThreadKernel &kernel) {
 
 namespace {
 
-/// Returns true if the indices of all tensors, and all loop counters, fit signed 32 bits, with space for a block past
-/// the end. Indices that are read from tensors, or computed by the kernel's own arithmetic, may have any value.
+/// Returns true if the indices of all tensors, and all loop counters, fit into signed 32 bits, including one block
+/// after the end. Indices that are read from tensors, or computed by the kernel's own arithmetic, may have any value.
 bool fitsInt32(func::FuncOp kernel) {
   constexpr int64_t most = (int64_t(1) << 31) - (1 << 20);
   auto fitsAll = [](ArrayRef<int64_t> sizes) {
@@ -134,7 +135,7 @@ bool fitsInt32(func::FuncOp kernel) {
     for (int64_t size : sizes) {
       if (ShapedType::isDynamic(size) || size >= most)
         return false;
-      // If one size is zero, loops over the others still have their counts.
+      // If one size is zero, loops over the other dimensions still have their trip counts.
       product *= std::max<int64_t>(size, 1);
       if (product >= most)
         return false;
@@ -181,7 +182,7 @@ llvm::StringMap<llvm::SmallDenseSet<unsigned>> sharedArguments(ModuleOp module) 
   return shared;
 }
 
-/// Checks the signature: kernels come from kernel formation, and from files that users write.
+/// Checks the signature, because kernels come from kernel formation and also from files that users write.
 LogicalResult checkSignature(func::FuncOp kernel) {
   auto wrong = [&] {
     return kernel.emitOpError(
@@ -200,7 +201,7 @@ LogicalResult checkSignature(func::FuncOp kernel) {
   return success();
 }
 
-/// Returns the number of tensor maps of a kernel: both operands of a product, or all three of attention.
+/// Returns the number of tensor maps of a kernel: one per operand, two for a product and three for attention.
 unsigned mapsOf(const Schedule &schedule) {
   if (schedule.kind == Schedule::Kind::Attention)
     return schedule.consumers > 0 ? 3 : 0;

@@ -1,7 +1,7 @@
-//===- OverrideCudaSchedules.cpp - replace chosen schedules by the user's ----------------===//
+//===- OverrideCudaSchedules.cpp - replaces schedules by the user's -------===//
 //
-// The file (option schedule_file) has the knobs that `tilewright tune --list --target=cuda` prints; knobs that it does
-// not name keep their values:
+// The file (option schedule_file) has the knobs that `tilewright tune --list --target=cuda` prints. Knobs that the file
+// does not contain are not changed:
 //   { "kernel_0": {"warp_m": 32, "warp_n": 64, "warps_m": 4, "warps_n": 2, "k": 32, "stages": 3}, "matmul*": {"k": 64}
 //   }
 // Before:  func @kernel_0(...) attributes {tw.schedule = {kind = "mma", block = array<i64: 64, 64, 32>, ...}}
@@ -28,7 +28,8 @@ namespace tilewright {
 namespace cuda {
 namespace {
 
-/// Chooses attention with the entry's number of consumer warp groups, or mma.sync. Returns why it cannot.
+/// Selects attention with the entry's number of consumer warp groups, or mma.sync. Returns the reason if it cannot be
+/// emitted.
 std::string chooseConsumers(const llvm::json::Object &entry, const Attention &attention, const Arch &arch,
                             Schedule &schedule) {
   std::optional<int64_t> consumers = entry.getInteger("consumers");

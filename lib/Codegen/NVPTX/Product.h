@@ -7,26 +7,27 @@
 
 namespace tilewright::cuda {
 
-/// The element types of the operands. B has the type of A, or one 8-bit float has the other 8-bit float.
+/// Return the element types of A and B. The two types are equal, or they are two different 8-bit floats.
 mlir::Type elementOf(Contraction product);
 mlir::Type rhsElementOf(Contraction product);
 
-/// Returns why tensor cores that multiply `formats` do not support the product, or an empty string if a schedule `mma`
-/// does.
+/// Returns the reason why tensor cores that multiply `formats` do not support the product, or an empty string if a
+/// schedule `mma` supports it.
 std::string whyNotOnTensorCores(Contraction product, TensorFormats formats);
 
-inline constexpr int64_t mostRegisters = 255;  ///< per thread
-inline constexpr int64_t aroundRegisters = 40; ///< of these, for addresses
+inline constexpr int64_t mostRegisters = 255;  ///< registers per thread
+inline constexpr int64_t aroundRegisters = 40; ///< registers of these that are used for addresses
 
-/// Tensor cores accumulate 8-bit floats with 13 or 14 fraction bits. So the sums of each K-block start at zero, and are
-/// added to the accumulators in f32: a thread has two sets of sums.
+/// Returns true for 8-bit floats, which tensor cores accumulate with only 13 or 14 fraction bits. The sums of each
+/// K-block therefore start at zero, and are added to the accumulators in f32: a thread has two sets of sums.
 bool addsTiles(Contraction product);
 inline int64_t setsOfSums(Contraction product) { return addsTiles(product) ? 2 : 1; }
 
-/// Returns the approximate registers of a thread: `sets` sets of sums, the fragments of a step, and addresses.
+/// Returns the approximate number of registers of a thread: `sets` sets of sums, the fragments of a step, and
+/// addresses.
 int64_t registersOf(const Schedule &schedule, int64_t sets);
 
-/// Returns why a schedule cannot be emitted for this much shared memory, or an empty string if it can.
+/// Returns the reason why a schedule cannot be emitted with this much shared memory, or an empty string if it can.
 std::string whyNotMma(const Schedule &schedule, Contraction product, int64_t sharedBytes);
 
 } // namespace tilewright::cuda

@@ -1,10 +1,10 @@
 //===- ProductSpace.cpp - search space and cost model of a product on tensor cores -------===//
 //
-// The space of the schedule `mma`, and its cost model. A multiprocessor runs as many blocks as fit its shared memory
-// and registers. The time of a step over k of these blocks is the maximum of: the products on the tensor cores,
-// ldmatrix and the writes of shared memory, the transfer of the tiles from the L2 cache, and the latency of this
-// transfer divided by the stages that hide it. Blocks run in waves; the last one may be partial. The total is at least
-// the time that operands and results take from the card's memory.
+// This is the space of the schedule `mma` and its cost model. A multiprocessor executes as many blocks as its shared
+// memory and registers allow. The time of a step over k of these blocks is the maximum of: the products on the tensor
+// cores; ldmatrix and the writes of shared memory; the transfer of the tiles from the L2 cache; and the latency of this
+// transfer, divided by the stages that hide it. Blocks are executed in waves, and the last wave may be partial. The
+// total time is at least the time that operands and results take from the card's memory.
 //
 // Test: test/Codegen/NVPTX/product-space.mlir, test/Python/test_cuda.py
 //
@@ -21,7 +21,7 @@ namespace {
 
 enum Knobs : size_t { warpM, warpN, warpsM, warpsN, depth, stages, tileRowsPerBand };
 
-/// Returns the powers of two from `first` to `last`, and `also`.
+/// Returns the powers of two from `first` to `last`, and the number `also`.
 std::vector<int64_t> powers(int64_t first, int64_t last, int64_t also) {
   std::vector<int64_t> values{also};
   for (int64_t value = first; value <= last; value *= 2)
@@ -50,7 +50,7 @@ public:
     if (left > 0)
       cycles += cyclesOf(int64_t(llvm::divideCeil(left, arch.multiprocessors)));
     const double moving = bytesMoved(sizes, schedule, wave, arch) / arch.deviceRate;
-    // If operands are large, prefer the schedule that moves fewer bytes among those that take the same time.
+    // If operands are large, prefer the schedule that transfers fewer bytes among those that take the same time.
     constexpr double aside = 0.05;
     return std::max(cycles / arch.gigahertz, moving) + (sizes.operands() > arch.cacheBytes ? aside * moving : 0);
   }
@@ -58,7 +58,7 @@ public:
 private:
   int64_t warps() const { return schedule.warpsM * schedule.warpsN; }
 
-  /// Returns the number of blocks that a multiprocessor runs at a time.
+  /// Returns the number of blocks that a multiprocessor executes at the same time.
   int64_t blocksTogether() const {
     constexpr int64_t registerFile = 65536, mostThreads = 1536, mostBlocks = 16, reserved = 1024;
     const int64_t shared = (schedule.m + schedule.n) * schedule.k * bytes * schedule.stages + reserved;
@@ -69,8 +69,9 @@ private:
 
   /// Returns the cycles of `blocks` blocks on one multiprocessor, from start to end.
   double cyclesOf(int64_t blocks) const {
-    // Bytes per cycle and multiprocessor of shared memory, and from the L2 cache; cycles of the latency of that cache,
-    // and of a block's start and end; the number of tensor cores, each used by one warp at a time.
+    // The constants are: bytes per cycle and multiprocessor of shared memory, and from the L2 cache; cycles of the
+    // latency of the L2 cache, and of a block's start and end; the number of tensor cores, each used by one warp at a
+    // time.
     constexpr double sharedRate = 128, cacheRate = 48, latency = 700, aside = 1500, cores = 4, barrier = 80;
     const double there = double(blocks), tile = double((schedule.m + schedule.n) * schedule.k * bytes);
     const double rate = arch.halfFlops * 2 / double(bytes) * std::min(1.0, there * double(warps()) / cores);
@@ -98,7 +99,7 @@ double bytesMoved(const ProductSizes &sizes, const Schedule &schedule, int64_t t
     return once + results;
   const auto rows = double(llvm::divideCeil(m, schedule.m)), columns = double(llvm::divideCeil(n, schedule.n));
   const double tiles = rows * columns, wave = std::min(double(together), tiles);
-  double tall, wide; // size of a wave, in tiles
+  double tall, wide; // size of a wave in tiles
   if (schedule.tileRowsPerBand > 1) {
     tall = std::min(double(schedule.tileRowsPerBand), rows);
     wide = std::min(std::ceil(wave / tall), columns);
@@ -130,10 +131,10 @@ ProductSizes sizesOf(Contraction product, int64_t parts) {
 ScheduleSpace spaceOfMma(Contraction product, const Arch &arch, const Schedule &initial) {
   constexpr int64_t unit = 16, most = 256, mostWarps = 16;
   const int64_t step = stepOf(elementOf(product)), bytes = bytesOf(elementOf(product));
-  const bool wholeRows = !product.rowSums.empty(); // of one warp
+  const bool wholeRows = !product.rowSums.empty(); // the tile of one warp has whole rows
   const int64_t m = mostOf(product.likelySizeOf(product.rows), unit, most),
                 n = mostOf(product.likelySizeOf(product.columns), unit, most);
-  // All slots but one are being loaded at a time: more slots than tiles plus one are useless.
+  // Loads are in flight for all slots but one, so more slots than the number of tiles plus one are useless.
   const int64_t tiles = int64_t(llvm::divideCeil(product.likelySizeOf(product.depth), 2 * step));
   std::vector<int64_t> slots{2, 3, 4, 5, initial.stages};
   llvm::erase_if(slots, [&](int64_t number) { return number > std::max<int64_t>(initial.stages, tiles + 1); });
@@ -160,7 +161,7 @@ ScheduleSpace spaceOfMma(Contraction product, const Arch &arch, const Schedule &
   atMost(m, {{1, {warpM, warpsM}}}, "a tile has not many more rows than there are");
   atMost(n, {{1, {warpN, warpsN}}}, "a tile has not many more columns than there are");
   atMost(mostWarps, {{1, {warpsM, warpsN}}}, "a block has at most 512 threads");
-  // registersOf(), times the threads of a warp.
+  // The registers that registersOf() returns, times the threads of a warp.
   atMost((mostRegisters - aroundRegisters) * warpSize,
          {{setsOfSums(product), {warpM, warpN}}, {warpSize / 4, {warpM}}, {warpSize / 4, {warpN}}},
          "sums and fragments fit a thread's registers");
@@ -197,7 +198,7 @@ Schedule chooseMma(Contraction product, const Arch &arch, int64_t parts) {
   for (const SchedulePoint &point : spaceOfMma(product, arch, best).points()) {
     const Schedule schedule = scheduleOf(point);
     const double time = Estimate(schedule, sizes, arch).nanoseconds();
-    // Among equal times, prefer more stages, which give loads more time.
+    // Among points with equal times, prefer more stages, which leave more time for loads.
     if (time >= least * 0.999 && !(time <= least && schedule.stages > best.stages))
       continue;
     least = time;

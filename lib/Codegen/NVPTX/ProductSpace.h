@@ -8,29 +8,29 @@
 
 namespace tilewright::cuda {
 
-/// Returns the space of `product`, for which whyNotOnTensorCores() must be empty: the tile of a warp, the warps, the k
-/// of a step, the stages. whyNotMma() accepts all points, except possibly `initial`.
+/// Returns the space of `product`, for which whyNotOnTensorCores() must be empty. The knobs are the tile of a warp, the
+/// numbers of warps, the k of a step and the stages. whyNotMma() accepts all points, except possibly `initial`.
 ScheduleSpace spaceOfMma(Contraction product, const Arch &arch, const Schedule &initial);
 
 Schedule scheduleOf(const SchedulePoint &point);
 
-/// Returns the time in nanoseconds that the cost model predicts on a card of `arch`. Unknown sizes count as 1024. With
-/// `parts` the reduction is split into as many parts, each a product of a batch (SplitSums.h).
+/// Returns the time in nanoseconds that the cost model predicts on a card of `arch`. Unknown sizes count as 1024. If
+/// `parts` is above 1, the reduction is split into this many parts, which form a batch of products (SplitSums.h).
 double nanosecondsOfMma(const Schedule &schedule, Contraction product, const Arch &arch, int64_t parts = 1);
 
 /// The sizes of a product in the cost model.
 struct ProductSizes {
   int64_t m, n, k, batches;
-  int64_t bytes, resultBytes;                                                   ///< of an element
+  int64_t bytes, resultBytes;                                                   ///< bytes per element
   int64_t sets;                                                                 ///< sets of sums that a thread has
-  double operands() const { return double(bytes) * double(k) * double(m + n); } ///< bytes, for one of the batch
+  double operands() const { return double(bytes) * double(k) * double(m + n); } ///< bytes of one product of the batch
 };
 /// Returns the sizes of `product` with its reduction split into `parts`; unknown sizes count as 1024.
 ProductSizes sizesOf(Contraction product, int64_t parts);
-/// Returns the bytes read from the card's memory if `together` tiles of `schedule` are computed at a time: each operand
-/// once if the L2 cache holds both, otherwise what each wave of tiles reads.
+/// Returns the bytes read from the card's memory if `together` tiles of `schedule` are computed at the same time. Each
+/// operand is read once if both fit in the L2 cache. Otherwise each wave of tiles reads its parts again.
 double bytesMoved(const ProductSizes &sizes, const Schedule &schedule, int64_t together, const Arch &arch);
-/// Returns the candidates for the rows of tiles in a band: one, and eight if the operands do not fit the L2 cache.
+/// Returns the candidates for the rows of tiles in a band: one, and eight if the operands do not fit in the L2 cache.
 std::vector<int64_t> bandHeightsFor(const ProductSizes &sizes, const Arch &arch);
 
 /// Returns the point with the least predicted time.

@@ -1,7 +1,8 @@
 //===- SelectCudaSchedule.cpp - --tw-cuda-select-schedule -----------------------------------===//
 //
-// Gives each kernel a schedule (Schedule.h) according to its sizes and the architecture. Ops that the target does not
-// support are refused with op, type, reason and the user's line: all of them in the module, not only the first.
+// This pass gives each kernel a schedule (Schedule.h) according to its sizes and the architecture. Ops that the target
+// does not support are errors with the op, the type, the reason and the user's line. All such ops of the module are
+// reported, not only the first.
 //
 // Tests: test/Codegen/NVPTX/refusals.mlir, test/Codegen/NVPTX/product.mlir, test/Codegen/NVPTX/softmax.mlir
 //
@@ -33,7 +34,7 @@ namespace tilewright {
 namespace cuda {
 namespace {
 
-/// Returns why `op` of a kernel's body cannot be emitted, or an empty string if it can.
+/// Returns the reason why `op` of a kernel's body cannot be emitted, or an empty string if it can.
 std::string whyNot(Operation *op) {
   if (isa<linalg::LinalgOp>(op)) {
     std::string reason;
@@ -150,7 +151,7 @@ private:
     return llvm::any_of(members, [](Operation *op) { return cast<linalg::LinalgOp>(op).getNumReductionLoops() > 0; });
   }
 
-  /// Returns true if an op that iterates over a row depends on an op that has reduced it.
+  /// Returns true if an op that iterates over a row depends on an op that has reduced the row.
   bool readsAgain(const tile::RowMap &rows) {
     llvm::SmallPtrSet<Operation *, 16> dependent;
     for (Operation *member : members) {
@@ -169,8 +170,8 @@ private:
     return std::max<int64_t>(1, cast<ShapedType>(type).getElementTypeBitWidth() / 8);
   }
 
-  /// Returns the number of adjacent elements that make 16 bytes of the narrowest operand, as far as it divides all
-  /// `sizes`.
+  /// Returns the number of adjacent elements that make 16 bytes of the narrowest operand, or the largest fraction of
+  /// this number that divides all `sizes`.
   int64_t vectorOf(ArrayRef<int64_t> sizes) {
     int64_t narrowest = 16;
     for (Type type : kernel.getArgumentTypes())
@@ -183,7 +184,7 @@ private:
     return vector;
   }
 
-  /// Returns the last size of each result.
+  /// Returns the size of the last dimension of each result.
   SmallVector<int64_t> lastSizes() {
     SmallVector<int64_t> sizes;
     for (Type type : kernel.getResultTypes()) {
@@ -202,10 +203,10 @@ private:
     return loops;
   }
 
-  /// Returns true if threads should share a row: its reductions iterate over adjacent or at least 64 elements, or their
-  /// results are read across the row. Each op must be one whose row threads can share.
+  /// Returns true if threads should share a row: its reductions iterate over adjacent elements or over at least 64
+  /// elements, or their results are read across the row. This requires that threads can share the row of each op.
   bool wantsRows(const tile::RowMap &rows) {
-    constexpr int64_t many = 64; // more elements of a reduction should be shared by several threads
+    constexpr int64_t many = 64; // a reduction of more elements should be shared by several threads
     bool wanted = false;
     for (Operation *member : members) {
       auto op = cast<linalg::LinalgOp>(member);
@@ -248,7 +249,7 @@ private:
   }
 
   Schedule chooseRows(const tile::RowMap &rows) {
-    constexpr int64_t unknown = 4096; // assumed elements of a row of symbolic size
+    constexpr int64_t unknown = 4096; // assumed number of elements of a row of symbolic size
     Schedule schedule;
     schedule.kind = Schedule::Kind::Rows;
     SmallVector<int64_t> last;
@@ -269,7 +270,7 @@ private:
         last.push_back(ranges[loops.back()]);
       longest = std::max(longest, size);
     }
-    // A result's last dimension in the row may be another loop than the last one of the op.
+    // A result's last dimension in the row may belong to another loop than the last one of the op.
     for (int64_t size : lastSizes())
       if (size != 1)
         last.push_back(size);
@@ -294,11 +295,11 @@ private:
     return schedule;
   }
 
-  /// Returns the number of blocks that share a row on sm_90: enough that a long row stays in registers and is read
-  /// once, and more if multiprocessors would be idle. A row that a product reads again must be in one block.
+  /// Returns the number of blocks that share a row on sm_90: enough that a long row fits in registers and is read once,
+  /// and more if multiprocessors would be idle. A row that a product reads again must be in one block.
   int64_t clusterFor(const tile::RowMap &rows, int64_t longest, int64_t groups, int64_t vector) {
-    constexpr int64_t most = 8;          // blocks of a cluster that every sm_90 chip supports
-    constexpr int64_t ofBlock = 8 << 10; // elements that justify one more block and the cluster's barrier
+    constexpr int64_t most = 8;          // number of blocks of a cluster that every sm_90 chip supports
+    constexpr int64_t ofBlock = 8 << 10; // number of elements that justify one more block and the cluster's barrier
     if (arch.groupFlops == 0 ||
         llvm::any_of(members, [](Operation *op) { return isProduct(cast<linalg::LinalgOp>(op)); }))
       return 1;
@@ -309,7 +310,7 @@ private:
         if (row >= 0)
           sizes[row] = size;
         else if (ShapedType::isDynamic(size))
-          return 1; // it is read in a loop
+          return 1; // the row is read in a loop
     }
     auto inRegisters = [&](int64_t blocks) {
       return llvm::divideCeil(groups, mostThreads * blocks) * vector <= mostOfRowInRegisters;
@@ -327,7 +328,7 @@ private:
     return blocks;
   }
 
-  static constexpr int64_t mostThreads = 1024; ///< per block
+  static constexpr int64_t mostThreads = 1024; ///< threads per block
 
   func::FuncOp kernel;
   const Arch &arch;
@@ -335,8 +336,8 @@ private:
   SmallVector<Operation *> members;
 };
 
-/// Selects a schedule on tensor cores for attention or its gradient: the one it already has, or one that is chosen
-/// here. Returns true if there is one.
+/// Sets a schedule on tensor cores for attention or its gradient, unless the kernel already has a schedule. Returns
+/// true if the kernel has a schedule afterwards.
 bool takesTensorCores(func::FuncOp kernel, const Arch &arch) {
   std::string reason;
   std::optional<Schedule> schedule;
@@ -390,7 +391,7 @@ struct SelectCudaSchedule : impl::SelectCudaScheduleBase<SelectCudaSchedule> {
         possible &= succeeded(refuseOps(kernel));
     if (!possible)
       return signalPassFailure();
-    // A row in a cluster's registers is read once; split into parts, it would be read once per reduction.
+    // A row in a cluster's registers is read once. If it were split into parts, it would be read once per reduction.
     for (auto kernel : getOperation().getOps<func::FuncOp>())
       if (kernel->hasAttr(kernelAttrName) && !kernel->hasAttr(scheduleAttrName))
         if (std::optional<Schedule> cluster = Selection(kernel, *known).chooseCluster())

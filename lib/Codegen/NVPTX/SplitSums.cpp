@@ -8,12 +8,13 @@
 //   %p = call @kernel_0_parts(%x1, %w1, %empty) : 8 x 3 x 256 x f32     // a batch of 8 products: 128 tiles
 //   %r = call @kernel_0(%p, %b, %into)                                  // adds the parts in order; then the epilogue
 //
-// The kernels of the parts have any schedule of products. The partial sums are stored in the arena, and are added in
-// the same order in every run: there are no atomics. docs/decisions/0034-split-sums.md
+// The kernel of the parts may have any schedule for products. The partial sums are stored in the arena, and are added
+// in the same order in every run: there are no atomics. See docs/decisions/0034-split-sums.md.
 //
-// Long reductions with a small number of results, which would occupy only a few blocks, are split in the same way:
+// Other long reductions with a small number of results, which would occupy only a few blocks, are split in the same
+// way:
 //
-//   %r = call @kernel_0(%x, %into)               // x: 65536 x 64, added up over its rows
+//   %r = call @kernel_0(%x, %into)               // x: 65536 x 64, summed over its rows
 //   ->  %p = call @kernel_0_parts(%x as 256 x 256 x 64, %empty) : 256 x 64 x f32 ; %r = call @kernel_0(%p, %into)
 //
 // Tests: test/Codegen/NVPTX/split-sums.mlir, test/Python/test_cuda_kernel_table.py (split-*)
@@ -35,7 +36,7 @@ using namespace mlir;
 namespace tilewright::cuda {
 namespace {
 
-/// The minimum number of terms of a part, and the unit of this number, which aligns the rows of operands to 128 bytes.
+/// The minimum number of terms of a part, and a divisor of this number that aligns the rows of operands to 128 bytes.
 constexpr int64_t leastTerms = 256, termsUnit = 128;
 
 /// Returns the dimension of an operand's tensor that a loop indexes, or -1.
@@ -46,15 +47,15 @@ int64_t dimensionOf(linalg::LinalgOp op, OpOperand *operand, unsigned loop) {
   return -1;
 }
 
-/// Returns the values of the kernel that `op`'s body captures.
+/// Returns the values of the kernel that the body of `op` captures.
 llvm::SetVector<Value> capturedBy(linalg::LinalgOp op) {
   llvm::SetVector<Value> captured;
   getUsedValuesDefinedAbove(op->getRegion(0), captured);
   return captured;
 }
 
-/// Returns true if `loop` of `op` can be split by views: every operand is an argument of the kernel, and has the loop
-/// as one of its dimensions or not at all.
+/// Returns true if `loop` of `op` can be split by views: every operand is an argument of the kernel, and the loop
+/// indexes exactly one of its dimensions or none.
 bool canCut(linalg::LinalgOp op, unsigned loop) {
   return op->getNumResults() == 1 && tile::combinerOf(op, 0) &&
          llvm::all_of(capturedBy(op),
@@ -67,7 +68,7 @@ bool canCut(linalg::LinalgOp op, unsigned loop) {
          });
 }
 
-/// Returns the predicted time in nanoseconds of the product in `parts` parts.
+/// Returns the predicted time in nanoseconds of the product if it is split into `parts` parts.
 double timeOf(Contraction &product, const Arch &arch, int64_t parts) {
   double time;
   if (arch.groupFlops > 0 && whyNotOnWarpGroups(product, arch.formats()).empty())
@@ -95,7 +96,7 @@ int64_t partsOfFma(Contraction &product, const Arch &arch) {
   while (2 * parts * blocks <= 2 * arch.multiprocessors && terms % (2 * parts * termsUnit) == 0 &&
          terms / (2 * parts) >= leastTerms)
     parts *= 2;
-  return parts >= 4 ? parts : 1; // fewer parts do not justify a kernel
+  return parts >= 4 ? parts : 1; // fewer parts do not justify a second kernel
 }
 
 /// Returns the number of parts; 1 means that the product is not split.
@@ -104,7 +105,7 @@ int64_t partsOf(func::FuncOp kernel, Contraction &product, const Arch &arch) {
     return 1;
   if (!whyNotOnTensorCores(product, arch.formats()).empty())
     return partsOfFma(product, arch);
-  constexpr double worth = 0.8; // of the time of one kernel: a margin for errors of the cost model
+  constexpr double worth = 0.8; // fraction of the time of one kernel: a margin for errors of the cost model
   const int64_t terms = product.sizeOf(product.depth);
   int64_t best = 1;
   if (terms < 2 * leastTerms)
@@ -118,9 +119,9 @@ int64_t partsOf(func::FuncOp kernel, Contraction &product, const Arch &arch) {
   return best;
 }
 
-/// Returns the loop of a reduction to split and the number of parts, if it would occupy too few blocks; 1 part if not.
+/// Returns the loop of a reduction to split and the number of parts, or 1 part if enough blocks are occupied.
 std::pair<unsigned, int64_t> partsOfReduction(func::FuncOp kernel, linalg::LinalgOp op, const Arch &arch) {
-  constexpr int64_t leastElements = 128 * 1024, leastTerms = 256; // of the whole reduction; of a part
+  constexpr int64_t leastElements = 128 * 1024, leastTerms = 256; // of the whole reduction; of one part
   const std::pair<unsigned, int64_t> whole{0, 1};
   Type type = getElementTypeOrSelf(op->getResult(0).getType());
   if (!sizesAreKnown(kernel) || type.isBF16() || type.isF16() || isProduct(op))
@@ -128,7 +129,7 @@ std::pair<unsigned, int64_t> partsOfReduction(func::FuncOp kernel, linalg::Linal
   SmallVector<int64_t> ranges = op.getStaticLoopRanges();
   int64_t results = 1, terms = 1;
   unsigned longest = 0;
-  bool contiguous = false; // terms are contiguous: then a warp or a block has one row, else a warp has 32 rows
+  bool contiguous = false; // terms are contiguous: a warp or a block has one row, otherwise a warp has 32 rows
   for (auto [loop, kind] : llvm::enumerate(op.getIteratorTypesArray())) {
     (kind == utils::IteratorType::reduction ? terms : results) *= ranges[loop];
     if (kind != utils::IteratorType::reduction)
@@ -142,9 +143,9 @@ std::pair<unsigned, int64_t> partsOfReduction(func::FuncOp kernel, linalg::Linal
   if (results * terms < leastElements || !canCut(op, longest))
     return whole;
   const int64_t blocks = contiguous ? results : int64_t(llvm::divideCeil(results, warpSize));
-  // Two blocks per multiprocessor, as long as the parts keep enough terms.
+  // Use two blocks per multiprocessor if the parts have enough terms.
   const int64_t most = std::min(2 * arch.multiprocessors / std::max<int64_t>(blocks, 1), terms / leastTerms);
-  constexpr int64_t leastParts = 4; // fewer do not justify a kernel
+  constexpr int64_t leastParts = 4; // fewer parts do not justify a second kernel
   for (int64_t parts = std::min(most, ranges[longest]); parts >= leastParts; --parts)
     if (ranges[longest] % parts == 0)
       return {longest, parts};
@@ -222,7 +223,7 @@ private:
     builder.setInsertionPointToStart(body);
     Value neutral = arith::ConstantOp::create(builder, loc, tile::identityOf(tile::combinerOf(op, 0)));
     Value fill = linalg::FillOp::create(builder, loc, neutral, body->getArgument(inputs)).getResult(0);
-    // The parts are one additional loop, the last, which indexes operands and result.
+    // The parts are one additional loop after the others, which indexes the operands and the result.
     const unsigned part = op.getNumLoops();
     AffineExpr partExpr = builder.getAffineDimExpr(part);
     SmallVector<AffineMap> maps;
@@ -253,7 +254,7 @@ private:
     return made;
   }
 
-  /// Turns the kernel into the sum of the parts, its new first argument, and the epilogue of the product.
+  /// Changes the kernel to the sum of the parts, its new first argument, and the epilogue of the product.
   void addUp() {
     Location loc = op.getLoc();
     (void)kernel.insertArgument(0, partial, {}, loc);
@@ -316,11 +317,11 @@ private:
   func::FuncOp kernel;
   linalg::LinalgOp op;
   int64_t parts;
-  std::string name; ///< of the op, in messages
+  std::string name; ///< name of the op, for messages
   OpBuilder builder;
   RankedTensorType partial;
   SmallVector<unsigned> sides; ///< the kernel's arguments that are operands
-  SmallVector<int64_t> dims;   ///< for each, the dimension of the loop that is split, or -1
+  SmallVector<int64_t> dims;   ///< for each of them, the dimension of the loop that is split, or -1
   SmallVector<unsigned> unused;
 };
 

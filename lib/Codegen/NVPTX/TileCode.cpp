@@ -21,7 +21,7 @@ Value TileCode::address(Value pointer, Value offset) {
 Value TileCode::chunkOffset(int64_t chunks, Value row, Value chunk) {
   Value mixed = chunk;
   if (chunks % 2 == 0) {
-    // Rows that share a line of 128 bytes have the same number: their chunks are already in different banks.
+    // Rows that share a line of 128 bytes have the same number, because their chunks are already in different banks.
     Value number = chunks >= 8 ? row : quotient(row, 8 / chunks);
     mixed = arith::XOrIOp::create(builder, loc, chunk, remainder(number, std::min<int64_t>(chunks, 8)));
   }
@@ -116,7 +116,7 @@ Value TileCode::asFragment(Value word) {
   return LLVM::BitcastOp::create(builder, loc, VectorType::get({2}, builder.getF16Type()), word);
 }
 
-/// Emits mma of 8-bit floats, which the nvvm dialect does not have.
+/// Emits an mma of 8-bit floats, because the nvvm dialect has no such op.
 static Value multiplyFloat8(OpBuilder &builder, Location loc, Type result, Type left, Type right, ValueRange a,
                             ValueRange b, ValueRange sums) {
   SmallVector<Value> operands(a);
@@ -138,7 +138,7 @@ void TileCode::multiply(ValueRange a, ValueRange b, MutableArrayRef<Value> sums)
                                           : NVVM::MMATypes::bf16;
   Type sum = sums.front().getType();
   auto four = LLVM::LLVMStructType::getLiteral(builder.getContext(), {sum, sum, sum, sum});
-  // Sums of integers wrap, as in a loop.
+  // Sums of integers wrap, as they do in a loop.
   std::optional<NVVM::MMAIntOverflow> overflow;
   if (isInteger)
     overflow = NVVM::MMAIntOverflow::wrapped;

@@ -1,14 +1,14 @@
-//===- TileCode.h - matrix tiles in shared memory, and tensor cores that read them ------===//
+//===- TileCode.h - tiles in shared memory for tensor cores ---------------===//
 //
-// Code shared by the schedules on tensor cores. A tile keeps the operand's layout in memory: rows along m or n with
-// contiguous k, or rows along k. ldmatrix reads the first layout unchanged and transposes the second (.trans), so
+// This code is shared by the schedules on tensor cores. A tile has the operand's layout in memory: rows along m or n
+// with contiguous k, or rows along k. ldmatrix reads the first layout unchanged and transposes the second (.trans), so
 // neither needs a copy. To avoid bank conflicts of the eight rows that ldmatrix reads, the 16-byte chunks of a row are
 // swizzled by the row's number, or the row stride is an odd number of chunks. 8-bit elements, which .trans does not
-// support, are always contiguous along k; 32-bit elements that are not contiguous along k are read one by one. f32 is
+// support, are always contiguous along k. 32-bit elements that are not contiguous along k are read one by one. f32 is
 // rounded to the nearest tf32 in registers, because mma would truncate it.
 //
-// Fragments: PTX ISA, "Matrix Fragments for mma.m16n8k16" with 16-bit floats, "for mma.m16n8k32" with 8-bit integers
-// (the same for 8-bit floats), and "for mma.m16n8k8" with tf32.
+// The layouts of fragments are in the PTX ISA: "Matrix Fragments for mma.m16n8k16" with 16-bit floats, "for
+// mma.m16n8k32" with 8-bit integers (the same for 8-bit floats), and "for mma.m16n8k8" with tf32.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_NVPTX_TILECODE_H
@@ -21,21 +21,21 @@ namespace tilewright::cuda {
 /// The bytes of one cp.async, and of one row of ldmatrix.
 inline constexpr int64_t chunkBytes = 16;
 
-/// Returns the bytes of an element that tensor cores multiply: bf16, f16, i8, f32 as tf32, f8E4M3FN, f8E5M2.
+/// Returns the bytes of an element type that tensor cores multiply: bf16, f16, i8, f32 as tf32, f8E4M3FN, f8E5M2.
 inline int64_t bytesOf(mlir::Type element) { return element.getIntOrFloatBitWidth() / 8; }
 /// Returns the depth in k of one mma.
 inline int64_t stepOf(mlir::Type element) { return 2 * chunkBytes / bytesOf(element); }
 
 /// A tile in a slot of shared memory.
 struct SharedTile {
-  bool alongK;           ///< k is contiguous, else m or n
-  int64_t rows, columns; ///< in the stored layout: columns are contiguous, a whole number of chunks
+  bool alongK;           ///< k is contiguous, else m or n is
+  int64_t rows, columns; ///< in the stored layout: columns are contiguous and a whole number of chunks
   int64_t slotOffset;    ///< offset in the slot
   int64_t elementBytes = 2;
   int64_t bytes() const { return rows * rowStrideInChunks() * chunkBytes; }
   int64_t chunksOfRow() const { return columns * elementBytes / chunkBytes; }
-  /// Returns the row stride in chunks: equal to the row if chunks are swizzled within eight, else odd, which needs no
-  /// swizzle.
+  /// Returns the row stride in chunks. It equals the row length if chunks are swizzled in groups of eight. Otherwise it
+  /// is odd, which needs no swizzle.
   int64_t rowStrideInChunks() const {
     int64_t chunks = chunksOfRow();
     return chunks % 8 == 0 || (chunks < 8 && llvm::isPowerOf2_64(uint64_t(chunks))) ? chunks : chunks | 1;
@@ -45,39 +45,40 @@ struct SharedTile {
 /// The base class of the emitters of schedules on tensor cores.
 class TileCode : protected ThreadCode {
 protected:
-  /// `element` is bf16, f16, i8, f32 or an 8-bit float; B's is the same, or the other 8-bit float.
+  /// `element`, the type of A's elements, is bf16, f16, i8, f32 or an 8-bit float. B has the same type, or the other
+  /// 8-bit float.
   TileCode(ThreadKernel &kernel, mlir::Type element, mlir::Type rhsElement);
 
   /// Returns a pointer to shared memory plus `offset` bytes.
   mlir::Value address(mlir::Value pointer, mlir::Value offset);
   /// Returns the offset in bytes of chunk `chunk` of row `row` in a tile with a row stride of `chunks`.
   mlir::Value chunkOffset(int64_t chunks, mlir::Value row, mlir::Value chunk);
-  /// Calls `body` for each of this thread's chunks of a tile: the row, the chunk of the row, and its address. `rolled`
-  /// emits a loop, for a body that needs many registers.
+  /// Calls `body` for each of this thread's chunks of a tile, with the row, the chunk of the row, and its address. If
+  /// `rolled`, emits a loop, for a body that needs many registers.
   void forChunks(const SharedTile &tile, mlir::Value slot,
                  llvm::function_ref<void(mlir::Value, mlir::Value, mlir::Value)> body, bool rolled = false);
-  /// Copies `bytes` (16, 8 or 4) from `from` by cp.async, or zeros if `inside` is false (null is true). `from` must be
-  /// a valid address in both cases.
+  /// Copies `bytes` (16, 8 or 4) from `from` by cp.async. Copies zeros if `inside` is false; null means true. `from`
+  /// must be a valid address in both cases.
   void copyBytes(int64_t bytes, mlir::Value to, mlir::Value from, mlir::Value inside);
   /// Copies a whole chunk.
   void copyChunk(mlir::Value to, mlir::Value from, mlir::Value inside) { copyBytes(chunkBytes, to, from, inside); }
 
-  /// Loads four matrices of 8 x 16 bytes of a tile at `side` (in m or n) and `depth` (in k). The matrices at the second
-  /// 16 bytes of k are the third and fourth of A, and the second and fourth of B.
+  /// Loads four matrices of 8 x 16 bytes of a tile at `side` (in m or n) and `depth` (in k). The matrices of the second
+  /// 16 bytes along k are the third and fourth of A, and the second and fourth of B.
   llvm::SmallVector<mlir::Value> loadFragments(const SharedTile &tile, mlir::Value slot, mlir::Value side,
                                                int64_t depth, bool isLhs);
   /// Does the same for 32-bit elements that are not contiguous along k, with one load per word.
   llvm::SmallVector<mlir::Value> loadWords(const SharedTile &tile, mlir::Value slot, mlir::Value side, int64_t depth,
                                            bool isLhs);
-  /// Converts a word of elements to the type that the nvvm dialect expects: f16 pairs are vectors, others words; f32 is
-  /// rounded to tf32.
+  /// Converts a word of elements to the type that the nvvm dialect expects: a vector for f16 pairs, a word for other
+  /// types. f32 is rounded to tf32.
   mlir::Value asFragment(mlir::Value word);
   /// Adds A (four words) times B (two words) to the four sums of a 16 x 8 fragment (f32, or i32 for i8) in place.
   void multiply(mlir::ValueRange a, mlir::ValueRange b, llvm::MutableArrayRef<mlir::Value> sums);
 
   mlir::Type element, rhsElement;
-  int64_t chunkElements;  ///< per chunk
-  mlir::Value lane, warp; ///< of this thread in its warp; of the warp in the block
+  int64_t chunkElements;  ///< elements per chunk
+  mlir::Value lane, warp; ///< indices of this thread in its warp, and of the warp in the block
 };
 
 } // namespace tilewright::cuda

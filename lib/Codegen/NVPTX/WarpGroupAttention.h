@@ -1,11 +1,12 @@
 //===- WarpGroupAttention.h - attention by warp groups, with TMA and wgmma ----------------===//
 //
-// Attention of bf16 or f16 whose queries, keys and values TMA can load in boxes of 64 elements of a head times the rows
-// of a tile. Each of the four dimensions is a dimension of the tensor map, in the order of memory, as in
+// This is attention of bf16 or f16 whose queries, keys and values TMA can load in boxes. A box has 64 elements of a
+// head times the rows of a tile. Each of the four dimensions is a dimension of the tensor map, in the order of memory,
+// as in
 //
 //   K: tensor<2x4x300x80xbf16>, (b, h, row, column)  ->  a map of (80, 300, 4, 2), two boxes of 64 x 128 x 1 x 1
 //
-// Elements past a row's end or a head's last row are zeros.
+// Elements after a row's end or after a head's last row are loaded as zeros.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_NVPTX_WARPGROUPATTENTION_H
@@ -25,16 +26,16 @@ struct HeadTile {
 
 /// Returns the tile of queries of a block, or of keys or values of a step.
 HeadTile tileOfHead(const Schedule &schedule, const Attention &attention, Attention::Operand operand);
-/// Returns the total bytes: queries, `stages` times keys and values, and the mbarriers.
+/// Returns the total size in bytes: queries, `stages` times keys and values, and the mbarriers.
 int64_t bytesOfWarpGroups(const Schedule &schedule, const Attention &attention);
 
 /// Returns the recipe of an operand's tensor map for boxes of `rows` rows, or null with the reason.
 std::optional<TensorMapRecipe> recipeOf(const Attention &attention, Attention::Operand operand, int64_t rows,
                                         std::string &reason);
 
-/// Returns a schedule with `consumers` consumers; 0 means as many as the rows fill.
+/// Returns a schedule with `consumers` consumers. 0 selects the largest number for which there are enough rows.
 Schedule chooseWarpGroupAttention(const Attention &attention, int64_t sharedBytes, int64_t consumers = 0);
-/// Returns why the schedule cannot be emitted for this much shared memory, or an empty string if it can.
+/// Returns the reason why the schedule cannot be emitted with this much shared memory, or an empty string if it can.
 std::string whyNotWarpGroupAttention(const Schedule &schedule, const Attention &attention, int64_t sharedBytes);
 
 } // namespace tilewright::cuda

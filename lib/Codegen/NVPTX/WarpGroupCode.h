@@ -1,11 +1,11 @@
 //===- WarpGroupCode.h - TMA, mbarriers and wgmma in the code of one thread ----------------===//
 //
 // Instructions with LLVM intrinsics are emitted as nvvm ops, the others as inline assembly. The products of a step are
-// one block of assembly with the sums as input and output registers, so that nothing is copied between wgmmas. The wait
-// for the last product also passes the sums through, so that nothing reads them earlier. nvgpu and nvvm.wgmma are not
-// used: their descriptors support contiguous k alone, and each wgmma has its sums as a struct.
+// one block of assembly that has the sums as input and output registers, which prevents copies between wgmmas. The wait
+// for the last product also has the sums as inputs and outputs, which prevents earlier reads of them. nvgpu and
+// nvvm.wgmma are not used: their descriptors support only contiguous k, and the sums of each wgmma are a struct.
 //
-// PTX ISA: "Asynchronous warpgroup level matrix multiply-accumulate", "mbarrier", "cp.async.bulk.tensor".
+// See the PTX ISA: "Asynchronous warpgroup level matrix multiply-accumulate", "mbarrier", "cp.async.bulk.tensor".
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_NVPTX_WARPGROUPCODE_H
@@ -29,19 +29,19 @@ protected:
   /// Returns a pointer to shared memory plus `stride` * slot + `offset` bytes.
   mlir::Value inSlot(mlir::Value pointer, int64_t stride, mlir::Value slot, int64_t offset = 0);
 
-  // Operations on an mbarrier in shared memory.
+  // The following functions emit operations on an mbarrier in shared memory.
   void initialise(mlir::Value barrier, int64_t arrivals);
   void arrive(mlir::Value barrier);
-  /// Arrives at the corresponding mbarrier of the block with the rank `rank` (i32) in the cluster.
+  /// Arrives at the same mbarrier in the block with the rank `rank` (i32) of the cluster.
   void arriveAt(mlir::Value barrier, mlir::Value rank);
   /// Arrives, and adds the bytes of bulk copies that the phase must also wait for.
   void arriveExpecting(mlir::Value barrier, int64_t bytes);
   /// Waits until the phase with this parity has completed.
   void wait(mlir::Value barrier, mlir::Value parity);
 
-  /// Loads a box of the tensor of `map` at `at` (i32, the fastest dimension first) into `to`; `barrier` counts its
-  /// bytes. If `blocks` is above 1, loads to the same address of each block of the cluster, and signals each block's
-  /// mbarrier.
+  /// Loads a box of the tensor of `map` at `at` (i32, the fastest dimension first) into `to`; `barrier` counts the
+  /// bytes of the box. If `blocks` is above 1, loads to the same address of each block of the cluster, and signals each
+  /// block's mbarrier.
   void load(mlir::Value to, mlir::Value map, llvm::ArrayRef<mlir::Value> at, mlir::Value barrier, int64_t blocks = 1);
   /// Emits a barrier of all threads of all blocks of the cluster.
   void meetCluster();
@@ -50,19 +50,19 @@ protected:
   struct Matrix {
     mlir::Value start; ///< pointer to the step's first k, at a multiple of 1024 bytes
     bool alongK;
-    int64_t lineBytes;    ///< from 64 rows to the next, if lines are along rows
-    int64_t nextLine = 0; ///< from a line to the line of the next k, if lines are along k and the sum has several
+    int64_t lineBytes;    ///< distance between groups of 64 rows, if lines are along rows
+    int64_t nextLine = 0; ///< distance between lines of consecutive k, if lines are along k and there are several
   };
   mlir::Value descriptorOf(const Matrix &matrix);
-  /// sums += A * B for `steps` times 32 bytes of k and all matrices of `left`, 64 rows each, which have equal numbers
-  /// of `sums` (f32, or i32 for i8). With `anew`, sums = A * B. Commits one group.
+  /// sums += A * B for `steps` times 32 bytes of k and all matrices of `left`. Each of these has 64 rows and an equal
+  /// number of `sums` (f32, or i32 for i8). If `anew`, sums = A * B. Commits one group.
   void multiply(mlir::Type element, mlir::Type rhsElement, llvm::ArrayRef<Matrix> left, const Matrix &right,
                 int64_t columns, int64_t steps, llvm::MutableArrayRef<mlir::Value> sums, bool anew = false);
   /// Does the same with the 64 rows of A in registers: four words per 16 elements of 16 bits along k.
   void multiplyWords(mlir::Type element, llvm::ArrayRef<mlir::Value> left, const Matrix &right, int64_t columns,
                      llvm::MutableArrayRef<mlir::Value> sums);
-  /// Waits until at most `groups` groups are in flight. `sums` are passed through, so that later code reads them after
-  /// the wait.
+  /// Waits until at most `groups` groups are in flight. `sums` are replaced by results of the wait, so later code reads
+  /// them after the wait.
   void waitForGroups(int64_t groups, llvm::MutableArrayRef<mlir::Value> sums = {});
 
 private:

@@ -26,7 +26,8 @@ std::optional<MappedOperand> mapOperand(Contraction product, OpOperand *operand,
     return std::nullopt;
   };
   Value tensor = operand->get();
-  // Ignores reduction loops of one iteration if there are others: their index is always 0, as in a 1 x 1 convolution.
+  // Reduction loops of one iteration are ignored if there are others: their index is always 0, as in a 1 x 1
+  // convolution.
   MLIRContext *context = product.op.getContext();
   SmallVector<int64_t> ranges = product.op.getStaticLoopRanges();
   SmallVector<unsigned> depth = llvm::filter_to_vector(product.depth, [&](unsigned loop) { return ranges[loop] != 1; });
@@ -42,7 +43,7 @@ std::optional<MappedOperand> mapOperand(Contraction product, OpOperand *operand,
   SmallVector<AffineExpr> sizes = tile::sizesOf(tensor);
   if (sizes.size() != map.getNumResults())
     return fail("a size of an operand is not known from the kernel's arguments");
-  SmallVector<MappedOperand::Run> runs; // the slowest first
+  SmallVector<MappedOperand::Run> runs; // from the slowest to the fastest
   for (auto [expr, size] : llvm::zip_equal(map.getResults(), sizes)) {
     if (expr == zero && size == one)
       continue;
@@ -70,7 +71,7 @@ std::optional<MappedOperand> mapOperand(Contraction product, OpOperand *operand,
     return fail("an operand has more dimensions than a tensor map");
   if (runs.back().part == MappedOperand::Part::Batch)
     return fail("neighbours of an operand are of different products");
-  // With this, all strides but the first are multiples of 16 bytes.
+  // This condition ensures that all strides but the first are multiples of 16 bytes.
   const Type element = elementOf(product);
   if (runs.back().factor % (chunkBytes / bytesOf(element)) != 0)
     return fail("rows of an operand begin at addresses that are not multiples of 16 bytes");

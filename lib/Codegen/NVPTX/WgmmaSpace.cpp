@@ -1,10 +1,10 @@
 //===- WgmmaSpace.cpp - search space and cost model of a product by warp groups -----------===//
 //
-// The space of the schedule `wgmma`, and its cost model: that of `mma` (ProductSpace.cpp), with the rate of wgmma. The
-// time of a step over k is the maximum of: the products on the tensor cores, shared memory, from which each wgmma reads
-// A and B and to which TMA writes, the transfer of the tiles from the L2 cache, and its latency divided by the stages
-// that hide it. Blocks that compute several tiles start once, and already have the next tile's operands when they reach
-// it.
+// This is the space of the schedule `wgmma` and its cost model, which is that of `mma` (ProductSpace.cpp) with the rate
+// of wgmma. The time of a step over k is the maximum of: the products on the tensor cores; shared memory, from which
+// each wgmma reads A and B and to which TMA writes; the transfer of the tiles from the L2 cache; and the latency of
+// this transfer, divided by the stages that hide it. A block that computes several tiles starts only once, and already
+// has the next tile's operands when it reaches that tile.
 //
 // Test: test/Codegen/NVPTX/wgmma.mlir, test/Python/test_cuda_wgmma.py
 //
@@ -36,13 +36,13 @@ public:
     if (left > 0)
       cycles += cyclesOf(int64_t(llvm::divideCeil(left, arch.multiprocessors)));
     const double moving = bytesMoved(sizes, schedule, wave, arch) / arch.deviceRate;
-    // If operands are large, prefer the schedule that moves fewer bytes among those that take the same time.
+    // If operands are large, prefer the schedule that transfers fewer bytes among those that take the same time.
     constexpr double aside = 0.05;
     return std::max(cycles / arch.gigahertz, moving) + (sizes.operands() > arch.cacheBytes ? aside * moving : 0);
   }
 
 private:
-  /// Returns the number of blocks that a multiprocessor runs at a time.
+  /// Returns the number of blocks that a multiprocessor executes at the same time.
   int64_t blocksTogether() const {
     constexpr int64_t registerFile = 65536, reserved = 1024;
     // Three warp groups are launched with all registers of the multiprocessor.
@@ -54,10 +54,11 @@ private:
 
   /// Returns the cycles of `blocks` blocks on one multiprocessor, from start to end.
   double cyclesOf(int64_t blocks) const {
-    // As in ProductSpace.cpp; the additional cost of a step is the wait for its tiles.
+    // The constants are as in ProductSpace.cpp; `wait` is the additional cost of a step, the wait for its tiles.
     constexpr double sharedRate = 128, cacheRate = 48, latency = 800, aside = 2000, wait = 40;
     const double there = double(blocks), tile = double((schedule.m + schedule.n) * schedule.k * bytes);
-    // A block reads only its part of B's tile from the L2 cache. The cost of the wait for other blocks is a guess.
+    // A block reads only its part of B's tile from the L2 cache. The cost of the wait for other blocks is an
+    // assumption.
     const double asked = double((schedule.m + schedule.n / schedule.cluster) * schedule.k * bytes);
     const double others = schedule.cluster > 1 ? 20 : 0;
     const double multiply =
@@ -84,8 +85,8 @@ std::vector<int64_t> with(std::vector<int64_t> values, int64_t also) {
   return values;
 }
 
-/// Returns the candidates for the number of tiles per block, as long as tiles of the usual size yield enough blocks for
-/// all multiprocessors.
+/// Returns the candidates for the number of tiles per block that leave enough blocks of the usual tile size for all
+/// multiprocessors.
 std::vector<int64_t> turnsFor(Contraction product, const Arch &arch) {
   constexpr int64_t usual = 128;
   const ProductSizes sizes = sizesOf(product, /*parts=*/1);
@@ -122,7 +123,7 @@ ScheduleSpace spaceOfWgmma(Contraction product, const Arch &arch, const Schedule
       {"tile_rows_per_band", bandHeightsFor(sizesOf(product, /*parts=*/1), arch), initial.tileRowsPerBand});
   space.knobs.push_back(
       {"tiles_per_block", with(turnsFor(product, arch), initial.tilesPerBlock), initial.tilesPerBlock});
-  // Two blocks need two tiles in the same column.
+  // The two blocks of a cluster need two tiles in the same column.
   std::vector<int64_t> clusters{1};
   if (product.likelySizeOf(product.rows) > groupRows)
     clusters.push_back(2);
@@ -135,7 +136,7 @@ ScheduleSpace spaceOfWgmma(Contraction product, const Arch &arch, const Schedule
     constraint.why = std::move(why);
     space.constraints.push_back(std::move(constraint));
   };
-  // The condition of whyNotWgmma() on the parts that the blocks of a cluster load.
+  // This is the condition of whyNotWgmma() on the parts that the blocks of a cluster load.
   const int64_t unit = 2 * (b && !b->alongK ? lineElements(elementOf(product)) : 8);
   for (int64_t width : space.knobs[columns].values)
     if (width % unit != 0) {
@@ -154,7 +155,7 @@ ScheduleSpace spaceOfWgmma(Contraction product, const Arch &arch, const Schedule
          "a tile has not many more rows than there are");
   atMost(mostOf(product.likelySizeOf(product.columns), least), {{1, {columns}}},
          "a tile has not many more columns than there are");
-  // registersOfConsumer() and bytesOfRing().
+  // These are the limits that registersOfConsumer() and bytesOfRing() compute.
   atMost((consumerRegisters - otherRegisters) * warpGroupSize, {{setsOfSums(product), {consumerRows, columns}}},
          "sums fit a thread's registers");
   atMost(arch.sharedBytes,
@@ -190,7 +191,7 @@ Schedule chooseWgmma(Contraction product, const Arch &arch, int64_t parts) {
   for (const SchedulePoint &point : spaceOfWgmma(product, arch, best).points()) {
     const Schedule schedule = wgmmaAt(product, point);
     const double time = Estimate(schedule, sizes, arch).nanoseconds();
-    // Among equal times, prefer more stages, which give loads more time.
+    // Among points with equal times, prefer more stages, which leave more time for loads.
     if (time >= least * 0.999 && !(time <= least && schedule.stages > best.stages))
       continue;
     least = time;

@@ -8,14 +8,15 @@
 
 namespace tilewright::cuda {
 
-/// Returns the space of `product`, for which whyNotOnWarpGroups() must be empty: rows of a warp group, warp groups,
-/// columns, stages. whyNotWgmma() accepts all points, except possibly `initial`.
+/// Returns the space of `product`, for which whyNotOnWarpGroups() must be empty. The knobs are the rows of a warp
+/// group, the number of warp groups, the columns and the stages. whyNotWgmma() accepts all points, except possibly
+/// `initial`.
 ScheduleSpace spaceOfWgmma(Contraction product, const Arch &arch, const Schedule &initial);
 
 Schedule wgmmaAt(Contraction product, const SchedulePoint &point);
 
-/// Returns the time in nanoseconds that the cost model predicts on a card of `arch`. Unknown sizes count as 1024. With
-/// `parts` the reduction is split into as many parts, each a product of a batch (SplitSums.h).
+/// Returns the time in nanoseconds that the cost model predicts on a card of `arch`. Unknown sizes count as 1024. If
+/// `parts` is above 1, the reduction is split into this many parts, which form a batch of products (SplitSums.h).
 double nanosecondsOfWgmma(const Schedule &schedule, Contraction product, const Arch &arch, int64_t parts = 1);
 
 /// Returns the point with the least predicted time.

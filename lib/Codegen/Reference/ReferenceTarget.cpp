@@ -1,12 +1,12 @@
 //===- ReferenceTarget.cpp - the reference target: plain loops, f64 accumulation ------===//
 //
-// The slow oracle. It executes the kernels that the structured stage formed, and defines their meaning: every float
-// between a kernel's operands and its results is f64, every op is a plain loop in the order of its indices, and scalar
-// functions are the C library's. It has no schedules, packing or vectors. Only the plan, the kernel ABI and the loader
-// are shared with the target cpu.
+// This target is slow and checks the others. It executes the kernels that the structured stage formed, and defines
+// their meaning: every float between a kernel's operands and its results is f64, every op is a plain loop in the order
+// of its indices, and scalar functions are those of the C library. It has no schedules, packing or vectors. Only the
+// plan, the kernel ABI and the loader are shared with the target cpu.
 //
-// `plain` is the same without the widening: kernels compute in their own precision. It is the yardstick for errors
-// (lib/Driver/CompareKernels.h).
+// `plain` does the same without the widening: kernels compute in their own precision. Errors are compared with those of
+// `plain` (lib/Driver/CompareKernels.h).
 //
 //===----------------------------------------------------------------------===//
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
@@ -44,7 +44,7 @@ public:
 
   std::string machineKey(const Options &options) override { return llvm::cantFail(describeHost(options.cpu)).key; }
 
-  /// Kernels are not divided: each runs on one thread.
+  /// Kernels are not divided into tasks; each runs on one thread.
   void buildTiled(OpPassManager &pm, const Options &) override {
     auto &kernel = pm.nest<func::FuncOp>();
     kernel.addPass(createDecomposeTile());

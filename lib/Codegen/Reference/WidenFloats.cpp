@@ -11,8 +11,8 @@
 //     %2 = linalg.generic ins(%1) { truncf; truncf } : tensor<4xbf16>
 //     return %2
 //
-// Roundings that the compiler may drop (fastmath<contract>) are dropped; roundings that the user wrote convert to the
-// narrow type and back. The other targets are checked against these values.
+// Roundings that the compiler may drop (fastmath<contract>) are dropped. Roundings that the user wrote become
+// conversions to the narrow type and back. The other targets are checked against these values.
 //
 // Test: test/Codegen/Reference/widen-floats.mlir
 //
@@ -39,7 +39,7 @@ Type widened(Type type) {
   return isNarrowFloat(type) ? Float64Type::get(type.getContext()) : type;
 }
 
-/// Converts through f32 in single steps, which every machine supports.
+/// Converts `x` in single steps through f32, which every machine supports.
 Value convertFloat(OpBuilder &b, Location loc, Value x, Type to) {
   unsigned from = x.getType().getIntOrFloatBitWidth(), target = to.getIntOrFloatBitWidth();
   if ((from < 32 && target == 64) || (from == 64 && target < 32))
@@ -86,7 +86,8 @@ struct Widener {
     return flags && bitEnumContainsAny(flags.getValue(), arith::FastMathFlags::contract);
   }
 
-  /// Widens casts between floats and from integers, and keeps only the user's roundings. Returns true if `op` was one.
+  /// Widens casts between floats and from integers, and keeps only the user's roundings. Returns true if `op` is such a
+  /// cast.
   bool widenCast(OpBuilder &b, Operation &op) {
     if (auto ext = dyn_cast<arith::ExtFOp>(op); ext && isa<FloatType>(ext.getType())) {
       values.map(ext.getResult(), convertFloat(b, ext.getLoc(), values.lookup(ext.getIn()), widened(ext.getType())));

@@ -1,6 +1,6 @@
 """tilewright bench: measures speed against other programs, and the time of each kernel.
 
-    tilewright bench --goals                                   the table of the goals; hours with every peer
+    tilewright bench --goals                                   the table of the goals; takes hours with every peer
     tilewright bench bert resnet50 --dtype bf16 --peers eager inductor
     tilewright bench gemm:128x768x768 --peers eager --threads 1
     tilewright bench gemm:1x4096x4096 --cold                   weights and inputs not in the L2 caches
@@ -16,9 +16,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-# Names of --dtype, with torch's.
+# The values of --dtype, with the names in torch.
 DTYPES = {"f32": "float32", "bf16": "bfloat16", "f16": "float16"}
-# Names of --peers. The function of each is in peers.py, with underscores.
+# The values of --peers. The function of each is in peers.py, with underscores.
 PEERS = ("tilewright", "tilewright-frozen", "eager", "eager-fused", "inductor", "inductor-freezing", "inductor-autotune", "openvino", "jax", "exact")
 
 

@@ -23,9 +23,9 @@ ROWS = (7, 16, 33, 100, 128, 197, 512)
 @dataclass
 class DynamicRow:
     rows: int
-    seconds: float  # of the program compiled for this number of rows
-    ratio: float  # its time over the time of the program with dynamic rows, median over rounds
-    error: float  # largest difference of the two results, over the largest result
+    seconds: float  # time of the program compiled for this number of rows
+    ratio: float  # this time divided by the time of the program with dynamic rows, median over rounds
+    error: float  # largest difference of the two results, divided by the largest result
 
 
 def program(layer: torch.nn.Module, x: torch.Tensor, dynamic: bool):

@@ -31,7 +31,7 @@ class Goal:
     workloads: tuple[str, ...]
     bars: tuple[Bar, ...]
     measure: str = "speed"  # speed, first, peak, frozen-peak, backend, native or sweep
-    each: bool = True  # if True, every workload has to reach the bar; else their geometric mean, and the worst one `worst`
+    each: bool = True  # if True, every workload must reach the bar; else their geometric mean must reach it, and the worst workload `worst`
 
     def peers(self) -> list[str]:
         ours = ["tilewright"] + ["tilewright-frozen"] * (self.measure == "frozen-peak")
@@ -90,11 +90,11 @@ class Verdict:
     against: str
     value: float
     bar: float
-    worst: float = 0.0  # least of the workloads
+    worst: float = 0.0  # the minimum over the workloads
     worst_bar: float = 0.0
     worst_name: str = ""
-    short: tuple[str, ...] = ()  # workloads that miss the speed bar; they may hold by their share of the roof
-    roof: float = 0.0  # share of the roof of `short`: the least if `each`, else the geometric mean; 0: not measured
+    short: tuple[str, ...] = ()  # workloads that miss the speed bar, but may pass by their share of the roof
+    roof: float = 0.0  # share of the roof of `short`: the minimum if `each`, else the geometric mean; 0: not measured
 
     @property
     def held(self) -> bool:

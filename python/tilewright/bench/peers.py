@@ -44,7 +44,7 @@ def _update(work: Workload, compile: Callable, **options) -> Callable:
 
     def call():
         step()
-        return parameters[-1].detach().clone()  # the next step writes it
+        return parameters[-1].detach().clone()  # a copy, because the next step overwrites it
 
     return call
 
@@ -83,7 +83,7 @@ class _Recorder:
 
     def __init__(self, inner: Callable):
         self.inner = inner
-        self.arguments: Any = None  # the list, after the first call
+        self.arguments: Any = None  # the list of arguments, after the first call
         self._boxed_call = True
 
     def __call__(self, arguments: list):
@@ -105,9 +105,9 @@ def tilewright(work: Workload, **options) -> Callable:
     from ..dynamo import backend
 
     _mark(work)
-    if work.optimizer:  # torch breaks the graph inside the optimizer
+    if work.optimizer:  # torch breaks the graph inside of the optimizer
         return _update(work, lambda step: torch.compile(step, backend="tilewright", options={"strict": True, **options}))
-    # Without fullgraph, as for the other peers: it costs 2 us per call. worker.py checks for graph breaks.
+    # fullgraph is not set, as for the other peers, because it takes 2 us per call. worker.py checks for graph breaks.
     model = torch.compile(work.model, backend="tilewright", options={"strict": True, **options})
     if not work.native:
         return _program(work, model)
@@ -121,7 +121,7 @@ def tilewright(work: Workload, **options) -> Callable:
 
     setattr(backend, "CompiledGraph", record)
     try:
-        with functorch_config.patch(enable_autograd_cache=False):  # a restored graph would not be recorded
+        with functorch_config.patch(enable_autograd_cache=False):  # a graph restored from the cache would not be recorded
             return _native(_program(work, model), recorders)
     finally:
         setattr(backend, "CompiledGraph", original)

@@ -20,15 +20,15 @@ class Entry:
 
     peer: str
     failed: str = ""
-    first: float = 0.0  # seconds: model to first result, compiling included
-    warm: float = 0.0  # the same in a second process, caches filled
+    first: float = 0.0  # seconds from the model to the first result, including compilation
+    warm: float = 0.0  # the same in a second process, with filled caches
     backend: float = 0.0  # seconds in Tilewright's stages
     warm_backend: float = 0.0
-    compiles: int = 0  # of a sweep
+    compiles: int = 0  # number of compilations in a sweep
     peak: int = 0  # largest resident bytes up to the first result
     rss: int = 0
-    seconds: float = 0.0  # median of a call
-    ratio: float = 0.0  # this peer's time over Tilewright's, median over rounds
+    seconds: float = 0.0  # median time of a call in seconds
+    ratio: float = 0.0  # this peer's time divided by Tilewright's, median over rounds
     low: float = 0.0  # 95% interval of that median
     high: float = 0.0
     error: float = 0.0  # relative RMS error to float64

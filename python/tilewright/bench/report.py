@@ -124,7 +124,7 @@ def _races(goal: Goal, peers: list[str], threads: int, seconds: float, known: di
     result = []
     shared: dict[str, Process] = {}
     folder = None
-    if len(goal.workloads) > 6:  # many small workloads: one process per peer for all of them
+    if len(goal.workloads) > 6:  # many small workloads: one process per peer runs all of them
         folder = tempfile.TemporaryDirectory(prefix="tilewright-bench-")
         shared = {peer: Process(peer, threads, Path(folder.name)) for peer in peers}
     try:

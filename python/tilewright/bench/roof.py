@@ -26,10 +26,10 @@ class KernelRow:
     operations: str
     schedule: str
     launches: int
-    seconds: float  # of one call of the model, mean over threads
+    seconds: float  # seconds of one call of the model, mean over threads
     flops: int
     bytes: int
-    roof: float  # seconds it would take at the roof
+    roof: float  # seconds that the kernel would take at the roof
 
     @property
     def share(self) -> float:

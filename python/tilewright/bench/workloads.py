@@ -23,9 +23,9 @@ class Workload:
     model: Any  # an nn.Module, or a function
     inputs: dict[str, torch.Tensor]
     training: bool = False  # forward and backward, gradients of all parameters
-    optimizer: Callable | None = None  # makes an optimizer of the model's parameters; the workload is its step
-    native: bool = False  # time what the backends return, without Dynamo's guards
-    flops: int = 0  # of one call, if it is one matrix product
+    optimizer: Callable | None = None  # creates an optimizer of the model's parameters; the workload is its step
+    native: bool = False  # True: the functions that the backends return are timed, without Dynamo's guards
+    flops: int = 0  # number of one call, if it is one matrix product
     dynamic: dict[str, int] = field(default_factory=dict)  # input -> dimension that varies
     name: str = ""  # its key in WORKLOADS
 
@@ -54,7 +54,7 @@ def bert(batch: int = 1, tokens: int = 128, layers: int = 0, training: bool = Fa
     from transformers import BertConfig, BertModel
 
     config = BertConfig(**_layers("num_hidden_layers", layers))
-    if training:  # each program draws different random numbers for dropout
+    if training:  # each peer draws different random numbers for dropout
         config.hidden_dropout_prob = config.attention_probs_dropout_prob = 0.0
     return Workload(BertModel(config), {"input_ids": torch.randint(0, config.vocab_size, (batch, tokens))}, training)
 

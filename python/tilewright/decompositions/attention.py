@@ -29,7 +29,7 @@ def of_grouped_heads(grad, query, key, value, out, logsumexp, dropout_p, is_caus
         batch, _, rows, columns = x.shape
         return x.unsqueeze(2).expand(batch, few, heads // few, rows, columns).reshape(batch, heads, rows, columns)
 
-    def summed(x):  # in torch's layout: heads inside rows
+    def summed(x):  # in torch's layout, which has the heads inside of the rows
         batch, _, rows, columns = x.shape
         of_rows = x.transpose(1, 2).reshape(batch, rows, few, heads // few, columns).sum(3)
         return of_rows.contiguous().transpose(1, 2)

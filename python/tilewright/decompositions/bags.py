@@ -50,7 +50,7 @@ def embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=SUM, 
         demand(offsets.diff() >= 0, "offsets of embedding_bag must not fall: each bag begins where the one before ends")
     bags = _bags(indices, offsets)
     total, columns = offsets.shape[0], weight.shape[1]
-    # Eager's CPU kernels do not count the elements of sums. With tables of unit stride they do not need each
+    # Eager's CPU kernels do not count the elements of sums. For tables with unit stride, they do not need each
     # element's bag either.
     plain = mode == SUM and weight.device.type == "cpu"
     strides = [weight.stride(1), 1 if per_sample_weights is None else per_sample_weights.stride(0)]
@@ -67,7 +67,7 @@ def embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=SUM, 
         held = rows if inside is None else torch.where(inside[:, None], rows, least)
         bags = bags.to(torch.int64)
         largest = torch.full([total, columns], least, dtype=held.dtype).scatter_reduce(0, bags[:, None].expand(held.shape), held, "amax")
-        # Ties give the first of the equal elements.
+        # If there are ties, the first of the equal elements is the maximum.
         at = torch.arange(held.shape[0], dtype=torch.int64)[:, None]
         first = torch.where(held == largest.index_select(0, bags), at, held.shape[0] - 1)
         chosen = torch.full([total, columns], held.shape[0] - 1, dtype=torch.int64)

@@ -12,8 +12,8 @@ import torch
 
 aten = torch.ops.aten
 
-MOST = 64  # rows of a block at most; more do not use a matrix better
-UNKNOWN = 16  # rows of a block if the number of rows is a symbol
+MOST = 64  # maximum number of rows of a block; with more rows, a matrix is not used more efficiently
+UNKNOWN = 16  # number of rows of a block if the number of all rows is a symbol
 
 
 @dataclass
@@ -22,7 +22,7 @@ class Blocks:
 
     group: torch.Tensor  # [blocks]: each block's group
     rows: torch.Tensor  # [blocks, size]: the rows of each block
-    inside: torch.Tensor  # [blocks, size]: whether the position has a row of the block's group
+    inside: torch.Tensor  # [blocks, size]: True if the position has a row of the block's group
     position: torch.Tensor  # [rows]: the position of each row among the positions of all blocks
     in_group: torch.Tensor  # [rows]: false for rows after the last end, which are in no group
 
@@ -35,7 +35,7 @@ def _blocks(ends, count, groups: int, size: int) -> Blocks:
     block_starts = block_ends - lengths
     blocks = count // size + groups if size > 1 else count  # an upper bound for all lengths
     at, row = torch.arange(blocks, dtype=torch.int64), torch.arange(count, dtype=torch.int64)
-    # Unused blocks belong to the last group.
+    # Unused blocks are assigned to the last group.
     group = (block_ends[:-1] <= at[:, None]).sum(1)
     first = starts[group] + (at - block_starts[group]) * size
     rows = first[:, None] + torch.arange(size, dtype=torch.int64)
@@ -99,7 +99,7 @@ def grouped_mm_fallback_backward(x, matrices, offs, grad):
 
 
 TABLE = {aten._grouped_mm.default: grouped_mm}
-# Custom operators. They exist only after their library is imported.
+# Custom operators. They exist only after the import of their library.
 OF_LIBRARIES = {
     "transformers::grouped_mm_fallback": grouped_mm_fallback,
     "transformers::grouped_mm_fallback_backward": grouped_mm_fallback_backward,

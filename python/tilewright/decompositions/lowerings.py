@@ -8,7 +8,7 @@ from torch import fx
 from .. import _tilewright
 from .table import register
 
-registered: dict = {}  # the user's functions, by name of the overload
+registered: dict = {}  # the user's functions, by the name of the overload
 
 
 class LoweringError(ValueError):

@@ -108,7 +108,7 @@ def pdist(x, p=2.0):
             return x.new_zeros(0)
         first, second = constant([i for i, _ in pairs]), constant([j for _, j in pairs])
     else:
-        # The pairs of i start at i (2 n - 1 - i) / 2. The root in float64 is off by at most one.
+        # The pairs of i start at i (2 n - 1 - i) / 2. The root in float64 has an error of at most one.
         number = torch.arange(n * (n - 1) // 2, dtype=torch.int64)
         first = ((2 * n - 1 - ((2 * n - 1) * (2 * n - 1) - 8 * number).double().sqrt()) / 2).to(torch.int64)
         first = first - (first * (2 * n - 1 - first) // 2 > number).to(torch.int64)
@@ -176,7 +176,7 @@ def logcumsumexp(x, dim):
         gap = torch.full_like(wide.narrow(dim, 0, step), -float("inf"))
         wide = torch.logaddexp(wide, torch.cat([gap, wide.narrow(dim, 0, size - step)], dim))
         step *= 2
-    return wide.to(x.dtype).contiguous()  # contiguous, as the op's result is: views of it may be saved for a gradient
+    return wide.to(x.dtype).contiguous()  # contiguous, like the op's result: views of it may be saved for a gradient
 
 
 def weight_norm_interface_backward(grad, v, g, norms, dim):

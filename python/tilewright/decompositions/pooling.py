@@ -46,7 +46,7 @@ def _windows(x: torch.Tensor, output, filler):
         at = torch.arange(out, dtype=torch.int64)
         start = at * size // out
         length = (at * size + size + out - 1) // out - start
-        # For a symbolic size, an upper bound.
+        # For a symbolic size, this is an upper bound.
         longest = max(-((-(o + 1) * size) // out) - o * size // out for o in range(out)) if isinstance(size, int) else size // out + 2
         step = torch.arange(longest, dtype=torch.int64)
         shape = [1] * (2 * spatial)
@@ -140,7 +140,7 @@ def _unpool(spatial: int):
     return unpool
 
 
-FEW = 64  # steps of overlapping windows at most; each step is one addition
+FEW = 64  # maximum number of steps for overlapping windows; each step is one addition
 
 
 def _spread(x, dim: int, kernel: int, stride: int, padding: int, size: int):
@@ -157,7 +157,7 @@ def _spread(x, dim: int, kernel: int, stride: int, padding: int, size: int):
         spread = line.narrow(dim, 0, length)
         for step in range(1, kernel):
             spread = spread + line.narrow(dim, step, length)
-    reach = max(padding + size - spread.shape[dim], 0) if _known(size, out) else max(kernel, stride)  # at least what is missing
+    reach = max(padding + size - spread.shape[dim], 0) if _known(size, out) else max(kernel, stride)  # at least the missing elements
     return aten.constant_pad_nd(spread, [*trailing, 0, reach]).narrow(dim, padding, size)
 
 

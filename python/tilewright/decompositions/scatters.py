@@ -38,7 +38,7 @@ def scatter_reduce(x, dim, index, src, reduce, *, include_self=True):
         made = aten.scatter_reduce.two(x.to(torch.uint8), dim, index, src.to(torch.uint8), _as_bytes(reduce), include_self=include_self)
         return made.to(torch.bool)
     if include_self and reduce != "mean":
-        return NotImplemented  # compiled by the importer
+        return NotImplemented  # the importer supports this case
     base = x if include_self else aten.scatter.value(x, dim, index, _identity(x.dtype, reduce))
     if reduce != "mean":
         return aten.scatter_reduce.two(base, dim, index, src, reduce)
@@ -91,12 +91,12 @@ def _at_true(x, begin: int, mask, values, accumulate: bool):
         if not all(isinstance(s, int) for s in (*values.shape, *mask.shape)):
             said = "shape mismatch: value tensor cannot be broadcast to the elements that the mask chooses"
         fits = flat.sum() == count
-        if not isinstance(count, int):  # a single value is written to all elements
+        if not isinstance(count, int):  # a single value may be written to all elements
             fits = fits | (torch.full((), count, dtype=torch.int64, device=x.device) == 1)
         demand(fits, said, on_gpus=True)
         if none(count):
             return x.clone(memory_format=torch.contiguous_format)
-        if not some(count):  # add an element, so that there is one to read
+        if not some(count):  # add an element, because the read below needs one
             values = torch.cat([values, values.new_zeros([*values.shape[:begin], 1, *values.shape[begin + 1 :]])], begin)
         values = values.index_select(begin, (flat.cumsum(0) - 1).clamp_max(count - 1).clamp_min(0))
     old = x.reshape([*front, flat.shape[0], *rest])

@@ -32,7 +32,7 @@ def batch_norm_backward(grad, x, weight, running_mean, running_var, save_mean, s
     return backward(grad, x, weight, running_mean, running_var, save_mean, save_var, update, eps, output_mask)
 
 
-registered: dict = {}  # the user's functions, by name of the overload
+registered: dict = {}  # the user's functions, by the name of the overload
 
 
 def register(op, function, what: str, table: dict):
@@ -43,7 +43,7 @@ def register(op, function, what: str, table: dict):
     """
     import torch
 
-    op = getattr(op, "_opoverload", op)  # torch.library.custom_op makes an object with this attribute
+    op = getattr(op, "_opoverload", op)  # objects of torch.library.custom_op have this attribute
     if isinstance(op, torch._ops.OpOverloadPacket):
         overloads = op.overloads()
         if len(overloads) != 1:
@@ -115,7 +115,7 @@ def of_torch() -> dict:
         try:
             table.update(get_decompositions([op]))
         except RuntimeError:
-            pass  # this version of torch has no decomposition for it
+            pass  # this version of torch has no decomposition of the op
     table[aten.native_group_norm_backward.default] = native_group_norm_backward
     table[aten.batch_norm_backward.default] = batch_norm_backward
     known = operators.of_kind("import")

@@ -19,7 +19,7 @@ from torch._dynamo.guards import CheckFunctionManager, DeletedGuardManagerWrappe
 from torch._guards import TracingContext
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-FAKE_RESULTS = 1000  # results kept at most; they occupy some MB
+FAKE_RESULTS = 1000  # maximum number of results that remain cached; they occupy some MB
 
 
 def _is_over(manager: CheckFunctionManager) -> bool:

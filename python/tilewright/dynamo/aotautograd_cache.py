@@ -32,7 +32,7 @@ from .torch_key import restore_torch_key
 def keeps(options: CompileOptions) -> bool:
     """Returns whether compiled graphs may outlive the process. Checks need the current graph, and freezing its
     parameters."""
-    ahead = functorch_config.force_autograd_cache  # aot_compile: the compiled code will be saved
+    ahead = functorch_config.force_autograd_cache  # aot_compile will save the compiled code
     if ahead and (options.check or options.freeze):
         name = "check" if options.check else "freeze"
         raise ValueError(f"tilewright: a function compiled with options[{name!r}] cannot be saved; leave it out")
@@ -129,7 +129,7 @@ def aotautograd_cache(options: CompileOptions, arguments: str = ""):
     tag = torch.compiler.config.cache_key_tag
     restore_torch_key()
     with (
-        # To compute its key, torch imports Inductor's backends (0.6 s). This backend uses none of their passes.
+        # To compute its key, torch imports Inductor's backends (0.6 s). This backend does not use their passes.
         mock.patch.object(codecache, "init_backend_registration", lambda: None),
         torch.compiler.config.patch(  # type: ignore[attr-defined]  # torch adds patch() when it imports the module
             cache_key_tag=f"{tag} tilewright {identity()} {registered_digest()} {options} {_contents(options)}{arguments}"

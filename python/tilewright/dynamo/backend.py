@@ -58,7 +58,7 @@ def compile_whole(gm, options, static, report, keep, watch=None, **layouts) -> P
         program = Program(imported, options, f"tilewright: {report.name} ({report.kind})", keep)
     except RuntimeError as error:
         again = walk(gm, static, report.name, asserts=True, **layouts)  # the failed compile consumed the first import
-        assert again.graph is not None  # walk() makes one
+        assert again.graph is not None  # walk() creates one
         folder = reproducer.write(gm, again.graph.text(), options, error)
         said = f"{error}\ntilewright: a script that repeats this, and the IR, are in {folder}"
         if isinstance(error, _tilewright.Crashed) and not options.strict:
@@ -112,7 +112,7 @@ def compile_parts(gm, options, static, refusals, report, keep, orders, freezer=N
         written = sorted({i for i, n in enumerate(part.graph.find_nodes(op="placeholder")) if any(writes_argument(u) for u in n.users)})
         setattr(parts, name, Segment(result, single, [getattr(v, "dtype", None) for v in inputs], written))
     for part in parts.children():
-        if isinstance(part, fx.GraphModule):  # runs in eager
+        if isinstance(part, fx.GraphModule):  # this segment runs in eager
             copy_where_no_view_is(part)
             written_arguments.write_unseen(part)
     parts.recompile()
@@ -146,7 +146,7 @@ def compile_graph(gm: fx.GraphModule, example_inputs, *, kind: str, options: Com
     if kind == "backward":
         strides = saved_strides(gm, example_inputs)
     elif kind == "forward" and of_forward is not None and context is not None and context.output_strides is not None:
-        tokens = len(of_forward.tokens)  # tokens of effects come first, and AOTAutograd does not count them
+        tokens = len(of_forward.tokens)  # tokens of effects are first, and num_forward does not include them
         first_saved = of_forward.num_forward + tokens
         strides = channels_last_saved(gm, first_saved)
     if of_forward is not None:

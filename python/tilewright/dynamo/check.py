@@ -24,7 +24,7 @@ from ..fx.walker import frames, walk
 aten = torch.ops.aten
 
 WITHOUT_CONTENTS = ("aten.empty", "aten.new_empty")
-POSITIONS = {aten.sort.default: "sort", aten.sort.stable: "sort", aten.topk.default: "topk"}  # ties in any order
+POSITIONS = {aten.sort.default: "sort", aten.sort.stable: "sort", aten.topk.default: "topk"}  # ties may be in any order
 
 
 class CheckError(RuntimeError):
@@ -104,7 +104,7 @@ def compile_alone(node: fx.Node, root, options):
         placeholder(source)
     made = graph.node_copy(node, placeholder)
     value = node.meta["val"]
-    if node.target in VIEWS:  # torch, not the program, would make a view of an argument; a clone makes it a computed result
+    if node.target in VIEWS:  # torch, not the program, would create a view of an argument; a clone is a computed result
         view, made = made, graph.call_function(aten.clone.default, (made,))
         made.meta["val"], made.meta["stack_trace"] = value, view.meta.get("stack_trace")
     results = [made]
@@ -161,7 +161,7 @@ class EagerCheck:
         got = program([values[n] for n in inputs])
         try:
             exact = tensors_of(node.target(*widened(args), **widened(kwargs)))
-        except (RuntimeError, NotImplementedError):  # the op has no float64 version
+        except (RuntimeError, NotImplementedError):  # eager has no float64 version of the op
             exact = [widened(w) for w in tensors_of(want)]
         wanted = [(w, e) for w, e in zip(tensors_of(want), exact) if isinstance(w, torch.Tensor)]
         for number, (ours, (theirs, precise)) in enumerate(zip(got, wanted, strict=True)):

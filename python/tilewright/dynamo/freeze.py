@@ -59,7 +59,7 @@ def _dispatch(function, args, kwargs):
     allowed = name in _METADATA
     if name in ("__get__", "__set__", "__delete__"):
         prop = getattr(getattr(function, "__self__", None), "__name__", "")
-        # `p.data = tensor` assigns new memory, which a compiled graph then packs.
+        # `p.data = tensor` assigns new memory. A compiled graph then packs this memory.
         allowed = prop in _PROPERTIES if name == "__get__" else prop in ("data", "grad", "requires_grad")
         if name == "__set__" and prop == "data" and _ATTRIBUTE in vars(args[0]):
             delattr(args[0], _ATTRIBUTE)
@@ -260,12 +260,12 @@ class Freezer:
             return 0
         with torch._C.DisableTorchFunctionSubclass(), torch.no_grad():
             if tensor.data_ptr() != data:
-                return 0  # another tensor than the one at compile time
+                return 0  # this is another tensor than at compile time
             if reason := shared(tensor):
                 self.keep(name, tensor, reason)
                 return 0
             nbytes = tensor.numel() * tensor.element_size()
-            # Not storage.resize_(0): memory that belongs to a file or to numpy cannot be resized.
+            # storage.resize_(0) is not used, because memory that belongs to a file or to numpy cannot be resized.
             empty = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device=tensor.device)
             empty.untyped_storage().resize_(0)
             left.name = name

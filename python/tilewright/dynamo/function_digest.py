@@ -28,8 +28,8 @@ def _is_known(module: str | None) -> bool:
 class _Digest:
     def __init__(self) -> None:
         self.hash = hashlib.sha256()
-        self.seen: dict[int, int] = {}  # id -> number of the first visit; ends the recursion for recursive functions
-        self.kept: list = []  # keeps the objects in `seen` alive, so that no other object gets their ids
+        self.seen: dict[int, int] = {}  # id -> number of the first visit; stops the recursion for recursive functions
+        self.kept: list = []  # references to the objects in `seen`, because no other object may get their ids
 
     def text(self, *parts) -> None:
         self.hash.update("\x1f".join(map(str, parts)).encode() + b"\x1e")
@@ -75,7 +75,7 @@ class _Digest:
             self.add(value)
 
     def code(self, code: types.CodeType) -> None:
-        # not marshal: its bytes depend on how often objects are referenced elsewhere
+        # marshal is not used, because its bytes depend on the number of other references to objects
         self.text(code.co_name, code.co_argcount, code.co_kwonlyargcount, code.co_flags, code.co_names, code.co_varnames, code.co_freevars)
         self.hash.update(code.co_code)
         self.each(code.co_consts)
@@ -129,7 +129,7 @@ class _Digest:
         kind = type(value)
         self.type(kind)
         if kind.__reduce_ex__ is object.__reduce_ex__ and kind.__reduce__ is object.__reduce__ and hasattr(value, "__dict__"):
-            return self.add(vars(value))  # an instance of a plain class
+            return self.add(vars(value))  # an instance of a plain class: only its attributes count
         try:
             self.hash.update(pickle.dumps(value, protocol=4))
         except Exception:  # its __reduce__ may raise anything

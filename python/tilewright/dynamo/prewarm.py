@@ -55,7 +55,7 @@ def _options(backend, ours) -> CompileOptions | None:
     try:
         return read_options(keywords.get("options"), keywords.get("mode"))
     except (TypeError, ValueError):
-        return None  # the backend itself raises this error
+        return None  # the backend itself raises the error
 
 
 def _key() -> None:
@@ -76,8 +76,8 @@ def watch(ours) -> None:
         if options is None:
             return
         if options.cache:
-            # Not a daemon thread: if it waits for the GIL while the interpreter exits, it is unwound through torch's
-            # C++, which aborts.
+            # This is not a daemon thread: if such a thread waits for the GIL while the interpreter exits, it is unwound through torch's
+            # C++ frames, which aborts the process.
             threading.Thread(target=_key).start()
         for value in list(found[1].values()):
             if isinstance(value, nn.Module):

@@ -62,14 +62,14 @@ def _write(files: str, key: bytes) -> None:
             file.write(json.dumps({"files": files, "key": key.hex()}))
         os.replace(file.name, path)
     except OSError:
-        pass  # the next process computes it again
+        pass  # the next process computes the digest again
 
 
 @functools.cache
 def restore_torch_key() -> None:
     """Restores the digest before torch.compile's first access to AOTAutogradCache. If it is not stored, computes and
     stores it."""
-    if not hasattr(codecache.torch_key, "set"):  # before torch 2.12
+    if not hasattr(codecache.torch_key, "set"):  # torch before 2.12 has no set()
         return
     files = _files_digest()
     key = _read(files)
@@ -79,4 +79,4 @@ def restore_torch_key() -> None:
     try:
         codecache.torch_key.set(key)
     except (RuntimeError, AssertionError):  # torch 2.11 raises AssertionError
-        pass  # the digest was already computed
+        pass  # the digest has already been computed

@@ -59,7 +59,7 @@ def _dense_input_of_batch_norm(node: fx.Node, value: torch.Tensor) -> bool:
     return True
 
 
-# Functions of an op's node and its fake first argument. Each returns whether it has added a copy.
+# Functions of an op's node and its fake first argument. Each returns True if it has added a copy.
 CORRECTIONS = {
     torch.channel_shuffle: _channels_last_of_shuffled, torch.native_channel_shuffle: _channels_last_of_shuffled,
     torch.nn.functional.batch_norm: _dense_input_of_batch_norm, torch.batch_norm: _dense_input_of_batch_norm,
@@ -78,7 +78,7 @@ def correct(gm: fx.GraphModule) -> set[fx.Node]:
     """Adds the copies to Dynamo's graph. Returns the nodes whose fake results do not have eager's strides."""
     found: set[fx.Node] = set()
     added = False
-    for node in gm.graph.nodes:  # iterates over the copies after a node, too
+    for node in gm.graph.nodes:  # copies that are added after a node are visited, too
         corrected = _is_corrected(node)
         added |= corrected
         if corrected or _is_unpooling(node) or not found.isdisjoint(node.all_input_nodes):
@@ -112,7 +112,7 @@ def eager_strides(gm: fx.GraphModule, fakes: list, first: int, first_saved: int)
         if fake is None or not isinstance(held, torch.Tensor) or expressions_of(held.shape) != expressions_of(fake.shape):
             continue
         if (root := result_chain(node)[0]).op == "placeholder":
-            continue  # torch makes these views itself
+            continue  # torch creates these views itself
         if root in shared and any(v is not node and (i < first_saved or named(v) is not node)
                                   for i, v in enumerate(values) if isinstance(v, fx.Node) and result_chain(v)[0] is root):  # fmt: skip
             continue

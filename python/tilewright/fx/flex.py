@@ -24,8 +24,8 @@ from .rewriting import Rewriter
 aten = torch.ops.aten
 OP = torch.ops.higher_order.flex_attention
 
-# Ops that a function of indices may contain besides elementwise ops: their results for all indices at once equal
-# those for single ones.
+# Ops that a function of indices may contain in addition to elementwise ops. Their results for all indices at once equal
+# their results for single indices.
 ALSO = {
     aten.index.Tensor, aten._to_copy.default, aten.clone.default, aten.where.self, aten.scalar_tensor.default,
     aten.full.default, aten.new_ones.default, aten.new_zeros.default, aten.new_full.default, *ALIASES,
@@ -106,7 +106,7 @@ class Expansion(Rewriter):
         for user in list(node.users):
             number = user.args[1]
             made = out if number == 0 else self.of_rows(taken, largest, empty, number)
-            made.meta["val"] = user.meta["val"]  # with eager's strides
+            made.meta["val"] = user.meta["val"]  # has eager's strides
             user.replace_all_uses_with(made)
             self.graph.erase_node(user)
         self.graph.erase_node(node)

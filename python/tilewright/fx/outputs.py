@@ -95,7 +95,7 @@ def replay(chain: list[fx.Node], index: int, symbols: list[str], of_results: boo
 
     steps = [(n.target, [resolve(a) for a in n.args[1:]], {k: resolve(v) for k, v in n.kwargs.items()}) for n in chain[1:]]
     if any(n.target is TO_COMPLEX for n in chain[1:]):
-        steps.append((aten.detach.default, [], {}))  # without it, AOTAutograd finds a base with another dtype than the argument's
+        steps.append((aten.detach.default, [], {}))  # otherwise AOTAutograd would find a base whose dtype differs from that of the argument
     return Replay(steps, index, of_results)
 
 
@@ -138,7 +138,7 @@ def shows_most(root: fx.Node, view: torch.Tensor, layout) -> bool:
 def recipes_for(walker, values) -> None:
     """Sets the program's outputs and walker.result.recipes."""
     result, symbols = walker.result, walker.result.symbols
-    wanted: list = []  # (ref, dtype, strides, -1) of the program's outputs
+    wanted: list = []  # (ref, dtype, strides, -1) for each output of the program
     position: dict = {}  # (id, result, strides) -> index of the program's output
     pending: list[tuple] = []
     shared = shared_memory(values[: walker.first_saved])
@@ -184,7 +184,7 @@ def recipes_for(walker, values) -> None:
             root = chain[0].meta["val"]
             pending.append(("compute", 0, replay(chain, output(chain[0], root, root.stride()), symbols, of_results=True)))
         else:
-            whole = chain[0] if len(chain) == 1 else value  # use an equal view before it
+            whole = chain[0] if len(chain) == 1 else value  # use an equal view that precedes it
             pending.append(("tensor", output(whole, held, layout), (held.shape, layout)))
     for value in walker.conditions:
         held = value.meta["val"]

@@ -206,7 +206,7 @@ def choose(p: Pairs, node, condition, x, y):
 def view(p: Pairs, node, x, sizes):
     try:
         return p.emit(aten.view.default, p.pair(x), [*sizes, 2])
-    except (RuntimeError, ValueError):  # the strides of the pairs do not allow the view
+    except (RuntimeError, ValueError):  # the view is impossible with the strides of the pairs
         return p.emit(aten.reshape.default, p.pair(x), [*sizes, 2])
 
 
@@ -312,7 +312,7 @@ def flip(p: Pairs, node, x, dims):
 @rule(aten.cat.default)
 def concatenate(p: Pairs, node, tensors, dim=0):
     if any(t.meta["val"].dim() != rank(node) for t in tensors):
-        raise Unknown  # torch's legacy empty tensors of one dimension
+        raise Unknown  # torch's legacy empty tensors, which have one dimension
     return p.emit(aten.cat.default, [p.pair(t) for t in tensors], dim_of(node, dim))
 
 
@@ -429,7 +429,7 @@ def zeros(p: Pairs, node, sizes, **keywords):
 
 def filled_like(p: Pairs, x: fx.Node, number, keywords: dict) -> fx.Node:
     """Returns a tensor with the sizes of x; symbols of these sizes are in no list of arguments."""
-    assert p.of is not None  # the node of this rule
+    assert p.of is not None  # the node to which this rule is applied
     if not is_complex(p.of):
         return p.emit(p.of.target, p.emit(aten.select.int, p.pair(x), rank(x), 0), *p.of.args[1:], **keywords)
     if isinstance(number, fx.Node):

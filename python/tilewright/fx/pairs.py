@@ -95,7 +95,7 @@ class Pairs(Rewriter):
     def __init__(self, gm: fx.GraphModule):
         super().__init__(gm)
         self.pairs: dict[fx.Node, Real] = {}  # the pairs of complex nodes
-        self.made: dict[fx.Node, fx.Node] = {}  # complex nodes made from pairs, for ops that need a complex value
+        self.made: dict[fx.Node, fx.Node] = {}  # complex nodes that were created from pairs, for ops that need a complex value
 
     def result(self, op, *args, **kwargs):
         if op is TO_COMPLEX and args[0].stride(-1) != 1:  # the strides of the fake pairs are preliminary: strides_of_pairs()
@@ -150,7 +150,7 @@ class Pairs(Rewriter):
             return node
         if node not in self.made:
             self.made[node] = self.emit(TO_COMPLEX, self.pairs[node])
-            self.made[node].meta["val"] = node.meta["val"]  # with eager's strides
+            self.made[node].meta["val"] = node.meta["val"]  # has eager's strides
         return self.made[node]
 
     def lay_out(self, made: fx.Node, held: torch.Tensor) -> None:
@@ -184,7 +184,7 @@ class Pairs(Rewriter):
             count = len(self.emitted)
             try:
                 made = RULES[node.target](self, node, *node.args, **node.kwargs)
-            except (Unknown, RuntimeError, ValueError):  # the last two: torch rejects the pairs, e.g. a view of their strides
+            except (Unknown, RuntimeError, ValueError):  # the last two mean that torch rejects the pairs, e.g. a view of their strides
                 if gone := self.take_back(count):
                     self.pairs = {n: p for n, p in self.pairs.items() if p not in gone}
             else:

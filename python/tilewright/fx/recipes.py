@@ -89,14 +89,14 @@ def name_of(target) -> str:
 class Replay:
     """Views of an argument, or of a tensor of the program, that torch makes: they share its memory, as in eager."""
 
-    steps: list[tuple]  # (op, positional arguments after the tensor, others)
+    steps: list[tuple]  # (op, positional arguments after the tensor, keyword arguments)
     index: int
     of_results: bool
 
     def __call__(self, arguments, values, tensors):
         tensor = (tensors if self.of_results else arguments)[self.index]
         if tensor.requires_grad:
-            tensor = tensor.detach()  # without it, a view's _base would not be the tensor itself, as it is in eager
+            tensor = tensor.detach()  # otherwise a view's _base would not be the tensor itself, as it is in eager
         for target, args, kwargs in self.steps:
             tensor = target(tensor, *_settle(args, values), **{k: _settle(v, values) for k, v in kwargs.items()})
         return tensor

@@ -25,7 +25,7 @@ class Rewriter:
         self.emitted: list[fx.Node] = []
 
     def emit(self, op, *args, **kwargs) -> fx.Node:
-        assert self.of is not None  # set before a node is rewritten
+        assert self.of is not None  # it is set before a node is rewritten
         with self.graph.inserting_before(self.of):
             node = self.graph.call_function(op, args, kwargs)
         self.emitted.append(node)

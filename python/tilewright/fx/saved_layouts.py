@@ -17,7 +17,7 @@ from .outputs import ALIASES, VIEWS, named
 aten = torch.ops.aten
 
 CONVOLUTIONS = {aten.convolution.default}
-# Ops that may change which dimension of an image is which: products, and views except slices.
+# Ops that may change the meaning of an image's dimensions: products, and views except slices.
 REARRANGE = (VIEWS - ALIASES - {aten.slice.Tensor}) | operators.with_aliasing("reshape") | {aten.bmm.default, aten.matmul.default}
 
 

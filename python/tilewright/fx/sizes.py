@@ -48,9 +48,9 @@ class _Equalities:
         `replace` applies torch's replacements of single symbols; replaced symbols do not occur in graphs.
         `symbols` are those of the graph: the replacement of a size contains only these and the size's own symbols.
         """
-        self.symbols, self.count = symbols, 0  # count: _count_of_facts() at construction
+        self.symbols, self.count = symbols, 0  # count is _count_of_facts() at construction
         self.solved: dict[sympy.Expr, sympy.Expr] = {}
-        self.outside: set[sympy.Expr] = set()  # keys of `solved` that are not replaced within functions
+        self.outside: set[sympy.Expr] = set()  # keys of `solved` that are not replaced inside of functions
         self.known: dict[sympy.Expr, sympy.Expr] = {}  # cache of apply()
         for fact in facts:
             if isinstance(fact, sympy.Eq) and fact.lhs.is_integer and fact.rhs.is_integer:

@@ -32,8 +32,8 @@ class Refusal:
     target: str
     reason: str
     where: str = ""
-    follows: bool = False  # only because one of its arguments was refused
-    chosen: bool = False  # because an option requires it
+    follows: bool = False  # True: the node is refused only because one of its arguments was refused
+    chosen: bool = False  # True: an option requires the refusal
 
 
 @dataclass
@@ -46,17 +46,17 @@ class Imported:
     inputs: list[int] = field(default_factory=list)  # for each input of the program, the index of the argument
     constants: list[torch.Tensor] = field(default_factory=list)
     symbols: list[str] = field(default_factory=list)
-    hints: list[int] = field(default_factory=list)  # for each declared symbol, its value in the traced call, at which tuning measures
+    hints: list[int] = field(default_factory=list)  # for each declared symbol, its value in the traced call, which tuning uses
     symbol_sources: list[tuple[int, int, int, int]] = field(default_factory=list)
     recipes: list[tuple[str, int, object]] = field(default_factory=list)
     asserted: list = field(default_factory=list)  # checks of the last results after a call: asserts.py
     copied_inputs: list[str] = field(default_factory=list)
-    names: list[str] = field(default_factory=list)  # for each input of the program
+    names: list[str] = field(default_factory=list)  # names of the program's inputs
     negatives: list[int] = field(default_factory=list)  # arguments that are torch's lazy negatives
     viewed: list[int] = field(default_factory=list)  # complex arguments that are passed as pairs: pairs.py
-    returned: set[int] = field(default_factory=set)  # arguments that are results, or that results are views of
-    device: torch.device | None = torch.device("cpu")  # the device of its tensors; None: they are on several, and it is not compiled
-    lets_go: bool = False  # a call frees arguments after they are read, since nothing else needs them
+    returned: set[int] = field(default_factory=set)  # arguments that are results, or of which results are views
+    device: torch.device | None = torch.device("cpu")  # the device of its tensors; None: there are several, and it is not compiled
+    lets_go: bool = False  # a call frees arguments after reading them, because no other code needs them
 
 
 def finite(bound, otherwise: int) -> int:
@@ -222,7 +222,7 @@ class Walker:
                             a, b = expr.as_poly(unknown[0]).all_coeffs()
                             known[unknown[0]] = (index, dim, int(a), int(b))
                         except Exception:
-                            pass  # not linear: another equation may determine it
+                            pass  # the expression is not linear; another equation may determine the symbol
         for symbol, source in known.items():
             self.declare(symbol, shape_env, 0 if source[1] >= 0 else -MOST)
             self.result.symbols.append(str(symbol))
@@ -297,7 +297,7 @@ class Walker:
             self.refs.update(dict.fromkeys(reads, self.refs[node]))
 
     def refuse_argument(self, node: fx.Node, name: str, value, reason: str):
-        """Refuses an argument. The ops that read it are refused as a consequence. The reported line is that of the
+        """Refuses an argument. The ops that read it are then refused, too. The reported line is that of the
         first one."""
         self.reasons[node] = reason
         where = [f for user in node.users for f in self.frames_of(user)[-1:]]
@@ -324,7 +324,7 @@ class Walker:
                 for part in str(node.target).split("."):
                     value = getattr(value, part, None)
                 if isinstance(value, FakeTensor) and value.numel() == 0:
-                    with unset_fake_temporarily():  # torch.tensor([], device="cuda") leaves such a constant
+                    with unset_fake_temporarily():  # torch.tensor([], device="cuda") creates such a constant
                         value = torch.empty(value.shape, dtype=value.dtype, device=value.device)
                 if isinstance(value, torch.Tensor):
                     before = len(self.result.inputs)
@@ -389,7 +389,7 @@ class Walker:
         if self.device is None and (is_transfer(node) or mixes(node)):
             return self.refuse(node, mixes(node) or "it copies between devices")
         if unbound := self.unbound(value):
-            # The segments after this node take its symbols as arguments.
+            # The segments after this node get its symbols as arguments.
             self.found |= unbound
             what = f"its value {value}" if isinstance(value, torch.SymInt) else f"the size {', '.join(sorted(unbound))} of its result"
             return self.refuse(node, f"{what} follows from the contents of a tensor")
@@ -403,14 +403,14 @@ class Walker:
             return
         if node.target is operator.getitem:
             source, index = node.args
-            if node in self.arguments:  # an effect token
+            if node in self.arguments:  # the node is an effect token
                 return
             if source in self.lists:
                 self.refs[node] = _tilewright.Ref(self.lists[source], index)
             elif source not in self.reasons or node.users:
                 self.refuse(node, f"its argument {source.name} runs in eager", follows=True)
             return
-        if isinstance(value, torch.SymInt):  # the expression of a size is known
+        if isinstance(value, torch.SymInt):  # the expression of the size is known
             return
         if isinstance(value, int) and not isinstance(value, bool):
             return

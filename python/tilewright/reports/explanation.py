@@ -54,7 +54,7 @@ class Left:
 
     function: Function
     reason: str
-    file: str  # where Dynamo stopped
+    file: str  # the file in which Dynamo stopped
     line: int
 
     def __str__(self) -> str:
@@ -129,7 +129,7 @@ class Explanation:
         self.left = list(left.values())
         for graph in graphs:
             origin = graph.origin
-            if origin.compile_id not in by_id:  # torch has dropped it, or the graph was passed to the backend directly
+            if origin.compile_id not in by_id:  # torch has removed the trace, or the graph was passed to the backend directly
                 function = self._function(by_location, (origin.function or graph.name, origin.file, origin.line))
                 function.compiles.append(Compile(origin.compile_id))
                 by_id[origin.compile_id or f"{id(graph)}"] = function.compiles[-1]

@@ -44,17 +44,17 @@ class GraphReport:
     name: str
     kind: str  # inference, forward or backward
     nodes: int
-    segments: int = 0  # compiled
+    segments: int = 0  # number of compiled segments
     eager_segments: int = 0
     refusals: list = field(default_factory=list)
     copied_inputs: list = field(default_factory=list)
-    transfers: list = field(default_factory=list)  # copies between devices
-    frozen: object = None  # FreezeReport under options={"freeze": True}
+    transfers: list = field(default_factory=list)  # descriptions of copies between devices
+    frozen: object = None  # a FreezeReport under options={"freeze": True}
     origin: Origin = field(default_factory=Origin)
-    restored: bool = False  # by torch's AOTAutogradCache or from a saved function: AOTAutograd did not run
+    restored: bool = False  # True: torch's AOTAutogradCache or a saved function provided the graph, and AOTAutograd did not run
     compiled: list[bytes] = field(default_factory=list, repr=False)  # each compiled segment's report; pickled, a fifth of the memory
     records: list[str] = field(default_factory=list, repr=False)  # the record of each compiled segment, under options={"record": True}
-    references: list = field(default_factory=list, repr=False)  # weak references to the GraphCalls: a report keeps no code alive
+    references: list = field(default_factory=list, repr=False)  # weak references to the GraphCalls, which must not be kept alive
 
     def watch(self, call) -> None:
         """Adds a compiled segment to the report."""

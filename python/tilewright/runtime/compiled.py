@@ -140,7 +140,7 @@ class Program:
     def restored(kept: bytes, options: CompileOptions, title: str) -> Program:
         imported = pickle.loads(kept)
         if has_moved():
-            kept = pickle.dumps(imported)  # before the compilation consumes it
+            kept = pickle.dumps(imported)  # pickle it before the compilation consumes it
         program = Program(imported, options, title, keep=False)
         program.kept = kept
         return program
@@ -184,7 +184,7 @@ class Parts:
         arguments.clear()
         results = self.module(*held)
         if any(isinstance(r, torch.Tensor) and r.is_complex() for r in results):
-            # No views of pairs: AOTAutograd would mistake their bases for those of the results.
+            # Complex results are not views of pairs, because AOTAutograd would treat the pairs as the bases of the results.
             results = [r.detach() if isinstance(r, torch.Tensor) and r.is_complex() else r for r in results]
         if self.orders:
             results = list(results)
@@ -233,7 +233,7 @@ class CompiledGraph(OutputCode):
 
     def pack_ahead(self) -> None:
         """Packs parameters while torch makes guards. The parameters of the first call are known at that time."""
-        ahead_of_time = functorch_config.force_autograd_cache  # no call follows
+        ahead_of_time = functorch_config.force_autograd_cache  # no call follows in this case
         if isinstance(self.body, Program) and self.report.kind != "backward" and not ahead_of_time:
             self.body.call.pack_ahead(list(arguments()))
 
@@ -245,7 +245,7 @@ class CompiledGraph(OutputCode):
             self.payload = pickle.dumps(self.body)
         except BypassAOTAutogradCache:
             raise
-        except Exception as error:  # an eager segment may hold any object
+        except Exception as error:  # an eager segment may contain any object
             raise BypassAOTAutogradCache(f"tilewright: {self.report.name} ({self.report.kind}) cannot be kept: {error}") from error
         self.body = self.run = None
 

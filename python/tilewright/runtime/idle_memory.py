@@ -20,7 +20,7 @@ from .. import _tilewright
 # torch's AdamW processes one parameter after the other and has two or three tensors of its size at once
 # (torch/optim/adam.py, _single_tensor_adam).
 _TEMPORARIES = 3
-_leanest = 0  # bytes that the process held after the heap was trimmed, at a recent step
+_leanest = 0  # bytes that the process occupied after the heap was trimmed, at a recent step
 
 
 def _give_back(optimizer, args, kwargs) -> None:
@@ -30,7 +30,7 @@ def _give_back(optimizer, args, kwargs) -> None:
     sizes = (p.nbytes for group in optimizer.param_groups for p in group["params"] if p.device.type == "cpu")
     temporaries = _TEMPORARIES * max(sizes, default=0)
     _tilewright.free_idle_memory(temporaries)
-    enough = int(_leanest * 1.02) + temporaries  # the temporaries of the last step, which the heap has kept for this one
+    enough = int(_leanest * 1.02) + temporaries  # the heap contains the temporaries of the last step, which this step reuses
     held = _tilewright.trim_heap(enough)
     if held > enough or held < _leanest:
         _leanest = held

@@ -15,7 +15,7 @@ from ..options import CompileOptions
 # Names of functions in Dynamo's graphs that read packed parameters.
 _PRODUCTS = {"linear", "addmm", "mm", "matmul", "bmm", "baddbmm", "conv1d", "conv2d", "conv3d"}
 
-_asked: WeakIdKeyDictionary = WeakIdKeyDictionary()  # parameters for whose packs memory was requested
+_asked: WeakIdKeyDictionary = WeakIdKeyDictionary()  # parameters for whose packs memory has been requested
 
 
 def _may_be_packed(value) -> TypeGuard[nn.Parameter]:

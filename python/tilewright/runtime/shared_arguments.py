@@ -71,10 +71,10 @@ def overlaps(tensors: Iterable[tuple[int, torch.Tensor]], written: frozenset[int
 class AliasCheck:
     """The check that each call of a graph makes."""
 
-    numbers: tuple[int, ...] = ()  # indices of the arguments to check; empty: no argument that is written can overlap another one
+    numbers: tuple[int, ...] = ()  # indices of the arguments to check; empty: no written argument can overlap another one
     written: frozenset[int] = frozenset()
     expected: tuple | None = ()  # overlaps() of the arguments at compile time; None: no call is valid
-    fixed: bool = False  # whether their sizes are fixed
+    fixed: bool = False  # True: their sizes are fixed
 
     def around(self, compiled: Callable, gm: fx.GraphModule, strict: bool) -> Callable:
         """Wraps `compiled`, the compiled form of `gm`, with the check before each call."""
@@ -116,17 +116,17 @@ def alias_check(gm: fx.GraphModule, examples: Sequence) -> AliasCheck:
     looked_at = {number: example for number, (node, example) in enumerate(zip(placeholders, examples))
                  if isinstance(example, torch.Tensor) and not _is_static(node)}  # fmt: skip
     if len(looked_at) < 2 or any(isinstance(example, FakeTensor) for example in looked_at.values()):
-        return AliasCheck()  # compiled ahead of its first call: there are no addresses to compare with
+        return AliasCheck()  # the graph is compiled before its first call, so there are no addresses to compare
     fakes = [placeholders[number].meta["example_value"] for number in looked_at]
     inference = any(example.is_inference() for example in looked_at.values())
     if inference:  # inference tensors have no version counters
         written = frozenset(looked_at) if any(map(_writes, gm.graph.nodes)) else frozenset()
-    else:  # tracing the graph has written the fake tensors
+    else:  # tracing the graph has written to the fake tensors
         written = frozenset(number for number, fake in zip(looked_at, fakes) if fake._version > 0)
     if not written:
         return AliasCheck()
     expected: tuple | None = overlaps(looked_at.items(), written)
     if expected and inference:
-        expected = None  # AOTAutograd sees smaller storages than those of calls
+        expected = None  # AOTAutograd's storages are smaller than those of calls
     fixed = all(isinstance(size, int) for fake in fakes for size in (*fake.shape, *fake.stride()))
     return AliasCheck(tuple(looked_at), written, expected, fixed)

@@ -46,7 +46,7 @@ func.func @to_e5m2(%x: bf16) -> f8E5M2 {
   return %y : f8E5M2
 }
 
-// A rounding and the conversion of an integer that were folded into one op.
+// A rounding and the conversion of an integer, which were folded into one op, are separated again.
 // CHECK-LABEL: @from_integers
 // CHECK: arith.sitofp %{{.*}} : vector<16xi64> to vector<16xf32>
 // CHECK: arith.minui

@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s --tw-flatten-grid --tw-place-scratch | FileCheck %s
 
-// 64 x 4 bytes, and a row as long as the kernel's size argument: the second buffer begins at 256.
+// The buffers have 64 x 4 bytes, and a row of the kernel's size argument. The second buffer begins at 256.
 // CHECK: func.func private @kernel(%{{.*}}: index, %{{.*}}: index, %{{.*}}: index, %[[S:.*]]: memref<?xi8>)
 // CHECK-SAME: tw.scratch = #[[M:.*]]
 // CHECK: memref.view %[[S]][%c0][] : memref<?xi8> to memref<64xf32>

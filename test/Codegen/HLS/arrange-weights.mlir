@@ -2,7 +2,7 @@
 // RUN: tilewright-opt %s --tw-hls-embed-weights="budget=bram=8" --mlir-print-debuginfo | FileCheck %s --check-prefix=ROMS
 // A weight of four block memories does not fit in half of the budget: it is transposed into the order in which its
 // kernel reads it, and becomes a port, after the model's own ports. Its sums by rows, with a zero point, are integers
-// that stay in the design: 3 x 4096 + 2 x 5 and 3 x 4096 x 2 + 2 x -7.
+// that remain in the design: 3 x 4096 + 2 x 5 and 3 x 4096 x 2 + 2 x -7.
 
 #turn = affine_map<(i, j) -> (j, i)>
 #same = affine_map<(i, j) -> (i, j)>

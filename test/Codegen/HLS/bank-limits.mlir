@@ -1,8 +1,8 @@
-// Sums of squares along the last dimension of an array and along its second: with all copies that multipliers allow,
+// Two kernels sum squares along the last dimension of an array and along its second. With all copies that multipliers allow,
 // they need 4 x 64 x 1 and 4 x 1 x 64 banks, together 16384. Tools support 4096 banks per array, so one of the two has
 // fewer copies.
 // RUN: tilewright-opt %s --tw-hls-select-schedules=budget=dsp=9000 | FileCheck %s
-// If schedules request them all the same, the array has an error.
+// If schedules request these copies all the same, there is an error at the array.
 // RUN: not tilewright-opt %s -pass-pipeline='builtin.module(func.func(tw-hls-apply-schedules),tw-hls-build-design)' 2>&1 | FileCheck %s --check-prefix=ERROR
 
 #x = affine_map<(h, i, j) -> (h, i, j)>

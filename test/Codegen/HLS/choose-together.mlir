@@ -1,4 +1,4 @@
-// Two parallel launches: the short one would gain nothing from its multipliers, so it gives them back.
+// Two launches are parallel. More multipliers would not make the design faster in the short one, so they are removed from it.
 // RUN: tilewright-opt %s --tw-hls-select-schedules | FileCheck %s
 
 #m = affine_map<(i, k) -> (i, k)>

@@ -1,4 +1,4 @@
-// One model through every stage: the printed code, its pragmas, and its cost. The sums of two columns are passed on as
+// One model is compiled through every stage: the test checks the printed code, its pragmas, and its cost. The sums of two columns are passed on as
 // a block while the product computes the next two.
 // RUN: tilewright compile %s --target=hls --budget=dsp=10 --emit=target | FileCheck %s --check-prefix=TARGET
 // RUN: tilewright compile %s --target=hls --budget=dsp=10 --emit=asm | FileCheck %s

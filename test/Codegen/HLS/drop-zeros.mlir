@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s --tw-hls-embed-weights | FileCheck %s
 // The factor of a zero point that is zero is not computed. One call of @other has another zero point, so that all of
-// its calls keep theirs.
+// its calls still use theirs.
 
 #line = affine_map<(i) -> (i)>
 // CHECK-LABEL: func.func @main

@@ -1,5 +1,5 @@
-// Additions next to products use lookup tables if the part has plenty of them: 3 multipliers for a term instead of 5,
-// and 6 cycles between two additions instead of 8. A sum without products keeps its multipliers.
+// Additions next to products use lookup tables if the part has enough of them. A term then takes 3 multipliers instead of 5,
+// and two additions are 6 cycles apart instead of 8. A sum without products still uses multipliers.
 // RUN: tilewright-opt %s --tw-hls-select-schedules="budget=dsp=12 fabric=true" | FileCheck %s
 // RUN: tilewright-opt %s --tw-hls-select-schedules="budget=dsp=12" | FileCheck %s --check-prefix=PLAIN
 // RUN: tilewright-opt %s --tw-hls-select-schedules="budget=dsp=12 fabric=true" --tw-hls-apply-schedules | FileCheck %s --check-prefix=LOOPS

@@ -1,7 +1,7 @@
 // RUN: tilewright-opt %s --tw-hls-place-memories="budget=bram=300" | FileCheck %s
 // RUN: tilewright-opt %s --tw-hls-place-memories="budget=bram=300,uram=1" | FileCheck %s --check-prefix=BLOCKS
 // RUN: tilewright-opt %s --tw-hls-place-memories | FileCheck %s --check-prefix=NONE
-// Two arrays of 262144 bytes in 32 banks, each twice: 256 block memories in banks or in words; 64 UltraRAMs in banks,
+// There are two arrays of 262144 bytes in 32 banks, each twice: 256 block memories in banks or in words; 64 UltraRAMs in banks,
 // but 8 in words. The nest @sum reads all 32 elements of a word of %w; of %x it reads 32 elements from any index on, in
 // two words. So only %w is stored in words, which is enough.
 // Words save block memories, too: %n has 16 banks of 256 bytes, which take 16 in banks and 4 in words; its reader reads

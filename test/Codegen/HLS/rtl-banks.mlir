@@ -24,14 +24,14 @@
 // JSON-NEXT: "ff":
 // JSON-NEXT: "lut":
 
-// A block memory has two ports in all: if two elements are written at a time, one of these ports also reads.
+// A block memory has only two ports. If two elements are written in a cycle, one of these ports is also used to read.
 // SHARED: (* ram_style = "block" *) reg [7:0] [[BANK:w_chip_mem_0]] [0:383];
 // SHARED: [[BANK]][[[BANK]]_p0_at] <= [[BANK]]_w0_data;
 // SHARED: [[BANK]][[[BANK]]_w1_at] <= [[BANK]]_w1_data;
 // SHARED: [[BANK]]_r0_q <= [[BANK]][[[BANK]]_p0_at];
 // SHARED: assign [[BANK]]_p0_at = [[BANK]]_w0_on ? [[BANK]]_w0_at : [[BANK]]_r0_at;
 
-// A memory of lookup tables has one write port: eight banks become sixteen.
+// A memory of lookup tables has one write port, so eight banks become sixteen.
 // SPLIT: (* ram_style = "distributed" *) reg [7:0] x_chip_mem_15 [0:15];
 // SPLIT-NOT: _w1_on
 

@@ -1,4 +1,4 @@
-// A design of integers in Verilog: an iteration counter, the pipeline stages after it, memories, and start conditions.
+// The Verilog of a design of integers has an iteration counter, the pipeline stages after it, memories, and start conditions.
 // RUN: rm -rf %t && tilewright compile %s --target=hls --budget dsp=1 --rtl -o %t
 // RUN: FileCheck %s --input-file=%t/rtl/model.v
 // RUN: FileCheck %s --input-file=%t/rtl/test_bench.v --check-prefix=BENCH

@@ -1,4 +1,4 @@
-// Products that pass blocks of their results to each other, and cases in which none do.
+// Some of these products pass blocks of their results to each other; the other cases do not use blocks.
 // RUN: tilewright-opt %s --split-input-file --tw-hls-select-schedules="budget=dsp=200 blocks=true" | FileCheck %s
 // RUN: tilewright-opt %s --split-input-file --tw-hls-select-schedules="budget=dsp=200" | FileCheck %s --check-prefix=WHOLE
 // WHOLE-NOT: block =
@@ -9,7 +9,7 @@
 #none = affine_map<() -> ()>
 #bytes = affine_map<() -> (4096)>
 
-// The second product reads the first one's result as its left operand: both proceed by rows.
+// The second product reads the first one's result as its left operand, so both proceed by rows.
 // CHECK-LABEL: func.func private @first
 // CHECK: block = [0, [[ROWS:[0-9]+]]]
 // CHECK-LABEL: func.func private @second
@@ -80,7 +80,7 @@ tw_plan.program @main_plan [] in [] to [] {
 #none = affine_map<() -> ()>
 #bytes = affine_map<() -> (4096)>
 
-// Loop j of the reader indexes both dimensions of the array, and i alone indexes none, so the array stays whole.
+// Loop j of the reader indexes both dimensions of the array, and loop i alone indexes none, so the array is not divided.
 // CHECK-LABEL: func.func private @make
 // CHECK-NOT: block =
 // CHECK-LABEL: func.func private @skew

@@ -2,7 +2,7 @@
 // RUN: tilewright-opt %s --tw-hls-select-schedules=budget=dsp=5 -split-input-file | FileCheck %s --check-prefix=LEAST
 // RUN: not tilewright-opt %s --tw-hls-select-schedules=budget=dsp=0 -split-input-file 2>&1 | FileCheck %s --check-prefix=BUDGET
 // RUN: not tilewright-opt %s --tw-hls-select-schedules=part=abacus -split-input-file 2>&1 | FileCheck %s --check-prefix=PART
-// The reduction is outside of the loops along the result; twenty multipliers are four multiplications and additions.
+// The reduction is outside of the loops along the result; twenty multipliers suffice for four multiplications and additions.
 
 // BUDGET: the budget cannot be met: this model needs dsp={{[0-9]+}} with one copy of every operator, and the budget has dsp=0; the nearest that fits is --budget dsp=
 // PART: unknown part 'abacus'; known parts: xcu280

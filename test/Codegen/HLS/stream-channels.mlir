@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s --tw-hls-stream-channels | FileCheck %s
-// @turn reads x as a whole, through an array, and @join waits for it with the copy, whose queue must hold all 16 elements.
-// The elements that @turn writes are read at once: a queue of two is enough.
+// @turn reads x as a whole, through an array, and @join waits for it with the copy, whose queue must store all 16 elements.
+// The elements that @turn writes are read immediately, so a queue of two is sufficient.
 
 !dram = memref<16xf32, #tw_hls.partition<none>, #tw_hls.memory<dram>>
 !chip = memref<16xf32, #tw_hls.partition<none>, #tw_hls.memory<bram>>

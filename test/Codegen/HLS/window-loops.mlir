@@ -34,7 +34,7 @@ func.func @groups(%x: tensor<1x5x7x6xf16>, %w: tensor<2x2x3x4xf32>, %out: tensor
 
 // -----
 
-// A negative padding crops: the op is unchanged.
+// A negative padding crops the input, so the op is unchanged.
 // CHECK-LABEL: func @cropped
 // CHECK: tw_tile.grouped_convolution
 func.func @cropped(%x: tensor<1x8x8x4xf32>, %w: tensor<3x3x1x4xf32>, %out: tensor<1x4x4x4xf32>) -> tensor<1x4x4x4xf32> {

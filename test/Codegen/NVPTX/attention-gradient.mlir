@@ -1,17 +1,17 @@
-// The gradient of attention on tensor cores: one launch, whose blocks process rows of keys or of queries.
+// The gradient of attention on tensor cores is one launch, whose blocks process rows of keys or of queries.
 // RUN: tilewright compile %s --target=cuda --emit=tiled | FileCheck %s --check-prefix=TILED
 // RUN: tilewright compile %s --target=cuda --emit=ptx | FileCheck %s
 // RUN: tilewright run %s --target=cuda --device=emulated --check | FileCheck %s --check-prefix=RESULT
 
-// 70 keys and 70 queries are two blocks each, for each of four heads; then 40 keys and 100 queries are 1 + 2 blocks.
+// 70 keys and 70 queries are two blocks each, for each of four heads. In the other kernel, 40 keys and 100 queries are 1 + 2 blocks.
 // TILED: tw.schedule = {block = array<i64: 64, 32>, kind = "attention", stages = 2 : i64, threads = 128 : i64}
 // TILED: tw.schedule = {block = array<i64: 64, 32>, kind = "attention", stages = 2 : i64, threads = 128 : i64}
-// Queries and keys have another head size than values.
+// Queries and keys have a different head size than values.
 // TILED: tw.schedule = {block = array<i64: 64, 32>, kind = "attention", stages = 2 : i64, threads = 128 : i64}
-// Sums of 512 elements do not fit: there are separate products, and kernels between them.
+// Sums of 512 elements do not fit in registers: there are separate products, and kernels between them.
 // TILED-NOT: kind = "attention"
 
-// Scores are not stored in memory: the shared stores are statistics of rows.
+// Scores are not stored in memory: the stores to shared memory are statistics of rows.
 // CHECK: .entry attention_gradient_0(
 // CHECK: .reqntid 128
 // CHECK-NOT: st.shared

@@ -16,7 +16,7 @@
 // NO-WGMMA: does not fit attention_0 {{.*}}: sm_80 has no wgmma: consumers are 0
 // KNOB: does not fit attention_0 {{.*}}: attention has one knob: consumers, 1 or 2 warp groups that multiply, or 0 for mma.sync
 
-// Causal, with fewer key heads, and with log-sum-exp; up to 64 queries, one warp group multiplies; values of another size.
+// Causal, with fewer key heads, and with log-sum-exp; up to 64 queries, one warp group multiplies; one kernel has values of another size.
 // TILED: tw.schedule = {block = array<i64: 128, 128>, consumers = 2 : i64, kind = "attention", stages = 3 : i64, threads = 384 : i64}
 // TILED: tw.schedule = {block = array<i64: 64, 64>, consumers = 1 : i64, kind = "attention", stages = 4 : i64, threads = 256 : i64}
 // TILED: tw.schedule = {block = array<i64: 128, 64>, consumers = 2 : i64, kind = "attention", stages = 4 : i64, threads = 384 : i64}
@@ -24,7 +24,7 @@
 // TILED: tw.schedule = {block = array<i64: 16, 64>, kind = "attention"
 // TILED: tw.schedule = {block = array<i64: 64, 64>, kind = "attention"
 
-// A TMA box has 64 elements of a head and a tile's rows; keys and values are one buffer here.
+// A TMA box has 64 elements of a head and a tile's rows. Keys and values are the same buffer here.
 // TARGET: @attention_0({{.*}}tw_cuda.maps = ["0:bf16:128:64*128,128*150,1*4,1*1", "1:bf16:128:64*128,128*150,1*2,1*1", "1:bf16:128:64*128,128*150,1*2,1*1"]
 // 128 rows of queries of 256 bytes, three slots with 128 rows of keys and of values each, and seven mbarriers.
 // TARGET-SAME: tw_cuda.shared = 229432
@@ -32,7 +32,7 @@
 
 // CHECK: .entry attention_0(
 // CHECK: .reqntid 384
-// The mbarriers of the queries and of three slots: full when the bytes have arrived, empty after eight warps arrived.
+// The mbarriers of the queries and of three slots: `full` completes when the bytes have arrived, `empty` when eight warps have arrived.
 // CHECK: mbarrier.init.shared::cta.b64 [%r{{[0-9]+}}], 1;
 // CHECK: mbarrier.init.shared::cta.b64 [%r{{[0-9]+}}], 1;
 // CHECK: mbarrier.init.shared::cta.b64 [%r{{[0-9]+}}], 8;

@@ -1,4 +1,4 @@
-// Attention on tensor cores: the schedule, and the PTX. Weights stay in registers between the two products.
+// This test checks the schedule and the PTX of attention on tensor cores. Weights remain in registers between the two products.
 // RUN: tilewright compile %s --target=cuda --emit=tiled | FileCheck %s --check-prefix=TILED
 // RUN: tilewright compile %s --target=cuda --emit=ptx | FileCheck %s
 // RUN: tilewright run %s --target=cuda --device=emulated | FileCheck %s --check-prefix=RESULT
@@ -7,9 +7,9 @@
 // TILED: tw.schedule = {block = array<i64: 64, 32>, kind = "attention", stages = 2 : i64, threads = 128 : i64}
 // TILED: tw.schedule = {block = array<i64: 64, 64>, kind = "attention", stages = 2 : i64, threads = 128 : i64}
 // TILED: tw.schedule = {block = array<i64: 16, 64>, kind = "attention", stages = 2 : i64, threads = 32 : i64}
-// Queries of heads of 256 elements stay in shared memory.
+// Queries of heads of 256 elements are read from shared memory.
 // TILED: tw.schedule = {block = array<i64: 64, 16>, kind = "attention", stages = 2 : i64, threads = 128 : i64}
-// Heads of 20 elements: warps compute rows of queries.
+// For heads of 20 elements, warps compute rows of queries.
 // TILED: tw.schedule = {group = 32 : i64, kind = "rows"
 
 // CHECK: .entry attention_0(

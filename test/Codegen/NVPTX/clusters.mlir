@@ -1,4 +1,4 @@
-// Two blocks of a cluster, whose tiles are adjacent along the rows, each load half of B's tile into both blocks.
+// The two blocks of a cluster have tiles that are adjacent along the rows. Each block loads half of B's tile into both blocks.
 // RUN: bash -c 'echo "{\"*\": {\"consumer_rows\": 64, \"consumers\": 2, \"n\": 128, \"stages\": 3, \"cluster\": 2, \"tiles_per_block\": 2}}" > %t.json'
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --schedule-file=%t.json --emit=tiled | FileCheck %s --check-prefix=TILED
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --schedule-file=%t.json --emit=target | FileCheck %s --check-prefix=TARGET
@@ -8,8 +8,8 @@
 // RUN: bash -c 'echo "{\"*\": {\"consumer_rows\": 64, \"consumers\": 2, \"n\": 192, \"stages\": 3, \"cluster\": 2}}" > %t.parts.json'
 // RUN: not tilewright compile %s --target=cuda --arch=sm_90a --schedule-file=%t.parts.json --emit=tiled 2>&1 | FileCheck %s --check-prefix=PARTS
 
-// TILED: tw.schedule = {block = array<i64: 128, 128, 64>, cluster = 2 : i64, consumers = 2 : i64, kind = "wgmma", stages = 3 : i64, threads = 384 : i64, tiles_per_block = 2 : i64}
-// 600 rows are five tiles, so three clusters; times four columns of tiles 12, of which a cluster takes two: 12 blocks.
+// TILED: tw.schedule = {block = array<i64: 128, 128, 64>, cluster = 2 : i64, consumers = 2 : i64, tiles_per_block = 2 : i64, kind = "wgmma", stages = 3 : i64, threads = 384 : i64}
+// 600 rows are five tiles, so three clusters per column of tiles, and 12 in all. A cluster of blocks computes two of them: 12 blocks.
 // TARGET: tw_cuda.cluster = 2
 // A TMA box of B has 64 columns: a tile of 128 columns is two boxes.
 // TARGET-SAME: tw_cuda.maps = ["0:bf16:128:64*256,128*600", "1:bf16:128:64*512,64*256"]

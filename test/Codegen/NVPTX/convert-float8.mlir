@@ -1,4 +1,4 @@
-// Conversions of 8-bit floats: by cvt from sm_89 on, and in integers before.
+// 8-bit floats are converted by cvt from sm_89 on, and by integer arithmetic on older architectures.
 // RUN: tilewright compile %s --target=cuda --arch=sm_89 --emit=ptx | FileCheck %s
 // RUN: tilewright compile %s --target=cuda --arch=sm_80 --emit=ptx | FileCheck %s --check-prefix=BEFORE
 // RUN: tilewright run %s --target=cuda --arch=sm_89 --device=emulated --check | FileCheck %s --check-prefix=RESULT

@@ -1,9 +1,9 @@
-// Convolutions on tensor cores: windows of channels-last operands are copied to shared memory in chunks of 16 bytes.
+// For convolutions on tensor cores, windows of channels-last operands are copied to shared memory in chunks of 16 bytes.
 // RUN: tilewright compile %s --target=cuda --emit=tiled | FileCheck %s --check-prefix=TILED
 // RUN: tilewright compile %s --target=cuda --emit=ptx | FileCheck %s
 // RUN: tilewright run %s --target=cuda --device=emulated | FileCheck %s --check-prefix=RESULT
 
-// The last three are 3 x 3, 1 x 1, and a convolution of three channels, whose windows are gathered.
+// The last three convolutions are 3 x 3, 1 x 1, and one of three channels, whose windows are gathered.
 // TILED: "convolution{{.*}} tw.schedule = {block = array<i64: 64, 128, 32>, kind = "mma", stages = 4
 // TILED: "convolution{{.*}} tw.schedule = {block = array<i64: 16, 16, 32>, kind = "mma", stages = 2
 // TILED: "convolution{{.*}} tw.schedule = {block = array<i64: 16, 16, 64>, kind = "mma"

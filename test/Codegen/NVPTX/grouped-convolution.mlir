@@ -1,4 +1,4 @@
-// Grouped convolutions: a thread sums the taps of its element that are inside the input.
+// In grouped convolutions, a thread sums the taps of its element that are inside the input.
 // RUN: tilewright compile %s --target=cuda --emit=ptx | FileCheck %s
 // RUN: tilewright run %s --target=cuda --device=emulated --check | FileCheck %s --check-prefix=RESULT
 

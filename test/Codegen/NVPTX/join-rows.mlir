@@ -1,4 +1,4 @@
-// A norm after a product joins its kernel if a block's tile has whole rows; values with no other reader are not stored.
+// A norm is fused into the kernel of the product before it if a block's tile has whole rows. Values without other readers are not stored.
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=tiled | FileCheck %s --check-prefixes=TILED,HOPPER
 // RUN: tilewright compile %s --target=cuda --arch=sm_80 --emit=tiled | FileCheck %s --check-prefixes=TILED,AMPERE
 // RUN: tilewright compile %s --target=cuda --arch=sm_80 --emit=ptx | FileCheck %s
@@ -15,10 +15,10 @@
 // TILED: func.func private @matmul_add_0_rows(
 // HOPPER-SAME: tw.schedule = {block = array<i64: 64, 128, 64>, {{.*}}kind = "wgmma"
 // AMPERE-SAME: tw.schedule = {block = array<i64: 16, 128, {{[0-9]+}}>, kind = "mma", {{.*}}warps = array<i64: 1, 1>}
-// One result: x w' + r has no other reader.
+// There is one result, because x w' + r has no other reader.
 // TILED: return %{{[0-9]+}} : tensor<300x128xbf16>
 
-// One kernel, whose lanes sum squares between the product and the stores.
+// There is one kernel, whose lanes sum squares between the product and the stores.
 // CHECK-COUNT-1: .visible .entry
 // CHECK: mma.sync.aligned.m16n8k16
 // CHECK: shfl.sync.bfly.b32

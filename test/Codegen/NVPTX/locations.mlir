@@ -1,4 +1,4 @@
-// The printed PTX has the user's source lines, and so have the findings of ptx-check in it.
+// The printed PTX and the findings of ptx-check in it have the user's source lines.
 
 // RUN: tilewright compile %s --target=cuda --emit=ptx -o %t.ptx
 // RUN: FileCheck %s --input-file=%t.ptx
@@ -7,7 +7,7 @@
 // RUN: ptx-check %t.ptx --args %t.json | FileCheck %s --check-prefix=RIGHT
 // RUN: not ptx-check %t.wrong.ptx --args %t.json | FileCheck %s --check-prefix=WRONG
 
-// Line directives alone, without debug information, which would keep ptxas from optimizing.
+// There are only line directives. Debug information would prevent ptxas from optimizing.
 // CHECK: .target sm_80{{$}}
 // CHECK: .loc 1 14 0
 // CHECK: ld.global

@@ -5,7 +5,7 @@
 #rows = affine_map<(d0, d1) -> (d0)>
 #turned = affine_map<(d0, d1) -> (d1, d0)>
 
-// A thread computes four adjacent elements; the broadcast operand is read at the same column; indices have 32 bits.
+// A thread computes four adjacent elements. The broadcast operand is read at the same column. Indices have 32 bits.
 // CHECK-LABEL: func @neighbours(
 // CHECK-SAME: %[[X:.*]]: !llvm.ptr<1> {llvm.align = 16 : i64, llvm.noalias, llvm.readonly}, %[[B:.*]]: !llvm.ptr<1> {{.*}}, %[[Y:.*]]: !llvm.ptr<1> {llvm.align = 16 : i64, llvm.noalias})
 // CHECK-SAME: tw.grid = #[[GRID:.*]], tw.kernel
@@ -81,7 +81,7 @@ func.func private @gather(%x: tensor<8xf32>, %i: tensor<5xi64>, %y: tensor<5xf32
   return %0 : tensor<5xf32>
 }
 
-// Constants that do not fit in 32 bits: indices have 64 bits.
+// Some constants do not fit in 32 bits, so indices have 64 bits.
 // CHECK-LABEL: func @wide_constant(
 // CHECK-SAME: tw_cuda.index = 64 : i64
 func.func private @wide_constant(%x: tensor<8xi64>, %y: tensor<8xi64>) -> tensor<8xi64> attributes {tw.kernel, tw.schedule = {kind = "elements", threads = 32 : i64, vector = 1 : i64}} {

@@ -1,4 +1,4 @@
-// Rows that are aligned to 4 or 8 bytes only are copied by cp.async of that size. int8 elements whose neighbors belong
+// Rows that are aligned only to 4 or 8 bytes are copied by cp.async of that size. int8 elements whose neighbors belong
 // to another sum are gathered, in a loop that is not unrolled.
 // RUN: tilewright compile %s --target=cuda --emit=ptx | FileCheck %s
 // RUN: tilewright run %s --target=cuda --device=emulated --check | FileCheck %s --check-prefix=RESULT

@@ -1,4 +1,4 @@
-// Products of 8-bit floats on tensor cores: mma from sm_89 on, wgmma on sm_90a.
+// Products of 8-bit floats on tensor cores use mma from sm_89 on, and wgmma on sm_90a.
 // RUN: tilewright compile %s --target=cuda --arch=sm_89 --emit=tiled | FileCheck %s --check-prefix=TILED
 // RUN: tilewright compile %s --target=cuda --arch=sm_89 --emit=ptx | FileCheck %s
 // RUN: tilewright run %s --target=cuda --arch=sm_89 --device=emulated --check | FileCheck %s --check-prefix=RESULT

@@ -1,4 +1,4 @@
-// A product on tensor cores with its fused epilogue: the schedule, and the PTX.
+// This test checks the schedule and the PTX of a product on tensor cores with its fused epilogue.
 // RUN: tilewright compile %s --target=cuda --emit=tiled | FileCheck %s --check-prefix=TILED
 // RUN: tilewright compile %s --target=cuda --emit=ptx | FileCheck %s
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=ptx | FileCheck %s --check-prefix=HOPPER
@@ -19,7 +19,7 @@
 // CHECK: mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
 // The code after the loop has no copies to wait for.
 // CHECK-NOT: cp.async.wait_group
-// Lanes exchange columns, so that each has four adjacent columns of bf16.
+// Lanes exchange columns. Each lane then has four adjacent columns of bf16.
 // CHECK: shfl.sync.bfly
 // CHECK: st.global.v2.b32
 // CHECK-NOT: call

@@ -1,12 +1,12 @@
-// A scatter of rows: a warp has a row of the destination, and its lanes read 32 indices of the source at a time.
+// In a scatter of rows, a warp computes a row of the destination, and its lanes read 32 indices of the source at a time.
 // RUN: tilewright compile %s --target=cuda --arch=sm_80 --emit=tiled | FileCheck %s --check-prefix=TILED
 // RUN: tilewright compile %s --target=cuda --arch=sm_80 --emit=ptx | FileCheck %s
 
 // TILED: @scatter_1({{.*}}tw.ops = "scatter", tw.schedule = {kind = "scatter", threads = 256 : i64, vector = 4 : i64}
-// Each element has its own index, so a row has no common index.
+// Each element has a separate index, so a row has no common index.
 // TILED: @scatter_3({{.*}}tw.ops = "scatter", tw.schedule = {kind = "elements", threads = 256 : i64, vector = 1 : i64}
 
-// 96 elements are less than a vector per lane; the bits of the warp's vote are matches, taken from the lowest bit on.
+// 96 elements are less than a vector per lane; the bits of the warp's vote are matches, which are processed from the lowest bit on.
 // CHECK: .entry scatter_1
 // CHECK: .reqntid 256
 // CHECK: setp.gt.u64 {{.*}}, 23;

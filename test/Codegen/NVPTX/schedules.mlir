@@ -1,4 +1,4 @@
-// A schedule that does not fit is refused before any code is generated.
+// A schedule that does not fit the kernel is an error before any code is generated.
 // RUN: tilewright-opt %s -split-input-file -verify-diagnostics --tw-cuda-lower-to-threads
 
 // expected-error @+1 {{has no schedule of the target cuda: expected tw.schedule = {kind = "elements", "rows" or "mma"}}

@@ -1,4 +1,4 @@
-// Long reductions over rows with few results are split in parts. A reduction of all elements is split before, for all
+// Long reductions over rows with few results are split in parts. A reduction of all elements is split in an earlier stage for all
 // targets; a reduction of a prime number of terms is not split.
 // RUN: tilewright compile %s --target=cuda --emit=tiled | FileCheck %s
 // RUN: tilewright run %s --target=cuda --device=emulated --check | FileCheck %s --check-prefix=RESULT

@@ -1,4 +1,4 @@
-// A long sum with few results is split: a batch of products, and a kernel that adds them in order and computes the
+// A long sum with few results is split into a batch of products and a kernel that adds them in order and computes the
 // epilogue. A product with enough tiles for the GPU, and one whose sum cannot be divided, are not split.
 // RUN: tilewright compile %s --target=cuda --emit=tiled | FileCheck %s
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=tiled | FileCheck %s --check-prefix=HOPPER

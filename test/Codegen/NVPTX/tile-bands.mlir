@@ -1,4 +1,4 @@
-// If the L2 cache does not hold the operands, blocks take tiles in bands of rows. Tiles of small operands are in order.
+// If the operands do not fit in the L2 cache, blocks process tiles in bands of rows. Tiles of small operands are processed in order.
 // RUN: tilewright compile %s --target=cuda --emit=tiled | FileCheck %s
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=tiled | FileCheck %s
 // RUN: tilewright tune --list --target=cuda %s | FileCheck %s --check-prefix=LIST

@@ -1,4 +1,4 @@
-// Products on sm_90a: TMA loads tiles into a ring with mbarriers; one warp group loads, the others multiply by wgmma.
+// In products on sm_90a, TMA loads tiles into a ring with mbarriers. One warp group loads, and the others multiply by wgmma.
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=tiled | FileCheck %s --check-prefix=TILED
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=target | FileCheck %s --check-prefix=TARGET
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=ptx | FileCheck %s
@@ -8,7 +8,7 @@
 // TILED: @matmul_1({{.*}}tw.schedule = {block = array<i64: 64, 64, 64>, consumers = 1 : i64, kind = "wgmma", stages = {{[0-9]+}} : i64, threads = 256 : i64}
 // TILED: @matmul_2({{.*}}kind = "mma"
 
-// The shared memory of four stages of 16 KB and 24 KB, and their mbarriers; a box has a line of 64 elements of k, and
+// The kernel has the shared memory of four stages of 16 KB and 24 KB, and their mbarriers. A box has a line of 64 elements of k, and
 // the rows of the tile.
 // TARGET: @matmul_add_0({{.*}}tw_cuda.maps = ["0:bf16:128:64*256,128*2048", "1:bf16:128:64*256,192*1536"]
 // TARGET-SAME: tw_cuda.shared = 163904
@@ -21,7 +21,7 @@
 // CHECK: .param .align 64 .b8 matmul_add_0_param_5[128],
 // CHECK: .param .align 64 .b8 matmul_add_0_param_6[128]
 // CHECK: .reqntid 384
-// Four slots: full when the bytes have arrived, empty when eight warps have arrived.
+// Each of four slots has the mbarriers `full` (the bytes have arrived) and `empty` (eight warps have arrived).
 // CHECK: mbarrier.init.shared::cta.b64 [%r{{[0-9]+}}], 1;
 // CHECK: mbarrier.init.shared::cta.b64 [%r{{[0-9]+}}], 8;
 // CHECK-COUNT-6: mbarrier.init.shared::cta.b64

@@ -43,7 +43,7 @@ func.func @attention(%q: tensor<2x4x8x16xf32>, %k: tensor<2x2x8x16xf32>) -> tens
   return %r : tensor<2x4x8x16xf32>
 }
 
-// Five products over the whole matrix of scores.
+// There are five products over the whole matrix of scores.
 // CHECK-LABEL: func @attention_gradient
 // CHECK-COUNT-2: iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]
 // CHECK-COUNT-3: iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]

@@ -2,7 +2,7 @@
 // RUN: tilewright compile %s --emit=vector --target=reference | FileCheck %s --check-prefix=VECTOR
 // RUN: tilewright compile %s --emit=target --target=reference | FileCheck %s --check-prefix=TARGET
 
-// No schedule and no packing; floats are f64 between operands and results.
+// There is no schedule and no packing. Floats are f64 between operands and results.
 // TILED-NOT: scf.forall
 // TILED-NOT: tw_tile
 // TILED: func.func private @matmul_gelu_0
@@ -10,7 +10,7 @@
 // TILED: math.erf {{.*}} : f64
 // TILED: arith.truncf {{.*}} : f64 to f32
 
-// Plain loops, and the same plan as for the target cpu.
+// The kernel consists of plain loops, and the plan is the same as for the target cpu.
 // VECTOR-NOT: vector<
 // VECTOR: scf.for
 // VECTOR: arith.addf {{.*}} : f64

@@ -76,7 +76,7 @@ TEST(CompareKernels, PlainShowsWhatTheFormulaCosts) {
 
 TEST(CompareKernels, OneWrongElementOfMany) {
   Runs<float> runs(4000000);
-  // The errors of `plain` are so large everywhere that one wrong element does not change the RMS noticeably.
+  // The errors of `plain` are so large at all elements that one wrong element hardly changes the RMS.
   for (float &x : runs.plain)
     x += 1e-3f;
   runs.got[123] += 1;
@@ -112,7 +112,7 @@ TEST(CompareKernels, IntegersEqualOneOfTheTwo) {
   EXPECT_NE(runs.compare().find("i32[20, 5]: 1 of 100 elements differ; element [2, 3]: cpu gives -5"),
             std::string::npos)
       << runs.compare();
-  runs.plain[13] = -5; // the integer came from a comparison of rounded floats
+  runs.plain[13] = -5; // the integer is the result of a comparison of rounded floats
   EXPECT_EQ(runs.compare(), "");
 }
 

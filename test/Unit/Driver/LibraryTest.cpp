@@ -120,7 +120,7 @@ CallerTensor callerTensor(Tensor &tensor, library::DType dtype) {
 
 struct Graph {
   std::string text;
-  std::vector<int64_t> symbols = {}; ///< values of the call
+  std::vector<int64_t> symbols = {}; ///< values of the symbols in the call
   std::vector<size_t> weights = {};  ///< tensor arguments that become weights of the library
   bool external = false;
   bool packed = true;
@@ -177,7 +177,7 @@ public:
     ASSERT_FALSE(bool(failed)) << llvm::toString(std::move(failed));
   }
 
-  /// Makes the caller's tensors for `loaded`. `memory` owns the memory of the outputs.
+  /// Creates the caller's tensors for `loaded`. `memory` owns the memory of the outputs.
   void arguments(const Loaded &loaded, std::vector<CallerTensor> &in, std::vector<CallerTensor> &out,
                  std::vector<Tensor> &memory) {
     for (size_t i = 0; i < inputs.size(); ++i)
@@ -324,7 +324,7 @@ func.func @main(%n: index {tw.symbol = "n"}, %x: tensor<32xf32> {tw.name = "x"},
   %l = tw.add %k, %k : (tensor<i64>, tensor<i64>) -> tensor<i64>
   return %y, %f, %l : tensor<32xf32>, tensor<?xf32, #n>, tensor<i64> })",
              {0}});
-  both.expected.erase(both.expected.begin()); // this result is written into the input x, not an output of the library
+  both.expected.erase(both.expected.begin()); // it is written into the input x, and the library has no output for it
   const std::vector<uint8_t> before = both.inputs[0].bytes;
   ASSERT_NO_FATAL_FAILURE(both.runJit());
   const std::vector<uint8_t> after = both.inputs[0].bytes;
@@ -354,7 +354,7 @@ TEST(Library, ChildOfFork) {
   both.arguments(loaded, in, out, memory);
   EXPECT_EQ(loaded.run(model, in.data(), out.data()), 0);
   pid_t child = fork();
-  if (child == 0) { // a child of fork() has none of the instance's worker threads
+  if (child == 0) { // a child of fork() does not have the instance's worker threads
     std::fill(memory[0].bytes.begin(), memory[0].bytes.end(), 0);
     bool right = loaded.run(model, in.data(), out.data()) == 0 && memory[0].bytes == both.expected[0].bytes;
     _exit(right ? 0 : 1);
@@ -378,7 +378,7 @@ std::unique_ptr<llvm::MemoryBuffer> callingObject(const char *extra = nullptr) {
   if (extra)
     builder.CreateCall(module->getOrInsertFunction(extra, type));
   builder.CreateRetVoid();
-  for (llvm::Function &function : *module) // LLVM would fold a call of a known function, or reject it
+  for (llvm::Function &function : *module) // LLVM would fold or reject a call of a known function
     if (llvm::StringRef name = function.getName(); name.consume_front("called_"))
       function.setName("\1" + name.str());
   runtime::MachineDescription machine;

@@ -77,7 +77,7 @@ TEST_F(Manifest, FilesLieInItsFolder) {
   }
 }
 
-/// Reading each of 1,000 damaged manifests returns an error, or a manifest whose library is not loaded.
+/// Tests that reading each of 1,000 damaged manifests returns an error, or a manifest whose library is not loaded.
 TEST_F(Manifest, MutationsAreErrors) {
   std::mt19937 random(1);
   auto below = [&](size_t limit) { return std::uniform_int_distribution<size_t>(0, limit - 1)(random); };

@@ -171,7 +171,7 @@ TEST_F(ObjectCacheTest, PruneDropsTheLeastRecentlyUsed) {
     timespec times[2] = {{1000000 + digit, 0}, {1000000 + digit, 0}};
     ASSERT_EQ(utimensat(AT_FDCWD, entry(key).c_str(), times, 0), 0);
   }
-  EXPECT_EQ(loaded(cache, std::string(64, '1')), value); // now the most recently used
+  EXPECT_EQ(loaded(cache, std::string(64, '1')), value); // this entry is now the most recently used one
   EXPECT_GT(cache.prune(2500), 0);
   EXPECT_EQ(loaded(cache, std::string(64, '2')), "<miss>");
   EXPECT_EQ(loaded(cache, std::string(64, '1')), value);

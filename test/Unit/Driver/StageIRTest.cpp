@@ -1,6 +1,6 @@
 //===- StageIRTest.cpp - saved IR can be lowered further, but not compiled --------------===//
 //
-// test/Tools/start-at.mlir tests that the code is the same, and which IR is rejected.
+// test/Tools/start-at.mlir tests that the generated code is equal, and that other IR is rejected.
 //
 //===----------------------------------------------------------------------===//
 #include "mlir/Parser/Parser.h"
@@ -24,7 +24,7 @@ TEST(StageIR, StagesThatHaveRunAreNotRunAgain) {
   ASSERT_FALSE(session.lowerTo(*module, "structured", options));
   options.startAt = "structured";
   ASSERT_FALSE(session.lowerTo(*module, "vector", options));
-  EXPECT_FALSE(module->lookupSymbol("main")); // @main has become a plan
+  EXPECT_FALSE(module->lookupSymbol("main")); // @main was converted to a plan
 }
 
 TEST(StageIR, ProgramsAreCompiledFromTheirGraph) {

@@ -62,7 +62,7 @@ TEST_F(TemporaryFolderTest, OfAKilledProcessGoesWithTheNext) {
   ASSERT_GT(read(ends[0], text, sizeof text - 1), 0);
   const fs::path left = text;
   age(left);
-  auto first = make(); // the owner of `left` is alive
+  auto first = make(); // the owner of `left` is still running
   EXPECT_TRUE(fs::exists(left / "x"));
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);

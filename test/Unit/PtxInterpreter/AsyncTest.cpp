@@ -22,7 +22,8 @@ Outcome single(const std::string &body, uint32_t results) {
 }
 
 TEST(Mbarrier, PhasesAndPendingCounts) {
-  // With a count of 3, three arrivals complete phase 0. The state holds the arrivals that were pending before.
+  // With a count of 3, three arrivals complete phase 0. The state contains the number of arrivals that were pending
+  // before.
   Outcome outcome =
       single("mbarrier.init.shared.b64 [%r1], 3;\n"
              "mbarrier.arrive.shared.b64 %rd1, [%r1];\n"
@@ -80,7 +81,8 @@ TEST(Mbarrier, Misuse) {
 }
 
 TEST(Mbarrier, AWarpsArrivalsAreOfOnePhase) {
-  // 32 lanes arrive. A count of 32 or 64 takes them all in one phase; with 31, the last arrival is in the next phase.
+  // 32 lanes arrive. With a count of 32 or 64, all arrivals are in one phase. With 31, the last arrival is in the next
+  // phase.
   auto misuses = [](const char *count) {
     return runBody("mov.u32 %r1, %tid.x;\nsetp.ne.u32 %p1, %r1, 0;\n@!%p1 mbarrier.init.shared.b64 [bar], " +
                        std::string(count) + ";\nbar.sync 0;\nmbarrier.arrive.shared.b64 _, [bar];\n",
@@ -113,7 +115,7 @@ TEST(Mbarrier, OrdersWhatCameBefore) {
     Outcome bad = runBody(wrong, threads(64, 1, seed), 64, {}, kBar + ".shared .align 16 .b8 s[128];\n");
     found += bad.count(Kind::Race) + bad.count(Kind::UninitialisedMemory) != 0;
   }
-  EXPECT_GE(found, 4u); // in the other orders the reader ran after the writer
+  EXPECT_GE(found, 4u); // in the other orders, the reader ran after the writer
 }
 
 //===--- copies ---===//
@@ -132,7 +134,7 @@ Outcome withMap(const std::string &body, const TensorMap &map, std::vector<uint3
   std::unique_ptr<Module> module = Module::read(text, "test.ptx", outcome.error);
   if (!module)
     return outcome;
-  outcome.out.reserve(1024); // accesses past the end hit no other allocation
+  outcome.out.reserve(1024); // the capacity ensures that accesses past the end do not reach another allocation
   outcome.out.assign(32, 77);
   Memory memory;
   memory.add(outcome.out.data(), 128, "out");
@@ -184,7 +186,7 @@ TEST(Bulk, ATensorLoadFillsWhatLiesOutside) {
 }
 
 TEST(Bulk, SwizzlesMoveChunksByTheirLine) {
-  // 4 rows of 32 bytes: lines of 128 bytes hold four; chunk c of byte address a goes to c ^ (a / 128 & 1).
+  // 4 rows of 32 bytes are in one line of 128 bytes. Chunk c at byte address a is stored at chunk c ^ (a / 128 & 1).
   std::vector<uint32_t> tensor(64);
   for (uint32_t i = 0; i < 64; ++i)
     tensor[i] = i;

@@ -7,7 +7,7 @@ using namespace tilewright::ptx::test;
 namespace {
 
 const std::string kShared = ".shared .align 16 .b8 s[256];\n";
-/// %r1 = thread, %r2 = 4 * thread, %r3 = address of its word of s, %rd1 = address of its word of out.
+/// Sets %r1 to the thread, %r2 to 4 * thread, %r3 to the address of its word of s, and %rd1 to that of its word of out.
 const std::string kAddresses = "mov.u32 %r1, %tid.x;\nshl.b32 %r2, %r1, 2;\nmov.b32 %r3, s;\nadd.s32 %r3, %r3, "
                                "%r2;\nmul.wide.u32 %rd1, %r1, 4;\nadd.s64 %rd1, %rd1, %rd30;\n";
 
@@ -58,7 +58,7 @@ TEST(Check, BlocksRaceOnGlobalMemoryUnlessTheyAreAtomic) {
   EXPECT_EQ(right.out[0], 192u);
 }
 
-// The last block adds up the values of all blocks. A fence before and after the atomic counter orders the accesses.
+// The last block sums the values of all blocks. A fence before and after the atomic counter orders the accesses.
 TEST(Check, FencesAndAtomicsOrderBlocks) {
   std::string write = "mov.u32 %r1, %ctaid.x;\nmul.wide.u32 %rd1, %r1, 4;\nadd.s64 %rd1, %rd1, %rd30;\nadd.s32 %r2, "
                       "%r1, 1;\nst.global.b32 [%rd1+64], %r2;\n";
@@ -108,7 +108,7 @@ TEST(Check, Uninitialised) {
 
 TEST(Check, Barriers) {
   std::string half = "mov.u32 %r1, %tid.x;\nsetp.lt.u32 %p1, %r1, 16;\n";
-  // Lanes of a warp that diverge and wait at two barriers; lanes that exit.
+  // Lanes of a warp diverge and wait at two barriers; other lanes exit.
   std::string parted = half + "@%p1 bra $other;\nbar.sync 0;\nbra $end;\n$other:\nbar.sync 1;\n$end:\n";
   EXPECT_GE(runBody(parted, threads(32)).count(Kind::BarrierDivergence), 1u);
   for (uint64_t seed = 0; seed < 4; ++seed) {
@@ -135,7 +135,7 @@ TEST(Check, Barriers) {
   ASSERT_EQ(reduced.error, "");
   EXPECT_TRUE(reduced.report.findings.empty()) << reduced.report.text();
   EXPECT_EQ(reduced.out[95], 48u);
-  // A producer that only arrives.
+  // Test a producer that only arrives.
   std::string pair = kAddresses +
                      "setp.lt.u32 %p1, %r1, 32;\n@%p1 st.shared.b32 [%r3], %r1;\n@%p1 bar.arrive 1, 64;\n@%p1 bra "
                      "$end;\nbar.sync 1, 64;\nld.shared.b32 %r4, [%r3+-128];\nst.global.b32 [%rd1], %r4;\n$end:\n";
@@ -188,7 +188,7 @@ TEST(Warp, ShufflesVotesAndReductions) {
 }
 
 TEST(Control, CallsLoopsAndTables) {
-  // f(n) = n < 2 ? 1 : n * f(n - 1), called with a different depth in each lane; then a branch table.
+  // f(n) = n < 2 ? 1 : n * f(n - 1) is called with a different depth in each lane. A branch table follows.
   std::string function =
       ".visible .func (.param .b32 r) f(.param .b32 x) {\n.reg .b32 %q<4>;\n.reg .pred %p;\nld.param.b32 %q1, "
       "[x];\nmov.b32 %q2, 1;\nsetp.lt.s32 %p, %q1, 2;\n@%p bra $done;\n"

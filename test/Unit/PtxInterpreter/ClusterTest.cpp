@@ -95,7 +95,7 @@ const std::string kRead = "ld.shared::cluster.b32 %r9, [%r8];\n", kOut = "st.glo
 Outcome pair(const std::string &body, uint64_t seed = 0, uint32_t block = 32) {
   return runBody(body, clusters({2, 1, 1}, {2, 1, 1}, block, seed), 1024, {}, kShared);
 }
-/// Returns in how many of eight thread orders there is a finding of one of the kinds.
+/// Returns the number of thread orders, of eight, in which there is a finding of one of the kinds.
 uint32_t orders(const std::string &body, std::initializer_list<Kind> kinds) {
   uint32_t found = 0;
   for (uint64_t seed = 0; seed < 8; ++seed) {
@@ -112,7 +112,7 @@ uint32_t orders(const std::string &body, std::initializer_list<Kind> kinds) {
 TEST(Cluster, ReadsMemoryOfAnotherBlock) {
   const std::string write = "st.shared.b32 [%r5], %r3;\n";
   for (const std::string &read :
-       {kMap + kRead, // by shared::cluster address, by generic address, by an atomic
+       {kMap + kRead, // a read by a shared::cluster address, by a generic address, or by an atomic
         std::string(
             "cvt.u64.u32 %rd2, %r5;\ncvta.shared.u64 %rd2, %rd2;\nmapa.u64 %rd3, %rd2, %r6;\nld.b32 %r9, [%rd3];\n"),
         kMap + "mov.b32 %r10, 0;\natom.shared::cluster.add.u32 %r9, [%r8], %r10;\n"})
@@ -129,9 +129,9 @@ TEST(Cluster, ReadsMemoryOfAnotherBlock) {
   EXPECT_EQ(orders(kBegin + write + kMap + kRead + kOut + kSync, {Kind::Race}), 8u);
   EXPECT_EQ(orders(relaxed, {Kind::Race}), 8u);
   EXPECT_EQ(orders(replaced(relaxed, "barrier.cluster", "fence.acq_rel.cluster;\nbarrier.cluster"), {Kind::Race}), 0u);
-  // The last barrier keeps a block alive until the other has read.
+  // The last barrier prevents a block from exiting before the other block has read.
   EXPECT_EQ(orders(kBegin + write + kSync + kMap + kRead + kOut, {Kind::ExitedBlock}), 8u);
-  // A barrier within the block does not.
+  // A barrier within the block does not prevent this.
   EXPECT_EQ(orders(kBegin + write + kSync + kMap + kRead + kOut + "bar.sync 0;\n", {Kind::ExitedBlock}), 8u);
 }
 
@@ -159,7 +159,7 @@ TEST(Cluster, AddressesAreChecked) {
 }
 
 TEST(Cluster, TheBarrierCountsThreads) {
-  // Threads that have exited are not waited for.
+  // The barrier does not wait for threads that have exited.
   EXPECT_EQ(pair(kBegin + "setp.gt.u32 %p3, %r1, 15;\n@%p3 exit;\nbarrier.cluster.arrive;\nbarrier.cluster.wait;\n")
                 .report.findings.size(),
             0u);
@@ -167,7 +167,7 @@ TEST(Cluster, TheBarrierCountsThreads) {
       pair("barrier.cluster.arrive;\nbarrier.cluster.arrive;\nbarrier.cluster.wait;\n").count(Kind::BarrierMismatch),
       1u);
   EXPECT_EQ(pair("barrier.cluster.wait;\n").count(Kind::BarrierMismatch), 1u);
-  // Half of a warp at an aligned barrier.
+  // Only half of a warp arrives at an aligned barrier.
   EXPECT_GE(pair(kBegin + "setp.gt.u32 %p3, %r1, 15;\n@%p3 bra $e;\nbarrier.cluster.arrive.aligned;\n$e:\n")
                 .count(Kind::BarrierDivergence),
             1u);
@@ -251,7 +251,7 @@ TEST(Cluster, AMulticastFillsAllBlocks) {
     Outcome early = run(replaced(body, kSync, ""), seed);
     EXPECT_GE(early.count(Kind::MbarrierMisuse) + early.count(Kind::Race), 1u);
   }
-  // The destination and the mbarrier of a copy must be in the same block.
+  // The destination and the mbarrier of a copy must be in the memory of the same block.
   std::string mixed =
       replaced(body, ".multicast::cluster [%r21], [%rd31], 128, [%r20], %h1", " [%r22], [%rd31], 128, [%r20]");
   mixed = replaced(mixed, "mov.b16 %h1, 3;\n", "mov.b32 %r21, s;\nmapa.shared::cluster.u32 %r22, %r21, 1;\n");

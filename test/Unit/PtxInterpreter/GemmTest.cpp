@@ -1,8 +1,8 @@
 //===- GemmTest.cpp - a tensor-core kernel, correct and with planted defects ------------===//
 //
 // test/Tools/Inputs/ptx/gemm-bf16.ptx uses ldmatrix, mma.sync, three stages of cp.async, and zero-filled rows. Each
-// defect is a change of its text. The checker must find every defect, and nothing in the unchanged kernel.
-//
+// defect is a change of its text. The checker must find every defect, and must report no finding for the unchanged
+// kernel.
 //===----------------------------------------------------------------------===//
 #include "Kernels.h"
 
@@ -18,7 +18,7 @@ namespace {
 
 struct Problem {
   uint32_t m, n, k;
-  std::vector<uint16_t> a, b; ///< padded, so that an access past the end does not hit the next buffer
+  std::vector<uint16_t> a, b; ///< padded, because an access past the end must not reach the next buffer
   std::vector<float> c;
   Problem(uint32_t m, uint32_t n, uint32_t k) : m(m), n(n), k(k), a((m + 64) * k), b((n + 64) * k), c((m + 64) * n) {
     std::mt19937 random(7);
@@ -83,7 +83,7 @@ struct Defect {
   const char *name;
   std::string from, to;
   uint32_t which;          ///< index among the occurrences of `from`
-  std::vector<Kind> kinds; ///< one of these must be found; empty: there must be no finding
+  std::vector<Kind> kinds; ///< one of these must be found; if empty, there must be no finding
 };
 
 const std::vector<Defect> &defects() {
@@ -120,13 +120,13 @@ const std::vector<Defect> &defects() {
        "selp.b32 %r14, 16, 0, %p1;",
        "mov.b32 %r14, 16;",
        0,
-       {}}, // equivalent: reads row 0 for rows that are never stored
+       {}}, // equivalent: it reads row 0 instead of rows that are never stored
       {"RowNotClamped", "selp.b32 %r13, %r13, 0, %p2;", "mov.b32 %r15, 16;", 0, {Kind::OutOfBounds}},
       {"OneTileTooMany",
        "setp.lt.u32 %p6, %r36, %r22;",
        "setp.le.u32 %p6, %r36, %r22;",
        0,
-       {}}, // in order and in bounds: only the numbers are wrong
+       {}}, // the accesses are ordered and in bounds: only the numbers are wrong
       {"LoadsOneTileTooMany", "setp.ge.u32 %p4, %r39, %r22;", "setp.gt.u32 %p4, %r39, %r22;", 0, {Kind::OutOfBounds}},
       {"ElementsOf4Bytes",
        "mad.wide.u32 %rd7, %r20, 2, %rd2;",

@@ -1,8 +1,8 @@
-//===- InstructionTest.cpp - single instructions with results found by hand -----------===//
+//===- InstructionTest.cpp - single instructions --------------------------===//
 //
-// The sources are in %r1.., %h1.., %rd1.. or %p1..; the result is the first register in the text. All cases run in a
-// warp of 32 lanes and in a warp of 5, which test the full-warp path and the masked path.
-//
+// The results were computed by hand. The sources are in %r1.., %h1.., %rd1.. or %p1..; the result is the first register
+// in the text. All cases run in a warp of 32 lanes and in a warp of 5, which test the full-warp path and the masked
+// path.
 //===----------------------------------------------------------------------===//
 #include "Kernels.h"
 
@@ -14,7 +14,7 @@ using namespace tilewright::ptx::test;
 namespace {
 
 struct Case {
-  const char *text; ///< "add.s32 %r0, %r1, %r2"
+  const char *text; ///< for example "add.s32 %r0, %r1, %r2"
   std::vector<uint64_t> sources;
   uint64_t expected;
 };

@@ -22,7 +22,7 @@ inline std::string kernel(const std::string &body, const std::string &before = "
 struct Outcome {
   Report report;
   std::vector<uint32_t> out;
-  std::string error; ///< why the kernel could not be run
+  std::string error; ///< the reason why the kernel could not be run
 
   uint64_t count(Kind kind) const {
     uint64_t found = 0;

@@ -1,8 +1,7 @@
 //===- MatrixTest.cpp - mma.sync of every type, ldmatrix and stmatrix, cp.async alone -----------===//
 //
-// The elements are small integers, so every product and sum is exact. The mapping of elements to lanes is derived here
+// The elements are small integers, so every product and sum is exact. The mapping of elements to lanes is derived
 // independently from the tables of the ISA: by row and column, not by register.
-//
 //===----------------------------------------------------------------------===//
 #include "Kernels.h"
 
@@ -45,7 +44,7 @@ uint32_t code(const Type &type, int value) {
 }
 
 struct Shape {
-  const char *a, *b, *c; ///< types
+  const char *a, *b, *c; ///< element types of A, B and C
   uint32_t k;
 };
 
@@ -76,9 +75,9 @@ TEST_P(Mma, EqualsALoop) {
   auto accumulator = [&](int value) {
     return tc == "s32" ? uint32_t(value) : tc == "f32" ? std::bit_cast<uint32_t>(float(value)) : code(kTypes[0], value);
   };
-  // 16 words per lane: A, B, C.
+  // Each lane has 16 words, with elements of A, B and C.
   std::vector<uint32_t> in(32 * 16);
-  uint32_t quad = 4 * perWord; // columns of A that the four lanes of a group hold in one register
+  uint32_t quad = 4 * perWord; // number of columns of A that the four lanes of a group have in one register
   for (uint32_t row = 0; row < 16; ++row)
     for (uint32_t column = 0; column < K; ++column) {
       uint32_t lane = row % 8 * 4 + column % quad / perWord, word = row / 8 + 2 * (column / quad);
@@ -163,13 +162,13 @@ TEST(Matrix, DoubleMma) {
 
 const std::string kTile = ".shared .align 16 .b8 s[1024];\n";
 
-// Element (r, c) of the tile of 32 x 8 is 8 r + c. A word holds two elements.
+// Element (r, c) of the tile of 32 x 8 is 8 r + c. Each word contains two elements.
 TEST(Matrix, LdmatrixAndStmatrix) {
   for (bool transposed : {false, true}) {
     std::string trans = transposed ? ".trans" : "";
     std::string body =
         "mov.u32 %r1, %tid.x;\nmov.b32 %r2, s;\nshl.b32 %r3, %r1, 4;\nadd.s32 %r2, %r2, %r3;\nshl.b32 %r4, %r1, 3;\n";
-    for (int i = 0; i < 4; ++i) // row = lane
+    for (int i = 0; i < 4; ++i) // the row is the lane
       body += "add.s32 %r5, %r4, " + std::to_string(2 * i) +
               ";\nadd.s32 %r6, %r5, 1;\nshl.b32 %r6, %r6, 16;\nor.b32 %r5, %r5, %r6;\nst.shared.b32 [%r2+" +
               std::to_string(4 * i) + "], %r5;\n";

@@ -1,4 +1,4 @@
-//===- ParserTest.cpp - errors name their location; damaged text is harmless -----------------===//
+//===- ParserTest.cpp - errors name their location ------------------------===//
 #include "Kernels.h"
 
 #include <random>

@@ -30,7 +30,7 @@ struct Product {
         x = uint16_t(std::bit_cast<uint32_t>(float(int32_t(random())) * 0x1p-31f) >> 16);
   }
   static double value(uint16_t bits) { return std::bit_cast<float>(uint32_t(bits) << 16); }
-  /// The driver requires a base address that is a multiple of 16; std::vector allocates such addresses.
+  /// Returns a tensor map. Its base address must be a multiple of 16, which std::vector ensures.
   TensorMap map(const std::vector<uint16_t> &matrix, uint32_t rows) const {
     return tensorMap(TensorMap::Element::BF16, matrix.data(), {k, rows}, {k * 2}, {64, uint16_t(boxRows)}, swizzle);
   }
@@ -92,7 +92,7 @@ TEST(WgmmaGemm, AnotherSwizzleGivesOtherNumbers) {
   EXPECT_FALSE(product.isRight());
 }
 
-// Damaged text gives an error or findings, never a crash. The sanitizers detect invalid accesses.
+// Damaged text causes an error or findings, but no crash. The sanitizers detect invalid accesses.
 TEST(WgmmaGemm, DamagedTextDoesNoHarm) {
   std::string whole = readInput("gemm-wgmma.ptx"), error;
   std::mt19937 random(5);

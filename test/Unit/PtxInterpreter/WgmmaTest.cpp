@@ -1,6 +1,7 @@
 //===- WgmmaTest.cpp - types, layouts and operands of wgmma ----------------------------------===//
 //
-// The elements are small integers, exact in every type, in the canonical layouts of the ISA. A loop computes D again.
+// The elements are small integers, exact in every type, in the canonical layouts of the ISA. The reference D is
+// computed by a loop.
 //
 //===----------------------------------------------------------------------===//
 #include "Kernels.h"
@@ -36,7 +37,8 @@ int valueA(uint32_t row, uint32_t k) { return int((row * 7 + k * 3 + row * k) % 
 int valueB(uint32_t column, uint32_t k) { return int((column * 5 + k * 2 + column * k) % 5) - 2; }
 
 /// Returns the byte offset of an element. If k is contiguous, groups of 8 rows have a stride of 256 bytes (512 or 1024
-/// for wider swizzles), and halves of k one of 128 without a swizzle. Otherwise, the rows are contiguous.
+/// bytes with wider swizzles). Without a swizzle, halves of k have a stride of 128 bytes. Otherwise, the rows are
+/// contiguous.
 uint32_t offsetOf(const Case &test, uint32_t row, uint32_t k) {
   uint32_t byte = k * test.element.bytes, span = test.swizzle, at;
   if (!test.transposed)
@@ -71,7 +73,7 @@ std::string textOf(const Case &test, bool fence, bool proxy, bool wait) {
   text += proxy ? "fence.proxy.async;\n" : "";
   text += "bar.sync 0;\nshr.u32 %r8, %r2, 4;\ncvt.u64.u32 %rd2, %r8;\nmov.b64 %rd3, " + hex(descriptor) +
           ";\nor.b64 %rd2, %rd2, %rd3;\nadd.s64 %rd3, %rd2, " + std::to_string(kB / 16) + ";\n";
-  if (test.registers) { // words t and t + 4 of rows g and g + 8 of the warp's 16; k is contiguous, no swizzle
+  if (test.registers) { // words t and t + 4 of rows g and g + 8 of the warp's 16; k is contiguous, unswizzled
     text += "and.b32 %r10, %r1, 31;\nshr.u32 %r11, %r1, 5;\nshl.b32 %r11, %r11, 9;\nshr.u32 %r12, %r10, 2;\nshl.b32 "
             "%r12, %r12, 4;\nadd.s32 %r11, %r11, %r12;\nand.b32 %r12, %r10, 3;\nshl.b32 %r12, %r12, 2;\nadd.s32 %r11, "
             "%r11, %r12;\nadd.s32 %r11, %r11, %r2;\nld.shared.b32 %r13, [%r11];\nld.shared.b32 %r14, "
@@ -158,18 +160,18 @@ TEST(WgmmaChecks, FencesAndWaits) {
   EXPECT_GE(count(plain, true, false, true, Kind::MissingProxyFence), 1u);
   EXPECT_GE(count(plain, true, true, false, Kind::RegisterInFlight), 1u);
   EXPECT_GE(count(plain, true, true, true, Kind::BarrierDivergence, 96), 1u);
-  // A register of A may be read, but not written, before the wait, since the product may still read it.
+  // A register of A may be read before the wait, but not written, because the product may still read it.
   std::string text = textOf(registers, true, true, true), wait = "wgmma.wait_group.sync.aligned 0;\n";
   std::string written = text, read = text;
   written.insert(text.find(wait), "add.s32 %r13, %r13, 1;\n");
   read.insert(text.find(wait), "add.s32 %r40, %r13, 1;\n");
   EXPECT_EQ(runText(written, threads(128), 512, inputOf(registers)).count(Kind::RegisterInFlight), 1u);
   EXPECT_EQ(runText(read, threads(128), 512, inputOf(registers)).report.findings.size(), 0u);
-  // A write to shared memory before the wait.
+  // Write to shared memory before the wait.
   std::string store = textOf(plain, true, true, true);
   store.insert(store.find(wait), "st.shared.b32 [s+16384], %r1;\n");
   EXPECT_GE(runText(store, threads(128), 512, inputOf(plain)).count(Kind::AsyncNotWaited), 1u);
-  // A start address inside of the swizzle pattern.
+  // Use a start address inside of the swizzle pattern.
   std::string moved = textOf(plain, true, true, true);
   moved.insert(moved.find("setp.eq"), "add.s64 %rd2, %rd2, 8;\n");
   EXPECT_GE(runText(moved, threads(128), 512, inputOf(plain)).count(Kind::BadOperand), 1u);

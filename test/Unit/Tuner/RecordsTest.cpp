@@ -97,7 +97,7 @@ TEST_F(Records, DamagedOnesAreNeverUsed) {
       EXPECT_FALSE(why.empty());
       continue;
     }
-    // Damage to white space may go unnoticed; the contents must be the same.
+    // Damage to white space may not be detected; the contents must then be the same.
     EXPECT_EQ(text(*found), text(record())) << damaged;
     ++same;
   }

@@ -12,7 +12,7 @@ using namespace tilewright::tuner;
 
 namespace {
 
-/// Returns a space of tile0 x tile1 x order x depth; the model's predictions depend on the tiles only.
+/// Returns a space of tile0 x tile1 x order x depth; the model's predictions depend only on the tiles.
 Searched kernel() {
   Searched made;
   made.space.knobs = {{"tile0", {8, 16, 32, 64, 128, 256}, 32},

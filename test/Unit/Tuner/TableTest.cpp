@@ -110,7 +110,7 @@ TEST_F(Tables, ReplayTellsHowNearItComes) {
 }
 
 TEST_F(Tables, NoFalseWinsInAThousandRaces) {
-  // All schedules take the same time, so a winner would be noise.
+  // All schedules take the same time, so a winner would only be the result of noise.
   Table made = table();
   std::fill(made.nanoseconds.begin(), made.nanoseconds.end(), 1e6);
   int wrong = 0;

@@ -11,8 +11,8 @@
 //       14 x 4 loads of %g, 16 x 4 of %x; 14 x 12 fma into 12 sums from zero, which are added to %w } } }
 //
 // Vectors run over channels. A vector of the input is loaded once for all taps that use it, a vector of the gradient
-// once for all taps of a line of the window. Sums of a few pixels are added to the previous sums in memory, so that
-// the error of a long sum grows with the number of these partial sums.
+// once for all taps of a line of the window. Sums of a few pixels are added to the previous sums in memory: the error
+// of a long sum then grows with the number of these partial sums.
 //
 // Test: test/Codegen/CPU/MicroKernels/depthwise-gradient.mlir
 //
@@ -43,7 +43,7 @@ public:
                               llvm::bit_floor<uint64_t>(std::max<int64_t>(channels, 1)));
     vectorType = VectorType::get({lanes}, element);
     taps = std::min(pixels.kernel, mostGradientTaps);
-    // Registers hold the sums, the pixels of the input for one pixel of the gradient, and that pixel.
+    // The registers are used for the sums, the pixels of the input for one pixel of the gradient, and that pixel.
     vectors = std::clamp<int64_t>((registers - 1) / (2 * taps + 1), 1, mostChannelVectors);
     vectors = std::min(vectors, std::max<int64_t>(channels / lanes, 1));
   }
@@ -71,7 +71,7 @@ private:
     return {image, part, tapLine, tap, sum(channel, v * lanes)};
   }
 
-  /// Computes the part's gradient for `vectors` vectors of channels.
+  /// Computes the gradient of this part of the lines for `vectors` vectors of channels.
   void ofChannels(Value channel) {
     Value none = zero();
     loop(constant(0), constant(lines.kernel), [&](Value tapLine) {

@@ -6,9 +6,10 @@
 //   memref.store %a, %b, %acc to buffers of the stack; scf.for %m { scf.for %pair {
 //     acc[m] += a[m][2 pair] * b[pair][0, 2, 4, ...] + a[m][2 pair + 1] * b[pair][1, 3, 5, ...] } }
 //
-// A tile is a vector of rows. This allows every machine to run the kernels of TileKernel.h; speed does not matter
-// here. Products are summed in f32, even k before odd, as in TDPBF16PS and TDPFP16PS, but denormals are kept (Intel
-// SDM, TDPBF16PS). Bytes (amx.tile_muli) are widened to i32, four k per step.
+// A tile is a vector of rows. This lowering allows every machine to run the kernels of TileKernel.h; its speed does not
+// matter. Products are summed in f32, those of even k before those of odd k, as in TDPBF16PS and TDPFP16PS. Unlike
+// these instructions (Intel SDM, TDPBF16PS), the lowering does not flush denormals to zero. Bytes (amx.tile_muli) are
+// widened to i32, four k per step.
 //
 // Test: test/Codegen/CPU/MicroKernels/emulate-tiles.mlir
 //
@@ -83,7 +84,7 @@ struct EmulateStore : OpConversionPattern<amx::TileStoreOp> {
   }
 };
 
-/// Stores the rows of operands in buffers on the stack, and loads the rows of the sums as a value.
+/// Stores the rows of operands in buffers on the stack, and loads all rows of a buffer as one vector.
 struct SpilledTiles {
   SpilledTiles(Operation *op, ConversionPatternRewriter &rewriter) : op(op), rewriter(rewriter), loc(op->getLoc()) {}
 

@@ -128,11 +128,11 @@ public:
     bool merged = conv.getMergedWidth() > 0;
     int64_t channels = typeOf(in).getDimSize(3);
     if (merged) {
-      // A window's row is contiguous: width and channels become one dimension.
+      // The row of a window is contiguous: collapse width and channels into one dimension.
       SmallVector<ReassociationIndices> together{{0}, {1}, {2, 3}};
       in = memref::CollapseShapeOp::create(builder, loc, in, together);
     }
-    // A window of one pixel: all lines of the tile form one long line.
+    // If a window is one pixel and the images are contiguous, all lines of the tile are computed as one long line.
     bool flat = !merged && isPixelwise(conv) && isOneRun(in) && isOneRun(out);
     int64_t pixels = flat ? 1 : 2; // the dimension of pixels
     if (flat) {
@@ -212,7 +212,7 @@ public:
     const int64_t known = getConstantIntValue(pixels).value_or(0);
     if (!tileRows)
       tileRows = rowsOfTiles(pixels);
-    // Gather as many windows at a time as fit the L1 cache together with the weight and the results.
+    // Gather the largest number of windows that fit in the L1 cache together with the weight and the results.
     constexpr int64_t blockBytes = 16 * 1024;
     const int64_t windowBytes = windows.depth * element.getIntOrFloatBitWidth() / 8, tilesRows = 2 * tileRows;
     int64_t block = std::max<int64_t>(blockBytes / windowBytes / tilesRows, 1) * tilesRows;
@@ -339,13 +339,13 @@ private:
            argument.getArgNumber() + 1 == argument.getOwner()->getNumArguments();
   }
 
-  /// Returns the loop directly after `matmul` over all rows of its result, if a part of it can run as soon as its rows
-  /// are complete: it reads only the current row of the result, and writes nothing that the product still reads. Ops
-  /// between the two are moved before `matmul`.
+  /// Returns the loop over all rows of the result of `matmul` that follows `matmul`, if an iteration can run as soon as
+  /// its row is complete: the loop reads only the current row of the result, and writes nothing that the product still
+  /// reads. Ops between the two are moved before `matmul`.
   scf::ForOp followingRowLoop(tile::MatmulOp matmul) {
     Value a = matmul.getInputs()[0], b = matmul.getInputs()[1], c = matmul.getOutputs()[0];
     if (!onTiles(b, matmul.getGroup()))
-      return {}; // vectors would compute both
+      return {}; // without tiles, the product and the loop would use the same vector units
     if (typeOf(c).getRank() != 2 || typeOf(b).getRank() != 3 || typeOf(b).getDimSize(0) != 1)
       return {};
     OpFoldResult rows = sizeFold(c, 0);
@@ -360,7 +360,7 @@ private:
     if (!loop || !loop.getInitArgs().empty() || !isConstantIntValue(loop.getLowerBound(), 0) ||
         !isConstantIntValue(loop.getStep(), 1) || getAsOpFoldResult(loop.getUpperBound()) != rows)
       return {};
-    // Scratch memory may be used by the product and later by the loop.
+    // The product and the loop after it may both use scratch memory.
     BlockArgument ofA = argumentOf(a), ofB = argumentOf(b);
     if (!ofA || !ofB || isScratch(ofA) || isScratch(ofB))
       return {};
@@ -392,7 +392,7 @@ private:
         legal &= written && written != ofA && written != ofB;
       }
     });
-    // The checks above would not see an alias of a part of the result.
+    // The checks above do not detect an alias of a part of the result.
     for (Operation *user : c.getUsers())
       legal &= !isa<ViewLikeOpInterface>(user);
     if (!legal)
@@ -454,11 +454,11 @@ private:
   Location loc;
   int64_t lanes, registers;
   const ExpandContractionsOptions &options;
-  int64_t tileRows; ///< see BlockAccess
+  int64_t tileRows; ///< see BlockAccess::tileRows
 };
 
-/// Returns the number of rows per tile that all products of a kernel must use if they would choose different numbers;
-/// else 0.
+/// Returns the number of rows per tile that all products of a kernel must use. Returns 0 if they would all choose the
+/// same number.
 int64_t commonTileRows(ArrayRef<Operation *> ops) {
   std::optional<int64_t> common;
   for (Operation *op : ops) {

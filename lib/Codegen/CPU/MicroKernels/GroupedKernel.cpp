@@ -16,7 +16,7 @@
 // pixels near its ends. There are two ways to multiply filters with channels:
 //   spread: a vector holds several groups; it is multiplied by a vector that repeats a channel in all lanes of a group
 //   broadcast: a vector holds filters of one group; it is multiplied by one channel at a time
-// The last vector of a line of filters overlaps the previous one, so that no masks are needed.
+// The last vector of a line of filters overlaps the previous one, so no masks are needed.
 //
 // Test: test/Codegen/CPU/MicroKernels/grouped-convolution.mlir
 //
@@ -37,7 +37,7 @@ namespace {
 constexpr int64_t mostTapsAtOnce = 8;
 /// The maximum number of pixels in a block: enough accumulators to hide the latency of an FMA.
 constexpr int64_t mostPixels = 14;
-/// Up to this many channels are unrolled; more are a loop.
+/// The maximum number of channels whose products are unrolled. More channels are computed in a loop.
 constexpr int64_t mostChannelSteps = 8;
 /// Sums of more products than this are computed as partial sums of about this many products. The error of a long sum
 /// grows with the size of the partial sums.
@@ -189,9 +189,9 @@ private:
     return sums;
   }
 
-  /// windowLine() for many taps. Taps that are in the image for all pixels of the block are a loop over groups of
-  /// taps. The remaining taps of pixels near an end of the line, at most as many as a block has pixels, are a loop for
-  /// each pixel.
+  /// Does the same as windowLine() for many taps. Taps that are in the image for all pixels of the block are computed
+  /// in a loop over groups of taps. The remaining taps of pixels near an end of the line, at most as many as a block
+  /// has pixels, are computed in a loop for each pixel.
   SmallVector<Value> longWindowLine(const PixelBlock &block, Value filter, const Channels &channel,
                                     SmallVector<Value> sums) {
     Value width = size(in, 2);
@@ -303,14 +303,14 @@ private:
   tile::GroupedConvolutionOp op;
   Value in, weight, out;
   Type element, inElement;
-  int64_t channels, filters;         ///< channels of a group, number of filters
-  int64_t groups = 1, perGroup = 1;  ///< filters of a group
-  int64_t lanes = 1, vectors = 1;    ///< per step
-  int64_t blockPixels = 1, taps = 1; ///< of a block, of a pass over it
+  int64_t channels, filters;         ///< channels of a group; number of filters
+  int64_t groups = 1, perGroup = 1;  ///< number of groups; filters of a group
+  int64_t lanes = 1, vectors = 1;    ///< elements of a vector; vectors of filters per step
+  int64_t blockPixels = 1, taps = 1; ///< pixels of a block; taps of one pass over a block
   bool spread = false;               ///< a vector holds several groups
   int64_t channelsPerSum = 0;        ///< channels of a line of the window in a partial sum; 0: all in one sum
   VectorType vectorType;
-  Value image, outLine, inLine; ///< inLine: of the window's first line
+  Value image, outLine, inLine; ///< batch index; line of the result; first line of the window in the input
   Value firstTap, endTap;       ///< lines of the window that are inside of the image
   WindowLine window;
 };

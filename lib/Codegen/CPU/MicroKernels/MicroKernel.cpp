@@ -79,7 +79,7 @@ static void emitRows(OpBuilder &builder, Location loc, PanelEmitter &emitter, Op
       emitter.block(rest, emitter.constant(*constant - rest));
     return;
   }
-  // If a block has few rows, emit a case for each number of remaining rows: B is read once for them.
+  // If a block has few rows, emit one case for each number of remaining rows, which reads B only once.
   if (blockRows <= 8) {
     Value rest = apply(d0 % blockRows), first = apply(d0 - d0 % blockRows);
     auto sizes = llvm::to_vector(llvm::seq<int64_t>(1, blockRows));
@@ -142,8 +142,8 @@ Value onStack(OpBuilder &builder, Location loc, ArrayRef<int64_t> sizes, Type el
 }
 
 /// Returns the buffer into which A is copied for each K-block; null if A is read in place. A is copied if it is
-/// transposed: its rows are contiguous and its k are not. Read in place, each k would be in another cache line, often
-/// in another page, and a block of rows would use only a part of the line.
+/// transposed: its rows are contiguous and its k are not. If such an A were read in place, each k would be in another
+/// cache line, often in another page, and a block of rows would use only a part of the line.
 static Value packedLhs(OpBuilder &builder, Location loc, const BlockAccess &access, OpFoldResult rows,
                        int64_t blockRows, Product product) {
   constexpr int64_t mostBytes = 256 * 1024;
@@ -198,8 +198,8 @@ static int64_t rowsKept(const BlockAccess &access, int64_t most, OpFoldResult ro
   return all && *all > 0 ? llvm::divideCeil(*all, llvm::divideCeil(*all, kept)) : kept;
 }
 
-/// Prepares to widen operands narrower than f32 for each K-block, A once for all panels of the task and B once for all
-/// rows, if that is less work than widening them at each use.
+/// Prepares to widen operands narrower than f32 once per K-block if this is less work than widening them at each use. A
+/// is widened for all panels of the task, B for all rows.
 static void widenBlocks(OpBuilder &builder, Location loc, PanelEmitter &emitter, const BlockAccess &access,
                         OpFoldResult rows, int64_t blockRows, int64_t columns) {
   constexpr int64_t mostBytes = 256 * 1024;

@@ -32,31 +32,32 @@ struct BlockAccess {
   std::function<void(llvm::function_ref<void()>)> overPanels;
   mlir::Value panel;       ///< the current panel of B
   mlir::Value panels;      ///< number of panels
-  mlir::Value firstColumn; ///< of the panel in C
-  mlir::Value columns;     ///< of C: stores beyond it are masked
+  mlir::Value firstColumn; ///< index of the panel's first column in C
+  mlir::Value columns;     ///< number of columns of C; stores to later columns are masked
   /// Not null if the task computes several lines of an image, each with all of B: emits a loop over them, sets
   /// `rowsBefore` to the rows of the previous lines (null if their number is unknown), and calls the body inside.
   std::function<void(llvm::function_ref<void()>)> overLines;
   mlir::Value rowsBefore;
-  int64_t rowsInTask = 0; ///< of all lines
-  /// If not null, emits the code after the product for the rows [from, to) of C once they are complete. A kernel may do
-  /// this while it computes later rows; it leaves the last 32 of whole blocks and all later rows.
+  int64_t rowsInTask = 0; ///< number of rows of all lines of the task
+  /// If not null, emits the code after the product for the rows [from, to) of C once they are complete. A kernel may
+  /// call it while it computes later rows. The rows for which the kernel did not call it are handled by the caller.
   std::function<void(mlir::OpBuilder &, mlir::Value from, mlir::Value to)> rowsDone;
   bool rhsNear = false;     ///< the task packed B itself: it is in the L2 cache and is not prefetched
   bool wholePanels = false; ///< columns is a multiple of the panel
   int64_t reductionBlock = defaultReductionBlock; ///< steps of the innermost reduction summed in registers
   int64_t blockRows = 0; ///< rows in registers at a time; 0 or tile::wholeBlocks: as many as fit
   int64_t tileRows = 0;  ///< rows of the AMX tiles of A and C; 0: as rowsOfTiles() returns
-  /// The dimensions of A for rows and the innermost reduction, and of C for rows. A row of the tile advances A's
-  /// dimension by `lhsRowStep` elements (a convolution's stride).
+  /// The dimension of A for rows, that of A for the innermost reduction, and that of C for rows. Adjacent rows of the
+  /// tile are `lhsRowStep` elements apart in A's dimension for rows (a convolution's stride).
   int64_t lhsRowDim = 0, lhsDepthDim = 1, outRowDim = 0, lhsRowStep = 1;
 
   /// Returns true if consecutive k of A are contiguous.
   bool lhsDepthContiguous() const;
   /// Returns true if all outer reductions are single steps.
   bool hasOneRun() const;
-  /// Returns true if there are outer reductions, and each run of the innermost one is added to C because it is long.
-  /// The limit is lower if operands are widened in blocks, which is impossible with all reductions in registers.
+  /// Returns true if there are outer reductions, and each run of the innermost one is long enough to be added to C
+  /// separately. The limit is lower for operands that are widened: they can be widened in blocks only if runs are
+  /// separate.
   bool hasSeparateRuns() const;
   bool widens = false; ///< operands narrower than f32 are multiplied in f32
 };
@@ -67,9 +68,9 @@ std::optional<int64_t> staticStride(mlir::Value value, int64_t dim);
 /// Allocates memory of `element` in the kernel's stack frame.
 mlir::Value onStack(mlir::OpBuilder &builder, mlir::Location loc, llvm::ArrayRef<int64_t> sizes, mlir::Type element);
 
-/// The part of B that is read after the current panel's K-block.
+/// The part of B that is read after the K-block of the current panel.
 struct NextBlock {
-  mlir::Value panel, steps; ///< the panel, and the distance from here to its k
+  mlir::Value panel, steps; ///< the panel, and the distance from the current k to the k of that part
 };
 
 /// Returns the next panel at the same k; after the last panel, the first one at the next k, `depth` steps from here.
@@ -79,13 +80,13 @@ NextBlock nextBlock(mlir::OpBuilder &builder, mlir::Location loc, const BlockAcc
 /// Returns the maximum number of rows of a tile; 0: unknown.
 int64_t mostRows(mlir::OpFoldResult rows);
 
-/// Returns the rows per block for `vectors` accumulators per row and `registers` vector registers, of which `others`
-/// are used otherwise.
+/// Returns the rows per block for `vectors` accumulators per row. There are `registers` vector registers; `others` of
+/// them are used for other values.
 int64_t rowsPerBlock(int64_t vectors, int64_t registers, int64_t others = 0);
 
-/// How a step of the reduction multiplies: Fma: one k in f32; PairFma: a pair of k in f32, one after the other;
-/// PairDot: a pair of bf16 by vdpbf16ps; ByteDot: four bytes by vpdpbusd; WordDot: a pair of widened bytes by
-/// vpmaddwd. The k of a step are adjacent in B.
+/// How a step of the reduction multiplies. Fma: one k in f32; PairFma: a pair of k in f32, one after the other;
+/// PairDot: a pair of bf16 by vdpbf16ps; ByteDot: four bytes by vpdpbusd; WordDot: a pair of widened bytes by vpmaddwd.
+/// The k of a step are adjacent in B.
 enum class Product { Fma, PairFma, PairDot, ByteDot, WordDot };
 
 /// Returns the number of k of one step.

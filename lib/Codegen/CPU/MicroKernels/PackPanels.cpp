@@ -64,7 +64,7 @@ private:
     return succeeded(typeOf(in).getStridesAndOffset(strides, offset)) && strides[dim] == 1;
   }
 
-  /// Returns true if every element of every panel is an element of the input.
+  /// Returns true if the panels have no padding: each of their elements is an element of the input.
   bool nothingMissing() {
     std::optional<int64_t> k = getConstantIntValue(depth), n = getConstantIntValue(columns),
                            rows = getConstantIntValue(depthOuter);
@@ -104,7 +104,7 @@ private:
     return at;
   }
 
-  /// Loads `count` elements from `at` on. All of them exist if `whole`, otherwise only the first `validOf()`.
+  /// Loads `count` elements from `at` on. If `whole`, all of them exist, otherwise only the first `validOf()` do.
   Value loadMasked(ArrayRef<Value> at, int64_t count, bool whole, function_ref<Value()> validOf) {
     VectorType type = VectorType::get({count}, element);
     if (whole)
@@ -115,7 +115,7 @@ private:
     return vector::MaskedLoadOp::create(builder, loc, type, in, at, mask, zero(type));
   }
 
-  /// Packs contiguous columns: vectors of columns, with `group` rows interleaved.
+  /// Packs columns that are contiguous: loads vectors of columns and interleaves `group` rows.
   void rowsOfColumns(ArrayRef<Value> ivs) {
     loop(constant(0), depthOuter, 1, [&](Value k) {
       for (int64_t j = 0; j < panel; j += lanes) {
@@ -138,9 +138,10 @@ private:
     });
   }
 
-  /// Packs contiguous k: squares of `lanes` columns by `lanes` units of k, transposed in registers. Columns after the
-  /// last are zero. Their loads, whose masks are empty, use the address of the last column: if no memory is mapped
-  /// beyond the matrix, such a load takes hundreds of cycles (attention of 6 keys 90,112 wide: 18 ms, 1.7 now, Zen 5).
+  /// Packs k that are contiguous: squares of `lanes` columns by `lanes` units of k are transposed in registers. Columns
+  /// after the last one are zero. Their loads, whose masks are empty, use the address of the last column: if no memory
+  /// is mapped after the matrix, such a load takes hundreds of cycles (attention of 6 keys 90,112 wide: 18 ms before,
+  /// 1.7 ms now, Zen 5).
   void squares(ArrayRef<Value> ivs) {
     AffineExpr d0 = builder.getAffineDimExpr(0);
     Value whole = getValueOrCreateConstantIndexOp(

@@ -1,13 +1,13 @@
 //===- PackPanels.h - tw_tile.pack as vector code ----------------------------------===//
 //
-// out[b, p, inner, k / g, j * g + k % g] = in[b, inner, k, p * panel + j], zero if there is no such element; g =
-// group.
+// out[b, p, inner, k / g, j * g + k % g] = in[b, inner, k, p * panel + j] with g = group; zero if `in` has no such
+// element.
 //
-// Two vectorized copies, and a scalar one for other layouts:
+// There are two vectorized copies, and a scalar one for other layouts:
 //   columns contiguous: load `g` rows of a vector of columns, interleave, store;
 //   k contiguous: load a vector of units of k (one f32, a pair of bf16, two or four bytes) for each of `lanes` columns,
 //   transpose the square in registers, store `lanes` rows.
-// In a tile, the input starts at the tile's first column.
+// If the pack is in a tile, the input starts at the tile's first column.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_CPU_MICROKERNELS_PACKPANELS_H
@@ -17,11 +17,11 @@
 
 namespace tilewright::cpu {
 
-/// Replaces `pack`, on buffers, by loops over vectors of `lanes` 32-bit elements.
+/// Replaces `pack`, whose operands are buffers, by loops over vectors of `lanes` 32-bit elements.
 void expandPack(tile::PackOp pack, int64_t lanes);
 
-/// Transposes a square of vectors in registers: as many vectors as each has lanes, a power of two (Eklundh: in round
-/// s, lanes with bit s of rows i and i + s are exchanged).
+/// Transposes a square of vectors in registers. The number of vectors is the number of lanes, a power of two (Eklundh:
+/// in round s, lanes with bit s of rows i and i + s are exchanged).
 void transposeSquare(mlir::OpBuilder &builder, mlir::Location loc, llvm::MutableArrayRef<mlir::Value> rows);
 
 } // namespace tilewright::cpu

@@ -15,7 +15,7 @@ namespace tilewright::cpu {
 namespace {
 
 /// Stores whole vectors of a gathered window. A vector combines parts of several lines of the window. Each part is
-/// loaded with a mask into the lanes that it has in the vector, so that no other memory is accessed.
+/// loaded with a mask into the lanes that it has in the vector: no other memory is accessed.
 class WindowPacker {
 public:
   WindowPacker(OpBuilder &builder, Location loc, const WindowLine &line, Value first, Value packed)
@@ -24,7 +24,7 @@ public:
         lanes(tileRowBytes * 8 / element.getIntOrFloatBitWidth()), type(VectorType::get({lanes}, element)) {}
 
   void run(OpFoldResult count) {
-    // Each mask is used for several windows.
+    // Several windows are gathered together, because the masks are the same for all of them.
     constexpr int64_t together = 4;
     Value all = getValueOrCreateConstantIndexOp(builder, loc, count);
     Value whole = apply(builder.getAffineDimExpr(0).floorDiv(together) * together, {all});

@@ -1,10 +1,9 @@
 //===- PackWindows.h - gathers the windows of a line ---------------------------------===//
 //
 // A window of few channels has lines of few elements: 7 pixels of 3 channels are 21 of the 32 bf16 that a matrix unit
-// multiplies at a time, and start at any address. Gathered, the 7 lines are 147 of 160 elements, and each window
-// starts at a cache line. A block of windows is gathered into the kernel's stack frame for all panels of filters; the
-// rest of the last step is zero, as in the weight.
-//
+// multiplies at a time, and a line may start at any address. If the 7 lines of a window are gathered, they are 147 of
+// 160 elements, and each window starts at a cache line. A block of windows is gathered into the kernel's stack frame
+// for all panels of filters. The rest of the last step is zero, as in the weight.
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_CPU_MICROKERNELS_PACKWINDOWS_H
 #define TILEWRIGHT_LIB_CODEGEN_CPU_MICROKERNELS_PACKWINDOWS_H
@@ -17,7 +16,7 @@ namespace tilewright::cpu {
 struct WindowLine {
   mlir::Value image;            ///< batch x lines x (pixels * channels)
   mlir::Value batch, line;      ///< the first line of the windows, in `image`
-  int64_t height, lineElements; ///< of a window: its lines, and the elements of a line
+  int64_t height, lineElements; ///< of a window: its number of lines, and the elements per line
   int64_t lineStep, pixelStep;  ///< strides: between lines of a window, in lines; between windows, in elements
   int64_t depth;                ///< elements of a gathered window: a multiple of the matrix unit's depth
 };

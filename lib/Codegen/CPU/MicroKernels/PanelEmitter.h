@@ -51,8 +51,8 @@ public:
       }
   }
 
-  /// Packs the rows [0, rows) of A, for the range [innermostBegin, innermostEnd) of the innermost reduction, block by
-  /// block. The elements that a block reads at consecutive k become contiguous.
+  /// Packs the rows [0, rows) of A for the range [innermostBegin, innermostEnd) of the innermost reduction, one block
+  /// of rows after the other. The elements that a block reads at consecutive k become contiguous.
   void packLhs(int64_t rows) {
     const int64_t blockRows = packedRows();
     auto loop = scf::ForOp::create(builder, loc, blockBegin(), innermostEnd, constant(1));
@@ -76,7 +76,7 @@ public:
       copy(constant(rows / blockRows), rows % blockRows);
   }
 
-  /// Converts the rows of A at the K-block to f32.
+  /// Converts the elements of A in the current K-block to f32.
   void widenLhs(Value rows) {
     Value begin = blockBegin();
     auto overRows = scf::ForOp::create(builder, loc, constant(0), rows, constant(1));
@@ -107,7 +107,7 @@ public:
       copy(whole, innermostEnd, 1);
   }
 
-  /// Converts the current panel of B at the K-block to f32.
+  /// Converts the elements of B's current panel in the current K-block to f32.
   void widenRhs() {
     auto loop = scf::ForOp::create(builder, loc, blockBegin(), innermostEnd, constant(1));
     OpBuilder::InsertionGuard guard(builder);
@@ -131,22 +131,21 @@ public:
       store(zero, loop.getInductionVar(), v);
   }
 
-  /// Bounds of the innermost reduction loop, and whether C already holds the sum of the previous K-blocks.
+  /// Bounds of the innermost reduction loop; true if C already contains the sum of the previous K-blocks.
   Value innermostBegin, innermostEnd;
   bool accumulate = false;
   SmallVector<Value> outerIndices; ///< indices of the outer reduction loops, if they run around the rows
-  int64_t totalRows = 0;           ///< of the tile, approximately; 0: no prefetch
+  int64_t totalRows = 0;           ///< number of rows of the tile, approximately; 0: no prefetch
   Value packed;                    ///< packed A (blocks x k x rows of a block); null: A is read in place
   Value wideLhs, wideRhs;          ///< K-blocks converted to f32; null: converted where they are read
 
 private:
   int64_t packedRows() const { return cast<MemRefType>(packed.getType()).getDimSize(2); }
 
-  /// Plans the prefetch of this block's share of the next block of B into the L2 cache: from the L3 cache it arrives
-  /// too slowly for the first rows that read it. If each line of an image reads all of a panel, the next block is the
-  /// next panel at the same k; if each block is used for all lines, it is the following block. One step is fetched
-  /// after every few steps of this block: if more misses were outstanding than the core has buffers for, its own reads
-  /// of A would have to wait for them.
+  /// Plans the prefetch of this block's share of the next block of B into the L2 cache, because reads from the L3 cache
+  /// would delay the first rows. If each line of an image reads all of a panel, the next block is the next panel at the
+  /// same k. If each block is used for all lines, it is the following block. One step is fetched after every few steps
+  /// of this block: with more misses than the core has buffers, its own reads of A would have to wait.
   void planAhead(int64_t rows, Value first) {
     ahead.reset();
     const int64_t total = access.rowsBefore ? access.rowsInTask : totalRows;
@@ -254,7 +253,7 @@ private:
     return over(last, to, 1, std::move(sums), each);
   }
 
-  /// Returns the last step of the innermost reduction if it has fewer k than the others and A's k are contiguous.
+  /// Returns the last step of the innermost reduction if it has fewer k than the other steps and A's k are contiguous.
   std::optional<int64_t> partialStep() const {
     std::optional<int64_t> known = getConstantIntValue(depth);
     if (product == Product::Fma || product == Product::PairFma || !known || *known % group == 0 ||
@@ -286,7 +285,7 @@ private:
       for (int64_t v = 0; v < vectors; ++v)
         next.push_back(multiplyAdd(a, b[v], accumulators[row * vectors + v]));
     }
-    // vpdpbusd takes unsigned bytes of A: they are 128 too large, which adds 128 times the sum of B's column.
+    // vpdpbusd takes unsigned bytes of A. Their values are 128 too large, which adds 128 times the sum of B's column.
     if (product == Product::ByteDot) {
       Value shift = splat(VectorType::get({rhsWidth()}, builder.getI8Type()), builder.getI8IntegerAttr(-128));
       for (int64_t v = 0; v < vectors; ++v)
@@ -352,7 +351,7 @@ private:
     llvm_unreachable("all products are handled");
   }
 
-  /// Broadcasts A's element of row `number` of the block, `row` of the tile, to all lanes.
+  /// Broadcasts an element of A to all lanes. Its row has index `number` in the block and index `row` in the tile.
   Value broadcastOne(int64_t number, Value row, ArrayRef<Value> ivs) {
     Value a;
     if (packed)
@@ -389,8 +388,8 @@ private:
     return arith::ExtFOp::create(builder, loc, type, value);
   }
 
-  /// Broadcasts the `group` consecutive k of A's `row` to all lanes; values beyond the last k are arbitrary, as B is
-  /// zero there.
+  /// Broadcasts `group` consecutive k of A's `row` to all lanes. Values after the last k are arbitrary, because B is
+  /// zero at these k.
   Value broadcastGroup(Value row, ArrayRef<Value> ivs) {
     SmallVector<Value> at(ivs);
     Value k = arith::MulIOp::create(builder, loc, ivs.back(), constant(group));
@@ -420,7 +419,7 @@ private:
     VectorType bitsType = VectorType::get({1}, builder.getI32Type());
     Value bits = vector::BitCastOp::create(builder, loc, bitsType, together);
     bits = vector::ExtractOp::create(builder, loc, bits, 0);
-    if (product == Product::ByteDot) // plus 128
+    if (product == Product::ByteDot) // adds 128 to each byte
       bits = arith::XOrIOp::create(
           builder, loc, bits,
           arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(static_cast<int32_t>(0x80808080u))));
@@ -459,8 +458,8 @@ private:
   int64_t vectors, lanes;
   VectorType vectorType;
   Product product;
-  int64_t group;           ///< k of a step
-  bool wholeSteps = false; ///< all emitted steps have all their k
+  int64_t group;           ///< number of k per step
+  bool wholeSteps = false; ///< no emitted step has fewer than `group` k
   Value depth;             ///< K in elements; the innermost reduction runs over steps
   Value packedBlock;
 

@@ -18,8 +18,8 @@ namespace {
 
 constexpr int64_t splitStep = 32;       ///< k of a tile
 constexpr int64_t splitBlock = 192;     ///< k that are split at a time
-constexpr int64_t splitRows = 256;      ///< rows of A that are split at a time, at most
-constexpr int64_t splitRowPadding = 32; ///< between rows of A, which would otherwise map to the same cache sets
+constexpr int64_t splitRows = 256;      ///< maximum number of rows of A that are split at a time
+constexpr int64_t splitRowPadding = 32; ///< added to A's row stride: rows would otherwise share cache sets
 
 class SplitEmitter {
 public:
@@ -119,7 +119,7 @@ private:
     });
   }
 
-  /// Gathers a step of A's `row` whose k are not contiguous.
+  /// Gathers the elements of one step in A's `row`, whose k are not contiguous.
   Value gathered(Value row, Value k, Value left, Value zero) {
     Value end = arith::MinSIOp::create(builder, loc, left, constant(splitStep));
     auto made = scf::ForOp::create(builder, loc, constant(0), end, constant(1), zero);

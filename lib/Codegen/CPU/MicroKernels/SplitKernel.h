@@ -1,14 +1,14 @@
 //===- SplitKernel.h - products of f16 on AMX tiles of bf16 ------------------------===//
 //
-// An f16 number x has 11 significant bits, a bf16 number 8, with the exponent range of f32: x = high + low, both bf16,
-// exactly. Four products of tiles (high x high, high x low, low x low, low x high), summed in f32, are the product of
-// f16 numbers as tdpfp16ps computes it. For each K-block, A's rows and a panel of B are split into the kernel's stack
-// frame:
+// An f16 number x has 11 significant bits. A bf16 number has 8, and the exponent range of f32. Therefore x = high + low
+// is exact with two bf16 numbers. The sum in f32 of four products of tiles (high x high, high x low, low x low, low x
+// high) is the product of f16 numbers that tdpfp16ps computes. For each K-block, A's rows and a panel of B are split
+// into the kernel's stack frame:
 //   A: [row][32 high, 32 low, 32 high, ...]        B: [16 rows of pairs of high, 16 of low, ...][panel * 2]
 //
-// Infinity * 0 is NaN. Therefore, if the rest is zero or the number infinite, `low` is x * 2^-100 instead, which has
-// the sign of x and is infinite if x is. This adds less than 2^-60 to a sum, and sums of products of f16 numbers are
-// multiples of 2^-48: results below 2^-60 are set to zero. No part is a bf16 denormal, which tiles would flush to
+// Infinity * 0 is NaN. Therefore, if the low part is zero or x is infinite, `low` is x * 2^-100 instead: it has the
+// sign of x and is infinite if x is. This adds less than 2^-60 to a sum. Exact sums of products of f16 numbers are
+// multiples of 2^-48, so results below 2^-60 are set to zero. No part is a bf16 denormal, which tiles would flush to
 // zero.
 //
 //===----------------------------------------------------------------------===//
@@ -19,8 +19,8 @@
 
 namespace tilewright::cpu {
 
-/// Emits the product of `rows` rows of f16 numbers with all panels of B, packed in pairs of k padded to 32; `panel` is
-/// 16 or 32 columns. There is one reduction loop.
+/// Emits the product of `rows` rows of f16 numbers with all panels of B, which is packed in pairs of k and padded to a
+/// multiple of 32 k. `panel` is 16 or 32 columns. The product has one reduction loop.
 void emitSplitPanels(mlir::OpBuilder &builder, mlir::Location loc, const BlockAccess &access, mlir::OpFoldResult rows,
                      int64_t panel);
 

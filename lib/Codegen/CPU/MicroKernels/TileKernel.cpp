@@ -14,8 +14,8 @@ using namespace mlir;
 namespace tilewright::cpu {
 namespace {
 
-/// How C is updated. Product: C becomes the product. Added: the product is added to C, and all rows and k can be read.
-/// AddedInParts: as Added, with operands that are split into high and low parts.
+/// How C is updated. Product: C is overwritten by the product. Added: the product is added to C, and A has whole tiles
+/// of rows and k. AddedInParts: as Added, with operands that are split into high and low parts.
 enum class TileSums { Product, Added, AddedInParts };
 
 class TileEmitter {
@@ -78,7 +78,7 @@ public:
     inside(when(arith::CmpIPredicate::eq, rowsOfTile), [&] { wholeRest(whole); });
   }
 
-  Value rowsLeft; ///< first row for which access.rowsDone was not called; null: not called at all
+  Value rowsLeft; ///< first row for which access.rowsDone was not called; null: it was never called
 
 private:
   using Tiles = SmallVector<Value>;
@@ -223,7 +223,7 @@ private:
       });
   }
 
-  /// Emits overlappedBlocks() if there are any; without them, rowsDone is not called.
+  /// Emits `blocks`, which calls overlappedBlocks(), if `end` is not zero. Otherwise rowsDone is not called.
   void whenThereAre(Value end, function_ref<void()> blocks) {
     const int64_t blockRows = 2 * rowsOfTile;
     if (std::optional<int64_t> known = getConstantIntValue(end)) {
@@ -316,15 +316,15 @@ private:
           amx::TileLoadOp::create(builder, loc, accumulatorType, access.out, outAt(i, first), outRowStride));
     return tiles;
   }
-  /// Returns the initial accumulators of a K-block: C, or zero at the first k.
+  /// Returns the initial accumulators of a K-block: zero for the first K-block, otherwise C.
   Tiles begin(Value from, Value first) { return isConstantIntValue(from, 0) ? zeros(2) : load(2, first); }
   void store(const Tiles &tiles, int64_t count, Value first) {
     for (int64_t i = 0; i < count * vectors; ++i)
       amx::TileStoreOp::create(builder, loc, access.out, outAt(i, first), tiles[i], outRowStride);
   }
 
-  /// Returns `tiles` plus the whole product, for `count` row tiles from `first` on, of which `validRows` can be read
-  /// (null: all).
+  /// Returns `tiles` plus the whole product, for `count` row tiles from `first` on. Only the first `validRows` rows can
+  /// be read (null: all).
   Tiles sums(Tiles tiles, int64_t count, Value first, Value validRows) {
     if (split)
       return splitSteps(tiles, count, first);
@@ -333,7 +333,7 @@ private:
     return reduce(0, tiles, {}, count, first, constant(0), depthWhole, validRows);
   }
 
-  /// Emits the loops around the innermost reduction with all of it inside: the steps of `from` .. `to` and the tail.
+  /// Emits the loops around the innermost reduction. Their body has the steps of `from` .. `to` and the tail.
   Tiles reduce(size_t level, Tiles tiles, SmallVector<Value> ivs, int64_t count, Value first, Value from, Value to,
                Value validRows) {
     if (level + 1 == access.reductionSizes.size()) {
@@ -401,7 +401,7 @@ private:
     });
   }
 
-  /// Emits the k beyond the last whole tile; no step if there are none.
+  /// Emits the k after the last whole tile. Emits nothing if there are none.
   Tiles tail(Tiles tiles, SmallVector<Value> ivs, int64_t count, Value first, Value valid) {
     return paddedSteps(tiles, ivs, count, first, depthWhole, depth, valid);
   }
@@ -442,13 +442,13 @@ private:
     return llvm::to_vector_of<Value>(loop.getResults());
   }
 
-  /// Prefetches this step's share of the next block of B into the L2 cache: from the L3 cache it arrives
-  /// too slowly for the first rows that read it. All blocks of rows together fetch it once.
+  /// Prefetches this step's share of the next block of B into the L2 cache, because reads from the L3 cache would delay
+  /// the first rows. All blocks of rows together fetch it once.
   void fetchAhead(Value first, ArrayRef<Value> at) {
     if (!fetchFrom || rowBlocks < 1 || access.rhsNear)
       return;
     const int64_t group = 4 / elementBytes;
-    auto divided = [&](Value value, int64_t by) -> Value { // no signed division: nothing is negative
+    auto divided = [&](Value value, int64_t by) -> Value { // unsigned division: no operand is negative
       return arith::DivUIOp::create(builder, loc, value, constant(by));
     };
     auto times = [&](Value value, int64_t by) -> Value {
@@ -504,8 +504,8 @@ private:
     vector::StoreOp::create(builder, loc, zero, a, ValueRange{loop.getInductionVar(), constant(0)});
   }
 
-  /// Copies `valid` rows of A's step at `at` to the pad, with zeros beyond the last k. Other rows keep the zeros of
-  /// clearPad().
+  /// Copies the first `valid` rows of A at the step `at` to the pad, with zeros after the last k. The other rows remain
+  /// zero (see clearPad()).
   void copyToPad(Value first, ArrayRef<Value> at, Value valid) {
     Value a = pad(element);
     Value left = arith::SubIOp::create(builder, loc, depth, at.back());

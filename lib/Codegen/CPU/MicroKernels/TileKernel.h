@@ -1,13 +1,13 @@
 //===- TileKernel.h - products on AMX tiles --------------------------------------===//
 //
-// C[rows, panel] = sum over the reduction loops of A[row, r...] * B[r..., panel] for bf16 operands, with B in pairs of
-// k (group = 2) padded with zeros to a multiple of 32 k, or for signed bytes, with B in groups of four k (group = 4)
-// padded to 64 k. A block of 32 rows x 32 columns is four accumulator tiles, two tiles of A and two of B: all eight
-// tile registers. If the k of A are contiguous, A is read in place: the stride of the tile loads is A's row stride.
-// Rows, columns and k that do not fill a tile go through a zeroed pad on the stack.
+// C[rows, panel] = sum over the reduction loops of A[row, r...] * B[r..., panel]. For bf16 operands, B is packed in
+// pairs of k (group = 2) and padded with zeros to a multiple of 32 k. For signed bytes, B is packed in groups of four k
+// (group = 4) and padded to a multiple of 64 k. A block of 32 rows x 32 columns uses all eight tile registers: four
+// accumulators, two tiles of A and two of B. If the k of A are contiguous, A is read in place: the stride of the tile
+// loads is A's row stride. Rows, columns and k that do not fill a tile are copied through a zeroed pad on the stack.
 //
-// Long sums run in K-blocks of about `tileReductionBytes` around the panels, so that a block of B stays in the L1 cache
-// while A is streamed from the L2 cache; between K-blocks the accumulators are stored in C.
+// Long sums run in K-blocks of about `tileReductionBytes` around the panels: a block of B stays in the L1 cache while A
+// is streamed from the L2 cache. Between K-blocks the accumulators are stored in C.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_CPU_MICROKERNELS_TILEKERNEL_H
@@ -22,10 +22,10 @@ inline constexpr int64_t tileRowBytes = 64;
 inline constexpr int64_t tileRows = 16, tileColumns = 16;
 inline constexpr int64_t tileReductionBytes = 512;
 
-/// Returns the rows of the tiles of A and C: 16; or, if that leaves a remainder, the largest number from 12 on that
-/// leaves none (the width of images in a ResNet is a multiple of 14); or all rows if there are fewer. All tiles of A
-/// in a kernel have the same number, so that one tile configuration suffices (with tiles of two shapes LLVM 22 runs
-/// out of registers); if products of a kernel would choose different numbers, all use 16.
+/// Returns the rows of the tiles of A and C: 16, or all rows if there are fewer. If 16 leaves a remainder, returns the
+/// largest number from 12 on that leaves none (the width of images in a ResNet is a multiple of 14). All tiles of A in
+/// a kernel have the same number of rows, so one tile configuration suffices (with tiles of two shapes LLVM 22 runs out
+/// of registers). If products of a kernel would choose different numbers, all use 16.
 int64_t rowsOfTiles(mlir::OpFoldResult rows);
 
 /// Emits the product of `rows` rows from row 0 on with all panels; `panel` is 16 or 32 columns. Returns the first row
@@ -33,14 +33,14 @@ int64_t rowsOfTiles(mlir::OpFoldResult rows);
 mlir::Value emitTilePanels(mlir::OpBuilder &builder, mlir::Location loc, const BlockAccess &access,
                            mlir::OpFoldResult rows, int64_t panel);
 
-/// Adds the product of `rows` rows with all panels to C. The reduction is a multiple of a tile's depth, and a whole
-/// block of rows can be read beyond `rows`.
+/// Adds the product of `rows` rows with all panels to C. The reduction is a multiple of a tile's depth. Memory after
+/// the last row must be readable up to a whole block of rows.
 void addTiles(mlir::OpBuilder &builder, mlir::Location loc, const BlockAccess &access, mlir::OpFoldResult rows,
               int64_t panel);
 
-/// Adds the product of operands that are split into high and low parts (SplitKernel.h) to C: of each 64 k of
-/// access.lhs, 32 are high parts and 32 are low parts, and likewise the rows of access.rhs. A whole block of rows can
-/// be read beyond `rows`.
+/// Adds the product of operands that are split into high and low parts (SplitKernel.h) to C. Of each 64 k of
+/// access.lhs, 32 are high parts and 32 are low parts, and the rows of access.rhs are ordered in the same way. Memory
+/// after the last row must be readable up to a whole block of rows.
 void addSplitTiles(mlir::OpBuilder &builder, mlir::Location loc, const BlockAccess &access, mlir::OpFoldResult rows,
                    int64_t panel);
 

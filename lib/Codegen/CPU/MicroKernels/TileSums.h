@@ -6,11 +6,10 @@
 
 namespace tilewright::cpu {
 
-/// Replaces C's vectors, in `count` rows from `first` on and all panels, by the result of `of` for the vector and
-/// zero.
+/// Replaces each vector of C, in `count` rows from `first` on and in all panels, by of(vector, zero).
 void overSums(mlir::OpBuilder &builder, mlir::Location loc, const BlockAccess &access, mlir::Value first,
               mlir::Value count, int64_t panel, llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> of);
-/// Sets these vectors to zero.
+/// Sets the vectors of C in these rows and in all panels to zero.
 void clearSums(mlir::OpBuilder &builder, mlir::Location loc, const BlockAccess &access, mlir::Value first,
                mlir::Value count, int64_t panel);
 

@@ -18,8 +18,8 @@ namespace {
 
 constexpr int64_t transposedStep = 32;       ///< k of a tile
 constexpr int64_t transposedBlock = 256;     ///< k that are transposed at a time
-constexpr int64_t transposedRows = 256;      ///< rows that are transposed at a time, at most
-constexpr int64_t transposedRowPadding = 32; ///< between rows, which would otherwise map to the same cache sets
+constexpr int64_t transposedRows = 256;      ///< maximum number of rows that are transposed at a time
+constexpr int64_t transposedRowPadding = 32; ///< added to the row stride: rows would otherwise share cache sets
 
 class TransposedEmitter {
 public:

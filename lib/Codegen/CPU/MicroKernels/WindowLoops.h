@@ -1,8 +1,8 @@
 //===- WindowLoops.h - loops over lines of windows ---------------------------------===//
 //
-// Common code of convolutions that read their input without a padded copy: short names for index arithmetic and loops,
-// the taps of a window that are inside of the image, and loops over blocks of pixels for which this is known at
-// compile time.
+// The common code of convolutions that read their input without a padded copy: short names for index arithmetic and
+// loops, the taps of a window that are inside of the image, and loops over blocks of pixels for which the set of these
+// taps is known at compile time.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_CPU_MICROKERNELS_WINDOWLOOPS_H
@@ -14,11 +14,11 @@ namespace tilewright::cpu {
 
 /// Adjacent pixels that are computed together.
 struct PixelBlock {
-  mlir::Value first;          ///< in the tile
+  mlir::Value first;          ///< index of the first pixel in the tile
   int64_t count = 1;          ///< number of pixels
-  mlir::Value left;           ///< the first pixel of the first window, in the input; may be in front of it
-  mlir::Value fromTap, toTap; ///< the taps along the line, for one pixel near an end of a line of unknown size
-  /// Returns whether tap `tap` of pixel `pixel` is in the image.
+  mlir::Value left;           ///< input index of the first window's first pixel; negative if that is in the padding
+  mlir::Value fromTap, toTap; ///< the range of taps along the line, for one pixel near an end of a line of unknown size
+  /// Returns true if tap `tap` of pixel `pixel` is in the image.
   std::function<bool(int64_t pixel, int64_t tap)> meets = [](int64_t, int64_t) { return true; };
 };
 
@@ -44,10 +44,10 @@ protected:
   mlir::Value apply(mlir::AffineExpr expr, llvm::ArrayRef<mlir::Value> dims);
   mlir::AffineExpr d0() { return builder.getAffineDimExpr(0); }
   mlir::AffineExpr d1() { return builder.getAffineDimExpr(1); }
-  /// Emits inside(iv) for from, from + step, ... below `to`; no loop for zero or one iteration, if the bounds are
-  /// known.
+  /// Emits inside(iv) for from, from + step, ... below `to`. If the bounds are known and there is at most one
+  /// iteration, emits no loop.
   void loop(mlir::Value from, mlir::Value to, llvm::function_ref<void(mlir::Value)> inside, int64_t step = 1);
-  /// Emits a loop with sums as iteration arguments.
+  /// Emits a loop that carries sums as iteration arguments.
   llvm::SmallVector<mlir::Value>
   carry(mlir::Value from, mlir::Value to, llvm::ArrayRef<mlir::Value> sums,
         llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, llvm::ArrayRef<mlir::Value>)> inside,
@@ -59,12 +59,13 @@ protected:
   /// Returns the taps [first, second) of the window starting at `start` that are within `size` pixels (or lines).
   std::pair<mlir::Value, mlir::Value> tapsInside(const Steps &steps, mlir::Value start, mlir::Value size);
   /// Emits `body` for the `count` pixels from `firstPixel` on (null: 0) of a line. The input lines have `width`
-  /// pixels, and a block has at most `most`. If sizes are known: even blocks, with a loop for those in the middle of
-  /// the image. Otherwise: one pixel at a time near the ends of the image, and blocks of `most` in between.
+  /// pixels, and a block has at most `most`. If the sizes are known, emits blocks of nearly equal size, with a loop for
+  /// those in the middle of the image. Otherwise, emits one pixel at a time near the ends of the image, and blocks of
+  /// `most` in between.
   void overPixels(mlir::Value firstPixel, mlir::Value count, mlir::Value width, int64_t most,
                   llvm::function_ref<void(const PixelBlock &)> body);
-  /// More taps along a line than this are a loop: unrolled code for each tap, repeated for each pixel near an end of
-  /// the line, grows with the square of their number.
+  /// If a line has more taps than this, the taps are computed in a loop: unrolled code for each tap, repeated for each
+  /// pixel near an end of the line, grows with the square of their number.
   static constexpr int64_t mostUnrolledTaps = 32;
   bool hasLongLine() const { return pixels.kernel > mostUnrolledTaps; }
   /// Emits overPixels() for windows with many taps along a line: blocks of `most` pixels, then the remaining pixels

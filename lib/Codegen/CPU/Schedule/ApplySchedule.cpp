@@ -11,9 +11,9 @@
 //     %t = linalg.generic ins(%mm, slice %bias) outs(slice %o)
 //     in_parallel { tensor.parallel_insert_slice %t into %o } }
 //
-// Every op of the kernel (member) computes exactly its tile, once. The rows of dialects/Tile/Rows.h determine which
-// loops of a member are tiled. Concatenations and paddings are tiled by TileInserts.h. A kernel without rows runs as
-// one task.
+// Every op of the kernel (a member of it) computes each of its tiles once. dialects/Tile/Rows.h defines rows, and
+// determines which loops of a member are tiled. TileInserts.h tiles concatenations and paddings. A kernel without rows
+// runs as one task.
 //
 // Test: test/Codegen/CPU/Schedule/apply-schedule.mlir
 //
@@ -87,14 +87,14 @@ public:
           return success();
     Location loc = members.back()->getLoc();
 
-    // One loop per row that is tiled; a size of 0 leaves the row whole.
+    // There is one loop per tiled row. A row whose tile size is 0 is not tiled.
     SmallVector<AffineExpr> rowSizes = rowSizesOf(*rows);
     Folds lower, upper, step;
     SmallVector<int64_t> loopOfRow(rows->numRows, -1), order;
     for (auto [row, size] : llvm::enumerate(tiles))
       if (size != 0)
         order.push_back(row);
-    // Consecutive tasks differ in the last loop.
+    // Consecutive tasks have different indices of the last loop.
     if (knobOr(kernel, orderKnob, 0) == 1 && order.size() > 1)
       std::swap(order[order.size() - 1], order[order.size() - 2]);
     for (int64_t row : order) {
@@ -110,10 +110,10 @@ public:
     for (Value returned : terminator.getOperands())
       outputs.push_back(destinationOf(returned));
     if (llvm::is_contained(outputs, Value()))
-      return success(); // a result that is not computed into its argument: one task
+      return success(); // a result is not computed into its argument: run the kernel as one task
     auto forall = scf::ForallOp::create(builder, loc, lower, upper, step, outputs, std::nullopt);
 
-    // Row offsets and sizes of this task.
+    // Compute the row offsets and row sizes of this task.
     builder.setInsertionPointToStart(forall.getBody());
     Folds rowOffset(rows->numRows, builder.getIndexAttr(0)), rowSize(rows->numRows);
     for (int64_t row = 0; row < rows->numRows; ++row) {
@@ -139,7 +139,7 @@ public:
                                             tile.sizes, strides);
     }
     terminator->setOperands(forall.getResults());
-    // Slices of the results of untiled members keep these members alive.
+    // Members that are not tiled are still used by the slices of their results, which are dead now.
     eraseDead(*forall.getBody());
     eraseDead(body);
     return success();
@@ -175,7 +175,8 @@ private:
 
   SmallVector<AffineExpr> rowSizesOf(const RowMap &rows) {
     Operation *anchor = members.back();
-    // The log-sum-exp of attention is in canonical order, whatever the order of the other operands.
+    // The rows are dimensions of the log-sum-exp of attention, because its layout does not depend on the permutations
+    // of the other operands.
     auto gradient = dyn_cast<AttentionGradientOp>(anchor);
     SmallVector<AffineExpr> all = tile::sizesOf(gradient                   ? gradient.getInputs()[5]
                                                 : isa<AttentionOp>(anchor) ? anchor->getResult(1)
@@ -195,7 +196,7 @@ private:
     return isa<BlockArgument>(init) ? init : Value();
   }
 
-  /// Returns the size of loop `loop` of `member`, from the size of an operand.
+  /// Returns the number of iterations of loop `loop` of `member`, from the size of an operand.
   OpFoldResult loopSize(Operation *member, int64_t loop) {
     for (OpOperand &operand : member->getOpOperands()) {
       if (!isa<ShapedType>(operand.get().getType()))
@@ -253,7 +254,7 @@ private:
         return tile;
       OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPointAfter(slice);
-      // Windows may not use the last elements of their input, so the slice may be smaller than the computed tile.
+      // Windows may leave out the last elements of their input, so the slice may be smaller than the computed tile.
       if (failed(verifyCompatibleShape(tile.getType(), slice.getType()))) {
         Folds start(slice.getType().getRank(), builder.getIndexAttr(0)), strides(start.size(), builder.getIndexAttr(1));
         return tensor::ExtractSliceOp::create(builder, slice.getLoc(), tile, start, slice.getMixedSizes(), strides);

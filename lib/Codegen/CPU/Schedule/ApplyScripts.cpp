@@ -1,6 +1,6 @@
 //===- ApplyScripts.cpp - transform-dialect scripts instead of apply-schedule ----------===//
 //
-// The file (option schedule_file, when its name ends in .mlir):
+// The file (option schedule_file, if its name ends in .mlir):
 //   module attributes {transform.with_named_sequence} {
 //     transform.named_sequence @rows(%kernel: !transform.any_op) attributes {tw.kernels = "matmul*"} {
 //       %last = transform.structured.match attributes {tw.op = "add+gelu"} in %kernel : ...
@@ -12,10 +12,10 @@
 // After:   func @kernel_0(...) attributes {tw.schedule = {script = "rows"}} {
 //            scf.forall (%i, %j) in (M / 16, N / 48) { both ops on their tiles } }
 //
-// tw.kernels is a kernel's name, its ops, a pattern over them, or a list of these. Sequences without it can be included
-// by other sequences. Kernels that no sequence names are tiled by apply-schedule. If a kernel has a loop, it has only
-// one, and all computation of the kernel must be inside of it. This pass does not check that a script preserves a
-// kernel's meaning; `check=reference` does.
+// tw.kernels is a kernel's name, its ops, a pattern over its ops, or a list of these. Sequences without tw.kernels can
+// be included by other sequences. Kernels that no sequence names are tiled by apply-schedule. A script may create at
+// most one loop in a kernel, and all computation of the kernel must then be inside of it. This pass does not check that
+// a script preserves a kernel's meaning; `check=reference` does.
 //
 // Test: test/Codegen/CPU/Schedule/apply-scripts.mlir
 //
@@ -108,12 +108,13 @@ private:
     if (failed(transform::applyTransformNamedSequence(kernel, sequence, /*transformModule=*/{}, options)))
       return fail("failed at @" + sequence.getSymName() + " on " + kernel.getName() + " (" + opsOf(kernel) +
                   "); the errors above give the reason");
-    // Tiles of memory that no op reads need not be slices of a larger tensor.
+    // Fold slices of tensor.empty: no op reads their elements, so a smaller tensor.empty can replace them.
     RewritePatternSet patterns(kernel.getContext());
     tensor::populateFoldTensorEmptyPatterns(patterns);
     if (failed(applyPatternsGreedily(kernel, std::move(patterns))) || failed(mlir::verify(kernel)))
       return fail("leaves " + kernel.getName() + " invalid");
-    // The iterations of the loop are the kernel's tasks: every task, or none, would execute an op outside of the loop.
+    // The iterations of the loop are the kernel's tasks. An op outside of the loop would be executed by every task or
+    // by none.
     auto loops = kernel.getOps<scf::ForallOp>();
     for (Operation &op : kernel.getBody().front())
       if (!loops.empty() && &op != *loops.begin() && isa<TilingInterface, scf::ForallOp>(op) &&

@@ -1,7 +1,7 @@
 //===- ChosenSlices.h - operands that are slices chosen from a parameter ------===//
 //
 // A mixture of experts multiplies by the matrices that its router has chosen. A kernel that only selects these matrices
-// need not run: the product takes the whole table, which is packed once, and the indices of the slices
+// is not needed: the product reads the whole table, which is packed once, and the indices of the slices
 // (docs/decisions/0020).
 //
 //===----------------------------------------------------------------------===//
@@ -14,19 +14,20 @@ namespace tilewright::tiled {
 
 /// Describes a kernel that selects whole slices of a table along one dimension.
 struct Choice {
-  unsigned table = 0, numbers = 0;               ///< argument numbers
-  llvm::SmallVector<int64_t> dims;               ///< the dimension of the table for dimension i of the result
-  bool fromEnd = false;                          ///< negative numbers count from the end
-  mlir::RankedTensorType tableType, numbersType; ///< as the callers pass them
+  unsigned table = 0, numbers = 0;               ///< argument numbers of the table and of the slice indices
+  llvm::SmallVector<int64_t> dims;               ///< dimension i of the result is dimension dims[i] of the table
+  bool fromEnd = false;                          ///< negative slice indices count from the end
+  mlir::RankedTensorType tableType, numbersType; ///< types of the arguments that the callers pass
 };
 
-/// Returns the choice that produces operand `argument` in all `calls` of a kernel, if it is the same, the operand has
-/// no other user, and the table satisfies `isStatic`.
+/// Returns the choice that produces operand `argument` of `calls`, which all call one kernel. All calls must have the
+/// same choice, the operand must have no other user, and the table must satisfy `isStatic`; otherwise returns
+/// std::nullopt.
 std::optional<Choice> choiceOfArgument(llvm::ArrayRef<mlir::func::CallOp> calls, unsigned argument,
                                        llvm::function_ref<bool(mlir::Value)> isStatic);
 
-/// Replaces `argument` of `kernel` by the table, and adds the numbers as the next argument. Its `calls` no longer
-/// depend on the kernels that select slices. Returns these kernels, which may have no callers any more.
+/// Replaces `argument` of `kernel` by the table, and inserts the slice indices as the next argument. Its `calls` no
+/// longer depend on the kernels that select slices. Returns these kernels, which may have no callers left.
 llvm::SmallVector<mlir::func::FuncOp> takeTable(mlir::func::FuncOp kernel, llvm::ArrayRef<mlir::func::CallOp> calls,
                                                 mlir::BlockArgument argument, const Choice &choice);
 

@@ -1,6 +1,6 @@
 //===- CostModel.cpp - predicts the time of a kernel with a schedule -----------===//
 //
-// The fractions below say which part of a kind of traffic is visible in a kernel's time. They were fitted to 400
+// The fractions below state which part of each kind of traffic increases a kernel's time. They were fitted to 400
 // schedules of the shapes of `tilewright bench gemm` in f32 and bf16, on two threads of an Intel Xeon with AMX
 // (docs/decisions/0017).
 //
@@ -21,12 +21,12 @@ namespace {
 /// A delayed thread delays all threads by this fraction of its current task.
 constexpr double heldUp = 0.02;
 
-/// The fractions of a product's memory traffic that are visible in addition to its computation.
+/// The fractions of a product's memory traffic that do not overlap with its computation.
 struct Visible {
-  double efficiency;        ///< fraction of the peak rate, with operands in registers
-  double weights;           ///< B, once for each task: the start of each panel waits for its first lines
-  double rows, rowsAgain;   ///< A, from far memory, and again from the L2 cache for each further panel
-  double sumsFar, sumsNear; ///< C, read and written once more for each further K-block
+  double efficiency;        ///< fraction of the peak rate that is reached with operands in registers
+  double weights;           ///< traffic of B, once per task: the start of each panel waits for its first cache lines
+  double rows, rowsAgain;   ///< traffic of A: from far memory, and again from the L2 cache for each further panel
+  double sumsFar, sumsNear; ///< traffic of C, which is read and written again for each further K-block
 };
 
 constexpr Visible vectorProduct{0.95, 0.27, 0.6, 0.1, 0.16, 0.12}, tileProduct{0.55, 0.34, 0.44, 0.56, 0.1, 0.2};
@@ -42,8 +42,8 @@ Bound farBound(int64_t bytes, const CostMachine &machine) {
   return bytes <= machine.sharedBytes / 2 ? Bound::L3 : Bound::Dram;
 }
 
-/// The nanoseconds of a task: its computation, its traffic from the L2 cache and its traffic from beyond it,
-/// each as if it were alone. Most of the traffic overlaps with the computation; `shown` is the part that does not.
+/// The nanoseconds of a task: its computation, its traffic from the L2 cache, and its traffic from beyond the L2 cache,
+/// each measured alone. Most of the traffic overlaps with the computation; `shown` is the part that does not.
 struct Parts {
   double compute = 0, near = 0, far = 0, shown = 0;
 
@@ -68,7 +68,7 @@ public:
     const Visible &visible = shape.tiles ? tileProduct : vectorProduct;
     Parts parts;
     parts.compute = 2 * double(wholeBlocks(rows)) * columns * k / (shape.rate * visible.efficiency);
-    if (shape.prepared) // elements per nanosecond
+    if (shape.prepared) // the divisor 8 is a rate in elements per nanosecond
       parts.compute += (double(rows) + columns) * k / 8;
 
     const double bytesB = columns * k * double(shape.bytes);
@@ -77,8 +77,8 @@ public:
     const bool isNear = allOfB + rowsOfA <= machine.cacheBytes / 2;
     parts.read(isNear ? parts.near : parts.far, bytesB * (isNear ? l2 : l3), visible.weights);
 
-    // Tasks of the same rows are consecutive. If the L2 cache keeps their rows of A in addition to the panels
-    // that pass through it, only the first of these tasks reads the rows from far memory.
+    // Tasks of the same rows are consecutive. If their rows of A stay in the L2 cache while panels are read through it,
+    // only the first of these tasks reads the rows from far memory.
     const double bytesA = double(rows) * k * double(shape.bytes);
     const bool stays =
         rowsOfA + tiles.panels * shape.panelColumns * shape.k * shape.bytes <= machine.cacheBytes / 20 * 13;
@@ -89,12 +89,12 @@ public:
     const double bytesC = double(rows) * columns * 4, rounds = 2 * double(divideCeilSigned(shape.k, depth) - 1);
     if (bytesC > double(machine.cacheBytes) / 8)
       parts.read(parts.far, rounds * bytesC * l3, visible.sumsFar);
-    else if (bytesC > double(machine.first.bytes) / 2) // otherwise it stays in the L1 cache
+    else if (bytesC > double(machine.first.bytes) / 2) // otherwise C stays in the L1 cache
       parts.read(parts.near, rounds * bytesC * l2, visible.sumsNear);
     return parts;
   }
 
-  /// Returns the rows that are computed for `rows`: blocks of 8 and a ladder of 4, 2 and 1; on tile units blocks of 16.
+  /// Returns `rows` with the cost of incomplete blocks: blocks have 8 rows, the rest 4, 2 and 1; on tile units 16 rows.
   int64_t wholeBlocks(int64_t rows) const {
     if (shape.tiles)
       return divideCeilSigned(rows, 16) * 16;
@@ -103,8 +103,8 @@ public:
   }
 
   Cost cost() const {
-    // The times of a whole task, of the last task of a row tile, of a task of the last row tile, and of
-    // the last of all.
+    // The tasks have up to four sizes: whole tasks, the last task of a row tile, tasks of the last row tile, and the
+    // very last task.
     const int64_t lastRows = shape.m - (rowTiles - 1) * tiles.rows,
                   lastPanels = shape.panels - (groups - 1) * tiles.panels;
     const double whole = task(tiles.rows, tiles.panels).total(), short_ = task(tiles.rows, lastPanels).total(),
@@ -115,13 +115,13 @@ public:
       bool lastOfRow = number % groups == groups - 1, lastRow = number / groups % rowTiles == rowTiles - 1;
       return (lastRow ? lastOfRow ? corner : low : lastOfRow ? short_ : whole) + machine.rates.task;
     };
-    if (tasks > 64 * machine.threads) { // even enough
+    if (tasks > 64 * machine.threads) { // enough tasks that all threads finish at about the same time
       int64_t lastColumn = shape.batches * (rowTiles - 1), bottom = shape.batches * (groups - 1);
       sum = double(shape.batches * (rowTiles - 1) * (groups - 1)) * whole + double(lastColumn) * short_ +
             double(bottom) * low + double(shape.batches) * corner + double(tasks) * machine.rates.task;
       longest = sum / double(machine.threads);
     } else {
-      // Each task goes to the thread that is free first.
+      // Each task is executed by the thread that is free first.
       std::vector<double> busy(size_t(machine.threads), 0.0);
       for (int64_t number = 0; number < tasks; ++number) {
         double time = timeOf(number);
@@ -167,7 +167,7 @@ Cost costOfProduct(const ProductShape &shape, ProductTiles tiles, const CostMach
   return ProductModel(shape, tiles, machine).cost();
 }
 
-/// 1, 2, 3, 4, 6, 8, 12, ...
+/// Returns the successor of `panels` in 1, 2, 3, 4, 6, 8, 12, ...
 static int64_t nextOfLadder(int64_t panels) {
   return panels < 4 ? panels + 1 : panels % 3 ? panels * 3 / 2 : panels * 4 / 3;
 }
@@ -182,7 +182,8 @@ ProductTiles chooseProductTiles(const ProductShape &shape, int64_t leastRows, in
     int64_t rows = count == 1 ? m : divideCeilSigned(divideCeilSigned(m, count), unit) * unit;
     for (int64_t panels = 1; panels <= shape.panels; panels = nextOfLadder(panels)) {
       double time = costOfProduct(shape, {rows, panels}, machine).nanoseconds;
-      // If predicted times are nearly equal, the first candidate is kept: most rows, fewest panels.
+      // If predicted times are nearly equal, the first candidate is selected: it has the most rows and the fewest
+      // panels.
       if (bestTime < 0 || time < 0.99 * bestTime) {
         best = {rows, panels};
         bestTime = time;
@@ -232,7 +233,7 @@ Cost costOfElements(int64_t elements, double bytesPerElement, int64_t grain, con
 
 int64_t chooseGrain(int64_t elements, double bytesPerElement, int64_t most, const CostMachine &machine) {
   constexpr int64_t least = 1024;
-  // Waking a thread takes longer than synchronizing with it: work of less than ten times that is not shared.
+  // Waking a thread takes longer than synchronizing with it. Work of less than ten times that is not distributed.
   if (double(elements) * nanosecondsPerElement(elements, bytesPerElement, machine) < 10 * machine.rates.kernel)
     return most;
   int64_t best = most;

@@ -1,8 +1,8 @@
 //===- CostModel.h - predicts the time of a kernel with a schedule -------------===//
 //
-// The model is plain arithmetic over the machine's rates (MachineRates.h): what a task computes, what it reads from the
-// L2 cache and from the memory beyond it, the overhead of a task, and how evenly the threads share the tasks.
-// It is accurate to about 5% between schedules of one kernel, which is its purpose; the absolute time is an estimate.
+// The model is arithmetic with the machine's rates (MachineRates.h): the computation of a task, its traffic from the L2
+// cache and from the memory beyond it, the overhead of a task, and the balance of the threads. It is accurate to about
+// 5% between schedules of one kernel, which is its purpose. The absolute time is only an estimate.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_CPU_SCHEDULE_COSTMODEL_H
@@ -18,7 +18,7 @@ namespace tilewright::tiled {
 /// The L1 data cache of a core.
 struct FirstCache {
   int64_t bytes = 32 << 10;
-  int64_t ways = 8; ///< lines of a set
+  int64_t ways = 8; ///< number of lines per set
   int64_t lineBytes = 64;
 
   /// Returns the smallest distance between addresses that map to the same set.
@@ -29,7 +29,7 @@ struct CostMachine {
   MachineRates rates;
   int64_t threads = 2;
   int64_t cacheBytes = 1 << 20;   ///< L2 cache of one core
-  int64_t sharedBytes = 32 << 20; ///< the cache beyond it; 0: none
+  int64_t sharedBytes = 32 << 20; ///< size of the cache beyond the L2 cache; 0: none
   FirstCache first;
 };
 
@@ -49,28 +49,30 @@ std::string describeCost(const Cost &cost);
 struct ProductShape {
   int64_t batches = 1, m = 1, panels = 1, k = 1;
   int64_t panelColumns = 48;
-  int64_t bytes = 4;     ///< of an element of A and of B
+  int64_t bytes = 4;     ///< bytes per element of A and of B
   double rate = 1;       ///< operations per nanosecond of a thread
-  bool tiles = false;    ///< on a tile unit, which reads A from the L2 cache
-  bool prepared = false; ///< each task widens or splits its operands first
+  bool tiles = false;    ///< computed by a tile unit, which reads A from the L2 cache
+  bool prepared = false; ///< each task first widens or splits its operands
 };
 
 struct ProductTiles {
-  int64_t rows = 1, panels = 1; ///< of a task
+  int64_t rows = 1, panels = 1; ///< rows and panels per task
 };
 
 Cost costOfProduct(const ProductShape &shape, ProductTiles tiles, const CostMachine &machine);
 
-/// Returns the cheapest of even row tiles of `leastRows` to `mostRows` rows and of 1, 2, 3, 4, 6, 8, ... panels.
+/// Returns the cheapest tiles with `leastRows` to `mostRows` rows, of nearly equal size, and 1, 2, 3, 4, 6, 8, ...
+/// panels.
 ProductTiles chooseProductTiles(const ProductShape &shape, int64_t leastRows, int64_t mostRows,
                                 const CostMachine &machine);
 
-/// Does the same if the number of rows is unknown: returns the tiles that lose least over 16 to 512 rows. The rows of a
-/// tile are powers of two from 128, which are whole blocks of the micro-kernels.
+/// Does the same if the number of rows is unknown: returns the tiles whose times for 16 to 512 rows are closest to
+/// those of the best tiles. Tiles have a power of two of at least 128 rows, which is a multiple of the micro-kernels'
+/// blocks.
 ProductTiles chooseTilesForAnyRows(const ProductShape &shape, int64_t mostRows, const CostMachine &machine);
 
-/// Returns the elements per task, at most `most`, of a kernel that reads and writes `bytesPerElement` for
-/// each of `elements`.
+/// Returns the number of elements per task, at most `most`, of a kernel with `elements` elements that reads and writes
+/// `bytesPerElement` bytes for each of them.
 int64_t chooseGrain(int64_t elements, double bytesPerElement, int64_t most, const CostMachine &machine);
 
 Cost costOfElements(int64_t elements, double bytesPerElement, int64_t grain, const CostMachine &machine);

@@ -10,8 +10,8 @@
 // the space in order. A kernel that the model does not cover has no such attribute.
 //
 // tw.wide_space also has the schedules that tw.space excludes because they are known to be slow: tiles of one row, few
-// rows in registers, too many tasks. `tilewright tune --record-tables` measures all of them, so that the tuner is
-// compared with the best of all schedules and not only with its own choice.
+// rows in registers, too many tasks. `tilewright tune --record-tables` measures all of them, so the tuner's choice can
+// be compared with the best of all schedules.
 //
 // Test: test/Codegen/CPU/Schedule/describe-spaces.mlir
 //
@@ -34,8 +34,8 @@ namespace tiled {
 using namespace tile;
 namespace {
 
-/// Returns multiples of `unit` from `least` up to `size` that divide it evenly or nearly: unit * 1, 2, 4, ..., and
-/// `size` in one part, two, four, ...; and also `chosen`.
+/// Returns tile sizes for `size` elements, sorted: unit * 1, 2, 4, ..., and `size` divided by 1, 2, 4, ..., rounded up
+/// to multiples of `unit`. The sizes are at least `least`; `chosen` is always included.
 std::vector<int64_t> ladder(int64_t size, int64_t unit, int64_t least, int64_t chosen) {
   const int64_t units = llvm::divideCeil(size, unit);
   std::vector<int64_t> values{chosen, units * unit};
@@ -76,10 +76,11 @@ public:
   }
 
   ScheduleSpace space;
-  std::function<double(const SchedulePoint &)> predict; ///< null: unknown
+  std::function<double(const SchedulePoint &)> predict; ///< null: the times are unknown
 
 private:
-  /// Adds the knob of the tile size of row `row`; std::nullopt if the row is whole or the knob has only one value.
+  /// Adds the knob for the tile size of row `row`. Returns std::nullopt if the row is not tiled or has only one tile
+  /// size.
   std::optional<size_t> tileKnob(int64_t row, int64_t size, int64_t unit, int64_t least) {
     if (row < 0 || row >= int64_t(tiles.size()) || tiles[row] == 0)
       return std::nullopt;
@@ -98,8 +99,8 @@ private:
       space.knobs.push_back({name.str(), values, initial, reorders});
   }
 
-  /// Limits the number of tasks: few enough that their overhead is small, and at least one per thread if the default
-  /// schedule has that many.
+  /// Limits the number of tasks. There are few enough that their overhead is small. If the default schedule has at
+  /// least one task per thread, all schedules have.
   void limitTasks(ArrayRef<std::pair<size_t, int64_t>> cut, int64_t others) {
     Constraint most{
         Constraint::Kind::TasksAtMost, {}, {}, 1, 0, 0, "tasks are few enough that taking them costs little", {}};
@@ -171,8 +172,8 @@ private:
                                : tile::sizeOf(convolution.getInputs()[0], 3);
       const int64_t steps = llvm::divideCeil(estimate(size), group);
       std::vector<int64_t> kBlocks;
-      // Products of few rows and many columns are bound by memory: short K-blocks, each of many panels, use whole
-      // cache lines at once.
+      // Products of few rows and many columns are bound by memory bandwidth. Short K-blocks, each with many panels, use
+      // whole cache lines at once.
       for (int64_t value : {32, 128, 256, 512})
         if (value == kBlock || (2 * value <= 3 * steps && steps > 96) || (wide && value < kBlock))
           kBlocks.push_back(value);
@@ -218,11 +219,12 @@ private:
     return !space.knobs.empty();
   }
 
-  /// Elementwise kernels and reductions: knobs for the two innermost rows with more than one element.
+  /// Adds knobs for elementwise kernels and reductions: the tile sizes of the two innermost rows with more than one
+  /// element.
   bool plain() {
     SmallVector<AffineExpr> sizes = tile::sizesOf(members.back()->getResult(0));
     SmallVector<std::pair<size_t, int64_t>> cut;
-    std::vector<std::pair<int64_t, int64_t>> whole; // per row: its knob or -1, and the size of its tile
+    std::vector<std::pair<int64_t, int64_t>> whole; // per row: the index of its knob or -1, and the size of its tile
     int64_t others = 1, left = 2;
     for (int64_t row = 0; row < rows->numRows; ++row)
       left -= estimate(sizes[row]) > 1;
@@ -261,7 +263,7 @@ private:
   func::FuncOp kernel;
   const CostMachine &machine;
   const ProductMachine &products;
-  const bool wide; ///< includes what is known to be slow
+  const bool wide; ///< includes schedules that are known to be slow
   SmallVector<Operation *> members;
   SmallVector<int64_t> tiles;
   std::optional<RowMap> rows;

@@ -68,7 +68,7 @@ ProductShape productShapeOf(MatmulOp matmul, ArrayRef<AffineExpr> own, const Pro
   shape.panels = std::max<int64_t>(1, llvm::divideCeil(estimate(own[rank - 1]), shape.panelColumns));
   shape.k = std::max<int64_t>(1, estimate(tile::sizeOf(matmul.getInputs()[0], matmul.getLhsPermutation().back())));
   shape.bytes = cast<ShapedType>(matmul.getInputs()[0].getType()).getElementTypeBitWidth() / 8;
-  // B is packed in groups for an instruction that multiplies them directly, or it is split, or widened to f32.
+  // Operands are prepared if f16 is split, or if B is not packed in groups for an instruction that multiplies them.
   const bool split = machine.splitF16 && element.isF16(), widened = shape.bytes == 2 && matmul.getGroup() == 1;
   const bool grouped = isGrouped(matmul, machine.splitF16);
   shape.prepared = readsTransposed(matmul) || ((split || widened) && shape.m > rowsNotSplit);
@@ -92,7 +92,7 @@ RowsShape rowsShapeOf(ArrayRef<Operation *> members, const RowMap &rows) {
       if (auto type = dyn_cast<RankedTensorType>(operand.get().getType()); type && type.getRank() > rank)
         shape.inside =
             std::max<int64_t>(shape.inside, llvm::divideCeil(countOf(tile::sizesOf(operand.get())), countOf(sizes)));
-  // An op that uses the reduced values reads the rows again: they stay in the L1 cache.
+  // An op that uses the reduced values reads the rows again. Rows stay in the L1 cache.
   shape.readAgain = members.size() > 1 && llvm::any_of(members, [](Operation *member) {
                       auto generic = dyn_cast<linalg::GenericOp>(member);
                       return generic && generic.getNumReductionLoops() > 0;
@@ -119,7 +119,7 @@ std::optional<SmallVector<OpenRow>> openRows(func::FuncOp kernel) {
       continue;
     if (!rows && !(rows = computeRows(members, reason)))
       return SmallVector<OpenRow>{};
-    // The rows of a matrix or the lines of an image, and columns or filters in whole panels.
+    // The open rows are the rows of a matrix or the lines of an image, and columns or filters in whole panels.
     ArrayRef<int64_t> rowOfLoop = rows->rowOfLoop[member];
     if (auto matmul = dyn_cast<MatmulOp>(member)) {
       int64_t loops = numLoops(member);

@@ -9,13 +9,13 @@
 
 namespace tilewright::tiled {
 
-/// Returns a size, or an assumed one if it is symbolic.
+/// Returns the value of a size, or an assumed value if it is symbolic.
 int64_t estimate(mlir::AffineExpr size);
 
 /// Returns the product of sizes, each at least 1.
 int64_t countOf(llvm::ArrayRef<mlir::AffineExpr> sizes);
 
-/// Returns the ops of the kernel that compute, in order.
+/// Returns the ops of the kernel that compute elements, in order.
 llvm::SmallVector<mlir::Operation *> membersOf(mlir::func::FuncOp kernel);
 
 /// Returns the number of keys (and values) of a head, for attention and its gradient.
@@ -30,7 +30,7 @@ llvm::FailureOr<CostMachine> costMachineOf(mlir::func::FuncOp kernel, int64_t th
                                            int64_t sharedBytes, FirstCache first, llvm::StringRef rates);
 
 struct ProductMachine {
-  bool tileUnit = false, splitF16 = false; ///< 16- and 8-bit products use the tile unit; f16 is split in two
+  bool tileUnit = false, splitF16 = false; ///< 16- and 8-bit products use the tile unit; f16 is split into two parts
   MachineRates rates;
 };
 
@@ -39,14 +39,14 @@ ProductShape productShapeOf(tile::MatmulOp matmul, llvm::ArrayRef<mlir::AffineEx
 
 /// Returns true if B is packed in groups for an instruction that multiplies them directly.
 bool isGrouped(tile::MatmulOp matmul, bool splitF16);
-/// Returns true if k is not the contiguous dimension of A, so that each task transposes its rows.
+/// Returns true if k is not the contiguous dimension of A. Each task then transposes its rows of A.
 bool readsTransposed(tile::MatmulOp matmul);
 
 /// The shape of a kernel without products.
 struct RowsShape {
-  int64_t elements = 1;       ///< elements computed or elements read, whichever are more
-  int64_t inside = 1;         ///< such elements per element of the rows
-  double bytesPerElement = 1; ///< read and written
+  int64_t elements = 1;       ///< number of elements computed or read, whichever is larger
+  int64_t inside = 1;         ///< number of these elements per element of the rows
+  double bytesPerElement = 1; ///< bytes that are read and written per element
   bool readAgain = false;     ///< rows are reduced, then read once more
 };
 
@@ -57,8 +57,8 @@ struct OpenRow {
   int64_t row, unit;
 };
 
-/// Returns the rows of `kernel` whose tile size may be chosen; the panel in which a contraction's operand is packed is
-/// fixed. std::nullopt: all rows.
+/// Returns the rows of `kernel` whose tile size may be chosen. Returns std::nullopt if all may be. The panel width of a
+/// contraction's packed operand is fixed.
 std::optional<llvm::SmallVector<OpenRow>> openRows(mlir::func::FuncOp kernel);
 
 } // namespace tilewright::tiled

@@ -35,7 +35,7 @@ bool onlyIdentities(linalg::GenericOp op, ValueRange operands) {
   return true;
 }
 
-/// Returns the elementwise op of which `reduction` reads one element per iteration, if the two can be merged.
+/// Returns the elementwise op whose elements `reduction` reads, one per iteration; null if the two cannot be merged.
 linalg::GenericOp producerOf(linalg::GenericOp reduction) {
   if (reduction.getNumReductionLoops() == 0 ||
       reduction.getIteratorTypesArray().back() != utils::IteratorType::reduction)
@@ -47,7 +47,7 @@ linalg::GenericOp producerOf(linalg::GenericOp reduction) {
         !onlyIdentities(producer, producer.getOutputs()) || !onlyIdentities(reduction, input) ||
         !producer.getRegionOutputArgs()[0].use_empty())
       continue;
-    // No other op needs the elements before the other operands of the reduction are available.
+    // All other users of the elements come after the reduction: the merged op is inserted at its position.
     if (llvm::all_of(producer->getUsers(), [&](Operation *user) {
           Operation *here = reduction->getBlock()->findAncestorOpInBlock(*user);
           return here && (here == reduction || reduction->isBeforeInBlock(here));
@@ -115,7 +115,7 @@ struct MergeReductions : impl::MergeReductionsBase<MergeReductions> {
     SmallVector<linalg::GenericOp> reductions;
     getOperation().walk([&](linalg::GenericOp op) { reductions.push_back(op); });
     for (linalg::GenericOp reduction : reductions) {
-      // A producer is elementwise, so it is none of the reductions that are still to be processed.
+      // Merging erases the producer. It is elementwise, so it is none of the reductions that are still to be processed.
       if (linalg::GenericOp producer = producerOf(reduction))
         merge(producer, reduction);
     }

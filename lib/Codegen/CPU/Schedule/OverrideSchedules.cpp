@@ -7,9 +7,9 @@
 // Before:  func @kernel_0(...) attributes {tw.schedule = {tiles = array<i64: 32, 48>}}
 // After:   func @kernel_0(...) attributes {tw.schedule = {tiles = array<i64: 64, 48>}}
 //
-// Only sizes that a kernel leaves open may change; the panel in which a contraction's operand is packed may
-// not. An entry that cannot be applied is an error with the file, the entry and the available kernels. The
-// knobs are in KnobAttrs.h.
+// Only tile sizes that a kernel leaves open may change. The panel width of a contraction's packed operand may not. An
+// entry that cannot be applied is an error with the file, the entry and the available kernels. The knobs are in
+// KnobAttrs.h.
 //
 // Test: test/Codegen/CPU/Schedule/override-schedules.mlir
 //

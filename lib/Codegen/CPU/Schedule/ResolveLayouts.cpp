@@ -8,12 +8,12 @@
 //   func @pack_0(%w, %packed) { tw_tile.pack ... }
 //   func @main: %p = call @pack_0(%w, %e) {tw.once}; call @kernel_0(%x, %p, %e)
 //
-// The panel width depends only on N and the vector width, so that a weight has one packing for any number of rows. A
-// weight that is a parameter is packed once; a right-hand side that the graph computes is packed at each call. A
+// The panel width depends only on N and the vector width, so a weight has one packed form for any number of rows. A
+// weight that is a parameter is packed once. A right-hand side that the graph computes is packed at each call. A
 // product with few rows reads a computed right-hand side unpacked (linalg.contract stays), unless its k is contiguous
 // and shorter than a vector. Slices that are selected from a parameter (experts) are read from the packed parameter:
 // the third input of tw_tile.matmul has their indices. A left-hand side whose k is not contiguous (the gradient of a
-// weight) is transposed by a separate kernel if it serves many columns.
+// weight) is transposed by a separate kernel if enough columns read it.
 //
 // Tests: test/Codegen/CPU/Schedule/resolve-layouts.mlir, test/Codegen/CPU/Schedule/resolve-few-rows.mlir,
 // test/Codegen/CPU/Schedule/resolve-transposed.mlir
@@ -40,11 +40,11 @@ namespace tiled {
 using namespace tile;
 namespace {
 
-/// The replacement of a kernel's argument, and how to make it from the argument.
+/// The replacement of a kernel's argument, and how to compute it from the argument.
 struct Prepared {
   RankedTensorType type;
-  SmallVector<AffineExpr> sizes; ///< over the kernel's indices
-  Attribute how;                 ///< replacements with equal type, sizes and `how` are the same
+  SmallVector<AffineExpr> sizes; ///< expressions of the kernel's index arguments
+  Attribute how;                 ///< replacements with equal type, sizes and `how` are shared
   StringRef name;
   function_ref<Value(OpBuilder &, Location, Value source, Value destination)> make;
 };
@@ -150,7 +150,7 @@ public:
     }
   }
 
-  /// Returns true if `value`, or a view of it, is returned.
+  /// Returns true if @main returns `value` or a view of it.
   static bool leaves(Value value) {
     return llvm::any_of(value.getUsers(), [](Operation *user) {
       return isa<func::ReturnOp>(user) || (tile::isViewOfAll(user) && leaves(user->getResult(0)));
@@ -159,7 +159,7 @@ public:
 
 private:
   graph::DecisionList decisions;
-  llvm::SmallSetVector<func::FuncOp, 4> choosers; ///< products read their slices from the table instead
+  llvm::SmallSetVector<func::FuncOp, 4> choosers; ///< kernels whose slices are now read from the table
 
   LogicalResult rewrite(func::FuncOp kernel, Operation *op) {
     auto linalgOp = cast<linalg::LinalgOp>(op);
@@ -185,7 +185,7 @@ private:
       group = options.f16Group;
       depth = options.f16Depth;
     }
-    // AMX tiles take pairs of column vectors; more would leave no register for A.
+    // A panel for AMX tiles has two vectors of columns; more would leave no tile register for A.
     bool tiles = depth > group;
     SmallVector<AffineExpr> rhsSizes = tile::sizesOf(rhs), outSizes = tile::sizesOf(result);
     ContractionForm form;
@@ -280,7 +280,7 @@ private:
     return success();
   }
 
-  /// Records why `op` reads its right-hand side as it is in memory.
+  /// Records why `op` reads its right-hand side unpacked.
   LogicalResult keepUnpacked(Operation *op, const std::string &reason) {
     decisions.add(op->getLoc(), {"ResolveLayouts", "pack", /*done=*/false, tile::describe(op), reason});
     return success();
@@ -380,10 +380,10 @@ private:
   /// The size in bytes of the largest f32 operand that is transposed.
   static constexpr int64_t mostCopied = int64_t(32) << 20;
 
-  /// Returns true if `lhs` should be transposed before its kernel. Otherwise each task reads it across its lines. For
-  /// instructions on groups of k, that would gather single elements. For other types, the copy must be amortized by
-  /// enough columns (0.3 ns per element on two cores of a Xeon, 0.005 ns for each column of the product). A kernel that
-  /// transposes the operand in registers (`turns`, 16-bit tiles) reads it unchanged if its rows are contiguous.
+  /// Returns true if `lhs` should be transposed before its kernel. Otherwise each task reads `lhs` with the stride of
+  /// its lines, and instructions on groups of k would gather single elements. For other types, enough columns must
+  /// amortize the copy (0.3 ns per element on two cores of a Xeon, 0.005 ns for each column of the product). A kernel
+  /// that transposes the operand in registers (`turns`, 16-bit tiles) reads it unchanged if its rows are contiguous.
   static bool servesMany(Value lhs, const ContractionForm &form, ArrayRef<AffineExpr> outSizes, int64_t panel,
                          bool turns) {
     auto argument = dyn_cast<BlockArgument>(lhs);
@@ -398,8 +398,8 @@ private:
     };
     const auto type = cast<ShapedType>(lhs.getType());
     const bool f32 = type.getElementType().isF32();
-    // A large operand is in huge pages, where a copy gains nothing; the copy would be the largest buffer of
-    // a training step.
+    // A large operand is in huge pages, which makes reads with a large stride as fast as a copy. The copy would be the
+    // largest buffer of a training step.
     if (f32 && type.hasStaticShape() && type.getNumElements() * 4 > mostCopied)
       return false;
     return atLeast(outSizes[outSizes.size() - 2], 8) && atLeast(outSizes.back(), f32 ? 4 * panel : 1);
@@ -445,7 +445,7 @@ private:
     kernel.setFunctionType(FunctionType::get(kernel.getContext(), inputs, kernel.getResultTypes()));
   }
 
-  /// Returns the value that `call` of `kernel` passes as argument `number`. It is made once from each source.
+  /// Returns the value that `call` of `kernel` passes as argument `number`. It is computed once from each source.
   Value preparedFor(func::FuncOp kernel, func::CallOp call, unsigned number, const Prepared &what) {
     Value source = call.getOperand(number);
     Value &have = preparedOf[std::make_tuple(source, what.type, what.how)];
@@ -456,7 +456,7 @@ private:
     for (Value operand : call.getOperands())
       if (isa<IndexType>(operand.getType()))
         indices.push_back(operand);
-    // A later call may precede this one in the block. For now, insert right after the operands.
+    // A call that needs the value later may precede this call in the block. For now, insert right after the operands.
     Operation *latest = source.getDefiningOp();
     for (Value index : indices)
       if (Operation *made = index.getDefiningOp(); made && (!latest || latest->isBeforeInBlock(made)))
@@ -481,8 +481,8 @@ private:
     return have = made.getResult(0);
   }
 
-  /// Returns the kernel that makes `what` from a `source` (the old argument `argument` of `kernel`); equal
-  /// ones are shared.
+  /// Returns the kernel that computes `what` from a `source` (the old argument `argument` of `kernel`). Equal kernels
+  /// are shared.
   func::FuncOp preparing(RankedTensorType source, unsigned indices, func::FuncOp kernel, unsigned argument,
                          const Prepared &what) {
     AffineMap sourceSizes = cast<AffineMapAttr>(kernel.getArgAttr(argument, sizesAttrName)).getValue();

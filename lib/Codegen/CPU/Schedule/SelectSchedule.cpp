@@ -7,8 +7,8 @@
 // `tiles` has one size per row of the kernel (dialects/Tile/Rows.h): the part of the anchor's leading dimensions that
 // one task computes. A size of 0 means that a dimension is not tiled. For products and elementwise kernels, CostModel.h
 // selects the cheapest of a list of candidate sizes, and predicts the `time` and the resource that bounds it.
-// Convolutions and attention follow rules about caches and numbers of tasks. A schedule that is already set is the
-// user's and is kept.
+// Convolutions and attention follow rules about caches and numbers of tasks. A schedule that is already set was set by
+// the user and is not changed.
 //
 // Tests: test/Codegen/CPU/Schedule/select-schedule.mlir, test/Codegen/CPU/Schedule/select-columns.mlir,
 // test/Codegen/CPU/Schedule/select-grouped.mlir, test/Codegen/CPU/Schedule/select-transposed.mlir,
@@ -102,8 +102,8 @@ void noteFlops(func::FuncOp kernel) {
     kernel->setAttr(flopsAttrName, AffineMapAttr::get(AffineMap::get(0, tile::indexArguments(kernel).size(), total)));
 }
 
-/// Returns how many lines of `value`, one for each index of `dim`, fit the L1 cache and the L1 TLB.
-/// If the stride of the lines has a large power of two as a factor, they share few sets of the cache.
+/// Returns how many lines of `value`, one for each index of `dim`, fit in the L1 cache and the L1 TLB. If the stride of
+/// the lines has a large power of two as a factor, the lines map to few sets of the cache.
 int64_t linesKept(Value value, int64_t dim, const FirstCache &cache) {
   constexpr int64_t pageBytes = 4096;
   constexpr int64_t pages = 64; // entries of the L1 TLB for data: 64 to 96 on x86 with AVX2
@@ -117,8 +117,8 @@ int64_t linesKept(Value value, int64_t dim, const FirstCache &cache) {
   return std::max<int64_t>(least, int64_t(llvm::bit_floor(uint64_t(most))));
 }
 
-/// Returns the smallest tile size of each row. If an operand is contiguous along another row than the result, that row
-/// takes two adjacent cache lines, so that whole blocks can be read and transposed
+/// Returns the smallest tile size of each row. If an operand is contiguous along another row than the result, the tile
+/// of that row is two adjacent cache lines long, so whole blocks can be read and transposed
 /// (lib/Codegen/CPU/Vectorize/TransposedLoops.h). A tile of reduced columns is long enough for the hardware
 /// prefetchers. `mostColumns` is lowered if the lines of such an operand, one for each column, would evict each other.
 SmallVector<int64_t> leastOfRows(ArrayRef<Operation *> members, const RowMap &rows, ArrayRef<AffineExpr> sizes,
@@ -186,10 +186,10 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
 
   static bool sizesAreKnown(func::FuncOp kernel) { return tile::indexArguments(kernel).empty(); }
 
-  /// With few rows, each panel of B is read once and used little. Reading long contiguous runs of it from memory is
+  /// With few rows, each panel of B is read once and used little. Reading long contiguous runs of B from memory is
   /// faster than reading short ones, by 5% at 64 rows and 20% at 16 (f32 and bf16 on vectors, 768 and 3072 wide, Zen
-  /// 5), as long as A fits the L1 caches. If B fits the L2 cache, the length does not matter. A sum of partial sums of
-  /// 128 products then has a third of the error of one sum of 750.
+  /// 5), as long as A fits in the L1 cache. If B fits in the L2 cache, the length of the runs does not matter. The
+  /// longer sums are less accurate: a sum of partial sums of 128 products has a third of the error of one sum of 750.
   static constexpr int64_t mostStreamedRows = 64, longDepth = 512;
   bool streamsWeights(Operation *member) const {
     auto matmul = dyn_cast<MatmulOp>(member);
@@ -208,14 +208,14 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
     const int64_t rank = own.size();
     const ProductShape shape = productShapeOf(matmul, own, {tileUnit, splitF16, machine.rates});
     const bool transposed = readsTransposed(matmul), grouped = isGrouped(matmul, splitF16);
-    // The rows of A may fill half of the L2 cache, or more if products are so fast that a panel must serve
-    // many rows. The micro-kernels keep copies of a transposed A on the stack (PanelEmitter.h, TransposedKernel.h),
-    // K-block by K-block.
+    // The rows of A may fill half of the L2 cache, or more if products are so fast that a panel must be used for many
+    // rows. The micro-kernels copy a transposed A to the stack, K-block by K-block (PanelEmitter.h,
+    // TransposedKernel.h).
     const int64_t most = transposed ? (grouped ? 256 : 128)
                                     : std::clamp<int64_t>(cacheBytes / 2 / std::max<int64_t>(1, shape.k * shape.bytes),
                                                           128, grouped ? 512 : 256);
     ProductTiles tiles;
-    if (wholeRows) // for a reduction after it: C's tile stays in cache, four tasks per thread
+    if (wholeRows) // the kernel reduces C's rows: C's tile stays in cache, with four tasks per thread
       tiles = {std::clamp<int64_t>(shape.m / (4 * threads) / 32 * 32, 32, 128), shape.panels};
     else if (isa<AffineConstantExpr>(own[rank - 2]))
       tiles = chooseProductTiles(shape, /*leastRows=*/32, most, machine);
@@ -225,11 +225,11 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
     return {tiles.rows, tiles.panels * shape.panelColumns};
   }
 
-  /// Returns the rows of a head per task. Each task packs the keys and values again. Therefore it takes as many rows as
-  /// leave the sums (f32, one per column of the values) and the queries half of the L2 cache, up to 512 (256
-  /// in f32, where more were not measured), in even tiles, but few enough for four tasks per thread if tiles of 64 rows
+  /// Returns the rows of a head per task. Each task packs the keys and values again, so tasks should be large: the sums
+  /// (f32, one per column of the values) and the queries may fill half of the L2 cache, with up to 512 rows (256 in
+  /// f32, where more were not measured), in even tiles. There are at least four tasks per thread if tiles of 64 rows
   /// allow that. Scores are computed for 32 rows at a time (tile::attentionRows). 64, 128, 256 and 512 rows of 512
-  /// tokens in bf16 took 1.22, 1.05, 1.00 and 0.95.
+  /// tokens in bf16 took the relative times 1.22, 1.05, 1.00 and 0.95.
   int64_t attentionRows(int64_t rows, int64_t columns, int64_t heads, bool narrow) const {
     constexpr int64_t least = 64, unit = tile::attentionRows;
     const int64_t mostRows = narrow ? 512 : 256;
@@ -241,8 +241,8 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
   }
 
   /// Returns the images, lines and pixels per task of a grouped convolution with narrow groups; a task computes all
-  /// channels. A task has whole lines, so that the taps of a pixel inside of the image are known. It has as many lines
-  /// as keep the results in the L1 cache for the epilogue, but few enough for four tasks per thread.
+  /// channels. A task has whole lines, so the taps of a pixel inside of the image are known. It has as many lines as
+  /// keep the results in the L1 cache for the epilogue, but few enough for four tasks per thread.
   SmallVector<int64_t> groupedTiles(ArrayRef<AffineExpr> own) const {
     constexpr int64_t grain = 16384;
     int64_t images = std::max<int64_t>(1, estimate(own[0])), height = std::max<int64_t>(1, estimate(own[1]));
@@ -253,8 +253,8 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
     return {1, divideCeilSigned(height, divideCeilSigned(height, lines)), 0};
   }
 
-  /// Returns the filters per task: a panel or, if each task first gathers its windows, as many as have results that fit
-  /// the L1 caches of two cores.
+  /// Returns the filters per task: one panel. If each task first gathers its windows, returns the largest number whose
+  /// results fit in the L1 caches of two cores.
   static int64_t filtersOfTask(ConvolutionOp convolution, int64_t filters, int64_t width) {
     constexpr int64_t resultBytes = 64 * 1024;
     const int64_t panel = convolution.getPanel();
@@ -266,7 +266,7 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
   }
 
   /// Returns the tile sizes of a concatenation or padding. The number of tasks follows from the number of elements. The
-  /// outer dimensions are tiled first, so that each copy is long.
+  /// outer dimensions are tiled first, because each copy should be long.
   SmallVector<int64_t> insertTiles(const InsertChain &chain) {
     constexpr int64_t mostGrain = 16384, leastColumns = 1024;
     const int64_t rank = chain.sizes.size();
@@ -298,14 +298,14 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
   }
 
   CostMachine machine;
-  std::optional<Cost> cost; ///< of the schedule that tilesFor() has chosen, if the model covers it
+  std::optional<Cost> cost; ///< cost of the schedule that tilesFor() has selected, if the model covers it
 
   SmallVector<int64_t> tilesFor(ArrayRef<Operation *> members) {
     Operation *anchor = members.back();
     if (auto pack = dyn_cast<PackOp>(anchor))
       return SmallVector<int64_t>(pack.getLoopIteratorTypes().size(), 1);
     if (isa<AttentionGradientOp>(anchor))
-      return {1, 1}; // whole heads
+      return {1, 1}; // one head of one batch per task
     if (auto attention = dyn_cast<AttentionOp>(anchor)) {
       int64_t rows = estimate(tile::sizeOf(anchor->getResult(1), 2));
       int64_t heads = estimate(tile::sizeOf(anchor->getResult(1), 1)) * estimate(tile::sizeOf(anchor->getResult(1), 0));
@@ -324,7 +324,7 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
     SmallVector<int64_t> tiles(rows->numRows, 1);
     for (Operation *member : members) {
       if (isa<DepthwiseGradientOp>(member))
-        return tiles; // one part of an image per task
+        return tiles; // one part of the lines of one image per task
       if (isa<GroupedConvolutionOp>(member)) {
         SmallVector<AffineExpr> own = tile::sizesOf(member->getResult(0));
         SmallVector<int64_t> cuts = groupedTiles(own);
@@ -335,7 +335,7 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
       }
       if (!isa<MatmulOp, ConvolutionOp>(member))
         continue;
-      // Sizes and tiles are in the contraction's order; the anchor may be a permutation of it.
+      // Sizes and tiles are in the order of the contraction's loops; the anchor may be a permutation of them.
       SmallVector<AffineExpr> own = tile::sizesOf(member->getResult(0));
       ArrayRef<int64_t> rowOfLoop = rows->rowOfLoop[member];
       auto cut = [&](int64_t loop, int64_t size) {
@@ -349,8 +349,8 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
         cut(rank - 2, tileRows);
         cut(rank - 1, tileColumns);
       } else {
-        // A task computes a few rows of the image (the same number in all tasks), all of their pixels, and one
-        // panel of filters.
+        // A task computes all pixels of a few lines of the image (the same number in all tasks) for one panel of
+        // filters.
         int64_t width = std::max<int64_t>(1, estimate(own[2])), height = std::max<int64_t>(1, estimate(own[1]));
         cut(1, divideCeilSigned(height, divideCeilSigned(height, std::clamp<int64_t>(128 / width, 1, height))));
         cut(2, isa<AffineConstantExpr>(own[2]) ? width : 0);
@@ -358,7 +358,7 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
       }
       return tiles;
     }
-    // Rows: include the inner ones as a whole until a task has about `grain` elements.
+    // Include whole rows, from the innermost one outward, until a task has about `grain` elements.
     const RowsShape shape = rowsShapeOf(members, *rows);
     const int64_t rank = sizes.size(), elements = shape.elements;
     const double bytes = shape.bytesPerElement;
@@ -370,7 +370,7 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
     cost = costOfElements(elements, bytes, grain, machine);
     int64_t mostColumns = INT64_MAX;
     SmallVector<int64_t> least = leastOfRows(members, *rows, sizes, machine.first, mostColumns);
-    int64_t ahead = 1; // the minimum that the remaining rows take
+    int64_t ahead = 1; // product of the least tile sizes of the remaining rows
     for (int64_t count : least)
       ahead *= count;
     for (int64_t row = rows->numRows - 1; row >= 0; --row) {

@@ -9,18 +9,19 @@ namespace tilewright::tiled {
 
 /// A kernel that is a concatenation, a padding, or an insertion of slices into a tensor.
 struct InsertChain {
-  mlir::Value base;                            ///< into which pieces are inserted; null if uninitialized
+  mlir::Value base;                            ///< the tensor into which pieces are inserted; null if uninitialized
   llvm::SmallVector<mlir::Operation *> pieces; ///< tensor.insert_slice or one tensor.pad, in order
-  llvm::SmallVector<mlir::AffineExpr> sizes;   ///< of the result
-  llvm::SmallBitVector shared;                 ///< the dimensions in which every piece is whole
+  llvm::SmallVector<mlir::AffineExpr> sizes;   ///< sizes of the result
+  llvm::SmallBitVector shared;                 ///< the dimensions in which every piece covers the whole result
   mlir::Value result() const { return pieces.back()->getResult(0); }
 };
 
 /// Returns the chain of `kernel` if it has only a chain and the elementwise producers of its pieces.
 std::optional<InsertChain> insertChainOf(mlir::func::FuncOp kernel);
 
-/// Divides the chain into tasks. `tiles` has a size for each dimension of the result; 0 leaves it whole, as dimensions
-/// that are not shared must be. Fails if the producer of a piece cannot be tiled.
+/// Divides the chain into tasks. `tiles` has a size for each dimension of the result. A size of 0 means that the
+/// dimension is not tiled; dimensions that are not `shared` must have it. Fails if the producer of a piece cannot be
+/// tiled.
 mlir::LogicalResult tileInserts(mlir::func::FuncOp kernel, const InsertChain &chain, llvm::ArrayRef<int64_t> tiles);
 
 } // namespace tilewright::tiled

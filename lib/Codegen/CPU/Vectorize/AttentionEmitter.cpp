@@ -71,7 +71,7 @@ Value AttentionEmitter::matrix(Value value, int64_t operand) {
 }
 
 Value AttentionEmitter::slice(Value value, ArrayRef<OpFoldResult> offsets, ArrayRef<OpFoldResult> sizes) {
-  // Use attributes for constant offsets: they are part of the type, and later folding treats them as known.
+  // Constant offsets are attributes: they become part of the type, so later folding can use them.
   SmallVector<OpFoldResult> strides(offsets.size(), fold(1)), starts(offsets);
   (void)foldDynamicIndexList(starts);
   return memref::SubViewOp::create(builder, loc, value, starts, sizes, strides);

@@ -58,7 +58,7 @@ BodyEmitter::Guard BodyEmitter::guardOf(memref::LoadOp load) {
   auto taken = dyn_cast<arith::SelectOp>(*load->user_begin());
   if (!taken || taken.getTrueValue() != load.getResult())
     return {};
-  // Search the conjunction of conditions under which the loaded value is used for the guard.
+  // Search for the guard in the conjunction of conditions under which the loaded value is used.
   SmallVector<Value> conditions{taken.getCondition()};
   while (!conditions.empty()) {
     Value condition = conditions.pop_back_val();
@@ -85,7 +85,7 @@ SmallVector<Value> BodyEmitter::indicesOf(OpBuilder &builder, OpOperand &operand
       continue;
     }
     SmallVector<OpFoldResult> dims(ivs.begin(), ivs.end());
-    // This expression does not use loops that have not been entered yet.
+    // Use only expressions whose loops have already been entered.
     for (auto [position, dim] : llvm::enumerate(dims))
       if (!expr.isFunctionOfDim(position))
         dim = builder.getIndexAttr(0);
@@ -96,7 +96,7 @@ SmallVector<Value> BodyEmitter::indicesOf(OpBuilder &builder, OpOperand &operand
   return indices;
 }
 
-/// Emits one load per lane. Lanes outside the mask read element 0 of the buffer, which exists if any lane is active.
+/// Emits one load per lane. Masked-off lanes read element 0 of the buffer, which exists if any lane is active.
 Value BodyEmitter::readLanes(OpBuilder &builder, Value memref, ArrayRef<Value> indices, Value mask) {
   Type element = cast<MemRefType>(memref.getType()).getElementType();
   SmallVector<Value> vectors;
@@ -134,8 +134,8 @@ Value BodyEmitter::lineAt(OpBuilder &builder, Value memref, ArrayRef<Value> indi
       whole.getBaseBuffer(), OpFoldResult(first), ArrayRef<OpFoldResult>(size), ArrayRef<OpFoldResult>(one));
 }
 
-/// Reads a vector of elements `stride` elements apart, the first of which is at `indices`: loads `stride` whole vectors
-/// and shuffles them. The last vector ends with the last element, so that nothing beyond it is read.
+/// Reads a vector whose elements have a stride of `stride` elements; the first element is at `indices`. Loads `stride`
+/// whole vectors and shuffles them. The last vector ends with the last element, so nothing after it is read.
 Value BodyEmitter::readStrided(OpBuilder &builder, Value memref, ArrayRef<Value> indices, int64_t stride) {
   const int64_t lanes = choice.lanes, count = stride * (lanes - 1) + 1;
   VectorType type = vectorOf(cast<MemRefType>(memref.getType()).getElementType());
@@ -146,7 +146,7 @@ Value BodyEmitter::readStrided(OpBuilder &builder, Value memref, ArrayRef<Value>
     const int64_t begin = last ? count - lanes : piece * lanes;
     Value at = arith::ConstantIndexOp::create(builder, loc, begin);
     Value loaded = vector::LoadOp::create(builder, loc, type, elements, at);
-    // Lanes whose element is in this piece take it, the others are unchanged.
+    // Replace the lanes whose element is in this piece, and leave the others unchanged.
     SmallVector<int64_t> from;
     for (int64_t lane = 0; lane < lanes; ++lane) {
       const int64_t offset = lane * stride;
@@ -176,13 +176,13 @@ Value BodyEmitter::read(OpBuilder &builder, OpOperand &operand, Value mask) {
   }
   if (const int64_t stride = mask ? 0 : smallStride(op, operand, choice.loop))
     return readStrided(builder, memref, indices, stride);
-  // The indices of the lanes: those of the first lane plus what the map adds per lane.
+  // The indices of a lane are those of the first lane plus the increment of the map per lane.
   AffineMap map = op.getMatchingIndexingMap(&operand);
   Value step = vector::StepOp::create(builder, loc, vectorOf(builder.getIndexType()));
   for (auto [dim, expr] : llvm::enumerate(map.getResults())) {
     if (!expr.isFunctionOfDim(choice.loop))
       continue;
-    // expr(iv + lane) - expr(iv) is linear in the loop, so it is a multiple of the lane.
+    // expr(iv + lane) - expr(iv) is linear in the vector loop, so it is a multiple of the lane number.
     const int64_t by = stepAlong(op, expr, choice.loop).value_or(1);
     Value scaled = step;
     if (by != 1) {
@@ -212,14 +212,14 @@ void BodyEmitter::write(OpBuilder &builder, Value value, unsigned number, Value 
     vector::StoreOp::create(builder, loc, value, operand.get(), indices);
 }
 
-/// Emits a computed read in which one index increases by 1 from lane to lane. Returns null if the elements do not have
-/// a small stride.
+/// Emits a load at computed indices, one of which increases by 1 from lane to lane. Returns null if the elements do not
+/// have a small stride.
 Value BodyEmitter::readOfLoad(OpBuilder &builder, memref::LoadOp load, ArrayRef<Value> indices, Value mask) {
   auto isVector = [](Value index) { return isa<VectorType>(index.getType()); };
   if (mask || llvm::count_if(indices, isVector) != 1)
     return {};
   const int64_t dim = llvm::find_if(indices, isVector) - indices.begin();
-  const int64_t stride = load.getMemRefType().getStridesAndOffset().first[dim]; // of a dynamic one, less than 0
+  const int64_t stride = load.getMemRefType().getStridesAndOffset().first[dim]; // a dynamic stride is negative
   if (!isUnitStride(load.getIndices()[dim]) || !isSmallStride(stride))
     return {};
   SmallVector<Value> first(indices);
@@ -279,7 +279,7 @@ void BodyEmitter::emitOp(OpBuilder &builder, Operation &inner, IRMapping &values
   SmallVector<Value> operands;
   for (Value v : inner.getOperands())
     operands.push_back(asVector(builder, values.lookupOrDefault(v)));
-  // Lanes outside the mask do not hold values of the user's tensor: replace them by valid ones.
+  // Masked-off lanes do not contain values of the user's tensor. Replace these by valid ones.
   if (mask && isa<tile::PlaceOp>(inner)) {
     Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(operands[0].getType()));
     operands[0] = arith::SelectOp::create(builder, loc, mask, operands[0], zero);
@@ -331,9 +331,9 @@ SmallVector<Value> BodyEmitter::emitElements(OpBuilder &builder, const IRMapping
   return out;
 }
 
-/// Emits `combiner` as one FMA if it adds a product to the accumulator and both may be contracted; returns null
-/// otherwise. LLVM would form an FMA, too, but in a sum of two products it may contract either one, depending on the
-/// surrounding code: results of schedules with the same order of sums would then not be bitwise equal.
+/// Emits `combiner` as one FMA if it adds a product to the accumulator and both ops may be contracted. Returns null
+/// otherwise. LLVM would also form an FMA, but in a sum of two products it may contract either one, depending on the
+/// surrounding code. Then the results of schedules with the same order of sums would not be bitwise equal.
 Value BodyEmitter::sumOfProducts(OpBuilder &builder, Operation &combiner, const IRMapping &values) {
   auto add = dyn_cast<arith::AddFOp>(combiner);
   if (!add || !(add.getType().isF32() || add.getType().isF64()))

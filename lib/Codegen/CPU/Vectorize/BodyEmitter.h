@@ -9,12 +9,12 @@
 namespace tilewright::vector_stage {
 
 /// Emits the body of one op for `lanes` consecutive iterations of its vector loop. Values that do not change along the
-/// vector loop stay scalars; they may be emitted once before the loop (emitUniform).
+/// vector loop remain scalars, and may be emitted once before the loop (emitUniform).
 class BodyEmitter {
 public:
   BodyEmitter(mlir::linalg::LinalgOp op, VectorLoop choice);
 
-  /// The current values of the op's loops; that of the vector loop is the value of the first lane.
+  /// The current values of the op's loops. The value of the vector loop is that of the first lane.
   llvm::SmallVector<mlir::Value> ivs;
 
   /// Emits reads and body ops that do not change along the vector loop and need no accumulator, and maps them in
@@ -29,13 +29,15 @@ public:
   /// True if the accumulators passed to emitStep() were initialized with the identity.
   bool fromIdentity = false;
   /// Returns the maximum (or minimum) of such an accumulator, `best`, and `x` as a comparison and a selection, which is
-  /// one instruction on x86: the accumulator is never NaN if the combiner ignores NaN. Null for other combiners.
+  /// one instruction on x86. This is correct because the accumulator is never NaN if the combiner ignores NaN. Returns
+  /// null for other combiners.
   mlir::Value numberExtreme(mlir::OpBuilder &builder, mlir::Operation *combiner, mlir::Value x, mlir::Value best);
 
   mlir::Value sumOfProducts(mlir::OpBuilder &builder, mlir::Operation &combiner, const mlir::IRMapping &values);
 
   /// Emits one step at the current indices: reads of the outputs, the body, the stores. The outputs `combined`, in
-  /// ascending order, are neither read nor stored: their values are those of `accumulators`, and returned as vectors.
+  /// ascending order, are neither read nor stored: their values are `accumulators`, and the new ones are returned as
+  /// vectors.
   llvm::SmallVector<mlir::Value> emitElements(mlir::OpBuilder &builder, const mlir::IRMapping &values, mlir::Value mask,
                                               llvm::ArrayRef<unsigned> combined = {},
                                               mlir::ValueRange accumulators = {});
@@ -44,7 +46,7 @@ public:
   llvm::SmallVector<mlir::Value> indicesOf(mlir::OpBuilder &builder, mlir::OpOperand &operand);
   /// Reads the operand at the current indices.
   mlir::Value read(mlir::OpBuilder &builder, mlir::OpOperand &operand, mlir::Value mask);
-  /// Reads output `number` at the current indices; null if the body does not use it.
+  /// Reads output `number` at the current indices. Returns null if the body does not use the output.
   mlir::Value readBefore(mlir::OpBuilder &builder, unsigned number, mlir::Value mask);
   /// Writes `value` to output `number` at the current indices.
   void write(mlir::OpBuilder &builder, mlir::Value value, unsigned number, mlir::Value mask);
@@ -63,7 +65,7 @@ private:
   mlir::Value readOfLoad(mlir::OpBuilder &builder, mlir::memref::LoadOp load, llvm::ArrayRef<mlir::Value> indices,
                          mlir::Value mask);
   /// Describes a read whose last index is `index` if `there` is true, else 0, and whose result is used only if `there`
-  /// is true. It can be a masked read at `index`.
+  /// is true. Such a read can be emitted as a masked read at `index`.
   struct Guard {
     mlir::Value index, there;
     explicit operator bool() const { return index != nullptr; }

@@ -10,8 +10,9 @@
 //   o = acc / l ; lse = m + log l
 //
 // With few rows, as in a decoding step, keys and values are read once, from their buffers without packing. Scores are
-// one L x B tile, never the whole matrix. A row that attends to no key gives zeros. Causal tiles stop at the last
-// block that their rows attend to. Sources: Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018;
+// one L x B tile; the whole matrix is never stored. A row that attends to no key gives zeros. Causal tiles stop at the
+// last block that their rows attend to. Sources: Milakov and Gimelshein, "Online normalizer calculation for softmax",
+// 2018;
 // Dao et al., "FlashAttention", 2022.
 //
 // Test: test/Codegen/CPU/Vectorize/expand-attention.mlir
@@ -59,8 +60,8 @@ public:
     int64_t block = staticKeys ? std::min(*staticKeys, mostKeys) : mostKeys;
     once = staticKeys && *staticKeys <= mostKeys;
 
-    // Scores and weights are computed for a few rows at a time, so that they stay in the caches while the packed
-    // panels of keys and values are read.
+    // Scores and weights are computed for a few rows at a time. They then stay in the caches while the packed panels of
+    // keys and values are read.
     OpFoldResult few = fold(std::min(scoreRows, getConstantIntValue(rows).value_or(scoreRows)));
     direct = getConstantIntValue(rows).value_or(scoreRows) <= (group > 1 ? fewRowsOfPairs : fewRows);
     if (direct)
@@ -145,14 +146,14 @@ public:
   }
 
 private:
-  /// Computes to = a b. `b` is in panels, or not packed for few rows, which read it once (`columnsFirst`: transposed).
+  /// Computes to = a b. `b` is in panels. For few rows it is read once, unpacked (transposed if `columnsFirst`).
   void product(Value a, Value b, Value to, bool columnsFirst) {
     if (!direct)
       return multiply(a, b, to);
     sumProducts(a, b, to, {"ik", columnsFirst ? "jk" : "kj"}, "ij", 3);
   }
 
-  /// Returns the greater of a score and `best`. It ignores NaN: the exponential of NaN, and so the row's sum, is NaN.
+  /// Returns the greater of a score and `best`. NaN may be ignored, because e^NaN makes the row's sum NaN.
   static Value greater(OpBuilder &b, Location at, Value x, Value best) {
     return arith::MaxNumFOp::create(b, at, best, x, arith::FastMathFlags::nsz);
   }
@@ -210,13 +211,13 @@ private:
   }
 
   tile::AttentionOp op;
-  /// The unit of scores and their maxima. Raw: as the product computes them; they are scaled when a weight is computed
+  /// The unit of scores and their maxima. Raw: the values of the product; they are scaled when a weight is computed
   /// from the difference to the maximum (the difference is exact, and 0 for the maximum). Masked scores are scaled
-  /// before. Binary: powers of 2, e^x = 2^(x log2 e). Natural: used if a mask is added, because it may contain the
-  /// lowest finite number; rows with only such scores still have weights.
+  /// before they are masked. Binary: powers of 2, e^x = 2^(x log2 e). Natural: powers of e, used if a mask is added,
+  /// because the mask may contain the lowest finite number; rows with only such scores still have weights.
   enum class Unit { Raw, Binary, Natural } unit;
-  bool once = false;   ///< all keys are one block
-  bool direct = false; ///< few rows: keys and values are read without packing
+  bool once = false;   ///< there is only one block of keys
+  bool direct = false; ///< there are few rows: keys and values are read without packing
 };
 
 struct ExpandAttention : impl::ExpandAttentionBase<ExpandAttention> {

@@ -15,9 +15,9 @@
 // right-hand sides, and only the narrow q and do are transposed. As a left-hand side, p^T would be read element by
 // element.
 //
-// Scores and their gradients are one tile of rows x keys; what the forward pass did not save is recomputed. Keys are
-// processed once; with a causal mask, only the rows that attend to them. Source: Dao et al., "FlashAttention", 2022,
-// algorithm 4.
+// Scores and their gradients are stored only as tiles of rows x keys. Values that the forward pass did not save are
+// recomputed. Keys are processed once. With a causal mask, only the rows that attend to a key are processed. Source:
+// Dao et al., "FlashAttention", 2022, algorithm 4.
 //
 // Test: test/Codegen/CPU/Vectorize/expand-attention-gradient.mlir
 //
@@ -31,7 +31,7 @@ using namespace mlir;
 namespace tilewright::vector_stage {
 namespace {
 
-/// Rows and keys of a tile of scores: two such tiles and the panels used with them fit into an L2 cache.
+/// The rows and keys of a tile of scores. Two such tiles and the panels used with them fit into an L2 cache.
 constexpr int64_t gradientRows = 128, gradientKeys = 256;
 
 class AttentionGradientExpander : AttentionEmitter {
@@ -60,7 +60,7 @@ public:
 
     scores = scoreBuffer(r, keysAtOnce, f32);
     slopes = scoreBuffer(r, keysAtOnce, f32);
-    if (group > 1) { // pairs of k are of one type on both sides of a product
+    if (group > 1) { // both operands of a product in pairs of k have the same type
       weights = scoreBuffer(r, keysAtOnce, element);
       steps = scoreBuffer(r, keysAtOnce, element);
     }
@@ -120,9 +120,10 @@ private:
   /// Returns true if the products of a block of keys are computed transposed.
   bool sumsAreTransposed() const { return group > 1; }
 
-  /// Returns true if weights are powers of e: if a mask is added, or in f32; otherwise they are powers of 2. In f32
-  /// the largest score must be rounded as in the row's sum, so that their difference cancels to a weight of 1. For the
-  /// same reason no score may exceed the sum: otherwise the machine would subtract the product before it is rounded.
+  /// Returns true if weights are powers of e (if a mask is added, or in f32), and false if they are powers of 2. In f32
+  /// the largest score must be rounded in the same way as in the row's sum: their difference then cancels to a weight
+  /// of 1. Therefore block() limits scores to the sum. The selection also prevents an FMA, which would subtract the
+  /// unrounded product.
   bool isNatural() const { return addsMask() || element.isF32(); }
 
   /// Returns the part of `sums` for the first `number` keys of a block.
@@ -131,14 +132,14 @@ private:
                                : rowsOf(sums, index(fold(0)), number);
   }
 
-  /// Computes, for each row, the base that scores are subtracted from, and the part of the gradient common to all
-  /// scores.
+  /// Computes, for each row, the base that is subtracted from the scores, and the part of the gradient that is common
+  /// to all scores.
   void rowStatistics(Value result) {
     Value lse = view(op.getInputs()[5], {0, 1}, 1);
     base = alloc({rows});
     delta = alloc({rows});
-    // The base is in powers of 2, unless weights are natural. A row that attends to no key gets an infinite base, so
-    // that all of its weights are 0.
+    // The base is in powers of 2, unless weights are natural. The base of a row that attends to no key is infinite,
+    // which makes all weights of the row 0.
     elementwise({lse}, base, 1, [&](OpBuilder &b, Location at, ValueRange in) -> Value {
       Value infinity = number(b, at, std::numeric_limits<double>::infinity());
       Value none =
@@ -150,7 +151,7 @@ private:
   }
 
   /// Computes one tile: `count` rows from `rb` on, `number` keys from `kb` on. Scores are computed as in the forward
-  /// pass, so that they are rounded equally.
+  /// pass, because they must be rounded equally.
   void block(Value kb, OpFoldResult number, Value rb, OpFoldResult count, Value kT, Value vT, Value kN, Value sumK,
              Value sumV, Value dq) {
     Value qBlock = rowsOf(q, rb, count), gBlock = rowsOf(grad, rb, count);
@@ -205,7 +206,7 @@ private:
     accumulate(transpose(qBlock, queryTransposed), packed(ds, weightRows, /*columnsFirst=*/false), pairsK, sumK);
   }
 
-  /// Computes sum += a b with the temporary `part`, or sum = a b without one.
+  /// Computes sum += a b with the temporary `part`; computes sum = a b if `part` is null.
   void accumulate(Value a, Value panels, Value part, Value sum, bool depthFirst = false) {
     multiply(a, panels, part ? part : sum, depthFirst);
     if (part)
@@ -226,12 +227,12 @@ private:
   Value q, k, v, grad;
   Value keyBlock; ///< the current block of keys, not packed
   OpFoldResult rows, keys;
-  Value base, delta; ///< per row
+  Value base, delta; ///< one element per row
   /// Tiles of s, dp, p and ds; the last two are null if p and ds overwrite s and dp.
   Value scores, slopes, weights, steps;
   Value queryRows, gradRows, weightRows; ///< scratch memory for panels
   Value queryTransposed, gradTransposed;
-  Value partQ, partK, partV; ///< null if one block gives the whole sum
+  Value partQ, partK, partV; ///< temporary products; null if one block computes the whole sum
 };
 
 } // namespace

@@ -2,9 +2,9 @@
 //
 // scan: ScanLoops.h.
 // scatter: ScatterLoops.h.
-// sort: each row by a stable bottom-up merge sort of (value, index) pairs in scratch memory; NaN counts as largest.
-// For topk with a small k, one pass over the row inserts each element that precedes the last kept one. Bytes are
-// sorted by counting: the number of preceding elements is the position of each element.
+// sort: a stable bottom-up merge sort of (value, index) pairs in scratch memory for each row; NaN is the largest value.
+// For topk with a small k, one pass over the row inserts each element that precedes the last of the k results. Bytes
+// are sorted by counting: the number of preceding elements is the position of each element.
 //
 // Test: test/Codegen/CPU/Vectorize/expand-loops.mlir
 //
@@ -38,7 +38,7 @@ public:
     if (element.isInteger(8) && (typeOf(in).isDynamicDim(dim) || typeOf(in).getDimSize(dim) >= 64))
       return sortBytes(sort);
     OpFoldResult count = memref::getMixedSize(builder, loc, in, dim);
-    // Two pairs of buffers: a merge reads from one and writes to the other.
+    // There are two pairs of buffers. A merge reads from one and writes to the other.
     Value n = size(in, dim);
     Value keys = pairBuffer(count, element), order = pairBuffer(count, builder.getI64Type());
     nest(extentsBut(in, dim), [&](SmallVector<Value> at) {
@@ -50,7 +50,7 @@ public:
         Value index = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), j);
         memref::StoreOp::create(builder, loc, index, order, {constant(0), j});
       });
-      // width = 1, 2, 4, ...; `from` is the half of the buffers that holds the runs.
+      // The width of runs is 1, 2, 4, ...; `from` is the half of the buffers that has the current runs.
       Type indexType = builder.getIndexType();
       auto passes = scf::WhileOp::create(
           builder, loc, TypeRange{indexType, indexType}, ValueRange{constant(1), constant(0)},
@@ -84,13 +84,13 @@ public:
   }
 
 private:
-  /// Returns true if `kept` of `all` elements are best found by insertion: at worst each is compared with all those
-  /// kept.
+  /// Returns true if insertion is the fastest way to find the first `kept` of `all` elements: in the worst case each
+  /// element is compared with `kept` others.
   static bool keepsFew(int64_t all, int64_t kept) {
     return !ShapedType::isDynamic(kept) && kept >= 1 && kept <= 64 && (ShapedType::isDynamic(all) || all >= 4 * kept);
   }
 
-  /// Keeps the sorted elements in the outputs themselves.
+  /// Sorts by insertion. The sorted elements are stored in the outputs themselves.
   void sortFew(tile::SortOp sort) {
     Value in = sort.getInputs()[0], values = sort.getOutputs()[0], indices = sort.getOutputs()[1];
     int64_t dim = sort.getDim();
@@ -105,8 +105,8 @@ private:
         at[dim] = j;
         memref::StoreOp::create(builder, loc, value, to, at);
       };
-      // Inserts element `j` of the row, `x`, in front of those that it precedes, which move by one, up to index
-      // `free`.
+      // Inserts element `j` of the row, whose value is `x`, in front of the elements that it precedes. These move by
+      // one index, up to index `free`.
       auto insert = [&](Value x, Value j, Value free) {
         auto moves = scf::WhileOp::create(
             builder, loc, TypeRange{builder.getIndexType()}, ValueRange{free},
@@ -160,7 +160,7 @@ private:
     Value counts = memref::AllocOp::create(builder, loc, MemRefType::get({256}, number));
     Value zero = arith::ConstantIntOp::create(builder, loc, number, 0);
     Value one = arith::ConstantIntOp::create(builder, loc, number, 1);
-    // The rank of a byte among all values, in ascending order.
+    // Returns the rank of a byte among all byte values, in ascending order.
     auto rankOf = [&](Value byte) -> Value {
       if (!sort->hasAttr("tw.unsigned"))
         byte = arith::XOrIOp::create(builder, loc, byte,
@@ -198,7 +198,7 @@ private:
       forEach([&](Value j, Value byte) {
         Value position = arith::IndexCastOp::create(builder, loc, builder.getIndexType(), take(rankOf(byte)));
         OpBuilder::InsertionGuard guard(builder);
-        if (typeOf(values).getDimSize(dim) != typeOf(in).getDimSize(dim)) { // only the first elements are kept
+        if (typeOf(values).getDimSize(dim) != typeOf(in).getDimSize(dim)) { // only the first elements are results
           Value kept = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, position, size(values, dim));
           auto branch = scf::IfOp::create(builder, loc, TypeRange(), kept, /*withElse=*/false);
           builder.setInsertionPointToStart(&branch.getThenRegion().front());
@@ -226,7 +226,7 @@ private:
     return memref::AllocOp::create(builder, loc, MemRefType::get(shape, element), dynamic);
   }
 
-  /// Returns whether `a` comes strictly before `b`. A NaN is larger than every number.
+  /// Returns true if `a` precedes `b` and is not equal to it. A NaN is larger than every number.
   Value before(Value a, Value b, bool descending) {
     if (descending)
       std::swap(a, b);
@@ -239,7 +239,8 @@ private:
     return arith::OrIOp::create(builder, loc, less, arith::AndIOp::create(builder, loc, aNumber, bNaN));
   }
 
-  /// Merges the runs [start, middle) and [middle, end) of half `from` into half `to`; the left run wins a tie.
+  /// Merges the runs [start, middle) and [middle, end) of half `from` into half `to`. Of equal elements, that of the
+  /// left run is first.
   void merge(Value keys, Value order, Value from, Value to, Value start, Value middle, Value end, bool descending) {
     Type indexType = builder.getIndexType();
     auto made = scf::ForOp::create(builder, loc, start, end, constant(1), ValueRange{start, middle});

@@ -8,9 +8,10 @@
 //     their elements interleaved: two vectors, which are stored one after the other }
 //   a masked remainder
 //
-// Pairs occur in complex numbers and rotary embeddings, triples in colors and coordinates. A vector along them would
-// use two or three of sixteen lanes. The index of the last loop is a constant in each copy of the body, so selections
-// by it are folded. Inputs that are read with the same stride are deinterleaved by BodyEmitter::readStrided().
+// Pairs occur in complex numbers and rotary embeddings, triples in colors and coordinates. A vector along a pair or a
+// triple would use two or three of sixteen lanes. The index of the last loop is a constant in each copy of the body,
+// which folds selections by this index. Inputs that are read with the same stride are deinterleaved by
+// BodyEmitter::readStrided().
 //
 // Test: test/Codegen/CPU/Vectorize/interleaved-loops.mlir
 //
@@ -23,7 +24,7 @@ using namespace mlir;
 namespace tilewright::vector_stage {
 namespace {
 
-/// The maximum number of ops in all copies of a body together.
+/// The maximum total number of ops in all copies of a body.
 constexpr int64_t mostBodyOps = 96;
 
 class PairEmitter : LineLoops {
@@ -57,7 +58,7 @@ private:
       store(output, parts, mask);
   }
 
-  /// Returns the elements of `parts` interleaved, as the same number of vectors.
+  /// Interleaves the elements of `parts`. Returns the same number of vectors.
   SmallVector<Value> interleaved(ArrayRef<Value> parts) {
     SmallVector<Value> vectors;
     for (int64_t piece = 0; piece < count; ++piece) {
@@ -95,7 +96,7 @@ private:
   const int64_t count;
 };
 
-/// Returns true if the last dimension of the memref, indexed by loop `inner`, has `count` elements, and the previous
+/// Returns true if the last dimension of the output has `count` elements and is indexed by loop `inner`, the previous
 /// dimension is indexed by loop `along`, and both are contiguous.
 bool liesInPairs(linalg::LinalgOp op, OpOperand &output, unsigned along, unsigned inner, int64_t count) {
   AffineMap map = op.getMatchingIndexingMap(&output);

@@ -36,7 +36,7 @@ protected:
     return mlir::vector::CreateMaskOp::create(builder, loc, body.vectorOf(builder.getI1Type()), count);
   }
 
-  /// Emits body(from) for each multiple of `step` below `to`.
+  /// Emits inside(from) for each multiple of `step` below `to`.
   void loop(Value from, OpFoldResult to, int64_t step, llvm::function_ref<void(Value)> inside) {
     if (mlir::isConstantIntValue(to, 0))
       return;
@@ -57,7 +57,8 @@ protected:
     });
   }
 
-  /// Emits vectors along the results: full ones, then a masked tail of `count` elements (0: unknown at compile time).
+  /// Emits `inside` for vectors along the results: full vectors, then a masked tail of `count` elements (0: unknown at
+  /// compile time).
   void overAlong(llvm::function_ref<void(Value first, int64_t count, Value mask)> inside) {
     mlir::AffineExpr d0 = builder.getAffineDimExpr(0);
     OpFoldResult size = sizes[along], whole = apply(d0 - d0 % lanes, size), rest = apply(d0 % lanes, size);

@@ -10,7 +10,7 @@
 //       for reduction loops: acc = body(acc)         acc = combine(acc, body)
 //       out[v] = acc                               out = combine(out, horizontal(acc))
 //
-// A result that has an element for each step of the reductions is stored in the step (v or a reduction loop). If the
+// A result that has an element for each step of the reductions is stored in that step (v or a reduction loop). If the
 // body or the accesses of an op allow neither form, the op is executed element by element.
 //
 //===----------------------------------------------------------------------===//
@@ -29,12 +29,12 @@ enum class Access { Uniform, Contiguous, Scattered };
 /// Returns the access of `operand` (a memref or scalar operand of `op`) along loop `loop`.
 Access accessAlong(mlir::linalg::LinalgOp op, mlir::OpOperand &operand, unsigned loop);
 
-/// Returns the stride, in elements, of a Scattered operand along `loop`, if it is so small that whole vectors are read
-/// and their elements selected by shuffles (BodyEmitter.h); 0 otherwise.
+/// Returns the stride, in elements, of a Scattered operand along `loop` if the stride is small: then whole vectors are
+/// read, and their elements are selected by shuffles (BodyEmitter.h). Returns 0 otherwise.
 int64_t smallStride(mlir::linalg::LinalgOp op, mlir::OpOperand &operand, unsigned loop);
 inline bool isSmallStride(int64_t elements) { return elements >= 2 && elements <= 4; }
 
-/// Returns what one step of `loop` adds to `expr`, an index of `op`; nothing if it is not a constant.
+/// Returns the increment of `expr`, an index of `op`, per step of `loop`. Returns std::nullopt if it is not a constant.
 std::optional<int64_t> stepAlong(mlir::linalg::LinalgOp op, mlir::AffineExpr expr, unsigned loop);
 
 /// Returns the largest vector length, up to `lanes`, of which `size` elements use more than half.
@@ -42,10 +42,10 @@ int64_t lanesFor(int64_t size, int64_t lanes);
 
 /// The loop to vectorize.
 struct VectorLoop {
-  int64_t loop = -1; ///< -1: none, element by element
+  int64_t loop = -1; ///< -1: no loop is vectorized, and the op is executed element by element
   bool reduction = false;
   int64_t lanes = 1;
-  llvm::StringLiteral reason = ""; ///< why there is none
+  llvm::StringLiteral reason = ""; ///< why no loop can be vectorized
 };
 
 /// Returns true if all body ops have a vector form: elementwise ops, indices, and loads at computed indices.
@@ -53,12 +53,12 @@ bool bodyHasVectorForm(mlir::linalg::LinalgOp op);
 
 VectorLoop chooseVectorLoop(mlir::linalg::LinalgOp op, int64_t lanes);
 
-/// Returns true if output `number` also has an element for each step of the reductions: it is stored in every step, as
-/// --tw-merge-reductions produces it.
+/// Returns true if output `number` also has an element for each step of the reductions. Such an output, which
+/// --tw-merge-reductions produces, is stored in every step.
 bool isStoredInSteps(mlir::linalg::LinalgOp op, unsigned number);
 
-/// Replaces `op` (on memrefs) by loops. Fails with a message at `op` if its body contains an op that cannot be
-/// emitted. If a long loop is not vectorized, adds the reason to `decisions`, if it is not null.
+/// Replaces `op` (on memrefs) by loops. Fails with a message at `op` if its body contains an op that cannot be emitted.
+/// If a long loop is not vectorized and `decisions` is not null, adds the reason to `decisions`.
 llvm::LogicalResult emitLoops(mlir::linalg::LinalgOp op, int64_t lanes, graph::DecisionList *decisions = nullptr);
 
 } // namespace tilewright::vector_stage

@@ -30,7 +30,7 @@ linalg::GenericOp rowProducerOf(tile::ScatterOp scatter) {
       producer->getBlock() != scatter->getBlock() ||
       producer.payloadUsesValueFromOperand(producer.getDpsInitOperand(0)))
     return {};
-  // Fusion moves the reads after the first writes of the scatter.
+  // Fusion moves the producer's reads after the first writes of the scatter, so the producer must not read the output.
   bool readsOut = llvm::is_contained(producer->getOperands(), scatter.getOutputs()[0]);
   for (auto load : producer.getBlock()->getOps<memref::LoadOp>())
     readsOut |= load.getMemRef() == scatter.getOutputs()[0];

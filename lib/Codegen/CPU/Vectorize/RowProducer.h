@@ -11,7 +11,7 @@ namespace tilewright::vector_stage {
 bool hasDenseRows(mlir::MemRefType type);
 
 /// Returns the op (on buffers) that computes the source of `scatter` from operands with dense rows, if no other op
-/// reads the source, so that it need not be stored. Null if there is no such op.
+/// reads the source: then the source need not be stored. Returns null if there is no such op.
 mlir::linalg::GenericOp rowProducerOf(tile::ScatterOp scatter);
 
 } // namespace tilewright::vector_stage

@@ -5,9 +5,9 @@
 //
 // If the scan is not along the last dimension, 16 elements of the last dimension form a vector, and a masked vector
 // handles the tail. Along the last dimension, operations that are exact in any order (maxima, minima, integer sums)
-// process 16 elements at a time: first within the vector, in four shuffle steps (2, 4, 8, 16 elements) that do not
-// depend on the previous vector, then with the running value, which does. As in eager, a running sum or product of f32
-// is kept in f64.
+// process 16 elements at a time. First the vector is scanned in four shuffle steps (2, 4, 8, 16 elements) that do not
+// depend on the previous vector; then it is combined with the running value, which does. As in eager, a running sum or
+// product of f32 is computed in f64.
 //
 // Tests: test/Codegen/CPU/Vectorize/expand-loops.mlir, test/Python/ops/test_topk_argmax_and_scans.py
 //
@@ -51,7 +51,7 @@ public:
       }
       if (byLanes)
         return row(at);
-      // Columns: whole vectors of them, then the remaining ones.
+      // Whole vectors of columns are scanned first, then the remaining columns.
       Value end = size(rank - 1), whole = wholeVectors(end);
       loop(constant(0), whole, lanes, [&](Value column) {
         at[rank - 1] = column;
@@ -90,7 +90,7 @@ private:
       LoopNest::loop(from, to, constant(step), body);
   }
 
-  /// Emits `body` for each element of the dimensions from `next` to `end`, except the scan's.
+  /// Emits `body` for each index of the dimensions from `next` to `end`, except the scan's dimension.
   void over(int64_t next, SmallVector<Value> &at, int64_t end, function_ref<void()> body) {
     if (next == end)
       return body();
@@ -102,8 +102,8 @@ private:
     });
   }
 
-  /// Emits the scan from `from` to `to`, for one number or a vector of columns, as `before` is. Returns its last
-  /// value.
+  /// Emits the scan from `from` to `to`. `before`, the initial value, is one number or a vector of columns. Returns the
+  /// last running value, which has the same type.
   Value along(SmallVector<Value> at, Value from, Value to, Value before) {
     auto made = scf::ForOp::create(builder, loc, from, to, constant(1), ValueRange{before});
     OpBuilder::InsertionGuard guard(builder);
@@ -115,7 +115,7 @@ private:
     return made.getResult(0);
   }
 
-  /// Scans the columns from `from` on, fewer than a vector has lanes.
+  /// Scans the columns from `from` on, which are fewer than a vector has lanes.
   void rest(SmallVector<Value> at, Value from, Value end) {
     if (isNone(from, end))
       return;
@@ -190,7 +190,7 @@ private:
   tile::Combiner combiner;
   int64_t dim, rank;
   Type element, wide;
-  Value mask; ///< of the existing columns
+  Value mask; ///< mask of the columns that exist
 };
 
 } // namespace

@@ -3,15 +3,16 @@
 // Before:  tw_tile.scatter add ins(%source, %index) outs(%out)
 // After:   for each element of the source, in order { at = index; if inside { out[at] += source } }
 //
-// The order is kept, so that the last of several writes to one position remains. If the innermost dimension is not
-// indexed (rows that are added to rows of a table), each row is one elementwise op, which is vectorized:
+// The loops run in the order of the source: of several writes to one position, the last one remains. If the innermost
+// dimension is not indexed (rows that are added to rows of a table), each row is one elementwise op, which is
+// vectorized:
 //
 //   at = none; held: a row on the stack
 //   for i { if at != index[i] { out[at] = held; at = index[i]; held = out[at] }; held += source[i] }
 //   out[at] = held
 //
-// If consecutive rows have the same destination (a bag of embeddings), the row is held in registers: accesses to the
-// stack with constant indices are promoted to values. If a row is longer than the registers allow, the rest is
+// If consecutive rows have the same destination (a bag of embeddings), the destination's row is in registers: accesses
+// to the stack with constant indices are promoted to values. If a row is longer than the registers allow, the rest is
 // accumulated in memory. An op that computes the rows only for this scatter is fused into it (RowProducer.h), and rows
 // of indexed tables are prefetched.
 //
@@ -32,8 +33,8 @@ using namespace mlir;
 namespace tilewright::vector_stage {
 namespace {
 
-constexpr int64_t vectorBytes = 64, blockBytes = 4 * vectorBytes; ///< a block needs no loop (VectorizeLoops.cpp)
-constexpr int64_t heldBytes = 4 * blockBytes;                     ///< half of AVX-512's registers
+constexpr int64_t vectorBytes = 64, blockBytes = 4 * vectorBytes; ///< blocks need no loop (VectorizeLoops.cpp)
+constexpr int64_t heldBytes = 4 * blockBytes;                     ///< half of the vector registers of AVX-512
 
 class ScatterLoops : LoopNest {
 public:
@@ -60,7 +61,7 @@ public:
   }
 
 private:
-  /// Some columns of a row, and the buffer that holds them.
+  /// Some columns of a row, and the buffer that contains their current values.
   struct Block {
     int64_t first, width;
     Value held;
@@ -106,7 +107,7 @@ private:
     return destination;
   }
 
-  /// Emits the scatter of one element. An index out of range is not written, so that no other memory is changed.
+  /// Emits the scatter of one element. Nothing is written for an index out of range, so no other memory is changed.
   void element(ArrayRef<Value> at) {
     Destination destination = destinationOf(at, typeOf(out).getRank());
     OpBuilder::InsertionGuard guard(builder);
@@ -167,8 +168,9 @@ private:
     });
   }
 
-  /// Returns the columns of a row that are held while its index does not change, limited by the number of registers:
-  /// whole vectors, and halves, quarters... of one, because a masked load would keep the row on the stack.
+  /// Returns the columns of a row that are in registers while its index does not change, limited by the number of
+  /// registers: whole vectors, and halves, quarters... of one (not a masked one: a masked load would force the row to
+  /// the stack).
   SmallVector<Block> heldBlocks(int64_t width) {
     Type element = typeOf(out).getElementType();
     const int64_t bytes = std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8);
@@ -218,8 +220,8 @@ private:
         [](OpBuilder &body, Location loc, ValueRange elements) { linalg::YieldOp::create(body, loc, elements[0]); });
   }
 
-  /// Combines the elements of the source's row at `at`, starting at column `first`, with `to`, and stores the results
-  /// there. `known` is the result of commonInputs(at).
+  /// Combines the elements of the source's row at `at` from column `first` on with those of `to`, and stores the
+  /// results in `to`. `known` is the result of commonInputs(at).
   void meet(ArrayRef<Value> at, IRMapping known, int64_t first, Value to) {
     const int64_t width = typeOf(to).getShape().back();
     AffineMap along = builder.getMultiDimIdentityMap(1);
@@ -241,7 +243,7 @@ private:
                               });
   }
 
-  /// Emits the body of `producer` with `elements`, the inputs that are not `known`, and returns its result.
+  /// Emits the body of `producer` and returns its result. `elements` are the inputs that are not in `known`.
   Value made(IRMapping &known, ArrayRef<Value> at, int64_t first, ValueRange elements) {
     const unsigned last = producer.getNumLoops() - 1;
     unsigned next = 0;
@@ -270,7 +272,8 @@ private:
                                [&](AffineExpr expr) { return evaluate(expr, at, {}); });
   }
 
-  /// Returns the block arguments of `producer` that are uniform over the row at `at`, loaded.
+  /// Loads the inputs of `producer` that are uniform over the row at `at`, and maps their block arguments to the
+  /// values.
   IRMapping commonInputs(ArrayRef<Value> at) {
     IRMapping known;
     for (OpOperand *input : producer.getDpsInputOperands())
@@ -280,8 +283,8 @@ private:
     return known;
   }
 
-  /// Prefetches rows of indexed tables some iterations ahead: they may be anywhere in memory, and a core has only a
-  /// few loads in flight.
+  /// Prefetches rows of indexed tables some iterations ahead. The rows may be anywhere in memory, and a core can
+  /// execute only a few loads at a time.
   void prefetchRows(ArrayRef<Value> at) {
     constexpr int64_t ahead = 16, lineBytes = 64, mostLines = 16;
     const unsigned last = producer.getNumLoops() - 1;
@@ -355,8 +358,9 @@ private:
     return kind == tile::ScatterKind::Set ? value : combine(old, value);
   }
 
-  /// Returns whether `value` replaces `old` in a maximum or a minimum; a NaN does, and stays. Few elements do, so that
-  /// most iterations do not wait for a store to the same position. Null for other kinds.
+  /// Returns true if `value` replaces `old` in a maximum or a minimum. A NaN replaces any value and is not replaced.
+  /// Few elements replace others, so most iterations do not wait for a store to the same position. Null for other
+  /// kinds.
   Value beats(Value value, Value old) {
     if (kind != tile::ScatterKind::Max && kind != tile::ScatterKind::Min)
       return {};
@@ -376,7 +380,7 @@ private:
   tile::ScatterOp op;
   Value source, out;
   tile::ScatterKind kind;
-  linalg::GenericOp producer; ///< computes the source's rows, for this scatter only
+  linalg::GenericOp producer; ///< computes the rows of the source if only this scatter reads them; otherwise null
 };
 } // namespace
 

@@ -8,9 +8,9 @@
 //       16 vectors %a[%p + i, %q ...], transposed in registers, the body on each, 16 vectors %b[%q + j, %p ...] } }
 //   the last 8 of %q: as many steps of a block, its loads masked
 //
-// The elements that a single vector loop would gather one by one are read in whole vectors. Blocks are transposed in
-// log2(lanes) rounds of two-source shuffles (Eklundh's method: blocks of half the size are exchanged, then of a
-// quarter, ...).
+// A single vector loop would gather these elements one by one; here they are read in whole vectors. Blocks are
+// transposed in log2(lanes) rounds of two-source shuffles (Eklundh's method: first blocks of half the size are
+// exchanged, then of a quarter, ...).
 //
 // Test: test/Codegen/CPU/Vectorize/transposed-loops.mlir
 //
@@ -24,13 +24,13 @@ using namespace mlir;
 namespace tilewright::vector_stage {
 namespace {
 
-/// The loops of a block: results are contiguous along `along`, the operands in `crossing` along `across`.
+/// The loops of a block. Results are contiguous along `along`, and the operands in `crossing` along `across`.
 struct Crossing {
   unsigned along = 0, across = 0;
   SmallVector<OpOperand *> crossing;
 };
 
-/// A longer body is not copied for each line of a block.
+/// The maximum number of ops in a body that is copied for each line of a block.
 constexpr int64_t mostOpsInTranspose = 24;
 
 std::optional<Crossing> crossingOf(linalg::LinalgOp op, unsigned along) {
@@ -98,8 +98,8 @@ private:
     });
   }
 
-  /// Returns the operand's block as `count` vectors along the results. `lines` is 0 if the number of lines is unknown;
-  /// the last line is then read in place of lines beyond it.
+  /// Returns the operand's block as `count` vectors along the results. If the number of lines is unknown, `lines` is 0;
+  /// then the last line is read in place of lines after it.
   SmallVector<Value> transposedBlock(OpOperand &operand, Value start, int64_t lines, Value first, int64_t count) {
     Value memref = operand.get();
     VectorType type = body.vectorOf(cast<MemRefType>(memref.getType()).getElementType());

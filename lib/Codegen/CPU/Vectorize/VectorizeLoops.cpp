@@ -7,8 +7,8 @@
 //     scf.for %j = 0 to 768 step 16 { vector.load %a, %b; exp; vector.store %c }
 //     masked step for the last 2 columns }
 //
-// LoopVectorizer.h describes how the loop is selected; TransposedLoops.h handles ops with transposed operands,
-// InterleavedLoops.h ops whose innermost loop has few iterations. linalg.fill, copy and all other linalg ops on
+// LoopVectorizer.h describes how the loop is selected. TransposedLoops.h handles ops with transposed operands, and
+// InterleavedLoops.h ops whose innermost loop has few iterations. linalg.fill, linalg.copy and all other linalg ops on
 // memrefs are lowered in the same way.
 //
 // Test: test/Codegen/CPU/Vectorize/vectorize-loops.mlir
@@ -84,8 +84,8 @@ private:
     enterParallel(depth + 1);
   }
 
-  /// Emits `step(mask)` over the vector loop: whole vectors, then the masked tail. `carried` are values that each step
-  /// takes and returns.
+  /// Emits `step(mask)` over the vector loop: whole vectors, then the masked tail. `carried` are the values that each
+  /// step takes and returns (iteration arguments).
   SmallVector<Value> overVectorLoop(SmallVector<Value> carried,
                                     function_ref<SmallVector<Value>(ValueRange, Value)> step) {
     if (choice.loop < 0)
@@ -93,7 +93,7 @@ private:
     return overVectorRange(zero, sizes[choice.loop], carried, step);
   }
 
-  /// Like overVectorLoop(), over [from, from + size).
+  /// Does the same as overVectorLoop() over the range [from, from + size).
   SmallVector<Value> overVectorRange(Value from, OpFoldResult size, SmallVector<Value> carried,
                                      function_ref<SmallVector<Value>(ValueRange, Value)> step) {
     std::optional<int64_t> constant = getConstantIntValue(size);
@@ -146,7 +146,7 @@ private:
     return llvm::to_vector_of<Value>(branch.getResults());
   }
 
-  /// Combines accumulators `a` and `b`, both initialized with the identity, as the op combines an element.
+  /// Combines accumulators `a` and `b`, both initialized with the identity, by the operation that combines an element.
   Value combine(Operation *combiner, Value a, Value b) {
     if (Value extreme = body.numberExtreme(builder, combiner, a, b))
       return extreme;
@@ -232,8 +232,8 @@ private:
     return true;
   }
 
-  /// Emits overReductions() for sums of floats. Each inner loop, and each `partialSum` steps of a long one, is summed
-  /// from zero and then added, so that the error grows with the logarithm of the number of elements.
+  /// Emits overReductions() for sums of floats. Each inner loop, and each `partialSum` steps of a long loop, is summed
+  /// from zero and then added to the total. The error then grows with the logarithm of the number of elements.
   static constexpr int64_t partialSum = 16;
   SmallVector<Value> overPartialSums(size_t depth, SmallVector<Value> carried,
                                      function_ref<SmallVector<Value>(ValueRange)> step) {
@@ -271,7 +271,7 @@ private:
       return fromZero(sums, [&](SmallVector<Value> zeros) { return overPartialSums(depth + 1, zeros, step); });
     };
     Value end = valueOf(sizes[loop]);
-    // Sums of sums: `block` elements are summed at a time, in sub-blocks of a sixteenth.
+    // Sums are hierarchical: blocks of `block` elements consist of sub-blocks of `block` / `partialSum` elements.
     std::function<SmallVector<Value>(Value, Value, int64_t, SmallVector<Value>)> over = [&](Value from, Value to,
                                                                                             int64_t block,
                                                                                             SmallVector<Value> totals) {
@@ -285,7 +285,7 @@ private:
         return fromZero(sums, [&](SmallVector<Value> zeros) { return over(first, last, block / partialSum, zeros); });
       });
     };
-    int64_t block = partialSum * partialSum; // if the size is unknown
+    int64_t block = partialSum * partialSum; // used if the size is unknown
     if (std::optional<int64_t> size = getConstantIntValue(sizes[loop]))
       for (block = 1; *size > 2 * partialSum * block;)
         block *= partialSum;
@@ -303,9 +303,9 @@ private:
     });
   }
 
-  /// Emits vectors along a parallel loop, with the reductions inside: `accumulators` adjacent vectors while there are
-  /// enough, then one at a time. Each row is read in longer runs, and the accumulators are independent, which hides the
-  /// latency of the additions.
+  /// Emits vectors along a parallel loop, with the reductions inside: `accumulators` adjacent vectors at a time while
+  /// there are enough, then one at a time. Several vectors read longer runs of each row, and their independent
+  /// accumulators hide the latency of the additions.
   void columnVectors() {
     std::optional<int64_t> constant =
         choice.loop < 0 ? std::optional<int64_t>(1) : getConstantIntValue(sizes[choice.loop]);
@@ -393,8 +393,9 @@ private:
     llvm::reportFatalInternalError("no combiner: " + combiner->getName().getStringRef());
   }
 
-  /// Long float sums consist of blocks of this many vectors, and of at least one block per row if rows are summed,
-  /// too. The error of a block grows with the additions of one lane, that of the total with the number of blocks.
+  /// Long float sums consist of blocks of this many vectors, and of at least one block per row if rows are summed, too.
+  /// The error of a block grows with the number of additions of one lane, and the total error with the number of
+  /// blocks.
   static constexpr int64_t sumVectors = 128;
   int64_t sumBlock() const { return sumVectors * choice.lanes; }
 
@@ -405,7 +406,8 @@ private:
     return sumsFloats();
   }
 
-  /// Adds the sum of each block to `totals`; a larger block is summed in sub-blocks of a sixteenth.
+  /// Adds the sum of each block to `totals`. A block of more than the smallest size is summed in sub-blocks of a
+  /// sixteenth.
   SmallVector<Value> overBlocks(int64_t block, Value from, OpFoldResult to, ValueRange totals, ValueRange identities,
                                 ArrayRef<Operation *> combiners,
                                 function_ref<SmallVector<Value>(ValueRange, Value)> step) {
@@ -429,7 +431,8 @@ private:
     return llvm::to_vector_of<Value>(blocks.getResults());
   }
 
-  /// Returns the size of the outermost blocks: there are few if the size is known, else two per million elements.
+  /// Returns the size of the outermost blocks. There are few blocks if the size is known, else two per million
+  /// elements.
   int64_t largestBlock() {
     int64_t block = sumBlock() * partialSum * partialSum;
     if (std::optional<int64_t> size = getConstantIntValue(sizes[choice.loop]))
@@ -484,8 +487,8 @@ private:
   BodyEmitter body;
   OpBuilder builder;
   Location loc;
-  const int64_t accumulators;    ///< accumulators of a long reduction
-  const int64_t unrolledVectors; ///< up to this many vectors are unrolled; the epilogue of a panel has two or three
+  const int64_t accumulators;    ///< number of accumulators of a long reduction
+  const int64_t unrolledVectors; ///< maximum number of unrolled vectors; the epilogue of a panel has two or three
   Value zero;
   SmallVector<OpFoldResult> sizes;
   SmallVector<unsigned> parallel, reductions;
@@ -517,8 +520,8 @@ struct VectorizeLoops : impl::VectorizeLoopsBase<VectorizeLoops> {
   }
 
 private:
-  /// Reductions may be reassociated up to this point, where an order has been chosen. LLVM must not choose other
-  /// orders for loops of other lengths, or the results of schedules of one class (tw.space) would not be bitwise equal.
+  /// Removes the permission to reassociate reductions after their order has been chosen. LLVM must not choose other
+  /// orders for loops of other lengths: the results of schedules of one class (tw.space) would not be bitwise equal.
   static void keepOrderOfSums(func::FuncOp kernel) {
     kernel.walk([](arith::ArithFastMathInterface op) {
       const arith::FastMathFlagsAttr has = op.getFastMathFlagsAttr();
@@ -531,8 +534,8 @@ private:
 };
 } // namespace
 
-/// Returns the factor by which a vector may have more elements than a vector of 32-bit elements, given the widest type
-/// that the op reads, computes or writes.
+/// Returns the factor by which a vector of `op` may have more elements than a vector of 32-bit elements. It depends on
+/// the widest type that the op reads, computes or writes.
 static int64_t narrowness(linalg::LinalgOp op) {
   unsigned widest = 1;
   auto see = [&](Type type) {
@@ -548,7 +551,7 @@ static int64_t narrowness(linalg::LinalgOp op) {
   return widest <= 8 ? 4 : widest <= 16 ? 2 : 1;
 }
 
-/// Returns true if the loops of `op` may run so often that a reader of the report wants to know why they are scalar.
+/// Returns true if the loops of `op` may have so many iterations that the report must state why they are scalar.
 static bool isLong(linalg::LinalgOp op) {
   constexpr int64_t fewest = 64;
   int64_t elements = 1;
@@ -561,8 +564,8 @@ LogicalResult emitLoops(linalg::LinalgOp op, int64_t lanes, graph::DecisionList 
   for (Value operand : op->getOperands())
     if (isa<TensorType>(operand.getType()))
       return op.emitOpError("is still on tensors: run --tw-bufferize-kernels first");
-  // Expand the index of a tile in the whole tensor, as tiling created it: additions and multiplications have vector
-  // forms.
+  // Tiling computes the index of a tile in the whole tensor by affine.apply. Expand these ops to additions and
+  // multiplications, which have vector forms.
   for (auto apply : llvm::make_early_inc_range(op.getBlock()->getOps<affine::AffineApplyOp>())) {
     OpBuilder builder(apply);
     std::optional<SmallVector<Value, 8>> expanded =

@@ -14,8 +14,8 @@
 // afn only to 17 bits (for results that are rounded to 16 bits). f64 vectors have the errors in ExpandMath64.h, and
 // remainders of vectors are exact. f64 scalars are left for --convert-math-to-libm, and f64 vectors without a formula
 // (cbrt, most powers) are unrolled to scalars. Ops for which the CPU has instructions are unchanged: sqrt, fma, absf,
-// copysign, floor, ceil, round, roundeven, trunc. f64 is rounded to bf16 through f32 as everywhere, with integers if
-// `bf16-denormals`.
+// copysign, floor, ceil, round, roundeven, trunc. f64 is rounded to bf16 through f32, as everywhere in the compiler.
+// With `bf16-denormals`, f32 is rounded to bf16 by integer ops.
 // Test: test/Codegen/CPU/MicroKernels/expand-math.mlir, test/Unit/Codegen/Common
 //
 //===----------------------------------------------------------------------===//
@@ -37,7 +37,8 @@ namespace tilewright {
 namespace cpu {
 namespace {
 
-/// Returns nothing if there is no formula. `shortened`: the op has the flag afn, its result is rounded to 16 bits.
+/// Returns std::nullopt if there is no formula. `shortened`: the op has the flag afn, because its result is rounded to
+/// 16 bits.
 using Expander = std::function<std::optional<Lanes>(ArrayRef<Lanes>, bool shortened)>;
 
 bool isVectorOfDouble(Type type) { return isa<VectorType>(type) && getElementTypeOrSelf(type).isF64(); }
@@ -130,7 +131,7 @@ void populateExpansions(RewritePatternSet &patterns, bool avx512) {
   auto add = [&]<typename OpTy>(OpTy *, Expander expander) {
     patterns.add(std::make_unique<ExpandOp>(OpTy::getOperationName(), std::move(expander), patterns.getContext()));
   };
-  // Arguments: the function for f32, and for vectors of f64.
+  // The macro's arguments are an op, the function for f32, and the function for vectors of f64.
 #define TW_EXPAND(OP, SINGLE, DOUBLE)                                                                                  \
   add((math::OP *)nullptr, [avx512](ArrayRef<Lanes> x, bool shortened) -> std::optional<Lanes> {                       \
     (void)avx512, (void)shortened;                                                                                     \

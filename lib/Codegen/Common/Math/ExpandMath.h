@@ -17,10 +17,11 @@ enum class LogBase { E, Two, Ten };
 
 /// Returns x 2^n if `keep` is true, else 0, by an AVX-512 instruction: for 16 lanes of f32 or 8 of f64.
 mlir::Value scaleByInstruction(mlir::ImplicitLocOpBuilder &b, mlir::Value x, mlir::Value n, mlir::Value keep);
-/// Returns a logarithm's `result`, or the special value for an x without a formula (0, infinity, negative, NaN).
+/// Returns `result`, a logarithm of x, or the special value if the formula does not apply to x (0, infinity, negative,
+/// NaN).
 Lanes logWithSpecials(Lanes x, Lanes result);
 
-// ExpandMathExp.cpp: computed in f32, for hot loops.
+// ExpandMathExp.cpp: computed in f32, for performance-critical loops.
 /// The error is 0.9 ULP with AVX-512. `shortened`: to 2^-17, for results that are rounded to 16 bits.
 Lanes expandExp(Lanes x, bool avx512, bool shortened = false);
 Lanes expandLogistic(Lanes a, Lanes d);                         ///< a / d with d = 1 + e^z: 1.1 ULP, 0 below 2^-125 a
@@ -52,7 +53,7 @@ Lanes expandCbrt(Lanes x);
 Lanes expandErfc(Lanes x);
 /// C's fmod of vectors, exact.
 Lanes expandRemainder(Lanes x, Lanes y);
-/// `y` is f64, so that it can hold an integer exponent of 32 bits.
+/// `y` is f64, which represents every integer exponent of 32 bits.
 Lanes expandPow(Lanes x, Lanes y);
 
 } // namespace tilewright::cpu

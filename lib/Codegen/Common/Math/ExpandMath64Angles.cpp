@@ -4,8 +4,8 @@
 //   asin(x) = pi/2 - 2 asin(sqrt((1 - x) / 2)) above 1/2
 //   sin(x): x = n pi/2 + r, |r| <= pi/4: the last two bits of n select sin(r) or cos(r), and the sign
 //
-// pi/4 and pi/2 have two or three parts. For angles above 1e9 the library is called for each lane. Coefficients in
-// braces come from tools/dev/fit_polynomials.py (NAME_53).
+// pi/4 and pi/2 are sums of two or three parts. For angles above 1e9 the library is called for each lane. Coefficients
+// in braces come from tools/dev/fit_polynomials.py (NAME_53).
 //
 // Test: test/Codegen/CPU/MicroKernels/expand-math.mlir, test/Unit/Codegen/Common
 //
@@ -28,7 +28,7 @@ constexpr double fastLimit = 1e9;
 Lanes angleOf(Lanes quarters, Lanes rest) { return fma(quarters, quarterPi, fma(quarters, quarterPiLow, rest)); }
 
 /// Returns the angle of a point: atan(least / most), reflected where `steep` and `negative` are true. The quotient of
-/// equal numbers is 1, or 0 if both are 0.
+/// equal numbers is 1; it is 0 if both are 0.
 Lanes angleOf(Lanes least, Lanes most, Lanes steep, std::optional<Lanes> negative) {
   Lanes same = equal(least, most); // both 0, or both infinite
   Lanes wide = select(same, greater(most, 0.0), greater(least, most * 0.5));
@@ -68,7 +68,7 @@ HalfArc halfArcOf(Lanes x) {
 
 struct ReducedAngle {
   Lanes quadrant; ///< the last two bits are the quadrant
-  Lanes sin, cos; ///< of the reduced argument
+  Lanes sin, cos; ///< sine and cosine of the reduced argument
 };
 
 ReducedAngle reducedAngle(Lanes x, int quarters) {
@@ -87,7 +87,7 @@ ReducedAngle reducedAngle(Lanes x, int quarters) {
                          polynomial(u, {0.041666666666666664, -0.0013888888888887395, 2.4801587298764198e-05,
                                         -2.7557317270957987e-07, 2.0876146107557061e-09, -1.1382620837903734e-11}),
                          fma(-r, rest, lost));
-  return {shifted.asInteger(), copySign(sin, r), cos}; // -0 + 0 has lost the sign of r
+  return {shifted.asInteger(), copySign(sin, r), cos}; // the sum has lost the sign of r if r is -0
 }
 
 Lanes sine(Lanes x, int quarters) {
@@ -104,17 +104,17 @@ Lanes atan(Lanes x) {
   return copySign(angleOf(select(steep, one, a), select(steep, a, one), steep, std::nullopt), x);
 }
 
-// Large coordinates are scaled down, so that their sum does not overflow.
+// Large coordinates are scaled down, because their sum must not overflow.
 Lanes atan2(Lanes y, Lanes x) {
   Lanes ay = abs(y), ax = abs(x), steep = greater(ay, ax);
   Lanes least = select(steep, ax, ay), most = select(steep, ay, ax);
   Lanes scale = select(greater(most, 0x1p1000), most.number(0x1p-60), 1.0);
-  Lanes negative = less(copySign(x.number(1.0), x), 0.0); // -0 counts as negative
+  Lanes negative = less(copySign(x.number(1.0), x), 0.0); // -0 is treated as negative
   Lanes angle = copySign(angleOf(least * scale, most * scale, steep, negative), y);
   return select(equal(x, x), select(equal(y, y), angle, y), x);
 }
 
-// pi/2 - arc, without rounding the arc, and with the rounding error of pi/2 - high.
+// pi/2 - arc is computed without rounding the arc, and with the rounding error of pi/2 - high.
 Lanes asin(Lanes x) {
   auto [beyond, high, rest] = halfArcOf(x);
   Lanes left = halfPi - high, lost = (halfPi - left) - high;

@@ -2,9 +2,9 @@
 //
 //   exp(x) = 2^n e^r, n = round(x / ln 2), r = x - n ln 2 in two steps, the first of them exact
 //
-// sinh and tanh are based on expm1, which keeps its relative precision near 0. erf near 0 is x + x p(x^2), and
-// otherwise 1 - exp(-x^2) p(t) with t = (x - 3) / (x + 3); erfc is exp(-x^2) p(t) / (1 + 2x). Coefficients in braces
-// come from tools/dev/fit_polynomials.py (NAME_53).
+// sinh and tanh are based on expm1, whose relative precision is high near 0. erf near 0 is x + x p(x^2), and otherwise
+// 1 - exp(-x^2) p(t) with t = (x - 3) / (x + 3); erfc is exp(-x^2) p(t) / (1 + 2x). Coefficients in braces come from
+// tools/dev/fit_polynomials.py (NAME_53).
 //
 // Test: test/Codegen/CPU/MicroKernels/expand-math.mlir, test/Unit/Codegen/Common
 //
@@ -26,8 +26,8 @@ Lanes powerOfTwo(Lanes shifted) { return shiftLeft(shifted.asInteger(), 52).asFl
 constexpr int64_t wide = 8; ///< lanes of vscalefpd
 
 /// Returns p 2^n if `keep` is true, else 0; p is near 1, n an integer within 1100 of 0. Uses vscalefpd for vectors of 8
-/// or 16. Otherwise multiplies by two powers of two. The first product is a normal number, so that a denormal result is
-/// rounded once.
+/// or 16. Otherwise multiplies by two powers of two. The first product is a normal number, so a denormal result is
+/// rounded only once.
 Lanes scaled(Lanes p, Lanes n, Lanes keep, bool avx512) {
   auto type = dyn_cast<VectorType>(p.type());
   if (avx512 && type && type.getRank() == 1 && type.getDimSize(0) == wide)
@@ -57,13 +57,14 @@ Lanes expUnit(Lanes r) {
                         2.7620103584886963e-07, 2.5100397137931663e-08});
 }
 
-/// Also true for NaN. Lanes below `bound` give 0 and must not compute a denormal number, which is slow.
+/// Returns true if x is not below `bound`, or is NaN. Lanes below `bound` give 0, and must not compute a denormal
+/// number, which is slow.
 Lanes notBelow(Lanes x, double bound) {
   return x.make<arith::CmpFOp>(arith::CmpFPredicate::UGE, x.value, x.number(bound).value);
 }
 
-/// Returns (e^x - 1) / 4, which is finite if e^x / 2 is; -0.25 below -40. n is 0 for |x| < 1/2, so that there is
-/// little cancellation in 2^n e^r - 1.
+/// Returns (e^x - 1) / 4, which is finite if e^x / 2 is. Below -40 it is -0.25. For |x| < 1/2, n is 0, which limits the
+/// cancellation in 2^n e^r - 1.
 Lanes quarterExpM1(Lanes x) {
   x = clamp(x, -40.0, 710.5);
   constexpr double quarter = shift - 2;
@@ -160,8 +161,8 @@ Lanes erf(Lanes x) {
   return copySign(select(less(a, 1.0), small, large), x);
 }
 
-// 1 - erf(x) if erf(x) is below 1/2. The square has 106 bits here: if the result is small, a relative error of 2^-53
-// in the square is many ULP of the result.
+// If erf(x) is below 1/2, the result is 1 - erf(x). Otherwise the square has 106 bits: for small results, a relative
+// error of 2^-53 in the square is many ULP of the result.
 Lanes erfc(Lanes x, bool avx512) {
   Lanes a = atMost(abs(x), 27.3), s = a * a, low = fma(a, a, -s);
   Lanes p =

@@ -3,7 +3,7 @@
 //   log(x) = e ln 2 + log(1 + f), x = 2^e (1 + f), 1 + f in [sqrt(1/2), sqrt(2))
 //   log(1 + f) = f - h + s (h + z p(z)), h = f^2 / 2, s = f / (f + 2), z = s^2
 //
-// The second formula comes from log((1 + s) / (1 - s)) = 2 s + s^3 p(s^2); the largest term then has no error.
+// The second formula is derived from log((1 + s) / (1 - s)) = 2 s + s^3 p(s^2). It has no error in its largest term.
 // Coefficients come from tools/dev/fit_polynomials.py (log_53).
 //
 // Test: test/Codegen/CPU/MicroKernels/expand-math.mlir, test/Unit/Codegen/Common
@@ -18,7 +18,7 @@ namespace {
 
 constexpr uint64_t rootHalfBits = 0x3fe6a09e667f3bcd, mantissaBits = 0x000fffffffffffff;
 
-/// Returns `e` for bits - rootHalfBits.
+/// Returns `e` for `offset`, which is the bits of x minus rootHalfBits.
 Lanes exponentOf(Lanes offset) {
   return (shiftRight(offset, 52) + offset.integer(0x4338000000000000)).asFloat() - roundingShift64;
 }
@@ -54,7 +54,7 @@ Lanes log(Lanes x, LogBase base) {
 }
 
 // e is the exponent of the rounded 1 + x; f = 2^-e (1 + x) - 1 is computed from the exact 1 + x. 2^-1024 is a denormal
-// number: it is computed as a product with 2^-1022.
+// number, which is computed as 2^-1022 / 4.
 Lanes log1p(Lanes x) {
   Lanes sum = x + 1.0, bits = sum.asInteger();
   Lanes offset = bits - bits.integer(rootHalfBits);

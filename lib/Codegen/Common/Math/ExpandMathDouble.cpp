@@ -1,8 +1,8 @@
 //===- ExpandMathDouble.cpp - functions of f32 computed in f64 --------------------===//
 //
 // pow needs a logarithm with 33 bits, and formulas such as log(x + sqrt(x^2 + 1)) have cancellation. In f64, with
-// polynomials that are accurate to 2^-34 or better, every result is correct to the last bit except for rare ties, at
-// the cost of twice the vectors. Denormal f32 numbers are normal f64 numbers, and truncf rounds to denormals and
+// polynomials that are accurate to 2^-34 or better, every result is correct to the last bit except for rare ties. This
+// takes twice as many vectors. Denormal f32 numbers are normal f64 numbers, and truncf rounds to denormals and
 // infinity.
 //
 // Numbers in braces come from tools/dev/fit_polynomials.py.
@@ -72,7 +72,7 @@ Lanes atan2Of(Lanes y, Lanes x) {
   t = select(equal(least, most), select(equal(most, 0.0), 0.0, x.number(1.0)), t); // both 0, or both infinite
   Lanes angle = atanUnit(t);
   angle = select(steep, halfPi - angle, angle);
-  angle = select(less(copySign(x.number(1.0), x), 0.0), pi - angle, angle); // -0 counts as negative
+  angle = select(less(copySign(x.number(1.0), x), 0.0), pi - angle, angle); // -0 is treated as negative
   return copySign(angle, y);
 }
 

@@ -2,7 +2,7 @@
 //
 //   log(x) = e ln 2 + log(1 + f), x = 2^e (1 + f), 1 + f in [sqrt(1/2), sqrt(2))
 //
-// so that e is 0 near 1 and the result keeps its relative precision. Coefficients come from
+// With this reduction, e is 0 near 1, and the result has full relative precision there. Coefficients come from
 // tools/dev/fit_polynomials.py.
 //
 // Test: test/Codegen/CPU/MicroKernels/expand-math.mlir, test/Unit/Codegen/Common
@@ -50,7 +50,7 @@ Lanes combine(Lanes e, Lanes f, LogBase base) {
 } // namespace
 
 Lanes logWithSpecials(Lanes x, Lanes result) {
-  result = select(less(x, INFINITY), result, x); // infinity and NaN return themselves
+  result = select(less(x, INFINITY), result, x); // infinity and NaN are their own logarithms
   Lanes outside = select(equal(x, 0.0), x.number(-INFINITY), NAN);
   return select(greater(x, 0.0), result, outside);
 }
@@ -68,7 +68,7 @@ Lanes expandLog(Lanes x, LogBase base) {
 }
 
 // e is the exponent of the rounded 1 + x; f = 2^-e (1 + x) - 1 is computed from the exact 1 + x. 2^-128 is a denormal
-// number: it is computed as a product with 2^-126.
+// number, which is computed as 2^-126 / 4.
 Lanes expandLog1p(Lanes x) {
   Lanes sum = x + 1.0, bits = sum.asInteger();
   Lanes offset = bits - bits.integer(rootHalfBits);

@@ -9,14 +9,14 @@
 //     r -= trunc(r / s) s
 //
 // For f32 (26 bits), s has the 24 bits of y, and r is a multiple of the last place of y or x, below 2^27 s. The
-// quotient differs from the next integer by at least 2^-24, so it is not rounded up to it, and the product and the
-// difference are exact.
+// quotient differs from the next integer by at least 2^-24. Therefore it is not rounded up to that integer, and the
+// product and the difference are exact.
 //
-// For f64 (51 bits), the quotient is below 2^52, where every integer is representable: rounding cannot pass an
-// integer, but may reach the next one, so the truncated quotient is correct or one too large. As r is not below s, it
-// is a multiple of the last place of s, and so is r - q s, which is in [-s, s): it is representable, and FMA computes
-// it exactly. If it is negative, s is added, which is exact for the same reason. This requires that |y| is a normal
-// number; otherwise the library is called.
+// For f64 (51 bits), the quotient is below 2^52, where every integer is representable. Rounding cannot pass an integer,
+// but may reach the next one, so the truncated quotient is correct or one too large. As r is not below s, r is a
+// multiple of the last place of s. The same holds for r - q s, which is in [-s, s): it is representable, and FMA
+// computes it exactly. If it is negative, s is added, which is exact for the same reason. This requires that |y| is a
+// normal number; otherwise the library is called.
 //
 // Most vectors need one step.
 //

@@ -32,7 +32,7 @@ Lanes sine(Lanes x, int quarters) {
   Lanes cos = polynomial(u, {1.0, -0.5, 0.0416666456, -0.00138873106, 2.44325656e-05});
   Lanes quadrant = shifted.asInteger();
   Lanes even = equal(quadrant & 1, quadrant.integer(0));
-  Lanes magnitude = select(even, copySign(sin, r), cos); // -0 + 0 has lost the sign of r
+  Lanes magnitude = select(even, copySign(sin, r), cos); // the sum has lost the sign of r if r is -0
   return (magnitude.asInteger() ^ (shiftLeft(quadrant, 30) & 0x80000000)).asFloat();
 }
 
@@ -41,7 +41,7 @@ Lanes sine(Lanes x, int quarters) {
 Lanes expandSin(Lanes x) { return unlessLarge<math::SinOp>(x, fastLimit, sine(x, 0)); }
 Lanes expandCos(Lanes x) { return unlessLarge<math::CosOp>(x, fastLimit, sine(x, 1)); }
 
-// Computed in f64, where pi/2 in two parts is enough.
+// tan is computed in f64, where pi/2 in two parts is accurate enough.
 Lanes expandTan(Lanes single) {
   Lanes x = single.widened();
   Lanes shifted = fma(x, twoByPi, roundingShift64), n = shifted - roundingShift64;

@@ -1,4 +1,4 @@
-//===- LibmFallback.cpp - calls the library for each lane where there is no formula -===//
+//===- LibmFallback.cpp - calls libm for lanes without a formula ----------===//
 //
 // Test: test/Codegen/CPU/MicroKernels/expand-math.mlir, test/Unit/Codegen/Common
 //
@@ -47,7 +47,7 @@ static Value callLibm(OpBuilder &b, Location loc, ArrayRef<Lanes> operands, Libr
         end = arith::ConstantIndexOp::create(b, loc, flat.getNumElements());
   auto loop = scf::ForOp::create(b, loc, zero, end, step, rows.front(),
                                  [&](OpBuilder &b, Location loc, Value i, ValueRange accumulated) {
-                                   rows.front() = accumulated[0]; // later lanes still hold the operand
+                                   rows.front() = accumulated[0]; // later lanes still have the value of the operand
                                    SmallVector<Value> scalars;
                                    for (Value row : rows)
                                      scalars.push_back(vector::ExtractOp::create(b, loc, row, OpFoldResult(i)));

@@ -1,4 +1,4 @@
-//===- LibmFallback.h - calls the library for each lane where there is no formula ---===//
+//===- LibmFallback.h - calls libm for lanes without a formula ------------===//
 //
 // Before:
 //   unlessLarge<math::SinOp>(x, 1e5, fast)

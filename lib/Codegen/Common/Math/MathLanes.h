@@ -3,8 +3,8 @@
 //   Lanes r = fma(n, -ln2, x);      // math.fma
 //   Lanes y = r * r + 1.0;          // arith.mulf, arith.addf, a splat constant
 //
-// A Lanes is an SSA value of f32, f64, i32, i64 or i1, or a vector of them of any shape, with the builder that inserts
-// its users. All functions are elementwise and independent of the number of lanes.
+// A `Lanes` is an SSA value of type f32, f64, i32, i64 or i1, or a vector of these of any shape, with the builder that
+// inserts its users. All functions are elementwise and independent of the number of lanes.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_COMMON_MATH_MATHLANES_H
@@ -28,7 +28,7 @@ struct Lanes {
     return {builder, OpTy::create(*builder, builder->getLoc(), std::forward<Args>(args)...)};
   }
 
-  /// Returns this shape with another element type.
+  /// Returns the type that has the shape of this value and the element type `other`.
   mlir::Type like(mlir::Type other) const {
     if (auto vector = mlir::dyn_cast<mlir::VectorType>(type()))
       return vector.clone(other);
@@ -112,7 +112,7 @@ inline Lanes equal(Lanes a, Lanes b) {
                      : a.make<mlir::arith::CmpIOp>(mlir::arith::CmpIPredicate::eq, a.value, b.value);
 }
 inline Lanes equal(Lanes a, double b) { return equal(a, a.number(b)); }
-/// Also true if a lane is NaN.
+/// Returns true where `a` and `b` differ or one of them is NaN.
 inline Lanes differs(Lanes a, Lanes b) {
   return a.make<mlir::arith::CmpFOp>(mlir::arith::CmpFPredicate::UNE, a.value, b.value);
 }
@@ -122,7 +122,8 @@ inline Lanes select(Lanes condition, Lanes a, Lanes b) {
 inline Lanes select(Lanes condition, double a, Lanes b) { return select(condition, b.number(a), b); }
 inline Lanes select(Lanes condition, Lanes a, double b) { return select(condition, a, a.number(b)); }
 
-/// `x` limited by a bound; NaN stays NaN. One instruction each: vmaxps and vminps return their second operand for NaN.
+/// `x` limited by a bound; NaN stays NaN. Each is one instruction: vmaxps and vminps return their second operand for
+/// NaN.
 inline Lanes atLeast(Lanes x, double bound) { return select(less(x, bound), bound, x); }
 inline Lanes atMost(Lanes x, double bound) { return select(greater(x, bound), bound, x); }
 inline Lanes clamp(Lanes x, double low, double high) { return atMost(atLeast(x, low), high); }

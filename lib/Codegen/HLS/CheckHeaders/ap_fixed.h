@@ -17,7 +17,7 @@ template <int W, int I, ap_q_mode Q = AP_TRN, ap_o_mode O = AP_WRAP> struct ap_u
 
 namespace tilewright {
 
-/// An exact number, `bits` * 2^-fraction. `bits` is in two's complement, or unsigned.
+/// An exact number with the value `bits` * 2^-fraction. `bits` is in two's complement, or unsigned.
 struct Exact {
   UWide bits;
   bool negative;
@@ -44,7 +44,7 @@ template <int W, int I, ap_q_mode Q, ap_o_mode O> struct Point<ap_ufixed<W, I, Q
   static Exact exact(const ap_ufixed<W, I, Q, O> &value) { return {value.bits, false, W - I}; }
 };
 
-/// `value` without its lowest `by` bits, the highest of the dropped bits, and whether any other dropped bit is 1.
+/// The value without its lowest `by` bits, the highest of the dropped bits, and whether any other dropped bit is 1.
 struct Dropped {
   UWide bits;
   bool first, others;
@@ -110,7 +110,7 @@ template <int W, bool SIGNED> UWide assign(const Exact &value, int fraction, ap_
   return cut<W, SIGNED>(bits);
 }
 
-/// Every finite double is a multiple of some unit; infinities and NaN have no value here.
+/// Every finite double is a multiple of a power of two. Infinities and NaN have no exact value.
 inline Exact exactOf(double value) {
   int exponent;
   const Wide digits = Wide(ldexp(frexp(value, &exponent), 53));
@@ -143,7 +143,7 @@ template <typename A, typename B> struct FixedTypes {
   typedef typename PickFixed<L::width + R::width, L::integer + R::integer, anySigned>::type Product;
 };
 
-/// The number with `fraction` bits after the binary point, at least as many as it has.
+/// The bits of the number with `fraction` bits after the binary point, which must not be fewer than it already has.
 inline UWide alignedBits(const Exact &value, int fraction) {
   const int left = fraction - value.fraction;
   return left < 128 ? value.bits << left : 0;
@@ -162,7 +162,7 @@ inline bool lessExact(const Exact &a, const Exact &b) {
     if (b.negative && y == 0)
       return true;
   }
-  return x < y; // of one sign: two's complement is in order, too
+  return x < y; // if the signs are equal, the order in two's complement is correct, too
 }
 
 } // namespace tilewright

@@ -35,7 +35,7 @@ public:
   /// The data files are in the folder that argument 1 names, or in data/.
   Bench(int argc, char **argv) : folder(argc > 1 ? argv[1] : "data") {}
 
-  /// `count` elements of the file; a file that is missing or short ends the program.
+  /// Returns `count` elements of the file. A file that is missing or short ends the program.
   template <typename T> std::vector<T> read(const char *name, size_t count) {
     typedef typename Stored<T>::type Element;
     std::vector<Element> elements(count);
@@ -104,7 +104,7 @@ public:
     failures += !good;
   }
 
-  /// A stream of the design's ports must be empty after a call.
+  /// Counts a failure if a stream of the design's ports is not empty after a call.
   void drained(const char *shown, bool empty) {
     if (!empty)
       printf("%s: FAIL, elements are left in the stream\n", shown);

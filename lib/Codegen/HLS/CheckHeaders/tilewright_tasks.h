@@ -23,7 +23,8 @@ public:
     return monitor;
   }
 
-  /// Waits until `ready`, which is called under the lock. Reports `what` if no task can make it true any more.
+  /// Waits until `ready` returns true; it is called under the lock. Reports `what` if no task can make it true any
+  /// more.
   void wait(std::unique_lock<std::mutex> &lock, const std::string &what, const std::function<bool()> &ready) {
     if (ready())
       return;
@@ -51,7 +52,7 @@ public:
   std::condition_variable changed;
 
 private:
-  /// All running tasks wait, and no condition holds: a deadlock.
+  /// Detects a deadlock: all running tasks wait, and no condition holds.
   void checkProgress() {
     if (running == 0 || waiting.size() < running)
       return;

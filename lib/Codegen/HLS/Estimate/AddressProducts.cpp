@@ -1,12 +1,12 @@
 //===- AddressProducts.cpp - products in the computation of addresses -----------------------===//
 //
-// An address is a row's number times the words of a row, plus the index in the row. According to its reports of public
-// designs, synthesis implements the product as
+// An address is the row number times the number of words per row, plus the index in the row. According to its reports
+// of public designs, synthesis implements the product as
 //  - a sum or a difference of two shifts, if the constant is one of two powers of two;
-//  - one multiply-add in a DSP, if one sum takes the product and both are known at the same time (`ahead`
-//    is set where they are not);
-//  - otherwise a separate product, in logic while both operands are narrow, in a DSP beyond that.
-// An index divided by a number of banks is a product by the reciprocal, which is one bit wider than the index.
+//  - one multiply-add in a DSP, if one sum uses the product and both operands of the sum are known at the same time
+//  (`ahead` is set where they are not);
+//  - otherwise a separate product: in logic if both operands are narrow, else in a DSP.
+// An index divided by a number of banks is a product with the reciprocal, which is one bit wider than the index.
 //
 // Test: test/Python/test_hls_estimate.py
 //
@@ -18,9 +18,9 @@
 namespace tilewright::hls {
 namespace {
 
-/// A separate product is in logic if its constant has fewer bits than this.
+/// A separate product is implemented in logic if its constant has fewer bits than this.
 constexpr int64_t bitsInDsp = 10;
-/// Operands with more bits than one DSP takes come from divisions in 64 bits.
+/// Operands with more bits than one DSP accepts come from divisions in 64 bits.
 constexpr int64_t bitsOfOneDsp = 18;
 
 bool isTwoShifts(uint64_t factor) {

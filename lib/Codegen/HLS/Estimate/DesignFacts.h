@@ -1,8 +1,7 @@
 //===- DesignFacts.h - the facts about a design that the estimator uses -------------------===//
 //
-// Loops, counts and connections, without the ops themselves. Public designs are described in this form
-// (test/Conformance/hls/public). Our own designs share the table of operators with them, but keep the II of their
-// schedules.
+// The facts are loops, counts and connections, without the ops themselves. Public designs are described in this form
+// (test/Conformance/hls/public). Our own designs use the same table of operators, but the II of their schedules.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_HLS_ESTIMATE_DESIGNFACTS_H
@@ -25,20 +24,20 @@ using OperatorCounts = std::map<std::string, int64_t>;
 
 /// An array: `banks` memories of `words` words of `bits`.
 struct ArrayFacts {
-  /// Port: outside of the design. Channel: between two tasks, so it is two arrays that are used alternately. Held: an
-  /// element is taken from a queue and used only by the iterations right after that. Unread: no hardware.
+  /// Port: outside of the design. Channel: between two tasks; two arrays are used alternately. Held: an element is
+  /// taken from a queue, and only the iterations right after that use it. Unread: no hardware.
   enum class Kind { Port, Local, Channel, Rom, Register, Held, Unread };
   Kind kind = Kind::Local;
   int64_t banks = 1, words = 0, bits = 32;
 };
 
-/// Parallel queues that are read and written together.
+/// Parallel queues that are read and written at the same time.
 struct QueueFacts {
   int64_t lanes = 1, depth = 2, bits = 32;
 };
 
-/// A condition on an iteration: the sum of the terms (coefficient times loop counter) and the constant is zero, or with
-/// `orMore` at least zero.
+/// A condition on an iteration. The sum of the terms (coefficient times loop counter) and the constant is zero, or,
+/// with `orMore`, at least zero.
 struct Condition {
   std::vector<std::pair<size_t, int64_t>> terms; ///< loop of the nest, coefficient
   int64_t constant = 0;
@@ -48,7 +47,7 @@ struct Condition {
 struct QueueAccess {
   size_t queue = 0;
   bool writes = false;
-  int64_t count = 1; ///< per lane and iteration
+  int64_t count = 1; ///< number per lane and iteration
   std::vector<Condition> when;
 };
 
@@ -56,11 +55,11 @@ struct QueueAccess {
 struct ArrayAccess {
   size_t array = 0;
   int64_t loads = 0, stores = 0, together = 0;
-  int64_t ports = 2; ///< of the bank, for this task; one if several tasks use an array outside of the design
+  int64_t ports = 2; ///< ports of the bank for this task; one if several tasks use an array outside of the design
 };
 
-/// An element that is written and read again `distance` iterations later. `path` has the operators in between; a sum's
-/// operators are counted in source order.
+/// An element that is written, and read again `distance` iterations later. `path` has the operators between the two
+/// accesses. The operators of a sum are counted in source order.
 struct Recurrence {
   int64_t distance = 1;
   OperatorCounts path;
@@ -73,34 +72,35 @@ struct SumColumns {
   bool conditions = false; ///< each term has a separate condition
 };
 
-/// A product in the computation of an address: an index that depends on counters of the flattened nest, times a
-/// constant that is not a power of two. A counter of an outer loop needs no product, because synthesis keeps it as a
-/// running sum.
+/// A product in the computation of an address. An index that depends on counters of the flattened nest is multiplied by
+/// a constant that is not a power of two. A counter of an outer loop needs no product: synthesis replaces the product
+/// by a running sum.
 struct AddressProduct {
-  int64_t factor = 1; ///< the constant: words of a bank between two rows
-  int64_t sums = 0;   ///< number of addresses in which it is added to something else
+  int64_t factor = 1; ///< the constant: number of words of a bank between two rows
+  int64_t sums = 0;   ///< number of addresses in which the product is added to something else
   /// True if the product is known before the rest of the sum. If conditions split the iteration into blocks, synthesis
-  /// moves products that do not depend on the innermost counter out of the innermost loop, and so away from the
-  /// addition. It does not do so after a queue that is read under a condition.
+  /// hoists products that do not depend on the innermost counter out of the innermost loop. They are then separate from
+  /// the addition. Synthesis does not hoist them after a queue that is read under a condition.
   bool ahead = false;
 };
 
-/// A flattened, pipelined loop nest; loops inside the pipelined one are unrolled. Without trips, straight-line code.
+/// A flattened, pipelined loop nest. Loops inside the pipelined one are unrolled. A nest without trips is straight-line
+/// code.
 struct NestFacts {
   std::vector<int64_t> trips;
   int64_t ii = 1; ///< requested II
   bool pipelined = true;
-  bool asked = true;              ///< the II is a directive, and quick additions are used to reach it
-  OperatorCounts operators, path; ///< of all copies; of the longest path
+  bool asked = true;              ///< the II comes from a directive, and quick additions are used to reach it
+  OperatorCounts operators, path; ///< operators of all copies; operators on the longest path
   std::vector<AddressProduct> products;
-  std::vector<int64_t> quotients; ///< bits of indices that are divided by a number of banks that is not a power of two
+  std::vector<int64_t> quotients; ///< bits of indices divided by a number of banks that is not a power of two
   std::vector<Recurrence> recurrences;
   SumColumns columns;
   std::vector<ArrayAccess> arrays;
   std::vector<QueueAccess> queues;
 };
 
-/// A step of a task, which runs its steps in order: a nest, or a loop or call around other steps.
+/// A step of a task: a nest, or a loop or call around other steps. A task runs its steps in order.
 struct StepFacts {
   enum class Kind { Nest, Loop, Call };
   Kind kind = Kind::Nest;
@@ -111,7 +111,7 @@ struct StepFacts {
 
 struct TaskFacts {
   std::string name;
-  std::vector<size_t> reads, writes; ///< channels
+  std::vector<size_t> reads, writes; ///< channels that the task reads and writes
   std::vector<StepFacts> steps;
 };
 

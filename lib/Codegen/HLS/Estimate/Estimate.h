@@ -6,31 +6,31 @@
 
 namespace tilewright::hls {
 
-/// Returns the cost of an operator of the facts by its name: "addf", "load", "store", "read", "write", "address", ...
+/// Returns the cost of an operator by its name in the facts: "addf", "load", "store", "read", "write", "address", ...
 OperatorCost factsOperator(const std::string &name);
 
-/// The schedule of a nest: the `ii` that resources and recurrences allow, cycles of one iteration, and of all.
+/// The schedule of a nest: the `ii` that resources and recurrences allow, and the cycles of one and of all iterations.
 struct NestSchedule {
   int64_t iterations = 1, ii = 1, depth = 0, cycles = 0;
-  int64_t quickAdditions = 0; ///< additions that must be quick to reach that II
-  OperatorCounts together;    ///< operators of which more begin at once than an even share over the II
-  bool portsAreFull = false;  ///< a bank is accessed over all its ports in every cycle
+  int64_t quickAdditions = 0; ///< number of additions that must be quick to reach this II
+  OperatorCounts together;    ///< operators of which more begin at once than an even distribution over the II has
+  bool portsAreFull = false;  ///< all ports of a bank are used in every cycle
 };
 NestSchedule scheduleNest(const NestFacts &nest, bool reassociates);
 
 /// Returns the products in the computation of addresses, by the operators that implement them.
 OperatorCounts addressOperators(const NestFacts &nest);
 
-/// Block memories of 18 kbit and of 288 kbit, and logic, of a memory of `words` x `bits`; it contains `copies` of it.
+/// The cost of `copies` memories of `words` x `bits`: block memories of 18 kbit and of 288 kbit, and logic.
 struct MemoryCost {
   int64_t bram = 0, uram = 0, lut = 0, ff = 0;
 };
 MemoryCost memoryCost(int64_t words, int64_t bits, int64_t copies);
 
 struct FactsEstimate {
-  int64_t cycles = 0; ///< -1: the tasks wait for each other forever
+  int64_t cycles = 0; ///< -1: a deadlock, in which the tasks wait for each other
   int64_t dsp = 0, bram = 0, uram = 0, lut = 0, ff = 0;
-  OperatorCounts operators; ///< in the form in which they are implemented
+  OperatorCounts operators; ///< operators, by the names of their implementations
 };
 FactsEstimate estimateFacts(const DesignFacts &design);
 

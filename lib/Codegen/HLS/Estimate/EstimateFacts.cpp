@@ -12,17 +12,17 @@
 namespace tilewright::hls {
 namespace {
 
-constexpr int64_t enterAndLeave = 1; ///< cycles around a nest, a call, an iteration of a loop that is not pipelined
+constexpr int64_t enterAndLeave = 1; ///< cycles around a nest, a call, or an iteration of a loop that is not pipelined
 
-/// Name for quick additions, which are counted separately from other additions. Steps that run in parallel have
-/// separate operators, steps that run one after another share them.
+/// The name of quick additions, which are counted separately from other additions. Steps that run in parallel have
+/// separate operators. Steps that run one after another share operators.
 constexpr const char *quickName = "quick addition";
-/// Operators that are not shared: each address has separate ones, and control belongs to one nest.
+/// Operators that are not shared. Each address has separate operators, and control belongs to one nest.
 constexpr const char *unshared[] = {"address", "address in logic", "wide quotient", "nest", "shared operand"};
 
 OperatorCounts operatorsOf(const NestFacts &nest, const NestSchedule &schedule) {
   OperatorCounts counts;
-  const int64_t sharers = std::max<int64_t>(1, schedule.ii); // one operator serves the II's cycles
+  const int64_t sharers = std::max<int64_t>(1, schedule.ii); // one operator is used in all cycles of the II
   for (const auto &[name, count] : nest.operators) {
     int64_t plain = count;
     if (name == "addf" && schedule.quickAdditions > 0) {
@@ -60,8 +60,8 @@ struct DesignTimer {
     int64_t begin, end;
   };
 
-  /// Steps wait for earlier steps that use the same array, even if both only read it, because its ports are taken.
-  /// Steps that begin together are one state of the task, which ends with the last of them.
+  /// Steps wait for earlier steps that use the same array, because its ports are used, even if both steps only read the
+  /// array. Steps that begin together are one state of the task. The state ends with the last of them.
   std::vector<Span> spansOf(const std::vector<StepFacts> &steps) const {
     std::map<size_t, size_t> free;
     std::vector<size_t> states;
@@ -172,7 +172,7 @@ void takeOnePort(std::vector<StepFacts> &steps, const std::set<size_t> &arrays) 
   }
 }
 
-/// Divides ports: an array outside of the design has two ports, and tasks that run in parallel get one each.
+/// Assigns ports: an array outside of the design has two ports, and tasks that run in parallel get one each.
 DesignFacts withPorts(DesignFacts design) {
   std::set<size_t> used, divided;
   for (const TaskFacts &task : design.tasks) {
@@ -191,7 +191,7 @@ DesignFacts withPorts(DesignFacts design) {
 } // namespace
 
 MemoryCost memoryCost(int64_t words, int64_t bits, int64_t copies) {
-  // A block is 512 words of 36 bits; memories of up to 10240 words take a power of two of them. One UltraRAM is 4096
+  // A block is 512 words of 36 bits. Memories of up to 10240 words take a power of two of blocks. One UltraRAM is 4096
   // words of 72 bits. It is used for memories that fill more than half of its words.
   constexpr int64_t wordsInLuts = 128, wordsOfBlock = 512, bitsOfBlock = 36, wordsOfUram = 4096, bitsOfUram = 72;
   const int64_t all = words * copies;
@@ -224,7 +224,7 @@ FactsEstimate estimateFacts(const DesignFacts &given) {
   for (const ArrayFacts &array : design.arrays) {
     using Kind = ArrayFacts::Kind;
     if (array.kind != Kind::Local && array.kind != Kind::Channel && array.kind != Kind::Rom)
-      continue; // a register holds an element for the next iterations only
+      continue; // a register only has an element for the next iterations
     MemoryCost cost = memoryCost(array.words, array.bits, array.kind == ArrayFacts::Kind::Channel ? 2 : 1);
     estimate.bram += cost.bram * array.banks;
     estimate.uram += cost.uram * array.banks;

@@ -1,10 +1,10 @@
 //===- Operators.cpp - costs of the operators of a design ------------------------------------===//
 //
-// The table is for UltraScale+ at 300 MHz. Multipliers, lookup tables and flip-flops of f32 additions, products,
-// exponentials and of the quick addition are those of public synthesis reports (Stream-HLS, FPGA 2025 data), which list
-// none for divisions and roots. The registers and multiplexers around them, on loads, stores, products, addresses,
-// nests, shared operands and queues, are fitted to one half of the public designs (test/Conformance/hls/hls_score.py),
-// weighted by 1 / size. Rows of other widths, and of functions that no public design uses, are assumptions.
+// The table is for UltraScale+ at 300 MHz. The multipliers, lookup tables and flip-flops of f32 additions, products,
+// exponentials and the quick addition come from public synthesis reports (Stream-HLS, FPGA 2025 data), which have none
+// for divisions and roots. The registers and multiplexers around loads, stores, products, addresses, nests, shared
+// operands and queues are fitted to one half of the public designs (test/Conformance/hls/hls_score.py), weighted by 1 /
+// size. The rows of other widths, and of functions that no public design uses, are assumptions.
 //
 // Test: test/Python/test_hls_estimate.py
 //
@@ -19,8 +19,8 @@ namespace {
 struct Row {
   std::string_view name;
   int64_t latency;
-  int64_t half, single, wide; ///< multipliers in f16, f32 and f64
-  int64_t lut, ff;            ///< in f32
+  int64_t half, single, wide; ///< number of multipliers in f16, f32 and f64
+  int64_t lut, ff;            ///< lookup tables and flip-flops in f32
 };
 
 constexpr Row kFloat[] = {
@@ -35,7 +35,7 @@ constexpr Row kFloat[] = {
     {"fptosi", 4, 0, 0, 0, 200, 200},       {"fptoui", 4, 0, 0, 0, 200, 200},      {"extf", 4, 0, 0, 0, 80, 80},
     {"truncf", 4, 0, 0, 0, 80, 80}};
 
-/// The cost of a function of C's math library without a row.
+/// The cost of a function of C's math library that has no row.
 constexpr Row kFunction = {"", 40, 20, 30, 90, 2500, 2500};
 
 bool isFunction(std::string_view name) {
@@ -54,7 +54,7 @@ OperatorCost floatOperator(std::string_view name, unsigned width) {
     row = &kFunction;
   else if (row == std::end(kFloat))
     return {1, 0, int64_t(width), int64_t(width)};
-  // Adders and shifters grow with the number of bits.
+  // The cost of adders and shifters is proportional to the number of bits.
   return {row->latency,
           width == 64   ? row->wide
           : width == 16 ? row->half

@@ -1,9 +1,9 @@
-//===- ScheduleNest.cpp - the II and the depth of a loop nest ------------------------------===//
+//===- ScheduleNest.cpp - the II and depth of a loop nest -----------------===//
 //
-// The II is the largest of: the requested II, the accesses to one bank divided by its two ports, the accesses to one
-// queue, and the latency of the operators between two accesses of an element divided by the iterations between them. If
-// the last one is the limit, the additions on the element's path become quick ones. A sum that may be reassociated is
-// one tree, and the element that the next iteration waits for passes through its levels.
+// The II is the largest of: the requested II; the accesses to one bank divided by its two ports; the accesses to one
+// queue; and the latency of the operators between two accesses of an element, divided by the iterations between them.
+// If the last one is the limit, the additions on the element's path become quick ones. A sum that may be reassociated
+// is a tree, and the element that the next iteration waits for passes through the levels of the tree.
 //
 // Test: test/Python/test_hls_estimate.py
 //
@@ -15,7 +15,7 @@
 namespace tilewright::hls {
 namespace {
 
-/// Cycles of a quick addition whose result is the next one's operand.
+/// Cycles of a quick addition whose result is the operand of the next quick addition.
 constexpr int64_t quickBetween = 4;
 /// Cycles of a store and the load that follows it.
 constexpr int64_t intoArray = 2;
@@ -97,8 +97,8 @@ NestSchedule scheduleNest(const NestFacts &nest, bool reassociates) {
       const int64_t others = chain - terms * slow - memory("load") - memory("store");
       const int64_t levels = reassociates ? levelsInTree(nest, terms) : terms,
                     sums = additionsOf(nest.operators) / terms;
-      // An element passes from one iteration to the next through the array. With other iterations in between, an
-      // addition takes its operand in the cycle in which the previous addition ends.
+      // An element is passed from one iteration to the next through the array. If there are iterations between the two,
+      // an addition reads its operand in the cycle in which the previous addition ends.
       const auto slowChain = [&](int64_t through) {
         return distance > 1 ? through * (slow - 1) + others + intoArray
                             : through * slow + others + (memory("load") > 0 ? 1 : 0);
@@ -109,7 +109,8 @@ NestSchedule scheduleNest(const NestFacts &nest, bool reassociates) {
                 : memory("load") > 0 && othersAreWritten ? intoArray + 1
                                                          : 0);
       };
-      // If the II has to grow anyway, there is time for additions outside of the tree. One public design shows this.
+      // If the II must increase in any case, there is time for additions outside of the tree. One public design shows
+      // this.
       int64_t outside = 0;
       if (reassociates && distance > 1 && quickChain(levelsOutsideTree(terms)) <= distance * schedule.ii)
         outside = sumsOutsideTree(nest.columns, sums);
@@ -117,7 +118,8 @@ NestSchedule scheduleNest(const NestFacts &nest, bool reassociates) {
       chain = slowChain(most);
       if (nest.asked && reassociates && chain > distance * (distance > 1 ? schedule.ii : nest.ii)) {
         const int64_t raised = std::max(schedule.ii, ceilDiv(quickChain(most), distance)), time = distance * raised;
-        // Additions on the element's path become quick; only those of one sum if slow ones fit the raised II.
+        // Additions on the element's path become quick. If slow ones fit the raised II, only those of one sum become
+        // quick.
         schedule.depth -= levels * (slow - quickAddition().latency);
         const auto inTime = [&](int64_t through) { return distance > 1 && slowChain(through) <= time; };
         if (inTime(most))
@@ -127,7 +129,7 @@ NestSchedule scheduleNest(const NestFacts &nest, bool reassociates) {
         chain = quickChain(most);
         if (distance == 1) {
           // The other additions are shared within the II. Trees of more than four terms need one more adder if the II
-          // does not divide their number. With four terms, one addition is not on the element's path: it may take as
+          // does not divide their number. With four terms, one addition is not on the element's path. It may take as
           // many cycles as one level, and the products take slightly more than half of the II.
           const int64_t slowOnes = sums * (terms - levels), products = countOf(nest.operators, "mulf");
           const bool fourTerms = terms == 4 && !othersAreWritten;

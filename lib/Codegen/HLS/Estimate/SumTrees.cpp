@@ -1,7 +1,7 @@
 //===- SumTrees.cpp - order of additions in sums --------------------------------------------===//
 //
-// The rules are derived from synthesis reports of public designs: the order in which these list additions, and which
-// additions are quick.
+// The rules are derived from synthesis reports of public designs, which list the order of additions and which of them
+// are quick.
 //
 // Test: test/Python/test_hls_estimate.py
 //
@@ -12,8 +12,8 @@
 namespace tilewright::hls {
 namespace {
 
-/// Returns the number of levels above the first of `leaves` leaves. The tree halves them until at most three are left,
-/// which are added one after another.
+/// Returns the number of levels above the first of `leaves` leaves. The tree halves the leaves until at most three are
+/// left, which are added one after another.
 int64_t levelsOfFirst(int64_t leaves) {
   int64_t levels = 0;
   for (; leaves > 3; leaves /= 2)
@@ -21,7 +21,7 @@ int64_t levelsOfFirst(int64_t leaves) {
   return levels + leaves - 1;
 }
 
-/// The accumulated element is the first leaf of the larger half. With three leaves, the other two are added first.
+/// Returns the levels of the accumulated element, the first leaf of the larger half. Of three leaves, it is added last.
 int64_t levelsOf(int64_t leaves) { return leaves == 3 ? 1 : 1 + levelsOfFirst(ceilDiv(leaves, 2)); }
 
 /// Returns true if the accumulated element is in the smaller half. This is the case along the last index if each term
@@ -31,9 +31,10 @@ bool inSmallerHalf(const NestFacts &nest) {
 }
 
 /// Returns the number of sums of a row whose first addition is outside of the tree. Each element begins under a
-/// separate condition, and the condition of the next element keeps the first addition outside; the last element has no
-/// next element. Along the last index, the first sum stays inside, and so does the second to last if the count is even.
-/// All stay inside if the count is a power of two, because indices are then concatenated bits.
+/// separate condition, and the condition of the next element moves the first addition out of the tree; the last element
+/// has no next element. Along the last index, the first addition of the first sum is inside, and so is that of the
+/// second to last sum if the count is even. All are inside if the count is a power of two, because indices are then
+/// concatenated bits.
 int64_t outsideTreePerRow(const SumColumns &columns) {
   if (columns.conditions)
     return 0;

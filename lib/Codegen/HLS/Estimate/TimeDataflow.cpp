@@ -1,8 +1,8 @@
 //===- TimeDataflow.cpp - end times of the tasks of a design -------------------------------===//
 //
-// Each task runs through its iterations as far as its queues allow. Only iterations that access a queue are visited: a
-// loop counter that is fixed by conditions of all accesses takes only those values. The times of all elements of a
-// queue are kept, so that a task may run ahead of its readers as far as the depth allows.
+// Each task advances through its iterations as far as its queues allow. Only iterations that access a queue are
+// visited: a loop counter that is fixed by conditions of all accesses takes only those values. The times of all
+// elements of a queue are stored, because a task may be ahead of its readers by the depth of the queue.
 //
 // Test: test/Python/test_hls_estimate.py
 //
@@ -31,7 +31,7 @@ public:
   bool atEnd() const { return done; }
   const std::vector<size_t> &accesses() const { return active; }
 
-  /// Returns the number of the iteration; skipped iterations are counted, too.
+  /// Returns the number of the iteration. Skipped iterations are counted, too.
   int64_t number() const {
     int64_t flat = 0;
     for (size_t loop = 0; loop < counters.size(); ++loop)
@@ -45,7 +45,8 @@ public:
   }
 
 private:
-  /// Returns the only value of a counter for which a condition on it alone holds.
+  /// Returns the only value of a counter that satisfies a condition on this counter alone; std::nullopt if there is
+  /// none.
   static std::optional<int64_t> fixedBy(const QueueAccess &access, size_t loop) {
     for (const Condition &condition : access.when)
       if (!condition.orMore && condition.terms.size() == 1 && condition.terms[0].first == loop)
@@ -124,12 +125,12 @@ struct Runner {
   const TimedTask *task = nullptr;
   size_t nest = 0;
   int64_t clock = -1; ///< when the nest began; -1 if it has not begun
-  int64_t late = 0;   ///< cycles that this nest has waited for queues
+  int64_t late = 0;   ///< number of cycles that this nest has waited for queues
   std::optional<Iterations> iterations;
   bool done = false;
 };
 
-constexpr int64_t queueLatency = 1; ///< from a write to the read of that element
+constexpr int64_t queueLatency = 1; ///< cycles from a write to the read of the same element
 
 class Timer {
 public:
@@ -236,7 +237,7 @@ private:
   const std::vector<QueueFacts> &queues;
   std::vector<QueueTimes> times;
   std::vector<Runner> runners;
-  std::multimap<size_t, size_t> writers; ///< array, task
+  std::multimap<size_t, size_t> writers; ///< from an array to the tasks that write it
 };
 
 } // namespace

@@ -6,20 +6,20 @@
 
 namespace tilewright::hls {
 
-/// A nest with its schedule: an iteration begins `ii` cycles after the previous one, or later if it has to wait. It
-/// reads queues at once and writes them `depth` cycles later; `after` cycles pass between its last iteration and the
-/// next nest.
+/// A nest with its schedule. An iteration begins `ii` cycles after the previous one, or later if it has to wait. It
+/// reads queues immediately, and writes them `depth` cycles later. There are `after` cycles between the last iteration
+/// of a nest and the start of the next nest.
 struct TimedNest {
-  const NestFacts *facts = nullptr; ///< null if just `cycles` pass
+  const NestFacts *facts = nullptr; ///< null if the step has no accesses and takes `cycles`
   int64_t ii = 1, depth = 1, after = 0, cycles = 0;
 };
 struct TimedTask {
-  std::vector<size_t> reads, writes; ///< channels
+  std::vector<size_t> reads, writes; ///< channels that the task reads and writes
   std::vector<TimedNest> nests;
 };
 
-/// Returns the cycle in which the last task ends, if each begins as soon as the arrays that it reads are written;
-/// `ends` receives the end of each task. -1 if tasks wait for each other forever.
+/// Returns the cycle in which the last task ends, if each begins as soon as the arrays that it reads are written. Sets
+/// `ends` to the end of each task. Returns -1 in a deadlock, in which tasks wait for each other.
 int64_t timeDataflow(const std::vector<TimedTask> &tasks, const std::vector<QueueFacts> &queues,
                      std::vector<int64_t> *ends = nullptr);
 

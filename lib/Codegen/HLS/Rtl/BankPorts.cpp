@@ -1,9 +1,9 @@
 //===- BankPorts.cpp - banks that accesses use, and accesses that can share a port ----------===//
 //
 // Example: a load of 16 adjacent elements from 12 banks. Each of its 16 copies accesses a different bank in every
-// iteration. A separate port for each copy would be 16 ports per bank, which no memory has. But most copies never
-// access a bank at the same time. All iterations are enumerated; copies that share a port never access the same bank in
-// the same cycle, and a bank is connected only to the copies that access it.
+// iteration. If each copy had a separate port, a bank would need 16 ports, which no memory has. However, most copies
+// never access a bank in the same cycle. All iterations are enumerated to find ports: copies that share a port never
+// access the same bank in the same cycle, and a bank is connected only to the copies that access it.
 //
 // Tests: test/Codegen/HLS/rtl-banks.mlir, test/Conformance/hls (rtl)
 //
@@ -25,7 +25,8 @@ std::pair<int64_t, int64_t> bankAndWord(ArrayRef<int64_t> indices, ArrayRef<int6
   return {bank, word};
 }
 
-/// Returns the bank of an access if all its counters' factors are multiples of the number of banks; otherwise none.
+/// Returns the bank of an access if the factors of all its counters are multiples of the number of banks; otherwise
+/// none.
 static std::optional<int64_t> onlyBank(const Step &step, ArrayRef<int64_t> banks) {
   int64_t bank = 0;
   for (auto [index, its] : llvm::zip(step.at, banks)) {
@@ -43,8 +44,8 @@ std::map<size_t, BankUse> bankUses(const PipelineNest &nest, ArrayRef<size_t> nu
     count *= its;
     words *= inside;
   }
-  std::vector<std::map<int64_t, std::set<int64_t>>> touched(numbers.size()); // words, by bank
-  std::set<std::pair<size_t, size_t>> meet;                                  // in one stage, in one bank
+  std::vector<std::map<int64_t, std::set<int64_t>>> touched(numbers.size()); // accessed words, by bank
+  std::set<std::pair<size_t, size_t>> meet;                                  // pairs that access one bank in one stage
   std::vector<int64_t> indices(banks.size());
   std::vector<std::vector<size_t>> in(count);
   const bool counted = forEachIteration(nest, [&](ArrayRef<int64_t> counters) {
@@ -78,7 +79,7 @@ std::map<size_t, BankUse> bankUses(const PipelineNest &nest, ArrayRef<size_t> nu
       for (int64_t bank = 0; bank < count; ++bank)
         use.banks.push_back(bank);
     use.words.resize(use.banks.size(), words);
-    // Find the first port at which it conflicts with no other access.
+    // Find the first port at which the access conflicts with no other access.
     std::set<size_t> taken;
     for (size_t before = 0; before < index; ++before) {
       const BankUse &other = uses[numbers[before]];

@@ -9,17 +9,17 @@ namespace tilewright::hls {
 
 /// The elements that one access of a nest to a banked array uses in all its iterations.
 struct BankUse {
-  std::vector<int64_t> banks; ///< in ascending order
-  std::vector<int64_t> words; ///< number of words in each
-  size_t port = 0;            ///< accesses of one port never touch a bank in the same cycle
+  std::vector<int64_t> banks; ///< the banks, in ascending order
+  std::vector<int64_t> words; ///< number of words in each bank
+  size_t port = 0;            ///< the port; accesses that share a port never access a bank in the same cycle
 };
 
 /// Returns the bank of an index and the word in it, both in row-major order.
 std::pair<int64_t, int64_t> bankAndWord(llvm::ArrayRef<int64_t> indices, llvm::ArrayRef<int64_t> banks,
                                         llvm::ArrayRef<int64_t> inBank);
 
-/// Returns the uses of the steps with these `numbers`, which are the loads or the stores of one array. `banks` and
-/// `inBank` are the banks and words per bank of its dimensions.
+/// Returns the uses of the steps with these `numbers`, which are the loads or the stores of one array. For each
+/// dimension of the array, `banks` is the number of banks, and `inBank` is the number of words per bank.
 std::map<size_t, BankUse> bankUses(const PipelineNest &nest, llvm::ArrayRef<size_t> numbers,
                                    llvm::ArrayRef<int64_t> banks, llvm::ArrayRef<int64_t> inBank);
 

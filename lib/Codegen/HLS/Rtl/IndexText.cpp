@@ -3,8 +3,9 @@
 //   wire [31:0] a3_table = 32'h20102010;   // the bank of each value of a counter of 3 bits
 //   assign a3_bank = a3_table[{c1[2:0], 2'd0} +: 2];
 //
-// A bank is a remainder and a word is a quotient; a divider for each access would be most of the design. Usually,
-// either depends on a small number of counter bits, and becomes a table. Otherwise the division is a multiplication.
+// A bank is a remainder and a word is a quotient; a divider for each access would be most of the design. Usually, the
+// bank or the word depends on a small number of counter bits, and becomes a table. Otherwise the division is a
+// multiplication.
 //
 // Tests: test/Codegen/HLS/rtl-banks.mlir, test/Conformance/hls (rtl)
 //
@@ -77,7 +78,7 @@ std::optional<IndexTable> tabulate(const PipelineNest &nest, ArrayRef<IndexSum> 
   for (int64_t code = 0; code < int64_t(1) << index; ++code) {
     int64_t rest = code;
     bool reached = true;
-    for (size_t number = table.counters.size(); number-- > 0;) { // the last counter is in the lowest bits
+    for (size_t number = table.counters.size(); number-- > 0;) { // the last counter has the lowest bits
       const Counter &counter = nest.counters[table.counters[number]];
       const int64_t value = rest & ((int64_t(1) << table.bits[number]) - 1);
       reached &= value >= counter.from && value < counter.from + counter.trips;

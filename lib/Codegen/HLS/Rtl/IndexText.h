@@ -6,30 +6,30 @@
 
 namespace tilewright::hls {
 
-/// A function of at most 8 bits of counters, as a table.
+/// A function of at most 8 bits of counters in the form of a table.
 struct IndexTable {
-  std::vector<size_t> counters; ///< counters that it depends on
-  std::vector<unsigned> bits;   ///< bits of each counter
-  unsigned width = 1;           ///< bits of a value
-  std::string text;             ///< a constant; the value of counters {a, b} begins at bit {a, b} * stride
-  std::vector<std::optional<int64_t>> values; ///< the same by {a, b}; none if these never occur
+  std::vector<size_t> counters; ///< the counters that the function depends on
+  std::vector<unsigned> bits;   ///< number of bits of each counter
+  unsigned width = 1;           ///< number of bits of a value
+  std::string text;             ///< the table as a constant; the value of counters {a, b} begins at bit {a, b} * stride
+  std::vector<std::optional<int64_t>> values; ///< the values, indexed by {a, b}; none if these counters never occur
   unsigned indexBits() const;
-  unsigned strideBits() const; ///< log2 of the bits from value to value
-  /// Returns, for each value up to `most`, the only {a, b} that has this value. Returns none if a value has several {a,
-  /// b} or none.
+  unsigned strideBits() const; ///< log2 of the stride in bits between values
+  /// Returns, for each value up to `most`, the {a, b} that has this value. Returns none if a value has several {a, b},
+  /// or no {a, b}.
   std::optional<std::vector<int64_t>> onlyCodes(int64_t most) const;
 };
 
-/// Returns the bits of an unsigned number up to `most`, at least one.
+/// Returns the number of bits of an unsigned number up to `most`, at least one.
 unsigned bitsUpTo(int64_t most);
 
-/// Tabulates `function` for all values of the counters that `indices` depend on. None if these have more than 8 bits,
-/// because larger tables of six-input lookup tables are inefficient.
+/// Tabulates `function` for all values of the counters that `indices` depend on. Returns none if these have more than 8
+/// bits, because larger tables of six-input lookup tables are inefficient.
 std::optional<IndexTable> tabulate(const PipelineNest &nest, llvm::ArrayRef<IndexSum> indices, unsigned width,
                                    llvm::function_ref<int64_t(llvm::ArrayRef<int64_t>)> function);
 
 /// Returns `name` * factor as shifts and additions, because indices should not use the chip's multipliers. Each term
-/// takes the width of the enclosing expression.
+/// has the width of the enclosing expression.
 std::string timesConstant(const std::string &name, int64_t factor);
 
 /// Divides the unsigned wire `name`, which is at most `most`, by a constant: a shift, or a product with the reciprocal
@@ -37,7 +37,7 @@ std::string timesConstant(const std::string &name, int64_t factor);
 std::pair<std::string, unsigned> quotientText(const std::string &name, int64_t most, int64_t by);
 
 /// Selects the value whose number is in the lowest `bits` of the wire `number`; `values` are sorted by number. The
-/// result is a tree of multiplexers: tools need several times the lookup tables for a chain of comparisons.
+/// result is a tree of multiplexers, because tools need several times as many lookup tables for a chain of comparisons.
 std::string multiplexerText(llvm::StringRef number, unsigned bits,
                             llvm::ArrayRef<std::pair<int64_t, std::string>> values);
 

@@ -32,7 +32,7 @@ int64_t NestParts::zeros(const Step &step, size_t operand) const {
              : 0;
 }
 
-/// From the last step to the first: finds the highest bit of each step that its users read.
+/// Finds the highest bit of each step that its users read, from the last step to the first.
 void NestParts::findWanted() {
   wanted.assign(nest.steps.size(), 0);
   for (size_t number = nest.steps.size(); number-- > 0;) {
@@ -46,7 +46,7 @@ void NestParts::findWanted() {
     auto constant = [&](size_t operand) { return nest.steps[step.operands[operand]].constant.getSExtValue(); };
     for (size_t operand = 0; operand < step.operands.size(); ++operand) {
       if (step.kind != Step::Kind::Compute)
-        want(operand, nest.steps[step.operands[operand]].bits); // stored unchanged
+        want(operand, nest.steps[step.operands[operand]].bits); // the operand is stored unchanged
       else if (isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::AndIOp, arith::OrIOp, arith::XOrIOp,
                    arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp, arith::IndexCastOp>(step.op) ||
                (isa<arith::SelectOp>(step.op) && operand > 0))
@@ -69,7 +69,7 @@ int64_t NestParts::operation(size_t number) {
   llvm::TypeSwitch<Operation *>(step.op)
       .Case<arith::AddIOp, arith::SubIOp>([&](auto) {
         int64_t sum = std::min(bits, std::max(wide(0), wide(1)) + 1);
-        // Bits below a left-shifted operand are those of the other operand.
+        // Below the lowest bit of a left-shifted operand, the result has the bits of the other operand.
         const int64_t lowest = std::max(isa<arith::AddIOp>(step.op) ? zeros(step, 0) : 0, zeros(step, 1));
         sum -= std::min(sum, lowest);
         if (isConstant(step, 1))
@@ -88,12 +88,12 @@ int64_t NestParts::operation(size_t number) {
           parts.shift(bits);
       })
       .Case([&](arith::SelectOp) {
-        const bool isGate = isConstant(step, 1) || isConstant(step, 2); // one gate per bit
+        const bool isGate = isConstant(step, 1) || isConstant(step, 2); // one gate per bit if a choice is constant
         if (!isGate || !absorbing.count(step.operands[isConstant(step, 1) ? 2 : 1]))
           parts.select(2, bits);
       })
       .Case<arith::MaxSIOp, arith::MinSIOp, arith::MaxUIOp, arith::MinUIOp>([&](auto) {
-        if (isZero(step, 1)) // the sign bit of the operand resets the register after it
+        if (isZero(step, 1)) // a maximum with 0: the sign bit of the operand resets the register after it
           return parts.gates(step.latency > 0 ? 1 : bits);
         parts.lessThan(isConstant(step, 1) ? bits / 2 : bits);
         parts.select(2, bits);
@@ -112,7 +112,7 @@ int64_t NestParts::operation(size_t number) {
   return inside;
 }
 
-/// Each operand of an adder has zeros below its lowest possible bit. Bits below the higher of the two need no logic.
+/// An operand of an adder has zeros below its lowest possible bit. Bits that are zero in one operand need no logic.
 void NestParts::sum(const IndexSum &sum, const std::string &prefix, int64_t stage) {
   const int64_t bits = bitsUpTo(std::max<int64_t>(1, rangeOf(nest, sum).second)) + 1;
   std::string key = prefix + "sum at " + std::to_string(stage);

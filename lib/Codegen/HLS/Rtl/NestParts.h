@@ -12,16 +12,17 @@ class NestParts {
 public:
   NestParts(const PipelineNest &nest, RtlParts &parts);
 
-  /// Returns the bits of a step's result that anything depends on; tools remove the others.
+  /// Returns how many bits of a step's result are used. Tools remove the other bits.
   int64_t bitsOf(size_t number) const { return wanted[number]; }
 
-  /// States that a multiplexer computes the step's result and can absorb a gate after it, as at the beginning of a sum.
+  /// Records that the multiplexer that computes the step's result can absorb a gate after it, as at the beginning of a
+  /// sum.
   void markAbsorbing(size_t number) { absorbing.insert(number); }
 
   /// Counts an operation. Returns how many of the registers after it are within multipliers.
   int64_t operation(size_t number);
 
-  /// Counts the adders of an index, in the stage where it is needed. `prefix` is the nest's.
+  /// Counts the adders of an index in the stage that needs the index. `prefix` is the prefix of the nest's names.
   void sum(const IndexSum &sum, const std::string &prefix, int64_t stage);
 
 private:

@@ -2,7 +2,7 @@
 //
 // Unrolled loops are expanded. Each operation begins as soon as its operands are ready, with the latencies of Cost.cpp.
 // Loads begin as late as their users allow, because the cycles between a load and the store of the same element limit
-// how soon iterations can follow each other. This file checks that distance by enumerating all iterations.
+// the II. This file checks that distance by enumerating all iterations.
 //
 // Tests: test/Codegen/HLS/rtl.mlir, test/Conformance/hls (rtl)
 //
@@ -54,7 +54,7 @@ public:
   void schedule() {
     for (Step &step : nest.steps)
       nest.depth = std::max(nest.depth, step.ready());
-    // Start loads as late as possible, and operations without latency with them.
+    // Start loads, and the operations without latency that depend only on them, as late as possible.
     std::vector<int64_t> latest(nest.steps.size(), nest.depth);
     for (size_t number = nest.steps.size(); number-- > 0;) {
       Step &step = nest.steps[number];
@@ -71,7 +71,7 @@ public:
     }
   }
 
-  /// Checks that elements that an iteration writes and a later one reads have been written by then.
+  /// Checks that each element that an iteration writes and a later one reads is written before that read.
   void checkDistances() {
     for (Step &store : nest.steps)
       for (Step &load : nest.steps)
@@ -95,7 +95,7 @@ private:
       problems.push_back(text);
   }
 
-  /// Caches distanceOf(): copies of a body repeat the query, and only the difference of the two indices matters.
+  /// Caches distanceOf(), because copies of a body repeat the query. Only the difference of the two indices matters.
   std::optional<int64_t> distanceOnce(const Step &store, const Step &load) {
     std::vector<int64_t> key;
     bool moves = false, same = true;
@@ -115,8 +115,8 @@ private:
     return found->second;
   }
 
-  /// Returns the iterations from one that writes an element to the first later one that reads it; none if there is
-  /// none.
+  /// Returns the number of iterations from one that writes an element to the first later one that reads it. Returns
+  /// none if no iteration reads it.
   std::optional<int64_t> distanceOf(const Step &store, const Step &load) {
     std::unordered_map<int64_t, int64_t> written;
     std::optional<int64_t> least;
@@ -279,7 +279,7 @@ private:
       for (Value operand : op.getOperands())
         step.operands.push_back(stepOf(&op, operand));
     }
-    if (step.memory) // queue accesses keep their order
+    if (step.memory) // the order of queue accesses is not changed
       for (const Step &other : nest.steps)
         if (other.memory == step.memory)
           return problem(&op, "an iteration takes or puts two elements of one queue");
@@ -316,7 +316,7 @@ private:
       }
       if (!areDistinct(other.at, step.at)) {
         step.start = std::max(step.start, other.start + 1);
-        break; // earlier stores have been executed by then
+        break; // earlier stores have been executed before this one
       }
     }
     if (!stored) // several copies load the same element
@@ -337,7 +337,7 @@ private:
     for (Step &other : nest.steps)
       if (other.memory == step.memory && other.kind == Step::Kind::Store && other.at == step.at)
         other.overwritten = true;
-      else if (other.memory == step.memory && !areDistinct(other.at, step.at)) // it must not precede earlier loads
+      else if (other.memory == step.memory && !areDistinct(other.at, step.at)) // not before earlier loads
         step.start = std::max(step.start, other.kind == Step::Kind::Store ? other.start + 1 : other.ready());
     add(std::move(step));
   }

@@ -14,9 +14,9 @@
 
 namespace tilewright::hls {
 
-/// An index along one dimension: multiples of the nest's counters and of quotients of them, plus a constant.
+/// An index along one dimension: a sum of multiples of the nest's counters and of their quotients, plus a constant.
 struct IndexSum {
-  std::vector<int64_t> factors; ///< zero beyond its end
+  std::vector<int64_t> factors; ///< factors of the counters; missing factors are zero
   int64_t constant = 0;
 
   int64_t factor(size_t number) const { return number < factors.size() ? factors[number] : 0; }
@@ -32,19 +32,19 @@ struct Quotient {
 };
 
 /// One operation of an iteration, and of one copy of the body if loops are unrolled. It begins `start` cycles after the
-/// iteration does, and its result is ready `latency` cycles later.
+/// iteration begins, and its result is ready `latency` cycles later.
 struct Step {
   enum class Kind { Constant, Counter, Compute, Load, Store, Read, Write };
   Kind kind = Kind::Compute;
   mlir::Operation *op = nullptr;
   mlir::Value memory;           ///< the array or queue
-  std::vector<IndexSum> at;     ///< index of its element; the value of a Counter
-  std::vector<size_t> operands; ///< indices of other steps; of a store or write, the value
+  std::vector<IndexSum> at;     ///< indices of its element; for a Counter, its value
+  std::vector<size_t> operands; ///< indices of other steps; for a store or write, that of the value
   llvm::APInt constant;
-  unsigned width = 0, bits = 0; ///< of the type, and of its possible values, which an extension keeps
+  unsigned width = 0, bits = 0; ///< width of the type; bits of the possible values, which an extension does not change
   int64_t start = 0, latency = 0;
-  bool overwritten = false; ///< a store that a later one of the same iteration overwrites
-  bool bypassed = false;    ///< a load that may be in the cycle in which its element is written
+  bool overwritten = false; ///< a later store of the same iteration overwrites this store
+  bool bypassed = false;    ///< this load may be in the cycle in which its element is written
   int64_t ready() const { return start + latency; }
 };
 
@@ -53,28 +53,30 @@ struct Counter {
   int64_t from = 0, trips = 1;
 };
 
-/// Counters are ordered from the outermost; an iteration begins every `ii` cycles and takes `depth` cycles.
+/// A nest. Counters are ordered from the outermost. An iteration begins every `ii` cycles and takes `depth` cycles.
 struct PipelineNest {
   std::string label;
   std::vector<Counter> counters;
-  std::vector<Quotient> quotients; ///< numbered after the counters; each may use earlier ones
+  std::vector<Quotient> quotients; ///< quotients are numbered after the counters; each may use earlier ones
   std::vector<Step> steps;
   int64_t ii = 1, depth = 0, iterations = 1;
 };
 
-/// Returns the value of a sum for these values of counters and quotients.
+/// Returns the value of a sum for the given values of counters and quotients.
 int64_t valueOf(const IndexSum &index, llvm::ArrayRef<int64_t> counters);
 
-/// Writes the values of all quotients after those of the counters.
+/// Writes the values of all quotients into `counters`, after the values of the counters.
 void fillQuotients(const PipelineNest &nest, llvm::MutableArrayRef<int64_t> counters);
 
-/// Calls `visit` with the values of all counters and quotients, in order. Returns false without a call if too many.
+/// Calls `visit` with the values of all counters and quotients, in order. If there are too many, returns false without
+/// a call.
 bool forEachIteration(const PipelineNest &nest, llvm::function_ref<void(llvm::ArrayRef<int64_t>)> visit);
 
 /// Returns the least and the largest value of a sum.
 std::pair<int64_t, int64_t> rangeOf(const PipelineNest &nest, const IndexSum &index);
 
-/// Returns the nest that begins with `loop`. Adds problems with their source lines; the nest is invalid then.
+/// Returns the nest that begins with `loop`. Adds problems with their source lines to `problems`; the nest is then
+/// invalid.
 PipelineNest pipelineNest(mlir::affine::AffineForOp loop, std::vector<std::string> &problems);
 
 /// Returns the location of a problem, such as "matmul (model.mlir:3): ".

@@ -1,9 +1,9 @@
 //===- PrintVerilog.cpp - a design as Verilog ------------------------------------------------===//
 //
 // One module contains every nest of every task (VerilogNest.cpp), the memories and queues between them, and the
-// control. A task begins when the arrays that it reads are complete, its nests run one after another, and the design is
-// done when all tasks are. This is what the chain of Cost.cpp assumes. `start` is one cycle. Calls do not overlap, so
-// an array between two tasks exists once.
+// control. A task begins when the arrays that it reads are complete. Its nests run one after another. The design is
+// done when all tasks are done, as the chain of Cost.cpp assumes. `start` is set for one cycle. Calls do not overlap,
+// so a channel between two tasks needs only one array.
 //
 // Tests: test/Codegen/HLS/rtl.mlir, test/Conformance/hls (rtl)
 //
@@ -139,8 +139,8 @@ private:
     planned.push_back(std::move(plan));
   }
 
-  /// Splits banks if several of their elements are written in the same cycle, because a memory of lookup tables has one
-  /// write port. Block memories have two ports, registers as many as needed.
+  /// Splits banks if several elements of a bank are written in the same cycle, because a memory of lookup tables has
+  /// one write port. Block memories have two ports, and registers any number.
   void splitBanks(RtlArray &array) {
     if (array.inRegisters() || array.inBlocks() || array.value)
       return;
@@ -233,7 +233,7 @@ private:
     std::string assigns;
     for (auto &port : ports) {
       if (port->lanes == 0)
-        continue; // no task reads it
+        continue; // no task reads the port
       const std::string bus = "[" + std::to_string(port->lanes * port->width - 1) + ":0]";
       all += ",\n  output wire " + port->name + "_on, output wire [31:0] " + port->name + "_at, " +
              (port->isOutput ? "output" : "input") + " wire " + bus + " " + port->name + "_data";

@@ -12,10 +12,10 @@ namespace tilewright::hls {
 /// A design and its test bench in Verilog.
 struct Verilog {
   std::string model, bench;
-  int64_t lut = 0, ff = 0; ///< estimated, of this text (RtlParts.h)
+  int64_t lut = 0, ff = 0; ///< lookup tables and registers, estimated from this text (RtlParts.h)
 };
 
-/// Prints a design of integers. An error names everything that has no form in Verilog, with its source line.
+/// Prints a design of integers. The error lists everything that has no form in Verilog, with its source line.
 llvm::Expected<Verilog> printVerilog(mlir::func::FuncOp top);
 
 } // namespace tilewright::hls

@@ -2,8 +2,8 @@
 //
 // The lookup tables of Estimate/Operators.h are those of a vendor's synthesis of C++. This file counts those of our
 // Verilog, on a device with lookup tables of six inputs, carry chains, shift registers of up to 32 bits, and memories
-// of 32 words of 14 bits in eight lookup tables (AMD UG574). An adder of n bits takes n of them, a comparison of n bits
-// another n, and so on. Each rule is for one kind of part, independent of designs.
+// of 32 words of 14 bits in eight lookup tables (AMD UG574). An adder of n bits takes n lookup tables, a comparison of
+// n bits takes n, and so on. Each rule is for one kind of part, and does not depend on the design.
 //
 // Test: test/Conformance/hls (rtl), which compares the counts with those of yosys.
 //
@@ -17,7 +17,8 @@ using llvm::divideCeilSigned;
 namespace tilewright::hls {
 
 void RtlParts::adder(int64_t bits) { lut += bits; }
-/// The carry chain takes the number directly; lookup tables invert the bits where the constant has a one.
+/// The variable operand is connected to the carry chain directly. Lookup tables invert its bits where the constant has
+/// a one.
 void RtlParts::addConstant(int64_t bits) { lut += bits / 2; }
 void RtlParts::lessThan(int64_t bits) { lut += bits + 1; }
 void RtlParts::equal(int64_t bits) {
@@ -25,26 +26,26 @@ void RtlParts::equal(int64_t bits) {
 }
 void RtlParts::equalConstant(int64_t bits) { lut += divideCeilSigned(bits, 6) + (bits > 6 ? 1 : 0); }
 void RtlParts::gates(int64_t bits) { lut += bits; }
-/// A lookup table can add two more ways with their select bits.
+/// A lookup table can add two more ways and their select bits.
 void RtlParts::select(int64_t ways, int64_t bits) { lut += ways < 2 ? 0 : divideCeilSigned(ways - 1, 2) * bits; }
-/// A lookup table selects from four ways by two bits of the number, and the next two bits select among these. A single
-/// remaining way moves to the next level. Multiplexers of the slice could be used, too, but yosys uses them only for
-/// functions of seven inputs.
+/// A lookup table selects from four ways by two bits of the number. The next level selects among the results by the
+/// next two bits. A single remaining way is passed to the next level. Multiplexers of the slice could be used, too, but
+/// yosys uses them only for functions of seven inputs.
 void RtlParts::pick(int64_t ways, int64_t bits) {
   for (; ways > 1; ways = divideCeilSigned(ways, 4))
     lut += (ways + 2) / 4 * bits;
 }
-/// Four ways in the last lookup table use all its inputs.
+/// If the last lookup table selects from four ways, it has no free input.
 bool RtlParts::pickCanAbsorbGate(int64_t ways) {
   while (ways > 4)
     ways = divideCeilSigned(ways, 4);
   return ways == 2 || ways == 3;
 }
-/// Multiplexers of four ways: each level shifts by two bits of the distance.
+/// Each level consists of multiplexers of four ways, and shifts by two bits of the distance.
 void RtlParts::shift(int64_t bits) {
   lut += bits * divideCeilSigned(llvm::Log2_64_Ceil(uint64_t(std::max<int64_t>(2, bits))), 2);
 }
-/// Wide products add the results of several multipliers; narrow products without multipliers add a row for each bit.
+/// Wide products add the results of several multipliers. Narrow products without multipliers add a row for each bit.
 void RtlParts::product(int64_t width, int64_t bits, int64_t multipliers) {
   lut += multipliers == 0 ? width * width : (multipliers - 1) * bits / 2;
 }
@@ -52,7 +53,7 @@ void RtlParts::product(int64_t width, int64_t bits, int64_t multipliers) {
 void RtlParts::table(int64_t inputs, int64_t bits) { lut += bits * (int64_t(1) << std::max<int64_t>(0, inputs - 6)); }
 
 void RtlParts::chain(int64_t length, int64_t bits) {
-  constexpr int64_t shortest = 3, longest = 32; // lengths of a shift register in a lookup table
+  constexpr int64_t shortest = 3, longest = 32; // lengths of a shift register that is in a lookup table
   if (length >= shortest)
     lut += divideCeilSigned(length, longest) * bits;
   else
@@ -60,7 +61,7 @@ void RtlParts::chain(int64_t length, int64_t bits) {
 }
 
 void RtlParts::memory(int64_t words, int64_t bits, int64_t readPorts) {
-  constexpr int64_t tables = 8; // in a slice: 32 words of 14 bits, or 64 of 7
+  constexpr int64_t tables = 8; // lookup tables in a slice: 32 words of 14 bits, or 64 of 7
   const int64_t pieces =
       words <= 32 ? divideCeilSigned(bits, 14) : divideCeilSigned(words, 64) * divideCeilSigned(bits, 7);
   lut += std::max<int64_t>(1, readPorts) * pieces * tables;

@@ -13,26 +13,26 @@ class RtlParts {
 public:
   int64_t lut = 0, ff = 0;
 
-  /// Returns false if the same text has been counted: tools implement it once.
+  /// Returns false if the same text has already been counted, because tools implement it once.
   bool first(const std::string &text) { return seen.insert(text).second; }
 
   void adder(int64_t bits);
   void addConstant(int64_t bits);
   void lessThan(int64_t bits);
-  void equal(int64_t bits);         ///< of two numbers
-  void equalConstant(int64_t bits); ///< of a number and a constant
+  void equal(int64_t bits);         ///< comparison of two numbers
+  void equalConstant(int64_t bits); ///< comparison of a number with a constant
   void gates(int64_t bits);
-  void select(int64_t ways, int64_t bits);     ///< one of several, by a select bit for each
-  void pick(int64_t ways, int64_t bits);       ///< one of several, by its number
-  static bool pickCanAbsorbGate(int64_t ways); ///< for a gate after it
-  void shift(int64_t bits);                    ///< by a number that is not constant
+  void select(int64_t ways, int64_t bits);     ///< selection from several ways by one select bit per way
+  void pick(int64_t ways, int64_t bits);       ///< selection from several ways by a number
+  static bool pickCanAbsorbGate(int64_t ways); ///< true if pick() can absorb a gate after it
+  void shift(int64_t bits);                    ///< shift by a distance that is not constant
   void product(int64_t width, int64_t bits, int64_t multipliers);
   void table(int64_t inputs, int64_t bits);
-  /// Registers in a row.
+  /// A shift register.
   void chain(int64_t length, int64_t bits);
   /// A memory of lookup tables with one write port.
   void memory(int64_t words, int64_t bits, int64_t readPorts);
-  /// A memory of registers; `ways` is the number of write accesses of all words together.
+  /// A memory of registers. `ways` is the total number of write accesses of all words.
   void registers(int64_t words, int64_t bits, int64_t ways, int64_t readPorts);
   /// A memory in lookup tables that is never written.
   void rom(int64_t words, int64_t bits, int64_t readPorts);

@@ -1,6 +1,6 @@
 //===- VerilogBench.cpp - the test bench of a design in Verilog ------------------------------===//
 //
-// Ports are memories that deliver an element, or several adjacent ones, one cycle after the request.
+// The ports of the design are memories that return one element, or several adjacent ones, one cycle after the request.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/HLS/Rtl/VerilogBench.h"
@@ -13,7 +13,7 @@ using namespace mlir;
 namespace tilewright::hls {
 namespace {
 
-/// Reads a file of little-endian numbers into the memory `into`.
+/// Prints code that reads a file of little-endian numbers into the memory `into`.
 void readFile(raw_ostream &out, const std::string &into, const std::string &file, int64_t elements, int64_t bytes) {
   out << "    file = $fopen(\"../data/" << file
       << "\", \"rb\");\n    if (file == 0) begin $display(\"FAIL: no file ../data/" << file

@@ -8,7 +8,8 @@
 
 namespace tilewright::hls {
 
-/// Prints an operation. `of` returns an operand as a signed expression, `bits` as the unsigned bits of its type.
+/// Prints an operation. `of` returns an operand as a signed expression, and `bits` returns the unsigned bits of its
+/// type.
 std::string expressionText(mlir::Operation *op, llvm::function_ref<std::string(size_t)> of,
                            llvm::function_ref<std::string(size_t)> bits);
 

@@ -49,7 +49,8 @@ template <typename Requests> std::string either(Requests &requests, auto field) 
   return all;
 }
 
-/// Selects by the enables, the last if none is set. More than two requests, whose enables never coincide, use gates.
+/// Selects one request by the enables, or the last request if no enable is set. More than two requests are combined by
+/// gates, because their enables never coincide.
 template <typename Requests> std::string chosen(Requests &requests, unsigned width, auto field) {
   std::string all;
   if (requests.size() > 2) {
@@ -75,7 +76,7 @@ template <typename OfNests> auto usedPortsOfBank(OfNests &ofNests, int64_t bank)
           ports.resize(request.port + 1);
         ports[request.port].push_back(request);
       }
-  llvm::erase_if(ports, [](auto &requests) { return requests.empty(); }); // ports of other banks
+  llvm::erase_if(ports, [](auto &requests) { return requests.empty(); }); // these ports do not access the bank
   return ports;
 }
 
@@ -138,8 +139,9 @@ private:
     }
   }
 
-  /// Returns the number of shared ports. A block memory has two ports in total. If several elements are written at a
-  /// time, reads use the same ports and addresses. This needs nests that do not both read and write the bank.
+  /// Returns the number of ports that reads and writes share. A block memory has two ports in total. If several
+  /// elements are written in a cycle, reads use the same ports and addresses. This requires that no nest both reads and
+  /// writes the bank.
   size_t sharedPorts(int64_t bank, size_t writes, size_t reads) const {
     if (!array.inBlocks() || writes < 2)
       return 0;
@@ -155,26 +157,26 @@ private:
       parts.ff += int64_t(reads.size()) * (array.inBlocks() ? 0 : bits);
     if (array.inBlocks())
       return;
-    if (array.isConstants()) // their readers absorb them
+    if (array.isConstants()) // the readers of constants contain them
       return;
     if (array.value)
       return parts.rom(words, bits, int64_t(reads.size()));
     if (!array.inRegisters() && words > 1 && writes.size() == 1)
       return parts.memory(words, bits, int64_t(reads.size()));
-    int64_t ways = 0; // of all words
+    int64_t ways = 0; // number of ways of all words
     for (const std::vector<BankWrite> &requests : writes)
       for (const BankWrite &request : requests) {
         ways += request.words;
         if (words > 1 && parts.first(request.enable + " word " + request.address))
           parts.gates(request.words);
       }
-    int64_t readers = 0; // each reader of a register selects separately
+    int64_t readers = 0; // each reader of a register has a separate multiplexer
     for (const std::vector<BankRead> &requests : reads)
       readers += array.inRegisters() ? int64_t(requests.size()) : 1;
     parts.registers(words, bits, ways, readers);
   }
 
-  /// Counts the selection among the requests of a port.
+  /// Counts the multiplexer of the requests of a port.
   template <typename Requests> void countPort(Requests &requests, int64_t bits, auto field) {
     if (requests.size() < 2)
       return;
@@ -204,7 +206,7 @@ private:
     declarations << "  reg " << word << " " << base << "_q;\n";
     out << "  always @(posedge clk) if (" << base << "_on) " << base << "_q <= " << name << "[" << port << "_at];\n";
     std::string data = base + "_q";
-    if (array.bypassed && writes > 0) { // forward what is written in the cycle of the read
+    if (array.bypassed && writes > 0) { // forward an element that is written in the cycle of the read
       declarations << "  reg " << base << "_new;\n  reg " << word << " " << base << "_is;\n";
       std::string same = "1'b0", its = name + "_w0_data";
       for (size_t write = 0; write < writes; ++write) {

@@ -9,7 +9,7 @@ namespace tilewright::hls {
 /// Prints the memories of an array. Their ports are shared by its nests.
 void printMemories(RtlArray &array, RtlText &text);
 
-/// Prints a queue whose head can be read at any time; an element can be taken two cycles after it was put.
+/// Prints a queue. Its head can be read at any time. An element can be taken two cycles after it was put.
 void printQueue(RtlQueue &queue, RtlText &text);
 
 } // namespace tilewright::hls

@@ -4,8 +4,8 @@
 //   assign gemm_0_s7 = gemm_0_s5_3 + gemm_0_s6;                          // stage 4: a sum ...
 //   always @(posedge clk) if (gemm_0_go_4) gemm_0_s7_r <= gemm_0_s7;     // ... and the register after it
 //
-// Registers pass a value on from its stage to later stages that need it. If a queue is empty or full, the stages up to
-// its access wait, and later stages continue.
+// Registers delay a value from its stage to later stages that need it. If a queue is empty or full, the stages up to
+// that of its access wait, and later stages continue.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/HLS/Rtl/VerilogNest.h"
@@ -39,7 +39,7 @@ public:
     for (size_t number = 0; number < nest.steps.size(); ++number)
       step(number);
     ports();
-    // Registers that pass values on from stage to stage.
+    // Print registers that delay values from stage to stage.
     for (auto &[name, last] : delayed) {
       const auto &[width, from] = declared[name];
       for (int64_t stage = from; stage < last; ++stage)
@@ -50,7 +50,7 @@ public:
   }
 
 private:
-  /// Finds the stages in which a queue may make the nest wait.
+  /// Finds the stages in which a queue may delay the nest.
   void findWaits() {
     for (const Step &step : nest.steps) {
       if (step.kind == Step::Kind::Read)
@@ -60,7 +60,7 @@ private:
     }
   }
 
-  /// Finds the banks that each access uses, and its ports.
+  /// Finds the banks and ports that each access uses.
   void findPorts() {
     std::map<std::pair<RtlArray *, bool>, std::vector<size_t>> accesses;
     for (auto [number, step] : llvm::enumerate(nest.steps))
@@ -73,7 +73,7 @@ private:
 
   std::string valid(int64_t stage) const { return prefix + "valid_" + text(stage); }
 
-  /// Returns the condition under which the values in `stage` move on; empty if they always do.
+  /// Returns the condition under which the values in `stage` advance to the next stage; empty if they always do.
   std::string go(int64_t stage) const {
     auto next = waits.lower_bound(stage);
     return next == waits.end() ? "" : prefix + "go_" + text(next->first);
@@ -93,7 +93,7 @@ private:
     out << always(stage) << to << " <= " << from << ";\n";
   }
 
-  /// Counts registers from stage to stage: a chain ends where its value is used, and where another queue may stop it.
+  /// Counts registers from stage to stage. A chain ends where its value is used, and where another queue may delay it.
   void countChain(const std::string &name, const std::set<int64_t> &stages) {
     const int64_t from = declared[name].second;
     int64_t width = declared[name].first, length = lead[name];
@@ -194,7 +194,8 @@ private:
     if (nest.ii > 1)
       out << "      " << prefix << "phase <= 0;\n";
     out << "      if (" << prefix << "last) " << prefix << "running <= 1'b0;\n";
-    // Like an odometer: the innermost counter always advances, another one when those inside it start again.
+    // The innermost counter is incremented in each iteration. Another counter is incremented when all counters inside
+    // it wrap.
     std::string carry;
     for (size_t number = nest.counters.size(); number-- > 0;) {
       const Counter &counter = nest.counters[number];
@@ -204,7 +205,7 @@ private:
       carry += (carry.empty() ? "" : " & ") + end;
     }
     out << "    end\n";
-    // The stages that contain an iteration.
+    // Compute which stages contain an iteration.
     for (int64_t stage = 1; stage < nest.depth; ++stage) {
       const std::string before = go(stage - 1), own = go(stage);
       reg("", valid(stage));
@@ -252,12 +253,12 @@ private:
 
   std::string sum(const IndexSum &index, int64_t stage) { return sumOf(index, stage, "(", " + 0)"); }
 
-  /// Returns an index as an address with the width of that address. Products by constants are shifts and additions,
+  /// Returns an index as an address with the width of that address. Products with constants are shifts and additions,
   /// because indices should not use the chip's multipliers.
   std::string address(const IndexSum &index, int64_t stage) { return sumOf(index, stage, "", ""); }
 
-  /// `before` and `after` are printed around each counter that is multiplied by a constant: "( + 0)" makes it 32 bits
-  /// wide before it is shifted.
+  /// Returns the sum of an index. `before` and `after` are printed around each counter that is multiplied by a
+  /// constant: "( + 0)" extends it to 32 bits before it is shifted.
   std::string sumOf(const IndexSum &index, int64_t stage, const std::string &before, const std::string &after) {
     operations.sum(index, prefix, stage);
     std::string all;
@@ -277,7 +278,7 @@ private:
     return index;
   }
 
-  /// Defines a wire `name` by a table over counters; returns false if the table would be large.
+  /// Defines a wire `name` by a table over counters. Returns false if the table would be too large.
   bool table(const std::string &name, unsigned width, ArrayRef<IndexSum> indices, int64_t stage,
              llvm::function_ref<int64_t(ArrayRef<int64_t>)> function) {
     std::optional<IndexTable> made = tabulate(nest, indices, width, function);
@@ -293,7 +294,7 @@ private:
     return true;
   }
 
-  /// Divides an index by a constant; returns the quotient and the remainder.
+  /// Divides an index by a constant. Returns the quotient and the remainder.
   std::pair<std::string, std::string> divided(const std::string &name, const IndexSum &index, int64_t by,
                                               int64_t stage) {
     const int64_t most = rangeOf(nest, index).second;
@@ -303,7 +304,7 @@ private:
       return {its, "1'd0"};
     auto [whole, width] = quotientText(its, most, by);
     if (!llvm::isPowerOf2_64(uint64_t(by)))
-      parts.adder(3 * int64_t(bitsUpTo(most))); // the reciprocal has few ones, and the remainder is a difference
+      parts.adder(3 * int64_t(bitsUpTo(most))); // the reciprocal has few one bits, and the remainder is a difference
     wire("[" + text(width - 1) + ":0]", name + "_by", whole);
     wire(bits, name + "_left", its + " - (" + timesConstant(name + "_by", by) + ")");
     return {name + "_by", name + "_left"};
@@ -335,7 +336,7 @@ private:
       declared[name] = {step.bits, step.start};
       wire(signedBits(step.bits), name, expression(step));
       const int64_t inside = operations.operation(number);
-      if (step.latency > 0) { // the stages of the operator
+      if (step.latency > 0) { // the stages of a pipelined operator
         names[number] = name + "_r";
         std::string from = name;
         for (int64_t stage = 0; stage < step.latency; ++stage) {
@@ -386,7 +387,7 @@ private:
     if (step.overwritten)
       return;
     const bool isLoad = step.kind == Step::Kind::Load;
-    // Registers are read when the element is used, memories one cycle earlier.
+    // Registers are read when the element is used. Memories are read one cycle earlier.
     const int64_t stage = isLoad && array.inRegisters() ? step.ready() : step.start;
     const BankUse &use = uses.at(number);
     const std::string addressName = prefix + "a" + text(number), bankName = addressName + "_bank";
@@ -423,13 +424,13 @@ private:
     }
   }
 
-  /// Defines wires for the word of an element and, if it varies, for its bank. Returns, for each bank that is used, the
-  /// value of the bank's wire that selects it.
+  /// Defines wires for the word of an element and, if it varies, for its bank. Returns the value of the bank's wire for
+  /// each bank that is used.
   std::vector<int64_t> defineAddress(const Step &step, const RtlArray &array, const BankUse &use,
                                      const std::string &addressName, const std::string &bankName, int64_t stage) {
     const bool known = use.banks.size() == 1;
     const unsigned addressBits = bitsUpTo(array.words() - 1);
-    // If all factors of the counters are multiples of the banks, the word is a sum, too.
+    // If the factors of all counters are multiples of the number of banks, the word is a sum, too.
     const bool isSum = llvm::all_of(llvm::enumerate(step.at), [&](auto its) {
       const int64_t banks = array.banks[its.index()];
       return its.value().constant >= 0 &&
@@ -462,7 +463,7 @@ private:
       auto function = [&](auto at) { return index(both(at).first); };
       if (known)
         return use.banks;
-      // Without a table before it, each lookup table of a multiplexer depends on two bits of the number, not on all.
+      // Without a table before the multiplexer, each of its lookup tables depends on only two bits of the number.
       if (auto made = tabulate(nest, step.at, bitsUpTo(last), function))
         if (auto codes = made->onlyCodes(last)) {
           wire("[" + text(made->indexBits() - 1) + ":0]", bankName, "{" + indexOf(*made, stage) + "}");
@@ -508,7 +509,7 @@ private:
     return bankName + "_r";
   }
 
-  /// Connects ports; the lanes of a port are adjacent elements.
+  /// Connects ports. The lanes of a port are adjacent elements.
   void ports() {
     for (auto &[port, steps] : portLanes) {
       const Step &first = nest.steps[steps[0]];
@@ -567,12 +568,12 @@ private:
   std::map<int64_t, std::vector<std::string>> waits;
   std::vector<std::string> counters;
   std::map<size_t, std::string> names;
-  std::map<size_t, BankUse> uses;                               ///< of loads and stores of arrays on the chip
-  std::map<std::string, std::pair<unsigned, int64_t>> declared; ///< bits, and the stage in which it is defined
-  std::map<std::string, int64_t> delayed;                       ///< the last stage that uses it
-  std::map<std::string, std::set<int64_t>> needed;              ///< all stages that use it
-  std::map<std::string, int64_t> narrow;                        ///< bits of it that are used
-  std::map<std::string, int64_t> lead;                          ///< registers before the first of these
+  std::map<size_t, BankUse> uses;                               ///< uses of loads and stores of arrays on the chip
+  std::map<std::string, std::pair<unsigned, int64_t>> declared; ///< bits of a value, and the stage that defines it
+  std::map<std::string, int64_t> delayed;                       ///< the last stage that uses a value
+  std::map<std::string, std::set<int64_t>> needed;              ///< all stages that use a value
+  std::map<std::string, int64_t> narrow;                        ///< number of used bits of a value
+  std::map<std::string, int64_t> lead;                          ///< registers before the first of these stages
   std::map<RtlPort *, std::vector<size_t>> portLanes;
   std::set<std::string> plain;
 };

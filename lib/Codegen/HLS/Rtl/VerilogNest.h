@@ -10,13 +10,13 @@ namespace tilewright::hls {
 
 /// A request of a nest to an array's bank in one stage.
 struct BankRead {
-  size_t port = 0;             ///< of the bank, among the read ports
+  size_t port = 0;             ///< number of the port among the bank's read ports
   std::string enable, address; ///< expressions
   std::string data;            ///< the wire that has the element one cycle later
 };
 struct BankWrite {
   size_t port = 0;
-  int64_t words = 1; ///< number of words that it can write
+  int64_t words = 1; ///< number of words that the request can write
   std::string enable, address, data;
 };
 
@@ -25,16 +25,16 @@ struct RtlArray {
   std::string name;
   mlir::MemRefType type;
   mlir::ElementsAttr value;           ///< elements of a ROM
-  std::vector<int64_t> banks, inBank; ///< per dimension
-  bool bypassed = false;              ///< a read may be in the cycle of the write of the same element
-  /// The requests, by nest and by bank.
+  std::vector<int64_t> banks, inBank; ///< banks and words per bank, for each dimension
+  bool bypassed = false;              ///< a read may be in the cycle in which the same element is written
+  /// The requests, indexed by nest and by bank.
   std::vector<std::map<int64_t, std::vector<BankRead>>> reads;
   std::vector<std::map<int64_t, std::vector<BankWrite>>> writes;
 
   unsigned width() const;
   int64_t words() const;
   int64_t count() const; ///< number of banks
-  bool inBlocks() const; ///< as the estimate decides
+  bool inBlocks() const; ///< true if the estimate uses block memories
   bool inRegisters() const { return memoryOf(type) == Memory::Register; }
   bool isConstants() const { return value && inRegisters() && words() == 1; } ///< each bank is one word of a ROM
   std::string bank(int64_t number) const { return count() == 1 ? name : name + "_" + std::to_string(number); }
@@ -51,7 +51,7 @@ struct RtlQueue {
 /// A port of the design, read or written by one nest; it transfers `lanes` adjacent elements from `address` on.
 struct RtlPort {
   std::string name, enable, address;
-  std::vector<std::string> data; ///< of an output: the values of the lanes
+  std::vector<std::string> data; ///< for an output: the values of the lanes
   unsigned width = 0;
   int64_t lanes = 0;
   bool isOutput = false;
@@ -70,7 +70,7 @@ struct RtlText {
   RtlParts parts;
 };
 
-/// Prints the declarations and logic of `nest` under names that begin with `prefix`. The nest begins in the cycle after
+/// Prints the declarations and logic of `nest`, with names that begin with `prefix`. The nest begins in the cycle after
 /// PREFIX_start, and sets PREFIX_done two cycles after its last stage, as nestCycles() assumes.
 void printNest(const PipelineNest &nest, llvm::StringRef prefix, RtlContext &context, RtlText &text,
                std::vector<std::string> &problems);

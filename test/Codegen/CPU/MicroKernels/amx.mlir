@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s --tw-cpu-expand-contractions=amx=true --canonicalize | FileCheck %s
 
-// Four accumulator tiles, two tiles of A loaded without a copy, and two of B; whole tiles are stored.
+// There are four accumulator tiles, two tiles of A that are loaded without a copy, and two of B. Whole tiles are stored.
 // CHECK-LABEL: func private @whole
 // CHECK: scf.for %{{.*}} = %{{.*}} to %c64
 // CHECK-COUNT-4: amx.tile_zero
@@ -17,7 +17,7 @@ func.func private @whole(%a: memref<64x256xbf16>, %b: memref<1x128x64xbf16>, %c:
   return
 }
 
-// Two steps of k are unrolled if the task itself packed B into its scratch memory, which is not prefetched.
+// Two steps of k are unrolled if the task packed B into its own scratch memory, because this memory is not prefetched.
 // CHECK-LABEL: func private @straight
 // CHECK: scf.for %{{.*}} = %{{.*}} to %c64
 // CHECK-NOT: iter_args
@@ -34,7 +34,7 @@ func.func private @straight(%a: memref<64x64xbf16>, %c: memref<64x32xf32>, %arg2
   return
 }
 
-// 40 columns, 33 k, 5 rows: A is copied to a buffer padded with zeros; C goes through a buffer and masked stores.
+// 40 columns, 33 k, 5 rows: A is copied to a buffer padded with zeros. C is computed in a buffer and stored with masks.
 // CHECK-LABEL: func private @tails
 // CHECK: memref.alloca() {alignment = 64 : i64} : memref<32x32x
 // CHECK: vector.maskedload %arg0
@@ -115,7 +115,7 @@ func.func private @not_overlapped(%a: memref<128x768xbf16>, %b: memref<1x384x64x
   return
 }
 
-// An A with neither contiguous rows nor contiguous k goes through a padded buffer; the epilogue overlaps all the same.
+// If neither rows nor k of A are contiguous, A is copied to a padded buffer. The epilogue overlaps in this case, too.
 // CHECK-LABEL: func private @overlapped_strided
 // CHECK: scf.for %{{.*}} = %c32 to %c128 step %c32
 // CHECK: scf.for %{{.*}} = %c0 to %c256 step %c32 iter_args(
@@ -137,7 +137,7 @@ func.func private @overlapped_strided(%a: memref<256x128xbf16, strided<[512, 2]>
   return
 }
 
-// Tiles of two shapes would exceed the registers: the tiles of a single product of 60 rows have 15 rows, else 16.
+// Tiles of two shapes would need too many registers: tiles have 15 rows if there is one product of 60 rows, else 16.
 // CHECK-LABEL: func private @alone
 // CHECK: amx.tile_zero : !amx.tile<15x16xf32>
 // CHECK-LABEL: func private @beside

@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s --tw-cpu-expand-contractions --canonicalize | FileCheck %s
 
-// Pairs of k: every lane has A's pair, a vector has B's pairs of 16 columns, and one vdpbf16ps computes 16 columns.
+// Every lane has A's pair of k, and a vector has B's pairs of 16 columns. One vdpbf16ps computes 16 columns.
 // CHECK-LABEL: func private @pairs
 // CHECK: scf.for %{{.*}} = %c0 to %c32 step %c1 iter_args
 // CHECK-COUNT-2: vector.load %arg1{{.*}} vector<32xbf16>

@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s --tw-cpu-emulate-tiles | FileCheck %s
 
-// Tiles become vectors of 16 rows, also as loop-carried values; a product is two FMA for each row and pair of k.
+// Tiles become vectors of 16 rows, even if loops carry them. A product consists of two FMAs for each row and pair of k.
 // CHECK-LABEL: func @product
 // CHECK: %[[ZERO:.*]] = arith.constant dense<0.000000e+00> : vector<16x16xf32>
 // CHECK: scf.for {{.*}} iter_args(%{{.*}} = %[[ZERO]]) -> (vector<16x16xf32>)
@@ -28,7 +28,7 @@ func.func @product(%a: memref<16x64xbf16>, %b: memref<32x32xbf16>, %c: memref<16
   return
 }
 
-// Bytes: four k per step, each operand widened as signed or unsigned, as the op says.
+// Bytes are multiplied in steps of four k. Each operand is widened as signed or unsigned bytes, according to the op.
 // CHECK-LABEL: func @bytes
 // CHECK-COUNT-3: vector.deinterleave
 // CHECK: arith.extui %{{.*}} : i8 to i32

@@ -40,7 +40,7 @@ func.func private @ahead(%a: memref<256x512xf32>, %b: memref<2x512x48xf32>, %c: 
   return
 }
 
-// A product of all batches reads the index of B for each batch.
+// A product of all batches loads the index of B's matrix for each batch.
 // CHECK-LABEL: func @chosen
 // CHECK: scf.for %[[B:.*]] = %c0{{.*}} to %c2
 // CHECK: %[[N:.*]] = memref.load %arg2[%[[B]]] : memref<2xi64>
@@ -53,7 +53,7 @@ func.func @chosen(%a: memref<2x4x8xf32>, %b: memref<5x1x8x16xf32>, %i: memref<2x
   return
 }
 
-// Rows of A with a stride of 4096 bytes share an L1 cache set, which has room for eight: seven rows at a time, not 14.
+// Rows of A with a stride of 4096 bytes map to the same L1 cache set, which has eight ways: use seven rows, not 14.
 // CHECK-LABEL: func private @apart
 // CHECK: scf.for %{{.*}} = %{{.*}} to %c28{{.*}} step %c7
 // CHECK: %{{.*}}:14 = scf.for

@@ -4,8 +4,8 @@
 // RUN: tilewright-opt %s --pass-pipeline='builtin.module(func.func(tw-expand-math{bf16-denormals=true}))' \
 // RUN:   | FileCheck %s --check-prefix=DENORMALS
 
-// Two bounds, n by a rounding shift, r in two steps, degree 8, the scale from the bits of n, applied twice. Results that underflow to 0 are not
-// computed, because underflow is slow.
+// The code has two bounds, n by a rounding shift, r in two steps, degree 8, and the scale from the bits of n, applied twice. Underflow to 0 is not
+// computed, because it is slow.
 // CHECK-LABEL: func.func @exp
 // CHECK: %[[KEEP:.*]] = arith.cmpf uge
 // CHECK-COUNT-2: arith.select
@@ -44,7 +44,7 @@ func.func @erf(%x: vector<8xf32>) -> vector<8xf32> {
   return %y : vector<8xf32>
 }
 
-// One fast division, and no branch.
+// There is one fast division, and no branch.
 // CHECK-LABEL: func.func @tanh
 // CHECK: arith.divf {{.*}} fastmath<ninf,arcp> : f32
 // CHECK: math.copysign
@@ -68,7 +68,7 @@ func.func @sigmoid(%x: vector<16xf32>) -> vector<16xf32> {
   return %3 : vector<16xf32>
 }
 
-// If any lane is large, the library computes the vector.
+// If any lane is large, the library computes the whole vector.
 // CHECK-LABEL: func.func @sin
 // CHECK: %[[ANY:.*]] = vector.reduction <or>
 // CHECK: scf.if %[[ANY]]
@@ -117,7 +117,7 @@ func.func @stays(%x: vector<16xf32>) -> vector<16xf32> {
   return %2 : vector<16xf32>
 }
 
-// Vectors of f64 have separate formulas: n, r in two steps, degree 11, the scale by two powers of two or by vscalefpd,
+// Vectors of f64 have separate formulas: n, r in two steps, degree 11, and the scale by two powers of two or by vscalefpd,
 // which a vector of 16 uses twice.
 // CHECK-LABEL: func.func @exp_double
 // CHECK: %[[KEEP:.*]] = arith.cmpf uge, {{.*}} : vector<8xf64>
@@ -171,7 +171,7 @@ func.func @sin_double(%x: vector<2x4xf64>) -> vector<2x4xf64> {
   return %y : vector<2x4xf64>
 }
 
-// Functions without a formula are computed lane by lane; scalars are left to --convert-math-to-libm.
+// Functions without a formula are computed lane by lane. Scalars are left to --convert-math-to-libm.
 // CHECK-LABEL: func.func @power_double
 // CHECK: %[[A:.*]] = vector.extract %[[X:.*]][0] : f64
 // CHECK: math.powf %[[A]], %{{.*}} : f64
@@ -238,7 +238,7 @@ func.func @remainder_double(%x: vector<8xf64>, %y: vector<8xf64>) -> vector<8xf6
   return %0 : vector<8xf64>
 }
 
-// f64 is rounded to bf16 through f32, and denormals are kept if an option says so.
+// f64 is rounded to bf16 through f32, and with an option, denormals are not flushed to zero.
 // CHECK-LABEL: func.func @brain_of_double
 // CHECK: arith.truncf %{{.*}} : vector<8xf32> to vector<8xbf16>
 // DENORMALS-LABEL: func.func @brain_of_double

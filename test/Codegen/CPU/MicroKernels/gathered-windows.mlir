@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s --tw-cpu-expand-contractions=amx=true --canonicalize | FileCheck %s
 
-// Windows of 3 x 3 pixels of 3 channels, with a dilation of two between lines: 27 of the 32 elements of a tile's row. A window is one vector, made of its three lines.
+// Windows of 3 x 3 pixels of 3 channels, with a dilation of two between lines: 27 of the 32 elements of a tile's row. A window is one vector, which consists of its three lines.
 // CHECK-LABEL: func private @small
 // CHECK: %[[PACKED:.*]] = memref.alloca() {alignment = 64 : i64} : memref<64x32xbf16>
 // CHECK: %[[LINES:.*]] = memref.collapse_shape %arg0 {{\[\[}}0], [1], [2, 3]]
@@ -30,7 +30,7 @@ func.func private @blocks(%a: memref<1x7x229x3xbf16>, %b: memref<2x80x64xbf16>, 
   return
 }
 
-// A line of unknown width: the last block has the remaining windows, of which the last three are gathered one by one.
+// If the width of a line is unknown, the last block has the remaining windows, of which the last three are gathered one by one.
 // CHECK-LABEL: func private @unknown
 // CHECK: memref.alloca() {alignment = 64 : i64} : memref<256x32xbf16>
 // CHECK: scf.for %[[AT:.*]] = %c0 to %{{.*}} step %c256

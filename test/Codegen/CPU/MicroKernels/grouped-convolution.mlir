@@ -1,8 +1,8 @@
 // RUN: tilewright-opt %s --tw-cpu-expand-contractions | FileCheck %s
 // RUN: tilewright-opt %s --tw-cpu-expand-contractions="lanes=8 registers=16" | FileCheck %s --check-prefix=AVX2
 
-// Equal blocks of 14 pixels: at the left end of the line, in a loop, and at the right end. An inner block has 42 products
-// of 16 vectors of the image and 3 of the weight; an end has one product less and one vector less. The last vector of
+// There are equal blocks of 14 pixels at the left end of the line, in a loop, and at the right end. An inner block has 42 products
+// of 16 vectors of the image and 3 of the weight; a block at an end has one product less and one vector less. The last vector of
 // the 40 channels overlaps the one before it, so nothing is masked.
 // CHECK-LABEL: func private @depthwise
 // CHECK-NOT: mask
@@ -23,7 +23,7 @@
 // CHECK: scf.yield
 // CHECK-NOT: tw_tile
 
-// 16 registers hold 11 sums: 56 pixels in blocks of 10.
+// With 16 registers there are 11 accumulators: 56 pixels in blocks of 10.
 // AVX2-LABEL: func private @depthwise
 // AVX2: %{{.*}}:10 = scf.for
 // AVX2-COUNT-29: vector.fma %{{.*}} : vector<8xf32>
@@ -35,7 +35,7 @@ func.func private @depthwise(%x: memref<1x56x56x40xf32>, %w: memref<3x3x1x40xf32
   return
 }
 
-// A vector has four groups of four channels: each channel is shuffled to all lanes of its group.
+// A vector has four groups of four channels. Each channel is shuffled to all lanes of its group.
 // CHECK-LABEL: func private @spread
 // CHECK: vector.load %{{.*}} : memref<1x7x7x32xbf16>, vector<16xbf16>
 // CHECK: vector.shuffle %{{.*}} [0, 0, 0, 0, 4, 4, 4, 4, 8, 8, 8, 8, 12, 12, 12, 12]
@@ -61,7 +61,7 @@ func.func private @broadcast(%x: memref<1x7x7x64xf32>, %w: memref<3x3x32x64xf32>
   return
 }
 
-// A line of unknown size: single pixels where taps may be outside, with a bounded loop of taps; blocks of 14 between.
+// If the line size is unknown, single pixels where taps may be outside have a bounded loop of taps; blocks of 14 are between.
 // CHECK-LABEL: func private @unknown
 // CHECK: %[[FROM:.*]] = arith.maxsi
 // CHECK: %[[TO:.*]] = arith.minsi

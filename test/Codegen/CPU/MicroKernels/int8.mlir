@@ -39,7 +39,7 @@ func.func private @pairs(%a: memref<64x128xi8>, %b: memref<1x64x64xi8>, %c: memr
   return
 }
 
-// 33 k end in the middle of a group: the last byte is loaded separately, and no byte after it is loaded.
+// 33 k end in the middle of a group. The last byte is loaded separately, and no byte after it is loaded.
 // DOT-LABEL: func private @tail
 // DOT: scf.for %{{.*}} = %c0 to %c8 step %c1 iter_args
 // DOT: vector.load %arg0{{.*}} vector<4xi8>
@@ -51,7 +51,7 @@ func.func private @tail(%a: memref<1x33xi8>, %b: memref<1x16x128xi8>, %c: memref
   return
 }
 
-// Contiguous columns: four rows are interleaved, without masks if all exist. Contiguous k: squares of four-byte groups.
+// Contiguous columns: four rows are interleaved, without masks if all exist. Contiguous k: squares of four-byte groups are transposed.
 // DOT-LABEL: func private @packs
 // DOT-COUNT-4: vector.load %arg0
 // DOT-COUNT-3: vector.interleave

@@ -26,7 +26,7 @@ func.func private @turned(%a: memref<512x64xbf16>, %b: memref<1x256x64xbf16>, %c
   return
 }
 
-// Rows and k that fill no square block: missing elements are not read. Rows after the last are computed but not stored.
+// These rows and k fill no square block. Missing elements are not read. Rows after the last one are computed but not stored.
 // CHECK-LABEL: func private @tails
 // CHECK: memref.alloca() {alignment = 64 : i64} : memref<32x288xbf16>
 // CHECK-NOT: memref.load

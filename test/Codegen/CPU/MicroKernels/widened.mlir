@@ -32,7 +32,7 @@ func.func private @few(%a: memref<7x160xbf16>, %b: memref<2x160x48xbf16>, %c: me
   return
 }
 
-// An A that is already f32 is not copied.
+// If A is already f32, it is not copied.
 // CHECK-LABEL: func private @mixed
 // CHECK-NOT: memref.alloca() {{.*}} : memref<64x192xf32>
 // CHECK: memref.alloca() {alignment = 64 : i64} : memref<192x48xf32>
@@ -42,7 +42,7 @@ func.func private @mixed(%a: memref<64x160xf32>, %b: memref<1x160x48xf16>, %c: m
   return
 }
 
-// 24 channels of a window are too few for a separate sum in f32, but not if they are widened first.
+// 24 channels of a window are too few for a separate sum in f32, but enough for one if they are widened first.
 // CHECK-LABEL: func private @window
 // CHECK: memref.alloca() {alignment = 64 : i64} : memref<64x192xf32>
 // CHECK: scf.for %{{.*}} = %c0 to %c3

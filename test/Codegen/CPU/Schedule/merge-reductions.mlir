@@ -27,7 +27,7 @@ func.func private @rows(%x: tensor<4x768xf32>, %e: tensor<4x768xf32>, %s: tensor
   return %0, %1 : tensor<4x768xf32>, tensor<4xf32>
 }
 
-// Columns are summed line by line, so a merged op would store its elements across the lines.
+// Columns are summed line by line, so a merged op would store its elements with a large stride.
 // CHECK-LABEL: func private @columns
 // CHECK: linalg.generic
 // CHECK: linalg.generic
@@ -45,7 +45,7 @@ func.func private @columns(%x: tensor<4x768xf32>, %e: tensor<4x768xf32>, %s: ten
   return %0, %1 : tensor<4x768xf32>, tensor<768xf32>
 }
 
-// The sum also reads another op's result of the same elements, so the elements have to be computed first.
+// The sum also reads the result of another op on the same elements, so the elements must be computed first.
 // CHECK-LABEL: func private @between
 // CHECK: %[[E:.*]] = linalg.generic
 // CHECK: %[[T:.*]] = linalg.generic {{.*}} ins(%[[E]]

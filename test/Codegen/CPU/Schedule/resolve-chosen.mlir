@@ -1,7 +1,7 @@
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured --tw-resolve-layouts --split-input-file | FileCheck %s
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured --tw-stage-tiled --split-input-file | FileCheck %s --check-prefix=TILED
 
-// A matrix that an index chooses from a parameter is not copied: the parameter is packed once, and the product reads the
+// A matrix that an index selects from a parameter is not copied: the parameter is packed once, and the product reads the
 // indices. A tile of one batch has a slice of the packed parameter, at a checked index.
 // CHECK: func.func @main
 // CHECK: call @pack_0(%arg0, {{.*}}) {tw.once
@@ -24,7 +24,7 @@ func.func @main(%w: tensor<5x96x64xf32> {tw.static}, %i: tensor<7xi64>, %x: tens
 
 // -----
 
-// A right-hand side that is not a parameter would be packed whole at each call: only the chosen matrices are copied.
+// A right-hand side that is not a parameter would be packed as a whole at each call, so only the selected matrices are copied.
 // CHECK: func.func @main
 // CHECK: tensor.extract
 // CHECK: tw_tile.matmul {{.*}} ins(%{{.*}}, %{{.*}} : tensor<7x16x64xf32>, tensor<7x2x64x48xf32>)
@@ -37,7 +37,7 @@ func.func @main(%w: tensor<5x64x96xf32>, %i: tensor<7xi64>, %x: tensor<7x16x64xf
 
 // -----
 
-// If another op also reads the chosen matrices, they are copied once for both readers.
+// If another op also reads the selected matrices, they are copied once for both readers.
 // CHECK: func.func @main
 // CHECK: tensor.extract
 // CHECK: tw_tile.matmul {{.*}} ins(%{{.*}}, %{{.*}} : tensor<7x16x64xf32>, tensor<7x2x64x48xf32>)

@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured --tw-resolve-layouts --split-input-file | FileCheck %s
 
-// If there are few rows, a right-hand side that is not a parameter is read once, and so it is not packed.
+// If there are few rows, a right-hand side that is not a parameter is read only once. Therefore it is not packed.
 // CHECK-LABEL: func.func @main
 // CHECK-NOT: @pack_0
 // CHECK: linalg.contract
@@ -12,7 +12,7 @@ func.func @main(%x: tensor<5x64xf32>, %w: tensor<96x64xf32>) -> tensor<5x96xf32>
 
 // -----
 
-// It is packed if k is contiguous and shorter than a vector: its elements would be gathered one by one.
+// The right-hand side is packed if k is contiguous and shorter than a vector, because its elements would be gathered one by one.
 // CHECK-LABEL: func.func @main
 // CHECK: call @pack_0
 // CHECK: tw_tile.matmul
@@ -25,7 +25,7 @@ func.func @main(%x: tensor<5x7xf32>, %w: tensor<96x7xf32>) -> tensor<5x96xf32> {
 
 // -----
 
-// Contiguous columns are read as vectors, however short k is.
+// Contiguous columns are read as vectors even if k is short.
 // CHECK-LABEL: func.func @main
 // CHECK-NOT: @pack_0
 // CHECK: linalg.contract

@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s --tw-resolve-layouts | FileCheck %s
 
-// A value computed from parameters alone is recomputed by each call if it is returned, even through a cast (graph 217277
+// A value that is computed only from parameters is recomputed by each call if it is returned, even through a cast (graph 217277
 // of the fuzzer: a product over no elements, plus a bias).
 // CHECK-LABEL: func.func @main
 // CHECK: call @kernel_0

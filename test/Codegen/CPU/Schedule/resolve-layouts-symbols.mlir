@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured --tw-resolve-layouts | FileCheck %s
 
-// The pack of a parameter has no symbol as argument, so it runs once for all batch sizes; the product has the symbol.
+// The pack of a parameter has no symbol as an argument, so it runs once for all batch sizes. The product has the symbol.
 // CHECK: func.func @main(%[[N:.*]]: index
 // CHECK: call @pack_0(%{{[a-z0-9]*}}, %{{[a-z0-9]*}}) {tw.once
 // CHECK: call @matmul_0(%[[N]],

@@ -20,7 +20,7 @@ func.func @main(%x: tensor<5x64xf32>, %w: tensor<64x96xf32>) -> tensor<5x96xf32>
 
 // -----
 
-// A packed operand needs none.
+// No reason is reported for a packed operand.
 // CHECK-NOT: kind = "pack"
 // CHECK: call @pack_0
 func.func @main(%x: tensor<64x64xf32>, %w: tensor<64x96xf32>) -> tensor<64x96xf32> {

@@ -1,7 +1,7 @@
 // RUN: tilewright-opt %s --split-input-file --tw-stage-graph --tw-stage-structured --tw-resolve-layouts=bf16-group=2 | FileCheck %s
 
-// The gradient of a weight: A is stored k x rows and is read for 768 columns. It is transposed once, right before its
-// reader, as operands are packed.
+// The gradient of a weight: A is stored k x rows and is read for 768 columns. A is transposed once, right before its
+// reader, as in the case of packed operands.
 // CHECK: #[[FROM:.*]] = affine_map<(d0, d1) -> (d1, d0)>
 // CHECK-LABEL: func.func @main
 // CHECK: %[[OTHER:.*]] = call @exp_0(%arg2
@@ -21,7 +21,7 @@ func.func @main(%g: tensor<512x3072xf32>, %x: tensor<512x768xf32>, %y: tensor<64
 
 // -----
 
-// 64 columns are too few to make up for the copy of f32.
+// 64 columns are too few to amortize the copy of f32.
 // CHECK-LABEL: func.func @main
 // CHECK-NOT: transpose
 // CHECK: tw_tile.matmul {{.*}}lhs_permutation = array<i64: 1, 0>
@@ -33,7 +33,7 @@ func.func @main(%g: tensor<512x3072xf32>, %x: tensor<512x64xf32>) -> tensor<3072
 
 // -----
 
-// A large operand is stored in huge pages, where reading across its lines costs no more than the copy. This copy would
+// A large operand is stored in huge pages, where reads with the stride of its lines take no longer than the copy. This copy would
 // be the largest of a training step (the gradient of a language model's head).
 // CHECK-LABEL: func.func @main
 // CHECK-NOT: transpose
@@ -58,7 +58,7 @@ func.func @main(%g: tensor<4x512x96xbf16>, %x: tensor<4x512x64xbf16>) -> tensor<
 
 // -----
 
-// The number of rows is unknown: the copy has the sizes as arguments.
+// The number of rows is unknown, so the sizes are arguments of the copy.
 // CHECK-LABEL: func.func @main(%arg0: index
 // CHECK: call @transpose_1(%arg0, %arg1, %{{.*}}) {tw.ops = "transpose"} : (index, tensor<512x?xf32>, tensor<?x512xf32>)
 #source = affine_map<()[s0] -> (512, s0)>

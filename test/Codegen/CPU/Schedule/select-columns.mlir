@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured --tw-select-schedule | FileCheck %s
 
-// Column sums: a task takes 64 columns, four adjacent cache lines, however long the columns are.
+// Column sums: a task computes 64 columns, which are four adjacent cache lines, even if the columns are long.
 // CHECK: func.func private @reduce_0
 // CHECK-SAME: tw.schedule = {tiles = array<i64: 64>,
 func.func @main(%x: tensor<4096x768xf32>) -> tensor<768xf32> {

@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured --tw-select-schedule="threads=4" -split-input-file | FileCheck %s
 
-// A concatenation is tiled along the other dimensions, the outer ones first.
+// A concatenation is tiled along the other dimensions, starting with the outer ones.
 // CHECK: func.func private @insert_slice_0
 // CHECK-SAME: tw.schedule = {tiles = array<i64: 2, 0, 0>, time
 func.func @main(%a: tensor<64x256x64xf32>, %b: tensor<64x64x64xf32>) -> tensor<64x320x64xf32> {

@@ -2,7 +2,7 @@
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured "--tw-resolve-layouts=f16-group=2 f16-depth=32" --tw-select-schedule | FileCheck %s --check-prefix=TILES
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured "--tw-resolve-layouts=f16-group=2 f16-depth=32 split-f16=true" --tw-select-schedule=split-f16=true | FileCheck %s --check-prefix=SPLIT
 
-// A task that widens or splits its rows of A takes several panels; on tiles of f16, and for few rows, it takes one.
+// A task that widens or splits its rows of A computes several panels. On tiles of f16, or for few rows, it computes one.
 // WIDE: func.func private @matmul_0
 // WIDE-SAME: tiles = array<i64: 128, 192>
 // WIDE: func.func private @matmul_1

@@ -58,7 +58,7 @@ func.func private @across(%a: tensor<6x8xf32> {tw.sizes = affine_map<() -> (6, 8
 
 // -----
 
-// The producer of a part is computed in each task, directly in the part of the destination.
+// The producer of a part is computed in each task, directly in the part of the destination that the task writes.
 // CHECK-LABEL: func private @made
 // CHECK: scf.forall (%[[I:.*]]) = (0) to (8) step (4) shared_outs(%[[O:.*]] = %{{.*}})
 // CHECK: %[[T:.*]] = tensor.extract_slice %[[O]][%[[I]], 0] [4, 8] [1, 1]
@@ -81,7 +81,7 @@ func.func private @made(%a: tensor<8x3xf32> {tw.sizes = affine_map<() -> (8, 3)>
 
 // -----
 
-// Without tiles, it is computed in the destination, too.
+// Without tiles, the producer is also computed in the destination.
 // CHECK-LABEL: func private @made_at_once
 // CHECK: %[[P:.*]] = tensor.extract_slice %arg1[0, 0] [8, 3] [1, 1]
 // CHECK: linalg.generic {{.*}} outs(%[[P]] : tensor<8x3xf32>)

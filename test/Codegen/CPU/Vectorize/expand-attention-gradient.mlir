@@ -1,7 +1,7 @@
 // RUN: tilewright-opt %s --tw-expand-attention | FileCheck %s
 // RUN: tilewright-opt %s "--tw-expand-attention=bf16-group=2 bf16-depth=32" | FileCheck %s --check-prefix=PAIRS
 
-// 100 rows and 128 keys are one tile: no loop around the products, and no sums of parts. One pass computes the weights
+// 100 rows and 128 keys are one tile: there is no loop around the products, and there are no sums of parts. One pass computes the weights
 // and their gradient, each in place of its input. f32 uses exp, not exp2, and no score is above its row's log-sum-exp.
 // CHECK-LABEL: func private @one_tile
 // CHECK: memref.alloc() : memref<100x144xf32>

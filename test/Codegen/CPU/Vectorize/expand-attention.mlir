@@ -1,7 +1,7 @@
 // RUN: tilewright-opt %s --tw-expand-attention | FileCheck %s
 // RUN: tilewright-opt %s "--tw-expand-attention=f16-group=2 f16-depth=32" | FileCheck %s --check-prefix=PAIRS
 
-// 128 keys are one block: one loop, over blocks of 32 rows. One pass computes the weights and their sum, from the
+// 128 keys are one block: the only loop is over blocks of 32 rows. One pass computes the weights and their sum, from the
 // differences of unscaled scores: the greatest weight is 1, however large the scores are.
 // CHECK-LABEL: func private @attention
 // CHECK: memref.alloc() : memref<32x144xf32>
@@ -26,7 +26,7 @@ func.func private @attention(%q: memref<1x1x64x32xf32>, %k: memref<1x1x128x32xf3
   return
 }
 
-// 2000 keys are processed in blocks of 512; the old sums are scaled down as the maximum grows.
+// 2000 keys are processed in blocks of 512. When the maximum increases, the previous sums are scaled down.
 // CHECK-LABEL: func private @blocks
 // CHECK: scf.for {{.*}} step %c512
 func.func private @blocks(%q: memref<1x1x64x32xf32>, %k: memref<1x1x2000x32xf32>, %v: memref<1x1x2000x32xf32>, %o: memref<1x1x64x32xf32>, %l: memref<1x1x64xf32>) attributes {tw.kernel} {
@@ -62,7 +62,7 @@ func.func private @half(%q: memref<1x1x64x32xf16>, %k: memref<1x1x128x32xf16>, %
   return
 }
 
-// A decoding step: nothing is packed; blocks of keys and values are read in their own layout.
+// In a decoding step, nothing is packed: blocks of keys and values are read in their own layout.
 // CHECK-LABEL: func private @decode
 // CHECK-NOT: tw_tile
 // CHECK: scf.for {{.*}} step %c512

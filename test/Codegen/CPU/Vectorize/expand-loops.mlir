@@ -70,7 +70,7 @@ func.func private @scan_row(%x: memref<4x33xf32>, %y: memref<4x33xf32>) attribut
 
 // -----
 
-// A merge sort of each row: sorted runs double until one is the row; values and indices move together.
+// Each row is sorted by merging: the length of sorted runs doubles until one run is the row. Values and indices move together.
 // CHECK-LABEL: func.func private @sort
 // CHECK-DAG: memref.alloc{{.*}}: memref<2x9xf32>
 // CHECK-DAG: memref.alloc{{.*}}: memref<2x9xi64>
@@ -81,7 +81,7 @@ func.func private @sort(%x: memref<4x9xf32>, %v: memref<4x9xf32>, %i: memref<4x9
   return
 }
 
-// A counting sort of bytes: the counts become running sums, from the largest byte on for descending order.
+// Bytes are sorted by counting. The counts become running sums, starting from the largest byte for descending order.
 // CHECK-LABEL: func.func private @sort_bytes
 // CHECK: %[[COUNTS:.*]] = memref.alloc{{.*}}: memref<256xi64>
 // CHECK-NOT: scf.while
@@ -95,7 +95,7 @@ func.func private @sort_bytes(%x: memref<4x99xi8>, %v: memref<4x99xi8>, %i: memr
   return
 }
 
-// topk of a long row: the results contain the best elements so far, and a better element is inserted. Nothing is allocated.
+// topk of a long row: the results contain the best elements so far, and a better element is inserted. No memory is allocated.
 // CHECK-LABEL: func.func private @topk
 // CHECK-NOT: memref.alloc
 // CHECK: scf.for {{.*}} iter_args(%[[WORST:.*]] = %{{.*}}) -> (f32)
@@ -109,7 +109,7 @@ func.func private @topk(%x: memref<4x99xf32>, %v: memref<4x3xf32>, %i: memref<4x
 
 // -----
 
-// A maximum is stored only if it changes the element: a larger value, or a NaN, which stays.
+// A maximum is stored only if it changes the element: a larger value, or a NaN, which remains.
 #row = affine_map<(i, j) -> (i, j)>
 #place = affine_map<(i, j)[s] -> (i, s)>
 // CHECK-LABEL: func.func private @scatter_max
@@ -197,8 +197,8 @@ func.func private @scatter_elements(%x: memref<4x48xf32>, %i: memref<4x48xi64>, 
 
 // -----
 
-// Rows read from a table for the scatter alone: each is added at its destination, none is stored, and the row of
-// sixteen iterations later is prefetched.
+// Only the scatter reads these rows of a table: each is added at its destination, none is stored, and the row of
+// the iteration that is sixteen later is prefetched.
 // CHECK-LABEL: func.func private @scatter_rows_of_a_table
 // CHECK-NOT: memref.alloc()
 // CHECK: scf.for %[[I:.*]] = %c0{{.*}} to %c90

@@ -66,7 +66,7 @@ func.func @rest(%a: memref<?xf32>, %c: memref<?x2xf32>) attributes {tw.kernel} {
   return
 }
 
-// Three elements fill three of eight lanes: a vector along them is as good as interleaving.
+// Three elements fill three of eight lanes, so a vector along them is as fast as interleaving.
 // CHECK-LABEL: func @threes
 // CHECK-NOT: vector.shuffle
 // CHECK: return

@@ -3,7 +3,7 @@
 #across = affine_map<(d0, d1) -> (d1, d0)>
 #along = affine_map<(d0, d1) -> (d0, d1)>
 
-// Whole blocks: four loads, two rounds of shuffles, four stores.
+// Whole blocks have four loads, two rounds of shuffles and four stores.
 // CHECK-LABEL: func @whole
 // CHECK-COUNT-4: vector.load %arg0
 // CHECK: %[[A:.*]] = vector.shuffle %{{.*}}, %{{.*}} [0, 1, 4, 5]
@@ -39,7 +39,7 @@ func.func @rest(%a: memref<3x9xf32>, %b: memref<9x3xf32>) attributes {tw.kernel}
   return
 }
 
-// The sizes are unknown: lines after the last one are loads of the last one; the remaining columns are gathered.
+// If the sizes are unknown, the last line is loaded in place of lines after it; the remaining columns are gathered.
 // CHECK-LABEL: func @unknown
 // CHECK: vector.load %arg0
 // CHECK: scf.if
@@ -56,7 +56,7 @@ func.func @unknown(%a: memref<?x?xf32>, %b: memref<?x?xf32>, %c: memref<?x?xf32>
   return
 }
 
-// Unit dimensions after the contiguous one do not hide it: a filter of one pixel.
+// Unit dimensions after the contiguous dimension (a filter of one pixel) do not prevent the transposition.
 // CHECK-LABEL: func @unit
 // CHECK: vector.shuffle
 func.func @unit(%a: memref<8x12xf32>, %b: memref<12x8x1x1xf32>) attributes {tw.kernel} {

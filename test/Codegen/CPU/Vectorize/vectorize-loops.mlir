@@ -45,7 +45,7 @@ func.func private @column_sum(%x: memref<50x64xf32>, %y: memref<64xf32>) attribu
   return
 }
 
-// A sum over outer loops, in vectors of columns: sums of at most 32 sums, each from zero, so that no accumulator sums
+// A sum over outer loops, in vectors of columns, consists of sums of at most 32 sums, each from zero. No accumulator sums
 // all 30000 elements.
 // CHECK-LABEL: func.func private @outer_sum
 // CHECK: scf.for {{.*}} step %c16
@@ -97,7 +97,7 @@ func.func private @stored_in_steps(%x: memref<3x150xf32>, %e: memref<3x150xf32>,
   return
 }
 
-// The greatest number: the accumulator begins with -inf and is never NaN, so one comparison selects the greater.
+// For the greatest number, the accumulator begins with -inf and is never NaN, so one comparison selects the greater number.
 // CHECK-LABEL: func private @greatest_number
 // CHECK: arith.constant 0xFF800000 : f32
 // CHECK: arith.cmpf ogt
@@ -112,7 +112,7 @@ func.func private @greatest_number(%x: memref<3x64xf32>, %m: memref<3xf32>) attr
   return
 }
 
-// A load that is used if its index is in the row, and reads element 0 otherwise, becomes a masked vector load.
+// A load that is used only if its index is in the row, and reads element 0 otherwise, becomes a masked vector load.
 // CHECK-LABEL: func private @guarded
 // CHECK: %[[THERE:.*]] = arith.cmpi ult, %{{.*}}, %{{.*}} : vector<16xindex>
 // CHECK: vector.maskedload %arg0[%{{.*}}], %[[THERE]]
@@ -156,7 +156,7 @@ func.func private @unguarded(%x: memref<40xf32>, %y: memref<48xf32>) attributes 
   return
 }
 
-// A loop of bytes alone has vectors of four times as many elements, a loop of 16-bit elements twice as many.
+// A loop that has only bytes has vectors of four times as many elements, and a loop of 16-bit elements of twice as many.
 // CHECK-LABEL: func private @bytes
 // CHECK: arith.minui {{.*}} : vector<64xi8>
 func.func private @bytes(%x: memref<256xi8>, %y: memref<256xi8>) attributes {tw.kernel} {
@@ -180,7 +180,7 @@ func.func private @halves(%x: memref<256xi16>, %y: memref<256xi16>) attributes {
   return
 }
 
-// A loop that widens bytes is not a loop of bytes alone.
+// A loop that widens bytes also has wider elements, so its vectors are shorter.
 // CHECK-LABEL: func private @widened
 // CHECK: arith.extui {{.*}} : vector<16xi8> to vector<16xi32>
 func.func private @widened(%x: memref<256xi8>, %y: memref<256xi32>) attributes {tw.kernel} {
@@ -192,7 +192,7 @@ func.func private @widened(%x: memref<256xi8>, %y: memref<256xi32>) attributes {
   return
 }
 
-// Strides of two and three: whole vectors are loaded, and their elements are selected. The last vector ends with the
+// With strides of two and three, whole vectors are loaded, and their elements are selected. The last vector ends with the
 // last selected element.
 // CHECK-LABEL: func @apart
 // CHECK: memref.reinterpret_cast %{{.*}} sizes: [31], strides: [1]

@@ -14,7 +14,7 @@ func.func private @diagonal(%x: memref<128xf32>, %y: memref<128x128xf32>) attrib
   return
 }
 
-// Few elements are not worth a remark, and vectors need none.
+// Loops with few elements, and vectorized loops, get no remark.
 // CHECK-LABEL: func private @short
 // CHECK-NOT: tw.decisions
 // REMARK-NOT: [Missed]

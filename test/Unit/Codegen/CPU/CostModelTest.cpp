@@ -1,4 +1,4 @@
-//===- CostModelTest.cpp - schedules that the cost model prefers ----------===//
+//===- CostModelTest.cpp - schedules that the model selects ---------------===//
 #include "lib/Codegen/CPU/Schedule/CostModel.h"
 
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 using namespace tilewright;
 using namespace tilewright::tiled;
 
-/// Returns a machine with an L2 cache of 2 MiB, as servers with AMX have.
+/// Returns a machine with an L2 cache of 2 MiB, like servers with AMX.
 static CostMachine server() {
   CostMachine machine;
   machine.rates.f32 = 181;
@@ -37,7 +37,7 @@ static ProductShape bf16Product(int64_t m, int64_t n, int64_t k) {
   return shape;
 }
 
-// On two threads, 32, 64 and 128 rows took 1.22, 1.06 and 1.00 times the best measured time.
+// On two threads, tiles of 32, 64 and 128 rows took 1.22, 1.06 and 1.00 times the best measured time.
 TEST(CostModel, MoreRowsReadWeightsLessOften) {
   ProductShape shape = f32Product(128, 4096, 1024);
   auto time = [&](int64_t rows) { return costOfProduct(shape, {rows, 1}, server()).nanoseconds; };
@@ -46,7 +46,7 @@ TEST(CostModel, MoreRowsReadWeightsLessOften) {
   EXPECT_GT(time(64), 1.01 * time(128));
 }
 
-// Rows that do not fit into the L2 cache are read again for each panel: 1.96 times the time was measured.
+// Rows that do not fit into the L2 cache are read again for each panel, which took 1.96 times as long.
 TEST(CostModel, RowsThatDoNotStayCost) {
   ProductShape shape = bf16Product(2048, 2048, 2048);
   EXPECT_GT(costOfProduct(shape, {512, 1}, server()).nanoseconds,
@@ -59,7 +59,7 @@ TEST(CostModel, ADeepProductTakesSeveralPanels) {
   EXPECT_GT(tiles.panels, 1);
 }
 
-// 197 rows in tiles of 128 took 1.35 times as long as in one tile, since weights were read twice.
+// 197 rows in tiles of 128 took 1.35 times as long as in one tile, because weights were read twice.
 TEST(CostModel, AnyRowsTakeTilesThatServeMany) {
   EXPECT_EQ(chooseTilesForAnyRows(f32Product(128, 3072, 768), 256, server()).rows, 256);
   EXPECT_GE(chooseTilesForAnyRows(bf16Product(128, 3072, 768), 512, server()).rows, 256);
@@ -84,7 +84,8 @@ TEST(CostModel, ThreadsComeOutEven) {
 }
 
 TEST(CostModel, TasksOfAnEvenGridCostAsCountedOneByOne) {
-  // `shape` has as many tasks as are simulated one by one, `twice` has more. Twice the rows must take twice the time.
+  // `shape` has the largest number of tasks that is simulated one by one, and `twice` has more. `twice` must take twice
+  // the time.
   CostMachine machine = server();
   ProductShape shape = f32Product(64 * 64, 48 * 2, 256), twice = f32Product(2 * 64 * 64, 48 * 2, 256);
   double once = costOfProduct(shape, {64, 1}, machine).nanoseconds - machine.rates.kernel;

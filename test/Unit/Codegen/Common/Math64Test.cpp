@@ -1,7 +1,8 @@
 //===- Math64Test.cpp - error bounds of functions on f64 vectors -------------------===//
 //
-// As in MathTest.cpp, but the reference is libm in long double, which has 11 more bits. TILEWRIGHT_MATH_SAMPLES sets
-// the number of samples for each exponent at which functions are neither trivial nor infinite.
+// The tests are those of MathTest.cpp, but the reference is libm in long double, which has 11 more bits.
+// TILEWRIGHT_MATH_SAMPLES sets the number of samples for each exponent at which functions are neither trivial nor
+// infinite.
 //
 //===----------------------------------------------------------------------===//
 #include "MathKernel.h"
@@ -26,7 +27,7 @@ struct Random {
   double unit() { return double(bits() >> 11) * 0x1p-53; }
 };
 
-/// Numbers that random samples rarely come close to.
+/// Special values and boundaries, which random samples rarely come close to.
 const double specials[] = {0.0,
                            -0.0,
                            INFINITY,
@@ -55,8 +56,8 @@ const double specials[] = {0.0,
                            0x1p53 + 2,
                            1e22};
 
-/// Returns samples of every exponent and sign, more of them at exponents where functions are neither 0 nor x nor
-/// infinite, and numbers near the boundaries between formulas.
+/// Returns samples of every exponent and sign, and numbers near the boundaries between formulas. There are more samples
+/// at exponents where functions are neither 0 nor x nor infinite.
 const std::vector<double> &samples() {
   static const std::vector<double> all = [] {
     const char *text = getenv("TILEWRIGHT_MATH_SAMPLES");
@@ -107,7 +108,7 @@ const std::vector<double> &samples() {
       for (int step = -400; step <= 400; ++step)
         for (double sign : {1.0, -1.0})
           found.push_back(sign * fromBits(std::bit_cast<uint64_t>(center) + step));
-    // Multiples of pi/2, where a sine or cosine is almost 0.
+    // Add multiples of pi/2, where a sine or cosine is almost 0.
     for (int64_t n = 1; n < 600'000'000; n += n / 64 + 1)
       for (int step = -1; step <= 1; ++step)
         found.push_back(fromBits(std::bit_cast<uint64_t>(double(n * 1.57079632679489661923132169163975144L)) + step));
@@ -153,7 +154,7 @@ const Function functions[] = {
 #define TW_UNARY_FUNCTION(OP, ONNX, MATH, NAME, SINGLE, SINGLE_ULP, DOUBLE, DOUBLE_ULP) {#NAME, std::NAME, DOUBLE_ULP},
 #define TW_MATH_FUNCTION(...) // functions without a polynomial for f64
 #include "dialects/Graph/ScalarFunctions.def"
-    {"rsqrt", rsqrtOf, 1.5}}; // a square root and a division
+    {"rsqrt", rsqrtOf, 1.5}}; // the sum of the errors of a square root and a division
 
 INSTANTIATE_TEST_SUITE_P(Math, Unary64,
                          testing::Combine(testing::ValuesIn(functions), testing::Values("native", "x86-64-v3")),
@@ -223,7 +224,7 @@ TEST(Binary64, RemainderIsExact) {
   }
   for (int i = 0; i < 100'000; ++i)
     pairs.emplace_back(fromBits(random.bits()), fromBits(random.bits()));
-  for (int i = 0; i < 20'000; ++i) { // around the smallest normal number, on both sides
+  for (int i = 0; i < 20'000; ++i) { // numbers on both sides of the smallest normal number
     double y = fromBits((uint64_t(1) << 52) - 1000 + random.bits() % 2000 + (uint64_t(i % 3) << 52));
     pairs.emplace_back(y * double(random.bits() % 100'000) + 0x1p-1074 * double(random.bits() % 3), y);
     pairs.emplace_back(fromBits(random.bits() >> 4), fromBits(random.bits() >> (11 + i % 50)));

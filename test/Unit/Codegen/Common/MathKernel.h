@@ -18,7 +18,7 @@ template <typename Float> struct Compiled {
 };
 
 /// Returns the address of a function in `jit` that computes out[i] = op(x[i], y[i]), or null if this machine cannot run
-/// it. `op` is a math op's name, "remf", "sigmoid", or a name with "_short", which gets the flag afn. 1 lane: scalars.
+/// it. `op` is the name of a math op, "remf" or "sigmoid"; the suffix "_short" sets the flag afn. 1 lane means scalars.
 void *compileKernel(const std::string &op, int operands, const char *element, int lanes, const char *machine,
                     std::unique_ptr<runtime::Jit> &jit);
 
@@ -29,7 +29,7 @@ bool compileOp(const std::string &op, int operands, int lanes, const char *machi
   return address;
 }
 
-/// Returns |got - exact| in ULP of `exact`; 0 for equal special values, infinity for different ones.
+/// Returns |got - exact| in ULP of `exact`. Equal special values give 0, and different ones infinity.
 template <typename Float, typename Wide> double ulpError(Float got, Wide exact) {
   using Limits = std::numeric_limits<Float>;
   if (std::isnan(exact) || std::isnan(got))

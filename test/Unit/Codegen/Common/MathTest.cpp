@@ -15,7 +15,7 @@ namespace {
 
 float fromBits(uint32_t bits) { return std::bit_cast<float>(bits); }
 
-/// Returns the bit patterns at an odd stride, and values that the stride may skip.
+/// Returns the bit patterns at an odd stride, and special values that the stride may skip.
 std::vector<float> sampleFloats(uint64_t stride) {
   std::vector<float> samples{0.0f,
                              -0.0f,
@@ -99,10 +99,10 @@ TEST_P(Unary, StaysWithinItsUlp) {
 
 double rsqrtOf(double x) { return 1 / std::sqrt(x); }
 
-/// The kernel flushes results below 2^-125 to 0; the test checks these arguments separately.
+/// Returns the exact sigmoid. The kernel flushes results below 2^-125 to 0; the test checks these arguments separately.
 double sigmoidOf(double x) { return 1 / (1 + std::exp(-x)); }
 
-/// The bound is the sum over the steps: 1.5 ULP for exp, and 0.5 ULP each for the sum and the quotient. Without
+/// The bound is the sum of the steps' errors: 1.5 ULP for exp, and 0.5 ULP each for the sum and the quotient. Without
 /// AVX-512, the quotient is a division (2.01 ULP at -78.35). With AVX-512, vrcp14ps gives 1.1 ULP.
 TEST(Sigmoid, IsExactWhereItIsNormalAndZeroBelow) {
   Compiled<float> compiled;
@@ -124,8 +124,8 @@ const Function functions[] = {
 #define TW_MATH_FUNCTION(MATH, NAME, SINGLE, SINGLE_ULP, ...) {#NAME, std::NAME, SINGLE_ULP},
 #include "dialects/Graph/ScalarFunctions.def"
     {"exp_short", std::exp, 100},
-    {"exp2_short", std::exp2, 60}, // for 16-bit results: 2^-17.5 and 2^-18.4
-    {"rsqrt", rsqrtOf, 1.5}};      // a square root and a division
+    {"exp2_short", std::exp2, 60}, // for 16-bit results, the errors are 2^-17.5 and 2^-18.4
+    {"rsqrt", rsqrtOf, 1.5}};      // the sum of the errors of a square root and a division
 
 INSTANTIATE_TEST_SUITE_P(Math, Unary,
                          testing::Combine(testing::ValuesIn(functions), testing::Values("native", "x86-64-v3")),

@@ -1,8 +1,8 @@
 //===- HostileModelsTest.cpp - a thousand damaged .onnx files, under the sanitizers ----------===//
 //
 // A seed derives each file from a valid one: bytes are changed, removed or repeated, the end is cut off, or numbers of
-// the encoding (lengths, sizes, types) are made large. The reader must return a model or an error. The test reads every
-// byte of every tensor of a model.
+// the encoding (lengths, sizes, types) are replaced by large ones. The reader must return a model or an error. The test
+// reads every byte of every tensor of a model.
 //
 //===----------------------------------------------------------------------===//
 #include "SmallModel.h"
@@ -88,7 +88,7 @@ TEST(HostileModels, AThousandGiveAModelOrAnError) {
       sum += touch(model->graph);
   }
   RecordProperty("read", int(read));
-  EXPECT_GT(read, 50u); // changes of bytes that the reader ignores
+  EXPECT_GT(read, 50u); // models with changed bytes that the reader ignores
   EXPECT_GT(refused, 500u);
   EXPECT_GT(sum, 0u);
 }

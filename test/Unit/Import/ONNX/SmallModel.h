@@ -28,7 +28,7 @@ inline Fields rawTensor(std::string name, std::vector<int64_t> sizes, std::strin
 /// Writes a TensorProto of float32 whose elements are in a file next to the model.
 inline Fields externalTensor(std::string name, std::string location, std::string offset, std::string length) {
   return [=](protozero::pbf_writer &tensor) {
-    tensor.add_int64(1, 2); // sizes need not be packed
+    tensor.add_int64(1, 2); // sizes may be encoded without packing
     tensor.add_int32(2, 1);
     tensor.add_string(8, name);
     for (auto [key, value] : {std::pair("location", location), {"offset", offset}, {"length", length}})
@@ -149,7 +149,7 @@ inline std::string smallModel() {
       });
 }
 
-/// Opens a file next to the model. The only file is "data/w.bin" with 12 bytes.
+/// Opens a file next to the model. The only file is "data/w.bin", which has 12 bytes.
 inline std::optional<std::string_view> openExternal(const std::string &name, std::string &why) {
   static const char data[12] = {};
   if (name == "data/w.bin")

@@ -124,7 +124,7 @@ std::string damaged(const std::string &file, const std::vector<Part> &parts, Ran
       result[from + random() % span] = random() % 2 ? char(random()) : char(random() % 2 * 255);
     return result;
   }
-  default: { // the JSON
+  default: { // change the JSON
     std::vector<Part> changed = parts;
     std::vector<Part *> texts;
     for (Part &part : changed)
@@ -158,7 +158,7 @@ TEST(HostileFiles, AThousandGiveAProgramOrAnError) {
         sum += touch(weight);
   }
   RecordProperty("read", int(read));
-  EXPECT_GT(read, 50u); // changes of bytes that the reader ignores
+  EXPECT_GT(read, 50u); // programs with changed bytes that the reader ignores
   EXPECT_GT(refused, 500u);
   EXPECT_GT(sum, 0u);
 }

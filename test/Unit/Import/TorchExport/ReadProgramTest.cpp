@@ -155,7 +155,7 @@ TEST(ZipArchive, AnEntryThatHoldsAnotherIsRefused) {
   std::string inner = zip({{"b", "bbbb"}});
   ZipWriter writer;
   writer.add({"a", inner});
-  uint64_t inside = 30 + 1; // after the header and the name of "a"
+  uint64_t inside = 30 + 1; // the offset after the header and the name of "a"
   ZipWriter other;
   other.add({"b", "bbbb"});
   std::string entry = other.directory;

@@ -30,7 +30,7 @@ public:
   int64_t count(const char *function) { return report().getObject("calls")->getInteger(function).value_or(0); }
   int64_t launches(const char *kernel) { return report().getObject("launches")->getInteger(kernel).value_or(0); }
 
-  /// Describes the resources that are not released.
+  /// Describes the resources that have not been released.
   std::string held() {
     llvm::json::Object all = report();
     all.erase("calls");
@@ -61,7 +61,7 @@ private:
     entry<int (*)(unsigned)>("cuInit")(0);
     for (int ordinal : {0, 1})
       entry<int (*)(void **, int)>("cuDevicePrimaryCtxRetain")(&contexts[ordinal], ordinal);
-    entry<int (*)(void *)>("cuCtxPushCurrent_v2")(contexts[0]); // as torch does
+    entry<int (*)(void *)>("cuCtxPushCurrent_v2")(contexts[0]); // torch does the same
   }
   template <class F> F entry(const char *name) { return reinterpret_cast<F>(dlsym(library, name)); }
   llvm::json::Object report() {
@@ -84,7 +84,7 @@ public:
   T *data() { return reinterpret_cast<T *>(address); }
   void set(const std::vector<T> &values) { std::memcpy(data(), values.data(), count * sizeof(T)); }
   std::vector<T> now() { return std::vector<T>(data(), data() + count); }
-  /// Returns the elements after the work of the default stream.
+  /// Returns the elements after all work of the default stream has finished.
   std::vector<T> wait() {
     fake.synchronize(0);
     return now();

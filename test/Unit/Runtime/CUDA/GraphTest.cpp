@@ -34,7 +34,7 @@ TEST_F(Graphs, ACallLikeTheOneBeforeItIsOneGraph) {
   auto program = compile(branches, "cuda", /*cudaGraph=*/true);
   ASSERT_TRUE(program) << refusal;
   Branches tensors(fake);
-  Caller caller(fake); // its slab has the same address in every call
+  Caller caller(fake); // the caller's slab has the same address in every call
   fake.set("");
   ASSERT_TRUE(run(*program, {tensors.x.data(), tensors.y.data()}, {tensors.out.data()}, &caller)) << error.text;
   const int64_t kernels = fake.count("cuLaunchKernel");

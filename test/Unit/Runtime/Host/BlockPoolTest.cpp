@@ -56,7 +56,7 @@ TEST(OutputMemory, IdleMemoryIsFreed) {
   giveOutputMemory(other);
   const int64_t all = freeIdleMemory(0);
   EXPECT_GE(all, 9 * mebi);
-  EXPECT_LE(freeIdleMemory(1), all - 6 * mebi); // the largest block, as a whole
+  EXPECT_LE(freeIdleMemory(1), all - 6 * mebi); // the largest block is freed as a whole
   EXPECT_EQ(freeIdleMemory(int64_t(1) << 40), 0);
   EXPECT_EQ(static_cast<uint8_t *>(held.data)[5 * mebi - 1], 7);
   giveOutputMemory(held);
@@ -109,7 +109,7 @@ TEST(BlockPool, PagesOfOtherSizesAreUsedAgain) {
   for (Memory &block : blocks)
     pool.give(std::move(block));
   EXPECT_GE(pool.idleBytes(), 36 * mebi);
-  // Each block of 17 MiB is assembled from the huge pages of several returned blocks, which have three each.
+  // Each block of 17 MiB consists of huge pages from several returned blocks, which have three huge pages each.
   std::vector<Memory> others(2);
   for (Memory &other : others) {
     ASSERT_TRUE(pool.take(17 * mebi, other));
@@ -139,7 +139,8 @@ TEST(BlockPool, WhatNearlyFillsAHugePageGetsOne) {
   EXPECT_EQ(block.data(), address);
 }
 
-/// Training steps need the same peak of lent memory each. If later steps need less, the pool releases the surplus.
+/// Tests that the pool retains the peak of lent memory of recent training steps. If later steps need less, it releases
+/// the surplus.
 TEST(BlockPool, KeepsWhatWasLentNotLongAgo) {
   BlockPool pool;
   auto step = [&](int blocks) {
@@ -158,7 +159,7 @@ TEST(BlockPool, KeepsWhatWasLentNotLongAgo) {
   step(3);
   step(3);
   EXPECT_EQ(pool.idleBytes(), 12 * mebi);
-  // Lent blocks count towards the limit: with 8 MiB lent, 4 MiB are kept.
+  // Lent blocks count towards the limit: if 8 MiB are lent, 4 MiB are retained.
   std::vector<Memory> out(2);
   for (Memory &block : out)
     ASSERT_TRUE(pool.take(4 * mebi, block));
@@ -173,10 +174,10 @@ TEST(OutputMemory, TheHeapGivesFreePagesBack) {
   for (size_t i = 0; i < blocks.size(); ++i) {
     blocks[i].assign(1000, 'a');
     if (i % 64 == 63)
-      between[i / 64].assign(1000, 'b'); // keeps the heap from shrinking by itself
+      between[i / 64].assign(1000, 'b'); // allocations that prevent the heap from shrinking without trim_heap()
   }
   blocks.clear();
-  const int64_t held = trimHeap(INT64_MAX); // requests no trimming
+  const int64_t held = trimHeap(INT64_MAX); // this limit requests no trimming
   ASSERT_GT(held, 60 * mebi);
   EXPECT_LT(trimHeap(0), held - 30 * mebi);
   EXPECT_EQ(between.back().back(), 'b');

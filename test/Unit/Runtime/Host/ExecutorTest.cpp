@@ -17,7 +17,7 @@ static void addOne(void *const *buffers, const int64_t *, int64_t begin, int64_t
     static_cast<float *>(buffers[1])[i] = static_cast<const float *>(buffers[0])[i] + 1;
 }
 
-/// out[tile] = in[count - 1 - tile]: reads what other threads wrote.
+/// out[tile] = in[count - 1 - tile], which reads elements that other threads wrote.
 static void reverse(void *const *buffers, const int64_t *sizes, int64_t begin, int64_t end, void *) {
   for (int64_t i = begin; i < end; ++i)
     static_cast<float *>(buffers[1])[i] = static_cast<const float *>(buffers[0])[sizes[0] - 1 - i];
@@ -274,7 +274,7 @@ TEST_F(PackFixture, PacksOnceAndAgainWhenSomethingChanged) {
   expectSum(*executable, 12, 1);
   EXPECT_EQ(executable->packCount(), 1);
   EXPECT_EQ(executable->packedBytes(), 4096 * 4);
-  weight.assign(4096, 2); // like p.data.add_(1), which does not change the version
+  weight.assign(4096, 2); // like p.data.add_(1), which does not increment the version
   expectSum(*executable, 13);
   EXPECT_EQ(executable->packCount(), 2);
   ++version;
@@ -286,7 +286,7 @@ TEST_F(PackFixture, PacksOnceAndAgainWhenSomethingChanged) {
   EXPECT_EQ(executable->packCount(), 4);
 }
 
-/// A parameter that is being trained changes before every call, so its pack is not kept between calls.
+/// A parameter that is being trained changes before every call, so its pack is not retained between calls.
 TEST_F(PackFixture, PacksOfWhatChangesServeOneCall) {
   auto executable = make();
   expectSum(*executable, 12);
@@ -298,14 +298,14 @@ TEST_F(PackFixture, PacksOfWhatChangesServeOneCall) {
     EXPECT_EQ(executable->packedBytes(), 0);
   }
   EXPECT_EQ(executable->packCount(), 4);
-  expectSum(*executable, 15); // no longer trained: packed once more, and kept
+  expectSum(*executable, 15); // the parameter is no longer trained: it is packed once more, and the pack is retained
   EXPECT_EQ(executable->packCount(), 5);
   EXPECT_EQ(executable->packedBytes(), 4096 * 4);
   expectSum(*executable, 15);
   EXPECT_EQ(executable->packCount(), 5);
 }
 
-/// If a parameter changes, the outdated packs that other executables hold (the same model for other sizes) are freed.
+/// If a parameter changes, the outdated packs in other executables (of the same model for other sizes) are freed.
 TEST_F(PackFixture, OutdatedPacksOfOthersAreGivenBack) {
   auto first = make("code-trained"), second = make("code-trained");
   expectSum(*first, 12);
@@ -361,7 +361,7 @@ TEST_F(PackFixture, ReleasedOriginals) {
   expectSum(*executable, 12);
   EXPECT_EQ(executable->packCount(), 1);
 
-  // Another executable finds the pack by this number only.
+  // Another executable finds the pack only by this number.
   executable = nullptr;
   auto second = make("code-released");
   expectSum(*second, 12);
@@ -482,6 +482,6 @@ TEST(Executor, IndexOutOfRangeFailsTheCallAndOnlyThat) {
         EXPECT_EQ(error.kind, RunError::Kind::IndexOutOfRange);
         EXPECT_EQ(error.step, 2u);
       }
-      EXPECT_EQ(out[0], last + 2); // the remaining steps ran
+      EXPECT_EQ(out[0], last + 2); // the remaining steps were executed
     }
 }

@@ -1,4 +1,4 @@
-// Tests ForkMutex and ForkSafe, locks that a child of fork() can take.
+// Tests ForkMutex and ForkSafe, locks that a child of fork() can acquire.
 #include "tilewright/ForkMutex.h"
 
 #include <gtest/gtest.h>

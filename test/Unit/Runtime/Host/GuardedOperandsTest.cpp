@@ -30,7 +30,7 @@ void copyOut(void *const *buffers, const int64_t *, int64_t begin, int64_t end, 
     static_cast<float *>(buffers[1])[i] = static_cast<const float *>(buffers[0])[i];
 }
 
-constexpr int64_t count = 48; // a multiple of the widest vector
+constexpr int64_t count = 48; // a multiple of the widest vector's length
 
 /// Runs planted() on an input, a constant, an arena buffer and an output.
 bool run(Kernel kernel, RunError &error) {

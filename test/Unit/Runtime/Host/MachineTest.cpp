@@ -68,5 +68,5 @@ TEST(Machine, AmxPermissionOnlyWithAmx) {
   if (!hostInstructionSets().amxTile)
     EXPECT_FALSE(requestAmxPermission());
   else
-    requestAmxPermission(); // an old kernel or a sandbox may refuse
+    requestAmxPermission(); // an old kernel or a sandbox may deny the permission
 }

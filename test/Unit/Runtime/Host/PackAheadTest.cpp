@@ -35,7 +35,7 @@ struct PackAhead : testing::Test {
     executable = make("");
   }
 
-  /// `identity` names the machine code of the packing kernel; packs are shared only if it is not empty.
+  /// `identity` names the machine code of the packing kernel; packs are shared only if the text is not empty.
   std::unique_ptr<Executable> make(const std::string &identity) {
     plan::Plan plan;
     plan.numInputs = plan.numOutputs = weights;
@@ -89,7 +89,7 @@ TEST_F(PackAhead, TheCallFindsItDone) {
 
 TEST_F(PackAhead, TheCallPacksTheRest) {
   executable->packAhead(inputs(), identities());
-  expectResults(2, 3); // the call may run before, during or after packing
+  expectResults(2, 3); // the call may be executed before, during or after packing
   EXPECT_EQ(executable->packCount(), 2);
   EXPECT_EQ(executable->packedBytes(), 2 * count * 4);
 }
@@ -121,7 +121,7 @@ TEST_F(PackAhead, OtherTensorsThanWerePackedAhead) {
 TEST_F(PackAhead, OthersDoNotKeepWhatIsOutdated) {
   executable = make("add one");
   expectResults(2, 3);
-  ++version; // as after an optimizer step
+  ++version; // an optimizer step also increments the version
   std::unique_ptr<Executable> again = make("add one");
   again->packAhead(inputs(), identities());
   waitFor(*again, 2);
@@ -132,7 +132,7 @@ TEST_F(PackAhead, OthersDoNotKeepWhatIsOutdated) {
 
 TEST_F(PackAhead, DestroyedWithoutACall) {
   executable->packAhead(inputs(), identities());
-  executable.reset(); // the sanitizers detect reads of freed memory by the thread
+  executable.reset(); // the sanitizers detect reads of freed memory by the packing thread
 }
 
 TEST_F(PackAhead, WhoMayReleaseParametersPacksInTheCall) {

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64_t mebi = int64_t(1) << 20;
 
-/// Waits until `bytes` are ready, at most ten seconds. Returns true if they are.
+/// Waits for at most ten seconds until `bytes` are ready. Returns true if they are.
 bool comes(int64_t bytes) {
   for (int i = 0; i < 1000 && PrefaultPages::process().waiting() != bytes; ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -48,7 +48,7 @@ TEST_F(PrefaultPagesTest, BlocksTakeWhatIsThere) {
 
 TEST_F(PrefaultPagesTest, TheRestGoesBack) {
   PrefaultPages::process().bring(64 * mebi);
-  PrefaultPages::process().drop(); // some pages may be in preparation
+  PrefaultPages::process().drop(); // some pages may still be in preparation
   EXPECT_EQ(PrefaultPages::process().waiting(), 0);
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   EXPECT_EQ(PrefaultPages::process().waiting(), 0);

@@ -22,7 +22,7 @@ void addOne(void *const *buffers, const int64_t *, int64_t begin, int64_t end, v
     static_cast<float *>(buffers[1])[i] = static_cast<const float *>(buffers[0])[i] + 1;
 }
 
-/// out[tile] = carried[count - 1 - tile] + saved[tile]: reads what other threads wrote.
+/// out[tile] = carried[count - 1 - tile] + saved[tile], which reads elements that other threads wrote.
 void turnAndAdd(void *const *buffers, const int64_t *sizes, int64_t begin, int64_t end, void *) {
   for (int64_t i = begin; i < end; ++i)
     static_cast<float *>(buffers[2])[i] =
@@ -86,7 +86,7 @@ TEST(Stretches, AreOneWhereLittleChangesHands) {
   }
 }
 
-/// Allocates outputs when they are requested, and destroys inputs that are returned.
+/// Allocates outputs when they are requested, and destroys inputs when they are returned.
 class Watched final : public CallersMemory {
 public:
   Watched(std::vector<std::vector<float>> &inputs, std::vector<void *> &outputs, int64_t length, int refused)

@@ -58,7 +58,7 @@ TEST(ThreadTeam, WhoSettlesFirstHasTheJob) {
   EXPECT_FALSE(claim.settle(1));
   EXPECT_TRUE(claim.settle(2));
   EXPECT_TRUE(claim.settle(3));
-  EXPECT_FALSE(claim.settle(2)); // a helper that was woken for job 2 and is late by more than one job
+  EXPECT_FALSE(claim.settle(2)); // a helper that was woken for job 2, and is more than one job late
   EXPECT_FALSE(claim.settle(1));
   EXPECT_TRUE(claim.settle(4));
   EXPECT_TRUE(claim.settle(4u + INT32_MAX));
@@ -80,7 +80,7 @@ TEST(ThreadTeam, WakesSleepers) {
   std::atomic<int> total{0};
   for (int i = 0; i < 5; ++i) {
     onTeam(team, 3, [&](int, int) { ++total; });
-    usleep(2000); // much longer than workers spin
+    usleep(2000); // much longer than the time for which workers spin
   }
   EXPECT_EQ(total, 15);
 }
@@ -117,7 +117,7 @@ TEST(ThreadTeam, ConcurrentCallersAllFinish) {
   EXPECT_EQ(calls, 800);
 }
 
-// ThreadSanitizer allows no new threads after a fork.
+// ThreadSanitizer does not allow new threads after a fork.
 #ifdef __SANITIZE_THREAD__
 #define TW_SKIP_WITHOUT_FORK() GTEST_SKIP() << "not under ThreadSanitizer"
 #else
@@ -169,7 +169,7 @@ TEST(ThreadTeam, ForkWhileAnotherThreadIsInside) {
 TEST(ThreadTeam, WorkersBlockSignalsAndTakeTheFloatingPointMode) {
   ThreadTeam team;
   unsigned before = _mm_getcsr();
-  _mm_setcsr(before | 0x8040); // flush denormals, in and out
+  _mm_setcsr(before | 0x8040); // flush denormal inputs and results to zero
   std::atomic<int> flushing{0}, blocked{0};
   onTeam(team, 3, [&](int thread, int) {
     flushing += (_mm_getcsr() & 0x8040) == 0x8040;

@@ -15,7 +15,8 @@
 
 using namespace tilewright::runtime;
 
-/// Builds float name(const float *data, i64 count), the sum of function(x) over data; without a function, the sum of x.
+/// Builds float name(const float *data, i64 count), the sum of function(x) over data. Without a function, it is the sum
+/// of x.
 static std::unique_ptr<llvm::Module> makeSumModule(llvm::LLVMContext &context, const std::string &name,
                                                    const char *function = nullptr) {
   auto module = std::make_unique<llvm::Module>(name, context);
@@ -132,7 +133,7 @@ TEST(Codegen, InvalidModulesAndPassesAreErrors) {
   EXPECT_NE(llvm::toString(object.takeError()).find("no-such-pass"), std::string::npos);
 }
 
-// By default, LLVM prints errors of the code generator and ends the process.
+// By default, LLVM prints errors of the code generator and then ends the process.
 TEST(Codegen, RefusedCodeIsAnError) {
   auto target = expectValue(createTargetMachine(hostMachine()));
   llvm::LLVMContext context;
@@ -177,7 +178,7 @@ TEST(Codegen, ParallelEqualsSerial) {
   EXPECT_EQ(llvm::toString(failed.takeError()), "the maker failed");
 }
 
-// The code shows which machine it is for. The test does not execute it.
+// The code shows the machine for which it was generated. The test does not execute the code.
 TEST(Codegen, EveryNamedMachineCompiles) {
   for (const std::string &name : machineNames()) {
     MachineDescription machine;
@@ -191,7 +192,7 @@ TEST(Codegen, EveryNamedMachineCompiles) {
 }
 
 TEST(Jit, BfloatConversionRoundsToNearestEven) {
-  // short name(float *x): the bits of bfloat(*x). Without a CPU instruction, a library function converts.
+  // short name(float *x): the bits of bfloat(*x). If there is no CPU instruction, a library function converts x.
   llvm::LLVMContext context;
   auto module = std::make_unique<llvm::Module>("to_bf16", context);
   llvm::IRBuilder<> builder(context);
@@ -211,8 +212,8 @@ TEST(Jit, BfloatConversionRoundsToNearestEven) {
   auto convert = reinterpret_cast<uint16_t (*)(float)>(expectValue(jit->lookup("to_bf16")));
   EXPECT_EQ(convert(1.0f), 0x3F80);
   EXPECT_EQ(convert(-2.0f), 0xC000);
-  EXPECT_EQ(convert(0x1.01p0f), 0x3F80);  // a tie, to even
-  EXPECT_EQ(convert(0x1.03p0f), 0x3F82);  // a tie, to even
+  EXPECT_EQ(convert(0x1.01p0f), 0x3F80);  // a tie, rounded to even
+  EXPECT_EQ(convert(0x1.03p0f), 0x3F82);  // a tie, rounded to even
   EXPECT_EQ(convert(0x1.011p0f), 0x3F81); // above the tie
   EXPECT_EQ(convert(INFINITY), 0x7F80);
 }

@@ -11,7 +11,7 @@
 
 using namespace tilewright::runtime;
 
-/// Returns a module whose function stores the lanes of `mask` of a truncated vector.
+/// Returns a module whose function stores the lanes in `mask` of a truncated vector.
 static std::unique_ptr<llvm::Module> truncatedStore(llvm::LLVMContext &context, const std::string &mask) {
   llvm::SMDiagnostic problem;
   auto module = llvm::parseAssemblyString(
@@ -41,7 +41,7 @@ TEST(SingleLaneStores, OneLaneBecomesAStoreOfItsElement) {
   EXPECT_EQ(text.find("masked"), std::string::npos) << text;
   EXPECT_NE(text.find("extractelement <4 x i8> %narrow, i64 2"), std::string::npos) << text;
   EXPECT_NE(text.find("ptr %place, i64 2"), std::string::npos) << text;
-  EXPECT_NE(text.find(", align 2"), std::string::npos) << text; // aligned to 4, plus an offset of two bytes
+  EXPECT_NE(text.find(", align 2"), std::string::npos) << text; // an address aligned to 4, plus two bytes
   EXPECT_NE(rewritten("<i1 true, i1 false, i1 false, i1 false>").find("align 4"), std::string::npos);
 }
 

@@ -18,7 +18,7 @@ std::string damagedBytes(const std::string &bytes, Random &random) {
     case 0:
       changed[at] = char(random());
       break;
-    case 1: // an integer that is the maximum, or -1 if signed
+    case 1: // replace an integer by its maximum value, which is -1 if it is signed
       for (size_t i = at; i < std::min(at + 8, changed.size()); ++i)
         changed[i] = char(0xFF);
       break;
@@ -81,7 +81,7 @@ std::string damagedJson(const std::string &text, Random &random) {
       if (value.is_string())
         value = value.get<std::string>() + std::string(1 + below(random, 200), char('a' + random() % 26));
       break;
-    default: { // another value of the document, copied because it may be a part of `value`
+    default: { // insert another value of the document; it is copied because it may be a part of `value`
       json other = *all[below(random, all.size())];
       value = std::move(other);
     }

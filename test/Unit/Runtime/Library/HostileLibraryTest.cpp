@@ -32,7 +32,7 @@ func.func @main(%n: index {tw.symbol = "batch", tw.min = 1 : i64, tw.max = 64 : 
   return %y : tensor<?x24xf32, #out>
 })";
 
-/// Writes a new file and renames it to `path`, so that a loaded library keeps its mapping of the old file.
+/// Writes a new file and renames it to `path`. A loaded library then still maps the old file.
 void write(const std::string &path, const std::string &bytes) {
   std::error_code code;
   llvm::raw_fd_ostream(path + ".new", code) << bytes;
@@ -40,7 +40,7 @@ void write(const std::string &path, const std::string &bytes) {
   ASSERT_FALSE(llvm::sys::fs::rename(path + ".new", path));
 }
 
-/// The outcomes of a thousand changes.
+/// The numbers of outcomes of a thousand changes.
 struct Tally {
   int refused = 0, ran = 0;
 };
@@ -140,9 +140,10 @@ TEST_F(HostileLibrary, ThousandManifestsOfChangedBytes) {
   EXPECT_GT(tally.refused, 500);
 }
 
-/// The manifests are still valid JSON, so the reader gets further: numbers, strings and whole values are changed.
+/// The manifests are still valid JSON, so more of the reader's code is executed: numbers, strings and whole values
+/// change.
 TEST_F(HostileLibrary, ThousandManifestsOfChangedValues) {
   Tally tally = tryThousand("m.json", damagedJson);
   EXPECT_GT(tally.refused, 200);
-  EXPECT_GT(tally.ran, 50); // changes of informative values
+  EXPECT_GT(tally.ran, 50); // changes of values that only inform the user
 }

@@ -158,7 +158,7 @@ TEST_F(HostileWeights, AreReadAsWritten) {
     EXPECT_EQ(y[r * columns], 0.5f + float((rows - 1 - r % rows) * columns));
 }
 
-/// A damaged file is rejected, or its elements differ. Damaged indices are checked where they are used.
+/// A damaged file is rejected, or its elements differ. Damaged indices are checked when they are used.
 TEST_F(HostileWeights, AThousandFiles) {
   Model model;
   const std::string good = model.weightsFile();
@@ -215,7 +215,7 @@ TEST_F(HostileWeights, AThousandPlans) {
   EXPECT_GT(refused, 300);
 }
 
-/// Descriptions that do not match their plan.
+/// Tests descriptions that do not match their plan.
 TEST_F(HostileWeights, DescriptionsOfOtherPlans) {
   Model good;
   write(good.weightsFile());

@@ -6,7 +6,8 @@
 
 using namespace tilewright::plan;
 
-// Buffers with overlapping lifetimes do not overlap in memory, offsets are aligned, and the total size covers all.
+// Buffers with overlapping lifetimes do not overlap in memory, offsets are aligned, and the total size covers all
+// buffers.
 TEST(ArenaPlanner, LiveBuffersNeverOverlap) {
   std::mt19937 random(1);
   for (int round = 0; round < 300; ++round) {
