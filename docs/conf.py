@@ -12,7 +12,7 @@ project = "Tilewright"
 copyright = "the Tilewright authors"
 version = release = re.search(r"project\(Tilewright VERSION (\S+)", (Path(__file__).parents[1] / "CMakeLists.txt").read_text())[1]
 
-# The reference of the Python package is made from its docstrings. A build folder, or an installed package, has it.
+# Sphinx imports the Python package and reads its docstrings. The package is installed, or in the build folder.
 build = Path(os.environ.get("TILEWRIGHT_BUILD", Path(__file__).parents[1] / "build"))
 try:
     import tilewright  # noqa: F401

@@ -70,7 +70,7 @@ def network():
             continue
         on_both(fn, torch.randn(48, 64).bfloat16(), arch=arch)
     torch._dynamo.reset()
-    # The chip's own architecture, passed to the device without a chip: another architecture sums rows in another
+    # The emulated device gets the architecture of the driver's chip, because another architecture sums rows in another
     # order.
     own = {"arch": "sm_90a"} if "9.0" in os.environ.get("TILEWRIGHT_FAKE_CUDA", "") else {}
     call, other = compiled(fn, "cuda"), compiled(fn, "emulated", **own)

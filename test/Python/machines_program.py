@@ -43,17 +43,17 @@ def check(function, arguments, module=None):
     assert_numbers(leaves(got), [leaves(run) for run in eager], leaves(exact))
 
 
-# rows, columns, depth: 1, below, at and above tiles of 8, 16 and 32 and of blocks of k. AMX kernels round and write
-# the results of the last two row by row while they compute later rows, with one block of k and with several.
+# (rows, columns, k): sizes of 1, and sizes below, at and above tiles of 8, 16 and 32 and K-blocks. For the last two, AMX
+# kernels round and store results row by row while they compute later rows, with one K-block and with several.
 products = [(1, 1, 1), (1, 100, 70), (5, 40, 33), (8, 48, 256), (17, 16, 31), (31, 33, 32), (32, 32, 64), (33, 97, 47),
             (64, 64, 600), (300, 40, 2100), (100, 96, 256), (128, 64, 768)]
 attentions = [(1, 3, 40, 64), (2, 2, 130, 48), (1, 1, 700, 33)]
-# few channels, whose windows are gathered (more pixels in a line than are gathered at once, one channel), and more
-# channels
+# Images with few channels, whose windows are gathered (one with longer lines than are gathered at once, one with a single
+# channel), and images with more channels.
 convolutions = [(1, 3, 20, 24, 7, 2, 3), (1, 3, 75, 40, 5, 1, 1), (2, 1, 37, 70, (3, 4), (1, 3), 2), (1, 20, 13, 36, 3, 1, 1),
                 (1, 33, 9, 17, 1, 2, 0), (2, 16, 8, 8, (2, 5), (1, 2), 0)]
-# groups, channels and filters of each: depthwise, two filters per channel, groups within a vector and of several
-# vectors
+# (groups, channels per group, filters per group, ...): depthwise, two filters per channel, groups within a vector, and
+# groups of several vectors.
 grouped = [(40, 1, 1, 3, 1, 1), (9, 1, 1, 7, 2, 3), (12, 1, 2, 5, 1, 2), (10, 4, 4, 3, 1, 1), (3, 8, 8, 3, 2, 1), (2, 40, 40, 3, 1, 1),
            (3, 5, 3, 3, 1, 0)]
 
@@ -98,7 +98,7 @@ for dtype in (torch.float16,) if only_f16 else (torch.float32, torch.bfloat16, t
         check(depthwise_gradient(stride, padding), [torch.randn(2, 40, 13, 30, dtype=dtype), module_weight(window, dtype)])
     check(None, [torch.randn(9, 129, dtype=dtype)],
           torch.nn.Sequential(torch.nn.Linear(129, 65), torch.nn.GELU(), torch.nn.LayerNorm(65)).to(dtype))
-    # Enough rows for the product and the norm after it to form one kernel.
+    # The input has enough rows for the product and the norm after it to form one kernel.
     check(None, [torch.randn(1057, 40, dtype=dtype)],
           torch.nn.Sequential(torch.nn.Linear(40, 70), torch.nn.LayerNorm(70)).to(dtype))
 for m, n, k in products:  # denormal f16 numbers (below 2^-14) and large ones

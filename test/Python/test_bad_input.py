@@ -264,7 +264,7 @@ def test_graph_with_several_inverses_raises_error_for_each():
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        # The inverse of 17 x 17 is LAPACK's, and so is its token.
+        # Eager computes the inverse of 17 x 17 with LAPACK, and returns the token of its check.
         for fn, n in ((both, 3), (both, 17), (lambda x, y: both(x, y) + torch.fft.fft(torch.linalg.inv(x)).real, 3),
                       (lambda x, y: torch.linalg.cholesky(both(x, y)) * torch.linalg.inv(x[:3, :3]).sum(), 17)):  # fmt: skip
             torch._dynamo.reset()

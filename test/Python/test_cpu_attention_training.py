@@ -9,7 +9,7 @@ import torch.nn.functional as F
 
 from numbers_rule import check_gradient, compiled_strictly
 
-# Sizes that no other tensor has, so that queries x keys can be found in the IR.
+# No other tensor has these sizes, so a tensor of queries x keys can be found in the IR.
 QUERIES, KEYS = 67, 67
 
 
@@ -74,7 +74,7 @@ def test_attention_dropout_mask_is_shared_with_backward(kind):
     n, zeros = possible.sum().item(), (zero & possible).sum().item()
     assert abs(zeros - n * p) < 5 * (n * p * (1 - p)) ** 0.5
     torch.testing.assert_close(dropped[~zero], (whole / (1 - p))[~zero])
-    # d sum(out * w) / dv[j] = sum over i of the dropped probabilities[i, j] w[i]: backward uses forward's mask
+    # d sum(out * w) / dv[j] is the sum over i of probabilities[i, j] w[i] after dropout, if backward uses forward's mask.
     w = torch.randn_like(dropped)
     (gradient,) = torch.autograd.grad((dropped * w).sum(), v)
     torch.testing.assert_close(gradient, dropped.detach().transpose(-1, -2) @ w)

@@ -163,7 +163,7 @@ row("convolution-transposed-groups", lambda x, w: F.conv_transpose2d(x, w, strid
 row("convolution-gradient", lambda x, w: F.conv2d(x, w, padding=1), random(1, 8, 7, 7), random(16, 8, 3, 3), gradient=True)
 
 
-# Sorting: the order of equal elements is kept, NaN is the largest, -0 equals 0.
+# Sorting is stable, NaN is the largest element, and -0 equals 0.
 
 
 def special(*shape):

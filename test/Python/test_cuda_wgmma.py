@@ -229,7 +229,7 @@ def test_ptx_check_finds_damaged_synchronization(damage, tmp_path):
     check_damaged(tmp_path, *DAMAGE[damage])
 
 
-# For blocks that compute two tiles one after the other: parts that a single tile would not need.
+# Damage to parts of a kernel that only blocks with several tiles need.
 DAMAGE_IN_TURN = {
     "nothing": (r"", "", ""),
     "the last slot of a tile is never empty": (r"(wgmma\.wait_group\.sync\.aligned 0;(?s:.)*?)mbarrier\.arrive\.shared::cta\.b64 [^\n]*", r"\1", "deadlock"),
@@ -242,7 +242,7 @@ def test_ptx_check_finds_damage_with_several_tiles_per_block(damage, tmp_path):
     check_damaged(tmp_path, *DAMAGE_IN_TURN[damage], grid=2, tiles_per_block=2)
 
 
-# For blocks of a cluster, each of which loads its half of B to both: parts that a single block would not need.
+# Damage to parts of a kernel that only clusters need: each block loads half of B into the memory of both blocks.
 DAMAGE_IN_CLUSTERS = {
     "nothing": (r"", "", ""),
     "the other block is not notified of an empty slot": (r"(mapa\.shared::cluster\.u32 there, [^,]*), [^;]*;", r"\1, 0;", "deadlock"),

@@ -48,7 +48,7 @@ def test_clicks_and_keys_change_the_view(browser, exported, record):
         assert view in texts(browser, "nav button")
     assert f"{len(record['origins'])} operations" in texts(browser, ".card b")
 
-    # A line of the source marks its lines at every level.
+    # A click on a line of the source marks the lines of the same operations at every level.
     browser.press("2")
     source = texts(browser, ".pane:first-child .row")
     gelu = next(i for i, text in enumerate(source) if "gelu" in text)
@@ -65,14 +65,14 @@ def test_clicks_and_keys_change_the_view(browser, exported, record):
         assert pane_rows(browser, 1, ".at") == [row]
     browser.press("Escape")
     assert not pane_rows(browser, 1, ".hit") + pane_rows(browser, 1, ".chosen")
-    # The search continues in the level that is used.
+    # The search is in the level that was used last.
     browser.press("/")
     assert browser.value("document.activeElement.id") == "search"
     browser.call("Input.insertText", text="softmax_is_not_there")
     browser.press("Enter")
     assert "is not in graph" in browser.value("document.querySelector('#status').textContent")
 
-    # Another level, chosen from the list.
+    # Another level is selected from the list.
     browser.value("""(() => { const choice = document.querySelectorAll('.pane')[1].querySelector('select');
         choice.value = 'vector'; choice.dispatchEvent(new Event('change')); })()""")
     stage = next(one for one in record["stages"] if one["name"] == "vector")

@@ -11,7 +11,8 @@ import tilewright
 
 PROGRAM = pathlib.Path(tilewright.__file__).parents[2] / "bin" / "tilewright"
 
-# Ordinary inputs. Lanes beyond the end, or of branches that are not taken, divide by 0, overflow or are NaN.
+# Functions of ordinary inputs. Vector lanes after the last element, or of branches that are not taken, divide by 0,
+# overflow or are NaN.
 FUNCTIONS = """
 import ctypes, sys, torch, torch.nn.functional as F, tilewright
 libm = ctypes.CDLL("libm.so.6")

@@ -17,8 +17,8 @@ import hls_score  # noqa: E402
 
 pytestmark = pytest.mark.skipif(not PROGRAM.exists(), reason="there is no hls-estimate next to the library")
 
-# The reached values in percent, with a small margin: upper bounds of errors, lower bounds of shares. The goals of the
-# estimator are a median error of cycles of 5, a 90th percentile of 25, DSP exact on 90 and BRAM within 20.
+# Bounds in percent, which are the present values with a small margin: upper bounds of errors, lower bounds of shares. The
+# goals of the estimator are a median error of cycles of 5, a 90th percentile of 25, DSP exact on 90 and BRAM within 20.
 AT_MOST = {"cycles, median": 0.3, "cycles, 90th": 9, "LUT, median": 7, "FF, median": 8.5}
 AT_LEAST = {"DSP exact": 90, "DSP within 5": 94, "BRAM within 20": 94}
 

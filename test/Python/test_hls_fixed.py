@@ -26,8 +26,8 @@ OVERFLOWS = ["AP_SAT", "AP_SAT_ZERO", "AP_SAT_SYM", "AP_WRAP"]
 pytestmark = pytest.mark.skipif(not TOOL.exists(), reason="tilewright was not imported from a build tree")
 OPERATORS = ["=", "+", "-", "*", "<", "==", "<<", ">>", "neg"]
 
-# Reads 'case operator a b', answers 'bits'. Numbers are 32 hexadecimal digits of two's complement. The vendor's types
-# have no member for all of their bits.
+# The program reads lines 'case operator a b' and prints 'bits'. Numbers are 32 hexadecimal digits of two's complement.
+# Numbers are split into words, because the vendor's types have no member that returns all of their bits.
 PROGRAM = """
 #include <ap_fixed.h>
 #include <stdio.h>
@@ -42,7 +42,7 @@ template <typename T> T make(Words w) {
   return x;
 }
 template <int W> Words words(ap_int<W> number) {
-  const ap_int<192> wide = number; // the vendor's widths of just 128 bits behave otherwise
+  const ap_int<192> wide = number; // the vendor's range() differs for a width of exactly 128 bits
   return {wide.range(127, 64).to_uint64(), wide.range(63, 0).to_uint64()};
 }
 template <int W, int I, bool S, ap_q_mode Q, ap_o_mode O, int N> Words bits(const ap_fixed_base<W, I, S, Q, O, N> &x) {
@@ -299,7 +299,7 @@ def test_documented_fixed_point_example_prints_the_documented_output(tmp_path):
 
 
 ALL_MODES = [(rounding, overflow) for rounding in ROUNDINGS for overflow in OVERFLOWS]
-# In the smaller set, each of both occurs once or twice.
+# In this smaller set, each rounding mode occurs once, and each overflow mode once or twice.
 SOME_MODES = [(rounding, OVERFLOWS[number % len(OVERFLOWS)]) for number, rounding in enumerate(ROUNDINGS)]
 
 

@@ -18,7 +18,8 @@ PINNED = torch.__version__.startswith(write_operators_doc.TORCH + ".")
 VIEWS = ("view", "views", "alias", "reinterpret")
 MAYBE = ("reshape", "conversion", "inference", "unclear")
 
-# Overloads whose schema does not state what eager does. The comments in lib/Import/ATen have the reasons.
+# Overloads whose schema states a new tensor, although eager may return a view. The comments in lib/Import/ATen have the
+# reasons.
 SAYS_FRESH = {
     "aten._unsafe_view.default", "aten.atleast_1d.default", "aten.atleast_2d.default", "aten.atleast_3d.default", "aten.lift.default",
 }  # fmt: skip

@@ -17,7 +17,7 @@
 // RUN: tilewright compile %t.edited --start-at=structured --emit=vector | FileCheck %s --check-prefix=EDITED
 // EDITED: arith.subf
 
-// A library of saved IR.
+// A library is compiled from saved IR.
 // RUN: rm -rf %t.library && mkdir %t.library
 // RUN: tilewright compile %t.structured --start-at=structured -o %t.library/model.so
 // RUN: FileCheck %s --check-prefix=HEADER < %t.library/model.h

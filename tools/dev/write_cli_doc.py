@@ -23,7 +23,7 @@ GUIDES = {
     "cache": "[Find out what happened](../how-to/debug.md)",
     "calibrate": "[Decision 0017](../decisions/0017-cost-model.md)",
     "compile": "[Compile ahead of time](../how-to/ahead-of-time.md), [Save IR, change it, go on](../how-to/work-on-ir.md)",
-    "explain": "[See what became of a model](../how-to/explain.md)",
+    "explain": "[Inspect how a model was compiled](../how-to/explain.md)",
     "inspect": "[Compile ahead of time](../how-to/ahead-of-time.md)",
     "run": "[Compile ahead of time](../how-to/ahead-of-time.md), [Find out what happened](../how-to/debug.md)",
     "tune": "[Tuning](../tuning.md)",

@@ -33,7 +33,7 @@ OTHERS = {
     "CUDA_LAUNCH_BLOCKING": "target `cuda`: not empty and not `0`: each launch is waited for, so that an error names its kernel",
     "TORCH_LOGS": "`tilewright`: torch prints a report of each graph that is compiled",
     "TORCH_TRACE": "folder in which torch stores these reports as artifacts, for tlparse",
-    "TORCHINDUCTOR_AUTOGRAD_CACHE": "`0`: torch does not cache graphs that Tilewright compiled ([decision 0021](../decisions/0021-kept-by-torch.md))",
+    "TORCHINDUCTOR_AUTOGRAD_CACHE": "`0`: torch does not cache graphs that Tilewright compiled ([decision 0021](../decisions/0021-aotautograd-cache.md))",
 }
 # Variables that are only for the development of Tilewright.
 DEVELOPMENT = {

@@ -1,4 +1,4 @@
-// A classifier of points in the plane: two layers, weights as constants, any number of points at once.
+// A classifier of points in the plane: two layers, with weights as constants and a symbolic number of points.
 #points = affine_map<()[s0] -> (s0, 2)>
 #hidden = affine_map<()[s0] -> (s0, 4)>
 #classes = affine_map<()[s0] -> (s0, 3)>

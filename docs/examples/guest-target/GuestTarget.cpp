@@ -18,7 +18,7 @@ using namespace mlir;
 
 namespace {
 
-constexpr int64_t mostRows = 16; ///< largest number of rows in a task, if no option gives it
+constexpr int64_t mostRows = 16; ///< largest number of rows in a task, if the option is not given
 
 /// The options of this target, and their declarations.
 struct GuestOptions {
@@ -82,7 +82,7 @@ public:
     return llvm::Error::success();
   }
 
-  /// Returns the cache key of this target's code. The suffix keeps the code of the target `cpu` from being reused.
+  /// Returns the cache key of this target's code. The suffix prevents that cached code of the target `cpu` is reused.
   std::string machineKey(const tilewright::Options &options) override {
     return llvm::cantFail(tilewright::describeHost(options.cpu)).key + "|guest 1|" + std::to_string(options.threads) +
            "|" + std::to_string(rowsOf(options));

@@ -1,4 +1,4 @@
-/* ./classify image.ppm...: the likeliest class of each image, all of them in one call of the model. */
+/* ./classify image.ppm... prints the most likely class of each image. All images are passed to one call of the model. */
 #include "images.h"
 #include "resnet50.h"
 

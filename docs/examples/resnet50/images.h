@@ -1,4 +1,4 @@
-/* Reads binary PPM images (P6, 8 bits a channel) as ResNet takes them. */
+/* Reads binary PPM images (P6, 8 bits per channel), and converts them to inputs of ResNet-50. */
 #ifndef IMAGES_H
 #define IMAGES_H
 
@@ -11,7 +11,7 @@
 #define CLASSES 1000
 
 /* Fills `image`, [3, SIDE, SIDE], from the file: resized (bilinear), red, green and blue normalized as for ImageNet.
- * Returns 0, or 1 if it is not such a file. */
+ * Returns 0, or 1 if the file is not a binary PPM image with 8 bits per channel. */
 static int read_image(const char *path, float *image) {
   static const float mean[3] = {0.485f, 0.456f, 0.406f}, deviation[3] = {0.229f, 0.224f, 0.225f};
   FILE *file = fopen(path, "rb");

@@ -150,7 +150,7 @@ static json rowsOf(const Points &values) {
 }
 
 int main(int argc, char **argv) {
-  sigset_t ends; // handled by a separate thread with sigwait, since a signal handler may call little
+  sigset_t ends; // handled by a separate thread with sigwait, since a signal handler may call only a few functions
   sigemptyset(&ends);
   sigaddset(&ends, SIGINT);
   sigaddset(&ends, SIGTERM);

@@ -4,8 +4,8 @@
 //          %b = call @kernel_1(%y, %q)                 // exp
 // After:   %ab:2 = call @kernel_0_and_kernel_1(%x, %y, %p, %q)
 //
-// This saves one barrier and one round of tasks. Both kernels' results have the same static shape, so one schedule
-// tiles both.
+// The fusion saves one barrier and one round of tasks. The results of both kernels have the same static shape, so one
+// schedule tiles both.
 //
 // Test: test/Python/test_research.py
 //
@@ -118,7 +118,8 @@ private:
     return call;
   }
 
-  /// Returns one op that computes both kernels' ops. Their loops are the same, so their bodies are concatenated.
+  /// Returns one op that computes the ops of both kernels. The two ops have the same loops, so their bodies are
+  /// concatenated.
   linalg::GenericOp join(OpBuilder &builder, ArrayRef<func::FuncOp> kernels, IRMapping &mapping) {
     linalg::GenericOp parts[] = {genericOf(kernels[0]), genericOf(kernels[1])};
     SmallVector<Value> inputs, outputs;

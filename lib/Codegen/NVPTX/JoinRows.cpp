@@ -10,7 +10,7 @@
 // registers of four lanes. h is not read again, and is stored only if another op reads it.
 //
 // This is done only if a tile can have all columns (at most 256), the sizes are known, and the cost model predicts more
-// time for two kernels. Wider rows have separate kernels: docs/decisions/0036-norms-behind-products.md
+// time for two kernels. Wider rows have separate kernels: docs/decisions/0036-norms-after-products.md
 //
 // Tests: test/Codegen/NVPTX/join-rows.mlir, test/Python/test_cuda_join_rows.py
 //

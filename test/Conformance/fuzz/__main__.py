@@ -7,7 +7,7 @@ compared.
     python test/Conformance/fuzz case SEED                 one graph, in this process: for gdb
     python test/Conformance/fuzz reduce SEED               a small script that shows its failure
     python test/Conformance/fuzz share                     some hundred graphs that depend on the commit, and as many of images
-    python test/Conformance/fuzz full                      the graphs that table.json is to have, missing ones first
+    python test/Conformance/fuzz full                      the graphs of table.json, missing ones first
     python test/Conformance/fuzz table --results FILE      writes the results of a run into table.json
     python test/Conformance/fuzz summary [--results FILE]  prints a summary of the table, or of a run
     python test/Conformance/fuzz planted                   which planted bugs are found

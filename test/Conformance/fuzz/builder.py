@@ -187,7 +187,7 @@ class Builder:
         """Returns a value of exactly this shape: for weights, indices, updates."""
         need(torch.Size(shape).numel() <= 1 << 16)
         if not numbers:
-            # Eager's kernels disagree about padding and inserted zeros times NaN: weights are finite.
+            # Weights are finite, because eager's kernels disagree about products of NaN with padding and inserted zeros.
             candidates = [v for v in self.values if list(v.shape) == list(shape) and v.dtype == dtype and bool(v.tensor.isfinite().all())]
             if candidates and self.rng.random() < 0.5 - parameter / 2:
                 return self.chosen(candidates)

@@ -58,7 +58,7 @@ def grow(program: Program, rng: random.Random) -> None:
         try:
             builder.apply(op)
         except Unsuitable:
-            # Remove the nodes that were made for its operands. They have written only new values.
+            # Remove the nodes that were created for the op's operands. These nodes have written only to new values.
             del program.nodes[state[0] :], program.inputs[state[1] :], builder.values[state[2] :]
             builder.counter = state[3]
     choose_outputs(program, builder, rng)

@@ -16,7 +16,7 @@ import os
 
 import torch
 
-# C++, by library: lib/Import/ATen, lib/Kernels, lib/Codegen/CPU/Vectorize, lib/Runtime.
+# Bugs in C++, in the order of their libraries: lib/Import/ATen, lib/Kernels, lib/Codegen/CPU/Vectorize, lib/Runtime.
 COMPILED = {
     "dropped-scale": "index_add forgets alpha",
     "cast-rounds": "a cast from float to integer rounds up instead of towards zero",

@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass, field
 import torch
 from numbers_rule import rms
 
-# A case has the state of its worst sample. "refused": with a reason, only for files. "torch": torch.compile itself
-# fails, as aot_eager fails in the same manner. "eager": eager fails, too.
+# A case has the state of its worst sample. "refused": a file was refused, with a reason. "torch": torch.compile itself
+# fails, because aot_eager fails in the same manner. "eager": eager fails, too.
 STATES = ("crash", "hang", "memory", "wrong", "error", "refused", "fallback", "native", "torch", "eager")
 PASSING = ("fallback", "native")
 FAILING = ("crash", "hang", "memory", "wrong", "error")
@@ -74,7 +74,7 @@ def check_metadata(got, want, what: str) -> None:
         strides = [(a, b) for a, b, size in zip(got.stride(), want.stride(), got.shape) if size > 1]
         if any(a != b for a, b in strides):
             raise Wrong("strides", f"{what}: strides {got.stride()}, eager gives {want.stride()}")
-        # A part of an intermediate value may be computed alone, in memory of exactly its extent.
+        # A result that is a part of an intermediate value may have a separate storage of exactly its extent.
         extent = 1 + sum((size - 1) * stride for size, stride in zip(got.shape, got.stride()))
         alone = got.storage_offset() == 0 and got.untyped_storage().nbytes() == extent * got.element_size()
         if got.storage_offset() != want.storage_offset() and not alone:

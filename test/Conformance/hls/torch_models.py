@@ -9,21 +9,22 @@ from pathlib import Path
 tests = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(tests.parent / "build" / "python"), str(tests / "Python")]
 
-# Models that target hls compiles to fixed point, and their formats, with all kinds of modes and layers.
+# Models that the target hls compiles to fixed point, and their formats. Together they have all kinds of modes and layers.
 FIXED = {
     "fixed_mlp": ["--fixed", "16,6"],
     "fixed_lenet": ["--fixed", "12,5,AP_RND_CONV", "--fixed", "7=16,8"],
     "fixed_residual_block": ["--fixed", "14,4,AP_TRN"],
     "fixed_pooled": ["--fixed", "10,4", "--fixed", "input=8,1", "--fixed", "4=12,4"],
 }
-# Flags of a model in addition to the command's own; the last of each kind counts. ResNet-18 fits at some budgets only
-# (more multipliers need more banks), and with its inner results on a larger part.
+# Flags of a model, after the command's own flags; the last flag of each kind counts. ResNet-18 fits into the part only at
+# some budgets (more multipliers need more banks), and needs a larger part if its inner values are results.
 FLAGS = {
     "resnet18_int8": ["--budget", "dsp=1300"],
     "resnet18_int8_inner": ["--budget", "dsp=1300", "--part=xcu250"],
     "resnet_small_int8_ports": ["--weights=external"],
 } | FIXED
-# With the ending _inner, the inputs of each quantized layer are results, too. With _ports, every weight is a port.
+# If a name ends with _inner, the inputs of each quantized layer are results, too. If it ends with _ports, every weight is
+# a port.
 NAMES = ["attention_block", "encoder", "encoder_int8", "lenet", "lenet_int8", "mlp", "mlp_int8", "residual_block", "residual_block_int8"]
 NAMES += ["resnet18_int8", "resnet18_int8_inner", "resnet_small_int8", "resnet_small_int8_inner", "resnet_small_int8_ports", *FIXED]
 

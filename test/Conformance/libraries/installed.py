@@ -9,8 +9,8 @@ from pathlib import Path
 here = Path(__file__).resolve().parent
 FOLDER = here.parents[2] / "build" / "libraries"
 
-# Ops that torchvision requires to exist. Its wheels are built for CUDA, and without the CUDA library none of its ops
-# exists.
+# Importing torchvision requires that these ops exist. Its wheels are built for CUDA, and without the CUDA library none
+# of its ops is registered.
 OPERATORS = (
     "nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor", "qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
     "deform_conv2d(Tensor input, Tensor weight, Tensor offset, Tensor mask, Tensor bias, SymInt stride_h, SymInt stride_w, SymInt pad_h, SymInt pad_w, "

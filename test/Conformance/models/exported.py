@@ -90,7 +90,7 @@ class ExportedModel:
         names = named_tensors(eager)
         if sorted(found) != sorted(names):
             raise Wrong("structure", f"results {sorted(found)[:6]} where eager has {sorted(names)[:6]}")
-        # A file has no strides: results are converted to eager's strides.
+        # The program's result files have no strides, so results are converted to eager's strides.
         return {name: torch.empty_strided(eager.shape, eager.stride(), dtype=found[name].dtype).copy_(found[name])
                 if eager.shape == found[name].shape else found[name] for name, eager in names.items()}  # fmt: skip
 

@@ -62,8 +62,8 @@ def described(tensors: list[torch.Tensor], first: int) -> list:
     for number, tensor in enumerate(tensors):
         strides = [s for s, size in zip(tensor.stride(), tensor.shape) if size > 1] if tensor.numel() else []
         shared = [other for other in range(len(tensors)) if storages[other] is not None and storages[other] == storages[number]]
-        # A dense part of an intermediate value is computed alone: offsets of tensors outside of arguments are
-        # relative to each other.
+        # A result that is a dense part of an intermediate value may have a separate storage. Therefore the offsets of
+        # tensors that share memory with no argument are compared relative to each other.
         origin = 0 if shared and shared[0] < first else min((tensors[other].storage_offset() for other in shared), default=tensor.storage_offset())
         offset = tensor.storage_offset() - origin
         found.append((str(tensor.dtype), tuple(tensor.shape), strides, offset, shared, plain(tensor), tensor._version if number < first else 0))

@@ -151,7 +151,7 @@ def main() -> int:
 def act(words, folder: Path) -> int:
     names = words.kernels or all_names()
     if words.command == "share" and not words.kernels:
-        # Compiling all kernels would take longer than trying the mutations.
+        # Compiling all kernels would take longer than running the mutations.
         names = sorted(names, key=rank)[:6]
     if words.command == "one":
         names = [words.key.split(":")[0]]

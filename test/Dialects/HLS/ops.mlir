@@ -1,5 +1,5 @@
 // RUN: tilewright-opt %s | tilewright-opt | FileCheck %s
-// One of each op, attribute and type, printed and parsed again.
+// Each op, attribute and type is printed and parsed again.
 
 // CHECK-LABEL: func.func private @scale
 // CHECK: affine.for {{.*}} = 0 to 16

@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from numbers_rule import check, check_gradient
 
 DTYPES = [torch.float32, torch.bfloat16, torch.float16, torch.float64]
-# groups, channels and filters of each, window, options
+# name: (groups, channels per group, filters per group, window, options)
 KINDS = {
     "depthwise": (40, 1, 1, (3, 3), dict(padding=1)), "stride": (40, 1, 1, (3, 3), dict(padding=1, stride=2)),
     "dilated": (24, 1, 1, (5, 5), dict(padding=4, dilation=2)), "7x7": (20, 1, 1, (7, 7), dict(padding=3)),

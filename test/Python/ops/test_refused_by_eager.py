@@ -11,7 +11,7 @@ f64 = torch.float64
 X, IDS = torch.ones(4, 5), torch.arange(3)
 BOOLS = torch.tensor([True, False, True])
 
-# name: the function, its arguments
+# name: (function, arguments)
 REFUSED = {
     "index_add_negative": (lambda x, i, s: torch.index_add(x, 0, i, s), (X, torch.tensor([-1]), torch.ones(1, 5))),
     "index_copy_negative": (lambda x, i, s: torch.index_copy(x, 0, i, s), (X, torch.tensor([-1]), torch.ones(1, 5))),

@@ -185,7 +185,8 @@ ROWS = [(family, name) for family, rows in FAMILIES.items() for name in rows]
 
 @pytest.mark.parametrize("family,name", ROWS)
 def test_op_of_each_family_at_all_sizes_matches_eager(family, name):
-    # The result of duplicate writes and the order of equal elements are unspecified, so these rows keep the elements.
+    # The results of duplicate writes and the order of equal elements are unspecified, so the layouts of the other families
+    # do not repeat elements.
     layouts = LAYOUTS if family in ("products", "convolutions", "attention") else KEEPING
     check_sizes(name, FAMILIES[family][name], layouts=layouts_for(name, layouts))
 

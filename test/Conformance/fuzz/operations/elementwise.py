@@ -7,7 +7,7 @@ POSITIVE = "({x}.abs() + 0.5)"
 UNIT = "(torch.tanh({x}) * 0.875)"
 BETWEEN = "(torch.sigmoid({x}) * 0.75 + 0.125)"
 
-# Functions that are defined for all numbers, and for some numbers only.
+# Functions that are defined for all numbers, and functions that are defined only for the numbers of an expression.
 ANYWHERE = ("sin cos tanh sigmoid erf erfc atan asinh sinc").split()
 GUARDED = {
     BOUNDED: "exp exp2 expm1 sinh cosh".split(),

@@ -1,5 +1,5 @@
-// A residual join: x goes to the sum directly and past two products, the first of which needs all of it before its first
-// element comes out. 67 has no divisors: elements go one by one, in queues, and the direct one must hold all of x.
+// A residual connection: x is added to the result of two products, the first of which reads all of x before it writes an
+// element. 67 is prime, so queues pass single elements, and the queue from x to the sum must hold all of x.
 func.func @main(%x: tensor<1x67xf32> {tw.name = "x"}, %w1: tensor<67x67xf32> {tw.name = "w1"},
                 %w2: tensor<67x67xf32> {tw.name = "w2"}) -> (tensor<1x67xf32> {tw.name = "y"}) {
   %h = tw.matmul %x, %w1 : (tensor<1x67xf32>, tensor<67x67xf32>) -> tensor<1x67xf32>

@@ -11,7 +11,7 @@ VISION = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "
     "patch_size": 8}
 CLIP = {"text_config": TEXT, "vision_config": VISION, "projection_dim": 24}
 LLAMA = TEXT | {"num_key_value_heads": 2, "model_type": "llama"}
-# 16 positions for the patches of an image of 32 x 32, then text.
+# The tokens of an image of 32 x 32 (16 patches) with text before and after them.
 IMAGE_TOKENS = {"input_ids": given(*[[1, *[119] * 16, 7 + i, 8, 9, 10] for i in range(2)]), "attention_mask": None}
 
 
