@@ -23,7 +23,7 @@ static llvm::json::Value withPresentKnobs(const llvm::json::Value &entry) {
     return entry;
   llvm::json::Object renamed;
   for (const auto &[name, value] : *knobs)
-    renamed[presentKnobName(name)] = value;
+    renamed[presentKnobName(name).str()] = value;
   return renamed;
 }
 

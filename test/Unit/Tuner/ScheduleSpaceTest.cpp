@@ -89,7 +89,7 @@ TEST(ScheduleSpace, PointsAreText) {
     EXPECT_EQ(space.parse(space.print(point), why), point) << why;
   EXPECT_EQ(space.print(space.initial()), "tile0=32 tile1=96 order=0 k_block=128");
   EXPECT_FALSE(space.parse("tile0=32 tile1=96 order=0", why));
-  EXPECT_EQ(why, "it says nothing of depth");
+  EXPECT_EQ(why, "it says nothing of k_block");
   EXPECT_FALSE(space.parse("tile0=33 tile1=96 order=0 k_block=128", why));
   EXPECT_EQ(why, "tile0=33 is not among its values");
   EXPECT_FALSE(space.parse("tile9=33", why));

@@ -6,13 +6,13 @@
 // CHECK-SAME: \22name\22:\22tile0\22
 // CHECK-SAME: \22name\22:\22tile1\22
 // CHECK-SAME: \22name\22:\22order\22
-// CHECK-SAME: \22name\22:\22depth\22,\22reorders\22:true
+// CHECK-SAME: \22name\22:\22k_block\22,\22reorders\22:true
 // CHECK-SAME: \22name\22:\22block\22
 
 // The knobs of a reduction: its rows, and its number of accumulators.
 // CHECK-LABEL: func.func private @sums
 // CHECK-SAME: \22name\22:\22tile0\22
-// CHECK-SAME: \22name\22:\22chains\22,\22reorders\22:true
+// CHECK-SAME: \22name\22:\22accumulators\22,\22reorders\22:true
 
 func.func private @product(%a: tensor<512x768xf32> {tw.sizes = affine_map<() -> (512, 768)>},
                            %b: tensor<768x768xf32> {tw.sizes = affine_map<() -> (768, 768)>},
