@@ -125,7 +125,7 @@ int runTuneWorker();
 llvm::Expected<std::string> listSpaces(Session &session, mlir::ModuleOp module, const Options &options);
 
 /// Draws `count` schedules of each kernel with `seed`, and returns them as lines of JSON for a schedule file
-/// (Options::scheduleFile): {"kernel_0": {"tiles": [64, 96], "order": 1}}. `deterministic`: only with the default's
+/// (Options::scheduleFile): {"matmul_add_0": {"tiles": [64, 96], "order": 1}}. `deterministic`: only with the default's
 /// order of sums.
 llvm::Expected<std::string> drawSchedules(Session &session, mlir::ModuleOp module, const Options &options, int count,
                                           uint64_t seed, bool deterministic);

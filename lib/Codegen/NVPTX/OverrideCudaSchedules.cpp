@@ -2,7 +2,7 @@
 //
 // The file (option schedule_file) has the knobs that `tilewright tune --list --target=cuda` prints. Knobs that the file
 // does not contain are not changed:
-//   { "kernel_0": {"warp_m": 32, "warp_n": 64, "warps_m": 4, "warps_n": 2, "k": 32, "stages": 3}, "matmul*": {"k": 64}
+//   { "matmul_0": {"warp_m": 32, "warp_n": 64, "warps_m": 4, "warps_n": 2, "k": 32, "stages": 3}, "matmul*": {"k": 64}
 //   }
 // Before:  func @kernel_0(...) attributes {tw.schedule = {kind = "mma", block = array<i64: 64, 64, 32>, ...}}
 // After:   func @kernel_0(...) attributes {tw.schedule = {kind = "mma", block = array<i64: 128, 128, 32>, ...}}
