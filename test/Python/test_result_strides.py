@@ -98,3 +98,19 @@ def test_views_of_a_flattened_tensor_have_the_base_of_eager(layout):
     (flat, part), (want, _) = torch.compile(function, backend=tilewright)(x), function(x)
     assert (flat._base is None) == (want._base is None)
     assert part._base is (flat if flat._base is None else flat._base)
+
+
+@pytest.mark.filterwarnings("ignore:tilewright. these ops run in eager")
+def test_view_in_eager_of_a_view_that_is_compiled_has_the_offset_of_eager():
+    """The range of the sizes does not decide the length of the diagonal, so this view runs in eager."""
+
+    def function(x):
+        return F.pad(x.unsqueeze(-1), (1, 2)).select(-1, 1).diagonal(1)
+
+    torch._dynamo.reset()
+    compiled = torch.compile(function, backend=tilewright, dynamic=True)
+    for shape in ((7, 9), (9, 8)):
+        x = torch.randn(shape)
+        got, want = compiled(x), function(x)
+        assert torch.equal(got, want) and got.stride() == want.stride()
+        assert got.storage_offset() in (0, want.storage_offset()), got.storage_offset()

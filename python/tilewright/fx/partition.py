@@ -11,6 +11,7 @@ from torch.fx.experimental.symbolic_shapes import free_symbols
 from torch.fx.passes.split_module import split_module
 
 from .devices import device_of_node
+from .outputs import view_chain
 from .pairs import shown_as_pairs
 from .written_arguments import keep_views_with_writes
 
@@ -46,11 +47,23 @@ def expose_symbols(gm: fx.GraphModule) -> None:
             node.meta["example_value"] = value
 
 
+def with_views_of_results(gm: fx.GraphModule, refused: set[str]) -> set[str]:
+    """Returns `refused` with all views of each result of which one view is refused.
+
+    Otherwise the segment before the refused view would compute only the part of the tensor that this view reads. The
+    result would then begin at another element of its memory than in eager.
+    """
+    (end,) = gm.graph.find_nodes(op="output")
+    chains = [view_chain(node)[1:] for node in end.all_input_nodes]
+    return refused.union(*({step.name for step in chain} for chain in chains if any(step.name in refused for step in chain)))
+
+
 def split(gm: fx.GraphModule, refused: set[str]) -> tuple[fx.GraphModule, dict[str, bool]]:
     """Splits `gm` into segments, in order: compiled ones for one device each, and eager ones. Returns the split
     module and, for each submodule, whether it is compiled."""
     sink_waits(gm)
     expose_symbols(gm)
+    refused = with_views_of_results(gm, refused)
     segment, compiled = 0, []
     number: dict[fx.Node, int] = {}
     eager_now, device_now = None, None
