@@ -78,7 +78,7 @@ typedef struct {m}_step {
   double seconds;         /* summed over all threads and runs */
 } {m}_step;
 
-/* Makes an instance: checks that the CPU has the instructions the model was compiled for, and packs the weights that the
+/* Creates an instance: checks that the CPU has the instructions the model was compiled for, and packs the weights that the
  * library does not contain packed. `options` may be NULL. Returns NULL if it fails; `error` then has the reason, cut to
  * `error_bytes` bytes with the final 0. */
 {m} *{m}_create(const {m}_options *options, char *error, size_t error_bytes);

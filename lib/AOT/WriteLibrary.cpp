@@ -75,10 +75,11 @@ private:
   llvm::Error prepare() {
     // Later stages have already decided which arguments are packed once, without the weights that are bound here.
     if (!options.startAt.empty() && options.startAt != "graph" && options.startAt != "structured")
-      return llvm::createStringError("a library is made from IR of the stages graph and structured; later IR, such as "
-                                     "that of '%s', no longer says which inputs may change between calls: continue it "
-                                     "with --emit=asm",
-                                     options.startAt.c_str());
+      return llvm::createStringError(
+          "a library is compiled from IR of the stages graph or structured; later IR, such as "
+          "that of '%s', does not contain which inputs may change between calls: continue it "
+          "with --emit=asm",
+          options.startAt.c_str());
     auto main = module.lookupSymbol<func::FuncOp>("main");
     if (!main)
       return llvm::createStringError("the module has no function @main: expected a model's graph of tw ops");

@@ -32,7 +32,7 @@ bool storeRates(const std::string &folder, const std::string &identity, const Ma
   std::string path = ratesPath(folder, identity);
   if (std::error_code code = llvm::sys::fs::create_directories(
           llvm::sys::path::parent_path(path), /*IgnoreExisting=*/true, llvm::sys::fs::perms::owner_all)) {
-    reason = folder + "/calibration cannot be made: " + code.message();
+    reason = folder + "/calibration cannot be created: " + code.message();
     return false;
   }
   return writeCacheFile(path, keyOfHost(identity), printRates(rates), reason);

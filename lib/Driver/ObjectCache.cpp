@@ -73,7 +73,7 @@ std::string defaultCacheFolder(std::string &error) {
 /// Returns why code must not be loaded from `folder`, or an empty string if it may.
 static std::string refuseFolder(const std::string &folder) {
   if (std::error_code code = fs::create_directories(folder, /*IgnoreExisting=*/true, fs::perms::owner_all))
-    return "the cache folder " + folder + " cannot be made (" + code.message() +
+    return "the cache folder " + folder + " cannot be created (" + code.message() +
            "); set TILEWRIGHT_CACHE_DIR to one that can";
   struct stat status;
   if (stat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode))

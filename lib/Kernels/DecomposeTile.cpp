@@ -261,8 +261,8 @@ struct DecomposeTile : impl::DecomposeTileBase<DecomposeTile> {
           return;
         decisions.add(op->getLoc(),
                       {"DecomposeTile", "fusion", /*done=*/false, isSingle ? "attention in f32" : "attention in f64",
-                       isSingle ? "tensor cores multiply 16 bits; the whole score matrix is made"
-                                : "online softmax is written for f32 scores; the whole score matrix is made"});
+                       isSingle ? "tensor cores need operands of 16 bits; the whole score matrix is computed"
+                                : "online softmax needs f32 scores; the whole score matrix is computed"});
         ops.push_back(op);
       } else if (isa<tile::ScanOp, tile::SortOp, tile::ScatterOp, tile::AttentionOp, tile::AttentionGradientOp,
                      tile::GroupedConvolutionOp, tile::DepthwiseGradientOp>(op) ||

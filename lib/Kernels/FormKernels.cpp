@@ -192,7 +192,8 @@ private:
       return false;
     }
     if (!isContractionRoot(op) && leavesColumns(op, *rows)) {
-      reason = "a kernel of both would have columns for rows, and read a few elements of each line";
+      reason = "the rows of a kernel of both would be columns of the reduction, which reads only a few elements of "
+               "each cache line";
       return false;
     }
     Operation *contraction = isContractionRoot(op) ? op : (generic ? producingContraction(generic) : nullptr);

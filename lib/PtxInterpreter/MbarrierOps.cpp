@@ -315,7 +315,7 @@ void completeBytes(Block &block, Mbarrier &mbarrier, int64_t bytes) {
 
 std::string describeWait(Exec &e, const Instr &in) {
   if (in.run == setRegisters)
-    return "setmaxnreg wants registers that the other warps do not give up";
+    return "setmaxnreg requests registers that the other warps do not release";
   if (std::string why = describeClusterWait(e, in); !why.empty())
     return why;
   uint32_t lane = uint32_t(std::countr_zero(e.mask));

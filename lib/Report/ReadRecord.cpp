@@ -25,8 +25,9 @@ llvm::Expected<llvm::json::Object> readRecord(llvm::StringRef json) {
   if (!format)
     return noRecord("it has no \"format\"");
   if (*format != recordFormat)
-    return llvm::createStringError("a record of format %lld, but this Tilewright has format %d: make it anew",
-                                   (long long)*format, recordFormat);
+    return llvm::createStringError(
+        "a record of format %lld, but this Tilewright reads format %d: create it again with tilewright explain --json",
+        (long long)*format, recordFormat);
   for (llvm::StringRef part : {"origins", "sets", "sources", "stages", "kernels", "edges"})
     if (!record->getArray(part))
       return noRecord("it has no list \"" + part + "\"");

@@ -199,7 +199,7 @@ std::optional<SchedulePoint> ScheduleSpace::parse(std::string_view text, std::st
   }
   for (size_t i = 0; i < knobs.size(); ++i)
     if (!given[i]) {
-      why = "it says nothing of " + knobs[i].name;
+      why = "it has no value of " + knobs[i].name;
       return std::nullopt;
     }
   if (const Constraint *constraint = broken(point, knobs.size()); constraint && point != initial()) {

@@ -164,11 +164,11 @@ class Strange(nn.Module):
         self.weight = nn.Parameter(torch.randn(6, 4))
         self.part = nn.Parameter(self.weight.detach().t()[1:3])
         self.none = nn.Parameter(torch.randn(0, 4))
-        self.stretched = nn.Parameter(torch.ones(1).expand(3, 4))
+        self.expanded = nn.Parameter(torch.ones(1).expand(3, 4))
         self.register_buffer("places", torch.arange(4.0), persistent=False)
 
     def forward(self, x, unused):
-        return x, {"weight": self.weight, "b": [self.part @ x, None, torch.cat([self.stretched * x[0, 0], self.none]) + self.places]}, x.t()
+        return x, {"weight": self.weight, "b": [self.part @ x, None, torch.cat([self.expanded * x[0, 0], self.none]) + self.places]}, x.t()
 
 
 def test_weights_that_are_views_empty_expanded_or_returned_match_eager(tmp_path):

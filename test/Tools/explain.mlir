@@ -29,7 +29,7 @@
 // LATER: exp_0 {{.*}}; exp
 // REFERENCE: target reference
 // AGAINST: tilewright explain: --against is shown by the page: add --html FILE
-// FORMAT: a record of format 99, but this Tilewright has format 1: make it anew
+// FORMAT: a record of format 99, but this Tilewright reads format 1: create it again with tilewright explain --json
 // LIST: cannot compare: no record of `tilewright explain --json`: it has no "format"
 // RECORD: no record of `tilewright explain --json`: it has no "format"
 // PART: no record of `tilewright explain --json`: it has no list "sets"

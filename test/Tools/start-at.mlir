@@ -40,7 +40,7 @@
 // NOMAIN: the module has no function @main: this is not IR of the end of stage 'tiled'
 // BACKWARDS: stage 'graph' precedes 'tiled', at whose end this IR was saved
 // UNKNOWN: cannot start at 'tyled': IR can be continued from the end of graph, structured, tiled, vector, target
-// LIBRARY: a library is made from IR of the stages graph and structured; later IR, such as that of 'tiled', no longer says which inputs may change
+// LIBRARY: a library is compiled from IR of the stages graph or structured; later IR, such as that of 'tiled', does not contain which inputs may change
 // ELIDED: the elements of this constant were left out when the IR was saved: save it with --whole-constants
 
 func.func @main(%x: tensor<40x64xf32>, %w: tensor<64x66xf32> {tw.static}) -> tensor<40x66xf32> {

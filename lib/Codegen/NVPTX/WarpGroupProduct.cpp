@@ -83,7 +83,7 @@ std::optional<MappedOperand> mapOperand(Contraction product, OpOperand *operand,
   made.element = element;
   made.alongK = made.runs.front().part == MappedOperand::Part::Depth;
   if (bytesOf(element) != 2 && !made.alongK)
-    return fail("wgmma takes int8, fp8 and tf32 only where neighbours are of one sum");
+    return fail("wgmma requires int8, fp8 and tf32 operands that are contiguous along the sum");
   return made;
 }
 

@@ -61,16 +61,16 @@ Results repeat(Node &n) {
   SmallVector<AffineExpr> times = n.sizes(1, "repeats");
   if (n.failed())
     return n.refused();
-  SmallVector<AffineExpr> sizes = n.sizesIn(x), split, stretched;
+  SmallVector<AffineExpr> sizes = n.sizesIn(x), split, expanded;
   while (sizes.size() < times.size())
     sizes.insert(sizes.begin(), n.constantSize(1));
   if (!n.demand(sizes.size() == times.size(), "repeats has fewer entries than the tensor has dimensions"))
     return n.refused();
   for (auto [size, count] : llvm::zip_equal(sizes, times)) {
     split.append({n.constantSize(1), size});
-    stretched.append({count, size});
+    expanded.append({count, size});
   }
-  return n.reshape(n.broadcast(n.reshape(x, split), stretched), n.type());
+  return n.reshape(n.broadcast(n.reshape(x, split), expanded), n.type());
 }
 
 Results concatenate(Node &n) {

@@ -29,9 +29,9 @@ Value broadcastable(OnnxNode &n, Value value, Value x, int64_t axis, int64_t blo
   SmallVector<AffineExpr> sizes = n.sizesIn(value), repeated = sizes;
   sizes.insert(sizes.begin() + dim + 1, n.constantSize(1));
   repeated[dim] = repeated[dim] * block;
-  SmallVector<AffineExpr> stretched = sizes;
-  stretched[dim + 1] = n.constantSize(block);
-  value = n.reshape(n.broadcast(n.reshape(value, sizes), stretched), repeated);
+  SmallVector<AffineExpr> expanded = sizes;
+  expanded[dim + 1] = n.constantSize(block);
+  value = n.reshape(n.broadcast(n.reshape(value, sizes), expanded), repeated);
   return n.sliceDim(value, dim, n.constantSize(0), n.sizesIn(x)[dim]);
 }
 

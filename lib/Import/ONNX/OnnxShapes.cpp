@@ -154,13 +154,13 @@ Results tile(OnnxNode &n) {
   SmallVector<AffineExpr> times = n.sizesFrom(1, "repeats");
   if (!n.demand(int64_t(times.size()) == n.rankOf(x), "it needs one repeat per dimension"))
     return n.refused();
-  SmallVector<AffineExpr> split, stretched, sizes;
+  SmallVector<AffineExpr> split, expanded, sizes;
   for (auto [size, count] : llvm::zip_equal(n.sizesIn(x), times)) {
     split.append({n.constantSize(1), size});
-    stretched.append({count, size});
+    expanded.append({count, size});
     sizes.push_back(canonicalSize(size * count));
   }
-  return n.reshape(n.broadcast(n.reshape(x, split), stretched), sizes);
+  return n.reshape(n.broadcast(n.reshape(x, split), expanded), sizes);
 }
 
 /// Pads with copies of rows, taken at the indices that the mode defines.

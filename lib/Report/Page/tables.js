@@ -33,7 +33,7 @@ function overview(shell, compile) {
                                        "—",
           measured !== undefined     ? "measured in kernels, mean over threads" :
               expected !== undefined ? "as the cost model expects, of the kernels it knows; --measure measures" :
-                                       "the cost model knows none of the kernels; --measure measures"),
+                                       "the cost model has no estimate for these kernels; --measure measures them"),
       card(
           "Compile time", format.time(compile.compileMilliseconds() * 1000),
           `of it machine code ${format.time(record.codegen_ms * 1000)}`),

@@ -8,7 +8,7 @@
 #include "lib/Runtime/Host/FloatingPointMode.h"
 #include "lib/Runtime/Host/PrefaultPages.h"
 #include "lib/Runtime/Host/ProcessWide.h"
-#include "lib/Runtime/Host/Stretches.h"
+#include "lib/Runtime/Host/StepRanges.h"
 
 #include <algorithm>
 #include <cstring>
@@ -152,7 +152,7 @@ bool Executable::resolve(const int64_t *symbols, FramePointer &frame, RunError &
   auto fresh = std::make_shared<Frame>();
   if (!resolveFrame(program, symbols, *fresh, error))
     return false;
-  fresh->stretches = cutIntoStretches(*fresh, packInputs, program.numOutputs, int32_t(packedSlots));
+  fresh->stepRanges = cutIntoStepRanges(*fresh, packInputs, program.numOutputs, int32_t(packedSlots));
   frame = fresh;
   StateLock lock(*this);
   if (frames.size() == maxFrames)
@@ -370,7 +370,7 @@ void Executable::forgetOutdated(const PackGroup &group, const std::vector<InputS
     Registry::process().forget(*old);
 }
 
-/// Allocates and releases memory between the stretches of a call: the caller's tensors, and packs for this call only.
+/// Allocates and releases memory between the step ranges of a call: the caller's tensors, and packs for this call only.
 class Executable::Exchange {
 public:
   /// `memory` may be null.
@@ -378,19 +378,19 @@ public:
            void *const *outputs, int threads, CallersMemory *memory)
       : packed(packs.pointers), self(self), frame(frame), inputs(inputs), outputs(outputs), threads(threads),
         memory(memory), ownPacks(self.groups.size()), buffersLeft(self.groups.size()) {
-    for (const Frame::Stretch &stretch : frame.stretches)
-      for (int32_t slot : stretch.unpacked)
+    for (const Frame::StepRange &range : frame.stepRanges)
+      for (int32_t slot : range.unpacked)
         ++buffersLeft[self.groupOf[slot]];
   }
 
-  bool before(const Frame::Stretch &stretch, RunError &error) {
+  bool before(const Frame::StepRange &range, RunError &error) {
     std::vector<int32_t> needed;
-    std::set_intersection(stretch.outputs.begin(), stretch.outputs.end(), frame.neededOutputs.begin(),
+    std::set_intersection(range.outputs.begin(), range.outputs.end(), frame.neededOutputs.begin(),
                           frame.neededOutputs.end(), std::back_inserter(needed));
-    if (memory && (!memory->take(stretch.outputs, error) ||
+    if (memory && (!memory->take(range.outputs, error) ||
                    !checkPointers(needed, const_cast<const void *const *>(outputs), "output", error)))
       return false;
-    for (int32_t slot : stretch.packed) {
+    for (int32_t slot : range.packed) {
       if (packed[slot])
         continue;
       size_t i = self.groupOf[slot];
@@ -401,12 +401,12 @@ public:
     return true;
   }
 
-  void after(const Frame::Stretch &stretch) {
-    for (int32_t slot : stretch.unpacked)
+  void after(const Frame::StepRange &range) {
+    for (int32_t slot : range.unpacked)
       if (size_t i = self.groupOf[slot]; --buffersLeft[i] == 0)
         ownPacks[i] = nullptr;
     if (memory)
-      memory->release(stretch.inputs);
+      memory->release(range.inputs);
   }
 
   std::vector<void *> packed; ///< pointers of packed buffers; null: this call packs them before their first use
@@ -422,7 +422,7 @@ private:
   std::vector<int32_t> buffersLeft;              ///< by group: the number of packed buffers that later steps read
 };
 
-/// Borrows memory and executes `frame` as a whole, or stretch by stretch if there is an `exchange`.
+/// Borrows memory and executes `frame` as a whole, or step range by step range if there is an `exchange`.
 bool Executable::runFrame(const Frame &frame, const void *const *inputs, void *const *outputs, void *const *packed,
                           int threads, RunError &error, std::atomic<int64_t> *times, Exchange *exchange) {
   threads = CallMemory::usefulThreads(frame, frame.parallelism == 1 ? 1 : clipThreads(threads));
@@ -446,11 +446,11 @@ bool Executable::runFrame(const Frame &frame, const void *const *inputs, void *c
   bool ok = true;
   if (!exchange)
     ok = walkSteps(0, frame.steps.size());
-  for (size_t i = 0; exchange && ok && i < frame.stretches.size(); ++i) {
-    const Frame::Stretch &stretch = frame.stretches[i];
-    ok = exchange->before(stretch, error) && walkSteps(stretch.begin, stretch.end);
+  for (size_t i = 0; exchange && ok && i < frame.stepRanges.size(); ++i) {
+    const Frame::StepRange &range = frame.stepRanges[i];
+    ok = exchange->before(range, error) && walkSteps(range.begin, range.end);
     if (ok)
-      exchange->after(stretch);
+      exchange->after(range);
   }
   ArenaPool::process().giveBack(std::move(block));
   return ok;

@@ -38,12 +38,13 @@ struct Frame {
     int64_t tilesToBarrier;
   };
 
-  /// Steps [begin, end) from one barrier to another. The caller allocates results before a stretch and releases
-  /// arguments after it (Stretches.h).
-  struct Stretch {
+  /// Steps [begin, end) from one barrier to another. The caller allocates results before a step range and releases
+  /// arguments after it (StepRanges.h).
+  struct StepRange {
     size_t begin = 0, end = 0;
     // Indices of buffers.
-    std::vector<int32_t> outputs;  ///< first accessed here; the first stretch also has those that no stretch accesses
+    std::vector<int32_t>
+        outputs; ///< first accessed here; the first step range also has those that no step range accesses
     std::vector<int32_t> packed;   ///< packed buffers that are first accessed here
     std::vector<int32_t> inputs;   ///< last accessed here
     std::vector<int32_t> unpacked; ///< packed buffers that are last accessed here
@@ -54,7 +55,7 @@ struct Frame {
   std::vector<Operand> operands;
   std::vector<int64_t> sizes;
   std::vector<int32_t> neededInputs, neededOutputs; ///< indices of those whose pointer must not be null
-  std::vector<Stretch> stretches;                   ///< of a frame for plan.steps: at least one
+  std::vector<StepRange> stepRanges;                ///< of a frame for plan.steps: at least one
 
   /// Returns the index of the first operand of a step. For the index after the last step, returns the number of
   /// operands.

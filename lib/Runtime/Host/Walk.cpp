@@ -1,4 +1,4 @@
-//===- Walk.cpp - one call's execution of a stretch of a frame ------------===//
+//===- Walk.cpp - one call's execution of a step range of a frame ------------===//
 #include "lib/Runtime/Host/Walk.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-//===- Walk.h - one call's execution of a stretch of a frame --------------===//
+//===- Walk.h - one call's execution of a step range of a frame --------------===//
 //
 // Every thread visits all steps, executes its share of each, helps other threads before a barrier, and waits for the
 // tiles that others still execute. Results do not depend on which thread executes a tile. The calling thread waits

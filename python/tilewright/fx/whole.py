@@ -65,7 +65,7 @@ def add(walker, node: fx.Node, where: list):
 
     shape = [walker.argument(s) for s in result.shape]
 
-    def stretched(value, tensor):
+    def expanded(value, tensor):
         """Expands argument `value` to the sizes of the result."""
         ref = walker.argument(value)
         dtype, own = meta_of(tensor)
@@ -73,7 +73,7 @@ def add(walker, node: fx.Node, where: list):
             return ref
         return _tilewright.Ref(walker.graph.node("aten.expand.default", [ref, shape], {}, [(dtype, sizes)], where))
 
-    inputs = iter([stretched(a, v) for a, v in zip(node.args, held) if isinstance(v, torch.Tensor)])
+    inputs = iter([expanded(a, v) for a, v in zip(node.args, held) if isinstance(v, torch.Tensor)])
     known: dict[fx.Node, object] = {}
 
     def given(value):

@@ -156,7 +156,7 @@ func.func private @groups_of_f64(%a: tensor<256x64xf64>, %b: tensor<64x256xf64>,
 
 // -----
 
-// expected-error @+1 {{its schedule `wgmma` does not fit: wgmma takes int8, fp8 and tf32 only where neighbours are of one sum}}
+// expected-error @+1 {{its schedule `wgmma` does not fit: wgmma requires int8, fp8 and tf32 operands that are contiguous along the sum}}
 func.func private @groups_of_f32(%a: tensor<256x64xf32>, %b: tensor<64x256xf32>, %c: tensor<256x256xf32>) -> tensor<256x256xf32> attributes {tw.kernel, tw.schedule = {kind = "wgmma", threads = 256 : i64, block = array<i64: 64, 64, 32>, consumers = 1 : i64, stages = 4 : i64}} {
   %zero = arith.constant 0.0 : f32
   %0 = linalg.fill ins(%zero : f32) outs(%c : tensor<256x256xf32>) -> tensor<256x256xf32>

@@ -1,7 +1,7 @@
 // RUN: tilewright-opt %s --tw-lower-graph "--tw-decompose-tile=wide-attention-only" | FileCheck %s
 // RUN: tilewright-opt %s --tw-lower-graph "--tw-decompose-tile=wide-attention-only" --remarks-filter-missed=fusion --remark-policy=all -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
-// REMARK: the whole score matrix is made{{.*}}Remark="attention in f64"
+// REMARK: the whole score matrix is computed{{.*}}Remark="attention in f64"
 
 // CHECK-LABEL: func @wide
 // CHECK-NOT: tw_tile.attention

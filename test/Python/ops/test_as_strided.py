@@ -12,7 +12,7 @@ WINDOWS = {
     "a part": ((2, 3, 4, 4), (288, 36, 6, 1), 7),
     "every second": ((2, 8, 3), (288, 36, 2), 1),
     "rows that end early": ((7, 50), (80, 1), 3),
-    "stretched": ((4, 3, 5), (0, 1, 0), 5),
+    "expanded": ((4, 3, 5), (0, 1, 0), 5),
     "overlapping": ((4, 3), (2, 1), 5),
     "overlapping in both": ((5, 4, 3), (1, 1, 7), 11),
     "a diagonal": ((6,), (7,), 36),

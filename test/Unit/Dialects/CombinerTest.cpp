@@ -88,7 +88,7 @@ TEST(Combiners, OnlyFloatSumsAndProductsDependOnTheOrder) {
   EXPECT_FALSE(tile::dependsOnOrder(tile::Combiner::Sum, i32) || tile::dependsOnOrder(tile::Combiner::Maximum, f32));
 }
 
-TEST(Combiners, OtherOpsAreNone) {
+TEST(Combiners, OtherOpsAreNotCombiners) {
   MLIRContext context;
   context.loadDialect<arith::ArithDialect>();
   OpBuilder builder(&context);

@@ -6,7 +6,7 @@
 
 using namespace tilewright;
 
-TEST(BuildIdentityTest, LibrariesDifferAndStayThemselves) {
+TEST(BuildIdentityTest, DiffersBetweenLibrariesAndIsStable) {
   std::string ours = buildIdentity(reinterpret_cast<const void *>(&buildIdentity));
   std::string theirs = buildIdentity(reinterpret_cast<const void *>(&llvm::outs));
   EXPECT_EQ(ours.size(), 40u) << "libTilewright has no build id: " << ours;

@@ -22,7 +22,7 @@ struct RatesFolder : testing::Test {
 };
 } // namespace
 
-TEST_F(RatesFolder, AreReadBackForTheirHostAlone) {
+TEST_F(RatesFolder, AreReadOnTheSameHostOnly) {
   EXPECT_FALSE(loadRates(folder, "a"));
   MachineRates rates;
   rates.f32 = roundRate(300);
@@ -32,7 +32,7 @@ TEST_F(RatesFolder, AreReadBackForTheirHostAlone) {
   EXPECT_FALSE(loadRates(folder, "b"));
 }
 
-TEST_F(RatesFolder, DamagedFilesAreNotBelieved) {
+TEST_F(RatesFolder, DamagedFilesAreIgnored) {
   ASSERT_TRUE(storeRates(folder, "a", MachineRates(), reason)) << reason;
   {
     std::fstream file(ratesPath(folder, "a"), std::ios::in | std::ios::out | std::ios::binary);
@@ -67,7 +67,7 @@ TEST_F(RatesFolder, ManyWritersAndReadersSeeWholeFiles) {
   EXPECT_EQ(bad, 0);
 }
 
-TEST_F(RatesFolder, AFolderThatCannotBeMadeIsAReason) {
+TEST_F(RatesFolder, UnwritableFolderIsReported) {
   std::ofstream(folder + "/calibration") << "a file";
   EXPECT_FALSE(storeRates(folder, "a", MachineRates(), reason));
   EXPECT_NE(reason.find("calibration"), std::string::npos) << reason;

@@ -25,7 +25,7 @@ void compileSomething() {
   EXPECT_TRUE(llvm::StringRef(llvm::toString(program.takeError())).starts_with("the module has no function @main"));
 }
 
-TEST(CompilerPages, ComeBackWhenTheyAreNeeded) {
+TEST(CompilerPages, AreMappedAgainWhenNeeded) {
   compileSomething();
   long before = residentFileKilobytes();
   releaseCompilerMemory();

@@ -27,7 +27,7 @@ TEST(JsonTextTest, DeepNestingIsAnError) {
   EXPECT_EQ(llvm::toString(value.takeError()), "more than 200 lists and objects in each other at byte 200");
 }
 
-TEST(JsonTextTest, WhatIsNotNestedIsRead) {
+TEST(JsonTextTest, FlatTextIsParsed) {
   EXPECT_TRUE(isRead(std::string(200, '[') + std::string(200, ']')));
   std::string wide = "[[]";
   for (int i = 0; i < 1000; ++i)
@@ -36,7 +36,7 @@ TEST(JsonTextTest, WhatIsNotNestedIsRead) {
   EXPECT_TRUE(isRead("\"" + std::string(1000, '[') + "\\\"" + std::string(1000, '{') + "\""));
 }
 
-TEST(JsonTextTest, NumbersReadBackAsTheyWere) {
+TEST(JsonTextTest, NumbersRoundTrip) {
   for (double number : {0.1, -1e300, 1.0 / 3, 5e-324, 123456789.125}) {
     llvm::Expected<llvm::json::Value> read = parseJson(jsonText(llvm::json::Object{{"x", number}}));
     ASSERT_TRUE(bool(read));
@@ -44,7 +44,7 @@ TEST(JsonTextTest, NumbersReadBackAsTheyWere) {
   }
 }
 
-TEST(NumberTextTest, IsPrintfs) {
+TEST(NumberTextTest, EqualsPrintf) {
   EXPECT_EQ(numberText("%.3f of %s, %5lld", 0.5, "it", 7LL), "0.500 of it,     7");
   EXPECT_EQ(shortestText(0.1), "0.1");
   double value = 0;

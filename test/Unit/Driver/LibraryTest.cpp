@@ -391,7 +391,7 @@ std::unique_ptr<llvm::MemoryBuffer> callingObject(const char *extra = nullptr) {
 }
 
 /// Each function that the JIT resolves by name is in a library that a compiled library links, or in its own runtime.
-TEST(Library, HasWhatKernelsMayCall) {
+TEST(Library, ContainsTheFunctionsThatKernelsCall) {
   Folder folder;
   auto link = [&](const llvm::MemoryBuffer &object) {
     return llvm::toString(library::linkLibrary(LibraryOptions::Kind::Shared, object.getBuffer(),
@@ -405,7 +405,7 @@ TEST(Library, HasWhatKernelsMayCall) {
   EXPECT_TRUE(llvm::StringRef(said).contains("undefined symbol: no_such_function")) << said;
 }
 
-TEST(Library, PacksAreMadeOnceForAllInstances) {
+TEST(Library, PacksAreSharedByAllInstances) {
   Both both({matmulBiasGelu()});
   ASSERT_NO_FATAL_FAILURE(both.runJit());
   ASSERT_NO_FATAL_FAILURE(both.writeFiles());

@@ -46,7 +46,7 @@ struct Manifest : testing::Test {
 };
 } // namespace
 
-TEST_F(Manifest, IsReadAsWritten) {
+TEST_F(Manifest, RoundTrips) {
   llvm::Expected<LibraryManifest> manifest = read(good);
   ASSERT_TRUE(bool(manifest)) << llvm::toString(manifest.takeError());
   EXPECT_EQ(manifest->model, "m");
@@ -68,7 +68,7 @@ TEST_F(Manifest, ErrorsNameTheFileAndTheLocation) {
   EXPECT_NE(problem(without("[\"n\", 3]", "[[]]")).find("sizes[0]"), std::string::npos);
 }
 
-TEST_F(Manifest, FilesLieInItsFolder) {
+TEST_F(Manifest, FilesMustBeInTheManifestsFolder) {
   for (const char *name : {"../m.so", "/etc/passwd", ""}) {
     llvm::Expected<LibraryManifest> manifest =
         read(without("\"name\": \"m.so\"", ("\"name\": \"" + llvm::Twine(name) + "\"").str()));

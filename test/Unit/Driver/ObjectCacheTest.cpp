@@ -44,7 +44,7 @@ struct ObjectCacheTest : testing::Test {
   std::vector<std::string> warnings;
 };
 
-TEST(CacheKey, PartsDoNotRunTogether) {
+TEST(CacheKey, PartsAreDelimited) {
   auto key = [](auto... parts) {
     CacheKey result;
     (result.add("part", llvm::StringRef(parts)), ...);
@@ -75,7 +75,7 @@ TEST_F(ObjectCacheTest, StoresAndLoads) {
   EXPECT_TRUE(warnings.empty());
 }
 
-TEST_F(ObjectCacheTest, KeysThatAreNoHexDigitsTouchNoFile) {
+TEST_F(ObjectCacheTest, KeysWithOtherCharactersTouchNoFile) {
   ObjectCache cache(options());
   for (const char *key : {"", "../../../../etc/passwd", "aa", "0123456789abcdeg"}) {
     EXPECT_FALSE(cache.store(key, "x"));
@@ -133,7 +133,7 @@ TEST_F(ObjectCacheTest, FoldersThatOthersCanWriteAreRefused) {
   EXPECT_EQ(warnings.size(), 1u);
 }
 
-TEST_F(ObjectCacheTest, FoldersThatCannotBeMadeAreNoDisaster) {
+TEST_F(ObjectCacheTest, UncreatableFoldersDisableTheCache) {
   overwrite(root + "/file", "");
   folder = root + "/file/cache";
   ObjectCache cache(options());

@@ -16,7 +16,7 @@ constexpr char graph[] = R"(
     return %0 : tensor<4xf32>
   })";
 
-TEST(StageIR, StagesThatHaveRunAreNotRunAgain) {
+TEST(StageIR, FinishedStagesAreNotRunAgain) {
   Session session;
   auto module = mlir::parseSourceString<mlir::ModuleOp>(graph, &session.context());
   ASSERT_TRUE(module);

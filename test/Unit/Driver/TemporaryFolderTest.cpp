@@ -36,7 +36,7 @@ protected:
   std::string parent;
 };
 
-TEST_F(TemporaryFolderTest, GoesWithItsObject) {
+TEST_F(TemporaryFolderTest, IsRemovedWithItsObject) {
   std::string path;
   {
     auto folder = make();
@@ -47,7 +47,7 @@ TEST_F(TemporaryFolderTest, GoesWithItsObject) {
   EXPECT_FALSE(fs::exists(path));
 }
 
-TEST_F(TemporaryFolderTest, OfAKilledProcessGoesWithTheNext) {
+TEST_F(TemporaryFolderTest, OfAKilledProcessIsRemovedByTheNextProcess) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
   const pid_t child = fork();
@@ -71,7 +71,7 @@ TEST_F(TemporaryFolderTest, OfAKilledProcessGoesWithTheNext) {
   EXPECT_TRUE(fs::exists(first->path()));
 }
 
-TEST_F(TemporaryFolderTest, OthersFoldersStay) {
+TEST_F(TemporaryFolderTest, FoldersOfOthersAreKept) {
   for (const char *name : {"other-abc", "working-1"}) {
     fs::create_directory(fs::path(parent) / name);
     age(fs::path(parent) / name);

@@ -11,13 +11,13 @@ static TensorMapRecipe recipeOf(const std::string &text) {
   return recipe;
 }
 
-TEST(TensorMapRecipe, IsReadAsItWasWritten) {
+TEST(TensorMapRecipe, RoundTrips) {
   for (std::string text : {"0:bf16:128:64*512,128*1*s0", "3:f16:64:32*8", "0:i8:128:128*1024,256*3",
                            "2:f32:128:32*512,64*8", "1:bf16:0:1*0*s1*s1*s0,2*3,4*5,6*7,8*9"})
     EXPECT_EQ(recipeOf(text).text(), text);
 }
 
-TEST(TensorMapRecipe, OthersAreRefused) {
+TEST(TensorMapRecipe, MalformedTextIsRefused) {
   for (const char *text : {"",
                            ":",
                            "0",
@@ -51,7 +51,7 @@ TEST(TensorMapRecipe, OthersAreRefused) {
   EXPECT_FALSE(TensorMapRecipe::read(many, recipe));
 }
 
-TEST(TensorMapRecipe, SizesAreThoseOfTheCall) {
+TEST(TensorMapRecipe, SizesAreEvaluatedAtTheCall) {
   std::vector<uint32_t> counts;
   std::string error;
   const int64_t sizes[] = {7, 0};
@@ -104,7 +104,7 @@ static std::string errorOfRun(const std::string &recipe, uint32_t shared, int64_
   return device->run(inputs, outputs, &size, error) ? "" : error.text;
 }
 
-TEST(TensorMapRecipe, LaunchesHaveWhatTheyName) {
+TEST(TensorMapRecipe, LaunchesReferToExistingMaps) {
   EXPECT_EQ(errorOfRun("0:bf16:128:64*64,8*1*s0", 1024, 8), "");
   EXPECT_NE(errorOfRun("2:bf16:128:64*64,8*1*s0", 1024, 8).find("not loaded: a tensor map is of a buffer or size"),
             std::string::npos);

@@ -80,7 +80,7 @@ TEST(Mbarrier, Misuse) {
             1u);
 }
 
-TEST(Mbarrier, AWarpsArrivalsAreOfOnePhase) {
+TEST(Mbarrier, ArrivalsOfAWarpAreInOnePhase) {
   // 32 lanes arrive. With a count of 32 or 64, all arrivals are in one phase. With 31, the last arrival is in the next
   // phase.
   auto misuses = [](const char *count) {
@@ -95,7 +95,7 @@ TEST(Mbarrier, AWarpsArrivalsAreOfOnePhase) {
   EXPECT_EQ(misuses("16"), 1u);
 }
 
-TEST(Mbarrier, OrdersWhatCameBefore) {
+TEST(Mbarrier, OrdersEarlierAccesses) {
   // Warp 0 writes and arrives, warp 1 waits and reads.
   std::string body =
       "mov.u32 %r1, %tid.x;\nmov.b32 %r2, bar;\nsetp.ne.u32 %p1, %r1, 0;\n@!%p1 mbarrier.init.shared.b64 "
@@ -163,7 +163,7 @@ const std::string kInit =
 const std::string kAwait = "$w:\nmbarrier.try_wait.parity.shared.b64 %p3, [%r5], 0;\n@!%p3 bra $w;\n";
 const std::string kOut = "ld.shared.b32 %r7, [%r3];\nst.global.b32 [%rd3], %r7;\n";
 
-TEST(Bulk, ATensorLoadFillsWhatLiesOutside) {
+TEST(Bulk, TensorLoadFillsElementsOutOfBounds) {
   std::vector<uint32_t> tensor = threeRows();
   std::string load = "@%p1 cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r4], "
                      "[%rd1, {6, -1}], [%r5];\n";
@@ -185,7 +185,7 @@ TEST(Bulk, ATensorLoadFillsWhatLiesOutside) {
   EXPECT_GE(withMap(kInit + last, wrong, tensor).count(Kind::OutOfBounds), 1u);
 }
 
-TEST(Bulk, SwizzlesMoveChunksByTheirLine) {
+TEST(Bulk, SwizzlesPermuteChunksByLine) {
   // 4 rows of 32 bytes are in one line of 128 bytes. Chunk c at byte address a is stored at chunk c ^ (a / 128 & 1).
   std::vector<uint32_t> tensor(64);
   for (uint32_t i = 0; i < 64; ++i)

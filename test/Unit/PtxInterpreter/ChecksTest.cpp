@@ -212,7 +212,7 @@ TEST(Control, CallsLoopsAndTables) {
   }
 }
 
-TEST(Check, ALoadIsJudgedByTheBytesThatItUses) {
+TEST(Check, LoadIsCheckedOnlyForTheBytesThatAreUsed) {
   // The load reads words 60 to 63 of 63 words; the last is out of bounds.
   std::string load = "ld.global.v4.b32 {%r1, %r2, %r3, %r4}, [%rd30+240];\nst.global.b32 [%rd30], %r1;\n";
   EXPECT_EQ(runBody(load, threads(1), 63).count(Kind::OutOfBounds), 1u);

@@ -67,7 +67,7 @@ TEST(Cluster, NamesOfSharedVariablesHaveBitsAboveTheOffset) {
   }
 }
 
-TEST(Cluster, LaunchesThatNoDeviceTakes) {
+TEST(Cluster, InvalidLaunchesAreRefused) {
   auto error = [](Dimensions grid, Dimensions cluster, const std::string &directive = "") {
     return runText(replaced(kernel(""), ") {", ") " + directive + " {"), clusters(grid, cluster)).error;
   };
@@ -180,7 +180,7 @@ TEST(Cluster, TheBarrierCountsThreads) {
   EXPECT_NE(stuck.report.text().find("the barrier of its cluster lacks 32 threads"), std::string::npos);
 }
 
-TEST(Cluster, ArrivesAtAnothersMbarrier) {
+TEST(Cluster, ArrivesAtMbarrierOfAnotherBlock) {
   // Block 1 writes into block 0's memory and arrives there; block 0 waits and reads.
   const std::string init = "@!%p1 mbarrier.init.shared.b64 [%r20], 32;\n@!%p1 fence.mbarrier_init.release.cluster;\n"
                            "barrier.cluster.arrive.relaxed.aligned;\nbarrier.cluster.wait.aligned;\n@!%p2 bra $wait;\n";
@@ -258,7 +258,7 @@ TEST(Cluster, AMulticastFillsAllBlocks) {
   EXPECT_GE(run(mixed).count(Kind::BadOperand), 1u);
 }
 
-TEST(Cluster, ATensorsBoxForAllBlocks) {
+TEST(Cluster, TensorBoxIsMulticastToAllBlocks) {
   // Loads a box of 8 x 4 words of a tensor of 10 x 3, beginning at row 1. Rows past the end are 0 in both blocks.
   std::vector<uint32_t> tensor(1024);
   for (uint32_t i = 0; i < 36; ++i)

@@ -38,7 +38,7 @@ TEST(Parser, ClustersAreRefused) {
   EXPECT_EQ(kernel(".maxclusterrank 8"), "");
 }
 
-TEST(Parser, LaunchesThatNoDeviceTakes) {
+TEST(Parser, InvalidLaunchesAreRefused) {
   Launch launch = threads(2048);
   EXPECT_NE(runBody("", launch).error.find("a block of 2048x1x1 threads"), std::string::npos);
   launch = threads(32);
@@ -66,7 +66,7 @@ TEST(Parser, LocationsComeFromLocAndComments) {
 }
 
 // Text with changed, removed or repeated bytes is run or rejected. The sanitizers detect invalid accesses.
-TEST(Parser, DamagedTextDoesNoHarm) {
+TEST(Parser, DamagedTextNeverCrashes) {
   std::string whole = readInput("gemm-bf16.ptx");
   std::mt19937 random(3);
   for (int round = 0; round < 150; ++round) {

@@ -83,7 +83,7 @@ TEST(WgmmaGemm, EqualsADoubleLoopAndHasNoFinding) {
   }
 }
 
-TEST(WgmmaGemm, AnotherSwizzleGivesOtherNumbers) {
+TEST(WgmmaGemm, WrongSwizzleGivesWrongResults) {
   std::string text = readInput("gemm-wgmma.ptx"), error;
   Product product(128, 128, 64);
   product.swizzle = 0;
@@ -93,7 +93,7 @@ TEST(WgmmaGemm, AnotherSwizzleGivesOtherNumbers) {
 }
 
 // Damaged text causes an error or findings, but no crash. The sanitizers detect invalid accesses.
-TEST(WgmmaGemm, DamagedTextDoesNoHarm) {
+TEST(WgmmaGemm, DamagedTextNeverCrashes) {
   std::string whole = readInput("gemm-wgmma.ptx"), error;
   std::mt19937 random(5);
   uint32_t read = 0;

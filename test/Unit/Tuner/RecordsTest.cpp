@@ -51,7 +51,7 @@ protected:
 };
 } // namespace
 
-TEST_F(Records, ComeBackAsTheyWere) {
+TEST_F(Records, RoundTrip) {
   RecordStore store(folder);
   std::string why;
   EXPECT_FALSE(store.find(record().key, why));
@@ -68,7 +68,7 @@ TEST_F(Records, ComeBackAsTheyWere) {
   }
 }
 
-TEST_F(Records, DamagedOnesAreNeverUsed) {
+TEST_F(Records, DamagedRecordsAreNeverUsed) {
   RecordStore store(folder);
   ASSERT_FALSE(bool(store.store(record(), false)));
   const std::string path = store.path(record().key);
@@ -122,7 +122,7 @@ TEST_F(Records, FormerKnobNamesAreReadAsThePresentOnes) {
   EXPECT_EQ(text(*found), text(record()));
 }
 
-TEST_F(Records, TheBetterMeasuredStays) {
+TEST_F(Records, RecordWithMoreMeasurementsWins) {
   RecordStore store(folder);
   std::string why;
   ASSERT_FALSE(bool(store.store(record(64), false)));
@@ -139,7 +139,7 @@ TEST_F(Records, TheBetterMeasuredStays) {
   EXPECT_EQ(store.find(record().key, why)->chosen, fewer.chosen);
 }
 
-TEST_F(Records, ProcessesLoseNothing) {
+TEST_F(Records, ConcurrentProcessesLoseNoRecords) {
   constexpr int processes = 8, each = 12;
   for (int process = 0; process < processes; ++process)
     if (fork() == 0) {
@@ -167,7 +167,7 @@ TEST_F(Records, ProcessesLoseNothing) {
   EXPECT_EQ(store.find(record(16, "shared").key, why)->seen.size(), size_t(processes));
 }
 
-TEST_F(Records, SimilarKernelsAreNearestFirst) {
+TEST_F(Records, SimilarKernelsAreOrderedByDistance) {
   RecordStore store(folder);
   for (int64_t rows : {64, 256, 2048}) {
     KernelRecord near = record(16, "rows " + std::to_string(rows));
@@ -183,7 +183,7 @@ TEST_F(Records, SimilarKernelsAreNearestFirst) {
   EXPECT_EQ(near[1].sizes[0], 2048);
 }
 
-TEST_F(Records, DigestsFollowTheFolder) {
+TEST_F(Records, DigestsChangeWithTheFolder) {
   EXPECT_EQ(recordsDigest(folder), "");
   RecordStore store(folder);
   ASSERT_FALSE(bool(store.store(record(), false)));
@@ -194,7 +194,7 @@ TEST_F(Records, DigestsFollowTheFolder) {
   EXPECT_NE(recordsDigest(folder), one);
 }
 
-TEST_F(Records, AFullDiskIsAnErrorAndLeavesTheOldOne) {
+TEST_F(Records, FullDiskIsAnErrorAndKeepsTheOldRecord) {
   RecordStore nowhere("/proc/tilewright-records");
   llvm::Error failed = nowhere.store(record(), false);
   EXPECT_TRUE(bool(failed));

@@ -20,7 +20,7 @@ static ScheduleSpace product() {
   return space;
 }
 
-TEST(ScheduleSpace, EnumeratesWhatMeetsEveryConstraint) {
+TEST(ScheduleSpace, EnumeratesPointsThatMeetEveryConstraint) {
   ScheduleSpace space = product();
   int64_t visited = 0;
   std::vector<SchedulePoint> points = space.points(&visited);
@@ -39,7 +39,7 @@ TEST(ScheduleSpace, EnumeratesWhatMeetsEveryConstraint) {
   EXPECT_LT(visited, 4 + 12 + 24 + 48);
 }
 
-TEST(ScheduleSpace, TheDefaultIsAlwaysThere) {
+TEST(ScheduleSpace, ContainsTheDefault) {
   ScheduleSpace space = product();
   space.knobs[0].initial = 64;
   space.knobs[1].initial = 192; // violates both limits
@@ -63,7 +63,7 @@ static ScheduleSpace staged() {
   return space;
 }
 
-TEST(ScheduleSpace, SumsAreCutEarly) {
+TEST(ScheduleSpace, SumConstraintsPruneEarly) {
   ScheduleSpace space = staged();
   int64_t visited = 0;
   std::vector<SchedulePoint> points = space.points(&visited), expected;
@@ -89,7 +89,7 @@ TEST(ScheduleSpace, PointsAreText) {
     EXPECT_EQ(space.parse(space.print(point), why), point) << why;
   EXPECT_EQ(space.print(space.initial()), "tile0=32 tile1=96 order=0 k_block=128");
   EXPECT_FALSE(space.parse("tile0=32 tile1=96 order=0", why));
-  EXPECT_EQ(why, "it says nothing of k_block");
+  EXPECT_EQ(why, "it has no value of k_block");
   EXPECT_FALSE(space.parse("tile0=33 tile1=96 order=0 k_block=128", why));
   EXPECT_EQ(why, "tile0=33 is not among its values");
   EXPECT_FALSE(space.parse("tile9=33", why));
@@ -100,7 +100,7 @@ TEST(ScheduleSpace, PointsAreText) {
     EXPECT_FALSE(space.parse(bad, why)) << bad;
 }
 
-TEST(ScheduleSpace, ClassesAreOrdersOfSums) {
+TEST(ScheduleSpace, NumericsClassesAreOrdersOfSums) {
   ScheduleSpace space = product();
   EXPECT_EQ(space.numericsClass({8, 48, 0, 64}), "k_block=64");
   EXPECT_EQ(space.numericsClass({8, 48, 0, 128}), space.numericsClass({32, 96, 1, 128}));
@@ -113,7 +113,7 @@ TEST(ScheduleSpace, NearestIsInTheSpace) {
   EXPECT_TRUE(space.contains(space.nearest({{"tile0", 4096}, {"tile1", 4096}, {"order", 1}})));
 }
 
-TEST(ScheduleSpace, IsJson) {
+TEST(ScheduleSpace, RoundTripsThroughJson) {
   ScheduleSpace space = product();
   std::string why;
   std::optional<ScheduleSpace> again = spaceFromText(spaceToText(space), why);

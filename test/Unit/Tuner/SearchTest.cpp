@@ -66,7 +66,7 @@ double bestTime(const Searched &kernel) {
 }
 } // namespace
 
-TEST(Search, QuickKeepsToSixteenAndComesNear) {
+TEST(Search, QuickMeasuresAtMostSixteenAndFindsNearlyTheBest) {
   Searched searched = kernel();
   MadeUp bench;
   SearchResult result = search(searched, bench, {});
@@ -99,7 +99,7 @@ TEST(Search, DeterministicStaysInTheClass) {
   EXPECT_FALSE(result.isDefault);
 }
 
-TEST(Search, TiesGoToTheDefault) {
+TEST(Search, DefaultWinsTies) {
   Searched searched = kernel();
   MadeUp bench;
   bench.time = [&](const SchedulePoint &point) { return point == searched.space.initial() ? 1000.0 : 985.0; };
@@ -108,7 +108,7 @@ TEST(Search, TiesGoToTheDefault) {
   EXPECT_EQ(result.verdict, "no other schedule was faster beyond the noise");
 }
 
-TEST(Search, WhatFailsCostsItselfAlone) {
+TEST(Search, FailedScheduleDoesNotAffectOthers) {
   Searched searched = kernel();
   MadeUp clean;
   SearchResult first = search(searched, clean, {});
@@ -133,7 +133,7 @@ TEST(Search, WrongNumbersAreNeverChosen) {
   EXPECT_EQ(result.failures.back().second, "wrong numbers: element 3 is 7, expected 5");
 }
 
-TEST(Search, DriftIsMeasuredAnewAndThenGivenUp) {
+TEST(Search, DriftIsMeasuredAgainThenAborts) {
   Searched searched = kernel();
   MadeUp once;
   once.driftUntil = 1;
@@ -184,7 +184,7 @@ TEST(Search, TierZeroMeasuresNothing) {
   EXPECT_EQ(result.best, (SchedulePoint{64, 192, 0, 128})) << "what the model does not know stays the default's";
 }
 
-TEST(Surrogate, LearnsWhatTheModelDoesNotKnow) {
+TEST(Surrogate, LearnsErrorsOfTheCostModel) {
   Searched searched = kernel();
   std::vector<size_t> numbers;
   std::vector<double> ratios;

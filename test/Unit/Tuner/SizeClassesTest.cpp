@@ -9,7 +9,7 @@ namespace {
 
 using Sizes = std::vector<int64_t>;
 
-TEST(SizeClasses, coverEverySizeOnce) {
+TEST(SizeClasses, CoverEverySizeOnce) {
   int64_t next = 0;
   for (const SizeClass &one : sizeClasses()) {
     EXPECT_EQ(one.least, next);
@@ -20,7 +20,7 @@ TEST(SizeClasses, coverEverySizeOnce) {
   EXPECT_EQ(next, -1);
 }
 
-TEST(SizeClasses, multiplySizes) {
+TEST(SizeClasses, MultiplySizes) {
   EXPECT_EQ(sizeClassOf({16}).text(), "to 16");
   EXPECT_EQ(sizeClassOf({17}).text(), "17 to 128");
   EXPECT_EQ(sizeClassOf({4, 32}).text(), "17 to 128");
@@ -36,12 +36,12 @@ TEST(SizeClasses, SizesAreScaledEqually) {
   EXPECT_EQ(sizesIn(all[0], {2, 32}, {{1, 1000}, {1, 1000}}), (Sizes{1, 11}));
 }
 
-TEST(SizeClasses, oneAtItsEndLeavesTheRestToOthers) {
+TEST(SizeClasses, ClassAtTheEndOfARangeLeavesTheRest) {
   EXPECT_EQ(sizesIn(sizeClasses()[2], {2, 32}, {{1, 2}, {1, 1000}}), (Sizes{2, 256}));
   EXPECT_EQ(sizesIn(sizeClasses()[2], {8}, {{1, 300}}), Sizes{300});
 }
 
-TEST(SizeClasses, rangesWithoutTheClass) {
+TEST(SizeClasses, RangesWithoutTheClass) {
   EXPECT_EQ(sizesIn(sizeClasses()[2], {8}, {{1, 128}}), std::nullopt);
   EXPECT_EQ(sizesIn(sizeClasses()[0], {64}, {{17, 128}}), std::nullopt);
   EXPECT_EQ(sizesIn(sizeClasses()[0], {}, {}), std::nullopt);

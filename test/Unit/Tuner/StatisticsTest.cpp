@@ -43,7 +43,7 @@ TEST(Statistics, IntervalsHoldTheMedianInNineteenOfTwenty) {
   EXPECT_GE(inside, races * 95 / 100);
 }
 
-TEST(Statistics, PairingTakesTheMachinesSpeedOut) {
+TEST(Statistics, PairingRemovesTheMachinesSpeed) {
   // The machine becomes slower in each round; one schedule is 10% faster in every round.
   std::vector<double> base, times;
   for (int i = 0; i < 10; ++i) {
@@ -55,7 +55,7 @@ TEST(Statistics, PairingTakesTheMachinesSpeedOut) {
   EXPECT_NEAR(ratio.high, 0.9, 1e-12);
 }
 
-TEST(Statistics, WinsOnlyBeyondTwoPercentAndThreeTimesTheNoise) {
+TEST(Statistics, WinsOnlyAboveTwoPercentAndThreeTimesTheNoise) {
   EXPECT_FALSE(wins({0.985, 0.98, 0.99}, 0));
   EXPECT_TRUE(wins({0.97, 0.96, 0.98}, 0.005));
   EXPECT_FALSE(wins({0.97, 0.96, 0.98}, 0.02));

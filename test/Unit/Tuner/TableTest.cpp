@@ -47,7 +47,7 @@ protected:
 };
 } // namespace
 
-TEST_F(Tables, ComeBackAsTheyWere) {
+TEST_F(Tables, RoundTrip) {
   Table made = table();
   ASSERT_FALSE(bool(writeTable(made, folder)));
   llvm::Expected<std::vector<Table>> read = readTables(folder);
@@ -73,7 +73,7 @@ TEST_F(Tables, TheSameSeedGivesTheSameTimes) {
   EXPECT_NE(times(1), times(2));
 }
 
-TEST_F(Tables, AHundredFaultsLoseNoSession) {
+TEST_F(Tables, FaultsOfWorkersLoseNoSession) {
   Table made = table();
   Disturbance disturbance;
   disturbance.faults = 0.3;
@@ -88,7 +88,7 @@ TEST_F(Tables, AHundredFaultsLoseNoSession) {
   }
 }
 
-TEST_F(Tables, ReplayTellsHowNearItComes) {
+TEST_F(Tables, ReplayReportsTheDistanceToTheBest) {
   for (int64_t rows : {512, 384})
     ASSERT_FALSE(bool(writeTable(table(rows), folder)));
   ReplayOptions options;
@@ -119,7 +119,7 @@ TEST_F(Tables, NoFalseWinsInAThousandRaces) {
   EXPECT_LT(wrong, 10);
 }
 
-TEST(RecordedTables, TheTunerComesNearTheBestOfThem) {
+TEST(RecordedTables, TunerFindsNearlyTheBestSchedules) {
   ReplayOptions options;
   options.runs = 6;
   llvm::Expected<std::vector<ReplayedTable>> rows = replayTables(TILEWRIGHT_TUNER_TABLES, options);

@@ -3,7 +3,8 @@
 // The file (option schedule_file):
 //   { "matmul_add_0": {"tiles": [64, 48]},     // a kernel's name, or its ops as the report and dumps show them
 //     "layer_norm*": {"tiles": [4]},           // or a pattern over its ops, which may match any number of kernels
-//     "matmul_1": {"tiles": [64, 96], "order": 1, "k_block": 256} }   // with knobs, as `tilewright tune --list` has them
+//     "matmul_1": {"tiles": [64, 96], "order": 1, "k_block": 256} }   // with knobs, as `tilewright tune --list` has
+//     them
 // Before:  func @kernel_0(...) attributes {tw.schedule = {tiles = array<i64: 32, 48>}}
 // After:   func @kernel_0(...) attributes {tw.schedule = {tiles = array<i64: 64, 48>}}
 //
@@ -65,14 +66,14 @@ private:
         const KnobAttr *knob = findKnobAttr(name);
         good &= number && knob;
         if (number && knob && (*number < knob->least || *number > knob->most))
-          return fail("says of '" + key + "' " + StringRef(name) + " = " + Twine(*number) + "; it is " +
+          return fail("sets " + StringRef(name) + " of '" + key + "' to " + Twine(*number) + "; its range is " +
                       Twine(knob->least) + " to " + Twine(knob->most) + " (" + knob->meaning + ")");
         if (good)
           knobs.push_back({knob->name, *number});
       }
     if (!good)
-      return fail("says of '" + key + "' something else than {\"tiles\": [sizes, 0 for a whole dimension]}, with " +
-                  knobNames() + " if wanted");
+      return fail("has an entry '" + key + "' that is not of the form {\"tiles\": [sizes, 0 for a whole dimension]}, " +
+                  "optionally with the knobs " + knobNames());
     llvm::Expected<SmallVector<func::FuncOp>> found = kernels.find(key);
     if (!found)
       return fail("has the pattern '" + key + "': " + llvm::toString(found.takeError()));

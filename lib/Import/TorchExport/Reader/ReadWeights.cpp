@@ -38,7 +38,7 @@ std::string checkExtent(const TensorMeta &meta, uint64_t bytes) {
   int64_t total = width;
   for (const Size &size : meta.sizes)
     if (__builtin_mul_overflow(total, std::get<int64_t>(size), &total) || total > mostBytes)
-      return "it is stretched to more than a gigabyte; make it contiguous before it is exported";
+      return "it is expanded to more than a gigabyte; make it contiguous before it is exported";
   return "";
 }
 

@@ -32,7 +32,7 @@
 // UNKNOWN: stage tiled: schedule file '{{.*}}unknown' names 'kernel_9', but the graph's kernels are matmul_add_0 (matmul+add), softmax_1 (softmax
 // PANEL: entry 'matmul_add_0' does not fit matmul_add_0 (matmul+add), whose tiles are [{{[0-9]+}}, 48] by default: size 1 is not a multiple of 48, the width of the operand's panels
 // RANK: it has 1 sizes
-// SHAPE: says of 'matmul_add_0' something else than {"tiles": [sizes, 0 for a whole dimension]}
+// SHAPE: has an entry 'matmul_add_0' that is not of the form {"tiles": [sizes, 0 for a whole dimension]}
 // TEXT: is not JSON
 // ABSENT: cannot be read: No such file
 func.func @main(%x: tensor<32x64xf32>, %w: tensor<64x96xf32> {tw.static}, %b: tensor<96xf32> {tw.static}) -> tensor<32x96xf32> {

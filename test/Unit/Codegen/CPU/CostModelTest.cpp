@@ -38,7 +38,7 @@ static ProductShape bf16Product(int64_t m, int64_t n, int64_t k) {
 }
 
 // On two threads, tiles of 32, 64 and 128 rows took 1.22, 1.06 and 1.00 times the best measured time.
-TEST(CostModel, MoreRowsReadWeightsLessOften) {
+TEST(CostModel, MoreRowsPerTaskReadWeightsLessOften) {
   ProductShape shape = f32Product(128, 4096, 1024);
   auto time = [&](int64_t rows) { return costOfProduct(shape, {rows, 1}, server()).nanoseconds; };
   EXPECT_GT(time(32), 1.05 * time(128));
@@ -47,27 +47,27 @@ TEST(CostModel, MoreRowsReadWeightsLessOften) {
 }
 
 // Rows that do not fit into the L2 cache are read again for each panel, which took 1.96 times as long.
-TEST(CostModel, RowsThatDoNotStayCost) {
+TEST(CostModel, RowsThatExceedTheCacheCost) {
   ProductShape shape = bf16Product(2048, 2048, 2048);
   EXPECT_GT(costOfProduct(shape, {512, 1}, server()).nanoseconds,
             1.3 * costOfProduct(shape, {256, 1}, server()).nanoseconds);
 }
 
-TEST(CostModel, ADeepProductTakesSeveralPanels) {
+TEST(CostModel, ProductWithLongSumUsesSeveralPanels) {
   ProductTiles tiles = chooseProductTiles(f32Product(128, 768, 3072), 32, 256, server());
   EXPECT_EQ(tiles.rows, 128);
   EXPECT_GT(tiles.panels, 1);
 }
 
 // 197 rows in tiles of 128 took 1.35 times as long as in one tile, because weights were read twice.
-TEST(CostModel, AnyRowsTakeTilesThatServeMany) {
+TEST(CostModel, UnknownRowsUseTilesForManyRows) {
   EXPECT_EQ(chooseTilesForAnyRows(f32Product(128, 3072, 768), 256, server()).rows, 256);
   EXPECT_GE(chooseTilesForAnyRows(bf16Product(128, 3072, 768), 512, server()).rows, 256);
   // Tiles are whole blocks, regardless of cache sizes: tiles of 170 rows took 1.4 times as long.
   EXPECT_EQ(chooseTilesForAnyRows(bf16Product(128, 768, 3072), 170, server()).rows, 128);
 }
 
-TEST(CostModel, ThreadsComeOutEven) {
+TEST(CostModel, TasksAreBalancedOverThreads) {
   for (int64_t threads : {2, 3, 4, 7}) {
     CostMachine machine = server();
     machine.threads = threads;
@@ -83,7 +83,7 @@ TEST(CostModel, ThreadsComeOutEven) {
   }
 }
 
-TEST(CostModel, TasksOfAnEvenGridCostAsCountedOneByOne) {
+TEST(CostModel, EvenGridCostsTheSumOfItsTasks) {
   // `shape` has the largest number of tasks that is simulated one by one, and `twice` has more. `twice` must take twice
   // the time.
   CostMachine machine = server();
@@ -100,7 +100,7 @@ TEST(CostModel, PreparedOperandsAreShared) {
   EXPECT_GT(chooseProductTiles(shape, 32, 256, server()).panels, 1);
 }
 
-TEST(CostModel, SaysWhatTakesTheTime) {
+TEST(CostModel, ReportsTheBottleneck) {
   EXPECT_EQ(costOfProduct(f32Product(1024, 1024, 1024), {128, 1}, server()).bound, Bound::Compute);
   // With one row, weights come from the shared cache, or from memory if they do not fit.
   EXPECT_EQ(costOfProduct(f32Product(1, 4096, 1024), {1, 1}, server()).bound, Bound::L3);
@@ -110,7 +110,7 @@ TEST(CostModel, SaysWhatTakesTheTime) {
   EXPECT_EQ(describeCost({352000, Bound::Dram}), "352 us, DRAM");
 }
 
-TEST(CostModel, GrainsAreSharedWhenItPays) {
+TEST(CostModel, GrainsAreSharedIfFaster) {
   CostMachine machine = server();
   // One thread computes a kernel of a few microseconds; a large kernel uses the largest tasks.
   EXPECT_EQ(chooseGrain(4096, 8, 16384, machine), 16384);

@@ -18,7 +18,7 @@ std::string errorOfTensor(const Fields &tensor) {
   return errorOf(modelWith([&](protozero::pbf_writer &graph) { message(graph, 5, tensor); }));
 }
 
-TEST(ReadModel, ReadsAllOfAModel) {
+TEST(ReadModel, ReadsEveryPartOfAModel) {
   std::string file = smallModel(), error;
   std::optional<Model> model = readModel(file, openExternal, error);
   ASSERT_TRUE(model) << error;
@@ -55,7 +55,7 @@ TEST(ReadModel, RefusesSizesThatDoNotFitTheirBytes) {
             "the tensor 'w' has sizes that no tensor has");
 }
 
-TEST(ReadModel, StaysInItsFolder) {
+TEST(ReadModel, RefusesFilesOutsideOfItsFolder) {
   for (const char *location : {"/etc/passwd", "../w.bin", "data/../../w.bin", "data/..", "", "c:w.bin", "a\\b"})
     EXPECT_NE(errorOfTensor(externalTensor("e", location, "0", "8")).find("not a file in the model's folder"),
               std::string::npos)
@@ -92,7 +92,7 @@ TEST(ReadModel, RefusesDeepNesting) {
             "graphs nest more than 32 deep");
 }
 
-TEST(ReadModel, SaysWhatIsNoModel) {
+TEST(ReadModel, RefusesFilesThatAreNotModels) {
   EXPECT_EQ(errorOf(""), "it has no graph; is it an ONNX model?");
   EXPECT_EQ(errorOf("hello"), "it is no ONNX model, or it is damaged: its protobuf encoding is broken");
   std::string newer;

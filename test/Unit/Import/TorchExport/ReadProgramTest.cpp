@@ -19,7 +19,7 @@ std::string errorWith(const std::string &entry, const std::string &from, const s
   return errorOf(zip(replaced(perceptronParts(), entry, from, to)));
 }
 
-TEST(ReadProgram, ReadsAllOfAProgram) {
+TEST(ReadProgram, ReadsEveryPartOfAProgram) {
   std::string file = perceptron(), error;
   std::optional<Program> program = readProgram(file, error);
   ASSERT_TRUE(program) << error;
@@ -57,7 +57,7 @@ TEST(ReadProgram, ReadsDeflatedEntries) {
   EXPECT_TRUE(program->weights.at("weight").storage.owner);
 }
 
-TEST(ReadProgram, SaysWhatAFileIs) {
+TEST(ReadProgram, NamesTheKindOfAFile) {
   EXPECT_EQ(errorOf(""), "it is not a zip archive");
   EXPECT_EQ(errorOf(std::string(1000, 'x')), "it is not a zip archive");
   std::string file = perceptron();
@@ -90,7 +90,7 @@ TEST(ReadProgram, PicklesAreRefused) {
                   "'weight' is pickled, and Tilewright runs no pickle"));
 }
 
-TEST(ReadProgram, WeightsStayInTheirStorage) {
+TEST(ReadProgram, WeightsShareTheirStorage) {
   std::string name = "model_weights_config.json";
   EXPECT_TRUE(has(errorWith(name, "\"sizes\": [{\"as_int\": 8}]", "\"sizes\": [{\"as_int\": 9}]"),
                   "it has more elements than its 32 bytes hold"));
@@ -107,7 +107,7 @@ TEST(ReadProgram, WeightsStayInTheirStorage) {
                             "\"index\": null}, \"strides\": [{\"as_int\": 1}]",
                             "\"sizes\": [{\"as_int\": 999999999}], \"requires_grad\": true, \"device\": {\"type\": "
                             "\"cpu\", \"index\": null}, \"strides\": [{\"as_int\": 0}]"),
-                  "it is stretched to more than a gigabyte"));
+                  "it is expanded to more than a gigabyte"));
   EXPECT_TRUE(has(errorWith(name, "\"path_name\": \"weight_0\"", "\"path_name\": \"../weight_0\""), "no entry"));
   EXPECT_TRUE(has(errorWith(name, "\"dtype\": 7", "\"dtype\": 99"), "no dtype has the number 99"));
   EXPECT_TRUE(has(errorWith(name, "\"dtype\": 7", "\"dtype\": 2"), "among the weights and float32"));
@@ -185,7 +185,7 @@ TEST(ZipArchive, SizesOfDeflatedEntriesAreChecked) {
   }
 }
 
-TEST(SizeText, TakesWhatTorchWrites) {
+TEST(SizeText, ReadsTheTextsOfTorch) {
   for (const char *text : {"Symbol('s77', positive=True, integer=True)", "Integer(3)",
                            "Add(Mul(Integer(32), Symbol('s53', positive=True, integer=True)), Integer(-1))",
                            "FloorDiv(Add(Symbol('s0', positive=True, integer=True), Integer(1)), Integer(2))",
@@ -193,7 +193,7 @@ TEST(SizeText, TakesWhatTorchWrites) {
     EXPECT_EQ(checkSizeText(text), "") << text;
 }
 
-TEST(SizeText, RefusesWhatWouldTakeForEver) {
+TEST(SizeText, RefusesTextsThatNeedExponentialTime) {
   std::string deep, sum = "Add(Symbol('a'), Symbol('b'), Symbol('c'))", power = "Pow(" + sum + ", Integer(8))";
   for (int i = 0; i < 30; ++i)
     deep += "Add(Integer(1), ";

@@ -55,7 +55,7 @@ TEST_F(Driver, TensorsAtOddAddressesAreCopied) {
     EXPECT_EQ(got[i], 2 * (float(i) - 3));
 }
 
-TEST_F(Driver, TheCallersStreamAndMemoryAreUsed) {
+TEST_F(Driver, StreamAndMemoryOfTheCallerAreUsed) {
   auto program = compile(embedding);
   ASSERT_TRUE(program) << refusal;
   DeviceTensor<float> table(fake, numbers(80)), out(fake, std::vector<float>(64, 7));
@@ -115,7 +115,7 @@ TEST_F(Driver, AFailureIsReportedWithTheKernelsOrigin) {
   EXPECT_NE(error.text.find("CUDA_LAUNCH_BLOCKING=1"), std::string::npos) << error.text;
 }
 
-TEST_F(Driver, MemoryThatIsNotThereIsSaid) {
+TEST_F(Driver, OutOfMemoryIsReported) {
   auto program = compile(doubled);
   ASSERT_TRUE(program) << refusal;
   std::vector<float> in = numbers(64), out(64);
@@ -141,7 +141,7 @@ TEST_F(Driver, TensorsOfAnotherDeviceAreRefused) {
   EXPECT_NE(refusal.find("there is no device cuda:2; the driver finds 2"), std::string::npos) << refusal;
 }
 
-TEST_F(Driver, EverythingIsGivenBack) {
+TEST_F(Driver, EverythingIsReleased) {
   const std::string before = fake.held();
   {
     auto program = compile(embedding);

@@ -30,7 +30,7 @@ struct Branches {
   DeviceTensor<float> x, y, out, other;
 };
 
-TEST_F(Graphs, ACallLikeTheOneBeforeItIsOneGraph) {
+TEST_F(Graphs, EqualCallsAreOneGraphLaunch) {
   auto program = compile(branches, "cuda", /*cudaGraph=*/true);
   ASSERT_TRUE(program) << refusal;
   Branches tensors(fake);
@@ -63,7 +63,7 @@ TEST_F(Graphs, ACallLikeTheOneBeforeItIsOneGraph) {
   EXPECT_EQ(tensors.other.now(), wanted);
 }
 
-TEST_F(Graphs, WhatIsLaunchedIsNotChangedByTheNextCall) {
+TEST_F(Graphs, LaunchedGraphIsNotChangedByTheNextCall) {
   auto program = compile(branches, "cuda", true);
   ASSERT_TRUE(program) << refusal;
   Branches tensors(fake);
@@ -88,7 +88,7 @@ TEST_F(Graphs, IndicesAreStillChecked) {
   EXPECT_TRUE(run(*program, {table.data(), good}, {out.data()})) << error.text;
 }
 
-TEST_F(Graphs, WhatTheDriverRefusesIsSaidAndTheNextCallWorks) {
+TEST_F(Graphs, DriverErrorsAreReportedAndTheNextCallWorks) {
   Branches tensors(fake);
   for (const char *function :
        {"cuGraphCreate", "cuGraphAddKernelNode", "cuGraphInstantiateWithFlags", "cuGraphLaunch"}) {
@@ -106,13 +106,13 @@ TEST_F(Graphs, WhatTheDriverRefusesIsSaidAndTheNextCallWorks) {
   }
 }
 
-TEST_F(Graphs, AreOfAGpu) {
+TEST_F(Graphs, BelongToOneGpu) {
   EXPECT_FALSE(compile(branches, "emulated", true));
   EXPECT_EQ(refusal, "CUDA graphs are of a GPU; target 'cuda' on device 'emulated' runs without: leave the option "
                      "cuda_graph (--cuda-graph) out");
 }
 
-TEST_F(Graphs, EverythingIsGivenBack) {
+TEST_F(Graphs, EverythingIsReleased) {
   const std::string before = fake.held();
   {
     auto program = compile(branches, "cuda", true);

@@ -91,7 +91,7 @@ TEST_F(BarriersTest, ArenaMemoryUsedAgain) {
   EXPECT_EQ(barriers(), ".||");
 }
 
-TEST_F(BarriersTest, StepsOfThreadZeroNeedNoneAmongThemselves) {
+TEST_F(BarriersTest, StepsOfThreadZeroNeedNoneBetweenThem) {
   step({in[0], arena[0]}, 2, 1);
   step({arena[0], arena[1]}, 2, 1);
   step({arena[1], out[0]}, 2, 8);
@@ -115,14 +115,14 @@ TEST_F(BarriersTest, HostFunctionsRunAlone) {
   EXPECT_EQ(barriers(), ".||");
 }
 
-TEST_F(BarriersTest, StepsWithoutTilesVanish) {
+TEST_F(BarriersTest, StepsWithoutTilesAreRemoved) {
   step({in[0], arena[0]}, 2);
   step({arena[0], arena[1]}, 2, 0);
   step({in[1], out[0]}, 2);
   EXPECT_EQ(barriers(), "..");
 }
 
-TEST_F(BarriersTest, StepsWaitForThoseWhoseMemoryTheyShare) {
+TEST_F(BarriersTest, StepsWaitForStepsThatShareTheirMemory) {
   step({in[0], arena[0]}, 2);
   step({in[1], arena[1]}, 2, 1);
   step({arena[0], arena[1], out[0]}, 4, 1);
@@ -131,7 +131,7 @@ TEST_F(BarriersTest, StepsWaitForThoseWhoseMemoryTheyShare) {
   EXPECT_EQ(waits(), "0: 1: 2:0,1 3: 4:2,3 ");
 }
 
-TEST_F(BarriersTest, StepsDoNotWaitForWhatOthersWaitedFor) {
+TEST_F(BarriersTest, StepsDoNotRepeatEarlierWaits) {
   step({in[0], arena[0]}, 2);
   step({arena[0], arena[1]}, 2, 1);
   step({arena[0], arena[1], out[0]}, 4, 1);

@@ -27,7 +27,7 @@ TEST(OutputMemory, IsAlignedAndWritable) {
   }
 }
 
-TEST(OutputMemory, LargeBlocksComeAgain) {
+TEST(OutputMemory, LargeBlocksAreReused) {
   OutputMemory first = takeOutputMemory(5 * mebi);
   giveOutputMemory(first);
   OutputMemory second = takeOutputMemory(5 * mebi - 100);
@@ -38,7 +38,7 @@ TEST(OutputMemory, LargeBlocksComeAgain) {
   giveOutputMemory(other);
 }
 
-TEST(OutputMemory, NoBlockIsKeptForMuchLess) {
+TEST(OutputMemory, LargeBlocksAreNotUsedForSmallRequests) {
   OutputMemory large = takeOutputMemory(40 * mebi);
   giveOutputMemory(large);
   OutputMemory small = takeOutputMemory(20 * mebi);
@@ -62,7 +62,7 @@ TEST(OutputMemory, IdleMemoryIsFreed) {
   giveOutputMemory(held);
 }
 
-TEST(BlockPool, SharedBlocksComeBackWithTheirLastHolder) {
+TEST(BlockPool, SharedBlocksAreReturnedByTheLastHolder) {
   std::shared_ptr<Memory> one = BlockPool::process().share(7 * mebi), two = one;
   ASSERT_TRUE(one);
   const uint8_t *data = one->data();
@@ -74,7 +74,7 @@ TEST(BlockPool, SharedBlocksComeBackWithTheirLastHolder) {
   EXPECT_FALSE(BlockPool::process().share(int64_t(1) << 60));
 }
 
-TEST(ArenaPool, LargeArenasAreWhatPacksLieInNext) {
+TEST(ArenaPool, LargeArenasAreReusedForPacks) {
   Memory arena;
   ASSERT_TRUE(ArenaPool::process().borrow(37 * mebi, arena));
   const uint8_t *data = arena.data();
@@ -87,7 +87,7 @@ TEST(ArenaPool, LargeArenasAreWhatPacksLieInNext) {
   ArenaPool::process().giveBack(std::move(arena));
 }
 
-TEST(ArenaPool, SmallArenasAreItsOwn) {
+TEST(ArenaPool, SmallArenasAreKeptByThePool) {
   Memory arena;
   ASSERT_TRUE(ArenaPool::process().borrow(ArenaPool::large - mebi, arena));
   const uint8_t *data = arena.data();
@@ -128,7 +128,7 @@ TEST(BlockPool, PagesOfOtherSizesAreUsedAgain) {
   EXPECT_LE(pool.idleBytes(), 2 * mebi);
 }
 
-TEST(BlockPool, WhatNearlyFillsAHugePageGetsOne) {
+TEST(BlockPool, BlocksThatNearlyFillAHugePageGetOne) {
   BlockPool pool;
   Memory block;
   ASSERT_TRUE(pool.take(3 * mebi / 2, block));
@@ -141,7 +141,7 @@ TEST(BlockPool, WhatNearlyFillsAHugePageGetsOne) {
 
 /// Tests that the pool retains the peak of lent memory of recent training steps. If later steps need less, it releases
 /// the surplus.
-TEST(BlockPool, KeepsWhatWasLentNotLongAgo) {
+TEST(BlockPool, KeepsRecentlyUsedBlocks) {
   BlockPool pool;
   auto step = [&](int blocks) {
     std::vector<Memory> taken(static_cast<size_t>(blocks));
@@ -169,7 +169,7 @@ TEST(BlockPool, KeepsWhatWasLentNotLongAgo) {
   EXPECT_EQ(pool.idleBytes(), 12 * mebi);
 }
 
-TEST(OutputMemory, TheHeapGivesFreePagesBack) {
+TEST(OutputMemory, HeapReturnsFreePagesToTheSystem) {
   std::vector<std::vector<char>> blocks(1 << 16), between(1 << 10);
   for (size_t i = 0; i < blocks.size(); ++i) {
     blocks[i].assign(1000, 'a');

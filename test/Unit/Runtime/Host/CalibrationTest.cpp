@@ -27,4 +27,4 @@ TEST(Calibration, MeasuredRatesArePlausible) {
   EXPECT_LT(rates.kernel, 1e6);
 }
 
-TEST(Calibration, TheHostHasAName) { EXPECT_GT(rateIdentity().size(), 20u); }
+TEST(Calibration, HostIsNamed) { EXPECT_GT(rateIdentity().size(), 20u); }

@@ -268,7 +268,7 @@ struct PackFixture : testing::Test {
   RunError error;
 };
 
-TEST_F(PackFixture, PacksOnceAndAgainWhenSomethingChanged) {
+TEST_F(PackFixture, PacksOnceAndAgainAfterAChange) {
   auto executable = make();
   expectSum(*executable, 12);
   expectSum(*executable, 12, 1);
@@ -287,7 +287,7 @@ TEST_F(PackFixture, PacksOnceAndAgainWhenSomethingChanged) {
 }
 
 /// A parameter that is being trained changes before every call, so its pack is not retained between calls.
-TEST_F(PackFixture, PacksOfWhatChangesServeOneCall) {
+TEST_F(PackFixture, PacksOfChangingInputsServeOneCall) {
   auto executable = make();
   expectSum(*executable, 12);
   EXPECT_EQ(executable->packedBytes(), 4096 * 4); // nothing has changed yet
@@ -306,7 +306,7 @@ TEST_F(PackFixture, PacksOfWhatChangesServeOneCall) {
 }
 
 /// If a parameter changes, the outdated packs in other executables (of the same model for other sizes) are freed.
-TEST_F(PackFixture, OutdatedPacksOfOthersAreGivenBack) {
+TEST_F(PackFixture, OutdatedPacksOfOthersAreReleased) {
   auto first = make("code-trained"), second = make("code-trained");
   expectSum(*first, 12);
   EXPECT_EQ(first->packedBytes(), 4096 * 4);
@@ -322,7 +322,7 @@ TEST_F(PackFixture, OutdatedPacksOfOthersAreGivenBack) {
   expectSum(*first, 18);
 }
 
-TEST_F(PackFixture, RepackIgnoresThatNothingSeemsChanged) {
+TEST_F(PackFixture, RepackIgnoresUnchangedStamps) {
   auto executable = make();
   expectSum(*executable, 12);
   executable->repack();
@@ -394,7 +394,7 @@ TEST_F(PackFixture, EqualKernelsShareOnePack) {
 }
 
 // A new tensor may have the address of a freed one, and differ only in bytes that the fingerprint does not read.
-TEST_F(PackFixture, EqualFingerprintsShareNoPack) {
+TEST_F(PackFixture, EqualFingerprintsDoNotShareAPack) {
   auto first = make("code-1"), second = make("code-1");
   const void *shared = packMemory(*this, *first, 12);
   uint64_t before = fingerprint(weight.data(), 4096 * 4);

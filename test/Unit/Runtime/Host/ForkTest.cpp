@@ -125,7 +125,7 @@ TEST(ForkMutexTest, TheParentKeepsItsLock) {
   mutex.unlock();
 }
 
-TEST(ForkSafeTest, AChildFindsAValueEmptyThatWasBeingChanged) {
+TEST(ForkSafeTest, ValueChangedDuringForkIsEmptyInTheChild) {
   ForkSafe<std::vector<std::string>> texts;
   texts.lock()->push_back("kept");
   EXPECT_TRUE(inChild([&] { return texts.lock()->size() == 1; }));

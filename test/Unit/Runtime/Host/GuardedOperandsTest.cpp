@@ -64,12 +64,12 @@ protected:
 
 } // namespace
 
-TEST_F(GuardedOperandsTest, RightKernelsRun) {
+TEST_F(GuardedOperandsTest, CorrectKernelsRun) {
   RunError error;
   EXPECT_TRUE(run({planted<-1, 0>, ""}, error)) << error.text;
 }
 
-TEST_F(GuardedOperandsTest, ReadsAndWritesAfterTheEndEndTheProcess) {
+TEST_F(GuardedOperandsTest, AccessesAfterTheEndTerminateTheProcess) {
   RunError error;
   EXPECT_DEATH(run({planted<0, 1>, ""}, error), "");
   EXPECT_DEATH(run({planted<1, 1>, ""}, error), "");
@@ -83,7 +83,7 @@ TEST_F(GuardedOperandsTest, WritesBeforeTheStartAreErrors) {
   EXPECT_NE(error.text.find("has written outside of a buffer of 192 bytes"), std::string::npos) << error.text;
 }
 
-TEST_F(GuardedOperandsTest, WithoutGuardsNothingIsSeen) {
+TEST_F(GuardedOperandsTest, WithoutGuardsNothingIsDetected) {
   GuardedOperands::want(false);
   RunError error;
   EXPECT_TRUE(run({planted<0, 1>, ""}, error)) << error.text;

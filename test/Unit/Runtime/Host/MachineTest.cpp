@@ -25,7 +25,7 @@ TEST(Machine, NativeIsPlausible) {
     EXPECT_FALSE(machine.bf16DotFullRate);
 }
 
-TEST(Machine, OverridesAreWhatTheySay) {
+TEST(Machine, OverridesDescribeTheNamedCpu) {
   std::string error;
   MachineDescription v3, v4, zen5, rapids, granite;
   ASSERT_TRUE(describeMachine("x86-64-v3", v3, error));

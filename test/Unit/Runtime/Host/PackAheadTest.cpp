@@ -78,7 +78,7 @@ struct PackAhead : testing::Test {
 };
 } // namespace
 
-TEST_F(PackAhead, TheCallFindsItDone) {
+TEST_F(PackAhead, CallUsesFinishedPacks) {
   executable->packAhead(inputs(), identities());
   waitFor(2);
   executable->endPackAhead();
@@ -87,14 +87,14 @@ TEST_F(PackAhead, TheCallFindsItDone) {
   EXPECT_EQ(executable->packCount(), 2);
 }
 
-TEST_F(PackAhead, TheCallPacksTheRest) {
+TEST_F(PackAhead, CallPacksTheRest) {
   executable->packAhead(inputs(), identities());
   expectResults(2, 3); // the call may be executed before, during or after packing
   EXPECT_EQ(executable->packCount(), 2);
   EXPECT_EQ(executable->packedBytes(), 2 * count * 4);
 }
 
-TEST_F(PackAhead, WhatIsNotKnownYetIsLeftToTheCall) {
+TEST_F(PackAhead, UnknownInputsArePackedByTheCall) {
   executable->packAhead({nullptr, tensors[1].data()}, {{nullptr, 0}, {tensors[1].data(), 0}});
   waitFor(1);
   EXPECT_EQ(executable->packCount(), 1);
@@ -102,7 +102,7 @@ TEST_F(PackAhead, WhatIsNotKnownYetIsLeftToTheCall) {
   EXPECT_EQ(executable->packCount(), 2);
 }
 
-TEST_F(PackAhead, WhatWasWrittenSinceIsPackedAgain) {
+TEST_F(PackAhead, ChangedInputsArePackedAgain) {
   executable->packAhead(inputs(), identities());
   waitFor(2);
   tensors[0].assign(count, 5);
@@ -110,7 +110,7 @@ TEST_F(PackAhead, WhatWasWrittenSinceIsPackedAgain) {
   expectResults(6, 3);
 }
 
-TEST_F(PackAhead, OtherTensorsThanWerePackedAhead) {
+TEST_F(PackAhead, DifferentTensorsArePackedAgain) {
   std::vector<float> other(count, 7);
   executable->packAhead({other.data(), tensors[1].data()}, {{other.data(), 0}, {tensors[1].data(), 0}});
   waitFor(2);
@@ -118,7 +118,7 @@ TEST_F(PackAhead, OtherTensorsThanWerePackedAhead) {
 }
 
 /// Regression: a model that a guard recompiled after a training step held two packs of each weight.
-TEST_F(PackAhead, OthersDoNotKeepWhatIsOutdated) {
+TEST_F(PackAhead, OutdatedPacksAreNotKept) {
   executable = make("add one");
   expectResults(2, 3);
   ++version; // an optimizer step also increments the version
@@ -135,7 +135,7 @@ TEST_F(PackAhead, DestroyedWithoutACall) {
   executable.reset(); // the sanitizers detect reads of freed memory by the packing thread
 }
 
-TEST_F(PackAhead, WhoMayReleaseParametersPacksInTheCall) {
+TEST_F(PackAhead, ReleasedParametersArePackedInTheCall) {
   executable->onPacked([](int32_t, const void *, uint64_t, auto) { return false; });
   executable->packAhead(inputs(), identities());
   expectResults(2, 3);

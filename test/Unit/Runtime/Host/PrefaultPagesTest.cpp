@@ -33,7 +33,7 @@ protected:
   void TearDown() override { PrefaultPages::process().drop(); }
 };
 
-TEST_F(PrefaultPagesTest, BlocksTakeWhatIsThere) {
+TEST_F(PrefaultPagesTest, BlocksUsePrefaultedPages) {
   PrefaultPages::process().bring(33 * mebi);
   ASSERT_TRUE(comes(32 * mebi)); // whole huge pages
   std::shared_ptr<Memory> block = BlockPool::process().share(21 * mebi);
@@ -46,7 +46,7 @@ TEST_F(PrefaultPagesTest, BlocksTakeWhatIsThere) {
   EXPECT_EQ(block->data()[21 * mebi - 1], 7);
 }
 
-TEST_F(PrefaultPagesTest, TheRestGoesBack) {
+TEST_F(PrefaultPagesTest, UnusedPagesAreReleased) {
   PrefaultPages::process().bring(64 * mebi);
   PrefaultPages::process().drop(); // some pages may still be in preparation
   EXPECT_EQ(PrefaultPages::process().waiting(), 0);
@@ -56,13 +56,13 @@ TEST_F(PrefaultPagesTest, TheRestGoesBack) {
   EXPECT_TRUE(comes(8 * mebi));
 }
 
-TEST_F(PrefaultPagesTest, FewPagesAreLeftToWhoNeedsThem) {
+TEST_F(PrefaultPagesTest, FewFreePagesAreNotPrefaulted) {
   PrefaultPages::process().bring(3 * mebi);
   std::this_thread::sleep_for(std::chrono::milliseconds(30));
   EXPECT_EQ(PrefaultPages::process().waiting(), 0);
 }
 
-TEST_F(PrefaultPagesTest, AChildOfTheProcessBringsItsOwn) {
+TEST_F(PrefaultPagesTest, ForkedChildPrefaultsItsOwnPages) {
   PrefaultPages::process().bring(8 * mebi);
   ASSERT_TRUE(comes(8 * mebi));
   const pid_t child = fork();

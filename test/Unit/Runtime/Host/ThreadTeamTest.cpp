@@ -32,7 +32,7 @@ TEST(ThreadTeam, EveryThreadRunsOnce) {
   }
 }
 
-TEST(ThreadTeam, HelpersThatHaveNotBegunAreNotWaitedFor) {
+TEST(ThreadTeam, CallerDoesNotWaitForHelpersThatHaveNotBegun) {
   ThreadTeam team;
   for (int round = 0; round < 2000; ++round) {
     std::atomic<int> inside{0}, calls{0};
@@ -52,7 +52,7 @@ TEST(ThreadTeam, HelpersThatHaveNotBegunAreNotWaitedFor) {
   }
 }
 
-TEST(ThreadTeam, WhoSettlesFirstHasTheJob) {
+TEST(ThreadTeam, FirstClaimGetsTheJob) {
   JobClaim claim;
   EXPECT_TRUE(claim.settle(1));
   EXPECT_FALSE(claim.settle(1));

@@ -13,7 +13,7 @@ static std::vector<uint8_t> aligned(int64_t bytes, uint8_t *&start) {
   return memory;
 }
 
-TEST(TileClaims, SharesAreContiguousAndAll) {
+TEST(TileClaims, SharesAreContiguousAndComplete) {
   for (int threads : {1, 2, 3, 8})
     for (int64_t grid : {int64_t(1), int64_t(7), int64_t(16), int64_t(1000), TileClaims::maxGrid}) {
       uint8_t *start;
@@ -28,7 +28,7 @@ TEST(TileClaims, SharesAreContiguousAndAll) {
     }
 }
 
-TEST(TileClaims, TheOwnerTakesFromTheFrontAndOthersFromTheBack) {
+TEST(TileClaims, OwnerClaimsFromTheFrontAndOthersFromTheBack) {
   uint8_t *start;
   auto memory = aligned(TileClaims::bytes(1, 2), start);
   TileClaims claims(start, 1, 2);
@@ -40,7 +40,7 @@ TEST(TileClaims, TheOwnerTakesFromTheFrontAndOthersFromTheBack) {
   EXPECT_EQ(stolen.end, 32);
 }
 
-TEST(TileClaims, EveryTileOnceUnderContention) {
+TEST(TileClaims, EveryTileIsClaimedOnceUnderContention) {
   constexpr int threads = 4;
   constexpr int64_t steps = 20, grid = 999;
   uint8_t *start;

@@ -36,7 +36,7 @@ static std::string rewritten(const std::string &mask) {
   return text;
 }
 
-TEST(SingleLaneStores, OneLaneBecomesAStoreOfItsElement) {
+TEST(SingleLaneStores, SingleLaneStoreBecomesAStoreOfTheElement) {
   std::string text = rewritten("<i1 false, i1 false, i1 true, i1 false>");
   EXPECT_EQ(text.find("masked"), std::string::npos) << text;
   EXPECT_NE(text.find("extractelement <4 x i8> %narrow, i64 2"), std::string::npos) << text;
@@ -45,7 +45,7 @@ TEST(SingleLaneStores, OneLaneBecomesAStoreOfItsElement) {
   EXPECT_NE(rewritten("<i1 true, i1 false, i1 false, i1 false>").find("align 4"), std::string::npos);
 }
 
-TEST(SingleLaneStores, OthersStay) {
+TEST(SingleLaneStores, OtherStoresAreUnchanged) {
   for (const char *mask : {"<i1 true, i1 false, i1 true, i1 false>", "zeroinitializer", "splat (i1 true)",
                            "<i1 poison, i1 true, i1 false, i1 false>"})
     EXPECT_NE(rewritten(mask).find("masked.store"), std::string::npos) << mask;

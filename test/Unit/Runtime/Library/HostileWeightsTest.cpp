@@ -180,7 +180,7 @@ TEST_F(HostileWeights, AThousandFiles) {
   EXPECT_GT(outOfRange, 10);
 }
 
-TEST_F(HostileWeights, WhatIsNoFile) {
+TEST_F(HostileWeights, NonFilesAreRefused) {
   Model model;
   std::string problem;
   EXPECT_TRUE(call(model, problem).empty());

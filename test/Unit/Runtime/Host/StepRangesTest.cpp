@@ -1,5 +1,5 @@
-//===- StretchesTest.cpp - memory that changes hands during a call --------===//
-#include "lib/Runtime/Host/Stretches.h"
+//===- StepRangesTest.cpp - memory allocated and released during a call ---===//
+#include "lib/Runtime/Host/StepRanges.h"
 #include "PlanBuilder.h"
 #include "lib/Runtime/Host/Executor.h"
 
@@ -50,18 +50,18 @@ plan::Plan backwardPlan() {
   return plan;
 }
 
-std::vector<Frame::Stretch> stretchesAt(int64_t length, int64_t worthwhile) {
+std::vector<Frame::StepRange> stepRangesAt(int64_t length, int64_t worthwhile) {
   plan::Plan plan = backwardPlan();
   Frame frame;
   RunError error;
   EXPECT_EQ(verify(plan), "");
   EXPECT_TRUE(resolveFrame(plan, &length, frame, error)) << error.text;
-  return cutIntoStretches(frame, std::vector<bool>(size_t(plan.numInputs)), plan.numOutputs, 0, worthwhile);
+  return cutIntoStepRanges(frame, std::vector<bool>(size_t(plan.numInputs)), plan.numOutputs, 0, worthwhile);
 }
 
-TEST(Stretches, EndWhereInputsHaveBeenReadAndOutputsAreToCome) {
-  std::vector<Frame::Stretch> stretches = stretchesAt(100, 400);
-  ASSERT_EQ(stretches.size(), size_t(layers + 1));
+TEST(StepRanges, EndAfterLastReadsOfInputsAndBeforeFirstUsesOfOutputs) {
+  std::vector<Frame::StepRange> stepRanges = stepRangesAt(100, 400);
+  ASSERT_EQ(stepRanges.size(), size_t(layers + 1));
   size_t begin = 0;
   for (int i = 0; i <= layers; ++i) {
     // There is a barrier before each gradient, but none before the following step, which computes `carried`.
@@ -70,19 +70,19 @@ TEST(Stretches, EndWhereInputsHaveBeenReadAndOutputsAreToCome) {
       inputs = {0, layers}, outputs = {layers};
     if (i == layers)
       inputs.clear();
-    EXPECT_EQ(stretches[i].begin, begin);
-    EXPECT_EQ(stretches[i].inputs, inputs) << i;
-    EXPECT_EQ(stretches[i].outputs, outputs) << i;
-    begin = stretches[i].end;
+    EXPECT_EQ(stepRanges[i].begin, begin);
+    EXPECT_EQ(stepRanges[i].inputs, inputs) << i;
+    EXPECT_EQ(stepRanges[i].outputs, outputs) << i;
+    begin = stepRanges[i].end;
   }
   EXPECT_EQ(begin, size_t(2 * layers));
 }
 
-TEST(Stretches, AreOneWhereLittleChangesHands) {
+TEST(StepRanges, AreOneIfLittleMemoryIsReleased) {
   for (auto [length, worthwhile] : {std::pair<int64_t, int64_t>{100, 401 * layers}, {0, 1}}) {
-    std::vector<Frame::Stretch> stretches = stretchesAt(length, worthwhile);
-    ASSERT_EQ(stretches.size(), 1u);
-    EXPECT_EQ(stretches[0].outputs.size(), size_t(layers + 1));
+    std::vector<Frame::StepRange> stepRanges = stepRangesAt(length, worthwhile);
+    ASSERT_EQ(stepRanges.size(), 1u);
+    EXPECT_EQ(stepRanges[0].outputs.size(), size_t(layers + 1));
   }
 }
 
@@ -123,7 +123,7 @@ private:
   int refused;
 };
 
-TEST(Stretches, ResultsAreThoseOfACallInOneGo) {
+TEST(StepRanges, ResultsEqualThoseOfOneRange) {
   RunError error;
   auto executable = Executable::create(backwardPlan(), {{addOne, ""}, {turnAndAdd, ""}}, {}, error.text);
   ASSERT_TRUE(executable) << error.text;

@@ -1,28 +1,28 @@
-//===- Stretches.h - parts of a long call between which memory is released ------===//
+//===- StepRanges.h - parts of a long call between which memory is released ------===//
 //
 // A backward graph reads the activations that the forward graph saved, and writes gradients of similar size. A caller
 // that allocates all results before the call and keeps all arguments until it ends holds both at once. The same holds
 // for packs of parameters in training, which serve one call. The steps are therefore divided at barriers into
-// stretches. Between stretches, arguments and packs that no later step reads are released, and results and packs that
-// the next stretch accesses are allocated:
+// step ranges. Between step ranges, arguments and packs that no later step reads are released, and results and packs
+// that the next step range accesses are allocated:
 //
 //   steps        0     1     2   |   3     4     5          | barrier, where 2 and 3 meet
 //   saved a   ---read--read      |                          a is released here,
 //   gradient g                   |       write              g is allocated here
 //
 //===----------------------------------------------------------------------===//
-#ifndef TILEWRIGHT_LIB_RUNTIME_HOST_STRETCHES_H
-#define TILEWRIGHT_LIB_RUNTIME_HOST_STRETCHES_H
+#ifndef TILEWRIGHT_LIB_RUNTIME_HOST_STEPRANGES_H
+#define TILEWRIGHT_LIB_RUNTIME_HOST_STEPRANGES_H
 
 #include "lib/Runtime/Host/Frame.h"
 
 namespace tilewright::runtime {
 
-/// Returns the stretches of `frame`, at least one. Each but the last releases inputs and packed buffers of at least
+/// Returns the step ranges of `frame`, at least one. Each but the last releases inputs and packed buffers of at least
 /// `worthwhile` bytes, if outputs and packed buffers of as many bytes are allocated later. Inputs with a flag in `stay`
 /// are not released, because steps marked `once` read them.
-std::vector<Frame::Stretch> cutIntoStretches(const Frame &frame, const std::vector<bool> &stay, int32_t numOutputs,
-                                             int32_t numPacked, int64_t worthwhile = int64_t(8) << 20);
+std::vector<Frame::StepRange> cutIntoStepRanges(const Frame &frame, const std::vector<bool> &stay, int32_t numOutputs,
+                                                int32_t numPacked, int64_t worthwhile = int64_t(8) << 20);
 
 } // namespace tilewright::runtime
 

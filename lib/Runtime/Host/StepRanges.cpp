@@ -1,5 +1,5 @@
-//===- Stretches.cpp - parts of a long call between which memory is released ----===//
-#include "lib/Runtime/Host/Stretches.h"
+//===- StepRanges.cpp - parts of a long call between which memory is released ----===//
+#include "lib/Runtime/Host/StepRanges.h"
 
 #include <algorithm>
 
@@ -44,8 +44,8 @@ private:
 
 } // namespace
 
-std::vector<Frame::Stretch> cutIntoStretches(const Frame &frame, const std::vector<bool> &stay, int32_t numOutputs,
-                                             int32_t numPacked, int64_t worthwhile) {
+std::vector<Frame::StepRange> cutIntoStepRanges(const Frame &frame, const std::vector<bool> &stay, int32_t numOutputs,
+                                                int32_t numPacked, int64_t worthwhile) {
   Uses uses(frame, stay.size(), size_t(numOutputs), size_t(numPacked));
   for (size_t i = 0; i < stay.size(); ++i)
     if (stay[i])
@@ -63,24 +63,24 @@ std::vector<Frame::Stretch> cutIntoStretches(const Frame &frame, const std::vect
         toCome += use.bytes;
       }
 
-  std::vector<Frame::Stretch> stretches(1);
+  std::vector<Frame::StepRange> stepRanges(1);
   int64_t given = 0;
   for (size_t step = 0; step < frame.steps.size(); ++step) {
     if (frame.steps[step].barrierBefore && given >= worthwhile && toCome >= worthwhile) {
-      stretches.back().end = step;
-      stretches.emplace_back().begin = step;
+      stepRanges.back().end = step;
+      stepRanges.emplace_back().begin = step;
       given = 0;
     }
     given += freed[step];
     toCome -= made[step];
   }
-  stretches.back().end = frame.steps.size();
+  stepRanges.back().end = frame.steps.size();
 
-  auto at = [&](size_t step) -> Frame::Stretch & {
-    return *std::find_if(stretches.begin(), stretches.end(), [&](const Frame::Stretch &s) { return step < s.end; });
+  auto at = [&](size_t step) -> Frame::StepRange & {
+    return *std::find_if(stepRanges.begin(), stepRanges.end(), [&](const Frame::StepRange &s) { return step < s.end; });
   };
   for (int32_t i = 0; i < numOutputs; ++i)
-    (uses.outputs[i].used() ? at(uses.outputs[i].first) : stretches.front()).outputs.push_back(i);
+    (uses.outputs[i].used() ? at(uses.outputs[i].first) : stepRanges.front()).outputs.push_back(i);
   for (size_t i = 0; i < uses.inputs.size(); ++i)
     if (uses.inputs[i].used())
       at(uses.inputs[i].last).inputs.push_back(int32_t(i));
@@ -89,7 +89,7 @@ std::vector<Frame::Stretch> cutIntoStretches(const Frame &frame, const std::vect
       at(uses.packed[i].first).packed.push_back(i);
       at(uses.packed[i].last).unpacked.push_back(i);
     }
-  return stretches;
+  return stepRanges;
 }
 
 } // namespace tilewright::runtime
