@@ -52,6 +52,10 @@ def WidenFloat8 : Pass<"tw-widen-float8", "::mlir::func::FuncOp"> {
   let options = [Option<"to", "to", "std::string", "\"f16\"", "f16 or bf16">];
 }
 
+def SumRowProducts : Pass<"tw-sum-row-products", "::mlir::func::FuncOp"> {
+  let summary = "Compute products with one column as row sums, for targets whose products compute panels of columns";
+}
+
 def NarrowSoftmax : Pass<"tw-narrow-softmax", "::mlir::func::FuncOp"> {
   let summary = "Compute only the gathered elements of a log-softmax that is read by gathers alone";
 }
