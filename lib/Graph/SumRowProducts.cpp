@@ -54,16 +54,16 @@ void sumRowProducts(MatmulOp op) {
   const Location loc = op.getLoc();
   RankedTensorType lhs = typeOfProduct(op.getLhs()), rhs = typeOfProduct(op.getRhs());
   const int64_t rank = lhs.getRank();
-  SmallVector<int64_t> swapped(llvm::seq(rank));
+  SmallVector<int64_t> swapped = llvm::to_vector(llvm::seq<int64_t>(0, rank));
   std::swap(swapped[rank - 1], swapped[rank - 2]);
   SmallVector<AffineExpr> sizes = sizesOf(rhs);
   std::swap(sizes[rank - 1], sizes[rank - 2]);
   Value row = PermuteOp::create(builder, loc, tensorWithSizes(sizes, rhs.getElementType()), op.getRhs(),
                                 builder.getDenseI64ArrayAttr(swapped));
   Value products = MulOp::create(builder, loc, lhs, op.getLhs(), row);
-  Value sums = ReduceOp::create(builder, loc, op.getType(), products,
-                                ReduceKindAttr::get(builder.getContext(), ReduceKind::Sum),
-                                builder.getDenseI64ArrayAttr({rank - 1}), builder.getUnitAttr());
+  Value sums =
+      ReduceOp::create(builder, loc, op.getType(), products, ReduceKindAttr::get(builder.getContext(), ReduceKind::Sum),
+                       builder.getDenseI64ArrayAttr({rank - 1}), builder.getUnitAttr());
   op.replaceAllUsesWith(sums);
   op.erase();
 }

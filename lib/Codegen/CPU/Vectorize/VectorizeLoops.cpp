@@ -41,7 +41,7 @@ class LoopEmitter {
 public:
   LoopEmitter(linalg::LinalgOp op, const VectorLoop &choice)
       : op(op), choice(choice), body(op, choice), builder(op), loc(op.getLoc()),
-        accumulators(tile::knobOr(op->getParentOfType<func::FuncOp>(), tile::accumulatorsKnob, 4)),
+        accumulatorSets(tile::knobOr(op->getParentOfType<func::FuncOp>(), tile::accumulatorsKnob, 4)),
         unrolledVectors(tile::knobOr(op->getParentOfType<func::FuncOp>(), tile::unrollKnob, 4)) {}
 
   LogicalResult run() {
@@ -154,12 +154,12 @@ private:
     return builder.create(state)->getResult(0);
   }
 
-  /// Emits overVectorRange() of a reduction. Long ranges use `accumulators` sets of accumulators, which hide the
+  /// Emits overVectorRange() of a reduction. Long ranges use `accumulatorSets` sets of accumulators, which hide the
   /// latency of the combining op. `identities` are the initial values of the additional sets.
   SmallVector<Value> overChains(Value from, OpFoldResult size, SmallVector<Value> carried, ValueRange identities,
                                 ArrayRef<Operation *> combiners,
                                 function_ref<SmallVector<Value>(ValueRange, Value)> step) {
-    const int64_t wide = accumulators * choice.lanes;
+    const int64_t wide = accumulatorSets * choice.lanes;
     std::optional<int64_t> constant = getConstantIntValue(size);
     if (constant && *constant < 2 * wide)
       return overVectorRange(from, size, carried, step);
@@ -171,14 +171,14 @@ private:
     const size_t outputs = carried.size();
     Value end = valueOf(apply(d1 + d0 - d0 % wide));
     SmallVector<Value> sets(carried);
-    for (int64_t chain = 1; chain < accumulators; ++chain)
+    for (int64_t chain = 1; chain < accumulatorSets; ++chain)
       sets.append(identities.begin(), identities.end());
     auto loop = scf::ForOp::create(builder, loc, from, end, valueOf(builder.getIndexAttr(wide)), sets);
     {
       OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPointToStart(loop.getBody());
       SmallVector<Value> next;
-      for (int64_t chain = 0; chain < accumulators; ++chain) {
+      for (int64_t chain = 0; chain < accumulatorSets; ++chain) {
         Value iv = loop.getInductionVar();
         if (chain > 0)
           iv = arith::AddIOp::create(builder, loc, iv, valueOf(builder.getIndexAttr(chain * choice.lanes)));
@@ -190,7 +190,7 @@ private:
     SmallVector<Value> totals;
     for (size_t number = 0; number < outputs; ++number) {
       SmallVector<Value> parts; // combined pairwise
-      for (int64_t chain = 0; chain < accumulators; ++chain)
+      for (int64_t chain = 0; chain < accumulatorSets; ++chain)
         parts.push_back(loop.getResult(chain * outputs + number));
       while (parts.size() > 1) {
         SmallVector<Value> pairs;
@@ -303,13 +303,13 @@ private:
     });
   }
 
-  /// Emits vectors along a parallel loop, with the reductions inside: `accumulators` adjacent vectors at a time while
-  /// there are enough, then one at a time. Several vectors read longer runs of each row, and their independent
+  /// Emits vectors along a parallel loop, with the reductions inside: `accumulatorSets` adjacent vectors at a time
+  /// while there are enough, then one at a time. Several vectors read longer runs of each row, and their independent
   /// accumulators hide the latency of the additions.
   void columnVectors() {
     std::optional<int64_t> constant =
         choice.loop < 0 ? std::optional<int64_t>(1) : getConstantIntValue(sizes[choice.loop]);
-    const int64_t wide = accumulators * choice.lanes;
+    const int64_t wide = accumulatorSets * choice.lanes;
     if (constant && *constant < wide) {
       overVectorLoop({}, [&](ValueRange, Value mask) {
         reduceColumns(choice.loop < 0 ? Value() : body.ivs[choice.loop], 1, mask);
@@ -326,7 +326,7 @@ private:
     {
       OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPointToStart(nest.getBody());
-      reduceColumns(nest.getInductionVar(), accumulators, Value());
+      reduceColumns(nest.getInductionVar(), accumulatorSets, Value());
     }
     if (constant && *constant % wide == 0)
       return;
@@ -487,7 +487,7 @@ private:
   BodyEmitter body;
   OpBuilder builder;
   Location loc;
-  const int64_t accumulators;    ///< number of accumulators of a long reduction
+  const int64_t accumulatorSets; ///< number of accumulators of a long reduction
   const int64_t unrolledVectors; ///< maximum number of unrolled vectors; the epilogue of a panel has two or three
   Value zero;
   SmallVector<OpFoldResult> sizes;
