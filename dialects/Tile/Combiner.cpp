@@ -65,7 +65,7 @@ APFloat floatIdentity(Identity identity, const llvm::fltSemantics &semantics) {
   case Identity::AllOnes:
     break; // defined only for integers
   }
-  llvm::reportFatalInternalError("a combiner of bits was asked for its identity among the floats");
+  llvm::reportFatalInternalError("a bitwise combiner has no identity for floats");
 }
 
 APInt integerIdentity(Identity identity, unsigned width, bool isUnsigned) {

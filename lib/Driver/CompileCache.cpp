@@ -3,7 +3,7 @@
 // An entry is "TWCR", a version, the report's numbers, its decisions and lines, and the artifact. Numbers are 64
 // bits, little-endian; strings and lists are prefixed by their length. The reader validates everything it reads.
 //
-// Test: test/Python/test_object_cache.py, test/Unit/Compiler/ObjectCacheTest.cpp
+// Test: test/Python/test_object_cache.py, test/Unit/Driver/ObjectCacheTest.cpp
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Driver/CompileCache.h"

@@ -19,7 +19,7 @@ func.func @cross_entropy(%x: tensor<64x320xbf16>, %t: tensor<64x1xi64>) -> tenso
   return %1 : tensor<64x1xbf16>
 }
 
-// The rows are also returned, because a training step saves them: unchanged.
+// The result of the softmax is also returned, as in a training step that saves it for backward. The pass leaves the IR unchanged.
 // CHECK-LABEL: func @saved
 // CHECK: tw.softmax
 // CHECK-NOT: tw.reduce

@@ -198,8 +198,8 @@ def test_levels_of_an_element_in_the_smaller_half_of_its_adder_tree(tmp_path):
 def test_first_additions_of_some_sums_are_outside_of_the_adder_tree(tmp_path):
     # Seven terms and the element make a tree of three levels, or one addition and a tree of three levels.
     assert additions(tmp_path, 7, 19, sums=10) == (10 * 3, 10 * 4)
-    # The latter applies to seven of ten sums along the last index, nine of eleven and none of eight. Along other indices it applies to all
-    # but one.
+    # The first addition of some sums is outside of the tree, which adds one level (docs/targets/hls.md). In rows along the last index
+    # these are 7 of 10 sums, 9 of 11 and 0 of 8; along another index, all sums but one.
     for columns, apart in (([10, 1], 7), ([11, 1], 9), ([8, 1], 0), ([10, 0], 9), ([2, 0], 1)):
         sums = 2 * columns[0]
         assert additions(tmp_path, 7, 19, sums=sums, columns=columns) == (3 * sums + 2 * apart, 4 * sums - 2 * apart)

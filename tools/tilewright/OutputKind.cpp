@@ -33,7 +33,7 @@ constexpr Suffix suffixes[] = {{".so", "shared", ""}, {".a", "static", ""},    {
 
 llvm::Error failed(const llvm::Twine &text) { return llvm::createStringError(text); }
 
-/// "ptx" and "cpp" are other names of "asm" for the targets that generate PTX and C++.
+/// "ptx" and "cpp" are aliases of "asm" for the targets that generate PTX and C++.
 llvm::Expected<llvm::StringRef> plainName(llvm::StringRef emit, llvm::StringRef target) {
   for (const Suffix &row : suffixes)
     if (!row.target.empty() && emit == row.suffix.drop_front()) {

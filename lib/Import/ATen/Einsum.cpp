@@ -1,7 +1,8 @@
 //===- Einsum.cpp - einsum as matrix products -----------------------------------------===//
 //
-//   "bhid,bhjd->bhij"    two operands become one tw.matmul: shared letters that are needed later are its batch, other
-//                        shared letters are summed, and the remaining letters are rows and columns
+//   "bhid,bhjd->bhij"    two operands become one tw.matmul: shared letters that the result or a later operand has are
+//                        batch dimensions, other shared letters are summed, and the remaining letters are rows and
+//                        columns
 //
 // Test: test/Python/test_plain_exports.py, test/Conformance/onnx (Einsum)
 //
@@ -219,7 +220,7 @@ Results einsum(Node &n, llvm::StringRef text, ArrayRef<Value> values) {
     ranks.push_back(n.rankOf(value));
   auto equation = parseEquation(text, ranks);
   if (!equation)
-    return n.refuse("its equation '" + text + "' is not one, or does not fit its operands");
+    return n.refuse("the equation '" + text + "' is not valid, or does not fit the operands");
   Value result = Einsum(n, equation->result).run(values, *equation);
   return n.failed() ? n.refused() : Results(result);
 }

@@ -174,7 +174,7 @@ Value padBySymbols(Node &n, Value x, int64_t dim, AffineExpr low, AffineExpr hig
   if (mostLow <= 0 && mostHigh <= 0)
     return n.sliceDim(x, dim, canonicalSize(-low), size);
   if (!n.demand(rangeOf(own, n.importer.symbols).first >= 1,
-                "a pad of a dimension that may be empty, of which its range does not say whether it crops"))
+                "a symbolic pad that may be negative, of a dimension that may be empty"))
     return x;
   SmallVector<AffineExpr> along(n.rankOf(x), n.constantSize(1));
   along[dim] = size;
@@ -232,12 +232,12 @@ Results constantPad(Node &n) {
 } // namespace
 
 void registerViews(Table &t) {
-  // torch's schemas declare a fresh result of _unsafe_view and a view of _reshape_alias. Both return views: the caller
-  // has ensured that the memory permits the shape.
+  // The schema of _unsafe_view declares a new tensor, that of _reshape_alias a view. Both return a view, because the
+  // caller has checked that the strides permit the shape.
   for (llvm::StringRef op : {"view.default", "_unsafe_view.default", "_reshape_alias.default", "unsqueeze.default",
                              "squeeze.default", "squeeze.dim", "squeeze.dims", "unflatten.int"})
     t.add(("aten." + op).str(), Aliasing::View, reshapeToResult);
-  // Their schemas always declare a view.
+  // The schemas of reshape and flatten declare a view, but the result is a copy if the strides do not permit a view.
   t.add("aten.reshape.default", Aliasing::Reshape, reshapeToResult);
   t.add("aten.flatten.using_ints", Aliasing::Reshape, reshapeToResult);
   t["aten.view_copy.default"] = t["aten._reshape_copy.default"] = reshapeToResult;

@@ -5,7 +5,7 @@
 //         %q = getelementptr i8, ptr %p, i64 1
 //         store i8 %e, ptr %q, align 1
 //
-// Tests: test/Unit/Jit/SingleLaneStores.cpp, test/Python/ops/test_as_strided.py
+// Tests: test/Unit/Runtime/Jit/SingleLaneStores.cpp, test/Python/ops/test_as_strided.py
 //
 //===----------------------------------------------------------------------------===//
 #include "lib/Runtime/Jit/SingleLaneStores.h"

@@ -4,7 +4,7 @@
 // 2. Profile the untuned model to find the kernels with the largest shares of its time.
 // 3. Search each of them (lib/Tuner/Search.h) on worker processes, the largest share first, until the time limit.
 // 4. Race the whole model with all found schedules against the untuned one. If it is not faster, discard them.
-// 5. Store a record for each kernel, also if the default stays.
+// 5. Store a record for each kernel, even if the default is kept.
 // A model with symbolic sizes goes through steps 2 to 5 once for each class of sizes with which it can be called
 // (lib/Tuner/SizeClasses.h), starting with the class of the given sizes. The classes share the time limit.
 //
@@ -153,8 +153,8 @@ private:
       if (SchedulePoint best = tuner::bestByModel(searched, tune.deterministic); best != searched.space.initial())
         row.verdict = "the model would rank " + searched.space.print(best) + " first; nothing was measured";
     }
-    report.verdict = "ranked by the model of " + machine() +
-                     ": there is no GPU to measure on, and no record is written";
+    report.verdict =
+        "ranked by the model of " + machine() + ": there is no GPU to measure on, and no record is written";
     report.seconds = secondsSpent();
     return std::move(report);
   }
@@ -268,7 +268,7 @@ private:
     for (const auto &[point, reason] : result.failures)
       row.failures.emplace_back(space.print(point), reason);
     if (interrupted() || !result.decided)
-      return; // an incomplete search yields no record for others
+      return; // no record is written for an incomplete search
     chosen[kernel.kernel.name] = scheduleEntry(kernel, result.best);
     tuner::KernelRecord &record = kernel.record;
     record.chosen = row.chosen;
@@ -287,7 +287,7 @@ private:
 
   /// Races the choice of `record` against the default again, and reports the deviation from the recorded ratio.
   void replay(const TunableKernel &kernel, const tuner::KernelRecord &record, TunedKernel &row) {
-    // The hash selects the same kernels at every replay of the same part.
+    // The hash selects the same kernels at every replay of the same fraction.
     uint64_t drawn = 0;
     if (StringRef(record.key.hash()).take_front(8).getAsInteger(16, drawn) ||
         double(drawn) >= tune.replay * double(uint64_t(1) << 32)) {

@@ -41,7 +41,7 @@ IN_ORDER = (torch.Tensor.contiguous, stepped, offset, of_one_row)  # layouts wit
 
 
 def laid_out(inputs, turn, layouts):
-    """Returns input i in the layout i + turn. Over the sizes and rows of a table, this covers all pairs of layouts."""
+    """Returns input i in the layout i + turn. Over all sizes and all ops of a table, every pair of layouts occurs."""
     return [layouts[(turn + i) % len(layouts)](x) if x.dim() and x.numel() else x for i, x in enumerate(inputs)]
 
 
@@ -63,7 +63,7 @@ def together(cases, gradients):
 def check_cases(cases, gradients=False):
     """Compiles all cases as one graph and checks each case, or its gradients, separately."""
     run, flat, evaluate = together(cases, gradients)
-    torch._dynamo.reset()  # otherwise Dynamo compiles a second set of sizes with symbols
+    torch._dynamo.reset()  # otherwise Dynamo makes the sizes symbolic when it sees a second set of sizes
     with torch.set_grad_enabled(gradients):
         eager = [with_threads(n, evaluate, run, flat) for n in (1, 2)]
         reference = evaluate(run, [widen(x) for x in flat])
@@ -153,7 +153,7 @@ SUMS = ("sum", "mean", "cumsum", "logsumexp", "norm")  # tested with positive nu
 def test_reduction_at_all_sizes_matches_eager(name):
     kind = "p" if name.startswith(SUMS) else "x"
     fn = REDUCTIONS[name]
-    # Layouts of one row or column make all elements of a reduction equal. topk may return any of equal elements, and
+    # In the layouts of_one_row and of_one_column, which are expanded, all elements of a reduction can be equal. topk may return any of equal elements, and
     # reductions that cancel to zero have a separate test below.
     layouts = KEEPING if name in ("topk", "var", "var_mean", "std", "layer_norm", "sum_first") else LAYOUTS
     case = lambda n: (fn, make((n, 5) if "first" in name or name in ("amin", "min_dim") else (3, n), torch.float32, kind))  # noqa: E731
@@ -166,7 +166,7 @@ OF_EQUALS = {"var": lambda v: v.var(-1), "std": lambda v: v.std(-1), "layer_norm
 
 @pytest.mark.parametrize("name", OF_EQUALS)
 def test_reduction_of_equal_elements_matches_eager(name):
-    """For equal elements, eager's variance is 0, and eager sums in a tree."""
+    """The variance of equal elements is 0, as in eager, and the error of a sum is that of a tree, as in eager."""
     fn = OF_EQUALS[name]
     spread = (lambda v, n: v.expand(n, 5)) if name == "sum_first" else (lambda v, n: v[0, :3, None].expand(3, n))
     check_cases([(f"{name} at {n}", fn, [spread(make((1, 5), torch.float32, "p"), n)]) for n in SIZES[2:]])
@@ -213,7 +213,7 @@ def gradients_of(cases):
 @pytest.mark.parametrize("name", list(GRADIENTS) + list(ACTIVATIONS))
 def test_gradient_at_all_sizes_matches_eager(name):
     case = GRADIENTS.get(name) or elementwise(ACTIVATIONS[name], "x")
-    # Autograd gives each gradient the strides of its input.
+    # Autograd gives each gradient the strides of its input. Therefore only these layouts are tested.
     sizes = SIZES[1:] if name == "group_norm" else SIZES  # the size 0 has a separate test below
     check_sizes("gradient of " + name, case, sizes=sizes, layouts=(torch.Tensor.contiguous, stepped, offset), gradients=True)
 
@@ -277,7 +277,7 @@ def test_in_place_write_changes_only_elements_of_strided_input(name):
             torch._dynamo.reset()
             assert torch.equal(compiled_strictly(fn)(got), fn(expected)), f"{n}, {layout.__name__}"
             storages = [t._base if t._base is not None else t for t in (got, expected)]
-            assert torch.equal(*storages), f"{n}, {layout.__name__}: elements written that are not the input's"
+            assert torch.equal(*storages), f"{n}, {layout.__name__}: elements outside of the input were written"
 
 
 SYMBOLIC = {"elementwise": lambda x: (x * 2).tanh(), "sum": lambda x: x.sum(-1), "softmax": lambda x: x.softmax(-1), "cumsum": lambda x: x.cumsum(-1),
@@ -298,9 +298,9 @@ def test_one_dynamic_compile_at_all_sizes_matches_eager(name):
 
 # Imported ops that other tests compare with eager, or whose results cannot be compared.
 ELSEWHERE = {
-    "without values": ("empty", "empty_permuted", "empty_strided", "new_empty_strided", "_assert_tensor_metadata"),
-    "what torch takes apart before any backend": ("hardshrink", "softshrink"),
-    "what autograd and views make, not torch.compile": ("_conj", "_reshape_alias"),
+    "results are uninitialized or absent": ("empty", "empty_permuted", "empty_strided", "new_empty_strided", "_assert_tensor_metadata"),
+    "decomposed by torch before any backend": ("hardshrink", "softshrink"),
+    "created by autograd and views only, never in a graph of torch.compile": ("_conj", "_reshape_alias"),
     "test_quantized.py": ("quantize_per_tensor", "quantize_per_channel", "quantize_per_token", "dequantize_per_tensor", "dequantize_per_channel",
                           "dequantize_per_token", "choose_qparams", "choose_qparams_symmetric", "choose_qparams_per_token",
                           "choose_qparams_per_token_asymmetric"),
@@ -329,8 +329,8 @@ def targets_of(cases, gradients):
     return seen
 
 
-def taken_apart(target):
-    """Returns True for ops that no backend sees: torch decomposes composite ops, and functionalization renames copies and lifts."""
+def decomposed_before_backend(target):
+    """Returns True for ops that never reach a backend: composite ops are decomposed, and functionalization replaces *_copy and lift*."""
     space, name, overload = target.split(".")
     op = getattr(getattr(getattr(torch.ops, space), name, None), overload, None)
     return op is None or op.has_kernel_for_dispatch_key(torch._C.DispatchKey.CompositeImplicitAutograd) or name.endswith("_copy") or name.startswith("lift")
@@ -348,7 +348,7 @@ def test_every_imported_op_has_a_table_row():
     smooth += [(name, fn, [make((3, n), torch.float32)]) for name, fn in ACTIVATIONS.items()]
     seen = targets_of(rows, False) | targets_of(smooth, True)
     elsewhere = {name for names in ELSEWHERE.values() for name in names}
-    missing = [t for t in sorted(operators.of_kind("import")) if t not in seen and t.split(".")[1] not in elsewhere and not taken_apart(t)]
+    missing = [t for t in sorted(operators.of_kind("import")) if t not in seen and t.split(".")[1] not in elsewhere and not decomposed_before_backend(t)]
     assert not missing, f"{len(missing)} imported overloads have no row: {' '.join(missing)}"
 
 
@@ -357,14 +357,14 @@ FLOATS_OF_SIZES = {
     "a root": lambda x: torch.softmax(x @ x.mT / math.sqrt(x.shape[-1]), -1) @ x,
     "a power": lambda x: x.abs() ** (1 / x.shape[2]) - x.shape[1] ** 0.5,
     "bounds": lambda x: x.clamp(-1 / x.shape[1], x.shape[2] * 0.1),
-    "of integers": lambda x: (x * 4).int() * (x.shape[2] / 3),
+    "int32 operand": lambda x: (x * 4).int() * (x.shape[2] / 3),
     "of bf16": lambda x: x.bfloat16() * (x.shape[1] / 3) + x.shape[2] * 0.5,
-    "a fill": lambda x: torch.full((2,), x.shape[1] / 7) + x[:1, :1, :2],
-    "halves": lambda x: x[:, : int(x.shape[1] * 0.5)] * 2,
+    "full()": lambda x: torch.full((2,), x.shape[1] / 7) + x[:1, :1, :2],
+    "slice to half": lambda x: x[:, : int(x.shape[1] * 0.5)] * 2,
     "three quarters": lambda x: x[:, : int(3 * (x.shape[1] / 4))] * 2,
-    "a third, up": lambda x: x[:, : math.ceil(x.shape[1] / 3)] * 2,
+    "slice to a third, rounded up": lambda x: x[:, : math.ceil(x.shape[1] / 3)] * 2,
     "a third, down": lambda x: x[:, : math.floor(x.shape[1] / 3)] * 2,
-    "larger images": lambda x: F.interpolate(x[None], scale_factor=1.5, mode="bilinear"),
+    "interpolate by 1.5": lambda x: F.interpolate(x[None], scale_factor=1.5, mode="bilinear"),
     "smaller images": lambda x: F.interpolate(x[None], scale_factor=0.5, mode="nearest"),
 }
 

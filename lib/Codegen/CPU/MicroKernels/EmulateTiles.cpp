@@ -3,13 +3,13 @@
 // Before:
 //   %c = amx.tile_mulf %a, %b, %acc : !amx.tile<16x32xbf16>, !amx.tile<16x32xbf16>, !amx.tile<16x16xf32>
 // After:
-//   memref.store %a, %b, %acc to buffers of the stack; scf.for %m { scf.for %pair {
+//   memref.store %a, %b, %acc to buffers on the stack; scf.for %m { scf.for %pair {
 //     acc[m] += a[m][2 pair] * b[pair][0, 2, 4, ...] + a[m][2 pair + 1] * b[pair][1, 3, 5, ...] } }
 //
 // A tile is a vector of rows. This lowering allows every machine to run the kernels of TileKernel.h; its speed does not
-// matter. Products are summed in f32, those of even k before those of odd k, as in TDPBF16PS and TDPFP16PS. Unlike
-// these instructions (Intel SDM, TDPBF16PS), the lowering does not flush denormals to zero. Bytes (amx.tile_muli) are
-// widened to i32, four k per step.
+// matter. Products are summed in f32. In each step, the product of the even k is added before that of the odd k, as in
+// TDPBF16PS and TDPFP16PS. Unlike these instructions (Intel SDM, TDPBF16PS), the lowering does not flush denormals to
+// zero. Bytes (amx.tile_muli) are widened to i32, four k per step.
 //
 // Test: test/Codegen/CPU/MicroKernels/emulate-tiles.mlir
 //

@@ -53,7 +53,8 @@ struct BlockAccess {
 
   /// Returns true if consecutive k of A are contiguous.
   bool lhsDepthContiguous() const;
-  /// Returns true if all outer reductions are single steps.
+  /// Returns true if every reduction loop except the innermost has the constant trip count 1, so that the reduction is
+  /// one contiguous run.
   bool hasOneRun() const;
   /// Returns true if there are outer reductions, and each run of the innermost one is long enough to be added to C
   /// separately. The limit is lower for operands that are widened: they can be widened in blocks only if runs are

@@ -138,10 +138,10 @@ private:
     });
   }
 
-  /// Packs k that are contiguous: squares of `lanes` columns by `lanes` units of k are transposed in registers. Columns
-  /// after the last one are zero. Their loads, whose masks are empty, use the address of the last column: if no memory
-  /// is mapped after the matrix, such a load takes hundreds of cycles (attention of 6 keys 90,112 wide: 18 ms before,
-  /// 1.7 ms now, Zen 5).
+  /// Packs a source that is contiguous along k. Blocks of `lanes` columns by `lanes` units are transposed in registers;
+  /// a unit is `group` consecutive k. Columns after the last one are zero. Their loads, whose masks are empty, use the
+  /// address of the last column: if no memory is mapped after the matrix, such a load takes hundreds of cycles
+  /// (attention of 6 keys 90,112 wide: 18 ms before, 1.7 ms now, Zen 5).
   void squares(ArrayRef<Value> ivs) {
     AffineExpr d0 = builder.getAffineDimExpr(0);
     Value whole = getValueOrCreateConstantIndexOp(

@@ -68,8 +68,10 @@ public:
     const Visible &visible = shape.tiles ? tileProduct : vectorProduct;
     Parts parts;
     parts.compute = 2 * double(wholeBlocks(rows)) * columns * k / (shape.rate * visible.efficiency);
-    if (shape.prepared) // the divisor 8 is a rate in elements per nanosecond
-      parts.compute += (double(rows) + columns) * k / 8;
+    // The assumed rate at which a task widens or splits its operands.
+    constexpr double preparedElementsPerNanosecond = 8;
+    if (shape.prepared)
+      parts.compute += (double(rows) + columns) * k / preparedElementsPerNanosecond;
 
     const double bytesB = columns * k * double(shape.bytes);
     const int64_t allOfB = shape.panels * shape.panelColumns * shape.k * shape.bytes,

@@ -1,7 +1,7 @@
 //===- Program.h - a program of torch.export, as stored in its .pt2 file ---------===//
 //
-// Plain structures without types of MLIR, torch or Python: the nodes, unchanged; what is known about every tensor; the
-// meanings of the inputs and outputs; and the elements of parameters, buffers and constants in the file.
+// Plain structures without types of MLIR, torch or Python: the nodes, unchanged; the metadata of every tensor; the
+// kinds of the inputs and outputs; and the elements of parameters, buffers and constants in the file.
 //
 //   std::string error;
 //   std::optional<exported::Program> program = exported::readProgram(bytes, error);
@@ -44,7 +44,7 @@ struct DtypeName {
 struct SizeValue {
   Size size;
 };
-/// An argument that no tensor program can have: "a graph", "a symbolic float"...
+/// An argument of a kind that is not supported: "a graph", "a symbolic float"...
 struct Foreign {
   std::string what;
 };

@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s --tw-cpu-expand-contractions --canonicalize | FileCheck %s
 
-// Every lane has A's pair of k, and a vector has B's pairs of 16 columns. One vdpbf16ps computes 16 columns.
+// A's pair of k is broadcast to all lanes. A vector of B has this pair for 16 columns, and one vdpbf16ps computes them.
 // CHECK-LABEL: func private @pairs
 // CHECK: scf.for %{{.*}} = %c0 to %c32 step %c1 iter_args
 // CHECK-COUNT-2: vector.load %arg1{{.*}} vector<32xbf16>

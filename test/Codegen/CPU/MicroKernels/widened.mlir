@@ -19,7 +19,7 @@ func.func private @alone(%a: memref<64x160xf16>, %b: memref<2x160x48xf16>, %c: m
   return
 }
 
-// Seven rows are too few for B: it is widened where it is read.
+// With only seven rows of A, a widened copy of B does not pay off: B is widened when the kernel loads it.
 // CHECK-LABEL: func private @few
 // CHECK: memref.alloca() {alignment = 64 : i64} : memref<7x192xf32>
 // CHECK-NOT: memref.alloca()
