@@ -73,7 +73,7 @@ LIBRARIES = {
     "lib/Codegen/Reference": {"dialects/Plan", "dialects/Tile", "lib/Codegen/Common", "tilewright"},
     # These libraries do not use MLIR: generated code and ahead-of-time libraries link them.
     "lib/Runtime/Plan": RUNTIME_ABI,
-    "lib/Runtime/Host": {"lib/Runtime/Plan", *RUNTIME_ABI, *RATES, *FORK, *MEMORY, *RUN_ERROR},
+    "lib/Runtime/Host": {"lib/Runtime/Plan", "tilewright/StepObserver.h", *RUNTIME_ABI, *RATES, *FORK, *MEMORY, *RUN_ERROR},
     # This library is linked into every ahead-of-time library, but not into libTilewright.
     "lib/Runtime/Library": {"lib/Runtime/Host", "lib/Runtime/Plan", *RUNTIME_ABI, *FORK, *DTYPES},
     "lib/Runtime/Jit": {"lib/Runtime/Host", "lib/Runtime/Plan", *RUNTIME_ABI, *FORK, *SCALARS},
