@@ -56,8 +56,8 @@ void buildGraphStage(mlir::OpPassManager &pm, int64_t threads = 0);
 struct KernelLimits {
   int64_t mostProducts = 4;     ///< maximum number of products in a kernel that combines them elementwise
   int64_t columnsToSpan = 2048; ///< maximum columns of a product whose kernel also reduces whole rows
-  bool readSlices = false;    ///< launches that differ only in the slices they read share a kernel and pass offsets
-  bool computePieces = false; ///< elementwise producers of parts of a concatenation are fused into its kernel
+  bool readSlices = false;      ///< launches that differ only in the slices they read share a kernel and pass offsets
+  bool computePieces = false;   ///< elementwise producers of parts of a concatenation are fused into its kernel
   bool fuseSingleAttention = true; ///< f32 attention is one kernel; else its products and its softmax are separate
 };
 /// tw -> linalg, tw_tile, and kernel formation. Dialects afterwards: linalg, tw_tile, tensor, arith, math, affine,

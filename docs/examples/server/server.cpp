@@ -134,8 +134,8 @@ static Points pointsFrom(const std::string &body) {
   Points points;
   for (const json &row : rows) {
     if (!row.is_array() || row.size() != size_t(width))
-      throw std::invalid_argument("a point has " + std::to_string(width) + " numbers: " +
-                                  row.dump(-1, ' ', true, json::error_handler_t::replace).substr(0, 80));
+      throw std::invalid_argument("a point has " + std::to_string(width) +
+                                  " numbers: " + row.dump(-1, ' ', true, json::error_handler_t::replace).substr(0, 80));
     for (const json &number : row)
       points.push_back(number.get<float>());
   }
@@ -168,8 +168,8 @@ int main(int argc, char **argv) {
     httplib::Server server;
     server.new_task_queue = [] { return new httplib::ThreadPool(64); }; // each thread waits for its result
     server.set_payload_max_length(mostBytes);                           // longer requests get status 413
-    server.set_tcp_nodelay(true); // else a response's second packet waits 40 ms for the client's ACK
-    server.set_socket_options([](int socket) {                          // httplib's default allows a shared port
+    server.set_tcp_nodelay(true);              // else a response's second packet waits 40 ms for the client's ACK
+    server.set_socket_options([](int socket) { // httplib's default allows a shared port
       int yes = 1;
       setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
     });
