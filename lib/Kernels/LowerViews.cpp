@@ -89,11 +89,7 @@ Value padded(Lowering &l, Value tensor, ArrayRef<AffineExpr> sizes, ArrayRef<OpF
   auto isZero = [](OpFoldResult amount) { return isConstantIntValue(amount, 0); };
   if (llvm::all_of(low, isZero) && llvm::all_of(high, isZero))
     return tensor;
-  SmallVector<int64_t> shape;
-  for (AffineExpr size : paddedSizes) {
-    auto known = size ? dyn_cast<AffineConstantExpr>(size) : AffineConstantExpr();
-    shape.push_back(known ? known.getValue() : ShapedType::kDynamic);
-  }
+  SmallVector<int64_t> shape = llvm::map_to_vector(paddedSizes, extent);
   if (byRows && !sizes.empty() && isZero(low.back()) && isZero(high.back()))
     return paddedByRows(l, tensor, sizes, low, paddedSizes, value);
   // A size of the result is static only if the operand's size and both amounts are static.

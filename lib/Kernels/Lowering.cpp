@@ -24,9 +24,8 @@ Lowering::Lowering(func::FuncOp function, Block &body)
 
 static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
-/// Returns the size of a dimension in a tensor type.
-static int64_t extent(AffineExpr size) {
-  auto known = dyn_cast<AffineConstantExpr>(size);
+int64_t extent(AffineExpr size) {
+  auto known = dyn_cast_or_null<AffineConstantExpr>(size);
   return known ? known.getValue() : ShapedType::kDynamic;
 }
 

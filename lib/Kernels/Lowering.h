@@ -42,6 +42,9 @@ struct Read {
 using BodyBuilder = llvm::function_ref<llvm::SmallVector<mlir::Value>(
     mlir::OpBuilder &, mlir::Location, mlir::ValueRange inputs, mlir::ValueRange outputs)>;
 
+/// Returns a size as a dimension of a tensor type: dynamic unless it is a constant. `size` may be null.
+int64_t extent(mlir::AffineExpr size);
+
 /// The state of lowering one function.
 class Lowering {
 public:
