@@ -43,8 +43,7 @@ struct Frame {
   struct StepRange {
     size_t begin = 0, end = 0;
     // Indices of buffers.
-    std::vector<int32_t>
-        outputs; ///< first accessed here; the first step range also has those that no step range accesses
+    std::vector<int32_t> outputs;  ///< first accessed here; the first range also has those that no range accesses
     std::vector<int32_t> packed;   ///< packed buffers that are first accessed here
     std::vector<int32_t> inputs;   ///< last accessed here
     std::vector<int32_t> unpacked; ///< packed buffers that are last accessed here

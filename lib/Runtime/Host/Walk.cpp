@@ -60,25 +60,41 @@ void Walk::noteIndex(const Frame::Step &step, const int64_t *status) {
   badSize = status[2];
 }
 
-void Walk::beginStep(const Frame::Step &step) const {
-  switch (step.kind) {
-  case plan::Step::Kind::Launch:
-    return observer->begin(observedPlan->kernels[step.callee]);
-  case plan::Step::Kind::Copy:
-    return observer->begin("copy");
-  case plan::Step::Kind::Host:
-    return observer->begin(observedPlan->hostFunctions[step.callee]);
+/// Reports a step to the observer for the lifetime of the scope, if `thread` is the calling thread.
+class Walk::ObservedStep {
+public:
+  ObservedStep(const Walk &walk, const Frame::Step &step, int thread)
+      : observer(thread == 0 ? walk.observer : nullptr) {
+    if (observer)
+      begin(*walk.observedPlan, step);
   }
-}
+  ~ObservedStep() {
+    if (observer)
+      observer->end();
+  }
+  ObservedStep(const ObservedStep &) = delete;
+  ObservedStep &operator=(const ObservedStep &) = delete;
+
+private:
+  void begin(const plan::Plan &plan, const Frame::Step &step) {
+    switch (step.kind) {
+    case plan::Step::Kind::Launch:
+      return observer->begin(plan.kernels[step.callee]);
+    case plan::Step::Kind::Copy:
+      return observer->begin("copy");
+    case plan::Step::Kind::Host:
+      return observer->begin(plan.hostFunctions[step.callee]);
+    }
+  }
+
+  StepObserver *observer;
+};
 
 bool Walk::alone() {
   for (size_t i = firstStep; i < endStep; ++i) {
-    if (observer)
-      beginStep(frame.steps[i]);
-    const bool ok = execute(frame.steps[i], 0, frame.steps[i].grid, 0);
-    if (observer)
-      observer->end();
-    if (!ok)
+    const Frame::Step &step = frame.steps[i];
+    ObservedStep observed(*this, step, /*thread=*/0);
+    if (!execute(step, 0, step.grid, 0))
       return false;
   }
   return !indexFailed.load(std::memory_order_relaxed);
@@ -121,7 +137,6 @@ void Walk::finish(size_t first, size_t end, int thread, int threads) {
 }
 
 void Walk::walkShare(int thread, int threads) {
-  const bool observed = observer && thread == 0;
   size_t first = firstStep; // the first of the steps since the last barrier
   for (size_t i = firstStep; i < endStep; ++i) {
     const Frame::Step &step = frame.steps[i];
@@ -134,21 +149,15 @@ void Walk::walkShare(int thread, int threads) {
     if (step.serial) {
       if (thread != 0)
         continue;
-      if (observed)
-        beginStep(step);
+      ObservedStep observed(*this, step, thread);
       // After a failed step, thread 0 only counts, up to the barrier at which the other threads see the failure.
       if (failedStep.load(std::memory_order_relaxed) > i && !execute(step, 0, step.grid, 0))
         failedStep.store(i, std::memory_order_relaxed);
-      if (observed)
-        observer->end();
       count(step, 1);
       continue;
     }
-    if (observed)
-      beginStep(step);
+    ObservedStep observed(*this, step, thread);
     executeShare(i, thread, thread);
-    if (observed)
-      observer->end();
   }
   // The caller waits for the remaining tiles.
   if (thread == 0 && first < endStep)

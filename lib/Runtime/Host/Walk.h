@@ -50,7 +50,7 @@ private:
   void finish(size_t first, size_t end, int thread, int threads);
   void executeShare(size_t step, int thread, int owner);
   void count(const Frame::Step &step, int64_t tiles);
-  void beginStep(const Frame::Step &step) const;
+  class ObservedStep;
   bool execute(const Frame::Step &step, int64_t begin, int64_t end, int thread);
   bool perform(const Frame::Step &step, int64_t begin, int64_t end, int thread);
 

@@ -25,7 +25,7 @@ class Workload:
     training: bool = False  # forward and backward, gradients of all parameters
     optimizer: Callable | None = None  # creates an optimizer of the model's parameters; the workload is its step
     native: bool = False  # True: the functions that the backends return are timed, without Dynamo's guards
-    flops: int = 0  # number of one call, if it is one matrix product
+    flops: int = 0  # floating-point operations of one call, if it is one matrix product
     dynamic: dict[str, int] = field(default_factory=dict)  # input -> dimension that varies
     name: str = ""  # its key in WORKLOADS
 
