@@ -32,7 +32,7 @@ inline constexpr llvm::StringLiteral kernelAttrName = "tw.kernel";
 inline constexpr llvm::StringLiteral opsAttrName = "tw.ops";
 /// On an op in a kernel (string): the op of the graph that it computes.
 inline constexpr llvm::StringLiteral opAttrName = "tw.op";
-/// On kernels and launches (dictionary): the schedule, whose entries the target defines.
+/// On kernels and launches (an attribute of dialects/Schedule, or of a plug-in): the schedule.
 inline constexpr llvm::StringLiteral scheduleAttrName = "tw.schedule";
 /// On a call (unit): it packs parameters, and its results are stored for later calls.
 inline constexpr llvm::StringLiteral onceAttrName = "tw.once";
@@ -44,8 +44,8 @@ inline constexpr llvm::StringLiteral flopsAttrName = "tw.flops";
 inline constexpr llvm::StringLiteral gridAttrName = "tw.grid", scratchAttrName = "tw.scratch";
 /// On kernels and launches (unit): the kernel reports indices that are out of range, and divisions by 0.
 inline constexpr llvm::StringLiteral checksAttrName = "tw.checks";
-/// On a kernel (minimum, maximum or -1): it is launched if the product of its sizes is in this range. On its call: the
-/// kernels for other ranges.
+/// On kernels and launches (minimum, maximum or -1): it is launched if the product of its sizes is in this range. On
+/// calls of a kernel: the kernels for other ranges.
 inline constexpr llvm::StringLiteral sizesBetweenAttrName = "tw.sizes_between", otherSizesAttrName = "tw.other_sizes";
 
 // Attributes of kernels while they are tuned.

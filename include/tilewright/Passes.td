@@ -145,6 +145,7 @@ defvar costOptions = [
 
 def SelectSchedule : Pass<"tw-select-schedule", "::mlir::func::FuncOp"> {
   let summary = "Select a schedule for each kernel from its sizes and the machine description";
+  let dependentDialects = ["::tilewright::schedule::CpuScheduleDialect"];
   let options = costOptions;
 }
 
@@ -172,7 +173,7 @@ def OverrideSchedules : Pass<"tw-override-schedules", "::mlir::ModuleOp"> {
 
 def ApplyScripts : Pass<"tw-apply-scripts", "::mlir::ModuleOp"> {
   let summary = "Tile the kernels that a transform-dialect script names with that script, not with their schedules";
-  let dependentDialects = ["::mlir::transform::TransformDialect", "::mlir::affine::AffineDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect"];
+  let dependentDialects = ["::tilewright::schedule::CpuScheduleDialect", "::mlir::transform::TransformDialect", "::mlir::affine::AffineDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect"];
   let options = [Option<"file", "file", "std::string", "", "MLIR: transform.named_sequence with tw.kernels">];
 }
 
@@ -309,6 +310,7 @@ def SplitReshapes : Pass<"tw-split-reshapes"> {
 
 def SelectCudaSchedule : Pass<"tw-cuda-select-schedule", "::mlir::ModuleOp"> {
   let summary = "Select a schedule of the target cuda for each kernel, and report all unsupported ops together";
+  let dependentDialects = ["::tilewright::schedule::GpuScheduleDialect"];
   let options = [Option<"arch", "arch", "std::string", "\"sm_80\"", "the architecture that kernels are compiled for, such as sm_90a">];
 }
 

@@ -6,10 +6,10 @@
 // The text below is printed by `tilewright tune --list`, and stored in the attribute tw.space:
 //
 //   rows: 16 32 64 (default 64)
-//   depth: 128 256 (default 128, changes the order of sums)
+//   k_block: 128 256 (default 128, changes the order of sums)
 //   at most 262144: 4 * rows * columns (a task's results fit the L2 cache)
 //
-// A point has a value for each knob, "rows=64 columns=96 depth=128".
+// A point has a value for each knob, "rows=64 columns=96 k_block=128".
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_SCHEDULESPACE_H

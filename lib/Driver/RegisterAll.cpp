@@ -2,6 +2,8 @@
 #include "dialects/Graph/Graph.h"
 #include "dialects/HLS/HLS.h"
 #include "dialects/Plan/PlanDialect.h"
+#include "dialects/Schedule/CpuSchedule.h"
+#include "dialects/Schedule/GpuSchedule.h"
 #include "dialects/Tile/Tile.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/InitAllDialects.h"
@@ -26,7 +28,8 @@ void registerAllDialects(DialectRegistry &registry) {
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
   mlir::registerAllToLLVMIRTranslations(registry);
-  registry.insert<graph::TWDialect, tile::TileDialect, plan::PlanDialect, hls::HLSDialect>();
+  registry.insert<graph::TWDialect, tile::TileDialect, plan::PlanDialect, hls::HLSDialect, schedule::CpuScheduleDialect,
+                  schedule::GpuScheduleDialect>();
   tile::registerBufferizableOpInterfaceExternalModels(registry);
 }
 

@@ -389,8 +389,10 @@ struct FinishPlan : impl::FinishPlanBase<FinishPlan> {
         return AffineMapAttr::get(AffineMap::get(0, sizes.getNumSymbols(), expr));
       };
       launch.setGridAttr(compose(gridAttrName, 1));
-      if (auto between = kernel->getAttrOfType<DenseI64ArrayAttr>(sizesBetweenAttrName))
+      if (auto between = kernel->getAttrOfType<DenseI64ArrayAttr>(sizesBetweenAttrName)) {
         launch.setGridAttr(onlyBetween(launch, between[0], between[1]));
+        launch->setAttr(sizesBetweenAttrName, between);
+      }
       launch.setScratchAttr(compose(scratchAttrName, 1));
       if (kernel->hasAttr(flopsAttrName))
         launch->setAttr(flopsAttrName, compose(flopsAttrName, 0));

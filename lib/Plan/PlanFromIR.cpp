@@ -1,5 +1,6 @@
 //===- PlanFromIR.cpp - convert tw_plan.program to the runtime's plan --------------===//
 #include "lib/Plan/PlanFromIR.h"
+#include "dialects/Schedule/Schedule.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "tilewright/AttributeNames.h"
@@ -54,30 +55,22 @@ std::vector<uint8_t> bytesOf(ElementsAttr value) {
     bytes.insert(bytes.end(), raw.begin(), raw.begin() + (dense.isSplat() ? width : raw.size()));
   return bytes;
 }
-
-/// Returns a schedule in one line: "tiles 64x48, time 9.3 us, L2".
-std::string textOf(DictionaryAttr schedule) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  for (NamedAttribute part : schedule) {
-    stream << (text.empty() ? "" : ", ") << part.getName().getValue() << " ";
-    if (auto sizes = dyn_cast<DenseI64ArrayAttr>(part.getValue()))
-      llvm::interleave(sizes.asArrayRef(), stream, "x");
-    else if (auto words = dyn_cast<StringAttr>(part.getValue()))
-      stream << words.getValue();
-    else if (auto number = dyn_cast<IntegerAttr>(part.getValue()))
-      stream << number.getInt();
-    else
-      stream << part.getValue();
-  }
-  return text;
-}
 } // namespace
 
 plan::Expr exprFrom(AffineMap map, unsigned result) {
   plan::Expr out;
   append(map.getResult(result), out);
   return out;
+}
+
+std::string describeSchedule(plan::LaunchOp launch) {
+  auto selected = schedule::scheduleOf(launch);
+  if (!selected)
+    return "";
+  std::string text = selected.describe();
+  if (auto between = launch->getAttrOfType<DenseI64ArrayAttr>(sizesBetweenAttrName))
+    text += ", sizes " + schedule::describeSizes(between[0], between[1] < 0 ? INT64_MAX : between[1]);
+  return text;
 }
 
 llvm::Expected<plan::Plan> planFromIR(plan::ProgramOp program) {
@@ -146,8 +139,10 @@ llvm::Expected<plan::Plan> planFromIR(plan::ProgramOp program) {
       step.checks = launch->hasAttr(checksAttrName);
       if (auto flops = launch->getAttrOfType<AffineMapAttr>(flopsAttrName))
         step.flops = exprFrom(flops.getValue());
-      if (auto schedule = launch->getAttrOfType<DictionaryAttr>(scheduleAttrName))
-        step.schedule = textOf(schedule);
+      step.schedule = describeSchedule(launch);
+      if (auto selected = schedule::scheduleOf(launch))
+        if (auto prediction = selected.getPrediction())
+          step.schedule += ", time " + describePrediction(*prediction);
       if (auto ops = launch->getAttrOfType<StringAttr>(opsAttrName))
         step.label = ops.str();
       (launch.getOnce() ? out.once : out.steps).push_back(std::move(step));

@@ -10,6 +10,10 @@
 
 namespace tilewright {
 
+/// Returns what reports print about the schedule of `launch`, in one line: "tiles 64x48, sizes 17 to 128". Empty if it
+/// has no schedule.
+std::string describeSchedule(plan::LaunchOp launch);
+
 /// Returns the serializable plan of `program`.
 llvm::Expected<plan::Plan> planFromIR(plan::ProgramOp program);
 

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Report/PlanRecord.h"
+#include "dialects/Schedule/Schedule.h"
 #include "lib/Driver/HostArtifact.h"
 #include "lib/Plan/PlanFromIR.h"
 #include "lib/Runtime/Plan/ArenaPlanner.h"
@@ -15,26 +16,6 @@ using namespace mlir;
 
 namespace tilewright::explain {
 namespace {
-
-/// Reads the predicted time from a launch's schedule.
-void readSchedule(plan::LaunchOp launch, KernelRecord &kernel) {
-  auto schedule = launch->getAttrOfType<DictionaryAttr>(scheduleAttrName);
-  auto time = schedule ? schedule.getAs<StringAttr>("time") : StringAttr();
-  if (!time)
-    return;
-  auto [expected, bound] = time.getValue().split(" us, "); // the format of describeCost() in lib/Codegen/CPU/Schedule
-  double microseconds;
-  if (!expected.getAsDouble(microseconds)) {
-    kernel.expectedMicroseconds = microseconds;
-    kernel.bound = bound.str();
-    // The time has a separate field now, so remove it from the text.
-    const std::string statement = "time " + time.str();
-    if (size_t at = kernel.schedule.find(statement); at != std::string::npos) {
-      const bool first = at < 2;
-      kernel.schedule.erase(first ? at : at - 2, statement.size() + 2);
-    }
-  }
-}
 
 /// Visits the steps of the program in `module` in the order of `plan`.
 template <typename Visit> void eachStep(ModuleOp module, bool once, Visit visit) {
@@ -127,10 +108,14 @@ std::vector<KernelRecord> recordKernels(ModuleOp module, const plan::Plan &plan,
       if (kernel.launches++ == 0) {
         kernel.name = record.kernel;
         kernel.operations = record.operations;
-        kernel.schedule = step.schedule;
+        kernel.schedule = describeSchedule(launch);
         kernel.once = once;
         kernel.dtype = dtypes.lookup(record.kernel);
-        readSchedule(launch, kernel);
+        if (auto selected = schedule::scheduleOf(launch))
+          if (auto prediction = selected.getPrediction()) {
+            kernel.expectedMicroseconds = double(prediction->nanoseconds) / 1000;
+            kernel.bound = stringifyBound(prediction->bound).str();
+          }
       }
       std::string problem;
       kernel.flops += plan::evaluate(step.flops, values.data(), problem);

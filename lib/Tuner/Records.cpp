@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Tuner/Records.h"
-#include "dialects/Tile/KnobNames.h"
+#include "dialects/Schedule/KnobNames.h"
 #include "lib/Tuner/Digest.h"
 #include "tilewright/JsonText.h"
 #include "llvm/ADT/STLExtras.h"
@@ -162,10 +162,10 @@ std::optional<KernelRecord> fromJson(llvm::StringRef text, std::string &why) {
   record.rates = object->getString("rates").value_or("").str();
   record.family = string("family");
   record.operations = string("operations");
-  record.initial = tile::withPresentKnobNames(string("initial"));
-  record.chosen = tile::withPresentKnobNames(string("chosen"));
-  record.initialClass = tile::withPresentKnobNames(string("initial_class"));
-  record.chosenClass = tile::withPresentKnobNames(string("chosen_class"));
+  record.initial = schedule::withPresentKnobNames(string("initial"));
+  record.chosen = schedule::withPresentKnobNames(string("chosen"));
+  record.initialClass = schedule::withPresentKnobNames(string("initial_class"));
+  record.chosenClass = schedule::withPresentKnobNames(string("chosen_class"));
   record.tier = string("tier");
   record.verdict = string("verdict");
   record.measurements = int64_t(number(*object, "measurements"));
@@ -179,11 +179,11 @@ std::optional<KernelRecord> fromJson(llvm::StringRef text, std::string &why) {
     record.sizes.push_back(size.getAsInteger().value_or(0));
   for (const json::Value &entry : *object->getArray("seen"))
     if (const json::Object *seen = entry.getAsObject())
-      record.seen.push_back({tile::withPresentKnobNames(seen->getString("schedule").value_or("")),
+      record.seen.push_back({schedule::withPresentKnobNames(seen->getString("schedule").value_or("")),
                              number(*seen, "ratio"), number(*seen, "low"), number(*seen, "high")});
   for (const json::Value &entry : *object->getArray("failures"))
     if (const json::Array *both = entry.getAsArray(); both && both->size() == 2)
-      record.failures.emplace_back(tile::withPresentKnobNames((*both)[0].getAsString().value_or("")),
+      record.failures.emplace_back(schedule::withPresentKnobNames((*both)[0].getAsString().value_or("")),
                                    (*both)[1].getAsString().value_or("").str());
   if (!complete)
     return refuse("it is not complete");

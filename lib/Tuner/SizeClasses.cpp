@@ -1,5 +1,6 @@
 //===- SizeClasses.cpp - classes of symbolic sizes that are tuned separately --------------------===//
 #include "lib/Tuner/SizeClasses.h"
+#include "dialects/Schedule/Schedule.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -18,13 +19,7 @@ int64_t productOf(llvm::ArrayRef<int64_t> sizes) {
 }
 } // namespace
 
-std::string SizeClass::text() const {
-  if (least == 0)
-    return "to " + std::to_string(most);
-  if (most == INT64_MAX)
-    return "from " + std::to_string(least);
-  return std::to_string(least) + " to " + std::to_string(most);
-}
+std::string SizeClass::text() const { return schedule::describeSizes(least, most); }
 
 llvm::ArrayRef<SizeClass> sizeClasses() {
   // Decoding and small batches; sizes whose data fits in the L2 cache together with weights; everything larger.

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tilewright/SpaceText.h"
-#include "dialects/Tile/KnobNames.h"
+#include "dialects/Schedule/KnobNames.h"
 #include "tilewright/JsonText.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
@@ -47,7 +47,7 @@ bool readKnob(const json::Value &value, Knob &knob) {
   if (!object || !object->getString("name") || !object->getInteger("initial") ||
       !readNumbers(object->getArray("values"), knob.values))
     return false;
-  knob.name = tile::presentKnobName(*object->getString("name")).str();
+  knob.name = schedule::presentKnobName(*object->getString("name")).str();
   knob.initial = *object->getInteger("initial");
   knob.reorders = object->getBoolean("reorders").value_or(false);
   return std::is_sorted(knob.values.begin(), knob.values.end()) &&

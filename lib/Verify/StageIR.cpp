@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Verify/StageIR.h"
 #include "dialects/Plan/PlanDialect.h"
+#include "dialects/Schedule/Schedule.h"
 #include "lib/Verify/StageDialects.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
@@ -37,6 +38,24 @@ llvm::Error checkConstants(ModuleOp module) {
   return llvm::createStringError("%sthe elements of this constant were left out when the IR was saved: save it with "
                                  "--whole-constants",
                                  sourceLineBefore(emptied->getLoc()).c_str());
+}
+
+/// Checks that every schedule is a typed attribute. Before version 0.2 it was a dictionary, which passes do not read.
+llvm::Error checkSchedules(ModuleOp module) {
+  Operation *other = nullptr;
+  module->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    Attribute attribute = op->getAttr(scheduleAttrName);
+    other = !attribute || isa<schedule::ScheduleAttrInterface>(attribute) ? nullptr : op;
+    return other ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  if (!other)
+    return llvm::Error::success();
+  std::string text;
+  llvm::raw_string_ostream(text) << other->getAttr(scheduleAttrName);
+  return llvm::createStringError("%stw.schedule of '%s' is %s, which is not a schedule such as #tw_cpu.schedule<...>: "
+                                 "was this saved by a version before 0.2?",
+                                 sourceLineBefore(other->getLoc()).c_str(),
+                                 other->getName().getStringRef().str().c_str(), text.c_str());
 }
 
 /// Checks that there is @main, or from the vector stage on a plan.
@@ -78,6 +97,8 @@ llvm::Error checkStageIR(ModuleOp module, StringRef stage) {
         sourceLineBefore(foreignOp->getLoc()).c_str(), foreignOp->getName().getStringRef().str().c_str(),
         llvm::join(stages, " or ").c_str(), stage.str().c_str());
   if (llvm::Error failed = checkConstants(module))
+    return failed;
+  if (llvm::Error failed = checkSchedules(module))
     return failed;
   return checkModel(module, *expected);
 }

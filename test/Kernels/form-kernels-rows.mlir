@@ -6,7 +6,7 @@
 // CHECK: call @{{.*}}tw.ops = "matmul+add
 // CHECK-NOT: call @
 // CHECK: return
-// TILED: func.func private @matmul_add_layer_norm_0({{.*}}tw.schedule = {tiles = array<i64: 128>,
+// TILED: func.func private @matmul_add_layer_norm_0({{.*}}tw.schedule = #tw_cpu.schedule<tiles = [128]
 func.func @main(%x: tensor<1024x64xf32>, %w: tensor<64x96xf32>, %r: tensor<1024x96xf32>) -> tensor<1024x96xf32> {
   %0 = tw.matmul %x, %w : (tensor<1024x64xf32>, tensor<64x96xf32>) -> tensor<1024x96xf32>
   %1 = tw.add %0, %r : (tensor<1024x96xf32>, tensor<1024x96xf32>) -> tensor<1024x96xf32>

@@ -30,7 +30,7 @@ def hopper(monkeypatch, tmp_path):
 
 def consumers(tiled):
     """Returns the number of consumer warp groups of attention, 0 for mma.sync."""
-    schedule = re.search(r'tw.schedule = \{([^}]*kind = "attention"[^}]*)\}', tiled)[1]
+    schedule = re.search(r"tw.schedule = #tw_gpu.schedule<kind = attention, ([^>]*)>", tiled)[1]
     found = re.search(r"consumers = (\d+)", schedule)
     return int(found[1]) if found else 0
 

@@ -38,7 +38,7 @@ def newest(tmp_path, stage):
 
 def on_tensor_cores(tmp_path, kind):
     """Checks the kinds of schedules of the last compilation."""
-    assert re.findall(r'tw.schedule = \{[^}]*kind = "(\w+)"', newest(tmp_path, "tiled")) == [kind]
+    assert re.findall(r'tw.schedule = #tw_gpu.schedule<kind = (\w+)', newest(tmp_path, "tiled")) == [kind]
 
 
 RESIDUAL = torch.randn(100, 136).bfloat16()
@@ -84,7 +84,7 @@ def test_chips_without_float8_products_multiply_f16(arch, tmp_path, monkeypatch)
     """These chips multiply f16, which represents all 8-bit floats."""
     monkeypatch.setenv("TILEWRIGHT_ARCH", arch)
     check_scaled(*operands(40, 48, 64, (E5M2, E4M3)), torch.rand(40, 1), torch.rand(1, 48), torch.randn(48).bfloat16())
-    kinds = re.findall(r'tw.schedule = \{[^}]*kind = "(\w+)"', newest(tmp_path, "tiled"))
+    kinds = re.findall(r'tw.schedule = #tw_gpu.schedule<kind = (\w+)', newest(tmp_path, "tiled"))
     assert "mma" in kinds and set(kinds) <= {"mma", "elements"}, kinds
 
 
@@ -113,7 +113,7 @@ def test_scaled_product_of_each_size_and_result_dtype_matches_eager(arch, sizes,
     for out in (torch.float32, torch.bfloat16, torch.float16):
         check_scaled(*operands(*sizes, kinds), torch.rand(sizes[0], 1) + 0.5, torch.rand(1, sizes[1]) + 0.5, out=out)
         # A long sum with few results is split into parts, which other kernels add.
-        assert ARCHES[arch] in re.findall(r'tw.schedule = \{[^}]*kind = "(\w+)"', newest(tmp_path, "tiled"))
+        assert ARCHES[arch] in re.findall(r'tw.schedule = #tw_gpu.schedule<kind = (\w+)', newest(tmp_path, "tiled"))
 
 
 def test_scaled_product_of_several_tiles_uses_tensor_cores(arch, tmp_path):

@@ -195,7 +195,7 @@ def arch(request, monkeypatch, tmp_path):
 
 def schedules(tiled):
     """Returns the kind of each kernel's schedule."""
-    return dict(re.findall(r'func.func (?:private )?@(\w+)\(.*?tw.schedule = \{[^}]*kind = "(\w+)"', tiled.read_text()))
+    return dict(re.findall(r'func.func (?:private )?@(\w+)\(.*?tw.schedule = #tw_gpu.schedule<kind = (\w+)', tiled.read_text()))
 
 
 def assert_assembled(tiled, arch, folder):

@@ -31,7 +31,7 @@ def dumped(tmp_path, stage):
 
 def kinds(tmp_path):
     """Returns the kinds of schedules of the last compilation's kernels."""
-    return re.findall(r'tw.schedule = \{[^}]*kind = "(\w+)"', dumped(tmp_path, "tiled"))
+    return re.findall(r'tw.schedule = #tw_gpu.schedule<kind = (\w+)', dumped(tmp_path, "tiled"))
 
 
 def check_by_wgmma(tmp_path, fn, *inputs, **how):
@@ -159,7 +159,7 @@ def test_product_with_each_schedule_matches_eager(schedule, turned_b, tmp_path, 
     monkeypatch.setenv("TILEWRIGHT_SCHEDULE_FILE", str(tmp_path / "s.json"))
     check_by_wgmma(tmp_path, lambda a, b, c: F.gelu(a @ b + c), *product(300, 328, 200, torch.bfloat16, turned_b=turned_b), torch.randn(328).bfloat16())
     tiled = dumped(tmp_path, "tiled")
-    assert f'array<i64: {schedule["consumer_rows"] * schedule["consumers"]}, {schedule["n"]}, 64>' in tiled
+    assert f'block = [{schedule["consumer_rows"] * schedule["consumers"]}, {schedule["n"]}, 64]' in tiled
 
 
 @pytest.mark.parametrize("sizes", [(256, 264, 96), (104, 136, 72), (17, 304, 64)])

@@ -28,9 +28,12 @@ def test_every_pass_has_the_comment_of_its_source_file():
     assert len(passes) > 50 and not [name for name in passes if "Test" not in notes.get(name, "")]
 
 
-def test_every_op_of_a_dialect_is_on_its_page():
-    for name, folder in write_dialect_doc.DIALECTS.items():
+def test_every_op_and_attribute_of_a_dialect_is_on_its_page():
+    for name, file in write_dialect_doc.DIALECTS.items():
         page = write_dialect_doc.dialect(name)
-        source = (ROOT / f"dialects/{folder}/{folder}Ops.td").read_text()
+        source = (ROOT / file).read_text()
         ops = [f"{name}.{op}" for op in re.findall(r"^def \w+Op : \w+<\"(\w+)\"", source, re.MULTILINE)]
-        assert len(ops) >= 5 and not [op for op in ops if f"`{op}`" not in page]
+        attributes = re.findall(r"^def \w+Attr : (?:AttrDef<\w+, |\w+_Attr<)\"(\w+)\"", source, re.MULTILINE)
+        assert ops or attributes
+        assert not [op for op in ops if f"`{op}`" not in page]
+        assert not [attribute for attribute in attributes if f"{attribute}Attr" not in page]

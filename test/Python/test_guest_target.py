@@ -63,8 +63,8 @@ def test_schedule_of_plug_in_target_is_used(plugin, tmp_path):
     model.write_text(MODEL)
     driver = BUILD / "bin" / "tilewright"
     ours = run(driver, "compile", model, "--emit=tiled", "--target=guest", TILEWRIGHT_PLUGINS=str(plugin))
-    house = run(driver, "compile", model, "--emit=tiled", "--target=cpu")
-    assert "tiles = array<i64: 16, " in ours and "tiles = array<i64: 16, " not in house
+    plain = run(driver, "compile", model, "--emit=tiled", "--target=cpu")
+    assert "tiles = [16, " in ours and "tiles = [16, " not in plain
     checked = run(driver, "run", model, "--check", "--target=guest", TILEWRIGHT_PLUGINS=str(plugin))
     assert "every kernel agrees with the reference" in checked
 
@@ -74,7 +74,7 @@ def test_option_of_plug_in_target_is_a_flag_and_a_key_of_options(plugin, tmp_pat
     model.write_text(MODEL)
     driver = BUILD / "bin" / "tilewright"
     plugged = {"TILEWRIGHT_PLUGINS": str(plugin), "PYTHONPATH": PYTHON_PATH}
-    assert "tiles = array<i64: 8, " in run(driver, "compile", model, "--emit=tiled", "--target=guest", "--task-rows=8", **plugged)
+    assert "tiles = [8, " in run(driver, "compile", model, "--emit=tiled", "--target=guest", "--task-rows=8", **plugged)
     refused = subprocess.run([driver, "compile", model, "--target=guest", "--task-rows=many"], capture_output=True, text=True, env={**os.environ, **plugged})
     assert refused.returncode == 1 and "task_rows is a positive number, not 'many'" in refused.stderr
     code = """

@@ -126,10 +126,10 @@ def test_tile_sizes_of_the_schedule_file_are_used(model, tmp_path):
         run(layer, x, schedule_file=str(tmp_path / "s.json"))
     want = run(layer, x, dump=str(tmp_path / "default"))
     text = (tmp_path / "default" / "3-tiled.mlir").read_text()
-    tiles = text.split('tw.ops = "matmul+add+relu"')[2].split("array<i64: ")[1].split(">")[0].split(", ")
+    tiles = text.split('tw.ops = "matmul+add+relu"')[2].split("tiles = [")[1].split("]")[0].split(", ")
     (tmp_path / "s.json").write_text(json.dumps({"matmul*": {"tiles": [4, int(tiles[1])]}}))
     got = run(layer, x, schedule_file=str(tmp_path / "s.json"), dump=str(tmp_path / "mine"))
-    assert f"tiles = array<i64: 4, {tiles[1]}>" in (tmp_path / "mine" / "3-tiled.mlir").read_text()
+    assert f"tiles = [4, {tiles[1]}]" in (tmp_path / "mine" / "3-tiled.mlir").read_text()
     torch.testing.assert_close(got, want)
 
 
@@ -168,7 +168,7 @@ def test_tile_sizes_of_the_schedule_script_are_used(model, tmp_path):
     (tmp_path / "s.mlir").write_text(SCRIPT.replace("NAME", "matmul*"))
     got = run(layer, x, schedule_file=str(tmp_path / "s.mlir"), dump=str(tmp_path / "mine"))
     text = (tmp_path / "mine" / "3-tiled.mlir").read_text()
-    assert 'tw.schedule = {script = "rows"}' in text and re.search(r"scf.forall \(%\w+\) in \(4\)", text)
+    assert 'tw.schedule = #tw_cpu.script<"rows">' in text and re.search(r"scf.forall \(%\w+\) in \(4\)", text)
     torch.testing.assert_close(got, run(layer, x))
     run(layer, x, schedule_file=str(tmp_path / "s.mlir"), check="reference")
 

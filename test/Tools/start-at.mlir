@@ -28,6 +28,8 @@
 // RUN: not tilewright compile %t.vector --start-at=graph 2>&1 | FileCheck %s --check-prefix=OTHER
 // RUN: echo 'module {}' | not tilewright compile - --start-at=target 2>&1 | FileCheck %s --check-prefix=NOPLAN
 // RUN: echo 'module {}' | not tilewright compile - --start-at=tiled 2>&1 | FileCheck %s --check-prefix=NOMAIN
+// RUN: sed 's/tw.schedule = #tw_cpu.schedule<[^>]*>/tw.schedule = {tiles = array<i64: 40, 48>}/' %t.tiled > %t.dictionary
+// RUN: not tilewright compile %t.dictionary --start-at=tiled 2>&1 | FileCheck %s --check-prefix=DICTIONARY
 // RUN: not tilewright compile %t.tiled --start-at=tiled --emit=graph 2>&1 | FileCheck %s --check-prefix=BACKWARDS
 // RUN: not tilewright compile %t.tiled --start-at=tyled 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // RUN: not tilewright compile %t.tiled --start-at=tiled -o %t.library/model.so 2>&1 | FileCheck %s --check-prefix=LIBRARY
@@ -36,6 +38,7 @@
 // EARLIER: start-at.mlir:{{[0-9]+}}: 'tw.constant' is an op of the IR that graph ends with, not 'structured': which stage was this saved at?
 // LATER: 'scf.forall{{.*}}' is an op of the IR that tiled or vector ends with, not 'structured'
 // OTHER: ends with, not 'graph'
+// DICTIONARY: tw.schedule of 'func.func' is {tiles = array<i64: 40, 48>}, which is not a schedule such as #tw_cpu.schedule<...>: was this saved by a version before 0.2?
 // NOPLAN: the module has no tw_plan.program: this is not IR of the end of stage 'target'
 // NOMAIN: the module has no function @main: this is not IR of the end of stage 'tiled'
 // BACKWARDS: stage 'graph' precedes 'tiled', at whose end this IR was saved

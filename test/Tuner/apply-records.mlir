@@ -7,7 +7,7 @@
 // CHECK-SAME: tw.family = "{{[0-9a-f]+}}"
 // CHECK-SAME: tw.signature = "{{[0-9a-f]+}}", tw.sizes_of_family = array<i64: 256, 128, 128, 192, 256, 192, 256, 192>
 // KEPT: func.func private @product
-// KEPT-SAME: tw.schedule = {tiles = array<i64:
+// KEPT-SAME: tw.schedule = #tw_cpu.schedule<tiles = [
 
 #a = affine_map<(m, n, k) -> (m, k)>
 #b = affine_map<(m, n, k) -> (k, n)>

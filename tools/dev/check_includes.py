@@ -38,7 +38,8 @@ BUILDER = {"tilewright/GraphBuilder.h", "tilewright/DynamicSizes.h"}
 # rules above do not explain an entry.
 LIBRARIES = {
     "dialects/Graph": {*IR},
-    "dialects/Tile": {*IR, *TEXTS},
+    "dialects/Schedule": {*IR, *TEXTS},
+    "dialects/Tile": {*IR},
     "dialects/Plan": set(),
     "dialects/HLS": {*IR},
     "include": {"dialects", "tilewright"},
@@ -55,18 +56,18 @@ LIBRARIES = {
     # The target hls marks weights among the graph's arguments (tw_hls.value).
     "lib/Graph/Fixed": {"dialects/Graph", "dialects/HLS", "tilewright/FixedPoint.h", *IR, *PASSES, *TEXTS},
     "lib/Kernels": {"dialects/Graph", "dialects/Tile", *IR, *PASSES},
-    "lib/Verify": {"dialects/Plan", *IR, *PASSES},
-    "lib/Plan": {"dialects/Graph", "dialects/Plan", "dialects/Tile", "lib/Runtime/Plan", *IR, *PASSES, *RUNTIME_ABI, *RUN_ERROR},
+    "lib/Verify": {"dialects/Plan", "dialects/Schedule", *IR, *PASSES},
+    "lib/Plan": {"dialects/Graph", "dialects/Plan", "dialects/Schedule", "dialects/Tile", "lib/Runtime/Plan", *IR, *PASSES, *RUNTIME_ABI, *RUN_ERROR},
     # This library does not use MLIR, for tests of damaged files with sanitizers, and for ptx-check, which links no other library.
     "lib/PtxInterpreter": {"tilewright/NumberText.h", *PTX},
     # A pass applies measured schedules, which are stored in the tuner's records.
-    "lib/Codegen/Common": {"dialects/Plan", "dialects/Tile", "lib/Tuner", *PASSES, *FORK, *SCALARS, *SPACES, *IR},
-    "lib/Codegen/CPU": {"dialects/Plan", "dialects/Tile", "lib/Codegen/Common", "tilewright"},
-    "lib/Codegen/CPU/Schedule": {"dialects/Tile", *DECISIONS, *PASSES, *RATES, *SPACES, *TEXTS, *IR},
-    "lib/Codegen/CPU/Vectorize": {"dialects/Plan", "dialects/Tile", *DECISIONS, *PASSES, *IR},
-    "lib/Codegen/CPU/MicroKernels": {"dialects/Plan", "dialects/Tile", *PASSES},
-    "lib/Codegen/GPU": {"dialects/Plan", "dialects/Tile", *IR, *PASSES, *SPACES},
-    "lib/Codegen/NVPTX": {"dialects/Plan", "dialects/Tile", "lib/Codegen/Common", "lib/Codegen/GPU", "tilewright"},
+    "lib/Codegen/Common": {"dialects/Plan", "dialects/Schedule", "dialects/Tile", "lib/Tuner", *PASSES, *FORK, *SCALARS, *SPACES, *IR},
+    "lib/Codegen/CPU": {"dialects/Plan", "dialects/Schedule", "dialects/Tile", "lib/Codegen/Common", "tilewright"},
+    "lib/Codegen/CPU/Schedule": {"dialects/Schedule", "dialects/Tile", *DECISIONS, *PASSES, *RATES, *SPACES, *TEXTS, *IR},
+    "lib/Codegen/CPU/Vectorize": {"dialects/Plan", "dialects/Schedule", "dialects/Tile", *DECISIONS, *PASSES, *IR},
+    "lib/Codegen/CPU/MicroKernels": {"dialects/Plan", "dialects/Schedule", "dialects/Tile", *PASSES},
+    "lib/Codegen/GPU": {"dialects/Plan", "dialects/Schedule", "dialects/Tile", *IR, *PASSES, *SPACES},
+    "lib/Codegen/NVPTX": {"dialects/Plan", "dialects/Schedule", "dialects/Tile", "lib/Codegen/Common", "lib/Codegen/GPU", "tilewright"},
     "lib/Codegen/HLS": {"dialects/HLS", "dialects/Plan", "dialects/Tile", "lib/Codegen/Common", "tilewright", *SCALARS},
     # This library does not use MLIR, because it is the only library of hls-estimate, a program that is scored on public designs.
     "lib/Codegen/HLS/Estimate": SCALARS,
@@ -79,7 +80,7 @@ LIBRARIES = {
     "lib/Runtime/Jit": {"lib/Runtime/Host", "lib/Runtime/Plan", *RUNTIME_ABI, *FORK, *SCALARS},
     # A frame is a plan with the values of its symbols, for any device. The emulated device is the PTX interpreter.
     "lib/Runtime/CUDA": {"lib/Runtime/Host", "lib/Runtime/Plan", "tilewright/TensorMapRecipe.h", *RUNTIME_ABI, *FORK, *MEMORY, *PTX, *RUN_ERROR},
-    "lib/Tuner": {"dialects/Tile", "tilewright"},
+    "lib/Tuner": {"dialects/Schedule", "dialects/Tile", "tilewright"},
     # Workers compile and run kernels. The search itself does not depend on this.
     "lib/Tuner/Workers": {"dialects", "lib/Driver", "lib/Tuner", "tilewright"},
     "lib/Driver": {"dialects", "lib/Plan", "lib/Runtime", "lib/Verify", "tilewright"},

@@ -63,7 +63,7 @@ def main():
                     made = best(flags.runs, [*compile_, "--emit=ptx", "-o", str(ptx)])
                     before = best(flags.runs, [*compile_, "--emit=structured", "-o", str(folder / "s.mlir")])
                     subprocess.run([*compile_, "--emit=tiled", "-o", str(tiled)], check=True)
-                    schedules = re.findall(r'tw.schedule = \{[^}]*kind = "(\w+)"', tiled.read_text())
+                    schedules = re.findall(r'tw.schedule = #tw_gpu.schedule<kind = (\w+)', tiled.read_text())
                     assemble = [ptxas, f"-arch={arch}", "-v", str(ptx), "-o", str(folder / "m.cubin")]
                     assembled = best(flags.runs, assemble)
                     messages = subprocess.run(assemble, check=True, capture_output=True, text=True).stderr

@@ -20,7 +20,15 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "docs/reference/dialects"
 PASSES = ROOT / "docs/reference/passes.md"
-DIALECTS = {"tw": "Graph", "tw_tile": "Tile", "tw_plan": "Plan", "tw_hls": "HLS"}
+# The TableGen file of each dialect.
+DIALECTS = {
+    "tw": "dialects/Graph/GraphOps.td",
+    "tw_tile": "dialects/Tile/TileOps.td",
+    "tw_plan": "dialects/Plan/PlanOps.td",
+    "tw_hls": "dialects/HLS/HLSOps.td",
+    "tw_cpu": "dialects/Schedule/CpuSchedule.td",
+    "tw_gpu": "dialects/Schedule/GpuSchedule.td",
+}
 NOTE = "Written by `tools/dev/write_dialect_doc.py`.\n"
 FENCE = "```"
 
@@ -91,10 +99,9 @@ def elementwise(op: str) -> str:
 
 
 def dialect(name: str) -> str:
-    folder = DIALECTS[name]
-    text = tablegen(f"dialects/{folder}/{folder}Ops.td", "-gen-dialect-doc", f"-dialect={name}")
+    text = tablegen(DIALECTS[name], "-gen-dialect-doc", f"-dialect={name}")
     text = re.sub(r"^<!--.*-->\n+", "", text).replace("[TOC]\n", "")
-    text = re.sub(rf"^# '{name}' Dialect\n\n_(.*)_\n", rf"# The dialect {name}\n\n\1. Source: `dialects/{folder}`.\n", text)
+    text = re.sub(rf"^# '{name}' Dialect\n\n_(.*)_\n", rf"# The dialect {name}\n\n\1. Source: `{Path(DIALECTS[name]).parent}`.\n", text)
     group = re.search(r"^### Elementwise ops\n(.*?)((?:^#### `tw\..*?)+?)(?=^### )", text, re.MULTILINE | re.DOTALL)
     if group:
         rows = [elementwise(op) for op in re.split(r"(?=^#### `)", group[2], flags=re.MULTILINE) if op]

@@ -143,7 +143,7 @@ def page() -> str:
         (folder / "narrow.mlir").write_text(imported(folder, narrow))
         gpu = [BIN / "tilewright", "compile", "narrow.mlir", "--target=cuda", "--arch=sm_80"]
         tiled, threads, ptx = (run(*gpu, f"--emit={kind}", cwd=folder) for kind in ("tiled", "vector", "ptx"))
-        schedule = re.search(r"tw\.schedule = \{[^}]*\}", tiled)
+        schedule = re.search(r"tw\.schedule = #tw_\w+\.schedule<[^>]*>", tiled)
         return INTRO.format(
             line=LINE, program=PROGRAM, imported=block((folder / "layer.mlir").read_text()), **{name: block(text) for name, text in texts.items()},
             target=block(between(target, r"llvm\.intr\.fma", r"llvm\.intr\.fma", 4)),

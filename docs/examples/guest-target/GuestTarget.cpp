@@ -2,11 +2,12 @@
 //
 // The target uses Tilewright's pipelines and adds one pass between the choice of a schedule and its application:
 //
-//   attributes {tw.schedule = {tiles = array<i64: 128, 48>}}   ->   {tiles = array<i64: 16, 48>}
+//   attributes {tw.schedule = #tw_cpu.schedule<tiles = [128, 48]>}   ->   #tw_cpu.schedule<tiles = [16, 48]>
 //
 // Test: test/Python/test_guest_target.py
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Schedule/CpuSchedule.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 #include "tilewright/HostCode.h"
@@ -46,15 +47,12 @@ struct CutTasks : PassWrapper<CutTasks, OperationPass<func::FuncOp>> {
 
   void runOnOperation() override {
     func::FuncOp kernel = getOperation();
-    auto schedule = kernel->getAttrOfType<DictionaryAttr>("tw.schedule");
-    auto tiles = schedule ? schedule.getAs<DenseI64ArrayAttr>("tiles") : DenseI64ArrayAttr();
-    if (!tiles || tiles.size() < 2 || tiles[0] <= rows)
+    auto selected = kernel->getAttrOfType<tilewright::schedule::CpuScheduleAttr>(tilewright::scheduleAttrName);
+    if (!selected || selected.getTiles().size() < 2 || selected.getTiles()[0] <= rows)
       return;
-    SmallVector<int64_t> smaller(tiles.asArrayRef());
+    SmallVector<int64_t> smaller(selected.getTiles().asArrayRef());
     smaller[0] = rows;
-    NamedAttrList changed(schedule);
-    changed.set("tiles", DenseI64ArrayAttr::get(&getContext(), smaller));
-    kernel->setAttr("tw.schedule", changed.getDictionary(&getContext()));
+    kernel->setAttr(tilewright::scheduleAttrName, selected.withTiles(smaller));
   }
 
   int64_t rows;

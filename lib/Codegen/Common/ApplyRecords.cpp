@@ -1,8 +1,8 @@
 //===- ApplyRecords.cpp - replace schedules of the model by measured ones ------------------------===//
 //
-// Before:  func @kernel_0(...) attributes {tw.schedule = {tiles = array<i64: 64, 96>, time = "352 us, L3"}}
-// After:   func @kernel_0(...) attributes {tw.schedule = {tiles = array<i64: 128, 48>, order = 1 : i64, record =
-// "5f0a1c22"}}
+// Before:  func @kernel_0(...) attributes {tw.schedule = #tw_cpu.schedule<tiles = [64, 96], nanoseconds = 352000>}
+// After:   func @kernel_0(...)
+//            attributes {tw.schedule = #tw_cpu.schedule<tiles = [128, 48], order = 1, record = "5f0a1c22">}
 //
 // The kernel has a record (Records.h) in the folder `records`; kernels without a record stay unchanged. A kernel with
 // symbolic sizes has a record for each class of sizes (SizeClasses.h). If their schedules differ, the kernel is cloned
@@ -21,6 +21,7 @@
 // Tests: test/Tuner/tune.test, test/Tuner/size-classes.test
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Schedule/Schedule.h"
 #include "dialects/Tile/Sizes.h"
 #include "lib/Tuner/KernelSignature.h"
 #include "lib/Tuner/Records.h"
@@ -48,8 +49,8 @@ struct ApplyRecords : impl::ApplyRecordsBase<ApplyRecords> {
     RecordStore store(records);
     SmallVector<RecordKey> missed;
     for (auto kernel : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
-      auto schedule = kernel->getAttrOfType<DictionaryAttr>(scheduleAttrName);
-      if (!kernel->hasAttr(kernelAttrName) || !schedule)
+      auto initial = schedule::scheduleOf(kernel);
+      if (!kernel->hasAttr(kernelAttrName) || !initial)
         continue;
       KernelSignature signature = signatureOf(kernel);
       const std::string epoch = epochOf(target, kernel);
@@ -60,7 +61,7 @@ struct ApplyRecords : impl::ApplyRecordsBase<ApplyRecords> {
         kernel->setAttr(sizesOfFamilyAttrName, builder.getDenseI64ArrayAttr(signature.sizes));
         kernel->setAttr(epochAttrName, builder.getStringAttr(epoch));
       }
-      if (records.empty() || !schedule.contains("tiles"))
+      if (records.empty() || !initial.isTunable())
         continue;
       SmallVector<Part> parts;
       bool any = false;
@@ -71,16 +72,16 @@ struct ApplyRecords : impl::ApplyRecordsBase<ApplyRecords> {
         any |= record.has_value();
         if (!record)
           missed.push_back(key);
-        FailureOr<DictionaryAttr> own = schedule;
+        schedule::ScheduleAttrInterface own = initial;
         if (record && replacesDefault(*record))
-          own = scheduleOf(kernel, schedule, *record, key);
-        if (failed(own))
+          own = replaced(kernel, initial, *record, key);
+        if (!own)
           return signalPassFailure();
         const int64_t least = sizes ? sizes->least : 0, most = sizes ? sizes->most : INT64_MAX;
-        if (!parts.empty() && sameSchedule(parts.back().schedule, *own))
+        if (!parts.empty() && parts.back().schedule.withoutOrigin() == own.withoutOrigin())
           parts.back().most = most;
         else
-          parts.push_back({least, most, *own});
+          parts.push_back({least, most, own});
       }
       if (!any && strict && kernel->hasAttr(spaceAttrName))
         return refuse(kernel, {signature.exact, target, machine, epoch}, why);
@@ -100,7 +101,7 @@ private:
   /// A schedule and the range of sizes for which it is used.
   struct Part {
     int64_t least, most;
-    DictionaryAttr schedule;
+    schedule::ScheduleAttrInterface schedule;
   };
 
   /// Returns true if the choice of `record` may differ from the default schedule here. If the rates were measured again
@@ -149,17 +150,6 @@ private:
     return SmallVector<std::optional<SizeClass>>(sizeClasses());
   }
 
-  /// Returns true if the schedules are equal except for their records.
-  static bool sameSchedule(DictionaryAttr a, DictionaryAttr b) {
-    auto without = [](DictionaryAttr schedule) {
-      NamedAttrList list(schedule);
-      list.erase("record");
-      list.erase("time");
-      return list.getDictionary(schedule.getContext());
-    };
-    return without(a) == without(b);
-  }
-
   void refuse(func::FuncOp kernel, const RecordKey &key, StringRef why) {
     auto ops = kernel->getAttrOfType<StringAttr>(opsAttrName);
     kernel.emitError("no tuning record for kernel ")
@@ -174,9 +164,7 @@ private:
     Builder builder(&getContext());
     SymbolTable symbols(getOperation());
     auto mark = [&](func::FuncOp of, const Part &part) {
-      NamedAttrList schedule(part.schedule);
-      schedule.set("sizes", builder.getStringAttr(SizeClass{part.least, part.most, 0}.text()));
-      of->setAttr(scheduleAttrName, schedule.getDictionary(&getContext()));
+      of->setAttr(scheduleAttrName, part.schedule);
       of->setAttr(sizesBetweenAttrName,
                   builder.getDenseI64ArrayAttr({part.least, part.most == INT64_MAX ? -1 : part.most}));
     };
@@ -194,33 +182,16 @@ private:
     });
   }
 
-  /// Returns `schedule` with the knobs that `record` has selected.
-  FailureOr<DictionaryAttr> scheduleOf(func::FuncOp kernel, DictionaryAttr schedule, const KernelRecord &record,
-                                       const RecordKey &key) {
-    auto bad = [&]() -> FailureOr<DictionaryAttr> {
-      return kernel.emitError("the tuning record ")
-             << key.hash() << " has the schedule '" << record.chosen << "', which does not fit the kernel; remove it";
-    };
-    Builder builder(&getContext());
-    SmallVector<int64_t> tiles = llvm::to_vector(schedule.getAs<DenseI64ArrayAttr>("tiles").asArrayRef());
-    SmallVector<NamedAttribute> attributes;
+  /// Returns `initial` with the knobs that `record` has selected, or null after an error.
+  schedule::ScheduleAttrInterface replaced(func::FuncOp kernel, schedule::ScheduleAttrInterface initial,
+                                           const KernelRecord &record, const RecordKey &key) {
     auto values = parsePoint(record.chosen);
-    if (!values)
-      return bad();
-    for (const auto &[name, value] : *values) {
-      StringRef row = name;
-      size_t number = 0;
-      if (!row.consume_front("tile")) {
-        attributes.push_back(builder.getNamedAttr(name, builder.getI64IntegerAttr(value)));
-        continue;
-      }
-      if (row.getAsInteger(10, number) || number >= tiles.size() || value < 0)
-        return bad();
-      tiles[number] = value;
-    }
-    attributes.push_back(builder.getNamedAttr("tiles", builder.getDenseI64ArrayAttr(tiles)));
-    attributes.push_back(builder.getNamedAttr("record", builder.getStringAttr(key.hash().substr(0, 12))));
-    return builder.getDictionaryAttr(attributes);
+    auto chosen = dyn_cast_or_null<schedule::ScheduleAttrInterface>(values ? initial.withKnobs(*values) : Attribute());
+    if (chosen)
+      return cast<schedule::ScheduleAttrInterface>(chosen.withRecord(StringRef(key.hash()).substr(0, 12)));
+    kernel.emitError("the tuning record ")
+        << key.hash() << " has the schedule '" << record.chosen << "', which does not fit the kernel; remove it";
+    return {};
   }
 };
 } // namespace

@@ -1,6 +1,6 @@
 //===- DescribeCudaSpaces.cpp - the search spaces of the kernels of the target cuda -------===//
 //
-// Before:  func @kernel_0(...) attributes {tw.schedule = {kind = "mma", block = array<i64: 64, 64, 32>, ...}}
+// Before:  func @kernel_0(...) attributes {tw.schedule = #tw_gpu.schedule<kind = mma, block = [64, 64, 32], ...>}
 // After:   func @kernel_0(...) attributes {tw.schedule = ..., tw.space = "{\"knobs\": [{\"name\": \"warp_m\", ...",
 //            tw.predicted = array<f64: 5120.0, ...>}
 //

@@ -2,7 +2,7 @@
 //
 // Before:
 //   func @kernel_0(%x: tensor<128x96xf32>, %y: tensor<128x96xf32>) -> tensor<128x96xf32>
-//       attributes {tw.kernel, tw.schedule = {kind = "elements", threads = 256, vector = 4}} {
+//       attributes {tw.kernel, tw.schedule = #tw_gpu.schedule<kind = elements, threads = 256, vector = 4>} {
 //     %0 = linalg.generic {exp} ins(%x) outs(%y) ; return %0 }
 // After:
 //   func @kernel_0(%x: !llvm.ptr<1> {llvm.align = 16, llvm.readonly}, %y: !llvm.ptr<1>)

@@ -4,8 +4,8 @@
 // does not contain are not changed:
 //   { "matmul_0": {"warp_m": 32, "warp_n": 64, "warps_m": 4, "warps_n": 2, "k": 32, "stages": 3}, "matmul*": {"k": 64}
 //   }
-// Before:  func @kernel_0(...) attributes {tw.schedule = {kind = "mma", block = array<i64: 64, 64, 32>, ...}}
-// After:   func @kernel_0(...) attributes {tw.schedule = {kind = "mma", block = array<i64: 128, 128, 32>, ...}}
+// Before:  func @kernel_0(...) attributes {tw.schedule = #tw_gpu.schedule<kind = mma, block = [64, 64, 32], ...>}
+// After:   func @kernel_0(...) attributes {tw.schedule = #tw_gpu.schedule<kind = mma, block = [128, 128, 32], ...>}
 //
 // For attention, `consumers` selects wgmma (1 or 2 warp groups) or mma.sync (0):
 //   { "attention*": {"consumers": 0} }
@@ -15,7 +15,7 @@
 // Tests: test/Codegen/NVPTX/product-space.mlir, test/Codegen/NVPTX/attention-wgmma.mlir
 //
 //===----------------------------------------------------------------------===//
-#include "dialects/Tile/NamedKernels.h"
+#include "dialects/Schedule/NamedKernels.h"
 #include "lib/Codegen/NVPTX/KernelSpace.h"
 #include "lib/Codegen/NVPTX/WarpGroupAttention.h"
 #include "tilewright/Passes.h"
@@ -59,15 +59,15 @@ private:
   }
 
   LogicalResult overrideAll() {
-    auto entries = tile::readScheduleFile(file);
+    auto entries = schedule::readScheduleFile(file);
     if (!entries)
       return fail(llvm::toString(entries.takeError()));
-    tile::NamedKernels kernels(getOperation());
+    schedule::NamedKernels kernels(getOperation());
     for (const auto &[key, entry] : *entries) {
       llvm::Expected<SmallVector<func::FuncOp>> found = kernels.find(key);
       if (!found)
         return fail("has the pattern '" + key + "': " + llvm::toString(found.takeError()));
-      if (found->empty() && !tile::isPattern(key))
+      if (found->empty() && !schedule::isPattern(key))
         return fail("names '" + key + "', but the graph's kernels are " + kernels.list());
       for (func::FuncOp kernel : *found)
         if (failed(override(key, entry, kernel)))
@@ -78,7 +78,8 @@ private:
 
   LogicalResult override(StringRef key, const llvm::json::Value &entry, func::FuncOp kernel) {
     auto reject = [&](const Twine &text) {
-      return fail("entry '" + key + "' does not fit " + kernel.getName() + " (" + tile::opsOf(kernel) + "): " + text);
+      return fail("entry '" + key + "' does not fit " + kernel.getName() + " (" + schedule::opsOf(kernel) +
+                  "): " + text);
     };
     llvm::Expected<Arch> known = findArch(arch);
     if (!known)

@@ -10,6 +10,7 @@
 #include "lib/Tuner/Workers/TunableKernels.h"
 #include "dialects/Graph/Decisions.h"
 #include "dialects/Graph/Graph.h"
+#include "dialects/Schedule/Schedule.h"
 #include "lib/Driver/LowerStructured.h"
 #include "lib/Tuner/Workers/CallSizes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -43,9 +44,8 @@ void describe(TunableKernel &of, func::FuncOp kernel, const std::string &machine
   of.record.operations = of.kernel.operations;
   if (auto sizes = kernel->getAttrOfType<DenseI64ArrayAttr>(sizesOfFamilyAttrName))
     of.record.sizes = sizes.asArrayRef().vec();
-  auto schedule = kernel->getAttrOfType<DictionaryAttr>(scheduleAttrName);
-  if (auto tiles = schedule ? schedule.getAs<DenseI64ArrayAttr>("tiles") : DenseI64ArrayAttr())
-    of.tiles = tiles.asArrayRef().vec();
+  if (auto selected = schedule::scheduleOf(kernel))
+    of.tiles = selected.getTileSizes().vec();
   std::string text = textOf(kernel, spaceAttrName), why;
   if (text.empty())
     return;

@@ -4,10 +4,10 @@
 // RUN: tilewright run %s --target=cuda --device=emulated --check | FileCheck %s --check-prefix=RESULT
 
 // 70 keys and 70 queries are two blocks each, for each of four heads. In the other kernel, 40 keys and 100 queries are 1 + 2 blocks.
-// TILED: tw.schedule = {block = array<i64: 64, 32>, kind = "attention", stages = 2 : i64, threads = 128 : i64}
-// TILED: tw.schedule = {block = array<i64: 64, 32>, kind = "attention", stages = 2 : i64, threads = 128 : i64}
+// TILED: tw.schedule = #tw_gpu.schedule<kind = attention, threads = 128, block = [64, 32], stages = 2>
+// TILED: tw.schedule = #tw_gpu.schedule<kind = attention, threads = 128, block = [64, 32], stages = 2>
 // Queries and keys have a different head size than values.
-// TILED: tw.schedule = {block = array<i64: 64, 32>, kind = "attention", stages = 2 : i64, threads = 128 : i64}
+// TILED: tw.schedule = #tw_gpu.schedule<kind = attention, threads = 128, block = [64, 32], stages = 2>
 // Sums of 512 elements do not fit in registers: there are separate products, and kernels between them.
 // TILED-NOT: kind = "attention"
 

@@ -11,18 +11,18 @@
 // RUN: bash -c 'echo "{\"attention_0\": {\"stages\": 2}}" > %t.knob.json'
 // RUN: not tilewright compile %s --target=cuda --arch=sm_90a --schedule-file=%t.knob.json --emit=tiled 2>&1 | FileCheck %s --check-prefix=KNOB
 
-// CHOSEN: @attention_0({{.*}}tw.schedule = {block = array<i64: 64, 128>, consumers = 1 : i64, kind = "attention"
-// CHOSEN: @attention_1({{.*}}tw.schedule = {block = array<i64: 64, 64>, kind = "attention"
+// CHOSEN: @attention_0({{.*}}tw.schedule = #tw_gpu.schedule<kind = attention, {{.*}}block = [64, 128], consumers = 1
+// CHOSEN: @attention_1({{.*}}tw.schedule = #tw_gpu.schedule<kind = attention, {{.*}}block = [64, 64]
 // NO-WGMMA: does not fit attention_0 {{.*}}: sm_80 has no wgmma: consumers are 0
 // KNOB: does not fit attention_0 {{.*}}: attention has one knob: consumers, 1 or 2 warp groups that multiply, or 0 for mma.sync
 
 // Causal, with fewer key heads, and with log-sum-exp; up to 64 queries, one warp group multiplies; one kernel has values of another size.
-// TILED: tw.schedule = {block = array<i64: 128, 128>, consumers = 2 : i64, kind = "attention", stages = 3 : i64, threads = 384 : i64}
-// TILED: tw.schedule = {block = array<i64: 64, 64>, consumers = 1 : i64, kind = "attention", stages = 4 : i64, threads = 256 : i64}
-// TILED: tw.schedule = {block = array<i64: 128, 64>, consumers = 2 : i64, kind = "attention", stages = 4 : i64, threads = 384 : i64}
+// TILED: tw.schedule = #tw_gpu.schedule<kind = attention, threads = 384, block = [128, 128], consumers = 2, stages = 3>
+// TILED: tw.schedule = #tw_gpu.schedule<kind = attention, threads = 256, block = [64, 64], consumers = 1, stages = 4>
+// TILED: tw.schedule = #tw_gpu.schedule<kind = attention, threads = 384, block = [128, 64], consumers = 2, stages = 4>
 // A decoding step, and queries that would leave rows of a wgmma empty, are multiplied by mma.sync.
-// TILED: tw.schedule = {block = array<i64: 16, 64>, kind = "attention"
-// TILED: tw.schedule = {block = array<i64: 64, 64>, kind = "attention"
+// TILED: tw.schedule = #tw_gpu.schedule<kind = attention, {{.*}}block = [16, 64]
+// TILED: tw.schedule = #tw_gpu.schedule<kind = attention, {{.*}}block = [64, 64]
 
 // A TMA box has 64 elements of a head and a tile's rows. Keys and values are the same buffer here.
 // TARGET: @attention_0({{.*}}tw_cuda.maps = ["0:bf16:128:64*128,128*150,1*4,1*1", "1:bf16:128:64*128,128*150,1*2,1*1", "1:bf16:128:64*128,128*150,1*2,1*1"]

@@ -4,13 +4,13 @@
 // RUN: tilewright run %s --target=cuda --device=emulated | FileCheck %s --check-prefix=RESULT
 
 // Causal, with fewer key heads; an additive mask; a decoding step, in which the four heads of a group are the rows of a block.
-// TILED: tw.schedule = {block = array<i64: 64, 32>, kind = "attention", stages = 2 : i64, threads = 128 : i64}
-// TILED: tw.schedule = {block = array<i64: 64, 64>, kind = "attention", stages = 2 : i64, threads = 128 : i64}
-// TILED: tw.schedule = {block = array<i64: 16, 64>, kind = "attention", stages = 2 : i64, threads = 32 : i64}
+// TILED: tw.schedule = #tw_gpu.schedule<kind = attention, threads = 128, block = [64, 32], stages = 2>
+// TILED: tw.schedule = #tw_gpu.schedule<kind = attention, threads = 128, block = [64, 64], stages = 2>
+// TILED: tw.schedule = #tw_gpu.schedule<kind = attention, threads = 32, block = [16, 64], stages = 2>
 // Queries of heads of 256 elements are read from shared memory.
-// TILED: tw.schedule = {block = array<i64: 64, 16>, kind = "attention", stages = 2 : i64, threads = 128 : i64}
+// TILED: tw.schedule = #tw_gpu.schedule<kind = attention, threads = 128, block = [64, 16], stages = 2>
 // For heads of 20 elements, warps compute rows of queries.
-// TILED: tw.schedule = {group = 32 : i64, kind = "rows"
+// TILED: tw.schedule = #tw_gpu.schedule<kind = rows, {{.*}}group = 32
 
 // CHECK: .entry attention_0(
 // CHECK: .reqntid 128

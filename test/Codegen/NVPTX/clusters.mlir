@@ -8,7 +8,7 @@
 // RUN: bash -c 'echo "{\"*\": {\"consumer_rows\": 64, \"consumers\": 2, \"n\": 192, \"stages\": 3, \"cluster\": 2}}" > %t.parts.json'
 // RUN: not tilewright compile %s --target=cuda --arch=sm_90a --schedule-file=%t.parts.json --emit=tiled 2>&1 | FileCheck %s --check-prefix=PARTS
 
-// TILED: tw.schedule = {block = array<i64: 128, 128, 64>, cluster = 2 : i64, consumers = 2 : i64, kind = "wgmma", stages = 3 : i64, threads = 384 : i64, tiles_per_block = 2 : i64}
+// TILED: tw.schedule = #tw_gpu.schedule<kind = wgmma, threads = 384, block = [128, 128, 64], consumers = 2, stages = 3, tiles_per_block = 2, cluster = 2>
 // 600 rows are five tiles, so three clusters per column of tiles, and 12 in all. A cluster of blocks computes two of them: 12 blocks.
 // TARGET: tw_cuda.cluster = 2
 // A TMA box of B has 64 columns: a tile of 128 columns is two boxes.

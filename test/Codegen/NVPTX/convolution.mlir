@@ -4,9 +4,9 @@
 // RUN: tilewright run %s --target=cuda --device=emulated | FileCheck %s --check-prefix=RESULT
 
 // The last three convolutions are 3 x 3, 1 x 1, and one of three channels, whose windows are gathered.
-// TILED: "convolution{{.*}} tw.schedule = {block = array<i64: 64, 128, 32>, kind = "mma", stages = 4
-// TILED: "convolution{{.*}} tw.schedule = {block = array<i64: 16, 16, 32>, kind = "mma", stages = 2
-// TILED: "convolution{{.*}} tw.schedule = {block = array<i64: 16, 16, 64>, kind = "mma"
+// TILED: "convolution{{.*}} tw.schedule = #tw_gpu.schedule<kind = mma, {{.*}}block = [64, 128, 32], {{.*}}stages = 4
+// TILED: "convolution{{.*}} tw.schedule = #tw_gpu.schedule<kind = mma, {{.*}}block = [16, 16, 32], {{.*}}stages = 2
+// TILED: "convolution{{.*}} tw.schedule = #tw_gpu.schedule<kind = mma, {{.*}}block = [16, 16, 64]
 
 // CHECK: cp.async.cg.shared.global
 // CHECK: ldmatrix.sync.aligned.m8n8.x4.shared.b16

@@ -4,9 +4,9 @@
 // RUN: tilewright run %s --target=cuda --device=emulated | FileCheck %s --check-prefix=RESULT
 
 // TILED-LABEL: func private @matmul_add_0(
-// TILED-SAME: tw.schedule = {block = array<i64: 64, 64, 16>, kind = "fma", threads = 256 : i64, tile = array<i64: 4, 4>}
+// TILED-SAME: tw.schedule = #tw_gpu.schedule<kind = fma, threads = 256, block = [64, 64, 16], tile = [4, 4]>
 // TILED-LABEL: func private @matmul_1(
-// TILED-SAME: tw.schedule = {block = array<i64: 16, 64, 16>, kind = "fma", threads = 128 : i64, tile = array<i64: 2, 4>}
+// TILED-SAME: tw.schedule = #tw_gpu.schedule<kind = fma, threads = 128, block = [16, 64, 16], tile = [2, 4]>
 
 // CHECK: .entry matmul_add_0(
 // CHECK: .reqntid 256

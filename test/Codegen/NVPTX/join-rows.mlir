@@ -13,8 +13,8 @@
 // TILED: call @matmul_add_0_rows(
 // TILED-NOT: call
 // TILED: func.func private @matmul_add_0_rows(
-// HOPPER-SAME: tw.schedule = {block = array<i64: 64, 128, 64>, {{.*}}kind = "wgmma"
-// AMPERE-SAME: tw.schedule = {block = array<i64: 16, 128, {{[0-9]+}}>, kind = "mma", {{.*}}warps = array<i64: 1, 1>}
+// HOPPER-SAME: tw.schedule = #tw_gpu.schedule<kind = wgmma, {{.*}}block = [64, 128, 64]
+// AMPERE-SAME: tw.schedule = #tw_gpu.schedule<kind = mma, {{.*}}block = [16, 128, {{[0-9]+}}], warps = [1, 1]
 // There is one result, because x w' + r has no other reader.
 // TILED: return %{{[0-9]+}} : tensor<300x128xbf16>
 

@@ -3,7 +3,7 @@
 // RUN: tilewright compile %s --target=cuda --emit=ptx | FileCheck %s
 // RUN: tilewright run %s --target=cuda --device=emulated | FileCheck %s --check-prefix=RESULT
 
-// TILED: tw.schedule = {group = 512 : i64, kind = "rows", threads = 512 : i64, vector = 4 : i64}
+// TILED: tw.schedule = #tw_gpu.schedule<kind = rows, threads = 512, vector = 4, group = 512>
 
 // CHECK: .entry softmax_0(
 // CHECK: .shared .align 16 .b8 softmax_0_shared[256];

@@ -18,7 +18,7 @@
 // CHECK-NOT: llvm.load
 // CHECK-COUNT-4: llvm.store
 // CHECK-NOT: llvm.store
-func.func private @neighbours(%x: tensor<128x96xf32>, %b: tensor<96xf32>, %y: tensor<128x96xf32>) -> tensor<128x96xf32> attributes {tw.kernel, tw.schedule = {kind = "elements", threads = 256 : i64, vector = 4 : i64}} {
+func.func private @neighbours(%x: tensor<128x96xf32>, %b: tensor<96xf32>, %y: tensor<128x96xf32>) -> tensor<128x96xf32> attributes {tw.kernel, tw.schedule = #tw_gpu.schedule<kind = elements, threads = 256, vector = 4>} {
   %0 = linalg.generic {indexing_maps = [#id, #columns, #id], iterator_types = ["parallel", "parallel"]} ins(%x, %b : tensor<128x96xf32>, tensor<96xf32>) outs(%y : tensor<128x96xf32>) {
   ^bb0(%in: f32, %c: f32, %out: f32):
     %1 = arith.addf %in, %c : f32
@@ -34,7 +34,7 @@ func.func private @neighbours(%x: tensor<128x96xf32>, %b: tensor<96xf32>, %y: te
 // CHECK-NOT: llvm.load
 // CHECK: arith.extui %{{.*}} : i1 to i8
 // CHECK: llvm.store
-func.func private @once(%x: tensor<5x7xf32>, %y: tensor<5x7xi1>) -> tensor<5x7xi1> attributes {tw.kernel, tw.schedule = {kind = "elements", threads = 128 : i64, vector = 1 : i64}} {
+func.func private @once(%x: tensor<5x7xf32>, %y: tensor<5x7xi1>) -> tensor<5x7xi1> attributes {tw.kernel, tw.schedule = #tw_gpu.schedule<kind = elements, threads = 128, vector = 1>} {
   %e = tensor.empty() : tensor<5x7xf32>
   %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<5x7xf32>) outs(%e : tensor<5x7xf32>) {
   ^bb0(%in: f32, %out: f32):
@@ -54,7 +54,7 @@ func.func private @once(%x: tensor<5x7xf32>, %y: tensor<5x7xi1>) -> tensor<5x7xi
 // CHECK-SAME: !llvm.ptr<1> {{.*}}, %{{.*}}: !llvm.ptr<1> {{.*}}, %[[N:.*]]: i64)
 // CHECK-SAME: tw_cuda.index = 64
 // CHECK: arith.index_cast %[[N]]
-func.func private @symbolic(%n: index, %x: tensor<?x7xf32> {tw.sizes = affine_map<()[s0] -> (s0, 7)>}, %y: tensor<?x7xf32> {tw.sizes = affine_map<()[s0] -> (s0, 7)>}) -> tensor<?x7xf32> attributes {tw.kernel, tw.schedule = {kind = "elements", threads = 128 : i64, vector = 1 : i64}} {
+func.func private @symbolic(%n: index, %x: tensor<?x7xf32> {tw.sizes = affine_map<()[s0] -> (s0, 7)>}, %y: tensor<?x7xf32> {tw.sizes = affine_map<()[s0] -> (s0, 7)>}) -> tensor<?x7xf32> attributes {tw.kernel, tw.schedule = #tw_gpu.schedule<kind = elements, threads = 128, vector = 1>} {
   %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<?x7xf32>) outs(%y : tensor<?x7xf32>) {
   ^bb0(%in: f32, %out: f32):
     %1 = math.absf %in : f32
@@ -69,7 +69,7 @@ func.func private @symbolic(%n: index, %x: tensor<?x7xf32> {tw.sizes = affine_ma
 // CHECK-SAME: tw.checks
 // CHECK: arith.cmpi uge
 // CHECK: llvm.cmpxchg %[[STATUS]]
-func.func private @gather(%x: tensor<8xf32>, %i: tensor<5xi64>, %y: tensor<5xf32>) -> tensor<5xf32> attributes {tw.kernel, tw.schedule = {kind = "elements", threads = 128 : i64, vector = 1 : i64}} {
+func.func private @gather(%x: tensor<8xf32>, %i: tensor<5xi64>, %y: tensor<5xf32>) -> tensor<5xf32> attributes {tw.kernel, tw.schedule = #tw_gpu.schedule<kind = elements, threads = 128, vector = 1>} {
   %c8 = arith.constant 8 : index
   %0 = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins(%i : tensor<5xi64>) outs(%y : tensor<5xf32>) {
   ^bb0(%in: i64, %out: f32):
@@ -84,7 +84,7 @@ func.func private @gather(%x: tensor<8xf32>, %i: tensor<5xi64>, %y: tensor<5xf32
 // Some constants do not fit in 32 bits, so indices have 64 bits.
 // CHECK-LABEL: func @wide_constant(
 // CHECK-SAME: tw_cuda.index = 64 : i64
-func.func private @wide_constant(%x: tensor<8xi64>, %y: tensor<8xi64>) -> tensor<8xi64> attributes {tw.kernel, tw.schedule = {kind = "elements", threads = 32 : i64, vector = 1 : i64}} {
+func.func private @wide_constant(%x: tensor<8xi64>, %y: tensor<8xi64>) -> tensor<8xi64> attributes {tw.kernel, tw.schedule = #tw_gpu.schedule<kind = elements, threads = 32, vector = 1>} {
   %0 = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins(%x : tensor<8xi64>) outs(%y : tensor<8xi64>) {
   ^bb0(%in: i64, %out: i64):
     %i = linalg.index 0 : index
@@ -99,7 +99,7 @@ func.func private @wide_constant(%x: tensor<8xi64>, %y: tensor<8xi64>) -> tensor
 
 // CHECK-LABEL: func @wide_loop(
 // CHECK-SAME: tw_cuda.index = 64 : i64
-func.func private @wide_loop(%x: tensor<8x0x5000000000xf32>, %y: tensor<8xf32>) -> tensor<8xf32> attributes {tw.kernel, tw.schedule = {kind = "elements", threads = 32 : i64, vector = 1 : i64}} {
+func.func private @wide_loop(%x: tensor<8x0x5000000000xf32>, %y: tensor<8xf32>) -> tensor<8xf32> attributes {tw.kernel, tw.schedule = #tw_gpu.schedule<kind = elements, threads = 32, vector = 1>} {
   %0 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0)>], iterator_types = ["parallel", "reduction", "reduction"]} ins(%x : tensor<8x0x5000000000xf32>) outs(%y : tensor<8xf32>) {
   ^bb0(%in: f32, %out: f32):
     %s = arith.addf %out, %in : f32
@@ -112,7 +112,7 @@ func.func private @wide_loop(%x: tensor<8x0x5000000000xf32>, %y: tensor<8xf32>) 
 // CHECK: llvm.mlir.global internal @three_reductions_shared() {{.*}} : !llvm.array<128 x i8>
 // CHECK-LABEL: func @three_reductions(
 // CHECK-COUNT-3: nvvm.barrier
-func.func private @three_reductions(%x: tensor<7x4096xf32>, %a: tensor<7xf32>, %b: tensor<7xf32>, %c: tensor<7xf32>) -> (tensor<7xf32>, tensor<7xf32>, tensor<7xf32>) attributes {tw.kernel, tw.schedule = {kind = "rows", threads = 256 : i64, vector = 4 : i64, group = 256 : i64}} {
+func.func private @three_reductions(%x: tensor<7x4096xf32>, %a: tensor<7xf32>, %b: tensor<7xf32>, %c: tensor<7xf32>) -> (tensor<7xf32>, tensor<7xf32>, tensor<7xf32>) attributes {tw.kernel, tw.schedule = #tw_gpu.schedule<kind = rows, threads = 256, vector = 4, group = 256>} {
   %zero = arith.constant 0.0 : f32
   %0 = linalg.fill ins(%zero : f32) outs(%a : tensor<7xf32>) -> tensor<7xf32>
   %1 = linalg.fill ins(%zero : f32) outs(%b : tensor<7xf32>) -> tensor<7xf32>

@@ -5,7 +5,7 @@
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=ptx | FileCheck %s --check-prefix=HOPPER
 // RUN: tilewright run %s --target=cuda --arch=sm_90a --device=emulated --check | FileCheck %s --check-prefix=RESULT
 
-// TILED: tw.schedule = {block = array<i64: {{[0-9]+, [0-9]+, [0-9]+}}>, kind = "mma"
+// TILED: tw.schedule = #tw_gpu.schedule<kind = mma, {{.*}}block = {{\[[0-9]+, [0-9]+, [0-9]+\]}}
 // CHECK: .version 8.4
 // CHECK: cp.async.cg.shared.global
 // CHECK: ldmatrix.sync.aligned.m8n8.x4.shared.b16

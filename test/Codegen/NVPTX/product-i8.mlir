@@ -7,7 +7,7 @@
 // RUN: tilewright run %s --target=cuda --arch=sm_90a --device=emulated --check | FileCheck %s --check-prefix=RESULT
 
 // HOPPER-COUNT-4: wgmma.mma_async.sync.aligned.m64n8k32.s32.s8.s8 {{{.*}}}, {{%rd[0-9]+, %rd[0-9]+}}, adds;
-// TILED: tw.schedule = {block = array<i64: 16, 16, 64>, kind = "mma"
+// TILED: tw.schedule = #tw_gpu.schedule<kind = mma, {{.*}}block = [16, 16, 64]
 // CHECK: cp.async.cg.shared.global
 // CHECK: ldmatrix.sync.aligned.m8n8.x4.shared.b16
 // CHECK: mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32

@@ -36,7 +36,7 @@
 
 // RUN: bash -c 'echo "{\"matmul*\": {\"warp_m\": 32, \"warp_n\": 64, \"warps_m\": 4, \"warps_n\": 1, \"k\": 32, \"stages\": 3}}" > %t.given.json'
 // RUN: tilewright compile %s --target=cuda --schedule-file=%t.given.json --emit=tiled | FileCheck %s --check-prefix=GIVEN
-// GIVEN: tw.schedule = {block = array<i64: 128, 64, 32>, kind = "mma", stages = 3 : i64, threads = 128 : i64, warps = array<i64: 4, 1>}
+// GIVEN: tw.schedule = #tw_gpu.schedule<kind = mma, threads = 128, block = [128, 64, 32], warps = [4, 1], stages = 3>
 // RUN: bash -c 'echo "{\"matmul_0\": {\"warp_m\": 64, \"warp_n\": 128}}" > %t.large.json'
 // RUN: not tilewright compile %s --target=cuda --schedule-file=%t.large.json --emit=tiled 2>&1 | FileCheck %s --check-prefix=LARGE
 // LARGE: schedule file '{{.*}}' entry 'matmul_0' does not fit matmul_0 (matmul+matmul): it needs {{[0-9]+}} bytes of shared memory

@@ -5,7 +5,7 @@
 // RUN: tilewright run %s --target=cuda --device=emulated | FileCheck %s --check-prefix=RESULT
 // RUN: tilewright run %s --target=cuda --arch=sm_90a --device=emulated --check | FileCheck %s --check-prefix=RESULT
 
-// TILED: tw.schedule = {block = array<i64: 16, 16, 64>, kind = "mma", stages = 3 : i64, threads = 32 : i64, warps = array<i64: 1, 1>}
+// TILED: tw.schedule = #tw_gpu.schedule<kind = mma, threads = 32, block = [16, 16, 64], warps = [1, 1], stages = 3>
 
 // CHECK: .target sm_80
 // CHECK: .entry matmul_add_0(

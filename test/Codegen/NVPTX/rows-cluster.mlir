@@ -6,7 +6,7 @@
 // RUN: tilewright run %s --target=cuda --arch=sm_90a --device=emulated | FileCheck %s --check-prefix=RESULT
 
 // TILED: func.func private @softmax_0(
-// TILED-SAME: tw.schedule = {cluster = 8 : i64, group = 512 : i64, kind = "rows", threads = 512 : i64, vector = 4 : i64}
+// TILED-SAME: tw.schedule = #tw_gpu.schedule<kind = rows, threads = 512, vector = 4, group = 512, cluster = 8>
 // SM80-NOT: cluster = 
 
 // CHECK: .entry softmax_0(

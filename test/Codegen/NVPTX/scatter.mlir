@@ -2,9 +2,9 @@
 // RUN: tilewright compile %s --target=cuda --arch=sm_80 --emit=tiled | FileCheck %s --check-prefix=TILED
 // RUN: tilewright compile %s --target=cuda --arch=sm_80 --emit=ptx | FileCheck %s
 
-// TILED: @scatter_1({{.*}}tw.ops = "scatter", tw.schedule = {kind = "scatter", threads = 256 : i64, vector = 4 : i64}
+// TILED: @scatter_1({{.*}}tw.ops = "scatter", tw.schedule = #tw_gpu.schedule<kind = scatter, threads = 256, vector = 4>
 // Each element has a separate index, so a row has no common index.
-// TILED: @scatter_3({{.*}}tw.ops = "scatter", tw.schedule = {kind = "elements", threads = 256 : i64, vector = 1 : i64}
+// TILED: @scatter_3({{.*}}tw.ops = "scatter", tw.schedule = #tw_gpu.schedule<kind = elements, threads = 256, vector = 1>
 
 // 96 elements are less than a vector per lane; the bits of the warp's vote are matches, which are processed from the lowest bit on.
 // CHECK: .entry scatter_1

@@ -8,13 +8,13 @@
 // RUN: not tilewright-opt %s --tw-cuda-select-schedule --tw-cuda-override-schedules=file=%t.refused.json 2>&1 | FileCheck %s --check-prefix=REFUSED
 
 // CHECK: func.func private @product({{.*}}) -> tensor<256x192xf32>
-// CHECK-SAME: tw.schedule = {block = array<i64: {{[0-9]+}}, {{[0-9]+}}, {{[0-9]+}}>, kind = "mma", stages = {{[0-9]+}} : i64
+// CHECK-SAME: tw.schedule = #tw_gpu.schedule<kind = mma, {{.*}}block = {{\[[0-9]+, [0-9]+, [0-9]+\]}}, {{.*}}stages = {{[0-9]+}}
 // HOPPER: func.func private @product
-// HOPPER-SAME: kind = "wgmma"
+// HOPPER-SAME: kind = wgmma
 // SPACE: func.func private @product
 // SPACE-SAME: tw.predicted = array<f64: {{[0-9.]+}}, {{.*}}tw.space = {{.*}}warp_m
 // FILE: func.func private @product
-// FILE-SAME: tw.schedule = {block = array<i64: 32, 32, {{[0-9]+}}>, kind = "mma"
+// FILE-SAME: tw.schedule = #tw_gpu.schedule<kind = mma, {{.*}}block = [32, 32, {{[0-9]+}}]
 // REFUSED: entry 'product' does not fit product (): a warp's rows are 7, and must be a multiple of 16
 
 #a = affine_map<(m, n, k) -> (m, k)>

@@ -8,7 +8,7 @@
 // LIBRARY: target 'cuda' makes code for a device, and no ahead-of-time library is of that yet; use --target=cpu, or --emit=ptx
 // DEVICE: target 'cuda' cannot run: there is no NVIDIA driver here: {{.*}}; without a GPU, device "emulated" runs the kernels on the CPU
 
-// TILED: tw.schedule = {group = 32 : i64, kind = "rows", threads = 128 : i64, vector = 8 : i64}
+// TILED: tw.schedule = #tw_gpu.schedule<kind = rows, threads = 128, vector = 8, group = 32>
 
 // CHECK: .entry softmax_0(
 // CHECK-COUNT-2: ld.global.nc.v4.b32

@@ -7,7 +7,7 @@
 // CHECK: tensor.expand_shape %arg0 {{\[\[}}0, 1], [2]] output_shape [32, 256, 40]
 // CHECK: call @[[ROWS:[a-z_]+_[0-9]+_parts]]({{.*}} -> tensor<32x40xf32>
 // CHECK-NOT: call @{{.*}}_parts
-// CHECK: func.func private @[[ROWS]]({{.*}}kind = "rows"
+// CHECK: func.func private @[[ROWS]]({{.*}}kind = rows
 // CHECK: tw.op = "sum of parts"
 
 // RESULT: check: every kernel agrees with the reference

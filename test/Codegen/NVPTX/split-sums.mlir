@@ -10,12 +10,12 @@
 // CHECK: %[[P:.*]] = call @[[PARTS:[a-z_]+_[0-9]+_parts]](%[[X]], %[[W]], {{.*}} -> tensor<16x3x256xf32>
 // CHECK: call @{{[a-z_]+_[0-9]+}}(%[[P]], %arg2, {{.*}} {tw.ops = "sum of parts+
 // CHECK-NOT: _parts
-// CHECK: func.func private @[[PARTS]]({{.*}}kind = "mma"
-// CHECK: func.func private @{{[a-z_]+_[0-9]+.*}}kind = "elements"
+// CHECK: func.func private @[[PARTS]]({{.*}}kind = mma
+// CHECK: func.func private @{{[a-z_]+_[0-9]+.*}}kind = elements
 // CHECK: tw.op = "sum of parts"
 // CHECK-NOT: sum of parts
 
-// HOPPER: func.func private @{{[a-z_]+_[0-9]+}}_parts({{.*}}kind = "wgmma"
+// HOPPER: func.func private @{{[a-z_]+_[0-9]+}}_parts({{.*}}kind = wgmma
 
 // RESULT: check: every kernel agrees with the reference
 func.func @main(%x: tensor<3x4096xbf16>, %w: tensor<256x4096xbf16> {tw.static}, %b: tensor<256xbf16> {tw.static}, %y: tensor<512x96xbf16>, %u: tensor<96x512xbf16>, %z: tensor<3x4104xbf16>, %v: tensor<4104x256xbf16>)

@@ -4,9 +4,9 @@
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=ptx | FileCheck %s
 // RUN: tilewright compile %s --target=cuda --emit=ptx | FileCheck %s --check-prefix=OLDER
 
-// TILED: @matmul_add_0({{.*}}tw.schedule = {block = array<i64: 128, 192, 64>, consumers = 2 : i64, kind = "wgmma", stages = 4 : i64, threads = 384 : i64}
-// TILED: @matmul_1({{.*}}tw.schedule = {block = array<i64: 64, 64, 64>, consumers = 1 : i64, kind = "wgmma", stages = {{[0-9]+}} : i64, threads = 256 : i64}
-// TILED: @matmul_2({{.*}}kind = "mma"
+// TILED: @matmul_add_0({{.*}}tw.schedule = #tw_gpu.schedule<kind = wgmma, threads = 384, block = [128, 192, 64], consumers = 2, stages = 4>
+// TILED: @matmul_1({{.*}}tw.schedule = #tw_gpu.schedule<kind = wgmma, threads = 256, block = [64, 64, 64], consumers = 1, stages = {{[0-9]+}}>
+// TILED: @matmul_2({{.*}}kind = mma
 
 // The kernel has the shared memory of four stages of 16 KB and 24 KB, and their mbarriers. A box has a line of 64 elements of k, and
 // the rows of the tile.

@@ -19,8 +19,8 @@
 // test/Codegen/CPU/MicroKernels/int8.mlir
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Schedule/CpuSchedule.h"
 #include "dialects/Tile/Blocks.h"
-#include "dialects/Tile/Knobs.h"
 #include "lib/Codegen/CPU/MicroKernels/PackPanels.h"
 #include "lib/Codegen/CPU/MicroKernels/PackWindows.h"
 #include "lib/Codegen/CPU/MicroKernels/SplitKernel.h"
@@ -292,8 +292,8 @@ private:
   Value emit(BlockAccess &access, OpFoldResult rows, int64_t panel, int64_t group) {
     access.tileRows = tileRows;
     auto kernel = op->getParentOfType<func::FuncOp>();
-    access.reductionBlock = tile::knobOr(kernel, tile::kBlockKnob, defaultReductionBlock);
-    access.blockRows = tile::knobOr(kernel, tile::blockKnob, 0);
+    access.reductionBlock = schedule::knobOr(kernel, &schedule::CpuScheduleAttr::getKBlock, defaultReductionBlock);
+    access.blockRows = schedule::knobOr(kernel, &schedule::CpuScheduleAttr::getBlock, 0);
     if (onTiles(access.rhs, group) && isTransposed(access)) {
       emitTransposedPanels(builder, loc, access, rows, panel);
       return {};

@@ -1,5 +1,5 @@
 //===- MicroKernel.cpp - register-blocked products -----------------------------===//
-#include "dialects/Tile/Knobs.h"
+#include "dialects/Schedule/CpuSchedule.h"
 #include "lib/Codegen/CPU/MicroKernels/PanelEmitter.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -223,7 +223,7 @@ static void emitSteps(OpBuilder &builder, Location loc, BlockAccess &access, OpF
   emitter.totalRows = getConstantIntValue(rows).value_or(0);
   // Other registers: the column sums of vpdpbusd, and the constant 128 that computes them.
   int64_t blockRows = rowsPerBlock(vectors, registers, product == Product::ByteDot ? vectors + 1 : 0);
-  if (access.blockRows > 0 && access.blockRows < tile::wholeBlocks)
+  if (access.blockRows > 0 && access.blockRows < schedule::wholeBlocks)
     blockRows = std::min(blockRows, access.blockRows);
   else
     blockRows = rowsKept(access, blockRows, rows);

@@ -45,7 +45,7 @@ struct BlockAccess {
   bool rhsNear = false;     ///< the task packed B itself: it is in the L2 cache and is not prefetched
   bool wholePanels = false; ///< columns is a multiple of the panel
   int64_t reductionBlock = defaultReductionBlock; ///< steps of the innermost reduction summed in registers
-  int64_t blockRows = 0; ///< rows in registers at a time; 0 or tile::wholeBlocks: as many as fit
+  int64_t blockRows = 0; ///< rows in registers at a time; 0 or schedule::wholeBlocks: as many as fit
   int64_t tileRows = 0;  ///< rows of the AMX tiles of A and C; 0: as rowsOfTiles() returns
   /// The dimension of A for rows, that of A for the innermost reduction, and that of C for rows. Adjacent rows of the
   /// tile are `lhsRowStep` elements apart in A's dimension for rows (a convolution's stride).

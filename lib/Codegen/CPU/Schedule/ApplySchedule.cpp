@@ -18,7 +18,7 @@
 // Test: test/Codegen/CPU/Schedule/apply-schedule.mlir
 //
 //===----------------------------------------------------------------------===//
-#include "dialects/Tile/Knobs.h"
+#include "dialects/Schedule/CpuSchedule.h"
 #include "dialects/Tile/Rows.h"
 #include "dialects/Tile/Sizes.h"
 #include "lib/Codegen/CPU/Schedule/TileBounds.h"
@@ -95,7 +95,7 @@ public:
       if (size != 0)
         order.push_back(row);
     // Consecutive tasks have different indices of the last loop.
-    if (knobOr(kernel, orderKnob, 0) == 1 && order.size() > 1)
+    if (schedule::knobOr(kernel, &schedule::CpuScheduleAttr::getOrder, 0) == 1 && order.size() > 1)
       std::swap(order[order.size() - 1], order[order.size() - 2]);
     for (int64_t row : order) {
       const int64_t size = tiles[row];
@@ -296,15 +296,16 @@ struct ApplySchedule : impl::ApplyScheduleBase<ApplySchedule> {
     if (failed(requireForm(getOperation(), IRForm::Tensors, getArgument())))
       return signalPassFailure();
     func::FuncOp kernel = getOperation();
-    auto schedule = kernel->getAttrOfType<DictionaryAttr>(scheduleAttrName);
-    if (!kernel->hasAttr(kernelAttrName) || !schedule || schedule.contains("script")) // a script has tiled the kernel
+    Attribute attribute = kernel->getAttr(scheduleAttrName);
+    if (!kernel->hasAttr(kernelAttrName) || !attribute ||
+        isa<schedule::CpuScriptAttr>(attribute)) // a script has tiled it
       return;
-    auto tiles = schedule.getAs<DenseI64ArrayAttr>("tiles");
-    if (!tiles) {
-      kernel.emitOpError("its schedule names no tiles");
+    auto schedule = dyn_cast<schedule::CpuScheduleAttr>(attribute);
+    if (!schedule) {
+      kernel.emitOpError("its schedule is not a #tw_cpu.schedule: ") << attribute;
       return signalPassFailure();
     }
-    if (failed(KernelTiler(kernel).run(tiles.asArrayRef())))
+    if (failed(KernelTiler(kernel).run(schedule.getTiles())))
       signalPassFailure();
   }
 };

@@ -8,8 +8,8 @@
 //       %product = transform.structured.match ops{["tw_tile.matmul"]} in %kernel : ...
 //       transform.structured.fuse_into_containing_op %product into %loop : ...
 //       transform.yield } }
-// Before:  func @kernel_0(...) attributes {tw.ops = "matmul+add+gelu", tw.schedule = {tiles = ...}} { two ops }
-// After:   func @kernel_0(...) attributes {tw.schedule = {script = "rows"}} {
+// Before:  func @kernel_0(...) attributes {tw.ops = "matmul+add+gelu", tw.schedule = #tw_cpu.schedule<...>} { two ops }
+// After:   func @kernel_0(...) attributes {tw.schedule = #tw_cpu.script<"rows">} {
 //            scf.forall (%i, %j) in (M / 16, N / 48) { both ops on their tiles } }
 //
 // tw.kernels is a kernel's name, its ops, a pattern over its ops, or a list of these. Sequences without tw.kernels can
@@ -20,7 +20,8 @@
 // Test: test/Codegen/CPU/Schedule/apply-scripts.mlir
 //
 //===----------------------------------------------------------------------===//
-#include "dialects/Tile/NamedKernels.h"
+#include "dialects/Schedule/CpuSchedule.h"
+#include "dialects/Schedule/NamedKernels.h"
 #include "mlir/Dialect/Tensor/Transforms/Transforms.h"
 #include "mlir/Dialect/Transform/IR/TransformDialect.h"
 #include "mlir/Dialect/Transform/IR/TransformOps.h"
@@ -40,6 +41,7 @@ namespace tilewright {
 #include "tilewright/Passes.h.inc"
 namespace tiled {
 using namespace tile;
+using namespace schedule;
 namespace {
 
 constexpr llvm::StringLiteral kernelsAttrName = "tw.kernels";
@@ -121,9 +123,7 @@ private:
           !isa<linalg::FillOp>(op))
         return fail("leaves " + op.getName().getStringRef() + " outside of the scf.forall of " + kernel.getName() +
                     " (" + opsOf(kernel) + "); fuse it into the loop (transform.structured.fuse_into_containing_op)");
-    Builder builder(kernel.getContext());
-    kernel->setAttr(scheduleAttrName, builder.getDictionaryAttr(builder.getNamedAttr(
-                                          "script", builder.getStringAttr(sequence.getSymName()))));
+    kernel->setAttr(scheduleAttrName, schedule::CpuScriptAttr::get(kernel.getContext(), sequence.getSymName()));
     return success();
   }
 

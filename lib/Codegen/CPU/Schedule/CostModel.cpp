@@ -8,7 +8,6 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/CPU/Schedule/CostModel.h"
-#include "tilewright/NumberText.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <bit>
@@ -158,12 +157,6 @@ double nanosecondsPerElement(int64_t elements, double bytesPerElement, const Cos
   return std::max(bytesPerElement / rate, 1e-3);
 }
 } // namespace
-
-std::string describeCost(const Cost &cost) {
-  constexpr const char *names[] = {"compute", "L2", "L3", "DRAM", "tasks"};
-  const double us = cost.nanoseconds / 1000;
-  return numberText("%.*f us, %s", us < 10 ? 1 : 0, us, names[int(cost.bound)]);
-}
 
 Cost costOfProduct(const ProductShape &shape, ProductTiles tiles, const CostMachine &machine) {
   return ProductModel(shape, tiles, machine).cost();

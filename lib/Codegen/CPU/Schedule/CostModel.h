@@ -8,10 +8,10 @@
 #ifndef TILEWRIGHT_LIB_CODEGEN_CPU_SCHEDULE_COSTMODEL_H
 #define TILEWRIGHT_LIB_CODEGEN_CPU_SCHEDULE_COSTMODEL_H
 
+#include "dialects/Schedule/Schedule.h"
 #include "tilewright/MachineRates.h"
 
 #include <cstdint>
-#include <string>
 
 namespace tilewright::tiled {
 
@@ -33,16 +33,12 @@ struct CostMachine {
   FirstCache first;
 };
 
-/// The resource that takes most of the time.
-enum class Bound { Compute, L2, L3, Dram, Tasks };
+using schedule::Bound; ///< the resource that takes most of the time
 
 struct Cost {
   double nanoseconds = 0;
   Bound bound = Bound::Compute;
 };
-
-/// Returns the text for a schedule's predicted time, such as "352 us, L3".
-std::string describeCost(const Cost &cost);
 
 /// A product of A (m x k, `batches` times) and B in panels, as the micro-kernels compute it: K-block by K-block, panel
 /// by panel, in blocks of rows (lib/Codegen/CPU/MicroKernels/MicroKernel.h, TileKernel.h).

@@ -1,13 +1,13 @@
 //===- DescribeSpaces.cpp - the schedule space of kernels for the target cpu ------------------===//
 //
-// Before:  func @kernel_0(...) attributes {tw.schedule = {tiles = array<i64: 64, 96>}} { a product of 512 x 768 x 768 }
+// Before:  func @kernel_0(...) attributes {tw.schedule = #tw_cpu.schedule<tiles = [64, 96]>} { a product of 512 rows }
 // After:   func @kernel_0(...) attributes {tw.schedule = ..., tw.space = "{\"knobs\": [{\"name\": \"tile0\", ...",
 //            tw.predicted = array<f64: 412000.0, ...>}
 //
 // This is the only declaration of the schedule space of the target cpu, next to the passes that select and apply
 // schedules. ScheduleSpace.h describes knobs and constraints. `tile0`, `tile1`, ... are sizes of tw.schedule's `tiles`;
-// the others are separate attributes (KnobAttrs.h). tw.predicted has the cost model's nanoseconds for every point of
-// the space in order. A kernel that the model does not cover has no such attribute.
+// the others are parameters of the schedule (dialects/Schedule/CpuSchedule.td). tw.predicted has the cost model's
+// nanoseconds for every point of the space in order. A kernel that the model does not cover has no such attribute.
 //
 // tw.wide_space also has the schedules that tw.space excludes because they are known to be slow: tiles of one row, few
 // rows in registers, too many tasks. `tilewright tune --record-tables` measures all of them, so the tuner's choice can
@@ -16,10 +16,10 @@
 // Test: test/Codegen/CPU/Schedule/describe-spaces.mlir
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Schedule/CpuSchedule.h"
 #include "dialects/Tile/Blocks.h"
 #include "dialects/Tile/Sizes.h"
 #include "lib/Codegen/CPU/Schedule/KernelShapes.h"
-#include "lib/Codegen/CPU/Schedule/KnobAttrs.h"
 #include "tilewright/AttributeNames.h"
 #include "tilewright/Passes.h"
 #include "tilewright/SpaceText.h"
@@ -50,10 +50,10 @@ std::vector<int64_t> ladder(int64_t size, int64_t unit, int64_t least, int64_t c
 
 class SpaceOfKernel {
 public:
-  SpaceOfKernel(func::FuncOp kernel, const CostMachine &machine, const ProductMachine &products, bool wide)
+  SpaceOfKernel(func::FuncOp kernel, schedule::CpuScheduleAttr selected, const CostMachine &machine,
+                const ProductMachine &products, bool wide)
       : kernel(kernel), machine(machine), products(products), wide(wide), members(membersOf(kernel)) {
-    tiles = llvm::to_vector(
-        kernel->getAttrOfType<DictionaryAttr>(scheduleAttrName).getAs<DenseI64ArrayAttr>("tiles").asArrayRef());
+    tiles = llvm::to_vector(selected.getTiles().asArrayRef());
   }
 
   /// Returns false if the kernel has only one schedule.
@@ -152,7 +152,7 @@ private:
                                    "a task's results fit the second-level cache",
                                    {}});
     if (ofRows && ofColumns) {
-      plainKnob(orderKnob, {0, 1}, 0, /*reorders=*/false);
+      plainKnob("order", {0, 1}, 0, /*reorders=*/false);
       space.constraints.push_back({Constraint::Kind::Together,
                                    {space.knobs.size() - 1, *ofRows, *ofColumns},
                                    {0, m, n},
@@ -166,7 +166,7 @@ private:
     const bool tiled = products.tileUnit && (matmul ? matmul.getGroup() : convolution.getGroup()) > 1;
     Type element = cast<ShapedType>(weight.getType()).getElementType();
     if (!tiled && !element.isF16()) { // the micro-kernels of vectors (lib/Codegen/CPU/MicroKernels/MicroKernel.h)
-      const int64_t kBlock = tile::knobOr(kernel, tile::kBlockKnob, 128);
+      const int64_t kBlock = schedule::knobOr(kernel, &schedule::CpuScheduleAttr::getKBlock, 128);
       const int64_t group = matmul ? matmul.getGroup() : convolution.getGroup();
       AffineExpr size = matmul ? tile::sizeOf(matmul.getInputs()[0], matmul.getLhsPermutation().back())
                                : tile::sizeOf(convolution.getInputs()[0], 3);
@@ -177,8 +177,8 @@ private:
       for (int64_t value : {32, 128, 256, 512})
         if (value == kBlock || (2 * value <= 3 * steps && steps > 96) || (wide && value < kBlock))
           kBlocks.push_back(value);
-      plainKnob(kBlockKnob, kBlocks, kBlock, /*reorders=*/element.isFloat());
-      plainKnob(blockKnob, wide ? std::vector<int64_t>{1, 3, 6} : std::vector<int64_t>{6}, tile::wholeBlocks,
+      plainKnob("k_block", kBlocks, kBlock, /*reorders=*/element.isFloat());
+      plainKnob("block", wide ? std::vector<int64_t>{1, 3, 6} : std::vector<int64_t>{6}, schedule::wholeBlocks,
                 /*reorders=*/false);
     }
     if (matmul && ofRows && ofColumns) {
@@ -212,10 +212,10 @@ private:
     for (int64_t block : {16, 32, 64, 128, 256})
       if (block < keys && (wide || block >= 64))
         blocks.push_back(block);
-    plainKnob(keysKnob, blocks, tile::attentionKeys, /*reorders=*/true);
+    plainKnob("keys", blocks, tile::attentionKeys, /*reorders=*/true);
     if (length > 8)
-      plainKnob(scoresKnob, wide ? std::vector<int64_t>{2, 6, 16, 64} : std::vector<int64_t>{16, 64},
-                tile::attentionRows, /*reorders=*/false);
+      plainKnob("scores", wide ? std::vector<int64_t>{2, 6, 16, 64} : std::vector<int64_t>{16, 64}, tile::attentionRows,
+                /*reorders=*/false);
     return !space.knobs.empty();
   }
 
@@ -247,8 +247,8 @@ private:
       return generic && generic.getNumReductionLoops() > 0;
     });
     if (sums)
-      plainKnob(accumulatorsKnob, {1, 2, 4, 8}, 4, /*reorders=*/true);
-    plainKnob(unrollKnob, {1, 16}, 4, /*reorders=*/false);
+      plainKnob("accumulators", {1, 2, 4, 8}, 4, /*reorders=*/true);
+    plainKnob("unroll", {1, 16}, 4, /*reorders=*/false);
     const RowsShape shape = rowsShapeOf(members, *rows);
     predict = [this, shape, whole](const SchedulePoint &point) {
       int64_t grain = shape.inside;
@@ -276,15 +276,16 @@ struct DescribeSpaces : impl::DescribeSpacesBase<DescribeSpaces> {
     if (failed(requireForm(getOperation(), IRForm::Tensors, getArgument())))
       return signalPassFailure();
     func::FuncOp kernel = getOperation();
-    auto schedule = kernel->getAttrOfType<DictionaryAttr>(scheduleAttrName);
-    if (!kernel->hasAttr(kernelAttrName) || !schedule || !schedule.getAs<DenseI64ArrayAttr>("tiles"))
+    auto selected = kernel->getAttrOfType<schedule::CpuScheduleAttr>(scheduleAttrName);
+    if (!kernel->hasAttr(kernelAttrName) || !selected)
       return;
     FailureOr<CostMachine> machine =
         costMachineOf(kernel, threads, cacheBytes, sharedBytes, {l1Bytes, l1Ways, lineBytes}, rates);
     if (failed(machine))
       return signalPassFailure();
     ProductMachine products{tileUnit, splitF16, machine->rates};
-    SpaceOfKernel of(kernel, *machine, products, /*wide=*/false), all(kernel, *machine, products, /*wide=*/true);
+    SpaceOfKernel of(kernel, selected, *machine, products, /*wide=*/false),
+        all(kernel, selected, *machine, products, /*wide=*/true);
     if (!of.run() || !all.run())
       return;
     Builder builder(&getContext());

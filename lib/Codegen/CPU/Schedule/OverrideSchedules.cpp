@@ -5,19 +5,19 @@
 //     "layer_norm*": {"tiles": [4]},           // or a pattern over its ops, which may match any number of kernels
 //     "matmul_1": {"tiles": [64, 96], "order": 1, "k_block": 256} }   // with knobs, as `tilewright tune --list` has
 //     them
-// Before:  func @kernel_0(...) attributes {tw.schedule = {tiles = array<i64: 32, 48>}}
-// After:   func @kernel_0(...) attributes {tw.schedule = {tiles = array<i64: 64, 48>}}
+// Before:  func @kernel_0(...) attributes {tw.schedule = #tw_cpu.schedule<tiles = [32, 48]>}
+// After:   func @kernel_0(...) attributes {tw.schedule = #tw_cpu.schedule<tiles = [64, 48]>}
 //
 // Only tile sizes that a kernel leaves open may change. The panel width of a contraction's packed operand may not. An
-// entry that cannot be applied is an error with the file, the entry and the available kernels. The knobs are in
-// KnobAttrs.h.
+// entry that cannot be applied is an error with the file, the entry and the available kernels. The knobs are those of
+// dialects/Schedule/CpuSchedule.h. A knob that the entry does not contain is not changed.
 //
 // Test: test/Codegen/CPU/Schedule/override-schedules.mlir
 //
 //===----------------------------------------------------------------------===//
-#include "dialects/Tile/NamedKernels.h"
+#include "dialects/Schedule/CpuSchedule.h"
+#include "dialects/Schedule/NamedKernels.h"
 #include "lib/Codegen/CPU/Schedule/KernelShapes.h"
-#include "lib/Codegen/CPU/Schedule/KnobAttrs.h"
 #include "tilewright/AttributeNames.h"
 #include "tilewright/Passes.h"
 
@@ -28,6 +28,7 @@ namespace tilewright {
 #include "tilewright/Passes.h.inc"
 namespace tiled {
 using namespace tile;
+using namespace schedule;
 namespace {
 
 class Overrides {
@@ -35,7 +36,7 @@ public:
   Overrides(ModuleOp module, StringRef file) : module(module), file(file), kernels(module) {}
 
   LogicalResult run() {
-    auto entries = tile::readScheduleFile(file);
+    auto entries = readScheduleFile(file);
     if (!entries)
       return fail(llvm::toString(entries.takeError()));
     for (const auto &[key, entry] : *entries)
@@ -57,23 +58,24 @@ private:
       if (std::optional<int64_t> size = number.getAsInteger(); size && *size >= 0)
         tiles.push_back(*size);
     bool good = list && tiles.size() == list->size();
-    SmallVector<std::pair<StringRef, int64_t>> knobs;
+    SmallVector<std::pair<std::string, int64_t>> knobs;
     if (good)
       for (const auto &[name, value] : *object) {
         if (StringRef(name) == "tiles")
           continue;
         std::optional<int64_t> number = value.getAsInteger();
-        const KnobAttr *knob = findKnobAttr(name);
+        const CpuKnob *knob = findCpuKnob(name);
         good &= number && knob;
         if (number && knob && (*number < knob->least || *number > knob->most))
           return fail("sets " + StringRef(name) + " of '" + key + "' to " + Twine(*number) + "; its range is " +
                       Twine(knob->least) + " to " + Twine(knob->most) + " (" + knob->meaning + ")");
         if (good)
-          knobs.push_back({knob->name, *number});
+          knobs.push_back({knob->name.str(), *number});
       }
     if (!good)
       return fail("has an entry '" + key + "' that is not of the form {\"tiles\": [sizes, 0 for a whole dimension]}, " +
-                  "optionally with the knobs " + knobNames());
+                  "optionally with the knobs " +
+                  llvm::join(llvm::map_range(cpuKnobs(), [](const CpuKnob &knob) { return knob.name; }), ", "));
     llvm::Expected<SmallVector<func::FuncOp>> found = kernels.find(key);
     if (!found)
       return fail("has the pattern '" + key + "': " + llvm::toString(found.takeError()));
@@ -85,10 +87,11 @@ private:
     return fail("names '" + key + "', but the graph's kernels are " + kernels.list());
   }
 
-  LogicalResult replace(StringRef key, func::FuncOp kernel, ArrayRef<int64_t> tiles,
-                        ArrayRef<std::pair<StringRef, int64_t>> knobs) {
-    auto schedule = kernel->getAttrOfType<DictionaryAttr>(scheduleAttrName);
-    ArrayRef<int64_t> chosen = schedule.getAs<DenseI64ArrayAttr>("tiles").asArrayRef();
+  LogicalResult replace(StringRef key, func::FuncOp kernel, ArrayRef<int64_t> tiles, KnobValues knobs) {
+    auto selected = dyn_cast<CpuScheduleAttr>(kernel->getAttr(scheduleAttrName));
+    if (!selected)
+      return fail("has the entry '" + key + "' for " + kernel.getName() + ", which has no #tw_cpu.schedule");
+    ArrayRef<int64_t> chosen = selected.getTiles();
     auto reject = [&](const Twine &text) {
       std::string sizes;
       for (int64_t size : chosen)
@@ -109,11 +112,7 @@ private:
         return reject("size " + Twine(row) + " is not a multiple of " + Twine(found->unit) +
                       ", the width of the operand's panels");
     }
-    Builder builder(kernel.getContext());
-    SmallVector<NamedAttribute> attributes{builder.getNamedAttr("tiles", builder.getDenseI64ArrayAttr(tiles))};
-    for (auto [name, value] : knobs)
-      attributes.push_back(builder.getNamedAttr(name, builder.getI64IntegerAttr(value)));
-    kernel->setAttr(scheduleAttrName, builder.getDictionaryAttr(attributes));
+    kernel->setAttr(scheduleAttrName, selected.withTiles(tiles).withKnobs(knobs));
     return success();
   }
 

@@ -1,22 +1,23 @@
 //===- SelectSchedule.cpp - selects a schedule for each kernel ----------------===//
 //
 // Before:  func @kernel_0(...) attributes {tw.kernel}
-// After:   func @kernel_0(...) attributes {tw.kernel, tw.schedule = {tiles = array<i64: 64, 48>, time = "9.3 us, L2"}}
+// After:   func @kernel_0(...) attributes {tw.kernel,
+//            tw.schedule = #tw_cpu.schedule<tiles = [64, 48], nanoseconds = 9300, bound = L2>}
 //
-// `depth` is set if a product of few rows needs longer K-blocks than the default of the micro-kernels (Knobs.h).
+// `k_block` is set if a product of few rows needs longer K-blocks than the default of the micro-kernels.
 // `tiles` has one size per row of the kernel (dialects/Tile/Rows.h): the part of the anchor's leading dimensions that
 // one task computes. A size of 0 means that a dimension is not tiled. For products and elementwise kernels, CostModel.h
-// selects the cheapest of a list of candidate sizes, and predicts the `time` and the resource that bounds it.
-// Convolutions and attention follow rules about caches and numbers of tasks. A schedule that is already set was set by
-// the user and is not changed.
+// selects the cheapest of a list of candidate sizes, and predicts the time in nanoseconds and the resource that bounds
+// it. Convolutions and attention follow rules about caches and numbers of tasks. A schedule that is already set was set
+// by the user and is not changed.
 //
 // Tests: test/Codegen/CPU/Schedule/select-schedule.mlir, test/Codegen/CPU/Schedule/select-columns.mlir,
 // test/Codegen/CPU/Schedule/select-grouped.mlir, test/Codegen/CPU/Schedule/select-transposed.mlir,
 // test/Codegen/CPU/Schedule/select-transposed-operands.mlir
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Schedule/CpuSchedule.h"
 #include "dialects/Tile/Blocks.h"
-#include "dialects/Tile/Knobs.h"
 #include "dialects/Tile/Rows.h"
 #include "dialects/Tile/Sizes.h"
 #include "lib/Codegen/CPU/Schedule/CostModel.h"
@@ -175,13 +176,12 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
     machine = *described;
     cost.reset();
     SmallVector<int64_t> tiles = members.empty() ? SmallVector<int64_t>{} : tilesFor(members);
-    Builder builder(&getContext());
-    SmallVector<NamedAttribute> schedule{builder.getNamedAttr("tiles", builder.getDenseI64ArrayAttr(tiles))};
+    auto selected = schedule::CpuScheduleAttr::get(&getContext(), tiles);
     if (llvm::any_of(members, [&](Operation *member) { return streamsWeights(member); }))
-      schedule.push_back(builder.getNamedAttr(kBlockKnob, builder.getI64IntegerAttr(longDepth)));
+      selected = cast<schedule::CpuScheduleAttr>(selected.withKnobs({{"k_block", longKBlock}}));
     if (cost && sizesAreKnown(kernel))
-      schedule.push_back(builder.getNamedAttr("time", builder.getStringAttr(describeCost(*cost))));
-    kernel->setAttr(scheduleAttrName, builder.getDictionaryAttr(schedule));
+      selected = selected.withPrediction({{std::max<int64_t>(1, std::llround(cost->nanoseconds)), cost->bound}});
+    kernel->setAttr(scheduleAttrName, selected);
   }
 
   static bool sizesAreKnown(func::FuncOp kernel) { return tile::indexArguments(kernel).empty(); }
@@ -190,7 +190,7 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
   /// faster than reading short ones, by 5% at 64 rows and 20% at 16 (f32 and bf16 on vectors, 768 and 3072 wide, Zen
   /// 5), as long as A fits in the L1 cache. If B fits in the L2 cache, the length of the runs does not matter. The
   /// longer sums are less accurate: a sum of partial sums of 128 products has a third of the error of one sum of 750.
-  static constexpr int64_t mostStreamedRows = 64, longDepth = 512;
+  static constexpr int64_t mostStreamedRows = 64, longKBlock = 512;
   bool streamsWeights(Operation *member) const {
     auto matmul = dyn_cast<MatmulOp>(member);
     if (!matmul)
@@ -198,7 +198,7 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
     const ProductShape shape =
         productShapeOf(matmul, tile::sizesOf(matmul->getResult(0)), {tileUnit, splitF16, machine.rates});
     return !shape.tiles && shape.batches == 1 && shape.m <= mostStreamedRows &&
-           shape.k > longDepth * int64_t(matmul.getGroup()) / 2 &&
+           shape.k > longKBlock * int64_t(matmul.getGroup()) / 2 &&
            shape.k * shape.panels * shape.panelColumns * shape.bytes > cacheBytes;
   }
 

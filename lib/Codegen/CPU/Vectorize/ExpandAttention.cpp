@@ -18,8 +18,8 @@
 // Test: test/Codegen/CPU/Vectorize/expand-attention.mlir
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Schedule/CpuSchedule.h"
 #include "dialects/Tile/Blocks.h"
-#include "dialects/Tile/Knobs.h"
 #include "lib/Codegen/CPU/Vectorize/AttentionEmitter.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "tilewright/StageContract.h"
@@ -55,8 +55,8 @@ public:
     OpFoldResult rows = size(q, 0), keys = size(k, 0), columns = size(v, 1);
     std::optional<int64_t> staticKeys = getConstantIntValue(keys);
     auto kernel = op->getParentOfType<func::FuncOp>();
-    const int64_t mostKeys = tile::knobOr(kernel, tile::keysKnob, tile::attentionKeys),
-                  scoreRows = tile::knobOr(kernel, tile::scoresKnob, tile::attentionRows);
+    const int64_t mostKeys = schedule::knobOr(kernel, &schedule::CpuScheduleAttr::getKeys, tile::attentionKeys),
+                  scoreRows = schedule::knobOr(kernel, &schedule::CpuScheduleAttr::getScores, tile::attentionRows);
     int64_t block = staticKeys ? std::min(*staticKeys, mostKeys) : mostKeys;
     once = staticKeys && *staticKeys <= mostKeys;
 

@@ -14,7 +14,7 @@
 // Test: test/Codegen/CPU/Vectorize/vectorize-loops.mlir
 //
 //===----------------------------------------------------------------------===//
-#include "dialects/Tile/Knobs.h"
+#include "dialects/Schedule/CpuSchedule.h"
 #include "dialects/Tile/Rows.h"
 #include "lib/Codegen/CPU/Vectorize/BodyEmitter.h"
 #include "lib/Codegen/CPU/Vectorize/InterleavedLoops.h"
@@ -41,8 +41,10 @@ class LoopEmitter {
 public:
   LoopEmitter(linalg::LinalgOp op, const VectorLoop &choice)
       : op(op), choice(choice), body(op, choice), builder(op), loc(op.getLoc()),
-        accumulatorSets(tile::knobOr(op->getParentOfType<func::FuncOp>(), tile::accumulatorsKnob, 4)),
-        unrolledVectors(tile::knobOr(op->getParentOfType<func::FuncOp>(), tile::unrollKnob, 4)) {}
+        accumulatorSets(
+            schedule::knobOr(op->getParentOfType<func::FuncOp>(), &schedule::CpuScheduleAttr::getAccumulators, 4)),
+        unrolledVectors(
+            schedule::knobOr(op->getParentOfType<func::FuncOp>(), &schedule::CpuScheduleAttr::getUnroll, 4)) {}
 
   LogicalResult run() {
     if (op.getNumLoops() > 0)

@@ -9,7 +9,7 @@
 // CHECK: linalg.generic {{.*}}["parallel", "reduction"]
 // CHECK: linalg.generic {{.*}}["parallel", "parallel"]
 // CHECK: tensor.parallel_insert_slice %{{.*}} into %{{.*}}[%[[I]], 0] [%[[N]], 8] [1, 1]
-func.func private @kernel(%x: tensor<100x8xf32> {tw.sizes = affine_map<() -> (100, 8)>}, %out: tensor<100x8xf32> {tw.sizes = affine_map<() -> (100, 8)>}) -> tensor<100x8xf32> attributes {tw.kernel, tw.schedule = {tiles = array<i64: 16>}} {
+func.func private @kernel(%x: tensor<100x8xf32> {tw.sizes = affine_map<() -> (100, 8)>}, %out: tensor<100x8xf32> {tw.sizes = affine_map<() -> (100, 8)>}) -> tensor<100x8xf32> attributes {tw.kernel, tw.schedule = #tw_cpu.schedule<tiles = [16]>} {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<100xf32>
   %f = linalg.fill ins(%zero : f32) outs(%e : tensor<100xf32>) -> tensor<100xf32>
@@ -38,7 +38,7 @@ func.func private @kernel(%x: tensor<100x8xf32> {tw.sizes = affine_map<() -> (10
 #window = affine_map<(d0, d1, d2) -> (d0, d1 * 2 + d2)>
 #size = affine_map<(d0, d1, d2) -> (d2)>
 #out = affine_map<(d0, d1, d2) -> (d0, d1)>
-func.func private @window(%x: tensor<2x9xf32> {tw.sizes = affine_map<() -> (2, 9)>}, %out: tensor<2x4xf32> {tw.sizes = affine_map<() -> (2, 4)>}) -> tensor<2x4xf32> attributes {tw.kernel, tw.schedule = {tiles = array<i64: 1>}} {
+func.func private @window(%x: tensor<2x9xf32> {tw.sizes = affine_map<() -> (2, 9)>}, %out: tensor<2x4xf32> {tw.sizes = affine_map<() -> (2, 4)>}) -> tensor<2x4xf32> attributes {tw.kernel, tw.schedule = #tw_cpu.schedule<tiles = [1]>} {
   %e = tensor.empty() : tensor<2x9xf32>
   %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<2x9xf32>) outs(%e : tensor<2x9xf32>) {
   ^bb0(%a: f32, %o: f32):
@@ -69,7 +69,7 @@ func.func private @window(%x: tensor<2x9xf32> {tw.sizes = affine_map<() -> (2, 9
 // CHECK: scf.forall (%[[N:.*]], %[[LINE:.*]]) = (0, 0) to (2, 8) step (1, 2)
 // CHECK: %[[X:.*]] = tensor.extract_slice %{{.*}}[%[[N]], 0, 0, 0] [1, 8, 8, 4] [1, 1, 1, 1]
 // CHECK: tw_tile.grouped_convolution {{.*}} ins(%[[X]], %{{.*}}) first(%[[LINE]], %c0) outs(%{{.*}} : tensor<1x2x8x4xf32>)
-func.func private @grouped(%x: tensor<2x8x8x4xf32> {tw.sizes = affine_map<() -> (2, 8, 8, 4)>}, %w: tensor<3x3x1x4xf32> {tw.sizes = affine_map<() -> (3, 3, 1, 4)>}, %out: tensor<2x8x8x4xf32> {tw.sizes = affine_map<() -> (2, 8, 8, 4)>}) -> tensor<2x8x8x4xf32> attributes {tw.kernel, tw.schedule = {tiles = array<i64: 1, 2, 0>}} {
+func.func private @grouped(%x: tensor<2x8x8x4xf32> {tw.sizes = affine_map<() -> (2, 8, 8, 4)>}, %w: tensor<3x3x1x4xf32> {tw.sizes = affine_map<() -> (3, 3, 1, 4)>}, %out: tensor<2x8x8x4xf32> {tw.sizes = affine_map<() -> (2, 8, 8, 4)>}) -> tensor<2x8x8x4xf32> attributes {tw.kernel, tw.schedule = #tw_cpu.schedule<tiles = [1, 2, 0]>} {
   %0 = tw_tile.grouped_convolution {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 1, 1>} ins(%x, %w : tensor<2x8x8x4xf32>, tensor<3x3x1x4xf32>) outs(%out : tensor<2x8x8x4xf32>) -> tensor<2x8x8x4xf32>
   return %0 : tensor<2x8x8x4xf32>
 }
@@ -80,7 +80,7 @@ func.func private @grouped(%x: tensor<2x8x8x4xf32> {tw.sizes = affine_map<() -> 
 // CHECK-LABEL: func private @gradient
 // CHECK: scf.forall (%[[N:.*]], %[[PART:.*]]) in (2, 4)
 // CHECK: tw_tile.depthwise_gradient {{.*}} first_part %[[PART]] outs(%{{.*}} : tensor<1x1x3x3x4xf32>)
-func.func private @gradient(%x: tensor<2x8x8x4xf32> {tw.sizes = affine_map<() -> (2, 8, 8, 4)>}, %g: tensor<2x8x8x4xf32> {tw.sizes = affine_map<() -> (2, 8, 8, 4)>}, %out: tensor<2x4x3x3x4xf32> {tw.sizes = affine_map<() -> (2, 4, 3, 3, 4)>}) -> tensor<2x4x3x3x4xf32> attributes {tw.kernel, tw.schedule = {tiles = array<i64: 1, 1>}} {
+func.func private @gradient(%x: tensor<2x8x8x4xf32> {tw.sizes = affine_map<() -> (2, 8, 8, 4)>}, %g: tensor<2x8x8x4xf32> {tw.sizes = affine_map<() -> (2, 8, 8, 4)>}, %out: tensor<2x4x3x3x4xf32> {tw.sizes = affine_map<() -> (2, 4, 3, 3, 4)>}) -> tensor<2x4x3x3x4xf32> attributes {tw.kernel, tw.schedule = #tw_cpu.schedule<tiles = [1, 1]>} {
   %0 = tw_tile.depthwise_gradient {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 1, 1>, lines = 2} ins(%x, %g : tensor<2x8x8x4xf32>, tensor<2x8x8x4xf32>) outs(%out : tensor<2x4x3x3x4xf32>) -> tensor<2x4x3x3x4xf32>
   return %0 : tensor<2x4x3x3x4xf32>
 }

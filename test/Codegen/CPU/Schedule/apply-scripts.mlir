@@ -6,16 +6,16 @@
 
 // A sequence tiles the kernels that it names; the other kernels are tiled by their schedules.
 // CHECK-LABEL: func.func private @matmul_add_gelu_0
-// CHECK-SAME: tw.ops = "matmul+add+gelu", tw.schedule = {script = "rows"}
+// CHECK-SAME: tw.ops = "matmul+add+gelu", tw.schedule = #tw_cpu.script<"rows">
 // CHECK: scf.forall (%{{.*}}) in (16) shared_outs
 // CHECK-NOT: tensor.empty() : tensor<256x96xf32>
 // CHECK: tw_tile.matmul {{.*}} outs(%{{.*}} : tensor<16x96xf32>)
 // CHECK: linalg.generic
 // CHECK: tensor.parallel_insert_slice %{{.*}} [16, 96]
 // CHECK-LABEL: func.func private @reduce_1
-// CHECK-SAME: tw.ops = "reduce", tw.schedule = {tiles =
+// CHECK-SAME: tw.ops = "reduce", tw.schedule = #tw_cpu.schedule<tiles =
 // PASS-LABEL: func.func private @matmul_add_gelu_0
-// PASS-SAME: tw.schedule = {script = "rows"}
+// PASS-SAME: tw.schedule = #tw_cpu.script<"rows">
 // PASS: scf.forall
 // TWICE: has two sequences for matmul_add_gelu_0 (matmul+add+gelu)
 

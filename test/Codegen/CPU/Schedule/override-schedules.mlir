@@ -21,14 +21,14 @@
 // RUN: not tilewright compile %s --emit=tiled --cpu=x86-64-v4 --schedule-file=%t.text 2>&1 | FileCheck %s --check-prefix=TEXT
 // RUN: not tilewright compile %s --emit=tiled --cpu=x86-64-v4 --schedule-file=%t.absent 2>&1 | FileCheck %s --check-prefix=ABSENT
 
-// OPS: @matmul_add_0{{.*}}tiles = array<i64: 16, 48>
-// OPS: @softmax_1{{.*}}tiles = array<i64: 8>
+// OPS: @matmul_add_0{{.*}}tiles = [16, 48]
+// OPS: @softmax_1{{.*}}tiles = [8]
 // OPS: scf.forall {{.*}} step (8)
-// PASS: @matmul_add_0{{.*}}tiles = array<i64: 16, 48>
+// PASS: @matmul_add_0{{.*}}tiles = [16, 48]
 // An entry with the kernel's own name takes precedence over a pattern.
-// NAME: @matmul_add_0{{.*}}tiles = array<i64: 4, 48>
+// NAME: @matmul_add_0{{.*}}tiles = [4, 48]
 // Former names of knobs are read as the present ones.
-// FORMER: @matmul_add_0{{.*}}tw.schedule = {k_block = 64 : i64, tiles = array<i64: 16, 48>, unroll = 8 : i64}
+// FORMER: @matmul_add_0{{.*}}tw.schedule = #tw_cpu.schedule<tiles = [16, 48], k_block = 64, unroll = 8>
 // UNKNOWN: stage tiled: schedule file '{{.*}}unknown' names 'kernel_9', but the graph's kernels are matmul_add_0 (matmul+add), softmax_1 (softmax
 // PANEL: entry 'matmul_add_0' does not fit matmul_add_0 (matmul+add), whose tiles are [{{[0-9]+}}, 48] by default: size 1 is not a multiple of 48, the width of the operand's panels
 // RANK: it has 1 sizes

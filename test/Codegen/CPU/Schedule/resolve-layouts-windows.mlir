@@ -3,9 +3,9 @@
 
 // Lines of 7 x 3 elements fill only two thirds of a tile's depth. The whole window, 147 elements in 160, is one reduction.
 // A task gathers its windows for all 64 filters. Lines of 3 pixels of 64 channels fill whole tiles without a copy.
-// CHECK: func.func private @convolution_{{.*}}tiles = array<i64: 1, 1, 112, 64>
+// CHECK: func.func private @convolution_{{.*}}tiles = [1, 1, 112, 64]
 // CHECK: tw_tile.convolution {{.*}}group = 2 : i64, merged_height = 7 : i64, merged_width = 7 : i64{{.*}} tensor<2x80x64xbf16>)
-// CHECK: func.func private @convolution_{{.*}}tiles = array<i64: 1, 1, 112, 32>
+// CHECK: func.func private @convolution_{{.*}}tiles = [1, 1, 112, 32]
 // CHECK: tw_tile.convolution {{.*}}group = 2 : i64, merged_width = 3 : i64{{.*}} tensor<1x3x96x64xbf16>)
 // Without tiles, a merged line is as fast as a merged window.
 // PAIRS: tw_tile.convolution {{.*}}group = 2 : i64, merged_width = 7 : i64{{.*}} tensor<2x7x11x64xbf16>)

@@ -2,7 +2,7 @@
 
 // Column sums: a task computes 64 columns, which are four adjacent cache lines, even if the columns are long.
 // CHECK: func.func private @reduce_0
-// CHECK-SAME: tw.schedule = {tiles = array<i64: 64>,
+// CHECK-SAME: tw.schedule = #tw_cpu.schedule<tiles = [64]
 func.func @main(%x: tensor<4096x768xf32>) -> tensor<768xf32> {
   %0 = tw.reduce sum %x {dims = array<i64: 0>} : tensor<4096x768xf32> -> tensor<768xf32>
   return %0 : tensor<768xf32>

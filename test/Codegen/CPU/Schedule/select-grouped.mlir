@@ -1,7 +1,7 @@
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured --tw-select-schedule="threads=2" | FileCheck %s
 
 // A task computes whole lines of all channels with their epilogue. The lines have at most 16K elements.
-// CHECK: func.func private @convolution_relu_{{.*}}tw.ops = "convolution+relu", tw.schedule = {tiles = array<i64: 1, 2, 0>}
+// CHECK: func.func private @convolution_relu_{{.*}}tw.ops = "convolution+relu", tw.schedule = #tw_cpu.schedule<tiles = [1, 2, 0]>
 // CHECK: tw_tile.grouped_convolution
 // CHECK: linalg.generic
 func.func @main(%x: tensor<1x144x56x56xf32>, %w: tensor<144x1x3x3xf32> {tw.static}) -> tensor<1x56x56x144xf32> {

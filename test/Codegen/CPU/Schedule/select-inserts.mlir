@@ -2,7 +2,7 @@
 
 // A concatenation is tiled along the other dimensions, starting with the outer ones.
 // CHECK: func.func private @insert_slice_0
-// CHECK-SAME: tw.schedule = {tiles = array<i64: 2, 0, 0>, time
+// CHECK-SAME: tw.schedule = #tw_cpu.schedule<tiles = [2, 0, 0], nanoseconds
 func.func @main(%a: tensor<64x256x64xf32>, %b: tensor<64x64x64xf32>) -> tensor<64x320x64xf32> {
   %0 = tw.concat %a, %b {dim = 1 : i64} : (tensor<64x256x64xf32>, tensor<64x64x64xf32>) -> tensor<64x320x64xf32>
   return %0 : tensor<64x320x64xf32>
@@ -12,7 +12,7 @@ func.func @main(%a: tensor<64x256x64xf32>, %b: tensor<64x64x64xf32>) -> tensor<6
 
 // A concatenation along its only dimension is not tiled.
 // CHECK: func.func private @insert_slice_0
-// CHECK-SAME: tw.schedule = {tiles = array<i64: 0>, time
+// CHECK-SAME: tw.schedule = #tw_cpu.schedule<tiles = [0], nanoseconds
 func.func @main(%a: tensor<65536xf32>, %b: tensor<65536xf32>) -> tensor<131072xf32> {
   %0 = tw.concat %a, %b {dim = 0 : i64} : (tensor<65536xf32>, tensor<65536xf32>) -> tensor<131072xf32>
   return %0 : tensor<131072xf32>

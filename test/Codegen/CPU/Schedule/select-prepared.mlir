@@ -4,17 +4,17 @@
 
 // A task that widens or splits its rows of A computes several panels. On tiles of f16, or for few rows, it computes one.
 // WIDE: func.func private @matmul_0
-// WIDE-SAME: tiles = array<i64: 128, 192>
+// WIDE-SAME: tiles = [128, 192]
 // WIDE: func.func private @matmul_1
-// WIDE-SAME: tiles = array<i64: 8, 48>
+// WIDE-SAME: tiles = [8, 48]
 // TILES: func.func private @matmul_0
-// TILES-SAME: tiles = array<i64: 128, 32>
+// TILES-SAME: tiles = [128, 32]
 // TILES: func.func private @matmul_1
-// TILES-SAME: tiles = array<i64: 8, 32>
+// TILES-SAME: tiles = [8, 32]
 // SPLIT: func.func private @matmul_0
-// SPLIT-SAME: tiles = array<i64: 128, 192>
+// SPLIT-SAME: tiles = [128, 192]
 // SPLIT: func.func private @matmul_1
-// SPLIT-SAME: tiles = array<i64: 8, 32>
+// SPLIT-SAME: tiles = [8, 32]
 func.func @main(%x: tensor<128x768xf16>, %y: tensor<8x768xf16>, %w: tensor<768x768xf16> {tw.static}) -> (tensor<128x768xf16>, tensor<8x768xf16>) {
   %0 = tw.matmul %x, %w : (tensor<128x768xf16>, tensor<768x768xf16>) -> tensor<128x768xf16>
   %1 = tw.matmul %y, %w : (tensor<8x768xf16>, tensor<768x768xf16>) -> tensor<8x768xf16>

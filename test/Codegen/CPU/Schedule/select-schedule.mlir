@@ -2,7 +2,7 @@
 
 // Rows that are read again after a reduction stay in the L1 cache: 4K elements per task, or four rows of 1024.
 // CHECK: func.func private @softmax_0
-// CHECK-SAME: tw.schedule = {tiles = array<i64: 4>, time = "{{[0-9]+}} us, L3"}
+// CHECK-SAME: tw.schedule = #tw_cpu.schedule<tiles = [4], nanoseconds = {{[0-9]+}}, bound = L3>
 func.func @main(%x: tensor<512x1024xf32>) -> tensor<512x1024xf32> {
   %0 = tw.softmax %x {dim = 1 : i64} : tensor<512x1024xf32> -> tensor<512x1024xf32>
   return %0 : tensor<512x1024xf32>

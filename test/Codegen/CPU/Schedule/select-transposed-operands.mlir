@@ -2,7 +2,7 @@
 
 // The gradient of a weight with few columns: A is stored k x rows, and each task transposes its part: 128 rows for several panels.
 // CHECK: func.func private @matmul_0
-// CHECK-SAME: tiles = array<i64: 128, {{[0-9][0-9][0-9]}}>
+// CHECK-SAME: tiles = [128, {{[0-9][0-9][0-9]}}]
 func.func @main(%g: tensor<512x3072xf32>, %x: tensor<512x144xf32>) -> tensor<3072x144xf32> {
   %t = tw.permute %g {permutation = array<i64: 1, 0>} : tensor<512x3072xf32> -> tensor<3072x512xf32>
   %0 = tw.matmul %t, %x : (tensor<3072x512xf32>, tensor<512x144xf32>) -> tensor<3072x144xf32>

@@ -106,8 +106,8 @@ TEST(CostModel, ReportsTheBottleneck) {
   EXPECT_EQ(costOfProduct(f32Product(1, 4096, 1024), {1, 1}, server()).bound, Bound::L3);
   EXPECT_EQ(costOfProduct(f32Product(1, 32768, 4096), {1, 1}, server()).bound, Bound::Dram);
   EXPECT_EQ(costOfProduct(f32Product(8, 48, 64), {8, 1}, server()).bound, Bound::Tasks); // one task for two threads
-  EXPECT_EQ(describeCost({9340, Bound::L2}), "9.3 us, L2");
-  EXPECT_EQ(describeCost({352000, Bound::Dram}), "352 us, DRAM");
+  EXPECT_EQ(schedule::describePrediction({9340, Bound::L2}), "9.3 us, L2");
+  EXPECT_EQ(schedule::describePrediction({352000, Bound::Dram}), "352 us, DRAM");
 }
 
 TEST(CostModel, GrainsAreSharedIfFaster) {

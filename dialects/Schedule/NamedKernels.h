@@ -1,13 +1,13 @@
 //===- NamedKernels.h - kernels that a user's schedule file names -------------===//
-#ifndef TILEWRIGHT_DIALECTS_TILE_NAMEDKERNELS_H
-#define TILEWRIGHT_DIALECTS_TILE_NAMEDKERNELS_H
+#ifndef TILEWRIGHT_DIALECTS_SCHEDULE_NAMEDKERNELS_H
+#define TILEWRIGHT_DIALECTS_SCHEDULE_NAMEDKERNELS_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
 
-namespace tilewright::tile {
+namespace tilewright::schedule {
 
 /// Returns true if `key` is a pattern. A pattern may match any number of kernels, or none, also of other graphs.
 bool isPattern(llvm::StringRef key);
@@ -35,6 +35,6 @@ private:
   llvm::SmallVector<mlir::func::FuncOp> kernels;
 };
 
-} // namespace tilewright::tile
+} // namespace tilewright::schedule
 
 #endif

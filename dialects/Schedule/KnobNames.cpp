@@ -1,9 +1,9 @@
 //===- KnobNames.cpp - former names of knobs --------------------------------------------===//
-#include "dialects/Tile/KnobNames.h"
+#include "dialects/Schedule/KnobNames.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringSwitch.h"
 
-namespace tilewright::tile {
+namespace tilewright::schedule {
 
 llvm::StringRef presentKnobName(llvm::StringRef name) {
   return llvm::StringSwitch<llvm::StringRef>(name)
@@ -27,4 +27,4 @@ std::string withPresentKnobNames(llvm::StringRef point) {
   return text;
 }
 
-} // namespace tilewright::tile
+} // namespace tilewright::schedule

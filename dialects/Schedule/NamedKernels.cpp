@@ -3,8 +3,8 @@
 // Tests: test/Codegen/CPU/Schedule/override-schedules.mlir, test/Codegen/CPU/Schedule/apply-scripts.mlir
 //
 //===----------------------------------------------------------------------===//
-#include "dialects/Tile/NamedKernels.h"
-#include "dialects/Tile/KnobNames.h"
+#include "dialects/Schedule/NamedKernels.h"
+#include "dialects/Schedule/KnobNames.h"
 #include "tilewright/AttributeNames.h"
 #include "tilewright/JsonText.h"
 #include "llvm/Support/GlobPattern.h"
@@ -12,7 +12,7 @@
 
 using namespace mlir;
 
-namespace tilewright::tile {
+namespace tilewright::schedule {
 
 bool isPattern(StringRef key) { return key.find_first_of("*?[{") != StringRef::npos; }
 
@@ -74,4 +74,4 @@ std::string NamedKernels::list() const {
   return known;
 }
 
-} // namespace tilewright::tile
+} // namespace tilewright::schedule

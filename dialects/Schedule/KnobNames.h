@@ -4,13 +4,13 @@
 // Every reader of such a file converts them with the functions below. All other code uses the present names.
 //
 //===----------------------------------------------------------------------===//
-#ifndef TILEWRIGHT_DIALECTS_TILE_KNOBNAMES_H
-#define TILEWRIGHT_DIALECTS_TILE_KNOBNAMES_H
+#ifndef TILEWRIGHT_DIALECTS_SCHEDULE_KNOBNAMES_H
+#define TILEWRIGHT_DIALECTS_SCHEDULE_KNOBNAMES_H
 
 #include "llvm/ADT/StringRef.h"
 #include <string>
 
-namespace tilewright::tile {
+namespace tilewright::schedule {
 
 /// Returns the present name of the knob `name`: "k_block" for "depth". Returns other names unchanged.
 llvm::StringRef presentKnobName(llvm::StringRef name);
@@ -18,6 +18,6 @@ llvm::StringRef presentKnobName(llvm::StringRef name);
 /// Returns the text of a point, such as "tile0=64 depth=128", with the present names of its knobs.
 std::string withPresentKnobNames(llvm::StringRef point);
 
-} // namespace tilewright::tile
+} // namespace tilewright::schedule
 
 #endif

@@ -1,0 +1,37 @@
+//===- CpuSchedule.h - schedules of the target cpu -----------------------------===//
+#ifndef TILEWRIGHT_DIALECTS_SCHEDULE_CPUSCHEDULE_H
+#define TILEWRIGHT_DIALECTS_SCHEDULE_CPUSCHEDULE_H
+
+#include "dialects/Schedule/Schedule.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpImplementation.h"
+
+#include "dialects/Schedule/CpuScheduleDialect.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/Schedule/CpuScheduleAttributes.h.inc"
+
+namespace tilewright::schedule {
+
+/// A parameter of CpuScheduleAttr that schedule files, the tuner's space and its records may set.
+struct CpuKnob {
+  llvm::StringLiteral name;
+  int64_t least, most;
+  llvm::StringLiteral meaning; ///< for messages
+  int64_t (CpuScheduleAttr::*get)() const;
+};
+
+/// Returns all knobs in the order of the attribute's parameters.
+llvm::ArrayRef<CpuKnob> cpuKnobs();
+/// Returns the knob with this name, or null.
+const CpuKnob *findCpuKnob(llvm::StringRef name);
+
+/// Value of `block` for the largest number of rows that the registers and the L1 cache allow.
+inline constexpr int64_t wholeBlocks = 16;
+
+/// Returns the knob of the schedule of `kernel`, or `otherwise` if the kernel is null or its schedule does not set it:
+/// `knobOr(kernel, &CpuScheduleAttr::getKBlock, 128)`.
+int64_t knobOr(mlir::func::FuncOp kernel, int64_t (CpuScheduleAttr::*knob)() const, int64_t otherwise);
+
+} // namespace tilewright::schedule
+
+#endif
