@@ -1,7 +1,7 @@
 //===- Knobs.h - entries of a kernel's schedule in addition to its tiles --------------------===//
 //
-// The knobs are integers in the kernel's dictionary tw.schedule. If one is absent, the pass that reads it uses a
-// default rule.
+// The knobs are integers in the kernel's dictionary tw.schedule. If a knob is absent, the pass that reads it uses a
+// default.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_DIALECTS_TILE_KNOBS_H

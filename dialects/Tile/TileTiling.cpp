@@ -218,7 +218,7 @@ FailureOr<TilingResult> GroupedConvolutionOp::getTiledImplementation(OpBuilder &
                                              {sliceOf(builder, loc, getInputs()[0], inOffsets, inSizes),
                                               sliceOf(builder, loc, getInputs()[1], wOffsets, wSizes),
                                               sliceOf(builder, loc, getOutputs()[0], outOffsets, outSizes)});
-  // The tile's position determines which taps are inside the input.
+  // The op needs the position of the tile, because it determines which taps are inside the input.
   if (succeeded(tiled)) {
     auto tile = cast<GroupedConvolutionOp>(tiled->tiledOps[0]);
     OpBuilder::InsertionGuard guard(builder);

@@ -1,7 +1,8 @@
 //===- DeviceCode.h - kernels of a GPU and their plan, for targets ---------------------===//
 //
-// The part of the runtime that a target for a device uses, so that it needs no header of the runtime: artifacts (plan,
-// table of kernels and PTX in one image) and how they are loaded. HostCode.h is the equivalent for the host's CPU.
+// Declares the part of the runtime that a target for a device needs: artifacts (plan, table of kernels and PTX in one
+// image) and how they are loaded. Targets include no other header of the runtime. HostCode.h is the equivalent for the
+// host's CPU.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_DEVICECODE_H
@@ -22,7 +23,7 @@ struct DeviceKernel {
   std::vector<TensorMapRecipe> maps;
 };
 
-/// A device cannot be used, or rejects a program. Compiling again would not help.
+/// Reports that a device cannot be used, or rejects a program. Compiling again would not help.
 class DeviceError : public llvm::ErrorInfo<DeviceError> {
 public:
   static char ID;
@@ -38,7 +39,7 @@ private:
 llvm::Expected<std::string> emitDeviceArtifact(mlir::ModuleOp module, llvm::StringRef ptx,
                                                llvm::ArrayRef<DeviceKernel> kernels);
 
-/// Where and how an artifact runs.
+/// The device on which an artifact runs, and options of its calls.
 struct DeviceOptions {
   /// "emulated": the PTX interpreter; a finding is the error of the call, with kernel and line. "cuda", "cuda:1":
   /// that GPU, through the NVIDIA driver; "" is "cuda".
@@ -49,7 +50,7 @@ struct DeviceOptions {
 
 llvm::Expected<std::shared_ptr<Program>> loadDeviceArtifact(llvm::StringRef artifact, const DeviceOptions &options);
 
-/// Returns an error if `device` cannot name a device of a GPU target.
+/// Returns an error if `device` is not the name of a device of a GPU target (DeviceOptions).
 llvm::Error checkDevice(llvm::StringRef device);
 
 /// Returns the compute capability of a GPU, such as 90 for 9.0; 0: there is no GPU, or no driver.

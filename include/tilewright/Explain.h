@@ -4,7 +4,7 @@
 //                   from, kernels and their predicted times, fusion, memory plan, times
 //   explainText, explainPage: a record as text for a terminal, as one page of HTML
 //
-// docs/how-to/explain.md explains how to read them.
+// docs/how-to/explain.md explains how to read a report.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_EXPLAIN_H
@@ -15,7 +15,7 @@
 
 namespace tilewright {
 
-/// Timings of calls of the compiled model, step by step.
+/// The measured times of the steps of a compiled model.
 struct ExplainMeasurement {
   std::vector<KernelTime> steps; ///< Program::times()
   int64_t calls = 0;
@@ -31,9 +31,9 @@ struct ExplainOptions {
   std::optional<ExplainMeasurement> measured;
 };
 
-/// Compiles `module`, which is consumed, and returns a report as JSON in UTF-8. Python files that operations come from
-/// are read, if they exist, to quote the lines. The module may be the result of a stage (Options::startAt). Fails if
-/// the compilation fails, or if the measurements are of another model.
+/// Compiles `module`, which is consumed, and returns a report as JSON in UTF-8. The report quotes lines of the Python
+/// files from which operations come, if the files exist. The module may be the result of a stage (Options::startAt).
+/// Fails if the compilation fails, or if the measurements are of another model.
 llvm::Expected<std::string> explainCompile(Session &session, mlir::ModuleOp module, const Options &options,
                                            const ExplainOptions &explain);
 

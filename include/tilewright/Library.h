@@ -29,8 +29,9 @@ struct LibraryOptions {
   std::string model;            ///< prefix of the C names; empty: from `path`
   bool externalWeights = false; ///< write weights to <path>.weights, which is mapped when an instance is created
   bool packed = true;           ///< pack weights now, if this CPU can; else each time an instance is created
-  /// For each tensor argument of @main, its elements, dense and row-major in the argument's type: a weight of the
-  /// library. They are read until writeLibrary() returns. A null or missing entry: an input of every call.
+  /// For each tensor argument of @main, a pointer to its elements, dense and row-major in the argument's type, if it is
+  /// a weight of the library. The elements are read until writeLibrary() returns. If the entry is null or missing, the
+  /// argument is an input of every call.
   llvm::ArrayRef<const void *> weights;
   /// Called after each step: "structured (x86-64-v3)", "weights (x86-64-v3)", "linked".
   std::function<void(llvm::StringRef step)> progress;

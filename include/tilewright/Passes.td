@@ -134,9 +134,9 @@ def ResolveLayouts : Pass<"tw-resolve-layouts", "::mlir::ModuleOp"> {
 // Options of the passes that use the cost model: properties of the machine.
 defvar costOptions = [
     Option<"threads", "threads", "int64_t", "2", "threads to plan for">,
-    Option<"l1Bytes", "l1-bytes", "int64_t", "32768", "first-level data cache of one core">,
-    Option<"l1Ways", "l1-ways", "int64_t", "8", "lines in a set of the first-level data cache">,
-    Option<"lineBytes", "line-bytes", "int64_t", "64", "line of the first-level data cache">,
+    Option<"l1Bytes", "l1-bytes", "int64_t", "32768", "bytes of the L1 data cache of one core">,
+    Option<"l1Ways", "l1-ways", "int64_t", "8", "lines per set of the L1 data cache">,
+    Option<"lineBytes", "line-bytes", "int64_t", "64", "bytes per line of the L1 data cache">,
     Option<"cacheBytes", "cache-bytes", "int64_t", "1048576", "second-level cache of one core">,
     Option<"sharedBytes", "shared-bytes", "int64_t", "33554432", "last-level cache, shared by cores; 0: none">,
     Option<"rates", "rates", "std::string", "\"\"", "the measured rates of the machine, in the format of MachineRates.h">,

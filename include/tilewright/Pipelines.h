@@ -61,7 +61,7 @@ struct KernelLimits {
   bool fuseSingleAttention = true; ///< f32 attention is one kernel; else its products and its softmax are separate
 };
 /// tw -> linalg, tw_tile, and kernel formation. Dialects afterwards: linalg, tw_tile, tensor, arith, math, affine,
-/// func. `keepRoundings`: values of narrow floats are also rounded between fused ops.
+/// func. `keepRoundings`: values of bf16, f16 and 8-bit floats are also rounded between fused ops.
 void buildStructuredStage(mlir::OpPassManager &pm, bool keepRoundings = false, const KernelLimits &limits = {});
 /// Sources of schedules that replace those selected by the cost model.
 struct ScheduleSources {

@@ -11,8 +11,8 @@
 //   ptx::Launch launch{.kernel = "gemm", .grid = {4, 4, 1}, .block = {128, 1, 1}};
 //   std::optional<ptx::Report> report = ptx::run(*module, memory, launch, {ptx::argument(data)}, error);
 //
-// A device address is the host's address of the same byte. Plain C++: no LLVM, no CUDA. docs/targets/ptx-check.md
-// describes the checks.
+// A device address is the host's address of the same byte. The code uses neither LLVM nor CUDA.
+// docs/targets/ptx-check.md describes the checks.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_PTXCHECKER_H
@@ -47,7 +47,7 @@ public:
   ~Module();
 
   std::vector<std::string> kernels() const;
-  /// Returns nullopt if there is no such kernel.
+  /// Returns the parameters of `kernel`, or nullopt if there is no such kernel.
   std::optional<std::vector<Parameter>> parameters(const std::string &kernel) const;
   /// Returns the address and size of a variable in .global or .const; null if there is none.
   std::pair<uint8_t *, size_t> variable(const std::string &name) const;
@@ -116,7 +116,7 @@ enum class Kind : uint8_t {
 };
 const char *name(Kind kind);
 
-/// One side of a finding.
+/// An instruction of a finding and the threads that executed it. A race has two.
 struct Side {
   uint32_t line = 0;       ///< in the PTX text
   std::string instruction; ///< as written in the PTX text

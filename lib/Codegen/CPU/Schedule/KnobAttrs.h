@@ -2,8 +2,8 @@
 //
 //   tw.schedule = {tiles = array<i64: 64, 96>, order = 1 : i64, k_block = 256 : i64, block = 6 : i64}
 //
-// Knobs are declared once. The passes that read them, schedule files, the tuner's space and its records take the names
-// from here or call knobOr() of dialects/Tile/Knobs.h.
+// This file declares the names of all knobs. Passes, schedule files, the tuner's space and its records use these names,
+// or call knobOr() (dialects/Tile/Knobs.h).
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_CPU_SCHEDULE_KNOBATTRS_H

@@ -8,9 +8,9 @@
 // Before:  func @kernel_0(...) attributes {tw.schedule = {tiles = array<i64: 32, 48>}}
 // After:   func @kernel_0(...) attributes {tw.schedule = {tiles = array<i64: 64, 48>}}
 //
-// Only tile sizes that a kernel leaves open may change. The panel width of a contraction's packed operand may not. An
-// entry that cannot be applied is an error with the file, the entry and the available kernels. The knobs are in
-// KnobAttrs.h.
+// The file may set only tile sizes that the kernel allows: the panel width of a contraction's packed operand is fixed.
+// If an entry cannot be applied, the error contains the file, the entry and the available kernels. KnobAttrs.h lists
+// the knobs.
 //
 // Test: test/Codegen/CPU/Schedule/override-schedules.mlir
 //
