@@ -208,7 +208,7 @@ private:
 
   Value ballot(Value vote) { return kernel.threads.ballot(builder, loc, vote); }
 
-  /// Processes the elements whose bits are set in state[0], in the order of their bits.
+  /// Adds the source elements whose bits are set in state[0], in the order of their bits.
   SmallVector<Value> takeAll(Value begin, ArrayRef<Value> state) {
     auto loop = scf::WhileOp::create(
         builder, loc, TypeRange(ValueRange(state)), state,

@@ -92,7 +92,7 @@ std::optional<Schedule> getSchedule(func::FuncOp kernel) {
     return llvm::all_of(values.asArrayRef(), [](int64_t value) { return value > 0; });
   };
   bool whole = false;
-  constexpr int64_t mostAdjacent = 32; // each adjacent element is unrolled
+  constexpr int64_t mostAdjacent = 32; // the code for adjacent elements is unrolled
   if (kind && number("threads", schedule.threads)) {
     if ((kind == "elements" || kind == "scatter") && number("vector", schedule.vector)) {
       schedule.kind = kind == "elements" ? Schedule::Kind::Elements : Schedule::Kind::Scatter;

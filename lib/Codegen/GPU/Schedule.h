@@ -13,26 +13,26 @@
 //   attributes {tw.schedule = {kind = "attention", threads = 384, block = array<i64: 128, 128>, consumers = 2,
 //                              stages = 3}}
 //
-// elements: a thread computes `vector` adjacent elements of each result. Its reductions are sequential.
+// elements: a thread computes `vector` adjacent elements of each result. Reductions are sequential.
 // rows: `group` threads share a row of the kernel. Values of the whole row are reduced by shuffles, and through shared
-//   memory if the group is more than a warp. With `rowsAcrossLanes` a block has 32 rows, one per lane, and the warps
-//   share them; this is for reductions over outer dimensions, where adjacent elements in memory belong to different
-//   rows. On sm_90 the blocks of a `cluster` may share a row, with `group` threads in each.
+//   memory if the group is more than a warp. With `rowsAcrossLanes`, a block has 32 rows, one per lane, and one lane of
+//   each warp shares a row. This is for reductions over outer dimensions, where adjacent elements in memory belong to
+//   different rows. On sm_90, the blocks of a `cluster` may share a row, with `group` threads in each block.
 // scatter: a warp computes a row of the destination, or a piece of it, and tests 32 indices of the source at a time.
 // mma: a block computes a tile (M, N; K at a time) of a product on tensor cores, with warps along M and N.
-// wgmma: the same on sm_90. One warp group (128 threads) loads tiles of A and B, and `consumers` others multiply 64 or
-// 128 rows of the tile each.
+// wgmma: like mma, on sm_90. One warp group (128 threads) loads tiles of A and B, and each of `consumers` other warp
+//   groups multiplies 64 or 128 rows of the tile.
 //   mma and wgmma may have `tile_rows_per_band = 8`: blocks process tiles in bands of eight rows of tiles, column by
 //   column. Concurrent blocks then read fewer rows and columns of operands that do not fit in the L2 cache. wgmma may
 //   have `tiles_per_block = 4`: a block computes up to that many tiles one after the other, and loads the next tile's
 //   operands while it stores. The numbers of these tiles differ by the size of the grid.
-//   wgmma may have `cluster = 2`: two blocks, whose tiles are in the same column, each load a part of B's tile for
-//   both.
-// fma: a block computes a tile (M, N; K at a time) of a product of any type, and each thread a smaller tile in
-// registers.
+//   wgmma may have `cluster = 2`: each of two blocks, whose tiles are in the same column, loads a part of B's tile into
+//   the shared memory of both.
+// fma: a block computes a tile (M, N; K at a time) of a product of any type, and each thread computes a smaller tile in
+//   registers.
 // attention: a block processes rows of queries of one head, 16 per warp, and iterates over tiles of keys. In its
-// gradient, some blocks process rows of keys, and iterate over queries. With `consumers`, on sm_90, one warp group
-// loads, and each of the others processes 64 rows by wgmma.
+//   gradient, some blocks process rows of keys, and iterate over queries. With `consumers`, on sm_90, one warp group
+//   loads, and each of the other warp groups processes 64 rows by wgmma.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_GPU_SCHEDULE_H

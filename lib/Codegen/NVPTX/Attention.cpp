@@ -85,7 +85,7 @@ Schedule chooseAttention(const Attention &attention) {
   warps = std::min<int64_t>(mostWarps, llvm::PowerOf2Ceil(uint64_t(warps)));
   schedule.threads = warps * warpSize;
   schedule.m = warps * rowsOfWarp;
-  // Two stages of keys and values take 32 KB, or slightly more if the row stride is an odd number of chunks.
+  // Two stages of keys and values take 32 KB, or slightly more if rows are padded to an odd number of chunks.
   int64_t size = std::max(attention.headSize, attention.valueSize);
   schedule.n = size <= 64 ? 64 : size <= 128 ? 32 : 16;
   schedule.stages = 2;
@@ -129,7 +129,7 @@ std::string whyNotAttention(const Schedule &schedule, const Attention &attention
   if (bytes > mostShared)
     return "it needs " + std::to_string(bytes) + " bytes of shared memory, and a block has " +
            std::to_string(mostShared);
-  // A thread has registers for queries, sums and scores, and for addresses and statistics.
+  // The registers of a thread contain queries, sums and scores, and addresses and statistics.
   int64_t queries = attention.keepsQueriesShared() ? 4 : filledUp(attention.headSize) / 4;
   int64_t used = queries + attention.valueSize / 2 + schedule.n / 2 + 60;
   if (used > registers)

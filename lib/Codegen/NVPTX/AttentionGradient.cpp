@@ -126,8 +126,8 @@ std::string whyNotAttentionGradient(const Schedule &schedule, const AttentionGra
   if (bytes > mostShared)
     return "it needs " + std::to_string(bytes) + " bytes of shared memory, and a block has " +
            std::to_string(mostShared);
-  // A thread has registers for the sums, the block's own rows, the scores and their gradients, and for addresses and
-  // statistics (with ptxas, head sizes of 192 and 128 spill, and 128 and 128 do not).
+  // The registers of a thread contain the sums, the block's own rows, the scores and their gradients, and addresses and
+  // statistics. With head sizes of 192 and 128, ptxas spills registers; with 128 and 128, it does not.
   constexpr int64_t others = 90;
   int64_t sums = (gradient.headSize + gradient.valueSize) / 2, own = keepsOwnRows(gradient) ? sums / 2 : 8;
   int64_t used = sums + own + rowsAtOnce(schedule, gradient) + others;

@@ -177,7 +177,7 @@ private:
       PipelineState now{loop.getRegionIterArg(0), loop.getRegionIterArg(1)};
       Value flipped =
           arith::XOrIOp::create(builder, loc, now.parity, arith::ConstantIntOp::create(builder, loc, 1, 32));
-      wait(empty(now.slot), flipped); // in the first round, the phase before the first one counts as completed
+      wait(empty(now.slot), flipped); // in the first round, this phase is complete by definition
       arriveExpecting(full(now.slot), slotBytes);
       Value depth = elements.multiply(loop.getInductionVar(), index(schedule.k));
       for (const Operand *operand : {&a, &b})
@@ -295,7 +295,7 @@ LogicalResult emitWgmma(ThreadKernel &kernel) {
     reason = whyNotOnWarpGroups(*product, TensorFormats());
   if (!reason.empty())
     return kernel.from.emitOpError("its schedule `wgmma` does not fit: ") << reason;
-  // The architecture was checked when the schedule was selected.
+  // The limit is INT64_MAX because the shared memory was checked when the schedule was selected.
   if (std::string wrong = whyNotWgmma(kernel.schedule, *product, INT64_MAX); !wrong.empty())
     return kernel.from.emitOpError("its schedule `wgmma` cannot be: ") << wrong;
   return WgmmaEmitter(kernel, std::move(*product)).run();

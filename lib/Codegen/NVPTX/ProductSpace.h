@@ -14,8 +14,9 @@ ScheduleSpace spaceOfMma(Contraction product, const Arch &arch, const Schedule &
 
 Schedule scheduleOf(const SchedulePoint &point);
 
-/// Returns the time in nanoseconds that the cost model predicts on a card of `arch`. Unknown sizes count as 1024. If
-/// `parts` is above 1, the reduction is split into this many parts, which form a batch of products (SplitSums.h).
+/// Returns the time in nanoseconds that the cost model predicts on a card of `arch`. An unknown size is assumed to be
+/// 1024. If `parts` is above 1, the reduction is split into this many parts, which form a batch of products
+/// (SplitSums.h).
 double nanosecondsOfMma(const Schedule &schedule, Contraction product, const Arch &arch, int64_t parts = 1);
 
 /// The sizes of a product in the cost model.

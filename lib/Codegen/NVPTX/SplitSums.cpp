@@ -36,7 +36,8 @@ using namespace mlir;
 namespace tilewright::cuda {
 namespace {
 
-/// The minimum number of terms of a part, and a divisor of this number that aligns the rows of operands to 128 bytes.
+/// The minimum number of terms of a part, and the unit of the number of terms, which aligns the rows of operands to 128
+/// bytes.
 constexpr int64_t leastTerms = 256, termsUnit = 128;
 
 /// Returns the dimension of an operand's tensor that a loop indexes, or -1.
@@ -83,7 +84,8 @@ double timeOf(Contraction &product, const Arch &arch, int64_t parts) {
   return time + secondKernel + double(results * parts * 4) / arch.deviceRate;
 }
 
-/// Returns the number of parts for the schedule `fma`, which has no cost model: two blocks per multiprocessor.
+/// Returns the number of parts for the schedule `fma`, which has no cost model: it results in two blocks per
+/// multiprocessor.
 int64_t partsOfFma(Contraction &product, const Arch &arch) {
   std::optional<Schedule> schedule = chooseFma(product);
   if (!schedule || !whyNotFma(*schedule, product).empty())

@@ -21,21 +21,21 @@ struct Number {
   double unit() const;
 };
 
-/// Emits ops at the insertion point. Every result is wide enough for its range: nothing wraps around.
+/// Emits ops at the insertion point. Every result is wide enough for its range, so no operation wraps around.
 class Arithmetic {
 public:
   explicit Arithmetic(mlir::OpBuilder &builder) : loc(mlir::UnknownLoc::get(builder.getContext())), builder(builder) {}
 
   mlir::Location loc; ///< of the emitted ops
 
-  /// Returns the weight as a tensor of integers in its own width.
+  /// Returns the weight as a tensor of integers with the bit width of `quantized`.
   Number constant(const Known &known, const Quantized &quantized);
   /// Returns the same number with `fraction` fractional bits, at least as many as before, and at least `width` bits.
   Number aligned(const Number &number, int fraction, int width);
   Number add(const Number &a, const Number &b, mlir::RankedTensorType shape, bool subtract);
   Number multiply(const Number &a, const Number &b, mlir::RankedTensorType shape);
   Number extreme(const Number &a, const Number &b, mlir::RankedTensorType shape, bool largest);
-  /// Returns the number in `format`: shifted, rounded, and brought into its range.
+  /// Returns the number in `format`: shifted, rounded, and limited to its range by the format's overflow mode.
   Number rounded(const Number &number, const Format &format);
 
   mlir::RankedTensorType typed(mlir::Type shape, int width);
