@@ -137,8 +137,8 @@ defvar costOptions = [
     Option<"l1Bytes", "l1-bytes", "int64_t", "32768", "bytes of the L1 data cache of one core">,
     Option<"l1Ways", "l1-ways", "int64_t", "8", "lines per set of the L1 data cache">,
     Option<"lineBytes", "line-bytes", "int64_t", "64", "bytes per line of the L1 data cache">,
-    Option<"cacheBytes", "cache-bytes", "int64_t", "1048576", "second-level cache of one core">,
-    Option<"sharedBytes", "shared-bytes", "int64_t", "33554432", "last-level cache, shared by cores; 0: none">,
+    Option<"cacheBytes", "cache-bytes", "int64_t", "1048576", "bytes of the L2 cache of one core">,
+    Option<"sharedBytes", "shared-bytes", "int64_t", "33554432", "bytes of the last-level cache, which cores share; 0: none">,
     Option<"rates", "rates", "std::string", "\"\"", "the measured rates of the machine, in the format of MachineRates.h">,
     Option<"tileUnit", "tile-unit", "bool", "false", "products of 16-bit and 8-bit types run on AMX tiles">,
     Option<"splitF16", "split-f16", "bool", "false", "each task of an f16 product splits its rows of A">];

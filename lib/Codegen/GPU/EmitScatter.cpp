@@ -3,7 +3,7 @@
 // Before (the gradient of an embedding: old[index[i, j], k] += source[i, j, k]):
 //   %r = tw_tile.scatter add {dest_map = (i, j, k)[s] -> (s, k)} ins(%source, %index) outs(%old)
 //       tw.schedule = {kind = "scatter", threads = 256, vector = 4}
-// After, for one warp. It computes the elements of row s of the destination, or a piece of up to 8 x 32 vectors of them:
+// After, for one warp, which computes row s of the destination, or a piece of up to 8 x 32 vectors of the row:
 //   sums = old[s, its elements]
 //   for first in 0 .. I*J step 32 {                  // each lane tests one index of the source
 //     hits = vote.ballot(index[first + lane] == s)

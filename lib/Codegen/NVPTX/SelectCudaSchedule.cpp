@@ -44,7 +44,7 @@ std::string whyNot(Operation *op) {
       if (inner->getNumRegions() > 0)
         reason = "its body has control flow";
       else if (isa<tile::ReportOp>(inner))
-        reason = "it writes at computed places";
+        reason = "it writes at computed indices";
       else if (isa<arith::RemFOp>(inner)) // LLVM's expansion x - trunc(x / y) * y is wrong for large quotients
         reason = "the remainder of floats has no exact implementation";
       else if (isa<math::MathDialect>(inner->getDialect()) && inner->getOperand(0).getType().isF64() &&

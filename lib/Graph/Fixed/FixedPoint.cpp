@@ -308,7 +308,7 @@ private:
     set(op->getResult(0), result);
   }
 
-  /// Returns the name of the layer to which an input belongs, if the input is a weight that the caller passes.
+  /// Returns the layer of `value` if it is a weight that the caller passes, otherwise an empty string.
   std::string nameOf(Value value) {
     while (Operation *op = value.getDefiningOp()) {
       if (!isa<graph::ReshapeOp, graph::PermuteOp, graph::BroadcastOp>(op))
@@ -348,7 +348,7 @@ private:
       product.layer = a.layer.empty() ? b.layer : a.layer;
       return set(op->getResult(0), product);
     }
-    // A multiplication by a single power of two only moves the point.
+    // A multiplication by one power of two changes only the number of fractional bits.
     int exponent;
     const double first = weight->elements.front();
     if (weight->elements.size() == 1 && std::frexp(first, &exponent) == 0.5 &&
@@ -401,7 +401,7 @@ private:
   }
 
   void convertConcat(graph::ConcatOp op) {
-    // All parts get the format of the first layer.
+    // All parts get the format of the layer of the first part.
     SmallVector<Value> parts;
     Number result;
     for (Value input : op.getInputs()) {

@@ -5,7 +5,7 @@
 //
 // There are two vectorized versions, and a scalar version for other layouts:
 //   columns contiguous: load a vector of columns of each of `g` rows, interleave the vectors, store;
-//   k contiguous: for each of `lanes` columns, load a vector of units of k (one f32, a pair of bf16, two or four bytes),
+//   k contiguous: load a vector of units of k (an f32, a pair of bf16, two or four bytes) for each of `lanes` columns,
 //   transpose this square in registers, store `lanes` rows.
 // If the pack is part of a tile, the first element of the input is the tile's first column.
 //
