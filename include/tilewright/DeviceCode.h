@@ -23,7 +23,7 @@ struct DeviceKernel {
   std::vector<TensorMapRecipe> maps;
 };
 
-/// Reports that a device cannot be used, or rejects a program. Compiling again would not help.
+/// The error if a device cannot be used, or rejects a program. Compiling again would not help.
 class DeviceError : public llvm::ErrorInfo<DeviceError> {
 public:
   static char ID;

@@ -85,7 +85,7 @@ public:
   virtual llvm::Expected<std::vector<DesignFile>> files(mlir::ModuleOp module, const Options &options);
 };
 
-/// Adds a target. It replaces an older one of the same name.
+/// Adds a target. If a target of the same name exists, the new target replaces it.
 void registerTarget(std::unique_ptr<Target> target);
 
 /// Returns the target of that name, or null. The built-in targets and those of TILEWRIGHT_PLUGINS are registered at
