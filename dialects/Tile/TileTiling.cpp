@@ -28,7 +28,7 @@ void wholeOf(OpBuilder &builder, Location loc, Value value, Folds &offsets, Fold
     sizes.push_back(tensor::getMixedSize(builder, loc, value, dim));
 }
 
-/// Does the same as wholeOf(), but the leading dimensions have the given `offsets` and `sizes`.
+/// Returns offsets and sizes that cover all of `value`, except that the leading dimensions have the given ones.
 void leadingOf(OpBuilder &builder, Location loc, Value value, ArrayRef<OpFoldResult> offsets,
                ArrayRef<OpFoldResult> sizes, Folds &cutOffsets, Folds &cutSizes) {
   wholeOf(builder, loc, value, cutOffsets, cutSizes);

@@ -55,7 +55,7 @@ struct Decision {
   std::string kind; ///< "fusion", "quantize", "pack" or "vectorize" (dialects/Graph/Decisions.h)
   bool done = false;
   std::string subject; ///< the ops that the decision concerns
-  std::string reason;  ///< why it is not done
+  std::string reason;  ///< the reason why it is not done
   std::string where;   ///< the user's file:line
 };
 
@@ -70,12 +70,12 @@ struct CompileReport {
 
 /// A step of a compiled graph in a profile.
 struct KernelTime {
-  std::string kernel;      ///< its name in the object code; "" for a copy
+  std::string kernel;      ///< name of the kernel in the object code; "" for a copy
   std::string operations;  ///< the operations that it computes
   std::string schedule;    ///< its tile sizes
   int64_t nanoseconds = 0; ///< sum over all threads and all calls
-  int64_t flops = 0;       ///< of the kernel's contractions
-  int64_t bytes = 0;       ///< of the buffers that it reads or writes
+  int64_t flops = 0;       ///< operations of the kernel's contractions
+  int64_t bytes = 0;       ///< bytes of the buffers that the kernel reads or writes
   int64_t kept = 0;        ///< the part of `bytes` that no step of the call writes: weights, constants, arguments
 };
 

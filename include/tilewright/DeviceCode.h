@@ -13,9 +13,13 @@
 
 namespace tilewright {
 
-/// How a kernel is launched. Its parameters are: the buffers of its launch in order; the launch's sizes (64 bits
-/// each); the status, if the plan specifies that the kernel checks its indices: three int64_t, { nonzero, index, size }
-/// once an index was out of range; and its tensor maps, by value. Every buffer is aligned to 16 bytes.
+/// How a kernel is launched. It has these parameters, in this order:
+///   - the buffers of the launch, in the order of the plan;
+///   - the sizes of the launch, with 64 bits each;
+///   - if the plan specifies that the kernel checks its indices, the status: three int64_t, which are { nonzero, index,
+///     size } once an index was out of range;
+///   - the tensor maps, by value.
+/// Every buffer is aligned to 16 bytes.
 struct DeviceKernel {
   std::string name;
   int64_t threads = 0; ///< per block; the plan's grid is the number of blocks

@@ -26,7 +26,7 @@ namespace tilewright {
 /// A size, and the dimensions of inputs that share it.
 struct DynamicSize {
   struct InputDim {
-    std::string input; ///< or the name of a size of the model, if `dim` is `named`
+    std::string input; ///< name of the input or, if `dim` is `named`, of a size of the model
     int64_t dim = 0;
 
     static constexpr int64_t named = -1;

@@ -20,12 +20,12 @@ struct ExplainMeasurement {
   std::vector<KernelTime> steps; ///< Program::times()
   int64_t calls = 0;
   int threads = 1;
-  HostPeaks peaks; ///< for this number of threads
+  HostPeaks peaks; ///< peak rates of this number of threads
 };
 
 struct ExplainOptions {
-  std::string model;  ///< its name in the report
-  std::string source; ///< the MLIR file that it was read from; empty: the model has another format
+  std::string model;  ///< name of the model in the report
+  std::string source; ///< MLIR file of the model; empty: the model has another format
   std::vector<int64_t>
       symbols; ///< values of the symbolic sizes, in order; those that are missing: 8, within their ranges
   std::optional<ExplainMeasurement> measured;

@@ -38,8 +38,8 @@ llvm::Expected<MachineRates> calibrateHost(std::string &path);
 /// a second.
 struct HostPeaks {
   double f32 = 0, bf16 = 0, int8 = 0, l1 = 0, l2 = 0, l3 = 0, dram = 0;
-  int64_t l2Bytes = 0; ///< of one core
-  int64_t l3Bytes = 0; ///< shared by all cores
+  int64_t l2Bytes = 0; ///< bytes of the L2 cache of one core
+  int64_t l3Bytes = 0; ///< bytes of the L3 cache, which all cores share
 };
 
 HostPeaks measureHostPeaks(int threads);

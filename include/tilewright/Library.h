@@ -41,8 +41,8 @@ struct LibraryOptions {
 llvm::StringRef suffixOf(LibraryOptions::Kind kind);
 
 /// Compiles @main of `module`, which is consumed, and writes either all files or none. Errors name the op, input or
-/// file, and what to do. Only targets with artifacts for the host (cpu, reference) are supported; others give an
-/// error.
+/// file, and what to do. Only targets with artifacts for the host (cpu, reference) are supported. For other targets,
+/// returns an error.
 llvm::Error writeLibrary(Session &session, mlir::ModuleOp module, const Options &options,
                          const LibraryOptions &library);
 

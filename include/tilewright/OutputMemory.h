@@ -8,7 +8,7 @@ namespace tilewright::runtime {
 
 struct OutputMemory {
   void *data = nullptr; ///< 64-byte aligned, contents undefined
-  int64_t bytes = 0;    ///< allocated, at least the requested number
+  int64_t bytes = 0;    ///< number of allocated bytes, at least the requested number
 };
 
 /// Allocates memory for a tensor of `bytes` bytes; `data` is null if the system has too little memory. Tensors of 2 MiB

@@ -109,7 +109,7 @@ enum class Kind : uint8_t {
   BarrierDivergence,  ///< threads of a warp diverge where an instruction requires all of them
   BarrierMismatch,    ///< counts that disagree, or do not fit
   ExitAtBarrier,      ///< a thread exited while others wait for it
-  ExitedBlock,        ///< shared memory of a block of the cluster that has exited, or may have
+  ExitedBlock,        ///< access to shared memory of a block of the cluster that has exited, or may have
   Deadlock,
   StepLimit,
   BadOperand, ///< a value that the ISA forbids
@@ -130,7 +130,7 @@ struct Finding {
   std::string kernel;
   std::string message;
   Side here;
-  std::optional<Side> other; ///< the other side of a race
+  std::optional<Side> other; ///< the other access of a race
   uint64_t count = 1;        ///< number of occurrences
 };
 
@@ -144,7 +144,7 @@ struct AccessCost {
 };
 
 struct Report {
-  std::vector<Finding> findings; ///< in the order found, equal ones counted together
+  std::vector<Finding> findings; ///< in the order of detection; equal findings are counted together
   std::vector<AccessCost> costs;
   uint64_t instructions = 0; ///< number of executed warp instructions
   uint64_t seed = 0;
@@ -163,7 +163,7 @@ template <class T> Argument argument(const T &value) {
 }
 
 /// Runs a grid to completion. Returns nullopt if it cannot start (unknown kernel or instruction, sizes that do not
-/// fit); `error` gives the reason.
+/// fit); `error` has the reason.
 std::optional<Report> run(const Module &module, const Memory &memory, const Launch &launch,
                           const std::vector<Argument> &arguments, std::string &error);
 

@@ -37,7 +37,7 @@ struct Constraint {
   enum class Kind {
     ProductAtMost, ///< factor * the knobs' values <= limit
     TasksAtMost,   ///< the product of ceil(size / value) <= limit
-    TasksAtLeast,  ///< the same >= limit
+    TasksAtLeast,  ///< the product of ceil(size / value) >= limit
     Together,      ///< the first knob may be `value` only if each other knob is below its size
     SumAtMost      ///< the sum of `terms` <= limit
   };
@@ -46,7 +46,7 @@ struct Constraint {
     std::vector<size_t> knobs;
   };
   Kind kind = Kind::ProductAtMost;
-  std::vector<size_t> knobs;  ///< none for SumAtMost
+  std::vector<size_t> knobs;  ///< indices of the knobs; empty for SumAtMost
   std::vector<int64_t> sizes; ///< per knob; empty for ProductAtMost
   int64_t factor = 1, limit = 0, value = 0;
   std::string why;

@@ -22,7 +22,7 @@
 
 namespace tilewright {
 
-/// The commands and interfaces that take an option; a set of bits.
+/// The commands and interfaces that take an option, as a set of bits.
 enum OptionUse : unsigned { InCompile = 1, InRun = 2, InTune = 4, InPython = 8 };
 
 struct TargetOption {
@@ -46,7 +46,7 @@ public:
     auto found = values.find(name.str());
     return found == values.end() ? llvm::StringRef() : llvm::StringRef(found->second);
   }
-  /// Sets a value; an empty one removes it.
+  /// Sets a value. An empty value removes the option.
   void set(llvm::StringRef name, llvm::StringRef value) {
     if (value.empty())
       values.erase(name.str());

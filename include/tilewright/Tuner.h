@@ -24,8 +24,8 @@ enum class TuneTier {
 
 struct TuneOptions {
   TuneTier tier = TuneTier::Quick;
-  double seconds = 0;         ///< for the whole model; 0: 90 for quick, 900 for full
-  int trials = 0;             ///< maximum number of schedules per kernel; 0: that of the tier
+  double seconds = 0;         ///< time limit for the whole model; 0: 90 for quick, 900 for full
+  int trials = 0;             ///< maximum number of schedules per kernel; 0: the default of the tier
   bool deterministic = false; ///< no bit of a result changes: only schedules with the default's order of sums
   bool again = false;         ///< measure kernels that have a record, too
   double replay =
@@ -56,7 +56,7 @@ struct TunedKernel {
 };
 
 struct TuneReport {
-  std::vector<TunedKernel> kernels; ///< those with the largest share first
+  std::vector<TunedKernel> kernels; ///< the kernels with the largest share of time first
   double seconds = 0;
   /// The times of the whole tuned and untuned model in one paired race: the median of ratios and its 95% interval.
   double ratio = 1, low = 1, high = 1;
@@ -64,7 +64,7 @@ struct TuneReport {
   std::string verdict; ///< a sentence about the whole model
   bool interrupted = false;
   std::vector<std::string> problems;  ///< why records could not be written
-  std::vector<int64_t> sizes;         ///< of the model's symbolic sizes during measurement
+  std::vector<int64_t> sizes;         ///< values of the model's symbolic sizes during measurement
   std::vector<TuneReport> otherSizes; ///< the same model, tuned for calls of other sizes
 
   /// Returns this report, followed by the reports of the other classes of sizes.
@@ -102,7 +102,7 @@ struct DesignPoint {
   int64_t offered = 0; ///< multipliers (DSP) that the design may use
   int64_t latency = 0, interval = 0, dsp = 0, bram = 0, uram = 0;
   bool best = false;   ///< no other design has both a lower latency and fewer DSP
-  std::string refusal; ///< why there is no design
+  std::string refusal; ///< the reason why there is no design
 };
 
 /// Creates designs of `module` with increasing numbers of multipliers, up to the limit in options.budget. Designs that

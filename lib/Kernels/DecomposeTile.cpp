@@ -7,7 +7,7 @@
 //     %p = tensor.extract %out[%i, max(%j - 1, 0)]
 //     ... tensor.insert
 //
-// Attention becomes generics over the whole score matrix. The result is slow; it defines the meaning of the ops.
+// Attention becomes generics over the whole score matrix. The result is slow, and defines the semantics of the ops.
 //
 // Test: test/Codegen/Reference/decompose-tile.mlir
 //

@@ -59,7 +59,7 @@ bool isComputation(Operation *op) {
 /// reads its source).
 Operation *inMain(Operation *user, func::FuncOp main) { return main.getBody().front().findAncestorOpInBlock(*user); }
 
-/// Returns `size`; a symbolic size counts as 128.
+/// Returns `size`, or 128 if it is symbolic.
 int64_t countedSize(int64_t size) { return ShapedType::isDynamic(size) ? 128 : size; }
 
 /// Fills that are results or are reshaped become kernels. Clones such a fill for each op that accumulates into it,

@@ -10,7 +10,8 @@
 //     %1 = linalg.generic {exp} ins(%x) outs(%0)
 //     return %1
 //
-// One ordered walk over each function; no pattern is tried twice. The op families are in the files Lower*.cpp.
+// The pass walks each function once, in order, and lowers each op when it visits the op. The op families are in the
+// files Lower*.cpp.
 //
 // Test: test/Kernels/lower-graph.mlir
 //

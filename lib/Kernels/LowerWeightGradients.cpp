@@ -82,7 +82,7 @@ private:
     return sizes;
   }
 
-  /// Returns the number of images of one product; 0: all at once.
+  /// Returns the number of images of one product, or 0 if one product has all images.
   int64_t runOfImages() {
     SmallVector<AffineExpr> one(out);
     llvm::append_range(one, kernel);

@@ -6,10 +6,10 @@
 //   own queries, dO     iterate over keys and values:               dQ = scale * sums of dS K
 //
 //   load own rows ; sums = 0
-//   for tiles of the others: wait for the oldest ; barrier ; load the next into the slot that all warps have released
+//   for tiles of other rows: wait for the oldest ; barrier ; load the next into the slot that all warps have released
 //     P  = exp(own_1 x other_1 (mma) * scale + mask - log-sum-exp), 0 if hidden
 //     dS = P * (own_2 x other_2 (mma) - delta)                      delta = sum(dO * O) of the query's row
-//     dV's sums += P' x dO ; the other sums += dS x other_1 (mma)
+//     dV's sums += P' x dO ; dK's or dQ's sums += dS x other_1 (mma)
 //
 // If the block's own rows are keys, P and dS are transposed. In both kinds, the fragments of scores therefore have the
 // layout of the second product's left operand, and no score is stored in memory. As both kinds compute the scores,

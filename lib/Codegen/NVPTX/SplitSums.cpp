@@ -225,7 +225,7 @@ private:
     builder.setInsertionPointToStart(body);
     Value neutral = arith::ConstantOp::create(builder, loc, tile::identityOf(tile::combinerOf(op, 0)));
     Value fill = linalg::FillOp::create(builder, loc, neutral, body->getArgument(inputs)).getResult(0);
-    // The parts are one additional loop after the others, which indexes the operands and the result.
+    // The index of the part is an additional last loop, which indexes the operands and the result.
     const unsigned part = op.getNumLoops();
     AffineExpr partExpr = builder.getAffineDimExpr(part);
     SmallVector<AffineMap> maps;

@@ -1,8 +1,8 @@
 //===- WarpGroupCode.h - TMA, mbarriers and wgmma in the code of one thread ----------------===//
 //
-// Instructions with LLVM intrinsics are emitted as nvvm ops, the others as inline assembly. The products of a step are
-// one block of assembly that has the sums as input and output registers, which prevents copies between wgmmas. The wait
-// for the last product also has the sums as inputs and outputs, which prevents earlier reads of them. nvgpu and
+// If an instruction has an LLVM intrinsic, it is emitted as an nvvm op, otherwise as inline assembly. The products of a
+// step are one block of assembly that has the sums as input and output registers, which prevents copies between wgmmas.
+// The wait for the last product also has the sums as inputs and outputs, so that no code reads them earlier. nvgpu and
 // nvvm.wgmma are not used: their descriptors support only contiguous k, and the sums of each wgmma are a struct.
 //
 // See the PTX ISA: "Asynchronous warpgroup level matrix multiply-accumulate", "mbarrier", "cp.async.bulk.tensor".

@@ -13,9 +13,9 @@ struct Number {
   mlir::Value value;
   int fraction = 0;
   Range range;
-  double error = 0;   ///< the largest deviation from the float graph, unless something saturates
+  double error = 0;   ///< the largest deviation from the float graph, unless a value saturates
   bool exact = false; ///< not rounded to a format yet
-  std::string layer;  ///< the layer whose format it is rounded to
+  std::string layer;  ///< the layer whose format is used
 
   int width() const;
   double unit() const;
@@ -26,7 +26,7 @@ class Arithmetic {
 public:
   explicit Arithmetic(mlir::OpBuilder &builder) : loc(mlir::UnknownLoc::get(builder.getContext())), builder(builder) {}
 
-  mlir::Location loc; ///< of the emitted ops
+  mlir::Location loc; ///< location of the emitted ops
 
   /// Returns the weight as a tensor of integers with the bit width of `quantized`.
   Number constant(const Known &known, const Quantized &quantized);

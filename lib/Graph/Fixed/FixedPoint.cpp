@@ -488,7 +488,8 @@ private:
     refuse(op, "conversions between floats and integers have no form in fixed point");
   }
 
-  /// Returns sum / count: by a power of two the point moves; otherwise the sum is multiplied by 1 / count.
+  /// Returns sum / count. If `count` is a power of two, only the number of fractional bits changes; otherwise the sum
+  /// is multiplied by 1 / count.
   Number divided(Number sum, int64_t count) {
     sum.exact = true;
     if (llvm::isPowerOf2_64(count)) {

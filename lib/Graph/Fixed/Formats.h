@@ -38,7 +38,7 @@ class Formats {
 public:
   static llvm::Expected<Formats> parse(llvm::StringRef text);
 
-  /// Returns the format that is given for `name`; std::nullopt if it has no separate one.
+  /// Returns the format that is specified for `name`, or std::nullopt if there is none.
   std::optional<Format> named(llvm::StringRef name) const;
   Format usual;
   /// Returns the names for which no value of the model was found.

@@ -44,7 +44,7 @@ struct BlockAccess {
   /// If not null, emits the code after the product for the rows [from, to) of C, which are complete. The code may run
   /// while later rows are computed. The caller emits the code for the rows for which the kernel did not call this.
   std::function<void(mlir::OpBuilder &, mlir::Value from, mlir::Value to)> rowsDone;
-  bool rhsNear = false;     ///< the task packed B itself: it is in the L2 cache and is not prefetched
+  bool rhsNear = false;     ///< the task itself has packed B, so B is in the L2 cache and is not prefetched
   bool wholePanels = false; ///< columns is a multiple of the panel
   int64_t reductionBlock = defaultReductionBlock; ///< steps of the innermost reduction summed in registers
   int64_t blockRows = 0; ///< rows in registers at a time; 0 or tile::wholeBlocks: as many as fit
@@ -62,7 +62,7 @@ struct BlockAccess {
   /// added to C separately. The limit is lower for operands that are converted to f32, because they can be converted
   /// block by block only if runs are separate.
   bool hasSeparateRuns() const;
-  bool widens = false; ///< operands narrower than f32 are multiplied in f32
+  bool widens = false; ///< operands of less than 32 bits are multiplied in f32
 };
 
 /// Returns the stride of a buffer's dimension if its type contains it.

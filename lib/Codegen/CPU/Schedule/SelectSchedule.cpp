@@ -243,9 +243,9 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
   }
 
   /// Returns the images, lines and pixels per task of a grouped convolution with small groups. A task computes all
-  /// channels of whole lines, so the compiler knows which taps of a pixel are inside of the image. The number of lines
-  /// is so small that the results stay in the L1 cache for the epilogue, and that there are at least four tasks per
-  /// thread.
+  /// channels of whole lines, so the taps of a pixel that are inside of the image are known at compile time. The number
+  /// of lines is so small that the results stay in the L1 cache for the epilogue, and that there are at least four
+  /// tasks per thread.
   SmallVector<int64_t> groupedTiles(ArrayRef<AffineExpr> own) const {
     constexpr int64_t grain = 16384;
     int64_t images = std::max<int64_t>(1, estimate(own[0])), height = std::max<int64_t>(1, estimate(own[1]));

@@ -99,7 +99,7 @@ protected:
   mlir::OpBuilder builder;
   mlir::Location loc;
   mlir::Type f32, element;
-  int64_t group, depth; ///< pairs of k and the multiple of k that packed operands are padded to
+  int64_t group, depth; ///< consecutive k packed together, and the multiple to which k is padded in packed operands
   Value mask;           ///< of rank 4; null without a mask
   Value firstRow;       ///< first row of a causal tile; null: row 0
   bool causal;
