@@ -167,8 +167,7 @@ std::optional<RowMap> computeRows(ArrayRef<Operation *> members, std::string &re
     if (prefix < map.numRows)
       map.numRows = prefix;
     if (map.numRows == 0 && anchorType.getRank() > 0) {
-      reason = "no dimension can be tiled: " + describe(op) + " needs the whole of dimension 0 of " +
-               describe(anchor);
+      reason = "no dimension can be tiled: " + describe(op) + " needs the whole of dimension 0 of " + describe(anchor);
       return std::nullopt;
     }
     map.rowOfLoop[op] = rowOfLoop;

@@ -70,9 +70,9 @@ llvm::Expected<std::unique_ptr<llvm::TargetMachine>> createMachine(const Arch &a
   const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
   if (!target)
     return llvm::createStringError("this LLVM has no NVPTX backend: " + error);
-  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
-      triple, arch.name, version, llvm::TargetOptions(), llvm::Reloc::PIC_, std::nullopt,
-      llvm::CodeGenOptLevel::Default)); // Aggressive repeats value numbering without effect
+  std::unique_ptr<llvm::TargetMachine> machine(
+      target->createTargetMachine(triple, arch.name, version, llvm::TargetOptions(), llvm::Reloc::PIC_, std::nullopt,
+                                  llvm::CodeGenOptLevel::Default)); // Aggressive repeats value numbering without effect
   if (!machine)
     return llvm::createStringError("this LLVM does not support the GPU " + arch.name);
   return machine;

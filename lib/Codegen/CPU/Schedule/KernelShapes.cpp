@@ -22,8 +22,8 @@ FailureOr<CostMachine> costMachineOf(func::FuncOp kernel, int64_t threads, int64
                                      FirstCache first, StringRef rates) {
   CostMachine machine{MachineRates(), threads, cacheBytes, sharedBytes, first};
   if (first.bytes <= 0 || first.ways <= 0 || first.lineBytes <= 0 || first.bytes % (first.ways * first.lineBytes)) {
-    kernel.emitError("an L1 cache of ")
-        << first.bytes << " bytes has no " << first.ways << " ways of " << first.lineBytes << "-byte lines";
+    kernel.emitError("an L1 cache of ") << first.bytes << " bytes has no " << first.ways << " ways of "
+                                        << first.lineBytes << "-byte lines";
     return failure();
   }
   if (parseRates(rates, machine.rates))
