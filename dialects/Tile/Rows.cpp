@@ -135,7 +135,7 @@ std::optional<RowMap> computeRows(ArrayRef<Operation *> members, std::string &re
   for (Operation *op : llvm::reverse(members)) {
     int64_t loops = numLoops(op);
     if (!loops && anchorType.getRank() > 0) {
-      reason = describe(op) + " cannot be cut into tiles";
+      reason = describe(op) + " cannot be tiled";
       return std::nullopt;
     }
     SmallVector<int64_t> rowOfLoop(loops, -1);

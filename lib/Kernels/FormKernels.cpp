@@ -140,7 +140,7 @@ private:
       if (next != members.rend() && op->hasOneUse() &&
           cast<tensor::InsertSliceOp>(*next).getDest() == insert.getResult())
         return true;
-      reason = "a concatenation runs as a kernel of its own";
+      reason = "a concatenation runs in a separate kernel";
       return false;
     }
     for (Operation *user : op->getUsers())
@@ -149,14 +149,14 @@ private:
         return false;
       }
     if (!isa<linalg::LinalgOp, GroupedConvolutionOp>(op)) {
-      reason = describe(op) + " runs as a kernel of its own";
+      reason = describe(op) + " runs in a separate kernel";
       return false;
     }
     if (makesRowsOf(op, members) || makesPieceOf(op, members))
       return true;
     for (Operation *member : members)
       if (!isa<linalg::LinalgOp, GroupedConvolutionOp>(member)) {
-        reason = describe(member) + " takes no producers into its kernel";
+        reason = describe(member) + " cannot be fused with its producers";
         return false;
       }
     bool rooted = llvm::any_of(members, isContractionRoot);
@@ -177,7 +177,7 @@ private:
     auto generic = dyn_cast<linalg::GenericOp>(op);
     if (generic && generic.getNumResults() == 1 && fixedValues.contains(generic.getResult(0)) &&
         !llvm::all_of(members, [this](Operation *member) { return fixedValues.contains(member->getResult(0)); })) {
-      reason = "it follows from parameters alone and runs once";
+      reason = "it depends only on parameters and is computed once";
       return false;
     }
     if (reachesThroughOthers(op, candidate)) {

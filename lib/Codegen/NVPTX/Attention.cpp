@@ -21,7 +21,7 @@ std::optional<Attention> matchAttention(func::FuncOp kernel, std::string &reason
     if (attention && !found.op) {
       found.op = attention;
     } else if (!isa<tensor::EmptyOp, func::ReturnOp>(op)) {
-      reason = "something else than one attention is computed";
+      reason = "the kernel has other ops than one attention";
       return std::nullopt;
     }
   }
@@ -31,7 +31,7 @@ std::optional<Attention> matchAttention(func::FuncOp kernel, std::string &reason
   }
   tile::AttentionOp op = found.op;
   if (op.getFirstRow()) {
-    reason = "its rows are a part of a larger attention's";
+    reason = "its rows are only a part of the rows of an attention";
     return std::nullopt;
   }
   Type element = getElementTypeOrSelf(op.getInputs()[0].getType());
@@ -47,7 +47,7 @@ std::optional<Attention> matchAttention(func::FuncOp kernel, std::string &reason
       return std::nullopt;
     }
     if (found.position(operand, 3) != 3) {
-      reason = "the numbers of a head do not lie side by side";
+      reason = "the elements of a head are not contiguous";
       return std::nullopt;
     }
     int64_t size = found.sizeOf(operand, 3);

@@ -20,7 +20,7 @@ std::optional<AttentionGradient> matchAttentionGradient(func::FuncOp kernel, std
     if (gradient && !found.op) {
       found.op = gradient;
     } else if (!isa<tensor::EmptyOp, func::ReturnOp>(op)) {
-      reason = "something else than one gradient of attention is computed";
+      reason = "the kernel has other ops than one gradient of attention";
       return std::nullopt;
     }
   }
@@ -50,7 +50,7 @@ std::optional<AttentionGradient> matchAttentionGradient(func::FuncOp kernel, std
       return std::nullopt;
     }
     if (found.dims[operand][3] != 3) {
-      reason = "the numbers of a head do not lie side by side";
+      reason = "the elements of a head are not contiguous";
       return std::nullopt;
     }
     int64_t size = found.sizeOf(AttentionGradient::Operand(operand), 3);
