@@ -14,7 +14,7 @@ class Type;
 
 namespace tilewright {
 
-/// The supported torch dtypes of graphs (Dtypes.def). Complex and quantized dtypes are rejected where they appear.
+/// The supported torch dtypes of graphs (Dtypes.def). Importers reject tensors of complex and quantized dtypes.
 enum class ScalarType : uint8_t {
 #define TW_DTYPE(ENUM, ...) ENUM,
 #include "dialects/Graph/Dtypes.def"

@@ -16,7 +16,7 @@
 #include "tilewright/ElementTypes.h"
 
 namespace tilewright::graph {
-/// Verifies elementwise_c1 and elementwise_c2. All ops of the table use this function.
+/// Verifies constraints c1 and c2 of the ops of the elementwise table (GraphOps.td).
 mlir::LogicalResult verifyElementwise(mlir::Operation *op);
 
 /// Marks the ops of the elementwise table (GraphOps.td), whose operands are broadcast to the single result.
@@ -59,8 +59,8 @@ inline constexpr llvm::StringLiteral decisionsAttrName = "tw.decisions";
 /// Discardable unit attribute of convolutions and pooling ops that --tw-propagate-layout has changed to channels-last.
 /// Shapes are N x spatial x C, and weights spatial x C/groups x F (transposed convolutions: spatial x C x F/groups).
 inline constexpr llvm::StringLiteral channelsLastAttrName = "tw.channels_last";
-/// Attribute of a tw.cast that the importer inserted as part of another op's definition. Its rounding may be omitted if
-/// ops are fused, like the rounding between ops.
+/// Attribute of a tw.cast that the importer inserted as part of another op's definition. If the cast is fused with
+/// adjacent ops, its rounding may be omitted.
 inline constexpr llvm::StringLiteral implicitAttrName = "tw.implicit";
 
 /// Returns the sizes of `type` as affine expressions over the function's symbols; static sizes are constants.
@@ -76,7 +76,7 @@ mlir::AffineExpr elementCount(mlir::RankedTensorType type);
 /// with the encoding.
 mlir::RankedTensorType tensorWithSizes(llvm::ArrayRef<mlir::AffineExpr> sizes, mlir::Type elementType);
 
-/// Returns true if the sizes are the same expressions.
+/// Returns true if `a` and `b` have the same size expressions.
 bool sameShape(mlir::RankedTensorType a, mlir::RankedTensorType b);
 
 using tilewright::isFloat8;

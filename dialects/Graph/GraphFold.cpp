@@ -1,6 +1,6 @@
 //===- GraphFold.cpp - fold identity views and compositions of views --------------------===//
 //
-//   reshape, permute, broadcast, slice that change nothing   ->  the input
+//   reshape, permute, broadcast, slice without any effect    ->  their input
 //   reshape(reshape(x))                                      ->  reshape(x)
 //   permute(permute(x, p), q)                                ->  permute(x, p[q])
 //   broadcast(broadcast(x))                                  ->  broadcast(x)

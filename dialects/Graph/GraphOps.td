@@ -134,8 +134,8 @@ def TW_DivFloorOp : TW_Binary<"div_floor", "x / y rounded down">;
 def TW_PowOp : TW_Binary<"pow", "x to the power y">;
 def TW_FmodOp : TW_Binary<"fmod", "remainder with the sign of x">;
 def TW_RemainderOp : TW_Binary<"remainder", "remainder with the sign of y">;
-def TW_MaximumOp : TW_Binary<"maximum", "larger, NaN wins">;
-def TW_MinimumOp : TW_Binary<"minimum", "smaller, NaN wins">;
+def TW_MaximumOp : TW_Binary<"maximum", "larger of x and y, or NaN if one of them is NaN">;
+def TW_MinimumOp : TW_Binary<"minimum", "smaller of x and y, or NaN if one of them is NaN">;
 def TW_Atan2Op : TW_Binary<"atan2", "angle of the point (y, x)", [FloatsOnly]>;
 def TW_BitwiseAndOp : TW_Binary<"bitwise_and", "bitwise and">;
 def TW_BitwiseOrOp : TW_Binary<"bitwise_or", "bitwise or">;
@@ -206,8 +206,8 @@ def TW_RandomOp : TW_Op<"random"> {
   let summary = "Random numbers from Philox 4x32-10, one counter per element";
   let description = [{
     `seed` is an argument whose value changes with each call. `stream` is a number that distinguishes the random ops
-    of one graph. `uniform` gives numbers in [0, 1) with 24 random bits (53 in f64), `normal` uses the Box-Muller
-    transform, and `bits` gives 64 random bits as i64.
+    of one graph. `uniform` produces numbers in [0, 1) with 24 random bits (53 in f64), `normal` uses the Box-Muller
+    transform, and `bits` produces 64 random bits as i64.
     Source: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
     1. (random_c1) `seed` is tensor<1xi64>.
   }];
@@ -242,7 +242,7 @@ def TW_BroadcastOp : TW_View<"broadcast", (ins)> {
   let hasFolder = 1;
 }
 def TW_SliceOp : TW_View<"slice", (ins AffineMapAttr:$offsets, DenseI64ArrayAttr:$strides)> {
-  let summary = "result[i] = input[offsets + i * strides]; the result's type gives the sizes";
+  let summary = "result[i] = input[offsets + i * strides]; the result's type specifies the sizes";
   let description = [{
     `offsets` maps the function's symbols to one offset per dimension, e.g. affine_map<()[s0] -> (0, s0 - 1)>.
     1. (slice_c1) there is one offset, which is not negative, and one positive stride per dimension.
@@ -315,7 +315,7 @@ def TW_VarMeanOp : TW_Op<"var_mean"> {
 def TW_SoftmaxOp : TW_Op<"softmax"> {
   let summary = "Softmax along `dim`, or log-softmax with `log`";
   let description = [{
-    With `safe`, a row whose elements are all -inf gives zeros instead of NaN (torch's _safe_softmax).
+    With `safe`, the result for a row whose elements are all -inf is 0 instead of NaN (torch's _safe_softmax).
     1. (softmax_c1) `dim` is in range, and the elements are floats.
     2. (softmax_c2) the result has the input's shape.
   }];
@@ -483,9 +483,9 @@ def TW_MaxPoolOp : TW_Op<"max_pool"> {
 def TW_AvgPoolOp : TW_Op<"avg_pool"> {
   let summary = "Mean of the elements of each window";
   let description = [{
-    The sum of a window is divided by the number of its elements; with `count_include_pad`, elements of the padding
-    count. `divisor`, if present, replaces this number. With a divisor of 1 the op computes the sum of each window,
-    also of integers.
+    The sum of a window is divided by the number of its elements, which includes elements of the padding if
+    `count_include_pad` is set. `divisor`, if present, replaces this number. With a divisor of 1, the op computes the
+    sum of each window, also of integers.
     1. (avg_pool_c1) the constraints max_pool_c1 and max_pool_c2 hold.
     2. (avg_pool_c2) the constraint max_pool_c3 holds.
   }];

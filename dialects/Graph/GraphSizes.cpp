@@ -80,7 +80,7 @@ AffineExpr rebuild(const SizePolynomial &sum, MLIRContext *context) {
 
 SizePolynomial asPolynomial(AffineExpr expr);
 
-/// Removes the atoms of `divisor` from `term`. Returns false if the term lacks one of them.
+/// Removes the atoms of `divisor` from `term` and its `key`. Returns false if one of them is not a factor of `term`.
 bool divideAtoms(std::vector<std::string> &key, SizeTerm &term, const std::vector<std::string> &divisor) {
   for (const std::string &name : divisor) {
     auto found = llvm::find(key, name);
@@ -92,8 +92,8 @@ bool divideAtoms(std::vector<std::string> &key, SizeTerm &term, const std::vecto
   return true;
 }
 
-/// Moves every term of `sum` that the single term `divisor` divides into `whole`, as its quotient. The remainder of a
-/// constant term remains in `sum`.
+/// Divides every term of `sum` by the single term of `divisor`. If a term is a multiple of the divisor, its quotient is
+/// added to `whole`, and the term is removed from `sum`. The remainder of a constant term stays in `sum`.
 void splitMultiples(SizePolynomial &sum, const SizePolynomial &divisor, SizePolynomial &whole) {
   const auto &[atoms, single] = *divisor.begin();
   for (auto it = sum.begin(); it != sum.end();) {
@@ -135,7 +135,7 @@ SizePolynomial quotientOf(AffineExprKind kind, AffineExpr lhs, AffineExpr rhs) {
   }
   if (single)
     splitMultiples(numerator, divisor, whole);
-  // The remainder is small if it is 0, or a constant in [0, d).
+  // The remainder is less than the divisor d if it is 0, or a constant in [0, d).
   bool small = numerator.empty() || (constant && numerator.size() == 1 && numerator.begin()->first.empty());
   if (single && small)
     return kind == AffineExprKind::Mod ? numerator : whole;

@@ -23,7 +23,7 @@ namespace {
 /// The list to which the verifier in this thread adds the rules that it cannot decide; null if they are not requested.
 thread_local SmallVectorImpl<SizeRule> *openRules = nullptr;
 
-/// Returns a - b if it is a constant, otherwise records the rule in `openRules`.
+/// Returns a - b if it is a constant. Otherwise adds the relation a == b, or a >= b with `atLeast`, to `openRules`.
 std::optional<int64_t> knownDifference(AffineExpr a, AffineExpr b, bool atLeast) {
   std::optional<int64_t> difference = a == b ? 0 : constantOf(canonicalSize(a - b));
   if (!difference && openRules)
@@ -226,7 +226,7 @@ LogicalResult RandomOp::verify() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult ReshapeOp::verify() {
-  // Removes the sizes that both shapes have: a rule then directly states what a single size must be.
+  // Removes the constant sizes that both shapes have, so that the rule relates only the remaining sizes.
   Sizes before = sizesOf(getInput()), after;
   for (AffineExpr size : sizesOf(getResult())) {
     auto *same = llvm::find(before, size);
@@ -288,7 +288,7 @@ LogicalResult SliceOp::verify() {
     std::optional<int64_t> first = constantOf(offset), count = constantOf(size), all = constantOf(whole);
     if (count == 0)
       continue;
-    if (first && count && all) { // sums of these constants may overflow 64 bits
+    if (first && count && all) { // the index of the last element may overflow 64 bits
       int64_t last = 0;
       if (*count > 0 && (__builtin_mul_overflow(*count - 1, stride, &last) ||
                          __builtin_add_overflow(*first, last, &last) || last >= *all))

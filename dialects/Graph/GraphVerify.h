@@ -17,10 +17,11 @@ inline int64_t rankOf(mlir::Value value) { return tensorOf(value).getRank(); }
 
 /// Returns the value of a constant size, or nullopt.
 std::optional<int64_t> constantOf(mlir::AffineExpr expr);
-/// Returns true if two sizes that must be equal are different constants, or differ by a nonzero constant. A difference
-/// that depends on symbols becomes a rule of the verified op (SizeRules.h).
+/// Returns true if `a` and `b`, two sizes that must be equal, differ by a nonzero constant. A difference that depends
+/// on symbols becomes a rule of the verified op (SizeRules.h).
 bool surelyDiffer(mlir::AffineExpr a, mlir::AffineExpr b);
-/// Returns true in the same cases for a size `a` that must be at least `b`.
+/// Returns true if `a`, a size that must be at least `b`, is less than `b` by a constant. A difference that depends on
+/// symbols becomes a rule, too.
 bool surelyBelow(mlir::AffineExpr a, mlir::AffineExpr b);
 /// Returns the text of a shape, such as "2x(s0)x64".
 std::string printSizes(llvm::ArrayRef<mlir::AffineExpr> sizes);

@@ -31,7 +31,7 @@ LogicalResult MatmulOp::verify() {
 
 namespace {
 
-/// Checks that there is one entry per spatial dimension, each at least `least`.
+/// Checks that `values` has one entry per spatial dimension, each at least `least`.
 LogicalResult checkEntries(Operation *op, unsigned number, StringRef what, ArrayRef<int64_t> values, int64_t spatial,
                            int64_t least) {
   if (int64_t(values.size()) != spatial)
@@ -172,8 +172,8 @@ struct PoolWindow {
   int64_t kernel, stride, padding, dilation;
 };
 
-/// Returns true if `count` windows over `size` elements are what torch computes with or without ceil_mode: the last
-/// window begins inside the input or its leading padding, and no further window fits.
+/// Returns true if torch computes `count` windows over `size` elements with or without ceil_mode: the last window
+/// begins inside the input or its leading padding, and no further window fits.
 bool windowsFit(AffineExpr size, AffineExpr count, const PoolWindow &w) {
   if (w.kernel < 1 || w.stride < 1 || w.dilation < 1)
     return true;

@@ -24,7 +24,7 @@ Sizes indexShape(ValueRange indices) {
   return shape;
 }
 
-/// Checks take_c1 and take_c3 (put_c1). Returns the shape of tw.take's result.
+/// Checks the constraints c1 and c3 of tw.take, or c1 of tw.put. Returns the shape of tw.take's result.
 FailureOr<Sizes> checkIndices(Operation *op, Value input, ValueRange indices, int64_t dim, unsigned rangeLabel,
                               unsigned typeLabel) {
   int64_t rank = rankOf(input), count = indices.size();

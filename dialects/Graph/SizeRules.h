@@ -22,8 +22,8 @@ struct SizeRule {
   bool atLeast = false;
 };
 
-/// Collects the rules that the verifier of `op` cannot decide, and a rule per result size that may be negative. Fails
-/// if the op does not verify.
+/// Collects the relations that the verifier of `op` cannot decide. Also adds a rule for each result size that may be
+/// negative. Fails if the op does not verify.
 mlir::LogicalResult openSizeRules(mlir::Operation *op, llvm::SmallVectorImpl<SizeRule> &rules);
 
 /// Prints `size` with the names of its symbols: "n * 8 + 1".

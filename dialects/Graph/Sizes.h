@@ -8,7 +8,7 @@
 
 namespace tilewright::graph {
 
-/// Returns true if the products of the sizes are equal.
+/// Returns true if the product of the sizes `a` equals the product of the sizes `b`.
 bool sameNumElements(llvm::ArrayRef<mlir::AffineExpr> a, llvm::ArrayRef<mlir::AffineExpr> b);
 
 /// A group of a reshape: the adjacent dimensions `from` become the dimensions `to`, with an equal product of sizes.
@@ -16,8 +16,9 @@ struct ReshapeGroup {
   llvm::SmallVector<int64_t, 2> from, to;
 };
 
-/// Returns the finest grouping that explains the reshape, or an empty list if only the total numbers of elements are
-/// known to be equal. Trailing unit dimensions join the last group. Shapes of rank 0 need no groups and have none.
+/// Returns the grouping with the most groups that describes the reshape, or an empty list if only the total numbers of
+/// elements are known to be equal. Trailing unit dimensions belong to the last group. The list is also empty if a shape
+/// has rank 0.
 llvm::SmallVector<ReshapeGroup> reshapeGroups(llvm::ArrayRef<mlir::AffineExpr> from,
                                               llvm::ArrayRef<mlir::AffineExpr> to);
 

@@ -36,14 +36,14 @@ inline constexpr int64_t mostBanks = 4096;
 /// Returns true if C++ accepts the name: letters, digits and '_', not beginning with a digit.
 bool isIdentifier(llvm::StringRef name);
 
-/// Returns `type` with these banks, in this memory.
+/// Returns `type` with the layout `banks` and the memory space `memory`.
 mlir::MemRefType withMemory(mlir::MemRefType type, PartitionAttr banks, Memory memory);
 /// Returns the partition that is the type's layout, or null.
 PartitionAttr banksOf(mlir::MemRefType type);
 /// Returns the memory of `type`. Arrays without a memory space are in bram.
 Memory memoryOf(mlir::MemRefType type);
-/// isUltra: the memory is an UltraRAM of either layout. hasWords: a word has an element of each bank, instead of
-/// separate banks.
+/// isUltra() returns true for both layouts of an UltraRAM. hasWords() returns true for memories whose words have one
+/// element of each bank, so that banks are not separate memories.
 inline bool isUltra(Memory memory) { return memory == Memory::Uram || memory == Memory::UramWords; }
 inline bool hasWords(Memory memory) { return memory == Memory::BramWords || memory == Memory::UramWords; }
 

@@ -15,12 +15,12 @@ def Plan_Dialect : Dialect {
   let cppNamespace = "::tilewright::plan";
   let summary = "The program that the runtime executes: buffers, launches and copies";
   let description = [{
-    `--tw-build-plan` converts what is left of `@main` after kernel formation to one `tw_plan.program`, whose steps run in
-    order. Sizes are affine maps over the program's symbols. The runtime reads the same program in serialized form
-    (lib/Runtime/Plan/Plan.h).
+    `--tw-build-plan` converts the remaining contents of `@main` after kernel formation to one `tw_plan.program`, whose
+    steps run in order. Sizes are affine maps over the program's symbols. The runtime reads the same program in
+    serialized form (lib/Runtime/Plan/Plan.h).
   }];
 }
-def Plan_BufferKind : I32EnumAttr<"BufferKind", "the kind of a buffer: what its memory belongs to", [
+def Plan_BufferKind : I32EnumAttr<"BufferKind", "the kind of a buffer, which determines how its memory is allocated", [
     I32EnumAttrCase<"Input", 0, "input">, I32EnumAttrCase<"Output", 1, "output">, I32EnumAttrCase<"Arena", 2, "arena">,
     I32EnumAttrCase<"Packed", 3, "packed">, I32EnumAttrCase<"Constant", 4, "constant">]> {
   let cppNamespace = "::tilewright::plan";

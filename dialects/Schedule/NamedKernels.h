@@ -12,8 +12,8 @@ namespace tilewright::schedule {
 /// Returns true if `key` is a pattern. A pattern may match any number of kernels, or none, also of other graphs.
 bool isPattern(llvm::StringRef key);
 
-/// Returns the entries of a user's schedule file, a JSON object. Patterns come first, because an entry with a kernel's
-/// own name must override them. The error continues the text "schedule file '...' ".
+/// Returns the entries of a user's schedule file, a JSON object. Patterns come first, because an entry with the name of
+/// a kernel must override them. The message of an error continues the text "schedule file '...' ".
 llvm::Expected<std::vector<std::pair<std::string, llvm::json::Value>>> readScheduleFile(llvm::StringRef file);
 
 /// Returns the ops of `kernel` as the report and dumps print them: "matmul+add+gelu".

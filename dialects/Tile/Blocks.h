@@ -6,14 +6,14 @@
 
 namespace tilewright::tile {
 
-/// The maximum number of rows for which a product of f16 on bf16 tiles is computed in f32, because splitting B would
-/// take longer.
+/// If the machine has no tiles of f16, products of f16 use tiles of bf16 (SplitKernel.h). This is the maximum number of
+/// rows for which such a product is computed in f32 instead, because splitting B would take longer.
 inline constexpr int64_t rowsNotSplit = 8;
 
-/// The number of keys for which attention computes scores at a time.
+/// The number of keys per block of attention: scores are computed for one block of rows and keys at a time.
 inline constexpr int64_t attentionKeys = 512;
 
-/// The number of rows for which attention computes scores at a time, which are two tiles of the matrix unit.
+/// The number of rows per block of attention, which are two tiles of the matrix unit.
 inline constexpr int64_t attentionRows = 32;
 
 } // namespace tilewright::tile

@@ -15,7 +15,8 @@ enum class Combiner {
 };
 
 Combiner combinerOf(ScanKind kind);
-/// Returns the combiner of `kind`. Returns nullopt for ScatterKind::Set, with which the last element remains.
+/// Returns the combiner of `kind`. Returns nullopt for ScatterKind::Set, because the last element replaces earlier
+/// ones.
 std::optional<Combiner> combinerOf(ScatterKind kind);
 /// Returns the combiner that `op`, an op of the arith dialect, computes; nullopt for any other op.
 std::optional<Combiner> combinerOf(mlir::Operation *op);

@@ -98,8 +98,8 @@ AffineMap operandMap(OpOperand &operand) {
   return readMap(loops, loopOfDim, context);
 }
 
-/// Returns, for each dimension of the result, the row by which its users in the cluster read it. It is -1 if a user
-/// needs the whole dimension or two users disagree. Sets `used` to false if the cluster has no user.
+/// Returns, for each dimension of the result, the row of the cluster along which its users are tiled. The row is -1 if
+/// a user needs the whole dimension or two users disagree. Sets `used` to false if the cluster has no user.
 static SmallVector<int64_t> rowsOfResult(OpResult result, const llvm::DenseMap<Operation *, SmallVector<int64_t>> &rows,
                                          bool &used) {
   auto rank = cast<ShapedType>(result.getType()).getRank();
@@ -135,7 +135,7 @@ std::optional<RowMap> computeRows(ArrayRef<Operation *> members, std::string &re
   for (Operation *op : llvm::reverse(members)) {
     int64_t loops = numLoops(op);
     if (!loops && anchorType.getRank() > 0) {
-      reason = describe(op) + " cannot be cut into tiles";
+      reason = describe(op) + " cannot be tiled";
       return std::nullopt;
     }
     SmallVector<int64_t> rowOfLoop(loops, -1);
@@ -167,8 +167,7 @@ std::optional<RowMap> computeRows(ArrayRef<Operation *> members, std::string &re
     if (prefix < map.numRows)
       map.numRows = prefix;
     if (map.numRows == 0 && anchorType.getRank() > 0) {
-      reason = "no dimension can be cut into tiles: " + describe(op) + " needs the whole of dimension 0 of " +
-               describe(anchor);
+      reason = "no dimension can be tiled: " + describe(op) + " needs the whole of dimension 0 of " + describe(anchor);
       return std::nullopt;
     }
     map.rowOfLoop[op] = rowOfLoop;

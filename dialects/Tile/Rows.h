@@ -29,7 +29,7 @@ std::optional<RowMap> computeRows(llvm::ArrayRef<mlir::Operation *> members, std
 /// is a linalg op or a tileable tw_tile op. A dimension that is read as a whole is a constant. An empty map means that
 /// the op cannot be tiled.
 mlir::AffineMap operandMap(mlir::OpOperand &operand);
-/// Returns the same map for a result.
+/// Returns the map from the loops of the op to the elements of `result`, as operandMap() does for an operand.
 mlir::AffineMap resultMap(mlir::OpResult result);
 /// Returns the number of loops of a linalg op or a tileable tw_tile op, or 0 if it cannot be tiled.
 int64_t numLoops(mlir::Operation *op);

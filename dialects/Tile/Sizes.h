@@ -19,7 +19,7 @@ inline constexpr llvm::StringLiteral sizesAttrName = "tw.sizes";
 
 /// Returns the index `value` as an expression of its function's index arguments, or null if it depends on other values.
 mlir::AffineExpr exprOf(mlir::Value value);
-/// Does the same for an attribute or a value.
+/// Returns the same expression for an index that is an attribute or a value.
 mlir::AffineExpr exprOf(mlir::OpFoldResult value, mlir::MLIRContext *context);
 
 /// Returns size `dim` of the tensor or memref `value`, or null if it is unknown.

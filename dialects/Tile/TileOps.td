@@ -208,7 +208,7 @@ def Tile_ScanOp : Tile_Op<"scan"> {
 }
 def Tile_SortOp : Tile_Op<"sort"> {
   let summary = "Stable sort along `dim`: outputs are values and i64 indices, truncated to their size along `dim`";
-  let description = "NaN counts as largest. 1. (tile_sort_c1) `dim` is in range, and the size of the outputs along `dim` is at most the input's.";
+  let description = "NaN is the largest value. 1. (tile_sort_c1) `dim` is in range, and the size of the outputs along `dim` is at most the input's.";
   let arguments = (ins Variadic<Tile_Shaped>:$inputs, Variadic<Tile_Shaped>:$outputs, I64Attr:$dim, UnitAttr:$descending);
   let assemblyFormat = "attr-dict `ins` `(` $inputs `:` type($inputs) `)` `outs` `(` $outputs `:` type($outputs) `)` (`->` type($results)^)?";
 }

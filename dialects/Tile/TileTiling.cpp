@@ -28,7 +28,7 @@ void wholeOf(OpBuilder &builder, Location loc, Value value, Folds &offsets, Fold
     sizes.push_back(tensor::getMixedSize(builder, loc, value, dim));
 }
 
-/// Does the same as wholeOf(), but the leading dimensions have the given `offsets` and `sizes`.
+/// Returns offsets and sizes that cover all of `value`, except that the leading dimensions have the given ones.
 void leadingOf(OpBuilder &builder, Location loc, Value value, ArrayRef<OpFoldResult> offsets,
                ArrayRef<OpFoldResult> sizes, Folds &cutOffsets, Folds &cutSizes) {
   wholeOf(builder, loc, value, cutOffsets, cutSizes);
@@ -218,7 +218,7 @@ FailureOr<TilingResult> GroupedConvolutionOp::getTiledImplementation(OpBuilder &
                                              {sliceOf(builder, loc, getInputs()[0], inOffsets, inSizes),
                                               sliceOf(builder, loc, getInputs()[1], wOffsets, wSizes),
                                               sliceOf(builder, loc, getOutputs()[0], outOffsets, outSizes)});
-  // The tile's position determines which taps are inside the input.
+  // The op needs the position of the tile, because it determines which taps are inside the input.
   if (succeeded(tiled)) {
     auto tile = cast<GroupedConvolutionOp>(tiled->tiledOps[0]);
     OpBuilder::InsertionGuard guard(builder);

@@ -18,7 +18,7 @@ InFlightDiagnostic broken(Operation *op, int number) {
 ShapedType shapeOf(Value value) { return cast<ShapedType>(value.getType()); }
 int64_t rankOf(Value value) { return shapeOf(value).getRank(); }
 
-/// Return true if both sizes are constants, and differ or the first is smaller than the second.
+/// differ() and less() return true if both sizes are constants, and a != b or a < b, respectively.
 bool differ(int64_t a, int64_t b) { return !ShapedType::isDynamic(a) && !ShapedType::isDynamic(b) && a != b; }
 bool less(int64_t a, int64_t b) { return !ShapedType::isDynamic(a) && !ShapedType::isDynamic(b) && a < b; }
 
@@ -119,7 +119,7 @@ LogicalResult ConvolutionOp::verify() {
   return success();
 }
 
-/// Returns true if there are two numbers, both at least 1.
+/// Returns true if `two` has two elements, both at least 1.
 static bool arePositive(ArrayRef<int64_t> two) {
   return two.size() == 2 && llvm::all_of(two, [](int64_t v) { return v >= 1; });
 }

@@ -1,7 +1,7 @@
 //===- AttributeNames.h - attributes that several libraries and plug-ins read ---------------===//
 //
-// Names that only one dialect or library uses are declared in its headers. The headers of the dialects repeat none of
-// the names below.
+// The headers of a dialect or library declare the names that only this dialect or library uses, and do not repeat the
+// names below.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_ATTRIBUTENAMES_H
@@ -44,13 +44,13 @@ inline constexpr llvm::StringLiteral flopsAttrName = "tw.flops";
 inline constexpr llvm::StringLiteral gridAttrName = "tw.grid", scratchAttrName = "tw.scratch";
 /// On kernels and launches (unit): the kernel reports indices that are out of range, and divisions by 0.
 inline constexpr llvm::StringLiteral checksAttrName = "tw.checks";
-/// On kernels and launches (minimum, maximum or -1): it is launched if the product of its sizes is in this range. On
-/// calls of a kernel: the kernels for other ranges.
+/// `sizesBetweenAttrName`, on kernels and launches (minimum, maximum or -1): the range of products of sizes for which the kernel is
+/// launched. `otherSizesAttrName`, on its call: the kernels for other ranges.
 inline constexpr llvm::StringLiteral sizesBetweenAttrName = "tw.sizes_between", otherSizesAttrName = "tw.other_sizes";
 
 // Attributes of kernels while they are tuned.
 
-/// The searched schedules (SpaceText.h), the schedules of a wider search, and the predicted times of the searched ones.
+/// The schedules of the search space (SpaceText.h), those of a wider space, and the predicted times of the former.
 inline constexpr llvm::StringLiteral spaceAttrName = "tw.space", wideSpaceAttrName = "tw.wide_space",
                                      predictedAttrName = "tw.predicted";
 /// The key of the kernel's record: lib/Tuner/KernelSignature.h.

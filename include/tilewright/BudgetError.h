@@ -1,9 +1,9 @@
 //===- BudgetError.h - a design that needs more resources than it may use, as data ------===//
 //
-// The search for designs (tuneDesign) continues with the numbers in this error. Passes report errors by diagnostics,
-// whose text is for users: a pass adds the number to the metadata of its diagnostic, which MLIR passes on to handlers
-// and does not print, and Session creates a BudgetError from it. An attribute of the module cannot pass the number on,
-// because a pass that fails may leave invalid IR.
+// If a design exceeds its budget, the search for designs (tuneDesign) uses the numbers in this error for its next
+// design. The text of a diagnostic is for users, so a pass adds the number to the metadata of its diagnostic: MLIR
+// passes metadata to handlers and does not print it. Session then creates a BudgetError. An attribute of the module
+// cannot contain the number, because a pass that fails may leave invalid IR.
 //
 // Test: test/Unit/Driver/BudgetErrorTest.cpp
 //
@@ -38,7 +38,7 @@ public:
 /// Adds to the metadata of `diagnostic` the smallest number of multipliers with which the model fits.
 void addNeededDsp(mlir::InFlightDiagnostic &diagnostic, int64_t dsp);
 
-/// Returns the number that addNeededDsp() added to `diagnostic`, if it did.
+/// Returns the number that addNeededDsp() added to `diagnostic`, or nullopt.
 std::optional<int64_t> neededDspOf(mlir::Diagnostic &diagnostic);
 
 } // namespace tilewright

@@ -20,10 +20,10 @@ namespace tilewright {
 struct CacheEntry {
   std::string key;
   int64_t bytes = 0;
-  time_t used = 0;     ///< when it was last loaded or stored, in seconds since 1970
-  std::string problem; ///< why the entry cannot be read; the fields below are then empty
+  time_t used = 0;     ///< time of the last load or store, in seconds since 1970
+  std::string problem; ///< the reason why the entry cannot be read; the fields below are then empty
   int64_t operations = 0, kernels = 0;
-  std::vector<std::pair<std::string, std::string>> parts; ///< the components of its key, in order; digests of long ones
+  std::vector<std::pair<std::string, std::string>> parts; ///< components of the key, in order; long ones as digests
 };
 
 /// Returns the entries, the most recently used first. It is an error if there is no usable folder.

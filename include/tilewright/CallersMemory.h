@@ -16,8 +16,8 @@ class CallersMemory {
 public:
   virtual ~CallersMemory() = default;
 
-  /// Sets the pointers of the outputs with these indices, which are written from now on. Each output is requested
-  /// once. Returns false with a reason in `error`, which ends the call.
+  /// Sets the pointers of the outputs with these indices before the program writes them. Each output is requested once.
+  /// Returns false with a reason in `error`; the call then fails.
   virtual bool take(const std::vector<int32_t> &outputs, RunError &error) = 0;
 
   /// Informs the caller that the inputs with these indices are not read again.
@@ -26,8 +26,8 @@ public:
   /// Returns the CUstream on which a call on a GPU submits its work; 0: the default stream of the device.
   virtual uint64_t stream() { return 0; }
 
-  /// Returns device memory, aligned to 256 bytes, for a call on a GPU. It stays allocated until the work that is in
-  /// the stream when the call returns has finished. Null: the program allocates its own.
+  /// Returns device memory, aligned to 256 bytes, for a call on a GPU. It stays allocated until the work that is in the
+  /// stream when the call returns has finished. If this returns null, the program allocates the memory.
   virtual void *scratch(int64_t bytes) { return nullptr; }
 };
 

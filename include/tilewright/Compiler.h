@@ -45,7 +45,7 @@ struct Options {
   std::string tune = "records";
   std::string records;        ///< folder of the records; empty: defaultRecordsFolder()
   bool deterministic = false; ///< tuned schedules keep the default's order of sums: no bit of a result changes
-  /// The caller guarantees that the size guards hold at every call (torch.compile checks them): calls check no size.
+  /// If true, calls do not check sizes: the caller guarantees that the size guards hold (torch.compile checks them).
   bool sizesHold = false;
   bool portable = false; ///< generate code for every CPU with these instruction sets, not only for the host
 };
@@ -55,7 +55,7 @@ struct Decision {
   std::string kind; ///< "fusion", "quantize", "pack" or "vectorize" (dialects/Graph/Decisions.h)
   bool done = false;
   std::string subject; ///< the ops that the decision concerns
-  std::string reason;  ///< why it is not done
+  std::string reason;  ///< the reason why it is not done
   std::string where;   ///< the user's file:line
 };
 
@@ -70,18 +70,18 @@ struct CompileReport {
 
 /// A step of a compiled graph in a profile.
 struct KernelTime {
-  std::string kernel;      ///< its name in the object code; "" for a copy
+  std::string kernel;      ///< name of the kernel in the object code; "" for a copy
   std::string operations;  ///< the operations that it computes
   std::string schedule;    ///< its tile sizes
   int64_t nanoseconds = 0; ///< sum over all threads and all calls
-  int64_t flops = 0;       ///< of the kernel's contractions
-  int64_t bytes = 0;       ///< of the buffers that it reads or writes
+  int64_t flops = 0;       ///< operations of the kernel's contractions
+  int64_t bytes = 0;       ///< bytes of the buffers that the kernel reads or writes
   int64_t kept = 0;        ///< the part of `bytes` that no step of the call writes: weights, constants, arguments
 };
 
-/// Called by a program when input `input`, at `data`, has been packed and nothing else in the program reads it.
-/// Returns true if the caller has released the memory. At every later call, the caller then passes a null pointer, and
-/// `number` as the version; the caller keeps `packs` alive as long as the input exists.
+/// A program calls this function when it has packed input `input`, whose elements are at `data`, and reads the input
+/// only in packed form. Returns true if the caller has released the memory. At every later call, the caller then passes
+/// a null pointer, and `number` as the version. The caller keeps `packs` alive as long as the input exists.
 using ReleaseInput = std::function<bool(size_t input, const void *data, uint64_t number,
                                         std::vector<std::shared_ptr<const void>> packs)>;
 
@@ -112,21 +112,23 @@ public:
   /// Returns the times of the steps since profile(true); flops and bytes are those of one call with these symbols.
   virtual std::vector<KernelTime> times(const int64_t *symbols) { return {}; }
 
-  /// Returns, for each input, whether it is packed and read only in packed form. Empty: this program packs nothing.
+  /// Returns, for each input, true if it is packed and read only in packed form. Returns an empty list if the program
+  /// packs no inputs.
   virtual std::vector<bool> packedInputs() const { return {}; }
 
   /// Sets the callback for packed inputs, before the first call; it is called only for inputs where packedInputs() is
   /// true.
   virtual void onPacked(ReleaseInput release) { (void)release; }
 
-  /// Returns the size of the packed parameters that are currently held.
+  /// Returns the number of bytes of the packed parameters that are now in memory.
   virtual int64_t packedBytes() { return 0; }
 
   CompileReport report;
 };
 
-/// The compiler got a fatal signal, failed an assertion or ran out of memory: a bug in Tilewright. Its thread has
-/// stopped without releasing anything, so the module and the session passed to it must be leaked, not destroyed.
+/// Reports that the compiler received a fatal signal, failed an assertion or ran out of memory, which is a bug in
+/// Tilewright. The thread has stopped without releasing anything, so the module and the session passed to it must be
+/// leaked, not destroyed.
 class CompilerCrash : public llvm::ErrorInfo<CompilerCrash> {
 public:
   static char ID;
@@ -144,8 +146,8 @@ bool compilerHasCrashed();
 /// crash can exit in the handler.
 void onCompilerCrash(std::function<void(const std::string &message)> handler);
 
-/// Runs the work of a whole program with this crash handling. Returns the result of `work`, or a nonzero number after
-/// a crash and its handler.
+/// Runs `work`, the main function of a program, and handles crashes in it as compile() does. Returns the result of
+/// `work`, or a nonzero number after a crash and its handler.
 int runCaughtProgram(llvm::function_ref<int()> work);
 
 /// A compiler with its MLIR context. Not thread-safe; create one per thread.
@@ -176,13 +178,13 @@ private:
   std::unique_ptr<State> state;
 };
 
-/// Returns an identifier of the build of the shared library that contains `address`: its build id, else its size and
-/// modification time.
+/// Returns an identifier of the build of the shared library that contains `address`: its build id, or if it has none,
+/// its size and modification time.
 std::string buildIdentity(const void *address);
 
-/// Releases memory that compilation needs and execution does not: freed heap memory, and the pages of code and
-/// constants of LLVM, MLIR and this library, about 100 MiB, which are read from their files again at the next
-/// compilation. Under a debugger the pages stay in memory, because its breakpoints would be lost.
+/// Releases memory that compilation needs and execution does not: freed heap memory, and about 100 MiB of pages with
+/// code and constants of LLVM, MLIR and this library. The next compilation reads these pages from their files again.
+/// Under a debugger the pages stay in memory, because its breakpoints would be lost.
 void releaseCompilerMemory();
 
 } // namespace tilewright

@@ -1,7 +1,8 @@
 //===- DeviceCode.h - kernels of a GPU and their plan, for targets ---------------------===//
 //
-// The part of the runtime that a target for a device uses, so that it needs no header of the runtime: artifacts (plan,
-// table of kernels and PTX in one image) and how they are loaded. HostCode.h is the equivalent for the host's CPU.
+// Declares the part of the runtime that a target for a device needs: artifacts (plan, table of kernels and PTX in one
+// image) and how they are loaded. Targets include no other header of the runtime. HostCode.h is the equivalent for the
+// host's CPU.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_DEVICECODE_H
@@ -12,9 +13,13 @@
 
 namespace tilewright {
 
-/// How a kernel is launched. Its parameters are: the buffers of its launch in order; the launch's sizes (64 bits
-/// each); the status, if the plan specifies that the kernel checks its indices: three int64_t, { nonzero, index, size }
-/// once an index was out of range; and its tensor maps, by value. Every buffer is aligned to 16 bytes.
+/// How a kernel is launched. It has these parameters, in this order:
+///   - the buffers of the launch, in the order of the plan;
+///   - the sizes of the launch, with 64 bits each;
+///   - if the plan specifies that the kernel checks its indices, the status: three int64_t, which are { nonzero, index,
+///     size } once an index was out of range;
+///   - the tensor maps, by value.
+/// Every buffer is aligned to 16 bytes.
 struct DeviceKernel {
   std::string name;
   int64_t threads = 0; ///< per block; the plan's grid is the number of blocks
@@ -22,7 +27,7 @@ struct DeviceKernel {
   std::vector<TensorMapRecipe> maps;
 };
 
-/// A device cannot be used, or rejects a program. Compiling again would not help.
+/// The error if a device cannot be used, or rejects a program. Compiling again would not help.
 class DeviceError : public llvm::ErrorInfo<DeviceError> {
 public:
   static char ID;
@@ -38,7 +43,7 @@ private:
 llvm::Expected<std::string> emitDeviceArtifact(mlir::ModuleOp module, llvm::StringRef ptx,
                                                llvm::ArrayRef<DeviceKernel> kernels);
 
-/// Where and how an artifact runs.
+/// The device on which an artifact runs, and options of its calls.
 struct DeviceOptions {
   /// "emulated": the PTX interpreter; a finding is the error of the call, with kernel and line. "cuda", "cuda:1":
   /// that GPU, through the NVIDIA driver; "" is "cuda".
@@ -49,7 +54,7 @@ struct DeviceOptions {
 
 llvm::Expected<std::shared_ptr<Program>> loadDeviceArtifact(llvm::StringRef artifact, const DeviceOptions &options);
 
-/// Returns an error if `device` cannot name a device of a GPU target.
+/// Returns an error if `device` is not the name of a device of a GPU target (DeviceOptions).
 llvm::Error checkDevice(llvm::StringRef device);
 
 /// Returns the compute capability of a GPU, such as 90 for 9.0; 0: there is no GPU, or no driver.

@@ -26,7 +26,7 @@ namespace tilewright {
 /// A size, and the dimensions of inputs that share it.
 struct DynamicSize {
   struct InputDim {
-    std::string input; ///< or the name of a size of the model, if `dim` is `named`
+    std::string input; ///< name of the input or, if `dim` is `named`, of a size of the model
     int64_t dim = 0;
 
     static constexpr int64_t named = -1;
@@ -38,14 +38,18 @@ struct DynamicSize {
   bool isFixed() const { return min == max; }
 };
 
-/// Parses "input:dim=min..max", with several dimensions "a:0,b:1=min..max", by the name of a size "batch=min..max",
-/// without an upper bound "a:0=2..", and for one number "a:0=4". Names may contain colons. The error says what is
-/// wrong, and the expected form.
+/// Parses the declaration of a size:
+///   "input:dim=min..max"     a dimension of an input
+///   "a:0,b:1=min..max"       several dimensions with the same size
+///   "batch=min..max"         a size that has a name in the model
+///   "a:0=2..", "a:0=4"       a size without an upper bound; a size fixed to one number
+/// Names may contain colons. The error states what is wrong, and the expected form.
 llvm::Expected<DynamicSize> parseDynamicSize(llvm::StringRef text);
 
 /// Sets the ranges of the symbolic sizes of @main's inputs, which have names (tw.name). A size that is fixed to a
-/// number becomes a constant of the module. Errors: no such input, dimension or name; the size is a constant that the
-/// code was compiled for; the dimensions have different symbols; the range is not within the model's.
+/// number becomes a constant of the module. Returns an error if the input, dimension or name does not exist, if the
+/// size is a constant for which the code was compiled, if the dimensions have different symbols, or if the range is not
+/// within the model's range.
 llvm::Error narrowSizes(mlir::ModuleOp module, llvm::ArrayRef<DynamicSize> sizes);
 
 } // namespace tilewright

@@ -4,7 +4,7 @@
 //                   from, kernels and their predicted times, fusion, memory plan, times
 //   explainText, explainPage: a record as text for a terminal, as one page of HTML
 //
-// docs/how-to/explain.md explains how to read them.
+// docs/how-to/explain.md explains how to read a report.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_EXPLAIN_H
@@ -15,25 +15,25 @@
 
 namespace tilewright {
 
-/// Timings of calls of the compiled model, step by step.
+/// The measured times of the steps of a compiled model.
 struct ExplainMeasurement {
   std::vector<KernelTime> steps; ///< Program::times()
   int64_t calls = 0;
   int threads = 1;
-  HostPeaks peaks; ///< for this number of threads
+  HostPeaks peaks; ///< peak rates of this number of threads
 };
 
 struct ExplainOptions {
-  std::string model;  ///< its name in the report
-  std::string source; ///< the MLIR file that it was read from; empty: the model has another format
+  std::string model;  ///< name of the model in the report
+  std::string source; ///< MLIR file of the model; empty: the model has another format
   std::vector<int64_t>
       symbols; ///< values of the symbolic sizes, in order; those that are missing: 8, within their ranges
   std::optional<ExplainMeasurement> measured;
 };
 
-/// Compiles `module`, which is consumed, and returns a report as JSON in UTF-8. Python files that operations come from
-/// are read, if they exist, to quote the lines. The module may be the result of a stage (Options::startAt). Fails if
-/// the compilation fails, or if the measurements are of another model.
+/// Compiles `module`, which is consumed, and returns a report as JSON in UTF-8. The report quotes lines of the Python
+/// files from which operations come, if the files exist. The module may be the result of a stage (Options::startAt).
+/// Fails if the compilation fails, or if the measurements are of another model.
 llvm::Expected<std::string> explainCompile(Session &session, mlir::ModuleOp module, const Options &options,
                                            const ExplainOptions &explain);
 

@@ -1,16 +1,16 @@
 //===- ExportedModel.h - imports a .pt2 file as a tw module and its weights -----===//
 //
-// Reads files of torch.export.save (or of tilewright.export, which decomposes ops that Tilewright does not have)
-// without Python, without libtorch, and without executing the pickle that they contain.
+// Reads files of torch.export.save (or of tilewright.export, which decomposes operators that Tilewright does not
+// import) without Python, without libtorch, and without executing the pickle that they contain.
 //
 //   auto model = ExportedModel::open("model.pt2");
 //   auto module = (*model)->import(session.context());
 //   // program->run: (*model)->weights()[i], where it is not null, is the tensor argument i of @main.
 //
-// @main takes the symbolic sizes, followed by every tensor, row-major: parameters, buffers and constants (tw.static),
-// and the user's inputs under their names (tw.name). Results are row-major and named, too: by keys of the returned
-// structure, or by numbers. Models that write their buffers or inputs are rejected, as are ops that are not in the
-// table of imported ops: the error lists all of them with the user's lines.
+// The arguments of @main are the symbolic sizes, followed by all tensors, row-major: parameters, buffers and constants
+// (tw.static), and the user's inputs with their names (tw.name). Results are row-major, too; their names are the keys
+// of the returned structure, or numbers. A model that writes its buffers or inputs is rejected. A model with operators
+// that are not in the table of imported operators is rejected, too: the error lists all of them with the user's lines.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_EXPORTEDMODEL_H
@@ -39,12 +39,12 @@ public:
   /// Returns the verified module. Afterwards, weights() are those of its arguments.
   llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> import(mlir::MLIRContext &context);
 
-  /// Returns, for each tensor argument of the imported @main, its elements, dense and row-major in the argument's
-  /// type; null: an input of the user. They are valid as long as the model exists, in the file or in copies of tensors
-  /// that were not dense.
+  /// Returns, for each tensor argument of the imported @main, a pointer to its elements, dense and row-major in the
+  /// argument's type, or null for an input of the user. The elements are in the mapped file, or in copies of tensors
+  /// that were not dense, and are valid as long as the model exists.
   llvm::ArrayRef<const void *> weights() const;
 
-  /// Returns true if `bytes`, the beginning of a file, are those of a zip archive such as a .pt2 file.
+  /// Returns true if a file that begins with `bytes` is a zip archive, such as a .pt2 file.
   static bool looksExported(llvm::StringRef bytes);
 
 private:

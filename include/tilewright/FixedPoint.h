@@ -7,16 +7,17 @@
 
 namespace tilewright {
 
-/// An attribute of fixed-point modules: `inputs` and `outputs`, the formats of the tensors ("16,6,AP_RND,AP_SAT", ""
-/// for integers); `errors`, the maximum error of each float result unless something saturates; and `layers`, the
+/// An attribute of fixed-point modules. `inputs` and `outputs` are the formats of the tensors ("16,6,AP_RND,AP_SAT", or
+/// "" for integers), `errors` has the maximum error of each float result unless a value saturates, and `layers` has the
 /// result of the range analysis for each rounding.
 inline constexpr llvm::StringLiteral fixedAttrName = "tw.fixed";
 
-/// Converts (--tw-fixed-point) the floats of a graph to fixed-point integers, in `formats` as in the flag --fixed
-/// ("16,6 fc1=8,3"). Arguments whose elements are known (tw_hls.value) become constants. The integers have the widths
-/// that the hardware needs.
+/// Converts the floats of a graph to fixed-point integers (--tw-fixed-point). `formats` has the syntax of the flag
+/// --fixed ("16,6 fc1=8,3"). Arguments whose elements are known (tw_hls.value) become constants. The integers have the
+/// bit widths that the hardware needs.
 llvm::Error makeFixedPoint(mlir::ModuleOp module, llvm::StringRef formats);
-/// Widens (--tw-widen-integers) integers of arbitrary width to the widths that programs support, with the same values.
+/// Widens integers of arbitrary bit width to the widths that programs support, with the same values
+/// (--tw-widen-integers).
 llvm::Error widenIntegers(mlir::ModuleOp module);
 
 } // namespace tilewright

@@ -1,15 +1,15 @@
 //===- ForkMutex.h - a lock that a forked child can take --------------------===//
 //
 // fork() copies the memory of a process but only one of its threads. A lock that another thread held would stay locked
-// in the child forever, and the data that it guards may be half written. This lock records the process that took it: a
-// child can take it over, and is informed that it must recreate the guarded data.
+// in the child forever, and the data that it guards may be inconsistent. This lock records the process that took it: if
+// the child takes the lock, lock() returns true, and the child must recreate the guarded data.
 //
 //   if (mutex.lock())                // the holder exists only in the parent
 //     new (&guarded) Guarded;        // the old object may be inconsistent: it is neither read nor destroyed
 //   ...
 //   mutex.unlock();
 //
-// ForkSafe<T> does this for a value that may be reset.
+// ForkSafe<T> recreates a value of type T in this case.
 //
 // Test: test/Unit/Runtime/Host/ForkTest.cpp
 //
@@ -77,7 +77,7 @@ public:
   public:
     explicit Access(ForkSafe &owner) : owner(owner) {
       if (owner.mutex.lock())
-        new (&owner.value) T; // leaks the objects to which the old value refers
+        new (&owner.value) T; // the old value is not destroyed, so memory that it owns is leaked
     }
     ~Access() { owner.mutex.unlock(); }
     Access(const Access &) = delete;

@@ -1,8 +1,8 @@
 //===- GraphBuilder.h - builds a tw module from the nodes of a torch graph ---===//
 //
-// A reader of a graph (the fx walker in Python, the .pt2 reader) passes its nodes unchanged: target
-// ("aten.add.Tensor"), arguments, the known metadata of the results, and the user's line. One table (lib/Import/ATen)
-// maps them to `tw` ops.
+// The importers of graphs (the fx walker in Python, the importer of .pt2 files) pass each node unchanged: its target
+// ("aten.add.Tensor"), its arguments, the known metadata of its results, and the user's line. One table
+// (lib/Import/ATen) maps nodes to `tw` ops.
 //
 //   GraphBuilder builder(context);
 //   builder.addSymbol("s0", 2, 4096);
@@ -38,7 +38,7 @@ namespace tilewright {
 
 struct Importer;
 
-/// A size: a number, or an expression over symbols as sympy prints it ("2*s0 + 1", "s0//2").
+/// A size: a constant, or an expression over symbols as sympy prints it ("2*s0 + 1", "s0//2").
 using Size = std::variant<int64_t, std::string>;
 
 struct TensorMeta {
@@ -73,8 +73,8 @@ struct Frame {
   std::string function;
 };
 
-/// The memory layout of a tensor: dense after a permutation of its dimensions. `order[i]` is the logical dimension at
-/// physical position i, outermost first.
+/// The memory layout of a tensor that is dense after a permutation of its dimensions. `order[i]` is the logical
+/// dimension at physical position i, outermost first.
 struct DenseLayout {
   std::vector<unsigned> order;
   bool dense = true; ///< false: the strides are not those of a dense tensor, and row-major order is assumed instead
@@ -120,15 +120,15 @@ public:
                                   const std::vector<std::optional<TensorMeta>> &results,
                                   const std::vector<Frame> &frames);
 
-  /// The target of a node whose first argument is MLIR text: a function of tw ops. The function takes the tensors in
-  /// the list that is the node's second argument, and its ops replace the node.
+  /// The target of a node that is replaced by tw ops. The node's first argument is the MLIR text of a function, whose
+  /// arguments are the tensors in the list that is the node's second argument.
   static constexpr llvm::StringLiteral loweringTarget = "tilewright.lowering";
 
-  /// Returns the MLIR type, as text, of a value, or of a tensor that does not exist yet.
+  /// Returns the MLIR type, as text, of a value, or of a tensor with the metadata `meta`.
   llvm::Expected<std::string> typeText(ValueRef value) const;
   llvm::Expected<std::string> typeText(const TensorMeta &meta);
 
-  /// Returns the last id, which is that of a rejected node's placeholders.
+  /// Returns the id of the last input or node. If a node was rejected, this is the id of its placeholders.
   int64_t lastId() const;
 
   /// Sets the graph's results, and returns the memory layout of each.
@@ -140,14 +140,14 @@ public:
   /// Returns the normal form of an expression, for example to compare two sizes.
   llvm::Expected<std::string> normalize(llvm::StringRef expression);
 
-  /// Returns the module under construction, for readers in lib/Import/ATen that create `tw` ops directly
+  /// Returns the module under construction, for code in lib/Import/ATen that creates `tw` ops directly
   /// (lib/Import/Builder/Importer.h).
   Importer &importer();
 
   /// Returns the verified module. The builder is empty afterwards.
   llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> finish();
 
-  /// Returns true if `target`, e.g. "aten.add.Tensor", is imported for every caller.
+  /// Returns true if `target`, e.g. "aten.add.Tensor", is imported for every caller, so that it need not be decomposed.
   static bool knows(llvm::StringRef target);
   /// Returns all rows of the table, in the order of its families.
   static std::vector<OperatorRow> operators();

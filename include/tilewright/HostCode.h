@@ -1,8 +1,8 @@
 //===- HostCode.h - machine code for the host's CPU, for targets -----------------------===//
 //
-// The part of the runtime that a target for the host's CPU uses, so that it needs no header of the runtime: a
-// description of the machine, artifacts (plan and object code in one image) of modules in the LLVM dialect, and how
-// they are loaded.
+// Declares the part of the runtime that a target for the host's CPU needs: a description of the machine, artifacts
+// (plan and object code in one image) of modules in the LLVM dialect, and how they are loaded. Targets include no other
+// header of the runtime.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_HOSTCODE_H
@@ -38,8 +38,8 @@ llvm::Expected<MachineRates> calibrateHost(std::string &path);
 /// a second.
 struct HostPeaks {
   double f32 = 0, bf16 = 0, int8 = 0, l1 = 0, l2 = 0, l3 = 0, dram = 0;
-  int64_t l2Bytes = 0; ///< of one core
-  int64_t l3Bytes = 0; ///< shared by all cores
+  int64_t l2Bytes = 0; ///< bytes of the L2 cache of one core
+  int64_t l3Bytes = 0; ///< bytes of the L3 cache, which all cores share
 };
 
 HostPeaks measureHostPeaks(int threads);

@@ -29,8 +29,9 @@ struct LibraryOptions {
   std::string model;            ///< prefix of the C names; empty: from `path`
   bool externalWeights = false; ///< write weights to <path>.weights, which is mapped when an instance is created
   bool packed = true;           ///< pack weights now, if this CPU can; else each time an instance is created
-  /// For each tensor argument of @main, its elements, dense and row-major in the argument's type: a weight of the
-  /// library. They are read until writeLibrary() returns. A null or missing entry: an input of every call.
+  /// For each tensor argument of @main, a pointer to its elements, dense and row-major in the argument's type, if it is
+  /// a weight of the library. The elements are read until writeLibrary() returns. If the entry is null or missing, the
+  /// argument is an input of every call.
   llvm::ArrayRef<const void *> weights;
   /// Called after each step: "structured (x86-64-v3)", "weights (x86-64-v3)", "linked".
   std::function<void(llvm::StringRef step)> progress;
@@ -40,8 +41,8 @@ struct LibraryOptions {
 llvm::StringRef suffixOf(LibraryOptions::Kind kind);
 
 /// Compiles @main of `module`, which is consumed, and writes either all files or none. Errors name the op, input or
-/// file, and what to do. Only targets with artifacts for the host (cpu, reference) are supported; others give an
-/// error.
+/// file, and what to do. Only targets with artifacts for the host (cpu, reference) are supported. For other targets,
+/// returns an error.
 llvm::Error writeLibrary(Session &session, mlir::ModuleOp module, const Options &options,
                          const LibraryOptions &library);
 

@@ -3,8 +3,8 @@
 //   llvm::Expected<LibraryManifest> manifest = readManifest("model.so");
 //   auto library = LoadedLibrary::load("model.so", *manifest);
 //
-// A library is code that is executed. It must be the file that its manifest names: a truncated or damaged library is
-// rejected before the system's loader reads it.
+// Loading a library executes code. Therefore the file must be the one that the manifest describes: a truncated or
+// damaged library is rejected before the system's loader reads it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LOADEDLIBRARY_H
@@ -61,14 +61,14 @@ struct LibraryManifest {
 /// position in it.
 llvm::Expected<LibraryManifest> readManifest(llvm::StringRef path);
 
-/// Returns an error unless the manifest's files are in `folder` with the recorded contents.
+/// Returns an error unless `folder` has all files of the manifest with the recorded contents.
 llvm::Error verifyFiles(const LibraryManifest &manifest, llvm::StringRef folder);
 
 /// Returns the instruction sets in `sets` that this machine lacks.
 std::vector<std::string> missingInstructionSets(llvm::ArrayRef<std::string> sets);
 
-/// A tensor of a call, dense and row-major. Its dtype is one of the first ScalarTypes, TW_LIBRARY_DTYPE in Dtypes.def,
-/// which have the same values in the generated header.
+/// A tensor of a call, dense and row-major. Its dtype is one of TW_LIBRARY_DTYPE in Dtypes.def, which have the same
+/// values in ScalarType and in the generated C header.
 struct LibraryTensor {
   void *data = nullptr;
   ScalarType dtype = ScalarType::F32;

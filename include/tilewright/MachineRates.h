@@ -19,7 +19,7 @@
 
 namespace tilewright {
 
-/// Rates of one thread, measured while all threads of the machine do the same.
+/// Rates of one thread, measured while all threads of the machine run the same measurement.
 struct MachineRates {
   double f32 = 157, bf16 = 1280, f16 = 1280, int8 = 2560; ///< operations per nanosecond; a multiply-add counts as two
   double l2 = 80, l3 = 22, dram = 11;                     ///< bytes read per nanosecond
@@ -57,8 +57,8 @@ inline std::string printRates(const MachineRates &rates) {
   return text;
 }
 
-/// Reads the rates that `text` names, and leaves the others unchanged. Returns false for an unknown name, or a value
-/// that is not a number of at least 1.
+/// Reads the rates that `text` names, and leaves all other rates unchanged. Returns false for an unknown name, or a
+/// value that is not a number of at least 1.
 inline bool parseRates(std::string_view text, MachineRates &rates) {
   while (!text.empty()) {
     size_t end = std::min(text.find(' '), text.size()), equals = text.find('=');

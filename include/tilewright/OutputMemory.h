@@ -8,26 +8,26 @@ namespace tilewright::runtime {
 
 struct OutputMemory {
   void *data = nullptr; ///< 64-byte aligned, contents undefined
-  int64_t bytes = 0;    ///< allocated, at least the requested number
+  int64_t bytes = 0;    ///< number of allocated bytes, at least the requested number
 };
 
-/// Allocates memory for a tensor of `bytes` bytes; `data` is null if there is not enough. From 2 MiB on, it uses huge
-/// pages if the system has them. Thread-safe.
+/// Allocates memory for a tensor of `bytes` bytes; `data` is null if the system has too little memory. Tensors of 2 MiB
+/// or more use huge pages if the system has them. Thread-safe.
 OutputMemory takeOutputMemory(int64_t bytes);
 
 /// Frees memory of takeOutputMemory(); large blocks are kept for reuse (BlockPool.h).
 void giveOutputMemory(OutputMemory memory);
 
-/// Returns unused large blocks that are kept for later calls to the system: whole blocks until `bytes` are freed, or
-/// all of them. Returns the number of bytes still kept. Thread-safe.
+/// Gives unused large blocks, which are kept for later calls, back to the system: whole blocks until `bytes` are freed,
+/// or all blocks. Returns the number of bytes that are still kept. Thread-safe.
 int64_t freeIdleMemory(int64_t bytes);
 
 /// Makes the C library return the free pages of its heaps to the system if the process uses more than `bytes`. Returns
 /// the memory used afterwards in bytes, 0 if the system does not report it. Thread-safe; takes about a millisecond.
 int64_t trimHeap(int64_t bytes);
 
-/// Starts a separate thread that touches `bytes` more bytes of pages, for weights that will be packed soon
-/// (lib/Runtime/Host/PrefaultPages.h).
+/// Starts a separate thread that allocates `bytes` more bytes and writes to each of their pages, so that they are in
+/// memory when weights are packed (lib/Runtime/Host/PrefaultPages.h).
 void bringPages(int64_t bytes);
 
 } // namespace tilewright::runtime

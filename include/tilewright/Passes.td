@@ -122,23 +122,23 @@ def ResolveLayouts : Pass<"tw-resolve-layouts", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::tensor::TensorDialect", "::tilewright::tile::TileDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect"];
   let options = [
     Option<"vectorLanes", "vector-lanes", "int64_t", "16", "f32 lanes of the widest vector">,
-    Option<"bf16Group", "bf16-group", "int64_t", "1", "consecutive k of one column kept together for bf16 operands">,
+    Option<"bf16Group", "bf16-group", "int64_t", "1", "consecutive k of a column that are adjacent in packed bf16 operands">,
     Option<"bf16Depth", "bf16-depth", "int64_t", "1", "k of packed bf16 operands are padded to a multiple of this">,
-    Option<"f16Group", "f16-group", "int64_t", "1", "consecutive k of one column kept together for f16 operands">,
+    Option<"f16Group", "f16-group", "int64_t", "1", "consecutive k of a column that are adjacent in packed f16 operands">,
     Option<"f16Depth", "f16-depth", "int64_t", "1", "k of packed f16 operands are padded to a multiple of this">,
-    Option<"splitF16", "split-f16", "bool", "false", "f16 convolutions are not packed in groups: products alone are split for bf16 tiles">,
-    Option<"int8Group", "int8-group", "int64_t", "2", "consecutive k of one column kept together for bytes">,
+    Option<"splitF16", "split-f16", "bool", "false", "f16 convolutions are not packed in groups, because only products are split for bf16 tiles">,
+    Option<"int8Group", "int8-group", "int64_t", "2", "consecutive k of a column that are adjacent in packed bytes">,
     Option<"int8Depth", "int8-depth", "int64_t", "2", "k of packed bytes are padded to a multiple of this">];
 }
 
 // Options of the passes that use the cost model: properties of the machine.
 defvar costOptions = [
     Option<"threads", "threads", "int64_t", "2", "threads to plan for">,
-    Option<"l1Bytes", "l1-bytes", "int64_t", "32768", "first-level data cache of one core">,
-    Option<"l1Ways", "l1-ways", "int64_t", "8", "lines in a set of the first-level data cache">,
-    Option<"lineBytes", "line-bytes", "int64_t", "64", "line of the first-level data cache">,
-    Option<"cacheBytes", "cache-bytes", "int64_t", "1048576", "second-level cache of one core">,
-    Option<"sharedBytes", "shared-bytes", "int64_t", "33554432", "last-level cache, shared by cores; 0: none">,
+    Option<"l1Bytes", "l1-bytes", "int64_t", "32768", "bytes of the L1 data cache of one core">,
+    Option<"l1Ways", "l1-ways", "int64_t", "8", "lines per set of the L1 data cache">,
+    Option<"lineBytes", "line-bytes", "int64_t", "64", "bytes per line of the L1 data cache">,
+    Option<"cacheBytes", "cache-bytes", "int64_t", "1048576", "bytes of the L2 cache of one core">,
+    Option<"sharedBytes", "shared-bytes", "int64_t", "33554432", "bytes of the last-level cache, which cores share; 0: none">,
     Option<"rates", "rates", "std::string", "\"\"", "the measured rates of the machine, in the format of MachineRates.h">,
     Option<"tileUnit", "tile-unit", "bool", "false", "products of 16-bit and 8-bit types run on AMX tiles">,
     Option<"splitF16", "split-f16", "bool", "false", "each task of an f16 product splits its rows of A">];
@@ -162,7 +162,7 @@ def ApplyRecords : Pass<"tw-apply-records", "::mlir::ModuleOp"> {
     Option<"machine", "machine", "std::string", "\"\"", "the key of the machine in records (Target::recordKey)">,
     Option<"rates", "rates", "std::string", "\"\"", "the rates that the default schedules depend on (Target::ratesKey)">,
     Option<"strict", "strict", "bool", "false", "a kernel without a record is an error">,
-    Option<"deterministic", "deterministic", "bool", "false", "records must sum in the default's order">,
+    Option<"deterministic", "deterministic", "bool", "false", "ignore records whose order of sums differs from the default's">,
     Option<"stamp", "stamp", "bool", "false", "set each kernel's key as an attribute">];
 }
 
@@ -208,9 +208,9 @@ def BufferizeKernels : Pass<"tw-bufferize-kernels", "::mlir::ModuleOp"> {
 def ExpandAttention : Pass<"tw-expand-attention", "::mlir::func::FuncOp"> {
   let summary = "Lower tw_tile.attention (by online softmax) and its gradient on buffers to loops over blocks of keys";
   let options = [
-    Option<"bf16Group", "bf16-group", "int64_t", "1", "consecutive k of one column kept together for bf16 operands">,
+    Option<"bf16Group", "bf16-group", "int64_t", "1", "consecutive k of a column that are adjacent in packed bf16 operands">,
     Option<"bf16Depth", "bf16-depth", "int64_t", "1", "k of packed bf16 operands are padded to a multiple of this">,
-    Option<"f16Group", "f16-group", "int64_t", "1", "consecutive k of one column kept together for f16 operands">,
+    Option<"f16Group", "f16-group", "int64_t", "1", "consecutive k of a column that are adjacent in packed f16 operands">,
     Option<"f16Depth", "f16-depth", "int64_t", "1", "k of packed f16 operands are padded to a multiple of this">];
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect"];
 }
@@ -355,7 +355,7 @@ def WidenFloats : Pass<"tw-widen-floats", "::mlir::func::FuncOp"> {
 
 def DecomposeTile : Pass<"tw-decompose-tile", "::mlir::func::FuncOp"> {
   let summary = "Lower tw_tile ops to linalg ops and plain loops over tensors";
-  let options = [Option<"wideAttentionOnly", "wide-attention-only", "bool", "false", "decompose attention in f64 and nothing else">,
+  let options = [Option<"wideAttentionOnly", "wide-attention-only", "bool", "false", "decompose only attention in f64">,
     Option<"singleAttention", "single-attention", "bool", "false", "with wide-attention-only: decompose attention in f32, too">,
     Option<"divisors", "divisors", "bool", "false", "decompose tw_tile.divisor, too, without its check">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",

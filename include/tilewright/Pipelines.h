@@ -21,23 +21,23 @@ class OpPassManager;
 
 namespace tilewright {
 
-/// The properties of the machine that the stages use; a target fills it in.
+/// The properties of the machine that the stages use, which a target sets.
 struct MachineShape {
   int64_t lanes = 16;         ///< f32 elements of a vector
   int64_t registers = 32;     ///< vector registers
-  int64_t threads = 2;        ///< to plan for
-  int64_t l1Bytes = 32 << 10; ///< of the data cache of one core
-  int64_t l1Ways = 8;         ///< lines in a set of that cache
-  int64_t lineBytes = 64;     ///< of a line of that cache
-  int64_t l2Bytes = 1 << 20;  ///< of one core
-  int64_t l3Bytes = 0;        ///< of the cache that cores share; 0: none
+  int64_t threads = 2;        ///< number of threads to plan for
+  int64_t l1Bytes = 32 << 10; ///< bytes of the L1 data cache of one core
+  int64_t l1Ways = 8;         ///< lines per set of the L1 data cache
+  int64_t lineBytes = 64;     ///< bytes per line of the L1 data cache
+  int64_t l2Bytes = 1 << 20;  ///< bytes of the L2 cache of one core
+  int64_t l3Bytes = 0;        ///< bytes of the cache that cores share; 0: none
   MachineRates rates;
   int64_t bf16Group = 1;   ///< consecutive k of a bf16 column stored together: 2 for dot products and AMX
   int64_t bf16Depth = 1;   ///< k of packed bf16 operands is padded to a multiple of this: 32 for AMX
-  int64_t f16Group = 1;    ///< the same for f16
-  int64_t f16Depth = 1;    ///< the same for f16
-  int64_t int8Group = 2;   ///< the same for bytes: 4 for vpdpbusd and AMX, 2 for vpmaddwd
-  int64_t int8Depth = 2;   ///< the same for bytes: 64 for AMX
+  int64_t f16Group = 1;    ///< consecutive k of an f16 column stored together
+  int64_t f16Depth = 1;    ///< k of packed f16 operands is padded to a multiple of this
+  int64_t int8Group = 2;   ///< consecutive k of bytes stored together: 4 for vpdpbusd and AMX, 2 for vpmaddwd
+  int64_t int8Depth = 2;   ///< k of packed bytes is padded to a multiple of this: 64 for AMX
   bool amxInt8 = false;    ///< AMX tiles of bytes
   bool amx = false;        ///< AMX tiles of bf16
   bool amxF16 = false;     ///< AMX tiles of f16
@@ -49,8 +49,8 @@ struct MachineShape {
 /// Returns the names of the stages, in order.
 llvm::ArrayRef<llvm::StringLiteral> stageNames();
 
-/// tw -> tw: folds views, selects layouts, canonicalizes ops. Dialects afterwards: tw, func. `threads`: to plan for;
-/// 0: a guess.
+/// tw -> tw: folds views, selects layouts, canonicalizes ops. Dialects afterwards: tw, func. `threads` is the number of
+/// threads to plan for; 0: the default of --tw-split-k-attention.
 void buildGraphStage(mlir::OpPassManager &pm, int64_t threads = 0);
 /// Limits and options of kernel formation for a target.
 struct KernelLimits {
@@ -61,7 +61,7 @@ struct KernelLimits {
   bool fuseSingleAttention = true; ///< f32 attention is one kernel; else its products and its softmax are separate
 };
 /// tw -> linalg, tw_tile, and kernel formation. Dialects afterwards: linalg, tw_tile, tensor, arith, math, affine,
-/// func. `keepRoundings`: values of narrow floats are also rounded between fused ops.
+/// func. `keepRoundings`: values of bf16, f16 and 8-bit floats are also rounded between fused ops.
 void buildStructuredStage(mlir::OpPassManager &pm, bool keepRoundings = false, const KernelLimits &limits = {});
 /// Sources of schedules that replace those selected by the cost model.
 struct ScheduleSources {

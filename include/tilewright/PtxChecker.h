@@ -11,8 +11,8 @@
 //   ptx::Launch launch{.kernel = "gemm", .grid = {4, 4, 1}, .block = {128, 1, 1}};
 //   std::optional<ptx::Report> report = ptx::run(*module, memory, launch, {ptx::argument(data)}, error);
 //
-// A device address is the host's address of the same byte. Plain C++: no LLVM, no CUDA. docs/targets/ptx-check.md
-// describes the checks.
+// A device address is the host's address of the same byte. The code uses neither LLVM nor CUDA.
+// docs/targets/ptx-check.md describes the checks.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_PTXCHECKER_H
@@ -47,7 +47,7 @@ public:
   ~Module();
 
   std::vector<std::string> kernels() const;
-  /// Returns nullopt if there is no such kernel.
+  /// Returns the parameters of `kernel`, or nullopt if there is no such kernel.
   std::optional<std::vector<Parameter>> parameters(const std::string &kernel) const;
   /// Returns the address and size of a variable in .global or .const; null if there is none.
   std::pair<uint8_t *, size_t> variable(const std::string &name) const;
@@ -109,14 +109,14 @@ enum class Kind : uint8_t {
   BarrierDivergence,  ///< threads of a warp diverge where an instruction requires all of them
   BarrierMismatch,    ///< counts that disagree, or do not fit
   ExitAtBarrier,      ///< a thread exited while others wait for it
-  ExitedBlock,        ///< shared memory of a block of the cluster that has exited, or may have
+  ExitedBlock,        ///< access to shared memory of a block of the cluster that has exited, or may have
   Deadlock,
   StepLimit,
   BadOperand, ///< a value that the ISA forbids
 };
 const char *name(Kind kind);
 
-/// One side of a finding.
+/// An instruction of a finding and the threads that executed it. A race has two.
 struct Side {
   uint32_t line = 0;       ///< in the PTX text
   std::string instruction; ///< as written in the PTX text
@@ -130,7 +130,7 @@ struct Finding {
   std::string kernel;
   std::string message;
   Side here;
-  std::optional<Side> other; ///< the other side of a race
+  std::optional<Side> other; ///< the other access of a race
   uint64_t count = 1;        ///< number of occurrences
 };
 
@@ -144,7 +144,7 @@ struct AccessCost {
 };
 
 struct Report {
-  std::vector<Finding> findings; ///< in the order found, equal ones counted together
+  std::vector<Finding> findings; ///< in the order of detection; equal findings are counted together
   std::vector<AccessCost> costs;
   uint64_t instructions = 0; ///< number of executed warp instructions
   uint64_t seed = 0;
@@ -163,7 +163,7 @@ template <class T> Argument argument(const T &value) {
 }
 
 /// Runs a grid to completion. Returns nullopt if it cannot start (unknown kernel or instruction, sizes that do not
-/// fit); `error` gives the reason.
+/// fit); `error` has the reason.
 std::optional<Report> run(const Module &module, const Memory &memory, const Launch &launch,
                           const std::vector<Argument> &arguments, std::string &error);
 

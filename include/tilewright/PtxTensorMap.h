@@ -1,8 +1,8 @@
 //===- PtxTensorMap.h - a tensor map that the PTX interpreter can read ---------------===//
 //
-// The output of cuTensorMapEncodeTiled is opaque. If kernels run in the PTX interpreter, a launch passes this
-// structure instead: 128 bytes like those of the NVIDIA driver, by value as a parameter of the kernel or in global
-// memory.
+// The output of cuTensorMapEncodeTiled is opaque. If kernels run in the PTX interpreter, a launch passes this structure
+// instead. It has 128 bytes, as the map of the NVIDIA driver, and is passed by value as a parameter of the kernel or
+// stored in global memory.
 //
 //   ptx::TensorMap map = ptx::tensorMap(ptx::TensorMap::Element::BF16, data, {columns, rows}, {columns * 2}, {64, 128},
 //                                       128);
@@ -24,10 +24,10 @@ struct alignas(64) TensorMap {
 
   uint64_t magic = kMagic;
   uint64_t base = 0;                                       ///< the device's address of element 0
-  std::array<uint64_t, 4> strides = {};                    ///< bytes, of the dimensions from the second on
+  std::array<uint64_t, 4> strides = {};                    ///< in bytes, from the second dimension on
   std::array<uint32_t, 5> dims = {};                       ///< elements, the fastest dimension first
   std::array<uint16_t, 5> box = {};                        ///< elements
-  std::array<uint8_t, 5> elementStrides = {1, 1, 1, 1, 1}; ///< the first counts as 1
+  std::array<uint8_t, 5> elementStrides = {1, 1, 1, 1, 1}; ///< the first is assumed to be 1
   uint8_t rank = 0;                                        ///< 1 to 5
   Element element = Element::U8;
   uint8_t swizzle = 0; ///< bytes: 0 (none), 32, 64 or 128

@@ -19,7 +19,7 @@ struct RunError {
     Other,
     OutOfMemory,
     IndexOutOfRange,   ///< an index that a kernel read from a tensor
-    DivisionByZero,    ///< of integers, in a kernel
+    DivisionByZero,    ///< a kernel divides an integer by 0
     SizesDoNotFit,     ///< a size guard of the plan does not hold
     ReleasedParameter, ///< `input` has no memory, and no pack of it can be used
   };

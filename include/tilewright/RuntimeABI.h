@@ -15,7 +15,7 @@ extern "C" {
 
 /* buffers: one pointer per operand, 64-byte aligned unless it is a user's tensor, which is aligned to its element.
  * sizes:   the launch's index arguments.
- * begin, end: the share of the grid, in tiles.
+ * begin, end: the range of iterations that this call computes, in tiles.
  * scratch: per-thread scratch memory, contents undefined. If the plan specifies that a kernel checks indices, the
  *          first three int64_t are its status: zero before the launch, { 1, index, size } if an index was out of
  *          range, { 2, 0, 0 } if an integer was divided by 0. */

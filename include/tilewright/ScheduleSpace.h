@@ -28,7 +28,7 @@ struct Knob {
   std::string name;
   std::vector<int64_t> values; ///< ascending
   int64_t initial = 0;         ///< the value that the target chooses without measuring; one of `values`
-  /// True if its value decides the order in which floats are summed, and so the last bits of results.
+  /// True if the knob's value determines the order in which floats are summed, and so the last bits of results.
   bool reorders = false;
 };
 
@@ -37,7 +37,7 @@ struct Constraint {
   enum class Kind {
     ProductAtMost, ///< factor * the knobs' values <= limit
     TasksAtMost,   ///< the product of ceil(size / value) <= limit
-    TasksAtLeast,  ///< the same >= limit
+    TasksAtLeast,  ///< the product of ceil(size / value) >= limit
     Together,      ///< the first knob may be `value` only if each other knob is below its size
     SumAtMost      ///< the sum of `terms` <= limit
   };
@@ -46,7 +46,7 @@ struct Constraint {
     std::vector<size_t> knobs;
   };
   Kind kind = Kind::ProductAtMost;
-  std::vector<size_t> knobs;  ///< none for SumAtMost
+  std::vector<size_t> knobs;  ///< indices of the knobs; empty for SumAtMost
   std::vector<int64_t> sizes; ///< per knob; empty for ProductAtMost
   int64_t factor = 1, limit = 0, value = 0;
   std::string why;
@@ -66,8 +66,8 @@ struct ScheduleSpace {
   std::vector<Constraint> constraints;
 
   SchedulePoint initial() const;
-  /// Returns the first constraint that `point` violates, or null. Only the first `known` knobs are considered: a
-  /// constraint counts as violated if no values of the other knobs can satisfy it.
+  /// Returns the first constraint that `point` violates, or null. Only the values of the first `known` knobs are used:
+  /// a constraint is violated if no values of the remaining knobs can satisfy it.
   const Constraint *broken(const SchedulePoint &point, size_t known) const;
   bool contains(const SchedulePoint &point) const;
 
@@ -75,18 +75,19 @@ struct ScheduleSpace {
   /// prunes partial points as soon as a constraint cannot be satisfied; `visited` counts the partial points.
   std::vector<SchedulePoint> points(int64_t *visited = nullptr) const;
 
-  /// Returns the nearest point of the space: each knob takes its nearest value on a logarithmic scale; then knobs fall
-  /// back to the default until the constraints are satisfied.
+  /// Returns the nearest point of the space. Each knob gets its nearest value on a logarithmic scale. If this violates
+  /// a constraint, one knob after the other is set to its default until all constraints are satisfied.
   SchedulePoint nearest(const std::vector<std::pair<std::string, int64_t>> &values) const;
 
-  /// Returns the values of the knobs that change the order of sums: points with equal classes give the same bits.
+  /// Returns the values of the knobs that change the order of sums. Points for which this text is equal produce bitwise
+  /// equal results.
   std::string numericsClass(const SchedulePoint &point) const;
 
   std::string print(const SchedulePoint &point) const;
   /// Parses a point. Returns nullopt, with the reason in `why`, for unknown knobs or values, or a violated constraint.
   std::optional<SchedulePoint> parse(std::string_view text, std::string &why) const;
 
-  /// Returns the lines shown above.
+  /// Returns the text of the space, as in the example at the top of this file.
   std::string print() const;
 };
 

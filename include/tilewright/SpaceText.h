@@ -8,7 +8,7 @@ namespace tilewright {
 
 std::string spaceToText(const ScheduleSpace &space);
 
-/// Returns nullopt, with the reason in `why`, for text that spaceToText() has not written.
+/// Parses the text of spaceToText(). Returns nullopt for any other text, with the reason in `why`.
 std::optional<ScheduleSpace> spaceFromText(std::string_view text, std::string &why);
 
 } // namespace tilewright

@@ -24,8 +24,8 @@ enum class IRForm {
 /// error that names the first op that violates the form, if there is one. `pass` is the name of the calling pass.
 mlir::LogicalResult requireForm(mlir::Operation *root, IRForm form, llvm::StringRef pass);
 
-/// Returns true if every pass is followed by MLIR's verifier, and every stage by --tw-verify-stage:
-/// TILEWRIGHT_VERIFY=1. Builds of the preset `assert` verify unless TILEWRIGHT_VERIFY=0.
+/// Returns true if MLIR's verifier runs after every pass, and --tw-verify-stage after every stage. The environment
+/// variable TILEWRIGHT_VERIFY=1 enables this; builds of the preset `assert` do so unless TILEWRIGHT_VERIFY=0.
 bool verifiesStages();
 
 } // namespace tilewright

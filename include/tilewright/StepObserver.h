@@ -25,7 +25,7 @@ public:
   /// Returns the observer of the innermost scope of this thread, or null. Not available in ahead-of-time libraries.
   static StepObserver *ofThread();
 
-  /// Sets the observer of this thread for the lifetime of the scope. Null: no observer.
+  /// Sets the observer of this thread for the lifetime of the scope. A null pointer means no observer.
   class Scope {
   public:
     explicit Scope(StepObserver *observer);

@@ -55,7 +55,8 @@ public:
   /// stay valid if the rates are measured again.
   virtual std::string ratesKey(const Options &) { return ""; }
 
-  /// Adds passes before the graph stage that rewrite ops without code for this target to ops that have it.
+  /// Adds passes before the graph stage. They replace ops for which this target cannot generate code by ops for which
+  /// it can.
   virtual void buildGraph(mlir::OpPassManager &, const Options &) {}
   /// Returns the limits of kernel formation.
   virtual KernelLimits kernelLimits() const { return {}; }
@@ -66,8 +67,8 @@ public:
   /// Adds passes that lower to the input of emit().
   virtual void buildLowering(mlir::OpPassManager &pm, const Options &options) = 0;
 
-  /// Returns the dialects whose ops may remain after `stage` ("vector" or "target"), for the verifier of stages.
-  /// Empty means those of the target cpu.
+  /// Returns the dialects whose ops may remain after `stage` ("vector" or "target"), for the verifier of stages. An
+  /// empty list means the dialects of the target cpu.
   virtual llvm::SmallVector<std::string> dialectsAfter(llvm::StringRef stage) const { return {}; }
 
   /// Returns the lowered module as bytes that load() reads, possibly in another process.
@@ -84,7 +85,7 @@ public:
   virtual llvm::Expected<std::vector<DesignFile>> files(mlir::ModuleOp module, const Options &options);
 };
 
-/// Adds a target. It replaces an older one of the same name.
+/// Adds a target. If a target of the same name exists, the new target replaces it.
 void registerTarget(std::unique_ptr<Target> target);
 
 /// Returns the target of that name, or null. The built-in targets and those of TILEWRIGHT_PLUGINS are registered at

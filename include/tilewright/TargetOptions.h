@@ -7,7 +7,7 @@
 //       {{"chip", TargetOption::Text, "name", "the chip (default: a1)", InCompile | InPython}, &MyOptions::chip}};
 //
 // Flags of the commands (--chip), keys of `options=` in torch.compile, and their documentation are generated from
-// Target::options(). Values travel by name in Options::own; the target reads them with readOptions().
+// Target::options(). Values are passed by name in Options::own; the target reads them with readOptions().
 //
 //===----------------------------------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_TARGETOPTIONS_H
@@ -22,7 +22,7 @@
 
 namespace tilewright {
 
-/// The commands and interfaces that take an option; a set of bits.
+/// The commands and interfaces that take an option, as a set of bits.
 enum OptionUse : unsigned { InCompile = 1, InRun = 2, InTune = 4, InPython = 8 };
 
 struct TargetOption {
@@ -46,7 +46,7 @@ public:
     auto found = values.find(name.str());
     return found == values.end() ? llvm::StringRef() : llvm::StringRef(found->second);
   }
-  /// Sets a value; an empty one removes it.
+  /// Sets a value. An empty value removes the option.
   void set(llvm::StringRef name, llvm::StringRef value) {
     if (value.empty())
       values.erase(name.str());
@@ -85,7 +85,7 @@ template <typename T> T readOptions(llvm::ArrayRef<OptionField<T>> table, const 
   return read;
 }
 
-/// Stores the fields of `from` in `values`, after a target has completed them.
+/// Stores the fields of `from` in `values` after a target has set the options without a value to their defaults.
 template <typename T> void writeOptions(llvm::ArrayRef<OptionField<T>> table, const T &from, TargetValues &values) {
   for (const OptionField<T> &row : table)
     if (auto *text = std::get_if<std::string T::*>(&row.field))

@@ -1,8 +1,8 @@
 //===- TensorMapRecipe.h - how a launch builds its tensor map -------------===//
 //
-// Kernels of sm_90 load boxes of a tensor by TMA, through a map that contains the tensor's address and sizes. A
-// compiled program stores the recipe; each launch builds the map from its buffers and sizes. In the table of kernels, a
-// recipe is one word:
+// Kernels of sm_90 load boxes of a tensor by TMA. TMA needs a map, which contains the tensor's address and sizes. A
+// compiled program stores a recipe for each map, and each launch builds the map from its buffers and sizes. In the
+// table of kernels, a recipe is one word:
 //
 //   0:bf16:128:64*512,128*1*s0       buffer 0 of the launch, swizzled by 128 bytes; a box has 64 of the 512 elements
 //                                    of a row, for 128 of the rows, whose number is the launch's size 0
@@ -33,11 +33,11 @@ struct TensorMapRecipe {
   std::vector<Dimension> dimensions;
 
   std::string text() const;
-  /// Parses `text`. Returns false if it is not a recipe, or one that no launch can follow.
+  /// Parses `text`. Returns false if it is not a recipe, or describes a map that no launch can build.
   static bool read(std::string_view text, TensorMapRecipe &recipe);
 
-  /// Computes the number of elements of each dimension. A size of zero counts as one, because nothing is loaded then.
-  /// Returns false with a reason in `error` if a number exceeds the 32 bits that a map has.
+  /// Computes the number of elements of each dimension. A size of zero is replaced by one, because a launch with such a
+  /// size loads nothing. Returns false with a reason in `error` if a number does not fit into the 32 bits of a map.
   bool elements(const int64_t *sizes, std::vector<uint32_t> &counts, std::string &error) const;
 };
 

@@ -3,7 +3,7 @@
 //   tilewright tune model.pt2            Session -> kernels -> races in worker processes -> records
 //   torch.compile, tilewright compile    records -> the schedules of the recorded kernels
 //
-// lib/Tuner/Search.h describes the decisions, docs/tuning.md the use.
+// lib/Tuner/Search.h describes how the search selects schedules, docs/tuning.md how users run it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_TUNER_H
@@ -24,8 +24,8 @@ enum class TuneTier {
 
 struct TuneOptions {
   TuneTier tier = TuneTier::Quick;
-  double seconds = 0;         ///< for the whole model; 0: 90 for quick, 900 for full
-  int trials = 0;             ///< maximum number of schedules per kernel; 0: that of the tier
+  double seconds = 0;         ///< time limit for the whole model; 0: 90 for quick, 900 for full
+  int trials = 0;             ///< maximum number of schedules per kernel; 0: the default of the tier
   bool deterministic = false; ///< no bit of a result changes: only schedules with the default's order of sums
   bool again = false;         ///< measure kernels that have a record, too
   double replay =
@@ -56,7 +56,7 @@ struct TunedKernel {
 };
 
 struct TuneReport {
-  std::vector<TunedKernel> kernels; ///< those with the largest share first
+  std::vector<TunedKernel> kernels; ///< the kernels with the largest share of time first
   double seconds = 0;
   /// The times of the whole tuned and untuned model in one paired race: the median of ratios and its 95% interval.
   double ratio = 1, low = 1, high = 1;
@@ -64,10 +64,10 @@ struct TuneReport {
   std::string verdict; ///< a sentence about the whole model
   bool interrupted = false;
   std::vector<std::string> problems;  ///< why records could not be written
-  std::vector<int64_t> sizes;         ///< of the model's symbolic sizes during measurement
+  std::vector<int64_t> sizes;         ///< values of the model's symbolic sizes during measurement
   std::vector<TuneReport> otherSizes; ///< the same model, tuned for calls of other sizes
 
-  /// Returns this report, followed by those of the other sizes.
+  /// Returns this report, followed by the reports of the other classes of sizes.
   std::vector<const TuneReport *> each() const;
   /// Returns "" or "sizes 8, 64: ", a prefix for messages about this report.
   std::string sizesText() const;
@@ -85,17 +85,16 @@ private:
   std::string reason;
 };
 
-/// Tunes the kernels of `module` (a graph), starting with those that take most of its time, and writes records.
-/// Records do not make the model slower: the last race measures the whole model, and records that do not help are
-/// removed.
+/// Tunes the kernels of `module` (a graph) and writes records, starting with the kernels that take most of the model's
+/// time. The last race measures the whole model, and records that do not make it faster are removed.
 llvm::Expected<TuneReport> tuneModel(Session &session, mlir::ModuleOp module, const Options &options,
                                      const TuneOptions &tune);
 
-/// Returns an HTML file about a tuning: the schedules measured, the chosen one against the default with intervals, and
-/// the time spent. It loads nothing from the network, and has a light and a dark style.
+/// Returns an HTML file about a tuning: the measured schedules, the chosen schedule compared with the default with
+/// confidence intervals, and the time spent. The file loads nothing from the network, and has a light and a dark style.
 std::string tunePage(const TuneReport &report, llvm::StringRef model);
 
-/// Returns all numbers of TuneReport for a tuning of `model`.
+/// Returns `report` as JSON, with all its numbers.
 llvm::json::Value toJson(const TuneReport &report, llvm::StringRef model);
 
 /// A design of target hls, as estimated; nothing is measured.
@@ -103,12 +102,12 @@ struct DesignPoint {
   int64_t offered = 0; ///< multipliers (DSP) that the design may use
   int64_t latency = 0, interval = 0, dsp = 0, bram = 0, uram = 0;
   bool best = false;   ///< no other design has both a lower latency and fewer DSP
-  std::string refusal; ///< why there is no design
+  std::string refusal; ///< the reason why there is no design
 };
 
 /// Creates designs of `module` with increasing numbers of multipliers, up to the limit in options.budget. Designs that
-/// need more block memory than the budget are rejected, each with the reason. The last design with `best` is the
-/// fastest that fits.
+/// need more block memory than the budget are rejected, each with the reason. The last design whose field `best` is
+/// true is the fastest that fits.
 llvm::Expected<std::vector<DesignPoint>> tuneDesign(Session &session, mlir::ModuleOp module, const Options &options,
                                                     const TuneOptions &tune);
 
@@ -124,9 +123,9 @@ int runTuneWorker();
 /// Returns the spaces of the kernels of `module` as text: knobs, constraints, numbers of points.
 llvm::Expected<std::string> listSpaces(Session &session, mlir::ModuleOp module, const Options &options);
 
-/// Draws `count` schedules of each kernel with `seed`, and returns them as lines of JSON for a schedule file
-/// (Options::scheduleFile): {"matmul_add_0": {"tiles": [64, 96], "order": 1}}. `deterministic`: only with the default's
-/// order of sums.
+/// Selects `count` random schedules of each kernel (with the seed `seed`), and returns them as lines of JSON for a
+/// schedule file (Options::scheduleFile): {"matmul_add_0": {"tiles": [64, 96], "order": 1}}. With `deterministic`,
+/// selects only schedules with the default's order of sums.
 llvm::Expected<std::string> drawSchedules(Session &session, mlir::ModuleOp module, const Options &options, int count,
                                           uint64_t seed, bool deterministic);
 
@@ -135,8 +134,9 @@ llvm::Expected<std::string> drawSchedules(Session &session, mlir::ModuleOp modul
 llvm::Error recordTables(Session &session, mlir::ModuleOp module, const Options &options, const TuneOptions &tune,
                          llvm::StringRef folder, int64_t most);
 
-/// Runs the tuner on the tables in `folder`, simulating a machine with `noise` and faults, and reports how close it
-/// gets to the best schedule of each table. Each table is tuned `runs` times, with different seeds.
+/// Runs the tuner on the tables in `folder`. The times are those of a simulated machine with measurement noise `noise`
+/// and faults. Reports how close the tuner's result is to the best schedule of each table. Each table is tuned `runs`
+/// times, with different seeds.
 struct ReplayOptions {
   double noise = 0.01; ///< standard deviation of the logarithm of a time
   double faults = 0;   ///< probability that a schedule crashes, hangs or is killed
@@ -168,12 +168,12 @@ llvm::Error completeTuneOptions(Options &options);
 /// Returns a digest of the records in `folder`, for keys of caches; empty if there are none.
 std::string recordsDigest(llvm::StringRef folder);
 
-/// Returns lines about the records in `folder`: all of them, or, in full, those whose key begins with `key`, with the
-/// reason why they are used on this machine or not.
+/// Returns lines about the records in `folder`: a summary of all records, or the full contents of those whose key
+/// begins with `key`, with the reason why each is used on this machine or not.
 llvm::Expected<std::string> explainRecords(llvm::StringRef folder, llvm::StringRef key, const Options &options);
 
 /// Copies those records of `from` to `to` that are based on better measurements than the existing ones. Returns the
-/// number copied. Damaged records are named in `warnings` and skipped.
+/// number of copied records. Damaged records are listed in `warnings` and skipped.
 llvm::Expected<int64_t> mergeRecords(llvm::StringRef from, llvm::StringRef to, std::vector<std::string> &warnings);
 
 } // namespace tilewright

@@ -12,11 +12,11 @@
 //   %3 = tw.add %1, %2 : (tensor<34x64xf32>, tensor<34x64xf32>) -> tensor<34x64xf32>
 //   %4, %m, %s = tw.layer_norm %3 {rank = 1} : tensor<34x64xf32>
 //
-// An op that reads a reshape is computed in the lower rank of the reshape's input if its other operands are available
-// in that rank too: a reshape of a dense tensor is free. A first walk, from producers to consumers, moves reshapes
+// Let an op read a reshape. If its other operands are available in the lower rank of the reshape's input too, the op is
+// computed in this rank: a reshape of a dense tensor is free. A first walk, from producers to consumers, moves reshapes
 // after the ops that read them. A second walk, from consumers to producers, moves the remaining reshapes before the ops
-// that they read. A third walk, like the first, lets the two kinds cancel. Permutes and slices are not dense tensors
-// and are left unchanged.
+// that produce their inputs. A third walk, like the first, cancels reshapes of the two kinds. Permutes and slices are
+// not dense tensors, so the pass does not change them.
 //
 // Test: test/Graph/collapse-views.mlir
 //
@@ -73,7 +73,7 @@ public:
     walkDown(block);
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
       moveUp(&op);
-    walkDown(block); // reshapes that moved up may cancel with reshapes before them
+    walkDown(block); // reshapes that were moved up may cancel with earlier reshapes
   }
 
 private:
@@ -130,7 +130,8 @@ private:
     return reshaped(loc, operand, lower);
   }
 
-  /// As operandIn(), for ops without broadcasting: the result has all sizes of the lower rank.
+  /// Returns the operand in the lower rank, like operandIn(), for ops without broadcasting: the result has all sizes of
+  /// this rank.
   Value wholeOperandIn(Location loc, Value operand, const Collapse &c) {
     Value lower = operandIn(loc, operand, c);
     if (!lower || sizesOf(collapsibleType(lower)) == c.to)
@@ -213,7 +214,7 @@ private:
     return SmallVector<Value>(copy->getResults());
   }
 
-  /// The dimensions of the result that come from the indices may merge with each other.
+  /// The dimensions of the result that come from the indices may be merged with each other, but not with others.
   SmallVector<Value> indexed(TakeOp op, const Collapse &c) {
     int64_t dim = op.getDim(), count = op.getIndices().size();
     int64_t end = dim + int64_t(c.from.size()) + count - collapsibleType(op.getInput()).getRank();
@@ -237,17 +238,18 @@ private:
       if (!operands.back())
         return {};
     }
-    // One of the indices must have the whole merged shape.
+    // At least one of the index tensors must have the whole merged shape.
     if (llvm::none_of(ArrayRef(operands).drop_front(),
                       [&](Value v) { return sizesOf(collapsibleType(v)) == index.to; }))
       return {};
     return {rebuilt(op, operands, {c.to})->getResult(0)};
   }
 
-  /// Returns how the space of a reduction merges if its result, with or without the reduced dimensions, merges by `c`.
+  /// Returns how the dimensions of a reduction's input merge, if those of its result (with or without the reduced
+  /// dimensions) merge by `c`.
   template <typename OpTy> std::optional<Collapse> spaceOfReduction(OpTy op, const Collapse &c) {
     Sizes space = sizesOf(collapsibleType(op.getInput()));
-    SmallVector<int64_t> spaceDim; // by dimension of the result: its dimension in the space
+    SmallVector<int64_t> spaceDim; // for each dimension of the result, the dimension of the input
     for (int64_t d = 0; d < int64_t(space.size()); ++d)
       if (op.getKeepdim() || !llvm::is_contained(op.getDims(), d))
         spaceDim.push_back(d);
@@ -291,7 +293,7 @@ private:
     }
     if (!isa<TWDialect>(op->getDialect()) || op->getNumOperands() == 0)
       return;
-    bool shapedByInput = isa<ReduceOp, VarMeanOp>(op); // the space is the operand's, not the result's
+    bool shapedByInput = isa<ReduceOp, VarMeanOp>(op); // the iteration space has the operand's shape
     Sizes space = sizesOf(collapsibleType(shapedByInput ? op->getOperand(0) : op->getResult(0)));
     for (Value operand : op->getOperands()) {
       auto reshape = operand.getDefiningOp<ReshapeOp>();
@@ -312,7 +314,7 @@ private:
     }
   }
 
-  /// Computes the op in a lower rank if reshapes to one type read it, and no op that computes in the higher rank does.
+  /// If reshapes to one type read the op, and no op in the higher rank does, computes the op in the lower rank.
   void moveUp(Operation *op) {
     if (!isa<TWDialect>(op->getDialect()) || op->getNumResults() == 0 || isa<ReshapeOp>(op))
       return;
@@ -352,7 +354,7 @@ private:
       if (user->use_empty() && isa<ReshapeOp>(user))
         user->erase();
     if (op->use_empty())
-      op->erase(); // otherwise it would still count as a reader of its operands
+      op->erase(); // otherwise it would still be a user of its operands
   }
 };
 

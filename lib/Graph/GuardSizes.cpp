@@ -6,10 +6,11 @@
 // After, on the function:
 //   tw.guards = [{sizes = affine_map<()[s0] -> (s0, 17)>, text = "tw.concat at model.mlir:4: n must be 17"}]
 //
-// For each rule that the verifiers of the ops leave open (SizeRules.h) there are three cases. The rule follows from the
-// ranges of the symbols; or it contradicts them, which is an error here; or it becomes a guard. The two sizes of a
-// guard must be equal or, with `at_least`, the first may not be below the second. Guards are part of the plan, and the
-// runtime evaluates them once for each set of sizes. Graphs of torch.compile have torch's guards and do not need these.
+// The verifiers of the ops leave some rules open (SizeRules.h). If a rule follows from the ranges of the symbols,
+// nothing is emitted. If it contradicts them, the pass reports an error. Otherwise the rule becomes a guard: its two
+// sizes must be equal or, with `at_least`, the first must be at least the second. Guards are part of the plan, and the
+// runtime evaluates them once for each set of sizes. torch checks the guards of graphs from torch.compile, so these
+// graphs do not need this pass.
 //
 // Test: test/Graph/guard-sizes.mlir
 //
@@ -96,7 +97,8 @@ private:
       guards.push_back(guard);
   }
 
-  /// Returns "Concat cat_1", as an importer names a node, or "tw.concat", and the source line.
+  /// Returns the name and source line of an op: "Concat cat_1" if an importer has named the node, otherwise
+  /// "tw.concat".
   static std::string where(Operation *op) {
     std::string text = op->getName().getStringRef().str();
     if (auto name = op->getLoc()->findInstanceOf<NameLoc>())

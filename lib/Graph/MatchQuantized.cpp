@@ -10,10 +10,10 @@
 //   %q = %p - (%za' * sum_k %w - 64 * %za' * %zb) - %zb * sum_k %x'
 //   %c = tw.cast %q : f32, * (%sa * %sb)
 //
-// The integer part is exact. Terms of a zero point that is known to be 0 are omitted; the sums of a parameter are
-// computed once. A convolution is padded with its zero point, which represents 0.0. For products that stay in
-// floats there is a decision of the kind "quantize" (dialects/Graph/Decisions.h), which
-// --tw-form-kernels takes over.
+// The integer part is exact. Terms of a zero point that is known to be 0 are omitted, and the sums of a parameter are
+// computed once. A convolution is padded with its zero point, which represents 0.0. If a product stays in floats, a
+// decision of the kind "quantize" states the reason (dialects/Graph/Decisions.h); --tw-form-kernels moves it to the
+// module.
 //
 // Test: test/Graph/match-quantized.mlir
 //
@@ -36,7 +36,8 @@ using namespace mlir;
 namespace tilewright::graph {
 namespace {
 
-/// A difference of a byte and its zero point is below 256: this many products of two differences fit in 31 bits.
+/// The maximum number of products for which a sum fits in 31 bits. The difference of a byte and its zero point is below
+/// 256, and each product has two such differences as factors.
 constexpr int64_t longestSum = ((int64_t(1) << 31) - 1) / (255 * 255);
 
 using ByteSizes = SmallVector<AffineExpr>;
@@ -48,7 +49,7 @@ bool isUnit(AffineExpr size) {
   return constant && constant.getValue() == 1;
 }
 
-/// A value (integers - zero) * scale, where scale and zero broadcast to the shape of the integers.
+/// The value (integers - zero) * scale, where scale and zero broadcast to the shape of the integers.
 struct Bytes {
   Value integers, scale, zero;
 };
@@ -94,7 +95,7 @@ private:
 
   //===-- finding -----------------------------------------------------------===//
 
-  /// Returns `value` as scaled bytes. Looks through views and emits the same views of the bytes.
+  /// Returns `value` as scaled bytes. Views between `value` and the bytes are emitted again on the bytes.
   std::optional<Bytes> bytesOf(Value value) {
     Operation *op = value.getDefiningOp();
     if (auto dequantize = dyn_cast_or_null<DequantizeOp>(op)) {
@@ -117,7 +118,7 @@ private:
     return Bytes{view->getResult(0), *scale, *zero};
   }
 
-  /// Returns a scale or zero point after the view `op` of the tensor to which it broadcasts.
+  /// Returns a scale or zero point in the shape that it needs after the view `op` of the tensor to which it broadcasts.
   std::optional<Value> viewed(Operation *op, Value value, ArrayRef<AffineExpr> before, ArrayRef<AffineExpr> after) {
     ByteSizes own = sizesIn(value);
     if (llvm::all_of(own, isUnit))
@@ -132,7 +133,7 @@ private:
                                reshaped(value, full), permute.getPermutationAttr())
           .getResult();
     }
-    // There is one number for each row: the view must preserve the rows.
+    // A scale or zero point has one element per row here, so the view must preserve the rows.
     if (after.empty() || before.back() != after.back() || !isUnit(full.back()) ||
         ArrayRef(full).drop_back() != ArrayRef(before).drop_back())
       return std::nullopt;
@@ -141,7 +142,8 @@ private:
     return reshaped(value, rows);
   }
 
-  /// Returns true if a scale or zero point, with leading ones added up to `rank`, has size 1 in all of `dims`.
+  /// Returns true if a scale or zero point, extended to rank `rank` by leading dimensions of size 1, has size 1 in all
+  /// of `dims`.
   static bool isUniformAlong(Value value, int64_t rank, ArrayRef<int64_t> dims) {
     ByteSizes own = sizesIn(value);
     int64_t missing = rank - static_cast<int64_t>(own.size());
@@ -182,7 +184,7 @@ private:
   }
   static bool isZero(Value value) { return constantOf(value) == 0; }
 
-  /// Returns the bytes as signed ones: 128 is subtracted from ui8 and from its zero point.
+  /// Converts ui8 to i8: subtracts 128 from the bytes and from the zero point.
   Bytes asSigned(Bytes bytes) {
     if (typeIn(bytes.integers).getElementType() == i8)
       return bytes;
@@ -192,7 +194,7 @@ private:
             zero ? integer(*zero - 128) : elementwise<SubOp>(bytes.zero, integer(128))};
   }
 
-  /// Returns the sums along `dims`, which become unit dimensions.
+  /// Returns the sums along `dims`, with size 1 in these dimensions.
   Value sumAlong(Value bytes, ArrayRef<int64_t> dims) {
     ByteSizes sizes = sizesIn(bytes);
     for (int64_t dim : dims)
@@ -201,11 +203,11 @@ private:
                             builder.getDenseI64ArrayAttr(dims), /*keepdim=*/true);
   }
 
-  /// Returns sum (a - za) (b - zb), from sum a b, the number of terms `count`, the sums of b if za is not 0, and the
-  /// sums of a if zb is not 0.
+  /// Returns sum (a - za) (b - zb). `sum` is sum a b, and `count` is the number of terms. `sumOfB` is used if za is not
+  /// 0, and `sumOfA` if zb is not 0.
   Value corrected(Value sum, Value za, Value zb, int64_t count, function_ref<Value()> sumOfA,
                   function_ref<Value()> sumOfB) {
-    // Terms that depend on the columns alone stay together: for a parameter they are computed once.
+    // Terms that depend only on b are combined first: if b is a parameter, they are computed once.
     if (!isZero(za)) {
       Value ofColumns = elementwise<MulOp>(sumOfB(), za);
       if (!isZero(zb))
@@ -228,7 +230,7 @@ private:
            " fit for sure";
   }
 
-  /// Rewrites the product. Returns the reason if that is impossible, otherwise an empty string.
+  /// Replaces the product by an integer product. Returns the reason if this is impossible, otherwise an empty string.
   std::string rewriteMatmul(MatmulOp op, Bytes a, Bytes b) {
     int64_t rank = typeIn(op.getLhs()).getRank(), last = rank - 1;
     if (!isUniformAlong(a.scale, rank, last) || !isUniformAlong(a.zero, rank, last) ||
@@ -296,7 +298,7 @@ private:
                                    op.getDilation(), /*transposed=*/false, none, /*groups=*/1);
     };
     Value sum = convolve(input, b.integers, sizesIn(op.getWeight())[0]);
-    // Reshapes one number per filter so that it broadcasts along the channels of the result.
+    // Reshapes a value with one element per filter so that it broadcasts along the channels of the result.
     auto perFilter = [&](Value value) {
       if (llvm::all_of(sizesIn(value), isUnit))
         return reshaped(value, {});
@@ -311,7 +313,7 @@ private:
           Value sums = sumAlong(input, 1);
           if (llvm::all_of(ArrayRef(sizesIn(b.integers)).drop_front(2), isUnit) &&
               llvm::all_of(op.getStride(), [](int64_t step) { return step == 1; }))
-            return sums; // a window of one pixel
+            return sums; // the window has one pixel
           ByteSizes ones = sizesIn(b.integers);
           ones[0] = ones[1] = getAffineConstantExpr(1, builder.getContext());
           auto type = tensorWithSizes(ones, i32);

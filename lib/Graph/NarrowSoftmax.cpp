@@ -9,8 +9,8 @@
 //   %g = tw.gather %x[%t] {dim = 1}
 //   %2 = tw.sub (tw.sub %g, %m), %l : tensor<512x1xf32>
 //
-// If a log-softmax is read only by gathers along its own dimension, its rows need not be stored. Only two reductions of
-// each row and the gathered elements remain.
+// If only gathers along its own dimension read a log-softmax, its rows need not be stored. Two reductions of each row,
+// and the gathered elements, suffice.
 //
 // Test: test/Graph/narrow-softmax.mlir
 //
@@ -31,7 +31,7 @@ namespace {
 
 RankedTensorType softmaxType(Value value) { return cast<RankedTensorType>(value.getType()); }
 
-/// Returns the gathers that read `softmax` if it has no other readers and they read few of its elements; else none.
+/// Returns the gathers that read `softmax` if it has no other users and they read few of its elements; otherwise none.
 SmallVector<GatherOp> onlyGathers(SoftmaxOp softmax) {
   SmallVector<GatherOp> gathers;
   SmallVector<AffineExpr> sizes = sizesOf(softmaxType(softmax));
@@ -41,7 +41,7 @@ SmallVector<GatherOp> onlyGathers(SoftmaxOp softmax) {
     if (!gather || int64_t(gather.getDim()) != dim || gather.getInput() != softmax.getResult())
       return {};
     SmallVector<AffineExpr> read = sizesOf(softmaxType(gather.getIndex()));
-    // A gather has the same rows as the softmax, and reads at most an eighth of their elements.
+    // A gather must have the same rows as the softmax, and read at most an eighth of its elements.
     auto of = dyn_cast<AffineConstantExpr>(read[dim]), all = dyn_cast<AffineConstantExpr>(sizes[dim]);
     if (!of || (all && of.getValue() * 8 > all.getValue()))
       return {};

@@ -11,11 +11,11 @@
 //   %3 = tw.convolution %2, %v' {tw.channels_last} : ...
 //
 // Every convolution is converted to channels-last, and a permute of its result restores the user's order. An argument
-// that is stored in channels-last memory has such a permute too. These permutes then sink through ops that can be
-// computed in the other order as well (elementwise ops, pooling, reductions, pads, slices, concatenations, softmax,
-// indexing), until they reach the permute in front of the next convolution and cancel. A final walk, from consumers to
-// producers, computes an elementwise op in the order of the permutes that read it. 1-D convolutions become 2-D
-// convolutions of height 1.
+// that is stored in channels-last memory has such a permute, too. If an op can be computed in the permuted order
+// (elementwise ops, pooling, reductions, pads, slices, concatenations, softmax, indexing), the permute is moved after
+// the op, until it reaches the permute in front of the next convolution and cancels with it. A final walk, from
+// consumers to producers, computes elementwise ops in the order of the permutes that read them. 1-D convolutions become
+// 2-D convolutions of height 1.
 //
 // Test: test/Graph/propagate-layout.mlir
 //
@@ -78,7 +78,7 @@ public:
 private:
   OpBuilder builder;
   AffineExpr one;
-  DenseSet<Operation *> ours; // the permutes from a transposed value to the user's order
+  DenseSet<Operation *> ours; // the permutes that this pass emitted to restore the user's order
 
   void eraseDead(Block &block) {
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
@@ -90,7 +90,7 @@ private:
 
   bool isUnit(AffineExpr size) const { return size == one; }
 
-  /// Returns true for the permute, in the user's order, of an argument that is stored in channels-last memory.
+  /// Returns true if `permute` converts an argument that is stored in channels-last memory to the user's order.
   static bool isChannelsLastArgument(PermuteOp permute) {
     return isa<BlockArgument>(permute.getInput()) && isChannelsLast(permute.getPermutation());
   }
@@ -109,7 +109,7 @@ private:
     return value.getType() == type ? value : ReshapeOp::create(builder, loc, type, value).getResult();
   }
 
-  /// Returns true if taking `sizes` in `order` moves only unit dimensions.
+  /// Returns true if a permutation of `sizes` by `order` moves only unit dimensions.
   bool movesUnitsOnly(ArrayRef<AffineExpr> sizes, ArrayRef<int64_t> order) {
     int64_t last = -1;
     for (int64_t from : order) {
@@ -137,7 +137,7 @@ private:
                              builder.getDenseI64ArrayAttr(order));
   }
 
-  /// Returns a transposed value in the user's order, by a permute that consumers may look through.
+  /// Permutes a transposed value to the user's order, and records the permute as one that this pass may move or cancel.
   Value seenByUser(Location loc, Value permutedValue, ArrayRef<int64_t> order) {
     Value value = permuted(loc, permutedValue, order);
     if (auto permute = value.getDefiningOp<PermuteOp>())
@@ -150,8 +150,9 @@ private:
     return permute && ours.contains(permute) ? permute : PermuteOp();
   }
 
-  /// Returns an operand that broadcasts (by numpy's rule) to rank `order.size()` in the other order. A permute by
-  /// `order` restores the user's order. If `cost` is set, only counts the permutes of whole tensors that this requires.
+  /// Returns `operand`, which broadcasts to rank `order.size()` by NumPy's rules, in the permuted order. A permute by
+  /// `order` restores the user's order. If `cost` is set, emits nothing, and adds the number of permutes of whole
+  /// tensors to `cost`.
   Value inOrder(Location loc, Value operand, ArrayRef<int64_t> order, unsigned *cost) {
     if (auto permute = operand.getDefiningOp<PermuteOp>(); permute && permute.getPermutation() == order)
       return cost ? operand : permute.getInput();
@@ -186,8 +187,8 @@ private:
     return copy;
   }
 
-  /// Replaces `op` by `copy`, which computes the same in the other order. A permute by `order` restores the user's
-  /// order.
+  /// Replaces `op` by `copy`, which computes the same result in the permuted order, followed by a permute by `order`,
+  /// which restores the user's order.
   void replace(Operation *op, Operation *copy, ArrayRef<int64_t> order) {
     for (auto [from, to] : llvm::zip_equal(op->getResults(), copy->getResults()))
       if (!from.use_empty())
@@ -302,7 +303,7 @@ private:
 
   void sinkOther(Operation *op, PermuteOp permute, ArrayRef<int64_t> order) {
     Order inverse = inverseOf(order);
-    auto inInputOrder = [&](ArrayRef<int64_t> values) { // one value per dimension
+    auto inInputOrder = [&](ArrayRef<int64_t> values) { // `values` has one entry per dimension
       return llvm::map_to_vector(inverse, [&](int64_t from) { return values[from]; });
     };
     auto simply = [&](auto change) {
@@ -359,7 +360,7 @@ private:
     SmallVector<int64_t> dims = llvm::map_to_vector(op.getDims(), [&](int64_t d) { return order[d]; });
     llvm::sort(dims);
     LayoutSizes space = laidOutSizes(input), kept;
-    Order positions(space.size(), -1); // by dimension of the space: its position in the new result
+    Order positions(space.size(), -1); // for each dimension of the input, its position in the new result
     for (int64_t d = 0; d < int64_t(space.size()); ++d) {
       bool reduced = llvm::is_contained(dims, d);
       if (reduced && !op.getKeepdim())
@@ -372,7 +373,7 @@ private:
     cast<OpTy>(copy).setDims(dims);
     for (Value result : copy->getResults())
       result.setType(tensorWithSizes(kept, laidOutType(result).getElementType()));
-    Order back; // the user's order of the kept dimensions
+    Order back; // the permutation that restores the user's order of the kept dimensions
     for (int64_t d : order)
       if (positions[d] >= 0)
         back.push_back(positions[d]);
@@ -381,8 +382,8 @@ private:
         from.replaceAllUsesWith(seenByUser(op.getLoc(), to, back));
   }
 
-  /// Dimensions that are adjacent in both orders may be merged before the permute instead of after it. Any
-  /// dimension may be split.
+  /// Moves the permute after a reshape. The reshape may merge dimensions that are adjacent in both orders, and may
+  /// split any dimension.
   void sinkReshape(ReshapeOp op, Value input, ArrayRef<int64_t> order) {
     LayoutSizes from = laidOutSizes(op.getInput()), to = laidOutSizes(op.getResult());
     SmallVector<ReshapeGroup> groups = reshapeGroups(from, to);
@@ -414,15 +415,15 @@ private:
     op.getResult().replaceAllUsesWith(seenByUser(op.getLoc(), reshaped(op.getLoc(), input, regrouped), back));
   }
 
-  /// Indexed dimensions that are adjacent in the user's order must be adjacent, in the same sequence, in the
-  /// other order too.
+  /// Moves the permute after an indexed read. Indexed dimensions are adjacent in the user's order, and must be
+  /// adjacent, in the same sequence, in the permuted order, too.
   void sinkTake(TakeOp op, Value input, ArrayRef<int64_t> order) {
     const int64_t first = op.getDim(), count = op.getIndices().size(), firstInput = order[first];
     const int64_t chosen = laidOutType(op.getResult()).getRank() - (int64_t(order.size()) - count);
     for (int64_t i = 1; i < count; ++i)
       if (order[first + i] != firstInput + i)
         return;
-    Order back; // the user's order: the indexed dimensions become `chosen` ones
+    Order back; // restores the user's order; `chosen` dimensions replace the indexed ones
     for (int64_t dim = 0; dim < int64_t(order.size()); ++dim) {
       if (dim == first)
         for (int64_t i = 0; i < chosen; ++i)
@@ -439,7 +440,7 @@ private:
 
   //===-- up ----------------------------------------------------------------===//
 
-  /// Computes an elementwise op in the order of the permutes that read it, if it has no other users and they are equal.
+  /// If all users of an elementwise op are equal permutes, computes the op in their order.
   void raise(Operation *op) {
     if (!op->hasTrait<Elementwise>() || op->use_empty())
       return;

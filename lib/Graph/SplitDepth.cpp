@@ -10,13 +10,13 @@
 //   %r = tw.convolution (tw.reshape %d : -> tensor<8x28x28x192xf32>), %v {tw.channels_last, padding = [1, 1], ...}
 //   %1 = tw.reshape %r : -> tensor<1x8x28x28x32xf32>
 //
-// The input planes that a plane of the result reads are concatenated as channels of one image, and the product sums
-// over them. So all optimizations of 2-D convolutions apply. A transposed convolution (the gradient of the input) reads
-// the planes in the opposite order. With a stride along the depth, the planes of the result whose depths have the same
-// remainder are one transposed convolution without that stride, with the taps that reach them; the results are
-// interleaved. The gradient of the weight sums over the planes of the input. For each of them, the planes of the
-// result's gradient that its taps reach are concatenated as filters. With a stride along the depth it sums over the
-// planes of the result instead.
+// Each plane of the result reads several planes of the input. These are concatenated as channels of one image, and the
+// product sums over them, so that all optimizations of 2-D convolutions apply. A transposed convolution (the gradient
+// of the input) reads the planes in the opposite order. With a stride along the depth, it is divided into phases: the
+// planes of the result whose depths have the same remainder are one transposed convolution without this stride, with
+// the taps that contribute to them, and the results are interleaved. The gradient of the weight is a sum over the
+// planes of the input. For each of them, the planes of the result's gradient to which it contributes are concatenated
+// as filters. With a stride along the depth, it is a sum over the planes of the result instead.
 //
 // The pass does not split depthwise convolutions (their loops are over channels), windows of more than 16 planes,
 // symbolic depths whose relation to the result's depth is not constant, and a symbolic depth together with a symbolic
@@ -93,7 +93,7 @@ private:
       return {};
     const int64_t count = taps.getValue(), stride = op.getStride()[0], dilation = op.getDilation()[0],
                   padding = op.getPadding()[0];
-    const bool ofInput = stride == 1; // the sum is over the planes of the input
+    const bool ofInput = stride == 1; // sum over the planes of the input, not of the result
     Value images =
         ofInput ? planesOf(op.getInput()) : windows(op.getInput(), forward(count, dilation, padding, stride, grad[1]));
     Value grads =
@@ -108,7 +108,7 @@ private:
                                                  inPlane(op.getDilation()), groups);
     plane->setDiscardableAttrs(op->getDiscardableAttrDictionary());
     Sizes parts{result[1], result[2]};
-    SmallVector<int64_t> order{2, 0, 1, 3, 4}; // positions of the result's dimensions among those of the parts
+    SmallVector<int64_t> order{2, 0, 1, 3, 4}; // for each dimension of the result, its position in `parts`
     if (ofInput && groups > 1) {
       parts.append({result[3], constant(groups), constant(count), result[4].floorDiv(groups)});
       order = {4, 0, 1, 2, 3, 5};
@@ -119,7 +119,7 @@ private:
       parts.append({constant(count), result[3], result[4]});
     }
     Value gradient = reshaped(plane, parts);
-    if (int64_t(order.size()) == int64_t(result.size())) // directly in the user's order
+    if (int64_t(order.size()) == int64_t(result.size())) // permute directly to the user's order
       for (Operation *user : llvm::make_early_inc_range(op->getUsers()))
         if (auto permute = dyn_cast<PermuteOp>(user)) {
           permute.getResult().replaceAllUsesWith(permuted(
@@ -129,7 +129,7 @@ private:
     return reshaped(permuted(gradient, order), result);
   }
 
-  /// Returns an attribute's entries for the height and the width.
+  /// Returns the entries of an attribute for the height and the width.
   static ArrayRef<int64_t> inPlane(ArrayRef<int64_t> values) { return values.drop_front(); }
 
   /// Returns the planes of the input that each plane of a convolution's result reads.
@@ -139,7 +139,7 @@ private:
       planes.firsts.push_back(t * dilation - padding);
     return planes;
   }
-  /// For a convolution with stride 1, returns the planes of the result that read each plane of the input.
+  /// Returns, for a convolution with stride 1, the planes of the result that read each plane of the input.
   static Planes backward(int64_t taps, int64_t dilation, int64_t padding, AffineExpr count) {
     Planes planes{{}, 1, count};
     for (int64_t t = 0; t < taps; ++t)
@@ -181,8 +181,8 @@ private:
     return ConcatOp::create(builder, loc, typeOf(sizes, values.front()), values, dim);
   }
 
-  /// Permutes a value: dimension i of the result is dimension order[i] of the value. Dimensions that stay adjacent
-  /// are moved as one.
+  /// Permutes a value: dimension i of the result is dimension order[i] of the value. Dimensions that are adjacent
+  /// before and after are merged for the permute.
   Value permuted(Value value, ArrayRef<int64_t> wanted) {
     SmallVector<int64_t> order(wanted);
     if (auto inner = value.getDefiningOp<PermuteOp>()) {
@@ -263,7 +263,7 @@ private:
     return planesOf(reshaped(joined(taps, regroup ? 5 : 4), all));
   }
 
-  /// Returns the weight of the 2-D convolution that reads windows() of as many taps.
+  /// Returns the weight of the 2-D convolution whose input is windows() of the same number of taps.
   Value flatWeight(ConvolutionOp op, Value taps) {
     Sizes sizes = sizesOfValue(taps); // depth, height, width, channels of a group (of all, transposed), filters
     Sizes flat{sizes[1], sizes[2], sizes[3] * sizes[0], sizes[4]};
@@ -275,8 +275,8 @@ private:
     return reshaped(permuted(reshaped(taps, split), {1, 2, 3, 0, 4, 5}), flat);
   }
 
-  /// Returns the 2-D convolution of the planes with the taps of `weight`, as batch x count x height x width x filters;
-  /// null if windows() returns null.
+  /// Returns the 2-D convolution of the planes with the taps of `weight`, in the shape batch x count x height x width x
+  /// filters. Returns null if windows() returns null.
   Value inPlanes(ConvolutionOp op, const Planes &planes, Value weight) {
     Value images = windows(op.getInput(), planes);
     if (!images)
@@ -290,8 +290,8 @@ private:
     return reshaped(plane, {result[0], planes.count, result[2], result[3], result[4]});
   }
 
-  /// Lowers a transposed convolution with a stride along the depth. Plane stride * m + remainder of the result reads,
-  /// by the taps phase, phase + stride, ..., the planes m + ahead, m + ahead - 1, ... of the input.
+  /// Lowers a transposed convolution with a stride along the depth. By the taps phase, phase + stride, ..., plane
+  /// stride * m + remainder of the result reads the planes m + ahead, m + ahead - 1, ... of the input.
   Value inPhases(ConvolutionOp op, int64_t taps, int64_t stride, int64_t padding) {
     const Sizes result = sizesOfValue(op.getResult());
     const AffineExpr count = canonicalSize(result[1].ceilDiv(stride));

@@ -9,12 +9,14 @@
 //   %w = tw.softmax %l4 {dim = 0, safe}
 //   %r = tw.cast (tw.reduce sum %r4 * %w {dims = [0], keepdim})
 //
-// The tasks of attention are heads of a batch and rows. A few rows of one batch with many keys would leave most threads
-// idle. Therefore the parts of the keys become the batch dimension. The weight of a part's result follows from its
-// log-sum-exp; a part with only masked keys has the weight 0. Views of keys and values are not materialized, whether
-// heads or tokens come first. Source: Dao et al., "Flash-Decoding for long-context inference", 2023.
+// The tasks of attention are the heads of a batch and blocks of rows, so a few rows of one batch with many keys would
+// leave most threads idle. Therefore the keys are split into parts, which become the batch dimension. The weight of a
+// part's result follows from its log-sum-exp; if all keys of a part are masked, its weight is 0. The parts are views of
+// keys and values, for either order of heads and tokens in memory. Source: Dao et al., "Flash-Decoding for long-context
+// inference", 2023.
 //
-// Parts have at least 512 keys. The pass needs known sizes, and inference, where the log-sum-exp is not read.
+// Parts have at least 512 keys. The pass needs known sizes, and applies only if the log-sum-exp is not used
+// (inference).
 //
 // Test: test/Graph/split-k-attention.mlir
 //
@@ -35,10 +37,11 @@ namespace {
 
 RankedTensorType tensorType(Value value) { return cast<RankedTensorType>(value.getType()); }
 
-/// Returns the number of parts of the keys that gives each of `threads` four tasks. The number is larger if heads share
-/// keys, because such a part stays in the caches for all heads that read it. 1: the keys are not split.
+/// Returns the number of parts of the keys for which each of `threads` threads has four tasks. The number is larger if
+/// heads share keys, because then a part stays in the caches for all heads that read it. Returns 1 if the keys are not
+/// split.
 int64_t partsOfKeys(AttentionOp op, int64_t threads) {
-  constexpr int64_t mostRows = 4, leastKeys = 512; // a block of keys of the kernel
+  constexpr int64_t mostRows = 4, leastKeys = 512; // as many keys as a block of the kernel has
   RankedTensorType q = tensorType(op.getQuery()), k = tensorType(op.getKey()), v = tensorType(op.getValue());
   if (!q.hasStaticShape() || !k.hasStaticShape() || !v.hasStaticShape() || op.getCausal() ||
       !op.getLogsumexp().use_empty() || q.getElementType().isF64())
@@ -99,7 +102,7 @@ private:
     return PermuteOp::create(builder, loc, typeOf(sizes, value), value, builder.getDenseI64ArrayAttr(permutation));
   }
 
-  /// Returns 1 x heads x keys x size as parts x heads x keys / parts x size, by views only.
+  /// Returns a view of `value` (1 x heads x keys x size) with the shape parts x heads x keys / parts x size.
   Value inParts(Value value) {
     ArrayRef<int64_t> sizes = tensorType(value).getShape();
     const int64_t heads = sizes[1], keys = sizes[2], size = sizes[3];

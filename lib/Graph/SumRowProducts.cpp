@@ -7,7 +7,7 @@
 //   %p = tw.mul %a, %0 : (tensor<512x768xf32>, tensor<1x768xf32>) -> tensor<512x768xf32>
 //   %1 = tw.reduce sum %p {dims = [1], keepdim} : tensor<512x768xf32> -> tensor<512x1xf32>
 //
-// A matrix-vector product is bound by the bandwidth of the matrix. The micro-kernels of the CPU compute a panel of
+// The time of a matrix-vector product is limited by reading the matrix. The micro-kernels of the CPU compute a panel of
 // columns, of which only one would be used. A row sum reads the matrix once, in whole vectors. The rows of the matrix
 // must be contiguous. Products of 16-bit floats are not changed, because instructions on pairs are faster.
 //
@@ -30,7 +30,7 @@ namespace {
 
 RankedTensorType typeOfProduct(Value value) { return cast<RankedTensorType>(value.getType()); }
 
-/// Returns true if the elements of a row of `matrix` are adjacent in memory, as far as permutations are concerned.
+/// Returns true if permutations do not prevent the elements of a row of `matrix` from being adjacent in memory.
 bool hasContiguousRows(Value matrix) {
   int64_t column = typeOfProduct(matrix).getRank() - 1;
   while (auto permute = matrix.getDefiningOp<PermuteOp>()) {

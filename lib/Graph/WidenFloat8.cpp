@@ -7,8 +7,8 @@
 //   %1 = tw.cast %b : (tensor<32x48xf8E5M2>) -> tensor<32x48xf16>
 //   %2 = tw.matmul %0, %1 : (tensor<64x32xf16>, tensor<32x48xf16>) -> tensor<64x48xf32>
 //
-// All 8-bit floats are representable in f16 and in bf16, so the products are the same. `to` is the type that the target
-// multiplies: f16 on GPUs before sm_89, bf16 on CPUs.
+// All 8-bit floats are representable in f16 and in bf16, so the products are the same. The option `to` is the type that
+// the target multiplies: f16 on GPUs before sm_89, bf16 on CPUs.
 //
 // Test: test/Graph/widen-float8.mlir
 //

@@ -3,7 +3,7 @@
 // scores[b, h, l, s] = scale * sum_d q[b, h, l, d] * k[b, h / r, s, d] + mask, -inf where masked or not causal
 // m = max_s scores; e = exp(scores - m); n = sum_s e; result = (sum_s e * v) / n; logsumexp = m + log n
 //
-// A row without unmasked scores gives zeros, and -inf as its logsumexp. The description of
+// If a row has no unmasked scores, its results are 0 and its logsumexp is -inf. The description of
 // tw_tile.attention_gradient has the formulas of the gradient.
 //
 // Test: test/Codegen/Reference/decompose-tile.mlir
@@ -42,7 +42,7 @@ struct AttentionParts {
   AffineMap map(unsigned dims, ArrayRef<AffineExpr> results) {
     return AffineMap::get(dims, 0, results, b.getContext());
   }
-  /// Returns the map of an operand that is accessed at these expressions of its canonical dimensions.
+  /// Returns the map of an operand whose canonical dimensions have the indices `canonical`.
   AffineMap permutedMap(unsigned operand, unsigned dims, ArrayRef<AffineExpr> canonical) {
     SmallVector<AffineExpr> results(4);
     for (unsigned d = 0; d < 4; ++d)
@@ -58,7 +58,7 @@ struct AttentionParts {
                                        arith::FastMathFlagsAttr::get(at.getContext(), arith::FastMathFlags::contract))
                      .getResult();
   }
-  /// Returns `x` converted to `type`, which may be narrower.
+  /// Returns `x` converted to `type`, which may have fewer bits.
   Value rounded(OpBuilder &at, Value x, Type type) {
     if (type == f)
       return x;
@@ -87,13 +87,13 @@ struct AttentionParts {
     });
   }
 
-  /// Returns scale * Q K^T + mask, -inf where masked or not causal. A head of queries reads the head `keyHead` of the
-  /// keys.
+  /// Returns scale * Q K^T + mask, or -inf for keys that are masked or, with `causal`, after the query. A head of
+  /// queries uses the head `keyHead` of the keys.
   Value maskedScores(Value query, Value key, Value mask, AffineExpr keyHead, ArrayRef<OpFoldResult> sizes, double scale,
                      bool causal) {
     AffineExpr d0, d1, d2, d3, d4;
     bindDims(b.getContext(), d0, d1, d2, d3, d4);
-    // Loops: b, h, l, s, and d as reduction.
+    // The loops are b, h, l, s, and d, which is the reduction.
     Value scores = products(query, permutedMap(0, 5, {d0, d1, d2, d4}), key, permutedMap(1, 5, {d0, keyHead, d3, d4}),
                             sizes, map(5, {d0, d1, d2, d3}));
     AffineMap scoreMap = map(4, {d0, d1, d2, d3});
@@ -157,7 +157,7 @@ SmallVector<Value> decomposeAttention(OpBuilder &b, tile::AttentionOp op) {
   Value max = parts.generic(
       {masked}, {scoreMap, rowMap}, parts.filled(rowSizes, -infinity), 1,
       [&](OpBuilder &in, ValueRange a) { return arith::MaximumFOp::create(in, loc, a[1], a[0]).getResult(); });
-  auto orZero = [&](OpBuilder &in, Value m) { // a row of -inf only has exponentials of 0
+  auto orZero = [&](OpBuilder &in, Value m) { // in a row with only -inf, all exponentials are then 0
     Value none = arith::CmpFOp::create(in, loc, arith::CmpFPredicate::OEQ, m, parts.number(in, -infinity));
     return arith::SelectOp::create(in, loc, none, parts.number(in, 0), m).getResult();
   };
@@ -169,7 +169,7 @@ SmallVector<Value> decomposeAttention(OpBuilder &b, tile::AttentionOp op) {
   Value sum = parts.generic({exp}, {scoreMap, rowMap}, parts.filled(rowSizes, 0), 1, [&](OpBuilder &in, ValueRange a) {
     return arith::AddFOp::create(in, loc, a[1], a[0]).getResult();
   });
-  // Loops: b, h, l, dv, and s as reduction.
+  // The loops are b, h, l, dv, and s, which is the reduction.
   Value weighted =
       parts.products(exp, parts.map(5, {d0, d1, d2, d4}), value, parts.permutedMap(2, 5, {d0, keyHead, d4, d3}),
                      resultSizes, parts.map(5, {d0, d1, d2, d3}));
@@ -215,7 +215,8 @@ SmallVector<Value> decomposeAttentionGradient(OpBuilder &b, tile::AttentionGradi
                             Value weight = math::ExpOp::create(in, loc, arith::SubFOp::create(in, loc, a[0], sum));
                             return arith::SelectOp::create(in, loc, none, parts.number(in, 0), weight).getResult();
                           });
-  // Loops of delta: b, h, l, and dv as reduction; of dp: b, h, l, s, and dv as reduction.
+  // The loops of delta are b, h, l, and dv, which is the reduction. Those of dp are b, h, l, s, and dv, which is the
+  // reduction.
   Value delta = parts.products(result, parts.permutedMap(3, 4, {d0, d1, d2, d3}), grad,
                                parts.permutedMap(4, 4, {d0, d1, d2, d3}), rowSizes, parts.map(4, {d0, d1, d2}));
   Value dp = parts.products(grad, parts.permutedMap(4, 5, {d0, d1, d2, d4}), value,
@@ -226,7 +227,8 @@ SmallVector<Value> decomposeAttentionGradient(OpBuilder &b, tile::AttentionGradi
                              slope = arith::MulFOp::create(in, loc, slope, parts.number(in, scale));
                              return arith::MulFOp::create(in, loc, a[0], slope).getResult();
                            });
-  // Loops: b, h, a row of the gradient, its columns, and the other side of the scores as reduction.
+  // The loops are b, h, a row of the gradient, its columns, and the other dimension of the scores, which is the
+  // reduction.
   AffineMap across = parts.map(5, {d0, d1, d4, d2}), along = parts.map(5, {d0, d1, d2, d4});
   auto gradient = [&](unsigned number, Value factor, AffineMap factorMap, Value with, unsigned operand) {
     Value to = op.getOutputs()[number];

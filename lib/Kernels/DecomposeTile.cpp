@@ -7,7 +7,7 @@
 //     %p = tensor.extract %out[%i, max(%j - 1, 0)]
 //     ... tensor.insert
 //
-// Attention becomes generics over the whole score matrix. The result is slow; it defines the meaning of the ops.
+// Attention becomes generics over the whole score matrix. The result is slow, and defines the semantics of the ops.
 //
 // Test: test/Codegen/Reference/decompose-tile.mlir
 //
@@ -33,7 +33,7 @@ namespace {
 using IntPredicate = arith::CmpIPredicate;
 using FloatPredicate = arith::CmpFPredicate;
 
-/// A builder with short names for the ops of loop bodies.
+/// Functions with short names that create the ops of loop bodies.
 struct Emitter {
   OpBuilder &b;
   Location loc;
@@ -46,7 +46,7 @@ struct Emitter {
   Value extract(Value tensor, ValueRange at) { return tensor::ExtractOp::create(b, loc, tensor, at); }
   Value insert(Value x, Value tensor, ValueRange at) { return tensor::InsertOp::create(b, loc, x, tensor, at); }
 
-  /// Emits loops over `shape` that carry tensors.
+  /// Emits loops over the elements of `shape`, with tensors as iteration arguments.
   SmallVector<Value> loops(Value shape, ValueRange carried,
                            function_ref<SmallVector<Value>(Emitter, ValueRange at, ValueRange carried)> body) {
     int64_t rank = cast<RankedTensorType>(shape.getType()).getRank();
@@ -66,7 +66,7 @@ struct Emitter {
   Value extended(Value x, Type element) {
     return x.getType() == element ? x : arith::ExtFOp::create(b, loc, element, x).getResult();
   }
-  /// Returns sum + term(), or `sum` if `inside` is false.
+  /// Returns sum + term() if `inside` is true, otherwise `sum`.
   Value addInside(Value inside, Value sum, function_ref<Value(Emitter)> term) {
     auto branch = scf::IfOp::create(b, loc, sum.getType(), inside, /*withElse=*/true);
     OpBuilder::InsertionGuard guard(b);
@@ -219,7 +219,8 @@ SmallVector<Value> decomposeGroupedConvolution(Emitter e, tile::GroupedConvoluti
   });
 }
 
-/// Computes each result as a sum over the pixels of a part of the image, without pixels whose tap is outside the input.
+/// Computes each result as a sum over the pixels of a part of the image. Pixels whose tap is outside the input are
+/// omitted.
 SmallVector<Value> decomposeDepthwiseGradient(Emitter e, tile::DepthwiseGradientOp op) {
   Value input = op.getInputs()[0], grad = op.getInputs()[1];
   Type element = cast<RankedTensorType>(op.getOutputs()[0].getType()).getElementType();

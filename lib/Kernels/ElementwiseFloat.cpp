@@ -16,7 +16,7 @@ namespace {
 
 using FloatPredicate = arith::CmpFPredicate;
 
-/// Short names for the float ops of a body.
+/// Functions with short names that create the float ops of a body.
 struct FloatBody {
   OpBuilder &b;
   Location loc;
@@ -40,7 +40,8 @@ struct FloatBody {
   /// 1 + e^-x
   Value onePlusExpNeg(Value x) { return add(exp(neg(x)), c(1)); }
 
-  /// Returns true if one divisor must be added to the remainder: it is not zero and its sign is not the divisor's.
+  /// Returns true if the divisor must be added to the remainder, which is the case if the remainder is not zero and its
+  /// sign differs from the divisor's.
   Value wrongSide(Value remainder, Value divisor) {
     Value negative = cmp(FloatPredicate::OLT, remainder, c(0)),
           divisorNegative = cmp(FloatPredicate::OLT, divisor, c(0));
@@ -52,7 +53,7 @@ struct FloatBody {
     return select(wrongSide(r, y), add(r, y), r);
   }
 
-  /// Computes torch's div_floor_floating: from the exact remainder, so that the quotient is not off by one.
+  /// Computes the quotient from the exact remainder, like torch's div_floor_floating, so that it is not off by one.
   Value divFloor(Value x, Value y) {
     Value r = fmod(x, y), plain = div(x, y);
     Value quotient = div(sub(x, r), y);
@@ -64,7 +65,7 @@ struct FloatBody {
     return select(cmp(FloatPredicate::OEQ, y, c(0)), plain, whole);
   }
 
-  /// Computes constant exponents without pow if torch does so too.
+  /// Computes powers with the constant exponents for which torch does not call pow without pow, too.
   Value power(Value x, Value y) {
     FloatAttr exponent;
     if (matchPattern(y, m_Constant(&exponent))) {

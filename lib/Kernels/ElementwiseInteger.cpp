@@ -1,7 +1,7 @@
 //===- ElementwiseInteger.cpp - elementwise ops on integers ------------------===//
 //
-// Integers wrap around. Nothing traps: a division by zero makes the call fail (tw_tile.divisor), the smallest integer
-// divided by -1 is itself, and a shift by more than the width gives the result of shifting bit by bit.
+// Integers wrap around. No op traps: a division by zero makes the call fail (tw_tile.divisor), the smallest integer
+// divided by -1 is itself, and a shift by more than the bit width has the result of as many shifts by one bit.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/Tile.h"
@@ -17,7 +17,7 @@ namespace {
 
 using IntegerPredicate = arith::CmpIPredicate;
 
-/// Short names for the integer ops of a body.
+/// Functions with short names that create the integer ops of a body.
 struct IntegerBody {
   OpBuilder &b;
   Location loc;
@@ -58,7 +58,7 @@ struct IntegerBody {
   Value max(Value x, Value y) { return combineScalar(b, loc, tile::Combiner::Maximum, x, y, isUnsigned); }
   Value min(Value x, Value y) { return combineScalar(b, loc, tile::Combiner::Minimum, x, y, isUnsigned); }
 
-  Value rem(Value x, Value y) { // with the sign of x
+  Value rem(Value x, Value y) { // the result has the sign of x
     Value safe = safeDivisor(y);
     return isUnsigned ? arith::RemUIOp::create(b, loc, x, safe).getResult()
                       : arith::RemSIOp::create(b, loc, x, safe).getResult();
@@ -84,8 +84,8 @@ struct IntegerBody {
   Value shift(Value x, Value y, bool left) {
     int64_t width = type.getIntOrFloatBitWidth();
     Value inRange =
-        arith::CmpIOp::create(b, loc, IntegerPredicate::ult, y, c(width)); // negative amounts are large ones
-    bool fills = !left && !isUnsigned;                                     // with copies of the sign
+        arith::CmpIOp::create(b, loc, IntegerPredicate::ult, y, c(width)); // negative amounts are large when unsigned
+    bool fills = !left && !isUnsigned;                                     // fills with copies of the sign bit
     Value safe = select(inRange, y, c(fills ? width - 1 : 0));
     Value shifted = left         ? arith::ShLIOp::create(b, loc, x, safe).getResult()
                     : isUnsigned ? arith::ShRUIOp::create(b, loc, x, safe).getResult()
@@ -93,8 +93,8 @@ struct IntegerBody {
     return fills ? shifted : select(inRange, shifted, c(0));
   }
 
-  /// Squares and multiplies over the exponent's bits, wrapping around. With a negative exponent, only the powers of 1
-  /// and -1 are not 0.
+  /// Multiplies the squares of x that the exponent's bits select; products wrap around. With a negative exponent, only
+  /// the powers of 1 and -1 are not 0.
   Value power(Value x, Value y) {
     APInt exponent;
     int64_t bits = type.getIntOrFloatBitWidth() - (isUnsigned ? 0 : 1);

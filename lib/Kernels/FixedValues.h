@@ -7,19 +7,19 @@
 
 namespace tilewright::structured {
 
-/// The fixed values of a function: parameters, constants and values that are computed from these alone. A kernel of
-/// such values runs once (--tw-resolve-layouts).
+/// The fixed values of a function: parameters, constants, and values that are computed only from these. A kernel that
+/// computes only fixed values runs once (--tw-resolve-layouts).
 ///
-/// The constructor visits each op of the function once. A search from each value that is asked for would take
-/// quadratic time in a deep network.
+/// The constructor visits each op of the function once. A separate search for each queried value would take quadratic
+/// time in a deep network.
 class FixedValues {
 public:
   explicit FixedValues(mlir::func::FuncOp function);
 
   bool contains(mlir::Value value) const { return fixed.contains(value); }
 
-  /// Determines again whether the results of `op` are fixed. A pass calls it for each op that it creates, after the
-  /// op's operands and body are complete and in the order of the block.
+  /// Computes again whether the results of `op` are fixed. A pass calls this function for each op that it creates, in
+  /// the order of the block, after the op's operands and body are complete.
   void update(mlir::Operation *op);
 
 private:

@@ -13,12 +13,16 @@
 //   func private @kernel_0(...) attributes {tw.kernel} { the two ops, the last one into the last argument }
 //
 // All targets use the same algorithm, with their limits as options. Ops are visited from the last to the first. An op
-// joins the kernel of its users if all members can still be divided into common rows (dialects/Tile/Rows.h); otherwise
-// it becomes the anchor of a new kernel. A kernel has one contraction; or some products whose results are combined
-// element by element (the gate and the values of a gated feed-forward layer, the two products of a recurrent cell); or
-// a scatter and the producers of its rows; or a concatenation and the elementwise producers of its parts. Each edge
-// that remains between kernels gets a reason (dialects/Graph/Decisions.h, kind "fusion", in the attribute of the module
-// tw.decisions). On exit @main holds only calls, views and constants, and equal kernels are one function.
+// joins the kernel of its users if all members can still be tiled along common rows (dialects/Tile/Rows.h). Otherwise
+// it becomes the anchor of a new kernel. There are four kinds of kernels:
+//   - at most one contraction, with elementwise ops and reductions;
+//   - several products whose results are combined element by element (the gate and the values of a gated feed-forward
+//     layer, the two products of a recurrent cell);
+//   - a scatter and the producers of its rows;
+//   - a concatenation and the elementwise producers of its parts.
+// For each edge that remains between kernels, the attribute tw.decisions of the module states the reason
+// (dialects/Graph/Decisions.h, kind "fusion"). Afterwards, @main contains only calls, views and constants, and equal
+// kernels are one function.
 //
 // Tests: test/Kernels/form-kernels.mlir, test/Kernels/form-columns.mlir, test/Kernels/form-grouped.mlir,
 // test/Kernels/form-products.mlir, test/Kernels/form-scatter.mlir
@@ -55,11 +59,11 @@ bool isComputation(Operation *op) {
 /// reads its source).
 Operation *inMain(Operation *user, func::FuncOp main) { return main.getBody().front().findAncestorOpInBlock(*user); }
 
-/// Returns `size`; a symbolic size counts as 128.
+/// Returns `size`, or 128 if it is symbolic.
 int64_t countedSize(int64_t size) { return ShapedType::isDynamic(size) ? 128 : size; }
 
-/// Clones fills that are a result or are reshaped, and are therefore kernels. Each op that accumulates into such a fill
-/// gets a separate clone, because it would overwrite the shared one. (CSE has merged equal fills.)
+/// Fills that are results or are reshaped become kernels. Clones such a fill for each op that accumulates into it,
+/// because the op would overwrite the shared one. (CSE has merged equal fills.)
 void separateFills(func::FuncOp main) {
   for (auto fill : llvm::make_early_inc_range(main.getBody().front().getOps<linalg::FillOp>())) {
     if (llvm::all_of(fill->getUsers(), isComputation))
@@ -87,8 +91,8 @@ public:
     for (Operation &op : llvm::reverse(main.getBody().front())) {
       if (!isComputation(&op))
         continue;
-      // A fill is cloned into each kernel that begins with it. A fill that is a result or is reshaped is a kernel; its
-      // other users have clones (separateFills).
+      // A fill is cloned into each kernel that begins with it. A fill that is a result or is reshaped is a separate
+      // kernel; the ops that accumulate into it have clones (separateFills).
       if (isa<linalg::FillOp>(op) && llvm::all_of(op.getUsers(), isComputation))
         continue;
       if (!join(&op)) {
@@ -105,7 +109,8 @@ public:
   graph::DecisionList decisions;
 
 private:
-  /// Adds `op` to the kernel of one of its users. Returns false, and reports the reasons, if no kernel takes it.
+  /// Adds `op` to the kernel of one of its users. If this is impossible for all of them, reports the reasons and
+  /// returns false.
   bool join(Operation *op) {
     llvm::SmallSetVector<int64_t, 4> candidates;
     for (Operation *user : op->getUsers()) {
@@ -129,29 +134,29 @@ private:
 
   bool admissible(Operation *op, int64_t candidate, std::string &reason) {
     SmallVector<Operation *> &members = clusters[candidate];
-    // The insertions of one concatenation are one kernel.
+    // All insertions of a concatenation are in one kernel.
     if (auto insert = dyn_cast<tensor::InsertSliceOp>(op)) {
       auto next = llvm::find_if(llvm::reverse(members), llvm::IsaPred<tensor::InsertSliceOp>);
       if (next != members.rend() && op->hasOneUse() &&
           cast<tensor::InsertSliceOp>(*next).getDest() == insert.getResult())
         return true;
-      reason = "a concatenation runs as a kernel of its own";
+      reason = "a concatenation runs in a separate kernel";
       return false;
     }
     for (Operation *user : op->getUsers())
       if (Operation *reader = inMain(user, main); reader != user && llvm::is_contained(members, reader)) {
-        reason = describe(reader) + " reads it at computed places, so the whole of it must be there first";
+        reason = describe(reader) + " reads it at computed indices, so all of it must be computed first";
         return false;
       }
     if (!isa<linalg::LinalgOp, GroupedConvolutionOp>(op)) {
-      reason = describe(op) + " runs as a kernel of its own";
+      reason = describe(op) + " runs in a separate kernel";
       return false;
     }
     if (makesRowsOf(op, members) || makesPieceOf(op, members))
       return true;
     for (Operation *member : members)
       if (!isa<linalg::LinalgOp, GroupedConvolutionOp>(member)) {
-        reason = describe(member) + " takes no producers into its kernel";
+        reason = describe(member) + " cannot be fused with its producers";
         return false;
       }
     bool rooted = llvm::any_of(members, isContractionRoot);
@@ -172,15 +177,15 @@ private:
     auto generic = dyn_cast<linalg::GenericOp>(op);
     if (generic && generic.getNumResults() == 1 && fixedValues.contains(generic.getResult(0)) &&
         !llvm::all_of(members, [this](Operation *member) { return fixedValues.contains(member->getResult(0)); })) {
-      reason = "it follows from parameters alone and runs once";
+      reason = "it depends only on parameters and is computed once";
       return false;
     }
     if (reachesThroughOthers(op, candidate)) {
       reason = "a third kernel between them needs the result first";
       return false;
     }
-    // An elementwise op that finishes a contraction joins a kernel only if the contraction may join it too. Otherwise
-    // it stays with the contraction.
+    // An elementwise op that reads a contraction joins a kernel only if the contraction may join it, too. Otherwise it
+    // stays in the kernel of the contraction.
     SmallVector<Operation *> together(members.rbegin(), members.rend());
     together.insert(together.begin(), op);
     llvm::sort(together, [&](Operation *a, Operation *b) { return order[a] < order[b]; });
@@ -208,7 +213,7 @@ private:
           "a kernel of several products needs each result tile by tile, and a reduction after them needs whole rows";
       return false;
     }
-    // A grouped convolution computes all channels of a pixel together in any case.
+    // A task of a grouped convolution always computes all channels of a pixel.
     if (isa_and_nonnull<GroupedConvolutionOp>(contraction)) {
       if (rows->numRows >= numLoops(contraction))
         return true;
@@ -229,8 +234,8 @@ private:
   }
 
   /// Returns true if `op` is elementwise, does little arithmetic, and only a scatter of whole rows reads its result
-  /// (the rows of an embedding bag's table). Then no row needs to be stored. The scatter is one task, which reads as
-  /// much either way.
+  /// (the rows of an embedding bag's table). After fusion, no row needs to be stored. The scatter is one task, and
+  /// reads the same number of elements in both cases.
   bool makesRowsOf(Operation *op, ArrayRef<Operation *> members) {
     auto scatter = members.size() == 1 ? dyn_cast<ScatterOp>(members.front()) : nullptr;
     auto generic = dyn_cast<linalg::GenericOp>(op);
@@ -243,10 +248,10 @@ private:
                          [](Operation &inner) { return inner.getDialect()->getNamespace() == "math"; });
   }
 
-  /// Returns true if `op` is the elementwise producer of one of a few concatenated parts, and if the parts have enough
-  /// rows for tasks. Each task then computes its rows of all parts directly into the result.
+  /// Returns true if `op` is the elementwise producer of one part of a concatenation of a few parts, and if the parts
+  /// have enough rows for tasks. Each task then computes its rows of all parts directly into the result.
   bool makesPieceOf(Operation *op, ArrayRef<Operation *> members) const {
-    // More parts are usually the steps of a recurrence, which share a kernel.
+    // If there are more parts, they are usually the steps of a recurrence, which share a kernel.
     constexpr int64_t mostPieces = 7, enough = 8;
     auto generic = dyn_cast<linalg::GenericOp>(op);
     if (!computePieces || !generic || op->getNumResults() != 1 || !op->hasOneUse() ||
@@ -276,9 +281,9 @@ private:
     return rows >= enough;
   }
 
-  /// Returns true if the products of the kernel and `op` have results of one type, are not too many, and have enough
-  /// tiles for many threads. The op that combines the results then finds their tiles in the cache, and none is
-  /// written to memory.
+  /// Returns true if the products of the kernel and `op` have results of one type, their number is at most
+  /// `mostProducts`, and they have enough tiles for many threads. The op that combines the results then reads their
+  /// tiles from the cache, and no product is written to memory.
   bool multipliesInParallel(Operation *op, ArrayRef<Operation *> members) const {
     constexpr int64_t tileRows = 128, tileColumns = 64, enough = 16;
     auto type = cast<ShapedType>(op->getResult(0).getType());
@@ -299,7 +304,8 @@ private:
     return tiles >= enough;
   }
 
-  /// Returns the product of the first `count` sizes of the result of `anchor`.
+  /// Returns the product of the first `count` sizes of the result of `anchor`, where a symbolic size is assumed to be
+  /// 128.
   static int64_t countRows(Operation *anchor, int64_t count) {
     int64_t product = 1;
     for (int64_t size : cast<ShapedType>(anchor->getResult(0).getType()).getShape().take_front(count))
@@ -307,7 +313,8 @@ private:
     return product;
   }
 
-  /// Returns true if `op` has much work and rows for many threads, but the kernel of `together` has too few rows.
+  /// Returns true if `op` alone has much work and enough rows for many threads, but a kernel of the ops `together` has
+  /// too few rows.
   static bool leavesThreadsIdle(Operation *op, ArrayRef<Operation *> together, const RowMap &rows) {
     constexpr int64_t much = 32768, enough = 8;
     auto structured = dyn_cast<linalg::LinalgOp>(op);
@@ -321,8 +328,8 @@ private:
     return work >= much && own && countRows(op, own->numRows) >= enough;
   }
 
-  /// Returns true if `op` is a reduction whose last loop is parallel, so that its results are whole lines, and if that
-  /// loop is a row dimension of this kernel while another parallel loop is not.
+  /// Returns true if `op` is a reduction whose last loop is parallel, so that its results are whole lines, and if this
+  /// loop is tiled as a row of this kernel while another parallel loop is not.
   static bool leavesColumns(Operation *op, const RowMap &rows) {
     auto structured = dyn_cast<linalg::LinalgOp>(op);
     if (!structured || structured.getNumReductionLoops() == 0)
@@ -337,9 +344,9 @@ private:
     return false;
   }
 
-  /// With many rows there are enough tiles for the threads without tiling the columns. Each tile reads the weights
-  /// once for many rows, and its result, if it has few columns, stays in the L2 cache for the row
-  /// reduction after it.
+  /// The number of rows from which on a kernel may compute whole rows of a product. With so many rows, there are enough
+  /// tiles for the threads although the columns are not tiled. Each tile reads the weights once for many rows. If its
+  /// result has few columns, it stays in the L2 cache for the row reduction that follows.
   static constexpr int64_t rowsToSpan = 1024;
   bool affordsWholeRows(Operation *contraction, int64_t numRows) const {
     auto type = cast<ShapedType>(contraction->getResult(0).getType());
@@ -380,7 +387,8 @@ private:
     return level;
   }
 
-  /// Raises the level of `cluster` to at least `level`, and the levels of all clusters before it accordingly.
+  /// Raises the level of `cluster` to at least `level`, and the levels of all clusters whose results it reads to higher
+  /// ones.
   void raiseLevel(int64_t cluster, int64_t level) {
     SmallVector<std::pair<int64_t, int64_t>> work{{cluster, level}};
     while (!work.empty()) {
@@ -407,8 +415,8 @@ private:
     }
   }
 
-  /// Returns true if a path leads from `op` through an op outside of the candidate kernel back into it. Joining
-  /// would make a cycle.
+  /// Returns true if a path leads from `op` through an op outside of the candidate kernel back into the kernel. If `op`
+  /// joined the kernel, there would be a cycle.
   bool reachesThroughOthers(Operation *op, int64_t candidate) {
     SmallVector<Operation *> stack;
     llvm::DenseSet<Operation *> seen;
@@ -422,10 +430,10 @@ private:
             return true;
           continue;
         }
-        // A kernel runs as a whole: the readers of any member come after it.
+        // A kernel runs as a whole, so the consumers of any of its members come after all of them.
         if (found != clusterOf.end()) {
           if (levelOf[found->second] <= level)
-            continue; // no path leads from there to the candidate
+            continue; // no path leads from this cluster to the candidate
           for (Operation *member : clusters[found->second])
             if (seen.insert(member).second)
               stack.push_back(member);
@@ -453,8 +461,8 @@ private:
   int64_t mostProducts, columnsToSpan;
   bool computePieces;
   llvm::DenseMap<Operation *, int64_t> order;
-  /// The level of each cluster is higher than that of all kernels that read its results. Without levels, each search
-  /// for a path to a kernel would visit everything that follows in the graph.
+  /// The level of each cluster is higher than the levels of all clusters that read its results. Without levels, each
+  /// search for a path to a kernel would visit all ops that follow in the graph.
   std::vector<int64_t> levelOf;
 };
 
@@ -467,7 +475,7 @@ struct FormKernels : impl::FormKernelsBase<FormKernels> {
     auto main = module.lookupSymbol<func::FuncOp>("main");
     if (!main)
       return;
-    // A dead op would still count as a reader of its operands, which would become kernel results that no call uses.
+    // A dead op would still be a user of its operands, which would become kernel results that no call uses.
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(main.getBody().front())))
       if (isOpTriviallyDead(&op))
         op.erase();

@@ -6,11 +6,11 @@
 // After:
 //   %2 = linalg.generic {exp; add} ins(%0, %b)
 //
-// A producer is inlined if the consumer is its only user and nothing expensive would be computed more than once, or if
-// it is cheap enough to be computed by each of its users. A producer that is also returned becomes another result of
-// the consumer (in an optimizer's step: parameter and state in one pass). A producer that depends on parameters alone
-// and is broadcast is not inlined, because it runs once. A producer that finishes a contraction is not inlined into
-// reductions, because it belongs to the contraction's kernel.
+// A producer is inlined if the consumer is its only user and no expensive op would be computed more than once, or if it
+// is cheap enough to be computed by each of its users. If the function also returns the producer's result, it becomes
+// another result of the consumer (in an optimizer's step: parameter and state in one pass). A producer that depends
+// only on parameters and is broadcast is not inlined, because it runs only once. An elementwise producer that reads a
+// contraction is not inlined into reductions, because it is part of the contraction's kernel.
 //
 // Test: test/Kernels/inline-elementwise.mlir
 //
@@ -36,7 +36,7 @@ namespace structured {
 using namespace tile;
 namespace {
 
-/// The number of scalar ops of a body, and whether one of them is too expensive to compute twice.
+/// The number of scalar ops of a body, and true in `expensive` if one of them is too expensive to be computed twice.
 struct BodyCost {
   int64_t ops = 0;
   int64_t work = 0; ///< ops except constants, indices and integer casts, which cost almost nothing
@@ -67,7 +67,7 @@ bool finishesContraction(linalg::GenericOp op) {
   return false;
 }
 
-/// Returns true if each operand lacks a dimension of the result.
+/// Returns true if each operand is broadcast along at least one dimension of the result.
 bool readsBroadcastsAlone(linalg::GenericOp op) {
   return llvm::all_of(op.getDpsInputOperands(), [&](OpOperand *input) {
     AffineMap map = op.getMatchingIndexingMap(input);
@@ -75,8 +75,8 @@ bool readsBroadcastsAlone(linalg::GenericOp op) {
   });
 }
 
-/// Returns true if both ops pass over the same elements in the same order, and the enclosing function returns the
-/// producer's result too.
+/// Returns true if both ops iterate over the same elements in the same order, and the enclosing function also returns
+/// the producer's result.
 bool isReturnedToo(OpOperand &operand, linalg::GenericOp producer, linalg::GenericOp consumer) {
   if (consumer.getNumReductionLoops() > 0 || producer.getNumReductionLoops() > 0 || finishesContraction(producer) ||
       llvm::count(consumer->getOperands(), operand.get()) > 1 ||
@@ -100,8 +100,8 @@ bool shouldInline(OpOperand &operand, linalg::GenericOp producer, linalg::Generi
   bool recomputed = map.getNumResults() < consumer.getNumLoops() || reads > 1;
   if (consumer.getNumReductionLoops() > 0 && finishesContraction(producer))
     return false;
-  // Contractions and windows read an element many times, and the upstream fusion would keep the producer's result as an
-  // output that depends on reduction loops.
+  // Contractions and windows read an element many times. Also, the upstream fusion would keep the producer's result as
+  // an output that depends on reduction loops.
   bool windows = llvm::any_of(consumer.getIndexingMapsArray(), [](AffineMap read) {
     return llvm::any_of(read.getResults(),
                         [](AffineExpr expr) { return !isa<AffineDimExpr, AffineConstantExpr>(expr); });
@@ -110,7 +110,7 @@ bool shouldInline(OpOperand &operand, linalg::GenericOp producer, linalg::Generi
     return false;
   if (consumer.getNumDpsInputs() + producer.getNumDpsInputs() > 14)
     return false;
-  // The values of a row of parameters would be computed again for each row of an activation.
+  // If the producer depends only on parameters, its values would be computed again for each row of an activation.
   Operation *first = &producer.getBody()->front();
   bool rounding = cost.ops == 1 && isa<arith::ExtFOp, arith::TruncFOp>(first);
   if (!map.isPermutation() && !rounding && map.getNumResults() > 0 && fixedValues.contains(operand.get()) &&
@@ -119,19 +119,19 @@ bool shouldInline(OpOperand &operand, linalg::GenericOp producer, linalg::Generi
   if (onlyUser)
     return !(recomputed && cost.expensive);
   if (isReturnedToo(operand, producer, consumer))
-    return true; // another result of the consumer
-  // Cheap producers with at most one operand are computed by each user: casts, masks from indices, scalings.
-  // Producers that read almost nothing (a comparison of class indices with targets) may have more ops: writing and
-  // reading the result would cost more.
+    return true; // the result becomes another result of the consumer
+  // Cheap producers with at most one operand are computed by each user: casts, masks from indices, scalings. Producers
+  // whose operands are all broadcast (a comparison of class indices with targets) may have more ops, because writing
+  // and reading their result would take longer.
   if (!cost.expensive && cost.work <= 8 && !recomputed && readsBroadcastsAlone(producer) &&
       !fixedValues.contains(operand.get()))
     return true;
   return !cost.expensive && cost.ops <= 4 && producer.getNumDpsInputs() <= 1 && !finishesContraction(producer);
 }
 
-/// Returns `merged` without the producer's results, which the upstream fusion keeps although no op reads them. Over
-/// reduction loops they would be invalid. Returns null if they are read (except by `replaced`, which will be erased)
-/// or bound a loop.
+/// Returns `merged` without the producer's results. The upstream fusion keeps them although no op reads them; in an op
+/// with reduction loops they would be invalid. Returns null if an op other than `replaced`, which will be erased, reads
+/// them, or if they determine the size of a loop.
 linalg::GenericOp withoutKeptResults(IRRewriter &rewriter, linalg::GenericOp merged, unsigned kept,
                                      Operation *replaced) {
   SmallVector<AffineMap> maps = merged.getIndexingMapsArray();
@@ -171,7 +171,8 @@ struct InlineElementwise : impl::InlineElementwiseBase<InlineElementwise> {
     function.walk([&](linalg::GenericOp op) { work.push_back(op); });
     for (size_t i = 0; i < work.size(); ++i) {
       linalg::GenericOp consumer = work[i];
-      // Inline until no operand of this consumer qualifies. Its producers were processed before it.
+      // Repeat until no operand of this consumer can be inlined. Its producers have already been processed as
+      // consumers.
       for (bool changed = true; changed;) {
         changed = false;
         for (OpOperand *operand : consumer.getDpsInputOperands()) {

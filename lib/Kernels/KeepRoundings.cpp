@@ -7,9 +7,9 @@
 //   %1 = arith.extf %0 : f16 to f32
 //   %2 = arith.mulf %1, %1 : f32
 //
-// The flag marks roundings that the compiler introduced and may drop between fused ops. Under rounding = "eager" it
-// may drop none, so the pass runs before fusion; products in elementwise loops are also rounded before they are added.
-// After fusion the flag is not used any more.
+// The flag marks roundings that the compiler introduced and may drop between fused ops. With rounding = "eager" it must
+// not drop any, so the pass runs before fusion. Products in elementwise loops are then also rounded before they are
+// added. After fusion, no pass uses the flag.
 //
 // Test: test/Kernels/keep-roundings.mlir
 //

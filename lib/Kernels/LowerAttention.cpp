@@ -8,7 +8,7 @@
 //   %r, %l = tw_tile.attention {scale = 0.125, permutations = [0, 2, 1, 3, ...]} ins(%x, %k, %v, %f) outs(...)
 //
 // Attention in f64 is decomposed after this pass (--tw-decompose-tile with wide-attention-only), because the online
-// softmax is written for f32 scores.
+// softmax supports only f32 scores.
 //
 // Test: test/Kernels/lower-attention.mlir
 //
@@ -21,7 +21,7 @@ using namespace mlir;
 
 namespace tilewright::structured {
 
-/// Returns the mask in rank 4: booleans in i8, other types in the type in which scores are computed.
+/// Returns the mask with rank 4. Booleans are stored as i8; other types are converted to the type of the scores.
 static Value attentionMask(Lowering &l, Value mask, Type f) {
   auto type = cast<RankedTensorType>(mask.getType());
   SmallVector<AffineExpr> own = graph::sizesOf(type), sizes(4 - own.size(), l.constant(1));
@@ -42,12 +42,12 @@ static Value attentionMask(Lowering &l, Value mask, Type f) {
   return l.reshaped(tensor, own, sizes);
 }
 
-/// Returns true if the rows of a head (dimension 2) precede its columns (3), as kernels require. Heads and batches
-/// may be anywhere.
+/// Returns true if the rows of a head (dimension 2) precede its columns (dimension 3), which kernels require. Heads and
+/// batches may have any position.
 static bool hasRowsBeforeColumns(ArrayRef<int64_t> positions) { return positions[2] < positions[3]; }
 
 /// Returns an operand whose canonical dimension d is dimension `permutation[d]` of the base. Permutes of heads and
-/// tokens become reads; a permute of rows and columns is materialized.
+/// tokens become part of the permutation; a permute of rows and columns is materialized.
 static Value attentionOperand(Lowering &l, Value graphValue, SmallVector<int64_t> &permutations) {
   Read read = l.read(graphValue, l.identity(4));
   SmallVector<int64_t> positions;
@@ -62,8 +62,8 @@ static Value attentionOperand(Lowering &l, Value graphValue, SmallVector<int64_t
   return read.base;
 }
 
-/// Returns the positions of the result's dimensions in memory: those of the only permute that reads it, if kernels can
-/// write that layout.
+/// Returns the positions of the result's dimensions in memory. If a permute is the only user of the result, and kernels
+/// can write its layout, these are the positions after the permute.
 static SmallVector<int64_t> resultPermutation(Value result) {
   SmallVector<int64_t> positions{0, 1, 2, 3};
   auto permute = result.hasOneUse() ? dyn_cast<graph::PermuteOp>(*result.user_begin()) : graph::PermuteOp();
@@ -75,7 +75,7 @@ static SmallVector<int64_t> resultPermutation(Value result) {
 }
 
 namespace {
-/// A result of rank 4 in the layout that its reader needs.
+/// A result of rank 4 in the layout that its consumer needs.
 struct PermutedResult {
   PermutedResult(Lowering &l, Value graphValue, SmallVector<int64_t> &permutations) : graphValue(graphValue), reads(4) {
     auto type = cast<RankedTensorType>(graphValue.getType());
@@ -98,7 +98,7 @@ struct PermutedResult {
 };
 } // namespace
 
-/// Returns null if all operands are in canonical order.
+/// Returns the permutations as an attribute, or null if all operands are in canonical order.
 static DenseI64ArrayAttr permutationsAttr(Lowering &l, ArrayRef<int64_t> permutations) {
   if (llvm::all_of(llvm::enumerate(permutations), [](auto p) { return p.value() == int64_t(p.index() % 4); }))
     return {};

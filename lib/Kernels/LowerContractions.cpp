@@ -9,8 +9,8 @@
 //          ins(%x, %w) outs(%0) : tensor<4x8xf32>                  // the permute is a map
 //   %2 = linalg.generic {truncf fastmath<contract>} ins(%1) : tensor<4x8xbf16>
 //
-// A product of few rows and columns over a long k would be only one or two tasks. Therefore k is divided into parts,
-// whose products (one linalg.contract with a batch dimension) are added.
+// If a product has few rows and columns but a long k, it would be only one or two tasks. Therefore k is divided into
+// parts, and the products of the parts (one linalg.contract with a batch dimension) are added.
 //
 // Test: test/Kernels/lower-contractions.mlir
 //
@@ -45,7 +45,7 @@ static Read contractOperand(Lowering &l, Value graphValue, AffineMap loopsToValu
     return materialized();
   if (kept.size() == read.map.getNumResults())
     return read;
-  // The map of a contraction cannot express unit dimensions that no loop visits: collapse them.
+  // The map of a contraction cannot express unit dimensions that no loop indexes, so collapse them.
   auto type = cast<RankedTensorType>(read.base.getType());
   SmallVector<ReassociationIndices> groups;
   SmallVector<int64_t> shape;
@@ -88,7 +88,7 @@ static int64_t partsOfDepth(AffineExpr m, AffineExpr n, AffineExpr k) {
 Value contracted(Lowering &l, const Factor &lhs, const Factor &rhs, AffineExpr m, AffineExpr n, AffineExpr k,
                  Type accumulator, ArrayRef<NamedAttribute> attributes) {
   int64_t parts = partsOfDepth(m, n, k);
-  const unsigned batch = parts > 1; // loops: [part] m n k
+  const unsigned batch = parts > 1; // the loops are [part] m n k
   auto operand = [&](const Factor &factor, AffineExpr size, unsigned loop) {
     SmallVector<AffineExpr> dims{l.dim(batch + loop), l.dim(batch + 2)}, from{size, k};
     if (factor.depthFirst) {
@@ -125,7 +125,8 @@ LogicalResult lowerContraction(Lowering &l, graph::MatmulOp op) {
   auto type = cast<RankedTensorType>(op.getType());
   SmallVector<AffineExpr> sizes = graph::sizesOf(type);
   unsigned rank = sizes.size(), m = rank - 2, n = rank - 1, k = rank;
-  // A product without elements, or with an empty sum, is filled with 0: kernels divide by the sizes of their tiles.
+  // If a product has no elements, or an empty sum, its result is filled with 0, because kernels divide by the sizes of
+  // their tiles.
   const AffineExpr none = l.constant(0);
   if (llvm::is_contained(sizes, none) || graph::sizesOf(cast<RankedTensorType>(op.getLhs().getType())).back() == none) {
     l.set(op, l.filled(sizes, cast<TypedAttr>(l.builder.getZeroAttr(storageType(type.getElementType())))));

@@ -8,10 +8,9 @@
 //   %0 = linalg.fill ins(0.0) outs(tensor.empty)
 //   %1 = linalg.conv_2d_nhwc_hwcf ins(%p, %w) outs(%0)
 //
-// Grouped 2-D convolutions are in LowerGroupedConvolutions.cpp, transposed convolutions in
-// LowerTransposedConvolutions.cpp, and gradients of weights in LowerWeightGradients.cpp. Other convolutions
-// (channels-first, 3-D, unknown sizes of the weight) become a linalg.generic with the input map `o * stride
-// + k * dilation`.
+// LowerGroupedConvolutions.cpp lowers grouped 2-D convolutions, LowerTransposedConvolutions.cpp transposed
+// convolutions, and LowerWeightGradients.cpp gradients of weights. Other convolutions (channels-first, 3-D, unknown
+// sizes of the weight) become a linalg.generic with the input map `o * stride + k * dilation`.
 //
 // Test: test/Kernels/lower-convolutions.mlir
 //
@@ -92,7 +91,8 @@ SmallVector<AffineExpr> windowExprs(Convolution &conv, const ConvolutionLoops &l
   return exprs;
 }
 
-/// Returns the map of an activation: n, the channels (the loops g and c, if they exist), the spatial expressions.
+/// Returns the map of an activation: n, the channels (the loops g and c, if they exist), and the expressions `where`
+/// for the spatial dimensions.
 AffineMap activationMap(Convolution &conv, const ConvolutionLoops &loops, int64_t channel, ArrayRef<AffineExpr> where) {
   SmallVector<AffineExpr> channels, results{conv.l.dim(loops.n)};
   for (int64_t loop : {loops.g, channel})
@@ -106,8 +106,8 @@ AffineMap activationMap(Convolution &conv, const ConvolutionLoops &loops, int64_
   return conv.l.map(loops.count, results);
 }
 
-/// Lowers to the general form, on an input that is already padded (and spread). `weight` is [g] f c k... in the graph's
-/// layout, or [g] c f k... if `swapped`.
+/// Lowers a convolution to a linalg.generic. The input is already padded, and has zeros between its elements if the
+/// convolution is transposed. `weight` is [g] f c k... in the graph's layout, or [g] c f k... if `swapped`.
 Value generalConvolution(Convolution &conv, Value input, SmallVector<AffineExpr> inputSizes, Value weight,
                          SmallVector<AffineExpr> weightSizes, ArrayRef<AffineExpr> outSizes, ArrayRef<int64_t> stride,
                          bool swapped, Type accumulator) {

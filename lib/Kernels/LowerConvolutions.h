@@ -10,7 +10,7 @@ inline mlir::RankedTensorType convolvedType(mlir::Value value) {
   return mlir::cast<mlir::RankedTensorType>(value.getType());
 }
 
-/// The sizes and loops of one convolution. Both layouts are described by the positions of their dimensions.
+/// The sizes and loops of one convolution. It describes both layouts by the positions of their dimensions.
 struct Convolution {
   Lowering &l;
   bool channelsLast;
@@ -33,7 +33,8 @@ struct Convolution {
   unsigned firstSpatialDim() const { return channelsLast ? 1 : 2; }
   mlir::TypedAttr zero(mlir::Type type) { return mlir::cast<mlir::TypedAttr>(l.builder.getZeroAttr(type)); }
 
-  /// Returns the input with zeros around it, cropped if the padding is negative, or unchanged.
+  /// Returns the input padded with zeros, or cropped where the padding is negative. Without padding, returns the input
+  /// itself.
   mlir::Value pad(mlir::Value graphValue);
 
   /// Returns true for 2-D channels-last convolutions with one group, which linalg.conv_2d_nhwc_hwcf computes.
@@ -44,7 +45,8 @@ struct Convolution {
   /// Returns true for 2-D channels-last convolutions with several groups and the known sizes that
   /// tw_tile.grouped_convolution needs.
   bool inGroups(graph::ConvolutionOp op);
-  /// Emits that op on an input without padding. The weight is the result of groupedWeight() or transposedGroups().
+  /// Emits tw_tile.grouped_convolution on an input without padding. The weight is the result of groupedWeight() or
+  /// transposedGroups().
   mlir::Value groupedConvolution(mlir::Value input, mlir::Value weight, llvm::ArrayRef<mlir::AffineExpr> sizes,
                                  llvm::ArrayRef<int64_t> steps, llvm::ArrayRef<int64_t> gaps,
                                  llvm::ArrayRef<int64_t> before, mlir::Type accumulator);
@@ -57,8 +59,9 @@ struct Convolution {
 llvm::SmallVector<mlir::Value> multiplyAdd(mlir::OpBuilder &b, mlir::Location at, mlir::ValueRange in,
                                            mlir::Value accumulator);
 
-/// Returns the input of a transposed convolution with `stride - 1` zeros between its elements, padded so that a plain
-/// convolution with the flipped weight gives the result. `sizes` is set to the sizes of the returned tensor.
+/// Returns the input of a transposed convolution with `stride - 1` zeros between its elements. It is padded so that a
+/// plain convolution of it with the flipped weight computes the result. `sizes` is set to the sizes of the returned
+/// tensor.
 mlir::Value spreadInput(Convolution &conv, graph::ConvolutionOp op, llvm::SmallVector<mlir::AffineExpr> &sizes,
                         llvm::ArrayRef<mlir::AffineExpr> weightSizes);
 /// Returns the weight with its kernel dimensions reversed.
@@ -68,13 +71,13 @@ mlir::Value transposedInPhases(Convolution &conv, graph::ConvolutionOp op);
 
 /// Returns the weight of a grouped convolution in the accumulator's type.
 mlir::Value groupedWeight(Convolution &conv, mlir::Value graphValue, mlir::Type accumulator);
-/// Returns the index of tap `tap` along dimension `dim` in the original weight.
+/// A function that returns the index of tap `tap` along dimension `dim` in the original weight.
 using TapIndex = llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Location, unsigned dim, mlir::Value tap)>;
-/// Returns the weight of a grouped transposed convolution, with the channels and filters of each group transposed, as a
-/// plain convolution reads it: `kernel` taps, each from the index that `indexOf` returns.
+/// Returns the weight of a grouped transposed convolution in the form that a plain convolution reads: the channels and
+/// filters of each group are transposed, and there are `kernel` taps, each from the index that `indexOf` returns.
 mlir::Value transposedGroups(Convolution &conv, mlir::Value graphValue, llvm::ArrayRef<mlir::AffineExpr> kernel,
                              mlir::Type accumulator, TapIndex indexOf);
-/// Lowers a grouped transposed convolution to a plain one, in `accumulator`.
+/// Lowers a grouped transposed convolution to a plain one, which sums in `accumulator`.
 mlir::Value inGroupsTransposed(Convolution &conv, graph::ConvolutionOp op, mlir::Type accumulator);
 
 mlir::LogicalResult lowerWeightGradient(Lowering &l, graph::ConvolutionWeightGradOp op);

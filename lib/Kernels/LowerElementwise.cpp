@@ -32,7 +32,7 @@ Value elementwiseScalar(OpBuilder &b, Location loc, Operation *op, ValueRange ar
   return integerScalar(b, loc, op, args, elementType.isUnsignedInteger());
 }
 
-/// Returns true if a rounding of the op's input can change its result by a whole step.
+/// Returns true if a rounding of the op's input can change its result by 1 (or from false to true).
 static bool isDiscrete(Operation *op) {
   using namespace graph;
   return isa<EqOp, NeOp, LtOp, LeOp, GtOp, GeOp, LogicalAndOp, LogicalOrOp, LogicalXorOp, LogicalNotOp, IsnanOp,
@@ -40,8 +40,8 @@ static bool isDiscrete(Operation *op) {
              QuantizeOp>(op);
 }
 
-/// Returns true for discrete ops, and for other ops that make a decision by their input: arg_reduce, sort,
-/// casts to integers.
+/// Returns true for discrete ops, and for other ops whose result is a decision that depends on their input: arg_reduce,
+/// sort, casts to integers.
 static bool decidesByInput(Operation *op) {
   if (isDiscrete(op) || isa<graph::ArgReduceOp, graph::SortOp>(op))
     return true;
@@ -61,7 +61,7 @@ llvm::DenseSet<Operation *> deciders(Block &graph) {
   return found;
 }
 
-/// Computes (input - zero_point) * scale in f32: both integers and their difference are exact in f32.
+/// Computes (input - zero_point) * scale in f32. The integers and their difference are exact in f32.
 static Value dequantized(OpBuilder &b, Location loc, graph::DequantizeOp op, ValueRange in) {
   Type f32 = b.getF32Type(), from = cast<RankedTensorType>(op.getInput().getType()).getElementType();
   Value x = castScalar(b, loc, in[0], from, f32), zero = castScalar(b, loc, in[2], b.getI32Type(), f32);
@@ -69,7 +69,7 @@ static Value dequantized(OpBuilder &b, Location loc, graph::DequantizeOp op, Val
   return arith::MulFOp::create(b, loc, difference, in[1], contractFlag(b));
 }
 
-/// Quantizes to a byte. For NaN, maxnum and minnum return the bound, so that only numbers are converted to integers.
+/// Quantizes a float to a byte. For NaN, maxnum and minnum return a bound, so the conversion to an integer is defined.
 static Value quantized(OpBuilder &b, Location loc, graph::QuantizeOp op, ValueRange in) {
   auto flags = contractFlag(b);
   int64_t low = op.getLow(), high = op.getHigh();
@@ -115,12 +115,12 @@ LogicalResult lowerElementwise(Lowering &l, Operation *op) {
           value = arith::ConstantOp::create(b, at, b.getZeroAttr(storageType(result)));
         return SmallVector<Value>{store(b, at, value, result)};
       });
-  // Fused multiply-add is disabled too: it rounds once where two ops round twice.
+  // Remove all fast-math flags. This also prevents fused multiply-add, which rounds once where two ops round twice.
   if (l.decide.contains(op))
     tensor.getDefiningOp()->walk([&](Operation *inner) {
       if (isa<arith::MulFOp, arith::AddFOp, arith::SubFOp, arith::TruncFOp>(inner))
         inner->setAttr("fastmath", arith::FastMathFlagsAttr::get(l.context(), arith::FastMathFlags::none));
-      // An explicit rounding mode keeps LLVM from narrowing an f32 op between conversions to a half-precision op.
+      // An explicit rounding mode prevents LLVM from replacing an f32 op between conversions by an f16 op.
       if (auto rounding = dyn_cast<arith::TruncFOp>(inner); rounding && rounding.getType().isF16())
         rounding.setRoundingmode(arith::RoundingMode::to_nearest_even);
     });
@@ -130,7 +130,7 @@ LogicalResult lowerElementwise(Lowering &l, Operation *op) {
   return success();
 }
 
-/// Returns the elements of a constant as they are stored.
+/// Returns the elements of a constant in the type in which they are stored.
 static ElementsAttr storedElements(ElementsAttr value) {
   Type element = value.getElementType(), storage = storageType(element);
   auto type = RankedTensorType::get(value.getShapedType().getShape(), storage);

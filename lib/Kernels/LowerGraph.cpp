@@ -10,7 +10,8 @@
 //     %1 = linalg.generic {exp} ins(%x) outs(%0)
 //     return %1
 //
-// One ordered walk over each function; no pattern is tried twice. The op families are in the files Lower*.cpp.
+// The pass walks each function once, in order, and lowers each op when it visits the op. The op families are in the
+// files Lower*.cpp.
 //
 // Test: test/Kernels/lower-graph.mlir
 //
@@ -31,7 +32,7 @@ using namespace mlir;
 namespace tilewright::structured {
 namespace {
 
-/// Returns the type of a value that crosses the boundary of the function.
+/// Returns the type of an argument or result of the function after the lowering.
 Type structuredType(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor)
@@ -61,7 +62,8 @@ LogicalResult lowerOp(Lowering &l, Operation *op) {
           [](Operation *other) { return other->emitOpError("cannot be lowered: tw-lower-graph has no rule for it"); });
 }
 
-/// Checks that types use only symbols for which the function has an argument: sizes are computed from the arguments.
+/// Checks that types use only symbols for which the function has an argument, because sizes are computed from
+/// arguments.
 LogicalResult checkSymbols(func::FuncOp function) {
   const unsigned symbols = llvm::count_if(function.getArgumentTypes(), llvm::IsaPred<IndexType>);
   auto check = [&](Location loc, Type type) -> LogicalResult {

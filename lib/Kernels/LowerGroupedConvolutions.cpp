@@ -6,10 +6,11 @@
 // After:
 //   %1 = tw_tile.grouped_convolution {padding = [1, 1], ...} ins(%x, %w) outs(tensor.empty)
 //
-// The input is not padded: taps outside of it are skipped. The weight is in the accumulator's type, kernel x channels
-// of a group x filters. A transposed convolution with stride 1 (the gradient of the input of a convolution with stride
-// 1) is a convolution with a flipped weight whose groups are transposed. With another stride, each of its phases is
-// such a convolution (LowerTransposedConvolutions.cpp).
+// The input is not padded, because taps outside of it are skipped. The weight is kernel x channels of a group x
+// filters, in the accumulator's type. A transposed convolution with stride 1 (the gradient of the input of a
+// convolution with stride 1) is a convolution with a flipped weight, in which the channels and filters of each group
+// are transposed. With another stride, each phase of the transposed convolution is such a convolution
+// (LowerTransposedConvolutions.cpp).
 //
 // Test: test/Kernels/lower-grouped-convolutions.mlir
 //

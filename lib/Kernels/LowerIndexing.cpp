@@ -26,8 +26,8 @@ namespace {
 
 RankedTensorType indexedType(Value value) { return cast<RankedTensorType>(value.getType()); }
 
-/// Maps an index of the user into [0, size). Negative indices count from the end unless an attribute of `op`, the
-/// reader, excludes this.
+/// Maps an index of the user into [0, size). Negative indices count from the end unless `op`, the consumer, has the
+/// attribute tw.from_start.
 Value wrapIndex(OpBuilder &b, Location at, Operation *op, Value number, Value size) {
   Value index = arith::IndexCastOp::create(b, at, b.getIndexType(), number);
   return tile::PlaceOp::create(b, at, index, size, /*from_end=*/!op->hasAttr(graph::fromStartAttrName));
@@ -42,7 +42,7 @@ Value extractAt(OpBuilder &b, Location at, const Read &read, ArrayRef<Value> coo
   for (auto [dim, e] : llvm::enumerate(read.map.getResults())) {
     auto d = dyn_cast<AffineDimExpr>(e);
     indices.push_back(d ? coordinate[d.getPosition()] : arith::ConstantIndexOp::create(b, at, 0).getResult());
-    // The dimension is empty, so every index is out of range: the call fails if there is an index at all.
+    // The dimension is empty, so every index is out of range, and the call fails if there is any index.
     if (type.getDimSize(dim) == 0) {
       Value number = arith::IndexCastOp::create(b, at, b.getI64Type(), indices.back());
       return castScalar(b, at, number, number.getType(), type.getElementType());
@@ -56,7 +56,7 @@ LogicalResult lowerTake(Lowering &l, graph::TakeOp op) {
   SmallVector<AffineExpr> sizes = graph::sizesOf(result), inputSizes = graph::sizesOf(input);
   unsigned dim = op.getDim(), count = op.getIndices().size();
   unsigned indexRank = result.getRank() + count - input.getRank();
-  // The index tensors are read over the dimensions that they contribute to the result.
+  // The index tensors are indexed by the dimensions of the result that come from the indices.
   SmallVector<AffineExpr> indexDims;
   for (unsigned i = 0; i < indexRank; ++i)
     indexDims.push_back(l.dim(dim + i));
@@ -104,18 +104,20 @@ LogicalResult lowerGather(Lowering &l, graph::GatherOp op) {
   return success();
 }
 
-/// The type in which elements written to one position are combined: f32 for sums and products of narrow floats.
+/// Returns the type in which elements that are scattered to one position are combined: f32 for sums and products of
+/// floats with fewer bits.
 Type meetingType(Type elementType, graph::ScatterKind kind) {
   bool accumulates = kind == graph::ScatterKind::Add || kind == graph::ScatterKind::Mul;
   return accumulates ? accumulatorType(elementType) : storageType(elementType);
 }
 
-/// Returns true if elements are combined by the order of unsigned integers: the loops of a scatter compare signed ones.
+/// Returns true if elements are combined by the order of unsigned integers, which the loops of a scatter do not
+/// support: they compare signed integers.
 bool meetsUnsigned(Type elementType, graph::ScatterKind kind) {
   return elementType.isUnsignedInteger() && (kind == graph::ScatterKind::Max || kind == graph::ScatterKind::Min);
 }
 
-/// Returns `tensor` with its unsigned elements mapped to signed ones of the same order, or back.
+/// Maps the unsigned elements of `tensor` to signed integers with the same order, or back.
 Value flipped(Lowering &l, Value tensor, ArrayRef<AffineExpr> sizes) {
   return l.elementwise(sizes, indexedType(tensor).getElementType(), Lowering::of(tensor, l.identity(sizes.size())),
                        [](OpBuilder &b, Location at, ValueRange in, ValueRange) {
@@ -123,7 +125,7 @@ Value flipped(Lowering &l, Value tensor, ArrayRef<AffineExpr> sizes) {
                        });
 }
 
-/// Returns a new tensor with the value's elements in the type `meeting`, for the scatter to write into.
+/// Returns a new tensor with the elements of a value, converted to the type `meeting`, into which the scatter writes.
 Value writableCopy(Lowering &l, Value graphValue, Type meeting) {
   RankedTensorType type = indexedType(graphValue);
   SmallVector<AffineExpr> sizes = graph::sizesOf(type);
@@ -136,7 +138,7 @@ Value writableCopy(Lowering &l, Value graphValue, Type meeting) {
   return l.copied(sizes, meeting, read);
 }
 
-/// Returns the source as a tensor with these sizes in the type `meeting`.
+/// Returns the source of a scatter as a tensor with the sizes `sizes` in the type `meeting`.
 Value scatterSource(Lowering &l, Value graphValue, ArrayRef<AffineExpr> sizes, Type meeting) {
   RankedTensorType type = indexedType(graphValue);
   if (meeting == storageType(type.getElementType()) && graph::sizesOf(type) == sizes)
@@ -184,7 +186,7 @@ LogicalResult lowerPut(Lowering &l, graph::PutOp op) {
   RankedTensorType type = indexedType(op.getResult());
   SmallVector<AffineExpr> inputSizes = graph::sizesOf(type);
   unsigned dim = op.getDim(), count = op.getIndices().size();
-  // The shape of the broadcast of all indices.
+  // The shape to which all index tensors broadcast.
   SmallVector<AffineExpr> indexSizes;
   for (Value index : op.getIndices()) {
     SmallVector<AffineExpr> own = graph::sizesOf(indexedType(index));

@@ -24,9 +24,9 @@ Rows::Moments Rows::moments(Type f, const Read &input, std::optional<Parts> part
   Value about = perRow(f, sum, [&](OpBuilder &b, Location at, ValueRange in) {
     return arith::DivFOp::create(b, at, in[0], countAs(b, at, f), contractFlag(b)).getResult();
   });
-  // One pass computes the sum of the differences from the rounded mean, and the sum of their squares. For a row of
-  // equal elements the differences are a few units in the last place, both sums are exact, the corrected mean is that
-  // element and the corrected sum of squares is 0, as in eager (Welford).
+  // One pass computes the sum of the differences from the rounded mean, and the sum of their squares. If all elements
+  // of a row are equal, the differences are a few units in the last place, and both sums are exact. Then the corrected
+  // mean equals the elements and the corrected sum of squares is 0, as in eager (Welford).
   SmallVector<Read> inputs{input, row(about)};
   if (parts)
     inputs.push_back(parts->within);
@@ -69,7 +69,7 @@ static LogicalResult lowerSoftmax(Lowering &l, graph::SoftmaxOp op) {
   Rows rows(l, type, op.getDim());
   Type f = accumulatorType(type.getElementType());
   Read input = rows.full(op.getInput());
-  // The exponential of NaN is NaN, and so is the sum. Therefore the maximum may ignore NaN.
+  // The maximum may ignore NaN, because the exponential of NaN is NaN, and so is the sum.
   Value max = rows.reduce(tile::Combiner::MaxNumber, f, input, false,
                           [&](OpBuilder &, Location, ValueRange in) { return in[0]; });
   if (op.getSafe()) // e^(-inf - 0) is 0, but e^(-inf + inf) would be NaN

@@ -2,12 +2,13 @@
 //
 // Before:
 //   %r, %i = tw.max_pool %x {kernel = [3], stride = [2], padding = [1], dilation = [1]} : tensor<1x4x8xf32> ...
-// After (the shape of an operand whose elements are not read gives the window's size):
+// After (the operand %window has the window's size; its elements are not read):
 //   %p = tensor.pad %x low[0, 0, 1] high[0, 0, 1] with -inf
 //   %r = linalg.generic {(d0, d1, d2, d3) -> (d0, d1, d2 * 2 + d3), (d0, d1, d2, d3) -> (d3), ... -> (d0, d1, d2),
 //          ["parallel", "parallel", "parallel", "reduction"]} ins(%p, %window) outs(%lowest) {maximumf}
 //
-// Indices are computed only if they are used. avg_pool divides by a tensor of counts if the windows differ.
+// Indices are computed only if they are used. If windows differ in the number of elements, avg_pool divides by a tensor
+// of counts.
 //
 // Test: test/Kernels/lower-pooling.mlir
 //
@@ -20,13 +21,14 @@ using namespace mlir;
 namespace tilewright::structured {
 namespace {
 
-/// The sizes and loops of one pooling op. The loops are the dimensions of the result, then those of the window.
+/// The sizes and loops of one pooling op. The first loops are the dimensions of the result, the last those of the
+/// window.
 struct Pooling {
   Lowering &l;
   SmallVector<AffineExpr> inputSizes, outSizes;
   ArrayRef<int64_t> kernel, stride, padding;
   SmallVector<int64_t> dilation;
-  /// The part of the kernel that can overlap the image: some models average a whole image with larger windows.
+  /// The part of the kernel that can overlap the image. Some models average a whole image with a larger kernel.
   SmallVector<int64_t> window;
   unsigned firstSpatial;
 
@@ -62,9 +64,9 @@ struct Pooling {
     SmallVector<AffineExpr> sizes(inputSizes);
     for (unsigned i = 0; i < kernel.size(); ++i) {
       unsigned at = firstSpatial + i;
-      // The end of the last window. It is beyond the padding in ceil mode, and before it if the windows do not fit
-      // evenly. The window begins before the end of the image, so if the sizes are unknown it reaches at most its own
-      // length beyond it.
+      // Compute the end of the last window. It is after the padding in ceil mode, and before the end of the padding if
+      // the windows do not fit evenly. The window begins before the end of the image, so if the sizes are unknown, its
+      // end is at most the size of a window after the end of the image.
       int64_t reach = (window[i] - 1) * dilation[i];
       AffineExpr end = (outSizes[at] - 1) * stride[i] + reach + 1;
       auto beyond = dyn_cast<AffineConstantExpr>(graph::canonicalSize(end - inputSizes[at] - padding[i]));
@@ -85,7 +87,7 @@ struct Pooling {
     }
     return {paddedInput, l.map(rank() + kernel.size(), where), TypedAttr(), elementType};
   }
-  /// Returns the operand that gives the window loops their length.
+  /// Returns the operand whose shape determines the sizes of the window loops.
   Read shape() {
     SmallVector<AffineExpr> sizes, dims;
     for (unsigned i = 0; i < kernel.size(); ++i) {
@@ -142,7 +144,7 @@ LogicalResult lowerMaxPool(Lowering &l, graph::MaxPoolOp op) {
                                           scaled(pool.rank() + i, pool.dilation[i]));
       where = arith::SubIOp::create(b, at, where, arith::ConstantIndexOp::create(b, at, pool.padding[i]));
       Value size = l.size(pool.inputSizes[pool.firstSpatial + i]);
-      // The comparison is unsigned: negative indices are large.
+      // The comparison is unsigned: negative indices are very large unsigned numbers.
       Value fits = arith::CmpIOp::create(b, at, arith::CmpIPredicate::ult, where, size);
       inside = arith::AndIOp::create(b, at, inside, fits);
       flat = i ? arith::AddIOp::create(b, at, arith::MulIOp::create(b, at, flat, size), where).getResult() : where;
@@ -159,8 +161,8 @@ LogicalResult lowerMaxPool(Lowering &l, graph::MaxPoolOp op) {
   return success();
 }
 
-/// Computes how many elements each window counts, for the spatial dimensions of the result, in the type
-/// `f` of the sums.
+/// Returns the number of elements by which the sum of each window is divided, for the spatial dimensions of the result,
+/// in the type `f` of the sums.
 Value windowCounts(Pooling &pool, bool countsPadding, Type f) {
   Lowering &l = pool.l;
   SmallVector<AffineExpr> plane(ArrayRef(pool.outSizes).slice(pool.firstSpatial, pool.kernel.size()));
@@ -194,7 +196,7 @@ LogicalResult lowerAvgPool(Lowering &l, graph::AvgPoolOp op) {
   Pooling pool(l, op, op.getKernel(), op.getStride(), op.getPadding(), {});
   Type given = cast<RankedTensorType>(op.getInput().getType()).getElementType();
   Type element = cast<RankedTensorType>(op.getType()).getElementType(), f = accumulatorType(element);
-  // With a divisor of 1, windows of integers are summed in the type of the result, which may be wider.
+  // With the divisor 1, windows of integers are summed in the type of the result, which may have more bits.
   const bool sums =
       isa<IntegerType>(element) && op.getDivisor() == 1 && given.isSignlessInteger() && element.isSignlessInteger();
   if (!isa<FloatType>(element) && !element.isSignlessInteger(64) && !sums)
@@ -213,7 +215,7 @@ LogicalResult lowerAvgPool(Lowering &l, graph::AvgPoolOp op) {
     l.set(op, sum);
     return success();
   }
-  // Windows differ if one of them can reach beyond the border of the counted elements.
+  // Windows have different counts if a window can reach beyond the border of the counted elements.
   std::optional<int64_t> divisor;
   if (op.getDivisor())
     divisor = *op.getDivisor();
@@ -239,7 +241,8 @@ LogicalResult lowerAvgPool(Lowering &l, graph::AvgPoolOp op) {
   l.set(op, l.elementwise(pool.outSizes, storageType(element), inputs,
                           [&](OpBuilder &b, Location at, ValueRange in, ValueRange) {
                             if (!isa<FloatType>(element)) {
-                              // Lanes beyond the end of the plane may have the count 0, and must not divide by it.
+                              // Masked-off lanes after the end of the plane may have the count 0, and must not divide
+                              // by it.
                               Value count = divisor ? intConstant(b, at, f, *divisor)
                                                     : arith::MaxSIOp::create(b, at, in[1], intConstant(b, at, f, 1));
                               return SmallVector<Value>{arith::DivSIOp::create(b, at, in[0], count)};

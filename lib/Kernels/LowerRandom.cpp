@@ -17,7 +17,7 @@ using namespace mlir;
 namespace tilewright::structured {
 namespace {
 
-/// One block of Philox 4x32-10 (Salmon et al., SC 2011) on i32 values.
+/// Computes one block of Philox 4x32-10 (Salmon et al., SC 2011) on i32 values.
 struct Philox {
   OpBuilder &b;
   Location loc;
@@ -54,7 +54,7 @@ struct Philox {
   }
 };
 
-/// Returns the `digits` high bits of a word, plus `offset`, times 2^-digits.
+/// Returns the number of the `digits` high bits of a word, plus `offset`, times 2^-digits.
 Value unitInterval(OpBuilder &b, Location loc, Value word, Type f, int64_t offset, int64_t digits = 24) {
   auto type = cast<IntegerType>(word.getType());
   Value bits = arith::ShRUIOp::create(b, loc, word, intConstant(b, loc, type, type.getWidth() - digits));
@@ -64,7 +64,7 @@ Value unitInterval(OpBuilder &b, Location loc, Value word, Type f, int64_t offse
   return arith::MulFOp::create(b, loc, number, floatConstant(b, loc, f, std::ldexp(1.0, -digits)), contractFlag(b));
 }
 
-/// Returns the i32 values `high` and `low` as one i64.
+/// Returns an i64 with the i32 values `high` and `low` as its halves.
 Value wideWord(OpBuilder &b, Location loc, Value high, Value low) {
   Type i64 = b.getI64Type();
   Value top = arith::ShLIOp::create(b, loc, arith::ExtUIOp::create(b, loc, i64, high), intConstant(b, loc, i64, 32));
@@ -106,11 +106,11 @@ LogicalResult lowerRandom(Lowering &l, graph::RandomOp op) {
       return SmallVector<Value>{castScalar(b, at, word, i64, element)};
     }
     Type f = computeType(element);
-    // f64 has 53 digits, so it takes words of 64 bits.
+    // f64 has a mantissa of 53 bits, so it uses words of 64 bits.
     bool wide = f.isF64();
     Value first = wide ? wideWord(b, at, p.x0, p.x1) : p.x0, second = wide ? wideWord(b, at, p.x2, p.x3) : p.x1;
     int64_t digits = wide ? 53 : 24;
-    if (op.getKind() == graph::RandomKind::Uniform) { // no more digits than the element has: excludes 1
+    if (op.getKind() == graph::RandomKind::Uniform) { // with more bits than the mantissa has, a number could round to 1
       digits = std::min<int64_t>(digits, cast<FloatType>(element).getFPMantissaWidth());
       return SmallVector<Value>{store(b, at, unitInterval(b, at, first, f, 0, digits), element)};
     }

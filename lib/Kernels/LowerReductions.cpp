@@ -47,7 +47,7 @@ Read Rows::full(Value graphValue) {
     for (AffineExpr e : read.map.getResults())
       if (auto d = dyn_cast<AffineDimExpr>(e))
         seen.set(d.getPosition());
-  for (unsigned i = 0; i < sizes.size(); ++i) // otherwise no operand determines the length of this loop
+  for (unsigned i = 0; i < sizes.size(); ++i) // materialize it, so that an operand determines the size of this loop
     if (iterators[i] == utils::IteratorType::reduction && !seen.test(i))
       return {l.tensor(graphValue), l.identity(sizes.size()), TypedAttr(), read.elementType};
   return read;
@@ -61,8 +61,8 @@ Value Rows::reduce(tile::Combiner kind, Type accumulator, ArrayRef<Read> inputs,
 }
 
 SmallVector<Value> Rows::fold(ArrayRef<TypedAttr> starts, ArrayRef<Read> inputs, BodyBuilder body) {
-  // If no dimension is reduced, each row is one element, and the op must be elementwise for later passes. A generic
-  // without a reduction loop that reads its outputs is neither elementwise nor a reduction.
+  // If no dimension is reduced, each row is one element. The op must then be elementwise, because later passes do not
+  // support a generic that reads its outputs without a reduction loop.
   const bool reduces = llvm::is_contained(iterators, utils::IteratorType::reduction);
   SmallVector<Value> outputs = llvm::map_to_vector(starts, [&](TypedAttr start) {
     return reduces ? l.filled(rowSizes, start) : l.empty(rowSizes, start.getType());
@@ -133,7 +133,8 @@ static tile::Combiner combinerOf(graph::ReduceKind kind) {
   llvm_unreachable("all kinds are handled");
 }
 
-/// Returns an element (in its compute type, of graph type `from`) as an accumulator for results of graph type `to`.
+/// Converts an element (in its compute type, of graph type `from`) to the accumulator type of results of graph type
+/// `to`.
 static Value asAccumulator(OpBuilder &b, Location at, Value x, Type from, Type to) {
   Type accumulator = accumulatorType(to);
   if (x.getType() == accumulator && !to.isInteger(1))
@@ -147,7 +148,7 @@ static Value asAccumulator(OpBuilder &b, Location at, Value x, Type from, Type t
   return castScalar(b, at, store(b, at, x, from), source, target);
 }
 
-/// A second reduction is not worthwhile for fewer parts than this.
+/// The minimum number of parts for which a second reduction over the parts is worthwhile.
 static constexpr int64_t fewestParts = 16;
 
 /// Returns the number of parts into which a line of `elements` is divided; 0 if no suitable number divides it.
@@ -159,9 +160,9 @@ static int64_t partsOf(int64_t elements) {
   return 0;
 }
 
-/// Combines all elements to one, first in each part and then over the parts, because one row would be one
-/// thread's work. The parts are the leading dimensions, or pieces of a line. Returns null if the tensor is small
-/// or has unknown sizes.
+/// Reduces all elements to one, first in each part and then over the parts, because a single row would be computed by
+/// one thread. The parts are the leading dimensions, or pieces of a line. Returns null if the tensor is small or has
+/// unknown sizes.
 static Value reduceInParts(Lowering &l, tile::Combiner kind, Value graphValue, RankedTensorType type, Type accumulator,
                            bool isUnsigned, RowBody body) {
   constexpr int64_t much = 65536;
@@ -193,11 +194,11 @@ static Value reduceInParts(Lowering &l, tile::Combiner kind, Value graphValue, R
                      [](OpBuilder &, Location, ValueRange in) { return in[0]; });
 }
 
-/// Two stages of a reduction whose reduced dimensions precede long other ones (the channels of a batch norm, the bias
-/// of a linear layer's gradient). Its rows are columns of the tensor, and a thread would read a few elements of each
-/// line. Instead the last reduced dimensions, `inner`, are reduced first, by whole lines, and then the remaining
-/// ones, `outer` (as dimensions of the first result). std::nullopt if there are enough rows in front, or only one
-/// reduced dimension.
+/// The two stages of a reduction if large dimensions follow the reduced ones (the channels of a batch norm, the bias of
+/// a linear layer's gradient). The rows of such a reduction are columns of the tensor, and a thread would read only a
+/// few elements of each line. Instead, the last reduced dimensions, `inner`, are reduced first, in whole lines, and
+/// then the remaining ones, `outer`, which are dimensions of the first result. std::nullopt if there are enough rows
+/// before the reduced dimensions, or only one reduced dimension.
 struct ColumnStages {
   SmallVector<int64_t> inner, outer;
 };
@@ -222,7 +223,7 @@ static std::optional<ColumnStages> columnStages(RankedTensorType type, ArrayRef<
     length *= product(dim, dim + 1);
     stages.inner.insert(stages.inner.begin(), dim);
   }
-  stages.outer = sorted; // they precede `inner`, so their indices are the same in the first result
+  stages.outer = sorted; // `outer` precedes `inner`, so its dimensions are the same in the first result
   return stages;
 }
 
@@ -254,13 +255,13 @@ static LogicalResult lowerReduce(Lowering &l, graph::ReduceOp op) {
   return success();
 }
 
-/// A long row as `parts` x `lines` x `lanes`.
+/// A long row, divided into `parts` x `lines` x `lanes` elements.
 struct Lines {
   int64_t parts, lines, lanes;
 };
 
-/// Returns how the rows of an arg_reduce are divided if they are long but too few to fill the lanes of a vector.
-/// std::nullopt: each row is searched as a whole.
+/// Returns the division of the rows of an arg_reduce, if they are long but too few to fill the lanes of a vector.
+/// Otherwise returns std::nullopt: each row is searched as a whole.
 static std::optional<Lines> linesOfFewRows(RankedTensorType type, int64_t dim) {
   constexpr int64_t longRow = 4096, mostParts = 16;
   if (!type.hasStaticShape() || type.getDimSize(dim) < longRow || dim + 1 != type.getRank() ||
@@ -302,7 +303,7 @@ static LogicalResult lowerArgReduce(Lowering &l, graph::ArgReduceOp op) {
   input.asRounded = true;
   linalg::GenericOp generic;
   if (std::optional<Lines> cut = linesOfFewRows(inputType, dim); cut && !input.splat) {
-    // First the best element of each column of each part, then the best of these.
+    // Find the best element of each column of each part, then the best of these elements.
     SmallVector<int64_t> shape(inputType.getShape());
     shape[dim] = cut->lanes;
     shape.insert(shape.begin() + dim, {cut->parts, cut->lines});

@@ -9,22 +9,22 @@ namespace tilewright::structured {
 
 using RowBody = llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Location, mlir::ValueRange)>;
 
-/// The iteration space of a tensor, some of whose dimensions are reduced; the other dimensions are the rows. Every op
-/// of a normalization runs over this one space or over its rows, so that tiles of rows can be fused.
+/// The iteration space of a tensor with reduced dimensions. The dimensions that are not reduced are the rows. Every op
+/// of a normalization iterates over this space or over its rows, so that tiles of rows can be fused.
 struct Rows {
   Rows(Lowering &l, mlir::RankedTensorType type, llvm::ArrayRef<int64_t> dims);
 
   /// Reads a graph value over the whole space. Every reduced dimension appears in the map.
   Read full(mlir::Value graphValue);
-  /// Read a tensor of rows, or a tensor of the whole space, over the whole space.
+  /// row() reads a tensor of rows over the whole space, and whole() a tensor of the whole space.
   Read row(mlir::Value rows) { return Lowering::of(rows, rowMap); }
   Read whole(mlir::Value tensor) { return Lowering::of(tensor, l.identity(sizes.size())); }
 
-  /// Combines body(inputs) along the rows, in `accumulator`.
+  /// Reduces body(inputs) along each row, in the type `accumulator`.
   mlir::Value reduce(tile::Combiner kind, mlir::Type accumulator, llvm::ArrayRef<Read> inputs, bool isUnsigned,
                      RowBody body);
-  /// Does the same with several accumulators: body(inputs, accumulators) returns their next values,
-  /// beginning with `starts`.
+  /// Reduces each row with several accumulators, whose initial values are `starts`: body(inputs, accumulators) returns
+  /// their next values.
   llvm::SmallVector<mlir::Value> fold(llvm::ArrayRef<mlir::TypedAttr> starts, llvm::ArrayRef<Read> inputs,
                                       BodyBuilder body);
   /// Computes one element for each row, from tensors of rows.
@@ -32,10 +32,11 @@ struct Rows {
   /// Computes one element for each element of the whole space.
   mlir::Value perElement(mlir::Type storage, llvm::ArrayRef<Read> inputs, RowBody body);
 
-  /// Returns the number of reduced elements of a row.
+  /// Returns the number of reduced elements of a row, in the type `type`.
   mlir::Value countAs(mlir::OpBuilder &b, mlir::Location at, mlir::Type type);
-  /// Returns the mean of each row and the sum of the squared differences from it. With `parts`, each element is the
-  /// mean of `elements.count` elements, whose own squared differences are `within` (Chan, Golub, LeVeque 1983).
+  /// moments() returns the mean of each row and the sum of the squared differences from the mean. With `parts`, each
+  /// input element is the mean of `elements.count` elements, whose sum of squared differences is `within` (Chan, Golub,
+  /// LeVeque 1983).
   struct Parts {
     Read within;
     Rows &elements;
@@ -55,9 +56,9 @@ struct Rows {
   mlir::AffineExpr count;
 };
 
-/// Returns (value, index) after a comparison of x at `index` with the best so far. The result is the first maximum or
-/// minimum, whatever the order of visits. NaN wins. With `lastNaN` each NaN replaces the previous one, as in torch's
-/// pooling.
+/// Compares x, at `index`, with the best element so far, and returns the better one and its index. The final result is
+/// the first maximum or minimum, for any order of visits. NaN is better than every number. With `lastNaN`, each NaN
+/// replaces the previous one, as in torch's pooling.
 llvm::SmallVector<mlir::Value> keepExtreme(mlir::OpBuilder &b, mlir::Location at, bool isMax, bool isUnsigned,
                                            mlir::Value x, mlir::Value index, mlir::Value best, mlir::Value bestIndex,
                                            bool lastNaN = false);

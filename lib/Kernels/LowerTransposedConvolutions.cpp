@@ -3,8 +3,8 @@
 // Before (stride 2; also the gradient of a convolution's input):
 //   %1 = tw.convolution %x, %w {transposed, tw.channels_last, stride = [2, 2], padding = [1, 1], ...}
 //          : (tensor<1x4x4x8xf32>, tensor<3x3x8x16xf32>) -> tensor<1x8x8x16xf32>
-// After, if strides are at most 2: adjacent results use different taps, and all results with the same index remainders
-// (a phase) are one convolution with stride 1:
+// After, if strides are at most 2 (adjacent results use different taps; all results whose indices have the same
+// remainders, a phase, are one convolution with stride 1):
 //   %w00 = linalg.generic {%w[1, 1]} : tensor<1x1x8x16xf32>      %0 = linalg.conv_2d_nhwc_hwcf ins(%x, %w00)
 //   ... %w01: taps [1, 2], [1, 0]; %w10: [2, 1], [0, 1]; %w11: [2, 2], [2, 0], [0, 2], [0, 0]
 //   %r = linalg.generic {of phase (h % 2, w % 2), element (h / 2, w / 2)} : tensor<1x8x8x16xf32>
@@ -20,7 +20,7 @@ using namespace mlir;
 
 namespace tilewright::structured {
 
-/// Returns the indices of the iteration space of the body that is being built.
+/// Returns the indices of the loops around the body that is being built.
 static SmallVector<Value> indicesOf(OpBuilder &b, Location at, unsigned rank) {
   SmallVector<Value> indices;
   for (unsigned dim = 0; dim < rank; ++dim)
@@ -167,7 +167,7 @@ private:
     return arith::SubIOp::create(b, at, arith::ConstantIndexOp::create(b, at, last), back);
   }
 
-  /// As tapsOf(), for a grouped convolution.
+  /// Returns the phase's taps of the weight, like tapsOf(), for a grouped convolution.
   Value groupedTapsOf(const PhaseDim &rows, const PhaseDim &columns) {
     AffineExpr kernel[] = {l.constant(rows.taps), l.constant(columns.taps)};
     return transposedGroups(conv, op.getWeight(), kernel, accumulator,
@@ -241,7 +241,8 @@ Value transposedInPhases(Convolution &conv, graph::ConvolutionOp op) {
       llvm::all_of(conv.stride, [](int64_t step) { return step == 1; }) ||
       llvm::any_of(conv.padding, [](int64_t amount) { return amount < 0; }))
     return {};
-  // In a phase without results, there is no element 0 that the indices of other phases could read instead.
+  // Every phase must have results: each element of the result also reads element 0 of all other phases, and discards
+  // it.
   for (unsigned i = 0; i < 2; ++i) {
     auto size = dyn_cast<AffineConstantExpr>(out[1 + i]);
     if (!size || size.getValue() < conv.stride[i])

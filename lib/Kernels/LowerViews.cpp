@@ -29,7 +29,7 @@ Value extractInside(OpBuilder &b, Location at, Value tensor, SmallVector<Value> 
                     ArrayRef<std::pair<unsigned, Value>> bounds, Value otherwise) {
   Value inside, zero = arith::ConstantIndexOp::create(b, at, 0);
   for (auto [dim, size] : bounds) {
-    // The comparison is unsigned: an index before the first element is far beyond the last.
+    // The comparison is unsigned: an index before the first element is a very large unsigned number.
     Value here = arith::CmpIOp::create(b, at, arith::CmpIPredicate::ult, indices[dim], size);
     indices[dim] = arith::SelectOp::create(b, at, here, indices[dim], zero);
     inside = inside ? arith::AndIOp::create(b, at, inside, here).getResult() : here;
@@ -63,8 +63,8 @@ static Value paddedRows(Lowering &l, Value tensor, ArrayRef<AffineExpr> sizes, A
   });
 }
 
-/// Does the same as paddedRows. Short rows (the channels of an image) that are not padded are first merged with the
-/// dimension before them, because a single row would fill little of a vector.
+/// Pads like paddedRows(). If rows are short (the channels of an image) and not padded, they are first merged with the
+/// dimension before them, because a single row would fill only a small part of a vector.
 static Value paddedByRows(Lowering &l, Value tensor, ArrayRef<AffineExpr> sizes, ArrayRef<OpFoldResult> low,
                           ArrayRef<AffineExpr> paddedSizes, TypedAttr value) {
   constexpr int64_t few = 16;
@@ -92,7 +92,7 @@ Value padded(Lowering &l, Value tensor, ArrayRef<AffineExpr> sizes, ArrayRef<OpF
   SmallVector<int64_t> shape = llvm::map_to_vector(paddedSizes, extent);
   if (byRows && !sizes.empty() && isZero(low.back()) && isZero(high.back()))
     return paddedByRows(l, tensor, sizes, low, paddedSizes, value);
-  // A size of the result is static only if the operand's size and both amounts are static.
+  // A size of the result is static only if the operand's size and the amounts of padding on both sides are static.
   for (unsigned i = 0; i < shape.size(); ++i)
     if (!isa<AffineConstantExpr>(sizes[i]) || !isa<Attribute>(low[i]) || !isa<Attribute>(high[i]))
       shape[i] = ShapedType::kDynamic;
@@ -205,8 +205,8 @@ static LogicalResult lowerPad(Lowering &l, graph::PadOp op) {
   return success();
 }
 
-/// Lowers the concatenation of a few tensors, each of size 1 in the last dimension, to an elementwise op that selects
-/// the tensor by the index. The producers of the tensors can be fused into it.
+/// Lowers the concatenation of a few tensors of size 1 in the last dimension to an elementwise op, which selects the
+/// tensor by the index. The producers of the tensors can be fused into this op.
 static LogicalResult lowerInterleave(Lowering &l, graph::ConcatOp op) {
   SmallVector<AffineExpr> sizes = sizesOfValue(op.getResult());
   SmallVector<Read> reads;
@@ -234,7 +234,7 @@ static LogicalResult lowerConcat(Lowering &l, graph::ConcatOp op) {
     return lowerInterleave(l, op);
   SmallVector<AffineExpr> offsets(sizes.size(), l.constant(0));
   SmallVector<OpFoldResult> strides(sizes.size(), l.builder.getIndexAttr(1));
-  SmallVector<Value> inputs; // all before the first insertion, so that the insertions are consecutive
+  SmallVector<Value> inputs; // computed before the first insertion, so that all insertions are consecutive
   for (Value input : op.getInputs())
     inputs.push_back(l.tensor(input));
   Type storage = storageType(cast<RankedTensorType>(op.getType()).getElementType());

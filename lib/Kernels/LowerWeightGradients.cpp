@@ -7,10 +7,11 @@
 //   %p = linalg.generic {%x[n, oh + kh - 1, ow + kw - 1, c], or 0 outside} : tensor<4x8x8x3x3x16xf32>
 //   %1 = linalg.contract ins(%p' : tensor<256x144xf32>, %g' : tensor<256x32xf32>) : tensor<144x32xf32>
 //
-// %p is the input that each tap of the window reads; for a window of one pixel it is %x. If the patches of a batch
-// would take more than `mostPatchBytes`, the batch is divided into runs of images, whose products are added. A
-// depthwise convolution has no product. Its gradient is the sum of the gradients of parts of each image
-// (tw_tile.depthwise_gradient) or, in channels-first, a linalg.generic over the taps and channels.
+// The elements of %p are the input elements that each tap of the window reads (patches); for a window of one pixel, %p
+// is %x. If the patches of a batch would take more than `mostPatchBytes`, the batch is divided into groups of
+// consecutive images, whose products are added. The gradient of a depthwise convolution is not a product. It is the sum
+// of the gradients of parts of each image (tw_tile.depthwise_gradient) or, in channels-first, a linalg.generic over the
+// taps and channels.
 //
 // Test: test/Kernels/lower-weight-gradients.mlir
 //
@@ -25,7 +26,7 @@ using namespace mlir;
 namespace tilewright::structured {
 namespace {
 
-/// The largest size of the patches of one product.
+/// The maximum size in bytes of the patches of one product.
 constexpr int64_t mostPatchBytes = int64_t(64) << 20;
 
 AffineExpr productOf(Lowering &l, ArrayRef<AffineExpr> sizes) {
@@ -71,7 +72,7 @@ public:
   }
 
 private:
-  /// Returns the sizes of the gradient that the product yields: [groups], kernel..., channels and filters of a group.
+  /// Returns the sizes of the product's result: [groups], kernel..., channels and filters of a group.
   SmallVector<AffineExpr> partSizes() {
     SmallVector<AffineExpr> sizes;
     if (conv.groups > 1)
@@ -81,7 +82,7 @@ private:
     return sizes;
   }
 
-  /// Returns the number of images of one product; 0: all at once.
+  /// Returns the number of images of one product, or 0 if one product has all images.
   int64_t runOfImages() {
     SmallVector<AffineExpr> one(out);
     llvm::append_range(one, kernel);
@@ -133,7 +134,7 @@ private:
            llvm::all_of(conv.padding, [](int64_t amount) { return amount == 0; });
   }
 
-  /// Computes the gradient from these images: patches^T x gradient, per group.
+  /// Computes the gradient of the given images as patches^T x gradient, per group.
   Value product(Value input, Value grad, AffineExpr images) {
     bool grouped = conv.groups > 1;
     SmallVector<AffineExpr> pixels{images}, taps(kernel);
@@ -156,15 +157,15 @@ private:
     if (!grouped)
       return l.reshaped(contracted(l, {lhs, true}, {rhs, true}, m, filters, k, accumulator, name), {m, filters},
                         partSizes());
-    // Loops: g m n k.
+    // The loops are g, m, n, and k.
     SmallVector<AffineExpr> sizes{group[0], m, filters};
     AffineMap maps[] = {l.map(4, {l.dim(3), l.dim(0), l.dim(1)}), l.map(4, {l.dim(3), l.dim(0), l.dim(2)}),
                         l.map(4, {l.dim(0), l.dim(1), l.dim(2)})};
     return l.reshaped(l.contract(lhs, rhs, maps, sizes, accumulator, name), sizes, partSizes());
   }
 
-  /// Returns images x out... x [groups] x kernel... x channels: the input that each tap reads, zero
-  /// outside of the image.
+  /// Returns the input element that each tap reads, or zero outside of the image, in the shape images x out... x
+  /// [groups] x kernel... x channels.
   Value patches(Value input, AffineExpr images) {
     bool grouped = conv.groups > 1;
     unsigned d = conv.spatial, firstTap = 1 + d + grouped;
@@ -206,8 +207,8 @@ private:
     });
   }
 
-  /// Depthwise: returns kernel x channels, each element the sum of input times gradient over the images
-  /// and their pixels.
+  /// Returns the gradient of a depthwise convolution as kernel x channels. Each element is the sum of input times
+  /// gradient over the images and their pixels.
   Value reducedTaps() {
     unsigned d = conv.spatial, channel = d, image = d + 1, pixel = d + 2;
     Value input = conv.pad(op.getInput()), grad = l.tensor(op.getGrad());
@@ -236,13 +237,15 @@ private:
     return result;
   }
 
-  /// Returns true for channels-last with a known kernel and floats, which tw_tile.depthwise_gradient supports.
+  /// Returns true for 2-D channels-last convolutions of floats with a known kernel, which tw_tile.depthwise_gradient
+  /// supports.
   bool isInPlane() {
     auto known = [](AffineExpr size) { return isa<AffineConstantExpr>(size); };
     return conv.channelsLast && conv.spatial == 2 && llvm::all_of(kernel, known) && isa<FloatType>(element);
   }
 
-  /// As reducedTaps(), but from sums of parts of the images: some lines each, with enough pixels to make the sums long.
+  /// Returns the same gradient as reducedTaps(). It is a sum over parts of the images, which are some lines with enough
+  /// pixels for long sums.
   Value sumOfParts() {
     constexpr int64_t pixelsPerPart = 512, unknownWidth = 64;
     auto width = dyn_cast<AffineConstantExpr>(out[1]), height = dyn_cast<AffineConstantExpr>(out[0]);
@@ -269,7 +272,7 @@ private:
         .getResult(0);
   }
 
-  /// Returns the dimensions kernel... x groups as [groups] kernel... 1 1.
+  /// Returns `taps`, with the dimensions kernel... x groups, in the shape [groups] kernel... 1 1.
   Value permutedGroups(Value taps) {
     unsigned d = conv.spatial;
     SmallVector<AffineExpr> at;
@@ -279,11 +282,11 @@ private:
     return l.copied(partSizes(), accumulator, Lowering::of(taps, l.map(d + 3, at)));
   }
 
-  /// Sets the result, in the graph's layout, from [groups], kernel..., channels, filters.
+  /// Sets the result of the op to `parts` ([groups], kernel..., channels, filters), permuted to the graph's layout.
   void setWeight(Value parts) {
     bool grouped = conv.groups > 1;
     unsigned d = conv.spatial, g = 0, c = grouped + d, f = c + 1, count = f + 1;
-    SmallVector<unsigned> order; // the dimensions of `parts` in the order of the weight's
+    SmallVector<unsigned> order; // for each dimension of the weight, the dimension of `parts`
     auto taps = [&] {
       for (unsigned i = 0; i < d; ++i)
         order.push_back(grouped + i);

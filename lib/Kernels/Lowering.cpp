@@ -54,7 +54,7 @@ Read Lowering::readBroadcast(Value graphValue, ArrayRef<AffineExpr> sizes) {
   return read(graphValue, map(sizes.size(), results));
 }
 
-/// Returns true if the map visits the base in order and leaves out only unit dimensions.
+/// Returns true if the map indexes the base in order, and leaves out only unit dimensions.
 static bool onlyUnitDims(AffineMap map, ArrayRef<AffineExpr> sizes) {
   int64_t next = 0;
   auto skipTo = [&](int64_t end) {
@@ -87,7 +87,7 @@ Value Lowering::tensor(Value graphValue) {
     result = linalg::FillOp::create(builder, loc, value, empty(sizes, storage)).getResult(0);
   } else if (view.map.isIdentity()) {
     result = view.base;
-    // A size guard can make a size static that the base's type leaves open.
+    // A size that is dynamic in the base's type may be static here, because of a size guard.
     if (auto type = RankedTensorType::get(llvm::map_to_vector(sizes, extent), storage); type != result.getType())
       result = tensor::CastOp::create(builder, loc, type, result);
   } else if (onlyUnitDims(view.map, sizes)) {
@@ -218,7 +218,7 @@ Value Lowering::reshaped(Value tensor, ArrayRef<AffineExpr> from, ArrayRef<Affin
   Type element = typeOf(tensor).getElementType();
   SmallVector<graph::ReshapeGroup> groups = graph::reshapeGroups(from, to);
   if (groups.empty() && !from.empty() && !to.empty()) {
-    graph::ReshapeGroup all; // no dimensions correspond: merge all into one first
+    graph::ReshapeGroup all; // no dimensions correspond, so merge all dimensions first
     for (unsigned i = 0; i < from.size(); ++i)
       all.from.push_back(i);
     for (unsigned i = 0; i < to.size(); ++i)

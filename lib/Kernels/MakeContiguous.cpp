@@ -3,10 +3,10 @@
 // Before:  %s = tensor.extract_slice %x[...] ; %r = tensor.collapse_shape %s ; return %s
 // After:   %s = linalg.copy ins(tensor.extract_slice %x) outs(tensor.empty) ; ...
 //
-// A slice that a kernel reads is a view inside of that kernel. A slice that is reshaped or returned needs separate
-// memory. So does a slice whose last dimension has a stride, if its reader is not elementwise, because products and
-// windows read vectors along that dimension. This file also has --tw-record-sizes, which copies the sizes of arguments
-// from the encodings of their types to argument attributes.
+// If a kernel reads a slice, the slice is a view inside of this kernel. A slice needs separate memory if it is reshaped
+// or returned. It also needs separate memory if its last dimension has a stride and its consumer is not elementwise,
+// because products and windows read vectors along this dimension. This file also implements --tw-record-sizes, which
+// copies the sizes of arguments from the encodings of their types to argument attributes.
 //
 // Test: test/Kernels/make-contiguous.mlir
 //

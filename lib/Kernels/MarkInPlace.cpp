@@ -6,10 +6,11 @@
 // After:
 //   func @kernel_0(%p, %g, %new {tw.over = array<i64: 0, 1>}) ...
 //
-// A result may share the memory of an operand if no element is read after it is written. Either only the op that
-// computes the result reads the operand, at the index that it writes; or earlier ops read the operand too, and all ops
-// of the kernel compute element by element, so that a tile reads only its own elements. Each tile must compute a
-// separate part of the result. Only kernels of linalg.generic without contractions are marked.
+// A result may use the memory of an operand if no element is read after it is written. There are two cases. In the
+// first, only the op that computes the result reads the operand, at the index that it writes. In the second, earlier
+// ops read the operand, too, and all ops of the kernel compute element by element, so that a tile reads only its own
+// elements. Each tile must compute a separate part of the result. Only kernels of linalg.generic without contractions
+// are marked.
 //
 // The marks are needed for results that are written into arguments (tw.into on @main's results), as in an optimizer's
 // step or for running means.
@@ -60,7 +61,7 @@ public:
         members.push_back(&op);
         plain &= isElementByElement(generic);
       }
-      // Other ops that compute: contractions, concatenations, ops of tw_tile.
+      // `others` is true if other ops compute: contractions, concatenations, ops of tw_tile.
       others |= tile::isContractionRoot(&op) || (!generic && isa<TilingInterface, DestinationStyleOpInterface>(op));
     }
   }

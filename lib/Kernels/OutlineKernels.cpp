@@ -23,7 +23,7 @@ namespace tilewright::structured {
 using namespace tile;
 namespace {
 
-/// If a tensor has at least this many slices, they are operands of kernels instead of clones in them.
+/// The number of slices of a tensor from which on the slices are operands of kernels, instead of clones in the kernels.
 constexpr size_t manySlices = 8;
 
 /// Returns the dense slices of @main whose source has many slices of the same type. Slices of parameters are cloned
@@ -44,20 +44,20 @@ llvm::DenseSet<Operation *> slicesToRead(func::FuncOp main) {
   return found;
 }
 
-/// Returns true for small ops that are cloned into a kernel instead of being passed to it.
+/// Returns true for small ops that are cloned into a kernel, so that their results are not passed to it.
 bool isCloned(Operation *op) {
   if (isa<tensor::EmptyOp, linalg::FillOp, tensor::ExtractSliceOp>(op))
     return true;
   if (auto constant = dyn_cast<arith::ConstantOp>(op))
     return !isa<ShapedType>(constant.getType()) || isa<SplatElementsAttr>(constant.getValue());
-  // The reshape of a slice is not dense before it is copied, so it cannot be an operand.
+  // A reshape of a slice is not dense before it is copied, so it cannot be an operand.
   if (isa<tensor::ExpandShapeOp>(op))
     return op->getOperand(0).getDefiningOp<tensor::ExtractSliceOp>() != nullptr;
   return false;
 }
 
-/// Returns the symbol of kernel `number`, which computes `ops`: "matmul_add_gelu_3" for "matmul+add+gelu". An op that
-/// is repeated directly is named once, and a long name is cut after an op. Without the number, a kernel of one op could
+/// Returns the symbol of kernel `number`, which computes `ops`: "matmul_add_gelu_3" for "matmul+add+gelu". Consecutive
+/// equal ops are named once, and a long name is truncated after an op. Without the number, a kernel of one op could
 /// have the name of a function of the C library, such as exp.
 std::string kernelName(StringRef ops, size_t number) {
   constexpr size_t longest = 60;
@@ -110,7 +110,7 @@ public:
     SmallVector<Value> shaped(tensors.begin(), tensors.end());
     shaped.append(results.begin(), results.end());
     SmallVector<SmallVector<AffineExpr>> sizes;
-    llvm::DenseMap<AffineExpr, Value> sizeValues; // an affine.apply may express the same size differently
+    llvm::DenseMap<AffineExpr, Value> sizeValues; // one value per size; affine.apply ops may express it differently
     for (Value value : shaped) {
       FailureOr<SmallVector<AffineExpr>> known = knownSizes(value);
       if (failed(known))
@@ -124,7 +124,7 @@ public:
     operands.append(tensors.begin(), tensors.end());
     SmallVector<Location> fusedLocations;
     std::string ops;
-    // The location of an op that can fail at run time (computed indices, divisors) comes first.
+    // The first location is that of an op that can fail at run time (computed indices, divisors), if there is one.
     for (Operation *member : members)
       member->walk([&](Operation *op) {
         if (isa<tile::PlaceOp, tile::DivisorOp, tile::ScatterOp>(op))
@@ -174,7 +174,7 @@ public:
     SmallVector<Operation *> all(clones.begin(), clones.end());
     all.append(members.begin(), members.end());
     llvm::sort(all, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
-    // A result that leaves the kernel is computed into its destination argument.
+    // If a result is used outside of the kernel, it is computed into its destination argument.
     llvm::DenseMap<Value, Value> destination;
     for (auto [index, result] : llvm::enumerate(results))
       destination[result] = body->getArgument(body->getNumArguments() - results.size() + index);
@@ -185,7 +185,7 @@ public:
       if (!memberSet.contains(op))
         continue;
       if (auto insert = dyn_cast<tensor::InsertSliceOp>(copy)) {
-        // A chain of insertions begins with a tensor.empty, which is replaced by the destination.
+        // A chain of insertions begins with a tensor.empty. Replace it by the destination.
         if (auto found = destination.find(op->getResult(0)); found != destination.end()) {
           Operation *first = insert;
           while (auto before = cast<tensor::InsertSliceOp>(first).getDest().getDefiningOp<tensor::InsertSliceOp>())
@@ -246,7 +246,7 @@ public:
     return success();
   }
 
-  /// Gives the ops of each kernel the locations of all equal kernels that it replaces.
+  /// Adds the locations of all equal kernels that a kernel replaces to the locations of its ops.
   void fuseLocations() {
     for (auto &[op, others] : locations) {
       others.insert(others.begin(), op->getLoc());
@@ -255,7 +255,7 @@ public:
   }
 
 private:
-  /// Records the locations of `same`, which is equal to `kept` except for them.
+  /// Records the locations of `same`, which equals `kept` except for its locations.
   void noteLocations(func::FuncOp kept, func::FuncOp same) {
     SmallVector<Operation *> ops;
     kept->walk<WalkOrder::PreOrder>([&](Operation *op) { ops.push_back(op); });
@@ -312,7 +312,7 @@ private:
     return sizes;
   }
 
-  /// Erases fills that are unused since the destinations were redirected.
+  /// Erases fills and empty tensors that became unused when results were redirected to destination arguments.
   void simplifyDeadFills(Block *body) {
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*body)))
       if (isa<linalg::FillOp, tensor::EmptyOp>(op) && op.use_empty())
@@ -336,7 +336,7 @@ private:
 LogicalResult outlineKernels(ModuleOp module, func::FuncOp main, ArrayRef<SmallVector<Operation *>> clusters,
                              bool readSlices) {
   Outliner outliner(module, main, readSlices);
-  // Consumers are outlined first, so that the users of a producer outside of its cluster are already calls.
+  // Consumers are outlined before producers. Then all users of a producer outside of its cluster are already calls.
   SmallVector<ArrayRef<Operation *>> inOrder;
   for (const SmallVector<Operation *> &cluster : llvm::reverse(clusters))
     inOrder.push_back(cluster);

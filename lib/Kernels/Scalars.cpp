@@ -54,8 +54,8 @@ Value load(OpBuilder &b, Location loc, Value stored, Type elementType, bool asRo
   return arith::ExtFOp::create(b, loc, compute, stored, asRounded ? arith::FastMathFlagsAttr() : contractFlag(b));
 }
 
-/// Rounds to a narrower type. A conversion of f64 to 16 or 8 bits goes through f32 and rounds twice, as in torch. Only
-/// machines with AVX512-FP16 have such a conversion as one instruction.
+/// Rounds to a type with fewer bits. A conversion of f64 to 16 or 8 bits goes through f32 and rounds twice, as in
+/// torch. Only machines with AVX512-FP16 have an instruction for the direct conversion.
 static Value roundTo(OpBuilder &b, Location loc, Type to, Value x, arith::FastMathFlagsAttr flags = {}) {
   if (to.getIntOrFloatBitWidth() < 32 && x.getType().isF64())
     x = arith::TruncFOp::create(b, loc, b.getF32Type(), x);
@@ -87,9 +87,10 @@ Value splatConstant(OpBuilder &b, Location loc, TypedAttr splat, bool computed) 
 // The user's conversions
 //===----------------------------------------------------------------------===//
 
-/// Converts as cvttss2si does: truncation if in range, otherwise (also for NaN) the smallest integer.
+/// Converts as cvttss2si does: truncates values in range. For other values, including NaN, returns the smallest
+/// integer.
 static Value truncateToInteger(OpBuilder &b, Location loc, Value x, IntegerType type) {
-  if (type.getWidth() < 32) { // torch converts through 32 bits and keeps the low ones
+  if (type.getWidth() < 32) { // like torch, converts to 32 bits and truncates the integer
     Value wide = truncateToInteger(b, loc, x, b.getI32Type());
     return arith::TruncIOp::create(b, loc, type, wide);
   }
@@ -107,8 +108,9 @@ static Value truncateToInteger(OpBuilder &b, Location loc, Value x, IntegerType 
   return arith::SelectOp::create(b, loc, inRange, converted, smallest);
 }
 
-/// Converts to unsigned types of 32 and 64 bits in the same way. For numbers in the upper half, 2^(width - 1) is
-/// subtracted, which is exact, the signed conversion follows, and the highest bit is set. Negative numbers wrap around.
+/// Converts to unsigned types of 32 and 64 bits in the same way. From numbers in the upper half, 2^(width - 1) is
+/// subtracted, which is exact; then they are converted as signed numbers, and the highest bit is set. Negative numbers
+/// wrap around.
 static Value truncateToUnsigned(OpBuilder &b, Location loc, Value x, IntegerType type) {
   Type f = x.getType();
   Value half = floatConstant(b, loc, f, std::ldexp(1.0, type.getWidth() - 1));
@@ -181,7 +183,7 @@ Value signFlipped(OpBuilder &b, Location loc, Value x) {
 }
 
 TypedAttr neutralElement(tile::Combiner kind, Type type, bool isUnsigned) {
-  if (kind == tile::Combiner::And) // its operands are booleans, which are stored as 0 or 1
+  if (kind == tile::Combiner::And) // the operands of And are booleans, which are stored as 0 or 1
     return IntegerAttr::get(type, 1);
   return tile::identityOf(kind, type, isUnsigned);
 }

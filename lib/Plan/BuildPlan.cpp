@@ -9,11 +9,12 @@
 //     tw_plan.buffer 0 input 0 ... ; 1 input 1 ; 2 packed 0 ; 3 output 0
 //     tw_plan.launch once @pack_0 [1, 2] ... ; tw_plan.launch @kernel_0 [0, 2, 3] ... }
 //
-// A reshape shares the buffer of its operand, because all tensors between kernels are dense. So does a dense slice
-// that kernels read, with a byte offset (`at`). Results that no kernel computes in place (a returned argument, a
-// value that is returned twice) are copied. A result to be written into an argument (tw.into) is written in place by
-// the kernel that computes it if nothing reads the argument later and that kernel reads no element of it after it has
-// written it (tw.over, lib/Kernels/MarkInPlace.cpp); otherwise the result is copied there at the end.
+// A reshape has the same buffer as its operand, because all tensors between kernels are dense. A dense slice that
+// kernels read has the buffer of its source and a byte offset (`at`). Results that no kernel computes in place (a
+// returned argument, a value that is returned twice) are copied. A result may have to be written into an argument
+// (tw.into). The kernel that computes it writes it in place if no later op reads the argument, and if the kernel reads
+// no element of the argument after it has written the element (tw.over, lib/Kernels/MarkInPlace.cpp). Otherwise the
+// result is copied to the argument at the end.
 //
 // Tests: test/Plan/build-plan.mlir, test/Plan/build-plan-in-place.mlir
 //
@@ -56,7 +57,8 @@ public:
       if (isa<RankedTensorType>(argument.getType()))
         if (failed(define(argument, plan::BufferKind::Input, inputs++)))
           return failure();
-    // Find the call that computes each output in place: the first return of its value.
+    // Find the call that computes each output in place. If a value is returned several times, only the first output is
+    // computed in place.
     auto terminator = cast<func::ReturnOp>(main.getBody().front().getTerminator());
     SmallVector<std::pair<Value, int64_t>> copies, writes;
     for (auto [position, returned] : llvm::enumerate(terminator.getOperands())) {
@@ -102,7 +104,7 @@ public:
     }
     if (failed(copyInto(writes)))
       return failure();
-    // Move buffers to the beginning.
+    // Move the buffer ops to the beginning of the program.
     Block &block = program.getBody().front();
     Operation *anchor = nullptr;
     for (Operation &op : llvm::make_early_inc_range(block))
@@ -170,7 +172,8 @@ private:
     return true;
   }
 
-  /// Moves calls whose results only the caller reads to the end, after the readers of overwritten arguments.
+  /// Moves calls to the end, after the consumers of overwritten arguments, if the results of the calls are only
+  /// returned.
   void computeLate(ArrayRef<std::pair<Value, int64_t>> writes) {
     llvm::SmallSetVector<Operation *, 4> producers;
     for (auto [returned, input] : writes)
@@ -208,8 +211,8 @@ private:
     inputOf[source] = argument;
   }
 
-  /// Copies results that no kernel has written in place. If a source is an argument, which may itself be written, it
-  /// is first copied to separate memory.
+  /// Copies results that no kernel has written in place. If the source is an argument, which another copy may
+  /// overwrite, it is first copied to separate memory.
   LogicalResult copyInto(ArrayRef<std::pair<Value, int64_t>> writes) {
     SmallVector<std::tuple<Value, int64_t, AffineMap, int64_t>> late;
     for (auto [value, input] : writes) {
@@ -313,7 +316,7 @@ private:
                           : define(result, once ? plan::BufferKind::Packed : plan::BufferKind::Arena,
                                    once ? packed++ : arena++)))
         return failure();
-      if (operands.size() < 64) // operands from 64 on count as written
+      if (operands.size() < 64) // operands from 64 on are assumed to be written
         writes |= uint64_t(1) << operands.size();
       operands.push_back(bufferByValue[result]);
     }
@@ -361,7 +364,8 @@ struct FinishPlan : impl::FinishPlanBase<FinishPlan> {
     AffineExpr one = getAffineConstantExpr(1, context), product = one;
     for (AffineExpr size : launch.getSizes().getResults())
       product = product * size;
-    // 1 if product <= bound, otherwise 0, as an affine expression: no tensor has `huge` elements.
+    // Returns 1 if product <= bound, otherwise 0, as an affine expression. It is correct because no tensor has `huge`
+    // elements.
     auto upTo = [&](int64_t bound) {
       constexpr int64_t huge = int64_t(1) << 50;
       return (getAffineConstantExpr(huge, context) - product.floorDiv(bound + 1)).floorDiv(huge);

@@ -12,7 +12,7 @@ using namespace mlir;
 namespace tilewright {
 namespace {
 
-/// Appends `expr` as a postfix program.
+/// Appends `expr` to `out` in postfix notation.
 void append(AffineExpr expr, plan::Expr &out) {
   using Op = plan::Expr::Op;
   switch (expr.getKind()) {

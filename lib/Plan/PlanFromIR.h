@@ -24,8 +24,8 @@ llvm::Expected<plan::Plan> planOf(mlir::ModuleOp module);
 /// indices. Steps without a line have "".
 std::vector<std::string> stepLines(mlir::ModuleOp module, bool onlyChecked = false);
 
-/// Appends the user's line from `lines` to a call's error, if the error is of a step that has one. Always returns
-/// false.
+/// Appends the user's line from `lines` to the error of a call, if the error is in a step for which `lines` has one.
+/// Always returns false.
 bool withLine(RunError &error, llvm::ArrayRef<std::string> lines);
 
 /// Converts result `result` of `map`, which uses only symbols.

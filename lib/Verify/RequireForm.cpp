@@ -13,7 +13,7 @@ using namespace mlir;
 namespace tilewright {
 namespace {
 
-/// Returns the dialects, separated by spaces, whose ops do not occur in IR of this form.
+/// Returns the dialects, separated by spaces, whose ops must not occur in IR of this form.
 llvm::StringLiteral foreignDialects(IRForm form) {
   switch (form) {
   case IRForm::Graph:
@@ -38,7 +38,7 @@ llvm::StringLiteral describe(IRForm form) {
   llvm_unreachable("all forms are above");
 }
 
-/// Returns true if a value of `type` does not belong to the form.
+/// Returns true if IR of this form must not contain values of `type`.
 bool isForeignType(Type type, IRForm form) {
   return form == IRForm::Buffers ? isa<TensorType>(type) : isa<BaseMemRefType>(type);
 }

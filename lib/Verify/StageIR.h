@@ -7,10 +7,10 @@
 
 namespace tilewright {
 
-/// Succeeds if `module` may be continued as IR of the end of `stage` (a name of stageNames()): it contains the model,
-/// no op is in a dialect that only other stages have, and constants have their elements. Dialects that belong to no
-/// built-in stage belong to a target and are allowed. The error names the first invalid op, its line, and the stages
-/// in which it is valid.
+/// Succeeds if compilation can continue with `module` after `stage` (a name of stageNames()): the module contains the
+/// model, no op is in a dialect that only other stages have, and constants have their elements. Dialects that do not
+/// occur in any built-in stage are dialects of a target and are allowed. The error names the first invalid op, its
+/// line, and the stages in which it is valid.
 llvm::Error checkStageIR(mlir::ModuleOp module, llvm::StringRef stage);
 
 } // namespace tilewright

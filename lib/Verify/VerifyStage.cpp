@@ -7,7 +7,7 @@
 //     return %0 : tensor<4xf32>
 //   }
 //
-// Checks, each from the named stage on:
+// These checks run at the end of the named stage and of all later stages:
 //   graph       only ops of the stage's dialects remain
 //   structured  @main calls kernels alone, and a kernel calls nothing
 //   vector      the module has one plan, each launch names a kernel, and no tensor remains in a kernel
@@ -65,7 +65,7 @@ struct VerifyStage : impl::VerifyStageBase<VerifyStage> {
       getOperation()->emitOpError() << "cannot be verified: there is no stage '" << stage << "'";
       return signalPassFailure();
     }
-    // Targets that write source text have no plan at the end.
+    // Targets that write source text have no plan at the end of the last stage.
     const bool planned = dialects.empty() ? contract->has("tw_plan") : llvm::is_contained(dialects, "tw_plan");
     if (failed(checkDialects(*contract)) || failed(planned ? checkPlan() : checkCalls()))
       signalPassFailure();

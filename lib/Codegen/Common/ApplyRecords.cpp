@@ -4,9 +4,9 @@
 // After:   func @kernel_0(...)
 //            attributes {tw.schedule = #tw_cpu.schedule<tiles = [128, 48], order = 1, record = "5f0a1c22">}
 //
-// The kernel has a record (Records.h) in the folder `records`; kernels without a record stay unchanged. A kernel with
-// symbolic sizes has a record for each class of sizes (SizeClasses.h). If their schedules differ, the kernel is cloned
-// for each class:
+// This pass replaces the schedules of kernels that have a record (Records.h) in the folder `records`, and leaves other
+// kernels unchanged. A kernel with symbolic sizes has a record for each class of sizes (SizeClasses.h). If their
+// schedules differ, the kernel is cloned for each class:
 //
 // Before:  func @kernel_0(%n: index, ...) attributes {tw.schedule = ...}          call @kernel_0(...)
 // After:   func @kernel_0(%n: index, ...) attributes {tw.schedule = ..., tw.sizes_between = array<i64: 17, -1>}
@@ -14,9 +14,9 @@
 //                                                     call @kernel_0(...) {tw.other_sizes = [@kernel_0_to_16]}
 //
 // The plan launches the kernel whose range contains the product of a call's sizes. With `strict`, a kernel that has a
-// space and no record is an error. If records of a kernel are not valid here, a warning gives the reason, once per
-// process. With `deterministic`, a record is not used if its schedule sums in another order than the default schedule.
-// With `stamp`, kernels get their keys as attributes, for the tuner.
+// search space and no record is an error. If a kernel has records, but none is valid for this machine and compiler, a
+// warning states the reason once per process. With `deterministic`, a record is not used if its schedule has another
+// order of sums than the default schedule. With `stamp`, the keys of kernels become attributes, which the tuner reads.
 //
 // Tests: test/Tuner/tune.test, test/Tuner/size-classes.test
 //
@@ -104,17 +104,17 @@ private:
     schedule::ScheduleAttrInterface schedule;
   };
 
-  /// Returns true if the choice of `record` may differ from the default schedule here. If the rates were measured again
-  /// after the record was written, the record's default schedule may differ from the current one. The choice is then
-  /// always applied, except in deterministic mode, because the record does not contain the current default's order of
-  /// summation.
+  /// Returns true if the schedule of `record` must replace the default schedule. If the rates were measured again after
+  /// the record was written, the current default schedule may differ from the one in the record. The schedule of the
+  /// record is then always applied, except in deterministic mode, because the record does not contain the current
+  /// default's order of sums.
   bool replacesDefault(const KernelRecord &record) const {
     if (record.rates != rates)
       return !deterministic;
     return record.chosen != record.initial && !(deterministic && record.chosenClass != record.initialClass);
   }
 
-  /// Warns, once per process, that there are records of these kernels that are not valid, and gives the reason.
+  /// Warns, once per process, that these kernels have records that are not valid, and states the reason.
   void warnOfIgnored(ArrayRef<RecordKey> missed) {
     if (missed.empty() || !llvm::sys::fs::exists(records))
       return;
@@ -122,7 +122,7 @@ private:
       bool reported = false;
       std::multimap<std::string, RecordKey> bySignature;
     };
-    // Leaked on purpose: threads may compile while statics are destroyed.
+    // This object is never destroyed, because threads may compile while static objects are destroyed.
     static auto *folders = new runtime::ForkSafe<std::map<std::string, Folder>>;
     auto known = folders->lock();
     auto [found, isNew] = known->try_emplace(records);
@@ -159,7 +159,8 @@ private:
     signalPassFailure();
   }
 
-  /// `kernel` remains the kernel for the largest sizes, and is cloned for each of the other parts.
+  /// Clones `kernel` for each part but the last. `kernel` itself is used for the last part, which has the largest
+  /// sizes.
   void split(func::FuncOp kernel, ArrayRef<Part> parts) {
     Builder builder(&getContext());
     SymbolTable symbols(getOperation());

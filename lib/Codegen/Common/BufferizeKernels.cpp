@@ -9,9 +9,9 @@
 //     scf.forall ... { linalg.generic ins(subview %a) outs(subview %out) }
 //     return }
 //
-// Every tensor argument becomes a dense memref that nothing else aliases. A result is stored in the argument that it
-// was computed into. Other results (a slice or a padded tensor) are copied to their argument. Remaining allocations
-// have the size of a tile.
+// Every tensor argument becomes a dense memref, whose memory no other argument uses. A result that was computed into an
+// argument is stored there. Other results (a slice or a padded tensor) are copied to their argument. The remaining
+// allocations have the size of a tile.
 //
 // Test: test/Codegen/Common/bufferize-kernels.mlir
 //
@@ -35,7 +35,7 @@ namespace tilewright {
 namespace vector_stage {
 namespace {
 
-/// Expands tensor.pad inside a kernel: fills the destination, and inserts the source.
+/// Replaces tensor.pad in a kernel by ops that fill the destination and insert the source.
 void expandPads(func::FuncOp kernel) {
   SmallVector<tensor::PadOp> pads;
   kernel.walk([&](tensor::PadOp pad) { pads.push_back(pad); });
@@ -43,7 +43,7 @@ void expandPads(func::FuncOp kernel) {
   for (tensor::PadOp pad : pads) {
     rewriter.setInsertionPoint(pad);
     Value value = pad.getConstantPaddingValue();
-    // The destination is the kernel's last argument if the kernel returns the result of the pad.
+    // If the kernel returns the result of the pad, the destination is the argument of this result.
     Value destination;
     for (OpOperand &use : pad->getUses())
       if (isa<func::ReturnOp>(use.getOwner()))
@@ -114,7 +114,7 @@ Value createView(OpBuilder &builder, Value buffer, OffsetSizeAndStrideOpInterfac
   return memref::SubViewOp::create(builder, slice.getLoc(), type, buffer, offsets, sizes, strides);
 }
 
-/// Returns the linalg op that computes the source of `insert` in exactly the slice of the destination that is replaced.
+/// Returns the linalg op that computes the source of `insert`, if its output is the same slice of the destination.
 linalg::LinalgOp computedInPlace(tensor::InsertSliceOp insert) {
   auto producer = insert.getSource().getDefiningOp<linalg::LinalgOp>();
   if (!producer || !producer->hasOneUse() || producer.getNumDpsInits() != 1)
@@ -127,8 +127,8 @@ linalg::LinalgOp computedInPlace(tensor::InsertSliceOp insert) {
 }
 
 /// Returns the chain of insertions that computes `value`, from the first to the last, and the initial value of the
-/// chain. Each result is used only by the next insertion, and each source is an argument or computed in place. The
-/// chain is empty if it has fewer than `many` insertions.
+/// chain. Each result is used only by the next insertion, and each source is an argument or computed in place. If the
+/// chain has fewer than `many` insertions, returns an empty chain.
 std::pair<SmallVector<tensor::InsertSliceOp>, Value> chainOf(Value value) {
   constexpr size_t many = 8;
   SmallVector<tensor::InsertSliceOp> chain;
@@ -166,7 +166,7 @@ void writeChain(ArrayRef<tensor::InsertSliceOp> chain, Value whole) {
     rewriter.eraseOp(insert);
 }
 
-/// Applies writeChain() in a parallel loop, whose only result `materialize` stores into the loop's initial memory.
+/// Applies writeChain() in a parallel loop with one result, which `materialize` stores into the loop's initial memory.
 void insertByMemory(scf::ForallOp loop, bufferization::MaterializeInDestinationOp materialize) {
   auto initial = loop.getOutputs().size() == 1 ? loop.getOutputs()[0].getDefiningOp<bufferization::ToTensorOp>()
                                                : bufferization::ToTensorOp();
@@ -200,9 +200,9 @@ void insertByMemory(scf::ForallOp loop, bufferization::MaterializeInDestinationO
   rewriter.eraseOp(loop);
 }
 
-/// Rewrites a concatenation of many parts: a chain of insertions into an argument that the kernel returns. Each slice
-/// is copied, or computed, directly into the memory of the argument. The analysis of one-shot bufferization compares
-/// each insertion with all others, which takes minutes for 400 parts.
+/// Rewrites a concatenation of many parts, which is a chain of insertions into an argument that the kernel returns.
+/// Each slice is copied, or computed, directly into the memory of the argument. Without this, the analysis of one-shot
+/// bufferization would compare each insertion with all others, which takes minutes for 400 parts.
 ///
 /// Before:  %1 = tensor.insert_slice %a into %out[0, 0] ...; %2 = tensor.insert_slice %b into %1[1, 0] ...; return %2
 /// After:   materialize %a in subview %out[0, 0]; materialize %b in subview %out[1, 0]

@@ -9,8 +9,8 @@
 //   scf.if %outside { memref.store 1, %number, %limit to %status }
 //
 // The runtime clears the status before the kernel and reads it afterwards (lib/Runtime/Host/Walk.cpp). A vector of
-// indices is tested as a whole; the failing lane is determined only in the error path. In a function without tw.checks,
-// as in tools, indices are clamped and no error is reported. tw_tile.divisor is checked in the same way, with status 2.
+// indices is checked as a whole; only the error path determines the failing lane. In a function without tw.checks, as
+// in tools, indices are clamped and no error is reported. tw_tile.divisor is checked in the same way, with status 2.
 //
 // Test: test/Codegen/Common/lower-index-checks.mlir
 //
@@ -90,7 +90,7 @@ private:
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(&branch.getThenRegion().front());
     if (isVector) {
-      // Comparing as unsigned numbers also finds negative indices, which are very large then.
+      // The comparison is unsigned: negative indices are very large unsigned numbers, and so out of range, too.
       auto wide = VectorType::get(cast<VectorType>(number.getType()).getShape(), builder.getI64Type());
       number = arith::SelectOp::create(builder, loc, outside, number, none);
       number = arith::IndexCastOp::create(builder, loc, wide, number);

@@ -6,8 +6,8 @@
 // After (RuntimeABI.h):
 //   func @kernel_0(%buffers: !llvm.ptr, %sizes: !llvm.ptr, %begin: i64, %end: i64, %scratch: !llvm.ptr)
 //
-// Buffer i is the i-th memref argument, and size i the i-th index argument. The attribute tw.sizes gives the sizes of a
-// memref. The usual conversions to LLVM then lower the rest of the module.
+// Buffer i is the i-th memref argument, and size i the i-th index argument. The attribute tw.sizes specifies the sizes
+// of a memref. The usual conversions to LLVM then lower all other ops of the module.
 //
 // Tests: test/Codegen/Common/lower-kernel-abi.mlir, lower-kernel-abi-invalid.mlir
 //
@@ -57,7 +57,7 @@ bool hasGridAndScratch(func::FuncOp kernel) {
          isa<IndexType>(scratch[-2]);
 }
 
-/// Checks that each buffer of `kernel` with dynamic sizes has the attribute tw.sizes, which gives its sizes as
+/// Checks that each buffer of `kernel` with dynamic sizes has the attribute tw.sizes, which specifies its sizes as
 /// expressions of the index arguments.
 LogicalResult checkSizes(func::FuncOp kernel) {
   ArrayRef<Type> types = kernel.getArgumentTypes().drop_back(3); // begin, end and scratch

@@ -1,7 +1,7 @@
 //===- LowerToLLVM.cpp - convert kernels to LLVM functions --------------------------===//
 //
-// One conversion handles all remaining dialects. Several partial conversions would leave casts between them. Vector
-// reductions may reassociate. A multiplication and an addition become one FMA if both allow contraction.
+// One conversion handles all remaining dialects, because several partial conversions would leave casts between them.
+// Vector reductions may reassociate. A multiplication and an addition become one FMA if both allow contraction.
 //
 // Test: test/Codegen/Common/lower-kernel-abi.mlir
 //
@@ -75,7 +75,7 @@ struct LowerToLLVM : impl::LowerToLLVMBase<LowerToLLVM> {
     populateX86VectorLegalizeForLLVMExportPatterns(converter, patterns);
     if (failed(applyFullConversion(getOperation(), target, std::move(patterns))))
       return signalPassFailure();
-    // Casts between the descriptor and the memref cancel.
+    // Casts between a descriptor and a memref cancel each other.
     SmallVector<UnrealizedConversionCastOp> casts;
     getOperation().walk([&](UnrealizedConversionCastOp cast) { casts.push_back(cast); });
     SmallVector<UnrealizedConversionCastOp> left;

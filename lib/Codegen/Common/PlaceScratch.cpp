@@ -6,8 +6,8 @@
 //   func @kernel_0(..., %begin, %end, %scratch: memref<?xi8>) attributes {tw.scratch = affine_map<() -> (12288)>} {
 //     scf.for ... { %t = memref.view %scratch[%c0][] : memref<?xi8> to memref<64x48xf32> ... } }
 //
-// Each allocation gets a separate offset that is aligned to 64 bytes. A size that is not a constant must be bounded by
-// a constant (a partial tile) or be computed from the kernel's index arguments. Other sizes are an error.
+// Each allocation gets a separate offset that is aligned to 64 bytes. A size that is not a constant must have a
+// constant upper bound (a partial tile) or be computed from the kernel's index arguments. Other sizes are errors.
 //
 // Test: test/Codegen/Common/place-scratch.mlir
 //
@@ -37,7 +37,7 @@ AffineExpr boundOf(Value size) {
       /*closedUB=*/true);
   if (succeeded(bound))
     return getAffineConstantExpr(*bound, size.getContext());
-  // Each operand of min(a, b) is an upper bound. Ops such as max have no such bound.
+  // Each operand of min(a, b) is an upper bound of the result. The operands of max, for example, are not.
   if (auto min = size.getDefiningOp<affine::AffineMinOp>())
     for (AffineExpr result : min.getMap().getResults()) {
       SmallVector<AffineExpr> dims, symbols;

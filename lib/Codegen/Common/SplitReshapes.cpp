@@ -6,7 +6,7 @@
 //   %base, %offset, %size, %stride = memref.extract_strided_metadata %0
 //   %1 = memref.reinterpret_cast %base to offset: [%offset], sizes: [%a, %b], strides: [%b * %stride, %stride]
 //
-// Upstream's expand-strided-metadata crashes if one group has more than one symbolic size (LLVM 22.1). The sizes are
+// In LLVM 22.1, upstream's expand-strided-metadata crashes if one group has more than one symbolic size. The sizes are
 // operands of the op, so no size has to be inferred.
 //
 // Test: test/Codegen/Common/split-reshapes.mlir

@@ -89,8 +89,8 @@ static bool isZeroFill(Value value) {
   return whole && whole.getValue().isZero();
 }
 
-/// Returns, for each value that `kernel` returns, the loop of `op` that indexes each dimension. All values must be
-/// computed elementwise from the result of `op`; otherwise returns std::nullopt and sets the reason.
+/// Returns, for each value that `kernel` returns, the loop of `op` that indexes each of its dimensions. All values must
+/// be computed elementwise from the result of `op`; otherwise returns std::nullopt and sets the reason.
 static std::optional<SmallVector<SmallVector<unsigned>>> positionsOfResults(func::FuncOp kernel, linalg::LinalgOp op,
                                                                             std::string &reason) {
   SmallVector<Operation *> members;
@@ -136,8 +136,8 @@ static std::optional<SmallVector<SmallVector<unsigned>>> positionsOfResults(func
   return positions;
 }
 
-/// Finds the result indices of an epilogue with row reductions: every op must iterate over loops of the product, and
-/// reduce over its columns only.
+/// Sets the result indices of an epilogue with row reductions. Every op must iterate over loops of the product, and
+/// reduce only over its columns.
 static bool findRowSums(func::FuncOp kernel, Contraction &found, std::string &reason) {
   DenseMap<Value, SmallVector<unsigned>> loopsOf; // for each dimension of the value, the loop of the product
   auto setLoops = [&](OpResult result, ArrayRef<unsigned> loops) {
@@ -260,8 +260,9 @@ std::optional<Contraction> matchContraction(func::FuncOp kernel, std::string &re
 std::optional<Schedule> chooseFma(Contraction contraction) {
   int64_t m = contraction.likelySizeOf(contraction.rows), n = contraction.likelySizeOf(contraction.columns),
           k = contraction.likelySizeOf(contraction.depth);
-  // A tile that is mostly empty, or whose elements are read only once, is not faster. The exception is a large operand:
-  // separate threads would read it in distant cache lines, and a tile reads it in contiguous runs.
+  // The schedule is not faster if tiles are mostly empty, or if their elements are read only once. An exception is a
+  // large operand: separate threads would read distant cache lines of it, while a block reads its tile in contiguous
+  // runs.
   constexpr int64_t large = 64 * 1024;
   if ((m < 4 && n * k * contraction.likelySizeOf(contraction.batches) < large) || n < 8 || k < 8)
     return std::nullopt;
@@ -298,8 +299,8 @@ std::string whyNotFma(const Schedule &schedule, Contraction contraction) {
   int64_t bytes = 2 * contraction.bytesOfTiles(schedule);
   if (bytes > mostStaticShared)
     return "it needs " + text(bytes) + " bytes of shared memory, and a block has " + text(mostStaticShared);
-  // A thread has registers for the accumulators, the sums of one step, the loaded elements, and addresses. A 64-bit
-  // value takes two registers.
+  // The registers of a thread contain the accumulators, the sums of one step, the loaded elements, and addresses. A
+  // 64-bit value takes two registers.
   int64_t words = std::max<int64_t>(1, bytesInMemory(getElementTypeOrSelf(contraction.op->getResult(0).getType())) / 4);
   int64_t used = words * (2 * schedule.tileM * schedule.tileN + 2 * (schedule.tileM + schedule.tileN)) +
                  words * (schedule.m + schedule.n) * schedule.k / threads + 40;

@@ -8,23 +8,23 @@
 
 namespace tilewright::cuda {
 
-/// A reduction in the epilogue over the product's columns. `loops` maps each of its loops to a loop of the product.
+/// A reduction of the epilogue over the product's columns. `loops` maps each loop of `op` to a loop of the product.
 struct RowSum {
   mlir::linalg::LinalgOp op;
   llvm::SmallVector<unsigned> loops;
 };
 
-/// C[b..., m..., n...] = sum over k... of A * B, of any type. Matrix products have this form, and so do convolutions,
-/// whose A is read in windows. Operands may be computed elementwise in the kernel.
+/// C[b..., m..., n...] = sum over k... of A * B, of any type. This is the form of matrix products, and of convolutions,
+/// whose A consists of windows of the image. Operands may be computed elementwise in the kernel.
 struct Contraction {
   mlir::linalg::LinalgOp op;
   llvm::SmallVector<unsigned> batches; ///< loops that index both operands or neither
   llvm::SmallVector<unsigned> rows;    ///< loops that index only A
   llvm::SmallVector<unsigned> columns; ///< loops that index only B
   llvm::SmallVector<unsigned> depth;   ///< reduction loops
-  /// For each result of the kernel, the loop that indexes each dimension.
+  /// The loop that indexes each dimension, for each result of the kernel.
   llvm::SmallVector<llvm::SmallVector<unsigned>> results;
-  /// The row reductions after the contraction, in order. Only schedules whose blocks have whole rows support them.
+  /// The row reductions after the contraction, in order. Only schedules whose blocks compute whole rows support them.
   llvm::SmallVector<RowSum> rowSums;
 
   mlir::OpOperand *lhs() { return op.getDpsInputOperand(0); }
@@ -34,13 +34,13 @@ struct Contraction {
   /// Returns the product of the sizes of `loops` as an expression of the kernel's index arguments. They must be loops
   /// of the result.
   mlir::AffineExpr sizeExpr(llvm::ArrayRef<unsigned> loops);
-  /// Returns the number of iterations of `loops` for estimates: an unknown size is assumed to be 1024.
+  /// Returns an estimate of the number of iterations of `loops`: an unknown size is assumed to be 1024.
   int64_t likelySizeOf(llvm::ArrayRef<unsigned> loops);
-  /// Classes of tiles. Large ones are used if there are enough of them for all multiprocessors, narrow ones for a small
-  /// number of rows.
+  /// Classes of tiles. Large tiles are used if there are enough of them for all multiprocessors, and narrow tiles (few
+  /// rows) for products with few rows.
   enum class TileClass { Large, Medium, Narrow };
   TileClass tileClass();
-  /// Returns the bytes of one tile of A and one of B in shared memory. The schedule `fma` has two of each.
+  /// Returns the bytes that one tile of A and one of B take in shared memory. The schedule `fma` has two tiles of each.
   int64_t bytesOfTiles(const Schedule &schedule);
 };
 
@@ -57,15 +57,16 @@ std::optional<Contraction> matchContraction(mlir::func::FuncOp kernel, std::stri
 /// returns an empty string.
 std::string whyNotWholeRows(Contraction contraction, int64_t columns);
 
-/// Returns a schedule `fma`. Returns null if a kernel with one thread per element is as fast.
+/// Returns a schedule of kind `fma`. Returns null if a kernel with one thread per element is as fast.
 std::optional<Schedule> chooseFma(Contraction contraction);
-/// Returns why a schedule cannot be emitted, or an empty string if it can.
+/// Returns the reason why a schedule of kind `fma` cannot be emitted, or an empty string if it can.
 std::string whyNotFma(const Schedule &schedule, Contraction contraction);
 
 /// Returns the name in PTX of an 8-bit float that tensor cores multiply.
 llvm::StringRef ptxName(mlir::Type float8);
 
-/// Returns the padding between rows of a tile in elements of `type`. With it, rows start at multiples of 16 bytes.
+/// Returns the number of padding elements between rows of a tile of `type`. With the padding, rows start at multiples
+/// of 16 bytes.
 int64_t paddingOf(mlir::Type type);
 
 } // namespace tilewright::cuda

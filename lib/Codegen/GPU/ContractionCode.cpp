@@ -9,7 +9,7 @@ namespace tilewright::cuda {
 ContractionCode::ContractionCode(ThreadKernel &kernel, Contraction contraction)
     : ThreadCode(kernel), contraction(std::move(contraction)) {
   Contraction &all = this->contraction;
-  const int64_t rows = schedule.m * schedule.cluster; // rows of the tiles of a cluster
+  const int64_t rows = schedule.m * schedule.cluster; // number of rows of all tiles of a cluster
   AffineExpr clusters =
       all.sizeExpr(all.batches) * all.sizeExpr(all.rows).ceilDiv(rows) * all.sizeExpr(all.columns).ceilDiv(schedule.n);
   if (schedule.tilesPerBlock > 1)
@@ -33,7 +33,7 @@ Value ContractionCode::tiles() {
 }
 
 Value ContractionCode::blocks() {
-  // All tiles of a cluster are assigned to it together.
+  // The blocks of a cluster compute the same number of tiles.
   return elements.multiply(divideUp(tiles(), schedule.cluster * schedule.tilesPerBlock), index(schedule.cluster));
 }
 
@@ -112,7 +112,7 @@ void ContractionCode::write(Value row, Value column, ArrayRef<Value> sums) {
   for (auto [number, sum] : llvm::enumerate(sums)) {
     setLoops(indices, contraction.columns, elements.add(column, index(int64_t(number))));
     Value mine = sum;
-    if (type != mine.getType()) // i8: the sums were accumulated in i32 and are truncated, which wraps the same way
+    if (type != mine.getType()) // i8: truncate the sums in i32, which equals sums that wrap in i8
       mine = arith::TruncIOp::create(builder, loc, type, mine);
     elements.provide(contraction.op->getResult(0), [mine](ArrayRef<Value>) { return mine; });
     for (auto [result, of] : llvm::zip_equal(kernel.results(), contraction.results)) {
@@ -120,7 +120,7 @@ void ContractionCode::write(Value row, Value column, ArrayRef<Value> sums) {
       made.push_back({elements.element(result.first, at), result.second, at});
     }
   }
-  // Compute all results before storing any, because a result may be stored over an operand.
+  // Compute all results before storing any of them, because a result may be stored in the memory of an operand.
   for (Made &each : made)
     elements.store(each.value, each.destination, each.at, kernel.pointers[each.destination]);
 }
@@ -139,7 +139,7 @@ int64_t ContractionCode::fragmentsTogether(int64_t tilesN, Value columns) {
     if (!of.empty() && of.back() == contraction.columns.back())
       narrowest = std::min<int64_t>(
           narrowest, memoryType(getElementTypeOrSelf(result.first.getType())).getIntOrFloatBitWidth() / 8);
-  // A lane already has two adjacent columns.
+  // Without an exchange, a lane has two adjacent columns.
   int64_t together = std::min<int64_t>(4, storeBytes / narrowest / 2);
   while (together > 1 && (tilesN % together != 0 || !dividesEvenly(columns, 2 * together)))
     together /= 2;
@@ -149,8 +149,8 @@ int64_t ContractionCode::fragmentsTogether(int64_t tilesN, Value columns) {
 SmallVector<Value> ContractionCode::exchange(Value lane, ArrayRef<Value> sums) {
   SmallVector<Value> all(sums);
   const size_t fragments = sums.size() / 2;
-  // This transposes a matrix of fragments and lanes. For each bit of the lane's number, a lane exchanges half of its
-  // values with the lane whose number differs in this bit.
+  // The exchange transposes a matrix of fragments and lanes. For each bit of the lane's number, a lane exchanges half
+  // of its values with the lane whose number differs in this bit.
   for (size_t bit = 1; bit < fragments; bit *= 2) {
     Value isHigh = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne,
                                          remainder(quotient(lane, int64_t(bit)), 2), index(0));
@@ -192,7 +192,7 @@ void ContractionCode::writeFragments(Value lane, Value firstRow, Value firstColu
         for (int64_t fragment = j; fragment < j + exchanged; ++fragment)
           llvm::append_range(mine, sums.slice(size_t((i * fragments.tilesN + fragment) * 4 + half * 2), 2));
         mine = exchange(lane, mine);
-        // Store together the largest number of columns that are either all inside or all outside of C.
+        // One store contains the largest number of columns that are either all inside or all outside of C.
         const auto together = int64_t(wholeColumns || evenColumns ? mine.size() : 1);
         for (int64_t first = 0; first < int64_t(mine.size()); first += together) {
           Value at = elements.add(column, index(first)), inside;

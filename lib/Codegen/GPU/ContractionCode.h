@@ -7,19 +7,19 @@
 
 namespace tilewright::cuda {
 
-/// Code shared by the schedules `mma`, `wgmma` and `fma`: the tiles of a grid, the indices of loops, and the epilogue
-/// of a sum.
+/// The code that the schedules `mma`, `wgmma` and `fma` have in common: the tiles of a grid, the indices of loops, and
+/// the epilogue of a sum.
 class ContractionCode : ThreadCode {
 public:
   /// Sets the grid, with one block per tile or per `tilesPerBlock` tiles, and selects the block's first tile. In a
-  /// schedule with clusters, consecutive tile numbers are tiles in consecutive rows of tiles. The last tiles of a
+  /// schedule with clusters, tiles with consecutive numbers are in consecutive rows of tiles. The last tiles of a
   /// cluster may be past C's last row.
   ContractionCode(ThreadKernel &kernel, Contraction contraction);
 
   /// Selects tile `number`, which is less than tiles(), as the block's current tile.
   void takeTile(mlir::Value number);
   mlir::Value tiles();
-  /// Returns the size of the grid, which is the distance between the numbers of a block's tiles.
+  /// Returns the size of the grid. It is also the difference between the numbers of consecutive tiles of a block.
   mlir::Value blocks();
 
   /// Return the extents of the loops of a group, and their product.
@@ -48,8 +48,8 @@ public:
   void writeFragments(mlir::Value lane, mlir::Value row, mlir::Value column, const Fragments &fragments,
                       llvm::ArrayRef<mlir::Value> sums);
 
-  /// Does the same as writeFragments() if the kernel reduces rows. The tile has all columns, so four lanes hold a whole
-  /// row of sums.
+  /// Stores sums like writeFragments(), for a kernel that reduces rows. The tile has all columns, so four lanes
+  /// together have a whole row of sums.
   void writeRows(mlir::Value lane, mlir::Value row, const Fragments &fragments, llvm::ArrayRef<mlir::Value> sums);
 
   Contraction contraction;
@@ -58,8 +58,7 @@ public:
 private:
   /// Returns the sizes of the batch loops, then the number of tiles in each direction.
   llvm::SmallVector<mlir::Value> extentsOfTiles();
-  /// Converts a tile's row and column in row-major order to the tile's position in the banded order
-  /// (`tile_rows_per_band`).
+  /// Replaces the row and column of a tile in row-major order by those in the banded order (`tile_rows_per_band`).
   void takeInBands(mlir::Value &row, mlir::Value &column, mlir::Value rows, mlir::Value columns);
   /// Returns the number of adjacent fragments (4, 2 or 1) in which four lanes exchange their columns.
   int64_t fragmentsTogether(int64_t tilesN, mlir::Value columns);

@@ -169,7 +169,7 @@ void Elements::inScope(llvm::function_ref<void()> body) {
 }
 
 Elements::Address Elements::address(Value pointer, Type stored, ArrayRef<Value> at, ArrayRef<Value> extents) {
-  // Adjacent elements have constant offsets from one common address. LLVM merges such accesses.
+  // Emit adjacent elements as constant offsets from one common address, so that LLVM can merge their accesses.
   SmallVector<Value> indices(at);
   int64_t further = 0;
   if (auto sum = at.empty() ? arith::AddIOp() : at.back().getDefiningOp<arith::AddIOp>())
@@ -180,7 +180,7 @@ Elements::Address Elements::address(Value pointer, Type stored, ArrayRef<Value> 
   Location loc = kernel.getLoc();
   Value linear = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), linearize(indices, extents));
   Value begin = LLVM::GEPOp::create(builder, loc, pointer.getType(), stored, pointer, ArrayRef<LLVM::GEPArg>{linear});
-  // Tensors begin at multiples of 16 bytes. If the row length is a multiple of 16 bytes, rows do, too.
+  // Tensors are aligned to 16 bytes. If the row length is a multiple of 16 bytes, rows are aligned to 16 bytes, too.
   constexpr uint64_t most = 16;
   const uint64_t bytes = stored.getIntOrFloatBitWidth() / 8;
   uint64_t alignment = bytes;
@@ -308,7 +308,7 @@ Value Elements::pad(tensor::PadOp op, ArrayRef<Value> at) {
       continue;
     }
     Value moved = low == constant(0) ? index : arith::SubIOp::create(builder, loc, index, low).getResult();
-    // As an unsigned number, an index before the beginning is very large.
+    // The comparison is unsigned: an index before the beginning is a very large unsigned number.
     Value fits = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, moved, size(op.getSource(), dim));
     inside = inside ? arith::AndIOp::create(builder, loc, inside, fits).getResult() : fits;
     from.push_back(moved);
@@ -380,7 +380,7 @@ Value Elements::checkedIndex(Value number, Value limit, bool fromEnd) {
 }
 
 /// Converts `number` to an index. If `fromEnd`, a negative number counts from the end. An index out of range is
-/// reported, and the result is then outside of the tensor.
+/// reported, and the returned index is then out of range, too.
 Value Elements::indexOrNone(Value number, Value limit, bool fromEnd) {
   Location loc = kernel.getLoc();
   Value index = number;
@@ -401,7 +401,7 @@ Value Elements::indexOrNone(Value number, Value limit, bool fromEnd) {
   return index;
 }
 
-/// Reports `number`: the first thread that finds an index out of range writes its value to the status.
+/// Reports that index `number` is out of range: the first thread that reports an index writes it to the status.
 void Elements::reportIndex(Value number, Value limit) {
   Location loc = kernel.getLoc();
   Type i64 = builder.getI64Type();
@@ -426,7 +426,7 @@ void Elements::reportIndex(Value number, Value limit) {
   }
 }
 
-/// Returns the value of a scalar of the kernel's body that is computed only from the kernel's sizes.
+/// Returns the value of a scalar in the kernel's body that depends only on the kernel's sizes.
 Value Elements::outer(OpFoldResult given) {
   if (auto attribute = dyn_cast<Attribute>(given))
     return constant(cast<IntegerAttr>(attribute).getInt());

@@ -1,7 +1,7 @@
 //===- Elements.h - the value of one element of a tensor, as one thread computes it ----===//
 //
-// A kernel's tensors are functions of indices. For a requested element, this class emits the code that computes it at
-// the builder's insertion point. It recursively emits the elements of the operands that this code needs:
+// A tensor of a kernel is regarded as a function of indices. For a requested element, this class emits the code that
+// computes it at the builder's insertion point. It recursively emits the elements of the operands that this code needs:
 //
 //   element(%r, [i, j])  with  %r = linalg.generic {exp(a - b)} ins(%x, %m)      (maps (i, j), (i))
 //     ->  %a = load x[i * 512 + j] ;  %b = element(%m, [i]) ;  arith.subf, math.exp
@@ -25,21 +25,21 @@ public:
   using Source = std::function<mlir::Value(llvm::ArrayRef<mlir::Value> at)>;
 
   /// `sizes` are the values of the kernel's index arguments. Indices out of range are reported in `status`, which may
-  /// be null. The builder must be at the end of the entry block of the new function. No terminator may precede this
-  /// point, now or later, because code that depends only on `sizes` is inserted here.
+  /// be null. The builder must be at the end of the entry block of the new function. Code that depends only on `sizes`
+  /// is inserted there, so no terminator may precede this point, now or later.
   Elements(mlir::OpBuilder &builder, mlir::func::FuncOp kernel, llvm::ArrayRef<mlir::Value> sizes, mlir::Value status);
 
   /// Registers `source` as the provider of the elements of `tensor`.
   void provide(mlir::Value tensor, Source source) { provided[tensor] = std::move(source); }
-  /// Registers the memory at `pointer` as the provider of the elements of `tensor`. The memory is dense and row-major.
+  /// Registers the memory at `pointer`, which is dense and row-major, as the provider of the elements of `tensor`.
   void provideMemory(mlir::Value tensor, mlir::Value pointer);
 
-  /// Returns the element of `tensor` at `at`. If it cannot be computed, emits an error at its op and returns zero.
+  /// Returns the element of `tensor` at the indices `at`. If it cannot be computed, emits an error at its op and
+  /// returns 0.
   mlir::Value element(mlir::Value tensor, llvm::ArrayRef<mlir::Value> at);
   void store(mlir::Value value, mlir::Value tensor, llvm::ArrayRef<mlir::Value> at, mlir::Value pointer);
 
-  /// Declares that `index` is a multiple of `of`. Accesses at such indices are merged, which requires that they are
-  /// aligned.
+  /// Declares that `index` is a multiple of `of`. Only aligned accesses can be merged.
   void assumeMultiple(mlir::Value index, int64_t of) { multiples[index] = of; }
 
   /// Returns the values that the loop body of `op` yields at the indices `loops` if its accumulators have the values
@@ -47,12 +47,13 @@ public:
   llvm::SmallVector<mlir::Value> yielded(mlir::linalg::LinalgOp op, llvm::ArrayRef<mlir::Value> loops,
                                          llvm::ArrayRef<mlir::Value> accumulated);
 
-  /// Returns true if the source's element at `loops` is scattered to the indices `at` in the dimensions `searched`.
-  /// Null means that it always is. Reports an index that is out of range.
+  /// Returns the condition that the source's element at `loops` is scattered to the indices `at` in the dimensions
+  /// `searched`, or null if it is always true. Reports an index that is out of range.
   mlir::Value meets(tile::ScatterOp scatter, llvm::ArrayRef<mlir::Value> loops, llvm::ArrayRef<mlir::Value> at,
                     llvm::ArrayRef<unsigned> searched);
 
-  /// Calls `body` for code in a separate region: elements that are computed in it are not reused after it.
+  /// Calls `body`, which emits code in a separate region: elements that are computed there are not reused outside of
+  /// it.
   void inScope(llvm::function_ref<void()> body);
 
   mlir::Value constant(int64_t value);
@@ -61,12 +62,12 @@ public:
   /// Returns the extent of a loop of `op`: the size of an operand's dimension that is indexed only by this loop.
   /// Returns null if there is no such dimension.
   mlir::Value loopExtent(mlir::linalg::LinalgOp op, unsigned loop);
-  /// Returns the number of elements.
+  /// Returns the number of elements of `tensor`.
   mlir::Value count(mlir::Value tensor);
   mlir::Value evaluate(mlir::AffineExpr expr, llvm::ArrayRef<mlir::Value> dims);
   mlir::Value add(mlir::Value a, mlir::Value b);
   mlir::Value multiply(mlir::Value a, mlir::Value b);
-  /// Returns the indices of the element `linear` of a row-major block of these extents.
+  /// Returns the indices of the element with the linear index `linear` in a row-major block of these extents.
   llvm::SmallVector<mlir::Value> delinearize(mlir::Value linear, llvm::ArrayRef<mlir::Value> extents);
   mlir::Value linearize(llvm::ArrayRef<mlir::Value> at, llvm::ArrayRef<mlir::Value> extents);
   llvm::SmallVector<mlir::Value> extents(mlir::Value tensor);
@@ -121,14 +122,15 @@ private:
   bool broken = false;
 };
 
-/// Returns `x` combined with the scattered value `y`.
+/// Returns the combination of `x` and the scattered value `y`.
 mlir::Value combineScattered(mlir::OpBuilder &b, mlir::Location loc, tile::ScatterKind kind, mlir::Value x,
                              mlir::Value y);
 
 /// Returns the type of a tensor's element in memory. Booleans and 8-bit floats are i8, because LLVM has no 8-bit float
 /// type.
 mlir::Type memoryType(mlir::Type element);
-/// Converts a value to its type in memory, and back. `word` has the type memoryType(element).
+/// toMemory() converts a value to its type in memory, and fromMemory() converts it back. `word` has the type
+/// memoryType(element).
 mlir::Value toMemory(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value);
 mlir::Value fromMemory(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value word, mlir::Type element);
 

@@ -1,12 +1,12 @@
 //===- ElementsOfSort.cpp - elements of sorted rows, as one thread computes them ----------===//
 //
-// Element r of a sorted row is the element of rank r. Its key is found bit by bit, from the highest one. Among the
-// elements whose higher bits equal the bits found so far, elements with a zero come first; if r or fewer elements have
-// a zero, the bit is one. Several elements may have this key. The result is the one whose number of preceding equal
-// keys is the remaining rank, so the sort is stable.
+// Element r of a sorted row is the element of rank r. Its key is found bit by bit, from the highest bit. Consider the
+// elements whose higher bits equal the bits found so far. Those with a zero bit come first, so if their number is at
+// most r, the bit is one. Several elements may have the resulting key. The result is the element for which the number
+// of preceding equal keys is the remaining rank, so the sort is stable.
 //
-//   Keys are unsigned integers of the same order. The sign bit of a positive float is set, and all bits of a negative
-//   float are inverted. NaN has all bits set; -0 is 0. For a descending sort all bits are inverted.
+//   Keys are unsigned integers with the same order. The sign bit of a positive float is set, and all bits of a negative
+//   float are inverted. NaN has all bits set; -0 is 0. For a descending sort, all bits are inverted.
 //
 // A row may have any length and needs no extra memory; each thread reads it once per bit.
 //
@@ -22,7 +22,7 @@ using namespace mlir;
 namespace tilewright::cuda {
 namespace {
 
-/// Returns an unsigned integer of the same width whose order is that of `op`.
+/// Returns the key of `value`: an unsigned integer of the same bit width, whose order is that of the sort.
 Value orderOf(OpBuilder &b, tile::SortOp op, Value value) {
   Location loc = op.getLoc();
   Type type = value.getType();
@@ -44,7 +44,7 @@ Value orderOf(OpBuilder &b, tile::SortOp op, Value value) {
     key = arith::XOrIOp::create(b, loc, key, arith::SelectOp::create(b, loc, negative, ones, sign));
     key = arith::SelectOp::create(b, loc, isNone, ones, key);
   } else {
-    // A boolean has no sign.
+    // A boolean has no sign bit.
     key = op->hasAttr("tw.unsigned") || bits.getWidth() == 1 ? value
                                                              : arith::XOrIOp::create(b, loc, value, sign).getResult();
   }
@@ -64,7 +64,7 @@ Value Elements::sort(OpResult result, ArrayRef<Value> at) {
     return from;
   };
   auto positions = cast<OpResult>(sort->getResult(1));
-  if (result != positions) { // compute the position, which is shared by both results
+  if (result != positions) { // the value is the input at the position, which is the other result
     Value position = element(positions, at);
     return element(input, indicesAt(arith::IndexCastOp::create(builder, loc, builder.getIndexType(), position)));
   }

@@ -34,7 +34,7 @@ Value Elements::loopExtent(linalg::LinalgOp op, unsigned loop) {
   return {};
 }
 
-/// Returns true if every result is a sum of floats, that is, the accumulator plus another value.
+/// Returns true if every result of `op` is a sum of floats, that is, the accumulator plus another value.
 static bool addsUp(linalg::LinalgOp op) {
   Operation *yield = op.getBlock()->getTerminator();
   for (auto [argument, value] : llvm::zip_equal(op.getRegionOutputArgs(), yield->getOperands())) {
@@ -45,7 +45,7 @@ static bool addsUp(linalg::LinalgOp op) {
   return true;
 }
 
-/// Computes one element in one thread: the loops that do not index the result are sequential.
+/// Computes one element in one thread. Loops that do not index the result are sequential.
 Value Elements::structured(linalg::LinalgOp op, unsigned number, ArrayRef<Value> at) {
   SmallVector<Value> loops(op.getNumLoops());
   AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(number));
@@ -104,8 +104,8 @@ Value Elements::structured(linalg::LinalgOp op, unsigned number, ArrayRef<Value>
       });
       return SmallVector<Value>(loop.getResults());
     };
-    // Each loop of a sum of floats, and each part of a long loop, has a separate sum. Rounding errors then do not
-    // accumulate along all of them.
+    // For sums of floats, each loop, and each part of a long loop, has a separate sum, so that rounding errors do not
+    // accumulate along all elements.
     std::function<SmallVector<Value>(size_t, SmallVector<Value>)> nest = [&](size_t depth, SmallVector<Value> carried) {
       if (depth == reduced.size())
         return yielded(op, loops, carried);

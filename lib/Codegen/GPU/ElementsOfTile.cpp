@@ -1,11 +1,11 @@
 //===- ElementsOfTile.cpp - elements of scans and scatters, as one thread computes them --===//
 //
 //   scan:     element (i, j) = x[i, 0] + ... + x[i, j], in order
-//   scatter:  element p = old[p], then the source elements scattered to p, in order. The thread searches all of the
-//             source that may be scattered to p. There are no atomics, and all runs give the same result.
+//   scatter:  element p = old[p], then the source elements scattered to p, in order. The thread searches the source
+//             elements that may be scattered to p. There are no atomics, and all runs produce the same result.
 //
-// A source dimension that directly indexes the destination needs no loop. Only dimensions that the index tensors
-// determine are searched.
+// A loop is not needed for a source dimension that directly indexes the destination. Only the dimensions that the index
+// tensors determine are searched.
 //
 // Test: test/Python/test_cuda.py (test_cumsum_and_cumprod_match_eager, test_scatter_and_index_put_match_eager)
 //

@@ -1,6 +1,6 @@
 //===- ElementsOfWindows.cpp - elements of grouped convolutions, as one thread computes them ===//
 //
-//   grouped_convolution: element (n, y, x, f) = sum over its group's channels under the taps that are inside the input
+//   grouped_convolution: element (n, y, x, f) = sum over its group's channels and the taps that are inside the input
 //   depthwise_gradient:  element (n, p, kh, kw, c) = sum over the pixels of part p whose tap is inside the input
 //
 // Each line of a window has a separate sum, because rounding errors would accumulate along the whole window.
@@ -43,15 +43,15 @@ struct Sums {
 
 } // namespace
 
-/// Returns the index of the input's line or pixel under `tap` of the window at `position`. Combines `inside` with the
-/// condition that the index is inside the input.
+/// Returns the index of the input's line or pixel for tap `tap` of the window at `position`. Adds the condition that
+/// this index is inside the input to `inside`.
 template <typename Op>
 static Value underTap(OpBuilder &b, Elements &elements, Op op, int64_t dim, Value position, Value tap, Value extent,
                       Value &inside) {
   Location loc = op.getLoc();
   Value reach = elements.add(elements.multiply(position, elements.constant(op.getStrides()[dim])),
                              elements.multiply(tap, elements.constant(op.getDilations()[dim])));
-  // As an unsigned number, an index before the first one is very large.
+  // The comparison is unsigned: an index before the first one is a very large unsigned number.
   Value at = arith::SubIOp::create(b, loc, reach, elements.constant(op.getPadding()[dim]));
   Value fits = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, at, extent);
   inside = inside ? arith::AndIOp::create(b, loc, inside, fits).getResult() : fits;

@@ -1,8 +1,8 @@
 //===- EmitFma.cpp - the schedule `fma`: sums of products in registers --------------------===//
 //
-// A block computes a tile of C, and each thread a smaller tile of it in registers. Tiles of A and B are in shared
-// memory, one row per k, in two buffers used alternately. The elements of the next tiles are loaded while the current
-// ones are multiplied:
+// A block computes a tile of C, and each thread computes a smaller tile of it in registers. Tiles of A and B are in
+// shared memory, one row per k, in two buffers that are used alternately. The elements of the next tiles are loaded
+// while the current tiles are multiplied:
 //
 //   store tile 0 ; barrier
 //   for k tiles: load tile + 1 into registers ; for each k: read tileM of A and tileN of B, all products
@@ -10,8 +10,8 @@
 //     compute the epilogue from each sum (Elements.h), and store the results
 //
 // Elements.h computes each element of A or B from its indices, so operands may be windows of a convolution, padded,
-// gathered or computed. f32 is not rounded to a narrower type. Each step has a separate sum, because rounding errors
-// would accumulate along all of k.
+// gathered or computed. f32 is not rounded to tf32. Each step has a separate sum, because rounding errors would
+// accumulate along all of k.
 //
 // Tests: test/Codegen/NVPTX/fma.mlir, test/Python/test_cuda.py
 //
@@ -36,7 +36,7 @@ public:
     Side b = describe(contraction.rhs(), contraction.columns, schedule.n, code.columnOrigin);
     Value depth = code.extentOf(contraction.depth);
     Value tiles = divideUp(depth, schedule.k);
-    // Load nothing if the reduction is empty.
+    // If the reduction is empty, nothing is loaded.
     Value there = getConstantIntValue(depth) ? Value() : isLess(index(0), depth);
     when(there, [&] {
       storeTile(a, index(0), loadTile(a, index(0), depth));
@@ -50,7 +50,7 @@ public:
     elements.inScope([&] {
       builder.setInsertionPointToStart(loop.getBody());
       Value tile = loop.getInductionVar(), after = elements.add(tile, index(1));
-      // After the last tile there is no next one. The last tile is loaded again, and this copy is not used.
+      // After the last tile, the last tile is loaded again and not used.
       Value last = arith::SubIOp::create(builder, loc, tiles, index(1));
       Value next = arith::MinUIOp::create(builder, loc, after, last);
       SmallVector<Value> nextA = loadTile(a, next, depth), nextB = loadTile(b, next, depth);
@@ -88,7 +88,7 @@ private:
     int64_t mine = 0;         ///< the number of this thread's rows or columns
   };
 
-  /// Returns `position`, clamped to the last index.
+  /// Returns `position`, clamped to the last index of `extent`.
   Value clamped(Value position, Value extent, int64_t by) {
     if (dividesEvenly(extent, by))
       return position;
@@ -134,7 +134,7 @@ private:
       SmallVector<Value> from =
           code.indicesOf(side.map, side.loops, at, contraction.depth, clamped(k, depth, schedule.k));
       Value value = toMemory(builder, loc, elements.element(side.tensor, from));
-      if (!dividesEvenly(depth, schedule.k)) { // zeros after the end of the reduction
+      if (!dividesEvenly(depth, schedule.k)) { // elements after the end of the reduction are zero
         Value none = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(side.stored));
         value = arith::SelectOp::create(builder, loc, isLess(k, depth), value, none);
       }
@@ -170,7 +170,7 @@ private:
     return values;
   }
 
-  /// Allows a product of floats and its addition to the sum to be contracted to an fma, which rounds once, like tensor
+  /// Allows a product of floats and its addition to the sum to be contracted to an FMA, which rounds once, like tensor
   /// cores.
   static void fuse(Operation *op) {
     auto allow = [](auto floats) { floats.setFastmath(floats.getFastmath() | arith::FastMathFlags::contract); };

@@ -1,7 +1,7 @@
 //===- EmitRows.cpp - the schedule `rows`: threads that share a row of a kernel ----------===//
 //
-// A kernel's rows (dialects/Tile/Rows.h) are the leading dimensions of its results; softmax and norms reduce the
-// remaining dimensions and read them again. One group of threads (a warp or a block) computes each row:
+// A kernel's rows (dialects/Tile/Rows.h) are the leading dimensions of its results. Softmax and norms reduce the
+// remaining dimensions and read them again. A group of threads (a warp or a block) computes each row:
 //
 //   softmax, 7 x 512 bf16, {group = 32, vector = 8}: lane l has the elements 8 l ... 8 l + 7 and 256 + 8 l ... of a row
 //     load them (once: every op uses the same indices) ; max in registers ; five shuffles ; exp, sum ; five shuffles
@@ -9,10 +9,10 @@
 //
 // An operand that a product reads repeatedly (the weights of attention) is stored in shared memory first.
 //
-// A group of more than a warp reduces through shared memory: one slot per warp, and one barrier per reduction. If the
-// blocks of a cluster share a longer row, all threads read all slots in the same order, those of other blocks by
-// distributed shared memory. A block exits only after the other blocks have read its slots for the last time. Rows that
-// are too long for registers, or have a symbolic size, are read in a loop, once per op.
+// A group of more than one warp reduces through shared memory, with one slot per warp and one barrier per reduction. If
+// the blocks of a cluster share a longer row, all threads read all slots in the same order; slots of other blocks are
+// read through distributed shared memory. A block exits only after the other blocks have read its slots for the last
+// time. If a row is too long for registers, or has a symbolic size, each op reads it in a loop.
 //
 // Tests: test/Codegen/NVPTX/softmax.mlir, test/Codegen/NVPTX/long-rows.mlir, test/Codegen/NVPTX/rows-cluster.mlir
 //
@@ -29,7 +29,7 @@ using namespace mlir;
 namespace tilewright::cuda {
 namespace {
 
-/// The number of elements per chunk of the sum of a longer row.
+/// The number of elements per partial sum if a row is too long for registers.
 constexpr int64_t chunkLength = 16;
 
 class RowEmitter {
@@ -40,8 +40,8 @@ public:
 
   LogicalResult run(Operation *anchor) {
     locateRow(anchor->getResult(0));
-    // Reductions alternate between two buffers. A thread that is at the second barrier after a reduction has finished
-    // reading the first buffer.
+    // Reductions use two buffers alternately. When a thread is at the second barrier after a reduction, all threads
+    // have finished reading the buffer of this reduction.
     int64_t reservedBytes = kernel.schedule.rowsAcrossLanes ? kernel.schedule.threads * 8
                             : group > warpSize              ? kernel.schedule.group / warpSize * 8
                                                             : 0;
@@ -67,7 +67,8 @@ public:
     for (auto [value, destination] : kernel.results())
       if (failed(describe(value, destination)))
         return failure();
-    // Compute all results at the same indices before storing any, because a result may be stored over an operand.
+    // Compute all results at the same indices before storing any of them, because a result may be stored in the memory
+    // of an operand.
     for (size_t first = 0; first < outputs.size();) {
       size_t end = first + 1;
       while (end < outputs.size() && outputs[end].extents == outputs[first].extents)
@@ -85,7 +86,7 @@ public:
   }
 
 private:
-  /// Adjacent elements of a row that one thread computes: the indices of the first element.
+  /// The indices of the first of adjacent elements of a row that one thread computes.
   struct Position {
     SmallVector<Value> at;
     Value valid; ///< null: the position is always valid
@@ -93,7 +94,7 @@ private:
 
   Value index(int64_t value) { return elements.constant(value); }
 
-  /// Computes the row of this thread.
+  /// Computes the indices of the row that this thread computes.
   void locateRow(Value result) {
     int64_t perBlock = rowsOfBlock();
     // If `rowsAcrossLanes`, consecutive threads have consecutive rows, otherwise they share one row.
@@ -126,10 +127,10 @@ private:
     kernel.setGrid(total.ceilDiv(perBlock) * cluster);
   }
 
-  /// Returns the number of rows of a block. In a cluster it is 1, and other blocks share the row.
+  /// Returns the number of rows per block. With a cluster it is 1, and the blocks of the cluster share the row.
   int64_t rowsOfBlock() { return kernel.schedule.threads / kernel.schedule.group; }
 
-  /// Returns true if all elements that one element of `op` reduces are in one row.
+  /// Returns true if each element of `op` is a reduction of elements of one row.
   bool reducesRow(linalg::LinalgOp op) {
     auto found = rows.rowOfLoop.find(op);
     if (found == rows.rowOfLoop.end() || op.getNumReductionLoops() == 0 || isProduct(op))
@@ -188,7 +189,8 @@ private:
     }
   }
 
-  /// Returns true if a product of the kernel reads the whole row that `op` computes for each of the product's elements.
+  /// Returns true if `op` computes a row that a product of the kernel reads as a whole for each of the product's
+  /// elements.
   bool isMultiplied(linalg::LinalgOp op) {
     return rows.rowOfLoop.contains(op) && op->getNumResults() == 1 && !isa<linalg::FillOp>(op) &&
            llvm::any_of(op->getUsers(), [](Operation *user) {
@@ -219,7 +221,7 @@ private:
     }
     int64_t perBlock = rowsOfBlock();
     if (inRow.empty() || !type.hasStaticShape() || kernel.sharedBytes + size * perBlock * 8 > mostStaticShared)
-      return; // each reader computes the elements that it needs
+      return; // not shared: each consumer computes the elements that it reads
     Value base = kernel.allocateShared(size * perBlock * stored.getIntOrFloatBitWidth() / 8);
     Value first = elements.multiply(rowInBlock, index(size));
     auto slot = [this, base, first, stored, extents](ArrayRef<Value> indices) -> Value {
@@ -296,8 +298,8 @@ private:
     return reduceInWarp(kernel, combiner, others);
   }
 
-  /// Does the same as inGroup() if the blocks of a cluster share the row: each block has one slot per warp. Lane i
-  /// reads slot i of each block, one block after the other, so all threads add in the same order.
+  /// Combines values like inGroup(), for a row that the blocks of a cluster share. Each block has one slot per warp.
+  /// Lane i reads slot i of each block, one block after the other, so all threads combine the values in the same order.
   Value inCluster(Operation *combiner, Value value) {
     Type type = value.getType();
     const unsigned width = type.getIntOrFloatBitWidth();
@@ -348,8 +350,8 @@ private:
     return result ? made.getRes() : Value();
   }
 
-  /// Does the same as inGroup() if a group has one thread of each warp. Each thread has a slot, in the order of the
-  /// lanes, and reads the slots of its group.
+  /// Combines values like inGroup(), for groups that have one thread of each warp. Each thread has a slot, in the order
+  /// of the lanes, and reads the slots of its group.
   Value acrossWarps(Operation *combiner, Value value) {
     if (group == 1)
       return value;
@@ -392,7 +394,7 @@ private:
   using Merge = llvm::function_ref<SmallVector<Value>(ArrayRef<Value>, ArrayRef<Value>)>;
 
   /// Calls `body` for each of this thread's indices in a block of these extents. With `merge`, a long row is summed in
-  /// chunks, each of which starts from `carried`. Rounding errors then do not accumulate along the row.
+  /// chunks, each of which starts from `carried`, so that rounding errors do not accumulate along the row.
   SmallVector<Value> overRow(SmallVector<Value> extents, SmallVector<Value> carried, Body body, Merge merge = nullptr) {
     if (!extents.empty()) {
       std::optional<int64_t> last = getConstantIntValue(extents.back());
@@ -433,7 +435,8 @@ private:
     return SmallVector<Value>(outer.getResults());
   }
 
-  /// Rounds `count` up to a multiple of the group size: a loop then has the same number of iterations for all threads.
+  /// Rounds `count` up to a multiple of the group size, so that a loop has the same number of iterations for all
+  /// threads.
   Value roundedUp(Value count, std::optional<int64_t> known) {
     if (known)
       return index(llvm::alignTo(*known, group));
@@ -441,7 +444,7 @@ private:
     return elements.multiply(arith::DivUIOp::create(builder, loc, more, index(group)), index(group));
   }
 
-  /// Emits a loop over the group's linear indices from `begin` to `end`. If `whole`, none of them is past `count`.
+  /// Emits a loop over the group's linear indices from `begin` to `end`. If `whole`, all of them are less than `count`.
   SmallVector<Value> loopOver(Value begin, Value end, ArrayRef<Value> extents, Value count, bool whole,
                               SmallVector<Value> carried, Body body) {
     auto loop = scf::ForOp::create(builder, loc, begin, end, index(group), carried);

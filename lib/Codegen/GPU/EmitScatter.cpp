@@ -3,16 +3,16 @@
 // Before (the gradient of an embedding: old[index[i, j], k] += source[i, j, k]):
 //   %r = tw_tile.scatter add {dest_map = (i, j, k)[s] -> (s, k)} ins(%source, %index) outs(%old)
 //       tw.schedule = #tw_gpu.schedule<kind = scatter, threads = 256, vector = 4>
-// After, for one warp. It computes row s of the destination, or up to eight times 32 vectors of the row:
+// After, for one warp, which computes row s of the destination, or a piece of up to 8 x 32 vectors of the row:
 //   sums = old[s, its elements]
 //   for first in 0 .. I*J step 32 {                  // each lane tests one index of the source
 //     hits = vote.ballot(index[first + lane] == s)
 //     while hits { n = lowest bit; sums += source[first + n, its elements]; hits &= hits - 1 } }
 //   the row = sums
 //
-// The index tensors alone determine the searched elements, and they do not depend on the loops within a row. Therefore
-// one search of the warp replaces the searches of 32 separate threads. Source elements are added in their order, as the
-// op requires. In the schedule `elements`, a thread searches all of the source for one element.
+// The index tensors alone determine which elements of the source are added, and they do not depend on the loops within
+// a row. Therefore one search of the warp replaces the searches of 32 separate threads. Source elements are added in
+// their order, as the op requires. In the schedule `elements`, each thread searches all of the source for one element.
 //
 // Test: test/Codegen/NVPTX/scatter.mlir, test/Python/test_cuda.py (test_scatter_of_rows_matches_eager)
 //
@@ -104,7 +104,7 @@ private:
     return all;
   }
 
-  /// Assigns the pieces of a row to warps, one each, and sets the grid.
+  /// Assigns each piece of a row to one warp, and sets the grid.
   void layOut() {
     MLIRContext *context = builder.getContext();
     AffineExpr length = getAffineConstantExpr(1, context), count = length;
@@ -123,7 +123,7 @@ private:
     kernel.setGrid((count * length.ceilDiv(perPiece)).ceilDiv(schedule.threads / warpSize));
   }
 
-  /// Calls `make` for each of the lane's elements. If an index may be outside of the row, the call is in a branch.
+  /// Calls `make` for each of the lane's elements, in a branch if an index may be outside of the row.
   SmallVector<Value> guarded(llvm::function_ref<Value(ArrayRef<Value> at, Value sum)> make,
                              ValueRange accumulated = {}) {
     SmallVector<Value> made;
@@ -163,8 +163,8 @@ private:
 
   Value zero() { return arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type)); }
 
-  /// Returns the loop indices of the source's element. The free loops have the linear index `linear`, and the direct
-  /// loops have the destination's indices `at`.
+  /// Returns the loop indices of a source element. The free loops (ScatterRows.h) have the linear index `linear`, and
+  /// the direct loops have the destination's indices `at`.
   SmallVector<Value> loopsAt(Value linear, ArrayRef<Value> at) {
     SmallVector<Value> loops(cast<ShapedType>(source.getType()).getRank());
     for (auto [loop, value] : llvm::zip_equal(rows.free, elements.delinearize(linear, freeExtents)))
@@ -208,7 +208,7 @@ private:
 
   Value ballot(Value vote) { return kernel.threads.ballot(builder, loc, vote); }
 
-  /// Processes the elements whose bits are set in state[0], in the order of their bits.
+  /// Adds the source elements whose bits are set in state[0], in the order of their bits.
   SmallVector<Value> takeAll(Value begin, ArrayRef<Value> state) {
     auto loop = scf::WhileOp::create(
         builder, loc, TypeRange(ValueRange(state)), state,

@@ -1,11 +1,11 @@
 //===- LargeAngles.cpp - sine, cosine and tangent of large angles -------------------------===//
 //
 //   x = m 2^e with a 24-bit integer m.  x 2/pi modulo 4 needs only 96 bits of 2/pi, starting e - 1 bits after the
-//   binary point: the bits before them give multiples of 4, the bits after them are too small to matter.
+//   binary point: the bits before these contribute multiples of 4, the bits after them are too small to matter.
 //
-// The product of m, shifted to the top of a word, with 192 bits of 2/pi is exact. Its seven words are shifted by e: the
-// first two bits are then the quadrant, and the next 62 are the position of x in it. This fraction times pi/2 is r, |r|
-// <= pi/4, the argument of the series of sine and cosine in f64.
+// The product of m, shifted to the top of a word, with 192 bits of 2/pi is exact. Its seven words are shifted by e.
+// Then the first two bits are the quadrant, and the next 62 bits are the position of x in the quadrant. This fraction
+// times pi/2 is r, |r| <= pi/4, the argument of the series of sine and cosine in f64.
 //
 // Test: test/Python/test_cuda.py (test_sin_cos_and_tan_of_large_angles_match_eager)
 //
@@ -27,7 +27,7 @@ class Angle {
 public:
   explicit Angle(Operation *op) : b(op->getLoc(), op), x(op->getOperand(0).getDefiningOp<arith::ExtFOp>().getIn()) {}
 
-  /// Returns the replacement of `op`.
+  /// Returns the value that replaces the result of `op`.
   Value run(Operation *op) {
     reduce();
     Value u = mul(r, r);
@@ -60,7 +60,7 @@ private:
       sum = math::FmaOp::create(b, sum, u, number(next));
     return sum;
   }
-  /// Returns NaN if x is infinite or NaN, else `value`. This is the sum of `value` and x - x.
+  /// Returns NaN if x is infinite or NaN, else `value`, by adding x - x to `value`.
   Value notANumber(Value value) {
     Value none = arith::SubFOp::create(b, x, x);
     return arith::AddFOp::create(b, value, arith::ExtFOp::create(b, b.getF64Type(), none));
@@ -78,7 +78,8 @@ private:
       carry = arith::ShRUIOp::create(b, sum, word(32));
     }
     product[6] = carry;
-    // e counts bits from the position where the product's first bit is worth 2. First skip whole words, then bits.
+    // `e` is the number of bits to skip, starting from the bit of the product with the value 2: whole words first, then
+    // bits.
     Value exponent = arith::AndIOp::create(b, arith::ShRUIOp::create(b, bits, word(23)), word(255));
     Value e = arith::SubIOp::create(b, exponent, word(128));
     Value skipped = arith::AndIOp::create(b, arith::ShRUIOp::create(b, e, word(5)), word(3));
@@ -97,8 +98,8 @@ private:
     };
     first = shifted(first, second);
     second = shifted(second, third);
-    // The first two bits are the quadrant, and the next 62 are the fraction. The fraction is signed and relative to the
-    // nearest quadrant.
+    // The first two bits are the quadrant, and the next 62 bits are the fraction. Make the fraction signed and relative
+    // to the nearest quadrant.
     Value both = arith::OrIOp::create(b, arith::ShLIOp::create(b, first, word(32)), second);
     Value turns = arith::ShRUIOp::create(b, first, word(30));
     Value fraction = arith::ShLIOp::create(b, both, word(2));

@@ -8,7 +8,7 @@ namespace tilewright::cuda {
 
 /// Expands math.sin, math.cos and math.tan of an f32 that was widened to f64 and has a magnitude of 2 or more to
 /// integer arithmetic and polynomials. The error is at most 1e-9; it is relative for tan and near zeros of the
-/// function. Infinities and NaN give NaN. These are the ops that --tw-expand-math leaves to a library.
+/// function. The result for infinities and NaN is NaN. --tw-expand-math leaves these ops to a library.
 void expandLargeAngles(mlir::func::FuncOp kernel);
 
 } // namespace tilewright::cuda

@@ -1,6 +1,6 @@
 //===- ReduceInWarp.cpp - combine the partial results of the lanes of a warp -----------===//
 //
-// A butterfly of five shuffles gives every lane the result. The order of additions is the same in each run.
+// After a butterfly of five shuffles, every lane has the result. The order of additions is the same in each run.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/GPU/ThreadKernel.h"

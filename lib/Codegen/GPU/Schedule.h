@@ -20,7 +20,7 @@ struct Schedule {
   int64_t threads = 256;        ///< threads per block
   int64_t vector = 1;           ///< adjacent elements that one thread computes
   int64_t group = 32;           ///< threads of a block that share a row: a warp, or all of them
-  bool rowsAcrossLanes = false; ///< of rows: the lanes of a warp have consecutive rows, and the warps share them
+  bool rowsAcrossLanes = false; ///< for rows: consecutive lanes have consecutive rows, which the warps share
   // For mma, wgmma and fma:
   int64_t m = 0, n = 0, k = 0;    ///< size of a block's tile
   int64_t warpsM = 0, warpsN = 0; ///< warps that share the tile, for mma

@@ -26,7 +26,7 @@ protected:
   bool dividesEvenly(mlir::Value extent, int64_t by);
   /// Prevents unrolling of the loop, because LLVM underestimates the cost of inline assembly and of many loads.
   void keepRolled(mlir::scf::ForOp loop);
-  /// Emits code under a condition, or unconditionally if it is null.
+  /// Emits `body` under `condition`, or unconditionally if `condition` is null.
   void when(mlir::Value condition, llvm::function_ref<void()> body);
 
   ThreadKernel &kernel;

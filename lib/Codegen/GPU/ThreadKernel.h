@@ -47,7 +47,7 @@ struct ThreadKernel {
   void setGrid(mlir::AffineExpr blocks);
 };
 
-/// Each function emits the whole body, and reports errors at an op of `from`.
+/// Each function emits the body of the kernel for one kind of schedule, and reports errors at an op of `from`.
 mlir::LogicalResult emitElements(ThreadKernel &kernel);
 mlir::LogicalResult emitRows(ThreadKernel &kernel);
 mlir::LogicalResult emitScatter(ThreadKernel &kernel);
@@ -64,7 +64,7 @@ bool isProduct(mlir::linalg::LinalgOp op);
 
 /// Combines `value` of all lanes of a warp by the op `combiner`; each lane gets the result.
 mlir::Value reduceInWarp(ThreadKernel &kernel, mlir::Operation *combiner, mlir::Value value);
-/// Returns `value` of the lane whose number is this lane's xor `mask`.
+/// Returns the value that `value` has in the lane whose number is this lane's xor `mask`.
 mlir::Value shuffle(ThreadKernel &kernel, mlir::Value value, int32_t mask);
 mlir::Value combine(mlir::OpBuilder &builder, mlir::Operation *combiner, mlir::Value a, mlir::Value b);
 

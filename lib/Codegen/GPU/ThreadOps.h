@@ -13,12 +13,12 @@ public:
   virtual ~ThreadOps() = default;
   /// Waits until all threads of the block reach this point and their writes to shared memory are visible.
   virtual void barrier(mlir::OpBuilder &builder, mlir::Location loc) const = 0;
-  /// Does the same for the threads of one warp.
+  /// Waits until all threads of the warp reach this point and their writes to shared memory are visible.
   virtual void syncWarp(mlir::OpBuilder &builder, mlir::Location loc) const = 0;
-  /// Returns the `word`, an i32, of the lane whose number is this lane's xor `mask`. All lanes participate.
+  /// Returns the value of `word`, an i32, in the lane whose number is this lane's xor `mask`. All lanes participate.
   virtual mlir::Value shuffleXor(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value word,
                                  int32_t mask) const = 0;
-  /// Returns an i32 whose bit n is `vote`, an i1, of lane n.
+  /// Returns an i32 whose bit n is the value of `vote`, an i1, in lane n.
   virtual mlir::Value ballot(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value vote) const = 0;
 };
 

@@ -31,8 +31,8 @@ void ContractionCode::writeRows(Value lane, Value firstRow, const Fragments &fra
       Value inTile = elements.add(firstRow, elements.add(index(i * fragments.rowStep + half * 8), rowInTile));
       Value row = elements.add(rowOrigin, inTile), inside;
       if (!wholeRows) {
-        // Lanes past the last row also compute the row, because all lanes of a warp participate in the exchange. They
-        // store nothing.
+        // Lanes past the last row also compute a row, because all lanes of a warp must participate in the exchange.
+        // They store nothing.
         inside = isLess(row, rows);
         row = arith::MinUIOp::create(builder, loc, row, elements.add(rows, index(-1)));
       }

@@ -17,7 +17,7 @@ struct Arch {
   llvm::StringLiteral name;
   int64_t sharedBytes;      ///< maximum shared memory per block
   llvm::StringLiteral note; ///< features of the architecture that generated code does not use; empty if none
-  // A typical card of the architecture, for the cost model (ProductSpace.cpp):
+  // Rates and sizes of a typical card of the architecture, for the cost model (ProductSpace.cpp):
   int64_t multiprocessors;
   double gigahertz;
   double halfFlops;  ///< 16-bit floating-point operations per cycle and multiprocessor with mma.sync

@@ -6,9 +6,9 @@
 
 namespace tilewright::cuda {
 
-/// Gives every llvm.func of `module` a debug scope, and every operation in it the user's file and line from its
-/// location. The PTX then has .file and .loc directives. Operations without a user location get none. Only line
-/// directives are emitted: no debug sections, and no `debug` in the PTX target.
+/// Adds a debug scope to every llvm.func of `module`, and the user's file and line to every operation in it whose
+/// location has them. The PTX then has .file and .loc directives. Only these directives are emitted: no debug sections,
+/// and no `debug` in the PTX target.
 void attachLocations(mlir::ModuleOp module);
 
 } // namespace tilewright::cuda

@@ -21,7 +21,7 @@ std::optional<Attention> matchAttention(func::FuncOp kernel, std::string &reason
     if (attention && !found.op) {
       found.op = attention;
     } else if (!isa<tensor::EmptyOp, func::ReturnOp>(op)) {
-      reason = "something else than one attention is computed";
+      reason = "the kernel has other ops than one attention";
       return std::nullopt;
     }
   }
@@ -31,7 +31,7 @@ std::optional<Attention> matchAttention(func::FuncOp kernel, std::string &reason
   }
   tile::AttentionOp op = found.op;
   if (op.getFirstRow()) {
-    reason = "its rows are a part of a larger attention's";
+    reason = "its rows are only a part of the rows of an attention";
     return std::nullopt;
   }
   Type element = getElementTypeOrSelf(op.getInputs()[0].getType());
@@ -47,7 +47,7 @@ std::optional<Attention> matchAttention(func::FuncOp kernel, std::string &reason
       return std::nullopt;
     }
     if (found.position(operand, 3) != 3) {
-      reason = "the numbers of a head do not lie side by side";
+      reason = "the elements of a head are not contiguous";
       return std::nullopt;
     }
     int64_t size = found.sizeOf(operand, 3);
@@ -85,7 +85,7 @@ Schedule chooseAttention(const Attention &attention) {
   warps = std::min<int64_t>(mostWarps, llvm::PowerOf2Ceil(uint64_t(warps)));
   schedule.threads = warps * warpSize;
   schedule.m = warps * rowsOfWarp;
-  // Two stages of keys and values take 32 KB, or slightly more if the row stride is an odd number of chunks.
+  // Two stages of keys and values take 32 KB, or slightly more if rows are padded to an odd number of chunks.
   int64_t size = std::max(attention.headSize, attention.valueSize);
   schedule.n = size <= 64 ? 64 : size <= 128 ? 32 : 16;
   schedule.stages = 2;
@@ -129,7 +129,7 @@ std::string whyNotAttention(const Schedule &schedule, const Attention &attention
   if (bytes > mostShared)
     return "it needs " + std::to_string(bytes) + " bytes of shared memory, and a block has " +
            std::to_string(mostShared);
-  // A thread has registers for queries, sums and scores, and for addresses and statistics.
+  // The registers of a thread contain queries, sums and scores, and addresses and statistics.
   int64_t queries = attention.keepsQueriesShared() ? 4 : filledUp(attention.headSize) / 4;
   int64_t used = queries + attention.valueSize / 2 + schedule.n / 2 + 60;
   if (used > registers)

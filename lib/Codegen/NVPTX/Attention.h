@@ -30,7 +30,8 @@ struct Attention {
     return permutations ? (*permutations)[operand * 4 + dim] : dim;
   }
   int64_t sizeOf(Operand operand, unsigned dim) const;
-  /// Queries of a large head are read from shared memory, because the registers do not suffice for queries and sums.
+  /// Returns true if queries are read from shared memory, because the registers cannot contain the queries and the sums
+  /// of a large head.
   bool keepsQueriesShared() const { return headSize > 192; }
 };
 

@@ -6,10 +6,10 @@
 
 namespace tilewright::cuda {
 
-/// Arithmetic on f32 values, tiles of rows of a head, and masks.
+/// The base class of emitters of attention: arithmetic on f32 values, tiles of rows of a head, and masks.
 class AttentionCode : protected TileCode {
 protected:
-  /// An operand with the dimensions (batch, head, row, column). `dims` gives the tensor's dimension for each of them.
+  /// An operand with the dimensions (batch, head, row, column). `dims` has the tensor's dimension for each of these.
   struct Operand {
     mlir::Value tensor;
     llvm::ArrayRef<int64_t> dims;

@@ -20,7 +20,7 @@ std::optional<AttentionGradient> matchAttentionGradient(func::FuncOp kernel, std
     if (gradient && !found.op) {
       found.op = gradient;
     } else if (!isa<tensor::EmptyOp, func::ReturnOp>(op)) {
-      reason = "something else than one gradient of attention is computed";
+      reason = "the kernel has other ops than one gradient of attention";
       return std::nullopt;
     }
   }
@@ -50,7 +50,7 @@ std::optional<AttentionGradient> matchAttentionGradient(func::FuncOp kernel, std
       return std::nullopt;
     }
     if (found.dims[operand][3] != 3) {
-      reason = "the numbers of a head do not lie side by side";
+      reason = "the elements of a head are not contiguous";
       return std::nullopt;
     }
     int64_t size = found.sizeOf(AttentionGradient::Operand(operand), 3);
@@ -126,8 +126,8 @@ std::string whyNotAttentionGradient(const Schedule &schedule, const AttentionGra
   if (bytes > mostShared)
     return "it needs " + std::to_string(bytes) + " bytes of shared memory, and a block has " +
            std::to_string(mostShared);
-  // A thread has registers for the sums, the block's own rows, the scores and their gradients, and for addresses and
-  // statistics (with ptxas, head sizes of 192 and 128 spill, and 128 and 128 do not).
+  // The registers of a thread contain the sums, the block's own rows, the scores and their gradients, and addresses and
+  // statistics. With head sizes of 192 and 128, ptxas spills registers; with 128 and 128, it does not.
   constexpr int64_t others = 90;
   int64_t sums = (gradient.headSize + gradient.valueSize) / 2, own = keepsOwnRows(gradient) ? sums / 2 : 8;
   int64_t used = sums + own + rowsAtOnce(schedule, gradient) + others;

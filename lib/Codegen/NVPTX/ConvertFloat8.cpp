@@ -50,7 +50,7 @@ Value rounded(ImplicitLocOpBuilder &b, Value x, Type to) {
   if (isa<Float8E5M2Type>(to)) {
     constexpr float halfway = 61440; // halfway between 57344 and 65536; ties go to the latter, which is even
     Value beyond = arith::CmpFOp::create(b, arith::CmpFPredicate::OGE, math::AbsFOp::create(b, x), number(halfway));
-    // Adding one to the bits of the largest value, of either sign, gives the infinity.
+    // The bits of an infinity are those of the largest value of the same sign, plus one.
     Value one = arith::ConstantOp::create(b, b.getI8IntegerAttr(1));
     byte = arith::SelectOp::create(b, beyond, arith::AddIOp::create(b, byte, one), byte);
   }

@@ -68,8 +68,8 @@ public:
       pm.addNestedPass<func::FuncOp>(createWidenFloat8({/*to=*/"f16"}));
   }
 
-  /// Schedules for tensor cores have one product, whose sums take all of a thread's registers. A norm after the product
-  /// is fused later, if a tile can have whole rows (JoinRows.cpp). A kernel with several products would be computed
+  /// A schedule for tensor cores supports one product, whose sums take all registers of a thread. JoinRows.cpp later
+  /// fuses a norm after the product, if a tile can have whole rows. A kernel with several products would be computed
   /// with one thread per element.
   KernelLimits kernelLimits() const override {
     return {/*mostProducts=*/1, /*columnsToSpan=*/0, /*readSlices=*/false, /*computePieces=*/false,
@@ -110,7 +110,7 @@ public:
     auto &kernel = pm.nest<func::FuncOp>();
     kernel.addPass(createCSEPass());
     GreedyRewriteConfig config;
-    config.setUseTopDownTraversal(false); // gives the same result in a third of the time
+    config.setUseTopDownTraversal(false); // the result is the same, in a third of the time
     kernel.addPass(createCanonicalizerPass(config));
     kernel.addPass(createCSEPass());
     pm.addPass(createFinishPlan());

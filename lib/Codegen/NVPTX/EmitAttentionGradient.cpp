@@ -6,14 +6,14 @@
 //   own queries, dO     iterate over keys and values:               dQ = scale * sums of dS K
 //
 //   load own rows ; sums = 0
-//   for tiles of the others: wait for the oldest ; barrier ; load the next into the slot that all warps have released
+//   for tiles of other rows: wait for the oldest ; barrier ; load the next into the slot that all warps have released
 //     P  = exp(own_1 x other_1 (mma) * scale + mask - log-sum-exp), 0 if hidden
 //     dS = P * (own_2 x other_2 (mma) - delta)                      delta = sum(dO * O) of the query's row
-//     dV's sums += P' x dO ; the other sums += dS x other_1 (mma)
+//     dV's sums += P' x dO ; dK's or dQ's sums += dS x other_1 (mma)
 //
 // If the block's own rows are keys, P and dS are transposed. In both kinds, the fragments of scores therefore have the
-// layout of the second product's left operand, and no score is stored in memory. Both kinds compute the scores, which
-// makes seven products instead of five. In exchange, no block adds to the result of another: results are bitwise
+// layout of the second product's left operand, and no score is stored in memory. As both kinds compute the scores,
+// there are seven products instead of five. In exchange, each result is computed by one block: results are bitwise
 // reproducible, without atomics. A query's statistics (delta, and its log-sum-exp, or +inf if it has no visible keys)
 // are computed when its row is loaded. The order of the first kind is that of Dao, FlashAttention-2, 2023, algorithm 2.
 //
@@ -142,8 +142,9 @@ private:
       write(2, all.drop_front(ofHead), Value());
   }
 
-  /// Returns `value` hidden from the optimizer, which then computes expressions of it where they are used. Otherwise
-  /// all offsets in tiles would be computed before the loop, in a hundred registers that the sums need.
+  /// Returns `value` in a form that the optimizer cannot analyze, so that it computes expressions of `value` where they
+  /// are used. Otherwise, all offsets in tiles would be computed before the loop, in a hundred registers that the sums
+  /// need.
   Value forgotten(Value value) {
     Type i32 = builder.getI32Type();
     auto made = LLVM::InlineAsmOp::create(builder, loc, TypeRange(i32), ValueRange(toI32(value)), "mov.b32 $0, $1;",
@@ -263,7 +264,8 @@ private:
     return made;
   }
 
-  /// Adds left (own rows x atOnce, rounded) times the rows of a tile from `from` on to `sums`.
+  /// Adds the product of `left` (own rows x atOnce, rounded) and `atOnce` rows of a tile, starting at `from`, to
+  /// `sums`.
   void accumulate(MutableArrayRef<Value> left, unsigned number, Value slot, int64_t from, MutableArrayRef<Value> sums) {
     SharedTile transposed = tiles.far[number];
     transposed.alongK = false;
@@ -415,7 +417,7 @@ private:
   int64_t atOnce; ///< rows of a tile whose scores are in registers at the same time
   Value shared;
   Value pair; ///< this thread's first of each group of eight other rows; it has two adjacent ones
-  // Values for the kind of block that is being emitted:
+  // The following fields depend on the kind of block that is being emitted:
   bool ofKeys = false; ///< the block's own rows are keys, else queries
   Value ownCount, otherCount, batch, head, warpRow;
   std::array<Row, 2> row; ///< rows of this thread

@@ -76,7 +76,7 @@ public:
       next = addsTiles(product) ? code.added(next, sumsOfTile) : sumsOfTile;
       scf::YieldOp::create(builder, loc, next);
     });
-    // The groups of copies that are still pending are empty.
+    // All groups of copies that are still pending are empty, so there is no need to wait for them.
     code.writeFragments(lane, warpRow, warpColumn, {tilesM(), tilesN(), /*rowStep=*/16},
                         SmallVector<Value>(loop.getResults()));
     return success();
@@ -110,7 +110,8 @@ private:
     made.rowExtent = code.extentOf(made.rowLoops);
     made.columnExtent = code.extentOf(made.columnLoops);
     made.origin = origin;
-    // The strides of all but the last dimension must be multiples of a unit, and a unit must be within one dimension.
+    // A unit is copied by one cp.async. It must be within one dimension, so the strides of all other dimensions must be
+    // multiples of a unit.
     auto type = cast<ShapedType>(made.tensor.getType());
     int64_t last = type.getShape().back();
     auto isUnit = [&](int64_t unit) {
@@ -219,7 +220,7 @@ LogicalResult emitMma(ThreadKernel &kernel) {
     reason = whyNotOnTensorCores(*product, TensorFormats());
   if (!reason.empty())
     return kernel.from.emitOpError("its schedule `mma` does not fit: ") << reason;
-  // The architecture's shared memory was checked when the schedule was selected.
+  // The limit is INT64_MAX because the shared memory was checked when the schedule was selected.
   if (std::string wrong = whyNotMma(kernel.schedule, *product, INT64_MAX); !wrong.empty())
     return kernel.from.emitOpError("its schedule `mma` cannot be: ") << wrong;
   return MmaEmitter(kernel, std::move(*product)).run();

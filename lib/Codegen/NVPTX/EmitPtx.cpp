@@ -70,9 +70,9 @@ llvm::Expected<std::unique_ptr<llvm::TargetMachine>> createMachine(const Arch &a
   const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
   if (!target)
     return llvm::createStringError("this LLVM has no NVPTX backend: " + error);
-  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
-      triple, arch.name, version, llvm::TargetOptions(), llvm::Reloc::PIC_, std::nullopt,
-      llvm::CodeGenOptLevel::Default)); // Aggressive runs value numbering two more times, and finds nothing
+  std::unique_ptr<llvm::TargetMachine> machine(
+      target->createTargetMachine(triple, arch.name, version, llvm::TargetOptions(), llvm::Reloc::PIC_, std::nullopt,
+                                  llvm::CodeGenOptLevel::Default)); // Aggressive repeats value numbering without effect
   if (!machine)
     return llvm::createStringError("this LLVM does not support the GPU " + arch.name);
   return machine;
@@ -86,9 +86,9 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   llvm::PipelineTuningOptions tuning;
   tuning.LoopVectorization = false; // a thread has no vectors except for loads and stores, which are merged later
   tuning.SLPVectorization = false;
-  // A kernel stores each result once, so dead store elimination finds nothing, but takes a third of the time of all
-  // passes if a thread has a hundred stores. InstCombine runs eight times on a kernel, which is more than half of the
-  // remaining time; its first, third, fourth and last runs are sufficient.
+  // A kernel stores each result once, so dead store elimination has no effect, but takes a third of the time of all
+  // passes if a thread has a hundred stores. InstCombine runs eight times on a kernel, which takes more than half of
+  // the remaining time; its first, third, fourth and last runs are sufficient.
   llvm::PassInstrumentationCallbacks callbacks;
   llvm::DenseMap<const llvm::Function *, int> combined;
   callbacks.registerShouldRunOptionalPassCallback([&](StringRef pass, llvm::Any unit) {
@@ -147,8 +147,8 @@ llvm::Error refuseCalls(llvm::Module &module) {
 /// Ops of a module that are emitted together.
 using Part = SmallVector<Operation *>;
 
-/// Splits the module into groups of consecutive kernels, each with the symbols that it uses. A definition is in one
-/// group only. If kernels share a definition, there is only one group.
+/// Splits the module into groups of consecutive kernels, each with the symbols that it uses. Only one group may contain
+/// a definition, so there is only one group if kernels share a definition.
 SmallVector<Part> partsOf(ModuleOp module, size_t most) {
   Part all;
   SmallVector<Operation *> kernels;
@@ -225,8 +225,8 @@ llvm::Expected<std::string> emitPart(const Part &part, Location loc, const Arch 
 
 llvm::Expected<std::string> emitPtx(ModuleOp module, const Arch &arch, bool locations) {
   MLIRContext *context = module.getContext();
-  // File numbers are unique only within a module, so with locations there is one part. Without locations, the number of
-  // parts does not depend on the machine, and neither does the text.
+  // File numbers are unique only within a module, so with locations there is one part. The number of parts does not
+  // depend on the machine, so that the text does not, either.
   constexpr size_t mostParts = 64;
   const SmallVector<Part> parts = partsOf(module, locations ? 1 : mostParts);
   const llvm::StringRef version = versionFor(module);

@@ -75,7 +75,7 @@ public:
     });
     SmallVector<Attribute> recipes;
     for (auto operand : {Attention::Query, Attention::Key, Attention::Value}) {
-      std::string reason; // empty: the schedule was checked when it was selected
+      std::string reason; // stays empty, because the schedule was checked when it was selected
       recipes.push_back(builder.getStringAttr(
           recipeOf(attention, operand, tileOfHead(schedule, attention, operand).rows, reason)->text()));
     }
@@ -123,7 +123,7 @@ private:
     elements.inScope([&] {
       builder.setInsertionPointToStart(loop.getBody());
       WarpGroups::PipelineState now{loop.getRegionIterArg(0), loop.getRegionIterArg(1)};
-      // In the first round, this waits for the phase before the first one, which counts as completed.
+      // In the first round, wait for the phase before the first one, which is complete by definition.
       groups.wait(empty(now.slot), arith::XOrIOp::create(builder, loc, now.parity, i32(1)));
       groups.arriveExpecting(full(now.slot), slotBytes());
       Value row = elements.multiply(loop.getInductionVar(), index(schedule.n));
@@ -194,7 +194,7 @@ LogicalResult emitWarpGroupAttention(ThreadKernel &kernel) {
   std::optional<Attention> attention = matchAttention(kernel.from, reason);
   if (!attention)
     return kernel.from.emitOpError("its schedule `attention` with consumers does not fit: ") << reason;
-  // The architecture's shared memory was checked when the schedule was selected.
+  // The limit is INT64_MAX because the shared memory was checked when the schedule was selected.
   if (std::string wrong = whyNotWarpGroupAttention(kernel.schedule, *attention, INT64_MAX); !wrong.empty())
     return kernel.from.emitOpError("its schedule `attention` with consumers cannot be: ") << wrong;
   return WarpGroupAttentionEmitter(kernel, *attention).run();

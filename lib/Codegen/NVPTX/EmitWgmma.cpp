@@ -7,7 +7,7 @@
 //   producer:    for k tiles: wait until the slot is empty ; announce the number of bytes ; TMA of A and B
 //   consumers:   for k tiles: wait until the slot is full ; wgmma ; wait for the previous products ;
 //                             the previous slot is empty: each warp arrives
-//                             (8-bit floats: wait for these products ; add their sums to the others in f32)
+//                             (8-bit floats: wait for these products ; add their sums to the accumulators in f32)
 //                wait for the last ; compute the epilogue of each pair of sums, and store it
 //
 // A slot has swizzled lines of 128 bytes, in the operand's layout in memory: lines along k, or lines of 64 rows of A
@@ -15,8 +15,8 @@
 // is stored outside of C.
 //
 // Blocks of a cluster have tiles in the same column, and need the same tile of B. Each block loads its part of this
-// tile into all blocks. A slot is empty when the warps of all blocks have arrived at the mbarrier of each block. A
-// block exits together with the others, because they may still write to its shared memory.
+// tile into all blocks. A slot is empty when the warps of all blocks have arrived at the mbarrier of each block. All
+// blocks exit at the same time, because a block may still write to the shared memory of another block.
 //
 // With `tiles_per_block`, producer and consumers process the block's tiles one after the other through the same ring:
 // while the sums of one tile are stored, the first slots of the next are loaded.
@@ -177,7 +177,7 @@ private:
       PipelineState now{loop.getRegionIterArg(0), loop.getRegionIterArg(1)};
       Value flipped =
           arith::XOrIOp::create(builder, loc, now.parity, arith::ConstantIntOp::create(builder, loc, 1, 32));
-      wait(empty(now.slot), flipped); // in the first round, the phase before the first one counts as completed
+      wait(empty(now.slot), flipped); // in the first round, this phase is complete by definition
       arriveExpecting(full(now.slot), slotBytes);
       Value depth = elements.multiply(loop.getInductionVar(), index(schedule.k));
       for (const Operand *operand : {&a, &b})
@@ -295,7 +295,7 @@ LogicalResult emitWgmma(ThreadKernel &kernel) {
     reason = whyNotOnWarpGroups(*product, TensorFormats());
   if (!reason.empty())
     return kernel.from.emitOpError("its schedule `wgmma` does not fit: ") << reason;
-  // The architecture was checked when the schedule was selected.
+  // The limit is INT64_MAX because the shared memory was checked when the schedule was selected.
   if (std::string wrong = whyNotWgmma(kernel.schedule, *product, INT64_MAX); !wrong.empty())
     return kernel.from.emitOpError("its schedule `wgmma` cannot be: ") << wrong;
   return WgmmaEmitter(kernel, std::move(*product)).run();

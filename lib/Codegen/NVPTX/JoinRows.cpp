@@ -6,9 +6,8 @@
 // After:
 //   %h, %n = call @kernel_0_rows(%x, %w, %r, %g, %into, %to)
 //
-// A block's tile then has all columns of its rows: a row's sums, and the values computed from them, are in the
-// registers of four lanes. h is not read again, and is stored only if another op reads it.
-//
+// A block's tile then has all columns of its rows. A row's sums, and the values computed from them, are in the
+// registers of four lanes. h is not read from memory again, and is stored only if another op reads it.
 // This is done only if a tile can have all columns (at most 256), the sizes are known, and the cost model predicts more
 // time for two kernels. Wider rows have separate kernels: docs/decisions/0036-norms-after-products.md
 //
@@ -151,7 +150,7 @@ public:
     return made;
   }
 
-  /// Returns the number of bytes that are not transferred between the kernels if they are joined.
+  /// Returns the number of bytes of memory traffic between the two kernels, which joining them avoids.
   int64_t bytesSpared() {
     auto type = cast<RankedTensorType>(product.getResultTypes()[0]);
     return type.getNumElements() * std::max<int64_t>(1, type.getElementTypeBitWidth() / 8) * (keeps ? 1 : 2);
@@ -177,7 +176,7 @@ public:
   }
 
 private:
-  /// Returns true if `user`, which reads the product's result, is after the second kernel or can be moved there.
+  /// Returns true if `user`, which reads the product's result, is after the second kernel or can be moved after it.
   bool waits(Operation *user) {
     if (user == second || second->isBeforeInBlock(user))
       return true;

@@ -78,7 +78,7 @@ LogicalResult emitElements(ThreadKernel &kernel) {
     for (AffineExpr size : tile::sizesOf(sample))
       total = total * size;
     groups.push_back(total.floorDiv(vector));
-    // The number of elements is a number of groups of adjacent elements.
+    // From here on, the last dimension is counted in groups of `vector` adjacent elements.
     if (vector > 1)
       extents.back() = elements.constant(cast<ShapedType>(sample.getType()).getShape().back() / vector);
     Value count = elements.constant(1);
@@ -90,7 +90,7 @@ LogicalResult emitElements(ThreadKernel &kernel) {
       builder.setInsertionPointToStart(&branch.getThenRegion().front());
       SmallVector<Value> at = elements.delinearize(number, extents);
       Value first = at.empty() ? Value() : elements.multiply(at.back(), elements.constant(vector));
-      // Compute all results before storing any, because a result may be stored over an operand.
+      // Compute all results before storing any of them, because a result may be stored in the memory of an operand.
       struct Made {
         Value value;
         BlockArgument destination;
@@ -111,7 +111,7 @@ LogicalResult emitElements(ThreadKernel &kernel) {
     });
     begin = end;
   }
-  // The grid is the maximum of the groups. If sizes are unknown, their sum is an upper bound.
+  // The grid is the maximum of the results' numbers of groups. If sizes are unknown, their sum is an upper bound.
   AffineExpr all = groups.front();
   for (AffineExpr other : ArrayRef(groups).drop_front()) {
     auto a = dyn_cast<AffineConstantExpr>(all), b = dyn_cast<AffineConstantExpr>(other);
@@ -182,7 +182,7 @@ llvm::StringMap<llvm::SmallDenseSet<unsigned>> sharedArguments(ModuleOp module) 
   return shared;
 }
 
-/// Checks the signature, because kernels come from kernel formation and also from files that users write.
+/// Checks the signature, because kernels may come from kernel formation or from files that users write.
 LogicalResult checkSignature(func::FuncOp kernel) {
   auto wrong = [&] {
     return kernel.emitOpError(

@@ -16,7 +16,7 @@ mlir::Type rhsElementOf(Contraction product);
 std::string whyNotOnTensorCores(Contraction product, TensorFormats formats);
 
 inline constexpr int64_t mostRegisters = 255;  ///< registers per thread
-inline constexpr int64_t aroundRegisters = 40; ///< registers of these that are used for addresses
+inline constexpr int64_t aroundRegisters = 40; ///< registers of a thread that are used for addresses
 
 /// Returns true for 8-bit floats, which tensor cores accumulate with only 13 or 14 fraction bits. The sums of each
 /// K-block therefore start at zero, and are added to the accumulators in f32: a thread has two sets of sums.

@@ -14,8 +14,9 @@ ScheduleSpace spaceOfMma(Contraction product, const Arch &arch, const Schedule &
 
 Schedule scheduleOf(const SchedulePoint &point);
 
-/// Returns the time in nanoseconds that the cost model predicts on a card of `arch`. Unknown sizes count as 1024. If
-/// `parts` is above 1, the reduction is split into this many parts, which form a batch of products (SplitSums.h).
+/// Returns the time in nanoseconds that the cost model predicts on a card of `arch`. An unknown size is assumed to be
+/// 1024. If `parts` is above 1, the reduction is split into this many parts, which form a batch of products
+/// (SplitSums.h).
 double nanosecondsOfMma(const Schedule &schedule, Contraction product, const Arch &arch, int64_t parts = 1);
 
 /// The sizes of a product in the cost model.
@@ -25,7 +26,7 @@ struct ProductSizes {
   int64_t sets;                                                                 ///< sets of sums that a thread has
   double operands() const { return double(bytes) * double(k) * double(m + n); } ///< bytes of one product of the batch
 };
-/// Returns the sizes of `product` with its reduction split into `parts`; unknown sizes count as 1024.
+/// Returns the sizes of `product` with its reduction split into `parts`. An unknown size is assumed to be 1024.
 ProductSizes sizesOf(Contraction product, int64_t parts);
 /// Returns the bytes read from the card's memory if `together` tiles of `schedule` are computed at the same time. Each
 /// operand is read once if both fit in the L2 cache. Otherwise each wave of tiles reads its parts again.

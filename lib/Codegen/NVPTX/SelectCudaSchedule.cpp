@@ -1,8 +1,8 @@
 //===- SelectCudaSchedule.cpp - --tw-cuda-select-schedule -----------------------------------===//
 //
-// This pass gives each kernel a schedule (Schedule.h) according to its sizes and the architecture. Ops that the target
-// does not support are errors with the op, the type, the reason and the user's line. All such ops of the module are
-// reported, not only the first.
+// This pass assigns a schedule (Schedule.h) to each kernel, according to its sizes and the architecture. If the target
+// does not support an op, the error contains the op, the type, the reason and the user's line. All such ops of the
+// module are reported, not only the first.
 //
 // Tests: test/Codegen/NVPTX/refusals.mlir, test/Codegen/NVPTX/product.mlir, test/Codegen/NVPTX/softmax.mlir
 //
@@ -44,7 +44,7 @@ std::string whyNot(Operation *op) {
       if (inner->getNumRegions() > 0)
         reason = "its body has control flow";
       else if (isa<tile::ReportOp>(inner))
-        reason = "it writes at computed places";
+        reason = "it writes at computed indices";
       else if (isa<arith::RemFOp>(inner)) // LLVM's expansion x - trunc(x / y) * y is wrong for large quotients
         reason = "the remainder of floats has no exact implementation";
       else if (isa<math::MathDialect>(inner->getDialect()) && inner->getOperand(0).getType().isF64() &&
@@ -170,8 +170,8 @@ private:
     return std::max<int64_t>(1, cast<ShapedType>(type).getElementTypeBitWidth() / 8);
   }
 
-  /// Returns the number of adjacent elements that make 16 bytes of the narrowest operand, or the largest fraction of
-  /// this number that divides all `sizes`.
+  /// Returns how many adjacent elements a thread computes: those that take 16 bytes in the operand with the smallest
+  /// type, or the largest fraction of this number that divides all `sizes`.
   int64_t vectorOf(ArrayRef<int64_t> sizes) {
     int64_t narrowest = 16;
     for (Type type : kernel.getArgumentTypes())
@@ -203,8 +203,8 @@ private:
     return loops;
   }
 
-  /// Returns true if threads should share a row: its reductions iterate over adjacent elements or over at least 64
-  /// elements, or their results are read across the row. This requires that threads can share the row of each op.
+  /// Returns true if threads should share a row. This is the case if reductions iterate over adjacent elements or over
+  /// at least 64 elements, or if their results are read across the row, and if threads can share the row of each op.
   bool wantsRows(const tile::RowMap &rows) {
     constexpr int64_t many = 64; // a reduction of more elements should be shared by several threads
     bool wanted = false;

@@ -36,7 +36,8 @@ using namespace mlir;
 namespace tilewright::cuda {
 namespace {
 
-/// The minimum number of terms of a part, and a divisor of this number that aligns the rows of operands to 128 bytes.
+/// The minimum number of terms of a part, and the unit of the number of terms, which aligns the rows of operands to 128
+/// bytes.
 constexpr int64_t leastTerms = 256, termsUnit = 128;
 
 /// Returns the dimension of an operand's tensor that a loop indexes, or -1.
@@ -83,7 +84,8 @@ double timeOf(Contraction &product, const Arch &arch, int64_t parts) {
   return time + secondKernel + double(results * parts * 4) / arch.deviceRate;
 }
 
-/// Returns the number of parts for the schedule `fma`, which has no cost model: two blocks per multiprocessor.
+/// Returns the number of parts for the schedule `fma`, which has no cost model: it results in two blocks per
+/// multiprocessor.
 int64_t partsOfFma(Contraction &product, const Arch &arch) {
   std::optional<Schedule> schedule = chooseFma(product);
   if (!schedule || !whyNotFma(*schedule, product).empty())
@@ -223,7 +225,7 @@ private:
     builder.setInsertionPointToStart(body);
     Value neutral = arith::ConstantOp::create(builder, loc, tile::identityOf(tile::combinerOf(op, 0)));
     Value fill = linalg::FillOp::create(builder, loc, neutral, body->getArgument(inputs)).getResult(0);
-    // The parts are one additional loop after the others, which indexes the operands and the result.
+    // The index of the part is an additional last loop, which indexes the operands and the result.
     const unsigned part = op.getNumLoops();
     AffineExpr partExpr = builder.getAffineDimExpr(part);
     SmallVector<AffineMap> maps;

@@ -21,7 +21,7 @@ Value TileCode::address(Value pointer, Value offset) {
 Value TileCode::chunkOffset(int64_t chunks, Value row, Value chunk) {
   Value mixed = chunk;
   if (chunks % 2 == 0) {
-    // Rows that share a line of 128 bytes have the same number, because their chunks are already in different banks.
+    // Rows in the same line of 128 bytes use the same swizzle, because their chunks are already in different banks.
     Value number = chunks >= 8 ? row : quotient(row, 8 / chunks);
     mixed = arith::XOrIOp::create(builder, loc, chunk, remainder(number, std::min<int64_t>(chunks, 8)));
   }

@@ -34,8 +34,9 @@ struct SharedTile {
   int64_t elementBytes = 2;
   int64_t bytes() const { return rows * rowStrideInChunks() * chunkBytes; }
   int64_t chunksOfRow() const { return columns * elementBytes / chunkBytes; }
-  /// Returns the row stride in chunks. It equals the row length if chunks are swizzled in groups of eight. Otherwise it
-  /// is odd, which needs no swizzle.
+  /// Returns the row stride in chunks. It is the number of chunks per row if this is a multiple or a divisor of eight;
+  /// the chunks of such rows are swizzled. Otherwise rows are padded to an odd number of chunks, which avoids bank
+  /// conflicts without swizzling.
   int64_t rowStrideInChunks() const {
     int64_t chunks = chunksOfRow();
     return chunks % 8 == 0 || (chunks < 8 && llvm::isPowerOf2_64(uint64_t(chunks))) ? chunks : chunks | 1;
@@ -67,7 +68,7 @@ protected:
   /// 16 bytes along k are the third and fourth of A, and the second and fourth of B.
   llvm::SmallVector<mlir::Value> loadFragments(const SharedTile &tile, mlir::Value slot, mlir::Value side,
                                                int64_t depth, bool isLhs);
-  /// Does the same for 32-bit elements that are not contiguous along k, with one load per word.
+  /// Loads the same matrices of a tile of 32-bit elements that are not contiguous along k, with one load per word.
   llvm::SmallVector<mlir::Value> loadWords(const SharedTile &tile, mlir::Value slot, mlir::Value side, int64_t depth,
                                            bool isLhs);
   /// Converts a word of elements to the type that the nvvm dialect expects: a vector for f16 pairs, a word for other

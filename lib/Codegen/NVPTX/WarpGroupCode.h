@@ -1,8 +1,8 @@
 //===- WarpGroupCode.h - TMA, mbarriers and wgmma in the code of one thread ----------------===//
 //
-// Instructions with LLVM intrinsics are emitted as nvvm ops, the others as inline assembly. The products of a step are
-// one block of assembly that has the sums as input and output registers, which prevents copies between wgmmas. The wait
-// for the last product also has the sums as inputs and outputs, which prevents earlier reads of them. nvgpu and
+// If an instruction has an LLVM intrinsic, it is emitted as an nvvm op, otherwise as inline assembly. The products of a
+// step are one block of assembly that has the sums as input and output registers, which prevents copies between wgmmas.
+// The wait for the last product also has the sums as inputs and outputs, so that no code reads them earlier. nvgpu and
 // nvvm.wgmma are not used: their descriptors support only contiguous k, and the sums of each wgmma are a struct.
 //
 // See the PTX ISA: "Asynchronous warpgroup level matrix multiply-accumulate", "mbarrier", "cp.async.bulk.tensor".
@@ -54,11 +54,11 @@ protected:
     int64_t nextLine = 0; ///< distance between lines of consecutive k, if lines are along k and there are several
   };
   mlir::Value descriptorOf(const Matrix &matrix);
-  /// sums += A * B for `steps` times 32 bytes of k and all matrices of `left`. Each of these has 64 rows and an equal
-  /// number of `sums` (f32, or i32 for i8). If `anew`, sums = A * B. Commits one group.
+  /// Emits sums += A * B for `steps` times 32 bytes of k and all matrices of `left`. Each of these matrices has 64 rows
+  /// and an equal number of `sums` (f32, or i32 for i8). If `anew`, emits sums = A * B. Commits one group.
   void multiply(mlir::Type element, mlir::Type rhsElement, llvm::ArrayRef<Matrix> left, const Matrix &right,
                 int64_t columns, int64_t steps, llvm::MutableArrayRef<mlir::Value> sums, bool anew = false);
-  /// Does the same with the 64 rows of A in registers: four words per 16 elements of 16 bits along k.
+  /// Emits sums += A * B with the 64 rows of A in registers: four words per 16 elements of 16 bits along k.
   void multiplyWords(mlir::Type element, llvm::ArrayRef<mlir::Value> left, const Matrix &right, int64_t columns,
                      llvm::MutableArrayRef<mlir::Value> sums);
   /// Waits until at most `groups` groups are in flight. `sums` are replaced by results of the wait, so later code reads

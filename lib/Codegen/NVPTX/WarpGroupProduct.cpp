@@ -65,7 +65,7 @@ std::optional<MappedOperand> mapOperand(Contraction product, OpOperand *operand,
            llvm::any_of(runs, [&](const MappedOperand::Run &run) { return ArrayRef(run.loops) == loops; });
   };
   if (!runIs(MappedOperand::Part::Side, side) || !runIs(MappedOperand::Part::Depth, depth))
-    return fail("dimensions of an operand do not lie side by side in the order of the sum");
+    return fail("dimensions of an operand are not contiguous in the order of the loops");
   constexpr size_t mostDimensions = 5;
   if (runs.size() > mostDimensions)
     return fail("an operand has more dimensions than a tensor map");

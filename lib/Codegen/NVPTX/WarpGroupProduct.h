@@ -23,11 +23,11 @@ namespace tilewright::cuda {
 /// Bytes of a line of a tile in shared memory, which is the period of the swizzle; a step over k is one line.
 inline constexpr int64_t lineBytes = 128;
 inline int64_t lineElements(mlir::Type element) { return lineBytes / (element.getIntOrFloatBitWidth() / 8); }
-/// Rows of A for one wgmma, and the bytes of its depth.
+/// The number of rows of A for one wgmma, and its depth in bytes.
 inline constexpr int64_t groupRows = 64, groupDepthBytes = 32;
 
-/// Registers of a thread that loads and of a thread that multiplies, if two warp groups multiply. Three groups are
-/// launched with 168 registers per thread, and the loading one releases registers for the others.
+/// The registers of a thread that loads and of a thread that multiplies, if two warp groups multiply. Three groups are
+/// launched with 168 registers per thread, and the producer group releases registers for the consumer groups.
 inline constexpr int64_t producerRegisters = 40, consumerRegisters = 232;
 /// Registers of a consumer thread that are used for addresses and the epilogue.
 inline constexpr int64_t otherRegisters = 96;

@@ -36,7 +36,8 @@ public:
     if (left > 0)
       cycles += cyclesOf(int64_t(llvm::divideCeil(left, arch.multiprocessors)));
     const double moving = bytesMoved(sizes, schedule, wave, arch) / arch.deviceRate;
-    // If operands are large, prefer the schedule that transfers fewer bytes among those that take the same time.
+    // If operands are large, a fraction of the transfer time is added: among schedules that take the same time, the one
+    // that transfers fewer bytes is preferred.
     constexpr double aside = 0.05;
     return std::max(cycles / arch.gigahertz, moving) + (sizes.operands() > arch.cacheBytes ? aside * moving : 0);
   }

@@ -15,8 +15,9 @@ ScheduleSpace spaceOfWgmma(Contraction product, const Arch &arch, const Schedule
 
 Schedule wgmmaAt(Contraction product, const SchedulePoint &point);
 
-/// Returns the time in nanoseconds that the cost model predicts on a card of `arch`. Unknown sizes count as 1024. If
-/// `parts` is above 1, the reduction is split into this many parts, which form a batch of products (SplitSums.h).
+/// Returns the time in nanoseconds that the cost model predicts on a card of `arch`. An unknown size is assumed to be
+/// 1024. If `parts` is above 1, the reduction is split into this many parts, which form a batch of products
+/// (SplitSums.h).
 double nanosecondsOfWgmma(const Schedule &schedule, Contraction product, const Arch &arch, int64_t parts = 1);
 
 /// Returns the point with the least predicted time.

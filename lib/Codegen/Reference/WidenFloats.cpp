@@ -12,7 +12,7 @@
 //     return %2
 //
 // Roundings that the compiler may drop (fastmath<contract>) are dropped. Roundings that the user wrote become
-// conversions to the narrow type and back. The other targets are checked against these values.
+// conversions to the type with fewer bits and back. The results of the other targets are checked against these values.
 //
 // Test: test/Codegen/Reference/widen-floats.mlir
 //
@@ -39,7 +39,7 @@ Type widened(Type type) {
   return isNarrowFloat(type) ? Float64Type::get(type.getContext()) : type;
 }
 
-/// Converts `x` in single steps through f32, which every machine supports.
+/// Converts `x`, if necessary in two steps through f32, because every machine supports conversions from and to f32.
 Value convertFloat(OpBuilder &b, Location loc, Value x, Type to) {
   unsigned from = x.getType().getIntOrFloatBitWidth(), target = to.getIntOrFloatBitWidth();
   if ((from < 32 && target == 64) || (from == 64 && target < 32))

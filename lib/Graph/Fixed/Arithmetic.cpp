@@ -142,7 +142,7 @@ Number Arithmetic::rounded(const Number &number, const Format &format) {
   Number result = by < 0 ? aligned(number, format.fraction(), 0) : number;
   if (by > 0) {
     const Wide half = Wide(1) << (by - 1);
-    // The amount that is added before the shift is at most the unit of the result.
+    // For rounding, at most one unit of the result is added before the shift, and the sum must fit.
     const Range sum = number.range.with(number.range + Range{0, 2 * half});
     const int width = std::max({sum.bits(), number.width(), Range{0, by}.bits()});
     Value x = resized(number.value, width);
@@ -180,7 +180,7 @@ Number Arithmetic::rounded(const Number &number, const Format &format) {
   }
   const Range allowed = rangeOf(format);
   if (!allowed.holds(result.range)) {
-    // The limits of the format must fit this width too.
+    // The width must also be sufficient for the limits of the format.
     const int width = std::max({result.range.bits(), result.width(), format.width});
     Value x = resized(result.value, width);
     if (format.overflow != Overflow::Wrap)

@@ -13,29 +13,29 @@ struct Number {
   mlir::Value value;
   int fraction = 0;
   Range range;
-  double error = 0;   ///< the largest deviation from the float graph, unless something saturates
+  double error = 0;   ///< the largest deviation from the float graph, unless a value saturates
   bool exact = false; ///< not rounded to a format yet
-  std::string layer;  ///< the layer whose format it is rounded to
+  std::string layer;  ///< the layer whose format is used
 
   int width() const;
   double unit() const;
 };
 
-/// Emits ops at the insertion point. Every result is wide enough for its range: nothing wraps around.
+/// Emits ops at the insertion point. Every result is wide enough for its range, so no operation wraps around.
 class Arithmetic {
 public:
   explicit Arithmetic(mlir::OpBuilder &builder) : loc(mlir::UnknownLoc::get(builder.getContext())), builder(builder) {}
 
-  mlir::Location loc; ///< of the emitted ops
+  mlir::Location loc; ///< location of the emitted ops
 
-  /// Returns the weight as a tensor of integers in its own width.
+  /// Returns the weight as a tensor of integers with the bit width of `quantized`.
   Number constant(const Known &known, const Quantized &quantized);
   /// Returns the same number with `fraction` fractional bits, at least as many as before, and at least `width` bits.
   Number aligned(const Number &number, int fraction, int width);
   Number add(const Number &a, const Number &b, mlir::RankedTensorType shape, bool subtract);
   Number multiply(const Number &a, const Number &b, mlir::RankedTensorType shape);
   Number extreme(const Number &a, const Number &b, mlir::RankedTensorType shape, bool largest);
-  /// Returns the number in `format`: shifted, rounded, and brought into its range.
+  /// Returns the number in `format`: shifted, rounded, and limited to its range by the format's overflow mode.
   Number rounded(const Number &number, const Format &format);
 
   mlir::RankedTensorType typed(mlir::Type shape, int width);

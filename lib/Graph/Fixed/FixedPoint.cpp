@@ -11,10 +11,10 @@
 //     %h = tw.add %r, %half     %s = tw.shift_right %h, %c18     %c = tw.minimum %s, %largest
 //     %y = tw.cast %c : (tensor<4x10xi34>) -> tensor<4x10xi16>       // * 2^-10
 //
-// Products, sums and the ops after them are exact, in the width that the range of their values needs. A value is
-// rounded to its layer's format if it is multiplied again, read several times, or a result. The module gets `tw.fixed`:
-// the formats of inputs and results, and the range analysis of each rounding. All ops without a fixed-point form are
-// reported together.
+// Products, sums and the ops after them are exact: their bit width is sufficient for the range of their values. A value
+// is rounded to its layer's format if it is multiplied again, read several times, or a result. The module gets the
+// attribute `tw.fixed` with the formats of inputs and results, and the range analysis of each rounding. The error lists
+// all ops without a fixed-point form.
 //
 // Test: test/Graph/fixed-point.mlir
 //
@@ -101,7 +101,7 @@ private:
       std::string text;
       if (isFloat(argument.getType())) {
         Number number;
-        // A weight that the caller passes has its layer's format if none is given for it.
+        // If no format is specified for a weight that the caller passes, the weight has its layer's format.
         const StringRef called = name ? name.getValue() : "";
         const Format format = formats.named(called).value_or(formatOf(layerOf(called)));
         original[argument] = argument.getType();
@@ -121,8 +121,8 @@ private:
 
   const Known *known(Value value) { return values[value].known.get(); }
 
-  /// Returns the Number of a value, which may not be rounded to a format yet. Known elements become a constant with at
-  /// least `fraction` fractional bits.
+  /// Returns the fixed-point number of a value, which may not be rounded to a format yet. If its elements are known,
+  /// the number is a constant with at least `fraction` fractional bits.
   Number number(Value value, int fraction) {
     Entry &entry = values[value];
     if (entry.number)
@@ -140,8 +140,8 @@ private:
     return made;
   }
 
-  /// Quantizes a weight that is multiplied. It gets the width of its layer's values, and as many fractional bits as its
-  /// largest element allows.
+  /// Quantizes a weight that is multiplied. It gets the bit width of its layer's values, and the largest number of
+  /// fractional bits that its largest element allows.
   Quantized weightOf(const Known &weight, StringRef layer) {
     if (std::optional<Format> format = formats.named(weight.name))
       return quantizeWeight(weight, *format);
@@ -149,7 +149,7 @@ private:
     return quantize(weight, fractionFor(weight, width), width);
   }
 
-  /// Returns a value in its layer's format, which is the same for every reader.
+  /// Returns a value in its layer's format, which is the same for every consumer.
   Number rounded(Value value) {
     Number &number = *values[value].number;
     if (number.exact)
@@ -234,7 +234,7 @@ private:
         .Default([&](auto) { refuse(op, "this op has no form in fixed point"); });
   }
 
-  /// Returns the type in the float graph: arguments already have other types.
+  /// Returns the type that a value has in the float graph. The types of arguments have already been changed.
   Type operandType(Value value) {
     auto found = original.find(value);
     return found == original.end() ? value.getType() : found->second;
@@ -244,7 +244,7 @@ private:
     SmallVector<int64_t> shape(cast<RankedTensorType>(operandType(op.getRhs())).getShape());
     const int64_t rank = shape.size(), depth = shape[rank - 2], columns = shape[rank - 1];
     const int64_t rows = cast<RankedTensorType>(op.getType()).getDimSize(rank - 2);
-    // The results of a batch of matrices are separate.
+    // In a batch of matrices, each matrix has separate results.
     auto ofRight = [=](int64_t i) { return i / (depth * columns) * columns + i % columns; };
     auto ofLeft = [=](int64_t i) { return i / depth; };
     int64_t batches = 1;
@@ -297,7 +297,7 @@ private:
     result.range = sums.range;
     result.error = sums.error;
     result.exact = true;
-    // Both sides get the same type: the narrower one is widened.
+    // Both operands need the same type, so the one with fewer bits is widened.
     const int operands = std::max(a.width(), b.width()), width = std::max(result.range.bits(), operands);
     a = arithmetic.aligned(a, a.fraction, operands);
     b = arithmetic.aligned(b, b.fraction, operands);
@@ -308,7 +308,7 @@ private:
     set(op->getResult(0), result);
   }
 
-  /// Returns the name of the layer to which an input belongs, if the input is a weight that the caller passes.
+  /// Returns the layer of `value` if it is a weight that the caller passes, otherwise an empty string.
   std::string nameOf(Value value) {
     while (Operation *op = value.getDefiningOp()) {
       if (!isa<graph::ReshapeOp, graph::PermuteOp, graph::BroadcastOp>(op))
@@ -348,7 +348,7 @@ private:
       product.layer = a.layer.empty() ? b.layer : a.layer;
       return set(op->getResult(0), product);
     }
-    // A multiplication by a single power of two only moves the point.
+    // A multiplication by one power of two changes only the number of fractional bits.
     int exponent;
     const double first = weight->elements.front();
     if (weight->elements.size() == 1 && std::frexp(first, &exponent) == 0.5 &&
@@ -401,7 +401,7 @@ private:
   }
 
   void convertConcat(graph::ConcatOp op) {
-    // All parts get the format of the first layer.
+    // All parts get the format of the layer of the first part.
     SmallVector<Value> parts;
     Number result;
     for (Value input : op.getInputs()) {
@@ -488,7 +488,8 @@ private:
     refuse(op, "conversions between floats and integers have no form in fixed point");
   }
 
-  /// Returns sum / count: by a power of two the point moves; otherwise the sum is multiplied by 1 / count.
+  /// Returns sum / count. If `count` is a power of two, only the number of fractional bits changes; otherwise the sum
+  /// is multiplied by 1 / count.
   Number divided(Number sum, int64_t count) {
     sum.exact = true;
     if (llvm::isPowerOf2_64(count)) {

@@ -11,7 +11,7 @@ constexpr llvm::StringLiteral roundings[] = {"AP_TRN",     "AP_TRN_ZERO",    "AP
                                              "AP_RND_INF", "AP_RND_MIN_INF", "AP_RND_CONV"};
 constexpr llvm::StringLiteral overflows[] = {"AP_WRAP", "AP_SAT", "AP_SAT_ZERO", "AP_SAT_SYM"};
 
-/// The products of wider formats do not fit the 64 bits of the target `reference`.
+/// The maximum bit width of a format. Products of wider numbers do not fit in the 64 bits of the target `reference`.
 constexpr int widest = 32;
 
 llvm::Error wrong(llvm::StringRef text, const llvm::Twine &why) {

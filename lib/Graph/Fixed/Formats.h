@@ -11,8 +11,8 @@
 
 namespace tilewright::fixed {
 
-/// The rounding mode of a value between two adjacent numbers of the format. Names are the vendors' (AMD UG1399,
-/// arbitrary precision fixed point).
+/// The rounding mode for a value between two adjacent numbers of the format. The names are those of the vendors (AMD
+/// UG1399, arbitrary precision fixed point).
 enum class Rounding { Trn, TrnZero, Rnd, RndZero, RndInf, RndMinInf, RndConv };
 /// The result for a value outside of the format's range.
 enum class Overflow { Wrap, Sat, SatZero, SatSym };
@@ -24,24 +24,24 @@ struct Format {
   Overflow overflow = Overflow::Sat;
 
   int fraction() const { return width - integer; }
-  /// Returns "16,6,AP_RND,AP_SAT", which parseFormat reads.
+  /// Returns the format as parseFormat() reads it, such as "16,6,AP_RND,AP_SAT".
   std::string parameters() const;
-  /// Returns "ap_fixed<16, 6, AP_RND, AP_SAT>".
+  /// Returns the C++ type, such as "ap_fixed<16, 6, AP_RND, AP_SAT>".
   std::string cppType() const;
 };
 
 /// Parses "W,I", "W,I,Q" or "W,I,Q,O". Errors list the valid values.
 llvm::Expected<Format> parseFormat(llvm::StringRef text);
 
-/// The default format and the exceptions by name: "16,6 fc1=8,3 fc2.weight=8,1".
+/// The default format, and the formats of the layers and weights that differ from it: "16,6 fc1=8,3 fc2.weight=8,1".
 class Formats {
 public:
   static llvm::Expected<Formats> parse(llvm::StringRef text);
 
-  /// Returns the format that is given for `name`; std::nullopt if it has no separate one.
+  /// Returns the format that is specified for `name`, or std::nullopt if there is none.
   std::optional<Format> named(llvm::StringRef name) const;
   Format usual;
-  /// Returns the names that belong to no value of the model.
+  /// Returns the names for which no value of the model was found.
   std::vector<std::string> unused() const;
 
 private:

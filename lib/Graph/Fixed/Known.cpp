@@ -11,13 +11,13 @@ namespace {
 
 using graph::BroadcastOp, graph::CastOp, graph::PermuteOp, graph::ReshapeOp;
 
-/// Advances to the next index in row-major order.
+/// Increments `indices` to the next element in row-major order.
 void step(SmallVector<int64_t> &indices, ArrayRef<int64_t> shape) {
   for (int64_t dim = shape.size() - 1; dim >= 0 && ++indices[dim] == shape[dim]; --dim)
     indices[dim] = 0;
 }
 
-/// Returns the element at `indices` of a shape to which `known` broadcasts.
+/// Returns the element of `known` at `indices`, which index a shape to which `known` broadcasts.
 double elementAt(const Known &known, ArrayRef<int64_t> indices) {
   const size_t missing = indices.size() - known.shape.size();
   int64_t at = 0;

@@ -11,7 +11,7 @@
 
 namespace tilewright::fixed {
 
-/// A weight or constant of a float graph, or a value that is computed from these alone.
+/// A weight or constant of a float graph, or a value that is computed only from such values.
 struct Known {
   llvm::SmallVector<int64_t> shape;
   std::vector<double> elements; ///< row-major
@@ -21,12 +21,12 @@ struct Known {
 /// Returns the elements of an attribute of floats or integers; null for other attributes.
 std::shared_ptr<Known> knownOf(mlir::ElementsAttr value, llvm::StringRef name);
 
-/// Returns the result of `op` on such operands; null if the op is not one of those that are computed here: views, and
-/// the arithmetic that remains of a normalization.
+/// Returns the result of `op` on known operands. Returns null unless the op is a view, or arithmetic that remains of a
+/// normalization.
 std::shared_ptr<Known> evaluate(mlir::Operation *op, llvm::ArrayRef<std::shared_ptr<Known>> operands);
 
-/// Returns the first known operand (others are null) with an element that no fixed-point number represents: a NaN, or
-/// an infinity that is not the bound of a maximum or minimum. Null if there is none.
+/// Returns the first known operand (null entries are unknown) with an element that no fixed-point number represents: a
+/// NaN, or an infinity that is not the bound of a maximum or minimum. Returns null if there is none.
 const Known *firstWithoutNumber(mlir::Operation *op, llvm::ArrayRef<std::shared_ptr<Known>> operands);
 
 } // namespace tilewright::fixed

@@ -11,7 +11,7 @@ namespace {
 
 /// Returns "cannot overflow", or the effect of an overflow and the range outside of which it occurs.
 std::string verdictOf(const Number &exact, const Format &format, int needed) {
-  // A value that is rounded to the largest number of the format does not overflow.
+  // A value that is rounded up to the largest number of the format does not overflow.
   const int by = exact.fraction - format.fraction();
   const Range allowed = rangeOf(format);
   auto rounded = [&](Wide value) {

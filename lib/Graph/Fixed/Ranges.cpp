@@ -18,7 +18,7 @@ Range operator*(Range a, Range b) {
   return {*std::min_element(corners, corners + 4), *std::max_element(corners, corners + 4)};
 }
 Range shifted(Range a, int by) {
-  // The maximum width of a range, which no exact result reaches.
+  // The maximum bit width of a range. Exact results have fewer bits.
   constexpr int most = 100;
   if (a.bits() + by > most)
     return Range::ofBits(most);
@@ -64,7 +64,7 @@ Quantized quantize(const Known &known, int fraction, int width) {
   bool first = true;
   for (double element : known.elements) {
     const double scaled = std::nearbyint(std::ldexp(element, fraction));
-    // A double beyond the range is compared as a double, because it may not fit in the integer.
+    // Compare as doubles, because a double outside of the range may not fit in the integer type.
     Wide integer = scaled >= double(fits.high) ? fits.high : scaled <= double(fits.low) ? fits.low : Wide(scaled);
     made.saturates |= scaled > double(fits.high) || scaled < double(fits.low);
     made.integers.push_back(int64_t(integer));

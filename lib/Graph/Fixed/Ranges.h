@@ -1,7 +1,7 @@
 //===- Ranges.h - ranges of the integers of fixed-point values ----------------------===//
 //
-// Ranges are exact: they are ranges of the integers that represent value * 2^fraction. They prove which values cannot
-// overflow, from the formats of the inputs and the elements of the weights.
+// A range contains the integers that represent value * 2^fraction, so it is exact. Ranges are derived from the formats
+// of the inputs and the elements of the weights, and prove which values cannot overflow.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_GRAPH_FIXED_RANGES_H
@@ -19,7 +19,7 @@ struct Range {
   Wide low = 0, high = 0;
 
   static Range ofBits(int bits) { return {-(Wide(1) << (bits - 1)), (Wide(1) << (bits - 1)) - 1}; }
-  /// Returns the bits of the narrowest signed integer that holds the whole range.
+  /// Returns the minimum bit width of a signed integer that can represent the whole range.
   int bits() const;
   Wide magnitude() const { return std::max(-low, high); }
   bool holds(Range other) const { return low <= other.low && other.high <= high; }
@@ -34,7 +34,7 @@ Range shifted(Range a, int by);
 
 /// Returns the range of a format's integers; with SatSym it has one number less.
 Range rangeOf(const Format &format);
-/// Returns `value` without its last `by` bits, rounded.
+/// Returns `value` / 2^by, rounded to an integer.
 Wide roundedShift(Wide value, int by, Rounding rounding);
 
 /// The elements of a weight as integers * 2^-fraction.
@@ -46,13 +46,14 @@ struct Quantized {
   bool saturates = false; ///< an element is outside of the format
 };
 
-/// Rounds to the nearest integers, ties to even, of `width` bits or, if `width` is 0, as many as they need.
+/// Rounds the elements to the nearest integers, ties to even, of `width` bits. If `width` is 0, uses as many bits as
+/// the elements need.
 Quantized quantize(const Known &known, int fraction, int width);
-/// Returns the largest number of fractional bits with which `width` bits hold every element.
+/// Returns the largest number of fractional bits for which every element fits in `width` bits.
 int fractionFor(const Known &known, int width);
 
-/// The range of the results of a product with constant weights. Each result is a sum of products of inputs, which have
-/// the range `input`, with weights. `resultOf` maps the index of a weight to the index of the result that uses it.
+/// The range of the results of a product with constant weights. Each result is a sum of products of a weight and an
+/// input, whose range is `input`. `resultOf` maps the index of a weight to the index of the result that uses it.
 struct SumRange {
   Range range;      ///< includes all results, and 0, from which sums start
   double error = 0; ///< the largest error of a result, in real numbers

@@ -9,9 +9,9 @@
 //   %c = tw.cast %m : (tensor<4x10xi32>) -> tensor<4x10xi16>
 //   %l = tw.shift_left %c, %6      %y = tw.shift_right %l, %6 : tensor<4x10xi16>      // ten bits and their sign
 //
-// Hardware has integers of every width, but code for a CPU has integers of 8, 16, 32 and 64 bits. In a graph from
-// --tw-fixed-point the values do not change: in such a graph, only conversions to fewer bits wrap around, and the pass
-// preserves this.
+// Hardware supports integers of every bit width, but a CPU supports only 8, 16, 32 and 64 bits. This pass does not
+// change the values of a graph from --tw-fixed-point: only conversions to fewer bits wrap around in such a graph, and
+// the pass preserves this.
 //
 // Test: test/Graph/widen-integers.mlir
 //
@@ -57,7 +57,7 @@ struct WidenIntegers : impl::WidenIntegersBase<WidenIntegers> {
       if (op != function)
         ops.push_back(op);
     });
-    // The widths to which conversions wrap around, by the types before widening.
+    // The bit width to which each conversion wraps around, from its type before widening.
     llvm::DenseMap<Operation *, int> wraps;
     for (Operation *op : ops)
       if (auto cast = dyn_cast<graph::CastOp>(op)) {

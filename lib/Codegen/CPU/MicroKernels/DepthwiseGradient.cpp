@@ -10,9 +10,10 @@
 //     line:
 //       14 x 4 loads of %g, 16 x 4 of %x; 14 x 12 fma into 12 sums from zero, which are added to %w } } }
 //
-// Vectors run over channels. A vector of the input is loaded once for all taps that use it, a vector of the gradient
-// once for all taps of a line of the window. Sums of a few pixels are added to the previous sums in memory: the error
-// of a long sum then grows with the number of these partial sums.
+// Vectors run over channels. A vector of the input is loaded once for all taps that use it, and a vector of the
+// gradient once for all taps of a line of the window. The products of a few pixels are summed in registers, and these
+// partial sums are added to the sums in memory. The error of a long sum therefore grows with the number of partial
+// sums.
 //
 // Test: test/Codegen/CPU/MicroKernels/depthwise-gradient.mlir
 //
@@ -30,7 +31,8 @@ namespace {
 
 /// The number of pixels whose products form one partial sum.
 constexpr int64_t pixelsPerSum = 14;
-/// The maximum numbers of channel vectors and of taps of a line per loop body. Their sums must fit into the registers.
+/// The maximum numbers of channel vectors and of taps of a line per loop body. Their accumulators must fit into the
+/// registers.
 constexpr int64_t mostChannelVectors = 4, mostGradientTaps = 8;
 
 class GradientEmitter : WindowLoops {
@@ -43,7 +45,7 @@ public:
                               llvm::bit_floor<uint64_t>(std::max<int64_t>(channels, 1)));
     vectorType = VectorType::get({lanes}, element);
     taps = std::min(pixels.kernel, mostGradientTaps);
-    // The registers are used for the sums, the pixels of the input for one pixel of the gradient, and that pixel.
+    // The registers contain the sums, the input pixels that one pixel of the gradient is multiplied by, and that pixel.
     vectors = std::clamp<int64_t>((registers - 1) / (2 * taps + 1), 1, mostChannelVectors);
     vectors = std::min(vectors, std::max<int64_t>(channels / lanes, 1));
   }
@@ -71,7 +73,7 @@ private:
     return {image, part, tapLine, tap, sum(channel, v * lanes)};
   }
 
-  /// Computes the gradient of this part of the lines for `vectors` vectors of channels.
+  /// Computes the gradient for `vectors` vectors of channels, summed over the lines of this part (operand first_part).
   void ofChannels(Value channel) {
     Value none = zero();
     loop(constant(0), constant(lines.kernel), [&](Value tapLine) {

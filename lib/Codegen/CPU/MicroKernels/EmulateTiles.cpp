@@ -6,10 +6,10 @@
 //   memref.store %a, %b, %acc to buffers on the stack; scf.for %m { scf.for %pair {
 //     acc[m] += a[m][2 pair] * b[pair][0, 2, 4, ...] + a[m][2 pair + 1] * b[pair][1, 3, 5, ...] } }
 //
-// A tile is a vector of rows. This lowering allows every machine to run the kernels of TileKernel.h; its speed does not
-// matter. Products are summed in f32. In each step, the product of the even k is added before that of the odd k, as in
-// TDPBF16PS and TDPFP16PS. Unlike these instructions (Intel SDM, TDPBF16PS), the lowering does not flush denormals to
-// zero. Bytes (amx.tile_muli) are widened to i32, four k per step.
+// A tile becomes a vector of rows. With this lowering, every machine can run the kernels of TileKernel.h; it is not
+// optimized for speed. Products are summed in f32. In each step, the product of the even k is added before that of the
+// odd k, as in TDPBF16PS and TDPFP16PS. Unlike these instructions (Intel SDM, TDPBF16PS), the lowering does not flush
+// denormals to zero. Bytes (amx.tile_muli) are widened to i32, and a step multiplies four k.
 //
 // Test: test/Codegen/CPU/MicroKernels/emulate-tiles.mlir
 //
@@ -84,7 +84,7 @@ struct EmulateStore : OpConversionPattern<amx::TileStoreOp> {
   }
 };
 
-/// Stores the rows of operands in buffers on the stack, and loads all rows of a buffer as one vector.
+/// Buffers on the stack for the rows of the operands. All rows of a buffer can be loaded as one vector.
 struct SpilledTiles {
   SpilledTiles(Operation *op, ConversionPatternRewriter &rewriter) : op(op), rewriter(rewriter), loc(op->getLoc()) {}
 
@@ -121,7 +121,7 @@ struct SpilledTiles {
   Location loc;
 };
 
-/// acc[m] += a[m][k] * b[k / group][k % group, ...]: `group` consecutive k are adjacent in a row of b.
+/// Emits acc[m] += a[m][k] * b[k / group][k % group, ...]. A row of b has `group` consecutive k next to each other.
 template <typename OpT> struct EmulateMultiply : OpConversionPattern<OpT> {
   using OpConversionPattern<OpT>::OpConversionPattern;
   LogicalResult matchAndRewrite(OpT op, typename OpT::Adaptor adaptor,

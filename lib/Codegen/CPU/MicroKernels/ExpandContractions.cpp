@@ -9,11 +9,13 @@
 //     24 stores }
 //
 // MicroKernel.h describes the blocks. A convolution uses the same block with three reduction loops (kh, kw, c) and
-// pixels as rows. bf16 operands packed in pairs use AMX tiles if the machine has them (TileKernel.h), else vdpbf16ps;
-// bytes packed in fours use AMX tiles or vpdpbusd, bytes packed in pairs vpmaddwd; f16 in pairs use AMX tiles, in two
-// parts if the tiles are bf16 (SplitKernel.h). A transposed A (k x rows) is transposed for tiles (TransposedKernel.h).
-// Packs are in PackPanels.h, windows of few channels in PackWindows.h, convolutions with small groups in
-// WindowKernels.h.
+// pixels as rows. The instructions depend on the dtype and on the number of k that are packed together:
+//   bf16, pairs    AMX tiles (TileKernel.h), or vdpbf16ps on machines without tiles
+//   bytes, fours   AMX tiles, or vpdpbusd
+//   bytes, pairs   vpmaddwd
+//   f16, pairs     AMX tiles; in two parts if the tiles are bf16 (SplitKernel.h)
+// A transposed A (k x rows) is transposed for tiles (TransposedKernel.h). PackPanels.h lowers packs, PackWindows.h
+// gathers windows of few channels, and WindowKernels.h lowers convolutions with small groups.
 //
 // Tests: test/Codegen/CPU/MicroKernels/expand-contractions.mlir, test/Codegen/CPU/MicroKernels/amx.mlir,
 // test/Codegen/CPU/MicroKernels/int8.mlir
@@ -105,8 +107,8 @@ public:
     op->erase();
   }
 
-  /// Returns the batch of B that a product without tiles reads for `batch`. An index out of range selects the first
-  /// batch, because a kernel without tiles cannot report it.
+  /// Returns the index of the matrix of B for `batch` (tw_tile.matmul reads it from its third input) in a product
+  /// without tiles. An index out of range is replaced by 0, because such a kernel cannot report it.
   Value chosenBatch(tile::MatmulOp matmul, Value batch) {
     Value number = memref::LoadOp::create(builder, loc, matmul.getInputs()[2], batch);
     number = arith::IndexCastOp::create(builder, loc, builder.getIndexType(), number);
@@ -128,11 +130,11 @@ public:
     bool merged = conv.getMergedWidth() > 0;
     int64_t channels = typeOf(in).getDimSize(3);
     if (merged) {
-      // The row of a window is contiguous: collapse width and channels into one dimension.
+      // The pixels of a window's line are contiguous: collapse width and channels into one dimension.
       SmallVector<ReassociationIndices> together{{0}, {1}, {2, 3}};
       in = memref::CollapseShapeOp::create(builder, loc, in, together);
     }
-    // If a window is one pixel and the images are contiguous, all lines of the tile are computed as one long line.
+    // If a window is one pixel and the images are contiguous, the lines of the tile are collapsed into one long line.
     bool flat = !merged && isPixelwise(conv) && isOneRun(in) && isOneRun(out);
     int64_t pixels = flat ? 1 : 2; // the dimension of pixels
     if (flat) {
@@ -195,7 +197,8 @@ public:
     op->erase();
   }
 
-  /// Computes a convolution as a product of gathered windows and the weight. One reduction covers the whole window.
+  /// Computes a convolution as a product of gathered windows and the weight. The reduction runs over all elements of a
+  /// window.
   void convolutionOfWindows(tile::ConvolutionOp conv) {
     Value w = conv.getInputs()[1], out = conv.getOutputs()[0];
     Type element = typeOf(w).getElementType();
@@ -266,20 +269,20 @@ private:
         builder, loc, AffineMap::get(2, 0, {builder.getAffineConstantExpr(most), d1 - d0}, builder.getContext()),
         {OpFoldResult(at), end});
   }
-  /// Returns true if each result pixel depends only on the input pixel at its position.
+  /// Returns true if each result pixel depends only on the input pixel at the same position.
   bool isPixelwise(tile::ConvolutionOp conv) {
     Value w = conv.getInputs()[1];
     return typeOf(w).getDimSize(1) == 1 && typeOf(w).getDimSize(2) == 1 &&
            llvm::all_of(conv.getStrides(), [](int64_t stride) { return stride == 1; });
   }
-  /// Returns true if the lines and their pixels are contiguous.
+  /// Returns true if the lines of `image` are contiguous in memory, one after the other.
   static bool isOneRun(Value image) {
     std::optional<int64_t> line = staticStride(image, 1), pixel = staticStride(image, 2);
     int64_t width = typeOf(image).getDimSize(2);
     return line && pixel && !ShapedType::isDynamic(width) && *line == width * *pixel;
   }
 
-  /// Returns true if a product with B packed in `group` uses AMX tiles.
+  /// Returns true if a product uses AMX tiles when `group` consecutive k of B are packed together.
   bool onTiles(Value b, int64_t group) {
     Type element = typeOf(b).getElementType();
     if (element.isInteger(8))
@@ -332,16 +335,16 @@ private:
     return dyn_cast<BlockArgument>(value);
   }
 
-  /// Returns true if this is the kernel's last argument and has bytes as elements.
+  /// Returns true if this is the kernel's scratch memory: its last argument, a buffer of bytes.
   static bool isScratch(BlockArgument argument) {
     auto type = dyn_cast<MemRefType>(argument.getType());
     return type && type.getElementType().isInteger(8) &&
            argument.getArgNumber() + 1 == argument.getOwner()->getNumArguments();
   }
 
-  /// Returns the loop over all rows of the result of `matmul` that follows `matmul`, if an iteration can run as soon as
-  /// its row is complete: the loop reads only the current row of the result, and writes nothing that the product still
-  /// reads. Ops between the two are moved before `matmul`.
+  /// Returns the loop after `matmul` that iterates over all rows of the result, if an iteration can run as soon as the
+  /// product has computed its row. This is the case if the loop reads only the current row of the result, and writes
+  /// nothing that the product reads later. Ops between the product and the loop are moved before `matmul`.
   scf::ForOp followingRowLoop(tile::MatmulOp matmul) {
     Value a = matmul.getInputs()[0], b = matmul.getInputs()[1], c = matmul.getOutputs()[0];
     if (!onTiles(b, matmul.getGroup()))
@@ -360,7 +363,7 @@ private:
     if (!loop || !loop.getInitArgs().empty() || !isConstantIntValue(loop.getLowerBound(), 0) ||
         !isConstantIntValue(loop.getStep(), 1) || getAsOpFoldResult(loop.getUpperBound()) != rows)
       return {};
-    // The product and the loop after it may both use scratch memory.
+    // If an operand of the product is in scratch memory, the loop might write to the same memory.
     BlockArgument ofA = argumentOf(a), ofB = argumentOf(b);
     if (!ofA || !ofB || isScratch(ofA) || isScratch(ofB))
       return {};
@@ -392,7 +395,7 @@ private:
         legal &= written && written != ofA && written != ofB;
       }
     });
-    // The checks above do not detect an alias of a part of the result.
+    // The checks above do not detect writes to the result through a view.
     for (Operation *user : c.getUsers())
       legal &= !isa<ViewLikeOpInterface>(user);
     if (!legal)
@@ -457,8 +460,8 @@ private:
   int64_t tileRows; ///< see BlockAccess::tileRows
 };
 
-/// Returns the number of rows per tile that all products of a kernel must use. Returns 0 if they would all choose the
-/// same number.
+/// Returns the number of rows per tile that all products of a kernel must use. Returns 0 if all products would choose
+/// the same number.
 int64_t commonTileRows(ArrayRef<Operation *> ops) {
   std::optional<int64_t> common;
   for (Operation *op : ops) {

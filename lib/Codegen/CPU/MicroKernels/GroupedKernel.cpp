@@ -10,13 +10,14 @@
 //         3 loads of %w[%kh, 0...2, 0, %f], 16 of %x[0, line, pixel, %f]; 42 fma }
 //       14 stores } }
 //
-// Vectors run over filters. A vector of the input is loaded once for all pixels whose windows contain it, a vector of
-// the weight once for all pixels of a block. Taps outside of the image are skipped: by the bounds of the loop over kh;
-// along the line by omitting their products if the line's size is known, else by bounds of a loop over kw for the
-// pixels near its ends. There are two ways to multiply filters with channels:
+// Vectors run over filters. A vector of the input is loaded once for all pixels whose windows contain it, and a vector
+// of the weight once for all pixels of a block. Taps outside of the image are skipped. The bounds of the loop over kh
+// skip whole lines of the window. Along a line of known size, the code of such products is omitted; otherwise, the
+// bounds of a loop over kw skip them for pixels near the ends of the line. There are two ways to multiply filters with
+// channels:
 //   spread: a vector holds several groups; it is multiplied by a vector that repeats a channel in all lanes of a group
 //   broadcast: a vector holds filters of one group; it is multiplied by one channel at a time
-// The last vector of a line of filters overlaps the previous one, so no masks are needed.
+// If the filters do not fill the last vector of a line, it overlaps the previous one, so no masks are needed.
 //
 // Test: test/Codegen/CPU/MicroKernels/grouped-convolution.mlir
 //
@@ -37,10 +38,10 @@ namespace {
 constexpr int64_t mostTapsAtOnce = 8;
 /// The maximum number of pixels in a block: enough accumulators to hide the latency of an FMA.
 constexpr int64_t mostPixels = 14;
-/// The maximum number of channels whose products are unrolled. More channels are computed in a loop.
+/// The maximum number of channels for which the loop over channels is unrolled.
 constexpr int64_t mostChannelSteps = 8;
-/// Sums of more products than this are computed as partial sums of about this many products. The error of a long sum
-/// grows with the size of the partial sums.
+/// The maximum number of products that are added to one accumulator. Longer sums are computed as partial sums of about
+/// this many products, because the error of a long sum grows with the size of the partial sums.
 constexpr int64_t longSum = 64;
 
 class GroupedEmitter : WindowLoops {
@@ -160,8 +161,8 @@ private:
     });
   }
 
-  /// The channels of the groups that start at `group`: `count` channels of each group, starting at `first` (plus
-  /// `firstAt`, if it is not null).
+  /// A range of channels: `count` channels of each of the groups that start at `group`. The range begins at channel
+  /// `first` of a group, plus `firstAt` if it is not null.
   struct Channels {
     Value group;
     int64_t first;
@@ -189,9 +190,9 @@ private:
     return sums;
   }
 
-  /// Does the same as windowLine() for many taps. Taps that are in the image for all pixels of the block are computed
-  /// in a loop over groups of taps. The remaining taps of pixels near an end of the line, at most as many as a block
-  /// has pixels, are computed in a loop for each pixel.
+  /// Returns the same value as windowLine() for a window with many taps per line. Taps that are in the image for all
+  /// pixels of the block are computed in a loop over groups of taps. Pixels near an end of the line have further taps
+  /// in the image, at most as many as a block has pixels. These are computed in a separate loop for each pixel.
   SmallVector<Value> longWindowLine(const PixelBlock &block, Value filter, const Channels &channel,
                                     SmallVector<Value> sums) {
     Value width = size(in, 2);
@@ -201,7 +202,8 @@ private:
       moved.count = from.count;
       return moved;
     };
-    // The first pixel has the greatest first tap in the image, and the last pixel has the smallest last tap.
+    // Among all pixels of the block, the first has the greatest first tap in the image, and the last has the smallest
+    // last tap.
     Value begin = smaller(tapsInside(pixels, leftOf(0), width).first, constant(pixels.kernel));
     Value end = larger(tapsInside(pixels, leftOf(block.count - 1), width).second, begin);
     Value grouped = apply(d0() + (d1() - d0()).floorDiv(taps) * taps, {begin, end});
@@ -226,7 +228,7 @@ private:
     return sums;
   }
 
-  /// Adds the products of the taps firstTapHere + [from, to).
+  /// Returns `sums` plus the products of the taps firstTapHere + [from, to) for the channels `part`.
   SmallVector<Value> overChannels(const PixelBlock &block, Value filter, const Channels &part, Value firstTapHere,
                                   int64_t from, int64_t to, SmallVector<Value> sums) {
     if (spread) {
@@ -246,9 +248,9 @@ private:
     return carry(constant(0), constant(part.count), sums, one);
   }
 
-  /// Adds the products of one channel of each group: channel `channel` + `number` of the input, which is channel
-  /// `weightChannel` of the weight. Each pixel of the input is loaded once for all pairs of a result pixel and a tap
-  /// that use it.
+  /// Returns `sums` plus the products of one channel of each group. It is channel `channel` + `number` of the input and
+  /// channel `weightChannel` of the weight. Each pixel of the input is loaded once for all pairs of a result pixel and
+  /// a tap that use it.
   SmallVector<Value> products(const PixelBlock &block, Value filter, Value channel, int64_t number, Value weightChannel,
                               Value firstTapHere, int64_t from, int64_t to, SmallVector<Value> sums) {
     const int64_t stride = pixels.stride, dilation = pixels.dilation;
@@ -279,7 +281,8 @@ private:
     return sums;
   }
 
-  /// Returns the input values that a vector of filters is multiplied by, at `pixel` of the input's line.
+  /// Returns the vector of input values that a vector of filters is multiplied by. `pixel` is the index in the input's
+  /// line.
   Value inputVector(Value pixel, Value channel, int64_t number) {
     if (!spread) {
       Value x = memref::LoadOp::create(builder, loc, in, ValueRange{image, window.inLine, pixel, sum(channel, number)});

@@ -1,8 +1,9 @@
 //===- MicroKernel.h - register-blocked products -------------------------------===//
 //
 // C[rows, panel] = sum over the reduction loops of A[row, r...] * B[r..., panel], with `rows` x `vectors` accumulators
-// in registers. A is read one element per row and step and broadcast, B by whole vectors from its panel. 8x48 (8 rows,
-// 3 vectors of 16) uses 24 accumulators, 3 for B and 1 for A of the 32 AVX-512 registers.
+// in registers. In each step, one element of A per row is broadcast, and whole vectors of a panel of B are loaded. For
+// example, a block of 8 rows and 3 vectors of 16 columns (8x48) uses 24 accumulators, 3 registers for B and 1 for A, of
+// the 32 AVX-512 registers.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_CPU_MICROKERNELS_MICROKERNEL_H
@@ -12,17 +13,17 @@
 
 namespace tilewright::cpu {
 
-/// The innermost reduction runs in K-blocks of this many steps unless a schedule's `depth` sets another number. Each
-/// block is summed separately and then added to C: a block of B (24 KiB of a 48-column panel) shares the L1
-/// cache with A, and the error of a long sum grows with the block, not with K.
+/// The number of steps of a K-block of the innermost reduction, unless a schedule's knob `k_block` sets another number.
+/// Each block is summed separately and then added to C. Therefore, a block of B (24 KiB of a 48-column panel) fits in
+/// the L1 cache together with A, and the error of a long sum grows with the size of a block, not with K.
 inline constexpr int64_t defaultReductionBlock = 128;
 
 /// How the operands of one block are accessed.
 struct BlockAccess {
   mlir::Value lhs, rhs, out;
-  /// Returns the indices of A's element for `row` (an index within the tile) at the reduction's induction variables.
+  /// Returns the indices of A's element for `row` (an index in the tile) and the induction variables `reduction`.
   std::function<llvm::SmallVector<mlir::Value>(mlir::OpBuilder &, mlir::Value row, mlir::ValueRange reduction)> lhsAt;
-  /// Returns the indices of the first element of the row of B's `panel` at the reduction's induction variables.
+  /// Returns the indices of the first element of a row of B's `panel`, for the induction variables `reduction`.
   std::function<llvm::SmallVector<mlir::Value>(mlir::OpBuilder &, mlir::Value panel, mlir::ValueRange reduction)> rhsAt;
   /// Returns the indices of C's element at `row` and `column`.
   std::function<llvm::SmallVector<mlir::Value>(mlir::OpBuilder &, mlir::Value row, mlir::Value column)> outAt;
@@ -34,21 +35,22 @@ struct BlockAccess {
   mlir::Value panels;      ///< number of panels
   mlir::Value firstColumn; ///< index of the panel's first column in C
   mlir::Value columns;     ///< number of columns of C; stores to later columns are masked
-  /// Not null if the task computes several lines of an image, each with all of B: emits a loop over them, sets
-  /// `rowsBefore` to the rows of the previous lines (null if their number is unknown), and calls the body inside.
+  /// Not null if the task computes several lines of an image, and each line needs all of B. Emits a loop over the
+  /// lines, sets `rowsBefore` to the rows of the previous lines (null if their number is unknown), and calls the body
+  /// inside.
   std::function<void(llvm::function_ref<void()>)> overLines;
   mlir::Value rowsBefore;
   int64_t rowsInTask = 0; ///< number of rows of all lines of the task
-  /// If not null, emits the code after the product for the rows [from, to) of C once they are complete. A kernel may
-  /// call it while it computes later rows. The rows for which the kernel did not call it are handled by the caller.
+  /// If not null, emits the code after the product for the rows [from, to) of C, which are complete. The code may run
+  /// while later rows are computed. The caller emits the code for the rows for which the kernel did not call this.
   std::function<void(mlir::OpBuilder &, mlir::Value from, mlir::Value to)> rowsDone;
-  bool rhsNear = false;     ///< the task packed B itself: it is in the L2 cache and is not prefetched
+  bool rhsNear = false;     ///< the task itself has packed B, so B is in the L2 cache and is not prefetched
   bool wholePanels = false; ///< columns is a multiple of the panel
   int64_t reductionBlock = defaultReductionBlock; ///< steps of the innermost reduction summed in registers
   int64_t blockRows = 0; ///< rows in registers at a time; 0 or schedule::wholeBlocks: as many as fit
   int64_t tileRows = 0;  ///< rows of the AMX tiles of A and C; 0: as rowsOfTiles() returns
-  /// The dimension of A for rows, that of A for the innermost reduction, and that of C for rows. Adjacent rows of the
-  /// tile are `lhsRowStep` elements apart in A's dimension for rows (a convolution's stride).
+  /// The dimension of A for rows, the dimension of A for the innermost reduction, and the dimension of C for rows.
+  /// Adjacent rows of the tile have a distance of `lhsRowStep` in A's dimension for rows (the stride of a convolution).
   int64_t lhsRowDim = 0, lhsDepthDim = 1, outRowDim = 0, lhsRowStep = 1;
 
   /// Returns true if consecutive k of A are contiguous.
@@ -56,11 +58,11 @@ struct BlockAccess {
   /// Returns true if every reduction loop except the innermost has the constant trip count 1, so that the reduction is
   /// one contiguous run.
   bool hasOneRun() const;
-  /// Returns true if there are outer reductions, and each run of the innermost one is long enough to be added to C
-  /// separately. The limit is lower for operands that are widened: they can be widened in blocks only if runs are
-  /// separate.
+  /// Returns true if there are outer reductions, and the innermost reduction (a run) is so long that each run should be
+  /// added to C separately. The limit is lower for operands that are converted to f32, because they can be converted
+  /// block by block only if runs are separate.
   bool hasSeparateRuns() const;
-  bool widens = false; ///< operands narrower than f32 are multiplied in f32
+  bool widens = false; ///< operands of less than 32 bits are multiplied in f32
 };
 
 /// Returns the stride of a buffer's dimension if its type contains it.
@@ -69,20 +71,21 @@ std::optional<int64_t> staticStride(mlir::Value value, int64_t dim);
 /// Allocates memory of `element` in the kernel's stack frame.
 mlir::Value onStack(mlir::OpBuilder &builder, mlir::Location loc, llvm::ArrayRef<int64_t> sizes, mlir::Type element);
 
-/// The part of B that is read after the K-block of the current panel.
+/// The block of B that is read after the current K-block of the current panel.
 struct NextBlock {
   mlir::Value panel, steps; ///< the panel, and the distance from the current k to the k of that part
 };
 
-/// Returns the next panel at the same k; after the last panel, the first one at the next k, `depth` steps from here.
-/// If there is only one panel, returns the next k, which is followed by the next task's panel.
+/// Returns the block of the next panel at the same k. After the last panel, returns the block of the first panel
+/// `depth` steps after the current k. If there is only one panel, returns its next k, which the next task's panel
+/// follows.
 NextBlock nextBlock(mlir::OpBuilder &builder, mlir::Location loc, const BlockAccess &access, int64_t depth);
 
 /// Returns the maximum number of rows of a tile; 0: unknown.
 int64_t mostRows(mlir::OpFoldResult rows);
 
-/// Returns the rows per block for `vectors` accumulators per row. There are `registers` vector registers; `others` of
-/// them are used for other values.
+/// Returns the number of rows per block for `vectors` accumulators per row, if `others` of the `registers` vector
+/// registers contain other values.
 int64_t rowsPerBlock(int64_t vectors, int64_t registers, int64_t others = 0);
 
 /// How a step of the reduction multiplies. Fma: one k in f32; PairFma: a pair of k in f32, one after the other;
@@ -93,9 +96,10 @@ enum class Product { Fma, PairFma, PairDot, ByteDot, WordDot };
 /// Returns the number of k of one step.
 inline int64_t stepOf(Product product) { return product == Product::Fma ? 1 : product == Product::ByteDot ? 4 : 2; }
 
-/// Emits the product of `rows` rows (a value) from row 0 on with all panels, in blocks of rowsPerBlock and then of
-/// powers of two. K-blocks of the reduction run around the panels (Goto and van de Geijn, "Anatomy of high-performance
-/// matrix multiplication", 2008): a block of A stays in the L2 cache, and each panel of B is read once.
+/// Emits the product of `rows` rows (a value) from row 0 on with all panels, in blocks of rowsPerBlock() rows, and then
+/// of powers of two. K-blocks are the outer loop and panels the inner loop (Goto and van de Geijn, "Anatomy of
+/// high-performance matrix multiplication", 2008): a block of A stays in the L2 cache, and each panel of B is read
+/// once.
 void emitPanels(mlir::OpBuilder &builder, mlir::Location loc, BlockAccess &access, mlir::OpFoldResult rows,
                 int64_t vectors, int64_t lanes, int64_t registers, Product product);
 

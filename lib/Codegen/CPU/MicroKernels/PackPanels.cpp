@@ -64,7 +64,7 @@ private:
     return succeeded(typeOf(in).getStridesAndOffset(strides, offset)) && strides[dim] == 1;
   }
 
-  /// Returns true if the panels have no padding: each of their elements is an element of the input.
+  /// Returns true if the panels have no padding, so that each of their elements is an element of the input.
   bool nothingMissing() {
     std::optional<int64_t> k = getConstantIntValue(depth), n = getConstantIntValue(columns),
                            rows = getConstantIntValue(depthOuter);
@@ -87,7 +87,7 @@ private:
     });
   }
 
-  /// Returns the input's indices for (k, column).
+  /// Returns the indices of the input's element (k, column).
   SmallVector<Value> inAt(ArrayRef<Value> ivs, Value k, Value column) {
     SmallVector<Value> at(canonical);
     for (int64_t dim = 0; dim < batches; ++dim)
@@ -104,7 +104,8 @@ private:
     return at;
   }
 
-  /// Loads `count` elements from `at` on. If `whole`, all of them exist, otherwise only the first `validOf()` do.
+  /// Loads `count` elements from `at` on. If `whole` is false, only the first validOf() elements are loaded, with a
+  /// mask.
   Value loadMasked(ArrayRef<Value> at, int64_t count, bool whole, function_ref<Value()> validOf) {
     VectorType type = VectorType::get({count}, element);
     if (whole)
@@ -138,10 +139,10 @@ private:
     });
   }
 
-  /// Packs a source that is contiguous along k. Blocks of `lanes` columns by `lanes` units are transposed in registers;
-  /// a unit is `group` consecutive k. Columns after the last one are zero. Their loads, whose masks are empty, use the
-  /// address of the last column: if no memory is mapped after the matrix, such a load takes hundreds of cycles
-  /// (attention of 6 keys 90,112 wide: 18 ms before, 1.7 ms now, Zen 5).
+  /// Packs a source that is contiguous along k. Blocks of `lanes` columns by `lanes` units are transposed in registers,
+  /// where a unit is `group` consecutive k. Columns after the last one are zero. Their loads have an empty mask and use
+  /// the address of the last column, because a masked load of memory that is not mapped takes hundreds of cycles (Zen
+  /// 5).
   void squares(ArrayRef<Value> ivs) {
     AffineExpr d0 = builder.getAffineDimExpr(0);
     Value whole = getValueOrCreateConstantIndexOp(
@@ -159,7 +160,7 @@ private:
       square(ivs, j, whole, *known % lanes);
   }
 
-  /// Packs `lanes` columns from the panel's column `j` on by `count` units of k.
+  /// Packs a square: `lanes` columns, starting at column `j` of the panel, by `count` units of k.
   void square(ArrayRef<Value> ivs, int64_t j, Value k, int64_t count) {
     Value element0 = times(k, group);
     bool whole = nothingMissing() && count == lanes;

@@ -3,11 +3,11 @@
 // out[b, p, inner, k / g, j * g + k % g] = in[b, inner, k, p * panel + j] with g = group; zero if `in` has no such
 // element.
 //
-// There are two vectorized copies, and a scalar one for other layouts:
-//   columns contiguous: load `g` rows of a vector of columns, interleave, store;
-//   k contiguous: load a vector of units of k (one f32, a pair of bf16, two or four bytes) for each of `lanes` columns,
-//   transpose the square in registers, store `lanes` rows.
-// If the pack is in a tile, the input starts at the tile's first column.
+// There are two vectorized versions, and a scalar version for other layouts:
+//   columns contiguous: load a vector of columns of each of `g` rows, interleave the vectors, store;
+//   k contiguous: load a vector of units of k (an f32, a pair of bf16, two or four bytes) for each of `lanes` columns,
+//   transpose this square in registers, store `lanes` rows.
+// If the pack is part of a tile, the first element of the input is the tile's first column.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_CPU_MICROKERNELS_PACKPANELS_H
@@ -20,8 +20,8 @@ namespace tilewright::cpu {
 /// Replaces `pack`, whose operands are buffers, by loops over vectors of `lanes` 32-bit elements.
 void expandPack(tile::PackOp pack, int64_t lanes);
 
-/// Transposes a square of vectors in registers. The number of vectors is the number of lanes, a power of two (Eklundh:
-/// in round s, lanes with bit s of rows i and i + s are exchanged).
+/// Transposes a square of vectors in registers. The number of vectors is the number of lanes, a power of two. In round
+/// s of Eklundh's algorithm, lanes with bit s of rows i and i + s are exchanged.
 void transposeSquare(mlir::OpBuilder &builder, mlir::Location loc, llvm::MutableArrayRef<mlir::Value> rows);
 
 } // namespace tilewright::cpu

@@ -15,7 +15,7 @@ namespace tilewright::cpu {
 namespace {
 
 /// Stores whole vectors of a gathered window. A vector combines parts of several lines of the window. Each part is
-/// loaded with a mask into the lanes that it has in the vector: no other memory is accessed.
+/// loaded into its lanes of the vector with a mask, so no other memory is accessed.
 class WindowPacker {
 public:
   WindowPacker(OpBuilder &builder, Location loc, const WindowLine &line, Value first, Value packed)
@@ -59,7 +59,7 @@ private:
     for (int64_t at = 0; at < line.depth; at += lanes) {
       SmallVector<Value> vectors(together, zero);
       for (int64_t number = 0; number < line.height; ++number) {
-        // The line's elements are at `begin` in the window.
+        // `begin` is the index of the line's first element in the window.
         const int64_t begin = number * line.lineElements;
         const int64_t low = std::max(begin - at, int64_t(0)), high = std::min(begin + line.lineElements - at, lanes);
         if (low >= high)

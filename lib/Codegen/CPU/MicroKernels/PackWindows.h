@@ -1,9 +1,10 @@
 //===- PackWindows.h - gathers the windows of a line ---------------------------------===//
 //
-// A window of few channels has lines of few elements: 7 pixels of 3 channels are 21 of the 32 bf16 that a matrix unit
-// multiplies at a time, and a line may start at any address. If the 7 lines of a window are gathered, they are 147 of
-// 160 elements, and each window starts at a cache line. A block of windows is gathered into the kernel's stack frame
-// for all panels of filters. The rest of the last step is zero, as in the weight.
+// If an image has few channels, a line of a window has few elements. For example, 7 pixels of 3 channels fill only 21
+// of the 32 bf16 that a matrix unit multiplies in a step, and a line may start at any address. If the 7 lines of a
+// window are gathered, they fill 147 of 160 elements, and each window starts at a cache line. A block of windows is
+// gathered into the kernel's stack frame and used for all panels of filters. Elements after the last line are zero, as
+// in the weight.
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_CPU_MICROKERNELS_PACKWINDOWS_H
 #define TILEWRIGHT_LIB_CODEGEN_CPU_MICROKERNELS_PACKWINDOWS_H

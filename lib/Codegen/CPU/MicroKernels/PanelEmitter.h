@@ -1,7 +1,7 @@
 //===- PanelEmitter.h - one block of rows times one panel -----------------------------===//
 //
-// The body of the loops in MicroKernel.cpp: a block of rows in registers, the copies of operands that it reads (packed
-// rows of A, K-blocks in f32), and its prefetches.
+// Emits the body of the loops in MicroKernel.cpp: the product of a block of rows in registers, copies of operands for
+// it (packed rows of A, K-blocks in f32), and prefetches.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_CPU_MICROKERNELS_PANELEMITTER_H
@@ -120,7 +120,7 @@ public:
     }
   }
 
-  /// Emits C = 0.
+  /// Emits a loop that sets C to zero.
   void clear(OpFoldResult rows) {
     Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(vectorType));
     auto loop =
@@ -142,10 +142,11 @@ public:
 private:
   int64_t packedRows() const { return cast<MemRefType>(packed.getType()).getDimSize(2); }
 
-  /// Plans the prefetch of this block's share of the next block of B into the L2 cache, because reads from the L3 cache
-  /// would delay the first rows. If each line of an image reads all of a panel, the next block is the next panel at the
-  /// same k. If each block is used for all lines, it is the following block. One step is fetched after every few steps
-  /// of this block: with more misses than the core has buffers, its own reads of A would have to wait.
+  /// Plans prefetches of the next block of B into the L2 cache, because reads from the L3 cache would delay the first
+  /// rows. Each block of rows prefetches a part of it. If each line of an image reads all of a panel, the next block is
+  /// the next panel at the same k. If each block is used for all lines, it is the block at the next k. One step is
+  /// prefetched after every few steps of this block: with more outstanding misses than the core supports, reads of A
+  /// would wait.
   void planAhead(int64_t rows, Value first) {
     ahead.reset();
     const int64_t total = access.rowsBefore ? access.rowsInTask : totalRows;
@@ -179,7 +180,7 @@ private:
       ahead = Ahead{next.panel, position, std::max<int64_t>(1, block / steps)};
       return;
     }
-    // Sums stay in registers through the loops around the innermost one.
+    // The accumulators stay in registers through the outer reduction loops, so the prefetches are emitted before them.
     for (int64_t step = 0; step < steps; ++step)
       fetch(next.panel,
             step == 0 ? position : arith::AddIOp::create(builder, loc, position, constant(step)).getResult());
@@ -191,9 +192,9 @@ private:
                                  /*isDataCache=*/true);
   }
 
-  /// Returns the number of elements of B in a vector.
+  /// Returns the number of elements in a vector of B.
   int64_t rhsWidth() const { return group * lanes; }
-  /// Returns the indices of the vectors of the row of B's `panel` at reduction `ivs`.
+  /// Returns the indices of each vector in the row of B's `panel` for the reduction indices `ivs`.
   SmallVector<SmallVector<Value>> rhsVectors(Value panel, ValueRange ivs) {
     SmallVector<SmallVector<Value>> indices(vectors, access.rhsAt(builder, panel, ivs));
     for (int64_t v = 1; v < vectors; ++v)
@@ -231,7 +232,7 @@ private:
           to = innermost ? innermostEnd : access.reductionSizes[depth];
     if (!innermost)
       return over(from, to, 1, std::move(carried), each);
-    // Only the last step can have fewer k than a group of B.
+    // Only the last step can have fewer than `group` k.
     std::optional<int64_t> tail = partialStep();
     const Value end = tail ? arith::MinUIOp::create(builder, loc, to, constant(*tail)).getResult() : to;
     wholeSteps = tail.has_value();
@@ -285,7 +286,8 @@ private:
       for (int64_t v = 0; v < vectors; ++v)
         next.push_back(multiplyAdd(a, b[v], accumulators[row * vectors + v]));
     }
-    // vpdpbusd takes unsigned bytes of A. Their values are 128 too large, which adds 128 times the sum of B's column.
+    // vpdpbusd needs unsigned bytes of A, so 128 was added to each. To correct the result, also compute 128 times the
+    // sums of B's columns.
     if (product == Product::ByteDot) {
       Value shift = splat(VectorType::get({rhsWidth()}, builder.getI8Type()), builder.getI8IntegerAttr(-128));
       for (int64_t v = 0; v < vectors; ++v)
@@ -373,12 +375,12 @@ private:
     return ivs;
   }
 
-  /// Returns the index of `k` in the K-block.
+  /// Returns the index of `k` relative to the start of the K-block.
   Value inBlock(Value k) {
     return innermostBegin ? arith::SubIOp::create(builder, loc, k, innermostBegin).getResult() : k;
   }
 
-  /// Converts a number or a vector of numbers to f32.
+  /// Converts `value`, a scalar or vector, to f32.
   Value widened(Value value) {
     if (getElementTypeOrSelf(value).isF32())
       return value;
@@ -388,8 +390,8 @@ private:
     return arith::ExtFOp::create(builder, loc, type, value);
   }
 
-  /// Broadcasts `group` consecutive k of A's `row` to all lanes. Values after the last k are arbitrary, because B is
-  /// zero at these k.
+  /// Broadcasts `group` consecutive k of A's `row` to all lanes. Elements after the last k are undefined, which is
+  /// correct because B is zero at these k.
   Value broadcastGroup(Value row, ArrayRef<Value> ivs) {
     SmallVector<Value> at(ivs);
     Value k = arith::MulIOp::create(builder, loc, ivs.back(), constant(group));
@@ -463,8 +465,8 @@ private:
   Value depth;             ///< K in elements; the innermost reduction runs over steps
   Value packedBlock;
 
-  /// Describes the prefetches during a block of rows: one step of `panel`, starting at `position`, after every `every`
-  /// steps.
+  /// The prefetches during a block of rows: after every `every` steps, one step of `panel` is prefetched, starting at
+  /// `position`.
   struct Ahead {
     Value panel, position;
     int64_t every;

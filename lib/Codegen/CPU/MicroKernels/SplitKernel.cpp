@@ -65,7 +65,7 @@ private:
     body(made.getInductionVar());
   }
 
-  /// Computes C += A B for the block of `count` k at `from`.
+  /// Computes C += A B for a block of `count` k that starts at `from`.
   void block(Value first, OpFoldResult rows, Value from, Value count) {
     splitLhs(first, getValueOrCreateConstantIndexOp(builder, loc, rows), from, count);
     Value steps = getValueOrCreateConstantIndexOp(
@@ -119,7 +119,7 @@ private:
     });
   }
 
-  /// Gathers the elements of one step in A's `row`, whose k are not contiguous.
+  /// Loads the elements of one step in A's `row` one by one, because k is not contiguous.
   Value gathered(Value row, Value k, Value left, Value zero) {
     Value end = arith::MinSIOp::create(builder, loc, left, constant(splitStep));
     auto made = scf::ForOp::create(builder, loc, constant(0), end, constant(1), zero);
@@ -132,8 +132,8 @@ private:
     return made.getResult(0);
   }
 
-  /// Splits `steps` tiles of the current panel from k `from` on, and prefetches the next ones into the L2
-  /// cache.
+  /// Splits `steps` tiles of the current panel, starting at k `from`, and prefetches the block that follows them into
+  /// the L2 cache.
   void splitRhs(Value from, Value steps) {
     Value pairs = arith::ShRUIOp::create(builder, loc, from, constant(1));
     VectorType type = VectorType::get({splitStep}, builder.getF16Type());
@@ -174,7 +174,7 @@ private:
                                        splat(bits, builder.getI32IntegerAttr(static_cast<int32_t>(0xffff0000u))));
     Value high = vector::BitCastOp::create(builder, loc, floats, kept);
     Value rest = arith::SubFOp::create(builder, loc, x, high);
-    // Equal or unordered: the rest of an infinite number is NaN.
+    // The predicate is also true if operands are unordered, because the low part of an infinite number is NaN.
     Value none = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UEQ, rest,
                                        arith::ConstantOp::create(builder, loc, builder.getZeroAttr(floats)));
     Value little = arith::MulFOp::create(builder, loc, x, splat(floats, builder.getF32FloatAttr(0x1p-100f)));

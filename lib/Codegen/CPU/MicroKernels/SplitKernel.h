@@ -1,15 +1,15 @@
 //===- SplitKernel.h - products of f16 on AMX tiles of bf16 ------------------------===//
 //
-// An f16 number x has 11 significant bits. A bf16 number has 8, and the exponent range of f32. Therefore x = high + low
-// is exact with two bf16 numbers. The sum in f32 of four products of tiles (high x high, high x low, low x low, low x
-// high) is the product of f16 numbers that tdpfp16ps computes. For each K-block, A's rows and a panel of B are split
-// into the kernel's stack frame:
+// An f16 number x has 11 significant bits. A bf16 number has 8 significant bits, and the exponent range of f32.
+// Therefore, x is exactly the sum of two bf16 numbers, high + low. The sum in f32 of four products of bf16 tiles (high
+// x high, high x low, low x low, low x high) equals the product of f16 tiles that tdpfp16ps computes. For each K-block,
+// A's rows and a panel of B are split into the kernel's stack frame:
 //   A: [row][32 high, 32 low, 32 high, ...]        B: [16 rows of pairs of high, 16 of low, ...][panel * 2]
 //
-// Infinity * 0 is NaN. Therefore, if the low part is zero or x is infinite, `low` is x * 2^-100 instead: it has the
-// sign of x and is infinite if x is. This adds less than 2^-60 to a sum. Exact sums of products of f16 numbers are
-// multiples of 2^-48, so results below 2^-60 are set to zero. No part is a bf16 denormal, which tiles would flush to
-// zero.
+// If x is infinite, the low part would be NaN, and if the low part is zero, its product with infinity would be NaN. In
+// both cases, `low` is x * 2^-100 instead: it has the sign of x and is infinite if x is. This adds less than 2^-60 to a
+// sum. Exact sums of products of f16 numbers are multiples of 2^-48, so results below 2^-60 are set to zero. No part is
+// a bf16 denormal, which tiles would flush to zero.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_CPU_MICROKERNELS_SPLITKERNEL_H

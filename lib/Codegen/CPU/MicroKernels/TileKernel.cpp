@@ -15,7 +15,7 @@ namespace tilewright::cpu {
 namespace {
 
 /// How C is updated. Product: C is overwritten by the product. Added: the product is added to C, and A has whole tiles
-/// of rows and k. AddedInParts: as Added, with operands that are split into high and low parts.
+/// of rows and k. AddedInParts: like Added, but the operands are split into high and low parts (SplitKernel.h).
 enum class TileSums { Product, Added, AddedInParts };
 
 class TileEmitter {
@@ -99,7 +99,8 @@ private:
     return memref::ExtractStridedMetadataOp::create(builder, loc, value).getStrides()[dim];
   }
 
-  /// Returns a pad in the kernel's stack frame for A or for C, allocated once per function.
+  /// Returns a buffer (a pad) in the kernel's stack frame for incomplete tiles of A or of C. It is allocated once per
+  /// function.
   Value pad(Type of) {
     bool sums = of == sumElement;
     Value &have = sums ? outPad : lhsPad;
@@ -122,7 +123,8 @@ private:
     builder.setInsertionPointToStart(&branch.getThenRegion().front());
     body();
   }
-  /// Emits `body` under the condition that N fills the current panel (`whole`), or that it does not.
+  /// Emits `body` under the condition that all columns of the current panel are columns of C (`whole`), or that some
+  /// are not.
   void inPanel(bool whole, function_ref<void()> body) {
     if (access.wholePanels)
       return body();
@@ -142,7 +144,7 @@ private:
     });
   }
 
-  /// Computes rows in blocks of two tiles up to `end`, in panels that N fills.
+  /// Computes the rows before `end` in blocks of two tiles, in panels all of whose columns are columns of C.
   void wholeBlocks(Value end) {
     auto everyBlock = [&](function_ref<Tiles(Value)> tilesOf) {
       access.overPanels([&] {
@@ -175,7 +177,7 @@ private:
         fetchFrom = Value();
         return tiles;
       });
-    // Use even K-blocks, of one length if K is divisible.
+    // K-blocks have about the same length, and exactly the same length if this is possible.
     int64_t block = tileReductionBlock;
     bool even = false;
     if (known) {
@@ -223,7 +225,7 @@ private:
       });
   }
 
-  /// Emits `blocks`, which calls overlappedBlocks(), if `end` is not zero. Otherwise rowsDone is not called.
+  /// Emits `blocks`, which calls overlappedBlocks(), under the condition that `end` is not zero.
   void whenThereAre(Value end, function_ref<void()> blocks) {
     const int64_t blockRows = 2 * rowsOfTile;
     if (std::optional<int64_t> known = getConstantIntValue(end)) {
@@ -235,8 +237,9 @@ private:
     inside(arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sgt, end, zero), blocks);
   }
 
-  /// Emits the last K-block, of `count` steps: calls access.rowsDone for C's rows while the tile unit computes the
-  /// next 32 rows, a few rows in each step. access.rowsDone is not called for the rows of the last block.
+  /// Emits the last K-block, of `count` steps. While the tile unit computes a block of 32 rows, each step calls
+  /// access.rowsDone for a few rows of the previous block. access.rowsDone is not called for the rows of the last
+  /// block.
   void overlappedBlocks(Value end, const SmallVector<Value> &outerIndices, Value from, Value to, int64_t count) {
     const int64_t blockRows = 2 * rowsOfTile;
     fetchFrom = from;
@@ -323,8 +326,8 @@ private:
       amx::TileStoreOp::create(builder, loc, access.out, outAt(i, first), tiles[i], outRowStride);
   }
 
-  /// Returns `tiles` plus the whole product, for `count` row tiles from `first` on. Only the first `validRows` rows can
-  /// be read (null: all).
+  /// Returns `tiles` plus the whole product, for `count` row tiles from `first` on. If `validRows` is not null, only
+  /// that many rows can be read.
   Tiles sums(Tiles tiles, int64_t count, Value first, Value validRows) {
     if (split)
       return splitSteps(tiles, count, first);
@@ -333,7 +336,7 @@ private:
     return reduce(0, tiles, {}, count, first, constant(0), depthWhole, validRows);
   }
 
-  /// Emits the loops around the innermost reduction. Their body has the steps of `from` .. `to` and the tail.
+  /// Emits the loops around the innermost reduction, whose body is the steps from `from` to `to` and the tail.
   Tiles reduce(size_t level, Tiles tiles, SmallVector<Value> ivs, int64_t count, Value first, Value from, Value to,
                Value validRows) {
     if (level + 1 == access.reductionSizes.size()) {
@@ -357,7 +360,7 @@ private:
     return llvm::to_vector_of<Value>(loop.getResults());
   }
 
-  /// Emits steps over whole tiles of A, read in place if its k are contiguous, else through the pad.
+  /// Emits steps over whole tiles of A. A is read in place if its k are contiguous, otherwise through the pad.
   Tiles steps(Tiles tiles, SmallVector<Value> ivs, int64_t count, Value first, Value from, Value to) {
     if (!lhsDepthContiguous)
       return paddedSteps(tiles, ivs, count, first, from, to, constant(count * rowsOfTile));
@@ -401,7 +404,7 @@ private:
     });
   }
 
-  /// Emits the k after the last whole tile. Emits nothing if there are none.
+  /// Emits the product of the k after the last whole tile, if there are any.
   Tiles tail(Tiles tiles, SmallVector<Value> ivs, int64_t count, Value first, Value valid) {
     return paddedSteps(tiles, ivs, count, first, depthWhole, depth, valid);
   }
@@ -414,8 +417,8 @@ private:
     return a;
   }
 
-  /// Up to this many steps of a product whose B is in the cache are unrolled: attention heads have two. (Products that
-  /// prefetch are not unrolled, because each step would repeat that code.)
+  /// Products with at most this many steps are unrolled if B is in the cache. For example, products of attention heads
+  /// have two steps. Products that prefetch are not unrolled, because the code of the prefetches would be repeated.
   static constexpr int64_t unrolledSteps = 2;
 
   Tiles over(const Tiles &tiles, ArrayRef<Value> ivs, Value from, Value to,
@@ -442,8 +445,8 @@ private:
     return llvm::to_vector_of<Value>(loop.getResults());
   }
 
-  /// Prefetches this step's share of the next block of B into the L2 cache, because reads from the L3 cache would delay
-  /// the first rows. All blocks of rows together fetch it once.
+  /// Prefetches one step's part of the next block of B into the L2 cache, because reads from the L3 cache would delay
+  /// the first rows. The blocks of rows together prefetch each element once.
   void fetchAhead(Value first, ArrayRef<Value> at) {
     if (!fetchFrom || rowBlocks < 1 || access.rhsNear)
       return;

@@ -6,8 +6,9 @@
 // accumulators, two tiles of A and two of B. If the k of A are contiguous, A is read in place: the stride of the tile
 // loads is A's row stride. Rows, columns and k that do not fill a tile are copied through a zeroed pad on the stack.
 //
-// Long sums run in K-blocks of about `tileReductionBytes` around the panels: a block of B stays in the L1 cache while A
-// is streamed from the L2 cache. Between K-blocks the accumulators are stored in C.
+// Long sums are computed in K-blocks of about `tileReductionBytes`. The loop over panels is inside the loop over
+// K-blocks: a block of B stays in the L1 cache while A is streamed from the L2 cache. Between K-blocks, C contains the
+// accumulators.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_CPU_MICROKERNELS_TILEKERNEL_H
@@ -17,15 +18,16 @@
 
 namespace tilewright::cpu {
 
-/// Bytes of a tile's row: 32 k of bf16, 64 of bytes.
+/// The bytes of a tile's row, which are 32 k of bf16 or 64 k of bytes.
 inline constexpr int64_t tileRowBytes = 64;
 inline constexpr int64_t tileRows = 16, tileColumns = 16;
 inline constexpr int64_t tileReductionBytes = 512;
 
-/// Returns the rows of the tiles of A and C: 16, or all rows if there are fewer. If 16 leaves a remainder, returns the
-/// largest number from 12 on that leaves none (the width of images in a ResNet is a multiple of 14). All tiles of A in
-/// a kernel have the same number of rows, so one tile configuration suffices (with tiles of two shapes LLVM 22 runs out
-/// of registers). If products of a kernel would choose different numbers, all use 16.
+/// Returns the number of rows of the tiles of A and C: 16, or all rows if there are fewer. If the number of rows is not
+/// a multiple of 16, returns its largest divisor from 12 to 15, if it has one (the width of images in a ResNet is a
+/// multiple of 14). All tiles of A in a kernel have the same number of rows, so that one tile configuration suffices;
+/// with tiles of two shapes LLVM 22 runs out of registers. If products of a kernel would choose different numbers, all
+/// use 16.
 int64_t rowsOfTiles(mlir::OpFoldResult rows);
 
 /// Emits the product of `rows` rows from row 0 on with all panels; `panel` is 16 or 32 columns. Returns the first row
@@ -33,14 +35,14 @@ int64_t rowsOfTiles(mlir::OpFoldResult rows);
 mlir::Value emitTilePanels(mlir::OpBuilder &builder, mlir::Location loc, const BlockAccess &access,
                            mlir::OpFoldResult rows, int64_t panel);
 
-/// Adds the product of `rows` rows with all panels to C. The reduction is a multiple of a tile's depth. Memory after
-/// the last row must be readable up to a whole block of rows.
+/// Adds the product of `rows` rows with all panels to C. The size of the reduction is a multiple of a tile's depth.
+/// Rows up to the end of the last block of rows must be readable, even if they are not rows of A.
 void addTiles(mlir::OpBuilder &builder, mlir::Location loc, const BlockAccess &access, mlir::OpFoldResult rows,
               int64_t panel);
 
-/// Adds the product of operands that are split into high and low parts (SplitKernel.h) to C. Of each 64 k of
-/// access.lhs, 32 are high parts and 32 are low parts, and the rows of access.rhs are ordered in the same way. Memory
-/// after the last row must be readable up to a whole block of rows.
+/// Adds the product of operands that are split into high and low parts (SplitKernel.h) to C. 32 of each 64 k of
+/// access.lhs are high parts, the other 32 are low parts, and the rows of access.rhs have the same order. Rows up to
+/// the end of the last block of rows must be readable, even if they are not rows of A.
 void addSplitTiles(mlir::OpBuilder &builder, mlir::Location loc, const BlockAccess &access, mlir::OpFoldResult rows,
                    int64_t panel);
 

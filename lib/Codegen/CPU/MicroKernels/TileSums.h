@@ -6,15 +6,15 @@
 
 namespace tilewright::cpu {
 
-/// Replaces each vector of C, in `count` rows from `first` on and in all panels, by of(vector, zero).
+/// Replaces each vector of C by of(vector, zero), in `count` rows from `first` on and in all panels.
 void overSums(mlir::OpBuilder &builder, mlir::Location loc, const BlockAccess &access, mlir::Value first,
               mlir::Value count, int64_t panel, llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> of);
-/// Sets the vectors of C in these rows and in all panels to zero.
+/// Sets each vector of C to zero, in `count` rows from `first` on and in all panels.
 void clearSums(mlir::OpBuilder &builder, mlir::Location loc, const BlockAccess &access, mlir::Value first,
                mlir::Value count, int64_t panel);
 
-/// Emits `body` for the rows in blocks of at most `most`. Its arguments are the first row of a block, the number of
-/// rows, and an upper bound of that number.
+/// Emits `body` for blocks of at most `most` rows. Its arguments are the first row of a block, the number of rows, and
+/// an upper bound of that number.
 void overRowBlocks(mlir::OpBuilder &builder, mlir::Location loc, mlir::OpFoldResult rows, int64_t most,
                    llvm::function_ref<void(mlir::Value, mlir::OpFoldResult, int64_t)> body);
 

@@ -36,7 +36,7 @@ public:
     std::optional<int64_t> known = getConstantIntValue(depth);
     if (known && *known <= transposedBlock)
       return block(first, count, constant(0), depth);
-    // Use blocks of even lengths if K is known.
+    // If K is known, all blocks have about the same length.
     const int64_t each =
         known ? llvm::alignTo(llvm::divideCeil(*known, llvm::divideCeil(*known, transposedBlock)), transposedStep)
               : transposedBlock;
@@ -58,7 +58,7 @@ private:
     body(made.getInductionVar());
   }
 
-  /// Computes C += A B for the block of `count` k at `from`.
+  /// Computes C += A B for a block of `count` k that starts at `from`.
   void block(Value first, OpFoldResult rows, Value from, Value count) {
     turn(first, getValueOrCreateConstantIndexOp(builder, loc, rows), from, count);
     AffineExpr d0 = builder.getAffineDimExpr(0);

@@ -1,8 +1,8 @@
 //===- TransposedKernel.h - products on tiles of a transposed A (k x rows) ---------------===//
 //
 // The gradient of a weight is a product over the pixels of an image (or over tokens). A is contiguous along its rows
-// and not along k, but a tile of A needs 32 k of a row. For each K-block, A is transposed into the kernel's stack frame
-// for all panels of the task, 16 rows by 16 pairs of k in registers:
+// and not along k, but a tile of A needs 32 contiguous k of a row. For each K-block, A is transposed into the kernel's
+// stack frame, in blocks of 16 rows by 16 pairs of k in registers. All panels of the task use the copy:
 //   A in memory: [k][row]        in the frame: [row][k], k padded with zeros to whole tiles
 //
 //===----------------------------------------------------------------------===//
@@ -13,7 +13,7 @@
 
 namespace tilewright::cpu {
 
-/// Returns true if A of `access` is transposed, has 16-bit elements, and has one run of k.
+/// Returns true if A of `access` is transposed, has 16-bit elements, and only the innermost reduction loop iterates.
 bool isTransposed(const BlockAccess &access);
 
 /// Emits the product of `rows` rows with all panels of B, which is packed in pairs of k and padded to a multiple of 32

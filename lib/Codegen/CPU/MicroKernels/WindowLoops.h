@@ -1,8 +1,8 @@
 //===- WindowLoops.h - loops over lines of windows ---------------------------------===//
 //
-// The common code of convolutions that read their input without a padded copy: short names for index arithmetic and
-// loops, the taps of a window that are inside of the image, and loops over blocks of pixels for which the set of these
-// taps is known at compile time.
+// Common code of convolutions that read their input without a padded copy: short names for index arithmetic and loops,
+// the taps of a window that are inside of the image, and loops over blocks of pixels. For each block, the set of taps
+// that are inside of the image is known at compile time.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_CPU_MICROKERNELS_WINDOWLOOPS_H
@@ -44,7 +44,7 @@ protected:
   mlir::Value apply(mlir::AffineExpr expr, llvm::ArrayRef<mlir::Value> dims);
   mlir::AffineExpr d0() { return builder.getAffineDimExpr(0); }
   mlir::AffineExpr d1() { return builder.getAffineDimExpr(1); }
-  /// Emits inside(iv) for from, from + step, ... below `to`. If the bounds are known and there is at most one
+  /// Emits inside(iv) for iv = from, from + step, ... below `to`. If the bounds are known and there is at most one
   /// iteration, emits no loop.
   void loop(mlir::Value from, mlir::Value to, llvm::function_ref<void(mlir::Value)> inside, int64_t step = 1);
   /// Emits a loop that carries sums as iteration arguments.
@@ -58,21 +58,21 @@ protected:
   //===-- windows -------------------------------------------------------------===//
   /// Returns the taps [first, second) of the window starting at `start` that are within `size` pixels (or lines).
   std::pair<mlir::Value, mlir::Value> tapsInside(const Steps &steps, mlir::Value start, mlir::Value size);
-  /// Emits `body` for the `count` pixels from `firstPixel` on (null: 0) of a line. The input lines have `width`
-  /// pixels, and a block has at most `most`. If the sizes are known, emits blocks of nearly equal size, with a loop for
-  /// those in the middle of the image. Otherwise, emits one pixel at a time near the ends of the image, and blocks of
-  /// `most` in between.
+  /// Emits `body` for the `count` pixels from `firstPixel` on (null: 0) of a line. The input lines have `width` pixels,
+  /// and a block has at most `most` pixels. If the sizes are known, blocks have nearly equal sizes, and the blocks in
+  /// the middle of the image form a loop. Otherwise, pixels near the ends of the image are emitted one at a time, and
+  /// the pixels between them in blocks of `most`.
   void overPixels(mlir::Value firstPixel, mlir::Value count, mlir::Value width, int64_t most,
                   llvm::function_ref<void(const PixelBlock &)> body);
-  /// If a line has more taps than this, the taps are computed in a loop: unrolled code for each tap, repeated for each
-  /// pixel near an end of the line, grows with the square of their number.
+  /// The maximum number of taps of a line that are unrolled. Code for each tap, repeated for each pixel near an end of
+  /// the line, grows with the square of the number of taps, so longer lines are computed in a loop.
   static constexpr int64_t mostUnrolledTaps = 32;
   bool hasLongLine() const { return pixels.kernel > mostUnrolledTaps; }
   /// Emits overPixels() for windows with many taps along a line: blocks of `most` pixels, then the remaining pixels
   /// one at a time. The body determines which taps are in the image.
   void overPixelsOfLongLines(mlir::Value firstPixel, mlir::Value count, int64_t most,
                              llvm::function_ref<void(const PixelBlock &)> body);
-  /// Returns the pixel of `block` as a window that begins at `tap`.
+  /// Returns a pixel block for a window that begins at tap `tap` of the windows of `block`.
   PixelBlock fromTap(const PixelBlock &block, mlir::Value tap);
   /// Loads contiguous elements from `indices` on as a vector.
   mlir::Value loadVector(mlir::Value memory, llvm::ArrayRef<mlir::Value> indices, mlir::VectorType computed);

@@ -11,9 +11,9 @@
 //     %t = linalg.generic ins(%mm, slice %bias) outs(slice %o)
 //     in_parallel { tensor.parallel_insert_slice %t into %o } }
 //
-// Every op of the kernel (a member of it) computes each of its tiles once. dialects/Tile/Rows.h defines rows, and
-// determines which loops of a member are tiled. TileInserts.h tiles concatenations and paddings. A kernel without rows
-// runs as one task.
+// The ops of the kernel are its members. Each member computes each of its tiles once. dialects/Tile/Rows.h defines
+// rows, and determines which loops of a member are tiled. TileInserts.h tiles concatenations and paddings. A kernel
+// without rows runs as one task.
 //
 // Test: test/Codegen/CPU/Schedule/apply-schedule.mlir
 //
@@ -77,10 +77,10 @@ public:
       return kernel.emitOpError("cannot be tiled: ") << reason;
     if (static_cast<int64_t>(tiles.size()) > rows->numRows)
       return kernel.emitOpError("its schedule cuts ")
-             << tiles.size() << " dimensions, but only " << rows->numRows << " can be cut";
+             << tiles.size() << " dimensions, but only " << rows->numRows << " can be tiled";
     symbols = indexArguments(kernel);
     builder.setInsertionPoint(terminator);
-    // A kernel without elements is not tiled: upstream interprets a tile size of 0 as "not tiled".
+    // A kernel without elements is not tiled, because upstream interprets the tile size 0 as "not tiled".
     for (Operation *member : members)
       for (int64_t loop = 0; loop < numLoops(member); ++loop)
         if (OpFoldResult size = loopSize(member, loop); size && isConstantIntValue(size, 0))
@@ -94,7 +94,7 @@ public:
     for (auto [row, size] : llvm::enumerate(tiles))
       if (size != 0)
         order.push_back(row);
-    // Consecutive tasks have different indices of the last loop.
+    // The last loop varies fastest: consecutive tasks differ in its index. The knob `order` swaps the last two loops.
     if (schedule::knobOr(kernel, &schedule::CpuScheduleAttr::getOrder, 0) == 1 && order.size() > 1)
       std::swap(order[order.size() - 1], order[order.size() - 2]);
     for (int64_t row : order) {
@@ -110,7 +110,7 @@ public:
     for (Value returned : terminator.getOperands())
       outputs.push_back(destinationOf(returned));
     if (llvm::is_contained(outputs, Value()))
-      return success(); // a result is not computed into its argument: run the kernel as one task
+      return success(); // run the kernel as one task if a result has no destination argument
     auto forall = scf::ForallOp::create(builder, loc, lower, upper, step, outputs, std::nullopt);
 
     // Compute the row offsets and row sizes of this task.
@@ -139,7 +139,7 @@ public:
                                             tile.sizes, strides);
     }
     terminator->setOperands(forall.getResults());
-    // Members that are not tiled are still used by the slices of their results, which are dead now.
+    // Slices of the results of the original members are dead now, and are the only users of these members.
     eraseDead(*forall.getBody());
     eraseDead(body);
     return success();
@@ -175,8 +175,7 @@ private:
 
   SmallVector<AffineExpr> rowSizesOf(const RowMap &rows) {
     Operation *anchor = members.back();
-    // The rows are dimensions of the log-sum-exp of attention, because its layout does not depend on the permutations
-    // of the other operands.
+    // For attention, take the sizes from the log-sum-exp, because its dimensions are never permuted.
     auto gradient = dyn_cast<AttentionGradientOp>(anchor);
     SmallVector<AffineExpr> all = tile::sizesOf(gradient                   ? gradient.getInputs()[5]
                                                 : isa<AttentionOp>(anchor) ? anchor->getResult(1)
@@ -244,8 +243,8 @@ private:
     return success();
   }
 
-  /// Returns the replacement inside of the task for `slice` of a value of the kernel: the tile that a member has
-  /// computed, a tile-sized tensor.empty or fill, a slice of the shared destination, or the slice itself.
+  /// Returns the value that replaces `slice`, a slice of a value of the kernel, inside of the task: the tile that a
+  /// member has computed, a tile-sized tensor.empty or fill, a slice of the shared destination, or the slice itself.
   Value localValue(tensor::ExtractSliceOp slice, bool isInit) {
     Value source = slice.getSource();
     if (auto found = tileOf.find(source); found != tileOf.end()) {
@@ -254,7 +253,7 @@ private:
         return tile;
       OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPointAfter(slice);
-      // Windows may leave out the last elements of their input, so the slice may be smaller than the computed tile.
+      // Windows may not contain the last elements of their input, so the slice may be smaller than the computed tile.
       if (failed(verifyCompatibleShape(tile.getType(), slice.getType()))) {
         Folds start(slice.getType().getRank(), builder.getIndexAttr(0)), strides(start.size(), builder.getIndexAttr(1));
         return tensor::ExtractSliceOp::create(builder, slice.getLoc(), tile, start, slice.getMixedSizes(), strides);

@@ -12,10 +12,10 @@
 // After:   func @kernel_0(...) attributes {tw.schedule = #tw_cpu.script<"rows">} {
 //            scf.forall (%i, %j) in (M / 16, N / 48) { both ops on their tiles } }
 //
-// tw.kernels is a kernel's name, its ops, a pattern over its ops, or a list of these. Sequences without tw.kernels can
-// be included by other sequences. Kernels that no sequence names are tiled by apply-schedule. A script may create at
-// most one loop in a kernel, and all computation of the kernel must then be inside of it. This pass does not check that
-// a script preserves a kernel's meaning; `check=reference` does.
+// tw.kernels is a kernel's name, its ops, a pattern over its ops, or a list of these. A sequence without tw.kernels can
+// be included by other sequences. apply-schedule tiles the kernels that no sequence names. A script may create at most
+// one loop in a kernel, and all computation of the kernel must then be inside of the loop. This pass does not check
+// that a script preserves the semantics of a kernel; the option `check=reference` does.
 //
 // Test: test/Codegen/CPU/Schedule/apply-scripts.mlir
 //
@@ -115,7 +115,7 @@ private:
     tensor::populateFoldTensorEmptyPatterns(patterns);
     if (failed(applyPatternsGreedily(kernel, std::move(patterns))) || failed(mlir::verify(kernel)))
       return fail("leaves " + kernel.getName() + " invalid");
-    // The iterations of the loop are the kernel's tasks. An op outside of the loop would be executed by every task or
+    // The iterations of the loop are the kernel's tasks. An op outside of the loop would be executed by every task, or
     // by none.
     auto loops = kernel.getOps<scf::ForallOp>();
     for (Operation &op : kernel.getBody().front())

@@ -1,8 +1,8 @@
 //===- ChosenSlices.h - operands that are slices chosen from a parameter ------===//
 //
-// A mixture of experts multiplies by the matrices that its router has chosen. A kernel that only selects these matrices
-// is not needed: the product reads the whole table, which is packed once, and the indices of the slices
-// (docs/decisions/0020).
+// In a mixture of experts, a product uses the weight matrices that a router has chosen. This code removes the kernel
+// that only copies these matrices: the product then reads the whole table of matrices, which is packed once, and the
+// indices of the chosen slices (docs/decisions/0020).
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_CPU_SCHEDULE_CHOSENSLICES_H
@@ -20,9 +20,8 @@ struct Choice {
   mlir::RankedTensorType tableType, numbersType; ///< types of the arguments that the callers pass
 };
 
-/// Returns the choice that produces operand `argument` of `calls`, which all call one kernel. All calls must have the
-/// same choice, the operand must have no other user, and the table must satisfy `isStatic`; otherwise returns
-/// std::nullopt.
+/// Returns the choice that produces operand `argument` of `calls`, which all call one kernel. Returns std::nullopt
+/// unless all calls have the same choice, the operand has no other user, and the table satisfies `isStatic`.
 std::optional<Choice> choiceOfArgument(llvm::ArrayRef<mlir::func::CallOp> calls, unsigned argument,
                                        llvm::function_ref<bool(mlir::Value)> isStatic);
 

@@ -15,10 +15,10 @@ struct ContractionForm {
 /// Returns the form of `op` if tw_tile.matmul can express it, otherwise sets `reason`.
 std::optional<ContractionForm> formOf(mlir::linalg::ContractOp op, std::string &reason);
 
-/// Returns the panel width in elements for `n` columns: `lanes` times one of the numbers of vectors in `vectors`, which
-/// starts with the largest. The selected width has the least padding; each vector less than the largest counts as 3%
-/// more padding, because narrow panels read more of the left-hand side per product. The width is the largest if `n` is
-/// symbolic.
+/// Returns the panel width in elements for `n` columns. It is `lanes` times one of the numbers in `vectors`, which
+/// starts with the largest. The selected width has the least padding. For each vector less than the largest number, 3%
+/// is added to the padding, because small panels read more elements of the left-hand side per product. If `n` is
+/// symbolic, the width is the largest.
 int64_t panelFor(mlir::AffineExpr n, int64_t lanes, mlir::ArrayRef<int64_t> vectors);
 
 } // namespace tilewright::tiled

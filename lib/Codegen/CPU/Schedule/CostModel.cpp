@@ -1,7 +1,7 @@
 //===- CostModel.cpp - predicts the time of a kernel with a schedule -----------===//
 //
-// The fractions below state which part of each kind of traffic increases a kernel's time. They were fitted to 400
-// schedules of the shapes of `tilewright bench gemm` in f32 and bf16, on two threads of an Intel Xeon with AMX
+// The fractions below determine how much of each kind of memory traffic is added to a kernel's time. They were fitted
+// to 400 schedules of the shapes of `tilewright bench gemm` in f32 and bf16, on two threads of an Intel Xeon with AMX
 // (docs/decisions/0017).
 //
 // Test: test/Unit/Codegen/CPU/CostModelTest.cpp
@@ -17,7 +17,7 @@
 namespace tilewright::tiled {
 namespace {
 
-/// A delayed thread delays all threads by this fraction of its current task.
+/// The fraction of a task's time by which one delayed thread delays all threads.
 constexpr double heldUp = 0.02;
 
 /// The fractions of a product's memory traffic that do not overlap with its computation.
@@ -32,7 +32,8 @@ constexpr Visible vectorProduct{0.95, 0.27, 0.6, 0.1, 0.16, 0.12}, tileProduct{0
 
 using llvm::divideCeilSigned;
 
-/// Returns the bytes per nanosecond beyond the L2 cache for data of `bytes` bytes.
+/// Returns the rate, in bytes per nanosecond, of reads from beyond the L2 cache, if the data has `bytes` bytes in
+/// total.
 double farRate(int64_t bytes, const CostMachine &machine) {
   return bytes <= machine.sharedBytes / 2 ? machine.rates.l3 : machine.rates.dram;
 }
@@ -41,8 +42,9 @@ Bound farBound(int64_t bytes, const CostMachine &machine) {
   return bytes <= machine.sharedBytes / 2 ? Bound::L3 : Bound::Dram;
 }
 
-/// The nanoseconds of a task: its computation, its traffic from the L2 cache, and its traffic from beyond the L2 cache,
-/// each measured alone. Most of the traffic overlaps with the computation; `shown` is the part that does not.
+/// The time of a task in nanoseconds, by part: computation, traffic from the L2 cache, and traffic from beyond the L2
+/// cache, each as if it were alone. Most of the traffic overlaps with the computation; `shown` is the part that does
+/// not.
 struct Parts {
   double compute = 0, near = 0, far = 0, shown = 0;
 
@@ -67,7 +69,7 @@ public:
     const Visible &visible = shape.tiles ? tileProduct : vectorProduct;
     Parts parts;
     parts.compute = 2 * double(wholeBlocks(rows)) * columns * k / (shape.rate * visible.efficiency);
-    // The assumed rate at which a task widens or splits its operands.
+    // The assumed rate at which a task converts its operands to f32 or splits them (elements per nanosecond).
     constexpr double preparedElementsPerNanosecond = 8;
     if (shape.prepared)
       parts.compute += (double(rows) + columns) * k / preparedElementsPerNanosecond;
@@ -78,8 +80,8 @@ public:
     const bool isNear = allOfB + rowsOfA <= machine.cacheBytes / 2;
     parts.read(isNear ? parts.near : parts.far, bytesB * (isNear ? l2 : l3), visible.weights);
 
-    // Tasks of the same rows are consecutive. If their rows of A stay in the L2 cache while panels are read through it,
-    // only the first of these tasks reads the rows from far memory.
+    // Tasks that have the same rows of A are consecutive. If the rows stay in the L2 cache while panels are streamed
+    // through it, only the first of these tasks reads the rows from beyond the L2 cache.
     const double bytesA = double(rows) * k * double(shape.bytes);
     const bool stays =
         rowsOfA + tiles.panels * shape.panelColumns * shape.k * shape.bytes <= machine.cacheBytes / 20 * 13;
@@ -122,7 +124,7 @@ public:
             double(bottom) * low + double(shape.batches) * corner + double(tasks) * machine.rates.task;
       longest = sum / double(machine.threads);
     } else {
-      // Each task is executed by the thread that is free first.
+      // Each task is executed by the thread that becomes idle first.
       std::vector<double> busy(size_t(machine.threads), 0.0);
       for (int64_t number = 0; number < tasks; ++number) {
         double time = timeOf(number);
@@ -177,7 +179,7 @@ ProductTiles chooseProductTiles(const ProductShape &shape, int64_t leastRows, in
     int64_t rows = count == 1 ? m : divideCeilSigned(divideCeilSigned(m, count), unit) * unit;
     for (int64_t panels = 1; panels <= shape.panels; panels = nextOfLadder(panels)) {
       double time = costOfProduct(shape, {rows, panels}, machine).nanoseconds;
-      // If predicted times are nearly equal, the first candidate is selected: it has the most rows and the fewest
+      // If predicted times are nearly equal, the first candidate is selected, which has the most rows and the fewest
       // panels.
       if (bestTime < 0 || time < 0.99 * bestTime) {
         best = {rows, panels};
@@ -228,7 +230,8 @@ Cost costOfElements(int64_t elements, double bytesPerElement, int64_t grain, con
 
 int64_t chooseGrain(int64_t elements, double bytesPerElement, int64_t most, const CostMachine &machine) {
   constexpr int64_t least = 1024;
-  // Waking a thread takes longer than synchronizing with it. Work of less than ten times that is not distributed.
+  // Do not distribute work that takes less than ten times the overhead of a kernel launch: waking a thread takes
+  // several times as long as synchronizing with it.
   if (double(elements) * nanosecondsPerElement(elements, bytesPerElement, machine) < 10 * machine.rates.kernel)
     return most;
   int64_t best = most;

@@ -1,8 +1,9 @@
 //===- CostModel.h - predicts the time of a kernel with a schedule -------------===//
 //
-// The model is arithmetic with the machine's rates (MachineRates.h): the computation of a task, its traffic from the L2
-// cache and from the memory beyond it, the overhead of a task, and the balance of the threads. It is accurate to about
-// 5% between schedules of one kernel, which is its purpose. The absolute time is only an estimate.
+// The model computes a kernel's time from the machine's rates (MachineRates.h): the computation of a task, its traffic
+// from the L2 cache and from the memory beyond it, the overhead of a task, and the load balance of the threads. Its
+// purpose is to compare schedules of one kernel, for which it is accurate to about 5%. The absolute time is only an
+// estimate.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_CPU_SCHEDULE_COSTMODEL_H
@@ -33,15 +34,15 @@ struct CostMachine {
   FirstCache first;
 };
 
-using schedule::Bound; ///< the resource that takes most of the time
+using schedule::Bound; ///< the resource that limits a kernel's speed
 
 struct Cost {
   double nanoseconds = 0;
   Bound bound = Bound::Compute;
 };
 
-/// A product of A (m x k, `batches` times) and B in panels, as the micro-kernels compute it: K-block by K-block, panel
-/// by panel, in blocks of rows (lib/Codegen/CPU/MicroKernels/MicroKernel.h, TileKernel.h).
+/// A product of A (m x k, `batches` times) and B in panels, in the loop order of the micro-kernels: K-block by K-block,
+/// panel by panel, in blocks of rows (lib/Codegen/CPU/MicroKernels/MicroKernel.h, TileKernel.h).
 struct ProductShape {
   int64_t batches = 1, m = 1, panels = 1, k = 1;
   int64_t panelColumns = 48;
@@ -57,14 +58,14 @@ struct ProductTiles {
 
 Cost costOfProduct(const ProductShape &shape, ProductTiles tiles, const CostMachine &machine);
 
-/// Returns the cheapest tiles with `leastRows` to `mostRows` rows, of nearly equal size, and 1, 2, 3, 4, 6, 8, ...
-/// panels.
+/// Returns the tiles with the lowest predicted cost. Candidates have `leastRows` to `mostRows` rows, of nearly equal
+/// size, and 1, 2, 3, 4, 6, 8, ... panels.
 ProductTiles chooseProductTiles(const ProductShape &shape, int64_t leastRows, int64_t mostRows,
                                 const CostMachine &machine);
 
-/// Does the same if the number of rows is unknown: returns the tiles whose times for 16 to 512 rows are closest to
-/// those of the best tiles. Tiles have a power of two of at least 128 rows, which is a multiple of the micro-kernels'
-/// blocks.
+/// Returns tiles for an unknown number of rows: those whose predicted times for 16 to 512 rows are closest to the times
+/// of the best tiles. The number of rows of a tile is a power of two of at least 128, and so a multiple of the
+/// micro-kernels' blocks.
 ProductTiles chooseTilesForAnyRows(const ProductShape &shape, int64_t mostRows, const CostMachine &machine);
 
 /// Returns the number of elements per task, at most `most`, of a kernel with `elements` elements that reads and writes

@@ -4,14 +4,16 @@
 // After:   func @kernel_0(...) attributes {tw.schedule = ..., tw.space = "{\"knobs\": [{\"name\": \"tile0\", ...",
 //            tw.predicted = array<f64: 412000.0, ...>}
 //
-// This is the only declaration of the schedule space of the target cpu, next to the passes that select and apply
-// schedules. ScheduleSpace.h describes knobs and constraints. `tile0`, `tile1`, ... are sizes of tw.schedule's `tiles`;
-// the others are parameters of the schedule (dialects/Schedule/CpuSchedule.td). tw.predicted has the cost model's
-// nanoseconds for every point of the space in order. A kernel that the model does not cover has no such attribute.
+// This file is the only declaration of the schedule space of the target cpu. It is in the same folder as the passes
+// that select and apply schedules. ScheduleSpace.h describes knobs and constraints. The knobs `tile0`, `tile1`, ... are
+// the elements of `tiles` in tw.schedule; other knobs are parameters of the schedule
+// (dialects/Schedule/CpuSchedule.td). tw.predicted has the time that the cost model predicts for each point of the
+// space, in nanoseconds and in the order of the points. A kernel for which the cost model has no prediction does not
+// have this attribute.
 //
-// tw.wide_space also has the schedules that tw.space excludes because they are known to be slow: tiles of one row, few
-// rows in registers, too many tasks. `tilewright tune --record-tables` measures all of them, so the tuner's choice can
-// be compared with the best of all schedules.
+// tw.wide_space also contains schedules that tw.space excludes because they are known to be slow: tiles of one row, few
+// rows in registers, too many tasks. `tilewright tune --record-tables` measures the schedules of both, so the tuner's
+// choice can be compared with the best of all schedules.
 //
 // Test: test/Codegen/CPU/Schedule/describe-spaces.mlir
 //
@@ -99,8 +101,8 @@ private:
       space.knobs.push_back({name.str(), values, initial, reorders});
   }
 
-  /// Limits the number of tasks. There are few enough that their overhead is small. If the default schedule has at
-  /// least one task per thread, all schedules have.
+  /// Adds constraints on the number of tasks: it is so small that the overhead of tasks is small, and if the default
+  /// schedule has at least one task per thread, it is not smaller than the number of threads.
   void limitTasks(ArrayRef<std::pair<size_t, int64_t>> cut, int64_t others) {
     Constraint most{
         Constraint::Kind::TasksAtMost, {}, {}, 1, 0, 0, "tasks are few enough that taking them costs little", {}};
@@ -165,15 +167,15 @@ private:
     Value weight = member->getOperand(1);
     const bool tiled = products.tileUnit && (matmul ? matmul.getGroup() : convolution.getGroup()) > 1;
     Type element = cast<ShapedType>(weight.getType()).getElementType();
-    if (!tiled && !element.isF16()) { // the micro-kernels of vectors (lib/Codegen/CPU/MicroKernels/MicroKernel.h)
+    if (!tiled && !element.isF16()) { // vector instructions (lib/Codegen/CPU/MicroKernels/MicroKernel.h)
       const int64_t kBlock = schedule::knobOr(kernel, &schedule::CpuScheduleAttr::getKBlock, 128);
       const int64_t group = matmul ? matmul.getGroup() : convolution.getGroup();
       AffineExpr size = matmul ? tile::sizeOf(matmul.getInputs()[0], matmul.getLhsPermutation().back())
                                : tile::sizeOf(convolution.getInputs()[0], 3);
       const int64_t steps = llvm::divideCeil(estimate(size), group);
       std::vector<int64_t> kBlocks;
-      // Products of few rows and many columns are bound by memory bandwidth. Short K-blocks, each with many panels, use
-      // whole cache lines at once.
+      // Products of few rows and many columns are limited by memory bandwidth. With short K-blocks and many panels per
+      // block, all elements of a cache line are used soon after it is loaded.
       for (int64_t value : {32, 128, 256, 512})
         if (value == kBlock || (2 * value <= 3 * steps && steps > 96) || (wide && value < kBlock))
           kBlocks.push_back(value);

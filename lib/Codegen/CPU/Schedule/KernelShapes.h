@@ -9,10 +9,10 @@
 
 namespace tilewright::tiled {
 
-/// Returns the value of a size, or an assumed value if it is symbolic.
+/// Returns the value of `size`, or an assumed value if it is symbolic.
 int64_t estimate(mlir::AffineExpr size);
 
-/// Returns the product of sizes, each at least 1.
+/// Returns the product of `sizes`, where a size of 0 is replaced by 1.
 int64_t countOf(llvm::ArrayRef<mlir::AffineExpr> sizes);
 
 /// Returns the ops of the kernel that compute elements, in order.
@@ -25,7 +25,8 @@ template <typename Op> mlir::AffineExpr keysOf(Op attention) {
   return tile::sizeOf(attention.getInputs()[key], permutations ? (*permutations)[4 * key + rows] : rows);
 }
 
-/// Returns the machine that the options of a pass describe. Reports an error at `kernel` if `rates` cannot be parsed.
+/// Returns the machine that a pass's options describe. Reports an error at `kernel` if the option `rates` cannot be
+/// parsed.
 llvm::FailureOr<CostMachine> costMachineOf(mlir::func::FuncOp kernel, int64_t threads, int64_t cacheBytes,
                                            int64_t sharedBytes, FirstCache first, llvm::StringRef rates);
 
@@ -37,7 +38,7 @@ struct ProductMachine {
 /// Returns the shape of the product of `matmul`, whose result has the sizes `own`.
 ProductShape productShapeOf(tile::MatmulOp matmul, llvm::ArrayRef<mlir::AffineExpr> own, const ProductMachine &machine);
 
-/// Returns true if B is packed in groups for an instruction that multiplies them directly.
+/// Returns true if B is packed in groups of k for an instruction that multiplies them without conversion.
 bool isGrouped(tile::MatmulOp matmul, bool splitF16);
 /// Returns true if k is not the contiguous dimension of A. Each task then transposes its rows of A.
 bool readsTransposed(tile::MatmulOp matmul);
@@ -57,8 +58,8 @@ struct OpenRow {
   int64_t row, unit;
 };
 
-/// Returns the rows of `kernel` whose tile size may be chosen. Returns std::nullopt if all may be. The panel width of a
-/// contraction's packed operand is fixed.
+/// Returns the rows of `kernel` whose tile size may be chosen. Returns std::nullopt if all rows have this property. The
+/// panel width of a contraction's packed operand is fixed.
 std::optional<llvm::SmallVector<OpenRow>> openRows(mlir::func::FuncOp kernel);
 
 } // namespace tilewright::tiled

@@ -6,9 +6,10 @@
 // After:
 //   %e, %s = linalg.generic {exp(x - m), add} ["parallel", "reduction"] ins(%x, %m) outs(%empty, %zero)
 //
-// The row is traversed once instead of twice. The first result has an element for each iteration of the loops,
-// including the reduction loops; lib/Codegen/CPU/Vectorize stores it step by step. Only reductions along the loop that
-// is contiguous in memory are merged: a reduction along another loop would store the first result with a large stride.
+// The merged op traverses the row once instead of twice. Its first result has an element for each iteration of the
+// loops, including the reduction loops, which the code in lib/Codegen/CPU/Vectorize stores step by step. Only
+// reductions along the loop that is contiguous in memory are merged, because a reduction along another loop would store
+// the first result with a large stride.
 //
 // Test: test/Codegen/CPU/Schedule/merge-reductions.mlir
 //
@@ -47,7 +48,7 @@ linalg::GenericOp producerOf(linalg::GenericOp reduction) {
         !onlyIdentities(producer, producer.getOutputs()) || !onlyIdentities(reduction, input) ||
         !producer.getRegionOutputArgs()[0].use_empty())
       continue;
-    // All other users of the elements come after the reduction: the merged op is inserted at its position.
+    // The merged op is inserted at the reduction, so all other users of the producer must come after the reduction.
     if (llvm::all_of(producer->getUsers(), [&](Operation *user) {
           Operation *here = reduction->getBlock()->findAncestorOpInBlock(*user);
           return here && (here == reduction || reduction->isBeforeInBlock(here));
@@ -115,7 +116,7 @@ struct MergeReductions : impl::MergeReductionsBase<MergeReductions> {
     SmallVector<linalg::GenericOp> reductions;
     getOperation().walk([&](linalg::GenericOp op) { reductions.push_back(op); });
     for (linalg::GenericOp reduction : reductions) {
-      // Merging erases the producer. It is elementwise, so it is none of the reductions that are still to be processed.
+      // Merging erases the producer. The producer is elementwise, so it is not one of the reductions in this list.
       if (linalg::GenericOp producer = producerOf(reduction))
         merge(producer, reduction);
     }

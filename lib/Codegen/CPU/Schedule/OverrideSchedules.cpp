@@ -8,9 +8,9 @@
 // Before:  func @kernel_0(...) attributes {tw.schedule = #tw_cpu.schedule<tiles = [32, 48]>}
 // After:   func @kernel_0(...) attributes {tw.schedule = #tw_cpu.schedule<tiles = [64, 48]>}
 //
-// Only tile sizes that a kernel leaves open may change. The panel width of a contraction's packed operand may not. An
-// entry that cannot be applied is an error with the file, the entry and the available kernels. The knobs are those of
-// dialects/Schedule/CpuSchedule.h. A knob that the entry does not contain is not changed.
+// The file may set only tile sizes that the kernel allows: the panel width of a contraction's packed operand is fixed.
+// If an entry cannot be applied, the error contains the file, the entry and the available kernels.
+// dialects/Schedule/CpuSchedule.h lists the knobs. A knob that the entry does not contain is not changed.
 //
 // Test: test/Codegen/CPU/Schedule/override-schedules.mlir
 //

@@ -10,10 +10,11 @@
 //
 // The panel width depends only on N and the vector width, so a weight has one packed form for any number of rows. A
 // weight that is a parameter is packed once. A right-hand side that the graph computes is packed at each call. A
-// product with few rows reads a computed right-hand side unpacked (linalg.contract stays), unless its k is contiguous
-// and shorter than a vector. Slices that are selected from a parameter (experts) are read from the packed parameter:
-// the third input of tw_tile.matmul has their indices. A left-hand side whose k is not contiguous (the gradient of a
-// weight) is transposed by a separate kernel if enough columns read it.
+// product with few rows reads a computed right-hand side unpacked (linalg.contract remains), unless its k is contiguous
+// and shorter than a vector. If the right-hand side consists of slices that are selected from a parameter (experts),
+// the product reads the packed parameter, and the indices of the slices are the third input of tw_tile.matmul. If k is
+// not contiguous in the left-hand side (the gradient of a weight), a separate kernel transposes it, provided that
+// enough columns use the result.
 //
 // Tests: test/Codegen/CPU/Schedule/resolve-layouts.mlir, test/Codegen/CPU/Schedule/resolve-few-rows.mlir,
 // test/Codegen/CPU/Schedule/resolve-transposed.mlir
@@ -40,7 +41,7 @@ namespace tiled {
 using namespace tile;
 namespace {
 
-/// The replacement of a kernel's argument, and how to compute it from the argument.
+/// The replacement for a kernel's argument, such as a packed operand, and the code that computes it from the argument.
 struct Prepared {
   RankedTensorType type;
   SmallVector<AffineExpr> sizes; ///< expressions of the kernel's index arguments
@@ -81,7 +82,7 @@ public:
     return success();
   }
 
-  /// Moves calls that prepare operands right before the first reader of their result. Otherwise the result for an
+  /// Moves calls that prepare operands right before the first user of their result. Otherwise, the prepared form of an
   /// argument (such as an activation saved for the backward graph) would be live from the first kernel on.
   void sinkPrepared() {
     for (auto &[key, made] : preparedOf) {
@@ -94,8 +95,8 @@ public:
     }
   }
 
-  /// Removes the symbols of a kernel whose sizes are all static. Packing then runs once in a graph with a symbolic
-  /// batch, and the kernel's code is the same as in the graph without symbols.
+  /// Removes the symbols of a kernel whose sizes are all static. Then packing runs once even if the graph has a
+  /// symbolic batch size, and the kernel's code is the same as in a graph without symbols.
   void dropSymbols(func::FuncOp kernel) {
     unsigned count = tile::indexArguments(kernel).size();
     if (count == 0 || kernel.isExternal())
@@ -120,8 +121,8 @@ public:
                           AffineMapAttr::get(AffineMap::get(0, 0, sizes.getValue().getResults(), kernel.getContext())));
   }
 
-  /// Marks calls that run once: those that read only parameters, constants and results of other such calls (permuted
-  /// weights, folded statistics). Values that are returned to the caller are computed by each call.
+  /// Marks calls that run once. A call runs once if it reads only parameters, constants and results of other such calls
+  /// (permuted weights, folded statistics). A call whose result is returned to the caller runs each time.
   void markOnce() {
     llvm::DenseSet<Value> fixed;
     auto isFixed = [&](Value value) {
@@ -280,7 +281,7 @@ private:
     return success();
   }
 
-  /// Records why `op` reads its right-hand side unpacked.
+  /// Adds a decision with the reason why `op` reads its right-hand side unpacked.
   LogicalResult keepUnpacked(Operation *op, const std::string &reason) {
     decisions.add(op->getLoc(), {"ResolveLayouts", "pack", /*done=*/false, tile::describe(op), reason});
     return success();
@@ -292,16 +293,16 @@ private:
     return text;
   }
 
-  /// Returns true if an unpacked right-hand side would be gathered element by element, because its k is contiguous
-  /// and shorter than a vector. With panels transposed in registers, 5 rows by 163,840 columns with k = 7 take a
-  /// third of the time.
+  /// Returns true if reads of an unpacked right-hand side would gather single elements, because its k is contiguous and
+  /// shorter than a vector. For 5 rows, 163,840 columns and k = 7, a product with panels that are transposed in
+  /// registers takes a third of the time.
   bool gathersShortRuns(const ContractionForm &form, ArrayRef<AffineExpr> rhsSizes) const {
     const int64_t k = form.rhsPermutation[form.rhsPermutation.size() - 2];
     auto depth = dyn_cast<AffineConstantExpr>(rhsSizes[k]);
     return depth && k + 1 == int64_t(rhsSizes.size()) && depth.getValue() > 1 && depth.getValue() < lanes;
   }
 
-  /// Returns true if the pixels of `image` are contiguous: it is not a slice of the channels.
+  /// Returns true if the pixels of `image` are contiguous, that is, if it is not a slice of the channels.
   static bool hasWholePixels(Value image) {
     for (auto slice = image.getDefiningOp<tensor::ExtractSliceOp>(); slice;
          slice = slice.getSource().getDefiningOp<tensor::ExtractSliceOp>())
@@ -310,7 +311,7 @@ private:
     return true;
   }
 
-  /// Returns KW if a row of the window is contiguous and has more than one pixel, otherwise 0.
+  /// Returns KW if a line of the window is contiguous in memory and has more than one pixel, otherwise 0.
   static int64_t mergedWidthOf(linalg::Conv2DNhwcHwcfOp conv) {
     auto input = cast<RankedTensorType>(conv.getInputs()[0].getType());
     auto weight = cast<RankedTensorType>(conv.getInputs()[1].getType());
@@ -321,8 +322,8 @@ private:
                : weight.getDimSize(1);
   }
 
-  /// Returns KH if a line of a window, KW*C elements, leaves much of the matrix unit's depth unused (the 3 channels of
-  /// an image), otherwise 0.
+  /// Returns KH if a line of a window (KW*C elements) leaves much of the matrix unit's depth unused, for example in an
+  /// image with 3 channels. Otherwise returns 0.
   static int64_t mergedHeightOf(linalg::Conv2DNhwcHwcfOp conv, int64_t depth) {
     auto weight = cast<RankedTensorType>(conv.getInputs()[1].getType());
     int64_t line = weight.getDimSize(1) * weight.getDimSize(2);
@@ -364,7 +365,7 @@ private:
     return calls;
   }
 
-  /// Returns true if every caller passes a parameter or a view of one.
+  /// Returns true if every caller passes a parameter, or a view of a parameter.
   bool isParameter(func::FuncOp kernel, unsigned argument) {
     return llvm::all_of(callsOf(kernel), [&](func::CallOp call) { return isStatic(call.getOperand(argument)); });
   }
@@ -377,13 +378,14 @@ private:
     return main.getArgAttr(cast<BlockArgument>(value).getArgNumber(), staticAttrName) != nullptr;
   }
 
-  /// The size in bytes of the largest f32 operand that is transposed.
+  /// The maximum size in bytes of an f32 operand that is transposed.
   static constexpr int64_t mostCopied = int64_t(32) << 20;
 
-  /// Returns true if `lhs` should be transposed before its kernel. Otherwise each task reads `lhs` with the stride of
-  /// its lines, and instructions on groups of k would gather single elements. For other types, enough columns must
-  /// amortize the copy (0.3 ns per element on two cores of a Xeon, 0.005 ns for each column of the product). A kernel
-  /// that transposes the operand in registers (`turns`, 16-bit tiles) reads it unchanged if its rows are contiguous.
+  /// Returns true if a separate kernel should transpose `lhs`. Without the transposition, each task reads `lhs` with
+  /// the stride of its lines, and instructions on groups of k would gather single elements. For f32, enough columns
+  /// must use the copy (it takes 0.3 ns per element on two cores of a Xeon and saves 0.005 ns for each column of the
+  /// product). A kernel that transposes the operand in registers (`turns`, 16-bit tiles) reads it unchanged if its rows
+  /// are contiguous.
   static bool servesMany(Value lhs, const ContractionForm &form, ArrayRef<AffineExpr> outSizes, int64_t panel,
                          bool turns) {
     auto argument = dyn_cast<BlockArgument>(lhs);
@@ -398,8 +400,8 @@ private:
     };
     const auto type = cast<ShapedType>(lhs.getType());
     const bool f32 = type.getElementType().isF32();
-    // A large operand is in huge pages, which makes reads with a large stride as fast as a copy. The copy would be the
-    // largest buffer of a training step.
+    // A large operand is stored in huge pages, in which reads with a large stride are as fast as a copy. Also, the copy
+    // would be the largest buffer of a training step.
     if (f32 && type.hasStaticShape() && type.getNumElements() * 4 > mostCopied)
       return false;
     return atLeast(outSizes[outSizes.size() - 2], 8) && atLeast(outSizes.back(), f32 ? 4 * panel : 1);
@@ -431,7 +433,7 @@ private:
     prepare(kernel, argument, {typeOf(sizes, element), sizes, AffineMapAttr::get(read), "transpose", copy});
   }
 
-  /// Makes the callers of `kernel` pass `what` for `argument`.
+  /// Makes the callers of `kernel` compute `what` from `argument`, and pass the result instead.
   void prepare(func::FuncOp kernel, BlockArgument argument, const Prepared &what) {
     const unsigned number = argument.getArgNumber();
     for (func::CallOp call : callsOf(kernel))
@@ -445,7 +447,7 @@ private:
     kernel.setFunctionType(FunctionType::get(kernel.getContext(), inputs, kernel.getResultTypes()));
   }
 
-  /// Returns the value that `call` of `kernel` passes as argument `number`. It is computed once from each source.
+  /// Returns the value that `call` of `kernel` passes as argument `number`. Calls with the same source share the value.
   Value preparedFor(func::FuncOp kernel, func::CallOp call, unsigned number, const Prepared &what) {
     Value source = call.getOperand(number);
     Value &have = preparedOf[std::make_tuple(source, what.type, what.how)];
@@ -456,7 +458,8 @@ private:
     for (Value operand : call.getOperands())
       if (isa<IndexType>(operand.getType()))
         indices.push_back(operand);
-    // A call that needs the value later may precede this call in the block. For now, insert right after the operands.
+    // Other calls before this one may also use the value, so insert right after the operands. sinkPrepared() moves it
+    // later.
     Operation *latest = source.getDefiningOp();
     for (Value index : indices)
       if (Operation *made = index.getDefiningOp(); made && (!latest || latest->isBeforeInBlock(made)))
@@ -481,8 +484,8 @@ private:
     return have = made.getResult(0);
   }
 
-  /// Returns the kernel that computes `what` from a `source` (the old argument `argument` of `kernel`). Equal kernels
-  /// are shared.
+  /// Returns a kernel that computes `what` from a value of type `source` (the old argument `argument` of `kernel`).
+  /// Equal kernels are shared.
   func::FuncOp preparing(RankedTensorType source, unsigned indices, func::FuncOp kernel, unsigned argument,
                          const Prepared &what) {
     AffineMap sourceSizes = cast<AffineMapAttr>(kernel.getArgAttr(argument, sizesAttrName)).getValue();

@@ -7,8 +7,8 @@
 
 namespace tilewright::tiled {
 
-/// Returns the size of the tile that begins at `start` in a dimension of `size` elements, of which `known` is the
-/// constant value: `tile`, or the rest of the dimension.
+/// Returns the size of the tile that begins at `start`: `tile`, or the rest of the dimension if this is less. The
+/// dimension has `size` elements, and `known` is its constant value, if it has one.
 mlir::OpFoldResult sizeOfTile(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value start, int64_t tile,
                               mlir::AffineExpr size, mlir::OpFoldResult known);
 

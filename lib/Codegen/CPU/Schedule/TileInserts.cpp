@@ -12,7 +12,7 @@
 //     %1 = tensor.insert_slice (slice %b[%i, 0] [2, 5]) into %0[0, 3] [2, 5] [1, 1]
 //     in_parallel { tensor.parallel_insert_slice %1 into %o[%i, 0] [2, 8] } }
 //
-// Only dimensions in which every piece is whole are tiled: each task then has its part of each piece. If a
+// Only dimensions in which every piece covers the whole result are tiled, so each task has a part of each piece. If a
 // linalg.generic of the kernel produces a piece, each task computes its part of the piece in place:
 //     %p = linalg.generic ins(slice %a[%i, 0] [2, 3]) outs(slice %t[0, 0] [2, 3])
 //     %0 = tensor.insert_slice %p into %t[0, 0] [2, 3] [1, 1]
@@ -63,7 +63,7 @@ linalg::GenericOp producerOf(Operation *piece) {
              : linalg::GenericOp();
 }
 
-/// Changes the producer of the piece to compute directly into the part of the tensor that the piece replaces.
+/// Makes the producer of the piece compute its result in the slice of the tensor into which the piece is inserted.
 void computeInPlace(linalg::GenericOp producer, tensor::InsertSliceOp piece) {
   OpBuilder builder(piece);
   Value part = tensor::ExtractSliceOp::create(builder, piece.getLoc(), piece.getSourceType(), piece.getDest(),

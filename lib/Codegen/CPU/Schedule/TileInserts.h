@@ -16,12 +16,13 @@ struct InsertChain {
   mlir::Value result() const { return pieces.back()->getResult(0); }
 };
 
-/// Returns the chain of `kernel` if it has only a chain and the elementwise producers of its pieces.
+/// Returns the chain of insertions if `kernel` has no other ops except the elementwise producers of the inserted
+/// pieces.
 std::optional<InsertChain> insertChainOf(mlir::func::FuncOp kernel);
 
-/// Divides the chain into tasks. `tiles` has a size for each dimension of the result. A size of 0 means that the
-/// dimension is not tiled; dimensions that are not `shared` must have it. Fails if the producer of a piece cannot be
-/// tiled.
+/// Tiles the chain into tasks. `tiles` has a size for each dimension of the result. A size of 0 means that the
+/// dimension is not tiled, and is required for dimensions that are not `shared`. Fails if the producer of a piece
+/// cannot be tiled.
 mlir::LogicalResult tileInserts(mlir::func::FuncOp kernel, const InsertChain &chain, llvm::ArrayRef<int64_t> tiles);
 
 } // namespace tilewright::tiled

@@ -1,7 +1,7 @@
 //===- AttentionEmitter.h - common code of attention and its gradient -------------------===//
 //
-// Helpers for matrices of one batch and one head in buffers: views and slices of them, panels, products, loops over
-// blocks of rows, structured ops whose maps are written as the names of loops, and masked scores.
+// Helpers for the matrices of one batch and one head, which are stored in buffers: views and slices, panels, products,
+// loops over blocks of rows, structured ops whose maps are strings of loop names, and masked scores.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_CPU_VECTORIZE_ATTENTIONEMITTER_H
@@ -15,7 +15,7 @@ namespace tilewright::vector_stage {
 llvm::LogicalResult expandAttentionGradient(tile::AttentionGradientOp op, const ExpandAttentionOptions &options);
 
 /// The maximum number of rows (a decoding step has few) for which keys and values are not packed. The limit is lower
-/// for operands in packed pairs, because these have fast products.
+/// for operands in packed pairs of k, whose products are faster.
 constexpr int64_t fewRows = 4, fewRowsOfPairs = 2;
 
 class AttentionEmitter {
@@ -38,28 +38,30 @@ protected:
   Fold ceilDiv(Fold value, int64_t by);
   /// Returns the number of rows of a packed operand whose reduction dimension is `k`.
   Fold packedDepth(Fold k);
-  /// Returns the size of the block at `at` of a dimension of size `whole`. The block has at most `most` elements.
+  /// Returns the size of the block that begins at `at` in a dimension of size `whole`: `most` elements, or the rest.
   Fold blockSize(Value at, Fold whole, int64_t most);
 
   /// Returns a view of `value` of rank `rank`, without the dimensions `drop`, which have size 1.
   Value view(Value value, llvm::ArrayRef<int64_t> drop, int64_t rank);
-  /// Returns `operand` as a matrix of rows x columns (according to `permutations`), or null if columns precede rows.
+  /// Returns operand number `operand` as a matrix of rows x columns (according to `permutations`). Returns null if the
+  /// columns precede the rows in memory.
   Value matrix(Value value, int64_t operand);
   Value slice(Value value, Folds offsets, Folds sizes);
-  /// Returns `count` rows of `matrix` from `from` on.
+  /// Returns a view of `count` rows of `matrix`, starting at row `from`.
   Value rowsOf(Value matrix, Value from, Fold count);
   Value alloc(Folds sizes, mlir::Type element = {});
   /// Allocates a tile of scores, or of values computed from them. Its row stride is one cache line longer than a row,
   /// because rows with a stride of a power of two would map to few cache sets.
   Value scoreBuffer(Fold rows, int64_t columns, mlir::Type element);
-  /// Returns the number of rows of scores that occupy 16 KiB: they stay in the L1 cache for all passes over them.
+  /// Returns the number of rows of scores that fit in 16 KiB, so that they stay in the L1 cache for all passes over
+  /// them.
   static int64_t rowsOfScores(int64_t columns) { return std::max<int64_t>(1, 4096 / std::max<int64_t>(1, columns)); }
   /// Allocates memory for the panels of a matrix of k x n.
   Value panelBuffer(Fold k, Fold n, mlir::Type element);
   /// Packs `matrix` into the first part of `buffer` and returns that part. If `columnsFirst`, the columns of `matrix`
-  /// are k.
+  /// are the reduction dimension k.
   Value packed(Value matrix, Value buffer, bool columnsFirst);
-  /// Computes to = a b, with b in panels. If `depthFirst`, a is k x rows.
+  /// Computes to = a b, where b is packed in panels. If `depthFirst`, a is k x rows.
   void multiply(Value a, Value panels, Value to, bool depthFirst = false);
 
   void fill(Value value, float with);
@@ -68,7 +70,7 @@ protected:
   void generic(mlir::ValueRange ins, mlir::ValueRange outs, Names inMaps, Names outMaps, int64_t loops,
                llvm::function_ref<void(mlir::OpBuilder &, mlir::Location, mlir::ValueRange)> body,
                bool reduceLast = false);
-  /// Computes the sums of a * b over the last loop in f32, and stores them in `to`. The maps are as for generic().
+  /// Computes the sums of a * b over the last loop in f32, and stores them in `to`. generic() describes the maps.
   void sumProducts(Value a, Value b, Value to, Names inMaps, llvm::StringRef outMap, int64_t loops);
   void elementwise(mlir::ValueRange ins, Value out, int64_t rank,
                    llvm::function_ref<Value(mlir::OpBuilder &, mlir::Location, mlir::ValueRange)> body);
@@ -78,26 +80,26 @@ protected:
   /// Returns `value`, or 0 if it is negative infinity.
   static Value finite(mlir::OpBuilder &b, mlir::Location at, Value value);
   Value wide(mlir::OpBuilder &b, mlir::Location at, Value x);
-  /// Returns true if the mask is added to the scores. Weights are then powers of e, because the mask may contain the
-  /// lowest finite number, which must not be scaled.
+  /// Returns true if the mask is added to the scores. The weights are then powers of e instead of 2, because the mask
+  /// may contain the lowest finite number, which must not be scaled.
   bool addsMask() const { return mask && !elementOf(mask).isInteger(8); }
-  /// Returns e^x (`natural`) or 2^x, with 17 bits of precision if results are rounded to 16 bits.
+  /// Returns e^x if `natural`, otherwise 2^x. If results are rounded to 16 bits, the precision is 17 bits.
   Value power(mlir::OpBuilder &b, mlir::Location at, Value x, bool natural);
 
-  /// Emits `body` for blocks of `count` rows from `from` (null: 0) on, and for the remaining rows.
+  /// Emits `body` for blocks of `count` rows, starting at row `from` (null: 0), and for the remaining rows.
   void overRowBlocks(Fold rows, int64_t count, llvm::function_ref<void(Value, Fold)> body, Value from = {});
 
-  /// Appends the mask's slice for rows from `first` and keys from `kb` on to `ins` and `maps`, if there is a mask.
+  /// If there is a mask, appends its slice for rows from `first` on and keys from `kb` on to `ins` and `maps`.
   void readMask(Value first, Fold count, Value kb, Fold width, llvm::SmallVectorImpl<Value> &ins,
                 llvm::SmallVectorImpl<llvm::StringRef> &maps);
-  /// Emits, in a generic over rows from `first` and keys from `kb` on, the product `x` scaled by `factor` and masked by
-  /// `masking` (null without a mask). Masked scores are negative infinity.
+  /// Returns the score for the product `x`, scaled by `factor` and masked by `masking` (null without a mask). The code
+  /// is in the body of a generic over rows from `first` on and keys from `kb` on. Masked scores are negative infinity.
   Value score(mlir::OpBuilder &b, mlir::Location at, Value x, double factor, Value masking, Value first, Value kb);
 
   mlir::OpBuilder builder;
   mlir::Location loc;
   mlir::Type f32, element;
-  int64_t group, depth; ///< pairs of k and the multiple of k that packed operands are padded to
+  int64_t group, depth; ///< consecutive k packed together, and the multiple to which k is padded in packed operands
   Value mask;           ///< of rank 4; null without a mask
   Value firstRow;       ///< first row of a causal tile; null: row 0
   bool causal;

@@ -58,7 +58,7 @@ BodyEmitter::Guard BodyEmitter::guardOf(memref::LoadOp load) {
   auto taken = dyn_cast<arith::SelectOp>(*load->user_begin());
   if (!taken || taken.getTrueValue() != load.getResult())
     return {};
-  // Search for the guard in the conjunction of conditions under which the loaded value is used.
+  // The loaded value is used under a conjunction of conditions. Search for the guard among them.
   SmallVector<Value> conditions{taken.getCondition()};
   while (!conditions.empty()) {
     Value condition = conditions.pop_back_val();
@@ -85,7 +85,7 @@ SmallVector<Value> BodyEmitter::indicesOf(OpBuilder &builder, OpOperand &operand
       continue;
     }
     SmallVector<OpFoldResult> dims(ivs.begin(), ivs.end());
-    // Use only expressions whose loops have already been entered.
+    // Some loops have no index yet: replace the indices on which `expr` does not depend by 0.
     for (auto [position, dim] : llvm::enumerate(dims))
       if (!expr.isFunctionOfDim(position))
         dim = builder.getIndexAttr(0);
@@ -134,8 +134,8 @@ Value BodyEmitter::lineAt(OpBuilder &builder, Value memref, ArrayRef<Value> indi
       whole.getBaseBuffer(), OpFoldResult(first), ArrayRef<OpFoldResult>(size), ArrayRef<OpFoldResult>(one));
 }
 
-/// Reads a vector whose elements have a stride of `stride` elements; the first element is at `indices`. Loads `stride`
-/// whole vectors and shuffles them. The last vector ends with the last element, so nothing after it is read.
+/// Reads a vector whose elements have a stride of `stride` elements, starting at `indices`. Loads `stride` whole
+/// vectors and shuffles them. The last of these vectors ends with the last element, so no memory after it is read.
 Value BodyEmitter::readStrided(OpBuilder &builder, Value memref, ArrayRef<Value> indices, int64_t stride) {
   const int64_t lanes = choice.lanes, count = stride * (lanes - 1) + 1;
   VectorType type = vectorOf(cast<MemRefType>(memref.getType()).getElementType());
@@ -146,7 +146,7 @@ Value BodyEmitter::readStrided(OpBuilder &builder, Value memref, ArrayRef<Value>
     const int64_t begin = last ? count - lanes : piece * lanes;
     Value at = arith::ConstantIndexOp::create(builder, loc, begin);
     Value loaded = vector::LoadOp::create(builder, loc, type, elements, at);
-    // Replace the lanes whose element is in this piece, and leave the others unchanged.
+    // The lanes whose element is in this piece get new values. All other lanes are unchanged.
     SmallVector<int64_t> from;
     for (int64_t lane = 0; lane < lanes; ++lane) {
       const int64_t offset = lane * stride;
@@ -176,7 +176,7 @@ Value BodyEmitter::read(OpBuilder &builder, OpOperand &operand, Value mask) {
   }
   if (const int64_t stride = mask ? 0 : smallStride(op, operand, choice.loop))
     return readStrided(builder, memref, indices, stride);
-  // The indices of a lane are those of the first lane plus the increment of the map per lane.
+  // The indices of a lane are those of the first lane, plus the lane's number times the increment of the map.
   AffineMap map = op.getMatchingIndexingMap(&operand);
   Value step = vector::StepOp::create(builder, loc, vectorOf(builder.getIndexType()));
   for (auto [dim, expr] : llvm::enumerate(map.getResults())) {
@@ -212,8 +212,8 @@ void BodyEmitter::write(OpBuilder &builder, Value value, unsigned number, Value 
     vector::StoreOp::create(builder, loc, value, operand.get(), indices);
 }
 
-/// Emits a load at computed indices, one of which increases by 1 from lane to lane. Returns null if the elements do not
-/// have a small stride.
+/// Emits a load at computed indices if exactly one of them differs between lanes, increases by 1 from lane to lane, and
+/// its dimension has a small stride. Otherwise returns null.
 Value BodyEmitter::readOfLoad(OpBuilder &builder, memref::LoadOp load, ArrayRef<Value> indices, Value mask) {
   auto isVector = [](Value index) { return isa<VectorType>(index.getType()); };
   if (mask || llvm::count_if(indices, isVector) != 1)
@@ -279,7 +279,7 @@ void BodyEmitter::emitOp(OpBuilder &builder, Operation &inner, IRMapping &values
   SmallVector<Value> operands;
   for (Value v : inner.getOperands())
     operands.push_back(asVector(builder, values.lookupOrDefault(v)));
-  // Masked-off lanes do not contain values of the user's tensor. Replace these by valid ones.
+  // Masked-off lanes have undefined indices and divisors. Replace these by valid ones, so that no error is reported.
   if (mask && isa<tile::PlaceOp>(inner)) {
     Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(operands[0].getType()));
     operands[0] = arith::SelectOp::create(builder, loc, mask, operands[0], zero);
@@ -331,9 +331,9 @@ SmallVector<Value> BodyEmitter::emitElements(OpBuilder &builder, const IRMapping
   return out;
 }
 
-/// Emits `combiner` as one FMA if it adds a product to the accumulator and both ops may be contracted. Returns null
-/// otherwise. LLVM would also form an FMA, but in a sum of two products it may contract either one, depending on the
-/// surrounding code. Then the results of schedules with the same order of sums would not be bitwise equal.
+/// Emits `combiner` as one FMA if it adds a product to the accumulator and both ops may be contracted. Otherwise
+/// returns null. LLVM would also form an FMA, but in a sum of two products it may contract either product, depending on
+/// the surrounding code. Then the results of schedules with the same order of sums would not be bitwise equal.
 Value BodyEmitter::sumOfProducts(OpBuilder &builder, Operation &combiner, const IRMapping &values) {
   auto add = dyn_cast<arith::AddFOp>(combiner);
   if (!add || !(add.getType().isF32() || add.getType().isF64()))

@@ -17,27 +17,28 @@ public:
   /// The current values of the op's loops. The value of the vector loop is that of the first lane.
   llvm::SmallVector<mlir::Value> ivs;
 
-  /// Emits reads and body ops that do not change along the vector loop and need no accumulator, and maps them in
-  /// `values`.
+  /// Emits the reads and body ops that do not change along the vector loop and do not depend on an accumulator. Stores
+  /// their results in `values`.
   void emitUniform(mlir::OpBuilder &builder, mlir::IRMapping &values);
 
-  /// Emits one step, with the given accumulators, and returns the yielded values (each a vector, or a scalar if lanes
-  /// is 1 or the value is uniform). `mask` is null for a full step. `values` contains the mappings of emitUniform.
+  /// Emits one step with the given accumulators, and returns the yielded values. Each of them is a vector, or a scalar
+  /// if `lanes` is 1 or the value is uniform. `mask` is null for a full step. `values` contains the mappings of
+  /// emitUniform().
   llvm::SmallVector<mlir::Value> emitStep(mlir::OpBuilder &builder, mlir::IRMapping values,
                                           mlir::ValueRange accumulators, mlir::Value mask);
 
   /// True if the accumulators passed to emitStep() were initialized with the identity.
   bool fromIdentity = false;
-  /// Returns the maximum (or minimum) of such an accumulator, `best`, and `x` as a comparison and a selection, which is
-  /// one instruction on x86. This is correct because the accumulator is never NaN if the combiner ignores NaN. Returns
-  /// null for other combiners.
+  /// Returns the maximum or minimum of `x` and `best`, an accumulator that was initialized with the identity, as a
+  /// comparison and a selection, which are one instruction on x86. This is correct because the accumulator is never NaN
+  /// if the combiner ignores NaN. Returns null for other combiners.
   mlir::Value numberExtreme(mlir::OpBuilder &builder, mlir::Operation *combiner, mlir::Value x, mlir::Value best);
 
   mlir::Value sumOfProducts(mlir::OpBuilder &builder, mlir::Operation &combiner, const mlir::IRMapping &values);
 
-  /// Emits one step at the current indices: reads of the outputs, the body, the stores. The outputs `combined`, in
-  /// ascending order, are neither read nor stored: their values are `accumulators`, and the new ones are returned as
-  /// vectors.
+  /// Emits one step at the current indices: reads of the outputs, the body, and stores. The outputs whose numbers are
+  /// in `combined`, in ascending order, are neither read nor stored: their values are `accumulators`, and this function
+  /// returns their new values as vectors.
   llvm::SmallVector<mlir::Value> emitElements(mlir::OpBuilder &builder, const mlir::IRMapping &values, mlir::Value mask,
                                               llvm::ArrayRef<unsigned> combined = {},
                                               mlir::ValueRange accumulators = {});
@@ -64,8 +65,8 @@ private:
                           int64_t stride);
   mlir::Value readOfLoad(mlir::OpBuilder &builder, mlir::memref::LoadOp load, llvm::ArrayRef<mlir::Value> indices,
                          mlir::Value mask);
-  /// Describes a read whose last index is `index` if `there` is true, else 0, and whose result is used only if `there`
-  /// is true. Such a read can be emitted as a masked read at `index`.
+  /// A load whose last index is `index` if the condition `there` is true, else 0, and whose result is used only if
+  /// `there` is true. It can be emitted as a masked load at `index`.
   struct Guard {
     mlir::Value index, there;
     explicit operator bool() const { return index != nullptr; }

@@ -10,10 +10,9 @@
 //   o = acc / l ; lse = m + log l
 //
 // With few rows, as in a decoding step, keys and values are read once, from their buffers without packing. Scores are
-// one L x B tile; the whole matrix is never stored. A row that attends to no key gives zeros. Causal tiles stop at the
-// last block that their rows attend to. Sources: Milakov and Gimelshein, "Online normalizer calculation for softmax",
-// 2018;
-// Dao et al., "FlashAttention", 2022.
+// stored only for one block of keys at a time (L x B). If a row attends to no key, its results are zeros. A tile with a
+// causal mask ends at the last block to which its rows attend. Sources: Milakov and Gimelshein, "Online normalizer
+// calculation for softmax", 2018; Dao et al., "FlashAttention", 2022.
 //
 // Test: test/Codegen/CPU/Vectorize/expand-attention.mlir
 //
@@ -60,8 +59,8 @@ public:
     int64_t block = staticKeys ? std::min(*staticKeys, mostKeys) : mostKeys;
     once = staticKeys && *staticKeys <= mostKeys;
 
-    // Scores and weights are computed for a few rows at a time. They then stay in the caches while the packed panels of
-    // keys and values are read.
+    // Scores and weights are computed for a few rows at a time, so that they stay in the caches while the packed panels
+    // of keys and values are read.
     OpFoldResult few = fold(std::min(scoreRows, getConstantIntValue(rows).value_or(scoreRows)));
     direct = getConstantIntValue(rows).value_or(scoreRows) <= (group > 1 ? fewRowsOfPairs : fewRows);
     if (direct)
@@ -71,7 +70,7 @@ public:
       packedK = panelBuffer(size(q, 1), fold(block), elementOf(k));
       packedV = panelBuffer(fold(block), columns, elementOf(v));
     }
-    // With packed pairs of k, both operands of the second product have the same type.
+    // If k is packed in pairs, both operands of the second product must have the same type.
     Value weights = group == 1 ? Value() : scoreBuffer(few, block, element);
     Value m = alloc({rows}), l = alloc({rows}), next = alloc({few}), acc = alloc({rows, columns}),
           parts = once ? Value() : alloc({few, columns});
@@ -98,7 +97,7 @@ public:
                       weights ? slice(p, {first, fold(0)}, {count, width}) : Value(), slice(top, {first}, {count}),
                       slice(sums, {first}, {count}), slice(newTop, {first}, {count}), row, count, kb, width);
         });
-        // acc = acc * exp(m - m') + p v
+        // Emit acc = acc * exp(m - m') + p v.
         Value sum = slice(acc, {from, fold(0)}, {number, columns});
         Value added = once ? sum : slice(parts, {fold(0), fold(0)}, {number, columns});
         product(p, vBlock, added, /*columnsFirst=*/false);
@@ -125,7 +124,7 @@ public:
       builder.setInsertionPointToStart(loop.getBody());
       step(loop.getInductionVar(), blockSize(loop.getInductionVar(), keys, block));
     }
-    // Rows that attend to no key have l = 0 and acc = 0.
+    // A row that attends to no key has l = 0 and acc = 0.
     Type outElement = elementOf(out);
     generic({acc, l}, {out}, {"ij", "i"}, {"ij"}, 2, [&](OpBuilder &b, Location at, ValueRange in) {
       Value zero = number(b, at, 0), one = number(b, at, 1);
@@ -146,19 +145,20 @@ public:
   }
 
 private:
-  /// Computes to = a b. `b` is in panels. For few rows it is read once, unpacked (transposed if `columnsFirst`).
+  /// Computes to = a b, where `b` is packed in panels. With few rows, `b` is not packed, and transposed if
+  /// `columnsFirst`.
   void product(Value a, Value b, Value to, bool columnsFirst) {
     if (!direct)
       return multiply(a, b, to);
     sumProducts(a, b, to, {"ik", columnsFirst ? "jk" : "kj"}, "ij", 3);
   }
 
-  /// Returns the greater of a score and `best`. NaN may be ignored, because e^NaN makes the row's sum NaN.
+  /// Returns the maximum of a score and `best`. It may ignore NaN, because e^NaN makes the row's sum NaN.
   static Value greater(OpBuilder &b, Location at, Value x, Value best) {
     return arith::MaxNumFOp::create(b, at, best, x, arith::FastMathFlags::nsz);
   }
 
-  /// Returns the weight of a score relative to `best`.
+  /// Returns the weight of a score if `best` is the row's maximum.
   Value weightOf(OpBuilder &b, Location at, Value score, Value best) {
     Value x = arith::SubFOp::create(b, at, score, finite(b, at, best));
     if (unit == Unit::Raw)
@@ -166,8 +166,9 @@ private:
     return power(b, at, x, unit == Unit::Natural);
   }
 
-  /// Replaces the scores `s` of `count` rows from `first` on by e^(s - m'), stored in `p` with its element type if `p`
-  /// is not null. Updates the row sums `l`, replaces `m` by e^(m - m'), and writes the new maximum m' to `next`.
+  /// Replaces the scores `s` of `count` rows from `first` on by e^(s - m'). If `p` is not null, stores them in `p` with
+  /// its element type instead. Updates the row sums `l`, replaces `m` by e^(m - m'), and writes the new maximum m' to
+  /// `next`.
   void softmaxRows(Value s, Value p, Value m, Value l, Value next, Value first, OpFoldResult count, Value kb,
                    OpFoldResult width) {
     // Compute the new maximum of each row.
@@ -176,13 +177,13 @@ private:
       reduce(s, next, greater);
     else
       scaleAndMask(s, next, first, count, kb, width);
-    // Scale the sum so far by e^(m - m'), with m' = 0 for a row that has only -inf.
+    // Scale the current sum by e^(m - m'), where m' is replaced by 0 in a row that has only -inf.
     elementwise({m, next}, m, 1,
                 [&](OpBuilder &b, Location at, ValueRange in) -> Value { return weightOf(b, at, in[0], in[1]); });
     elementwise({l, m}, l, 1, [](OpBuilder &b, Location at, ValueRange in) -> Value {
       return arith::MulFOp::create(b, at, in[0], in[1]);
     });
-    // Compute the weights, and their sum in the same pass.
+    // Compute the weights and their sum in one pass.
     Value weight = p ? p : s;
     generic(
         {s, next}, {weight, l}, {"ij", "i"}, {"ij", "i"}, 2,
@@ -211,10 +212,11 @@ private:
   }
 
   tile::AttentionOp op;
-  /// The unit of scores and their maxima. Raw: the values of the product; they are scaled when a weight is computed
-  /// from the difference to the maximum (the difference is exact, and 0 for the maximum). Masked scores are scaled
-  /// before they are masked. Binary: powers of 2, e^x = 2^(x log2 e). Natural: powers of e, used if a mask is added,
-  /// because the mask may contain the lowest finite number; rows with only such scores still have weights.
+  /// The unit of scores and their maxima. Raw: scores are the values of the product. The difference of a score and the
+  /// maximum is scaled when the weight is computed; the difference is exact, and 0 for the maximum. Used if no score is
+  /// masked and the scale is positive. Binary: scores are exponents of 2, e^x = 2^(x log2 e). Natural: scores are
+  /// exponents of e, used if a mask is added. The mask may contain the lowest finite number, which must not be scaled,
+  /// and a row with only such scores still has weights.
   enum class Unit { Raw, Binary, Natural } unit;
   bool once = false;   ///< there is only one block of keys
   bool direct = false; ///< there are few rows: keys and values are read without packing

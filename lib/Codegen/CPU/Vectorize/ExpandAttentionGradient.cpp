@@ -12,12 +12,12 @@
 //       dv += p^T do ; dk += ds^T q ; dq += ds k } }
 //
 // If operands are packed in pairs of k, dv^T += do^T p and dk^T += q^T ds are computed instead: p and ds are packed as
-// right-hand sides, and only the narrow q and do are transposed. As a left-hand side, p^T would be read element by
-// element.
+// right-hand sides, and only q and do, which have few columns, are transposed. As a left-hand side, p^T would be read
+// element by element.
 //
-// Scores and their gradients are stored only as tiles of rows x keys. Values that the forward pass did not save are
-// recomputed. Keys are processed once. With a causal mask, only the rows that attend to a key are processed. Source:
-// Dao et al., "FlashAttention", 2022, algorithm 4.
+// Only tiles (rows x keys) of the scores and of their gradients are stored. Values that the forward pass did not save
+// are recomputed. Each block of keys is processed once. With a causal mask, only the rows that attend to a key of the
+// block are processed. Source: Dao et al., "FlashAttention", 2022, algorithm 4.
 //
 // Test: test/Codegen/CPU/Vectorize/expand-attention-gradient.mlir
 //
@@ -31,7 +31,8 @@ using namespace mlir;
 namespace tilewright::vector_stage {
 namespace {
 
-/// The rows and keys of a tile of scores. Two such tiles and the panels used with them fit into an L2 cache.
+/// The rows and keys of a tile of scores. Two such tiles, and the panels that they are multiplied by, fit into an L2
+/// cache.
 constexpr int64_t gradientRows = 128, gradientKeys = 256;
 
 class AttentionGradientExpander : AttentionEmitter {
@@ -71,7 +72,7 @@ public:
       queryRows = panelBuffer(r, width, element);
       gradRows = panelBuffer(r, columns, element);
     }
-    // The sums of a block of keys have the layout that their products produce.
+    // The sums of a block of keys are transposed if the products that are added to them are.
     auto sums = [&](OpFoldResult of) { return transposed ? alloc({of, c}) : alloc({c, of}); };
     Value dq = alloc({rows, width}), dk = sums(width), dv = sums(columns);
     if (!oneKeyBlock)
@@ -99,7 +100,7 @@ public:
         fill(sumK, 0);
         fill(sumV, 0);
       }
-      Value from; // earlier rows attend to none of the keys
+      Value from; // earlier rows do not attend to the keys of this block
       if (causal && !oneRowBlock)
         from = index(affine::makeComposedFoldedAffineApply(
             builder, loc,
@@ -117,13 +118,13 @@ public:
   }
 
 private:
-  /// Returns true if the products of a block of keys are computed transposed.
+  /// Returns true if the gradients of a block of keys and values are computed in transposed form.
   bool sumsAreTransposed() const { return group > 1; }
 
-  /// Returns true if weights are powers of e (if a mask is added, or in f32), and false if they are powers of 2. In f32
-  /// the largest score must be rounded in the same way as in the row's sum: their difference then cancels to a weight
-  /// of 1. Therefore block() limits scores to the sum. The selection also prevents an FMA, which would subtract the
-  /// unrounded product.
+  /// Returns true if weights are powers of e (if a mask is added, or in f32), and false if they are powers of 2. In
+  /// f32, the largest score must be rounded in the same way as in the row's log-sum-exp, so that their difference is
+  /// exactly 0 and the weight 1. Therefore block() limits scores to the log-sum-exp. The selection also prevents an
+  /// FMA, which would subtract the unrounded product.
   bool isNatural() const { return addsMask() || element.isF32(); }
 
   /// Returns the part of `sums` for the first `number` keys of a block.
@@ -132,14 +133,14 @@ private:
                                : rowsOf(sums, index(fold(0)), number);
   }
 
-  /// Computes, for each row, the base that is subtracted from the scores, and the part of the gradient that is common
-  /// to all scores.
+  /// Computes, for each row, the base that is subtracted from the scores, and the term delta that is subtracted from
+  /// the gradients of all its weights.
   void rowStatistics(Value result) {
     Value lse = view(op.getInputs()[5], {0, 1}, 1);
     base = alloc({rows});
     delta = alloc({rows});
-    // The base is in powers of 2, unless weights are natural. The base of a row that attends to no key is infinite,
-    // which makes all weights of the row 0.
+    // The base is an exponent of 2, or of e if isNatural(). For a row that attends to no key it is infinite, which
+    // makes all weights of the row 0.
     elementwise({lse}, base, 1, [&](OpBuilder &b, Location at, ValueRange in) -> Value {
       Value infinity = number(b, at, std::numeric_limits<double>::infinity());
       Value none =
@@ -150,8 +151,8 @@ private:
     sumProducts(result, grad, delta, {"ij", "ij"}, "i", 2);
   }
 
-  /// Computes one tile: `count` rows from `rb` on, `number` keys from `kb` on. Scores are computed as in the forward
-  /// pass, because they must be rounded equally.
+  /// Computes one tile: `count` rows from `rb` on, and `number` keys from `kb` on. Scores are computed by the same
+  /// operations as in the forward pass, so that they are rounded equally.
   void block(Value kb, OpFoldResult number, Value rb, OpFoldResult count, Value kT, Value vT, Value kN, Value sumK,
              Value sumV, Value dq) {
     Value qBlock = rowsOf(q, rb, count), gBlock = rowsOf(grad, rb, count);
@@ -215,7 +216,7 @@ private:
       });
   }
 
-  /// Writes `sum` to `to`, converted to its type, and transposed if `across`.
+  /// Converts `sum` to the type of `to`, and writes it to `to`, transposed if `across`.
   void write(Value sum, Value to, bool across) {
     Type type = elementOf(to);
     generic({sum}, {to}, {across ? "ji" : "ij"}, {"ij"}, 2, [&](OpBuilder &b, Location at, ValueRange in) {

@@ -8,10 +8,10 @@
 //     their elements interleaved: two vectors, which are stored one after the other }
 //   a masked remainder
 //
-// Pairs occur in complex numbers and rotary embeddings, triples in colors and coordinates. A vector along a pair or a
-// triple would use two or three of sixteen lanes. The index of the last loop is a constant in each copy of the body,
-// which folds selections by this index. Inputs that are read with the same stride are deinterleaved by
-// BodyEmitter::readStrided().
+// Innermost loops of two iterations occur in complex numbers and rotary embeddings, and of three in colors and
+// coordinates. A vector along such a loop would use two or three of sixteen lanes. In each copy of the body, the index
+// of the innermost loop is a constant, and selections by this index are folded. BodyEmitter::readStrided()
+// deinterleaves inputs that are read with the same stride.
 //
 // Test: test/Codegen/CPU/Vectorize/interleaved-loops.mlir
 //
@@ -126,7 +126,7 @@ bool emitInterleavedLoops(linalg::LinalgOp op, int64_t lanes) {
   const SmallVector<int64_t> sizes = op.getStaticLoopRanges();
   const int64_t count = sizes[inner.getPosition()];
   lanes = lanesFor(sizes[along.getPosition()], lanes);
-  // With more elements, a vector along them would be at least half full.
+  // With more elements per group, a vector along the innermost loop would use at least half of its lanes.
   if (count < 2 || count * 4 > lanes || !bodyHasVectorForm(op) ||
       count * std::distance(op.getBlock()->begin(), op.getBlock()->end()) > mostBodyOps)
     return false;

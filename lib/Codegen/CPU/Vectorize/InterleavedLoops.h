@@ -6,8 +6,9 @@
 
 namespace tilewright::vector_stage {
 
-/// Replaces `op` (on memrefs, all loops parallel) by loops over vectors along its second-to-last loop, if its results
-/// have few elements along the last loop and are contiguous along both. Otherwise returns false and changes nothing.
+/// Replaces `op` (on memrefs, all loops parallel) by loops over vectors along its second-to-last loop. Does so only if
+/// its results have few elements along the last loop and are contiguous along both loops. Otherwise returns false and
+/// changes nothing.
 bool emitInterleavedLoops(mlir::linalg::LinalgOp op, int64_t lanes);
 
 } // namespace tilewright::vector_stage

@@ -9,8 +9,8 @@
 
 namespace tilewright::vector_stage {
 
-/// Base class for emitters that replace an op without reductions by loops. One loop processes vectors of `lanes`
-/// elements; derived classes emit the others.
+/// Base class for emitters that replace an op without reductions by loops. Loop `along` processes vectors of `lanes`
+/// elements; derived classes emit all other loops.
 class LineLoops : LoopNest {
 protected:
   using LoopNest::builder, LoopNest::loc, LoopNest::constant;
@@ -45,7 +45,7 @@ protected:
     LoopNest::loop(from, valueOf(to), constant(step), inside);
   }
 
-  /// Emits the loops other than `along` and `other` around `inside`.
+  /// Emits all loops except `along` and `other`, with `inside` in the innermost.
   void overOthers(unsigned other, llvm::function_ref<void()> inside, unsigned depth = 0) {
     if (depth == op.getNumLoops())
       return inside();
@@ -57,8 +57,8 @@ protected:
     });
   }
 
-  /// Emits `inside` for vectors along the results: full vectors, then a masked tail of `count` elements (0: unknown at
-  /// compile time).
+  /// Emits `inside` for each vector along loop `along`: first for full vectors, then for a masked tail. `count` is the
+  /// number of elements of the vector (0: unknown at compile time).
   void overAlong(llvm::function_ref<void(Value first, int64_t count, Value mask)> inside) {
     mlir::AffineExpr d0 = builder.getAffineDimExpr(0);
     OpFoldResult size = sizes[along], whole = apply(d0 - d0 % lanes, size), rest = apply(d0 % lanes, size);

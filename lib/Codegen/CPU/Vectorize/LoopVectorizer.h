@@ -11,7 +11,7 @@
 //       out[v] = acc                               out = combine(out, horizontal(acc))
 //
 // A result that has an element for each step of the reductions is stored in that step (v or a reduction loop). If the
-// body or the accesses of an op allow neither form, the op is executed element by element.
+// op's body or its accesses can be vectorized in neither form, the op is executed element by element.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_CPU_VECTORIZE_LOOPVECTORIZER_H
@@ -29,15 +29,15 @@ enum class Access { Uniform, Contiguous, Scattered };
 /// Returns the access of `operand` (a memref or scalar operand of `op`) along loop `loop`.
 Access accessAlong(mlir::linalg::LinalgOp op, mlir::OpOperand &operand, unsigned loop);
 
-/// Returns the stride, in elements, of a Scattered operand along `loop` if the stride is small: then whole vectors are
-/// read, and their elements are selected by shuffles (BodyEmitter.h). Returns 0 otherwise.
+/// Returns the stride, in elements, of a Scattered operand along `loop` if the stride is small, otherwise 0. With a
+/// small stride, whole vectors are loaded, and their elements are selected by shuffles (BodyEmitter.h).
 int64_t smallStride(mlir::linalg::LinalgOp op, mlir::OpOperand &operand, unsigned loop);
 inline bool isSmallStride(int64_t elements) { return elements >= 2 && elements <= 4; }
 
 /// Returns the increment of `expr`, an index of `op`, per step of `loop`. Returns std::nullopt if it is not a constant.
 std::optional<int64_t> stepAlong(mlir::linalg::LinalgOp op, mlir::AffineExpr expr, unsigned loop);
 
-/// Returns the largest vector length, up to `lanes`, of which `size` elements use more than half.
+/// Returns the largest vector length, up to `lanes`, that `size` elements fill to more than half.
 int64_t lanesFor(int64_t size, int64_t lanes);
 
 /// The loop to vectorize.
@@ -53,8 +53,8 @@ bool bodyHasVectorForm(mlir::linalg::LinalgOp op);
 
 VectorLoop chooseVectorLoop(mlir::linalg::LinalgOp op, int64_t lanes);
 
-/// Returns true if output `number` also has an element for each step of the reductions. Such an output, which
-/// --tw-merge-reductions produces, is stored in every step.
+/// Returns true if output `number` has an element for each step of the reductions, which is stored in that step.
+/// --tw-merge-reductions produces such outputs.
 bool isStoredInSteps(mlir::linalg::LinalgOp op, unsigned number);
 
 /// Replaces `op` (on memrefs) by loops. Fails with a message at `op` if its body contains an op that cannot be emitted.

@@ -7,11 +7,11 @@
 
 namespace tilewright::vector_stage {
 
-/// Returns true if the last dimension is contiguous.
+/// Returns true if the last dimension of `type` is contiguous.
 bool hasDenseRows(mlir::MemRefType type);
 
 /// Returns the op (on buffers) that computes the source of `scatter` from operands with dense rows, if no other op
-/// reads the source: then the source need not be stored. Returns null if there is no such op.
+/// reads the source. The source then need not be stored. Returns null if there is no such op.
 mlir::linalg::GenericOp rowProducerOf(tile::ScatterOp scatter);
 
 } // namespace tilewright::vector_stage

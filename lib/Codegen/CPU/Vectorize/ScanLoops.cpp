@@ -3,11 +3,11 @@
 // Before:  tw_tile.scan max {dim = 1} ins(%x) outs(%y)
 // After:   for each row { a = -inf; for j { a = max(a, x[j]); y[j] = a } }
 //
-// If the scan is not along the last dimension, 16 elements of the last dimension form a vector, and a masked vector
-// handles the tail. Along the last dimension, operations that are exact in any order (maxima, minima, integer sums)
-// process 16 elements at a time. First the vector is scanned in four shuffle steps (2, 4, 8, 16 elements) that do not
-// depend on the previous vector; then it is combined with the running value, which does. As in eager, a running sum or
-// product of f32 is computed in f64.
+// If the scan is not along the last dimension, a vector has 16 elements of the last dimension, and the tail is a masked
+// vector. Along the last dimension, operations that are exact in any order (maxima, minima, integer sums) process 16
+// elements at a time. First, the vector is scanned in four shuffle steps (2, 4, 8, 16 elements), which do not depend on
+// the previous vector. Then it is combined with the running value, which does. As in eager, a running sum or product of
+// f32 is computed in f64.
 //
 // Tests: test/Codegen/CPU/Vectorize/expand-loops.mlir, test/Python/ops/test_topk_argmax_and_scans.py
 //
@@ -51,7 +51,7 @@ public:
       }
       if (byLanes)
         return row(at);
-      // Whole vectors of columns are scanned first, then the remaining columns.
+      // Scan whole vectors of columns first, then the remaining columns.
       Value end = size(rank - 1), whole = wholeVectors(end);
       loop(constant(0), whole, lanes, [&](Value column) {
         at[rank - 1] = column;
@@ -90,7 +90,7 @@ private:
       LoopNest::loop(from, to, constant(step), body);
   }
 
-  /// Emits `body` for each index of the dimensions from `next` to `end`, except the scan's dimension.
+  /// Emits loops over the dimensions from `next` to `end`, except the scan's dimension, with `body` in the innermost.
   void over(int64_t next, SmallVector<Value> &at, int64_t end, function_ref<void()> body) {
     if (next == end)
       return body();
@@ -102,8 +102,8 @@ private:
     });
   }
 
-  /// Emits the scan from `from` to `to`. `before`, the initial value, is one number or a vector of columns. Returns the
-  /// last running value, which has the same type.
+  /// Emits the scan of the elements from `from` to `to`. `before` is the initial value, a scalar, or a vector with one
+  /// lane per column. Returns the last running value, which has the same type.
   Value along(SmallVector<Value> at, Value from, Value to, Value before) {
     auto made = scf::ForOp::create(builder, loc, from, to, constant(1), ValueRange{before});
     OpBuilder::InsertionGuard guard(builder);
@@ -115,7 +115,7 @@ private:
     return made.getResult(0);
   }
 
-  /// Scans the columns from `from` on, which are fewer than a vector has lanes.
+  /// Scans the columns from `from` to `end`, which are fewer than the lanes of a vector, with a mask.
   void rest(SmallVector<Value> at, Value from, Value end) {
     if (isNone(from, end))
       return;
@@ -151,7 +151,7 @@ private:
     along(at, whole, end, last);
   }
 
-  /// Loads an element as `type`: the wide type or a vector of it.
+  /// Loads an element as `type`, which is the type in which the scan computes (`wide`), or a vector of it.
   Value load(ArrayRef<Value> at, Type type) {
     Value x;
     if (!isa<VectorType>(type))
@@ -178,7 +178,7 @@ private:
 
   Value combine(Value a, Value b) { return tile::combine(builder, loc, combiner, a, b); }
 
-  /// Returns the identity of the reduction as `type`: the wide type or a vector of it.
+  /// Returns the identity of the operation as `type`, which is the type in which the scan computes, or a vector of it.
   Value identity(Type type) {
     TypedAttr value = tile::identityOf(combiner, wide);
     if (auto vector = dyn_cast<VectorType>(type))

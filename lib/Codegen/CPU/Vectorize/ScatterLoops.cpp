@@ -3,18 +3,18 @@
 // Before:  tw_tile.scatter add ins(%source, %index) outs(%out)
 // After:   for each element of the source, in order { at = index; if inside { out[at] += source } }
 //
-// The loops run in the order of the source: of several writes to one position, the last one remains. If the innermost
-// dimension is not indexed (rows that are added to rows of a table), each row is one elementwise op, which is
-// vectorized:
+// The loops run in the order of the source: if several elements are written to one position, the last one remains. If
+// the innermost dimension is not indexed (rows that are added to rows of a table), each row is one elementwise op,
+// which is vectorized:
 //
 //   at = none; held: a row on the stack
 //   for i { if at != index[i] { out[at] = held; at = index[i]; held = out[at] }; held += source[i] }
 //   out[at] = held
 //
-// If consecutive rows have the same destination (a bag of embeddings), the destination's row is in registers: accesses
-// to the stack with constant indices are promoted to values. If a row is longer than the registers allow, the rest is
-// accumulated in memory. An op that computes the rows only for this scatter is fused into it (RowProducer.h), and rows
-// of indexed tables are prefetched.
+// While consecutive rows have the same destination (a bag of embeddings), the destination's row is kept in registers:
+// LLVM promotes stack accesses with constant indices to values. If a row is longer than the registers allow, the
+// remaining columns are accumulated in memory. An op that computes the rows only for this scatter is fused into it
+// (RowProducer.h), and rows of indexed tables are prefetched.
 //
 // Tests: test/Codegen/CPU/Vectorize/expand-loops.mlir, test/Python/ops/test_scatter_of_fused_producers.py
 //
@@ -61,19 +61,19 @@ public:
   }
 
 private:
-  /// Some columns of a row, and the buffer that contains their current values.
+  /// A range of columns of a row, and the buffer that contains their current values.
   struct Block {
     int64_t first, width;
     Value held;
   };
 
-  /// The destination of an element, and whether it is within the result.
+  /// The indices to which an element is scattered, and the condition that they are within the result.
   struct Destination {
     SmallVector<Value> to;
     Value inside;
   };
 
-  /// Returns the destination of the source's element at `at`, and emits a report if an index is out of range.
+  /// Returns the destination of the source's element at `at`, and reports an error if an index is out of range.
   Destination destinationOf(ArrayRef<Value> at, int64_t dims) {
     SmallVector<Value> indices;
     for (auto [operand, map] : llvm::zip_equal(op.getInputs().drop_front(), op.getIndexMaps())) {
@@ -107,7 +107,7 @@ private:
     return destination;
   }
 
-  /// Emits the scatter of one element. Nothing is written for an index out of range, so no other memory is changed.
+  /// Emits the scatter of one element. If an index is out of range, nothing is written, so no other memory is changed.
   void element(ArrayRef<Value> at) {
     Destination destination = destinationOf(at, typeOf(out).getRank());
     OpBuilder::InsertionGuard guard(builder);
@@ -168,9 +168,9 @@ private:
     });
   }
 
-  /// Returns the columns of a row that are in registers while its index does not change, limited by the number of
-  /// registers: whole vectors, and halves, quarters... of one (not a masked one: a masked load would force the row to
-  /// the stack).
+  /// Returns the blocks of columns that are kept in registers while a row's index does not change, up to the number of
+  /// registers: whole vectors, then halves, quarters, ... of a vector. The remainder is not a masked vector, because a
+  /// masked load would force the row to the stack.
   SmallVector<Block> heldBlocks(int64_t width) {
     Type element = typeOf(out).getElementType();
     const int64_t bytes = std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8);
@@ -191,7 +191,7 @@ private:
     return blocks;
   }
 
-  /// If `before` and `to` differ, stores `blocks` to row `before` and loads row `to` into them.
+  /// If `before` and `to` differ, stores `blocks` to row `before`, and loads row `to` into `blocks`.
   void change(ArrayRef<Block> blocks, ValueRange before, ValueRange to) {
     Value changes;
     for (auto [a, b] : llvm::zip_equal(before, to)) {
@@ -220,8 +220,8 @@ private:
         [](OpBuilder &body, Location loc, ValueRange elements) { linalg::YieldOp::create(body, loc, elements[0]); });
   }
 
-  /// Combines the elements of the source's row at `at` from column `first` on with those of `to`, and stores the
-  /// results in `to`. `known` is the result of commonInputs(at).
+  /// Combines the elements of the source's row at `at`, starting at column `first`, with the elements of `to`, and
+  /// stores the results in `to`. `known` is the result of commonInputs(at).
   void meet(ArrayRef<Value> at, IRMapping known, int64_t first, Value to) {
     const int64_t width = typeOf(to).getShape().back();
     AffineMap along = builder.getMultiDimIdentityMap(1);
@@ -243,7 +243,8 @@ private:
                               });
   }
 
-  /// Emits the body of `producer` and returns its result. `elements` are the inputs that are not in `known`.
+  /// Emits the body of `producer` and returns its result. `elements` are the values of the inputs that are not in
+  /// `known`.
   Value made(IRMapping &known, ArrayRef<Value> at, int64_t first, ValueRange elements) {
     const unsigned last = producer.getNumLoops() - 1;
     unsigned next = 0;
@@ -266,7 +267,7 @@ private:
     return known.lookupOrDefault(producer.getBlock()->getTerminator()->getOperand(0));
   }
 
-  /// Returns the indices at which `input` is read for the row at `at`.
+  /// Returns the indices at which `producer` reads `input` for the row at `at`.
   SmallVector<Value> indicesOf(OpOperand *input, ArrayRef<Value> at) {
     return llvm::map_to_vector(producer.getMatchingIndexingMap(input).getResults(),
                                [&](AffineExpr expr) { return evaluate(expr, at, {}); });
@@ -283,8 +284,8 @@ private:
     return known;
   }
 
-  /// Prefetches rows of indexed tables some iterations ahead. The rows may be anywhere in memory, and a core can
-  /// execute only a few loads at a time.
+  /// Prefetches rows of indexed tables for later iterations, because the rows are at arbitrary addresses, and a core
+  /// can execute only a few loads at a time.
   void prefetchRows(ArrayRef<Value> at) {
     constexpr int64_t ahead = 16, lineBytes = 64, mostLines = 16;
     const unsigned last = producer.getNumLoops() - 1;
@@ -299,7 +300,7 @@ private:
       there[last - 1] = arith::MinUIOp::create(
           builder, loc, arith::AddIOp::create(builder, loc, there[last - 1], constant(ahead)), end);
       IRMapping known = commonInputs(there);
-      // Collect the ops that compute the row, and check that they do not depend on the column.
+      // Collect the ops that compute the row's index, and check that they do not depend on the column.
       SetVector<Operation *> slice;
       BackwardSliceOptions options;
       options.filter = [&](Operation *inner) { return inner->getBlock() == producer.getBlock(); };
@@ -341,7 +342,7 @@ private:
     }
   }
 
-  /// Returns `width` columns of `memref` at `rows`, from `first` on.
+  /// Returns a view of `width` columns of row `rows` of `memref`, starting at column `first`.
   Value part(Value memref, ValueRange rows, int64_t first, int64_t width) {
     SmallVector<OpFoldResult> offsets = getAsOpFoldResult(rows), sizes(rows.size() + 1, builder.getIndexAttr(1));
     SmallVector<OpFoldResult> strides(sizes.size(), builder.getIndexAttr(1));
@@ -351,16 +352,16 @@ private:
     return memref::SubViewOp::create(builder, loc, row, memref, offsets, sizes, strides);
   }
 
-  /// Returns the new element at a position where `value` is scattered to `old`.
+  /// Returns the new element at a position that has the value `old` and to which `value` is scattered.
   Value met(Value value, Value old) {
     if (Value replaces = beats(value, old))
       return arith::SelectOp::create(builder, loc, replaces, value, old);
     return kind == tile::ScatterKind::Set ? value : combine(old, value);
   }
 
-  /// Returns true if `value` replaces `old` in a maximum or a minimum. A NaN replaces any value and is not replaced.
-  /// Few elements replace others, so most iterations do not wait for a store to the same position. Null for other
-  /// kinds.
+  /// For a maximum or minimum, returns true if `value` replaces `old`; for other kinds, returns null. NaN replaces any
+  /// value and is never replaced. Most elements do not replace another, so most iterations do not wait for a store to
+  /// the same position.
   Value beats(Value value, Value old) {
     if (kind != tile::ScatterKind::Max && kind != tile::ScatterKind::Min)
       return {};

@@ -6,7 +6,8 @@
 
 namespace tilewright::vector_stage {
 
-/// Replaces a scatter on buffers by loops, and fuses the op that computes its rows if nothing else reads them.
+/// Replaces a scatter on buffers by loops. If only the scatter reads the rows that an op computes, fuses the op into
+/// it.
 void expandScatter(tile::ScatterOp scatter);
 
 } // namespace tilewright::vector_stage

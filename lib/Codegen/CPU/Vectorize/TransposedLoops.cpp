@@ -8,9 +8,9 @@
 //       16 vectors %a[%p + i, %q ...], transposed in registers, the body on each, 16 vectors %b[%q + j, %p ...] } }
 //   the last 8 of %q: as many steps of a block, its loads masked
 //
-// A single vector loop would gather these elements one by one; here they are read in whole vectors. Blocks are
-// transposed in log2(lanes) rounds of two-source shuffles (Eklundh's method: first blocks of half the size are
-// exchanged, then of a quarter, ...).
+// A single vector loop would gather these elements one by one, while these loops load whole vectors. Blocks are
+// transposed by log2(lanes) rounds of two-source shuffles (Eklundh's method: the first round exchanges blocks of half
+// the size, the second of a quarter, ...).
 //
 // Test: test/Codegen/CPU/Vectorize/transposed-loops.mlir
 //
@@ -30,7 +30,7 @@ struct Crossing {
   SmallVector<OpOperand *> crossing;
 };
 
-/// The maximum number of ops in a body that is copied for each line of a block.
+/// The maximum number of ops in the body, which is copied for each line of a block.
 constexpr int64_t mostOpsInTranspose = 24;
 
 std::optional<Crossing> crossingOf(linalg::LinalgOp op, unsigned along) {
@@ -71,7 +71,7 @@ private:
         alongBlocks(valueOf(whole), *left);
       return;
     }
-    // The number of remaining lines is unknown: process them line by line, with gathers.
+    // The number of remaining lines is unknown: process each of them with gathers.
     loop(valueOf(whole), across, 1, [&](Value iv) {
       body.ivs[loops.across] = iv;
       overAlong([&](Value first, int64_t, Value mask) {
@@ -81,7 +81,7 @@ private:
     });
   }
 
-  /// Emits `count` lines of results, from index `first` of the loop `across` on.
+  /// Emits `count` lines of results, starting at index `first` of the loop `across`.
   void alongBlocks(Value first, int64_t count) {
     overAlong([&](Value start, int64_t lines, Value mask) {
       SmallVector<SmallVector<Value>> transposed;
@@ -98,8 +98,8 @@ private:
     });
   }
 
-  /// Returns the operand's block as `count` vectors along the results. If the number of lines is unknown, `lines` is 0;
-  /// then the last line is read in place of lines after it.
+  /// Returns the operand's block as `count` vectors along the results. `lines` is the number of lines of the block, or
+  /// 0 if it is unknown. In that case, the last line is read instead of lines after it.
   SmallVector<Value> transposedBlock(OpOperand &operand, Value start, int64_t lines, Value first, int64_t count) {
     Value memref = operand.get();
     VectorType type = body.vectorOf(cast<MemRefType>(memref.getType()).getElementType());
@@ -159,7 +159,7 @@ std::optional<unsigned> alongResults(linalg::LinalgOp op) {
   return std::nullopt;
 }
 
-/// Returns true if the body has only arithmetic on elements, and few ops.
+/// Returns true if the body has only arithmetic on elements, and at most `mostOpsInTranspose` ops.
 bool hasShortBody(linalg::LinalgOp op) {
   int64_t count = 0;
   for (Operation &inner : op.getBlock()->without_terminator()) {

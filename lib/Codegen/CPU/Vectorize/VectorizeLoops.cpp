@@ -86,8 +86,8 @@ private:
     enterParallel(depth + 1);
   }
 
-  /// Emits `step(mask)` over the vector loop: whole vectors, then the masked tail. `carried` are the values that each
-  /// step takes and returns (iteration arguments).
+  /// Emits `step(mask)` for each vector of the vector loop: for whole vectors, then for the masked tail. `carried` are
+  /// the iteration arguments, which each step takes and returns.
   SmallVector<Value> overVectorLoop(SmallVector<Value> carried,
                                     function_ref<SmallVector<Value>(ValueRange, Value)> step) {
     if (choice.loop < 0)
@@ -95,7 +95,7 @@ private:
     return overVectorRange(zero, sizes[choice.loop], carried, step);
   }
 
-  /// Does the same as overVectorLoop() over the range [from, from + size).
+  /// Emits `step(mask)` like overVectorLoop(), but for the range [from, from + size).
   SmallVector<Value> overVectorRange(Value from, OpFoldResult size, SmallVector<Value> carried,
                                      function_ref<SmallVector<Value>(ValueRange, Value)> step) {
     std::optional<int64_t> constant = getConstantIntValue(size);
@@ -148,7 +148,7 @@ private:
     return llvm::to_vector_of<Value>(branch.getResults());
   }
 
-  /// Combines accumulators `a` and `b`, both initialized with the identity, by the operation that combines an element.
+  /// Combines the accumulators `a` and `b`, both initialized with the identity, by the op of `combiner`.
   Value combine(Operation *combiner, Value a, Value b) {
     if (Value extreme = body.numberExtreme(builder, combiner, a, b))
       return extreme;
@@ -156,7 +156,7 @@ private:
     return builder.create(state)->getResult(0);
   }
 
-  /// Emits overVectorRange() of a reduction. Long ranges use `accumulatorSets` sets of accumulators, which hide the
+  /// Emits a reduction like overVectorRange(). Long ranges use `accumulatorSets` sets of accumulators, which hide the
   /// latency of the combining op. `identities` are the initial values of the additional sets.
   SmallVector<Value> overChains(Value from, OpFoldResult size, SmallVector<Value> carried, ValueRange identities,
                                 ArrayRef<Operation *> combiners,
@@ -207,7 +207,7 @@ private:
     return overVectorRange(end, apply(d0 % wide), totals, step);
   }
 
-  /// Emits the reduction loops around one step, with the accumulators as iteration arguments.
+  /// Emits the reduction loops, with the accumulators as iteration arguments and `step` in the innermost loop.
   SmallVector<Value> overReductions(size_t depth, SmallVector<Value> carried,
                                     function_ref<SmallVector<Value>(ValueRange)> step) {
     if (depth == reductions.size())
@@ -234,8 +234,9 @@ private:
     return true;
   }
 
-  /// Emits overReductions() for sums of floats. Each inner loop, and each `partialSum` steps of a long loop, is summed
-  /// from zero and then added to the total. The error then grows with the logarithm of the number of elements.
+  /// Emits reduction loops like overReductions(), for sums of floats. Each inner loop, and each `partialSum` steps of a
+  /// long loop, has a sum that starts at zero and is then added to the total. The error then grows with the logarithm
+  /// of the number of elements.
   static constexpr int64_t partialSum = 16;
   SmallVector<Value> overPartialSums(size_t depth, SmallVector<Value> carried,
                                      function_ref<SmallVector<Value>(ValueRange)> step) {
@@ -305,9 +306,9 @@ private:
     });
   }
 
-  /// Emits vectors along a parallel loop, with the reductions inside: `accumulatorSets` adjacent vectors at a time
-  /// while there are enough, then one at a time. Several vectors read longer runs of each row, and their independent
-  /// accumulators hide the latency of the additions.
+  /// Emits vectors along a parallel loop, with the reductions inside. While enough vectors remain, `accumulatorSets`
+  /// adjacent vectors are computed at a time, then one at a time. Several vectors read longer runs of each row, and
+  /// their independent accumulators hide the latency of the additions.
   void columnVectors() {
     std::optional<int64_t> constant =
         choice.loop < 0 ? std::optional<int64_t>(1) : getConstantIntValue(sizes[choice.loop]);
@@ -338,7 +339,7 @@ private:
     });
   }
 
-  /// Emits the reductions of `count` vectors from `first` on.
+  /// Emits the reductions of `count` adjacent vectors, starting at column `first`.
   void reduceColumns(Value first, int64_t count, Value mask) {
     IRMapping uniform;
     const unsigned outputs = combined.size();
@@ -372,11 +373,12 @@ private:
     }
   }
 
-  /// Combines all lanes of `value` to one.
+  /// Returns the combination of all lanes of `value`, a scalar.
   Value combineLanes(Operation *combiner, Value value) {
     if (!isa<arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp, arith::MinNumFOp>(combiner))
       return vector::ReductionOp::create(builder, loc, kindOf(combiner), value, arith::FastMathFlags::reassoc);
-    // Combine the two halves: upstream lowers vector.reduction of maxima and minima to a scalar chain.
+    // Combine the two halves repeatedly, because upstream lowers vector.reduction of maxima and minima to a scalar
+    // chain.
     for (int64_t width = cast<VectorType>(value.getType()).getDimSize(0); width > 1; width /= 2) {
       SmallVector<int64_t> low = llvm::to_vector(llvm::seq<int64_t>(0, width / 2)),
                            high = llvm::to_vector(llvm::seq<int64_t>(width / 2, width));
@@ -395,8 +397,8 @@ private:
     llvm::reportFatalInternalError("no combiner: " + combiner->getName().getStringRef());
   }
 
-  /// Long float sums consist of blocks of this many vectors, and of at least one block per row if rows are summed, too.
-  /// The error of a block grows with the number of additions of one lane, and the total error with the number of
+  /// The number of vectors per block of a long sum of floats. If several rows are summed, each row has at least one
+  /// block. The error of a block grows with the number of additions per lane, and the total error with the number of
   /// blocks.
   static constexpr int64_t sumVectors = 128;
   int64_t sumBlock() const { return sumVectors * choice.lanes; }
@@ -408,8 +410,8 @@ private:
     return sumsFloats();
   }
 
-  /// Adds the sum of each block to `totals`. A block of more than the smallest size is summed in sub-blocks of a
-  /// sixteenth.
+  /// Adds the sum of each block to `totals`. A block that is larger than the smallest size is summed in sub-blocks of
+  /// one sixteenth of its size.
   SmallVector<Value> overBlocks(int64_t block, Value from, OpFoldResult to, ValueRange totals, ValueRange identities,
                                 ArrayRef<Operation *> combiners,
                                 function_ref<SmallVector<Value>(ValueRange, Value)> step) {
@@ -433,8 +435,8 @@ private:
     return llvm::to_vector_of<Value>(blocks.getResults());
   }
 
-  /// Returns the size of the outermost blocks. There are few blocks if the size is known, else two per million
-  /// elements.
+  /// Returns the size of the outermost blocks. If the size is known, the number of blocks is small; otherwise there are
+  /// two per million elements.
   int64_t largestBlock() {
     int64_t block = sumBlock() * partialSum * partialSum;
     if (std::optional<int64_t> size = getConstantIntValue(sizes[choice.loop]))
@@ -509,7 +511,7 @@ struct VectorizeLoops : impl::VectorizeLoopsBase<VectorizeLoops> {
     graph::DecisionList decisions;
     kernel.walk([&](linalg::LinalgOp op) { ops.push_back(op); });
     for (linalg::LinalgOp op : ops) {
-      // Erase the copy of a tile that was computed in place.
+      // Erase the copy of a tile onto itself, which remains if the tile was computed in place.
       if (auto copy = dyn_cast<linalg::CopyOp>(*op); copy && copy.getInputs()[0] == copy.getOutputs()[0]) {
         copy.erase();
         continue;
@@ -522,8 +524,9 @@ struct VectorizeLoops : impl::VectorizeLoopsBase<VectorizeLoops> {
   }
 
 private:
-  /// Removes the permission to reassociate reductions after their order has been chosen. LLVM must not choose other
-  /// orders for loops of other lengths: the results of schedules of one class (tw.space) would not be bitwise equal.
+  /// Removes the permission to reassociate reductions, because their order has been chosen. LLVM might choose different
+  /// orders for loops of different lengths. Schedules with the same class of order (tw.space) must give bitwise equal
+  /// results.
   static void keepOrderOfSums(func::FuncOp kernel) {
     kernel.walk([](arith::ArithFastMathInterface op) {
       const arith::FastMathFlagsAttr has = op.getFastMathFlagsAttr();
@@ -566,7 +569,7 @@ LogicalResult emitLoops(linalg::LinalgOp op, int64_t lanes, graph::DecisionList 
   for (Value operand : op->getOperands())
     if (isa<TensorType>(operand.getType()))
       return op.emitOpError("is still on tensors: run --tw-bufferize-kernels first");
-  // Tiling computes the index of a tile in the whole tensor by affine.apply. Expand these ops to additions and
+  // Tiling computes the index of a tile in the whole tensor by affine.apply. Expand this op to additions and
   // multiplications, which have vector forms.
   for (auto apply : llvm::make_early_inc_range(op.getBlock()->getOps<affine::AffineApplyOp>())) {
     OpBuilder builder(apply);

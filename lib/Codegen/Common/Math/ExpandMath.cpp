@@ -8,14 +8,14 @@
 // Before:
 //   %y = math.cbrt %x : vector<4xf64>
 // After:
-//   %0 = vector.extract %x[0], math.cbrt %0 : f64 ... vector.insert     (the library's, four times)
+//   %0 = vector.extract %x[0], math.cbrt %0 : f64 ... vector.insert     (libm's function, four times)
 //
-// f32 scalars and vectors of any shape are expanded with the errors stated in ExpandMath.h; exp and exp2 with the flag
-// afn only to 17 bits (for results that are rounded to 16 bits). f64 vectors have the errors in ExpandMath64.h, and
-// remainders of vectors are exact. f64 scalars are left for --convert-math-to-libm, and f64 vectors without a formula
-// (cbrt, most powers) are unrolled to scalars. Ops for which the CPU has instructions are unchanged: sqrt, fma, absf,
-// copysign, floor, ceil, round, roundeven, trunc. f64 is rounded to bf16 through f32, as everywhere in the compiler.
-// With `bf16-denormals`, f32 is rounded to bf16 by integer ops.
+// f32 scalars and vectors of any shape are expanded to polynomials with the errors stated in ExpandMath.h. exp and exp2
+// with the flag afn are accurate to only 17 bits, because their results are rounded to 16 bits. f64 vectors have the
+// errors in ExpandMath64.h, and remainders of vectors are exact. f64 scalars are left for --convert-math-to-libm, and
+// f64 vectors without a formula (cbrt, most powers) are unrolled to scalars. Ops for which the CPU has instructions are
+// unchanged: sqrt, fma, absf, copysign, floor, ceil, round, roundeven, trunc. f64 is rounded to bf16 through f32, as
+// everywhere in the compiler. With `bf16-denormals`, f32 is rounded to bf16 by integer ops.
 // Test: test/Codegen/CPU/MicroKernels/expand-math.mlir, test/Unit/Codegen/Common
 //
 //===----------------------------------------------------------------------===//
@@ -37,8 +37,8 @@ namespace tilewright {
 namespace cpu {
 namespace {
 
-/// Returns std::nullopt if there is no formula. `shortened`: the op has the flag afn, because its result is rounded to
-/// 16 bits.
+/// Returns the expanded function, or std::nullopt if there is no formula. `shortened` is true if the op has the flag
+/// afn, because its result is rounded to 16 bits.
 using Expander = std::function<std::optional<Lanes>(ArrayRef<Lanes>, bool shortened)>;
 
 bool isVectorOfDouble(Type type) { return isa<VectorType>(type) && getElementTypeOrSelf(type).isF64(); }
@@ -96,7 +96,7 @@ struct UnrollDouble : RewritePattern {
   }
 };
 
-/// Returns x^y for common exponents, which need no logarithm. torch uses the square root for 0.5, too.
+/// Returns x^y for common exponents, which need no logarithm. Like torch, uses the square root for 0.5.
 std::optional<Lanes> knownPower(Lanes x, Lanes y) {
   FloatAttr scalar;
   DenseElementsAttr splat;
@@ -148,7 +148,7 @@ void populateExpansions(RewritePatternSet &patterns, bool avx512) {
 #undef TW_EXPAND
 }
 
-/// Rounds f32 to bf16, to nearest, ties to even, with integers: vcvtneps2bf16 treats denormals as 0.
+/// Rounds f32 to bf16, to nearest, ties to even, by integer ops, because vcvtneps2bf16 treats denormals as 0.
 Lanes roundToBfloat16(Lanes x) {
   ImplicitLocOpBuilder &b = *x.builder;
   Lanes bits = x.asInteger(), last = shiftRight(bits, 16) & 1;
@@ -157,7 +157,7 @@ Lanes roundToBfloat16(Lanes x) {
   return high.make<arith::BitcastOp>(x.like(b.getBF16Type()), high.value);
 }
 
-/// Returns true for a / (1 + e^z), the form of sigmoid and silu, if vrcp14ps can replace the division.
+/// Returns true if `op` is a / (1 + e^z), as in sigmoid and silu, and vrcp14ps can replace the division.
 bool isLogistic(arith::DivFOp op) {
   auto type = dyn_cast<VectorType>(op.getType());
   auto sum = op.getRhs().getDefiningOp<arith::AddFOp>();

@@ -1,9 +1,9 @@
 //===- ExpandMath.h - the functions that --tw-expand-math expands -----------===//
 //
 // Each function takes and returns f32 lanes. dialects/Graph/ScalarFunctions.def states the largest error of each
-// against the exact value, in units of the last place (ULP) of the exact value rounded to f32; test/Unit/Codegen/Common
-// checks them. For all functions: NaN gives NaN, results below the smallest normal number are correct denormals, and
-// zeros keep their sign if the function is odd.
+// function against the exact value, in units of the last place (ULP) of the exact value rounded to f32, and
+// test/Unit/Codegen/Common checks these errors. For all functions, the result for NaN is NaN, results below the
+// smallest normal number are correct denormals, and odd functions preserve the sign of zeros.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_COMMON_MATH_EXPANDMATH_H
@@ -15,14 +15,13 @@ namespace tilewright::cpu {
 
 enum class LogBase { E, Two, Ten };
 
-/// Returns x 2^n if `keep` is true, else 0, by an AVX-512 instruction: for 16 lanes of f32 or 8 of f64.
+/// Returns x 2^n if `keep` is true, else 0, by one AVX-512 instruction. The vectors have 16 lanes of f32, or 8 of f64.
 mlir::Value scaleByInstruction(mlir::ImplicitLocOpBuilder &b, mlir::Value x, mlir::Value n, mlir::Value keep);
-/// Returns `result`, a logarithm of x, or the special value if the formula does not apply to x (0, infinity, negative,
-/// NaN).
+/// Returns `result`, a logarithm of x. If x is 0, infinite, negative or NaN, returns the special value instead.
 Lanes logWithSpecials(Lanes x, Lanes result);
 
 // ExpandMathExp.cpp: computed in f32, for performance-critical loops.
-/// The error is 0.9 ULP with AVX-512. `shortened`: to 2^-17, for results that are rounded to 16 bits.
+// The error of exp is 0.9 ULP with AVX-512, or 2^-17 if `shortened`, for results that are rounded to 16 bits.
 Lanes expandExp(Lanes x, bool avx512, bool shortened = false);
 Lanes expandLogistic(Lanes a, Lanes d);                         ///< a / d with d = 1 + e^z: 1.1 ULP, 0 below 2^-125 a
 Lanes expandExp2(Lanes x, bool avx512, bool shortened = false); ///< `shortened`: to 2^-18
@@ -51,9 +50,9 @@ Lanes expandAcosh(Lanes x);
 Lanes expandAtanh(Lanes x);
 Lanes expandCbrt(Lanes x);
 Lanes expandErfc(Lanes x);
-/// C's fmod of vectors, exact.
+/// Returns C's fmod of vectors. The result is exact.
 Lanes expandRemainder(Lanes x, Lanes y);
-/// `y` is f64, which represents every integer exponent of 32 bits.
+/// Returns x^y. `y` is f64, which represents every 32-bit integer exponent.
 Lanes expandPow(Lanes x, Lanes y);
 
 } // namespace tilewright::cpu

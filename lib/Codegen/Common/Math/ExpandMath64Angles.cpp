@@ -4,8 +4,8 @@
 //   asin(x) = pi/2 - 2 asin(sqrt((1 - x) / 2)) above 1/2
 //   sin(x): x = n pi/2 + r, |r| <= pi/4: the last two bits of n select sin(r) or cos(r), and the sign
 //
-// pi/4 and pi/2 are sums of two or three parts. For angles above 1e9 the library is called for each lane. Coefficients
-// in braces come from tools/dev/fit_polynomials.py (NAME_53).
+// pi/4 and pi/2 are sums of two or three constants. If an angle is above 1e9, libm is called for each lane.
+// Coefficients in braces come from tools/dev/fit_polynomials.py (NAME_53).
 //
 // Test: test/Codegen/CPU/MicroKernels/expand-math.mlir, test/Unit/Codegen/Common
 //
@@ -24,11 +24,11 @@ constexpr double quarterPi = halfPi / 2, quarterPiLow = halfPiMiddle / 2;
 constexpr double twoByPi = 0.636619772367581343076;
 constexpr double fastLimit = 1e9;
 
-/// Returns `quarters` pi/4 + `rest`.
+/// Returns `quarters` * pi/4 + `rest`.
 Lanes angleOf(Lanes quarters, Lanes rest) { return fma(quarters, quarterPi, fma(quarters, quarterPiLow, rest)); }
 
-/// Returns the angle of a point: atan(least / most), reflected where `steep` and `negative` are true. The quotient of
-/// equal numbers is 1; it is 0 if both are 0.
+/// Returns the angle of a point: atan(least / most), reflected where `steep` and `negative` are true. If both numbers
+/// are equal, the quotient is 1, or 0 if both are 0.
 Lanes angleOf(Lanes least, Lanes most, Lanes steep, std::optional<Lanes> negative) {
   Lanes same = equal(least, most); // both 0, or both infinite
   Lanes wide = select(same, greater(most, 0.0), greater(least, most * 0.5));
@@ -104,7 +104,7 @@ Lanes atan(Lanes x) {
   return copySign(angleOf(select(steep, one, a), select(steep, a, one), steep, std::nullopt), x);
 }
 
-// Large coordinates are scaled down, because their sum must not overflow.
+// Large coordinates are scaled down, so that their sum does not overflow.
 Lanes atan2(Lanes y, Lanes x) {
   Lanes ay = abs(y), ax = abs(x), steep = greater(ay, ax);
   Lanes least = select(steep, ax, ay), most = select(steep, ay, ax);
@@ -114,7 +114,8 @@ Lanes atan2(Lanes y, Lanes x) {
   return select(equal(x, x), select(equal(y, y), angle, y), x);
 }
 
-// pi/2 - arc is computed without rounding the arc, and with the rounding error of pi/2 - high.
+// For |x| > 1/2, the result is pi/2 minus the arc. To avoid rounding, the low parts of pi/2 and of the arc, and the
+// rounding error of the subtraction, are added last.
 Lanes asin(Lanes x) {
   auto [beyond, high, rest] = halfArcOf(x);
   Lanes left = halfPi - high, lost = (halfPi - left) - high;

@@ -25,9 +25,9 @@ Lanes powerOfTwo(Lanes shifted) { return shiftLeft(shifted.asInteger(), 52).asFl
 
 constexpr int64_t wide = 8; ///< lanes of vscalefpd
 
-/// Returns p 2^n if `keep` is true, else 0; p is near 1, n an integer within 1100 of 0. Uses vscalefpd for vectors of 8
-/// or 16. Otherwise multiplies by two powers of two. The first product is a normal number, so a denormal result is
-/// rounded only once.
+/// Returns p 2^n if `keep` is true, else 0, where p is near 1 and n is an integer with |n| <= 1100. Uses vscalefpd for
+/// vectors of 8 or 16 lanes. Otherwise multiplies by two powers of two. The first product is a normal number, so a
+/// denormal result is rounded only once.
 Lanes scaled(Lanes p, Lanes n, Lanes keep, bool avx512) {
   auto type = dyn_cast<VectorType>(p.type());
   if (avx512 && type && type.getRank() == 1 && type.getDimSize(0) == wide)
@@ -57,8 +57,8 @@ Lanes expUnit(Lanes r) {
                         2.7620103584886963e-07, 2.5100397137931663e-08});
 }
 
-/// Returns true if x is not below `bound`, or is NaN. Lanes below `bound` give 0, and must not compute a denormal
-/// number, which is slow.
+/// Returns true if x is at least `bound`, or NaN. The result for lanes below `bound` is 0: such lanes must not compute
+/// a denormal number, which is slow.
 Lanes notBelow(Lanes x, double bound) {
   return x.make<arith::CmpFOp>(arith::CmpFPredicate::UGE, x.value, x.number(bound).value);
 }
@@ -126,8 +126,8 @@ Lanes expM1(Lanes x) {
   return select(less(abs(x), tiny), x, half + half);
 }
 
-// With m = e^a - 1: (m + m / (m + 1)) / 2, or m - m^2 / 2(m + 1) if both summands would have an error. m / 4 is always
-// finite: if m is infinite, the quotient is 0.
+// Let m = e^a - 1. The result is (m + m / (m + 1)) / 2. Where both summands would have an error, the result is m - m^2
+// / 2(m + 1). m / 4 is always finite; if m is infinite, the quotient is 0.
 Lanes sinh(Lanes x) {
   Lanes a = abs(x), quarter = quarterExpM1(a), quotient = quarter / fma(quarter, 4.0, 1.0), half = quarter * 2.0;
   Lanes small = fma(-(half + half), quotient * 2.0, half + half), large = fma(quotient, 2.0, half);
@@ -141,7 +141,7 @@ Lanes cosh(Lanes x, bool avx512) {
   return half + 0.25 / half;
 }
 
-// With h = (e^2a - 1) / 2: h / (h + 1), or for small h: h - h^2 / (h + 1). Above 22 the result is 1.
+// Let h = (e^2a - 1) / 2. The result is h / (h + 1), or h - h^2 / (h + 1) for small h. Above 22 the result is 1.
 Lanes tanh(Lanes x) {
   Lanes a = abs(x), half = quarterExpM1(atMost(a, 22.0) * 2.0) * 2.0, quotient = half / (half + 1.0);
   Lanes near = select(less(a, 0.375), fma(-half, quotient, half), quotient);
@@ -161,8 +161,8 @@ Lanes erf(Lanes x) {
   return copySign(select(less(a, 1.0), small, large), x);
 }
 
-// If erf(x) is below 1/2, the result is 1 - erf(x). Otherwise the square has 106 bits: for small results, a relative
-// error of 2^-53 in the square is many ULP of the result.
+// For small x, the result is 1 - erf(x). For other x, the square has 106 bits: where erfc is small, a relative error of
+// 2^-53 in the square is many ULP of the result.
 Lanes erfc(Lanes x, bool avx512) {
   Lanes a = atMost(abs(x), 27.3), s = a * a, low = fma(a, a, -s);
   Lanes p =

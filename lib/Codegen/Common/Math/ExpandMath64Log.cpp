@@ -53,8 +53,8 @@ Lanes log(Lanes x, LogBase base) {
   return logWithSpecials(x, combine(e, f, base));
 }
 
-// e is the exponent of the rounded 1 + x; f = 2^-e (1 + x) - 1 is computed from the exact 1 + x. 2^-1024 is a denormal
-// number, which is computed as 2^-1022 / 4.
+// e is the exponent of the rounded 1 + x, but f = 2^-e (1 + x) - 1 is computed from the exact 1 + x. The smallest 2^-e,
+// 2^-1024, is a denormal number, so it is computed as 2^-1022 / 4.
 Lanes log1p(Lanes x) {
   Lanes sum = x + 1.0, bits = sum.asInteger();
   Lanes offset = bits - bits.integer(rootHalfBits);

@@ -1,9 +1,9 @@
 //===- ExpandMathDouble.cpp - functions of f32 computed in f64 --------------------===//
 //
-// pow needs a logarithm with 33 bits, and formulas such as log(x + sqrt(x^2 + 1)) have cancellation. In f64, with
-// polynomials that are accurate to 2^-34 or better, every result is correct to the last bit except for rare ties. This
-// takes twice as many vectors. Denormal f32 numbers are normal f64 numbers, and truncf rounds to denormals and
-// infinity.
+// pow needs a logarithm with 33 bits, and formulas such as log(x + sqrt(x^2 + 1)) suffer from cancellation. In f64,
+// with polynomials that are accurate to 2^-34 or better, every result is correctly rounded except for rare ties. The
+// cost is twice the number of vectors. Denormal f32 numbers are normal f64 numbers, and truncf produces denormals and
+// infinities.
 //
 // Numbers in braces come from tools/dev/fit_polynomials.py.
 //
@@ -138,8 +138,8 @@ Lanes expandErfc(Lanes single) {
   return select(less(x, 0.0), 2.0 - result, result).narrowed();
 }
 
-// |x|^y = 2^(y log2 |x|), then C's special cases: 1^y and x^0 are 1 even for NaN; a negative x requires an integer y,
-// and an odd y makes the result negative.
+// Computes |x|^y = 2^(y log2 |x|), then replaces C's special cases: 1^y and x^0 are 1 even for NaN. A negative x
+// requires an integer y, and if y is odd, the result is negative.
 Lanes expandPow(Lanes single, Lanes y) {
   Lanes x = single.widened(), a = abs(x);
   Lanes result = exp2Of(log64(a) * log2E * y);

@@ -3,7 +3,7 @@
 //   exp(x) = 2^n e^r, n = round(x / ln 2), r = x - n ln 2 in two steps
 //
 // Coefficients in braces come from tools/dev/fit_polynomials.py, under the function's name. Inputs are clamped first,
-// which keeps the integer arithmetic on bits in range.
+// so that the integer arithmetic on their bits does not overflow.
 //
 // Test: test/Codegen/CPU/MicroKernels/expand-math.mlir, test/Unit/Codegen/Common
 //
@@ -20,8 +20,8 @@ namespace {
 constexpr double expLog2E = 1.44269504088896340736;
 constexpr double ln2High = 0x1.62e430p-1, ln2Low = -0x1.05c610p-29; // their sum is ln 2 with an error of 2^-54
 
-/// Returns x 2^n by vscalefps if `keep` is true, else 0. The result is correct for every n, and n is a float without
-/// conversion to an integer. Returns std::nullopt if there is no instruction for this width.
+/// Returns x 2^n by vscalefps if `keep` is true, else 0. The result is correct for every n, a float, which need not be
+/// converted to an integer. Returns std::nullopt if there is no instruction for this vector length.
 std::optional<Lanes> scaleSingle(Lanes x, Lanes n, Lanes keep) {
   auto type = dyn_cast<VectorType>(x.type());
   if (!type || type.getRank() != 1 || type.isScalable() || type.getDimSize(0) != 16)
@@ -31,8 +31,8 @@ std::optional<Lanes> scaleSingle(Lanes x, Lanes n, Lanes keep) {
 
 Lanes reduceByLn2(Lanes x, Lanes n) { return fma(n, -ln2Low, fma(n, -ln2High, x)); }
 
-/// Divides by vrcp14ps and a Newton step if the target has this instruction; `b` must be far from 0 and infinity. LLVM
-/// emits vrcp14ps only if both fast-math flags are set.
+/// Returns a / b by vrcp14ps and a Newton step if the target has this instruction. `b` must not be close to 0 or
+/// infinity. LLVM emits vrcp14ps only if both fast-math flags are set.
 Lanes quickDivide(Lanes a, Lanes b) {
   return a.make<arith::DivFOp>(a.value, b.value, arith::FastMathFlags::arcp | arith::FastMathFlags::ninf);
 }
@@ -52,12 +52,13 @@ Value scaleByInstruction(ImplicitLocOpBuilder &b, Value x, Value n, Value keep) 
       .getResult(0);
 }
 
-// With vscalefps: bounds, n, r, degree 6, scale: 13 instructions. Without vscalefps, n is even: one shift of the bits
-// of n/2 gives 2^(n/2), and the result is multiplied by it twice. The product of two normal numbers comes first, so a
-// denormal result is rounded only once. |r| is then up to ln 2, which requires degree 8: 18 instructions.
+// With vscalefps, 13 instructions compute the bounds, n, r, a polynomial of degree 6 and the scaling. Without
+// vscalefps, n is even: one shift of the bits of n/2 results in 2^(n/2), by which the result is multiplied twice. The
+// first product is a normal number, so a denormal result is rounded only once. |r| is then up to ln 2, which requires
+// degree 8 and 18 instructions.
 //
-// Below -104 the result is 0, which no lane may compute by underflow: results that underflow take Intel's cores about
-// 270 cycles per vector, and masked attention scores are such numbers.
+// Below -104 the result is set to 0 without computing it: a result that underflows takes about 270 cycles per vector on
+// Intel's cores, and masked attention scores are in this range.
 Lanes expandExp(Lanes x, bool avx512, bool shortened) {
   constexpr double vanishes = -104.0;
   Lanes keep = x.make<arith::CmpFOp>(arith::CmpFPredicate::UGE, x.value, x.number(vanishes).value);
@@ -81,15 +82,15 @@ Lanes expandExp(Lanes x, bool avx512, bool shortened) {
   return select(keep, p * scale * scale, 0.0);
 }
 
-// vdivps takes 16 cycles for 16 lanes, as long as all of exp. If d is so large that its reciprocal would be denormal,
-// the quotient is 0.
+// vdivps takes 16 cycles for 16 lanes, as long as all of exp, so the quotient is computed by quickDivide(). If d is so
+// large that its reciprocal would be denormal, the result is 0.
 Lanes expandLogistic(Lanes a, Lanes d) {
   constexpr double limit = 0x1p125;
   return select(greater(d, limit), a * 0.0, quickDivide(a, atMost(d, limit)));
 }
 
-// x - n is exact, and lanes below -151 give 0, as above. With vscalefps: bounds, n, f, degree 6, scale: 11
-// instructions. Without it, n is even.
+// x - n is exact. As in expandExp(), the result of lanes below -151 is set to 0. With vscalefps, 11 instructions
+// compute the bounds, n, f, a polynomial of degree 6 and the scaling. Without vscalefps, n is even.
 Lanes expandExp2(Lanes x, bool avx512, bool shortened) {
   Lanes keep = x.make<arith::CmpFOp>(arith::CmpFPredicate::UGE, x.value, x.number(-151.0).value);
   x = atMost(x, 129.0);
@@ -112,8 +113,8 @@ Lanes expandExp2(Lanes x, bool avx512, bool shortened) {
   return select(keep, p * scale * scale, 0.0);
 }
 
-// The result is 2^n q + 2^n - 1 with q = e^r - 1. All terms are halved, because 2^127 is representable and 2^128 is
-// not. Below -18 the result is -1.
+// The result is 2^n q + 2^n - 1, where q = e^r - 1. All terms are halved, because 2^128 is not representable, but 2^127
+// is. Below -18 the result is -1.
 Lanes expandExpM1(Lanes x) {
   Lanes bounded = clamp(x, -18.0, 89.0);
   constexpr double shift = roundingShift32 + 126;
@@ -126,10 +127,10 @@ Lanes expandExpM1(Lanes x) {
   return copySign(half + half, x); // the sum is +0 for -0
 }
 
-// Near 0: x + x^3 p(x^2). Above 0.6: 1 - 2 / (e^2a + 1), which reduces the error of e^2a. There the reduction is
-// applied to half of the argument, so 2 a is never computed, and the coefficients of p include powers of two. From 9.02
-// on the result is 1. Both formulas are computed and one is selected. (A rational function of x is a third shorter, but
-// has an error of 5 ULP, and exceeds 1.)
+// Near 0, the result is x + x^3 p(x^2). Above 0.6, it is 1 - 2 / (e^2a + 1), which reduces the error of e^2a. There the
+// reduction is applied to half of the argument, so 2a is never computed, and the coefficients of p include powers of
+// two. From 9.02 on, the result is 1. Both formulas are computed and one is selected. (A rational function of x needs
+// two thirds of the instructions, but has an error of 5 ULP, and exceeds 1.)
 Lanes expandTanh(Lanes x) {
   Lanes a = abs(x), u = x * x;
   Lanes p = polynomial(u, {-0.333332986, 0.133319363, -0.0537847169, 0.0207986254, -0.00589796668});
@@ -144,8 +145,9 @@ Lanes expandTanh(Lanes x) {
   return copySign(select(less(a, 0.6), small, large), x);
 }
 
-// Near 0: x + x p(x^2), where the error must be relative to x. Above 1.1: 1 - p(|x|)^4, because the fourth root of erfc
-// is nearly linear. Both are computed and one is selected. From 4 on the result is exactly 1, so 1 + erf(-x) is 0.
+// Near 0, the result is x + x p(x^2), where the error must be relative to x. Above 1.1, it is 1 - p(|x|)^4, because the
+// fourth root of erfc is nearly linear. Both formulas are computed and one is selected. From 4 on, the result is
+// exactly 1, so 1 + erf(-x) is 0.
 Lanes expandErf(Lanes x) {
   Lanes a = abs(x), u = x * x;
   Lanes small = fma(a,

@@ -50,7 +50,7 @@ Lanes combine(Lanes e, Lanes f, LogBase base) {
 } // namespace
 
 Lanes logWithSpecials(Lanes x, Lanes result) {
-  result = select(less(x, INFINITY), result, x); // infinity and NaN are their own logarithms
+  result = select(less(x, INFINITY), result, x); // the logarithm of infinity is infinity, and of NaN is NaN
   Lanes outside = select(equal(x, 0.0), x.number(-INFINITY), NAN);
   return select(greater(x, 0.0), result, outside);
 }
@@ -67,8 +67,8 @@ Lanes expandLog(Lanes x, LogBase base) {
   return logWithSpecials(x, combine(e, f, base));
 }
 
-// e is the exponent of the rounded 1 + x; f = 2^-e (1 + x) - 1 is computed from the exact 1 + x. 2^-128 is a denormal
-// number, which is computed as 2^-126 / 4.
+// e is the exponent of the rounded 1 + x, but f = 2^-e (1 + x) - 1 is computed from the exact 1 + x. The smallest 2^-e,
+// 2^-128, is a denormal number, so it is computed as 2^-126 / 4.
 Lanes expandLog1p(Lanes x) {
   Lanes sum = x + 1.0, bits = sum.asInteger();
   Lanes offset = bits - bits.integer(rootHalfBits);

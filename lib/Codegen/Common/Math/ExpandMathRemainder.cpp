@@ -9,16 +9,16 @@
 //     r -= trunc(r / s) s
 //
 // For f32 (26 bits), s has the 24 bits of y, and r is a multiple of the last place of y or x, below 2^27 s. The
-// quotient differs from the next integer by at least 2^-24. Therefore it is not rounded up to that integer, and the
-// product and the difference are exact.
+// difference of the exact quotient and the next integer is at least 2^-24. Therefore the quotient is not rounded up to
+// that integer, and the product and the difference are exact.
 //
-// For f64 (51 bits), the quotient is below 2^52, where every integer is representable. Rounding cannot pass an integer,
-// but may reach the next one, so the truncated quotient is correct or one too large. As r is not below s, r is a
-// multiple of the last place of s. The same holds for r - q s, which is in [-s, s): it is representable, and FMA
-// computes it exactly. If it is negative, s is added, which is exact for the same reason. This requires that |y| is a
-// normal number; otherwise the library is called.
+// For f64 (51 bits), the quotient is below 2^52, where every integer is representable. A rounded quotient may equal the
+// next integer, but not exceed it, so the truncated quotient is correct or one too large. As r >= s, r is a multiple of
+// the last place of s, and so is r - q s. This difference is in [-s, s), so it is representable, and FMA computes it
+// exactly. If it is negative, s is added, which is exact for the same reason. This requires that |y| is a normal
+// number; otherwise libm is called.
 //
-// Most vectors need one step.
+// Most vectors need only one step.
 //
 // Test: test/Codegen/CPU/MicroKernels/expand-math.mlir, test/Unit/Codegen/Common
 //
@@ -33,7 +33,8 @@ namespace tilewright::cpu {
 
 constexpr int bitsOfSingle = 26, bitsOfDouble = 51;
 
-/// Returns `r` minus as many multiples of `divisor` as a quotient of `bits` + 1 bits can hold.
+/// Executes one step of the loop above: returns r - trunc(r / s) s, where s is `divisor` times a power of two, so that
+/// the quotient has at most `bits` + 1 bits.
 static Lanes oneStep(Lanes r, Lanes divisor, int bits) {
   Lanes distance = shiftRight(r.asInteger(), 52) - shiftRight(divisor.asInteger(), 52);
   Lanes excess = distance - distance.integer(bits);

@@ -6,7 +6,7 @@
 //   %any = vector.reduction <or>, (|%x| > 1e5)
 //   scf.if %any { scf.for %i = 0 to lanes { math.sin %x[%i] : f64 } } else { %fast }
 //
-// Operands of f32 are extended to f64, and the result is truncated.
+// f32 operands are extended to f64, and the result is truncated.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_COMMON_MATH_LIBMFALLBACK_H
@@ -22,7 +22,7 @@ mlir::Value anyLane(Lanes mask);
 /// A scalar function of f64.
 using LibraryCall = llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Location, mlir::ValueRange)>;
 
-/// Returns `fast`, or if a lane of `mask` is set, the result of `call` for each lane of the operands.
+/// Returns `fast` if no lane of `mask` is set. Otherwise returns the result of `call` for each lane of the operands.
 Lanes unlessAny(Lanes mask, llvm::ArrayRef<Lanes> operands, Lanes fast, LibraryCall call);
 
 template <typename OpTy> Lanes unlessAny(Lanes mask, llvm::ArrayRef<Lanes> operands, Lanes fast) {
@@ -32,7 +32,8 @@ template <typename OpTy> Lanes unlessAny(Lanes mask, llvm::ArrayRef<Lanes> opera
                    });
 }
 
-/// Returns `fast`, or the library's results if the magnitude of a lane of `x` is above the limit.
+/// Returns `fast` if the magnitudes of all lanes of `x` are at most `limit`. Otherwise returns libm's results for all
+/// lanes.
 template <typename OpTy> Lanes unlessLarge(Lanes x, double limit, Lanes fast) {
   return unlessAny<OpTy>(greater(abs(x), limit), x, fast);
 }

@@ -28,7 +28,7 @@ struct Lanes {
     return {builder, OpTy::create(*builder, builder->getLoc(), std::forward<Args>(args)...)};
   }
 
-  /// Returns the type that has the shape of this value and the element type `other`.
+  /// Returns the type with the shape of this value and the element type `other`.
   mlir::Type like(mlir::Type other) const {
     if (auto vector = mlir::dyn_cast<mlir::VectorType>(type()))
       return vector.clone(other);
@@ -95,10 +95,10 @@ inline Lanes operator&(Lanes a, uint64_t b) { return a & a.integer(b); }
 inline Lanes operator^(Lanes a, Lanes b) { return a.make<mlir::arith::XOrIOp>(a.value, b.value); }
 inline Lanes operator|(Lanes a, Lanes b) { return a.make<mlir::arith::OrIOp>(a.value, b.value); }
 inline Lanes shiftLeft(Lanes a, int by) { return a.make<mlir::arith::ShLIOp>(a.value, a.integer(by).value); }
-/// Arithmetic shift: copies the sign bit.
+/// Shifts arithmetically, that is, copies the sign bit.
 inline Lanes shiftRight(Lanes a, int by) { return a.make<mlir::arith::ShRSIOp>(a.value, a.integer(by).value); }
 
-/// Ordered comparison: false if a lane is NaN.
+/// Compares floats by ordered predicates, which are false for a lane with NaN.
 inline Lanes less(Lanes a, Lanes b) {
   return a.make<mlir::arith::CmpFOp>(mlir::arith::CmpFPredicate::OLT, a.value, b.value);
 }
@@ -136,7 +136,8 @@ inline Lanes polynomial(Lanes x, llvm::ArrayRef<double> c) {
   return sum;
 }
 
-/// Adding this to |x| < 2^22 (f32) or 2^51 (f64) rounds x to an integer and leaves it in the low bits of the sum.
+/// A constant for |x| < 2^22 (f32) or 2^51 (f64): the sum of x and this constant has x, rounded to an integer, in its
+/// low bits.
 inline constexpr double roundingShift32 = 0x1.8p23, roundingShift64 = 0x1.8p52;
 
 } // namespace tilewright::cpu
