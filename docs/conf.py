@@ -1,6 +1,6 @@
-"""The documentation site: .venv/bin/sphinx-build -W docs build/site, after a build of Tilewright, whose docstrings it reads.
+"""Configuration of the documentation site. After a build of Tilewright: .venv/bin/sphinx-build -W docs build/site
 
-docs/decisions/0055-documentation-site.md says why Sphinx.
+docs/decisions/0055-documentation-site.md gives the reasons for the choice of Sphinx.
 """
 
 import os
@@ -12,7 +12,7 @@ project = "Tilewright"
 copyright = "the Tilewright authors"
 version = release = re.search(r"project\(Tilewright VERSION (\S+)", (Path(__file__).parents[1] / "CMakeLists.txt").read_text())[1]
 
-# Sphinx imports the Python package and reads its docstrings. The package is installed, or in the build folder.
+# Sphinx imports the Python package to read its docstrings. If the package is not installed, it is imported from the build directory.
 build = Path(os.environ.get("TILEWRIGHT_BUILD", Path(__file__).parents[1] / "build"))
 try:
     import tilewright  # noqa: F401

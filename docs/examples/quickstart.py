@@ -1,4 +1,4 @@
-"""BERT-base through torch.compile(model, backend="tilewright"): what was compiled, how fast it runs, how exact it is."""
+"""BERT-base through torch.compile(model, backend="tilewright"): prints the compiled kernels, the times and the errors."""
 
 import copy
 import statistics

@@ -212,7 +212,7 @@ def test_export_refuses_ops_that_would_run_in_eager(tmp_path):
             return torch.relu(y), torch.fft.fft(x).real
 
     text = refused(Eager(), (torch.eye(3),), tmp_path)
-    assert "Eager is not exported" in text and "2 things in it cannot be compiled" in text
+    assert "Eager is not exported" in text and "2 items in the model cannot be compiled" in text
     assert "aten._linalg_eigh.default" in text and "aten._fft_r2c.default" in text
     line = Eager.forward.__code__.co_firstlineno
     assert f"{pathlib.Path(__file__).name}:{line + 1} in forward" in text and f"{pathlib.Path(__file__).name}:{line + 2}" in text

@@ -180,7 +180,7 @@ def test_refusals_name_operator_set_and_node(tmp_path):
              helper.make_node("StringNormalizer", ["u"], ["s"], name="third"), helper.make_node("Concat", [], ["c"], axis=0)]  # fmt: skip
     save(tmp_path / "m.onnx", nodes, [("x", F, [4])], [("y", F, ["k"]), ("z", F, [4]), ("s", F, [4]), ("c", F, [4])])
     said = refusal(tmp_path / "m.onnx")
-    assert "4 things in it cannot be compiled" in said
+    assert "4 items in the model cannot be compiled" in said
     assert "Concat (operator set 17): it has no inputs" in said
     assert "Unique (operator set 17) 'first': this operator is not supported" in said
     assert "Relu (operator set 17) 'second': its input 'nowhere' is the result of no node before it" in said

@@ -20,12 +20,12 @@ PAGE = ROOT / "docs/reference/cli.md"
 # The pages that describe a command with examples.
 GUIDES = {
     "bench": "[Performance](../performance.md)",
-    "cache": "[Find out what happened](../how-to/debug.md)",
+    "cache": "[Debug a compiled model](../how-to/debug.md)",
     "calibrate": "[Decision 0017](../decisions/0017-cost-model.md)",
-    "compile": "[Compile ahead of time](../how-to/ahead-of-time.md), [Save IR, change it, go on](../how-to/work-on-ir.md)",
+    "compile": "[Compile ahead of time](../how-to/ahead-of-time.md), [Save, edit and compile IR](../how-to/work-on-ir.md)",
     "explain": "[Inspect how a model was compiled](../how-to/explain.md)",
     "inspect": "[Compile ahead of time](../how-to/ahead-of-time.md)",
-    "run": "[Compile ahead of time](../how-to/ahead-of-time.md), [Find out what happened](../how-to/debug.md)",
+    "run": "[Compile ahead of time](../how-to/ahead-of-time.md), [Debug a compiled model](../how-to/debug.md)",
     "tune": "[Tuning](../tuning.md)",
 }
 # Programs of LLVM and MLIR whose --help lists every flag of LLVM.
@@ -37,7 +37,7 @@ LINKED = """## Other programs
 - `hls-estimate DESIGNS.json...` estimates cycles and resources of [hls designs](../targets/hls.md) that are described as JSON, and prints one line of
   JSON for each.
 
-Guide for the first three: [Save IR, change it, go on](../how-to/work-on-ir.md).
+Guide for the first three: [Save, edit and compile IR](../how-to/work-on-ir.md).
 """
 
 
@@ -81,7 +81,7 @@ def page() -> str:
     command = [sys.executable, "-m", "tilewright", "explain", "--help"]
     explain = subprocess.run(command, env={**os.environ, "COLUMNS": "120"}, check=True, capture_output=True, text=True)
     lines += ["## python -m tilewright explain", "", "Runs a program and reports what torch.compile and Tilewright compiled.", ""]
-    lines += ["```text", *explain.stdout.strip().splitlines(), "```", "", "Guide: [Find out what happened](../how-to/debug.md).", ""]
+    lines += ["```text", *explain.stdout.strip().splitlines(), "```", "", "Guide: [Debug a compiled model](../how-to/debug.md).", ""]
     return "\n".join([*lines, LINKED, "Written by `tools/dev/write_cli_doc.py`.", ""])
 
 

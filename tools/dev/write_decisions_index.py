@@ -19,8 +19,8 @@ def text() -> str:
         rows.append(f"| [{number}]({path.name}) | {title[0].upper()}{title[1:]} |")
     return "\n".join([
         "# Decisions", "",
-        "A decision record says which alternatives there were, which one was chosen, why, and what it cost. A record is not rewritten when a later one",
-        "replaces it; the later one refers to it.", "", "| record | decision |", "|---|---|", *rows, "",
+        "A decision record describes the alternatives, the decision, its reasons and its costs. If a later record replaces a decision, the earlier record",
+        "is not rewritten; the later record refers to it.", "", "| record | decision |", "|---|---|", *rows, "",
         "```{toctree}", ":hidden:", ":glob:", "", "0*", "```", "",
     ])  # fmt: skip
 

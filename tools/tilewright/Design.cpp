@@ -114,8 +114,8 @@ void addErrors(std::vector<DesignFile> &files, llvm::ArrayRef<FixedError> errors
     if (report.path == "report.md")
       for (auto [number, error] : llvm::enumerate(errors))
         llvm::raw_string_ostream(report.text)
-            << numberText("\nResult %zu on the test bench's data, against the float model in double precision: off "
-                          "by %.2e at the root of the mean square, by %.2e at most.\n",
+            << numberText("\nResult %zu on the test bench's data, compared with the float model in double precision: "
+                          "RMS error %.2e, largest error %.2e.\n",
                           size_t(number), error.rms, error.largest);
   }
 }

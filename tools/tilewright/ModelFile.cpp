@@ -40,8 +40,8 @@ llvm::Expected<ModelFile> readAsWritten(llvm::StringRef path, MLIRContext &conte
     auto module = (*exported)->import(context);
     if (!module)
       return llvm::createStringError(llvm::toString(module.takeError()) +
-                                     "\ntilewright.export(model, inputs, path) in Python writes models in the ops that "
-                                     "Tilewright has");
+                                     "\ntilewright.export(model, inputs, path) in Python writes models with ops that "
+                                     "Tilewright supports");
     model.exported = std::move(*exported);
     model.module = std::move(*module);
     return model;

@@ -1,4 +1,4 @@
-"""Calls the library that `tilewright compile` makes of classify.mlir, from Python, with ctypes."""
+"""Calls the library that `tilewright compile` compiles from classify.mlir, with ctypes."""
 
 import ctypes
 

@@ -1,11 +1,11 @@
-/* Classifies three points with the library that `tilewright compile` makes of classify.mlir. */
+/* Classifies three points with the library that `tilewright compile` compiles from classify.mlir. */
 #include "classify.h"
 
 #include <stdio.h>
 
 int main(int argc, char **argv) {
   char error[512];
-  /* One thread; the weights' file, if they are in one. */
+  /* One thread, and the file of external weights if an argument names it. */
   classify_options options = {.threads = 1, .weights_file = argc > 1 ? argv[1] : NULL};
   classify *model = classify_create(&options, error, sizeof error);
   if (!model) {

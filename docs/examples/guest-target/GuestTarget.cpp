@@ -1,6 +1,6 @@
-//===- GuestTarget.cpp - a target in a plug-in: cpu with smaller tasks -----------------------===//
+//===- GuestTarget.cpp - a plug-in target like cpu, with smaller tasks -----------------------===//
 //
-// The target uses Tilewright's pipelines and adds one pass between the choice of a schedule and its application:
+// The target uses Tilewright's pipelines and adds one pass between the selection of a schedule and its application:
 //
 //   attributes {tw.schedule = #tw_cpu.schedule<tiles = [128, 48]>}   ->   #tw_cpu.schedule<tiles = [16, 48]>
 //

@@ -1,11 +1,11 @@
-/* Classifies batches of one to five images with the library that `tilewright compile` makes of digits.onnx. */
+/* Classifies batches of one to five images with the library that `tilewright compile` compiles from digits.onnx. */
 #include "digits.h"
 
 #include <stdio.h>
 
 enum { PIXELS = 28 * 28, CLASSES = 10, MOST = 5 };
 
-/* Image `number`: a ring whose radius grows with the number. */
+/* Draws image `number`: a ring whose radius grows with the number. */
 static void draw(float *image, int number) {
   const float radius = 4.0f + 2.0f * (float)number;
   for (int at = 0; at < PIXELS; ++at) {

@@ -1,4 +1,4 @@
-"""Writes digits.onnx: a small convolutional network with random weights, for one 28 x 28 image (batch 1, as many exports are)."""
+"""Writes digits.onnx: a small convolutional network with random weights, for 28 x 28 images and a fixed batch size of 1."""
 
 import numpy as np
 import onnx

@@ -1,5 +1,5 @@
-// ./classify image.ppm... prints the most likely class of each image. Two threads, each with its own instance of
-// the model, take the images from a shared counter.
+// `./classify image.ppm...` prints the most likely class of each image. Each of two threads has a separate instance of
+// the model, and takes the index of its next image from a shared atomic counter.
 #include "images.h"
 #include "resnet50.h"
 

@@ -10,8 +10,8 @@
 #define PIXELS (3 * SIDE * SIDE)
 #define CLASSES 1000
 
-/* Fills `image`, [3, SIDE, SIDE], from the file: resized (bilinear), red, green and blue normalized as for ImageNet.
- * Returns 0, or 1 if the file is not a binary PPM image with 8 bits per channel. */
+/* Reads an image from the file, resizes it (bilinear), normalizes red, green and blue as for ImageNet, and writes it to
+ * `image`, [3, SIDE, SIDE]. Returns 0, or 1 if the file is not a binary PPM image with 8 bits per channel. */
 static int read_image(const char *path, float *image) {
   static const float mean[3] = {0.485f, 0.456f, 0.406f}, deviation[3] = {0.229f, 0.224f, 0.225f};
   FILE *file = fopen(path, "rb");

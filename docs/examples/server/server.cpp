@@ -19,10 +19,10 @@
 #include <thread>
 
 using nlohmann::json;
-using Points = std::vector<float>; // row-major, `width` numbers per point
+using Points = std::vector<float>; // a row-major matrix with `width` numbers per point
 
 constexpr int64_t width = 2, classes = 3, mostPoints = 4096;
-constexpr size_t mostBytes = size_t(mostPoints) * width * 40; // limit of a request: 40 characters per number suffice
+constexpr size_t mostBytes = size_t(mostPoints) * width * 40; // limit of a request's body: 40 characters per number
 
 // Owns one instance of the model and the thread that calls it.
 class Batcher {
@@ -118,7 +118,7 @@ private:
   std::deque<Request> queue;
   Statistics counted;
   bool stopping = false;
-  std::thread worker; // declared last because it uses the other members
+  std::thread worker; // the last member, because the thread uses the other members
 };
 
 // Parses the points of a request; throws an error that describes an invalid request.
@@ -150,7 +150,7 @@ static json rowsOf(const Points &values) {
 }
 
 int main(int argc, char **argv) {
-  sigset_t ends; // handled by a separate thread with sigwait, since a signal handler may call only a few functions
+  sigset_t ends; // A separate thread waits for these signals, because a signal handler may call only a few functions.
   sigemptyset(&ends);
   sigaddset(&ends, SIGINT);
   sigaddset(&ends, SIGTERM);
@@ -166,10 +166,10 @@ int main(int argc, char **argv) {
   {
     Batcher batcher(model, std::chrono::milliseconds(argc > 2 ? atoi(argv[2]) : 0));
     httplib::Server server;
-    server.new_task_queue = [] { return new httplib::ThreadPool(64); }; // each thread waits for its result
-    server.set_payload_max_length(mostBytes);                           // longer requests get status 413
-    server.set_tcp_nodelay(true);              // else a response's second packet waits 40 ms for the client's ACK
-    server.set_socket_options([](int socket) { // httplib's default allows a shared port
+    server.new_task_queue = [] { return new httplib::ThreadPool(64); }; // each request has a thread
+    server.set_payload_max_length(mostBytes);                           // larger requests get status 413
+    server.set_tcp_nodelay(true);              // otherwise, a response's second packet waits 40 ms for an ACK
+    server.set_socket_options([](int socket) { // replaces httplib's default, which allows several servers on a port
       int yes = 1;
       setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
     });
@@ -177,7 +177,7 @@ int main(int argc, char **argv) {
       try {
         Points points = pointsFrom(request.body);
         response.set_content(rowsOf(batcher.submit(std::move(points)).get()).dump() + "\n", "application/json");
-      } catch (const std::runtime_error &failed) { // thrown by the model
+      } catch (const std::runtime_error &failed) { // an error of the model
         response.status = 500;
         response.set_content(std::string(failed.what()) + "\n", "text/plain");
       } catch (const std::exception &wrong) {
@@ -205,7 +205,7 @@ int main(int argc, char **argv) {
       server.listen_after_bind();
     } else {
       fprintf(stderr, "cannot listen on port %s\n", argc > 1 ? argv[1] : "8080");
-      kill(getpid(), SIGTERM); // ends the thread that waits for signals
+      kill(getpid(), SIGTERM); // wakes the thread that waits for signals
     }
     ender.join();
   }

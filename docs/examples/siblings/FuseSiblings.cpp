@@ -4,8 +4,8 @@
 //          %b = call @kernel_1(%y, %q)                 // exp
 // After:   %ab:2 = call @kernel_0_and_kernel_1(%x, %y, %p, %q)
 //
-// The fusion saves one barrier and one round of tasks. The results of both kernels have the same static shape, so one
-// schedule tiles both.
+// The fusion saves one barrier and one round of tasks. Both kernels must have results of the same static shape, so that
+// one schedule tiles the fused kernel.
 //
 // Test: test/Python/test_research.py
 //
@@ -25,7 +25,7 @@ struct FuseSiblings : PassWrapper<FuseSiblings, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FuseSiblings)
 
   StringRef getArgument() const override { return "fuse-siblings"; }
-  StringRef getDescription() const override { return "Elementwise kernels that do not need each other become one"; }
+  StringRef getDescription() const override { return "Fuse independent elementwise kernels"; }
 
   void runOnOperation() override {
     auto main = getOperation().lookupSymbol<func::FuncOp>("main");
@@ -33,7 +33,7 @@ struct FuseSiblings : PassWrapper<FuseSiblings, OperationPass<ModuleOp>> {
     for (Operation &op : llvm::make_early_inc_range(main.getBody().front())) {
       auto second = dyn_cast<func::CallOp>(op);
       if (!second) {
-        if (first && llvm::is_contained(first->getUsers(), &op)) // this user precedes the second call
+        if (first && llvm::is_contained(first->getUsers(), &op)) // `op` uses the result before the second call
           first = {};
         continue;
       }
@@ -44,7 +44,7 @@ struct FuseSiblings : PassWrapper<FuseSiblings, OperationPass<ModuleOp>> {
 private:
   func::FuncOp kernelOf(func::CallOp call) { return getOperation().lookupSymbol<func::FuncOp>(call.getCallee()); }
 
-  /// Returns the kernel's op if the kernel is one elementwise op on its arguments, else null.
+  /// Returns the kernel's op if the kernel consists of one elementwise op on its arguments, and null otherwise.
   linalg::GenericOp genericOf(func::FuncOp kernel) {
     auto ops = kernel.getBody().front().without_terminator();
     auto generic = llvm::hasSingleElement(ops) ? dyn_cast<linalg::GenericOp>(*ops.begin()) : nullptr;
@@ -71,7 +71,7 @@ private:
     func::CallOp calls[] = {first, second};
     func::FuncOp kernels[] = {kernelOf(first), kernelOf(second)};
     OpBuilder builder(kernels[0]);
-    // The inputs of both kernels, then the outputs of both.
+    // The fused kernel has the inputs of both kernels, followed by the outputs of both kernels.
     SmallVector<Value> operands;
     SmallVector<std::pair<func::FuncOp, unsigned>> arguments;
     auto take = [&](bool written) {

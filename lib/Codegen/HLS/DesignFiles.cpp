@@ -58,7 +58,7 @@ static std::string printFormats(func::FuncOp top) {
     if (words.size() < 2 || words[0].getAsInteger(10, width) || words[1].getAsInteger(10, integer))
       continue;
     text += "typedef ap_fixed<" + llvm::join(words, ", ") + "> " + port.name + "_t; // " + port.name +
-            " has its bits: integers, times 2^" + std::to_string(integer - width) + "\n";
+            ": its value is the integer times 2^" + std::to_string(integer - width) + "\n";
   }
   return text.empty() ? "" : "\n#include <ap_fixed.h>\n" + text;
 }

@@ -20,7 +20,8 @@ public:
   size_t size() const { return problems.size(); }
 
   llvm::Error error() const {
-    std::string text = std::to_string(size()) + (size() == 1 ? " thing" : " things") + " in it cannot be compiled:";
+    std::string text =
+        std::to_string(size()) + (size() == 1 ? " item" : " items") + " in the model cannot be compiled:";
     for (const std::string &problem : problems)
       text += "\n  " + problem;
     return llvm::createStringError(text);

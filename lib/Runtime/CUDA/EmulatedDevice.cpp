@@ -173,7 +173,7 @@ bool EmulatedDevice::Call::launch(const GridLaunch &launch, RunError &error) {
     return false;
   }
   if (!report->findings.empty()) {
-    error = launch.failure("the checker of PTX objects to kernel " + kernel.name + " (" + launch.step->label + "):\n" +
+    error = launch.failure("ptx-check has findings in kernel " + kernel.name + " (" + launch.step->label + "):\n" +
                            report->text());
     return false;
   }

@@ -48,7 +48,7 @@ TEST(DeviceCode, FindingsNameTheUsersLine) {
   void *outputs[] = {out};
   RunError error;
   EXPECT_FALSE((*program)->run(inputs, outputs, nullptr, nullptr, 1, error, nullptr));
-  EXPECT_NE(error.text.find("the checker of PTX objects to kernel exp_0 (exp)"), std::string::npos) << error.text;
+  EXPECT_NE(error.text.find("ptx-check has findings in kernel exp_0 (exp)"), std::string::npos) << error.text;
   EXPECT_NE(error.text.find("race in exp_0: write of global memory"), std::string::npos) << error.text;
   EXPECT_TRUE(llvm::StringRef(error.text).ends_with("kernel exp_0 is launched by exp (layer.py:12)")) << error.text;
 }
