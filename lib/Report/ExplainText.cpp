@@ -6,6 +6,7 @@
 #include "lib/Report/Record.h"
 #include "tilewright/Explain.h"
 #include "tilewright/NumberText.h"
+#include "tilewright/OperationText.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
@@ -56,7 +57,7 @@ void printKernels(const Object &record, llvm::raw_ostream &os) {
         os << "    -";
     }
     llvm::StringRef schedule = text(kernel, "schedule");
-    os << "  " << (schedule.empty() ? "-" : schedule) << "; " << text(kernel, "operations") << "\n";
+    os << "  " << (schedule.empty() ? "-" : schedule) << "; " << shortOperations(text(kernel, "operations")) << "\n";
   });
 }
 
