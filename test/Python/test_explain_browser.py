@@ -120,6 +120,24 @@ def test_compare_view_shows_both_records(browser, exported, record, tmp_path):
     assert cells["Kernels"] == [str(len(record["kernels"]))] * 2 + [""]
 
 
+OPTION_ROWS = "[...document.querySelectorAll('#options tr')].map((row) => [...row.children].map((cell) => cell.textContent)).slice(1)"
+
+
+@pytest.mark.parametrize("earlier", [False, True])
+@pytest.mark.parametrize("flags", [{}, {"threads": "3", "rounding": "eager"}])
+def test_compare_view_lists_changed_options(browser, exported, record, tmp_path, flags, earlier):
+    """A record of an earlier version has only some of the options, which are compared."""
+    (tmp_path / "before.json").write_text(json.dumps({key: value for key, value in record.items() if key != "options" or not earlier}))
+    flags = {"threads": str(record["threads"]), **flags}
+    explain(exported, *(f"--{name}={value}" for name, value in flags.items()), "--html", tmp_path / "page.html", "--against", tmp_path / "before.json")
+    show(browser, tmp_path / "page.html", "#view=compare")
+    changed = [[name, record["options"][name], value] for name, value in flags.items() if record["options"][name] != value]
+    assert browser.value(OPTION_ROWS) == changed
+    all_options = 5 if earlier else len(record["options"])
+    note = f"The other {all_options - len(changed)} options are the same." if changed else f"All {all_options} options are the same."
+    assert note in texts(browser, "main p.soft")
+
+
 @pytest.mark.parametrize("dark", [False, True])
 def test_theme_follows_the_browser_and_can_be_switched(exported, dark):
     page_of(exported)

@@ -154,6 +154,22 @@ def test_record_has_consistent_kernels_edges_plan_and_times(record):
         assert sum(formed) <= by_name[name]["ms"]
 
 
+def test_record_has_the_options_of_the_compile(exported, record):
+    assert record["options"]["rounding"] == "fused" and record["options"]["threads"] == str(record["threads"])
+    explain(exported, "--rounding=eager", "--json", exported.with_name("eager.json"))
+    eager = json.loads(exported.with_name("eager.json").read_text())["options"]
+    assert {name for name in eager if eager[name] != record["options"][name]} == {"rounding"}
+
+
+def test_record_of_torch_compile_has_the_options_of_python():
+    torch._dynamo.reset()
+    model = torch.compile(torch.nn.Linear(4, 4), backend="tilewright", options={"record": True, "deterministic": True})
+    with torch.no_grad():
+        model(torch.randn(2, 4))
+    (graph,) = tilewright.report(model)
+    assert json.loads(graph.records[0])["options"]["deterministic"] == "yes"
+
+
 def test_measured_record_has_the_time_of_each_kernel(exported):
     path = exported.with_name("measured.json")
     explain(exported, "--measure", "--calls", 3, "--json", path)
