@@ -30,6 +30,7 @@ TILEWRIGHT_PAGE_FILE(lines, "lines.js")
 TILEWRIGHT_PAGE_FILE(tables, "tables.js")
 TILEWRIGHT_PAGE_FILE(charts, "charts.js")
 TILEWRIGHT_PAGE_FILE(compare, "compare.js")
+TILEWRIGHT_PAGE_FILE(program, "program.js")
 TILEWRIGHT_PAGE_FILE(shell, "shell.js")
 
 namespace tilewright::explain {
@@ -40,7 +41,7 @@ llvm::StringRef pageStyle() { return cssFile(); }
 std::string pageScript() {
   std::string all;
   for (llvm::StringRef file :
-       {recordFile(), listFile(), linesFile(), tablesFile(), chartsFile(), compareFile(), shellFile()})
+       {recordFile(), listFile(), linesFile(), tablesFile(), chartsFile(), compareFile(), programFile(), shellFile()})
     all += file.str();
   return all;
 }

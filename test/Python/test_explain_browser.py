@@ -221,10 +221,42 @@ def test_levels_can_be_added_and_removed(browser, exported):
     assert len(texts(browser, ".pane")) == 1
 
 
+def test_program_view_shows_eager_operators_and_graph_breaks(browser, record, tmp_path):
+    graph = {"name": "Net", "kind": "inference", "nodes": 3, "kernels": 1, "eager": 2}
+    line = {"where": "/home/me/model.py:12", "text": "q, r = torch.linalg.qr(y)"}
+    program = {
+        "functions": [{"name": "forward", "where": "/home/me/model.py:9", "compiles": [
+            {"id": "0/0", "reason": "", "seconds": 0.5, "graphs": [{**graph, "records": [0]}]},
+            {"id": "0/1", "reason": "a size changed", "seconds": None, "graphs": [{**graph, "records": [1]}, {**graph, "records": []}]}]}],
+        "eager": [{"operator": "aten.linalg_qr.default", "reason": HOSTILE, "graph": "Net", **line}] * 2,
+        "breaks": [{"reason": "print is not traced", "where": "model.py:11", "text": "print(x)"}],
+        "left": [{"function": "step (model.py:20)", "reason": "a generator", "where": "model.py:21", "text": HOSTILE}],
+    }  # fmt: skip
+    pages = [json.dumps({**record, "model": name}) for name in ("first", "second")]
+    (tmp_path / "page.html").write_text(tilewright._tilewright.explain_page(pages, "", json.dumps(program)))
+    show(browser, tmp_path / "page.html")
+    assert "2 operators run in eager, 1 graph breaks" in texts(browser, ".card button")
+    browser.press("8")
+    cells = {name: browser.value(f"[...document.querySelectorAll('#{name} td')].map((cell) => cell.textContent)") for name in ("eager", "breaks", "left")}
+    assert cells["eager"] == ["aten.linalg_qr.default", "2", "model.py:12q, r = torch.linalg.qr(y)", HOSTILE]
+    assert cells["breaks"] == ["model.py:11print(x)", "print is not traced"]
+    assert cells["left"] == ["step (model.py:20)", "model.py:21" + HOSTILE, "a generator"]
+    assert "a size changed" in texts(browser, "#functions td")
+    assert browser.value("document.querySelectorAll('script').length") == 2
+    browser.click("#functions button", 1)
+    assert texts(browser, "#model") == ["second"] and browser.value("document.querySelector('#record').value") == "1"
+
+
+def test_page_of_a_model_has_no_program_view(browser, exported):
+    page_of(exported)
+    show(browser, exported.with_suffix(".html"))
+    assert "Program" not in texts(browser, "nav button") + texts(browser, ".card span")
+
+
 def test_another_graph_can_be_selected(browser, record, tmp_path):
     """A page written by report().html(): one graph is shown, and the others can be selected."""
     other = {**record, "model": "another", "kernels": record["kernels"][:1]}
-    (tmp_path / "page.html").write_text(tilewright._tilewright.explain_page([json.dumps(record), json.dumps(other)], ""))
+    (tmp_path / "page.html").write_text(tilewright._tilewright.explain_page([json.dumps(record), json.dumps(other)], "", ""))
     show(browser, tmp_path / "page.html", "#view=kernels")
     assert len(texts(browser, ".table .row")) == len(record["kernels"])
     browser.value("""(() => { const choice = document.querySelector('#record');

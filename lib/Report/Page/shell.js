@@ -25,6 +25,9 @@ const keys = [
 class Shell {
   constructor(data) {
     this.compiles = data.records.map((record) => new Compile(record));
+    this.program = data.program;
+    if (this.program) views.push({name: "program", title: "Program", build: (shell) => programView(shell, shell.program)});
+    keys[0][0] = `1 … ${views.length}`;
     this.against = data.against ? new Compile(data.against) : null;
     this.main = document.getElementById("view");
     this.status = document.getElementById("status");
@@ -45,6 +48,7 @@ class Shell {
     this.compiles.forEach(
         (compile, i) => this.choice.append(make("option", {value: i}, `${i + 1}: ${compile.record.model}`)));
     this.choice.hidden = this.compiles.length < 2;
+    document.getElementById("model").hidden = !this.choice.hidden;  // the choice contains the name
     this.choice.addEventListener("change", () => this.take(Number(this.choice.value)));
     this.searchBox.addEventListener("input", () => this.search(false));
     this.searchBox.addEventListener("keydown", (event) => {
@@ -71,6 +75,13 @@ class Shell {
     document.getElementById("model").title = name;
     document.title = `${shortName(name)} - Tilewright explains`;
     if (show) this.open(this.current);
+  }
+
+  /** Selects graph `number` and shows its overview. */
+  choose(number) {
+    this.choice.value = number;
+    this.take(number, false);
+    this.open("overview");
   }
 
   view(name) {

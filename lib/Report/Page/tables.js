@@ -44,6 +44,13 @@ function overview(shell, compile) {
       card(
           "Parameters, packed", format.bytes(record.plan.packed_bytes) || "0 B",
           `inputs ${format.bytes(record.plan.input_bytes)}, results ${format.bytes(record.plan.output_bytes)}`));
+  if (shell.program)
+    cards.append(card(
+        "Program", `${format.count(graphsOf(shell.program).length)} graphs`,
+        make(
+            "button", {type: "button", class: "link", click: () => shell.open("program")},
+            `${format.count(shell.program.eager.length)} operators run in eager, ${
+                format.count(shell.program.breaks.length)} graph breaks`)));
   const value = (kernel) =>
       kernel.measured_us ?? (kernel.expected_us === undefined ? 0 : kernel.expected_us * kernel.launches);
   const longest = [...running].sort((a, b) => value(b) - value(a)).slice(0, 8);
