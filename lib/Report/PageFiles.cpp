@@ -30,6 +30,7 @@ TILEWRIGHT_PAGE_FILE(lines, "lines.js")
 TILEWRIGHT_PAGE_FILE(tables, "tables.js")
 TILEWRIGHT_PAGE_FILE(charts, "charts.js")
 TILEWRIGHT_PAGE_FILE(compare, "compare.js")
+TILEWRIGHT_PAGE_FILE(steps, "steps.js")
 TILEWRIGHT_PAGE_FILE(program, "program.js")
 TILEWRIGHT_PAGE_FILE(shell, "shell.js")
 
@@ -40,8 +41,8 @@ llvm::StringRef pageStyle() { return cssFile(); }
 
 std::string pageScript() {
   std::string all;
-  for (llvm::StringRef file :
-       {recordFile(), listFile(), linesFile(), tablesFile(), chartsFile(), compareFile(), programFile(), shellFile()})
+  for (llvm::StringRef file : {recordFile(), listFile(), linesFile(), tablesFile(), chartsFile(), compareFile(),
+                               stepsFile(), programFile(), shellFile()})
     all += file.str();
   return all;
 }

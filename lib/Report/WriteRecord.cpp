@@ -171,6 +171,7 @@ private:
         json.object([&] {
           text("kernel", step.kernel);
           text("operations", step.operations);
+          text("reason", step.reason);
           json.attribute("set", step.set);
         });
     });

@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 import pytest
+import torch
 from browser import MISSING, PROGRAM, Browser
 from test_explain_html import HOSTILE, STAGES, explain, exported, hostile_model, page_of, record  # noqa: F401
 
@@ -44,7 +45,7 @@ def pane_rows(browser, pane: int, kind: str = "") -> list[str]:
 def test_clicks_and_keys_change_the_view(browser, exported, record):
     page_of(exported)
     show(browser, exported.with_suffix(".html"))
-    for view in ("Overview", "Lines", "Kernels", "Fusion", "Memory", "Time", "Difference"):
+    for view in ("Overview", "Lines", "Kernels", "Fusion", "Memory", "Time", "Difference", "Steps"):
         assert view in texts(browser, "nav button")
     assert f"{len(record['origins'])} operations" in texts(browser, ".card b")
 
@@ -120,6 +121,23 @@ def test_compare_view_shows_both_records(browser, exported, record, tmp_path):
     assert cells["Kernels"] == [str(len(record["kernels"]))] * 2 + [""]
 
 
+def test_steps_view_says_why_steps_copy(browser, tmp_path):
+    layer = torch.nn.TransformerEncoderLayer(32, 2, 64, batch_first=True, dropout=0)
+    encoder = torch.nn.TransformerEncoder(layer, 1, enable_nested_tensor=False).eval()
+    tilewright.export(encoder, (torch.randn(2, 8, 32),), str(tmp_path / "encoder.pt2"))
+    explain(tmp_path / "encoder.pt2", "--json", tmp_path / "encoder.json", "--html", tmp_path / "page.html")
+    plan = json.loads((tmp_path / "encoder.json").read_text())["plan"]
+    show(browser, tmp_path / "page.html")
+    copies = [step for step in plan["once"] + plan["steps"] if step["reason"]]
+    assert f"{len(plan['steps'])} steps per call, {sum(bool(step['reason']) for step in plan['steps'])} of them only copy" in " ".join(texts(browser, ".card span"))
+    browser.press("8")
+    assert len(texts(browser, ".table .row")) == len(plan["once"] + plan["steps"])
+    browser.value("""(() => { const choice = document.querySelector('.bar select');
+        choice.value = 'copies'; choice.dispatchEvent(new Event('change')); })()""")
+    shown = texts(browser, ".table .row")
+    assert len(shown) == len(copies) > 5 and all(step["reason"] in row for step, row in zip(copies, shown))
+
+
 OPTION_ROWS = "[...document.querySelectorAll('#options tr')].map((row) => [...row.children].map((cell) => cell.textContent)).slice(1)"
 
 
@@ -192,7 +210,7 @@ def test_page_of_500_kernels_has_a_bounded_number_of_elements(browser, record, t
     explain(tmp_path / "big.json", "--html", tmp_path / "big.html")
     show(browser, tmp_path / "big.html")
     elements = "document.querySelectorAll('*').length"
-    for view, most in ("overview", 300), ("lines", 5000), ("kernels", 900), ("fusion", 600), ("memory", 3000), ("time", 500):
+    for view, most in ("overview", 300), ("lines", 5000), ("kernels", 900), ("fusion", 600), ("memory", 3000), ("time", 500), ("steps", 900):
         browser.click(f"#tab-{view}")
         assert browser.value(elements) < most, view
     browser.click("#tab-kernels")
@@ -236,7 +254,7 @@ def test_program_view_shows_eager_operators_and_graph_breaks(browser, record, tm
     (tmp_path / "page.html").write_text(tilewright._tilewright.explain_page(pages, "", json.dumps(program)))
     show(browser, tmp_path / "page.html")
     assert "2 operators run in eager, 1 graph breaks" in texts(browser, ".card button")
-    browser.press("8")
+    browser.press("9")
     cells = {name: browser.value(f"[...document.querySelectorAll('#{name} td')].map((cell) => cell.textContent)") for name in ("eager", "breaks", "left")}
     assert cells["eager"] == ["aten.linalg_qr.default", "2", "model.py:12q, r = torch.linalg.qr(y)", HOSTILE]
     assert cells["breaks"] == ["model.py:11print(x)", "print is not traced"]

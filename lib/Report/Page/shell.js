@@ -8,10 +8,11 @@ const views = [
   {name: "memory", title: "Memory", build: memoryView},
   {name: "time", title: "Time", build: timeView},
   {name: "compare", title: "Difference", build: (shell, compile) => compareView(shell, compile, shell.against)},
+  {name: "steps", title: "Steps", build: stepsView},
 ];
 
 const keys = [
-  ["1 … 7", "the views"],
+  ["1 … 8", "the views"],
   ["Tab", "from part to part"],
   ["↑ ↓ PgUp PgDn Home End", "in lists of lines, kernels and edges"],
   ["Enter", "open the row; mark the line everywhere"],

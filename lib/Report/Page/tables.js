@@ -22,7 +22,8 @@ function overview(shell, compile) {
           record.start_at ? `read at the end of stage ${record.start_at}` : shortName(record.model)),
       card(
           "Kernels", `${format.count(running.length)} distinct`,
-          `${format.count(steps)} steps per call; ${record.kernels.length - running.length} pack parameters once`),
+          `${format.count(steps)} steps per call, ${format.count(record.plan.steps.filter((step) => step.reason).length)} of ` +
+              `them only copy; ${record.kernels.length - running.length} kernels copy parameters once`),
       card(
           "Fusion", `${format.count(edges.length - unfused.length)} edges fused`,
           `${format.count(unfused.length)} not, each with its reason`),
