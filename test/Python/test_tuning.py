@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+import browser
 import pytest
 import torch
 from numbers_rule import assert_numbers, leaves, widen, with_threads
@@ -247,6 +248,22 @@ def test_tune_counts_repeated_operations_on_its_page_and_in_its_table(tmp_path):
     count = kernel["operations"].count("layer_norm")
     assert count > 1 and f"layer_norm x{count}" in page and f"(layer_norm x{count})" in outputs["html"]
     assert "layer_norm+layer_norm" not in page + outputs["html"]
+
+
+@pytest.mark.skipif(not browser.PROGRAM, reason=browser.MISSING)
+def test_every_text_of_the_tuning_page_is_inside_its_drawing(tmp_path):
+    """In a browser, with its font: the schedules of a product have five knobs."""
+    model, page = Path(__file__).parents[1] / "Tuner" / "Inputs" / "mlp.mlir", tmp_path / "page.html"
+    subprocess.run([PROGRAM, "tune", model, "--trials=16", f"--records={tmp_path / 'records'}", f"--report={page}"],
+                   check=True, timeout=300, capture_output=True)  # fmt: skip
+    with browser.Browser() as view:
+        view.open(page)
+        assert view.value("document.querySelectorAll('svg text').length") > 8
+        assert view.value("""[...document.querySelectorAll('svg')].flatMap((drawing) => [...drawing.querySelectorAll('text')].filter((text) => {
+            const box = text.getBBox(), all = drawing.viewBox.baseVal;
+            return box.x < 0 || box.y < 0 || box.x + box.width > all.width || box.y + box.height > all.height;
+        }).map((text) => text.textContent))""") == []  # fmt: skip
+        assert view.value("document.documentElement.scrollWidth <= innerWidth")
 
 
 @pytest.mark.parametrize("worker, reason", [("", "no program is named"), ("/nowhere/python", "cannot start the worker"), ("/bin/false", "the worker ended by itself")])

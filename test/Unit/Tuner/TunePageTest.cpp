@@ -48,8 +48,8 @@ TEST(TunePage, LabelsOfLargeLatenciesBeginInsideTheDrawing) {
 }
 
 TEST(TunePage, OutlierIsAnArrowAndDoesNotSqueezeTheOthers) {
-  const std::string page = pageOf(
-      {{"a", 0.99, 0.985, 0.995}, {"b", 1.0, 0.999, 1.001}, {"c", 1.02, 1.01, 1.03}, {"slow", 1.9, 1.8, 2.0}});
+  const std::string page =
+      pageOf({{"a", 0.99, 0.985, 0.995}, {"b", 1.0, 0.999, 1.001}, {"c", 1.02, 1.01, 1.03}, {"slow", 1.9, 1.8, 2.0}});
   const std::vector<double> dots = numbers(page, circles);
   ASSERT_EQ(dots.size(), 3u);
   EXPECT_GT(dots[2] - dots[0], 480.0 / 10);
