@@ -41,8 +41,11 @@ llvm::Expected<std::string> explainCompile(Session &session, mlir::ModuleOp modu
 llvm::Expected<std::string> explainText(llvm::StringRef record);
 
 /// Returns one self-contained HTML file that shows the records. `against`, if not empty, is the record that the
-/// first one is compared with. It is an error if a text is not a record, or has another format.
-llvm::Expected<std::string> explainPage(llvm::ArrayRef<std::string> records, llvm::StringRef against);
+/// first one is compared with. `program`, if not empty, is a JSON object that describes the program that the graphs
+/// belong to (Explanation.of_page in python/tilewright/reports/explanation.py). It is an error if a text is not a
+/// record, or has another format, or if `program` is not JSON.
+llvm::Expected<std::string> explainPage(llvm::ArrayRef<std::string> records, llvm::StringRef against,
+                                        llvm::StringRef program = "");
 
 } // namespace tilewright
 

@@ -12,9 +12,11 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/Sizes.h"
+#include "dialects/Tile/CopyReason.h"
 #include "lib/Kernels/Lowering.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -89,6 +91,10 @@ Value padded(Lowering &l, Value tensor, ArrayRef<AffineExpr> sizes, ArrayRef<OpF
   auto isZero = [](OpFoldResult amount) { return isConstantIntValue(amount, 0); };
   if (llvm::all_of(low, isZero) && llvm::all_of(high, isZero))
     return tensor;
+  const Location outer = l.loc;
+  llvm::scope_exit restore([&] { l.loc = outer; });
+  if (l.name != "pad") // the model's own padding
+    l.loc = tile::withCopyReason(l.loc, l.name + " reads its operand with the padding around it");
   SmallVector<int64_t> shape = llvm::map_to_vector(paddedSizes, extent);
   if (byRows && !sizes.empty() && isZero(low.back()) && isZero(high.back()))
     return paddedByRows(l, tensor, sizes, low, paddedSizes, value);

@@ -1,6 +1,7 @@
 //===- Lowering.cpp - values, sizes and generics of the lowering -------------===//
 #include "lib/Kernels/Lowering.h"
 #include "dialects/Graph/Sizes.h"
+#include "dialects/Tile/CopyReason.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "tilewright/AttributeNames.h"
@@ -96,10 +97,19 @@ Value Lowering::tensor(Value graphValue) {
       from.push_back(isa<AffineConstantExpr>(e) ? constant(1) : sizes[cast<AffineDimExpr>(e).getPosition()]);
     result = reshaped(view.base, from, sizes);
   } else {
-    StringRef outer = name;
+    // The reader is the op that is being lowered, which may be func.return.
+    StringRef reader = name, inner = reader.substr(reader.rfind('.') + 1);
+    const bool repeats = llvm::any_of(llvm::seq<unsigned>(0, sizes.size()), [&](unsigned dim) {
+      return sizes[dim] != constant(1) && !view.map.isFunctionOfDim(dim);
+    });
+    const Location outer = loc;
+    const std::string who = inner == "return" ? "a result of the call has" : inner.str() + " reads";
+    loc = tile::withCopyReason(loc, who + " all elements in row-major order, and the tensor is a view that " +
+                                        (repeats ? "repeats elements" : "permutes dimensions"));
     name = view.map.isPermutation() ? "permute" : "broadcast";
     result = copied(sizes, storage, stored(view));
-    name = outer;
+    name = reader;
+    loc = outer;
   }
   tensors[graphValue] = result;
   return result;
@@ -198,8 +208,13 @@ Value Lowering::contract(Value lhs, Value rhs, ArrayRef<AffineMap> maps, ArrayRe
 }
 
 Value Lowering::copied(ArrayRef<AffineExpr> sizes, Type storage, const Read &read) {
-  return elementwise(sizes, storage, read,
-                     [](OpBuilder &, Location, ValueRange in, ValueRange) { return SmallVector<Value>{in[0]}; });
+  const Location outer = loc;
+  if (tile::copyReason(loc).empty())
+    loc = tile::withCopyReason(loc, name + " reads its operand in another order or type than it is stored");
+  Value result = elementwise(
+      sizes, storage, read, [](OpBuilder &, Location, ValueRange in, ValueRange) { return SmallVector<Value>{in[0]}; });
+  loc = outer;
+  return result;
 }
 
 Value Lowering::rounded(Value tensor, ArrayRef<AffineExpr> sizes, Type elementType) {

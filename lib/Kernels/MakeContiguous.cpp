@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/Graph.h"
+#include "dialects/Tile/CopyReason.h"
 #include "dialects/Tile/Sizes.h"
 #include "tilewright/AttributeNames.h"
 #include "tilewright/Passes.h"
@@ -25,21 +26,33 @@ namespace tilewright {
 namespace structured {
 namespace {
 
+/// Returns why a slice with this reader needs separate memory, or an empty text if it does not. `gaps`: the elements of
+/// its last dimension are not adjacent.
+StringRef reasonToCopy(Operation *reader, bool gaps) {
+  if (isa<func::ReturnOp>(reader))
+    return "a result of the call is a slice, and each result has memory of its own";
+  if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(reader))
+    return "a slice is reshaped, and a reshape needs all elements in row-major order";
+  if (isa<tensor::CastOp, tensor::ExtractSliceOp>(reader))
+    return "a slice is sliced again or gets static sizes, which needs memory of its own";
+  if (gaps && isa<DestinationStyleOpInterface>(reader) && !isa<linalg::GenericOp, tensor::InsertSliceOp>(reader))
+    return "a product or window reads vectors along the last dimension, in which the slice has a stride";
+  return "";
+}
+
 struct MakeContiguous : impl::MakeContiguousBase<MakeContiguous> {
   void runOnOperation() override {
-    SmallVector<tensor::ExtractSliceOp> slices;
+    SmallVector<std::pair<tensor::ExtractSliceOp, StringRef>> slices;
     getOperation().walk([&](tensor::ExtractSliceOp slice) {
       ArrayRef<int64_t> steps = slice.getStaticStrides();
       const bool gaps = !steps.empty() && steps.back() != 1;
-      if (llvm::any_of(slice->getUsers(), [&](Operation *user) {
-            return isa<func::ReturnOp, tensor::CastOp, tensor::CollapseShapeOp, tensor::ExpandShapeOp,
-                       tensor::ExtractSliceOp>(user) ||
-                   (gaps && isa<DestinationStyleOpInterface>(user) &&
-                    !isa<linalg::GenericOp, tensor::InsertSliceOp>(user));
-          }))
-        slices.push_back(slice);
+      for (Operation *reader : slice->getUsers())
+        if (StringRef reason = reasonToCopy(reader, gaps); !reason.empty()) {
+          slices.push_back({slice, reason});
+          break;
+        }
     });
-    for (tensor::ExtractSliceOp slice : slices) {
+    for (auto [slice, reason] : slices) {
       OpBuilder builder(&getContext());
       builder.setInsertionPointAfter(slice);
       SmallVector<Value> dynamic;
@@ -51,8 +64,8 @@ struct MakeContiguous : impl::MakeContiguousBase<MakeContiguous> {
       AffineMap identity = builder.getMultiDimIdentityMap(slice.getType().getRank());
       SmallVector<utils::IteratorType> loops(slice.getType().getRank(), utils::IteratorType::parallel);
       auto copy = linalg::GenericOp::create(
-          builder, slice.getLoc(), TypeRange{slice.getType()}, ValueRange{slice}, ValueRange{empty},
-          ArrayRef<AffineMap>{identity, identity}, loops,
+          builder, tile::withCopyReason(slice.getLoc(), reason), TypeRange{slice.getType()}, ValueRange{slice},
+          ValueRange{empty}, ArrayRef<AffineMap>{identity, identity}, loops,
           [](OpBuilder &b, Location loc, ValueRange arguments) { linalg::YieldOp::create(b, loc, arguments[0]); });
       copy->setAttr(opAttrName, builder.getStringAttr("slice"));
       slice.getResult().replaceAllUsesExcept(copy.getResult(0), copy);

@@ -20,6 +20,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/Graph.h"
+#include "dialects/Tile/CopyReason.h"
 #include "dialects/Tile/Sizes.h"
 #include "dialects/Tile/Views.h"
 #include "tilewright/AttributeNames.h"
@@ -100,7 +101,11 @@ public:
       if (failed(size))
         return failure();
       int64_t to = addBuffer(plan::BufferKind::Output, number, *size, value.getLoc());
-      plan::CopyOp::create(builder, value.getLoc(), *from, to, *size);
+      plan::CopyOp::create(builder,
+                           tile::withCopyReason(value.getLoc(),
+                                                "a result of the call is also an input, a constant or "
+                                                "another result, and each result has memory of its own"),
+                           *from, to, *size);
     }
     if (failed(copyInto(writes)))
       return failure();
@@ -229,13 +234,20 @@ private:
         return failure();
       if (isa<BlockArgument>(source)) {
         int64_t own = addBuffer(plan::BufferKind::Arena, arena++, *size, value.getLoc());
-        plan::CopyOp::create(builder, value.getLoc(), *from, own, *size);
+        plan::CopyOp::create(
+            builder,
+            tile::withCopyReason(value.getLoc(),
+                                 "an input is written into another input, and may itself be written before"),
+            *from, own, *size);
         from = own;
       }
       late.push_back({value, *from, *size, bufferByValue[argument]});
     }
     for (auto &[value, from, size, to] : late)
-      plan::CopyOp::create(builder, value.getLoc(), from, to, size);
+      plan::CopyOp::create(
+          builder,
+          tile::withCopyReason(value.getLoc(), "a result is written into an input, and its kernel cannot write there"),
+          from, to, size);
     return success();
   }
 

@@ -8,14 +8,19 @@
 #include "tilewright/Explain.h"
 #include "dialects/Graph/Decisions.h"
 #include "dialects/Graph/Graph.h"
+#include "dialects/Tile/Tile.h"
 #include "lib/Plan/PlanFromIR.h"
 #include "lib/Report/PlanRecord.h"
 #include "lib/Report/Record.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/Transforms/Passes.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Pass/PassManager.h"
+#include "tilewright/AttributeNames.h"
 #include "tilewright/Pipelines.h"
 #include "tilewright/Target.h"
 #include <chrono>
@@ -50,7 +55,7 @@ public:
       llvm::consumeError(host.takeError());
     llvm::Expected<plan::Plan> plan = planOf(module);
     if (plan) {
-      record.plan = recordPlan(module, *plan, explain.symbols, origins);
+      record.plan = recordPlan(module, *plan, explain.symbols, copies, origins);
       record.kernels = recordKernels(module, *plan, record.plan, dtypes, origins);
       addMembers();
       if (explain.measured)
@@ -87,6 +92,7 @@ private:
       takeDecisions(events);
       if (stage == "structured")
         findMembers();
+      findCopies();
       findDtypes();
       record.stages.push_back({printStage(stage, module, origins), milliseconds, events.takePasses()});
       begin = std::chrono::steady_clock::now();
@@ -115,6 +121,29 @@ private:
             set >= 0 && !op->hasTrait<OpTrait::ConstantLike>() && !isa<linalg::FillOp, tensor::EmptyOp>(op))
           members[function.getName().str()].insert(set);
       });
+  }
+
+  /// Finds kernels that only copy, at the first stage that has them.
+  void findCopies() {
+    for (auto function : module.getOps<func::FuncOp>())
+      if (function->hasAttr(kernelAttrName) && kernels.insert(function.getName()).second && onlyCopies(function))
+        copies.insert(function.getName());
+  }
+
+  /// Returns true if the kernel computes no element: it moves elements, or constants, to other indices.
+  static bool onlyCopies(func::FuncOp kernel) {
+    auto computes = [](Operation *op) {
+      if (auto loops = dyn_cast<linalg::LinalgOp>(op))
+        return loops.getNumReductionLoops() > 0;
+      if (isa<tile::PackOp, arith::ConstantOp, arith::SelectOp, arith::CmpIOp, arith::AndIOp>(op))
+        return false;
+      if (isa<arith::ArithDialect>(op->getDialect())) // indices are not elements
+        return !llvm::all_of(op->getResultTypes(), llvm::IsaPred<IndexType>);
+      return !isa<linalg::LinalgDialect, tensor::TensorDialect, affine::AffineDialect, scf::SCFDialect,
+                  func::FuncDialect>(op->getDialect());
+    };
+    return !kernel.walk([&](Operation *op) { return computes(op) ? WalkResult::interrupt() : WalkResult::advance(); })
+                .wasInterrupted();
   }
 
   void addMembers() {
@@ -158,6 +187,7 @@ private:
   Origins origins;
   Record record;
   llvm::StringMap<std::string> dtypes;          ///< by kernel
+  llvm::StringSet<> kernels, copies;            ///< all kernels found so far, and those that only copy
   size_t fusions = 0;                           ///< decisions about fusion that were taken
   std::map<std::string, std::set<int>> members; ///< by kernel, the sets of its operations
 };

@@ -6,6 +6,8 @@
 #include "lib/Report/Record.h"
 #include "tilewright/Explain.h"
 #include "tilewright/NumberText.h"
+#include "tilewright/OperationText.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
@@ -56,7 +58,7 @@ void printKernels(const Object &record, llvm::raw_ostream &os) {
         os << "    -";
     }
     llvm::StringRef schedule = text(kernel, "schedule");
-    os << "  " << (schedule.empty() ? "-" : schedule) << "; " << text(kernel, "operations") << "\n";
+    os << "  " << (schedule.empty() ? "-" : schedule) << "; " << shortOperations(text(kernel, "operations")) << "\n";
   });
 }
 
@@ -79,6 +81,21 @@ void printMissed(const Object &record, llvm::raw_ostream &os) {
   }
 }
 
+/// Prints the steps that only copy, with their number and the reason.
+void printCopies(const Object &plan, llvm::raw_ostream &os) {
+  llvm::MapVector<std::pair<llvm::StringRef, llvm::StringRef>, int64_t> copies;
+  for (llvm::StringRef list : {"once", "steps"})
+    each(plan, list, [&](const Object &step) {
+      if (!text(step, "reason").empty())
+        ++copies[{text(step, "kernel"), text(step, "reason")}];
+    });
+  if (!copies.empty())
+    os << "steps that only copy\n";
+  for (const auto &[copy, count] : copies)
+    os << "  " << (copy.first.empty() ? "copy" : copy.first) << (count > 1 ? " x" + std::to_string(count) : "") << ": "
+       << copy.second << "\n";
+}
+
 } // namespace
 
 llvm::Expected<std::string> explainText(llvm::StringRef json) {
@@ -93,10 +110,12 @@ llvm::Expected<std::string> explainText(llvm::StringRef json) {
      << ", " << integer(*record, "threads") << " threads\n";
   printKernels(*record, os);
   printMissed(*record, os);
-  if (const Object *plan = record->getObject("plan"))
+  if (const Object *plan = record->getObject("plan")) {
+    printCopies(*plan, os);
     os << "memory of a call: " << integer(*plan, "arena_bytes")
        << " bytes in addition to inputs and results; packed parameters: " << integer(*plan, "packed_bytes")
        << " bytes\n";
+  }
   os << "compiled in";
   double total = 0;
   each(*record, "stages", [&](const Object &stage) {

@@ -10,6 +10,7 @@
 #include "lib/Report/PageFiles.h"
 #include "lib/Report/Record.h"
 #include "tilewright/Explain.h"
+#include "tilewright/JsonText.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Base64.h"
 #include "llvm/Support/SHA256.h"
@@ -42,7 +43,8 @@ std::string hashOf(llvm::StringRef text) {
 
 } // namespace
 
-llvm::Expected<std::string> explainPage(llvm::ArrayRef<std::string> records, llvm::StringRef against) {
+llvm::Expected<std::string> explainPage(llvm::ArrayRef<std::string> records, llvm::StringRef against,
+                                        llvm::StringRef program) {
   if (records.empty())
     return llvm::createStringError("there is no record to show: nothing was compiled");
   std::string data = "{\"records\":[";
@@ -57,6 +59,11 @@ llvm::Expected<std::string> explainPage(llvm::ArrayRef<std::string> records, llv
     if (auto read = explain::readRecord(against); !read)
       return llvm::createStringError("cannot compare: " + llvm::toString(read.takeError()));
   append(data, against.empty() ? "null" : against);
+  if (!program.empty())
+    if (auto read = parseJson(program); !read)
+      return llvm::createStringError("the description of the program is not JSON: " + llvm::toString(read.takeError()));
+  data += ",\"program\":";
+  append(data, program.empty() ? "null" : program);
   data += "}";
 
   const std::string script = explain::pageScript();

@@ -30,6 +30,8 @@ TILEWRIGHT_PAGE_FILE(lines, "lines.js")
 TILEWRIGHT_PAGE_FILE(tables, "tables.js")
 TILEWRIGHT_PAGE_FILE(charts, "charts.js")
 TILEWRIGHT_PAGE_FILE(compare, "compare.js")
+TILEWRIGHT_PAGE_FILE(steps, "steps.js")
+TILEWRIGHT_PAGE_FILE(program, "program.js")
 TILEWRIGHT_PAGE_FILE(shell, "shell.js")
 
 namespace tilewright::explain {
@@ -39,8 +41,8 @@ llvm::StringRef pageStyle() { return cssFile(); }
 
 std::string pageScript() {
   std::string all;
-  for (llvm::StringRef file :
-       {recordFile(), listFile(), linesFile(), tablesFile(), chartsFile(), compareFile(), shellFile()})
+  for (llvm::StringRef file : {recordFile(), listFile(), linesFile(), tablesFile(), chartsFile(), compareFile(),
+                               stepsFile(), programFile(), shellFile()})
     all += file.str();
   return all;
 }

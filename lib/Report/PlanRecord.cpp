@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Report/PlanRecord.h"
 #include "dialects/Schedule/Schedule.h"
+#include "dialects/Tile/CopyReason.h"
 #include "lib/Driver/HostArtifact.h"
 #include "lib/Plan/PlanFromIR.h"
 #include "lib/Runtime/Plan/ArenaPlanner.h"
@@ -68,7 +69,23 @@ bool recordMemory(const plan::Plan &plan, const std::vector<int64_t> &symbols, P
 
 } // namespace
 
-PlanRecord recordPlan(ModuleOp module, const plan::Plan &plan, llvm::ArrayRef<int64_t> symbols, Origins &origins) {
+/// Returns why a step exists that only copies: the reason that a pass has stored, or else the model's own operations,
+/// such as a concatenation.
+static std::string reasonOfCopy(Operation &step, bool once, int set, const Origins &origins) {
+  std::string reason = tile::copyReason(step.getLoc()).str();
+  if (!reason.empty())
+    return reason + (once ? "; copied once for each version of the parameter" : "");
+  std::string names;
+  if (set >= 0)
+    for (int number : origins.sets()[set]) {
+      const Origin &origin = origins.all()[number];
+      names += (names.empty() ? ": " : ", ") + (origin.label.empty() ? origin.operation : origin.label);
+    }
+  return "an operation of the model moves elements" + names;
+}
+
+PlanRecord recordPlan(ModuleOp module, const plan::Plan &plan, llvm::ArrayRef<int64_t> symbols,
+                      const llvm::StringSet<> &copies, Origins &origins) {
   PlanRecord record;
   std::vector<int64_t> values;
   for (auto [number, symbol] : llvm::enumerate(plan.symbols)) {
@@ -83,6 +100,8 @@ PlanRecord recordPlan(ModuleOp module, const plan::Plan &plan, llvm::ArrayRef<in
       if (auto operations = op.getAttrOfType<StringAttr>(opsAttrName))
         step.operations = operations.str();
       step.set = origins.setOf(op.getLoc());
+      if (isa<plan::CopyOp>(op) || copies.contains(step.kernel))
+        step.reason = reasonOfCopy(op, once, step.set, origins);
       (once ? record.once : record.steps).push_back(std::move(step));
     });
   if (!recordMemory(plan, values, record))

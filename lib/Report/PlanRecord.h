@@ -6,11 +6,14 @@
 #include "lib/Runtime/Plan/Plan.h"
 #include "tilewright/Explain.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace tilewright::explain {
 
 /// Returns the steps and memory of `plan`, the program in `module`, with the values `symbols` for the first symbols.
-PlanRecord recordPlan(mlir::ModuleOp module, const plan::Plan &plan, llvm::ArrayRef<int64_t> symbols, Origins &origins);
+/// `copies` are the kernels that only copy.
+PlanRecord recordPlan(mlir::ModuleOp module, const plan::Plan &plan, llvm::ArrayRef<int64_t> symbols,
+                      const llvm::StringSet<> &copies, Origins &origins);
 
 /// Returns the distinct kernels in the order of their first launch. `dtypes` are those of contractions' operands.
 std::vector<KernelRecord> recordKernels(mlir::ModuleOp module, const plan::Plan &plan, const PlanRecord &steps,

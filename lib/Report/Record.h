@@ -59,6 +59,7 @@ struct EdgeRecord {
 
 struct StepRecord {
   std::string kernel, operations; ///< kernel: empty for a copy
+  std::string reason;             ///< why a step that only copies exists; empty for other steps
   int set = -1;
 };
 

@@ -31,6 +31,7 @@ public:
       json.attribute("threads", record.options.threads);
       text("rounding", record.options.rounding);
       text("start_at", record.options.startAt);
+      writeOptions();
       json.attribute("measured", record.measured);
       json.attribute("codegen_ms", record.codegenMilliseconds);
       writeOrigins();
@@ -51,6 +52,25 @@ private:
     json.attributeArray(name, [&] {
       for (int value : values)
         json.value(value);
+    });
+  }
+
+  /// Writes every option that affects the compiled code, by the name that it has in torch.compile's `options=`.
+  void writeOptions() {
+    const Options &options = record.options;
+    json.attributeObject("options", [&] {
+      text("target", options.target);
+      text("cpu", options.cpu);
+      text("threads", std::to_string(options.threads));
+      text("rounding", options.rounding);
+      text("schedule_file", options.scheduleFile);
+      text("tune", options.tune);
+      text("records", options.records);
+      text("deterministic", options.deterministic ? "yes" : "no");
+      text("check", options.check);
+      text("start_at", options.startAt);
+      for (const auto &[name, value] : options.own)
+        text(name, value);
     });
   }
 
@@ -151,6 +171,7 @@ private:
         json.object([&] {
           text("kernel", step.kernel);
           text("operations", step.operations);
+          text("reason", step.reason);
           json.attribute("set", step.set);
         });
     });

@@ -1,9 +1,10 @@
 //===- TunePage.cpp - a tuning as a page ---------------------------------------------------------------===//
 //
-// Test: test/Tuner/tune.test
+// Tests: test/Unit/Tuner/TunePageTest.cpp, test/Python/test_tuning.py, test/Tuner/tune.test
 //
 //===----------------------------------------------------------------------===//
 #include "tilewright/NumberText.h"
+#include "tilewright/OperationText.h"
 #include "tilewright/Tuner.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -27,7 +28,7 @@ body { margin: 2rem auto; max-width: 62rem; padding: 0 1rem; font: 15px/1.5 syst
 h1 { font-size: 1.4rem; } h2 { font-size: 1.05rem; margin: 2rem 0 .2rem; } p { margin: .3rem 0; }
 .soft { color: var(--soft); } code { font: 13px ui-monospace, monospace; }
 table { border-collapse: collapse; width: 100%; } th, td { text-align: right; padding: .25rem .6rem;
-  border-bottom: 1px solid var(--line); } th:last-child, td:last-child { text-align: left; }
+  border-bottom: 1px solid var(--line); } th:last-child, td:last-child { text-align: left; overflow-wrap: anywhere; }
 svg { display: block; width: 100%; height: auto; } svg text { fill: var(--soft); font: 12px ui-monospace, monospace; }
 summary { cursor: pointer; }
 </style></head><body>
@@ -40,19 +41,49 @@ std::string escaped(llvm::StringRef text) {
   return out;
 }
 
-/// Draws the measured schedules, the fastest first: median ratio to the default and interval, on one scale.
-void drawSeen(llvm::raw_ostream &out, const TunedKernel &row) {
-  constexpr double left = 330, width = 480, step = 20;
+/// Returns an upper bound of the width of `characters` characters in the font of the drawings (12 px, monospaced).
+double textWidth(size_t characters) { return 7.5 * double(characters); }
+
+/// The part of the axis of ratios that a drawing shows.
+struct Axis {
   double least = 1, most = 1;
-  for (const SeenSchedule &seen : row.seen) {
-    least = std::min(least, seen.low);
-    most = std::max(most, std::min(seen.high, 2.0));
+};
+
+/// Returns an axis with the default (1) and all schedules, except those that are much slower than most others. The fast
+/// half of the schedules gets at least a fifth of the axis.
+Axis axisOf(const std::vector<SeenSchedule> &all) {
+  constexpr double leastGain = 0.02; // a schedule wins by at least 2%
+  std::vector<double> ratios{1};
+  for (const SeenSchedule &seen : all)
+    ratios.push_back(seen.ratio);
+  llvm::sort(ratios);
+  const double median = ratios[ratios.size() / 2];
+  const double limit = std::max(1.0, median + 4 * std::max(median - ratios.front(), leastGain));
+  Axis axis;
+  for (const SeenSchedule &seen : all) {
+    axis.least = std::min(axis.least, seen.low);
+    if (seen.ratio <= limit)
+      axis.most = std::max(axis.most, std::min(seen.high, limit));
   }
-  least = std::floor(least * 20) / 20;
-  most = std::ceil(most * 20) / 20;
-  if (most - least < 0.1)
-    most = least + 0.1;
-  auto x = [&](double ratio) { return left + width * (std::clamp(ratio, least, most) - least) / (most - least); };
+  axis.least = std::floor(axis.least * 20) / 20;
+  axis.most = std::ceil(axis.most * 20) / 20;
+  if (axis.most - axis.least < 0.1)
+    axis.most = axis.least + 0.1;
+  return axis;
+}
+
+/// Draws the measured schedules, the fastest first: median ratio to the default and interval, on one axis. A schedule
+/// beyond the axis is an arrow at its right end.
+void drawSeen(llvm::raw_ostream &out, const TunedKernel &row) {
+  constexpr double width = 480, step = 20, gap = 12;
+  size_t longest = 0;
+  for (const SeenSchedule &seen : row.seen)
+    longest = std::max(longest, seen.schedule.size());
+  const double left = std::max(330.0, textWidth(longest) + 2 * gap);
+  const Axis axis = axisOf(row.seen);
+  auto x = [&](double ratio) {
+    return left + width * (std::clamp(ratio, axis.least, axis.most) - axis.least) / (axis.most - axis.least);
+  };
   const double height = step * double(row.seen.size()) + 34;
   out << numberText("<svg viewBox=\"0 0 %g %g\" role=\"img\" aria-label=\"schedules against the default\">",
                     left + width + 60, height);
@@ -62,16 +93,20 @@ void drawSeen(llvm::raw_ostream &out, const TunedKernel &row) {
   for (const SeenSchedule &seen : row.seen) {
     const bool chosen = seen.schedule == row.chosen;
     const char *color = chosen ? "var(--best)" : "var(--seen)";
-    out << numberText("<text x=\"%g\" y=\"%g\" text-anchor=\"end\">", left - 12, y + 4) << escaped(seen.schedule)
-        << "</text>"
-        << numberText("<line x1=\"%g\" x2=\"%g\" y1=\"%g\" y2=\"%g\" stroke=\"%s\" stroke-width=\"3\"/>", x(seen.low),
-                      x(seen.high), y, y, color)
-        << numberText("<circle cx=\"%g\" cy=\"%g\" r=\"5\" fill=\"%s\"/>", x(seen.ratio), y, color)
-        << numberText("<text x=\"%g\" y=\"%g\">%.3f</text>", left + width + 10, y + 4, seen.ratio);
+    out << numberText("<text x=\"%g\" y=\"%g\" text-anchor=\"end\">", left - gap, y + 4) << escaped(seen.schedule)
+        << "</text>";
+    if (seen.ratio > axis.most)
+      out << numberText("<path d=\"M%g %g l10 5 l-10 5 z\" fill=\"%s\"/>", x(seen.ratio) - 5, y - 5, color);
+    else
+      out << numberText("<line x1=\"%g\" x2=\"%g\" y1=\"%g\" y2=\"%g\" stroke=\"%s\" stroke-width=\"3\"/>", x(seen.low),
+                        x(seen.high), y, y, color)
+          << numberText("<circle cx=\"%g\" cy=\"%g\" r=\"5\" fill=\"%s\"/>", x(seen.ratio), y, color);
+    out << numberText("<text x=\"%g\" y=\"%g\">%.3f</text>", left + width + 10, y + 4, seen.ratio);
     y += step;
   }
-  for (double tick : {least, (least + most) / 2, most})
-    out << numberText("<text x=\"%g\" y=\"%g\" text-anchor=\"middle\">%.2f</text>", x(tick), height - 6, tick);
+  for (double tick : {axis.least, (axis.least + axis.most) / 2, axis.most})
+    out << numberText("<text x=\"%g\" y=\"%g\" text-anchor=\"middle\">%.*f</text>", x(tick), height - 6,
+                      std::abs(tick * 100 - std::round(tick * 100)) < 1e-6 ? 2 : 3, tick);
   out << "</svg>\n";
 }
 } // namespace
@@ -94,12 +129,12 @@ static void drawTuning(llvm::raw_ostream &out, const TuneReport &report, const s
     if (row.chosen != row.initial && !row.recorded)
       out << numberText("%.3f", row.ratio);
     out << numberText("</td><td>%.1f%%</td><td>", 100 * row.noise) << "<a href=\"#" << id << escaped(row.name) << "\">"
-        << escaped(row.name) << "</a> " << escaped(row.operations) << "</td></tr>\n";
+        << escaped(row.name) << "</a> " << escaped(shortOperations(row.operations)) << "</td></tr>\n";
   }
   out << "</tbody></table>\n";
   for (const TunedKernel &row : report.kernels) {
     out << "<h2 id=\"" << id << escaped(row.name) << "\">" << escaped(row.name) << " <span class=\"soft\">"
-        << escaped(row.operations) << "</span></h2>\n<p><code>"
+        << escaped(shortOperations(row.operations)) << "</span></h2>\n<p><code>"
         << escaped(row.chosen != row.initial ? row.chosen : "default " + row.initial)
         << "</code>: " << escaped(row.verdict) << "</p>\n";
     if (!row.key.empty())
@@ -121,7 +156,8 @@ std::string tunePage(const TuneReport &report, llvm::StringRef model) {
   llvm::raw_string_ostream out(text);
   out << head << "<h1>Tuning of " << escaped(model) << "</h1>\n"
       << "<p class=\"soft\">Ratios are medians over paired rounds, with 95% intervals; the dashed line is the default "
-         "schedule. A schedule is chosen when it beats the default beyond max(2%, 3 times the noise).</p>\n";
+         "schedule, and an arrow is a schedule that is slower than the axis shows. A schedule is chosen when it beats "
+         "the default beyond max(2%, 3 times the noise).</p>\n";
   for (auto [number, part] : llvm::enumerate(report.each()))
     drawTuning(out, *part, number == 0 ? "" : "sizes" + std::to_string(number) + "-");
   out << "</body></html>\n";
@@ -129,7 +165,7 @@ std::string tunePage(const TuneReport &report, llvm::StringRef model) {
 }
 
 std::string designPage(const std::vector<DesignPoint> &points, llvm::StringRef model) {
-  constexpr double left = 90, top = 20, width = 700, height = 320;
+  constexpr double top = 20, width = 700, height = 320, gap = 14;
   double leastDsp = 0, mostDsp = 1, leastLatency = 0, mostLatency = 1;
   bool first = true;
   for (const DesignPoint &point : points) {
@@ -143,6 +179,7 @@ std::string designPage(const std::vector<DesignPoint> &points, llvm::StringRef m
     mostLatency = first ? latency : std::max(mostLatency, latency);
     first = false;
   }
+  const double left = std::max(90.0, textWidth(numberText("%.0f", std::exp2(mostLatency)).size()) + 2 * gap);
   auto x = [&](const DesignPoint &point) {
     return left +
            width * (std::log2(double(std::max<int64_t>(point.dsp, 1))) - leastDsp) / std::max(mostDsp - leastDsp, 1e-9);
@@ -175,7 +212,7 @@ std::string designPage(const std::vector<DesignPoint> &points, llvm::StringRef m
              top + height + 40, std::exp2(leastDsp), left + width, top + height + 40, std::exp2(mostDsp))
       << numberText("<text x=\"%g\" y=\"%g\" text-anchor=\"end\">%.0f</text><text x=\"%g\" y=\"%g\" "
                     "text-anchor=\"end\">%.0f</text></svg>\n",
-                    left - 14, top + 4, std::exp2(mostLatency), left - 14, top + height + 4, std::exp2(leastLatency))
+                    left - gap, top + 4, std::exp2(mostLatency), left - gap, top + height + 4, std::exp2(leastLatency))
       << "<table><thead><tr><th>offered</th><th>DSP</th><th>BRAM</th><th>URAM</th><th>latency</th><th>interval</"
          "th><th></th></tr>"
          "</thead><tbody>\n";

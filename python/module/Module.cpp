@@ -402,9 +402,8 @@ PYBIND11_MODULE(_tilewright, m) {
     return runTuneWorker();
   });
 
-  m.def("explain_page", [](const std::vector<std::string> &records, const std::string &against) {
-    return valueOf(explainPage(records, against));
-  });
+  m.def("explain_page", [](const std::vector<std::string> &records, const std::string &against,
+                           const std::string &program) { return valueOf(explainPage(records, against, program)); });
 
   py::class_<Graph>(m, "Graph", "Takes the nodes of a graph one by one.")
       .def(py::init<>())

@@ -45,8 +45,10 @@ def explain(arguments) -> int:
         if not report and not explanation.left:
             text = "nothing was compiled by Tilewright: pass backend=\"tilewright\" to torch.compile, or --force here"
         print(text)
-        if arguments.html and report:
+        if arguments.html and any(graph.records for graph in report):
             report.html(arguments.html)
+        elif arguments.html:
+            print(f"'{arguments.html}' was not written: no graph was compiled", file=sys.stderr)
     return code
 
 

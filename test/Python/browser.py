@@ -35,7 +35,9 @@ class Browser:
                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
         os.close(to_browser)
         os.close(from_browser)
-        target = next(t for t in self.call("Target.getTargets", session=None)["targetInfos"] if t["type"] == "page")
+        while not (pages := [t for t in self.call("Target.getTargets", session=None)["targetInfos"] if t["type"] == "page"]):
+            time.sleep(0.02)  # the browser answers before its first page exists; call() ends at the deadline
+        (target, *_) = pages
         self.session = self.call("Target.attachToTarget", session=None, targetId=target["targetId"], flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")

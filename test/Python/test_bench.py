@@ -13,7 +13,7 @@ import torch
 
 import tilewright
 from tilewright.bench import __main__ as command
-from tilewright.bench import goals, roof, workloads
+from tilewright.bench import chart, goals, roof, workloads
 from tilewright.bench.goals import Bar, Goal, judge
 from tilewright.bench.race import Entry, Race, interval, run
 
@@ -169,13 +169,27 @@ def test_workload_with_a_graph_break_is_an_error(monkeypatch):
 def test_bench_writes_json_and_chart(tmp_path, capsys):
     arguments = ["gemm:16x16x16", "--dtype", "f32", "--threads", "1", "--peers", "eager", "--seconds", "0.05",
                  "--json", str(tmp_path / "r.json")]  # fmt: skip
-    chart = tmp_path / "r.png"
+    picture = tmp_path / "r.png"
     pytest.importorskip("matplotlib")
-    assert command.main([*arguments, "--chart", str(chart)]) == 0
+    assert command.main([*arguments, "--chart", str(picture)]) == 0
     stored = json.loads((tmp_path / "r.json").read_text())
     assert stored["races"][0]["entries"]["eager"]["ratio"] > 0 and stored["machine"]["cores"] >= 1
-    assert chart.read_bytes().startswith(b"\x89PNG")
+    assert picture.read_bytes().startswith(b"\x89PNG")
     assert "gemm:16x16x16" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("slowest", [1.2, 6.0])
+def test_bars_of_the_chart_begin_at_one(slowest):
+    """A peer with the ratio 0.77 is faster than Tilewright: its bar points to the left."""
+    plt = pytest.importorskip("matplotlib.pyplot")
+    entries = {"inductor": Entry("inductor", ratio=0.77, low=0.75, high=0.8), "eager": Entry("eager", ratio=slowest, low=1.1, high=slowest + 0.1)}
+    figure = chart._figure(plt, [Race("bert", "f32", 2, entries={"tilewright": Entry("tilewright", ratio=1.0), **entries})])
+    (axes,) = figure.axes
+    spans = [sorted((bar.get_x(), bar.get_x() + bar.get_width())) for bar in axes.patches]
+    assert spans == [pytest.approx([0.77, 1.0]), pytest.approx([1.0, slowest])]
+    assert axes.get_xscale() == "log" and 1.0 in axes.get_xticks()
+    assert any(list(line.get_xdata()) == [1.0, 1.0] for line in axes.lines)
+    plt.close(figure)
 
 
 @pytest.mark.skipif(not DRIVER.exists(), reason="not a build tree")

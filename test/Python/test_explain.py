@@ -174,6 +174,26 @@ def test_explain_page_has_graphs_and_lines_of_the_program(tmp_path):
     assert "y = self.linear(x).relu()" in texts
 
 
+def test_explain_page_has_eager_operators_and_graph_breaks_of_the_program(tmp_path):
+    run(tmp_path, "-m", "tilewright", "explain", "--html", "page.html", "program.py")
+    data = json.loads(re.search(r'id="data">(.*?)</script>', (tmp_path / "page.html").read_text(), re.DOTALL)[1])
+    program = data["program"]
+    assert {one["operator"] for one in program["eager"]} == {"aten.linalg_qr.default"}
+    assert all(one["where"].endswith("program.py:12") and one["text"] == "q, r = torch.linalg.qr(y)" and one["reason"] for one in program["eager"])
+    (broken,) = (one for one in program["breaks"] if one["where"].endswith("program.py:11"))
+    assert broken["text"] == 'print("between")' and "print" in broken["reason"]
+    compiles = [one for function in program["functions"] for one in function["compiles"]]
+    assert any("size mismatch" in one["reason"] for one in compiles)
+    numbers = [number for one in compiles for graph in one["graphs"] for number in graph["records"]]
+    assert sorted(numbers) == list(range(len(data["records"])))
+
+
+def test_explain_writes_no_page_if_every_graph_runs_in_eager(tmp_path):
+    (tmp_path / "eager.py").write_text("import torch\ntorch.compile(lambda x: torch.linalg.qr(x)[0], backend='tilewright')(torch.randn(4, 4))\n")
+    done = run(tmp_path, "-m", "tilewright", "explain", "--html", "page.html", "eager.py")
+    assert "'page.html' was not written: no graph was compiled" in done.stderr and not (tmp_path / "page.html").exists()
+
+
 def test_report_page_requires_the_record_option(tmp_path):
     model = torch.compile(torch.nn.Linear(4, 4), backend="tilewright")
     with torch.no_grad():

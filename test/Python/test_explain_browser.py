@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 import pytest
+import torch
 from browser import MISSING, PROGRAM, Browser
 from test_explain_html import HOSTILE, STAGES, explain, exported, hostile_model, page_of, record  # noqa: F401
 
@@ -44,7 +45,7 @@ def pane_rows(browser, pane: int, kind: str = "") -> list[str]:
 def test_clicks_and_keys_change_the_view(browser, exported, record):
     page_of(exported)
     show(browser, exported.with_suffix(".html"))
-    for view in ("Overview", "Lines", "Kernels", "Fusion", "Memory", "Time", "Difference"):
+    for view in ("Overview", "Lines", "Kernels", "Fusion", "Memory", "Time", "Difference", "Steps"):
         assert view in texts(browser, "nav button")
     assert f"{len(record['origins'])} operations" in texts(browser, ".card b")
 
@@ -120,6 +121,41 @@ def test_compare_view_shows_both_records(browser, exported, record, tmp_path):
     assert cells["Kernels"] == [str(len(record["kernels"]))] * 2 + [""]
 
 
+def test_steps_view_says_why_steps_copy(browser, tmp_path):
+    layer = torch.nn.TransformerEncoderLayer(32, 2, 64, batch_first=True, dropout=0)
+    encoder = torch.nn.TransformerEncoder(layer, 1, enable_nested_tensor=False).eval()
+    tilewright.export(encoder, (torch.randn(2, 8, 32),), str(tmp_path / "encoder.pt2"))
+    explain(tmp_path / "encoder.pt2", "--json", tmp_path / "encoder.json", "--html", tmp_path / "page.html")
+    plan = json.loads((tmp_path / "encoder.json").read_text())["plan"]
+    show(browser, tmp_path / "page.html")
+    copies = [step for step in plan["once"] + plan["steps"] if step["reason"]]
+    assert f"{len(plan['steps'])} steps per call, {sum(bool(step['reason']) for step in plan['steps'])} of them only copy" in " ".join(texts(browser, ".card span"))
+    browser.press("8")
+    assert len(texts(browser, ".table .row")) == len(plan["once"] + plan["steps"])
+    browser.value("""(() => { const choice = document.querySelector('.bar select');
+        choice.value = 'copies'; choice.dispatchEvent(new Event('change')); })()""")
+    shown = texts(browser, ".table .row")
+    assert len(shown) == len(copies) > 5 and all(step["reason"] in row for step, row in zip(copies, shown))
+
+
+OPTION_ROWS = "[...document.querySelectorAll('#options tr')].map((row) => [...row.children].map((cell) => cell.textContent)).slice(1)"
+
+
+@pytest.mark.parametrize("earlier", [False, True])
+@pytest.mark.parametrize("flags", [{}, {"threads": "3", "rounding": "eager"}])
+def test_compare_view_lists_changed_options(browser, exported, record, tmp_path, flags, earlier):
+    """A record of an earlier version has only some of the options, which are compared."""
+    (tmp_path / "before.json").write_text(json.dumps({key: value for key, value in record.items() if key != "options" or not earlier}))
+    flags = {"threads": str(record["threads"]), **flags}
+    explain(exported, *(f"--{name}={value}" for name, value in flags.items()), "--html", tmp_path / "page.html", "--against", tmp_path / "before.json")
+    show(browser, tmp_path / "page.html", "#view=compare")
+    changed = [[name, record["options"][name], value] for name, value in flags.items() if record["options"][name] != value]
+    assert browser.value(OPTION_ROWS) == changed
+    all_options = 5 if earlier else len(record["options"])
+    note = f"The other {all_options - len(changed)} options are the same." if changed else f"All {all_options} options are the same."
+    assert note in texts(browser, "main p.soft")
+
+
 @pytest.mark.parametrize("dark", [False, True])
 def test_theme_follows_the_browser_and_can_be_switched(exported, dark):
     page_of(exported)
@@ -174,7 +210,7 @@ def test_page_of_500_kernels_has_a_bounded_number_of_elements(browser, record, t
     explain(tmp_path / "big.json", "--html", tmp_path / "big.html")
     show(browser, tmp_path / "big.html")
     elements = "document.querySelectorAll('*').length"
-    for view, most in ("overview", 300), ("lines", 5000), ("kernels", 900), ("fusion", 600), ("memory", 3000), ("time", 500):
+    for view, most in ("overview", 300), ("lines", 5000), ("kernels", 900), ("fusion", 600), ("memory", 3000), ("time", 500), ("steps", 900):
         browser.click(f"#tab-{view}")
         assert browser.value(elements) < most, view
     browser.click("#tab-kernels")
@@ -203,10 +239,42 @@ def test_levels_can_be_added_and_removed(browser, exported):
     assert len(texts(browser, ".pane")) == 1
 
 
+def test_program_view_shows_eager_operators_and_graph_breaks(browser, record, tmp_path):
+    graph = {"name": "Net", "kind": "inference", "nodes": 3, "kernels": 1, "eager": 2}
+    line = {"where": "/home/me/model.py:12", "text": "q, r = torch.linalg.qr(y)"}
+    program = {
+        "functions": [{"name": "forward", "where": "/home/me/model.py:9", "compiles": [
+            {"id": "0/0", "reason": "", "seconds": 0.5, "graphs": [{**graph, "records": [0]}]},
+            {"id": "0/1", "reason": "a size changed", "seconds": None, "graphs": [{**graph, "records": [1]}, {**graph, "records": []}]}]}],
+        "eager": [{"operator": "aten.linalg_qr.default", "reason": HOSTILE, "graph": "Net", **line}] * 2,
+        "breaks": [{"reason": "print is not traced", "where": "model.py:11", "text": "print(x)"}],
+        "left": [{"function": "step (model.py:20)", "reason": "a generator", "where": "model.py:21", "text": HOSTILE}],
+    }  # fmt: skip
+    pages = [json.dumps({**record, "model": name}) for name in ("first", "second")]
+    (tmp_path / "page.html").write_text(tilewright._tilewright.explain_page(pages, "", json.dumps(program)))
+    show(browser, tmp_path / "page.html")
+    assert "2 operators run in eager, 1 graph breaks" in texts(browser, ".card button")
+    browser.press("9")
+    cells = {name: browser.value(f"[...document.querySelectorAll('#{name} td')].map((cell) => cell.textContent)") for name in ("eager", "breaks", "left")}
+    assert cells["eager"] == ["aten.linalg_qr.default", "2", "model.py:12q, r = torch.linalg.qr(y)", HOSTILE]
+    assert cells["breaks"] == ["model.py:11print(x)", "print is not traced"]
+    assert cells["left"] == ["step (model.py:20)", "model.py:21" + HOSTILE, "a generator"]
+    assert "a size changed" in texts(browser, "#functions td")
+    assert browser.value("document.querySelectorAll('script').length") == 2
+    browser.click("#functions button", 1)
+    assert texts(browser, "#model") == ["second"] and browser.value("document.querySelector('#record').value") == "1"
+
+
+def test_page_of_a_model_has_no_program_view(browser, exported):
+    page_of(exported)
+    show(browser, exported.with_suffix(".html"))
+    assert "Program" not in texts(browser, "nav button") + texts(browser, ".card span")
+
+
 def test_another_graph_can_be_selected(browser, record, tmp_path):
     """A page written by report().html(): one graph is shown, and the others can be selected."""
     other = {**record, "model": "another", "kernels": record["kernels"][:1]}
-    (tmp_path / "page.html").write_text(tilewright._tilewright.explain_page([json.dumps(record), json.dumps(other)], ""))
+    (tmp_path / "page.html").write_text(tilewright._tilewright.explain_page([json.dumps(record), json.dumps(other)], "", ""))
     show(browser, tmp_path / "page.html", "#view=kernels")
     assert len(texts(browser, ".table .row")) == len(record["kernels"])
     browser.value("""(() => { const choice = document.querySelector('#record');

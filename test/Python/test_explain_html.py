@@ -154,6 +154,50 @@ def test_record_has_consistent_kernels_edges_plan_and_times(record):
         assert sum(formed) <= by_name[name]["ms"]
 
 
+def test_record_has_the_options_of_the_compile(exported, record):
+    assert record["options"]["rounding"] == "fused" and record["options"]["threads"] == str(record["threads"])
+    explain(exported, "--rounding=eager", "--json", exported.with_name("eager.json"))
+    eager = json.loads(exported.with_name("eager.json").read_text())["options"]
+    assert {name for name in eager if eager[name] != record["options"][name]} == {"rounding"}
+
+
+def test_record_of_torch_compile_has_the_options_of_python():
+    torch._dynamo.reset()
+    model = torch.compile(torch.nn.Linear(4, 4), backend="tilewright", options={"record": True, "deterministic": True})
+    with torch.no_grad():
+        model(torch.randn(2, 4))
+    (graph,) = tilewright.report(model)
+    assert json.loads(graph.records[0])["options"]["deterministic"] == "yes"
+
+
+class Copies(torch.nn.Module):
+    """A padded convolution on pixels of three channels, a slice that is reshaped, and a concatenation."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv = torch.nn.Conv2d(3, 16, 3, padding=1)
+        self.linear = torch.nn.Linear(16, 16)
+
+    def forward(self, x):
+        rows = self.linear(self.conv(x).flatten(2).transpose(1, 2).reshape(-1, 16))
+        return torch.cat([rows[:, 4:12].reshape(-1), x.reshape(-1)]), x
+
+
+def test_every_step_that_only_copies_has_a_reason(tmp_path):
+    tilewright.export(Copies().eval(), (torch.randn(2, 3, 16, 16),), str(tmp_path / "copies.pt2"))
+    explain(tmp_path / "copies.pt2", "--json", tmp_path / "copies.json")
+    plan = json.loads((tmp_path / "copies.json").read_text())["plan"]
+    steps = plan["once"] + plan["steps"]
+    computing = [step["operations"] for step in steps if not step["reason"]]
+    assert computing == ["convolution", "add", "matmul+add"]
+    reasons = "\n".join(step["reason"] for step in steps)
+    for text in ("convolution reads all elements in row-major order, and the tensor is a view that permutes dimensions",
+                 "convolution reads its operand with the padding around it", "a slice is reshaped, and a reshape needs",
+                 "reads the operand in panels, which are adjacent in the copy; copied once for each version of the parameter",
+                 "a result of the call is also an input", "an operation of the model moves elements: aten.cat.default"):  # fmt: skip
+        assert text in reasons, text
+
+
 def test_measured_record_has_the_time_of_each_kernel(exported):
     path = exported.with_name("measured.json")
     explain(exported, "--measure", "--calls", 3, "--json", path)

@@ -9,11 +9,13 @@ import sys
 import time
 from pathlib import Path
 
+import browser
 import pytest
 import torch
 from numbers_rule import assert_numbers, leaves, widen, with_threads
 
 import tilewright
+from tilewright.bench import tuning_chart
 
 PROGRAM = Path(tilewright.__file__).parents[2] / "bin" / "tilewright"
 
@@ -179,6 +181,89 @@ def test_tuning_report_is_written_as_png_for_each_target(tmp_path):
         subprocess.run([PROGRAM, "tune", model, f"--target={target}", "--trials=3", f"--records={tmp_path / 'records'}", f"--report={chart}"],
                        env=environment, check=True, timeout=300, capture_output=True)  # fmt: skip
         assert chart.read_bytes().startswith(b"\x89PNG") and chart.stat().st_size > 4000
+
+
+def _tuning(kernels: list[dict], sizes=(), others=()) -> dict:
+    """A tuning as `tilewright tune --report=FILE.json` writes it."""
+    return {"model": "model.pt2", "seconds": 1.0, "ratio": 1.0, "low": 1.0, "high": 1.0, "untunedNanoseconds": 0, "verdict": "nothing was changed",
+            "sizes": list(sizes), "otherSizes": list(others), "kernels": kernels}  # fmt: skip
+
+
+def _kernel(name: str, **ratios: float) -> dict:
+    """A kernel whose schedules are named after their ratios."""
+    seen = [{"schedule": schedule, "ratio": ratio, "low": ratio - 0.001, "high": ratio + 0.001} for schedule, ratio in ratios.items()]
+    return {"name": name, "operations": "layer_norm+" * 6 + "layer_norm", "share": 0.5, "chosen": "a", "verdict": "it has one schedule", "seen": seen}
+
+
+def _labels(figure) -> list[str]:
+    return [label.get_text() for label in figure.axes[0].get_yticklabels()]
+
+
+def test_chart_of_a_tuning_has_every_class_of_sizes():
+    plt = pytest.importorskip("matplotlib.pyplot")
+    figure = tuning_chart._schedules(plt, _tuning([_kernel("k0")], sizes=[8], others=[_tuning([_kernel("k0", a=0.9)], sizes=[64])]))
+    assert [label.split(" (")[0] for label in _labels(figure)] == ["sizes 8", "k0", "sizes 64", "k0", "a"]
+    assert _labels(figure)[1] == "k0 (layer_norm x7), 50% of the model: it has one schedule"
+    assert not figure.axes[0].texts and len(figure.axes[0].containers) == 1
+    plt.close(figure)
+
+
+def test_chart_without_a_measurement_says_why():
+    plt = pytest.importorskip("matplotlib.pyplot")
+    figure = tuning_chart._schedules(plt, _tuning([_kernel("k0")]))
+    assert [text.get_text() for text in figure.axes[0].texts] == ["nothing was measured: nothing was changed"]
+    assert "it has one schedule" in _labels(figure)[0]
+    plt.close(figure)
+
+
+def test_outlier_of_a_chart_is_an_arrow_and_the_axis_fits_the_others():
+    plt = pytest.importorskip("matplotlib.pyplot")
+    figure = tuning_chart._schedules(plt, _tuning([_kernel("k0", a=0.97, b=1.0, c=1.02, slow=7.5)]))
+    axes = figure.axes[0]
+    assert [text.get_text() for text in axes.texts] == ["7.50"] and "arrow" in axes.get_xlabel()
+    assert axes.get_xlim()[0] < 0.97 and 1.02 < axes.get_xlim()[1] < 1.1
+    assert len(axes.containers) == 3
+    plt.close(figure)
+
+
+def test_long_labels_of_a_chart_are_inside_the_image(tmp_path):
+    """The outermost columns and rows of pixels are white."""
+    pytest.importorskip("matplotlib")
+    from matplotlib.image import imread
+
+    tuning_chart.draw(_tuning([_kernel("a_very_long_name_of_a_kernel" * 6, **{"tile0=1 " * 20: 0.9})]), str(tmp_path / "chart.png"))
+    pixels = imread(tmp_path / "chart.png")
+    assert all((edge == 1).all() for edge in (pixels[:, 0], pixels[:, -1], pixels[0], pixels[-1])) and (pixels < 1).any()
+
+
+def test_tune_counts_repeated_operations_on_its_page_and_in_its_table(tmp_path):
+    """A layer norm is lowered to seven ops. The numbers in JSON contain all of them."""
+    tilewright.export(torch.nn.LayerNorm(64).eval(), (torch.randn(16, 64),), str(tmp_path / "norm.pt2"))
+    outputs = {}
+    for suffix in ("html", "json"):
+        command = [PROGRAM, "tune", tmp_path / "norm.pt2", "--trials=3", "--again", f"--records={tmp_path / 'records'}", f"--report={tmp_path / 'report'}.{suffix}"]
+        outputs[suffix] = subprocess.run(command, check=True, timeout=300, capture_output=True, text=True).stdout
+    page, numbers = (tmp_path / "report.html").read_text(), json.loads((tmp_path / "report.json").read_text())
+    (kernel,) = numbers["kernels"]
+    count = kernel["operations"].count("layer_norm")
+    assert count > 1 and f"layer_norm x{count}" in page and f"(layer_norm x{count})" in outputs["html"]
+    assert "layer_norm+layer_norm" not in page + outputs["html"]
+
+
+@pytest.mark.skipif(not browser.PROGRAM, reason=browser.MISSING)
+def test_every_text_of_the_tuning_page_is_inside_its_drawing(tmp_path):
+    """In a browser, with its font: the schedules of a product have five knobs."""
+    model, page = Path(__file__).parents[1] / "Tuner" / "Inputs" / "mlp.mlir", tmp_path / "page.html"
+    subprocess.run([PROGRAM, "tune", model, "--trials=16", f"--records={tmp_path / 'records'}", f"--report={page}"],
+                   check=True, timeout=300, capture_output=True)  # fmt: skip
+    with browser.Browser() as view:
+        view.open(page)
+        assert view.value("document.querySelectorAll('svg text').length") > 8
+        assert view.value("""[...document.querySelectorAll('svg')].flatMap((drawing) => [...drawing.querySelectorAll('text')].filter((text) => {
+            const box = text.getBBox(), all = drawing.viewBox.baseVal;
+            return box.x < 0 || box.y < 0 || box.x + box.width > all.width || box.y + box.height > all.height;
+        }).map((text) => text.textContent))""") == []  # fmt: skip
+        assert view.value("document.documentElement.scrollWidth <= innerWidth")
 
 
 @pytest.mark.parametrize("worker, reason", [("", "no program is named"), ("/nowhere/python", "cannot start the worker"), ("/bin/false", "the worker ended by itself")])

@@ -20,6 +20,8 @@
 // TEXT: exp_0 {{.*}}; exp{{$}}
 // TEXT: not fused
 // TEXT: exp separate from {{.*}}: a contraction reads its operands many times: computing exp inside would repeat it [{{.*}}explain.mlir:[[#]]]
+// TEXT: steps that only copy
+// TEXT: pack_0: {{.*}} reads the operand in panels, which are adjacent in the copy
 // TEXT: memory of a call: {{[1-9][0-9]*}} bytes
 // TEXT: compiled in graph {{.*}} structured {{.*}} tiled {{.*}} vector {{.*}} target {{.*}} assembly
 // MEASURED: kernels (launches, expected, measured, share of roof, schedule, operations)

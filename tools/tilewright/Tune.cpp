@@ -22,6 +22,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tilewright/JsonText.h"
 #include "tilewright/NumberText.h"
+#include "tilewright/OperationText.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/CommandLine.h"
@@ -234,7 +235,7 @@ void printReport(const TuneReport &report) {
       out << numberText("  %.3f [%.3f, %.3f]", row.ratio, row.low, row.high);
     else
       out << "  -                   ";
-    out << numberText("  %5.1f%%  ", 100 * row.noise) << row.name << " (" << row.operations << ")\n";
+    out << numberText("  %5.1f%%  ", 100 * row.noise) << row.name << " (" << shortOperations(row.operations) << ")\n";
     out << "          " << (row.chosen != row.initial ? row.chosen : "default " + row.initial) << ": " << row.verdict
         << "\n";
     for (const auto &[schedule, reason] : row.failures)

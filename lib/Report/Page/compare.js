@@ -8,6 +8,26 @@ function pairs(here, there, key) {
   return [...paired, ...[...waiting.values()].flat().map((one) => [undefined, one])];
 }
 
+/** The options that differ, before and now. A record of an earlier version has only some of the options. */
+function optionsTable(there, here) {
+  const few = ({target, cpu, threads, rounding, start_at}) =>
+      ({target, cpu, threads: String(threads), rounding, start_at});
+  const [before, now] = [there, here].map((one) => there.options && here.options ? one.options : few(one));
+  const names = [...new Set([...Object.keys(now), ...Object.keys(before)])];
+  const changed = names.filter((name) => (before[name] ?? "") !== (now[name] ?? ""));
+  if (!changed.length) return make("p", {class: "soft"}, `All ${names.length} options are the same.`);
+  return make(
+      "div", {},
+      make(
+          "table", {class: "plain", id: "options"},
+          make("tr", {}, ...["Option", "Before", "Now"].map((title) => make("th", {}, title))),
+          ...changed.map(
+              (name) => make(
+                  "tr", {}, make("td", {class: "code"}, name), make("td", {}, before[name] || "—"),
+                  make("td", {}, now[name] || "—")))),
+      make("p", {class: "soft"}, `The other ${names.length - changed.length} options are the same.`));
+}
+
 function compareView(shell, compile, other) {
   if (!other)
     return {
@@ -35,7 +55,9 @@ function compareView(shell, compile, other) {
       "table", {class: "plain"},
       make("tr", {}, ...["", "Before", "Now", "Change"].map((title) => make("th", {}, title))),
       row("Model", shortName, there.model, here.model), row("CPU", plain, there.cpu, here.cpu),
+      row("Machine", plain, there.machine, here.machine),
       row("Tilewright", plain, there.versions.tilewright, here.versions.tilewright),
+      row("LLVM", plain, there.versions.llvm, here.versions.llvm),
       row("Threads", plain, there.threads, here.threads),
       row("Operations", format.count, there.origins.length, here.origins.length),
       row("Kernels", format.count, there.kernels.length, here.kernels.length),
@@ -129,7 +151,8 @@ function compareView(shell, compile, other) {
       "input", {type: "checkbox", change: () => table.filter(table.words, (k) => all.checked || k.what !== "same")});
   return {
     element: make(
-        "div", {}, make("h2", {}, "Before and now"), totals, make("h2", {}, "Kernels"),
+        "div", {}, make("h2", {}, "Before and now"), totals, make("h2", {}, "Options"),
+        optionsTable(there, here), make("h2", {}, "Kernels"),
         make("label", {}, all, " those that are the same, too"), table.element, make("h2", {}, "Fusion"),
         edges.length ? differences : make("p", {class: "soft"}, "The same decisions, for the same reasons.")),
     search: (words) => table.filter(words),

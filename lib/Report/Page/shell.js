@@ -8,10 +8,11 @@ const views = [
   {name: "memory", title: "Memory", build: memoryView},
   {name: "time", title: "Time", build: timeView},
   {name: "compare", title: "Difference", build: (shell, compile) => compareView(shell, compile, shell.against)},
+  {name: "steps", title: "Steps", build: stepsView},
 ];
 
 const keys = [
-  ["1 … 7", "the views"],
+  ["1 … 8", "the views"],
   ["Tab", "from part to part"],
   ["↑ ↓ PgUp PgDn Home End", "in lists of lines, kernels and edges"],
   ["Enter", "open the row; mark the line everywhere"],
@@ -25,6 +26,9 @@ const keys = [
 class Shell {
   constructor(data) {
     this.compiles = data.records.map((record) => new Compile(record));
+    this.program = data.program;
+    if (this.program) views.push({name: "program", title: "Program", build: (shell) => programView(shell, shell.program)});
+    keys[0][0] = `1 … ${views.length}`;
     this.against = data.against ? new Compile(data.against) : null;
     this.main = document.getElementById("view");
     this.status = document.getElementById("status");
@@ -45,6 +49,7 @@ class Shell {
     this.compiles.forEach(
         (compile, i) => this.choice.append(make("option", {value: i}, `${i + 1}: ${compile.record.model}`)));
     this.choice.hidden = this.compiles.length < 2;
+    document.getElementById("model").hidden = !this.choice.hidden;  // the choice contains the name
     this.choice.addEventListener("change", () => this.take(Number(this.choice.value)));
     this.searchBox.addEventListener("input", () => this.search(false));
     this.searchBox.addEventListener("keydown", (event) => {
@@ -71,6 +76,13 @@ class Shell {
     document.getElementById("model").title = name;
     document.title = `${shortName(name)} - Tilewright explains`;
     if (show) this.open(this.current);
+  }
+
+  /** Selects graph `number` and shows its overview. */
+  choose(number) {
+    this.choice.value = number;
+    this.take(number, false);
+    this.open("overview");
   }
 
   view(name) {

@@ -22,7 +22,8 @@ function overview(shell, compile) {
           record.start_at ? `read at the end of stage ${record.start_at}` : shortName(record.model)),
       card(
           "Kernels", `${format.count(running.length)} distinct`,
-          `${format.count(steps)} steps per call; ${record.kernels.length - running.length} pack parameters once`),
+          `${format.count(steps)} steps per call, ${format.count(record.plan.steps.filter((step) => step.reason).length)} of ` +
+              `them only copy; ${record.kernels.length - running.length} kernels copy parameters once`),
       card(
           "Fusion", `${format.count(edges.length - unfused.length)} edges fused`,
           `${format.count(unfused.length)} not, each with its reason`),
@@ -44,6 +45,13 @@ function overview(shell, compile) {
       card(
           "Parameters, packed", format.bytes(record.plan.packed_bytes) || "0 B",
           `inputs ${format.bytes(record.plan.input_bytes)}, results ${format.bytes(record.plan.output_bytes)}`));
+  if (shell.program)
+    cards.append(card(
+        "Program", `${format.count(graphsOf(shell.program).length)} graphs`,
+        make(
+            "button", {type: "button", class: "link", click: () => shell.open("program")},
+            `${format.count(shell.program.eager.length)} operators run in eager, ${
+                format.count(shell.program.breaks.length)} graph breaks`)));
   const value = (kernel) =>
       kernel.measured_us ?? (kernel.expected_us === undefined ? 0 : kernel.expected_us * kernel.launches);
   const longest = [...running].sort((a, b) => value(b) - value(a)).slice(0, 8);

@@ -14,6 +14,7 @@
 #include "lib/Tuner/Workers/CallSizes.h"
 #include "lib/Tuner/Workers/TuneSession.h"
 #include "tilewright/NumberText.h"
+#include "tilewright/OperationText.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -115,7 +116,8 @@ private:
   static std::string lineOf(const TunedKernel &row) {
     std::string text;
     llvm::raw_string_ostream out(text);
-    out << row.name << " (" << row.operations << ", " << numberText("%.1f", 100 * row.share) << "% of the time): ";
+    out << row.name << " (" << shortOperations(row.operations) << ", " << numberText("%.1f", 100 * row.share)
+        << "% of the time): ";
     if (row.recorded)
       out << "recorded";
     else if (row.chosen != row.initial)

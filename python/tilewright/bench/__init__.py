@@ -7,5 +7,6 @@
     goals       the rows that must be reached, and their bars
     roof        the peak rates of this machine, and each kernel's share of them
     chart       a PNG of the ratios
+    operations  a kernel's operations as text
     tuning_chart  a PNG of what `tilewright tune` has measured
 """

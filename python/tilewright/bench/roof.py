@@ -16,6 +16,7 @@ import torch
 
 from .. import _tilewright
 from ..reports.report import report
+from .operations import short_operations
 from .workloads import Workload
 
 
@@ -104,7 +105,7 @@ def table(rows: list[KernelRow], seconds: float, limits: dict[str, float], most:
         lines.append(f"{row.seconds * 1e6:9.1f} {row.seconds / busy if busy else 0:6.1%} {row.share:5.0%} "
                      f"{row.flops / row.seconds / 1e9 if row.seconds else 0:8.1f} "
                      f"{row.bytes / row.seconds / 1e9 if row.seconds else 0:7.1f} {row.launches:3}  "
-                     f"{row.schedule or '-'}, {row.operations}")  # fmt: skip
+                     f"{row.schedule or '-'}, {short_operations(row.operations)}")  # fmt: skip
     if len(rows) > most:
         lines.append(f"... {len(rows) - most} more")
     return "\n".join(lines)

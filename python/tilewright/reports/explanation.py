@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import linecache
 from collections import defaultdict
 from dataclasses import dataclass, field
 
@@ -104,6 +105,13 @@ def _breaks_in(functions: set[tuple[str, str]]) -> list[Break]:
     return list(found.values())
 
 
+def _line_of(where: str) -> dict[str, str]:
+    """Returns "file:line" and the text of this line, if the file is a Python file that can be read."""
+    file, _, line = where.rpartition(":")
+    text = linecache.getline(file, int(line)).strip() if file.endswith(".py") and line.isdigit() else ""
+    return {"where": where, "text": text}
+
+
 class Explanation:
     """All functions that were traced for the graphs of a report, and the functions of the model (None: of any) that
     were left to eager entirely."""
@@ -164,6 +172,20 @@ class Explanation:
             lines.append("left to eager by torch.compile, from the first line on")
             lines += [f"  {one}" for one in self.left]
         return "\n".join(lines)
+
+    def of_page(self, records: dict[int, list[int]]) -> dict:
+        """Returns what the view Program of the page shows. `records` has the numbers of the records of each graph, by
+        its id()."""
+        functions = [{"name": f.name, "where": f"{f.file}:{f.line}",
+                      "compiles": [{"id": c.compile_id, "reason": " ".join(c.reason.split()), "seconds": c.seconds,
+                                    "graphs": [{"name": g.name, "kind": g.kind, "nodes": g.nodes, "kernels": g.kernels(), "eager": len(g.refusals),
+                                                "records": records.get(id(g), [])} for g in c.graphs]} for c in f.compiles]}
+                     for f in self.functions]  # fmt: skip
+        eager = [{"operator": refusal.target, "reason": refusal.reason, "graph": graph.name, **_line_of(refusal.where)}
+                 for function in self.functions for one in function.compiles for graph in one.graphs for refusal in graph.refusals]  # fmt: skip
+        breaks = [{"reason": one.reason, **_line_of(f"{one.file}:{one.line}")} for one in self.breaks]
+        left = [{"function": str(one.function), "reason": one.reason, **_line_of(f"{one.file}:{one.line}")} for one in self.left]
+        return {"functions": functions, "eager": eager, "breaks": breaks, "left": left}
 
     def to_json(self) -> str:
         breaks = [vars(b) for b in self.breaks]

@@ -136,10 +136,12 @@ class Report(list):
     def html(self, path) -> None:
         """Writes one page that shows every graph compiled under options={"record": True}: docs/how-to/explain.md."""
         records = [record for graph in self for record in graph.records]
+        numbers = iter(range(len(records)))
+        numbered = {id(graph): [next(numbers) for _ in graph.records] for graph in self}
         if not records:
             raise ValueError('tilewright: no graph of this report was recorded; compile with options={"record": True}, or '
                              "with TILEWRIGHT_RECORD=1 in the environment")  # fmt: skip
-        pathlib.Path(path).write_text(_tilewright.explain_page(records, ""), encoding="utf-8")
+        pathlib.Path(path).write_text(_tilewright.explain_page(records, "", json.dumps(self.explanation().of_page(numbered))), encoding="utf-8")
 
     def __str__(self) -> str:
         return str(self.explanation()) or "nothing was compiled yet"

@@ -23,6 +23,7 @@
 #include "ChosenSlices.h"
 #include "ContractionForm.h"
 #include "dialects/Graph/Decisions.h"
+#include "dialects/Tile/CopyReason.h"
 #include "dialects/Tile/Rows.h"
 #include "dialects/Tile/Sizes.h"
 #include "dialects/Tile/Views.h"
@@ -477,7 +478,11 @@ private:
     SmallVector<Value> operands(indices);
     operands.push_back(source);
     operands.push_back(tensor::EmptyOp::create(builder, call.getLoc(), what.type, dynamic));
-    auto made = func::CallOp::create(builder, call.getLoc(), function, operands);
+    const Location loc = tile::withCopyReason(
+        call.getLoc(), kernel.getSymName() + (what.name == "transpose"
+                                                  ? " would read the operand with a stride in each tile"
+                                                  : " reads the operand in panels, which are adjacent in the copy"));
+    auto made = func::CallOp::create(builder, loc, function, operands);
     made->setAttr(opsAttrName, builder.getStringAttr(what.name));
     if (isStatic(source))
       made->setAttr(onceAttrName, builder.getUnitAttr());
