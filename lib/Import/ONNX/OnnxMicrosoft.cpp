@@ -286,7 +286,7 @@ Value attended(OnnxNode &n, const FusedAttention &a, Value bias, double scale) {
 
 Value added(OnnxNode &n, Value bias, Value more) { return !bias ? more : !more ? bias : n.op<AddOp>({bias, more}); }
 
-/// Attention(input, weights, bias, mask_index, past, attention_bias, past_sequence_length)
+/// Imports Attention(input, weights, bias, mask_index, past, attention_bias, past_sequence_length).
 Results attention(OnnxNode &n) {
   Value x = n.in(0), weights = n.in(1), bias = n.optionalIn(2), mask = n.optionalIn(3), past = n.optionalIn(4),
         more = n.optionalIn(5);
@@ -341,7 +341,7 @@ Results attention(OnnxNode &n) {
   return {result, n.concat({n.unsqueeze(a.k, 0), n.unsqueeze(a.v, 0)}, 0)};
 }
 
-/// MultiHeadAttention(query, key, value, bias, key_padding_mask, attention_bias, past_key, past_value)
+/// Imports MultiHeadAttention(query, key, value, bias, key_padding_mask, attention_bias, past_key, past_value).
 Results multiHead(OnnxNode &n) {
   Value query = n.in(0), key = n.optionalIn(1), value = n.optionalIn(2), bias = n.optionalIn(3), mask = n.optionalIn(4),
         more = n.optionalIn(5), pastKey = n.optionalIn(6), pastValue = n.optionalIn(7);

@@ -388,7 +388,7 @@ Results upsample(OnnxNode &n) {
   return n.failed() ? n.refused() : resizeAll(n, x, m, resized, symbolic);
 }
 
-/// GridSample(X, grid)
+/// Imports GridSample(X, grid).
 Results sampleByGrid(OnnxNode &n) {
   Value x = n.in(0), grid = n.in(1);
   std::string mode = n.text("mode", n.version < 20 ? "bilinear" : "linear"), padding = n.text("padding_mode", "zeros");
