@@ -129,8 +129,8 @@ private:
     return array(rows);
   }
 
-  /// Defines <model>_<name>, which passes `first` (if it is not null) and then its own arguments to the runtime's
-  /// function of that name.
+  /// Defines the exported function <model>_<name>. It calls the runtime's function of the same name with `first` (if it
+  /// is not null), followed by its own arguments.
   void forward(llvm::StringRef name, llvm::Type *result, std::vector<llvm::Type *> types, Constant *first = nullptr) {
     auto *function = llvm::Function::Create(llvm::FunctionType::get(result, types, false),
                                             llvm::GlobalValue::ExternalLinkage, interface.model + "_" + name, module);

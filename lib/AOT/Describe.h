@@ -8,7 +8,7 @@
 
 namespace tilewright::library {
 
-/// The contents of a Variant.
+/// The contents of a Variant (lib/Runtime/Library/Description.h): the plan and the code for one CPU.
 struct VariantContents {
   std::string cpu;
   uint64_t instructionSets = 0;
@@ -19,7 +19,7 @@ struct VariantContents {
   bool packed = true; ///< weights are in the layout that kernels read; otherwise create() packs them
 };
 
-/// The contents of a Description in addition to the interface.
+/// The contents of a Description (lib/Runtime/Library/Description.h), apart from the interface.
 struct Contents {
   std::vector<VariantContents> variants; ///< in descending order of instruction sets
   std::vector<uint8_t> weightData;       ///< the weights of all variants
@@ -27,11 +27,12 @@ struct Contents {
   std::vector<uint8_t> weightsId;
 };
 
-/// Returns a module that defines the functions of the header, and the Description that they pass to the runtime.
+/// Returns a module that defines the functions that the library's header declares, and the Description that they pass
+/// to the runtime.
 std::unique_ptr<llvm::Module> describeLibrary(llvm::LLVMContext &context, const Interface &interface,
                                               const Contents &contents);
 
-/// Returns the names of the functions of the header.
+/// Returns the names of the functions that the library's header declares.
 std::vector<std::string> exportedNames(const Interface &interface);
 
 } // namespace tilewright::library

@@ -1,6 +1,7 @@
 //===- Header.cpp - the C header of a library ----------------------------------------===//
 //
-// Structs and functions are those of lib/Runtime/Library/Description.h, with the model's name as a prefix.
+// The header declares the structs and functions of lib/Runtime/Library/Description.h, with the model's name as a
+// prefix.
 //
 // Test: test/Python/test_library.py compiles it as C and as C++
 //
@@ -79,8 +80,8 @@ typedef struct {m}_step {
 } {m}_step;
 
 /* Creates an instance: checks that the CPU has the instructions the model was compiled for, and packs the weights that the
- * library does not contain packed. `options` may be NULL. Returns NULL if it fails; `error` then has the reason, cut to
- * `error_bytes` bytes with the final 0. */
+ * library does not contain packed. `options` may be NULL. Returns NULL if it fails; `error` then has the reason,
+ * truncated to `error_bytes` bytes, including the terminating null character. */
 {m} *{m}_create(const {m}_options *options, char *error, size_t error_bytes);
 
 /* Destroys an instance and its threads. No call of the instance may be running. Does nothing if `model` is NULL. */
@@ -99,7 +100,8 @@ int32_t {m}_run({m} *model, const {m}_tensor *inputs, const {m}_tensor *outputs)
 int32_t {m}_profile({m} *model, int32_t on);
 
 /* Writes the steps of a run with their times since {m}_profile(model, 1) to `steps`, at most `capacity` of them. A step is
- * a kernel or a copy. Returns the number of steps, 0 if they are not timed. The texts are valid as long as the instance. */
+ * a kernel or a copy. Returns the number of steps, 0 if they are not timed. The strings are valid until the instance is
+ * destroyed. */
 int32_t {m}_steps({m} *model, {m}_step *steps, int32_t capacity);
 
 /* Returns the reason of the last failed call of the instance. The text is valid until the next call. */

@@ -127,7 +127,8 @@ std::string InterfaceTensor::text() const {
   return std::string(dtypes[int(dtype)].name) + " [" + llvm::join(sizeTexts, ", ") + "]";
 }
 
-/// Returns true if a header of this name would declare a name that C, C++ or the headers of the C library declare.
+/// Returns true if the header of a model called `name` would declare an identifier that C, C++ or the headers of the C
+/// library already declare.
 static bool isReserved(StringRef name) {
   static const llvm::StringSet<> known = [] {
     llvm::StringSet<> names;

@@ -9,12 +9,12 @@
 
 namespace tilewright::library {
 
-/// The names of a library's functions, after the name of the model.
+/// The suffixes that a library's functions have after the name of the model.
 inline constexpr llvm::StringLiteral functionSuffixes[] = {"_create",     "_destroy",     "_run",   "_shape",
                                                            "_profile",    "_steps",       "_error", "_cpu",
                                                            "_num_inputs", "_num_outputs", "_input", "_output"};
 
-/// An input or output in the caller's view.
+/// An input or output of the model, as the library's caller passes it.
 struct InterfaceTensor {
   std::string name;
   DType dtype = DType::F32;

@@ -48,7 +48,7 @@ constexpr Stub stubs[] = {
     },
 };
 
-/// Writes an input file of the linker.
+/// Writes an input file of the linker and returns its path.
 llvm::Expected<std::string> writeInput(const TemporaryFolder &scratch, llvm::StringRef name, llvm::StringRef bytes) {
   std::string file = scratch.file(name);
   std::error_code code;
@@ -63,7 +63,7 @@ llvm::Expected<std::string> writeInput(const TemporaryFolder &scratch, llvm::Str
   return file;
 }
 
-/// Runs lld, which has global state while it runs.
+/// Runs lld under a lock, because lld has global state.
 llvm::Error runLinker(const std::vector<std::string> &arguments) {
   static auto *mutex = new runtime::ForkMutex;
   static bool usable = true;
@@ -74,7 +74,7 @@ llvm::Error runLinker(const std::vector<std::string> &arguments) {
     return llvm::createStringError(
         "the linker failed before in this process, or was at work when the process was forked; compile the "
         "library in a fresh process");
-  // Use one thread, because a forked child lacks the threads that lld would keep.
+  // Use one thread, because a forked child process would not have the threads of lld's pool.
   std::vector<const char *> pointers{"ld.lld", "--threads=1"};
   for (const std::string &argument : arguments)
     pointers.push_back(argument.c_str());
@@ -87,7 +87,7 @@ llvm::Error runLinker(const std::vector<std::string> &arguments) {
   return llvm::createStringError("linking failed: %s", llvm::StringRef(said).trim().str().c_str());
 }
 
-/// Returns an object file with empty functions.
+/// Returns an object file that defines an empty function for each of `names`.
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> emptyFunctions(llvm::StringRef names) {
   llvm::LLVMContext context;
   auto module = std::make_unique<llvm::Module>("stub", context);

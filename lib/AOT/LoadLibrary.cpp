@@ -15,7 +15,7 @@ namespace tilewright {
 
 using namespace library;
 
-/// The functions of the header, and the instance that they use.
+/// The functions that the library's header declares, and the instance that they use.
 struct LoadedLibrary::Functions {
   tilewright_model *(*create)(const CallerOptions *, char *, size_t) = nullptr;
   void (*destroy)(tilewright_model *) = nullptr;
@@ -32,7 +32,7 @@ LoadedLibrary::LoadedLibrary() : functions(std::make_unique<Functions>()) {}
 
 LoadedLibrary::~LoadedLibrary() {
   if (functions->model)
-    functions->destroy(functions->model); // the code stays loaded, because its threads may still be ending
+    functions->destroy(functions->model); // do not unload the code, because its threads may still be exiting
 }
 
 static llvm::Error loadFailed(llvm::StringRef path, const std::string &why) {
@@ -94,7 +94,7 @@ LoadedLibrary::load(llvm::StringRef path, const LibraryManifest &manifest, int t
   return loaded;
 }
 
-// Dtypes.def lists the dtypes of libraries first.
+// Dtypes.def lists the dtypes that a library's interface may have before all other dtypes.
 static_assert(int(ScalarType::F32) == int(DType::F32) && int(ScalarType::U64) + 1 == numDTypes);
 
 static llvm::Expected<std::vector<CallerTensor>> callerTensors(llvm::ArrayRef<LibraryTensor> tensors) {

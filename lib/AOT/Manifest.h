@@ -16,7 +16,8 @@ struct ManifestFile {
   std::string blake3; ///< of its bytes, 64 hexadecimal digits
 };
 
-/// Returns the text of <model>.json. `module` is the hash of the compiled graph, `threads` the number planned for.
+/// Returns the text of <model>.json. `module` is the hash of the compiled graph, and `threads` is the number of threads
+/// for which the plan was made.
 std::string writeManifest(const Interface &interface, const Contents &contents, llvm::ArrayRef<ManifestFile> files,
                           llvm::StringRef target, llvm::StringRef module, int threads);
 

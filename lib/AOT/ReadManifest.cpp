@@ -20,7 +20,7 @@ using llvm::json::Path;
 using llvm::json::Value;
 
 namespace {
-/// A size is a number or a string.
+/// A size in the manifest. The JSON value is a number, or a string for a symbolic size.
 struct SizeText {
   std::string text;
 };
@@ -111,7 +111,8 @@ static bool isShallow(llvm::StringRef text) {
 }
 
 llvm::Expected<LibraryManifest> readManifest(llvm::StringRef path) {
-  // If a folder has libraries of two kinds, the second has a separate manifest such as model.a.json.
+  // If a folder has a shared and a static library of one model, the second has a separate manifest, such as
+  // model.a.json.
   llvm::SmallString<128> file(path);
   file += ".json";
   if (!llvm::sys::fs::exists(file)) {

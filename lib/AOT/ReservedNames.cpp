@@ -1,6 +1,6 @@
 //===- ReservedNames.cpp - names that a C header cannot declare --------------===//
 //
-// The list is fixed, so that a model gets the same name on every machine.
+// The list does not depend on the machine's own headers, so that a model gets the same name on every machine.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/AOT/ReservedNames.h"

@@ -34,7 +34,7 @@ public:
       if (buffer.kind != plan::Buffer::Kind::Constant)
         continue;
       std::string problem;
-      const int64_t bytes = plan::evaluate(buffer.bytes, nullptr, problem); // the plan is verified
+      const int64_t bytes = plan::evaluate(buffer.bytes, nullptr, problem); // cannot fail, because the plan is verified
       parts.push_back({plan.numInputs, constants.data() + buffer.index, size_t(bytes)});
       becomeInput(buffer);
     }

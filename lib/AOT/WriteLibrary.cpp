@@ -150,7 +150,7 @@ private:
             session.lowerTo(copy, "target", options, [&](StringRef stage) { reportProgress(stage, machine); }))
       return failed;
     std::string problem;
-    Target *target = findTarget(options.target, problem); // exists: lowerTo() has used it
+    Target *target = findTarget(options.target, problem); // not null, because lowerTo() has found it
     if (target->hasDevices())
       return llvm::createStringError(
           "target '%s' makes code for a device, and no ahead-of-time library is of that yet; "
@@ -177,7 +177,7 @@ private:
     return takeObjects(parts->objects, variant);
   }
 
-  /// Converts `plan` to that of the library: without constants, and with separate weights.
+  /// Converts `plan` to the plan of the library, in which constants and weights are inputs, and adds it to `variant`.
   llvm::Error takePlan(plan::Plan plan, ModuleOp copy, const HostArtifact &parts,
                        const runtime::MachineDescription &machine, VariantContents &variant) {
     if (!plan.hostFunctions.empty())
@@ -190,7 +190,7 @@ private:
     if (llvm::Error failed = takeWeights(plan, bound, parts, packHere, variant, store))
       return failed;
     reportProgress("weights", machine);
-    // The error text of a call ends with the label of its step.
+    // Add the source line to the labels of steps that may fail, because the error of a call ends with that label.
     for (auto [step, line] : llvm::zip(plan.steps, stepLines(copy, /*onlyChecked=*/true)))
       if (!line.empty())
         step.label += " (" + line + ")";
@@ -209,7 +209,7 @@ private:
     return llvm::Error::success();
   }
 
-  /// Adds the objects, with a prefix for further CPUs, because kernels for all CPUs have the same names.
+  /// Adds the objects. Kernels for all CPUs have the same names, so symbols get a prefix from the second CPU on.
   llvm::Error takeObjects(llvm::ArrayRef<StringRef> emitted, VariantContents &variant) {
     if (size_t number = contents.variants.size(); number > 1) {
       variant.prefix = "variant_" + std::to_string(number) + "_";
@@ -257,8 +257,8 @@ private:
         return llvm::createStringError(code, "cannot make the folder '%s': %s", folder.str().c_str(),
                                        code.message().c_str());
     }
-    // Write all files to a temporary folder next to the output and rename them when all are complete, so older files
-    // stay until then.
+    // Write all files to a temporary folder next to the output, and rename them when all are complete. Older files stay
+    // until then.
     const StringRef parent = folder.empty() ? StringRef(".") : folder;
     auto made = TemporaryFolder::make("." + llvm::sys::path::filename(library.path).str() + ".making", parent.str());
     if (!made)
@@ -298,12 +298,12 @@ private:
     if (llvm::Error failed = publish(manifest))
       return failed;
     if (!*taken)
-      llvm::sys::fs::remove(own); // written while the other library existed
+      llvm::sys::fs::remove(own); // an older build wrote it while the other library existed
     return llvm::Error::success();
   }
 
-  /// Returns true if `manifest` belongs to a library other than `file`, and this library still exists. Files that both
-  /// share (header and weights) must then be equal.
+  /// Returns true if `manifest` belongs to a library other than `file`, and this other library still exists. The header
+  /// and the weights, which the two libraries share, must then be equal; otherwise returns an error.
   llvm::Expected<bool> isOfAnotherLibrary(StringRef manifest, StringRef file) const {
     llvm::Expected<LibraryManifest> read = readManifest(manifest);
     if (!read) {

@@ -1,7 +1,7 @@
 //===- AssemblePtx.cpp - machine code of a GPU from PTX, by ptxas if available ----------===//
 //
-// A cache entry is the line "TWCB 1", three lines (the PTX's digest, the chip, ptxas's version), a fourth with the
-// number of kernels, and the cubin.
+// A cache entry consists of five lines and the cubin. The lines are "TWCB 1", the digest of the PTX, the chip, the
+// version of ptxas, and the number of kernels.
 //
 // Test: test/Python/test_cuda_driver.py
 //
@@ -28,7 +28,8 @@ namespace {
 constexpr llvm::StringLiteral cubinMagic = "TWCB 1";
 constexpr unsigned secondsToAnswer = 20, secondsToAssemble = 600;
 
-/// Returns the output of a program on both streams, or nullopt with the reason in `problem` on failure.
+/// Runs a program and returns its output on stdout and stderr. On failure, returns nullopt with the reason in
+/// `problem`.
 std::optional<std::string> outputOf(llvm::ArrayRef<std::string> command, unsigned seconds, std::string &problem) {
   llvm::SmallString<128> file;
   if (std::error_code code = llvm::sys::fs::createTemporaryFile("tilewright-ptxas", "log", file)) {
@@ -58,7 +59,8 @@ struct Assembler {
   std::string problem; ///< why an existing ptxas cannot be used
 };
 
-/// Returns the path of ptxas in a wheel in the folder where this library's package is installed.
+/// Returns the path of the ptxas that a wheel of triton or NVIDIA contains, if it is installed in the same
+/// site-packages folder as Tilewright; otherwise an empty string.
 std::string inSitePackages() {
   Dl_info info{};
   if (!dladdr(reinterpret_cast<const void *>(&inSitePackages), &info) || !info.dli_fname)
@@ -95,7 +97,7 @@ std::string findAssembler() {
 
 /// Returns the current assembler; its version is queried only once.
 const Assembler &assembler() {
-  // Leaked on purpose: threads may compile while statics are destroyed.
+  // This object is leaked on purpose, because threads may compile while static objects are destroyed.
   static auto *assemblers = new runtime::ForkSafe<std::map<std::string, Assembler>>;
   const std::string path = findAssembler();
   auto known = assemblers->lock();
@@ -114,7 +116,8 @@ const Assembler &assembler() {
   return made;
 }
 
-/// Returns `sm_90a` if the PTX is only for that chip, otherwise the chip's plain name.
+/// Returns the architecture for ptxas: `sm_90a` if the PTX has an architecture-specific target, otherwise `sm_90`, for
+/// example.
 std::string chipOf(llvm::StringRef ptx, int capability) {
   const std::string plain = "sm_" + std::to_string(capability);
   llvm::StringRef target = ptx.split(".target ").second.take_until([](char c) { return c == ',' || llvm::isSpace(c); });

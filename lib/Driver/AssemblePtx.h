@@ -3,9 +3,10 @@
 //   PtxAssembly made = assemblePtx(ptx, 90, options.cache);   // for a chip of compute capability 9.0
 //   load(made.cubin.empty() ? ptx : made.cubin);              // otherwise the NVIDIA driver compiles
 //
-// ptxas is found through TILEWRIGHT_PTXAS ("off": the NVIDIA driver compiles), CUDA_HOME or CUDA_PATH, PATH,
-// /usr/local/cuda, or in triton's or NVIDIA's wheel if the package is installed next to one. It assembles the kernels
-// of a module on all cores. The result is stored in the object cache under ptxas's version, the chip and the PTX.
+// ptxas is searched in this order: TILEWRIGHT_PTXAS ("off": the NVIDIA driver compiles), CUDA_HOME or CUDA_PATH, PATH,
+// /usr/local/cuda, and a wheel of triton or NVIDIA that is installed in the same folder as Tilewright. It assembles the
+// kernels of a module on all cores. The result is stored in the object cache. The key contains ptxas's version, the
+// chip and the PTX.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_DRIVER_ASSEMBLEPTX_H
@@ -22,7 +23,8 @@ struct PtxAssembly {
   std::string warning;     ///< why an available ptxas produced no cubin; empty: it did, or there is no ptxas
 };
 
-/// Returns a cubin of `ptx` for a chip of compute capability `capability` (90 for 9.0).
+/// Assembles `ptx` for a chip of compute capability `capability` (90 for 9.0), or reads the cubin from the object
+/// cache.
 PtxAssembly assemblePtx(llvm::StringRef ptx, int capability, bool useCache);
 
 /// Reads the description in a cache entry's `bytes`; returns false if they are not a cubin entry.

@@ -9,7 +9,7 @@ namespace tilewright {
 
 char BudgetError::ID;
 
-/// The key distinguishes the entry from other metadata of the diagnostic.
+/// The key of the field `neededDsp` in the metadata of a diagnostic.
 static constexpr llvm::StringLiteral neededDspKey = "tw_hls.needed_dsp";
 
 void addNeededDsp(InFlightDiagnostic &diagnostic, int64_t dsp) {

@@ -1,7 +1,7 @@
 //===- BuildIdentity.cpp - identify the build of a loaded library -----------===//
 //
-// The linker's build id (a note in the loaded image) is a hash of the library. If there is none, the file's size and
-// modification time are used.
+// The identity of a build is the linker's build id, a hash of the library in a note of the loaded image. If the image
+// has no build id, the file's size and modification time are used.
 //
 // Test: test/Unit/Driver/BuildIdentityTest.cpp
 //
@@ -20,7 +20,7 @@ struct BuildIdSearch {
   std::string id;
 };
 
-/// Returns the build id in the notes of one segment.
+/// Returns the build id that the notes of an ELF segment contain, or an empty string.
 std::string buildIdIn(const char *notes, size_t size) {
   auto padded = [](size_t n) { return (n + 3) / 4 * 4; };
   for (size_t at = 0; at + sizeof(ElfW(Nhdr)) <= size;) {

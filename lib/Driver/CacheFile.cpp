@@ -37,7 +37,7 @@ CacheFileTrailer makeTrailer(llvm::StringRef key, llvm::StringRef bytes) {
   return trailer;
 }
 
-/// A file descriptor that closes itself.
+/// A file descriptor that the destructor closes.
 struct Descriptor {
   int number;
   ~Descriptor() {
@@ -96,7 +96,7 @@ CacheFileState readCacheFile(const std::string &path, llvm::StringRef key, std::
     reason = "writable by another user";
     return CacheFileState::Damaged;
   }
-  // Read, not mapped: if another process truncates a mapped file later, accesses would crash this process.
+  // Read the file instead of mapping it. If another process truncated a mapped file, accesses would crash this process.
   auto size = size_t(status.st_size);
   if (size < sizeof(CacheFileTrailer)) {
     reason = "truncated or foreign (no trailer)";

@@ -2,7 +2,7 @@
 //
 //   value bytes ... | "TWOBJ\r\n\0" | u64 length of the value | BLAKE3 of key and value (32 bytes)
 //
-// The trailer is at the end, because a truncated file lacks it, whatever else it contains.
+// The magic number, the length and the hash are a trailer at the end of the file, so that a truncated file is invalid.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_DRIVER_CACHEFILE_H
@@ -18,8 +18,8 @@ namespace tilewright {
 
 enum class CacheFileState { Valid, Absent, Damaged };
 
-/// Reads the entry of `key` at `path`. For Damaged, `reason` completes "the file is ...". For Absent, `reason` is set
-/// if the file exists but cannot be read.
+/// Reads the entry of `key` at `path`. If the result is Damaged, `reason` completes the sentence "the file is ...". If
+/// the result is Absent and the file exists but cannot be read, `reason` has the cause.
 CacheFileState readCacheFile(const std::string &path, llvm::StringRef key, std::unique_ptr<llvm::MemoryBuffer> &bytes,
                              std::string &reason);
 

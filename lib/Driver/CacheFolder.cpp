@@ -31,7 +31,7 @@ static std::vector<CacheEntry> entriesOf(const ObjectCache &cache) {
     entry.used = found.used;
     std::unique_ptr<llvm::MemoryBuffer> bytes;
     switch (readCacheFile(found.path, found.key, bytes, entry.problem)) {
-    case CacheFileState::Absent: // another process has just deleted it
+    case CacheFileState::Absent: // another process has deleted the file
       if (entry.problem.empty())
         return;
       break;
@@ -55,7 +55,7 @@ llvm::Expected<std::vector<CacheEntry>> listCache(std::string &folder) {
   return entriesOf(**cache);
 }
 
-/// Returns the names of the parts that differ between two keys.
+/// Returns the names of the key parts that differ between two cache entries.
 static std::vector<std::string> differences(const CacheEntry &a, const CacheEntry &b) {
   std::vector<std::string> names;
   for (const auto &[name, value] : a.parts) {

@@ -1,7 +1,8 @@
 //===- CalibrationFile.h - a host's measured rates, stored in the cache folder --------===//
 //
-// <cache folder>/calibration/<key>: the text of MachineRates.h with the trailer of CacheFile.h. The key names CPU,
-// cores, caches and the versions of Tilewright and LLVM, so machines that share a home have separate files.
+// The file <cache folder>/calibration/<key> contains the rates as text (MachineRates.h), followed by the trailer of
+// CacheFile.h. The key is a hash of the CPU, its cores and caches, and the versions of Tilewright and LLVM. Machines
+// that share a home directory therefore have separate files.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_DRIVER_CALIBRATIONFILE_H
@@ -20,7 +21,7 @@ std::optional<MachineRates> loadRates(const std::string &folder, const std::stri
 /// Stores the rates atomically; several processes may do so at once. Returns false with a sentence in `reason`.
 bool storeRates(const std::string &folder, const std::string &identity, const MachineRates &rates, std::string &reason);
 
-/// Returns the path of the file.
+/// Returns the path of the file with the rates of the host `identity`.
 std::string ratesPath(const std::string &folder, const std::string &identity);
 
 } // namespace tilewright

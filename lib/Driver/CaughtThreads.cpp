@@ -118,7 +118,7 @@ static void crash(llvm::StringRef kind) {
 }
 
 void enterStage(llvm::StringRef stage) {
-  lastStage.store(stage.data()); // a string literal, thus null-terminated
+  lastStage.store(stage.data()); // null-terminated, because every stage is a string literal
   static const char *planted = getenv("TILEWRIGHT_PLANT_CRASH");
   if (!planted)
     return;

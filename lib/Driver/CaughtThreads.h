@@ -10,7 +10,7 @@
 
 namespace tilewright {
 
-/// The thread pool of an MLIR context: a crash in a task is attributed to the compile that started the task.
+/// The thread pool of an MLIR context. A crash in a task becomes an error of the compilation that started the task.
 class CaughtThreads : public llvm::ThreadPoolInterface {
 public:
   void wait() override { pool.wait(); }
@@ -23,17 +23,18 @@ private:
   llvm::DefaultThreadPool pool;
 };
 
-/// Sets the stage that the compiler is about to run, for the message of a crash. For tests,
-/// TILEWRIGHT_PLANT_CRASH=<stage>:<kind> makes it crash there: signal, abort, fatal, memory, stack, division, or
-/// thread (a signal in a helper thread).
+/// Sets the stage that the compiler is about to run, for the message of a crash. For tests, the environment variable
+/// TILEWRIGHT_PLANT_CRASH=<stage>:<kind> causes a crash in that stage. The kinds are signal, abort, fatal, memory,
+/// stack, division, and thread (a signal in a helper thread).
 void enterStage(llvm::StringRef stage);
 
-/// Returns an error if a compiler of this process has crashed, after which nothing is compiled.
+/// Returns an error if an earlier compilation of this process has crashed. The process then compiles nothing more.
 llvm::Error earlierCrash();
-/// Records a crash, passes it to the handler of onCompilerCrash, and returns its error.
+/// Records a crash, passes it to the handler of onCompilerCrash, and returns a CompilerCrash error.
 llvm::Error noteCrash(const std::string &crash);
 
-/// Returns the result of `work`, or a CompilerCrash. Sets `crashed` in that case: what `work` uses must be leaked.
+/// Runs `work` and returns its result. If it crashes, sets `crashed` and returns a CompilerCrash error. The caller must
+/// then leak the objects that `work` uses, because stopped threads may still access them.
 template <typename Result, typename Work> Result caught(bool &crashed, Work work) {
   if (llvm::Error earlier = earlierCrash())
     return std::move(earlier);

@@ -1,6 +1,7 @@
 //===- CheckReference.cpp - compare every kernel with the reference target ------------------===//
 //
-// Kernels are formed before target-specific stages, so all targets have the same kernels with plain tensors between.
+// Kernels are formed before target-specific stages. All targets therefore have the same kernels, which pass plain
+// tensors to each other.
 //
 //   watched, by the target:                            judge, by the reference and in plain loops:
 //   @main(%x) {                                        @main(%x, %given_a, %given_b) {
@@ -8,8 +9,9 @@
 //     %b = call @kernel_1(%a)                            %b = call @kernel_1(%given_a)
 //     return %b, %a, %b }                                return %a, %b }
 //
-// The target runs first; its kernels' results are the inputs of the judges' kernels. Each kernel is thus judged on
-// the inputs that it had, and an error is reported for the kernel that caused it.
+// The target runs first. The results of its kernels are the inputs of the kernels in the two judges (the reference and
+// plain loops). Each kernel is thus compared on the inputs that it had on the target, and an error is reported for the
+// kernel that caused it.
 //
 // Test: test/Python/test_check.py
 //
@@ -30,7 +32,7 @@ using namespace mlir;
 namespace tilewright {
 namespace {
 
-/// A kernel's result that a call copies for the comparison.
+/// A result of a kernel that is compared with the reference. Every call returns it as an additional output.
 struct WatchedResult {
   std::string kernel; ///< name, ops and the user's lines
   unsigned call = 0;  ///< results of one call are judged together
@@ -59,7 +61,7 @@ public:
 
   bool run(const void *const *given, void *const *wanted, const int64_t *symbols, const uint64_t *versions, int threads,
            RunError &error, CallersMemory *caller) override {
-    std::vector<int32_t> all(outputs); // release nothing: the reference reads every input at the end
+    std::vector<int32_t> all(outputs); // allocate all outputs, and release no input before the reference has run
     std::iota(all.begin(), all.end(), 0);
     if (caller && !caller->take(all, error))
       return false;
@@ -122,7 +124,7 @@ std::string linesOf(Location loc) {
     return WalkResult::advance();
   });
   std::string text;
-  for (auto [file, line] : lines.getArrayRef().take_back(4)) // at most four, the line of the newest op last
+  for (auto [file, line] : lines.getArrayRef().take_back(4)) // the last four lines; the line of the newest op is the last
     text += ", " + file.str() + ":" + std::to_string(line);
   return text;
 }
@@ -169,7 +171,7 @@ SmallVector<AffineExpr> reducedSizes(Operation *op) {
   } else if (auto scan = dyn_cast<tile::ScanOp>(op)) {
     add(scan.getInputs()[0], scan.getDim());
   } else if (auto scatter = dyn_cast<tile::ScatterOp>(op)) {
-    AffineExpr product = getAffineConstantExpr(1, op->getContext()); // all updates may be to one element
+    AffineExpr product = getAffineConstantExpr(1, op->getContext()); // all updates may add to the same element
     for (AffineExpr size : tile::sizesOf(scatter.getInputs()[0]))
       product = product * size;
     sizes.push_back(product);
@@ -225,7 +227,7 @@ void returnKernelResults(func::FuncOp main, bool onlyThese) {
   main.removeResAttrsAttr();
 }
 
-/// Replaces kernels' operands that are results of other kernels by new arguments of @main.
+/// Replaces operands of kernels that are results of other kernels by new arguments of @main.
 LogicalResult giveKernelResults(func::FuncOp main) {
   unsigned symbols = tile::indexArguments(main).size();
   for (auto call : llvm::to_vector(main.getOps<func::CallOp>()))
@@ -241,7 +243,7 @@ LogicalResult giveKernelResults(func::FuncOp main) {
   return success();
 }
 
-/// Compiles a module at the end of the structured stage to a program.
+/// Compiles a module, whose structured stage has run, to a program.
 llvm::Expected<std::shared_ptr<Program>> finishProgram(ModuleOp module, Target &target, const Options &options) {
   if (llvm::Error failed = lowerStructured(module, target, options))
     return llvm::createStringError("check=reference, target " + target.name() + ": " +

@@ -1,18 +1,22 @@
 //===- CompareKernels.h - check that a kernel's result is within its bound ----------------===//
 //
-// The error bound of check=reference. A kernel runs three times on the same inputs: `got` on the checked target,
-// `exact` on the reference (f64 within the kernel), `plain` with the reference's loops in the kernel's own precision.
-// Plain takes the role of eager in the numbers rule (docs/conformance.md):
+// This file has the error bound of the option check=reference. A kernel runs three times on the same inputs. The result
+// `got` is that of the checked target, `exact` is that of the reference target (f64 within the kernel), and `plain` is
+// that of the reference's loops in the precision of the kernel. `plain` corresponds to eager in the numbers rule
+// (docs/conformance.md):
 //
 //   RMS(got - exact) <= 2 * max(RMS(plain - exact), (eps + eps32 * sqrt(R)) * S)
 //
-// where eps is that of the result's dtype, eps32 = 2^-23 (narrow floats accumulate in f32), R the total length of the
-// kernel's reductions, and S the largest RMS among the kernel's exact results. The factor is 3 instead of 2 below
-// 1000 elements; for f64 the bound is 1e-12 S. With plain, the bound adapts to cancellation and steep functions; the
-// second term is the minimum error of rounding a sum of R terms, in case plain is accidentally accurate. The error of
-// a single element may be at most 32 times the larger of the bound and the value derived from the magnitude and plain's
-// error of this element, which detects one wrong element in a million. NaN and infinities must be where exact or plain
-// has them; integers must equal exact or plain.
+// where eps is the machine epsilon of the result's dtype, eps32 = 2^-23 (bf16 and f16 accumulate in f32), R is the
+// total length of the kernel's reductions, and S is the largest RMS among the kernel's exact results. The factor is 3
+// instead of 2 for fewer than 1000 elements. For f64 the bound is 1e-12 S.
+//
+// The error of `plain` is part of the bound, because it also grows with cancellation and with steep functions. The
+// second term is the error of rounding a sum of R terms, in case `plain` is accidentally accurate. The error of a
+// single element may be at most 32 times a limit, so that one wrong element in a million is detected. This limit is the
+// larger of the bound and a value that is derived from the element's magnitude and its error in `plain`. NaN and
+// infinities must be at the same indices as in `exact` or in `plain`. Integers must equal those of `exact` or of
+// `plain`.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_DRIVER_COMPAREKERNELS_H
@@ -40,11 +44,12 @@ struct ComparedResult {
   const void *got = nullptr, *exact = nullptr, *plain = nullptr;
 };
 
-/// Returns an empty string if `result` is within the bound, otherwise its errors, the worst element and both values.
+/// Returns an empty string if `result` is within the bound. Otherwise returns a text with its errors and the element
+/// with the largest error.
 std::string compareResult(const ComparedResult &result, double reductionLength, double largestRms,
                           llvm::StringRef target);
 
-/// Returns the RMS of the finite elements.
+/// Returns the root mean square (RMS) of the finite elements of `buffer`.
 double rmsOf(const ElementKind &kind, llvm::ArrayRef<int64_t> sizes, const void *buffer);
 
 } // namespace tilewright

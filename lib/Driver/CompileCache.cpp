@@ -1,7 +1,8 @@
 //===- CompileCache.cpp - whole compilations in the object cache ------------===//
 //
-// An entry is "TWCR", a version, the report's numbers, its decisions and lines, and the artifact. Numbers are 64
-// bits, little-endian; strings and lists are prefixed by their length. The reader validates everything it reads.
+// An entry consists of "TWCR", a version, the numbers, decisions and source lines of the compile report, and the
+// artifact. Numbers have 64 bits and are little-endian. Strings and lists are prefixed by their length. The reader
+// validates everything that it reads.
 //
 // Test: test/Python/test_object_cache.py, test/Unit/Driver/ObjectCacheTest.cpp
 //
@@ -35,7 +36,7 @@ public:
   }
 
   static ProcessCache &at(const std::string &folder) {
-    // Leaked on purpose: threads may compile while statics are destroyed.
+    // This object is leaked on purpose, because threads may compile while static objects are destroyed.
     static auto *caches = new runtime::ForkSafe<std::map<std::string, std::unique_ptr<ProcessCache>>>;
     auto known = caches->lock();
     auto &found = (*known)[folder];
@@ -61,7 +62,7 @@ namespace {
 constexpr llvm::StringLiteral entryMagic = "TWCR";
 constexpr uint64_t entryVersion = 3;
 
-/// A stream that adds its output to a key.
+/// A stream that adds its output to the hash of a cache key.
 class KeyStream final : public llvm::raw_ostream {
 public:
   explicit KeyStream(llvm::BLAKE3 &hash) : llvm::raw_ostream(/*unbuffered=*/false), hash(hash) {}
@@ -91,7 +92,7 @@ public:
   std::string out;
 };
 
-/// Reads an entry's fields. After the first failed read all later reads fail.
+/// Reads the fields of a cache entry. After the first failed read, all later reads fail.
 class EntryReader {
 public:
   explicit EntryReader(llvm::StringRef bytes) : rest(bytes) {}
@@ -138,7 +139,8 @@ std::string reasonToBypass(const Options &options) {
   return "";
 }
 
-/// Returns a part of a key in the form that is stored and shown: a line of text, or a digest.
+/// Returns a part of a key in the form in which entries store it and the cache command prints it: a line of text, or a
+/// digest if the part is long or binary.
 std::string forPeople(llvm::StringRef value) {
   if (value.size() <= 2000 && llvm::all_of(value, [](char c) { return llvm::isPrint(c) || c == '\n'; })) {
     std::string line = value.rtrim().str();
@@ -296,7 +298,7 @@ std::string CompileCache::encode(const CompileReport &report, llvm::StringRef ar
   return std::move(writer.out);
 }
 
-/// Reads the beginning of an entry, which describes it.
+/// Reads the first fields of an entry, which describe its contents.
 static bool readHead(EntryReader &reader, CacheEntry &entry, int64_t &distinctKernels) {
   if (reader.text() != entryMagic || reader.number() != entryVersion)
     return false;

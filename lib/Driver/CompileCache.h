@@ -24,8 +24,8 @@ class ProcessCache;
 /// Returns this process's cache in the default folder, or null if the cache is not usable.
 ObjectCache *processCache();
 
-/// Appends the stages and warnings of loading `program` to `report`, which the caller then assigns to the program.
-/// Returns the total milliseconds of the reported stages.
+/// Appends the stages and warnings that loading recorded in `program` to `report`, which the caller then assigns to the
+/// program. Returns the total milliseconds of these stages.
 double takeLoading(Program &program, CompileReport &report);
 
 /// Returns the BLAKE3 hash of the module without its locations, 32 bytes.
@@ -45,7 +45,7 @@ public:
   /// Reads the description in an entry's `bytes`, without its code; returns false if they are not an entry.
   static bool describe(llvm::StringRef bytes, CacheEntry &entry);
 
-  /// Milliseconds spent on computing the key.
+  /// Milliseconds that the computation of the key took.
   double keyMilliseconds = 0;
 
 private:

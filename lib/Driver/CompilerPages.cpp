@@ -1,7 +1,8 @@
 //===- CompilerPages.cpp - release memory that only compiling needs ----------------===//
 //
-// Segments of a loaded image without write permission equal the file's contents, so the system can drop their pages
-// at any time; this file asks it to do so now. Writable segments contain relocated pointers and are kept.
+// The segments of a loaded image without write permission equal the contents of the file, so the operating system can
+// discard their pages at any time. This file requests that with madvise(). Writable segments contain relocated
+// pointers, and are not discarded.
 //
 // Test: test/Unit/Driver/CompilerPagesTest.cpp
 //
@@ -29,7 +30,7 @@ bool isTraced() {
   return true; // unknown
 }
 
-/// Returns true if the code itself contains relocations.
+/// Returns true if the image has relocations in its code segment (DT_TEXTREL).
 bool hasTextRelocations(const dl_phdr_info &image, const ElfW(Phdr) & segment) {
   for (auto *entry = reinterpret_cast<const ElfW(Dyn) *>(image.dlpi_addr + segment.p_vaddr); entry->d_tag != DT_NULL;
        ++entry)
@@ -53,7 +54,7 @@ int dropImage(dl_phdr_info *image, size_t, void *) {
     uintptr_t begin = (image->dlpi_addr + segment.p_vaddr + page - 1) / page * page;
     uintptr_t end = (image->dlpi_addr + segment.p_vaddr + segment.p_filesz) / page * page;
     if (begin < end)
-      madvise(reinterpret_cast<void *>(begin), end - begin, MADV_DONTNEED); // a hint: failure is not an error
+      madvise(reinterpret_cast<void *>(begin), end - begin, MADV_DONTNEED); // a hint, whose failure is ignored
   }
   return 0;
 }

@@ -1,6 +1,7 @@
 //===- DeviceCode.cpp - kernels of a GPU and their plan, for targets -------------------===//
 //
-// The image has the format of HostArtifact: the plan, a line per kernel ("name threads shared maps..."), and the PTX.
+// The image has the format of HostArtifact. It contains the plan, one line per kernel ("name threads shared maps..."),
+// and the PTX.
 //
 // Tests: test/Codegen/NVPTX, test/Python/test_cuda.py
 //
@@ -35,11 +36,11 @@ public:
 
   bool run(const void *const *inputs, void *const *outputs, const int64_t *symbols, const uint64_t *, int,
            RunError &error, CallersMemory *memory) override {
-    // Allocate all results at once: the emulated device need not save memory.
+    // Allocate all results at once, because the emulated device need not save memory.
     return takeAll(device->numOutputs(), memory, error) &&
            (device->run(inputs, outputs, symbols, error) || withLine(error, report.stepLines));
   }
-  void repack() override {} // every call packs again
+  void repack() override {} // nothing to do, because every call packs
 
 private:
   std::unique_ptr<runtime::EmulatedDevice> device;
@@ -65,7 +66,7 @@ llvm::Error refused(const std::string &why) {
   return llvm::createStringError("the compiled program cannot be loaded: %s", why.c_str());
 }
 
-/// Returns the ordinal in "cuda:1", or 0 for "cuda" and "".
+/// Returns the device ordinal in a text such as "cuda:1". Returns 0 for "cuda" and "", and nullopt for other texts.
 std::optional<int> ordinalOf(StringRef device) {
   int ordinal = 0;
   if (device.empty() || device == "cuda")

@@ -9,7 +9,7 @@ using namespace mlir;
 namespace tilewright {
 namespace {
 
-/// Runs a pass and returns its errors without locations, which the messages themselves contain.
+/// Runs a pass and returns its errors without their locations, because the messages contain source lines.
 llvm::Error runFixedPass(ModuleOp module, llvm::function_ref<void(OpPassManager &)> build) {
   PassManager pm(module.getContext(), ModuleOp::getOperationName());
   build(pm);

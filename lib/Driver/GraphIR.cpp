@@ -14,7 +14,7 @@ using namespace mlir;
 namespace tilewright {
 namespace {
 
-/// Returns what is wrong with the sizes of `type` in a graph with `symbols` symbols, or an empty string.
+/// Returns a description of the error in the sizes of `type` for a graph with `symbols` symbols, or an empty string.
 std::string problemOf(Type type, unsigned symbols) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor || (tensor.hasStaticShape() && !tensor.getEncoding()))
@@ -44,14 +44,14 @@ std::string textOf(Type type) {
   return text;
 }
 
-/// Returns true if passes support tensors of `element`.
+/// Returns true if the passes support tensors with the element type `element`.
 bool isElement(Type element) {
   if (auto integer = dyn_cast<IntegerType>(element))
     return !integer.isSigned() && integer.getWidth() >= 1 && integer.getWidth() <= 64;
   return isa<FloatType>(element) && scalarTypeOf(element);
 }
 
-/// Returns why a graph cannot have values of `type`, or an empty string.
+/// Returns the reason why a graph cannot have values of `type`, or an empty string.
 std::string strangeness(Type type) {
   if (isa<IndexType>(type))
     return "";

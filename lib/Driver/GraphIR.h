@@ -8,8 +8,8 @@
 namespace tilewright {
 
 /// Succeeds if `module` has @main, whose arguments are the symbolic sizes (index) and then tensors, and if each
-/// tensor's sizes are numbers or expressions over these symbols. Importers write such graphs; hand-written ones may
-/// be wrong. The error names the line and the type, and shows the correct form.
+/// tensor's sizes are numbers or expressions over these symbols. Importers write valid graphs, but graphs from MLIR
+/// files may be invalid. The error contains the line, the type and the correct form.
 llvm::Error checkGraph(mlir::ModuleOp module);
 
 } // namespace tilewright

@@ -10,7 +10,7 @@
 
 namespace tilewright {
 
-/// Parts of an image of packHostArtifact(), into which they point.
+/// The parts of an image that packHostArtifact() has created. They refer to the memory of the image.
 struct HostArtifact {
   llvm::StringRef plan;        ///< written by plan::serialize()
   llvm::StringRef kernelNames; ///< a line per kernel of the plan, see nameKernels() in HostCode.cpp
@@ -22,7 +22,7 @@ std::string packHostArtifact(const HostArtifact &parts);
 /// Returns the parts of `image`, or an error if it is truncated.
 llvm::Expected<HostArtifact> readHostArtifact(llvm::StringRef image);
 
-/// Returns the plan of `parts`, or an error if it cannot be read.
+/// Deserializes the plan of `parts`. Returns an error if the plan is invalid.
 llvm::Expected<plan::Plan> planOf(const HostArtifact &parts);
 
 } // namespace tilewright

@@ -67,7 +67,7 @@ public:
   }
 
 private:
-  /// Returns an empty list if `versions` is null.
+  /// Returns the address and version of every input, or an empty list if `versions` is null.
   llvm::SmallVector<runtime::InputIdentity, 64> identify(const void *const *inputs, const uint64_t *versions) const {
     llvm::SmallVector<runtime::InputIdentity, 64> identities;
     for (int32_t input = 0; versions && input < executable->plan().numInputs; ++input)
@@ -95,8 +95,8 @@ static llvm::Expected<runtime::MachineDescription> describe(StringRef cpu, bool 
   return machine;
 }
 
-/// Returns the rates that calibrateHost() stored for this host. They are read once per process, so that all its
-/// schedules use the same rates.
+/// Returns the rates that calibrateHost() stored for this host. They are read once per process, so that all schedules
+/// of the process use the same rates.
 static const std::optional<MachineRates> &keptRates() {
   static const std::optional<MachineRates> kept = []() -> std::optional<MachineRates> {
     std::string error, folder = defaultCacheFolder(error);
@@ -127,7 +127,7 @@ llvm::Expected<HostMachine> describeHost(StringRef cpu) {
   host.fma = machine->sets.avx2 && machine->sets.fma;
   host.threads = machine->logicalCpus;
   const runtime::InstructionSets &sets = machine->sets;
-  // The properties that the cost model and instruction selection use determine the code, so they are in the key.
+  // Add the properties that the cost model and instruction selection use to the key, because they determine the code.
   host.key += "|l2=" + std::to_string(machine->l2Bytes) + "|l3=" + std::to_string(machine->l3Bytes) +
               "|dot=" + std::to_string(machine->bf16DotFullRate);
   bool wide = sets.avx512f && sets.avx512bw && sets.avx512vl && sets.avx512dq;
@@ -142,8 +142,8 @@ llvm::Expected<HostMachine> describeHost(StringRef cpu) {
   host.shape.rates = runtime::defaultRates(*machine);
   if (machine->native && keptRates())
     host.shape.rates = *keptRates();
-  // TILEWRIGHT_EMULATE_AMX=1 runs tile kernels as vectors on any AVX-512 machine, for tests. "bf16" does so without
-  // f16 tiles.
+  // For tests, TILEWRIGHT_EMULATE_AMX=1 compiles AMX kernels to vector instructions on any machine with AVX-512. The
+  // value "bf16" emulates only bf16 tiles, not f16 tiles.
   const char *emulate = std::getenv("TILEWRIGHT_EMULATE_AMX");
   const bool allTiles = wide && emulate && StringRef(emulate) == "1";
   host.shape.emulateAmx = allTiles || (wide && emulate && StringRef(emulate) == "bf16");
@@ -263,8 +263,9 @@ static llvm::Expected<std::vector<std::unique_ptr<llvm::MemoryBuffer>>> compileK
   return runtime::compileInParallel(std::move(makers), *machine, threads, codegenOptions(options));
 }
 
-/// Returns a hash of each kernel's code and machine: programs with equal packing kernels share their packs. The hash
-/// is "" for kernels that `once` steps do not call, and for those that refer to other symbols.
+/// Returns a line per kernel with a hash of its code and machine. Programs whose packing kernels have equal hashes
+/// share packed weights. The hash is empty for kernels that `once` steps do not call, and for kernels that refer to
+/// other symbols.
 static std::string nameKernels(ModuleOp module, const plan::Plan &plan, const Options &options) {
   llvm::Expected<HostMachine> host = describeHost(options.cpu);
   if (!host) {

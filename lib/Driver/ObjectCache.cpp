@@ -58,7 +58,7 @@ std::string defaultCacheFolder(std::string &error) {
   std::string folder = variable("TILEWRIGHT_CACHE_DIR");
   if (!folder.empty())
     return folder;
-  // The XDG specification requires relative paths to be ignored.
+  // The XDG specification requires that relative paths are ignored.
   folder = variable("XDG_CACHE_HOME");
   if (folder.empty() || folder.front() != '/') {
     if (variable("HOME").empty()) {
@@ -70,7 +70,7 @@ std::string defaultCacheFolder(std::string &error) {
   return folder + "/tilewright";
 }
 
-/// Returns why code must not be loaded from `folder`, or an empty string if it may.
+/// Returns the reason why code must not be loaded from `folder`, or an empty string.
 static std::string refuseFolder(const std::string &folder) {
   if (std::error_code code = fs::create_directories(folder, /*IgnoreExisting=*/true, fs::perms::owner_all))
     return "the cache folder " + folder + " cannot be created (" + code.message() +
@@ -113,7 +113,7 @@ void ObjectCache::warnOnce(const std::string &kind, const std::string &text) {
 // Entries
 //===----------------------------------------------------------------------===//
 
-/// A key is used in a path, so it must consist of hexadecimal digits.
+/// Returns true if `key` consists of hexadecimal digits, because keys are used in paths.
 static bool isKey(llvm::StringRef key) {
   return key.size() >= 16 && key.size() <= 128 && llvm::all_of(key, [](char c) { return llvm::isHexDigit(c); });
 }
@@ -122,7 +122,7 @@ std::string ObjectCache::entryPath(llvm::StringRef key) const {
   return directory + "/" + key.take_front(2).str() + "/" + key.str();
 }
 
-/// Moves a damaged entry to the quarantine folder for inspection, so that it is rebuilt.
+/// Moves a damaged entry to the quarantine folder, where users can inspect it. The next compilation writes a new entry.
 void ObjectCache::quarantine(const std::string &path, llvm::StringRef key, const std::string &reason) {
   std::string folder = directory + "/quarantine";
   (void)fs::create_directory(folder, /*IgnoreExisting=*/true, fs::perms::owner_all);
@@ -157,7 +157,8 @@ bool ObjectCache::store(llvm::StringRef key, llvm::StringRef bytes) {
   }
   bool full = false;
   {
-    // Visiting all entries is slow, so prune at first and then after each sixteenth of the limit has been written.
+    // Visiting all entries is slow. Prune after the first store, and then whenever a sixteenth of the limit has been
+    // written.
     auto state = seen.lock();
     state->notes.erase(key.str());
     full = state->bytesSincePrune == 0 || state->bytesSincePrune > options.maxBytes / 16;

@@ -5,12 +5,13 @@
 //   if (auto object = cache.load(key.hex())) ... else { compile; cache.store(key.hex(), object); }
 //
 // An entry is a file <folder>/<key[0..1]>/<key> that ends in a trailer of length and hash. A file without a valid
-// trailer (truncated, altered or foreign) counts as a miss and is moved to <folder>/quarantine. Entries are written
-// to a temporary file, synced and renamed, so that readers never see a partial entry, and several processes may share
-// a folder. Values are plain bytes; reading one runs no code.
+// trailer (truncated, altered, or not an entry) is a miss, and is moved to <folder>/quarantine. Entries are written to
+// a temporary file, synced and renamed. Readers therefore never see a partial entry, and several processes may share a
+// folder. Values are plain bytes, and reading a value runs no code.
 //
-// The folder is TILEWRIGHT_CACHE_DIR, or $XDG_CACHE_HOME/tilewright, or ~/.cache/tilewright. Code is loaded from it,
-// so it must belong to this user and be writable by no one else; otherwise the cache disables itself and reports why.
+// The folder is TILEWRIGHT_CACHE_DIR, or $XDG_CACHE_HOME/tilewright, or ~/.cache/tilewright. Code is loaded from this
+// folder, so it must belong to the current user and be writable by no other user. Otherwise the cache disables itself
+// and reports the reason.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_DRIVER_OBJECTCACHE_H
@@ -29,14 +30,15 @@
 
 namespace tilewright {
 
-/// Builds a key from named parts. It always contains the LLVM version and the Tilewright version. The order of parts
-/// matters. A part's name and length are hashed with it, so that different parts never hash as the same bytes.
+/// Builds a key from named parts. Every key also contains the versions of LLVM and Tilewright. The key depends on the
+/// order of the parts. The hash includes the name and length of each part, so that different lists of parts are never
+/// hashed as the same bytes.
 class CacheKey {
 public:
   CacheKey();
   CacheKey &add(llvm::StringRef name, llvm::StringRef value);
   CacheKey &add(llvm::StringRef name, uint64_t value);
-  /// 64 lower-case hexadecimal digits.
+  /// Returns the key as 64 lower-case hexadecimal digits.
   std::string hex();
 
 private:
@@ -69,16 +71,18 @@ public:
   const std::string &whyDisabled() const { return disabled; }
   const std::string &folder() const { return directory; }
 
-  /// Returns the bytes stored under `key` (hexadecimal digits), or null on a miss. A hit counts as a use.
+  /// Returns the bytes that are stored under `key` (hexadecimal digits), or null on a miss. A hit updates the time of
+  /// the entry's last use.
   std::unique_ptr<llvm::MemoryBuffer> load(llvm::StringRef key);
 
-  /// Stores bytes under `key` and replaces an existing entry. Returns false, after one warning, on failure.
+  /// Stores bytes under `key` and replaces an existing entry. On failure, returns false and warns once per process.
   bool store(llvm::StringRef key, llvm::StringRef bytes);
 
-  /// Quarantines the entry of `key` with `reason`: its bytes are intact, but the reader cannot use them.
+  /// Moves the entry of `key` to the quarantine folder, for `reason`. The trailer of the entry is valid, but the caller
+  /// cannot use its contents.
   void discard(llvm::StringRef key, const std::string &reason);
 
-  /// Explains whether `key` hits, or why not: absent, truncated, altered, cache disabled.
+  /// Returns a text that states if `key` is a hit, or why it is a miss: absent, truncated, altered, cache disabled.
   std::string explain(llvm::StringRef key);
 
   /// Deletes the least recently used entries until at most `bytes` remain. Returns the bytes freed.
@@ -87,7 +91,7 @@ public:
   /// Calls `visitor` for every entry, in unspecified order.
   void visit(llvm::function_ref<void(const ObjectCacheEntry &)> visitor) const;
 
-  /// Computes the bytes and number of the entries.
+  /// Computes the total size in bytes and the number of all entries.
   void measure(int64_t &bytes, int64_t &entries) const;
 
 private:

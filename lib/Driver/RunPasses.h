@@ -13,8 +13,8 @@
 
 namespace tilewright {
 
-/// Runs `pm` on `module`. Returns nullopt on success; otherwise the errors of its passes, without locations, which
-/// may be an empty text.
+/// Runs `pm` on `module`. Returns nullopt on success. On failure, returns the errors of its passes without locations.
+/// The text is empty if the failing pass emitted no error.
 inline std::optional<std::string> errorsOf(mlir::PassManager &pm, mlir::ModuleOp module) {
   std::string text;
   mlir::ScopedDiagnosticHandler handler(module.getContext(), [&](mlir::Diagnostic &diagnostic) {
@@ -24,7 +24,7 @@ inline std::optional<std::string> errorsOf(mlir::PassManager &pm, mlir::ModuleOp
   return succeeded(pm.run(module)) ? std::nullopt : std::optional(std::move(text));
 }
 
-/// Adds the verifier of the contract of `stage`, which has just been built, if stages are verified.
+/// If stages are verified, adds the pass that verifies the contract of `stage`, whose passes have been added to `pm`.
 inline void verifyAfter(mlir::OpPassManager &pm, const Target &target, llvm::StringRef stage) {
   if (verifiesStages())
     pm.addPass(createVerifyStage({stage.str(), target.dialectsAfter(stage)}));

@@ -56,12 +56,12 @@ struct Session::State {
 Session::Session() : state(std::make_unique<State>()) {}
 Session::~Session() {
   if (state->crashed)
-    (void)state.release(); // stopped threads still use it
+    (void)state.release(); // leaked, because stopped threads may still access it
 }
 MLIRContext &Session::context() { return state->context; }
 bool Session::isOfThisProcess() const { return state->generation == runtime::forkGeneration(); }
 
-/// In a forked child, a pass would wait for threads that exist only in the parent.
+/// Returns an error in a forked child process, where a pass would wait for threads that exist only in the parent.
 static llvm::Error requireThisProcess(const Session &session) {
   if (session.isOfThisProcess())
     return llvm::Error::success();
@@ -114,7 +114,7 @@ struct Stage {
   llvm::unique_function<void(OpPassManager &)> build;
 };
 
-/// Returns the stages that remain to run.
+/// Returns the stages that are run, which are those after `options.startAt`.
 std::vector<Stage> stagesOf(Target &target, const Options &options) {
   std::vector<Stage> stages;
   stages.push_back({"graph", [&](OpPassManager &pm) {
@@ -194,7 +194,7 @@ static llvm::Expected<Target *> chooseTarget(Options &options) {
   if (!options.check.empty() && options.check != "reference")
     return llvm::createStringError("check is 'reference' or empty, not '%s'", options.check.c_str());
   if (!options.check.empty())
-    options.cache = false; // a checked program consists of three programs
+    options.cache = false; // a checked program consists of three programs, which the cache cannot store
   if (llvm::Error failed = configure(*target, options))
     return std::move(failed);
   if (llvm::Error failed = completeTuneOptions(options))
@@ -202,7 +202,7 @@ static llvm::Expected<Target *> chooseTarget(Options &options) {
   return target;
 }
 
-/// Returns an error if the module has no model: stages and passes require a graph, or the result of an earlier stage.
+/// Returns an error if the module contains neither a graph nor, with `options.startAt`, the result of that stage.
 static llvm::Error requireModel(ModuleOp module, const Options &options) {
   if (!options.startAt.empty())
     return checkStageIR(module, options.startAt);
@@ -298,7 +298,7 @@ llvm::Expected<std::shared_ptr<Program>> Session::compileHere(ModuleOp module, c
     }
   }
   report.stepLines = stepLines(module);
-  releaseCompilerMemory(); // free MLIR's memory before LLVM needs memory
+  releaseCompilerMemory(); // release MLIR's memory before LLVM allocates memory
   enterStage("codegen");
   auto start = Clock::now();
   llvm::Expected<std::string> artifact = target->emit(module, options);

@@ -19,7 +19,8 @@ using namespace mlir;
 
 namespace tilewright {
 
-/// Returns the paths with folders that locations in `module` name, the longest first: one may contain another.
+/// Returns the paths with folders in the locations of `module`. Longer paths come first, because a path may be part of
+/// a longer one.
 static SmallVector<StringRef> pathsIn(ModuleOp module) {
   llvm::SetVector<StringRef> found;
   AttrTypeWalker walker;
@@ -44,7 +45,7 @@ void stripPaths(ModuleOp module) {
   if (paths.empty())
     return;
   AttrTypeReplacer replacer;
-  // MLIR does not replace the file names inside these locations by itself.
+  // AttrTypeReplacer does not replace the file name inside a FileLineColRange, so replace the whole location.
   replacer.addReplacement([&](FileLineColRange location) -> std::optional<Attribute> {
     auto file = StringAttr::get(location.getContext(), llvm::sys::path::filename(location.getFilename()));
     if (isa<FileLineColLoc>(location))

@@ -29,7 +29,8 @@ struct TargetList {
   }
 };
 
-/// Never destroyed: LLVM unloads plug-ins when the process ends, and the code of their targets no longer exists then.
+/// Returns the list of targets. The list is never destroyed, because LLVM unloads plug-ins when the process ends, and
+/// the destructors of their targets then no longer exist.
 runtime::ForkSafe<TargetList> &targetList() {
   static auto *list = new runtime::ForkSafe<TargetList>;
   return *list;
@@ -37,7 +38,7 @@ runtime::ForkSafe<TargetList> &targetList() {
 
 /// Loads a plug-in, which registers its target. Returns why `path` is not a plug-in, or an empty string.
 std::string loadPlugin(llvm::StringRef path) {
-  // A plug-in would need a separate LLVM, and could not use the hidden one in this library.
+  // A plug-in could not use the LLVM inside this library, whose symbols are hidden, and would need a second LLVM.
   if (TILEWRIGHT_HAS_LLVM_INSIDE)
     return "this Tilewright comes from a wheel, which has LLVM linked into it and hidden; plug-ins need one built from "
            "source with LLVM as a library";
@@ -52,8 +53,8 @@ std::string loadPlugin(llvm::StringRef path) {
   return "";
 }
 
-/// Registers the built-in targets and the plug-ins, once. A plug-in that fails to load is reported immediately,
-/// because a model that uses another target would never report it.
+/// Registers the built-in targets and the plug-ins, once per process. A plug-in that fails to load is reported
+/// immediately, because a model for another target would never report it.
 void loadTargets() {
   {
     auto list = targetList().lock();

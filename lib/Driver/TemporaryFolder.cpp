@@ -18,7 +18,7 @@ namespace tilewright {
 namespace {
 
 constexpr llvm::StringLiteral lockName = "owner";
-/// Minimum age of folders to remove, because a folder is created shortly before its lock file.
+/// Minimum age, in seconds, of folders to remove. A younger folder may not have its lock file yet.
 constexpr time_t leastAge = 60;
 
 std::string joined(const std::string &folder, const llvm::Twine &name) {
@@ -58,7 +58,7 @@ llvm::Expected<std::unique_ptr<TemporaryFolder>> TemporaryFolder::make(const std
   llvm::SmallString<128> in(parent), made;
   if (parent.empty())
     llvm::sys::path::system_temp_directory(/*ErasedOnReboot=*/true, in);
-  if (std::error_code code = fs::make_absolute(in)) // relative paths would be created in the folder for temporary files
+  if (std::error_code code = fs::make_absolute(in)) // createUniqueDirectory() prepends /tmp otherwise
     return llvm::createStringError(code, "cannot find the folder '%s'", in.c_str());
   removeAbandoned(in.str().str(), prefix);
   if (std::error_code code = fs::createUniqueDirectory(llvm::Twine(joined(in.str().str(), prefix)), made))

@@ -1,7 +1,7 @@
 //===- TemporaryFolder.h - a temporary folder that is removed even after a crash -------===//
 //
-// A killed process removes nothing. Each folder therefore contains a file that its process locks for its lifetime;
-// the next process that creates such a folder removes folders whose lock is free.
+// A killed process does not remove its folders. Each folder therefore contains a file that the process locks for its
+// lifetime. The next process that creates such a folder removes folders whose lock is free.
 //
 // Test: test/Unit/Driver/TemporaryFolderTest.cpp
 //

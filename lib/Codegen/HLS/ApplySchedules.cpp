@@ -9,12 +9,12 @@
 //   } {tw_hls.loop = #tw_hls.loop<label = "matmul_u", unroll = 4>}
 //   } {tw_hls.loop = #tw_hls.loop<label = "matmul_j", ii = 1>} ...
 //
-// The loops of `order` are outside, and the last one is pipelined. The copies of `unroll` are inside it, fully
-// unrolled. The loops around the pipelined one are flattened with it. A sum with `tw_hls.initial` reads that value
-// instead of its array in the first iteration. Arrays inside a kernel become tw_hls.buffer, named after the op that
-// fills them. An op without a schedule has its original loop order and is not unrolled. With `block = [0, 4]`, the nest
-// is inside a loop over blocks of four iterations of loop 0: %i * 4 + %i_. Accesses of slices and reshapes become
-// accesses of their arrays.
+// The loops are nested in the order `order`, and the innermost of them is pipelined. A loop that `unroll` splits has
+// its inner part, which is fully unrolled, inside the pipelined loop. The loops around the pipelined one are flattened
+// with it. A sum with `tw_hls.initial` reads that value instead of its array in the first iteration. Arrays inside a
+// kernel become tw_hls.buffer, named after the op that fills them. An op without a schedule has its original loop order
+// and is not unrolled. With `block = [0, 4]`, the nest is inside a loop over blocks of four iterations of loop 0: %i *
+// 4 + %i_. Accesses of slices and reshapes become accesses of their arrays.
 //
 // Test: test/Codegen/HLS/apply-schedules.mlir
 //
@@ -73,7 +73,7 @@ public:
       builder.setInsertionPointToStart(made.getBody());
       sizes[loop] = size;
     }
-    // Outer loops are those with more than one trip. There must be at least one, which is pipelined.
+    // A loop that is fully unrolled has no outer part. At least one loop must have an outer part, to be pipelined.
     SmallVector<int64_t> outer;
     for (int64_t loop : order)
       if (sizes[loop] > unroll[loop])
@@ -94,14 +94,14 @@ public:
   }
 
 private:
-  /// Computes the distance between two iterations that accumulate into the same element, which is the product of the
-  /// trip counts of the loops inside all reductions.
+  /// Computes the number of iterations between two that accumulate into the same element. It is the product of the trip
+  /// counts of the loops that are inside all reductions.
   void findDistance(ArrayRef<int64_t> outer) {
     if (op.getNumReductionLoops() == 0 || op.getNumDpsInits() != 1)
       return;
     Value sum = arrayOf(op.getDpsInits()[0]);
     if (llvm::any_of(op.getDpsInputs(), [&](Value input) { return arrayOf(input) == sum; }))
-      return; // an input may read an element that another iteration has just written
+      return; // an iteration may read, through an input, an element that the previous iteration writes
     AffineMap result = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
     int64_t iterations = 1;
     for (int64_t loop : llvm::reverse(outer)) {
@@ -200,7 +200,8 @@ bool copiesOntoItself(Operation *op) {
          yield->getOperand(0) == generic.getBlock()->getArgument(0);
 }
 
-/// Returns the op that first fills `array`.
+/// Returns the first op that computes elements of `array`. An op that sets all elements to a constant is not
+/// considered.
 Operation *producerOf(Value array) {
   Operation *first = nullptr;
   for (Operation *user : array.getUsers()) {

@@ -1,9 +1,10 @@
 //===- BankLimits.cpp - limit schedules to the available number of banks --------------------===//
 //
-// Example: two nests of a kernel share an array of 4 x 64 x 64. The first nest has 4 copies along the first and 64
-// along the last dimension; the second nest has 64 along the second dimension. Alone they need 256 and 64 banks, but
-// both together need 16384. Vendors' tools split an array into at most 4096 banks. Banks are counted as
-// --tw-hls-build-design chooses them (Banks.cpp), from the indexing maps of the nests before they become loops.
+// Example: two loop nests of a kernel access the same array of 4 x 64 x 64 elements. The first nest is unrolled by 4
+// along the first dimension and by 64 along the last one. The second nest is unrolled by 64 along the second dimension.
+// Each nest alone needs 256 and 64 banks, respectively. To serve the two nests, the array needs 4 * 64 * 64 = 16384
+// banks, but the vendor's tools split an array into at most 4096 banks. The number of banks is computed as in
+// --tw-hls-build-design (Banks.cpp), but from the indexing maps of linalg ops, before they become loops.
 //
 // Test: test/Codegen/HLS/bank-limits.mlir
 //
@@ -21,8 +22,8 @@ using namespace mlir;
 namespace tilewright::hls {
 namespace {
 
-/// Groups the arguments at the two ends of a channel, because they are one array. A channel is written by one kernel
-/// and read by one other kernel in the same shape.
+/// Groups the two kernel arguments that a channel connects, because they are one array. One kernel writes a channel,
+/// and one other kernel reads it in the same shape.
 llvm::EquivalenceClasses<const void *> channelsOf(ModuleOp module) {
   llvm::EquivalenceClasses<const void *> same;
   llvm::DenseMap<int64_t, SmallVector<BlockArgument>> readers, writers;

@@ -9,19 +9,22 @@
 
 namespace tilewright::hls {
 
-/// The banks that the unrolled copies of nests need in arrays that are inside a kernel or shared by kernels.
+/// Computes the number of banks that unrolled loop nests need in arrays. An array is local to a kernel, or a channel
+/// between two kernels.
 class BankDemand {
 public:
-  /// `nests` are in the kernels that the plan of `module` launches. A nest is identified by its index in this list.
+  /// `nests` are loop nests in the kernels that the plan of `module` launches. Other functions of this class identify a
+  /// nest by its index in `nests`.
   BankDemand(mlir::ModuleOp module, llvm::ArrayRef<mlir::linalg::LinalgOp> nests);
 
-  /// Returns an array that would have more than `mostBanks` banks if the loops of each nest have these numbers of
-  /// copies.
+  /// Returns the index of an array that needs more than `mostBanks` banks if the loops of nest i have the unroll
+  /// factors `unrolls[i]`, or std::nullopt if there is no such array.
   std::optional<size_t> overfull(llvm::ArrayRef<llvm::ArrayRef<int64_t>> unrolls) const;
-  /// Returns true if `array` would have more than `mostBanks` banks after `nest` changes its copies to `instead`.
+  /// Returns true if `array` needs more than `mostBanks` banks when `nest` has the unroll factors `instead`, and all
+  /// other nests have those of `unrolls`.
   bool isOverfull(size_t array, llvm::ArrayRef<llvm::ArrayRef<int64_t>> unrolls, size_t nest,
                   llvm::ArrayRef<int64_t> instead) const;
-  /// Returns the nests that need banks of an array, each nest once.
+  /// Returns the nests that access an array, without duplicates.
   llvm::ArrayRef<size_t> nestsOf(size_t array) const { return arrays[array].nests; }
 
 private:

@@ -2,7 +2,7 @@
 //
 // An access x[4 * i + u] in a loop over u that is unrolled by 4 needs 4 cyclic banks; u selects the bank. For an array
 // that is passed to tasks, the number of banks along each dimension is the least common multiple of the numbers that
-// its users need. Tasks that load and store whole rows need enough banks to transfer 512 bits per cycle at a port.
+// these tasks need. A task that copies whole rows from or to a port needs enough banks to transfer 512 bits per cycle.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/HLS/Banks.h"
@@ -81,8 +81,8 @@ public:
     return success();
   }
 
-  /// Returns arguments of the callee in the order of the task's operands. A kernel's first arguments are those that it
-  /// reads.
+  /// Returns the callee's arguments in the order of the task's operands: first those that it reads, then those that it
+  /// writes.
   static SmallVector<Value> argumentsOf(TaskOp task, func::FuncOp function) {
     return SmallVector<Value>(function.getArguments().begin(), function.getArguments().end());
   }
@@ -106,9 +106,9 @@ private:
         factors[dim] = banksWithCopies(factors[dim], shape[dim], expr, position, copiesOf(operand));
   }
 
-  /// Adds banks for a task that copies rows. Such a task copies 512 bits per cycle if its arrays have one bank per two
-  /// elements of a word. The number of banks never exceeds twice the larger of the task's own number and the kernels'
-  /// number, and no bank is almost empty.
+  /// Adds banks for a task that copies rows. The task copies a word of 512 bits per cycle if an array has one bank per
+  /// two elements of the word, because a bank has two ports. The number of banks is at most twice the larger of two
+  /// numbers: the banks that the copy needs and the banks that kernels need. No bank may be almost empty.
   void needForMover(func::FuncOp function) {
     SmallVector<Value> arrays;
     int64_t width = 0;
@@ -130,7 +130,7 @@ private:
       for (int64_t wanted = width / portsOfBank; wanted > 1; wanted /= 2) {
         const int64_t banks = std::lcm(factors.back(), wanted);
         const int64_t inBank = type.getNumElements() / (banks * others);
-        const bool isFull = inBank >= 256 || inBank <= 2 * elementsOfWord(type); // or the bank is stored in LUTs
+        const bool isFull = inBank >= 256 || inBank <= 2 * elementsOfWord(type); // a small bank is stored in LUTs
         if (banks > 2 * std::max(factors.back(), wanted) || banks > shape.back() || banks * others > mostBanks ||
             !isFull)
           continue;

@@ -6,12 +6,13 @@
 
 namespace tilewright::hls {
 
-/// Returns the number of banks of a dimension of `size` elements, which already has `banks`, if `copies` of a loop
-/// access it in parallel at `index`. The loop's counter is dimension `counter` of this expression.
+/// Returns the number of banks along a dimension of `size` elements that already has `banks` banks, if a loop that is
+/// unrolled by `copies` accesses it at `index`. The loop's counter is dimension `counter` of `index`.
 int64_t banksWithCopies(int64_t banks, int64_t size, mlir::AffineExpr index, unsigned counter, int64_t copies);
 
-/// Sets the banks of every array of the design, and of the arguments that it is passed to, to those that accesses in
-/// unrolled loops need. Fails with an error at an array that needs more than `mostBanks`.
+/// Sets the number of banks in the type of every array of the design, and of the task arguments to which it is passed,
+/// to the number that accesses in unrolled loops need. Emits an error at an array that needs more than `mostBanks`
+/// banks.
 mlir::LogicalResult chooseBanks(mlir::func::FuncOp top);
 
 } // namespace tilewright::hls

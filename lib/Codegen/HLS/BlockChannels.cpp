@@ -38,7 +38,7 @@ affine::AffineForOp blockLoopOf(Operation *op) {
   return loop;
 }
 
-/// Returns `expr`, an index of `access`, after replacing `operand` by `number`.
+/// Returns `expr`, an index expression of `access`, with the operand `operand` replaced by the constant `number`.
 AffineExpr withOperandAt(AffineExpr expr, const AffineAccess &access, Value operand, int64_t number) {
   for (auto [position, its] : llvm::enumerate(access.operands))
     if (its == operand)
@@ -74,7 +74,8 @@ bool isBelow(AffineExpr expr, const AffineAccess &access, int64_t limit) {
   return constant && constant.getValue() < limit;
 }
 
-/// Returns the type of a block. Returns null if the banks are not the same in all blocks.
+/// Returns the type of a block. Returns null if the banks would differ between blocks, because `size` is not a multiple
+/// of their number.
 MemRefType blockType(MemRefType type, int64_t dim, int64_t size) {
   SmallVector<int64_t> shape(type.getShape());
   shape[dim] = size;
@@ -116,8 +117,8 @@ std::optional<ArrayBlocks> blocksOf(BlockArgument array) {
       blocks.dim = dim;
       blocks.size = step.getValue();
     }
-    // Another access may have determined the dimension. This access must also advance along it by one block per
-    // iteration.
+    // An earlier access may have determined `blocks.dim`. This access must also advance along that dimension by one
+    // block per iteration.
     if (blocks.dim < 0 || withOperandAt(access->map.getResult(blocks.dim), *access, loop.getInductionVar(), 0) ==
                               withOperandAt(access->map.getResult(blocks.dim), *access, loop.getInductionVar(), 1))
       return std::nullopt;

@@ -17,10 +17,12 @@ struct ArrayBlocks {
   }
 };
 
-/// Returns the blocks of `array`, or none if an access is outside of the loop over blocks or of the current block.
+/// Returns the blocks in which a task traverses `array`. Returns std::nullopt if an access is outside of the loop over
+/// blocks, or outside of the block of the current iteration.
 std::optional<ArrayBlocks> blocksOf(mlir::BlockArgument array);
 
-/// Replaces accesses of the argument by accesses of a block that each iteration locks. The argument becomes the queue.
+/// Changes the type of the argument `array` to `queue`. Each iteration of the loop over blocks locks a block of the
+/// queue, and accesses of the array become accesses of that block.
 void lockBlocks(mlir::BlockArgument array, const ArrayBlocks &blocks, StreamType queue, bool writes);
 
 } // namespace tilewright::hls

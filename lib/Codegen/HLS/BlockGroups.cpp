@@ -2,10 +2,11 @@
 //
 //   tmp[i][j] += a[i][k] * b[k][j];   y[i][j] += tmp[i][k] * c[k][j];
 //
-// The second nest reads tmp by rows, and the first one can compute it by rows. If i is outermost in both, the second
-// nest processes some rows while the first computes the next ones. A reduction loop may also be outermost. With k
-// outermost, z[i][j] += e[i][k] * f[k][j] reads columns of e and rows of f, and the order of additions does not change.
-// Starting from each loop of each nest, the arrays between adjacent nests determine the corresponding loops.
+// The second nest reads tmp by rows, and the first nest can compute tmp by rows. If loop i is outermost in the two
+// nests, the second nest processes some rows while the first nest computes the next ones. A reduction loop may also be
+// outermost. With k outermost, z[i][j] += e[i][k] * f[k][j] reads columns of e and rows of f, and the order of
+// additions does not change. The search starts from each loop of each nest. An array that connects two nests determines
+// which loop of the second nest corresponds to the outermost loop of the first.
 //
 // Test: test/Codegen/HLS/select-blocks.mlir
 //
@@ -21,14 +22,14 @@ using namespace mlir;
 namespace tilewright::hls {
 namespace {
 
-/// An array that one nest writes and another reads, with the loop that indexes each of its dimensions (-1 if there is
-/// none).
+/// An array that one nest writes and another nest reads. `written` and `read` have, for each dimension of the array,
+/// the loop of the respective nest that indexes it, or -1.
 struct BlockChannel {
   size_t from, to;
   SmallVector<int64_t> written, read;
 };
 
-/// Returns, for each result of a map, the loop whose index it is, or -1.
+/// Returns, for each result of `map`, the loop whose counter is that result and is in no other result, or -1.
 SmallVector<int64_t> loopsOf(AffineMap map) {
   SmallVector<int64_t> loops;
   for (AffineExpr expr : map.getResults()) {
@@ -41,7 +42,7 @@ SmallVector<int64_t> loopsOf(AffineMap map) {
   return loops;
 }
 
-/// Returns the operand that is the nest's only use of an array, or null if there are other uses or one in its body.
+/// Returns the operand of `op` that is `array`. Returns null if the op or its body has another use of the array.
 OpOperand *onlyOperand(linalg::LinalgOp op, Value array) {
   OpOperand *found = nullptr;
   int uses = 0;
@@ -135,7 +136,7 @@ std::vector<BlockGroup> blockGroups(ModuleOp module, ArrayRef<BlockNest> nests) 
           const bool may = follows >= 0 && mayBeOutermost(opOf(other), follows);
           auto known = group.loops.find(other);
           if (known != group.loops.end())
-            fits &= may && known->second == follows; // otherwise one member would wait for an array of another
+            fits &= may && known->second == follows; // otherwise `other` would wait for the whole array
           else if (may) {
             group.loops[other] = follows;
             open.push_back(other);
@@ -151,7 +152,7 @@ std::vector<BlockGroup> blockGroups(ModuleOp module, ArrayRef<BlockNest> nests) 
 
 std::vector<GroupChoice> groupChoices(ArrayRef<SmallVector<Choice>> members, ArrayRef<SmallVector<size_t>> after,
                                       int64_t blocks) {
-  std::vector<int64_t> limits; // limits for the cycles of the slowest member's block
+  std::vector<int64_t> limits; // candidates for the most cycles that a block of any member takes
   for (ArrayRef<Choice> choices : members)
     for (const Choice &choice : choices)
       limits.push_back(choice.blockCycles);
@@ -159,7 +160,8 @@ std::vector<GroupChoice> groupChoices(ArrayRef<SmallVector<Choice>> members, Arr
   limits.erase(llvm::unique(limits), limits.end());
   std::vector<GroupChoice> all;
   for (int64_t limit : limits)
-    // Small members may be faster than the slowest one by this factor, which computes the first block earlier.
+    // Members with few multipliers may be faster than the slowest member by this factor, so that the first block is
+    // available earlier.
     for (int64_t hurry : {1, 2, 4, 8, 16}) {
       GroupChoice group;
       int64_t slowest = 0, path = 0;

@@ -11,31 +11,31 @@
 
 namespace tilewright::hls {
 
-/// A launch of a kernel that consists of one nest and is launched once.
+/// A nest that is the only one of its kernel, with the only launch of this kernel.
 struct BlockNest {
   size_t nest, launch;
   mlir::linalg::LinalgOp op;
 };
 
-/// Nests, identified by their index, each with a loop that can be its outermost loop and iterate over blocks. In each
-/// block, the next nest reads the elements that a nest writes in the same block.
+/// A group of nests that can run in parallel, in blocks. Each nest has a loop that can be outermost and iterate over
+/// blocks. A nest reads, in each block, the elements that another nest of the group writes in the same block.
 struct BlockGroup {
   std::map<size_t, int64_t> loops; ///< the loop of each nest, in launch order
   int64_t extent = 0;              ///< trip count, which all these loops have
 };
 
-/// Returns every group of at least two of these nests in which no member must wait for a whole array of another member.
+/// Returns every group of at least two of `nests` in which no member must wait for a whole array of another member.
 std::vector<BlockGroup> blockGroups(mlir::ModuleOp module, llvm::ArrayRef<BlockNest> nests);
 
-/// One way to schedule a group: its total cycles and multipliers, and the index of the choice of each member.
+/// A schedule of a group: its total cycles and multipliers, and the index of the schedule that each member uses.
 struct GroupChoice {
   int64_t cycles = 0, dsp = 0;
   std::vector<size_t> picked;
 };
 
-/// Returns ways to schedule a group, with increasing multipliers and decreasing cycles. `members` has each member's
-/// choices in blocks, and `after` the earlier members that each member waits for. Members run in parallel, so each gets
-/// the smallest number of multipliers with which it is as fast as the slowest member.
+/// Returns schedules of a group, with increasing multipliers and decreasing cycles. `members` has the schedules of each
+/// member, and `after` has the earlier members for which each member waits. Members run in parallel, so each member
+/// gets the smallest number of multipliers with which it is as fast as the slowest member.
 std::vector<GroupChoice> groupChoices(llvm::ArrayRef<llvm::SmallVector<Choice>> members,
                                       llvm::ArrayRef<llvm::SmallVector<size_t>> after, int64_t blocks);
 

@@ -11,10 +11,10 @@
 //       tw_hls.task @softmax reads(%x_0) writes(%y_0)
 //       tw_hls.task @store_y reads(%y_0) writes(%y) } }
 //
-// Every reader of a plan's buffer has a separate array, so each channel has one producer and one consumer. A load task
-// writes all these arrays. If a kernel's result has several readers, a separate task copies it. If a reader reads the
-// elements in another shape, the copy also reshapes. The number of banks of an array is determined by its accesses in
-// unrolled loops. It is the same for a channel and for the arguments at its two ends.
+// Every consumer of a plan's buffer has a separate array, so each channel has one producer and one consumer. A load
+// task writes all arrays of an input. If a kernel's result has several consumers, a separate task copies it. If a
+// consumer reads the elements in another shape, the copy also reshapes. The accesses in unrolled loops determine the
+// number of banks of an array. A channel and the two arguments that it connects have the same number of banks.
 //
 // Test: test/Codegen/HLS/design.mlir
 //
@@ -56,13 +56,13 @@ bool isWritten(Value array) {
 
 MemRefType chipType(ShapedType type) { return MemRefType::get(type.getShape(), type.getElementType()); }
 
-/// A reader of a buffer of the plan: an argument of a launch, or an output port.
+/// A consumer of a buffer of the plan: argument `argument` of launch `launch`, or the output port `output`.
 struct Reader {
   int64_t launch = -1, argument = 0, output = -1;
   MemRefType type;
 };
 
-/// A buffer of the plan.
+/// A buffer of the plan, with the launch that writes it and its consumers.
 struct PlanBuffer {
   plan::BufferOp op;
   std::string name;
@@ -157,7 +157,7 @@ private:
       operands.emplace_back(op.getBuffers().size());
     }
     for (auto [number, buffer] : llvm::enumerate(buffers)) {
-      // The port has the user's shape, and the array on the chip has the kernel's shape.
+      // The port has the shape of the model's output, and the array on the chip has the shape that the kernel writes.
       if (buffer.op.getKind() == plan::BufferKind::Output) {
         addOutput(buffer, buffer.op.getIndex());
         if (buffer.writer >= 0)
@@ -194,7 +194,7 @@ private:
 
   void nameKernels() {
     symbols.take("model");
-    for (auto *ports : {&inputs, &outputs}) // a port would hide a function that has its name
+    for (auto *ports : {&inputs, &outputs}) // a port would shadow a function of the same name
       for (auto &[name, type] : *ports)
         symbols.take(name);
     llvm::StringMap<std::string> names;
@@ -227,7 +227,7 @@ private:
         break;
       case plan::BufferKind::Constant:
         buffer.name = "constant" + std::to_string(buffer.op.getIndex());
-        if (auto name = dyn_cast<NameLoc>(buffer.op.getLoc())) // the name of one of the model's weights
+        if (auto name = dyn_cast<NameLoc>(buffer.op.getLoc())) // the constant is a weight of the model
           buffer.name = name.getName().str();
         break;
       default:
@@ -271,7 +271,7 @@ private:
 
   Value array(StringRef name, MemRefType type, Location loc, ElementsAttr value = {}) {
     std::string unique = locals.take(name);
-    while (value) { // the array of a constant is at file scope, so its name must differ from the functions' names
+    while (value) { // a constant's array has file scope, so its name must differ from the names of functions
       std::string symbol = symbols.take(unique);
       if (symbol == unique)
         break;
@@ -280,7 +280,8 @@ private:
     return BufferOp::create(builder, loc, type, builder.getStringAttr(unique), value);
   }
 
-  /// Creates the array of a reader and passes it to its launch, or returns the output port.
+  /// Creates the array that `reader` reads, and passes it to the reader's launch. For an output, returns the output
+  /// port.
   Value arrayOf(PlanBuffer &buffer, const Reader &reader, ElementsAttr value = {}) {
     if (reader.output >= 0)
       return top.getArgument(inputs.size() + reader.output);
@@ -295,7 +296,7 @@ private:
     TaskOp::create(builder, loc, symbol, from, to);
   }
 
-  /// Creates an array for each reader of an input or a constant.
+  /// Creates an array for each consumer of an input or a constant, and the task that loads the arrays of an input.
   void feed(PlanBuffer &buffer) {
     Location loc = buffer.op.getLoc();
     if (auto value = buffer.op.getValue()) {
@@ -333,7 +334,7 @@ private:
     for (PlanBuffer &buffer : buffers)
       if (buffer.writer == int64_t(number)) {
         made.push_back(&buffer);
-        // A single reader of the same shape reads the kernel's array directly.
+        // If there is only one consumer, with the same shape, it reads the kernel's array directly.
         const Reader &first = buffer.readers.front();
         bool direct = buffer.readers.size() == 1 && first.output < 0 && first.type == buffer.type;
         Value chip = direct ? arrayOf(buffer, first) : array(buffer.name + "_chip", buffer.type, loc);

@@ -1,10 +1,11 @@
 //===- ChooseTogether.cpp - one schedule per nest under a common budget ---------------------===//
 //
 // Dynamic programming over the number of multipliers finds the smallest weighted sum of cycles. A sum ignores that
-// launches run in parallel. After each round, the weights of a launch's nests are therefore scaled by the ratio of the
-// longest path through it to the longest path of all, which assigns more multipliers to the critical path. The round
-// with the shortest path is selected. Afterwards multipliers are removed from nests as long as the product of
-// multipliers and path decreases, and the path and the slowest launch become at most 5 % longer.
+// launches run in parallel. After each round, the weights of the nests of a launch are therefore scaled by a ratio: the
+// longest path through the launch, divided by the critical path. The next round then assigns more multipliers to the
+// critical path. The round with the shortest critical path is selected. Afterwards multipliers are removed from nests
+// as long as the product of multipliers and critical path decreases, and as long as the critical path and the slowest
+// launch become at most 5% longer.
 //
 // Test: test/Codegen/HLS/choose-together.mlir
 //
@@ -49,7 +50,7 @@ Picked leastSum(llvm::ArrayRef<NestCosts> nests, llvm::ArrayRef<double> weights,
   return picked;
 }
 
-/// The times of the launches with the selected choices.
+/// The cycles of the critical path, of the slowest launch, and of the longest path through each launch.
 struct Times {
   int64_t latency = 0, slowest = 0;
   std::vector<int64_t> through; ///< the longest path through each launch

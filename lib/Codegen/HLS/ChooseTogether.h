@@ -8,7 +8,8 @@
 
 namespace tilewright::hls {
 
-/// Costs of the schedules of a nest, with increasing multipliers and decreasing cycles.
+/// Cycles and multipliers (DSP slices) of the schedules of a loop nest, with increasing multipliers and decreasing
+/// cycles.
 struct NestCosts {
   struct Cost {
     int64_t cycles, dsp;
@@ -22,8 +23,9 @@ struct LaunchStep {
   llvm::SmallVector<size_t> nests, after;
 };
 
-/// Returns a choice per nest. They have at most `budget` multipliers in total, and the shortest time from the first
-/// launch to the last that weighted sums of cycles find. Returns an empty list if even the cheapest choices need more.
+/// Returns the index of a schedule for each nest. The schedules have at most `budget` multipliers in total, and the
+/// shortest latency that the search by weighted sums of cycles finds (ChooseTogether.cpp). Returns an empty list if
+/// even the schedules with the fewest multipliers exceed the budget.
 llvm::SmallVector<size_t> chooseTogether(llvm::ArrayRef<NestCosts> nests, llvm::ArrayRef<LaunchStep> steps,
                                          int64_t budget);
 
@@ -31,7 +33,8 @@ llvm::SmallVector<size_t> chooseTogether(llvm::ArrayRef<NestCosts> nests, llvm::
 void removeMultipliers(llvm::ArrayRef<NestCosts> nests, llvm::ArrayRef<LaunchStep> steps,
                        llvm::SmallVector<size_t> &picked);
 
-/// Returns the cycles from the start of the first launch to the end of the last with these choices.
+/// Returns the cycles from the start of the first launch to the end of the last launch if the nests use the schedules
+/// `picked`.
 int64_t latencyOf(llvm::ArrayRef<NestCosts> nests, llvm::ArrayRef<LaunchStep> steps, llvm::ArrayRef<size_t> picked);
 
 } // namespace tilewright::hls

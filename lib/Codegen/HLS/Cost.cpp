@@ -53,7 +53,7 @@ struct BlockEstimator {
     at.getBody()->walk([&](affine::AffineForOp inner) {
       estimate.copies *= inner.getConstantUpperBound() - inner.getConstantLowerBound();
     });
-    const int64_t sharers = shares ? std::max<int64_t>(1, estimate.ii) : 1; // one operator is used in all cycles of it
+    const int64_t sharers = shares ? std::max<int64_t>(1, estimate.ii) : 1; // one operator serves all cycles of the II
     const int64_t sharedOperands = sharers > 1 ? 2 * body.operators : 0;
     estimate.dsp = llvm::divideCeil(body.dsp, sharers);
     estimate.lut = llvm::divideCeil(body.lut, sharers) + sharedOperands * sharedOperand().lut + nestControl().lut;
@@ -114,9 +114,9 @@ struct BlockEstimator {
   }
 };
 
-/// Returns the number of block memories for one memory of `depth` words. A block memory has 512 words of 36 bits, or
-/// more words that are narrower: 1024 of 18, 2048 of 9, ... (AMD UG573, UG473). Wider words and deeper memories take
-/// several.
+/// Returns the number of block memories for one memory of `depth` words of `width` bits. A block memory has 512 words
+/// of 36 bits, 1024 words of 18 bits, 2048 words of 9 bits, and so on (AMD UG573, UG473). A memory with wider words, or
+/// with more words, takes several block memories.
 int64_t blocksFor(int64_t depth, int64_t width) {
   constexpr int64_t bitsInLuts = 1024;
   if (depth * width <= bitsInLuts)
@@ -136,7 +136,8 @@ public:
   void add(TaskOp task, int64_t cycles, int64_t blocks) { steps.push_back({task, cycles, blocks}); }
 
   int64_t latency() {
-    // A full queue of blocks delays its writer, which precedes its reader in the list. Iterate until nothing changes.
+    // A full queue of blocks delays its writer until the reader, which is later in the list, releases a block. Iterate
+    // until no time changes.
     bool changes = true;
     while (changes) {
       changes = false;
@@ -161,8 +162,8 @@ private:
   }
 
   bool advance(const Step &step) {
-    // As in the Verilog, a reader of a queue begins when one element has been written and read, and ends after its
-    // writer.
+    // As in the generated Verilog, the reader of a queue starts two cycles after the writer, and ends at least two
+    // cycles after it.
     constexpr int64_t queueLatency = 2;
     int64_t start = 0, end = 0;
     TaskOp task = step.task;
@@ -171,7 +172,8 @@ private:
       if (isa<StreamType>(value.getType()) && !isBlocks(value))
         end = std::max(end, ended.lookup(value) + queueLatency);
     }
-    // A block can be read after its writer has written it, and written after a reader has released a memory.
+    // A task can read a block after the writer has written it. The writer can start a block after the reader has
+    // released the memory of an earlier block.
     bool changes = false;
     const int64_t each = step.cycles / step.blocks;
     std::vector<int64_t> ends;
@@ -209,8 +211,8 @@ private:
   llvm::DenseMap<Value, std::vector<int64_t>> handedOn, givenBack; ///< when each block is written; when it is released
 };
 
-/// If the copies of an unrolled loop add to one element one after another, returns the additional cycles of each copy
-/// after the first. Otherwise returns 0.
+/// If the iterations of an unrolled loop add to one element, one after another, returns the additional cycles of each
+/// iteration after the first. Otherwise returns 0.
 int64_t chainThrough(affine::AffineForOp loop) {
   int64_t longest = 0;
   loop.walk([&](affine::AffineStoreOp store) {
@@ -223,7 +225,7 @@ int64_t chainThrough(affine::AffineForOp loop) {
   return longest;
 }
 
-/// Returns true if the product is one of the terms that are added to the element that the sum replaces.
+/// Returns true if `product` is added to an element of an array, as in a multiply-accumulate.
 bool isAccumulated(Value product) {
   while (product.hasOneUse()) {
     Operation *user = *product.user_begin();
@@ -267,7 +269,7 @@ OperatorCost operatorCost(Operation *op) {
   if (isa<FloatType>(type) || isa<FloatType>(op->getResult(0).getType()))
     return floatOperator(op->getName().stripDialect(), isa<FloatType>(type) ? type.getIntOrFloatBitWidth() : 32);
   if (isa<arith::MulIOp>(op)) {
-    // Operands that have just been widened are multiplied in their original width.
+    // Operands that are results of extensions are multiplied in their original width.
     unsigned width = 0;
     for (Value operand : op->getOperands()) {
       Operation *from = operand.getDefiningOp();

@@ -14,13 +14,13 @@
 
 namespace tilewright::hls {
 
-/// Returns true if this op may be an adder of lookup tables (tw_hls.fabric).
+/// Returns true if this op may be implemented as an adder in lookup tables, without DSP slices (tw_hls.fabric).
 bool mayBeInFabric(mlir::Operation *op);
 
-/// Returns the row for an op of a design in the table of operators (Estimate/Operators.h).
+/// Returns the cost of an op of a design, from the table of operators (Estimate/Operators.h).
 OperatorCost operatorCost(mlir::Operation *op);
 
-/// A loop body without inner loops, or with unrolled inner loops.
+/// The cost of a loop body that has no inner loops, or whose inner loops are unrolled.
 struct BodyCost {
   int64_t depth = 0; ///< cycles from the first load to the last store
   int64_t dsp = 0, lut = 0, ff = 0;
@@ -32,51 +32,53 @@ BodyCost bodyCost(mlir::Block &body);
 /// Returns the cycles of the longest path from `from` to `to` in one block, or -1 if there is no path.
 int64_t chainLatency(mlir::Value from, mlir::Value to);
 
-/// Returns the cycles of a pipelined nest. One of `iterations` starts every `ii` cycles, each takes `depth` cycles, and
-/// entering and leaving the nest take two.
+/// Returns the cycles of a pipelined nest. One of `iterations` starts every `ii` cycles, each iteration takes `depth`
+/// cycles, and entering and leaving the nest take two cycles.
 int64_t nestCycles(int64_t iterations, int64_t ii, int64_t depth);
 
-/// Returns the cycles of a block: `inside` for its contents, and two to acquire and release its memories.
+/// Returns the cycles of one iteration of a loop over blocks: `inside` cycles for the nest, and two cycles to acquire
+/// and release the memories of the block.
 int64_t blockCycles(int64_t inside);
-/// Returns the cycles of a loop over blocks, each of which begins after the previous one has ended.
+/// Returns the cycles of a loop over blocks, in which a block begins after the previous block has ended.
 int64_t blockLoopCycles(int64_t blocks, int64_t inside);
-/// Returns true if the loop iterates over blocks, is outside of the nest, and is not flattened with it.
+/// Returns true if `loop` is a loop over blocks, which is outside of the pipelined nest and not flattened with it.
 bool isBlockLoop(mlir::affine::AffineForOp loop);
 
-/// Returns the number of 18-kbit block memories for an array. Each bank is a separate memory, and small banks are in
-/// LUTs.
+/// Returns the number of 18-kbit block memories for an array. Each bank is a separate memory. Small banks are stored in
+/// lookup tables and need no block memory.
 int64_t blockMemories(mlir::MemRefType type);
-/// Returns the number of UltraRAMs for an array that is stored in them.
+/// Returns the number of UltraRAMs for an array whose memory space is URAM.
 int64_t ultraMemories(mlir::MemRefType type);
 /// Returns the number of block memories for a queue.
 int64_t blockMemories(StreamType type);
 
-/// A loop nest of a task.
+/// The estimate of a loop nest of a task.
 struct NestEstimate {
   std::string label;
   int64_t iterations = 0, ii = 0, copies = 1, cycles = 0, dsp = 0, lut = 0, ff = 0;
   int64_t blocks = 1; ///< number of blocks that its iterations form; blocks run one after another
   int64_t macs = 0;   ///< number of products added to elements, in all iterations
 };
-/// A task, whose nests run one after another.
+/// The estimate of a task, whose nests run one after another.
 struct TaskEstimate {
   std::string name;
   int64_t cycles = 0, dsp = 0, bram = 0, lut = 0, ff = 0;
   int64_t blocks = 1; ///< number of blocks into which its results are divided
   std::vector<NestEstimate> nests;
 };
-/// A queue of elements or of blocks between two tasks.
+/// The estimate of a queue of elements or of blocks between two tasks.
 struct QueueEstimate {
   std::string name, type, from, to;
   int64_t depth = 0, bram = 0;
 };
-/// Lookup tables and registers of a design's Verilog text, not of a synthesis of the C++.
+/// Lookup tables and registers that the design needs if it is written in Verilog, instead of C++ for a vendor's HLS
+/// tool.
 struct RtlEstimate {
   int64_t lut = 0, ff = 0;
 };
-/// A design. `latency` is the time of one call, which is the longest chain of tasks. `kernelLatency` is the same if all
-/// inputs are on the chip and ports take no time. `interval` is the time between two calls, which is the time of the
-/// slowest task.
+/// The estimate of a design. `latency` is the number of cycles of one call, which is the longest chain of tasks.
+/// `kernelLatency` is the latency if all inputs are on the chip and ports take no time. `interval` is the number of
+/// cycles between the starts of two calls, which is that of the slowest task.
 struct DesignEstimate {
   int64_t latency = 0, kernelLatency = 0, interval = 0, channelBram = 0, romBram = 0;
   int64_t macs = 0;        ///< number of products added to elements, in one call
@@ -87,8 +89,9 @@ struct DesignEstimate {
   std::vector<TaskEstimate> tasks;
   std::vector<QueueEstimate> queues;
 
-  /// Multiply-accumulates per multiplier and cycle if calls follow each other without a pause, and for one call whose
-  /// inputs are on the chip; 0 without multipliers. A single float32 product takes 2 or 3 DSP: see Operators.h.
+  /// Return the multiply-accumulates per DSP slice and cycle: dspEfficiency() if calls follow each other without a
+  /// pause, and dspEfficiencyOfOneCall() for one call whose inputs are on the chip. The result is 0 for a design
+  /// without DSP slices. A float32 product takes 2 or 3 DSP slices (Operators.h).
   double dspEfficiency() const { return perDsp(interval); }
   double dspEfficiencyOfOneCall() const { return perDsp(kernelLatency); }
 
@@ -97,8 +100,8 @@ private:
     return total.dsp > 0 && cycles > 0 ? double(macs) / double(total.dsp) / double(cycles) : 0;
   }
 };
-/// If `shares`, one operator is used in all cycles of an II, as in HLS tools. The Verilog has one operator for each
-/// use.
+/// If `shares`, the operations of an iteration share an operator in the cycles of an II, as in HLS tools. The generated
+/// Verilog does not share: it has an operator for each operation.
 DesignEstimate estimateDesign(mlir::func::FuncOp top, bool shares = true);
 
 } // namespace tilewright::hls

@@ -11,7 +11,7 @@
 namespace tilewright::hls {
 
 /// Returns "float" for f32, "int8_t" for i8, "ap_int<5>" for i5, "half" for f16, "bool" for i1, "int" for index.
-/// Returns an empty string if there is no such type.
+/// Returns an empty string if no C++ type corresponds to `element`.
 std::string cppType(mlir::Type element);
 
 /// Returns "expf" for math.exp on f32, "exp" on f64, or none if C++ has no such function.
@@ -21,7 +21,7 @@ std::optional<std::string> mathFunction(mlir::Operation *op);
 std::string floatLiteral(const llvm::APFloat &value, mlir::Type type);
 /// Returns a literal such as "7", "-3" or "true".
 std::string integerLiteral(const llvm::APInt &value, mlir::Type type);
-/// Returns true for a product of numbers that have at most half of its width: the product cannot overflow.
+/// Returns true for a product whose operands are extensions from at most half of its width. It cannot overflow.
 bool isProductOfHalves(mlir::Operation &op);
 
 } // namespace tilewright::hls

@@ -74,8 +74,8 @@ func::FuncOp makeMover(ModuleOp module, StringRef name, Type from, TypeRange to,
   auto mapFor = [&](MemRefType type) {
     SmallVector<AffineExpr> indices = type.getShape() == shape ? own : indicesOf(linear, type.getShape());
     indices.truncate(type.getRank());
-    // Use the expressions as their constructors fold them. simplifyAffineMap() would write a remainder as a difference,
-    // and tools do not recognize the bank in that form.
+    // Do not call simplifyAffineMap(), which rewrites a remainder as a difference. HLS tools do not recognize that the
+    // difference selects a bank.
     return AffineMap::get(ivs.size(), 0, indices, builder.getContext());
   };
   Value element = affine::AffineLoadOp::create(builder, loc, function.getArgument(0), mapFor(fromType), ivs);

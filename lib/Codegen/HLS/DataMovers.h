@@ -8,12 +8,12 @@
 
 namespace tilewright::hls {
 
-/// Number of accesses per cycle that a bank allows.
+/// Number of ports of a bank, which is the number of accesses per cycle.
 inline constexpr int64_t portsOfBank = 2;
 /// Returns the number of elements that a port transfers in one cycle, which is 512 bits.
 int64_t elementsOfWord(mlir::MemRefType type);
 
-/// Returns `type` in memory outside of the chip, as a port sees it.
+/// Returns `type` with the memory space of ports, which is memory outside of the chip.
 mlir::MemRefType inDram(mlir::MemRefType type);
 
 /// Creates a function @name(from, to...) that copies the elements of `from`, in row-major order, into every `to`.
@@ -22,8 +22,8 @@ mlir::MemRefType inDram(mlir::MemRefType type);
 mlir::func::FuncOp makeMover(mlir::ModuleOp module, llvm::StringRef name, mlir::Type from, mlir::TypeRange to,
                              mlir::Location loc);
 
-/// Changes the tasks of `top` that copy data between arrays. Each copies one element per cycle for every port of the
-/// banks along the last dimension, at most 512 bits.
+/// Changes the tasks of `top` that copy data between arrays, so that a task copies several elements per cycle: one for
+/// every port of the banks along the last dimension, at most 512 bits.
 void widenMovers(mlir::func::FuncOp top);
 
 } // namespace tilewright::hls

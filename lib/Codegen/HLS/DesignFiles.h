@@ -18,13 +18,13 @@ std::string printBench(mlir::func::FuncOp top);
 std::string printDataflowCheck(mlir::func::FuncOp top);
 /// Returns run_hls.tcl for the vendor's tool: simulation and synthesis, with co-simulation as a comment.
 std::string printScript(llvm::StringRef device);
-/// Return report.md for readers and report.json for programs.
+/// Return report.md, for users, and report.json, for programs.
 std::string printReport(const DesignEstimate &design, const Part &part, const Resources &budget);
 std::string printJson(const DesignEstimate &design, const Part &part, const Resources &budget, mlir::ModuleOp module);
 /// Return the fixed-point parts of both reports; "" and null for other designs.
 std::string printFixed(mlir::ModuleOp module);
 llvm::json::Value fixedJson(mlir::ModuleOp module);
-/// Returns the headers that are part of every design, by their paths in it.
+/// Returns the headers of CheckHeaders/, which are part of every design, with their paths in the design.
 std::vector<DesignFile> checkHeaders();
 
 } // namespace tilewright::hls

@@ -5,7 +5,8 @@
 // becomes
 //   %y = call @layer(%x, %w)                                      // out = conv(x, w)
 //
-// Sums over a layer's input are expensive: they need a task, and a copy of the input in block memories.
+// The removed call @sums, a sum over a layer's input, is expensive: it needs a task and a copy of the input in block
+// memories.
 //
 // Test: test/Codegen/HLS/drop-zeros.mlir
 //
@@ -38,7 +39,8 @@ bool isZeros(Value value) {
   return type && type.getElementType().isInteger() && matchPattern(value, m_Zero());
 }
 
-/// Replaces the elements of `argument` by zeros in the bodies that read it. Returns true if anything changed.
+/// Replaces the elements of `argument` by zeros in the bodies of linalg ops that read it. Returns true if anything
+/// changed.
 bool putZeros(BlockArgument argument) {
   bool changes = false;
   for (OpOperand &use : argument.getUses()) {
@@ -56,7 +58,7 @@ bool putZeros(BlockArgument argument) {
   return changes;
 }
 
-/// Removes the arguments of a kernel that nothing reads, and the operands of its calls.
+/// Removes the unused arguments of a kernel, and the corresponding operands of its calls.
 void dropArguments(func::FuncOp kernel, ArrayRef<func::CallOp> calls) {
   llvm::BitVector unused(kernel.getNumArguments());
   for (BlockArgument argument : kernel.getArguments())
@@ -68,7 +70,7 @@ void dropArguments(func::FuncOp kernel, ArrayRef<func::CallOp> calls) {
     call->eraseOperands(unused);
 }
 
-/// Removes the results of a kernel that are unused in all calls. Returns true if there were any.
+/// Removes the results of a kernel that are unused in all calls. Returns true if there were such results.
 bool dropResults(func::FuncOp kernel, ArrayRef<func::CallOp> calls) {
   llvm::BitVector unused(kernel.getNumResults(), true);
   for (func::CallOp call : calls)
@@ -92,7 +94,7 @@ bool dropResults(func::FuncOp kernel, ArrayRef<func::CallOp> calls) {
   return true;
 }
 
-/// Erases unused calls: a kernel has no effect except its results.
+/// Erases calls whose results are unused. Kernels have no side effects.
 void dropCalls(func::FuncOp main) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(main.front())))
     if (op.use_empty() && (isa<func::CallOp>(op) || isOpTriviallyDead(&op)))
@@ -119,7 +121,8 @@ void dropZeros(func::FuncOp main) {
     dropArguments(kernel, calls);
   }
   dropCalls(main);
-  // Process kernels from the last to the first: an operand that one no longer needs may be an unused result of another.
+  // Process kernels from the last to the first, because removing an operand of a kernel may make the result of an
+  // earlier kernel unused.
   SmallVector<Operation *> kernels = llvm::to_vector(llvm::make_first_range(callsOf(main)));
   for (Operation *function : llvm::reverse(kernels)) {
     auto kernel = cast<func::FuncOp>(function);

@@ -6,10 +6,11 @@
 // After:
 //   func @main(%x: ...) { %0 = arith.constant dense<...> loc("w") ...       and the module has tw_hls.embedded = [0]
 //
-// A kernel of constants is evaluated here if it only copies elements (a permutation, a slice), or adds and multiplies
-// integers. By default, weights are embedded if they take at most half of the block memories in the budget. A design
-// with its weights in ROMs needs no port and no cycles to load them. If they take more, the large ones become ports
-// again after that evaluation. These ports have the layout that kernels read, and come after the model's inputs:
+// A kernel whose operands are constants is evaluated here if it only copies elements (a permutation, a slice), or adds
+// and multiplies integers. By default, weights are embedded if they take at most half of the block memories in the
+// budget. A design with its weights in ROMs needs no port and no cycles to load them. If the weights take more memory,
+// large weights become ports again after the evaluation. These ports have the layout that kernels read, and come after
+// the model's inputs:
 //   func @main(%x: ..., %w: tensor<4x6xf32> {tw.name = "w"})      and the module has tw_hls.arranged = [dense<...>]
 //
 // Test: test/Codegen/HLS/embed-weights.mlir
@@ -36,8 +37,8 @@ namespace tilewright {
 namespace tilewright::hls {
 namespace {
 
-/// Returns the result of `op` for the input `value`: its element at `indices` is the input's at `map(indices)`. Returns
-/// null if `op` does more than copy elements.
+/// Returns the result of an op that permutes or copies elements, for the input `value`. Returns null if `op` computes
+/// anything else.
 DenseElementsAttr moved(linalg::GenericOp op, DenseElementsAttr value) {
   auto result = dyn_cast<RankedTensorType>(op.getResult(0).getType());
   if (op.getNumDpsInputs() != 1 || op.getNumDpsInits() != 1 || op.getNumReductionLoops() != 0 || !result ||
@@ -103,7 +104,7 @@ DenseElementsAttr evaluate(func::CallOp call, func::FuncOp kernel) {
   return known.lookup(kernel.front().getTerminator()->getOperand(0));
 }
 
-/// Returns the number of block memories for all weights, each in one bank.
+/// Returns the number of block memories for all `weights`, if each weight has one bank.
 int64_t blocksOf(ArrayRef<ElementsAttr> weights) {
   int64_t blocks = 0;
   for (ElementsAttr weight : weights)
@@ -176,7 +177,7 @@ private:
       if (!value)
         continue;
       OpBuilder builder(&op);
-      auto source = op.getOperand(0).getDefiningOp<arith::ConstantOp>(); // a complete result has the source's name
+      auto source = op.getOperand(0).getDefiningOp<arith::ConstantOp>(); // the name, for a reordered weight
       if (source && cast<ShapedType>(source.getType()).getNumElements() != value.getNumElements())
         source = nullptr;
       auto constant = arith::ConstantOp::create(builder, source ? source.getLoc() : op.getLoc(), value);
@@ -189,7 +190,7 @@ private:
         kernel.erase();
   }
 
-  /// Turns constants of more than `mostBlocks` block memories into inputs, in the layout that the kernels read.
+  /// Replaces constants that take more than `mostBlocks` block memories by inputs, in the layout that the kernels read.
   void arrangePorts(func::FuncOp main, int64_t mostBlocks) {
     Builder builder(&getContext());
     SmallVector<Attribute> values;

@@ -1,8 +1,9 @@
 //===- EvaluateConstants.cpp - evaluate kernels of constants at compile time -----------------===//
 //
-// Two examples are the sum of an int8 weight over its inputs, which is multiplied by zero points, and a weight in the
-// layout that its kernel reads. Both are the same in every call. A layer has millions of iterations, so the body is
-// converted to a list of steps on 64-bit registers, which runs once per iteration of the loops.
+// Such a kernel computes the same result in every call. Examples are the sums over an int8 weight that are multiplied
+// by zero points, and the conversion of a weight to the layout that its kernel reads. A layer has millions of
+// iterations, so an interpreter of MLIR ops would be slow. The body of the linalg op is therefore converted to a list
+// of steps on 64-bit registers, which runs once per iteration of the loops.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/HLS/EvaluateConstants.h"
@@ -16,12 +17,12 @@ using namespace mlir;
 namespace tilewright::hls {
 namespace {
 
-/// The maximum number of iterations of a kernel that is evaluated. The hardware computes larger kernels.
+/// The maximum number of iterations of a kernel that is evaluated. Larger kernels remain in the design.
 constexpr int64_t mostIterations = int64_t(1) << 26;
 
 enum class StepKind { Add, Subtract, Multiply, SignExtend, ZeroExtend };
 
-/// registers[to] = registers[left] kind registers[right], as a number of `width` bits.
+/// One step: registers[to] = registers[left] <kind> registers[right], wrapped to `width` bits.
 struct Step {
   StepKind kind;
   unsigned to, left, right, width;
@@ -38,7 +39,7 @@ bool hasBytes(Type element) {
   return width >= 8 && width <= 64 && width % 8 == 0;
 }
 
-/// The elements of a tensor, and the stride between adjacent iterations of each loop.
+/// The elements of a tensor, and the distance in elements between the accesses of adjacent iterations of each loop.
 struct Elements {
   std::vector<char> bytes;
   unsigned width = 0; ///< bytes of one element
@@ -135,7 +136,8 @@ private:
     return true;
   }
 
-  /// Returns true if the value has a register. A constant, which may be defined outside of the body, gets one here.
+  /// Returns true if `value` has a register. Assigns a register to a constant, which may be defined outside of the
+  /// body.
   bool isNumbered(Value value) {
     APInt constant;
     if (!numbers.contains(value) && matchPattern(value, m_ConstantInt(&constant)) && constant.getBitWidth() <= 64) {

@@ -14,7 +14,7 @@ using KnownTensors = llvm::DenseMap<mlir::Value, mlir::DenseElementsAttr>;
 /// integers, or only copy elements of any type. Returns null for other bodies.
 mlir::DenseElementsAttr evaluateGeneric(mlir::linalg::GenericOp op, const KnownTensors &known);
 
-/// Returns the tensor that `op` fills with a constant integer, or null if the value is not one.
+/// Returns the result of `op` if the value that it fills in is a constant integer, and null otherwise.
 mlir::DenseElementsAttr evaluateFill(mlir::linalg::FillOp op);
 
 } // namespace tilewright::hls

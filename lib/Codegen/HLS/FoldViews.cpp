@@ -21,7 +21,7 @@ namespace {
 
 using Index = SmallVector<AffineExpr>;
 
-/// Returns the index in `view`'s source of the element at index `index` of `view`.
+/// Returns the index, in the source of `view`, of the element at `index` of `view`.
 FailureOr<Index> indexInSource(memref::SubViewOp view, ArrayRef<AffineExpr> index) {
   if (llvm::any_of(view.getStaticOffsets(), ShapedType::isDynamic) ||
       llvm::any_of(view.getStaticStrides(), ShapedType::isDynamic))
@@ -74,7 +74,8 @@ FailureOr<Index> indexInSource(Operation *view, ArrayRef<AffineExpr> index) {
   return failure();
 }
 
-/// Returns true if the operand and the result have static shapes. A map can describe the index only in this case.
+/// Returns true if the operand and the result of `view` have static shapes. Only then can an affine map describe the
+/// index.
 bool isStatic(Operation *view) {
   auto has = [](Value value) {
     auto type = dyn_cast<MemRefType>(value.getType());
@@ -83,8 +84,8 @@ bool isStatic(Operation *view) {
   return has(view->getOperand(0)) && has(view->getResult(0));
 }
 
-/// Returns the array that `view` is derived from and the index map in it. Stops at a view that cannot be expressed as a
-/// map.
+/// Returns the array from which `view` is derived, and `map` composed with the index maps of the views between. Stops
+/// at a view whose indices are not an affine map.
 std::pair<Value, AffineMap> below(Value view, AffineMap map) {
   while (Operation *op = view.getDefiningOp()) {
     if (!isa<ViewLikeOpInterface>(op) || !isStatic(op))

@@ -80,7 +80,7 @@ public:
     HlsSelectSchedulesOptions schedules;
     schedules.part = own.part;
     schedules.budget = own.budget;
-    schedules.blocks = !own.rtl; // the Verilog has no queues of blocks
+    schedules.blocks = !own.rtl; // the Verilog printer does not support queues of blocks
     schedules.fabric = true;
     schedules.shares = !own.rtl;
     pm.addPass(createHlsSplitKernels());
@@ -152,7 +152,7 @@ private:
   /// Returns an error if the design needs more than the budget.
   static llvm::Error overBudget(const DesignEstimate &design, const HlsOptions &own) {
     const Resources budget = llvm::cantFail(readBudget(own.budget, *llvm::cantFail(findPart(own.part))));
-    if (design.total.dsp > budget.dsp) { // loops without a schedule were not selected under the budget
+    if (design.total.dsp > budget.dsp) { // the budget limits only loops that have a schedule
       const std::string needed = std::to_string(design.total.dsp);
       auto error = std::make_unique<BudgetError>("the budget cannot be met: this design needs dsp=" + needed +
                                                  ", and the budget has dsp=" + std::to_string(budget.dsp) +
@@ -174,7 +174,7 @@ private:
     return llvm::Error::success();
   }
 
-  /// Returns the top function of a design. The design is always verified, even if the session's verifier is off.
+  /// Verifies a design, even if the session's verifier is off, and returns its top function.
   static llvm::Expected<func::FuncOp> topOf(ModuleOp module) {
     std::string parts;
     module.walk([&](memref::SubViewOp view) { // banks are chosen per array, not per view

@@ -9,10 +9,11 @@ using namespace mlir;
 namespace tilewright::hls {
 namespace {
 
-/// Returns the op that accumulates into the array right after `fill`, or null if another op accesses it first.
+/// Returns the op that accumulates into the array that `fill` fills. Returns null if another op accesses the array
+/// first.
 linalg::LinalgOp accumulatorOf(linalg::FillOp fill) {
   Value array = fill.getDpsInits()[0];
-  // If there are views of the array, ops may access it without using its value directly.
+  // If the array has views, ops may access it through a view without using `array` itself.
   if (array.getDefiningOp<ViewLikeOpInterface>() || llvm::any_of(array.getUsers(), llvm::IsaPred<ViewLikeOpInterface>))
     return {};
   for (Operation *op = fill->getNextNode(); op; op = op->getNextNode()) {

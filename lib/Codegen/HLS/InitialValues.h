@@ -10,8 +10,8 @@ namespace tilewright::hls {
 /// the array need not be filled.
 inline constexpr llvm::StringLiteral initialAttrName = "tw_hls.initial";
 
-/// Erases every fill whose array is next used by one accumulating op, and sets `tw_hls.initial` of that op to the
-/// filled value. This saves a nest over the whole array.
+/// Erases every linalg.fill whose array is next used by an op that accumulates into it, and sets `tw_hls.initial` of
+/// that op to the filled value. The design then needs no loop nest to fill the array.
 void absorbFills(mlir::func::FuncOp kernel);
 
 } // namespace tilewright::hls

@@ -5,8 +5,8 @@
 
 namespace tilewright::hls {
 namespace {
-/// Reserved words of C++ and of the printed files: functions of C's math library, keywords, macros, helpers of the
-/// printer, and names in the test bench.
+/// Names that the printed files may not use: functions of C's math library, keywords of C++, macros, helper functions
+/// that the printer adds, and names in the test bench.
 constexpr llvm::StringLiteral reserved[] = {
 #define TW_LIBM_UNARY(NAME) #NAME, #NAME "f",
 #define TW_LIBM_BINARY(NAME) TW_LIBM_UNARY(NAME)

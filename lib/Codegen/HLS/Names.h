@@ -12,7 +12,7 @@ namespace tilewright::hls {
 inline constexpr llvm::StringLiteral inputsAttrName = "tw_hls.inputs", outputsAttrName = "tw_hls.outputs";
 /// Attributes of the design's function, and of a task's function that copies data between ports and the chip.
 inline constexpr llvm::StringLiteral topAttrName = "tw_hls.top", moverAttrName = "tw_hls.mover";
-/// Argument attribute of a task's function, which has the name of the parameter.
+/// Argument attribute of a task's function: the name that the parameter has in C++.
 inline constexpr llvm::StringLiteral parameterAttrName = "tw_hls.parameter";
 
 /// Assigns unique C identifiers that are not C++ keywords or otherwise reserved.
@@ -25,7 +25,8 @@ private:
   llvm::StringMap<int> taken;
 };
 
-/// Returns i, j, k, ... for a loop number, or u, v, ... for a copy. After six letters a number is appended.
+/// Returns a name for loop `number`: with `first` = 'i', one of i, j, k, ...; with 'u', which is used for unrolled
+/// loops, one of u, v, .... After six letters a number is appended.
 std::string letter(char first, size_t number);
 
 /// Returns the name of a kernel: "softmax" for "softmax+softmax", "matmul_add" for "matmul+add"; at most three ops.

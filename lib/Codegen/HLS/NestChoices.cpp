@@ -1,11 +1,11 @@
 //===- NestChoices.cpp - the schedules of a loop nest ---------------------===//
 //
-// Order: a reduction is outside of the parallel loops along the result's last dimensions. The number of iterations
+// Loop order: a reduction is outside of the parallel loops along the result's last dimensions. The number of iterations
 // between two additions to one element is then at least the latency of an addition, and the order of the additions to
-// each element does not change. Copies: the innermost two loops are unrolled by divisors of their sizes. If the result
-// has only one loop, the innermost reduction is unrolled, too. Its copies add one after another, so their number is
-// limited by the iterations between two additions to one element. In a nest in blocks, all of this applies to one
-// block.
+// each element does not change. Unroll factors: the innermost two loops are unrolled by divisors of their sizes. If the
+// result has only one loop, the innermost reduction is also unrolled. Its additions in one iteration depend on each
+// other, so the number of iterations between two additions to one element limits the factor. In a nest with a loop over
+// blocks, these rules apply to one block.
 //
 // Test: test/Codegen/HLS/select-schedules.mlir
 //
@@ -19,10 +19,10 @@ using namespace mlir;
 namespace tilewright::hls {
 namespace {
 
-/// The maximum numbers of copies: of one loop (with more in two dimensions, there would be more banks than tools
-/// allow), in total, and of a reduction.
+/// The maximum unroll factors: of one loop, of all loops of a nest together, and of a reduction. If two loops had
+/// larger factors, arrays would need more banks than HLS tools allow.
 constexpr int64_t mostCopies = 64, mostCopiesTogether = 1024, mostReductionCopies = 16;
-/// Desired number of iterations between two additions to one element of a reduction, if the sizes allow it.
+/// Minimum number of iterations between two additions to one element of a reduction, if the sizes allow it.
 constexpr int64_t wantedDistance = 1024;
 
 SmallVector<int64_t> divisors(int64_t number) {
@@ -53,7 +53,8 @@ int64_t recurrence(linalg::LinalgOp op) {
   return longest;
 }
 
-/// Returns the cycles that one iteration's accesses of one array take if each bank has two ports.
+/// Returns the largest number of cycles that the accesses of one array in an iteration take, if each bank has two
+/// ports.
 int64_t portInterval(linalg::LinalgOp op) {
   llvm::DenseMap<Value, int64_t> accesses;
   int64_t most = 1;
@@ -65,8 +66,8 @@ int64_t portInterval(linalg::LinalgOp op) {
   return most;
 }
 
-/// Returns the largest number of loads of one array in the body. No map describes the indices of these loads, so the
-/// array cannot be divided into banks for them.
+/// Returns the largest number of memref.load ops of one array in the body. No affine map describes their indices, so
+/// the array cannot be divided into banks for them.
 int64_t scatteredLoads(linalg::LinalgOp op) {
   llvm::DenseMap<Value, int64_t> loads;
   int64_t most = 0;
@@ -145,7 +146,7 @@ SmallVector<Choice> choicesOf(linalg::LinalgOp op, bool shares, std::optional<Bl
     if ((body.dsp == 0 && copies > 16) || copies > mostCopiesTogether || (iterations == 1 && copies > 1))
       continue; // too many wires or banks, or no loop would be left to pipeline
     if (terms > 1 && chain > distance)
-      continue; // additions are the bottleneck, so fewer copies are as fast
+      continue; // the additions limit the II, so a smaller unroll factor is as fast
     choice.ii = std::max({int64_t(1), ports, int64_t(llvm::divideCeil(scattered * copies, 2)),
                           chain == 0 ? 1 : int64_t(llvm::divideCeil(chain, distance))});
     choice.cycles = nestCycles(iterations, choice.ii, body.depth + (terms - 1) * std::max<int64_t>(0, between - 1));
@@ -159,7 +160,7 @@ SmallVector<Choice> choicesOf(linalg::LinalgOp op, bool shares, std::optional<Bl
     choice.unroll = unroll;
     all.push_back(std::move(choice));
   }
-  // Remove choices that cost more and are no faster than another.
+  // Remove schedules that need more multipliers than another one and are not faster.
   llvm::sort(all, [](const Choice &a, const Choice &b) {
     return std::tie(a.dsp, a.cycles, a.unroll) < std::tie(b.dsp, b.cycles, b.unroll);
   });

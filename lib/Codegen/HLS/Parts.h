@@ -9,7 +9,8 @@
 
 namespace tilewright::hls {
 
-/// Resources that a design uses or may use: multipliers (DSP slices), block memories of 18 kbit and of 288 kbit.
+/// Resources that a design uses or may use: multipliers (DSP slices), block memories of 18 kbit, and UltraRAMs of 288
+/// kbit.
 struct Resources {
   int64_t dsp = 0, bram = 0, uram = 0;
 };
@@ -25,7 +26,8 @@ struct Part {
 /// Returns the part with this name. The error lists the known parts.
 llvm::Expected<const Part *> findPart(llvm::StringRef name);
 
-/// Applies a text such as "dsp=2560,bram=2016" to the part's resources. Errors quote the wrong word.
+/// Returns the part's resources, with those that `text` states replaced, such as "dsp=2560,bram=2016". An error quotes
+/// the invalid word of `text`.
 llvm::Expected<Resources> readBudget(llvm::StringRef text, const Part &part);
 
 } // namespace tilewright::hls

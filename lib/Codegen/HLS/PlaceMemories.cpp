@@ -1,17 +1,17 @@
 //===- PlaceMemories.cpp - --tw-hls-place-memories: move large arrays to URAM ---------------===//
 //
-// Before, if the arrays of a design need more block memories than the budget has:
+// Before (the arrays of the design need more block memories than the budget has):
 //   %h = tw_hls.buffer "h" : memref<4x8192xf32, #tw_hls.partition<cyclic 4, none>, #tw_hls.memory<bram>>
 // After:
 //   %h = tw_hls.buffer "h" : memref<4x8192xf32, #tw_hls.partition<cyclic 4, none>, #tw_hls.memory<uram>>
 //
-// An UltraRAM has 4096 words of 72 bits (AMD UG573), sixteen times a block memory of 18 kbit. It initially contains
-// zeros, so ROMs are not moved. Arrays with the most block memories per UltraRAM are moved first, and no more arrays
-// than necessary. An array and the task arguments that it is passed to are one memory.
+// An UltraRAM has 4096 words of 72 bits (AMD UG573), which is sixteen times the size of a block memory of 18 kbit. It
+// initially contains zeros, so ROMs are not moved. Arrays that free the most block memories per UltraRAM are moved
+// first, and only as many as necessary. An array and the task arguments to which it is passed are one memory.
 //
-// If every access uses the same element of each bank, a bank needs no separate address. The elements of all banks are
-// then concatenated to words (memory<uram_words>, array_reshape in C++): nine bytes share a word of 72 bits. Words are
-// also possible in block memories (memory<bram_words>), which are tried first.
+// If every access uses the same index in all banks, the banks need no separate addresses. The elements of all banks are
+// then concatenated to words (memory<uram_words>, array_reshape in C++), so that nine bytes share a word of 72 bits.
+// This is also possible in block memories (memory<bram_words>), and is tried before arrays are moved to UltraRAMs.
 //
 // Test: test/Codegen/HLS/place-memories.mlir
 //
@@ -34,7 +34,7 @@ namespace tilewright {
 namespace tilewright::hls {
 namespace {
 
-/// Arrays that are one memory: a channel, and the arguments of the tasks that it is passed to.
+/// Values that are the same memory: a channel, and the arguments of the tasks to which it is passed.
 struct Group {
   SmallVector<Value> values;
   int64_t blocks = 0, blockWords = 0; ///< block memories, with separate banks and with words
@@ -77,7 +77,7 @@ llvm::MapVector<const void *, Group> groupsOf(func::FuncOp top) {
     group.words += times * ultraMemories(movedType(type, Memory::UramWords));
     group.mayMove &= mayMove;
   };
-  // A channel is two arrays. An array inside of a function exists once per task that calls the function.
+  // A channel is implemented as two arrays. An array inside a function exists once per task that calls the function.
   top.walk([&](BufferOp buffer) { add(buffer.getMemory(), 2, !buffer.getValue()); });
   for (auto [operation, times] : calls) {
     auto function = cast<func::FuncOp>(operation);

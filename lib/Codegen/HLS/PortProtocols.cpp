@@ -8,9 +8,10 @@
 //   func @model(%x: !tw_hls.stream<f32, 48> {tw_hls.interface = <name = "x", protocol = stream>}, %s: f32 ...)
 //   func @load_x(%from: !tw_hls.stream<f32, 48>, %to) { for i, j: %v = tw_hls.read %from ; store %v, %to[%i, %j] }
 //
-// A port has one task, which accesses it in row-major order, one element per iteration. This is the order of a stream.
-// In one call, a stream transfers the elements of the port's tensor. Its depth is the number of these elements, because
-// a test bench fills it in advance. An axi_lite port is a register of the control bundle, for an input of one element.
+// Only one task accesses a port, in row-major order, one element per iteration. A stream has the same order. In one
+// call, a stream transfers all elements of the port's tensor. The depth of the stream is the number of these elements,
+// because a test bench writes all of them before the call. An axi_lite port is a register of the control bundle, for an
+// input of one element.
 //
 // Test: test/Codegen/HLS/port-protocols.mlir, test/Conformance/hls/designs/streams.mlir
 //
@@ -70,7 +71,7 @@ public:
     Operation *access = *inside.user_begin();
     if (auto queue = dyn_cast<StreamType>(made)) {
       accessQueue(inside, access, queue);
-    } else { // the port is a register
+    } else { // an axi_lite port is a register
       inside.setType(made);
       access->getResult(0).replaceAllUsesWith(inside);
       access->erase();

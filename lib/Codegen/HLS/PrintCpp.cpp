@@ -16,7 +16,8 @@ using namespace mlir;
 namespace tilewright::hls {
 namespace {
 
-/// A function that C++ has under several names, or not at all. Its definition is printed if the text calls it.
+/// A helper function for an operation that C++ lacks, or for which it has several names. Its definition is printed if
+/// the printed text calls it.
 struct Helper {
   llvm::StringLiteral name, text;
 };
@@ -87,7 +88,7 @@ std::string streamType(StreamType type) {
 std::string printConstant(StringRef name, MemRefType type, ElementsAttr value) {
   std::string text = "static const " + printArray(name, type) + " =";
   Type element = type.getElementType();
-  // Every row, plane, ... is in braces.
+  // The initializer has braces around every row, every plane, and so on.
   SmallVector<int64_t> pieces{1};
   for (int64_t size : llvm::reverse(type.getShape()))
     pieces.push_back(pieces.back() * size);

@@ -30,12 +30,13 @@ std::string streamType(StreamType type);
 /// Returns "static const float c[2] = {1.0f, 2.0f}", the array with its elements, without a semicolon.
 std::string printConstant(llvm::StringRef name, mlir::MemRefType type, mlir::ElementsAttr value);
 
-/// The file next to kernel.cpp that has the arrays that never change.
+/// The file with the constant arrays of a design, in the same folder as kernel.cpp.
 inline constexpr llvm::StringLiteral weightsFile = "weights.h";
-/// Returns the arrays of the design that never change.
+/// Returns the constant arrays (ROMs) of the design.
 llvm::SmallVector<BufferOp> roms(mlir::func::FuncOp top);
 
-/// Returns kernel.cpp: a function per task, then the top function. The error lists all ops that have no form in C++.
+/// Returns kernel.cpp: a function per task, then the top function. The error lists all ops that cannot be printed as
+/// C++.
 llvm::Expected<std::string> printKernels(mlir::func::FuncOp top);
 
 /// Returns the functions that the tasks of `top` call, without duplicates, in the order of the tasks.

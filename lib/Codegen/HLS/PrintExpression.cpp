@@ -37,7 +37,7 @@ StringRef signOf(Operation &op) {
 
 } // namespace
 
-/// Returns "x[i][j]", or "x[i * 20 + j]" for a port.
+/// Returns an access such as "x[i][j]", or "x[i * 20 + j]" for a port, which is a pointer.
 std::string FunctionPrinter::access(Value array, ValueRange operands) {
   auto type = cast<MemRefType>(array.getType());
   std::string text = use(array);
@@ -83,7 +83,7 @@ std::string FunctionPrinter::operand(Value value) {
   return top ? "(" + text + ")" : text;
 }
 
-/// Returns the access to the element of `array` whose indices are the results of `map`.
+/// Returns the access of the element of `array` whose indices are the results of `map` for `operands`.
 std::string FunctionPrinter::access(Value array, AffineMap map, ValueRange operands) {
   auto type = cast<MemRefType>(array.getType());
   if (memoryOf(type) == Memory::Dram) {
@@ -131,8 +131,9 @@ std::string FunctionPrinter::asUnsigned(Value value) {
   return "(unsigned " + std::string(value.getType().isInteger(64) ? "long long" : "int") + ")" + operand(value);
 }
 
-/// Returns "(ap_int<37>)((ap_int<16>)a * (ap_int<12>)b)". Operands that have just been widened are multiplied in their
-/// original width, which takes a smaller multiplier. Types with the widths of C++'s own types use plain C++ arithmetic.
+/// Returns a product such as "(ap_int<37>)((ap_int<16>)a * (ap_int<12>)b)". Operands that are results of extensions are
+/// multiplied in their original width, which takes a smaller multiplier. Returns std::nullopt for other products, and
+/// for the widths of C++'s built-in types, which use plain C++ arithmetic.
 std::optional<std::string> FunctionPrinter::narrowProduct(Operation &op) {
   const unsigned width = op.getResult(0).getType().getIntOrFloatBitWidth();
   if (!isa<arith::MulIOp>(op) || llvm::is_contained({1u, 8u, 16u, 32u, 64u}, width))
@@ -152,8 +153,8 @@ std::optional<std::string> FunctionPrinter::narrowProduct(Operation &op) {
   return "(" + cppType(op.getResult(0).getType()) + ")(" + sides[0] + " * " + sides[1] + ")";
 }
 
-/// C++ computes narrow integers as int, so the result is cast to the type. Operations that wrap around in the IR but
-/// have undefined overflow in C++ are computed as unsigned numbers.
+/// Returns an arithmetic operation. C++ computes integers of fewer than 32 bits as int, so the result is cast to its
+/// type. Operations that wrap around in the IR but have undefined overflow in C++ are computed as unsigned integers.
 std::string FunctionPrinter::binary(Operation &op, StringRef sign) {
   Type type = op.getResult(0).getType();
   auto integer = dyn_cast<IntegerType>(type);
@@ -163,7 +164,7 @@ std::string FunctionPrinter::binary(Operation &op, StringRef sign) {
   const unsigned width = integer ? integer.getWidth() : 0;
   const bool isShift = isa<arith::ShLIOp, arith::ShRSIOp>(op),
              isNative = llvm::is_contained({8u, 16u, 32u, 64u}, width);
-  if (isShift && isNative && !matchPattern(op.getOperand(1), m_Constant())) // a longer shift is poison in the IR
+  if (isShift && isNative && !matchPattern(op.getOperand(1), m_Constant())) // shifts by `width` or more are poison in IR
     right = "(" + right + " & " + std::to_string(width - 1) + ")";
   const bool mayWrap =
       isNative && (isa<arith::ShLIOp>(op) ||
@@ -228,7 +229,7 @@ std::string FunctionPrinter::expression(Operation &op) {
     if (StringRef sign = signOf(op); !sign.empty())
       return binary(op, sign);
     if (auto select = dyn_cast<arith::SelectOp>(op)) {
-      // The vendor's type and a literal have no common type.
+      // In a conditional expression, an ap_int and a literal have no common type, so the literal is cast.
       const std::string type = cppType(select.getType());
       auto side = [&](Value value) {
         const bool typed = StringRef(type).starts_with("ap_") && matchPattern(value, m_Constant());
@@ -282,7 +283,7 @@ std::string FunctionPrinter::expression(Operation &op) {
     }
     if (name == "negf")
       return "-" + operand(op.getOperand(0));
-    // If a literal's type differs from the type of the helper's other operand, the template argument is explicit.
+    // Print the template argument of a helper function, unless the operands and literals have the same type anyway.
     Type result = op.getResult(0).getType();
     const bool isPlain = result.isF32() || result.isF64() || result.isInteger(32) || result.isIndex();
     const std::string typed = isPlain ? "" : "<" + cppType(result) + ">";
@@ -299,7 +300,7 @@ std::string FunctionPrinter::expression(Operation &op) {
       if (std::string text = unsignedBinary(op); !text.empty())
         return text;
     if (llvm::is_contained({"extf", "truncf", "sitofp", "fptosi", "extsi", "trunci", "index_cast"}, name)) {
-      // A boolean has one bit: as a signed number it would be 0 or -1.
+      // A boolean has one bit, so its values as a signed number are 0 and -1.
       if ((name == "extsi" || name == "sitofp") && op.getOperand(0).getType().isInteger(1))
         return "(" + cppType(op.getResult(0).getType()) + ")-(int)" + operand(op.getOperand(0));
       if (name == "trunci" && op.getResult(0).getType().isInteger(1))

@@ -26,7 +26,7 @@ using namespace mlir;
 namespace tilewright::hls {
 namespace {
 
-/// The maximum length of an expression. The value of a longer one is assigned to a variable.
+/// The maximum length of an expression. The value of a longer expression is assigned to a variable.
 constexpr size_t longestExpression = 110;
 
 /// Returns the arrays that a loop's body both reads and writes.
@@ -92,7 +92,7 @@ void FunctionPrinter::print() {
 
 void FunctionPrinter::pragmas(Value array, StringRef name) {
   auto type = dyn_cast<MemRefType>(array.getType());
-  if (auto stream = dyn_cast<StreamType>(array.getType())) // use the type of the stream's blocks
+  if (auto stream = dyn_cast<StreamType>(array.getType())) // a stream of blocks has the pragmas of a block
     type = dyn_cast<MemRefType>(stream.getElement());
   if (!type)
     return;
@@ -125,7 +125,7 @@ void FunctionPrinter::block(Block &block) {
     statement(op);
 }
 
-/// Returns true if the op may be printed at its only use, because nothing between the two can change its value.
+/// Returns true if the op may be printed at its only use, because no op between the two can change its value.
 bool FunctionPrinter::foldable(Operation &op) {
   if (op.getNumResults() != 1 || op.getNumRegions() != 0)
     return false;
@@ -137,7 +137,8 @@ bool FunctionPrinter::foldable(Operation &op) {
   const bool isLoad = isa<affine::AffineLoadOp, memref::LoadOp>(op);
   if (!isLoad && !isMemoryEffectFree(&op))
     return false;
-  // A load must precede the next write. So must the expressions that contain the load: check the whole expression tree.
+  // The load, and every expression that contains it, must be printed before the next write. Therefore check all ops up
+  // to the end of the expression tree.
   Operation *last = &op;
   while (last->getNumResults() == 1 && last->getResult(0).hasOneUse() &&
          (*last->getResult(0).user_begin())->getBlock() == op.getBlock() && isMemoryEffectFree(last) | (last == &op))
@@ -155,7 +156,8 @@ void FunctionPrinter::define(Value value, const std::string &text) {
   written[value] = name;
 }
 
-/// Defines a sum that is computed by an adder of lookup tables. A pragma names the result variable.
+/// Defines a variable for a sum that an adder in lookup tables computes. The pragma that selects this adder refers to
+/// the variable.
 void FunctionPrinter::defineInFabric(Operation &op, const std::string &text) {
   Value sum = op.getResult(0);
   std::string name = names.take("t" + std::to_string(temporaries++));
@@ -282,7 +284,7 @@ void FunctionPrinter::statement(Operation &op) {
   problems.insert(op.getName().getStringRef().str() + sourceLineAfter(op.getLoc()));
 }
 
-/// Declares variables for the values that a loop or a branch carries or returns.
+/// Declares variables for the results of a loop or a branch, and for the loop-carried values `inside` the loop.
 void FunctionPrinter::carried(Operation &op, ValueRange initial, ValueRange inside) {
   for (auto [index, result] : llvm::enumerate(op.getResults())) {
     std::string name = names.take("t" + std::to_string(temporaries++));

@@ -13,14 +13,14 @@
 
 namespace tilewright::hls {
 
-/// Prints one function. Values that are used once and can be moved without cost are printed at their use.
+/// Prints one function. A value that has one use, and that can be computed there, is printed at its use.
 class FunctionPrinter {
 public:
-  /// Ops without a form in C++ are added to `problems` with their names and source lines.
+  /// The names and source lines of ops that cannot be printed as C++ are added to `problems`.
   FunctionPrinter(mlir::func::FuncOp function, llvm::raw_ostream &out, std::set<std::string> &problems);
 
   void print();
-  /// Returns the names of the arguments.
+  /// Returns the names of the function's arguments in C++.
   std::vector<std::string> argumentNames();
 
 private:

@@ -8,7 +8,7 @@
 namespace tilewright::hls {
 namespace {
 
-/// The position of a task.
+/// The next access of a task in the replay.
 struct Progress {
   size_t nest = 0, access = 0;
   int64_t iteration = 0;
@@ -73,7 +73,7 @@ private:
     return true;
   }
 
-  /// Returns the next access of a stuck task, or null if it waits for an array.
+  /// Returns the queue access for which a blocked task waits, or null if the task waits for an array.
   const ReplayNest::Access *nextAccess(size_t number) const {
     const Progress &current = progress[number];
     for (size_t other : tasks[number].after)
@@ -82,7 +82,8 @@ private:
     return &tasks[number].nests[current.nest].accesses[current.access];
   }
 
-  /// Returns the task that a stuck task waits for: the one that computes its array, fills its queue, or empties it.
+  /// Returns the task for which a blocked task waits. This is the task that writes its array, or the task at the other
+  /// end of its queue.
   size_t awaited(size_t number) const {
     if (const ReplayNest::Access *access = nextAccess(number))
       return access->writes ? reader[access->queue] : writer[access->queue];
@@ -92,8 +93,8 @@ private:
     return number;
   }
 
-  /// Resolves a state in which all tasks are stuck. The chain of waiting tasks ends in a cycle. The shallowest full
-  /// queue in the cycle becomes deeper.
+  /// Resolves a deadlock, in which some tasks wait for each other in a cycle: increases the depth of the shallowest
+  /// full queue in the cycle. Returns false if no depth resolves it.
   bool deepen() {
     size_t at = 0;
     while (progress[at].done)
@@ -101,7 +102,7 @@ private:
     for (size_t step = 0; step < tasks.size(); ++step) {
       at = awaited(at);
       if (progress[at].done)
-        return false; // the reader needs an element that its writer has ended without writing
+        return false; // a reader waits for an element, but the writer has ended
     }
     int64_t *shallowest = nullptr;
     for (size_t step = 0; step < tasks.size(); ++step, at = awaited(at))

@@ -8,7 +8,8 @@
 
 namespace tilewright::hls {
 
-/// Iterations of a task, each of which reads or writes one element of each of these queues, in this order.
+/// A loop nest of a task. Each iteration performs `accesses` in this order, and each access reads or writes one element
+/// of a queue.
 struct ReplayNest {
   struct Access {
     size_t queue;
@@ -18,15 +19,16 @@ struct ReplayNest {
   std::vector<Access> accesses;
 };
 
-/// A task. It begins when the tasks in `after` have ended (it reads their arrays), and runs its nests in order.
+/// A task, which runs its nests in order. It begins when the tasks in `after`, whose arrays it reads, have ended.
 struct ReplayTask {
   std::vector<size_t> after;
   std::vector<ReplayNest> nests;
 };
 
-/// Returns queue depths of at least `least` with which all tasks end. The replay advances every task as far as
-/// possible. If all are stuck, the depth of the shallowest full queue in a cycle of waiting tasks is increased by one.
-/// Returns an empty list if no depths help, because a queue is read that no task writes.
+/// Returns queue depths of at least `least` with which no deadlock occurs. The replay advances every task as far as
+/// possible. If all tasks are blocked, the depth of the shallowest full queue in a cycle of waiting tasks is increased
+/// by one. Returns an empty list if a deadlock occurs with any depths, because a task reads more elements of a queue
+/// than another task writes.
 std::vector<int64_t> sizeQueues(const std::vector<ReplayTask> &tasks, std::vector<int64_t> least);
 
 } // namespace tilewright::hls

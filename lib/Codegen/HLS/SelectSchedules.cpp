@@ -2,15 +2,15 @@
 //
 // Before:
 //   linalg.contract ins(%a, %b) outs(%c : memref<8x12xf32>)
-// After, if 20 multipliers are available:
+// After (with a budget of 20 multipliers):
 //   linalg.contract {tw_hls.schedule = #tw_hls.schedule<order = [0, 2, 1], unroll = [1, 4, 1], ii = 1>} ...
 //
 // If the next use of a filled array is a sum, the fill becomes `tw_hls.initial` of that sum. NestChoices.h has the
 // possible schedules of a nest. The schedules of all nests are selected together (ChooseTogether.h), first without
-// groups. Then groups of nests that could pass on their results in blocks (BlockGroups.h) are tried, with several block
-// sizes. The nests of a group run in parallel, and the group counts as one nest. The group that reduces the design's
-// latency most is selected, then the next one of the remaining groups. Choices that together need more banks of an
-// array than tools allow are removed (BankLimits.h).
+// groups. Then groups of nests that could pass their results to each other in blocks (BlockGroups.h) are tried, with
+// several block sizes. The nests of a group run in parallel, and the selection treats the group as one nest. The group
+// that reduces the design's latency most is selected, and this is repeated with the remaining groups. Schedules that
+// together need more banks of an array than HLS tools allow are removed (BankLimits.h).
 //
 // Test: test/Codegen/HLS/select-schedules.mlir, test/Codegen/HLS/select-blocks.mlir
 //
@@ -64,7 +64,7 @@ SmallVector<LaunchStep> stepsOf(ModuleOp module, ArrayRef<Nest> nests) {
   return steps;
 }
 
-/// A group of nests with blocks of one size.
+/// A group of nests with a block size, and its possible schedules.
 struct Blocked {
   BlockGroup group;
   int64_t size = 0;
@@ -72,7 +72,7 @@ struct Blocked {
   std::vector<GroupChoice> choices;
 };
 
-/// Choices for all nests: those of groups in blocks, and those of the other nests.
+/// The selected schedules of all nests, and the groups of nests that run in blocks.
 struct Selection {
   std::vector<Blocked> groups;
   SmallVector<size_t> picked; ///< for each nest, the index of its own choice, or of its member's choice
@@ -91,7 +91,8 @@ public:
     candidates = blockGroups(module, blockNests);
   }
 
-  /// Returns std::nullopt if the budget does not suffice for one copy of every operator.
+  /// Selects schedules, with groups if `blocks`. Returns std::nullopt if the budget does not suffice for one copy of
+  /// every operator.
   std::optional<Selection> select(bool blocks) {
     std::optional<Selection> best = choose({});
     if (!best || !blocks)
@@ -125,7 +126,7 @@ private:
   static constexpr size_t mostSizes = 4;
   static constexpr int64_t mostBlocks = 128;
 
-  /// Returns true if the kernel consists of this nest.
+  /// Returns true if `op` is the only nest of its kernel.
   static bool isWhole(linalg::LinalgOp op) {
     return llvm::all_of(*op->getBlock(), [&](Operation &other) {
       return &other == op || isa<func::ReturnOp>(other) || other.hasTrait<OpTrait::ConstantLike>();
@@ -138,7 +139,7 @@ private:
     });
   }
 
-  /// Returns, for each member of a group, the members that it waits for, as indices in the group.
+  /// Returns, for each member of a group, the members for which it waits, as indices in the group.
   SmallVector<SmallVector<size_t>> orderOf(const BlockGroup &group) const {
     llvm::DenseMap<size_t, size_t> positionOfLaunch;
     for (const BlockNest &nest : blockNests)
@@ -152,7 +153,7 @@ private:
     return after;
   }
 
-  /// Returns the group with the block sizes that are fastest with the multipliers that its nests have now.
+  /// Returns `group` with each of the block sizes that are fastest with the multipliers that its nests have in `now`.
   SmallVector<Blocked> sizesOf(const BlockGroup &group, const Selection &now) const {
     int64_t dsp = 0;
     for (auto [nest, loop] : group.loops)
@@ -182,10 +183,9 @@ private:
     return best;
   }
 
-  /// Returns the best choice with these groups, each as one nest. Returns std::nullopt if a group would wait for
-  /// itself.
+  /// Returns the best selection in which `groups` run in blocks. Returns std::nullopt if a group would wait for itself.
   std::optional<Selection> choose(std::vector<Blocked> groups) const {
-    // `costs` has the nests outside of groups, then the groups. A launch consists of its own nests or of a group's.
+    // `costs` has the nests outside of groups, followed by the groups.
     SmallVector<NestCosts> costs;
     std::vector<int64_t> costOf(nests.size(), -1);
     std::vector<size_t> unitOf(steps.size());
@@ -204,7 +204,8 @@ private:
       for (const GroupChoice &choice : blocked.choices)
         its.choices.push_back({choice.cycles, choice.dsp});
     }
-    // Units are sets of launches. inOrder() sorts them: each unit comes after the units that it waits for.
+    // A unit is the launches of a group, or a single launch outside of groups. inOrder() sorts units so that each comes
+    // after the units for which it waits.
     std::vector<LaunchStep> units(groups.size());
     for (auto [number, blocked] : llvm::enumerate(groups))
       units[number].nests.push_back(firstGroup + number);
@@ -245,7 +246,7 @@ private:
     return selection;
   }
 
-  /// Sorts units: each comes after the units that it waits for. Returns std::nullopt if there is a cycle.
+  /// Sorts units so that each comes after the units for which it waits. Returns std::nullopt if there is a cycle.
   static std::optional<SmallVector<LaunchStep>> inOrder(ArrayRef<LaunchStep> units) {
     SmallVector<LaunchStep> ordered;
     std::vector<int64_t> positions(units.size(), -1);
@@ -301,7 +302,8 @@ struct HlsSelectSchedules : impl::HlsSelectSchedulesBase<HlsSelectSchedules> {
     if (nests.empty())
       return;
     std::optional<Selection> selection = selectWithin(nests, resources->dsp);
-    // Additions in lookup tables need no multipliers. If they need too many tables, use multipliers for all additions.
+    // Additions in lookup tables need no DSP slices. If they take more than half of the lookup tables, use DSP slices
+    // for all additions.
     if (fabric && selection && tablesOf(nests, *selection) > (*device)->lut / 2) {
       for (Nest &nest : nests) {
         setFabric(nest.op, false);
@@ -327,8 +329,8 @@ struct HlsSelectSchedules : impl::HlsSelectSchedulesBase<HlsSelectSchedules> {
   }
 
 private:
-  /// Returns the best selection whose arrays have no more banks than tools allow. While an array would have more, the
-  /// choices that cause this are removed from one of its nests: the nest that becomes least slow.
+  /// Returns the best selection in which no array needs more banks than HLS tools allow. While an array needs more, the
+  /// schedules that cause this are removed from one of the nests that access it: the nest whose time increases least.
   std::optional<Selection> selectWithin(MutableArrayRef<Nest> nests, int64_t dsp) {
     SmallVector<linalg::LinalgOp> ops;
     for (const Nest &nest : nests)
@@ -352,7 +354,7 @@ private:
       std::optional<size_t> loser;
       double least = 0;
       for (size_t nest : demand.nestsOf(*array)) {
-        std::optional<int64_t> cycles; // cycles of the nest's fastest choice that fits
+        std::optional<int64_t> cycles; // cycles of the nest's fastest schedule within the limit
         for (const Choice &choice : nests[nest].choices)
           if (!isOverfull(nest, choice))
             cycles = std::min(cycles.value_or(choice.cycles), choice.cycles);
@@ -374,7 +376,7 @@ private:
     }
   }
 
-  /// Returns the choice of each nest.
+  /// Returns the selected schedule of each nest.
   static SmallVector<const Choice *> pickedBy(ArrayRef<Nest> nests, const Selection &selection) {
     SmallVector<const Choice *> choices;
     for (auto [number, nest] : llvm::enumerate(nests))
@@ -385,8 +387,9 @@ private:
     return choices;
   }
 
-  /// Marks additions in nests that also have products. Only f32 additions are marked, because the table of operators
-  /// has no row for other widths. A nest without multipliers would otherwise use as many adders as possible.
+  /// With `fabric`, marks a nest that has products and f32 additions, so that its additions use lookup tables instead
+  /// of DSP slices. The table of operators has no row for additions of other widths. Nests without products are not
+  /// marked: without DSP slices, their number of adders would not be limited by the budget.
   static void setFabric(linalg::LinalgOp op, bool fabric) {
     Block &body = *op.getBlock();
     const bool adds = llvm::any_of(body, [](Operation &inner) { return mayBeInFabric(&inner); });
@@ -396,7 +399,7 @@ private:
       op->setAttr(fabricAttrName, UnitAttr::get(op->getContext()));
   }
 
-  /// Returns the number of lookup tables of all operators.
+  /// Returns the number of lookup tables of all operators of the selected schedules.
   static int64_t tablesOf(ArrayRef<Nest> nests, const Selection &selection) {
     int64_t tables = 0;
     for (auto [nest, choice] : llvm::zip(nests, pickedBy(nests, selection))) {

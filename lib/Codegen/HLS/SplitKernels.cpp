@@ -8,10 +8,10 @@
 //   func @kernel_0_1(%sum, %c) { linalg.generic ins(%sum) outs(%c) }
 //   tw_plan.launch @kernel_0_0 [0, 1, 3] ; tw_plan.launch @kernel_0_1 [3, 2]
 //
-// The nests of a kernel run one after another, and those of separate tasks run in parallel. A kernel is split if this
-// needs no copies: each local array is written by one nest and read by one later nest, and each argument is used by one
-// nest. Kernels that are launched twice, or that have loops, views or copies of arrays, are not split. Neither are
-// kernels without a reduction, whose time depends only on the sizes of their arrays.
+// The nests of a kernel run one after another, but kernels become tasks, which run in parallel. A kernel is split if
+// this needs no copies of arrays: each local array is written by one nest and read by one later nest, and each argument
+// is used by one nest. Kernels that are launched twice, or that have loops, views or copies of arrays, are not split.
+// Kernels without a reduction are not split either, because their time depends only on the sizes of their arrays.
 //
 // Test: test/Codegen/HLS/split-kernels.mlir
 //
@@ -38,13 +38,13 @@ namespace tilewright {
 namespace tilewright::hls {
 namespace {
 
-/// A nest with the fills of its accumulators.
+/// A nest, and the linalg.fill ops that initialize its accumulators.
 struct Stage {
   SmallVector<Operation *> ops; ///< the last op is the nest
   llvm::SetVector<Value> reads, writes;
 };
 
-/// Adds the arrays that an op uses, including those in its body.
+/// Adds the arrays that `op` and its body use to the reads and writes of `stage`.
 void addArrays(Operation *op, Stage &stage) {
   auto nest = cast<linalg::LinalgOp>(op);
   op->walk([&](Operation *inner) {
@@ -57,7 +57,7 @@ void addArrays(Operation *op, Stage &stage) {
   });
 }
 
-/// Returns the nests of a kernel, in order. Returns an empty list if the kernel is not split.
+/// Returns the nests of a kernel, in order. Returns an empty list if the kernel cannot be split.
 SmallVector<Stage> stagesOf(func::FuncOp kernel) {
   SmallVector<Stage> stages;
   SmallVector<Operation *> fills;

@@ -5,12 +5,12 @@
 // After:
 //   %a = tw_hls.stream "a" : !tw_hls.stream<f32, 2>
 //
-// An array becomes a queue if the writer stores each element once and the reader loads each once, both in row-major
-// order and one per iteration. If writer and reader both access an array in the same blocks, it becomes a queue of
-// blocks (BlockChannels.h). The arrays of a kernel that is launched twice are not changed. Then the whole region is
-// replayed, element by element, to find depths with which no task waits forever: a queue in parallel to a longer path
-// through arrays becomes as deep as necessary. Finally, tasks that copy data between arrays are changed to use all
-// ports of their banks.
+// An array becomes a queue if the writer stores each element once, and the reader loads each element once, both in
+// row-major order and one element per iteration. If writer and reader access an array in the same blocks, it becomes a
+// queue of blocks (BlockChannels.h). The arrays of a kernel that is launched twice are not changed. Then the accesses
+// of all queues are simulated (ReplayDataflow.h) to find depths without deadlocks. For example, a queue in parallel to
+// a longer path through arrays must store all elements until the longer path ends. Finally, tasks that copy data
+// between arrays are changed to use all ports of their banks.
 //
 // Test: test/Codegen/HLS/stream-channels.mlir
 //
@@ -46,7 +46,7 @@ Operation *onlyAccess(Value array, bool store) {
   return isa<affine::AffineLoadOp>(user) ? user : nullptr;
 }
 
-/// Returns true if the access visits each element of its array once, in row-major order, in loops that are not
+/// Returns true if `access` accesses each element of its array once, in row-major order, in loops that are not
 /// unrolled.
 bool inOrder(Operation *access, MemRefType type, AffineMap map, ValueRange operands) {
   SmallVector<affine::AffineForOp> loops;
@@ -59,7 +59,8 @@ bool inOrder(Operation *access, MemRefType type, AffineMap map, ValueRange opera
       return false;
     loops.push_back(loop);
   }
-  // Compute the access's linear index and the number of the iteration, both as expressions of the loop counters.
+  // Compute the linear index of the accessed element and the number of the iteration, as expressions of the loop
+  // counters.
   Builder builder(access->getContext());
   SmallVector<AffineExpr> counters(map.getNumInputs());
   AffineExpr number = builder.getAffineConstantExpr(0);
@@ -176,8 +177,9 @@ private:
           return;
         const size_t queue = queueOf(read ? read.getStream() : write.getStream(), write != nullptr);
         if (queue == streams.size())
-          return; // the channel is a port, for which no task waits
-        // Ops of one loop body alternate. Ops of other nests come before or after them.
+          return; // a port of the design, which the test bench fills or empties
+        // Accesses in one loop body alternate, so they are one nest of the replay. Accesses in other bodies are other
+        // nests.
         std::vector<ReplayNest> &nests = replay[number].nests;
         if (nests.empty() || lastBlock != op->getBlock()) {
           int64_t iterations = 1;
@@ -212,9 +214,9 @@ private:
     return llvm::find_if(streams, is) - streams.begin();
   }
 
-  /// Models a queue of blocks as two queues of the replay. The first queue has the memories, and is as deep as the
-  /// queue of blocks: the writer acquires a memory before it begins a block, and the reader releases it. The second
-  /// queue has the contents, which are available when the writer has ended a block.
+  /// Models a queue of blocks as two queues of the replay. The first queue counts the used memories, and has the depth
+  /// of the queue of blocks: the writer acquires a memory before it begins a block, and the reader releases it after
+  /// the block. The second queue counts the blocks that the writer has completed.
   void addLocks(func::FuncOp function, std::vector<ReplayNest> &nests) {
     ReplayNest before, after;
     int64_t blocks = 1;
@@ -258,7 +260,7 @@ struct HlsStreamChannels : impl::HlsStreamChannelsBase<HlsStreamChannels> {
       if (function->hasAttr(topAttrName)) {
         if (failed(Streamer(function).run()))
           return signalPassFailure();
-        widenMovers(function); // arrays that are not queues remain
+        widenMovers(function); // for the arrays that have not become queues
       }
   }
 };

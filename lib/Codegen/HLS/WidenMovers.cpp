@@ -1,9 +1,9 @@
 //===- WidenMovers.cpp - copy more than one element per cycle -------------===//
 //
 //   load_x_j: for (j < 6) { to[i][j] = from[i * 6 + j]; }
-// becomes, if there is one bank along j, which has two ports,
+// becomes, if there is one bank along j (a bank has two ports),
 //   load_x_j: for (j < 3) { for (u < 2) { to[i][j * 2 + u] = from[i * 6 + j * 2 + u]; } }
-// A word is always within one row of each array, even if the arrays have different shapes:
+// The elements that are copied in one cycle are in one row of each array, even if the arrays have different shapes:
 //   copy_x_j: for (j < 3) { for (u < 2) { to[i / 2][(i % 2 * 6 + j * 2) % 4 + u] = from[i][j * 2 + u]; } }
 //
 // Test: test/Codegen/HLS/design.mlir, test/Codegen/HLS/widen-movers.mlir
@@ -20,7 +20,8 @@ using namespace mlir;
 namespace tilewright::hls {
 namespace {
 
-/// Copies two elements per cycle, one per port, for each bank along the last dimension, up to 512 bits.
+/// Changes `function` to copy two elements per cycle, one per port, for each bank along the last dimension, up to 512
+/// bits.
 void widen(func::FuncOp function) {
   affine::AffineForOp innermost;
   function.walk([&](affine::AffineForOp loop) {
@@ -55,7 +56,7 @@ void widen(func::FuncOp function) {
     op.moveBefore(inner.getBody()->getTerminator());
   for (Operation &op : llvm::make_early_inc_range(*inner.getBody())) {
     builder.setInsertionPoint(&op);
-    // Add the element's number along the last dimension to the index of the word's first element.
+    // The index along the last dimension is that of the first element of the word, plus the counter of the inner loop.
     auto compose = [&](AffineMap map, OperandRange operands, SmallVector<Value> &values) {
       SmallVector<AffineExpr> dims;
       for (Value operand : operands) {

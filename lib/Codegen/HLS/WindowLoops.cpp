@@ -9,10 +9,10 @@
 //   %0 = linalg.generic {(n, y, x, c, i, j) -> p[n, 2 y + i, 2 x + j, c], w[i, j, 0, c], z[n, y, x, c]} { multiply, add
 //   }
 //
-// A schedule can reorder, unroll and pipeline these loops (SelectSchedules.cpp). --tw-decompose-tile would emit a
-// branch at every tap instead. Groups of several channels or filters get separate loops, over views of the operands.
-// The order of additions does not change. Convolutions with negative padding or unknown sizes are left to
-// --tw-decompose-tile.
+// A schedule can reorder, unroll and pipeline these loops (SelectSchedules.cpp). --tw-decompose-tile would instead emit
+// a branch for every element of the window. If a group has several channels or filters, the operands are reshaped, and
+// the group has a separate loop. The order of additions does not change. Convolutions with negative padding or symbolic
+// sizes are not changed here; --tw-decompose-tile decomposes them.
 //
 // Test: test/Codegen/HLS/window-loops.mlir
 //
@@ -50,8 +50,8 @@ public:
   }
 
   void run() {
-    // The loops are n, y, x, group and filter, then the reductions over taps and channels. One filter or one channel
-    // per group has no loop.
+    // The parallel loops are n, y, x, group and filter. The reductions are over the window and the channels of a group.
+    // There is no loop over filters or channels if a group has only one of them.
     const bool manyFilters = filters > 1, manyChannels = channels > 1;
     unsigned loops = 0;
     auto loop = [&] { return b.getAffineDimExpr(loops++); };
@@ -128,7 +128,7 @@ private:
                                          reassociation(type.getRank(), dim));
   }
 
-  /// Returns the input, padded with the zeros that windows read outside of it.
+  /// Returns the input, padded with zeros where windows extend beyond its edges.
   Value padded() {
     Value image = op.getInputs()[0];
     SmallVector<int64_t> shape(input.getShape());

@@ -18,14 +18,14 @@ using namespace mlir;
 namespace tilewright::hls {
 namespace {
 
-/// One dimension of an access: its first index and its number of elements.
+/// The elements that all unrolled copies of an access use along one dimension of the array.
 struct Span {
   int64_t elements = 1;
   bool isAligned = true; ///< the span begins with the first bank
   bool isWhole = true;   ///< the span has no gaps
 };
 
-/// Returns a linear expression as a coefficient for each dimension, followed by a constant.
+/// Returns result number `result` of `map` as a linear expression: a coefficient for each dimension, and a constant.
 std::optional<SmallVector<int64_t>> linear(AffineMap map, unsigned result) {
   SmallVector<int64_t> coefficients;
   if (map.getNumSymbols() > 0 ||
@@ -35,7 +35,7 @@ std::optional<SmallVector<int64_t>> linear(AffineMap map, unsigned result) {
   return coefficients;
 }
 
-/// Returns the span of an access with these coefficients along a dimension of `banks` banks.
+/// Returns the span of an access along a dimension of `banks` banks. The index is linear in `operands`.
 Span spanOf(ArrayRef<int64_t> coefficients, OperandRange operands, int64_t banks) {
   Span span;
   int64_t together = 1;
@@ -69,7 +69,7 @@ bool takesWholeWords(MemRefType type, AffineMap map, OperandRange operands, bool
       words *= span.elements;
       continue;
     }
-    if (span.elements == 1 && !writes) // the word is read, and the element is selected from it
+    if (span.elements == 1 && !writes) // a load reads the whole word and selects the element
       continue;
     if (!span.isAligned || (writes && !span.isWhole))
       return false;

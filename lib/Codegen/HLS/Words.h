@@ -6,8 +6,8 @@
 
 namespace tilewright::hls {
 
-/// Returns true if each nest that uses this array accesses at most two words per iteration, one per port, and writes
-/// only whole words. A word consists of one element of every bank.
+/// Returns true if all accesses of `array` allow its banks to be concatenated to words, which consist of one element of
+/// every bank. An access must use at most two words per iteration, one per port, and a store must write whole words.
 bool takesWholeWords(mlir::Value array);
 
 } // namespace tilewright::hls

@@ -54,7 +54,7 @@ Results tanhBackward(Node &n) {
   return done(n, n.op<MulOp>({g, oneMinus(n, n.op<MulOp>({y, y}))}));
 }
 
-/// Returns `g` where `keep` is true, and 0 elsewhere.
+/// Returns `g` where `keep` is true, and 0 elsewhere, in the result's type.
 Results masked(Node &n, Value keep, Value g) { return done(n, n.where(keep, g, zero(n))); }
 
 Results thresholdBackward(Node &n) {
@@ -67,7 +67,7 @@ Results thresholdBackward(Node &n) {
   return n.where(small, n.scalar(0, n.element()), n.cast(g, n.element()));
 }
 
-/// Returns low < x < high.
+/// Returns true for the elements with low < x < high.
 Value between(Node &n, Value x, double low, double high) {
   Type t = n.elementOf(x);
   return n.op<LogicalAndOp>({n.compare<GtOp>(x, n.scalar(low, t)), n.compare<LtOp>(x, n.scalar(high, t))});
@@ -83,11 +83,11 @@ Results hardtanhBackward(Node &n) {
 
 Results hardsigmoidBackward(Node &n) {
   Value g = grad(n), x = saved(n);
-  // Eager's kernel has this constant in float32, also for float64.
+  // Eager's kernel rounds the constant 1/6 to float32 even for float64 tensors.
   return masked(n, between(n, x, -3, 3), n.op<MulOp>(g, double(1.0f / 6.0f)));
 }
 
-/// x < -3: 0; x <= 3: x/3 + 1/2; else 1
+/// The derivative of hardswish is 0 for x <= -3, x/3 + 1/2 for x between -3 and 3, and 1 for x >= 3.
 Results hardswishBackward(Node &n) {
   Value g = grad(n), x = saved(n);
   Type t = n.elementOf(x);
@@ -104,7 +104,7 @@ Results leakyReluBackward(Node &n) {
   return done(n, n.where(n.compare<GtOp>(x, zero(n)), g, n.op<MulOp>(g, slope)));
 }
 
-/// elu_backward(grad, alpha, scale, input_scale, is_result, self_or_result)
+/// Imports elu_backward(grad, alpha, scale, input_scale, is_result, self_or_result).
 Results eluBackward(Node &n) {
   Value g = grad(n), y = n.cast(n.tensor(5, "self_or_result"), n.accumulator(n.element()));
   double alpha = n.number(1, "alpha"), scale = n.number(2, "scale"), inputScale = n.number(3, "input_scale");
@@ -127,7 +127,7 @@ Results softplusBackward(Node &n) {
   return done(n, n.where(linear, g, n.op<MulOp>({g, n.op<SigmoidOp>({scaled})})));
 }
 
-/// tanh(softplus) + x sigmoid(x) (1 - tanh(softplus)^2)
+/// The derivative of mish is tanh(s) + x sigmoid(x) (1 - tanh(s)^2) with s = softplus(x).
 Results mishBackward(Node &n) {
   Value g = grad(n), x = saved(n);
   Value t = n.op<TanhOp>({n.op<Log1pOp>({n.op<ExpOp>({x})})});

@@ -20,7 +20,7 @@ Results gelu(Node &n) {
   return approximate == "tanh" ? n.op<GeluTanhOp>({x}) : n.op<GeluOp>({x});
 }
 
-/// Casts `x` to the type in which its formula is computed.
+/// Casts `x` to the type in which an activation is computed.
 Value wide(Node &n, Value x) { return n.cast(x, n.accumulator(n.element())); }
 
 /// Returns min(max(x + 3, 0), 6).
@@ -57,7 +57,7 @@ Results leakyRelu(Node &n) {
   return n.cast(n.where(n.compare<GtOp>(x, n.scalar(0, n.elementOf(x))), x, n.op<MulOp>(x, slope)), n.element());
 }
 
-/// x > 0: scale * x, else scale * alpha * (exp(input_scale * x) - 1)
+/// Returns scale * x for x > 0, and scale * alpha * (exp(input_scale * x) - 1) otherwise.
 Results elu(Node &n) {
   Value x = wide(n, n.tensor(0, "self"));
   double alpha = n.number(1, "alpha", 1.0), scale = n.number(2, "scale", 1.0),
@@ -78,7 +78,7 @@ Results celu(Node &n) {
   return n.cast(n.where(n.compare<GtOp>(x, n.scalar(0, n.elementOf(x))), x, negative), n.element());
 }
 
-/// log(1 + exp(beta x)) / beta below the threshold, and x above it.
+/// Returns log(1 + exp(beta x)) / beta where beta x is at most the threshold, and x elsewhere.
 Results softplus(Node &n) {
   Value x = wide(n, n.tensor(0, "self"));
   double beta = n.number(1, "beta", 1.0), threshold = n.number(2, "threshold", 20.0);
@@ -96,7 +96,8 @@ Results mish(Node &n) {
   return n.cast(n.op<MulOp>({x, n.op<TanhOp>({n.op<Log1pOp>({n.op<ExpOp>({x})})})}), n.element());
 }
 
-/// min(0, x) - log1p(exp(-|x|)). The second result is a buffer that CPU kernels save for the backward pass.
+/// Returns min(0, x) - log1p(exp(-|x|)). The second result is a buffer that eager's CPU kernels save for the backward
+/// pass.
 Results logSigmoid(Node &n) {
   Value x = wide(n, n.tensor(0, "self"));
   Value small = n.op<ExpOp>({n.op<NegOp>({n.op<AbsOp>({x})})});
@@ -123,7 +124,8 @@ Results logit(Node &n) {
   return n.cast(n.op<LogOp>({n.op<DivOp>({x, n.op<SubOp>({one, x})})}), n.element());
 }
 
-/// hardshrink(self, lambd), and softshrink(self, lambd), which also moves the remaining elements towards 0.
+/// Imports hardshrink(self, lambd), which sets elements of small magnitude to 0, and softshrink(self, lambd), which
+/// also moves all other elements towards 0.
 template <bool soft> Results shrink(Node &n) {
   Value x = n.cast(n.tensor(0, "self"), n.accumulator(n.element()));
   double edge = n.number(1, "lambd", 0.5);
@@ -133,12 +135,12 @@ template <bool soft> Results shrink(Node &n) {
   auto edgeAt = [&](double at) { return n.cast(n.scalar(at, soft ? n.elementOf(x) : n.element()), n.elementOf(x)); };
   Value high = edgeAt(edge), low = edgeAt(-edge);
   Value above = soft ? n.op<SubOp>({x, high}) : x, below = soft ? n.op<SubOp>({x, low}) : x;
-  Value nan = n.op<MulOp>(x, 0.0); // 0, or NaN if x is NaN
+  Value nan = n.op<MulOp>(x, 0.0); // 0, but NaN if x is NaN
   Value rest = soft ? nan : n.where(n.compare<EqOp>(x, x), n.scalar(0, n.elementOf(x)), x);
   return n.cast(n.where(n.compare<GtOp>(x, high), above, n.where(n.compare<LtOp>(x, low), below, rest)), n.element());
 }
 
-/// x > threshold: x, else value
+/// Returns x for x > threshold, and `value` otherwise.
 Results threshold(Node &n) {
   Value x = n.tensor(0, "self");
   double bound = n.number(1, "threshold"), value = n.number(2, "value");
@@ -149,7 +151,7 @@ Results threshold(Node &n) {
   return n.where(small, n.broadcast(n.scalar(value, n.elementOf(x)), n.sizesIn(x)), x);
 }
 
-/// x > 0: x, else weight * x, with a single weight or one per channel.
+/// Returns x for x > 0, and weight * x otherwise. There is one weight in total, or one weight per channel.
 Results prelu(Node &n) {
   Value x = n.tensor(0, "self"), weight = n.tensor(1, "weight");
   if (n.failed())
@@ -157,7 +159,7 @@ Results prelu(Node &n) {
   return n.where(n.compare<GtOp>(x, n.scalar(0, n.elementOf(x))), x, n.op<MulOp>({x, weight}));
 }
 
-/// a * sigmoid(b), where a and b are the two halves of x.
+/// Returns a * sigmoid(b), where a and b are the two halves of x along `dim`.
 Results glu(Node &n) {
   Value x = n.tensor(0, "self");
   int64_t dim = n.dim(1, "dim", n.rankOf(x), -1);
@@ -168,7 +170,7 @@ Results glu(Node &n) {
   return n.cast(n.op<MulOp>({a, n.op<SigmoidOp>({b})}), n.element());
 }
 
-/// sin(pi x) / (pi x)
+/// Returns sin(pi x) / (pi x), and 1 for x = 0.
 Results sinc(Node &n) {
   Value x = wide(n, n.cast(n.tensor(0, "self"), n.element()));
   Value angle = n.op<MulOp>(x, 3.14159265358979323846);

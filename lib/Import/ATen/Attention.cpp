@@ -1,7 +1,7 @@
 //===- Attention.cpp - scaled dot product attention and its gradient ---------------------===//
 //
-// The forward pass is one tw.attention, and the backward pass one tw.attention_gradient, which recomputes the
-// probabilities from the saved logsumexp.
+// The forward pass becomes one tw.attention, and the backward pass becomes one tw.attention_gradient. The gradient op
+// recomputes the probabilities from the saved logsumexp.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/ATen/Table.h"
@@ -10,8 +10,8 @@
 namespace tilewright {
 namespace {
 
-/// The factor of the scores: a constant, or for a symbolic head size the value 1 / sqrt(size), by which the query is
-/// multiplied.
+/// The factor of the attention scores. It is a constant, unless the head size is symbolic. Then it is the value
+/// 1 / sqrt(size), by which the query is multiplied.
 struct Scale {
   double constant = 1;
   Value factor; ///< in the type in which scores are accumulated; null: none
@@ -29,8 +29,8 @@ Scale scaleOr(Node &n, unsigned index, Value query) {
   return {1, n.op<DivOp>({n.scalar(1, wide), n.op<SqrtOp>({n.indexScalar(width, wide)})})};
 }
 
-/// Multiplies the query by a scale that is not constant. Scores must be scaled before they are rounded, so the scaled
-/// query is not rounded to 16 bits, and `others` get its type.
+/// If the scale is not constant, multiplies the query by it. Scores must be scaled before they are rounded, so the
+/// scaled query is not rounded to f16 or bf16. The tensors `others` are cast to its type.
 void apply(Node &n, const Scale &scale, Value &query, ArrayRef<Value *> others) {
   if (!scale.factor)
     return;
@@ -47,7 +47,7 @@ Results attend(Node &n, Value q, Value k, Value v, Value mask, Scale scale, bool
     return n.refuse("query, key and value need one rank between 2 and 4");
   const Type element = n.elementOf(q);
   apply(n, scale, q, {&k, &v});
-  // Leading dimensions are added with size 1.
+  // Add leading dimensions of size 1 up to rank 4.
   int64_t rank = n.rankOf(q);
   auto rank4 = [&](Value value) {
     while (n.rankOf(value) < 4)
@@ -73,7 +73,7 @@ Results attend(Node &n, Value q, Value k, Value v, Value mask, Scale scale, bool
   return results;
 }
 
-/// _scaled_dot_product_flash_attention_for_cpu(query, key, value, dropout_p, is_causal, *, attn_mask, scale)
+/// Imports _scaled_dot_product_flash_attention_for_cpu(query, key, value, dropout_p, is_causal, *, attn_mask, scale).
 Results flashAttention(Node &n) {
   Value q = n.tensor(0, "query"), k = n.tensor(1, "key"), v = n.tensor(2, "value"),
         mask = n.optionalTensor(5, "attn_mask");
@@ -83,7 +83,7 @@ Results flashAttention(Node &n) {
   return attend(n, q, k, v, mask, scaleOr(n, 6, q), causal);
 }
 
-/// scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_causal, *, scale, enable_gqa)
+/// Imports scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_causal, *, scale, enable_gqa).
 Results plainAttention(Node &n) {
   Value q = n.tensor(0, "query"), k = n.tensor(1, "key"), v = n.tensor(2, "value"),
         mask = n.optionalTensor(3, "attn_mask");

@@ -1,6 +1,7 @@
 //===- BatchNorms.cpp - batch normalization and its gradient -------------------------------===//
 //
-// The per-channel vectors are computed first, so that each element needs one multiplication and one addition:
+// The vectors `scale` and `shift`, which have one number per channel, are computed first. Each element then needs one
+// multiplication and one addition:
 //
 //   scale = weight rstd,  shift = bias - mean scale,  y = x scale + shift
 //
@@ -11,7 +12,7 @@
 namespace tilewright {
 namespace {
 
-/// Returns all dimensions except the channels (dimension 1).
+/// Returns all dimensions except that of the channels, which is dimension 1.
 SmallVector<int64_t> otherDims(int64_t rank) {
   SmallVector<int64_t> dims = allDims(rank);
   if (rank > 1)
@@ -19,15 +20,15 @@ SmallVector<int64_t> otherDims(int64_t rank) {
   return dims;
 }
 
-/// Reshapes a channel vector so that it broadcasts to an input of `rank`.
+/// Reshapes a vector with one number per channel so that it broadcasts to an input of `rank` dimensions.
 Value channels(Node &n, Value vector, int64_t rank) { return n.alongDim(vector, 0, rank - 1); }
 
-/// Returns the factor of (x - mean).
+/// Returns the factor of (x - mean), which is rstd * weight.
 Value scaleOf(Node &n, Value rstd, Value weight, Type compute) {
   return weight ? n.op<MulOp>({n.cast(weight, compute), rstd}) : rstd;
 }
 
-/// Computes x scale + shift from the channel vectors mean and rstd.
+/// Computes x * scale + shift from the mean and rstd of each channel.
 Value normalize(Node &n, Value x, Value mean, Value rstd, Value weight, Value bias, Type compute) {
   int64_t rank = n.rankOf(x);
   Value scale = scaleOf(n, rstd, weight, compute);
@@ -37,8 +38,8 @@ Value normalize(Node &n, Value x, Value mean, Value rstd, Value weight, Value bi
   return n.cast(n.op<AddOp>({scaled, channels(n, shift, rank)}), n.element(0));
 }
 
-/// Computes (x - mean) scale + bias. If all elements are equal, rstd is as large as eps allows, and x scale + shift
-/// would have the rounding error of mean scale.
+/// Computes (x - mean) * scale + bias. If all elements of a channel are nearly equal, rstd is large, and x * scale +
+/// shift would have the rounding error of the large product mean * scale.
 Value normalizeCentered(Node &n, Value x, Value mean, Value rstd, Value weight, Value bias, Type compute) {
   int64_t rank = n.rankOf(x);
   Value scale = scaleOf(n, rstd, weight, compute);
@@ -49,7 +50,7 @@ Value normalizeCentered(Node &n, Value x, Value mean, Value rstd, Value weight, 
 
 Value rstdOf(Node &n, Value variance, double eps) { return n.op<RsqrtOp>({n.op<AddOp>(variance, eps)}); }
 
-/// Returns a result that torch leaves empty in inference.
+/// Returns result `i`, which torch does not compute in inference: zeros, or null if the graph has no such result.
 Value emptyResult(Node &n, unsigned i) {
   return i < n.resultCount() && n.type(i) ? n.full(n.scalar(0, n.element(i)), n.type(i)) : Value();
 }
@@ -66,8 +67,8 @@ Results batchNormInference(Node &n) {
   return {y, emptyResult(n, 1), emptyResult(n, 2)};
 }
 
-/// Arguments: (input, weight, bias, running_mean, running_var, training, momentum, eps). Results: y, mean, rstd, and
-/// for the functional overload the new running statistics.
+/// Arguments: (input, weight, bias, running_mean, running_var, training, momentum, eps). The results are y, mean, rstd,
+/// and, for the functional overload, the new running statistics.
 Results batchNormWith(Node &n, Value runningMean, Value runningVariance, bool training, double momentum, double eps) {
   Value x = n.tensor(0, "input"), weight = n.optionalTensor(1, "weight"), bias = n.optionalTensor(2, "bias");
   if (n.failed())
@@ -115,7 +116,7 @@ Results batchNormFunctional(Node &n) {
   return batchNormWith(n, mean, variance, training, momentum, eps);
 }
 
-/// Without running statistics: (input, weight, bias, training, momentum, eps)
+/// Arguments of the overload without running statistics: (input, weight, bias, training, momentum, eps)
 Results batchNormNoStatistics(Node &n) {
   bool training = n.flag(3, "training");
   double momentum = n.number(4, "momentum"), eps = n.number(5, "eps");

@@ -64,7 +64,7 @@ Results signbit(Node &n) {
   Value negative = n.compare<LtOp>(x, zero);
   if (!isa<FloatType>(n.elementOf(x)))
     return negative;
-  return n.op<LogicalOrOp>({negative, n.compare<LtOp>(n.op<ReciprocalOp>({x}), zero)}); // 1 / -0.0 is -inf
+  return n.op<LogicalOrOp>({negative, n.compare<LtOp>(n.op<ReciprocalOp>({x}), zero)}); // true for -0.0: 1 / -0.0 is -inf
 }
 
 Results choose(Node &n) {
@@ -75,7 +75,7 @@ Results choose(Node &n) {
   return n.where(n.cast(condition, n.i1()), yes, no);
 }
 
-/// masked_fill(self, mask, value)
+/// Imports masked_fill(self, mask, value).
 Results maskedFill(Node &n) {
   Value self = n.tensor(0, "self"), mask = n.tensor(1, "mask"), value = n.operand(2, "value", n.element());
   if (n.failed())

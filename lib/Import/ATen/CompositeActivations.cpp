@@ -16,7 +16,7 @@ Type computeType(Node &n) { return n.accumulator(n.element()); }
 
 Value negativeOf(Node &n, Value x) { return n.op<MinimumOp>(x, 0.0); }
 
-/// alpha * (exp(x) - 1) where x < 0, else x; times `scale`.
+/// Returns scale * x for x > 0, and scale * alpha * (exp(x) - 1) otherwise.
 Results selu(Node &n) {
   constexpr double alpha = 1.6732632423543772848170429916717, scale = 1.0507009873554804934193349852946;
   Value x = n.cast(n.tensor(0, "self"), computeType(n));
@@ -27,7 +27,7 @@ Results selu(Node &n) {
   return n.cast(n.where(n.compare<GtOp>(x, zero), n.op<MulOp>(x, scale), below), n.element());
 }
 
-/// prelu(self, weight) with one slope per channel, or a single one.
+/// Imports prelu(self, weight). The weight has one slope per channel, or a single slope.
 Results preluOf(Node &n) {
   Value x = n.tensor(0, "self"), weight = n.tensor(1, "weight");
   if (!n.demand(n.rankOf(weight) <= 1, "its weight is not of rank 1"))
@@ -39,12 +39,13 @@ Results preluOf(Node &n) {
   return n.cast(n.where(n.compare<GtOp>(wide, n.scalar(0, compute)), wide, below), n.element());
 }
 
-/// log_sigmoid(self): the first result of the table's log_sigmoid_forward.
+/// Imports log_sigmoid(self) as log_sigmoid_forward, of which it is the first result.
 Results logSigmoidOnly(Node &n) {
   return importAs(n, "aten.log_sigmoid_forward.default", {argumentOf(n, 0, "self")}, {n.type(), RankedTensorType()});
 }
 
-/// rrelu(self, lower, upper, training): in inference, the slope is the mean of lower and upper.
+/// Imports rrelu(self, lower, upper, training). Only inference is supported, in which the slope is the mean of `lower`
+/// and `upper`.
 Results randomRelu(Node &n) {
   Value x = n.cast(n.tensor(0, "self"), computeType(n));
   double lower = n.number(1, "lower", 1.0 / 8), upper = n.number(2, "upper", 1.0 / 3);
@@ -54,7 +55,8 @@ Results randomRelu(Node &n) {
   return n.cast(n.where(n.compare<GeOp>(x, n.scalar(0, n.elementOf(x))), x, below), n.element());
 }
 
-/// one_hot(self, num_classes). The result's type has the number of classes, which torch has determined if it was -1.
+/// Imports one_hot(self, num_classes). The number of classes is taken from the result's type, because num_classes may
+/// be -1.
 Results oneHot(Node &n) {
   Value x = n.tensor(0, "self");
   if (!n.demand(n.type().getRank() == n.rankOf(x) + 1, "it gives one dimension more"))
@@ -64,7 +66,8 @@ Results oneHot(Node &n) {
   return n.cast(n.compare<EqOp>(n.unsqueeze(n.cast(x, n.i64()), n.rankOf(x)), classes), n.element());
 }
 
-/// isclose(self, other, rtol, atol, equal_nan): |a - b| <= atol + rtol * |b|, or both are the same infinity.
+/// Imports isclose(self, other, rtol, atol, equal_nan). Two numbers are close if |a - b| <= atol + rtol * |b|, or if
+/// they are the same infinity.
 Results isClose(Node &n) {
   Type element = n.promoted({{0, "self"}, {1, "other"}});
   Value a = n.operand(0, "self", element), b = n.operand(1, "other", element);
@@ -82,7 +85,7 @@ Results isClose(Node &n) {
   return n.op<LogicalOrOp>({close, both}, n.i1());
 }
 
-/// cosine_similarity(x1, x2, dim, eps): both squared lengths are at least eps * eps.
+/// Imports cosine_similarity(x1, x2, dim, eps). Each of the two norms is clamped to at least `eps`.
 Results cosineSimilarity(Node &n) {
   Type compute = computeType(n);
   Value a = n.cast(n.tensor(0, "x1"), compute), b = n.cast(n.tensor(1, "x2"), compute);
@@ -102,7 +105,7 @@ Results cosineSimilarity(Node &n) {
   return n.cast(n.reduce(ReduceKind::Sum, n.op<MulOp>({direction(a), direction(b)}), {dim}, false), n.element());
 }
 
-/// aminmax(self, dim, keepdim), as two reductions.
+/// Imports aminmax(self, dim, keepdim) as two reductions.
 Results leastAndGreatest(Node &n) {
   Value x = n.tensor(0, "self");
   SmallVector<int64_t> dims =

@@ -1,6 +1,6 @@
 //===- CompositeNorms.cpp - norms of plain exports --------------------------------------===//
 //
-//   batch_norm(x, w, b, mean, var, false, ...)    an op of the table with its arguments in another order
+//   batch_norm(x, w, b, mean, var, false, ...)    another op of the table, with the arguments in another order
 //   linalg_vector_norm(x, 2, [1])                 sqrt(sum(x * x, 1))
 //
 // Test: test/Python/test_plain_exports.py
@@ -13,7 +13,7 @@
 namespace tilewright {
 namespace {
 
-/// batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled)
+/// Imports batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled).
 Results batchNorm(Node &n) {
   const bool training = n.flag(5, "training");
   if (training && !n.has(3, "running_mean") && !n.has(4, "running_var"))
@@ -29,7 +29,8 @@ Results batchNorm(Node &n) {
                    argumentOf(n, 7, "eps")});
 }
 
-/// group_norm(input, num_groups, weight, bias, eps). The table's op gets no sizes; it reads them from the input.
+/// Imports group_norm(input, num_groups, weight, bias, eps). The size arguments of native_group_norm are omitted,
+/// because its importer reads the sizes from the input.
 Results groupNorm(Node &n) {
   RankedTensorType none;
   return importAs(n, "aten.native_group_norm.default",
@@ -38,8 +39,8 @@ Results groupNorm(Node &n) {
                   {n.type(), none, none});
 }
 
-/// Returns the `order`-norm of `x` over `dims`, in the accumulator's type. The norm of infinite order is the largest
-/// magnitude, that of order -infinity the smallest.
+/// Returns the `order`-norm of `x` over `dims`, in the accumulator's type. The norm of order infinity is the largest
+/// magnitude, and the norm of order -infinity is the smallest magnitude.
 Value normOf(Node &n, Value x, double order, ArrayRef<int64_t> dims, bool keepdim, Type compute) {
   Value magnitude = n.op<AbsOp>({n.cast(x, compute)});
   auto sum = [&](Value terms) { return n.reduce(ReduceKind::Sum, terms, dims, keepdim); };
@@ -54,7 +55,7 @@ Value normOf(Node &n, Value x, double order, ArrayRef<int64_t> dims, bool keepdi
   return n.op<PowOp>(sum(n.op<PowOp>(magnitude, order)), 1 / order);
 }
 
-/// A vector norm: (self, order, dim, keepdim)
+/// Imports a vector norm with the arguments (self, order, dim, keepdim). `name` is the name of the argument `order`.
 Results vectorNorm(Node &n, llvm::StringRef name) {
   Value x = n.tensor(0, "self");
   double order = n.has(1, name) ? n.number(1, name) : 2;
@@ -68,7 +69,7 @@ Results vectorNorm(Node &n, llvm::StringRef name) {
 Results linalgVectorNorm(Node &n) { return vectorNorm(n, "ord"); }
 Results scalarNorm(Node &n) { return vectorNorm(n, "p"); }
 
-/// linalg_norm(self, ord, dim, keepdim); only vector norms are supported.
+/// Imports linalg_norm(self, ord, dim, keepdim). Only vector norms are supported.
 Results linalgNorm(Node &n) {
   Value x = n.tensor(0, "self");
   if (n.has(1, "ord") && (!n.isNumber(1, "ord") || n.dims(2, "dim", n.rankOf(x)).size() != 1))
@@ -76,7 +77,8 @@ Results linalgNorm(Node &n) {
   return vectorNorm(n, "ord");
 }
 
-/// _weight_norm(v, g, dim): v * g / |v|, with norms over all dimensions but `dim` (-1: over all dimensions).
+/// Imports _weight_norm(v, g, dim), which is v * g / |v|. The norms are over all dimensions except `dim`, or over all
+/// dimensions if `dim` is -1.
 Results weightNorm(Node &n) {
   Value v = n.tensor(0, "v"), g = n.tensor(1, "g");
   int64_t dim = n.integer(2, "dim", 0);
@@ -92,7 +94,8 @@ Results weightNorm(Node &n) {
   return n.cast(n.op<MulOp>({n.cast(v, compute), n.op<DivOp>({n.cast(g, compute), norm})}), n.element());
 }
 
-/// instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled)
+/// Imports instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps,
+/// cudnn_enabled).
 Results instanceNorm(Node &n) {
   Value x = n.tensor(0, "input");
   if (!n.demand(n.rankOf(x) > 2, "it has no dimensions after its channels"))

@@ -1,6 +1,6 @@
 //===- CompositeViews.cpp - views and reorderings of plain exports ----------------------===//
 //
-//   tile(x, [2])                 repeat, with a list that may be shorter than the rank
+//   tile(x, [2])                 repeat(x, [1, ..., 2])
 //   movedim(x, 0, -1)            a permutation
 //   pixel_shuffle(x, r)          [c r r, h, w] -> [c, h r, w r], a permutation between two views
 //   pad(x, [1, 1], "reflect")    a source index per element, then tw.take along each dimension
@@ -25,7 +25,8 @@ Results reshaped(Node &n) {
   return n.failed() ? n.refused() : n.reshape(x, n.type());
 }
 
-/// tile(self, dims): like repeat, but `dims` may have fewer entries than the tensor has dimensions.
+/// Imports tile(self, dims) as repeat. Unlike that of repeat, the list may have fewer entries than the tensor has
+/// dimensions.
 Results tile(Node &n) {
   Value x = n.tensor(0, "self");
   const Arg *dims = n.find(1, "dims");
@@ -38,7 +39,7 @@ Results tile(Node &n) {
   return importAs(n, "aten.repeat.default", {argumentOf(n, 0, "self"), times});
 }
 
-/// movedim(self, source, destination), each a number or a list.
+/// Imports movedim(self, source, destination). `source` and `destination` are each a number or a list.
 Results moveDims(Node &n) {
   Value x = n.tensor(0, "self");
   auto listed = [&](unsigned index, llvm::StringRef name) {
@@ -65,13 +66,13 @@ Results moveDims(Node &n) {
   return n.permute(x, order);
 }
 
-/// narrow(self, dim, start, length)
+/// Imports narrow(self, dim, start, length).
 Results narrow(Node &n) {
   return importAs(n, "aten.slice.Tensor",
                   {argumentOf(n, 0, "self"), argumentOf(n, 1, "dim"), argumentOf(n, 2, "start"), Arg(), int64_t(1)});
 }
 
-/// repeat_interleave(self, repeats, dim): repeats each element, with its copies adjacent.
+/// Imports repeat_interleave(self, repeats, dim), which repeats each element. The copies of an element are adjacent.
 Results repeatInterleave(Node &n) {
   Value x = n.tensor(0, "self");
   AffineExpr times = n.size(1, "repeats");
@@ -89,7 +90,7 @@ Results repeatInterleave(Node &n) {
   return n.reshape(n.broadcast(n.unsqueeze(x, dim + 1), sizes), n.type());
 }
 
-/// meshgrid(tensors, indexing): "xy" swaps the first two dimensions.
+/// Imports meshgrid(tensors, indexing). With the indexing "xy", the first two dimensions are swapped.
 Results meshgrid(Node &n) {
   SmallVector<Value> axes = n.tensors(0, "tensors");
   bool exchange = n.text(1, "indexing", "ij") == "xy" && axes.size() > 1;
@@ -105,7 +106,7 @@ Results meshgrid(Node &n) {
   return grids;
 }
 
-/// pixel_shuffle(self, upscale_factor), or with `back` pixel_unshuffle.
+/// Imports pixel_shuffle(self, upscale_factor). With `back`, imports pixel_unshuffle(self, downscale_factor).
 template <bool back> Results pixelShuffle(Node &n) {
   Value x = n.tensor(0, "self");
   int64_t r = n.integer(1, back ? "downscale_factor" : "upscale_factor");
@@ -130,9 +131,9 @@ template <bool back> Results pixelShuffle(Node &n) {
   return n.reshape(n.permute(n.reshape(x, shape), order), n.type());
 }
 
-/// Pads `x` along `dim` with `low` elements at the beginning, and with as many at the end as `size` requires. `reflect`
-/// mirrors the elements at the edge element, `circular` continues at the opposite end, and other modes repeat the edge
-/// element.
+/// Pads `x` along `dim` with `low` elements at the beginning, and at the end so that the size becomes `size`. The mode
+/// "reflect" mirrors the tensor at its edge elements, "circular" repeats it periodically, and other modes repeat the
+/// edge elements.
 Value padDim(Node &n, Value x, int64_t dim, int64_t low, AffineExpr size, llvm::StringRef mode) {
   AffineExpr whole = n.sizesIn(x)[dim];
   Value last = n.indexScalar(canonicalSize(whole - 1), n.i64()), zero = n.scalarInt(0, n.i64());
@@ -149,7 +150,7 @@ Value padDim(Node &n, Value x, int64_t dim, int64_t low, AffineExpr size, llvm::
   return take(n, x, {index}, dim);
 }
 
-/// pad(self, pad, mode, value)
+/// Imports pad(self, pad, mode, value).
 Results pad(Node &n) {
   std::string mode = n.text(2, "mode", "constant");
   if (mode == "constant")
@@ -173,7 +174,7 @@ Results pad(Node &n) {
   return result;
 }
 
-/// broadcast_tensors(tensors): the result types give the shape.
+/// Imports broadcast_tensors(tensors). The shape is that of the result types.
 Results broadcastTensors(Node &n) {
   SmallVector<Value> tensors = n.tensors(0, "tensors");
   if (!n.demand(n.resultCount() == tensors.size(), "it gives one result per tensor"))
@@ -183,7 +184,7 @@ Results broadcastTensors(Node &n) {
   return tensors;
 }
 
-/// hstack and vstack: concatenates along `dim`, after adding leading dimensions to tensors of smaller rank.
+/// Imports hstack and vstack: adds leading dimensions to tensors of smaller rank, and concatenates along `dim`.
 template <int64_t dim> Results stackAlong(Node &n) {
   SmallVector<Value> tensors = n.tensors(0, "tensors");
   const int64_t rank = n.type().getRank();
@@ -191,7 +192,7 @@ template <int64_t dim> Results stackAlong(Node &n) {
     return n.refused();
   for (Value &tensor : tensors) {
     tensor = n.cast(tensor, n.element());
-    while (n.rankOf(tensor) < rank) // vectors become rows, and 0-d tensors vectors
+    while (n.rankOf(tensor) < rank) // a vector becomes a row, and a 0-d tensor becomes a vector
       tensor = n.unsqueeze(tensor, 0);
     if (!n.demand(n.rankOf(tensor) == rank, "its tensors have other ranks"))
       return n.refused();
@@ -199,7 +200,7 @@ template <int64_t dim> Results stackAlong(Node &n) {
   return n.concat(tensors, dim == 1 && rank == 1 ? 0 : dim);
 }
 
-/// channel_shuffle(self, groups): [n, g c, ...] -> [n, c g, ...]
+/// Imports channel_shuffle(self, groups), which permutes the channels from the order [g, c] to [c, g].
 Results shuffleChannels(Node &n) {
   Value x = n.tensor(0, "self");
   int64_t groups = n.integer(1, "groups");
@@ -228,8 +229,8 @@ void registerCompositeViews(Table &t) {
   t.add("aten.narrow.default", Aliasing::View, narrow);
   t.add("aten.narrow.Tensor", Aliasing::View);
   t["aten.repeat_interleave.self_int"] = repeatInterleave;
-  // The schemas declare fresh results, but meshgrid and broadcast_tensors return views of all operands, and
-  // channel_shuffle with one group returns its operand.
+  // The schemas of these ops declare new tensors as results. However, meshgrid and broadcast_tensors return views of
+  // all operands, and channel_shuffle with one group returns its operand.
   t.add("aten.meshgrid.default", Aliasing::Unclear, meshgrid);
   t.add("aten.meshgrid.indexing", Aliasing::Unclear, meshgrid);
   t["aten.pixel_shuffle.default"] = pixelShuffle<false>;

@@ -1,12 +1,12 @@
 //===- Composites.cpp - ops of plain exports that torch decomposes otherwise --------------===//
 //
-// torch.compile and tilewright.export decompose these before importing; only files of torch.export.save contain them.
-// Most are an op of the table with its arguments in another order:
+// torch.compile and tilewright.export decompose these operators before the import. Only files of torch.export.save
+// contain them ("plain exports"). Most of them are another operator of the table with the arguments in another order:
 //
 //   conv2d(x, w, b, stride, padding, dilation, groups)
 //   convolution(x, w, b, stride, padding, dilation, transposed = false, output_padding = [0], groups)
 //
-// Their rows are of the kind OperatorKind::Composite: the decompositions would not decompose ops of the kind Import.
+// Their rows in the table have OperatorKind::Composite, because operators with OperatorKind::Import are not decomposed.
 //
 // Test: test/Python/test_plain_exports.py
 //
@@ -39,7 +39,7 @@ Arg listOf(ArrayRef<int64_t> values) {
 
 namespace {
 
-/// conv<N>d(input, weight, bias, stride, padding, dilation, groups)
+/// Imports conv<N>d(input, weight, bias, stride, padding, dilation, groups).
 Results plainConvolution(Node &n) {
   return importAs(n, "aten.convolution.default",
                   {argumentOf(n, 0, "input"), argumentOf(n, 1, "weight"), argumentOf(n, 2, "bias"),
@@ -47,8 +47,8 @@ Results plainConvolution(Node &n) {
                    argumentOf(n, 5, "dilation", listOf(1)), false, listOf(0), argumentOf(n, 6, "groups", int64_t(1))});
 }
 
-/// Imports conv<N>d with padding "valid" or "same". For an even window torch pads one more element at the end, which
-/// tw.convolution does not support.
+/// Imports conv<N>d with the padding "valid" or "same". For an even kernel size and "same", torch pads one more element
+/// at the end than at the beginning, which tw.convolution does not support.
 Results convolutionPadded(Node &n) {
   Value weight = n.tensor(1, "weight");
   std::string how = n.text(4, "padding", "valid");
@@ -71,7 +71,7 @@ Results convolutionPadded(Node &n) {
                    argumentOf(n, 6, "groups", int64_t(1))});
 }
 
-/// conv_transpose<N>d(input, weight, bias, stride, padding, output_padding, groups, dilation)
+/// Imports conv_transpose<N>d(input, weight, bias, stride, padding, output_padding, groups, dilation).
 Results convolutionTransposed(Node &n) {
   return importAs(n, "aten.convolution.default",
                   {argumentOf(n, 0, "input"), argumentOf(n, 1, "weight"), argumentOf(n, 2, "bias"),
@@ -80,7 +80,7 @@ Results convolutionTransposed(Node &n) {
                    argumentOf(n, 6, "groups", int64_t(1))});
 }
 
-/// max_pool<N>d(self, kernel_size, stride, padding, dilation, ceil_mode)
+/// Imports max_pool<N>d(self, kernel_size, stride, padding, dilation, ceil_mode).
 template <int64_t spatial> Results maxPool(Node &n) {
   return importAs(n, spatial == 2 ? "aten.max_pool2d_with_indices.default" : "aten.max_pool3d_with_indices.default",
                   {argumentOf(n, 0, "self"), argumentOf(n, 1, "kernel_size"), argumentOf(n, 2, "stride", ArgList()),
@@ -88,7 +88,7 @@ template <int64_t spatial> Results maxPool(Node &n) {
                    argumentOf(n, 5, "ceil_mode", false)});
 }
 
-/// max_pool1d: a pool over images of height 1.
+/// Imports max_pool1d as a pool over images of height 1.
 Results maxPoolOfLines(Node &n) {
   Value x = n.tensor(0, "self");
   auto number = [&](unsigned index, llvm::StringRef name, int64_t otherwise) {
@@ -118,7 +118,7 @@ template <int64_t spatial> Results adaptiveAvgPool(Node &n) {
                   {argumentOf(n, 0, "self"), argumentOf(n, 1, "output_size")});
 }
 
-/// dropout(input, p, train)
+/// Imports dropout(input, p, train).
 Results dropout(Node &n) {
   Value x = n.tensor(0, "input");
   if (!n.flag(2, "train"))
@@ -126,13 +126,13 @@ Results dropout(Node &n) {
   return importAs(n, "aten.native_dropout.default", {argumentOf(n, 0, "input"), argumentOf(n, 1, "p"), true});
 }
 
-/// to(...) and type_as: the arguments are ignored, because the result's type gives the dtype.
+/// Imports `to` and type_as. The dtype is that of the result's type, so the other arguments are ignored.
 Results toResult(Node &n) {
   Value x = n.tensor(0, "self");
   return n.failed() ? n.refused() : n.convert(x, n.element());
 }
 
-/// matmul by numpy's rule: vectors become matrices, and leading dimensions broadcast.
+/// Imports matmul(self, other) by numpy's rule: vectors become matrices, and leading dimensions are broadcast.
 Results matmul(Node &n) {
   Value a = n.tensor(0, "self"), b = n.tensor(1, "other");
   if (!n.demand(n.rankOf(a) > 0 && n.rankOf(b) > 0, "a product of 0-d tensors"))
@@ -149,7 +149,7 @@ Results matmul(Node &n) {
       one = one * size;
     return canonicalSize(one);
   };
-  if (columns.empty()) // a single matrix: all leading dimensions are rows
+  if (columns.empty()) // `b` is one matrix, so all leading dimensions of `a` are rows
     return n.reshape(n.matmul(n.reshape(a, {product(rows, m), depth}), b), n.type());
   SmallVector<AffineExpr> lead = sizesOf(n.type());
   const size_t rank = std::max(rows.size(), columns.size());
@@ -164,7 +164,7 @@ Results matmul(Node &n) {
   return n.reshape(n.matmul(batched(a, m, depth), batched(b, depth, k)), n.type());
 }
 
-/// diff(self, n, dim, prepend, append): differences of adjacent elements; n must be 1.
+/// Imports diff(self, n, dim, prepend, append), the differences of adjacent elements. `n` must be 1.
 Results difference(Node &n) {
   Value x = n.tensor(0, "self"), before = n.optionalTensor(3, "prepend"), after = n.optionalTensor(4, "append");
   if (n.failed())
@@ -184,7 +184,7 @@ Results difference(Node &n) {
       {n.sliceDim(whole, dim, n.constantSize(1), kept), n.sliceDim(whole, dim, n.constantSize(0), kept)});
 }
 
-/// einsum(equation, tensors)
+/// Imports einsum(equation, tensors).
 Results einsumNode(Node &n) {
   std::string equation = n.text(0, "equation");
   SmallVector<Value> operands = n.tensors(1, "tensors");
@@ -195,8 +195,8 @@ Results einsumNode(Node &n) {
   return einsum(n, equation, operands);
 }
 
-/// masked_scatter(self, mask, source): the k-th true element is replaced by the k-th element of the source. If the
-/// source has fewer elements, the index is out of range.
+/// Imports masked_scatter(self, mask, source), which replaces the k-th element whose mask is true by element k of the
+/// source. If the source has too few elements, the call fails with an index out of range.
 Results maskedScatter(Node &n) {
   Value x = n.tensor(0, "self"), mask = n.tensor(1, "mask"), source = n.tensor(2, "source");
   if (!n.demand(n.element().isIntOrFloat() && n.elementOf(mask) == n.i1(), "its mask is not boolean"))
@@ -228,7 +228,8 @@ void registerComposites(Table &t) {
   t["aten.max_pool3d.default"] = maxPool<3>;
   t["aten.adaptive_avg_pool2d.default"] = adaptiveAvgPool<2>;
   t["aten.adaptive_avg_pool3d.default"] = adaptiveAvgPool<3>;
-  // The schemas of dropout, type_as and einsum declare fresh results, and those of `to` declare views.
+  // The aliasing differs from the schemas: those of dropout, type_as and einsum declare new tensors, and those of `to`
+  // declare views.
   t.add("aten.dropout.default", Aliasing::Inference, dropout);
   t.add("aten.feature_dropout.default", Aliasing::Inference);
   t.add("aten.alpha_dropout.default", Aliasing::Inference);

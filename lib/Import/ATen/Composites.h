@@ -6,17 +6,19 @@
 
 namespace tilewright {
 
-/// Imports the table's op `target` on `args`, with results of `types`.
+/// Imports the operator `target` of the table with the arguments `args` and results of `types`.
 Results importAs(Node &n, llvm::StringRef target, const ArgList &args, ArrayRef<RankedTensorType> types);
-/// The same with the type of the node's single result.
+/// Imports the operator `target` of the table with the arguments `args`. The result has the type of the node's only
+/// result.
 Results importAs(Node &n, llvm::StringRef target, const ArgList &args);
 
-/// Returns an argument of the node unchanged, to be passed to importAs(), or `otherwise` if it is missing.
+/// Returns an argument of the node, which is passed to importAs() unchanged. Returns `otherwise` if it is missing.
 Arg argumentOf(Node &n, unsigned index, llvm::StringRef name, Arg otherwise = {});
 
 Arg listOf(ArrayRef<int64_t> values);
 
-/// Keys's cubic with a = -0.75: returns the weight of an element at `distance`, in [0, 1] or (`far`) in [1, 2].
+/// Returns the weight of an element at `distance` in cubic interpolation (Keys's kernel with a = -0.75). The distance
+/// is in [0, 1], or in [1, 2] with `far`.
 Value cubicWeight(Node &n, Value distance, bool far);
 
 } // namespace tilewright

@@ -12,8 +12,8 @@ Results matrixProduct(Node &n) {
   return n.matmul(a, b);
 }
 
-/// beta * self + alpha * product, rounded once to the result's type. beta = 0 ignores self, including its NaNs.
-/// `product` has the accumulator's type.
+/// Returns beta * self + alpha * product, rounded once to the result's type. `product` has the accumulator's type. If
+/// beta is 0, `self` is ignored, even if it has NaNs.
 Value scaledAddition(Node &n, Value self, Value product, double beta, double alpha) {
   if (alpha != 1.0)
     product = n.op<MulOp>(product, alpha);
@@ -23,7 +23,7 @@ Value scaledAddition(Node &n, Value self, Value product, double beta, double alp
   return n.cast(n.op<AddOp>({product, beta == 1.0 ? self : n.op<MulOp>(self, beta)}), n.element());
 }
 
-/// beta * self + alpha * (a @ b)
+/// Returns beta * self + alpha * (a @ b).
 Results addProduct(Node &n) {
   Value self = n.tensor(0, "self"), a = n.tensor(1, "mat1"), b = n.tensor(2, "mat2");
   double beta = n.number(3, "beta", 1.0), alpha = n.number(4, "alpha", 1.0);
@@ -57,7 +57,7 @@ Results dot(Node &n) {
   return n.reshape(n.matmul(n.unsqueeze(a, 0), n.unsqueeze(b, 1)), n.type());
 }
 
-/// linear(input, weight, bias): all leading dimensions are rows.
+/// Imports linear(input, weight, bias). All leading dimensions of the input are combined to rows.
 Results linear(Node &n) {
   Value x = n.tensor(0, "input"), weight = n.tensor(1, "weight"), bias = n.optionalTensor(2, "bias");
   if (n.failed())

@@ -14,7 +14,7 @@ Results convert(Node &n) {
   return n.convert(x, n.element());
 }
 
-/// copy(self, src): casts `src`, and broadcasts it to the result's shape.
+/// Imports copy(self, src): casts `src` to the result's dtype, and broadcasts it to the result's shape.
 Results copyInto(Node &n) {
   Value source = n.tensor(1, "src");
   if (n.failed())
@@ -22,7 +22,7 @@ Results copyInto(Node &n) {
   return n.broadcast(n.cast(source, n.element()), sizesOf(n.type()));
 }
 
-/// Imports an assertion, which holds whenever the guards hold: emits nothing.
+/// Imports an assertion on metadata by emitting nothing, because torch's guards imply it.
 Results nothing(Node &n) { return Results::none(); }
 
 } // namespace
@@ -32,7 +32,7 @@ void registerConversions(Table &t) {
     t[("aten." + op + ".default").str()] = sameTensor;
   for (llvm::StringRef op : {"alias", "detach", "lift", "lift_fresh", "positive"}) // lift's schema declares it fresh
     t.add(("aten." + op + ".default").str(), Aliasing::Alias, sameTensor);
-  // The schemas always declare a view or, for conj_physical, which copies complex numbers, a fresh result.
+  // The aliasing differs from the schemas, which declare views, or a new tensor for conj_physical.
   for (llvm::StringRef op : {"contiguous", "conj", "resolve_conj", "resolve_neg", "conj_physical"})
     t.add(("aten." + op + ".default").str(), Aliasing::Conversion, sameTensor);
   t.add("aten._conj.default", Aliasing::Reinterpret, sameTensor);

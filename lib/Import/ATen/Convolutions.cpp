@@ -1,11 +1,11 @@
 //===- Convolutions.cpp - convolution and its gradients --------------------------------===//
 //
-// convolution_backward becomes, per requested gradient,
+// convolution_backward becomes one op for each requested gradient:
 //
 //   input   tw.convolution of the result's gradient by the same weight, with `transposed` inverted; output_padding adds
 //           the rows that the forward stride skipped
-//   weight  tw.convolution_weight_grad (for a transposed convolution input and gradient exchange their roles)
-//   bias    tw.reduce sum over all dimensions but the channels
+//   weight  tw.convolution_weight_grad (for a transposed convolution, its operands are exchanged)
+//   bias    tw.reduce sum over all dimensions except the channels
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/ATen/Table.h"
@@ -42,7 +42,7 @@ Window readWindow(Node &n, unsigned first, int64_t spatial) {
   return w;
 }
 
-/// Refuses a kernel of symbolic size, because window loops need constant sizes.
+/// Refuses a convolution whose kernel size is symbolic, because loops over the window need constant sizes.
 void checkKernel(Node &n, Value weight) {
   for (AffineExpr size : ArrayRef(n.sizesIn(weight)).drop_front(2))
     if (!::mlir::isa<AffineConstantExpr>(size))
@@ -57,7 +57,7 @@ Value convolve(Node &n, RankedTensorType type, Value input, Value weight, const 
                                b.getI64IntegerAttr(w.groups));
 }
 
-/// convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
+/// Imports convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups).
 Results convolution(Node &n) {
   Value input = n.tensor(0, "input"), weight = n.tensor(1, "weight"), bias = n.optionalTensor(2, "bias");
   int64_t spatial = n.rankOf(weight) - 2;
@@ -69,7 +69,7 @@ Results convolution(Node &n) {
     return n.refused();
   bool batched = n.rankOf(input) == spatial + 2;
   SmallVector<AffineExpr> sizes = sizesOf(n.type());
-  // If there are no input channels, torch returns no output channels, whatever the weight's shape.
+  // If the input has no channels, torch returns a tensor without channels, even if the weight has output channels.
   if (llvm::is_contained(sizes, n.constantSize(0)))
     return n.full(n.scalar(0, n.element()), n.type());
   if (!batched) {
@@ -84,8 +84,8 @@ Results convolution(Node &n) {
   return n.reshape(result, n.type());
 }
 
-/// convolution_backward(grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding,
-/// groups, output_mask)
+/// Imports convolution_backward(grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed,
+/// output_padding, groups, output_mask).
 Results convolutionBackward(Node &n) {
   Value grad = n.tensor(0, "grad_output"), input = n.tensor(1, "input"), weight = n.tensor(2, "weight");
   int64_t spatial = n.rankOf(weight) - 2;
@@ -108,12 +108,14 @@ Results convolutionBackward(Node &n) {
       AffineExpr reached = (n.sizesIn(grad)[i + 2] - 1) * w.stride[i] + n.constantSize(1) +
                            (n.sizesIn(weight)[i + 2] - 1) * w.dilation[i] - n.constantSize(2 * w.padding[i]);
       AffineExpr missing = canonicalSize(n.sizesIn(input)[i + 2] - reached);
-      // Symbolic size: pad by the maximum number of rows that the stride can skip. The surplus is sliced off below.
+      // If the size is symbolic, pad by the maximum number of rows that the stride can skip. The slice below removes
+      // the rows that are not needed.
       auto constant = ::mlir::dyn_cast<AffineConstantExpr>(missing);
       back.outputPadding[i] = constant ? constant.getValue() : w.stride[i] - 1;
       sizes[i + 2] = constant ? sizes[i + 2] : canonicalSize(reached + (w.stride[i] - 1));
     }
-    // Output padding of at least a stride adds windows that no input element contributed to; they are sliced off below.
+    // An output padding of at least one stride adds windows without contributions of input elements. The slice below
+    // removes them.
     for (int64_t i = 0; i < spatial && w.transposed; ++i)
       sizes[i + 2] = canonicalSize(sizes[i + 2] + w.outputPadding[i] / w.stride[i]);
     gradInput = convolve(n, tensorWithSizes(sizes, n.elementOf(input)), grad, weight, back);

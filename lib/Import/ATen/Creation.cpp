@@ -5,7 +5,7 @@
 namespace tilewright {
 namespace {
 
-/// start + i * step in the result's type: in integers if start and step are integers, otherwise in double like torch.
+/// Returns start + i * step. As in torch, it is computed in i64 if start and step are integers, otherwise in f64.
 Results range(Node &n, unsigned startIndex, int stepIndex) {
   bool isFloat = isa<FloatType>(n.element());
   auto isInteger = [&](int index, llvm::StringRef name) {
@@ -32,10 +32,11 @@ Results range(Node &n, unsigned startIndex, int stepIndex) {
 Results arange(Node &n) { return range(n, ~0u, -1); }
 Results arangeFrom(Node &n) { return range(n, 0, -1); }
 Results arangeStep(Node &n) { return range(n, 0, 2); }
-/// prims.iota(length, *, start, step, dtype)
+/// Imports prims.iota(length, *, start, step, dtype).
 Results primsIota(Node &n) { return range(n, 1, 2); }
 
-/// linspace(start, end, steps), computed from both ends to the middle, like torch.
+/// Imports linspace(start, end, steps). As in torch, the first half is computed from `start`, and the second from
+/// `end`.
 Results linspace(Node &n) {
   if (!n.isNumber(0, "start") || !n.isNumber(1, "end"))
     return n.refuse("ends that are tensors are not supported");
@@ -50,7 +51,7 @@ Results linspace(Node &n) {
   double step = steps > 1 ? (end - start) / double(steps - 1) : 0;
   Value up = n.op<AddOp>(n.op<MulOp>(i, step), start);
   Value down = n.op<AddOp>(n.op<MulOp>(n.op<AddOp>(i, -double(steps - 1)), step), end);
-  if (steps <= 1) // a single step gives the start
+  if (steps <= 1) // a single element is `start`
     return n.cast(up, n.element());
   return n.cast(n.where(n.compare<LtOp>(i, n.scalar(double(steps / 2), t)), up, down), n.element());
 }
@@ -59,21 +60,21 @@ Results constantFull(Node &n, double value) { return n.full(n.scalar(value, n.el
 Results zeros(Node &n) { return constantFull(n, 0); }
 Results ones(Node &n) { return constantFull(n, 1); }
 
-/// full(size, value), full_like(self, value)
+/// Imports full(size, value) and full_like(self, value).
 Results full(Node &n) {
   Value value = n.operand(1, "fill_value", n.element());
   if (n.failed())
     return n.refused();
   return n.full(value, n.type());
 }
-/// new_full(self, size, value)
+/// Imports new_full(self, size, value).
 Results newFull(Node &n) {
   Value value = n.operand(2, "fill_value", n.element());
   if (n.failed())
     return n.refused();
   return n.full(value, n.type());
 }
-/// fill(self, value)
+/// Imports fill(self, value).
 Results fill(Node &n) {
   Value value = n.operand(1, "value", n.element());
   if (n.failed())
@@ -87,7 +88,7 @@ Results scalarTensor(Node &n) {
   return value;
 }
 
-/// Compares column - row with the diagonal, in the last two dimensions.
+/// Imports tril and triu: keeps the elements for which OpT(column - row, diagonal) is true, in the last two dimensions.
 template <typename OpT> Results triangle(Node &n) {
   Value x = n.tensor(0, "self");
   Value diagonal = n.has(1, "diagonal") ? n.operand(1, "diagonal", n.i64()) : n.scalarInt(0, n.i64());

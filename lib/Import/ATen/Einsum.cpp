@@ -1,8 +1,8 @@
 //===- Einsum.cpp - einsum as matrix products -----------------------------------------===//
 //
-//   "bhid,bhjd->bhij"    two operands become one tw.matmul: shared letters that the result or a later operand has are
-//                        batch dimensions, other shared letters are summed, and the remaining letters are rows and
-//                        columns
+//   "bhid,bhjd->bhij"    two operands become one tw.matmul. A letter that both operands have is a batch dimension if the
+//                        result or a later operand also has it, otherwise it is summed. The remaining letters are rows
+//                        and columns.
 //
 // Test: test/Python/test_plain_exports.py, test/Conformance/onnx (Einsum)
 //
@@ -18,7 +18,8 @@ struct Equation {
   SmallVector<char> result;
 };
 
-/// Parses "ij,jk->ik" (also with "...") into each operand's letters; returns nullopt if these do not fit the ranks.
+/// Parses an equation such as "ij,jk->ik" (also with "...") into the letters of each operand. Returns nullopt if the
+/// letters do not fit the ranks.
 std::optional<Equation> parseEquation(llvm::StringRef text, ArrayRef<int64_t> ranks) {
   Equation equation;
   std::string plain;
@@ -31,7 +32,7 @@ std::optional<Equation> parseEquation(llvm::StringRef text, ArrayRef<int64_t> ra
   inputs.split(parts, ',');
   if (parts.size() != ranks.size())
     return std::nullopt;
-  constexpr char firstHidden = 1; // the letters that "..." represents, counted from the right
+  constexpr char firstHidden = 1; // letters for the dimensions of "...", numbered from the right
   int64_t most = 0;
   auto expand = [&](llvm::StringRef part, int64_t hidden) -> std::optional<SmallVector<char>> {
     SmallVector<char> letters;
@@ -65,7 +66,7 @@ std::optional<Equation> parseEquation(llvm::StringRef text, ArrayRef<int64_t> ra
     equation.result = *letters;
     return equation;
   }
-  // Without "->", the result has the hidden letters, then in alphabetical order those that occur once.
+  // Without "->", the result has the letters of "...", followed in alphabetical order by the letters that occur once.
   std::map<char, int> counts;
   for (const auto &letters : equation.operands)
     for (char letter : letters)
@@ -78,7 +79,7 @@ std::optional<Equation> parseEquation(llvm::StringRef text, ArrayRef<int64_t> ra
   return equation;
 }
 
-/// Contracts two operands at a time: shared dimensions are multiplied, and those no longer needed are summed.
+/// Contracts two operands at a time. Dimensions that neither the result nor a later operand has are summed.
 class Einsum {
 public:
   struct Part {
@@ -87,7 +88,7 @@ public:
   };
   Einsum(Node &n, ArrayRef<char> result) : n(n), result(result) {}
 
-  /// Replaces dimensions with the same letter by their diagonal.
+  /// Replaces dimensions of one operand that have the same letter by their diagonal.
   Part withoutTwins(Part part) {
     for (size_t i = 0; i < part.letters.size(); ++i)
       for (size_t j = part.letters.size() - 1; j > i; --j) {

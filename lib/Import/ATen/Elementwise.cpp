@@ -9,7 +9,7 @@ namespace {
 using Names = ArrayRef<std::pair<unsigned, llvm::StringRef>>;
 constexpr std::pair<unsigned, llvm::StringRef> selfAndOther[] = {{0, "self"}, {1, "other"}};
 
-/// f(x) in the result's type.
+/// Imports a function of one operand, computed in the result's type.
 template <typename OpT> Results unary(Node &n) {
   Value x = n.tensor(0, "self");
   if (n.failed())
@@ -18,7 +18,7 @@ template <typename OpT> Results unary(Node &n) {
   return n.cast(n.op<OpT>({n.cast(x, compute)}), n.element());
 }
 
-/// f(x) of floats; integers stay unchanged.
+/// Imports a rounding function. Integers are returned unchanged.
 template <typename OpT> Results rounding(Node &n) {
   Value x = n.tensor(0, "self");
   if (n.failed() || !isa<FloatType>(n.element()))
@@ -34,8 +34,8 @@ template <typename OpT, Numbers numbers = Numbers::Rounded> Results binary(Node 
   return n.cast(n.op<OpT>({a, b}), n.element());
 }
 
-/// x + alpha * y, and with `reversed` operands y - alpha * x (rsub). As in eager, alpha and the sum are rounded to the
-/// result's type, and the product is not.
+/// Imports add and sub, x +- alpha * y, and with `reversed` rsub, y - alpha * x. As in eager, alpha and the sum are
+/// rounded to the result's type, but the product is not rounded.
 template <typename OpT, bool reversed> Results scaledSum(Node &n) {
   Type compute = n.computeType(n.element(), {{0, "self"}, {1, "other"}, {2, "alpha"}}, Numbers::Rounded);
   Value a = n.operand(0, "self", compute), b = n.operand(1, "other", compute);
@@ -114,7 +114,7 @@ Results square(Node &n) {
   return n.op<MulOp>({x, x});
 }
 
-/// Clamps x. A NaN in a bound or in x gives NaN, as in maximum and minimum.
+/// Imports clamp(self, min, max). If x or a bound is NaN, the result is NaN, as in maximum and minimum.
 Results clamp(Node &n) {
   bool lower = n.has(1, "min"), upper = n.has(2, "max");
   Type compute = n.computeType(n.element(), {{0, "self"}, {1, "min"}, {2, "max"}}, Numbers::Rounded);
@@ -138,7 +138,7 @@ template <typename OpT> Results clampOneSide(Node &n) {
   return n.cast(n.op<OpT>({x, bound}), n.element());
 }
 
-/// fmax and fmin: if one operand is NaN, the result is the other operand.
+/// Imports fmax and fmin. If one operand is NaN, the result is the other operand.
 template <typename OpT> Results ignoringNan(Node &n) {
   Value a = n.operand(0, "self", n.element()), b = n.operand(1, "other", n.element());
   if (n.failed())
@@ -150,7 +150,7 @@ template <typename OpT> Results ignoringNan(Node &n) {
   return n.where(aNan, n.broadcast(b, n.sizesIn(both)), n.where(bNan, n.broadcast(a, n.sizesIn(both)), both));
 }
 
-/// self + value * tensor1 * tensor2 (addcmul), or / tensor2 (addcdiv).
+/// Imports addcmul, self + value * tensor1 * tensor2, and addcdiv, self + value * tensor1 / tensor2.
 template <typename OpT> Results addProduct(Node &n) {
   Type compute = n.accumulator(n.element());
   Value self = n.operand(0, "self", compute), a = n.operand(1, "tensor1", compute),
@@ -163,7 +163,7 @@ template <typename OpT> Results addProduct(Node &n) {
   return n.cast(n.op<AddOp>({self, n.op<OpT>({a, b})}), n.element());
 }
 
-/// a * b + c, to which torch's decompositions lower addcdiv and addcmul with a value
+/// Imports prims.fma(a, b, c), to which torch's decompositions lower addcdiv and addcmul.
 Results fma(Node &n) {
   Type compute = n.accumulator(n.element());
   Value a = n.operand(0, "a", compute), b = n.operand(1, "b", compute), c = n.operand(2, "c", compute);
@@ -172,7 +172,8 @@ Results fma(Node &n) {
   return n.cast(n.op<AddOp>({n.op<MulOp>({a, b}), c}), n.element());
 }
 
-/// self + weight * (end - self), computed from the nearer end like torch.
+/// Imports lerp(self, end, weight), which is self + weight * (end - self). As in torch, the result is computed from
+/// `end` instead if |weight| is at least 0.5.
 Results lerp(Node &n) {
   Type compute = n.accumulator(n.element());
   Value self = n.operand(0, "self", compute), end = n.operand(1, "end", compute),
@@ -198,7 +199,7 @@ Results copysign(Node &n) {
   Value a = n.operand(0, "self", n.element()), b = n.operand(1, "other", n.element());
   if (n.failed() || !isa<FloatType>(n.element()))
     return n.refuse("the sign of an integer result is not supported");
-  // 1 / b distinguishes -0.0 from 0.0.
+  // The sign of 1 / b distinguishes -0.0 from 0.0.
   Value magnitude = n.op<AbsOp>({a});
   Value zero = n.scalar(0, n.element());
   Value negative = n.op<LogicalOrOp>({n.compare<LtOp>(b, zero), n.compare<LtOp>(n.op<ReciprocalOp>({b}), zero)});
@@ -210,11 +211,11 @@ Results hypot(Node &n) {
   Value a = n.op<AbsOp>({n.operand(0, "self", compute)}), b = n.op<AbsOp>({n.operand(1, "other", compute)});
   if (n.failed())
     return n.refused();
-  // large * sqrt(1 + (small / large)^2), unless large is 0 or infinite
+  // The result is large * sqrt(1 + (small / large)^2), unless `large` is 0 or infinite.
   Value large = n.op<MaximumOp>({a, b}), small = n.op<MinimumOp>({a, b});
   Value ratio = n.op<DivOp>({small, large});
   Value root = n.op<SqrtOp>({n.op<AddOp>(n.op<MulOp>({ratio, ratio}), 1.0)});
-  Value infinite = n.op<LogicalOrOp>({n.op<IsinfOp>({a}, n.i1()), n.op<IsinfOp>({b}, n.i1())}); // also with a NaN
+  Value infinite = n.op<LogicalOrOp>({n.op<IsinfOp>({a}, n.i1()), n.op<IsinfOp>({b}, n.i1())}); // even if the other is NaN
   Value length = n.where(n.compare<EqOp>(large, n.scalar(0, compute)), large, n.op<MulOp>({large, root}));
   return n.cast(n.where(infinite, n.scalar(std::numeric_limits<double>::infinity(), compute), length), n.element());
 }

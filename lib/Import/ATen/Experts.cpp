@@ -1,9 +1,10 @@
 //===- Experts.cpp - grouped matrix products of plain exports ---------------------------===//
 //
-//   _grouped_mm(x [rows, I], matrices [groups, I, O], ends [groups])    rows up to ends[0] by matrices[0], and so on
+//   _grouped_mm(x [rows, I], matrices [groups, I, O], ends [groups])
 //
-// Rows are gathered into blocks that belong to one group each, and each block is multiplied by its group's matrix:
-// decision 0020. python/tilewright/decompositions/groups.py does the same for graphs from torch.compile.
+// multiplies the rows before ends[0] by matrices[0], the rows from there to ends[1] by matrices[1], and so on. Rows are
+// gathered into blocks, so that all rows of a block are in one group, and each block is multiplied by its group's
+// matrix (decision 0020). python/tilewright/decompositions/groups.py is the equivalent for graphs from torch.compile.
 //
 // Test: test/Python/test_plain_exports.py
 //
@@ -17,23 +18,23 @@ namespace {
 constexpr int64_t most = 64;    ///< maximum number of rows of a block
 constexpr int64_t unknown = 16; ///< rows of a block if the number of rows is symbolic
 
-/// Takes entries of a tensor of rank 1, or rows of another tensor, at indices of any rank.
+/// Takes the entries of `x` along its first dimension at `indices`, which may have any rank.
 Value at(Node &n, Value x, Value indices) { return take(n, x, {indices}, 0); }
 
-/// Divides nonnegative integers by `by`, which is a power of 2.
+/// Divides non-negative integers by `by`, which is a power of 2.
 Value quotient(Node &n, Value x, int64_t by) {
   return by == 1 ? x : n.op<ShiftRightOp>({x, n.scalarInt(llvm::Log2_64(by), n.i64())});
 }
 
-/// Returns the group of each of `numbers`: how many of `ends`, without the last, are less than or equal to the number.
+/// Returns the group that contains each of the row or block numbers `numbers`. `ends` has the end of each group.
 Value groupOf(Node &n, Value ends, AffineExpr groups, Value numbers) {
   Value first = n.sliceDim(ends, 0, n.constantSize(0), canonicalSize(groups - 1));
   Value reached = n.cast(n.compare<LeOp>(n.unsqueeze(first, 0), n.unsqueeze(numbers, 1)), n.i64());
   return n.reduce(ReduceKind::Sum, reached, {1}, false);
 }
 
-/// _grouped_mm(self, mat2, offs, bias, out_dtype). The custom operator of transformers has only the first three
-/// arguments.
+/// Imports _grouped_mm(self, mat2, offs, bias, out_dtype), and the custom operator of the library transformers, which
+/// has only the first three arguments.
 Results groupedProduct(Node &n) {
   Value x = n.tensor(0, "self"), matrices = n.tensor(1, "mat2");
   if (!n.demand(n.has(2, "offs"), "groups whose ends are not given") || !n.demand(!n.has(3, "bias"), "with a bias"))
@@ -58,8 +59,8 @@ Results groupedProduct(Node &n) {
   lengths = quotient(n, lengths, size);
   Value blockEnds = ScanOp::create(n.builder, n.loc, lengths.getType(), lengths, ScanKind::Sum, 0);
   Value blockStarts = n.op<SubOp>({blockEnds, lengths});
-  // An upper bound of the number of blocks for any lengths of the groups. Surplus blocks are computed with the last
-  // group's matrix and are not used.
+  // Upper bound of the number of blocks for any sizes of the groups. Blocks that no group needs are multiplied by the
+  // last group's matrix, and their results are not used.
   AffineExpr blocks = size > 1 ? canonicalSize(count.floorDiv(size) + groups) : count;
   Value block = n.iota({blocks}, 0, n.i64()), row = n.iota({count}, 0, n.i64());
   Value group = groupOf(n, blockEnds, groups, block);
@@ -78,7 +79,8 @@ Results groupedProduct(Node &n) {
   return n.where(n.unsqueeze(inGroup, 1), found, n.scalar(0, n.element()));
 }
 
-/// histc(self, bins, min, max): counts the elements in each bin between the given edges.
+/// Imports histc(self, bins, min, max), which counts the elements in each of `bins` equal intervals between `min` and
+/// `max`.
 Results histogram(Node &n) {
   Value x = n.tensor(0, "self");
   int64_t bins = n.integer(1, "bins", 100);
@@ -95,7 +97,7 @@ Results histogram(Node &n) {
   Value inside = n.op<LogicalAndOp>({n.compare<LeOp>(lowest, flat), n.compare<LeOp>(flat, highest)}, n.i1());
   Value bin = n.op<MinimumOp>({n.cast(scaled, n.i64()), n.scalarInt(bins - 1, n.i64())});
   bin = n.op<MaximumOp>({bin, n.scalarInt(0, n.i64())});
-  bin = n.where(inside, bin, n.scalarInt(bins, n.i64())); // a NaN belongs to no bin
+  bin = n.where(inside, bin, n.scalarInt(bins, n.i64())); // NaNs are not counted
   Value zeros = n.broadcast(n.scalar(0, n.f32()), {n.constantSize(bins + 1)});
   Value ones = n.broadcast(n.scalar(1, n.f32()), {count});
   Value counts = ScatterOp::create(n.builder, n.loc, zeros.getType(), zeros, bin, ones, 0, ScatterKind::Add);

@@ -34,7 +34,7 @@ llvm::Error GraphBuilder::addSymbol(llvm::StringRef name, int64_t min, int64_t m
 
 namespace {
 
-/// Returns the type of the tensor in its memory order, with dimensions permuted by `layout`.
+/// Returns the type of a tensor with its dimensions in the order in which `layout` stores them in memory.
 RankedTensorType physicalType(RankedTensorType logical, const DenseLayout &layout) {
   SmallVector<AffineExpr> sizes = sizesOf(logical), physical;
   for (unsigned dim : layout.order)
@@ -60,8 +60,8 @@ llvm::Expected<SmallVector<AffineExpr>> parseAll(Importer &im, const std::vector
   return result;
 }
 
-/// Returns why an op on 8-bit floats is refused, or "" if it only moves, converts or compares them, or multiplies
-/// matrices. torch has no other implementations for these types.
+/// Returns the reason why an op on 8-bit floats is refused. Returns "" for ops that only copy, convert or compare
+/// elements, and for matrix products. torch has no other implementations for these types.
 std::string whyNotInFloat8(Operation &op) {
   if (isa<CastOp, ConstantOp, ReshapeOp, PermuteOp, BroadcastOp, SliceOp, FlipOp, PadOp, ConcatOp, WhereOp, TakeOp,
           GatherOp, EqOp, NeOp>(op) ||
@@ -77,7 +77,7 @@ std::string whyNotInFloat8(Operation &op) {
          (isa<MatmulOp>(op) ? ", as in eager; torch._scaled_mm has one" : ", as in eager; cast to a wider float first");
 }
 
-/// Returns why an op is refused because of its operands' element types, or "".
+/// Returns the reason why an op is refused because of the element types of its operands, or "".
 std::string whyNotInElements(Operation &op) {
   if (op.hasTrait<Elementwise>())
     for (Value computed : op.getOperands().drop_front(isa<WhereOp>(op) ? 1 : 0))
@@ -198,7 +198,7 @@ llvm::Expected<int64_t> GraphBuilder::addNode(llvm::StringRef target, const ArgL
     return id;
   }
 
-  // Erase the ops that were emitted, and use placeholders as the results.
+  // The node is refused: erase the ops that it has emitted, and use placeholders as its results.
   while (!written.empty() && &written.back() != before)
     written.back().erase();
   SmallVector<Value, 2> placeholders;
@@ -297,7 +297,7 @@ llvm::Expected<OwningOpRef<ModuleOp>> GraphBuilder::finish() {
     im.function->setAttr(guardsAttrName, b.getArrayAttr(im.guards));
   if (im.seed)
     im.function.setArgAttr(inputs - 1, nameAttrName, b.getStringAttr("seed"));
-  // Importing functions may have emitted values that are not used.
+  // Erase ops without uses, which the import functions may have emitted.
   IRRewriter rewriter(&im.context);
   (void)runRegionDCE(rewriter, im.module->getBodyRegion());
   std::string diagnostics;

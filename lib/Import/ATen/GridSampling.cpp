@@ -1,7 +1,8 @@
 //===- GridSampling.cpp - interpolated reads of images ---------------------------------===//
 //
-// Each coordinate gives a position between pixels. Each corner around the position (2 per dimension; cubic: 4) has a
-// weight and a pixel, which is 0 outside the image if the padding mode is zeros.
+// Each coordinate determines a position between pixels. The result is a weighted sum of the pixels around the position:
+// 2 per dimension, or 4 per dimension for cubic interpolation. With the padding mode "zeros", a pixel outside the image
+// is 0.
 //
 // Test: test/Python/test_plain_exports.py, test/Conformance/onnx (GridSample)
 //
@@ -16,7 +17,7 @@ namespace {
 using Mode = GridSampling::Mode;
 using Padding = GridSampling::Padding;
 
-/// A term of one dimension's sum: the index of a pixel, in the grid's type, and its weight (null: 1).
+/// The index of a pixel along one dimension, in the grid's type, and its weight. A null weight is 1.
 struct Tap {
   Value position, weight;
 };
@@ -56,7 +57,7 @@ private:
   Value last(size_t k) { return n.indexScalar(canonicalSize(sizes[k] - 1), type); }
   Value count(size_t k) { return n.indexScalar(sizes[k], type); }
 
-  /// Converts coordinate `k` from [-1, 1] to a pixel position.
+  /// Converts coordinate `k`, which is in [-1, 1] within the image, to a pixel position.
   Value among(size_t k) {
     Value from = n.op<AddOp>(coordinates[k], 1.0);
     if (how.alignCorners)
@@ -71,7 +72,8 @@ private:
       return position;
     if (how.padding == Padding::Border)
       return clipped(position, k);
-    // Reflect at the centers of the outermost pixels (align_corners), or at their outer edges, as often as necessary.
+    // Reflect the position at the centers of the outermost pixels (align_corners) or at their outer edges, until it is
+    // inside the image.
     if (how.alignCorners && sizes[k] == n.constantSize(1))
       return n.op<MulOp>(position, 0.0);
     double low = how.alignCorners ? 0 : -0.5;
@@ -103,7 +105,8 @@ private:
     return taps;
   }
 
-  /// Adds all combinations of one tap per dimension to `sum`.
+  /// Adds the weighted pixels of all combinations of one tap per dimension to `sum`. `chosen` has the taps of the first
+  /// dimensions.
   void add(ArrayRef<SmallVector<Tap>> taps, SmallVectorImpl<Tap> &chosen, Value &sum) {
     if (chosen.size() < taps.size()) {
       for (const Tap &tap : taps[chosen.size()]) {
@@ -121,7 +124,7 @@ private:
       Value here = n.op<LogicalAndOp>(
           {n.compare<LeOp>(number(0), tap.position), n.compare<LeOp>(tap.position, last(k))}, n.i1());
       inside = inside ? n.op<LogicalAndOp>({inside, here}, n.i1()) : here;
-      indices.push_back(n.cast(n.where(here, tap.position, number(0)), n.i64())); // index 0 also for a NaN
+      indices.push_back(n.cast(n.where(here, tap.position, number(0)), n.i64())); // 0 outside the image and for NaN
       if (tap.weight)
         weight = weight ? n.op<MulOp>({weight, tap.weight}) : tap.weight;
     }
@@ -145,7 +148,7 @@ private:
   SmallVector<Value> coordinates;
 };
 
-/// grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners)
+/// Imports grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners).
 Results gridSampler(Node &n) {
   Value image = n.tensor(0, "input"), grid = n.tensor(1, "grid");
   int64_t mode = n.integer(2, "interpolation_mode"), padding = n.integer(3, "padding_mode");
@@ -155,7 +158,8 @@ Results gridSampler(Node &n) {
   return n.failed() ? n.refused() : Results(result);
 }
 
-/// affine_grid_generator(theta [N, d, d + 1], size, align_corners): applies theta to each pixel's position.
+/// Imports affine_grid_generator(theta [N, d, d + 1], size, align_corners), which applies the affine map `theta` to the
+/// position of each pixel.
 Results affineGrid(Node &n) {
   Value theta = n.tensor(0, "theta");
   SmallVector<AffineExpr> size = n.sizes(1, "size");

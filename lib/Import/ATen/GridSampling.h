@@ -14,9 +14,10 @@ struct GridSampling {
   bool alignCorners = false; ///< -1 and 1 are the centers of the outermost pixels, else their outer edges
 };
 
-/// Samples `image` [N, C, sizes...] at the positions in `grid` [N, outputs..., number of sizes]: coordinates from -1 to
-/// 1, that of the last dimension first. The result is [N, C, outputs...] in `image`'s type. Refuses operands that do
-/// not fit, and returns null. (torch.nn.functional.grid_sample; ONNX GridSample.)
+/// Samples `image` [N, C, sizes...] at the positions in `grid` [N, outputs..., number of sizes], as
+/// torch.nn.functional.grid_sample and ONNX GridSample do. A position consists of coordinates from -1 to 1, beginning
+/// with that of the last dimension. The result is [N, C, outputs...] with the dtype of `image`. If the operands do not
+/// fit, refuses the node and returns null.
 Value sampleGrid(Node &n, Value image, Value grid, const GridSampling &how);
 
 } // namespace tilewright

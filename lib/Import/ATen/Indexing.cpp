@@ -1,7 +1,8 @@
 //===- Indexing.cpp - reads at computed indices ---------------------------------------------===//
 //
-// aten.index with adjacent index tensors becomes tw.take at their first dimension. If they are not adjacent, torch puts
-// the indexed dimensions first, so the tensor is permuted in this way and the index tensors become adjacent.
+// If the dimensions that aten.index indexes are adjacent, it becomes tw.take at the first of them. If they are not
+// adjacent, the result of torch begins with the dimensions of the index tensors. The tensor is then permuted so that
+// the indexed dimensions are its first dimensions.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/ATen/Indexing.h"
@@ -55,7 +56,7 @@ Value take(Node &n, Value tensor, ArrayRef<Value> indices, int64_t dim, bool wra
 
 namespace {
 
-/// index.Tensor(self, indices)
+/// Imports index.Tensor(self, indices).
 Results index(Node &n) {
   Value x = n.tensor(0, "self");
   SmallVector<Value> indices = n.optionalTensors(1, "indices");
@@ -67,7 +68,7 @@ Results index(Node &n) {
   return take(n, n.permute(x, plan.order), plan.indices, plan.dim);
 }
 
-/// embedding(weight, indices, padding_idx, ...)
+/// Imports embedding(weight, indices, padding_idx, ...).
 Results embedding(Node &n) {
   Value weight = n.tensor(0, "weight"), indices = asIndex(n, n.tensor(1, "indices"));
   if (n.failed())
@@ -75,7 +76,7 @@ Results embedding(Node &n) {
   return take(n, weight, {indices}, 0, /*wraps=*/false);
 }
 
-/// index_select(self, dim, index)
+/// Imports index_select(self, dim, index).
 Results indexSelect(Node &n) {
   Value x = n.tensor(0, "self"), indices = asIndex(n, n.tensor(2, "index"));
   int64_t dim = n.dim(1, "dim", n.rankOf(x));
@@ -88,7 +89,7 @@ Results indexSelect(Node &n) {
   return n.reshape(take(n, x, {indices}, dim, /*wraps=*/false), n.type());
 }
 
-/// gather(self, dim, index)
+/// Imports gather(self, dim, index).
 Results gather(Node &n) {
   Value x = n.tensor(0, "self"), indices = asIndex(n, n.tensor(2, "index"));
   int64_t dim = n.dim(1, "dim", n.rankOf(x));
@@ -104,7 +105,7 @@ Results gather(Node &n) {
   return n.reshape(made, n.type());
 }
 
-/// take(self, index): reads the flattened tensor.
+/// Imports take(self, index), which indexes the flattened tensor.
 Results takeFlat(Node &n) {
   Value x = n.tensor(0, "self"), indices = asIndex(n, n.tensor(1, "index"));
   if (n.failed())

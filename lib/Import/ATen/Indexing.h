@@ -6,7 +6,8 @@
 
 namespace tilewright {
 
-/// Index tensors of adjacent dimensions from `dim` on, after the indexed tensor was permuted by `order`.
+/// The operands of a tw.take or tw.put: the indexed tensor is permuted by `order`, and `indices` are the index tensors
+/// of its dimensions from `dim` on.
 struct IndexPlan {
   SmallVector<int64_t> order; ///< dimensions of the indexed tensor; the identity if the indices are adjacent
   SmallVector<Value> indices;
@@ -14,14 +15,14 @@ struct IndexPlan {
   bool permuted() const { return !llvm::is_sorted(order); }
 };
 
-/// Converts aten.index's list, in which None selects a whole dimension. Refuses masks.
+/// Converts the list of index tensors of aten.index, in which None selects a whole dimension. Refuses boolean masks.
 IndexPlan planIndices(Node &n, Value tensor, ArrayRef<Value> indices);
 
 /// Emits tw.take of `tensor` at the index tensors of its dimensions from `dim` on. With `wraps`, negative indices count
 /// from the end.
 Value take(Node &n, Value tensor, ArrayRef<Value> indices, int64_t dim, bool wraps = true);
 
-/// Converts an index tensor to i64 or i32.
+/// Converts an index tensor to i64 unless it is i32. Refuses masks of i1 or u8.
 Value asIndex(Node &n, Value index);
 
 } // namespace tilewright

@@ -1,8 +1,8 @@
 //===- Interpolation.cpp - image resizing -----------------------------------------------===//
 //
-// upsample_{nearest,nearest_exact,linear,bilinear,trilinear,bicubic} handles one dimension at a time: up to four rows
-// are read, multiplied by weights and added. Positions and weights are computed from the index of the result's element,
-// in f32 as in eager (ATen/native/UpSample.h), so that sizes may be symbolic:
+// This file imports upsample_{nearest,nearest_exact,linear,bilinear,trilinear,bicubic}. One dimension is resized at a
+// time: up to four rows are read, multiplied by weights, and added. Positions and weights are computed at run time from
+// the index of the result's element, so sizes may be symbolic. As in eager (ATen/native/UpSample.h), they are in f32:
 //
 //   position = scale * (i + 0.5) - 0.5            align_corners: scale * i;  nearest: floor(scale * i)
 //   linear : x[low] * (1 - t) + x[low + 1] * t  low = floor(position), t = position - low
@@ -31,7 +31,7 @@ namespace {
 
 enum class Mode { Nearest, NearestExact, Linear, Cubic };
 
-/// A dimension that is resized.
+/// A dimension that is resized from `from` to `to` elements.
 struct Resized {
   int64_t dim;
   AffineExpr from, to;
@@ -41,7 +41,7 @@ struct Resized {
 
 Value inF32(Node &n, AffineExpr size) { return n.indexScalar(size, n.f32()); }
 
-/// Returns the number of input elements per result element.
+/// Returns the distance between adjacent elements of the result, in elements of the input.
 Value scaleOf(Node &n, const Resized &r) {
   Value one = n.scalar(1, n.f32());
   if (r.alignCorners) {
@@ -54,7 +54,7 @@ Value scaleOf(Node &n, const Resized &r) {
   return n.op<DivOp>({inF32(n, r.from), inF32(n, r.to)});
 }
 
-/// Takes the rows of `x` at `position` + `step`, clamped to the tensor.
+/// Takes the rows of `x` at `position` + `step`, clamped to the first and last row.
 Value rowsAt(Node &n, Value x, const Resized &r, Value position, int64_t step) {
   Value index = n.cast(position, n.i64());
   if (step)
@@ -87,7 +87,7 @@ Value resize(Node &n, Value x, const Resized &r, Mode mode) {
   return n.op<AddOp>({near, far});
 }
 
-/// Returns the numbers in an argument, which may be a list, a number or missing.
+/// Returns the numbers of an argument, which may be a list, a number, or missing.
 SmallVector<double> numbersIn(Node &n, const Arg *arg) {
   SmallVector<double> numbers;
   auto add = [&](const Arg &one) {
@@ -108,8 +108,8 @@ SmallVector<double> numbersIn(Node &n, const Arg *arg) {
   return numbers;
 }
 
-/// Arguments: (input, output_size, [align_corners], scale_factors), or with one factor per dimension: scales_d,
-/// scales_h, scales_w.
+/// Arguments: (input, output_size, [align_corners], scale_factors). Some overloads have the arguments scales_d,
+/// scales_h and scales_w instead of scale_factors.
 template <Mode mode, int64_t spatial> Results upsample(Node &n) {
   Value x = n.tensor(0, "input");
   constexpr bool corners = mode == Mode::Linear || mode == Mode::Cubic;

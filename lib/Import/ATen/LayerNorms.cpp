@@ -1,6 +1,7 @@
 //===- LayerNorms.cpp - layer, RMS and group normalization --------------------------------===//
 //
-// layer_norm's gradient, with xhat = (x - mean) rstd, h = g w, N normalized elements:
+// The gradients of layer_norm, where g is the result's gradient, w the weight, xhat = (x - mean) rstd, h = g w, and N
+// the number of normalized elements:
 //
 //   dx = rstd (h - sum(h)/N - xhat sum(h xhat)/N),  dw = sum(g xhat),  db = sum(g)
 //
@@ -11,7 +12,8 @@
 namespace tilewright {
 namespace {
 
-/// native_layer_norm(input, normalized_shape, weight, bias, eps); layer_norm has only the first result.
+/// Imports native_layer_norm(input, normalized_shape, weight, bias, eps), and layer_norm, which has only the first
+/// result.
 Results layerNorm(Node &n) {
   Value x = n.tensor(0, "input"), weight = n.optionalTensor(2, "weight"), bias = n.optionalTensor(3, "bias");
   int64_t rank = n.sizes(1, "normalized_shape").size();
@@ -30,13 +32,13 @@ Results layerNorm(Node &n) {
   auto op = LayerNormOp::create(n.builder, n.loc, TypeRange{n.type(0), rows, rows}, x, weight, bias,
                                 n.builder.getI64IntegerAttr(rank), n.builder.getF64FloatAttr(eps));
   SmallVector<Value> results{op.getResult(), op.getMean(), op.getRstd()};
-  for (unsigned i = 1; i < n.resultCount(); ++i) // the graph's statistics may be empty if the input is empty
+  for (unsigned i = 1; i < n.resultCount(); ++i) // for an empty input, torch may return empty statistics
     if (n.type(i) && n.type(i) != results[i].getType())
       results[i] = n.type(i).getNumElements() == 0 ? n.full(n.scalar(0, n.element(i)), n.type(i)) : results[i];
   return results;
 }
 
-/// native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask)
+/// Imports native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask).
 Results layerNormBackward(Node &n) {
   Value grad = n.tensor(0, "grad_out"), input = n.tensor(1, "input"), mean = n.tensor(3, "mean"),
         rstd = n.tensor(4, "rstd");
@@ -69,7 +71,8 @@ Results layerNormBackward(Node &n) {
   return {dx, dw, db};
 }
 
-/// _fused_rms_norm(input, normalized_shape, weight, eps) -> output, rstd; rms_norm has only the first result.
+/// Imports _fused_rms_norm(input, normalized_shape, weight, eps) -> output, rstd, and rms_norm, which has only the
+/// first result.
 Results rmsNorm(Node &n) {
   Value x = n.tensor(0, "input"), weight = n.optionalTensor(2, "weight");
   int64_t rank = n.sizes(1, "normalized_shape").size();
@@ -91,8 +94,8 @@ Results rmsNorm(Node &n) {
   return {op.getResult(), op.getRstd()};
 }
 
-/// native_group_norm(input, weight, bias, N, C, HxW, group, eps) -> output, mean and rstd (N x group); N, C and HxW are
-/// the input's sizes.
+/// Imports native_group_norm(input, weight, bias, N, C, HxW, group, eps) -> output, mean and rstd [N, group]. N, C and
+/// HxW are read from the input instead.
 Results groupNorm(Node &n) {
   Value input = n.tensor(0, "input"), weight = n.optionalTensor(1, "weight"), bias = n.optionalTensor(2, "bias");
   int64_t groups = n.integer(6, "group");

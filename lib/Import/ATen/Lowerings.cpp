@@ -1,7 +1,8 @@
 //===- Lowerings.cpp - operators that the user defines in MLIR --------------------------------===//
 //
-// tilewright.lowering(text, *tensors): `text` is a function of tw ops whose arguments have the tensors' types. Its ops
-// replace the node. The user's function returns the text (register_lowering() in Python); it is called once per node.
+// The operator is tilewright.lowering(text, *tensors). `text` is a function of tw ops whose arguments have the types of
+// the tensors. Its ops replace the node. A Python function of the user, registered by register_lowering(), returns the
+// text; it is called once per node.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/ATen/Table.h"
@@ -21,7 +22,7 @@ std::string typesOf(TypeRange types) {
   return "(" + text + ")";
 }
 
-/// Returns the only function of the parsed text, or null after refusing the node.
+/// Returns the only function of the parsed text. If the text is invalid, refuses the node and returns null.
 func::FuncOp onlyFunction(Node &n, ModuleOp module) {
   auto functions = llvm::to_vector(module.getOps<func::FuncOp>());
   if (functions.size() != 1 || functions[0].isExternal() || !llvm::hasSingleElement(functions[0].getBody()) ||

@@ -14,7 +14,7 @@ SmallVector<int64_t> perDim(Node &n, unsigned index, llvm::StringRef name, int64
     values.resize(spatial, values[0]);
   const int64_t least = name == "padding" ? 0 : 1;
   for (int64_t value : values)
-    if (value < least) // eager's message differs from op to op
+    if (value < least) // eager has a different message for each op
       n.refuse(llvm::Twine(name) + " should be at least " + llvm::Twine(least) + ", but is " + llvm::Twine(value));
   if (int64_t(values.size()) != spatial)
     n.refuse(llvm::Twine(name) + " has " + llvm::Twine(values.size()) + " entries for " + llvm::Twine(spatial) +
@@ -22,7 +22,7 @@ SmallVector<int64_t> perDim(Node &n, unsigned index, llvm::StringRef name, int64
   return values;
 }
 
-/// Adds a batch dimension to an unbatched `value`, which pools also accept.
+/// Adds a batch dimension of size 1 to `value` if it has none. torch's pools accept tensors without a batch dimension.
 Value batched(Node &n, Value value, int64_t spatial) {
   return n.rankOf(value) == spatial + 1 ? n.unsqueeze(value, 0) : value;
 }
@@ -33,7 +33,7 @@ RankedTensorType batchedType(RankedTensorType type, int64_t spatial) {
   return tensorWithSizes(sizes, type.getElementType());
 }
 
-/// max_poolNd_with_indices(self, kernel, stride, padding, dilation, ceil_mode)
+/// Imports max_poolNd_with_indices(self, kernel, stride, padding, dilation, ceil_mode).
 template <int64_t spatial> Results maxPool(Node &n) {
   Value x = n.tensor(0, "self");
   SmallVector<int64_t> kernel = perDim(n, 1, "kernel_size", spatial, {}),
@@ -53,7 +53,8 @@ template <int64_t spatial> Results maxPool(Node &n) {
   return results;
 }
 
-/// Adds the gradient at the saved flat indices of each plane.
+/// Imports max_poolNd_with_indices_backward: adds the gradient at the saved indices, which refer to the flattened
+/// spatial dimensions.
 template <int64_t spatial> Results maxPoolBackward(Node &n) {
   Value grad = n.tensor(0, "grad_output"), indices = n.tensor(7, "indices");
   if (n.failed())
@@ -83,7 +84,7 @@ Value averagePool(Node &n, Value x, RankedTensorType type, ArrayRef<int64_t> ker
   return n.reshape(result, type);
 }
 
-/// avg_poolNd(self, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override)
+/// Imports avg_poolNd(self, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override).
 template <int64_t spatial> Results avgPool(Node &n) {
   Value x = n.tensor(0, "self");
   SmallVector<int64_t> kernel = perDim(n, 1, "kernel_size", spatial, {}),
@@ -98,8 +99,8 @@ template <int64_t spatial> Results avgPool(Node &n) {
   return averagePool(n, x, n.type(), kernel, stride, padding, includePad, divisor, spatial);
 }
 
-/// Returns averages along `dim` over windows from floor(i * in / out) to ceil((i + 1) * in / out), as a product with a
-/// weight matrix [in, out].
+/// Returns averages along `dim` over windows of different sizes. Window i is from floor(i * in / out) to
+/// ceil((i + 1) * in / out). The average is computed as a product with a weight matrix [in, out].
 Value averageUnequal(Node &n, Value x, int64_t dim, AffineExpr out) {
   AffineExpr in = n.sizesIn(x)[dim];
   Value inSize = n.indexScalar(in, n.i64()), outSize = n.indexScalar(out, n.i64()), one = n.scalarInt(1, n.i64());
@@ -120,7 +121,8 @@ Value averageUnequal(Node &n, Value x, int64_t dim, AffineExpr out) {
   return n.transpose(n.reshape(product, sizes), dim, last);
 }
 
-/// Windows are regular if the output's size divides the input's size. An output size of 1 is a mean.
+/// Imports adaptive_avg_poolNd. If the output's size divides the input's size, all windows have the same size. If the
+/// output's size is 1, the result is a mean.
 template <int64_t spatial> Results adaptiveAvgPool(Node &n) {
   Value x = n.tensor(0, "self");
   if (!n.demand(n.rankOf(x) > spatial && n.type().getRank() == n.rankOf(x), "too few dimensions"))

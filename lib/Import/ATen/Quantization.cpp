@@ -1,8 +1,9 @@
 //===- Quantization.cpp - torch's quantized_decomposed ops ----------------------------===//
 //
-// Computes the same as torch.ao.quantization.fx._decomposed, operation by operation, so that integers are equal to
-// eager's. Bytes have separate ops: tw.quantize takes few instructions, because its bounds are those of a byte, and
-// --tw-match-quantized looks for tw.dequantize before products. Wider integers use arithmetic ops.
+// The emitted ops compute the same operations as torch.ao.quantization.fx._decomposed, so that integer results are
+// equal to eager's. 8-bit integers have separate ops. tw.quantize takes few instructions, because its bounds are those
+// of an 8-bit integer, and the pass --tw-match-quantized matches tw.dequantize before products. Wider integers use
+// arithmetic ops.
 //
 //===----------------------------------------------------------------------------===//
 #include "lib/Import/ATen/Table.h"
@@ -11,7 +12,7 @@
 namespace tilewright {
 namespace {
 
-/// Returns a tensor of one element as a 0-d tensor.
+/// Reshapes argument `index`, a tensor of one element, to a 0-d tensor.
 Value single(Node &n, unsigned index, llvm::StringRef name) {
   Value value = n.tensor(index, name);
   if (n.failed())
@@ -23,7 +24,7 @@ Value single(Node &n, unsigned index, llvm::StringRef name) {
   return n.reshape(value, ArrayRef<AffineExpr>());
 }
 
-/// clamp(x, quant_min, quant_max) in the result's type; the bounds are arguments `index` and `index` + 1.
+/// Returns clamp(x, quant_min, quant_max) in the result's type. The bounds are the arguments `index` and `index` + 1.
 Value clamped(Node &n, Value x, unsigned index) {
   double low = n.number(index, "quant_min"), high = n.number(index + 1, "quant_max");
   if (n.failed())
@@ -31,7 +32,8 @@ Value clamped(Node &n, Value x, unsigned index) {
   return n.cast(n.op<MinimumOp>(n.op<MaximumOp>(x, low), high), n.element());
 }
 
-/// round(x * inverse) + zero, clamped; `inverse` is f32.
+/// Returns round(x * inverse) + zero, clamped to the bounds in the arguments `rangeIndex` and `rangeIndex` + 1.
+/// `inverse` is the reciprocal of the scale, in f32.
 Value quantized(Node &n, Value x, Value inverse, Value zero, unsigned rangeIndex) {
   double low = n.number(rangeIndex, "quant_min"), high = n.number(rangeIndex + 1, "quant_max");
   if (n.failed())
@@ -50,7 +52,8 @@ Value quantized(Node &n, Value x, Value inverse, Value zero, unsigned rangeIndex
 
 Value reciprocal(Node &n, Value scale) { return n.op<DivOp>({n.scalar(1.0, n.elementOf(scale)), scale}); }
 
-/// Bytes have an integer zero point; wider integers are converted to floats before it is subtracted, like torch.
+/// Returns (x - zero) * scale. As in torch, the difference is computed in integers for 8-bit integers, and in f32 for
+/// wider integers.
 Value dequantized(Node &n, Value x, Value scale, Value zero) {
   Type from = n.elementOf(x), i32 = IntegerType::get(&n.importer.context, 32);
   if (from.isInteger(8))
@@ -61,7 +64,7 @@ Value dequantized(Node &n, Value x, Value scale, Value zero) {
 
 //===--- one scale for the tensor ---===//
 
-/// Calls `make` with the tensor, its scale and its zero point, which are numbers.
+/// Calls `make` with the input, and with the scale and the zero point, which are constant numbers.
 Results withNumbers(Node &n, llvm::function_ref<Value(Value x, double scale, int64_t zero)> make) {
   Value x = n.tensor(0, "input");
   double scale = n.number(1, "scale");
@@ -71,7 +74,7 @@ Results withNumbers(Node &n, llvm::function_ref<Value(Value x, double scale, int
   return make(x, scale, zero);
 }
 
-/// Calls `make` with the tensor, its scale and its zero point, which are tensors.
+/// Calls `make` with the input, and with the scale and the zero point, which are tensors of one element.
 Results withTensors(Node &n, llvm::function_ref<Value(Value x, Value scale, Value zero)> make) {
   Value x = n.tensor(0, "input"), scale = single(n, 1, "scale"), zero = single(n, 2, "zero_point");
   if (n.failed())
@@ -113,7 +116,7 @@ Value perChannel(Node &n, Value value, int64_t axis, int64_t rank) {
   return n.alongDim(value, axis, rank);
 }
 
-/// Refuses parameter types that none of the four ops below supports.
+/// Refuses types of scales and zero points that the ops per channel do not support in torch.
 bool acceptsParameters(Node &n, Value scales, Value zeros) {
   if (!n.elementOf(scales).isF32())
     n.refuse("scales of " + dtypeName(n.elementOf(scales)) + "; expected float32");
@@ -146,7 +149,7 @@ Results dequantizePerChannel(Node &n) {
     return n.refused();
   if (n.elementOf(x).isInteger(8))
     return dequantized(n, x, scales, zeros ? zeros : n.scalarInt(0, IntegerType::get(&n.importer.context, 32)));
-  // Here the difference is computed in integers.
+  // In this op, torch computes the difference in integers for wider integers, too.
   Value difference = zeros ? n.op<SubOp>({n.cast(x, n.i64()), n.cast(zeros, n.i64())}) : x;
   return n.cast(n.op<MulOp>({n.cast(difference, n.f32()), scales}), n.element());
 }
@@ -159,7 +162,8 @@ Results quantizePerToken(Node &n) {
     return n.refused();
   Type f64 = n.f64(), compute = n.elementOf(scales).isF64() ? f64 : n.f32();
   Value product = n.op<MulOp>({n.cast(x, compute), n.cast(reciprocal(n, scales), compute)});
-  // The sum is rounded to f32 once. In f64 it cannot be fused with the product into an FMA with other rounding.
+  // The sum is computed in f64 and rounded to f32 once. In f32 it could be fused with the product to an FMA, which
+  // rounds differently.
   Value sum = n.cast(n.op<AddOp>({n.cast(product, f64), n.cast(zeros, f64)}), compute);
   Value result = clamped(n, n.op<RoundOp>({sum}), 3);
   return n.failed() ? n.refused() : Results(result);
@@ -178,8 +182,8 @@ Results dequantizePerToken(Node &n) {
 
 //===--- scales and zero points computed from a tensor ---===//
 
-/// Returns the minimum and the maximum, extended to include 0, of each row (`rows`) or of the tensor. They are in f32,
-/// which represents f16 and bf16 exactly.
+/// Returns the minimum and the maximum of each row (`rows`) or of the whole tensor, extended to include 0. They are in
+/// f32, which represents f16 and bf16 exactly.
 std::pair<Value, Value> rangeOf(Node &n, Value x, bool rows) {
   auto dims = rows ? SmallVector<int64_t>{n.rankOf(x) - 1} : llvm::to_vector(llvm::seq<int64_t>(0, n.rankOf(x)));
   auto least = n.cast(n.reduce(ReduceKind::Min, x, dims, rows), n.f32());
@@ -188,10 +192,11 @@ std::pair<Value, Value> rangeOf(Node &n, Value x, bool rows) {
   return {n.op<MinimumOp>({least, zero}), n.op<MaximumOp>({greatest, zero})};
 }
 
-/// Rounds a result in f32 to the type of `x`, as an operation in that type does.
+/// Rounds an f32 value to the type of `x`, as an operation in that type does, and converts it back to f32.
 Value roundedAs(Node &n, Value value, Value x) { return n.convert(n.convert(value, n.elementOf(x)), n.f32()); }
 
-/// Returns the input, a float tensor, which must have at least one dimension if there is a scale per row.
+/// Returns the input, which must be a float tensor. If `rows`, there is a scale per row, and the input must have at
+/// least one dimension.
 Value measurable(Node &n, bool rows) {
   Value x = n.tensor(0, "input");
   if (n.failed())
@@ -203,7 +208,7 @@ Value measurable(Node &n, bool rows) {
   return x;
 }
 
-/// torch.ao.quantization.utils.determine_qparams.
+/// Computes a scale and a zero point as torch.ao.quantization.utils.determine_qparams does.
 Results chooseForTensor(Node &n, bool symmetric) {
   Value x = measurable(n, /*rows=*/false);
   double low = n.number(1, "quant_min"), high = n.number(2, "quant_max"), least = n.number(3, "eps");

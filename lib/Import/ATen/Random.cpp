@@ -1,7 +1,7 @@
 //===- Random.cpp - random numbers and dropout ------------------------------------------------===//
 //
-// All random ops of a graph draw from the hidden last argument `seed`, each with a separate stream. The numbers differ
-// from torch's; their distribution is the same.
+// All random ops of a graph use the seed that is a hidden last argument of the graph. Each op has a separate stream of
+// random numbers. The numbers differ from torch's, but their distribution is the same.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/ATen/Table.h"
@@ -15,18 +15,19 @@ Value draw(Node &n, RandomKind kind, ArrayRef<AffineExpr> sizes, Type element) {
                           n.importer.randomStreams++, kind);
 }
 
-/// Draws uniform numbers for comparison with a probability.
+/// Draws uniform numbers of [0, 1), in f32 or f64, which are compared with a probability.
 Value drawUniform(Node &n, ArrayRef<AffineExpr> sizes) {
   return draw(n, RandomKind::Uniform, sizes, n.element().isF64() ? n.f64() : n.f32());
 }
 
-/// Uniform numbers are drawn in the result's type, because rounding numbers of a wider type could give 1.
+/// Imports an op that draws from a distribution. Uniform numbers are drawn in the result's type, because rounding a
+/// number of a wider type could return 1, which is not in [0, 1).
 template <RandomKind kind> Results distribution(Node &n) {
   bool inType = isa<FloatType>(n.element()) && (kind == RandomKind::Uniform || n.element().isF64());
   return n.cast(draw(n, kind, sizesOf(n.type()), inType ? n.element() : n.f32()), n.element());
 }
 
-/// Draws uniform numbers u, and returns 1 where u < p, otherwise 0.
+/// Imports bernoulli: draws uniform numbers u, and returns 1 where u < p and 0 elsewhere.
 Results bernoulli(Node &n) {
   Value x = n.tensor(0, "self");
   if (n.failed())
@@ -38,7 +39,7 @@ Results bernoulli(Node &n) {
   return n.cast(n.compare<LtOp>(drawn, p), n.element());
 }
 
-/// Arithmetic on i64 tensors.
+/// Emits arithmetic ops on i64 tensors.
 struct Integers {
   Node &n;
   Value times(Value x, int64_t y) { return n.op<MulOp>({x, n.scalarInt(y, n.i64())}); }
@@ -49,8 +50,8 @@ struct Integers {
   }
 };
 
-/// Draws integers in [0, count) whose probabilities are equal within 2^-32: the high part of random bits times `count`.
-/// A remainder would favor small numbers, and would be slow.
+/// Draws integers in [0, count), as the high bits of the product of random bits and `count`. Their probabilities are
+/// equal within 2^-32. A remainder of random bits would be slower, and small numbers would have a higher probability.
 Value belowCount(Node &n, uint64_t count) {
   Integers i{n};
   Value bits = draw(n, RandomKind::Bits, sizesOf(n.type()), n.i64());
@@ -59,7 +60,8 @@ Value belowCount(Node &n, uint64_t count) {
     Value carry = i.shiftedRight(i.times(i.lowBits(bits, 32), int64_t(count)), 32);
     return i.shiftedRight(i.plus(high, carry), 32);
   }
-  // Multiplies 120 bits by 64 bits, in digits of 30 bits, whose products and sums fit into i64.
+  // Multiply 120 random bits by a number of 64 bits, in digits of 30 bits. The products and sums of the digits fit in
+  // i64.
   constexpr int64_t digit = 30;
   Value more = draw(n, RandomKind::Bits, sizesOf(n.type()), n.i64());
   Value random[] = {i.lowBits(bits, digit), i.lowBits(i.shiftedRight(bits, digit), digit), i.lowBits(more, digit),
@@ -82,7 +84,7 @@ Value belowCount(Node &n, uint64_t count) {
   return result;
 }
 
-/// randint(high, size) and randint.low(low, high, size)
+/// Imports randint(high, size) and randint.low(low, high, size).
 Results randint(Node &n) {
   bool hasLow = n.target.contains("low");
   int64_t low = hasLow ? n.integer(n.target.contains("like") ? 1 : 0, "low") : 0;
@@ -94,7 +96,7 @@ Results randint(Node &n) {
   return n.cast(n.op<AddOp>({drawn, n.scalarInt(low, n.i64())}), n.element());
 }
 
-/// native_dropout(input, p, train) -> output, mask
+/// Imports native_dropout(input, p, train) -> output, mask.
 Results dropout(Node &n) {
   Value x = n.tensor(0, "input");
   double p = n.number(1, "p");
@@ -110,7 +112,7 @@ Results dropout(Node &n) {
   return {n.cast(n.op<MulOp>(kept, p == 1 ? 0.0 : 1.0 / (1.0 - p)), n.element()), keep};
 }
 
-/// native_dropout_backward(grad_output, mask, scale)
+/// Imports native_dropout_backward(grad_output, mask, scale).
 Results dropoutBackward(Node &n) {
   Value grad = n.tensor(0, "grad_output"), mask = n.tensor(1, "mask");
   double scale = n.number(2, "scale");

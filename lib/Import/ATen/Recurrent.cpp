@@ -1,9 +1,10 @@
 //===- Recurrent.cpp - unrolled LSTM, GRU and RNN of plain exports ----------------------===//
 //
-//   lstm(x [T, B, I], (h, c), weights)   one product of all x, then for each step a product of h [B, H] and the gates
+//   lstm(x [T, B, I], (h, c), weights)   one product for the inputs x of all steps, then one product for the hidden state
+//                                        h [B, H] in each step, and the gates
 //
-// Every step is unrolled, so the length of the sequence must be known. The weights have torch's gate order: LSTM input,
-// forget, cell, output; GRU reset, update, new.
+// Every step is unrolled, so the length of the sequence must be constant. The weights have torch's order of gates,
+// which is input, forget, cell, output for an LSTM, and reset, update, new for a GRU.
 //
 // Test: test/Python/test_plain_exports.py
 //
@@ -37,14 +38,14 @@ struct Step {
   Value part(Value gates, int64_t k) { return n.sliceDim(gates, 1, canonicalSize(size * k), size); }
   Value plus(Value a, Value b) { return b ? n.op<AddOp>({a, b}) : a; }
 
-  /// Computes one step. `given` is the part of the gates that depends on the input, with its bias.
+  /// Computes one step. `given` is the part of the gates that depends on the input, including the bias.
   State run(Value given, const Weights &w, State state) {
     Value own = plus(n.matmul(state.hidden, n.transpose(w.hidden, 0, 1)), w.hiddenBias);
     if (cell == Cell::Gru) {
       auto gate = [&](int64_t k) { return n.op<SigmoidOp>({n.op<AddOp>({part(given, k), part(own, k)})}); };
       Value reset = gate(0), update = gate(1);
       Value fresh = n.op<TanhOp>({n.op<AddOp>({part(given, 2), n.op<MulOp>({reset, part(own, 2)})})});
-      // fresh + update * (hidden - fresh), in torch's order of operations
+      // As in torch, the new state is computed as fresh + update * (hidden - fresh).
       return {n.op<AddOp>({fresh, n.op<MulOp>({update, n.op<SubOp>({state.hidden, fresh})})}), {}};
     }
     Value sums = n.op<AddOp>({given, own});
@@ -66,7 +67,8 @@ Value entry(Node &n, Value x, int64_t k) {
   return n.reshape(n.sliceDim(x, 0, n.constantSize(k), n.constantSize(1)), sizes);
 }
 
-/// Runs over the steps of `x` [T, B, I], from the last one if `backwards`. Returns every step's hidden state [T, B, H].
+/// Computes a layer in one direction for all steps of `x` [T, B, I], from the last step to the first if `backwards`.
+/// Returns the hidden states of all steps [T, B, H].
 Value runLayer(Step &step, Value x, const Weights &w, State &state, int64_t steps, bool backwards) {
   Node &n = step.n;
   SmallVector<AffineExpr> sizes = n.sizesIn(x);
@@ -82,8 +84,8 @@ Value runLayer(Step &step, Value x, const Weights &w, State &state, int64_t step
   return n.concat(results, 0);
 }
 
-/// Arguments: (input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first); hx of an LSTM is
-/// a list.
+/// Arguments: (input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first). For an LSTM,
+/// `hx` is a list of two tensors.
 template <Cell cell> Results recurrent(Node &n) {
   Value x = n.tensor(0, "input");
   SmallVector<Value> start = cell == Cell::Lstm ? n.tensors(1, "hx") : SmallVector<Value>{n.tensor(1, "hx")};

@@ -15,7 +15,7 @@ struct Reduced {
   bool keepdim = false;
 };
 
-/// op(self, dim, keepdim, ...)
+/// Reads the arguments of a reduction op(self, dim, keepdim, ...). Without `hasDims`, the op reduces all dimensions.
 Reduced readReduced(Node &n, bool hasDims) {
   Reduced r;
   r.input = n.tensor(0, "self");
@@ -31,7 +31,7 @@ template <ReduceKind kind, bool hasDims> Results reduction(Node &n) {
   return n.reduce(kind, n.cast(r.input, n.element()), r.dims, r.keepdim);
 }
 
-/// prod.dim_int(self, dim, keepdim) has a single dimension.
+/// Imports prod.dim_int(self, dim, keepdim), whose argument `dim` is one dimension instead of a list.
 Results prodAlong(Node &n) { return reduction<ReduceKind::Prod, true>(n); }
 
 template <bool hasDims> Results mean(Node &n) {
@@ -43,7 +43,7 @@ template <bool hasDims> Results mean(Node &n) {
   return n.cast(n.op<DivOp>({sum, n.countAlong(r.input, r.dims, compute)}), n.element());
 }
 
-/// any and all: nonzero elements are true; uint8 stays uint8.
+/// Imports any and all. Nonzero elements are true. The result of a uint8 tensor is uint8.
 template <ReduceKind kind, bool hasDims> Results logicalReduction(Node &n) {
   Reduced r = readReduced(n, hasDims);
   if (n.failed())
@@ -68,7 +68,7 @@ template <ReduceKind kind> Results argReduction(Node &n) {
   return n.reshape(index, n.type());
 }
 
-/// max.dim and min.dim: values and indices.
+/// Imports max.dim and min.dim, which return values and indices.
 template <ReduceKind kind> Results extremeWithIndex(Node &n) {
   Value x = n.tensor(0, "self");
   int64_t dim = n.dim(1, "dim", n.rankOf(x));
@@ -81,8 +81,8 @@ template <ReduceKind kind> Results extremeWithIndex(Node &n) {
   return {n.reshape(value, n.type(0)), n.reshape(index, n.type(1))};
 }
 
-/// Returns variance and mean. The correction is 1 unless given (var.dim's unbiased: 0 or 1). float32 is summed in
-/// float64, as in eager's kernel (std_var_kernel), so that a mean near 0 has no rounding error of larger elements.
+/// Returns variance and mean. float32 elements are summed in float64, as in eager's kernel (std_var_kernel). Otherwise
+/// a mean near 0 would have the rounding errors of larger elements.
 std::pair<Value, Value> varianceOf(Node &n, Reduced r, double correction) {
   Type compute = n.accumulator(n.element());
   if (compute.isF32() && n.element().isF32())
@@ -99,11 +99,11 @@ std::pair<Value, Value> varianceOf(Node &n, Reduced r, double correction) {
 Reduced readVariance(Node &n, double &correction) {
   Reduced r;
   r.input = n.tensor(0, "self");
-  if (n.target.ends_with(".dim")) { // var.dim(self, dim, unbiased, keepdim)
+  if (n.target.ends_with(".dim")) { // for var.dim(self, dim, unbiased, keepdim)
     r.dims = n.dims(1, "dim", n.rankOf(r.input));
     correction = n.flag(2, "unbiased", true);
     r.keepdim = n.flag(3, "keepdim");
-  } else { // var.correction(self, dim, *, correction, keepdim)
+  } else { // for var.correction(self, dim, *, correction, keepdim)
     r.dims = n.dims(1, "dim", n.rankOf(r.input));
     correction = n.number(99, "correction", 1.0);
     r.keepdim = n.flag(99, "keepdim");
@@ -136,7 +136,8 @@ Results varianceAndMean(Node &n) {
   return {n.cast(var, n.element(0)), n.cast(mean, n.element(1))};
 }
 
-/// log(sum(exp(x))), computed after subtracting the maximum. Infinite maxima are not subtracted.
+/// Returns log(sum(exp(x))). The maximum of x is subtracted before exp() unless it is infinite, and added to the
+/// result.
 Results logsumexp(Node &n) {
   Reduced r = readReduced(n, true);
   if (n.failed())

@@ -1,7 +1,8 @@
 //===- ScaledProducts.cpp - scaled products of 8-bit floats -------------------------------===//
 //
-// _scaled_mm(a, b, scale_a, scale_b): a product with f32 sums is multiplied by the scales, a bias is added, and the
-// result is rounded once. Scales are one number per operand, or one per row of a and one per column of b.
+// _scaled_mm(a, b, scale_a, scale_b) is a product that accumulates in f32. The sums are multiplied by the scales, a
+// bias is added, and the result is rounded once. There is one scale per operand, or one per row of `a` and one per
+// column of `b`.
 //
 // Test: test/Python/test_float8.py
 //
@@ -12,7 +13,7 @@
 namespace tilewright {
 namespace {
 
-/// Returns true for a single number of any rank.
+/// Returns true if `scale` has one element. It may have any rank.
 bool isOne(Node &n, Value scale) {
   return llvm::all_of(n.sizesIn(scale), [&](AffineExpr size) { return size == n.constantSize(1); });
 }
@@ -33,7 +34,8 @@ Results scaledProduct(Node &n) {
                     "; both must be float32");
   if (!isa<FloatType>(n.element()) || n.element().isF64())
     return n.refuse("a result of " + dtypeName(n.element()) + "; give out_dtype bfloat16, float16 or float32");
-  // The CPU divides by scale_result and a GPU multiplies; both ignore it for wider results.
+  // torch's CPU kernel divides by scale_result, and its GPU kernel multiplies by it. For results that are not 8-bit
+  // floats, the kernels ignore scale_result.
   if (ofResult && isFloat8(n.element()))
     return n.refuse("scale_result, by which eager divides on a CPU and multiplies on a GPU; scale in float32 and cast");
   const AffineExpr one = n.constantSize(1);

@@ -17,7 +17,8 @@ template <ScanKind kind> Results scan(Node &n) {
   return n.cast(x, n.element());
 }
 
-/// cummax and cummin: the running maximum or minimum, and its last index. After a NaN all results are NaN.
+/// Imports cummax and cummin, which return the running maximum or minimum and the index of its last occurrence. From a
+/// NaN on, all results are NaN.
 template <ScanKind kind> Results runningExtreme(Node &n) {
   Value x = n.tensor(0, "self");
   int64_t dim = n.dim(1, "dim", n.rankOf(x));
@@ -44,7 +45,7 @@ Results sortAlong(Node &n, Value x, int64_t dim, bool descending, std::optional<
   Type element = n.elementOf(x), compute = n.ordered(element);
   if (n.failed())
     return n.refused();
-  if (element.isInteger(1) || element.isUnsignedInteger(8)) // bytes are sorted by counting
+  if (element.isInteger(1) || element.isUnsignedInteger(8)) // counting sort is used for ui8
     compute = n.builder.getIntegerType(8, /*isSigned=*/false);
   RankedTensorType indices = k ? n.type(1) : withElementType(n.typeOf(x), n.i64());
   auto op = SortOp::create(n.builder, n.loc, TypeRange{withElementType(indices, compute), indices}, n.cast(x, compute),
@@ -55,7 +56,7 @@ Results sortAlong(Node &n, Value x, int64_t dim, bool descending, std::optional<
   return {n.cast(op.getValues(), n.elementOf(x)), op.getIndices()};
 }
 
-/// sort(self, dim, descending)
+/// Imports sort(self, dim, descending).
 Results sort(Node &n) {
   Value x = n.tensor(0, "self");
   int64_t dim = n.dim(1, "dim", n.rankOf(x), -1);
@@ -65,7 +66,7 @@ Results sort(Node &n) {
   return sortAlong(n, x, dim, descending, std::nullopt);
 }
 
-/// sort.stable(self, *, stable, dim, descending)
+/// Imports sort.stable(self, *, stable, dim, descending).
 Results stableSort(Node &n) {
   Value x = n.tensor(0, "self");
   int64_t dim = n.dim(2, "dim", n.rankOf(x), -1);
@@ -86,7 +87,8 @@ Results argsort(Node &n) {
   return sortAlong(n, x, dim, descending, std::nullopt);
 }
 
-/// topk(self, k, dim, largest, sorted): always sorted. For a symbolic k all elements are sorted, then sliced.
+/// Imports topk(self, k, dim, largest, sorted). The result is always sorted. For a symbolic k, all elements are sorted,
+/// and the first k are the result.
 Results topk(Node &n) {
   Value x = n.tensor(0, "self");
   AffineExpr k = n.size(1, "k");

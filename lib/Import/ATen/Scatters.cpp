@@ -14,7 +14,7 @@ std::optional<ScatterKind> kindNamed(llvm::StringRef name) {
       .Default(std::nullopt);
 }
 
-/// Emits tw.scatter. Like in torch, the source is cropped to the index's shape.
+/// Emits tw.scatter. As in torch, a source that is larger than the index tensor is cropped to its shape.
 Results scatterWith(Node &n, ScatterKind kind) {
   Value x = n.tensor(0, "self"), indices = asIndex(n, n.tensor(2, "index"));
   int64_t dim = n.dim(1, "dim", n.rankOf(x));
@@ -45,7 +45,7 @@ Results scatterWith(Node &n, ScatterKind kind) {
 Results scatter(Node &n) { return scatterWith(n, ScatterKind::Set); }
 Results scatterAdd(Node &n) { return scatterWith(n, ScatterKind::Add); }
 
-/// scatter.reduce(self, dim, index, src, *, reduce) and scatter_reduce.two(..., reduce, *, include_self)
+/// Imports scatter.reduce(self, dim, index, src, *, reduce) and scatter_reduce.two(..., reduce, *, include_self).
 Results scatterReduce(Node &n) {
   std::string name = n.text(4, "reduce");
   std::optional<ScatterKind> kind = kindNamed(name);
@@ -56,7 +56,7 @@ Results scatterReduce(Node &n) {
   return scatterWith(n, *kind);
 }
 
-/// index_put(self, indices, values, accumulate)
+/// Imports index_put(self, indices, values, accumulate).
 Results indexPut(Node &n) {
   Value x = n.tensor(0, "self"), values = n.tensor(2, "values");
   SmallVector<Value> indices = n.optionalTensors(1, "indices");
@@ -64,7 +64,7 @@ Results indexPut(Node &n) {
   if (n.failed())
     return n.refused();
   values = n.cast(values, n.element());
-  // x[mask] = value, with a single value, is a select.
+  // An assignment x[mask] = value of one number is a select.
   if (indices.size() == 1 && indices[0] && n.elementOf(indices[0]).isInteger(1) &&
       elementCount(n.typeOf(values)) == n.constantSize(1) && !accumulate) {
     SmallVector<AffineExpr> sizes = n.sizesIn(indices[0]);
@@ -83,7 +83,7 @@ Results indexPut(Node &n) {
   return n.permute(result, back);
 }
 
-/// index_add(self, dim, index, source, *, alpha), index_copy(self, dim, index, source)
+/// Imports index_add(self, dim, index, source, *, alpha) and index_copy(self, dim, index, source).
 template <ScatterKind kind> Results indexWrite(Node &n) {
   Value x = n.tensor(0, "self"), index = asIndex(n, n.tensor(2, "index")),
         source = n.cast(n.tensor(3, "source"), n.element());
@@ -98,11 +98,11 @@ template <ScatterKind kind> Results indexWrite(Node &n) {
   if (n.rankOf(index) == 0)
     index = n.unsqueeze(index, 0);
   auto made = PutOp::create(n.builder, n.loc, x.getType(), x, source, ValueRange{index}, dim, kind);
-  made->setAttr(fromStartAttrName, n.builder.getUnitAttr()); // eager refuses negative indices here
+  made->setAttr(fromStartAttrName, n.builder.getUnitAttr()); // as in eager, negative indices are errors
   return Value(made);
 }
 
-/// embedding_dense_backward(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq)
+/// Imports embedding_dense_backward(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq).
 Results embeddingBackward(Node &n) {
   Value grad = n.tensor(0, "grad_output"), indices = asIndex(n, n.tensor(1, "indices"));
   int64_t padding = n.integer(3, "padding_idx", -1);

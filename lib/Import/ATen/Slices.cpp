@@ -1,9 +1,10 @@
 //===- Slices.cpp - reads and writes of parts of a tensor ---------------------------===//
 //
-// torch's slice clamps its bounds, and the result's type gives the number of elements that remain. The offset follows:
+// torch clamps the bounds of a slice. The number of elements of the slice is known from the result's type, and the
+// offset is derived from the start:
 //
 //   start >= 0        offset = start
-//   start < 0         offset = size + start, or 0 if that is negative; torch's guards have fixed which of the two
+//   start < 0         offset = size + start, or 0 if that is negative; torch's guards determine the case
 //
 // Tests: test/Python/ops/test_tile_boundary_sizes.py, test/Python/ops/test_as_strided.py
 //
@@ -20,7 +21,8 @@ AffineExpr startOf(Node &n, unsigned index, llvm::StringRef name) {
   return n.has(index, name) ? n.size(index, name) : n.constantSize(0);
 }
 
-/// Returns the expressions that a slice's end may have after clamping to `size` elements. A null `end` is the size.
+/// Returns the expressions that the end of a slice may have after it is clamped to `size` elements. A null `end` means
+/// the end of the dimension.
 SmallVector<AffineExpr> endsOf(Node &n, AffineExpr end, AffineExpr size) {
   SmallVector<AffineExpr> ends{size};
   if (!end)
@@ -33,7 +35,8 @@ SmallVector<AffineExpr> endsOf(Node &n, AffineExpr end, AffineExpr size) {
   return ends;
 }
 
-/// Returns the offset of a slice along a dimension of `size` elements that keeps `kept` of them, every `step`th.
+/// Returns the offset of a slice along a dimension of `size` elements. The slice has `kept` elements, with a distance
+/// of `step`.
 AffineExpr offsetOf(Node &n, AffineExpr start, AffineExpr size, AffineExpr kept, AffineExpr end = {},
                     int64_t step = 1) {
   AffineExpr zero = n.constantSize(0);
@@ -44,7 +47,8 @@ AffineExpr offsetOf(Node &n, AffineExpr start, AffineExpr size, AffineExpr kept,
     return start;
   if (high >= 0)
     n.refuse("a start that may be negative or not: its range does not say");
-  // The ranges may prove whether the start is before the first element, and so may the number of kept elements.
+  // The ranges of the symbols may prove whether the start is before the first element. Otherwise the number of kept
+  // elements may prove it.
   AffineExpr offset = canonicalSize(size + start);
   auto [first, last] = rangeOf(offset, n.importer.symbols);
   if (first >= 0)
@@ -61,7 +65,8 @@ AffineExpr offsetOf(Node &n, AffineExpr start, AffineExpr size, AffineExpr kept,
   return zero;
 }
 
-/// Returns the offset of element `index` of `size`. torch has checked that it exists.
+/// Returns the offset of the element `index`, which may be negative, of a dimension of `size` elements. torch has
+/// checked that the index is in range.
 AffineExpr offsetOfIndex(Node &n, AffineExpr index, AffineExpr size) {
   auto [low, high] = rangeOf(index, n.importer.symbols);
   if (low < 0 && high >= 0)
@@ -69,7 +74,7 @@ AffineExpr offsetOfIndex(Node &n, AffineExpr index, AffineExpr size) {
   return low >= 0 ? index : canonicalSize(size + index);
 }
 
-/// Calls offsetOf() for the arguments `start` (number `index`) and `end` of `n`.
+/// Calls offsetOf() for the arguments `start` and `end` of `n`, which are the arguments `index` and `index` + 1.
 AffineExpr offsetOfArguments(Node &n, unsigned index, AffineExpr size, AffineExpr kept, int64_t step) {
   AffineExpr start = startOf(n, index, "start"),
              end = n.has(index + 1, "end") ? n.size(index + 1, "end") : AffineExpr();
@@ -104,7 +109,7 @@ Results select(Node &n) {
   return selectAt(n, x, dim, index);
 }
 
-/// split, chunk and similar: the results' types give the sizes of the parts.
+/// Imports split, chunk and similar operators. The sizes of the parts are taken from the types of the results.
 Results split(Node &n, unsigned dimIndex) {
   Value x = n.tensor(0, "self");
   int64_t dim = n.dim(dimIndex, "dim", n.rankOf(x), 0);
@@ -134,16 +139,17 @@ Results unbind(Node &n) {
   return parts;
 }
 
-/// Replaces `size` elements of `base` along `dim`, from `offset` on with stride `step`, by `part`: concatenates the
-/// elements before, the replaced part, and the elements after.
+/// Replaces `size` elements of `base` along `dim`, from `offset` on and with stride `step`, by `part`. The result is
+/// the concatenation of the elements before the slice, the slice with replaced elements, and the elements after the
+/// slice.
 Results replaceAlong(Node &n, Value base, Value part, int64_t dim, AffineExpr offset, AffineExpr size, int64_t step) {
   AffineExpr whole = n.sizesIn(base)[dim], rows = canonicalSize(size - 1), after = canonicalSize(offset + size);
   SmallVector<Value> pieces;
   if (offset != n.constantSize(0))
     pieces.push_back(n.sliceDim(base, dim, n.constantSize(0), offset));
   if (step > 1) {
-    // View the range as rows of `step` elements, and replace the first of each. The last element of the part is handled
-    // separately, because its row may be incomplete.
+    // Reshape the slice to rows of `step` elements, and replace the first element of each row. The last element of
+    // `part` is handled separately, because its row may be incomplete.
     const AffineExpr inRows = canonicalSize(rows * step);
     if (rows != n.constantSize(0)) {
       SmallVector<AffineExpr> sizes = n.sizesIn(base);
@@ -190,7 +196,7 @@ Results selectScatter(Node &n) {
 /// Returns zeros of the result's type.
 Value zeros(Node &n) { return n.full(n.scalarInt(0, n.element()), n.type()); }
 
-/// slice_backward(grad, input_sizes, dim, start, end, step)
+/// Imports slice_backward(grad, input_sizes, dim, start, end, step).
 Results sliceBackward(Node &n) {
   Value grad = n.tensor(0, "grad_output");
   int64_t dim = n.dim(2, "dim", n.rankOf(grad)), step = n.integer(5, "step", 1);
@@ -202,7 +208,7 @@ Results sliceBackward(Node &n) {
   return replaceAlong(n, zeros(n), grad, dim, offsetOfArguments(n, 3, sizesOf(n.type())[dim], size, step), size, step);
 }
 
-/// select_backward(grad, input_sizes, dim, index)
+/// Imports select_backward(grad, input_sizes, dim, index).
 Results selectBackward(Node &n) {
   Value grad = n.tensor(0, "grad_output");
   int64_t dim = n.dim(2, "dim", n.rankOf(grad) + 1);
@@ -213,8 +219,8 @@ Results selectBackward(Node &n) {
   return replaceAlong(n, zeros(n), n.unsqueeze(grad, dim), dim, offset, n.constantSize(1), 1);
 }
 
-/// unfold(self, dimension, size, step): windows along a dimension, with their elements as the last dimension. They may
-/// overlap, which tw.slice cannot express.
+/// Imports unfold(self, dimension, size, step), which returns windows along a dimension. The elements of a window are
+/// the last dimension of the result. Windows may overlap, which tw.slice cannot express, so elements are gathered.
 Results unfold(Node &n) {
   Value x = n.tensor(0, "self");
   int64_t dim = n.dim(1, "dimension", n.rankOf(x)), step = n.integer(3, "step");
@@ -234,14 +240,14 @@ Results unfold(Node &n) {
   return n.permute(windows, order);
 }
 
-/// tw.slice cannot express the strides of a diagonal.
+/// Imports diagonal as tw.take, because tw.slice cannot express the strides of a diagonal.
 Results diagonal(Node &n) {
   Value x = n.tensor(0, "self");
   int64_t offset = n.integer(1, "offset", 0);
   int64_t a = n.dim(2, "dim1", n.rankOf(x), 0), b = n.dim(3, "dim2", n.rankOf(x), 1);
   if (!n.demand(n.rankOf(x) > 1 && a != b && n.type().getRank() + 1 == n.rankOf(x), "a diagonal is of two dimensions"))
     return n.refused();
-  // The two dimensions are moved to the end, and indexed together by iota and iota + offset.
+  // Move the two dimensions to the end, and index them together by iota and iota + offset.
   SmallVector<int64_t> order;
   for (int64_t dim : allDims(n.rankOf(x)))
     if (dim != a && dim != b)
@@ -277,7 +283,8 @@ void registerSlices(Table &t) {
   for (llvm::StringRef op : {"tensor_split.indices", "tensor_split.tensor_indices_or_sections", "dsplit.int",
                              "dsplit.array", "hsplit.int", "hsplit.array", "vsplit.int", "vsplit.array"})
     t.add(("aten." + op).str(), Aliasing::Views);
-  // The results share memory, but their schemas declare them fresh, and autograd treats them as fresh.
+  // The results share the memory of the operand, but the schemas declare them as new tensors, and autograd treats them
+  // as new tensors.
   for (llvm::StringRef op : {"unsafe_chunk.default", "unsafe_split.Tensor", "unsafe_split_with_sizes.default"})
     t.add(("aten." + op).str(), Aliasing::Unclear);
 }

@@ -10,7 +10,7 @@ template <bool logarithm, bool safe> Results softmax(Node &n) {
   int64_t dim = n.dim(1, "dim", n.rankOf(x));
   if (n.failed())
     return n.refused();
-  // half_to_float (or _safe_softmax's dtype) converts before the softmax.
+  // With half_to_float, or the dtype of _safe_softmax, the input is converted before the softmax.
   x = n.cast(x, n.element());
   bool scalar = n.rankOf(x) == 0;
   if (scalar)
@@ -21,7 +21,7 @@ template <bool logarithm, bool safe> Results softmax(Node &n) {
   return n.reshape(result, n.type());
 }
 
-/// y (g - sum(g y)), or for the logarithm g - exp(y) sum(g)
+/// Returns y (g - sum(g y)), which is the gradient of softmax, or g - exp(y) sum(g), which is that of log_softmax.
 template <bool logarithm> Results softmaxBackward(Node &n) {
   Value grad = n.tensor(0, "grad_output"), output = n.tensor(1, "output");
   int64_t dim = n.dim(2, "dim", n.rankOf(grad));

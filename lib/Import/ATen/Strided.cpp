@@ -1,13 +1,13 @@
 //===- Strided.cpp - strided reads and writes of memory -----------------------------===//
 //
-// as_strided refers to memory, but a graph of values has none. python/tilewright/fx/strided.py passes the value that
-// is stored in the memory, with its strides; flattened in memory order, that value is the memory. A window of it is a
-// view if its strides are nested:
+// as_strided refers to the memory of a tensor, but a graph of values has no memory. python/tilewright/fx/strided.py
+// therefore passes the value that the memory contains, and its strides. This value, flattened in memory order,
+// represents the memory. A window of the memory is a reshape and a slice if its strides are nested:
 //
 //   as_strided(memory of 576, [2, 3, 4, 4], [288, 36, 6, 1], 7)
 //     = memory reshaped to [2][8][6][6], then its slice [0:2, 0:3, 1:5, 1:5]
 //
-// Other windows, such as overlapping ones, are gathered at computed indices.
+// Windows with other strides, such as overlapping windows, are gathered at computed indices.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/ATen/Table.h"
@@ -21,7 +21,8 @@ struct Window {
   AffineExpr offset;
 };
 
-/// A window in memory of shape counts[0] x counts[1] x ...: kept[i] elements from first[i] on in dimension i.
+/// A window as a slice of the memory, which is reshaped to counts[0] x counts[1] x .... Along dimension i, the slice
+/// has kept[i] elements from first[i] on.
 struct NestedWindow {
   SmallVector<AffineExpr> counts, first, kept;
   SmallVector<int64_t> dims; ///< the window's dimension for each count; the last may have none
@@ -32,7 +33,7 @@ std::optional<int64_t> constantOf(AffineExpr expr) {
   return constant ? std::optional(constant.getValue()) : std::nullopt;
 }
 
-/// Returns a / b if b is known to divide a.
+/// Returns a / b if the division is known to be exact, otherwise nullopt.
 std::optional<AffineExpr> exactQuotient(AffineExpr a, AffineExpr b) {
   if (constantOf(b) == 0)
     return std::nullopt;
@@ -40,12 +41,13 @@ std::optional<AffineExpr> exactQuotient(AffineExpr a, AffineExpr b) {
   return canonicalSize(quotient * b) == canonicalSize(a) ? std::optional(quotient) : std::nullopt;
 }
 
-/// Returns true if the window has several elements at different addresses along the dimension.
+/// Returns true if the window has several elements along dimension `dim`, at different addresses.
 bool moves(const Window &window, unsigned dim) {
   return constantOf(window.sizes[dim]) != 1 && constantOf(window.strides[dim]) != 0;
 }
 
-/// Returns the dimensions with moves(), the largest stride first, or nullopt if strides do not divide each other.
+/// Returns the dimensions for which moves() is true, in the order of decreasing strides. Returns nullopt if a stride is
+/// not a multiple of the next one.
 std::optional<SmallVector<int64_t>> nestedOrder(const Window &window) {
   SmallVector<int64_t> left, order;
   for (unsigned dim = 0; dim < window.sizes.size(); ++dim)
@@ -151,7 +153,8 @@ Value writeWindow(Node &n, Value memory, Value part, const Window &window) {
                        ValueRange{n.reshape(linearIndices(n, window), {count})}, 0, ScatterKind::Set);
 }
 
-/// Returns the memory of `self`: its dimensions sorted by decreasing strides, then flattened.
+/// Returns the memory of `self` as a tensor of rank 1: permutes the dimensions to decreasing strides, and flattens
+/// them.
 Value memoryOf(Node &n, Value self) {
   Window all{n.sizesIn(self), n.sizes(~0u, "memory"), n.constantSize(0)};
   AffineExpr total = elementCount(n.typeOf(self));
@@ -186,7 +189,7 @@ Window windowOf(Node &n, unsigned first, StringRef size, StringRef stride, Strin
   return window;
 }
 
-/// Refuses a window that is known to exceed `memory`.
+/// Refuses a window that is known to extend beyond the end of `memory`.
 void checkInside(Node &n, const Window &window, Value memory) {
   std::optional<int64_t> last = constantOf(window.offset), total = constantOf(n.sizesIn(memory).front());
   for (auto [size, stride] : llvm::zip_equal(window.sizes, window.strides)) {
@@ -200,7 +203,7 @@ void checkInside(Node &n, const Window &window, Value memory) {
     n.refuse("it reaches outside of the " + llvm::Twine(*total) + " elements that are its argument's memory");
 }
 
-/// as_strided(self, size, stride, storage_offset); `memory` has the strides of self
+/// Imports as_strided(self, size, stride, storage_offset). The additional argument `memory` has the strides of `self`.
 Results asStrided(Node &n) {
   Value self = n.tensor(0, "self");
   Window window = windowOf(n, 1, "size", "stride", "storage_offset");
@@ -220,8 +223,8 @@ Results asStrided(Node &n) {
   return n.failed() ? n.refused() : Results(readWindow(n, memory, window));
 }
 
-/// as_strided_scatter(self, src, size, stride, storage_offset): `self` is the memory's previous contents. The result is
-/// its window self_size, self_stride, self_offset.
+/// Imports as_strided_scatter(self, src, size, stride, storage_offset), which writes `src` into a window of the memory
+/// of `self`. The result is another window of this memory, with self_size, self_stride and self_offset.
 Results asStridedScatter(Node &n) {
   Value self = n.tensor(0, "self"), part = n.cast(n.tensor(1, "src"), n.element());
   Window window = windowOf(n, 2, "size", "stride", "storage_offset"),

@@ -1,7 +1,7 @@
 //===- Synonyms.cpp - other names of operators ---------------------------------------===//
 //
-// torch has several names for some operators, with the same arguments: multiply is mul. torch.compile replaces the
-// other names by the main name; plain files of torch.export contain them.
+// torch has several names for some operators, with the same arguments. For example, multiply is mul. torch.compile
+// replaces such a name by the main name, but files of torch.export.save contain it.
 //
 // Test: test/Python/test_plain_exports.py
 //
@@ -13,7 +13,7 @@
 namespace tilewright {
 
 void registerSynonyms(Table &t) {
-  // Each other name with the main name. All overloads have both names.
+  // Synonyms of a name, with the main name. All overloads have the synonym.
   static constexpr std::pair<llvm::StringLiteral, llvm::StringLiteral> names[] = {
       {"absolute", "abs"},
       {"negative", "neg"},
@@ -48,14 +48,14 @@ void registerSynonyms(Table &t) {
       {"special_softmax", "softmax"},
       {"special_log_softmax", "log_softmax"}};
 
-  // Single overloads with the overloads that they equal.
+  // Synonyms of single overloads.
   static constexpr std::pair<llvm::StringLiteral, llvm::StringLiteral> overloads[] = {
       {"aten.swapaxes.default", "aten.transpose.int"},
       {"aten.swapdims.default", "aten.transpose.int"},
       {"aten.max.other", "aten.maximum.default"},
       {"aten.min.other", "aten.minimum.default"},
       {"aten.adjoint.default", "aten.mT.default"}};
-  llvm::SmallVector<std::string> imported; // rows are added below
+  llvm::SmallVector<std::string> imported; // a copy, because rows are added below
   for (const auto &row : t.rows())
     if (row.second.kind == OperatorKind::Import)
       imported.push_back(row.first().str());

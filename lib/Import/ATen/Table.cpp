@@ -73,7 +73,8 @@ const Table &operatorTable() {
     OperatorKind kind;
     void (*addTo)(Table &);
   };
-  // In the order of docs/reference/operators.md. Synonyms are last, because they copy rows.
+  // The families are in the order of docs/reference/operators.md. Synonyms are last, because they copy rows of the
+  // table.
   static constexpr Family families[] = {
       {"Elementwise functions", Import, registerElementwise},
       {"Activations", Import, registerActivations},

@@ -1,12 +1,13 @@
 //===- Table.h - the table of ATen operators --------------------------------------===//
 //
-// The table has one row per overload. A row is written once, in the file of the operator's family:
+// The table has one row per overload of an operator. Each row is defined in the file of the operator's family:
 //
 //   t["aten.erf.default"] = unary<ErfOp>;                             // an operator that allocates its result
 //   t.add("aten.permute.default", Aliasing::View, permuteDims);       // its result is a view
 //   t.add("aten.view_as_real.default", Aliasing::Reinterpret);        // not imported, its aliasing is needed
 //
-// The lists of views in python/tilewright/fx, ExportedMemory and docs/reference/operators.md are derived from the rows.
+// Other parts of the project derive lists of operators from the rows: python/tilewright/fx, ExportedMemory, and
+// docs/reference/operators.md.
 //
 // Test: test/Python/test_operators.py
 //
@@ -24,15 +25,15 @@ class Results;
 /// Imports one node. Reads all arguments first; returns n.refuse(...) if the node cannot be imported.
 using Importing = Results (*)(Node &);
 
-/// How the nodes of an operator are imported.
+/// Specifies how nodes of an operator are imported.
 enum class OperatorKind : uint8_t {
   Import,    ///< imported for every caller, so that the decompositions keep it
   Composite, ///< occurs only in plain files of torch.export; other callers decompose it
   Declared,  ///< not imported: the row states its aliasing alone
 };
 
-/// The memory in which eager torch stores the results of an operator on real numbers, whose lazy conjugate is the
-/// tensor itself.
+/// The memory in which eager torch stores the results of an operator whose operands are real. The lazy conjugate of a
+/// real tensor is the tensor itself.
 enum class Aliasing : uint8_t {
   Fresh,       ///< in newly allocated memory
   View,        ///< in the memory of the first operand, always
@@ -45,11 +46,11 @@ enum class Aliasing : uint8_t {
   Unclear,     ///< possibly in the memory of any operand
 };
 
-/// Return the names that Python and the documentation use.
+/// Return the name of an enumerator in Python and in the documentation.
 llvm::StringLiteral nameOf(OperatorKind kind);
 llvm::StringLiteral nameOf(Aliasing aliasing);
 
-/// A row of the table.
+/// A row of the table, for one overload of an operator.
 struct Operator {
   OperatorKind kind = OperatorKind::Declared;
   Aliasing aliasing = Aliasing::Fresh;
@@ -60,8 +61,8 @@ struct Operator {
 
 class Table {
 public:
-  /// The left side of the assignment that adds an operator with Aliasing::Fresh. The assignment returns the import
-  /// function, so that assignments can be chained.
+  /// The result of operator[]. An assignment to it adds a row with Aliasing::Fresh, and returns the import function, so
+  /// that assignments can be chained.
   struct NewRow {
     Table &table;
     llvm::StringRef target;
@@ -69,15 +70,15 @@ public:
   };
   NewRow operator[](llvm::StringRef target) { return {*this, target}; }
 
-  /// Adds a row to the current family, without `import` as OperatorKind::Declared. Returns `import`. It is a fatal
-  /// error if `target` has a row.
+  /// Adds a row for `target` to the current family, and returns `import`. If `import` is null, the row has
+  /// OperatorKind::Declared. It is a fatal error if the table already has a row for `target`.
   Importing add(llvm::StringRef target, Aliasing aliasing, Importing import = nullptr);
 
-  /// Adds `target` with the import function and the aliasing of `other`, which takes the same arguments. Does nothing
-  /// if `target` has a row.
+  /// Adds a row for `target` with the import function and the aliasing of `other`, which has the same arguments. Does
+  /// nothing if the table already has a row for `target`.
   void addSynonym(llvm::StringRef target, llvm::StringRef other);
 
-  /// Begins a family: rows are added with this title and, if they have an import function, of this kind.
+  /// Sets the family of the rows that are added next. Rows with an import function have the kind `kind`.
   void beginFamily(llvm::StringRef title, OperatorKind kind);
 
   /// Returns the row of `target`, or null.
@@ -94,13 +95,13 @@ private:
 /// Imports GraphBuilder::loweringTarget.
 Results importLowering(Node &node);
 
-/// Returns the whole table, which is built once.
+/// Returns the table, which is built at the first call.
 const Table &operatorTable();
 
-/// Returns the row of `target` if it is imported for every caller, or null.
+/// Returns the row of `target` if it has OperatorKind::Import, otherwise null.
 const Operator *findImported(llvm::StringRef target);
 
-// One function per family, in a file of the same name.
+// Each function adds the rows of one family, and is defined in the file with the family's name.
 void registerElementwise(Table &table);
 void registerActivations(Table &table);
 void registerActivationGradients(Table &table);
@@ -134,7 +135,7 @@ void registerGridSampling(Table &table);
 void registerRecurrent(Table &table);
 void registerWindows(Table &table);
 void registerExperts(Table &table);
-/// Adds other names of ops that are in the table.
+/// Adds rows for synonyms of operators that are in the table.
 void registerSynonyms(Table &table);
 
 } // namespace tilewright

@@ -6,7 +6,7 @@
 namespace tilewright {
 namespace {
 
-/// Reshapes to the result's type.
+/// Imports an operator that reshapes its operand to the result's shape.
 Results reshapeToResult(Node &n) {
   Value x = n.tensor(0, "self");
   if (n.failed())
@@ -14,7 +14,7 @@ Results reshapeToResult(Node &n) {
   return n.reshape(x, n.type());
 }
 
-/// view.dtype: only supported if the dtype does not change.
+/// Imports view.dtype, which is only supported if the dtype does not change.
 Results viewDtype(Node &n) {
   Value x = n.tensor(0, "self");
   if (n.failed() || n.elementOf(x) == n.element())
@@ -55,7 +55,7 @@ Results expand(Node &n) {
   return n.broadcast(x, sizesOf(n.type()));
 }
 
-/// Repeats by a broadcast to [r0, d0, r1, d1, ...] and a reshape.
+/// Imports repeat as a broadcast to [r0, d0, r1, d1, ...], where r are the repeats and d the sizes, and a reshape.
 Results repeat(Node &n) {
   Value x = n.tensor(0, "self");
   SmallVector<AffineExpr> times = n.sizes(1, "repeats");
@@ -78,7 +78,7 @@ Results concatenate(Node &n) {
   if (n.failed() || all.empty())
     return n.refuse("an empty list of tensors");
   int64_t rank = n.type().getRank();
-  for (Value value : all) // like torch, ignore tensors of shape [0]
+  for (Value value : all) // as in torch, ignore tensors of shape [0]
     if (n.rankOf(value) == rank && !(rank != 1 && n.sizesIn(value).size() == 1))
       kept.push_back(n.cast(value, n.element()));
   int64_t dim = n.dim(1, "dim", rank, 0);
@@ -110,8 +110,9 @@ Results flip(Node &n) {
   return Value(FlipOp::create(n.builder, n.loc, x.getType(), x, n.builder.getDenseI64ArrayAttr(dims)));
 }
 
-/// roll(x, s) along a dimension is its last s elements followed by the rest. If a size or a shift is symbolic, the
-/// shift modulo the size is unknown, and indices are computed.
+/// Imports roll(x, s), which consists of the last s elements along a dimension followed by the other elements. If a
+/// size or a shift is symbolic, the shift modulo the size is unknown, and the elements are gathered at computed
+/// indices.
 Results roll(Node &n) {
   Value x = n.tensor(0, "self");
   SmallVector<AffineExpr> shifts = n.sizes(1, "shifts");
@@ -149,9 +150,9 @@ Results roll(Node &n) {
   return n.reshape(result, n.type());
 }
 
-/// Pads `x` along a dimension with symbolic pads: `low` elements at the beginning, and as many at the end as `size`
-/// requires. All of them are `filler`. If the ranges do not prove whether x is padded or cropped, the result is
-/// gathered at computed indices, and indices outside of x give `filler`.
+/// Pads `x` along a dimension by symbolic amounts, with elements `filler`: `low` elements at the beginning, and at the
+/// end so that the size becomes `size`. If the ranges of the symbols do not prove whether x is padded or cropped, the
+/// result is gathered at computed indices, and elements at indices outside of x are `filler`.
 Value padBySymbols(Node &n, Value x, int64_t dim, AffineExpr low, AffineExpr high, AffineExpr size, Value filler) {
   const AffineExpr own = n.sizesIn(x)[dim];
   const auto [leastLow, mostLow] = rangeOf(low, n.importer.symbols);
@@ -185,7 +186,7 @@ Value padBySymbols(Node &n, Value x, int64_t dim, AffineExpr low, AffineExpr hig
   return n.where(n.reshape(inside, along), take(n, x, {index}, dim), filler);
 }
 
-/// torch's list of pads begins with the last dimension.
+/// Imports constant_pad_nd. The list of pads begins with those of the last dimension.
 Results constantPad(Node &n) {
   Value x = n.tensor(0, "self");
   SmallVector<AffineExpr> pads = n.sizes(1, "pad");
@@ -232,8 +233,8 @@ Results constantPad(Node &n) {
 } // namespace
 
 void registerViews(Table &t) {
-  // The schema of _unsafe_view declares a new tensor, that of _reshape_alias a view. Both return a view, because the
-  // caller has checked that the strides permit the shape.
+  // _unsafe_view and _reshape_alias return a view, because the caller has checked that the strides permit the shape.
+  // The schema of _unsafe_view declares a new tensor instead.
   for (llvm::StringRef op : {"view.default", "_unsafe_view.default", "_reshape_alias.default", "unsqueeze.default",
                              "squeeze.default", "squeeze.dim", "squeeze.dims", "unflatten.int"})
     t.add(("aten." + op).str(), Aliasing::View, reshapeToResult);

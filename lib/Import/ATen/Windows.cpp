@@ -1,7 +1,7 @@
 //===- Windows.cpp - im2col and col2im of plain exports ---------------------------------===//
 //
-//   im2col(x [n, c, h, w], [a, b])    -> [n, c a b, l]: all windows of a x b, in row-major order
-//   col2im                            the inverse: each pixel is the sum of its copies in the windows
+//   im2col(x [n, c, h, w], [a, b])    returns [n, c a b, l], the elements of all l windows of size a x b
+//   col2im                            returns an image in which each pixel is the sum of its copies in the windows
 //
 // Test: test/Python/test_plain_exports.py, test/Python/test_onnx_references.py
 //
@@ -17,7 +17,7 @@ namespace {
 struct WindowShape {
   SmallVector<int64_t> kernel, dilation, padding, stride;
 
-  /// Reads four arguments of two numbers each.
+  /// Reads the four arguments from number `first` on, each of which is a list of two numbers.
   static WindowShape read(Node &n, unsigned first) {
     WindowShape w{n.integers(first, "kernel_size"), n.integers(first + 1, "dilation"), n.integers(first + 2, "padding"),
                   n.integers(first + 3, "stride")};
@@ -41,7 +41,7 @@ int64_t staticSize(Node &n, AffineExpr size) {
   return constant ? constant.getValue() : 1;
 }
 
-/// im2col(self, kernel_size, dilation, padding, stride)
+/// Imports im2col(self, kernel_size, dilation, padding, stride).
 Results columnsOfImage(Node &n) {
   Value x = n.tensor(0, "self");
   WindowShape w = WindowShape::read(n, 1);
@@ -68,7 +68,8 @@ Results columnsOfImage(Node &n) {
     x = PadOp::create(n.builder, n.loc, tensorWithSizes(sizes, element), x, n.builder.getDenseI64ArrayAttr(edges),
                       n.builder.getDenseI64ArrayAttr(edges), zero);
   }
-  // The width is handled first: [n, c, h, columns, b], then [n, c, rows, a, columns, b].
+  // Take windows along the width, which returns [n, c, h, columns, b], then along the height, which returns
+  // [n, c, rows, a, columns, b].
   for (int i = 1; i >= 0; --i) {
     AffineExpr count = n.constantSize(counts[i]), width = n.constantSize(w.kernel[i]);
     Value starts = n.op<MulOp>(n.iota({count, n.constantSize(1)}, 0, n.i64()), double(w.stride[i]));
@@ -78,7 +79,7 @@ Results columnsOfImage(Node &n) {
   return n.reshape(n.permute(x, {0, 1, 3, 5, 2, 4}), n.type());
 }
 
-/// col2im(self, output_size, kernel_size, dilation, padding, stride)
+/// Imports col2im(self, output_size, kernel_size, dilation, padding, stride).
 Results imageOfColumns(Node &n) {
   Value x = n.tensor(0, "self");
   WindowShape w = WindowShape::read(n, 2);
@@ -95,12 +96,13 @@ Results imageOfColumns(Node &n) {
   return n.failed() ? n.refused() : n.reshape(image, n.type());
 }
 
-/// Folds dimensions `dim` and `dim` + 1 of `x` [.., kernel, count, ..] into one of w.size, and adds overlaps.
+/// Replaces the dimensions `dim` and `dim` + 1 of `x` [.., kernel, count, ..] by one dimension of `w.size` pixels. A
+/// pixel is the sum of the elements of all windows that contain it.
 Value foldedAlong(Node &n, Value x, int64_t dim, const FoldedWindows &w) {
   SmallVector<AffineExpr> sizes = n.sizesIn(x);
   const AffineExpr count = sizes[dim + 1], kernel = sizes[dim];
   if (w.stride == w.kernel && w.dilation == 1 && w.low == 0 && canonicalSize(count * kernel - w.size) == 0) {
-    SmallVector<int64_t> order = allDims(sizes.size()); // windows without overlaps and gaps
+    SmallVector<int64_t> order = allDims(sizes.size()); // the windows neither overlap nor have gaps
     std::swap(order[dim], order[dim + 1]);
     sizes.erase(sizes.begin() + dim);
     sizes[dim] = w.size;
@@ -155,7 +157,7 @@ Value imageOfWindows(Node &n, Value x, ArrayRef<FoldedWindows> windows) {
   split[1] = canonicalSize(sizes[1].floorDiv(elements));
   split.append(counts);
   Type element = n.elementOf(x);
-  x = n.reshape(n.cast(x, n.accumulator(element)), split); // [n, c, kernels.., counts..]
+  x = n.reshape(n.cast(x, n.accumulator(element)), split); // the shape is [n, c, kernels.., counts..]
   SmallVector<int64_t> order{0, 1};
   const int64_t rank = windows.size();
   for (int64_t i = 0; i < rank; ++i)

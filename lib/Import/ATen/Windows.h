@@ -12,15 +12,15 @@ struct FoldedWindows {
   int64_t kernel, stride, dilation, low, high; ///< low, high: pixels of padding before and after
   AffineExpr size;                             ///< of the image
 
-  /// Returns the number of windows that fit.
+  /// Returns the number of windows that fit in the padded image.
   AffineExpr count() const {
     return canonicalSize((size + low + high - dilation * (kernel - 1) - 1).floorDiv(stride) + 1);
   }
 };
 
-/// Returns the image [n, c, sizes..] of `x` [n, c * kernels, windows]: each pixel is the sum of its copies in all
-/// windows, computed in f32 for f16 and bf16. `windows` has one entry per dimension of the image. Requires that `x` has
-/// as many windows as fit.
+/// Returns an image [n, c, sizes..] from its windows `x` [n, c * kernels, windows]. Each pixel is the sum of its copies
+/// in all windows, computed in f32 for f16 and bf16. `windows` has one entry per spatial dimension of the image. The
+/// number of windows in `x` must be the number that fits in the image.
 Value imageOfWindows(Node &n, Value x, ArrayRef<FoldedWindows> windows);
 
 } // namespace tilewright

@@ -9,7 +9,7 @@
 
 namespace tilewright {
 
-/// Collects the problems that a reader finds in a model, without duplicates, and reports them in one error.
+/// Collects the problems that an importer finds in a model, without duplicates, and reports them in one error.
 class Complaints {
 public:
   void add(std::string problem) {

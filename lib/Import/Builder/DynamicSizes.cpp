@@ -94,7 +94,7 @@ public:
     return llvm::Error::success();
   }
 
-  /// Replaces the sizes that are fixed to a number by constants, and removes their arguments.
+  /// Replaces the symbols of sizes that are fixed to a number by constants, and removes their arguments of @main.
   void fix() {
     if (fixed.empty())
       return;
@@ -110,7 +110,7 @@ public:
       } else {
         values.push_back(getAffineSymbolExpr(next++, context));
       }
-    // In a graph, every affine map and set is over the symbols of @main.
+    // Every affine map and set in a graph refers to the symbols of @main.
     AttrTypeReplacer replacer;
     auto replaced = [&](AffineMap map) { return map.replaceDimsAndSymbols({}, values, map.getNumDims(), next); };
     replacer.addReplacement([&](RankedTensorType type) -> std::optional<std::pair<Type, WalkResult>> {
@@ -126,7 +126,7 @@ public:
       return IntegerSetAttr::get(before.replaceDimsAndSymbols({}, values, before.getNumDims(), next));
     });
     replacer.recursivelyReplaceElementsIn(main, /*replaceAttrs=*/true, /*replaceLocs=*/false, /*replaceTypes=*/true);
-    for (unsigned number : removed.set_bits()) { // ops read sizes from types and maps
+    for (unsigned number : removed.set_bits()) { // no op uses them, because sizes are in types and maps
       assert(main.getArgument(number).use_empty());
       (void)number;
     }
@@ -139,7 +139,7 @@ private:
     return attribute ? attribute.getInt() : otherwise;
   }
 
-  /// Returns the index of @main's argument that is the size at `inputDim`.
+  /// Returns the index of the argument of @main that is the symbolic size `inputDim` of an input.
   llvm::Expected<unsigned> symbolOf(const DynamicSize::InputDim &inputDim) {
     std::vector<std::string> names;
     if (inputDim.dim == DynamicSize::InputDim::named) {

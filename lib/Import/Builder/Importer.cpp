@@ -58,8 +58,8 @@ DenseLayout layoutOf(ArrayRef<AffineExpr> sizes, ArrayRef<AffineExpr> strides) {
   };
   if (strides.size() != rank || llvm::any_of(sizes, [&](AffineExpr s) { return isConstant(s, 0); }))
     return rowMajor;
-  // Innermost first: find the dimension whose stride is the product of the sizes inside it. A dimension of size 1 may
-  // have any stride, and keeps its position between the adjacent dimensions.
+  // Starting with the innermost dimension, find the dimension whose stride is the product of the sizes inside it. A
+  // dimension of size 1 may have any stride, and keeps its position between the adjacent dimensions.
   SmallVector<unsigned> innermostFirst;
   SmallVector<bool> taken(rank, false);
   AffineExpr expected = rank ? getAffineConstantExpr(1, sizes[0].getContext()) : AffineExpr();
@@ -76,7 +76,7 @@ DenseLayout layoutOf(ArrayRef<AffineExpr> sizes, ArrayRef<AffineExpr> strides) {
     innermostFirst.push_back(found);
     expected = graph::canonicalSize(expected * sizes[found]);
   }
-  // If only dimensions of size 1 moved, the order is equivalent to row-major.
+  // If only dimensions of size 1 have other positions, the order is equivalent to row-major.
   DenseLayout layout{{innermostFirst.rbegin(), innermostFirst.rend()}, true};
   SmallVector<unsigned> moved;
   for (unsigned dim : layout.order)

@@ -14,7 +14,7 @@
 
 namespace tilewright {
 
-/// The state of a GraphBuilder.
+/// The internal state of a GraphBuilder: the module under construction and the values of its nodes.
 struct Importer {
   explicit Importer(mlir::MLIRContext &context);
 
@@ -28,8 +28,8 @@ struct Importer {
   unsigned refusedNodes = 0;
   mlir::Value seed; ///< the hidden last argument; null until a random op needs it
   int64_t randomStreams = 0;
-  /// If true, sizes that may be equal for some symbols are assumed to be equal, and every call checks it. torch's
-  /// graphs have guards already.
+  /// If true, sizes that may be equal for some values of symbols are assumed to be equal, and every call checks this
+  /// assumption. False for graphs of torch, which already have guards.
   bool guardsSizes = false;
   llvm::DenseSet<mlir::AffineExpr> varying;  ///< symbols that may not be fixed to a number
   llvm::SmallVector<mlir::Attribute> guards; ///< guards that follow from no op (lib/Graph/GuardSizes.cpp)
@@ -44,7 +44,7 @@ struct Importer {
   mlir::Value seedArgument();
 };
 
-/// Returns the dtype and the sizes of a tensor: "float32[2, s0, 768]".
+/// Returns the dtype and the sizes of a tensor in a form such as "float32[2, s0, 768]".
 std::string tensorName(mlir::RankedTensorType type);
 
 /// Returns the memory order of the dimensions, outermost first; row-major and dense = false if there are gaps.

@@ -65,7 +65,7 @@ SmallVector<Value> Node::agreeing(ArrayRef<Value> operands) {
 }
 
 Value Node::withSizes(Value value, ArrayRef<AffineExpr> sizes) {
-  // The reshape alone implies only equal products of sizes, and two sizes could differ individually.
+  // A guard for each size is necessary, because the reshape only requires that the numbers of elements are equal.
   for (auto [own, size] : llvm::zip_equal(sizesIn(value), sizes))
     if (own != size)
       require(isa<AffineConstantExpr>(own) ? size : own, isa<AffineConstantExpr>(own) ? own : size);
@@ -233,7 +233,7 @@ Value Node::matmul(Value lhs, Value rhs, Type element) {
   SmallVector<AffineExpr> sizes = sizesIn(lhs);
   if (!demand(rankOf(lhs) >= 2 && rankOf(rhs) >= 2, "a product of matrices needs two dimensions"))
     return lhs;
-  bool empty = sizes.back() == constantSize(0); // a sum over an empty dimension
+  bool empty = sizes.back() == constantSize(0); // the product is a sum of no terms
   sizes.back() = sizesIn(rhs).back();
   Type type = element ? element : elementOf(lhs);
   if (empty)
@@ -280,7 +280,7 @@ Value Node::concat(ArrayRef<Value> values, int64_t dim) {
   for (Value &value : fitted) {
     SmallVector<AffineExpr> own = sizes;
     own[dim] = sizesIn(value)[dim];
-    bool fits = true; // the verifier reports sizes that always differ
+    bool fits = true; // if false, the verifier reports the sizes
     for (auto [size, wanted] : llvm::zip_equal(sizesIn(value), own))
       fits &= bool(agreed(size, wanted));
     value = fits ? withSizes(value, own) : value;

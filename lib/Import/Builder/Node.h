@@ -1,7 +1,8 @@
 //===- Node.h - a node under import, with methods that emit tw ops --------------===//
 //
-// The functions of the table get a Node. They read the arguments by position and name (fx omits defaults, and passes
-// keyword-only arguments by name), check failed(), then emit ops with the methods below, which infer the result types:
+// The import functions of the table (lib/Import/ATen/Table.h) have a Node as their argument. They read the node's
+// arguments by position and name, because fx omits defaults and passes keyword-only arguments by name. Then they check
+// failed(), and emit ops with the methods below, which infer the result types:
 //
 //   Results silu(Node &n) {
 //     Value x = n.tensor(0, "self");
@@ -10,7 +11,8 @@
 //     return n.op<SiluOp>({n.cast(x, n.element())});
 //   }
 //
-// After a refusal the reading methods return dummy values, so a function may read everything before it checks failed().
+// After a refusal, the methods that read arguments return dummy values, so a function may read all arguments before it
+// checks failed().
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_IMPORT_BUILDER_NODE_H
@@ -34,9 +36,9 @@ public:
   SmallVector<Value, 4> values;
 };
 
-/// How eager reads a number in an op with f16 or bf16 tensors: rounded to their type first (sums, comparisons,
-/// remainders, powers), or not (products, quotients). ATen's CPU kernels differ from op to op;
-/// test_scalars_with_half_precision.py compares each.
+/// Specifies if eager rounds a number operand of an op on f16 or bf16 tensors to the type of the tensors. It does so in
+/// sums, comparisons, remainders and powers, but not in products and quotients. ATen's CPU kernels differ from op to
+/// op; test_scalars_with_half_precision.py compares each op.
 enum class Numbers { Rounded, Unrounded };
 
 class Node {
@@ -53,8 +55,9 @@ public:
 
   //===--- refusing ---===//
   bool failed() const { return !reason.empty(); }
-  /// Refuses the node if `holds` is false. Returns true if nothing has been refused so far. torch has checked the calls
-  /// of its own graphs, but a file may contain any call, so every function must check the bounds of what it reads.
+  /// Refuses the node if `holds` is false. Returns true if the node has not been refused so far. torch has checked the
+  /// calls in its own graphs, but a file may contain any call. Every function must therefore check the ranges of the
+  /// arguments that it reads.
   bool demand(bool holds, const llvm::Twine &why) {
     if (!holds)
       refuse(why);
@@ -90,7 +93,7 @@ public:
   /// Returns dimensions, sorted; all of them if none are given.
   SmallVector<int64_t> dims(unsigned index, llvm::StringRef name, int64_t rank);
   int64_t wrapDim(int64_t dim, int64_t rank);
-  /// Returns an argument that is a tensor or a number, as a tensor of `element`.
+  /// Returns an argument that is a tensor or a number, as a tensor with the element type `element`.
   Value operand(unsigned index, llvm::StringRef name, Type element);
 
   //===--- types ---===//
@@ -105,18 +108,20 @@ public:
   Type f64() const { return Float64Type::get(&importer.context); }
   Type i64() const { return IntegerType::get(&importer.context, 64); }
   Type i1() const { return IntegerType::get(&importer.context, 1); }
-  /// Returns f32 for f16 and bf16, else the type itself.
+  /// Returns f32 for f16 and bf16, and `element` for other types.
   Type accumulator(Type element) const { return isa<Float16Type, BFloat16Type>(element) ? f32() : element; }
-  /// Returns a type that orders values as `element` does. It is signed unless `element` is uint64.
+  /// Returns a type to which `element` can be converted without changing the order of values. The type is signed unless
+  /// `element` is uint64.
   Type ordered(Type element);
-  /// Returns the type in which eager computes an elementwise op whose result is `result`. With Numbers::Unrounded it is
-  /// f32 if an operand after the first is a wider 0-d tensor, or a number that f16 or bf16 cannot represent exactly. It
-  /// is f64 for a 0-d f32 result with an operand that was computed in f64 (isWide).
+  /// Returns the type in which eager computes an elementwise op with the result type `result`. With Numbers::Unrounded,
+  /// it is f32 if an operand after the first is a wider 0-d tensor, or is a number that f16 or bf16 cannot represent
+  /// exactly. It is f64 for a 0-d f32 result with an operand that was computed in f64 (isWide).
   Type computeType(Type result, ArrayRef<std::pair<unsigned, llvm::StringRef>> operands, Numbers numbers) const;
-  /// Returns true for an f32 number (0-d) that was computed in f64. Values that depend on it are computed in f64, too:
-  /// an optimizer's 1 - 0.999 ** step, which eager computes with Python's floats, has only four digits in f32.
+  /// Returns true for a 0-d f32 value that was computed in f64. Values that depend on it are also computed in f64. An
+  /// example is the expression 1 - 0.999 ** step of an optimizer, which eager computes with Python's floats. In f32 it
+  /// would have only four correct digits.
   static bool isWide(Value value);
-  /// Returns torch.result_type of these arguments.
+  /// Returns the type that torch.result_type returns for these arguments.
   Type promoted(ArrayRef<std::pair<unsigned, llvm::StringRef>> operands);
   AffineExpr constantSize(int64_t value) const { return getAffineConstantExpr(value, &importer.context); }
 
@@ -127,20 +132,21 @@ public:
   SmallVector<AffineExpr> sizesIn(Value value) const { return sizesOf(typeOf(value)); }
   /// Returns the common shape of the operands by numpy's rule.
   SmallVector<AffineExpr> broadcastSizes(ValueRange operands);
-  /// Returns the operands with equal expressions for equal sizes of the common shape, if calls check that sizes fit
-  /// (Importer::guardsSizes).
+  /// If calls check sizes (Importer::guardsSizes), returns the operands reshaped so that sizes that must be equal also
+  /// have equal expressions. Otherwise returns the operands.
   SmallVector<Value> agreeing(ArrayRef<Value> operands);
-  /// Returns `value` with these sizes. A guard is added for each that differs from the value's own size.
+  /// Returns `value` reshaped to `sizes`. Adds a guard for each size whose expression differs from that of `value`.
   Value withSizes(Value value, ArrayRef<AffineExpr> sizes);
-  /// Returns the size to use for two sizes other than 1 that must be equal: numbers before symbols; null if they
-  /// differ, or must not be assumed to be equal.
+  /// Returns the expression to use for two sizes other than 1 that must be equal. A constant is preferred to a symbolic
+  /// size. Returns null if the sizes differ, or if they must not be assumed to be equal.
   AffineExpr agreed(AffineExpr a, AffineExpr b) const;
-  /// Returns true if all sizes of two shapes are, or may be, equal.
+  /// Returns true if all sizes of two shapes are equal or may be assumed to be equal.
   bool agree(ArrayRef<AffineExpr> a, ArrayRef<AffineExpr> b) const {
     return a.size() == b.size() &&
            llvm::all_of(llvm::zip(a, b), [&](auto pair) { return bool(agreed(std::get<0>(pair), std::get<1>(pair))); });
   }
-  /// Makes every call check that `lhs` equals `rhs`, or is at least `rhs`. Refuses a condition that never holds.
+  /// Adds a guard that `lhs` equals `rhs` or, with `atLeast`, is at least `rhs`. Refuses the node if the condition is
+  /// never true.
   void require(AffineExpr lhs, AffineExpr rhs, bool atLeast = false);
   /// Emits an elementwise op; the element type is the last operand's unless given.
   template <typename OpT> Value op(ArrayRef<Value> operands, Type element = {}) {
@@ -154,15 +160,15 @@ public:
     return op<OpT>({lhs, scalar(rhs, elementOf(lhs))}, element ? element : elementOf(lhs));
   }
   template <typename OpT> Value compare(Value lhs, Value rhs) { return op<OpT>({lhs, rhs}, i1()); }
-  /// Emits a conversion inside the definition of an op. Its rounding may be omitted if the ops before and after it are
-  /// fused.
+  /// Emits a conversion that is part of the definition of an operator. If the ops before and after it are fused, it
+  /// need not round.
   Value cast(Value value, Type element);
-  /// Emits a conversion that the user wrote.
+  /// Emits a conversion of the user's program, which always rounds.
   Value convert(Value value, Type element);
   Value scalar(double value, Type element);
   Value scalarInt(int64_t value, Type element);
   Value indexScalar(AffineExpr value, Type element);
-  /// Returns the number of elements along `dims` (all: every dimension) as a 0-d tensor.
+  /// Returns the number of elements along the dimensions `dims` as a 0-d tensor.
   Value countAlong(Value value, ArrayRef<int64_t> dims, Type element);
   Value reshape(Value value, ArrayRef<AffineExpr> sizes);
   Value reshape(Value value, RankedTensorType like) { return reshape(value, sizesOf(like)); }
@@ -170,7 +176,7 @@ public:
   Value transpose(Value value, int64_t a, int64_t b);
   Value broadcast(Value value, ArrayRef<AffineExpr> sizes);
   Value unsqueeze(Value value, int64_t dim);
-  /// Returns `value` (rank 1) as dimension `dim` of a tensor of `rank`, whose other sizes are 1.
+  /// Reshapes `value`, a tensor of rank 1, to a tensor of rank `rank` whose sizes are 1 except that of dimension `dim`.
   Value alongDim(Value value, int64_t dim, int64_t rank);
   Value reduce(ReduceKind kind, Value value, ArrayRef<int64_t> dims, bool keepdim, Type element = {});
   Value matmul(Value lhs, Value rhs, Type element = {});
@@ -183,7 +189,7 @@ public:
 
 private:
   Value harmless();
-  /// Refuses a node that has more results than the graph lists for it.
+  /// Refuses the node, because its operator has more results than the graph lists for the node.
   RankedTensorType missingType() const {
     if (reason.empty())
       reason = "it gives more results than the graph has for it";
@@ -194,7 +200,7 @@ private:
   ArrayRef<RankedTensorType> types;
 };
 
-/// Returns the dimensions 0 .. rank-1.
+/// Returns the dimensions from 0 to rank - 1.
 SmallVector<int64_t> allDims(int64_t rank);
 
 } // namespace tilewright

@@ -237,10 +237,10 @@ Value Node::operand(unsigned index, llvm::StringRef name, Type element) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// 0: boolean, 1: integer, 2: float.
+/// Returns torch's category of a type for promotion: 0 for booleans, 1 for integers, 2 for floats.
 int categoryOf(Type type) { return isa<FloatType>(type) ? 2 : type.isInteger(1) ? 0 : 1; }
 
-/// torch.promote_types.
+/// Returns the type that torch.promote_types returns.
 Type promotePair(Type a, Type b) {
   if (!a || a == b)
     return b;

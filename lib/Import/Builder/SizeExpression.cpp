@@ -9,17 +9,18 @@ using llvm::StringRef;
 namespace tilewright {
 namespace {
 
-/// A number computed from sizes: `over` / `under`. Sizes that Python computes with floats (`int(1.5 * n)`) are exact if
-/// each intermediate float is exact: a fraction whose denominator is a power of two. `rounded`: the float may be
-/// inexact (n / 3), but it is between the same integers as the exact quotient.
+/// A number that is computed from sizes, `over` / `under`. A size that Python computes with floats, such as `int(1.5 *
+/// n)`, is exact if each intermediate float is exact. This is the case for fractions whose denominator is a power of
+/// two. If `rounded` is set, the float may be inexact, as for n / 3, but its floor and ceiling are those of the exact
+/// quotient.
 struct Fraction {
   AffineExpr over;
   int64_t under = 1;
   bool rounded = false;
 };
 
-/// Recursive descent: sum := product (('+'|'-') product)*, product := unary (('*'|'//'|'%') unary)*,
-/// unary := '-' unary | power, power := atom ('**' number)?,
+/// A recursive descent parser of this grammar: sum := product (('+'|'-') product)*,
+/// product := unary (('*'|'//'|'/'|'%') unary)*, unary := '-' unary | atom ('**' unary)?,
 /// atom := number | name | name '(' arguments ')' | '(' sum ')'.
 class SizeParser {
 public:
@@ -74,7 +75,7 @@ private:
       else if (eat("%"))
         value = modulo(value, unary());
       else if (peek().starts_with("/") && eat("/"))
-        value = divide(value, unary()); // sympy's quotient, which is exact
+        value = divide(value, unary()); // sympy prints `/` only for exact quotients
       else
         return value;
     }
@@ -125,7 +126,7 @@ private:
     return {found->second.expr};
   }
 
-  /// Parses a float. Its products with sizes are exact if it has few fractional bits.
+  /// Parses a float. Fails if it has so many fractional bits that its products with sizes would be rounded.
   Fraction fraction(StringRef text) {
     constexpr int64_t most = 1 << 20;
     double value;
@@ -188,7 +189,7 @@ private:
                 "Max and Min, and floats made integers by TruncToInt, FloorToInt and CeilToInt");
   }
 
-  /// Returns `value`, which must be an integer.
+  /// Returns the expression of `value`. Fails if it is not an integer.
   AffineExpr integer(const Fraction &value) {
     if (value.under != 1)
       fail("a fraction is where an integer must be");
@@ -211,7 +212,7 @@ private:
       return number(1);
     return small(a.over * b.over, a.under * b.under);
   }
-  /// Reduces a fraction, if the numerator is known to be a multiple of 2.
+  /// Returns the fraction `over` / `under`, reduced by 2 as long as the numerator is known to be even.
   Fraction small(AffineExpr over, int64_t under) {
     while (under % 2 == 0 && over.isMultipleOf(2)) {
       over = graph::canonicalSize(over.floorDiv(2));
@@ -244,7 +245,8 @@ private:
       return small(over, a.under * divisor.getValue());
     return {over, a.under * divisor.getValue(), /*rounded=*/true};
   }
-  /// A quotient below 2^52 that is correctly rounded to a float is between the same integers as the exact quotient.
+  /// Converts a fraction to an integer. A quotient below 2^52 that is correctly rounded to a float has the same floor
+  /// and ceiling as the exact quotient.
   Fraction toInteger(StringRef name, const Fraction &value) {
     if (value.under == 1)
       return value;
@@ -258,7 +260,8 @@ private:
     return {value.over.floorDiv(under)};
   }
 
-  /// Returns the larger (or smaller) of two numbers, if the ranges of the symbols decide.
+  /// Returns the larger (or smaller) of two numbers. Fails if the ranges of the symbols do not determine which one it
+  /// is.
   Fraction extreme(const Fraction &a, const Fraction &b, bool larger) {
     Fraction difference = add(a, times(number(-1), b));
     auto [low, high] = rangeOf(graph::canonicalSize(difference.over), symbols);

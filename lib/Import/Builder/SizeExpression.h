@@ -14,8 +14,9 @@ struct SizeSymbol {
   int64_t min = 0, max = 0;
 };
 
-/// Parses what sympy's str() or srepr() prints (`s0*12`, `(s0 + 1)//2`, `FloorDiv(s0, 2)`, `Mod(s0, 8)`,
-/// `Mul(Integer(2), Symbol('s0'))`) over `symbols`. Max and Min are refused unless the symbols' ranges decide them.
+/// Parses an expression over `symbols` that sympy's str() or srepr() has printed, such as `s0*12`, `(s0 + 1)//2`,
+/// `FloorDiv(s0, 2)`, `Mod(s0, 8)`, or `Mul(Integer(2), Symbol('s0'))`. Max and Min are errors unless the ranges of the
+/// symbols determine the result.
 llvm::Expected<mlir::AffineExpr> parseSize(llvm::StringRef text, const llvm::StringMap<SizeSymbol> &symbols,
                                            mlir::MLIRContext *context);
 

@@ -5,7 +5,7 @@
 namespace tilewright {
 namespace {
 
-/// f(x), computed in f32 if x is f16 or bf16.
+/// Imports the function `f` of one operand. It is computed in f32 if the operand is f16 or bf16.
 Results widened(OnnxNode &n, llvm::function_ref<Value(Value)> f) {
   Value x = n.in(0);
   if (n.failed())
@@ -75,7 +75,7 @@ Results hardSwish(OnnxNode &n) {
 }
 
 Results softplus(OnnxNode &n) {
-  return widened(n, [&](Value x) { // max(x, 0) + log1p(e^-|x|) does not overflow
+  return widened(n, [&](Value x) { // the form max(x, 0) + log1p(e^-|x|) does not overflow
     Value tail = n.op<Log1pOp>({n.op<ExpOp>({n.op<NegOp>({n.op<AbsOp>({x})})})});
     return n.op<AddOp>({n.op<MaximumOp>(x, 0.0), tail});
   });
@@ -129,8 +129,8 @@ Results swiGlu(OnnxNode &n) {
   return n.op<MulOp>({gate, b});
 }
 
-/// Applies `f` along softmax's axis. Before operator set 13 this is not one dimension, but all from `axis` on,
-/// flattened.
+/// Applies `f` along the axis of Softmax or a similar operator. Before operator set 13, all dimensions from `axis` on
+/// are flattened to one dimension.
 Results overRows(OnnxNode &n, llvm::function_ref<Value(Value, int64_t)> f) {
   Value x = n.in(0);
   bool flattens = n.version < 13;

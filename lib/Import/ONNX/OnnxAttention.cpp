@@ -1,11 +1,11 @@
 //===- OnnxAttention.cpp - attention and rotary embeddings ----------------------------===//
 //
-// Attention that is just softmax(scale * Q K^T + mask) V becomes a single op of tw. With a softcap, a window, a cache,
-// or the scores as a result it is decomposed:
+// Attention that computes softmax(scale * Q K^T + mask) V becomes one tw.attention. Attention with a softcap, a window
+// or a cache, or with the scores as an additional result, is decomposed:
 //
 //   scores = softcap((sqrt(scale) Q) (sqrt(scale) K)^T);  Y = softmax(scores + bias) V
 //
-// where the bias is -inf for masked keys. A row whose keys are all masked gives 0.
+// where the bias is -inf for masked keys. The result of a query is 0 if all keys are masked.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/ONNX/OnnxNode.h"
@@ -15,7 +15,7 @@
 namespace tilewright {
 namespace {
 
-/// Reshapes B x L x (H D) to B x H x L x D.
+/// Splits the last dimension of [B, L, H D] into heads, and returns [B, H, L, D].
 Value headsOf(OnnxNode &n, Value x, int64_t heads) {
   SmallVector<AffineExpr> sizes = n.sizesIn(x);
   if (!n.demand(heads > 0, "q_num_heads and kv_num_heads must be given for inputs of rank 3"))
@@ -40,8 +40,8 @@ struct AttentionInputs {
   AffineExpr pastSize;
 };
 
-/// Returns the mask of the keys j that query i may attend to by causality, window and lengths, or null if no rule
-/// applies. i counts from the start of the cache.
+/// Returns a mask of the keys j that query i may attend to. The mask combines causality, the window and the lengths of
+/// sequences. Returns null if none of them is given. The index i is counted from the start of the cache.
 Value visible(OnnxNode &n, const AttentionInputs &a) {
   AffineExpr rows = n.sizesIn(a.q)[2], columns = n.sizesIn(a.k)[2], one = n.constantSize(1);
   SmallVector<AffineExpr> plane = {one, one, rows, columns};
@@ -63,7 +63,7 @@ Value visible(OnnxNode &n, const AttentionInputs &a) {
   return seen;
 }
 
-/// Returns the mask with rank 4, padded at its end so that the missing keys are masked.
+/// Returns the mask with rank 4. If it has fewer than `columns` keys, it is padded so that the other keys are masked.
 Value wholeMask(OnnxNode &n, Value mask, AffineExpr columns) {
   int64_t rank = n.rankOf(mask);
   if (!n.demand(rank >= 1 && rank <= 4, "its mask has more than 4 dimensions"))
@@ -91,7 +91,7 @@ Results writtenOut(OnnxNode &n, const AttentionInputs &a, Type precision) {
   int64_t heads = n.staticSize(a.q, 1), keyHeads = n.staticSize(a.k, 1);
   if (!n.demand(keyHeads > 0 && heads % keyHeads == 0, "its query heads are not a multiple of its key heads"))
     return n.refused();
-  auto repeated = [&](Value x) { // repeats heads: [h0, h0, h1, h1, ...]
+  auto repeated = [&](Value x) { // returns the heads h0, h0, h1, h1, ...
     if (heads == keyHeads)
       return x;
     SmallVector<AffineExpr> s = n.sizesIn(x);
@@ -119,7 +119,7 @@ Results writtenOut(OnnxNode &n, const AttentionInputs &a, Type precision) {
                 "its mask does not broadcast to its scores"))
     return n.refused();
   Value shares = SoftmaxOp::create(n.builder, n.loc, scores.getType(), scores, 3, /*log=*/false, /*safe=*/true);
-  if (bias) { // rows whose keys are all masked give 0, whatever their scores
+  if (bias) { // set the rows to 0 in which all keys are masked
     Value most = n.reduce(ReduceKind::Max, bias, {3}, true);
     shares = n.where(n.compare<EqOp>(most, n.scalar(-infinity, compute)), n.scalar(0, compute), shares);
   }
@@ -185,8 +185,8 @@ Results attention(OnnxNode &n) {
   return {a.flat ? joinedHeads(n, result) : result, a.k, a.v};
 }
 
-/// Rotates pairs of elements by the angle of their position. A pair is one element of each half of a head, or with
-/// `interleaved` two adjacent elements.
+/// Imports RotaryEmbedding, which rotates pairs of elements by an angle that depends on the position in the sequence. A
+/// pair consists of one element of each half of a head, or, with `interleaved`, of two adjacent elements.
 Results rotary(OnnxNode &n) {
   Value x = n.in(0), cosine = n.in(1), sine = n.in(2), positions = n.optionalIn(3);
   bool interleaved = n.integer("interleaved", 0);

@@ -1,8 +1,8 @@
 //===- OnnxConvolutions.cpp - convolutions, Col2Im, and the windows of convolutions and pools ---===//
 //
-// ONNX pads each side by a separate amount; tw.convolution has one amount for both sides. If they differ, a tw.pad
-// comes first. A transposed convolution is computed without padding, then cropped (or extended, by output_padding) to
-// the requested size.
+// ONNX pads each side of a dimension by a separate amount, but tw.convolution has one amount for both sides. If the
+// amounts differ, a tw.pad precedes the convolution. A transposed convolution is computed without padding. Its result
+// is then cropped to the requested size, or extended by output_padding.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/ATen/Windows.h"
@@ -108,7 +108,7 @@ Results transposed(OnnxNode &n) {
   return n.failed() ? n.refused() : Results(result);
 }
 
-/// Reassembles an image from blocks, and adds them where they overlap.
+/// Imports Col2Im, which combines blocks to an image and adds them where they overlap.
 Results columnsToImage(OnnxNode &n) {
   Value x = n.in(0);
   SmallVector<AffineExpr> image = n.sizesFrom(1, "image_shape");
@@ -162,7 +162,7 @@ OnnxWindows readWindows(OnnxNode &n, Value x, ArrayRef<int64_t> kernel) {
     n.demand(std::abs(before) < (1 << 30) && std::abs(after) < (1 << 30), "its pads are out of range");
     auto known = dyn_cast<AffineConstantExpr>(size);
     if (mode == "SAME_UPPER" || mode == "SAME_LOWER") {
-      int64_t total = span - 1; // if the stride is 1, this holds for any size
+      int64_t total = span - 1; // correct for any size if the stride is 1
       if (w.stride[i] != 1 && !known) {
         if (!n.demand(span >= w.stride[i] && !ceil, "its windows leave gaps along a symbolic size"))
           return w;
@@ -191,7 +191,7 @@ OnnxWindows readWindows(OnnxNode &n, Value x, ArrayRef<int64_t> kernel) {
         return w;
       int64_t left = cast<AffineConstantExpr>(slack).getValue();
       int64_t windows = left < 0 ? 0 : (left + w.stride[i] - 1) / w.stride[i] + 1;
-      if ((windows - 1) * w.stride[i] >= known.getValue() + before) // a window that begins after the input
+      if ((windows - 1) * w.stride[i] >= known.getValue() + before) // drop a window that begins after the input
         --windows;
       more = std::max<int64_t>(0, (windows - 1) * w.stride[i] - left);
       count = n.constantSize(windows);

@@ -5,7 +5,7 @@
 namespace tilewright {
 namespace {
 
-/// Refuses the attribute broadcast, which controls how operands broadcast before operator set 7.
+/// Refuses the attribute `broadcast`, which specifies before operator set 7 how operands are broadcast.
 void checkBroadcast(OnnxNode &n) {
   if (n.version < 7 && n.integer("broadcast", 0))
     n.refuse("the attribute broadcast of operator sets before 7 is not supported");
@@ -18,7 +18,7 @@ template <typename OpT> Results unary(OnnxNode &n) {
   return n.op<OpT>({x});
 }
 
-/// f(x) of floats; integers stay unchanged.
+/// Imports a rounding function. Integers are returned unchanged.
 template <typename OpT> Results rounding(OnnxNode &n) {
   Value x = n.in(0);
   if (n.failed() || !isa<FloatType>(n.elementOf(x)))
@@ -50,7 +50,7 @@ Results divide(OnnxNode &n) {
   return isa<FloatType>(n.elementOf(a)) ? n.op<DivOp>({a, b}) : n.op<DivTruncOp>({a, b});
 }
 
-/// The remainder has the divisor's sign, or with fmod the dividend's.
+/// Imports Mod. The remainder has the sign of the divisor or, with fmod, the sign of the dividend.
 Results modulo(OnnxNode &n) {
   Value a = n.in(0), b = n.in(1);
   bool fmod = n.integer("fmod", 0);
@@ -59,7 +59,7 @@ Results modulo(OnnxNode &n) {
   return fmod ? n.op<FmodOp>({a, b}) : n.op<RemainderOp>({a, b});
 }
 
-/// base ** exponent in the base's type; the exponent may have another type.
+/// Imports Pow, which computes base ** exponent in the type of the base. The exponent may have another type.
 Results power(OnnxNode &n) {
   checkBroadcast(n);
   Value base = n.in(0), exponent = n.in(1);
@@ -140,8 +140,8 @@ Results logicalNot(OnnxNode &n) {
   return n.op<LogicalNotOp>({x}, n.i1());
 }
 
-/// A conversion that the model requests. Numbers that are too large for an 8-bit float become its largest number,
-/// unless saturate is 0.
+/// Imports Cast or CastLike to `type`. Numbers that are too large for an 8-bit float become its largest number, unless
+/// the attribute `saturate` is 0.
 Results convertTo(OnnxNode &n, onnx::ElementType type, Type element) {
   if (isNarrow(type)) {
     n.narrowResult = type;
@@ -168,7 +168,7 @@ Results castLike(OnnxNode &n) {
   return n.failed() ? n.refused() : convertTo(n, onnx::ElementType::Undefined, like.getElementType());
 }
 
-/// Clamps x to the bounds that are given.
+/// Imports Clip. Each of the two bounds may be missing.
 Results clip(OnnxNode &n) {
   Value x = n.in(0), low, high;
   Type element = n.elementOf(x);

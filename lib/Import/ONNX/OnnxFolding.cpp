@@ -1,8 +1,9 @@
 //===- OnnxFolding.cpp - nodes that are evaluated when the model is compiled ----------===//
 //
-// Exported models compute shapes with nodes: Shape, Gather, Concat, Reshape. Here, integers are expressions over the
-// symbolic sizes, so that such a computation stays exact if sizes are symbolic. Floats are numbers, rounded to their
-// type after every node. Nodes that are not handled here, or have too many elements, are imported as tw ops.
+// Exported models compute shapes with nodes such as Shape, Gather, Concat and Reshape. This file evaluates such nodes.
+// Its integers are expressions over the symbolic sizes, so that shapes with symbolic sizes are exact. Its floats are
+// numbers that are rounded to their type after every node. Nodes that this file does not support, or whose results have
+// too many elements, are imported as tw ops.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/Builder/SizeExpression.h"
@@ -24,7 +25,8 @@ int64_t countOf(ArrayRef<int64_t> sizes) {
   return count;
 }
 
-/// Returns, for every element of `to`, the index in an operand of sizes `from`, by numpy's rule.
+/// Returns, for every element of a result of sizes `to`, the index of the element of an operand of sizes `from` that is
+/// broadcast to it.
 SmallVector<size_t> broadcastOffsets(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
   SmallVector<size_t> offsets;
   int64_t count = countOf(to);
@@ -43,7 +45,7 @@ SmallVector<size_t> broadcastOffsets(ArrayRef<int64_t> from, ArrayRef<int64_t> t
   return offsets;
 }
 
-/// Returns the elements of `from` at `offsets`, as a tensor of `sizes`.
+/// Returns the elements of `from` at the indices `offsets`, as a tensor of sizes `sizes`.
 Known picked(const Known &from, ArrayRef<size_t> offsets, ArrayRef<int64_t> sizes) {
   Known result{from.element, SmallVector<int64_t>(sizes), {}, {}};
   for (size_t offset : offsets)
@@ -65,7 +67,8 @@ std::optional<SmallVector<int64_t>> broadcastSizes(ArrayRef<int64_t> a, ArrayRef
   return countOf(sizes) <= mostKnown ? std::optional(sizes) : std::nullopt;
 }
 
-/// Combines the operands' elements for every element of the result; nullopt if a pair cannot be combined.
+/// Applies `integers` or `numbers` to each pair of elements of the broadcast operands. Returns nullopt if the function
+/// returns null for a pair.
 Folded combine(const Known &a, const Known &b, Type element,
                llvm::function_ref<AffineExpr(AffineExpr, AffineExpr)> integers,
                llvm::function_ref<double(double, double)> numbers) {
@@ -94,7 +97,7 @@ Folded combine(const Known &a, const Known &b, Type element,
   return result;
 }
 
-/// Applies `f` to constants only.
+/// Returns a function that applies `f` to two constants, and returns null for other expressions.
 template <typename F> auto constantsOnly(F f) {
   return [f](AffineExpr a, AffineExpr b) -> AffineExpr {
     auto x = knownSize(a), y = knownSize(b);
@@ -128,7 +131,7 @@ Folded arithmetic(OnnxNode &n, const Known &a, const Known &b) {
             return {};
           if (auto dividend = knownSize(x))
             return getAffineConstantExpr(*dividend / *divisor, x.getContext());
-          // For nonnegative numbers, rounding towards zero is rounding down.
+          // ONNX rounds the quotient towards zero, which is the floor if it is not negative.
           return *divisor > 0 && rangeOf(x, n.importer.symbols).first >= 0 ? x.floorDiv(*divisor) : AffineExpr();
         },
         std::divides<double>());
@@ -155,7 +158,7 @@ Folded arithmetic(OnnxNode &n, const Known &a, const Known &b) {
   if (op == "Equal")
     return combine(
         a, b, i1,
-        [](AffineExpr x, AffineExpr y) -> AffineExpr { // a size is at least 1, never -1 or 0
+        [](AffineExpr x, AffineExpr y) -> AffineExpr { // a symbolic size is at least 1
           auto p = knownSize(x), q = knownSize(y);
           if (p && q)
             return getAffineConstantExpr(*p == *q, x.getContext());
@@ -256,7 +259,7 @@ Known ofShape(OnnxNode &n, ArrayRef<AffineExpr> sizes) {
   return {n.i64(), {int64_t(sizes.size())}, std::vector<AffineExpr>(sizes.begin(), sizes.end()), {}};
 }
 
-/// Returns the part of `x` with the indices `kept` along one dimension.
+/// Returns the slices of `x` at the indices `kept` along dimension `dim`.
 Folded alongDim(const Known &x, int64_t dim, ArrayRef<int64_t> kept) {
   SmallVector<int64_t> sizes = x.sizes;
   int64_t inner = 1, outer = 1, size = x.sizes[dim];
@@ -371,7 +374,7 @@ Folded sliced(OnnxNode &n, Known x) {
   return x;
 }
 
-/// Returns the same elements with the new sizes of a Reshape, Unsqueeze, Squeeze or similar node.
+/// Returns the elements of `x` with the sizes of the result of a Reshape, Unsqueeze, Squeeze or similar node.
 Folded reshaped(OnnxNode &n, const Known &x) {
   llvm::StringRef op = n.node.op;
   SmallVector<AffineExpr> sizes;
@@ -489,7 +492,7 @@ Folded where(const Known &condition, const Known &yes, const Known &no) {
   return result;
 }
 
-/// Folds a Constant, whose value is in one of several attributes.
+/// Folds a Constant node, which has its value in one of several attributes.
 bool foldConstant(OnnxNode &n) {
   if (const onnx::Attribute *value = n.attribute("value")) {
     if (value->kind == onnx::Attribute::Kind::Tensor) {
@@ -591,7 +594,7 @@ bool foldOnnx(OnnxNode &n) {
   if (result && !n.failed())
     n.knownResults.push_back(std::move(*result));
   else
-    n.reason.clear(); // the import as tw ops gives a better reason
+    n.reason.clear(); // the import as tw ops reports a better reason
   return !n.knownResults.empty();
 }
 

@@ -1,8 +1,8 @@
 //===- OnnxGraph.h - values of an ONNX graph during the import ----------------------===//
 //
-// A value of the model is one or more of: an initializer in the file, elements that are known at compile time (with
-// which shapes are computed), and a value in the module under construction. Only values that a node reads as tensors
-// are added to the module; an initializer becomes a parameter at that point.
+// A value of the model has up to three representations: an initializer in the file, elements that are known at compile
+// time, and a value in the module under construction. Shapes are computed from known elements. A value is added to the
+// module when a node reads it as a tensor. An initializer then becomes a parameter.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_IMPORT_ONNX_ONNXGRAPH_H
@@ -14,8 +14,8 @@
 
 namespace tilewright {
 
-/// Elements that are known at compile time: integers and booleans as expressions over the symbolic sizes, floats as
-/// numbers (already rounded to their type).
+/// The elements of a tensor that are known at compile time. Integers and booleans are expressions over the symbolic
+/// sizes. Floats are numbers that are rounded to their type.
 struct KnownElements {
   mlir::Type element;
   llvm::SmallVector<int64_t> sizes;
@@ -24,7 +24,7 @@ struct KnownElements {
 
   bool isFloat() const { return llvm::isa<mlir::FloatType>(element); }
   size_t count() const { return isFloat() ? numbers.size() : integers.size(); }
-  /// Returns the integers if none of them is symbolic.
+  /// Returns the integers, or nullopt if one of them is symbolic.
   std::optional<llvm::SmallVector<int64_t>> constants() const;
 };
 
@@ -36,12 +36,13 @@ struct OnnxValue {
   const onnx::Tensor *tensor = nullptr; ///< an initializer, or the value of a Constant
   std::optional<KnownElements> known;
   mlir::RankedTensorType type;
-  /// The elements' type if it is narrow. In the module they are then bytes, one per element (OnnxNarrow.h).
+  /// The element type if it is an 8-bit float or has less than 8 bits. In the module, each element is then one byte
+  /// (OnnxNarrow.h). Undefined for other types.
   onnx::ElementType narrow = onnx::ElementType::Undefined;
   bool refused = false; ///< result of a node that cannot be imported, or that depends on one
 };
 
-/// The names that are visible to nodes: those of their graph, then those of the enclosing graphs.
+/// Maps names to values. Nodes can refer to names of their own graph, and to names of the enclosing graphs.
 struct OnnxScope {
   const OnnxScope *around = nullptr;
   llvm::StringMap<OnnxValue *> values;
@@ -57,14 +58,15 @@ struct OnnxScope {
 bool isNarrow(onnx::ElementType type);
 ScalarType storageOf(onnx::ElementType narrow);
 
-/// Returns the element type of an ONNX type, or null if Tilewright has no such type or it is narrow.
+/// Returns the MLIR element type of an ONNX type. Returns null if Tilewright does not support the type, or if
+/// isNarrow().
 mlir::Type elementTypeOf(onnx::ElementType type, mlir::MLIRContext *context);
-/// Returns the same type as a ScalarType of GraphBuilder, or nullopt.
+/// Returns the ScalarType of GraphBuilder for an ONNX type, or nullopt.
 std::optional<ScalarType> scalarTypeOf(onnx::ElementType type);
 /// Returns `number` rounded to `type`.
 double roundedTo(double number, mlir::FloatType type);
 
-/// The module under construction and the addresses of its parameters.
+/// Builds the module of a model, and records the addresses of its parameters.
 class OnnxGraph {
 public:
   OnnxGraph(mlir::MLIRContext &context, std::vector<const void *> &weights, std::list<std::vector<uint8_t>> &copies)
@@ -77,13 +79,13 @@ public:
     storage.emplace_back();
     return &storage.back();
   }
-  /// Returns the elements if they are known or can be read, otherwise null.
+  /// Returns the elements of `value` if they are known at compile time or can be read from the file, otherwise null.
   const KnownElements *known(OnnxValue &value);
-  /// Returns the value in the module, after adding it if necessary.
+  /// Returns the value in the module. Adds it to the module if necessary.
   llvm::Expected<mlir::Value> materialize(OnnxValue &value, llvm::StringRef name);
-  /// Adds a tensor argument that the caller passes.
+  /// Adds an argument to the module for a tensor that the caller passes.
   llvm::Expected<mlir::Value> addInput(llvm::StringRef name, const TensorMeta &meta);
-  /// Returns a new reference by which GraphBuilder finds the value.
+  /// Returns a new reference to `value`, which can be passed to GraphBuilder.
   ValueRef refOf(mlir::Value value) {
     ValueRef ref{importer.nextId++, 0};
     importer.values[ref.id] = {value};

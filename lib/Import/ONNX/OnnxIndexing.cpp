@@ -5,7 +5,7 @@
 namespace tilewright {
 namespace {
 
-/// Converts indices to i64, and makes negative ones count from the start.
+/// Converts indices to i64, and adds `size` to negative indices.
 Value fromStart(OnnxNode &n, Value index, AffineExpr size) {
   Value number = n.cast(index, n.i64());
   Value wrapped = n.op<AddOp>({number, n.indexScalar(size, n.i64())});
@@ -30,7 +30,8 @@ Results gatherElements(OnnxNode &n) {
                                 fromStart(n, index, n.sizesIn(x)[dim]), dim));
 }
 
-/// Returns the columns of index tuples as separate tensors, after those that enumerate the `batch` leading dimensions.
+/// Returns one index tensor per dimension that GatherND or ScatterND indexes: those that enumerate the `batch` leading
+/// dimensions, followed by the columns of the index tuples.
 SmallVector<Value> tuples(OnnxNode &n, Value x, Value index, int64_t batch) {
   int64_t rank = n.rankOf(index), width = rank > 0 ? n.staticSize(index, rank - 1) : 0;
   SmallVector<Value> columns;
@@ -100,7 +101,8 @@ Results scatterNd(OnnxNode &n) {
   return Value(PutOp::create(n.builder, n.loc, x.getType(), x, source, columns, 0, *kind));
 }
 
-/// Negative indices count from the end. Indices out of range give the off value everywhere.
+/// Imports OneHot. Negative indices are counted from the end. For an index out of range, all elements are the "off"
+/// value.
 Results oneHot(OnnxNode &n) {
   Value index = n.in(0), values = n.in(2);
   const KnownElements *depth = n.known(1);
@@ -122,7 +124,8 @@ Results oneHot(OnnxNode &n) {
   return n.where(n.compare<EqOp>(n.iota(sizes, dim, n.i64()), category), value(1), value(0));
 }
 
-/// Selects the rows whose condition holds. The condition must be known, because the result's size depends on it.
+/// Imports Compress, which selects the rows whose condition is true. The condition must be known at compile time,
+/// because the size of the result depends on it.
 Results compress(OnnxNode &n) {
   Value x = n.in(0);
   SmallVector<int64_t> condition = n.integersIn(1, "condition"), kept;
@@ -142,7 +145,8 @@ Results compress(OnnxNode &n) {
   return n.failed() ? n.refused() : Results(result);
 }
 
-/// Writes the rows of the update into the cache, from a start index per batch on. "circular" wraps around at the end.
+/// Imports TensorScatter, which writes the rows of the update into the cache, from a start index per batch on. In the
+/// mode "circular", the indices wrap around at the end of the cache.
 Results tensorScatter(OnnxNode &n) {
   Value cache = n.in(0), update = n.in(1), starts = n.optionalIn(2);
   int64_t dim = n.axis(n.integer("axis", -2), n.rankOf(cache));
@@ -158,7 +162,8 @@ Results tensorScatter(OnnxNode &n) {
   return Value(ScatterOp::create(n.builder, n.loc, cache.getType(), cache, index, update, dim, ScatterKind::Set));
 }
 
-/// Moves each element to the index from which MaxPool took it; indices refer to the flattened result.
+/// Imports MaxUnpool, which moves each element to the index from which MaxPool took it. Indices refer to the flattened
+/// result.
 Results maxUnpool(OnnxNode &n) {
   Value x = n.in(0), index = n.in(1);
   SmallVector<int64_t> kernel = n.integers("kernel_shape"), stride = n.integers("strides"), pads = n.integers("pads");
@@ -167,7 +172,7 @@ Results maxUnpool(OnnxNode &n) {
     return n.refused();
   stride.resize(spatial, 1);
   pads.resize(2 * spatial, 0);
-  SmallVector<AffineExpr> pooled = {n.sizesIn(x)[0], n.sizesIn(x)[1]}; // the shape that the indices refer to
+  SmallVector<AffineExpr> pooled = {n.sizesIn(x)[0], n.sizesIn(x)[1]}; // the shape to which the indices refer
   SmallVector<int64_t> before(spatial + 2, 0), after(spatial + 2, 0);
   for (int64_t i = 0; i < spatial; ++i)
     pooled.push_back(canonicalSize((n.sizesIn(x)[i + 2] - 1) * stride[i] + kernel[i] - pads[i] - pads[i + spatial]));

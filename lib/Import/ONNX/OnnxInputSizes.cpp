@@ -27,7 +27,7 @@ OnnxInputSizes::OnnxInputSizes(const onnx::Graph &graph) {
   for (const onnx::ValueInfo &input : graph.inputs)
     if (!graph.initializers.count(input.name))
       found.push_back(input);
-  // Reserve the names in the file first, so that a size without a name does not get one of them.
+  // First add the names in the file, so that a size without a name gets a different name.
   forEachSize(found, [&](const onnx::ValueInfo &, size_t, onnx::Size &size) {
     const auto *name = std::get_if<std::string>(&size);
     if (!name)
@@ -43,7 +43,7 @@ OnnxInputSizes::OnnxInputSizes(const onnx::Graph &graph) {
   });
 }
 
-/// Returns an identifier like `name` that no other symbol has.
+/// Adds a symbol and returns its name, which is an identifier derived from `name` that no other symbol has.
 std::string OnnxInputSizes::newSymbol(llvm::StringRef name) {
   std::string plain = name.str();
   for (char &c : plain)
@@ -87,7 +87,7 @@ void OnnxInputSizes::makeDynamic(const DynamicSize &dynamic, Complaints &complai
   const onnx::Size after = dynamic.isFixed() ? onnx::Size(dynamic.min) : onnx::Size(name);
   for (onnx::Size *size : sizes) {
     const onnx::Size before = *size;
-    if (const auto *symbol = std::get_if<std::string>(&before)) { // sizes of the same name are equal
+    if (const auto *symbol = std::get_if<std::string>(&before)) { // also change all other sizes with this symbol
       forEachSize(found, [&](const onnx::ValueInfo &, size_t, onnx::Size &other) {
         if (other == before)
           other = after;
@@ -122,7 +122,7 @@ void OnnxInputSizes::addSymbols(OnnxGraph &graph, Complaints &complaints) const 
   });
 }
 
-/// Returns the sizes of inputs that have this name in the file.
+/// Returns the sizes of inputs whose name in the file is `name`.
 std::vector<onnx::Size *> OnnxInputSizes::sizesNamed(llvm::StringRef name) {
   std::vector<onnx::Size *> same;
   auto symbol = symbolOf.find(name.str());

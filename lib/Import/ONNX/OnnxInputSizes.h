@@ -12,24 +12,24 @@
 
 namespace tilewright {
 
-/// The inputs of a model, with the symbolic sizes of the file and those that the user requested.
+/// The inputs of a model. Their sizes are symbolic where the file or the user specifies it.
 ///
-/// Each size that varies has the name of its symbol. Names of the file become identifiers: `batch-size` becomes
-/// `batch_size`, or `batch_size_2` if another size has that name. A size without a name is named after its input and
-/// dimension: `image_0`.
+/// A symbolic size has the name of its symbol. Names in the file are converted to identifiers: `batch-size` becomes
+/// `batch_size`, or `batch_size_2` if another size has that name. The name of a size without a name consists of its
+/// input and dimension, such as `image_0`.
 class OnnxInputSizes {
 public:
   explicit OnnxInputSizes(const onnx::Graph &graph);
 
-  /// All inputs without an initializer. An initializer is a default value and stays constant. A size is a number or the
-  /// name of its symbol.
+  /// Returns all inputs without an initializer. An initializer of an input is its default value, and is treated as a
+  /// constant. Each size of the inputs is a number or the name of a symbol.
   const std::vector<onnx::ValueInfo> &inputs() const { return found; }
 
-  /// Replaces the sizes at the positions in `dynamic` by one symbol: that of the first symbolic size, else a new one.
-  /// Adds to `complaints` if the model lacks a position.
+  /// Replaces the sizes that `dynamic` lists by one symbol: the symbol of the first one that is symbolic, or a new
+  /// symbol. Adds a problem to `complaints` if the model lacks one of the sizes.
   void makeDynamic(const DynamicSize &dynamic, Complaints &complaints);
 
-  /// Declares one symbol for each name of a symbolic size, with the range that the user gave.
+  /// Adds one symbol to `graph` for each name of a symbolic size, with the range that the user has specified.
   void addSymbols(OnnxGraph &graph, Complaints &complaints) const;
 
 private:

@@ -1,8 +1,8 @@
 //===- OnnxMicrosoft.cpp - com.microsoft operators that onnxruntime's tools emit ---------===//
 //
-// onnxruntime's optimizers fuse what exporters decompose: a bias and its GELU, a residual and its norm, a whole
-// attention. The operators are documented in onnxruntime's docs/ContribOperators.md; where it is incomplete, this file
-// follows the kernels.
+// onnxruntime's optimizers fuse operators that exporters have decomposed, such as a bias and a GELU, a residual and a
+// norm, or a complete attention. The fused operators are documented in onnxruntime's docs/ContribOperators.md. Where
+// the documentation is incomplete, this file follows onnxruntime's kernels.
 //
 // Test: test/Python/test_onnx_microsoft.py
 //
@@ -36,7 +36,7 @@ Results quickGelu(OnnxNode &n) {
   return n.cast(n.op<MulOp>({wide, n.op<SigmoidOp>({n.op<MulOp>(wide, alpha)})}), element);
 }
 
-/// Applies `activation`, of a fused product or convolution, to its result; "" is none.
+/// Applies the attribute `activation` of a fused product or convolution to its result `x`. "" means no activation.
 Value activated(OnnxNode &n, Value x, const std::string &activation, ArrayRef<double> parameters) {
   auto parameter = [&](size_t i, double otherwise) { return i < parameters.size() ? parameters[i] : otherwise; };
   Type element = n.elementOf(x);
@@ -60,7 +60,7 @@ Value activated(OnnxNode &n, Value x, const std::string &activation, ArrayRef<do
   return x;
 }
 
-/// Moves the batch dimensions of A or B, which come after the rows, to the front.
+/// Moves the batch dimensions of a FusedMatMul operand, which come after the row dimension, to the front.
 Value batchFirst(OnnxNode &n, Value x) {
   int64_t rank = n.rankOf(x);
   if (!n.demand(rank >= 2, "transBatchA and transBatchB need matrices"))
@@ -113,7 +113,7 @@ Results gemmFastGelu(OnnxNode &n) {
   return n.failed() ? n.refused() : Results(geluOf(n, result, true));
 }
 
-/// Conv(X, W, B), plus Z, followed by an activation.
+/// Imports FusedConv, which adds Z to Conv(X, W, B) and applies an activation.
 Results fusedConv(OnnxNode &n) {
   Results plain = onnxTable().find("Conv")->second(n);
   Value more = n.optionalIn(3);
@@ -127,7 +127,7 @@ Results fusedConv(OnnxNode &n) {
 
 //===--- norms ---===//
 
-/// Normalizes rows: layer norm, or without `centred` RMS norm.
+/// Normalizes rows, by layer norm or, without `centred`, by RMS norm.
 Results normOfRows(OnnxNode &n, Value x, Value gamma, Value beta, double eps, bool centred, Value sum) {
   int64_t rank = n.rankOf(x);
   if (!n.demand(rank > 0 && n.rankOf(gamma) == 1 && (!beta || n.rankOf(beta) == 1),
@@ -205,7 +205,7 @@ Results embedNorm(OnnxNode &n) {
 
 //===--- attention ---===//
 
-/// Reshapes B x L x (H D) to B x H x L x D.
+/// Splits the last dimension of [B, L, H D] into heads, and returns [B, H, L, D].
 Value splitHeads(OnnxNode &n, Value x, int64_t heads) {
   SmallVector<AffineExpr> sizes = n.sizesIn(x);
   if (!n.demand(sizes.size() == 3, "its input is not of rank 3"))
@@ -224,7 +224,8 @@ struct FusedAttention {
   bool causal = false;
 };
 
-/// Returns the bias for one of onnxruntime's masks: lengths [B] or [2 B], keys [B, T], or pairs of query and key.
+/// Returns the attention bias for a mask. onnxruntime's masks are lengths [B], ends and starts [2 B], a mask of keys
+/// [B, T], or a mask of pairs of query and key, of rank 3 or 4.
 Value maskBias(OnnxNode &n, const FusedAttention &a, Value mask) {
   Type element = n.elementOf(a.q);
   SmallVector<AffineExpr> m = n.sizesIn(mask);
@@ -235,7 +236,7 @@ Value maskBias(OnnxNode &n, const FusedAttention &a, Value mask) {
     auto column = [&](Value lengths) { return n.reshape(n.cast(lengths, n.i64()), {batch, one, one, one}); };
     if (m[0] != canonicalSize(batch * 2) || m[0] == batch) {
       seen = n.compare<LtOp>(key, column(mask));
-    } else { // the ends come first, then the starts
+    } else { // the mask has the ends, followed by the starts
       Value ends = n.sliceDim(mask, 0, n.constantSize(0), batch), starts = n.sliceDim(mask, 0, batch, batch);
       seen = n.op<LogicalAndOp>({n.compare<LtOp>(key, column(ends)), n.compare<GeOp>(key, column(starts))}, n.i1());
     }
@@ -246,7 +247,7 @@ Value maskBias(OnnxNode &n, const FusedAttention &a, Value mask) {
       mask = n.reshape(mask, {m[0], one, m[1], m[2]});
     else if (!n.demand(m.size() == 4, "its mask has more than 4 dimensions"))
       return mask;
-    if (m.size() == 4) // the mask has the maximal sizes: this call's rows follow the past
+    if (m.size() == 4) // the mask has maximum sizes; take the rows after the past
       mask = n.sliceDim(n.sliceDim(mask, 3, n.constantSize(0), keys), 2, a.before ? a.before : n.constantSize(0),
                         n.sizesIn(a.q)[2]);
     seen = n.compare<GtOp>(n.cast(mask, n.i64()), n.scalarInt(0, n.i64()));
@@ -254,7 +255,7 @@ Value maskBias(OnnxNode &n, const FusedAttention &a, Value mask) {
   return n.where(seen, n.scalar(0, element), n.scalar(a.filter, element));
 }
 
-/// softmax(scale Q K^T + bias) V, with the heads joined.
+/// Returns softmax(scale Q K^T + bias) V, with the heads concatenated.
 Value attended(OnnxNode &n, const FusedAttention &a, Value bias, double scale) {
   Type element = n.elementOf(a.q);
   if (!n.demand(isa<FloatType>(element) && !element.isF64(), "its elements are not floats of 32 bits or fewer"))
@@ -286,7 +287,7 @@ Value attended(OnnxNode &n, const FusedAttention &a, Value bias, double scale) {
 
 Value added(OnnxNode &n, Value bias, Value more) { return !bias ? more : !more ? bias : n.op<AddOp>({bias, more}); }
 
-/// Attention(input, weights, bias, mask_index, past, attention_bias, past_sequence_length)
+/// Imports Attention(input, weights, bias, mask_index, past, attention_bias, past_sequence_length).
 Results attention(OnnxNode &n) {
   Value x = n.in(0), weights = n.in(1), bias = n.optionalIn(2), mask = n.optionalIn(3), past = n.optionalIn(4),
         more = n.optionalIn(5);
@@ -341,7 +342,7 @@ Results attention(OnnxNode &n) {
   return {result, n.concat({n.unsqueeze(a.k, 0), n.unsqueeze(a.v, 0)}, 0)};
 }
 
-/// MultiHeadAttention(query, key, value, bias, key_padding_mask, attention_bias, past_key, past_value)
+/// Imports MultiHeadAttention(query, key, value, bias, key_padding_mask, attention_bias, past_key, past_value).
 Results multiHead(OnnxNode &n) {
   Value query = n.in(0), key = n.optionalIn(1), value = n.optionalIn(2), bias = n.optionalIn(3), mask = n.optionalIn(4),
         more = n.optionalIn(5), pastKey = n.optionalIn(6), pastValue = n.optionalIn(7);
@@ -386,7 +387,7 @@ Results multiHead(OnnxNode &n) {
   return n.failed() ? n.refused() : Results({result, a.k, a.v});
 }
 
-/// RotaryEmbedding(input, position_ids, cos_cache, sin_cache): the caches cover all positions.
+/// Imports RotaryEmbedding(input, position_ids, cos_cache, sin_cache). The caches have a row for each position.
 Results rotary(OnnxNode &n) {
   Value x = n.in(0), positions = n.in(1), cosine = n.in(2), sine = n.in(3);
   bool interleaved = n.integer("interleaved", 0), flat = n.rankOf(x) == 3;
@@ -410,7 +411,7 @@ Results rotary(OnnxNode &n) {
   rotated = rotated ? rotated : width;
   if (!n.demand(rotated == 2 * half && rotated <= width, "its caches do not fit a head"))
     return n.refused();
-  if (n.rankOf(positions) == 1) // the first position of every row
+  if (n.rankOf(positions) == 1) // only the position of the first element is given
     positions = n.op<AddOp>({n.iota({n.constantSize(1), s[1]}, 1, n.i64()), n.cast(positions, n.i64())});
   auto angles = [&](Value cache) { return n.unsqueeze(n.take(cache, positions, 0), 2); };
   cosine = angles(cosine);

@@ -27,7 +27,7 @@ OnnxModel::OnnxModel(std::unique_ptr<State> state) : state(std::move(state)) {}
 OnnxModel::~OnnxModel() = default;
 
 bool OnnxModel::looksOnnx(llvm::StringRef path, llvm::StringRef bytes) {
-  // All known writers write ir_version first: field 1, varint, a small number.
+  // All known writers begin the file with ir_version, which is field 1, a varint with a small value.
   return path.ends_with_insensitive(".onnx") ||
          (bytes.size() > 2 && bytes[0] == 0x08 && bytes[1] > 0 && bytes[1] < 0x20);
 }
@@ -44,7 +44,7 @@ llvm::Expected<std::unique_ptr<OnnxModel>> OnnxModel::open(llvm::StringRef path)
   if (folder.empty())
     folder = ".";
   State &s = *state;
-  // The reader has checked the name, but a symbolic link may still point outside the folder.
+  // The reader has checked that the name has no "..", but a symbolic link may refer to a file outside the folder.
   auto open = [&](const std::string &name, std::string &why) -> std::optional<std::string_view> {
     auto known = s.externalFiles.find(name);
     if (known == s.externalFiles.end()) {

@@ -1,8 +1,9 @@
 //===- OnnxNarrow.cpp - 8-bit floats and elements smaller than a byte -----------------===//
 //
-// A float code is decoded by a table of all numbers of its type. A number is encoded by comparing its magnitude with
-// the midpoints between adjacent numbers: the number of midpoints that it reaches is its code. A midpoint itself must
-// round to the even code. If that is the lower one, the table has the next float after the midpoint instead.
+// A code is decoded by a table of all numbers of its float type. To encode a number, its magnitude is compared with the
+// midpoints between adjacent numbers of the type. The code is the number of midpoints that are at most the magnitude. A
+// midpoint must be rounded to the even code. If the even code is the lower one, the table has the next float after the
+// midpoint instead.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/ONNX/OnnxNarrow.h"
@@ -84,7 +85,7 @@ Value narrowToNumbers(OnnxNode &n, Value bytes, T type) {
 
 Value numbersToNarrow(OnnxNode &n, Value numbers, T type, bool saturate) {
   Type i32 = n.builder.getI32Type(), storage = elementTypeOf(storageOf(type), &n.importer.context);
-  if (auto range = narrowRange(type)) { // integers out of range wrap around, like other integers
+  if (auto range = narrowRange(type)) { // integers out of range wrap around
     unsigned bits = onnx::elementBits(type);
     Value integer = n.convert(numbers, i32);
     Value low = n.op<BitwiseAndOp>({integer, n.scalarInt((1 << bits) - 1, i32)});
@@ -119,10 +120,10 @@ Value numbersToNarrow(OnnxNode &n, Value numbers, T type, bool saturate) {
       {n.compare<LtOp>(x, zero),
        n.op<LogicalAndOp>({n.compare<EqOp>(x, zero), n.compare<LtOp>(n.op<ReciprocalOp>({x}), zero)}, n.i1())},
       n.i1());
-  if (unsignedZero) // there is no -0: its code is NaN, which also represents overflow
+  if (unsignedZero) // the type has no -0; that code is NaN
     negative = n.op<LogicalAndOp>({negative, n.compare<GtOp>(code, n.scalarInt(0, i32))}, n.i1());
   Value signedCode = n.where(negative, n.op<AddOp>(code, double(sign)), code);
-  // 4-bit floats have no NaN: it becomes -0, as in the Python package onnx.
+  // 4-bit floats have no NaN. As in the Python package onnx, NaN becomes -0.
   unsigned notANumber = unsignedZero || four ? sign : largest + (type == T::F8E5M2 ? 2 : 1);
   if (unsignedZero && !saturate)
     signedCode = n.where(n.compare<GtOp>(code, n.scalarInt(largest, i32)), n.scalarInt(sign, i32), signedCode);

@@ -1,7 +1,7 @@
 //===- OnnxNarrow.h - 8-bit floats and elements smaller than a byte -------------------===//
 //
-// No target computes with these types. In the module and at its interface, each element is one byte (int4 and
-// int2 as int8, all others as uint8); nodes that compute with them convert them to numbers.
+// No target computes with these "narrow" types. In the module and at its interface, each element is one byte: int8 for
+// int4 and int2, and uint8 for all other narrow types. Nodes that compute with such elements convert them to f32.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_IMPORT_ONNX_ONNXNARROW_H
@@ -14,14 +14,15 @@ namespace tilewright {
 /// Returns the elements of an initializer, one per byte.
 std::vector<uint8_t> narrowBytes(const onnx::Tensor &tensor);
 
-/// Returns the smallest and largest number of a narrow integer type, or nullopt for floats.
+/// Returns the smallest and the largest number of a narrow integer type, or nullopt for other types.
 std::optional<std::pair<int64_t, int64_t>> narrowRange(onnx::ElementType type);
 
-/// Converts bytes to f32 numbers, exactly.
+/// Converts elements of a narrow type, which are stored as bytes, to f32. The conversion is exact.
 Value narrowToNumbers(OnnxNode &n, Value bytes, onnx::ElementType type);
 
-/// Rounds numbers to the nearest (ties to even), as bytes. Floats beyond the largest number become that number if
-/// `saturate`, otherwise the type's infinity or NaN. Refuses float8_e8m0fnu, which is rounded differently.
+/// Rounds `numbers` to the nearest numbers of a narrow type (ties to even), which are returned as bytes. Floats beyond
+/// the largest number become that number if `saturate`, otherwise the type's infinity or NaN. Refuses float8_e8m0fnu,
+/// which is rounded differently.
 Value numbersToNarrow(OnnxNode &n, Value numbers, onnx::ElementType type, bool saturate);
 
 } // namespace tilewright

@@ -1,7 +1,8 @@
 //===- OnnxNode.h - one ONNX node under import, with methods that emit tw ops --------===//
 //
-// The functions of the table (OnnxTable.h) get an OnnxNode. They read inputs and attributes, check failed(), and emit
-// ops with Node's methods, which infer the result types. Operators that the ATen table has are imported through call():
+// The import functions of the table (OnnxTable.h) have an OnnxNode as their argument. They read inputs and attributes,
+// check failed(), and emit ops with the methods of Node, which infer the result types. call() imports an operator by
+// the import function of an ATen operator:
 //
 //   Results softplus(OnnxNode &n) {
 //     Value x = n.in(0);
@@ -10,7 +11,8 @@
 //     return n.call("aten.softplus.default", {n.ref(x)}, n.typeOf(x));
 //   }
 //
-// After a refusal the reading methods return dummy values, so a function may read everything before it checks failed().
+// After a refusal, the methods that read inputs and attributes return dummy values, so a function may read all of them
+// before it checks failed().
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_IMPORT_ONNX_ONNXNODE_H
@@ -21,7 +23,8 @@
 
 namespace tilewright {
 
-/// Arguments that Node expects and an ONNX node does not have. They are in a base class to be constructed before Node.
+/// Empty lists of arguments, to which Node refers, because an ONNX node has no such arguments. They are in a base class
+/// so that they are constructed before Node.
 struct NoArguments {
   ArgList args;
   std::vector<std::pair<std::string, Arg>> kwargs;
@@ -46,15 +49,16 @@ public:
   /// Like in(), but the input may have a narrow type; then the bytes of its elements are returned (see narrowOf()).
   Value anyIn(unsigned index);
   onnx::ElementType narrowOf(unsigned index);
-  /// Returns the input as numbers, in f32 if its type is narrow.
+  /// Returns the input, converted to f32 if its type is narrow (OnnxNarrow.h).
   Value numbersOf(unsigned index);
   Value optionalIn(unsigned index) { return given(index) ? in(index) : Value(); }
   SmallVector<Value> allIn(unsigned first = 0);
-  /// Returns the elements if they are known at compile time, otherwise null.
+  /// Returns the elements of an input if they are known at compile time, otherwise null.
   const KnownElements *known(unsigned index);
-  /// Returns the type of an input without adding it to the module, or null after a refusal.
+  /// Returns the type of an input without adding the input to the module, or null after a refusal.
   RankedTensorType typeIn(unsigned index);
-  /// Return the integers of an input that must be known: as numbers, or as expressions over the symbols (sizesFrom).
+  /// Return the elements of an input that must be known at compile time: integersIn() as constants, sizesFrom() as
+  /// expressions over the symbols, and numbersIn() as floats. `what` is the name of the input in the error.
   SmallVector<int64_t> integersIn(unsigned index, llvm::StringRef what);
   SmallVector<AffineExpr> sizesFrom(unsigned index, llvm::StringRef what);
   SmallVector<double> numbersIn(unsigned index, llvm::StringRef what);
@@ -73,7 +77,7 @@ public:
   SmallVector<int64_t> integers(llvm::StringRef name);
   SmallVector<double> numbers(llvm::StringRef name);
   SmallVector<std::string> texts(llvm::StringRef name);
-  /// Returns the type that an attribute names by its number. elementNamed() returns its element type.
+  /// Returns the ONNX type whose number is the attribute `name`. elementNamed() returns its MLIR type.
   onnx::ElementType typeNamed(llvm::StringRef name, std::optional<onnx::ElementType> otherwise = std::nullopt) {
     return onnx::ElementType(integer(name, otherwise ? std::optional<int64_t>(int64_t(*otherwise)) : std::nullopt));
   }
@@ -98,7 +102,7 @@ public:
   /// Takes rows of `value` at `indices` (any rank) along `dim`; negative indices count from the end.
   Value take(Value value, Value indices, int64_t dim);
   Value meanOf(Value value, ArrayRef<int64_t> dims, bool keepdim);
-  /// Returns a tensor of constant numbers.
+  /// Returns a constant tensor of rank 1.
   Value vector(ArrayRef<int64_t> values, Type element);
   Value vector(ArrayRef<double> values, Type element);
   bool isStatic(Value value) { return typeOf(value).hasStaticShape(); }
@@ -107,7 +111,7 @@ public:
 
   /// Elements of results that are known at compile time; set by folding.
   SmallVector<std::optional<KnownElements>> knownResults;
-  /// The type of narrow results.
+  /// The ONNX type of the results if it is narrow (OnnxNarrow.h), otherwise Undefined.
   onnx::ElementType narrowResult = onnx::ElementType::Undefined;
   const onnx::Tensor *constantResult = nullptr; ///< the value of a Constant node
 
@@ -115,7 +119,8 @@ private:
   OnnxValue *slot(unsigned index);
 };
 
-/// numpy's matmul: batch dimensions broadcast; vectors become matrices, and the added dimensions are removed again.
+/// Returns the matrix product by the rule of numpy.matmul: batch dimensions are broadcast, and vectors are treated as
+/// matrices of one row or column.
 Value onnxProduct(OnnxNode &n, Value a, Value b);
 
 } // namespace tilewright

@@ -1,7 +1,7 @@
 //===- OnnxNorms.cpp - normalizations ------------------------------------------------===//
 //
-// LayerNormalization and RMSNormalization whose scale has the normalized shape are one op of tw. Others, and norms over
-// channels, are decomposed.
+// LayerNormalization and RMSNormalization become one tw op if their scale has the normalized shape. With other shapes
+// of the scale, they are decomposed. Normalizations over channels are always decomposed.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/ONNX/OnnxNode.h"
@@ -14,7 +14,8 @@ struct Moments {
   Value mean, rstd, centred;
 };
 
-/// Returns the mean, 1 / sqrt(variance + eps) and x - mean along `dims`, which keep size 1.
+/// Returns the mean, 1 / sqrt(variance + eps) and x - mean, where mean and variance are over `dims`. These dimensions
+/// have size 1 in the mean and the variance.
 Moments momentsOf(OnnxNode &n, Value x, ArrayRef<int64_t> dims, double eps) {
   SmallVector<AffineExpr> sizes = n.sizesIn(x);
   for (int64_t dim : dims)
@@ -29,7 +30,8 @@ bool hasShape(OnnxNode &n, Value value, ArrayRef<AffineExpr> sizes) {
   return !value || ArrayRef<AffineExpr>(n.sizesIn(value)) == sizes;
 }
 
-/// Returns the type of the computation: stash_type, which is f32 in nearly all models.
+/// Returns the type in which a normalization is computed. The attribute stash_type specifies it; it is f32 in nearly
+/// all models.
 Type stashType(OnnxNode &n, Type element) {
   Type stash = n.elementNamed("stash_type", onnx::ElementType::F32);
   return element.isF64() ? element : n.accumulator(stash);
@@ -90,7 +92,7 @@ Results rmsNorm(OnnxNode &n) {
   return n.op<MulOp>({normal, scale});
 }
 
-/// (x - mean) * rstd * scale + bias, with one value of each per channel.
+/// Returns (x - mean) * rstd * scale + bias. `mean`, `variance`, `scale` and `bias` have one number per channel.
 Value perChannel(OnnxNode &n, Value x, Value mean, Value variance, Value scale, Value bias, double eps) {
   Type element = n.elementOf(x), compute = n.accumulator(element);
   int64_t rank = n.rankOf(x);
@@ -181,13 +183,13 @@ Results meanVariance(OnnxNode &n) {
     return n.refused();
   Type element = n.elementOf(x);
   Value wide = n.cast(x, n.accumulator(element));
-  // The operator's definition adds the epsilon to the deviation, not to the variance.
+  // ONNX defines MeanVarianceNormalization with the epsilon added to the deviation, not to the variance.
   Value mean = n.meanOf(wide, dims, true), squares = n.meanOf(n.op<MulOp>({wide, wide}), dims, true);
   Value deviation = n.op<SqrtOp>({n.op<SubOp>({squares, n.op<MulOp>({mean, mean})})});
   return n.cast(n.op<DivOp>({n.op<SubOp>({wide, mean}), n.op<AddOp>(deviation, 1e-9)}), element);
 }
 
-/// x / norm, or 0 if the norm is 0.
+/// Imports LpNormalization, which returns x / norm, or 0 if the norm is 0.
 Results lpNorm(OnnxNode &n) {
   Value x = n.in(0);
   int64_t dim = n.axis(n.integer("axis", -1), n.rankOf(x)), p = n.integer("p", 2);
@@ -202,7 +204,8 @@ Results lpNorm(OnnxNode &n) {
   return n.cast(n.where(n.compare<EqOp>(norm, zero), zero, n.op<DivOp>({wide, norm})), element);
 }
 
-/// In training, elements are dropped at random, which differs between implementations. Only a rate of 0 is supported.
+/// Imports Dropout. In training, only a ratio of 0 is supported, because the random numbers of other implementations
+/// cannot be reproduced.
 Results dropout(OnnxNode &n) {
   Value x = n.in(0);
   double ratio = n.version < 12 ? n.number("ratio", 0.5) : 0.5;

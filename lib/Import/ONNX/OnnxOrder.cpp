@@ -8,7 +8,7 @@
 namespace tilewright {
 namespace {
 
-/// Calls `use` with every name that `node` reads, including reads in its graphs.
+/// Calls `use` with the name of every value that `node` or a graph in its attributes reads.
 void eachRead(const onnx::Node &node, llvm::function_ref<void(const std::string &)> use) {
   for (const std::string &input : node.inputs)
     if (!input.empty())

@@ -6,9 +6,9 @@
 
 namespace tilewright {
 
-/// Returns the nodes in an order in which each node comes after the producers of all values that the node or a graph
-/// in it reads. Files should be ordered in this way, but some tools append casts at the end. Nodes in order stay so.
-/// A cycle is not resolved: its first node reads a value that no node before it produces.
+/// Returns the nodes in topological order: each node comes after the producers of all values that the node or a graph
+/// in its attributes reads. ONNX requires this order in files, but some tools append casts at the end. Nodes that are
+/// already in this order are not moved. If there is a cycle, its first node reads a value that a later node produces.
 std::vector<const onnx::Node *> inOrderOfUse(const std::vector<onnx::Node> &nodes);
 
 } // namespace tilewright

@@ -1,7 +1,8 @@
 //===- OnnxPooling.cpp - maximum, mean or norm of windows ----------------------------===//
 //
-// A mean that excludes padding, or whose windows are dilated or padded unevenly, is a sum divided by a count. Both are
-// convolutions by ones; the count's input is 1 inside the input (with count_include_pad also in its padding).
+// The mean of windows that are dilated, or unevenly padded, is a sum divided by a count. The sum and the count are
+// convolutions with weights of 1. The input of the convolution for the count is 1 inside the image and, with
+// count_include_pad, in its padding.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/ONNX/OnnxTable.h"
@@ -16,7 +17,7 @@ bool checkInput(OnnxNode &n, Value x) {
                                  "it has " + llvm::Twine(rank - 2) + " spatial dimensions; 1 to 3 are supported");
 }
 
-/// Returns the sums of the windows, per channel.
+/// Returns the sum of the elements of each window in each channel.
 Value windowSums(OnnxNode &n, Value x, OnnxWindows w) {
   SmallVector<AffineExpr> sizes = n.sizesIn(x), planes = {sizes[0] * sizes[1], n.constantSize(1)},
                           ones(2, n.constantSize(1));
@@ -50,7 +51,7 @@ Results averagePool(OnnxNode &n) {
   plane[0] = plane[1] = n.constantSize(1);
   Value ones = n.broadcast(n.scalar(1, compute), plane);
   OnnxWindows counted = w;
-  if (includePad) { // count the padding, but not the elements that ceil_mode adds
+  if (includePad) { // also count the padding, except the elements that ceil_mode adds
     OnnxWindows asked = w;
     asked.more.assign(w.more.size(), 0);
     ones = paddedFor(n, ones, asked, n.builder.getFloatAttr(compute, 1.0));
@@ -88,14 +89,15 @@ Attribute lowestOf(OnnxNode &n, Type element) {
                                                                        : llvm::APInt::getSignedMinValue(width));
 }
 
-/// Converts indices in a plane to indices in the whole tensor: row-major, or with the last two dimensions column-major.
+/// Converts indices within the spatial dimensions to indices of the flattened tensor. The tensor is flattened in
+/// row-major order or, with `columns`, with the last two dimensions in column-major order.
 Value indicesOf(OnnxNode &n, Value x, Value planeIndices, bool columns) {
   SmallVector<AffineExpr> sizes = n.sizesIn(x), resultSizes = n.sizesIn(planeIndices);
   AffineExpr plane = n.constantSize(1);
   for (AffineExpr size : ArrayRef(sizes).drop_front(2))
     plane = plane * size;
   Value indices = planeIndices;
-  if (columns) { // y * width + x becomes x * height + y
+  if (columns) { // replace y * width + x by x * height + y
     if (!n.demand(sizes.size() == 4, "column-major indices of other than two dimensions are not supported"))
       return indices;
     Value height = n.indexScalar(sizes[2], n.i64()), width = n.indexScalar(sizes[3], n.i64());
@@ -122,7 +124,7 @@ Results maxPool(OnnxNode &n) {
   Type element = n.elementOf(x);
   bool narrow = element.isInteger(8) || element.isUnsignedInteger(8);
   Value input = narrow ? n.cast(x, n.builder.getI32Type()) : x;
-  // tw.max_pool supports a padding of at most half a window.
+  // tw.max_pool supports a padding of at most half of the window.
   for (auto [low, kernel] : llvm::zip_equal(w.low, w.kernel))
     symmetric &= low >= 0 && 2 * low <= kernel;
   if (wantsIndices && !symmetric)
@@ -161,7 +163,8 @@ Results globalMax(OnnxNode &n) {
   return n.failed() ? n.refused() : Results(n.reduce(ReduceKind::Max, x, dims, true));
 }
 
-/// x / (bias + alpha / size * sum of squares of the adjacent channels) ^ beta
+/// Imports LRN, which returns x / (bias + alpha / size * s) ^ beta, where s is the sum of squares of `size` adjacent
+/// channels.
 Results localResponse(OnnxNode &n) {
   Value x = n.in(0);
   int64_t size = n.integer("size"), rank = n.rankOf(x);

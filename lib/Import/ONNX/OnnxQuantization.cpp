@@ -1,8 +1,8 @@
 //===- OnnxQuantization.cpp - quantization to bytes, and products of bytes ------------===//
 //
-// x / scale is a division rounded half to even, as the operator specifies: a product with 1 / scale would round some
-// ties to the other side. Bytes are converted to numbers by tw.dequantize, so that products of them can become products
-// of bytes (--tw-match-quantized).
+// As ONNX specifies, QuantizeLinear divides by the scale and rounds half to even. A product with 1 / scale would round
+// some ties to the other integer. 8-bit integers are converted to floats by tw.dequantize, so that the pass
+// --tw-match-quantized can replace products of such floats by integer products.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/ONNX/OnnxNarrow.h"
@@ -12,8 +12,8 @@
 namespace tilewright {
 namespace {
 
-/// Reshapes a scale or zero point to broadcast with `x`: a number, a vector along `axis`, or one per block of `block`
-/// elements of `axis`.
+/// Reshapes a scale or zero point so that it broadcasts to `x`. It is a number, a vector along `axis`, or has one
+/// number per block of `block` elements along `axis`.
 Value broadcastable(OnnxNode &n, Value value, Value x, int64_t axis, int64_t block) {
   int64_t rank = n.rankOf(x);
   if (n.rankOf(value) == 0)
@@ -25,7 +25,7 @@ Value broadcastable(OnnxNode &n, Value value, Value x, int64_t axis, int64_t blo
   int64_t dim = n.axis(axis, rank);
   if (!n.demand(block > 0 && n.rankOf(value) == rank, "its scales are neither one, nor a vector, nor per block"))
     return value;
-  // Each scale is repeated over its block; the last block may be partial.
+  // Repeat each scale `block` times. The last block may be incomplete.
   SmallVector<AffineExpr> sizes = n.sizesIn(value), repeated = sizes;
   sizes.insert(sizes.begin() + dim + 1, n.constantSize(1));
   repeated[dim] = repeated[dim] * block;
@@ -45,7 +45,8 @@ std::optional<std::pair<double, double>> rangeOf(Type element) {
   return element.isUnsignedInteger() ? std::pair(0.0, span - 1) : std::pair(-span / 2, span / 2 - 1);
 }
 
-/// round(x / scale) + zero point within the range of `element`, or of `narrow`; `zero` has been converted to a number.
+/// Returns round(x / scale) + zero, clamped to the range of the integer type `element` or of the narrow type `narrow`.
+/// `zero` is in a type that is not narrow.
 Value quantized(OnnxNode &n, Value x, Value scale, Value zero, Type element, onnx::ElementType narrow = {}) {
   Type compute = n.elementOf(x).isF64() ? n.f64() : n.f32();
   Value ratio = n.op<DivOp>({n.cast(x, compute), n.cast(scale, compute)});
@@ -84,7 +85,7 @@ Results dequantizeLinear(OnnxNode &n) {
   Value scale = n.in(1), zero = n.given(2) ? n.numbersOf(2) : Value();
   bool narrow = isNarrow(n.narrowOf(0));
   onnx::ElementType integers = narrowRange(n.narrowOf(0)) ? n.narrowOf(0) : onnx::ElementType::Undefined;
-  // Narrow integers are stored as bytes with the same values.
+  // The bytes of narrow integers have the same values as the integers.
   Value x = narrow && integers == onnx::ElementType::Undefined ? n.numbersOf(0) : n.anyIn(0);
   int64_t axis = n.integer("axis", 1), block = n.integer("block_size", 0);
   if (n.failed())
@@ -108,7 +109,7 @@ Results dequantizeLinear(OnnxNode &n) {
   return n.cast(n.op<MulOp>({number, n.cast(by, compute)}), element);
 }
 
-/// Computes a scale and a zero point for the range of x, extended to include 0.
+/// Imports DynamicQuantizeLinear, which computes a scale and a zero point from the range of x, extended to include 0.
 Results dynamicQuantize(OnnxNode &n) {
   Value x = n.in(0);
   if (n.failed())
@@ -122,7 +123,7 @@ Results dynamicQuantize(OnnxNode &n) {
   return {quantized(n, x, scale, zero, u8), scale, zero};
 }
 
-/// Returns bytes minus their zero points, as i32; `dim` is the dimension of a zero point vector.
+/// Returns x - zero in i32, for 8-bit integers `x`. If `zero` is a vector, its elements are along dimension `dim`.
 Value centred(OnnxNode &n, Value x, Value zero, int64_t dim) {
   Type i32 = n.builder.getI32Type();
   x = n.cast(x, i32);

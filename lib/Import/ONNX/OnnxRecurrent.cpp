@@ -1,8 +1,8 @@
 //===- OnnxRecurrent.cpp - unrolled LSTM, GRU and RNN ---------------------------------===//
 //
-// One product computes the input parts of all steps; then every step is unrolled, so the length of the sequence must be
-// known. Rows that are shorter (sequence_lens) keep their state and give 0 after their end. The reverse direction reads
-// each row from its own end.
+// One product computes the input parts of all steps. Then every step is unrolled, so the length of the sequence must be
+// constant. Sequences may be shorter (sequence_lens): after their end, the state does not change, and the results are
+// 0. The reverse direction starts at the end of each sequence.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/ONNX/OnnxNode.h"
@@ -43,19 +43,20 @@ Value clipped(OnnxNode &n, const Recurrence &r, Value x) {
   return r.clip > 0 ? n.op<MinimumOp>(n.op<MaximumOp>(x, -r.clip), r.clip) : x;
 }
 
-/// Returns part `k`, of `size` elements, along the last dimension.
+/// Returns the k-th slice of `size` elements along the last dimension.
 Value partOf(OnnxNode &n, Value x, int64_t k, int64_t size) {
   return n.sliceDim(x, n.rankOf(x) - 1, n.constantSize(k * size), n.constantSize(size));
 }
 
-/// Returns slice `direction` of a tensor whose first dimension is the direction, without that dimension.
+/// Returns the part of `x` for one direction. The directions are the first dimension of `x`, which the result does not
+/// have.
 Value ofDirection(OnnxNode &n, Value x, int64_t direction) {
   SmallVector<AffineExpr> sizes = n.sizesIn(x);
   sizes.erase(sizes.begin());
   return n.reshape(n.sliceDim(x, 0, n.constantSize(direction), n.constantSize(1)), sizes);
 }
 
-/// Reverses the first lengths[b] steps of each row.
+/// Reverses the first lengths[b] steps of each sequence b, or all steps if `lengths` is null.
 Value reversed(OnnxNode &n, Value x, Value lengths) {
   if (!lengths)
     return FlipOp::create(n.builder, n.loc, x.getType(), x, n.builder.getDenseI64ArrayAttr({0}));
@@ -109,7 +110,7 @@ StepState rnnStep(OnnxNode &n, const Recurrence &r, Value inputs, StepState stat
   return {activated(n, f[0], clipped(n, r, sums)), {}};
 }
 
-/// Computes one direction: every step's result (steps x batch x size) and the last state.
+/// Computes one direction. Returns the results of all steps [steps, batch, size] and the last state.
 std::pair<Value, StepState> runDirection(OnnxNode &n, const Recurrence &r, int64_t direction, bool backwards) {
   Type element = n.elementOf(r.x);
   AffineExpr batch = n.sizesIn(r.x)[1], size = n.constantSize(r.size);
@@ -211,7 +212,7 @@ template <int64_t gates> Results recurrent(OnnxNode &n) {
       cell.push_back(n.unsqueeze(last.cell, 0));
   }
   Value y = n.concat(all, 1), lastHidden = n.concat(hidden, 0), lastCell = cell.empty() ? Value() : n.concat(cell, 0);
-  if (batchFirst) { // batch, steps, directions, size
+  if (batchFirst) { // the result is [batch, steps, directions, size]
     y = n.permute(y, {2, 0, 1, 3});
     lastHidden = n.transpose(lastHidden, 0, 1);
     lastCell = lastCell ? n.transpose(lastCell, 0, 1) : lastCell;

@@ -1,7 +1,7 @@
 //===- OnnxReductions.cpp - reductions, indices of maxima, and running sums ----------===//
 //
-// axes is an attribute before operator set 13 (ReduceSum) or 18 (the others), and an input from then on. Without axes
-// all dimensions are reduced, or with noop_with_empty_axes none.
+// `axes` is an attribute before operator set 13 for ReduceSum, and before operator set 18 for other reductions. From
+// then on it is an input. If there are no axes, all dimensions are reduced, or no dimension with noop_with_empty_axes.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/ONNX/OnnxNode.h"
@@ -33,7 +33,7 @@ Reduction read(OnnxNode &n, int64_t since) {
   return r;
 }
 
-/// after(reduce(before(x))), in f32 if x is f16 or bf16.
+/// Returns after(reduce(before(x))), computed in f32 if x is f16 or bf16.
 Results reduced(OnnxNode &n, ReduceKind kind, llvm::function_ref<Value(Value)> before,
                 llvm::function_ref<Value(Value, const Reduction &)> after, int64_t since = 18) {
   Reduction r = read(n, since);
@@ -77,7 +77,8 @@ Results reduceMean(OnnxNode &n) {
   });
 }
 
-/// The maximum is subtracted, so that nothing overflows; an infinite maximum is replaced by 0.
+/// Imports ReduceLogSumExp. The maximum is subtracted before exp(), so that no sum overflows. If the maximum is
+/// infinite, nothing is subtracted.
 Results reduceLogSumExp(OnnxNode &n) {
   Reduction r = read(n, 18);
   if (n.failed())
@@ -102,7 +103,8 @@ Results reduceLogSumExp(OnnxNode &n) {
   return n.cast(result, element);
 }
 
-/// The maximum or minimum of no elements is an infinity of the float type. Booleans are reduced by "any" and "all".
+/// Imports ReduceMax and ReduceMin. The maximum or minimum of no floats is an infinity. Booleans are reduced by "any"
+/// and "all".
 template <ReduceKind kind> Results extreme(OnnxNode &n) {
   Reduction r = read(n, 18);
   if (n.failed())
@@ -128,7 +130,8 @@ template <ReduceKind kind> Results extreme(OnnxNode &n) {
   return n.reduce(kind, r.x, r.dims, r.keepdims);
 }
 
-/// With select_last_index, the result is the first maximum or minimum of the reversed input.
+/// Imports ArgMax and ArgMin. With select_last_index, the index is computed from that of the first maximum or minimum
+/// of the reversed input.
 template <ReduceKind kind> Results argExtreme(OnnxNode &n) {
   Value x = n.in(0);
   int64_t dim = n.axis(n.integer("axis", 0), n.rankOf(x));

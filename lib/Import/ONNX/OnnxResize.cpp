@@ -1,7 +1,8 @@
 //===- OnnxResize.cpp - image resizing -------------------------------------------------===//
 //
-// Each axis is resized in a separate step. Positions and weights are known at compile time: the result is a weighted
-// sum of a few rows of the input, or for many rows (antialias) a product with a matrix of weights.
+// Each axis is resized in a separate step. If its sizes are constant, positions and weights are computed at compile
+// time. The result is then a weighted sum of a few rows of the input, or, for many rows (antialias), a product with a
+// matrix of weights.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/ATen/GridSampling.h"
@@ -25,7 +26,7 @@ struct ResizedAxis {
   double scale = 1, start = 0, end = 1; ///< start and end: of the region of interest
 };
 
-/// Returns the position in the input of element `y` of the result.
+/// Returns the position in the input that corresponds to element `y` of the result.
 double sourceCoordinate(const ResizeMode &m, const ResizedAxis &a, double y) {
   double length = a.scale * double(a.size), last = double(a.size) - 1;
   if (m.coordinates == "align_corners")
@@ -37,7 +38,7 @@ double sourceCoordinate(const ResizeMode &m, const ResizedAxis &a, double y) {
   if (m.coordinates == "pytorch_half_pixel" && length == 1)
     return -0.5;
   double coordinate = (y + 0.5) / a.scale - 0.5;
-  if (m.coordinates == "half_pixel_symmetric") // keeps the centers of both aligned
+  if (m.coordinates == "half_pixel_symmetric") // aligns the centers of input and result
     coordinate += double(a.size) / 2 * (1 - double(a.count) / length);
   return coordinate;
 }
@@ -49,8 +50,8 @@ double cubicAt(double x, double a) {
   return x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
 }
 
-/// Returns the weights of the elements around a position that is `ratio` in (0, 1] after the element to its left. The
-/// mode determines the number of these elements.
+/// Returns the weights of the elements around a position. The distance of the position from the element to its left is
+/// `ratio`, in (0, 1]. The mode determines the number of elements.
 SmallVector<double> weightsOf(const ResizeMode &m, double ratio, double scale) {
   bool cubic = m.mode == "cubic";
   double reach = cubic ? 2 : 1, narrow = m.antialias ? std::min(scale, 1.0) : 1;
@@ -152,7 +153,7 @@ Value resizeAxis(OnnxNode &n, Value x, const ResizeMode &m, const ResizedAxis &a
   return result;
 }
 
-/// An axis with symbolic sizes: positions and weights are computed in each call, in f64.
+/// An axis with symbolic sizes. Its positions and weights are computed in each call, in f64.
 struct SymbolicAxis {
   int64_t dim = 0;
   AffineExpr size, count;
@@ -210,7 +211,7 @@ private:
     return coordinate;
   }
 
-  /// Returns 1 if the nearest element is the next higher one.
+  /// Returns 1 if the nearest element is the one to the right of the position, and 0 if it is the one to the left.
   Value roundUp(Value ratio) {
     Value up = m.nearest == "round_prefer_floor"  ? n.compare<GtOp>(ratio, number(0.5))
                : m.nearest == "round_prefer_ceil" ? n.compare<GeOp>(ratio, number(0.5))
@@ -219,8 +220,9 @@ private:
     return n.cast(up, n.f64());
   }
 
-  /// Returns the weight of an element in cubic interpolation. `tap` is its position relative to the element to the
-  /// left, and its distance `d` is at most 1, or between 1 and 2.
+  /// Returns the weight of an element in cubic interpolation. `tap` is the index of the element relative to the element
+  /// on the left of the position, and `d` is its distance from the position. The distance is at most 1 for the taps 0
+  /// and 1, and between 1 and 2 for other taps.
   Value cubicWeight(Value d, int64_t tap) {
     const double c = m.cubic;
     auto times = [&](Value value, double by) { return n.op<MulOp>({value, number(by)}); };
@@ -268,7 +270,8 @@ Results resizeAll(OnnxNode &n, Value x, const ResizeMode &m, ArrayRef<ResizedAxi
   return n.failed() ? n.refused() : Results(n.cast(result, element));
 }
 
-/// floor(scale * size) is an affine expression if the scale, in f32, is a fraction with a small denominator.
+/// Returns the axis with a result of floor(scale * size) elements. Refuses the node unless the scale, which is an f32
+/// number, is a fraction with a small denominator. Only then is the size an affine expression.
 std::optional<SymbolicAxis> symbolicAxis(OnnxNode &n, int64_t dim, AffineExpr size, double scale) {
   for (int64_t under = 1; under <= 64; ++under) {
     const double over = std::round(scale * double(under));
@@ -281,7 +284,7 @@ std::optional<SymbolicAxis> symbolicAxis(OnnxNode &n, int64_t dim, AffineExpr si
 
 Results resize(OnnxNode &n) {
   Value x = n.in(0);
-  bool first = n.version < 11; // the inputs are X and scales, without coordinate modes
+  bool first = n.version < 11; // these versions have only the inputs X and scales
   ResizeMode m;
   m.mode = n.text("mode", "nearest");
   m.coordinates = first ? "asymmetric" : n.text("coordinate_transformation_mode", "half_pixel");
@@ -316,7 +319,7 @@ Results resize(OnnxNode &n) {
   for (auto [i, dim] : llvm::enumerate(axes)) {
     bool whole = region.empty() || (region[i] == 0 && region[i + axes.size()] == 1);
     if (whole && policy == "stretch" && (bySize ? sizes[i] == n.sizesIn(x)[dim] : scales[i] == 1))
-      continue; // even if the size is symbolic
+      continue; // the axis does not change, and its size may be symbolic
     ResizedAxis a;
     a.dim = dim;
     if (!bySize && !n.demand(scales[i] > 0 && scales[i] < 1e6, "a scale is out of range"))
@@ -388,7 +391,7 @@ Results upsample(OnnxNode &n) {
   return n.failed() ? n.refused() : resizeAll(n, x, m, resized, symbolic);
 }
 
-/// GridSample(X, grid)
+/// Imports GridSample(X, grid).
 Results sampleByGrid(OnnxNode &n) {
   Value x = n.in(0), grid = n.in(1);
   std::string mode = n.text("mode", n.version < 20 ? "bilinear" : "linear"), padding = n.text("padding_mode", "zeros");

@@ -163,9 +163,9 @@ Results tile(OnnxNode &n) {
   return n.reshape(n.broadcast(n.reshape(x, split), expanded), sizes);
 }
 
-/// Pads with copies of rows, taken at the indices that the mode defines.
+/// Pads `x` along `dim` by copies of its rows, at the indices that the mode defines.
 Value padByRows(OnnxNode &n, Value x, int64_t dim, int64_t low, int64_t high, llvm::StringRef mode) {
-  // Negative amounts remove elements, and the padding repeats the remaining ones.
+  // Negative amounts remove rows. The padding copies the remaining rows.
   const int64_t first = std::max<int64_t>(0, -low);
   int64_t size = n.staticSize(x, dim) - first - std::max<int64_t>(0, -high);
   low = std::max<int64_t>(0, low);
@@ -234,7 +234,7 @@ Results pad(OnnxNode &n) {
                                                     : Attribute(n.builder.getIntegerAttr(element, int64_t(number)));
       return n.pad(x, low, high, attribute);
     }
-    // If the filler is known only at the call, it is selected where the padded mask is 0.
+    // If the filler is not known at compile time, select it where a padded mask of ones is 0.
     Value inside = n.pad(n.broadcast(n.scalarInt(1, n.i1()), n.sizesIn(x)), low, high);
     return n.where(inside, n.pad(x, low, high), n.reshape(n.cast(filler, element), ArrayRef<AffineExpr>()));
   }
@@ -246,7 +246,8 @@ Results pad(OnnxNode &n) {
   return n.failed() ? n.refused() : Results(x);
 }
 
-/// start + i * delta. The length must be known at compile time, the numbers need not.
+/// Imports Range, which returns start + i * delta. The number of elements must be an expression over the symbolic
+/// sizes.
 Results range(OnnxNode &n) {
   const KnownElements *start = n.known(0), *limit = n.known(1), *delta = n.known(2);
   if (!start || !limit || !delta || start->count() != 1 || limit->count() != 1 || delta->count() != 1) {
@@ -313,7 +314,7 @@ Results eyeLike(OnnxNode &n) {
   return n.cast(diagonal, element);
 }
 
-/// first - second * cos(2 pi i / n) + third * cos(4 pi i / n), computed at compile time.
+/// Imports a window function, first - second * cos(2 pi i / n) + third * cos(4 pi i / n), as a constant.
 Results window(OnnxNode &n, double first, double second, double third) {
   SmallVector<int64_t> size = n.integersIn(0, "size");
   bool periodic = n.integer("periodic", 1);
@@ -375,7 +376,7 @@ Results spaceToDepth(OnnxNode &n) {
   return n.reshape(x, {s[0], s[1] * (block * block), h, w});
 }
 
-/// Crops the input around its center, or pads it with zeros on both sides.
+/// Imports CenterCropPad, which crops the input around its center, or pads it with zeros on both sides.
 Results centerCropPad(OnnxNode &n) {
   Value x = n.in(0);
   SmallVector<int64_t> wanted = n.integersIn(1, "shape"), axes = n.integers("axes");
@@ -395,7 +396,8 @@ Results centerCropPad(OnnxNode &n) {
   return n.pad(x, low, high);
 }
 
-/// Reverses the first lengths[i] elements of each row, and keeps the rest unchanged.
+/// Imports ReverseSequence, which reverses the first lengths[i] elements of sequence i, and does not change its other
+/// elements.
 Results reverseSequence(OnnxNode &n) {
   Value x = n.in(0), lengths = n.in(1);
   int64_t batch = n.axis(n.integer("batch_axis", 1), n.rankOf(x)),

@@ -5,7 +5,7 @@
 namespace tilewright {
 namespace {
 
-/// Returns a start or end of a slice, clamped to [low, size + highOffset] where it is constant.
+/// Returns the start or the end of a slice. If it is constant, it is clamped to [low, size + highOffset].
 AffineExpr bounded(OnnxNode &n, AffineExpr at, AffineExpr size, int64_t low, int64_t highOffset) {
   constexpr int64_t farAway = INT32_MAX;
   auto index = knownSize(at), whole = knownSize(size);
@@ -17,7 +17,7 @@ AffineExpr bounded(OnnxNode &n, AffineExpr at, AffineExpr size, int64_t low, int
     return size + highOffset;
   if (index && *index <= -farAway)
     return n.constantSize(low);
-  // tw.slice requires that the bound is inside; each call checks it unless the ranges of the symbols prove it.
+  // tw.slice requires that the bound is in range. Each call checks this, unless the ranges of the symbols prove it.
   const bool fromEnd = rangeOf(canonicalSize(at), n.importer.symbols).second < 0;
   return fromEnd ? canonicalSize(size + at) : at;
 }
@@ -47,7 +47,8 @@ SmallVector<AffineExpr> reshapedSizes(OnnxNode &n, ArrayRef<AffineExpr> from, Ar
       return sizes;
     }
   }
-  // Returns the product of the constant factors, and appends the other factors to `symbols`. Entry `skip` is ignored.
+  // Returns the product of the constant factors of the sizes in `list`, and appends their other factors to `symbols`.
+  // The size with the index `skip` is ignored.
   auto factors = [&](ArrayRef<AffineExpr> list, int64_t skip, SmallVector<AffineExpr> &symbols) {
     int64_t product = 1;
     SmallVector<AffineExpr> todo;
@@ -88,7 +89,7 @@ SmallVector<AffineExpr> reshapedSizes(OnnxNode &n, ArrayRef<AffineExpr> from, Ar
         n.refuse("its sizes are those of one value of a size that is to vary");
     return sizes;
   }
-  if (!below.empty() && denominator != 0) { // tw.reshape requires that the quotient is exact
+  if (!below.empty() && denominator != 0) { // tw.reshape checks that the quotient is exact
     AffineExpr over = n.constantSize(numerator), under = n.constantSize(denominator);
     for (AffineExpr symbol : above)
       over = over * symbol;
@@ -124,7 +125,7 @@ SlicedDim slicedDim(OnnxNode &n, AffineExpr start, AffineExpr end, int64_t step,
   if (step > 0) {
     first = bounded(n, start, size, 0, 0);
     last = bounded(n, end, size, 0, 0);
-  } else { // from `first` down to the element after `last`
+  } else { // the slice is from `first` down to the element after `last`
     first = bounded(n, start, size, -1, -1);
     last = bounded(n, end, size, -1, -1);
   }
@@ -132,7 +133,7 @@ SlicedDim slicedDim(OnnxNode &n, AffineExpr start, AffineExpr end, int64_t step,
   AffineExpr span = canonicalSize(step > 0 ? last - first : first - last);
   if (auto constant = knownSize(span))
     result.count = n.constantSize(*constant <= 0 ? 0 : (*constant + width - 1) / width);
-  else // a negative count is an error of the call
+  else // a call with a negative count fails
     result.count = canonicalSize(width == 1 ? span : span.ceilDiv(width));
   result.first = result.count == n.constantSize(0) ? n.constantSize(0) : canonicalSize(first);
   return result;

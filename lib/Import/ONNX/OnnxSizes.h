@@ -6,29 +6,33 @@
 
 namespace tilewright {
 
-/// Returns the value of a constant size, or nullopt if it is symbolic.
+/// Returns the value of `size` if it is constant, or nullopt if it is symbolic.
 std::optional<int64_t> knownSize(AffineExpr size);
 
-/// Returns Reshape's sizes: 0 copies the input's (unless `allowZero`), -1 is the remaining one. Refuses through `n`.
+/// Returns the sizes of the result of a Reshape of a tensor with the sizes `from` to `wanted`. A size of 0 is replaced
+/// by that of the input (unless `allowZero`), and -1 by the size that keeps the number of elements. Refuses the node
+/// `n` if the sizes do not fit.
 SmallVector<AffineExpr> reshapedSizes(OnnxNode &n, ArrayRef<AffineExpr> from, ArrayRef<AffineExpr> wanted,
                                       bool allowZero);
 
-/// One dimension of a slice: `count` elements from `first` on, every `step`th; backwards if step is negative.
+/// One dimension of a slice: `count` elements from the index `first` on, at a distance of `step`, which may be
+/// negative.
 struct SlicedDim {
   AffineExpr first, count;
   int64_t step = 1;
 };
-/// Converts ONNX's start, end and step along a dimension of `size` elements. Refuses invalid steps.
+/// Converts the start, end and step of an ONNX slice along a dimension of `size` elements. Refuses the node if the step
+/// is invalid.
 SlicedDim slicedDim(OnnxNode &n, AffineExpr start, AffineExpr end, int64_t step, AffineExpr size);
 
-/// Returns the slices that a Slice node requests, by dimension.
+/// Returns the dimensions that a Slice node slices, with their slices. Returns nullopt after a refusal.
 std::optional<SmallVector<std::pair<int64_t, SlicedDim>>> readSlices(OnnxNode &n, ArrayRef<AffineExpr> sizes);
 
-/// Returns the sizes of a Split's parts; `size` is that of the split dimension.
+/// Returns the sizes of the parts of a Split node. `size` is the size of the split dimension.
 SmallVector<AffineExpr> splitSizes(OnnxNode &n, AffineExpr size);
 
-/// Broadcasts two shapes by numpy's rule. Sizes that may be equal for some symbols are assumed equal; the op that
-/// broadcasts checks the assumption.
+/// Broadcasts two shapes by numpy's rule. Sizes that may be equal for some values of symbols are assumed to be equal.
+/// The op that broadcasts checks this assumption.
 std::optional<SmallVector<AffineExpr>> broadcastShapes(OnnxNode &n, ArrayRef<AffineExpr> a, ArrayRef<AffineExpr> b);
 
 } // namespace tilewright

@@ -9,21 +9,22 @@ namespace tilewright {
 class OnnxNode;
 class Results;
 
-/// Imports one node as its operator set's version defines it; returns n.refuse(...) if that is impossible.
+/// Imports one node, as the version of its operator set defines it. Returns n.refuse(...) if that is impossible.
 using OnnxImporting = Results (*)(OnnxNode &);
-/// Maps operators to functions. Operators of domains other than ai.onnx are "domain.operator".
+/// Maps names of operators to import functions. The name of an operator in a domain other than ai.onnx is
+/// "domain.operator".
 using OnnxTable = llvm::StringMap<OnnxImporting>;
 
-/// Returns the whole table, which is built once.
+/// Returns the table, which is built at the first call.
 const OnnxTable &onnxTable();
 
-/// Computes a node whose inputs are known at compile time (n.knownResults, or n.constantResult). Returns false if that
-/// is impossible; the node is imported as tw ops then.
+/// Evaluates a node whose inputs are known at compile time, and sets its knownResults or its constantResult. Returns
+/// false if that is impossible. The node is then imported as tw ops.
 bool foldOnnx(OnnxNode &node);
-/// Returns true for operators that are always folded and are not in the table: Shape and similar.
+/// Returns true for operators such as Shape that are always evaluated at compile time and are not in the table.
 bool isFoldedOnly(llvm::StringRef op);
 
-// One function per family, in a file of the same name.
+// Each function adds the import functions of one family, and is defined in the file with the family's name.
 void registerOnnxElementwise(OnnxTable &table);
 void registerOnnxActivations(OnnxTable &table);
 void registerOnnxShapes(OnnxTable &table);
@@ -38,7 +39,7 @@ void registerOnnxLosses(OnnxTable &table);
 void registerOnnxResize(OnnxTable &table);
 void registerOnnxRecurrent(OnnxTable &table);
 void registerOnnxAttention(OnnxTable &table);
-/// Must be called last, because it uses functions of the other families.
+/// This function must be called last, because it uses import functions of other families.
 void registerOnnxMicrosoft(OnnxTable &table);
 
 } // namespace tilewright

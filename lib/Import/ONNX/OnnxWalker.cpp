@@ -1,8 +1,9 @@
 //===- OnnxWalker.cpp - import the nodes of an ONNX graph -----------------------------===//
 //
-// Walks over a graph: inputs become arguments. Every node is folded (shapes, and values that depend on them), replaced
-// by the nodes of the model's function of that name, or imported by the table. The reasons of refused nodes are
-// collected. Nodes that depend on a refused node are skipped, unless the table lacks their operator.
+// Inputs of the graph become arguments of @main. Each node is imported in one of three ways. Nodes that compute shapes
+// are evaluated (OnnxFolding.cpp). A call of a function that the model defines is replaced by the function's nodes.
+// Other nodes are imported by the table. The reasons of refused nodes are collected. Nodes that depend on a refused
+// node are skipped, unless the table lacks their operator.
 //
 // Test: test/Tools/onnx.test, test/Python/test_onnx.py
 //
@@ -58,7 +59,7 @@ public:
     auto main = (*module)->lookupSymbol<func::FuncOp>("main");
     for (auto [i, output] : llvm::enumerate(model.graph.outputs))
       main.setResultAttr(i, graph::nameAttrName, StringAttr::get(main.getContext(), output.name));
-    weights.resize(weights.size() + needsSeed, nullptr); // the caller passes the seed
+    weights.resize(weights.size() + needsSeed, nullptr); // null, because the caller passes the seed
     return module;
   }
 
@@ -165,7 +166,8 @@ private:
     setResults(node, n, results, folded, scope);
   }
 
-  /// Calls `write` for a node and verifies each op that it emits, because a file may combine operands that do not fit.
+  /// Calls the import function `write` for a node, and verifies each op that it emits, because a file may contain nodes
+  /// whose operands do not fit.
   Results written(OnnxNode &n, OnnxImporting write) {
     Block &block = graph.importer.function.front();
     Operation *before = block.empty() ? nullptr : &block.back();
@@ -207,7 +209,7 @@ private:
     }
   }
 
-  /// Inlines a call of one of the model's own functions.
+  /// Inlines a call of a function that the model defines.
   void call(const onnx::Node &node, const onnx::Function &function, OnnxScope &scope, unsigned depth) {
     OnnxScope inner;
     for (auto [i, name] : llvm::enumerate(function.inputs))
@@ -217,7 +219,7 @@ private:
     for (const onnx::Node *original : inOrderOfUse(function.nodes)) {
       expanded.push_back(*original);
       onnx::Node &copy = expanded.back();
-      for (std::string &input : copy.inputs) // an input that the call omits
+      for (std::string &input : copy.inputs) // clear inputs that the call omits
         if (!input.empty() && !inner.find(input) && llvm::is_contained(function.inputs, input))
           input.clear();
       for (auto entry = copy.attributes.begin(); entry != copy.attributes.end();) {
@@ -253,7 +255,8 @@ private:
     }
   }
 
-  /// Imports the chosen graph of an If whose condition is known. Returns false if the condition is unknown.
+  /// Imports the selected branch of an If node whose condition is known at compile time. Returns false if it is not
+  /// known.
   bool branch(const onnx::Node &node, OnnxScope &scope, const onnx::Opsets &opsets, unsigned depth) {
     OnnxValue *condition = node.inputs.empty() ? nullptr : scope.find(node.inputs[0]);
     const KnownElements *known = condition && !condition->refused ? graph.known(*condition) : nullptr;
@@ -275,7 +278,7 @@ private:
     return true;
   }
 
-  /// Returns the values that one step of a loop's body computes, or nullopt after a refusal.
+  /// Imports one iteration of a loop's body. Returns the values that it computes, or nullopt after a refusal.
   std::optional<SmallVector<OnnxValue *>> step(const onnx::Graph &body, ArrayRef<OnnxValue *> inputs, OnnxScope &scope,
                                                const onnx::Opsets &opsets, unsigned depth) {
     OnnxScope inner;
@@ -293,7 +296,7 @@ private:
     return results;
   }
 
-  /// Unrolls a Scan, or a Loop whose trip count is known.
+  /// Unrolls a Scan node, or a Loop node whose trip count is known at compile time.
   void loop(const onnx::Node &node, OnnxScope &scope, const onnx::Opsets &opsets, int64_t version, unsigned depth) {
     for (const std::string &input : node.inputs)
       if (const OnnxValue *value = input.empty() ? nullptr : scope.find(input); value && value->refused)
@@ -308,7 +311,7 @@ private:
     refuseResults(node, scope);
   }
 
-  /// Returns the graph `body` of a loop, if it has `inputs` inputs and at least `results` outputs.
+  /// Returns the body of a loop. Refuses the node unless the body has `inputs` inputs and at least `results` outputs.
   const onnx::Graph *bodyOf(OnnxNode &n, size_t inputs, size_t results) {
     const onnx::Attribute *body = n.attribute("body");
     n.demand(body && body->graph, "it has no body");
@@ -325,7 +328,7 @@ private:
     return n.scalar(0, n.f32());
   }
 
-  /// Stacks the results of all steps along a new dimension.
+  /// Concatenates the results of all iterations along a new dimension.
   Value stacked(OnnxNode &n, ArrayRef<Value> parts, int64_t axis, bool backwards) {
     SmallVector<Value> rows;
     for (Value part : parts)
@@ -461,7 +464,7 @@ private:
       complaints.add(llvm::toString(layouts.takeError()));
   }
 
-  /// Checks that an output has the type and sizes that the file declares.
+  /// Checks that an output has the type and the sizes that the file declares.
   void checkOutput(const onnx::ValueInfo &output, RankedTensorType type, onnx::ElementType narrow) {
     Type element = isNarrow(output.type) && output.type == narrow ? elementTypeOf(storageOf(narrow), context)
                    : narrow == onnx::ElementType::Undefined       ? elementTypeOf(output.type, context)

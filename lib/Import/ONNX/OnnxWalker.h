@@ -11,9 +11,9 @@
 
 namespace tilewright {
 
-/// Returns the module of `model`. `weights` receives the addresses of its tensor arguments, null for those that the
-/// caller passes. `nodes` and `copies` own what the module's weights refer to in addition to the model. Sizes of inputs
-/// that are in `dynamic` become symbols, even if the file states constants. Errors list all problems.
+/// Converts `model` to a module. Sets `weights` to the addresses of its tensor arguments, which are null for tensors
+/// that the caller passes. `nodes` and `copies` own memory to which the weights refer in addition to the model. Sizes
+/// of inputs in `dynamic` become symbols, even if they are constant in the file. An error lists all problems.
 llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> importOnnx(const onnx::Model &model, std::list<onnx::Node> &nodes,
                                                              mlir::MLIRContext &context,
                                                              std::vector<const void *> &weights,

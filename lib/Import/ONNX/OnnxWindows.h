@@ -11,8 +11,9 @@ struct OnnxWindows {
   SmallVector<int64_t> kernel, stride, dilation, low, high; ///< low, high: padding before and after
   SmallVector<int64_t> more; ///< elements after the padding that ceil_mode's last window reaches
   SmallVector<AffineExpr> count;
-  /// Set if the padding depends on a symbolic size: low and high are then its upper bounds, and the windows cover
-  /// `length` elements of the padded input from `start` on. Null: the whole padded input.
+  /// Set if the padding depends on a symbolic size. Then `low` and `high` are upper bounds of the padding, and the
+  /// windows cover `length` elements of the padded input from `start` on. If null, the windows cover the whole padded
+  /// input.
   SmallVector<AffineExpr> start, length;
   bool symmetric() const {
     return low == high && llvm::all_of(more, [](int64_t m) { return m == 0; }) &&
@@ -20,17 +21,17 @@ struct OnnxWindows {
   }
 };
 
-/// Reads kernel_shape (unless `kernel` is given), strides, dilations, pads, auto_pad and ceil_mode for windows over
-/// `x`.
+/// Reads the attributes strides, dilations, pads, auto_pad and ceil_mode of windows over `x`, and kernel_shape unless
+/// `kernel` is given.
 OnnxWindows readWindows(OnnxNode &n, Value x, ArrayRef<int64_t> kernel = {});
 
 /// Returns `x` with the spatial padding of `w`.
 Value paddedFor(OnnxNode &n, Value x, const OnnxWindows &w, Attribute filler = {});
 
-/// Returns the type N x C x spatial with `channels` and the window counts of `w`.
+/// Returns the type of a result with `channels` channels, whose spatial sizes are the numbers of windows in `w`.
 RankedTensorType windowedType(OnnxNode &n, Value x, AffineExpr channels, const OnnxWindows &w);
 
-/// Emits a convolution of x by weight, including the padding, without bias.
+/// Emits a convolution of `x` with `weight`, and the padding of `x`, but not the bias.
 Value convolve(OnnxNode &n, Value x, Value weight, const OnnxWindows &w, int64_t groups);
 
 } // namespace tilewright

@@ -2,8 +2,8 @@
 //
 //   (L['y'].size()[0] % 8) == 0 and L['x'].size()[0] <= 40
 //
-// is a guard with two comparisons. Sizes of inputs are replaced by expressions over the symbols, and the range of the
-// difference of both sides decides. Each call checks the comparisons that remain undecided (tw.guards).
+// is a guard with two comparisons. Sizes of inputs are replaced by expressions over the symbols. If the range of the
+// difference of the two sides proves a comparison, it is dropped. Each call checks the other comparisons (tw.guards).
 //
 // Test: test/Python/test_exported.py
 //
@@ -17,10 +17,12 @@ using llvm::StringRef;
 namespace tilewright {
 namespace {
 
-/// Limits of the guards that are parsed, because a file may contain any text.
+/// Limits on the text of a guard: its length, and its numbers of products, sums and parentheses. A file may contain any
+/// text, so the parser must be protected from large expressions.
 constexpr size_t longest = 4096, mostProducts = 8, mostSums = 16, deepest = 64;
 
-/// Replaces each "L['x'].size()[0]" in `text` by an expression over symbols; nullopt if `text` refers to anything else.
+/// Replaces each "L['x'].size()[0]" in `text` by an expression over symbols. Returns nullopt if `text` refers to values
+/// other than sizes of inputs.
 std::optional<std::string> inSymbols(StringRef text, InputSize sizeOf) {
   constexpr StringRef name = "L['", size = "'].size()[";
   std::string result;
@@ -50,7 +52,7 @@ struct Comparison {
   StringRef lhs, sign, rhs;
 };
 
-/// Splits `text` at its comparison outside parentheses.
+/// Splits `text` at the comparison operator outside parentheses. Returns nullopt if there is none.
 std::optional<Comparison> comparisonIn(StringRef text) {
   int depth = 0;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -63,8 +65,8 @@ std::optional<Comparison> comparisonIn(StringRef text) {
   return std::nullopt;
 }
 
-/// Returns true if the comparison follows from the ranges. Otherwise `rule` is what a call has to check, or null if no
-/// rule expresses it.
+/// Returns true if the comparison follows from the ranges of the symbols. Otherwise sets `rule` to the condition that a
+/// call has to check, or to null if a rule cannot express the comparison.
 bool follows(const Comparison &comparison, const llvm::StringMap<SizeSymbol> &symbols, MLIRContext *context,
              graph::SizeRule &rule) {
   llvm::Expected<AffineExpr> lhs = parseSize(comparison.lhs, symbols, context),
@@ -81,7 +83,7 @@ bool follows(const Comparison &comparison, const llvm::StringMap<SizeSymbol> &sy
     return constant && constant.getValue() <= value;
   };
   StringRef sign = comparison.sign;
-  if (sign == "!=") // comparison with 0 or 1: torch specializes these sizes, but also runs them
+  if (sign == "!=") // torch adds comparisons with 0 and 1, but also runs such sizes
     return low > 0 || high < 0 || isAtMost(b, 1);
   if (sign == "==") {
     rule = {a, b, false};

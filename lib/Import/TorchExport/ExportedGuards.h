@@ -8,13 +8,14 @@
 
 namespace tilewright {
 
-/// Returns the text of size `dim` of the user's input `name`, for parseSize(), or nullopt if it does not exist.
+/// Returns the size of dimension `dim` of the model's input `name`, as text for parseSize(). Returns nullopt if there
+/// is no such input or dimension.
 using InputSize = llvm::function_ref<std::optional<std::string>(llvm::StringRef name, unsigned dim)>;
 
 /// Adds the comparisons in `guard` that do not follow from the ranges of the symbols to `rules`, with their text.
-/// Returns a part that no rule can express, or "". A guard is Python text as torch.export writes it: "L['x'].size()[0]
-/// <= 40". Comparisons that exclude the size 0 or 1 count as proven, as in torch, which also runs such sizes; so do
-/// comparisons of anything other than sizes.
+/// Returns a comparison that a rule cannot express, or "". A guard is Python text that torch.export writes, such as
+/// "L['x'].size()[0] <= 40". Comparisons that exclude the size 0 or 1 are ignored, because torch also runs such sizes.
+/// Comparisons of values other than sizes are also ignored.
 std::string readGuard(llvm::StringRef guard, const llvm::StringMap<SizeSymbol> &symbols, InputSize sizeOf,
                       mlir::MLIRContext *context, std::vector<std::pair<graph::SizeRule, std::string>> &rules);
 

@@ -5,10 +5,10 @@
 //   %s = add_(%r, 1)           %r = add(%r, 1)
 //                              %y = select_scatter(%y, %r, 0, 1)
 //                              %s = alias(%r)
-//   %t = exp(%v)               reads v, an older view of y: v is computed again first
+//   %t = exp(%v)               v is an older view of y, and is computed again before exp
 //
-// The table of ATen operators (Aliasing in lib/Import/ATen/Table.h) lists the ops that return views. The strides of
-// the tensors show whether reshape, contiguous and similar ops returned a view.
+// The table of ATen operators (Aliasing in lib/Import/ATen/Table.h) specifies which ops return views. For reshape,
+// contiguous and similar ops, the strides of the tensors determine if the result is a view.
 //
 // Test: test/Python/test_plain_exports.py
 //
@@ -25,21 +25,23 @@ using exported::ArgumentList;
 using exported::Size;
 using exported::TensorName;
 
-/// Returns the name of an op without namespace and overload: "relu_" for "aten.relu_.default".
+/// Returns the name of an op without namespace and overload, such as "relu_" for "aten.relu_.default".
 static llvm::StringRef baseName(llvm::StringRef target) { return target.split('.').second.split('.').first; }
 
 static bool isOneOf(llvm::StringRef name, llvm::StringRef list) { return list.contains((" " + name + " ").str()); }
 
-/// Returns the aliasing of an op's results.
+/// Returns the aliasing of the results of the op `target`.
 static Aliasing aliasingOf(llvm::StringRef target) {
   if (const Operator *row = operatorTable().find(target))
     return row->aliasing;
-  // Many ops of prims that have no row return views. torch.library forbids that for custom operators.
+  // Ops without a row in the table may be prims, many of which return views, or custom operators, for which
+  // torch.library forbids views.
   return target.starts_with("prims.") ? Aliasing::Unclear : Aliasing::Fresh;
 }
 
-/// Returns true if an op that writes in place changes only the shape of its operand: a view in place, or an op without
-/// a functional form. The overloads of transpose_ have other names than those of transpose.
+/// Returns true if the in-place op `target` changes only the shape of its operand. Such ops are in-place forms of
+/// views, and ops without a functional form. transpose_ is listed by name, because its overloads have other names than
+/// those of transpose.
 static bool isShaper(llvm::StringRef target) {
   return aliasingOf(ExportedMemory::functional(target)) == Aliasing::View ||
          isOneOf(baseName(target), " resize_ resize_as_ set_ transpose_ ");
@@ -72,7 +74,7 @@ const exported::TensorMeta *ExportedMemory::metaOf(const std::string &name) cons
   return found == graph.tensors.end() ? nullptr : &found->second;
 }
 
-/// Returns true if the tensor is contiguous. The size of the outermost dimension is ignored.
+/// Returns true if the tensor is contiguous. The size of the outermost dimension may be symbolic.
 static bool isContiguous(const exported::TensorMeta &meta) {
   int64_t expected = 1;
   for (size_t i = meta.sizes.size(); i-- > 0;) {
@@ -88,8 +90,9 @@ static bool isContiguous(const exported::TensorMeta &meta) {
   return true;
 }
 
-/// Returns true if a tensor can be reshaped without a copy (ATen's computeStride): adjacent dimensions without gaps are
-/// merged, and each merged dimension must be a product of new sizes. Returns nullopt if sizes are symbolic.
+/// Returns true if a tensor can be reshaped without a copy, as ATen's computeStride() does. Adjacent dimensions without
+/// gaps are merged, and the size of each merged dimension must be a product of new sizes. Returns nullopt if a size is
+/// symbolic.
 static std::optional<bool> canReshape(const exported::TensorMeta &before, const exported::TensorMeta &after) {
   llvm::SmallVector<int64_t> sizes, strides, wanted;
   auto numbers = [](const std::vector<Size> &from, llvm::SmallVectorImpl<int64_t> &to) {
@@ -122,7 +125,7 @@ static std::optional<bool> canReshape(const exported::TensorMeta &before, const 
   return true;
 }
 
-/// Returns an argument of a node by position or name, or None.
+/// Returns the argument of a node at position `index` or with the name `name`, or None.
 static Argument argumentOf(const exported::Node &node, size_t index, llvm::StringRef name) {
   if (index < node.positional.size())
     return node.positional[index];
@@ -132,7 +135,7 @@ static Argument argumentOf(const exported::Node &node, size_t index, llvm::Strin
   return {};
 }
 
-/// Returns true if `node` has an argument that is true.
+/// Returns true if an argument of `node` is the constant true.
 static bool hasTrue(const exported::Node &node) {
   auto isTrue = [](const Argument &argument) {
     return std::holds_alternative<bool>(argument) && std::get<bool>(argument);
@@ -174,9 +177,9 @@ std::optional<bool> ExportedMemory::isView(const exported::Node &node, unsigned 
   if (before->dtype != after->dtype || before->device != after->device)
     return false;
   if (hasTrue(node))
-    return std::nullopt; // copy=True, or a flag without effect
+    return std::nullopt; // the argument may be copy=True
   if (before->sizes == after->sizes)
-    return before->strides == after->strides; // if the strides differ, the elements were copied
+    return before->strides == after->strides; // different strides imply a copy
   if (aliasing == Aliasing::Conversion)
     return std::nullopt;
   return isContiguous(*before) ? std::optional(true) : canReshape(*before, *after);
@@ -191,7 +194,7 @@ void ExportedMemory::see(const exported::Node &node) {
     const TensorName *self = firstTensor(node);
     auto parent = self ? tensors.find(self->name) : tensors.end();
     std::optional<bool> view = isView(node, i);
-    const bool known = tensors.contains(tensor->name); // if a file defines a name twice, its views are unclear
+    const bool known = tensors.contains(tensor->name); // the views of a name that a file defines twice are unclear
     if (known)
       view = std::nullopt;
     if (view == std::optional(true) && parent != tensors.end()) {
@@ -225,7 +228,7 @@ ExportedMemory::Nodes ExportedMemory::stale(const Argument &argument) {
     }
     for (Tensor *tensor : llvm::reverse(path)) {
       again.push_back(tensor->producer);
-      // The node computes all of its views again.
+      // The node computes all of its results again, so all of them are up to date.
       for (const Argument &result : tensor->producer->results)
         if (const auto *other = std::get_if<TensorName>(&result))
           if (auto found = tensors.find(other->name); found != tensors.end())
@@ -235,7 +238,7 @@ ExportedMemory::Nodes ExportedMemory::stale(const Argument &argument) {
   return again;
 }
 
-/// Returns the dimension given by argument `index` or "dim", by default 0.
+/// Returns the dimension in the argument at position `index` or with the name "dim". The default is 0.
 static int64_t dimOf(const exported::Node &node, size_t index) {
   Argument given = argumentOf(node, index, "dim");
   const auto *known = std::get_if<int64_t>(&given);
@@ -305,12 +308,12 @@ exported::Node ExportedMemory::inverse(const std::string &child) const {
       const auto *size =
           meta && dim >= 0 && dim < int64_t(meta->sizes.size()) ? std::get_if<int64_t>(&meta->sizes[dim]) : nullptr;
       if (!size || __builtin_add_overflow(offset, *size, &offset))
-        return node; // an unused part has no size here, and a symbolic size cannot be added
+        return node; // the size of an unused part is unknown, and symbolic sizes are not supported
     }
     return is("aten.slice_scatter.default", {whole, part, dim, offset});
   }
-  // The other views have all elements in the same order, or cannot be inverted: positions may share an element, and
-  // elements may be missing.
+  // Other views can be inverted by a reshape if they have all elements of the parent in the same order. Views that lack
+  // elements, or that have an element several times, cannot be inverted.
   const Aliasing aliasing = aliasingOf(producer.target);
   const bool same = before->sizes == after->sizes && before->strides == after->strides;
   const bool ordered = aliasing == Aliasing::Alias || aliasing == Aliasing::Reshape ||

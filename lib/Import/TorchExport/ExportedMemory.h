@@ -9,9 +9,9 @@
 
 namespace tilewright {
 
-/// Tracks which tensors of a graph are views of others, and replaces in-place writes by nodes without side effects. The
-/// nodes must be passed in their order, and the returned nodes imported in their order; each assigns a new value to the
-/// names of its results.
+/// Tracks which tensors of a graph are views of other tensors, and replaces in-place writes by nodes without side
+/// effects. The nodes must be passed in the order of the graph. The returned nodes must be imported in their order.
+/// Each returned node assigns new values to the names of its results.
 class ExportedMemory {
 public:
   /// `program` must outlive the object.
@@ -19,21 +19,24 @@ public:
 
   using Nodes = llvm::SmallVector<const exported::Node *>;
 
-  /// Returns the op without the trailing underscore of its name ("aten.relu.default" for "aten.relu_.default"), or ""
-  /// if `target` writes nothing in place.
+  /// Returns the functional form of an in-place op, such as "aten.relu.default" for "aten.relu_.default". Returns "" if
+  /// `target` is not an in-place op.
   static std::string functional(llvm::StringRef target);
 
-  /// Returns the nodes that compute the stale views in `argument`, whose memory was written after they were computed.
+  /// Returns the nodes that must be executed again before `argument` is read. They compute views in `argument` whose
+  /// memory was written after they were computed.
   Nodes stale(const exported::Argument &argument);
 
-  /// Records a node that writes nothing.
+  /// Records a node that does not write in place.
   void see(const exported::Node &node);
 
-  /// Returns the nodes that replace one that writes its first argument in place, or none with the reason in `why`.
+  /// Returns the nodes that replace `node`, which writes its first argument in place. On failure, returns no nodes,
+  /// with the reason in `why`.
   Nodes write(const exported::Node &node, std::string &why);
 
 private:
-  /// A tensor of the graph: the first tensor of its memory, or a view of `parent` that `producer` computes.
+  /// A tensor of the graph. It is either the first tensor of its memory, or a view of `parent` that `producer`
+  /// computes.
   struct Tensor {
     std::string parent;
     const exported::Node *producer = nullptr;
@@ -50,7 +53,8 @@ private:
   const exported::TensorMeta *metaOf(const std::string &name) const;
   /// Returns true if result `result` of `node` is a view of its first tensor; nullopt if that is unknown.
   std::optional<bool> isView(const exported::Node &node, unsigned result) const;
-  /// Returns the node that writes `child` back into its parent. The node's target is "" if that is not supported.
+  /// Returns a node that writes the view `child` into its parent. If that is not supported, the target of the node is
+  /// "".
   exported::Node inverse(const std::string &child) const;
   const exported::Node *keep(exported::Node node) {
     made.push_back(std::move(node));

@@ -1,6 +1,7 @@
-// Made by Tilewright. Replaces the vendor's header of this name, so that ordinary compilers can check a design:
-// fixed-point numbers of 1 to 128 bits, of which I are before the binary point. Q is the rounding mode of assignments,
-// and O is their overflow mode. Results of operators are exact; a result of more than 128 bits does not compile.
+// This file is part of Tilewright. It replaces the vendor's header of the same name, so that ordinary compilers can
+// compile and run a design. It defines fixed-point numbers of 1 to 128 bits, of which I are before the binary point. Q
+// is the rounding mode of assignments, and O is their overflow mode. Results of operators are exact; an operator whose
+// result needs more than 128 bits does not compile.
 #ifndef TILEWRIGHT_LIB_CODEGEN_HLS_CHECKHEADERS_AP_FIXED_H
 #define TILEWRIGHT_LIB_CODEGEN_HLS_CHECKHEADERS_AP_FIXED_H
 
@@ -24,7 +25,8 @@ struct Exact {
   int fraction;
 };
 
-/// The bits and fraction bits of an operand: a fixed-point type, an ap type, or a plain integer.
+/// Traits of an operand's type, which is a fixed-point type, an ap type or a plain integer: total width, bits before
+/// the binary point, and the exact value.
 template <typename T> struct Point {
   static constexpr int width = Shape<T>::width, integer = Shape<T>::width;
   static constexpr bool isSigned = Shape<T>::isSigned, isFixed = false;
@@ -44,7 +46,8 @@ template <int W, int I, ap_q_mode Q, ap_o_mode O> struct Point<ap_ufixed<W, I, Q
   static Exact exact(const ap_ufixed<W, I, Q, O> &value) { return {value.bits, false, W - I}; }
 };
 
-/// The value without its lowest `by` bits, the highest of the dropped bits, and whether any other dropped bit is 1.
+/// A value without its lowest bits (`bits`), the highest of the dropped bits (`first`), and whether any other dropped
+/// bit is 1 (`others`).
 struct Dropped {
   UWide bits;
   bool first, others;
@@ -80,13 +83,14 @@ inline bool roundsUp(ap_q_mode mode, const Dropped &of, bool negative) {
   return false;
 }
 
-/// The sign-extended bits of `value` in W bits, of which `fraction` are after the binary point.
+/// Returns the sign-extended bits of `value` after conversion to W bits, of which `fraction` are after the binary
+/// point.
 template <int W, bool SIGNED> UWide assign(const Exact &value, int fraction, ap_q_mode rounding, ap_o_mode overflow) {
   const UWide highest = (~UWide(0) >> (128 - W)) >> SIGNED, lowest = SIGNED ? ~highest : 0;
   const int left = fraction - value.fraction;
   UWide bits = value.bits;
   bool negative = value.negative, above, below;
-  if (left > 0) { // the limits are compared in the value's own unit
+  if (left > 0) { // compare with the limits before the shift, which may overflow
     const Dropped limit = drop(highest, false, left), least = drop(lowest, SIGNED, left);
     above = !negative && bits > limit.bits;
     below = negative && (!SIGNED || Wide(bits) < Wide(least.bits + (least.first || least.others)));
@@ -110,7 +114,7 @@ template <int W, bool SIGNED> UWide assign(const Exact &value, int fraction, ap_
   return cut<W, SIGNED>(bits);
 }
 
-/// Every finite double is a multiple of a power of two. Infinities and NaN have no exact value.
+/// Returns the exact value of a finite double, which is an integer times a power of two.
 inline Exact exactOf(double value) {
   int exponent;
   const Wide digits = Wide(ldexp(frexp(value, &exponent), 53));
@@ -124,7 +128,7 @@ template <int W, int I> struct PickFixed<W, I, false> {
   typedef ap_ufixed<W, I> type;
 };
 
-/// RESULT if at least one operand is a fixed-point type and the other is a fixed-point type or an integer.
+/// The type RESULT if at least one operand is a fixed-point type and the other is a fixed-point type or an integer.
 template <typename A, typename B, typename RESULT = void>
 using BothFixed = typename std::enable_if<(Point<A>::isFixed || Point<B>::isFixed) &&
                                               !std::is_floating_point<A>::value && !std::is_floating_point<B>::value,
@@ -143,13 +147,15 @@ template <typename A, typename B> struct FixedTypes {
   typedef typename PickFixed<L::width + R::width, L::integer + R::integer, anySigned>::type Product;
 };
 
-/// The bits of the number with `fraction` bits after the binary point, which must not be fewer than it already has.
+/// Returns the bits of the number with `fraction` bits after the binary point. The number must not have more than
+/// these.
 inline UWide alignedBits(const Exact &value, int fraction) {
   const int left = fraction - value.fraction;
   return left < 128 ? value.bits << left : 0;
 }
 
-/// a < b for any numbers of fraction bits. The operand with more fraction bits is rounded to those of the other.
+/// Returns a < b for operands with any numbers of fraction bits. The operand with more fraction bits is first rounded
+/// to those of the other operand: `a` down or `b` up, which does not change the result.
 inline bool lessExact(const Exact &a, const Exact &b) {
   if (a.negative != b.negative)
     return a.negative;
@@ -162,7 +168,7 @@ inline bool lessExact(const Exact &a, const Exact &b) {
     if (b.negative && y == 0)
       return true;
   }
-  return x < y; // if the signs are equal, the order in two's complement is correct, too
+  return x < y; // if the signs are equal, an unsigned comparison of two's complement is correct
 }
 
 } // namespace tilewright

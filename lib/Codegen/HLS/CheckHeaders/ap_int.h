@@ -1,5 +1,6 @@
-// Made by Tilewright. Replaces the vendor's header of this name, so that ordinary compilers can check a design:
-// integers of 1 to 128 bits that wrap. Results of operators are as wide as the exact result needs, at most 128 bits.
+// This file is part of Tilewright. It replaces the vendor's header of the same name, so that ordinary compilers can
+// compile and run a design. It defines integers of 1 to 128 bits that wrap around. The result of an operator has as
+// many bits as the exact result needs, at most 128.
 #ifndef TILEWRIGHT_LIB_CODEGEN_HLS_CHECKHEADERS_AP_INT_H
 #define TILEWRIGHT_LIB_CODEGEN_HLS_CHECKHEADERS_AP_INT_H
 
@@ -17,7 +18,7 @@ __extension__ typedef unsigned __int128 UWide;
 
 constexpr int narrower(int bits) { return bits > 128 ? 128 : bits; }
 
-/// The low W bits of `bits`, as a signed or unsigned number.
+/// Returns the low W bits of `bits`, sign-extended or zero-extended.
 template <int W, bool SIGNED> constexpr UWide cut(UWide bits) {
   static_assert(W >= 1 && W <= 128, "1 to 128 bits");
   if (W == 128)
@@ -27,7 +28,7 @@ template <int W, bool SIGNED> constexpr UWide cut(UWide bits) {
   return negative ? bits | ~mask : bits & mask;
 }
 
-/// Bits and sign of an operand: an ap type, or a plain integer.
+/// Traits of an operand's type, which is an ap type or a plain integer: its width, its signedness, and its bits.
 template <typename T> struct Shape {
   static constexpr int width = int(sizeof(T)) * 8;
   static constexpr bool isSigned = std::is_signed<T>::value;
@@ -68,8 +69,8 @@ template <typename A, typename B> struct Types {
   typedef Shape<A> L;
   typedef Shape<B> R;
   static constexpr bool anySigned = L::isSigned || R::isSigned;
-  /// Bits of the operands in a common type: an unsigned operand next to a signed one needs an additional bit for the
-  /// sign.
+  /// Bits of the operands in a common type. If only one operand is signed, the unsigned operand needs an additional bit
+  /// for the sign.
   static constexpr int left = L::width + (anySigned && !L::isSigned);
   static constexpr int right = R::width + (anySigned && !R::isSigned);
   static constexpr int common = left > right ? left : right;
@@ -81,7 +82,7 @@ template <typename A, typename B> struct Types {
   typedef typename Pick<narrower(common), anySigned>::type Bitwise;
 };
 
-/// |a| and the sign of a, for numbers of up to 128 bits.
+/// Returns the absolute value of `value`, and sets `negative` to its sign.
 template <typename T> UWide magnitude(const T &value, bool &negative) {
   const UWide bits = Shape<T>::bits(value);
   negative = Shape<T>::isSigned && (bits >> 127);
@@ -145,14 +146,14 @@ TILEWRIGHT_AP_WRAPPING(|, Bitwise)
 TILEWRIGHT_AP_WRAPPING(^, Bitwise)
 #undef TILEWRIGHT_AP_WRAPPING
 
-/// Rounds towards zero, as C++ does.
+/// Returns the quotient, rounded towards zero as in C++.
 template <typename A, typename B, typename = tilewright::BothFit<A, B>>
 typename tilewright::Types<A, B>::Quotient operator/(const A &a, const B &b) {
   bool negativeA, negativeB;
   const tilewright::UWide quotient = tilewright::magnitude(a, negativeA) / tilewright::magnitude(b, negativeB);
   return typename tilewright::Types<A, B>::Quotient(negativeA != negativeB ? tilewright::UWide(0) - quotient : quotient);
 }
-/// The result has the sign of the dividend.
+/// Returns the remainder, which has the sign of the dividend.
 template <typename A, typename B, typename = tilewright::BothFit<A, B>>
 typename tilewright::Types<A, B>::Remainder operator%(const A &a, const B &b) {
   bool negativeA, negativeB;

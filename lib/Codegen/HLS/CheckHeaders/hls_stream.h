@@ -1,7 +1,8 @@
-// Made by Tilewright. Replaces the vendor's header of this name, so that ordinary compilers can check a design: a queue
-// of at most DEPTH elements. With TILEWRIGHT_THREADS a full or empty queue makes its task wait. Without it, tasks run
-// one after another, a queue grows as needed, and reading an empty queue ends the program. The environment variable
-// TILEWRIGHT_SHALLOWER names a queue that holds one element less than DEPTH, to test whether its depth is needed.
+// This file is part of Tilewright. It replaces the vendor's header of the same name, so that ordinary compilers can
+// compile and run a design. It defines a queue of at most DEPTH elements. If the macro TILEWRIGHT_THREADS is defined, a
+// task waits while its queue is full or empty. Otherwise tasks run one after another, a queue grows as needed, and
+// reading an empty queue ends the program. The environment variable TILEWRIGHT_SHALLOWER is the name of a queue that
+// holds one element less than DEPTH, to test whether its depth is needed.
 #ifndef TILEWRIGHT_LIB_CODEGEN_HLS_CHECKHEADERS_HLS_STREAM_H
 #define TILEWRIGHT_LIB_CODEGEN_HLS_CHECKHEADERS_HLS_STREAM_H
 
@@ -67,7 +68,7 @@ public:
 #endif
   bool empty() const { return elements.empty(); }
   size_t size() const { return elements.size(); }
-  /// The largest number of elements that the queue has held.
+  /// Returns the largest number of elements that the queue has contained at a time.
   size_t highWater() const { return most; }
 
 private:

@@ -1,8 +1,8 @@
-// Made by Tilewright. Replaces the vendor's header of this name, so that ordinary compilers can check a design: a queue
-// of at most DEPTH arrays, including the one that is being written and the one that is being read. A lock owns an array
-// until the lock goes out of scope. With TILEWRIGHT_THREADS a task waits for its array. Without it, tasks run one after
-// another, and the queue grows as needed. A new array is filled with the byte 0xa5, because no task may rely on its
-// contents.
+// This file is part of Tilewright. It replaces the vendor's header of the same name, so that ordinary compilers can
+// compile and run a design. It defines a queue of at most DEPTH arrays, including the array that is being written and
+// the array that is being read. A lock owns an array until the lock goes out of scope. If the macro TILEWRIGHT_THREADS
+// is defined, a task waits for its array. Otherwise tasks run one after another, and the queue grows as needed. A new
+// array is filled with the byte 0xa5, to detect tasks that read elements before they are written.
 #ifndef TILEWRIGHT_LIB_CODEGEN_HLS_CHECKHEADERS_HLS_STREAMOFBLOCKS_H
 #define TILEWRIGHT_LIB_CODEGEN_HLS_CHECKHEADERS_HLS_STREAMOFBLOCKS_H
 
@@ -22,7 +22,7 @@
 
 namespace hls {
 
-/// The interface of a queue of blocks, of any depth, that locks use.
+/// The base class of queues of blocks. It does not depend on DEPTH, so that locks accept queues of any depth.
 template <typename T> class BlockQueue {
 public:
   struct Block {

@@ -1,4 +1,5 @@
-// Made by Tilewright. Used by test_bench.cpp: data files, a large stack for the arrays of the design, a comparison.
+// This file is part of Tilewright. The test bench (test_bench.cpp) uses it to read data files, to call the design on a
+// large stack, and to compare its outputs.
 #ifndef TILEWRIGHT_LIB_CODEGEN_HLS_CHECKHEADERS_TILEWRIGHT_BENCH_H
 #define TILEWRIGHT_LIB_CODEGEN_HLS_CHECKHEADERS_TILEWRIGHT_BENCH_H
 
@@ -16,8 +17,8 @@
 
 namespace tilewright {
 
-/// The type of an element in a file: its own type, or for W bits the narrowest of 8, 16, 32 and 64 bits that holds
-/// them.
+/// The type in which a data file stores elements of type T. An ap type of W bits is stored in the smallest integer type
+/// of 8, 16, 32 or 64 bits that has at least W bits.
 template <typename T, typename = void> struct Stored {
   typedef T type;
   static constexpr bool isInteger = std::is_integral<T>::value;
@@ -32,10 +33,10 @@ template <typename T> struct Stored<T, typename std::enable_if<(T::width > 0)>::
 
 class Bench {
 public:
-  /// The data files are in the folder that argument 1 names, or in data/.
+  /// The data files are in the folder of the first command line argument, or in data/ if there is none.
   Bench(int argc, char **argv) : folder(argc > 1 ? argv[1] : "data") {}
 
-  /// Returns `count` elements of the file. A file that is missing or short ends the program.
+  /// Returns `count` elements of the file. Ends the program if the file is missing or too short.
   template <typename T> std::vector<T> read(const char *name, size_t count) {
     typedef typename Stored<T>::type Element;
     std::vector<Element> elements(count);
@@ -49,7 +50,7 @@ public:
     return std::vector<T>(elements.begin(), elements.end());
   }
 
-  /// Runs the call on a thread with a stack of this many bytes, because arrays of the design are local variables.
+  /// Runs `body` on a thread with a stack of `stackBytes` bytes, because arrays of the design are local variables.
   void call(size_t stackBytes, const std::function<void()> &body) {
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
@@ -67,9 +68,9 @@ public:
     pthread_attr_destroy(&attributes);
   }
 
-  /// Compares with NAME.bin. Integers must be equal if NAME.bound is 0 (integers that depend on floats may differ). For
-  /// floats, the root of the mean square of the differences must be at most NAME.bound, and NaN and infinities must be
-  /// at the same indices.
+  /// Compares `actual` with NAME.bin. If NAME.bound has 0, integers must be equal. Otherwise the root mean square of
+  /// the differences must be at most the number in NAME.bound, and NaN and infinities must be at the same indices.
+  /// Integers that are computed from floats also have a bound above 0.
   template <typename T> void compare(const char *shown, const char *name, const std::vector<T> &actual) {
     const std::vector<T> expected = read<T>((std::string(name) + ".bin").c_str(), actual.size());
     double bound = 0, squares = 0;

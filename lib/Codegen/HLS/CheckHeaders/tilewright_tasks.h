@@ -1,5 +1,5 @@
-// Made by Tilewright. Runs each task of a dataflow region on a separate thread, in parallel as in hardware. A deadlock
-// ends the program and names the tasks that wait.
+// This file is part of Tilewright. It runs each task of a dataflow region on a separate thread, in parallel as in
+// hardware. In a deadlock, the program prints the names of the tasks that wait, and ends.
 #ifndef TILEWRIGHT_LIB_CODEGEN_HLS_CHECKHEADERS_TILEWRIGHT_TASKS_H
 #define TILEWRIGHT_LIB_CODEGEN_HLS_CHECKHEADERS_TILEWRIGHT_TASKS_H
 
@@ -15,7 +15,7 @@
 
 namespace tilewright {
 
-/// The numbers of running and waiting tasks of the program.
+/// Counts the running and the waiting tasks of the program, to detect deadlocks.
 class Monitor {
 public:
   static Monitor &get() {
@@ -52,7 +52,7 @@ public:
   std::condition_variable changed;
 
 private:
-  /// Detects a deadlock: all running tasks wait, and no condition holds.
+  /// Ends the program in a deadlock: all tasks wait, and no condition for which a task waits is true.
   void checkProgress() {
     if (running == 0 || waiting.size() < running)
       return;
@@ -71,7 +71,7 @@ private:
   std::vector<const std::function<bool()> *> conditions;
 };
 
-/// An array between two tasks: its reader begins when its writer has ended.
+/// The state of an array that one task writes and another reads. The reader starts after the writer has ended.
 class Filled {
 public:
   explicit Filled(const char *name) : what(std::string("the reader of ") + name + " waits for its writer") {}

@@ -1,12 +1,12 @@
 //===- AddressProducts.cpp - products in the computation of addresses -----------------------===//
 //
-// An address is the row number times the number of words per row, plus the index in the row. According to its reports
-// of public designs, synthesis implements the product as
+// An address is the row number times the number of words per row, plus the index in the row. According to synthesis
+// reports of public designs, Vitis HLS implements the product as
 //  - a sum or a difference of two shifts, if the constant is one of two powers of two;
 //  - one multiply-add in a DSP, if one sum uses the product and both operands of the sum are known at the same time
 //  (`ahead` is set where they are not);
-//  - otherwise a separate product: in logic if both operands are narrow, else in a DSP.
-// An index divided by a number of banks is a product with the reciprocal, which is one bit wider than the index.
+//  - otherwise a separate product: in logic if the constant has few bits, else in a DSP.
+// A division of an index by a number of banks is a product with the reciprocal, which is one bit wider than the index.
 //
 // Test: test/Python/test_hls_estimate.py
 //
@@ -20,7 +20,7 @@ namespace {
 
 /// A separate product is implemented in logic if its constant has fewer bits than this.
 constexpr int64_t bitsInDsp = 10;
-/// Operands with more bits than one DSP accepts come from divisions in 64 bits.
+/// Maximum width of an index whose division takes one DSP. Wider indices are divided in 64 bits.
 constexpr int64_t bitsOfOneDsp = 18;
 
 bool isTwoShifts(uint64_t factor) {

@@ -1,7 +1,8 @@
 //===- DesignFacts.h - the facts about a design that the estimator uses -------------------===//
 //
-// The facts are loops, counts and connections, without the ops themselves. Public designs are described in this form
-// (test/Conformance/hls/public). Our own designs use the same table of operators, but the II of their schedules.
+// The facts describe loops, numbers of operators, and connections between tasks, without the ops themselves. Public
+// designs are described in this form (test/Conformance/hls/public). Designs of Tilewright are estimated from their IR
+// (Cost.cpp), with the same table of operators and with the II of their schedules.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_HLS_ESTIMATE_DESIGNFACTS_H
@@ -22,10 +23,11 @@ inline int64_t ceilDiv(int64_t number, int64_t by) { return (number + by - 1) / 
 /// Number of instances of each operator, by its name.
 using OperatorCounts = std::map<std::string, int64_t>;
 
-/// An array: `banks` memories of `words` words of `bits`.
+/// An array: `banks` memories, each of `words` words of `bits` bits.
 struct ArrayFacts {
-  /// Port: outside of the design. Channel: between two tasks; two arrays are used alternately. Held: an element is
-  /// taken from a queue, and only the iterations right after that use it. Unread: no hardware.
+  /// Port: an array outside of the design. Channel: an array between two tasks, implemented as two arrays that are used
+  /// alternately. Held: an element that is read from a queue and used only by the iterations after that. Unread: an
+  /// array without loads, which needs no hardware.
   enum class Kind { Port, Local, Channel, Rom, Register, Held, Unread };
   Kind kind = Kind::Local;
   int64_t banks = 1, words = 0, bits = 32;
@@ -36,8 +38,8 @@ struct QueueFacts {
   int64_t lanes = 1, depth = 2, bits = 32;
 };
 
-/// A condition on an iteration. The sum of the terms (coefficient times loop counter) and the constant is zero, or,
-/// with `orMore`, at least zero.
+/// A condition on an iteration. The sum of the terms (coefficient times loop counter) and the constant must be zero.
+/// With `orMore`, it must be at least zero.
 struct Condition {
   std::vector<std::pair<size_t, int64_t>> terms; ///< loop of the nest, coefficient
   int64_t constant = 0;
@@ -51,36 +53,37 @@ struct QueueAccess {
   std::vector<Condition> when;
 };
 
-/// Accesses of one array per iteration, in the bank with the most accesses.
+/// The number of accesses of one array per iteration, in the bank that has the most accesses.
 struct ArrayAccess {
   size_t array = 0;
   int64_t loads = 0, stores = 0, together = 0;
   int64_t ports = 2; ///< ports of the bank for this task; one if several tasks use an array outside of the design
 };
 
-/// An element that is written, and read again `distance` iterations later. `path` has the operators between the two
-/// accesses. The operators of a sum are counted in source order.
+/// An element that is written, and read again `distance` iterations later. `path` has the operators from the read to
+/// the next write of the element. The operators of a sum are counted in source order.
 struct Recurrence {
   int64_t distance = 1;
   OperatorCounts path;
 };
 
-/// Parallel sums in an unrolled loop, which is the only loop inside the one that adds their terms.
+/// Parallel sums in an unrolled loop. This loop is the only one inside the loop that adds the terms of the sums.
 struct SumColumns {
   int64_t count = 0;
   bool lastIndex = false;  ///< its counter is the last index of the elements
   bool conditions = false; ///< each term has a separate condition
 };
 
-/// A product in the computation of an address. An index that depends on counters of the flattened nest is multiplied by
-/// a constant that is not a power of two. A counter of an outer loop needs no product: synthesis replaces the product
-/// by a running sum.
+/// A product in the computation of an address: an index that depends on counters of the flattened nest, times a
+/// constant that is not a power of two. A counter of an outer loop needs no product, because synthesis replaces the
+/// product by a running sum.
 struct AddressProduct {
   int64_t factor = 1; ///< the constant: number of words of a bank between two rows
   int64_t sums = 0;   ///< number of addresses in which the product is added to something else
-  /// True if the product is known before the rest of the sum. If conditions split the iteration into blocks, synthesis
-  /// hoists products that do not depend on the innermost counter out of the innermost loop. They are then separate from
-  /// the addition. Synthesis does not hoist them after a queue that is read under a condition.
+  /// True if the product is available before the other operand of the sum. If conditions split the iteration into basic
+  /// blocks, synthesis hoists products that do not depend on the innermost counter out of the innermost loop. These
+  /// products are then separate from the addition. Synthesis does not hoist products that come after a conditional read
+  /// of a queue.
   bool ahead = false;
 };
 

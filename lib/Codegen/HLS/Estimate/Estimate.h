@@ -18,7 +18,7 @@ struct NestSchedule {
 };
 NestSchedule scheduleNest(const NestFacts &nest, bool reassociates);
 
-/// Returns the products in the computation of addresses, by the operators that implement them.
+/// Returns the number of products in the computation of addresses, for each operator that implements such products.
 OperatorCounts addressOperators(const NestFacts &nest);
 
 /// The cost of `copies` memories of `words` x `bits`: block memories of 18 kbit and of 288 kbit, and logic.

@@ -14,15 +14,16 @@ namespace {
 
 constexpr int64_t enterAndLeave = 1; ///< cycles around a nest, a call, or an iteration of a loop that is not pipelined
 
-/// The name of quick additions, which are counted separately from other additions. Steps that run in parallel have
-/// separate operators. Steps that run one after another share operators.
+/// The name of the operator "quick addition" (quickAddition() in Operators.h), which is counted separately from other
+/// additions.
 constexpr const char *quickName = "quick addition";
-/// Operators that are not shared. Each address has separate operators, and control belongs to one nest.
+/// Operators that the steps of a task do not share. Each address has separate operators, and control belongs to one
+/// nest. Other operators are shared by steps that run one after another.
 constexpr const char *unshared[] = {"address", "address in logic", "wide quotient", "nest", "shared operand"};
 
 OperatorCounts operatorsOf(const NestFacts &nest, const NestSchedule &schedule) {
   OperatorCounts counts;
-  const int64_t sharers = std::max<int64_t>(1, schedule.ii); // one operator is used in all cycles of the II
+  const int64_t sharers = std::max<int64_t>(1, schedule.ii); // one operator serves all cycles of the II
   for (const auto &[name, count] : nest.operators) {
     int64_t plain = count;
     if (name == "addf" && schedule.quickAdditions > 0) {
@@ -38,7 +39,7 @@ OperatorCounts operatorsOf(const NestFacts &nest, const NestSchedule &schedule) 
       counts["shared operand"] += sharers > 1 ? 2 * count : 0;
   counts["nest"] += nest.trips.empty() ? 0 : 1;
   counts.merge(addressOperators(nest));
-  // If the ports of a bank are busy in every cycle, all quotients are needed in each cycle.
+  // If the ports of a bank are used in every cycle, all quotients are needed in each cycle, so they share no operator.
   if (auto wide = counts.find("wide quotient"); wide != counts.end() && !schedule.portsAreFull)
     wide->second = ceilDiv(wide->second, sharers);
   return counts;
@@ -60,8 +61,9 @@ struct DesignTimer {
     int64_t begin, end;
   };
 
-  /// Steps wait for earlier steps that use the same array, because its ports are used, even if both steps only read the
-  /// array. Steps that begin together are one state of the task. The state ends with the last of them.
+  /// Returns the begin and end of each step. A step waits for earlier steps that use the same array, even if the steps
+  /// only read it, because they use the array's ports. Steps that begin in the same cycle are one state of the task,
+  /// which ends when the last of these steps ends.
   std::vector<Span> spansOf(const std::vector<StepFacts> &steps) const {
     std::map<size_t, size_t> free;
     std::vector<size_t> states;
@@ -162,7 +164,7 @@ struct DesignTimer {
   }
 };
 
-/// Limits all accesses of these arrays to one port.
+/// Sets the number of ports of all accesses of `arrays` to one.
 void takeOnePort(std::vector<StepFacts> &steps, const std::set<size_t> &arrays) {
   for (StepFacts &step : steps) {
     for (ArrayAccess &access : step.nest.arrays)
@@ -172,7 +174,8 @@ void takeOnePort(std::vector<StepFacts> &steps, const std::set<size_t> &arrays) 
   }
 }
 
-/// Assigns ports: an array outside of the design has two ports, and tasks that run in parallel get one each.
+/// Assigns ports. An array outside of the design has two ports. If several tasks use it, each task gets one port,
+/// because tasks run in parallel.
 DesignFacts withPorts(DesignFacts design) {
   std::set<size_t> used, divided;
   for (const TaskFacts &task : design.tasks) {
@@ -191,8 +194,8 @@ DesignFacts withPorts(DesignFacts design) {
 } // namespace
 
 MemoryCost memoryCost(int64_t words, int64_t bits, int64_t copies) {
-  // A block is 512 words of 36 bits. Memories of up to 10240 words take a power of two of blocks. One UltraRAM is 4096
-  // words of 72 bits. It is used for memories that fill more than half of its words.
+  // A block memory has 512 words of 36 bits. The number of block memories is rounded up to a power of two, up to 10240
+  // words. An UltraRAM has 4096 words of 72 bits. It is used for a memory that fills more than half of these words.
   constexpr int64_t wordsInLuts = 128, wordsOfBlock = 512, bitsOfBlock = 36, wordsOfUram = 4096, bitsOfUram = 72;
   const int64_t all = words * copies;
   if (words <= wordsInLuts)
@@ -224,7 +227,7 @@ FactsEstimate estimateFacts(const DesignFacts &given) {
   for (const ArrayFacts &array : design.arrays) {
     using Kind = ArrayFacts::Kind;
     if (array.kind != Kind::Local && array.kind != Kind::Channel && array.kind != Kind::Rom)
-      continue; // a register only has an element for the next iterations
+      continue; // a port is outside of the design, and registers are part of the operators
     MemoryCost cost = memoryCost(array.words, array.bits, array.kind == ArrayFacts::Kind::Channel ? 2 : 1);
     estimate.bram += cost.bram * array.banks;
     estimate.uram += cost.uram * array.banks;

@@ -1,10 +1,11 @@
 //===- Operators.cpp - costs of the operators of a design ------------------------------------===//
 //
 // The table is for UltraScale+ at 300 MHz. The multipliers, lookup tables and flip-flops of f32 additions, products,
-// exponentials and the quick addition come from public synthesis reports (Stream-HLS, FPGA 2025 data), which have none
-// for divisions and roots. The registers and multiplexers around loads, stores, products, addresses, nests, shared
-// operands and queues are fitted to one half of the public designs (test/Conformance/hls/hls_score.py), weighted by 1 /
-// size. The rows of other widths, and of functions that no public design uses, are assumptions.
+// exponentials and the quick addition come from public synthesis reports (Stream-HLS, FPGA 2025 data). These reports
+// have no divisions and roots. The registers and multiplexers around loads, stores, products, addresses, nests, shared
+// operands and queues are fitted to one half of the public designs (test/Conformance/hls/hls_score.py), weighted by the
+// reciprocal of a design's size. The rows of other bit widths, and of functions that no public design uses, are
+// assumptions.
 //
 // Test: test/Python/test_hls_estimate.py
 //
@@ -35,7 +36,7 @@ constexpr Row kFloat[] = {
     {"fptosi", 4, 0, 0, 0, 200, 200},       {"fptoui", 4, 0, 0, 0, 200, 200},      {"extf", 4, 0, 0, 0, 80, 80},
     {"truncf", 4, 0, 0, 0, 80, 80}};
 
-/// The cost of a function of C's math library that has no row.
+/// The cost of a function of C's math library that has no row in the table.
 constexpr Row kFunction = {"", 40, 20, 30, 90, 2500, 2500};
 
 bool isFunction(std::string_view name) {

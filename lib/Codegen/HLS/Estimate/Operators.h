@@ -12,8 +12,8 @@ struct OperatorCost {
   int64_t latency = 0, dsp = 0, lut = 0, ff = 0;
 };
 
-/// Returns the cost of the operator for the op `name` of MLIR on numbers of `width` bits. The table has float
-/// operators. An operator that is not in the table takes one cycle of logic.
+/// Returns the cost of the float op `name` of MLIR on operands of `width` bits. An op that is not in the table takes
+/// one cycle of logic.
 OperatorCost floatOperator(std::string_view name, unsigned width);
 
 /// Returns the cost of a product of integers of this width.
@@ -22,18 +22,19 @@ OperatorCost integerProduct(unsigned width);
 /// Returns the cost of any other integer operator of this width: an adder, a comparison, a shift.
 OperatorCost integerOperator(unsigned width);
 
-/// Returns the cost of an addition with a short latency and more logic, for sums whose next term waits for it.
+/// Returns the cost of a "quick addition": an addition with a shorter latency and more logic. HLS tools use it if the
+/// next addition of a sum waits for the result.
 OperatorCost quickAddition();
 
-/// Returns the cost of a product by a double literal that is not exact in float (`x * 0.1`): widen, multiply in f64,
-/// narrow.
+/// Returns the cost of a product of a float and a double literal that float cannot represent, such as `x * 0.1`: an
+/// extension to f64, a product in f64, and a truncation.
 OperatorCost productByDouble();
 
-/// Returns the cost of the product in an address whose row length is not a power of two.
+/// Returns the cost of the product in an address (AddressProducts.cpp), in a DSP.
 OperatorCost addressProduct();
-/// Returns the cost of the product in an address that is computed in logic without a DSP.
+/// Returns the cost of the product in an address, in logic without a DSP.
 OperatorCost addressInLogic();
-/// Returns the cost of the product of 64 by 66 bits that replaces a division of a 64-bit index.
+/// Returns the cost of the product of a 64-bit and a 66-bit operand that replaces a division of a 64-bit index.
 OperatorCost wideQuotient();
 
 /// Return the costs of accesses of arrays and queues.
@@ -41,8 +42,8 @@ OperatorCost loadOperator();
 OperatorCost storeOperator();
 OperatorCost queueOperator();
 
-/// Return the costs of logic around operators: counters and states of a nest, the selection of operands for a shared
-/// operator, and one of several parallel queues.
+/// Return the costs of logic around operators: the counters and states of a nest (nestControl), the multiplexer of an
+/// operand of a shared operator (sharedOperand), and one lane of a queue (queueLane).
 OperatorCost nestControl();
 OperatorCost sharedOperand();
 OperatorCost queueLane();

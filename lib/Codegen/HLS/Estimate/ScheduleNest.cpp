@@ -2,8 +2,9 @@
 //
 // The II is the largest of: the requested II; the accesses to one bank divided by its two ports; the accesses to one
 // queue; and the latency of the operators between two accesses of an element, divided by the iterations between them.
-// If the last one is the limit, the additions on the element's path become quick ones. A sum that may be reassociated
-// is a tree, and the element that the next iteration waits for passes through the levels of the tree.
+// If this last number is the limit, the additions between the two accesses become quick additions (Operators.h). A sum
+// that may be reassociated is a tree. The element for which the next iteration waits then passes through one addition
+// per level of the tree.
 //
 // Test: test/Python/test_hls_estimate.py
 //
@@ -15,9 +16,9 @@
 namespace tilewright::hls {
 namespace {
 
-/// Cycles of a quick addition whose result is the operand of the next quick addition.
+/// Cycles from the start of a quick addition to the start of the next one that uses its result.
 constexpr int64_t quickBetween = 4;
-/// Cycles of a store and the load that follows it.
+/// Cycles of a store and of the load of the same element that follows it.
 constexpr int64_t intoArray = 2;
 
 int64_t countOf(const OperatorCounts &counts, const char *name) {
@@ -82,8 +83,8 @@ NestSchedule scheduleNest(const NestFacts &nest, bool reassociates) {
   for (const QueueAccess &access : nest.queues)
     schedule.ii = std::max(schedule.ii, access.count);
   const int64_t slow = factsOperator("addf").latency;
-  // An element that is written back in each iteration is forwarded to the next one, unless other elements of its bank
-  // are written, too.
+  // The element that an iteration stores is forwarded to the next iteration, unless other elements of the same bank are
+  // also stored.
   const bool othersAreWritten = std::any_of(nest.arrays.begin(), nest.arrays.end(), [](const ArrayAccess &access) {
     return access.loads > 1 && access.stores > 1 && access.together > 0;
   });
@@ -97,8 +98,8 @@ NestSchedule scheduleNest(const NestFacts &nest, bool reassociates) {
       const int64_t others = chain - terms * slow - memory("load") - memory("store");
       const int64_t levels = reassociates ? levelsInTree(nest, terms) : terms,
                     sums = additionsOf(nest.operators) / terms;
-      // An element is passed from one iteration to the next through the array. If there are iterations between the two,
-      // an addition reads its operand in the cycle in which the previous addition ends.
+      // An iteration gets the element of an earlier one through the array. If the two are not adjacent (distance > 1),
+      // an addition starts in the cycle in which the previous addition ends.
       const auto slowChain = [&](int64_t through) {
         return distance > 1 ? through * (slow - 1) + others + intoArray
                             : through * slow + others + (memory("load") > 0 ? 1 : 0);
@@ -109,8 +110,8 @@ NestSchedule scheduleNest(const NestFacts &nest, bool reassociates) {
                 : memory("load") > 0 && othersAreWritten ? intoArray + 1
                                                          : 0);
       };
-      // If the II must increase in any case, there is time for additions outside of the tree. One public design shows
-      // this.
+      // If even the longer chain with additions outside of the tree fits the II, synthesis leaves those additions
+      // outside. One public design shows this.
       int64_t outside = 0;
       if (reassociates && distance > 1 && quickChain(levelsOutsideTree(terms)) <= distance * schedule.ii)
         outside = sumsOutsideTree(nest.columns, sums);
@@ -118,8 +119,8 @@ NestSchedule scheduleNest(const NestFacts &nest, bool reassociates) {
       chain = slowChain(most);
       if (nest.asked && reassociates && chain > distance * (distance > 1 ? schedule.ii : nest.ii)) {
         const int64_t raised = std::max(schedule.ii, ceilDiv(quickChain(most), distance)), time = distance * raised;
-        // Additions on the element's path become quick. If slow ones fit the raised II, only those of one sum become
-        // quick.
+        // Additions on the element's path become quick. If slow additions would also fit the raised II, only the
+        // additions of one sum become quick.
         schedule.depth -= levels * (slow - quickAddition().latency);
         const auto inTime = [&](int64_t through) { return distance > 1 && slowChain(through) <= time; };
         if (inTime(most))
@@ -128,9 +129,10 @@ NestSchedule scheduleNest(const NestFacts &nest, bool reassociates) {
           schedule.quickAdditions += outside * most + (inTime(levels) ? 0 : (sums - outside) * levels);
         chain = quickChain(most);
         if (distance == 1) {
-          // The other additions are shared within the II. Trees of more than four terms need one more adder if the II
-          // does not divide their number. With four terms, one addition is not on the element's path. It may take as
-          // many cycles as one level, and the products take slightly more than half of the II.
+          // Additions that are not on the element's path share adders in the cycles of the II. If the II does not
+          // divide their number, trees of more than four terms need one more adder. In a tree of four terms, one
+          // addition is not on the path and may take as many cycles as one level. The products then start in slightly
+          // more than half of the cycles of the II.
           const int64_t slowOnes = sums * (terms - levels), products = countOf(nest.operators, "mulf");
           const bool fourTerms = terms == 4 && !othersAreWritten;
           if (fourTerms)

@@ -1,7 +1,7 @@
 //===- SumTrees.cpp - order of additions in sums --------------------------------------------===//
 //
-// The rules are derived from synthesis reports of public designs, which list the order of additions and which of them
-// are quick.
+// The rules are derived from synthesis reports of public designs. The reports list the order of additions, and which of
+// them are quick additions (Operators.h).
 //
 // Test: test/Python/test_hls_estimate.py
 //
@@ -12,8 +12,8 @@
 namespace tilewright::hls {
 namespace {
 
-/// Returns the number of levels above the first of `leaves` leaves. The tree halves the leaves until at most three are
-/// left, which are added one after another.
+/// Returns the number of additions between the first of `leaves` leaves and the root. The tree halves the leaves until
+/// at most three are left, which are added one after another.
 int64_t levelsOfFirst(int64_t leaves) {
   int64_t levels = 0;
   for (; leaves > 3; leaves /= 2)
@@ -21,19 +21,21 @@ int64_t levelsOfFirst(int64_t leaves) {
   return levels + leaves - 1;
 }
 
-/// Returns the levels of the accumulated element, the first leaf of the larger half. Of three leaves, it is added last.
+/// Returns the number of additions between the accumulated element and the root. The element is the first leaf of the
+/// larger half; in a tree of three leaves, it is added last.
 int64_t levelsOf(int64_t leaves) { return leaves == 3 ? 1 : 1 + levelsOfFirst(ceilDiv(leaves, 2)); }
 
-/// Returns true if the accumulated element is in the smaller half. This is the case along the last index if each term
-/// is read under a separate condition, and for sums without products (seen in one public design).
+/// Returns true if the accumulated element is in the smaller half of the tree. This is the case in two kinds of sums:
+/// sums along the last index whose terms are read under separate conditions, and sums without products (in one public
+/// design).
 bool inSmallerHalf(const NestFacts &nest) {
   return (nest.columns.conditions && nest.columns.lastIndex) || !nest.operators.count("mulf");
 }
 
-/// Returns the number of sums of a row whose first addition is outside of the tree. Each element begins under a
-/// separate condition, and the condition of the next element moves the first addition out of the tree; the last element
-/// has no next element. Along the last index, the first addition of the first sum is inside, and so is that of the
-/// second to last sum if the count is even. All are inside if the count is a power of two, because indices are then
+/// Returns the number of sums of a row whose first addition is outside of the tree. Each sum begins under a separate
+/// condition, and the condition of the next sum moves the first addition out of the tree. The last sum has no next sum.
+/// Along the last index, the first addition is inside the tree in the first sum, and in the second to last sum if the
+/// count is even. If the count is a power of two, the first additions of all sums are inside, because indices are then
 /// concatenated bits.
 int64_t outsideTreePerRow(const SumColumns &columns) {
   if (columns.conditions)
@@ -48,7 +50,8 @@ int64_t outsideTreePerRow(const SumColumns &columns) {
 } // namespace
 
 int64_t levelsInTree(const NestFacts &nest, int64_t terms) {
-  // With an odd number of leaves, the smaller half is as large as each half of a tree with one leaf less.
+  // The leaves are the element and the terms. If their number is odd, the smaller half has as many leaves as each half
+  // of a tree with one leaf less.
   const bool smaller = inSmallerHalf(nest) && terms % 2 == 0;
   return levelsOf(smaller ? terms : terms + 1);
 }

@@ -6,13 +6,14 @@
 
 namespace tilewright::hls {
 
-/// Returns the additions on the path of an element through the tree that adds `terms` terms to it.
+/// Returns the number of additions between the accumulated element and the root of the tree that adds `terms` terms to
+/// it.
 int64_t levelsInTree(const NestFacts &nest, int64_t terms);
 
-/// Returns the same if the element's first addition precedes the tree.
+/// Returns the number of additions on the path of the accumulated element if its first addition precedes the tree.
 int64_t levelsOutsideTree(int64_t terms);
 
-/// Returns how many of `sums` have their first addition before the tree.
+/// Returns how many of the `sums` sums have their first addition before the tree.
 int64_t sumsOutsideTree(const SumColumns &columns, int64_t sums);
 
 } // namespace tilewright::hls

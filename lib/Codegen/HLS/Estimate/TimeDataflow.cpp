@@ -1,8 +1,9 @@
 //===- TimeDataflow.cpp - end times of the tasks of a design -------------------------------===//
 //
-// Each task advances through its iterations as far as its queues allow. Only iterations that access a queue are
-// visited: a loop counter that is fixed by conditions of all accesses takes only those values. The times of all
-// elements of a queue are stored, because a task may be ahead of its readers by the depth of the queue.
+// This is a simulation in which each task advances through its iterations as far as its queues allow. Only iterations
+// that access a queue are visited: if every access has a condition that a loop counter has a certain value, the counter
+// takes only these values. The write and read times of all elements of a queue are stored, because a task may be ahead
+// of its readers by the depth of the queue.
 //
 // Test: test/Python/test_hls_estimate.py
 //
@@ -31,7 +32,7 @@ public:
   bool atEnd() const { return done; }
   const std::vector<size_t> &accesses() const { return active; }
 
-  /// Returns the number of the iteration. Skipped iterations are counted, too.
+  /// Returns the number of the current iteration of the nest, including the iterations that were not visited.
   int64_t number() const {
     int64_t flat = 0;
     for (size_t loop = 0; loop < counters.size(); ++loop)
@@ -116,7 +117,7 @@ private:
   bool done = false;
 };
 
-/// The times at which each element was written and read.
+/// The cycles in which each element of a queue was written and read.
 struct QueueTimes {
   std::vector<int64_t> in, out;
 };

@@ -7,19 +7,19 @@
 
 namespace tilewright::hls {
 
-/// The elements that one access of a nest to a banked array uses in all its iterations.
+/// The banks and words that one load or store of a nest accesses in all iterations, and its port.
 struct BankUse {
   std::vector<int64_t> banks; ///< the banks, in ascending order
   std::vector<int64_t> words; ///< number of words in each bank
   size_t port = 0;            ///< the port; accesses that share a port never access a bank in the same cycle
 };
 
-/// Returns the bank of an index and the word in it, both in row-major order.
+/// Returns the bank of the element at `indices`, and its word within the bank, both numbered in row-major order.
 std::pair<int64_t, int64_t> bankAndWord(llvm::ArrayRef<int64_t> indices, llvm::ArrayRef<int64_t> banks,
                                         llvm::ArrayRef<int64_t> inBank);
 
-/// Returns the uses of the steps with these `numbers`, which are the loads or the stores of one array. For each
-/// dimension of the array, `banks` is the number of banks, and `inBank` is the number of words per bank.
+/// Returns the banks and ports of the steps `numbers` of `nest`, which are the loads or the stores of one array. For
+/// each dimension of the array, `banks` is the number of banks, and `inBank` is the number of words per bank.
 std::map<size_t, BankUse> bankUses(const PipelineNest &nest, llvm::ArrayRef<size_t> numbers,
                                    llvm::ArrayRef<int64_t> banks, llvm::ArrayRef<int64_t> inBank);
 

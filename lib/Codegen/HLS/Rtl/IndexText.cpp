@@ -3,9 +3,9 @@
 //   wire [31:0] a3_table = 32'h20102010;   // the bank of each value of a counter of 3 bits
 //   assign a3_bank = a3_table[{c1[2:0], 2'd0} +: 2];
 //
-// A bank is a remainder and a word is a quotient; a divider for each access would be most of the design. Usually, the
-// bank or the word depends on a small number of counter bits, and becomes a table. Otherwise the division is a
-// multiplication.
+// The bank of an element is the remainder of its index divided by the number of banks, and the word is the quotient.
+// Dividers for all accesses would take most of the design's logic. Usually, the bank or the word depends on few counter
+// bits, and becomes a table. Otherwise the division becomes a multiplication by the reciprocal.
 //
 // Tests: test/Codegen/HLS/rtl-banks.mlir, test/Conformance/hls (rtl)
 //
@@ -78,7 +78,7 @@ std::optional<IndexTable> tabulate(const PipelineNest &nest, ArrayRef<IndexSum> 
   for (int64_t code = 0; code < int64_t(1) << index; ++code) {
     int64_t rest = code;
     bool reached = true;
-    for (size_t number = table.counters.size(); number-- > 0;) { // the last counter has the lowest bits
+    for (size_t number = table.counters.size(); number-- > 0;) { // the last counter has the lowest bits of the index
       const Counter &counter = nest.counters[table.counters[number]];
       const int64_t value = rest & ((int64_t(1) << table.bits[number]) - 1);
       reached &= value >= counter.from && value < counter.from + counter.trips;
@@ -112,7 +112,7 @@ std::pair<std::string, unsigned> quotientText(const std::string &name, int64_t m
   const unsigned bits = bitsUpTo(most), wanted = bitsUpTo(most / by);
   if (llvm::isPowerOf2_64(uint64_t(by)))
     return {most < by ? "1'd0" : name + " >> " + std::to_string(llvm::Log2_64(uint64_t(by))), wanted};
-  // floor(x * m / 2^s) is x / by if m * by = 2^s + e and x * e < 2^s.
+  // With m = `factor`, s = `shift` and e = `error`: floor(x * m / 2^s) is x / by if m * by = 2^s + e and x * e < 2^s.
   unsigned shift = 0;
   uint64_t factor = 1;
   while (true) {

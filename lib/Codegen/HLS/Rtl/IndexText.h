@@ -6,7 +6,7 @@
 
 namespace tilewright::hls {
 
-/// A function of at most 8 bits of counters in the form of a table.
+/// A table of the values of a function that depends on at most 8 bits of loop counters.
 struct IndexTable {
   std::vector<size_t> counters; ///< the counters that the function depends on
   std::vector<unsigned> bits;   ///< number of bits of each counter
@@ -20,11 +20,11 @@ struct IndexTable {
   std::optional<std::vector<int64_t>> onlyCodes(int64_t most) const;
 };
 
-/// Returns the number of bits of an unsigned number up to `most`, at least one.
+/// Returns the number of bits that unsigned numbers up to `most` need, at least one.
 unsigned bitsUpTo(int64_t most);
 
-/// Tabulates `function` for all values of the counters that `indices` depend on. Returns none if these have more than 8
-/// bits, because larger tables of six-input lookup tables are inefficient.
+/// Tabulates `function` for all values of the counters on which `indices` depend. Returns std::nullopt if these
+/// counters have more than 8 bits in total, because larger tables need many lookup tables of six inputs.
 std::optional<IndexTable> tabulate(const PipelineNest &nest, llvm::ArrayRef<IndexSum> indices, unsigned width,
                                    llvm::function_ref<int64_t(llvm::ArrayRef<int64_t>)> function);
 

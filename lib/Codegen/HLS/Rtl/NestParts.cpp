@@ -1,7 +1,7 @@
 //===- NestParts.cpp - hardware parts of the operations of a nest ---------------------------===//
 //
-// RtlParts.cpp has a rule for each part: adders, comparisons, multiplexers. This file maps operations to parts and
-// finds their widths: if a sum is stored as a byte, its upper bits are unused, and synthesis removes them.
+// RtlParts.cpp has a rule for each part, such as an adder, a comparison or a multiplexer. This file maps operations to
+// parts and finds their widths. If a sum is stored as a byte, its upper bits are unused, and synthesis removes them.
 //
 // Test: test/Conformance/hls (rtl)
 //
@@ -32,7 +32,7 @@ int64_t NestParts::zeros(const Step &step, size_t operand) const {
              : 0;
 }
 
-/// Finds the highest bit of each step that its users read, from the last step to the first.
+/// Computes, from the last step to the first, how many low bits of each step's result are used.
 void NestParts::findWanted() {
   wanted.assign(nest.steps.size(), 0);
   for (size_t number = nest.steps.size(); number-- > 0;) {
@@ -46,7 +46,7 @@ void NestParts::findWanted() {
     auto constant = [&](size_t operand) { return nest.steps[step.operands[operand]].constant.getSExtValue(); };
     for (size_t operand = 0; operand < step.operands.size(); ++operand) {
       if (step.kind != Step::Kind::Compute)
-        want(operand, nest.steps[step.operands[operand]].bits); // the operand is stored unchanged
+        want(operand, nest.steps[step.operands[operand]].bits); // a store uses all bits
       else if (isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::AndIOp, arith::OrIOp, arith::XOrIOp,
                    arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp, arith::IndexCastOp>(step.op) ||
                (isa<arith::SelectOp>(step.op) && operand > 0))
@@ -88,12 +88,12 @@ int64_t NestParts::operation(size_t number) {
           parts.shift(bits);
       })
       .Case([&](arith::SelectOp) {
-        const bool isGate = isConstant(step, 1) || isConstant(step, 2); // one gate per bit if a choice is constant
+        const bool isGate = isConstant(step, 1) || isConstant(step, 2); // one gate per bit if a value is constant
         if (!isGate || !absorbing.count(step.operands[isConstant(step, 1) ? 2 : 1]))
           parts.select(2, bits);
       })
       .Case<arith::MaxSIOp, arith::MinSIOp, arith::MaxUIOp, arith::MinUIOp>([&](auto) {
-        if (isZero(step, 1)) // a maximum with 0: the sign bit of the operand resets the register after it
+        if (isZero(step, 1)) // in a maximum with 0, the sign bit of the operand resets the register of the result
           return parts.gates(step.latency > 0 ? 1 : bits);
         parts.lessThan(isConstant(step, 1) ? bits / 2 : bits);
         parts.select(2, bits);
@@ -112,7 +112,8 @@ int64_t NestParts::operation(size_t number) {
   return inside;
 }
 
-/// An operand of an adder has zeros below its lowest possible bit. Bits that are zero in one operand need no logic.
+/// Each term is a counter shifted left, which is zero below a certain bit. Bits that are zero in one operand of an
+/// adder need no logic.
 void NestParts::sum(const IndexSum &sum, const std::string &prefix, int64_t stage) {
   const int64_t bits = bitsUpTo(std::max<int64_t>(1, rangeOf(nest, sum).second)) + 1;
   std::string key = prefix + "sum at " + std::to_string(stage);

@@ -7,22 +7,22 @@
 
 namespace tilewright::hls {
 
-/// Counts the parts of a nest in `parts`.
+/// Counts the hardware parts of a nest (adders, multiplexers, ...) in `parts`.
 class NestParts {
 public:
   NestParts(const PipelineNest &nest, RtlParts &parts);
 
-  /// Returns how many bits of a step's result are used. Tools remove the other bits.
+  /// Returns how many bits of a step's result are used. Synthesis tools remove the other bits.
   int64_t bitsOf(size_t number) const { return wanted[number]; }
 
-  /// Records that the multiplexer that computes the step's result can absorb a gate after it, as at the beginning of a
-  /// sum.
+  /// Records that the multiplexer that computes the step's result can absorb the gate after it. An example is the gate
+  /// that replaces an element by 0 in the first iteration of a sum.
   void markAbsorbing(size_t number) { absorbing.insert(number); }
 
-  /// Counts an operation. Returns how many of the registers after it are within multipliers.
+  /// Counts an operation. Returns how many of the pipeline registers of its result are inside multipliers.
   int64_t operation(size_t number);
 
-  /// Counts the adders of an index in the stage that needs the index. `prefix` is the prefix of the nest's names.
+  /// Counts the adders that compute an index in `stage`. `prefix` is the prefix of the nest's names.
   void sum(const IndexSum &sum, const std::string &prefix, int64_t stage);
 
 private:

@@ -1,8 +1,9 @@
 //===- PipelineNest.cpp - a loop nest as a pipeline of stages ------------------------------===//
 //
 // Unrolled loops are expanded. Each operation begins as soon as its operands are ready, with the latencies of Cost.cpp.
-// Loads begin as late as their users allow, because the cycles between a load and the store of the same element limit
-// the II. This file checks that distance by enumerating all iterations.
+// Loads begin as late as their users allow, because the number of cycles between a load and the store of the same
+// element limits the II. This file enumerates all iterations to check that every element is written before a later
+// iteration reads it.
 //
 // Tests: test/Codegen/HLS/rtl.mlir, test/Conformance/hls (rtl)
 //
@@ -71,7 +72,7 @@ public:
     }
   }
 
-  /// Checks that each element that an iteration writes and a later one reads is written before that read.
+  /// Checks that each element that an iteration writes, and that a later iteration reads, is written before that read.
   void checkDistances() {
     for (Step &store : nest.steps)
       for (Step &load : nest.steps)
@@ -95,7 +96,8 @@ private:
       problems.push_back(text);
   }
 
-  /// Caches distanceOf(), because copies of a body repeat the query. Only the difference of the two indices matters.
+  /// Returns the cached result of distanceOf(), because unrolled copies of a body repeat the query. The result depends
+  /// only on the factors of the counters and on the difference of the two indices.
   std::optional<int64_t> distanceOnce(const Step &store, const Step &load) {
     std::vector<int64_t> key;
     bool moves = false, same = true;
@@ -115,8 +117,8 @@ private:
     return found->second;
   }
 
-  /// Returns the number of iterations from one that writes an element to the first later one that reads it. Returns
-  /// none if no iteration reads it.
+  /// Returns the smallest number of iterations between a store of an element and the first later load of this element.
+  /// Returns std::nullopt if no later iteration loads an element that `store` writes.
   std::optional<int64_t> distanceOf(const Step &store, const Step &load) {
     std::unordered_map<int64_t, int64_t> written;
     std::optional<int64_t> least;
@@ -154,7 +156,7 @@ private:
     return index;
   }
 
-  /// Returns an index as a sum of multiples of counters.
+  /// Returns an index value as a sum of multiples of counters, or std::nullopt if it has another form.
   std::optional<IndexSum> indexOf(Value value) {
     if (auto found = indices.find(value); found != indices.end())
       return found->second;
@@ -220,7 +222,7 @@ private:
     return nest.steps.size() - 1;
   }
 
-  /// Returns the step that computes `value`.
+  /// Returns the number of the step that computes `value`; adds a step for a constant.
   size_t stepOf(Operation *user, Value value) {
     if (auto found = made.find(value); found != made.end())
       return found->second;
@@ -279,7 +281,7 @@ private:
       for (Value operand : op.getOperands())
         step.operands.push_back(stepOf(&op, operand));
     }
-    if (step.memory) // the order of queue accesses is not changed
+    if (step.memory) // a queue has one access per iteration, because steps may be reordered
       for (const Step &other : nest.steps)
         if (other.memory == step.memory)
           return problem(&op, "an iteration takes or puts two elements of one queue");
@@ -310,16 +312,16 @@ private:
       if (other.memory != step.memory || other.kind != Step::Kind::Store)
         continue;
       stored = true;
-      if (other.at == step.at) { // the value that this iteration has written
+      if (other.at == step.at) { // use the value that this iteration has stored
         made[load.getResult()] = other.operands[0];
         return;
       }
       if (!areDistinct(other.at, step.at)) {
         step.start = std::max(step.start, other.start + 1);
-        break; // earlier stores have been executed before this one
+        break; // this store starts after all earlier stores
       }
     }
-    if (!stored) // several copies load the same element
+    if (!stored) // reuse an earlier load of the same element
       for (auto [number, other] : llvm::enumerate(nest.steps))
         if (other.kind == Step::Kind::Load && other.memory == step.memory && other.at == step.at) {
           made[load.getResult()] = number;
@@ -337,12 +339,12 @@ private:
     for (Step &other : nest.steps)
       if (other.memory == step.memory && other.kind == Step::Kind::Store && other.at == step.at)
         other.overwritten = true;
-      else if (other.memory == step.memory && !areDistinct(other.at, step.at)) // not before earlier loads
+      else if (other.memory == step.memory && !areDistinct(other.at, step.at)) // after earlier loads and stores
         step.start = std::max(step.start, other.kind == Step::Kind::Store ? other.start + 1 : other.ready());
     add(std::move(step));
   }
 
-  /// Returns true if the indices are never the same element in one iteration.
+  /// Returns true if the indices `a` and `b` differ in every iteration.
   static bool areDistinct(const std::vector<IndexSum> &a, const std::vector<IndexSum> &b) {
     for (auto [left, right] : llvm::zip(a, b))
       if (IndexSum{left.factors, 0} == IndexSum{right.factors, 0} && left.constant != right.constant)

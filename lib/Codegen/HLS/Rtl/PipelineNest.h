@@ -14,7 +14,8 @@
 
 namespace tilewright::hls {
 
-/// An index along one dimension: a sum of multiples of the nest's counters and of their quotients, plus a constant.
+/// An index along one dimension: a sum of multiples of the nest's counters and of the nest's quotients, plus a
+/// constant.
 struct IndexSum {
   std::vector<int64_t> factors; ///< factors of the counters; missing factors are zero
   int64_t constant = 0;
@@ -31,8 +32,8 @@ struct Quotient {
   bool operator==(const Quotient &other) const = default;
 };
 
-/// One operation of an iteration, and of one copy of the body if loops are unrolled. It begins `start` cycles after the
-/// iteration begins, and its result is ready `latency` cycles later.
+/// One operation of an iteration. An operation in an unrolled loop is a separate step for each copy of the body. It
+/// begins `start` cycles after the iteration begins, and its result is ready `latency` cycles later.
 struct Step {
   enum class Kind { Constant, Counter, Compute, Load, Store, Read, Write };
   Kind kind = Kind::Compute;
@@ -53,7 +54,8 @@ struct Counter {
   int64_t from = 0, trips = 1;
 };
 
-/// A nest. Counters are ordered from the outermost. An iteration begins every `ii` cycles and takes `depth` cycles.
+/// A pipelined nest. The first counter is that of the outermost loop. An iteration begins every `ii` cycles and takes
+/// `depth` cycles.
 struct PipelineNest {
   std::string label;
   std::vector<Counter> counters;
@@ -62,24 +64,24 @@ struct PipelineNest {
   int64_t ii = 1, depth = 0, iterations = 1;
 };
 
-/// Returns the value of a sum for the given values of counters and quotients.
+/// Returns the value of `index` for the given values of counters and quotients.
 int64_t valueOf(const IndexSum &index, llvm::ArrayRef<int64_t> counters);
 
 /// Writes the values of all quotients into `counters`, after the values of the counters.
 void fillQuotients(const PipelineNest &nest, llvm::MutableArrayRef<int64_t> counters);
 
-/// Calls `visit` with the values of all counters and quotients, in order. If there are too many, returns false without
-/// a call.
+/// Calls `visit` for every iteration, in order, with the values of all counters and quotients. If there are too many
+/// iterations, returns false without a call.
 bool forEachIteration(const PipelineNest &nest, llvm::function_ref<void(llvm::ArrayRef<int64_t>)> visit);
 
-/// Returns the least and the largest value of a sum.
+/// Returns the smallest and the largest value of `index` in all iterations.
 std::pair<int64_t, int64_t> rangeOf(const PipelineNest &nest, const IndexSum &index);
 
 /// Returns the nest that begins with `loop`. Adds problems with their source lines to `problems`; the nest is then
 /// invalid.
 PipelineNest pipelineNest(mlir::affine::AffineForOp loop, std::vector<std::string> &problems);
 
-/// Returns the location of a problem, such as "matmul (model.mlir:3): ".
+/// Returns the location of `op` as the prefix of an error message, such as "matmul (model.mlir:3): ".
 std::string locationText(mlir::Operation *op);
 
 } // namespace tilewright::hls

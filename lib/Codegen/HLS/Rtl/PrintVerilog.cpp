@@ -1,9 +1,9 @@
 //===- PrintVerilog.cpp - a design as Verilog ------------------------------------------------===//
 //
-// One module contains every nest of every task (VerilogNest.cpp), the memories and queues between them, and the
-// control. A task begins when the arrays that it reads are complete. Its nests run one after another. The design is
-// done when all tasks are done, as the chain of Cost.cpp assumes. `start` is set for one cycle. Calls do not overlap,
-// so a channel between two tasks needs only one array.
+// One module contains every nest of every task (VerilogNest.cpp), the memories and queues between tasks, and the
+// control logic. A task begins when the arrays that it reads are complete. Its nests run one after another. The design
+// is done when all tasks are done, as the estimate in Cost.cpp assumes. The caller sets `start` for one cycle. Calls do
+// not overlap, so a channel between two tasks needs only one array.
 //
 // Tests: test/Codegen/HLS/rtl.mlir, test/Conformance/hls (rtl)
 //
@@ -103,7 +103,7 @@ private:
     queues.push_back(std::move(queue));
   }
 
-  /// A task with its nests. The numbers of banks are not final yet.
+  /// A task with its nests, before splitBanks() determines the numbers of banks.
   struct PlannedTask {
     TaskOp task;
     std::string name;
@@ -139,8 +139,8 @@ private:
     planned.push_back(std::move(plan));
   }
 
-  /// Splits banks if several elements of a bank are written in the same cycle, because a memory of lookup tables has
-  /// one write port. Block memories have two ports, and registers any number.
+  /// Increases the number of banks of an array in lookup tables if several elements of a bank are written in the same
+  /// cycle, because such a memory has one write port. Block memories have two ports, and registers any number.
   void splitBanks(RtlArray &array) {
     if (array.inRegisters() || array.inBlocks() || array.value)
       return;
@@ -178,7 +178,7 @@ private:
     const std::string &name = plan.name;
     RtlContext &context = plan.context;
     std::vector<PipelineNest> &pipelines = plan.pipelines;
-    // Every array has an entry for every nest, even if the nest does not use it.
+    // Every array gets an entry for every nest, even if the nest does not access the array.
     for (auto [number, nest] : llvm::enumerate(pipelines)) {
       for (auto &array : arrays) {
         array->reads.emplace_back();

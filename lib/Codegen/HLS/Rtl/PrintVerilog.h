@@ -15,7 +15,8 @@ struct Verilog {
   int64_t lut = 0, ff = 0; ///< lookup tables and registers, estimated from this text (RtlParts.h)
 };
 
-/// Prints a design of integers. The error lists everything that has no form in Verilog, with its source line.
+/// Prints a design that computes only on integers. The error lists all ops that cannot be printed as Verilog, with
+/// their source lines.
 llvm::Expected<Verilog> printVerilog(mlir::func::FuncOp top);
 
 } // namespace tilewright::hls

@@ -1,9 +1,9 @@
 //===- RtlParts.cpp - count the lookup tables and registers of Verilog ----------------------===//
 //
-// The lookup tables of Estimate/Operators.h are those of a vendor's synthesis of C++. This file counts those of our
-// Verilog, on a device with lookup tables of six inputs, carry chains, shift registers of up to 32 bits, and memories
-// of 32 words of 14 bits in eight lookup tables (AMD UG574). An adder of n bits takes n lookup tables, a comparison of
-// n bits takes n, and so on. Each rule is for one kind of part, and does not depend on the design.
+// Estimate/Operators.h has the lookup tables that a vendor's HLS tool uses for C++. This file counts the lookup tables
+// of the Verilog that Tilewright prints, on a device with lookup tables of six inputs, carry chains, shift registers of
+// up to 32 bits, and memories of 32 words of 14 bits in eight lookup tables (AMD UG574). For example, an adder of n
+// bits takes n lookup tables. Each rule is for one kind of part, and does not depend on the design.
 //
 // Test: test/Conformance/hls (rtl), which compares the counts with those of yosys.
 //
@@ -17,8 +17,8 @@ using llvm::divideCeilSigned;
 namespace tilewright::hls {
 
 void RtlParts::adder(int64_t bits) { lut += bits; }
-/// The variable operand is connected to the carry chain directly. Lookup tables invert its bits where the constant has
-/// a one.
+/// The variable operand is connected to the carry chain directly. A lookup table inverts its bits where the constant
+/// has a one, which is assumed for half of the bits.
 void RtlParts::addConstant(int64_t bits) { lut += bits / 2; }
 void RtlParts::lessThan(int64_t bits) { lut += bits + 1; }
 void RtlParts::equal(int64_t bits) {
@@ -26,26 +26,27 @@ void RtlParts::equal(int64_t bits) {
 }
 void RtlParts::equalConstant(int64_t bits) { lut += divideCeilSigned(bits, 6) + (bits > 6 ? 1 : 0); }
 void RtlParts::gates(int64_t bits) { lut += bits; }
-/// A lookup table can add two more ways and their select bits.
+/// The first lookup table selects among three values. Each further lookup table adds two values and their select bits.
 void RtlParts::select(int64_t ways, int64_t bits) { lut += ways < 2 ? 0 : divideCeilSigned(ways - 1, 2) * bits; }
-/// A lookup table selects from four ways by two bits of the number. The next level selects among the results by the
-/// next two bits. A single remaining way is passed to the next level. Multiplexers of the slice could be used, too, but
-/// yosys uses them only for functions of seven inputs.
+/// A lookup table selects from four values by two bits of the number. The next level selects among the results by the
+/// next two bits. A single remaining value is passed to the next level. The multiplexers of a slice could also be used,
+/// but yosys uses them only for functions of seven inputs.
 void RtlParts::pick(int64_t ways, int64_t bits) {
   for (; ways > 1; ways = divideCeilSigned(ways, 4))
     lut += (ways + 2) / 4 * bits;
 }
-/// If the last lookup table selects from four ways, it has no free input.
+/// If the last lookup table selects from four values, it has no free input for the gate.
 bool RtlParts::pickCanAbsorbGate(int64_t ways) {
   while (ways > 4)
     ways = divideCeilSigned(ways, 4);
   return ways == 2 || ways == 3;
 }
-/// Each level consists of multiplexers of four ways, and shifts by two bits of the distance.
+/// The shifter has one level for every two bits of the distance. A level consists of multiplexers of four values.
 void RtlParts::shift(int64_t bits) {
   lut += bits * divideCeilSigned(llvm::Log2_64_Ceil(uint64_t(std::max<int64_t>(2, bits))), 2);
 }
-/// Wide products add the results of several multipliers. Narrow products without multipliers add a row for each bit.
+/// A product that needs several multipliers adds their results. A product without multipliers adds a row for each bit
+/// of an operand.
 void RtlParts::product(int64_t width, int64_t bits, int64_t multipliers) {
   lut += multipliers == 0 ? width * width : (multipliers - 1) * bits / 2;
 }
@@ -53,7 +54,7 @@ void RtlParts::product(int64_t width, int64_t bits, int64_t multipliers) {
 void RtlParts::table(int64_t inputs, int64_t bits) { lut += bits * (int64_t(1) << std::max<int64_t>(0, inputs - 6)); }
 
 void RtlParts::chain(int64_t length, int64_t bits) {
-  constexpr int64_t shortest = 3, longest = 32; // lengths of a shift register that is in a lookup table
+  constexpr int64_t shortest = 3, longest = 32; // lengths of a shift register in one lookup table
   if (length >= shortest)
     lut += divideCeilSigned(length, longest) * bits;
   else

@@ -8,12 +8,13 @@
 
 namespace tilewright::hls {
 
-/// Lookup tables of six inputs and registers, counted while the text is printed (RtlParts.cpp has the rules).
+/// Counts lookup tables of six inputs, and registers, while the Verilog is printed (RtlParts.cpp has the rules).
 class RtlParts {
 public:
   int64_t lut = 0, ff = 0;
 
-  /// Returns false if the same text has already been counted, because tools implement it once.
+  /// Returns false if the expression `text` has already been counted, because synthesis implements equal expressions
+  /// once.
   bool first(const std::string &text) { return seen.insert(text).second; }
 
   void adder(int64_t bits);
@@ -30,11 +31,11 @@ public:
   void table(int64_t inputs, int64_t bits);
   /// A shift register.
   void chain(int64_t length, int64_t bits);
-  /// A memory of lookup tables with one write port.
+  /// A memory in lookup tables with one write port.
   void memory(int64_t words, int64_t bits, int64_t readPorts);
-  /// A memory of registers. `ways` is the total number of write accesses of all words.
+  /// A memory in registers. `ways` is the number of pairs of a word and a store that may write it.
   void registers(int64_t words, int64_t bits, int64_t ways, int64_t readPorts);
-  /// A memory in lookup tables that is never written.
+  /// A read-only memory in lookup tables.
   void rom(int64_t words, int64_t bits, int64_t readPorts);
 
 private:

@@ -1,6 +1,7 @@
 //===- VerilogBench.cpp - the test bench of a design in Verilog ------------------------------===//
 //
-// The ports of the design are memories that return one element, or several adjacent ones, one cycle after the request.
+// The test bench models the ports of the design as memories. A memory returns one element, or several adjacent
+// elements, one cycle after the request.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/HLS/Rtl/VerilogBench.h"
@@ -13,7 +14,7 @@ using namespace mlir;
 namespace tilewright::hls {
 namespace {
 
-/// Prints code that reads a file of little-endian numbers into the memory `into`.
+/// Prints Verilog that reads a file of little-endian integers into the memory `into`.
 void readFile(raw_ostream &out, const std::string &into, const std::string &file, int64_t elements, int64_t bytes) {
   out << "    file = $fopen(\"../data/" << file
       << "\", \"rb\");\n    if (file == 0) begin $display(\"FAIL: no file ../data/" << file

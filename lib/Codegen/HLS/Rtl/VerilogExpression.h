@@ -8,8 +8,8 @@
 
 namespace tilewright::hls {
 
-/// Returns `op` as a Verilog expression. `of(i)` returns operand i as a signed expression. `bits(i)` returns operand i
-/// as an unsigned expression of exactly the width of its type.
+/// Returns `op` as a Verilog expression. The callback `of(i)` returns operand i as a signed expression. The callback
+/// `bits(i)` returns operand i as an unsigned expression of exactly the width of its type.
 std::string expressionText(mlir::Operation *op, llvm::function_ref<std::string(size_t)> of,
                            llvm::function_ref<std::string(size_t)> bits);
 

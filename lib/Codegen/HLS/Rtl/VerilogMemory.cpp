@@ -4,8 +4,9 @@
 //   always @(posedge clk) if (w_chip_mem_0_w0_on) w_chip_mem_0[w_chip_mem_0_w0_at] <= w_chip_mem_0_w0_data;
 //   always @(posedge clk) if (w_chip_mem_0_r0_on) w_chip_mem_0_r0_q <= w_chip_mem_0[w_chip_mem_0_r0_at];
 //
-// A bank is a memory with one write port and one read port, which the nests use one after another. Tools implement this
-// form as block memories or as memories of lookup tables; the estimate decides which of the two.
+// A bank is a memory with one write port and one read port, which the nests use one after another. Synthesis implements
+// this form in block memories or in lookup tables, as the attribute `ram_style` states. The estimate selects one of the
+// two.
 //
 // Tests: test/Codegen/HLS/rtl.mlir, test/Codegen/HLS/rtl-banks.mlir, test/Conformance/hls (rtl)
 //
@@ -49,8 +50,8 @@ template <typename Requests> std::string either(Requests &requests, auto field) 
   return all;
 }
 
-/// Selects one request by the enables, or the last request if no enable is set. More than two requests are combined by
-/// gates, because their enables never coincide.
+/// Returns an expression that selects a field of the request whose enable is set. At most one enable is set in a cycle,
+/// so more than two requests are combined by AND and OR gates instead of a chain of conditions.
 template <typename Requests> std::string chosen(Requests &requests, unsigned width, auto field) {
   std::string all;
   if (requests.size() > 2) {
@@ -66,7 +67,7 @@ template <typename Requests> std::string chosen(Requests &requests, unsigned wid
 
 template <typename Request> using Ports = std::vector<std::vector<Request>>;
 
-/// Returns the requests of all nests to a bank, by port.
+/// Returns the requests of all nests to a bank, indexed by port.
 template <typename OfNests> auto usedPortsOfBank(OfNests &ofNests, int64_t bank) {
   Ports<typename OfNests::value_type::mapped_type::value_type> ports;
   for (auto &nest : ofNests)
@@ -76,7 +77,7 @@ template <typename OfNests> auto usedPortsOfBank(OfNests &ofNests, int64_t bank)
           ports.resize(request.port + 1);
         ports[request.port].push_back(request);
       }
-  llvm::erase_if(ports, [](auto &requests) { return requests.empty(); }); // these ports do not access the bank
+  llvm::erase_if(ports, [](auto &requests) { return requests.empty(); }); // the bank does not use these ports
   return ports;
 }
 
@@ -140,8 +141,8 @@ private:
   }
 
   /// Returns the number of ports that reads and writes share. A block memory has two ports in total. If several
-  /// elements are written in a cycle, reads use the same ports and addresses. This requires that no nest both reads and
-  /// writes the bank.
+  /// elements are written in a cycle, reads use the ports and the address wires of the writes. This requires that no
+  /// nest both reads and writes the bank.
   size_t sharedPorts(int64_t bank, size_t writes, size_t reads) const {
     if (!array.inBlocks() || writes < 2)
       return 0;
@@ -157,13 +158,13 @@ private:
       parts.ff += int64_t(reads.size()) * (array.inBlocks() ? 0 : bits);
     if (array.inBlocks())
       return;
-    if (array.isConstants()) // the readers of constants contain them
+    if (array.isConstants()) // constants are part of the expressions that read them
       return;
     if (array.value)
       return parts.rom(words, bits, int64_t(reads.size()));
     if (!array.inRegisters() && words > 1 && writes.size() == 1)
       return parts.memory(words, bits, int64_t(reads.size()));
-    int64_t ways = 0; // number of ways of all words
+    int64_t ways = 0; // number of pairs of a word and a request that may write it
     for (const std::vector<BankWrite> &requests : writes)
       for (const BankWrite &request : requests) {
         ways += request.words;
@@ -176,7 +177,7 @@ private:
     parts.registers(words, bits, ways, readers);
   }
 
-  /// Counts the multiplexer of the requests of a port.
+  /// Counts the multiplexer that selects a field of a port's requests.
   template <typename Requests> void countPort(Requests &requests, int64_t bits, auto field) {
     if (requests.size() < 2)
       return;
@@ -206,7 +207,7 @@ private:
     declarations << "  reg " << word << " " << base << "_q;\n";
     out << "  always @(posedge clk) if (" << base << "_on) " << base << "_q <= " << name << "[" << port << "_at];\n";
     std::string data = base + "_q";
-    if (array.bypassed && writes > 0) { // forward an element that is written in the cycle of the read
+    if (array.bypassed && writes > 0) { // forward an element that is written in the same cycle
       declarations << "  reg " << base << "_new;\n  reg " << word << " " << base << "_is;\n";
       std::string same = "1'b0", its = name + "_w0_data";
       for (size_t write = 0; write < writes; ++write) {

@@ -6,10 +6,10 @@
 
 namespace tilewright::hls {
 
-/// Prints the memories of an array. Their ports are shared by its nests.
+/// Prints the memories of an array. The nests that access the array share their ports.
 void printMemories(RtlArray &array, RtlText &text);
 
-/// Prints a queue. Its head can be read at any time. An element can be taken two cycles after it was put.
+/// Prints a queue. The first element can be read at any time. An element can be removed two cycles after it was added.
 void printQueue(RtlQueue &queue, RtlText &text);
 
 } // namespace tilewright::hls

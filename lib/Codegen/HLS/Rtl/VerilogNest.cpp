@@ -4,8 +4,8 @@
 //   assign gemm_0_s7 = gemm_0_s5_3 + gemm_0_s6;                          // stage 4: a sum ...
 //   always @(posedge clk) if (gemm_0_go_4) gemm_0_s7_r <= gemm_0_s7;     // ... and the register after it
 //
-// Registers delay a value from its stage to later stages that need it. If a queue is empty or full, the stages up to
-// that of its access wait, and later stages continue.
+// Registers delay a value from its stage to the later stages that need it. If a queue is empty or full, the stage that
+// accesses the queue and all earlier stages wait, and later stages continue.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/HLS/Rtl/VerilogNest.h"
@@ -50,7 +50,7 @@ public:
   }
 
 private:
-  /// Finds the stages in which a queue may delay the nest.
+  /// Finds the stages that access queues, in which the nest may have to wait.
   void findWaits() {
     for (const Step &step : nest.steps) {
       if (step.kind == Step::Kind::Read)
@@ -93,7 +93,8 @@ private:
     out << always(stage) << to << " <= " << from << ";\n";
   }
 
-  /// Counts registers from stage to stage. A chain ends where its value is used, and where another queue may delay it.
+  /// Counts the registers that delay a value from stage to stage. They are shift registers, each of which ends where
+  /// the value is used, and where the condition under which the stages advance changes.
   void countChain(const std::string &name, const std::set<int64_t> &stages) {
     const int64_t from = declared[name].second;
     int64_t width = declared[name].first, length = lead[name];
@@ -131,7 +132,7 @@ private:
            (following == waits.end() ? "" : prefix + "go_" + text(following->first) + " & ") + "~(" +
                valid(next->first) + " & (" + any + "))");
     }
-    parts.gates(4 + int64_t(waits.size())); // running, ended, and the conditions of the stages
+    parts.gates(4 + int64_t(waits.size())); // for `running`, `ended`, and the conditions under which stages advance
     parts.ff += 3 + nest.depth;
     if (nest.ii > 1) {
       parts.gates(2 + bitsFor(nest.ii));
@@ -205,7 +206,7 @@ private:
       carry += (carry.empty() ? "" : " & ") + end;
     }
     out << "    end\n";
-    // Compute which stages contain an iteration.
+    // Print the registers that store whether a stage contains an iteration.
     for (int64_t stage = 1; stage < nest.depth; ++stage) {
       const std::string before = go(stage - 1), own = go(stage);
       reg("", valid(stage));
@@ -227,7 +228,7 @@ private:
         << ";\n  always @(posedge clk) " << prefix << "done <= ~reset & " << prefix << "ended;\n";
   }
 
-  /// Returns the name of a declared value in a later stage.
+  /// Returns the name that a declared value has in `stage`, after the registers that delay it.
   std::string at(const std::string &name, int64_t stage) {
     const int64_t from = declared[name].second;
     int64_t &last = delayed[name];
@@ -236,7 +237,7 @@ private:
     return stageName(name, stage, from);
   }
 
-  /// Returns the value of a step in a stage.
+  /// Returns the result of step `number` as an expression in `stage`.
   std::string value(size_t number, int64_t stage) {
     const Step &step = nest.steps[number];
     if (step.kind == Step::Kind::Constant) {
@@ -257,8 +258,8 @@ private:
   /// because indices should not use the chip's multipliers.
   std::string address(const IndexSum &index, int64_t stage) { return sumOf(index, stage, "", ""); }
 
-  /// Returns the sum of an index. `before` and `after` are printed around each counter that is multiplied by a
-  /// constant: "( + 0)" extends it to 32 bits before it is shifted.
+  /// Returns the expression of an index. `before` and `after` are printed around each counter that is multiplied by a
+  /// constant: with "(" and " + 0)", the counter is extended to 32 bits before it is shifted.
   std::string sumOf(const IndexSum &index, int64_t stage, const std::string &before, const std::string &after) {
     operations.sum(index, prefix, stage);
     std::string all;
@@ -278,7 +279,7 @@ private:
     return index;
   }
 
-  /// Defines a wire `name` by a table over counters. Returns false if the table would be too large.
+  /// Defines a wire `name` by a table that is indexed by counters. Returns false if the table would be too large.
   bool table(const std::string &name, unsigned width, ArrayRef<IndexSum> indices, int64_t stage,
              llvm::function_ref<int64_t(ArrayRef<int64_t>)> function) {
     std::optional<IndexTable> made = tabulate(nest, indices, width, function);
@@ -316,7 +317,7 @@ private:
         [&](size_t operand) { return bitsOf(step.operands[operand], step.start); });
   }
 
-  /// Returns a separate wire with exactly the bits of a step's type.
+  /// Returns an unsigned wire with the result of step `number`, with exactly the width of its type.
   std::string bitsOf(size_t number, int64_t stage) {
     const std::string name = prefix + "b" + text(number) + "_" + text(stage);
     if (plain.insert(name).second)
@@ -380,14 +381,14 @@ private:
     return valid(stage) + (moves.empty() ? "" : " & " + moves);
   }
 
-  /// Prints a load or a store of an array on the chip.
+  /// Prints the load or store `number` of an array on the chip.
   void element(size_t number) {
     const Step &step = nest.steps[number];
     RtlArray &array = *context.arrays[step.memory];
     if (step.overwritten)
       return;
     const bool isLoad = step.kind == Step::Kind::Load;
-    // Registers are read when the element is used. Memories are read one cycle earlier.
+    // A register is read in the stage that uses the element. A memory is read one stage earlier.
     const int64_t stage = isLoad && array.inRegisters() ? step.ready() : step.start;
     const BankUse &use = uses.at(number);
     const std::string addressName = prefix + "a" + text(number), bankName = addressName + "_bank";
@@ -424,13 +425,13 @@ private:
     }
   }
 
-  /// Defines wires for the word of an element and, if it varies, for its bank. Returns the value of the bank's wire for
-  /// each bank that is used.
+  /// Defines a wire for the word of an element and, if the bank varies, a wire that identifies the bank. Returns the
+  /// value of the second wire for each bank in `use.banks`.
   std::vector<int64_t> defineAddress(const Step &step, const RtlArray &array, const BankUse &use,
                                      const std::string &addressName, const std::string &bankName, int64_t stage) {
     const bool known = use.banks.size() == 1;
     const unsigned addressBits = bitsUpTo(array.words() - 1);
-    // If the factors of all counters are multiples of the number of banks, the word is a sum, too.
+    // If the factors of all counters are multiples of the number of banks, the word is also a sum of counters.
     const bool isSum = llvm::all_of(llvm::enumerate(step.at), [&](auto its) {
       const int64_t banks = array.banks[its.index()];
       return its.value().constant >= 0 &&
@@ -463,7 +464,8 @@ private:
       auto function = [&](auto at) { return index(both(at).first); };
       if (known)
         return use.banks;
-      // Without a table before the multiplexer, each of its lookup tables depends on only two bits of the number.
+      // If each bank corresponds to one value of the counter bits, use these bits to select the bank, without a table
+      // before the multiplexer. Each lookup table of the multiplexer then depends on only two bits of the number.
       if (auto made = tabulate(nest, step.at, bitsUpTo(last), function))
         if (auto codes = made->onlyCodes(last)) {
           wire("[" + text(made->indexBits() - 1) + ":0]", bankName, "{" + indexOf(*made, stage) + "}");
@@ -497,7 +499,7 @@ private:
     return use.banks;
   }
 
-  /// Returns the bank's number in the cycle in which the element arrives.
+  /// Returns the number of the bank, delayed to the cycle in which a memory returns the element.
   std::string chosen(const std::string &bankName, unsigned bits, const RtlArray &array, int64_t stage) {
     if (array.inRegisters())
       return bankName;
@@ -509,7 +511,7 @@ private:
     return bankName + "_r";
   }
 
-  /// Connects ports. The lanes of a port are adjacent elements.
+  /// Connects the ports of the design. The lanes of a port are adjacent elements.
   void ports() {
     for (auto &[port, steps] : portLanes) {
       const Step &first = nest.steps[steps[0]];

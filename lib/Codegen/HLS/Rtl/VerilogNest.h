@@ -8,7 +8,7 @@
 
 namespace tilewright::hls {
 
-/// A request of a nest to an array's bank in one stage.
+/// A read of an array's bank by one step of a nest.
 struct BankRead {
   size_t port = 0;             ///< number of the port among the bank's read ports
   std::string enable, address; ///< expressions
@@ -27,7 +27,7 @@ struct RtlArray {
   mlir::ElementsAttr value;           ///< elements of a ROM
   std::vector<int64_t> banks, inBank; ///< banks and words per bank, for each dimension
   bool bypassed = false;              ///< a read may be in the cycle in which the same element is written
-  /// The requests, indexed by nest and by bank.
+  /// The reads and writes, indexed by nest and by bank.
   std::vector<std::map<int64_t, std::vector<BankRead>>> reads;
   std::vector<std::map<int64_t, std::vector<BankWrite>>> writes;
 
@@ -57,21 +57,22 @@ struct RtlPort {
   bool isOutput = false;
 };
 
-/// Maps the memrefs and streams of a task to arrays, queues and ports.
+/// Maps the memrefs and streams of a task's function to the arrays, queues and ports of the design.
 struct RtlContext {
   llvm::DenseMap<mlir::Value, RtlArray *> arrays;
   llvm::DenseMap<mlir::Value, RtlQueue *> queues;
   llvm::DenseMap<mlir::Value, RtlPort *> ports;
 };
 
-/// Verilog requires that names are declared before their use, so declarations are collected separately.
+/// The text of a module. Declarations are collected separately from logic, because Verilog requires that names are
+/// declared before their use.
 struct RtlText {
   std::string declarations, logic;
   RtlParts parts;
 };
 
 /// Prints the declarations and logic of `nest`, with names that begin with `prefix`. The nest begins in the cycle after
-/// PREFIX_start, and sets PREFIX_done two cycles after its last stage, as nestCycles() assumes.
+/// PREFIX_start is set, and sets PREFIX_done two cycles after its last stage, as nestCycles() (Cost.h) assumes.
 void printNest(const PipelineNest &nest, llvm::StringRef prefix, RtlContext &context, RtlText &text,
                std::vector<std::string> &problems);
 

@@ -1,13 +1,13 @@
 //===- Model.h - a model, as stored in its .onnx file ------------------------------===//
 //
-// Plain structures without types of MLIR or protobuf: the nodes, unchanged; what is known about inputs and outputs; and
-// the elements of the initializers in the file.
+// The structures use neither types of MLIR nor of protobuf. They have the nodes as in the file, the types and sizes of
+// inputs and outputs, and the elements of the initializers.
 //
 //   std::string error;
 //   std::optional<onnx::Model> model = onnx::readModel(bytes, openFile, error);
 //
-// The format is onnx-ml.proto of the package onnx 1.23 (protobuf, IR version 14). Fields that are not declared here are
-// skipped. Strings and raw elements refer to the file's bytes.
+// The format is defined by onnx-ml.proto of the package onnx 1.23 (protobuf, IR version 14). Fields that are not
+// declared here are skipped. Raw elements refer to the memory of the file.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_IMPORT_ONNX_READER_MODEL_H
@@ -25,7 +25,7 @@
 
 namespace tilewright::onnx {
 
-/// TensorProto.DataType, with its numbers in the file.
+/// The enumeration TensorProto.DataType of ONNX, with the same numbers.
 enum class ElementType : int32_t {
   Undefined = 0,
 #define TW_DTYPE(ENUM, NAME, BITS, IR, DLPACK, EXPORT, ONNX, NPY) ENUM = ONNX,
@@ -35,11 +35,11 @@ enum class ElementType : int32_t {
 
 /// Returns "float32" for F32, "int4" for I4 and so on, or "type 77" for an unknown number.
 std::string elementTypeName(ElementType type);
-/// Returns the bits of one element in a file, or 0 if it is not a plain number (strings, unknown types).
+/// Returns the number of bits of one element in a file, or 0 for strings and unknown types.
 unsigned elementBits(ElementType type);
 
-/// The elements of an initializer or of an attribute: dense, row-major, little-endian. Elements of less than 8 bits are
-/// packed, beginning with the lowest bits.
+/// The elements of an initializer or of an attribute, in row-major order and little-endian. Elements of less than 8
+/// bits are packed into bytes, beginning with the lowest bits.
 struct Tensor {
   std::string name;
   ElementType type = ElementType::Undefined;
@@ -49,10 +49,10 @@ struct Tensor {
   int64_t count() const;
 };
 
-/// A number, a name that several sizes may share, or an unknown size.
+/// A size of a tensor: a number, a name that several sizes may have, or nothing if the size is unknown.
 using Size = std::variant<std::monostate, int64_t, std::string>;
 
-/// An input, an output or an intermediate value.
+/// The name, type and sizes of an input, an output or an intermediate value.
 struct ValueInfo {
   std::string name;
   std::string foreign; ///< "a sequence" or similar if it is not a tensor
@@ -94,7 +94,7 @@ struct Graph {
 /// Maps domains to versions of operator sets.
 using Opsets = std::map<std::string, int64_t>;
 
-/// An operator that the model itself defines.
+/// A function: an operator that the model itself defines.
 struct Function {
   std::string domain, name, overload;
   std::vector<std::string> inputs, outputs;
@@ -112,12 +112,12 @@ struct Model {
   std::vector<Function> functions;
 };
 
-/// Opens a file of external data by the name in the model, which is relative and contains no "..". The bytes are valid
-/// as long as the model. On failure returns nullopt, with the reason in `error`.
+/// Opens a file of external data. `name` is the path in the model, which is relative and contains no "..". The returned
+/// bytes must be valid as long as the model is used. On failure returns nullopt, with the reason in `error`.
 using OpenFile = std::function<std::optional<std::string_view>(const std::string &name, std::string &error)>;
 
-/// Reads the model from the bytes of an .onnx file, which must outlive it. On failure returns nullopt, and `error` says
-/// what is wrong and, if the user can fix it, how.
+/// Reads a model from the bytes of an .onnx file, which must outlive the model. On failure returns nullopt, with a
+/// description of the problem and, if possible, of a remedy in `error`.
 std::optional<Model> readModel(std::string_view file, const OpenFile &open, std::string &error);
 
 } // namespace tilewright::onnx

@@ -16,7 +16,7 @@ Size readSize(pbf_reader message) {
   while (message.next())
     if (message.tag() == 1) {
       int64_t number = message.get_int64();
-      if (number < 0 || number > (int64_t(1) << 48)) // some writers use -1 for unknown sizes
+      if (number < 0 || number > (int64_t(1) << 48)) // some writers store -1 for unknown sizes
         size = std::monostate();
       else
         size = number;
@@ -100,7 +100,7 @@ Attribute readAttribute(pbf_reader message, std::string &name, const OpenFile &o
                                    Kind::Foreign, Kind::Foreign, Kind::Foreign, Kind::Foreign, Kind::Foreign};
   Attribute attribute;
   int32_t type = 0;
-  Kind seen = Kind::None; // files of IR version 1 have no type
+  Kind seen = Kind::None; // the kind if the file has no type, as in IR version 1
   while (message.next()) {
     switch (message.tag()) {
     case 1:
@@ -227,7 +227,7 @@ Graph readGraph(pbf_reader message, const OpenFile &open, unsigned depth) {
       graph.values.try_emplace(name, std::move(value));
       break;
     }
-    case 15: { // SparseTensorProto: the name is that of its values
+    case 15: { // a SparseTensorProto has the name of its values
       pbf_reader sparse = message.get_message();
       std::string name;
       while (sparse.next())

@@ -1,8 +1,9 @@
 //===- ReadTensor.cpp - the elements of initializers and attributes ------------------===//
 //
-// A TensorProto stores its elements in one of three ways: raw_data (the bytes), a list of numbers by type (float_data,
-// int32_data for all types of at most 32 bits, int64_data, double_data, uint64_data), or a separate file
-// (external_data: location, offset, length). The sizes must match the number of bytes exactly.
+// A TensorProto stores its elements in one of three ways: as bytes in raw_data, as a list of numbers, or in a separate
+// file. There are lists for several types: float_data, int32_data (for all integers of at most 32 bits), int64_data,
+// double_data and uint64_data. The field external_data has the location, offset and length in a separate file. The
+// number of bytes must match the sizes exactly.
 //
 // Test: test/Unit/Import/ONNX
 //
@@ -27,18 +28,18 @@ constexpr TypeRow types[] = {
 
 const TypeRow *rowOf(ElementType type) {
   for (const TypeRow &row : types)
-    if (row.type == type && int(type) > 0) // ONNX has no number for the others
+    if (row.type == type && int(type) > 0) // other types have no number in ONNX
       return &row;
   return nullptr;
 }
 
-/// Returns the number of bytes of `count` elements.
+/// Returns the number of bytes of `count` elements of a type.
 uint64_t bytesOf(ElementType type, uint64_t count) {
   unsigned bits = elementBits(type);
   return bits >= 8 ? count * (bits / 8) : (count * bits + 7) / 8;
 }
 
-/// The entries of external_data.
+/// The fields of external_data: a part of a separate file.
 struct External {
   std::string location;
   uint64_t offset = 0;
@@ -55,7 +56,7 @@ uint64_t numberOf(const std::string &text, const std::string &tensor) {
   return value;
 }
 
-/// Checks that a file name stays in the model's folder.
+/// Throws an exception if the path `location` is not inside the model's folder.
 void checkLocation(const std::string &location, const std::string &tensor) {
   std::string_view rest = location;
   bool inside = !location.empty() && location[0] != '/' && location.find('\\') == std::string::npos &&
@@ -70,7 +71,8 @@ void checkLocation(const std::string &location, const std::string &tensor) {
                    "', which is not a file in the model's folder; such paths are not followed");
 }
 
-/// Numbers of typed lists. They are converted to bytes when the type is known, which may come after them in the file.
+/// The lists of numbers of a TensorProto. They are converted to bytes after the complete TensorProto has been read,
+/// because its type may come after the numbers in the file.
 struct NumberLists {
   std::vector<float> floats;
   std::vector<int64_t> integers; ///< int32_data, int64_data and uint64_data
@@ -102,7 +104,7 @@ std::string bytesFrom(const NumberLists &lists, ElementType type) {
     case 16:
       append<uint16_t>(bytes, lists.integers);
       break;
-    default: // below 8 bits, an entry has the elements of one byte
+    default: // if an element has less than 8 bits, an entry has all elements of one byte
       append<uint8_t>(bytes, lists.integers);
     }
   }

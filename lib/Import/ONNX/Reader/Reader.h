@@ -16,21 +16,21 @@ struct BadModel : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Reports a field that is not encoded as its type requires.
+/// Throws the exception for a field that is not encoded as its type requires.
 [[noreturn]] inline void refuseEncoding() { throw BadModel("a field has another type than ONNX says"); }
 
 } // namespace tilewright::onnx
 
-// A damaged file can violate conditions that protozero asserts about its caller.
+// protozero asserts some conditions that a damaged file can violate. Throw an exception instead.
 #define protozero_assert(holds) ((holds) ? void() : tilewright::onnx::refuseEncoding())
 #include <protozero/pbf_reader.hpp>
 
 namespace tilewright::onnx {
 
-/// The maximum depth of graphs in graphs, or of types in types.
+/// The maximum nesting depth of graphs in graphs, or of types in types.
 constexpr unsigned deepest = 32;
 
-/// Returns the next field as text.
+/// Returns the current field as a string.
 std::string readText(protozero::pbf_reader &field);
 /// Appends the integers of a repeated field, packed or not, to `list`.
 void readIntegers(protozero::pbf_reader &field, std::vector<int64_t> &list);
