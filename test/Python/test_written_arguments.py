@@ -170,3 +170,57 @@ def test_operator_that_returns_its_argument_equals_eager():
     with functorch_config.patch(error_on_custom_op_aliasing=False):
         torch.testing.assert_close(torch.compile(function, backend=tilewright)(mine), want)
     library._destroy()
+
+
+@torch.library.custom_op("tilewright_written::fill", mutates_args=("x",))
+def fill(x: torch.Tensor, value: float) -> None:
+    x.fill_(value)
+
+
+def filled_in_eager(x):
+    v = x[1::3]
+    v.add_(1)
+    w = v.view(-1)
+    fill(v, 1.0)
+    v.copy_(w)
+    return w, v
+
+
+def read_by_as_strided(x):
+    v = x.as_strided((2,), (2,), 2)
+    v.add_(1)
+    w = v * 2
+    v.mul_(3)
+    return w, v + 1
+
+
+def written_by_as_strided(x):
+    v = x[1:]
+    v.add_(1)
+    u = x.as_strided((2,), (2,), 2)
+    u.mul_(2)
+    return v.sum(), u + 1
+
+
+def written_by_as_strided_after_eager(x):
+    v = x[1:]
+    v.add_(1)
+    w = double(v)
+    u = x.as_strided((2,), (2,), 2)
+    u.mul_(2)
+    return w, u + 1
+
+
+def scattered_without_a_write(x):
+    y = torch.slice_scatter(x, torch.ones(2), 0, 0, 2)
+    return double(y).sum(), y.as_strided((2,), (2,), 2) + 1
+
+
+@pytest.mark.parametrize("first", [0, 1, 2])
+@pytest.mark.parametrize("fn", [filled_in_eager, read_by_as_strided, written_by_as_strided, written_by_as_strided_after_eager, scattered_without_a_write])
+def test_absolute_offsets_of_an_argument_that_begins_inside_its_storage(fn, first):
+    """Offsets of as_strided, and of views that a custom op writes, are from the beginning of the storage. In eager, a
+    tensor that replaces the argument after a write begins at the same offset as the argument."""
+    mine, theirs = (torch.arange(1.0, 10.0)[first : first + 6] for _ in range(2))
+    got, want = torch.compile(fn, backend="tilewright", fullgraph=True)(mine), fn(theirs)
+    torch.testing.assert_close([*got, mine], [*want, theirs], rtol=0, atol=0)

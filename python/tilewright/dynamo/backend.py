@@ -78,7 +78,7 @@ def compile_whole(gm, options, static, report, keep, watch=None, **layouts) -> P
 
 def compile_parts(gm, options, static, refusals, report, keep, orders, freezer=None) -> Parts:
     """Compiles the graph in segments, with eager segments between them."""
-    from ..fx.partition import copy_where_no_view_is, is_free
+    from ..fx.partition import copy_where_no_view_is, is_free, make_offsets_relative
 
     refused = {r.node for r in refusals}
     parts, kinds = split(gm, refused)
@@ -114,6 +114,7 @@ def compile_parts(gm, options, static, refusals, report, keep, orders, freezer=N
     for part in parts.children():
         if isinstance(part, fx.GraphModule):  # this segment runs in eager
             copy_where_no_view_is(part)
+            make_offsets_relative(part)
             written_arguments.write_unseen(part)
     parts.recompile()
     return Parts(parts, orders)

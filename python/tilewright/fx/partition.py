@@ -13,6 +13,7 @@ from torch.fx.passes.split_module import split_module
 from .devices import device_of_node
 from .outputs import view_chain
 from .pairs import shown_as_pairs
+from .strided import begin_of
 from .written_arguments import keep_views_with_writes
 
 
@@ -83,9 +84,48 @@ def split(gm: fx.GraphModule, refused: set[str]) -> tuple[fx.GraphModule, dict[s
         eager_now, device_now = eager, device_now or (None if eager else device)
         number[node] = segment
     keep_views_with_writes(gm, number)
+    for node in gm.graph.nodes:
+        if isinstance(node.meta.get("val"), torch.Tensor):
+            node.meta["begin"] = begin_of(node)
     parts = split_module(gm, None, lambda node: number[node], keep_original_order=True)
     kinds = {f"submod_{i}": kind for i, kind in enumerate(compiled)}
     return parts, kinds
+
+
+def _moved_offset(base: torch.Tensor, offset: int, traced: int) -> int:
+    """Returns the offset in the storage of `base` of an element that was at `offset` when `base` began at `traced`."""
+    return base.storage_offset() + offset - traced
+
+
+def make_offsets_relative(eager: fx.GraphModule) -> None:
+    """Makes offsets in storages independent of where a base begins in its storage.
+
+    `as_strided` and the views that `auto_functionalized_v2` makes of its bases have offsets from the beginning of the
+    storage. The result of a compiled segment begins at 0, but in eager the same tensor may begin at another offset,
+    which split() stored (strided.begin_of).
+    """
+
+    def relative(node: fx.Node, base, offset):
+        traced = base.meta.get("begin") if isinstance(base, fx.Node) else None
+        if offset is None or not isinstance(traced, int):
+            return offset
+        with eager.graph.inserting_before(node):
+            return eager.graph.call_function(_moved_offset, (base, offset, traced))
+
+    strided = (torch.ops.aten.as_strided.default, torch.ops.aten.as_strided_.default, torch.ops.aten.as_strided_copy.default)
+    for node in list(eager.graph.nodes):
+        if node.op != "call_function":
+            continue
+        if node.target in strided and len(node.args) > 3:
+            node.update_arg(3, relative(node, node.args[0], node.args[3]))
+        elif node.target is torch.ops.aten.as_strided_scatter.default and len(node.args) > 4:
+            node.update_arg(4, relative(node, node.args[0], node.args[4]))
+        elif node.target is torch.ops.higher_order.auto_functionalized_v2:
+            suffix = "_storage_offset"
+            for key in [key for key in node.kwargs if key.endswith(suffix)]:
+                base = node.kwargs["_all_bases"][node.kwargs[f"{key.removesuffix(suffix)}_base_index"]]
+                node.update_kwarg(key, relative(node, base, node.kwargs[key]))
+    eager.recompile()
 
 
 def copy_where_no_view_is(eager: fx.GraphModule) -> None:
