@@ -241,9 +241,9 @@ def test_levels_can_be_added_and_removed(browser, exported):
 
 def test_program_view_shows_eager_operators_and_graph_breaks(browser, record, tmp_path):
     graph = {"name": "Net", "kind": "inference", "nodes": 3, "kernels": 1, "eager": 2}
-    line = {"where": "/home/me/model.py:12", "text": "q, r = torch.linalg.qr(y)"}
+    line = {"where": "/models/model.py:12", "text": "q, r = torch.linalg.qr(y)"}
     program = {
-        "functions": [{"name": "forward", "where": "/home/me/model.py:9", "compiles": [
+        "functions": [{"name": "forward", "where": "/models/model.py:9", "compiles": [
             {"id": "0/0", "reason": "", "seconds": 0.5, "graphs": [{**graph, "records": [0]}]},
             {"id": "0/1", "reason": "a size changed", "seconds": None, "graphs": [{**graph, "records": [1]}, {**graph, "records": []}]}]}],
         "eager": [{"operator": "aten.linalg_qr.default", "reason": HOSTILE, "graph": "Net", **line}] * 2,
