@@ -67,6 +67,11 @@ for check in check_includes check_pipeline_doc check_words; do
   fi
 done
 
+if [ -n "${TILEWRIGHT_TEST_FULL:-}" ]; then
+  [ "$(id -u)" = 0 ] && ! command -v clang-tidy-22 > /dev/null && apt-get install -y clang-tidy-22 > build/clang-tidy.log 2>&1
+  run tidy 14400 bash tools/dev/tidy.sh
+fi
+
 if [ -d test/Python ]; then
   run pytest 7200 $python -m pytest -q -n 2 --junitxml "$results/pytest.xml" test/Python
 else
