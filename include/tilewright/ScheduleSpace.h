@@ -2,7 +2,7 @@
 //
 // A space consists of knobs with their values, and constraints over them. Each target declares the space of a kernel
 // where it declares its schedules (cpu: lib/Codegen/CPU/Schedule/DescribeSpaces.cpp, cuda:
-// lib/Codegen/NVPTX/ProductSpace.cpp); the tuner searches the space and needs no other information about the target.
+// lib/Codegen/GPU/Schedule/ProductSpace.cpp); the tuner searches the space and needs no other information about the target.
 // The text below is printed by `tilewright tune --list`, and stored in the attribute tw.space:
 //
 //   rows: 16 32 64 (default 64)

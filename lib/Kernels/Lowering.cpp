@@ -97,8 +97,8 @@ Value Lowering::tensor(Value graphValue) {
       from.push_back(isa<AffineConstantExpr>(e) ? constant(1) : sizes[cast<AffineDimExpr>(e).getPosition()]);
     result = reshaped(view.base, from, sizes);
   } else {
-    // The reader is the op that is being lowered, which may be func.return.
-    StringRef reader = name, inner = reader.substr(reader.rfind('.') + 1);
+    // The consumer is the op that is being lowered, which may be func.return.
+    StringRef consumer = name, inner = consumer.substr(consumer.rfind('.') + 1);
     const bool repeats = llvm::any_of(llvm::seq<unsigned>(0, sizes.size()), [&](unsigned dim) {
       return sizes[dim] != constant(1) && !view.map.isFunctionOfDim(dim);
     });
@@ -108,7 +108,7 @@ Value Lowering::tensor(Value graphValue) {
                                         (repeats ? "repeats elements" : "permutes dimensions"));
     name = view.map.isPermutation() ? "permute" : "broadcast";
     result = copied(sizes, storage, stored(view));
-    name = reader;
+    name = consumer;
     loc = outer;
   }
   tensors[graphValue] = result;

@@ -26,16 +26,16 @@ namespace tilewright {
 namespace structured {
 namespace {
 
-/// Returns why a slice with this reader needs separate memory, or an empty text if it does not. `gaps`: the elements of
-/// its last dimension are not adjacent.
-StringRef reasonToCopy(Operation *reader, bool gaps) {
-  if (isa<func::ReturnOp>(reader))
-    return "a result of the call is a slice, and each result has memory of its own";
-  if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(reader))
+/// Returns why a slice with this consumer needs separate memory, or an empty text if it does not. `gaps`: the elements
+/// of its last dimension are not adjacent.
+StringRef reasonToCopy(Operation *consumer, bool gaps) {
+  if (isa<func::ReturnOp>(consumer))
+    return "a result of the call is a slice, and each result has separate memory";
+  if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(consumer))
     return "a slice is reshaped, and a reshape needs all elements in row-major order";
-  if (isa<tensor::CastOp, tensor::ExtractSliceOp>(reader))
-    return "a slice is sliced again or gets static sizes, which needs memory of its own";
-  if (gaps && isa<DestinationStyleOpInterface>(reader) && !isa<linalg::GenericOp, tensor::InsertSliceOp>(reader))
+  if (isa<tensor::CastOp, tensor::ExtractSliceOp>(consumer))
+    return "a slice is sliced again or gets static sizes, which needs separate memory";
+  if (gaps && isa<DestinationStyleOpInterface>(consumer) && !isa<linalg::GenericOp, tensor::InsertSliceOp>(consumer))
     return "a product or window reads vectors along the last dimension, in which the slice has a stride";
   return "";
 }
@@ -46,8 +46,8 @@ struct MakeContiguous : impl::MakeContiguousBase<MakeContiguous> {
     getOperation().walk([&](tensor::ExtractSliceOp slice) {
       ArrayRef<int64_t> steps = slice.getStaticStrides();
       const bool gaps = !steps.empty() && steps.back() != 1;
-      for (Operation *reader : slice->getUsers())
-        if (StringRef reason = reasonToCopy(reader, gaps); !reason.empty()) {
+      for (Operation *consumer : slice->getUsers())
+        if (StringRef reason = reasonToCopy(consumer, gaps); !reason.empty()) {
           slices.push_back({slice, reason});
           break;
         }

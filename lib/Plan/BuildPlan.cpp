@@ -102,9 +102,8 @@ public:
         return failure();
       int64_t to = addBuffer(plan::BufferKind::Output, number, *size, value.getLoc());
       plan::CopyOp::create(builder,
-                           tile::withCopyReason(value.getLoc(),
-                                                "a result of the call is also an input, a constant or "
-                                                "another result, and each result has memory of its own"),
+                           tile::withCopyReason(value.getLoc(), "a result of the call is also an input, a constant or "
+                                                                "another result, and each result has separate memory"),
                            *from, to, *size);
     }
     if (failed(copyInto(writes)))

@@ -67,7 +67,8 @@ LIBRARIES = {
     "lib/Codegen/CPU/Vectorize": {"dialects/Plan", "dialects/Schedule", "dialects/Tile", *DECISIONS, *PASSES, *IR},
     "lib/Codegen/CPU/MicroKernels": {"dialects/Plan", "dialects/Schedule", "dialects/Tile", *PASSES},
     "lib/Codegen/GPU": {"dialects/Plan", "dialects/Schedule", "dialects/Tile", *IR, *PASSES, *SPACES},
-    "lib/Codegen/NVPTX": {"dialects/Plan", "dialects/Schedule", "dialects/Tile", "lib/Codegen/Common", "lib/Codegen/GPU", "tilewright"},
+    "lib/Codegen/GPU/Schedule": {"dialects/Schedule", "dialects/Tile", "lib/Codegen/GPU", "tilewright/TensorMapRecipe.h", *IR, *PASSES, *SPACES},
+    "lib/Codegen/NVPTX": {"dialects/Plan", "dialects/Schedule", "dialects/Tile", "lib/Codegen/Common", "lib/Codegen/GPU", "lib/Codegen/GPU/Schedule", "tilewright"},
     "lib/Codegen/HLS": {"dialects/HLS", "dialects/Plan", "dialects/Tile", "lib/Codegen/Common", "tilewright", *SCALARS},
     # This library does not use MLIR, because it is the only library of hls-estimate, a program that is scored on public designs.
     "lib/Codegen/HLS/Estimate": SCALARS,
@@ -99,7 +100,8 @@ RUNS_PASSES_OF = {
     "lib/Graph": set(),
     "lib/Kernels": {"lib/Verify"},
     "lib/Codegen/CPU": {*SHARED, "lib/Codegen/CPU/Schedule", "lib/Codegen/CPU/Vectorize", "lib/Codegen/CPU/MicroKernels"},
-    "lib/Codegen/NVPTX": {*SHARED, "lib/Codegen/GPU"},
+    "lib/Codegen/GPU/Schedule": SHARED,
+    "lib/Codegen/NVPTX": {*SHARED, "lib/Codegen/GPU", "lib/Codegen/GPU/Schedule"},
     "lib/Codegen/HLS": SHARED,
     "lib/Codegen/Reference": SHARED,
     # The passes of `tilewright compile --fixed`, and the pipelines of tilewright-opt.

@@ -9,7 +9,7 @@
 // Reductions run one after the other, in the kernel's order, because one may use the result of another: a variance uses
 // differences from the mean. The order of additions is the same in each run.
 //
-// Tests: test/Codegen/NVPTX/join-rows.mlir, test/Python/test_cuda_join_rows.py
+// Tests: test/Codegen/GPU/Schedule/join-rows.mlir, test/Python/test_cuda_join_rows.py
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/GPU/ContractionCode.h"

@@ -9,7 +9,7 @@
 #ifndef TILEWRIGHT_LIB_CODEGEN_NVPTX_ATTENTIONROWS_H
 #define TILEWRIGHT_LIB_CODEGEN_NVPTX_ATTENTIONROWS_H
 
-#include "lib/Codegen/NVPTX/Attention.h"
+#include "lib/Codegen/GPU/Schedule/Attention.h"
 #include "lib/Codegen/NVPTX/AttentionCode.h"
 
 namespace tilewright::cuda {

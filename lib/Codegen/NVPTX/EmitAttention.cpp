@@ -17,7 +17,7 @@
 // Tests: test/Codegen/NVPTX/attention.mlir, test/Python/test_cuda_attention_mma.py
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Codegen/NVPTX/AttentionGradient.h"
+#include "lib/Codegen/GPU/Schedule/AttentionGradient.h"
 #include "lib/Codegen/NVPTX/AttentionRows.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

@@ -21,8 +21,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/Sizes.h"
+#include "lib/Codegen/GPU/Schedule/AttentionGradient.h"
 #include "lib/Codegen/NVPTX/AttentionCode.h"
-#include "lib/Codegen/NVPTX/AttentionGradient.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 

@@ -15,7 +15,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/GPU/ContractionCode.h"
-#include "lib/Codegen/NVPTX/Product.h"
+#include "lib/Codegen/GPU/Schedule/Product.h"
 #include "lib/Codegen/NVPTX/TileCode.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

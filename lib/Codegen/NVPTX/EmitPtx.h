@@ -2,7 +2,7 @@
 #ifndef TILEWRIGHT_LIB_CODEGEN_NVPTX_EMITPTX_H
 #define TILEWRIGHT_LIB_CODEGEN_NVPTX_EMITPTX_H
 
-#include "lib/Codegen/NVPTX/Arch.h"
+#include "lib/Codegen/GPU/Schedule/Arch.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace tilewright::cuda {

@@ -17,8 +17,8 @@
 // Tests: test/Codegen/NVPTX/attention-wgmma.mlir, test/Python/test_cuda_attention_wgmma.py
 //
 //===----------------------------------------------------------------------===//
+#include "lib/Codegen/GPU/Schedule/WarpGroupAttention.h"
 #include "lib/Codegen/NVPTX/AttentionRows.h"
-#include "lib/Codegen/NVPTX/WarpGroupAttention.h"
 #include "lib/Codegen/NVPTX/WarpGroupCode.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

@@ -25,8 +25,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/GPU/ContractionCode.h"
+#include "lib/Codegen/GPU/Schedule/WarpGroupProduct.h"
 #include "lib/Codegen/NVPTX/WarpGroupCode.h"
-#include "lib/Codegen/NVPTX/WarpGroupProduct.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 

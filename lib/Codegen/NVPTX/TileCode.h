@@ -14,34 +14,10 @@
 #ifndef TILEWRIGHT_LIB_CODEGEN_NVPTX_TILECODE_H
 #define TILEWRIGHT_LIB_CODEGEN_NVPTX_TILECODE_H
 
+#include "lib/Codegen/GPU/Schedule/SharedTile.h"
 #include "lib/Codegen/GPU/ThreadCode.h"
 
 namespace tilewright::cuda {
-
-/// The bytes of one cp.async, and of one row of ldmatrix.
-inline constexpr int64_t chunkBytes = 16;
-
-/// Returns the bytes of an element type that tensor cores multiply: bf16, f16, i8, f32 as tf32, f8E4M3FN, f8E5M2.
-inline int64_t bytesOf(mlir::Type element) { return element.getIntOrFloatBitWidth() / 8; }
-/// Returns the depth in k of one mma.
-inline int64_t stepOf(mlir::Type element) { return 2 * chunkBytes / bytesOf(element); }
-
-/// A tile in a slot of shared memory.
-struct SharedTile {
-  bool alongK;           ///< k is contiguous, else m or n is
-  int64_t rows, columns; ///< in the stored layout: columns are contiguous and a whole number of chunks
-  int64_t slotOffset;    ///< offset in the slot
-  int64_t elementBytes = 2;
-  int64_t bytes() const { return rows * rowStrideInChunks() * chunkBytes; }
-  int64_t chunksOfRow() const { return columns * elementBytes / chunkBytes; }
-  /// Returns the row stride in chunks. It is the number of chunks per row if this is a multiple or a divisor of eight;
-  /// the chunks of such rows are swizzled. Otherwise rows are padded to an odd number of chunks, which avoids bank
-  /// conflicts without swizzling.
-  int64_t rowStrideInChunks() const {
-    int64_t chunks = chunksOfRow();
-    return chunks % 8 == 0 || (chunks < 8 && llvm::isPowerOf2_64(uint64_t(chunks))) ? chunks : chunks | 1;
-  }
-};
 
 /// The base class of the emitters of schedules on tensor cores.
 class TileCode : protected ThreadCode {

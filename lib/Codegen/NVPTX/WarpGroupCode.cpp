@@ -1,6 +1,6 @@
 //===- WarpGroupCode.cpp - TMA, mbarriers and wgmma in the code of one thread --------------===//
 #include "lib/Codegen/NVPTX/WarpGroupCode.h"
-#include "lib/Codegen/NVPTX/WarpGroupProduct.h"
+#include "lib/Codegen/GPU/Schedule/WarpGroupProduct.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 using namespace mlir;

@@ -69,17 +69,6 @@ def dist(x, other, p=2.0):
     return torch.linalg.vector_norm(x - other, ord=p)
 
 
-def with_constant_factors(op):
-    """Returns a decomposition of `op` that makes symbolic factors constants, by guards: the importer needs numbers."""
-
-    def run(x, a, b, *, beta=1, alpha=1):
-        if not isinstance(beta, torch.SymInt) and not isinstance(alpha, torch.SymInt):
-            return NotImplemented
-        return op(x, a, b, beta=int(beta), alpha=int(alpha))
-
-    return run
-
-
 def addbmm(x, batch1, batch2, *, beta=1, alpha=1):
     """Concatenates the batches along the summed dimension, which makes one product."""
     b, m, k = batch1.shape
@@ -207,5 +196,4 @@ TABLE = {
     aten.linspace.Tensor_Tensor: linspace, aten.linspace.Tensor_Scalar: linspace, aten.linspace.Scalar_Tensor: linspace, aten.ldexp.Tensor: ldexp, aten.angle.default: angle,
     aten.dist.default: dist, aten.addbmm.default: addbmm, aten._trilinear.default: trilinear, aten._cdist_forward.default: cdist,
     aten._pdist_forward.default: pdist, aten._cdist_backward.default: cdist_backward, aten._pdist_backward.default: pdist_backward,
-    **{op: with_constant_factors(op) for op in (aten.addmm.default, aten.baddbmm.default, aten.addmv.default)},
 }  # fmt: skip

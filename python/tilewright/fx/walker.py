@@ -141,6 +141,32 @@ def unsupported_tensor(value, device: torch.device | None) -> str:
     return ""
 
 
+def number_or_symbol(size: torch.SymInt):
+    """Returns the symbolic integer for the importer: a number if a guard has made it constant."""
+    value = expression(size)
+    return value if isinstance(value, int) else _tilewright.Sym(value)
+
+
+def make_numbers_constant(node: fx.Node) -> bool:
+    """Adds guards that make the symbolic integers constant that `node` has where the schema of its operator has a
+    number that is not an integer. The importers of most operators need the value of such a number.
+
+    Returns False if there is none. A size that follows from data has no value at compile time, and a graph of the
+    backward pass, which is compiled after torch has made its guards, can have no more of them.
+    """
+    found = False
+    schema = node.target._schema.arguments
+    named = {parameter.name: parameter for parameter in schema}
+    for parameter, value in [*zip(schema, node.args), *((named[name], value) for name, value in node.kwargs.items() if name in named)]:
+        held = value.meta.get("val") if isinstance(value, fx.Node) else value
+        kind = parameter.type.getElementType() if isinstance(parameter.type, torch.OptionalType) else parameter.type
+        if (isinstance(held, torch.SymInt) and isinstance(kind, (torch.NumberType, torch.FloatType)) and not held.node.expr.is_number
+                and not free_unbacked_symbols(held) and not held.node.shape_env.frozen):  # fmt: skip
+            int(held)
+            found = True
+    return found
+
+
 class Walker:
     def __init__(self, gm: fx.GraphModule, static: set[int], name: str, strides: dict[fx.Node, tuple], first_saved: int,
                  anywhere: bool, asserts: bool, eager_random: bool):  # fmt: skip
@@ -160,6 +186,7 @@ class Walker:
         self.frame_cache: dict[str, list] = {}
         self.arguments: dict[fx.Node, int] = {}
         self.numbers: dict[fx.Node, tuple[int, list]] = {}  # index of the program's input, and its strides there
+        self.made_constant = False  # a guard was added that makes a refused node possible
         self.writes: list = []  # results that are written into inputs
         self.conditions: list[fx.Node] = []  # tensors that asserts check
         self.unknown: set[str] = set()  # symbols that depend on the contents of tensors
@@ -174,7 +201,7 @@ class Walker:
                 return ref
             held = value.meta.get("val")
             if isinstance(held, torch.SymInt):
-                return _tilewright.Sym(str(expression(held)))
+                return number_or_symbol(held)
             if isinstance(held, int) and not isinstance(held, bool):
                 return held
             if isinstance(held, torch.SymFloat):
@@ -185,7 +212,7 @@ class Walker:
         if isinstance(value, (list, tuple)):
             return [self.argument(v) for v in value]
         if isinstance(value, torch.SymInt):
-            return _tilewright.Sym(str(expression(value)))
+            return number_or_symbol(value)
         if isinstance(value, torch.dtype):
             return _tilewright.Dtype(dtype_name(value))
         if isinstance(value, (torch.device, torch.layout, torch.memory_format)):
@@ -449,6 +476,7 @@ class Walker:
         except _tilewright.Refused as error:
             follows = node.target in (TO_COMPLEX, TO_REAL) or any(
                 a in self.reasons and a not in self.refs and a.target is not TO_COMPLEX for a in node.all_input_nodes)
+            self.made_constant |= make_numbers_constant(node)
             self.refuse(node, str(error), follows)
             return
         if isinstance(value, (list, tuple)):
@@ -504,4 +532,9 @@ def walk(gm: fx.GraphModule, static=(), name: str = "graph", strides: dict[fx.No
     may be on several devices, and only the refusals are valid. If `asserts`, the caller checks the results that
     torch's asserts require. If `eager_random`, ops that draw random numbers are refused.
     """
+    walker = Walker(gm, set(static), name, strides or {}, first_saved, anywhere, asserts, eager_random)
+    imported = walker.walk()
+    if not walker.made_constant:
+        return imported
+    # The guards have replaced symbols in the sizes of the whole graph.
     return Walker(gm, set(static), name, strides or {}, first_saved, anywhere, asserts, eager_random).walk()

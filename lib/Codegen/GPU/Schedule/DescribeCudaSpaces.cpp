@@ -6,10 +6,10 @@
 //
 // Only products on tensor cores (ProductSpace.h, WgmmaSpace.h) have a space; every other kernel has a single schedule.
 //
-// Test: test/Codegen/NVPTX/product-space.mlir
+// Test: test/Codegen/GPU/Schedule/product-space.mlir
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Codegen/NVPTX/KernelSpace.h"
+#include "lib/Codegen/GPU/Schedule/KernelSpace.h"
 #include "tilewright/AttributeNames.h"
 #include "tilewright/Passes.h"
 #include "tilewright/SpaceText.h"

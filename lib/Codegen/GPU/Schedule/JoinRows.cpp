@@ -11,14 +11,14 @@
 // This is done only if a tile can have all columns (at most 256), the sizes are known, and the cost model predicts more
 // time for two kernels. Wider rows have separate kernels: docs/decisions/0036-norms-after-products.md
 //
-// Tests: test/Codegen/NVPTX/join-rows.mlir, test/Python/test_cuda_join_rows.py
+// Tests: test/Codegen/GPU/Schedule/join-rows.mlir, test/Python/test_cuda_join_rows.py
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Codegen/NVPTX/JoinRows.h"
+#include "lib/Codegen/GPU/Schedule/JoinRows.h"
 #include "dialects/Tile/Sizes.h"
+#include "lib/Codegen/GPU/Schedule/ProductSpace.h"
+#include "lib/Codegen/GPU/Schedule/WgmmaSpace.h"
 #include "lib/Codegen/GPU/ThreadKernel.h"
-#include "lib/Codegen/NVPTX/ProductSpace.h"
-#include "lib/Codegen/NVPTX/WgmmaSpace.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"

@@ -1,9 +1,9 @@
 //===- AttentionGradient.h - a kernel with one gradient of attention, for tensor cores --------===//
-#ifndef TILEWRIGHT_LIB_CODEGEN_NVPTX_ATTENTIONGRADIENT_H
-#define TILEWRIGHT_LIB_CODEGEN_NVPTX_ATTENTIONGRADIENT_H
+#ifndef TILEWRIGHT_LIB_CODEGEN_GPU_SCHEDULE_ATTENTIONGRADIENT_H
+#define TILEWRIGHT_LIB_CODEGEN_GPU_SCHEDULE_ATTENTIONGRADIENT_H
 
+#include "lib/Codegen/GPU/Schedule/Attention.h"
 #include "lib/Codegen/GPU/ThreadKernel.h"
-#include "lib/Codegen/NVPTX/Attention.h"
 
 namespace tilewright::cuda {
 

@@ -1,8 +1,8 @@
 //===- JoinRows.h - fuse a norm with the product before it ----------------===//
-#ifndef TILEWRIGHT_LIB_CODEGEN_NVPTX_JOINROWS_H
-#define TILEWRIGHT_LIB_CODEGEN_NVPTX_JOINROWS_H
+#ifndef TILEWRIGHT_LIB_CODEGEN_GPU_SCHEDULE_JOINROWS_H
+#define TILEWRIGHT_LIB_CODEGEN_GPU_SCHEDULE_JOINROWS_H
 
-#include "lib/Codegen/NVPTX/Arch.h"
+#include "lib/Codegen/GPU/Schedule/Arch.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace tilewright::cuda {

@@ -6,11 +6,11 @@
 // transfer, divided by the stages that hide it. Blocks are executed in waves, and the last wave may be partial. The
 // total time is at least the time that operands and results take from the card's memory.
 //
-// Test: test/Codegen/NVPTX/product-space.mlir, test/Python/test_cuda.py
+// Test: test/Codegen/GPU/Schedule/product-space.mlir, test/Python/test_cuda.py
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Codegen/NVPTX/ProductSpace.h"
-#include "lib/Codegen/NVPTX/TileCode.h"
+#include "lib/Codegen/GPU/Schedule/ProductSpace.h"
+#include "lib/Codegen/GPU/Schedule/SharedTile.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>
 

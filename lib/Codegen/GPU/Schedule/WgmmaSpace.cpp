@@ -9,9 +9,9 @@
 // Test: test/Codegen/NVPTX/wgmma.mlir, test/Python/test_cuda_wgmma.py
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Codegen/NVPTX/WgmmaSpace.h"
-#include "lib/Codegen/NVPTX/ProductSpace.h"
-#include "lib/Codegen/NVPTX/TileCode.h"
+#include "lib/Codegen/GPU/Schedule/WgmmaSpace.h"
+#include "lib/Codegen/GPU/Schedule/ProductSpace.h"
+#include "lib/Codegen/GPU/Schedule/SharedTile.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;

@@ -17,14 +17,14 @@
 //   %r = call @kernel_0(%x, %into)               // x: 65536 x 64, summed over its rows
 //   ->  %p = call @kernel_0_parts(%x as 256 x 256 x 64, %empty) : 256 x 64 x f32 ; %r = call @kernel_0(%p, %into)
 //
-// Tests: test/Codegen/NVPTX/split-sums.mlir, test/Python/test_cuda_kernel_table.py (split-*)
+// Tests: test/Codegen/GPU/Schedule/split-sums.mlir, test/Python/test_cuda_kernel_table.py (split-*)
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Codegen/NVPTX/SplitSums.h"
+#include "lib/Codegen/GPU/Schedule/SplitSums.h"
 #include "dialects/Tile/Sizes.h"
+#include "lib/Codegen/GPU/Schedule/ProductSpace.h"
+#include "lib/Codegen/GPU/Schedule/WgmmaSpace.h"
 #include "lib/Codegen/GPU/ThreadKernel.h"
-#include "lib/Codegen/NVPTX/ProductSpace.h"
-#include "lib/Codegen/NVPTX/WgmmaSpace.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Transforms/RegionUtils.h"

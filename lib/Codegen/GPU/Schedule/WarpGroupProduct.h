@@ -12,10 +12,10 @@
 // because wgmma transposes only 16-bit elements.
 //
 //===----------------------------------------------------------------------===//
-#ifndef TILEWRIGHT_LIB_CODEGEN_NVPTX_WARPGROUPPRODUCT_H
-#define TILEWRIGHT_LIB_CODEGEN_NVPTX_WARPGROUPPRODUCT_H
+#ifndef TILEWRIGHT_LIB_CODEGEN_GPU_SCHEDULE_WARPGROUPPRODUCT_H
+#define TILEWRIGHT_LIB_CODEGEN_GPU_SCHEDULE_WARPGROUPPRODUCT_H
 
-#include "lib/Codegen/NVPTX/Product.h"
+#include "lib/Codegen/GPU/Schedule/Product.h"
 #include "tilewright/TensorMapRecipe.h"
 
 namespace tilewright::cuda {

@@ -1,5 +1,5 @@
 //===- WarpGroupAttention.cpp - attention by warp groups, with TMA and wgmma --------------===//
-#include "lib/Codegen/NVPTX/WarpGroupAttention.h"
+#include "lib/Codegen/GPU/Schedule/WarpGroupAttention.h"
 #include "dialects/Tile/Sizes.h"
 
 using namespace mlir;

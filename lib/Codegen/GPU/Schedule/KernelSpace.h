@@ -1,9 +1,9 @@
 //===- KernelSpace.h - the search space of a kernel, by the kind of its schedule --------------===//
-#ifndef TILEWRIGHT_LIB_CODEGEN_NVPTX_KERNELSPACE_H
-#define TILEWRIGHT_LIB_CODEGEN_NVPTX_KERNELSPACE_H
+#ifndef TILEWRIGHT_LIB_CODEGEN_GPU_SCHEDULE_KERNELSPACE_H
+#define TILEWRIGHT_LIB_CODEGEN_GPU_SCHEDULE_KERNELSPACE_H
 
 #include "lib/Codegen/GPU/Contraction.h"
-#include "lib/Codegen/NVPTX/Arch.h"
+#include "lib/Codegen/GPU/Schedule/Arch.h"
 #include "tilewright/ScheduleSpace.h"
 
 namespace tilewright::cuda {

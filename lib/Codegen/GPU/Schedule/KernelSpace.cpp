@@ -1,7 +1,7 @@
 //===- KernelSpace.cpp - the search space of a kernel, by the kind of its schedule ------------===//
-#include "lib/Codegen/NVPTX/KernelSpace.h"
-#include "lib/Codegen/NVPTX/ProductSpace.h"
-#include "lib/Codegen/NVPTX/WgmmaSpace.h"
+#include "lib/Codegen/GPU/Schedule/KernelSpace.h"
+#include "lib/Codegen/GPU/Schedule/ProductSpace.h"
+#include "lib/Codegen/GPU/Schedule/WgmmaSpace.h"
 
 using namespace mlir;
 

@@ -1,9 +1,9 @@
 //===- Product.h - contractions that tensor cores support --------------------------------===//
-#ifndef TILEWRIGHT_LIB_CODEGEN_NVPTX_PRODUCT_H
-#define TILEWRIGHT_LIB_CODEGEN_NVPTX_PRODUCT_H
+#ifndef TILEWRIGHT_LIB_CODEGEN_GPU_SCHEDULE_PRODUCT_H
+#define TILEWRIGHT_LIB_CODEGEN_GPU_SCHEDULE_PRODUCT_H
 
 #include "lib/Codegen/GPU/Contraction.h"
-#include "lib/Codegen/NVPTX/Arch.h"
+#include "lib/Codegen/GPU/Schedule/Arch.h"
 
 namespace tilewright::cuda {
 

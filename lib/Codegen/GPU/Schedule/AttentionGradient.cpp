@@ -3,7 +3,7 @@
 // Tests: test/Codegen/NVPTX/attention-gradient.mlir, test/Python/test_cuda_attention_gradient.py
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Codegen/NVPTX/AttentionGradient.h"
+#include "lib/Codegen/GPU/Schedule/AttentionGradient.h"
 
 using namespace mlir;
 

@@ -1,7 +1,7 @@
 //===- WarpGroupProduct.cpp - contractions by warp groups, with TMA and wgmma -------------===//
-#include "lib/Codegen/NVPTX/WarpGroupProduct.h"
+#include "lib/Codegen/GPU/Schedule/WarpGroupProduct.h"
 #include "dialects/Tile/Sizes.h"
-#include "lib/Codegen/NVPTX/TileCode.h"
+#include "lib/Codegen/GPU/Schedule/SharedTile.h"
 
 using namespace mlir;
 

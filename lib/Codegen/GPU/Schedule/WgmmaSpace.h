@@ -1,9 +1,9 @@
 //===- WgmmaSpace.h - search space and cost model of a product by warp groups -------------===//
-#ifndef TILEWRIGHT_LIB_CODEGEN_NVPTX_WGMMASPACE_H
-#define TILEWRIGHT_LIB_CODEGEN_NVPTX_WGMMASPACE_H
+#ifndef TILEWRIGHT_LIB_CODEGEN_GPU_SCHEDULE_WGMMASPACE_H
+#define TILEWRIGHT_LIB_CODEGEN_GPU_SCHEDULE_WGMMASPACE_H
 
-#include "lib/Codegen/NVPTX/Arch.h"
-#include "lib/Codegen/NVPTX/WarpGroupProduct.h"
+#include "lib/Codegen/GPU/Schedule/Arch.h"
+#include "lib/Codegen/GPU/Schedule/WarpGroupProduct.h"
 #include "tilewright/ScheduleSpace.h"
 
 namespace tilewright::cuda {

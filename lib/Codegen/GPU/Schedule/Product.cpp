@@ -1,6 +1,6 @@
 //===- Product.cpp - contractions that tensor cores support ------------------------------===//
-#include "lib/Codegen/NVPTX/Product.h"
-#include "lib/Codegen/NVPTX/TileCode.h"
+#include "lib/Codegen/GPU/Schedule/Product.h"
+#include "lib/Codegen/GPU/Schedule/SharedTile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;

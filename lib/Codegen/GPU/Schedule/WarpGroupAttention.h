@@ -9,11 +9,11 @@
 // Elements after a row's end or after a head's last row are loaded as zeros.
 //
 //===----------------------------------------------------------------------===//
-#ifndef TILEWRIGHT_LIB_CODEGEN_NVPTX_WARPGROUPATTENTION_H
-#define TILEWRIGHT_LIB_CODEGEN_NVPTX_WARPGROUPATTENTION_H
+#ifndef TILEWRIGHT_LIB_CODEGEN_GPU_SCHEDULE_WARPGROUPATTENTION_H
+#define TILEWRIGHT_LIB_CODEGEN_GPU_SCHEDULE_WARPGROUPATTENTION_H
 
-#include "lib/Codegen/NVPTX/Attention.h"
-#include "lib/Codegen/NVPTX/WarpGroupProduct.h"
+#include "lib/Codegen/GPU/Schedule/Attention.h"
+#include "lib/Codegen/GPU/Schedule/WarpGroupProduct.h"
 
 namespace tilewright::cuda {
 

@@ -12,12 +12,12 @@
 //
 // An entry that cannot be applied is an error that names the file, the entry and the reason.
 //
-// Tests: test/Codegen/NVPTX/product-space.mlir, test/Codegen/NVPTX/attention-wgmma.mlir
+// Tests: test/Codegen/GPU/Schedule/product-space.mlir, test/Codegen/NVPTX/attention-wgmma.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Schedule/NamedKernels.h"
-#include "lib/Codegen/NVPTX/KernelSpace.h"
-#include "lib/Codegen/NVPTX/WarpGroupAttention.h"
+#include "lib/Codegen/GPU/Schedule/KernelSpace.h"
+#include "lib/Codegen/GPU/Schedule/WarpGroupAttention.h"
 #include "tilewright/Passes.h"
 
 using namespace mlir;

@@ -1,9 +1,9 @@
 //===- ProductSpace.h - search space and cost model of a product on tensor cores ---------===//
-#ifndef TILEWRIGHT_LIB_CODEGEN_NVPTX_PRODUCTSPACE_H
-#define TILEWRIGHT_LIB_CODEGEN_NVPTX_PRODUCTSPACE_H
+#ifndef TILEWRIGHT_LIB_CODEGEN_GPU_SCHEDULE_PRODUCTSPACE_H
+#define TILEWRIGHT_LIB_CODEGEN_GPU_SCHEDULE_PRODUCTSPACE_H
 
-#include "lib/Codegen/NVPTX/Arch.h"
-#include "lib/Codegen/NVPTX/Product.h"
+#include "lib/Codegen/GPU/Schedule/Arch.h"
+#include "lib/Codegen/GPU/Schedule/Product.h"
 #include "tilewright/ScheduleSpace.h"
 
 namespace tilewright::cuda {

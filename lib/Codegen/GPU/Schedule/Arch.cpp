@@ -5,7 +5,7 @@
 // data sheets. On the H200, mma.sync reaches about 5/8 of wgmma's rate, and the memory rate is that of a measured copy.
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Codegen/NVPTX/Arch.h"
+#include "lib/Codegen/GPU/Schedule/Arch.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include <string>

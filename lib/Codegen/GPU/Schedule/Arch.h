@@ -1,6 +1,6 @@
 //===- Arch.h - the architectures that the target cuda supports ------------------------===//
-#ifndef TILEWRIGHT_LIB_CODEGEN_NVPTX_ARCH_H
-#define TILEWRIGHT_LIB_CODEGEN_NVPTX_ARCH_H
+#ifndef TILEWRIGHT_LIB_CODEGEN_GPU_SCHEDULE_ARCH_H
+#define TILEWRIGHT_LIB_CODEGEN_GPU_SCHEDULE_ARCH_H
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"

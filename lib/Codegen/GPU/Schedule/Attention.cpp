@@ -1,5 +1,5 @@
 //===- Attention.cpp - a kernel with one attention whose shape tensor cores support -----===//
-#include "lib/Codegen/NVPTX/Attention.h"
+#include "lib/Codegen/GPU/Schedule/Attention.h"
 
 using namespace mlir;
 

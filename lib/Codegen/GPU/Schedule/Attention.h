@@ -1,10 +1,10 @@
 //===- Attention.h - a kernel with one attention whose shape tensor cores support -------===//
-#ifndef TILEWRIGHT_LIB_CODEGEN_NVPTX_ATTENTION_H
-#define TILEWRIGHT_LIB_CODEGEN_NVPTX_ATTENTION_H
+#ifndef TILEWRIGHT_LIB_CODEGEN_GPU_SCHEDULE_ATTENTION_H
+#define TILEWRIGHT_LIB_CODEGEN_GPU_SCHEDULE_ATTENTION_H
 
 #include "dialects/Tile/Tile.h"
 #include "lib/Codegen/GPU/Schedule.h"
-#include "lib/Codegen/NVPTX/TileCode.h"
+#include "lib/Codegen/GPU/Schedule/SharedTile.h"
 
 namespace tilewright::cuda {
 

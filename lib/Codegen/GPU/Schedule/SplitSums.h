@@ -1,8 +1,8 @@
 //===- SplitSums.h - split long reductions with a small number of results into parts ------===//
-#ifndef TILEWRIGHT_LIB_CODEGEN_NVPTX_SPLITSUMS_H
-#define TILEWRIGHT_LIB_CODEGEN_NVPTX_SPLITSUMS_H
+#ifndef TILEWRIGHT_LIB_CODEGEN_GPU_SCHEDULE_SPLITSUMS_H
+#define TILEWRIGHT_LIB_CODEGEN_GPU_SCHEDULE_SPLITSUMS_H
 
-#include "lib/Codegen/NVPTX/Arch.h"
+#include "lib/Codegen/GPU/Schedule/Arch.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace tilewright::cuda {
