@@ -15,11 +15,11 @@ struct OutputMemory {
 /// or more use huge pages if the system has them. Thread-safe.
 OutputMemory takeOutputMemory(int64_t bytes);
 
-/// Frees memory of takeOutputMemory(); large blocks are kept for reuse (BlockPool.h).
+/// Frees memory that takeOutputMemory() has allocated. Large blocks are cached for reuse (BlockPool.h).
 void giveOutputMemory(OutputMemory memory);
 
-/// Gives unused large blocks, which are kept for later calls, back to the system: whole blocks until `bytes` are freed,
-/// or all blocks. Returns the number of bytes that are still kept. Thread-safe.
+/// Returns large blocks that are cached for later calls to the operating system, until at least `bytes` bytes are freed
+/// or no cached block is left. Returns the number of bytes that are still cached. Thread-safe.
 int64_t freeIdleMemory(int64_t bytes);
 
 /// Makes the C library return the free pages of its heaps to the system if the process uses more than `bytes`. Returns

@@ -1,8 +1,8 @@
 //===- Access.cpp - checks of a lane's memory access --------------------------------------===//
 //
-// Every memory access of every instruction is checked here: the space of a generic address, bounds per object,
-// alignment, uninitialized memory, races. The kernel continues after a finding: a load gives zero, a store does
-// nothing.
+// Every memory access of every instruction is checked here: the space of a generic address, the bounds of the accessed
+// object, alignment, uninitialized memory and races. The kernel continues after a finding: an invalid load returns
+// zero, and an invalid store has no effect.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/PtxInterpreter/Machine.h"
@@ -269,8 +269,8 @@ void Exec::acquire() {
   warp.acquired = VectorClock();
 }
 
-/// The key of an address in Grid::released. Shared memory has the same addresses in every block, so the key contains
-/// the block's number.
+/// Returns the key of an address in Grid::released. Shared memory has the same addresses in every block, so the key
+/// contains the block's number.
 static uint64_t releaseKey(const Block &block, uint64_t address) {
   if ((address & kWindowMask) == kSharedWindow)
     address &= ~kWindowMask;
@@ -293,7 +293,7 @@ void Exec::publish(uint64_t address) {
     from = block.serial;
     return;
   }
-  // The previous clock of the address is one of another block.
+  // The clock that was released at this address before belongs to another block.
   VectorClock joined = warp.released;
   joined.join(clock, false, from);
   clock = std::move(joined);

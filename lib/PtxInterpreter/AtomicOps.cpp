@@ -1,6 +1,7 @@
 //===- AtomicOps.cpp - atom and red -------------------------------------------------------------------------===//
 //
-// Relaxed by default. Lanes that access the same address are processed sequentially, the lowest lane first.
+// An instruction without a memory-order modifier is relaxed. Lanes that access the same address are processed
+// sequentially, the lowest lane first.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/PtxInterpreter/Formats.h"
@@ -12,7 +13,8 @@
 namespace tilewright::ptx {
 namespace {
 
-/// The operation is T f(T old, T b), or T f(T old, T b, T c, int) for cas. A red has no result.
+/// Executes an atomic operation. The functor F has the signature T(T old, T b), or T(T old, T b, T c, int) for cas. A
+/// red instruction has no result.
 template <class T, class F, bool hasResult, bool hasThird> void runAtomic(Exec &e, const Instr &in) {
   uint32_t first = hasResult ? 1 : 0;
   Cell<T> *result = hasResult ? e.row<Cell<T>>(in, 0) : nullptr;

@@ -1,8 +1,8 @@
 //===- BarrierOps.cpp - the barriers of a block, and the end of threads ------------------------------------------===//
 //
-// A barrier counts threads; if the instruction is .aligned it counts whole warps. When it completes, the clocks of all
-// arrivals are joined into those of all waiting threads. A thread that exits while others wait for it is a finding;
-// then they stop waiting for it, as on the hardware.
+// A barrier counts threads. If the instruction is .aligned, it counts all threads of a warp at once. When the barrier
+// completes, the clocks of all arrivals are joined into the clocks of all waiting threads. If a thread exits while
+// other threads wait for it, a finding is reported, and the waiting threads no longer wait for it, as on the hardware.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/PtxInterpreter/Lanes.h"
@@ -21,8 +21,8 @@ enum : uint32_t {
   HasPredicate = Popc | All | Any
 };
 
-/// Returns the threads that a barrier without a count waits for: those of all warps that have not exited, counted as
-/// whole warps.
+/// Returns the number of threads for which a barrier without a thread count waits: 32 for each warp that has not
+/// exited.
 uint32_t allThreads(const Block &block) {
   uint32_t threads = 0;
   for (const Warp &warp : block.warps)
@@ -152,7 +152,7 @@ void exitLanes(Exec &e, uint32_t mask) {
     settleCluster(*e.block.cluster);
   if (!e.warp.done())
     return;
-  // The warp's last threads have exited: check the barriers that wait for them.
+  // All threads of the warp have exited. Check the barriers that waited for them.
   for (uint32_t number = 0; number < e.block.barriers.size(); ++number) {
     Barrier &barrier = e.block.barriers[number];
     uint32_t all = allThreads(e.block);

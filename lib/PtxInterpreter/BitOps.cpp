@@ -56,7 +56,8 @@ template <class T> void addCounts(Table &table, const std::string &bits, const s
             }));
 }
 
-/// bfe and bfi: fields of c bits from bit b on. The bits above an extracted field are zero or the field's sign.
+/// Adds bfe and bfi, which extract and insert a field of c bits that starts at bit b. An extracted field is
+/// zero-extended or sign-extended.
 template <class T> void addFields(Table &table, const std::string &bits, const std::string &letter) {
   using S = std::make_signed_t<T>;
   constexpr uint32_t width = 8 * sizeof(T);

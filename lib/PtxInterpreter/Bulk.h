@@ -8,7 +8,7 @@
 
 namespace tilewright::ptx {
 
-/// Bytes that are contiguous in shared and in global memory.
+/// A part of a bulk copy that is contiguous in shared and in global memory.
 struct BulkPiece {
   uint64_t shared = 0, global = 0;
   uint32_t bytes = 0;
@@ -17,18 +17,18 @@ struct BulkPiece {
 
 enum Reduction : uint32_t { ReduceAdd = 1, ReduceMin, ReduceMax, ReduceAnd, ReduceOr, ReduceXor };
 
-/// Returns the address in shared memory of a byte under a swizzle of 32, 64 or 128 bytes: the number of its 16-byte
-/// chunk is xored with the number of its 128-byte line.
+/// Returns the shared memory address of a byte after a swizzle of 32, 64 or 128 bytes. The swizzle XORs the index of
+/// the byte's 16-byte chunk with the index of its 128-byte line.
 inline uint64_t swizzled(uint64_t address, uint32_t bytes) {
   return address ^ ((address >> 7 & (bytes / 16 - 1)) << 4);
 }
 
 void forPieces(const BulkCopy &copy, const std::function<void(const BulkPiece &)> &take);
-/// Fills bytes outside of the tensor with zeros, or with NaN if the map specifies it.
+/// Fills bytes outside of the tensor's bounds with zeros, or with NaN if the tensor map specifies NaN.
 void fillOutside(const TensorMap &map, uint8_t *to, uint32_t bytes);
 /// Returns true if elements of this type support the reduction.
 bool canReduce(TensorMap::Element element, uint32_t operation);
-/// Reduces elements of the copy's type into `to`.
+/// Applies the copy's reduction to the elements at `from` and `to`, and stores the results at `to`.
 void reduceBytes(const BulkCopy &copy, uint8_t *to, const uint8_t *from, uint32_t bytes);
 
 } // namespace tilewright::ptx

@@ -1,9 +1,9 @@
 //===- BulkOps.cpp - cp.async.bulk, with and without tensor maps ----------------------------------------===//
 //
-// A load is executed when no thread can continue without it, a store when its group is waited for, and at the latest
-// when its block ends. Until then its source and destination are marked as in use. All accesses go through the async
-// proxy. The agent of a load is its mbarrier: a thread that has seen the phase complete is ordered after the load. A
-// tensor map is a ptx::TensorMap.
+// A load is executed when no thread can continue without it. A store is executed when its thread waits for the store's
+// group, at the latest when the block ends. Until then, the source and destination are marked as in use. All accesses
+// go through the async proxy. The agent of a load is its mbarrier: a thread that has observed the completion of the
+// phase is ordered after the load. A tensor map is a ptx::TensorMap.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/PtxInterpreter/Bulk.h"
@@ -29,7 +29,7 @@ Accessor accessorOf(const Exec &e, const BulkCopy &copy, uint16_t flags) {
   return who;
 }
 
-/// Records the copy's accesses as in progress. Returns false if the copy is invalid.
+/// Records that the copy's accesses are in progress. Returns false if the copy is invalid.
 bool begin(Exec &e, uint32_t lane, const BulkCopy &copy) {
   bool load = copy.direction == BulkCopy::Direction::Load;
   if (!e.inShared(lane, copy.shared, copy.bytes, copy.tensor ? 128 : 16, "the shared side of the copy"))
@@ -42,7 +42,7 @@ bool begin(Exec &e, uint32_t lane, const BulkCopy &copy) {
     uint64_t address = piece.global;
     GlobalObject *object = e.objectAt(address, piece.bytes);
     if (!object || (!load && object->allocation->constant)) {
-      uint64_t last = address + piece.bytes - 1; // check one byte: the piece's size is not its alignment
+      uint64_t last = address + piece.bytes - 1; // check one byte, because the piece need not be aligned to its size
       good = e.locate(lane, space, last, 1, load ? Access::Read : Access::Write) != nullptr && object;
       return;
     }
@@ -75,7 +75,7 @@ bool readMap(Exec &e, const Instr &in, uint32_t lane, uint32_t operand, uint32_t
     e.find(Kind::Misaligned, lane, "the address of a tensor map must be a multiple of 64");
     return false;
   }
-  // Access the map in two halves, because an access must be aligned to its size, and the map is aligned to 64 bytes.
+  // Access the 128-byte map in two halves: an access must be aligned to its size, but the map is aligned to 64 bytes.
   if (!(data = e.locate(lane, space, address, 64, Access::Read)) ||
       !e.locate(lane, space, address += 64, 64, Access::Read))
     return false;
@@ -106,7 +106,7 @@ bool checkMbarrier(Exec &e, uint32_t lane, const BulkCopy &copy) {
   Accessor who = e.accessor(lane, Epoch::Strong);
   if (const Epoch *other = copy.block->shadow.write(who, copy.mbarrier, 8))
     e.noteRace(lane, Space::Shared, copy.mbarrier, *other, true, true);
-  else if (!who.isAfter(found->second.init)) // strong accesses of other threads may have hidden this race
+  else if (!who.isAfter(found->second.init)) // a race that later strong accesses of other threads may have hidden
     e.noteRace(lane, Space::Shared, copy.mbarrier, found->second.init, true, true);
   if (!found->second.shown)
     e.find(Kind::MissingProxyFence, lane,
@@ -115,7 +115,7 @@ bool checkMbarrier(Exec &e, uint32_t lane, const BulkCopy &copy) {
   return true;
 }
 
-/// Starts a load for each block in the mask, to the same addresses in all of them.
+/// Starts a load for each block in the mask `ranks`. All blocks use the same shared memory addresses.
 void loadInto(Exec &e, uint32_t lane, const BulkCopy &copy, uint32_t ranks) {
   const std::vector<Block *> &blocks = e.block.cluster->blocks;
   if (!ranks || ranks >> blocks.size())
@@ -200,7 +200,7 @@ void prefetchTensor(Exec &e, const Instr &in) {
 }
 void nothing(Exec &, const Instr &) {}
 
-/// Reads the source of a store.
+/// Reads the source of a store, so that the store can be executed later.
 void capture(Exec &e, uint32_t lane, BulkCopy &copy) {
   if (copy.read)
     return;
@@ -309,7 +309,7 @@ bool deliverLoad(Grid &grid) {
   return true;
 }
 
-/// Reports completed loads whose phase no thread has seen complete.
+/// Reports completed loads for which no thread has observed the completion of the mbarrier's phase.
 static void findUnseen(Exec &e) {
   for (const auto &[address, mbarrier] : e.block.mbarriers) {
     bool seen = !mbarrier.lastLoad.block;
@@ -347,7 +347,7 @@ void endBulk(Exec &e) {
   }
 }
 
-/// cp.reduce.async.bulk without a tensor map: Form::bytes is the element's type, plus one.
+/// Adds cp.reduce.async.bulk without a tensor map. Form::bytes stores the number of the element type plus one.
 static void addReductions(Table &table) {
   using Element = TensorMap::Element;
   struct {

@@ -1,8 +1,8 @@
 //===- BulkPieces.cpp - the bytes that a bulk copy moves -------------------------------------===//
 //
-// A box is contiguous in shared memory, its first dimension fastest. Under a swizzle its rows have 32, 64 or 128 bytes,
-// and the 16-byte chunks of a row are permuted by the row's number. A load fills bytes outside of the tensor, and a
-// store skips them.
+// A box of a tensor map is contiguous in shared memory, with the first dimension fastest. With a swizzle, its rows have
+// 32, 64 or 128 bytes, and the 16-byte chunks of a row are permuted depending on the index of the row. For bytes
+// outside of the tensor's bounds, a load writes the fill value, and a store does nothing.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/PtxInterpreter/Bulk.h"
@@ -18,7 +18,7 @@ void forPieces(const BulkCopy &copy, const std::function<void(const BulkPiece &)
   const TensorMap &map = copy.map;
   uint32_t size = map.elementBytes(), row = map.box[0] * size, rows = copy.bytes / row;
   int64_t first = copy.at[0], width = map.dims[0];
-  // The bytes of a row between `low` and `high` are inside.
+  // The bytes of a row in [low, high) are inside the tensor's bounds.
   uint32_t low = uint32_t(std::clamp<int64_t>(-first, 0, map.box[0])) * size;
   uint32_t high = uint32_t(std::clamp<int64_t>(width - first, 0, map.box[0])) * size;
   for (uint32_t number = 0; number < rows; ++number) {

@@ -1,9 +1,9 @@
 //===- ClusterOps.cpp - blocks of a cluster: addresses, and their barrier -----------------------------===//
 //
-// An address in another block's shared memory has the block's rank plus one above its bits (kRankShift); mapa creates
-// such addresses. The cluster's barrier waits for all threads that have not exited. The end of a block must be ordered
-// after all accesses of other blocks to its shared memory: its threads must have waited for an event after these
-// accesses.
+// The address of another block's shared memory, which mapa returns, contains the rank of that block plus one in the
+// bits from kRankShift on. The cluster's barrier waits for all threads that have not exited. The end of a block must be
+// ordered after all accesses of other blocks to its shared memory: the threads of the block must have waited for an
+// event that is ordered after these accesses.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/PtxInterpreter/Lanes.h"
@@ -15,8 +15,8 @@ namespace {
 enum : uint32_t { Relaxed = ModUser };
 constexpr uint64_t kOffsetMask = (uint64_t(1) << kRankShift) - 1;
 
-/// mapa: the corresponding address in the block with the given rank. An address in the thread's block keeps its form,
-/// which .shared::cta also accepts.
+/// Executes mapa, which returns the corresponding address in the block with the given rank. If that is the thread's own
+/// block, the address is returned without a rank, so that .shared::cta also accepts it.
 template <class Word> void mapAddress(Exec &e, const Instr &in) {
   Word *to = e.row<Word>(in, 0);
   const Word *from = e.row<Word>(in, 1);

@@ -1,7 +1,8 @@
 //===- Code.h - a kernel decoded for execution -------------------------------------===//
 //
-// All functions that a kernel calls, in one flat array of instructions. A register is a row: 32 lanes of 32 bits, or
-// two rows for 64 bits. Immediate operands are rows of a constant pool, so that handlers treat them like registers.
+// The instructions of a kernel and of all functions that it calls are stored in one array. A 32-bit register is a row
+// of 32 lanes; a 64-bit register has two rows. Immediate operands are rows of a constant pool, so that handlers read
+// them in the same way as registers.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_PTXINTERPRETER_CODE_H
@@ -74,7 +75,7 @@ struct CodeFunction {
   std::vector<std::pair<uint32_t, bool>> formals; ///< variables, results first
 };
 
-/// Copies of a call's parameters between the frames of caller and callee.
+/// The copies of parameters between the frames of the caller and the callee of a call instruction.
 struct CallSite {
   struct Copy {
     uint64_t caller, callee;
@@ -111,10 +112,11 @@ struct Code {
   }
 };
 
-/// The addresses of the .global and .const variables, by index in Syntax::variables.
+/// The addresses of the .global and .const variables, indexed like Syntax::variables.
 using GlobalAddresses = std::vector<uint64_t>;
 
-/// Returns the decoded kernel, or null with `error` if the kernel or something in it is unknown.
+/// Returns the decoded kernel. Returns null, with the reason in `error`, if there is no such kernel or if it contains
+/// an unsupported instruction or name.
 std::unique_ptr<Code> decode(const Syntax &syntax, const std::string &kernel, const GlobalAddresses &globals,
                              uint64_t dynamicShared, std::string &error);
 

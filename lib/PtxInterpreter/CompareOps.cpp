@@ -1,7 +1,7 @@
 //===- CompareOps.cpp - setp, set, selp, slct ---------------------------------------------------------===//
 //
-// setp.CMP{.BOOL}.type p{|q}, a, b{, c}: p = (a CMP b) BOOL c, q = !(a CMP b) BOOL c. A float comparison with the
-// suffix u is also true if an operand is NaN.
+// setp.CMP{.BOOL}.type p{|q}, a, b{, c} computes p = (a CMP b) BOOL c and q = !(a CMP b) BOOL c. A floating-point
+// comparison with the suffix u is also true if an operand is NaN.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/PtxInterpreter/Formats.h"
@@ -119,7 +119,8 @@ template <class T> void runSetpPair(Exec &e, const Instr &in) {
       q[lane] = joined(in.mods, high, other);
   });
 }
-/// set.CMP.dtype.stype: all ones, or 1.0f if dtype is f32.
+/// Executes set.CMP.dtype.stype. If the comparison is true, the result is 1.0f for the dtype f32, and has all bits set
+/// for other dtypes.
 template <class T, bool Float> void runSet(Exec &e, const Instr &in) {
   uint32_t *d = e.row<uint32_t>(in, 0);
   const Cell<T> *a = e.row<Cell<T>>(in, 1), *b = e.row<Cell<T>>(in, 2);

@@ -1,7 +1,7 @@
 //===- ConvertOps.cpp - cvt between numbers ------------------------------------------------------------===//
 //
-// Conversions to integers round, then clamp to the range; NaN becomes 0, or the sign bit if either side has 64 bits.
-// Conversions to floats round as the instruction specifies.
+// Conversions to integers round and then clamp to the integer's range. NaN becomes 0, or only the sign bit is set if
+// the source or the result has 64 bits. Conversions to floating-point types round as the instruction specifies.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/PtxInterpreter/Formats.h"
@@ -15,7 +15,7 @@ namespace {
 
 template <class T> constexpr bool kIsInteger = std::is_integral_v<T>;
 
-/// Rounds to a whole number.
+/// Rounds to an integral value.
 double whole(double x, uint32_t mods) {
   switch (Round(mods & ModRound)) {
   case Round::Zero:
@@ -60,7 +60,7 @@ template <class D, class S> D toFloat(uint32_t mods, S source) {
   double x = exactOrOdd(source);
   if (mods & ModFtz && std::is_same_v<S, float>)
     x = flushed(float(x));
-  if (mods & ModHigh) // round to a whole number in the same format
+  if (mods & ModHigh) // round to an integral value in the same format
     x = whole(x, mods);
   if (mods & ModSat)
     x = x > 0 ? std::min(x, 1.0) : 0.0;
@@ -94,13 +94,14 @@ template <class D, class S> D toNarrower(uint32_t mods, S source) {
   return D(x);
 }
 
-/// The register type that a narrow integer is extended to.
+/// The type of the register that holds an integer of type D: integers of less than 32 bits are extended to 32 bits.
 template <class D>
 using Kept = std::conditional_t<sizeof(D) >= 4, D, std::conditional_t<std::is_signed_v<D>, int32_t, uint32_t>>;
 
 enum class Way { Integers, ToInteger, Widen, Same, Narrow };
 
-/// Adds the opcodes of one pair of types. Not a template, because there are 144 pairs.
+/// Adds the opcodes of one pair of types. This function is not a template, because it would be instantiated for 144
+/// pairs.
 void addOpcodes(Table &table, Way way, const std::string &types, const std::string &signature, Handler run) {
   auto add = [&](const std::string &middle, uint32_t mods) {
     table.add("cvt" + middle + types, signature.c_str(), run, mods);
@@ -117,7 +118,7 @@ void addOpcodes(Table &table, Way way, const std::string &types, const std::stri
     return;
   case Way::ToInteger:
     return combine("", {wholes, flush, saturate}, "", add);
-  case Way::Same: // with ModHigh: round to a whole number
+  case Way::Same: // with ModHigh: round to an integral value
     combine("", {wholes, flush, saturate}, "",
             [&](const std::string &middle, uint32_t mods) { add(middle, mods | ModHigh); });
     [[fallthrough]];

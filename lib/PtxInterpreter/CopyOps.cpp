@@ -1,7 +1,7 @@
 //===- CopyOps.cpp - cp.async and its groups ----------------------------------------===//
 //
-// A copy is executed as late as the program allows: when its thread waits for the copy's group. Until then any access
-// of the destination, and any write to the source, is a finding. A copy that is never waited for is never executed.
+// A copy is executed as late as possible, when its thread waits for the copy's group. Until then, any access to the
+// destination and any write to the source is a finding. If no thread waits for a copy, the copy is not executed.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/PtxInterpreter/Lanes.h"
@@ -46,7 +46,7 @@ void copy(Exec &e, const Instr &in) {
     }
     if (pending.read) {
       from[lane] = source;
-      // The copy reads fewer bytes than it writes: only the bytes that are read are checked for bounds.
+      // The copy reads fewer bytes than it writes. Check the bounds of the bytes that it reads.
       if (e.objectAt(source, pending.read) == nullptr) {
         e.locate(lane, global, source, pending.read, Access::Read);
         pending.read = 0;
@@ -74,7 +74,7 @@ void commit(Exec &e, const Instr &) {
 }
 
 void waitFor(Exec &e, uint32_t allowed, bool all) {
-  bool followed = false; // an mbarrier makes the copies visible to other threads, also in this warp
+  bool followed = false; // true if an mbarrier makes the copies visible to other threads, including those of this warp
   forLanes(e.mask, [&](uint32_t lane) {
     Lane &state = e.warp.lanes[lane];
     while (state.groups.size() > allowed) {
@@ -94,8 +94,8 @@ void waitFor(Exec &e, uint32_t allowed, bool all) {
   });
   e.warp.clock.own[e.warp.index] += followed;
 }
-/// cp.async.mbarrier.arrive: the mbarrier waits for all earlier copies of the thread. The arrival is in addition to the
-/// expected ones, except with .noinc.
+/// Executes cp.async.mbarrier.arrive: the arrival at the mbarrier occurs when all earlier copies of the thread are
+/// complete. The instruction increments the number of expected arrivals, except with .noinc.
 void arriveAfterCopies(Exec &e, const Instr &in) {
   forLanes(e.mask, [&](uint32_t lane) {
     AsyncArrival arrival;

@@ -85,7 +85,7 @@ protected:
         return;
     syntax.locations.push_back(text);
   }
-  /// Collects .file directives first, because LLVM writes them after the functions that use them.
+  /// Collects all .file directives before parsing, because LLVM writes them after the functions that refer to them.
   void findFiles() {
     for (size_t i = 0; i + 2 < tokens.size(); ++i)
       if (tokens[i].kind == Token::Kind::Word && tokens[i].text == ".file" &&
@@ -110,11 +110,11 @@ protected:
     }
     lineLocation = files.count(file) ? files[file] : "file" + std::to_string(file);
     lineLocation += ":" + std::to_string(line) + (column ? ":" + std::to_string(column) : "");
-    if (!line) // no line of the user's program
+    if (!line) // line 0 means that the code has no source line
       lineLocation.clear();
     noteLocation();
   }
-  /// Clears the source location for the statements that follow.
+  /// Clears the source location of the following statements.
   void forgetLocation() {
     lineLocation.clear();
     commentLocation.clear();

@@ -1,8 +1,8 @@
 //===- Decode.cpp - convert syntax to code -------------------------------------------------------===//
 //
 // Looks up every instruction in the table, checks its operands against the signature, and assigns rows to registers and
-// addresses to variables. Shared variables have gaps between them, so that an access past the end of one is never
-// inside the next.
+// addresses to variables. There are gaps between shared variables, so that an access beyond the end of a variable does
+// not access the next variable.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/PtxInterpreter/Handlers.h"
@@ -33,7 +33,7 @@ public:
     reserveDynamic();
     try {
       enlist(*function);
-      for (uint32_t i = 0; i < code->functions.size(); ++i) // decoding a call appends to the list
+      for (uint32_t i = 0; i < code->functions.size(); ++i) // decoding a call instruction appends its callee
         decodeFunction(i);
       placeDynamic(dynamicShared);
     } catch (const Refusal &) {
@@ -64,7 +64,7 @@ private:
     address = sharedTop;
     code->shared.push_back({variable.name, address, variable.bytes});
     code->staticShared = aligned(code->staticShared, variable.align) + variable.bytes;
-    // Leave a gap, up to a multiple of 128 bytes: one round of all banks.
+    // Leave a gap of at least 128 bytes. The next address is a multiple of 128 bytes, so that it is in the first bank.
     sharedTop = aligned(sharedTop + variable.bytes + 128, 128);
   }
   /// Reserves space for all static shared variables of the module; the dynamic shared memory follows it.
@@ -92,7 +92,7 @@ private:
         return i;
     CodeFunction made;
     made.syntax = &syntaxOf;
-    made.frameBytes = 16; // no variable has the address 0
+    made.frameBytes = 16; // start above 0, so that no variable has the address 0
     for (const RegisterName &name : syntaxOf.registers) {
       made.rowOf.push_back(made.rows);
       made.rows += name.bits == 64 ? 2 : name.bits == 128 ? 4 : 1;
@@ -134,7 +134,7 @@ private:
     current->rows += wide ? 2 : 1;
     return row;
   }
-  /// Returns the value of a variable's name: its address in its own space.
+  /// Returns the value of a variable's name, which is the variable's address in its state space.
   uint64_t addressOf(const Statement &at, const Term &term, Space *space = nullptr) {
     const Variable &variable =
         term.kind == Term::Kind::Local ? current->syntax->variables[term.index] : syntax.variables[term.index];
@@ -154,7 +154,7 @@ private:
       fail(at, "the variable '" + variable.name + "' is not defined in this module");
     return globals[term.index] + term.bits;
   }
-  /// Returns the bits above the address in the value of a shared variable's name.
+  /// Returns the rank bits (kOwnBlock) of a shared variable's address, or 0 if the term needs no rank bits.
   uint64_t ownBlock(const Term &term) const {
     const Variable &variable =
         term.kind == Term::Kind::Local ? current->syntax->variables[term.index] : syntax.variables[term.index];
@@ -188,7 +188,7 @@ private:
         fail(at, at.opcode + ": the register " + name.name + " has " + std::to_string(name.bits) + " bits, expected " +
                      std::to_string(bits));
       uint32_t row = current->rowOf[term.index];
-      if (narrow) { // the low bits of a wider register
+      if (narrow) { // the operand uses only the low bits of the register
         uint32_t low = temporary(false);
         Instr in;
         in.run = lowWord;
@@ -238,8 +238,8 @@ private:
     }
   }
 
-  /// Decodes a memory operand to the row of its base, and a mark whether the base has 64 bits. If the opcode has no
-  /// state space, that of the variable is used.
+  /// Decodes a memory operand to the row of its base register and a flag that is true if the base has 64 bits. If the
+  /// opcode specifies no state space, the space of the variable is used.
   void memory(const Statement &at, const Term &term, Instr &in, std::vector<uint32_t> &sources,
               std::vector<uint32_t> &marks) {
     if (term.kind != Term::Kind::Address || term.parts.size() != 1)
@@ -290,7 +290,7 @@ private:
 
   void decodeFunction(uint32_t index) {
     functionIndex = index;
-    // enlist() may reallocate the list, so this works on a copy.
+    // Work on a copy, because enlist() may reallocate code->functions.
     CodeFunction working = code->functions[index];
     current = &working;
     working.entry = uint32_t(code->instrs.size());
@@ -302,7 +302,7 @@ private:
       decodeStatement(function.body[statementIndex]);
     }
     starts.push_back(uint32_t(code->instrs.size()));
-    Instr end; // control may reach the end without ret
+    Instr end; // an implicit ret, because a function may end without one
     end.run = leaveFunction;
     end.flags = FlagControl;
     statementIndex = function.body.empty() ? 0 : uint32_t(function.body.size() - 1);
@@ -324,7 +324,7 @@ private:
   void decodeStatement(const Statement &at) {
     uint32_t guard = at.guard < 0 ? kNoRow : value(at, registerTerm(uint32_t(at.guard)), 'p');
     const Form *form = table().find(at.opcode);
-    // wgmma with A in registers: the same opcode with another list of operands.
+    // A wgmma with A in registers has the same opcode as one with A in shared memory, but other operands.
     if (form && form->flags & FlagMatrix && at.terms.size() > 1 && at.terms[1].kind == Term::Kind::Vector)
       form = table().find(at.opcode + kRegistersForm);
     if (!form)
@@ -421,12 +421,12 @@ private:
     for (uint32_t row : sources)
       if (row == kNoRow)
         fail(at, at.opcode + ": '_' where a value is wanted");
-    // Give a sink as the first result a row that nothing reads.
+    // If the first result is the sink `_`, assign an unused row to it.
     for (size_t i = 0; i < results.size(); ++i)
       if (results[i] == kNoRow && (i == 0 || in.count > 1))
         results[i] = temporary(true);
-    // The marks after the operands are true for memory operands whose base has 64 bits and, in a form with results of
-    // any width (x), for results that have 64 bits.
+    // The flags after the operands are true for memory operands whose base has 64 bits. If the signature has results of
+    // any width (x), they are also true for results with 64 bits.
     if (signature.find('x') != std::string::npos)
       marks.insert(marks.end(), wides.begin(), wides.end());
     emit(in, at, results, sources, marks);

@@ -1,8 +1,9 @@
 //===- FloatOps.cpp - arithmetic of f32 and f64 --------------------------------------------------===//
 //
-// f32 is computed in double and rounded as the instruction specifies (Formats.h). f64 rounds to nearest with the host's
-// instructions; its directed roundings use the sign of the exact error. The approximate functions (.approx) return the
-// rounded result in double; the hardware may differ by the error that the ISA states for each.
+// f32 operations are computed in double and rounded as the instruction specifies (Formats.h). f64 operations use the
+// host's instructions, which round to nearest; the other rounding modes correct the result according to the sign of its
+// exact error. The approximate functions (.approx) are computed in double and rounded to f32. Results of the hardware
+// may differ from them by the maximum error that the PTX ISA specifies.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/PtxInterpreter/Formats.h"
@@ -24,7 +25,7 @@ float out(uint32_t mods, double exact) {
   return value;
 }
 
-/// Returns `value`, or the adjacent double if the mode rounds in the direction of the error.
+/// Returns `value`, or the next double in the direction of the rounding mode if the exact result is in that direction.
 double directed(double value, double error, uint32_t mods) {
   Round round = Round(mods & ModRound);
   if (round == Round::Near || error == 0 || !std::isfinite(value))
@@ -52,9 +53,9 @@ double fma64(uint32_t mods, double a, double b, double c) {
   double value = std::fma(a, b, c);
   if (Round(mods & ModRound) == Round::Near)
     return value;
-  double product = a * b, rest = std::fma(a, b, -product); // product + rest + c, exactly
+  double product = a * b, rest = std::fma(a, b, -product); // the exact result is product + rest + c
   double sum = product + c, lost = sumError(product, c);
-  double low = lost + rest; // the sign of (sum - value) + low decides
+  double low = lost + rest; // the exact error is (sum - value) + low
   return directed(value, (sum - value) + low, mods);
 }
 

@@ -1,8 +1,8 @@
 //===- Formats.h - rounding to the floating-point formats of PTX -------------------===//
 //
-// Every operation below double precision is computed in double, rounded to odd if double cannot represent the result,
-// and rounded again to its format. Rounding to odd first makes the second rounding correct, because 53 bits are more
-// than 2 * 24 + 2.
+// Every operation on a format with less precision than double is computed in double and then rounded to its format. If
+// double cannot represent the exact result, the first rounding is to odd. The second rounding then returns the
+// correctly rounded result, because the 53 bits of double are more than 2 * 24 + 2.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_PTXINTERPRETER_FORMATS_H
@@ -31,8 +31,8 @@ inline constexpr Format kTensor = {10, -126, 0x3fbff, 0x3fc00, 0x3ffff, 18}; ///
 inline constexpr Format kE4M3 = {3, -6, 0x7e, 0, 0x7f, 7};
 inline constexpr Format kE5M2 = {2, -14, 0x7b, 0x7c, 0x7f, 7};
 
-/// Returns the bits of x, rounded. With `saturate` (.satfinite), values that are too large become the largest finite
-/// number.
+/// Returns the bits of x rounded to `format`. With `saturate` (.satfinite), values that exceed the range become the
+/// largest finite number.
 inline uint32_t encode(double x, const Format &format, Round round = Round::Near, bool saturate = false) {
   uint64_t bits = std::bit_cast<uint64_t>(x);
   uint32_t sign = uint32_t(bits >> 63);
@@ -55,7 +55,7 @@ inline uint32_t encode(double x, const Format &format, Round round = Round::Near
     shift += format.least - exponent;
     effective = format.least;
   }
-  if (shift > 60) { // far below the smallest number: it only matters that it is not zero
+  if (shift > 60) { // far below the smallest number: any nonzero value rounds in the same way
     fraction = fraction ? 1 : 0;
     shift = 60;
   }
@@ -102,14 +102,15 @@ inline double decode(uint32_t bits, const Format &format) {
 
 inline float halfToFloat(uint16_t bits) {
   uint32_t sign = uint32_t(bits & 0x8000) << 16, magnitude = bits & 0x7fff;
-  // The magnitude, placed in the bits of a float, is 2^112 times too small. NaN and infinity keep an exponent of ones.
+  // The bits of the magnitude, shifted to the fields of a float, represent a value that is too small by a factor of
+  // 2^112. For NaN and infinity, all exponent bits must be set.
   float scaled = std::bit_cast<float>(magnitude << 13) * std::bit_cast<float>(uint32_t(254 - 15) << 23);
   uint32_t result = magnitude >= 0x7c00 ? 0x7f800000u | magnitude << 13 : std::bit_cast<uint32_t>(scaled);
   return std::bit_cast<float>(sign | result);
 }
 inline float bfloat16ToFloat(uint16_t bits) { return std::bit_cast<float>(uint32_t(bits) << 16); }
 
-/// Returns a + b rounded to odd: exact, or with the last bit set.
+/// Returns a + b rounded to odd: if the sum is not exact, the last bit of the result is set.
 inline double sumToOdd(double a, double b) {
   double sum = a + b;
   if (!std::isfinite(sum))
@@ -121,7 +122,8 @@ inline double sumToOdd(double a, double b) {
   return std::bit_cast<double>(bits);
 }
 
-/// Rounds to odd a quotient or root that was computed in double, given the sign of its remainder.
+/// Returns a quotient or root rounded to odd. `value` was rounded to nearest, and `remainder` has the sign of its
+/// error.
 inline double withRemainder(double value, double remainder) {
   uint64_t bits = std::bit_cast<uint64_t>(value);
   if (!std::isfinite(value) || value == 0 || remainder == 0 || (bits & 1))

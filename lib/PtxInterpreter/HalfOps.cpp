@@ -1,6 +1,6 @@
 //===- HalfOps.cpp - arithmetic of f16 and bf16, scalar and packed ----------------------------------===//
 //
-// Each operation is exact (or rounded to odd) in double and rounded once to its format.
+// Each operation is computed exactly, or rounded to odd, in double, and then rounded to its format.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/PtxInterpreter/Formats.h"
@@ -33,7 +33,7 @@ template <class T> T rounded(uint32_t mods, double x) {
   return T(uint16_t(bits));
 }
 
-/// Handlers of an operation on scalars and on pairs in 32 bits.
+/// The handlers of an operation on 16-bit scalars and on pairs of scalars in 32-bit registers.
 template <class T, class F> struct Pairs {
   static uint32_t two(uint32_t m, uint32_t a) { return both(F{}(m, T(uint16_t(a))), F{}(m, T(uint16_t(a >> 16)))); }
   static uint32_t both(T low, T high) { return uint32_t(uint16_t(low)) | uint32_t(uint16_t(high)) << 16; }

@@ -1,7 +1,7 @@
 //===- IntegerOps.cpp - integer arithmetic ---------------------------------------------------===//
 //
-// Arithmetic wraps around. Division by zero gives all ones, and its remainder is the dividend; the ISA leaves
-// both undefined, but the hardware gives these values.
+// Arithmetic wraps around. A division by zero returns a quotient with all bits set and the dividend as the remainder.
+// The PTX ISA leaves both results undefined, but the hardware returns these values.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/PtxInterpreter/Lanes.h"
@@ -81,7 +81,7 @@ template <class T> void addType(Table &table, const std::string &type) {
   }
 }
 
-/// Sums of four (or two) products of bytes.
+/// Returns the function of dp4a, which adds four products of bytes.
 template <class A, class B> auto dotFour() {
   return [](uint32_t a, uint32_t b, uint32_t c) {
     for (int i = 0; i < 4; ++i)

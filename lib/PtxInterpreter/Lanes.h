@@ -17,12 +17,12 @@
 
 namespace tilewright::ptx {
 
-/// 16-bit values that are an f16 or a bf16, and a value that is a predicate.
+/// Types of operands that map() distinguishes from integers: f16, bf16 and predicates.
 enum class Half : uint16_t {};
 enum class Bfloat16 : uint16_t {};
 enum class Flagged : uint8_t {};
 
-/// Returns the number that `x` represents.
+/// Returns the numeric value of `x`.
 template <class T> double asNumber(T x) {
   if constexpr (std::is_same_v<T, Half>)
     return halfToFloat(uint16_t(x));

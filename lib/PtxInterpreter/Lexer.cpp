@@ -1,7 +1,7 @@
 //===- Lexer.cpp - the tokens of PTX -----------------------------------------------===//
 //
-// An opcode with its modifiers is one word (ld.shared::cta.b32), and so is a special register (%tid.x). Comments are
-// dropped, except those that begin with //@tw: they give the source location of the statements that follow.
+// An opcode with its modifiers (ld.shared::cta.b32) is one token, and so is a special register (%tid.x). Comments are
+// ignored, except those that begin with //@tw, which specify the source location of the following statements.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/PtxInterpreter/Lexer.h"

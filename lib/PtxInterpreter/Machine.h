@@ -1,8 +1,8 @@
 //===- Machine.h - the state of a running grid ------------------------------------------===//
 //
-// A warp consists of one or more fragments: lanes at the same instruction. Fragments split at a divergent branch and
-// merge when they reach the same instruction; the one at the lowest address runs first. An instruction that needs more
-// lanes than its fragment has waits for the others.
+// A warp consists of one or more fragments. A fragment is a set of lanes at the same instruction. Fragments are split
+// at a divergent branch and merged when they reach the same instruction. The fragment at the lowest address runs first.
+// If an instruction must be executed by lanes of other fragments as well, its fragment waits for them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_PTXINTERPRETER_MACHINE_H
@@ -47,7 +47,7 @@ struct Fragment {
   std::vector<Frame> frames;
 };
 
-/// A cp.async that has not been waited for.
+/// A cp.async that has been issued and not yet executed.
 struct PendingCopy {
   uint64_t from = 0, to = 0;
   uint32_t bytes = 0, read = 0; ///< bytes to write; bytes of these to read, the rest are zeros
@@ -55,7 +55,7 @@ struct PendingCopy {
   std::shared_ptr<uint32_t> done = nullptr; ///< if an mbarrier waits for it: the clock at completion, from 1
 };
 
-/// A cp.async.mbarrier.arrive: it arrives when the thread's earlier copies have completed.
+/// A pending cp.async.mbarrier.arrive, which arrives at the mbarrier when the thread's earlier copies have completed.
 struct AsyncArrival {
   Block *block = nullptr;
   uint32_t warp = 0, lane = 0, pc = 0;
@@ -89,7 +89,7 @@ struct Lane {
   std::deque<std::vector<PendingCopy>> groups;  ///< oldest first
 };
 
-/// This warp's quarter of a wgmma.mma_async that has not been waited for.
+/// The part of a wgmma.mma_async that this warp executes when it waits for the group: 16 rows of the result.
 struct MatrixJob {
   void (*run)(Exec &, const MatrixJob &) = nullptr;
   const Instr *in = nullptr;
@@ -142,7 +142,7 @@ struct Mbarrier {
   VectorClock arriving, completed;
 };
 
-/// Blocks that run together and can access each other's shared memory.
+/// The blocks of a cluster, which run concurrently and can access each other's shared memory.
 struct Cluster {
   std::vector<Block *> blocks;                  ///< by rank
   Dimensions index = {0, 0, 0};                 ///< of the cluster in the grid
@@ -210,7 +210,7 @@ struct Grid {
 
 enum class Access : uint8_t { Read, Write, ReadWrite };
 
-/// The context of an instruction's handler.
+/// The context in which a handler executes an instruction.
 struct Exec {
   Grid &grid;
   Block &block;
@@ -238,15 +238,15 @@ struct Exec {
 
   /// Checks and records an access, and returns the bytes at the address, or null after a finding.
   uint8_t *reach(uint32_t lane, Space space, uint64_t address, uint32_t bytes, Access access, bool strong);
-  /// Checks only bounds and alignment. Converts a generic `address` to its `space`.
+  /// Like reach(), but checks only bounds and alignment. Converts a generic `address` to an address in `space`.
   uint8_t *locate(uint32_t lane, Space &space, uint64_t &address, uint32_t bytes, Access access);
-  /// Returns the block of the cluster that owns a shared memory address, and removes the block's number from the
-  /// address. Returns null, after a finding, if there is no such block, it has exited, or it is another block and the
-  /// instruction can only access the thread's block.
+  /// Returns the block of the cluster to whose shared memory `address` refers, and removes the block's rank from the
+  /// address. Reports a finding and returns null if there is no such block, if the block has exited, or if the block is
+  /// not the thread's block and `anyBlock` is false.
   Block *ownerOf(uint32_t lane, uint64_t &address, bool anyBlock);
   GlobalObject *objectAt(uint64_t address, uint64_t bytes);
-  /// Returns a lane's address of the memory operand at `operand`, the instruction's first, second or third one
-  /// (`number`).
+  /// Returns the address of a memory operand in a lane. `operand` is the index of the operand, and `number` is its
+  /// index among the instruction's memory operands.
   uint64_t address(const Instr &in, uint32_t operand, uint32_t lane, uint32_t number = 0) const;
   void noteRace(uint32_t lane, Space space, uint64_t address, const Epoch &other, bool write, bool read);
 
@@ -265,36 +265,36 @@ struct Exec {
 
 /// Runs all blocks until they end, or until no warp can continue.
 void runGrid(Grid &grid);
-/// Ends lanes of the running fragment.
+/// Ends the threads of the lanes in `mask`, which must belong to the running fragment.
 void exitLanes(Exec &e, uint32_t mask);
-/// Moves the lanes of `mask` from the running fragment to a new one at `pc`.
+/// Moves the lanes of `mask` from the running fragment to a new fragment at `pc`.
 void leave(Exec &e, uint32_t mask, uint32_t pc);
-/// Makes waiting threads check their condition again.
+/// Makes the waiting threads of the block check their conditions again.
 void wake(Block &block);
-/// Executes one of the bulk loads in flight. Returns false if there is none.
+/// Executes one of the pending bulk loads. Returns false if there is none.
 bool deliverLoad(Grid &grid);
-/// Reports and completes the copies and products that no thread has waited for when a block ends.
+/// Reports the copies and the wgmma instructions of an ending block for which no thread has waited.
 void endBlock(Grid &grid, Block &block);
 void endBulk(Exec &e);
 void endMatrixJobs(Exec &e);
-/// Describes why a fragment waits, for the report of a deadlock.
+/// Returns the reason why a fragment waits, for the report of a deadlock.
 std::string describeWait(Exec &e, const Instr &in);
 /// Describes why a thread waits at the cluster's barrier; returns "" for another instruction.
 std::string describeClusterWait(Exec &e, const Instr &in);
-/// Makes threads at the cluster's barrier stop waiting for threads that have exited.
+/// Completes the cluster's barrier if all threads that have not exited have arrived at it.
 void settleCluster(Cluster &cluster);
-/// Reports accesses of other blocks to the shared memory of an ending block, if the block did not wait for them.
+/// Reports accesses of other blocks to the shared memory of an exiting block that are not ordered before its exit.
 void checkVisitors(Exec &e);
 /// Returns the mbarrier at an operand, in any block of the cluster if the instruction permits it, or null after a
 /// finding.
 Mbarrier *mbarrierAt(Exec &e, const Instr &in, uint32_t operand, uint32_t lane, uint64_t &address, Block *&owner);
-/// Executes an arrival that waited for copies.
+/// Executes the arrival of a cp.async.mbarrier.arrive after its copies.
 void arriveAsync(Grid &grid, AsyncArrival &arrival);
 /// Counts bytes that have arrived for the current phase; negative bytes are expected.
 void completeBytes(Block &block, Mbarrier &mbarrier, int64_t bytes);
-/// Reports a finding if the instruction accesses registers of products in flight.
+/// Reports a finding if the instruction accesses registers of a pending wgmma.mma_async.
 void checkInFlight(Exec &e, const Instr &in);
-/// Releases the waiting threads of a barrier at which all threads have arrived.
+/// Resumes the threads that wait at a barrier after the last expected thread has arrived.
 void completeBarrier(Grid &grid, Block &block, uint32_t number);
 
 } // namespace tilewright::ptx

@@ -1,14 +1,15 @@
 //===- MatrixDescriptor.h - the position of a wgmma operand in shared memory --------------------===//
 //
-// 64 bits: start address, leading and stride byte offsets, each divided by 16, in bits 0-13, 16-29 and 32-45; the base
-// offset in 49-51; the swizzle in 62-63 (0 none, 1: 128, 2: 64, 3: 32 bytes). Under a swizzle of S bytes:
+// A descriptor has 64 bits. Bits 0-13, 16-29 and 32-45 are the start address, the leading byte offset and the stride
+// byte offset, each divided by 16. Bits 49-51 are the base offset. Bits 62-63 are the swizzle (0: none, 1: 128, 2: 64,
+// 3: 32 bytes). With a swizzle of S bytes, the elements are stored as follows:
 //
 //   k is contiguous    8 rows of S bytes are contiguous; the next 8 rows are at the stride offset
 //   rows are (transposed)  8 values of k with S bytes of rows each are contiguous; the next 8 values of k are at the
 //                      stride offset, the next S bytes of rows at the leading offset
 //
-// Without a swizzle, blocks of 8 rows (or values of k) times 16 bytes have the leading offset as distance along k and
-// the stride offset as distance along the rows.
+// Without a swizzle, the operand consists of blocks of 8 rows (or values of k) times 16 bytes. The distance between
+// blocks is the leading offset along k and the stride offset along the rows.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_PTXINTERPRETER_MATRIXDESCRIPTOR_H
@@ -18,7 +19,7 @@
 
 namespace tilewright::ptx {
 
-/// Some rows of an operand, with 32 bytes of k each.
+/// The descriptor of some rows of an operand. Each row has 32 bytes along k.
 struct MatrixDescriptor {
   uint64_t bits = 0;
   uint32_t firstRow = 0, rows = 0;
@@ -35,7 +36,7 @@ struct MatrixDescriptor {
   std::string problem() const {
     if (bits >> 49 & 7)
       return "a base offset of " + std::to_string(bits >> 49 & 7) + ", but the checker supports only 0";
-    // The swizzle pattern begins where the address bits that it reads are 0.
+    // The swizzle pattern starts at an address whose bits 7 and above, as far as the swizzle uses them, are 0.
     if (uint32_t span = swizzle(); span && start() >> 7 & (span / 16 - 1))
       return "the address is not in the first line of the " + std::to_string(8 * span) +
              " bytes after which the swizzle repeats, and the base offset is 0";

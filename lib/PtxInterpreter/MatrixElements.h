@@ -6,7 +6,7 @@
 
 namespace tilewright::ptx {
 
-// Element formats: the elements per word, and their values.
+// Element formats. kCount is the number of elements per 32-bit word, and get() returns the value of element `i`.
 struct F16 {
   static constexpr uint32_t kCount = 2;
   static double get(uint32_t word, uint32_t i) { return halfToFloat(uint16_t(word >> (16 * i))); }
@@ -15,7 +15,7 @@ struct BF16 {
   static constexpr uint32_t kCount = 2;
   static double get(uint32_t word, uint32_t i) { return bfloat16ToFloat(uint16_t(word >> (16 * i))); }
 };
-struct TF32 { // the low 13 bits are ignored
+struct TF32 { // the low 13 bits of the float are ignored
   static constexpr uint32_t kCount = 1;
   static double get(uint32_t word, uint32_t) { return std::bit_cast<float>(word & ~0x1fffu); }
 };
@@ -44,7 +44,7 @@ struct U4 {
   static int32_t get(uint32_t word, uint32_t i) { return int32_t(word >> (4 * i) & 15); }
 };
 
-/// The accumulators: f32, f16 (two to a register) or s32.
+/// The types of accumulators: f32, f16 (two per register) or s32.
 enum class Sum { F32, F16, S32 };
 
 } // namespace tilewright::ptx

@@ -1,9 +1,9 @@
 //===- MatrixJobOps.cpp - wgmma ------------------------------------------------------------------------===//
 //
-// Four warps share a wgmma.mma_async. Each computes the 16 rows of D in its registers, so that the warps need not run
-// together. A product is executed at the wait for its group. Until then its registers must not be accessed, and its
-// parts of shared memory are marked as being read through the async proxy. Counters check that all four warps execute
-// each product, with the same operands.
+// Four warps execute a wgmma.mma_async together. Each warp computes the 16 rows of D in its registers, so that the
+// warps need not run at the same time. A warp executes the instruction when it waits for the instruction's group. Until
+// then, the registers of the instruction must not be accessed, and its operands in shared memory are marked as being
+// read through the async proxy. Counters check that all four warps execute each instruction with the same operands.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/PtxInterpreter/Lanes.h"
@@ -40,7 +40,7 @@ Rows fetch(Exec &e, const MatrixDescriptor &matrix) {
       std::memcpy(reinterpret_cast<uint8_t *>(rows[row].data()) + k, from, 16);
       return;
     }
-    for (uint32_t i = 0; i < 8; ++i) // 16-bit elements of eight rows
+    for (uint32_t i = 0; i < 8; ++i) // the 16 bytes are 16-bit elements of eight rows
       std::memcpy(reinterpret_cast<uint8_t *>(rows[row + i].data()) + 2 * k, from + 2 * i, 2);
   });
   if (missing)
@@ -110,7 +110,7 @@ void markRegisters(Warp &warp, const Code &code) {
   std::for_each(warp.jobs.begin(), warp.jobs.end(), mark);
 }
 
-/// Records the reads as in progress. Returns false if the operand cannot be read.
+/// Records that the reads of a shared memory operand are in progress. Returns false if the operand cannot be read.
 bool beginReads(Exec &e, const MatrixDescriptor &matrix, const char *name) {
   std::string problem = matrix.problem();
   if (!problem.empty()) {
@@ -136,7 +136,7 @@ bool beginReads(Exec &e, const MatrixDescriptor &matrix, const char *name) {
   return good;
 }
 
-/// Checks that all four warps of a group execute the product, with the same operands.
+/// Checks that all four warps of a warpgroup execute the instruction with the same operands.
 void meetGroup(Exec &e, const MatrixJob &job) {
   uint32_t group = e.warp.index / 4;
   if (group * 4 + 4 > e.block.warps.size()) {
@@ -268,7 +268,7 @@ void checkInFlight(Exec &e, const Instr &in) {
     uint32_t row = e.operand(in, i), at = e.fragment->base + row;
     if (row & kPool || at >= e.warp.inFlight.size())
       continue;
-    // Registers with a part of A may be read, but not written.
+    // Registers that hold elements of A may be read, but not written.
     if (e.warp.inFlight[at] & (i < in.results ? 3 : 1))
       e.find(Kind::RegisterInFlight, uint32_t(std::countr_zero(e.mask)),
              std::string(i < in.results ? "writes" : "reads") +

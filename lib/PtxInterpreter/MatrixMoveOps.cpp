@@ -1,7 +1,8 @@
 //===- MatrixMoveOps.cpp - ldmatrix and stmatrix ------------------------------------===//
 //
-// Matrices of 8 rows of 16 bytes. Lane 8 * m + r gives the address of row r of matrix m; lane t holds the elements 2 *
-// (t % 4) and the next of row t / 4, of the transposed matrix with .trans.
+// The instructions load and store matrices of 8 rows with 16 bytes each. Lane 8 * m + r provides the address of row r
+// of matrix m. The register of lane t holds the elements 2 * (t % 4) and 2 * (t % 4) + 1 of row t / 4, with .trans
+// those of the transposed matrix.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/PtxInterpreter/Lanes.h"
@@ -10,7 +11,7 @@
 namespace tilewright::ptx {
 namespace {
 
-/// Computes the row and column of the matrix element in the low (high) half of a lane's register.
+/// Computes the row and column of the matrix element in the low (`half` = 0) or high half of a lane's register.
 void rowAndColumn(uint32_t lane, uint32_t half, bool transposed, uint32_t &row, uint32_t &column) {
   row = lane / 4;
   column = lane % 4 * 2 + half;

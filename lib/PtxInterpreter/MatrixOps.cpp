@@ -1,13 +1,15 @@
 //===- MatrixOps.cpp - mma.sync -----------------------------------------------------===//
 //
-// D = A * B + C on fragments spread over a warp. With E elements in a register, g = lane / 4 and t = lane % 4:
+// Computes D = A * B + C. The elements of the matrices are distributed over the registers of a warp. With E elements in
+// a register, g = lane / 4 and t = lane % 4, an element has the following position:
 //
 //   A, register r, element i: row g + 8 * (r & 1), column t * E + i + (r >> 1) * 4 * E
 //   B, register r, element i: row t * E + i + r * 4 * E, column g
 //   C and D: rows g and g + 8, columns 2 * t and 2 * t + 1
 //
-// This holds for every shape m16n8kX. Products of floats are exact. They are added in double in the order of k, and the
-// sum with C is rounded once. The hardware's order and truncation differ; a kernel must not rely on either.
+// This holds for every shape m16n8kX. Floating-point products are exact. They are added in double in the order of k,
+// and the sum with C is rounded once. The hardware adds the products in another order and truncates intermediate sums,
+// so a kernel must not rely on the order or on the rounding.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/PtxInterpreter/Lanes.h"
@@ -20,7 +22,8 @@
 namespace tilewright::ptx {
 namespace {
 
-/// `wordsA` registers hold A, half as many hold B. The accumulators are f32, f16 (two per register) or s32.
+/// Executes mma.sync with `wordsA` registers for A and half as many for B. The accumulators are f32, f16 (two per
+/// register) or s32.
 template <class A, class B, Sum sum, uint32_t wordsA> void multiply(Exec &e, const Instr &in) {
   constexpr uint32_t E = A::kCount, K = 4 * E * (wordsA / 2), wordsB = wordsA / 2, wordsC = sum == Sum::F16 ? 2 : 4;
   using T = decltype(A::get(0, 0));
@@ -74,7 +77,8 @@ template <class A, class B, Sum sum, uint32_t wordsA> void multiply(Exec &e, con
   }
 }
 
-/// f64: m8n8k4 with one register of A, m16n8k4/8/16 with 2, 4, 8.
+/// Executes mma.sync for f64. A has one register in the shape m8n8k4, and 2, 4 and 8 registers in m16n8k4, m16n8k8 and
+/// m16n8k16.
 template <uint32_t wordsA> void multiplyDouble(Exec &e, const Instr &in) {
   constexpr uint32_t M = wordsA == 1 ? 8 : 16, K = wordsA == 1 ? 4 : 2 * wordsA, wordsB = wordsA == 1 ? 1 : wordsA / 2,
                      wordsC = wordsA == 1 ? 2 : 4;

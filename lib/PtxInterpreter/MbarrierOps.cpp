@@ -1,9 +1,9 @@
 //===- MbarrierOps.cpp - mbarrier, proxy fences, setmaxnreg ----------------------------------------===//
 //
-// A phase completes when all expected arrivals and bytes have come. The clocks of the arrivals are joined into the
-// clock of a thread that sees the phase complete. try_wait suspends the thread until something happens, and sometimes
-// returns false immediately, because a kernel must retry. The state of a phase has its number in the low half, and the
-// missing arrivals in the high half.
+// A phase completes after all expected arrivals and all expected bytes. The clocks of the arrivals are joined into the
+// clock of each thread that observes the completion. try_wait suspends the thread until an event in its block, such as
+// an arrival. Sometimes it returns false immediately, to test that the kernel retries. The 64-bit state of a phase
+// contains the number of the phase in the low half and the number of pending arrivals in the high half.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/PtxInterpreter/Lanes.h"
@@ -86,7 +86,7 @@ void arrive(Exec &e, const Instr &in) {
   uint64_t *states = in.results ? e.row<uint64_t>(in, 0) : nullptr;
   uint32_t first = in.results;
   const uint32_t *given = in.sources > 1 ? e.row<uint32_t>(in, first + 1) : nullptr;
-  std::map<const Mbarrier *, uint32_t> begun; // the phases at the first lane's arrival
+  std::map<const Mbarrier *, uint32_t> begun; // the phase of each mbarrier before the first lane's arrival
   forLanes(e.mask, [&](uint32_t lane) {
     uint64_t address;
     Block *owner = nullptr;
@@ -143,7 +143,7 @@ template <int sign> void changeBytes(Exec &e, const Instr &in) {
   });
 }
 
-/// Returns true if a warp is ordered after everything that completed a phase.
+/// Returns true if a warp with this clock is ordered after all arrivals that completed a phase.
 bool isKnown(const VectorClock &clock, const VectorClock &completed) {
   for (uint32_t i = 0; i < kAgents; ++i)
     if (clock.own[i] < completed.own[i])
@@ -179,7 +179,7 @@ void wait(Exec &e, const Instr &in) {
                "the state is of phase " + std::to_string(phase) + ", and the mbarrier is in phase " +
                    std::to_string(mbarrier->phase) + ": only the present and the last one can be asked for");
     }
-    // Nothing orders this thread after the end of the phase: its test could also have come before that.
+    // This thread is not ordered after the completion of the phase, so the test could also have returned false.
     if (complete && !isKnown(e.warp.clock, mbarrier->completed) && (e.grid.draw() & 3) == 0)
       complete = false, early = true;
     done |= uint32_t(complete) << lane;
@@ -218,13 +218,14 @@ void fenceProxy(Exec &e, const Instr &) {
 void fenceInit(Exec &e, const Instr &) {
   for (auto &[address, mbarrier] : e.block.mbarriers)
     mbarrier.shown |= mbarrier.init.warp == e.warp.index && (e.mask >> mbarrier.init.lane & 1);
-  // A relaxed arrival at the cluster's barrier makes the initialization visible. (The release also publishes earlier
-  // accesses, which hides races.)
+  // A relaxed arrival at the cluster's barrier makes the initialization visible. The release here also publishes
+  // earlier accesses of the thread, so that some races are not found.
   if (e.block.cluster->blocks.size() > 1)
     e.release();
 }
 
-/// Returns the registers per thread at the launch: the maximum for the block's threads, in steps of 8.
+/// Returns the number of registers per thread at the launch: the largest multiple of 8 that is possible for the number
+/// of threads in the block.
 uint32_t launchedRegisters(const Exec &e) {
   uint32_t warps = uint32_t(e.block.warps.size());
   return std::min(255u, 65536 / (warps * kLanes) / 8 * 8);
@@ -237,7 +238,7 @@ void setRegisters(Exec &e, const Instr &in) {
   uint32_t wanted = e.row<uint32_t>(in, 0)[0], lane = uint32_t(std::countr_zero(e.mask)), pc = e.pc;
   uint32_t present = registersOf(e, e.warp), pool = launchedRegisters(e) * uint32_t(e.block.warps.size()), used = 0;
   for (const Warp &warp : e.block.warps)
-    used += &warp == &e.warp ? 0 : registersOf(e, warp); // warps that exited keep theirs until the block ends
+    used += &warp == &e.warp ? 0 : registersOf(e, warp); // an exited warp keeps its registers until the block ends
   if (wanted < 24 || wanted > 256 || wanted % 8)
     e.find(Kind::BadOperand, lane,
            "the number of registers is " + std::to_string(wanted) + ", and it must be a multiple of 8 in 24 to 256");

@@ -38,7 +38,7 @@ template <uint64_t window, bool toGeneric> void convertAddress(Exec &e, const In
   });
 }
 
-/// isspacep.shared: true for the shared memory of the thread's block.
+/// Executes isspacep.shared, which returns true for addresses in the shared memory of the thread's block.
 void isOwnShared(Exec &e, const Instr &in) {
   uint32_t *to = e.row<uint32_t>(in, 0);
   const uint64_t *from = e.row<uint64_t>(in, 1);

@@ -1,8 +1,8 @@
 //===- Parser.cpp - PTX text to syntax ---------------------------------------------===//
 //
-// Parses the output of LLVM's NVPTX backend and handwritten PTX: nested scopes (inline assembly, call sequences) with
-// local names, labels that are used before their definition, branch tables. Debug sections are skipped. Each error has
-// a line and a column.
+// Parses the output of LLVM's NVPTX backend and handwritten PTX, including nested scopes with local names (for inline
+// assembly and call sequences), forward references to labels, and branch tables. Debug sections are skipped. Each error
+// contains a line and a column.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/PtxInterpreter/Cursor.h"
@@ -15,7 +15,8 @@
 namespace tilewright::ptx {
 namespace {
 
-/// Returns the bits of a fundamental type (".f32"), or 0 for another word. A packed type counts as a whole.
+/// Returns the number of bits of a fundamental type such as ".f32", or 0 if `type` is not one. For a packed type,
+/// returns the bits of all its elements.
 unsigned bitsOf(const std::string &type) {
   if (type == ".pred")
     return 1;
@@ -76,7 +77,7 @@ private:
       skipBraces();
     } else if (text == ".visible" || text == ".extern" || text == ".weak" || text == ".common") {
       isExtern = text == ".extern";
-      return; // the next word is the directive itself
+      return; // the next token is the directive to which the linkage applies
     } else if (text == ".entry" || text == ".func")
       function(text == ".entry");
     else if (text == ".global" || text == ".const" || text == ".shared")
@@ -120,7 +121,8 @@ private:
 
   using Names = std::map<std::string, Term>;
 
-  /// Parses what follows .shared and similar directives, up to the semicolon or, for parameters, up to the comma.
+  /// Parses a variable declaration after its .shared or similar directive, up to the semicolon or, for a parameter, the
+  /// comma.
   Variable variable(Space space) {
     Variable made;
     made.space = space;
@@ -266,7 +268,7 @@ private:
     else if (token.text == ".blocksareclusters")
       fail(token, "grids that count clusters cannot be run yet");
     else if (token.text == ".explicitcluster")
-      ; // the launch gives the number of blocks of a cluster
+      ; // the launch specifies the number of blocks of a cluster
     else if (token.text == ".pragma")
       skipTo(";");
     else if (token.text != ".noreturn")

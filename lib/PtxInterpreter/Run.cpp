@@ -10,7 +10,8 @@ std::string shown(const Dimensions &size) {
   return std::to_string(size[0]) + "x" + std::to_string(size[1]) + "x" + std::to_string(size[2]);
 }
 
-/// Returns the blocks per cluster: the launch's if set, else the kernel's, else one.
+/// Returns the number of blocks per cluster in each dimension. It is specified by the launch or the kernel; the default
+/// is 1.
 Dimensions clusterOf(const Code &code, const Launch &launch) {
   if (launch.cluster[0] || launch.cluster[1] || launch.cluster[2])
     return launch.cluster;
@@ -38,7 +39,7 @@ std::string clusterRefusal(const Code &code, const Launch &launch) {
   return "";
 }
 
-/// Returns why a device would refuse the launch, or an empty string if it would not.
+/// Returns the reason why a device would reject the launch, or an empty string if the launch is valid.
 std::string refusal(const Code &code, const Launch &launch, const std::vector<Argument> &arguments) {
   const FunctionSyntax &kernel = *code.functions[0].syntax;
   const Dimensions &block = launch.block;
@@ -92,7 +93,7 @@ std::unique_ptr<Module> Module::read(const std::string &text, const std::string 
     return nullptr;
   for (const Variable &variable : module->tree->variables)
     if (variable.space == Space::Global || variable.space == Space::Const) {
-      // Reserve space to align the first byte.
+      // Allocate extra bytes, so that the variable can be aligned.
       std::vector<uint8_t> &bytes = module->storage[variable.name];
       bytes.resize(variable.bytes + variable.align);
       std::copy(variable.initial.begin(), variable.initial.end(), module->variable(variable.name).first);

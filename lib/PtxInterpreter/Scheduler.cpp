@@ -1,8 +1,9 @@
 //===- Scheduler.cpp - selection of the next warp to run, and for how long ---------------===//
 //
-// The scheduler is adversarial: resident blocks' warps run in an order and for lengths drawn from the seed. Within a
-// warp the fragment with the deepest call and the lowest address runs, so that diverged lanes merge again. Sometimes
-// another fragment runs, so that lanes that wait for each other make progress.
+// The scheduler tries to expose races: it chooses the order of the warps of the resident blocks, and the number of
+// instructions for which each runs, pseudorandomly from the seed. In a warp, it runs the fragment with the deepest call
+// stack and the lowest address, so that diverged lanes merge again. Sometimes it runs another fragment, so that lanes
+// that wait for each other make progress.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/PtxInterpreter/Machine.h"
@@ -22,7 +23,8 @@ bool samePosition(const Fragment &a, const Fragment &b) {
   return true;
 }
 
-/// Merges fragments at the same instruction, and moves the one to run to the end. Returns false if none can run.
+/// Merges fragments at the same instruction, and moves the fragment that should run to the end of the list. Returns
+/// false if no fragment can run.
 bool choose(Grid &grid, Warp &warp) {
   auto &list = warp.fragments;
   for (size_t i = 0; i < list.size(); ++i)
@@ -88,7 +90,7 @@ void setWritten(Exec &e, const Instr &in) {
   for (uint32_t i = 0; i < in.results; ++i)
     if (uint32_t row = e.operand(in, i); row != kNoRow && !(row & kPool)) {
       e.written(row) = (e.written(row) & ~e.mask) | mask;
-      // Moves do not count: compilers insert them anywhere, and ptxas removes them.
+      // Ignore mov instructions: compilers insert them anywhere, and ptxas removes them.
       if (uint32_t at = e.fragment->base + row; at < e.warp.unfenced.size() && !(in.flags & (FlagMove | FlagMatrix)))
         e.warp.unfenced[at] = 1;
     }
@@ -101,7 +103,7 @@ bool runWarp(Grid &grid, Block &block, Warp &warp, uint32_t quantum) {
   while (quantum) {
     if (warp.done() || !choose(grid, warp))
       return moved;
-    bool alone = warp.fragments.size() == 1; // otherwise it may merge with another after any instruction
+    bool alone = warp.fragments.size() == 1; // if false, the fragment may merge with another one after any instruction
     Exec e{grid, block, warp, &warp.fragments.back()};
     e.operands = code.operands.data();
     while (quantum) {
@@ -165,8 +167,8 @@ bool runWarp(Grid &grid, Block &block, Warp &warp, uint32_t quantum) {
   return moved;
 }
 
-/// Called if no fragment of the warp is ready. Fragments that wait for lanes which can no longer come continue alone,
-/// with a finding.
+/// Resolves a warp in which no fragment is ready. If a fragment waits for lanes that can no longer reach its
+/// instruction, reports a finding and lets the fragment continue without them.
 bool breakDivergence(Grid &grid, Block &block, Warp &warp) {
   for (size_t i = 0; i < warp.fragments.size(); ++i) {
     if (warp.fragments[i].state != Fragment::State::Converging)
@@ -191,7 +193,7 @@ bool breakDivergence(Grid &grid, Block &block, Warp &warp) {
            std::to_string(std::popcount(missing)) + " of the warp's threads that the instruction needs are elsewhere" +
                (warp.exited & required(e, in) ? ", some have exited" : ""),
            other.block ? &other : nullptr);
-    // Run the instruction with the present lanes: the state records that convergence was given up.
+    // Run the instruction with the lanes of this fragment. Its state records that it no longer waits for other lanes.
     in.run(e, in);
     if (!(in.flags & FlagControl)) {
       setWritten(e, in);
@@ -347,7 +349,7 @@ void runGrid(Grid &grid) {
     for (Warp *warp : ready)
       moved |= runWarp(grid, *warp->block, *warp, 16 + uint32_t(grid.draw() & 511));
     endBlocks(grid);
-    // Bulk loads are delivered late, but not never: when nothing else can run, or when threads only poll for them.
+    // Execute a bulk load as late as possible: when no warp can run, or when the warps only poll for its completion.
     if (!moved || grid.polls > 4 * ready.size()) {
       grid.polls = 0;
       if (deliverLoad(grid))
@@ -367,7 +369,7 @@ void runGrid(Grid &grid) {
     if (grid.steps > launch.stepLimit) {
       grid.report.finished = false;
       Warp *warp = nullptr;
-      for (auto &block : grid.running) // blocks that ended in this turn are gone
+      for (auto &block : grid.running) // a block that has ended in this round is no longer in the list
         for (Warp &candidate : block->warps)
           if (!candidate.done())
             warp = &candidate;

@@ -1,7 +1,8 @@
 //===- Shadow.cpp - the last accesses of memory, and their order ----------------------===//
 //
-// A run keeps at most four reads. A new read replaces an earlier one that is ordered before it, otherwise the next one
-// in rotation. A dropped read can hide a race, but never causes a false one.
+// At most four reads are stored per run of bytes. A new read replaces an earlier read that is ordered before it, or, if
+// there is none, one of the four in round-robin order. A race with a read that was replaced may not be found, but no
+// false race is reported.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/PtxInterpreter/Shadow.h"
@@ -57,7 +58,7 @@ void Shadow::split(uint64_t at, uint64_t bytes) {
   shift = wanted;
 }
 
-/// Two strong accesses (atomic, volatile, relaxed...) do not race.
+/// Returns true if both accesses are strong (atomic, volatile, relaxed...). Such accesses do not race.
 static bool bothStrong(const Epoch &a, const Epoch &b) { return a.flags & b.flags & Epoch::Strong; }
 
 static bool races(const Accessor &who, const Epoch &earlier) {
@@ -68,8 +69,8 @@ static bool races(const Accessor &who, const Epoch &earlier) {
   return !bothStrong(earlier, who.epoch) && !who.isAfter(earlier);
 }
 
-/// Replaces `read`, an earlier read, by that of `who`, and marks reads of several lanes at one clock. Returns false if
-/// `read` is not of the same warp, or if `who` reads asynchronously.
+/// Replaces the earlier read `read` by the read of `who`. Sets a flag if several lanes read at the same clock. Returns
+/// false if another warp executed `read`, or if `who` reads asynchronously.
 static bool refreshOwnSlot(const Accessor &who, Epoch &read) {
   if (read.block != who.epoch.block || read.warp != who.epoch.warp || who.epoch.flags & Epoch::Async)
     return false;

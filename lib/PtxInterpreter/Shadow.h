@@ -1,9 +1,9 @@
 //===- Shadow.h - the last accesses of memory, and their order ------------------------===//
 //
-// Each run of bytes stores the last write and some of the reads since then, as epochs: a warp, a lane and the warp's
-// clock. An access races with an earlier one unless the accessing warp's vector clock has reached the earlier epoch.
-// Accesses of the async proxy (bulk copies, wgmma) must also come after a proxy fence that follows the generic writes.
-// Runs have 16 bytes until an access is smaller; then all runs of the memory are split.
+// The shadow of each run of bytes stores the last write and some of the later reads as epochs. An epoch consists of a
+// warp, a lane and the warp's clock. An access races with an earlier access unless the accessing warp's vector clock
+// has reached the earlier epoch. Between generic writes and an access of the async proxy (bulk copies, wgmma), there
+// must also be a proxy fence. A run has 16 bytes. The first access of fewer bytes splits all runs of the memory.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_PTXINTERPRETER_SHADOW_H
@@ -17,7 +17,8 @@
 namespace tilewright::ptx {
 
 inline constexpr uint8_t kSeveralLanes = 255;
-/// The agents with a clock in a block: 32 warps, then the bulk copies of its mbarriers (those beyond 32 share clocks).
+/// The numbers of agents with a clock in a block: 32 warps, followed by 32 agents for the bulk copies of the mbarriers.
+/// If there are more than 32 mbarriers, several share an agent.
 inline constexpr uint32_t kWarpAgents = 32, kAgents = 64;
 
 struct Epoch {
@@ -29,16 +30,16 @@ struct Epoch {
   uint16_t flags = 0;
 };
 
-/// The clocks of other agents as far as a warp is ordered after them.
+/// For each agent, the last clock after which a warp is ordered.
 struct VectorClock {
   std::array<uint32_t, kAgents> own = {};        ///< clocks of the agents of its block
   std::array<uint32_t, kAgents> fenced = {};     ///< the part of `own` that is visible to the async proxy
   std::unordered_map<uint64_t, uint32_t> others; ///< clocks of other blocks, by block * kAgents + agent
 
   void join(const VectorClock &from, bool sameBlock, uint32_t fromBlock);
-  /// Copies clocks of `block`, to which this clock belongs, from `others` into `own`.
+  /// Copies the clocks of the agents of `block` from `others` to `own`. This vector clock must belong to `block`.
   void recall(uint32_t block);
-  /// Joins the clock of a warp of `fromBlock` into this one, which belongs to `block`.
+  /// Joins `from`, the clock of a warp of `fromBlock`, into this clock, which belongs to `block`.
   void joinInto(uint32_t block, const VectorClock &from, uint32_t fromBlock) {
     join(from, block == fromBlock, fromBlock);
     if (block != fromBlock)
@@ -46,7 +47,7 @@ struct VectorClock {
   }
 };
 
-/// The accessing lane of a warp at its current clock.
+/// The lane that executes an access, with the current clock of its warp.
 struct Accessor {
   Epoch epoch;
   const VectorClock *clock;
@@ -72,13 +73,15 @@ class Shadow {
 public:
   void reset(uint64_t bytes);
 
-  /// Record an access, and return the earlier one that it races with, or null. The bytes must be inside the memory.
+  /// Records an access and returns the earlier access with which it races, or null. The bytes must be inside the
+  /// memory.
   const Epoch *read(const Accessor &who, uint64_t at, uint64_t bytes);
   const Epoch *write(const Accessor &who, uint64_t at, uint64_t bytes);
-  /// Completes an asynchronous write (read) recorded with Epoch::Async: from now on it counts as an access of `who`.
+  /// Completes an asynchronous write or read that was recorded with Epoch::Async, and replaces it by an access of
+  /// `who`.
   void finishWrite(const Accessor &who, uint64_t at, uint64_t bytes);
   void finishRead(const Accessor &who, uint64_t at, uint64_t bytes) { finishRead(who.epoch, who.epoch, at, bytes); }
-  /// Replaces the read that `issuer`'s warp recorded by `done`.
+  /// Replaces the read that the warp of `issuer` recorded by `done`.
   void finishRead(const Epoch &issuer, const Epoch &done, uint64_t at, uint64_t bytes);
 
 private:
@@ -87,7 +90,7 @@ private:
     Epoch reads[4];
   };
   void split(uint64_t at, uint64_t bytes);
-  /// Adds the read to those of the run.
+  /// Adds the read to the stored reads of the run.
   void noteRead(const Accessor &who, Run &run);
 
   uint64_t size = 0;

@@ -1,7 +1,7 @@
 //===- Syntax.h - a PTX module as written, with resolved names ---------------------===//
 //
-// The result of the parser: functions with registers, variables and a list of statements. Scopes are resolved: a
-// register, a variable or a label is an index. Instructions are not interpreted here (Decode.cpp).
+// The parser returns a list of functions with their registers, variables and statements. The names of registers,
+// variables and labels are resolved to indices. Instructions are not checked here, but in Decode.cpp.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_PTXINTERPRETER_SYNTAX_H
@@ -14,7 +14,7 @@
 
 namespace tilewright::ptx {
 
-/// Cluster is .shared::cluster: shared memory of any block of the cluster.
+/// The state spaces. Cluster is .shared::cluster, the shared memory of any block of the cluster.
 enum class Space : uint8_t { Generic, Global, Shared, Local, Const, Param, Cluster };
 
 struct RegisterName {

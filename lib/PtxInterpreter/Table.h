@@ -1,7 +1,8 @@
 //===- Table.h - the supported instructions ------------------------------------------===//
 //
-// An entry is an opcode with all its modifiers, as written: "mul.wide.u32". An opcode without an entry is rejected with
-// an error that names it. The signature has one letter per operand, with results before '=':
+// The key of an entry is an opcode with all its modifiers in the order of the source text, such as "mul.wide.u32". An
+// opcode without an entry is rejected with an error that names it. The signature has one letter per operand, with the
+// results before '=':
 //
 //   p predicate   h 16 bits   w 32 bits   d 64 bits   q 128 bits   f f32   g f64   x a register of any width
 //   v at most 32 bits   n the low 32 bits of any register
@@ -31,7 +32,7 @@ struct Form {
   bool isSigned = false;
 };
 
-/// Suffix of the opcode of a form whose second operand is a vector, if there is another form without one.
+/// Suffix of the key of an opcode's second form, whose second operand is a vector.
 inline constexpr const char *kRegistersForm = "/registers";
 
 class Table {
@@ -54,7 +55,7 @@ private:
   std::unordered_map<std::string, Form> forms;
 };
 
-/// A word of an opcode and its modifiers.
+/// One alternative for a part of an opcode, with the modifier bits that it sets.
 struct Choice {
   const char *text;
   uint32_t mods;

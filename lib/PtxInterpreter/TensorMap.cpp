@@ -1,6 +1,6 @@
 //===- TensorMap.cpp - validity of a tensor map -------------------------------------------===//
 //
-// The limits of cuTensorMapEncodeTiled without interleaving.
+// Checks the limits of cuTensorMapEncodeTiled without interleaving.
 //
 //===----------------------------------------------------------------------===//
 #include "tilewright/PtxTensorMap.h"

@@ -30,12 +30,12 @@ private:
 CompileEvents::CompileEvents(MLIRContext &context) : context(context) {
   remark::RemarkCategories categories;
   categories.passed = categories.missed = "fusion";
-  // Fails only for invalid patterns.
+  // This call can fail only if a pattern is invalid.
   (void)remark::enableOptimizationRemarks(context, std::make_unique<LocationStreamer>(locations),
                                           std::make_unique<remark::RemarkEmittingPolicyAll>(), categories);
   context.registerActionHandler([this](llvm::function_ref<void()> transform, const tracing::Action &action) {
     const auto *execution = dyn_cast<PassExecutionAction>(&action);
-    // The adaptor that runs function passes is itself a pass without a flag.
+    // Ignore MLIR's adaptor pass, which runs nested passes and has no command-line name.
     if (!execution || execution->getPass().getArgument().empty())
       return transform();
     auto begin = std::chrono::steady_clock::now();

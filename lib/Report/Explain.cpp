@@ -45,10 +45,10 @@ public:
     if (llvm::Error failed = lower())
       return std::move(failed);
     std::string problem;
-    Target *target = findTarget(record.options.target, problem); // exists: lowerTo() has used it
+    Target *target = findTarget(record.options.target, problem); // not null, because lowerTo() has found the target
     if (llvm::Error failed = target->configure(record.options))
       return std::move(failed);
-    // "native" is not informative.
+    // Record the name of the host's CPU instead of "native".
     if (llvm::Expected<HostMachine> host = describeHost(record.options.cpu))
       record.machine = StringRef(host->key).split('|').first.str();
     else
@@ -99,8 +99,8 @@ private:
     });
   }
 
-  /// Records the decisions of a stage. Each decision about fusion is also a remark, in the same order. The location of
-  /// the remark identifies the ops.
+  /// Records the decisions of a stage. Each decision about fusion has a corresponding remark, in the same order. The
+  /// location of the remark identifies the operations.
   void takeDecisions(const CompileEvents &events) {
     for (DictionaryAttr entry : graph::takeDecisions(module)) {
       auto text = [&](StringRef name) { return entry.getAs<StringAttr>(name).str(); };
@@ -112,8 +112,8 @@ private:
     }
   }
 
-  /// Collects operations in a kernel that its launch does not name, because they were merged into another operation.
-  /// Constants and fills are skipped, since equal ones are merged.
+  /// Collects the operations of a kernel that are missing in the location of its launch, because they were merged into
+  /// other operations. Skips constants and fills: equal constants are merged, so they may belong to several kernels.
   void findMembers() {
     for (auto function : module.getOps<func::FuncOp>())
       function.walk([&](Operation *op) {
@@ -155,7 +155,7 @@ private:
     }
   }
 
-  /// Records the operand type of a kernel's contraction, which determines the peak rate for its roof.
+  /// Records the operand type of a kernel's contraction, which determines the peak rate of its roofline.
   void findDtypes() {
     for (auto function : module.getOps<func::FuncOp>())
       function.walk([&](linalg::LinalgOp op) {

@@ -18,7 +18,7 @@ namespace {
 using llvm::json::Array;
 using llvm::json::Object;
 
-/// These members always exist, because this process has written the record.
+/// Returns a string member of the record. The member exists, because this process has written the record.
 llvm::StringRef text(const Object &object, llvm::StringRef name) { return object.getString(name).value_or(""); }
 int64_t integer(const Object &object, llvm::StringRef name) { return object.getInteger(name).value_or(0); }
 double number(const Object &object, llvm::StringRef name) { return object.getNumber(name).value_or(0); }
@@ -62,7 +62,7 @@ void printKernels(const Object &record, llvm::raw_ostream &os) {
   });
 }
 
-/// Prints the decisions not to apply an optimization, by kind.
+/// Prints the missed optimizations (decisions not to apply an optimization), grouped by kind.
 void printMissed(const Object &record, llvm::raw_ostream &os) {
   for (auto [kind, title] : {std::pair("fusion", "not fused"),
                              {"quantize", "not in integers"},

@@ -1,7 +1,8 @@
 //===- Origins.h - map lines of every stage to the model's operations ----------------===//
 //
-// Passes preserve locations, and fuse those of operations that are merged. Each operation of the model therefore gets
-// a number, which is wrapped around its location; the origins of a later line are the numbers in its location:
+// Passes preserve locations. When they merge operations, they fuse the operations' locations. Each operation of the
+// model therefore gets a number, which is stored as a name in its location. The origins of a line in a later stage are
+// the numbers in its location:
 //
 //   %3 = tw.matmul ...      loc("tw.origin 2"("aten.mm"("model.py":12:0)))
 //   linalg.generic {...}    loc(fused["tw.origin 2"(...), "tw.origin 3"(...)])      the set {2, 3}
@@ -18,7 +19,7 @@
 
 namespace tilewright::explain {
 
-/// An operation of the model as it was imported.
+/// An operation of the imported model.
 struct Origin {
   std::string operation; ///< tw.matmul
   std::string label;     ///< the frontend's name: an ATen overload, an ONNX node; may be empty
@@ -35,7 +36,7 @@ public:
 
   /// Returns the index of the set of origins in `loc`; -1 if there are none.
   int setOf(mlir::Location loc);
-  /// Returns the sets by index, each sorted and without repetition.
+  /// Returns all distinct sets of origins. Each set is sorted and has no duplicates.
   const std::vector<std::vector<int>> &sets() const { return allSets; }
 
 private:

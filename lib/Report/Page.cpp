@@ -1,8 +1,8 @@
 //===- Page.cpp - records as one self-contained HTML file ----------------------------===//
 //
 // Records contain names and texts from untrusted sources. They are embedded as JSON without any character that could
-// end the enclosing element. The page's policy allows only its own script and style, by their hashes, and nothing
-// else is loaded.
+// end the enclosing element. The content security policy of the page allows only the page's script and style sheet,
+// which it identifies by their hashes. The page loads no other files.
 //
 // Tests: test/Python/test_explain_html.py, test/Python/test_explain_browser.py
 //
@@ -36,7 +36,7 @@ void append(std::string &out, llvm::StringRef json) {
     }
 }
 
-/// Returns the hash of an element's text in the form that the policy uses.
+/// Returns the hash of an element's text in the format of a content security policy.
 std::string hashOf(llvm::StringRef text) {
   return "'sha256-" + llvm::encodeBase64(llvm::SHA256::hash(llvm::arrayRefFromStringRef(text))) + "'";
 }

@@ -1,6 +1,6 @@
 //===- PageFiles.cpp - the page's files, unchanged from Page/ ------------------------===//
 //
-// The files are embedded in libTilewright, so that they are always available. CMake passes their folder.
+// The files are embedded in libTilewright, so that no other files are needed at run time. CMake defines their folder.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Report/PageFiles.h"

@@ -28,7 +28,8 @@ template <typename Visit> void eachStep(ModuleOp module, bool once, Visit visit)
     }
 }
 
-/// Records the bytes of the buffers in the arena and of all others. Returns false with a problem if this is impossible.
+/// Records the sizes of the buffers in the arena and the total sizes of the other kinds of buffers. If a size cannot be
+/// computed, returns false and stores the reason in the record.
 bool recordMemory(const plan::Plan &plan, const std::vector<int64_t> &symbols, PlanRecord &record) {
   std::vector<const plan::Step *> steps;
   for (const plan::Step &step : plan.steps)
@@ -168,8 +169,9 @@ llvm::Error addMeasurement(std::vector<KernelRecord> &kernels, const plan::Plan 
     KernelRecord &kernel = kernels[step.callee];
     kernel.measuredMicroseconds = kernel.measuredMicroseconds.value_or(0) +
                                   double(time.nanoseconds) / 1000 / double(measured.calls) / measured.threads;
-    // Same model as python/tilewright/bench/roof.py: L2 if the buffers fit into it, otherwise the last-level cache;
-    // DRAM for weights if those of a whole call do not stay in the last-level cache.
+    // This is the roofline model of python/tilewright/bench/roof.py. It uses the bandwidth of L2 if the buffers fit
+    // into L2, otherwise that of the last-level cache. For weights, it uses the bandwidth of DRAM if all weights of a
+    // call exceed the last-level cache.
     double peak = kernel.dtype == "i8" ? peaks.int8 : kernel.dtype == "bf16" || kernel.dtype == "f16" ? peaks.bf16 : 0;
     if (peak == 0)
       peak = peaks.f32;

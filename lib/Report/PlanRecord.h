@@ -15,11 +15,12 @@ namespace tilewright::explain {
 PlanRecord recordPlan(mlir::ModuleOp module, const plan::Plan &plan, llvm::ArrayRef<int64_t> symbols,
                       const llvm::StringSet<> &copies, Origins &origins);
 
-/// Returns the distinct kernels in the order of their first launch. `dtypes` are those of contractions' operands.
+/// Returns the distinct kernels in the order of their first launch. `dtypes` contains the dtypes of the operands of
+/// contractions.
 std::vector<KernelRecord> recordKernels(mlir::ModuleOp module, const plan::Plan &plan, const PlanRecord &steps,
                                         const llvm::StringMap<std::string> &dtypes, const Origins &origins);
 
-/// Adds measured times. Returns an error if they belong to another plan.
+/// Adds measured times to `kernels`. Returns an error if the times were measured with another plan.
 llvm::Error addMeasurement(std::vector<KernelRecord> &kernels, const plan::Plan &plan,
                            const ExplainMeasurement &measured);
 

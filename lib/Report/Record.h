@@ -15,7 +15,7 @@
 
 namespace tilewright::explain {
 
-/// The version of the format: increased when a part of a record changes its name or meaning.
+/// The version of the format, which is incremented when a field of a record changes its name or meaning.
 inline constexpr int recordFormat = 1;
 
 struct SourceLine {
@@ -23,7 +23,7 @@ struct SourceLine {
   std::string text;
 };
 
-/// Lines of one of the user's files.
+/// Lines of a source file of the user.
 struct SourceFile {
   std::string name;
   std::vector<SourceLine> lines; ///< the lines of operations, and the lines around them
@@ -101,7 +101,7 @@ std::string writeRecord(const Record &record, const Origins &origins);
 /// Reads a record that writeRecord() wrote, perhaps on another machine. Returns an error for other data or formats.
 llvm::Expected<llvm::json::Object> readRecord(llvm::StringRef json);
 
-/// Returns the lines from which `origins` come, in `modelFile` and in Python files.
+/// Returns the source lines to which `origins` refer, in `modelFile` and in Python files.
 std::vector<SourceFile> readSources(const Origins &origins, llvm::StringRef modelFile);
 
 } // namespace tilewright::explain

@@ -1,7 +1,7 @@
 //===- Sources.cpp - the user's lines from which operations come ---------------------===//
 //
-// A model file names its source files and may be untrusted: only text of Python files is shown, only near the named
-// lines, and limited in length.
+// A model file contains the paths of its source files and may be untrusted. Therefore only text of Python files is
+// shown, only near the lines to which the model file refers, and only up to a maximum length.
 //
 // Test: test/Python/test_explain_html.py
 //

@@ -88,7 +88,7 @@ StageText readAssembly(StringRef assembly, const StageText &lowered) {
   stage.name = "assembly";
   int set = -1;
   bool debug = false;
-  StringRef function; // name in the latest .type directive
+  StringRef function; // the name in the previous .type directive for a function
   for (StringRef line : llvm::split(assembly, '\n')) {
     line = line.rtrim();
     StringRef trimmed = line.ltrim();

@@ -20,11 +20,11 @@ struct StageText {
 /// Returns `module` as it is printed, without constants of more than 64 elements.
 StageText printStage(llvm::StringRef name, mlir::ModuleOp module, Origins &origins);
 
-/// Sets the locations of `module` to its lines in `text`, which printStage() has just created from it.
+/// Sets the locations of the operations of `module` to their lines in the text that printStage() returns for it.
 void locateInText(mlir::ModuleOp module);
 
-/// Reads the assembly of a module that locateInText() has processed and whose text is `lowered`. `.loc` directives
-/// map its lines to those of `lowered`. They and other debug directives are omitted.
+/// Reads the assembly of a module that locateInText() has processed and whose text is `lowered`. Its `.loc` directives
+/// map assembly lines to lines of `lowered`. The result contains no debug directives.
 StageText readAssembly(llvm::StringRef assembly, const StageText &lowered);
 
 } // namespace tilewright::explain

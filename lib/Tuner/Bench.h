@@ -6,7 +6,7 @@
 
 namespace tilewright::tuner {
 
-/// The result of one schedule in a race.
+/// The measured times of one schedule in a race, or the reason why it failed.
 struct Lane {
   std::vector<double> nanoseconds; ///< one per round; empty if the schedule failed
   std::string failure;             ///< why there are no times: it did not compile, crashed, hung, gave wrong results

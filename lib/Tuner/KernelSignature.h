@@ -1,8 +1,8 @@
 //===- KernelSignature.h - how a record identifies its kernel -------------------------------===//
 //
 // The signature is the kernel's IR after layouts are chosen, without name, locations, schedule and descriptive
-// attributes: kernels with equal texts get equal code from equal schedules. The family is the same text with every
-// number replaced by '#'.
+// attributes. If two kernels have the same signature, the compiler generates the same code for the same schedule. The
+// family is the same text with every number replaced by '#'.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_TUNER_KERNELSIGNATURE_H

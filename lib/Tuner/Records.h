@@ -49,7 +49,7 @@ struct KernelRecord {
 };
 
 llvm::json::Value toJson(const KernelRecord &record);
-/// Returns nullopt, with the reason in `why`, if the text is damaged or not a record in this format.
+/// Parses a record. Returns nullopt, with the reason in `why`, if the text is damaged or not a record in this format.
 std::optional<KernelRecord> fromJson(llvm::StringRef text, std::string &why);
 
 /// A folder of records. Several processes may use it at the same time.
@@ -57,7 +57,8 @@ class RecordStore {
 public:
   explicit RecordStore(std::string folder) : folder(std::move(folder)) {}
 
-  /// Returns the record of `key`, or nullopt with the reason in `why`: missing, damaged, of another key.
+  /// Returns the record of `key`. Returns nullopt, with the reason in `why`, if the record is missing, damaged, or has
+  /// another key.
   std::optional<KernelRecord> find(const RecordKey &key, std::string &why) const;
 
   /// Stores `record`. If a record with more measurements exists, it stays; the schedules that both have measured are
@@ -76,11 +77,12 @@ private:
   std::string folder;
 };
 
-/// Returns why measurements on `measured` do not apply to `here`, the keys of two different machines.
+/// Returns the reason why measurements on the machine with the key `measured` do not apply to the machine with the key
+/// `here`. The keys must differ.
 std::string otherMachine(llvm::StringRef measured, llvm::StringRef here);
 
-/// Returns those of `records` with the same family, target and machine as `of`, the nearest sizes first, at most
-/// `most`. The distance of sizes is the difference of their logarithms.
+/// Returns at most `most` of the `records` that have the same family, target and machine as `of`, sorted by the
+/// distance of their sizes from the sizes of `of`. The distance is computed from the logarithms of the sizes.
 std::vector<KernelRecord> nearestRecords(llvm::ArrayRef<KernelRecord> records, const KernelRecord &of, size_t most);
 
 } // namespace tilewright::tuner

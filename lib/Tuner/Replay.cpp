@@ -117,7 +117,7 @@ llvm::Expected<std::vector<ReplayedTable>> replayTables(llvm::StringRef folder, 
     row.spread = median(good) / best;
     row.initial = best / timeOf(table, table.searched.space.initial());
     Tunings quick, full, transfer;
-    // On this device all schedules take the same time: a schedule can be faster only by noise.
+    // On this simulated device, all schedules take the same time, so that measured differences are only noise.
     Table flat = table;
     for (double &time : flat.nanoseconds)
       time = time > 0 ? best : 0;

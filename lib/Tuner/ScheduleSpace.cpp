@@ -19,22 +19,22 @@ constexpr int64_t most = INT64_MAX / 4;
 
 int64_t times(int64_t a, int64_t b) { return a != 0 && b > most / a ? most : a * b; }
 
-/// Returns the smallest (or, with `largest`, the largest) value of the constraint's product when the knobs from
-/// `known` on are free.
+/// Returns the smallest (or, with `largest`, the largest) possible value of the constraint's product if only the knobs
+/// before index `known` have fixed values.
 int64_t bound(const Constraint &constraint, const std::vector<Knob> &knobs, const SchedulePoint &point, size_t known,
               bool largest) {
   const bool product = constraint.kind == Constraint::Kind::ProductAtMost;
   int64_t total = product ? constraint.factor : 1;
   for (size_t i = 0; i < constraint.knobs.size(); ++i) {
     size_t knob = constraint.knobs[i];
-    const bool takeLast = product == largest; // numbers of tasks decrease as tiles grow
+    const bool takeLast = product == largest; // the number of tasks decreases with increasing tile sizes
     int64_t value = knob < known ? point[knob] : takeLast ? knobs[knob].values.back() : knobs[knob].values.front();
     total = times(total, product ? value : llvm::divideCeilSigned(constraint.sizes[i], std::max<int64_t>(value, 1)));
   }
   return total;
 }
 
-/// Returns the smallest possible sum, in which the knobs from `known` on have their first values.
+/// Returns the smallest possible sum, for which the knobs from index `known` on have their first values.
 int64_t leastSum(const Constraint &constraint, const std::vector<Knob> &knobs, const SchedulePoint &point,
                  size_t known) {
   int64_t total = 0;

@@ -17,7 +17,7 @@ namespace {
 
 constexpr int screeningRounds = 11, mostScreeningRounds = 100, finalRounds = 25, mostFinalRounds = 100, finalists = 4,
               batch = 8;
-/// Maximum time of all lanes of a screening race together, which limits rounds after the first eleven.
+/// Maximum total time of all lanes of a screening race. It limits the number of rounds after the first eleven.
 constexpr double screeningNanoseconds = 1e9;
 /// Number of schedules in the first race that are spread over the space, in the tiers quick and full.
 constexpr int spreadOfQuick = 3, spreadOfFull = 27;
@@ -58,7 +58,8 @@ public:
     std::vector<SchedulePoint> first = firstByModel(std::min(early - 1, 4));
     append(first, alternatives());
     first.resize(std::min<size_t>(first.size(), 9));
-    // The first race does not depend on measurements, so that two tunings start with the same schedules.
+    // The schedules of the first race do not depend on measurements, so that all tunings of a kernel start with the
+    // same schedules.
     spread(first, toSpread);
     measure(first, early);
     std::vector<SchedulePoint> joined = together();
@@ -67,7 +68,7 @@ public:
     joined.resize(std::min<size_t>(joined.size(), 3));
     measure(joined, early);
     while (result.measurements < early && !over()) {
-      // Choose all at once: each decision from noisy results is one where two tunings may diverge.
+      // Choose all schedules in one step: the more decisions depend on noisy results, the more two tunings diverge.
       std::vector<SchedulePoint> next = promising(early - result.measurements);
       if (next.empty())
         break;
@@ -144,7 +145,7 @@ private:
     return list;
   }
 
-  /// Returns the default with one other value of a knob that the model does not cover.
+  /// Returns the points that differ from the default in one knob that the model does not cover.
   std::vector<SchedulePoint> alternatives() const {
     std::vector<SchedulePoint> list;
     for (size_t knob = 0; knob < own.size(); ++knob)
@@ -157,7 +158,7 @@ private:
     return list;
   }
 
-  /// Appends `count` points that are far from those in `list`, from each other and from the default: each time the
+  /// Appends `count` points that are far from those in `list`, from each other and from the default. Each is the
   /// point with the largest distance to its nearest neighbor, relative to the knobs' ranges (Johnson, Moore, Ylvisaker:
   /// Minimax and maximin distance designs, 1990).
   void spread(std::vector<SchedulePoint> &list, int count) const {
@@ -193,8 +194,8 @@ private:
     }
   }
 
-  /// Returns the neighbors of `point` that differ by one step of one knob, among those that the model covers or the
-  /// others.
+  /// Returns the neighbors of `point` that differ by one step in one knob. If `known` is true, only the knobs that the
+  /// model covers are changed, otherwise only the other knobs.
   std::vector<SchedulePoint> around(const SchedulePoint &point, bool known) const {
     std::vector<SchedulePoint> list;
     for (size_t knob = 0; knob < own.size(); ++knob) {
@@ -213,7 +214,7 @@ private:
     return list;
   }
 
-  /// Returns the best point, with each knob set to a value that helped when only that knob was changed.
+  /// Returns the best point with each knob set to the value that reduced the time most when only that knob was changed.
   std::vector<SchedulePoint> together() const {
     std::map<SchedulePoint, double> seen{{own, 1}};
     for (const auto &[point, measured] : ratios)
@@ -222,7 +223,7 @@ private:
     SchedulePoint combined = from;
     size_t changed = 0;
     for (size_t knob = 0; knob < own.size(); ++knob) {
-      double least = 1.01; // a value that is nearly as good may be better combined with others
+      double least = 1.01; // a value that is slower by less than 1% may be faster in combination with other changes
       for (const auto &[point, time] : seen) {
         SchedulePoint before = point;
         before[knob] = from[knob];
@@ -239,7 +240,8 @@ private:
     return {combined};
   }
 
-  /// Returns `count` points: those with the largest expected improvement, and a quarter of them around the best.
+  /// Returns `count` points. A quarter of them are neighbors of the best point; the others have the largest expected
+  /// improvement.
   std::vector<SchedulePoint> promising(int count) {
     const int nearby = std::max(1, count / 4);
     std::vector<size_t> numbers;
@@ -279,7 +281,7 @@ private:
       if (chosen == kernel.points.size())
         break;
       list.push_back(kernel.points[chosen]);
-      // Treat the point as measured, so that the next one is chosen elsewhere.
+      // Treat the point as measured with its predicted time, so that the next chosen point is not close to it.
       numbers.push_back(chosen);
       seen.push_back(std::exp(surrogate.at(chosen).mean));
     }
@@ -302,7 +304,7 @@ private:
     return found;
   }
 
-  /// Races the default, `list` and the default again.
+  /// Races the points of `list`, with the default as the first and the last lane.
   std::vector<Lane> race(const std::vector<SchedulePoint> &list, int rounds) {
     std::vector<SchedulePoint> all{own};
     all.insert(all.end(), list.begin(), list.end());
@@ -339,8 +341,8 @@ private:
     }
   }
 
-  /// Returns true if more rounds may still change the winner: none has raced, or the best one's interval contains the
-  /// smallest relevant gain, or the noise demands a larger gain.
+  /// Returns true if more rounds may still change the winner: there are no results yet, or the confidence interval of
+  /// the best point contains the smallest relevant gain, or the noise requires a larger gain.
   bool isOpen(const std::vector<Measured> &finals) const {
     if (finals.empty())
       return true;
@@ -358,7 +360,7 @@ private:
       lane.nanoseconds.insert(lane.nanoseconds.end(), more.nanoseconds.begin(), more.nanoseconds.end());
   }
 
-  /// Returns `list` as raced between the default's two lanes, the fastest first.
+  /// Returns the results of the points in `list` relative to the two lanes of the default, sorted by time.
   static std::vector<Measured> sortedRatios(const std::vector<SchedulePoint> &list, const std::vector<Lane> &lanes) {
     std::vector<Measured> sorted;
     for (size_t i = 0; i < list.size(); ++i)
@@ -470,7 +472,7 @@ std::vector<Lane> steadyRace(Bench &bench, const std::vector<SchedulePoint> &poi
     if (kept.front().nanoseconds.size() == size_t(rounds))
       return kept;
   }
-  // Fewer rounds give wider intervals, which is acceptable while there are enough for an interval.
+  // Fewer rounds result in wider intervals, which is acceptable if the rounds suffice for a confidence interval.
   if (kept.front().nanoseconds.size() >= std::max<size_t>(6, size_t(rounds) / 2))
     return kept;
   if (!bench.stopped())
@@ -488,7 +490,7 @@ SchedulePoint bestByModel(const Searched &kernel, bool deterministic) {
     return best;
   const SchedulePoint own = best;
   const std::string ownClass = kernel.space.numericsClass(own);
-  // Among points with equal predictions, choose the one with the most values of the default.
+  // Among points with equal predictions, choose the point that has the most values in common with the default.
   auto likeness = [&](const SchedulePoint &point) {
     size_t same = 0;
     for (size_t knob = 0; knob < own.size(); ++knob)

@@ -1,10 +1,11 @@
 //===- Search.h - search for the best schedule by measurement --------------------------===//
 //
-// Tier 0, `model`, measures nothing and uses the target's default. `quick` races at most 16 schedules: those with the
-// best predicted times, the default with one knob changed that the model does not cover, and some that are far from
-// all of these; then combinations of changes that helped; then those with the largest expected improvement under a
-// Gaussian process over the measurements (Surrogate.h). `full` spreads more schedules over the space before it uses
-// results, and continues in the same way up to 64.
+// The tier `model` measures nothing and uses the target's default. The tier `quick` races at most 16 schedules. It
+// starts with the schedules with the best predicted times, schedules that differ from the default in one knob that the
+// model does not cover, and some schedules that are far from all of these. Then it tries combinations of changes that
+// reduced the time, and finally the schedules with the largest expected improvement under a Gaussian process over the
+// measurements (Surrogate.h). The tier `full` first spreads more schedules over the space, and then continues like
+// `quick`, up to 64 schedules.
 //
 // The default occurs twice in every race: the difference of its two lanes is the noise, and the change of its time is
 // the drift. A challenger wins only if it beats the default by more than max(2%, 3 x noise) in a last race of the
@@ -30,7 +31,7 @@ struct SearchOptions {
   std::vector<SchedulePoint> similar; ///< the best schedules of similar kernels: three are measured first
 };
 
-/// A space with its points and the time that the target's model predicts for each.
+/// A schedule space with its points and the time that the target's cost model predicts for each point.
 struct Searched {
   ScheduleSpace space;
   std::vector<SchedulePoint> points;

@@ -1,8 +1,8 @@
 //===- SizeClasses.h - classes of symbolic sizes that are tuned separately ----------------------===//
 //
 // The class of a kernel's call depends on the product of all its symbolic sizes, such as the tokens of a batch, the
-// images, or the rows. Each class has a separate record. If their schedules differ, the kernel is compiled once for
-// each (ApplyRecords.cpp), and the plan launches the one for the call's sizes.
+// images, or the rows. Each class has a separate record. If the schedules of the classes differ, the kernel is compiled
+// once for each schedule (ApplyRecords.cpp), and the plan launches the variant for the call's sizes.
 //
 // Tests: test/Unit/Tuner/SizeClassesTest.cpp, test/Tuner/size-classes.test
 //
@@ -32,7 +32,7 @@ llvm::ArrayRef<SizeClass> sizeClasses();
 
 const SizeClass &sizeClassOf(llvm::ArrayRef<int64_t> sizes);
 
-/// Returns the signature of a kernel for calls in the class `of`.
+/// Returns the signature of a kernel for calls whose sizes are in the class `of`.
 std::string signatureIn(const std::string &signature, const SizeClass &of);
 
 struct SizeRange {

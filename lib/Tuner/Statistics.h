@@ -1,7 +1,7 @@
 //===- Statistics.h - statistics of a race of schedules -------------------------------===//
 //
-// The times of one round are measured in immediate succession, so a slowdown of the machine affects the whole round:
-// schedules are compared by the median of the ratios within rounds, never by their times.
+// The times of a round are measured in immediate succession, so a slowdown of the machine affects the whole round.
+// Schedules are therefore compared by the median of the ratios of times from the same round, never by absolute times.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_TUNER_STATISTICS_H
@@ -22,7 +22,7 @@ struct Ratio {
 
 Ratio ratioOf(const std::vector<double> &times, const std::vector<double> &base);
 
-/// Returns the apparent difference of a schedule from itself, as a fraction of its time, from its two lanes.
+/// Returns the relative measurement noise, computed from two lanes with the times of the same schedule.
 double noiseOf(const std::vector<double> &first, const std::vector<double> &second);
 
 /// Returns the relative gain that a challenger needs: 2%, or three times the noise.

@@ -30,7 +30,7 @@ Surrogate::Surrogate(const Searched &kernel, const std::vector<size_t> &numbers,
   }
   for (double ratio : ratios)
     logarithms.push_back(std::log(ratio));
-  // Few points determine the scales poorly, mostly from noise, so that two tunings would diverge.
+  // With few points, the scales would depend mostly on noise, and two tunings would diverge.
   if (numbers.size() < fewestForScales) {
     scales.assign(kernel.space.knobs.size(), scaleValues[0]);
     belief = kernel.predicted.empty() ? 0 : beliefValues[0];
@@ -40,8 +40,8 @@ Surrogate::Surrogate(const Searched &kernel, const std::vector<size_t> &numbers,
   }
 }
 
-/// Sets one hyperparameter at a time, in two passes, to the mean of its values weighted by likelihood. The most likely
-/// value would jump where two are nearly equal, so that two tunings would diverge.
+/// Sets one hyperparameter at a time, in two passes, to the mean of its candidate values weighted by likelihood. If two
+/// values are almost equally likely, noise would decide which is the most likely, and two tunings would diverge.
 void Surrogate::choose() {
   scales.assign(kernel.space.knobs.size(), scaleValues[0]);
   belief = kernel.predicted.empty() ? 0 : beliefValues[0];

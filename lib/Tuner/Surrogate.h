@@ -15,7 +15,8 @@ namespace tilewright::tuner {
 
 class Surrogate {
 public:
-  /// `ratios`: time of points[numbers[i]] of `kernel` relative to the default's.
+  /// Fits the process to measurements. `ratios[i]` is the time of the point `numbers[i]` of `kernel` relative to the
+  /// time of the default.
   Surrogate(const Searched &kernel, const std::vector<size_t> &numbers, const std::vector<double> &ratios);
 
   struct Guess {
@@ -23,7 +24,7 @@ public:
   };
   Guess at(size_t number) const;
 
-  /// Returns the expected improvement of point `number` over a ratio of `best`, as a fraction of the time.
+  /// Returns the expected improvement of point `number` over the ratio `best`, as a fraction of the default's time.
   double expectedImprovement(size_t number, double best) const;
 
 private:

@@ -56,7 +56,7 @@ class SimulatedBench final : public Bench {
 public:
   SimulatedBench(const Table &table, const Disturbance &disturbance, uint64_t seed)
       : table(table), disturbance(disturbance), random(seed) {
-    // All runs of this device have the same failing schedules.
+    // The same schedules fail in all runs of this simulated device.
     std::uniform_real_distribution<double> uniform;
     for (size_t i = 0; i < table.searched.points.size(); ++i) {
       number[table.searched.points[i]] = i;

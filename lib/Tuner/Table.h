@@ -1,7 +1,7 @@
 //===- Table.h - recorded times of every schedule of a kernel ----------------------------------------===//
 //
-// A whole space with its times, recorded on a machine (`tilewright tune --record-tables`). It simulates that machine,
-// with added noise and faults, for tests of the tuner on other machines.
+// A table contains the recorded times of a whole schedule space (`tilewright tune --record-tables`). Tests of the tuner
+// use it to simulate the machine on which it was recorded, with added noise and faults.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_TUNER_TABLE_H
@@ -22,7 +22,7 @@ struct Table {
   std::vector<double> outside;     ///< times of schedules that the space excludes
 };
 
-/// Writes `table` into `folder` under a name made of its operations and sizes.
+/// Writes `table` to a file in `folder`, whose name consists of the kernel's operations and sizes.
 llvm::Error writeTable(const Table &table, llvm::StringRef folder);
 
 /// Returns all tables of `folder`, sorted by name.

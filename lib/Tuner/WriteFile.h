@@ -13,7 +13,8 @@ class raw_ostream;
 
 namespace tilewright::tuner {
 
-/// Writes the output of `write` to the file at `path`. A full disk gives an error and does not end the process.
+/// Writes the output of `write` to the file at `path`. If the disk is full, returns an error instead of ending the
+/// process.
 llvm::Error writeFile(const std::string &path, llvm::function_ref<void(llvm::raw_ostream &)> write);
 
 } // namespace tilewright::tuner

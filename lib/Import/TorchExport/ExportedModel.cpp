@@ -1,8 +1,8 @@
 //===- ExportedModel.cpp - import the nodes of a .pt2 file through GraphBuilder ---===//
 //
-// Walks over a program of torch.export, like python/tilewright/fx/walker.py over an fx graph, with the same table and
-// the same reasons. Sizes need no ops here, because torch writes the expression of every symbolic int; nodes that
-// compute them are skipped.
+// Imports the nodes of a torch.export program in order. The importer uses the same operator table and reports the same
+// reasons as python/tilewright/fx/walker.py, which imports fx graphs. Nodes that compute sizes are skipped: the file
+// stores the expression of every symbolic int.
 //
 // Test: test/Python/test_exported.py, test/Tools/exported.test
 //
@@ -38,7 +38,7 @@ namespace {
 using exported::Argument;
 using exported::Input;
 
-/// Returns why a tensor cannot be an input, or "".
+/// Returns the reason why a tensor cannot be an input, or "" if it can.
 std::string unsupportedTensor(const exported::TensorMeta &meta) {
   if (!meta.strided)
     return "its layout is sparse; only strided tensors are supported";
@@ -76,7 +76,7 @@ std::vector<uint8_t> rowMajor(const exported::Weight &weight) {
   return bytes;
 }
 
-/// One import: passes everything to a GraphBuilder and collects the reasons why it refuses nodes.
+/// Imports one program: passes the nodes to a GraphBuilder and collects the reasons for which it rejects nodes.
 class ProgramWalker {
 public:
   ProgramWalker(const exported::Program &program, mlir::MLIRContext &context, std::vector<const void *> &weights,
@@ -107,12 +107,12 @@ public:
     for (auto [i, name] : llvm::enumerate(outputNames))
       main.setResultAttr(i, graph::nameAttrName, mlir::StringAttr::get(main.getContext(), name));
     nameSymbols(main);
-    weights.resize(weights.size() + builderSeed, nullptr); // the caller passes the seed
+    weights.resize(weights.size() + builderSeed, nullptr); // seeds are passed by the caller at each call
     return module;
   }
 
 private:
-  /// Renames the symbols of sizes to the user's names. A name that is already another size's symbol is not used.
+  /// Renames the symbols of sizes to the user's names. A name is skipped if another size already uses it as its symbol.
   void nameSymbols(mlir::func::FuncOp main) {
     for (auto [number, symbol] : llvm::enumerate(graph::symbolicSizesOf(main)))
       if (auto name = program.names.find(symbol.name); name != program.names.end() && !sizeSymbols.count(name->second))
@@ -131,7 +131,7 @@ private:
       exported::visitTensors(output.value, use);
   }
 
-  /// Adds the symbols of the user's inputs: a call reads their values from the sizes of its tensors.
+  /// Adds the symbols of the user's inputs. Each call derives the symbols' values from the sizes of its input tensors.
   void addSymbols() {
     llvm::SetVector<llvm::StringRef> symbols;
     for (const Input &input : program.inputs) {
@@ -160,7 +160,8 @@ private:
     }
   }
 
-  /// Turns guards that the symbols' ranges do not imply into checks of each call, and refuses uncheckable ones.
+  /// Converts guards that the symbols' ranges do not imply into run-time checks of each call. Rejects the program if
+  /// such a guard cannot be checked at run time.
   void checkGuards() {
     llvm::StringSet<> names;
     for (const Input &input : program.inputs)
@@ -216,7 +217,7 @@ private:
       elements = built->layout.dense ? reinterpret_cast<const uint8_t *>(weight->storage.view.data()) +
                                            std::get<int64_t>(weight->meta.offset) * scalarTypeBits(dtype) / 8
                                      : copies.back().data();
-    static const char nothing = 0; // empty tensors also need an address
+    static const char nothing = 0; // the pointer must not be null, even for an empty tensor
     weights.push_back(weight && !elements ? static_cast<const void *>(&nothing) : elements);
   }
 
@@ -285,9 +286,9 @@ private:
     return "";
   }
 
-  /// as_strided reads the memory of its tensor: adds the tensor's strides, and makes the offset relative to its first
-  /// element (lib/Import/ATen/Strided.cpp). A tensor that is part of another's memory has gaps, and is refused by that
-  /// importer.
+  /// Adds the strides of the input tensor to the arguments of as_strided, which indexes the tensor's memory, and makes
+  /// the offset relative to the tensor's first element (lib/Import/ATen/Strided.cpp). A tensor that is a part of
+  /// another tensor's memory has gaps between its elements; that importer rejects it.
   std::string addMemory(const exported::Node &node, ArgList &args, std::vector<std::pair<std::string, Arg>> &kwargs) {
     const auto *self = node.positional.empty() ? nullptr : std::get_if<exported::TensorName>(&node.positional[0]);
     if (!self)
@@ -315,7 +316,7 @@ private:
     return "";
   }
 
-  /// Imports a node of the program. A node that writes in place is replaced by several that do not.
+  /// Imports a node of the program. A node that writes in place is replaced by several nodes that do not.
   void addNode(const exported::Node &node) {
     for (const Argument &argument : node.positional)
       refresh(argument);
@@ -333,7 +334,7 @@ private:
       emit(*plain);
   }
 
-  /// Computes those views again whose memory was written after they were computed.
+  /// Recomputes the views in `argument` whose memory was written after they were computed.
   void refresh(const Argument &argument) {
     for (const exported::Node *view : memory.stale(argument))
       emit(*view);
@@ -354,7 +355,8 @@ private:
            (node.location ? " at " + node.location->file + ":" + std::to_string(node.location->line) : "") + ": " + why;
   }
 
-  /// `follows`: the node needs a result of a refused node, so no further reason is reported.
+  /// Records that `node` is rejected. If `follows` is true, the node uses a result of a rejected node, and its reason
+  /// is not reported.
   void refuse(const exported::Node &node, const std::string &why, bool follows) {
     if (!follows)
       complaints.add(reasonAt(node, why));
@@ -406,7 +408,7 @@ private:
   void addOutputs() {
     std::vector<OutputSpec> specs;
     for (const exported::Output &output : program.outputs) {
-      if (std::holds_alternative<std::monostate>(output.value)) // None, or a token
+      if (std::holds_alternative<std::monostate>(output.value)) // the value is None or an effect token
         continue;
       const auto *tensor = std::get_if<exported::TensorName>(&output.value);
       if (!tensor) {

@@ -1,4 +1,4 @@
-// charts.js - memory of a call over time, and the time of each part of the compilation.
+// charts.js - draws the memory use of a call over time, and the time of each part of the compilation.
 
 const svgSpace = "http://www.w3.org/2000/svg";
 function draw(tag, attributes, ...children) {

@@ -1,4 +1,4 @@
-// compare.js - the differences to another compile.
+// compare.js - shows the differences between this compilation and another one.
 
 /** Pairs the entries of both lists by a key, in order if several have the same key: [here, there], either undefined. */
 function pairs(here, there, key) {

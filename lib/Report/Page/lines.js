@@ -1,4 +1,5 @@
-// lines.js - all levels side by side: lines chosen in one level are marked in all.
+// lines.js - shows all levels side by side. If a line of one level is selected, the corresponding lines of all levels
+// are highlighted.
 
 /** One level: its lines, and marks at the positions of the chosen lines. */
 class Pane {
@@ -31,7 +32,7 @@ class Pane {
     this.functions.hidden = this.level.functions.length === 0;
     this.list.at = -1;
     this.list.box.scrollTop = 0;
-    // The widest lines determine the width, up to a few thousand columns.
+    // The longest line determines the width, up to a limit.
     const widest = this.level.lines.reduce((most, line) => Math.max(most, line.text.length), 0);
     this.list.content.style.width = `${Math.min(widest, 4000) * 7.4 + 90}px`;
     this.list.setCount(this.level.lines.length);

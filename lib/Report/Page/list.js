@@ -7,7 +7,7 @@ class VirtualList {
     this.render = render;
     this.open = open;
     this.count = 0;
-    this.at = -1;  // the current row, moved by keys
+    this.at = -1;  // index of the current row, which the arrow keys change
     this.shown = new Map();
     this.content = make("div", {class: "content", role: "presentation"});
     this.box = make(
@@ -90,7 +90,7 @@ class VirtualList {
 
   click(event) {
     const row = event.target.closest(".row");
-    if (!row || String(window.getSelection())) return;  // the user selects text to copy it
+    if (!row || String(window.getSelection())) return;  // the click ended a selection of text
     const i = Number(row.dataset.row);
     this.moveTo(i);
     this.open(i);
@@ -131,7 +131,7 @@ class Table {
             column.title)));
     this.list = new VirtualList(label, 27, (i) => this.row(this.visible[i], widths), (i) => open(this.visible[i]));
     this.element = make("div", {class: "table"}, this.head, this.list.box);
-    // Keep the titles above their columns, whatever the width of the scroll bar is.
+    // Align the titles with their columns, independent of the width of the scroll bar.
     new ResizeObserver(() => {
       this.head.style.paddingRight = `${12 + this.list.box.offsetWidth - this.list.box.clientWidth}px`;
     }).observe(this.list.box);

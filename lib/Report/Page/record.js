@@ -1,6 +1,6 @@
-// record.js - the record of a compile, and the lines that come from the same operations.
+// record.js - the record of a compilation, and the mapping between lines with the same origins.
 //
-// No part of a record is parsed as HTML: text becomes text nodes.
+// No part of a record is parsed as HTML. All strings are inserted as text nodes.
 "use strict";
 
 /** An element; attributes that are functions are listeners, children are nodes or text. */
@@ -77,7 +77,7 @@ class Level {
 
   /** The lines that come from any of the chosen origins. */
   hits(chosen) {
-    const known = new Map();  // keyed by the array, which several lines share
+    const known = new Map();  // results keyed by the array of origins, which several lines may share
     const hits = [];
     this.lines.forEach((line, i) => {
       if (!line.origins) return;

@@ -1,4 +1,4 @@
-// tables.js - overview, kernels and fusion.
+// tables.js - the tabs with the overview, the kernels and the fusion decisions.
 
 function overview(shell, compile) {
   const {record} = compile;
@@ -138,7 +138,7 @@ function kernelsView(shell, compile) {
   };
 }
 
-// The text of a decision, by its kind: if it is done, and if it is not.
+// For each kind of decision, the texts for an applied and for a missed optimization.
 const decided = {
   fusion: ["fused", "separate"],
   quantize: ["integers", "floats"],

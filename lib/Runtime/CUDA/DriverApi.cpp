@@ -127,7 +127,7 @@ bool Api::hasGraphs() const {
 }
 
 const Api *api(std::string &error) {
-  // Never closed, because torch and other libraries use the driver as well.
+  // The library is never closed, because torch and other libraries may use it as well.
   static const Opened &opened = *new Opened(open());
   error = opened.error;
   return error.empty() ? &opened.api : nullptr;

@@ -28,12 +28,12 @@ using Graph = struct GraphTag *;
 using GraphNode = struct GraphNodeTag *;
 using GraphExec = struct GraphExecTag *;
 
-// Error codes that need separate handling.
+// Error codes that Tilewright handles separately.
 constexpr Code kOutOfMemory = 2, kNotReady = 600, kNoBinaryForDevice = 209, kInvalidPtx = 218, kUnsupportedPtx = 222;
 
 // CUdevice_attribute
 constexpr int kCapabilityMajor = 75, kCapabilityMinor = 76, kSharedOptIn = 97, kMemoryPools = 115;
-// CUpointer_attribute, and the CUmemorytype of a device
+// Values of CUpointer_attribute, and the CUmemorytype of device memory.
 constexpr int kPointerMemoryType = 2, kPointerOrdinal = 9;
 constexpr uint32_t kHostMemory = 1, kDeviceMemory = 2;
 // CUfunction_attribute, CUmemPool_attribute, CUevent_flags
@@ -111,12 +111,12 @@ struct Api {
   Code (*pointerAttributes)(unsigned, int *, void **, Address);
   Code (*errorName)(Code, const char **);
   Code (*errorString)(Code, const char **);
-  /// Null before driver 12.0.
+  /// This pointer is null before driver 12.0.
   Code (*encodeTensorMap)(TensorMap *, int element, uint32_t rank, void *base, const uint64_t *sizes,
                           const uint64_t *strides, const uint32_t *box, const uint32_t *elementStrides, int interleave,
                           int swizzle, int promotion, int fill);
 
-  // Null before driver 11.4.
+  // The functions of CUDA graphs are null before driver 11.4.
   Code (*createGraph)(Graph *, unsigned);
   Code (*destroyGraph)(Graph);
   Code (*addKernelNode)(GraphNode *, Graph, const GraphNode *before, size_t, const KernelNode *);
@@ -128,12 +128,12 @@ struct Api {
   Code (*launchGraph)(GraphExec, Stream);
   bool hasGraphs() const;
 
-  /// "CUDA_ERROR_OUT_OF_MEMORY: out of memory"
+  /// Returns the name and the description of an error, such as "CUDA_ERROR_OUT_OF_MEMORY: out of memory".
   std::string explain(Code code) const;
 };
 
-/// Returns the process's driver, which the first call loads and initializes. Returns null with a reason in `error` if
-/// there is no driver, it is too old, or it finds no device. Thread-safe.
+/// Returns the driver API of the process, which the first call loads and initializes. Returns null with a reason in
+/// `error` if there is no driver, if the driver is too old, or if the driver finds no device. Thread-safe.
 const Api *api(std::string &error);
 
 } // namespace tilewright::runtime::driver

@@ -10,10 +10,12 @@
 
 namespace tilewright::runtime {
 
-/// A device with its primary context, which torch uses as well. The context is released with its last user.
+/// A device with its primary context, which torch uses as well. The context is released together with the last
+/// reference to this object.
 class DriverContext {
 public:
-  /// Returns null with a reason in `error`: no driver, no such device, no memory for a context.
+  /// Returns the context of a device. Returns null with a reason in `error` if there is no driver, no such device or
+  /// too little memory for a context.
   static std::shared_ptr<DriverContext> of(int ordinal, std::string &error);
   ~DriverContext();
 
@@ -28,10 +30,11 @@ public:
   bool pools = false;  ///< the device supports stream-ordered allocation
   std::string name;    ///< "NVIDIA H200"
 
-  /// "cuda:0 (NVIDIA H200, sm_90)"
+  /// Returns a description of the device, such as "cuda:0 (NVIDIA H200, sm_90)".
   std::string describe() const;
   driver::Context handle() const { return context; }
-  /// Returns false in a child forked from the process that created the context, because CUDA does not work there.
+  /// Returns false in a child process that was forked after the context was created. CUDA does not work in such a
+  /// child.
   bool isOfThisProcess() const { return generation == forkGeneration(); }
 
   /// Makes the context the thread's current one during the object's lifetime; fails in a forked child.

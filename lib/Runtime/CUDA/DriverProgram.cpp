@@ -34,7 +34,7 @@ public:
       program.context->pools ? api.freeAsync(slab, stream) : api.free(slab);
   }
 
-  /// Finds out where the tensors are stored, and how large a slab the call needs for the rest.
+  /// Determines whether each tensor is in device memory, and computes the size of the slab that the call needs.
   bool survey(const void *const *inputs, void *const *outputs, const GridPlan::Sized &sized, RunError &error);
   bool allocate(CallersMemory *memory, RunError &error);
   /// Copies tensors that kernels cannot access directly into the slab, and clears the statuses.
@@ -91,7 +91,7 @@ bool DriverProgram::Call::resolve(const void *data, int64_t bytes, bool read, bo
   int ordinal = -1;
   int attributes[] = {driver::kPointerMemoryType, driver::kPointerOrdinal};
   void *values[] = {&type, &ordinal};
-  // A pointer unknown to the driver leaves both values 0.
+  // If the driver does not know the pointer, both values stay 0.
   if (!good(api.pointerAttributes(2, attributes, values, address), "to query the memory of a tensor", error))
     return false;
   const bool onHost = type != driver::kDeviceMemory;
@@ -168,8 +168,9 @@ bool DriverProgram::Call::fill(RunError &error) {
 bool DriverProgram::Call::copy(int32_t step, uint64_t to, uint64_t from, uint64_t bytes, RunError &error) {
   if (to == from || bytes == 0)
     return true;
-  // The source and destination of one copy must not overlap. If the two overlap, copy pieces no longer than their
-  // distance one after the other, starting at the end where no unread bytes are overwritten.
+  // The source and destination of a cuMemcpy must not overlap. If they overlap here, split the copy into pieces that
+  // are at most as long as the distance between the source and the destination. Copy the pieces sequentially, in the
+  // direction in which no bytes are overwritten before they are read.
   const uint64_t distance = to > from ? to - from : from - to;
   for (uint64_t done = 0; done < bytes;) {
     const uint64_t piece = std::min(bytes - done, distance);
@@ -327,7 +328,7 @@ bool DriverProgram::load(const std::string &ptx, const std::string &cubin, std::
               context->describe() + " has " + std::to_string(context->sharedOptIn) + " for a block";
       return false;
     }
-    constexpr uint32_t without = 48 * 1024; // the limit without an opt-in
+    constexpr uint32_t without = 48 * 1024; // the limit of shared memory that a kernel may use without an opt-in
     if (kernel.shared > without &&
         (result = api.setFunctionAttribute(function, driver::kMaxDynamicShared, int(kernel.shared))) != 0) {
       error = "kernel " + kernel.name + " cannot have " + std::to_string(kernel.shared) +
@@ -374,7 +375,7 @@ DriverProgram::~DriverProgram() {
     if (address)
       api.free(address);
   if (constants)
-    api.free(constants); // waits for the device
+    api.free(constants); // this call waits until the device is idle
   if (module)
     api.unloadModule(module);
 }
@@ -446,7 +447,7 @@ bool DriverProgram::pack(Call &call, const void *const *inputs, const uint64_t *
   auto wait = [&](driver::Event event) {
     return call.good(api.waitEvent(call.stream, event, 0), "to wait for a stream", error);
   };
-  if (current) // perhaps packed in another stream
+  if (current) // another stream may have computed the packs
     return call.stream == madeOn || wait(made);
   for (auto [stream, event] : uses)
     if (stream != call.stream && !wait(event)) // the stream may still read the old packs
@@ -482,7 +483,8 @@ bool DriverProgram::walkAsGraph(Call &call, const std::shared_ptr<const GridPlan
     call.graph = graph.get();
     const bool walked = plan->walk(*sized, call.addresses, call, error);
     call.graph = nullptr;
-    // A copy onto itself adds no node. If that makes the traversal differ from the graph, build a new graph.
+    // A copy whose source and destination are equal adds no node. If the traversal differs from the graph for this
+    // reason, build a new graph.
     const bool isOther = walked && graph->isOther();
     if (walked && !isOther && graph->run(call.stream, error.text))
       return true;

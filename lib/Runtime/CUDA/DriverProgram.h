@@ -1,15 +1,15 @@
 //===- DriverProgram.h - run a plan's kernels on a GPU through the NVIDIA driver --------===//
 //
-// A call enqueues the plan's steps into a stream and does not wait for them, unless a result is copied to host
-// memory. One slab holds everything that the call needs besides the caller's tensors:
+// A call enqueues the plan's steps into a stream and does not wait for them, unless a result is copied to host memory.
+// The call allocates one slab for all memory that it needs in addition to the caller's tensors:
 //
-//   | arena | a status of each launch that checks its indices | copies of host and of unaligned tensors |
+//   | arena | statuses of the launches that check indices | copies of host tensors and of unaligned tensors |
 //
 // With `asGraph`, a call whose symbols equal those of the previous call enqueues all its steps as one CUDA graph
 // (LaunchGraph.h), unless CUDA_LAUNCH_BLOCKING is set.
 //
 // Tensors may be on the device or on the host; the driver reports which. Out-of-range indices that kernels report are
-// read once the device has finished: by the call itself if it waits, otherwise by a later call of the program.
+// read after the device has finished, by the call itself if it waits, otherwise by a later call of the program.
 // CUDA_LAUNCH_BLOCKING=1 makes every launch wait, so that an error names the kernel that failed.
 //
 //===----------------------------------------------------------------------===//
@@ -38,10 +38,10 @@ public:
   static std::unique_ptr<DriverProgram> create(std::unique_ptr<GridPlan> plan, const std::string &ptx,
                                                const std::string &cubin, std::shared_ptr<DriverContext> context,
                                                bool asGraph, std::string &cubinRefused, std::string &error);
-  /// Waits until the device has finished with the program.
+  /// Waits until the device has finished all calls of the program.
   ~DriverProgram();
 
-  /// Like Program::run. `memory` (may be null) gives the stream, and may provide the slab.
+  /// Implements Program::run. If `memory` is not null, it specifies the stream and may provide the slab.
   bool run(const void *const *inputs, void *const *outputs, const int64_t *symbols, const uint64_t *versions,
            CallersMemory *memory, RunError &error);
 
@@ -54,7 +54,7 @@ public:
 private:
   class Call;
 
-  /// Statuses of a call whose copy to the host may still be in progress.
+  /// The statuses of a call. Their copy to the host may still be in progress.
   struct PendingStatuses {
     driver::Event event = nullptr;
     int64_t *statuses = nullptr; ///< three per launch, in pinned memory

@@ -10,7 +10,7 @@
 namespace tilewright::runtime {
 namespace {
 
-/// Memory of the device, cleared so that runs are reproducible.
+/// A block of device memory, which is initialized with zeros so that runs are reproducible.
 class Block {
 public:
   explicit Block(size_t bytes)
@@ -101,7 +101,8 @@ private:
     Block copy;
   };
 
-  /// Appends `data` itself to `list` if kernels can access it, otherwise the address of a copy.
+  /// Appends the address `data` to `list` if it has the alignment that kernels require, otherwise the address of a
+  /// copy.
   bool resolve(const void *data, int64_t bytes, bool written, const std::string &name, std::vector<uint64_t> &list,
                RunError &error) {
     list.push_back(reinterpret_cast<uint64_t>(data));
@@ -130,7 +131,7 @@ private:
 };
 
 bool EmulatedDevice::Call::launch(const GridLaunch &launch, RunError &error) {
-  // One allocation per address: an operand that is also a result is one buffer.
+  // Register one allocation per address, because an operand and a result may have the same address.
   std::map<uint64_t, uint64_t> bounds;
   ptx::Memory memory;
   std::vector<ptx::Argument> arguments;

@@ -1,8 +1,8 @@
 //===- EmulatedDevice.h - run a plan's kernels in ptx-check's interpreter -------------===//
 //
-// A device that uses the host's memory: kernels get the caller's pointers unchanged, and every access is checked
-// against the buffers of its launch. An error that the checker finds fails the call. If the environment variable
-// TILEWRIGHT_SAVE_LAUNCHES=FOLDER is set, every launch is saved there for ptx-check.
+// The emulated device uses host memory: kernels get the caller's pointers unchanged, and every access is checked
+// against the buffers of its launch. If the checker reports a finding, the call fails. If the environment variable
+// TILEWRIGHT_SAVE_LAUNCHES=FOLDER is set, every launch is saved in that folder for ptx-check.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_CUDA_EMULATEDDEVICE_H

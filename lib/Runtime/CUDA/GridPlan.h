@@ -1,7 +1,7 @@
 //===- GridPlan.h - a plan whose kernels run as grids, on any device --------------------===//
 //
-// The common part of the emulated device and the CUDA device: the plan validated against its kernel table, its sizes
-// computed per call, and the traversal of its steps, which requests copies and launches from a device.
+// This class is the common part of the emulated device and the CUDA device. It validates the plan against its kernel
+// table, computes the sizes of a call, and traverses the steps, for which it calls copy() and launch() of a device.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_CUDA_GRIDPLAN_H
@@ -19,10 +19,10 @@
 
 namespace tilewright::runtime {
 
-/// Kernels rely on this alignment (DeviceCode.h).
+/// The alignment of buffers that kernels require, in bytes (DeviceCode.h).
 constexpr uint64_t bufferAlignment = 16;
 
-/// Corresponds to DeviceKernel in include/tilewright/DeviceCode.h.
+/// A kernel of the plan. The fields correspond to DeviceKernel in include/tilewright/DeviceCode.h.
 struct GridKernel {
   std::string name;
   uint32_t threads = 0, shared = 0;
@@ -50,7 +50,7 @@ struct GridLaunch {
 
   /// Returns `what`, followed by "kernel k is launched by add", as an error of this step.
   RunError failure(std::string what) const;
-  /// Returns the error of a status: "index 7 is out of range for a dimension of size 5, in embedding".
+  /// Returns the error for a status, such as "index 7 is out of range for a dimension of size 5, in embedding".
   RunError outOfRange(const int64_t *status) const;
   /// Returns the index in plan.steps; none for a `once` step.
   std::optional<size_t> planStep() const;
@@ -61,7 +61,7 @@ struct MapShape {
   std::vector<uint32_t> sizes, box; ///< elements, the fastest dimension first
   std::vector<uint64_t> strides;    ///< in bytes, from the second dimension on
 };
-/// Returns false with a reason in `error`.
+/// Computes the shape of a tensor map. Returns false with a reason in `error` if the sizes are invalid.
 bool shapeOfMap(const TensorMapRecipe &recipe, const int64_t *sizes, MapShape &shape, std::string &error);
 
 /// The device addresses of a call's buffers.
@@ -70,11 +70,12 @@ struct GridAddresses {
   uint64_t arena = 0, constants = 0;
 };
 
-/// Executes the steps of a traversal. Both functions return false with a reason in `error`, which ends the traversal.
+/// Executes the steps of a traversal. On failure, copy() and launch() return false with a reason in `error`, and the
+/// traversal ends.
 class GridDevice {
 public:
   virtual ~GridDevice() = default;
-  /// `step` is the index of the copy's step. Source and destination may overlap.
+  /// Copies `bytes` bytes. `step` is the index of the copy's step. The source and the destination may overlap.
   virtual bool copy(int32_t step, uint64_t to, uint64_t from, uint64_t bytes, RunError &error) = 0;
   virtual bool launch(const GridLaunch &launch, RunError &error) = 0;
 };
@@ -91,13 +92,14 @@ public:
     std::vector<int64_t> inputs, outputs; ///< by index; -1: the plan has no such buffer
     size_t checks = 0;                    ///< launches that have a status
   };
-  /// Returns null with a reason in `error`. `symbols` has a value per symbol.
+  /// Resolves the steps for a call. `symbols` contains a value for each symbol. Returns null, with a reason in `error`,
+  /// on failure.
   std::shared_ptr<const Sized> sized(const int64_t *symbols, RunError &error) const;
 
   /// Returns, by index of a step, the steps that it must wait for (Frame.h), without transitive dependences.
   std::vector<std::vector<uint32_t>> stepsBefore(const Sized &sized) const;
 
-  /// Traverses plan.once or the sized steps.
+  /// These functions traverse plan.once and the steps of a call.
   bool walkOnce(const GridAddresses &addresses, GridDevice &device, RunError &error) const;
   bool walk(const Sized &sized, const GridAddresses &addresses, GridDevice &device, RunError &error) const;
 

@@ -37,7 +37,7 @@ LaunchGraph::~LaunchGraph() {
   if (!context->isOfThisProcess())
     return;
   if (exec)
-    context->api.destroyGraphExec(exec); // a graph that still runs is destroyed when it has finished
+    context->api.destroyGraphExec(exec); // the driver destroys a running graph after it has finished
   if (graph)
     context->api.destroyGraph(graph);
 }
@@ -64,7 +64,7 @@ std::vector<driver::GraphNode> LaunchGraph::waitsFor(int32_t step, bool isCopy) 
   for (uint32_t earlier : before[size_t(step)])
     if (const int32_t last = lastOfSteps[earlier]; last >= 0)
       result.push_back(nodes[size_t(last)].node);
-    else // a copy onto itself has no node: wait for its predecessors instead
+    else // a copy with equal source and destination has no node, so wait for its predecessors
       for (driver::GraphNode node : waitsFor(int32_t(earlier), false))
         result.push_back(node);
   return result;

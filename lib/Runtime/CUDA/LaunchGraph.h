@@ -18,8 +18,8 @@ namespace tilewright::runtime {
 
 class LaunchGraph {
 public:
-  /// `before` has, by index of a step, the indices of the steps that it waits for. The driver must support graphs.
-  /// Returns null with a reason in `error`.
+  /// Creates an empty graph. `before` contains, for each step, the indices of the steps for which it waits. The driver
+  /// must support graphs. Returns null, with a reason in `error`, on failure.
   static std::unique_ptr<LaunchGraph> create(std::shared_ptr<DriverContext> context,
                                              std::vector<std::vector<uint32_t>> before, std::string &error);
   ~LaunchGraph();
@@ -32,9 +32,9 @@ public:
     void **parameters = nullptr;
   };
 
-  /// Adds or updates the next step of a traversal. `changed`: some parameter differs from the last traversal. Steps
-  /// must come in the order of the first traversal; otherwise `isOther()` is true at the end, and a new graph is
-  /// needed. Returns false with a reason in `error`.
+  /// Adds or updates the node of the next step of a traversal. `changed` is true if a parameter differs from the
+  /// previous traversal. The steps must have the order of the first traversal. Otherwise isOther() returns true at the
+  /// end, and a new graph is needed. On failure, returns false with a reason in `error`.
   bool launch(int32_t step, const Kernel &kernel, bool changed, std::string &error);
   bool copy(int32_t step, uint64_t to, uint64_t from, uint64_t bytes, std::string &error);
   bool isOther() const { return other || (exec && position != nodes.size()); }
@@ -55,7 +55,7 @@ private:
   bool good(driver::Code code, const char *what, std::string &error) const;
   /// Returns the next node in a traversal after the first, or null if the traversal differs from the first.
   Node *next(int32_t step, bool isCopy);
-  /// Returns the nodes that a step waits for.
+  /// Returns the nodes for which a step waits.
   std::vector<driver::GraphNode> waitsFor(int32_t step, bool isCopy) const;
   Node &add(int32_t step, bool isCopy);
 

@@ -17,7 +17,7 @@ class LaunchParameters {
 public:
   enum class Outcome { Same, Changed, Failed };
 
-  /// Failed means that a reason is in `error`.
+  /// Sets the parameters of a launch. If the result is Failed, the reason is in `error`.
   Outcome set(const driver::Api &api, const GridLaunch &launch, uint64_t status, std::string &error);
 
   void **data() { return pointers.data(); }

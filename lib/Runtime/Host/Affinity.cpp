@@ -8,7 +8,7 @@ namespace tilewright::runtime {
 
 std::vector<int> allowedCpus() {
   std::vector<int> cpus;
-  // The kernel rejects a mask shorter than its own, so grow the mask until it fits.
+  // Linux rejects a mask that is shorter than the kernel's CPU mask, so increase the size until the call succeeds.
   for (size_t count = 1024; count <= 1024 * 64; count *= 4) {
     size_t bytes = CPU_ALLOC_SIZE(count);
     std::vector<unsigned long> mask((bytes + sizeof(unsigned long) - 1) / sizeof(unsigned long), 0);

@@ -7,14 +7,15 @@ namespace tilewright::runtime {
 
 ArenaPool &ArenaPool::process() { return processWide<ArenaPool, &ArenaPool::mutex>(); }
 
-/// Returns true if a block of this rounded size comes from the block pool (which keeps none above its maximum).
+/// Returns true if a block of this rounded size is allocated from the block pool, which stores no blocks above its
+/// maximum size.
 static bool isShared(int64_t bytes) { return bytes >= ArenaPool::large && bytes <= BlockPool::most; }
 
 bool ArenaPool::borrow(int64_t bytes, Memory &block) {
   bytes = Memory::sizeFor(bytes);
   if (isShared(bytes))
     return BlockPool::process().take(bytes, block);
-  Memory tooSmall; // freed before the allocation below, without the lock
+  Memory tooSmall; // freed before the allocation below, after the lock is released
   {
     std::lock_guard<std::mutex> lock(mutex);
     if (!idle.empty()) {

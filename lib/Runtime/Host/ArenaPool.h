@@ -1,8 +1,9 @@
 //===- ArenaPool.h - pool of scratch memory for calls ---------------------===//
 //
-// Each call borrows one block while it runs, so that concurrent calls never share one. Blocks are kept between calls,
-// warm in cache; their number never exceeds the maximum number of concurrent calls. Large blocks are taken from and
-// returned to the block pool (BlockPool.h). The memory of one graph's intermediates is thus reused for the packs and
+// Each call allocates one block from the pool and returns it at its end, so that concurrent calls never share a block.
+// The pool keeps returned blocks for later calls, because they may still be in the CPU caches. The number of blocks
+// never exceeds the maximum number of concurrent calls. Large blocks are allocated from and returned to the block pool
+// (BlockPool.h). The memory of one graph's intermediates is thus reused for the packs and
 // results of the next graph, such as the saved activations of a training step.
 //
 // Tests: test/Unit/Runtime/Host/BlockPoolTest.cpp
@@ -20,21 +21,21 @@ namespace tilewright::runtime {
 
 class ArenaPool {
 public:
-  static constexpr int64_t large = int64_t(16) << 20; ///< bytes from which blocks are shared with results and packs
+  static constexpr int64_t large = int64_t(16) << 20; ///< minimum size in bytes of blocks from the block pool
 
   /// The pool that all executables of the process share.
   static ArenaPool &process();
 
-  /// Lends a block of at least `bytes` bytes with undefined contents. Returns false if the allocation fails.
+  /// Allocates a block of at least `bytes` bytes with undefined contents. Returns false if the allocation fails.
   bool borrow(int64_t bytes, Memory &block);
 
-  /// Returns a borrowed block to the pool.
+  /// Returns a block that borrow() has allocated to the pool.
   void giveBack(Memory &&block);
 
-  /// Frees all idle blocks of this pool.
+  /// Frees all unused blocks of this pool.
   void trim();
 
-  /// Returns the bytes of this pool's idle blocks.
+  /// Returns the total size of this pool's unused blocks in bytes.
   int64_t idleBytes();
 
 private:

@@ -4,7 +4,7 @@
 // need no barrier between them.
 //
 //   k0: grid 16, writes A       |
-//   k1: grid 16, writes B       | touches nothing of k0: no barrier
+//   k1: grid 16, writes B       | does not access memory of k0: no barrier
 //   --- barrier ---
 //   k2: grid 16, reads A and B  |
 //
@@ -57,7 +57,7 @@ std::vector<Access> accessesOf(const Frame &frame, size_t step, const std::vecto
 } // namespace
 
 void placeBarriers(Frame &frame, const std::vector<bool> &writes, const std::vector<bool> &mayAlias) {
-  std::vector<Access> byAll, byFirst, current; // since the last barrier: by all threads, by thread 0 only
+  std::vector<Access> byAll, byFirst, current; // accesses since the last barrier: by all threads, by thread 0 only
   bool afterHost = false;
   for (size_t i = 0; i < frame.steps.size(); ++i) {
     Frame::Step &step = frame.steps[i];
@@ -90,7 +90,7 @@ std::vector<std::vector<uint32_t>> stepsBefore(const Frame &frame, size_t planSt
   const size_t count = frame.steps.size();
   std::vector<std::vector<uint32_t>> result(planSteps);
   std::vector<std::vector<Access>> accesses(count);
-  std::vector<std::vector<bool>> followed(count); // by step: the earlier steps that it follows
+  std::vector<std::vector<bool>> followed(count); // for each step, flags of the earlier steps on which it depends
   for (size_t i = 0; i < count; ++i) {
     accesses[i] = accessesOf(frame, i, writes, mayAlias);
     followed[i].resize(i);

@@ -46,8 +46,8 @@ void BlockPool::lend(int64_t bytes) {
     peak = trough = lent;
 }
 
-/// Replaces fresh pages of `block` from `done` on by huge pages of kept blocks, the largest first. Returns false if
-/// memory is lost. The lock must be held.
+/// Replaces the newly mapped pages of `block` from offset `done` on by huge pages of cached blocks, starting with the
+/// largest cached block. Returns false if a part of `block` is no longer mapped. The lock must be held.
 bool BlockPool::assemble(Memory &block, int64_t done) {
   while (done + Memory::hugePageBytes <= block.size() && !kept.empty() &&
          kept.rbegin()->first >= Memory::hugePageBytes) {
@@ -63,7 +63,7 @@ bool BlockPool::assemble(Memory &block, int64_t done) {
       return false;
     }
     if (moved == 0)
-      break; // the system cannot move pages
+      break; // the system does not support moving pages
     done += moved;
   }
   return true;
@@ -97,7 +97,7 @@ void BlockPool::give(Memory &&block) {
   std::lock_guard<std::mutex> lock(mutex);
   lent -= bytes;
   trough = std::min(trough, lent);
-  // The block returned last is warm in cache: prefer it to blocks that are kept already.
+  // Prefer this block to blocks that are already cached, because its data may still be in the CPU caches.
   const int64_t allowed = std::min(most, std::max(peak, lastPeak) - lent);
   if (bytes > allowed) {
     dropped.push_back(std::move(given));

@@ -10,7 +10,7 @@
 
 namespace tilewright::runtime {
 
-/// One data cache. `ways` and `line` are 0 if they are unknown.
+/// Stores the properties of a data cache in `machine`. `ways` and `line` are 0 if they are unknown.
 static void setCacheLevel(MachineDescription &machine, int level, int64_t bytes, int cpus, int64_t ways, int64_t line) {
   if (bytes <= 0)
     return;
@@ -29,7 +29,8 @@ static void setCacheLevel(MachineDescription &machine, int level, int64_t bytes,
   }
 }
 
-/// Reads the deterministic cache leaf: 4 on Intel, 0x8000001D on AMD, with one format. Returns false if absent.
+/// Reads the CPUID leaf of the deterministic cache parameters (4 on Intel, 0x8000001D on AMD; the formats are equal).
+/// Returns false if the CPU does not have the leaf.
 static bool readCacheLeaf(unsigned leaf, MachineDescription &machine) {
   bool found = false;
   for (unsigned index = 0; index < 16; ++index) {
@@ -49,7 +50,7 @@ static bool readCacheLeaf(unsigned leaf, MachineDescription &machine) {
   return found;
 }
 
-/// Returns the first line of a small system file, or an empty string if it cannot be read.
+/// Returns the first line of a file in sysfs, or an empty string if the file cannot be read.
 static std::string readSystemLine(const std::string &path) {
   char line[256] = "";
   if (FILE *file = fopen(path.c_str(), "re")) {
@@ -100,7 +101,8 @@ static int coresOf(const std::vector<int> &cpus) {
 }
 
 void describeCpus(MachineDescription &machine) {
-  // Each compilation calls this several times, and counting reads two files per CPU. Only a new affinity changes it.
+  // Each compilation calls this function several times, and counting the cores reads two files per CPU. Cache the
+  // result, which changes only with the affinity.
   thread_local std::vector<int> known;
   thread_local int cores = 0;
   std::vector<int> cpus = allowedCpus();

@@ -19,7 +19,7 @@ namespace {
 
 constexpr int64_t busyNanoseconds = 2000;
 
-/// Kernels with empty tasks, and with tasks that keep their thread busy.
+/// The task functions of the measured kernels: an empty task, and a task that keeps its thread busy.
 void doNothing(void *const *, const int64_t *, int64_t begin, int64_t end, void *) {
   for (int64_t task = begin; task < end; ++task)
     __asm__ volatile("" ::: "memory");
@@ -89,7 +89,7 @@ MachineRates measureRates() {
     return MachineRates();
   MachineRates rates = defaultRates(machine);
   const int threads = std::max(1, machine.logicalCpus);
-  // Use the best of three rounds, because other load on the machine can halve all rates of one.
+  // Use the best of three rounds, because other load on the machine can halve all rates of a round.
   MachinePeaks peaks;
   for (int round = 0; round < 3; ++round) {
     MachinePeaks more = measurePeaks(threads);
@@ -129,7 +129,8 @@ std::string rateIdentity() {
   memcpy(brand, words, sizeof words);
   unsigned a = 0, b = 0, c = 0, d = 0;
   __get_cpuid(1, &a, &b, &c, &d);
-  // Use all CPUs, not only the allowed ones, so that a process restricted to one core reads the same file.
+  // Count all CPUs, not only those on which the process may run, so that a process with a restricted affinity reads the
+  // same calibration file.
   return std::string(brand) + "|" + std::to_string(a) + "|" + std::to_string(sysconf(_SC_NPROCESSORS_CONF)) + "|" +
          std::to_string(machine.l1dBytes) + "|" + std::to_string(machine.l2Bytes) + "|" +
          std::to_string(machine.l3Bytes) + "|" + std::to_string(machine.l3Cpus) + "|" + machine.features;

@@ -12,13 +12,14 @@
 
 namespace tilewright::runtime {
 
-/// Returns rounded rates of machines with these instruction sets. They do not depend on the host.
+/// Returns rounded default rates for machines with the instruction sets of `machine`. They do not depend on the host.
 MachineRates defaultRates(const MachineDescription &machine);
 
 /// Returns rounded rates of the host, measured on all threads that the process may use.
 MachineRates measureRates();
 
-/// Returns a key of the properties on which a host's rates depend: CPU, cores, caches.
+/// Returns a key that contains the properties on which the host's rates depend: the CPU, the number of CPUs and the
+/// caches.
 std::string rateIdentity();
 
 } // namespace tilewright::runtime

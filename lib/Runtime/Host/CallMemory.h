@@ -1,6 +1,6 @@
 //===- CallMemory.h - the memory of one call over a frame ------------------===//
 //
-// One block holds all the memory that a call needs besides the caller's tensors:
+// One block contains all memory that a call needs in addition to the caller's tensors:
 //
 //   [arena, 64-byte aligned][scratch of thread 0][scratch of thread 1]...[claims][operand pointers]
 //
@@ -28,7 +28,7 @@ struct CallContext {
 
 class CallMemory {
 public:
-  /// Returns how many of the `threads` available threads have work in a call over `frame`.
+  /// Returns how many of the `threads` available threads have tasks in a call with `frame`.
   static int usefulThreads(const Frame &frame, int threads);
 
   CallMemory(const Frame &frame, int threads);

@@ -25,7 +25,7 @@ int clipThreads(int requested) {
     return 1;
   int allowed = allowedCpuCount();
   if (requested <= 0) {
-    static const long value = [] { // read once, as OpenMP does: getenv races with setenv
+    static const long value = [] { // read once, as in OpenMP, because getenv races with setenv
       const char *omp = getenv("OMP_NUM_THREADS");
       return omp ? strtol(omp, nullptr, 10) : 0;
     }();

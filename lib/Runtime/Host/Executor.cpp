@@ -31,7 +31,7 @@ public:
     std::erase(all, executable);
   }
 
-  /// Makes all executables drop `set` for later calls.
+  /// Makes all executables release `set`, so that later calls do not use it.
   void forget(const PackedSet &set) {
     std::lock_guard<std::mutex> lock(mutex);
     for (Executable *executable : all)
@@ -195,7 +195,7 @@ std::vector<StepTime> Executable::times(const int64_t *symbols, std::string &err
         written += bytes;
         continue;
       }
-      if (step.checks) // a gather reads at most as many bytes of its table as it writes
+      if (step.checks) // a gather reads at most as many bytes of its table as it writes to its result
         bytes = std::min(bytes, value(program.buffers[step.operands.back().buffer].bytes));
       read += bytes;
       if (buffer.kind != plan::Buffer::Kind::Arena && buffer.kind != plan::Buffer::Kind::Output)
@@ -222,7 +222,7 @@ bool Executable::isCurrent(const PackSnapshot &packs, const void *const *inputs,
   return true;
 }
 
-/// Runs the group's steps into new memory. Returns null with a reason in `error`.
+/// Runs the group's steps, which write to new memory. Returns that memory, or null with a reason in `error`.
 std::shared_ptr<Memory> Executable::pack(const PackGroup &group, const void *const *inputs, int threads,
                                          RunError &error) {
   std::shared_ptr<Memory> memory = BlockPool::process().share(group.bytes);
@@ -239,8 +239,8 @@ std::shared_ptr<Memory> Executable::pack(const PackGroup &group, const void *con
   return memory;
 }
 
-/// Calls `releaseInput` for the inputs whose last reader is group `last`. In stamps, a released input is then
-/// identified by a number.
+/// Calls `releaseInput` for the inputs whose last consumer is group `last`. From then on, the stamps identify a
+/// released input by a number.
 void Executable::releasePacked(size_t last, const void *const *inputs, PackSnapshot &packs) {
   static std::atomic<uint64_t> numbers{0};
   for (int32_t input : groups[last].inputs) {
@@ -272,7 +272,7 @@ void Executable::releasePacked(size_t last, const void *const *inputs, PackSnaps
   }
 }
 
-/// Packs what has changed and publishes a new snapshot. Running calls keep their snapshots.
+/// Packs the groups whose inputs have changed and publishes a new snapshot. Running calls continue to use the old one.
 bool Executable::refreshPacks(const void *const *inputs, const InputIdentity *identities, int threads,
                               SnapshotPointer &packs, RunError &error) {
   PackLock packing(*this);
@@ -347,7 +347,7 @@ static bool checkPointers(const std::vector<int32_t> &needed, const void *const 
   return true;
 }
 
-/// Makes the next call pack the groups of `set` again. Running calls keep their snapshots.
+/// Makes the next call pack the groups of `set` again. Running calls continue to use their snapshots.
 void Executable::forget(const PackedSet &set) {
   StateLock lock(*this);
   if (!snapshot)
@@ -364,13 +364,14 @@ void Executable::forget(const PackedSet &set) {
   snapshot = std::move(fresh);
 }
 
-/// Drops outdated sets that other executables hold (for other sizes or modes) and may never use again.
+/// Makes other executables (for other sizes or modes) release outdated sets, which they may never use again.
 void Executable::forgetOutdated(const PackGroup &group, const std::vector<InputStamp> &stamps) {
   if (auto old = PackCache::process().outdated(group.recipe, stamps))
     Registry::process().forget(*old);
 }
 
-/// Allocates and releases memory between the step ranges of a call: the caller's tensors, and packs for this call only.
+/// Allocates and releases memory between the step ranges of a call: memory of the caller's tensors, and memory of packs
+/// that only this call uses.
 class Executable::Exchange {
 public:
   /// `memory` may be null.
@@ -422,7 +423,8 @@ private:
   std::vector<int32_t> buffersLeft;              ///< by group: the number of packed buffers that later steps read
 };
 
-/// Borrows memory and executes `frame` as a whole, or step range by step range if there is an `exchange`.
+/// Allocates the call's scratch memory and executes `frame`. If `exchange` is not null, executes the step ranges
+/// separately.
 bool Executable::runFrame(const Frame &frame, const void *const *inputs, void *const *outputs, void *const *packed,
                           int threads, RunError &error, std::atomic<int64_t> *times, Exchange *exchange) {
   threads = CallMemory::usefulThreads(frame, frame.parallelism == 1 ? 1 : clipThreads(threads));

@@ -5,8 +5,9 @@
 //   if (!executable || !executable->run(inputs, outputs, symbols, /*threads=*/0, error))
 //     report(error.text);
 //
-// A call looks up its frame by the symbols' values, borrows an arena, and executes the steps on its threads, which
-// synchronize at barriers. A call with one thread uses neither the team nor atomics. Calls may run concurrently.
+// A call looks up its frame by the symbols' values, allocates an arena from the pool, and executes the steps on its
+// threads, which synchronize at barriers. A call with one thread uses neither the thread team nor atomics. Calls may
+// run concurrently.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_HOST_EXECUTOR_H
@@ -50,9 +51,10 @@ public:
   bool run(const void *const *inputs, void *const *outputs, const int64_t *symbols, int threads, RunError &error,
            const InputIdentity *identities = nullptr, CallersMemory *memory = nullptr);
 
-  /// Starts a thread that packs what run() would pack for these inputs, until all is packed or run() is called, which
-  /// packs the rest. A null pointer means that the input is not available yet. The inputs' memory must stay valid until
-  /// endPackAhead() or run() returns. Does nothing after onPacked(), with one thread, or if there is little to pack.
+  /// Starts a thread that packs the parameters that run() would pack for these inputs. When run() is called, the thread
+  /// stops, and run() packs the remaining parameters. A null pointer means that the input is not available yet. The
+  /// inputs' memory must stay valid until endPackAhead() or run() returns. Does nothing after onPacked(), with one
+  /// thread, or if there is little to pack.
   void packAhead(std::vector<const void *> inputs, std::vector<InputIdentity> identities);
 
   /// Waits until the thread of packAhead() no longer reads any input.
@@ -65,7 +67,7 @@ public:
   /// this before the first run(). The packing thread then holds no lock that run() takes when all packs are current.
   void onPacked(ReleaseInput release) { releaseInput = std::move(release); }
 
-  /// Flags per input of the plan: `once` steps read it, and no other step does.
+  /// Returns a flag for each input of the plan, which is true if only `once` steps read the input.
   const std::vector<bool> &packedInputs() const { return packedOnly; }
 
   const plan::Plan &plan() const { return program; }
@@ -73,13 +75,14 @@ public:
   /// Starts (true) or stops timing each step of calls. Must not be called while a call is running.
   void profile(bool on);
 
-  /// Returns the time of each step since profile(true), and its work at sizes `symbols`. Empty without a profile.
+  /// Returns the time of each step since profile(true), and its operations and bytes for the sizes `symbols`. Returns
+  /// an empty vector if the calls were not profiled.
   std::vector<StepTime> times(const int64_t *symbols, std::string &error);
 
   /// Returns the bytes of arena that a call with these symbols needs; -1 with a reason in `error`.
   int64_t arenaBytes(const int64_t *symbols, RunError &error);
 
-  /// Returns the bytes of packed parameters that are currently held.
+  /// Returns the total size in bytes of the packed parameters that this executable currently uses.
   int64_t packedBytes();
 
   /// Returns how many groups of `once` steps have been packed so far, for tests and reports.

@@ -1,7 +1,7 @@
 //===- ExecutorLocks.h - the two locks of an executable ---------------------===//
 //
-// If another thread held a lock when this process was forked, the data that it guards is reset: frames are resolved
-// and parameters packed again.
+// If another thread held a lock when this process was forked, the data that the lock guards is reset in the child
+// process: frames are computed again and parameters are packed again.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_HOST_EXECUTORLOCKS_H
@@ -28,7 +28,7 @@ private:
   Executable &executable;
 };
 
-/// Held while parameters are packed.
+/// A lock that a thread holds while it packs parameters.
 class Executable::PackLock {
 public:
   explicit PackLock(Executable &executable) : executable(executable) {

@@ -68,7 +68,7 @@ private:
     }
     std::vector<plan::LiveRange> live = plan::liveRanges(steps, plan.buffers.size());
     std::vector<plan::ArenaRequest> requests(plan.buffers.size());
-    const plan::LiveRange everywhere{0, INT32_MAX}; // with guard pages, no buffers overlap
+    const plan::LiveRange everywhere{0, INT32_MAX}; // with guard pages, buffers must not share memory
     for (size_t i = 0; i < plan.buffers.size(); ++i)
       if (plan.buffers[i].kind == plan::Buffer::Kind::Arena)
         requests[i] = {bytes[i], GuardedOperands::wanted() && !live[i].empty() ? everywhere : live[i]};
@@ -218,7 +218,7 @@ bool resolveFrame(const plan::Plan &plan, const int64_t *symbols, Frame &frame, 
   std::vector<const plan::Step *> steps;
   for (const plan::Step &step : plan.steps)
     steps.push_back(&step);
-  const int64_t none = 0; // because a null pointer means that the symbols are unknown
+  const int64_t none = 0; // a null pointer would mean that the symbols are unknown
   if (std::string broken = plan::brokenGuard(plan, symbols); !broken.empty()) {
     error = {RunError::Kind::SizesDoNotFit, std::move(broken)};
     return false;

@@ -1,7 +1,7 @@
 //===- Frame.h - a plan with its symbols filled in ------------------------===//
 //
-// The data of a run of steps that depends only on the symbols' values: offsets, grids, sizes, and the barriers
-// between steps. A frame is resolved once per set of values, and then used by any number of calls.
+// A frame contains the data of a sequence of steps that depends only on the symbols' values: offsets, grids, sizes, and
+// the barriers between steps. It is computed once per set of values and then used by any number of calls.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_HOST_FRAME_H
@@ -38,8 +38,8 @@ struct Frame {
     int64_t tilesToBarrier;
   };
 
-  /// Steps [begin, end) from one barrier to another. The caller allocates results before a step range and releases
-  /// arguments after it (StepRanges.h).
+  /// The steps [begin, end), which start and end at barriers. The caller allocates results before a step range and
+  /// releases arguments after it (StepRanges.h).
   struct StepRange {
     size_t begin = 0, end = 0;
     // Indices of buffers.
@@ -77,9 +77,10 @@ bool resolveFrame(const plan::Plan &plan, const std::vector<const plan::Step *> 
 /// Resolves plan.steps after a check of the plan's size guards. `symbols` may be null if the plan has none.
 bool resolveFrame(const plan::Plan &plan, const int64_t *symbols, Frame &frame, RunError &error);
 
-/// Sets barrierBefore and tilesToBarrier: a step waits if it accesses memory that another thread may have written, or
-/// may still read, since the last barrier. Conservative. `mayAlias` is true for an input that may share memory with
-/// any other input or output (an in-place input). `writes` has one flag per frame operand.
+/// Sets barrierBefore and tilesToBarrier. A step needs a barrier if, since the last barrier, another thread may have
+/// written memory that the step accesses, or may still read memory that the step writes. `writes` has a flag for each
+/// operand of the frame. `mayAlias` has a flag for each input, which is true if the input may overlap any other input
+/// or output (an in-place input).
 void placeBarriers(Frame &frame, const std::vector<bool> &writes, const std::vector<bool> &mayAlias);
 
 /// Returns, for a device that runs steps concurrently, the steps that each step must wait for, without transitive

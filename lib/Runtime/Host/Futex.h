@@ -1,7 +1,8 @@
 //===- Futex.h - wait on a word and wake the waiting threads --------------===//
 //
-// The two system calls, and the wait that the thread team and its barrier share: spin for a moment, because the next
-// kernel usually starts within microseconds, then sleep, because the machine may have other work.
+// This file contains the two futex system calls, and the wait that the thread team and its barriers use. A waiting
+// thread first spins, because the next kernel usually starts within microseconds. Then it sleeps, so that other threads
+// can use the core.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_HOST_FUTEX_H
@@ -17,11 +18,11 @@
 
 namespace tilewright::runtime {
 
-/// Nanoseconds a thread spins before it sleeps: longer than Dynamo's guards take between two calls (140 us for a
-/// small model). A thread that sleeps during that time would add a delay of similar length.
+/// Nanoseconds for which a thread spins before it sleeps. The time is longer than Dynamo takes to check its guards
+/// between two calls (140 us for a small model), so that a worker does not have to be woken for each call.
 inline constexpr int64_t spinNanoseconds = 200'000;
 
-/// Returns the nanoseconds of a monotonic clock.
+/// Returns the time of a monotonic clock in nanoseconds.
 inline int64_t monotonicNanoseconds() {
   timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
@@ -42,9 +43,9 @@ inline void futexWakeAll(std::atomic<uint32_t> &word) {
   syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
 }
 
-/// A word that threads wait on, and the number of sleeping threads. The waking thread stores the word and then reads
-/// `sleepers`; a waiting thread increments `sleepers` and then reads the word. Because of the total order, no wake-up
-/// is lost.
+/// A word whose change threads wait for, and the number of sleeping threads. The waking thread stores the word and then
+/// reads `sleepers`; a waiting thread increments `sleepers` and then reads the word. Because of the total order, no
+/// wake-up is lost.
 struct alignas(64) Signal {
   std::atomic<uint32_t> word{0};
   std::atomic<uint32_t> sleepers{0};

@@ -103,7 +103,7 @@ bool GuardedOperands::finish(RunError &error) const {
               std::to_string(region.bytes) + " bytes";
       return false;
     }
-    if (memcmp(region.original, region.copy, size_t(region.bytes)) != 0) // unwritten buffers may be read-only
+    if (memcmp(region.original, region.copy, size_t(region.bytes)) != 0) // unchanged buffers may be read-only
       memcpy(region.original, region.copy, size_t(region.bytes));
   }
   return true;

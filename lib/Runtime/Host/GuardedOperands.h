@@ -1,12 +1,13 @@
 //===- GuardedOperands.h - guard pages after every buffer of a call ----------------------===//
 //
 // With TILEWRIGHT_GUARD_PAGES=1 in the environment, each buffer that the steps of a call access (inputs, outputs,
-// packed parameters, constants, arena) is copied into separate pages for the call, and back afterwards. A page
-// without access rights follows its end, and another precedes its first page: a kernel that reads or writes out of
-// bounds fails there with SIGSEGV instead of accessing an adjacent buffer. Writes into the rest of the first page,
-// or between the end and the next multiple of 64 bytes, are an error of the call.
+// packed parameters, constants, arena) is copied into separate pages for the call, and back after the call. The page
+// before the buffer's first page and the page after its end are inaccessible: a kernel that accesses memory out of
+// bounds fails with SIGSEGV instead of accessing an adjacent buffer. Writes to the other bytes of the first page, or
+// between the end and the next multiple of 64 bytes, are reported as an error of the call.
 //
-// For tests (test/Unit/Runtime/Host/GuardedOperandsTest.cpp, test/Conformance/onnx): a call is many times as slow.
+// Guard pages make calls many times slower and are meant for tests (test/Unit/Runtime/Host/GuardedOperandsTest.cpp,
+// test/Conformance/onnx).
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_HOST_GUARDEDOPERANDS_H
@@ -18,7 +19,7 @@ namespace tilewright::runtime {
 
 class GuardedOperands {
 public:
-  /// Returns true if guard pages are enabled, by the environment, which is read once, or by a test.
+  /// Returns true if the environment variable or a test has enabled guard pages. The environment is read once.
   static bool wanted() { return wish(); }
   static void want(bool on) { wish() = on; }
 
@@ -31,7 +32,7 @@ public:
   /// Returns false with a reason in `error` if there is not enough memory.
   bool isReady(RunError &error) const;
 
-  /// Copies written data back. Returns false if something was written outside a buffer.
+  /// Copies modified buffers back. Returns false if a step has written bytes outside a buffer.
   bool finish(RunError &error) const;
 
 private:

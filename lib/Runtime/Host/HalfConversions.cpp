@@ -15,7 +15,7 @@ static uint16_t truncateToBfloat(float value) {
   return uint16_t((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
 }
 
-// LLVM passes a bfloat or half result in xmm0, as C++ passes a float whose low half has the bits.
+// LLVM returns a bfloat or half in the low bits of xmm0, the register in which C++ returns a float.
 static float asLowHalf(uint16_t half) {
   uint32_t bits = half;
   float result;
@@ -25,7 +25,7 @@ static float asLowHalf(uint16_t half) {
 
 float truncSfBf2(float value) { return asLowHalf(truncateToBfloat(value)); }
 
-/// Rounds to odd, so that a second rounding gives the same result as a single rounding of `value`.
+/// Rounds to odd, so that a second rounding returns the same result as a single rounding of `value`.
 static float toOdd(double value) {
   float narrow = float(value);
   if (double(narrow) != value && value == value && std::isfinite(narrow)) {

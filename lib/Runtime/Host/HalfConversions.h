@@ -1,7 +1,7 @@
 //===- HalfConversions.h - conversions that LLVM lowers to library calls -----===//
 //
-// Each function returns its 16-bit result in the low half of a float, because LLVM passes a bfloat or half result in
-// xmm0, as C++ passes a float.
+// Each function returns its 16-bit result in the low half of a float: LLVM returns a bfloat or half in the low bits of
+// xmm0, the register in which C++ returns a float.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_HOST_HALFCONVERSIONS_H

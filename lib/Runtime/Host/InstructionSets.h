@@ -16,7 +16,7 @@ struct InstructionSets {
   bool amxTile = false, amxBf16 = false, amxInt8 = false, amxFp16 = false;
 };
 
-/// An instruction set and LLVM's name for it.
+/// An instruction set and its name in LLVM.
 struct InstructionSet {
   bool InstructionSets::*member;
   const char *name;

@@ -7,12 +7,12 @@
 
 namespace tilewright::runtime {
 
-/// Jobs are numbered in order. The worker settles a job to begin it; the caller settles a job to cancel it. The first
-/// of the two succeeds. A worker may lose its core between waking up for a job and settling it, while later jobs are
-/// settled. Therefore a job that is older than the last settled one can no longer be settled.
+/// Jobs are numbered in order. The worker settles a job to begin it, and the caller settles a job to cancel it. Only
+/// the first of these operations succeeds. A worker may lose its core between waking up for a job and settling it,
+/// while later jobs are settled. Therefore a job that is older than the last settled one can no longer be settled.
 class JobClaim {
 public:
-  /// Settles job `ticket`. Returns false if that job or a later one was settled before.
+  /// Settles job `ticket`. Returns false if this job or a later job was settled before.
   bool settle(uint32_t ticket) {
     uint32_t last = settled.load(std::memory_order_relaxed);
     return static_cast<int32_t>(ticket - last) > 0 && // numbers wrap around

@@ -59,7 +59,7 @@ std::vector<std::string> machineNames() {
   return names;
 }
 
-/// Returns a description with the caches of this host. They are read once: CPUID is slow in a virtual machine.
+/// Returns a description with the caches of this host. They are read once, because CPUID is slow in a virtual machine.
 static const MachineDescription &hostCaches() {
   static const MachineDescription read = [] {
     MachineDescription machine;
@@ -74,7 +74,7 @@ bool describeMachine(const char *name, MachineDescription &machine, std::string 
   machine = hostCaches();
   describeCpus(machine);
   machine.name = name && *name ? name : "native";
-  static const InstructionSets host = hostInstructionSets(); // read once, like the caches
+  static const InstructionSets host = hostInstructionSets(); // read once, because CPUID is slow in a virtual machine
   if (machine.name == "native") {
     machine.sets = host;
     bool v4 = host.avx512f && host.avx512bw && host.avx512dq && host.avx512vl && host.avx512cd;

@@ -1,7 +1,7 @@
 //===- Machine.h - description of the CPU ---------------------------------===//
 //
-// Schedules and micro-kernels depend on this description, never on the name of a vendor or model. It comes from
-// CPUID, the system and, where both lack a property, a measurement of some microseconds.
+// Schedules and micro-kernels depend on this description, never on the name of a vendor or model. Its values are read
+// from CPUID and the operating system. Properties that neither reports are measured, which takes some microseconds.
 //
 // TILEWRIGHT_CPU overrides the instruction sets: native (default), x86-64-v3, x86-64-v4, znver5, sapphirerapids,
 // graniterapids.
@@ -45,15 +45,15 @@ std::vector<std::string> machineNames();
 /// false, with the list of names in `error`, for an unknown name.
 bool describeMachine(const char *name, MachineDescription &machine, std::string &error);
 
-/// Describes the machine that TILEWRIGHT_CPU names.
+/// Describes the machine whose name is the value of TILEWRIGHT_CPU.
 bool describeMachineFromEnvironment(MachineDescription &machine, std::string &error);
 
 /// Returns the throughput of vdpbf16ps relative to vfmadd231ps on 512-bit registers, measured once per process; 0 if
 /// the host has no AVX512_BF16. About 1 on Zen 4 and 5; 0.25 was measured on an Intel server with AMX.
 double bf16DotRate();
 
-/// Returns the f32 GFLOP/s of one thread that executes only FMAs on the widest registers, as a bound for the speed of
-/// a GEMM. Takes some 10 ms; 0 without FMA.
+/// Returns the f32 GFLOP/s of a thread that executes only FMAs on the widest registers, as an upper bound for the speed
+/// of a GEMM. Returns 0 if the CPU has no FMA. The measurement takes about 10 ms.
 double fmaPeak();
 
 } // namespace tilewright::runtime

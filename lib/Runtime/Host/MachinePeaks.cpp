@@ -1,7 +1,7 @@
 //===- MachinePeaks.cpp - peak rates of a machine -------------------------===//
 //
-// Measures loops on registers (RegisterLoops.h) and loops that only read memory. All threads run one loop at the same
-// time. The result is the best of several rounds, since interrupts and other load only lower the rate.
+// Measures loops on registers (RegisterLoops.h) and loops that only read memory. All threads run the same loop at the
+// same time. The result is the best of several rounds, since interrupts and other load only lower the rate.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Runtime/Host/MachinePeaks.h"
@@ -90,7 +90,7 @@ __attribute__((target("avx512f"))) void readAllWide(const uint8_t *data, int64_t
     __asm__ volatile("" : "+v"(sum));
 }
 
-/// Returns the bytes per second that all threads read. Each thread reads `bytes` bytes repeatedly.
+/// Returns the total number of bytes per second that all threads read. Each thread repeatedly reads `bytes` bytes.
 double measureReading(uint8_t *data, int64_t bytes, int threads, bool wide) {
   struct Job {
     uint8_t *data;
@@ -132,8 +132,8 @@ MachinePeaks measurePeaks(int threads) {
   if (!sets.avx2)
     return peaks;
   int ran = ThreadTeam::process().run(threads, [](void *, int, int) {}, nullptr);
-  // Read half of a core's private caches, an eighth of the shared L3 (the rest may be in use), and for DRAM four
-  // times L3.
+  // The threads read buffers of half the size of a core's private caches, of an eighth of the shared L3, because other
+  // processes may use it, and, for DRAM, of four times the L3.
   int64_t l3 = std::max<int64_t>(machine.l3Bytes / 8 / ran, 2 * machine.l2Bytes);
   int64_t dram = std::min<int64_t>(std::max<int64_t>(machine.l3Bytes, 32 << 20) * 4, int64_t(512) << 20);
   Memory memory;

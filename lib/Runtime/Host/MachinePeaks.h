@@ -1,7 +1,7 @@
 //===- MachinePeaks.h - peak rates of a machine ---------------------------===//
 //
-// For benchmarks: upper bounds with which a kernel's time is compared. Every rate is measured on as many threads as
-// the kernels use, because clock rates and the caches beyond L2 are shared.
+// Benchmarks compare the time of a kernel with these upper bounds. Every rate is measured on as many threads as the
+// kernels use, because the clock rate and the caches beyond L2 depend on all active cores.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_HOST_MACHINEPEAKS_H
@@ -9,8 +9,8 @@
 
 namespace tilewright::runtime {
 
-/// Operations (a multiplication and an addition count as two) and bytes read, per second, of all threads together; 0
-/// for instructions that the CPU does not have.
+/// The numbers of operations and of bytes read per second, summed over all threads. A multiply-add counts as two
+/// operations. The rate of instructions that the CPU does not have is 0.
 struct MachinePeaks {
   double f32 = 0;  ///< FMA on the widest vectors
   double bf16 = 0; ///< tiles, else dot products if they are at full rate, else f32

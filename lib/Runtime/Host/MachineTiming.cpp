@@ -1,7 +1,7 @@
 //===- MachineTiming.cpp - machine properties that CPUID does not report ---===//
 //
-// Measures the rate of vdpbf16ps relative to an FMA: equal on Zen 4 and 5, a quarter on Intel servers with AMX. Runs
-// two loops on registers (RegisterLoops.h) in many short, alternating rounds and takes the best, so that interrupts,
+// Measures the rate of vdpbf16ps relative to that of an FMA: 1 on Zen 4 and 5, 1/4 on Intel servers with AMX. Runs two
+// loops on registers (RegisterLoops.h) in many short, alternating rounds and uses the best times, so that interrupts,
 // frequency changes and other load affect some rounds but not the result.
 //
 //===----------------------------------------------------------------------===//

@@ -10,8 +10,8 @@
 
 namespace tilewright::runtime {
 
-/// A block of bytes, 64-byte aligned. From 2 MiB on it is aligned to 2 MiB, and the kernel is asked to use huge
-/// pages, except for the remainder after the last whole one, which would cost up to 2 MiB more. Contents are
+/// A block of bytes, 64-byte aligned. Blocks of 2 MiB or more are aligned to 2 MiB and use huge pages if the system
+/// has them, except for the remainder after the last whole huge page. The contents are
 /// undefined. Movable; the destructor frees it.
 class Memory {
 public:
@@ -25,12 +25,13 @@ public:
   }
   ~Memory();
 
-  /// Returns the allocated size for `bytes`: sizes near a huge page are rounded up to one, which can be reused.
+  /// Returns the allocated size for a request of `bytes` bytes. Sizes slightly below a huge page are rounded up to a
+  /// huge page, because huge pages can be moved to other blocks.
   static int64_t sizeFor(int64_t bytes) {
     return bytes >= hugePageBytes / 8 * 5 && bytes < hugePageBytes ? hugePageBytes : bytes;
   }
 
-  /// Allocates `bytes` (0 gives an empty block with a null pointer). Returns false if the allocation fails.
+  /// Allocates `bytes` bytes; for 0, the block is empty and its pointer null. Returns false if the allocation fails.
   static bool allocate(int64_t bytes, Memory &memory);
 
   /// Moves huge pages from the end of `other` to this block from `offset` on, a multiple of their size, as many as
@@ -38,7 +39,7 @@ public:
   /// huge page. Returns the number of bytes moved (0: not supported), or -1 if a part of this block is lost.
   int64_t takePages(int64_t offset, Memory &other);
 
-  /// Transfers ownership of the block, which adopt() takes over.
+  /// Releases the ownership of the block. A Memory can later be created from the result with adopt().
   OutputMemory release() {
     OutputMemory given{base, capacity};
     base = nullptr;

@@ -12,7 +12,7 @@ static bool allocatePacked(const plan::Plan &plan, PackedBuffers &packed, std::s
     if (buffer.kind != plan::Buffer::Kind::Packed)
       continue;
     std::string problem;
-    const int64_t bytes = plan::fixedBytes(buffer, problem); // verified: depends on no symbol
+    const int64_t bytes = plan::fixedBytes(buffer, problem); // verify() guarantees that the size depends on no symbol
     if (bytes < 0) {
       error = "a packed buffer has an impossible size: " + problem;
       return false;

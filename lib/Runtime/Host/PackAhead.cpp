@@ -1,10 +1,10 @@
 //===- PackAhead.cpp - pack parameters before the first call ---------------===//
 //
 // Between the return of the compiler and the first call, torch builds guards, which takes some tenths of a second on
-// one core. Packing reads and writes every parameter of a large model and takes about as long. It therefore starts at
-// once, in one separate thread, and stops at the first call, which packs the rest with all its threads. A call waits
-// for at most one group, usually one weight. The call validates these packs like any other: by address, version and
-// fingerprint.
+// one core. Packing reads and writes every parameter of a large model and takes about as long. Packing therefore
+// starts immediately on one separate thread. It stops at the first call, which packs the remaining parameters on all
+// its threads. A call waits for at most one group, usually one weight. The call validates these packs in the same way
+// as other packs, by address, version and fingerprint.
 //
 // Tests: test/Unit/Runtime/Host/PackAheadTest.cpp, test/Python/test_pack_ahead.py
 //
@@ -20,10 +20,10 @@
 
 namespace tilewright::runtime {
 
-/// Minimum bytes for which a thread is worth starting.
+/// Minimum number of bytes to pack for which a thread is started.
 static constexpr int64_t leastBytes = int64_t(4) << 20;
 
-/// Shared with the packing thread, which may outlive the executable for a moment while it ends.
+/// The state shared with the packing thread, which may end shortly after the executable is destroyed.
 struct Executable::Ahead {
   const uint64_t generation = forkGeneration(); ///< a child process does not have the thread
   std::atomic<bool> stop{false};
@@ -82,7 +82,7 @@ void Executable::packAhead(std::vector<const void *> inputs, std::vector<InputId
   try {
     std::thread(std::move(work)).detach();
   } catch (const std::system_error &) {
-    return; // no thread is available: the call packs
+    return; // no thread can be created, so the call packs all parameters
   }
   aheadState = std::move(state);
   ahead.store(true, std::memory_order_release);

@@ -74,9 +74,9 @@ bool isCurrent(const PackGroup &group, const PackedSet *set, const void *const *
 // Groups
 //===----------------------------------------------------------------------===//
 
-/// Returns a description of what the group computes, independent of buffers' locations: its steps as a separate plan,
-/// with buffers numbered by first use and without labels, and its kernels' identities. Empty if a part has no
-/// identity.
+/// Returns a key of the group's computation that does not depend on the numbers of its buffers. It consists of a
+/// serialized plan with the group's steps, in which buffers are numbered by first use and labels are omitted, and of
+/// the identities of the kernels. Returns an empty string if the identity of a kernel is unknown.
 static std::string makeRecipe(const plan::Plan &plan, const PackGroup &group,
                               const std::vector<std::string> &kernelIdentities) {
   plan::Plan recipe;
@@ -146,7 +146,7 @@ static bool fillPackGroup(const plan::Plan &plan, const std::vector<int32_t> &sl
 
 bool makePackGroups(const plan::Plan &plan, const std::vector<std::string> &kernelIdentities,
                     std::vector<PackGroup> &groups, std::string &error) {
-  // Group steps that access the same packed buffer: union-find over steps, by the buffer's first step.
+  // Group the steps that access the same packed buffer, with union-find over the steps.
   std::vector<size_t> parent(plan.once.size());
   std::iota(parent.begin(), parent.end(), size_t(0));
   auto root = [&](size_t step) {
@@ -207,7 +207,7 @@ PackCache::Key PackCache::makeKey(const std::string &recipe, const std::vector<I
   return key;
 }
 
-/// Returns the set packed from inputs at these addresses, whether or not they have changed since.
+/// Returns the set that was packed from inputs at these addresses, even if the inputs have changed since then.
 std::shared_ptr<const PackedSet> PackCache::atAddresses(const std::string &recipe,
                                                         const std::vector<InputStamp> &stamps) {
   if (recipe.empty())

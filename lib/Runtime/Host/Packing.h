@@ -26,7 +26,8 @@ struct InputIdentity {
   uint64_t version = 0;
 };
 
-/// The state of an input when a pack was computed from it. For a released input (data is null) only `version` is used.
+/// The state of an input at the time when a pack was computed from it. For a released input (`data` is null), only
+/// `version` is used.
 struct InputStamp {
   const void *data = nullptr;
   uint64_t version = 0;
@@ -34,8 +35,8 @@ struct InputStamp {
   bool operator==(const InputStamp &) const = default;
 };
 
-/// Returns a hash of up to 8 cache lines of the `bytes` bytes at `data`: the first, the last, the others evenly
-/// spaced. It detects writes that do not change the version, unless they are sparse.
+/// Returns a hash of up to 8 evenly spaced cache lines of the `bytes` bytes at `data`, including the first and the last
+/// line. It detects writes that do not change the version, unless they change only other lines.
 uint64_t fingerprint(const void *data, int64_t bytes);
 
 /// The packed buffers of one group.
@@ -54,22 +55,23 @@ struct PackGroup {
   Frame frame;
   std::string recipe; ///< equal recipes on equal inputs give equal sets; empty: must not be shared
 
-  /// Sets the pointers of the group's packed buffers, which are in `memory`, or to null if `memory` is null.
+  /// Sets the pointers of the group's packed buffers to their addresses in `memory`, or to null if `memory` is null.
   void point(std::vector<void *> &pointers, const Memory *memory) const {
     for (size_t k = 0; k < slots.size(); ++k)
       pointers[slots[k]] = memory ? memory->data() + slotOffsets[k] : nullptr;
   }
 };
 
-/// Called while packing, as soon as every pack that reads `input` exists, if no other step reads it. Returns true if
-/// the caller has released the memory at `data`. From then on the caller passes a null pointer and `number` as the
-/// version, and keeps `packs` alive as long as the input, because they cannot be computed again.
+/// A callback for an input that only `once` steps read. It is called when all packs that depend on `input` have been
+/// computed. It returns true if the caller has released the memory at `data`. From then on, the caller passes a null
+/// pointer, with `number` as the version, and keeps `packs` alive as long as the input, because they cannot be computed
+/// again.
 using ReleaseInput = std::function<bool(int32_t input, const void *data, uint64_t number,
                                         std::vector<std::shared_ptr<const PackedSet>> packs)>;
 
-/// The changes of a group's inputs. A parameter in training is written between calls: its pack serves one call, which
-/// computes the pack right before the steps that read it and frees it after them. Once two calls see the same stamps,
-/// packs are stored for later calls.
+/// Records whether a group's inputs change between calls. During training, parameters change between calls, and a pack
+/// is used in one call only: the call computes the pack immediately before the steps that read it and frees it after
+/// them. If the stamps are the same in two calls, packs are kept for later calls.
 struct PackHistory {
   std::vector<InputStamp> stamps; ///< stamps of the inputs at the last packing
   bool changing = false;
@@ -81,7 +83,7 @@ struct PackHistory {
   }
 };
 
-/// The current sets of all groups, as one immutable value that a call holds while it runs.
+/// The current sets of all groups. A snapshot is immutable, and a call keeps a reference to it while it runs.
 struct PackSnapshot {
   std::vector<std::shared_ptr<const PackedSet>> sets; ///< by group; null before the first packing
   std::vector<void *> pointers;                       ///< by packed buffer
@@ -104,7 +106,7 @@ bool isCurrent(const PackGroup &group, const PackedSet *set, const void *const *
 /// Returns true if the data of an input of the group was released, so that it cannot be packed again.
 bool isReleased(const PackGroup &group, const void *const *inputs, const InputIdentity *identities);
 
-/// Returns a flag per input of the plan: only `once` steps read its memory.
+/// Returns a flag for each input of the plan, which is true if only `once` steps read the input.
 std::vector<bool> packedOnlyInputs(const plan::Plan &plan, const std::vector<PackGroup> &groups);
 
 /// Packed sets shared between executables: the forward and backward graphs of one model, compiled for several size

@@ -19,7 +19,7 @@ static constexpr uint64_t nobody = ~uint64_t(0);
 
 PrefaultPages &PrefaultPages::process() { return processWide<PrefaultPages, &PrefaultPages::mutex>(); }
 
-/// Writes to each page, also if the pages are small.
+/// Writes to each page. The distance between the writes is the size of a small page.
 static void touch(Memory &memory) {
   for (int64_t at = 0; at < memory.size(); at += 4096)
     *static_cast<volatile uint8_t *>(memory.data() + at) = 0;
@@ -38,7 +38,7 @@ void PrefaultPages::bring(int64_t bytes) {
     std::thread([this, generation] { work(generation); }).detach();
     worker = generation;
   } catch (const std::system_error &) {
-    wanted = 0; // no thread is available: pages are faulted in when they are needed
+    wanted = 0; // no thread can be created, so pages are faulted in when they are needed
   }
 }
 
@@ -95,7 +95,7 @@ int64_t PrefaultPages::moveTo(Memory &block) {
     ready -= before - piece.size();
     if (piece.size() == 0)
       pieces.pop_back();
-    if (moved <= 0) { // the system cannot move pages, so these are useless
+    if (moved <= 0) { // the system does not support moving pages, so these pages cannot be used
       clear();
       return moved < 0 ? -1 : done;
     }

@@ -1,8 +1,8 @@
 //===- PrefaultPages.h - memory pages that are faulted in before they are needed ---===//
 //
-// The first write to a page of fresh memory waits until the system, or the hypervisor, has found and cleared one. For
-// the packs of a large model's parameters this takes up to several times as long as packing. While torch restores a
-// graph on one core, another core can fault pages in.
+// The first write to a page of newly mapped memory waits until the operating system, or the hypervisor, has allocated
+// and cleared a physical page. For the packs of a large model's parameters, these page faults can take several times as
+// long as packing. Another core can therefore fault pages in while torch restores a graph on one core.
 //
 // Tests: test/Unit/Runtime/Host/PrefaultPagesTest.cpp, test/Python/test_pack_ahead.py
 //
@@ -22,8 +22,8 @@ class PrefaultPages {
 public:
   static PrefaultPages &process();
 
-  /// Starts a separate thread that faults in `bytes` more, and returns. Does nothing for less than 4 MiB, or if the
-  /// process has one CPU. Pages that are not used within a minute are freed.
+  /// Starts a separate thread that faults in `bytes` more bytes, and returns immediately. Does nothing for less than 4
+  /// MiB, or if the process has one CPU. Pages that are not used within a minute are freed.
   void bring(int64_t bytes);
 
   /// Replaces the first pages of `block` by pages that are ready. Returns the number of bytes, or -1 if a part of
@@ -33,7 +33,7 @@ public:
   /// Frees the remaining pages, which are no longer needed.
   void drop();
 
-  /// Returns the bytes that are ready and not yet used.
+  /// Returns the number of bytes in pages that are ready and not yet used.
   int64_t waiting();
 
 private:

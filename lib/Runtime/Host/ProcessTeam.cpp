@@ -7,18 +7,18 @@
 
 namespace tilewright::runtime {
 
-/// Number of fork()s between the first process and this one. Constant-initialized: no static constructor.
+/// Number of fork() calls between the first process and this process. The variable needs no static constructor.
 static std::atomic<uint64_t> forks{0};
 
 uint64_t forkGeneration() {
-  // Every call executes this: an initialized static costs only a load.
+  // Every call executes this statement. An initialized static variable costs only a load.
   [[maybe_unused]] static const int registered =
       pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1, std::memory_order_relaxed); });
   return forks.load(std::memory_order_relaxed);
 }
 
 ThreadTeam &ThreadTeam::process() {
-  static ThreadTeam *team = new ThreadTeam; // leaked on purpose: workers outlive static destructors
+  static ThreadTeam *team = new ThreadTeam; // never destroyed, because the workers still run during static destruction
   return *team;
 }
 

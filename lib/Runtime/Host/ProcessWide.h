@@ -7,8 +7,9 @@
 
 namespace tilewright::runtime {
 
-/// Returns the process's single T. Leaked on purpose, because a thread may still run while statics are destroyed. Its
-/// `mutex` is held during fork(), so that the child gets a consistent object and an unlocked mutex.
+/// Returns the process's single instance of T. It is never destroyed, because a thread may still run during static
+/// destruction. Its `mutex` is held during fork(), so that the child process has a consistent object and an unlocked
+/// mutex.
 template <typename T, std::mutex T::*mutex> T &processWide() {
   static T *one = [] {
     auto *fresh = new T;

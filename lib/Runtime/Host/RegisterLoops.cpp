@@ -22,7 +22,7 @@ const struct Factors {
   TW_THREE(INSTRUCTION, R, "3", "4", "5")                                                                              \
   TW_THREE(INSTRUCTION, R, "6", "7", "8") TW_THREE(INSTRUCTION, R, "9", "10", "11")
 
-/// Twelve accumulators that start at zero.
+/// Defines the body of a loop that updates twelve accumulators, which are initialized with zero.
 #define TW_LOOP(INSTRUCTION, R, COUNT)                                                                                 \
   __asm__ volatile("vzeroall\n"                                                                                        \
                    "vmovups %1, %%" R "12\nvmovups %2, %%" R "13\n"                                                    \
@@ -66,7 +66,7 @@ struct alignas(64) TileData {
 };
 constexpr TileData tileData;
 
-/// Four accumulators of two tiles times two tiles, which uses all eight registers.
+/// Multiplies two tiles with two tiles and adds the products to four accumulators, which uses all eight tile registers.
 template <bool ofBytes> __attribute__((target("amx-tile,amx-bf16,amx-int8"))) void runTiles(int64_t count) {
   _tile_loadconfig(&tileConfig);
   _tile_zero(0);

@@ -1,8 +1,8 @@
 //===- RegisterLoops.h - multiply-add loops on registers only -------------===//
 //
-// Loops for measuring the machine's speed (MachineTiming.cpp, MachinePeaks.cpp). The accumulators are independent, so
-// that neither latency nor loop overhead matters. The operands are small normal numbers, because zeros draw less
-// power and permit a higher clock rate.
+// These loops measure the peak rates of the machine (MachineTiming.cpp, MachinePeaks.cpp). The accumulators are
+// independent, so that neither latency nor loop overhead limits the rate. The operands are small normal numbers,
+// because zeros draw less power and permit a higher clock rate.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_HOST_REGISTERLOOPS_H
@@ -12,7 +12,7 @@
 
 namespace tilewright::runtime {
 
-/// A loop that requires the instruction set in its name.
+/// A loop for one instruction set.
 struct RegisterLoop {
   void (*run)(int64_t count);
   int64_t operations; ///< per iteration; a multiplication and an addition count as two

@@ -1,12 +1,12 @@
 //===- StepRanges.h - parts of a long call between which memory is released ------===//
 //
-// A backward graph reads the activations that the forward graph saved, and writes gradients of similar size. A caller
-// that allocates all results before the call and keeps all arguments until it ends holds both at once. The same holds
-// for packs of parameters in training, which serve one call. The steps are therefore divided at barriers into
-// step ranges. Between step ranges, arguments and packs that no later step reads are released, and results and packs
-// that the next step range accesses are allocated:
+// A backward graph reads the activations that the forward graph saved, and writes gradients of similar size. If all
+// results are allocated before the call and all arguments are kept until its end, activations and gradients use memory
+// at the same time. The same holds for packs of parameters during training, each of which is used in one call only. The
+// steps are therefore divided at barriers into step ranges. Between step ranges, arguments and packs that no later step
+// reads are released, and results and packs that the next step range accesses are allocated:
 //
-//   steps        0     1     2   |   3     4     5          | barrier, where 2 and 3 meet
+//   steps        0     1     2   |   3     4     5          | is the barrier between two step ranges
 //   saved a   ---read--read      |                          a is released here,
 //   gradient g                   |       write              g is allocated here
 //

@@ -12,7 +12,7 @@
 namespace tilewright::runtime {
 
 /// A worker with its queue. The signal counts the jobs given to the worker; its value stopTicket makes the worker end.
-/// Each job is settled once: the worker takes it, or the caller cancels it.
+/// Each job is settled once: the worker executes it, or the caller cancels it.
 struct ThreadTeam::Worker {
   Signal jobs;
   JobClaim claim;
@@ -125,13 +125,13 @@ int ThreadTeam::runJob(int threads, Function function, void *context, bool all) 
   for (int i = 0; i < helpers && !all; ++i)
     if (workers[i]->claim.settle(workers[i]->ticket))
       last = running.fetch_sub(1, std::memory_order_acq_rel) == 1;
-  if (!last) // a worker ends the job
+  if (!last) // the last worker that finishes ends the job
     finished.waitWhile(before);
   leave();
   return threads;
 }
 
-/// Stops and joins all workers. The team must be entered.
+/// Stops and joins all workers. The caller must have entered the team.
 void ThreadTeam::stopWorkers() {
   for (int i = 0; i < workerCount; ++i)
     workers[i]->jobs.set(stopTicket);

@@ -1,6 +1,6 @@
 //===- ThreadTeam.h - the threads that execute a plan ---------------------===//
 //
-// A call enters the team once and leaves it once. The caller is thread 0.
+// Each call of a program uses the team once, for all its steps. The calling thread is thread 0.
 //
 //   ThreadTeam::process().run(8, [](void *context, int thread, int threads) { ... }, &call);
 //
@@ -20,7 +20,7 @@ namespace tilewright::runtime {
 
 class ThreadTeam {
 public:
-  /// The work of one thread: `thread` in [0, threads). Must not throw.
+  /// The function that each thread executes. `thread` is in [0, threads). The function must not throw.
   using Function = void (*)(void *context, int thread, int threads);
 
   ThreadTeam();
@@ -29,16 +29,16 @@ public:
   ThreadTeam(const ThreadTeam &) = delete;
   ThreadTeam &operator=(const ThreadTeam &) = delete;
 
-  /// The team that all executables of the process share. Never destroyed: its workers sleep until the process ends.
+  /// Returns the team that all executables of the process share. It is never destroyed.
   static ThreadTeam &process();
 
   /// Runs `function` on up to `threads` threads (0 or less: the default, see clipThreads) and returns the number of
-  /// threads when all have finished. It is less than requested if there are too few CPUs or threads, and 1 if the
-  /// team is busy. Workers use the caller's floating-point mode (flush denormals, rounding).
+  /// threads after all have finished. The number is less than requested if there are too few CPUs or threads, and 1 if
+  /// the team is busy. Workers use the caller's floating-point mode (flush denormals, rounding).
   int run(int threads, Function function, void *context);
 
-  /// Like runUnclipped(), for a `function` that divides the work itself: workers that have not begun when the
-  /// caller's part is finished never begin, so that the caller does not wait for threads that are not scheduled.
+  /// Like runUnclipped(), for a `function` that distributes the work dynamically. Workers that have not started when
+  /// the calling thread finishes are canceled, so that the caller does not wait for threads that are not scheduled.
   int runHelped(int threads, Function function, void *context);
 
   /// Joins the workers; the next run() starts new ones. No effect while a run() is active.

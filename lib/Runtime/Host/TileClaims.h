@@ -1,8 +1,9 @@
 //===- TileClaims.h - distribution of a call's tiles over threads ---------===//
 //
-// Every thread has a share of every step, contiguous and the same in each call. It takes tiles from the front of its
-// share, a quarter of the rest at a time; threads without other work take from the back of the others' shares.
-// Threads that are not scheduled, or that start late, therefore do not delay the call.
+// Every thread has a contiguous share of the tiles of every step, which is the same in each call. A thread takes tiles
+// from the front of its share, each time a quarter of the remaining tiles. A thread that has finished its share steals
+// tiles from the back of other threads' shares. Threads that are not scheduled, or that start late, therefore do not
+// delay the call.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_HOST_TILECLAIMS_H
@@ -48,7 +49,7 @@ public:
   /// Takes tiles of the thread's own share that are not taken yet; empty if there are none.
   Tiles own(int64_t step, int thread) { return take(step, thread, true); }
 
-  /// Takes tiles of the share of `victim`.
+  /// Takes tiles from the back of the share of thread `victim`.
   Tiles steal(int64_t step, int victim) { return take(step, victim, false); }
 
 private:

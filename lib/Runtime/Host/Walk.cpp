@@ -108,7 +108,8 @@ void Walk::count(const Frame::Step &step, int64_t tiles) {
     barriersPassed.set(barriersPassed.word.load(std::memory_order_relaxed) + 1);
 }
 
-/// Executes the rest of `owner`'s share of the step. The owner takes tiles from the front, other threads from the back.
+/// Executes the remaining tiles of `owner`'s share of step `i`. The owner takes tiles from the front, other threads
+/// from the back.
 void Walk::executeShare(size_t i, int thread, int owner) {
   int64_t tiles = 0;
   for (;;) {
@@ -137,7 +138,7 @@ void Walk::finish(size_t first, size_t end, int thread, int threads) {
 }
 
 void Walk::walkShare(int thread, int threads) {
-  size_t first = firstStep; // the first of the steps since the last barrier
+  size_t first = firstStep; // the first step after the last barrier
   for (size_t i = firstStep; i < endStep; ++i) {
     const Frame::Step &step = frame.steps[i];
     if (step.barrierBefore && i != firstStep) {
@@ -150,7 +151,8 @@ void Walk::walkShare(int thread, int threads) {
       if (thread != 0)
         continue;
       ObservedStep observed(*this, step, thread);
-      // After a failed step, thread 0 only counts, up to the barrier at which the other threads see the failure.
+      // After a failed step, thread 0 only counts tiles as finished, until the barrier at which the other threads
+      // observe the failure.
       if (failedStep.load(std::memory_order_relaxed) > i && !execute(step, 0, step.grid, 0))
         failedStep.store(i, std::memory_order_relaxed);
       count(step, 1);

@@ -19,8 +19,8 @@ namespace tilewright::runtime {
 
 class Walk {
 public:
-  /// Executes steps [begin, end) of `frame`. Both ends must be at a barrier or at an end of the frame. `pointers` has
-  /// one entry per frame operand, `scratch` frame.scratchBytes for each thread.
+  /// Executes steps [begin, end) of `frame`. `begin` and `end` must be at a barrier or at an end of the frame.
+  /// `pointers` has an entry per frame operand, and `scratch` has frame.scratchBytes bytes per thread.
   Walk(const Frame &frame, size_t begin, size_t end, const Kernel *kernels, const HostFunction *hostFunctions,
        void *const *pointers, uint8_t *scratch)
       : frame(frame), firstStep(begin), endStep(end), kernels(kernels), hostFunctions(hostFunctions),
@@ -41,7 +41,8 @@ public:
     observedPlan = &plan;
   }
 
-  /// Returns, after a failure, the host function's error, or the invalid index or division by 0 and its step of `plan`.
+  /// Returns the error after a failure: the error of the host function, or the step of `plan` with an out-of-range
+  /// index or a division by 0.
   RunError error(const plan::Plan &plan) const;
 
 private:

@@ -46,7 +46,8 @@ static const std::string &hostCpuName() {
 }
 
 static std::string readHostFeatures() {
-  // List all features, the absent ones with a minus: the CPU's name may imply features that a hypervisor hides.
+  // List all features, with a minus for those that are absent, because the CPU's name may imply features that a
+  // hypervisor disables.
   std::vector<std::string> features;
   for (const auto &feature : llvm::sys::getHostCPUFeatures())
     features.push_back((feature.second ? "+" : "-") + feature.first().str());
@@ -60,7 +61,7 @@ void completeNative(MachineDescription &machine) {
   static const std::string features = readHostFeatures();
   machine.llvmCpu = hostCpuName();
   machine.features = features;
-  // Kernels choose the vector width themselves.
+  // The code generator of kernels chooses the vector width, so allow vectors of 512 bits.
   if (machine.sets.avx512f)
     machine.features += (features.empty() ? "" : ",") + std::string("-prefer-256-bit");
 }
@@ -110,7 +111,7 @@ static llvm::Error optimizeModule(llvm::Module &module, llvm::TargetMachine &tar
   return llvm::Error::success();
 }
 
-/// Collects errors of code generation, which LLVM would otherwise print before it ends the process.
+/// Collects errors of code generation. Without a handler, LLVM prints an error and ends the process.
 class ErrorKeeper : public llvm::DiagnosticHandler {
 public:
   explicit ErrorKeeper(std::string &errors) : errors(errors) {}

@@ -44,7 +44,7 @@ llvm::Expected<std::unique_ptr<llvm::TargetMachine>> createTargetMachine(const M
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
 compileToObject(std::unique_ptr<llvm::Module> module, llvm::TargetMachine &target, const CodegenOptions &options = {});
 
-/// Optimizes `module` in the same way and emits assembly text.
+/// Optimizes `module` in the same way as compileToObject() and returns assembly text.
 llvm::Expected<std::string> compileToAssembly(std::unique_ptr<llvm::Module> module, llvm::TargetMachine &target,
                                               const CodegenOptions &options = {});
 

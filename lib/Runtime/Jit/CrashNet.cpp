@@ -32,7 +32,7 @@ struct CrashCatcher {
 
 namespace {
 
-// In the static TLS block, because the signal handlers read it and must not allocate.
+// This variable is in the static TLS block, because signal handlers read it and must not allocate memory.
 [[gnu::tls_model("initial-exec")]] thread_local CrashCatcher *current = nullptr;
 
 constexpr int fatalSignals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
@@ -82,7 +82,7 @@ void onSignal(int number, siginfo_t *info, void *context) {
     describe(catcher, nameOf(number));
     standStill(catcher);
   }
-  // A signal of another thread: do what would happen without this handler.
+  // The signal was raised in a thread that is not caught. Call the handler that was installed before.
   for (int i = 0; i < numSignals; ++i) {
     if (fatalSignals[i] != number)
       continue;
@@ -91,7 +91,7 @@ void onSignal(int number, siginfo_t *info, void *context) {
     if (before[i].sa_handler != SIG_DFL && before[i].sa_handler != SIG_IGN)
       return before[i].sa_handler(number);
     sigaction(number, &before[i], nullptr);
-    if (info->si_code <= 0) // sent by a process, not raised by an instruction: it does not recur by itself
+    if (info->si_code <= 0) // the signal was sent by a process, so returning from the handler would not raise it again
       raise(number);
   }
 }
@@ -185,7 +185,7 @@ private:
 
 void *runWork(void *argument) {
   auto *catcher = static_cast<CrashCatcher *>(argument);
-  _mm_setcsr(_MM_MASK_MASK); // the caller may trap floating-point exceptions, and constant folding divides by 0
+  _mm_setcsr(_MM_MASK_MASK); // mask exceptions that the caller may have enabled, because constant folding divides by 0
   {
     CrashScope scope(catcher);
     try {
@@ -224,7 +224,7 @@ bool runCaught(llvm::function_ref<void()> work, std::string &crash) {
   pthread_attr_setstacksize(&attributes, stackBytes);
   const bool started = pthread_create(&thread, &attributes, runWork, catcher) == 0;
   pthread_attr_destroy(&attributes);
-  if (!started) // without a thread, a crash is not caught
+  if (!started) // no thread can be created, so run `work` on this thread without catching crashes
     work();
   else
     while (sem_wait(&catcher->ended) != 0) {

@@ -6,7 +6,7 @@
 //
 // The work runs on a separate thread. A fatal signal, a fatal error of LLVM or a failed allocation on that thread, or
 // on a thread with the same CrashScope, stops that thread forever without releasing its locks and memory, and wakes
-// the caller. The stack is not unwound, and there is no longjmp. Signals of other threads go to the previous
+// the caller. The stack of the crashed thread is not unwound. Signals of other threads are passed to the previous
 // handlers.
 //
 //===----------------------------------------------------------------------===//
@@ -34,8 +34,8 @@ private:
   CrashCatcher *outer;
 };
 
-/// Runs `work` and returns true, or returns false with a description in `crash` if it crashed. Inside other caught
-/// work, `work` runs on the calling thread.
+/// Runs `work` and returns true, or returns false with a description in `crash` if it crashed. In a nested call, `work`
+/// runs on the calling thread.
 bool runCaught(llvm::function_ref<void()> work, std::string &crash);
 
 } // namespace tilewright::runtime

@@ -23,7 +23,7 @@ struct Jit::Session {
   explicit Session(std::unique_ptr<orc::ExecutorProcessControl> control)
       : execution(std::move(control)), linking(execution) {}
   ~Session() {
-    // Kernels have no destructors, so no error here needs handling.
+    // Ignore errors: kernels have no destructors that could fail.
     llvm::consumeError(execution.endSession());
   }
 
@@ -70,7 +70,7 @@ llvm::Expected<std::unique_ptr<Jit>> Jit::create(llvm::ArrayRef<HostSymbol> symb
     add(symbol);
   for (const HostSymbol &symbol : symbols)
     add(symbol);
-  // The symbols are in a separate library, so that an object may define its own version of one of them.
+  // The symbols are in a separate JITDylib, so that an object may define a function with the same name.
   auto host = session.execution.createJITDylib("host");
   if (!host)
     return host.takeError();

@@ -21,7 +21,7 @@
 
 namespace tilewright::runtime {
 
-/// A function or variable of the host that generated code may refer to by name.
+/// A function or variable of the host process to which generated code may refer by name.
 struct HostSymbol {
   std::string name;
   void *address = nullptr;
@@ -51,8 +51,8 @@ private:
   std::unique_ptr<Session> session;
 };
 
-/// The functions that kernels may call besides each other: memcpy and similar functions, math in single and double
-/// precision, and the conversions of half and bfloat16 that LLVM lowers to library calls.
+/// Returns the library functions that kernels may call: memcpy and similar functions, math functions in single and
+/// double precision, and the conversions of half and bfloat16 that LLVM lowers to library calls.
 llvm::ArrayRef<HostSymbol> kernelSymbols();
 
 } // namespace tilewright::runtime

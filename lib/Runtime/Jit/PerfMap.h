@@ -1,6 +1,7 @@
 //===- PerfMap.h - names of generated code for perf -----------------------===//
 //
-// Linux perf reads /tmp/perf-<pid>.map for code that is in no file. Each line has the form "address size name".
+// Linux perf reads the names of JIT-compiled functions from /tmp/perf-<pid>.map. Each line has the form "address size
+// name".
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_JIT_PERFMAP_H

@@ -82,7 +82,8 @@ bool tilewright_model::findSymbol(size_t symbol, const plan::Expr &expr, size_t 
               std::to_string(range.min) + (range.max == INT64_MAX ? " or more" : " to " + std::to_string(range.max)));
 }
 
-/// Computes the symbols' values, first from sizes that are just a symbol, then from sizes computed from one symbol.
+/// Computes the symbols' values, first from sizes that consist of a symbol only, then from linear expressions of one
+/// symbol.
 bool tilewright_model::findSymbols(const CallerTensor *inputs) {
   std::vector<bool> known(symbols.size(), false);
   for (bool bare : {true, false})

@@ -27,7 +27,7 @@ bool tilewright_model::fail(std::string text) {
   return false;
 }
 
-/// Returns the instruction sets of `variant` that this CPU or its system lacks, or an empty string.
+/// Returns the instruction sets of `variant` that the CPU or the operating system does not support, or an empty string.
 static std::string missingSets(const Variant &variant) {
   const uint64_t missing = variant.instructionSets & ~runtime::maskOf(runtime::hostInstructionSets());
   std::string names;
@@ -46,8 +46,8 @@ static bool usesAmx(const Variant &variant) {
   return false;
 }
 
-/// Sets `variant` to the one for `cpu`, or to the first that this CPU can run. Must come before any kernel runs,
-/// because an unsupported instruction ends the process.
+/// Sets `variant` to the variant for `cpu`, or, if `cpu` is null, to the first variant that this CPU supports. No
+/// kernel may run before this call, because an unsupported instruction ends the process.
 bool tilewright_model::chooseVariant(const char *cpu) {
   std::string offered, lacking;
   bool amxRefused = false;
@@ -83,8 +83,8 @@ static std::vector<plan::Expr> exprsOf(const Tensor &tensor) {
   return exprs;
 }
 
-/// Returns the inconsistency between the description and the plan (indices of tensors and symbols, ranges of
-/// weights), or an empty string.
+/// Checks that the description is consistent with the plan (indices of tensors and symbols, ranges of weights). Returns
+/// an error message, or an empty string.
 static std::string misfit(const Description &description, const Variant &variant, const plan::Plan &plan) {
   const std::span inputs(description.inputs, description.numInputs),
       outputs(description.outputs, description.numOutputs);
@@ -130,7 +130,7 @@ bool tilewright_model::readPlan() {
   return true;
 }
 
-/// Sets `weights` to those in the library, or maps the file.
+/// Sets `weights` to the weights in the library, or maps the weights file.
 bool tilewright_model::findWeights(const char *path, bool verify) {
   weights = description.weightData;
   if (description.weightsFile) {
@@ -166,7 +166,8 @@ bool tilewright_model::findWeights(const char *path, bool verify) {
   return true;
 }
 
-/// Returns the same number as the JIT: `requested`, else OMP_NUM_THREADS, else all CPUs of the process (the maximum).
+/// Returns the number of threads, in the same way as the JIT: `requested` if it is positive, otherwise OMP_NUM_THREADS,
+/// otherwise the number of CPUs of the process. The result never exceeds the number of CPUs of the process.
 static int threadsFor(int requested) {
   const size_t allowed = runtime::allowedCpus().size();
   const int most = allowed ? int(std::min<size_t>(allowed, runtime::ThreadTeam::maxThreads)) : 1;

@@ -49,7 +49,7 @@ struct SizeExpr {
   int64_t count;
 };
 
-/// An input or output. The first five fields are <model>_tensor_info of the generated header.
+/// An input or output. The first five fields have the layout of <model>_tensor_info in the generated header.
 struct Tensor {
   const char *name;
   int32_t dtype, rank;
@@ -101,7 +101,7 @@ struct Description {
   const uint8_t *weightsId;
 };
 
-/// <model>_tensor of the generated header.
+/// The structure <model>_tensor of the generated header.
 struct CallerTensor {
   void *data;
   int32_t dtype, rank;
@@ -109,7 +109,7 @@ struct CallerTensor {
   const int64_t *strides; ///< in elements; null: dense, row-major
 };
 
-/// <model>_options of the generated header.
+/// The structure <model>_options of the generated header.
 struct CallerOptions {
   int32_t threads;
   const char *weightsFile;
@@ -117,7 +117,7 @@ struct CallerOptions {
   int32_t verifyWeights; ///< not 0: create() reads the whole file of weights and rejects a damaged one
 };
 
-/// <model>_step of the generated header.
+/// The structure <model>_step of the generated header.
 struct CallerStep {
   const char *operations; ///< operations of the model that the step computes, and their lines
   double seconds;         ///< summed over threads and runs
@@ -125,7 +125,7 @@ struct CallerStep {
 
 } // namespace tilewright::library
 
-// Functions that the generated header calls. They are local to the library.
+// The functions that the generated header calls. Their symbols are local to the library.
 extern "C" {
 struct tilewright_model;
 tilewright_model *tilewright_library_create(const tilewright::library::Description *description,

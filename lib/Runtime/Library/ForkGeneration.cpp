@@ -1,6 +1,7 @@
 //===- ForkGeneration.cpp - distinguish a process from its parent -------------===//
 //
-// A pthread_atfork handler would remain registered after the library is unloaded.
+// This implementation registers no pthread_atfork handler, because a handler would remain registered after the library
+// is unloaded.
 //
 //===----------------------------------------------------------------------===//
 #include "tilewright/ForkGeneration.h"

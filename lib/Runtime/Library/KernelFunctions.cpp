@@ -1,6 +1,7 @@
 //===- KernelFunctions.cpp - functions that kernels call and libm lacks -------===//
 //
-// The JIT provides the same functions (lib/Runtime/Jit/KernelSymbols.cpp), so that results are the same.
+// The JIT provides the same functions (lib/Runtime/Jit/KernelSymbols.cpp), so that the library and the JIT compute the
+// same results.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Runtime/Host/HalfConversions.h"

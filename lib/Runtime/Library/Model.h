@@ -1,8 +1,8 @@
 //===- Model.h - an instance of an ahead-of-time library's model ------------===//
 //
-// The plan, its frames and the traversal of steps are those of the JIT (lib/Runtime/Plan, lib/Runtime/Host). Objects
-// that the JIT shares between the programs of a process (thread team, pools, packs) are separate for each instance. A
-// library therefore has no global state: all state belongs to instances and is released with them.
+// The library uses the JIT's code for plans, frames and the execution of steps (lib/Runtime/Plan, lib/Runtime/Host).
+// Objects that the JIT shares between the programs of a process (thread team, pools, packs) are separate for each
+// instance. A library therefore has no global state: all state belongs to instances and is released with them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_LIBRARY_MODEL_H
@@ -23,7 +23,7 @@ struct tilewright_model {
   explicit tilewright_model(const tilewright::library::Description &description) : description(description) {}
   ~tilewright_model();
 
-  /// Reads the plan, maps the weights, packs them. Returns false with a reason in `error`.
+  /// Reads the plan, and maps and packs the weights. Returns false with a reason in `error` on failure.
   bool create(const tilewright::library::CallerOptions &options);
 
   /// Computes dtype, rank and sizes of `outputs` from those of `inputs`. Returns false with a reason in `error`.
@@ -32,10 +32,10 @@ struct tilewright_model {
   /// Returns false with a reason in `error`; the contents of the outputs are then undefined.
   bool run(const tilewright::library::CallerTensor *inputs, const tilewright::library::CallerTensor *outputs);
 
-  /// Starts (true) or stops timing the steps of runs. Earlier times are dropped.
+  /// Starts (true) or stops timing the steps of runs. Earlier times are discarded.
   void profile(bool on);
 
-  /// Writes the first `capacity` timed steps to `steps`. Returns the number of steps, 0 if they are not timed.
+  /// Writes the first `capacity` timed steps to `steps`. Returns the number of steps, or 0 if they are not timed.
   int32_t timesOfSteps(tilewright::library::CallerStep *steps, int32_t capacity) const;
 
   /// Returns the machine whose code this instance runs.

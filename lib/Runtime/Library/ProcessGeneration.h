@@ -10,8 +10,9 @@
 
 namespace tilewright::library {
 
-/// Computes forkGeneration() without a system call: the number is in a page that the system zeroes in a forked child.
-/// If the system does not support that (Linux before 4.14), each call queries the process id.
+/// Computes forkGeneration() without a system call. The number is stored in a page that the system fills with zeros in
+/// a forked child process (MADV_WIPEONFORK). On Linux before 4.14, which does not support such pages, each call queries
+/// the process ID.
 class ProcessGeneration {
 public:
   ProcessGeneration() {

@@ -1,9 +1,9 @@
 //===- StandardLibrary.cpp - the functions of libstdc++ that the runtime needs ---===//
 //
 // The runtime uses std::vector, std::string and std::unique_ptr. Compiled without exceptions and with
-// _GLIBCXX_EXTERN_TEMPLATE=0, these templates need only memory allocation and error functions from libstdc++. Both
-// are defined here, local to the library: libstdc++ is neither linked nor loaded, and a host program's own copy is
-// not affected.
+// _GLIBCXX_EXTERN_TEMPLATE=0, these templates need only memory allocation and error functions from libstdc++. These
+// functions are defined here with local visibility: libstdc++ is neither linked nor loaded, and the libstdc++ of the
+// host program is not affected.
 //
 // Large data of a model is allocated by Memory.h, which reports failure. Allocations here are small (lists of steps,
 // strings); if one fails, the process ends.
@@ -46,7 +46,7 @@ namespace std {
 
 const nothrow_t nothrow{};
 
-// Names from <bits/functexcept.h>. Only a bug in the runtime can reach them.
+// Functions that <bits/functexcept.h> declares. They are called only if the runtime has a bug.
 [[noreturn]] void __throw_bad_alloc() { abort(); }
 [[noreturn]] void __throw_bad_array_new_length() { abort(); }
 [[noreturn]] void __throw_length_error(const char *) { abort(); }

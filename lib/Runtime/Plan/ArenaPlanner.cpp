@@ -17,7 +17,7 @@ std::vector<LiveRange> liveRanges(const std::vector<const Step *> &steps, size_t
 }
 
 bool planArena(const std::vector<ArenaRequest> &requests, ArenaLayout &layout, std::string &error) {
-  // Far below 2^63, so that the sum of two sizes does not overflow.
+  // The limit is far below 2^63, so that the sum of two sizes does not overflow.
   constexpr int64_t largest = int64_t(1) << 60;
   layout.offsets.assign(requests.size(), 0);
   layout.total = 0;

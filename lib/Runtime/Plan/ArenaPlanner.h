@@ -7,8 +7,9 @@
 //   b  200 B        |-------|         b -> 128
 //   c   64 B            |---|         c -> 0    (a is dead)
 //
-// The algorithm is greedy by size: it places the largest buffer first, each into the smallest gap between the placed
-// buffers whose lifetimes overlap. The lifetimes of two buffers used by the same step overlap.
+// The algorithm is greedy by size: it assigns offsets to the buffers in order of decreasing size. Each buffer is placed
+// in the smallest sufficient gap between the already placed buffers whose lifetimes overlap with its own lifetime. The
+// lifetimes of two buffers that the same step uses overlap.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_PLAN_ARENAPLANNER_H
@@ -33,7 +34,8 @@ struct LiveRange {
 /// Returns the live range of each of the `buffers` buffers when `steps` run in order.
 std::vector<LiveRange> liveRanges(const std::vector<const Step *> &steps, size_t buffers);
 
-/// A buffer to place: its size in bytes and its live range. An empty range or a size of 0 needs no memory.
+/// The size in bytes and the live range of a buffer in the arena. A buffer with an empty range or a size of 0 needs no
+/// memory.
 struct ArenaRequest {
   int64_t bytes = 0;
   LiveRange live;

@@ -1,7 +1,7 @@
 //===- Expr.cpp - integer expressions over the symbols of a plan ----------===//
 //
 // Evaluates postfix programs on a small fixed stack. Every operation checks for overflow, because a size that wraps
-// around would become a small allocation and a large write.
+// around could cause an allocation that is smaller than the data written to it.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Runtime/Plan/Plan.h"

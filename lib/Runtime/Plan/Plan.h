@@ -1,7 +1,7 @@
 //===- Plan.h - the plan that the runtime executes ------------------------===//
 //
 // A plan is the serialized counterpart of the tw_plan dialect: buffers, and steps that launch kernels on them. It
-// names no MLIR type, so that ahead-of-time libraries and sanitizer builds can read it.
+// does not depend on MLIR, so that ahead-of-time libraries and builds with sanitizers can use it.
 //
 // Sizes are expressions over the plan's symbols (s0, s1, ...). A call passes the symbols' values. The runtime
 // evaluates the expressions once per set of values and caches the results.
@@ -147,7 +147,7 @@ int64_t fixedBytes(const Buffer &buffer, std::string &error);
 /// Returns a self-describing little-endian image with a magic number, a version and a trailing hash.
 std::vector<uint8_t> serialize(const Plan &plan);
 
-/// Reads an image that serialize() wrote. Truncated, foreign or altered data gives an error, never a crash.
+/// Reads an image that serialize() has written. Truncated, invalid or modified data causes an error, never a crash.
 bool deserialize(const uint8_t *data, size_t size, Plan &plan, std::string &error);
 
 } // namespace tilewright::plan

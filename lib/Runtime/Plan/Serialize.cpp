@@ -1,6 +1,6 @@
 //===- Serialize.cpp - serialization of plans -----------------------------===//
 //
-//   "TWPLAN\r\n"  u32 ABI version  u32 zero  u64 payload bytes  payload  u64 hash of all before
+//   "TWPLAN\r\n"  u32 ABI version  u32 zero  u64 payload bytes  payload  u64 hash of all preceding bytes
 //
 // All numbers are little-endian. A list is a u32 count followed by its elements. The reader compares a count with the
 // number of remaining bytes, so that a damaged count causes neither a large allocation nor an out-of-bounds read.
@@ -64,7 +64,7 @@ public:
   }
 };
 
-/// Reads from front to back. After the first error every read returns zeros and empty lists.
+/// Reads a plan image sequentially. After the first error, every read returns zero or an empty list.
 class PlanReader {
 public:
   PlanReader(const uint8_t *data, size_t size, std::string &error) : next(data), left(size), error(error) {}

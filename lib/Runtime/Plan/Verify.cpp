@@ -1,7 +1,8 @@
 //===- Verify.cpp - invariants of plans -----------------------------------===//
 //
-// Runs after an image is read and before the executor uses the plan, so that the executor need not check indices.
-// Properties that depend on the values of symbols (ranges of operands, sizes) are checked when a frame is resolved.
+// A plan is verified after its image is read and before the executor uses it, so that the executor need not check
+// indices. Properties that depend on the values of symbols (ranges of operands, sizes) are checked when a frame is
+// computed.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Runtime/Plan/Plan.h"
@@ -153,8 +154,8 @@ private:
     }
     if (!error.empty())
       return;
-    // Check reads first: a step that reads a buffer written only by that step reads undefined values. Operands from
-    // 64 on may be read or written.
+    // Check reads first: a step that reads a buffer written only by that step reads undefined values. The step
+    // specifies which of its first 64 operands it writes; later operands may be read or written.
     for (size_t i = 0; i < count && i < 64; ++i)
       if (!writesOperand(step, i))
         verifyRead(step.operands[i].buffer, where, once);

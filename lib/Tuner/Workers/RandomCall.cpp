@@ -14,7 +14,8 @@ namespace {
 
 int64_t widthOf(Type element) { return std::max<int64_t>(1, llvm::divideCeil(element.getIntOrFloatBitWidth(), 8)); }
 
-/// Fills a buffer with random elements. Long buffers repeat a block, so that filling them is fast.
+/// Fills a buffer with random elements. Large buffers repeat a block of random elements, so that they are filled
+/// quickly.
 void fill(char *to, int64_t count, Type element, std::mt19937_64 &random) {
   const int64_t width = widthOf(element), block = std::min<int64_t>(count, 1 << 16);
   for (int64_t i = 0; i < block; ++i) {

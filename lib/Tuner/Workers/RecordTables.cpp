@@ -72,7 +72,7 @@ llvm::Error recordTables(Session &session, ModuleOp module, const Options &given
     table.sizes = kernel.record.sizes;
     table.machine = kernel.record.key.machine;
     table.searched = kernel.searched;
-    // Measure the schedules that the space excludes separately. They complete the table.
+    // The table also contains the schedules that the constraints of the space exclude. Measure them separately.
     std::vector<SchedulePoint> outside;
     std::set<std::string> inside;
     for (const SchedulePoint &point : points)

@@ -1,8 +1,9 @@
 //===- TuneDesign.cpp - designs of target hls with increasing numbers of multipliers -----------------------------===//
 //
-// The target's own search (lib/Codegen/HLS) finds the fastest design for a number of multipliers, and rejects it if
-// its arrays need more block memories than available: more copies of an operator need more banks. This file tries
-// increasing numbers, to find the fastest design that fits both limits and to show the gain of each step.
+// The search of the hls target (lib/Codegen/HLS) finds the fastest design for a number of multipliers. It rejects the
+// design if its arrays need more block memories than available, because more copies of an operator need more memory
+// banks. This file repeats that search with increasing numbers of multipliers, to find the fastest design that
+// satisfies both limits and to report the gain of each step.
 //
 // Test: test/Tuner/tune-design.test
 //
@@ -21,7 +22,8 @@ using namespace mlir;
 namespace tilewright {
 namespace {
 
-/// Removes dsp from "dsp=2560,bram=600" and stores its number in `dsp`, which stays unchanged if there is none.
+/// Removes the dsp entry from a budget such as "dsp=2560,bram=600" and stores its value in `dsp`. Leaves `dsp`
+/// unchanged if the budget has no such entry.
 std::string withoutDsp(StringRef budget, int64_t &dsp) {
   llvm::SmallVector<StringRef> parts, others;
   budget.split(parts, ',', -1, /*KeepEmpty=*/false);
@@ -65,7 +67,7 @@ llvm::Expected<DesignPoint> design(Session &session, ModuleOp graph, Options opt
   return point;
 }
 
-/// Returns the numbers of `error` if it is about the budget, otherwise only its text.
+/// Returns the required and available numbers if `error` reports that the budget is exceeded, otherwise only its text.
 BudgetError refusalOf(llvm::Error error) {
   BudgetError refusal("");
   llvm::handleAllErrors(
@@ -90,7 +92,7 @@ llvm::Expected<std::vector<DesignPoint>> tuneDesign(Session &session, ModuleOp m
     if (!made) {
       const BudgetError refusal = refusalOf(made.takeError());
       const int64_t next = refusal.neededDsp.value_or(0);
-      // The first refusal reports the minimum that the model needs, and any other error.
+      // The first error reports the minimum number that the model needs, or another problem.
       if (points.empty() && next > dsp && next <= most) {
         least = next;
         offered = double(next);

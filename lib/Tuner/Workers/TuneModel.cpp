@@ -3,7 +3,7 @@
 // 1. Lower the model to the end of the structured stage, and extract each distinct kernel into a separate module.
 // 2. Profile the untuned model to find the kernels with the largest shares of its time.
 // 3. Search each of them (lib/Tuner/Search.h) on worker processes, the largest share first, until the time limit.
-// 4. Race the whole model with all found schedules against the untuned one. If it is not faster, discard them.
+// 4. Race the whole model with all found schedules against the untuned one. Discard them if they are not faster.
 // 5. Store a record for each kernel, even if the default is kept.
 // A model with symbolic sizes goes through steps 2 to 5 once for each class of sizes with which it can be called
 // (lib/Tuner/SizeClasses.h), starting with the class of the given sizes. The classes share the time limit.
@@ -170,7 +170,8 @@ private:
     others = store.all();
   }
 
-  /// Returns true if every tunable kernel has a record. Then fills the report, and nothing is compiled or measured.
+  /// Returns true if every tunable kernel has a record. In this case, fills the report from the records, and nothing is
+  /// compiled or measured.
   bool allRecorded() {
     if (tune.again || tune.replay > 0)
       return false;
@@ -270,7 +271,7 @@ private:
     for (const auto &[point, reason] : result.failures)
       row.failures.emplace_back(space.print(point), reason);
     if (interrupted() || !result.decided)
-      return; // no record is written for an incomplete search
+      return; // do not write a record for an incomplete search
     chosen[kernel.kernel.name] = scheduleEntry(kernel, result.best);
     tuner::KernelRecord &record = kernel.record;
     record.chosen = row.chosen;
@@ -354,7 +355,7 @@ private:
       const SchedulePoint untuned, tuned{1};
       double incumbent = 0;
       std::string wrong;
-      bool measured = true; // otherwise a later tuning decides
+      bool measured = true; // false if the race failed; a later tuning then decides
       std::vector<tuner::Lane> lanes = tuner::steadyRace(**model, {untuned, tuned, untuned}, 11, incumbent, wrong);
       if (lanes.empty() || lanes[1].nanoseconds.empty()) {
         if (!lanes.empty())
@@ -388,7 +389,7 @@ private:
     for (TunableKernel *kernel : fresh) {
       if (kernel->record.verdict.empty())
         continue;
-      // If the disk is full, the record is lost, but not the result.
+      // If the record cannot be written, for example because the disk is full, still report the result.
       if (llvm::Error failed = store.store(kernel->record, tune.again))
         report.problems.push_back(llvm::toString(std::move(failed)));
     }

@@ -31,10 +31,11 @@ public:
   /// Lowers the model and finds its kernels, without starting workers. Returns an error if the target has no spaces.
   llvm::Error prepare();
 
-  /// Returns an error (NoTuneWorker) unless a worker answers.
+  /// Returns an error (NoTuneWorker) if no worker process responds.
   llvm::Error requireWorker();
 
-  /// Returns a bench for `kernel`, which is loaded into the workers. `wide`: its points are of kernel.wide.
+  /// Returns a bench for `kernel`, which is loaded into the workers. If `wide` is true, its points
+  /// belong to the space kernel.wide.
   llvm::Expected<std::unique_ptr<WorkerBench>> benchOf(const TunableKernel &kernel, bool wide = false);
   llvm::Expected<std::unique_ptr<WorkerBench>> makeBench(BenchSubject subject, const std::string &name);
 

@@ -1,6 +1,6 @@
 //===- Worker.cpp - the process that compiles and measures schedules --------------------------------===//
 //
-// One JSON object per line. Requests on standard input:
+// The worker and the tuner exchange JSON objects, one per line. The worker reads requests from standard input:
 //   {"do": "hello"}
 //   {"do": "load", "module": FILE, "target": .., "cpu": .., "threads": N, "sizes": [..]}
 //   {"do": "build", "schedule": FILE or "", "artifact": FILE}
@@ -10,10 +10,10 @@
 // Answers on standard output: {"ok": ..} or {"error": TEXT} ends a request. A race prints {"lane": N} before it first
 // runs that program, so that the tuner can identify the program that crashed or hangs.
 //
-// TILEWRIGHT_TUNE_TIMES=made-up runs every program, but answers with times computed from the schedule's text and the
-// symbolic sizes: for tests, which must not depend on the load of a machine.
-// TILEWRIGHT_TUNE_FAULT="crash:TEXT", "hang:TEXT" or "kill:TEXT" makes runs of artifacts whose name contains TEXT
-// fail: for tests.
+// Two environment variables exist for tests. With TILEWRIGHT_TUNE_TIMES=made-up, the worker runs every program, but
+// reports times that are computed from the schedule's text and the symbolic sizes, so that tests do not depend on the
+// load of the machine. With TILEWRIGHT_TUNE_FAULT="crash:TEXT", "hang:TEXT" or "kill:TEXT", the runs of artifacts whose
+// names contain TEXT fail.
 //
 // Test: test/Tuner/tune.test
 //
@@ -277,7 +277,7 @@ private:
 } // namespace
 
 int runTuneWorker() {
-  std::signal(SIGINT, SIG_IGN); // the tuner decides when its workers end
+  std::signal(SIGINT, SIG_IGN); // the tuner ends its workers itself
   Worker worker;
   std::string line;
   while (std::getline(std::cin, line)) {

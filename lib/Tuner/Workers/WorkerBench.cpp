@@ -15,7 +15,8 @@ namespace json = llvm::json;
 
 namespace tilewright {
 
-/// In seconds: for reading a module, compiling a schedule, and a first run in addition to the schedule's own time.
+/// Time limits in seconds for loading a module, for compiling a schedule, and for a first run in addition to the
+/// expected time of the schedule.
 static constexpr double loadDeadline = 120, buildDeadline = 60, runDeadline = 20;
 
 Workers::Workers(const std::vector<std::string> &command, unsigned count) : runner(command) {
@@ -120,7 +121,7 @@ std::vector<tuner::Lane> WorkerBench::race(const std::vector<SchedulePoint> &poi
     json::Array artifacts;
     for (size_t number : left)
       artifacts.push_back(built[points[number]].artifact);
-    size_t at = 0; // the lane that started last
+    size_t at = 0; // index in `left` of the lane that started last
     const double one = runDeadline + 4 * deadline * 1e-9;
     llvm::Expected<json::Object> answer = workers.runner.ask(
         json::Object{{"do", "race"}, {"artifacts", std::move(artifacts)}, {"rounds", rounds}, {"limit", deadline}}, one,
@@ -143,7 +144,7 @@ std::vector<tuner::Lane> WorkerBench::race(const std::vector<SchedulePoint> &poi
       return lanes;
     }
     std::string why = llvm::toString(answer.takeError());
-    if (at >= left.size()) { // it failed during the rounds, so the failing lane is unknown
+    if (at >= left.size()) { // the worker failed during the rounds, so it is unknown which lane failed
       for (size_t number : left)
         lanes[number].failure = "the race was lost: " + why;
       return lanes;

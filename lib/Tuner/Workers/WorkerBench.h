@@ -12,14 +12,14 @@
 
 namespace tilewright {
 
-/// The processes of one tuning: some that compile concurrently, and one that measures alone.
+/// The worker processes of a tuning. The builders compile concurrently, and the runner measures while they are idle.
 struct Workers {
   Workers(const std::vector<std::string> &command, unsigned builders);
   std::vector<std::unique_ptr<WorkerProcess>> builders;
   WorkerProcess runner;
 };
 
-/// The subject of a bench: a file with a module at the end of the structured stage.
+/// The module that a bench measures: a file with a module at the end of the structured stage.
 struct BenchSubject {
   std::string module;                                         ///< path of the file
   std::vector<int64_t> sizes;                                 ///< values of the symbolic sizes
@@ -33,7 +33,7 @@ public:
   WorkerBench(Workers &workers, const Options &options, BenchSubject subject, std::string folder,
               std::function<bool()> stop);
 
-  /// Loads the subject into the workers. Returns an error if it cannot be called at all.
+  /// Loads the module into the workers. Returns an error if the workers cannot call the module.
   llvm::Error load();
 
   std::vector<tuner::Lane> race(const std::vector<SchedulePoint> &points, int rounds, double deadline) override;

@@ -77,7 +77,7 @@ llvm::Error WorkerProcess::start() {
   return llvm::Error::success();
 }
 
-/// Returns an error with the reason of the process's death.
+/// Returns an error that describes why the process has ended.
 llvm::Error WorkerProcess::died() {
   // The process has closed its end of the pipe, so it has ended or will end soon.
   int status = 0;
@@ -120,7 +120,7 @@ llvm::Expected<json::Object> WorkerProcess::exchange(const json::Object &request
       if (!object) {
         if (!value)
           llvm::consumeError(value.takeError());
-        continue; // output of a library
+        continue; // ignore a line that is not JSON, such as output of a library
       }
       if (auto error = object->getString("error"))
         return llvm::createStringError(error->str());

@@ -1,8 +1,8 @@
 //===- JsonView.h - a JSON value and its position in the document ----------------===//
 //
-// Reads values that are required to exist. The first one that is missing or has another type sets the error, with its
-// position in the document. From then on every read returns zeros and empty lists, so that a reader may check for
-// errors once, at its end.
+// Reads values that are required to exist. The first value that is missing or has another type sets the error, with its
+// position in the document. Every later read returns zero or an empty list, so that it suffices to check for an error
+// once, after all reads.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_IMPORT_TORCHEXPORT_READER_JSONVIEW_H
@@ -19,17 +19,18 @@ namespace tilewright::exported {
 
 class JsonView {
 public:
-  /// `value` and `error` (empty as long as there is no error) must outlive the view.
+  /// Creates a view of `value` at position `path`. `error` is empty as long as there is no error. `value` and `error`
+  /// must outlive the view.
   JsonView(const nlohmann::json &value, std::string path, std::string &error)
       : value(&value), path(std::move(path)), error(&error) {}
 
   bool ok() const { return error->empty(); }
-  /// Reports that `what` is wrong at this position.
+  /// Sets the error to `what` and this position, unless an error is already set.
   void fail(const std::string &what) const;
 
-  /// Returns a required member.
+  /// Returns the member `key`. It is an error if the member is missing.
   JsonView operator[](const char *key) const;
-  /// Returns a member, which may be missing or null.
+  /// Returns the member `key`, or nullopt if it is missing or null.
   std::optional<JsonView> find(const char *key) const;
   /// Returns the only member of an object; torch writes unions in this form: {"as_int": 3}.
   std::pair<std::string, JsonView> alternative() const;

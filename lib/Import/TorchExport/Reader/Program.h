@@ -1,7 +1,7 @@
 //===- Program.h - a program of torch.export, as stored in its .pt2 file ---------===//
 //
-// Plain structures without types of MLIR, torch or Python: the nodes, unchanged; the metadata of every tensor; the
-// kinds of the inputs and outputs; and the elements of parameters, buffers and constants in the file.
+// The structures use no types of MLIR, torch or Python. They contain the unchanged nodes, the metadata of every tensor,
+// the kinds of the inputs and outputs, and the elements of the parameters, buffers and constants in the file.
 //
 //   std::string error;
 //   std::optional<exported::Program> program = exported::readProgram(bytes, error);
@@ -56,7 +56,7 @@ struct Argument : std::variant<std::monostate, bool, int64_t, double, std::strin
   using variant::variant;
 };
 
-/// A position in the user's program.
+/// A source location in the user's program.
 struct SourceLocation {
   std::string file;
   int line = 0;
@@ -92,7 +92,7 @@ struct Input {
     Constant,
     User,  ///< an argument of the model
     Fixed, ///< an argument that was a number or None when the model was exported, and is therefore constant; or one of
-           ///< torch's tokens, which order side effects
+           ///< effect tokens, with which torch orders side effects
   };
   Kind kind = Kind::User;
   std::string name;   ///< of the graph's value and the user's argument
@@ -107,8 +107,8 @@ struct Output {
   Argument value;
 };
 
-/// A parameter, buffer or constant. `meta` has its offset and strides in `storage`. All its elements are inside
-/// `storage`, and its sizes, strides and offset are integers of at least 0.
+/// A parameter, buffer or constant. `meta` specifies the offset and strides in `storage`. The reader guarantees that
+/// all elements are inside `storage`, and that the sizes, strides and offset are integers of at least 0.
 struct Weight {
   TensorMeta meta;
   Bytes storage;
@@ -129,11 +129,11 @@ struct Program {
   std::string torchVersion;
 };
 
-/// Reads the program from the bytes of a .pt2 file, which must outlive it. On failure returns nullopt, and `error` says
-/// what is wrong and, if the user can fix it, how.
+/// Reads the program from the bytes of a .pt2 file, which must outlive the program. On failure, returns nullopt and
+/// sets `error` to the reason and, if the user can fix the problem, a suggestion.
 std::optional<Program> readProgram(std::string_view file, std::string &error);
 
-/// Returns the bytes of one element of a dtype, or 0 if the dtype's elements are not plain numbers.
+/// Returns the number of bytes of an element of a dtype, or 0 if the reader does not support the dtype.
 unsigned elementBytes(const std::string &dtype);
 
 } // namespace tilewright::exported

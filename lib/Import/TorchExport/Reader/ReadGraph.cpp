@@ -60,7 +60,8 @@ Argument readSymbolicInt(const JsonView &view, const SizesByName &sizes) {
   return SizeValue{found->second};
 }
 
-/// Reads a symbolic float or bool: a number if it is a constant, otherwise `Foreign`.
+/// Reads a symbolic float or bool. Returns its value if it is a constant, otherwise an unsupported argument
+/// (`Foreign`).
 Argument readSymbolicOther(const JsonView &view, const char *what) {
   auto [kind, value] = view.alternative();
   if (kind == "as_float")
@@ -87,7 +88,8 @@ bool isTorchs(const std::string &file) {
          file.find("dist-packages/torch/") != file.npos;
 }
 
-/// Returns the innermost frame of a trace that is not in torch: lines like `File "model.py", line 7, in forward`.
+/// Returns the innermost frame of a stack trace that is not in torch. A frame is a line of the form
+/// `File "model.py", line 7, in forward`.
 std::optional<SourceLocation> locationIn(const std::string &trace) {
   std::optional<SourceLocation> found;
   for (size_t at = trace.find("File \""); at != trace.npos; at = trace.find("File \"", at)) {
@@ -133,7 +135,7 @@ Node readNode(const JsonView &view, const Graph &graph, const SizesByName &sizes
     constexpr int64_t keyword = 2;
     std::optional<JsonView> kind = input.find("kind");
     Argument value = readArgument(input["arg"], graph, sizes);
-    // Arguments after one that was passed by name are passed by name, too.
+    // All arguments after a keyword argument are keyword arguments, too.
     if ((kind && kind->integer() == keyword) || !node.named.empty())
       node.named.push_back({input["name"].text(), std::move(value)});
     else
@@ -159,8 +161,9 @@ void addPrefix(Argument &argument, const std::string &prefix) {
       addPrefix(item, prefix);
 }
 
-/// Reads wrap_with_set_grad_enabled(flag, graph, arguments...), a part of a model under torch.no_grad(). The inner
-/// nodes are inlined: their tensors get a prefix, and the graph's inputs and outputs are aliased to the outer names.
+/// Reads wrap_with_set_grad_enabled(flag, graph, arguments...), with which torch represents a part of a model under
+/// torch.no_grad(). The nodes of the inner graph are inlined: the names of their tensors get a prefix, and the inner
+/// graph's inputs and outputs are replaced by the names in the outer graph.
 void readNested(const JsonView &view, Graph &graph, const SizesByName &sizes, unsigned depth) {
   std::vector<JsonView> inputs = view["inputs"].list();
   auto [kind, argument] =

@@ -10,7 +10,7 @@ constexpr uint64_t largestText = uint64_t(1) << 30;
 constexpr int64_t schemaMajor = 8;
 constexpr const char *again = "save it with torch.export.save of torch 2.8 or later, or with tilewright.export";
 
-/// Returns the text of a small entry below the root, or "".
+/// Returns the contents of a small text file below the root of the archive, or "" if there is no such file.
 std::string textOf(const ZipArchive &archive, const std::string &name) {
   std::string ignored;
   const ZipArchive::Entry *entry = archive.find(name);
@@ -18,7 +18,7 @@ std::string textOf(const ZipArchive &archive, const std::string &name) {
   return bytes ? std::string(bytes->view.substr(0, 80)) : "";
 }
 
-/// Returns why the archive is not a .pt2 file, or "".
+/// Returns the reason why the archive is not a .pt2 file, or "" if it is one.
 std::string otherArchive(const ZipArchive &archive, const std::string &root) {
   auto has = [&](const std::string &name) { return archive.find(name) || archive.find(root + "/" + name); };
   if (textOf(archive, root + "/archive_format") == "pt2")
@@ -62,8 +62,8 @@ void readRanges(const JsonView &view, std::map<std::string, Range> &ranges) {
 
 namespace {
 
-/// Reads the names of sizes that tilewright.export stores. A file of another program has none. Names that are not
-/// identifiers, or not unique, are ignored.
+/// Reads the names of symbolic sizes, which only tilewright.export stores in the file. Names that are not identifiers
+/// or not unique are ignored.
 void readNames(const ZipArchive &archive, const std::string &root, std::map<std::string, std::string> &names) {
   nlohmann::json document;
   std::string ignored;

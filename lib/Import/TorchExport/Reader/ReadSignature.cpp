@@ -57,8 +57,8 @@ Output readOutput(const JsonView &view, const Graph &graph, const SizesByName &s
   return output;
 }
 
-/// Collects the names of a pytree's leaves, in order: keys of dicts, and of classes that torch serializes like dicts,
-/// otherwise numbers. Any unexpected node ends the walk, and then all names are numbers.
+/// Collects the names of a pytree's leaves, in order. The names consist of the keys of dicts, and of classes that torch
+/// serializes like dicts, and otherwise of indices. If the pytree has an unexpected node, all names are indices.
 class LeafNames {
 public:
   std::vector<std::string> names;

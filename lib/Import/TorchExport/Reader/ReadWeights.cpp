@@ -9,7 +9,8 @@ namespace {
 
 constexpr uint64_t mostInflated = uint64_t(1) << 32;
 
-/// Returns what is wrong with `meta` as a description of elements in `bytes` bytes, or "".
+/// Checks that the elements of a tensor with metadata `meta` are inside a storage of `bytes` bytes. Returns an error
+/// message, or "" if they are.
 std::string checkExtent(const TensorMeta &meta, uint64_t bytes) {
   if (!meta.strided)
     return "its layout is not strided; make it dense before it is exported";
@@ -33,7 +34,7 @@ std::string checkExtent(const TensorMeta &meta, uint64_t bytes) {
   if (!fits || __builtin_add_overflow(last, 1, &elements) || __builtin_mul_overflow(elements, width, &elements) ||
       uint64_t(elements) > bytes)
     return "it has more elements than its " + std::to_string(bytes) + " bytes hold";
-  // An expanded tensor is copied. It may be larger than its storage, but only up to a limit.
+  // An expanded tensor is copied with all its elements, so it may be larger than its storage. Limit its size.
   const int64_t mostBytes = std::max<int64_t>(bytes, int64_t(1) << 30);
   int64_t total = width;
   for (const Size &size : meta.sizes)

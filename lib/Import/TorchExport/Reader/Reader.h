@@ -7,25 +7,27 @@
 
 namespace tilewright::exported {
 
-/// Values of a graph's symbolic ints, by name.
+/// Values of a graph's symbolic ints, keyed by name.
 using SizesByName = std::map<std::string, Size>;
 
 /// Reads {"as_int": n} or {"as_expr": ...}.
 Size readSize(const JsonView &view);
 TensorMeta readTensorMeta(const JsonView &view);
-/// Reads a member of the schema's union Argument. Names of tensors must be keys of `graph.tensors`.
+/// Reads a value of the union type `Argument` of torch's schema. It is an error if a tensor's name is not a key of
+/// `graph.tensors`.
 Argument readArgument(const JsonView &view, const Graph &graph, const SizesByName &sizes);
 /// Reads graph_module.graph: its tensors and nodes, and its symbolic ints into `sizes`.
 void readGraph(const JsonView &view, Graph &graph, SizesByName &sizes);
-/// Reads the meanings of the inputs and outputs from graph_module.
+/// Reads the kinds of the inputs and outputs from graph_module.
 void readSignature(const JsonView &view, Program &program, const SizesByName &sizes);
-/// Reads a model's weights and constants, and their configurations. `root` is the archive's first folder.
+/// Reads a model's weights and constants, and the configuration files that describe them. `root` is the top-level
+/// folder of the archive.
 bool readWeights(const ZipArchive &archive, const std::string &root, const std::string &model, Program &program,
                  std::string &error);
 /// Parses an entry as JSON; returns false with the reason in `error` on failure.
 bool readJson(const ZipArchive &archive, const std::string &name, nlohmann::json &value, std::string &error);
 
-/// Returns torch's name for a dtype number of the schema, or "" if the number is unknown.
+/// Returns torch's name of the dtype with the number `code` in the schema, or "" if the number is unknown.
 std::string dtypeNameOf(int64_t code);
 
 } // namespace tilewright::exported

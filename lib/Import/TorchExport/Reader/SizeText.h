@@ -7,8 +7,9 @@
 
 namespace tilewright::exported {
 
-/// Returns what is wrong with sympy's srepr of a size, or "". The expression must nest at most 24 deep and expand to at
-/// most 256 terms, so that no file makes the compiler run forever. The importer reports unknown heads.
+/// Checks sympy's srepr of a size and returns an error message, or "" if it is valid. The nesting depth of the
+/// expression must be at most 24, and its expanded form must have at most 256 terms, which bounds the compile time for
+/// untrusted files. Unknown functions are not checked here; the importer reports them.
 std::string checkSizeText(std::string_view text);
 
 } // namespace tilewright::exported

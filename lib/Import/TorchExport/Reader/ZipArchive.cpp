@@ -13,7 +13,7 @@ constexpr uint32_t endSignature = 0x06054b50, end64Signature = 0x06064b50, locat
 constexpr uint64_t endBytes = 22, locatorBytes = 20, end64Bytes = 56, directoryBytes = 46, localBytes = 30;
 constexpr uint16_t zip64Field = 1, storedMethod = 0, deflatedMethod = 8, encryptedFlag = 1;
 
-/// Reads a little-endian number at an offset that the caller has checked.
+/// Reads a little-endian number. The caller must have checked the offset.
 template <typename T> T numberAt(std::string_view bytes, uint64_t offset) {
   T value;
   std::memcpy(&value, bytes.data() + offset, sizeof value);
@@ -52,7 +52,7 @@ std::optional<Directory> findDirectory(std::string_view file, std::string &error
   return directory;
 }
 
-/// Reads the numbers that are too large for their fields from the ZIP64 extra field.
+/// Reads from the ZIP64 extra field the sizes and the offset that do not fit into the 32-bit fields of the entry.
 bool readZip64(std::string_view extra, ZipArchive::Entry &entry, uint64_t &local) {
   auto wants = [](uint64_t value) { return value == UINT32_MAX; };
   if (!wants(entry.size) && !wants(entry.packedSize) && !wants(local))
@@ -98,7 +98,7 @@ bool locate(std::string_view file, uint64_t directory, uint64_t local, ZipArchiv
   return true;
 }
 
-/// Returns true if no byte belongs to two entries. Overlapping entries are used by zip bombs.
+/// Returns true if no byte belongs to two entries. Zip bombs contain overlapping entries.
 bool disjoint(std::vector<std::pair<uint64_t, uint64_t>> &ranges) {
   std::sort(ranges.begin(), ranges.end());
   for (size_t i = 1; i < ranges.size(); ++i)
@@ -111,7 +111,7 @@ uint32_t checksumOf(std::string_view bytes) {
   return uint32_t(crc32_z(crc32_z(0, nullptr, 0), reinterpret_cast<const Bytef *>(bytes.data()), bytes.size()));
 }
 
-/// Inflates the raw deflate stream `packed`, which must have exactly `size` bytes of data.
+/// Decompresses the raw deflate stream `packed`. The result must have exactly `size` bytes.
 bool inflateInto(std::string &result, std::string_view packed, uint64_t size) {
   z_stream stream{};
   if (inflateInit2(&stream, -MAX_WBITS) != Z_OK)

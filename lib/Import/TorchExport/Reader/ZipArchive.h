@@ -1,8 +1,8 @@
 //===- ZipArchive.h - checked entries of a zip file ----------------------------===//
 //
-// Reads zip files as torch.save and torch.export.save write them (stored, ZIP64), and as other tools repack them
-// (deflated). The file is not trusted: every offset is checked against the file's size, no two entries may share bytes,
-// and an entry's checksum is verified when it is read.
+// Reads zip files that torch.save and torch.export.save have written (uncompressed, ZIP64) and files that another tool
+// has compressed with deflate. The file is not trusted: every offset is checked against the file's size, entries must
+// not overlap, and the checksum of an entry is verified when the entry is read.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_IMPORT_TORCHEXPORT_READER_ZIPARCHIVE_H
@@ -18,7 +18,7 @@
 
 namespace tilewright::exported {
 
-/// Bytes of the file, or of a separate buffer.
+/// The contents of an entry: a part of the file, or a separate buffer if the entry was compressed.
 struct Bytes {
   std::string_view view;
   std::shared_ptr<const std::string> owner; ///< null: the bytes are in the file
@@ -34,16 +34,16 @@ public:
     bool deflated = false;
   };
 
-  /// Reads the directory of `file`, which must outlive the archive and all bytes that are read from it. On failure
-  /// returns nullopt, and `error` says what is wrong with the file.
+  /// Reads the directory of `file`, which must outlive the archive and all bytes that are read from it. On failure,
+  /// returns nullopt, with the reason in `error`.
   static std::optional<ZipArchive> open(std::string_view file, std::string &error);
 
   /// Returns the entries in the order of the directory; names are unique.
   const std::vector<Entry> &entries() const { return list; }
-  /// Returns the entry, or null if there is none.
+  /// Returns the entry with this name, or null if there is none.
   const Entry *find(std::string_view name) const;
 
-  /// Returns the bytes of an entry. Memory of deflated entries grows during inflation, to at most `limit` bytes.
+  /// Returns the bytes of an entry. A compressed entry may have at most `limit` bytes after decompression.
   std::optional<Bytes> read(const Entry &entry, uint64_t limit, std::string &error) const;
 
 private:
