@@ -317,7 +317,7 @@ class OnDevice final : public CallersMemory {
 public:
   explicit OnDevice(const GraphCall &call) : call(call) {}
 
-  bool take(const std::vector<int32_t> &, RunError &) override { return true; } // runSettled() has allocated the results
+  bool take(const std::vector<int32_t> &, RunError &) override { return true; } // runSettled() allocates results
   void release(const std::vector<int32_t> &) override {}
 
   uint64_t stream() override {

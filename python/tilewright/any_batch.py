@@ -21,7 +21,7 @@ def any_batch():
     """
     import torch
 
-    # torch.backends.mkldnn.flags would also set TF32 modes, and it warns on machines without an Intel GPU.
+    # torch.backends.mkldnn.flags is not used, because it also sets TF32 modes and warns on machines without an Intel GPU.
     before = torch._C._get_mkldnn_enabled()
     torch._C._set_mkldnn_enabled(False)
     try:

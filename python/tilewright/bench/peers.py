@@ -26,7 +26,7 @@ def _train(work: Workload, model: Callable) -> Callable:
         result = model(**work.inputs)
         result = result[0] if not isinstance(result, torch.Tensor) else result
         result = result if result.dtype == torch.float64 else result.float()
-        # Each element has a different weight: after a layer norm, a plain sum of squares has no gradient.
+        # The loss is a weighted mean with different weights, because a sum of squares of a layer norm's results has no gradient.
         weights = torch.arange(result.numel(), dtype=result.dtype).cos().view(result.shape)
         (result * weights).mean().backward()
         return parameters[0].grad
@@ -107,7 +107,7 @@ def tilewright(work: Workload, **options) -> Callable:
     _mark(work)
     if work.optimizer:  # torch breaks the graph inside of the optimizer
         return _update(work, lambda step: torch.compile(step, backend="tilewright", options={"strict": True, **options}))
-    # fullgraph is not set, as for the other peers, because it takes 2 us per call. worker.py checks for graph breaks.
+    # Neither Tilewright nor the other peers use fullgraph=True, which costs 2 us per call. worker.py checks for graph breaks instead.
     model = torch.compile(work.model, backend="tilewright", options={"strict": True, **options})
     if not work.native:
         return _program(work, model)

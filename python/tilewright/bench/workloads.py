@@ -43,7 +43,7 @@ def first_tensor(result) -> torch.Tensor:
     return result
 
 
-# -- models of the transformers library, random weights
+# -- models of the transformers library, with random weights
 
 
 def _layers(name: str, layers: int) -> dict:
@@ -174,7 +174,7 @@ def mlp(batch: int = 256) -> Workload:
     return Workload(torch.nn.Sequential(*layers), {"input": torch.randn(batch, 1024)})
 
 
-# -- matrix products as linear layers: rows x columns x depth
+# -- matrix products as linear layers; a shape is M x N x K
 
 
 def gemm(shape: str) -> Workload:
@@ -224,7 +224,7 @@ def empty() -> Workload:
     return _operation(lambda x: x + 1, x=torch.zeros(16))
 
 
-# The shapes of TPP-MLIR's benchmarks (facts: benchmarks/config of libxsmm's MLIR compiler), and two cubes.
+# M x N x K of the matrix products in TPP-MLIR's benchmarks (folder benchmarks/config of its repository), and of two cubes (M = N = K).
 GEMM_SHAPES = ("1024x1024x512 1024x2560x1024 1024x352x512 1024x512x256 128x1024x1024 128x1024x4096 128x3072x768 "
                "128x4096x1024 128x768x2304 128x768x3072 128x768x768 256x1024x1024 256x1024x4096 256x3072x768 "
                "256x4096x1024 256x768x3072 256x768x768 1024x1024x1024 2048x2048x2048").split()  # fmt: skip

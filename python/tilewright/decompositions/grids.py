@@ -85,7 +85,7 @@ def _gradients(spatial: int):
         known = all(isinstance(s, int) and s > 0 for s in (c, *sizes, *grid.shape[1:-1]))
         if not known or image.dtype not in (torch.float32, torch.float64):
             return NotImplemented
-        # The grid's last coordinate is the image's first spatial dimension.
+        # The coordinates of the grid are in reverse order of the image's spatial dimensions.
         along = [_adjacent(grid[..., spatial - 1 - dim], size, mode, padding, align) for dim, size in enumerate(sizes)]
         pixels, flat = image.reshape(n, c, -1), grad.reshape(n, c, -1)
         of_image, of_positions = torch.zeros_like(pixels, memory_format=torch.contiguous_format), [0] * spatial

@@ -33,9 +33,9 @@ def _blocks(ends, count, groups: int, size: int) -> Blocks:
     lengths = (ends - starts + size - 1) // size
     block_ends = lengths.cumsum(0)
     block_starts = block_ends - lengths
-    blocks = count // size + groups if size > 1 else count  # an upper bound for all lengths
+    blocks = count // size + groups if size > 1 else count  # an upper bound of the number of blocks, for all group sizes
     at, row = torch.arange(blocks, dtype=torch.int64), torch.arange(count, dtype=torch.int64)
-    # Unused blocks are assigned to the last group.
+    # The blocks after the last used block are assigned to the last group.
     group = (block_ends[:-1] <= at[:, None]).sum(1)
     first = starts[group] + (at - block_starts[group]) * size
     rows = first[:, None] + torch.arange(size, dtype=torch.int64)
@@ -99,7 +99,7 @@ def grouped_mm_fallback_backward(x, matrices, offs, grad):
 
 
 TABLE = {aten._grouped_mm.default: grouped_mm}
-# Custom operators. They exist only after the import of their library.
+# Decompositions of custom operators, which are registered when their library is imported.
 OF_LIBRARIES = {
     "transformers::grouped_mm_fallback": grouped_mm_fallback,
     "transformers::grouped_mm_fallback_backward": grouped_mm_fallback_backward,

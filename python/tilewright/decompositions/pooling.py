@@ -46,7 +46,7 @@ def _windows(x: torch.Tensor, output, filler):
         at = torch.arange(out, dtype=torch.int64)
         start = at * size // out
         length = (at * size + size + out - 1) // out - start
-        # For a symbolic size, this is an upper bound.
+        # The length of the longest window. For a symbolic size, it is an upper bound of this length.
         longest = max(-((-(o + 1) * size) // out) - o * size // out for o in range(out)) if isinstance(size, int) else size // out + 2
         step = torch.arange(longest, dtype=torch.int64)
         shape = [1] * (2 * spatial)
@@ -101,8 +101,8 @@ def _fractional(spatial: int):
         index = [torch.arange(e, dtype=torch.int64).reshape([-1 if d == i else 1 for d in range(rank)]) for i, e in enumerate((n, c))]
         flat = 0
         for dim, (size, out, k) in enumerate(zip(sizes, output_size, kernel_size)):
-            # The samples of an image begin with the last dimension, those of a volume with the first. There may be
-            # more samples than images.
+            # The random samples of 2-d pooling are in the order (width, height), and those of 3-d pooling in the order of the dimensions.
+            # The batch size of the samples may be larger than that of the images.
             sample = random_samples[:n, :, 1 - dim if spatial == 2 else dim].unsqueeze(-1)
             alpha = float(size - k) / (out - 1) if out > 1 else 0.0
             at = torch.arange(out, dtype=torch.int64)

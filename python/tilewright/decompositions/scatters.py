@@ -157,7 +157,7 @@ def segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, ax
     sizes = [ends.shape[-1] if d == axis else s for d, s in enumerate(data.shape)]
     kind = {"max": "amax", "min": "amin"}.get(reduce, reduce)
     first = data.new_full(sizes, _identity(data.dtype, kind) if initial is None else initial)
-    # Elements after the last end are in no segment.
+    # Elements after the end of the last segment are in no segment.
     inside = (at < ends.narrow(-1, ends.shape[-1] - 1, 1)).reshape(segment.shape + (1,) * (data.dim() - segment.dim()))
     data = torch.where(inside, data, _identity(data.dtype, kind))
     if kind != "mean":

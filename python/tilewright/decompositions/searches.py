@@ -20,7 +20,7 @@ def _search(rows, values, right: bool, sorter=None):
         if sorter is not None:
             inside = sorter.gather(-1, inside)
         held = rows[inside] if rows.dim() == 1 else rows.gather(-1, inside)
-        # NaN is sorted to the end.
+        # Comparisons are negated, because NaN is sorted after all numbers.
         after = ~(held > values) if right else ~(held >= values)
         after = after & (low < high)
         low, high = torch.where(after, middle + 1, low), torch.where(after, high, middle)

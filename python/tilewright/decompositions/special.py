@@ -133,7 +133,7 @@ def _inverse_erfc(z):
     part = 2 / (math.pi * 0.147) + logarithm / 2
     x = torch.sqrt(torch.sqrt(part * part - logarithm / 0.147) - part)
     for _ in range(3):
-        # erfc(x) / erfc'(x) without the exponential factor, which would underflow
+        # (erfc(x) - z) / erfc'(x). The factor exp(-x^2) of both terms is canceled, because it would underflow.
         wrong = (_erfcx(x) - z * torch.exp(x * x)) * (-math.sqrt(math.pi) / 2)
         x = x - wrong / (1 + x * wrong)
     return x
@@ -143,7 +143,7 @@ def _erfinv(y):
     a = y.abs()
     small = a < 0.5
     x = _inverse_erfc(torch.where(small, 0.5, 1 - a).clamp_min(1e-300))
-    # Below 0.5, 1 - a has lost digits: Halley's method with erf itself.
+    # For a < 0.5, 1 - a is not exact. Therefore Halley's method is applied to erf(x) - a.
     near = a * (0.886226925452758 + 0.2320136665346546 * a * a)
     for _ in range(4):
         wrong = (torch.erf(near) - a) * torch.exp(near * near) * (math.sqrt(math.pi) / 2)

@@ -17,7 +17,7 @@ def native_group_norm_backward(grad_output, input, mean, rstd, gamma, N, C, HxW,
     if input.numel() != 0:
         op = torch.ops.aten.native_group_norm_backward.default
         return get_decompositions([op])[op](grad_output, input, mean, rstd, gamma, N, C, HxW, group, output_mask)
-    # Sums over no elements are 0. The mean of no elements may be NaN, and it is a factor of the weight's gradient.
+    # The gradient of the weight is a sum over no elements, but it is NaN if a mean or rstd is NaN, because they are factors of the sum.
     of_groups = (0 * mean * rstd).view(N, group).sum(0)
     weight = of_groups.unsqueeze(1).expand(group, C // group).reshape(C).contiguous()
     gradients = (input.new_zeros(input.shape), weight, input.new_zeros(C))
