@@ -1,4 +1,5 @@
-"""Defines how each program runs a workload. A peer takes a Workload and returns a function without arguments."""
+"""Defines the peers, which compile a workload with Tilewright or with another program. A peer takes a Workload and returns a function
+without arguments that runs the workload."""
 
 from __future__ import annotations
 
@@ -93,7 +94,7 @@ class _Recorder:
 
 
 def _native(compiled: Callable, recorders: list[_Recorder]) -> Callable:
-    """Returns the function that the backend returned, without Dynamo's guards and AOTAutograd's wrappers."""
+    """Returns the function that the backend compiled, without Dynamo's guards and AOTAutograd's wrappers."""
     compiled()
     if len(recorders) != 1:
         raise Unavailable(f"{len(recorders)} graphs where one was expected")
@@ -207,7 +208,7 @@ def jax(work: Workload) -> Callable:
 
 
 def exact(work: Workload) -> Callable:
-    """Runs the workload in eager in float64, the reference for errors."""
+    """Runs the workload in eager in float64. The result is the reference for errors."""
     return eager(work.cast(torch.float64))
 
 

@@ -1,5 +1,5 @@
-"""The measured workloads. Every workload is made from a seed, so that each peer's process has the same weights and
-inputs."""
+"""The measured workloads. The weights and inputs of a workload are generated from a seed, so that they are equal in the processes of all
+peers."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class Workload:
 
     model: Any  # an nn.Module, or a function
     inputs: dict[str, torch.Tensor]
-    training: bool = False  # forward and backward, gradients of all parameters
-    optimizer: Callable | None = None  # creates an optimizer of the model's parameters; the workload is its step
-    native: bool = False  # True: the functions that the backends return are timed, without Dynamo's guards
-    flops: int = 0  # floating-point operations of one call, if it is one matrix product
+    training: bool = False  # True: the workload is a forward and a backward pass, with gradients of all parameters
+    optimizer: Callable | None = None  # creates an optimizer of the model's parameters, whose step is the workload
+    native: bool = False  # True: the functions that the backends return are measured, without Dynamo's guards
+    flops: int = 0  # floating-point operations of one call, for matrix products
     dynamic: dict[str, int] = field(default_factory=dict)  # input -> dimension that varies
     name: str = ""  # its key in WORKLOADS
 
@@ -37,7 +37,7 @@ class Workload:
 
 
 def first_tensor(result) -> torch.Tensor:
-    """Returns the tensor of a result on which errors are measured."""
+    """Returns the first tensor of a result, for which errors are measured."""
     while not isinstance(result, torch.Tensor):
         result = result[0]
     return result
@@ -78,7 +78,7 @@ def update(make: Callable) -> Workload:
 
 
 def resnet50(batch: int = 1, channels_last: bool = True, training: bool = False) -> Workload:
-    """Uses channels-last by default, the fastest layout in eager."""
+    """Returns the workload of ResNet-50, by default in channels-last, which is the fastest memory format in eager."""
     from transformers import ResNetConfig, ResNetForImageClassification
 
     model, pixels = ResNetForImageClassification(ResNetConfig(num_labels=1000)), torch.randn(batch, 3, 224, 224)
@@ -220,7 +220,7 @@ def chain() -> Workload:
 
 
 def empty() -> Workload:
-    """Returns an almost empty graph, which measures the overhead of a call."""
+    """Returns a workload with a single add of 16 elements, which measures the overhead of a call."""
     return _operation(lambda x: x + 1, x=torch.zeros(16))
 
 

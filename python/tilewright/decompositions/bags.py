@@ -1,7 +1,7 @@
 """Sums, means and maxima of bags of a table's rows (embedding_bag), and their gradients.
 
-Bags are contiguous and in order: `offsets` has the start of each. An element's bag is the running count of the
-starts before it.
+A bag is a contiguous range of `indices`, and `offsets` contains the start of each bag. The bag of an element is computed
+as the number of starts up to this element, minus 1.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ SUM, MEAN, MAX = 0, 1, 2
 
 
 def _of_counts(index, length, amounts=None):
-    """Returns how often each of the numbers below `length` occurs in `index`, or the sum of its amounts."""
+    """Counts how often each number from 0 to `length` - 1 occurs in `index`. With `amounts`, returns the sum of the amounts of each number
+    instead."""
     amounts = torch.ones_like(index, dtype=torch.int64) if amounts is None else amounts
     return torch.zeros(length, dtype=torch.int64).index_add(0, index, amounts)
 
 
 def _bags(indices, offsets):
-    """Returns the bag of each element, in 32 bits if these suffice."""
+    """Returns the index of the bag of each element, as int32 if the number of elements is known to be below 2^31, else as int64."""
     count = indices.shape[0]
     dtype = torch.int32 if statically_known_true(count < 2**31) else torch.int64
     before = torch.where(torch.arange(count + 1) == 0, -1, 0).to(dtype)  # an empty bag at the end starts after the last element
@@ -37,7 +38,8 @@ def _bags(indices, offsets):
 
 def embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=SUM, sparse=False, per_sample_weights=None,
                   include_last_offset=False, padding_idx=-1):  # fmt: skip
-    """Returns (the bags' rows, each element's bag, the number of elements of each bag, the rows of the maxima)."""
+    """Returns (the row of each bag, the bag of each element, the number of elements of each bag, the indices of the table rows with the
+    maxima)."""
     if weight.dim() != 2 or indices.dim() != 1 or not weight.is_floating_point():
         return NotImplemented
     count = indices.shape[0]
@@ -113,7 +115,7 @@ def dense_backward(grad, indices, offset2bag, bag_size, maximum_indices, num_wei
 
 
 def _named(indices, offsets, offset2bag):
-    """Returns each element's bag, which the forward pass may have omitted."""
+    """Returns the bag of each element. Computes it if the forward pass has omitted it."""
     return _bags(indices, offsets) if none(offset2bag.shape[0]) and not none(indices.shape[0]) else offset2bag
 
 
